@@ -1,0 +1,88 @@
+# Every target works in a fresh clone with Go (see go.mod), a C compiler and Python 3.10 or later.
+# PYTHON picks the interpreter that .venv is made with; remove .venv to change it.
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# What the native parts are made of. Folders count too: their time changes when a file comes or goes.
+NATIVE := setup.py go.mod go.sum python/eagleray/_version.py \
+	$(shell find $(wildcard cmd core kernels pybind raftstate) -type d -o -type f ! -name '*_test.go')
+GO_DIRS = $(wildcard cmd core kernels pybind raftstate tests)
+PYTESTS = $(wildcard tests/e2e tests/robust)
+
+.DEFAULT_GOAL := help
+.PHONY: help dev build demo test pytest race check fmt wheel gen fuzz clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+dev: $(VENV)/.native ## make .venv, which runs the Python sources as they lie here; rebuilds Go only when it changed
+
+build: dev ## dev, and every Go package
+	go build ./...
+
+demo: dev $(VENV)/.examples ## run the examples
+	$(PY) examples/gpu_chapter.py
+	$(PY) examples/digits.py
+
+test: build race pytest ## vet, all Go tests with the race detector, all Python tests
+
+race: ## go vet and the Go tests with the race detector
+	go vet ./...
+	go test -race ./...
+
+pytest: dev $(VENV)/.examples ## the Python tests
+	$(PY) -m pytest $(PYTESTS)
+
+check: dev ## formatting, vet, linters and types
+	@out=$$(gofmt -l $(GO_DIRS)); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	@$(PY) setup.py -q check_hot
+	$(PY) -m ruff check
+	$(PY) -m ruff format --check
+	$(PY) -m mypy
+	$(PY) -m basedpyright
+
+fmt: ## format the Go and Python sources
+	gofmt -w $(GO_DIRS)
+	$(PY) -m ruff check --fix --quiet
+	$(PY) -m ruff format
+
+wheel: $(VENV)/.tools ## wheels in dist/: manylinux, which needs no Go, and the one that gives `import ray`
+	rm -rf build/wheel
+	$(PY) -m pip wheel --no-deps --wheel-dir build/wheel .
+	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/eagleray-*.whl
+	$(PY) -m pip wheel --no-deps --wheel-dir dist python/ray_compat
+
+gen: ## regenerate the generated sources
+	go generate ./...
+
+FUZZTIME ?= 10s
+fuzz: ## run every fuzz test for FUZZTIME (10s)
+	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read -r pkg; do \
+		for name in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+			go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) build dist python/eagleray/_bin python/eagleray/_core.*.so python/ray_compat/build
+	find python -name '*.egg-info' -prune -exec rm -rf {} +
+
+$(VENV)/.tools: tests/requirements.txt
+	test -x $(PY) || $(PYTHON) -m venv $(VENV)
+	$(PY) -m pip install -q -r tests/requirements.txt
+	@echo '$(CURDIR)/python' > $$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/eagleray_dev.pth
+	@printf '%s\n' '#!$(CURDIR)/$(PY)' 'from eagleray._private.cli import main' 'main()' > $(VENV)/bin/eagleray
+	@chmod +x $(VENV)/bin/eagleray
+	@touch $@
+
+$(VENV)/.native: $(VENV)/.tools $(NATIVE)
+	$(PY) setup.py -q build_ext --inplace
+	@touch $@
+
+$(VENV)/.examples: $(VENV)/.tools examples/requirements.txt
+	$(PY) -m pip install -q -r examples/requirements.txt
+	@touch $@

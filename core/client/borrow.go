@@ -1,0 +1,426 @@
+package client
+
+import (
+	"net"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// peerLink is our control connection to another process: to the owner of
+// references that we hold, or to the worker of a task that we cancel.
+type peerLink struct {
+	addr string
+	peer *wire.Peer // nil while connecting
+	todo []func(*wire.Peer, error)
+	err  error
+}
+
+func (l *peerLink) close() {
+	if l.peer != nil {
+		l.peer.Close()
+	}
+}
+
+// withPeer runs f with a control connection to addr, or the error; mu held on
+// entry, not held in f.
+func (c *Client) withPeer(addr string, f func(*wire.Peer, error)) {
+	l := c.peers[addr]
+	if l == nil {
+		l = &peerLink{addr: addr}
+		c.peers[addr] = l
+		go c.openPeer(l)
+	}
+	if l.peer != nil || l.err != nil {
+		p, err := l.peer, l.err
+		go f(p, err)
+		return
+	}
+	l.todo = append(l.todo, f)
+}
+
+func (c *Client) openPeer(l *peerLink) {
+	p, err := dialControl(l.addr, wire.Hello{Version: wire.Version, Role: wire.RoleControl, OwnerID: c.self[:], Addr: c.info.Addr},
+		func(m *wire.Message) {
+			_ = m.Fail(fault.New(fault.BadRequest, "%s is not for the calling side", m.Type))
+		},
+		func(error) { c.peerLost(l) })
+	c.mu.Lock()
+	l.peer, l.err = p, err
+	todo := l.todo
+	l.todo = nil
+	c.mu.Unlock()
+	for _, f := range todo {
+		f(p, err)
+	}
+	if err != nil {
+		c.peerLost(l)
+	}
+}
+
+// peerLost: a process whose references we hold is gone.
+func (c *Client) peerLost(l *peerLink) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peers[l.addr] == l {
+		delete(c.peers, l.addr)
+	}
+	if c.closed {
+		return
+	}
+	var lost []*own.Object
+	c.table.Each(func(o *own.Object) bool {
+		if o.OwnerAddr == l.addr && !o.State.Ready() {
+			lost = append(lost, o)
+		}
+		return true
+	})
+	for _, o := range lost {
+		c.failObject(o, ownerDied(o))
+	}
+}
+
+func ownerDied(o *own.Object) *fault.Error {
+	return fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", o.ID)
+}
+
+// borrow returns the object of a reference that came from elsewhere and
+// registers us with its owner; mu held.
+func (c *Client) borrow(id ids.Object, addr string) *own.Object {
+	o, isNew := c.table.Borrow(id, addr)
+	if !isNew {
+		return o
+	}
+	c.unacked++
+	first := len(c.borrowQ[addr]) == 0
+	c.borrowQ[addr] = append(c.borrowQ[addr], append([]byte(nil), id[:]...))
+	if first {
+		c.withPeer(addr, func(p *wire.Peer, err error) { c.register(addr, p, err) })
+	}
+	return o
+}
+
+// register tells an owner about all references of its that we have begun to hold.
+func (c *Client) register(addr string, p *wire.Peer, err error) {
+	c.mu.Lock()
+	list := c.borrowQ[addr]
+	delete(c.borrowQ, addr)
+	c.mu.Unlock()
+	acked := func(_ *wire.Message, err error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.unacked -= len(list)
+		if c.unacked == 0 {
+			for _, w := range c.ackWaits {
+				c.finish(w)
+			}
+			c.ackWaits = nil
+			c.takeDrops()
+		}
+	}
+	if err != nil {
+		c.mu.Lock()
+		for _, raw := range list {
+			if id, e := ids.ParseObject(raw); e == nil {
+				if o := c.table.Find(id); o != nil && !o.State.Ready() {
+					c.failObject(o, ownerDied(o))
+				}
+			}
+		}
+		c.mu.Unlock()
+		acked(nil, err)
+		return
+	}
+	p.Go(wire.TRefBorrow, wire.ObjRefs{ObjectIDs: list}, acked)
+}
+
+// awaitAcks blocks until every registration is acknowledged; mu held.
+func (c *Client) awaitAcks() {
+	for c.unacked > 0 && !c.closed {
+		w := newWaiter()
+		c.ackWaits = append(c.ackWaits, w)
+		c.await(w, time.Now().Add(time.Second))
+	}
+}
+
+// giveBack tells the owner that we hold the object no longer; mu held.
+func (c *Client) giveBack(o *own.Object) {
+	id := append([]byte(nil), o.ID[:]...)
+	if l := c.peers[o.OwnerAddr]; l != nil {
+		c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+			if err == nil {
+				_ = p.Push(wire.TRefReturn, wire.ObjRefs{ObjectIDs: [][]byte{id}})
+			}
+		})
+	}
+}
+
+// ask requests a borrowed object's value from its owner; mu held.
+func (c *Client) ask(o *own.Object) {
+	o.Asked = true
+	id := o.ID
+	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+		if err != nil {
+			c.answered(id, nil, fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended (%v)", id, err))
+			return
+		}
+		p.Go(wire.TRefWait, wire.RefWait{ObjectID: id[:]}, func(m *wire.Message, err error) {
+			if err != nil {
+				if fault.CodeOf(err) == fault.Internal {
+					err = fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", id)
+				}
+				c.answered(id, nil, err)
+				return
+			}
+			v := new(wire.RefValue)
+			c.answered(id, v, m.Decode(v))
+		})
+	})
+}
+
+func (c *Client) answered(id ids.Object, v *wire.RefValue, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.table.Find(id)
+	if o == nil || c.closed {
+		return
+	}
+	switch {
+	case err != nil:
+		c.failObject(o, fault.From(err))
+	case v.Fault != nil:
+		f := fault.New(fault.Code(v.Fault.Code), "%s", v.Fault.Message)
+		if f.Code == fault.TaskUnschedulable || f.Code == fault.ActorUnschedulable {
+			o.State, o.Fault, o.Asked = own.Hopeless, f, false
+			c.settled(o)
+			return
+		}
+		c.failObject(o, f)
+	case v.Inline != nil:
+		c.complete(o, own.Inline, v.Inline, v.Size, v.IsError)
+	default:
+		c.complete(o, own.Stored, nil, v.Size, v.IsError)
+	}
+}
+
+// Import makes a reference of an id that came from elsewhere.
+func (c *Client) Import(id ids.Object, addr string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return c.why
+	}
+	if addr == c.info.Addr {
+		addr = ""
+	}
+	c.borrow(id, addr).Local++
+	return nil
+}
+
+// Export returns the owner's socket of a reference.
+func (c *Client) Export(id ids.Object) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.table.Find(id)
+	if o == nil {
+		return "", fault.New(fault.ObjectLost, "object %s is not known here", id)
+	}
+	return c.addrOf(o), nil
+}
+
+// received tells a worker that the references inside its reply are registered.
+func (c *Client) received(t *task, o *outConn) {
+	id := t.id(c)
+	addr := o.peerAddr
+	tell := func() {
+		c.withPeer(addr, func(p *wire.Peer, err error) {
+			if err == nil {
+				_ = p.Push(wire.TReceived, wire.Received{TaskID: id[:]})
+			}
+		})
+	}
+	if c.unacked == 0 {
+		tell()
+		return
+	}
+	w := &waiter{}
+	w.notify = tell
+	c.ackWaits = append(c.ackWaits, w)
+}
+
+// accept serves this process's own socket.
+func (c *Client) accept() {
+	for {
+		n, err := c.listen.Accept()
+		if err != nil {
+			return
+		}
+		go c.welcome(n.(*net.UnixConn))
+	}
+}
+
+func (c *Client) welcome(u *net.UnixConn) {
+	h, err := wire.ReadHello(u)
+	if err != nil || len(h.OwnerID) != ids.OwnerSize || h.Version != wire.Version {
+		u.Close()
+		return
+	}
+	switch {
+	case h.Role == wire.RoleControl:
+		var who ids.Owner
+		copy(who[:], h.OwnerID)
+		var p *wire.Peer
+		p = wire.NewPeer(u, func(m *wire.Message) { c.fromPeer(who, m) }, func(error) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.serving, p)
+			if !c.closed {
+				c.table.DropProcess(who)
+				if c.exec != nil {
+					c.exec.dropReplies(who)
+				}
+				c.carryOut()
+			}
+		})
+		c.mu.Lock()
+		closed := c.closed
+		if !closed {
+			c.serving[p] = who
+		}
+		c.mu.Unlock()
+		if closed {
+			u.Close()
+			return
+		}
+		p.Start()
+	case c.exec != nil && (h.Role == wire.RoleLease || h.Role == wire.RoleActor):
+		c.exec.welcome(u, h)
+	default:
+		u.Close()
+	}
+}
+
+// fromPeer serves another process: borrowers, and those who call us.
+func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
+	var err error
+	switch m.Type {
+	case wire.TRefWait:
+		var q wire.RefWait
+		if err = m.Decode(&q); err == nil {
+			err = c.serveWait(q.ObjectID, m)
+		}
+	case wire.TRefBorrow, wire.TRefReturn:
+		var q wire.ObjRefs
+		if err = m.Decode(&q); err == nil {
+			c.mu.Lock()
+			for _, raw := range q.ObjectIDs {
+				id, e := ids.ParseObject(raw)
+				if e != nil {
+					err = fault.New(fault.BadRequest, "%v", e)
+					continue
+				}
+				o := c.table.Find(id)
+				switch {
+				case o == nil || !o.Owned():
+				case m.Type == wire.TRefBorrow:
+					c.table.AddBorrower(o, who)
+				default:
+					c.table.DropBorrower(o, who)
+				}
+			}
+			c.carryOut()
+			c.mu.Unlock()
+			if err == nil {
+				err = m.Reply(nil)
+			}
+		}
+	case wire.TCancel:
+		var q wire.Cancel
+		if err = m.Decode(&q); err == nil && c.exec != nil {
+			c.exec.cancel(&q)
+		}
+	case wire.TReceived:
+		var q wire.Received
+		if err = m.Decode(&q); err == nil && c.exec != nil {
+			c.exec.received(who, q.TaskID)
+		}
+	default:
+		err = fault.New(fault.BadRequest, "%s is not for a process", m.Type)
+	}
+	if err != nil {
+		_ = m.Fail(err)
+	}
+}
+
+// serveWait answers a borrower when the object is ready.
+func (c *Client) serveWait(raw []byte, m *wire.Message) error {
+	id, err := ids.ParseObject(raw)
+	if err != nil {
+		return fault.New(fault.BadRequest, "%v", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.table.Find(id)
+	if o == nil {
+		return fault.New(fault.ObjectLost, "object %s was freed by its owner", id)
+	}
+	answer := func() { _ = m.Reply(refValue(o, c.info.Node)) }
+	if o.State != own.Pending {
+		answer()
+		return nil
+	}
+	x := watchOf(o)
+	x.remote = append(x.remote, answer)
+	return nil
+}
+
+func refValue(o *own.Object, node ids.Node) wire.RefValue {
+	v := wire.RefValue{Size: o.Size, IsError: o.IsError}
+	switch o.State {
+	case own.Inline:
+		v.Inline = o.Value
+	case own.Stored:
+		v.NodeID = node[:]
+	default:
+		v.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message}
+	}
+	return v
+}
+
+// Cancel ends the task that returns the object. A finished one is left alone.
+func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, err := c.find(id)
+	if err != nil {
+		return err
+	}
+	t, ok := o.Producer.(*task)
+	if !ok || o.State.Ready() {
+		return nil
+	}
+	if t.actor != nil && force {
+		return fault.New(fault.BadRequest, "force=True is not possible for a call of an actor: use kill on the actor")
+	}
+	t.canceled = true
+	if t.on != nil {
+		task := t.id(c)
+		c.withPeer(t.on.peerAddr, func(p *wire.Peer, err error) {
+			if err == nil {
+				_ = p.Push(wire.TCancel, wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive})
+			}
+		})
+		return nil
+	}
+	if t.actor != nil {
+		t.actor.queue.remove(t)
+	} else {
+		t.tmpl.class.queue.remove(t)
+		c.adjustWant(t.tmpl.class)
+	}
+	c.failTask(t, cancelFault(t))
+	return nil
+}

@@ -1,0 +1,414 @@
+package client
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Pipelining.
+const (
+	pipelineFor = 2000.0 // µs of measured work to have at a worker
+	maxDepth    = 512    // tasks
+	maxWant     = 1000   // leases
+	idleLease   = 100 * time.Millisecond
+)
+
+// class is a scheduling class: the tasks that can share workers.
+type class struct {
+	id     uint32
+	name   string
+	queue  fifo
+	leases []*lease
+	want   int     // what the daemon was told
+	us     float64 // smoothed execution time, µs; 0: unknown
+	bad    *fault.Error
+	since  time.Time // the queue has waited without a lease since
+}
+
+// lease is a worker of ours.
+type lease struct {
+	id     uint64
+	class  *class
+	conn   *outConn
+	busy   int  // tasks sent and not answered
+	paused bool // it gave tasks back, or its task waits
+	recall bool // others wait for it
+	gone   bool
+	idleAt time.Time
+	detail string // how the worker ended, once the daemon told
+	broken bool
+	lost   []*task // that it had when its socket broke
+}
+
+// fifo is a queue of tasks.
+type fifo struct {
+	items []*task
+	head  int
+}
+
+func (q *fifo) len() int { return len(q.items) - q.head }
+
+func (q *fifo) push(t *task) { q.items = append(q.items, t) }
+
+func (q *fifo) pushFront(ts []*task) {
+	if q.head >= len(ts) {
+		q.head -= len(ts)
+		copy(q.items[q.head:], ts)
+		return
+	}
+	q.items = append(append(make([]*task, 0, len(ts)+q.len()), ts...), q.items[q.head:]...)
+	q.head = 0
+}
+
+func (q *fifo) pop() *task {
+	t := q.items[q.head]
+	q.items[q.head] = nil
+	q.head++
+	if q.head == len(q.items) {
+		q.items, q.head = q.items[:0], 0
+		if cap(q.items) > 4096 {
+			q.items = nil
+		}
+	} else if q.head > 4096 && q.head*2 > len(q.items) {
+		n := copy(q.items, q.items[q.head:])
+		clear(q.items[n:])
+		q.items, q.head = q.items[:n], 0
+	}
+	return t
+}
+
+func (q *fifo) remove(t *task) bool {
+	for i := q.head; i < len(q.items); i++ {
+		if q.items[i] == t {
+			q.items = append(q.items[:i], q.items[i+1:]...)
+			return true
+		}
+	}
+	return false
+}
+
+func classKey(t *Template) string {
+	names := make([]string, 0, len(t.Resources))
+	for n := range t.Resources {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	var b strings.Builder
+	for _, n := range names {
+		fmt.Fprintf(&b, "%s=%d,", n, t.Resources[n])
+	}
+	// A function that ends its workers, or that is short while another is
+	// long, has a class of its own: depth is measured per class.
+	fmt.Fprintf(&b, "|%s|%s|%d|%x", t.EnvKey, t.Strategy, t.MaxCalls, t.FID)
+	return b.String()
+}
+
+func (c *Client) classFor(t *Template) *class {
+	key := classKey(t)
+	if k := c.byClass[key]; k != nil {
+		return k
+	}
+	k := &class{id: uint32(len(c.classes)), name: t.Name}
+	c.classes = append(c.classes, k)
+	c.byClass[key] = k
+	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy})
+	return k
+}
+
+// enqueue takes a task whose arguments are ready; mu held.
+func (c *Client) enqueue(t *task) {
+	if d := t.badDep(); d != nil {
+		c.failLike(t, d)
+		return
+	}
+	k := t.tmpl.class
+	if k.bad != nil {
+		c.hopeless(t, k.bad)
+	}
+	k.queue.push(t)
+	c.pump(k)
+}
+
+func (k *class) depth() int {
+	if k.us == 0 {
+		return 1
+	}
+	return max(1, min(maxDepth, int(pipelineFor/k.us)))
+}
+
+// pump sends queued tasks to leases with room and asks for leases.
+func (c *Client) pump(k *class) {
+	if k.queue.len() > 0 && len(k.leases) > 0 {
+		depth := k.depth()
+		for k.queue.len() > 0 {
+			var best *lease
+			for _, l := range k.leases {
+				if l.conn != nil && !l.paused && !l.recall && l.busy < depth && (best == nil || l.busy < best.busy) {
+					best = l
+				}
+			}
+			if best == nil {
+				break
+			}
+			c.sendTask(best, k.queue.pop())
+		}
+	}
+	c.adjustWant(k)
+}
+
+// adjustWant tells the daemon how many more leases the queue could use, when
+// that changed by much.
+func (c *Client) adjustWant(k *class) {
+	n := k.queue.len()
+	want := 0
+	if n > 0 {
+		want = min(maxWant, (n+k.depth()-1)/k.depth())
+	}
+	if want == k.want || want > 0 && k.want > 0 && want < 2*k.want && 2*want > k.want {
+		return
+	}
+	if want > 0 && k.want == 0 {
+		k.since = time.Now()
+		c.watchPending()
+	}
+	k.want = want
+	c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id, Want: want})
+}
+
+func (c *Client) sendTask(l *lease, t *task) {
+	k := l.conn
+	t.on = k
+	k.send(t)
+	l.busy++
+}
+
+// granted is the daemon's answer to a want.
+func (c *Client) granted(g *wire.LeaseGrant) {
+	c.mu.Lock()
+	if c.closed || int(g.ClassID) >= len(c.classes) {
+		c.mu.Unlock()
+		return
+	}
+	k := c.classes[g.ClassID]
+	k.want = max(0, k.want-1)
+	l := &lease{id: g.LeaseID, class: k}
+	c.leases[l.id] = l
+	c.mu.Unlock()
+	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil || c.closed {
+		if err == nil {
+			closeFD(fd)
+		}
+		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
+		c.adjustWant(k)
+		return
+	}
+	o := newOutConn(c, fd, g.Addr)
+	o.lease = l
+	l.conn = o
+	o.assign(&g.Assignment)
+	if err := c.adopt(o); err != nil {
+		c.fail(err)
+		return
+	}
+	k.leases = append(k.leases, l)
+	c.pump(k)
+	if l.busy == 0 {
+		c.leaseIdle(l)
+	}
+}
+
+// leaseIdle is called when a lease has nothing to do.
+func (c *Client) leaseIdle(l *lease) {
+	if l.gone {
+		return
+	}
+	if l.recall {
+		c.returnLease(l)
+		return
+	}
+	l.idleAt = time.Now()
+	if !c.idleArmed {
+		c.idleArmed = true
+		c.idleTimer.Reset(idleLease)
+	}
+}
+
+func (c *Client) returnIdle() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idleArmed = false
+	if c.closed {
+		return
+	}
+	left := time.Duration(-1)
+	now := time.Now()
+	for _, l := range c.leases {
+		if l.busy > 0 || l.conn == nil || l.gone {
+			continue
+		}
+		age := now.Sub(l.idleAt)
+		if age >= idleLease {
+			c.returnLease(l)
+		} else if left < 0 || idleLease-age < left {
+			left = idleLease - age
+		}
+	}
+	if left >= 0 {
+		c.idleArmed = true
+		c.idleTimer.Reset(left)
+	}
+}
+
+func (c *Client) returnLease(l *lease) {
+	c.flush(&l.conn.conn)
+	c.dropLease(l, wire.LeaseReturn{LeaseID: l.id})
+}
+
+// dropLease forgets a lease and tells the daemon.
+func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
+	if l.gone {
+		return
+	}
+	l.gone = true
+	delete(c.leases, l.id)
+	for i, x := range l.class.leases {
+		if x == l {
+			l.class.leases = append(l.class.leases[:i], l.class.leases[i+1:]...)
+			break
+		}
+	}
+	if l.conn != nil {
+		c.retire(&l.conn.conn)
+	}
+	c.push(wire.TLeaseReturn, r)
+}
+
+// recalled: others wait; finish what was sent, send no more.
+func (c *Client) recalled(id uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.leases[id]
+	if l == nil || c.closed {
+		return
+	}
+	l.recall = true
+	if l.busy == 0 && l.conn != nil {
+		c.returnLease(l)
+		c.adjustWant(l.class)
+	}
+}
+
+// trouble marks a class that nothing here can serve.
+func (c *Client) trouble(id uint32, f *fault.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if int(id) >= len(c.classes) || c.closed {
+		return
+	}
+	k := c.classes[id]
+	k.bad = f
+	for i := k.queue.head; i < len(k.queue.items); i++ {
+		c.hopeless(k.queue.items[i], f)
+	}
+}
+
+// feasible takes that back.
+func (c *Client) feasible(id uint32) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if int(id) >= len(c.classes) || c.closed {
+		return
+	}
+	k := c.classes[id]
+	k.bad = nil
+	for i := k.queue.head; i < len(k.queue.items); i++ {
+		c.eachReturn(k.queue.items[i], func(_ int, o *own.Object) { c.revive(o) })
+	}
+}
+
+// brokenGrace is how long a broken socket waits for the daemon to say how the
+// worker ended.
+const brokenGrace = 500 * time.Millisecond
+
+// leaseLost: the worker's socket broke with tasks on it.
+func (c *Client) leaseLost(l *lease, tasks []*task) {
+	l.lost = tasks
+	detail := l.detail
+	c.dropLease(l, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
+	if l.broken || len(tasks) == 0 {
+		c.retryLost(l, detail)
+		return
+	}
+	c.leases[l.id] = l // for LeaseBroken
+	time.AfterFunc(brokenGrace, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.leases[l.id] == l {
+			c.retryLost(l, "the worker is gone")
+		}
+	})
+}
+
+// brokenLease: the daemon says how the worker ended.
+func (c *Client) brokenLease(b *wire.LeaseBroken) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	l := c.leases[b.LeaseID]
+	if l == nil || c.closed {
+		return
+	}
+	l.broken, l.detail = true, b.Detail
+	if l.gone {
+		c.retryLost(l, b.Detail)
+	}
+}
+
+func (c *Client) retryLost(l *lease, detail string) {
+	delete(c.leases, l.id)
+	tasks := l.lost
+	l.lost = nil
+	var again []*task
+	for i, t := range tasks {
+		t.on = nil
+		if t.canceled {
+			c.failTask(t, cancelFault(t))
+			continue
+		}
+		// Only the first was running; the others had not started.
+		if i == 0 {
+			t.tries++
+			if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {
+				c.failTask(t, fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s%s", t.tmpl.Name, detail, afterTries(t)))
+				continue
+			}
+		}
+		again = append(again, t)
+	}
+	if len(again) > 0 {
+		l.class.queue.pushFront(again)
+	}
+	c.pump(l.class)
+}
+
+func afterTries(t *task) string {
+	switch {
+	case t.tmpl.MaxRetries == 0:
+		return " (max_retries=0)"
+	case t.tries > 1:
+		return fmt.Sprintf(" (tried %d times, max_retries=%d)", t.tries, t.tmpl.MaxRetries)
+	}
+	return ""
+}
+
+func cancelFault(t *task) *fault.Error {
+	return fault.New(fault.TaskCancelled, "task %s was cancelled", t.tmpl.Name)
+}

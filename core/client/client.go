@@ -1,0 +1,320 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+var errPeerLeft = errors.New("the process at the other end is gone")
+
+// MaxInline is the largest envelope that travels in a message; larger ones go
+// through the arena. Bytes.
+const MaxInline = 100 << 10
+
+// Options say how to join a session.
+type Options struct {
+	Socket string        // the daemon's
+	Role   string        // wire.RoleDriver, RoleWorker or RoleService
+	Token  string        // worker: of its fork order
+	Job    wire.JobStart // driver and service
+	// Drops, when set, hands over the references and views that the program
+	// let go of since the last call. It must not block.
+	Drops func() []Drop
+	// Interrupt, when set, makes the worker's main thread look for a cancellation.
+	Interrupt func()
+	// Exit, when set, ends a worker whose daemon is gone.
+	Exit func(code int)
+}
+
+// Drop is one thing that the program let go of: a reference, a view of a
+// mapped object (View != 0) or an actor handle.
+type Drop struct {
+	Object ids.Object
+	View   uint64
+}
+
+// Info describes the session.
+type Info struct {
+	Node       ids.Node
+	Worker     ids.Worker
+	Job        ids.Job
+	Namespace  string
+	SessionDir string
+	Addr       string
+	DaemonPid  int
+	Totals     wire.Totals
+}
+
+// Client is one process's membership in a session.
+type Client struct {
+	opts   Options
+	info   Info
+	self   ids.Owner
+	daemon *wire.Peer
+	arena  *store.Mapping
+	listen net.Listener
+
+	mu      sync.Mutex
+	closed  bool
+	why     error // why it closed
+	table   *own.Table
+	classes []*class
+	byClass map[string]*class
+	tmpls   []*Template
+	leases  map[uint64]*lease
+	actors  map[ids.Actor]*actor
+	views   map[uint64]*view
+	mapped  map[ids.Object]*view
+	viewSeq uint64
+	peers   map[string]*peerLink // by address
+	serving map[*wire.Peer]ids.Owner
+	exec    *executor // workers
+
+	// Borrow registrations, see borrow.go.
+	unacked  int
+	ackWaits []*waiter
+	borrowQ  map[string][][]byte
+	dropQ    []Drop
+
+	// The reader, see poller.go.
+	epoll, wakeFD    int
+	events           [64]unix.EpollEvent
+	sockets          map[int]socket
+	leader           *waiter
+	background       *waiter
+	followers        []*waiter
+	wantLead, kicked bool
+	polling, armed   bool
+	leftAt           time.Time
+	timer            *time.Timer
+	dirty            []*conn
+	graves           []int
+	inflight         int // tasks and calls sent and not answered
+	idleTimer        *time.Timer
+	idleArmed        bool
+	pendingTimer     *time.Timer
+	pendingArmed     bool
+	notes            notes
+	async            asyncQueue
+}
+
+// Connect joins the session of the daemon at o.Socket.
+func Connect(o Options) (*Client, error) {
+	u, hr, fd, err := wire.Dial(o.Socket, wire.Hello{Version: wire.Version, Role: o.Role, Pid: os.Getpid(), Token: o.Token})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
+	}
+	c := &Client{
+		opts: o, byClass: map[string]*class{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{},
+		borrowQ: map[string][][]byte{}, sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1,
+	}
+	copy(c.info.Node[:], hr.NodeID)
+	copy(c.info.Worker[:], hr.WorkerID)
+	copy(c.info.Job[:], hr.JobID)
+	c.info.Namespace = hr.Namespace
+	c.info.SessionDir, c.info.Addr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.Addr, hr.DaemonPid, hr.Totals
+	c.self = c.info.Worker.Owner()
+	if err := c.open(fd, hr.ArenaBytes); err != nil {
+		u.Close()
+		c.release()
+		return nil, err
+	}
+	c.timer = time.AfterFunc(time.Hour, c.tick)
+	c.idleTimer = time.AfterFunc(time.Hour, c.returnIdle)
+	c.timer.Stop()
+	c.idleTimer.Stop()
+	c.notes.init()
+	if o.Role == wire.RoleWorker {
+		c.exec = newExecutor(c)
+	}
+	c.table = own.NewTable(c.self, c.info.Job)
+	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
+	c.daemon.Start()
+	go c.accept()
+	if o.Role == wire.RoleDriver || o.Role == wire.RoleService {
+		var js wire.JobStarted
+		if err := c.daemon.Call(context.Background(), wire.TJobStart, o.Job, &js); err != nil {
+			c.Close(0)
+			return nil, fmt.Errorf("register the job: %w", err)
+		}
+		c.mu.Lock()
+		copy(c.info.Job[:], js.JobID)
+		c.info.Namespace = js.Namespace
+		c.table = own.NewTable(c.self, c.info.Job)
+		c.mu.Unlock()
+	}
+	if o.Role == wire.RoleWorker {
+		if err := c.daemon.Push(wire.TWorkerReady, wire.WorkerReady{Pid: os.Getpid()}); err != nil {
+			c.Close(0)
+			return nil, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
+	if arenaFD < 0 {
+		return fmt.Errorf("the daemon sent no arena")
+	}
+	c.arena, err = store.Map(arenaFD, arenaBytes)
+	unix.Close(arenaFD) // the mapping has its own
+	if err != nil {
+		return fmt.Errorf("map the object arena: %w", err)
+	}
+	if c.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return err
+	}
+	if c.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return err
+	}
+	if err = unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, c.wakeFD, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c.wakeFD)}); err != nil {
+		return err
+	}
+	if c.async.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return err
+	}
+	c.listen, err = net.Listen("unix", c.info.Addr)
+	return err
+}
+
+// Info describes the session.
+func (c *Client) Info() Info {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.info
+}
+
+// Daemon returns the control connection, for calls that have no state here.
+func (c *Client) Daemon() *wire.Peer { return c.daemon }
+
+// Err says why the session ended, nil while it lasts.
+func (c *Client) Err() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.why
+}
+
+// Close leaves the session. A driver's daemon gets drain to send the output
+// that workers wrote.
+func (c *Client) Close(drain time.Duration) {
+	if c.opts.Role != wire.RoleWorker && drain > 0 && c.Err() == nil {
+		ctx, cancel := context.WithTimeout(context.Background(), drain)
+		_ = c.daemon.Call(ctx, wire.TJobEnd, nil, nil) // a deaf daemon is no reason to stay
+		cancel()
+	}
+	c.mu.Lock()
+	c.shut(fault.New(fault.Closed, "the session was shut down"))
+	c.mu.Unlock()
+	c.daemon.Close()
+	c.release()
+}
+
+// fail ends the session because of err; mu held.
+func (c *Client) fail(err error) { c.shut(err) }
+
+func (c *Client) shut(why error) {
+	if c.closed {
+		return
+	}
+	c.closed, c.why = true, why
+	if c.timer != nil {
+		c.timer.Stop()
+		c.idleTimer.Stop()
+	}
+	for _, f := range c.followers {
+		f.signal()
+	}
+	if c.polling {
+		one := [8]byte{1}
+		_, _ = unix.Write(c.wakeFD, one[:])
+	}
+	f := fault.From(why)
+	c.table.Each(func(o *own.Object) bool {
+		if !o.State.Ready() {
+			o.State, o.Fault = own.Failed, f
+			if w, ok := o.Watch.(*watch); ok {
+				o.Watch = nil
+				for _, x := range w.waiters {
+					c.finish(x)
+				}
+				for _, f := range w.remote {
+					f()
+				}
+			}
+		}
+		return true
+	})
+	for _, w := range c.ackWaits {
+		c.finish(w)
+	}
+	if c.exec != nil {
+		c.exec.stop("the session ended")
+	}
+	c.notes.close(f.Message)
+}
+
+// release gives all descriptors back once nobody polls.
+func (c *Client) release() {
+	for {
+		c.mu.Lock()
+		if c.leader == nil {
+			break
+		}
+		if c.polling {
+			one := [8]byte{1}
+			_, _ = unix.Write(c.wakeFD, one[:])
+		}
+		c.mu.Unlock()
+		time.Sleep(100 * time.Microsecond) // the leader is on its way out of its poll
+	}
+	defer c.mu.Unlock()
+	if c.listen != nil {
+		c.listen.Close()
+		os.Remove(c.info.Addr)
+	}
+	for fd, s := range c.sockets {
+		s.base().dead = true
+		unix.Close(fd)
+	}
+	clear(c.sockets)
+	c.bury()
+	for _, l := range c.peers {
+		go l.close()
+	}
+	for p := range c.serving {
+		go p.Close()
+	}
+	for _, fd := range []*int{&c.epoll, &c.wakeFD, &c.async.fd} {
+		if *fd >= 0 {
+			unix.Close(*fd)
+			*fd = -1
+		}
+	}
+	if c.arena != nil {
+		c.arena.Close()
+	}
+}
+
+func (c *Client) daemonGone(err error) {
+	c.mu.Lock()
+	was := c.closed
+	c.shut(fault.New(fault.DaemonDied, "the daemon of this session (pid %d) is gone: %v", c.info.DaemonPid, err))
+	c.mu.Unlock()
+	if !was && c.opts.Role == wire.RoleWorker && c.opts.Exit != nil {
+		c.opts.Exit(1)
+	}
+}

@@ -1,0 +1,220 @@
+package client
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// fromDaemon handles what the daemon pushes, on the control connection's goroutine.
+func (c *Client) fromDaemon(m *wire.Message) {
+	var err error
+	switch m.Type {
+	case wire.TLeaseGrant:
+		g := new(wire.LeaseGrant)
+		if err = m.Decode(g); err == nil {
+			c.granted(g)
+		}
+	case wire.TLeaseRecall:
+		var r wire.LeaseRef
+		if err = m.Decode(&r); err == nil {
+			c.recalled(r.LeaseID)
+		}
+	case wire.TLeaseBroken:
+		b := new(wire.LeaseBroken)
+		if err = m.Decode(b); err == nil {
+			c.brokenLease(b)
+		}
+	case wire.TClassInfeasible:
+		var t wire.ClassTrouble
+		if err = m.Decode(&t); err == nil {
+			c.trouble(t.ClassID, fault.New(fault.TaskUnschedulable, "%s", t.Message))
+		}
+	case wire.TClassFeasible:
+		var t wire.ClassTrouble
+		if err = m.Decode(&t); err == nil {
+			c.feasible(t.ClassID)
+		}
+	case wire.TLogs:
+		var b wire.LogBatch
+		if err = m.Decode(&b); err == nil {
+			for i := range b.Lines {
+				c.notes.add(Note{Log: &b.Lines[i]})
+			}
+		}
+	case wire.TTotals:
+		var t wire.Totals
+		if err = m.Decode(&t); err == nil {
+			c.mu.Lock()
+			c.info.Totals = t
+			c.mu.Unlock()
+		}
+	case wire.TActorStart:
+		s := new(wire.ActorStart)
+		if err = m.Decode(s); err == nil && c.exec != nil {
+			c.mu.Lock()
+			err = c.exec.becomeActor(s)
+			c.mu.Unlock()
+		}
+	case wire.TActorStop:
+		var s wire.ActorStop
+		if err = m.Decode(&s); err == nil && c.exec != nil {
+			c.mu.Lock()
+			if s.Force {
+				c.exec.stop(s.Reason)
+			} else {
+				c.exec.drain()
+			}
+			c.mu.Unlock()
+		}
+	case wire.TExit:
+		if c.exec != nil {
+			c.mu.Lock()
+			c.exec.stop("idle")
+			c.mu.Unlock()
+		}
+	default:
+		err = fault.New(fault.BadRequest, "%s is not for a client", m.Type)
+	}
+	if err != nil {
+		c.notes.add(Note{Warning: fmt.Sprintf("message from the daemon was not understood: %v", err)})
+		_ = m.Fail(err)
+	}
+}
+
+// drain ends the actor after the calls that have arrived.
+func (e *executor) drain() {
+	e.draining = true
+	// Calls may still be in the sockets' buffers: read them first.
+	for in := range e.conns {
+		if !in.dead && e.c.leader == nil {
+			e.c.drain(in, &in.conn)
+		}
+	}
+	if e.busy == 0 && len(e.queue) == 0 {
+		e.stop("released")
+	}
+}
+
+// Note is something for the program's user: a line of a worker's output or a warning.
+type Note struct {
+	Log     *wire.LogLine
+	Warning string
+	Closed  string
+}
+
+// maxNotes bounds what waits for a program that does not print.
+const maxNotes = 100_000
+
+type notes struct {
+	mu   sync.Mutex
+	list []Note
+	wake chan struct{}
+	lost int
+}
+
+func (n *notes) init() { n.wake = make(chan struct{}, 1) }
+
+func (n *notes) add(x Note) {
+	n.mu.Lock()
+	if len(n.list) >= maxNotes {
+		n.lost++
+	} else {
+		n.list = append(n.list, x)
+	}
+	n.mu.Unlock()
+	select {
+	case n.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (n *notes) close(reason string) { n.add(Note{Closed: reason}) }
+
+// NextNote waits for a note; nil when the timeout passed.
+func (c *Client) NextNote(timeout time.Duration) *Note {
+	n := &c.notes
+	t := time.NewTimer(timeout)
+	defer t.Stop()
+	for {
+		n.mu.Lock()
+		if len(n.list) > 0 {
+			x := n.list[0]
+			n.list = n.list[1:]
+			if len(n.list) == 0 && n.lost > 0 {
+				n.list = append(n.list, Note{Warning: fmt.Sprintf("%d lines of output were dropped: they came faster than the driver prints", n.lost)})
+				n.lost = 0
+			}
+			n.mu.Unlock()
+			return &x
+		}
+		n.mu.Unlock()
+		select {
+		case <-n.wake:
+		case <-t.C:
+			return nil
+		}
+	}
+}
+
+// pendingAfter is when a task that waits says why.
+const pendingAfter = 10 * time.Second
+
+// watchPending looks in some seconds whether anything still waits; mu held.
+func (c *Client) watchPending() {
+	if c.pendingTimer == nil {
+		c.pendingTimer = time.AfterFunc(pendingAfter, c.reportPending)
+	} else if !c.pendingArmed {
+		c.pendingTimer.Reset(pendingAfter)
+	}
+	c.pendingArmed = true
+}
+
+// reportPending warns about classes and actors that have waited for long.
+func (c *Client) reportPending() {
+	c.mu.Lock()
+	c.pendingArmed = false
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	var ask []*class
+	again := false
+	now := time.Now()
+	for _, k := range c.classes {
+		if k.queue.len() == 0 || k.want == 0 {
+			continue
+		}
+		again = true
+		if len(k.leases) == 0 && now.Sub(k.since) >= pendingAfter-time.Second {
+			k.since = now.Add(50 * time.Second) // next in a minute
+			ask = append(ask, k)
+		}
+	}
+	for _, a := range c.actors {
+		if a.conn == nil && a.dead == nil && a.queue.len() > 0 {
+			again = true
+			if !a.warned {
+				a.warned = true
+				c.notes.add(Note{Warning: fmt.Sprintf("%d calls of actor %s (%s) have waited for %v: the actor is not running yet", a.queue.len(), a.name, a.id, pendingAfter)})
+			}
+		}
+	}
+	if again {
+		c.watchPending()
+	}
+	c.mu.Unlock()
+	for _, k := range ask {
+		var why string
+		if err := c.call(wire.TWhoHolds, wire.ClassTrouble{ClassID: k.id}, &why); err != nil {
+			why = err.Error()
+		}
+		c.mu.Lock()
+		n := k.queue.len()
+		c.mu.Unlock()
+		c.notes.add(Note{Warning: fmt.Sprintf("%d tasks (%s) have waited for %v: %s", n, k.name, pendingAfter, why)})
+	}
+}

@@ -1,0 +1,350 @@
+package client
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"sort"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Bytes that may wait in a socket's buffer while the worker is busy, and for how long
+// the first of them may.
+const (
+	batchBytes = 4096
+)
+
+// outConn is a socket through which we call a leased worker or an actor.
+type outConn struct {
+	conn
+	lease    *lease
+	actor    *actor
+	peerAddr string // the worker's own socket
+	seq      uint32
+	tasks    map[uint32]*task // sent and not answered
+	known    map[int]bool     // templates that it has
+	blobs    map[string]bool  // functions that it has
+}
+
+func newOutConn(c *Client, fd int, addr string) *outConn {
+	return &outConn{conn: conn{c: c, fd: fd}, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]bool{}}
+}
+
+// dialData connects to a process's socket; the hello goes ahead of the first frame, without answer.
+func dialData(addr string, h wire.Hello) (int, error) {
+	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
+	if err != nil {
+		return -1, err
+	}
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return -1, err
+	}
+	for {
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: addr})
+		if err != unix.EINTR {
+			break
+		}
+	}
+	if err == nil {
+		_, err = unix.Write(fd, b)
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, fmt.Errorf("connect to %s: %w", addr, err)
+	}
+	return fd, nil
+}
+
+func closeFD(fd int) { unix.Close(fd) }
+
+// assign tells the worker what the lease gives.
+func (o *outConn) assign(a *wire.Assignment) {
+	body, err := msgpack.Marshal(map[string]any{"resources": a.Resources, "devices": a.Devices, "env": a.Env, "int_ids": a.IntIDs})
+	if err != nil {
+		panic("client: an assignment is always encodable: " + err.Error())
+	}
+	b, at := wire.BeginFrame(o.out)
+	b = wire.AppendArray(b, 2)
+	b = wire.AppendUint(b, uint64(wire.OpAssign))
+	b = wire.AppendBin(b, body)
+	o.out = wire.EndFrame(b, at)
+	o.c.touch(&o.conn)
+}
+
+// send writes the task behind what is waiting; mu held.
+func (o *outConn) send(t *task) {
+	c := o.c
+	if !o.known[t.tmpl.id] {
+		o.known[t.tmpl.id] = true
+		fid := string(t.tmpl.FID)
+		o.out = c.appendTemplate(o.out, t.tmpl, t.tmpl.Kind == KindTask && !o.blobs[fid])
+		o.blobs[fid] = true
+	}
+	o.seq++
+	t.seq = o.seq
+	idle := len(o.tasks) == 0
+	o.tasks[t.seq] = t
+	o.out = c.appendTask(o.out, t)
+	c.inflight++
+	if idle || len(o.out) >= batchBytes {
+		c.flush(&o.conn)
+	}
+	if len(o.out) > 0 || c.leader == nil {
+		c.touch(&o.conn)
+	}
+}
+
+// frames handles what the worker answered.
+func (o *outConn) frames(b []byte) (int, error) {
+	used := 0
+	for len(b)-used >= 4 {
+		n := int(binary.LittleEndian.Uint32(b[used:]))
+		if n > wire.MaxData {
+			return used, fmt.Errorf("%w: %d bytes", wire.ErrFrameTooLarge, n)
+		}
+		if len(b)-used-4 < n {
+			break
+		}
+		if err := o.frame(b[used+4 : used+4+n]); err != nil {
+			return used, err
+		}
+		used += 4 + n
+	}
+	o.refill()
+	return used, nil
+}
+
+// refill sends more to a worker that answered.
+func (o *outConn) refill() {
+	l := o.lease
+	if l == nil || l.gone {
+		return
+	}
+	if l.class.queue.len() > 0 {
+		o.c.pump(l.class)
+	}
+	if l.busy == 0 {
+		o.c.leaseIdle(l)
+	}
+}
+
+func (o *outConn) frame(b []byte) error {
+	r := wire.NewReader(b)
+	n := r.Array()
+	switch op := wire.Op(r.Uint()); op {
+	case wire.OpReply:
+		if n != 5 {
+			return fmt.Errorf("%w: reply of %d fields", wire.ErrBadFrame, n)
+		}
+		return o.reply(&r)
+	case wire.OpReturned:
+		o.returned(&r)
+	case wire.OpBlocked:
+		if o.lease != nil {
+			o.lease.paused = true
+		}
+	case wire.OpUnblocked:
+		if o.lease != nil {
+			o.lease.paused = false
+		}
+	default:
+		return fmt.Errorf("%w: op %d from a worker", wire.ErrBadFrame, op)
+	}
+	return r.Err()
+}
+
+func (o *outConn) returned(r *wire.Reader) {
+	var back []*task
+	for range r.Array() {
+		seq := uint32(r.Uint())
+		if t := o.tasks[seq]; t != nil {
+			delete(o.tasks, seq)
+			o.c.inflight--
+			t.on = nil
+			if t.canceled {
+				o.c.failTask(t, cancelFault(t))
+			} else {
+				back = append(back, t)
+			}
+			if o.lease != nil {
+				o.lease.busy--
+			}
+		}
+	}
+	if l := o.lease; l != nil {
+		l.paused = true // until it answers
+		l.class.queue.pushFront(back)
+		if l.class.depth() > 1 {
+			l.class.us = max(l.class.us, pipelineFor) // it was wrong about how long they take
+		}
+		o.c.pump(l.class)
+	}
+}
+
+func (o *outConn) reply(r *wire.Reader) error {
+	c := o.c
+	seq, flags, us := uint32(r.Uint()), r.Uint(), r.Uint()
+	t := o.tasks[seq]
+	if t == nil {
+		return fmt.Errorf("%w: reply to call %d, which is not outstanding", wire.ErrBadFrame, seq)
+	}
+	delete(o.tasks, seq)
+	c.inflight--
+	if l := o.lease; l != nil {
+		l.busy--
+		l.paused = false
+		k := l.class
+		if k.us == 0 {
+			k.us = float64(us) + 1
+		} else {
+			k.us += (float64(us) + 1 - k.us) / 8
+		}
+	}
+	isErr := flags&wire.ReplyAppError != 0
+	if isErr && t.tmpl.RetryErrs && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) && t.actor == nil {
+		t.tries++
+		t.on = nil
+		o.exitIf(flags)
+		t.tmpl.class.queue.push(t)
+		c.pump(t.tmpl.class)
+		return nil
+	}
+	if flags&wire.ReplyCancelled != 0 {
+		c.failTask(t, cancelFault(t))
+		o.exitIf(flags)
+		return nil
+	}
+	inner := false
+	n := r.Array()
+	if n != int(t.returns) {
+		return fmt.Errorf("%w: %d results for %d returns", wire.ErrBadFrame, n, t.returns)
+	}
+	for i := range n {
+		had, err := c.result(r, t, i, isErr)
+		if err != nil {
+			return err
+		}
+		inner = inner || had
+	}
+	if inner {
+		c.received(t, o)
+	}
+	c.endTask(t)
+	o.exitIf(flags)
+	return r.Err()
+}
+
+// exitIf gives a lease up whose worker ends by itself.
+func (o *outConn) exitIf(flags uint64) {
+	if flags&wire.ReplyExiting != 0 && o.lease != nil {
+		back := make([]*task, 0, len(o.tasks))
+		for _, t := range o.tasks {
+			o.c.inflight--
+			t.on = nil
+			back = append(back, t)
+		}
+		clear(o.tasks)
+		sort.Slice(back, func(i, j int) bool { return back[i].seq < back[j].seq })
+		o.lease.class.queue.pushFront(back)
+		o.c.dropLease(o.lease, wire.LeaseReturn{LeaseID: o.lease.id, Exiting: true})
+		o.c.pump(o.lease.class)
+	}
+}
+
+// result reads one result of a reply into the i-th return.
+func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool, err error) {
+	id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
+	o := c.table.FindOwned(t.first + uint64(i))
+	r.Array()
+	var value []byte
+	var size uint64
+	state := own.Inline
+	switch place := r.Uint(); place {
+	case wire.PlaceInline:
+		value = append([]byte(nil), r.Bin()...)
+		size = uint64(len(value))
+	case wire.PlaceStore:
+		state = own.Stored
+		size = r.Uint()
+	default:
+		return false, fmt.Errorf("%w: place %d", wire.ErrBadFrame, place)
+	}
+	m := r.Array()
+	for range m {
+		r.Array()
+		raw, addr := r.Bin(), r.Str()
+		in, err := ids.ParseObject(raw)
+		if err != nil {
+			return inner, fmt.Errorf("%w: %v", wire.ErrBadFrame, err)
+		}
+		inner = true
+		if o != nil {
+			x := c.borrow(in, addr)
+			c.table.Contain(o, x)
+		}
+	}
+	if err := r.Err(); err != nil {
+		return inner, err
+	}
+	if o == nil { // nobody waits for it any more
+		if state == own.Stored {
+			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+		}
+		return inner, nil
+	}
+	c.complete(o, state, value, size, isErr)
+	return inner, nil
+}
+
+// gone: the worker left.
+func (o *outConn) gone(err error) {
+	c := o.c
+	left := make([]*task, 0, len(o.tasks))
+	for _, t := range o.tasks {
+		left = append(left, t)
+	}
+	sort.Slice(left, func(i, j int) bool { return left[i].seq < left[j].seq })
+	clear(o.tasks)
+	c.inflight -= len(left)
+	if o.actor != nil {
+		c.actorLost(o.actor, o, left)
+		return
+	}
+	c.leaseLost(o.lease, left)
+}
+
+// dialControl opens a Peer to another process's socket.
+func dialControl(addr string, h wire.Hello, handle wire.Handler, onClose func(error)) (*wire.Peer, error) {
+	d, err := net.DialTimeout("unix", addr, wire.HelloTimeout)
+	if err != nil {
+		return nil, err
+	}
+	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
+	if err != nil {
+		d.Close()
+		return nil, err
+	}
+	if err := d.SetWriteDeadline(time.Now().Add(wire.HelloTimeout)); err != nil {
+		d.Close()
+		return nil, err
+	}
+	if _, err := d.Write(b); err != nil {
+		d.Close()
+		return nil, err
+	}
+	if err := d.SetWriteDeadline(time.Time{}); err != nil {
+		d.Close()
+		return nil, err
+	}
+	p := wire.NewPeer(d, handle, onClose)
+	p.Start()
+	return p, nil
+}

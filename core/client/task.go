@@ -1,0 +1,316 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Kinds of templates.
+const (
+	KindTask   = 0
+	KindMethod = 1
+)
+
+// Template is what the calls of one function with one set of options share.
+type Template struct {
+	Kind       int
+	Name       string // for people
+	FID        []byte // 16 bytes: hash of the pickled function
+	Blob       []byte // the pickled function
+	Method     string
+	Returns    int
+	MaxRetries int  // system failures; -1: without end
+	RetryErrs  bool // exceptions too
+	MaxCalls   int
+	Resources  map[string]int64
+	EnvKey     string
+	Strategy   string
+
+	id    int
+	class *class
+}
+
+// task is one submitted task or actor call that has no answer yet.
+type task struct {
+	tmpl     *Template
+	first    uint64 // count of the first return
+	returns  int32
+	tries    int32 // how often it was lost so far
+	waiting  int32 // arguments that are not ready
+	fmt      uint8
+	canceled bool
+	seq      uint32
+	args     []byte        // envelope, unless argsRef
+	argsRef  *own.Object   // large arguments, in the arena
+	deps     []*own.Object // pinned
+	nested   []*own.Object // pinned
+	on       *outConn      // where it runs
+	actor    *actor
+}
+
+func (t *task) id(c *Client) (id ids.Task) {
+	o := ids.NewObject(t.first, c.self, c.info.Job, 1)
+	copy(id[:], o[:ids.TaskSize])
+	return id
+}
+
+// NewTemplate registers a template for the session's life.
+func (c *Client) NewTemplate(t *Template) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return 0, c.why
+	}
+	t.id = len(c.tmpls)
+	c.tmpls = append(c.tmpls, t)
+	if t.Kind == KindTask {
+		t.class = c.classFor(t)
+	}
+	return t.id, nil
+}
+
+// Call is one submission.
+type Call struct {
+	Template int
+	Args     Value
+	Deps     []ids.Object // top-level references, in the order of their slots
+}
+
+// Submit starts a task and returns the count of its first return; the others
+// follow. The program gets a reference to each.
+func (c *Client) Submit(call *Call) (first ids.Object, returns int, err error) {
+	total, _ := call.Args.layout()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t, err := c.newTask(call, total)
+	if err != nil {
+		return first, 0, err
+	}
+	if t.waiting == 0 {
+		c.enqueue(t)
+	}
+	return ids.NewObject(t.first, c.self, c.info.Job, 1), int(t.returns), nil
+}
+
+// newTask makes the task, its returns, and pins what it needs; mu held, and
+// released while large arguments are written to the arena.
+func (c *Client) newTask(call *Call, total int) (*task, error) {
+	if c.closed {
+		return nil, c.why
+	}
+	if call.Template < 0 || call.Template >= len(c.tmpls) {
+		return nil, fault.New(fault.BadRequest, "template %d does not exist in this session", call.Template)
+	}
+	tm := c.tmpls[call.Template]
+	t := &task{tmpl: tm, returns: int32(tm.Returns), fmt: call.Args.Fmt}
+	switch {
+	case total > MaxInline:
+		o := c.table.New(0, 0)
+		c.table.Pin(o)
+		c.mu.Unlock()
+		err := c.storeValue(o.ID, &call.Args, total)
+		c.mu.Lock()
+		if err != nil {
+			c.table.Unpin(o)
+			c.carryOut()
+			return nil, err
+		}
+		o.State, o.Size = own.Stored, uint64(total)
+		t.argsRef = o
+	case call.Args.Fmt != FmtNone:
+		t.args = call.Args.envelope(total)
+	}
+	if len(c.dropQ) > 0 {
+		c.takeDrops()
+	}
+	for _, id := range call.Deps {
+		o, err := c.find(id)
+		if err != nil {
+			c.unpinTask(t)
+			return nil, err
+		}
+		c.table.Pin(o)
+		t.deps = append(t.deps, o)
+	}
+	for _, id := range call.Args.Nested {
+		if o := c.table.Find(id); o != nil {
+			c.table.Pin(o)
+			t.nested = append(t.nested, o)
+		}
+	}
+	t.first = c.table.Peek()
+	for i := range t.returns {
+		o := c.table.New(uint32(i+1), 1)
+		o.Producer = t
+	}
+	var bad *fault.Error
+	for _, o := range t.deps {
+		switch {
+		case o.State == own.Pending:
+			t.waiting++
+			x := watchOf(o)
+			x.tasks = append(x.tasks, t)
+		case o.State == own.Hopeless:
+			t.waiting++
+			x := watchOf(o)
+			x.tasks = append(x.tasks, t)
+			bad = o.Fault
+		}
+	}
+	if bad != nil {
+		c.hopeless(t, bad)
+	}
+	return t, nil
+}
+
+// depReady is told once for each argument that the task waited for.
+func (c *Client) depReady(t *task) {
+	t.waiting--
+	if t.waiting > 0 || t.canceled {
+		return
+	}
+	if t.actor != nil {
+		c.pumpActor(t.actor)
+		return
+	}
+	for i := range t.returns {
+		if o := c.table.FindOwned(t.first + uint64(i)); o != nil {
+			c.revive(o)
+		}
+	}
+	c.enqueue(t)
+}
+
+// badDep returns an argument that is an exception or lost, nil if all are good.
+func (t *task) badDep() *own.Object {
+	for _, o := range t.deps {
+		if o.IsError || o.State == own.Failed {
+			return o
+		}
+	}
+	return nil
+}
+
+// eachReturn calls f with every return that somebody still holds.
+func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
+	for i := range t.returns {
+		if o := c.table.FindOwned(t.first + uint64(i)); o != nil {
+			f(int(i), o)
+		}
+	}
+}
+
+// failTask ends the task with a fault; mu held.
+func (c *Client) failTask(t *task, f *fault.Error) {
+	c.eachReturn(t, func(_ int, o *own.Object) { c.failObject(o, f) })
+	c.endTask(t)
+}
+
+// failLike ends the task as its argument ended.
+func (c *Client) failLike(t *task, dep *own.Object) {
+	c.eachReturn(t, func(_ int, o *own.Object) {
+		if dep.State == own.Failed {
+			c.failObject(o, dep.Fault)
+			return
+		}
+		c.complete(o, dep.State, dep.Value, dep.Size, true)
+	})
+	c.endTask(t)
+}
+
+// hopeless marks what the task returns; mu held.
+func (c *Client) hopeless(t *task, f *fault.Error) {
+	c.eachReturn(t, func(_ int, o *own.Object) {
+		if o.State == own.Pending {
+			o.State, o.Fault, o.Value = own.Hopeless, f, nil
+			c.settled(o)
+		}
+	})
+}
+
+// endTask lets go of what the task held.
+func (c *Client) endTask(t *task) {
+	c.unpinTask(t)
+	if a := t.actor; a != nil {
+		c.callEnded(a)
+	}
+}
+
+func (c *Client) unpinTask(t *task) {
+	for _, o := range t.deps {
+		c.table.Unpin(o)
+	}
+	for _, o := range t.nested {
+		c.table.Unpin(o)
+	}
+	if t.argsRef != nil {
+		c.table.Unpin(t.argsRef)
+	}
+	t.deps, t.nested, t.argsRef, t.args = nil, nil, nil, nil
+	c.carryOut()
+}
+
+// appendTask encodes the task's frame.
+func (c *Client) appendTask(b []byte, t *task) []byte {
+	b, at := wire.BeginFrame(b)
+	b = wire.AppendArray(b, 6)
+	b = wire.AppendUint(b, uint64(wire.OpTask))
+	b = wire.AppendUint(b, uint64(t.seq))
+	b = wire.AppendUint(b, uint64(t.tmpl.id))
+	b = wire.AppendUint(b, t.first)
+	if t.argsRef != nil {
+		b = c.appendPlace(b, t.argsRef)
+	} else {
+		b = wire.AppendArray(b, 2)
+		b = wire.AppendUint(b, wire.PlaceInline)
+		b = wire.AppendBin(b, t.args)
+	}
+	b = wire.AppendArray(b, len(t.deps))
+	for _, o := range t.deps {
+		b = c.appendPlace(b, o)
+	}
+	return wire.EndFrame(b, at)
+}
+
+// appendPlace encodes where a ready object is.
+func (c *Client) appendPlace(b []byte, o *own.Object) []byte {
+	if o.State == own.Stored {
+		b = wire.AppendArray(b, 4)
+		b = wire.AppendUint(b, wire.PlaceStore)
+		b = wire.AppendBin(b, o.ID[:])
+		b = wire.AppendUint(b, o.Size)
+		return wire.AppendStr(b, c.addrOf(o))
+	}
+	b = wire.AppendArray(b, 2)
+	b = wire.AppendUint(b, wire.PlaceInline)
+	return wire.AppendBin(b, o.Value)
+}
+
+// addrOf returns the socket of the object's owner.
+func (c *Client) addrOf(o *own.Object) string {
+	if o.Owned() {
+		return c.info.Addr
+	}
+	return o.OwnerAddr
+}
+
+func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
+	b, at := wire.BeginFrame(b)
+	b = wire.AppendArray(b, 9)
+	b = wire.AppendUint(b, uint64(wire.OpTemplate))
+	b = wire.AppendUint(b, uint64(t.id))
+	b = wire.AppendUint(b, uint64(t.Kind))
+	b = wire.AppendBin(b, t.FID)
+	b = wire.AppendStr(b, t.Name)
+	b = wire.AppendStr(b, t.Method)
+	b = wire.AppendUint(b, uint64(t.Returns))
+	b = wire.AppendUint(b, uint64(t.MaxCalls))
+	if withBlob {
+		b = wire.AppendBin(b, t.Blob)
+	} else {
+		b = wire.AppendNil(b)
+	}
+	return wire.EndFrame(b, at)
+}

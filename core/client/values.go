@@ -1,0 +1,309 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Formats of envelopes.
+const (
+	FmtNone     = 0
+	FmtMsgpack  = 1
+	FmtNDArray  = 2
+	FmtPickle   = 3
+	FmtError    = 4
+	FmtBytes    = 5
+	FmtArgs     = 6
+	FmtArgsPack = 7
+	FmtFault    = 8
+)
+
+// Value is a serialised value on its way in. Nothing here keeps it.
+type Value struct {
+	Fmt    uint8
+	Meta   []byte
+	Bufs   [][]byte
+	Nested []ids.Object // references inside
+}
+
+func (v *Value) layout() (total int, offsets []int) {
+	return store.Layout(len(v.Meta), v.lens(), nil)
+}
+
+func (v *Value) lens() []int {
+	if len(v.Bufs) == 0 {
+		return nil
+	}
+	lens := make([]int, len(v.Bufs))
+	for i, b := range v.Bufs {
+		lens[i] = len(b)
+	}
+	return lens
+}
+
+// envelope copies the value into one fresh slice.
+func (v *Value) envelope(total int) []byte {
+	return store.AppendEnvelope(make([]byte, 0, total), store.Format(v.Fmt), v.Meta, v.Bufs...)
+}
+
+// view is a stored object that this process has pinned: once, for all its
+// references and memory views together.
+type view struct {
+	n     uint64
+	id    ids.Object
+	off   uint64
+	size  uint64
+	holds int
+}
+
+// Found is a value on its way out: an envelope in this process's memory, valid
+// while the reference is held, or in the arena, valid while the view is held.
+type Found struct {
+	Envelope []byte
+	View     uint64 // 0: not in the arena. Else give one Drop{View} back
+	IsError  bool
+}
+
+// storeValue writes the value into the arena under the given id.
+func (c *Client) storeValue(id ids.Object, v *Value, total int) error {
+	var at wire.ObjPlace
+	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(total)}, &at); err != nil {
+		return err
+	}
+	if at.Size < uint64(total) {
+		return fault.New(fault.Internal, "object %s: the arena gave %d of %d bytes", id, at.Size, total)
+	}
+	lens := v.lens()
+	_, offs := store.Layout(len(v.Meta), lens, nil)
+	if err := c.arena.WriteAt(at.Offset, store.AppendHeader(nil, store.Format(v.Fmt), v.Meta, lens)); err != nil {
+		return fmt.Errorf("write object %s: %w", id, err)
+	}
+	for i, b := range v.Bufs {
+		if err := c.arena.WriteAt(at.Offset+uint64(offs[i]), b); err != nil {
+			return fmt.Errorf("write object %s: %w", id, err)
+		}
+	}
+	return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+}
+
+// call asks the daemon and waits; mu must not be held.
+func (c *Client) call(t wire.Type, body, reply any) error {
+	err := c.daemon.Call(context.Background(), t, body, reply)
+	if err != nil {
+		if why := c.Err(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+// Put makes an object of the value; the program gets one reference.
+func (c *Client) Put(v *Value) (ids.Object, error) {
+	total, _ := v.layout()
+	var env []byte
+	if total <= MaxInline {
+		env = v.envelope(total)
+	}
+	c.mu.Lock()
+	if c.closed {
+		err := c.why
+		c.mu.Unlock()
+		return ids.Object{}, err
+	}
+	c.takeDrops()
+	o := c.table.New(0, 1)
+	id := o.ID
+	c.contain(o, v.Nested)
+	if env != nil {
+		o.State, o.Value, o.Size = own.Inline, env, uint64(total)
+		c.mu.Unlock()
+		return id, nil
+	}
+	c.mu.Unlock()
+	err := c.storeValue(id, v, total)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.table.Unref(o, 1)
+		c.carryOut()
+		return ids.Object{}, err
+	}
+	o.State, o.Size = own.Stored, uint64(total)
+	return id, nil
+}
+
+func (c *Client) contain(outer *own.Object, nested []ids.Object) {
+	for _, id := range nested {
+		if in := c.table.Find(id); in != nil {
+			c.table.Contain(outer, in)
+		}
+	}
+}
+
+// fetch returns a ready object's value; mu held on entry and exit, released to
+// pin a stored copy.
+func (c *Client) fetch(o *own.Object) (Found, error) {
+	switch o.State {
+	case own.Inline:
+		return Found{Envelope: o.Value, IsError: o.IsError}, nil
+	case own.Failed, own.Hopeless:
+		return Found{Envelope: faultEnvelope(o), IsError: true}, nil
+	case own.Stored:
+		v, err := c.pinStored(o)
+		if err != nil {
+			return Found{}, err
+		}
+		b, err := c.arena.Slice(v.off, v.size)
+		if err != nil {
+			return Found{}, fmt.Errorf("get object %s: %w", o.ID, err)
+		}
+		v.holds++
+		return Found{Envelope: b, View: v.n, IsError: o.IsError}, nil
+	}
+	return Found{}, fmt.Errorf("object %s is not ready", o.ID)
+}
+
+// faultEnvelope caches the envelope of a failed object in its Value.
+func faultEnvelope(o *own.Object) []byte {
+	if o.Value == nil {
+		meta := wire.AppendArray(nil, 2)
+		meta = wire.AppendStr(meta, string(o.Fault.Code))
+		meta = wire.AppendStr(meta, o.Fault.Message)
+		v := Value{Fmt: FmtFault, Meta: meta}
+		n, _ := v.layout()
+		o.Value = v.envelope(n)
+	}
+	return o.Value
+}
+
+// pinStored pins the stored copy of an object for as long as the table has it.
+func (c *Client) pinStored(o *own.Object) (*view, error) {
+	if v, ok := o.Map.(*view); ok {
+		return v, nil
+	}
+	c.table.Pin(o) // it must not go while we ask
+	v, err := c.pin(o.ID)
+	if err == nil {
+		if _, ok := o.Map.(*view); !ok {
+			o.Map = v
+		} else {
+			c.unhold(v)
+		}
+	}
+	c.table.Unpin(o)
+	c.carryOut()
+	return v, err
+}
+
+// pin maps an object of the arena and holds it; mu held on entry and exit,
+// released to ask the daemon.
+func (c *Client) pin(id ids.Object) (*view, error) {
+	if v := c.mapped[id]; v != nil {
+		v.holds++
+		return v, nil
+	}
+	c.mu.Unlock()
+	var at wire.ObjPlace
+	err := c.call(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, &at)
+	c.mu.Lock()
+	if err != nil {
+		return nil, fmt.Errorf("get object %s: %w", id, err)
+	}
+	if v := c.mapped[id]; v != nil { // another thread was as quick; the daemon counts one pin per process
+		v.holds++
+		return v, nil
+	}
+	c.viewSeq++
+	v := &view{n: c.viewSeq, id: id, off: at.Offset, size: at.Size, holds: 1}
+	c.views[v.n], c.mapped[id] = v, v
+	return v, nil
+}
+
+func (c *Client) unhold(v *view) {
+	v.holds--
+	if v.holds <= 0 {
+		delete(c.views, v.n)
+		delete(c.mapped, v.id)
+		c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: v.id[:]})
+	}
+}
+
+// push tells the daemon; a broken connection ends the session elsewhere.
+func (c *Client) push(t wire.Type, body any) { _ = c.daemon.Push(t, body) }
+
+// takeDrops handles what the program let go of; mu held.
+func (c *Client) takeDrops() {
+	if c.opts.Drops != nil {
+		c.dropQ = append(c.dropQ, c.opts.Drops()...)
+	}
+	if len(c.dropQ) == 0 || c.unacked > 0 {
+		return
+	}
+	for _, d := range c.dropQ {
+		if d.View != 0 {
+			if v := c.views[d.View]; v != nil {
+				c.unhold(v)
+			}
+		} else if o := c.table.Find(d.Object); o != nil {
+			c.table.Unref(o, 1)
+		}
+	}
+	c.dropQ = c.dropQ[:0]
+	c.carryOut()
+}
+
+// Release lets one reference go.
+func (c *Client) Release(d Drop) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropQ = append(c.dropQ, d)
+	c.takeDrops()
+}
+
+// DropsWaiting says that the program has let go of something.
+func (c *Client) DropsWaiting() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.arm()
+}
+
+// carryOut frees what the table says is dead; mu held.
+func (c *Client) carryOut() {
+	dead := c.table.Take()
+	if len(dead) == 0 {
+		return
+	}
+	var free [][]byte
+	for _, o := range dead {
+		if a, ok := o.Watch.(*actor); ok { // an actor's lifetime token
+			c.handlesGone(a)
+			continue
+		}
+		if v, ok := o.Map.(*view); ok {
+			c.unhold(v)
+		}
+		switch {
+		case !o.Owned():
+			c.giveBack(o)
+		case o.State == own.Stored:
+			free = append(free, append([]byte(nil), o.ID[:]...))
+		}
+	}
+	if free != nil {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: free})
+	}
+}
+
+func deadlineOf(timeout time.Duration) time.Time {
+	if timeout < 0 {
+		return time.Time{}
+	}
+	return time.Now().Add(timeout)
+}

@@ -1,0 +1,305 @@
+package client
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// watch is who waits for an object that is not ready.
+type watch struct {
+	waiters []*waiter
+	tasks   []*task  // that take it as an argument
+	remote  []func() // borrowers' questions
+}
+
+func watchOf(o *own.Object) *watch {
+	w, ok := o.Watch.(*watch)
+	if !ok {
+		w = new(watch)
+		o.Watch = w
+	}
+	return w
+}
+
+func (c *Client) unwatch(o *own.Object, w *waiter) {
+	if x, ok := o.Watch.(*watch); ok {
+		for i, y := range x.waiters {
+			if y == w {
+				x.waiters = append(x.waiters[:i], x.waiters[i+1:]...)
+				return
+			}
+		}
+	}
+}
+
+// settled tells everybody who waits that the object is ready or hopeless; mu held.
+func (c *Client) settled(o *own.Object) {
+	x, ok := o.Watch.(*watch)
+	if !ok {
+		return
+	}
+	if o.State == own.Hopeless {
+		for _, w := range x.waiters {
+			w.open--
+			if w.failFast || w.open <= 0 {
+				c.finish(w)
+			}
+		}
+		for _, t := range x.tasks {
+			c.hopeless(t, o.Fault)
+		}
+		remote := x.remote
+		x.remote = nil
+		for _, f := range remote {
+			f()
+		}
+		return
+	}
+	o.Watch = nil
+	for _, w := range x.waiters {
+		w.need--
+		w.open--
+		if w.need <= 0 || w.open <= 0 || w.failFast && (o.IsError || o.State == own.Failed) {
+			c.finish(w)
+		}
+	}
+	for _, t := range x.tasks {
+		c.depReady(t)
+	}
+	for _, f := range x.remote {
+		f()
+	}
+}
+
+// revive undoes Hopeless: its resources came after all.
+func (c *Client) revive(o *own.Object) {
+	if o.State != own.Hopeless {
+		return
+	}
+	o.State, o.Fault, o.Value = own.Pending, nil, nil
+	if x, ok := o.Watch.(*watch); ok {
+		for _, w := range x.waiters {
+			w.open++
+		}
+	}
+}
+
+// complete gives an object of ours its value; mu held.
+func (c *Client) complete(o *own.Object, state own.State, value []byte, size uint64, isError bool) {
+	if o.State.Ready() {
+		return
+	}
+	o.State, o.Value, o.Size, o.IsError, o.Producer, o.Fault = state, value, size, isError, nil, nil
+	c.settled(o)
+}
+
+// failObject ends an object with a fault; mu held.
+func (c *Client) failObject(o *own.Object, f *fault.Error) {
+	if o.State.Ready() {
+		return
+	}
+	o.State, o.Fault, o.Producer, o.IsError, o.Value = own.Failed, f, nil, true, nil
+	c.settled(o)
+}
+
+// find returns the object of an id that the program holds.
+func (c *Client) find(id ids.Object) (*own.Object, error) {
+	if c.closed {
+		return nil, c.why
+	}
+	o := c.table.Find(id)
+	if o == nil {
+		return nil, fault.New(fault.ObjectLost, "object %s is not known here: it belongs to another session, or its last reference is gone", id)
+	}
+	if !o.Owned() && !o.Asked && o.State == own.Pending {
+		c.ask(o)
+	}
+	return o, nil
+}
+
+// Get waits for an object. It returns nil, nil when the timeout passed;
+// negative waits for ever. The program must hold the reference meanwhile.
+func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, err := c.find(id)
+	if err != nil {
+		return nil, err
+	}
+	if o.State == own.Pending {
+		w := newWaiter()
+		w.need, w.open, w.failFast = 1, 1, true
+		x := watchOf(o)
+		x.waiters = append(x.waiters, w)
+		c.awaitBlocked(w, deadlineOf(timeout))
+		if !w.done {
+			c.unwatch(o, w)
+			if c.closed {
+				return nil, c.why
+			}
+			return nil, nil
+		}
+	}
+	f, err := c.fetch(o)
+	if err != nil {
+		return nil, err
+	}
+	return &f, nil
+}
+
+// TryGet returns a value that is at hand: without asking or waiting for
+// anybody. A Found without envelope means that it is not.
+func (c *Client) TryGet(id ids.Object) (Found, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return Found{}, c.why
+	}
+	o := c.table.Find(id)
+	if o == nil || !o.State.Ready() || o.State == own.Stored && o.Map == nil {
+		return Found{}, nil
+	}
+	return c.fetch(o)
+}
+
+// Ready reports whether a get would return at once.
+func (c *Client) Ready(id ids.Object) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, err := c.find(id)
+	return err == nil && o.State.Ready(), err
+}
+
+// WaitMode says when Wait returns.
+type WaitMode int
+
+// Wait returns when enough are ready; WaitAll when all are, or one failed.
+const (
+	WaitSome WaitMode = iota
+	WaitAll
+)
+
+// Wait waits until need of the objects are ready, nothing else can become
+// ready, or the timeout passed. mark is called for each object in order with
+// whether it is ready. It returns how many can never become ready, and
+// whether it ended before the timeout.
+func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	w := newWaiter()
+	w.failFast = mode == WaitAll
+	w.need = need
+	objs := make([]*own.Object, len(list))
+	stop := false
+	for i, id := range list {
+		o, err := c.find(id)
+		if err != nil {
+			return 0, false, err
+		}
+		objs[i] = o
+		switch {
+		case o.State.Ready():
+			w.need--
+			stop = stop || w.failFast && o.IsError
+		case o.State == own.Hopeless:
+			stop = stop || w.failFast
+		default:
+			w.open++
+		}
+	}
+	done = true
+	if w.need > 0 && w.open > 0 && !stop {
+		for _, o := range objs {
+			if !o.State.Ready() {
+				x := watchOf(o)
+				x.waiters = append(x.waiters, w)
+			}
+		}
+		c.awaitBlocked(w, deadlineOf(timeout))
+		done = w.done
+		for _, o := range objs {
+			if !o.State.Ready() {
+				c.unwatch(o, w)
+			}
+		}
+		if c.closed {
+			return 0, false, c.why
+		}
+	}
+	for i, o := range objs {
+		mark(i, o.State.Ready())
+		if o.State == own.Hopeless {
+			hopeless++
+		}
+	}
+	return hopeless, done, nil
+}
+
+// awaitBlocked waits like await. In a worker whose task waits longer than a
+// moment it gives the task's CPUs and the tasks queued behind it back.
+func (c *Client) awaitBlocked(w *waiter, deadline time.Time) {
+	if c.exec == nil || !c.exec.running() {
+		c.await(w, deadline)
+		return
+	}
+	first := time.Now().Add(blockedAfter)
+	if !deadline.IsZero() && deadline.Before(first) {
+		first = deadline
+	}
+	c.await(w, first)
+	if w.done || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
+		return
+	}
+	c.exec.block()
+	c.await(w, deadline)
+	c.exec.unblock()
+}
+
+// asyncQueue holds the tokens of asynchronous waits that have ended.
+type asyncQueue struct {
+	fd    int
+	ended []uint64
+}
+
+// AsyncFD is readable when AsyncDrain has something.
+func (c *Client) AsyncFD() int { return c.async.fd }
+
+// AsyncWatch asks for the token when the object is ready; true: it already is.
+func (c *Client) AsyncWatch(id ids.Object, token uint64) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, err := c.find(id)
+	if err != nil {
+		return false, err
+	}
+	if o.State != own.Pending {
+		return true, nil
+	}
+	w := &waiter{need: 1, open: 1, failFast: true}
+	w.notify = func() {
+		c.async.ended = append(c.async.ended, token)
+		one := [8]byte{1}
+		_, _ = unix.Write(c.async.fd, one[:])
+	}
+	x := watchOf(o)
+	x.waiters = append(x.waiters, w)
+	c.flushDirty()
+	c.arm()
+	return false, nil
+}
+
+// AsyncDrain returns the tokens whose objects became ready.
+func (c *Client) AsyncDrain() []uint64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var b [8]byte
+	_, _ = unix.Read(c.async.fd, b[:])
+	t := c.async.ended
+	c.async.ended = nil
+	return t
+}

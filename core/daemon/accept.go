@@ -1,0 +1,196 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// maxHandshakes bounds the connections that have not introduced themselves.
+const maxHandshakes = 4096
+
+// accept takes connections. Each is introduced on a goroutine of its own.
+func (d *Daemon) accept() {
+	defer d.served.Done()
+	slots := make(chan struct{}, maxHandshakes)
+	for {
+		u, err := d.socket.AcceptUnix()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			// Out of descriptors, most likely: others may go meanwhile.
+			d.refuse.once(d, "accept", err)
+			time.Sleep(20 * time.Millisecond)
+			continue
+		}
+		slots <- struct{}{}
+		go func() {
+			defer func() { <-slots }()
+			if err := d.welcome(u); err != nil {
+				d.refuse.once(d, "connection refused", err)
+				_ = u.SetWriteDeadline(time.Now().Add(time.Second))
+				_ = wire.RefuseHello(u, err)
+				u.Close()
+			}
+		}()
+	}
+}
+
+// welcome does the handshake and starts to serve the connection.
+func (d *Daemon) welcome(u *net.UnixConn) error {
+	h, err := wire.ReadHello(u)
+	if err != nil {
+		return err
+	}
+	if h.Version != wire.Version {
+		return fault.New(fault.VersionMismatch, "this daemon speaks protocol version %d, the caller %d: both must come from one installation", wire.Version, h.Version)
+	}
+	pid, pidfd := peerProcess(u, h.Pid)
+	c := &client{role: h.Role, pid: pid}
+	switch h.Role {
+	case wire.RoleDriver, wire.RoleService:
+		c.self = ids.NewWorker()
+	case wire.RoleWorker:
+		if c.worker, err = d.claim(h.Token); err != nil {
+			break
+		}
+		c.self, c.job = c.worker.self, c.worker.job
+	case wire.RoleCLI:
+	default:
+		err = fault.New(fault.BadRequest, "unknown role %q", h.Role)
+	}
+	if err != nil {
+		closeFD(pidfd)
+		return err
+	}
+	r := wire.HelloReply{
+		Version: wire.Version, NodeID: d.o.Node[:], SessionDir: d.o.SessionDir,
+		ArenaBytes: d.o.ArenaBytes, DaemonPid: os.Getpid(), Totals: d.totals(),
+	}
+	fd := -1
+	if c.role != wire.RoleCLI {
+		c.addr = d.socketOf(c.self.Owner())
+		r.WorkerID, r.Addr, fd = c.self[:], c.addr, d.fd
+	}
+	if c.job != nil {
+		r.JobID, r.Namespace = c.job.id[:], c.job.namespace
+	}
+	c.peer = wire.NewPeer(u, func(m *wire.Message) { d.handle(c, m) }, func(error) { go d.connectionClosed(c) })
+	c.peer.Tag = c
+	if !d.enlist(c) {
+		closeFD(pidfd)
+		return fault.New(fault.Closed, "the daemon is ending")
+	}
+	if err := wire.SendHelloReply(u, r, fd); err != nil {
+		closeFD(pidfd)
+		d.connectionClosed(c)
+		return err
+	}
+	c.peer.Start()
+	if c.worker != nil || c.role == wire.RoleCLI || pidfd < 0 {
+		// A worker's pidfd comes from its zygote.
+		closeFD(pidfd)
+		return nil
+	}
+	p, err := watchPidfd(pid, pidfd, func() { d.connectionClosed(c) })
+	if err == nil {
+		d.mu.Lock()
+		c.proc = p
+		d.mu.Unlock()
+	}
+	return nil
+}
+
+// enlist makes the connection known; false when the daemon is closing.
+func (d *Daemon) enlist(c *client) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing {
+		return false
+	}
+	d.lastClient++
+	c.id = d.lastClient
+	d.clients[c.id] = c
+	if c.role != wire.RoleCLI {
+		d.owners[c.self.Owner()] = c
+	}
+	if c.worker != nil {
+		d.workerConnected(c)
+	}
+	return true
+}
+
+func (d *Daemon) socketOf(o ids.Owner) string {
+	return filepath.Join(d.o.SessionDir, "p", o.String()+".sock")
+}
+
+// totals are what the cluster has, as processes are told.
+func (d *Daemon) totals() wire.Totals {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit}
+}
+
+// peerProcess returns who is at the other end: its pid and a pidfd, or -1.
+func peerProcess(u *net.UnixConn, said int) (pid, pidfd int) {
+	pid, pidfd = said, -1
+	rc, err := u.SyscallConn()
+	if err != nil {
+		return pid, -1
+	}
+	_ = rc.Control(func(fd uintptr) {
+		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil && cred.Pid > 0 {
+			pid = int(cred.Pid)
+		}
+		if got, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
+			pidfd = got
+			return
+		}
+		if got, err := unix.PidfdOpen(pid, 0); err == nil {
+			pidfd = got
+		}
+	})
+	return pid, pidfd
+}
+
+func closeFD(fd int) {
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+}
+
+// complaints logs each kind of trouble once.
+type complaints struct {
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// maxComplaints bounds the memory of what was said.
+const maxComplaints = 256
+
+func (k *complaints) once(d *Daemon, what string, err error) {
+	text := fmt.Sprintf("%s: %v", what, err)
+	k.mu.Lock()
+	known := k.seen[text] || len(k.seen) >= maxComplaints
+	if !known {
+		if k.seen == nil {
+			k.seen = make(map[string]bool)
+		}
+		k.seen[text] = true
+	}
+	k.mu.Unlock()
+	if !known {
+		d.log.Warn(what, "error", err, "note", "said once")
+	}
+}

@@ -1,0 +1,62 @@
+package daemon
+
+import (
+	"sync"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// client is one connected process. Its fields are guarded by the daemon's
+// lock, but for those set before the connection is served.
+type client struct {
+	id     sched.ClientID
+	role   string
+	pid    int
+	peer   *wire.Peer
+	self   ids.Worker // drivers, services and workers
+	addr   string     // the socket at which it listens
+	proc   *process   // of a driver or service; a worker's is the worker's
+	worker *worker    // role worker
+
+	job  *job // nil for a driver before JobStart, and for the CLI
+	gone bool
+
+	classes map[sched.ClassID]string // names, for messages
+	tasks   queue                    // requests to the head, in order
+}
+
+// queue runs functions one after the other on a goroutine that lives while
+// there are any: requests of one process to the head keep their order and do
+// not hold up its connection.
+type queue struct {
+	mu      sync.Mutex
+	list    []func()
+	running bool
+}
+
+func (q *queue) add(f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.list = append(q.list, f)
+	if !q.running {
+		q.running = true
+		go q.run()
+	}
+}
+
+func (q *queue) run() {
+	for {
+		q.mu.Lock()
+		if len(q.list) == 0 {
+			q.running = false
+			q.mu.Unlock()
+			return
+		}
+		f := q.list[0]
+		q.list = q.list[1:]
+		q.mu.Unlock()
+		f()
+	}
+}

@@ -1,0 +1,214 @@
+package daemon
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Daemon is the node role of one machine. See doc.go.
+type Daemon struct {
+	o      Options
+	log    *slog.Logger
+	fd     int // the arena's memfd
+	arena  *store.Arena
+	keeper *keeper
+	socket *net.UnixListener
+	reaper *reaper
+	broom  *broom
+	began  time.Time
+	refuse complaints
+
+	headSet chan struct{} // closed when head is set
+	head    Head
+	stop    chan struct{} // closed by Stop
+	stopped sync.Once
+	served  sync.WaitGroup
+
+	mu         sync.Mutex
+	m          *sched.Machine
+	timer      *time.Timer
+	objects    *objects
+	clients    map[sched.ClientID]*client
+	owners     map[ids.Owner]*client
+	workers    map[sched.WorkerID]*worker
+	tokens     map[string]*worker // forks that have not said hello
+	pids       map[int]*worker
+	zygotes    map[zygoteKey]*zygote
+	jobs       map[ids.Job]*job
+	actors     map[ids.Actor]*actor
+	lastClient sched.ClientID
+	closing    bool
+}
+
+type zygoteKey struct {
+	job ids.Job
+	env string
+}
+
+// Open makes the node's session directory, arena and socket. Nothing is
+// accepted before Serve.
+func Open(o Options) (*Daemon, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	ledger, err := resource.NewLedger(o.Totals, o.Devices.Devices())
+	if err != nil {
+		return nil, err
+	}
+	for _, dir := range []string{o.SessionDir, o.SessionDir + "/p", o.SessionDir + "/logs"} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return nil, fmt.Errorf("session directory: %w", err)
+		}
+	}
+	path := filepath.Join(o.SessionDir, "d.sock")
+	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, fmt.Errorf("listen at %s: %w", path, err)
+	}
+	fd, err := store.CreateMemory("eagleray-arena", o.ArenaBytes)
+	if err != nil {
+		socket.Close()
+		return nil, fmt.Errorf("object store of %d bytes: %w", o.ArenaBytes, err)
+	}
+	d := &Daemon{
+		o: o, log: o.Log, fd: fd, socket: socket,
+		arena:   store.NewArena(o.ArenaBytes),
+		began:   time.Now(),
+		headSet: make(chan struct{}),
+		stop:    make(chan struct{}),
+		m: sched.New(sched.Options{
+			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
+		}),
+		clients: make(map[sched.ClientID]*client),
+		owners:  make(map[ids.Owner]*client),
+		workers: make(map[sched.WorkerID]*worker),
+		tokens:  make(map[string]*worker),
+		pids:    make(map[int]*worker),
+		zygotes: make(map[zygoteKey]*zygote),
+		jobs:    make(map[ids.Job]*job),
+		actors:  make(map[ids.Actor]*actor),
+	}
+	d.keeper = newKeeper(d.arena, fd, o.ArenaBytes, d.log)
+	d.objects = newObjects(d.keeper, o.ArenaBytes)
+	d.broom = newBroom()
+	d.timer = time.AfterFunc(time.Hour, d.tick)
+	d.timer.Stop()
+	d.reaper = startReaper(d.reaped)
+	return d, nil
+}
+
+// maxStarts bounds the workers being started on large machines.
+const maxStarts = 64
+
+// SetHead wires the head role. Requests that need it wait until then.
+func (d *Daemon) SetHead(h Head) {
+	d.head = h
+	close(d.headSet)
+}
+
+// Serve accepts connections until Close.
+func (d *Daemon) Serve() {
+	d.served.Add(1)
+	go d.accept()
+}
+
+// Stop asks for the end; Stopping is closed then. Close does it.
+func (d *Daemon) Stop() { d.stopped.Do(func() { close(d.stop) }) }
+
+// Stopping is closed when someone asked the daemon to end.
+func (d *Daemon) Stopping() <-chan struct{} { return d.stop }
+
+// closeLimit bounds how long Close kills what does not want to die.
+const closeLimit = time.Second
+
+// Close ends everything that the daemon started and removes what it made, the
+// session directory's logs excepted when keepLogs is set. The head must have
+// been closed before.
+func (d *Daemon) Close(keepLogs bool) {
+	d.Stop()
+	d.mu.Lock()
+	d.closing = true
+	d.timer.Stop()
+	var peers []*wire.Peer
+	for _, c := range d.clients {
+		peers = append(peers, c.peer)
+	}
+	for _, w := range d.workers {
+		w.proc.signal(unix.SIGKILL)
+	}
+	for _, z := range d.zygotes {
+		z.close()
+	}
+	d.mu.Unlock()
+	d.socket.Close()
+	d.served.Wait()
+	for _, p := range peers {
+		p.Close()
+	}
+	if left := killDescendants(closeLimit, d.reaper.sweep); left > 0 {
+		d.log.Warn("processes do not end", "left", left)
+	}
+	d.reaper.close()
+	d.broom.close()
+	d.keeper.close()
+	unix.Close(d.fd)
+	if keepLogs {
+		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))
+		os.RemoveAll(filepath.Join(d.o.SessionDir, "p"))
+		return
+	}
+	if err := os.RemoveAll(d.o.SessionDir); err != nil {
+		d.log.Warn("session directory not removed", "error", err)
+	}
+}
+
+// now is the machine's time.
+func (d *Daemon) now() time.Duration { return time.Since(d.began) }
+
+// event passes an event to the scheduler and does what it orders; mu held.
+func (d *Daemon) event(f func(m *sched.Machine)) {
+	if d.closing {
+		return
+	}
+	d.m.Advance(d.now())
+	f(d.m)
+	d.act()
+}
+
+// tick runs when the scheduler asked to be told the time.
+func (d *Daemon) tick() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.event(func(*sched.Machine) {})
+}
+
+// act does the scheduler's actions and sets its timer; mu held.
+func (d *Daemon) act() {
+	for {
+		as := d.m.Actions()
+		if len(as) == 0 {
+			break
+		}
+		for _, a := range as {
+			d.do(a)
+		}
+	}
+	if at, ok := d.m.Next(); ok {
+		d.timer.Reset(max(at-d.now(), 0) + 50*time.Microsecond)
+	} else {
+		d.timer.Stop()
+	}
+}

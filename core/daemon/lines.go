@@ -1,0 +1,94 @@
+package daemon
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// namePrefix begins a line that names the process's later lines.
+const namePrefix = "\x1f:name:"
+
+// maxLine is where a line without an end is cut.
+const maxLine = 64 << 10
+
+// splitter cuts one output of a worker into lines.
+type splitter struct {
+	line    wire.LogLine // Pid and Stderr
+	named   bool         // a name came on this output
+	name    string       // the latest of this output
+	latest  *string      // the latest of either output of the process
+	partial []byte
+}
+
+// add appends the complete lines of b to dst.
+func (s *splitter) add(dst []wire.LogLine, b []byte) []wire.LogLine {
+	for len(b) > 0 {
+		if n := len(s.partial); n > 0 && s.partial[n-1] == '\r' {
+			// Only now is it known what followed the carriage return.
+			text := s.partial[:n-1]
+			if b[0] == '\n' {
+				dst = s.emit(dst, text, false)
+				b = b[1:]
+			} else {
+				dst = s.emit(dst, text, true)
+			}
+			s.partial = s.partial[:0]
+			continue
+		}
+		i := bytes.IndexAny(b, "\r\n")
+		switch {
+		case i < 0 || b[i] == '\r' && i == len(b)-1:
+			room := maxLine - len(s.partial)
+			if len(b) <= room {
+				s.partial = append(s.partial, b...)
+				return dst
+			}
+			dst = s.emit(dst, append(s.partial, b[:max(room, 0)]...), false)
+			s.partial, b = s.partial[:0], b[max(room, 0):]
+		default:
+			carriage := b[i] == '\r' && b[i+1] != '\n'
+			next := i + 1
+			if b[i] == '\r' && !carriage {
+				next++
+			}
+			dst = s.emit(dst, append(s.partial, b[:i]...), carriage)
+			s.partial, b = s.partial[:0], b[next:]
+		}
+	}
+	if len(s.partial) == 0 && cap(s.partial) > 1<<10 {
+		s.partial = nil
+	}
+	return dst
+}
+
+// end returns what came without an end of line.
+func (s *splitter) end(dst []wire.LogLine) []wire.LogLine {
+	if len(s.partial) > 0 {
+		dst = s.emit(dst, bytes.TrimSuffix(s.partial, []byte("\r")), false)
+		s.partial = nil
+	}
+	return dst
+}
+
+func (s *splitter) emit(dst []wire.LogLine, text []byte, carriage bool) []wire.LogLine {
+	if carriage && len(text) == 0 {
+		return dst // a progress line begins with \r
+	}
+	str := string(text)
+	if name, ok := strings.CutPrefix(str, namePrefix); ok {
+		s.named, s.name, *s.latest = true, name, name
+		return dst
+	}
+	if !utf8.ValidString(str) {
+		str = strings.ToValidUTF8(str, "\uFFFD")
+	}
+	l := s.line
+	l.Text, l.Carriage, l.Name = str, carriage, *s.latest
+	if s.named {
+		l.Name = s.name
+	}
+	return append(dst, l)
+}

@@ -1,0 +1,63 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
+)
+
+// Devices is what the daemon needs to know of the node's accelerators;
+// accelerator.Node has these methods.
+type Devices interface {
+	Devices() map[string][]string
+	Env(devices map[string][]string) map[string]string
+	ZeroEnv(devices map[string][]string) map[string]string
+	IntIDs() bool
+}
+
+// Options describe a node.
+type Options struct {
+	SessionDir  string
+	Node        ids.Node
+	Totals      resource.Set // without those that come in devices
+	Devices     Devices
+	ArenaBytes  uint64
+	CPUs        int  // for the bounds of the pool
+	CanGrow     bool // nodes or an autoscaler may add resources
+	WaitForFit  bool // infeasible="wait"
+	Labels      map[string]string
+	Address     string
+	Hostname    string
+	IsHead      bool
+	Interpreter string // for jobs that name none
+	Log         *slog.Logger
+}
+
+// maxSocketPath is what the kernel takes, without the end mark.
+const maxSocketPath = 107
+
+// check validates once; nothing changes later.
+func (o *Options) check() error {
+	if o.SessionDir == "" {
+		return errors.New("the session directory is not given")
+	}
+	if n := len(o.SessionDir) + len("/p/.sock") + 2*ids.OwnerSize; n > maxSocketPath {
+		return fmt.Errorf("session directory %s: its sockets' paths would have %d bytes, the system allows %d; set EAGLERAY_TMPDIR to a shorter one", o.SessionDir, n, maxSocketPath)
+	}
+	if o.ArenaBytes < minArena {
+		return fmt.Errorf("object_store_memory is %d bytes, at least %d are needed", o.ArenaBytes, minArena)
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.CPUs < 1 {
+		o.CPUs = 1
+	}
+	return nil
+}
+
+// minArena is the smallest object store, as in Ray.
+const minArena = 75 << 20

@@ -1,0 +1,155 @@
+package daemon
+
+import (
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// maxLogFile caps one log file of a worker.
+const maxLogFile = 64 << 20
+
+// output is what one worker writes: two pipes, always drained, into two files
+// and to the driver of its job.
+type output struct {
+	dir  string
+	sink *sink // nil: the job does not want it
+
+	mu    sync.Mutex
+	pid   int
+	name  string // latest on either pipe
+	out   [2]stream
+	tail  tail // kept until the worker is ready
+	ready bool
+	open  int
+	done  chan struct{} // closed when both pipes ended
+}
+
+// stream is one of the two.
+type stream struct {
+	splitter splitter
+	early    []byte // came before the pid was known
+	file     *os.File
+	written  int64
+	full     bool
+}
+
+// newOutput takes over the read ends of stdout and stderr.
+func newOutput(dir string, s *sink, fds [2]int) (*output, error) {
+	o := &output{dir: dir, sink: s, open: 2, done: make(chan struct{})}
+	for i := range o.out {
+		o.out[i].splitter = splitter{line: wire.LogLine{Stderr: i == 1}, latest: &o.name}
+	}
+	for i, fd := range fds {
+		if err := readPipe(fd, func(b []byte) { o.got(i, b) }, func() { o.ended(i) }); err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+// setPid names the worker's files.
+func (o *output) setPid(pid int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.pid != 0 {
+		return
+	}
+	o.pid = pid
+	for i := range o.out {
+		s := &o.out[i]
+		s.splitter.line.Pid = pid
+		if b := s.early; len(b) > 0 {
+			s.early = nil
+			o.write(i, b)
+		}
+	}
+}
+
+// setReady says that the last words of a failed start are no longer of interest.
+func (o *output) setReady() {
+	o.mu.Lock()
+	o.ready, o.tail = true, tail{}
+	o.mu.Unlock()
+}
+
+// lastWords returns the end of what the worker wrote before it was ready.
+func (o *output) lastWords() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.tail.String()
+}
+
+func (o *output) got(i int, b []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.ready {
+		o.tail.add(b)
+	}
+	if o.pid == 0 {
+		if s := &o.out[i]; len(s.early) < maxLine {
+			s.early = append(s.early, b...)
+		}
+		return
+	}
+	o.write(i, b)
+}
+
+// write handles bytes of a known process; mu held.
+func (o *output) write(i int, b []byte) {
+	s := &o.out[i]
+	o.keep(i, b)
+	lines := s.splitter.add(nil, b)
+	if o.sink != nil {
+		o.sink.add(lines)
+	}
+}
+
+// keep appends to the log file until it is full.
+func (o *output) keep(i int, b []byte) {
+	s := &o.out[i]
+	if s.full {
+		return
+	}
+	if s.file == nil {
+		f, err := os.OpenFile(fmt.Sprintf("%s/worker-%d.%s", o.dir, o.pid, [2]string{"out", "err"}[i]), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+		if err != nil {
+			s.full = true
+			return
+		}
+		s.file = f
+	}
+	if s.written+int64(len(b)) > maxLogFile {
+		b = append(append([]byte(nil), b[:maxLogFile-s.written]...), "\n[eagleray: this file has reached its cap of 64 MiB; what follows was not kept]\n"...)
+		s.full = true
+	}
+	n, err := s.file.Write(b)
+	s.written += int64(n)
+	if err != nil || s.full {
+		s.full = true
+		s.file.Close()
+		s.file = nil
+	}
+}
+
+func (o *output) ended(i int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := &o.out[i]
+	if o.pid != 0 {
+		lines := s.splitter.end(nil)
+		if o.sink != nil {
+			o.sink.add(lines)
+		}
+	}
+	if s.file != nil {
+		s.file.Close()
+		s.file = nil
+	}
+	s.full = true
+	if o.open--; o.open == 0 {
+		close(o.done)
+	}
+}

@@ -1,0 +1,104 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// process watches one process through its pidfd: the only handle that cannot
+// mean another process later.
+type process struct {
+	pid  int
+	file *os.File
+	gone chan struct{} // closed when the process has ended
+}
+
+// watchPidfd takes over a pidfd and calls ended, once, on a goroutine of its
+// own when the process is gone.
+func watchPidfd(pid, fd int, ended func()) (*process, error) {
+	if err := unix.SetNonblock(fd, true); err != nil {
+		unix.Close(fd)
+		return nil, fmt.Errorf("pidfd of %d: %w", pid, err)
+	}
+	p := &process{pid: pid, file: os.NewFile(uintptr(fd), "pidfd"), gone: make(chan struct{})}
+	rc, err := p.file.SyscallConn()
+	if err != nil {
+		p.file.Close()
+		return nil, fmt.Errorf("pidfd of %d: %w", pid, err)
+	}
+	go func() {
+		// A pidfd is readable when its process is gone; there is nothing to read.
+		err := rc.Read(func(fd uintptr) bool { return hasEnded(int(fd)) })
+		if err != nil && errors.Is(err, os.ErrClosed) {
+			return
+		}
+		close(p.gone)
+		if ended != nil {
+			ended()
+		}
+		p.file.Close()
+	}()
+	return p, nil
+}
+
+// watchPid is watchPidfd for a process known by number.
+func watchPid(pid int, ended func()) (*process, error) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return nil, fmt.Errorf("pidfd of %d: %w", pid, err)
+	}
+	return watchPidfd(pid, fd, ended)
+}
+
+func hasEnded(fd int) bool {
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 0)
+	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+}
+
+// signal sends a signal; a process that is gone is no error.
+func (p *process) signal(s unix.Signal) {
+	if p == nil {
+		return
+	}
+	rc, err := p.file.SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = rc.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), s, nil, 0) })
+}
+
+// ended reports whether the process is gone.
+func (p *process) ended() bool {
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
+// exitText says how a process ended: status as from waitstatus_to_exitcode,
+// negative for a signal.
+func exitText(pid, status int, known bool) string {
+	switch {
+	case !known:
+		return fmt.Sprintf("worker pid %d is gone, its exit status is not known", pid)
+	case status < 0:
+		return fmt.Sprintf("worker pid %d was killed by signal %d (%s)", pid, -status, unix.SignalName(syscall.Signal(-status)))
+	default:
+		return fmt.Sprintf("worker pid %d exited with code %d", pid, status)
+	}
+}
+
+// statusCode turns a wait status into the form of exitText.
+func statusCode(ws unix.WaitStatus) int {
+	if ws.Signaled() {
+		return -int(ws.Signal())
+	}
+	return ws.ExitStatus()
+}

@@ -1,0 +1,130 @@
+package daemon
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Bounds of the output that waits for one driver.
+const (
+	maxSinkBytes  = 32 << 20 // then the oldest lines are dropped
+	maxBatchBytes = 1 << 20  // of one LogBatch
+	maxUnsent     = 4 << 20  // bytes in the driver's connection before more is sent
+	sinkPause     = 5 * time.Millisecond
+)
+
+// sink gathers the lines of a job's workers and sends them to its driver in
+// batches, in the order in which they were read. One goroutine runs while
+// there is something to send.
+type sink struct {
+	send   func([]wire.LogLine) // to the driver
+	unsent func() int           // bytes that the driver has not taken yet
+
+	mu      sync.Mutex
+	lines   []wire.LogLine
+	bytes   int
+	dropped int
+	running bool
+	closed  bool
+	idle    *sync.Cond // running became false
+}
+
+func newSink(send func([]wire.LogLine), unsent func() int) *sink {
+	s := &sink{send: send, unsent: unsent}
+	s.idle = sync.NewCond(&s.mu)
+	return s
+}
+
+// add queues lines.
+func (s *sink) add(lines []wire.LogLine) {
+	if len(lines) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	for i := range lines {
+		s.lines = append(s.lines, lines[i])
+		s.bytes += lineBytes(&lines[i])
+	}
+	cut := 0
+	for s.bytes > maxSinkBytes && cut < len(s.lines) {
+		s.bytes -= lineBytes(&s.lines[cut])
+		cut++
+	}
+	if cut > 0 {
+		s.dropped += cut
+		s.lines = append([]wire.LogLine(nil), s.lines[cut:]...)
+	}
+	if !s.running {
+		s.running = true
+		go s.run()
+	}
+}
+
+func lineBytes(l *wire.LogLine) int { return len(l.Text) + len(l.Name) + 48 }
+
+func (s *sink) run() {
+	for {
+		s.mu.Lock()
+		if s.closed || len(s.lines) == 0 {
+			s.running = false
+			s.idle.Broadcast()
+			s.mu.Unlock()
+			return
+		}
+		var batch []wire.LogLine
+		if s.unsent() < maxUnsent {
+			if s.dropped > 0 {
+				batch = append(batch, wire.LogLine{Stderr: true, Source: "daemon",
+					Text: fmt.Sprintf("%d lines of output were dropped: the driver does not read them fast enough (they are in the session's logs)", s.dropped)})
+				s.dropped = 0
+			}
+			n, bytes := 0, 0
+			for n < len(s.lines) && bytes < maxBatchBytes {
+				bytes += lineBytes(&s.lines[n])
+				n++
+			}
+			batch = append(batch, s.lines[:n]...)
+			s.lines = s.lines[n:]
+			s.bytes -= bytes
+			if len(s.lines) == 0 {
+				s.lines = nil
+			}
+		}
+		s.mu.Unlock()
+		if len(batch) > 0 {
+			s.send(batch)
+		}
+		time.Sleep(sinkPause)
+	}
+}
+
+// flush waits until everything that was added is sent, or the time is over.
+func (s *sink) flush(limit time.Duration) {
+	timer := time.AfterFunc(limit, func() {
+		s.mu.Lock()
+		s.closed = true
+		s.idle.Broadcast()
+		s.mu.Unlock()
+	})
+	defer timer.Stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.running && !s.closed {
+		s.idle.Wait()
+	}
+}
+
+// close drops what is left.
+func (s *sink) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed, s.lines, s.bytes = true, nil, 0
+	s.idle.Broadcast()
+}

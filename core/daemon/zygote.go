@@ -1,0 +1,341 @@
+package daemon
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// zygoteModule is what a zygote runs.
+const zygoteModule = "eagleray._private.zygote"
+
+// maxZygotePacket caps a packet from a zygote.
+const maxZygotePacket = 16 << 10
+
+// zygotePacket is one packet in either direction; see docs/protocol.md.
+type zygotePacket struct {
+	Op     string `json:"op"`
+	Token  string `json:"token,omitempty"`
+	Sock   string `json:"sock,omitempty"`
+	Pid    int    `json:"pid,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"`
+}
+
+// zygoteSetup travels in a memfd, for an environment is longer than a packet.
+type zygoteSetup struct {
+	Preload []string          `json:"preload"`
+	SysPath []string          `json:"sys_path"`
+	Cwd     string            `json:"cwd"`
+	Env     map[string]string `json:"env"`
+	Bare    bool              `json:"bare"`
+}
+
+// zygoteEvents is what a zygote tells; the methods run on its goroutines.
+type zygoteEvents interface {
+	zygoteForked(z *zygote, token string, pid, pidfd int)
+	zygoteExited(z *zygote, pid, status int)
+	zygoteFailed(z *zygote, token, message string)
+	zygoteGone(z *zygote, message string)
+}
+
+// forkOrder asks for one worker. The descriptors are closed by the zygote's goroutine.
+type forkOrder struct {
+	token          string
+	stdout, stderr int
+}
+
+// zygote is one fork server. Two goroutines serve it: run starts the process
+// and sends orders, read receives. Nothing here takes the daemon's lock.
+type zygote struct {
+	spec   *wire.EnvSpec
+	sock   string
+	events zygoteEvents
+	logDir string
+
+	orders chan forkOrder
+	stop   chan struct{}
+	once   sync.Once
+
+	mu   sync.Mutex
+	pid  int
+	conn *net.UnixConn
+	tail tail // what it last wrote
+	dead bool
+}
+
+func newZygote(spec *wire.EnvSpec, sock, logDir string, ev zygoteEvents) *zygote {
+	return &zygote{
+		spec: spec, sock: sock, events: ev, logDir: logDir,
+		orders: make(chan forkOrder, 1<<14),
+		stop:   make(chan struct{}),
+	}
+}
+
+// fork queues an order. It never blocks; false when the queue is full or the
+// zygote is closed, and the caller keeps the descriptors.
+func (z *zygote) fork(o forkOrder) bool {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	if z.dead {
+		return false
+	}
+	select {
+	case z.orders <- o:
+		return true
+	default:
+		return false
+	}
+}
+
+// close ends the zygote: it exits when its socket closes.
+func (z *zygote) close() {
+	z.once.Do(func() { close(z.stop) })
+}
+
+// run starts the process and serves orders until the zygote or the daemon ends.
+func (z *zygote) run(r *reaper) {
+	message := "the zygote was stopped"
+	conn, err := z.start(r)
+	if err != nil {
+		message = err.Error()
+	} else {
+		z.mu.Lock()
+		z.conn = conn
+		z.mu.Unlock()
+		gone := make(chan string, 1)
+		go func() { gone <- z.read(conn) }()
+		message = z.serve(conn, gone)
+		conn.Close()
+	}
+	z.mu.Lock()
+	z.dead = true
+	text := z.tail.String()
+	z.mu.Unlock()
+	for {
+		select {
+		case o := <-z.orders:
+			o.close()
+			continue
+		default:
+		}
+		break
+	}
+	if text != "" {
+		message += "; it last wrote:\n" + text
+	}
+	z.events.zygoteGone(z, message)
+}
+
+func (o forkOrder) close() {
+	unix.Close(o.stdout)
+	unix.Close(o.stderr)
+}
+
+func (z *zygote) serve(conn *net.UnixConn, gone <-chan string) string {
+	for {
+		select {
+		case <-z.stop:
+			return "the zygote was stopped"
+		case m := <-gone:
+			return m
+		case o := <-z.orders:
+			b, err := json.Marshal(zygotePacket{Op: "fork", Token: o.token, Sock: z.sock})
+			if err == nil {
+				_, _, err = conn.WriteMsgUnix(b, unix.UnixRights(o.stdout, o.stderr), nil)
+			}
+			o.close()
+			if err != nil {
+				z.events.zygoteFailed(z, o.token, fmt.Sprintf("fork order: %v", err))
+			}
+		}
+	}
+}
+
+// start runs the interpreter and sends the setup.
+func (z *zygote) start(r *reaper) (*net.UnixConn, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("zygote socket: %w", err)
+	}
+	defer unix.Close(pair[1])
+	ours := os.NewFile(uintptr(pair[0]), "zygote")
+	nc, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		return nil, fmt.Errorf("zygote socket: %w", err)
+	}
+	conn := nc.(*net.UnixConn)
+	if err := z.exec(r, pair[1]); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	if err := z.setup(conn); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// exec starts the interpreter with end as its descriptor 3.
+func (z *zygote) exec(r *reaper, end int) error {
+	out, err := newPipe()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(out.w)
+	null, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		unix.Close(out.r)
+		return fmt.Errorf("open /dev/null: %w", err)
+	}
+	defer unix.Close(null)
+	env := mergedEnv(z.spec)
+	r.mu.Lock()
+	pid, err := syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule}, &syscall.ProcAttr{
+		Env:   env,
+		Files: []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err == nil {
+		z.mu.Lock()
+		z.pid = pid
+		z.mu.Unlock()
+	}
+	r.mu.Unlock()
+	if err != nil {
+		unix.Close(out.r)
+		return fmt.Errorf("start interpreter %s: %w", z.spec.Python, err)
+	}
+	return readPipe(out.r, func(b []byte) {
+		z.mu.Lock()
+		z.tail.add(b)
+		z.mu.Unlock()
+		appendFile(z.logDir+fmt.Sprintf("/zygote-%d.log", pid), b)
+	}, nil)
+}
+
+// setup sends what the zygote needs before its first fork.
+func (z *zygote) setup(conn *net.UnixConn) error {
+	b, err := json.Marshal(zygoteSetup{
+		Preload: orEmpty(z.spec.Preload), SysPath: orEmpty(z.spec.SysPath), Cwd: z.spec.Cwd,
+		Env: z.spec.Env, Bare: z.spec.Bare,
+	})
+	if err != nil {
+		return fmt.Errorf("zygote setup: %w", err)
+	}
+	fd, err := unix.MemfdCreate("eagleray-setup", unix.MFD_CLOEXEC)
+	if err != nil {
+		return fmt.Errorf("zygote setup: %w", err)
+	}
+	f := os.NewFile(uintptr(fd), "setup")
+	defer f.Close()
+	if _, err := f.Write(b); err != nil {
+		return fmt.Errorf("zygote setup: %w", err)
+	}
+	if _, err := f.Seek(0, 0); err != nil {
+		return fmt.Errorf("zygote setup: %w", err)
+	}
+	if _, _, err := conn.WriteMsgUnix([]byte(`{"op":"setup"}`), unix.UnixRights(fd), nil); err != nil {
+		return fmt.Errorf("zygote setup: %w", err)
+	}
+	return nil
+}
+
+// read receives packets until the zygote is gone and says why it is.
+func (z *zygote) read(conn *net.UnixConn) string {
+	buf := make([]byte, maxZygotePacket)
+	oob := make([]byte, unix.CmsgSpace(4*4))
+	for {
+		n, on, _, _, err := conn.ReadMsgUnix(buf, oob)
+		if err != nil || n == 0 {
+			if errors.Is(err, net.ErrClosed) {
+				return "the zygote was stopped"
+			}
+			// What it wrote last, and its status, are on their way.
+			time.Sleep(20 * time.Millisecond)
+			return "the zygote (the process that forks workers) ended"
+		}
+		fds := passedFDs(oob[:on])
+		var p zygotePacket
+		if err := json.Unmarshal(buf[:n], &p); err != nil {
+			closeAll(fds)
+			continue
+		}
+		switch p.Op {
+		case "forked":
+			fd := -1
+			if len(fds) > 0 {
+				fd, fds = fds[0], fds[1:]
+			}
+			z.events.zygoteForked(z, p.Token, p.Pid, fd)
+		case "exit":
+			z.events.zygoteExited(z, p.Pid, p.Status)
+		case "failed":
+			z.events.zygoteFailed(z, p.Token, p.Error)
+		}
+		closeAll(fds)
+	}
+}
+
+func passedFDs(oob []byte) (fds []int) {
+	ms, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil
+	}
+	for i := range ms {
+		if got, err := unix.ParseUnixRights(&ms[i]); err == nil {
+			fds = append(fds, got...)
+		}
+	}
+	for _, fd := range fds {
+		unix.CloseOnExec(fd)
+	}
+	return fds
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}
+
+// mergedEnv is the driver's environment with the specification's on top, in order.
+func mergedEnv(s *wire.EnvSpec) []string {
+	var env []string
+	for k, v := range s.JobEnv {
+		if _, ok := s.Env[k]; !ok && validVar(k, v) {
+			env = append(env, k+"="+v)
+		}
+	}
+	for k, v := range s.Env {
+		if validVar(k, v) {
+			env = append(env, k+"="+v)
+		}
+	}
+	slices.Sort(env)
+	return env
+}
+
+// validVar reports whether exec can pass the variable.
+func validVar(k, v string) bool {
+	return k != "" && !strings.ContainsAny(k, "=\x00") && !strings.Contains(v, "\x00")
+}
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}

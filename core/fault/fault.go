@@ -1,0 +1,64 @@
+package fault
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code names one kind of failure on the wire. Codes are never reused.
+type Code string
+
+// The codes and the Python exception that each becomes.
+const (
+	Internal           Code = "internal"              // RaySystemError
+	BadRequest         Code = "bad_request"           // ValueError
+	NotFound           Code = "not_found"             // ValueError
+	AlreadyExists      Code = "already_exists"        // ValueError
+	TaskUnschedulable  Code = "task_unschedulable"    // TaskUnschedulableError
+	ActorUnschedulable Code = "actor_unschedulable"   // ActorUnschedulableError
+	WorkerCrashed      Code = "worker_crashed"        // WorkerCrashedError
+	ActorDied          Code = "actor_died"            // ActorDiedError
+	ActorUnavailable   Code = "actor_unavailable"     // ActorUnavailableError
+	TaskCancelled      Code = "task_cancelled"        // TaskCancelledError
+	ObjectLost         Code = "object_lost"           // ObjectLostError
+	OwnerDied          Code = "owner_died"            // OwnerDiedError
+	StoreFull          Code = "store_full"            // ObjectStoreFullError
+	OutOfMemory        Code = "out_of_memory"         // OutOfMemoryError
+	RuntimeEnvSetup    Code = "runtime_env_setup"     // RuntimeEnvSetupError
+	DaemonDied         Code = "daemon_died"           // LocalRayletDiedError
+	PendingCallsLimit  Code = "pending_calls_limit"   // PendingCallsLimitExceeded
+	Closed             Code = "closed"                // RaySystemError: used after shutdown
+	VersionMismatch    Code = "version_mismatch"      // RaySystemError
+	MayHaveBeenApplied Code = "may_have_been_applied" // RaySystemError: the answer was lost, the effect perhaps not
+)
+
+// Error is a failure that can cross a socket.
+type Error struct {
+	Code    Code
+	Message string
+}
+
+// Error returns the message, which names the thing and what was wrong.
+func (e *Error) Error() string { return e.Message }
+
+// New returns a fault with a formatted message.
+func New(c Code, format string, a ...any) *Error {
+	return &Error{Code: c, Message: fmt.Sprintf(format, a...)}
+}
+
+// From returns err as a fault, Internal when it carries no code.
+func From(err error) *Error {
+	var f *Error
+	if errors.As(err, &f) {
+		return &Error{Code: f.Code, Message: err.Error()}
+	}
+	return &Error{Code: Internal, Message: err.Error()}
+}
+
+// CodeOf returns the code of err, Internal when it has none, "" for nil.
+func CodeOf(err error) Code {
+	if err == nil {
+		return ""
+	}
+	return From(err).Code
+}

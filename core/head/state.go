@@ -1,0 +1,99 @@
+package head
+
+import (
+	"context"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// State is the replicated state, as the head needs it. Changes return when
+// they are committed and visible to the reads of this member; the errors are
+// those of package record. Reads come from this member and share memory with
+// it: never write to what they return.
+//
+// raftstate.Node has these methods.
+type State interface {
+	Actors
+	Nodes
+	Jobs
+	Values
+	Feed
+}
+
+// Actors are the actors' records. The state, not the head, refuses a change
+// that comes too late: record.ErrStale when the incarnation is not the current
+// one, record.ErrDead when the actor is dead, record.ErrNotFound.
+type Actors interface {
+	// RegisterActor adds a PENDING actor with incarnation 1. ErrExists when
+	// the id is known, *NameTakenError when a live actor has the name,
+	// ErrJobEnded for a non-detached actor of a job that is over.
+	RegisterActor(ctx context.Context, a record.Actor) error
+	// ActorPlaced notes the node that starts the instance.
+	ActorPlaced(ctx context.Context, i record.Instance) error
+	// ActorAlive notes that the instance takes calls. ErrStale too when
+	// another worker already runs this incarnation.
+	ActorAlive(ctx context.Context, i record.Instance, atMs int64) error
+	// ActorRestarting makes the next incarnation after the given one, which ended.
+	ActorRestarting(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause) error
+	// ActorDead ends the actor for good and frees its name. Incarnation 0 is any.
+	ActorDead(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause, atMs int64) error
+	// ActorReleased notes that no handle is left. It does nothing to a detached actor.
+	ActorReleased(ctx context.Context, id ids.Actor) error
+
+	Actor(id ids.Actor) (record.Actor, bool)
+	// ActorNamed finds the live actor with that name.
+	ActorNamed(namespace, name string) (record.Actor, bool)
+	// ListActors returns the actors that match, in order of registration.
+	ListActors(match func(*record.Actor) bool) []record.Actor
+}
+
+// Nodes are the nodes' records.
+type Nodes interface {
+	// RegisterNode adds a node or renews its record. ErrNodeDead when it was declared dead.
+	RegisterNode(ctx context.Context, n record.Node) error
+	// NodeDead declares a node dead; once more is no error.
+	NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error
+
+	Node(id ids.Node) (record.Node, bool)
+	// ListNodes returns all nodes, dead ones too, in order of registration.
+	ListNodes() []record.Node
+}
+
+// Jobs are the jobs' records.
+type Jobs interface {
+	// StartJob gives the job the next number.
+	StartJob(ctx context.Context, j record.Job) (ids.Job, error)
+	// EndJob ends a job; once more is no error.
+	EndJob(ctx context.Context, id ids.Job, s record.JobState, message string, atMs int64) error
+
+	Job(id ids.Job) (record.Job, bool)
+	// ListJobs returns all jobs in order of their numbers.
+	ListJobs() []record.Job
+}
+
+// Values are the internal key-value pairs and the cluster's settings.
+type Values interface {
+	// PutKV stores a value. It reports whether the key is new; without
+	// overwrite an existing value stays.
+	PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (added bool, err error)
+	// DelKV deletes a key, or all keys that begin with it, and returns how many.
+	DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error)
+	GetKV(namespace, key string) ([]byte, bool)
+	// KVKeys returns the keys that begin with prefix, in order.
+	KVKeys(namespace, prefix string) []string
+
+	PutSetting(ctx context.Context, name string, value []byte) error
+	Setting(name string) ([]byte, bool)
+}
+
+// Feed is the stream of changes.
+type Feed interface {
+	// Now returns the place after the last event, with epoch 0, so that the
+	// first Watch from it returns at once with the leadership.
+	Now() record.Cursor
+	// Watch waits until there is something after the cursor: events, or a
+	// change of this member's leadership. ErrCompacted when the events are no
+	// longer kept, ErrClosed after Close, the context's error.
+	Watch(ctx context.Context, from record.Cursor) (record.Batch, error)
+}

@@ -1,0 +1,92 @@
+package ids
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+)
+
+// Sizes in bytes.
+const (
+	JobSize    = 4
+	OwnerSize  = 12
+	ActorSize  = 16
+	TaskSize   = 24
+	ObjectSize = 28
+	NodeSize   = 28
+	WorkerSize = 28
+)
+
+type (
+	// Job numbers a driver's program within the cluster, big endian.
+	Job [JobSize]byte
+	// Owner identifies a process that can own objects; it is the head of its Worker id.
+	Owner [OwnerSize]byte
+	// Actor is 12 random bytes and the job.
+	Actor [ActorSize]byte
+	// Task is the first 24 bytes of the task's first return.
+	Task [TaskSize]byte
+	// Object is described in the package comment.
+	Object [ObjectSize]byte
+	// Node identifies a machine's daemon.
+	Node [NodeSize]byte
+	// Worker identifies a worker or driver process.
+	Worker [WorkerSize]byte
+)
+
+// NewObject builds the id of the owner's n-th object.
+func NewObject(n uint64, o Owner, j Job, index uint32) (id Object) {
+	binary.BigEndian.PutUint64(id[:8], n)
+	copy(id[8:20], o[:])
+	copy(id[20:24], j[:])
+	binary.BigEndian.PutUint32(id[24:], index)
+	return id
+}
+
+// Count returns the number of the object among its owner's.
+func (id Object) Count() uint64 { return binary.BigEndian.Uint64(id[:8]) }
+
+// Owner returns the process that owns the object.
+func (id Object) Owner() (o Owner) { copy(o[:], id[8:20]); return o }
+
+// Index returns the position among the task's returns, from 1; 0 for put.
+func (id Object) Index() uint32 { return binary.BigEndian.Uint32(id[24:]) }
+
+// Owner returns the id under which the worker owns objects.
+func (w Worker) Owner() (o Owner) { copy(o[:], w[:OwnerSize]); return o }
+
+// JobOf returns the job with number n.
+func JobOf(n uint32) (j Job) { binary.BigEndian.PutUint32(j[:], n); return j }
+
+func random(b []byte) {
+	if _, err := rand.Read(b); err != nil {
+		panic("ids: no randomness: " + err.Error())
+	}
+}
+
+// NewNode returns a fresh random id.
+func NewNode() (n Node) { random(n[:]); return n }
+
+// NewWorker returns a fresh random id.
+func NewWorker() (w Worker) { random(w[:]); return w }
+
+// NewActor returns a fresh id in job j.
+func NewActor(j Job) (a Actor) { random(a[:12]); copy(a[12:], j[:]); return a }
+
+func (j Job) String() string     { return hex.EncodeToString(j[:]) }
+func (o Owner) String() string   { return hex.EncodeToString(o[:]) }
+func (a Actor) String() string   { return hex.EncodeToString(a[:]) }
+func (t Task) String() string    { return hex.EncodeToString(t[:]) }
+func (id Object) String() string { return hex.EncodeToString(id[:]) }
+func (n Node) String() string    { return hex.EncodeToString(n[:]) }
+func (w Worker) String() string  { return hex.EncodeToString(w[:]) }
+
+// ParseObject reads the 28 raw bytes of an object id.
+func ParseObject(b []byte) (id Object, err error) {
+	if len(b) != ObjectSize {
+		return id, fmt.Errorf("object id has %d bytes, want %d", len(b), ObjectSize)
+	}
+	copy(id[:], b)
+	return id, nil
+}

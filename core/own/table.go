@@ -1,0 +1,196 @@
+package own
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+// State says what is known of an object's value.
+type State uint8
+
+// The states of an object. Hopeless can still become ready when the cluster's
+// resources change; all others but Pending are final.
+const (
+	Pending  State = iota
+	Hopeless       // its task can never be scheduled here; Fault says why
+	Inline         // Value is its envelope
+	Stored         // in the node's arena, Size bytes
+	Failed         // Fault instead of a value
+)
+
+// Ready reports whether get returns without waiting for anybody.
+func (s State) Ready() bool { return s >= Inline }
+
+// Object is what this process knows of one object.
+type Object struct {
+	ID        ids.Object
+	State     State
+	IsError   bool   // the value is an exception
+	Asked     bool   // borrowed: the owner was asked for the value
+	OwnerAddr string // socket of the owner; "" when it is ours
+	Local     int32  // references in this process's program
+	Pins      int32  // tasks, containers, replies
+	Size      uint64
+	Value     []byte
+	Fault     *fault.Error
+	Contained []*Object // kept alive by this value
+	Producer  any       // the unfinished task that returns it
+	Watch     any       // who waits; core/client's
+	Map       any       // core/client's pin of the stored copy
+	borrowers map[ids.Owner]struct{}
+}
+
+// Owned reports whether this process owns the object.
+func (o *Object) Owned() bool { return o.OwnerAddr == "" }
+
+// Borrowers returns how many processes borrow the object.
+func (o *Object) Borrowers() int { return len(o.borrowers) }
+
+// Table holds the objects of one process.
+type Table struct {
+	self     ids.Owner
+	job      ids.Job
+	next     uint64
+	owned    map[uint64]*Object
+	borrowed map[ids.Object]*Object
+	freed    []*Object // died since the last Take
+}
+
+// NewTable returns the empty table of process self in a job.
+func NewTable(self ids.Owner, job ids.Job) *Table {
+	return &Table{self: self, job: job, owned: map[uint64]*Object{}, borrowed: map[ids.Object]*Object{}}
+}
+
+// Len returns how many objects are owned and borrowed.
+func (t *Table) Len() (owned, borrowed int) { return len(t.owned), len(t.borrowed) }
+
+// Each calls f with every object until it returns false; f must not change the table.
+func (t *Table) Each(f func(*Object) bool) {
+	for _, o := range t.owned {
+		if !f(o) {
+			return
+		}
+	}
+	for _, o := range t.borrowed {
+		if !f(o) {
+			return
+		}
+	}
+}
+
+// New makes an object of ours with the given index among a task's returns (0:
+// put) and local references.
+func (t *Table) New(index uint32, local int32) *Object {
+	t.next++
+	o := &Object{ID: ids.NewObject(t.next, t.self, t.job, index), Local: local}
+	t.owned[t.next] = o
+	return o
+}
+
+// Peek returns the count that the next New will use.
+func (t *Table) Peek() uint64 { return t.next + 1 }
+
+// Find returns the object, nil when it is not known (any more).
+func (t *Table) Find(id ids.Object) *Object {
+	if id.Owner() == t.self {
+		return t.owned[id.Count()]
+	}
+	return t.borrowed[id]
+}
+
+// FindOwned returns the owned object with that count, or nil.
+func (t *Table) FindOwned(n uint64) *Object { return t.owned[n] }
+
+// Borrow returns the object with a given owner's address, new when this process did not
+// know it; then the owner has to be told.
+func (t *Table) Borrow(id ids.Object, addr string) (o *Object, isNew bool) {
+	if o := t.Find(id); o != nil {
+		return o, false
+	}
+	o = &Object{ID: id, OwnerAddr: addr}
+	if id.Owner() == t.self {
+		// Ours, but gone: whoever held it did not tell us in time.
+		o.OwnerAddr = ""
+		o.State = Failed
+		o.Fault = fault.New(fault.ObjectLost, "object %s was freed: its last reference went before this one arrived", id)
+		t.owned[id.Count()] = o
+		return o, false
+	}
+	t.borrowed[id] = o
+	return o, true
+}
+
+// AddBorrower records that process p holds the object.
+func (t *Table) AddBorrower(o *Object, p ids.Owner) {
+	if o.borrowers == nil {
+		o.borrowers = make(map[ids.Owner]struct{}, 1)
+	}
+	o.borrowers[p] = struct{}{}
+}
+
+// DropBorrower forgets that process p holds the object.
+func (t *Table) DropBorrower(o *Object, p ids.Owner) {
+	delete(o.borrowers, p)
+	t.check(o)
+}
+
+// DropProcess forgets everything that process p borrowed.
+func (t *Table) DropProcess(p ids.Owner) {
+	for _, o := range t.owned {
+		if _, ok := o.borrowers[p]; ok {
+			t.DropBorrower(o, p)
+		}
+	}
+}
+
+// Unref takes n local references away.
+func (t *Table) Unref(o *Object, n int32) {
+	o.Local -= n
+	t.check(o)
+}
+
+// Pin keeps the object until Unpin.
+func (t *Table) Pin(o *Object) { o.Pins++ }
+
+// Unpin undoes one Pin.
+func (t *Table) Unpin(o *Object) {
+	o.Pins--
+	t.check(o)
+}
+
+// Contain makes outer keep inner alive.
+func (t *Table) Contain(outer, inner *Object) {
+	inner.Pins++
+	outer.Contained = append(outer.Contained, inner)
+}
+
+func (t *Table) check(o *Object) {
+	if o.Local > 0 || o.Pins > 0 || len(o.borrowers) > 0 {
+		return
+	}
+	if o.Owned() {
+		if t.owned[o.ID.Count()] != o {
+			return
+		}
+		delete(t.owned, o.ID.Count())
+	} else {
+		if t.borrowed[o.ID] != o {
+			return
+		}
+		delete(t.borrowed, o.ID)
+	}
+	t.freed = append(t.freed, o)
+	inner := o.Contained
+	o.Contained = nil
+	for _, i := range inner {
+		t.Unpin(i)
+	}
+}
+
+// Take returns the objects that died since the last call. Owned ones that are
+// Stored have a copy to free; borrowed ones are to be given back.
+func (t *Table) Take() []*Object {
+	f := t.freed
+	t.freed = nil
+	return f
+}

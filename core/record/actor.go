@@ -1,0 +1,115 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+// ActorState is where an actor is in its life.
+type ActorState string
+
+// PENDING → ALIVE ⇄ RESTARTING, and from each of them DEAD, which is final.
+const (
+	ActorPending    ActorState = "PENDING"    // registered; its first worker is being found and started
+	ActorAlive      ActorState = "ALIVE"      // its constructor returned; Address takes calls
+	ActorRestarting ActorState = "RESTARTING" // its worker is gone; the next incarnation is being started
+	ActorDead       ActorState = "DEAD"       // for good; Cause says why
+)
+
+// FirstIncarnation is the incarnation of an actor that has not restarted.
+// Callers say "after incarnation 0" when any will do.
+const FirstIncarnation = 1
+
+// Actor is everything the cluster knows about one actor.
+type Actor struct {
+	_msgpack struct{} `msgpack:",omitempty"`
+
+	// Given when it is registered.
+	ID              ids.Actor `msgpack:"id"`
+	Job             ids.Job   `msgpack:"job"`
+	Name            string    `msgpack:"name"` // "" for an actor without a name
+	Namespace       string    `msgpack:"ns"`
+	ClassName       string    `msgpack:"class"`
+	Detached        bool      `msgpack:"detached"` // outlives its owner, its job and its handles
+	Owner           ids.Owner `msgpack:"owner"`
+	OwnerAddr       string    `msgpack:"owner_addr"`
+	Resources       Resources `msgpack:"res"`     // needed to be placed
+	RunResources    Resources `msgpack:"run_res"` // held while it lives
+	EnvKey          string    `msgpack:"env"`
+	MaxRestarts     int       `msgpack:"max_restarts"` // -1: without limit
+	MaxConcurrency  int       `msgpack:"max_conc"`
+	MaxPendingCalls int       `msgpack:"max_pending"`
+	Spec            []byte    `msgpack:"spec"` // creation frame, opaque; dropped when the actor is dead
+	Meta            []byte    `msgpack:"meta"` // what a handle is made from, opaque; dropped when the actor is dead
+	CreatedMs       int64     `msgpack:"created"`
+
+	// Kept by the state. Ordinal is the log index of the registration; lists
+	// are in its order. In RESTARTING, Incarnation is the one to come while
+	// Node, Worker, Address and Pid still name the one that ended, and Cause
+	// says why it ended.
+	Ordinal     uint64     `msgpack:"ord"`
+	State       ActorState `msgpack:"state"`
+	Incarnation uint64     `msgpack:"inc"`
+	NumRestarts int        `msgpack:"restarts"`
+	Released    bool       `msgpack:"released"` // the last handle went: no restart any more
+	Node        ids.Node   `msgpack:"node"`
+	Worker      ids.Worker `msgpack:"worker"`
+	Address     string     `msgpack:"addr"`
+	Pid         int        `msgpack:"pid"`
+	StartedMs   int64      `msgpack:"started"` // of this incarnation
+	Cause       Cause      `msgpack:"cause"`
+	EndedMs     int64      `msgpack:"ended"`
+}
+
+// Live reports whether the actor is not dead.
+func (a *Actor) Live() bool { return a.State != ActorDead }
+
+// String names the actor in messages: its class, its name if it has one, its id.
+func (a *Actor) String() string {
+	s := "actor "
+	if a.ClassName != "" {
+		s += a.ClassName + " "
+	}
+	if a.Name != "" {
+		s += fmt.Sprintf("%q ", a.Name)
+	}
+	return s + a.ID.String()
+}
+
+// Instance is one incarnation of an actor where it runs.
+func (a *Actor) Instance() Instance {
+	return Instance{Actor: a.ID, Incarnation: a.Incarnation, Node: a.Node, Worker: a.Worker, Address: a.Address, Pid: a.Pid}
+}
+
+// Brief returns the record without the opaque bytes, for events.
+func (a *Actor) Brief() *Actor {
+	b := *a
+	b.Spec, b.Meta = nil, nil
+	return &b
+}
+
+// MayRestart reports whether a worker that dies now is replaced.
+func (a *Actor) MayRestart() bool {
+	return a.Live() && !a.Released && (a.MaxRestarts < 0 || a.NumRestarts < a.MaxRestarts)
+}
+
+// Instance names one incarnation of an actor and its worker. While it is being
+// placed only Actor, Incarnation and perhaps Node are set.
+type Instance struct {
+	_msgpack struct{} `msgpack:",omitempty"`
+
+	Actor       ids.Actor  `msgpack:"actor"`
+	Incarnation uint64     `msgpack:"inc"`
+	Node        ids.Node   `msgpack:"node"`
+	Worker      ids.Worker `msgpack:"worker"`
+	Address     string     `msgpack:"addr"`
+	Pid         int        `msgpack:"pid"`
+}
+
+// Named is one row of the list of names.
+type Named struct {
+	Namespace string
+	Name      string
+	Actor     ids.Actor
+}

@@ -1,0 +1,33 @@
+package record
+
+import "github.com/eagleray/eagleray/core/ids"
+
+// NodeState is whether a node takes part.
+type NodeState string
+
+// A node that is dead stays so: its daemon comes back under a new id.
+const (
+	NodeAlive NodeState = "ALIVE"
+	NodeDead  NodeState = "DEAD"
+)
+
+// Node is one machine's daemon. What is free on it is soft state and not here.
+type Node struct {
+	_msgpack struct{} `msgpack:",omitempty"`
+
+	ID         ids.Node          `msgpack:"id"`
+	Address    string            `msgpack:"addr"`
+	Hostname   string            `msgpack:"host"`
+	SessionDir string            `msgpack:"session"`
+	Pid        int               `msgpack:"pid"`
+	Resources  Resources         `msgpack:"res"` // totals
+	Labels     map[string]string `msgpack:"labels"`
+	IsHead     bool              `msgpack:"head"`
+	StartedMs  int64             `msgpack:"started"`
+
+	// Kept by the state.
+	Ordinal uint64    `msgpack:"ord"`
+	State   NodeState `msgpack:"state"`
+	Reason  string    `msgpack:"reason"` // why it is dead
+	EndedMs int64     `msgpack:"ended"`
+}

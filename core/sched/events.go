@@ -1,0 +1,266 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
+)
+
+// AddJob makes the job known and orders one worker of the environment ahead of
+// the first want.
+func (m *Machine) AddJob(id ids.Job, env string) {
+	j := m.jobOf(id)
+	if p := m.poolOf(j, env); len(p.idle)+p.starting == 0 {
+		p.ordered = 1
+	}
+	m.settle()
+}
+
+// RemoveJob drops the job's wants and stops its idle workers. Leases and
+// actors go with their clients and workers.
+func (m *Machine) RemoveJob(id ids.Job) {
+	j := m.jobs[id]
+	if j == nil || j.ended {
+		return
+	}
+	j.ended, m.ending = true, true
+	for _, d := range j.actors {
+		m.dropDemand(d)
+	}
+	for _, c := range m.clients {
+		if c.job == j {
+			for _, d := range c.classes {
+				m.dropDemand(d)
+			}
+		}
+	}
+	for _, p := range m.pools {
+		if p.job == j {
+			p.ordered = 0
+			for len(p.idle) > 0 {
+				m.stopIdle(p.idle[0])
+			}
+		}
+	}
+	m.settle()
+}
+
+// AddClient makes a process known that may want leases for a job.
+func (m *Machine) AddClient(id ClientID, job ids.Job) {
+	if m.clients[id] == nil {
+		m.clients[id] = &client{id: id, job: m.jobOf(job), classes: make(map[ClassID]*demand)}
+	}
+}
+
+// RemoveClient drops the wants of a process that is gone and ends its leases.
+// Their workers may run the client's tasks still: they are stopped and what
+// they hold is free when they are gone.
+func (m *Machine) RemoveClient(id ClientID) {
+	c := m.clients[id]
+	if c == nil {
+		return
+	}
+	delete(m.clients, id)
+	for _, d := range c.classes {
+		m.dropDemand(d)
+	}
+	for _, l := range m.leasesOf(c) {
+		w := l.worker
+		m.closeLease(l)
+		if w.state == workerLeased {
+			w.state = workerEnding
+			m.emit(StopWorker{w.id})
+		}
+	}
+	m.settle()
+}
+
+// DefineClass tells what the tasks of a client's class need.
+func (m *Machine) DefineClass(id ClientID, c Class) {
+	cl := m.clients[id]
+	if cl == nil || cl.classes[c.ID] != nil {
+		return
+	}
+	cl.classes[c.ID] = &demand{client: cl, class: c, pool: m.poolOf(cl.job, c.Env)}
+}
+
+// Want says how many leases of the class the client would take beside those
+// it holds.
+func (m *Machine) Want(id ClientID, class ClassID, n int) {
+	cl := m.clients[id]
+	if cl == nil || cl.job.ended {
+		return
+	}
+	d := cl.classes[class]
+	if d == nil {
+		return
+	}
+	d.want = max(n, 0)
+	for len(d.reserved) > d.want {
+		m.unreserve(d.reserved[len(d.reserved)-1])
+	}
+	m.wait(d)
+	if d.waits {
+		m.judge(d)
+	}
+	m.settle()
+}
+
+// Return ends a lease. With exiting the worker ends by itself and what it
+// holds is free when it is gone; unusable means that it must not be used again.
+func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
+	l := m.leases[lid]
+	if l == nil || l.exiting || l.demand.client.id != id {
+		return
+	}
+	w := l.worker
+	if exiting || unusable {
+		if !l.recalled {
+			m.uncount(l)
+		}
+		l.exiting = true
+		w.state = workerEnding
+		if !exiting {
+			m.emit(StopWorker{w.id})
+		}
+		// The next worker starts while this one ends.
+		if p := w.pool; !p.job.ended && len(p.idle)+p.starting == 0 {
+			p.ordered = 1
+		}
+		m.settle()
+		return
+	}
+	m.closeLease(l)
+	m.drop(w)
+	m.park(w)
+	m.settle()
+}
+
+// Block gives back the CPU of a worker whose task waits; Unblock takes it
+// again at once.
+func (m *Machine) Block(id WorkerID) {
+	w := m.workers[id]
+	if w == nil || w.blocked || w.hold == nil {
+		return
+	}
+	w.blocked = true
+	m.ledger.BlockCPU(w.hold)
+	if w.cpuLess {
+		m.cpuLess--
+	}
+	m.settle()
+}
+
+// Unblock is the opposite of Block: the CPU is taken again at once, free or not.
+func (m *Machine) Unblock(id WorkerID) {
+	if w := m.workers[id]; w != nil && w.blocked {
+		m.unblock(w)
+	}
+}
+
+func (m *Machine) unblock(w *worker) {
+	w.blocked = false
+	m.ledger.UnblockCPU(w.hold)
+	if w.cpuLess {
+		m.cpuLess++
+	}
+}
+
+// WorkerReady says that an ordered worker can take work.
+func (m *Machine) WorkerReady(id WorkerID) {
+	w := m.workers[id]
+	if w == nil || w.state != workerStarting {
+		return
+	}
+	m.started(w)
+	w.pool.failures = 0
+	m.park(w)
+	m.settle()
+}
+
+// WorkerFailed says that an ordered worker did not come up, and why. After
+// MaxStartFailures in a row everything that waits for its pool fails.
+func (m *Machine) WorkerFailed(id WorkerID, why string) {
+	w := m.workers[id]
+	if w == nil || w.state != workerStarting {
+		return
+	}
+	m.started(w)
+	delete(m.workers, id)
+	p := w.pool
+	if p.failures++; p.failures >= MaxStartFailures {
+		p.failures, p.ordered = 0, 0
+		m.failPool(p, why)
+	}
+	m.settle()
+}
+
+// WorkerGone says that a worker's process is gone; what it held is free.
+func (m *Machine) WorkerGone(id WorkerID) {
+	w := m.workers[id]
+	if w == nil {
+		return
+	}
+	delete(m.workers, id)
+	switch w.state {
+	case workerStarting:
+		m.started(w)
+	case workerIdle:
+		m.unpark(w)
+	}
+	if l := w.lease; l != nil {
+		if !l.exiting {
+			m.emit(Broken{l.demand.client.id, l.id, id})
+		}
+		m.closeLease(l)
+	}
+	m.drop(w)
+	m.settle()
+}
+
+// PlaceActor queues an actor for a worker. It needs c.Need to be placed and
+// keeps run while it lives.
+func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set) {
+	if m.actors[id] != nil {
+		return
+	}
+	j := m.jobOf(job)
+	c.Need = atLeast(c.Need, run)
+	shape := c.Env + c.Need.Key() + run.Key()
+	d := j.actors[shape]
+	if d == nil {
+		d = &demand{client: &j.queue, class: c, pool: m.poolOf(j, c.Env)}
+		j.actors[shape] = d
+	}
+	m.actors[id] = d
+	d.queue = append(d.queue, actorWant{id, run, c.Name})
+	d.want++
+	m.wait(d)
+	if !m.o.WaitForFit {
+		if why := m.misfit(d, c.Name); why != "" {
+			m.emit(ActorFailed{id, fault.ActorUnschedulable, why})
+		}
+	}
+	m.settle()
+}
+
+// CancelActor forgets an actor that waits for a worker. It reports whether it did wait.
+func (m *Machine) CancelActor(id ActorID) bool {
+	d := m.actors[id]
+	if d == nil {
+		return false
+	}
+	delete(m.actors, id)
+	if i := slices.IndexFunc(d.queue, func(a actorWant) bool { return a.id == id }); i >= 0 {
+		d.queue = slices.Delete(d.queue, i, i+1)
+		d.want--
+	} else if i := slices.IndexFunc(d.reserved, func(r *reservation) bool { return r.actor.id == id }); i >= 0 {
+		m.unreserve(d.reserved[i])
+		d.want--
+	}
+	m.wait(d)
+	m.settle()
+	return true
+}

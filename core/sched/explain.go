@@ -1,0 +1,128 @@
+package sched
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/resource"
+)
+
+// misfit explains why an idle node could not serve d, "" when it could.
+func (m *Machine) misfit(d *demand, name string) string {
+	why, ok := m.ledger.CanEver(d.class.Need)
+	if ok {
+		return ""
+	}
+	kind, change := "task", "the remote function's resources"
+	if d.isActor() {
+		kind, change = "actor", "the actor's resources"
+	}
+	totals := m.ledger.Totals()
+	return fmt.Sprintf("%s %s needs %s but the cluster has at most %s (%s). Lower %s, declare more in init(num_cpus=…, num_gpus=…, resources={…}), or wait for a larger cluster with init(infeasible=\"wait\").",
+		kind, name, d.class.Need, readable(totals, d.class.Need), why, change)
+}
+
+// readable leaves out the totals that say nothing about the need: byte counts
+// and the node's own names.
+func readable(totals, need resource.Set) resource.Set {
+	s := totals.Clone()
+	for name := range s {
+		if _, asked := need[name]; !asked && (name == "memory" || name == "object_store_memory" || strings.HasPrefix(name, "node:")) {
+			delete(s, name)
+		}
+	}
+	return s
+}
+
+// Explain says in words what a client's class waits for, "" when it does not wait.
+func (m *Machine) Explain(id ClientID, class ClassID) string {
+	c := m.clients[id]
+	if c == nil || c.classes[class] == nil {
+		return ""
+	}
+	return m.explain(c.classes[class])
+}
+
+// ExplainActor says what a waiting actor waits for, "" when it does not wait.
+func (m *Machine) ExplainActor(id ActorID) string {
+	if d := m.actors[id]; d != nil {
+		return m.explain(d)
+	}
+	return ""
+}
+
+func (m *Machine) explain(d *demand) string {
+	p := d.pool
+	switch {
+	case d.want == 0:
+		return ""
+	case len(d.reserved) > 0 && p.failures > 0:
+		return fmt.Sprintf("its resources are reserved, but starting a worker failed %d times; trying again", p.failures)
+	case len(d.reserved) > 0 && p.starting > 0:
+		return fmt.Sprintf("its resources are reserved; a worker is being started (%d starting)", p.starting)
+	case len(d.reserved) > 0:
+		return fmt.Sprintf("its resources are reserved; it waits for its turn to start a worker (%d of other environments are being started)", m.starting)
+	}
+	if why, ok := m.ledger.CanEver(d.class.Need); !ok {
+		return fmt.Sprintf("it needs %s, which the cluster does not have: %s", d.class.Need, why)
+	}
+	free := m.ledger.Free()
+	var short []string
+	for _, name := range sortedNames(d.class.Need) {
+		if n := d.class.Need[name]; n > 0 && free[name] < n {
+			short = append(short, fmt.Sprintf("%s: asked %s, free %s of %s (%s)", name, n, max(free[name], 0), m.ledger.Totals()[name], m.holders(name)))
+		}
+	}
+	if len(short) == 0 && m.isCPULess(d) && m.cpuLess >= MaxCPULess {
+		return fmt.Sprintf("%d tasks that need no CPU run already", m.cpuLess)
+	}
+	if len(short) == 0 {
+		return fmt.Sprintf("it needs %s in whole devices, and no device is free enough", d.class.Need)
+	}
+	return "it waits for " + strings.Join(short, "; ")
+}
+
+// holders counts who holds a resource: "held by 2 running tasks and 1 actor".
+func (m *Machine) holders(name string) string {
+	tasks, actors, ending, placing := 0, 0, 0, 0
+	for _, w := range m.workers {
+		if w.hold == nil || w.hold.Resources()[name] == 0 || name == resource.CPU && w.blocked {
+			continue
+		}
+		switch w.state {
+		case workerActor:
+			actors++
+		case workerEnding:
+			ending++
+		default:
+			tasks++
+		}
+	}
+	for _, p := range m.pools {
+		for _, r := range p.queue {
+			if r.hold.Resources()[name] > 0 || r.extra != nil && r.extra.Resources()[name] > 0 {
+				placing++
+			}
+		}
+	}
+	var parts []string
+	for _, c := range []struct {
+		n         int
+		one, many string
+	}{
+		{tasks, "leased worker", "leased workers"},
+		{actors, "actor", "actors"},
+		{ending, "worker that is ending", "workers that are ending"},
+		{placing, "worker being started", "workers being started"},
+	} {
+		if c.n == 1 {
+			parts = append(parts, "1 "+c.one)
+		} else if c.n > 1 {
+			parts = append(parts, fmt.Sprintf("%d %s", c.n, c.many))
+		}
+	}
+	if len(parts) == 0 {
+		return "held by nobody"
+	}
+	return "held by " + strings.Join(parts, ", ")
+}

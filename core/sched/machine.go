@@ -1,0 +1,220 @@
+package sched
+
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
+)
+
+// The machine's constants.
+const (
+	// RecallAfter is how long a want waits before holders of what it needs are
+	// asked to give leases back, and how long a lease is left alone.
+	RecallAfter = 5 * time.Millisecond
+	// IdleTimeout ends a pooled worker that nothing wanted.
+	IdleTimeout = 60 * time.Second
+	// MaxStartFailures in a row end the wants of an environment.
+	MaxStartFailures = 3
+	// MaxCPULess is how many leases without any CPU run at a time, blocked ones
+	// not counted: nothing else bounds the number of their processes.
+	MaxCPULess = 256
+)
+
+// Options describe the node.
+type Options struct {
+	Ledger     *resource.Ledger
+	MaxIdle    int  // pooled workers kept per job, at least 1
+	MaxStarts  int  // workers being started at a time, at least 1
+	WaitForFit bool // never fail what exceeds the totals
+}
+
+// Machine is the scheduler's state. It is not safe for concurrent use.
+type Machine struct {
+	o       Options
+	ledger  *resource.Ledger
+	now     time.Duration
+	actions []Action
+
+	jobs    map[ids.Job]*job
+	clients map[ClientID]*client
+	workers map[WorkerID]*worker
+	leases  map[LeaseID]*lease
+	actors  map[ActorID]*demand // those waiting
+	waiting []*demand           // all demands with a want that is not reserved, in order of since
+	pools   []*pool             // in order of creation
+
+	starting   int // workers ordered and not ready
+	cpuLess    int // unblocked leases without CPU
+	turn       uint64
+	ending     bool // some job is ended and not forgotten
+	nextPool   int  // turn of the pool that starts a worker
+	lastLease  LeaseID
+	lastWorker WorkerID
+}
+
+// New returns an empty machine at time 0.
+func New(o Options) *Machine {
+	o.MaxIdle, o.MaxStarts = max(o.MaxIdle, 1), max(o.MaxStarts, 1)
+	return &Machine{
+		o: o, ledger: o.Ledger,
+		jobs:    make(map[ids.Job]*job),
+		clients: make(map[ClientID]*client),
+		workers: make(map[WorkerID]*worker),
+		leases:  make(map[LeaseID]*lease),
+		actors:  make(map[ActorID]*demand),
+	}
+}
+
+// job is a program whose processes the node serves. served is the turn of its
+// latest reservation, as in client and demand.
+type job struct {
+	id     ids.Job
+	served uint64
+	leases int // held by its clients and not recalled, as in client and demand
+	idle   int // pooled workers
+	ended  bool
+	actors map[string]*demand // waiting actors by shape
+	queue  client             // the turn that its actors share
+}
+
+// client is a connected process that may want leases.
+type client struct {
+	id      ClientID
+	job     *job
+	served  uint64
+	leases  int
+	classes map[ClassID]*demand
+}
+
+// Class is what every task of a scheduling class needs.
+type Class struct {
+	ID   ClassID
+	Need resource.Set
+	Env  string
+	Name string
+}
+
+// demand is a class with its want, or the waiting actors of one shape.
+type demand struct {
+	client *client
+	class  Class
+	pool   *pool
+
+	want     int // leases wanted, reservations included
+	reserved []*reservation
+	leases   int // held
+	queue    []actorWant
+
+	served  uint64
+	since   time.Duration // of the wait
+	waits   bool          // is in Machine.waiting
+	dropped bool          // its client or job is gone
+}
+
+// actorWant is one waiting actor.
+type actorWant struct {
+	id   ActorID
+	run  resource.Set
+	name string
+}
+
+// reservation is a want whose resources are taken and that waits for a worker.
+type reservation struct {
+	demand *demand
+	hold   *resource.Allocation
+	extra  *resource.Allocation // what an actor needs only to be placed, nil for none
+	actor  actorWant
+}
+
+// lease is a worker given to a client.
+type lease struct {
+	id       LeaseID
+	demand   *demand
+	worker   *worker
+	since    time.Duration
+	recalled bool
+	exiting  bool // returned; the hold ends with the process
+}
+
+// pool is the workers of one job and environment.
+type pool struct {
+	job      *job
+	env      string
+	idle     []*worker // the most recently used last
+	queue    []*reservation
+	starting int
+	ordered  int // wanted without a reservation (prestart)
+	failures int
+}
+
+type workerState int
+
+const (
+	workerStarting workerState = iota
+	workerIdle
+	workerLeased
+	workerActor
+	workerEnding // stopped, or its lease was returned as exiting
+)
+
+type worker struct {
+	id        WorkerID
+	pool      *pool
+	state     workerState
+	lease     *lease
+	actor     ActorID
+	hold      *resource.Allocation // of its lease or actor, nil for none
+	blocked   bool
+	cpuLess   bool   // counts in Machine.cpuLess while not blocked
+	devices   string // the devices that its process has seen; "" if none
+	idleSince time.Duration
+}
+
+// Actions returns what is to be done since the last call.
+func (m *Machine) Actions() []Action {
+	a := m.actions
+	m.actions = nil
+	return a
+}
+
+func (m *Machine) emit(a Action) { m.actions = append(m.actions, a) }
+
+// Advance tells the time since the machine's start.
+func (m *Machine) Advance(now time.Duration) {
+	if now > m.now {
+		m.now = now
+	}
+	m.expireIdle()
+	m.recall()
+}
+
+// Next returns when Advance must be called at the latest, false when only
+// events can change anything.
+func (m *Machine) Next() (time.Duration, bool) {
+	var at time.Duration
+	ok := false
+	sooner := func(t time.Duration) {
+		if !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	for _, p := range m.pools {
+		for _, w := range p.idle {
+			sooner(w.idleSince + IdleTimeout)
+		}
+	}
+	for _, d := range m.waiting {
+		if t := d.since + RecallAfter; t > m.now {
+			sooner(t)
+		}
+	}
+	if len(m.waiting) > 0 {
+		for _, l := range m.leases {
+			if t := l.since + RecallAfter; t > m.now && !l.ending() {
+				sooner(t)
+			}
+		}
+	}
+	return at, ok
+}

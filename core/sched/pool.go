@@ -1,0 +1,194 @@
+package sched
+
+import (
+	"slices"
+)
+
+func (m *Machine) poolOf(j *job, env string) *pool {
+	for _, p := range m.pools {
+		if p.job == j && p.env == env {
+			return p
+		}
+	}
+	p := &pool{job: j, env: env}
+	m.pools = append(m.pools, p)
+	return p
+}
+
+// match gives idle workers to the reservations that wait for one. It reports
+// whether that freed anything.
+func (m *Machine) match() (freed bool) {
+	for _, p := range m.pools {
+		for i := 0; i < len(p.queue) && len(p.idle) > 0; {
+			r := p.queue[i]
+			w := p.pick(devicesKey(r.hold))
+			if w == nil {
+				i++
+				continue
+			}
+			p.queue = slices.Delete(p.queue, i, i+1)
+			m.unpark(w)
+			m.deliver(r, w)
+			freed = freed || r.extra != nil
+		}
+	}
+	return freed
+}
+
+// pick returns the idle worker that was used last among those which have seen
+// no devices or exactly these: a process that opened a device keeps it open
+// and sees no other one. Device holders of other devices are left alone.
+func (p *pool) pick(devices string) *worker {
+	for _, exact := range []bool{true, false} {
+		for _, w := range slices.Backward(p.idle) {
+			if exact && w.devices == devices || !exact && w.devices == "" {
+				return w
+			}
+		}
+	}
+	return nil
+}
+
+// deliver turns a reservation into a lease or an actor.
+func (m *Machine) deliver(r *reservation, w *worker) {
+	d := r.demand
+	d.reserved = slices.DeleteFunc(d.reserved, func(o *reservation) bool { return o == r })
+	d.want--
+	w.hold = r.hold
+	if s := devicesKey(r.hold); s != "" {
+		w.devices = s
+	}
+	if d.isActor() {
+		delete(m.actors, r.actor.id)
+		w.state, w.actor = workerActor, r.actor.id
+		if r.extra != nil {
+			m.ledger.Release(r.extra)
+		}
+		m.emit(StartActor{r.actor.id, w.id, w.hold})
+		return
+	}
+	m.lastLease++
+	l := &lease{id: m.lastLease, demand: d, worker: w, since: m.now}
+	m.leases[l.id] = l
+	d.leases++
+	d.client.leases++
+	d.client.job.leases++
+	w.state, w.lease, w.cpuLess = workerLeased, l, m.isCPULess(d)
+	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold})
+}
+
+// drop frees what the worker holds.
+func (m *Machine) drop(w *worker) {
+	if w.hold == nil {
+		return
+	}
+	if w.blocked {
+		m.unblock(w)
+	}
+	m.ledger.Release(w.hold)
+	if w.cpuLess {
+		m.cpuLess--
+	}
+	w.hold, w.cpuLess = nil, false
+}
+
+// closeLease forgets a lease; what it held is the worker's until drop.
+func (m *Machine) closeLease(l *lease) {
+	delete(m.leases, l.id)
+	l.worker.lease = nil
+	if !l.ending() {
+		m.uncount(l)
+	}
+}
+
+// leasesOf returns the client's leases in order.
+func (m *Machine) leasesOf(c *client) []*lease {
+	var ls []*lease
+	for _, l := range m.leases {
+		if l.demand.client == c {
+			ls = append(ls, l)
+		}
+	}
+	slices.SortFunc(ls, func(a, b *lease) int { return int(a.id) - int(b.id) })
+	return ls
+}
+
+// started takes w out of the count of those being started.
+func (m *Machine) started(w *worker) {
+	m.starting--
+	w.pool.starting--
+}
+
+// park puts a worker into its pool, or stops it when the job is over.
+func (m *Machine) park(w *worker) {
+	p := w.pool
+	p.ordered = 0
+	if p.job.ended {
+		w.state = workerEnding
+		m.emit(StopWorker{w.id})
+		return
+	}
+	w.state, w.idleSince = workerIdle, m.now
+	p.idle = append(p.idle, w)
+	p.job.idle++
+}
+
+func (m *Machine) unpark(w *worker) {
+	p := w.pool
+	p.idle = slices.DeleteFunc(p.idle, func(o *worker) bool { return o == w })
+	p.job.idle--
+}
+
+func (m *Machine) stopIdle(w *worker) {
+	m.unpark(w)
+	w.state = workerEnding
+	m.emit(StopWorker{w.id})
+}
+
+// trim stops the workers idle longest of jobs that keep too many.
+func (m *Machine) trim() {
+	for _, p := range m.pools {
+		for p.job.idle > m.o.MaxIdle {
+			var oldest *worker
+			for _, q := range m.pools {
+				if q.job == p.job && len(q.idle) > 0 && (oldest == nil || q.idle[0].idleSince < oldest.idleSince) {
+					oldest = q.idle[0]
+				}
+			}
+			m.stopIdle(oldest)
+		}
+	}
+}
+
+// expireIdle stops the workers that nothing wanted for IdleTimeout.
+func (m *Machine) expireIdle() {
+	for _, p := range m.pools {
+		for len(p.idle) > 0 && m.now-p.idle[0].idleSince >= IdleTimeout {
+			m.stopIdle(p.idle[0])
+		}
+	}
+}
+
+// order starts workers for reservations that have none, pool by pool in turn.
+func (m *Machine) order() {
+	for n := len(m.pools); m.starting < m.o.MaxStarts; {
+		found := false
+		for range n {
+			p := m.pools[m.nextPool%n]
+			m.nextPool++
+			if max(len(p.queue), p.ordered) <= p.starting || p.job.ended {
+				continue
+			}
+			found = true
+			m.lastWorker++
+			m.workers[m.lastWorker] = &worker{id: m.lastWorker, pool: p, state: workerStarting}
+			p.starting++
+			m.starting++
+			m.emit(StartWorker{m.lastWorker, p.job.id, p.env})
+			break
+		}
+		if !found {
+			return
+		}
+	}
+}

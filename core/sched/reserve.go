@@ -1,0 +1,228 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
+)
+
+// settle brings the machine to rest after an event.
+func (m *Machine) settle() {
+	m.reserve()
+	for m.match() { // what actors needed only to be placed is free again
+		m.reserve()
+	}
+	m.trim()
+	m.order()
+	m.recall()
+	m.forget()
+}
+
+// forget drops what ended jobs leave: their pools, and the jobs themselves
+// when no process of theirs is left.
+func (m *Machine) forget() {
+	if !m.ending {
+		return
+	}
+	m.ending = false
+	live := make(map[*job]bool)
+	for _, w := range m.workers {
+		live[w.pool.job] = true
+	}
+	for _, c := range m.clients {
+		live[c.job] = true
+	}
+	m.pools = slices.DeleteFunc(m.pools, func(p *pool) bool { return p.job.ended && !live[p.job] })
+	for id, j := range m.jobs {
+		if j.ended && !live[j] {
+			delete(m.jobs, id)
+		} else if j.ended {
+			m.ending = true
+		}
+	}
+}
+
+func (m *Machine) jobOf(id ids.Job) *job {
+	j := m.jobs[id]
+	if j == nil {
+		j = &job{id: id, actors: make(map[string]*demand)}
+		j.queue.job = j
+		m.jobs[id] = j
+	}
+	return j
+}
+
+// outstanding is how many wants have no resources yet.
+func (d *demand) outstanding() int { return d.want - len(d.reserved) }
+
+// wait puts d into the list of those that wait, or takes it out.
+func (m *Machine) wait(d *demand) {
+	if waits := d.outstanding() > 0 && !d.dropped; waits != d.waits {
+		d.waits = waits
+		if waits {
+			d.since = m.now
+			m.waiting = append(m.waiting, d)
+		} else {
+			m.waiting = slices.DeleteFunc(m.waiting, func(o *demand) bool { return o == d })
+		}
+	}
+}
+
+// judge fails a class that an idle node could not serve.
+func (m *Machine) judge(d *demand) {
+	if m.o.WaitForFit {
+		return
+	}
+	if why := m.misfit(d, d.class.Name); why != "" {
+		d.want = len(d.reserved)
+		m.wait(d)
+		m.emit(ClassFailed{d.client.id, d.class.ID, fault.TaskUnschedulable, why})
+	}
+}
+
+// reserve takes resources for wants until none of those that wait fits. Jobs,
+// clients and classes that were served longest ago come first.
+func (m *Machine) reserve() {
+	for {
+		var best *demand
+		for _, d := range m.waiting {
+			if (best == nil || d.before(best)) && m.fits(d) {
+				best = d
+			}
+		}
+		if best == nil {
+			return
+		}
+		m.turn++
+		best.served, best.client.served, best.client.job.served = m.turn, m.turn, m.turn
+		r := &reservation{demand: best}
+		if best.isActor() {
+			r.actor = best.queue[0]
+			best.queue = best.queue[1:]
+			extra := best.class.Need.Clone()
+			extra.Sub(r.actor.run)
+			r.hold = m.take(r.actor.run)
+			if !extra.IsZero() {
+				r.extra = m.take(extra)
+			}
+		} else {
+			r.hold = m.take(best.class.Need)
+			if m.isCPULess(best) {
+				m.cpuLess++
+			}
+		}
+		best.reserved = append(best.reserved, r)
+		best.pool.queue = append(best.pool.queue, r)
+		m.wait(best)
+	}
+}
+
+// take acquires what fits.
+func (m *Machine) take(need resource.Set) *resource.Allocation {
+	a, ok := m.ledger.Acquire(need)
+	if !ok {
+		panic("sched: the ledger refused what fits: " + need.String())
+	}
+	return a
+}
+
+// atLeast returns the larger amount of each name.
+func atLeast(need, run resource.Set) resource.Set {
+	s := need.Clone()
+	for name, n := range run {
+		s[name] = max(s[name], n)
+	}
+	return s
+}
+
+// before orders demands by who was served longest ago, then by the beginning
+// of the wait.
+func (d *demand) before(o *demand) bool {
+	switch a, b := d.client, o.client; {
+	case a.job.served != b.job.served:
+		return a.job.served < b.job.served
+	case a.served != b.served:
+		return a.served < b.served
+	case d.served != o.served:
+		return d.served < o.served
+	default:
+		return false // m.waiting is in order of since
+	}
+}
+
+// fits reports whether what d needs is free.
+func (m *Machine) fits(d *demand) bool {
+	if m.isCPULess(d) && m.cpuLess >= MaxCPULess {
+		return false
+	}
+	return m.ledger.Fits(d.class.Need)
+}
+
+// isCPULess reports whether d is a class of tasks that need no CPU.
+func (m *Machine) isCPULess(d *demand) bool { return !d.isActor() && d.class.Need[resource.CPU] == 0 }
+
+func (d *demand) isActor() bool { return d.client.classes == nil }
+
+// unreserve gives a reservation's resources back. An actor's place in the queue is lost.
+func (m *Machine) unreserve(r *reservation) {
+	d := r.demand
+	same := func(o *reservation) bool { return o == r }
+	d.reserved = slices.DeleteFunc(d.reserved, same)
+	d.pool.queue = slices.DeleteFunc(d.pool.queue, same)
+	m.ledger.Release(r.hold)
+	if r.extra != nil {
+		m.ledger.Release(r.extra)
+	}
+	if m.isCPULess(d) {
+		m.cpuLess--
+	}
+}
+
+// dropDemand forgets what d wants.
+func (m *Machine) dropDemand(d *demand) {
+	d.dropped = true
+	for len(d.reserved) > 0 {
+		r := d.reserved[len(d.reserved)-1]
+		if d.isActor() {
+			delete(m.actors, r.actor.id)
+		}
+		m.unreserve(r)
+	}
+	for _, a := range d.queue {
+		delete(m.actors, a.id)
+	}
+	d.want, d.queue = 0, nil
+	m.wait(d)
+}
+
+// failPool fails everything that waits for a worker of p.
+func (m *Machine) failPool(p *pool, why string) {
+	var failed []*demand
+	add := func(d *demand) {
+		if d.pool == p && !slices.Contains(failed, d) {
+			failed = append(failed, d)
+		}
+	}
+	for _, r := range p.queue {
+		add(r.demand)
+	}
+	for _, d := range m.waiting {
+		add(d)
+	}
+	for _, d := range failed {
+		if d.isActor() {
+			for _, r := range d.reserved {
+				m.emit(ActorFailed{r.actor.id, fault.RuntimeEnvSetup, why})
+			}
+			for _, a := range d.queue {
+				m.emit(ActorFailed{a.id, fault.RuntimeEnvSetup, why})
+			}
+		} else {
+			m.emit(ClassFailed{d.client.id, d.class.ID, fault.RuntimeEnvSetup, why})
+		}
+		m.dropDemand(d)
+		d.dropped = false
+	}
+}

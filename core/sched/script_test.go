@@ -1,0 +1,192 @@
+package sched
+
+import (
+	"bufio"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected traces")
+
+// TestScripts runs testdata/*.txt: each line is an event, the indented lines
+// after it are the actions that it must cause, in order.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, f := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(f), ".txt"), func(t *testing.T) {
+			src, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runScript(t, string(src))
+			if *update {
+				if err := os.WriteFile(f, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if got != string(src) {
+				t.Errorf("trace differs; run with -update and look at the change.\n--- got\n%s", got)
+			}
+		})
+	}
+}
+
+func runScript(t *testing.T, src string) string {
+	var out strings.Builder
+	s := &script{t: t}
+	sc := bufio.NewScanner(strings.NewReader(src))
+	for sc.Scan() {
+		line := sc.Text()
+		if strings.HasPrefix(line, "  ") {
+			continue
+		}
+		fmt.Fprintln(&out, line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		for _, l := range s.do(line) {
+			fmt.Fprintln(&out, "  "+l)
+		}
+	}
+	return out.String()
+}
+
+// script executes the lines of one file.
+type script struct {
+	t *testing.T
+	m *Machine
+}
+
+func (s *script) do(line string) []string {
+	words := strings.Fields(line)
+	var args []int
+	opts := make(map[string]string)
+	for _, w := range words[1:] {
+		if k, v, ok := strings.Cut(w, "="); ok {
+			opts[k] = v
+		} else if n, err := strconv.Atoi(w); err == nil {
+			args = append(args, n)
+		} else {
+			opts[w] = "true"
+		}
+	}
+	arg := func(i int) int {
+		if i >= len(args) {
+			s.t.Fatalf("%q: too few arguments", line)
+		}
+		return args[i]
+	}
+	m := s.m
+	switch words[0] {
+	case "node":
+		s.node(opts)
+	case "job":
+		m.AddJob(ids.JobOf(uint32(arg(0))), opts["env"])
+	case "endjob":
+		m.RemoveJob(ids.JobOf(uint32(arg(0))))
+	case "client":
+		m.AddClient(ClientID(arg(0)), ids.JobOf(uint32(arg(1))))
+	case "gone":
+		m.RemoveClient(ClientID(arg(0)))
+	case "class":
+		m.DefineClass(ClientID(arg(0)), Class{ClassID(arg(1)), need(s.t, opts["need"]), opts["env"], opts["name"]})
+	case "want":
+		m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
+	case "return":
+		m.Return(ClientID(arg(0)), LeaseID(arg(1)), opts["exiting"] != "", opts["unusable"] != "")
+	case "block":
+		m.Block(WorkerID(arg(0)))
+	case "unblock":
+		m.Unblock(WorkerID(arg(0)))
+	case "ready":
+		for _, w := range args {
+			m.WorkerReady(WorkerID(w))
+		}
+	case "failed":
+		m.WorkerFailed(WorkerID(arg(0)), "no module named zygote")
+	case "exit":
+		for _, w := range args {
+			m.WorkerGone(WorkerID(w))
+		}
+	case "actor":
+		m.PlaceActor(actorNumber(arg(0)), ids.JobOf(uint32(arg(1))), Class{Need: need(s.t, opts["need"]), Env: opts["env"], Name: opts["name"]}, need(s.t, opts["run"]))
+	case "cancel":
+		m.CancelActor(actorNumber(arg(0)))
+	case "time":
+		m.Advance(time.Duration(arg(0)) * time.Millisecond)
+	case "next":
+		if at, ok := m.Next(); ok {
+			return []string{at.String()}
+		}
+		return []string{"never"}
+	case "explain":
+		return []string{m.Explain(ClientID(arg(0)), ClassID(arg(1)))}
+	case "free":
+		return []string{m.Free().String()}
+	case "pending":
+		return []string{fmt.Sprint(m.Pending())}
+	default:
+		s.t.Fatalf("unknown event %q", words[0])
+	}
+	var lines []string
+	for _, a := range s.m.Actions() {
+		lines = append(lines, a.String())
+	}
+	return lines
+}
+
+func (s *script) node(opts map[string]string) {
+	devices := make(map[string][]string)
+	if g := opts["gpus"]; g != "" {
+		devices["GPU"] = strings.Split(g, ",")
+	}
+	l, err := resource.NewLedger(need(s.t, opts["totals"]), devices)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	n := func(name string, absent int) int {
+		if v, err := strconv.Atoi(opts[name]); err == nil {
+			return v
+		}
+		return absent
+	}
+	s.m = New(Options{Ledger: l, MaxIdle: n("idle", 2), MaxStarts: n("starts", 4), WaitForFit: opts["wait"] != ""})
+}
+
+// need reads CPU:1,GPU:0.5.
+func need(t *testing.T, text string) resource.Set {
+	s := make(resource.Set)
+	for _, part := range strings.Split(text, ",") {
+		name, v, ok := strings.Cut(part, ":")
+		if !ok {
+			continue
+		}
+		f, err := strconv.ParseFloat(v, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s[name], err = resource.FromFloat(f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return s
+}
+
+func actorNumber(n int) (a ActorID) {
+	a.Actor[0], a.Actor[1] = byte(n>>8), byte(n)
+	a.Incarnation = 1
+	return a
+}

@@ -1,0 +1,261 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+)
+
+const (
+	pageSize = 4096
+	align    = 64
+	// largeSize is where whole, aligned pages pay: they can be punched out and
+	// written by pwrite without sharing a page with a neighbour.
+	largeSize = 64 << 10
+)
+
+// ErrNotAllocated reports an offset that no allocation starts at.
+var ErrNotAllocated = errors.New("no allocation at this offset")
+
+// Arena hands out ranges of an address space [0, size). It prefers warm ranges,
+// whose pages exist because they were written before, then the tightest, then
+// the most recently freed.
+type Arena struct {
+	mu       sync.Mutex
+	capacity uint64
+	used     map[uint64]*block
+	free     tree // free blocks by size
+	warm     tree // free blocks with a warm part, by its size
+	ticks    uint64
+	stats    ArenaStats
+}
+
+// ArenaStats describes an arena, in bytes where not said otherwise.
+type ArenaStats struct {
+	Capacity    uint64
+	Used        uint64 // handed out, rounding included
+	Peak        uint64 // largest Used so far
+	Objects     int    // ranges handed out
+	FreeWarm    uint64 // free and with pages behind it
+	LargestFree uint64
+}
+
+// block is a range, free or in use.
+type block struct {
+	off, size  uint64
+	warm       uint64 // free: so many bytes at the start are taken for warm
+	reach      uint64 // free: no page behind so many bytes; ≥ warm
+	tick       uint64 // free: when written data was last freed into it
+	prev, next *block // neighbours by offset
+	inUse      bool
+	links      [2]links
+}
+
+func (b *block) end() uint64 { return b.off + b.size }
+
+// NewArena returns an empty arena of size bytes, rounded down to pages.
+func NewArena(size uint64) *Arena {
+	size -= size % pageSize
+	a := &Arena{
+		capacity: size,
+		used:     make(map[uint64]*block),
+		free:     tree{which: bySize},
+		warm:     tree{which: byWarm},
+	}
+	a.stats.Capacity = size
+	if size > 0 {
+		a.addFree(&block{size: size})
+	}
+	return a
+}
+
+// Alloc hands out a range of at least size bytes, aligned to 64 bytes and from
+// 64 KiB on to pages. It fails only when no free range is long enough.
+func (a *Arena) Alloc(size uint64) (off uint64, ok bool) {
+	if size > a.capacity {
+		return 0, false
+	}
+	size, to := roundSize(size)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b := a.warm.fit(size, to)
+	if b == nil {
+		b = a.free.fit(size, to)
+	}
+	if b == nil {
+		return 0, false
+	}
+	off = alignUp(b.off, to)
+	a.take(b, off, size)
+	return off, true
+}
+
+// roundSize returns the size to take and the alignment for a request.
+func roundSize(size uint64) (rounded, to uint64) {
+	to = align
+	if size >= largeSize {
+		to = pageSize
+	}
+	return alignUp(max(size, 1), to), to
+}
+
+func alignUp(n, to uint64) uint64 { return (n + to - 1) &^ (to - 1) }
+
+// Free takes a range back whose pages were written.
+func (a *Arena) Free(off uint64) error { return a.giveBack(off, true) }
+
+// FreeCold takes a range back that has no pages: never written, or punched out.
+func (a *Arena) FreeCold(off uint64) error { return a.giveBack(off, false) }
+
+// TakeCold hands out up to most bytes of whole pages that are not there, for the
+// caller to populate and Free.
+func (a *Arena) TakeCold(most uint64) (off, size uint64, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.free.descend(a.free.root, func(b *block) bool {
+		lo, hi := alignUp(b.off+b.reach, pageSize), b.end()&^(pageSize-1)
+		if lo < hi {
+			off, size = lo, min(hi-lo, most&^(pageSize-1))
+			ok = size > 0
+			if ok {
+				a.take(b, off, size)
+			}
+			return false
+		}
+		return true
+	})
+	return off, size, ok
+}
+
+// TakeIdle hands out up to most bytes of whole pages that may be there and have
+// been free since before the given tick, for the caller to punch out and FreeCold.
+func (a *Arena) TakeIdle(before, most uint64) (off, size uint64, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.free.descend(a.free.root, func(b *block) bool {
+		lo, hi := alignUp(b.off, pageSize), (b.off+b.reach)&^(pageSize-1)
+		if b.tick < before && lo < hi {
+			size = min(hi-lo, most&^(pageSize-1))
+			off, ok = hi-size, size > 0
+			if ok {
+				a.take(b, off, size)
+			}
+			return false
+		}
+		return true
+	})
+	return off, size, ok
+}
+
+// Ticks counts the frees so far. Sampled at intervals it tells TakeIdle what
+// has been free for how long.
+func (a *Arena) Ticks() uint64 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ticks
+}
+
+// Stats returns the arena's state.
+func (a *Arena) Stats() ArenaStats {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.stats
+	s.Objects = len(a.used)
+	if b := a.free.max(); b != nil {
+		s.LargestFree = b.size
+	}
+	return s
+}
+
+// take cuts [off, off+size) out of the free block b and marks it used.
+func (a *Arena) take(b *block, off, size uint64) {
+	a.dropFree(b)
+	if gap := off - b.off; gap > 0 {
+		b = b.cut(gap)
+		a.addFree(b.prev)
+	}
+	if b.size > size {
+		a.addFree(b.cut(size))
+	}
+	b.inUse = true
+	a.used[b.off] = b
+	a.stats.Used += b.size
+	a.stats.Peak = max(a.stats.Peak, a.stats.Used)
+}
+
+// cut shortens b to size bytes and returns the rest as its next block.
+func (b *block) cut(size uint64) *block {
+	rest := &block{
+		off: b.off + size, size: b.size - size,
+		warm: b.warm - min(b.warm, size), reach: b.reach - min(b.reach, size),
+		tick: b.tick, prev: b, next: b.next,
+	}
+	if b.next != nil {
+		b.next.prev = rest
+	}
+	b.next, b.size = rest, size
+	b.warm, b.reach = min(b.warm, size), min(b.reach, size)
+	return rest
+}
+
+func (a *Arena) giveBack(off uint64, written bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b := a.used[off]
+	if b == nil {
+		return fmt.Errorf("free offset %d: %w", off, ErrNotAllocated)
+	}
+	delete(a.used, off)
+	a.stats.Used -= b.size
+	b.inUse, b.warm, b.reach, b.tick = false, 0, 0, 0
+	if written {
+		a.ticks++
+		b.warm, b.reach, b.tick = b.size, b.size, a.ticks
+	}
+	if n := b.next; n != nil && !n.inUse {
+		a.dropFree(n)
+		b.join(n)
+	}
+	if p := b.prev; p != nil && !p.inUse {
+		a.dropFree(p)
+		p.join(b)
+		b = p
+	}
+	a.addFree(b)
+	return nil
+}
+
+// join lets b, which is free, grow over its free neighbour. Only a prefix of a
+// block can be warm: when a cold part lies between two warm ones, the longer
+// one decides whether all is taken for warm or only the first, and reach keeps
+// in mind that there are pages behind.
+func (b *block) join(n *block) {
+	if b.warm == b.size || n.warm > b.warm {
+		b.warm = b.size + n.warm
+	}
+	if n.reach > 0 {
+		b.reach = b.size + n.reach
+	}
+	b.size += n.size
+	b.tick = max(b.tick, n.tick)
+	b.next = n.next
+	if n.next != nil {
+		n.next.prev = b
+	}
+}
+
+func (a *Arena) addFree(b *block) {
+	a.free.insert(b)
+	if b.warm > 0 {
+		a.warm.insert(b)
+		a.stats.FreeWarm += b.warm
+	}
+}
+
+func (a *Arena) dropFree(b *block) {
+	a.free.remove(b)
+	if b.warm > 0 {
+		a.warm.remove(b)
+		a.stats.FreeWarm -= b.warm
+	}
+}

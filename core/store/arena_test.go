@@ -1,0 +1,330 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+const mib = 1 << 20
+
+func alloc(t testing.TB, a *Arena, size uint64) uint64 {
+	t.Helper()
+	off, ok := a.Alloc(size)
+	if !ok {
+		t.Fatalf("no room for %d bytes: %+v", size, a.Stats())
+	}
+	return off
+}
+
+func free(t testing.TB, a *Arena, offs ...uint64) {
+	t.Helper()
+	for _, off := range offs {
+		if err := a.Free(off); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestArena_LargeRanges_PageAlignedAndWhole(t *testing.T) {
+	a := NewArena(8*mib + 17)
+	small := alloc(t, a, 1)
+	large := alloc(t, a, largeSize+1)
+	if small%align != 0 || large%pageSize != 0 {
+		t.Errorf("offsets %d, %d", small, large)
+	}
+	if s := a.Stats(); s.Used != align+largeSize+pageSize || s.Capacity != 8*mib || s.Objects != 2 {
+		t.Errorf("stats %+v", s)
+	}
+	next := alloc(t, a, 100)
+	if next >= large {
+		t.Errorf("a small range at %d does not fill the gap before %d", next, large)
+	}
+}
+
+func TestArena_FreedRange_ReusedBeforeColdOnes(t *testing.T) {
+	a := NewArena(64 * mib)
+	x, y, z := alloc(t, a, 4*mib), alloc(t, a, 4*mib), alloc(t, a, 4*mib)
+	free(t, a, x)
+	if got := alloc(t, a, 4*mib); got != x {
+		t.Errorf("got %d, want the warm range %d", got, x)
+	}
+	w := alloc(t, a, 4*mib)
+	free(t, a, x)
+	free(t, a, z)
+	if got := alloc(t, a, 3*mib); got != z {
+		t.Errorf("got %d, want the range freed last, %d", got, z)
+	}
+	free(t, a, w)
+	if got := alloc(t, a, 4*mib); got != x {
+		t.Errorf("got %d, want the tight warm range %d rather than the one that ends in cold pages, %d", got, x, w)
+	}
+	_ = y
+}
+
+func TestArena_NeighboursFreed_OneRangeAgain(t *testing.T) {
+	a := NewArena(4 * mib)
+	var offs []uint64
+	for range 4 {
+		offs = append(offs, alloc(t, a, mib))
+	}
+	if _, ok := a.Alloc(1); ok {
+		t.Fatal("room in a full arena")
+	}
+	free(t, a, offs[1], offs[3], offs[2], offs[0])
+	if s := a.Stats(); s.LargestFree != 4*mib || s.Used != 0 || s.Peak != 4*mib || s.FreeWarm != 4*mib {
+		t.Errorf("stats %+v", s)
+	}
+	alloc(t, a, 4*mib)
+}
+
+func TestArena_WrongOffsetsAndSizes_ErrorNotDamage(t *testing.T) {
+	a := NewArena(mib)
+	off := alloc(t, a, 1000)
+	for _, bad := range []uint64{off + 64, off + 1, mib, math.MaxUint64} {
+		if err := a.Free(bad); !errors.Is(err, ErrNotAllocated) {
+			t.Errorf("Free(%d): %v", bad, err)
+		}
+	}
+	for _, size := range []uint64{mib + 1, math.MaxUint64, math.MaxUint64 - 4096} {
+		if _, ok := a.Alloc(size); ok {
+			t.Errorf("%d bytes out of one MiB", size)
+		}
+	}
+	free(t, a, off)
+	if err := a.Free(off); !errors.Is(err, ErrNotAllocated) {
+		t.Errorf("second free: %v", err)
+	}
+	if _, ok := NewArena(100).Alloc(0); ok {
+		t.Error("a range in an arena without a page")
+	}
+}
+
+func TestArena_TakeColdAndIdle_EachPageOnce(t *testing.T) {
+	a := NewArena(8 * mib)
+	off, size, ok := a.TakeCold(3 * mib)
+	if !ok || off != 0 || size != 3*mib {
+		t.Fatalf("TakeCold: %d, %d, %v", off, size, ok)
+	}
+	free(t, a, off)
+	if got := alloc(t, a, mib); got != 0 {
+		t.Errorf("got %d, want a prefaulted range", got)
+	}
+	if off, size, ok = a.TakeCold(64 * mib); !ok || off != 3*mib || size != 5*mib {
+		t.Fatalf("TakeCold of the rest: %d, %d, %v", off, size, ok)
+	}
+	free(t, a, off)
+	if _, _, ok = a.TakeCold(mib); ok {
+		t.Error("no page is cold any more")
+	}
+	now := a.Ticks()
+	if _, _, ok = a.TakeIdle(now, mib); ok {
+		t.Error("the last free is not before now")
+	}
+	for range 7 {
+		if off, size, ok = a.TakeIdle(now+1, mib); !ok || size != mib {
+			t.Fatalf("TakeIdle: %d, %d, %v", off, size, ok)
+		}
+		if err := a.FreeCold(off); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, ok = a.TakeIdle(math.MaxUint64, mib); ok || a.Stats().FreeWarm != 0 {
+		t.Errorf("warm pages left: %+v", a.Stats())
+	}
+}
+
+// arenaModel keeps one entry per 64 bytes.
+type arenaModel struct {
+	owner []uint64 // offset+1 of the range in use, 0 = free
+	pages []bool   // may have a page behind it
+	sizes map[uint64]uint64
+}
+
+func (m *arenaModel) take(off, size uint64) error {
+	if off%align != 0 || off/align+size/align > uint64(len(m.owner)) {
+		return fmt.Errorf("range %d+%d is misaligned or outside", off, size)
+	}
+	for i := off / align; i < (off+size)/align; i++ {
+		if m.owner[i] != 0 {
+			return fmt.Errorf("range %d+%d overlaps the one at %d", off, size, m.owner[i]-1)
+		}
+		m.owner[i] = off + 1
+	}
+	m.sizes[off] = size
+	return nil
+}
+
+func (m *arenaModel) giveBack(off uint64, written bool) {
+	for i := off / align; i < (off+m.sizes[off])/align; i++ {
+		m.owner[i] = 0
+		m.pages[i] = m.pages[i] || written
+	}
+	delete(m.sizes, off)
+}
+
+// fits says whether an aligned free run of size bytes exists.
+func (m *arenaModel) fits(size, to uint64) bool {
+	run := uint64(0)
+	for i := len(m.owner) - 1; i >= 0; i-- {
+		if m.owner[i] != 0 {
+			run = 0
+			continue
+		}
+		if run += align; run >= size && uint64(i)*align%to == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *arenaModel) used() (n uint64) {
+	for _, size := range m.sizes {
+		n += size
+	}
+	return n
+}
+
+func TestArena_RandomSequences_NeverOverlapNeverLose(t *testing.T) {
+	rounds := 40
+	if testing.Short() {
+		rounds = 5
+	}
+	for seed := range rounds {
+		if err := compareArena(uint64(seed)); err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+	}
+}
+
+func compareArena(seed uint64) error {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	capacity := (uint64(rng.IntN(200)) + 40) * pageSize
+	a := NewArena(capacity)
+	m := &arenaModel{make([]uint64, capacity/align), make([]bool, capacity/align), map[uint64]uint64{}}
+	var held []uint64
+	for step := range 600 {
+		if err := arenaStep(rng, a, m, &held); err != nil {
+			return fmt.Errorf("step %d: %w", step, err)
+		}
+		if s := a.Stats(); s.Used != m.used() || s.Objects != len(m.sizes) || s.FreeWarm > capacity-s.Used {
+			return fmt.Errorf("step %d: stats %+v, model used %d", step, s, m.used())
+		}
+	}
+	for {
+		off, size, ok := a.TakeIdle(math.MaxUint64, capacity)
+		if !ok {
+			break
+		}
+		if err := punchModel(a, m, off, size); err != nil {
+			return err
+		}
+	}
+	for i := 0; i < len(m.owner); i += pageSize / align {
+		whole, written := true, false
+		for j := i; j < i+pageSize/align; j++ {
+			whole = whole && m.owner[j] == 0
+			written = written || m.pages[j]
+		}
+		if whole && written {
+			return fmt.Errorf("page at %d was written, is free and never idle", i*align)
+		}
+	}
+	for _, off := range held {
+		if err := a.Free(off); err != nil {
+			return err
+		}
+	}
+	if s := a.Stats(); s.LargestFree != capacity || s.Used != 0 {
+		return fmt.Errorf("all freed: %+v", s)
+	}
+	return nil
+}
+
+func arenaStep(rng *rand.Rand, a *Arena, m *arenaModel, held *[]uint64) error {
+	switch k := rng.IntN(20); {
+	case k < 10:
+		size := uint64(rng.IntN(2000))
+		if k < 5 {
+			size = uint64(rng.IntN(5 * largeSize))
+		}
+		off, ok := a.Alloc(size)
+		rounded, to := roundSize(size)
+		if ok != m.fits(rounded, to) {
+			return fmt.Errorf("Alloc(%d) %v, model %v", size, ok, !ok)
+		}
+		if !ok {
+			return nil
+		}
+		if off%to != 0 {
+			return fmt.Errorf("Alloc(%d) at %d", size, off)
+		}
+		*held = append(*held, off)
+		return m.take(off, rounded)
+	case k < 18:
+		if len(*held) == 0 {
+			return nil
+		}
+		i := rng.IntN(len(*held))
+		off := (*held)[i]
+		*held = append((*held)[:i], (*held)[i+1:]...)
+		m.giveBack(off, k < 17)
+		if k == 17 {
+			return a.FreeCold(off)
+		}
+		return a.Free(off)
+	case k == 18:
+		off, size, ok := a.TakeCold(uint64(rng.IntN(20)) * pageSize)
+		if !ok {
+			return nil
+		}
+		if err := m.take(off, size); err != nil {
+			return err
+		}
+		m.giveBack(off, true)
+		return a.Free(off)
+	default:
+		if now := a.Ticks(); now > 0 {
+			off, size, ok := a.TakeIdle(now-rng.Uint64N(now), uint64(rng.IntN(20))*pageSize)
+			if ok {
+				return punchModel(a, m, off, size)
+			}
+		}
+		return nil
+	}
+}
+
+func punchModel(a *Arena, m *arenaModel, off, size uint64) error {
+	if err := m.take(off, size); err != nil {
+		return err
+	}
+	m.giveBack(off, false)
+	for i := off / align; i < (off+size)/align; i++ {
+		m.pages[i] = false
+	}
+	return a.FreeCold(off)
+}
+
+func BenchmarkArena_AllocFree(b *testing.B) {
+	for _, live := range []int{0, 100, 10000} {
+		b.Run(fmt.Sprintf("live=%d", live), func(b *testing.B) {
+			rng := rand.New(rand.NewPCG(1, 1))
+			a := NewArena(1 << 40)
+			held := make([]uint64, live)
+			for i := range held {
+				held[i] = alloc(b, a, 100000+uint64(rng.IntN(mib)))
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				off := alloc(b, a, 100000+uint64(rng.IntN(mib)))
+				if live > 0 {
+					i := rng.IntN(live)
+					off, held[i] = held[i], off
+				}
+				free(b, a, off)
+			}
+		})
+	}
+}

@@ -1,0 +1,50 @@
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Version of the protocol. Processes of one session share a build, so a
+// different version is refused.
+const Version = 1
+
+// Caps of what is read off a socket, in bytes.
+const (
+	MaxHandshake = 4 << 10   // frames before the hello was accepted
+	MaxControl   = 64 << 20  // one control frame
+	MaxData      = 64 << 20  // one frame on a task socket
+	MaxPending   = 256 << 20 // unsent bytes of one peer before it is cut off
+)
+
+// Errors of framing.
+var (
+	ErrFrameTooLarge = errors.New("frame exceeds its cap")
+	ErrBadFrame      = errors.New("malformed frame")
+	ErrPeerClosed    = errors.New("connection closed")
+)
+
+// ReadFrame reads one frame's payload of at most limit bytes.
+func ReadFrame(r io.Reader, limit int) ([]byte, error) {
+	var h [4]byte
+	if _, err := io.ReadFull(r, h[:]); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(h[:])
+	if int64(n) > int64(limit) {
+		return nil, fmt.Errorf("%w: %d bytes, cap %d", ErrFrameTooLarge, n, limit)
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(r, b); err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// AppendFrame appends payload as one frame to dst.
+func AppendFrame(dst, payload []byte) []byte {
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(payload)))
+	return append(dst, payload...)
+}

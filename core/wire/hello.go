@@ -1,0 +1,197 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+)
+
+// HelloTimeout bounds the handshake.
+const HelloTimeout = 5 * time.Second
+
+// Dial connects to a daemon's socket, introduces the caller and returns the
+// connection, the daemon's answer and the arena's descriptor (-1 if none came).
+func Dial(path string, h Hello) (*net.UnixConn, *HelloReply, int, error) {
+	c, err := net.DialTimeout("unix", path, HelloTimeout)
+	if err != nil {
+		return nil, nil, -1, err
+	}
+	u := c.(*net.UnixConn)
+	r, fd, err := Introduce(u, h)
+	if err != nil {
+		u.Close()
+	}
+	return u, r, fd, err
+}
+
+// Introduce sends the hello on a fresh connection and reads the answer.
+func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
+	if err := u.SetDeadline(time.Now().Add(HelloTimeout)); err != nil {
+		return nil, -1, err
+	}
+	b, err := AppendMessage(nil, Request, THello, 1, 0, h)
+	if err != nil {
+		return nil, -1, err
+	}
+	if _, err := u.Write(b); err != nil {
+		return nil, -1, err
+	}
+	payload, fd, err := readWithFD(u)
+	if err != nil {
+		return nil, -1, fmt.Errorf("handshake with the daemon: %w", err)
+	}
+	m, err := ParseMessage(payload)
+	if err != nil {
+		return nil, fd, err
+	}
+	if m.Kind == Failure {
+		f := new(fault.Error)
+		if err := m.Decode(f); err != nil {
+			return nil, fd, err
+		}
+		return nil, fd, f
+	}
+	r := new(HelloReply)
+	if err := m.Decode(r); err != nil {
+		return nil, fd, err
+	}
+	return r, fd, u.SetDeadline(time.Time{})
+}
+
+// ReadHello reads the first message of an accepted connection. The peer's
+// uid must be ours.
+func ReadHello(u *net.UnixConn) (*Hello, error) {
+	if err := checkPeer(u); err != nil {
+		return nil, err
+	}
+	if err := u.SetReadDeadline(time.Now().Add(HelloTimeout)); err != nil {
+		return nil, err
+	}
+	payload, fd, err := readWithFD(u)
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := ParseMessage(payload)
+	if err != nil {
+		return nil, err
+	}
+	if m.Type != THello || m.Kind != Request {
+		return nil, fmt.Errorf("%w: first message is %s", ErrBadFrame, m.Type)
+	}
+	h := new(Hello)
+	if err := m.Decode(h); err != nil {
+		return nil, err
+	}
+	return h, u.SetReadDeadline(time.Time{})
+}
+
+// SendHelloReply answers a hello, with a descriptor unless fd is -1.
+func SendHelloReply(u *net.UnixConn, r HelloReply, fd int) error {
+	b, err := AppendMessage(nil, Reply, THello, 1, 0, r)
+	if err != nil {
+		return err
+	}
+	var oob []byte
+	if fd >= 0 {
+		oob = unix.UnixRights(fd)
+	}
+	_, _, err = u.WriteMsgUnix(b, oob, nil)
+	return err
+}
+
+// RefuseHello answers a hello with a fault.
+func RefuseHello(u *net.UnixConn, cause error) error {
+	b, err := AppendMessage(nil, Failure, THello, 1, 0, fault.From(cause))
+	if err != nil {
+		return err
+	}
+	_, err = u.Write(b)
+	return err
+}
+
+func checkPeer(u *net.UnixConn) error {
+	rc, err := u.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var cred *unix.Ucred
+	var e error
+	if err := rc.Control(func(fd uintptr) {
+		cred, e = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil {
+		return err
+	}
+	if e != nil {
+		return e
+	}
+	if me := unix.Getuid(); int(cred.Uid) != me && cred.Uid != 0 {
+		return fmt.Errorf("peer has uid %d, this session belongs to %d", cred.Uid, me)
+	}
+	return nil
+}
+
+// readWithFD reads exactly one frame and at most one passed descriptor.
+func readWithFD(u *net.UnixConn) ([]byte, int, error) {
+	fd := -1
+	read := func(b []byte) error {
+		oob := make([]byte, unix.CmsgSpace(4))
+		for len(b) > 0 {
+			n, on, _, _, err := u.ReadMsgUnix(b, oob)
+			if err != nil {
+				return err
+			}
+			if on > 0 {
+				if got := parseFD(oob[:on]); got >= 0 {
+					fd = got
+				}
+			}
+			if n == 0 {
+				return ErrPeerClosed
+			}
+			b = b[n:]
+		}
+		return nil
+	}
+	var h [4]byte
+	if err := read(h[:]); err != nil {
+		return nil, fd, err
+	}
+	n := binary.LittleEndian.Uint32(h[:])
+	if n > MaxHandshake {
+		return nil, fd, fmt.Errorf("hello: %w: %d bytes", ErrFrameTooLarge, n)
+	}
+	b := make([]byte, n)
+	err := read(b)
+	return b, fd, err
+}
+
+func parseFD(oob []byte) int {
+	ms, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return -1
+	}
+	got := -1
+	for _, m := range ms {
+		fds, err := unix.ParseUnixRights(&m)
+		if err != nil {
+			continue
+		}
+		for _, f := range fds {
+			if got >= 0 {
+				unix.Close(f)
+				continue
+			}
+			unix.CloseOnExec(f)
+			got = f
+		}
+	}
+	return got
+}

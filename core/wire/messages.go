@@ -1,0 +1,434 @@
+package wire
+
+// All structs travel as msgpack arrays in field order. Fields are only ever
+// appended. Resource amounts are in units of 1/10000.
+
+// Roles of a process that says hello to a daemon.
+const (
+	RoleDriver  = "driver"
+	RoleWorker  = "worker"
+	RoleService = "service" // a Go program
+	RoleCLI     = "cli"
+	// To another process's own socket:
+	RoleControl = "control" // a Peer: references, cancellation
+	RoleLease   = "lease"   // then data frames: tasks
+	RoleActor   = "actor"   // then data frames: actor calls
+)
+
+// Hello is the first message on every connection.
+type Hello struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Version  int
+	Role     string
+	Pid      int
+	Token    string // worker: the token that its fork was ordered with
+	OwnerID  []byte // to a process: who calls, 12 bytes
+	Addr     string // to a process: the caller's own socket
+	LeaseID  uint64 // RoleLease
+	ActorID  []byte // RoleActor
+}
+
+// HelloReply answers Hello. To a process's own socket only Version is set.
+type HelloReply struct {
+	_msgpack   struct{} `msgpack:",as_array"`
+	Version    int
+	NodeID     []byte
+	WorkerID   []byte // 28 bytes; the first 12 are the owner id
+	JobID      []byte // worker: the job that it serves; driver: comes with JobStarted
+	SessionDir string
+	Addr       string // the path at which this process must listen
+	ArenaBytes uint64
+	DaemonPid  int
+	Totals     Totals
+	Namespace  string // worker: of its job
+}
+
+// Totals are the declared resources of the cluster.
+type Totals struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Resources map[string]int64
+	CanGrow   bool // an autoscaler or further nodes may add resources
+	Wait      bool // infeasible="wait": never fail what does not fit
+}
+
+// EnvSpec is what a worker process starts with. Two classes with equal specs
+// share workers; Key is a hash of the rest, chosen by the client.
+type EnvSpec struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Key      string
+	Python   string // interpreter
+	SysPath  []string
+	Cwd      string
+	Env      map[string]string // set in the worker; variables that libraries read at import included
+	Preload  []string          // modules that the zygote imports
+	Bare     bool              // preload nothing of the user's: variables are read at import
+	JobEnv   map[string]string // the driver's own environment, base of the worker's
+}
+
+// JobStart registers the driver's program.
+type JobStart struct {
+	_msgpack    struct{} `msgpack:",as_array"`
+	Namespace   string
+	Entrypoint  string
+	Env         EnvSpec // the default of its tasks and actors
+	LogToDriver bool
+}
+
+// JobStarted answers JobStart.
+type JobStarted struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	JobID     []byte
+	Namespace string
+}
+
+// ClassDefine describes a scheduling class of the sender: what every task in
+// it needs. ClassID is the sender's own number.
+type ClassDefine struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	ClassID   uint32
+	Resources map[string]int64
+	EnvKey    string
+	Name      string // for messages: the function of the first task
+	Strategy  string // "DEFAULT", "SPREAD"
+}
+
+// LeaseWant says how many leases of a class the sender would take now beside
+// those it holds. Each grant lowers it by one; a new want replaces it.
+type LeaseWant struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ClassID  uint32
+	Want     int
+}
+
+// LeaseGrant gives the sender a worker until LeaseReturn.
+type LeaseGrant struct {
+	_msgpack   struct{} `msgpack:",as_array"`
+	ClassID    uint32
+	LeaseID    uint64
+	WorkerID   []byte
+	Addr       string
+	Pid        int
+	Assignment Assignment
+}
+
+// Assignment is what a lease gives: amounts, device ids per resource name and
+// the variables that the worker sets before user code runs.
+type Assignment struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Resources map[string]int64
+	Devices   map[string][]string // "GPU": ["0"]
+	Env       map[string]string
+	IntIDs    bool // get_gpu_ids gives ints
+}
+
+// LeaseReturn ends a lease. Exiting: the worker ends by itself (max_calls);
+// its devices are free when the process is gone. Unusable: do not reuse it.
+type LeaseReturn struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	LeaseID  uint64
+	Exiting  bool
+	Unusable bool
+}
+
+// LeaseRef names a lease.
+type LeaseRef struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	LeaseID  uint64
+}
+
+// LeaseBroken reports the end of a leased worker.
+type LeaseBroken struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	LeaseID  uint64
+	Detail   string // "worker pid 12 was killed by signal 9 (SIGKILL)"
+}
+
+// ClassTrouble says why a class gets nothing.
+type ClassTrouble struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ClassID  uint32
+	Message  string // what was asked and what there is
+}
+
+// WorkerReady is sent by a worker once it listens at its address.
+type WorkerReady struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Pid      int
+}
+
+// WorkerExit announces an exit on purpose and why ("max_calls", "exit_actor").
+type WorkerExit struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Reason   string
+}
+
+// LogBatch carries output of workers to their job's driver.
+type LogBatch struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Lines    []LogLine
+}
+
+// LogLine is one line (without its newline) of a worker's output.
+type LogLine struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Pid      int
+	Name     string // task or actor; "" before the first
+	Stderr   bool
+	Carriage bool // ended by \r: a progress line that the next replaces
+	Text     string
+	Source   string // "" for a worker; "daemon" for the runtime's own warnings
+}
+
+// ActorCreate registers an actor and starts it.
+type ActorCreate struct {
+	_msgpack        struct{} `msgpack:",as_array"`
+	ActorID         []byte
+	Name            string
+	Namespace       string
+	ClassName       string
+	Detached        bool
+	GetIfExists     bool
+	OwnerID         []byte
+	OwnerAddr       string
+	JobID           []byte
+	Resources       map[string]int64 // needed to be placed
+	RunResources    map[string]int64 // held while it lives
+	EnvKey          string
+	MaxRestarts     int
+	MaxConcurrency  int
+	MaxPendingCalls int
+	Spec            []byte // creation frame body, opaque to the daemon
+	Meta            []byte // what get_actor needs to build a handle
+	Token           string // to count handles: token id, '@', owner's socket; empty when detached
+}
+
+// ActorCreated answers ActorCreate. Existing is set when GetIfExists found one.
+type ActorCreated struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Existing *ActorNamed
+}
+
+// ActorRef names an actor.
+type ActorRef struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ActorID  []byte
+}
+
+// ActorResolve asks for the actor's incarnation after After (0: any).
+type ActorResolve struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ActorID  []byte
+	After    uint64
+}
+
+// States of an actor as callers see them.
+const (
+	ActorAlive         = "ALIVE"
+	ActorDead          = "DEAD"
+	ActorUnschedulable = "UNSCHEDULABLE"
+)
+
+// ActorState answers ActorResolve.
+type ActorState struct {
+	_msgpack    struct{} `msgpack:",as_array"`
+	State       string
+	Incarnation uint64
+	Addr        string
+	Pid         int
+	NodeID      []byte
+	WorkerID    []byte
+	Cause       string // fault code when DEAD
+	Message     string
+	Error       []byte // envelope of the constructor's exception, if that was the cause
+}
+
+// ActorKill ends an actor.
+type ActorKill struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	ActorID   []byte
+	NoRestart bool
+}
+
+// ActorByName looks a name up.
+type ActorByName struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Name      string
+	Namespace string
+}
+
+// ActorNamed is what a handle is made from.
+type ActorNamed struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ActorID  []byte
+	Meta     []byte
+}
+
+// ActorNames asks for the live named actors.
+type ActorNames struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Namespace string
+	All       bool
+}
+
+// ActorName is one row of the answer.
+type ActorName struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Name      string
+	Namespace string
+}
+
+// ActorStart tells a pooled worker to become an actor.
+type ActorStart struct {
+	_msgpack       struct{} `msgpack:",as_array"`
+	ActorID        []byte
+	Name           string
+	Namespace      string
+	ClassName      string
+	Incarnation    uint64
+	MaxConcurrency int
+	Assignment     Assignment
+	Spec           []byte
+	Meta           []byte
+	Token          string // to count a handle that the actor gives of itself
+}
+
+// ActorReady reports the constructor's end. Error is empty on success.
+type ActorReady struct {
+	_msgpack    struct{} `msgpack:",as_array"`
+	ActorID     []byte
+	Incarnation uint64
+	Message     string // why it failed
+	Error       []byte // envelope of the exception
+}
+
+// ActorStop ends an actor's worker.
+type ActorStop struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Force    bool
+	Reason   string
+}
+
+// KVPut stores a value.
+type KVPut struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Namespace string
+	Key       []byte
+	Value     []byte
+	Overwrite bool
+}
+
+// KVKey names a value, or a prefix.
+type KVKey struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Namespace string
+	Key       []byte
+	Prefix    bool
+}
+
+// ObjCreate asks for room in the arena.
+type ObjCreate struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ObjectID []byte
+	Size     uint64
+}
+
+// ObjPlace is where an object lies in the node's arena.
+type ObjPlace struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Offset   uint64
+	Size     uint64
+}
+
+// ObjRef names an object.
+type ObjRef struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ObjectID []byte
+}
+
+// ObjRefs names objects.
+type ObjRefs struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	ObjectIDs [][]byte
+}
+
+// ObjStats describes the arena.
+type ObjStats struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Capacity  uint64
+	Used      uint64
+	Objects   int
+	Pinned    int
+	PeakBytes uint64
+}
+
+// RefWait asks an owner for an object; answered when it is ready.
+type RefWait struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ObjectID []byte
+}
+
+// RefValue is a ready object: an envelope, or the node that holds it.
+type RefValue struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Inline    []byte   // envelope; nil when in a store
+	Size      uint64
+	NodeID    []byte
+	Fault     *FaultBody // instead of a value
+	IsError   bool       // the envelope holds an exception
+	Contained []Contained
+}
+
+// FaultBody is a fault inside another message.
+type FaultBody struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Code     string
+	Message  string
+}
+
+// Contained is a reference inside a value.
+type Contained struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	ObjectID []byte
+	Addr     string // the owner's socket
+}
+
+// Cancel asks the executor of a task to end it.
+type Cancel struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	TaskID    []byte
+	Force     bool
+	Recursive bool
+}
+
+// Received lets the executor of a task drop what it held for the reply.
+type Received struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	TaskID   []byte
+}
+
+// ClusterInfo describes nodes and resources.
+type ClusterInfo struct {
+	_msgpack  struct{} `msgpack:",as_array"`
+	Nodes     []NodeInfo
+	Totals    Totals
+	Available map[string]int64
+	Jobs      int
+	Workers   int
+	Actors    int
+	Pending   map[string]int // class name → leases wanted and not granted
+}
+
+// NodeInfo is one row of nodes().
+type NodeInfo struct {
+	_msgpack   struct{} `msgpack:",as_array"`
+	NodeID     []byte
+	Alive      bool
+	Address    string
+	Hostname   string
+	SessionDir string
+	Pid        int
+	Resources  map[string]int64
+	Available  map[string]int64
+	Labels     map[string]string
+	IsHead     bool
+}

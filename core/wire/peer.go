@@ -1,0 +1,356 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/fault"
+)
+
+// Kind says what a control frame is.
+type Kind uint8
+
+// The kinds of control frames.
+const (
+	Request Kind = iota + 1 // expects a Reply or a Failure with the same id
+	Reply
+	Failure // a fault: [code, message]
+	Push    // one way
+)
+
+// Message is one received frame. Its body may be decoded until the handler
+// returns or later; it is not shared.
+type Message struct {
+	Kind       Kind
+	Type       Type
+	ID         uint64
+	DeadlineMs uint32
+	Body       msgpack.RawMessage
+	peer       *Peer
+}
+
+// Peer returns the connection that the message came from.
+func (m *Message) Peer() *Peer { return m.peer }
+
+// Decode reads the body into v.
+func (m *Message) Decode(v any) error {
+	if err := msgpack.Unmarshal(m.Body, v); err != nil {
+		return fault.New(fault.BadRequest, "%s: %v", m.Type, err)
+	}
+	return nil
+}
+
+// Reply answers a request; for a push it does nothing.
+func (m *Message) Reply(v any) error {
+	if m.Kind != Request {
+		return nil
+	}
+	return m.peer.send(Reply, m.Type, m.ID, 0, v)
+}
+
+// Fail answers a request with an error.
+func (m *Message) Fail(err error) error {
+	if m.Kind != Request {
+		return nil
+	}
+	f := fault.From(err)
+	return m.peer.send(Failure, m.Type, m.ID, 0, f)
+}
+
+// Handler receives requests and pushes, in order, on the peer's reader
+// goroutine: it must not wait for a message from the same peer.
+type Handler func(*Message)
+
+// Peer is one end of a control connection.
+type Peer struct {
+	conn   net.Conn
+	handle Handler
+	Tag    any // the owner's own state for this connection; set before Start
+
+	mu      sync.Mutex
+	out     []byte
+	wake    chan struct{}
+	nextID  uint64
+	calls   map[uint64]func(*Message, error)
+	closed  bool
+	err     error
+	done    chan struct{}
+	onClose func(error)
+}
+
+// NewPeer wraps conn. Nothing is read before Start.
+func NewPeer(conn net.Conn, h Handler, onClose func(error)) *Peer {
+	return &Peer{
+		conn: conn, handle: h, onClose: onClose,
+		wake:  make(chan struct{}, 1),
+		calls: make(map[uint64]func(*Message, error)),
+		done:  make(chan struct{}),
+	}
+}
+
+// Start runs the reader and the writer.
+func (p *Peer) Start() {
+	go p.read()
+	go p.write()
+}
+
+// Conn returns the underlying connection.
+func (p *Peer) Conn() net.Conn { return p.conn }
+
+// Done is closed when the connection is.
+func (p *Peer) Done() <-chan struct{} { return p.done }
+
+// Err says why the connection closed, nil while it is open.
+func (p *Peer) Err() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
+
+// Close sends nothing more and fails all calls in flight.
+func (p *Peer) Close() { p.shut(ErrPeerClosed) }
+
+// Flush waits until everything sent so far is written, or ctx ends.
+func (p *Peer) Flush(ctx context.Context) error {
+	for {
+		p.mu.Lock()
+		n, closed := len(p.out), p.closed
+		p.mu.Unlock()
+		if n == 0 || closed {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-p.done:
+			return nil
+		case <-time.After(200 * time.Microsecond):
+		}
+	}
+}
+
+func (p *Peer) shut(err error) {
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return
+	}
+	p.closed, p.err = true, err
+	calls := p.calls
+	p.calls = nil
+	close(p.done)
+	p.mu.Unlock()
+	p.conn.Close()
+	for _, f := range calls {
+		f(nil, err)
+	}
+	if p.onClose != nil {
+		p.onClose(err)
+	}
+}
+
+// Push sends a one-way message. It never blocks on the peer.
+func (p *Peer) Push(t Type, body any) error { return p.send(Push, t, 0, 0, body) }
+
+// Go sends a request; done runs on the reader goroutine with the reply, a
+// fault, or the connection's error.
+func (p *Peer) Go(t Type, body any, done func(*Message, error)) {
+	p.mu.Lock()
+	if p.closed {
+		err := p.err
+		p.mu.Unlock()
+		done(nil, err)
+		return
+	}
+	p.nextID++
+	id := p.nextID
+	p.calls[id] = done
+	p.mu.Unlock()
+	if err := p.send(Request, t, id, 0, body); err != nil {
+		p.mu.Lock()
+		_, mine := p.calls[id]
+		delete(p.calls, id)
+		p.mu.Unlock()
+		if mine {
+			done(nil, err)
+		}
+	}
+}
+
+// Call sends a request and waits; reply may be nil.
+func (p *Peer) Call(ctx context.Context, t Type, body, reply any) error {
+	type answer struct {
+		m   *Message
+		err error
+	}
+	ch := make(chan answer, 1)
+	p.Go(t, body, func(m *Message, err error) { ch <- answer{m, err} })
+	select {
+	case a := <-ch:
+		if a.err != nil || reply == nil {
+			return a.err
+		}
+		return a.m.Decode(reply)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+var encoders = sync.Pool{New: func() any {
+	b := new(bytes.Buffer)
+	e := msgpack.NewEncoder(b)
+	e.UseCompactInts(true)
+	return &encoder{b, e}
+}}
+
+type encoder struct {
+	buf *bytes.Buffer
+	enc *msgpack.Encoder
+}
+
+// AppendMessage appends one control frame to dst.
+func AppendMessage(dst []byte, k Kind, t Type, id uint64, deadlineMs uint32, body any) ([]byte, error) {
+	e := encoders.Get().(*encoder)
+	defer encoders.Put(e)
+	e.buf.Reset()
+	err := errors.Join(e.enc.EncodeArrayLen(6), e.enc.EncodeUint(Version), e.enc.EncodeUint(uint64(k)),
+		e.enc.EncodeUint(uint64(t)), e.enc.EncodeUint(id), e.enc.EncodeUint(uint64(deadlineMs)), e.enc.Encode(body))
+	if err != nil {
+		return dst, fmt.Errorf("encode %s: %w", t, err)
+	}
+	if e.buf.Len() > MaxControl {
+		return dst, fmt.Errorf("encode %s: %w: %d bytes", t, ErrFrameTooLarge, e.buf.Len())
+	}
+	return AppendFrame(dst, e.buf.Bytes()), nil
+}
+
+// ParseMessage decodes the payload of one control frame.
+func ParseMessage(b []byte) (*Message, error) {
+	d := msgpack.NewDecoder(bytes.NewReader(b))
+	n, err := d.DecodeArrayLen()
+	if err != nil || n != 6 {
+		return nil, fmt.Errorf("%w: header", ErrBadFrame)
+	}
+	var h [5]uint64
+	for i := range h {
+		if h[i], err = d.DecodeUint64(); err != nil {
+			return nil, fmt.Errorf("%w: %v", ErrBadFrame, err)
+		}
+	}
+	if h[0] != Version {
+		return nil, fault.New(fault.VersionMismatch, "peer speaks protocol version %d, this build %d", h[0], Version)
+	}
+	raw, err := d.DecodeRaw()
+	if err != nil {
+		return nil, fmt.Errorf("%w: body: %v", ErrBadFrame, err)
+	}
+	return &Message{Kind: Kind(h[1]), Type: Type(h[2]), ID: h[3], DeadlineMs: uint32(h[4]), Body: raw}, nil
+}
+
+func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) error {
+	// Encode outside the lock, then append: order is the order of appends.
+	frame, err := AppendMessage(nil, k, t, id, deadlineMs, body)
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	if p.closed {
+		err := p.err
+		p.mu.Unlock()
+		return err
+	}
+	if len(p.out)+len(frame) > MaxPending {
+		p.mu.Unlock()
+		p.shut(fmt.Errorf("peer does not read: %d bytes unsent", MaxPending))
+		return ErrPeerClosed
+	}
+	p.out = append(p.out, frame...)
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+	return nil
+}
+
+func (p *Peer) write() {
+	var spare []byte
+	for {
+		select {
+		case <-p.done:
+			return
+		case <-p.wake:
+		}
+		for {
+			p.mu.Lock()
+			b := p.out
+			p.out = spare[:0]
+			p.mu.Unlock()
+			if len(b) == 0 {
+				spare = b
+				break
+			}
+			if _, err := p.conn.Write(b); err != nil {
+				p.shut(err)
+				return
+			}
+			spare = b
+			if cap(spare) > 1<<20 {
+				spare = nil
+			}
+		}
+	}
+}
+
+func (p *Peer) read() {
+	r := bufio.NewReaderSize(p.conn, 16<<10)
+	for {
+		m, err := readMessage(r)
+		if err != nil {
+			p.shut(err)
+			return
+		}
+		m.peer = p
+		switch m.Kind {
+		case Request, Push:
+			p.handle(m)
+		case Reply, Failure:
+			p.mu.Lock()
+			f := p.calls[m.ID]
+			delete(p.calls, m.ID)
+			p.mu.Unlock()
+			if f == nil {
+				continue
+			}
+			if m.Kind == Failure {
+				e := new(fault.Error)
+				if err := m.Decode(e); err != nil {
+					f(nil, err)
+				} else {
+					f(nil, e)
+				}
+				continue
+			}
+			f(m, nil)
+		default:
+			p.shut(fmt.Errorf("%w: kind %d", ErrBadFrame, m.Kind))
+			return
+		}
+	}
+}
+
+func readMessage(r *bufio.Reader) (*Message, error) {
+	b, err := ReadFrame(r, MaxControl)
+	if err != nil {
+		return nil, err
+	}
+	return ParseMessage(b)
+}

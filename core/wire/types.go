@@ -1,0 +1,71 @@
+package wire
+
+import "strconv"
+
+// Type names a control message. Numbers are never reused.
+type Type uint16
+
+// The control messages; their bodies are the structs of the same name.
+const (
+	THello Type = 1
+
+	// Driver, worker or service → daemon.
+	TJobStart    Type = 10 // call: JobStart → JobStarted
+	TEnvDefine   Type = 11 // push
+	TClassDefine Type = 12 // push
+	TLeaseWant   Type = 13 // push
+	TLeaseReturn Type = 14 // push
+	TBlocked     Type = 15 // push: the worker's task waits; its CPUs are free
+	TUnblocked   Type = 16 // push
+	TWorkerReady Type = 17 // push: the worker listens and can take work
+	TWorkerExit  Type = 18 // push: the worker is about to exit on purpose
+	TJobEnd      Type = 19 // call: the driver leaves; answered when its output was sent
+	TClusterInfo Type = 20 // call: nil → ClusterInfo
+	TShutdown    Type = 21 // call: stop this daemon (CLI)
+	TWhoHolds    Type = 22 // call: ClassID → text: why a class waits
+
+	// Daemon → driver or worker.
+	TLeaseGrant      Type = 30 // push
+	TLeaseRecall     Type = 31 // push: LeaseID; others wait: finish what was sent, then return it
+	TLeaseBroken     Type = 32 // push: the leased worker died
+	TClassInfeasible Type = 33 // push: can never be met here
+	TClassFeasible   Type = 34 // push: a class called infeasible now fits
+	TLogs            Type = 35 // push
+	TTotals          Type = 36 // push: Totals changed
+	TActorStart      Type = 37 // push, to a worker: become this actor
+	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived (Force: at once)
+	TExit            Type = 39 // push, to a worker: exit now; it is idle
+
+	// Actors: any process → daemon (head role).
+	TActorCreate  Type = 50 // call: ActorCreate → ActorCreated
+	TActorResolve Type = 51 // call, answered when the actor's fate is known: ActorResolve → ActorState
+	TActorKill    Type = 52 // call: ActorKill
+	TActorRelease Type = 53 // push: ActorID: the last handle went
+	TActorByName  Type = 54 // call: ActorByName → ActorNamed
+	TActorNames   Type = 55 // call: ActorNames → []ActorName
+	TActorReady   Type = 56 // push, from the worker: ActorReady
+
+	// Key-value.
+	TKVPut  Type = 60 // call: KVPut → bool (added)
+	TKVGet  Type = 61 // call: KVKey → []byte or nil
+	TKVDel  Type = 62 // call: KVKey → int (deleted)
+	TKVKeys Type = 63 // call: KVKey (prefix) → [][]byte
+
+	// Objects: any process → daemon.
+	TObjCreate Type = 70 // call: ObjCreate → ObjPlace
+	TObjSeal   Type = 71 // push: ObjectID: readable from now on
+	TObjPin    Type = 72 // call: ObjectID → ObjPlace; the process holds it until TObjUnpin or death
+	TObjUnpin  Type = 73 // push: ObjectID
+	TObjFree   Type = 74 // push: []ObjectID: the owner has no reference left; goes when unpinned
+	TObjStats  Type = 75 // call: nil → ObjStats
+
+	// Process ↔ process (to an object's owner, or to a running task).
+	TRefWait   Type = 90 // call, answered when ready: RefWait → RefValue
+	TRefBorrow Type = 91 // call: []ObjectID: the caller holds these
+	TRefReturn Type = 92 // push: []ObjectID: it no longer does
+	TCancel    Type = 93 // push: Cancel
+	TReceived  Type = 94 // push: Received: the references inside that reply are registered; let go
+)
+
+// String returns the number; logs use it.
+func (t Type) String() string { return "message type " + strconv.Itoa(int(t)) }

@@ -1,0 +1,72 @@
+// What the Go half and the C half of the hot path tell each other.
+// Memory: strings and arrays that Go hands out are the C side's to free where
+// it says "malloc"; the others point into memory that Go keeps for as long as
+// the call's object, or the running task, lives.
+#ifndef EAGLERAY_HOT_H
+#define EAGLERAY_HOT_H
+#include <stdint.h>
+
+enum { HOT_OBJECT = 28, HOT_ACTOR = 16, HOT_TASK = 24, HOT_FID = 16 };
+
+typedef struct { const void *p; int64_t n; } hot_buf;
+
+// A serialised value on its way in.
+typedef struct {
+  int32_t fmt;
+  int32_t nbufs;
+  hot_buf meta;
+  hot_buf *bufs;
+  int64_t nnested;
+  const unsigned char *nested; // HOT_OBJECT bytes each
+} hot_value;
+
+typedef struct {
+  int64_t tmpl;
+  hot_value args;
+  int64_t ndeps;
+  const unsigned char *deps; // HOT_OBJECT bytes each
+} hot_call;
+
+// A value on its way out.
+typedef struct {
+  uintptr_t env;
+  int64_t n;
+  uint64_t view; // 0: not in the arena
+} hot_found;
+
+typedef struct {
+  char *code; // malloc
+  char *message; // malloc
+} hot_err;
+
+// What next_task gives.
+typedef struct {
+  int32_t kind;
+  int32_t returns;
+  int64_t max_calls;
+  uint64_t token;
+  unsigned char fid[16];
+  unsigned char task[24];
+  uintptr_t name;
+  int64_t name_n;
+  uintptr_t method;
+  int64_t method_n;
+  hot_found args;
+  int64_t ndeps;
+  hot_found *deps; // malloc
+  void *blob;      // malloc
+  int64_t blob_n;
+} hot_item;
+
+// Something that the program let go of.
+typedef struct {
+  unsigned char id[28];
+  uint64_t view;
+} hot_drop;
+
+// The C half, called from Go. None of them needs the interpreter's lock.
+int64_t hot_take_drops(hot_drop **out); // the buffer is valid until the next call
+void hot_interrupt(void);               // SIGUSR1 to the main thread
+extern volatile int32_t hot_drop_count;
+
+#endif

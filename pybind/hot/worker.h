@@ -1,0 +1,171 @@
+// The executing side. Part of hot.c.
+
+static PyObject *text_at(uintptr_t p, int64_t n) { return PyUnicode_DecodeUTF8(p ? (const char *)p : "", (Py_ssize_t)n, "replace"); }
+
+static void free_item(hot_item *it) {
+  free(it->deps);
+  free(it->blob);
+}
+
+// deps_of makes a tuple of triples; None without.
+static PyObject *deps_of(hot_item *it) {
+  if (it->ndeps == 0) Py_RETURN_NONE;
+  PyObject *t = PyTuple_New((Py_ssize_t)it->ndeps);
+  for (int64_t i = 0; i < it->ndeps; i++) {
+    PyObject *x = t ? triple(&it->deps[i]) : NULL;
+    if (x) PyTuple_SET_ITEM(t, (Py_ssize_t)i, x);
+    else Py_CLEAR(t);
+  }
+  return t;
+}
+
+static PyObject *item(hot_item *it) {
+  PyObject *out = NULL, *args = NULL, *deps = NULL;
+  if (it->kind == 3) return Py_BuildValue("(sy#)", "assign", it->blob, (Py_ssize_t)it->blob_n);
+  if (it->kind == 5) return Py_BuildValue("(ss#)", "exit", it->blob, (Py_ssize_t)it->blob_n);
+  args = triple(&it->args);
+  deps = args ? deps_of(it) : NULL;
+  if (!deps) goto done;
+  PyObject *fmt = PyTuple_GET_ITEM(args, 0), *meta = PyTuple_GET_ITEM(args, 1), *bufs = PyTuple_GET_ITEM(args, 2);
+  switch (it->kind) {
+    case 1:
+      out = Py_BuildValue("(sKy#NOOOOiy#L)", "task", (unsigned long long)it->token, it->fid, (Py_ssize_t)16, text_at(it->name, it->name_n), fmt, meta,
+                          bufs, deps, (int)it->returns, it->task, (Py_ssize_t)HOT_TASK, (long long)it->max_calls);
+      break;
+    case 2:
+      out = Py_BuildValue("(sKNNOOOOiy#O)", "method", (unsigned long long)it->token, text_at(it->method, it->method_n),
+                          text_at(it->name, it->name_n), fmt, meta, bufs, deps, (int)it->returns, it->task, (Py_ssize_t)HOT_TASK, Py_None);
+      break;
+    case 4:
+      out = Py_BuildValue("(sKy#OOOO)", "actor", (unsigned long long)it->token, it->blob, (Py_ssize_t)it->blob_n, fmt, meta, bufs, deps);
+      break;
+    default:
+      PyErr_Format(PyExc_RuntimeError, "unknown item %d", it->kind);
+  }
+done:
+  Py_XDECREF(args);
+  Py_XDECREF(deps);
+  return out;
+}
+
+static PyObject *next_task(PyObject *m, PyObject *o) {
+  (void)m;
+  int64_t timeout = PyLong_AsLongLong(o);
+  if ((timeout == -1 && PyErr_Occurred()) || !usable()) return NULL;
+  int64_t end = timeout > 0 ? now_ms() + timeout : 0;
+  for (;;) {
+    hot_item it;
+    hot_err e;
+    int rc, last = 0;
+    int64_t ms = timeout < 0 ? 1000 : slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
+    memset(&it, 0, sizeof it);
+    Py_BEGIN_ALLOW_THREADS rc = HotNextTask(ms, &it, &e);
+    Py_END_ALLOW_THREADS
+    if (rc < 0) return raise_err(&e);
+    if (rc == 0) {
+      PyObject *t = item(&it);
+      free_item(&it);
+      return t;
+    }
+    if (PyErr_CheckSignals()) return NULL;
+    if (last) Py_RETURN_NONE;
+  }
+}
+
+static PyObject *function(PyObject *m, PyObject *o) {
+  (void)m;
+  char *fid;
+  Py_ssize_t n;
+  uintptr_t p = 0;
+  int64_t size = 0;
+  hot_err e;
+  if (!usable() || PyBytes_AsStringAndSize(o, &fid, &n)) return NULL;
+  if (n != HOT_FID) {
+    PyErr_SetString(PyExc_ValueError, "a function id has 16 bytes");
+    return NULL;
+  }
+  if (HotFunction((unsigned char *)fid, &p, &size, &e) < 0) return raise_err(&e);
+  return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
+}
+
+// reply(token, results, flags): results is a tuple of (fmt, meta, bufs, nested).
+static PyObject *reply(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  if (!arity("reply", n, 3) || !usable()) return NULL;
+  unsigned long long token = PyLong_AsUnsignedLongLong(a[0]);
+  long flags = PyLong_AsLong(a[2]);
+  if (PyErr_Occurred()) return NULL;
+  if (!PyTuple_Check(a[1])) {
+    PyErr_SetString(PyExc_TypeError, "results come as a tuple");
+    return NULL;
+  }
+  Py_ssize_t count = PyTuple_GET_SIZE(a[1]), got = 0;
+  value_in one, *in = count > 1 ? malloc((size_t)count * sizeof *in) : &one;
+  hot_value few, *v = count > 1 ? malloc((size_t)count * sizeof *v) : &few;
+  PyObject *out = NULL;
+  if (!in || !v) {
+    PyErr_NoMemory();
+    goto done;
+  }
+  for (; got < count; got++) {
+    PyObject *r = PyTuple_GET_ITEM(a[1], got);
+    if (!PyTuple_Check(r) || PyTuple_GET_SIZE(r) != 4) {
+      PyErr_SetString(PyExc_TypeError, "a result is (fmt, meta, bufs, nested)");
+      goto done;
+    }
+    if (!take_value(&in[got], PyTuple_GET_ITEM(r, 0), PyTuple_GET_ITEM(r, 1), PyTuple_GET_ITEM(r, 2), PyTuple_GET_ITEM(r, 3))) goto done;
+    v[got] = in[got].v;
+  }
+  hot_err e;
+  int rc;
+  Py_BEGIN_ALLOW_THREADS rc = HotReply(token, v, count, (int)flags, &e);
+  Py_END_ALLOW_THREADS
+  if (rc < 0) raise_err(&e);
+  else {
+    out = Py_None;
+    Py_INCREF(out);
+  }
+done:
+  for (Py_ssize_t i = 0; in && i < got; i++) release_value(&in[i]);
+  if (in != &one) free(in);
+  if (v != &few) free(v);
+  return out;
+}
+
+// actor_ready(token, ok, message, pickled exception)
+static PyObject *actor_ready(PyObject *m, PyObject *args) {
+  (void)m;
+  unsigned long long token;
+  int good, rc;
+  const char *message, *p;
+  Py_ssize_t n;
+  hot_err e;
+  if (!usable() || !PyArg_ParseTuple(args, "Kpsy#", &token, &good, &message, &p, &n)) return NULL;
+  Py_BEGIN_ALLOW_THREADS rc = HotActorReady(token, good, (char *)message, (void *)p, n, &e);
+  Py_END_ALLOW_THREADS
+  if (rc < 0) return raise_err(&e);
+  Py_RETURN_NONE;
+}
+
+static PyObject *exiting(PyObject *m, PyObject *o) {
+  (void)m;
+  const char *reason = PyUnicode_AsUTF8(o);
+  if (!reason || !usable()) return NULL;
+  Py_BEGIN_ALLOW_THREADS HotExiting((char *)reason);
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
+static PyObject *current_cancelled(PyObject *m, PyObject *unused) {
+  (void)m;
+  (void)unused;
+  unsigned char task[HOT_TASK];
+  if (!usable()) return NULL;
+  if (!HotCancelled(task)) Py_RETURN_NONE;
+  return PyBytes_FromStringAndSize((char *)task, HOT_TASK);
+}
+
+#define WORKER_FUNCTIONS                                                                                              \
+  {"next_task", next_task, METH_O, NULL}, {"function", function, METH_O, NULL}, FAST(reply, "reply"),                   \
+      {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL},                            \
+      {"current_cancelled", current_cancelled, METH_NOARGS, NULL},

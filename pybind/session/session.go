@@ -1,0 +1,193 @@
+package session
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Hooks are what the C half offers; set before the first Connect.
+var Hooks client.Options
+
+var (
+	mu      sync.Mutex // of connecting and disconnecting
+	current atomic.Pointer[client.Client]
+)
+
+// Current returns the session, nil when there is none.
+func Current() *client.Client { return current.Load() }
+
+type env struct {
+	Key     string            `msgpack:"key"`
+	Python  string            `msgpack:"python"`
+	SysPath []string          `msgpack:"sys_path"`
+	Cwd     string            `msgpack:"cwd"`
+	Env     map[string]string `msgpack:"env"`
+	Preload []string          `msgpack:"preload"`
+	Bare    bool              `msgpack:"bare"`
+	JobEnv  map[string]string `msgpack:"job_env"`
+}
+
+func (e *env) spec() wire.EnvSpec {
+	return wire.EnvSpec{Key: e.Key, Python: e.Python, SysPath: e.SysPath, Cwd: e.Cwd, Env: e.Env, Preload: e.Preload, Bare: e.Bare, JobEnv: e.JobEnv}
+}
+
+type config struct {
+	Sock  string `msgpack:"sock"`
+	Role  string `msgpack:"role"`
+	Token string `msgpack:"token"`
+	Job   struct {
+		Namespace   string `msgpack:"namespace"`
+		Entrypoint  string `msgpack:"entrypoint"`
+		LogToDriver bool   `msgpack:"log_to_driver"`
+	} `msgpack:"job"`
+	Env env `msgpack:"env"`
+}
+
+// Connect joins a session; see docs/hot-api.md for the maps.
+func Connect(b []byte) ([]byte, error) {
+	var cfg config
+	if err := msgpack.Unmarshal(b, &cfg); err != nil {
+		return nil, fault.New(fault.BadRequest, "configuration of connect: %v", err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if c := current.Load(); c != nil {
+		return nil, fault.New(fault.AlreadyExists, "this process already has a session")
+	}
+	o := Hooks
+	o.Socket, o.Role, o.Token = cfg.Sock, cfg.Role, cfg.Token
+	o.Job = wire.JobStart{Namespace: cfg.Job.Namespace, Entrypoint: cfg.Job.Entrypoint, LogToDriver: cfg.Job.LogToDriver, Env: cfg.Env.spec()}
+	c, err := client.Connect(o)
+	if err != nil {
+		return nil, err
+	}
+	current.Store(c)
+	i := c.Info()
+	return msgpack.Marshal(map[string]any{
+		"node_id": i.Node[:], "worker_id": i.Worker[:], "job_id": i.Job[:], "namespace": i.Namespace,
+		"session_dir": i.SessionDir, "addr": i.Addr, "daemon_pid": i.DaemonPid,
+		"totals": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait,
+	})
+}
+
+// Disconnect ends the session.
+func Disconnect(drain time.Duration) {
+	mu.Lock()
+	defer mu.Unlock()
+	if c := current.Swap(nil); c != nil {
+		c.Close(drain)
+	}
+}
+
+// ParseTemplate reads the map of template().
+func ParseTemplate(b []byte) (*client.Template, error) {
+	var t struct {
+		Kind       string           `msgpack:"kind"`
+		Name       string           `msgpack:"name"`
+		FID        []byte           `msgpack:"fid"`
+		Blob       []byte           `msgpack:"blob"`
+		Method     string           `msgpack:"method"`
+		Returns    int              `msgpack:"num_returns"`
+		MaxRetries int              `msgpack:"max_retries"`
+		RetryErrs  bool             `msgpack:"retry_exceptions"`
+		MaxCalls   int              `msgpack:"max_calls"`
+		Resources  map[string]int64 `msgpack:"resources"`
+		EnvKey     string           `msgpack:"env_key"`
+		Strategy   string           `msgpack:"strategy"`
+	}
+	if err := msgpack.Unmarshal(b, &t); err != nil {
+		return nil, fault.New(fault.BadRequest, "template: %v", err)
+	}
+	out := &client.Template{Name: t.Name, FID: t.FID, Blob: t.Blob, Method: t.Method, Returns: t.Returns, MaxRetries: t.MaxRetries,
+		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy}
+	switch {
+	case t.Kind == "method":
+		out.Kind = client.KindMethod
+	case len(t.FID) != 16:
+		return nil, fault.New(fault.BadRequest, "template of %s: the function id has %d bytes, want 16", t.Name, len(t.FID))
+	}
+	return out, nil
+}
+
+// ParseActor reads the map of actor_create().
+func ParseActor(b []byte) (*client.ActorSpec, error) {
+	var a struct {
+		ClassName      string           `msgpack:"class_name"`
+		Name           string           `msgpack:"name"`
+		Namespace      string           `msgpack:"namespace"`
+		Detached       bool             `msgpack:"detached"`
+		GetIfExists    bool             `msgpack:"get_if_exists"`
+		Resources      map[string]int64 `msgpack:"resources"`
+		RunResources   map[string]int64 `msgpack:"run_resources"`
+		EnvKey         string           `msgpack:"env_key"`
+		MaxRestarts    int              `msgpack:"max_restarts"`
+		MaxConcurrency int              `msgpack:"max_concurrency"`
+		MaxPending     int              `msgpack:"max_pending_calls"`
+		FID            []byte           `msgpack:"fid"`
+		Blob           []byte           `msgpack:"blob"`
+		Meta           []byte           `msgpack:"meta"`
+	}
+	if err := msgpack.Unmarshal(b, &a); err != nil {
+		return nil, fault.New(fault.BadRequest, "actor specification: %v", err)
+	}
+	return &client.ActorSpec{FID: a.FID, Blob: a.Blob, ActorCreate: wire.ActorCreate{
+		ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, Detached: a.Detached, GetIfExists: a.GetIfExists,
+		Resources: a.Resources, RunResources: a.RunResources, EnvKey: a.EnvKey, MaxRestarts: a.MaxRestarts,
+		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta,
+	}}, nil
+}
+
+// ActorItem is the map that the worker gets with its constructor.
+func ActorItem(s *wire.ActorStart, t *client.RemoteTemplate) []byte {
+	m := map[string]any{
+		"actor_id": s.ActorID, "name": s.Name, "namespace": s.Namespace, "class_name": s.ClassName, "incarnation": s.Incarnation,
+		"max_concurrency": s.MaxConcurrency, "owner_addr": s.Token, "meta": s.Meta,
+		"assignment": map[string]any{"resources": s.Assignment.Resources, "devices": s.Assignment.Devices, "env": s.Assignment.Env, "int_ids": s.Assignment.IntIDs},
+	}
+	if t != nil {
+		m["fid"] = t.FID[:]
+	}
+	b, err := msgpack.Marshal(m)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// NextEvent returns the next note for the printing thread, nil when the timeout passed.
+func NextEvent(c *client.Client, timeout time.Duration) []byte {
+	n := c.NextNote(timeout)
+	if n == nil {
+		return nil
+	}
+	var v []any
+	switch {
+	case n.Log != nil:
+		l := n.Log
+		v = []any{"log", l.Pid, l.Name, l.Stderr, l.Carriage, l.Text, l.Source}
+	case n.Warning != "":
+		v = []any{"warn", n.Warning}
+	default:
+		v = []any{"closed", n.Closed}
+	}
+	b, err := msgpack.Marshal(v)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+func deadline(timeout time.Duration) (context.Context, context.CancelFunc) {
+	if timeout < 0 {
+		return context.WithCancel(context.Background())
+	}
+	return context.WithTimeout(context.Background(), timeout)
+}

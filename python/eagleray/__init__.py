@@ -1,0 +1,91 @@
+"""Ray's Python API on a small, fast Go core.
+
+``import eagleray as ray`` is all that a program needs. The import is light: the names below load their modules when they
+are first used, and the Go core is loaded when a session starts or a reference is made, never before. That keeps the
+processes that are to be forked (the zygote) free of Go threads.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from eagleray._version import __version__
+
+if TYPE_CHECKING:
+    from eagleray import actor as actor
+    from eagleray import exceptions as exceptions
+    from eagleray import remote_function as remote_function
+    from eagleray import runtime_context as runtime_context
+    from eagleray import util as util
+    from eagleray._private.api import available_resources as available_resources
+    from eagleray._private.api import cancel as cancel
+    from eagleray._private.api import cluster_resources as cluster_resources
+    from eagleray._private.api import get as get
+    from eagleray._private.api import get_actor as get_actor
+    from eagleray._private.api import get_gpu_ids as get_gpu_ids
+    from eagleray._private.api import kill as kill
+    from eagleray._private.api import nodes as nodes
+    from eagleray._private.api import put as put
+    from eagleray._private.api import wait as wait
+    from eagleray._private.decorator import remote as remote
+    from eagleray._private.ids import ActorID as ActorID
+    from eagleray._private.ids import JobID as JobID
+    from eagleray._private.ids import NodeID as NodeID
+    from eagleray._private.ids import ObjectID as ObjectID
+    from eagleray._private.ids import TaskID as TaskID
+    from eagleray._private.ids import UniqueID as UniqueID
+    from eagleray._private.ids import WorkerID as WorkerID
+    from eagleray._private.refs import ObjectRef as ObjectRef
+    from eagleray._private.session import init as init
+    from eagleray._private.session import is_initialized as is_initialized
+    from eagleray._private.session import shutdown as shutdown
+    from eagleray.actor import method as method
+    from eagleray.runtime_context import get_runtime_context as get_runtime_context
+
+# Public name → the module that holds it.
+_NAMES = {
+    "ActorID": "_private.ids",
+    "JobID": "_private.ids",
+    "NodeID": "_private.ids",
+    "ObjectID": "_private.ids",
+    "ObjectRef": "_private.refs",
+    "TaskID": "_private.ids",
+    "UniqueID": "_private.ids",
+    "WorkerID": "_private.ids",
+    "available_resources": "_private.api",
+    "cancel": "_private.api",
+    "cluster_resources": "_private.api",
+    "get": "_private.api",
+    "get_actor": "_private.api",
+    "get_gpu_ids": "_private.api",
+    "get_runtime_context": "runtime_context",
+    "init": "_private.session",
+    "is_initialized": "_private.session",
+    "kill": "_private.api",
+    "method": "actor",
+    "nodes": "_private.api",
+    "put": "_private.api",
+    "remote": "_private.decorator",
+    "shutdown": "_private.session",
+    "wait": "_private.api",
+}
+_MODULES = frozenset({"actor", "exceptions", "remote_function", "runtime_context", "util"})
+
+__all__ = ["__version__", *_NAMES, *_MODULES]
+
+
+def __getattr__(name: str) -> Any:
+    where = _NAMES.get(name)
+    if where is not None:
+        value = getattr(importlib.import_module(f"eagleray.{where}"), name)
+    elif name in _MODULES:
+        value = importlib.import_module(f"eagleray.{name}")
+    else:
+        raise AttributeError(f"module 'eagleray' has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

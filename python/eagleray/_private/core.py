@@ -1,0 +1,58 @@
+"""Loads the Go core, once and late, and keeps it out of processes that user code forks."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from eagleray._private import native
+from eagleray._private.faults import to_exception
+from eagleray._private.state import process
+
+_loaded: Any = None
+
+
+class HotError(Exception):
+    """A fault that the core reports from a call; never shown to users: see ``explain``."""
+
+    def __init__(self, code: str, message: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def explain(error: HotError) -> Exception:
+    """The public exception for a core's fault."""
+    return to_exception(error.code, str(error))
+
+
+def load() -> Any:
+    """The ``_hot`` module, ready for use."""
+    global _loaded
+    if _loaded is None:
+        refuse_in_fork()
+        hot = native.hot()
+        _loaded = hot
+        from eagleray._private.refs import ObjectRef
+
+        hot.set_types(ObjectRef, HotError)
+        os.register_at_fork(after_in_child=_forget)
+    return _loaded
+
+
+def refuse_in_fork() -> None:
+    """Raises in a child that user code forked from a process which had loaded the core."""
+    if process.forked:
+        process.require()
+
+
+def _forget() -> None:
+    """Cuts a forked child off: Go does not survive a fork, and the parent's sockets are not the child's to use."""
+    process.forked = True
+    process.leave()
+    abandon = getattr(_loaded, "after_fork", None)
+    if abandon is not None:
+        abandon()
+    printing = sys.modules.get("eagleray._private.worker_output")
+    if printing is not None:
+        printing.after_fork()

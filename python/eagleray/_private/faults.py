@@ -1,0 +1,49 @@
+"""Fault codes of the core (core/fault) → exceptions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from eagleray import exceptions as ex
+
+_SHUTDOWN = "The session has ended: {}. Call init() to start a new one; references and handles of the old one stay dead."
+
+
+def _lost(cls: type[ex.ObjectLostError]) -> Callable[[str], Exception]:
+    def make(message: str) -> Exception:
+        error = cls("")
+        error.reason = message
+        return error
+
+    return make
+
+
+#: One row per code; what a row makes is what users see.
+TABLE: dict[str, Callable[[str], Exception]] = {
+    "internal": ex.RaySystemError,
+    "bad_request": ValueError,
+    "not_found": ValueError,
+    "already_exists": ex.ActorAlreadyExistsError,
+    "task_unschedulable": ex.TaskUnschedulableError,
+    "actor_unschedulable": ex.ActorUnschedulableError,
+    "worker_crashed": ex.WorkerCrashedError,
+    "actor_died": ex.ActorDiedError,
+    "actor_unavailable": ex.ActorUnavailableError,
+    "task_cancelled": lambda message: ex.TaskCancelledError(error_message=message or None),
+    "object_lost": _lost(ex.ObjectLostError),
+    "owner_died": _lost(ex.OwnerDiedError),
+    "store_full": ex.ObjectStoreFullError,
+    "out_of_memory": ex.OutOfMemoryError,
+    "runtime_env_setup": ex.RuntimeEnvSetupError,
+    "daemon_died": ex.LocalRayletDiedError,
+    "pending_calls_limit": ex.PendingCallsLimitExceeded,
+    "closed": lambda message: ex.RaySystemError(_SHUTDOWN.format(message.rstrip("."))),
+    "version_mismatch": ex.RaySystemError,
+    "may_have_been_applied": ex.RaySystemError,
+}
+
+
+def to_exception(code: str, message: str) -> Exception:
+    """The exception for a fault; a code from the future becomes a ``RaySystemError``."""
+    make = TABLE.get(code)
+    return make(message) if make is not None else ex.RaySystemError(f"{message} ({code})")

@@ -1,0 +1,45 @@
+"""Code that travels: functions and classes as bytes, named by their hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from eagleray._private import pickling
+from eagleray._private.serialization import unserializable
+
+FID_SIZE = 16
+
+#: Functions that this process got as bytes: id → (the function, which keeps the id valid, and its fid). A recursive
+#: task submits itself under the name that it came with, and is not pickled again.
+_arrived: dict[int, tuple[Any, bytes]] = {}
+
+
+class Filtered:
+    """A function with the classes of exceptions that its task is retried on."""
+
+    def __init__(self, function: Callable[..., Any], retry_on: tuple[type[BaseException], ...]) -> None:
+        self.function = function
+        self.retry_on = retry_on
+
+
+def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes]:
+    """The fid and bytes of a function or class.
+
+    Raises:
+        TypeError: it captures something that cannot be pickled; the message names it.
+    """
+    known = _arrived.get(id(value))
+    if known is not None and hot is not None:
+        return known[1], hot.function(known[1])
+    try:
+        blob = pickling.dumps_code(value)
+    except Exception as problem:
+        raise unserializable(getattr(value, "function", value), what, problem) from problem
+    return hashlib.blake2b(blob, digest_size=FID_SIZE).digest(), blob
+
+
+def arrive(value: Any, fid: bytes) -> None:
+    """Remembers under which name a function came."""
+    _arrived[id(value)] = (value, fid)

@@ -1,0 +1,153 @@
+"""The options of remote functions and actors: one table, checked where they are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from eagleray._private.resources import check_custom, check_quantity
+
+TASK, ACTOR = "task", "actor"
+_KIND_NAMES = {TASK: "remote functions", ACTOR: "actors"}
+_NUMBER = (int, float)
+
+Check = Callable[[str, Any], None]
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: where it applies, the types that it takes (None is always fine), and what else must hold."""
+
+    kinds: frozenset[str]
+    types: tuple[type, ...]
+    check: Check | None = None
+    decorator_only: bool = False
+
+
+def _at_least(least: int, meaning: str = "") -> Check:
+    def check(name: str, value: Any) -> None:
+        if value < least:
+            raise ValueError(f"The keyword {name!r} only accepts {least} or a larger number{meaning}, got {value!r}")
+
+    return check
+
+
+def _one_of(*allowed: str) -> Check:
+    def check(name: str, value: Any) -> None:
+        if value not in allowed:
+            raise ValueError(f"The keyword {name!r} only accepts one of {list(allowed)}, got {value!r}")
+
+    return check
+
+
+def _num_returns(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        if value not in ("streaming", "dynamic"):
+            raise TypeError(f"The keyword {name!r} takes a number, got {value!r}")
+        raise ValueError(f"{name}={value!r} is not supported: return a list, or give the number of results")
+    _at_least(0)(name, value)
+
+
+def _exceptions(name: str, value: Any) -> None:
+    if not isinstance(value, bool) and not all(isinstance(item, type) and issubclass(item, BaseException) for item in value):
+        raise ValueError(f"The keyword {name!r} takes a boolean or a list of exception classes, got {value!r}")
+
+
+def _unsupported(name: str, value: Any) -> None:
+    raise ValueError(f"The option {name!r} is not supported")
+
+
+def _both(*types: type, check: Check | None = None) -> Option:
+    return Option(frozenset({TASK, ACTOR}), types, check)
+
+
+def _task(*types: type, check: Check | None = None, decorator_only: bool = False) -> Option:
+    return Option(frozenset({TASK}), types, check, decorator_only)
+
+
+def _actor(*types: type, check: Check | None = None, decorator_only: bool = False) -> Option:
+    return Option(frozenset({ACTOR}), types, check, decorator_only)
+
+
+TABLE: dict[str, Option] = {
+    "num_cpus": _both(*_NUMBER, check=check_quantity),
+    "num_gpus": _both(*_NUMBER, check=check_quantity),
+    "memory": _both(*_NUMBER, check=check_quantity),
+    "resources": _both(dict, check=check_custom),
+    "accelerator_type": _both(str),
+    "name": _both(str),
+    "runtime_env": _both(dict),
+    "scheduling_strategy": _both(object),
+    "object_store_memory": _both(int, check=_unsupported),
+    "enable_task_events": _both(bool),
+    "label_selector": _both(dict),
+    "fallback_strategy": _both(list),
+    "_labels": _both(dict),
+    "num_returns": _task(int, str, check=_num_returns),
+    "max_retries": _task(int, check=_at_least(-1, " (-1: for ever)")),
+    "retry_exceptions": _task(bool, list, tuple, check=_exceptions),
+    "max_calls": _task(int, check=_at_least(0, " (0: no limit)"), decorator_only=True),
+    "namespace": _actor(str),
+    "lifetime": _actor(str, check=_one_of("detached", "non_detached")),
+    "get_if_exists": _actor(bool),
+    "max_restarts": _actor(int, check=_at_least(-1, " (-1: for ever)")),
+    "max_task_retries": _actor(int, check=_at_least(-1, " (-1: for ever)")),
+    "max_concurrency": _actor(int, check=_at_least(0)),
+    "max_pending_calls": _actor(int, check=_at_least(-1, " (-1: no limit)")),
+    "concurrency_groups": _actor(dict, list, check=_unsupported, decorator_only=True),
+    "allow_out_of_order_execution": _actor(bool),
+    "enable_tensor_transport": _actor(bool),
+}
+
+
+def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) -> None:
+    """Checks the options of a remote function or an actor.
+
+    Args:
+        options: What the user wrote.
+        kind: ``TASK`` or ``ACTOR``.
+        in_options: Whether this is a call of ``.options()``, not the decorator.
+
+    Raises:
+        TypeError: a value has the wrong type.
+        ValueError: a name or a value is wrong.
+    """
+    for name, value in options.items():
+        option = TABLE.get(name)
+        if option is None or kind not in option.kinds:
+            raise ValueError(f"Invalid option keyword {name!r} for {_KIND_NAMES[kind]}{_suggestion(name, kind)}. Valid ones are {_valid(kind)}.")
+        if option.decorator_only and in_options:
+            raise ValueError(f"Setting {name!r} is not supported in '.options()': write it in the decorator")
+        if value is None:
+            continue
+        if not isinstance(value, option.types):
+            wanted = " or ".join(kind.__name__ for kind in option.types)
+            raise TypeError(f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}")
+        if option.check is not None:
+            option.check(name, value)
+
+
+def _valid(kind: str) -> list[str]:
+    return [name for name, option in TABLE.items() if kind in option.kinds and option.check is not _unsupported and not name.startswith("_")]
+
+
+def _suggestion(name: str, kind: str) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, _valid(kind), 1)
+    if close:
+        return f" (did you mean {close[0]!r}?)"
+    other = TABLE.get(name)
+    return f" (it is one of {_KIND_NAMES[next(iter(other.kinds))]})" if other is not None else ""
+
+
+def strategy_name(strategy: Any) -> str:
+    """The scheduling strategy as the core knows it."""
+    if strategy is None:
+        return "DEFAULT"
+    if isinstance(strategy, str):
+        if strategy not in ("DEFAULT", "SPREAD"):
+            raise ValueError(f"scheduling_strategy takes 'DEFAULT' or 'SPREAD', got {strategy!r}")
+        return strategy
+    raise ValueError(f"scheduling_strategy takes 'DEFAULT' or 'SPREAD' here, got an instance of {type(strategy).__name__}")

@@ -1,0 +1,134 @@
+"""``ObjectRef``. Importing this module loads the Go core: the class extends one of the C extension."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from eagleray._private import native, pickling
+from eagleray._private.ids import JobID, TaskID
+from eagleray._private.state import process
+
+if TYPE_CHECKING:
+    import asyncio
+    import concurrent.futures
+
+    class _Ref:
+        """What the C extension's class provides."""
+
+        def binary(self) -> bytes: ...
+
+else:
+    _Ref = native.hot().Ref
+
+R = TypeVar("R")
+T_co = TypeVar("T_co", covariant=True)
+_SIZE = 28
+
+
+class ObjectRef(_Ref, Generic[T_co]):
+    """A reference to a value that exists, or will, somewhere in the cluster.
+
+    ``get(ref)`` or ``await ref`` gives the value. The value lives at least as long as references to it do.
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __new__(cls, id: bytes, owner_addr: str = "", call_site_data: str = "") -> ObjectRef:
+            return from_binary(id, owner_addr)
+
+    def hex(self) -> str:
+        """The id in hex: 56 digits."""
+        return self.binary().hex()
+
+    def task_id(self) -> TaskID:
+        """The task that makes the value."""
+        return TaskID(self.binary()[:24])
+
+    def job_id(self) -> JobID:
+        """The job of that task."""
+        return JobID(self.binary()[20:24])
+
+    def is_nil(self) -> bool:
+        """Whether this refers to nothing."""
+        return self.binary() == b"\xff" * _SIZE
+
+    def size(self) -> int:
+        """The length of the id in bytes."""
+        return _SIZE
+
+    def owner_address(self) -> str:
+        """Where the owner listens."""
+        return str(process.require().hot.ref_export(self)[1])
+
+    def call_site(self) -> str:
+        """Where the reference was made; not recorded."""
+        return ""
+
+    def tensor_transport(self) -> None:
+        """How tensors inside travel; always through the object store."""
+        return None
+
+    @classmethod
+    def nil(cls) -> ObjectRef[Any]:
+        """The reference to nothing."""
+        return from_binary(b"\xff" * _SIZE)
+
+    @classmethod
+    def from_hex(cls, hex_id: str | bytes) -> ObjectRef[Any]:
+        """The reference with this id."""
+        return from_binary(bytes.fromhex(hex_id if isinstance(hex_id, str) else hex_id.decode()))
+
+    @classmethod
+    def from_binary(cls, id_bytes: bytes) -> ObjectRef[Any]:
+        """The reference with these bytes."""
+        return from_binary(id_bytes)
+
+    @classmethod
+    def from_random(cls) -> ObjectRef[Any]:
+        """A reference to nothing that exists."""
+        return from_binary(os.urandom(24) + bytes(4))
+
+    def future(self) -> concurrent.futures.Future[T_co]:
+        """A future for threads."""
+        from eagleray._private import asynchronous
+
+        return asynchronous.thread_future(self)
+
+    def as_future(self, _internal: bool = False) -> asyncio.Future[T_co]:
+        """A future of the running event loop."""
+        from eagleray._private import asynchronous
+
+        return asynchronous.loop_future(self)
+
+    def __await__(self) -> Generator[Any, None, T_co]:
+        return self.as_future().__await__()
+
+    def __repr__(self) -> str:
+        return f"ObjectRef({self.binary().hex()})"
+
+    __str__ = __repr__
+
+    def __copy__(self) -> ObjectRef[T_co]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ObjectRef[T_co]:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _import, pickling.export_ref(self)
+
+
+def from_binary(id_bytes: bytes, owner_addr: str = "") -> ObjectRef[Any]:
+    """The reference with these bytes, known to this process from now on."""
+    if not isinstance(id_bytes, bytes) or len(id_bytes) != _SIZE:
+        raise ValueError(f"an ObjectRef's id has {_SIZE} bytes, got {id_bytes!r}")
+    ref: ObjectRef[Any] = process.require().hot.ref_import(id_bytes, owner_addr)
+    return ref
+
+
+def _import(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:
+    return from_binary(id_bytes, owner_addr)

@@ -1,0 +1,126 @@
+"""Amounts of resources: checking what users ask for, and the integer units that travel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eagleray._private.state import UNIT
+
+#: Accelerators by resource name: None where fractions of one device are allowed, else the counts that are (() for any
+#: whole number).
+ACCELERATORS: dict[str, tuple[int, ...] | None] = {
+    "GPU": None,
+    "TPU": (1, 2, 4, 8),
+    "NPU": None,
+    "HPU": (),
+    "neuron_cores": (),
+    "RBLN": None,
+    "FURIOSA": None,
+    "MBLT": None,
+    "TTNPU": None,
+}
+#: What a task that wants a type of accelerator asks for, so that only nodes with that type have it.
+_TYPE_AMOUNT = 0.001
+
+
+def check_quantity(name: str, value: Any) -> None:
+    """Raises ValueError for an amount that is negative or finer than 0.0001."""
+    if value != value or value in (float("inf"), float("-inf")):
+        raise ValueError(f"The resource quantity of {name!r} must be a finite number, got {value!r}")
+    if value < 0:
+        raise ValueError(f"The resource quantity of {name!r} must be nonnegative, got {value!r}")
+    if name != "memory" and abs(value * UNIT - round(value * UNIT)) > 1e-6 * max(1.0, abs(value)):
+        raise ValueError(f"The precision of the resource quantity of {name!r} must be no more than 0.0001, got {value!r}")
+
+
+def check_custom(name: str, value: Mapping[Any, Any]) -> None:
+    """Raises for a ``resources=`` dictionary that cannot be granted."""
+    for key, amount in value.items():
+        if not isinstance(key, str):
+            raise TypeError(f"The names in 'resources' must be strings, got {key!r}")
+        if not isinstance(amount, (int, float)):
+            raise TypeError(f"The amounts in 'resources' must be numbers, got {key!r}: {amount!r}")
+        if key in ("CPU", "GPU"):
+            raise ValueError(f"Use the 'num_{key.lower()}s' keyword instead of {key!r} in 'resources'")
+        if key in ("memory", "object_store_memory"):
+            raise ValueError(f"Use the {key!r} keyword instead of {key!r} in 'resources'")
+        check_quantity(f"resources[{key!r}]", amount)
+
+
+def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
+    """What the options state, as users write it."""
+    found: dict[str, float] = dict(options.get("resources") or {})
+    for option, name in (("num_cpus", "CPU"), ("num_gpus", "GPU"), ("memory", "memory")):
+        value = options.get(option)
+        if value is not None:
+            found[name] = value
+    if options.get("accelerator_type"):
+        found[f"accelerator_type:{options['accelerator_type']}"] = _TYPE_AMOUNT
+    return found
+
+
+def _check_devices(amounts: Mapping[str, float]) -> None:
+    for name, allowed in ACCELERATORS.items():
+        value = amounts.get(name)
+        if not value:
+            continue
+        whole = value == int(value)
+        if allowed is None and value > 1 and not whole:
+            raise ValueError(f"{name} resource quantities >1 must be whole numbers. The specified quantity {value} is invalid.")
+        if allowed == () and not whole:
+            raise ValueError(f"{name} resource quantity must be whole numbers. The specified quantity {value} is invalid.")
+        if allowed and value not in allowed:
+            raise ValueError(f"The number of requested {name!r} was set to {value} which is not a supported chip configuration. Supported configs: {allowed}")
+
+
+def to_units(amounts: Mapping[str, float]) -> dict[str, int]:
+    """Amounts in integer units, without the zeros."""
+    units = {name: round(value * UNIT) for name, value in amounts.items()}
+    return {name: value for name, value in sorted(units.items()) if value > 0}
+
+
+def from_units(units: Mapping[str, int]) -> dict[str, float]:
+    """Amounts as users see them."""
+    return {name: value / UNIT for name, value in units.items()}
+
+
+def task_resources(options: Mapping[str, Any]) -> dict[str, int]:
+    """What a task needs to run: one CPU unless stated otherwise."""
+    amounts = _amounts(options)
+    amounts.setdefault("CPU", 1)
+    _check_devices(amounts)
+    return to_units(amounts)
+
+
+def actor_resources(options: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int]]:
+    """What an actor needs to be placed, and what it holds while it lives.
+
+    An actor that states nothing (memory aside) needs one CPU to be placed and holds none. One that states something
+    holds that, and one CPU unless it says how many.
+    """
+    amounts = _amounts(options)
+    _check_devices(amounts)
+    if set(amounts) <= {"memory"}:
+        return to_units({**amounts, "CPU": 1}), to_units(amounts)
+    amounts.setdefault("CPU", 1)
+    return to_units(amounts), to_units(amounts)
+
+
+def uses_accelerator(units: Mapping[str, int]) -> bool:
+    """Whether a request names a device."""
+    return any(name in units for name in ACCELERATORS)
+
+
+def exceeds(units: Mapping[str, int], totals: Mapping[str, int]) -> bool:
+    """Whether a request is more than there is in all."""
+    return any(value > totals.get(name, 0) for name, value in units.items())
+
+
+def show(units: Mapping[str, int]) -> str:
+    """Amounts for messages: ``{"CPU": 2, "GPU": 0.5}``."""
+    parts = []
+    for name, value in sorted(units.items()):
+        amount = value / UNIT
+        parts.append(f'"{name}": {int(amount) if amount == int(amount) else amount}')
+    return "{" + ", ".join(parts) + "}"

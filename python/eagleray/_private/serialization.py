@@ -1,0 +1,195 @@
+"""Values ↔ envelope triples ``(fmt, meta, bufs)``: see docs/hot-api.md for the formats.
+
+Plain values go as msgpack, which Go reads too. Nothing is ever lost on that way: whatever msgpack would change (tuples,
+subclasses, integers beyond 64 bits, lone surrogates, bytearrays) is pickled instead. Arrays and large bytes go as they
+lie in memory. What comes back are views on the object store, read-only.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import msgpack
+
+from eagleray._private import pickling
+from eagleray._private.inspection import describe_failure
+
+if TYPE_CHECKING:
+    from eagleray.exceptions import RayError
+
+NONE, MSGPACK, NDARRAY, PICKLE, ERROR, BYTES, ARGS, ARGS_MSGPACK, FAULT = range(9)
+
+Buffers = tuple[Any, ...] | None
+Triple = tuple[int, bytes, Buffers]
+Encoded = tuple[int, bytes, Buffers, tuple[Any, ...] | None]
+
+#: Bytes from this length on are a buffer of their own.
+LARGE_BYTES = 4096
+NONE_RESULT: Encoded = (NONE, b"", None, None)
+
+_SCALARS = frozenset({int, float, str, bool})
+_PLAIN = _SCALARS | {type(None), bytes}
+_ARRAY_KINDS = "biufcmMSU"
+
+_packer = msgpack.Packer(strict_types=True)
+_pack = _packer.pack
+_packing = False
+_unpackb = msgpack.unpackb
+
+
+def encode(value: Any) -> Encoded:
+    """The envelope of a value, with the references and handles inside it.
+
+    Raises:
+        Exception: what pickling raised; callers that know what the value is for call ``unserializable``.
+    """
+    if value is None:
+        return NONE_RESULT
+    kind = type(value)
+    if kind in _SCALARS:
+        try:
+            return MSGPACK, _pack(value), None, None
+        except (OverflowError, UnicodeEncodeError):
+            pass
+    elif kind is bytes:
+        if len(value) < LARGE_BYTES:
+            return MSGPACK, _pack(value), None, None
+        return BYTES, b"", (value,), None
+    elif kind is list or kind is dict:
+        packed = _pack_plain(value)
+        if packed is not None:
+            return MSGPACK, packed, None, None
+    elif kind.__name__ == "ndarray" and kind is _ndarray_type():
+        found = _encode_array(value)
+        if found is not None:
+            return found
+    data, buffers, nested = pickling.dumps(value)
+    return PICKLE, data, buffers, nested
+
+
+def _pack_plain(value: list[Any] | dict[Any, Any]) -> bytes | None:
+    """``value`` as msgpack, None when that would not give the same value back."""
+    global _packing
+    # A finalizer that runs in the middle, in this thread or another, must not find the packer half full.
+    pack = _pack
+    if _packing:
+        pack = msgpack.Packer(strict_types=True).pack
+    _packing = True
+    try:
+        packed: bytes = pack(value)
+    except (TypeError, OverflowError, ValueError, UnicodeEncodeError):
+        return None
+    finally:
+        _packing = False
+    # Bytearrays and memoryviews pass as bytes. Each such value has one of these bytes in front of it.
+    if (b"\xc4" in packed or b"\xc5" in packed or b"\xc6" in packed) and not _is_plain(value):
+        return None
+    return packed
+
+
+def _is_plain(value: list[Any] | dict[Any, Any]) -> bool:
+    """Whether nothing but exact plain types is inside. Only called for what msgpack has packed: it is a finite tree."""
+    waiting: list[Any] = [value]
+    while waiting:
+        item = waiting.pop()
+        kinds = set(map(type, item))
+        if type(item) is dict:
+            children = item.values()
+            if not kinds <= _PLAIN:
+                return False
+            kinds = set(map(type, children))
+        else:
+            children = item
+        if kinds <= _PLAIN:
+            continue
+        if not kinds <= _PLAIN | {list, dict}:
+            return False
+        waiting.extend(child for child in children if type(child) is list or type(child) is dict)
+    return True
+
+
+def _ndarray_type() -> Any:
+    numpy = sys.modules.get("numpy")
+    return numpy.ndarray if numpy is not None else None
+
+
+def _encode_array(array: Any) -> Encoded | None:
+    """An array whose memory can go as it is; None for the others."""
+    dtype = array.dtype
+    if dtype.kind not in _ARRAY_KINDS or dtype.metadata or array.size == 0:
+        return None
+    flags = array.flags
+    if flags.c_contiguous:
+        order, memory = "C", array
+    elif flags.f_contiguous:
+        order, memory = "F", array.T
+    else:
+        return None
+    if dtype.kind in "mM":
+        memory = memory.view("i8")  # the buffer protocol knows no dates
+    return NDARRAY, _pack([dtype.str, list(array.shape), order]), (memory,), None
+
+
+def decode(triple: Triple) -> Any:
+    """The value in an envelope; for ERROR and FAULT the exception, as an object."""
+    fmt, meta, buffers = triple
+    if fmt == MSGPACK:
+        return _unpackb(meta, strict_map_key=False)
+    return DECODERS[fmt](meta, buffers)
+
+
+def _decode_array(meta: bytes, buffers: Buffers) -> Any:
+    import numpy
+
+    dtype, shape, order = _unpackb(meta)
+    assert buffers is not None
+    return numpy.ndarray(shape, dtype, buffers[0], order=order)
+
+
+def _decode_pickle(meta: bytes, buffers: Buffers) -> Any:
+    return pickle.loads(meta, buffers=buffers or ())
+
+
+def _decode_error(meta: bytes, buffers: Buffers) -> RayError:
+    from eagleray._private import task_error
+
+    return task_error.decode(meta)
+
+
+def _decode_fault(meta: bytes, buffers: Buffers) -> Exception:
+    from eagleray._private.faults import to_exception
+
+    code, message = _unpackb(meta)
+    return to_exception(code, message)
+
+
+def _decode_bytes(meta: bytes, buffers: Buffers) -> bytes:
+    assert buffers is not None
+    return bytes(buffers[0])
+
+
+DECODERS: list[Callable[[bytes, Buffers], Any]] = [
+    lambda meta, buffers: None,
+    lambda meta, buffers: _unpackb(meta, strict_map_key=False),
+    _decode_array,
+    _decode_pickle,
+    _decode_error,
+    _decode_bytes,
+    _decode_pickle,
+    lambda meta, buffers: tuple(_unpackb(meta, strict_map_key=False)),
+    _decode_fault,
+]
+
+
+def unserializable(value: Any, what: str, problem: Exception) -> TypeError:
+    """The error for a value that cannot be pickled, naming the part that is to blame.
+
+    Args:
+        value: The whole value.
+        what: How messages call it, as ``argument 'x' of f``.
+        problem: What pickling raised.
+    """
+    return TypeError(describe_failure(value, what, problem))

@@ -1,0 +1,136 @@
+"""The ERROR envelope: how an exception travels.
+
+The cause is pickled apart from the rest, so that a class that the receiver cannot import or rebuild costs only the
+class, never the message and the remote traceback.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+import traceback
+from typing import Any
+
+from eagleray import exceptions
+from eagleray.exceptions import ActorDiedError, RayError, RayTaskError, UnserializableException
+
+
+def task_error(cause: BaseException, function_name: str, *, pid: int, ip: str, skip: int = 1, actor_repr: str | None = None, actor_id: str | None = None) -> RayTaskError:
+    """The task error for an exception that is being handled.
+
+    Args:
+        cause: The exception, with its traceback.
+        function_name: What ran.
+        pid: This process.
+        ip: This machine.
+        skip: Frames of the runtime at the top of the traceback.
+        actor_repr: The actor, if there is one.
+        actor_id: Its id in hex.
+    """
+    tb = cause.__traceback__
+    for _ in range(skip):
+        tb = tb.tb_next if tb is not None else None
+    text = "".join(traceback.format_exception(type(cause), cause, tb))
+    # An error that came out of another task keeps its own cause: callers test for the class that user code raised.
+    if isinstance(cause, RayTaskError):
+        cause = cause.cause
+    return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
+
+
+def argument_error(error: RayError, function_name: str, *, pid: int, ip: str, actor_repr: str | None = None, actor_id: str | None = None) -> RayTaskError:
+    """The error of a task whose argument could not be computed."""
+    text = f"  At least one of the input arguments for this task could not be computed:\n{type(error).__module__}.{type(error).__qualname__}: {error}"
+    cause = error.cause if isinstance(error, RayTaskError) else error
+    return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
+
+
+def encode(error: BaseException) -> bytes:
+    """The bytes of an error of ours."""
+    if isinstance(error, RayTaskError):
+        plain = getattr(error, "_task_error", error)
+        fields = (plain.function_name, plain.traceback_str, plain.proctitle, plain.pid, plain.ip, plain.actor_repr, plain.actor_id)
+        return pickle.dumps(("task", fields, encode_cause(plain.cause)), 5)
+    if isinstance(error, ActorDiedError) and error.cause is not None:
+        return pickle.dumps(("actor_init", encode(error.cause), error.actor_id), 5)
+    return pickle.dumps(("other", encode_cause(error), str(error)), 5)
+
+
+def decode(data: bytes) -> RayError:
+    """The error that ``encode`` wrote; task errors come as instances of their cause's class."""
+    kind, *rest = pickle.loads(data)
+    if kind == "task":
+        fields, blob = rest
+        name, text, title, pid, ip, actor_repr, actor_id = fields
+        return RayTaskError(name, text, decode_cause(blob, text), title, pid, ip, actor_repr, actor_id).as_instanceof_cause()
+    if kind == "actor_init":
+        cause = decode(rest[0])
+        return ActorDiedError(getattr(cause, "_task_error", cause), rest[1])
+    found = decode_cause(*rest)
+    return found if isinstance(found, RayError) else exceptions.RaySystemError(found)
+
+
+def encode_cause(cause: BaseException) -> bytes:
+    """Pickles an exception, by the first way that rebuilds it: its own, without its constructor, or as text."""
+    for attempt in (cause, _Rebuilt(cause)):
+        try:
+            blob = _dumps(attempt)
+            if type(pickle.loads(blob)) is type(cause):
+                return blob
+        except Exception:
+            continue
+    where = type(cause)
+    text = f"Exception {where.__module__}.{where.__qualname__} cannot be pickled: {cause}"
+    return pickle.dumps(RayError(text), 5)
+
+
+def decode_cause(blob: bytes, text: str) -> BaseException:
+    """The exception in ``blob``, or one that says what it was."""
+    try:
+        found = pickle.loads(blob)
+        if isinstance(found, BaseException):
+            return found
+    except Exception as problem:
+        text += f"\n(its class cannot be loaded here: {type(problem).__name__}: {problem})"
+    return UnserializableException(text)
+
+
+class _Rebuilt:
+    """Pickles as the exception that it holds, rebuilt without calling its constructor."""
+
+    def __init__(self, cause: BaseException) -> None:
+        self.cause = cause
+
+    def __reduce__(self) -> Any:
+        state = {key: value for key, value in self.cause.__dict__.items() if _picklable(value)}
+        args = tuple(value if _picklable(value) else repr(value) for value in self.cause.args)
+        return _rebuild, (type(self.cause), args, state)
+
+
+def _rebuild(cls: type[BaseException], args: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
+    made = cls.__new__(cls, *args)
+    made.__dict__.update(state)
+    return made
+
+
+def _picklable(value: object) -> bool:
+    try:
+        _dumps(value)
+        return True
+    except Exception:
+        return False
+
+
+def _dumps(value: object) -> bytes:
+    try:
+        data = pickle.dumps(value, 5)
+        if b"__main__" not in data:
+            return data
+    except Exception:
+        pass
+    cloudpickle = sys.modules.get("cloudpickle")
+    if cloudpickle is None:
+        import cloudpickle
+    dumped: bytes = cloudpickle.dumps(value, protocol=5)
+    return dumped
+
+

@@ -1,0 +1,337 @@
+"""The exceptions that users catch, with Ray's names and bases.
+
+An exception that a task raised reaches the caller as ``RayTaskError`` *and* as the class that the task raised: see
+``RayTaskError.as_instanceof_cause``. Every other failure has a class of its own here; ``_private.faults`` maps the
+core's fault codes to them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eagleray._private.dual import dual_exception
+
+
+class RayError(Exception):
+    """The base of all errors of the runtime."""
+
+
+class RayTaskError(RayError):
+    """A task or actor method raised an exception.
+
+    Attributes:
+        function_name: What ran.
+        traceback_str: The remote traceback as text.
+        cause: The exception that was raised there, or a stand-in when it could not be carried over.
+        pid, ip: Where it ran.
+        actor_repr, actor_id: The actor, if it was a method.
+    """
+
+    def __init__(
+        self,
+        function_name: str,
+        traceback_str: str,
+        cause: BaseException,
+        proctitle: str | None = None,
+        pid: int | None = None,
+        ip: str | None = None,
+        actor_repr: str | None = None,
+        actor_id: str | None = None,
+    ) -> None:
+        super().__init__(function_name, traceback_str, cause, proctitle, pid, ip)
+        self.function_name = function_name
+        self.traceback_str = traceback_str
+        self.cause = cause
+        self.proctitle = proctitle or f"eagleray::{function_name}()"
+        self.pid = pid
+        self.ip = ip
+        self.actor_repr = actor_repr
+        self.actor_id = actor_id
+
+    def __reduce__(self) -> Any:
+        fields = (self.function_name, self.traceback_str, self.cause, self.proctitle, self.pid, self.ip)
+        return RayTaskError, (*fields, self.actor_repr, self.actor_id)
+
+    def as_instanceof_cause(self) -> RayTaskError:
+        """This error as an instance of its cause's class too, or itself when no such class can be made."""
+        return dual_exception(self, RayTaskError)
+
+    def __str__(self) -> str:
+        where = [f"pid={self.pid}", f"ip={self.ip}"] if self.pid is not None else []
+        if self.actor_id:
+            where.append(f"actor_id={self.actor_id}")
+        if self.actor_repr:
+            where.append(f"repr={self.actor_repr}")
+        head = self.proctitle + (f" ({', '.join(where)})" if where else "")
+        return f"{head}\n{self.traceback_str.rstrip()}"
+
+
+class TaskCancelledError(RayError):
+    """The task was cancelled."""
+
+    def __init__(self, task_id: Any = None, error_message: str | None = None) -> None:
+        super().__init__(*(() if task_id is None else (task_id,)))
+        self.task_id = task_id
+        self.error_message = error_message
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.task_id, self.error_message)
+
+    def __str__(self) -> str:
+        if self.error_message:
+            return self.error_message
+        return "This task or its owner was cancelled." if self.task_id is None else f"Task: {self.task_id} was cancelled."
+
+
+class GetTimeoutError(RayError, TimeoutError):
+    """``get`` was given a timeout and it passed."""
+
+
+class WorkerCrashedError(RayError):
+    """The worker ended while it ran the task, and no retries are left."""
+
+
+class RayActorError(RayError):
+    """The actor cannot be reached.
+
+    Attributes:
+        actor_id: The actor in hex, if known.
+        actor_init_failed: Whether its constructor failed.
+    """
+
+    def __init__(
+        self,
+        actor_id: str | None = None,
+        error_msg: str = "The actor experienced an error before finishing this task.",
+        actor_init_failed: bool = False,
+        preempted: bool = False,
+    ) -> None:
+        super().__init__()
+        self.actor_id = actor_id
+        self.error_msg = error_msg
+        self.actor_init_failed = actor_init_failed
+        self.preempted = preempted
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (type(self), self.args, dict(self.__dict__))
+
+    def __str__(self) -> str:
+        return self.error_msg
+
+
+class ActorDiedError(RayActorError):
+    """The actor is dead for good."""
+
+    def __init__(self, cause: RayTaskError | str | None = None, actor_id: str | None = None) -> None:
+        if isinstance(cause, RayTaskError):
+            message = f"The actor died because of an error raised in its creation task, {cause}"
+            super().__init__(cause.actor_id, message, actor_init_failed=True)
+            self.args = (cause,)
+            self.cause: RayTaskError | None = cause
+            self.__cause__ = cause.cause
+        else:
+            super().__init__(actor_id, cause or "The actor died unexpectedly before finishing this task.")
+            self.cause = None
+
+    def __reduce__(self) -> Any:
+        return ActorDiedError, (self.cause or self.error_msg, self.actor_id)
+
+
+class ActorUnavailableError(RayActorError):
+    """The actor cannot be reached now; the call may or may not have run."""
+
+    def __init__(self, error_message: str, actor_id: bytes | None = None) -> None:
+        super().__init__(actor_id.hex() if actor_id else None, f"The actor is unavailable: {error_message}")
+
+
+class RaySystemError(RayError):
+    """The runtime itself failed, or was used when it was not running."""
+
+    def __init__(self, client_exc: Any = "", traceback_str: str | None = None) -> None:
+        super().__init__(client_exc)
+        self.client_exc = client_exc
+        self.traceback_str = traceback_str
+
+    def __str__(self) -> str:
+        return f"System error: {self.client_exc}" + (f"\ntraceback: {self.traceback_str}" if self.traceback_str else "")
+
+
+class UserCodeException(RayError):
+    """The user's code raised an exception."""
+
+
+class UnserializableException(RayError):
+    """An exception could not be rebuilt in this process; its text could."""
+
+    def __init__(self, original_stack_trace: str) -> None:
+        super().__init__(original_stack_trace)
+
+    def __str__(self) -> str:
+        return f"Failed to deserialize exception.\nOriginal exception:\n{self.args[0]}"
+
+
+class _Message(RayError):
+    """An error with a text."""
+
+    def __init__(self, error_message: str = "") -> None:
+        super().__init__(error_message)
+        self.error_message = error_message
+
+    def __str__(self) -> str:
+        return self.error_message
+
+
+class TaskUnschedulableError(_Message):
+    """No node, now or later, has what the task asks for."""
+
+    def __str__(self) -> str:
+        return f"The task is not schedulable: {self.error_message}"
+
+
+class ActorUnschedulableError(_Message):
+    """No node, now or later, has what the actor asks for."""
+
+    def __str__(self) -> str:
+        return f"The actor is not schedulable: {self.error_message}"
+
+
+class ActorAlreadyExistsError(ValueError, RayError):
+    """The name is taken by a living actor."""
+
+
+class ActorHandleNotFoundError(ValueError, RayError):
+    """The handle belongs to another session."""
+
+
+class LocalRayletDiedError(RayError):
+    """The daemon of this machine ended."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*(args or ("The task's local daemon died. Look into daemon.log in the session's logs folder.",)))
+
+
+class NodeDiedError(_Message):
+    """A machine of the cluster was lost."""
+
+
+class OutOfMemoryError(_Message):
+    """A worker was ended because the machine ran out of memory."""
+
+
+class OutOfDiskError(RayError):
+    """The disk that objects are spilled to is full."""
+
+
+class ObjectStoreFullError(RayError):
+    """The object store is full, and so is the disk."""
+
+
+class RuntimeEnvSetupError(_Message):
+    """The runtime environment could not be made."""
+
+    def __str__(self) -> str:
+        return f"Failed to set up runtime environment.\n{self.error_message}"
+
+
+class PendingCallsLimitExceeded(RayError):
+    """``max_pending_calls`` calls of the actor are waiting."""
+
+
+class ObjectLostError(RayError):
+    """The object is gone and cannot be computed again.
+
+    Attributes:
+        object_ref_hex: The object's id.
+    """
+
+    def __init__(self, object_ref_hex: str, owner_address: Any = None, call_site: str = "") -> None:
+        super().__init__(object_ref_hex, owner_address, call_site)
+        self.object_ref_hex = object_ref_hex
+        self.owner_address = owner_address
+        self.call_site = call_site
+        self.reason = ""
+
+    def __str__(self) -> str:
+        return self.reason or f"Object {self.object_ref_hex} is lost: all its copies were on processes or machines that ended."
+
+
+class ObjectFetchTimedOutError(ObjectLostError):
+    """The object could not be fetched in time."""
+
+
+class ReferenceCountingAssertionError(ObjectLostError, AssertionError):
+    """The object was freed while references to it existed."""
+
+
+class ObjectFreedError(ObjectLostError):
+    """The object was freed by the user."""
+
+
+class OwnerDiedError(ObjectLostError):
+    """The process that created the reference ended, and the object with it."""
+
+    def __str__(self) -> str:
+        return self.reason or f"Object {self.object_ref_hex} is lost because the process that owned it ended."
+
+
+class ObjectReconstructionFailedError(ObjectLostError):
+    """The object is lost and computing it again failed."""
+
+    def __init__(self, object_ref_hex: str, reason: Any = None, reason_message: str | None = None, owner_address: Any = None, call_site: str = "") -> None:
+        super().__init__(object_ref_hex, owner_address, call_site)
+        self.reason = reason_message or ""
+
+
+class AsyncioActorExit(RayError):
+    """Raised inside an async actor that is to end."""
+
+
+class TaskPlacementGroupRemoved(RayError):
+    """The task's placement group was removed."""
+
+
+class ActorPlacementGroupRemoved(RayError):
+    """The actor's placement group was removed."""
+
+
+class CrossLanguageError(RayError):
+    """A function of another language failed."""
+
+
+class AuthenticationError(RayError):
+    """The cluster refused the token."""
+
+
+class ObjectRefStreamEndOfStreamError(RayError):
+    """A stream of references has ended."""
+
+
+class OufOfBandObjectRefSerializationException(RayError):
+    """A reference was pickled outside the runtime where that is forbidden."""
+
+
+class RayChannelError(RaySystemError):
+    """A channel between actors failed."""
+
+
+class RayChannelTimeoutError(RayChannelError, TimeoutError):
+    """A channel between actors was not ready in time."""
+
+
+class RpcError(_Message):
+    """A message between processes of the runtime failed."""
+
+    def __init__(self, message: str = "", rpc_code: int | None = None) -> None:
+        super().__init__(message)
+        self.rpc_code = rpc_code
+
+
+def _rebuild(cls: type[RayError], args: tuple[Any, ...], state: dict[str, Any]) -> RayError:
+    """Unpickles an error whose constructor takes other arguments than it keeps."""
+    error = cls.__new__(cls)
+    error.args = args
+    error.__dict__.update(state)
+    return error
+
+
+__all__ = [name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Exception) and not name.startswith("_")]

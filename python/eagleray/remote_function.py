@@ -1,0 +1,171 @@
+"""Functions that run elsewhere: what ``@remote`` makes of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pickle import dumps
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+
+import msgpack
+
+from eagleray._private import environments, functions
+from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
+from eagleray._private.options import TASK, check_options, strategy_name
+from eagleray._private.resources import task_resources, uses_accelerator
+from eagleray._private.serialization import ARGS
+from eagleray._private.signatures import CallShape, params_of
+from eagleray._private.state import process
+
+if TYPE_CHECKING:
+    from typing_extensions import ParamSpec
+
+    from eagleray._private.refs import ObjectRef
+
+    P = ParamSpec("P")
+else:
+    P = TypeVar("P")
+
+R = TypeVar("R")
+_DEFAULT_RETRIES = 3
+_GENERATOR, _COROUTINE = 0x20, 0x80
+
+
+class RemoteFunction(Generic[P, R]):
+    """A function whose calls are tasks: ``f.remote(x)`` returns a reference at once, ``f.options(…)`` adjusts a call."""
+
+    def __init__(self, function: Callable[P, R], options: Mapping[str, Any]) -> None:
+        if function.__code__.co_flags & _COROUTINE:
+            raise ValueError("'async def' should not be used for remote tasks: call asyncio.run(f()) inside a plain function, or use an actor")
+        self._function = function
+        self._options = dict(options)
+        self._function_name = f"{function.__module__}.{function.__qualname__}"
+        self._shape = CallShape(params_of(function, bound=False))
+        self.__doc__ = function.__doc__
+        self.remote = _submitter(self)
+
+    if TYPE_CHECKING:
+        # The last forms let references stand for values; a checker cannot say "any of P's parameters or a reference".
+        @overload
+        def remote(self, *args: P.args, **kwargs: P.kwargs) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, a: Any, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, a: Any, b: Any, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, a: Any, b: Any, c: Any, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, **kwargs: ObjectRef[Any]) -> ObjectRef[R]: ...
+        def remote(self, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+
+        @overload
+        def options(self, *, num_returns: Literal[1] = ..., **options: Any) -> RemoteFunction[P, R]: ...
+        @overload
+        def options(self, *, num_returns: int, **options: Any) -> RemoteFunctionMany[P]: ...
+
+    def options(self, **options: Any) -> Any:
+        """The same function with some options changed for the calls made through the result."""
+        check_options(options, TASK, in_options=True)
+        return RemoteFunction(self._function, {**self._options, **options})
+
+    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+        chosen: Any = self.options(**options) if options else self
+        return chosen.remote(*(args or ()), **(kwargs or {}))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        name = self._function_name
+        raise TypeError(f"Remote functions cannot be called directly. Instead of running '{name}()', try '{name}.remote()'.")
+
+    def __reduce__(self) -> Any:
+        return RemoteFunction, (self._function, self._options)
+
+
+if TYPE_CHECKING:
+
+    class RemoteFunctionMany(Generic[P]):
+        """A remote function with another number of results than one."""
+
+        def remote(self, *args: Any, **kwargs: Any) -> list[ObjectRef[Any]]: ...
+        def options(self, **options: Any) -> RemoteFunctionMany[P]: ...
+
+
+def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
+    """The function behind ``.remote``: everything that does not change between calls is in its closure."""
+    shape = made._shape
+    least, most = shape.least, shape.most
+    what = made._function.__name__
+    here = process
+    epoch = -1
+    template = 0
+    submit: Any = None
+    single = True
+
+    def define() -> None:
+        nonlocal epoch, template, submit, single
+        session = here.require()
+        spec = _spec(made, session)
+        template = session.hot.template(msgpack.packb(spec))
+        submit = session.hot.submit if spec["num_returns"] == 1 else _many(session.hot.submit)
+        epoch = here.epoch
+
+    def remote(*args: Any, **kwargs: Any) -> Any:
+        if here.epoch != epoch:
+            define()
+        count = len(args)
+        if kwargs or count < least or count > most:
+            shape.check(args, kwargs)
+        elif not count:
+            return submit(template, ARGS, EMPTY, None, None, None)
+        if not kwargs:
+            for value in args:
+                if type(value) not in SIMPLE:
+                    break
+            else:
+                return submit(template, ARGS, dumps((args, kwargs), 5), None, None, None)
+        return submit(template, *encode_args(args, kwargs, shape, what))
+
+    return remote
+
+
+def _many(submit: Callable[..., Any]) -> Callable[..., Any]:
+    def submit_many(*args: Any) -> Any:
+        found = submit(*args)
+        return None if found is None else list(found) if isinstance(found, tuple) else [found]
+
+    return submit_many
+
+
+def _spec(made: RemoteFunction[Any, Any], session: Any) -> dict[str, Any]:
+    """What the core keeps of a function and its options for a session."""
+    options, function = made._options, made._function
+    num_returns = options.get("num_returns")
+    if num_returns is None:
+        if function.__code__.co_flags & _GENERATOR:
+            raise ValueError(f"{function.__name__} is a generator function: give it num_returns=N, streams of references are not supported yet")
+        num_returns = 1
+    resources = task_resources(options)
+    max_calls = options.get("max_calls")
+    if max_calls is None:
+        # A process that has used a device keeps memory there: it is not used again.
+        max_calls = 1 if uses_accelerator(resources) else 0
+    retries = options.get("max_retries")
+    retry_on = options.get("retry_exceptions") or False
+    code: Any = function
+    if isinstance(retry_on, (list, tuple)):
+        code = functions.Filtered(function, tuple(retry_on))
+    fid, blob = functions.export(code, f"the function {made._function_name}", session.hot)
+    return {
+        "kind": "task",
+        "name": options.get("name") or function.__name__,
+        "fid": fid,
+        "blob": blob,
+        "resources": resources,
+        "env_key": environments.key_for(session, options.get("runtime_env")),
+        "num_returns": num_returns,
+        "max_retries": _DEFAULT_RETRIES if retries is None else retries,
+        "retry_exceptions": bool(retry_on),
+        "max_calls": max_calls,
+        "strategy": strategy_name(options.get("scheduling_strategy")),
+        "method": "",
+    }

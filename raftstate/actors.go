@@ -1,0 +1,183 @@
+package raftstate
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// put stores a changed actor and tells of it.
+func (m *Machine) putActor(a *record.Actor) {
+	m.actors[a.ID] = a
+	m.emit(record.Event{Kind: record.ActorEvent, Actor: a.Brief()})
+}
+
+// current returns the actor if it is live and the incarnation is its own.
+func (m *Machine) current(id ids.Actor, incarnation uint64) (*record.Actor, Outcome) {
+	a := m.actors[id]
+	switch {
+	case a == nil:
+		return nil, NotFound
+	case !a.Live():
+		return a, Dead
+	case a.Incarnation != incarnation:
+		return a, Stale
+	}
+	return a, Done
+}
+
+func (b *RegisterActor) kind() Kind      { return KindRegisterActor }
+func (b *RegisterActor) subject() string { return b.Actor.String() }
+func (b *RegisterActor) check() error {
+	if b.Actor.ID == (ids.Actor{}) {
+		return errors.New("the actor has no id")
+	}
+	if b.Actor.MaxRestarts < -1 {
+		return fmt.Errorf("max_restarts is %d, it must be -1 or more", b.Actor.MaxRestarts)
+	}
+	return nil
+}
+
+func (b *RegisterActor) apply(m *Machine) Result {
+	a := b.Actor
+	if m.actors[a.ID] != nil {
+		return Result{Outcome: Exists}
+	}
+	if job := m.jobs[a.Job]; job != nil && job.State != record.JobRunning && !a.Detached {
+		return Result{Outcome: JobOver}
+	}
+	if a.Name != "" {
+		key := name{a.Namespace, a.Name}
+		if holder, taken := m.names[key]; taken {
+			return Result{Outcome: NameTaken, Actor: holder}
+		}
+		m.names[key] = a.ID
+	}
+	a.Ordinal = m.index
+	a.State = record.ActorPending
+	a.Incarnation = record.FirstIncarnation
+	a.NumRestarts, a.Released, a.Cause = 0, false, record.Cause{}
+	a.Node, a.Worker, a.Address, a.Pid = ids.Node{}, ids.Worker{}, "", 0
+	a.StartedMs, a.EndedMs = 0, 0
+	m.putActor(&a)
+	return Result{}
+}
+
+func (b *ActorPlaced) kind() Kind      { return KindActorPlaced }
+func (b *ActorPlaced) subject() string { return "actor " + b.Instance.Actor.String() }
+func (b *ActorPlaced) check() error    { return nil }
+
+func (b *ActorPlaced) apply(m *Machine) Result {
+	a, o := m.current(b.Instance.Actor, b.Instance.Incarnation)
+	if o == Done && a.State == record.ActorAlive {
+		o = Stale
+	}
+	if o != Done {
+		return Result{Outcome: o}
+	}
+	next := *a
+	next.Node = b.Instance.Node
+	next.Worker, next.Address, next.Pid = ids.Worker{}, "", 0
+	m.putActor(&next)
+	return Result{}
+}
+
+func (b *ActorAlive) kind() Kind      { return KindActorAlive }
+func (b *ActorAlive) subject() string { return "actor " + b.Instance.Actor.String() }
+func (b *ActorAlive) check() error {
+	if b.Instance.Worker == (ids.Worker{}) || b.Instance.Address == "" {
+		return errors.New("the actor's worker or address is missing")
+	}
+	return nil
+}
+
+func (b *ActorAlive) apply(m *Machine) Result {
+	i := b.Instance
+	a, o := m.current(i.Actor, i.Incarnation)
+	if o != Done {
+		return Result{Outcome: o}
+	}
+	if a.State == record.ActorAlive {
+		if a.Worker == i.Worker {
+			return Result{}
+		}
+		return Result{Outcome: Stale}
+	}
+	next := *a
+	next.State = record.ActorAlive
+	next.Node, next.Worker, next.Address, next.Pid = i.Node, i.Worker, i.Address, i.Pid
+	next.StartedMs = b.AtMs
+	m.putActor(&next)
+	return Result{}
+}
+
+func (b *ActorRestarting) kind() Kind      { return KindActorRestarting }
+func (b *ActorRestarting) subject() string { return "actor " + b.ID.String() }
+func (b *ActorRestarting) check() error    { return nil }
+
+func (b *ActorRestarting) apply(m *Machine) Result {
+	a, o := m.current(b.ID, b.Incarnation)
+	if o != Done {
+		return Result{Outcome: o}
+	}
+	next := *a
+	next.State = record.ActorRestarting
+	next.Incarnation++
+	next.NumRestarts++
+	next.Cause = b.Cause
+	m.putActor(&next)
+	return Result{}
+}
+
+func (b *ActorDead) kind() Kind      { return KindActorDead }
+func (b *ActorDead) subject() string { return "actor " + b.ID.String() }
+func (b *ActorDead) check() error    { return nil }
+
+func (b *ActorDead) apply(m *Machine) Result {
+	a := m.actors[b.ID]
+	switch {
+	case a == nil:
+		return Result{Outcome: NotFound}
+	case !a.Live():
+		return Result{Outcome: Dead}
+	case b.Incarnation != 0 && b.Incarnation != a.Incarnation:
+		return Result{Outcome: Stale}
+	}
+	next := *a
+	next.State = record.ActorDead
+	next.Cause = b.Cause
+	next.EndedMs = b.AtMs
+	next.Spec, next.Meta = nil, nil
+	if a.Name != "" {
+		delete(m.names, name{a.Namespace, a.Name})
+	}
+	m.putActor(&next)
+	var old ids.Actor
+	var full bool
+	if m.deadActors, old, full = retire(m.deadActors, a.ID, keptDeadActors); full {
+		delete(m.actors, old)
+	}
+	return Result{}
+}
+
+func (b *ActorReleased) kind() Kind      { return KindActorReleased }
+func (b *ActorReleased) subject() string { return "actor " + b.ID.String() }
+func (b *ActorReleased) check() error    { return nil }
+
+func (b *ActorReleased) apply(m *Machine) Result {
+	a := m.actors[b.ID]
+	switch {
+	case a == nil:
+		return Result{Outcome: NotFound}
+	case !a.Live():
+		return Result{Outcome: Dead}
+	case a.Detached || a.Released:
+		return Result{}
+	}
+	next := *a
+	next.Released = true
+	m.putActor(&next)
+	return Result{}
+}

@@ -1,0 +1,122 @@
+package raftstate
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// BenchmarkOpen measures an embedded session's state: open, lead, close.
+func BenchmarkOpen(b *testing.B) {
+	var leading time.Duration
+	for b.Loop() {
+		start := time.Now()
+		n, err := Open(Options{ID: "a"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := n.WaitLeader(context.Background()); err != nil {
+			b.Fatal(err)
+		}
+		leading += time.Since(start)
+		if err := n.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(leading.Microseconds())/float64(b.N), "µs/leader")
+}
+
+// BenchmarkApply measures one command after the other on an embedded member.
+func BenchmarkApply(b *testing.B) {
+	cancellable, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for name, ctx := range map[string]context.Context{"plain": context.Background(), "cancellable": cancellable} {
+		b.Run(name, func(b *testing.B) {
+			n := openLone(b)
+			for i := 0; b.Loop(); i++ {
+				if _, err := n.PutKV(ctx, "bench", fmt.Sprint(i%1000), []byte("value"), true); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkApply_Parallel measures commands from many goroutines.
+func BenchmarkApply_Parallel(b *testing.B) {
+	n := openLone(b)
+	b.SetParallelism(16)
+	b.RunParallel(func(p *testing.PB) {
+		for p.Next() {
+			if _, err := n.PutKV(context.Background(), "bench", "key", []byte("value"), true); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkActorLife measures the four commands of an actor's life.
+func BenchmarkActorLife(b *testing.B) {
+	n, ctx := openLone(b), context.Background()
+	for b.Loop() {
+		a := record.Actor{ID: ids.NewActor(ids.JobOf(1)), ClassName: "Counter", Resources: record.Resources{"CPU": 10000}, Spec: make([]byte, 500)}
+		i := record.Instance{Actor: a.ID, Incarnation: 1, Worker: ids.NewWorker(), Address: "/tmp/s/w1"}
+		for _, err := range []error{
+			n.RegisterActor(ctx, a), n.ActorPlaced(ctx, i), n.ActorAlive(ctx, i, 1),
+			n.ActorDead(ctx, a.ID, 0, record.Cause{Reason: record.Released}, 2),
+		} {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkMachine measures the machine without raft.
+func BenchmarkMachine(b *testing.B) {
+	m := NewMachine()
+	data, err := encode(Command{Request: RequestID{Client{1}, 1}, Body: &KVPut{"bench", "key", []byte("value"), true}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := uint64(1); b.Loop(); i++ {
+		c, err := decode(data)
+		if err != nil {
+			b.Fatal(err)
+		}
+		c.Request.Seq = i
+		m.Apply(i, c)
+	}
+}
+
+// BenchmarkSnapshot measures a state of 10,000 actors.
+func BenchmarkSnapshot(b *testing.B) {
+	m := NewMachine()
+	for i := range uint64(10_000) {
+		m.Apply(i+1, Command{Body: &RegisterActor{record.Actor{
+			ID: ids.NewActor(ids.JobOf(1)), ClassName: "Counter", Resources: record.Resources{"CPU": 10000}, Spec: make([]byte, 500),
+		}}})
+	}
+	b.Run("clone", func(b *testing.B) {
+		for b.Loop() {
+			m.clone()
+		}
+	})
+	b.Run("write", func(b *testing.B) {
+		for b.Loop() {
+			var n counter
+			if err := m.WriteSnapshot(&n); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(n), "bytes")
+		}
+	})
+}
+
+type counter int
+
+func (c *counter) Write(p []byte) (int, error) { *c += counter(len(p)); return len(p), nil }

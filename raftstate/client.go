@@ -1,0 +1,151 @@
+package raftstate
+
+import (
+	"context"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// The typed methods: what core/head declares as its State. Changes are
+// described at the commands of the same name, reads at Machine.
+
+// do applies a body for its error alone.
+func (n *Node) do(ctx context.Context, b Body) error {
+	_, err := n.Apply(ctx, Command{Body: b})
+	return err
+}
+
+// RegisterActor adds a PENDING actor.
+func (n *Node) RegisterActor(ctx context.Context, a record.Actor) error {
+	return n.do(ctx, &RegisterActor{a})
+}
+
+// ActorPlaced notes the node that starts the instance.
+func (n *Node) ActorPlaced(ctx context.Context, i record.Instance) error {
+	return n.do(ctx, &ActorPlaced{i})
+}
+
+// ActorAlive notes that the instance takes calls.
+func (n *Node) ActorAlive(ctx context.Context, i record.Instance, atMs int64) error {
+	return n.do(ctx, &ActorAlive{i, atMs})
+}
+
+// ActorRestarting makes the incarnation after the given one.
+func (n *Node) ActorRestarting(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause) error {
+	return n.do(ctx, &ActorRestarting{id, incarnation, c})
+}
+
+// ActorDead ends the actor for good.
+func (n *Node) ActorDead(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause, atMs int64) error {
+	return n.do(ctx, &ActorDead{id, incarnation, c, atMs})
+}
+
+// ActorReleased notes that no handle is left.
+func (n *Node) ActorReleased(ctx context.Context, id ids.Actor) error {
+	return n.do(ctx, &ActorReleased{id})
+}
+
+// Actor returns an actor's record, dead ones too.
+func (n *Node) Actor(id ids.Actor) (a record.Actor, ok bool) {
+	n.fsm.view(func(m *Machine) { a, ok = m.Actor(id) })
+	return a, ok
+}
+
+// ActorNamed returns the live actor with the name.
+func (n *Node) ActorNamed(namespace, actor string) (a record.Actor, ok bool) {
+	n.fsm.view(func(m *Machine) { a, ok = m.ActorNamed(namespace, actor) })
+	return a, ok
+}
+
+// ListActors returns the actors that match, in order of registration. Match
+// must not call the Node.
+func (n *Node) ListActors(match func(*record.Actor) bool) (list []record.Actor) {
+	n.fsm.view(func(m *Machine) { list = m.ListActors(match) })
+	return list
+}
+
+// RegisterNode adds a node or renews its record.
+func (n *Node) RegisterNode(ctx context.Context, r record.Node) error {
+	return n.do(ctx, &RegisterNode{r})
+}
+
+// NodeDead declares a node dead.
+func (n *Node) NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error {
+	return n.do(ctx, &NodeDead{id, reason, atMs})
+}
+
+// Node returns a node's record.
+func (n *Node) Node(id ids.Node) (r record.Node, ok bool) {
+	n.fsm.view(func(m *Machine) { r, ok = m.Node(id) })
+	return r, ok
+}
+
+// ListNodes returns all nodes in order of registration.
+func (n *Node) ListNodes() (list []record.Node) {
+	n.fsm.view(func(m *Machine) { list = m.ListNodes() })
+	return list
+}
+
+// StartJob gives the job the next number.
+func (n *Node) StartJob(ctx context.Context, j record.Job) (ids.Job, error) {
+	r, err := n.Apply(ctx, Command{Body: &JobStart{j}})
+	return r.Job, err
+}
+
+// EndJob ends a job.
+func (n *Node) EndJob(ctx context.Context, id ids.Job, s record.JobState, message string, atMs int64) error {
+	return n.do(ctx, &JobEnd{id, s, message, atMs})
+}
+
+// Job returns a job's record.
+func (n *Node) Job(id ids.Job) (j record.Job, ok bool) {
+	n.fsm.view(func(m *Machine) { j, ok = m.Job(id) })
+	return j, ok
+}
+
+// ListJobs returns all jobs in order of their numbers.
+func (n *Node) ListJobs() (list []record.Job) {
+	n.fsm.view(func(m *Machine) { list = m.ListJobs() })
+	return list
+}
+
+// PutKV stores a value and reports whether the key is new.
+func (n *Node) PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (bool, error) {
+	r, err := n.Apply(ctx, Command{Body: &KVPut{namespace, key, value, overwrite}})
+	return r.Count == 1, err
+}
+
+// DelKV deletes a key, or all keys that begin with it, and returns how many.
+func (n *Node) DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error) {
+	r, err := n.Apply(ctx, Command{Body: &KVDel{namespace, key, prefix}})
+	return r.Count, err
+}
+
+// GetKV returns a value.
+func (n *Node) GetKV(namespace, key string) (v []byte, ok bool) {
+	n.fsm.view(func(m *Machine) { v, ok = m.GetKV(namespace, key) })
+	return v, ok
+}
+
+// KVKeys returns the keys that begin with prefix, in order.
+func (n *Node) KVKeys(namespace, prefix string) (keys []string) {
+	n.fsm.view(func(m *Machine) { keys = m.KVKeys(namespace, prefix) })
+	return keys
+}
+
+// PutSetting stores a setting of the cluster.
+func (n *Node) PutSetting(ctx context.Context, setting string, value []byte) error {
+	return n.do(ctx, &SettingPut{setting, value})
+}
+
+// DelSetting deletes a setting.
+func (n *Node) DelSetting(ctx context.Context, setting string) error {
+	return n.do(ctx, &SettingDel{setting})
+}
+
+// Setting returns a setting.
+func (n *Node) Setting(setting string) (v []byte, ok bool) {
+	n.fsm.view(func(m *Machine) { v, ok = m.Setting(setting) })
+	return v, ok
+}

@@ -1,0 +1,101 @@
+package raftstate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/fault"
+)
+
+// commandVersion is the version of the envelope.
+const commandVersion = 1
+
+// envelopeFields are the fields of the envelope; more may follow later.
+const envelopeFields = 5
+
+// MaxCommandBytes caps an encoded command.
+const MaxCommandBytes = 16 << 20
+
+var (
+	// ErrTooLarge: the encoded command exceeds MaxCommandBytes.
+	ErrTooLarge = fault.New(fault.BadRequest, "too large for the cluster state")
+
+	// ErrUnknownCommand: a newer version wrote it, or the bytes are damaged.
+	ErrUnknownCommand = errors.New("unknown command")
+)
+
+// encode returns the log entry of a command.
+func encode(c Command) ([]byte, error) {
+	var b bytes.Buffer
+	e := msgpack.NewEncoder(&b)
+	e.UseCompactInts(true)
+	err := errors.Join(
+		e.EncodeArrayLen(envelopeFields),
+		e.EncodeUint(commandVersion),
+		e.EncodeUint(uint64(c.Body.kind())),
+		e.EncodeBytes(c.Request.Client[:]),
+		e.EncodeUint(c.Request.Seq),
+		e.Encode(c.Body),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("encode %s: %w", c.Body.subject(), err)
+	}
+	if b.Len() > MaxCommandBytes {
+		return nil, fmt.Errorf("%s is %d bytes, at most %d are allowed: %w", c.Body.subject(), b.Len(), MaxCommandBytes, ErrTooLarge)
+	}
+	return b.Bytes(), nil
+}
+
+// decode reads a log entry. Every error is ErrUnknownCommand.
+func decode(b []byte) (Command, error) {
+	c, err := decodeEnvelope(msgpack.NewDecoder(bytes.NewReader(b)))
+	if err != nil {
+		return c, fmt.Errorf("%w: %w", ErrUnknownCommand, err)
+	}
+	return c, nil
+}
+
+func decodeEnvelope(d *msgpack.Decoder) (c Command, err error) {
+	n, err := d.DecodeArrayLen()
+	if err != nil {
+		return c, err
+	}
+	if n < envelopeFields {
+		return c, fmt.Errorf("%d fields, want %d", n, envelopeFields)
+	}
+	version, err := d.DecodeUint64()
+	if err != nil {
+		return c, err
+	}
+	if version != commandVersion {
+		return c, fmt.Errorf("version %d, this member knows %d", version, commandVersion)
+	}
+	kind, err := d.DecodeUint64()
+	if err != nil {
+		return c, err
+	}
+	client, err := d.DecodeBytes()
+	if err != nil {
+		return c, err
+	}
+	if len(client) != len(c.Request.Client) {
+		return c, fmt.Errorf("client id has %d bytes", len(client))
+	}
+	copy(c.Request.Client[:], client)
+	if c.Request.Seq, err = d.DecodeUint64(); err != nil {
+		return c, err
+	}
+	if kind > 1<<16-1 {
+		return c, fmt.Errorf("kind %d", kind)
+	}
+	if c.Body = newBody(Kind(kind)); c.Body == nil {
+		return c, fmt.Errorf("kind %d", kind)
+	}
+	if err = d.Decode(c.Body); err != nil {
+		return c, fmt.Errorf("body of kind %d: %w", kind, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,176 @@
+package raftstate
+
+import (
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Kind numbers a command. Numbers are never reused.
+type Kind uint16
+
+// The commands; their bodies are the structs of the same name.
+const (
+	KindRegisterNode    Kind = 1
+	KindNodeDead        Kind = 2
+	KindJobStart        Kind = 10
+	KindJobEnd          Kind = 11
+	KindRegisterActor   Kind = 20
+	KindActorPlaced     Kind = 21
+	KindActorAlive      Kind = 22
+	KindActorRestarting Kind = 23
+	KindActorDead       Kind = 24
+	KindActorReleased   Kind = 25
+	KindKVPut           Kind = 40
+	KindKVDel           Kind = 41
+	KindSettingPut      Kind = 50
+	KindSettingDel      Kind = 51
+)
+
+// Client is the random name of one proposer.
+type Client [16]byte
+
+// RequestID makes a retried command apply once. A client's numbers count from
+// 1; the zero value asks Apply for the next.
+type RequestID struct {
+	Client Client
+	Seq    uint64
+}
+
+// Command is one change of the state.
+type Command struct {
+	Request RequestID
+	Body    Body
+}
+
+// Body is what a command does; the types below implement it.
+type Body interface {
+	kind() Kind
+	// check refuses what no state could accept, before it reaches the log.
+	check() error
+	// subject names the thing in errors.
+	subject() string
+	apply(*Machine) Result
+}
+
+// RegisterNode adds a node, or renews the record of one that is alive.
+type RegisterNode struct {
+	Node record.Node `msgpack:"node"`
+}
+
+// NodeDead declares a node dead.
+type NodeDead struct {
+	ID     ids.Node `msgpack:"id"`
+	Reason string   `msgpack:"reason"`
+	AtMs   int64    `msgpack:"at"`
+}
+
+// JobStart gives a job the next number: Result.Job.
+type JobStart struct {
+	Job record.Job `msgpack:"job"`
+}
+
+// JobEnd ends a job. Its actors are the head's business.
+type JobEnd struct {
+	ID      ids.Job         `msgpack:"id"`
+	State   record.JobState `msgpack:"state"`
+	Message string          `msgpack:"msg"`
+	AtMs    int64           `msgpack:"at"`
+}
+
+// RegisterActor adds a PENDING actor.
+type RegisterActor struct {
+	Actor record.Actor `msgpack:"actor"`
+}
+
+// ActorPlaced notes the node on which an incarnation is being started.
+type ActorPlaced struct {
+	Instance record.Instance `msgpack:"inst"`
+}
+
+// ActorAlive notes that an incarnation takes calls.
+type ActorAlive struct {
+	Instance record.Instance `msgpack:"inst"`
+	AtMs     int64           `msgpack:"at"`
+}
+
+// ActorRestarting makes the incarnation that follows Incarnation, which ended.
+type ActorRestarting struct {
+	ID          ids.Actor    `msgpack:"id"`
+	Incarnation uint64       `msgpack:"inc"`
+	Cause       record.Cause `msgpack:"cause"`
+}
+
+// ActorDead ends an actor for good. Incarnation 0 is any.
+type ActorDead struct {
+	ID          ids.Actor    `msgpack:"id"`
+	Incarnation uint64       `msgpack:"inc"`
+	Cause       record.Cause `msgpack:"cause"`
+	AtMs        int64        `msgpack:"at"`
+}
+
+// ActorReleased notes that an actor has no handles left.
+type ActorReleased struct {
+	ID ids.Actor `msgpack:"id"`
+}
+
+// KVPut stores a value; Result.Count is 1 when the key is new.
+type KVPut struct {
+	Namespace string `msgpack:"ns"`
+	Key       string `msgpack:"key"`
+	Value     []byte `msgpack:"val"`
+	Overwrite bool   `msgpack:"over"`
+}
+
+// KVDel deletes a key or, with Prefix, all keys that begin with it;
+// Result.Count says how many.
+type KVDel struct {
+	Namespace string `msgpack:"ns"`
+	Key       string `msgpack:"key"`
+	Prefix    bool   `msgpack:"prefix"`
+}
+
+// SettingPut stores a setting of the cluster, a token for example.
+type SettingPut struct {
+	Name  string `msgpack:"name"`
+	Value []byte `msgpack:"val"`
+}
+
+// SettingDel deletes a setting.
+type SettingDel struct {
+	Name string `msgpack:"name"`
+}
+
+// newBody returns an empty body of the kind, nil for an unknown one.
+func newBody(k Kind) Body {
+	switch k {
+	case KindRegisterNode:
+		return &RegisterNode{}
+	case KindNodeDead:
+		return &NodeDead{}
+	case KindJobStart:
+		return &JobStart{}
+	case KindJobEnd:
+		return &JobEnd{}
+	case KindRegisterActor:
+		return &RegisterActor{}
+	case KindActorPlaced:
+		return &ActorPlaced{}
+	case KindActorAlive:
+		return &ActorAlive{}
+	case KindActorRestarting:
+		return &ActorRestarting{}
+	case KindActorDead:
+		return &ActorDead{}
+	case KindActorReleased:
+		return &ActorReleased{}
+	case KindKVPut:
+		return &KVPut{}
+	case KindKVDel:
+		return &KVDel{}
+	case KindSettingPut:
+		return &SettingPut{}
+	case KindSettingDel:
+		return &SettingDel{}
+	}
+	return nil
+}

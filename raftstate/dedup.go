@@ -1,0 +1,74 @@
+package raftstate
+
+import "maps"
+
+// Bounds of the table of answered requests.
+const (
+	keptResults = 8192 // results, over all clients
+	keptClients = 1024 // clients whose results have all gone
+)
+
+// dedup remembers the results of the latest requests, in log order. For a
+// client whose older results are gone it remembers the highest number among
+// them: what is not above that and not in the table cannot be told apart from
+// a retry, and is refused.
+type dedup struct {
+	results map[RequestID]Result
+	order   []RequestID
+	floors  map[Client]uint64
+	clients []Client // of floors, in order of arrival
+}
+
+func newDedup() dedup {
+	return dedup{results: map[RequestID]Result{}, floors: map[Client]uint64{}}
+}
+
+// find returns the known result of a request.
+func (d *dedup) find(id RequestID) (Result, bool) {
+	if id == (RequestID{}) {
+		return Result{}, false
+	}
+	if r, ok := d.results[id]; ok {
+		return r, true
+	}
+	if floor, ok := d.floors[id.Client]; ok && id.Seq <= floor {
+		return Result{Outcome: Expired}, true
+	}
+	return Result{}, false
+}
+
+// keep remembers a result and forgets the oldest.
+func (d *dedup) keep(id RequestID, r Result) {
+	if id == (RequestID{}) {
+		return
+	}
+	d.results[id] = r
+	var old RequestID
+	var full bool
+	if d.order, old, full = retire(d.order, id, keptResults); full {
+		delete(d.results, old)
+		d.raise(old)
+	}
+}
+
+func (d *dedup) raise(old RequestID) {
+	floor, known := d.floors[old.Client]
+	d.floors[old.Client] = max(floor, old.Seq)
+	if known {
+		return
+	}
+	var gone Client
+	var full bool
+	if d.clients, gone, full = retire(d.clients, old.Client, keptClients); full {
+		delete(d.floors, gone)
+	}
+}
+
+func (d *dedup) clone() dedup {
+	return dedup{
+		results: maps.Clone(d.results),
+		order:   append([]RequestID(nil), d.order...),
+		floors:  maps.Clone(d.floors),
+		clients: append([]Client(nil), d.clients...),
+	}
+}

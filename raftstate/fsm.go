@@ -1,0 +1,162 @@
+package raftstate
+
+import (
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/hashicorp/raft"
+)
+
+// fsm adapts the machine to raft. Apply, Snapshot and Restore are called from
+// one goroutine of raft; reads come from anywhere.
+type fsm struct {
+	mu      sync.RWMutex
+	machine *Machine
+	broken  error         // sticky: this member met a command that it does not know
+	applied chan struct{} // closed at the next command; nil while nobody waits
+
+	// What the log has grown by since compact was last told.
+	entries int
+	bytes   int
+
+	ring    *ring
+	discard bool          // snapshots only shorten the log, nobody reads them
+	compact chan struct{} // buffered by one: the log is long enough for a snapshot
+	failed  chan struct{} // closed when broken is set
+}
+
+// The log is compacted after so many entries, or bytes in them.
+const (
+	compactEntries = 8192
+	compactBytes   = 32 << 20
+)
+
+func newFSM(keptEvents int, discard bool) *fsm {
+	return &fsm{
+		machine: NewMachine(), ring: newRing(keptEvents), discard: discard,
+		compact: make(chan struct{}, 1), failed: make(chan struct{}),
+	}
+}
+
+// answer is what the fsm hands to the proposer on the same member.
+type answer struct {
+	result Result
+	err    error
+}
+
+// Apply implements raft.FSM.
+func (f *fsm) Apply(l *raft.Log) any {
+	c, err := decode(l.Data)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.broken == nil && err != nil {
+		f.broken = fmt.Errorf("log entry %d: %w", l.Index, err)
+		close(f.failed)
+	}
+	if f.broken != nil {
+		return answer{err: f.broken}
+	}
+	result, events := f.machine.Apply(l.Index, c)
+	f.ring.add(events)
+	f.wake()
+	f.grow(len(l.Data))
+	return answer{result: result}
+}
+
+// wake wakes who waits for a command to be applied; the lock is held.
+func (f *fsm) wake() {
+	if f.applied != nil {
+		close(f.applied)
+		f.applied = nil
+	}
+}
+
+// grow counts what the log has grown by.
+func (f *fsm) grow(bytes int) {
+	f.entries++
+	f.bytes += bytes
+	if f.entries < compactEntries && f.bytes < compactBytes {
+		return
+	}
+	f.entries, f.bytes = 0, 0
+	select {
+	case f.compact <- struct{}{}:
+	default:
+	}
+}
+
+// Snapshot implements raft.FSM: it only copies maps of pointers.
+func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.broken != nil {
+		return nil, f.broken
+	}
+	if f.discard {
+		return frozen{}, nil
+	}
+	return frozen{f.machine.clone()}, nil
+}
+
+// Restore implements raft.FSM.
+func (f *fsm) Restore(r io.ReadCloser) error {
+	defer func() { _ = r.Close() }()
+	m, err := ReadSnapshot(r)
+	if err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.machine = m
+	f.ring.reset(m.seq)
+	f.wake()
+	return nil
+}
+
+// view runs a read.
+func (f *fsm) view(read func(*Machine)) {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	read(f.machine)
+}
+
+// reached returns nil once the command at the index is applied here, else a
+// channel that is closed at the next one.
+func (f *fsm) reached(index uint64) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.machine.index >= index {
+		return nil
+	}
+	if f.applied == nil {
+		f.applied = make(chan struct{})
+	}
+	return f.applied
+}
+
+// err returns why this member stopped.
+func (f *fsm) err() error {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.broken
+}
+
+// frozen is a copy of the machine on its way into a snapshot; nil when the
+// snapshot is discarded.
+type frozen struct{ machine *Machine }
+
+// Persist implements raft.FSMSnapshot.
+func (s frozen) Persist(sink raft.SnapshotSink) error {
+	if s.machine == nil {
+		return sink.Close()
+	}
+	if err := s.machine.WriteSnapshot(sink); err != nil {
+		_ = sink.Cancel()
+		return err
+	}
+	return sink.Close()
+}
+
+// Release implements raft.FSMSnapshot.
+func (s frozen) Release() {}

@@ -1,0 +1,54 @@
+package raftstate
+
+import (
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+func (m *Machine) putJob(j *record.Job) {
+	m.jobs[j.ID] = j
+	m.emit(record.Event{Kind: record.JobEvent, Job: j})
+}
+
+func (b *JobStart) kind() Kind      { return KindJobStart }
+func (b *JobStart) subject() string { return fmt.Sprintf("job %q", b.Job.Entrypoint) }
+func (b *JobStart) check() error    { return nil }
+
+func (b *JobStart) apply(m *Machine) Result {
+	j := b.Job
+	m.lastJob++
+	j.ID = ids.JobOf(m.lastJob)
+	j.State, j.Message, j.EndedMs = record.JobRunning, "", 0
+	m.putJob(&j)
+	return Result{Job: j.ID}
+}
+
+func (b *JobEnd) kind() Kind      { return KindJobEnd }
+func (b *JobEnd) subject() string { return "job " + b.ID.String() }
+func (b *JobEnd) check() error {
+	if b.State != record.JobFinished && b.State != record.JobLost {
+		return fmt.Errorf("a job cannot end in state %q", b.State)
+	}
+	return nil
+}
+
+func (b *JobEnd) apply(m *Machine) Result {
+	old := m.jobs[b.ID]
+	switch {
+	case old == nil:
+		return Result{Outcome: NotFound}
+	case old.State != record.JobRunning:
+		return Result{}
+	}
+	j := *old
+	j.State, j.Message, j.EndedMs = b.State, b.Message, b.AtMs
+	m.putJob(&j)
+	var gone ids.Job
+	var full bool
+	if m.endedJobs, gone, full = retire(m.endedJobs, j.ID, keptEndedJobs); full {
+		delete(m.jobs, gone)
+	}
+	return Result{}
+}

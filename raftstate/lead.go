@@ -1,0 +1,102 @@
+package raftstate
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// follow keeps up with who leads, and compacts the log when it is long.
+func (n *Node) follow(observed <-chan raft.Observation) {
+	defer close(n.done)
+	failed := n.fsm.failed
+	for {
+		select {
+		case leading := <-n.raft.LeaderCh():
+			n.fsm.ring.lead(leading && n.settled())
+		case <-observed:
+			n.leaderChanged()
+		case <-n.fsm.compact:
+			n.compact()
+		case <-failed:
+			// Going on would be going astray. The others elect a leader that
+			// knows the command; watchers and proposers here hear of it.
+			failed = nil
+			n.fsm.ring.lead(false)
+			n.fsm.ring.close()
+			_ = n.halt()
+			n.leaderChanged()
+		case <-n.stop:
+			return
+		}
+	}
+}
+
+// settled waits until a new leader's machine shows all that was committed.
+func (n *Node) settled() bool {
+	if !n.enter() {
+		return false
+	}
+	defer n.inside.Done()
+	return n.raft.Barrier(0).Error() == nil
+}
+
+// compact takes a snapshot, which shortens the log. It may take long, so it
+// runs beside follow.
+func (n *Node) compact() {
+	if !n.enter() {
+		return
+	}
+	go func() {
+		defer n.inside.Done()
+		// Nothing new, or a configuration change under way: the next time.
+		_ = n.raft.Snapshot().Error()
+	}()
+}
+
+// Leader returns the id of the leader that this member knows, "" for none.
+func (n *Node) Leader() string {
+	_, id := n.raft.LeaderWithID()
+	return string(id)
+}
+
+// leaderChanged wakes who waits for a leader.
+func (n *Node) leaderChanged() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.leader != nil {
+		close(n.leader)
+		n.leader = nil
+	}
+}
+
+// leaderWake returns a channel that is closed when the leader changes. Take it
+// before looking who leads.
+func (n *Node) leaderWake() <-chan struct{} {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.leader == nil {
+		n.leader = make(chan struct{})
+	}
+	return n.leader
+}
+
+// WaitLeader waits until this member knows a leader.
+func (n *Node) WaitLeader(ctx context.Context) error {
+	for {
+		wake := n.leaderWake()
+		if n.Leader() != "" {
+			return nil
+		}
+		select {
+		case <-wake:
+		case <-n.stop:
+			return record.ErrClosed
+		case <-ctx.Done():
+			return fmt.Errorf("wait for a leader: %w", ctx.Err())
+		}
+	}
+}

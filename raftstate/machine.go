@@ -1,0 +1,106 @@
+package raftstate
+
+import (
+	"maps"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// What the machine keeps of things that have ended. The oldest go first.
+const (
+	keptDeadActors = 10_000
+	keptEndedJobs  = 10_000
+	keptDeadNodes  = 1_000
+)
+
+// name is an actor's name in its namespace.
+type name struct{ namespace, name string }
+
+// Machine is the deterministic state machine. It is not safe for concurrent
+// use; fsm locks it. Records behind its pointers never change.
+type Machine struct {
+	index uint64 // last command applied
+	seq   uint64 // last event made
+
+	nodes    map[ids.Node]*record.Node
+	jobs     map[ids.Job]*record.Job
+	lastJob  uint32
+	actors   map[ids.Actor]*record.Actor
+	names    map[name]ids.Actor // of live actors
+	kv       map[string]map[string][]byte
+	settings map[string][]byte
+
+	// Ids of what has ended, oldest first.
+	deadNodes  []ids.Node
+	endedJobs  []ids.Job
+	deadActors []ids.Actor
+
+	dedup dedup
+	out   []record.Event // of the command being applied
+}
+
+// NewMachine returns an empty machine.
+func NewMachine() *Machine {
+	return &Machine{
+		nodes:    map[ids.Node]*record.Node{},
+		jobs:     map[ids.Job]*record.Job{},
+		actors:   map[ids.Actor]*record.Actor{},
+		names:    map[name]ids.Actor{},
+		kv:       map[string]map[string][]byte{},
+		settings: map[string][]byte{},
+		dedup:    newDedup(),
+	}
+}
+
+// Apply applies the command at a log index. A retry of an applied command
+// changes nothing and returns the first result. The machine keeps what the
+// body points to.
+func (m *Machine) Apply(index uint64, c Command) (Result, []record.Event) {
+	m.index = index
+	if r, known := m.dedup.find(c.Request); known {
+		return r, nil
+	}
+	m.out = nil
+	r := c.Body.apply(m)
+	r.Index = index
+	m.dedup.keep(c.Request, r)
+	return r, m.out
+}
+
+// emit numbers an event.
+func (m *Machine) emit(e record.Event) {
+	m.seq++
+	e.Seq = m.seq
+	m.out = append(m.out, e)
+}
+
+// clone returns a copy that shares the records, for a snapshot.
+func (m *Machine) clone() *Machine {
+	c := *m
+	c.nodes = maps.Clone(m.nodes)
+	c.jobs = maps.Clone(m.jobs)
+	c.actors = maps.Clone(m.actors)
+	c.names = nil // derived from actors
+	c.kv = make(map[string]map[string][]byte, len(m.kv))
+	for ns, keys := range m.kv {
+		c.kv[ns] = maps.Clone(keys)
+	}
+	c.settings = maps.Clone(m.settings)
+	c.deadNodes = append([]ids.Node(nil), m.deadNodes...)
+	c.endedJobs = append([]ids.Job(nil), m.endedJobs...)
+	c.deadActors = append([]ids.Actor(nil), m.deadActors...)
+	c.dedup = m.dedup.clone()
+	c.out = nil
+	return &c
+}
+
+// retire appends an id to the list of ended things and returns the id that has
+// to be forgotten for it, if there is one.
+func retire[T any](list []T, id T, limit int) (rest []T, forget T, full bool) {
+	list = append(list, id)
+	if len(list) <= limit {
+		return list, forget, false
+	}
+	return list[1:], list[0], true
+}

@@ -1,0 +1,59 @@
+package raftstate
+
+import (
+	"errors"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+func (m *Machine) putNode(n *record.Node) {
+	m.nodes[n.ID] = n
+	m.emit(record.Event{Kind: record.NodeEvent, Node: n})
+}
+
+func (b *RegisterNode) kind() Kind      { return KindRegisterNode }
+func (b *RegisterNode) subject() string { return "node " + b.Node.ID.String() }
+func (b *RegisterNode) check() error {
+	if b.Node.ID == (ids.Node{}) {
+		return errors.New("the node has no id")
+	}
+	return nil
+}
+
+func (b *RegisterNode) apply(m *Machine) Result {
+	n := b.Node
+	n.Ordinal = m.index
+	if old := m.nodes[n.ID]; old != nil {
+		if old.State == record.NodeDead {
+			return Result{Outcome: NodeGone}
+		}
+		n.Ordinal = old.Ordinal
+	}
+	n.State, n.Reason, n.EndedMs = record.NodeAlive, "", 0
+	m.putNode(&n)
+	return Result{}
+}
+
+func (b *NodeDead) kind() Kind      { return KindNodeDead }
+func (b *NodeDead) subject() string { return "node " + b.ID.String() }
+func (b *NodeDead) check() error    { return nil }
+
+func (b *NodeDead) apply(m *Machine) Result {
+	old := m.nodes[b.ID]
+	switch {
+	case old == nil:
+		return Result{Outcome: NotFound}
+	case old.State == record.NodeDead:
+		return Result{}
+	}
+	n := *old
+	n.State, n.Reason, n.EndedMs = record.NodeDead, b.Reason, b.AtMs
+	m.putNode(&n)
+	var gone ids.Node
+	var full bool
+	if m.deadNodes, gone, full = retire(m.deadNodes, n.ID, keptDeadNodes); full {
+		delete(m.nodes, gone)
+	}
+	return Result{}
+}

@@ -1,0 +1,129 @@
+package raftstate
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// Options configure a Node. Only ID is needed: that is the embedded session, a
+// single voter that keeps everything in memory and reaches nobody.
+type Options struct {
+	// ID names this member among the heads; the node's id in hex.
+	ID string
+	// Voters are the first members, this one among them; every first member
+	// gets the same list. Empty: only this one. Ignored when the stores are
+	// not empty.
+	Voters []Voter
+	// Transport carries raft's messages. Nil: there are no others.
+	Transport raft.Transport
+	// Forwarder carries commands to the leader. Needed when there are others.
+	Forwarder Forwarder
+	// Stores keep the log. Zero: memory.
+	Stores Stores
+	// Timing of elections. Zero: DefaultTiming.
+	Timing Timing
+	// KeptEvents is how many events late watchers can still get. Zero: 8192.
+	KeptEvents int
+	// LogOutput gets raft's warnings. Nil: nobody.
+	LogOutput io.Writer
+}
+
+// Voter is a member of the raft group.
+type Voter struct {
+	ID      string
+	Address string // as the transport knows it
+}
+
+// Timing is how fast a silent leader is noticed and replaced: kill to first
+// commit takes about twice the heartbeat timeout.
+type Timing struct {
+	Heartbeat time.Duration // silence after which a follower stands for election
+	Election  time.Duration // how long a vote may take
+	Lease     time.Duration // silence after which a leader steps down; at most Heartbeat
+	Commit    time.Duration // idle time after which followers learn the commit index
+}
+
+// DefaultTiming: below 300 ms a loaded machine with 2 cores loses its leaders.
+var DefaultTiming = Timing{
+	Heartbeat: 500 * time.Millisecond,
+	Election:  500 * time.Millisecond,
+	Lease:     400 * time.Millisecond,
+	Commit:    50 * time.Millisecond,
+}
+
+const (
+	defaultKeptEvents = 8192
+	trailingLogs      = 4096      // entries kept behind a snapshot for followers that lag a little
+	loneTrailingLogs  = 1         // nobody lags
+	snapshotInterval  = time.Hour // raft's own check; ours comes first, see fsm.grow
+)
+
+// complete checks the options and fills in what was left out.
+func (o *Options) complete() error {
+	if o.ID == "" {
+		return errors.New("the member has no id")
+	}
+	if len(o.Voters) == 0 && o.Transport == nil {
+		o.Voters = []Voter{{ID: o.ID, Address: o.ID}}
+	}
+	if len(o.Voters) > 1 && (o.Transport == nil || o.Forwarder == nil) {
+		return fmt.Errorf("%d voters need a transport and a forwarder", len(o.Voters))
+	}
+	s := o.Stores
+	if some := s.Log != nil || s.Stable != nil || s.Snapshots != nil; some && (s.Log == nil || s.Stable == nil || s.Snapshots == nil) {
+		return errors.New("the stores must be given all three or not at all")
+	}
+	if o.Timing == (Timing{}) {
+		o.Timing = DefaultTiming
+	}
+	if o.KeptEvents == 0 {
+		o.KeptEvents = defaultKeptEvents
+	}
+	if o.KeptEvents < 0 {
+		return fmt.Errorf("%d kept events", o.KeptEvents)
+	}
+	if o.LogOutput == nil {
+		o.LogOutput = io.Discard
+	}
+	return nil
+}
+
+// lone reports whether this member is on its own for good.
+func (o *Options) lone() bool { return o.Transport == nil }
+
+// config returns raft's configuration.
+func (o *Options) config() *raft.Config {
+	c := raft.DefaultConfig()
+	c.LocalID = raft.ServerID(o.ID)
+	c.HeartbeatTimeout = o.Timing.Heartbeat
+	c.ElectionTimeout = o.Timing.Election
+	c.LeaderLeaseTimeout = o.Timing.Lease
+	c.CommitTimeout = o.Timing.Commit
+	c.SnapshotInterval = snapshotInterval
+	c.TrailingLogs = trailingLogs
+	c.BatchApplyCh = true
+	c.ShutdownOnRemove = false // Close does that, after the commands under way
+	c.NoLegacyTelemetry = true
+	level := hclog.Warn
+	if o.lone() {
+		c.TrailingLogs = loneTrailingLogs
+		c.PreVoteDisabled = true
+		level = hclog.Error // that it heard from no leader is no news
+	}
+	c.Logger = hclog.New(&hclog.LoggerOptions{Name: "raft", Level: level, Output: o.LogOutput})
+	return c
+}
+
+// servers returns the first configuration of the group.
+func (o *Options) servers() raft.Configuration {
+	var c raft.Configuration
+	for _, v := range o.Voters {
+		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(v.ID), Address: raft.ServerAddress(v.Address)})
+	}
+	return c
+}

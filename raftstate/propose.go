@@ -1,0 +1,228 @@
+package raftstate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// ErrNotLeader is what a member answers to a forwarded command when it does
+// not lead. A Forwarder must pass it on such that errors.Is finds it.
+var ErrNotLeader = errors.New("not the leader")
+
+// retryPause is how long to wait before asking again when nothing is heard of
+// a new leader.
+const retryPause = 20 * time.Millisecond
+
+// Forwarder carries an encoded command to the leader, whose Node.Forwarded
+// answers it. After an error other than ErrNotLeader and ErrUnknownCommand the
+// command may have been applied; it is sent again, and applies once.
+type Forwarder interface {
+	Forward(ctx context.Context, id, address string, command []byte) ([]byte, error)
+}
+
+// Apply commits a command, here or through the leader, and waits until this
+// member's state shows it. While there is no leader it waits for one, until
+// the context ends. A refused command is an error of package record together
+// with its Result. After record.ErrMayHaveBeenApplied a command that was given
+// its Request with NewRequest may be sent again.
+func (n *Node) Apply(ctx context.Context, c Command) (Result, error) {
+	if err := c.Body.check(); err != nil {
+		return Result{}, fmt.Errorf("%s: %w: %w", c.Body.subject(), record.ErrInvalid, err)
+	}
+	if c.Request == (RequestID{}) {
+		c.Request = n.NewRequest()
+	}
+	data, err := encode(c)
+	if err != nil {
+		return Result{}, err
+	}
+	r, err := n.commit(ctx, data)
+	if err != nil {
+		return Result{}, fmt.Errorf("%s: %w", c.Body.subject(), err)
+	}
+	return r, r.err(c.Body)
+}
+
+// NewRequest returns an id for a command that the caller wants to be able to
+// send again.
+func (n *Node) NewRequest() RequestID {
+	return RequestID{Client: n.client, Seq: n.seq.Add(1)}
+}
+
+// commit tries until the command is committed or cannot be.
+func (n *Node) commit(ctx context.Context, data []byte) (Result, error) {
+	sent := false // it may be applied already
+	for {
+		wake := n.leaderWake()
+		r, outcome, err := n.try(ctx, data)
+		if err == nil {
+			return r, nil
+		}
+		if outcome == final {
+			return r, err
+		}
+		sent = sent || outcome == unsure
+		if err = n.pause(ctx, wake); err != nil {
+			if sent {
+				err = fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
+			}
+			return Result{}, err
+		}
+	}
+}
+
+// attempt says what is known after a failed try.
+type attempt int
+
+const (
+	refused attempt = iota // certainly not applied
+	unsure                 // perhaps applied, or applied later
+	final                  // no use to try again
+)
+
+// try sends the command to the leader once.
+func (n *Node) try(ctx context.Context, data []byte) (Result, attempt, error) {
+	if err := n.Err(); err != nil {
+		return Result{}, final, err
+	}
+	if n.raft.State() == raft.Leader {
+		return n.propose(ctx, data)
+	}
+	address, id := n.raft.LeaderWithID()
+	if id == "" || id == raft.ServerID(n.opts.ID) || n.opts.Forwarder == nil {
+		return Result{}, refused, ErrNotLeader
+	}
+	b, err := n.opts.Forwarder.Forward(ctx, string(id), string(address), data)
+	switch {
+	case errors.Is(err, ErrNotLeader):
+		return Result{}, refused, err
+	case errors.Is(err, ErrUnknownCommand):
+		return Result{}, final, err
+	case err != nil:
+		return Result{}, unsure, err
+	}
+	r, err := decodeResult(b)
+	if err != nil {
+		return Result{}, unsure, err
+	}
+	if err := n.catchUp(ctx, r.Index); err != nil {
+		return Result{}, final, fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
+	}
+	return r, final, nil
+}
+
+// propose commits on this member.
+func (n *Node) propose(ctx context.Context, data []byte) (Result, attempt, error) {
+	if ctx.Err() != nil {
+		return Result{}, refused, ctx.Err()
+	}
+	if !n.enter() {
+		return Result{}, refused, record.ErrClosed
+	}
+	if ctx.Done() == nil {
+		defer n.inside.Done()
+		return n.await(n.raft.Apply(data, 0))
+	}
+	type reply struct {
+		r   Result
+		a   attempt
+		err error
+	}
+	done := make(chan reply, 1)
+	go func() {
+		defer n.inside.Done()
+		r, a, err := n.await(n.raft.Apply(data, 0))
+		done <- reply{r, a, err}
+	}()
+	select {
+	case p := <-done:
+		return p.r, p.a, p.err
+	case <-ctx.Done():
+		return Result{}, unsure, ctx.Err()
+	}
+}
+
+// await waits for raft's answer. It comes while raft runs: a leader that
+// cannot commit steps down when its lease ends.
+func (n *Node) await(f raft.ApplyFuture) (Result, attempt, error) {
+	err := f.Error()
+	switch {
+	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress),
+		errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrAbortedByRestore):
+		return Result{}, refused, err
+	case err != nil:
+		return Result{}, unsure, err
+	}
+	a := f.Response().(answer)
+	if a.err != nil {
+		return Result{}, final, fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, a.err)
+	}
+	return a.result, final, nil
+}
+
+// pause waits for a reason to try again.
+func (n *Node) pause(ctx context.Context, wake <-chan struct{}) error {
+	t := time.NewTimer(retryPause)
+	defer t.Stop()
+	select {
+	case <-wake:
+	case <-t.C:
+	case <-n.stop:
+		return record.ErrClosed
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return nil
+}
+
+// catchUp waits until this member has applied the command at the index.
+func (n *Node) catchUp(ctx context.Context, index uint64) error {
+	for {
+		applied := n.fsm.reached(index)
+		if applied == nil {
+			return nil
+		}
+		select {
+		case <-applied:
+		case <-n.fsm.failed:
+			return n.Err()
+		case <-n.stop:
+			return record.ErrClosed
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Forwarded commits a command that another member forwarded, and returns what
+// its Forwarder is to return. The bytes come from outside: a command that this
+// member does not know never reaches the log.
+func (n *Node) Forwarded(ctx context.Context, command []byte) ([]byte, error) {
+	if len(command) > MaxCommandBytes {
+		return nil, ErrTooLarge
+	}
+	c, err := decode(command)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Body.check(); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrUnknownCommand, c.Body.subject(), err)
+	}
+	if n.Err() != nil || n.raft.State() != raft.Leader {
+		return nil, ErrNotLeader
+	}
+	r, a, err := n.propose(ctx, command)
+	if err != nil {
+		if a == refused {
+			err = fmt.Errorf("%w: %w", ErrNotLeader, err)
+		}
+		return nil, err
+	}
+	return encodeResult(r)
+}

@@ -1,0 +1,120 @@
+package raftstate
+
+import (
+	"context"
+	"sync"
+
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// ring keeps the latest events and wakes who waits for more. It has its own
+// lock, below fsm's: an event is in the ring only after the state shows it.
+type ring struct {
+	mu      sync.Mutex
+	events  []record.Event // event n lies at n modulo the length
+	first   uint64         // oldest kept; last+1 when none is
+	last    uint64
+	epoch   uint64 // counts changes of leading, from 1
+	leading bool
+	closed  bool
+	wake    chan struct{} // closed at the next change; nil while nobody waits
+}
+
+// maxBatch caps the events that one Watch returns.
+const maxBatch = 256
+
+func newRing(size int) *ring {
+	return &ring{events: make([]record.Event, size), first: 1, epoch: 1}
+}
+
+// changed wakes the waiters; the lock is held.
+func (r *ring) changed() {
+	if r.wake != nil {
+		close(r.wake)
+		r.wake = nil
+	}
+}
+
+// add appends events, which continue the last number.
+func (r *ring) add(events []record.Event) {
+	if len(events) == 0 {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := uint64(len(r.events))
+	for _, e := range events {
+		r.events[e.Seq%n] = e
+		r.last = e.Seq
+	}
+	if r.last-r.first >= n {
+		r.first = r.last - n + 1
+	}
+	r.changed()
+}
+
+// reset forgets all events: the state now comes from a snapshot.
+func (r *ring) reset(seq uint64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.events)
+	r.first, r.last = seq+1, seq
+	r.changed()
+}
+
+// lead notes whether this member leads.
+func (r *ring) lead(leading bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.leading != leading {
+		r.leading = leading
+		r.epoch++
+		r.changed()
+	}
+}
+
+// close ends all watches.
+func (r *ring) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+	r.changed()
+}
+
+// watch waits for something after the cursor.
+func (r *ring) watch(ctx context.Context, from record.Cursor) (record.Batch, error) {
+	for {
+		b, wake, err := r.poll(from)
+		if err != nil || wake == nil {
+			return b, err
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return record.Batch{Next: from}, ctx.Err()
+		}
+	}
+}
+
+// poll returns what there is after the cursor, or a channel to wait on.
+func (r *ring) poll(from record.Cursor) (record.Batch, <-chan struct{}, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case r.closed:
+		return record.Batch{Next: from}, nil, record.ErrClosed
+	case from.Seq+1 < r.first || from.Seq > r.last:
+		return record.Batch{Next: from}, nil, record.ErrCompacted
+	case from.Seq == r.last && from.Epoch == r.epoch:
+		if r.wake == nil {
+			r.wake = make(chan struct{})
+		}
+		return record.Batch{}, r.wake, nil
+	}
+	n := min(r.last-from.Seq, maxBatch)
+	b := record.Batch{Leading: r.leading, Next: record.Cursor{Seq: from.Seq + n, Epoch: r.epoch}}
+	for seq := from.Seq + 1; seq <= from.Seq+n; seq++ {
+		b.Events = append(b.Events, r.events[seq%uint64(len(r.events))])
+	}
+	return b, nil, nil
+}

@@ -1,0 +1,68 @@
+package raftstate
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"runtime/pprof"
+	"strings"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must come.
+const patience = 20 * time.Second
+
+// TestMain fails the package when a test leaves a goroutine behind.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if code == 0 {
+		if left := leaked(5 * time.Second); left != "" {
+			fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// leaked returns the stacks of goroutines of this project or of raft that are
+// still there when the time is over.
+func leaked(within time.Duration) string {
+	for deadline := time.Now().Add(within); ; time.Sleep(time.Millisecond) {
+		var stacks strings.Builder
+		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
+		left := ""
+		for _, s := range strings.Split(stacks.String(), "\n\n") {
+			if (strings.Contains(s, "eagleray") || strings.Contains(s, "hashicorp/raft")) && !strings.Contains(s, "leaked") {
+				left += s + "\n\n"
+			}
+		}
+		if left == "" || time.Now().After(deadline) {
+			return left
+		}
+	}
+}
+
+func testContext(t testing.TB) context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+// openLone opens an embedded member that is closed with the test.
+func openLone(t testing.TB) *Node {
+	t.Helper()
+	n, err := Open(Options{ID: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := n.WaitLeader(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

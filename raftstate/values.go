@@ -1,0 +1,95 @@
+package raftstate
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// value makes the empty value one thing, however it was decoded.
+func value(b []byte) []byte {
+	if len(b) == 0 {
+		return []byte{}
+	}
+	return b
+}
+
+func (b *KVPut) kind() Kind      { return KindKVPut }
+func (b *KVPut) subject() string { return fmt.Sprintf("key %q", b.Key) }
+func (b *KVPut) check() error    { return nil }
+
+func (b *KVPut) apply(m *Machine) Result {
+	keys := m.kv[b.Namespace]
+	_, known := keys[b.Key]
+	if known && !b.Overwrite {
+		return Result{}
+	}
+	if keys == nil {
+		keys = map[string][]byte{}
+		m.kv[b.Namespace] = keys
+	}
+	keys[b.Key] = value(b.Value)
+	m.emit(record.Event{Kind: record.KVPutEvent, Namespace: b.Namespace, Key: b.Key})
+	if known {
+		return Result{}
+	}
+	return Result{Count: 1}
+}
+
+func (b *KVDel) kind() Kind      { return KindKVDel }
+func (b *KVDel) subject() string { return fmt.Sprintf("key %q", b.Key) }
+func (b *KVDel) check() error    { return nil }
+
+func (b *KVDel) apply(m *Machine) Result {
+	keys := m.kv[b.Namespace]
+	n := 0
+	if b.Prefix {
+		for k := range keys { // the order does not show
+			if strings.HasPrefix(k, b.Key) {
+				delete(keys, k)
+				n++
+			}
+		}
+	} else if _, known := keys[b.Key]; known {
+		delete(keys, b.Key)
+		n = 1
+	}
+	if n == 0 {
+		return Result{}
+	}
+	if len(keys) == 0 {
+		delete(m.kv, b.Namespace)
+	}
+	m.emit(record.Event{Kind: record.KVDelEvent, Namespace: b.Namespace, Key: b.Key, Prefix: b.Prefix})
+	return Result{Count: n}
+}
+
+func (b *SettingPut) kind() Kind      { return KindSettingPut }
+func (b *SettingPut) subject() string { return fmt.Sprintf("setting %q", b.Name) }
+func (b *SettingPut) check() error {
+	if b.Name == "" {
+		return errors.New("the setting has no name")
+	}
+	return nil
+}
+
+func (b *SettingPut) apply(m *Machine) Result {
+	m.settings[b.Name] = value(b.Value)
+	m.emit(record.Event{Kind: record.SettingPutEvent, Key: b.Name})
+	return Result{}
+}
+
+func (b *SettingDel) kind() Kind      { return KindSettingDel }
+func (b *SettingDel) subject() string { return fmt.Sprintf("setting %q", b.Name) }
+func (b *SettingDel) check() error    { return nil }
+
+func (b *SettingDel) apply(m *Machine) Result {
+	if _, known := m.settings[b.Name]; !known {
+		return Result{}
+	}
+	delete(m.settings, b.Name)
+	m.emit(record.Event{Kind: record.SettingDelEvent, Key: b.Name})
+	return Result{Count: 1}
+}

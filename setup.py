@@ -1,0 +1,180 @@
+"""Builds the two native parts of the package; everything else is in pyproject.toml.
+
+- ``eagleray/_bin/eagleray``: the daemon and command line, one static Go binary.
+- ``eagleray/_core.*.so``: one shared object with one Go runtime and two extension modules in it. ``_core`` is what
+  gopy generates from the Go package ``pybind``; ``_hot`` is written by hand in ``pybind/hot``.
+
+``make dev`` runs ``build_ext --inplace``, which puts both beside the Python sources.
+"""
+
+import ast
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+from typing import ClassVar
+
+from setuptools import Command, Extension, setup
+from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
+
+ROOT = Path(__file__).resolve().parent
+HOT = ROOT / "pybind" / "hot"
+TOOLS = ROOT / "build" / "tools"
+MODULE = "github.com/eagleray/eagleray"
+# Only these two leave the shared object: symbols of the Go runtime must not meet those of another one (gopy #370).
+EXPORTS = "{ global: PyInit__core; PyInit__hot; local: *; };\n"
+
+
+def version() -> str:
+    """The version, read without importing the package."""
+    tree = ast.parse((ROOT / "python/eagleray/_version.py").read_text())
+    return next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
+
+
+def go(*args: str, cwd: Path = ROOT, **env: str) -> None:
+    """Runs the go command; a missing one is said plainly."""
+    if shutil.which("go") is None:
+        raise SystemExit(
+            "error: building eagleray needs Go (the version is in go.mod) and a C compiler; neither is needed to run it"
+        )
+    subprocess.run(["go", *args], cwd=cwd, env={**os.environ, **env}, check=True)
+
+
+def go_build(
+    output: Path, package: str, *, cwd: Path = ROOT, flags: tuple[str, ...] = (), ldflags: str = "", **env: str
+) -> None:
+    """``go build`` with what every artefact has in common: no paths of this machine, no debug tables."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    ldflags = f"-s -w -buildid= {ldflags}".strip()
+    go("build", "-trimpath", "-buildvcs=false", *flags, "-ldflags", ldflags, "-o", str(output), package, cwd=cwd, **env)
+
+
+class BuildPython(build_py):
+    """``build_py`` into an empty folder: a module that was removed must not stay in the wheel."""
+
+    def run(self) -> None:
+        shutil.rmtree(self.build_lib, ignore_errors=True)
+        super().run()
+
+
+class BuildGo(build_ext):
+    """``build_ext`` for the shared object and the daemon."""
+
+    def run(self) -> None:
+        super().run()
+        base = (
+            self.get_finalized_command("build_py").get_package_dir("eagleray")
+            if self.inplace
+            else os.path.join(self.build_lib, "eagleray")
+        )
+        go_build(
+            Path(base).resolve() / "_bin" / "eagleray",
+            "./cmd/eagleray",
+            ldflags=f"-X main.version={version()}",
+            CGO_ENABLED="0",
+        )
+
+    def build_extension(self, ext: Extension) -> None:
+        work = sources()
+        go_build(
+            Path(self.get_ext_fullpath(ext.name)).resolve(),
+            ".",
+            cwd=work,
+            flags=("-buildmode=c-shared", "-tags=eagleray_hot"),
+            ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags=-Wl,--version-script={work / 'exports.map'}'",
+            CGO_ENABLED="1",
+        )
+        Path(self.get_ext_fullpath(ext.name)).with_suffix(".h").unlink(missing_ok=True)
+
+
+class CheckHot(Command):
+    """``check_hot``: go vet and the C compiler's warnings for pybind/hot, which ``./...`` does not reach."""
+
+    user_options: ClassVar[list[tuple[str, str, str]]] = []
+
+    def initialize_options(self) -> None:
+        pass
+
+    def finalize_options(self) -> None:
+        pass
+
+    def run(self) -> None:
+        work = sources()
+        go("vet", "-tags=eagleray_hot", ".", cwd=work)
+        include = ["-I" + sysconfig.get_paths()["include"], "-I."]
+        cgo = [file.name for file in work.glob("*.go") if 'import "C"' in file.read_text()]
+        go("tool", "cgo", "-objdir=lint", "--", *include, *cgo, cwd=work)  # writes lint/_cgo_export.h
+        for file in HOT.glob("*.c"):
+            strict = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Ilint"]
+            subprocess.run([os.environ.get("CC", "cc"), *strict, *include, file.name], cwd=work, check=True)
+
+
+def sources() -> Path:
+    """The folder with all sources of the shared object, up to date."""
+    # Inside the module, so that its packages are found; the underscore keeps ./... away from it.
+    work = ROOT / "build" / "_ext" / sys.implementation.cache_tag
+    generate(work)
+    update_hot(work)
+    return work
+
+
+def generate(work: Path) -> None:
+    """Generates gopy's part into ``work``, unless it is there for these sources already."""
+    inputs = [*sorted((ROOT / "pybind").glob("*.go")), ROOT / "setup.py", ROOT / "go.mod"]
+    key = hashlib.sha256(repr((sys.version, sysconfig.get_paths()["include"])).encode())
+    for file in inputs:
+        key.update(file.read_bytes())
+    stamp = work / "stamp"
+    if stamp.exists() and stamp.read_text() == key.hexdigest():
+        return
+    shutil.rmtree(work, ignore_errors=True)
+    work.mkdir(parents=True)
+    go("build", "-o", f"{TOOLS}/", "github.com/go-python/gopy", "golang.org/x/tools/cmd/goimports")
+
+    def run(*args: str, cwd: Path) -> None:
+        subprocess.run(args, cwd=cwd, check=True, stdout=subprocess.DEVNULL)
+
+    run(
+        str(TOOLS / "gopy"),
+        "gen",
+        f"-output={work}",
+        f"-vm={sys.executable}",
+        "-name=core",
+        "-no-make=true",
+        "-dynamic-link=true",
+        "./pybind",
+        cwd=ROOT,
+    )
+    # gopy links a run path of this machine's Python into the library: an extension module needs the headers only.
+    core = work / "core.go"
+    flags = f'#cgo CFLAGS: "-I{sysconfig.get_paths()["include"]}"\n'
+    core.write_text(re.sub(r"(?m)^#cgo CFLAGS:.*\n#cgo LDFLAGS:.*\n", lambda _: flags, core.read_text(), count=1))
+    run(str(TOOLS / "goimports"), "-w", "core.go", cwd=work)
+    run(sys.executable, "build.py", cwd=work)  # writes core.c
+    # The header that core.c asks for is the one that cgo makes of the exported functions during the build.
+    (work / "core_go.h").write_text('#include "_cgo_export.h"\n')
+    (work / "exports.map").write_text(EXPORTS)
+    stamp.write_text(key.hexdigest())
+
+
+def update_hot(work: Path) -> None:
+    """Makes ``work`` hold the files of ``pybind/hot`` as they are now."""
+    hot = {p.name for p in HOT.iterdir() if p.suffix in {".go", ".c", ".h"}}
+    listing = work / "hot.files"
+    old = set(listing.read_text().split()) if listing.exists() else set()
+    for name in old - hot:
+        (work / name).unlink(missing_ok=True)
+    for name in hot:
+        shutil.copyfile(HOT / name, work / name)
+    listing.write_text("\n".join(sorted(hot)))
+
+
+setup(
+    ext_modules=[Extension("eagleray._core", [])],
+    cmdclass={"build_py": BuildPython, "build_ext": BuildGo, "check_hot": CheckHot},
+)

@@ -1,0 +1,1 @@
+"""Differential cases by theme; each module registers its own with `casebook`."""

@@ -1,0 +1,51 @@
+"""What the build puts into the package, seen in the tree that the tests run on."""
+
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+from eagleray import _version
+from eagleray._private import cli, native
+
+ROOT = Path(__file__).parents[2]
+WHEEL_LIMIT = 25_000_000
+
+
+def library() -> Path:
+    file = native.core().__file__
+    assert file is not None
+    return Path(file)
+
+
+def test_versions_agree() -> None:
+    assert native.core().pybind_Version() == _version.__version__
+
+
+def test_both_modules_share_one_library() -> None:
+    assert native.hot() is native.hot() is sys.modules["eagleray._hot"]
+    assert native.hot().__file__ == native.core().__file__
+
+
+def test_library_exports_only_its_modules() -> None:
+    table = subprocess.run(["nm", "-D", "--defined-only", library()], capture_output=True, text=True, check=True).stdout
+    assert {line.split()[-1] for line in table.splitlines()} == {"PyInit__core", "PyInit__hot"}
+
+
+def test_daemon_is_static() -> None:
+    segments = subprocess.run(["readelf", "-lW", cli.BINARY], capture_output=True, text=True, check=True).stdout
+    assert "LOAD" in segments
+    assert "INTERP" not in segments and "DYNAMIC" not in segments
+
+
+def test_no_path_of_the_building_machine() -> None:
+    for artefact in (library(), Path(cli.BINARY)):
+        assert bytes(ROOT) not in artefact.read_bytes(), f"{ROOT} in {artefact.name}"
+    dynamic = subprocess.run(["readelf", "-dW", library()], capture_output=True, text=True, check=True).stdout
+    assert "NEEDED" in dynamic
+    assert "RPATH" not in dynamic and "RUNPATH" not in dynamic
+
+
+def test_wheel_stays_small() -> None:
+    packed = sum(len(zlib.compress(file.read_bytes())) for file in (library(), Path(cli.BINARY)))
+    assert packed < WHEEL_LIMIT

@@ -1,0 +1,222 @@
+package system
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/eagleray/eagleray"
+
+// layers names every package of the project, its folders included, from the
+// bottom up. A new package is given its place here.
+var layers = map[string][]string{
+	"leaf":    {"core/fault", "core/ids", "core/record", "core/resource", "core/wire"},
+	"kernels": {"kernels"},
+	"part":    {"core/accelerator", "core/machine", "core/store"},
+	"pure":    {"core/own", "core/sched"},
+	"state":   {"raftstate"},
+	"client":  {"core/client"},
+	"daemon":  {"core/daemon"},
+	"head":    {"core/head"},
+	"api":     {"core"},
+	"pybind":  {"pybind"},
+	"cmd":     {"cmd/eagleray"},
+	"tests":   {"tests"},
+}
+
+// rule forbids packages of one layer to reach others, directly or through
+// what they import. A name in never is a layer, or else an import path.
+type rule struct {
+	from    string
+	never   []string
+	because string
+	direct  bool // what their imports import is not theirs to answer for
+}
+
+var rules = []rule{
+	{"leaf", []string{"kernels", "part", "pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
+		"both ends of every connection link the leaves, so what a leaf imports is in every process", false},
+	{"kernels", []string{"leaf", "part", "pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
+		"a Go program uses device arrays without the runtime", false},
+	{"part", []string{"pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
+		"the roles compose parts, and a part is tested without any role", false},
+	{"pure", []string{"kernels", "part", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
+		"a pure machine knows its events and actions only, not who sends or performs them", false},
+	{"pure", []string{"net", "os", "math/rand", "math/rand/v2", "crypto/rand"},
+		"the same events must give the same actions: a trace that a file or a die decides cannot be replayed", true},
+	{"state", []string{"kernels", "part", "pure", "client", "daemon", "head", "api", "pybind", "cmd"},
+		"every head must compute the same state, whatever roles its binary has", false},
+	{"client", []string{"daemon", "head", "state", "api", "pybind", "cmd"},
+		"the client is loaded in every worker and must not bring a server along", false},
+	{"daemon", []string{"client", "head", "state", "api", "pybind", "cmd"},
+		"a daemon may have no head role; it names the interface that it needs and cmd wires the two", false},
+	{"head", []string{"client", "daemon", "state", "api", "pybind", "cmd"},
+		"the head names the State that it needs, so that its tests need no Raft; cmd wires them", false},
+	{"api", []string{"daemon", "head", "state", "pybind", "cmd"},
+		"a Go service that uses the API is a client, not a server", false},
+	{"pybind", []string{"daemon", "head", "state", "cmd"},
+		"the library is loaded in every worker: a server in it costs each of them memory", false},
+	{"pybind", []string{"github.com/hashicorp/raft", "github.com/klauspost/compress/zstd", "net/http"},
+		"heavy dependencies cost every worker megabytes of private memory", false},
+	{"cmd", []string{"pybind", "kernels"},
+		"the daemon runs no user code: it is one static binary, without C", false},
+}
+
+// The packages that may hold C. The daemon is static because nothing that it
+// links does.
+var mayUseC = []string{"kernels", "pybind"}
+
+// pkg is what `go list -json` tells of one package.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+	CgoFiles   []string
+	Standard   bool
+}
+
+// layerOf returns the layer that a package stands in, "" for a package of
+// someone else or one that layers does not name.
+func layerOf(path string) string {
+	rest, ours := strings.CutPrefix(path, module+"/")
+	if !ours {
+		return ""
+	}
+	layer, longest := "", -1
+	for name, dirs := range layers {
+		for _, dir := range dirs {
+			inside := dir != "core" && strings.HasPrefix(rest, dir+"/")
+			if (rest == dir || inside) && len(dir) > longest {
+				layer, longest = name, len(dir)
+			}
+		}
+	}
+	return layer
+}
+
+// route returns the shortest chain of imports from a package to one for which
+// found holds, nil when there is none. A package of the standard library ends
+// a chain: what it imports is not ours to say.
+func route(pkgs map[string]pkg, from string, direct bool, found func(path string) bool) []string {
+	before := map[string]string{from: ""}
+	for queue := []string{from}; len(queue) > 0; queue = queue[1:] {
+		at := queue[0]
+		if at != from && found(at) {
+			var chain []string
+			for ; at != ""; at = before[at] {
+				chain = append(chain, strings.TrimPrefix(at, module+"/"))
+			}
+			slices.Reverse(chain)
+			return chain
+		}
+		if pkgs[at].Standard || direct && at != from {
+			continue
+		}
+		for _, next := range pkgs[at].Imports {
+			if _, seen := before[next]; !seen {
+				before[next] = at
+				queue = append(queue, next)
+			}
+		}
+	}
+	return nil
+}
+
+// violations returns one line for each package and rule that it breaks.
+func violations(pkgs map[string]pkg) []string {
+	var lines []string
+	for path, p := range pkgs {
+		layer := layerOf(path)
+		if layer == "" {
+			if strings.HasPrefix(path, module) {
+				lines = append(lines, fmt.Sprintf("%s stands in no layer: name it in this test", path))
+			}
+			continue
+		}
+		if len(p.CgoFiles) > 0 && !slices.Contains(mayUseC, layer) {
+			lines = append(lines, fmt.Sprintf("%s uses cgo: only %v may", path, mayUseC))
+		}
+		for _, r := range rules {
+			if r.from != layer {
+				continue
+			}
+			for _, never := range r.never {
+				chain := route(pkgs, path, r.direct, func(to string) bool { return to == never || layerOf(to) == never })
+				if chain != nil {
+					lines = append(lines, fmt.Sprintf("%s: %s", strings.Join(chain, " → "), r.because))
+				}
+			}
+		}
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+func list(t *testing.T) map[string]pkg {
+	t.Helper()
+	// The tag shows pybind/hot, which only the library's build compiles.
+	out, err := exec.Command("go", "list", "-e", "-deps", "-tags=eagleray_hot", "-json=ImportPath,Imports,CgoFiles,Standard", module+"/...").Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			t.Fatalf("go list: %s", exit.Stderr)
+		}
+		t.Fatal(err)
+	}
+	pkgs := map[string]pkg{}
+	for in := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		if err := in.Decode(&p); errors.Is(err, io.EOF) {
+			return pkgs
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		pkgs[p.ImportPath] = p
+	}
+}
+
+func TestImports_Project_FollowTheLayers(t *testing.T) {
+	for _, line := range violations(list(t)) {
+		t.Error(line)
+	}
+}
+
+func TestImports_EveryForbiddenEdge_IsFound(t *testing.T) {
+	for _, r := range rules {
+		for _, never := range r.never {
+			target, between := never, module+"/tests/between"
+			if dirs, ours := layers[never]; ours {
+				target = module + "/" + dirs[0]
+			}
+			from := module + "/" + layers[r.from][0]
+			imports := []string{between}
+			if r.direct {
+				imports = []string{target}
+			}
+			pkgs := map[string]pkg{
+				from:    {ImportPath: from, Imports: imports},
+				between: {ImportPath: between, Imports: []string{target}},
+				target:  {ImportPath: target},
+			}
+			if len(violations(pkgs)) == 0 {
+				t.Errorf("%s → %s was not found", r.from, never)
+			}
+		}
+	}
+}
+
+func TestImports_CgoOrUnknownPackage_IsFound(t *testing.T) {
+	daemon, unknown := module+"/core/daemon", module+"/core/other"
+	got := violations(map[string]pkg{
+		daemon:  {ImportPath: daemon, CgoFiles: []string{"a.go"}},
+		unknown: {ImportPath: unknown},
+	})
+	if len(got) != 2 {
+		t.Errorf("violations = %q, want one for cgo and one for the unknown package", got)
+	}
+}
