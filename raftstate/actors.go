@@ -60,7 +60,7 @@ func (b *RegisterActor) apply(m *Machine) Result {
 	a.Incarnation = record.FirstIncarnation
 	a.NumRestarts, a.Released, a.Cause = 0, false, record.Cause{}
 	a.Node, a.Worker, a.Address, a.Pid = ids.Node{}, ids.Worker{}, "", 0
-	a.StartedMs, a.EndedMs = 0, 0
+	a.StartedMs, a.EndedMs, a.Previous = 0, 0, record.Instance{}
 	m.putActor(&a)
 	return Result{}
 }
@@ -79,7 +79,6 @@ func (b *ActorPlaced) apply(m *Machine) Result {
 	}
 	next := *a
 	next.Node = b.Instance.Node
-	next.Worker, next.Address, next.Pid = ids.Worker{}, "", 0
 	m.putActor(&next)
 	return Result{}
 }
@@ -124,6 +123,9 @@ func (b *ActorRestarting) apply(m *Machine) Result {
 	}
 	next := *a
 	next.State = record.ActorRestarting
+	next.Previous = a.Instance()
+	next.Node, next.Worker, next.Address, next.Pid = ids.Node{}, ids.Worker{}, "", 0
+	next.StartedMs = 0
 	next.Incarnation++
 	next.NumRestarts++
 	next.Cause = b.Cause

@@ -11,8 +11,10 @@ import (
 // lock, below fsm's: an event is in the ring only after the state shows it.
 type ring struct {
 	mu      sync.Mutex
-	events  []record.Event // event n lies at n modulo the length
-	first   uint64         // oldest kept; last+1 when none is
+	size    uint64         // of events, once it is full
+	events  []record.Event // event n lies at n-base modulo size
+	base    uint64
+	first   uint64 // oldest kept; last+1 when none is
 	last    uint64
 	epoch   uint64 // counts changes of leading, from 1
 	leading bool
@@ -24,7 +26,7 @@ type ring struct {
 const maxBatch = 256
 
 func newRing(size int) *ring {
-	return &ring{events: make([]record.Event, size), first: 1, epoch: 1}
+	return &ring{size: uint64(size), base: 1, first: 1, epoch: 1}
 }
 
 // changed wakes the waiters; the lock is held.
@@ -42,13 +44,16 @@ func (r *ring) add(events []record.Event) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	n := uint64(len(r.events))
 	for _, e := range events {
-		r.events[e.Seq%n] = e
+		if at := (e.Seq - r.base) % r.size; at < uint64(len(r.events)) {
+			r.events[at] = e
+		} else {
+			r.events = append(r.events, e)
+		}
 		r.last = e.Seq
 	}
-	if r.last-r.first >= n {
-		r.first = r.last - n + 1
+	if r.last-r.first >= r.size {
+		r.first = r.last - r.size + 1
 	}
 	r.changed()
 }
@@ -57,8 +62,8 @@ func (r *ring) add(events []record.Event) {
 func (r *ring) reset(seq uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.events)
-	r.first, r.last = seq+1, seq
+	r.events = nil
+	r.base, r.first, r.last = seq+1, seq+1, seq
 	r.changed()
 }
 
@@ -66,7 +71,7 @@ func (r *ring) reset(seq uint64) {
 func (r *ring) lead(leading bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.leading != leading {
+	if leading || r.leading { // leading again: another may have led in between
 		r.leading = leading
 		r.epoch++
 		r.changed()
@@ -114,7 +119,7 @@ func (r *ring) poll(from record.Cursor) (record.Batch, <-chan struct{}, error) {
 	n := min(r.last-from.Seq, maxBatch)
 	b := record.Batch{Leading: r.leading, Next: record.Cursor{Seq: from.Seq + n, Epoch: r.epoch}}
 	for seq := from.Seq + 1; seq <= from.Seq+n; seq++ {
-		b.Events = append(b.Events, r.events[seq%uint64(len(r.events))])
+		b.Events = append(b.Events, r.events[(seq-r.base)%r.size])
 	}
 	return b, nil, nil
 }

@@ -2,14 +2,67 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 )
 
 var version = "dev"
 
-func main() {
-	if len(os.Args) > 1 && os.Args[1] == "version" {
-		fmt.Println(version)
+// command is one subcommand.
+type command struct {
+	name  string
+	about string
+	run   func(args []string, out io.Writer) error
+}
+
+func commands() []command {
+	return []command{
+		{"start", "start a cluster on this machine that stays until `eagleray stop`", runStart},
+		{"stop", "end the cluster that `eagleray start` began", runStop},
+		{"status", "show nodes, resources and what waits", runStatus},
+		{"version", "print the version", func(_ []string, out io.Writer) error {
+			_, err := fmt.Fprintln(out, version)
+			return err
+		}},
+		{"daemon", "", runDaemon}, // started by init() and by start
 	}
+}
+
+// errUsage ends the command with status 2 after its text.
+var errUsage = errors.New("usage")
+
+func main() {
+	err := dispatch(os.Args[1:], os.Stdout)
+	if err == nil {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "eagleray: %v\n", err)
+	if errors.Is(err, errUsage) {
+		os.Exit(2)
+	}
+	os.Exit(1)
+}
+
+func dispatch(args []string, out io.Writer) error {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
+		fmt.Fprintln(out, "usage: eagleray COMMAND [flags]")
+		fmt.Fprintln(out)
+		for _, c := range commands() {
+			if c.about != "" {
+				fmt.Fprintf(out, "  %-8s %s\n", c.name, c.about)
+			}
+		}
+		return nil
+	}
+	if args[0] == "--version" {
+		args[0] = "version"
+	}
+	for _, c := range commands() {
+		if c.name == args[0] {
+			return c.run(args[1:], out)
+		}
+	}
+	return fmt.Errorf("unknown command %q; see eagleray --help (%w)", args[0], errUsage)
 }

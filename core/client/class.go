@@ -307,7 +307,8 @@ func (c *Client) recalled(id uint64) {
 	}
 }
 
-// trouble marks a class that nothing here can serve.
+// trouble marks a class that nothing here can serve. One whose environment
+// cannot be made fails what is queued; later tasks try again.
 func (c *Client) trouble(id uint32, f *fault.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -315,6 +316,13 @@ func (c *Client) trouble(id uint32, f *fault.Error) {
 		return
 	}
 	k := c.classes[id]
+	if f.Code != fault.TaskUnschedulable {
+		k.want = 0
+		for k.queue.len() > 0 {
+			c.failTask(k.queue.pop(), f)
+		}
+		return
+	}
 	k.bad = f
 	for i := k.queue.head; i < len(k.queue.items); i++ {
 		c.hopeless(k.queue.items[i], f)
@@ -367,8 +375,14 @@ func (c *Client) brokenLease(b *wire.LeaseBroken) {
 		return
 	}
 	l.broken, l.detail = true, b.Detail
-	if l.gone {
+	switch {
+	case l.gone:
 		c.retryLost(l, b.Detail)
+	case l.conn != nil: // a child that it forked keeps the socket open
+		if c.leader == nil {
+			c.drain(l.conn, &l.conn.conn) // answers that it had sent count
+		}
+		c.lose(l.conn, &l.conn.conn, errPeerLeft)
 	}
 }
 

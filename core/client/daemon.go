@@ -31,7 +31,11 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TClassInfeasible:
 		var t wire.ClassTrouble
 		if err = m.Decode(&t); err == nil {
-			c.trouble(t.ClassID, fault.New(fault.TaskUnschedulable, "%s", t.Message))
+			code := fault.TaskUnschedulable
+			if t.Code != "" {
+				code = fault.Code(t.Code)
+			}
+			c.trouble(t.ClassID, fault.New(code, "%s", t.Message))
 		}
 	case wire.TClassFeasible:
 		var t wire.ClassTrouble

@@ -1,8 +1,11 @@
 package client
 
 import (
+	"context"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -183,10 +186,36 @@ func (c *Client) Exiting(reason string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.push(wire.TWorkerExit, wire.WorkerExit{Reason: reason})
+	deadline := time.Now().Add(exitPatience)
 	for _, s := range c.sockets {
-		c.flush(s.base())
+		c.flushHard(s.base(), deadline)
 	}
+	c.mu.Unlock()
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	_ = c.daemon.Flush(ctx) // the process ends either way
+	cancel()
+	c.mu.Lock()
 	return nil
+}
+
+// exitPatience is how long a worker that ends waits for callers to take its answers.
+const exitPatience = 5 * time.Second
+
+// flushHard sends everything, waiting for the peer to read; mu held.
+func (c *Client) flushHard(k *conn, deadline time.Time) {
+	for !k.dead && len(k.out) > 0 {
+		k.stuck = false
+		c.flush(k)
+		if len(k.out) == 0 {
+			return
+		}
+		left := time.Until(deadline)
+		if left <= 0 {
+			return
+		}
+		p := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLOUT}}
+		_, _ = unix.Poll(p, int(left.Milliseconds())+1)
+	}
 }
 
 // received: the caller has registered the references inside a reply.

@@ -314,3 +314,10 @@ func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
 	}
 	return wire.EndFrame(b, at)
 }
+
+// PathPrefix marks the blob of a function that the worker imports instead of
+// unpickling it: the prefix, then "module:name".
+const PathPrefix = "\x00path:"
+
+// EnvKey returns the key of the job's default environment.
+func (c *Client) EnvKey() string { return c.opts.Job.Env.Key }

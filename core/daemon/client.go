@@ -23,8 +23,9 @@ type client struct {
 	job  *job // nil for a driver before JobStart, and for the CLI
 	gone bool
 
-	classes map[sched.ClassID]string // names, for messages
-	tasks   queue                    // requests to the head, in order
+	tasks       queue             // requests to the head, in order
+	cancels     map[uint64]func() // of actors that it waits for
+	lastResolve uint64
 }
 
 // queue runs functions one after the other on a goroutine that lives while

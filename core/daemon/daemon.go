@@ -50,6 +50,7 @@ type Daemon struct {
 	jobs       map[ids.Job]*job
 	actors     map[ids.Actor]*actor
 	lastClient sched.ClientID
+	lastDetail string // how the worker that the scheduler is being told of ended
 	closing    bool
 }
 
@@ -150,7 +151,7 @@ func (d *Daemon) Close(keepLogs bool) {
 		w.proc.signal(unix.SIGKILL)
 	}
 	for _, z := range d.zygotes {
-		z.close()
+		z.close("the daemon is ending")
 	}
 	d.mu.Unlock()
 	d.socket.Close()
@@ -211,4 +212,11 @@ func (d *Daemon) act() {
 	} else {
 		d.timer.Stop()
 	}
+}
+
+// Totals returns what the node has, in units of 1/10000.
+func (d *Daemon) Totals() map[string]int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.m.Totals().Wire()
 }

@@ -94,19 +94,3 @@ func killDescendants(limit time.Duration, reap func()) (left int) {
 		time.Sleep(2 * time.Millisecond)
 	}
 }
-
-// killSession kills what a dead worker left: its process group, and the
-// members of its session that the subreaper inherited.
-func killSession(pid int) {
-	if pid <= 1 {
-		return
-	}
-	_ = unix.Kill(-pid, unix.SIGKILL)
-	me := os.Getpid()
-	ps := processes()
-	for _, p := range ps {
-		if p.session == pid && p.ppid == me {
-			_ = unix.Kill(p.pid, unix.SIGKILL)
-		}
-	}
-}

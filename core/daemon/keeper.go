@@ -75,7 +75,7 @@ func (k *keeper) run(stopped chan struct{}) {
 	defer tick.Stop()
 	ticks := k.arena.Ticks()
 	for {
-		for k.active() && k.arena.Stats().FreeWarm < prefaultAhead {
+		for k.active() && k.short() {
 			off, size, ok := k.arena.TakeCold(prefaultStep)
 			if !ok {
 				break
@@ -118,6 +118,13 @@ func (k *keeper) active() bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return !k.closed && time.Since(k.last) < activeFor
+}
+
+// short reports whether warm pages are missing. Near the end of the arena the
+// last free range is left alone: a put may need it in one piece.
+func (k *keeper) short() bool {
+	s := k.arena.Stats()
+	return s.FreeWarm < prefaultAhead && s.Capacity-s.Used > 2*prefaultAhead
 }
 
 // quiet reports whether nothing is left to do; mu held.

@@ -72,15 +72,6 @@ func (p *process) signal(s unix.Signal) {
 	_ = rc.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), s, nil, 0) })
 }
 
-// ended reports whether the process is gone.
-func (p *process) ended() bool {
-	select {
-	case <-p.gone:
-		return true
-	default:
-		return false
-	}
-}
 
 // exitText says how a process ended: status as from waitstatus_to_exitcode,
 // negative for a signal.
@@ -101,4 +92,10 @@ func statusCode(ws unix.WaitStatus) int {
 		return -int(ws.Signal())
 	}
 	return ws.ExitStatus()
+}
+
+// WatchPid calls ended, once, when the process is gone.
+func WatchPid(pid int, ended func()) error {
+	_, err := watchPid(pid, ended)
+	return err
 }

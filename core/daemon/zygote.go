@@ -20,6 +20,9 @@ import (
 // zygoteModule is what a zygote runs.
 const zygoteModule = "eagleray._private.zygote"
 
+// zygoteTimeout bounds the import of the modules that a zygote preloads.
+const zygoteTimeout = 3 * time.Minute
+
 // maxZygotePacket caps a packet from a zygote.
 const maxZygotePacket = 16 << 10
 
@@ -44,9 +47,11 @@ type zygoteSetup struct {
 
 // zygoteEvents is what a zygote tells; the methods run on its goroutines.
 type zygoteEvents interface {
+	zygoteReady(z *zygote)
 	zygoteForked(z *zygote, token string, pid, pidfd int)
 	zygoteExited(z *zygote, pid, status int)
 	zygoteFailed(z *zygote, token, message string)
+	zygoteLate(z *zygote) // zygoteTimeout is over
 	zygoteGone(z *zygote, message string)
 }
 
@@ -67,10 +72,12 @@ type zygote struct {
 	orders chan forkOrder
 	stop   chan struct{}
 	once   sync.Once
+	why    string // set before stop is closed
+
+	ready bool // has imported its modules; guarded by the daemon's lock
 
 	mu   sync.Mutex
 	pid  int
-	conn *net.UnixConn
 	tail tail // what it last wrote
 	dead bool
 }
@@ -100,20 +107,20 @@ func (z *zygote) fork(o forkOrder) bool {
 }
 
 // close ends the zygote: it exits when its socket closes.
-func (z *zygote) close() {
-	z.once.Do(func() { close(z.stop) })
+func (z *zygote) close(why string) {
+	z.once.Do(func() {
+		z.why = why
+		close(z.stop)
+	})
 }
 
 // run starts the process and serves orders until the zygote or the daemon ends.
 func (z *zygote) run(r *reaper) {
-	message := "the zygote was stopped"
+	var message string
 	conn, err := z.start(r)
 	if err != nil {
 		message = err.Error()
 	} else {
-		z.mu.Lock()
-		z.conn = conn
-		z.mu.Unlock()
 		gone := make(chan string, 1)
 		go func() { gone <- z.read(conn) }()
 		message = z.serve(conn, gone)
@@ -144,10 +151,13 @@ func (o forkOrder) close() {
 }
 
 func (z *zygote) serve(conn *net.UnixConn, gone <-chan string) string {
+	// Orders sent before it is ready wait in its socket.
+	late := time.AfterFunc(zygoteTimeout, func() { z.events.zygoteLate(z) })
+	defer late.Stop()
 	for {
 		select {
 		case <-z.stop:
-			return "the zygote was stopped"
+			return z.why
 		case m := <-gone:
 			return m
 		case o := <-z.orders:
@@ -274,6 +284,8 @@ func (z *zygote) read(conn *net.UnixConn) string {
 			continue
 		}
 		switch p.Op {
+		case "ready":
+			z.events.zygoteReady(z)
 		case "forked":
 			fd := -1
 			if len(fds) > 0 {

@@ -45,9 +45,8 @@ type Actor struct {
 	CreatedMs       int64     `msgpack:"created"`
 
 	// Kept by the state. Ordinal is the log index of the registration; lists
-	// are in its order. In RESTARTING, Incarnation is the one to come while
-	// Node, Worker, Address and Pid still name the one that ended, and Cause
-	// says why it ended.
+	// are in its order. Node, Worker, Address and Pid are those of the
+	// current incarnation, zero until it is placed and alive.
 	Ordinal     uint64     `msgpack:"ord"`
 	State       ActorState `msgpack:"state"`
 	Incarnation uint64     `msgpack:"inc"`
@@ -58,7 +57,8 @@ type Actor struct {
 	Address     string     `msgpack:"addr"`
 	Pid         int        `msgpack:"pid"`
 	StartedMs   int64      `msgpack:"started"` // of this incarnation
-	Cause       Cause      `msgpack:"cause"`
+	Previous    Instance   `msgpack:"prev"`    // the incarnation that ended last
+	Cause       Cause      `msgpack:"cause"`   // why Previous ended; why it is DEAD
 	EndedMs     int64      `msgpack:"ended"`
 }
 

@@ -54,5 +54,8 @@ func (c Cause) String() string {
 	if c.Message == "" {
 		return string(c.Reason)
 	}
+	if c.Reason == "" {
+		return c.Message
+	}
 	return string(c.Reason) + ": " + c.Message
 }

@@ -18,17 +18,16 @@ func (m *Machine) AddJob(id ids.Job, env string) {
 	m.settle()
 }
 
-// RemoveJob drops the job's wants and stops its idle workers. Leases and
-// actors go with their clients and workers.
+// RemoveJob drops the wants of the job's clients and stops its idle workers.
+// Leases go with their clients, and actors when they are cancelled or their
+// workers are gone: detached ones outlive their job, and may be placed after
+// its end.
 func (m *Machine) RemoveJob(id ids.Job) {
 	j := m.jobs[id]
 	if j == nil || j.ended {
 		return
 	}
 	j.ended, m.ending = true, true
-	for _, d := range j.actors {
-		m.dropDemand(d)
-	}
 	for _, c := range m.clients {
 		if c.job == j {
 			for _, d := range c.classes {
@@ -39,9 +38,6 @@ func (m *Machine) RemoveJob(id ids.Job) {
 	for _, p := range m.pools {
 		if p.job == j {
 			p.ordered = 0
-			for len(p.idle) > 0 {
-				m.stopIdle(p.idle[0])
-			}
 		}
 	}
 	m.settle()

@@ -119,15 +119,10 @@ func (m *Machine) started(w *worker) {
 	w.pool.starting--
 }
 
-// park puts a worker into its pool, or stops it when the job is over.
+// park puts a worker into its pool.
 func (m *Machine) park(w *worker) {
 	p := w.pool
 	p.ordered = 0
-	if p.job.ended {
-		w.state = workerEnding
-		m.emit(StopWorker{w.id})
-		return
-	}
 	w.state, w.idleSince = workerIdle, m.now
 	p.idle = append(p.idle, w)
 	p.job.idle++
@@ -145,10 +140,11 @@ func (m *Machine) stopIdle(w *worker) {
 	m.emit(StopWorker{w.id})
 }
 
-// trim stops the workers idle longest of jobs that keep too many.
+// trim stops the workers idle longest of jobs that keep too many, and all of
+// jobs that have ended.
 func (m *Machine) trim() {
 	for _, p := range m.pools {
-		for p.job.idle > m.o.MaxIdle {
+		for p.job.idle > m.o.MaxIdle || p.job.ended && p.job.idle > 0 {
 			var oldest *worker
 			for _, q := range m.pools {
 				if q.job == p.job && len(q.idle) > 0 && (oldest == nil || q.idle[0].idleSince < oldest.idleSince) {
@@ -176,7 +172,7 @@ func (m *Machine) order() {
 		for range n {
 			p := m.pools[m.nextPool%n]
 			m.nextPool++
-			if max(len(p.queue), p.ordered) <= p.starting || p.job.ended {
+			if max(len(p.queue), p.ordered) <= p.starting {
 				continue
 			}
 			found = true

@@ -304,6 +304,9 @@ func (w *world) drain() {
 	for j := range uint32(3) {
 		w.m.RemoveJob(ids.JobOf(j + 1))
 	}
+	for id := range w.waitingActors {
+		w.m.CancelActor(id)
+	}
 	for len(w.m.workers) > 0 {
 		for id := range w.m.workers {
 			w.m.WorkerGone(id)

@@ -34,6 +34,9 @@ func (m *Machine) forget() {
 	for _, c := range m.clients {
 		live[c.job] = true
 	}
+	for _, d := range m.actors {
+		live[d.client.job] = true
+	}
 	m.pools = slices.DeleteFunc(m.pools, func(p *pool) bool { return p.job.ended && !live[p.job] })
 	for id, j := range m.jobs {
 		if j.ended && !live[j] {

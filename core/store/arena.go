@@ -6,18 +6,15 @@ import (
 	"sync"
 )
 
-const (
-	pageSize = 4096
-	align    = 64
-	// largeSize is where whole, aligned pages pay: they can be punched out and
-	// written by pwrite without sharing a page with a neighbour.
-	largeSize = 64 << 10
-)
+// pageSize is the grain of the arena. Ranges never share a page, so that one can
+// be written by pwrite, populated or punched out without its neighbours; what is
+// stored is larger than 100 KiB, so that rounding up costs little.
+const pageSize = 4096
 
 // ErrNotAllocated reports an offset that no allocation starts at.
 var ErrNotAllocated = errors.New("no allocation at this offset")
 
-// Arena hands out ranges of an address space [0, size). It prefers warm ranges,
+// Arena hands out page-aligned ranges of an address space [0, size). It prefers warm ranges,
 // whose pages exist because they were written before, then the tightest, then
 // the most recently freed.
 type Arena struct {
@@ -69,51 +66,42 @@ func NewArena(size uint64) *Arena {
 	return a
 }
 
-// Alloc hands out a range of at least size bytes, aligned to 64 bytes and from
-// 64 KiB on to pages. It fails only when no free range is long enough.
+// Alloc hands out a range of at least size bytes, rounded up to pages. It fails
+// only when no free range is long enough.
 func (a *Arena) Alloc(size uint64) (off uint64, ok bool) {
 	if size > a.capacity {
 		return 0, false
 	}
-	size, to := roundSize(size)
+	size = wholePages(size)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	b := a.warm.fit(size, to)
+	b := a.warm.atLeast(size)
 	if b == nil {
-		b = a.free.fit(size, to)
+		b = a.free.atLeast(size)
 	}
 	if b == nil {
 		return 0, false
 	}
-	off = alignUp(b.off, to)
-	a.take(b, off, size)
-	return off, true
+	a.take(b, b.off, size)
+	return b.off, true
 }
 
-// roundSize returns the size to take and the alignment for a request.
-func roundSize(size uint64) (rounded, to uint64) {
-	to = align
-	if size >= largeSize {
-		to = pageSize
-	}
-	return alignUp(max(size, 1), to), to
-}
-
-func alignUp(n, to uint64) uint64 { return (n + to - 1) &^ (to - 1) }
+// wholePages rounds a size up to pages, at least one.
+func wholePages(size uint64) uint64 { return (max(size, 1) + pageSize - 1) &^ (pageSize - 1) }
 
 // Free takes a range back whose pages were written.
 func (a *Arena) Free(off uint64) error { return a.giveBack(off, true) }
 
-// FreeCold takes a range back that has no pages: never written, or punched out.
+// FreeCold takes a range back whose pages were punched out. (A range that was
+// merely not written may have pages of an earlier owner: Free it.)
 func (a *Arena) FreeCold(off uint64) error { return a.giveBack(off, false) }
 
-// TakeCold hands out up to most bytes of whole pages that are not there, for the
-// caller to populate and Free.
+// TakeCold hands out up to most bytes of pages that are not there, for the caller to populate and Free.
 func (a *Arena) TakeCold(most uint64) (off, size uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.free.descend(a.free.root, func(b *block) bool {
-		lo, hi := alignUp(b.off+b.reach, pageSize), b.end()&^(pageSize-1)
+		lo, hi := b.off+b.reach, b.end()
 		if lo < hi {
 			off, size = lo, min(hi-lo, most&^(pageSize-1))
 			ok = size > 0
@@ -127,13 +115,13 @@ func (a *Arena) TakeCold(most uint64) (off, size uint64, ok bool) {
 	return off, size, ok
 }
 
-// TakeIdle hands out up to most bytes of whole pages that may be there and have
+// TakeIdle hands out up to most bytes of pages that may be there and have
 // been free since before the given tick, for the caller to punch out and FreeCold.
 func (a *Arena) TakeIdle(before, most uint64) (off, size uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.free.descend(a.free.root, func(b *block) bool {
-		lo, hi := alignUp(b.off, pageSize), (b.off+b.reach)&^(pageSize-1)
+		lo, hi := b.off, b.off+b.reach
 		if b.tick < before && lo < hi {
 			size = min(hi-lo, most&^(pageSize-1))
 			off, ok = hi-size, size > 0

@@ -28,19 +28,15 @@ func free(t testing.TB, a *Arena, offs ...uint64) {
 	}
 }
 
-func TestArena_LargeRanges_PageAlignedAndWhole(t *testing.T) {
+func TestArena_AnySize_WholePages(t *testing.T) {
 	a := NewArena(8*mib + 17)
-	small := alloc(t, a, 1)
-	large := alloc(t, a, largeSize+1)
-	if small%align != 0 || large%pageSize != 0 {
-		t.Errorf("offsets %d, %d", small, large)
+	for i, size := range []uint64{0, 1, pageSize, pageSize + 1} {
+		if off := alloc(t, a, size); off != uint64(i)*pageSize {
+			t.Errorf("%d bytes at %d", size, off)
+		}
 	}
-	if s := a.Stats(); s.Used != align+largeSize+pageSize || s.Capacity != 8*mib || s.Objects != 2 {
+	if s := a.Stats(); s.Used != 5*pageSize || s.Capacity != 8*mib || s.Objects != 4 {
 		t.Errorf("stats %+v", s)
-	}
-	next := alloc(t, a, 100)
-	if next >= large {
-		t.Errorf("a small range at %d does not fill the gap before %d", next, large)
 	}
 }
 
@@ -136,7 +132,7 @@ func TestArena_TakeColdAndIdle_EachPageOnce(t *testing.T) {
 	}
 }
 
-// arenaModel keeps one entry per 64 bytes.
+// arenaModel keeps one entry per page.
 type arenaModel struct {
 	owner []uint64 // offset+1 of the range in use, 0 = free
 	pages []bool   // may have a page behind it
@@ -144,10 +140,10 @@ type arenaModel struct {
 }
 
 func (m *arenaModel) take(off, size uint64) error {
-	if off%align != 0 || off/align+size/align > uint64(len(m.owner)) {
+	if off%pageSize != 0 || off/pageSize+size/pageSize > uint64(len(m.owner)) {
 		return fmt.Errorf("range %d+%d is misaligned or outside", off, size)
 	}
-	for i := off / align; i < (off+size)/align; i++ {
+	for i := off / pageSize; i < (off+size)/pageSize; i++ {
 		if m.owner[i] != 0 {
 			return fmt.Errorf("range %d+%d overlaps the one at %d", off, size, m.owner[i]-1)
 		}
@@ -157,23 +153,23 @@ func (m *arenaModel) take(off, size uint64) error {
 	return nil
 }
 
-func (m *arenaModel) giveBack(off uint64, written bool) {
-	for i := off / align; i < (off+m.sizes[off])/align; i++ {
-		m.owner[i] = 0
-		m.pages[i] = m.pages[i] || written
+func (m *arenaModel) giveBack(off uint64, pages bool) {
+	for i := off / pageSize; i < (off+m.sizes[off])/pageSize; i++ {
+		m.owner[i], m.pages[i] = 0, pages
 	}
 	delete(m.sizes, off)
 }
 
-// fits says whether an aligned free run of size bytes exists.
-func (m *arenaModel) fits(size, to uint64) bool {
+func (m *arenaModel) punch(off uint64) { m.giveBack(off, false) }
+
+// fits says whether a free run of size bytes exists.
+func (m *arenaModel) fits(size uint64) bool {
 	run := uint64(0)
-	for i := len(m.owner) - 1; i >= 0; i-- {
-		if m.owner[i] != 0 {
+	for _, owner := range m.owner {
+		if run += pageSize; owner != 0 {
 			run = 0
-			continue
 		}
-		if run += align; run >= size && uint64(i)*align%to == 0 {
+		if run >= size {
 			return true
 		}
 	}
@@ -203,7 +199,7 @@ func compareArena(seed uint64) error {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	capacity := (uint64(rng.IntN(200)) + 40) * pageSize
 	a := NewArena(capacity)
-	m := &arenaModel{make([]uint64, capacity/align), make([]bool, capacity/align), map[uint64]uint64{}}
+	m := &arenaModel{make([]uint64, capacity/pageSize), make([]bool, capacity/pageSize), map[uint64]uint64{}}
 	var held []uint64
 	for step := range 600 {
 		if err := arenaStep(rng, a, m, &held); err != nil {
@@ -222,14 +218,9 @@ func compareArena(seed uint64) error {
 			return err
 		}
 	}
-	for i := 0; i < len(m.owner); i += pageSize / align {
-		whole, written := true, false
-		for j := i; j < i+pageSize/align; j++ {
-			whole = whole && m.owner[j] == 0
-			written = written || m.pages[j]
-		}
-		if whole && written {
-			return fmt.Errorf("page at %d was written, is free and never idle", i*align)
+	for i := range m.owner {
+		if m.owner[i] == 0 && m.pages[i] {
+			return fmt.Errorf("page %d was written, is free and never idle", i)
 		}
 	}
 	for _, off := range held {
@@ -246,20 +237,17 @@ func compareArena(seed uint64) error {
 func arenaStep(rng *rand.Rand, a *Arena, m *arenaModel, held *[]uint64) error {
 	switch k := rng.IntN(20); {
 	case k < 10:
-		size := uint64(rng.IntN(2000))
+		size := uint64(rng.IntN(3 * pageSize))
 		if k < 5 {
-			size = uint64(rng.IntN(5 * largeSize))
+			size = uint64(rng.IntN(80 * pageSize))
 		}
 		off, ok := a.Alloc(size)
-		rounded, to := roundSize(size)
-		if ok != m.fits(rounded, to) {
+		rounded := wholePages(size)
+		if ok != m.fits(rounded) {
 			return fmt.Errorf("Alloc(%d) %v, model %v", size, ok, !ok)
 		}
 		if !ok {
 			return nil
-		}
-		if off%to != 0 {
-			return fmt.Errorf("Alloc(%d) at %d", size, off)
 		}
 		*held = append(*held, off)
 		return m.take(off, rounded)
@@ -270,10 +258,11 @@ func arenaStep(rng *rand.Rand, a *Arena, m *arenaModel, held *[]uint64) error {
 		i := rng.IntN(len(*held))
 		off := (*held)[i]
 		*held = append((*held)[:i], (*held)[i+1:]...)
-		m.giveBack(off, k < 17)
 		if k == 17 {
+			m.punch(off)
 			return a.FreeCold(off)
 		}
+		m.giveBack(off, true)
 		return a.Free(off)
 	case k == 18:
 		off, size, ok := a.TakeCold(uint64(rng.IntN(20)) * pageSize)
@@ -300,10 +289,7 @@ func punchModel(a *Arena, m *arenaModel, off, size uint64) error {
 	if err := m.take(off, size); err != nil {
 		return err
 	}
-	m.giveBack(off, false)
-	for i := off / align; i < (off+size)/align; i++ {
-		m.pages[i] = false
-	}
+	m.punch(off)
 	return a.FreeCold(off)
 }
 

@@ -104,30 +104,16 @@ func (t *tree) remove(b *block) {
 	b.links[t.which] = links{}
 }
 
-// fit returns the first block in whose length an aligned range of size bytes
-// lies. At most the blocks that are longer than size by less than the
-// alignment are looked at in vain.
-func (t *tree) fit(size, to uint64) (found *block) {
-	t.ascend(t.root, size, func(b *block) bool {
-		if alignUp(b.off, to)+size <= b.off+t.length(b) {
-			found = b
+// atLeast returns the first block that is long enough, nil if none is.
+func (t *tree) atLeast(length uint64) (found *block) {
+	for n := t.root; n != nil; {
+		if t.length(n) >= length {
+			found, n = n, n.links[t.which].left
+		} else {
+			n = n.links[t.which].right
 		}
-		return found == nil
-	})
+	}
 	return found
-}
-
-// ascend visits the blocks of at least the given length, shortest first, while
-// visit returns true.
-func (t *tree) ascend(n *block, length uint64, visit func(*block) bool) bool {
-	if n == nil {
-		return true
-	}
-	l := &n.links[t.which]
-	if t.length(n) >= length {
-		return t.ascend(l.left, length, visit) && visit(n) && t.ascend(l.right, length, visit)
-	}
-	return t.ascend(l.right, length, visit)
 }
 
 // descend visits all blocks, longest first, while visit returns true.

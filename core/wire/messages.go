@@ -148,6 +148,7 @@ type ClassTrouble struct {
 	_msgpack struct{} `msgpack:",as_array"`
 	ClassID  uint32
 	Message  string // what was asked and what there is
+	Code     string // "" or "task_unschedulable": for good; "runtime_env_setup": its environment cannot be made
 }
 
 // WorkerReady is sent by a worker once it listens at its address.

@@ -198,11 +198,7 @@ func HotCancel(id *C.uchar, force, recursive C.int, e *C.hot_err) (r C.int) {
 //export HotNextEvent
 func HotNextEvent(ms C.int64_t, o *unsafe.Pointer, on *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
-	c := session.Current()
-	if c == nil {
-		return nothing
-	}
-	b := session.NextEvent(c, millis(ms))
+	b := session.NextEvent(millis(ms))
 	if b == nil {
 		return nothing
 	}

@@ -19,6 +19,7 @@ var Hooks client.Options
 var (
 	mu      sync.Mutex // of connecting and disconnecting
 	current atomic.Pointer[client.Client]
+	last    atomic.Pointer[client.Client] // for what it still has to print
 )
 
 // Current returns the session, nil when there is none.
@@ -70,6 +71,7 @@ func Connect(b []byte) ([]byte, error) {
 		return nil, err
 	}
 	current.Store(c)
+	last.Store(c)
 	i := c.Info()
 	return msgpack.Marshal(map[string]any{
 		"node_id": i.Node[:], "worker_id": i.Worker[:], "job_id": i.Job[:], "namespace": i.Namespace,
@@ -163,7 +165,12 @@ func ActorItem(s *wire.ActorStart, t *client.RemoteTemplate) []byte {
 }
 
 // NextEvent returns the next note for the printing thread, nil when the timeout passed.
-func NextEvent(c *client.Client, timeout time.Duration) []byte {
+// A session that is closing still gives what workers wrote, then "closed".
+func NextEvent(timeout time.Duration) []byte {
+	c := last.Load()
+	if c == nil {
+		return nil
+	}
 	n := c.NextNote(timeout)
 	if n == nil {
 		return nil

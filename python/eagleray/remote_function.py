@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pickle import dumps
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 import msgpack
 
 from eagleray._private import environments, functions
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
+from eagleray._private.core import HotError, explain
 from eagleray._private.options import TASK, check_options, strategy_name
 from eagleray._private.resources import task_resources, uses_accelerator
 from eagleray._private.serialization import ARGS
@@ -17,14 +18,9 @@ from eagleray._private.signatures import CallShape, params_of
 from eagleray._private.state import process
 
 if TYPE_CHECKING:
-    from typing_extensions import ParamSpec
-
     from eagleray._private.refs import ObjectRef
 
-    P = ParamSpec("P")
-else:
-    P = TypeVar("P")
-
+P = ParamSpec("P")
 R = TypeVar("R")
 _DEFAULT_RETRIES = 3
 _GENERATOR, _COROUTINE = 0x20, 0x80
@@ -99,10 +95,9 @@ def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
     epoch = -1
     template = 0
     submit: Any = None
-    single = True
 
     def define() -> None:
-        nonlocal epoch, template, submit, single
+        nonlocal epoch, template, submit
         session = here.require()
         spec = _spec(made, session)
         template = session.hot.template(msgpack.packb(spec))
@@ -115,15 +110,18 @@ def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
         count = len(args)
         if kwargs or count < least or count > most:
             shape.check(args, kwargs)
-        elif not count:
-            return submit(template, ARGS, EMPTY, None, None, None)
-        if not kwargs:
-            for value in args:
-                if type(value) not in SIMPLE:
-                    break
-            else:
-                return submit(template, ARGS, dumps((args, kwargs), 5), None, None, None)
-        return submit(template, *encode_args(args, kwargs, shape, what))
+        try:
+            if not kwargs:
+                if not count:
+                    return submit(template, ARGS, EMPTY, None, None, None)
+                for value in args:
+                    if type(value) not in SIMPLE:
+                        break
+                else:
+                    return submit(template, ARGS, dumps((args, kwargs), 5), None, None, None)
+            return submit(template, *encode_args(args, kwargs, shape, what))
+        except HotError as error:
+            raise explain(error) from None
 
     return remote
 

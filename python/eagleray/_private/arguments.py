@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from eagleray._private import pickling
-from eagleray._private.serialization import ARGS, ARGS_MSGPACK, ERROR, FAULT, Buffers, Triple, decode, unserializable
+from eagleray._private.serialization import ARGS, ARGS_MSGPACK, ERROR, FAULT, NONE, Buffers, Triple, decode, unserializable
 from eagleray._private.signatures import CallShape
 from eagleray.exceptions import RayError
 
@@ -94,6 +94,8 @@ def decode_args(fmt: int, meta: bytes, buffers: Buffers, deps: Sequence[Triple] 
         positional, keyword = decode((fmt, meta, buffers))
         keyword = keyword or {}
         slots = [index for index, value in enumerate(positional) if value is None]
+    elif fmt == NONE:
+        return (), {}
     else:
         raise ValueError(f"format {fmt} is not one of arguments")
     args = list(positional)

@@ -38,7 +38,7 @@ class ObjectRef(_Ref, Generic[T_co]):
     if not TYPE_CHECKING:
 
         def __new__(cls, id: bytes, owner_addr: str = "", call_site_data: str = "") -> ObjectRef:
-            return from_binary(id, owner_addr)
+            return from_binary(id, owner_addr) if owner_addr else made_up(id)
 
     def hex(self) -> str:
         """The id in hex: 56 digits."""
@@ -75,22 +75,22 @@ class ObjectRef(_Ref, Generic[T_co]):
     @classmethod
     def nil(cls) -> ObjectRef[Any]:
         """The reference to nothing."""
-        return from_binary(b"\xff" * _SIZE)
+        return made_up(b"\xff" * _SIZE)
 
     @classmethod
     def from_hex(cls, hex_id: str | bytes) -> ObjectRef[Any]:
         """The reference with this id."""
-        return from_binary(bytes.fromhex(hex_id if isinstance(hex_id, str) else hex_id.decode()))
+        return made_up(bytes.fromhex(hex_id if isinstance(hex_id, str) else hex_id.decode()))
 
     @classmethod
     def from_binary(cls, id_bytes: bytes) -> ObjectRef[Any]:
         """The reference with these bytes."""
-        return from_binary(id_bytes)
+        return made_up(id_bytes)
 
     @classmethod
     def from_random(cls) -> ObjectRef[Any]:
         """A reference to nothing that exists."""
-        return from_binary(os.urandom(24) + bytes(4))
+        return made_up(os.urandom(24) + bytes(4))
 
     def future(self) -> concurrent.futures.Future[T_co]:
         """A future for threads."""
@@ -119,16 +119,18 @@ class ObjectRef(_Ref, Generic[T_co]):
         return self
 
     def __reduce__(self) -> Any:
-        return _import, pickling.export_ref(self)
+        return from_binary, pickling.export_ref(self)
 
 
-def from_binary(id_bytes: bytes, owner_addr: str = "") -> ObjectRef[Any]:
-    """The reference with these bytes, known to this process from now on."""
-    if not isinstance(id_bytes, bytes) or len(id_bytes) != _SIZE:
-        raise ValueError(f"an ObjectRef's id has {_SIZE} bytes, got {id_bytes!r}")
+def from_binary(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:
+    """A reference that came from elsewhere, counted here from now on."""
     ref: ObjectRef[Any] = process.require().hot.ref_import(id_bytes, owner_addr)
     return ref
 
 
-def _import(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:
-    return from_binary(id_bytes, owner_addr)
+def made_up(id_bytes: bytes) -> ObjectRef[Any]:
+    """A reference that only names an object: it does not keep it alive."""
+    if not isinstance(id_bytes, bytes) or len(id_bytes) != _SIZE:
+        raise ValueError(f"an ObjectRef's id has {_SIZE} bytes, got {id_bytes!r}")
+    ref: ObjectRef[Any] = native.hot().ref_bare(id_bytes)
+    return ref

@@ -148,4 +148,5 @@ def many_results(ray: Any) -> None:
 def bytes_and_views(ray: Any) -> None:
     data = bytes(range(256)) * 4000
     print(ray.get(ray.put(data)) == data, type(ray.get(ray.put(data))).__name__)
-    attempt("memoryview", lambda: ray.put(memoryview(data)))
+    view = ray.get(ray.put(memoryview(data)))
+    print(type(view).__name__, bytes(view) == data)

@@ -1,0 +1,208 @@
+package core
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"math"
+	"runtime"
+	"strings"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Call holds the options of a function or an actor.
+type Call struct {
+	Name                        string  // for people; of an actor: its name in the namespace
+	NumCPUs                     float64 // a function: 1 unless set; an actor: 1 to be placed, 0 to run unless set
+	NumGPUs                     float64
+	Memory                      int64 // bytes, reserved
+	Resources                   map[string]float64
+	ZeroCPUs                    bool // NumCPUs 0 is meant
+	MaxRetries                  int  // a function's; 0 means 3, -1 none
+	MaxRestarts, MaxConcurrency int  // an actor's
+	Detached                    bool
+}
+
+func (o *Call) amounts(cpus float64) (map[string]int64, error) {
+	r := map[string]float64{"CPU": cpus, "GPU": o.NumGPUs, "memory": float64(o.Memory)}
+	for n, v := range o.Resources {
+		r[n] = v
+	}
+	out := map[string]int64{}
+	for n, v := range r {
+		u := math.Round(v * unit)
+		if v < 0 || math.IsNaN(v) || math.Abs(u-v*unit) > 1e-6*max(1, math.Abs(u)) {
+			return nil, fault.New(fault.BadRequest, "resource %s: %v must be a non-negative number of at most 4 decimals", n, v)
+		}
+		if u > 0 {
+			out[n] = int64(u)
+		}
+	}
+	return out, nil
+}
+
+func byPath(path string) (fid, blob []byte, err error) {
+	mod, name, ok := strings.Cut(path, ":")
+	if !ok || mod == "" || name == "" {
+		return nil, nil, fault.New(fault.BadRequest, "function %q: want \"module:name\", such as \"math:sqrt\"", path)
+	}
+	blob = []byte(client.PathPrefix + path)
+	h := sha256.Sum256(blob)
+	return h[:16], blob, nil
+}
+
+// Function is a Python function with options.
+type Function struct {
+	s    *Session
+	tmpl int
+}
+
+// Function names a Python function by import path, "module:name".
+func (s *Session) Function(path string, o Call) (*Function, error) {
+	fid, blob, err := byPath(path)
+	if err != nil {
+		return nil, err
+	}
+	cpus := o.NumCPUs
+	if cpus == 0 && !o.ZeroCPUs {
+		cpus = 1
+	}
+	res, err := o.amounts(cpus)
+	if err != nil {
+		return nil, err
+	}
+	t := &client.Template{Kind: client.KindTask, Name: o.Name, FID: fid, Blob: blob, Returns: 1, MaxRetries: 3, Resources: res, EnvKey: s.envKey, Strategy: "DEFAULT"}
+	if t.Name == "" {
+		t.Name = path[strings.Index(path, ":")+1:]
+	}
+	if o.MaxRetries != 0 {
+		t.MaxRetries = max(0, o.MaxRetries)
+	}
+	if o.NumGPUs > 0 {
+		t.MaxCalls = 1
+	}
+	id, err := s.c.NewTemplate(t)
+	return &Function{s, id}, err
+}
+
+// arguments packs positional arguments; references among them are resolved first.
+func arguments(args []any) (v client.Value, deps []ids.Object, err error) {
+	plain := make([]any, len(args))
+	slots := []int{}
+	for i, a := range args {
+		if r, ok := a.(AnyRef); ok {
+			deps = append(deps, r.object())
+			slots = append(slots, i)
+			continue
+		}
+		plain[i] = a
+	}
+	v.Fmt = client.FmtArgsPack
+	v.Meta, err = msgpack.Marshal([]any{plain, map[string]any{}, slots})
+	if err != nil {
+		err = fmt.Errorf("encode the arguments: %w", err)
+	}
+	return v, deps, err
+}
+
+// Submit calls the function; it does not wait. T is what the function returns.
+func Submit[T any](f *Function, args ...any) (*Ref[T], error) {
+	v, deps, err := arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	id, _, err := f.s.c.Submit(&client.Call{Template: f.tmpl, Args: v, Deps: deps})
+	runtime.KeepAlive(args)
+	if err != nil {
+		return nil, err
+	}
+	return newRef[T](f.s, id), nil
+}
+
+// Actor is a Python actor that this program created or looked up.
+type Actor struct {
+	s  *Session
+	id ids.Actor
+}
+
+// NewActor creates a Python actor of the class at an import path.
+func (s *Session) NewActor(path string, o Call, args ...any) (*Actor, error) {
+	fid, blob, err := byPath(path)
+	if err != nil {
+		return nil, err
+	}
+	run, err := o.amounts(o.NumCPUs)
+	if err != nil {
+		return nil, err
+	}
+	place := run
+	if o.NumCPUs == 0 && !o.ZeroCPUs {
+		if place, err = o.amounts(1); err != nil {
+			return nil, err
+		}
+	}
+	v, deps, err := arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	spec := &client.ActorSpec{FID: fid, Blob: blob, ActorCreate: wire.ActorCreate{
+		ClassName: path[strings.Index(path, ":")+1:], Name: o.Name, Detached: o.Detached, Resources: place, RunResources: run,
+		EnvKey: s.envKey, MaxRestarts: o.MaxRestarts, MaxConcurrency: max(1, o.MaxConcurrency)}}
+	id, _, err := s.c.NewActor(spec, &v, deps)
+	runtime.KeepAlive(args)
+	if err != nil {
+		return nil, err
+	}
+	a := &Actor{s: s, id: id}
+	tok := s.c.ActorTokenID(id)
+	runtime.AddCleanup(a, func(tok ids.Object) {
+		if tok != (ids.Object{}) {
+			s.c.Release(client.Drop{Object: tok})
+		}
+	}, tok)
+	return a, nil
+}
+
+// ID returns the actor's id in hex.
+func (a *Actor) ID() string { return a.id.String() }
+
+// Kill ends the actor at once.
+func (a *Actor) Kill() error { return a.s.c.KillActor(a.id, true) }
+
+// Invoke calls a method; it does not wait. Calls of one goroutine run in order.
+func Invoke[T any](a *Actor, method string, args ...any) (*Ref[T], error) {
+	v, deps, err := arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.s.method(method)
+	if err != nil {
+		return nil, err
+	}
+	id, _, err := a.s.c.CallActor(a.id, &client.Call{Template: t, Args: v, Deps: deps})
+	runtime.KeepAlive(args)
+	runtime.KeepAlive(a)
+	if err != nil {
+		return nil, err
+	}
+	return newRef[T](a.s, id), nil
+}
+
+// method returns the session's template for calls of a method.
+func (s *Session) method(name string) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, ok := s.methods[name]; ok {
+		return t, nil
+	}
+	t, err := s.c.NewTemplate(&client.Template{Kind: client.KindMethod, Name: name, Method: name, Returns: 1})
+	if err == nil {
+		s.methods[name] = t
+	}
+	return t, err
+}

@@ -1,0 +1,266 @@
+package client
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// fakeDaemon grants leases on workers of the test, one each, and keeps an arena.
+type fakeDaemon struct {
+	t    *testing.T
+	dir  string
+	l    net.Listener
+	fd   int
+	size uint64
+	node ids.Node
+
+	mu      sync.Mutex
+	next    uint64
+	objects map[string]wire.ObjPlace
+	pins    int
+	freed   map[string]bool
+	idle    []string // addresses of workers
+	leased  map[uint64]string
+	wants   []want
+	peers   map[*wire.Peer]string
+	blocked int
+}
+
+type want struct {
+	p     *wire.Peer
+	class uint32
+	n     int
+}
+
+func startDaemon(t *testing.T) *fakeDaemon {
+	d := &fakeDaemon{t: t, dir: t.TempDir(), size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{},
+		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}}
+	var err error
+	if d.fd, err = store.CreateMemory("fake", d.size); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(d.dir, "p"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if d.l, err = net.Listen("unix", d.sock()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		d.l.Close()
+		d.mu.Lock()
+		peers := d.peers
+		d.peers = map[*wire.Peer]string{}
+		d.mu.Unlock()
+		for p := range peers {
+			p.Close()
+		}
+		unix.Close(d.fd)
+	})
+	go func() {
+		for {
+			c, err := d.l.Accept()
+			if err != nil {
+				return
+			}
+			go d.welcome(c.(*net.UnixConn))
+		}
+	}()
+	return d
+}
+
+func (d *fakeDaemon) sock() string { return filepath.Join(d.dir, "d.sock") }
+
+func (d *fakeDaemon) welcome(u *net.UnixConn) {
+	h, err := wire.ReadHello(u)
+	if err != nil {
+		u.Close()
+		return
+	}
+	w := ids.NewWorker()
+	addr := filepath.Join(d.dir, "p", w.Owner().String()+".sock")
+	job := ids.JobOf(1)
+	err = wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version, NodeID: d.node[:], WorkerID: w[:], JobID: job[:], SessionDir: d.dir, Addr: addr,
+		ArenaBytes: d.size, DaemonPid: os.Getpid()}, d.fd)
+	if err != nil {
+		u.Close()
+		return
+	}
+	p := wire.NewPeer(u, func(m *wire.Message) { d.handle(m, addr) }, nil)
+	d.mu.Lock()
+	d.peers[p] = h.Role
+	d.mu.Unlock()
+	p.Start()
+}
+
+func (d *fakeDaemon) handle(m *wire.Message, addr string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch m.Type {
+	case wire.TJobStart:
+		j := ids.JobOf(1)
+		_ = m.Reply(wire.JobStarted{JobID: j[:], Namespace: "test"})
+	case wire.TWorkerReady:
+		d.idle = append(d.idle, addr)
+	case wire.TLeaseWant:
+		var w wire.LeaseWant
+		_ = m.Decode(&w)
+		d.wants = append(d.wants, want{m.Peer(), w.ClassID, w.Want})
+	case wire.TLeaseReturn:
+		var r wire.LeaseReturn
+		_ = m.Decode(&r)
+		if a, ok := d.leased[r.LeaseID]; ok && !r.Unusable && !r.Exiting {
+			d.idle = append(d.idle, a)
+		}
+		delete(d.leased, r.LeaseID)
+	case wire.TObjCreate:
+		var o wire.ObjCreate
+		_ = m.Decode(&o)
+		if d.next+o.Size > d.size {
+			_ = m.Fail(fault.New(fault.StoreFull, "full"))
+			return
+		}
+		at := wire.ObjPlace{Offset: d.next, Size: o.Size}
+		d.next += (o.Size + 4095) &^ 4095
+		d.objects[string(o.ObjectID)] = at
+		_ = m.Reply(at)
+	case wire.TObjPin:
+		var o wire.ObjRef
+		_ = m.Decode(&o)
+		at, ok := d.objects[string(o.ObjectID)]
+		if !ok {
+			_ = m.Fail(fault.New(fault.ObjectLost, "no such object"))
+			return
+		}
+		d.pins++
+		_ = m.Reply(at)
+	case wire.TObjUnpin:
+		d.pins--
+	case wire.TObjFree:
+		var o wire.ObjRefs
+		_ = m.Decode(&o)
+		for _, id := range o.ObjectIDs {
+			d.freed[string(id)] = true
+		}
+	case wire.TBlocked:
+		d.blocked++
+	case wire.TUnblocked:
+		d.blocked--
+	case wire.TJobEnd:
+		_ = m.Reply(nil)
+	}
+	d.grant()
+}
+
+func (d *fakeDaemon) grant() {
+	for i := 0; i < len(d.wants) && len(d.idle) > 0; {
+		w := &d.wants[i]
+		if w.n <= 0 {
+			i++
+			continue
+		}
+		w.n--
+		d.next++
+		id := d.next
+		d.next = (d.next + 4095) &^ 4095
+		addr := d.idle[0]
+		d.idle = d.idle[1:]
+		d.leased[id] = addr
+		_ = w.p.Push(wire.TLeaseGrant, wire.LeaseGrant{ClassID: w.class, LeaseID: id, Addr: addr})
+	}
+}
+
+// worker runs a client in the worker's role whose program is f.
+func (d *fakeDaemon) worker(f func(c *Client, it *Item)) *Client {
+	d.t.Helper()
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleWorker, Token: "t"})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			it, err := c.NextTask(-1)
+			if err != nil || it != nil && it.Kind == ItemExit {
+				return
+			}
+			if it == nil || it.Kind == ItemAssign {
+				continue
+			}
+			f(c, it)
+		}
+	}()
+	d.t.Cleanup(func() {
+		c.Close(0)
+		<-done
+	})
+	return c
+}
+
+func (d *fakeDaemon) driver() *Client {
+	d.t.Helper()
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close(time.Second) })
+	return c
+}
+
+// echo answers with its arguments: their bytes, or the first dependency's.
+func echo(c *Client, it *Item) {
+	v := Value{Fmt: FmtNone}
+	f := it.Args
+	if len(it.Deps) > 0 {
+		f = it.Deps[0]
+	}
+	if len(f.Envelope) > 0 {
+		e, err := store.Parse(f.Envelope)
+		if err != nil {
+			panic(err)
+		}
+		v = Value{Fmt: uint8(e.Format), Meta: e.Meta, Bufs: e.Bufs}
+	}
+	if err := c.Reply(it.Token, []Value{v}, 0); err != nil {
+		panic(err)
+	}
+	for _, x := range append([]Found{it.Args}, it.Deps...) {
+		if x.View != 0 {
+			c.Release(Drop{View: x.View})
+		}
+	}
+}
+
+func (d *fakeDaemon) eventually(what string, f func() bool) {
+	d.t.Helper()
+	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		d.mu.Lock()
+		ok := f()
+		d.mu.Unlock()
+		if ok {
+			return
+		}
+	}
+	d.t.Fatalf("not within 5 s: %s", what)
+}
+
+func template(t testing.TB, c *Client, name string) int {
+	t.Helper()
+	id, err := c.NewTemplate(&Template{Kind: KindTask, Name: name, FID: []byte(fmt.Sprintf("%-16s", name)), Blob: []byte(name), Returns: 1, MaxRetries: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}

@@ -1,0 +1,225 @@
+package daemon
+
+import (
+	"errors"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/resource"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// actor is an incarnation that this node places or runs. The daemon's lock
+// guards it.
+type actor struct {
+	rec     record.Actor
+	worker  *worker // nil while it waits
+	drains  bool    // told to end after the calls that have arrived
+	settled bool    // its end was reported, or nobody wants to hear of it
+}
+
+func (a *actor) key() sched.ActorID {
+	return sched.ActorID{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
+}
+
+func (a *actor) instance() record.Instance {
+	return record.Instance{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
+}
+
+// actorSpec is what the replicated record carries for the actor's worker.
+type actorSpec struct {
+	_msgpack struct{} `msgpack:",as_array"`
+	Token    string
+	Spec     []byte
+}
+
+// createActor registers an actor; the head then calls PlaceActor.
+func (d *Daemon) createActor(c *client, m *wire.Message) {
+	var q wire.ActorCreate
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	rec, err := d.actorRecord(c, &q)
+	if err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	ctx, cancel := d.headContext()
+	defer cancel()
+	for range 3 { // the namesake may die between the two questions
+		err = d.head.CreateActor(ctx, rec)
+		var taken *record.NameTakenError
+		if !q.GetIfExists || !errors.As(err, &taken) {
+			break
+		}
+		old, found := d.head.Actor(taken.Existing)
+		if found == nil && old.Live() {
+			_ = m.Reply(wire.ActorCreated{Existing: &wire.ActorNamed{ActorID: old.ID[:], Meta: old.Meta}})
+			return
+		}
+	}
+	if err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	_ = m.Reply(wire.ActorCreated{})
+}
+
+func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, err error) {
+	if len(q.ActorID) != ids.ActorSize || len(q.OwnerID) != ids.OwnerSize {
+		return rec, fault.New(fault.BadRequest, "actor %s: ids of the wrong length", q.ClassName)
+	}
+	d.mu.Lock()
+	j := c.job
+	if j != nil && q.Detached {
+		j.detached = true
+	}
+	d.mu.Unlock()
+	if j == nil {
+		return rec, fault.New(fault.BadRequest, "actor %s: the process that creates it has no job", q.ClassName)
+	}
+	spec, err := msgpack.Marshal(actorSpec{Token: q.Token, Spec: q.Spec})
+	if err != nil {
+		return rec, fault.New(fault.BadRequest, "actor %s: %v", q.ClassName, err)
+	}
+	return record.Actor{
+		ID: ids.Actor(q.ActorID), Job: j.id, Name: q.Name, Namespace: q.Namespace, ClassName: q.ClassName,
+		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
+		Resources: q.Resources, RunResources: q.RunResources, EnvKey: q.EnvKey,
+		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
+		Spec: spec, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
+	}, nil
+}
+
+// PlaceActor queues an incarnation for a worker. The head calls it.
+func (d *Daemon) PlaceActor(rec record.Actor) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if old := d.actors[rec.ID]; old != nil && old.rec.Incarnation >= rec.Incarnation {
+		return
+	}
+	a := &actor{rec: rec}
+	d.actors[rec.ID] = a
+	j := d.jobs[rec.Job]
+	if j == nil || j.ended && !rec.Detached {
+		delete(d.actors, rec.ID)
+		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.JobEnded, Message: "its job has ended"})
+		return
+	}
+	d.event(func(m *sched.Machine) {
+		m.PlaceActor(a.key(), rec.Job, sched.Class{
+			Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName,
+		}, resource.FromWire(rec.RunResources))
+		if j.ended {
+			m.RemoveJob(rec.Job) // so that only this actor's worker comes of it
+		}
+	})
+}
+
+// StopActor ends an incarnation. The head calls it.
+func (d *Daemon) StopActor(i record.Instance, drain bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := d.actors[i.Actor]
+	if a == nil || a.rec.Incarnation != i.Incarnation {
+		return
+	}
+	w := a.worker
+	switch {
+	case w == nil:
+		delete(d.actors, i.Actor)
+		d.event(func(m *sched.Machine) { m.CancelActor(a.key()) })
+	case drain:
+		a.drains = true
+		if w.client != nil {
+			_ = w.client.peer.Push(wire.TActorStop, wire.ActorStop{Reason: "released"})
+		}
+	default:
+		a.settled = true
+		if w.client != nil {
+			_ = w.client.peer.Push(wire.TActorStop, wire.ActorStop{Force: true, Reason: "killed"})
+		}
+		time.AfterFunc(forceGrace, func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.kill(w)
+		})
+	}
+}
+
+// actorPlaced gives an actor its worker; mu held.
+func (d *Daemon) actorPlaced(s sched.StartActor) {
+	a, w := d.actors[s.Actor.Actor], d.workers[s.Worker]
+	if w == nil {
+		return // it is gone; the scheduler will hear of it
+	}
+	if a == nil || a.rec.Incarnation != s.Actor.Incarnation || w.client == nil {
+		d.endWorker(w, exitGrace)
+		return
+	}
+	a.worker, w.actor = w, a
+	var spec actorSpec
+	if err := msgpack.Unmarshal(a.rec.Spec, &spec); err != nil {
+		a.settled = true
+		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.StartFailed, Message: "its specification is damaged: " + err.Error()})
+		d.endWorker(w, exitGrace)
+		return
+	}
+	i := a.instance()
+	i.Node = d.o.Node
+	d.head.ActorPlaced(i)
+	_ = w.client.peer.Push(wire.TActorStart, wire.ActorStart{
+		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
+		Incarnation: a.rec.Incarnation, MaxConcurrency: a.rec.MaxConcurrency,
+		Assignment: d.assignment(w, s.Hold), Spec: spec.Spec, Token: spec.Token, Meta: a.rec.Meta,
+	})
+}
+
+// actorReady: the constructor has ended; mu held.
+func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
+	a := w.actor
+	if a == nil || a.settled || string(r.ActorID) != string(a.rec.ID[:]) || r.Incarnation != a.rec.Incarnation {
+		return
+	}
+	if r.Message != "" || len(r.Error) > 0 {
+		a.settled = true
+		d.head.ActorStartFailed(d.located(a), record.Cause{Reason: record.StartFailed, Message: r.Message, Error: r.Error})
+		d.endWorker(w, exitGrace)
+		return
+	}
+	d.head.ActorStarted(d.located(a))
+}
+
+// located is the instance with the place where it runs.
+func (d *Daemon) located(a *actor) record.Instance {
+	i := a.instance()
+	i.Node, i.Worker, i.Pid = d.o.Node, a.worker.self, a.worker.pid
+	i.Address = d.socketOf(a.worker.self.Owner())
+	return i
+}
+
+// actorEnded: the worker of an actor is gone; mu held.
+func (d *Daemon) actorEnded(w *worker) {
+	a := w.actor
+	if d.actors[a.rec.ID] == a {
+		delete(d.actors, a.rec.ID)
+	}
+	if a.settled {
+		return
+	}
+	a.settled = true
+	switch {
+	case a.drains || w.reason != "":
+		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
+	case w.known && w.status == 0:
+		d.head.ActorExited(d.located(a), record.Cause{Message: w.detail})
+	default:
+		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: w.detail})
+	}
+}

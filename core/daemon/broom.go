@@ -1,0 +1,69 @@
+package daemon
+
+import (
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// broom ends what dead workers leave behind: their process groups at once, and
+// a little later, in one look at /proc for all of them, the members of their
+// sessions that the subreaper inherited.
+type broom struct {
+	mu     sync.Mutex
+	dead   map[int]bool // session leaders
+	timer  *time.Timer
+	closed bool
+}
+
+const sweepAfter = 20 * time.Millisecond
+
+func newBroom() *broom { return &broom{dead: make(map[int]bool)} }
+
+// remove deletes the socket of a process that is gone. It does not wait for the disk.
+func (b *broom) remove(path string) {
+	if path != "" {
+		go os.Remove(path)
+	}
+}
+
+// sweep ends what the dead session leader left.
+func (b *broom) sweep(pid int) {
+	if pid <= 1 {
+		return
+	}
+	_ = unix.Kill(-pid, unix.SIGKILL)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return
+	}
+	b.dead[pid] = true
+	if b.timer == nil {
+		b.timer = time.AfterFunc(sweepAfter, b.run)
+	}
+}
+
+func (b *broom) run() {
+	b.mu.Lock()
+	dead := b.dead
+	b.dead, b.timer = make(map[int]bool), nil
+	b.mu.Unlock()
+	me := os.Getpid()
+	for _, p := range processes() {
+		if p.ppid == me && p.pid != p.session && dead[p.session] {
+			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+	}
+}
+
+func (b *broom) close() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.closed = true
+	if b.timer != nil {
+		b.timer.Stop()
+	}
+}

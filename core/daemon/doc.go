@@ -1,0 +1,43 @@
+// Package daemon is the node role: the process that every driver and worker of
+// a machine talks to. It owns the connections, the leases (through package
+// sched), the worker pool with its zygotes, the object arena, the actors that
+// run here, and the workers' output. docs/protocol.md is its contract.
+//
+// # State
+//
+// One mutex, Daemon.mu, guards the scheduler, the object table and all tables
+// of clients, workers, jobs and actors. A message is handled on its
+// connection's reader goroutine: take the lock, change tables, give the
+// scheduler its event, carry out the actions that it orders, answer. Nothing
+// under the lock blocks: sending appends to a buffer (wire.Peer), forks are
+// handed to the zygote's goroutine, reports to the head are queued there.
+// Requests to the head, which may wait for a commit, run on a queue per
+// process, in order, without the lock.
+//
+// # Goroutines
+//
+// One accepts; each connection has the peer's two; each process a waiter on
+// its pidfd; each pipe of a worker a reader; each zygote two and a reader of
+// its output; each job a sender of output while there is some; the keeper of
+// the arena's pages while there are large objects; the reaper; the timer of
+// the scheduler. Close ends them all.
+//
+// # Life and death
+//
+// A process is gone when its pidfd fires or its connection closes, whichever
+// comes first. A worker's end is told when its exit status is known, at most
+// statusWait after the pidfd. What a worker leaves (process group, orphans of
+// its session) is killed, for this process is the child subreaper.
+// Close kills every descendant and removes the session directory. When the
+// daemon itself is killed, zygotes and workers end because their sockets
+// close.
+//
+// # Invariants
+//
+//   - A worker's devices are free only after its process has ended, unless it
+//     went back to the pool.
+//   - Whatever a process held (leases, wants, pins, rooms it writes, objects it
+//     owns) goes with it.
+//   - Nothing read from a socket or pipe is kept without a cap.
+//   - A process that does not read cannot hold up another one.
+package daemon

@@ -1,0 +1,314 @@
+package daemon
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/resource"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// handle serves one message of a process, on its connection's goroutine. What
+// needs the head goes through the process's queue.
+func (d *Daemon) handle(c *client, m *wire.Message) {
+	switch m.Type {
+	case wire.TJobStart, wire.TJobEnd, wire.TActorCreate, wire.TActorResolve, wire.TActorKill, wire.TActorRelease,
+		wire.TActorByName, wire.TActorNames, wire.TKVPut, wire.TKVGet, wire.TKVDel, wire.TKVKeys, wire.TClusterInfo:
+		c.tasks.add(func() {
+			select {
+			case <-d.headSet:
+				d.toHead(c, m)
+			case <-d.stop:
+				_ = m.Fail(fault.New(fault.Closed, "the daemon is ending"))
+			}
+		})
+	case wire.TObjCreate, wire.TObjSeal, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats:
+		d.object(c, m)
+	case wire.TShutdown:
+		_ = m.Reply(nil)
+		d.log.Info("asked to end", "by", c.pid)
+		time.AfterFunc(10*time.Millisecond, d.Stop)
+	default:
+		if err := d.control(c, m); err != nil {
+			d.refuse.once(d, "message refused", fmt.Errorf("from %s: %w", c.role, err))
+			_ = m.Fail(err)
+		}
+	}
+}
+
+// control serves what concerns leases and workers.
+func (d *Daemon) control(c *client, m *wire.Message) error {
+	switch m.Type {
+	case wire.TEnvDefine:
+		var q wire.EnvSpec
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		d.defineEnv(c.job, q)
+		d.mu.Unlock()
+	case wire.TClassDefine:
+		var q wire.ClassDefine
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		if err := checkAmounts(q.Resources); err != nil {
+			return err
+		}
+		d.schedule(c, func(s *sched.Machine) {
+			s.DefineClass(c.id, sched.Class{ID: sched.ClassID(q.ClassID), Need: resource.FromWire(q.Resources), Env: q.EnvKey, Name: q.Name})
+		})
+	case wire.TLeaseWant:
+		var q wire.LeaseWant
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.schedule(c, func(s *sched.Machine) { s.Want(c.id, sched.ClassID(q.ClassID), q.Want) })
+	case wire.TLeaseReturn:
+		var q wire.LeaseReturn
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.schedule(c, func(s *sched.Machine) { s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable) })
+	case wire.TBlocked, wire.TUnblocked:
+		if c.worker == nil {
+			return nil // a driver holds nothing
+		}
+		d.schedule(c, func(s *sched.Machine) {
+			if m.Type == wire.TBlocked {
+				s.Block(c.worker.id)
+			} else {
+				s.Unblock(c.worker.id)
+			}
+		})
+	case wire.TWhoHolds:
+		var q wire.ClassTrouble
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		text := d.m.Explain(c.id, sched.ClassID(q.ClassID))
+		d.mu.Unlock()
+		if text == "" {
+			text = "nothing of it waits for a worker"
+		}
+		return m.Reply(text)
+	case wire.TWorkerReady, wire.TWorkerExit, wire.TActorReady:
+		return d.fromWorker(c, m)
+	default:
+		return fault.New(fault.BadRequest, "%s is not for a daemon", m.Type)
+	}
+	return nil
+}
+
+// schedule passes an event of a living client to the scheduler.
+func (d *Daemon) schedule(c *client, f func(*sched.Machine)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !c.gone {
+		d.event(f)
+	}
+}
+
+// maxAmountNames bounds the resources of one class.
+const maxAmountNames = 256
+
+func checkAmounts(a map[string]int64) error {
+	if len(a) > maxAmountNames {
+		return fault.New(fault.BadRequest, "%d resource names, at most %d are allowed", len(a), maxAmountNames)
+	}
+	for name, n := range a {
+		if n < 0 {
+			return fault.New(fault.BadRequest, "resource %s: negative amount", name)
+		}
+	}
+	return nil
+}
+
+// fromWorker serves what only workers say.
+func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
+	w := c.worker
+	if w == nil {
+		return fault.New(fault.BadRequest, "%s from a %s", m.Type, c.role)
+	}
+	switch m.Type {
+	case wire.TWorkerReady:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.workerReady(w)
+	case wire.TWorkerExit:
+		var q wire.WorkerExit
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if w.reason = q.Reason; w.reason == "" {
+			w.reason = "exit"
+		}
+	case wire.TActorReady:
+		var q wire.ActorReady
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.actorReady(w, &q)
+	}
+	return nil
+}
+
+// object serves what concerns the arena.
+func (d *Daemon) object(c *client, m *wire.Message) {
+	fail := func(err error) {
+		if err != nil {
+			d.refuse.once(d, "message refused", err)
+			_ = m.Fail(err)
+		}
+	}
+	switch m.Type {
+	case wire.TObjCreate:
+		var q wire.ObjCreate
+		id, err := decodeObject(m, &q, &q.ObjectID)
+		if err != nil {
+			fail(err)
+			return
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if c.gone {
+			return
+		}
+		if d.owners[id.Owner()] == nil {
+			_ = m.Fail(fault.New(fault.OwnerDied, "object %s: its owner is gone", id))
+			return
+		}
+		off, err := d.objects.create(c, id, q.Size)
+		if err != nil {
+			_ = m.Fail(err)
+			return
+		}
+		_ = m.Reply(wire.ObjPlace{Offset: off, Size: q.Size})
+	case wire.TObjStats:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		o := d.objects
+		_ = m.Reply(wire.ObjStats{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, PeakBytes: o.peak})
+	case wire.TObjFree:
+		var q wire.ObjRefs
+		if err := m.Decode(&q); err != nil {
+			fail(err)
+			return
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		for _, raw := range q.ObjectIDs {
+			if id, err := ids.ParseObject(raw); err == nil && !c.gone {
+				d.objects.free(c, id)
+			}
+		}
+	default:
+		var q wire.ObjRef
+		id, err := decodeObject(m, &q, &q.ObjectID)
+		if err != nil {
+			fail(err)
+			return
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if c.gone {
+			return
+		}
+		switch m.Type {
+		case wire.TObjSeal:
+			fail(d.objects.seal(c, id))
+		case wire.TObjUnpin:
+			d.objects.unpin(c, id)
+		case wire.TObjPin:
+			d.objects.pin(c, id, func(off, size uint64, err error) {
+				if err != nil {
+					_ = m.Fail(err)
+					return
+				}
+				_ = m.Reply(wire.ObjPlace{Offset: off, Size: size})
+			})
+		}
+	}
+}
+
+func decodeObject(m *wire.Message, q any, raw *[]byte) (ids.Object, error) {
+	if err := m.Decode(q); err != nil {
+		return ids.Object{}, err
+	}
+	id, err := ids.ParseObject(*raw)
+	if err != nil {
+		return id, fault.New(fault.BadRequest, "%s: %v", m.Type, err)
+	}
+	return id, nil
+}
+
+// connectionClosed ends what a process that is gone held. Its pidfd or its
+// socket told; the one that comes second finds nothing to do.
+func (d *Daemon) connectionClosed(c *client) {
+	d.mu.Lock()
+	if c.gone {
+		d.mu.Unlock()
+		return
+	}
+	d.dropClient(c)
+	j := c.job
+	driver := j != nil && j.driver == c
+	if w := c.worker; w != nil && w.state != stateGone {
+		// It is dead, or wants to be: its pidfd tells within a moment.
+		time.AfterFunc(deafWait, func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.kill(w)
+		})
+	}
+	d.mu.Unlock()
+	if driver {
+		d.endJob(j, record.JobLost, "its driver is gone")
+		if j.sink != nil {
+			j.sink.close()
+		}
+	}
+}
+
+// dropClient takes a process out of the tables; mu held.
+func (d *Daemon) dropClient(c *client) {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	delete(d.clients, c.id)
+	for _, cancel := range c.cancels {
+		go cancel()
+	}
+	c.cancels = nil
+	go c.peer.Close()
+	if c.role == wire.RoleCLI {
+		return
+	}
+	owner := c.self.Owner()
+	delete(d.owners, owner)
+	d.objects.dropClient(c, owner)
+	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
+	d.broom.remove(c.addr)
+	if !d.closing && d.headIsSet() {
+		d.head.OwnerDied(owner)
+	}
+}
+
+func (d *Daemon) headIsSet() bool {
+	select {
+	case <-d.headSet:
+		return true
+	default:
+		return false
+	}
+}

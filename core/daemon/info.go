@@ -1,0 +1,40 @@
+package daemon
+
+import (
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// clusterInfo answers nodes(), cluster_resources(), available_resources() and
+// the status command.
+func (d *Daemon) clusterInfo() wire.ClusterInfo {
+	d.mu.Lock()
+	totals, free := d.m.Totals(), d.m.Free()
+	for name, n := range free {
+		free[name] = max(n, 0)
+	}
+	info := wire.ClusterInfo{
+		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit},
+		Available: free.Wire(),
+		Pending:   d.m.Pending(),
+		Workers:   len(d.workers),
+		Actors:    len(d.actors),
+	}
+	for _, j := range d.jobs {
+		if !j.ended {
+			info.Jobs++
+		}
+	}
+	d.mu.Unlock()
+	for _, n := range d.head.Nodes() {
+		row := wire.NodeInfo{
+			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Address: n.Address, Hostname: n.Hostname,
+			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
+		}
+		if n.ID == d.o.Node {
+			row.Available = info.Available
+		}
+		info.Nodes = append(info.Nodes, row)
+	}
+	return info
+}

@@ -1,0 +1,214 @@
+package daemon
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// drainLimit bounds how long the end of a job waits for its workers' output.
+const drainLimit = 500 * time.Millisecond
+
+// jobGrace is what the workers of an ended job get to exit by themselves.
+const jobGrace = 150 * time.Millisecond
+
+// maxEnvs bounds the environments of one job.
+const maxEnvs = 4096
+
+// job is a driver's program as this node sees it. The daemon's lock guards it.
+type job struct {
+	id        ids.Job
+	namespace string
+	driver    *client
+	envs      map[string]*wire.EnvSpec
+	sink      *sink // nil: its output stays in files
+	workers   map[sched.WorkerID]*worker
+	detached  bool // created actors that outlive it
+	ended     bool
+}
+
+// startJob registers a driver's program.
+func (d *Daemon) startJob(c *client, m *wire.Message) {
+	var q wire.JobStart
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	if c.role != wire.RoleDriver && c.role != wire.RoleService {
+		_ = m.Fail(fault.New(fault.BadRequest, "a %s cannot start a job", c.role))
+		return
+	}
+	d.mu.Lock()
+	again := c.job != nil
+	d.mu.Unlock()
+	if again {
+		_ = m.Fail(fault.New(fault.BadRequest, "this connection has started a job already"))
+		return
+	}
+	if q.Namespace == "" {
+		q.Namespace = newToken()
+	}
+	ctx, cancel := d.headContext()
+	defer cancel()
+	id, err := d.head.StartJob(ctx, record.Job{
+		Namespace: q.Namespace, Entrypoint: q.Entrypoint, Node: d.o.Node, DriverPid: c.pid,
+		Driver: c.self.Owner(), StartedMs: time.Now().UnixMilli(),
+	})
+	if err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	j := &job{
+		id: id, namespace: q.Namespace, driver: c,
+		envs:    make(map[string]*wire.EnvSpec),
+		workers: make(map[sched.WorkerID]*worker),
+	}
+	if q.LogToDriver {
+		j.sink = newSink(func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }, c.peer.Unsent)
+	}
+	d.mu.Lock()
+	if c.gone || d.closing {
+		d.mu.Unlock()
+		d.head.EndJob(id, record.JobLost, "its driver went while it started")
+		return
+	}
+	d.jobs[id], c.job = j, j
+	d.defineEnv(j, q.Env)
+	d.event(func(m *sched.Machine) {
+		m.AddClient(c.id, id)
+		if c.role == wire.RoleDriver && q.Env.Key != "" {
+			m.AddJob(id, q.Env.Key)
+		}
+	})
+	d.mu.Unlock()
+	_ = m.Reply(wire.JobStarted{JobID: id[:], Namespace: q.Namespace})
+}
+
+// headContext bounds a request to the head.
+func (d *Daemon) headContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), headTimeout)
+}
+
+// headTimeout is far beyond a change of leaders.
+const headTimeout = 60 * time.Second
+
+// defineEnv notes an environment of a job; mu held.
+func (d *Daemon) defineEnv(j *job, e wire.EnvSpec) {
+	if j == nil || e.Key == "" || j.envs[e.Key] != nil || len(j.envs) >= maxEnvs {
+		return
+	}
+	j.envs[e.Key] = &e
+}
+
+// zygoteFor returns the fork server of a job's environment, started if it is
+// not there; mu held.
+func (d *Daemon) zygoteFor(j *job, env string) (*zygote, error) {
+	k := zygoteKey{j.id, env}
+	if z := d.zygotes[k]; z != nil {
+		return z, nil
+	}
+	spec := j.envs[env]
+	if spec == nil {
+		return nil, fault.New(fault.RuntimeEnvSetup, "environment %q was not defined", env)
+	}
+	s := *spec
+	if s.Python == "" {
+		s.Python = d.o.Interpreter
+	}
+	if !strings.Contains(s.Python, "/") {
+		path, err := exec.LookPath(s.Python)
+		if err != nil {
+			return nil, fault.New(fault.RuntimeEnvSetup, "interpreter: %v", err)
+		}
+		s.Python = path
+	}
+	z := newZygote(&s, d.o.SessionDir+"/d.sock", d.o.SessionDir+"/logs", d)
+	d.zygotes[k] = z
+	go z.run(d.reaper)
+	return z, nil
+}
+
+// zygoteLate: it has not become ready in time.
+func (d *Daemon) zygoteLate(z *zygote) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !z.ready {
+		z.close("importing the modules that workers share took longer than " + zygoteTimeout.String())
+	}
+}
+
+// endJob ends what runs for a job and returns the outputs that are to be
+// drained; nil when it had ended before.
+func (d *Daemon) endJob(j *job, s record.JobState, message string) []*output {
+	d.mu.Lock()
+	if j.ended || d.closing {
+		d.mu.Unlock()
+		return nil
+	}
+	j.ended = true
+	outputs := []*output{}
+	for _, w := range j.workers {
+		if w.actor != nil && w.actor.rec.Detached {
+			continue
+		}
+		if w.output != nil && w.pid != 0 {
+			outputs = append(outputs, w.output)
+		}
+		d.endWorker(w, jobGrace)
+	}
+	d.event(func(m *sched.Machine) { m.RemoveJob(j.id) })
+	if !j.detached {
+		for k, z := range d.zygotes {
+			if k.job == j.id {
+				z.close("its job has ended")
+			}
+		}
+	}
+	d.dropJob(j)
+	d.mu.Unlock()
+	d.head.EndJob(j.id, s, message)
+	return outputs
+}
+
+// dropJob forgets a job when nothing of it is left; mu held.
+func (d *Daemon) dropJob(j *job) {
+	if j.ended && !j.detached && len(j.workers) == 0 {
+		delete(d.jobs, j.id)
+	}
+}
+
+// jobEnd answers a driver that leaves when its workers' output was sent.
+func (d *Daemon) jobEnd(c *client, m *wire.Message) {
+	d.mu.Lock()
+	j := c.job
+	mine := j != nil && j.driver == c
+	d.mu.Unlock()
+	if !mine {
+		_ = m.Fail(fault.New(fault.BadRequest, "this process is not a job's driver"))
+		return
+	}
+	outputs := d.endJob(j, record.JobFinished, "")
+	limit := time.Now().Add(drainLimit)
+	timer := time.NewTimer(drainLimit)
+	defer timer.Stop()
+drain:
+	for _, o := range outputs {
+		select {
+		case <-o.done:
+		case <-timer.C:
+			break drain
+		}
+	}
+	if j.sink != nil {
+		j.sink.flush(max(time.Until(limit), 20*time.Millisecond))
+		j.sink.close()
+	}
+	_ = m.Reply(nil)
+}

@@ -1,0 +1,91 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Base returns the directory of this user's sessions.
+func Base() string {
+	for _, name := range []string{"EAGLERAY_TMPDIR", "RAY_TMPDIR"} {
+		if v := os.Getenv(name); v != "" {
+			return BaseIn(v)
+		}
+	}
+	return BaseIn("/tmp")
+}
+
+// BaseIn is Base below another temporary directory.
+func BaseIn(tmp string) string {
+	return filepath.Join(tmp, "eagleray-"+strconv.Itoa(os.Getuid()))
+}
+
+// NewSessionDir returns the name of a fresh session below base, which is made
+// private to the user.
+func NewSessionDir(base string) (string, error) {
+	if err := os.MkdirAll(base, 0o700); err != nil {
+		return "", fmt.Errorf("sessions' directory: %w", err)
+	}
+	st, err := os.Stat(base)
+	if err != nil {
+		return "", fmt.Errorf("sessions' directory: %w", err)
+	}
+	if owner, ok := ownerOf(st); ok && owner != os.Getuid() {
+		return "", fmt.Errorf("sessions' directory %s belongs to uid %d", base, owner)
+	}
+	var b [5]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		return "", err
+	}
+	return filepath.Join(base, "s-"+hex.EncodeToString(b[:])), nil
+}
+
+// lockName is the file whose lock says that a session's daemon lives.
+const lockName = "lock"
+
+// Lock marks the session as alive until the file is closed or the process ends.
+func Lock(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("session lock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("session %s is in use: %w", dir, err)
+	}
+	return f, nil
+}
+
+// staleAfter spares sessions that are being made.
+const staleAfter = 30 * time.Second
+
+// SweepStale removes the sessions below base whose daemon was killed before it
+// could.
+func SweepStale(base string) {
+	dirs, err := filepath.Glob(filepath.Join(base, "s-*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range dirs {
+		st, err := os.Lstat(dir)
+		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < staleAfter {
+			continue
+		}
+		// A session kept for its logs has no lock file.
+		f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
+		if err != nil {
+			continue
+		}
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			os.RemoveAll(dir)
+		}
+		f.Close()
+	}
+}

@@ -1,0 +1,394 @@
+package daemon
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// The times in a worker's life.
+const (
+	startTimeout = 30 * time.Second       // from the fork order to WorkerReady
+	statusWait   = 100 * time.Millisecond // from the pidfd's event to the exit status
+	deafWait     = 100 * time.Millisecond // from a closed connection to the kill
+	exitGrace    = time.Second            // from TExit to the kill
+	forceGrace   = 500 * time.Millisecond // from a forced stop to the kill
+)
+
+type workerState int
+
+const (
+	stateStarting workerState = iota
+	stateReady
+	stateGone // the scheduler was told
+)
+
+// worker is a process ordered by the scheduler. The daemon's lock guards it.
+type worker struct {
+	id    sched.WorkerID
+	self  ids.Worker
+	job   *job
+	env   string
+	token string
+	state workerState
+
+	pid      int
+	proc     *process // nil until the zygote told
+	client   *client  // nil until it said hello
+	output   *output  // nil until its fork was ordered
+	deadline *time.Timer
+
+	doomed bool          // to be killed as soon as its process is known
+	status int           // as from waitstatus_to_exitcode
+	known  bool          // status is
+	told   chan struct{} // closed when it is
+	reason string        // announced by WorkerExit
+	detail string        // how it ended
+	actor  *actor
+	zygote *zygote
+}
+
+// startWorker has the pool's zygote fork a worker; mu held.
+func (d *Daemon) startWorker(a sched.StartWorker) {
+	w := &worker{id: a.Worker, self: ids.NewWorker(), job: d.jobs[a.Job], env: a.Env, token: newToken(), told: make(chan struct{})}
+	d.workers[w.id] = w
+	if w.job == nil {
+		go d.workerFailed(w, fmt.Sprintf("job %s is not known", a.Job))
+		return
+	}
+	w.job.workers[w.id] = w
+	d.tokens[w.token] = w
+	z, err := d.zygoteFor(w.job, w.env)
+	if err != nil {
+		go d.workerFailed(w, err.Error())
+		return
+	}
+	w.zygote = z
+	if z.ready {
+		d.setDeadline(w)
+	}
+	go d.orderFork(w, z)
+}
+
+// setDeadline gives a worker its time to come up; mu held.
+func (d *Daemon) setDeadline(w *worker) {
+	w.deadline = time.AfterFunc(startTimeout, func() {
+		d.workerFailed(w, fmt.Sprintf("a worker did not come up within %v", startTimeout))
+	})
+}
+
+// zygoteReady: from now on its forks are quick.
+func (d *Daemon) zygoteReady(z *zygote) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	z.ready = true
+	for _, w := range d.workers {
+		if w.zygote == z && w.state == stateStarting && w.deadline == nil {
+			d.setDeadline(w)
+		}
+	}
+}
+
+func newToken() string {
+	var b [16]byte
+	if _, err := rand.Read(b[:]); err != nil {
+		panic("daemon: no randomness: " + err.Error())
+	}
+	return hex.EncodeToString(b[:])
+}
+
+// orderFork makes the worker's pipes and sends the order.
+func (d *Daemon) orderFork(w *worker, z *zygote) {
+	out, err := newPipe()
+	if err != nil {
+		d.workerFailed(w, err.Error())
+		return
+	}
+	errs, err := newPipe()
+	if err != nil {
+		closeAll([]int{out.r, out.w})
+		d.workerFailed(w, err.Error())
+		return
+	}
+	o, err := newOutput(d.o.SessionDir+"/logs", w.job.sink, [2]int{out.r, errs.r})
+	if err != nil {
+		closeAll([]int{out.w, errs.w})
+		d.workerFailed(w, err.Error())
+		return
+	}
+	d.mu.Lock()
+	w.output = o
+	d.mu.Unlock()
+	if order := (forkOrder{w.token, out.w, errs.w}); !z.fork(order) {
+		order.close()
+		d.workerFailed(w, "the zygote (the process that forks workers) ended")
+	}
+}
+
+// claim finds the fork that a worker's hello belongs to.
+func (d *Daemon) claim(token string) (*worker, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.tokens[token]
+	if token == "" || w == nil || w.state != stateStarting {
+		return nil, fault.New(fault.BadRequest, "no worker was ordered with this token")
+	}
+	delete(d.tokens, token)
+	return w, nil
+}
+
+// workerConnected binds a worker's connection; mu held.
+func (d *Daemon) workerConnected(c *client) {
+	w := c.worker
+	w.client = c
+	d.knowPid(w, c.pid)
+	d.event(func(m *sched.Machine) { m.AddClient(c.id, w.job.id) })
+}
+
+// knowPid notes a worker's process id; mu held.
+func (d *Daemon) knowPid(w *worker, pid int) {
+	if w.pid != 0 {
+		return
+	}
+	w.pid = pid
+	d.pids[pid] = w
+	if w.output != nil {
+		w.output.setPid(pid)
+	}
+}
+
+// zygoteForked: the fork was done and here is its handle.
+func (d *Daemon) zygoteForked(_ *zygote, token string, pid, pidfd int) {
+	d.mu.Lock()
+	w := d.tokens[token]
+	if w == nil {
+		w = d.pids[pid] // it was quick to say hello
+	}
+	if w == nil || w.state == stateGone || w.token != token || w.proc != nil {
+		d.mu.Unlock()
+		// Nobody waits for it any more.
+		if pidfd >= 0 {
+			_ = unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)
+			unix.Close(pidfd)
+		}
+		return
+	}
+	d.knowPid(w, pid)
+	d.mu.Unlock()
+	var p *process
+	var err error
+	if pidfd >= 0 {
+		p, err = watchPidfd(pid, pidfd, func() { d.processGone(w) })
+	} else {
+		p, err = watchPid(pid, func() { d.processGone(w) })
+	}
+	if err != nil {
+		d.workerFailed(w, err.Error())
+		return
+	}
+	d.mu.Lock()
+	w.proc = p
+	if w.doomed {
+		p.signal(unix.SIGKILL)
+	}
+	d.mu.Unlock()
+}
+
+// zygoteExited: a zygote reaped a worker.
+func (d *Daemon) zygoteExited(_ *zygote, pid, status int) { d.reaped(pid, status) }
+
+// reaped: this is how a process ended.
+func (d *Daemon) reaped(pid, status int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.pids[pid]
+	if w == nil || w.known {
+		return
+	}
+	w.status, w.known = status, true
+	close(w.told)
+}
+
+// zygoteFailed: one fork order came to nothing.
+func (d *Daemon) zygoteFailed(_ *zygote, token, message string) {
+	d.mu.Lock()
+	w := d.tokens[token]
+	d.mu.Unlock()
+	if w != nil {
+		d.workerFailed(w, message)
+	}
+}
+
+// zygoteGone: the forks that it still owed come to nothing.
+func (d *Daemon) zygoteGone(z *zygote, message string) {
+	d.mu.Lock()
+	for k, o := range d.zygotes {
+		if o == z {
+			delete(d.zygotes, k)
+		}
+	}
+	var owed []*worker
+	for _, w := range d.tokens {
+		if w.zygote == z && w.pid == 0 {
+			owed = append(owed, w)
+		}
+	}
+	d.mu.Unlock()
+	for _, w := range owed {
+		d.workerFailed(w, message)
+	}
+}
+
+// workerReady: the worker listens and can take work; mu held.
+func (d *Daemon) workerReady(w *worker) {
+	if w.state != stateStarting {
+		return
+	}
+	w.state = stateReady
+	if w.deadline != nil {
+		w.deadline.Stop()
+	}
+	if w.output != nil {
+		w.output.setReady()
+	}
+	d.event(func(m *sched.Machine) { m.WorkerReady(w.id) })
+}
+
+// workerFailed: an ordered worker will not come up.
+func (d *Daemon) workerFailed(w *worker, why string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w.state != stateStarting {
+		return
+	}
+	if w.output != nil {
+		if said := w.output.lastWords(); said != "" {
+			why += "; it last wrote:\n" + said
+		}
+	}
+	d.log.Warn("a worker failed to start", "env", w.env, "pid", w.pid, "why", why)
+	d.forget(w)
+	d.event(func(m *sched.Machine) {
+		m.WorkerFailed(w.id, fmt.Sprintf("the worker process for this task's environment could not be started: %s", why))
+	})
+}
+
+// forget takes a worker that has failed or is gone out of the tables and makes
+// sure that its process ends; mu held.
+func (d *Daemon) forget(w *worker) {
+	w.state = stateGone
+	if w.deadline != nil {
+		w.deadline.Stop()
+	}
+	delete(d.workers, w.id)
+	delete(d.tokens, w.token)
+	if d.pids[w.pid] == w {
+		delete(d.pids, w.pid)
+	}
+	if w.job != nil {
+		delete(w.job.workers, w.id)
+		d.dropJob(w.job)
+	}
+	w.doomed = true
+	w.proc.signal(unix.SIGKILL)
+	if c := w.client; c != nil {
+		d.dropClient(c)
+	}
+	if w.pid != 0 && w.proc != nil {
+		d.broom.sweep(w.pid)
+	}
+	d.broom.remove(d.socketOf(w.self.Owner()))
+}
+
+// processGone: the pidfd says that the worker has ended. Its status is on its
+// way from the zygote that reaps it, and its last words are in the pipes.
+func (d *Daemon) processGone(w *worker) {
+	limit := time.NewTimer(statusWait)
+	defer limit.Stop()
+	d.mu.Lock()
+	output, starting := w.output, w.state == stateStarting
+	d.mu.Unlock()
+	waits := []chan struct{}{w.told}
+	if starting && output != nil {
+		waits = append(waits, output.done)
+	}
+	for _, c := range waits {
+		select {
+		case <-c:
+		case <-limit.C:
+			limit.Reset(0)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.finish(w)
+}
+
+// finish tells everyone of a worker's end; mu held.
+func (d *Daemon) finish(w *worker) {
+	if w.state == stateGone {
+		return
+	}
+	w.detail = exitText(w.pid, w.status, w.known)
+	if w.reason != "" {
+		w.detail += " on purpose: " + w.reason
+	}
+	starting, doomed := w.state == stateStarting, w.doomed
+	said := ""
+	if starting && w.output != nil {
+		said = w.output.lastWords()
+	}
+	d.forget(w)
+	if w.actor != nil {
+		d.actorEnded(w)
+	}
+	d.lastDetail = w.detail
+	d.event(func(m *sched.Machine) {
+		switch {
+		case starting && doomed:
+			m.WorkerGone(w.id)
+		case starting:
+			why := w.detail + " before it was ready"
+			if said != "" {
+				why += "; it last wrote:\n" + said
+			}
+			m.WorkerFailed(w.id, "the worker process for this task's environment could not be started: "+why)
+		default:
+			m.WorkerGone(w.id)
+		}
+	})
+}
+
+// endWorker asks a worker to exit and kills it when the grace is over; mu held.
+func (d *Daemon) endWorker(w *worker, grace time.Duration) {
+	if w.state == stateGone || w.doomed {
+		return
+	}
+	if w.client == nil || w.client.gone {
+		d.kill(w)
+		return
+	}
+	_ = w.client.peer.Push(wire.TExit, nil)
+	time.AfterFunc(grace, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.kill(w)
+	})
+}
+
+// kill ends a worker's process now, or as soon as it is known; mu held.
+func (d *Daemon) kill(w *worker) {
+	if w.state == stateGone {
+		return
+	}
+	w.doomed = true
+	w.proc.signal(unix.SIGKILL)
+}

@@ -1,0 +1,132 @@
+package head
+
+import (
+	"errors"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// feed puts the state's events into the inbox.
+func (h *Head) feed() {
+	from := h.state.Now()
+	for {
+		batch, err := h.state.Watch(h.ctx, from)
+		switch {
+		case errors.Is(err, record.ErrCompacted):
+			now := h.state.Now()
+			from.Seq = now.Seq
+			h.inbox.put(func() { h.resync(now.Seq) })
+			continue
+		case h.ctx.Err() != nil:
+			return
+		case err != nil:
+			h.log.Error("the head follows the cluster state no more", "error", err)
+			return
+		}
+		from = batch.Next
+		h.inbox.put(func() { h.events(batch) })
+	}
+}
+
+// events acts on a batch, on the head's goroutine.
+func (h *Head) events(b record.Batch) {
+	h.mu.Lock()
+	turned := b.Leading != h.leading
+	h.leading = b.Leading
+	h.mu.Unlock()
+	if turned {
+		// It covers the batch's events: the state shows them already.
+		h.resync(b.Next.Seq)
+		return
+	}
+	for _, e := range b.Events {
+		h.event(e)
+	}
+	h.progress(b.Next.Seq)
+}
+
+func (h *Head) event(e record.Event) {
+	switch {
+	case e.Actor != nil:
+		h.mu.Lock()
+		todo := h.tracker.actor(e.Actor, h.leading)
+		h.mu.Unlock()
+		h.act(todo)
+	case e.Node != nil && e.Node.State == record.NodeDead:
+		if h.Leading() {
+			h.failAll(func(a *record.Actor) bool { return a.Node == e.Node.ID }, nodeDied(e.Node), true)
+		}
+	case e.Job != nil && e.Job.State != record.JobRunning:
+		if h.Leading() {
+			h.failAll(func(a *record.Actor) bool { return a.Job == e.Job.ID && !a.Detached }, jobEnded(e.Job.ID), false)
+		}
+	}
+}
+
+// resync acts on the whole state as it is now; at least the event seq shows.
+func (h *Head) resync(seq uint64) {
+	h.mu.Lock()
+	all, leading := h.state.ListActors(nil), h.leading
+	todo := h.tracker.resync(all, leading)
+	h.mu.Unlock()
+	h.act(todo)
+	if leading {
+		h.failStranded(all)
+	}
+	h.progress(seq)
+}
+
+// failStranded ends the actors whose job or node is gone: a leader that fell
+// may have left that half done.
+func (h *Head) failStranded(all []record.Actor) {
+	over := map[ids.Job]bool{}
+	for _, j := range h.state.ListJobs() {
+		over[j.ID] = j.State != record.JobRunning
+	}
+	gone := map[ids.Node]*record.Node{}
+	for _, n := range h.state.ListNodes() {
+		if n.State == record.NodeDead {
+			gone[n.ID] = &n
+		}
+	}
+	for i := range all {
+		a := &all[i]
+		switch {
+		case !a.Live():
+		case over[a.Job] && !a.Detached:
+			h.fail(a, jobEnded(a.Job), false)
+		case gone[a.Node] != nil:
+			h.fail(a, nodeDied(gone[a.Node]), true)
+		}
+	}
+}
+
+func (h *Head) progress(seq uint64) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.handled = max(h.handled, seq)
+	if h.caught != nil {
+		close(h.caught)
+		h.caught = nil
+	}
+}
+
+// act does what the tracker says, without the lock.
+func (h *Head) act(todo []action) {
+	for _, a := range todo {
+		switch {
+		case a.place != nil:
+			// Events come without the creation frame.
+			if full, ok := h.state.Actor(a.place.ID); ok && full.Live() && full.Incarnation == a.place.Incarnation {
+				h.placer.PlaceActor(full)
+			}
+		case a.stop != nil:
+			h.placer.StopActor(*a.stop, a.how)
+		case a.end != nil:
+			h.fail(a.end, record.Cause{Reason: record.Released, Message: "all handles to it went before it could be placed"}, false)
+		case a.tell != nil:
+			a.tell.tell(a.as)
+		}
+	}
+}

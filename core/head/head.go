@@ -1,0 +1,143 @@
+package head
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Options configure a Head.
+type Options struct {
+	State  State
+	Placer Placer
+	// NowMs is the wall clock, in milliseconds since 1970. Nil: the system's.
+	NowMs func() int64
+	// Log gets what no caller can be told. Nil: slog's default.
+	Log *slog.Logger
+}
+
+// Head is the head role of a daemon. Its key-value methods are the State's.
+type Head struct {
+	Values
+	state  State
+	placer Placer
+	nowMs  func() int64
+	log    *slog.Logger
+
+	// The state's lock may be taken under mu, never the other way round.
+	mu      sync.Mutex
+	tracker *tracker
+	leading bool
+	handled uint64        // the last event acted upon
+	caught  chan struct{} // closed when handled grows; nil while nobody waits
+
+	inbox  *inbox
+	ctx    context.Context
+	cancel context.CancelFunc
+	ends   sync.WaitGroup
+}
+
+// Open starts the head's goroutines. The State stays the caller's to close,
+// after Close.
+func Open(o Options) (*Head, error) {
+	if o.State == nil || o.Placer == nil {
+		return nil, errors.New("open head: it needs a state and a placer")
+	}
+	if o.NowMs == nil {
+		o.NowMs = func() int64 { return time.Now().UnixMilli() }
+	}
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	h := &Head{
+		Values: o.State, state: o.State, placer: o.Placer, nowMs: o.NowMs, log: o.Log,
+		tracker: newTracker(), inbox: newInbox(),
+	}
+	h.ctx, h.cancel = context.WithCancel(context.Background())
+	h.ends.Go(h.feed)
+	h.ends.Go(h.work)
+	return h, nil
+}
+
+// Close stops the head. Reports not yet committed are dropped; waiters are not
+// answered.
+func (h *Head) Close() {
+	h.cancel()
+	h.inbox.close()
+	h.ends.Wait()
+}
+
+// Leading reports whether this head acts on the state.
+func (h *Head) Leading() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.leading
+}
+
+// work empties the inbox.
+func (h *Head) work() {
+	for {
+		items := h.inbox.take()
+		if items == nil {
+			return
+		}
+		for _, item := range items {
+			if h.ctx.Err() != nil {
+				return
+			}
+			item()
+		}
+	}
+}
+
+// Settle waits until this head leads and all reports so far are committed and
+// acted upon.
+func (h *Head) Settle(ctx context.Context) error {
+	for {
+		mark := make(chan struct{})
+		if !h.inbox.put(func() { close(mark) }) {
+			return fmt.Errorf("settle: %w", record.ErrClosed)
+		}
+		if err := h.until(ctx, mark); err != nil {
+			return err
+		}
+		seq := h.state.Now().Seq
+		behind := h.behind(seq)
+		if behind == nil {
+			return nil
+		}
+		if err := h.until(ctx, behind); err != nil {
+			return err
+		}
+	}
+}
+
+// behind returns a channel that is closed at the next progress while event seq
+// is not yet acted upon, else nil.
+func (h *Head) behind(seq uint64) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.handled >= seq && h.leading {
+		return nil
+	}
+	if h.caught == nil {
+		h.caught = make(chan struct{})
+	}
+	return h.caught
+}
+
+func (h *Head) until(ctx context.Context, event <-chan struct{}) error {
+	select {
+	case <-event:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("settle: %w", ctx.Err())
+	case <-h.ctx.Done():
+		return fmt.Errorf("settle: %w", record.ErrClosed)
+	}
+}

@@ -1,0 +1,105 @@
+package head
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// The states of a resolution: an actor's state as its callers see it.
+const (
+	Alive         = "ALIVE"
+	Dead          = "DEAD"
+	Unschedulable = "UNSCHEDULABLE"
+)
+
+// Resolution is what became of an actor.
+type Resolution struct {
+	State   string       // Alive, Dead, Unschedulable
+	Actor   record.Actor // without Spec and Meta
+	Message string       // why it is dead or unschedulable, in words
+}
+
+// String is short, for logs and traces.
+func (r Resolution) String() string {
+	if r.State == Alive {
+		return fmt.Sprintf("ALIVE incarnation %d at %s", r.Actor.Incarnation, r.Actor.Address)
+	}
+	return r.State + " " + r.Message
+}
+
+func resolved(a *record.Actor) Resolution {
+	if a.State == record.ActorDead {
+		return Resolution{State: Dead, Actor: *a.Brief(), Message: a.Cause.String()}
+	}
+	return Resolution{State: Alive, Actor: *a.Brief()}
+}
+
+func unschedulable(a *record.Actor, message string) Resolution {
+	return Resolution{State: Unschedulable, Actor: *a.Brief(), Message: message}
+}
+
+// waiter waits for an actor's incarnation.
+type waiter struct {
+	after   uint64
+	done    func(Resolution)
+	claimed atomic.Bool // by the answer or by the cancellation
+	name    string      // in traces
+}
+
+func (w *waiter) tell(r Resolution) {
+	if w.claimed.CompareAndSwap(false, true) {
+		w.done(r)
+	}
+}
+
+// Resolve calls done once: when the actor is alive with an incarnation after
+// the given one (0: any), when it is dead, or when no node can ever take it.
+// If that is known now, done is called before Resolve returns, else on the
+// head's goroutine: it must not block. Cancel ends the wait; it reports false
+// when done was called or is about to be. The error is record.ErrNotFound.
+func (h *Head) Resolve(id ids.Actor, after uint64, done func(Resolution)) (cancel func() bool, err error) {
+	w := &waiter{after: after, done: done}
+	h.mu.Lock()
+	a, ok := h.state.Actor(id)
+	if !ok {
+		h.mu.Unlock()
+		return nil, fmt.Errorf("actor %s: %w", id, record.ErrNotFound)
+	}
+	now := h.tracker.wait(&a, w)
+	h.mu.Unlock()
+	for _, act := range now {
+		act.tell.tell(act.as)
+	}
+	return func() bool {
+		if !w.claimed.CompareAndSwap(false, true) {
+			return false
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.tracker.forget(id, w)
+		return true
+	}, nil
+}
+
+// ResolveWait is Resolve for a goroutine that can wait.
+func (h *Head) ResolveWait(ctx context.Context, id ids.Actor, after uint64) (Resolution, error) {
+	got := make(chan Resolution, 1)
+	cancel, err := h.Resolve(id, after, func(r Resolution) { got <- r })
+	if err != nil {
+		return Resolution{}, err
+	}
+	select {
+	case r := <-got:
+		return r, nil
+	case <-ctx.Done():
+		cancel()
+		return Resolution{}, fmt.Errorf("resolve actor %s: %w", id, ctx.Err())
+	case <-h.ctx.Done():
+		cancel()
+		return Resolution{}, fmt.Errorf("resolve actor %s: %w", id, record.ErrClosed)
+	}
+}

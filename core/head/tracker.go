@@ -1,0 +1,185 @@
+package head
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// tracker knows what this head did about each actor, and who waits for it.
+type tracker struct {
+	actors map[ids.Actor]*tracked
+}
+
+// tracked is the soft state of one actor that is live or waited for.
+type tracked struct {
+	placed  uint64 // the latest incarnation that the placer was asked to start, or that is known to run
+	drained uint64 // the latest that it was asked to drain
+	stuck   string // why no node can take it; "" when one can
+	waiters []*waiter
+}
+
+func newTracker() *tracker { return &tracker{actors: map[ids.Actor]*tracked{}} }
+
+// An action is what the head has to do. Exactly one field is set.
+type action struct {
+	place *record.Actor    // ask the placer to start the record's incarnation
+	stop  *record.Instance // ask the placer to end it, how
+	how   Stop
+	end   *record.Actor // give the actor up: it was released and cannot be placed
+	tell  *waiter       // with the resolution
+	as    Resolution
+}
+
+// String is what the tests' traces show.
+func (a action) String() string {
+	switch {
+	case a.place != nil:
+		return fmt.Sprintf("place %s incarnation %d", a.place.ClassName, a.place.Incarnation)
+	case a.stop != nil:
+		return fmt.Sprintf("stop %s incarnation %d", a.how, a.stop.Incarnation)
+	case a.end != nil:
+		return fmt.Sprintf("give up %s", a.end.ClassName)
+	}
+	return fmt.Sprintf("tell %s: %s", a.tell.name, a.as)
+}
+
+func (t *tracker) get(id ids.Actor) *tracked {
+	e := t.actors[id]
+	if e == nil {
+		e = &tracked{}
+		t.actors[id] = e
+	}
+	return e
+}
+
+// actor takes an actor's record after a change, in order. Only a head that
+// leads starts and stops workers.
+func (t *tracker) actor(a *record.Actor, leading bool) []action {
+	switch a.State {
+	case record.ActorDead:
+		return t.dead(a, leading)
+	case record.ActorAlive:
+		return t.alive(a, leading)
+	}
+	e := t.get(a.ID)
+	if !leading {
+		return nil
+	}
+	var out []action
+	if e.placed < a.Incarnation {
+		if a.State == record.ActorRestarting && e.placed == a.Previous.Incarnation && !a.Cause.Reason.WorkerGone() {
+			out = append(out, action{stop: &a.Previous, how: StopNow})
+		}
+		e.placed, e.stuck = a.Incarnation, ""
+		return append(out, action{place: a})
+	}
+	if a.Released && e.stuck != "" {
+		out = append(out, action{end: a})
+	}
+	return out
+}
+
+func (t *tracker) alive(a *record.Actor, leading bool) []action {
+	e := t.get(a.ID)
+	e.stuck = ""
+	out := e.tell(func(w *waiter) bool { return w.after < a.Incarnation }, resolved(a))
+	if !leading {
+		return out
+	}
+	e.placed = max(e.placed, a.Incarnation)
+	if a.Released && e.drained < a.Incarnation {
+		e.drained = a.Incarnation
+		i := a.Instance()
+		out = append(out, action{stop: &i, how: StopDrain})
+	}
+	return out
+}
+
+func (t *tracker) dead(a *record.Actor, leading bool) []action {
+	e := t.actors[a.ID]
+	if e == nil {
+		return nil // it was dead before this head looked
+	}
+	delete(t.actors, a.ID)
+	out := e.tell(func(*waiter) bool { return true }, resolved(a))
+	if leading && e.placed == a.Incarnation && !a.Cause.Reason.WorkerGone() {
+		i := a.Instance()
+		out = append(out, action{stop: &i, how: StopNow})
+	}
+	return out
+}
+
+// infeasible takes the placer's word that no node can ever take the
+// incarnation; message "" takes it back.
+func (t *tracker) infeasible(a *record.Actor, incarnation uint64, message string) []action {
+	if !a.Live() || a.State == record.ActorAlive || a.Incarnation != incarnation {
+		return nil
+	}
+	e := t.get(a.ID)
+	e.stuck = message
+	switch {
+	case message == "":
+		return nil
+	case a.Released:
+		return []action{{end: a}}
+	}
+	return e.tell(func(*waiter) bool { return true }, unschedulable(a, message))
+}
+
+// wait answers at once with what is known, else keeps the waiter.
+func (t *tracker) wait(a *record.Actor, w *waiter) []action {
+	if !a.Live() || a.State == record.ActorAlive && a.Incarnation > w.after {
+		return []action{{tell: w, as: resolved(a)}}
+	}
+	e := t.get(a.ID)
+	if e.stuck != "" {
+		return []action{{tell: w, as: unschedulable(a, e.stuck)}}
+	}
+	e.waiters = append(e.waiters, w)
+	return nil
+}
+
+// forget drops a waiter.
+func (t *tracker) forget(id ids.Actor, w *waiter) {
+	if e := t.actors[id]; e != nil {
+		e.waiters = slices.DeleteFunc(e.waiters, func(o *waiter) bool { return o == w })
+	}
+}
+
+// resync takes all records anew: events were missed, or this head begins or
+// ends to lead and cannot know what another leader asked for. In order of
+// registration.
+func (t *tracker) resync(all []record.Actor, leading bool) []action {
+	known := make(map[ids.Actor]bool, len(all))
+	for _, e := range t.actors {
+		e.placed, e.drained = 0, 0
+	}
+	var out []action
+	for i := range all {
+		known[all[i].ID] = true
+		out = append(out, t.actor(&all[i], leading)...)
+	}
+	for id, e := range t.actors { // no order between actors that nobody knows
+		if !known[id] {
+			gone := record.Actor{ID: id, State: record.ActorDead, Cause: record.Cause{Message: "its record is no longer kept"}}
+			out = append(out, e.tell(func(*waiter) bool { return true }, resolved(&gone))...)
+			delete(t.actors, id)
+		}
+	}
+	return out
+}
+
+// tell answers the waiters that match, in order of arrival, and drops them.
+func (e *tracked) tell(match func(*waiter) bool, r Resolution) (out []action) {
+	e.waiters = slices.DeleteFunc(e.waiters, func(w *waiter) bool {
+		if match(w) {
+			out = append(out, action{tell: w, as: r})
+			return true
+		}
+		return false
+	})
+	return out
+}

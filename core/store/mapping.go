@@ -1,0 +1,256 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// Errors of a Mapping.
+var (
+	ErrOutOfRange    = errors.New("range outside of the arena")
+	ErrMappingClosed = errors.New("the arena's mapping is closed")
+)
+
+const (
+	// granule is the grain in which a Mapping remembers what it wrote.
+	granule = 64 << 10
+	// mapAfter is the write from which on a mapping is worth its page faults.
+	mapAfter = 256 << 10
+	// parallelCopy is how many bytes a thread must get to be worth starting.
+	parallelCopy = 4 << 20
+	// maxCopiers bounds the threads of one copy: a few saturate the memory.
+	maxCopiers = 4
+	// maxPwrite is what Linux writes at most in one call.
+	maxPwrite = 0x7ffff000
+)
+
+// Mapping is one process's access to the arena: a read-only mapping for values,
+// and a writable one that only WriteAt uses.
+//
+// A page costs a fault when a process first touches it through a mapping; a
+// write through the descriptor does not. A range that this process writes once
+// is therefore written by pwrite; the second time its pages are mapped in one
+// go, and from then on it is copied to, three times as fast.
+type Mapping struct {
+	fd   int
+	size uint64
+	huge bool // pages come by 2 MiB: faults are few, so mapping pays at once
+
+	use sync.RWMutex // held for writing by Close
+	ro  []byte       // nil once closed
+
+	mu    sync.Mutex
+	rw    []byte
+	state []pageState // by granule; made with rw's first candidate
+}
+
+// pageState is what this process did with a granule.
+type pageState uint8
+
+const (
+	pagesUnknown pageState = iota
+	pagesWritten           // once, by pwrite
+	pagesMapped            // its pages are in rw
+)
+
+// Map maps the arena. It keeps a descriptor of its own.
+func Map(fd int, size uint64) (*Mapping, error) {
+	if size == 0 || size > math.MaxInt64-granule {
+		return nil, fmt.Errorf("map the arena: %w: %d bytes", ErrOutOfRange, size)
+	}
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 3)
+	if err != nil {
+		return nil, fmt.Errorf("map the arena: duplicate descriptor %d: %w", fd, err)
+	}
+	huge := hugePages()
+	ro, err := mapFile(own, size, unix.PROT_READ, huge)
+	if err != nil {
+		unix.Close(own)
+		return nil, err
+	}
+	return &Mapping{fd: own, size: size, huge: huge, ro: ro}, nil
+}
+
+// Fd returns the mapping's own descriptor.
+func (m *Mapping) Fd() int { return m.fd }
+
+// Size returns the arena's size in bytes.
+func (m *Mapping) Size() uint64 { return m.size }
+
+// Slice returns read-only memory: writing to it faults. It is valid until Close.
+func (m *Mapping) Slice(off, size uint64) ([]byte, error) {
+	if err := m.check(off, size); err != nil {
+		return nil, err
+	}
+	m.use.RLock()
+	defer m.use.RUnlock()
+	if m.ro == nil {
+		return nil, ErrMappingClosed
+	}
+	return m.ro[off : off+size : off+size], nil
+}
+
+// Close unmaps; no slice may be used after it. A second Close does nothing.
+func (m *Mapping) Close() error {
+	m.use.Lock()
+	defer m.use.Unlock()
+	if m.ro == nil {
+		return nil
+	}
+	err := errors.Join(unix.Munmap(m.ro), unix.Close(m.fd))
+	if m.rw != nil {
+		err = errors.Join(err, unix.Munmap(m.rw))
+	}
+	m.ro, m.rw, m.state = nil, nil, nil
+	return err
+}
+
+// WriteAt writes src one after another from off on. Nobody else may write the
+// range meanwhile.
+func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
+	total := uint64(0)
+	for _, b := range src {
+		total += uint64(len(b))
+	}
+	if err := m.check(off, total); err != nil {
+		return err
+	}
+	m.use.RLock()
+	defer m.use.RUnlock()
+	if m.ro == nil {
+		return ErrMappingClosed
+	}
+	rw := m.writable(off, total)
+	for _, b := range src {
+		if rw != nil {
+			copyParallel(rw[off:], b)
+		} else if err := m.pwrite(off, b); err != nil {
+			return err
+		}
+		off += uint64(len(b))
+	}
+	return nil
+}
+
+func (m *Mapping) pwrite(off uint64, b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.Pwrite(m.fd, b[:min(len(b), maxPwrite)], int64(off))
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return fmt.Errorf("write %d bytes at %d of the arena: %w", len(b), off, err)
+		}
+		b, off = b[n:], off+uint64(n)
+	}
+	return nil
+}
+
+// writable returns the writable mapping when the range's pages are in it. The
+// caller holds use.
+func (m *Mapping) writable(off, size uint64) []byte {
+	if size < mapAfter {
+		return nil
+	}
+	first, last := off/granule, (off+size+granule-1)/granule
+	m.mu.Lock()
+	if m.state == nil {
+		m.state = make([]pageState, (m.size+granule-1)/granule)
+	}
+	least := pagesMapped
+	for i := first; i < last; i++ {
+		least = min(least, m.state[i])
+		m.state[i] = max(m.state[i], pagesWritten)
+	}
+	if least == pagesUnknown && !m.huge {
+		m.mu.Unlock()
+		return nil
+	}
+	if m.rw == nil {
+		m.rw, _ = mapFile(m.fd, m.size, unix.PROT_READ|unix.PROT_WRITE, m.huge)
+	}
+	rw := m.rw
+	m.mu.Unlock()
+	if least == pagesMapped || rw == nil {
+		return rw
+	}
+	if err := populate(rw[first*granule : min(last*granule, m.size)]); err != nil {
+		return nil
+	}
+	m.mu.Lock()
+	for i := first; i < last; i++ {
+		m.state[i] = pagesMapped
+	}
+	m.mu.Unlock()
+	return rw
+}
+
+// populate faults all pages in at once.
+func populate(b []byte) error {
+	for {
+		err := unix.Madvise(b, unix.MADV_POPULATE_WRITE)
+		if err != unix.EINTR && err != unix.EAGAIN {
+			return err
+		}
+	}
+}
+
+// copyParallel copies all of src to the start of dst.
+func copyParallel(dst, src []byte) {
+	n := min(len(src)/parallelCopy, maxCopiers, runtime.GOMAXPROCS(0))
+	if n < 2 {
+		copy(dst, src)
+		return
+	}
+	part := (len(src)/n + granule - 1) / granule * granule
+	var wg sync.WaitGroup
+	for at := part; at < len(src); at += part {
+		wg.Go(func() { copy(dst[at:], src[at:min(at+part, len(src))]) })
+	}
+	copy(dst, src[:part])
+	wg.Wait()
+}
+
+// Prefault makes a range's pages exist ahead of its first writer. For the
+// daemon, on ranges from TakeCold.
+func (m *Mapping) Prefault(off, size uint64) error {
+	return m.fallocate("populate", 0, off, size)
+}
+
+// Punch gives a range's pages back to the system; they read as zeros. For the
+// daemon, on ranges from TakeIdle.
+func (m *Mapping) Punch(off, size uint64) error {
+	return m.fallocate("punch out", unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, size)
+}
+
+func (m *Mapping) fallocate(what string, mode uint32, off, size uint64) error {
+	if err := m.check(off, size); err != nil || size == 0 {
+		return err
+	}
+	m.use.RLock()
+	defer m.use.RUnlock()
+	if m.ro == nil {
+		return ErrMappingClosed
+	}
+	for {
+		err := unix.Fallocate(m.fd, mode, int64(off), int64(size))
+		if err == nil {
+			return nil
+		}
+		if err != unix.EINTR {
+			return fmt.Errorf("%s %d bytes at %d of the arena: %w", what, size, off, err)
+		}
+	}
+}
+
+func (m *Mapping) check(off, size uint64) error {
+	if off > m.size || size > m.size-off {
+		return fmt.Errorf("%w: %d bytes at %d of %d", ErrOutOfRange, size, off, m.size)
+	}
+	return nil
+}

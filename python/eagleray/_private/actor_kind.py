@@ -1,0 +1,128 @@
+"""What a process must know of an actor's class to call its methods: a handle's metadata, which travels with it."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgpack
+
+from eagleray._private.signatures import CallShape, Param, params_of
+from eagleray._private.state import process
+
+#: The attribute in which ``@method`` leaves its options.
+METHOD_OPTIONS = "__eagleray_method__"
+_COROUTINE = 0x80
+_ASYNC_GENERATOR = 0x200
+
+#: Methods that every actor has. ``__ray_call__(f, *args)`` runs ``f(self, *args)``.
+BUILT_IN: dict[str, list[Param]] = {
+    "__ray_ready__": [],
+    "__ray_terminate__": [],
+    "__ray_call__": [("fn", 0, False), ("args", 2, False), ("kwargs", 4, False)],
+}
+
+
+class MethodKind:
+    """One method: what calls may look like and how many results they have."""
+
+    __slots__ = ("name", "options", "shape")
+
+    def __init__(self, name: str, options: dict[str, Any], params: list[Param] | None) -> None:
+        self.name = name
+        self.options = options
+        self.shape = CallShape(params)
+
+
+class ActorKind:
+    """A class as its handles see it. Handles of one class share it, and with it the core's templates."""
+
+    __slots__ = ("_epoch", "_templates", "class_name", "meta", "methods", "pending_limit", "task_retries")
+
+    def __init__(self, meta: bytes) -> None:
+        found = msgpack.unpackb(meta)
+        self.meta = meta
+        self.class_name: str = found["name"]
+        self.pending_limit: int = found["pending"]
+        self.task_retries: int = found["retries"]
+        self.methods = {name: MethodKind(name, options, params) for name, (options, params) in found["methods"].items()}
+        self._epoch = -1
+        self._templates: dict[tuple[Any, ...], int] = {}
+
+    def template(self, session: Any, method: str, options: Mapping[str, Any]) -> int:
+        """The core's template for calls of a method with these options."""
+        if self._epoch != process.epoch:
+            self._epoch = process.epoch
+            self._templates.clear()
+        key = (method, *sorted(options.items()))
+        found = self._templates.get(key)
+        if found is None:
+            spec = {
+                "kind": "method",
+                "name": options.get("name") or f"{self.class_name.rpartition('.')[2]}.{method}",
+                "method": method,
+                "num_returns": options.get("num_returns", 1),
+                "max_retries": options.get("max_task_retries", self.task_retries),
+                "retry_exceptions": bool(options.get("retry_exceptions")),
+            }
+            found = self._templates[key] = session.hot.template(msgpack.packb(spec))
+        return found
+
+
+_kinds: dict[bytes, ActorKind] = {}
+#: Class → the numbers and metadata that were last made of it.
+_descriptions: weakref.WeakKeyDictionary[type, tuple[int, int, bytes]] = weakref.WeakKeyDictionary()
+
+
+def kind_of(meta: bytes) -> ActorKind:
+    """The kind for a handle's metadata."""
+    found = _kinds.get(meta)
+    if found is None:
+        found = _kinds[meta] = ActorKind(meta)
+    return found
+
+
+def describe(cls: type, pending_limit: int, task_retries: int) -> bytes:
+    """The metadata of handles to actors of a class."""
+    known = _descriptions.get(cls)
+    if known is not None and known[:2] == (pending_limit, task_retries):
+        return known[2]
+    methods: dict[str, Any] = {}
+    for name, function, bound in _functions(cls):
+        methods[name] = (dict(getattr(function, METHOD_OPTIONS, {})), params_of(function, bound=bound))
+    for name, params in BUILT_IN.items():
+        methods[name] = ({}, params)
+    packed: bytes = msgpack.packb({"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries})
+    _descriptions[cls] = (pending_limit, task_retries, packed)
+    return packed
+
+
+def constructor_shape(cls: type) -> CallShape:
+    """What the arguments of the constructor may look like."""
+    init = cls.__init__  # type: ignore[misc]
+    if isinstance(init, types.FunctionType):
+        return CallShape(params_of(init, bound=True))
+    if cls.__new__ is object.__new__:
+        return CallShape([])
+    return CallShape(None)  # built in, or made by __new__: the constructor itself will say
+
+
+def is_async(cls: type) -> bool:
+    """Whether the class has coroutine methods: its actor then runs an event loop."""
+    return any(function.__code__.co_flags & (_COROUTINE | _ASYNC_GENERATOR) for _, function, _ in _functions(cls))
+
+
+def _functions(cls: type) -> Iterator[tuple[str, types.FunctionType, bool]]:
+    """The methods of a class: name, function, and whether calls give it a first argument."""
+    for name in dir(cls):
+        try:
+            found = getattr(cls, name)
+        except AttributeError:
+            continue
+        if isinstance(found, types.FunctionType):
+            static = any(isinstance(vars(klass).get(name), staticmethod) for klass in cls.__mro__)
+            yield name, found, not static
+        elif isinstance(found, types.MethodType) and isinstance(found.__func__, types.FunctionType):
+            yield name, found.__func__, True

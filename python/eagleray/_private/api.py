@@ -1,0 +1,325 @@
+"""The functions of the public API that work on a running session."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+import msgpack
+
+from eagleray._private.core import HotError, explain
+from eagleray._private.resources import from_units
+from eagleray._private.serialization import ERROR, FAULT, MSGPACK, NONE, decode, encode, unserializable
+from eagleray._private.state import Session, process
+from eagleray.exceptions import GetTimeoutError, RaySystemError
+
+if TYPE_CHECKING:
+    from eagleray._private.refs import ObjectRef
+    from eagleray.actor import ActorHandle
+
+R = TypeVar("R")
+_unpackb = msgpack.unpackb
+_RPC_TIMEOUT_MS = 30_000
+_SHOWN = 3
+
+
+def _timeout_ms(timeout: float | None) -> int:
+    if timeout is None:
+        return -1
+    if not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}: {timeout!r}")
+    return max(0, round(timeout * 1000)) if timeout < 1e9 else -1
+
+
+@overload
+def get(object_refs: ObjectRef[R], *, timeout: float | None = None, _use_object_store: bool = False) -> R: ...
+@overload
+def get(object_refs: Sequence[ObjectRef[R]], *, timeout: float | None = None, _use_object_store: bool = False) -> list[R]: ...
+
+
+def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bool = False) -> Any:
+    """The value of a reference, or the values of a list of them, waiting until they are there.
+
+    Arrays inside come as read-only views on the object store.
+
+    Args:
+        object_refs: A reference or a list of references.
+        timeout: Seconds to wait; 0 only looks.
+
+    Raises:
+        GetTimeoutError: the time passed.
+        Exception: what the task raised, also as the class that it raised there; or why there is no value.
+        ValueError: this is neither a reference nor a list.
+    """
+    session = process.session
+    if session is None:
+        session = _session_for(object_refs)
+    try:
+        if type(object_refs) is _ref_type():
+            found = session.hot.get(object_refs, -1 if timeout is None else _timeout_ms(timeout))
+            if found is None:
+                raise _timed_out([object_refs], timeout)
+            fmt, meta, _ = found
+            if fmt == MSGPACK:
+                return _unpackb(meta, strict_map_key=False)
+            if fmt == NONE:
+                return None
+            value = decode(found)
+            if fmt == ERROR or fmt == FAULT:
+                raise value
+            return value
+        return _get_list(session.hot, object_refs, timeout)
+    except HotError as error:
+        raise explain(error) from None
+
+
+def _ref_type() -> Any:
+    return _ObjectRef if _ObjectRef is not None else _load_ref_type()
+
+
+_ObjectRef: Any = None
+
+
+def _load_ref_type() -> Any:
+    global _ObjectRef
+    from eagleray._private.refs import ObjectRef
+
+    _ObjectRef = ObjectRef
+    return ObjectRef
+
+
+def _session_for(refs: Any) -> Session:
+    """The session to use when there was none: a new one, unless something of an old one is asked for."""
+    found = [ref for ref in (refs if isinstance(refs, list) else [refs]) if type(ref).__name__ == "ObjectRef"]
+    if found and not process.forked:
+        raise ValueError(f"{found[0]!r} is not known here: the session that it belongs to was shut down. References do not outlive their session.")
+    return process.require()
+
+
+def _get_list(hot: Any, refs: Any, timeout: float | None) -> list[Any]:
+    if not isinstance(refs, list):
+        raise ValueError(f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list of ObjectRefs.")
+    kind = _ref_type()
+    for ref in refs:
+        if not isinstance(ref, kind):
+            raise TypeError(f"Attempting to call 'get' on the value {ref!r}, which is not an ObjectRef.")
+    if not hot.wait_all(refs, _timeout_ms(timeout)):
+        raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
+    values = []
+    missing = 0
+    fetch = hot.get
+    for ref in refs:
+        # wait_all also returns when one has failed: then the others may not be there yet, and the failed one tells.
+        found = fetch(ref, 0)
+        if found is None:
+            missing += 1
+            continue
+        value = decode(found)
+        if found[0] in (ERROR, FAULT):
+            raise value
+        values.append(value)
+    if missing:
+        raise RaySystemError(f"{missing} of {len(refs)} objects were announced and are not there")
+    return values
+
+
+def _timed_out(refs: list[Any], timeout: float | None) -> GetTimeoutError:
+    shown = ", ".join(repr(ref) for ref in refs[:_SHOWN]) + (f" and {len(refs) - _SHOWN} more" if len(refs) > _SHOWN else "")
+    return GetTimeoutError(f"Get timed out: some object(s) not ready after {timeout} s: {shown}")
+
+
+def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -> ObjectRef[R]:
+    """Stores a value and returns a reference to it.
+
+    Raises:
+        TypeError: the value is a reference, or cannot be serialised: the message names the part.
+    """
+    session = process.require()
+    if isinstance(value, _ref_type()):
+        raise TypeError("Calling 'put' on an ObjectRef is not allowed. If you really want to do this, you can wrap the ObjectRef in a list and call 'put' on it.")
+    try:
+        encoded = encode(value)
+    except Exception as problem:
+        raise unserializable(value, "the value given to put", problem) from problem
+    try:
+        ref: ObjectRef[R] = session.hot.put(*encoded)
+        return ref
+    except HotError as error:
+        raise explain(error) from None
+
+
+def wait(
+    ray_waitables: list[ObjectRef[R]], *, num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
+) -> tuple[list[ObjectRef[R]], list[ObjectRef[R]]]:
+    """Splits references into those that are ready and the rest, waiting until ``num_returns`` are.
+
+    A reference whose task can never run never counts as ready; when only such are left, the call returns at once.
+
+    Args:
+        ray_waitables: The references, each once.
+        num_returns: How many to wait for, and at most return as ready.
+        timeout: Seconds to wait at most; 0 only looks.
+        fetch_local: Whether ready means here, on this machine; on one machine it always is.
+
+    Returns:
+        The ready ones and the others, each in the order given.
+    """
+    refs = ray_waitables
+    kind = _ref_type()
+    if isinstance(refs, kind):
+        raise TypeError("wait() expected a list of ObjectRefs, got a single ObjectRef.")
+    if not isinstance(refs, list):
+        raise TypeError(f"wait() expected a list of ObjectRefs, got {type(refs)}.")
+    for ref in refs:
+        if not isinstance(ref, kind):
+            raise TypeError(f"wait() expected a list of ObjectRefs, got a list containing {type(ref)}.")
+    if timeout is not None and timeout < 0:
+        raise ValueError(f"The 'timeout' argument must be nonnegative. Received {timeout}")
+    session = process.session or _session_for(refs)
+    if not refs:
+        return [], []
+    if len(set(refs)) != len(refs):
+        raise ValueError("Wait requires a list of unique ObjectRefs.")
+    if num_returns <= 0:
+        raise ValueError(f"Invalid number of objects to return {num_returns}.")
+    if num_returns > len(refs):
+        raise ValueError(f"num_returns cannot be greater than the number of ObjectRefs: {num_returns} > {len(refs)}")
+    try:
+        indices, _ = session.hot.wait(refs, int(num_returns), _timeout_ms(timeout))
+    except HotError as error:
+        raise explain(error) from None
+    if len(indices) == len(refs):
+        return list(refs), []
+    chosen = set(indices)
+    return [refs[index] for index in indices], [ref for index, ref in enumerate(refs) if index not in chosen]
+
+
+def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:
+    """Ends an actor at once; what it had not answered fails.
+
+    Args:
+        actor: Its handle.
+        no_restart: Whether it stays dead although it has restarts left.
+    """
+    from eagleray.actor import ActorHandle, stale_handle
+
+    if not isinstance(actor, ActorHandle):
+        raise ValueError(f"kill() only supported for actors. For tasks, try cancel(). Got: {type(actor)}.")
+    if actor._er_epoch != process.epoch:
+        raise stale_handle(actor._er_kind.class_name)
+    try:
+        process.require().hot.actor_kill(actor._er_id, no_restart)
+    except HotError as error:
+        raise explain(error) from None
+
+
+def cancel(ray_waitable: ObjectRef[Any], *, force: bool = False, recursive: bool = True) -> None:
+    """Cancels a task: one that waits never runs, one that runs gets a KeyboardInterrupt.
+
+    Args:
+        ray_waitable: A reference to one of its results.
+        force: End its worker process instead of interrupting it; not for actor calls.
+        recursive: Cancel the tasks that it submitted, too.
+    """
+    if not isinstance(ray_waitable, _ref_type()):
+        raise TypeError(f"cancel() only supported for object refs. For actors, try kill(). Got: {type(ray_waitable)}.")
+    session = process.session or _session_for(ray_waitable)
+    try:
+        session.hot.cancel(ray_waitable, force, recursive)
+    except HotError as error:
+        raise explain(error) from None
+
+
+def get_actor(name: str, namespace: str | None = None) -> ActorHandle[Any]:
+    """A handle to the living actor with this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    from eagleray.actor import import_handle
+
+    if not isinstance(name, str):
+        raise TypeError(f"get_actor() takes an actor's name, a string; got {type(name).__name__}")
+    if not name:
+        raise ValueError("get_actor() takes an actor's name; it is empty.")
+    session = process.require()
+    where = namespace or session.namespace
+    try:
+        found = rpc(session, "actor_by_name", {"name": name, "namespace": where})
+    except HotError as error:
+        if error.code != "not_found":
+            raise explain(error) from None
+        found = None
+    if not found:
+        raise ValueError(f"Failed to look up actor with name {name!r}: namespace {where!r} has no living actor of that name. It may have ended, or live in another namespace.")
+    return import_handle(found["actor_id"], found.get("owner_addr") or "", found["meta"])
+
+
+def rpc(session: Session, method: str, body: Any = None) -> Any:
+    """A control call to the daemon."""
+    answer = session.hot.rpc(method, msgpack.packb(body if body is not None else {}), _RPC_TIMEOUT_MS)
+    return _unpackb(answer, strict_map_key=False) if answer else None
+
+
+def fetch_cluster(session: Session) -> dict[str, Any]:
+    """What the head knows about nodes and resources."""
+    try:
+        found: dict[str, Any] = rpc(session, "cluster_info")
+        return found
+    except HotError as error:
+        raise explain(error) from None
+
+
+def _state_session() -> Session:
+    if process.session is None:
+        raise RaySystemError("Eagle Ray has not been started yet: nodes and resources are known after init() has been called.")
+    return process.session
+
+
+def nodes() -> list[dict[str, Any]]:
+    """The machines of the cluster, as dictionaries with Ray's keys."""
+    rows = []
+    for node in fetch_cluster(_state_session())["nodes"]:
+        node_id = node["node_id"].hex()
+        rows.append(
+            {
+                "NodeID": node_id,
+                "Alive": node["alive"],
+                "NodeManagerAddress": node["address"],
+                "NodeManagerHostname": node["hostname"],
+                "NodeManagerPort": 0,
+                "ObjectManagerPort": 0,
+                "ObjectStoreSocketName": node["session_dir"] + "/d.sock",
+                "RayletSocketName": node["session_dir"] + "/d.sock",
+                "MetricsExportPort": -1,
+                "NodeName": node["address"],
+                "RuntimeEnvAgentPort": -1,
+                "DeathReason": 0,
+                "DeathReasonMessage": "",
+                "alive": node["alive"],
+                "Resources": from_units(node["resources"]) if node["alive"] else {},
+                "Labels": {"ray.io/node-id": node_id, **(node.get("labels") or {})},
+            }
+        )
+    return rows
+
+
+def cluster_resources() -> dict[str, float]:
+    """What the cluster has in all."""
+    return from_units(fetch_cluster(_state_session())["totals"]["resources"])
+
+
+def available_resources() -> dict[str, float]:
+    """What of that is free now; what is used up is left out."""
+    return {name: amount for name, amount in from_units(fetch_cluster(_state_session())["available"]).items() if amount > 0}
+
+
+def get_gpu_ids() -> list[int] | list[str]:
+    """The GPUs that the running task or actor was given; empty in a driver."""
+    process.require()
+    context = sys.modules.get("eagleray._private.context")
+    if context is None:
+        return []
+    ids: list[str] = context.here.devices.get("GPU", [])
+    return [int(device) for device in ids] if context.here.int_ids and all(device.isdigit() for device in ids) else list(ids)

@@ -1,0 +1,61 @@
+"""What runs in this process now: read by the runtime context, by output and by cancellation."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+
+class Running:
+    """The task or call that runs. One object for workers that run one thing at a time: threads of the task see it too."""
+
+    def __init__(self) -> None:
+        self.task_id: bytes | None = None
+        self.name = ""
+        self.function_name = ""
+
+
+class RunningPerThread(threading.local):
+    """The same for actors with several threads."""
+
+    def __init__(self) -> None:
+        self.task_id: bytes | None = None
+        self.name = ""
+        self.function_name = ""
+
+
+class _Actor:
+    """The actor that this process hosts."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.id: bytes = spec["actor_id"]
+        self.name: str = spec.get("name") or ""
+        self.namespace: str = spec.get("namespace") or ""
+        self.class_name: str = spec.get("class_name") or ""
+        self.incarnation: int = spec.get("incarnation") or 1
+        self.owner_addr: str = spec.get("owner_addr") or ""
+        self.meta: bytes = spec.get("meta") or b""
+
+
+class _Here:
+    """This worker's situation; a driver's stays empty."""
+
+    def __init__(self) -> None:
+        self.running: Any = Running()
+        self.actor: _Actor | None = None
+        self.resources: dict[str, int] = {}
+        self.devices: dict[str, list[str]] = {}
+        self.int_ids = True
+
+
+here = _Here()
+
+
+def become_actor(spec: dict[str, Any]) -> None:
+    """Notes that this process hosts an actor from now on."""
+    here.actor = _Actor(spec)
+
+
+def actor_id() -> bytes | None:
+    """The actor that this process hosts."""
+    return here.actor.id if here.actor is not None else None

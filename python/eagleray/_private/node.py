@@ -1,0 +1,157 @@
+"""Finding a daemon to join, and starting one that ends with this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import select
+import shutil
+import socket
+import stat
+import subprocess
+import time
+from collections.abc import Mapping
+from typing import Any
+
+_READY_SECONDS = 30.0
+_STOP_SECONDS = 5.0
+#: sockaddr_un holds 107 characters; the longest name in a session's folder is p/<24 hex>.sock.
+_LONGEST_SOCKET = 107
+_SOCKET_TAIL = len("/s-0123456789/p/0123456789abcdef01234567.sock")
+
+BINARY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_bin", "eagleray")
+
+
+def base_dir() -> str:
+    """The folder of this user's sessions, made 0700."""
+    uid = os.getuid()
+    root = os.environ.get("EAGLERAY_TMPDIR") or os.environ.get("RAY_TMPDIR") or "/tmp"
+    base = os.path.join(os.path.abspath(root), f"eagleray-{uid}")
+    if len(base) + _SOCKET_TAIL > _LONGEST_SOCKET:
+        raise ValueError(f"the folder {root!r} has too long a name for sockets: set EAGLERAY_TMPDIR to one of at most {_LONGEST_SOCKET - _SOCKET_TAIL - len(str(uid)) - 10} characters")
+    os.makedirs(base, mode=0o700, exist_ok=True)
+    found = os.lstat(base)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid:
+        raise PermissionError(f"{base} belongs to user {found.st_uid}, not to you ({uid}): remove it or set EAGLERAY_TMPDIR")
+    if found.st_mode & 0o077:
+        os.chmod(base, 0o700)
+    return base
+
+
+def resolve(address: str | None) -> str | None:
+    """The session folder to join for ``address``; None to start a daemon of one's own.
+
+    Raises:
+        ConnectionError: the address was given and nothing runs there.
+    """
+    given = address or os.environ.get("EAGLERAY_ADDRESS") or os.environ.get("RAY_ADDRESS") or None
+    if given == "local":
+        return None
+    if given is None or given == "auto":
+        found = _left_running()
+        if found is None and given == "auto":
+            raise ConnectionError("Could not find any running Eagle Ray instance on this machine: start one with `eagleray start --head`, or leave the address out.")
+        return found
+    folder = os.path.dirname(given) if given.endswith("/d.sock") else given
+    if folder.startswith("/"):
+        if not _answers(folder):
+            raise ConnectionError(f"No Eagle Ray daemon answers at {folder!r}; `eagleray status` shows what runs on this machine.")
+        return folder
+    source = "address" if address else "RAY_ADDRESS"
+    raise ConnectionError(f"{source} {given!r} is not a session of this machine: use 'auto', 'local' or the path that `eagleray start` printed.")
+
+
+def _left_running() -> str | None:
+    """The session that ``eagleray start`` left running, if it still answers."""
+    try:
+        with open(os.path.join(base_dir(), "current"), encoding="utf-8") as file:
+            folder = file.read().strip()
+    except OSError:
+        return None
+    return folder if folder and _answers(folder) else None
+
+
+def _answers(folder: str) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        try:
+            probe.connect(os.path.join(folder, "d.sock"))
+            return True
+        except OSError:
+            return False
+
+
+class Daemon:
+    """An embedded daemon: a child of this process that ends with it, whatever way it ends."""
+
+    def __init__(self, folder: str, child: subprocess.Popen[bytes], lifeline: socket.socket) -> None:
+        self.folder = folder
+        self._child = child
+        self._lifeline = lifeline
+
+    @classmethod
+    def start(cls, config: Mapping[str, Any]) -> Daemon:
+        """Starts a daemon and waits until it listens.
+
+        Raises:
+            RuntimeError: it did not start; the message has its own words.
+        """
+        binary = os.environ.get("EAGLERAY_BIN") or BINARY
+        if not os.access(binary, os.X_OK):
+            raise RuntimeError(f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone")
+        folder = os.path.join(base_dir(), "s-" + secrets.token_hex(5))
+        os.makedirs(os.path.join(folder, "logs"), mode=0o700)
+        os.chmod(folder, 0o700)
+        mine, its = socket.socketpair()
+        try:
+            with its, open(os.path.join(folder, "logs", "daemon.log"), "ab") as log:
+                # The lifeline keeps its number in the child: subprocess passes descriptors under the numbers they have.
+                command = [binary, "daemon", "--embedded", "--parent-fd", str(its.fileno()), "--session-dir", folder]
+                command += ["--config", json.dumps({**config, "parent_pid": os.getpid()})]
+                child = subprocess.Popen(
+                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", pass_fds=(its.fileno(),), start_new_session=True
+                )
+            made = cls(folder, child, mine)
+            made._await_ready()
+            return made
+        except BaseException:
+            mine.close()
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def _await_ready(self) -> None:
+        line = b""
+        deadline = time.monotonic() + _READY_SECONDS
+        try:
+            while not line.endswith(b"\n"):
+                left = deadline - time.monotonic()
+                if left <= 0 or not select.select([self._lifeline], [], [], left)[0]:
+                    raise RuntimeError(f"the daemon did not say within {_READY_SECONDS:.0f} s that it is ready{self._log_tail()}")
+                piece = self._lifeline.recv(4096)
+                if not piece:
+                    raise RuntimeError(f"the daemon ended while it started{self._log_tail()}")
+                line += piece
+            if line != b"ready\n":
+                raise RuntimeError("the daemon did not start: " + line.decode(errors="replace").removeprefix("error: ").strip())
+        except BaseException:
+            self._child.kill()
+            self._child.wait()
+            raise
+
+    def _log_tail(self) -> str:
+        try:
+            with open(os.path.join(self.folder, "logs", "daemon.log"), encoding="utf-8", errors="replace") as log:
+                tail = log.read()[-2000:].strip()
+        except OSError:
+            return ""
+        return f"; its log ends with:\n{tail}" if tail else ""
+
+    def stop(self) -> None:
+        """Ends the daemon and everything that it started."""
+        self._lifeline.close()
+        try:
+            self._child.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._child.kill()
+            self._child.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,172 @@
+"""Shows what workers write, with the name and process of who wrote it.
+
+Only identical text is folded: of copies that come within five seconds the first three are shown, the others are counted
+and told in one line.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import msgpack
+
+from eagleray._private.state import process
+
+_FOLD_SECONDS = 5.0
+_SHOWN_COPIES = 3
+_POLL_MS = 500
+_LEAVING_SECONDS = 0.01
+_CYAN, _YELLOW, _GREEN, _RESET = "\033[36m", "\033[33m", "\033[32m", "\033[0m"
+
+
+@dataclass(slots=True)
+class _Copies:
+    """One text, as often as it came in a window of time."""
+
+    until: float
+    count: int = 0
+    prefix: str = ""
+    stderr: bool = False
+
+
+class Printer:
+    """Turns events of the core into lines on the driver's output.
+
+    Args:
+        out: Standard output, looked up at each line when None: programs replace it.
+        err: Standard error, likewise.
+        clock: Seconds.
+        fold: Whether identical lines are folded.
+    """
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None, clock: Callable[[], float] = time.monotonic, fold: bool = True) -> None:
+        self._out = out
+        self._err = err
+        self._clock = clock
+        self._fold = fold
+        self._seen: dict[tuple[str, bool], _Copies] = {}
+        self._progress: set[bool] = set()  # streams whose last line ended in \r
+
+    def log(self, pid: int, name: str, stderr: bool, carriage: bool, text: str, source: str) -> None:
+        """Shows one line of a worker, or of the daemon."""
+        prefix = f"({source or name or 'worker'} pid={pid})" if pid else f"({source or name})"
+        if carriage:
+            self._write(prefix, stderr, text, carriage=True, warn=bool(source))
+            return
+        if self._fold and text.strip():
+            self.tick()
+            now = self._clock()
+            copies = self._seen.get((text, stderr))
+            if copies is None:
+                copies = self._seen[text, stderr] = _Copies(now + _FOLD_SECONDS)
+            copies.count += 1
+            copies.prefix, copies.stderr = prefix, stderr
+            if copies.count > _SHOWN_COPIES:
+                return
+        self._write(prefix, stderr, text, warn=bool(source))
+
+    def tick(self) -> None:
+        """Tells how often a text came whose time is over."""
+        self._close_windows(self._clock())
+
+    def flush(self) -> None:
+        """Tells about everything that was held back."""
+        self._close_windows(float("inf"))
+        for stderr in sorted(self._progress):
+            self._stream(stderr).write("\n")
+        self._progress.clear()
+
+    def _close_windows(self, now: float) -> None:
+        # Windows were opened in the order of the dictionary: the first that lasts ends the search.
+        over = []
+        for key, copies in self._seen.items():
+            if copies.until > now:
+                break
+            over.append(key)
+        for key in over:
+            copies = self._seen.pop(key)
+            more = copies.count - _SHOWN_COPIES
+            if more > 0:
+                self._write(copies.prefix, copies.stderr, key[0], note=f" [repeated {more}x more within {_FOLD_SECONDS:.0f} s; RAY_DEDUP_LOGS=0 shows all]")
+
+    def _stream(self, stderr: bool) -> TextIO:
+        if stderr:
+            return self._err or sys.stderr
+        return self._out or sys.stdout
+
+    def _write(self, prefix: str, stderr: bool, text: str, *, carriage: bool = False, note: str = "", warn: bool = False) -> None:
+        stream = self._stream(stderr)
+        if stream is None:
+            return
+        if _is_terminal(stream):
+            prefix = f"{_YELLOW if warn else _CYAN}{prefix}{_RESET}"
+            note = f"{_GREEN}{note}{_RESET}" if note else ""
+        before = ""
+        if stderr in self._progress and not carriage:
+            before = "\n"
+            self._progress.discard(stderr)
+        if carriage:
+            self._progress.add(stderr)
+            stream.write(f"\r{prefix} {text}")
+        else:
+            stream.write(f"{before}{prefix} {text}{note}\n")
+        stream.flush()
+
+
+def _is_terminal(stream: Any) -> bool:
+    try:
+        return bool(stream.isatty())
+    except (AttributeError, ValueError):
+        return False
+
+
+def start(hot: Any) -> Callable[[], None]:
+    """Starts the thread that shows events. Returns what ends it, after the events that have arrived are shown."""
+    printer = Printer(fold=os.environ.get("RAY_DEDUP_LOGS", "1") != "0")
+    stop = threading.Event()
+    thread = threading.Thread(target=_run, args=(hot, printer, stop), name="eagleray-printer", daemon=True)
+    thread.start()
+
+    def close() -> None:
+        stop.set()
+        if thread is not threading.current_thread():
+            thread.join(2.0)
+
+    return close
+
+
+def _run(hot: Any, printer: Printer, stop: threading.Event) -> None:
+    from eagleray._private import driver_log
+
+    while True:
+        try:
+            packed = hot.next_event(_POLL_MS)
+        except Exception:  # the session is over
+            packed = None
+        try:
+            if packed is None:
+                if stop.is_set():
+                    printer.flush()
+                    return
+                printer.tick()
+                if process.session is None:
+                    stop.wait(_LEAVING_SECONDS)
+                continue
+            kind, *rest = msgpack.unpackb(packed)
+            if kind == "log":
+                printer.log(*rest)
+            elif kind == "warn":
+                driver_log.warning(rest[0])
+            elif kind == "closed":
+                printer.flush()
+                if process.session is not None:  # nobody asked for it
+                    driver_log.warning(f"the session has ended: {rest[0]}")
+                return
+        except (OSError, ValueError):  # the program closed its output
+            continue

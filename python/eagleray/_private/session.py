@@ -1,0 +1,295 @@
+"""``init``, ``shutdown`` and what lies between them in a driver."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgpack
+
+from eagleray._private.core import HotError, explain, load, refuse_in_fork
+from eagleray._private.state import DRIVER, Session, process
+
+_DRAIN_MS = 2_000
+_MIN_STORE_BYTES = 78_643_200
+
+_lock = threading.RLock()
+_daemon: Any = None
+_registered = False
+
+
+class RayContext(Mapping[str, Any]):
+    """What ``init`` returns: facts about the session as a mapping; leaving its ``with`` block shuts the session down."""
+
+    def __init__(self, session: Session) -> None:
+        self.dashboard_url = ""
+        self.python_version = ".".join(map(str, sys.version_info[:3]))
+        from eagleray._version import __version__
+
+        self.ray_version = __version__
+        self.ray_commit = ""
+        self.address_info: dict[str, Any] = {
+            "node_ip_address": "127.0.0.1",
+            "redis_address": None,
+            "object_store_address": session.session_dir + "/d.sock",
+            "raylet_socket_name": session.session_dir + "/d.sock",
+            "webui_url": "",
+            "session_dir": session.session_dir,
+            "metrics_export_port": None,
+            "gcs_address": session.session_dir,
+            "address": session.session_dir,
+            "dashboard_agent_listen_port": None,
+            "node_id": session.node_id.hex(),
+        }
+
+    def __getitem__(self, key: str) -> Any:
+        return self.address_info[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.address_info)
+
+    def __len__(self) -> int:
+        return len(self.address_info)
+
+    def __enter__(self) -> RayContext:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Ends the session."""
+        shutdown()
+
+    def __repr__(self) -> str:
+        return f"RayContext(dashboard_url={self.dashboard_url!r}, python_version={self.python_version!r}, ray_version={self.ray_version!r}, ray_commit={self.ray_commit!r})"
+
+
+def init(
+    address: str | None = None,
+    *,
+    num_cpus: int | None = None,
+    num_gpus: int | None = None,
+    resources: dict[str, float] | None = None,
+    labels: dict[str, str] | None = None,
+    object_store_memory: int | None = None,
+    local_mode: bool = False,
+    ignore_reinit_error: bool = False,
+    include_dashboard: bool | None = None,
+    dashboard_host: str = "127.0.0.1",
+    dashboard_port: int | None = None,
+    job_config: Any = None,
+    configure_logging: bool = True,
+    logging_level: int | str = "info",
+    logging_format: str | None = None,
+    logging_config: Any = None,
+    log_to_driver: bool | None = None,
+    namespace: str | None = None,
+    runtime_env: dict[str, Any] | None = None,
+    infeasible: str | None = None,
+    **kwargs: Any,
+) -> RayContext:
+    """Starts a session.
+
+    Without an address it joins RAY_ADDRESS, else the local cluster that ``eagleray start`` left running, else starts a
+    daemon of its own that ends with this process.
+
+    Args:
+        address: "local": a daemon of one's own. "auto": the running cluster. Or the path of a session.
+        num_cpus: CPUs to declare; found out when None.
+        num_gpus: GPUs to declare, also on a machine that has none; found out when None.
+        resources: Further resources by name, in whole numbers.
+        labels: Labels of the node.
+        object_store_memory: Bytes for objects.
+        local_mode: Not supported.
+        ignore_reinit_error: Return the running session instead of raising.
+        include_dashboard: Accepted and ignored, like dashboard_host, dashboard_port and job_config.
+        dashboard_host: See include_dashboard.
+        dashboard_port: See include_dashboard.
+        job_config: See include_dashboard.
+        configure_logging: Whether the logger ``eagleray`` gets a level.
+        logging_level: That level.
+        logging_format: Format of the runtime's own messages.
+        logging_config: Accepted and ignored.
+        log_to_driver: Whether workers' output is shown here; yes when None.
+        namespace: For names of actors; one of its own when None.
+        runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
+        infeasible: "raise" (default): what can never run fails; "wait": it waits, as in Ray.
+        **kwargs: ``_memory`` (bytes); Ray's other private keywords are ignored.
+
+    Raises:
+        RuntimeError: a session is running, or a keyword is unknown.
+        ConnectionError: nothing runs at the address.
+        ValueError, TypeError: an argument is wrong.
+    """
+    refuse_in_fork()
+    unknown = [name for name in kwargs if not name.startswith("_") and name not in _IGNORED]
+    if unknown:
+        raise RuntimeError(f"Unknown keyword argument(s): {', '.join(unknown)}")
+    if local_mode:
+        raise ValueError("local_mode is not supported: tasks always run in workers; print and logging reach the driver from there")
+    if namespace is not None and not isinstance(namespace, str):
+        raise TypeError(f"namespace must be None or a string, got {type(namespace).__name__}")
+    if namespace == "":
+        raise ValueError('"" is not a valid namespace. Pass None to not specify a namespace.')
+    config = _daemon_config(num_cpus, num_gpus, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible)
+    with _lock:
+        if process.session is not None:
+            if ignore_reinit_error:
+                return RayContext(process.session)
+            raise RuntimeError(
+                "Maybe you called init twice by accident? This error can be suppressed by passing in 'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
+            )
+        session = _open(address, config, namespace, log_to_driver is not False, runtime_env)
+        if configure_logging:
+            from eagleray._private import driver_log
+
+            driver_log.configure(logging_level, logging_format)
+        return RayContext(session)
+
+
+_IGNORED = frozenset({"enable_resource_isolation", "cgroup_path", "system_reserved_cpu", "system_reserved_memory", "proxy_server_url"})
+
+
+def _daemon_config(
+    num_cpus: Any, num_gpus: Any, resources: Any, labels: Any, store: Any, memory: Any, infeasible: str | None
+) -> dict[str, Any]:
+    """What an own daemon is told; what is None it finds out."""
+    for name, value in (("num_cpus", num_cpus), ("num_gpus", num_gpus)):
+        if value is not None and not isinstance(value, (int, float)):
+            raise TypeError(f"{name} must be a number, got {type(value).__name__}: {value!r}")
+    if resources is not None and not isinstance(resources, dict):
+        raise TypeError(f"resources must be a dictionary of names and amounts, got {type(resources).__name__}")
+    if "CPU" in (resources or {}) or "GPU" in (resources or {}):
+        raise AssertionError("'CPU' and 'GPU' cannot be in resources: use num_cpus and num_gpus.")
+    for name, value in {"num_cpus": num_cpus, "num_gpus": num_gpus, **(resources or {})}.items():
+        if value is None:
+            continue
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"the amount of resource {name!r} must be a number, got {value!r}")
+        if value < 0:
+            raise ValueError(f"Resource quantities must be nonnegative. {name} is {value}.")
+        if value != int(value):
+            raise ValueError(f"Resource quantities must all be whole numbers. {name} is {value}.")
+    if store is not None and (not isinstance(store, int) or store < _MIN_STORE_BYTES):
+        raise ValueError(f"object_store_memory must be at least {_MIN_STORE_BYTES} bytes, got {store!r}")
+    if infeasible not in (None, "raise", "wait"):
+        raise ValueError(f"infeasible takes 'raise' or 'wait', got {infeasible!r}")
+    found = {
+        "num_cpus": num_cpus,
+        "num_gpus": num_gpus,
+        "resources": resources,
+        "labels": labels,
+        "object_store_memory": store,
+        "memory": memory,
+        "infeasible": infeasible or os.environ.get("EAGLERAY_INFEASIBLE") or None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _open(address: str | None, config: dict[str, Any], namespace: str | None, show_output: bool, runtime_env: Mapping[str, Any] | None) -> Session:
+    global _daemon, _registered
+    from eagleray._private import environments, node
+
+    folder = node.resolve(address)
+    if folder is not None and config:
+        given = ", ".join(name for name in config)
+        raise ValueError(f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. (Pass address='local' to start a session of one's own.)")
+    env = environments.driver_base(runtime_env)
+    hot = load()
+    started = None
+    if folder is None:
+        started = node.Daemon.start(config)
+        folder = started.folder
+    hello = {
+        "sock": os.path.join(folder, "d.sock"),
+        "role": DRIVER,
+        "token": "",
+        "job": {"namespace": namespace or os.environ.get("RAY_NAMESPACE") or "", "entrypoint": " ".join(sys.argv), "log_to_driver": show_output},
+        "env": {**env.spec, "key": env.key},
+    }
+    try:
+        answer = msgpack.unpackb(hot.connect(msgpack.packb(hello)), strict_map_key=False)
+    except BaseException as error:
+        if started is not None:
+            started.stop()
+        if isinstance(error, HotError):
+            raise explain(error) from None
+        raise
+    _daemon = started
+    session = session_from(answer, DRIVER, hot, env)
+    process.enter(session)
+    if not _registered:
+        _registered = True
+        atexit.register(_at_exit, os.getpid())
+    from eagleray._private import printing
+
+    session.on_close.append(printing.start(hot))
+    return session
+
+
+def session_from(answer: Mapping[str, Any], role: str, hot: Any, env: Any) -> Session:
+    """The session that ``connect`` answered with."""
+    return Session(
+        role=role,
+        hot=hot,
+        node_id=answer["node_id"],
+        worker_id=answer["worker_id"],
+        job_id=answer["job_id"],
+        namespace=answer.get("namespace") or "",
+        session_dir=answer.get("session_dir") or "",
+        totals=answer.get("totals") or {},
+        can_grow=bool(answer.get("can_grow")),
+        wait=bool(answer.get("wait")),
+        addr=answer.get("addr") or "",
+        daemon_pid=answer.get("daemon_pid") or 0,
+        env=env,
+    )
+
+
+def auto_init() -> Session:
+    """The default session, for a program that uses the API without ``init``."""
+    with _lock:
+        if process.session is None:
+            init()
+        assert process.session is not None
+        return process.session
+
+
+def shutdown(*, wait_for_processes: bool = False, _exiting_interpreter: bool = False) -> None:
+    """Ends the session: tasks and actors of this program end, and a daemon of its own with them. Does nothing without one."""
+    global _daemon
+    with _lock:
+        session = process.session
+        if session is None:
+            return
+        if session.role != DRIVER:
+            raise RuntimeError("shutdown() cannot be called inside a task or actor: the session is the driver's")
+        process.leave()
+        session.pinned.clear()
+        started, _daemon = _daemon, None
+        try:
+            session.hot.disconnect(_DRAIN_MS)
+        except HotError:
+            pass  # the daemon has gone already
+        finally:
+            for close in session.on_close:
+                close()
+            if started is not None:
+                started.stop()
+
+
+def is_initialized() -> bool:
+    """Whether a session is running."""
+    return process.session is not None
+
+
+def _at_exit(pid: int) -> None:
+    if os.getpid() == pid and process.session is not None and process.session.role == DRIVER:
+        shutdown(_exiting_interpreter=True)
+
+

@@ -1,0 +1,212 @@
+"""The zygote: forks workers. One thread, no Go in it.
+
+It imports what workers of its environment need, then waits on descriptor 3 for orders (docs/protocol.md) and forks a
+worker for each. A fork costs milliseconds where a new interpreter with numpy costs a hundred.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import select
+import signal
+import socket
+import sys
+from typing import Any, NoReturn
+
+CHANNEL = 3
+_MAX_PACKET = 64 << 10
+#: While modules are imported, libraries must not start threads: a process with threads cannot be forked safely.
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+#: What every worker uses.
+_OWN_MODULES = (
+    "cloudpickle",
+    "msgpack",
+    "ctypes",
+    "inspect",
+    "logging",
+    "traceback",
+    "random",
+    "threading",
+    "eagleray.actor",
+    "eagleray.remote_function",
+    "eagleray._private.decorator",
+    "eagleray.runtime_context",
+    "eagleray._private.api",
+    "eagleray._private.session",
+    "eagleray._private.worker_main",
+    "eagleray._private.worker_actor",
+)
+
+
+def main() -> NoReturn:
+    """Runs until the daemon closes the channel."""
+    _name_process(b"eagleray-zygote")
+    original = dict(os.environ)
+    channel = socket.socket(fileno=CHANNEL)
+    channel.set_inheritable(False)
+    setup = _receive_setup(channel)
+    bare = bool(setup["bare"]) or "--bare" in sys.argv
+    fix_environment(os.environ, setup)
+    _enter_paths(setup)
+    _import_modules([] if bare else setup["preload"], bare)
+    if len(os.listdir("/proc/self/task")) > 1:
+        _restart_bare(setup, original)
+    base_env = dict(os.environ)
+    channel.send(b'{"op":"ready"}')
+    gc.collect()
+    gc.freeze()
+    _serve(channel, setup, base_env)
+
+
+def _receive_setup(channel: socket.socket) -> dict[str, Any]:
+    """The setup that the daemon sends first, or the one that the zygote before this one left."""
+    if "--setup-fd" in sys.argv:
+        fds = [int(sys.argv[sys.argv.index("--setup-fd") + 1])]
+    else:
+        packet, fds, _, _ = socket.recv_fds(channel, _MAX_PACKET, 4)
+        if not packet:
+            os._exit(0)
+        if json.loads(packet)["op"] != "setup" or len(fds) != 1:
+            raise RuntimeError(f"the daemon began with {packet!r}, not with a setup")
+    with open(fds[0], "rb") as file:
+        file.seek(0)
+        setup: dict[str, Any] = json.load(file)
+    setup["env"] = setup.get("env") or {}
+    return setup
+
+
+def fix_environment(environ: Any, setup: dict[str, Any]) -> None:
+    """Makes the variables what user code is to see: the driver's, and the runtime environment's on top."""
+    original = environ.pop("EAGLERAY_DRIVER_PYTHONPATH", None)
+    if original is not None:
+        if original:
+            environ["PYTHONPATH"] = original
+        else:
+            environ.pop("PYTHONPATH", None)
+    environ.update(setup["env"])
+
+
+def _enter_paths(setup: dict[str, Any]) -> None:
+    if setup.get("sys_path"):
+        sys.path[:] = setup["sys_path"]
+    try:
+        os.chdir(setup["cwd"])
+    except OSError as problem:
+        print(f"the folder {setup['cwd']!r} of this environment cannot be entered: {problem}", file=sys.stderr)
+
+
+def _import_modules(preload: list[str], bare: bool) -> None:
+    saved = {name: os.environ.get(name) for name in _ONE_THREAD}
+    if not bare:
+        os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+    try:
+        for name in _OWN_MODULES:
+            importlib.import_module(name)
+        for name in preload:
+            try:
+                importlib.import_module(name)
+            except Exception as problem:  # the task that needs it will say so
+                print(f"could not import {name} ahead: {type(problem).__name__}: {problem}", file=sys.stderr)
+    finally:
+        for name, value in saved.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _restart_bare(setup: dict[str, Any], environ: dict[str, str]) -> NoReturn:
+    """Some module has started a thread: begins anew without modules of third parties."""
+    if "--bare" in sys.argv:
+        raise RuntimeError("a bare zygote has more than one thread")
+    fd = os.memfd_create("eagleray-setup", 0)
+    os.write(fd, json.dumps(setup).encode())
+    os.set_inheritable(fd, True)
+    os.set_inheritable(CHANNEL, True)
+    os.execve(sys.executable, [sys.executable, "-m", "eagleray._private.zygote", "--bare", "--setup-fd", str(fd)], environ)
+
+
+def _serve(channel: socket.socket, setup: dict[str, Any], environ: dict[str, str]) -> NoReturn:
+    bell, ringer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
+    poll = select.poll()
+    poll.register(channel, select.POLLIN)
+    poll.register(bell, select.POLLIN)
+    workers: set[int] = set()
+    while True:
+        for fd, _ in poll.poll():
+            if fd == bell:
+                os.read(bell, 4096)
+                _reap(channel, workers)
+                continue
+            packet, fds, _, _ = socket.recv_fds(channel, _MAX_PACKET, 8)
+            if not packet:
+                os._exit(0)
+            order = json.loads(packet)
+            if order["op"] == "fork":
+                _fork(channel, order, fds, workers, setup, environ, (bell, ringer))
+            for passed in fds:
+                os.close(passed)
+
+
+def _fork(channel: socket.socket, order: dict[str, Any], fds: list[int], workers: set[int], setup: dict[str, Any], environ: dict[str, str], bells: tuple[int, int]) -> None:
+    try:
+        pid = os.fork()
+    except OSError as problem:
+        channel.send(json.dumps({"op": "failed", "token": order["token"], "error": f"fork: {problem}"}).encode())
+        return
+    if pid == 0:
+        status = 1
+        try:
+            signal.set_wakeup_fd(-1)
+            channel.close()
+            for fd in bells:
+                os.close(fd)
+            from eagleray._private import worker_main
+
+            worker_main.start(order["sock"], order["token"], fds, setup, environ)
+            status = 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    workers.add(pid)
+    handle = os.pidfd_open(pid)
+    try:
+        socket.send_fds(channel, [json.dumps({"op": "forked", "token": order["token"], "pid": pid}).encode()], [handle])
+    finally:
+        os.close(handle)
+
+
+def _reap(channel: socket.socket, workers: set[int]) -> None:
+    while True:
+        try:
+            pid, status = os.waitpid(-1, os.WNOHANG)
+        except ChildProcessError:
+            return
+        if pid == 0:
+            return
+        if pid in workers:
+            workers.discard(pid)
+            channel.send(json.dumps({"op": "exit", "pid": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
+
+
+def _name_process(name: bytes) -> None:
+    try:
+        with open("/proc/self/comm", "wb") as file:
+            file.write(name)
+    except OSError:
+        pass
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
+        os._exit(0)  # the daemon is gone

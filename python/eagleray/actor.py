@@ -1,0 +1,351 @@
+"""Actors: objects that live in a worker of their own and are called through handles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pickle import dumps
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
+
+import msgpack
+
+from eagleray._private import actor_kind, environments, functions, pickling
+from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
+from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
+from eagleray._private.core import HotError, explain
+from eagleray._private.ids import ActorID
+from eagleray._private.options import ACTOR, check_options
+from eagleray._private.resources import actor_resources, exceeds, show
+from eagleray._private.serialization import ARGS
+from eagleray._private.state import Session, process
+from eagleray.exceptions import ActorAlreadyExistsError, ActorHandleNotFoundError, ActorUnschedulableError
+
+if TYPE_CHECKING:
+    from eagleray._private.refs import ObjectRef
+
+T = TypeVar("T")
+P = ParamSpec("P")
+R = TypeVar("R")
+_METHOD_OPTIONS = ("num_returns", "concurrency_group", "max_task_retries", "retry_exceptions", "name", "enable_task_events")
+_ASYNC_CONCURRENCY = 1000
+
+
+class ActorMethod(Generic[P, R]):
+    """A method of a living actor: ``a.m.remote(x)`` returns a reference at once."""
+
+    __slots__ = ("_core", "_kind", "_method", "_options", "remote")
+
+    def __init__(self, core: Any, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> None:
+        # Holds the core's part of the handle, not the handle, which keeps its methods: no cycle delays the actor's end.
+        self._core = core
+        self._kind = kind
+        self._method = method
+        self._options = options
+        self.remote = _caller(core, kind, method, options)
+
+    if TYPE_CHECKING:
+
+        @overload
+        def remote(self, *args: P.args, **kwargs: P.kwargs) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, a: Any, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+        @overload
+        def remote(self, **kwargs: ObjectRef[Any]) -> ObjectRef[R]: ...
+        def remote(self, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
+
+    def options(self, **options: Any) -> ActorMethod[P, R]:
+        """The method with some options changed for the calls made through the result."""
+        for name in options:
+            if name not in _METHOD_OPTIONS:
+                raise TypeError(f"ActorMethod.options() got an unexpected keyword argument {name!r}; it takes {', '.join(_METHOD_OPTIONS)}")
+        return ActorMethod(self._core, self._kind, self._method, {**self._options, **options})
+
+    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+        chosen: Any = self.options(**options) if options else self
+        return chosen.remote(*(args or ()), **(kwargs or {}))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        name = self._method.name
+        raise TypeError(f"Actor methods cannot be called directly. Instead of running 'object.{name}()', try 'object.{name}.remote()'.")
+
+
+def _caller(core: Any, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> Callable[..., Any]:
+    """The function behind a method's ``.remote``."""
+    shape = method.shape
+    least, most = shape.least, shape.most
+    here = process
+    epoch = here.epoch
+    chosen = {**method.options, **options}
+    single = chosen.get("num_returns", 1) == 1
+    template = -1
+    call: Any = None
+
+    def define() -> None:
+        nonlocal template, call
+        if here.epoch != epoch:
+            raise stale_handle(kind.class_name)
+        session = here.require()
+        template = kind.template(session, method.name, chosen)
+        call = session.hot.call if single else _many(session.hot.call)
+
+    def remote(*args: Any, **kwargs: Any) -> Any:
+        if template < 0 or here.epoch != epoch:
+            define()
+        count = len(args)
+        if kwargs or count < least or count > most:
+            shape.check(args, kwargs)
+        try:
+            if not kwargs:
+                if not count:
+                    return call(core, template, ARGS, EMPTY, None, None, None)
+                for value in args:
+                    if type(value) not in SIMPLE:
+                        break
+                else:
+                    return call(core, template, ARGS, dumps((args, kwargs), 5), None, None, None)
+            return call(core, template, *encode_args(args, kwargs, shape, f"{kind.class_name}.{method.name}"))
+        except HotError as error:
+            raise explain(error) from None
+
+    return remote
+
+
+def _many(call: Callable[..., Any]) -> Callable[..., Any]:
+    def call_many(*args: Any) -> Any:
+        found = call(*args)
+        return None if found is None else list(found) if isinstance(found, tuple) else [found]
+
+    return call_many
+
+
+def stale_handle(class_name: str) -> ActorHandleNotFoundError:
+    """The error for a handle that outlived its session."""
+    return ActorHandleNotFoundError(
+        f"this handle to an actor of class {class_name} was made in a session that was shut down; the actor ended with it. Make a new actor in this session."
+    )
+
+
+class ActorHandle(Generic[T]):
+    """Refers to an actor. The actor ends when its last handle is gone, unless it is detached."""
+
+    __slots__ = ("__dict__", "__weakref__", "_er_core", "_er_epoch", "_er_id", "_er_kind")
+
+    def __init__(self, core: Any, kind: ActorKind) -> None:
+        self._er_core = core
+        self._er_id: bytes = core.actor_id
+        self._er_kind = kind
+        self._er_epoch = process.epoch
+
+    @property
+    def _actor_id(self) -> ActorID:
+        return ActorID(self._er_id)
+
+    def __getattr__(self, name: str) -> ActorMethod[..., Any]:
+        method = self._er_kind.methods.get(name)
+        if method is None:
+            raise AttributeError(f"'ActorHandle' object has no attribute {name!r}; the methods of {self._er_kind.class_name} are {', '.join(_public(self._er_kind))}")
+        made: ActorMethod[..., Any] = ActorMethod(self._er_core, self._er_kind, method, {})
+        self.__dict__[name] = made
+        return made
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._er_kind.methods)
+
+    def __repr__(self) -> str:
+        return f"Actor({self._er_kind.class_name}, {self._er_id.hex()})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ActorHandle) and self._er_id == other._er_id
+
+    def __hash__(self) -> int:
+        return hash(self._er_id)
+
+    def __copy__(self) -> ActorHandle[T]:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ActorHandle[T]:
+        return self
+
+    def __reduce__(self) -> Any:
+        if self._er_epoch != process.epoch:
+            raise stale_handle(self._er_kind.class_name)
+        return import_handle, (*pickling.export_handle(self._er_core), self._er_kind.meta)
+
+
+def _public(kind: ActorKind) -> list[str]:
+    return [name for name in kind.methods if not name.startswith("__")]
+
+
+def import_handle(actor_id: bytes, token: str, meta: bytes) -> ActorHandle[Any]:
+    """A handle to an actor that another process made.
+
+    Args:
+        actor_id: The actor.
+        token: What counts the handle; empty for actors that handles do not keep alive.
+        meta: What ``actor_kind.describe`` made.
+    """
+    kind = actor_kind.kind_of(meta)
+    return ActorHandle(process.require().hot.actor_handle(actor_id, token, kind.class_name, kind.pending_limit), kind)
+
+
+class ActorClass(Generic[P, T]):
+    """A class whose instances are actors: ``A.remote(…)`` makes one, ``A.options(…)`` adjusts how."""
+
+    def __init__(self, cls: type[T], options: Mapping[str, Any], *extra: Any) -> None:
+        if extra:
+            raise TypeError("Inheriting from actor classes is not supported: let a plain class inherit, and decorate the result")
+        self._cls = cls
+        self._options = dict(options)
+        self._shape = actor_kind.constructor_shape(cls)
+        self._exported: tuple[int, bytes, bytes] | None = None
+        self.__doc__ = cls.__doc__
+        self.__name__ = cls.__name__
+
+    if TYPE_CHECKING:
+
+        @overload
+        def remote(self, *args: P.args, **kwargs: P.kwargs) -> ActorHandle[T]: ...
+        @overload
+        def remote(self, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ActorHandle[T]: ...
+        @overload
+        def remote(self, a: Any, ref: ObjectRef[Any], /, *args: Any, **kwargs: Any) -> ActorHandle[T]: ...
+        @overload
+        def remote(self, **kwargs: ObjectRef[Any]) -> ActorHandle[T]: ...
+
+    def remote(self, *args: Any, **kwargs: Any) -> ActorHandle[T]:
+        """Makes an actor: returns its handle at once, errors of the constructor come with the first ``get``."""
+        session = process.require()
+        self._shape.check(args, kwargs)
+        options = self._options
+        name = options.get("name")
+        if name == "":
+            raise ValueError("Actor name cannot be an empty string.")
+        if name is None and options.get("get_if_exists"):
+            raise ValueError("The actor name must be specified to use 'get_if_exists'.")
+        placement, running = actor_resources(options)
+        _check_fits(session, self.__name__, placement)
+        if self._exported is None or self._exported[0] != process.epoch:
+            self._exported = (process.epoch, *functions.export(self._cls, f"the actor class {self.__name__}", session.hot))
+        _, fid, blob = self._exported
+        pending = options.get("max_pending_calls")
+        pending = -1 if pending is None else pending
+        meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0)
+        concurrency = options.get("max_concurrency")
+        if not concurrency:
+            concurrency = _ASYNC_CONCURRENCY if actor_kind.is_async(self._cls) else 1
+        spec = {
+            "class_name": self.__name__,
+            "name": name or "",
+            "namespace": options.get("namespace") or session.namespace,
+            "detached": options.get("lifetime") == "detached",
+            "get_if_exists": bool(options.get("get_if_exists")),
+            "resources": placement,
+            "run_resources": running,
+            "env_key": environments.key_for(session, options.get("runtime_env")),
+            "max_restarts": options.get("max_restarts") or 0,
+            "max_task_retries": options.get("max_task_retries") or 0,
+            "max_concurrency": concurrency,
+            "max_pending_calls": pending,
+            "fid": fid,
+            "blob": blob,
+            "meta": meta,
+        }
+        encoded = encode_args(args, kwargs, self._shape, f"{self.__name__}.__init__")
+        try:
+            made, found = session.hot.actor_create(msgpack.packb(spec), *encoded)
+        except HotError as error:
+            raise _creation_error(error, spec) from None
+        if found is not None:  # get_if_exists
+            return import_handle(made, "", found)
+        return ActorHandle(made, actor_kind.kind_of(meta))
+
+    def options(self, **options: Any) -> ActorClass[P, T]:
+        """The same class with some options changed for the actors made through the result."""
+        check_options(options, ACTOR, in_options=True)
+        made = ActorClass(self._cls, {**self._options, **options})
+        made._exported = self._exported
+        return made
+
+    def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
+        chosen: Any = self.options(**options) if options else self
+        return chosen.remote(*(args or ()), **(kwargs or {}))
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        name = self.__name__
+        raise TypeError(f"Actors cannot be instantiated directly. Instead of '{name}()', use '{name}.remote()'.")
+
+    def __repr__(self) -> str:
+        return f"<{self._cls.__module__}.ActorClass({self.__name__}) object at {id(self):#x}>"
+
+    def __reduce__(self) -> Any:
+        return ActorClass, (self._cls, self._options)
+
+
+def _check_fits(session: Session, class_name: str, placement: Mapping[str, int]) -> None:
+    """Raises when a cluster that cannot grow has less in all than the actor needs."""
+    if session.can_grow or session.wait or not exceeds(placement, session.totals):
+        return
+    from eagleray._private.api import fetch_cluster
+
+    session.totals = fetch_cluster(session)["totals"]["resources"]
+    if exceeds(placement, session.totals):
+        there = {name: value for name, value in session.totals.items() if name in placement or name in ("CPU", "GPU")}
+        raise ActorUnschedulableError(
+            f"actor {class_name} needs {show(placement)} but the cluster has at most {show(there)}. "
+            f"Ask for less, declare more in init() or `eagleray start`, or set infeasible='wait' in init() to wait for it."
+        )
+
+
+def _creation_error(error: HotError, spec: Mapping[str, Any]) -> Exception:
+    if error.code == "already_exists":
+        name, namespace = spec["name"], spec["namespace"]
+        return ActorAlreadyExistsError(
+            f"The name {name} (namespace={namespace}) is already taken. Please use a different name or get the existing actor using "
+            f"get_actor({name!r}, namespace={namespace!r})"
+        )
+    return explain(error)
+
+
+if TYPE_CHECKING:
+
+    @overload
+    def method(function: Callable[Concatenate[Any, P], R], /) -> ActorMethod[P, R]: ...
+    @overload
+    def method(*, num_returns: int = ..., concurrency_group: str = ..., **options: Any) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
+
+
+def method(*args: Any, **kwargs: Any) -> Any:
+    """Sets options of an actor's method, as ``@method(num_returns=2)``."""
+    unknown = [name for name in kwargs if name not in (*_METHOD_OPTIONS, "tensor_transport", "_generator_backpressure_num_objects")]
+    if unknown:
+        raise AssertionError(f"@method takes {', '.join(_METHOD_OPTIONS)}; got {', '.join(unknown)}")
+    check = kwargs.get("num_returns")
+    if isinstance(check, int) and check < 0:
+        raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {check}")
+
+    def annotate(function: Any) -> Any:
+        setattr(function, METHOD_OPTIONS, kwargs)
+        return function
+
+    return annotate(args[0]) if args and callable(args[0]) else annotate
+
+
+class ExitActor(BaseException):
+    """Unwinds a method that called ``exit_actor``."""
+
+
+def exit_actor() -> NoReturn:
+    """Ends the actor that runs the calling method, after what was sent to it before is answered.
+
+    Raises:
+        TypeError: not called in an actor.
+    """
+    from eagleray._private import context
+
+    if context.actor_id() is None:
+        raise TypeError("exit_actor called on a non-actor worker: it works inside the methods of an actor only")
+    raise ExitActor
+
+
+__all__ = ["ActorClass", "ActorHandle", "ActorMethod", "exit_actor", "method"]
