@@ -92,6 +92,12 @@ def title(text: str) -> None:
     print(f"\n== {text}", flush=True)
 
 
+def wait_until_free(gpus: float) -> None:
+    """A killed actor gives its GPU back a moment later; the ids below are those of an idle machine."""
+    while ray.available_resources().get("GPU") != gpus:
+        time.sleep(0.01)
+
+
 def kernel_in_a_function(array: Any) -> None:
     title("A kernel in a remote function")
     doubled, ids, visible = ray.get(remote_mul_two.remote(array))
@@ -113,15 +119,20 @@ def array_that_stays(array: Any) -> None:
 
 def whole_and_fractional() -> None:
     title("Whole and fractional GPUs")
+    wait_until_free(2)
     whole = [WhichGPU.options(num_gpus=1).remote() for _ in range(2)]
     print("two actors with num_gpus=1 got", sorted(ray.get([actor.ids.remote() for actor in whole])))
     for actor in whole:
         ray.kill(actor)
+    wait_until_free(2)
     halves = []
     for _ in range(3):
         halves.append(WhichGPU.options(num_gpus=0.5).remote())
         ray.get(halves[-1].ids.remote())  # placed before the next one asks
     print("three actors with num_gpus=0.5 got", ray.get([actor.ids.remote() for actor in halves]))
+    for actor in halves:
+        ray.kill(actor)
+    wait_until_free(2)
 
 
 def processes_that_end() -> None:
@@ -137,7 +148,7 @@ def processes_that_end() -> None:
 
 
 def probe_first(array: Any) -> None:
-    title("To the CPU, first way: probe for a GPU, with a time limit")
+    title("To the CPU by a probe with a time limit")
 
     @ray.remote(num_gpus=1)
     def probe() -> bool:
@@ -157,7 +168,7 @@ def probe_first(array: Any) -> None:
 
 
 def try_and_fall_back(array: Any) -> None:
-    title("To the CPU, second way: try the GPU, catch the error")
+    title("To the CPU by trying the GPU and catching the error")
     no_simulator = {"env_vars": {"NUMBA_ENABLE_CUDASIM": "0"}}
     where, doubled = ray.get(mul_two_if_possible.options(runtime_env=no_simulator).remote(array))
     print(f"in the task: done on the {where}: {doubled[:4]}")
@@ -168,9 +179,10 @@ def try_and_fall_back(array: Any) -> None:
 
 
 def choose_by_flag(array: Any) -> None:
-    title("To the CPU, third way: a flag picks the function")
+    title("To the CPU by a flag that picks the function")
     for use_gpu in (True, False):
-        print(f"use_gpu={use_gpu}: {ray.get(mul_two_by_flag.remote(array, use_gpu))[:4]}")
+        chosen = mul_two_by_flag.options(num_gpus=int(use_gpu))
+        print(f"use_gpu={use_gpu}: {ray.get(chosen.remote(array, use_gpu))[:4]}")
 
 
 def main() -> None:

@@ -209,7 +209,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 		}
 	}
 	isErr := flags&wire.ReplyAppError != 0
-	if isErr && t.tmpl.RetryErrs && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) && t.actor == nil {
+	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) && t.actor == nil {
 		t.tries++
 		t.on = nil
 		o.exitIf(flags)

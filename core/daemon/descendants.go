@@ -79,17 +79,21 @@ func descendantsOf(root int, ps []procStat) []int {
 }
 
 // killDescendants kills everything below this process until nothing is left or
-// the time is over. Orphans come to the subreaper, so nothing escapes.
-func killDescendants(limit time.Duration, reap func()) (left int) {
+// the time is over. Orphans come to the subreaper, so nothing escapes; a look
+// at /proc may miss one whose parent is just dying, so only reap, which
+// reports that there is no child any more, ends it early.
+func killDescendants(limit time.Duration, reap func() (none bool)) (left int) {
 	me := os.Getpid()
 	for end := time.Now().Add(limit); ; {
 		all := descendantsOf(me, processes())
 		for _, pid := range all {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
-		reap()
-		if len(all) == 0 || time.Now().After(end) {
-			return len(all)
+		if reap() {
+			return 0
+		}
+		if time.Now().After(end) {
+			return max(len(all), 1)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

@@ -72,7 +72,6 @@ func (p *process) signal(s unix.Signal) {
 	_ = rc.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), s, nil, 0) })
 }
 
-
 // exitText says how a process ended: status as from waitstatus_to_exitcode,
 // negative for a signal.
 func exitText(pid, status int, known bool) string {

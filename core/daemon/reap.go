@@ -43,8 +43,9 @@ func (r *reaper) run() {
 	}
 }
 
-// sweep reaps what there is.
-func (r *reaper) sweep() {
+// sweep reaps what there is. It reports whether no child is left at all: then
+// this process, being the subreaper, has no descendant either.
+func (r *reaper) sweep() (none bool) {
 	for {
 		var ws unix.WaitStatus
 		r.mu.Lock()
@@ -54,7 +55,7 @@ func (r *reaper) sweep() {
 			continue
 		}
 		if err != nil || pid <= 0 {
-			return
+			return errors.Is(err, unix.ECHILD)
 		}
 		r.reaped(pid, statusCode(ws))
 	}

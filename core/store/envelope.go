@@ -111,6 +111,17 @@ func AppendEnvelope(dst []byte, f Format, meta []byte, bufs ...[]byte) []byte {
 // Parse reads an envelope. Meta and Bufs are parts of b; bytes after the end
 // are ignored. Without buffers nothing is allocated.
 func Parse(b []byte) (e Envelope, err error) {
+	if len(b) > 5 && b[0] == 0x94 && b[1] == envelopeVersion && b[2] <= byte(FormatFault) && b[3] == 0xc4 {
+		// A small value, as AppendHeader writes it.
+		if end := 5 + int(b[4]); end < len(b) && b[end] == 0x90 {
+			return Envelope{Format: Format(b[2]), Meta: b[5:end:end]}, nil
+		}
+	}
+	return parse(b)
+}
+
+// parse reads every form that msgpack allows.
+func parse(b []byte) (e Envelope, err error) {
 	head, rest, err := readToken(b)
 	if err != nil || head.kind != kindArray || head.n != 4 {
 		return e, bad("no array of 4", err)

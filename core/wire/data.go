@@ -29,6 +29,7 @@ const (
 	ReplyAppError  = 1 << iota // the results are one exception
 	ReplyExiting               // the worker exits after this reply
 	ReplyCancelled             // the task was cancelled
+	ReplyNoRetry               // an exception that the task is not to be retried on
 )
 
 // Places of a value in a task or reply.

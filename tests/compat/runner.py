@@ -7,7 +7,6 @@ import os
 import select
 import signal
 import subprocess
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -82,47 +81,52 @@ def lines(stream: IO[bytes], seconds: float) -> Iterator[dict[str, Any] | None]:
             yield json.loads(line)
 
 
-def run_group(side: Side, group: list[str], verbose: bool = False) -> Iterator[Result]:
+def start(side: Side, wanted: list[str], verbose: bool) -> subprocess.Popen[bytes]:
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1", "RAY_USAGE_STATS_ENABLED": "0", "RAY_COLOR_PREFIX": "0"}
+    return subprocess.Popen(
+        [side.python, "child.py", "--module", side.module, *wanted],
+        cwd=HERE,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=None if verbose else subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def run_group(side: Side, group: list[str], seconds: float = CASE_SECONDS, verbose: bool = False) -> Iterator[Result]:
     """Runs cases in one process; when it dies, reports the case at fault and goes on with the others in a new one."""
     rest = list(group)
     while rest:
-        environment = {**os.environ, "PYTHONUNBUFFERED": "1", "RAY_USAGE_STATS_ENABLED": "0", "RAY_COLOR_PREFIX": "0"}
-        child = subprocess.Popen(
-            [side.python, "child.py", "--module", side.module, *rest],
-            cwd=HERE,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=None if verbose else subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        child = start(side, rest, verbose)
         assert child.stdout is not None
         running: str | None = rest[0]
         how = ""
-        for message in lines(child.stdout, CASE_SECONDS):
-            if message is None:
-                how = f"hung for {CASE_SECONDS:.0f} s"
+        try:
+            for message in lines(child.stdout, seconds):
+                if message is None:
+                    how = f"hung for {seconds:.0f} s"
+                    break
+                if "starting" in message:
+                    running = message["starting"]
+                else:
+                    running = None
+                    rest.remove(message["name"])
+                    yield Result(message["name"], message["output"], message["error"], message["seconds"])
+            if not how:
+                how = f"the process ended with {child.wait(timeout=seconds)}"
+        finally:  # also when the reader of the results goes away
+            child.stdout.close()
+            if child.poll() is None:
                 os.killpg(child.pid, signal.SIGKILL)
-                break
-            if "starting" in message:
-                running = message["starting"]
-            else:
-                running = None
-                rest.remove(message["name"])
-                yield Result(message["name"], message["output"], message["error"], message["seconds"])
-        child.stdout.close()
-        code = child.wait()
+                child.wait()
         if rest:
             name = running or rest[0]
             rest.remove(name)
-            yield Result(name, "", how or f"the process ended with {code}")
+            yield Result(name, "", how)
 
 
 def run(side: Side, wanted: Iterable[str], shared: bool = True, verbose: bool = False) -> Iterator[Result]:
     """Runs all wanted cases, one process after the other."""
     for group in groups(wanted, shared):
-        yield from run_group(side, group, verbose)
-
-
-if __name__ == "__main__":
-    sys.exit("run.py is the command")
+        yield from run_group(side, group, verbose=verbose)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import contextvars
 import threading
 from typing import Any
 
 
 class Running:
-    """The task or call that runs. One object for workers that run one thing at a time: threads of the task see it too."""
+    """The task or call that runs.
+
+    One object for workers that run one thing at a time: threads that a task starts see it too.
+    """
 
     def __init__(self) -> None:
         self.task_id: bytes | None = None
         self.name = ""
-        self.function_name = ""
+        self.function: Any = None
 
 
 class RunningPerThread(threading.local):
@@ -21,7 +25,23 @@ class RunningPerThread(threading.local):
     def __init__(self) -> None:
         self.task_id: bytes | None = None
         self.name = ""
-        self.function_name = ""
+        self.function: Any = None
+
+
+class RunningPerCoroutine:
+    """The same for actors with an event loop."""
+
+    def __init__(self) -> None:
+        self.variable: contextvars.ContextVar[Running] = contextvars.ContextVar("eagleray-running", default=Running())
+
+    def begin(self, task_id: bytes, name: str, function: Any) -> None:
+        """Notes what the calling coroutine runs."""
+        running = Running()
+        running.task_id, running.name, running.function = task_id, name, function
+        self.variable.set(running)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.variable.get(), name)
 
 
 class _Actor:
@@ -42,6 +62,7 @@ class _Here:
 
     def __init__(self) -> None:
         self.running: Any = Running()
+        self.label = ""  # in front of what this process writes
         self.actor: _Actor | None = None
         self.resources: dict[str, int] = {}
         self.devices: dict[str, list[str]] = {}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import Any
 
 from eagleray._private import native
@@ -53,6 +52,3 @@ def _forget() -> None:
     abandon = getattr(_loaded, "after_fork", None)
     if abandon is not None:
         abandon()
-    printing = sys.modules.get("eagleray._private.worker_output")
-    if printing is not None:
-        printing.after_fork()

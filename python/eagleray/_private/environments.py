@@ -49,6 +49,24 @@ def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
     return _derive(EnvBase("", spec, {}), runtime_env or {})
 
 
+def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase:
+    """The environment that a worker runs in, which its own tasks inherit.
+
+    Args:
+        setup: What its zygote was told.
+        environ: The zygote's variables.
+    """
+    variables = {name: text for name, text in setup["env"].items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
+    job_env = {name: text for name, text in environ.items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
+    spec = {"python": sys.executable, "sys_path": setup["sys_path"], "cwd": setup["cwd"], "env": variables, "preload": setup["preload"]}
+    spec.update(bare=bool(setup["bare"]), job_env=job_env)
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if not _in_site(package):
+        job_env[PYTHONPATH_VARIABLE] = job_env.get("PYTHONPATH", "")
+        job_env["PYTHONPATH"] = os.pathsep.join(filter(None, [package, job_env.get("PYTHONPATH")]))
+    return EnvBase(setup["env"].get(KEY_VARIABLE, ""), spec, json.loads(setup["env"].get(USER_VARIABLE) or "{}"))
+
+
 def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     """The key of the environment for a task's or actor's ``runtime_env``, made known to the daemon."""
     base = session.env

@@ -1,0 +1,186 @@
+"""A worker that hosts an actor: the constructor, then calls, on one thread, several, or an event loop."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import msgpack
+
+from eagleray._private import actor_kind, context, task_error
+from eagleray._private.arguments import ArgumentFailed, decode_args
+from eagleray._private.context import here
+from eagleray._private.serialization import NONE_RESULT, Encoded
+from eagleray._private.worker_main import APP_ERROR, Worker, encode_results
+from eagleray.actor import ExitActor
+from eagleray.exceptions import ActorDiedError, RayTaskError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_EXIT_REASON = "exit_actor() was called"
+
+
+def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
+    """Runs an actor until it ends."""
+    _, token, packed, fmt, meta, buffers, deps = item
+    del item
+    spec = msgpack.unpackb(packed, strict_map_key=False)
+    context.become_actor(spec)
+    here.label = str(spec["class_name"])
+    actor = Actor(worker, spec)
+    worker.assigned.apply(spec.get("assignment") or {})
+
+    def construct() -> bool:
+        nonlocal meta, buffers, deps
+        arguments = (fmt, meta, buffers, deps)
+        meta = buffers = deps = None
+        return actor.construct(token, *arguments)
+
+    cls = actor.load_class()
+    if isinstance(cls, type) and actor_kind.is_async(cls):
+        from eagleray._private import worker_async
+
+        worker_async.run(actor, construct, spec["max_concurrency"])
+    if construct():
+        for _ in range(spec["max_concurrency"] - 1):
+            threading.Thread(target=actor.serve, name="eagleray-actor", daemon=True).start()
+        if spec["max_concurrency"] > 1:
+            here.running = context.RunningPerThread()
+    actor.serve()
+    raise AssertionError("an actor's loop does not end")
+
+
+class Actor:
+    """The instance and what is around it."""
+
+    def __init__(self, worker: Worker, spec: dict[str, Any]) -> None:
+        self.worker = worker
+        self.hot = worker.hot
+        self.spec = spec
+        self.instance: Any = None
+        self._class: Any = None
+        self._load_problem: BaseException | None = None
+
+    def load_class(self) -> Any:
+        """The class; what loading it raised is told by ``construct``."""
+        try:
+            self._class, _ = self.worker.load(self.spec["fid"])
+        except BaseException as problem:
+            self._load_problem = problem
+        return self._class
+
+    def construct(self, token: int, fmt: int, meta: bytes, buffers: Any, deps: Any) -> bool:
+        """Makes the instance and tells the core. Does not return when that fails: the process ends."""
+        running = here.running
+        name = f"{self.spec['class_name']}.__init__"
+        running.name = name
+        running.function = getattr(self._class, "__init__", None)
+        try:
+            if self._load_problem is not None:
+                raise self._load_problem
+            args, kwargs = decode_args(fmt, meta, buffers, deps)
+            self.instance = _instantiate(self._class, args, kwargs)
+        except BaseException as error:
+            self._constructor_failed(token, name, error)
+        if type(self.instance).__repr__ is not object.__repr__:
+            try:
+                here.label = repr(self.instance).replace("\n", " ")
+            except Exception:  # the user's own; the class's name stays
+                pass
+        self.hot.actor_ready(token, True, "", b"")
+        return True
+
+    def _constructor_failed(self, token: int, name: str, error: BaseException) -> NoReturn:
+        if isinstance(error, (ExitActor, SystemExit)):
+            self.hot.actor_ready(token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"")
+            self.worker.leave("its constructor ended it")
+        where: dict[str, Any] = {"pid": self.worker.pid, "ip": "127.0.0.1", "actor_repr": here.label, "actor_id": self.spec["actor_id"].hex()}
+        if isinstance(error, ArgumentFailed):
+            made: RayTaskError = task_error.argument_error(error.error, name, **where)
+        else:
+            made = task_error.task_error(error, name, skip=2, **where)
+        died = ActorDiedError(made)
+        print(f"Exception raised in creation task: {died}", file=sys.stderr)
+        self.hot.actor_ready(token, False, str(died), task_error.encode(died))
+        self.worker.leave("its constructor failed")
+
+    def method(self, name: str) -> Callable[..., Any]:
+        """What a call of ``name`` runs."""
+        if name == "__ray_ready__":
+            return _ready
+        if name == "__ray_terminate__":
+            return _terminate
+        if name == "__ray_call__":
+            instance = self.instance
+            return lambda fn, *args, **kwargs: fn(instance, *args, **kwargs)
+        found: Callable[..., Any] = getattr(self.instance, name)
+        return found
+
+    def serve(self) -> NoReturn:
+        """Takes calls on this thread until the actor ends."""
+        next_task = self.hot.next_task
+        while True:
+            item = next_task(-1)
+            if item is None:
+                continue
+            if item[0] == "method":
+                self._call(item)
+            elif item[0] == "exit":
+                self.end(str(item[1]))
+            item = None
+
+    def _call(self, item: tuple[Any, ...]) -> None:
+        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, _ = item
+        running = here.running
+        running.name = name
+        function = args = kwargs = value = None
+        flags = 0
+        try:
+            function = self.method(method)
+            args, kwargs = decode_args(fmt, meta, buffers, deps)
+            running.function = function
+            running.task_id = task_id
+            value = function(*args, **kwargs)
+            results: tuple[Encoded, ...]
+            results = (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+            running.task_id = None
+        except BaseException as error:
+            running.task_id = None
+            if isinstance(error, ExitActor):
+                self.end(_EXIT_REASON)
+            if isinstance(error, SystemExit):
+                self.worker.quit(error)
+            flags = APP_ERROR
+            results = self.worker.error_results(error, name, task_id)
+        value = args = kwargs = function = running.function = None
+        self.hot.reply(token, results, flags)
+
+    def end(self, reason: str) -> NoReturn:
+        """Ends the actor and its process."""
+        self.instance = None
+        self.worker.leave(reason)
+
+
+def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """An instance; a constructor that returns something is warned about and not fatal."""
+    if type(cls).__call__ is not type.__call__:
+        return cls(*args, **kwargs)
+    instance = cls.__new__(cls, *args, **kwargs)
+    if isinstance(instance, cls):
+        returned = instance.__init__(*args, **kwargs)
+        if returned is not None:
+            warnings.warn(f"{cls.__name__}.__init__ returned {returned!r}: the value is ignored, a constructor returns None", stacklevel=1)
+    return instance
+
+
+def _ready() -> bool:
+    return True
+
+
+def _terminate() -> NoReturn:
+    raise ExitActor
+
+

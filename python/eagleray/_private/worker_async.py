@@ -1,0 +1,96 @@
+"""Actors with coroutine methods: calls run as tasks of one event loop on the main thread."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from eagleray._private import context, worker_main
+from eagleray._private.arguments import decode_args
+from eagleray._private.context import here
+from eagleray._private.serialization import Encoded
+from eagleray._private.worker_actor import _EXIT_REASON, Actor
+from eagleray._private.worker_main import APP_ERROR, encode_results
+from eagleray.actor import ExitActor
+
+
+def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int) -> NoReturn:
+    """Constructs the actor inside a loop and serves its calls there."""
+    running = context.RunningPerCoroutine()
+    asyncio.run(_Loop(actor, running, max_concurrency).serve(construct))
+    raise AssertionError("an actor's loop does not end")
+
+
+class _Loop:
+    def __init__(self, actor: Actor, running: context.RunningPerCoroutine, max_concurrency: int) -> None:
+        self.actor = actor
+        self.running = running
+        self.room = threading.Semaphore(max_concurrency)
+        self.tasks: dict[bytes, asyncio.Task[None]] = {}
+        self.loop: asyncio.AbstractEventLoop
+
+    async def serve(self, construct: Callable[[], bool]) -> None:
+        self.loop = asyncio.get_running_loop()
+        construct()
+        here.running = self.running
+        worker_main.set_cancel_handler(self.cancel)
+        threading.Thread(target=self.feed, name="eagleray-calls", daemon=True).start()
+        await asyncio.Event().wait()
+
+    def feed(self) -> None:
+        """The thread that takes calls and hands them to the loop, in order."""
+        next_task = self.actor.hot.next_task
+        while True:
+            self.room.acquire()
+            item = None
+            while item is None:
+                item = next_task(-1)
+            self.loop.call_soon_threadsafe(self.begin, item)
+
+    def begin(self, item: tuple[Any, ...]) -> None:
+        if item[0] == "exit":
+            self.actor.end(str(item[1]))
+        if item[0] != "method":
+            self.room.release()
+            return
+        task_id = item[9]
+        task = self.loop.create_task(self.call(item))
+        self.tasks[task_id] = task
+        task.add_done_callback(lambda _: self.tasks.pop(task_id, None))
+
+    def cancel(self, task_id: bytes) -> None:
+        """Called by the signal handler, on the loop's thread but between any two of its steps."""
+        task = self.tasks.get(task_id)
+        if task is not None:
+            self.loop.call_soon_threadsafe(task.cancel)
+
+    async def call(self, item: tuple[Any, ...]) -> None:
+        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, _ = item
+        del item
+        actor = self.actor
+        flags = 0
+        results: tuple[Encoded, ...]
+        try:
+            function = actor.method(method)
+            self.running.begin(task_id, name, function)
+            args, kwargs = decode_args(fmt, meta, buffers, deps)
+            value = function(*args, **kwargs)
+            del args, kwargs
+            if inspect.isawaitable(value):
+                value = await value
+            results = encode_results(value, num_returns, name)
+        except BaseException as error:
+            if isinstance(error, ExitActor):
+                actor.end(_EXIT_REASON)
+            if isinstance(error, SystemExit):
+                actor.worker.quit(error)
+            flags = APP_ERROR
+            if isinstance(error, asyncio.CancelledError):
+                error = worker_main.Cancelled().with_traceback(error.__traceback__)
+            results = actor.worker.error_results(error, name, task_id)
+        value = None
+        self.room.release()
+        actor.hot.reply(token, results, flags)

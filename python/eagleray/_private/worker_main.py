@@ -1,0 +1,234 @@
+"""A worker's life: join the session, take work, run it on the main thread, answer."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import pickle
+import signal
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn
+
+import msgpack
+
+from eagleray._private import core, environments, functions, task_error, worker_setup
+from eagleray._private.arguments import ArgumentFailed, decode_args
+from eagleray._private.context import here
+from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, unserializable
+from eagleray._private.session import session_from
+from eagleray._private.state import WORKER, process
+from eagleray.exceptions import TaskCancelledError
+
+#: Flags of a reply.
+APP_ERROR, EXITING, NO_RETRY = 1, 2, 8
+_IP = "127.0.0.1"
+
+
+class Cancelled(KeyboardInterrupt):
+    """Raised in the task that somebody cancelled."""
+
+
+def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+    """Becomes a worker; called in the fork.
+
+    Args:
+        sock: The daemon's socket.
+        token: What the fork was ordered with.
+        fds: The pipes for standard output and error.
+        setup: What the zygote was told.
+        environ: The zygote's variables.
+    """
+    worker_setup.detach(fds)
+    signal.signal(signal.SIGUSR1, _interrupt)
+    hot = core.load()
+    base = environments.worker_base(setup, environ)
+    answer = hot.connect(msgpack.packb({"sock": sock, "role": WORKER, "token": token}))
+    process.enter(session_from(msgpack.unpackb(answer, strict_map_key=False), WORKER, hot, base))
+    Worker(hot).run()
+
+
+def _interrupt(signum: int, frame: Any) -> None:
+    """The core's sign that a task was cancelled. Raises if it is the one that runs, at most once."""
+    session = process.session
+    task_id = session.hot.current_cancelled() if session is not None else None
+    if task_id is None:
+        return
+    on_cancel = _on_cancel
+    if on_cancel is not None:
+        on_cancel(task_id)
+    elif here.running.task_id == task_id:
+        here.running.task_id = None
+        raise Cancelled
+
+
+#: What actors with an event loop do instead of raising.
+_on_cancel: Callable[[bytes], None] | None = None
+
+
+def set_cancel_handler(handler: Callable[[bytes], None]) -> None:
+    """Lets ``handler`` see to cancellations."""
+    global _on_cancel
+    _on_cancel = handler
+
+
+class Worker:
+    """The loop of a worker that runs one thing at a time."""
+
+    def __init__(self, hot: Any) -> None:
+        self.hot = hot
+        self.pid = os.getpid()
+        self.assigned = worker_setup.Assigned()
+        self._functions: dict[bytes, tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]] = {}
+        self._calls: dict[bytes, int] = {}
+
+    def run(self) -> NoReturn:
+        """Serves until the daemon says that it is enough."""
+        next_task = self.hot.next_task
+        while True:
+            item = next_task(-1)
+            if item is None:
+                continue
+            kind = item[0]
+            if kind == "task":
+                self._run_task(item)
+            elif kind == "assign":
+                self.assigned.apply(msgpack.unpackb(item[1], strict_map_key=False))
+            elif kind == "actor":
+                from eagleray._private import worker_actor
+
+                worker_actor.host(self, item)
+            else:
+                self.leave(str(item[1]))
+            item = None  # what it holds must not outlive the answer
+
+    def _run_task(self, item: tuple[Any, ...]) -> None:
+        _, token, fid, name, fmt, meta, buffers, deps, num_returns, task_id, max_calls = item
+        running = here.running
+        here.label = running.name = name
+        function = retry_on = args = kwargs = value = None
+        flags = 0
+        try:
+            found = self._functions.get(fid)
+            function, retry_on = found if found is not None else self.load(fid)
+            if here.devices:
+                self.assigned.restore()
+            args, kwargs = decode_args(fmt, meta, buffers, deps)
+            running.function = function
+            running.task_id = task_id
+            value = function(*args, **kwargs)
+            results = (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+            running.task_id = None
+        except BaseException as error:
+            running.task_id = None
+            if isinstance(error, SystemExit):
+                self.quit(error)
+            flags = APP_ERROR
+            if retry_on is not None and not isinstance(error, retry_on):
+                flags |= NO_RETRY
+            results = self.error_results(error, name, task_id)
+        value = args = kwargs = None
+        if max_calls:
+            count = self._calls[fid] = self._calls.get(fid, 0) + 1
+            if count >= max_calls:
+                self.hot.reply(token, results, flags | EXITING)
+                self.leave("max_calls")
+        self.hot.reply(token, results, flags)
+
+    def load(self, fid: bytes) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
+        """The function that travels under ``fid``, with the exceptions that it is retried on."""
+        function = pickle.loads(self.hot.function(fid))
+        retry_on = None
+        if type(function) is functions.Filtered:
+            function, retry_on = function.function, function.retry_on
+        else:
+            functions.arrive(function, fid)
+        self._functions[fid] = (function, retry_on)
+        return function, retry_on
+
+    def error_results(self, error: BaseException, name: str, task_id: bytes | None, skip: int = 1) -> tuple[Encoded, ...]:
+        """The answer of a task that raised."""
+        where: dict[str, Any] = {"pid": self.pid, "ip": _IP}
+        if here.actor is not None:
+            where.update(actor_repr=here.label, actor_id=here.actor.id.hex())
+        if isinstance(error, ArgumentFailed):
+            made = task_error.argument_error(error.error, name, **where)
+        else:
+            made = task_error.task_error(error, name, skip=skip, **where)
+            if isinstance(error, KeyboardInterrupt):
+                made.cause = TaskCancelledError(task_id.hex() if task_id is not None else None)
+                made.traceback_str += str(made.cause)
+        return ((ERROR, task_error.encode(made), None, None),)
+
+    def quit(self, error: SystemExit) -> NoReturn:
+        """The user's code called ``sys.exit``: the process ends, without an answer."""
+        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+        if isinstance(error.code, str):
+            print(error.code, file=sys.stderr)
+        self._finish()
+        os._exit(code & 0xFF)
+
+    def leave(self, reason: str) -> NoReturn:
+        """Ends the process as it was meant to: answers are sent first."""
+        self._finish()
+        self.hot.exiting(reason)
+        os._exit(0)
+
+    def _finish(self) -> None:
+        here.running.task_id = None
+        try:
+            atexit._run_exitfuncs()
+        except BaseException:  # user code
+            pass
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (OSError, ValueError):
+                continue
+
+
+def encode_results(value: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:
+    """The envelopes of a task's results.
+
+    Raises:
+        TypeError: a result cannot be pickled, or is not iterable where several are wanted.
+        ValueError: their number is wrong.
+    """
+    if num_returns == 1:
+        return (_encode_result(value, f"the result of {name}"),)
+    if num_returns == 0:
+        return ()
+    if hasattr(value, "__next__"):
+        return _encode_stream(value, num_returns, name)
+    count = len(value)
+    if count != num_returns:
+        raise ValueError(f"Task returned {count} objects, but num_returns={num_returns}.")
+    return tuple(_encode_result(item, f"result {index} of {name}") for index, item in enumerate(value))
+
+
+def _encode_result(value: Any, what: str) -> Encoded:
+    try:
+        return encode(value)
+    except Exception as problem:
+        raise unserializable(value, what, problem) from problem
+
+
+def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:
+    """Results that a generator yields one by one: those before an exception stay good."""
+    results: list[Encoded] = []
+    problem: BaseException | None = None
+    try:
+        for value in values:
+            if len(results) == num_returns:
+                raise ValueError(f"Task returned more than num_returns={num_returns} objects.")
+            results.append(_encode_result(value, f"result {len(results)} of {name}"))
+        if len(results) < num_returns:
+            raise ValueError(f"Task returned {len(results)} objects, but num_returns={num_returns}.")
+    except Exception as error:
+        if not results or len(results) == num_returns:
+            raise
+        problem = error
+    if problem is not None:
+        made = task_error.task_error(problem, name, pid=os.getpid(), ip=_IP)
+        results += [(ERROR, task_error.encode(made), None, None)] * (num_returns - len(results))
+    return tuple(results)

@@ -1,0 +1,40 @@
+"""A worker's standard output and error: pipes that the daemon reads line by line.
+
+A line of the form ``\\x1f:name:TEXT`` tells the daemon who writes from there on; it is written when that has changed, so
+that a worker that runs one task after another pays nothing unless they print.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+
+from eagleray._private.context import here
+
+_MARK = "\x1f:name:"
+
+
+class Output(io.TextIOWrapper):
+    """Text output that says who writes."""
+
+    def __init__(self, fd: int) -> None:
+        raw = io.FileIO(fd, "w", closefd=False)
+        super().__init__(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True)
+        self._label = ""
+        self._at_start = True
+
+    def write(self, text: str) -> int:
+        if here.label != self._label and text:
+            self._label = here.label
+            super().write(f"{'' if self._at_start else chr(10)}{_MARK}{self._label}\n")
+        if text:
+            self._at_start = text[-1] in "\r\n"
+        return super().write(text)
+
+
+def install() -> None:
+    """Puts the outputs in place."""
+    sys.stdout = Output(1)
+    sys.stderr = Output(2)
+    # Libraries that want the originals must not find the zygote's.
+    sys.__stdout__, sys.__stderr__ = sys.stdout, sys.stderr  # type: ignore[misc]

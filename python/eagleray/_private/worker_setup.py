@@ -1,0 +1,138 @@
+"""What a freshly forked worker does before it takes work, and what a lease changes in it."""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import random
+import signal
+import sys
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from eagleray._private import worker_output
+from eagleray._private.context import here
+from eagleray._private.environments import KEY_VARIABLE, USER_VARIABLE
+from eagleray._private.state import UNIT
+
+_BLAS_SETTERS = ("openblas_set_num_threads64_", "openblas_set_num_threads", "scipy_openblas_set_num_threads64_", "scipy_openblas_set_num_threads")
+_keep: list[Any] = []
+
+
+def detach(fds: list[int]) -> None:
+    """Cuts the ties with the zygote: descriptors, signals, name, arguments, random generators."""
+    os.setsid()  # what a task leaves behind is found by its session
+    for number, fd in enumerate(fds[:2], start=1):
+        os.dup2(fd, number)
+    for fd in fds:
+        os.close(fd)
+    null = os.open(os.devnull, os.O_RDONLY)
+    if null != 0:
+        os.dup2(null, 0)
+        os.close(null)
+    worker_output.install()
+    faulthandler.enable()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    # A handler, not SIG_IGN, which programs that tasks start would inherit.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    try:
+        with open("/proc/self/comm", "wb") as file:
+            file.write(b"eagleray-worker")
+    except OSError:
+        pass
+    sys.argv = ["eagleray-worker"]
+    _keep.append(sys.modules["__main__"])
+    sys.modules["__main__"] = types.ModuleType("__main__")
+    for name in (KEY_VARIABLE, USER_VARIABLE):
+        os.environ.pop(name, None)
+    reseed()
+
+
+def reseed() -> None:
+    """Gives this process random numbers of its own: a fork begins with copies of the zygote's generators."""
+    random.seed()
+    numpy_random = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed()
+
+
+class Assigned:
+    """The variables that the lease in force has set, and what they were before."""
+
+    def __init__(self) -> None:
+        self._variables: dict[str, str] = {}
+        self._before: dict[str, str | None] = {}
+        self._threads_are_ours = "OMP_NUM_THREADS" not in os.environ
+        self._blas: Callable[[int], None] | None = None
+        self._blas_threads = 1  # the zygote imported libraries with one
+        if not self._threads_are_ours:
+            self._size_blas(os.environ.get("OPENBLAS_NUM_THREADS") or os.environ["OMP_NUM_THREADS"])
+
+    def apply(self, assignment: Mapping[str, Any]) -> None:
+        """Makes this process see what it was given."""
+        here.resources = assignment.get("resources") or {}
+        here.devices = assignment.get("devices") or {}
+        here.int_ids = bool(assignment.get("int_ids", True))
+        variables = dict(assignment.get("env") or {})
+        if self._threads_are_ours:
+            threads = max(1, here.resources.get("CPU", 0) // UNIT)
+            variables["OMP_NUM_THREADS"] = str(threads)
+            if "OPENBLAS_NUM_THREADS" not in os.environ:
+                self._size_blas(str(threads))
+        for name in self._variables.keys() - variables.keys():
+            previous = self._before.pop(name)
+            if previous is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = previous
+        for name, text in variables.items():
+            if name not in self._before:
+                self._before[name] = os.environ.get(name)
+        self._variables = variables
+        self.restore()
+
+    def restore(self) -> None:
+        """Sets the variables again that an earlier task of the lease may have changed."""
+        for name, text in self._variables.items():
+            if os.environ.get(name) != text:
+                os.environ[name] = text
+
+    @property
+    def devices(self) -> bool:
+        """Whether the lease came with devices."""
+        return bool(here.devices)
+
+    def _size_blas(self, text: str) -> None:
+        """Gives a BLAS library that was loaded with one thread as many as the task has CPUs."""
+        try:
+            threads = int(text.split(",")[0])
+        except ValueError:
+            return
+        if threads == self._blas_threads or "numpy" not in sys.modules:
+            return
+        if self._blas is None:
+            self._blas = _find_blas()
+        self._blas(threads)
+        self._blas_threads = threads
+
+
+def _find_blas() -> Callable[[int], None]:
+    paths = set()
+    with open("/proc/self/maps", encoding="utf-8", errors="replace") as maps:
+        for line in maps:
+            if "openblas" in line:
+                paths.add(line.split(None, 5)[-1].strip())
+    for path in paths:
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for name in _BLAS_SETTERS:
+            setter = getattr(library, name, None)
+            if setter is not None:
+                setter.argtypes, setter.restype = [ctypes.c_int], None
+                found: Callable[[int], None] = setter
+                return found
+    return lambda threads: None

@@ -1,0 +1,167 @@
+"""Where the calling code runs: ids, resources and devices of the task, actor, worker and job."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from eagleray._private.context import here
+from eagleray._private.resources import ACCELERATORS, from_units
+from eagleray._private.state import DRIVER, Session, process
+
+if TYPE_CHECKING:
+    from eagleray.actor import ActorHandle
+
+
+class RuntimeContext:
+    """Facts about the caller. Made by ``get_runtime_context``; each method looks when it is called."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self) -> dict[str, Any]:
+        """The ids as a dictionary."""
+        found: dict[str, Any] = {"job_id": self.get_job_id(), "node_id": self.get_node_id(), "namespace": self.namespace}
+        if self.get_task_id() is not None:
+            found["task_id"] = self.get_task_id()
+        if self.get_actor_id() is not None:
+            found["actor_id"] = self.get_actor_id()
+        return found
+
+    def get_job_id(self) -> str:
+        """The program's job, in hex."""
+        return self._session.job_id.hex()
+
+    def get_node_id(self) -> str:
+        """This machine's daemon, in hex."""
+        return self._session.node_id.hex()
+
+    def get_worker_id(self) -> str:
+        """This process, in hex."""
+        return self._session.worker_id.hex()
+
+    def get_task_id(self) -> str | None:
+        """The running task or actor call, in hex; None in a driver."""
+        task_id = here.running.task_id
+        return task_id.hex() if task_id is not None else None
+
+    def get_task_name(self) -> str | None:
+        """The running task's name; None in a driver."""
+        return None if self._session.role == DRIVER else here.running.name or None
+
+    def get_task_function_name(self) -> str | None:
+        """The running function with its module; None in a driver."""
+        function = here.running.function
+        if function is None:
+            return None
+        module = getattr(function, "__module__", "") or ""
+        if module == "__main__":
+            code = getattr(function, "__code__", None)
+            module = os.path.splitext(os.path.basename(code.co_filename))[0] if code is not None else module
+        return f"{module}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+
+    def get_actor_id(self) -> str | None:
+        """The actor that the caller belongs to, in hex; None outside of actors."""
+        return here.actor.id.hex() if here.actor is not None else None
+
+    def get_actor_name(self) -> str | None:
+        """The actor's name, empty if it has none; None outside of actors."""
+        return here.actor.name if here.actor is not None else None
+
+    def get_placement_group_id(self) -> str | None:
+        """The placement group; there are none yet."""
+        return None
+
+    def get_assigned_resources(self) -> dict[str, float]:
+        """What the running task or actor holds."""
+        self._only_in_workers("get_assigned_resources")
+        return from_units({name: value for name, value in here.resources.items() if value})
+
+    def get_accelerator_ids(self) -> dict[str, list[str]]:
+        """The devices that the running task or actor was given, by resource name; every family is a key."""
+        return {name: list(here.devices.get(name, ())) for name in ACCELERATORS}
+
+    def get_runtime_env_string(self) -> str:
+        """The runtime environment as JSON."""
+        return json.dumps(self._session.env.runtime_env, default=str)
+
+    @property
+    def runtime_env(self) -> dict[str, Any]:
+        """The runtime environment of the caller."""
+        return dict(self._session.env.runtime_env)
+
+    @property
+    def namespace(self) -> str:
+        """The namespace in which names of actors are looked up."""
+        return here.actor.namespace if here.actor is not None else self._session.namespace
+
+    @property
+    def current_actor(self) -> ActorHandle[Any]:
+        """A handle to the actor that the caller belongs to."""
+        if here.actor is None:
+            raise RuntimeError("This method is only available in an actor.")
+        from eagleray.actor import import_handle
+
+        return import_handle(here.actor.id, here.actor.owner_addr, here.actor.meta)
+
+    @property
+    def was_current_actor_reconstructed(self) -> bool:
+        """Whether the actor was restarted."""
+        self._only_in_workers("was_current_actor_reconstructed")
+        return here.actor is not None and here.actor.incarnation > 1
+
+    @property
+    def gcs_address(self) -> str:
+        """Where the session's daemon listens."""
+        return self._session.session_dir
+
+    def get_node_labels(self) -> dict[str, str]:
+        """The labels of this machine."""
+        from eagleray._private.api import fetch_cluster
+
+        mine = [node for node in fetch_cluster(self._session)["nodes"] if node["node_id"] == self._session.node_id]
+        return dict(mine[0].get("labels") or {}) if mine else {}
+
+    def get_session_name(self) -> str:
+        """The name of the session's folder."""
+        return os.path.basename(self._session.session_dir)
+
+    def get_temp_dir(self) -> str:
+        """The folder of this user's sessions."""
+        return os.path.dirname(self._session.session_dir)
+
+    def is_canceled(self) -> bool:
+        """Whether the running task was cancelled; the task is interrupted then, so mostly it never asks."""
+        return False
+
+    @property
+    def job_id(self) -> str:
+        """See ``get_job_id``."""
+        return self.get_job_id()
+
+    @property
+    def node_id(self) -> str:
+        """See ``get_node_id``."""
+        return self.get_node_id()
+
+    @property
+    def task_id(self) -> str | None:
+        """See ``get_task_id``."""
+        return self.get_task_id()
+
+    @property
+    def actor_id(self) -> str | None:
+        """See ``get_actor_id``."""
+        return self.get_actor_id()
+
+    def _only_in_workers(self, name: str) -> None:
+        if self._session.role == DRIVER:
+            raise AssertionError(f"{name} is only available in tasks and actors; this is a driver")
+
+
+def get_runtime_context() -> RuntimeContext:
+    """Facts about where the calling code runs."""
+    return RuntimeContext(process.require())
