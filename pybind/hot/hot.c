@@ -101,9 +101,7 @@ static void ref_dealloc(PyObject *self) {
   Ref *r = (Ref *)self;
   if (r->weak) PyObject_ClearWeakRefs(self);
   if (r->counted) drop(r->id, 0);
-  PyTypeObject *t = Py_TYPE(self);
-  t->tp_free(self);
-  if (t->tp_flags & Py_TPFLAGS_HEAPTYPE) Py_DECREF(t);
+  Py_TYPE(self)->tp_free(self); // a subclass's own dealloc counts its type
 }
 
 static PyObject *ref_binary(PyObject *self, PyObject *unused) {
