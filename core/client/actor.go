@@ -27,7 +27,6 @@ type actor struct {
 	dead    *fault.Error
 	deadEnv []byte       // envelope of the constructor's exception
 	bad     *fault.Error // can never be scheduled here
-	warned  bool
 }
 
 // ActorSpec describes an actor to be created.

@@ -107,6 +107,7 @@ type Client struct {
 	idleArmed        bool
 	pendingTimer     *time.Timer
 	pendingArmed     bool
+	reported         map[string]time.Time // what was warned about, and when to again
 	notes            notes
 	async            asyncQueue
 }

@@ -162,6 +162,9 @@ func (c *Client) newTask(call *Call, total int) (*task, error) {
 	if bad != nil {
 		c.hopeless(t, bad)
 	}
+	if t.waiting > 0 {
+		c.watchPending()
+	}
 	return t, nil
 }
 

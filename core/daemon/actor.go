@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -222,4 +223,18 @@ func (d *Daemon) actorEnded(w *worker) {
 	default:
 		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: w.detail})
 	}
+}
+
+// explainActor says what an actor that does not run waits for; d.mu held.
+func (d *Daemon) explainActor(raw []byte) string {
+	var id ids.Actor
+	copy(id[:], raw)
+	a := d.actors[id]
+	switch {
+	case a == nil:
+		return "it is not placed on this node"
+	case a.worker != nil:
+		return fmt.Sprintf("its constructor runs in worker pid %d", a.worker.pid)
+	}
+	return d.m.ExplainActor(a.key())
 }

@@ -91,7 +91,12 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 			return err
 		}
 		d.mu.Lock()
-		text := d.m.Explain(c.id, sched.ClassID(q.ClassID))
+		text := ""
+		if len(q.ActorID) > 0 {
+			text = d.explainActor(q.ActorID)
+		} else {
+			text = d.m.Explain(c.id, sched.ClassID(q.ClassID))
+		}
 		d.mu.Unlock()
 		if text == "" {
 			text = "nothing of it waits for a worker"

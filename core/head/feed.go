@@ -34,6 +34,9 @@ func (h *Head) events(b record.Batch) {
 	h.mu.Lock()
 	turned := b.Leading != h.leading
 	h.leading = b.Leading
+	if turned {
+		h.tracker.forgetPlaced()
+	}
 	h.mu.Unlock()
 	if turned {
 		// It covers the batch's events: the state shows them already.
@@ -105,7 +108,7 @@ func (h *Head) failStranded(all []record.Actor) {
 func (h *Head) progress(seq uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.handled = max(h.handled, seq)
+	h.handled, h.acted = max(h.handled, seq), h.leading
 	if h.caught != nil {
 		close(h.caught)
 		h.caught = nil

@@ -33,6 +33,7 @@ type Head struct {
 	mu      sync.Mutex
 	tracker *tracker
 	leading bool
+	acted   bool          // leading, as of the last batch acted upon
 	handled uint64        // the last event acted upon
 	caught  chan struct{} // closed when handled grows; nil while nobody waits
 
@@ -122,7 +123,7 @@ func (h *Head) Settle(ctx context.Context) error {
 func (h *Head) behind(seq uint64) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.handled >= seq && h.leading {
+	if h.handled >= seq && h.acted {
 		return nil
 	}
 	if h.caught == nil {

@@ -70,8 +70,8 @@ func (t *tracker) actor(a *record.Actor, leading bool) []action {
 	}
 	var out []action
 	if e.placed < a.Incarnation {
-		if a.State == record.ActorRestarting && e.placed == a.Previous.Incarnation && !a.Cause.Reason.WorkerGone() {
-			out = append(out, action{stop: &a.Previous, how: StopNow})
+		if a.State == record.ActorRestarting {
+			out = e.stop(a.Previous, a.Cause.Reason)
 		}
 		e.placed, e.stuck = a.Incarnation, ""
 		return append(out, action{place: a})
@@ -105,11 +105,22 @@ func (t *tracker) dead(a *record.Actor, leading bool) []action {
 	}
 	delete(t.actors, a.ID)
 	out := e.tell(func(*waiter) bool { return true }, resolved(a))
-	if leading && e.placed == a.Incarnation && !a.Cause.Reason.WorkerGone() {
-		i := a.Instance()
-		out = append(out, action{stop: &i, how: StopNow})
+	if leading {
+		out = append(out, e.stop(a.Instance(), a.Cause.Reason)...)
 	}
 	return out
+}
+
+// stop ends what the placer was asked to start, unless the reason says that it
+// has ended. When events were missed, the reason is that of a later incarnation.
+func (e *tracked) stop(ended record.Instance, r record.Reason) []action {
+	switch {
+	case e.placed == 0, e.placed == ended.Incarnation && r.WorkerGone():
+		return nil
+	case e.placed != ended.Incarnation:
+		ended = record.Instance{Actor: ended.Actor, Incarnation: e.placed}
+	}
+	return []action{{stop: &ended, how: StopNow}}
 }
 
 // infeasible takes the placer's word that no node can ever take the
@@ -149,14 +160,18 @@ func (t *tracker) forget(id ids.Actor, w *waiter) {
 	}
 }
 
-// resync takes all records anew: events were missed, or this head begins or
-// ends to lead and cannot know what another leader asked for. In order of
-// registration.
-func (t *tracker) resync(all []record.Actor, leading bool) []action {
-	known := make(map[ids.Actor]bool, len(all))
+// forgetPlaced is called when this head begins or ends to lead: it cannot know
+// what another leader has asked for.
+func (t *tracker) forgetPlaced() {
 	for _, e := range t.actors {
 		e.placed, e.drained = 0, 0
 	}
+}
+
+// resync takes all records anew, in order of registration, as events were
+// missed.
+func (t *tracker) resync(all []record.Actor, leading bool) []action {
+	known := make(map[ids.Actor]bool, len(all))
 	var out []action
 	for i := range all {
 		known[all[i].ID] = true

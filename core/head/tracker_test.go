@@ -59,8 +59,21 @@ func TestTracker_LeadershipComesBack_AsksForEverythingAgain(t *testing.T) {
 	all := []record.Actor{pending, draining}
 	want := []string{"place A incarnation 1", "stop drain incarnation 2"}
 	expect(t, tr.resync(all, true), want...)
+	expect(t, tr.resync(all, true)) // events were missed, that is all
+	tr.forgetPlaced()
 	expect(t, tr.resync(all, false))
+	tr.forgetPlaced()
 	expect(t, tr.resync(all, true), want...)
+}
+
+func TestTracker_MissedRestarts_StopsWhatItStarted(t *testing.T) {
+	tr := newTracker()
+	a, b := actor('A', record.ActorPending, 1), actor('B', record.ActorPending, 1)
+	tr.resync([]record.Actor{a, b}, true)
+	a, b = actor('A', record.ActorRestarting, 4), actor('B', record.ActorDead, 3)
+	a.Cause.Reason, b.Cause.Reason = record.WorkerDied, record.WorkerDied
+	expect(t, tr.resync([]record.Actor{a, b}, true),
+		"stop now incarnation 1", "place A incarnation 4", "stop now incarnation 1")
 }
 
 func TestTracker_EventsOlderThanResync_StartNothing(t *testing.T) {

@@ -149,6 +149,7 @@ type ClassTrouble struct {
 	ClassID  uint32
 	Message  string // what was asked and what there is
 	Code     string // "" or "task_unschedulable": for good; "runtime_env_setup": its environment cannot be made
+	ActorID  []byte // TWhoHolds: about this actor instead
 }
 
 // WorkerReady is sent by a worker once it listens at its address.

@@ -164,6 +164,6 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> dict[str, Any]:
         "max_retries": _DEFAULT_RETRIES if retries is None else retries,
         "retry_exceptions": bool(retry_on),
         "max_calls": max_calls,
-        "strategy": strategy_name(options.get("scheduling_strategy")),
+        "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),
         "method": "",
     }

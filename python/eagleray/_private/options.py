@@ -142,12 +142,20 @@ def _suggestion(name: str, kind: str) -> str:
     return f" (it is one of {_KIND_NAMES[next(iter(other.kinds))]})" if other is not None else ""
 
 
-def strategy_name(strategy: Any) -> str:
-    """The scheduling strategy as the core knows it."""
-    if strategy is None:
+def strategy_name(strategy: Any, node_id: str) -> str:
+    """The scheduling strategy as the core knows it.
+
+    Args:
+        strategy: What the user wrote.
+        node_id: The one machine of a session that has one, in hex.
+    """
+    if strategy is None or strategy == "DEFAULT":
         return "DEFAULT"
-    if isinstance(strategy, str):
-        if strategy not in ("DEFAULT", "SPREAD"):
-            raise ValueError(f"scheduling_strategy takes 'DEFAULT' or 'SPREAD', got {strategy!r}")
-        return strategy
-    raise ValueError(f"scheduling_strategy takes 'DEFAULT' or 'SPREAD' here, got an instance of {type(strategy).__name__}")
+    if strategy == "SPREAD":
+        return "SPREAD"
+    wanted = getattr(strategy, "node_id", None)
+    if wanted is not None:
+        if wanted != node_id and not strategy.soft:
+            raise ValueError(f"NodeAffinitySchedulingStrategy names node {wanted!r}; this session has node {node_id!r} only")
+        return "DEFAULT"
+    raise ValueError(f"scheduling_strategy takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {strategy!r}")

@@ -1,0 +1,97 @@
+"""Looking at values and names, and teaching the runtime to pickle a class."""
+
+from __future__ import annotations
+
+import copyreg
+import sys
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from eagleray._private import pickling
+from eagleray._private.inspection import failure, find_culprit
+from eagleray._private.state import process
+
+
+class FailureTuple(NamedTuple):
+    """A part that cannot be pickled: itself, the way to it, the whole that it is in."""
+
+    obj: Any
+    name: str
+    parent: Any
+
+
+def inspect_serializability(base_obj: Any, name: str | None = None, depth: int = 3, print_file: Any = None) -> tuple[bool, set[FailureTuple]]:
+    """Tells whether a value can be sent to a task, and which part of it cannot.
+
+    Args:
+        base_obj: The value, or a function.
+        name: How to call it.
+        depth: Accepted and ignored: the search goes as deep as it must.
+        print_file: Where to print; standard output when None.
+
+    Returns:
+        Whether it can be pickled, and the parts to blame.
+    """
+    out = print_file or sys.stdout
+    shown = name or getattr(base_obj, "__qualname__", None) or repr(base_obj)
+    problem = _code_failure(base_obj) if callable(base_obj) else failure(base_obj)
+    if problem is None:
+        print(f"{shown} can be serialized", file=out)
+        return True, set()
+    part, path, reason = find_culprit(base_obj, problem)
+    way = " → ".join(path) or shown
+    print(f"{shown} cannot be serialized: {reason}. The part to blame: {way}, {part!r}", file=out)
+    try:
+        found = {FailureTuple(part, way, base_obj)}
+    except TypeError:  # not hashable
+        found = {FailureTuple(repr(part), way, repr(base_obj))}
+    return False, found
+
+
+def _code_failure(value: Any) -> BaseException | None:
+    try:
+        pickling.dumps_code(value)
+        return None
+    except Exception as problem:
+        return problem
+
+
+class _Restore:
+    """Calls a user's deserializer; picklable whatever the deserializer is, cloudpickle sees to that."""
+
+    def __init__(self, deserializer: Callable[[Any], Any]) -> None:
+        self.deserializer = deserializer
+
+    def __call__(self, data: Any) -> Any:
+        return self.deserializer(data)
+
+
+def register_serializer(cls: type, *, serializer: Callable[[Any], Any], deserializer: Callable[[Any], Any]) -> None:
+    """Has instances of a class pickled as ``serializer(instance)``, and rebuilt by ``deserializer``, from this process."""
+    restore = _Restore(deserializer)
+    copyreg.pickle(cls, lambda instance: (restore, (serializer(instance),)))  # type: ignore[arg-type]
+
+
+def deregister_serializer(cls: type) -> None:
+    """Undoes ``register_serializer``."""
+    copyreg.dispatch_table.pop(cls, None)
+
+
+def list_named_actors(all_namespaces: bool = False) -> list[Any]:
+    """The names of living actors of this namespace, or dictionaries with name and namespace of all."""
+    from eagleray._private.api import rpc
+
+    rows = rpc(process.require(), "actor_names", {"all": all_namespaces})
+    return list(rows) if all_namespaces else [row["name"] for row in rows]
+
+
+def get_node_ip_address(address: str | None = None) -> str:
+    """The address of this machine that others would use."""
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((address or "192.0.2.1", 9))
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"

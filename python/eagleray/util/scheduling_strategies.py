@@ -1,0 +1,20 @@
+"""Where tasks and actors run, beyond "DEFAULT" and "SPREAD"."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NodeAffinitySchedulingStrategy:
+    """Run on one machine.
+
+    Args:
+        node_id: Its id in hex.
+        soft: Whether another machine will do when that one is gone.
+    """
+
+    node_id: str
+    soft: bool
+    _spill_on_unavailable: bool = False
+    _fail_on_unavailable: bool = False

@@ -1,0 +1,1 @@
+"""The figures by group; each module registers its own with `book`."""

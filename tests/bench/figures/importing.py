@@ -1,0 +1,23 @@
+"""What an import costs over a bare interpreter."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+from book import Bench, figure
+
+
+def wall_ms(code: str) -> float:
+    started = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, stdin=subprocess.DEVNULL)
+    return (time.perf_counter() - started) * 1000
+
+
+@figure("import over bare Python", "ms", limit=60)
+def import_over_python(bench: Bench) -> float:
+    load = f"import {bench.module}"
+    wall_ms(load)  # writes the .pyc files
+    pairs = [(wall_ms(load), wall_ms("pass")) for _ in range(5)]
+    return min(pair[0] for pair in pairs) - min(pair[1] for pair in pairs)
