@@ -89,7 +89,6 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	if c.ObjectStoreMemory != nil {
 		o.ArenaBytes = *c.ObjectStoreMemory
 	}
-	o.ArenaBytes &^= 1<<12 - 1
 	memory := available - min(available, o.ArenaBytes)
 	if c.Memory != nil {
 		memory = *c.Memory

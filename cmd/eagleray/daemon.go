@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +32,7 @@ func runDaemon(args []string, _ io.Writer) error {
 	dir := f.String("session-dir", "", "the session's directory")
 	text := f.String("config", "{}", "JSON")
 	if err := f.Parse(args); err != nil {
-		return fmt.Errorf("daemon: %w", errUsage)
+		return usage("daemon: wrong flags")
 	}
 	parent := openParent(*parentFD)
 	err := serve(*embedded, parent, *dir, *text)
@@ -71,8 +72,14 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	if err != nil {
 		return err
 	}
+	if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return err
+	}
 	d.Serve()
 	parent.say("ready")
+	if !embedded {
+		parent.close()
+	}
 
 	s := <-opened
 	if s.err != nil {
@@ -94,7 +101,11 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	d.Close(!embedded)
 	lock.Close()
 	if !embedded {
-		os.Remove(filepath.Join(dir, "lock"))
+		// The logs stay; nothing else of the session does.
+		for _, name := range []string{"lock", "pid"} {
+			os.Remove(filepath.Join(dir, name))
+		}
+		clearCurrent(filepath.Dir(dir), dir)
 	}
 	if e := s.node.Close(); e != nil && err == nil {
 		log.Warn("closing the cluster state", "error", e)
@@ -191,6 +202,13 @@ func openParent(fd int) *parentPipe {
 func (p *parentPipe) say(line string) {
 	if p.f != nil {
 		_, _ = p.f.WriteString(line + "\n")
+	}
+}
+
+func (p *parentPipe) close() {
+	if p.f != nil {
+		p.f.Close()
+		p.f = nil
 	}
 }
 

@@ -30,8 +30,12 @@ func commands() []command {
 	}
 }
 
-// errUsage ends the command with status 2 after its text.
-var errUsage = errors.New("usage")
+// usageError ends the command with status 2.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usage(format string, a ...any) error { return &usageError{fmt.Sprintf(format, a...)} }
 
 func main() {
 	err := dispatch(os.Args[1:], os.Stdout)
@@ -39,7 +43,8 @@ func main() {
 		return
 	}
 	fmt.Fprintf(os.Stderr, "eagleray: %v\n", err)
-	if errors.Is(err, errUsage) {
+	var wrong *usageError
+	if errors.As(err, &wrong) {
 		os.Exit(2)
 	}
 	os.Exit(1)
@@ -64,5 +69,5 @@ func dispatch(args []string, out io.Writer) error {
 			return c.run(args[1:], out)
 		}
 	}
-	return fmt.Errorf("unknown command %q; see eagleray --help (%w)", args[0], errUsage)
+	return usage("unknown command %q; see eagleray --help", args[0])
 }

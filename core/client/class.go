@@ -28,7 +28,7 @@ type class struct {
 	want   int     // what the daemon was told
 	us     float64 // smoothed execution time, µs; 0: unknown
 	bad    *fault.Error
-	since  time.Time // the queue has waited without a lease since
+	since  time.Time // nothing of the queue was sent since
 }
 
 // lease is a worker of ours.
@@ -182,10 +182,10 @@ func (c *Client) adjustWant(k *class) {
 }
 
 func (c *Client) sendTask(l *lease, t *task) {
-	k := l.conn
-	t.on = k
-	k.send(t)
+	t.on = l.conn
+	l.conn.send(t)
 	l.busy++
+	l.class.since = time.Now()
 }
 
 // granted is the daemon's answer to a want.

@@ -98,11 +98,11 @@ func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 		return true
 	}
 	for _, k := range c.classes {
-		if k.queue.len() == 0 || len(k.leases) > 0 || k.bad != nil {
+		if k.queue.len() == 0 || k.bad != nil {
 			continue
 		}
 		again = true
-		if now.Sub(k.since) >= pendingAfter-time.Second && due("class "+k.name) {
+		if now.Sub(k.since) >= pendingAfter-time.Millisecond && due("class "+k.name) {
 			out = append(out, &waitReport{tasks: k.queue.len(), name: k.name, ask: &wire.ClassTrouble{ClassID: k.id}})
 		}
 	}

@@ -77,6 +77,10 @@ func (s *splitter) emit(dst []wire.LogLine, text []byte, carriage bool) []wire.L
 	if carriage && len(text) == 0 {
 		return dst // a progress line begins with \r
 	}
+	for len(text) > maxLine {
+		dst = s.emit(dst, text[:maxLine], false)
+		text = text[maxLine:]
+	}
 	str := string(text)
 	if name, ok := strings.CutPrefix(str, namePrefix); ok {
 		s.named, s.name, *s.latest = true, name, name

@@ -48,6 +48,12 @@ type waiter struct {
 	done   func(off, size uint64, err error)
 }
 
+func (w waiter) fail(err error) {
+	if !w.client.gone {
+		w.done(0, 0, err)
+	}
+}
+
 // holdings is what one process holds.
 type holdings struct {
 	pins     map[ids.Object]*object
@@ -173,7 +179,7 @@ func (t *objects) free(c *client, id ids.Object) {
 	if o == nil {
 		return
 	}
-	if o.creator == c {
+	if !o.sealed && o.creator == c {
 		t.abandon(o, "it was not written")
 		delete(t.holder(c).creating, o)
 		return
@@ -190,7 +196,7 @@ func (t *objects) abandon(o *object, why string) {
 	t.detach(o)
 	t.drop(o)
 	for _, w := range ws {
-		w.done(0, 0, lost(o.id, why))
+		w.fail(lost(o.id, why))
 	}
 }
 
@@ -215,7 +221,7 @@ func (t *objects) detach(o *object) {
 		delete(t.owned, o.id.Owner())
 	}
 	for _, w := range o.waiters {
-		w.done(0, 0, lost(o.id, "it was freed or is being written anew"))
+		w.fail(lost(o.id, "it was freed or is being written anew"))
 	}
 	o.waiters = nil
 }

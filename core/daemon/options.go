@@ -50,6 +50,7 @@ func (o *Options) check() error {
 	if o.ArenaBytes < minArena {
 		return fmt.Errorf("object_store_memory is %d bytes, at least %d are needed", o.ArenaBytes, minArena)
 	}
+	o.ArenaBytes &^= 1<<12 - 1 // whole pages
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}

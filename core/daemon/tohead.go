@@ -1,8 +1,12 @@
 package daemon
 
 import (
+	"fmt"
+	"time"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -33,12 +37,7 @@ func (d *Daemon) ask(m *wire.Message) (any, error) {
 	defer cancel()
 	switch m.Type {
 	case wire.TActorKill:
-		var q wire.ActorKill
-		id, err := decodeActor(m, &q, &q.ActorID)
-		if err != nil {
-			return nil, err
-		}
-		return nil, d.head.KillActor(ctx, id, q.NoRestart)
+		return nil, d.killActor(m)
 	case wire.TActorRelease:
 		var q wire.ActorRef
 		id, err := decodeActor(m, &q, &q.ActorID)
@@ -120,6 +119,7 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message) {
 		case wire.ActorAlive:
 			s.Addr, s.Pid, s.NodeID, s.WorkerID = r.Actor.Address, r.Actor.Pid, r.Actor.Node[:], r.Actor.Worker[:]
 		case wire.ActorDead:
+			s.Message = deathText(&r.Actor)
 			s.Cause, s.Error = string(r.Actor.Cause.Fault()), r.Actor.Cause.Error
 		}
 		_ = m.Reply(s)
@@ -145,6 +145,40 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message) {
 		c.cancels = make(map[uint64]func())
 	}
 	c.cancels[n] = cancel
+}
+
+// deathText names the actor and says how it ended.
+func deathText(a *record.Actor) string {
+	if a.Cause.Message == "" {
+		return fmt.Sprintf("%s is dead (%s)", a, a.Cause.Reason)
+	}
+	return fmt.Sprintf("%s died: %s", a, a.Cause.Message)
+}
+
+// killActor answers when the process of the killed incarnation is gone, so that
+// what the caller sends next cannot reach it.
+func (d *Daemon) killActor(m *wire.Message) error {
+	var q wire.ActorKill
+	id, err := decodeActor(m, &q, &q.ActorID)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	var gone chan struct{}
+	if a := d.actors[id]; a != nil && a.worker != nil && a.worker.proc != nil {
+		gone = a.worker.proc.gone
+	}
+	d.mu.Unlock()
+	ctx, cancel := d.headContext()
+	defer cancel()
+	if err := d.head.KillActor(ctx, id, q.NoRestart); err != nil || gone == nil {
+		return err
+	}
+	select {
+	case <-gone:
+	case <-time.After(2 * forceGrace):
+	}
+	return nil
 }
 
 // resolved forgets how to cancel a question that was answered.

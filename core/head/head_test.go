@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/head"
 	"github.com/eagleray/eagleray/core/ids"
@@ -162,6 +163,10 @@ func TestHead_Values_PassThrough(t *testing.T) {
 	}
 }
 
+// quick makes elections short; a loaded machine may then lose a leader, which
+// no test minds.
+var quick = raftstate.Timing{Heartbeat: 200 * time.Millisecond, Election: 200 * time.Millisecond, Lease: 150 * time.Millisecond, Commit: 10 * time.Millisecond}
+
 // members is a group of three heads.
 type members struct {
 	net    *raftstate.MemoryNet
@@ -175,7 +180,7 @@ func openMembers(t *testing.T) *members {
 	m := &members{ids: []string{"a", "b", "c"}, states: map[string]*raftstate.Node{}, heads: map[string]*head.Head{}, placer: map[string]*placer{}}
 	m.net = raftstate.NewMemoryNet(m.ids...)
 	for _, id := range m.ids {
-		s, err := m.net.Open(id, raftstate.Options{})
+		s, err := m.net.Open(id, raftstate.Options{Timing: quick})
 		if err != nil {
 			t.Fatal(err)
 		}

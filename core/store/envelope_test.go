@@ -130,6 +130,9 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte{0xdc, 0, 4, 1, 0, 0xc0, 0xdd, 0, 0, 0, 1, 0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		e, err := Parse(b)
+		if slow, err2 := parse(b); !reflect.DeepEqual(e, slow) || (err == nil) != (err2 == nil) {
+			t.Errorf("the short way reads %+v (%v), the long one %+v (%v)", e, err, slow, err2)
+		}
 		if err != nil {
 			if !errors.Is(err, ErrBadEnvelope) {
 				t.Errorf("untyped error %v", err)

@@ -1,7 +1,7 @@
 """The registry of figures: what is measured, in which unit, and what it should come to.
 
-The code of a figure is the same for both systems; only the module that `Bench.ray` gives differs. The figures of a group
-run in order in one process; most groups want a running session, `startup` and `importing` do without.
+The code of a figure is the same for both systems; only the module that `Bench.ray` gives differs. The figures of a
+group run in order in one process; most groups want a running session, `startup` and `importing` do without.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. `limit` is what Eagle Ray may take at most, `times` how much better than Ray it must be."""
+    """One line of the table. `limit` is the most that Eagle Ray may take, `times` how many times better than Ray it is."""
 
     name: str
     group: str

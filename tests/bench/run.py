@@ -103,7 +103,8 @@ def table(summaries: dict[str, dict[str, Any]], systems: dict[str, str]) -> Iter
     yield f"{'figure':44}{'unit':>8}{heads}{'gain':>9}"
     for summary in summaries.values():
         cells = "".join(
-            f"{number(summary['median'].get(system)):>18}{number(summary['best'].get(system)):>12}" for system in systems
+            f"{number(summary['median'].get(system)):>18}{number(summary['best'].get(system)):>12}"
+            for system in systems
         )
         gain = f"{summary['gain']:.1f}x" if "gain" in summary else ""
         yield f"{summary['label']:44}{summary['unit']:>8}{cells}{gain:>9}  {summary['verdict']}"

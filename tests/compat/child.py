@@ -1,5 +1,4 @@
-"""Runs cases in this process and prints JSON lines on the original standard output: one when a case starts, one with its
-result. `runner.py` starts this and reads them."""
+"""Runs cases in this process. `runner.py` starts it and reads JSON lines: a case starts, and its result."""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ def collect(side: Side, wanted: list[str], options: argparse.Namespace) -> dict[
     for result in run(side, wanted, options.shared, options.verbose):
         results[result.name] = result
         mark = "" if result.failure is None else "  " + result.failure.strip().splitlines()[-1]
-        print(f"{side.module:9} {len(results):3}/{len(wanted)} {result.seconds:6.2f} s  {result.name}{mark}", flush=True)
+        print(
+            f"{side.module:9} {len(results):3}/{len(wanted)} {result.seconds:6.2f} s  {result.name}{mark}", flush=True
+        )
     return results
 
 

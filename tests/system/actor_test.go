@@ -104,10 +104,12 @@ func TestActor_Kill_EndsIt(t *testing.T) {
 	}
 	st := d.resolve(id, 0)
 	d.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: true}, nil)
-	if dead := d.resolve(id, 1); dead.State != wire.ActorDead {
+	if running(st.Pid) {
+		t.Error("the call was answered before its process was gone")
+	}
+	if dead := d.resolve(id, 1); dead.State != wire.ActorDead || dead.Message != fmt.Sprintf("actor Counter %s died: it was killed by kill()", id) {
 		t.Errorf("%+v", dead)
 	}
-	eventually(t, "its process is gone", func() bool { return unix.Kill(st.Pid, 0) != nil })
 }
 
 func TestActor_Names(t *testing.T) {
@@ -167,7 +169,7 @@ func TestActor_DriverGone_DetachedStays(t *testing.T) {
 	if dead := b.resolve(plain, 1); dead.State != wire.ActorDead {
 		t.Errorf("%+v", dead)
 	}
-	eventually(t, "the plain actor's process is gone", func() bool { return unix.Kill(gone.Pid, 0) != nil })
+	eventually(t, "the plain actor's process is gone", func() bool { return !running(gone.Pid) })
 	if got := b.at(st).tell("pid"); got != fmt.Sprint(st.Pid) {
 		t.Errorf("the detached actor says %q", got)
 	}

@@ -75,12 +75,10 @@ func TestLease_WorkerDies_ItsChildrenToo(t *testing.T) {
 	d.class(1, map[string]float64{"CPU": 1}, "default")
 	d.want(1, 1)
 	a := d.lease()
-	child, _, _ := strings.Cut(a.tell("child"), " ")
+	text, _, _ := strings.Cut(a.tell("child"), " ")
+	child, _ := strconv.Atoi(text)
 	_ = unix.Kill(a.Pid, unix.SIGKILL)
-	eventually(t, "the child of the dead worker is gone", func() bool {
-		_, err := os.Stat("/proc/" + child)
-		return err != nil
-	})
+	eventually(t, "the child of the dead worker is gone", func() bool { return !running(child) })
 }
 
 func TestDaemon_ParentGone_DetachedChildrenToo(t *testing.T) {
@@ -89,13 +87,14 @@ func TestDaemon_ParentGone_DetachedChildrenToo(t *testing.T) {
 	d.class(1, map[string]float64{"CPU": 1}, "default")
 	d.want(1, 1)
 	a := d.lease()
-	child, _, _ := strings.Cut(a.tell("child setsid"), " ")
+	text, _, _ := strings.Cut(a.tell("child setsid"), " ")
+	child, _ := strconv.Atoi(text)
 	began := time.Now()
 	s.end()
 	if took := time.Since(began); took > 2*time.Second {
 		t.Errorf("the end took %v", took)
 	}
-	if _, err := os.Stat("/proc/" + child); err == nil {
+	if running(child) {
 		t.Error("a child in a session of its own survived")
 	}
 }
@@ -234,10 +233,7 @@ func TestLease_DriverGone_ItsWorkersEnd(t *testing.T) {
 	a.lease()
 	a.close()
 	eventually(t, "everything is free", func() bool { i := b.info(); return i.Available["CPU"] == 20000 && i.Jobs == 1 })
-	eventually(t, "its workers are gone", func() bool {
-		_, err := os.Stat("/proc/" + strconv.Itoa(h.Pid))
-		return err != nil
-	})
+	eventually(t, "its workers are gone", func() bool { return !running(h.Pid) })
 	eventually(t, "its sockets are gone", func() bool {
 		left, _ := filepath.Glob(s.dir + "/p/*.sock")
 		return len(left) <= 1 // the other job's prestarted worker

@@ -125,6 +125,12 @@ func (s *session) processes() (pids []string) {
 	return pids
 }
 
+// running reports whether a process is there and not only waits to be reaped.
+func running(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	return err == nil && !strings.Contains(string(b), ") Z ") && !strings.Contains(string(b), ") X ")
+}
+
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for end := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {

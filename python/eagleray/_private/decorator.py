@@ -66,19 +66,7 @@ def remote(*args: Any, **kwargs: Any) -> Any:
     def decorate(target: Any) -> Any:
         return _make(target, kwargs)
 
-    # Names and values that are wrong for functions and classes alike are told here, where they are written.
-    _check_either(kwargs)
     return decorate
-
-
-def _check_either(options: dict[str, Any]) -> None:
-    try:
-        check_options(options, TASK, in_options=False)
-    except (TypeError, ValueError) as for_task:
-        try:
-            check_options(options, ACTOR, in_options=False)
-        except (TypeError, ValueError):
-            raise for_task from None
 
 
 def _make(target: Any, options: dict[str, Any]) -> Any:

@@ -117,17 +117,16 @@ def _ndarray_type() -> Any:
 
 
 def _encode_array(array: Any) -> Encoded | None:
-    """An array whose memory can go as it is; None for the others."""
+    """An array as its memory; None when it holds objects or fields."""
     dtype = array.dtype
     if dtype.kind not in _ARRAY_KINDS or dtype.metadata or array.size == 0:
         return None
     flags = array.flags
-    if flags.c_contiguous:
-        order, memory = "C", array
-    elif flags.f_contiguous:
+    order, memory = "C", array
+    if flags.f_contiguous and not flags.c_contiguous:
         order, memory = "F", array.T
-    else:
-        return None
+    elif not flags.c_contiguous:
+        memory = array.copy()
     if dtype.kind in "mM":
         memory = memory.view("i8")  # the buffer protocol knows no dates
     return NDARRAY, _pack([dtype.str, list(array.shape), order]), (memory,), None

@@ -150,6 +150,7 @@ class Actor:
         except BaseException as error:
             running.task_id = None
             if isinstance(error, ExitActor):
+                function = args = kwargs = value = running.function = error.__traceback__ = None
                 self.end(_EXIT_REASON)
             if isinstance(error, SystemExit):
                 self.worker.quit(error)

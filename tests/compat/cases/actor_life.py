@@ -85,8 +85,8 @@ def kill(ray: Any) -> None:
     cell = cell_class(ray).remote()
     pid = ray.get(cell.pid.remote())
     print(ray.kill(cell))
-    attempt("call", lambda: ray.get(cell.read.remote(), timeout=20))
     print("lives:", eventually(lambda: process_lives(pid), False))
+    attempt("call", lambda: ray.get(cell.read.remote(), timeout=20))
     print("again:", ray.kill(cell))
 
 
@@ -181,7 +181,9 @@ def crash(ray: Any) -> None:
 @case
 def kinds_of_actor_errors(ray: Any) -> None:
     cell = cell_class(ray).remote()
+    pid = ray.get(cell.pid.remote())
     ray.kill(cell)
+    eventually(lambda: process_lives(pid), False)
     try:
         ray.get(cell.read.remote(), timeout=20)
     except ray.exceptions.RayActorError as error:
@@ -249,8 +251,9 @@ def retries_of_calls(ray: Any) -> None:
 def kill_without_restart(ray: Any) -> None:
     Cell = cell_class(ray).options(max_restarts=1)
     cell = Cell.remote()
-    ray.get(cell.read.remote())
+    pid = ray.get(cell.pid.remote())
     ray.kill(cell)
+    print("lives:", eventually(lambda: process_lives(pid), False))
     attempt("killed", lambda: ray.get(cell.read.remote(), timeout=20))
 
 

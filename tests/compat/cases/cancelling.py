@@ -20,6 +20,16 @@ def kind(call: Any) -> str:
         return type(error).__name__
 
 
+def cancelled(ray: Any, ref: Any, target: Any = None) -> str:
+    """Cancels a running task until it ends: real Ray loses a request that comes just as the task starts."""
+    for _ in range(20):
+        ray.cancel(ref if target is None else target)
+        name = kind(lambda: ray.get(ref, timeout=1))
+        if name != "GetTimeoutError":
+            return name
+    return "not cancelled"
+
+
 @own_session
 def a_task_that_waits(ray: Any) -> None:
     ray.init(num_cpus=1, log_to_driver=False)
@@ -53,8 +63,7 @@ def a_task_that_runs(ray: Any) -> None:
 
         ref = loop.remote()
         eventually(lambda: os.path.exists(mark), True)
-        ray.cancel(ref)
-        error = kind(lambda: ray.get(ref, timeout=20))
+        error = cancelled(ray, ref)
     print(error)
     print("the session goes on:", ray.get(ray.remote(lambda: 1).remote(), timeout=30))
 
@@ -75,8 +84,7 @@ def a_task_that_is_interrupted_cleans_up(ray: Any) -> None:
 
         ref = loop.remote()
         eventually(lambda: os.path.exists(f"{folder}/started"), True)
-        ray.cancel(ref)
-        print(kind(lambda: ray.get(ref, timeout=20)), sorted(os.listdir(folder)))
+        print(cancelled(ray, ref), sorted(os.listdir(folder)))
 
 
 @own_session  # real Ray sometimes aborts the driver when another task follows
@@ -145,7 +153,8 @@ def a_waiting_call_of_an_actor(ray: Any) -> None:
         with open(path, "w") as pipe:
             ray.cancel(second)
             pipe.write("held")
-        print(ray.get(first, timeout=20), kind(lambda: ray.get(second, timeout=20)), ray.get(third, timeout=20))
+        print(ray.get(first, timeout=20), kind(lambda: ray.get(second, timeout=20)))
+        print("the next one ran:", ray.get(third, timeout=20) > 0)
 
 
 @case
@@ -189,7 +198,7 @@ def twice(ray: Any) -> None:
         ref = loop.remote()
         eventually(lambda: os.path.exists(mark), True)
         print(ray.cancel(ref), ray.cancel(ref))
-        print(kind(lambda: ray.get(ref, timeout=20)), ray.cancel(ref))
+        print(cancelled(ray, ref), ray.cancel(ref))
 
 
 @case
@@ -206,8 +215,7 @@ def dependants_of_a_cancelled_task(ray: Any) -> None:
         ref = loop.remote()
         after = ray.remote(lambda x: x).remote(ref)
         eventually(lambda: os.path.exists(mark), True)
-        ray.cancel(ref)
-        print(kind(lambda: ray.get(after, timeout=20)))
+        print(cancelled(ray, after, target=ref))
 
 
 @case
@@ -217,7 +225,7 @@ def the_kind_of_error(ray: Any) -> None:
 
 
 @case
-def from_another_thread(ray: Any) -> None:
+def while_another_thread_waits(ray: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         mark = f"{folder}/mark"
 
@@ -228,12 +236,10 @@ def from_another_thread(ray: Any) -> None:
                 time.sleep(0.01)
 
         ref = loop.remote()
-
-        def stop() -> None:
-            eventually(lambda: os.path.exists(mark), True)
-            ray.cancel(ref)
-
-        thread = threading.Thread(target=stop)
+        seen: list[str] = []
+        thread = threading.Thread(target=lambda: seen.append(kind(lambda: ray.get(ref, timeout=60))))
         thread.start()
-        print(kind(lambda: ray.get(ref, timeout=30)))
+        eventually(lambda: os.path.exists(mark), True)
+        print(cancelled(ray, ref))
         thread.join()
+        print(seen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -29,7 +31,11 @@ def failing(ray: Any, make: Callable[[], BaseException]) -> Any:
 def both_classes(ray: Any) -> None:
     error = caught(lambda: ray.get(failing(ray, lambda: ValueError("wrong", 5))))
     exceptions = ray.exceptions
-    print(isinstance(error, ValueError), isinstance(error, exceptions.RayTaskError), isinstance(error, exceptions.RayError))
+    print(
+        isinstance(error, ValueError),
+        isinstance(error, exceptions.RayTaskError),
+        isinstance(error, exceptions.RayError),
+    )
     print(type(error).__name__, error.args)
     print(repr(error.cause), type(error.cause).__name__, repr(error.__cause__))
 
@@ -213,13 +219,12 @@ def keyboard_interrupt_in_a_task(ray: Any) -> None:
 
 @case
 def groups(ray: Any) -> None:
-    import sys
-
     if sys.version_info < (3, 11):
         print("RayTaskError(ExceptionGroup) True ['ValueError', 'KeyError']")
         return
-    error = caught(lambda: ray.get(failing(ray, lambda: ExceptionGroup("g", [ValueError(1), KeyError(2)]))))
-    print(type(error).__name__, isinstance(error, ExceptionGroup), [type(e).__name__ for e in error.exceptions])
+    group = builtins.ExceptionGroup
+    error = caught(lambda: ray.get(failing(ray, lambda: group("g", [ValueError(1), KeyError(2)]))))
+    print(type(error).__name__, isinstance(error, group), [type(e).__name__ for e in error.exceptions])
 
 
 @case

@@ -62,7 +62,9 @@ def actors_reserve_while_they_live(ray: Any) -> None:
     half = Holder.options(num_cpus=0.5).remote()
     print("half:", ray.get(half.ready.remote()), eventually(lambda: free(ray, "CPU"), [1.5]))
     disk = Holder.options(resources={"disk": 0.25}).remote()
-    print("disk:", sorted(ray.get(disk.ready.remote()).items()), eventually(lambda: free(ray, "CPU", "disk"), [0.5, 0.25]))
+    print(
+        "disk:", sorted(ray.get(disk.ready.remote()).items()), eventually(lambda: free(ray, "CPU", "disk"), [0.5, 0.25])
+    )
     del two, half, disk, default
     print("after:", eventually(lambda: free(ray, "CPU", "disk"), [4.0, 2.0]))
 

@@ -1,0 +1,254 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/daemon"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// startLimit bounds the wait for the daemon.
+const startLimit = 30 * time.Second
+
+// runStart begins a cluster on this machine and leaves it running.
+func runStart(args []string, out io.Writer) error {
+	if askedHelp("start", startOptions, args, out) {
+		return nil
+	}
+	flags, err := parseFlags("start", startOptions, args)
+	if err != nil {
+		return err
+	}
+	if flags["--head"] == "" {
+		return usage("start: --head is missing: eagleray start --head begins a cluster on this machine; %s", later)
+	}
+	conf, err := startConfig(flags)
+	if err != nil {
+		return fmt.Errorf("start: %w", err)
+	}
+	base := baseOf(flags)
+	dir, err := daemon.NewSessionDir(base)
+	if err != nil {
+		return err
+	}
+	one, err := os.OpenFile(filepath.Join(base, "start.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer one.Close()
+	if err := unix.Flock(int(one.Fd()), unix.LOCK_EX); err != nil {
+		return fmt.Errorf("start.lock: %w", err)
+	}
+	if old, err := currentSession(base); err == nil {
+		if c, err := dialCluster(old); err == nil {
+			c.close()
+			return fmt.Errorf("a cluster is running on this machine already (session %s, daemon pid %d); end it first with: eagleray stop", old, c.pid)
+		}
+		if pid := daemonPid(old); pid != 0 {
+			return fmt.Errorf("a cluster is there already but does not answer (session %s, daemon pid %d); end it first with: eagleray stop", old, pid)
+		}
+	} else if !errors.Is(err, errNoCluster) {
+		return err
+	}
+	cmd, err := launch(dir, conf)
+	if err != nil {
+		return err
+	}
+	if err := setCurrent(base, dir); err != nil {
+		_ = cmd.Process.Signal(unix.SIGTERM)
+		return err
+	}
+	if err := announce(out, dir, flags); err != nil {
+		return err
+	}
+	one.Close()
+	if flags["--block"] == "" {
+		return cmd.Process.Release()
+	}
+	return block(out, cmd)
+}
+
+// startConfig turns flags into the daemon's configuration.
+func startConfig(flags map[string]string) (c config, err error) {
+	number := func(name string) *float64 {
+		v, ok := flags[name]
+		if !ok || err != nil {
+			return nil
+		}
+		f, e := strconv.ParseFloat(v, 64)
+		if e != nil || f < 0 {
+			err = fmt.Errorf("%s: %q is not a number ≥ 0", name, v)
+		}
+		return &f
+	}
+	bytes := func(name string) *uint64 {
+		if f := number(name); f != nil {
+			n := uint64(*f)
+			return &n
+		}
+		return nil
+	}
+	c.NumCPUs, c.NumGPUs = number("--num-cpus"), number("--num-gpus")
+	c.Memory, c.ObjectStoreMemory = bytes("--memory"), bytes("--object-store-memory")
+	if err != nil {
+		return c, err
+	}
+	if text := flags["--resources"]; text != "" {
+		if err := json.Unmarshal([]byte(text), &c.Resources); err != nil {
+			return c, fmt.Errorf(`--resources: %q is not a JSON object of numbers, as in '{"name": 4}': %w`, text, err)
+		}
+		for name, n := range c.Resources {
+			if name == "CPU" || name == "GPU" {
+				return c, fmt.Errorf("--resources: %s is given with --num-%ss", name, strings.ToLower(name))
+			}
+			if n < 0 {
+				return c, fmt.Errorf("--resources: %s is negative", name)
+			}
+		}
+	}
+	if text := flags["--labels"]; text != "" {
+		c.Labels = make(map[string]string)
+		for _, pair := range strings.Split(text, ",") {
+			k, v, ok := strings.Cut(pair, "=")
+			if !ok || k == "" {
+				return c, fmt.Errorf("--labels: %q is not key=value", pair)
+			}
+			c.Labels[k] = v
+		}
+	}
+	c.NodeIP = flags["--node-ip-address"]
+	return c, nil
+}
+
+// launch starts the daemon in the background and waits until it is ready.
+func launch(dir string, conf config) (*exec.Cmd, error) {
+	text, err := json.Marshal(conf)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
+		return nil, err
+	}
+	logPath := filepath.Join(dir, "logs", "daemon.log")
+	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	r, w, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, "daemon", "--parent-fd", "3", "--session-dir", dir, "--config", string(text))
+	cmd.ExtraFiles = []*os.File{w}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		w.Close()
+		return nil, fmt.Errorf("start the daemon: %w", err)
+	}
+	w.Close()
+	_ = r.SetReadDeadline(time.Now().Add(startLimit))
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if line == "ready\n" {
+		return cmd, nil
+	}
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	said, _ := os.ReadFile(logPath)
+	os.RemoveAll(dir)
+	if text, ok := strings.CutPrefix(line, "error: "); ok {
+		return nil, errors.New(strings.TrimSpace(text))
+	}
+	return nil, fmt.Errorf("the daemon did not become ready (%v); it wrote:\n%s", err, said)
+}
+
+// announce prints how to use and end the cluster.
+func announce(out io.Writer, dir string, flags map[string]string) error {
+	c, err := dialCluster(dir)
+	if err != nil {
+		return err
+	}
+	defer c.close()
+	var info wire.ClusterInfo
+	if err := c.call(wire.TClusterInfo, &info); err != nil {
+		return err
+	}
+	res := info.Totals.Resources
+	tmp := ""
+	if v := flags["--temp-dir"]; v != "" {
+		tmp = "EAGLERAY_TMPDIR=" + v + " "
+	}
+	fmt.Fprintf(out, `Eagle Ray runs on this machine: %s.
+
+  use it     import eagleray as ray; ray.init()
+  look       %seagleray status
+  end it     %seagleray stop
+  session    %s (daemon pid %d)
+`, offered(res), tmp, tmp, dir, c.pid)
+	if tmp != "" {
+		fmt.Fprintf(out, "  programs find it with %sin their environment\n", tmp)
+	}
+	return nil
+}
+
+// offered lists what a newcomer asks for first.
+func offered(res map[string]int64) string {
+	s := fmt.Sprintf("%s CPUs", amount("CPU", res["CPU"]))
+	for _, name := range sortedKeys(res) {
+		switch {
+		case name == "CPU" || strings.HasPrefix(name, "node:") || strings.HasPrefix(name, "accelerator_type:"):
+		case name == "memory":
+			s += ", " + amount(name, res[name]) + " memory"
+		case name == "object_store_memory":
+			s += ", " + amount(name, res[name]) + " object store"
+		default:
+			s += ", " + amount(name, res[name]) + " " + name
+		}
+	}
+	return s
+}
+
+// block waits with the cluster in the foreground.
+func block(out io.Writer, cmd *exec.Cmd) error {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	fmt.Fprintln(out, "\n--block: this command stays until the cluster ends; Ctrl-C ends it.")
+	select {
+	case err := <-ended:
+		if err != nil {
+			return fmt.Errorf("the daemon ended: %w", err)
+		}
+		return errors.New("the cluster was stopped")
+	case <-signals:
+		_ = cmd.Process.Signal(unix.SIGTERM)
+		select {
+		case <-ended:
+		case <-time.After(startLimit):
+			_ = cmd.Process.Kill()
+		}
+		return nil
+	}
+}

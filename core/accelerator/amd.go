@@ -1,0 +1,124 @@
+package accelerator
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	rocrVar = "ROCR_VISIBLE_DEVICES"
+	hipVar  = "HIP_VISIBLE_DEVICES"
+)
+
+// The two variables filter one after the other: ROCR the devices of the node,
+// HIP what ROCR has left over. So a worker gets its ids in the first and 0…n-1
+// in the second.
+var amd = Family{
+	Name:      "amd",
+	Resource:  GPU,
+	Vars:      []string{hipVar, rocrVar},
+	Fractions: true,
+	detect:    detectAMD,
+	limit:     amdLimit,
+	env: func(_ *Group, ids []string) map[string]string {
+		return map[string]string{
+			rocrVar: strings.Join(ids, ","),
+			hipVar:  strings.Join(indices(len(ids)), ","),
+		}
+	},
+}
+
+// amdLimit takes either variable for the limit. Both may say the same, or be
+// what a worker gets; anything else is a conflict.
+func amdLimit(env Lookup) (limit, error) {
+	rocr, rocrSet := env(rocrVar)
+	hip, hipSet := env(hipVar)
+	rocrIDs, hipIDs := splitIDs(rocr), splitIDs(hip)
+	switch {
+	case !rocrSet:
+		return limit{set: hipSet, ids: hipIDs}, nil
+	case !hipSet, slices.Equal(rocrIDs, hipIDs), slices.Equal(hipIDs, indices(len(rocrIDs))):
+		return limit{set: true, ids: rocrIDs}, nil
+	}
+	return limit{}, fmt.Errorf("%s=%s and %s=%s contradict each other: set one of them", rocrVar, rocr, hipVar, hip)
+}
+
+// detectAMD counts the GPUs that the compute driver offers and, in a container,
+// that have a device file there.
+func detectAMD(h *host) found {
+	if s := h.read("/sys/module/amdgpu/initstate"); s != "" && s != "live" {
+		return found{}
+	}
+	const nodes = "/sys/class/kfd/kfd/topology/nodes"
+	var f found
+	count := 0
+	renders := h.numbered("/dev/dri", "renderD")
+	for _, n := range h.numbered(nodes, "") {
+		dir := nodes + "/" + strconv.Itoa(n)
+		if id := h.read(dir + "/gpu_id"); id == "" || id == "0" {
+			continue // a CPU
+		}
+		properties := map[string]string{}
+		for line := range strings.Lines(h.read(dir + "/properties")) {
+			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			properties[name] = value
+		}
+		minor, err := strconv.Atoi(properties["drm_render_minor"])
+		if err != nil || len(renders) > 0 && !slices.Contains(renders, minor) {
+			continue
+		}
+		if count++; f.kind == "" {
+			id, _ := strconv.Atoi(properties["device_id"])
+			f.kind = amdTypes[fmt.Sprintf("0x%04x", id)]
+		}
+	}
+	if count == 0 {
+		return amdTool(h)
+	}
+	f.ids = indices(count)
+	return f
+}
+
+// amdTool asks rocm-smi.
+func amdTool(h *host) found {
+	var cards map[string]map[string]any
+	if json.Unmarshal([]byte(h.run("rocm-smi", "--showid", "--json")), &cards) != nil {
+		return found{}
+	}
+	var f found
+	for name, card := range cards {
+		if !strings.HasPrefix(name, "card") {
+			continue
+		}
+		f.ids = append(f.ids, strconv.Itoa(len(f.ids)))
+		for _, key := range []string{"Device ID", "GPU ID"} {
+			if id, ok := card[key].(string); ok && amdTypes[strings.ToLower(id)] != "" {
+				f.kind = amdTypes[strings.ToLower(id)]
+			}
+		}
+	}
+	return f
+}
+
+// amdTypes are Ray's names of PCI device ids.
+var amdTypes = map[string]string{
+	"0x66a1": "AMD-Instinct-MI50",
+	"0x738c": "AMD-Instinct-MI100",
+	"0x7408": "AMD-Instinct-MI250X",
+	"0x740c": "AMD-Instinct-MI250X-MI250",
+	"0x740f": "AMD-Instinct-MI210",
+	"0x74a0": "AMD-Instinct-MI300A",
+	"0x74a1": "AMD-Instinct-MI300X-OAM",
+	"0x74a2": "AMD-Instinct-MI308X-OAM",
+	"0x74a5": "AMD-Instinct-MI325X-OAM",
+	"0x74a9": "AMD-Instinct-MI300X-HF",
+	"0x75a0": "AMD-Instinct-MI350X-OAM",
+	"0x75a3": "AMD-Instinct-MI355X-OAM",
+	"0x6798": "AMD-Radeon-R9-200-HD-7900",
+	"0x6799": "AMD-Radeon-HD-7900",
+	"0x679a": "AMD-Radeon-HD-7900",
+	"0x679b": "AMD-Radeon-HD-7900",
+}

@@ -1,0 +1,180 @@
+package accelerator
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// familyVar chooses among the families that share a resource name.
+const familyVar = "EAGLERAY_GPU_FAMILY"
+
+// maxDeclared bounds the devices of one resource on a node.
+const maxDeclared = 1 << 16
+
+// Lookup reads a variable of the daemon's environment, as os.LookupEnv does: one
+// that is set to nothing differs from one that is not set.
+type Lookup func(name string) (value string, ok bool)
+
+// Options of Detect.
+type Options struct {
+	Root        string        // "" is the real machine; tests give a folder with dev, proc, sys, usr, opt
+	ToolPath    string        // folders of vendor tools, like PATH; "" is PATH, and nothing where Root is given
+	ToolTimeout time.Duration // of one run; 0 is 5 s
+	// Declared counts by resource name; what is absent is detected. Names that
+	// are no accelerator's are ignored.
+	Declared map[string]float64
+}
+
+// Detect returns what the node offers. Its errors are for the user: they say
+// which variable or argument is wrong.
+func Detect(env Lookup, o Options) (Node, error) {
+	h := newHost(env, o)
+	n := Node{overrideOnZero: !off(env, "EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO") && !off(env, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO")}
+	seen := make(map[*Family]found, len(families))
+	for _, f := range families {
+		seen[f] = f.detect(h)
+	}
+	for i, f := range families {
+		if slices.IndexFunc(families, func(g *Family) bool { return g.Resource == f.Resource }) < i {
+			continue
+		}
+		chosen, err := choose(env, f.Resource, seen)
+		if err != nil {
+			return Node{}, err
+		}
+		for _, f := range families {
+			if f.Resource != chosen.Resource {
+				continue
+			}
+			g := Group{Family: f, Detected: len(seen[f].ids), noSet: noSet(env, f)}
+			if f == chosen {
+				if err := g.fill(env, o, seen[f]); err != nil {
+					return Node{}, err
+				}
+			}
+			if g.Detected > 0 || len(g.IDs) > 0 {
+				n.Groups = append(n.Groups, g)
+			}
+		}
+	}
+	return n, nil
+}
+
+// choose returns the family that a resource name stands for on this node: the
+// detected one. Among several, or when there is none, it is the one whose
+// variable is set, then the one that EAGLERAY_GPU_FAMILY names, then the first.
+func choose(env Lookup, resourceName string, seen map[*Family]found) (*Family, error) {
+	var all, detected []*Family
+	for _, f := range families {
+		if f.Resource != resourceName {
+			continue
+		}
+		all = append(all, f)
+		if len(seen[f].ids) > 0 {
+			detected = append(detected, f)
+		}
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	named, ok := env(familyVar)
+	byName := func(f *Family) bool { return f.Name == strings.ToLower(named) }
+	if ok && named != "" && !slices.ContainsFunc(all, byName) {
+		var names []string
+		for _, f := range all {
+			names = append(names, f.Name)
+		}
+		return nil, fmt.Errorf("%s=%s: must be one of %s", familyVar, named, strings.Join(names, ", "))
+	}
+	if len(detected) == 0 {
+		detected = all
+	}
+	set := slices.DeleteFunc(slices.Clone(detected), func(f *Family) bool { return !f.anySet(env) })
+	if len(set) > 0 {
+		detected = set
+	}
+	if i := slices.IndexFunc(detected, byName); i >= 0 {
+		return detected[i], nil
+	}
+	return detected[0], nil
+}
+
+// fill sets what the chosen family offers.
+func (g *Group) fill(env Lookup, o Options, seen found) error {
+	f := g.Family
+	l, err := f.readLimit(env)
+	if err != nil {
+		return err
+	}
+	g.form, g.Type, g.extras = l.form, seen.kind, seen.extras
+	for i, id := range l.ids {
+		if slices.Contains(l.ids[:i], id) {
+			return fmt.Errorf("%s names the device %q twice", f.varName(env), id)
+		}
+	}
+	declared, isDeclared := o.Declared[f.Resource]
+	if isDeclared && (declared < 0 || declared > maxDeclared || declared != math.Trunc(declared) || math.IsNaN(declared)) {
+		return fmt.Errorf("%s: %v devices declared; must be a whole number from 0 to %d", f.Resource, declared, maxDeclared)
+	}
+	count := int(declared)
+	switch {
+	case l.set && isDeclared && count > len(l.ids):
+		name := f.varName(env)
+		value, _ := env(name)
+		return fmt.Errorf("%s: %d devices declared, but %s=%s limits this node to %d", f.Resource, count, name, value, len(l.ids))
+	case l.set && isDeclared:
+		g.IDs = l.ids[:count]
+	case l.set && !allNumbers(l.ids) && len(seen.ids) > 0:
+		g.IDs = l.ids // UUIDs and MIG names: several may be parts of one device
+	case l.set:
+		g.IDs = l.ids[:min(len(l.ids), len(seen.ids))]
+	case !isDeclared:
+		g.IDs = seen.ids
+	case count <= len(seen.ids):
+		g.IDs = seen.ids[:count]
+	default:
+		g.IDs = indices(count)
+	}
+	g.FromVariable = l.set
+	return nil
+}
+
+func allNumbers(ids []string) bool {
+	return !slices.ContainsFunc(ids, func(id string) bool {
+		_, err := strconv.ParseUint(id, 10, 31)
+		return err != nil
+	})
+}
+
+// varName returns the variable of the family that the node has.
+func (f *Family) varName(env Lookup) string {
+	for _, name := range f.Vars {
+		if _, ok := env(name); ok {
+			return name
+		}
+	}
+	return f.Vars[0]
+}
+
+// off reports whether a switch is set to no.
+func off(env Lookup, name string) bool {
+	value, ok := env(name)
+	return ok && (value == "0" || strings.EqualFold(value, "false"))
+}
+
+// noSet reports whether the user sets the family's variables himself.
+func noSet(env Lookup, f *Family) bool {
+	return slices.ContainsFunc(f.Vars, func(name string) bool {
+		for _, prefix := range []string{"EAGLERAY", "RAY"} {
+			name := prefix + "_EXPERIMENTAL_NOSET_" + name
+			if value, _ := env(name); value != "" && !off(env, name) {
+				return true
+			}
+		}
+		return false
+	})
+}

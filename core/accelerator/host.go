@@ -1,0 +1,143 @@
+package accelerator
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// defaultToolTimeout bounds one run of a vendor's tool.
+const defaultToolTimeout = 5 * time.Second
+
+// vendorFolders hold tools that are often not on the PATH.
+var vendorFolders = []string{"/opt/aws/neuron/bin", "/opt/rocm/bin", "/usr/lib/wsl/lib", "/usr/local/sbin", "/usr/local/Ascend/driver/tools"}
+
+// host is where detection looks: the node, or a test's stand-in.
+type host struct {
+	root    string
+	folders []string // of tools
+	timeout time.Duration
+	hide    []string // variables that tools do not get
+	env     Lookup
+}
+
+func newHost(env Lookup, o Options) *host {
+	h := &host{root: o.Root, timeout: o.ToolTimeout, env: env}
+	if h.timeout == 0 {
+		h.timeout = defaultToolTimeout
+	}
+	for _, f := range families {
+		h.hide = append(h.hide, f.Vars...)
+	}
+	path := o.ToolPath
+	if path == "" && o.Root == "" {
+		path, _ = env("PATH")
+	}
+	h.folders = filepath.SplitList(path)
+	for _, dir := range vendorFolders {
+		h.folders = append(h.folders, h.path(dir))
+	}
+	return h
+}
+
+func (h *host) path(name string) string { return filepath.Join(h.root, "/", name) }
+
+// read returns a file's text without surrounding blanks, "" if it has none.
+func (h *host) read(name string) string {
+	b, err := os.ReadFile(h.path(name))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(b))
+}
+
+func (h *host) exists(name string) bool {
+	_, err := os.Stat(h.path(name))
+	return err == nil
+}
+
+// list returns the names in a folder, sorted.
+func (h *host) list(dir string) []string {
+	entries, err := os.ReadDir(h.path(dir))
+	if err != nil {
+		return nil
+	}
+	names := make([]string, 0, len(entries))
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// numbered returns the numbers behind a prefix in a folder's names, ascending:
+// 0 and 1 for nvidia0, nvidia1 and nvidiactl.
+func (h *host) numbered(dir, prefix string) []int {
+	var numbers []int
+	for _, name := range h.list(dir) {
+		rest, ok := strings.CutPrefix(name, prefix)
+		if n, err := strconv.ParseUint(rest, 10, 31); ok && err == nil && rest == strconv.Itoa(int(n)) {
+			numbers = append(numbers, int(n))
+		}
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// run returns what a vendor's tool prints, "" when there is none or it fails.
+// The tool does not see the visibility variables: it is to show everything.
+func (h *host) run(tool string, args ...string) string {
+	file := h.find(tool)
+	if file == "" {
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), h.timeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, file, args...)
+	cmd.WaitDelay = time.Second
+	for _, kv := range os.Environ() {
+		name, _, _ := strings.Cut(kv, "=")
+		if !slices.Contains(h.hide, name) {
+			cmd.Env = append(cmd.Env, kv)
+		}
+	}
+	out, err := cmd.Output()
+	if err != nil {
+		return ""
+	}
+	return string(out)
+}
+
+func (h *host) find(tool string) string {
+	for _, dir := range h.folders {
+		file := filepath.Join(dir, tool)
+		if info, err := os.Stat(file); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return file
+		}
+	}
+	return ""
+}
+
+// indices returns the ids "0" to n-1.
+func indices(n int) []string {
+	ids := make([]string, n)
+	for i := range ids {
+		ids[i] = strconv.Itoa(i)
+	}
+	return ids
+}
+
+// field returns what follows "name:" in a text of such lines.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		key, value, ok := strings.Cut(line, ":")
+		if ok && strings.TrimSpace(key) == name {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,46 @@
+package accelerator
+
+import (
+	"regexp"
+)
+
+var npu = Family{
+	Name:      "npu",
+	Resource:  "NPU",
+	Vars:      []string{"ASCEND_RT_VISIBLE_DEVICES"},
+	Fractions: true,
+	detect:    detectNPU,
+}
+
+// npuRow is a device's row in the table of npu-smi info: "| 0     910B4   | OK".
+var npuRow = regexp.MustCompile(`(?m)^\|\s*\d+\s+(\d+\w*)\s*\|\s*(?:OK|Warning|Alarm|Critical)`)
+
+// detectNPU counts Ascend devices; /dev/davinci_manager is none.
+func detectNPU(h *host) found {
+	f := found{ids: indices(len(h.numbered("/dev", "davinci")))}
+	if len(f.ids) == 0 {
+		return f
+	}
+	if m := npuRow.FindStringSubmatch(h.run("npu-smi", "info")); m != nil {
+		f.kind = "Ascend" + m[1]
+		return f
+	}
+	for _, address := range h.list("/sys/bus/pci/devices") {
+		dir := "/sys/bus/pci/devices/" + address
+		if h.read(dir+"/vendor") == "0x19e5" {
+			if kind := npuTypes[h.read(dir+"/device")]; kind != "" {
+				f.kind = kind
+				break
+			}
+		}
+	}
+	return f
+}
+
+// npuTypes are the names of PCI device ids.
+var npuTypes = map[string]string{
+	"0xd100": "Ascend310",
+	"0xd500": "Ascend310P",
+	"0xd801": "Ascend910",
+	"0xd802": "Ascend910B",
+}

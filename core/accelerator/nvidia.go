@@ -1,0 +1,125 @@
+package accelerator
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+var nvidia = Family{
+	Name:      "nvidia",
+	Resource:  GPU,
+	Vars:      []string{"CUDA_VISIBLE_DEVICES"},
+	Fractions: true,
+	detect:    detectNVIDIA,
+	env: func(_ *Group, ids []string) map[string]string {
+		env := map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(ids, ",")}
+		if len(ids) > 0 {
+			// Without it CUDA counts the fastest device first, nvidia-smi by slot.
+			env["CUDA_DEVICE_ORDER"] = "PCI_BUS_ID"
+		}
+		return env
+	},
+}
+
+// nvidiaGPU is one device in the order of PCI addresses.
+type nvidiaGPU struct{ model, uuid string }
+
+func detectNVIDIA(h *host) found {
+	gpus := nvidiaFiles(h)
+	if gpus == nil {
+		gpus = nvidiaTool(h)
+	}
+	if gpus == nil {
+		gpus = make([]nvidiaGPU, len(h.numbered("/dev", "nvidia")))
+	}
+	f := found{ids: nvidiaIDs(h, gpus)}
+	if len(f.ids) > 0 && len(gpus) > 0 {
+		f.kind = nvidiaType(gpus[0].model)
+	}
+	return f
+}
+
+// nvidiaFiles reads what the driver tells. A container may see all GPUs there
+// but have device files of its own only.
+func nvidiaFiles(h *host) []nvidiaGPU {
+	var gpus []nvidiaGPU
+	minors := h.numbered("/dev", "nvidia")
+	for _, address := range h.list("/proc/driver/nvidia/gpus") {
+		info := h.read("/proc/driver/nvidia/gpus/" + address + "/information")
+		if field(info, "GPU Excluded") == "Yes" {
+			continue
+		}
+		minor, err := strconv.Atoi(field(info, "Device Minor"))
+		if err == nil && len(minors) > 0 && !slices.Contains(minors, minor) {
+			continue
+		}
+		gpus = append(gpus, nvidiaGPU{model: field(info, "Model"), uuid: field(info, "GPU UUID")})
+	}
+	return gpus
+}
+
+var nvidiaLine = regexp.MustCompile(`(?m)^GPU \d+: (.*?)(?: \(UUID: (\S+)\))?$`)
+
+// nvidiaTool asks nvidia-smi, where the driver has no files: WSL, some sandboxes.
+func nvidiaTool(h *host) []nvidiaGPU {
+	var gpus []nvidiaGPU
+	for _, m := range nvidiaLine.FindAllStringSubmatch(h.run("nvidia-smi", "-L"), -1) {
+		gpus = append(gpus, nvidiaGPU{model: m[1], uuid: m[2]})
+	}
+	return gpus
+}
+
+// nvidiaIDs applies NVIDIA_VISIBLE_DEVICES, by which containers are given
+// devices. Where the container runtime has done so, the devices that are left
+// count from 0; where it has not, the list is applied here.
+func nvidiaIDs(h *host, gpus []nvidiaGPU) []string {
+	value, set := h.env("NVIDIA_VISIBLE_DEVICES")
+	value = strings.TrimSpace(value)
+	switch {
+	case len(gpus) == 0, set && (value == "" || value == "void" || value == "none"):
+		return nil
+	case !set || value == "all":
+		return indices(len(gpus))
+	}
+	list := splitIDs(value)
+	if len(list) > 0 && strings.HasPrefix(list[0], "MIG-") {
+		return list
+	}
+	if len(gpus) <= len(list) {
+		return indices(len(gpus))
+	}
+	var ids []string
+	for _, want := range list {
+		i := slices.IndexFunc(gpus, func(g nvidiaGPU) bool {
+			return strings.HasPrefix(want, "GPU-") && strings.HasPrefix(g.uuid, want)
+		})
+		if n, err := strconv.Atoi(want); err == nil && n < len(gpus) {
+			i = n
+		}
+		if i < 0 {
+			return indices(len(list))
+		}
+		ids = append(ids, strconv.Itoa(i))
+	}
+	return ids
+}
+
+var nvidiaBrand = regexp.MustCompile(`^(NVIDIA|Tesla|GeForce|Quadro)\s+`)
+
+// nvidiaType shortens a model to the name that schedulers use: "NVIDIA
+// A100-SXM4-40GB" is an A100, "NVIDIA GeForce RTX 3090" an RTX-3090.
+func nvidiaType(model string) string {
+	for nvidiaBrand.MatchString(model) {
+		model = nvidiaBrand.ReplaceAllString(model, "")
+	}
+	words := strings.FieldsFunc(model, func(r rune) bool { return r == ' ' || r == '-' })
+	if len(words) == 0 {
+		return ""
+	}
+	if len(words) > 1 && !strings.ContainsAny(words[0], "0123456789") {
+		return words[0] + "-" + words[1]
+	}
+	return words[0]
+}

@@ -1,0 +1,90 @@
+package daemon
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+func split(parts ...string) []string {
+	latest := ""
+	s := splitter{latest: &latest}
+	var lines []wire.LogLine
+	for _, p := range parts {
+		lines = s.add(lines, []byte(p))
+	}
+	lines = s.end(lines)
+	var out []string
+	for _, l := range lines {
+		mark := ""
+		if l.Carriage {
+			mark = "~"
+		}
+		if l.Name != "" {
+			mark += l.Name + ": "
+		}
+		out = append(out, mark+l.Text)
+	}
+	return out
+}
+
+func TestSplitter_Lines(t *testing.T) {
+	for _, c := range []struct {
+		in   []string
+		want []string
+	}{
+		{[]string{"a\nb\n"}, []string{"a", "b"}},
+		{[]string{"a", "b\n", "c"}, []string{"ab", "c"}},
+		{[]string{"a\r\nb\r", "\nc\n"}, []string{"a", "b", "c"}},
+		{[]string{"\r 1%\r 2%", "\r 3%\n"}, []string{"~ 1%", "~ 2%", " 3%"}},
+		{[]string{"done\r"}, []string{"done"}},
+		{[]string{"\n\n"}, []string{"", ""}},
+		{[]string{"\r\r\n"}, []string{""}},
+		{[]string{"x\n\x1f:name:f\ny\n\x1f:name:\nz\n"}, []string{"x", "f: y", "z"}},
+		{[]string{"\xff\xfe\n"}, []string{"\uFFFD"}},
+		{[]string{strings.Repeat("x", maxLine+5) + "\n"}, []string{strings.Repeat("x", maxLine), "xxxxx"}},
+		{nil, nil},
+	} {
+		if got := split(c.in...); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", c.want) {
+			t.Errorf("%.40q gives %.80q, want %.80q", c.in, got, c.want)
+		}
+	}
+}
+
+// TestSplitter_AnyChunks_SameLines: where reads end changes nothing.
+func TestSplitter_AnyChunks_SameLines(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		var b strings.Builder
+		for range r.IntN(20) {
+			b.WriteString([]string{"a", "bc", "\n", "\r", "\r\n", "\x1f:name:n\n", "é"}[r.IntN(7)])
+		}
+		whole := b.String()
+		var parts []string
+		for rest := whole; rest != ""; {
+			n := 1 + r.IntN(len(rest))
+			parts = append(parts, rest[:n])
+			rest = rest[n:]
+		}
+		if a, b := fmt.Sprint(split(whole)), fmt.Sprint(split(parts...)); a != b {
+			t.Fatalf("%q in chunks %q gives %s, whole %s", whole, parts, b, a)
+		}
+	}
+}
+
+func TestSplitter_NamesOfTwoStreams(t *testing.T) {
+	latest := ""
+	out, errs := splitter{latest: &latest}, splitter{latest: &latest}
+	out.add(nil, []byte("\x1f:name:one\n"))
+	if l := errs.add(nil, []byte("x\n")); l[0].Name != "one" {
+		t.Errorf("%+v: the other stream's name counts until its own comes", l)
+	}
+	errs.add(nil, []byte("\x1f:name:two\n"))
+	out.add(nil, []byte("\x1f:name:three\n"))
+	if l := errs.add(nil, []byte("x\n")); l[0].Name != "two" {
+		t.Errorf("%+v", l)
+	}
+}

@@ -1,0 +1,214 @@
+package daemon
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/store"
+)
+
+// outcome records how a pin was answered.
+type outcome struct {
+	n    int
+	size uint64
+	err  error
+}
+
+func (o *outcome) done(_, size uint64, err error) { o.n++; o.size, o.err = size, err }
+
+func owned(o byte, n uint64) ids.Object {
+	return ids.NewObject(n, ids.Owner{o}, ids.Job{}, 0)
+}
+
+func newTable(size uint64) *objects { return newObjects(store.NewArena(size), size) }
+
+func TestObjects_FreedWhilePinned_StaysUntilUnpin(t *testing.T) {
+	tb := newTable(1 << 20)
+	a, b := &client{}, &client{}
+	id := owned(1, 1)
+	if _, err := tb.create(a, id, 1000); err != nil {
+		t.Fatal(err)
+	}
+	var early outcome
+	tb.pin(b, id, early.done)
+	if early.n != 0 {
+		t.Fatal("pinned before the seal")
+	}
+	if err := tb.seal(b, id); err == nil {
+		t.Error("a stranger sealed it")
+	}
+	if err := tb.seal(a, id); err != nil {
+		t.Fatal(err)
+	}
+	if early.n != 1 || early.err != nil || early.size != 1000 {
+		t.Errorf("%+v", early)
+	}
+	tb.free(a, id)
+	var again outcome
+	tb.pin(a, id, again.done)
+	tb.pin(a, id, again.done) // one pin per process
+	tb.unpin(b, id)
+	tb.unpin(b, id)
+	if len(tb.table) != 1 {
+		t.Error("gone while pinned")
+	}
+	tb.unpin(a, id)
+	if len(tb.table) != 0 || tb.used != 0 || tb.pinned != 0 || len(tb.owned) != 0 {
+		t.Errorf("left: %d objects, %d bytes", len(tb.table), tb.used)
+	}
+}
+
+func TestObjects_WaiterGone_IsNotAnswered(t *testing.T) {
+	tb := newTable(1 << 20)
+	a, b := &client{}, &client{}
+	id := owned(1, 1)
+	if _, err := tb.create(a, id, 10); err != nil {
+		t.Fatal(err)
+	}
+	var w outcome
+	tb.pin(b, id, w.done)
+	b.gone = true
+	tb.dropClient(b, ids.Owner{2})
+	if err := tb.seal(a, id); err != nil {
+		t.Fatal(err)
+	}
+	if w.n != 0 || tb.pinned != 0 || len(tb.holders) != 1 {
+		t.Errorf("answered %d times, %d pinned", w.n, tb.pinned)
+	}
+}
+
+func TestObjects_Full_NamesTheSizes(t *testing.T) {
+	tb := newTable(1 << 20)
+	a := &client{}
+	if _, err := tb.create(a, owned(1, 1), 1<<19); err != nil {
+		t.Fatal(err)
+	}
+	_, err := tb.create(a, owned(1, 2), 1<<20)
+	if fault.CodeOf(err) != fault.StoreFull {
+		t.Errorf("%v", err)
+	}
+	if _, err := tb.create(a, owned(1, 3), 1<<63); fault.CodeOf(err) != fault.StoreFull {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestObjects_RandomProcesses_LeakNothing plays processes that create, seal,
+// pin, free and die, against what must hold.
+func TestObjects_RandomProcesses_LeakNothing(t *testing.T) {
+	for seed := range uint64(50) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			tb := newTable(8 << 20)
+			var cs []*client
+			var objs []ids.Object
+			asked, answered := 0, 0
+			next := uint64(0)
+			for range 600 {
+				if len(cs) < 2 || r.IntN(40) == 0 {
+					next++
+					cs = append(cs, &client{})
+					cs[len(cs)-1].pid = int(next)
+				}
+				c := cs[r.IntN(len(cs))]
+				var id ids.Object
+				if len(objs) > 0 {
+					id = objs[r.IntN(len(objs))]
+				}
+				switch r.IntN(12) {
+				case 0, 1, 2:
+					next++
+					id = owned(byte(c.pid), next)
+					if _, err := tb.create(c, id, uint64(r.IntN(300_000))); err == nil {
+						objs = append(objs, id)
+					}
+				case 3, 4:
+					_ = tb.seal(c, id)
+				case 5, 6:
+					asked++
+					me := c
+					tb.pin(c, id, func(uint64, uint64, error) {
+						answered++
+						if me.gone {
+							t.Error("a dead process was answered")
+						}
+					})
+				case 7, 8:
+					tb.unpin(c, id)
+				case 9:
+					tb.free(c, id)
+				case 10:
+					if len(objs) == 0 {
+						break
+					}
+					_, _ = tb.create(c, id, 1000) // a retried task
+				case 11:
+					if r.IntN(6) == 0 {
+						c.gone = true
+						tb.dropClient(c, ids.Owner{byte(c.pid)})
+						for i := range cs {
+							if cs[i] == c {
+								cs = append(cs[:i], cs[i+1:]...)
+								break
+							}
+						}
+					}
+				}
+				check(t, tb)
+			}
+			for _, c := range cs {
+				c.gone = true
+			}
+			for _, c := range cs {
+				tb.dropClient(c, ids.Owner{byte(c.pid)})
+			}
+			for _, id := range objs {
+				tb.free(nil, id)
+			}
+			if len(tb.table)+len(tb.holders)+len(tb.owned)+tb.pinned != 0 || tb.used != 0 {
+				t.Errorf("left: %d objects, %d holders, %d owners, %d bytes", len(tb.table), len(tb.holders), len(tb.owned), tb.used)
+			}
+			if s := tb.space.(*store.Arena).Stats(); s.Objects != 0 {
+				t.Errorf("the arena still has %d ranges", s.Objects)
+			}
+			if answered > asked {
+				t.Errorf("%d answers to %d questions", answered, asked)
+			}
+		})
+	}
+}
+
+func check(t *testing.T, tb *objects) {
+	t.Helper()
+	pins := make(map[*object]int)
+	ranges := make(map[*object]bool)
+	for _, h := range tb.holders {
+		for _, o := range h.pins {
+			pins[o]++
+			ranges[o] = true
+		}
+		for o := range h.creating {
+			ranges[o] = true
+		}
+	}
+	used := uint64(0)
+	for _, o := range tb.table {
+		ranges[o] = true
+	}
+	for o := range ranges {
+		used += o.size
+		if o.pins != pins[o] {
+			t.Fatalf("object %s counts %d pins, %d processes hold it", o.id, o.pins, pins[o])
+		}
+	}
+	if used != tb.used || len(pins) != tb.pinned {
+		t.Fatalf("used %d/%d, pinned %d/%d", used, tb.used, len(pins), tb.pinned)
+	}
+	for _, o := range tb.table {
+		if o.sealed && o.freed && o.pins == 0 {
+			t.Fatalf("object %s should be gone", o.id)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// reader is a driver that takes batches, or does not.
+type reader struct {
+	mu     sync.Mutex
+	lines  []string
+	unsent int
+}
+
+func (r *reader) send(ls []wire.LogLine) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range ls {
+		r.lines = append(r.lines, l.Text)
+	}
+}
+
+func (r *reader) waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.unsent
+}
+
+func TestSink_Lines_ComeInOrderAndBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{}
+		s := newSink(r.send, r.waiting)
+		for i := range 1000 {
+			s.add([]wire.LogLine{{Text: fmt.Sprint(i)}})
+		}
+		s.flush(time.Second)
+		if len(r.lines) != 1000 || r.lines[999] != "999" || r.lines[0] != "0" {
+			t.Errorf("%d lines", len(r.lines))
+		}
+	})
+}
+
+func TestSink_StuckDriver_OldLinesAreDroppedAndCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{unsent: maxUnsent}
+		s := newSink(r.send, r.waiting)
+		text := strings.Repeat("x", 1<<20-48)
+		for range 40 {
+			s.add([]wire.LogLine{{Text: text}})
+		}
+		time.Sleep(time.Second)
+		if len(r.lines) != 0 {
+			t.Errorf("%d lines were sent to a driver that does not read", len(r.lines))
+		}
+		if s.bytes > maxSinkBytes {
+			t.Errorf("%d bytes are kept", s.bytes)
+		}
+		r.mu.Lock()
+		r.unsent = 0
+		r.mu.Unlock()
+		s.flush(time.Minute)
+		if len(r.lines) != 33 || !strings.HasPrefix(r.lines[0], "8 lines of output were dropped") {
+			t.Errorf("%d lines, the first %.60q", len(r.lines), r.lines[0])
+		}
+	})
+}
+
+func TestSink_Flush_IsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{unsent: maxUnsent}
+		s := newSink(r.send, r.waiting)
+		s.add([]wire.LogLine{{Text: "a"}})
+		began := time.Now()
+		s.flush(100 * time.Millisecond)
+		if took := time.Since(began); took != 100*time.Millisecond {
+			t.Errorf("took %v", took)
+		}
+		s.add([]wire.LogLine{{Text: "b"}})
+		time.Sleep(2 * sinkPause) // its goroutine sees that it is closed
+	})
+}

@@ -1,0 +1,135 @@
+package raftstate
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/fault"
+)
+
+func TestCodec_EveryKind_RoundTrips(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	seen := map[Kind]bool{}
+	for range 2000 {
+		b := randomBody(r)
+		seen[b.kind()] = true
+		data, err := encode(Command{RequestID{Client{1, 2}, 3}, b})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Request != (RequestID{Client{1, 2}, 3}) || reflect.TypeOf(c.Body) != reflect.TypeOf(b) {
+			t.Fatalf("got %+v, want %+v", c, b)
+		}
+		again, err := encode(c)
+		// Empty bytes come back as none, and are left out the next time.
+		if err != nil || len(again) > len(data) {
+			t.Fatalf("got %x, want %x, %v", again, data, err)
+		}
+		if c2, err := decode(again); err != nil || !reflect.DeepEqual(c, c2) {
+			t.Fatalf("got %+v, want %+v, %v", c2, c, err)
+		}
+	}
+	for k := range Kind(100) {
+		if (newBody(k) != nil) != seen[k] {
+			t.Errorf("kind %d: known %v, drawn %v", k, newBody(k) != nil, seen[k])
+		}
+		if b := newBody(k); b != nil && b.kind() != k {
+			t.Errorf("kind %d makes a body of kind %d", k, b.kind())
+		}
+	}
+}
+
+func TestCodec_TooLarge_SaysSo(t *testing.T) {
+	_, err := encode(Command{Body: &KVPut{Key: "k", Value: make([]byte, MaxCommandBytes)}})
+	if !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), `key "k" is 167`) || fault.CodeOf(err) != fault.BadRequest {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCodec_UnknownCommand_SaysSo(t *testing.T) {
+	good, err := encode(Command{Body: &KVPut{Key: "k"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		"empty": nil, "cut": good[:len(good)-1], "not an array": {0xc0}, "short": {0x91, 1},
+		"later version": append([]byte{0x95, 2}, good[2:]...),
+		"unknown kind":  append([]byte{0x95, 1, 0x7f}, good[3:]...),
+		"client id":     {0x95, 1, 1, 0xc4, 1, 0, 1, 0x80},
+	} {
+		if _, err := decode(data); !errors.Is(err, ErrUnknownCommand) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+func TestCodec_FieldsOfALaterVersion_AreSkipped(t *testing.T) {
+	data, err := msgpack.Marshal([]any{1, KindKVPut, make([]byte, 16), 1, map[string]any{"key": "k", "val": []byte("v"), "later": []int{1}}, "later"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := decode(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := c.Body.(*KVPut); b.Key != "k" || string(b.Value) != "v" {
+		t.Errorf("got %+v", b)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 50 {
+		data, err := encode(Command{Body: randomBody(r)})
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := decode(data)
+		if err != nil {
+			return
+		}
+		m := NewMachine()
+		m.Apply(1, c)
+		if again, err := encode(c); err == nil {
+			if _, err := decode(again); err != nil {
+				t.Errorf("%x: %v", data, err)
+			}
+		}
+	})
+}
+
+func FuzzReadSnapshot(f *testing.F) {
+	m := NewMachine()
+	r := rand.New(rand.NewPCG(1, 1))
+	for i := range uint64(100) {
+		m.Apply(i+1, Command{Body: randomBody(r)})
+	}
+	raw, err := msgpack.Marshal(m.image())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(raw)
+	z, err := zstd.NewWriter(nil)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if m, err := ReadSnapshot(bytes.NewReader(z.EncodeAll(data, nil))); err == nil {
+			restored(t, m)
+		}
+	})
+}

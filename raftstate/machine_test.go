@@ -1,0 +1,255 @@
+package raftstate
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// TestScripts runs every script in testdata: a line at the margin is a
+// command, the indented lines after it are its result and its events.
+// UPDATE=1 writes what happened into the scripts.
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no scripts", err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := runScript(t, string(b))
+			if os.Getenv("UPDATE") != "" {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			} else if got != string(b) {
+				t.Errorf("%s: got\n%s", file, got)
+			}
+		})
+	}
+}
+
+func runScript(t *testing.T, script string) string {
+	var out strings.Builder
+	m, index := NewMachine(), uint64(0)
+	for lines := bufio.NewScanner(strings.NewReader(script)); lines.Scan(); {
+		line := lines.Text()
+		if strings.HasPrefix(line, "  ") {
+			continue
+		}
+		out.WriteString(line + "\n")
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		if line == "restore" {
+			m = restored(t, m)
+			continue
+		}
+		index++
+		c := parse(t, line)
+		r, events := m.Apply(index, c)
+		fmt.Fprintf(&out, "  %s\n", resultText(r, c.Body))
+		for _, e := range events {
+			fmt.Fprintf(&out, "  %s\n", eventText(e))
+		}
+	}
+	return out.String()
+}
+
+// restored returns the machine after a snapshot and a restore.
+func restored(t testing.TB, m *Machine) *Machine {
+	var b bytes.Buffer
+	if err := m.WriteSnapshot(&b); err != nil {
+		t.Fatal(err)
+	}
+	r, err := ReadSnapshot(&b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func resultText(r Result, b Body) string {
+	if err := r.err(b); err != nil {
+		return fmt.Sprintf("@%d refused: %s", r.Index, err)
+	}
+	s := fmt.Sprintf("@%d done", r.Index)
+	if r.Job != (ids.Job{}) {
+		s += " job " + r.Job.String()
+	}
+	if r.Count != 0 {
+		s += fmt.Sprintf(" count %d", r.Count)
+	}
+	return s
+}
+
+func eventText(e record.Event) string {
+	s := fmt.Sprintf("%d %s ", e.Seq, e.Kind)
+	switch {
+	case e.Actor != nil:
+		a := e.Actor
+		s += fmt.Sprintf("%c %s #%d node=%x worker=%x restarts=%d", a.ID[0], a.State, a.Incarnation, a.Node[:1], a.Worker[:1], a.NumRestarts)
+		if a.Previous.Incarnation != 0 {
+			s += fmt.Sprintf(" previous=#%d/%x", a.Previous.Incarnation, a.Previous.Worker[:1])
+		}
+		if a.Spec != nil || a.Meta != nil {
+			s += " with its spec"
+		}
+	case e.Node != nil:
+		s += fmt.Sprintf("%c %s at %s", e.Node.ID[0], e.Node.State, e.Node.Address)
+	case e.Job != nil:
+		s += fmt.Sprintf("%d %s", record.JobNumber(e.Job.ID), e.Job.State)
+	default:
+		s += e.Namespace + "/" + e.Key
+		if e.Prefix {
+			s += "*"
+		}
+	}
+	return s
+}
+
+// parse reads a command: verb, subject, key=value words, flags.
+func parse(t *testing.T, line string) Command {
+	words := strings.Fields(line)
+	get := func(key string) string {
+		for _, w := range words {
+			if v, ok := strings.CutPrefix(w, key+"="); ok {
+				return v
+			}
+		}
+		return ""
+	}
+	num := func(key string) uint64 { n, _ := strconv.ParseUint(get(key), 10, 64); return n }
+	has := func(flag string) bool { return slices.Contains(words, flag) }
+	subject := words[1]
+	var actor ids.Actor
+	copy(actor[:], subject[:1])
+	var node ids.Node
+	copy(node[:], get("node"))
+	i := record.Instance{Actor: actor, Incarnation: num("inc"), Node: node, Address: "/s"}
+	copy(i.Worker[:], get("worker"))
+	cause := record.Cause{Reason: record.Reason(get("cause"))}
+	var c Command
+	switch words[0] {
+	case "register-actor":
+		c.Body = &RegisterActor{record.Actor{
+			ID: actor, Name: get("name"), Namespace: get("ns"), Job: ids.JobOf(uint32(num("job"))), Detached: has("detached"),
+			Spec: []byte("s"), Meta: []byte("m"),
+		}}
+	case "actor-placed":
+		c.Body = &ActorPlaced{i}
+	case "actor-alive":
+		c.Body = &ActorAlive{i, 0}
+	case "actor-restarting":
+		c.Body = &ActorRestarting{actor, i.Incarnation, cause}
+	case "actor-dead":
+		c.Body = &ActorDead{actor, i.Incarnation, cause, 0}
+	case "actor-released":
+		c.Body = &ActorReleased{actor}
+	case "register-node":
+		copy(node[:], subject)
+		c.Body = &RegisterNode{record.Node{ID: node, Address: get("addr")}}
+	case "node-dead":
+		copy(node[:], subject)
+		c.Body = &NodeDead{ID: node}
+	case "job-start":
+		c.Body = &JobStart{record.Job{Entrypoint: subject}}
+	case "job-end":
+		n, _ := strconv.ParseUint(subject, 10, 32)
+		c.Body = &JobEnd{ID: ids.JobOf(uint32(n)), State: record.JobFinished}
+	case "kv-put":
+		c.Body = &KVPut{get("ns"), subject, []byte(get("value")), has("overwrite")}
+	case "kv-del":
+		c.Body = &KVDel{get("ns"), subject, has("prefix")}
+	case "setting-put":
+		c.Body = &SettingPut{subject, []byte(get("value"))}
+	case "setting-del":
+		c.Body = &SettingDel{subject}
+	default:
+		t.Fatalf("no such command: %s", line)
+	}
+	if n := num("seq"); n != 0 {
+		c.Request = RequestID{Client{1}, n}
+	}
+	return c
+}
+
+func TestMachine_DeadActor_DropsSpecKeepsRecord(t *testing.T) {
+	m := NewMachine()
+	id := ids.Actor{1}
+	m.Apply(1, Command{Body: &RegisterActor{record.Actor{ID: id, Spec: []byte("s"), Meta: []byte("m")}}})
+	m.Apply(2, Command{Body: &ActorDead{ID: id, Cause: record.Cause{Reason: record.Killed, Message: "why"}, AtMs: 7}})
+	a, ok := m.Actor(id)
+	if !ok || a.State != record.ActorDead || a.Cause.Message != "why" || a.EndedMs != 7 || a.Spec != nil || a.Meta != nil {
+		t.Errorf("got %+v", a)
+	}
+}
+
+func TestMachine_MuchHasEnded_ForgetsTheOldest(t *testing.T) {
+	m, index := NewMachine(), uint64(0)
+	apply := func(b Body) {
+		index++
+		if r, _ := m.Apply(index, Command{Body: b}); r.Outcome != Done {
+			t.Fatalf("%s: %v", b.subject(), r.err(b))
+		}
+	}
+	actor := func(i int) (id ids.Actor) { copy(id[:], fmt.Sprintf("%06d", i)); return id }
+	for i := range keptDeadActors + 1 {
+		apply(&RegisterActor{record.Actor{ID: actor(i)}})
+		apply(&ActorDead{ID: actor(i)})
+	}
+	if _, ok := m.Actor(actor(0)); ok || len(m.actors) != keptDeadActors {
+		t.Errorf("%d actors are kept, the first %v", len(m.actors), ok)
+	}
+	for i := range keptDeadNodes + 1 {
+		var id ids.Node
+		copy(id[:], fmt.Sprintf("%06d", i))
+		apply(&RegisterNode{record.Node{ID: id}})
+		apply(&NodeDead{ID: id})
+	}
+	if len(m.nodes) != keptDeadNodes {
+		t.Errorf("%d nodes are kept", len(m.nodes))
+	}
+	for i := range keptEndedJobs + 1 {
+		apply(&JobStart{})
+		apply(&JobEnd{ID: ids.JobOf(uint32(i + 1)), State: record.JobFinished})
+	}
+	if len(m.jobs) != keptEndedJobs {
+		t.Errorf("%d jobs are kept", len(m.jobs))
+	}
+}
+
+func TestMachine_Snapshot_LaterCommandsDoNotShow(t *testing.T) {
+	m := NewMachine()
+	m.Apply(1, Command{Body: &KVPut{"ns", "a", []byte("1"), true}})
+	m.Apply(2, Command{Body: &RegisterActor{record.Actor{ID: ids.Actor{1}}}})
+	frozen := m.clone()
+	want := snapshot(t, frozen)
+	m.Apply(3, Command{Body: &KVPut{"ns", "a", []byte("2"), true}})
+	m.Apply(4, Command{Body: &KVPut{"ns", "b", []byte("2"), true}, Request: RequestID{Client{1}, 1}})
+	m.Apply(5, Command{Body: &ActorDead{ID: ids.Actor{1}}})
+	m.Apply(6, Command{Body: &RegisterNode{record.Node{ID: ids.Node{1}}}})
+	if !bytes.Equal(snapshot(t, frozen), want) {
+		t.Error("the snapshot changed after it was taken")
+	}
+}
+
+func snapshot(t testing.TB, m *Machine) []byte {
+	var b bytes.Buffer
+	if err := m.WriteSnapshot(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,175 @@
+package raftstate
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// randomBody draws from few ids and names, so that commands meet.
+func randomBody(r *rand.Rand) Body {
+	actor := ids.Actor{byte(r.IntN(6) + 1)}
+	node := ids.Node{byte(r.IntN(4) + 1)}
+	inc := uint64(r.IntN(4))
+	at := r.Int64N(1000)
+	inst := record.Instance{Actor: actor, Incarnation: inc, Node: node, Worker: ids.Worker{byte(r.IntN(3) + 1)}, Address: "/s", Pid: r.IntN(9)}
+	cause := record.Cause{Reason: record.WorkerDied, Message: fmt.Sprint(at), Error: randomBytes(r)}
+	key := []string{"", "a", "ab", "b"}[r.IntN(4)]
+	ns := []string{"", "x", "y"}[r.IntN(3)]
+	resources := record.Resources{}
+	for range r.IntN(5) {
+		resources[fmt.Sprint("r", r.IntN(9))] = r.Int64N(100000)
+	}
+	switch r.IntN(14) {
+	case 0, 1, 2:
+		return &RegisterActor{record.Actor{
+			ID: actor, Name: key, Namespace: ns, Job: ids.JobOf(uint32(r.IntN(5))), Detached: r.IntN(4) == 0,
+			Resources: resources, RunResources: resources, MaxRestarts: r.IntN(3) - 1, Spec: randomBytes(r), Meta: randomBytes(r), CreatedMs: at,
+		}}
+	case 3:
+		return &ActorPlaced{inst}
+	case 4:
+		return &ActorAlive{inst, at}
+	case 5:
+		return &ActorRestarting{actor, inc, cause}
+	case 6:
+		return &ActorDead{actor, inc, cause, at}
+	case 7:
+		return &ActorReleased{actor}
+	case 8:
+		return &RegisterNode{record.Node{ID: node, Address: key, Resources: resources, Labels: map[string]string{"l": key, "m": ns, "n": key}}}
+	case 9:
+		return &NodeDead{node, key, at}
+	case 10:
+		return &JobStart{record.Job{Namespace: ns, Entrypoint: key, Metadata: map[string]string{"l": key, "m": ns, "n": key}}}
+	case 11:
+		return &JobEnd{ids.JobOf(uint32(r.IntN(5))), record.JobLost, key, at}
+	case 12:
+		if r.IntN(3) == 0 {
+			return &KVDel{ns, key, r.IntN(2) == 0}
+		}
+		return &KVPut{ns, key, randomBytes(r), r.IntN(2) == 0}
+	}
+	if r.IntN(3) == 0 {
+		return &SettingDel{key}
+	}
+	return &SettingPut{key, randomBytes(r)}
+}
+
+func randomBytes(r *rand.Rand) []byte {
+	b := make([]byte, r.IntN(4))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
+// TestMachine_RandomCommands_ReplicasAndRestoredAgree: members that apply the
+// same log entries, one of them restored from a snapshot now and then, answer
+// the same, tell the same events, and write the same snapshots.
+func TestMachine_RandomCommands_ReplicasAndRestoredAgree(t *testing.T) {
+	for seed := range uint64(30) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		a, b, c := NewMachine(), NewMachine(), NewMachine()
+		for index := uint64(1); index <= 400; index++ {
+			cmd := Command{Body: randomBody(r)}
+			if r.IntN(2) == 0 { // now and then a number that was used already
+				cmd.Request = RequestID{Client{byte(r.IntN(3))}, uint64(r.IntN(100) + 1)}
+			}
+			data, err := encode(cmd)
+			if err != nil {
+				t.Fatal(err)
+			}
+			apply := func(m *Machine) (Result, []record.Event) {
+				cmd, err := decode(data)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return m.Apply(index, cmd)
+			}
+			ra, ea := apply(a)
+			for i, m := range []*Machine{b, c} {
+				rm, em := apply(m)
+				if ra != rm || !reflect.DeepEqual(ea, em) {
+					t.Fatalf("seed %d, command %d %#v, member %d: got %+v %v, want %+v %v", seed, index, cmd.Body, i, rm, em, ra, ea)
+				}
+			}
+			if r.IntN(20) == 0 {
+				c = restored(t, c)
+			}
+			if r.IntN(20) == 0 {
+				want := snapshot(t, a)
+				for i, m := range []*Machine{b, c, restored(t, a)} {
+					if !bytes.Equal(snapshot(t, m), want) {
+						t.Fatalf("seed %d, command %d: the snapshot of member %d differs", seed, index, i)
+					}
+				}
+			}
+			check(t, a)
+		}
+	}
+}
+
+// check holds a machine's invariants.
+func check(t *testing.T, m *Machine) {
+	t.Helper()
+	named := 0
+	for id, a := range m.actors {
+		if a.ID != id || a.Incarnation != uint64(a.NumRestarts)+record.FirstIncarnation {
+			t.Fatalf("actor %s: incarnation %d after %d restarts", id, a.Incarnation, a.NumRestarts)
+		}
+		if a.Live() && a.Name != "" {
+			named++
+			if m.names[name{a.Namespace, a.Name}] != id {
+				t.Fatalf("actor %s has lost its name", id)
+			}
+		}
+		if (a.State == record.ActorAlive) != (a.Worker != ids.Worker{}) && a.Live() {
+			t.Fatalf("actor %s is %s with worker %s", id, a.State, a.Worker)
+		}
+	}
+	if named != len(m.names) {
+		t.Fatalf("%d names for %d named actors", len(m.names), named)
+	}
+	if len(m.dedup.results) != len(m.dedup.order) {
+		t.Fatal("the table of results does not agree with its order")
+	}
+}
+
+func TestDedup_ManyRequests_RefusesWhatItForgot(t *testing.T) {
+	m, index := NewMachine(), uint64(0)
+	put := func(client byte, seq uint64) Result {
+		index++
+		r, _ := m.Apply(index, Command{RequestID{Client{client}, seq}, &JobStart{}})
+		return r
+	}
+	for seq := uint64(1); seq <= keptResults+10; seq++ {
+		put(1, seq)
+	}
+	if r := put(1, 10); r.Outcome != Expired {
+		t.Errorf("the forgotten: got %+v", r)
+	}
+	if r := put(1, 11); r.Outcome != Done || r.Index != 11 {
+		t.Errorf("the oldest kept: got %+v", r)
+	}
+	if r := put(2, 1); r.Outcome != Done || r.Index != index {
+		t.Errorf("another client: got %+v", r)
+	}
+	m = restored(t, m)
+	if r := put(1, 10); r.Outcome != Expired {
+		t.Errorf("the forgotten, after a restore: got %+v", r)
+	}
+	for c := range keptClients + 10 {
+		for seq := range uint64(2) {
+			m.dedup.raise(RequestID{Client{byte(c), byte(c >> 8), 1}, seq + 1})
+		}
+	}
+	if n := len(m.dedup.floors); n != keptClients || n != len(m.dedup.clients) {
+		t.Errorf("%d clients are kept", n)
+	}
+}

@@ -1,0 +1,393 @@
+"""Actors: state, order, names, concurrency, ends."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import os
+import signal
+import threading
+import time
+from typing import Any
+
+import pytest
+
+
+def eventually(look: Any, seconds: float = 10.0) -> bool:
+    """Whether ``look`` becomes true in time."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if look():
+            return True
+        threading.Event().wait(0.01)
+    return False
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+class Counter:
+    def __init__(self, start: int = 0) -> None:
+        self.n = start
+
+    def add(self, n: int = 1) -> int:
+        self.n += n
+        return self.n
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def fail(self) -> None:
+        raise KeyError("boom")
+
+    def crash(self) -> None:
+        os._exit(7)
+
+    def leave(self) -> None:
+        import eagleray
+
+        eagleray.actor.exit_actor()
+
+    def __len__(self) -> int:
+        return self.n
+
+    @staticmethod
+    def double(x: int) -> int:
+        return 2 * x
+
+    @classmethod
+    def name(cls) -> str:
+        return cls.__name__
+
+
+@pytest.fixture
+def counters(ray: Any) -> Any:
+    return ray.remote(Counter)
+
+
+def test_state_order_and_methods(ray: Any, counters: Any) -> None:
+    a = counters.remote(10)
+    assert ray.get([a.add.remote() for _ in range(100)]) == list(range(11, 111))
+    assert ray.get(a.add.remote(n=5)) == 115
+    assert ray.get(a.double.remote(4)) == 8 and ray.get(a.name.remote()) == "Counter"
+    assert ray.get(a.__len__.remote()) == 115
+    assert ray.get(a.__ray_ready__.remote()) is True
+    assert ray.get(a.__ray_call__.remote(lambda self, k: self.n + k, 1)) == 116
+    assert repr(a) == f"Actor(Counter, {a._actor_id.hex()})"
+    assert "add" in dir(a)
+
+
+def test_arguments_of_the_constructor(ray: Any, counters: Any) -> None:
+    @ray.remote
+    def three() -> int:
+        return 3
+
+    a = counters.remote(three.remote())
+    assert ray.get(a.add.remote(three.remote())) == 6
+    with pytest.raises(TypeError, match="too many positional"):
+        counters.remote(1, 2)
+    with pytest.raises(TypeError, match="unexpected keyword"):
+        counters.remote(stop=1)
+
+
+def test_handles_travel(ray: Any, counters: Any) -> None:
+    @ray.remote
+    def use(handle: Any, n: int) -> int:
+        return ray.get(handle.add.remote(n))
+
+    @ray.remote
+    class Keeper:
+        def keep(self, handles: list[Any]) -> None:
+            self.handle = handles[0]
+
+        def use(self) -> int:
+            return ray.get(self.handle.add.remote(100))
+
+    a = counters.remote()
+    assert ray.get(use.remote(a, 1)) == 1
+    assert ray.get([use.remote(a, 1) for _ in range(5)])[-1] <= 6
+    keeper = Keeper.remote()
+    ray.get(keeper.keep.remote([a]))
+    pid = ray.get(a.pid.remote())
+    del a
+    gc.collect()
+    assert ray.get(keeper.use.remote()) == 106, "another actor's handle keeps it alive"
+    assert alive(pid)
+
+
+def test_handle_as_result(ray: Any, counters: Any) -> None:
+    @ray.remote
+    def make() -> Any:
+        handle = counters.remote(5)
+        ray.get(handle.add.remote())
+        return handle
+
+    handle = ray.get(make.remote())
+    assert ray.get(handle.add.remote()) == 7
+
+
+def test_last_handle_ends_the_actor_after_its_calls(ray: Any, counters: Any) -> None:
+    a = counters.remote()
+    pid = ray.get(a.pid.remote())
+    refs = [a.add.remote() for _ in range(50)]
+    del a
+    gc.collect()
+    assert ray.get(refs) == list(range(1, 51))
+    assert eventually(lambda: not alive(pid))
+    assert ray.get(counters.remote(1).add.remote()) == 2
+
+
+def test_errors_leave_the_actor_alive(ray: Any, counters: Any) -> None:
+    a = counters.remote()
+    with pytest.raises(KeyError) as caught:
+        ray.get(a.fail.remote())
+    assert "Counter.fail" in str(caught.value) and a._actor_id.hex() in str(caught.value)
+    assert ray.get(a.add.remote()) == 1
+
+
+@pytest.mark.parametrize("how", ["kill", "crash", "leave", "terminate", "sigkill"])
+def test_ends(ray: Any, counters: Any, how: str) -> None:
+    a = counters.remote()
+    pid = ray.get(a.pid.remote())
+    before = a.add.remote()
+    if how == "crash":
+        ray.get(before)  # or its answer may go down with the process
+    if how == "kill":
+        ray.kill(a)
+        ref = a.add.remote()
+    elif how == "sigkill":
+        os.kill(pid, signal.SIGKILL)
+        ref = a.add.remote()
+    else:
+        ref = a.__ray_terminate__.remote() if how == "terminate" else getattr(a, how).remote()
+    if how not in ("kill", "sigkill"):
+        assert ray.get(before) == 1, "what was sent before is answered"
+    for failed in (ref, a.add.remote()):
+        with pytest.raises(ray.exceptions.ActorDiedError, match="Counter|actor"):
+            ray.get(failed, timeout=20)
+    assert eventually(lambda: not alive(pid))
+
+
+def test_constructor_that_fails(ray: Any) -> None:
+    @ray.remote
+    class Broken:
+        def __init__(self, why: str) -> None:
+            raise ValueError(why)
+
+        def m(self) -> None: ...
+
+    a = Broken.remote("no start")
+    for _ in range(2):
+        with pytest.raises(ray.exceptions.ActorDiedError) as caught:
+            ray.get(a.m.remote(), timeout=20)
+        assert "no start" in str(caught.value) and "__init__" in str(caught.value)
+        assert isinstance(caught.value.__cause__, ValueError)
+        assert caught.value.actor_init_failed
+
+
+def test_constructor_that_returns_something(ray: Any) -> None:
+    @ray.remote
+    class GPUActor(object):  # noqa: UP004
+        def __init__(self) -> None:
+            return "This actor is allowed to use GPUs"  # type: ignore[return-value]
+
+        def m(self) -> int:
+            return 1
+
+    assert ray.get(GPUActor.remote().m.remote(), timeout=20) == 1
+
+
+def test_names(ray: Any, counters: Any) -> None:
+    a = counters.options(name="counter").remote(5)
+    assert ray.get(ray.get_actor("counter").add.remote()) == 6
+    assert ray.get_actor("counter") == a
+    assert ray.util.list_named_actors() == ["counter"]
+    with pytest.raises(ValueError, match="already taken"):
+        counters.options(name="counter").remote()
+    same = counters.options(name="counter", get_if_exists=True).remote(99)
+    assert same == a and ray.get(same.add.remote()) == 7
+    with pytest.raises(ValueError, match="'counter'"):
+        ray.get_actor("counter", namespace="elsewhere")
+    other = counters.options(name="counter", namespace="elsewhere").remote()
+    assert ray.get_actor("counter", namespace="elsewhere") == other
+    with pytest.raises(ValueError, match="empty"):
+        counters.options(name="").remote()
+
+    @ray.remote
+    def find() -> int:
+        return ray.get(ray.get_actor("counter").add.remote())
+
+    assert ray.get(find.remote()) == 8
+    ray.kill(a)
+    assert eventually(lambda: "counter" not in ray.util.list_named_actors())
+    again = counters.options(name="counter").remote()
+    assert ray.get(again.add.remote()) == 1
+
+
+def test_detached_actors_outlive_their_handles(ray: Any, counters: Any) -> None:
+    counters.options(name="stays", lifetime="detached").remote(1)
+    gc.collect()
+    assert ray.get(ray.get_actor("stays").add.remote()) == 2
+    ray.kill(ray.get_actor("stays"))
+
+
+def test_number_of_results_of_methods(ray: Any) -> None:
+    @ray.remote
+    class Two:
+        @ray.method(num_returns=2)
+        def both(self) -> Any:
+            return 1, 2
+
+        def one(self) -> Any:
+            return 3, 4
+
+    a = Two.remote()
+    first, second = a.both.remote()
+    assert ray.get([first, second]) == [1, 2]
+    assert ray.get(a.one.options(num_returns=2).remote()) == [3, 4]
+    assert ray.get(a.one.remote()) == (3, 4)
+
+
+def test_threads(ray: Any) -> None:
+    @ray.remote(max_concurrency=4)
+    class Meeting:
+        def __init__(self) -> None:
+            self.barrier = threading.Barrier(4)
+
+        def arrive(self) -> int:
+            self.barrier.wait(20)
+            return threading.get_ident()
+
+    a = Meeting.remote()
+    assert len(set(ray.get([a.arrive.remote() for _ in range(4)], timeout=30))) == 4
+
+
+def test_coroutines(ray: Any) -> None:
+    @ray.remote
+    class Mailbox:
+        def __init__(self) -> None:
+            self.arrived = asyncio.Event()
+
+        async def take(self) -> str:
+            await self.arrived.wait()
+            return "mail"
+
+        def put(self) -> None:
+            self.arrived.set()
+
+        async def ask(self, ref: list[Any]) -> int:
+            return await ref[0] + 1
+
+        async def never(self) -> None:
+            await asyncio.Event().wait()
+
+    a = Mailbox.remote()
+    takes = [a.take.remote() for _ in range(10)]
+    ray.get(a.put.remote())
+    assert ray.get(takes) == ["mail"] * 10
+    assert ray.get(a.ask.remote([ray.put(4)])) == 5
+    waiting = a.never.remote()
+    ray.wait([waiting], timeout=0.2)
+    ray.cancel(waiting)
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(waiting, timeout=20)
+    assert ray.get(a.take.remote()) == "mail"
+
+
+def test_restarts(ray: Any) -> None:
+    @ray.remote(max_restarts=1)
+    class Phoenix:
+        def __init__(self) -> None:
+            self.n = 0
+
+        def add(self) -> int:
+            self.n += 1
+            return self.n
+
+        def crash(self) -> None:
+            os._exit(1)
+
+        def lives(self) -> bool:
+            return ray.get_runtime_context().was_current_actor_reconstructed
+
+    a = Phoenix.remote()
+    assert ray.get([a.add.remote(), a.add.remote(), a.lives.remote()]) == [1, 2, False]
+    with pytest.raises(ray.exceptions.RayActorError):
+        ray.get(a.crash.remote(), timeout=20)
+    assert ray.get([a.add.remote(), a.lives.remote()], timeout=20) == [1, True]
+    a.crash.remote()
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(a.add.remote(), timeout=20)
+
+
+def test_pending_calls_are_limited(ray: Any) -> None:
+    @ray.remote(max_pending_calls=2)
+    class Slow:
+        def hold(self, seconds: float) -> None:
+            time.sleep(seconds)
+
+    a = Slow.remote()
+    refs = [a.hold.remote(0.2), a.hold.remote(0)]
+    with pytest.raises(ray.exceptions.PendingCallsLimitExceeded):
+        a.hold.remote(0)
+    ray.get(refs)
+    ray.get(a.hold.remote(0))
+
+
+def test_exit_actor_outside_of_actors(ray: Any) -> None:
+    @ray.remote
+    def leave() -> None:
+        ray.actor.exit_actor()
+
+    with pytest.raises(TypeError, match="exit_actor"):
+        ray.actor.exit_actor()
+    with pytest.raises(TypeError, match="exit_actor"):
+        ray.get(leave.remote())
+
+
+def test_atexit_and_destructors_run_at_the_end(ray: Any, tmp_path: Any) -> None:
+    @ray.remote
+    class Tidy:
+        def __init__(self) -> None:
+            import atexit
+
+            atexit.register(lambda: (tmp_path / "atexit").touch())
+
+        def leave(self) -> None:
+            ray.actor.exit_actor()
+
+        def __del__(self) -> None:
+            (tmp_path / "del").touch()
+
+    a = Tidy.remote()
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(a.leave.remote(), timeout=20)
+    assert eventually(lambda: {path.name for path in tmp_path.iterdir()} == {"atexit", "del"})
+
+
+def test_pool_and_queue(ray: Any, counters: Any) -> None:
+    pool = ray.util.ActorPool([counters.remote() for _ in range(2)])
+    assert list(pool.map(lambda a, v: a.double.remote(v), range(8))) == [2 * i for i in range(8)]
+    assert sorted(pool.map_unordered(lambda a, v: a.double.remote(v), range(8))) == [2 * i for i in range(8)]
+    from eagleray.util.queue import Empty, Full, Queue
+
+    queue = Queue(maxsize=2)
+    queue.put(1)
+    queue.put("two")
+    assert queue.full() and queue.qsize() == 2
+    with pytest.raises(Full):
+        queue.put_nowait(3)
+
+    @ray.remote
+    def take(q: Any) -> Any:
+        return q.get()
+
+    assert ray.get(take.remote(queue)) == 1 and queue.get() == "two"
+    with pytest.raises(Empty):
+        queue.get(timeout=0.05)
+    queue.shutdown()
