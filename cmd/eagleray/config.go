@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/eagleray/eagleray/core/accelerator"
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/machine"
@@ -38,7 +39,7 @@ const (
 func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	here := machine.Here()
 	o := daemon.Options{
-		SessionDir: dir, Node: ids.NewNode(), Labels: c.Labels, Address: c.NodeIP, IsHead: true, Log: log,
+		SessionDir: dir, Node: ids.NewNode(), Address: c.NodeIP, IsHead: true, Log: log,
 		CPUs: here.CPUs(), Interpreter: c.Python,
 	}
 	switch c.Infeasible {
@@ -63,10 +64,12 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Devices = devices
+	o.Devices, o.Labels = devices, c.Labels
 	given := maps.Clone(c.Resources)
-	for name := range devices.Devices() {
-		delete(given, name)
+	for name := range given {
+		if accelerator.IsAccelerator(name) {
+			delete(given, name) // their ids are their total
+		}
 	}
 	totals, err := resource.FromFloats(given)
 	if err != nil {

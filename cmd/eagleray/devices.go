@@ -1,44 +1,39 @@
 package main
 
 import (
-	"strconv"
-	"strings"
+	"maps"
+	"os"
 
+	"github.com/eagleray/eagleray/core/accelerator"
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/resource"
 )
 
-// devices stands in until core/accelerator is there.
-func (c *config) devices() (daemon.Devices, resource.Set, error) {
-	n := 0
+// accelerators are the node's devices as the daemon needs them.
+type accelerators struct{ accelerator.Node }
+
+var _ daemon.Devices = accelerators{}
+
+// devices detects the accelerators, or takes what was declared: GPUs by
+// num_gpus, other families among the resources. extra are resources that come
+// with them; the labels are added to the node's own.
+func (c *config) devices() (a accelerators, extra resource.Set, err error) {
+	declared := make(map[string]float64)
+	for name, n := range c.Resources {
+		if accelerator.IsAccelerator(name) {
+			declared[name] = n
+		}
+	}
 	if c.NumGPUs != nil {
-		n = int(*c.NumGPUs)
+		declared["GPU"] = *c.NumGPUs
 	}
-	return gpus(n), nil, nil
+	a.Node, err = accelerator.Detect(os.LookupEnv, accelerator.Options{Declared: declared})
+	if err != nil {
+		return a, nil, err
+	}
+	if found := a.Labels(); len(found) > 0 {
+		maps.Copy(found, c.Labels)
+		c.Labels = found
+	}
+	return a, a.Resources(), nil
 }
-
-type gpus int
-
-func (g gpus) Devices() map[string][]string {
-	if g == 0 {
-		return nil
-	}
-	var ids []string
-	for i := range int(g) {
-		ids = append(ids, strconv.Itoa(i))
-	}
-	return map[string][]string{"GPU": ids}
-}
-func (g gpus) Env(d map[string][]string) map[string]string {
-	if len(d["GPU"]) == 0 {
-		return nil
-	}
-	return map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(d["GPU"], ",")}
-}
-func (g gpus) ZeroEnv(d map[string][]string) map[string]string {
-	if g == 0 || len(d["GPU"]) > 0 {
-		return nil
-	}
-	return map[string]string{"CUDA_VISIBLE_DEVICES": ""}
-}
-func (g gpus) IntIDs() bool { return true }

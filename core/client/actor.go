@@ -478,5 +478,15 @@ func (c *Client) CloseActor(id ids.Actor) {
 
 // KillActor ends an actor at once.
 func (c *Client) KillActor(id ids.Actor, noRestart bool) error {
-	return c.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: noRestart}, nil)
+	if err := c.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: noRestart}, nil); err != nil {
+		return err
+	}
+	if noRestart {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if a := c.actors[id]; a != nil { // later calls of ours must not reach it any more
+			c.actorDead(a, fault.New(fault.ActorDied, "actor %s (%s) was killed by kill()", a.name, a.id), nil)
+		}
+	}
+	return nil
 }

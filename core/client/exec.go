@@ -51,6 +51,7 @@ type RemoteTemplate struct {
 	Method   string
 	Returns  int
 	MaxCalls int
+	Once     bool // must not run twice: answers leave before the next one starts
 }
 
 // place is where an argument is.
@@ -92,9 +93,10 @@ type executor struct {
 	held     map[ids.Owner]map[ids.Task][]*own.Object // replies not yet received
 	actorID  ids.Actor
 	inc      uint64
-	ended    string    // why no more work comes
-	canceled *call     // asked to end, not yet seen by the program
-	started  time.Time // of the newest running task
+	ended    string          // why no more work comes
+	canceled *call           // asked to end, not yet seen by the program
+	started  time.Time       // of the newest running task
+	last     *RemoteTemplate // what ran before
 	conns    map[*inConn]bool
 	draining bool
 }
@@ -195,6 +197,7 @@ func (in *inConn) template(r *wire.Reader) {
 	copy(t.FID[:], r.Bin())
 	t.Name, t.Method = r.Str(), r.Str()
 	t.Returns, t.MaxCalls = int(r.Uint()), int(r.Uint())
+	t.Once = r.Uint() == 1
 	if blob := r.Bin(); blob != nil {
 		in.c.exec.fns[t.FID] = blob
 	}
@@ -453,6 +456,13 @@ func (e *executor) begin(k *call) (*Item, error) {
 	e.busy++
 	k.started = time.Now()
 	e.started = k.started
+	// Answers of earlier calls are not to be lost with this one. Calls of one
+	// function come in quick succession: theirs may share a write.
+	if in := k.in; len(in.out) > 0 && (k.tmpl.Once || k.tmpl != e.last || k.started.Sub(in.flushed) > batchFor) {
+		c.flush(&in.conn)
+		in.flushed = k.started
+	}
+	e.last = k.tmpl
 	if k.cancel {
 		e.answer(it.Token, k, nil, wire.ReplyCancelled)
 		return nil, nil

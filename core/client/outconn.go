@@ -15,10 +15,10 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// Bytes that may wait in a socket's buffer while the worker is busy, and for how long
-// the first of them may.
+// How much, and for how long, answers and calls may wait for others to share a write.
 const (
 	batchBytes = 4096
+	batchFor   = 100 * time.Microsecond
 )
 
 // outConn is a socket through which we call a leased worker or an actor.

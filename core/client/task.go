@@ -301,7 +301,7 @@ func (c *Client) addrOf(o *own.Object) string {
 
 func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
 	b, at := wire.BeginFrame(b)
-	b = wire.AppendArray(b, 9)
+	b = wire.AppendArray(b, 10)
 	b = wire.AppendUint(b, uint64(wire.OpTemplate))
 	b = wire.AppendUint(b, uint64(t.id))
 	b = wire.AppendUint(b, uint64(t.Kind))
@@ -310,6 +310,11 @@ func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
 	b = wire.AppendStr(b, t.Method)
 	b = wire.AppendUint(b, uint64(t.Returns))
 	b = wire.AppendUint(b, uint64(t.MaxCalls))
+	once := uint64(0)
+	if t.Kind == KindTask && t.MaxRetries == 0 {
+		once = 1
+	}
+	b = wire.AppendUint(b, once)
 	if withBlob {
 		b = wire.AppendBin(b, t.Blob)
 	} else {

@@ -190,11 +190,16 @@ func (m *Mapping) writable(off, size uint64) []byte {
 	return rw
 }
 
-// populate faults all pages in at once.
+// populate faults all pages in at once. A kernel before 5.14 cannot; there the
+// copy that follows faults them in one by one.
 func populate(b []byte) error {
 	for {
-		err := unix.Madvise(b, unix.MADV_POPULATE_WRITE)
-		if err != unix.EINTR && err != unix.EAGAIN {
+		switch err := unix.Madvise(b, unix.MADV_POPULATE_WRITE); err {
+		case unix.EINTR, unix.EAGAIN:
+			continue
+		case unix.EINVAL:
+			return nil
+		default:
 			return err
 		}
 	}

@@ -12,7 +12,7 @@ type Op uint8
 // Frames from the caller to the worker.
 const (
 	OpAssign   Op = 1 // [op, assignment]
-	OpTemplate Op = 2 // [op, template, kind, fid, name, method, returns, max calls, blob or nil]
+	OpTemplate Op = 2 // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil]
 	OpTask     Op = 3 // [op, seq, template, first return's count, format, args, deps]
 )
 

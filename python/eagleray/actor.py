@@ -32,15 +32,16 @@ _ASYNC_CONCURRENCY = 1000
 class ActorMethod(Generic[P, R]):
     """A method of a living actor: ``a.m.remote(x)`` returns a reference at once."""
 
-    __slots__ = ("_core", "_kind", "_method", "_options", "remote")
+    __slots__ = ("_core", "_epoch", "_kind", "_method", "_options", "remote")
 
-    def __init__(self, core: Any, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> None:
+    def __init__(self, core: Any, epoch: int, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> None:
         # Holds the core's part of the handle, not the handle, which keeps its methods: no cycle delays the actor's end.
         self._core = core
+        self._epoch = epoch
         self._kind = kind
         self._method = method
         self._options = options
-        self.remote = _caller(core, kind, method, options)
+        self.remote = _caller(core, epoch, kind, method, options)
 
     if TYPE_CHECKING:
 
@@ -59,7 +60,7 @@ class ActorMethod(Generic[P, R]):
         for name in options:
             if name not in _METHOD_OPTIONS:
                 raise TypeError(f"ActorMethod.options() got an unexpected keyword argument {name!r}; it takes {', '.join(_METHOD_OPTIONS)}")
-        return ActorMethod(self._core, self._kind, self._method, {**self._options, **options})
+        return ActorMethod(self._core, self._epoch, self._kind, self._method, {**self._options, **options})
 
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
         chosen: Any = self.options(**options) if options else self
@@ -70,12 +71,11 @@ class ActorMethod(Generic[P, R]):
         raise TypeError(f"Actor methods cannot be called directly. Instead of running 'object.{name}()', try 'object.{name}.remote()'.")
 
 
-def _caller(core: Any, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> Callable[..., Any]:
+def _caller(core: Any, epoch: int, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> Callable[..., Any]:
     """The function behind a method's ``.remote``."""
     shape = method.shape
     least, most = shape.least, shape.most
     here = process
-    epoch = here.epoch
     chosen = {**method.options, **options}
     single = chosen.get("num_returns", 1) == 1
     template = -1
@@ -145,7 +145,7 @@ class ActorHandle(Generic[T]):
         method = self._er_kind.methods.get(name)
         if method is None:
             raise AttributeError(f"'ActorHandle' object has no attribute {name!r}; the methods of {self._er_kind.class_name} are {', '.join(_public(self._er_kind))}")
-        made: ActorMethod[..., Any] = ActorMethod(self._er_core, self._er_kind, method, {})
+        made: ActorMethod[..., Any] = ActorMethod(self._er_core, self._er_epoch, self._er_kind, method, {})
         self.__dict__[name] = made
         return made
 

@@ -1,0 +1,285 @@
+"""Beginning and end of sessions."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LOCAL: dict[str, Any] = {"address": "local", "num_cpus": 2, "log_to_driver": False}
+
+
+def gone(pids: list[int], folder: str, seconds: float = 5.0) -> list[str]:
+    """What is left of a session after that time."""
+    deadline = time.monotonic() + seconds
+    while True:
+        left = [f"process {pid}" for pid in pids if Path(f"/proc/{pid}").exists() and "Z" not in state(pid)]
+        if Path(folder).exists():
+            left.append(f"folder {folder}")
+        if not left or time.monotonic() > deadline:
+            return left
+        threading.Event().wait(0.02)
+
+
+def state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return "Z"
+
+
+def test_init_returns_a_context(fresh: Any) -> None:
+    with fresh.init(**LOCAL, namespace="here") as context:
+        assert fresh.is_initialized()
+        assert dict(context)["node_id"] == fresh.get_runtime_context().get_node_id()
+        assert len(context) == len(context.address_info) and "address" in context
+        assert context.dashboard_url == "" and "RayContext" in repr(context)
+        assert fresh.get_runtime_context().namespace == "here"
+    assert not fresh.is_initialized()
+
+
+def test_second_init(fresh: Any) -> None:
+    fresh.init(**LOCAL)
+    with pytest.raises(RuntimeError, match="init twice"):
+        fresh.init(**LOCAL)
+    again = fresh.init(**LOCAL, ignore_reinit_error=True)
+    assert again["address"] == fresh.init(ignore_reinit_error=True)["address"]
+
+
+def test_shutdown_without_a_session_and_twice(fresh: Any) -> None:
+    fresh.shutdown()
+    fresh.init(**LOCAL)
+    fresh.shutdown()
+    fresh.shutdown()
+    with pytest.raises(fresh.exceptions.RaySystemError, match="init"):
+        fresh.nodes()
+    with pytest.raises(fresh.exceptions.RaySystemError):
+        fresh.cluster_resources()
+
+
+def test_automatic_init(fresh: Any, monkeypatch: Any) -> None:
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+
+    @fresh.remote
+    def f() -> int:
+        return 1
+
+    assert fresh.get(f.remote()) == 1
+    assert fresh.is_initialized()
+    fresh.shutdown()
+    assert fresh.get(fresh.put(2)) == 2
+
+
+def test_functions_and_classes_work_in_the_next_session(fresh: Any) -> None:
+    @fresh.remote
+    def f(x: int) -> int:
+        return x + 1
+
+    @fresh.remote
+    class A:
+        def m(self) -> int:
+            return 5
+
+    for _ in range(2):
+        fresh.init(**LOCAL)
+        assert fresh.get(f.remote(1)) == 2
+        assert fresh.get(A.remote().m.remote()) == 5
+        fresh.shutdown()
+
+
+def test_use_after_shutdown_is_told(fresh: Any) -> None:
+    @fresh.remote
+    class A:
+        def m(self) -> None: ...
+
+    @fresh.remote
+    def f(x: Any) -> None: ...
+
+    fresh.init(**LOCAL)
+    ref, actor = fresh.put(1), A.remote()
+    fresh.shutdown()
+    with pytest.raises(ValueError, match="shut down"):
+        fresh.get(ref)
+    with pytest.raises(ValueError, match="shut down"):
+        fresh.wait([ref])
+    with pytest.raises(ValueError, match="shut down"):
+        actor.m.remote()
+    fresh.init(**LOCAL)
+    with pytest.raises(ValueError):
+        actor.m.remote()
+    with pytest.raises(ValueError):
+        fresh.kill(actor)
+    with pytest.raises((ValueError, fresh.exceptions.RayError)):
+        fresh.get(ref, timeout=10)
+    with pytest.raises((ValueError, fresh.exceptions.RayError)):
+        fresh.get(f.remote(ref), timeout=10)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "text"),
+    [
+        ({"num_cpus": -1}, ValueError, "num_cpus"),
+        ({"num_gpus": "x"}, TypeError, "num_gpus"),
+        ({"resources": {"a": 1.5}}, ValueError, "whole"),
+        ({"resources": {"CPU": 1}}, AssertionError, "num_cpus"),
+        ({"object_store_memory": 10}, ValueError, "object_store_memory"),
+        ({"num_cpu": 1}, RuntimeError, "num_cpu"),
+        ({"namespace": 1}, TypeError, "namespace"),
+        ({"address": "10.0.0.1:6379"}, ConnectionError, "10.0.0.1:6379"),
+        ({"runtime_env": {"pip": ["x"]}}, ValueError, "pip"),
+        ({"infeasible": "perhaps"}, ValueError, "infeasible"),
+    ],
+    ids=str,
+)
+def test_wrong_arguments_of_init(fresh: Any, arguments: dict[str, Any], kind: type[Exception], text: str) -> None:
+    with pytest.raises(kind, match=text):
+        fresh.init(**arguments)
+    assert not fresh.is_initialized()
+
+
+def test_zero_cpus_are_zero(fresh: Any) -> None:
+    fresh.init(address="local", num_cpus=0, log_to_driver=False)
+    assert "CPU" not in fresh.cluster_resources() or fresh.cluster_resources()["CPU"] == 0
+    assert fresh.get(fresh.remote(num_cpus=0)(lambda: 3).remote()) == 3
+    with pytest.raises(fresh.exceptions.TaskUnschedulableError):
+        fresh.get(fresh.remote(lambda: 3).remote(), timeout=10)
+
+
+def test_waiting_for_ever_can_be_asked_for(fresh: Any) -> None:
+    fresh.init(**LOCAL, infeasible="wait")
+    ref = fresh.remote(num_gpus=1)(lambda: 1).remote()
+    with pytest.raises(fresh.exceptions.GetTimeoutError):
+        fresh.get(ref, timeout=0.5)
+    fresh.remote(num_gpus=1)(type("A", (), {})).remote()
+
+
+def test_init_and_shutdown_leak_nothing(fresh: Any) -> None:
+    @fresh.remote
+    def f() -> int:
+        return os.getpid()
+
+    def counts() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/fd")), len(os.listdir("/proc/self/task"))
+
+    pids: list[int] = []
+    folder = ""
+    before = (0, 0)
+    for round_number in range(20):
+        folder = fresh.init(**LOCAL)["session_dir"]
+        pids.append(fresh.get(f.remote()))
+        fresh.shutdown()
+        if round_number == 4:
+            before = counts()
+    after = counts()
+    assert after[0] <= before[0] and after[1] <= before[1] + 2, (before, after)
+    assert gone(pids, folder) == []
+
+
+LEAVES = {
+    "returns": "",
+    "exits": "sys.exit(3)",
+    "raises": "raise RuntimeError('x')",
+    "exits at once": "os._exit(1)",
+    "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "is terminated": "os.kill(os.getpid(), signal.SIGTERM)",
+}
+
+
+@pytest.mark.parametrize("how", LEAVES)
+def test_nothing_stays_when_the_driver_ends(script: Any, how: str) -> None:
+    done = script(
+        f"""
+        import os, signal, sys, time
+        import eagleray as ray
+        context = ray.init(address="local", num_cpus=2, log_to_driver=False)
+
+        @ray.remote
+        def f():
+            return os.getpid(), os.getppid()
+
+        @ray.remote
+        class A:
+            def pid(self):
+                return os.getpid()
+
+            def block(self):
+                time.sleep(1000)
+
+        a = A.remote()
+        pids = [*ray.get(f.remote()), ray.get(a.pid.remote())]
+        a.block.remote()
+        ray.put(b"x" * 10_000_000)
+        print(context["session_dir"], *pids, flush=True)
+        {LEAVES[how]}
+        """,
+        check=False,
+    )
+    folder, *pids = done.stdout.split()
+    assert gone([int(pid) for pid in pids], folder) == []
+
+
+def test_interrupt_of_get_leaves_the_session_usable(script: Any, tmp_path: Any) -> None:
+    program = tmp_path / "interrupted.py"
+    program.write_text(
+        """
+import os, sys, time
+import eagleray as ray
+ray.init(address="local", num_cpus=2)
+
+@ray.remote
+def slow():
+    time.sleep(1000)
+
+@ray.remote
+def quick():
+    return "usable"
+
+@ray.remote
+class A:
+    def m(self):
+        return "alive"
+
+a = A.remote()
+ray.get(a.m.remote())
+ref = slow.remote()
+try:
+    print("waiting", flush=True)
+    ray.get(ref)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic(), flush=True)
+print(ray.get(quick.remote()), ray.get(a.m.remote()), flush=True)
+"""
+    )
+    child = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True, start_new_session=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "waiting\n"
+    threading.Event().wait(0.2)
+    sent = time.monotonic()
+    os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
+    word, when = child.stdout.readline().split()
+    assert word == "interrupted" and float(when) - sent < 0.2
+    assert child.stdout.readline() == "usable alive\n"
+    assert child.wait(20) == 0
+
+
+def test_import_is_light(script: Any) -> None:
+    done = script(
+        """
+        import sys, time
+        start = time.perf_counter()
+        import eagleray
+        taken = time.perf_counter() - start
+        heavy = [name for name in ("numpy", "asyncio", "eagleray._hot", "eagleray._core", "inspect") if name in sys.modules]
+        print(taken * 1000, heavy, eagleray.__version__)
+        """
+    )
+    milliseconds, rest = done.stdout.split(maxsplit=1)
+    assert rest.startswith("[]")
+    assert float(milliseconds) < 60
