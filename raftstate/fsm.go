@@ -17,8 +17,9 @@ type fsm struct {
 	applied chan struct{} // closed at the next command; nil while nobody waits
 
 	// What the log has grown by since compact was last told.
-	entries int
-	bytes   int
+	entries  int
+	bytes    int
+	maxBytes int
 
 	ring    *ring
 	discard bool          // snapshots only shorten the log, nobody reads them
@@ -26,15 +27,9 @@ type fsm struct {
 	failed  chan struct{} // closed when broken is set
 }
 
-// The log is compacted after so many entries, or bytes in them.
-const (
-	compactEntries = 8192
-	compactBytes   = 32 << 20
-)
-
-func newFSM(keptEvents int, discard bool) *fsm {
+func newFSM(o Options, discard bool) *fsm {
 	return &fsm{
-		machine: NewMachine(), ring: newRing(keptEvents), discard: discard,
+		machine: NewMachine(), ring: newRing(o.KeptEvents), discard: discard, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 }
@@ -76,7 +71,7 @@ func (f *fsm) wake() {
 func (f *fsm) grow(bytes int) {
 	f.entries++
 	f.bytes += bytes
-	if f.entries < compactEntries && f.bytes < compactBytes {
+	if f.entries < compactEntries && f.bytes < f.maxBytes {
 		return
 	}
 	f.entries, f.bytes = 0, 0

@@ -3,6 +3,7 @@ package raftstate
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -17,6 +18,9 @@ import (
 
 // imageFormat is the version of the snapshot's layout.
 const imageFormat = 1
+
+// imageWindow is how far back the compressor looks: more costs memory for little.
+const imageWindow = 1 << 20
 
 // maxImageMemory caps what the decompressor may take for its window.
 const maxImageMemory = 64 << 20
@@ -87,7 +91,10 @@ func imageValues(m map[string][]byte) []imageValue {
 }
 
 // machine builds the machine that the image was made from.
-func (im *image) machine() *Machine {
+func (im *image) machine() (*Machine, error) {
+	if slices.Contains(im.Nodes, nil) || slices.Contains(im.Jobs, nil) || slices.Contains(im.Actors, nil) {
+		return nil, errors.New("an empty record")
+	}
 	m := NewMachine()
 	m.index, m.seq, m.lastJob = im.Index, im.Seq, im.LastJob
 	m.deadNodes, m.endedJobs, m.deadActors = im.DeadNodes, im.EndedJobs, im.DeadActors
@@ -121,12 +128,12 @@ func (im *image) machine() *Machine {
 		m.dedup.floors[f.Client] = f.Seq
 		m.dedup.clients = append(m.dedup.clients, f.Client)
 	}
-	return m
+	return m, nil
 }
 
 // WriteSnapshot writes the machine. Equal machines write equal bytes.
 func (m *Machine) WriteSnapshot(w io.Writer) error {
-	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest))
+	z, err := zstd.NewWriter(w, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(imageWindow))
 	if err != nil {
 		return fmt.Errorf("write snapshot: %w", err)
 	}
@@ -157,5 +164,9 @@ func ReadSnapshot(r io.Reader) (*Machine, error) {
 	if im.Format != imageFormat {
 		return nil, fmt.Errorf("read snapshot: format %d, this member knows %d", im.Format, imageFormat)
 	}
-	return im.machine(), nil
+	m, err := im.machine()
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	return m, nil
 }

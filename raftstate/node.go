@@ -59,7 +59,7 @@ func (n *Node) start() error {
 	if transport == nil {
 		_, transport = raft.NewInmemTransport(raft.ServerAddress(o.ID))
 	}
-	n.fsm = newFSM(o.KeptEvents, discard)
+	n.fsm = newFSM(o, discard)
 	config := o.config()
 	known, err := raft.HasExistingState(stores.Log, stores.Stable, stores.Snapshots)
 	if err != nil {

@@ -31,6 +31,10 @@ type Options struct {
 	KeptEvents int
 	// LogOutput gets raft's warnings. Nil: nobody.
 	LogOutput io.Writer
+
+	// Tests make these small.
+	compactBytes int
+	trailingLogs uint64
 }
 
 // Voter is a member of the raft group.
@@ -58,9 +62,14 @@ var DefaultTiming = Timing{
 
 const (
 	defaultKeptEvents = 8192
-	trailingLogs      = 4096      // entries kept behind a snapshot for followers that lag a little
-	loneTrailingLogs  = 1         // nobody lags
-	snapshotInterval  = time.Hour // raft's own check; ours comes first, see fsm.grow
+	// The log is compacted after so many entries, or bytes in them.
+	compactEntries = 8192
+	compactBytes   = 32 << 20
+	// Entries kept behind a snapshot, for followers that lag a little.
+	trailingLogs     = 4096
+	loneTrailingLogs = 1
+	// raft's own check comes after ours, see fsm.grow.
+	snapshotInterval = time.Hour
 )
 
 // complete checks the options and fills in what was left out.
@@ -90,6 +99,15 @@ func (o *Options) complete() error {
 	if o.LogOutput == nil {
 		o.LogOutput = io.Discard
 	}
+	if o.compactBytes == 0 {
+		o.compactBytes = compactBytes
+	}
+	if o.trailingLogs == 0 {
+		o.trailingLogs = trailingLogs
+		if o.lone() {
+			o.trailingLogs = loneTrailingLogs
+		}
+	}
 	return nil
 }
 
@@ -105,13 +123,12 @@ func (o *Options) config() *raft.Config {
 	c.LeaderLeaseTimeout = o.Timing.Lease
 	c.CommitTimeout = o.Timing.Commit
 	c.SnapshotInterval = snapshotInterval
-	c.TrailingLogs = trailingLogs
+	c.TrailingLogs = o.trailingLogs
 	c.BatchApplyCh = true
 	c.ShutdownOnRemove = false // Close does that, after the commands under way
 	c.NoLegacyTelemetry = true
 	level := hclog.Warn
 	if o.lone() {
-		c.TrailingLogs = loneTrailingLogs
 		c.PreVoteDisabled = true
 		level = hclog.Error // that it heard from no leader is no news
 	}

@@ -73,7 +73,7 @@ func randomBytes(r *rand.Rand) []byte {
 // same log entries, one of them restored from a snapshot now and then, answer
 // the same, tell the same events, and write the same snapshots.
 func TestMachine_RandomCommands_ReplicasAndRestoredAgree(t *testing.T) {
-	for seed := range uint64(30) {
+	for seed := range uint64(10) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		a, b, c := NewMachine(), NewMachine(), NewMachine()
 		for index := uint64(1); index <= 400; index++ {

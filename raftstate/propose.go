@@ -154,7 +154,7 @@ func (n *Node) await(f raft.ApplyFuture) (Result, attempt, error) {
 	err := f.Error()
 	switch {
 	case errors.Is(err, raft.ErrNotLeader), errors.Is(err, raft.ErrLeadershipTransferInProgress),
-		errors.Is(err, raft.ErrEnqueueTimeout), errors.Is(err, raft.ErrAbortedByRestore):
+		errors.Is(err, raft.ErrEnqueueTimeout):
 		return Result{}, refused, err
 	case err != nil:
 		return Result{}, unsure, err

@@ -61,8 +61,14 @@ func openLone(t testing.TB) *Node {
 			t.Error(err)
 		}
 	})
-	if err := n.WaitLeader(testContext(t)); err != nil {
-		t.Fatal(err)
+	for at := n.Now(); ; { // its log is quiet only when it has settled as leader
+		b, err := n.Watch(testContext(t), at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if b.Leading {
+			return n
+		}
+		at = b.Next
 	}
-	return n
 }

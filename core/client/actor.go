@@ -342,7 +342,9 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 		}
 		return
 	}
-	// The head tells how it ended, or that it lives again.
+	// The head tells how it ended, or that it lives again. Until then nothing
+	// newer is sent: what is tried again goes first.
+	a.asking = true
 	c.daemon.Go(wire.TActorResolve, wire.ActorResolve{ActorID: a.id[:], After: a.inc}, func(m *wire.Message, err error) {
 		var s wire.ActorState
 		if err == nil {
@@ -361,24 +363,23 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 			f = fault.New(code, "%s", s.Message)
 			c.actorDead(a, f, s.Error)
 		}
+		lives := err == nil && s.State != wire.ActorDead
+		var again []*task
 		for _, t := range sent {
 			t.on = nil
-			if t.canceled {
+			t.tries++
+			switch m := int32(t.tmpl.MaxRetries); {
+			case t.canceled:
 				c.failTask(t, cancelFault(t))
-				continue
+			case lives && (m < 0 || t.tries <= m):
+				again = append(again, t)
+			default:
+				c.failTask(t, f)
 			}
-			c.failTask(t, f)
 		}
+		a.queue.pushFront(again)
 		c.mu.Unlock()
-		if err == nil && s.State == wire.ActorAlive {
-			c.mu.Lock()
-			again := !a.asking && a.conn == nil
-			a.asking = a.asking || again
-			c.mu.Unlock()
-			if again {
-				c.resolved(a, nil, &s, nil)
-			}
-		}
+		c.resolved(a, nil, &s, err)
 	})
 }
 

@@ -78,7 +78,6 @@ type Client struct {
 	actors  map[ids.Actor]*actor
 	views   map[uint64]*view
 	mapped  map[ids.Object]*view
-	viewSeq uint64
 	peers   map[string]*peerLink // by address
 	serving map[*wire.Peer]ids.Owner
 	exec    *executor // workers
@@ -218,6 +217,7 @@ func (c *Client) Close(drain time.Duration) {
 		cancel()
 	}
 	c.mu.Lock()
+	c.takeDrops()
 	c.shut(fault.New(fault.Closed, "the session was shut down"))
 	c.mu.Unlock()
 	c.daemon.Close()
@@ -306,7 +306,7 @@ func (c *Client) release() {
 		}
 	}
 	if c.arena != nil {
-		c.arena.Close()
+		abandon(c.arena, c.views)
 	}
 }
 

@@ -93,16 +93,17 @@ type executor struct {
 	held     map[ids.Owner]map[ids.Task][]*own.Object // replies not yet received
 	actorID  ids.Actor
 	inc      uint64
-	ended    string          // why no more work comes
-	canceled *call           // asked to end, not yet seen by the program
-	started  time.Time       // of the newest running task
-	last     *RemoteTemplate // what ran before
+	ended    string            // why no more work comes
+	canceled *call             // asked to end, not yet seen by the program
+	started  time.Time         // of the newest running task
+	last     *RemoteTemplate   // what ran before
+	early    map[ids.Task]bool // cancelled before they arrived
 	conns    map[*inConn]bool
 	draining bool
 }
 
 func newExecutor(c *Client) *executor {
-	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, conns: map[*inConn]bool{}}
+	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, conns: map[*inConn]bool{}, early: map[ids.Task]bool{}}
 }
 
 // inConn is a socket through which somebody calls us.
@@ -179,6 +180,10 @@ func (in *inConn) frame(b []byte) error {
 		k, err := in.parseTask(&r)
 		if err != nil {
 			return err
+		}
+		if e.early[k.task] {
+			delete(e.early, k.task)
+			k.cancel = true
 		}
 		if in.lease && (e.blocked > 0 || e.busy > 0 && time.Since(e.started) > bounceAfter) {
 			in.bounce([]*call{k})
@@ -507,6 +512,7 @@ func (e *executor) open(k *call, p place) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
+	v.inUse++
 	b, err := c.arena.Slice(v.off, v.size)
 	if err != nil {
 		return Found{}, err

@@ -209,9 +209,14 @@ func (o *outConn) reply(r *wire.Reader) error {
 		}
 	}
 	isErr := flags&wire.ReplyAppError != 0
-	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) && t.actor == nil {
+	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
 		t.tries++
 		t.on = nil
+		if a := t.actor; a != nil {
+			a.queue.pushFront([]*task{t})
+			c.pumpActor(a)
+			return nil
+		}
 		o.exitIf(flags)
 		t.tmpl.class.queue.push(t)
 		c.pump(t.tmpl.class)

@@ -279,8 +279,17 @@ func (e *executor) cancel(q *wire.Cancel) {
 		if q.Recursive {
 			e.cancelChildren()
 		}
+		return
 	}
+	// It is still on its way through the other socket, or already answered.
+	if len(e.early) > maxEarly {
+		clear(e.early)
+	}
+	e.early[id] = true
 }
+
+// maxEarly bounds the cancellations that may wait for their tasks.
+const maxEarly = 10_000
 
 // cancelChildren cancels everything that this process has submitted.
 func (e *executor) cancelChildren() {

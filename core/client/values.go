@@ -60,7 +60,8 @@ type view struct {
 	id    ids.Object
 	off   uint64
 	size  uint64
-	holds int
+	holds int // by the table, by running calls, and by the program
+	inUse int // by the program alone
 }
 
 // Found is a value on its way out: an envelope in this process's memory, valid
@@ -165,6 +166,7 @@ func (c *Client) fetch(o *own.Object) (Found, error) {
 			return Found{}, fmt.Errorf("get object %s: %w", o.ID, err)
 		}
 		v.holds++
+		v.inUse++
 		return Found{Envelope: b, View: v.n, IsError: o.IsError}, nil
 	}
 	return Found{}, fmt.Errorf("object %s is not ready", o.ID)
@@ -220,8 +222,7 @@ func (c *Client) pin(id ids.Object) (*view, error) {
 		v.holds++
 		return v, nil
 	}
-	c.viewSeq++
-	v := &view{n: c.viewSeq, id: id, off: at.Offset, size: at.Size, holds: 1}
+	v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, holds: 1}
 	c.views[v.n], c.mapped[id] = v, v
 	return v, nil
 }
@@ -249,7 +250,10 @@ func (c *Client) takeDrops() {
 	for _, d := range c.dropQ {
 		if d.View != 0 {
 			if v := c.views[d.View]; v != nil {
+				v.inUse--
 				c.unhold(v)
+			} else {
+				dropOrphan(d.View) // of an earlier session
 			}
 		} else if o := c.table.Find(d.Object); o != nil {
 			c.table.Unref(o, 1)

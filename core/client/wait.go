@@ -113,8 +113,12 @@ func (c *Client) find(id ids.Object) (*own.Object, error) {
 		return nil, c.why
 	}
 	o := c.table.Find(id)
-	if o == nil {
-		return nil, fault.New(fault.ObjectLost, "object %s is not known here: it belongs to another session, or its last reference is gone", id)
+	switch {
+	case o != nil:
+	case id.Owner() == c.self:
+		return nil, fault.New(fault.ObjectLost, "object %s was freed: its last reference is gone", id)
+	default:
+		return nil, fault.New(fault.BadRequest, "object %s is not known here: it belongs to another session", id)
 	}
 	if !o.Owned() && !o.Asked && o.State == own.Pending {
 		c.ask(o)

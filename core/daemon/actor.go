@@ -211,6 +211,9 @@ func (d *Daemon) actorEnded(w *worker) {
 	if d.actors[a.rec.ID] == a {
 		delete(d.actors, a.rec.ID)
 	}
+	if w.job.ended && w.job.detached {
+		d.reviewDetached(w.job)
+	}
 	if a.settled {
 		return
 	}

@@ -1,11 +1,16 @@
 package daemon
 
 import (
+	"bytes"
 	"os"
+	"slices"
+	"strconv"
 	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
 )
 
 // broom ends what dead workers leave behind: their process groups at once, and
@@ -55,6 +60,24 @@ func (b *broom) run() {
 	for _, p := range processes() {
 		if p.ppid == me && p.pid != p.session && dead[p.session] {
 			_ = unix.Kill(p.pid, unix.SIGKILL)
+		}
+	}
+}
+
+// sweepJob ends what an ended job left: orphans that the subreaper inherited and
+// that carry the job's mark. Known ones are not touched.
+func (b *broom) sweepJob(job ids.Job, known map[int]bool) {
+	mark := []byte(jobVar + "=" + job.String())
+	me := os.Getpid()
+	for _, p := range processes() {
+		if p.ppid != me || known[p.pid] {
+			continue
+		}
+		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
+		if err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return bytes.Equal(v, mark) }) {
+			for _, pid := range append(descendantsOf(p.pid, processes()), p.pid) {
+				_ = unix.Kill(pid, unix.SIGKILL)
+			}
 		}
 	}
 }

@@ -129,10 +129,35 @@ func (d *Daemon) zygoteFor(j *job, env string) (*zygote, error) {
 		}
 		s.Python = path
 	}
-	z := newZygote(&s, d.o.SessionDir+"/d.sock", d.o.SessionDir+"/logs", d)
+	d.closeSpareZygotes(j)
+	z := newZygote(&s, j.id, d.o.SessionDir+"/d.sock", d.o.SessionDir+"/logs", d)
 	d.zygotes[k] = z
 	go z.run(d.reaper)
 	return z, nil
+}
+
+// maxSpareZygotes is how many zygotes a job keeps before those without workers
+// are ended.
+const maxSpareZygotes = 8
+
+// closeSpareZygotes makes room for one more; mu held.
+func (d *Daemon) closeSpareZygotes(j *job) {
+	mine := make(map[*zygote]zygoteKey)
+	for k, z := range d.zygotes {
+		if k.job == j.id {
+			mine[z] = k
+		}
+	}
+	if len(mine) < maxSpareZygotes {
+		return
+	}
+	for _, w := range j.workers {
+		delete(mine, w.zygote)
+	}
+	for z, k := range mine {
+		delete(d.zygotes, k)
+		z.close("other environments need the room")
+	}
 }
 
 // zygoteLate: it has not become ready in time.
@@ -165,11 +190,9 @@ func (d *Daemon) endJob(j *job, s record.JobState, message string) []*output {
 	}
 	d.event(func(m *sched.Machine) { m.RemoveJob(j.id) })
 	if !j.detached {
-		for k, z := range d.zygotes {
-			if k.job == j.id {
-				z.close("its job has ended")
-			}
-		}
+		d.closeZygotes(j)
+	} else {
+		d.reviewDetached(j)
 	}
 	d.dropJob(j)
 	d.mu.Unlock()
@@ -177,11 +200,46 @@ func (d *Daemon) endJob(j *job, s record.JobState, message string) []*output {
 	return outputs
 }
 
-// dropJob forgets a job when nothing of it is left; mu held.
+// dropJob forgets a job when nothing of it is left, and ends what its workers
+// left running; mu held.
 func (d *Daemon) dropJob(j *job) {
-	if j.ended && !j.detached && len(j.workers) == 0 {
-		delete(d.jobs, j.id)
+	if !j.ended || j.detached || len(j.workers) > 0 || d.jobs[j.id] != j {
+		return
 	}
+	delete(d.jobs, j.id)
+	d.closeZygotes(j)
+	known := make(map[int]bool, len(d.pids))
+	for pid := range d.pids {
+		known[pid] = true
+	}
+	if !d.closing {
+		go d.broom.sweepJob(j.id, known)
+	}
+}
+
+func (d *Daemon) closeZygotes(j *job) {
+	for k, z := range d.zygotes {
+		if k.job == j.id {
+			delete(d.zygotes, k)
+			z.close("its job has ended")
+		}
+	}
+}
+
+// detachedWait is how long a restart of a detached actor may take to be ordered.
+const detachedWait = 2 * time.Second
+
+// reviewDetached forgets an ended job once its last detached actor is dead.
+func (d *Daemon) reviewDetached(j *job) {
+	time.AfterFunc(detachedWait, func() {
+		live := d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.id && a.Live() })
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if len(live) == 0 && !d.closing {
+			j.detached = false
+			d.dropJob(j)
+		}
+	})
 }
 
 // jobEnd answers a driver that leaves when its workers' output was sent.

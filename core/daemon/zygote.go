@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -61,10 +62,15 @@ type forkOrder struct {
 	stdout, stderr int
 }
 
+// jobVar marks every process of a job: the zygote gets it, and what it forks and
+// what that starts inherit it.
+const jobVar = "EAGLERAY_JOB_ID"
+
 // zygote is one fork server. Two goroutines serve it: run starts the process
 // and sends orders, read receives. Nothing here takes the daemon's lock.
 type zygote struct {
 	spec   *wire.EnvSpec
+	job    ids.Job
 	sock   string
 	events zygoteEvents
 	logDir string
@@ -82,9 +88,9 @@ type zygote struct {
 	dead bool
 }
 
-func newZygote(spec *wire.EnvSpec, sock, logDir string, ev zygoteEvents) *zygote {
+func newZygote(spec *wire.EnvSpec, job ids.Job, sock, logDir string, ev zygoteEvents) *zygote {
 	return &zygote{
-		spec: spec, sock: sock, events: ev, logDir: logDir,
+		spec: spec, job: job, sock: sock, events: ev, logDir: logDir,
 		orders: make(chan forkOrder, 1<<14),
 		stop:   make(chan struct{}),
 	}
@@ -211,7 +217,7 @@ func (z *zygote) exec(r *reaper, end int) error {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
 	defer unix.Close(null)
-	env := mergedEnv(z.spec)
+	env := append(mergedEnv(z.spec), jobVar+"="+z.job.String())
 	r.mu.Lock()
 	pid, err := syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule}, &syscall.ProcAttr{
 		Env:   env,
@@ -327,12 +333,12 @@ func closeAll(fds []int) {
 func mergedEnv(s *wire.EnvSpec) []string {
 	var env []string
 	for k, v := range s.JobEnv {
-		if _, ok := s.Env[k]; !ok && validVar(k, v) {
+		if _, ok := s.Env[k]; !ok && k != jobVar && validVar(k, v) {
 			env = append(env, k+"="+v)
 		}
 	}
 	for k, v := range s.Env {
-		if validVar(k, v) {
+		if k != jobVar && validVar(k, v) {
 			env = append(env, k+"="+v)
 		}
 	}

@@ -105,7 +105,8 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 }
 
 // Return ends a lease. With exiting the worker ends by itself and what it
-// holds is free when it is gone; unusable means that it must not be used again.
+// holds is free when it is gone; unusable means that it must not be used again
+// (perhaps because it has died: Broken then tells how).
 func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	l := m.leases[lid]
 	if l == nil || l.exiting || l.demand.client.id != id {
@@ -116,7 +117,7 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 		if !l.recalled {
 			m.uncount(l)
 		}
-		l.exiting = true
+		l.exiting, l.announced = true, exiting
 		w.state = workerEnding
 		if !exiting {
 			m.emit(StopWorker{w.id})
@@ -207,7 +208,7 @@ func (m *Machine) WorkerGone(id WorkerID) {
 		m.unpark(w)
 	}
 	if l := w.lease; l != nil {
-		if !l.exiting {
+		if !l.announced {
 			m.emit(Broken{l.demand.client.id, l.id, id})
 		}
 		m.closeLease(l)

@@ -74,7 +74,10 @@ func (m *Machine) explain(d *demand) string {
 		}
 	}
 	if len(short) == 0 && m.isCPULess(d) && m.cpuLess >= MaxCPULess {
-		return fmt.Sprintf("%d tasks that need no CPU run already", m.cpuLess)
+		return fmt.Sprintf("%d tasks that need next to no CPU run already", m.cpuLess)
+	}
+	if len(short) == 0 && m.claimed(d) {
+		return fmt.Sprintf("what it needs is kept for a moment for %s, which needs %s and has waited for longer", m.claim.class.Name, m.claim.class.Need)
 	}
 	if len(short) == 0 {
 		return fmt.Sprintf("it needs %s in whole devices, and no device is free enough", d.class.Need)

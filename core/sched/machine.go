@@ -16,9 +16,11 @@ const (
 	IdleTimeout = 60 * time.Second
 	// MaxStartFailures in a row end the wants of an environment.
 	MaxStartFailures = 3
-	// MaxCPULess is how many leases without any CPU run at a time, blocked ones
-	// not counted: nothing else bounds the number of their processes.
+	// MaxCPULess is how many leases with next to no CPU (less than MinCPU) run
+	// at a time, blocked ones not counted: nothing else bounds the number of
+	// their processes.
 	MaxCPULess = 256
+	MinCPU     = resource.Unit / 20
 )
 
 // Options describe the node.
@@ -47,8 +49,11 @@ type Machine struct {
 	starting   int // workers ordered and not ready
 	cpuLess    int // unblocked leases without CPU
 	turn       uint64
-	ending     bool // some job is ended and not forgotten
-	nextPool   int  // turn of the pool that starts a worker
+	claim      *demand
+	claimSince time.Duration
+	claimRest  time.Duration // no claim before
+	ending     bool          // some job is ended and not forgotten
+	nextPool   int           // turn of the pool that starts a worker
 	lastLease  LeaseID
 	lastWorker WorkerID
 }
@@ -108,6 +113,7 @@ type demand struct {
 
 	served  uint64
 	since   time.Duration // of the wait
+	fed     time.Duration // when it got its latest reservation
 	waits   bool          // is in Machine.waiting
 	dropped bool          // its client or job is gone
 }
@@ -129,12 +135,13 @@ type reservation struct {
 
 // lease is a worker given to a client.
 type lease struct {
-	id       LeaseID
-	demand   *demand
-	worker   *worker
-	since    time.Duration
-	recalled bool
-	exiting  bool // returned; the hold ends with the process
+	id        LeaseID
+	demand    *demand
+	worker    *worker
+	since     time.Duration
+	recalled  bool
+	exiting   bool // returned; the hold ends with the process
+	announced bool // the worker said that it would exit
 }
 
 // pool is the workers of one job and environment.
@@ -186,6 +193,10 @@ func (m *Machine) Advance(now time.Duration) {
 		m.now = now
 	}
 	m.expireIdle()
+	if at, ok := m.claimEnds(); ok && m.now >= at {
+		m.settle()
+		return
+	}
 	m.recall()
 }
 
@@ -208,6 +219,9 @@ func (m *Machine) Next() (time.Duration, bool) {
 		if t := d.since + RecallAfter; t > m.now {
 			sooner(t)
 		}
+	}
+	if t, ok := m.claimEnds(); ok {
+		sooner(t)
 	}
 	if len(m.waiting) > 0 {
 		for _, l := range m.leases {

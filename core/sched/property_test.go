@@ -274,7 +274,7 @@ func (w *world) check() {
 		w.t.Fatalf("counts: CPU-less %d/%d, starting %d/%d/%d", cpuLess, m.cpuLess, starting, m.starting, len(w.starting))
 	}
 	for _, d := range m.waiting {
-		if m.fits(d) {
+		if m.fits(d) && !m.claimed(d) {
 			w.t.Fatalf("%v waits although it fits", d.class)
 		}
 		if d.outstanding() <= 0 {

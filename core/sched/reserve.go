@@ -10,6 +10,7 @@ import (
 
 // settle brings the machine to rest after an event.
 func (m *Machine) settle() {
+	m.reviewClaim()
 	m.reserve()
 	for m.match() { // what actors needed only to be placed is free again
 		m.reserve()
@@ -91,7 +92,7 @@ func (m *Machine) reserve() {
 	for {
 		var best *demand
 		for _, d := range m.waiting {
-			if (best == nil || d.before(best)) && m.fits(d) {
+			if (best == nil || d.before(best)) && m.fits(d) && !m.claimed(d) {
 				best = d
 			}
 		}
@@ -99,6 +100,7 @@ func (m *Machine) reserve() {
 			return
 		}
 		m.turn++
+		best.fed = m.now
 		best.served, best.client.served, best.client.job.served = m.turn, m.turn, m.turn
 		r := &reservation{demand: best}
 		if best.isActor() {
@@ -163,8 +165,10 @@ func (m *Machine) fits(d *demand) bool {
 	return m.ledger.Fits(d.class.Need)
 }
 
-// isCPULess reports whether d is a class of tasks that need no CPU.
-func (m *Machine) isCPULess(d *demand) bool { return !d.isActor() && d.class.Need[resource.CPU] == 0 }
+// isCPULess reports whether d is a class of tasks that need next to no CPU.
+func (m *Machine) isCPULess(d *demand) bool {
+	return !d.isActor() && d.class.Need[resource.CPU] < MinCPU
+}
 
 func (d *demand) isActor() bool { return d.client.classes == nil }
 

@@ -60,6 +60,18 @@ func TestArena_FreedRange_ReusedBeforeColdOnes(t *testing.T) {
 	_ = y
 }
 
+func TestArena_TightColdRange_LosesToALongerWarmOne(t *testing.T) {
+	a := NewArena(64 * mib)
+	cold, _, warm, _ := alloc(t, a, 2*mib), alloc(t, a, mib), alloc(t, a, 4*mib), alloc(t, a, mib)
+	if err := a.FreeCold(cold); err != nil {
+		t.Fatal(err)
+	}
+	free(t, a, warm)
+	if got := alloc(t, a, 2*mib); got != warm {
+		t.Errorf("got %d, want the warm range %d", got, warm)
+	}
+}
+
 func TestArena_NeighboursFreed_OneRangeAgain(t *testing.T) {
 	a := NewArena(4 * mib)
 	var offs []uint64

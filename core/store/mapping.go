@@ -128,7 +128,7 @@ func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
 	rw := m.writable(off, total)
 	for _, b := range src {
 		if rw != nil {
-			copyParallel(rw[off:], b)
+			copyParallel(rw[off:], b, min(len(b)/parallelCopy, maxCopiers, runtime.GOMAXPROCS(0)))
 		} else if err := m.pwrite(off, b); err != nil {
 			return err
 		}
@@ -205,19 +205,18 @@ func populate(b []byte) error {
 	}
 }
 
-// copyParallel copies all of src to the start of dst.
-func copyParallel(dst, src []byte) {
-	n := min(len(src)/parallelCopy, maxCopiers, runtime.GOMAXPROCS(0))
+// copyParallel copies all of src to the start of dst with up to n threads.
+func copyParallel(dst, src []byte, n int) {
 	if n < 2 {
 		copy(dst, src)
 		return
 	}
-	part := (len(src)/n + granule - 1) / granule * granule
+	part := (len(src)/n/granule + 1) * granule
 	var wg sync.WaitGroup
 	for at := part; at < len(src); at += part {
 		wg.Go(func() { copy(dst[at:], src[at:min(at+part, len(src))]) })
 	}
-	copy(dst, src[:part])
+	copy(dst, src[:min(part, len(src))])
 	wg.Wait()
 }
 

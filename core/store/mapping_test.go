@@ -61,6 +61,19 @@ func TestMapping_EveryWayOfWriting_SameBytes(t *testing.T) {
 	}
 }
 
+func TestCopyParallel_AnyNumberOfThreads_EveryByte(t *testing.T) {
+	for _, size := range []int{0, 1, granule, 5*granule - 1, 5 * granule, 5*granule + 1} {
+		src := pattern(size, 9)
+		for n := range 7 {
+			dst := make([]byte, size+1)
+			copyParallel(dst, src, n)
+			if !bytes.Equal(dst[:size], src) || dst[size] != 0 {
+				t.Errorf("%d bytes by %d threads", size, n)
+			}
+		}
+	}
+}
+
 func TestMapping_SecondLargeWrite_GoesThroughTheMapping(t *testing.T) {
 	m := newMapping(t, 4*mib+pageSize)
 	m.huge = false

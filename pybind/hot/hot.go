@@ -117,7 +117,9 @@ func init() {
 func HotDropsWaiting() {
 	if c := session.Current(); c != nil {
 		c.DropsWaiting()
+		return
 	}
+	client.DropOrphans(takeDrops())
 }
 
 //export HotSubmit

@@ -1,8 +1,8 @@
 """Ray's Python API on a small, fast Go core.
 
-``import eagleray as ray`` is all that a program needs. The import is light: the names below load their modules when they
-are first used, and the Go core is loaded when a session starts or a reference is made, never before. That keeps the
-processes that are to be forked (the zygote) free of Go threads.
+``import eagleray as ray`` is all that a program needs. The import is light: the names below load their modules when
+they are first used, and the Go core is loaded when a session starts or a reference is made, never before. That keeps
+the processes that are to be forked (the zygote) free of Go threads.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ _NAMES = {
 }
 _MODULES = frozenset({"actor", "exceptions", "remote_function", "runtime_context", "util"})
 
-__all__ = ["__version__", *_NAMES, *_MODULES]
+__all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

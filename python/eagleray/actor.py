@@ -11,7 +11,7 @@ import msgpack
 from eagleray._private import actor_kind, environments, functions, pickling
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
-from eagleray._private.core import HotError, explain
+from eagleray._private.core import HotError, explain, refuse_in_fork
 from eagleray._private.ids import ActorID
 from eagleray._private.options import ACTOR, check_options
 from eagleray._private.resources import actor_resources, exceeds, show
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
-_METHOD_OPTIONS = ("num_returns", "concurrency_group", "max_task_retries", "retry_exceptions", "name", "enable_task_events")
+_METHOD_OPTIONS = (
+    "num_returns",
+    "concurrency_group",
+    "max_task_retries",
+    "retry_exceptions",
+    "name",
+    "enable_task_events",
+)
 _ASYNC_CONCURRENCY = 1000
 
 
@@ -59,7 +66,10 @@ class ActorMethod(Generic[P, R]):
         """The method with some options changed for the calls made through the result."""
         for name in options:
             if name not in _METHOD_OPTIONS:
-                raise TypeError(f"ActorMethod.options() got an unexpected keyword argument {name!r}; it takes {', '.join(_METHOD_OPTIONS)}")
+                raise TypeError(
+                    f"ActorMethod.options() got an unexpected keyword argument {name!r}; "
+                    f"it takes {', '.join(_METHOD_OPTIONS)}"
+                )
         return ActorMethod(self._core, self._epoch, self._kind, self._method, {**self._options, **options})
 
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
@@ -68,10 +78,15 @@ class ActorMethod(Generic[P, R]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         name = self._method.name
-        raise TypeError(f"Actor methods cannot be called directly. Instead of running 'object.{name}()', try 'object.{name}.remote()'.")
+        raise TypeError(
+            f"Actor methods cannot be called directly. Instead of running 'object.{name}()', "
+            f"try 'object.{name}.remote()'."
+        )
 
 
-def _caller(core: Any, epoch: int, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> Callable[..., Any]:
+def _caller(
+    core: Any, epoch: int, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]
+) -> Callable[..., Any]:
     """The function behind a method's ``.remote``."""
     shape = method.shape
     least, most = shape.least, shape.most
@@ -120,9 +135,11 @@ def _many(call: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def stale_handle(class_name: str) -> ActorHandleNotFoundError:
-    """The error for a handle that outlived its session."""
+    """The error for a handle that outlived its session, or its process: a fork has none."""
+    refuse_in_fork()
     return ActorHandleNotFoundError(
-        f"this handle to an actor of class {class_name} was made in a session that was shut down; the actor ended with it. Make a new actor in this session."
+        f"this handle to an actor of class {class_name} was made in a session that was shut down; the actor ended "
+        "with it. Make a new actor in this session."
     )
 
 
@@ -144,7 +161,10 @@ class ActorHandle(Generic[T]):
     def __getattr__(self, name: str) -> ActorMethod[..., Any]:
         method = self._er_kind.methods.get(name)
         if method is None:
-            raise AttributeError(f"'ActorHandle' object has no attribute {name!r}; the methods of {self._er_kind.class_name} are {', '.join(_public(self._er_kind))}")
+            raise AttributeError(
+                f"'ActorHandle' object has no attribute {name!r}; the methods of {self._er_kind.class_name} are "
+                f"{', '.join(_public(self._er_kind))}"
+            )
         made: ActorMethod[..., Any] = ActorMethod(self._er_core, self._er_epoch, self._er_kind, method, {})
         self.__dict__[name] = made
         return made
@@ -189,12 +209,21 @@ def import_handle(actor_id: bytes, token: str, meta: bytes) -> ActorHandle[Any]:
     return ActorHandle(process.require().hot.actor_handle(actor_id, token, kind.class_name, kind.pending_limit), kind)
 
 
+class ActorClassInheritanceException(TypeError):
+    """A class was derived from an actor class."""
+
+
 class ActorClass(Generic[P, T]):
     """A class whose instances are actors: ``A.remote(…)`` makes one, ``A.options(…)`` adjusts how."""
 
     def __init__(self, cls: type[T], options: Mapping[str, Any], *extra: Any) -> None:
         if extra:
-            raise TypeError("Inheriting from actor classes is not supported: let a plain class inherit, and decorate the result")
+            raise ActorClassInheritanceException(
+                f"Attempted to define subclass {cls!r} of an actor class. Let a plain class inherit, and decorate the "
+                "result."
+            )
+        if options.get("get_if_exists") and options.get("name") is None:
+            raise ValueError("The actor name must be specified to use 'get_if_exists'.")
         self._cls = cls
         self._options = dict(options)
         self._shape = actor_kind.constructor_shape(cls)
@@ -221,12 +250,13 @@ class ActorClass(Generic[P, T]):
         name = options.get("name")
         if name == "":
             raise ValueError("Actor name cannot be an empty string.")
-        if name is None and options.get("get_if_exists"):
-            raise ValueError("The actor name must be specified to use 'get_if_exists'.")
         placement, running = actor_resources(options)
         _check_fits(session, self.__name__, placement)
         if self._exported is None or self._exported[0] != process.epoch:
-            self._exported = (process.epoch, *functions.export(self._cls, f"the actor class {self.__name__}", session.hot))
+            self._exported = (
+                process.epoch,
+                *functions.export(self._cls, f"the actor class {self.__name__}", session.hot),
+            )
         _, fid, blob = self._exported
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
@@ -263,7 +293,7 @@ class ActorClass(Generic[P, T]):
     def options(self, **options: Any) -> ActorClass[P, T]:
         """The same class with some options changed for the actors made through the result."""
         check_options(options, ACTOR, in_options=True)
-        made = ActorClass(self._cls, {**self._options, **options})
+        made: ActorClass[P, T] = ActorClass(self._cls, {**self._options, **options})
         made._exported = self._exported
         return made
 
@@ -293,7 +323,7 @@ def _check_fits(session: Session, class_name: str, placement: Mapping[str, int])
         there = {name: value for name, value in session.totals.items() if name in placement or name in ("CPU", "GPU")}
         raise ActorUnschedulableError(
             f"actor {class_name} needs {show(placement)} but the cluster has at most {show(there)}. "
-            f"Ask for less, declare more in init() or `eagleray start`, or set infeasible='wait' in init() to wait for it."
+            "Ask for less, declare more in init() or `eagleray start`, or set infeasible='wait' in init() to wait for it."
         )
 
 
@@ -301,8 +331,8 @@ def _creation_error(error: HotError, spec: Mapping[str, Any]) -> Exception:
     if error.code == "already_exists":
         name, namespace = spec["name"], spec["namespace"]
         return ActorAlreadyExistsError(
-            f"The name {name} (namespace={namespace}) is already taken. Please use a different name or get the existing actor using "
-            f"get_actor({name!r}, namespace={namespace!r})"
+            f"The name {name} (namespace={namespace}) is already taken. Please use a different name or get the existing "
+            f"actor using get_actor({name!r}, namespace={namespace!r})"
         )
     return explain(error)
 
@@ -312,12 +342,18 @@ if TYPE_CHECKING:
     @overload
     def method(function: Callable[Concatenate[Any, P], R], /) -> ActorMethod[P, R]: ...
     @overload
-    def method(*, num_returns: int = ..., concurrency_group: str = ..., **options: Any) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
+    def method(
+        *, num_returns: int = ..., concurrency_group: str = ..., **options: Any
+    ) -> Callable[[Callable[..., R]], Callable[..., R]]: ...
 
 
 def method(*args: Any, **kwargs: Any) -> Any:
     """Sets options of an actor's method, as ``@method(num_returns=2)``."""
-    unknown = [name for name in kwargs if name not in (*_METHOD_OPTIONS, "tensor_transport", "_generator_backpressure_num_objects")]
+    unknown = [
+        name
+        for name in kwargs
+        if name not in (*_METHOD_OPTIONS, "tensor_transport", "_generator_backpressure_num_objects")
+    ]
     if unknown:
         raise AssertionError(f"@method takes {', '.join(_METHOD_OPTIONS)}; got {', '.join(unknown)}")
     check = kwargs.get("num_returns")
@@ -348,4 +384,4 @@ def exit_actor() -> NoReturn:
     raise ExitActor
 
 
-__all__ = ["ActorClass", "ActorHandle", "ActorMethod", "exit_actor", "method"]
+__all__ = ["ActorClass", "ActorClassInheritanceException", "ActorHandle", "ActorMethod", "exit_actor", "method"]

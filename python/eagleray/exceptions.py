@@ -80,7 +80,9 @@ class TaskCancelledError(RayError):
     def __str__(self) -> str:
         if self.error_message:
             return self.error_message
-        return "This task or its owner was cancelled." if self.task_id is None else f"Task: {self.task_id} was cancelled."
+        return (
+            "This task or its owner was cancelled." if self.task_id is None else f"Task: {self.task_id} was cancelled."
+        )
 
 
 class GetTimeoutError(RayError, TimeoutError):
@@ -207,7 +209,9 @@ class LocalRayletDiedError(RayError):
     """The daemon of this machine ended."""
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(*(args or ("The task's local daemon died. Look into daemon.log in the session's logs folder.",)))
+        super().__init__(
+            *(args or ("The task's local daemon died. Look into daemon.log in the session's logs folder.",))
+        )
 
 
 class NodeDiedError(_Message):
@@ -252,7 +256,10 @@ class ObjectLostError(RayError):
         self.reason = ""
 
     def __str__(self) -> str:
-        return self.reason or f"Object {self.object_ref_hex} is lost: all its copies were on processes or machines that ended."
+        return (
+            self.reason
+            or f"Object {self.object_ref_hex} is lost: all its copies were on processes or machines that ended."
+        )
 
 
 class ObjectFetchTimedOutError(ObjectLostError):
@@ -277,7 +284,14 @@ class OwnerDiedError(ObjectLostError):
 class ObjectReconstructionFailedError(ObjectLostError):
     """The object is lost and computing it again failed."""
 
-    def __init__(self, object_ref_hex: str, reason: Any = None, reason_message: str | None = None, owner_address: Any = None, call_site: str = "") -> None:
+    def __init__(
+        self,
+        object_ref_hex: str,
+        reason: Any = None,
+        reason_message: str | None = None,
+        owner_address: Any = None,
+        call_site: str = "",
+    ) -> None:
         super().__init__(object_ref_hex, owner_address, call_site)
         self.reason = reason_message or ""
 
@@ -334,4 +348,8 @@ def _rebuild(cls: type[RayError], args: tuple[Any, ...], state: dict[str, Any]) 
     return error
 
 
-__all__ = [name for name, value in list(globals().items()) if isinstance(value, type) and issubclass(value, Exception) and not name.startswith("_")]
+__all__ = [
+    name
+    for name, value in list(globals().items())
+    if isinstance(value, type) and issubclass(value, Exception) and not name.startswith("_")
+]

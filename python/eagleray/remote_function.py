@@ -26,15 +26,36 @@ _DEFAULT_RETRIES = 3
 _GENERATOR, _COROUTINE = 0x20, 0x80
 
 
-class RemoteFunction(Generic[P, R]):
-    """A function whose calls are tasks: ``f.remote(x)`` returns a reference at once, ``f.options(…)`` adjusts a call."""
+class _Code:
+    """A function's bytes, pickled at the first call of a session and shared by all its options."""
 
-    def __init__(self, function: Callable[P, R], options: Mapping[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], what: str) -> None:
+        self.function = function
+        self.what = what
+        self._made: dict[Any, tuple[int, bytes, bytes]] = {}
+
+    def export(self, session: Any, retry_on: tuple[type[BaseException], ...] | None) -> tuple[bytes, bytes]:
+        """The fid and the bytes, together with the exceptions that the task is retried on if there are any."""
+        found = self._made.get(retry_on)
+        if found is None or found[0] != process.epoch:
+            code: Any = self.function if retry_on is None else functions.Filtered(self.function, retry_on)
+            found = self._made[retry_on] = (process.epoch, *functions.export(code, self.what, session.hot))
+        return found[1:]
+
+
+class RemoteFunction(Generic[P, R]):
+    """A function whose calls are tasks: ``f.remote(x)`` returns a reference at once, ``f.options(…)`` adjusts how."""
+
+    def __init__(self, function: Callable[P, R], options: Mapping[str, Any], code: _Code | None = None) -> None:
         if function.__code__.co_flags & _COROUTINE:
-            raise ValueError("'async def' should not be used for remote tasks: call asyncio.run(f()) inside a plain function, or use an actor")
+            raise ValueError(
+                "'async def' should not be used for remote tasks: call asyncio.run(f()) inside a plain function, "
+                "or use an actor"
+            )
         self._function = function
         self._options = dict(options)
         self._function_name = f"{function.__module__}.{function.__qualname__}"
+        self._code = code or _Code(function, f"the function {self._function_name}")
         self._shape = CallShape(params_of(function, bound=False))
         self.__doc__ = function.__doc__
         self.remote = _submitter(self)
@@ -63,7 +84,7 @@ class RemoteFunction(Generic[P, R]):
     def options(self, **options: Any) -> Any:
         """The same function with some options changed for the calls made through the result."""
         check_options(options, TASK, in_options=True)
-        return RemoteFunction(self._function, {**self._options, **options})
+        return RemoteFunction(self._function, {**self._options, **options}, self._code)
 
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
         chosen: Any = self.options(**options) if options else self
@@ -71,7 +92,9 @@ class RemoteFunction(Generic[P, R]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = self._function_name
-        raise TypeError(f"Remote functions cannot be called directly. Instead of running '{name}()', try '{name}.remote()'.")
+        raise TypeError(
+            f"Remote functions cannot be called directly. Instead of running '{name}()', try '{name}.remote()'."
+        )
 
     def __reduce__(self) -> Any:
         return RemoteFunction, (self._function, self._options)
@@ -140,7 +163,10 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> dict[str, Any]:
     num_returns = options.get("num_returns")
     if num_returns is None:
         if function.__code__.co_flags & _GENERATOR:
-            raise ValueError(f"{function.__name__} is a generator function: give it num_returns=N, streams of references are not supported yet")
+            raise ValueError(
+                f"{function.__name__} is a generator function: give it num_returns=N, "
+                "streams of references are not supported yet"
+            )
         num_returns = 1
     resources = task_resources(options)
     max_calls = options.get("max_calls")
@@ -149,10 +175,7 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> dict[str, Any]:
         max_calls = 1 if uses_accelerator(resources) else 0
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
-    code: Any = function
-    if isinstance(retry_on, (list, tuple)):
-        code = functions.Filtered(function, tuple(retry_on))
-    fid, blob = functions.export(code, f"the function {made._function_name}", session.hot)
+    fid, blob = made._code.export(session, tuple(retry_on) if isinstance(retry_on, (list, tuple)) else None)
     return {
         "kind": "task",
         "name": options.get("name") or function.__name__,

@@ -24,7 +24,11 @@ class RuntimeContext:
 
     def get(self) -> dict[str, Any]:
         """The ids as a dictionary."""
-        found: dict[str, Any] = {"job_id": self.get_job_id(), "node_id": self.get_node_id(), "namespace": self.namespace}
+        found: dict[str, Any] = {
+            "job_id": self.get_job_id(),
+            "node_id": self.get_node_id(),
+            "namespace": self.namespace,
+        }
         if self.get_task_id() is not None:
             found["task_id"] = self.get_task_id()
         if self.get_actor_id() is not None:
@@ -61,7 +65,8 @@ class RuntimeContext:
         if module == "__main__":
             code = getattr(function, "__code__", None)
             module = os.path.splitext(os.path.basename(code.co_filename))[0] if code is not None else module
-        return f"{module}.{getattr(function, '__qualname__', type(function).__qualname__)}"
+        name = getattr(function, "__name__", type(function).__name__)
+        return f"{module}.{here.actor.class_name}.{name}" if here.actor is not None else f"{module}.{name}"
 
     def get_actor_id(self) -> str | None:
         """The actor that the caller belongs to, in hex; None outside of actors."""

@@ -44,7 +44,7 @@ class Bench:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. `limit` is the most that Eagle Ray may take, `times` how many times better than Ray it is."""
+    """One line of the table. `limit` is the most that Eagle Ray may take, `times` its least gain over Ray."""
 
     name: str
     group: str

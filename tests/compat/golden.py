@@ -38,12 +38,12 @@ def read() -> dict[str, str]:
     return recorded
 
 
-def write(results: Iterable[Result]) -> None:
-    """Records results; cases that did not run keep what was recorded."""
+def write(results: Iterable[Result], known: list[str]) -> None:
+    """Records results in the order of the known cases; those that did not run keep what was recorded."""
     recorded = read() | {result.name: result.text for result in results}
     FOLDER.mkdir(exist_ok=True)
-    for stem in {theme(name) for name in recorded}:
-        chosen = {name.partition(".")[2]: text for name, text in recorded.items() if theme(name) == stem}
+    for stem in {theme(name) for name in known}:
+        chosen = {name.partition(".")[2]: recorded[name] for name in known if theme(name) == stem and name in recorded}
         sections = [f"{MARK}{title}\n{text}" for title, text in chosen.items()]
         (FOLDER / f"{stem}.txt").write_text("".join(sections), encoding="utf-8")
 

@@ -42,11 +42,12 @@ def show_difference(name: str, expected: str, actual: str, labels: tuple[str, st
 
 def record(options: argparse.Namespace) -> int:
     side = Side(options.ray_python, "ray")
-    results = collect(side, chosen(names(side), options.words), options)
+    known = names(side)
+    results = collect(side, chosen(known, options.words), options)
     broken = [result for result in results.values() if result.failure]
     for result in broken:
         print(f"\n--- {result.name}\n{result.failure}")
-    golden.write(result for result in results.values() if not result.failure)
+    golden.write((result for result in results.values() if not result.failure), known)
     return 1 if broken else 0
 
 

@@ -8,12 +8,17 @@ import textwrap
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import eagleray
 import pytest
 
-import eagleray
-
 #: What the shared session declares; no machine needs to have it.
-SHARED: dict[str, Any] = {"num_cpus": 4, "num_gpus": 2, "resources": {"slot": 2}, "namespace": "tests", "log_to_driver": False}
+SHARED: dict[str, Any] = {
+    "num_cpus": 4,
+    "num_gpus": 2,
+    "resources": {"slot": 2},
+    "namespace": "tests",
+    "log_to_driver": False,
+}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +47,9 @@ def fresh() -> Iterator[Any]:
 def script(tmp_path: Any) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs a program of its own and returns what it wrote."""
 
-    def run(source: str, *, check: bool = True, timeout: float = 60, **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(
+        source: str, *, check: bool = True, timeout: float = 60, **options: Any
+    ) -> subprocess.CompletedProcess[str]:
         path = tmp_path / "program.py"
         path.write_text(textwrap.dedent(source))
         done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=timeout, **options)

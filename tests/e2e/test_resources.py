@@ -7,10 +7,8 @@ import threading
 import time
 from typing import Any
 
-import pytest
-
 import eagleray
-
+import pytest
 from conftest import SHARED
 
 
@@ -149,6 +147,7 @@ def test_changed_variable_is_set_again(ray: Any) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = "7"
         return os.getpid(), seen
 
+    assert until(lambda: free(ray, "GPU"), 2.0) == 2.0
     found = [ray.get(change.remote()) for _ in range(3)]
     assert [seen for _, seen in found] == ["0"] * 3
     assert len({pid for pid, _ in found}) == 1, "max_calls=0 lets the worker be used again"

@@ -168,6 +168,12 @@ func (w *fakeWorker) serve(c net.Conn) {
 			fmt.Print(strings.ReplaceAll(rest, `\n`, "\n"))
 		case "eprint":
 			fmt.Fprint(os.Stderr, strings.ReplaceAll(rest, `\n`, "\n"))
+		case "flood":
+			n, _ := strconv.Atoi(rest)
+			line := strings.Repeat("x", 999) + "\n"
+			for ; n > 0; n -= len(line) {
+				fmt.Print(line)
+			}
 		case "exit":
 			n, _ := strconv.Atoi(rest)
 			os.Exit(n)

@@ -2,9 +2,12 @@ package system
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -98,5 +101,58 @@ func TestRobust_ManySessions_LeaveNothing(t *testing.T) {
 		d.call(wire.TJobEnd, nil, nil)
 		d.close()
 		s.end()
+	}
+}
+
+func TestRobust_DriverDoesNotRead_OthersDoNotNotice(t *testing.T) {
+	s := startSession(t, map[string]any{"num_cpus": 2})
+	a, b := s.start(nil), s.start(nil)
+	a.class(1, map[string]float64{"CPU": 1}, "default")
+	a.want(1, 1)
+	h := a.lease()
+	// The driver stops reading while its worker writes 60 MB.
+	a.mu.Lock()
+	h.tell("flood 60000000")
+	b.class(1, map[string]float64{"CPU": 1}, "default")
+	b.want(1, 1)
+	if b.lease().tell("pid") == "" {
+		t.Error("the other driver's worker does not answer")
+	}
+	if kB := rss(t, b.hello.DaemonPid); kB > 150_000 && !raceEnabled {
+		t.Errorf("the daemon has %d kB", kB)
+	}
+	a.mu.Unlock()
+	h.tell(`print the end\n`)
+	a.line("the end")
+}
+
+// rss returns the resident memory of a process in kB.
+func rss(t *testing.T, pid int) (kB int) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(b), "VmRSS:")
+	fmt.Sscan(rest, &kB)
+	return kB
+}
+
+func TestRobust_JobEnds_StrayProcessesToo(t *testing.T) {
+	s := startSession(t, map[string]any{"num_cpus": 2})
+	a, b := s.start(nil), s.start(nil)
+	var strays []int
+	for _, d := range []*driver{a, b} {
+		d.class(1, map[string]float64{"CPU": 1}, "default")
+		d.want(1, 1)
+		h := d.lease()
+		text, _, _ := strings.Cut(h.tell("child setsid"), " ")
+		pid, _ := strconv.Atoi(text)
+		strays = append(strays, pid)
+		h.tell("exit 0")
+	}
+	a.call(wire.TJobEnd, nil, nil)
+	eventually(t, "the first job's stray process is gone", func() bool { return !running(strays[0]) })
+	if !running(strays[1]) {
+		t.Error("the other job's process was killed too")
 	}
 }

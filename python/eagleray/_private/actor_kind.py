@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgpack
-
 from eagleray._private.signatures import CallShape, Param, params_of
 from eagleray._private.state import process
 
@@ -94,7 +93,9 @@ def describe(cls: type, pending_limit: int, task_retries: int) -> bytes:
         methods[name] = (dict(getattr(function, METHOD_OPTIONS, {})), params_of(function, bound=bound))
     for name, params in BUILT_IN.items():
         methods[name] = ({}, params)
-    packed: bytes = msgpack.packb({"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries})
+    packed: bytes = msgpack.packb(
+        {"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries}
+    )
     _descriptions[cls] = (pending_limit, task_retries, packed)
     return packed
 

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgpack
-
 from eagleray._private.core import HotError, explain
 from eagleray._private.resources import from_units
-from eagleray._private.serialization import ERROR, FAULT, MSGPACK, NONE, decode, encode, unserializable
+from eagleray._private.serialization import ERROR, FAULT, MSGPACK, NONE, Triple, decode, encode, raise_unserializable
 from eagleray._private.state import Session, process
 from eagleray.exceptions import GetTimeoutError, RaySystemError
 
@@ -35,7 +34,9 @@ def _timeout_ms(timeout: float | None) -> int:
 @overload
 def get(object_refs: ObjectRef[R], *, timeout: float | None = None, _use_object_store: bool = False) -> R: ...
 @overload
-def get(object_refs: Sequence[ObjectRef[R]], *, timeout: float | None = None, _use_object_store: bool = False) -> list[R]: ...
+def get(
+    object_refs: Sequence[ObjectRef[R]], *, timeout: float | None = None, _use_object_store: bool = False
+) -> list[R]: ...
 
 
 def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bool = False) -> Any:
@@ -65,13 +66,25 @@ def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bo
                 return _unpackb(meta, strict_map_key=False)
             if fmt == NONE:
                 return None
-            value = decode(found)
+            value = unpack(found)
             if fmt == ERROR or fmt == FAULT:
                 raise value
             return value
         return _get_list(session.hot, object_refs, timeout)
     except HotError as error:
         raise explain(error) from None
+
+
+def unpack(found: Triple) -> Any:
+    """The value in an envelope, or the exception that is in its place.
+
+    Raises:
+        RaySystemError: it cannot be unpickled here.
+    """
+    try:
+        return decode(found)
+    except Exception as problem:
+        raise RaySystemError(f"the value cannot be unpickled here: {type(problem).__name__}: {problem}") from problem
 
 
 def _ref_type() -> Any:
@@ -93,13 +106,19 @@ def _session_for(refs: Any) -> Session:
     """The session to use when there was none: a new one, unless something of an old one is asked for."""
     found = [ref for ref in (refs if isinstance(refs, list) else [refs]) if type(ref).__name__ == "ObjectRef"]
     if found and not process.forked:
-        raise ValueError(f"{found[0]!r} is not known here: the session that it belongs to was shut down. References do not outlive their session.")
+        raise ValueError(
+            f"{found[0]!r} is not known here: the session that it belongs to was shut down. "
+            "References do not outlive their session."
+        )
     return process.require()
 
 
 def _get_list(hot: Any, refs: Any, timeout: float | None) -> list[Any]:
     if not isinstance(refs, list):
-        raise ValueError(f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list of ObjectRefs.")
+        raise ValueError(
+            f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list "
+            "of ObjectRefs."
+        )
     kind = _ref_type()
     for ref in refs:
         if not isinstance(ref, kind):
@@ -115,7 +134,7 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> list[Any]:
         if found is None:
             missing += 1
             continue
-        value = decode(found)
+        value = unpack(found)
         if found[0] in (ERROR, FAULT):
             raise value
         values.append(value)
@@ -125,7 +144,9 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> list[Any]:
 
 
 def _timed_out(refs: list[Any], timeout: float | None) -> GetTimeoutError:
-    shown = ", ".join(repr(ref) for ref in refs[:_SHOWN]) + (f" and {len(refs) - _SHOWN} more" if len(refs) > _SHOWN else "")
+    shown = ", ".join(repr(ref) for ref in refs[:_SHOWN]) + (
+        f" and {len(refs) - _SHOWN} more" if len(refs) > _SHOWN else ""
+    )
     return GetTimeoutError(f"Get timed out: some object(s) not ready after {timeout} s: {shown}")
 
 
@@ -137,11 +158,14 @@ def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -
     """
     session = process.require()
     if isinstance(value, _ref_type()):
-        raise TypeError("Calling 'put' on an ObjectRef is not allowed. If you really want to do this, you can wrap the ObjectRef in a list and call 'put' on it.")
+        raise TypeError(
+            "Calling 'put' on an ObjectRef is not allowed. If you really want to do this, you can wrap the ObjectRef in "
+            "a list and call 'put' on it."
+        )
     try:
         encoded = encode(value)
     except Exception as problem:
-        raise unserializable(value, "the value given to put", problem) from problem
+        raise_unserializable(value, "the value given to put", problem)
     try:
         ref: ObjectRef[R] = session.hot.put(*encoded)
         return ref
@@ -252,7 +276,10 @@ def get_actor(name: str, namespace: str | None = None) -> ActorHandle[Any]:
             raise explain(error) from None
         found = None
     if not found:
-        raise ValueError(f"Failed to look up actor with name {name!r}: namespace {where!r} has no living actor of that name. It may have ended, or live in another namespace.")
+        raise ValueError(
+            f"Failed to look up actor with name {name!r}: namespace {where!r} has no living actor of that name. "
+            "It may have ended, or live in another namespace."
+        )
     return import_handle(found["actor_id"], found.get("owner_addr") or "", found["meta"])
 
 
@@ -272,9 +299,11 @@ def fetch_cluster(session: Session) -> dict[str, Any]:
 
 
 def _state_session() -> Session:
-    if process.session is None:
-        raise RaySystemError("Eagle Ray has not been started yet: nodes and resources are known after init() has been called.")
-    return process.session
+    if process.session is None and not process.forked:
+        raise RaySystemError(
+            "Eagle Ray has not been started yet: nodes and resources are known after init() has been called."
+        )
+    return process.require()
 
 
 def nodes() -> list[dict[str, Any]]:
@@ -312,7 +341,9 @@ def cluster_resources() -> dict[str, float]:
 
 def available_resources() -> dict[str, float]:
     """What of that is free now; what is used up is left out."""
-    return {name: amount for name, amount in from_units(fetch_cluster(_state_session())["available"]).items() if amount > 0}
+    return {
+        name: amount for name, amount in from_units(fetch_cluster(_state_session())["available"]).items() if amount > 0
+    }
 
 
 def get_gpu_ids() -> list[int] | list[str]:
@@ -322,4 +353,8 @@ def get_gpu_ids() -> list[int] | list[str]:
     if context is None:
         return []
     ids: list[str] = context.here.devices.get("GPU", [])
-    return [int(device) for device in ids] if context.here.int_ids and all(device.isdigit() for device in ids) else list(ids)
+    return (
+        [int(device) for device in ids]
+        if context.here.int_ids and all(device.isdigit() for device in ids)
+        else list(ids)
+    )

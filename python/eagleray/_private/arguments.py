@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from eagleray._private import pickling
-from eagleray._private.serialization import ARGS, ARGS_MSGPACK, ERROR, FAULT, NONE, Buffers, Triple, decode, unserializable
+from eagleray._private.serialization import (
+    ARGS,
+    ARGS_MSGPACK,
+    ERROR,
+    FAULT,
+    NONE,
+    Buffers,
+    Triple,
+    decode,
+    raise_unserializable,
+)
 from eagleray._private.signatures import CallShape
 from eagleray.exceptions import RayError
 
@@ -64,22 +74,24 @@ def encode_args(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape,
     try:
         data, buffers, nested = pickling.dumps(payload)
     except Exception as problem:
-        raise _blame(args, kwargs, shape, what, problem) from problem
+        _blame(args, kwargs, shape, what, problem)
     return ARGS, data, buffers, tuple(deps) if deps else None, nested
 
 
-def _blame(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape, what: str, problem: Exception) -> TypeError:
+def _blame(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape, what: str, problem: Exception) -> NoReturn:
     named = [(shape.name_of(index), value) for index, value in enumerate(args)]
     named += [(f"argument {name!r}", value) for name, value in kwargs.items()]
     for name, value in named:
         try:
             pickling.dumps(value)
         except Exception as found:
-            return unserializable(value, f"{name} of {what}", found)
-    return unserializable((args, kwargs), f"the arguments of {what}", problem)
+            raise_unserializable(value, f"{name} of {what}", found)
+    raise_unserializable((args, kwargs), f"the arguments of {what}", problem)
 
 
-def decode_args(fmt: int, meta: bytes, buffers: Buffers, deps: Sequence[Triple] | None) -> tuple[Sequence[Any], dict[str, Any]]:
+def decode_args(
+    fmt: int, meta: bytes, buffers: Buffers, deps: Sequence[Triple] | None
+) -> tuple[Sequence[Any], dict[str, Any]]:
     """The positional and keyword arguments of a call.
 
     Raises:
@@ -99,7 +111,7 @@ def decode_args(fmt: int, meta: bytes, buffers: Buffers, deps: Sequence[Triple] 
     else:
         raise ValueError(f"format {fmt} is not one of arguments")
     args = list(positional)
-    for slot, triple in zip(slots, deps or ()):
+    for slot, triple in zip(slots, deps or (), strict=True):
         value = decode(triple)
         if triple[0] in (ERROR, FAULT):
             raise ArgumentFailed(value)

@@ -11,8 +11,9 @@ import threading
 import weakref
 from typing import Any
 
+from eagleray._private.api import unpack
 from eagleray._private.core import HotError, explain
-from eagleray._private.serialization import ERROR, FAULT, decode
+from eagleray._private.serialization import ERROR, FAULT
 from eagleray._private.state import Session, process
 
 _POLL_MS = 500
@@ -125,7 +126,7 @@ def _settle(session: Session, ref: Any, future: Any) -> None:
         return
     try:
         found = session.hot.get(ref, -1)
-        value = decode(found)
+        value = unpack(found)
     except HotError as error:
         _fail(future, explain(error))
     except Exception as error:

@@ -32,7 +32,8 @@ class RunningPerCoroutine:
     """The same for actors with an event loop."""
 
     def __init__(self) -> None:
-        self.variable: contextvars.ContextVar[Running] = contextvars.ContextVar("eagleray-running", default=Running())
+        self.variable: contextvars.ContextVar[Running | None] = contextvars.ContextVar("eagleray-running", default=None)
+        self.idle = Running()
 
     def begin(self, task_id: bytes, name: str, function: Any) -> None:
         """Notes what the calling coroutine runs."""
@@ -41,7 +42,7 @@ class RunningPerCoroutine:
         self.variable.set(running)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.variable.get(), name)
+        return getattr(self.variable.get() or self.idle, name)
 
 
 class _Actor:
@@ -63,6 +64,7 @@ class _Here:
     def __init__(self) -> None:
         self.running: Any = Running()
         self.label = ""  # in front of what this process writes
+        self.unfinished_line = False  # something was written that does not end with a line
         self.actor: _Actor | None = None
         self.resources: dict[str, int] = {}
         self.devices: dict[str, list[str]] = {}

@@ -46,8 +46,8 @@ def remote(*, num_returns: int, **options: Any) -> RemoteDecoratorMany: ...
 def remote(*args: Any, **kwargs: Any) -> Any:
     """Makes tasks of a function's calls, or actors of a class's instances.
 
-    Use it bare, ``@remote``, or with options, ``@remote(num_gpus=1)``. ``f.remote(…)`` then returns an ``ObjectRef`` and
-    ``A.remote(…)`` a handle.
+    Use it bare, ``@remote``, or with options, ``@remote(num_gpus=1)``. ``f.remote(…)`` then returns an ``ObjectRef``
+    and ``A.remote(…)`` a handle.
 
     Options of both: num_cpus, num_gpus, memory (bytes), resources, accelerator_type, runtime_env, name,
     scheduling_strategy. Of functions: num_returns, max_retries, retry_exceptions, max_calls. Of classes: namespace,
@@ -61,7 +61,10 @@ def remote(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and not kwargs and callable(args[0]):
         return _make(args[0], {})
     if args or not kwargs:
-        raise AssertionError("The @remote decorator takes either no arguments, as '@remote', or options by keyword, as '@remote(num_gpus=1)'.")
+        raise AssertionError(
+            "The @remote decorator takes either no arguments, as '@remote', or options by keyword, as "
+            "'@remote(num_gpus=1)'."
+        )
 
     def decorate(target: Any) -> Any:
         return _make(target, kwargs)
@@ -76,7 +79,8 @@ def _make(target: Any, options: dict[str, Any]) -> Any:
     if isinstance(target, types.FunctionType):
         check_options(options, TASK, in_options=False)
         return RemoteFunction(target, options)
+    what = f"{type(target).__name__} {getattr(target, '__name__', '')}".rstrip()
     raise TypeError(
-        f"The @remote decorator must be applied to either a function or a class, not to {type(target).__name__} {getattr(target, '__name__', '')}".rstrip()
-        + ". Wrap it in a plain function: def f(*args): return it(*args)"
+        f"The @remote decorator must be applied to either a function or a class, not to {what}. "
+        "Wrap it in a plain function: def f(*args): return it(*args)"
     )

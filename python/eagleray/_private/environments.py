@@ -10,11 +10,22 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgpack
-
 from eagleray._private.state import EnvBase, Session
 
 #: Variables that libraries read when they are imported: a zygote that has imported them already is no use then.
-_READ_AT_IMPORT = ("NUMBA_", "OMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "KMP_", "NUMEXPR_", "VECLIB_", "NPY_", "PYTHON")
+_READ_AT_IMPORT = (
+    "NUMBA_",
+    "OMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "GOTO_",
+    "BLIS_",
+    "KMP_",
+    "NUMEXPR_",
+    "VECLIB_",
+    "NPY_",
+    "PYTHON",
+)
 #: Modules of third parties that a zygote imports ahead, when the driver has them.
 _PRELOAD_ALWAYS = ("numpy",)
 _PRELOAD_IF_IMPORTED = ("pandas",)
@@ -58,7 +69,13 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
     """
     variables = {name: text for name, text in setup["env"].items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
     job_env = {name: text for name, text in environ.items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
-    spec = {"python": sys.executable, "sys_path": setup["sys_path"], "cwd": setup["cwd"], "env": variables, "preload": setup["preload"]}
+    spec = {
+        "python": sys.executable,
+        "sys_path": setup["sys_path"],
+        "cwd": setup["cwd"],
+        "env": variables,
+        "preload": setup["preload"],
+    }
     spec.update(bare=bool(setup["bare"]), job_env=job_env)
     package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     if not _in_site(package):
@@ -90,12 +107,19 @@ def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
         if name == "config":
             continue
         if name not in _SUPPORTED:
-            raise ValueError(f"runtime_env field {name!r} is not supported; {', '.join(_SUPPORTED)} are. Install what tasks need into the driver's interpreter: workers use it.")
-        if name == "env_vars" and not (isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)):
+            raise ValueError(
+                f"runtime_env field {name!r} is not supported; {', '.join(_SUPPORTED)} are. "
+                "Install what tasks need into the driver's interpreter: workers use it."
+            )
+        if name == "env_vars" and not (
+            isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)
+        ):
             raise TypeError(f"runtime_env['env_vars'] must map strings to strings, got {value!r}")
         if name == "working_dir" and not (isinstance(value, (str, os.PathLike)) and os.path.isdir(value)):
             raise ValueError(f"runtime_env['working_dir'] must be a folder of this machine, got {value!r}")
-        if name == "py_modules" and not (isinstance(value, list) and all(os.path.exists(_module_path(item)) for item in value)):
+        if name == "py_modules" and not (
+            isinstance(value, list) and all(os.path.exists(_module_path(item)) for item in value)
+        ):
             raise ValueError(f"runtime_env['py_modules'] must list folders or files of this machine, got {value!r}")
 
 
@@ -107,7 +131,9 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
     if variables:
         merged["env_vars"] = variables
     spec["env"].update(variables)
-    changed = [name for name, value in runtime_env.get("env_vars", {}).items() if base.spec["job_env"].get(name) != value]
+    changed = [
+        name for name, value in runtime_env.get("env_vars", {}).items() if base.spec["job_env"].get(name) != value
+    ]
     if any(name.startswith(_READ_AT_IMPORT) for name in changed):
         spec["bare"] = True
     ahead = [os.path.dirname(os.path.abspath(_module_path(item))) for item in runtime_env.get("py_modules", ())]

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from eagleray import exceptions as ex
 
-_SHUTDOWN = "The session has ended: {}. Call init() to start a new one; references and handles of the old one stay dead."
+_SHUTDOWN = (
+    "The session has ended: {}. Call init() to start a new one; references and handles of the old one stay dead."
+)
 
 
 def _lost(cls: type[ex.ObjectLostError]) -> Callable[[str], Exception]:
@@ -41,6 +43,19 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "version_mismatch": ex.RaySystemError,
     "may_have_been_applied": ex.RaySystemError,
 }
+
+
+def of_dependant(code: str, message: str, task: str) -> Exception:
+    """The exception of a task that never ran because an argument of it has a fault."""
+    cause = to_exception(code, message)
+    return ex.RayTaskError(task, argument_text(cause), cause).as_instanceof_cause()
+
+
+def argument_text(error: BaseException) -> str:
+    """The traceback of a task that never ran because of ``error``."""
+    kind = type(error)
+    head = "  At least one of the input arguments for this task could not be computed:"
+    return f"{head}\n{kind.__module__}.{kind.__qualname__}: {error}"
 
 
 def to_exception(code: str, message: str) -> Exception:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from eagleray._private import pickling
-from eagleray._private.serialization import unserializable
+from eagleray._private.serialization import raise_unserializable
 
 FID_SIZE = 16
 
@@ -36,7 +36,7 @@ def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes]:
     try:
         blob = pickling.dumps_code(value)
     except Exception as problem:
-        raise unserializable(getattr(value, "function", value), what, problem) from problem
+        raise_unserializable(getattr(value, "function", value), what, problem)
     return hashlib.blake2b(blob, digest_size=FID_SIZE).digest(), blob
 
 

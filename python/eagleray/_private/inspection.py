@@ -8,6 +8,10 @@ from typing import Any
 
 from eagleray._private import pickling
 
+_ADVICE = (
+    "Locks, sockets, files, threads and device objects belong to one process: make them where they are used, "
+    "or pass what they are made from."
+)
 _MAX_DEPTH = 12
 _MAX_PARTS = 2000
 
@@ -20,7 +24,7 @@ def describe_failure(value: Any, what: str, problem: BaseException) -> str:
         text += f" The part to blame is {what} → {' → '.join(path)}, of type {_type_name(part)}."
     else:
         text += f" It is of type {_type_name(part)}."
-    return text + " Locks, sockets, files, threads and device objects belong to one process: make them where they are used, or pass what they are made from."
+    return f"{text} {_ADVICE}"
 
 
 def find_culprit(value: Any, problem: BaseException) -> tuple[Any, list[str], str]:
@@ -94,7 +98,7 @@ def parts(value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _captured(function: types.FunctionType) -> Iterator[tuple[str, Any]]:
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             yield f"captured variable {name!r}", cell.cell_contents
         except ValueError:  # an empty cell

@@ -29,11 +29,16 @@ def base_dir() -> str:
     root = os.environ.get("EAGLERAY_TMPDIR") or os.environ.get("RAY_TMPDIR") or "/tmp"
     base = os.path.join(os.path.abspath(root), f"eagleray-{uid}")
     if len(base) + _SOCKET_TAIL > _LONGEST_SOCKET:
-        raise ValueError(f"the folder {root!r} has too long a name for sockets: set EAGLERAY_TMPDIR to one of at most {_LONGEST_SOCKET - _SOCKET_TAIL - len(str(uid)) - 10} characters")
+        room = _LONGEST_SOCKET - _SOCKET_TAIL - len(base) + len(os.path.abspath(root))
+        raise ValueError(
+            f"the folder {root!r} has too long a name for sockets: set EAGLERAY_TMPDIR to one of at most {room} characters"
+        )
     os.makedirs(base, mode=0o700, exist_ok=True)
     found = os.lstat(base)
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != uid:
-        raise PermissionError(f"{base} belongs to user {found.st_uid}, not to you ({uid}): remove it or set EAGLERAY_TMPDIR")
+        raise PermissionError(
+            f"{base} belongs to user {found.st_uid}, not to you ({uid}): remove it or set EAGLERAY_TMPDIR"
+        )
     if found.st_mode & 0o077:
         os.chmod(base, 0o700)
     return base
@@ -51,15 +56,23 @@ def resolve(address: str | None) -> str | None:
     if given is None or given == "auto":
         found = _left_running()
         if found is None and given == "auto":
-            raise ConnectionError("Could not find any running Eagle Ray instance on this machine: start one with `eagleray start --head`, or leave the address out.")
+            raise ConnectionError(
+                "Could not find any running Eagle Ray instance on this machine: start one with `eagleray start --head`, "
+                "or leave the address out."
+            )
         return found
     folder = os.path.dirname(given) if given.endswith("/d.sock") else given
     if folder.startswith("/"):
         if not _answers(folder):
-            raise ConnectionError(f"No Eagle Ray daemon answers at {folder!r}; `eagleray status` shows what runs on this machine.")
+            raise ConnectionError(
+                f"No Eagle Ray daemon answers at {folder!r}; `eagleray status` shows what runs on this machine."
+            )
         return folder
     source = "address" if address else "RAY_ADDRESS"
-    raise ConnectionError(f"{source} {given!r} is not a session of this machine: use 'auto', 'local' or the path that `eagleray start` printed.")
+    raise ConnectionError(
+        f"{source} {given!r} is not a session of this machine: use 'auto', 'local' or the path that `eagleray start` "
+        "printed."
+    )
 
 
 def _left_running() -> str | None:
@@ -98,7 +111,9 @@ class Daemon:
         """
         binary = os.environ.get("EAGLERAY_BIN") or BINARY
         if not os.access(binary, os.X_OK):
-            raise RuntimeError(f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone")
+            raise RuntimeError(
+                f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone"
+            )
         folder = os.path.join(base_dir(), "s-" + secrets.token_hex(5))
         os.makedirs(os.path.join(folder, "logs"), mode=0o700)
         os.chmod(folder, 0o700)
@@ -109,7 +124,13 @@ class Daemon:
                 command = [binary, "daemon", "--embedded", "--parent-fd", str(its.fileno()), "--session-dir", folder]
                 command += ["--config", json.dumps({**config, "parent_pid": os.getpid()})]
                 child = subprocess.Popen(
-                    command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd="/", pass_fds=(its.fileno(),), start_new_session=True
+                    command,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    cwd="/",
+                    pass_fds=(its.fileno(),),
+                    start_new_session=True,
                 )
             made = cls(folder, child, mine)
             made._await_ready()
@@ -126,13 +147,18 @@ class Daemon:
             while not line.endswith(b"\n"):
                 left = deadline - time.monotonic()
                 if left <= 0 or not select.select([self._lifeline], [], [], left)[0]:
-                    raise RuntimeError(f"the daemon did not say within {_READY_SECONDS:.0f} s that it is ready{self._log_tail()}")
+                    raise RuntimeError(
+                        f"the daemon did not say within {_READY_SECONDS:.0f} s that it is ready{self._log_tail()}"
+                    )
                 piece = self._lifeline.recv(4096)
                 if not piece:
                     raise RuntimeError(f"the daemon ended while it started{self._log_tail()}")
                 line += piece
             if line != b"ready\n":
-                raise RuntimeError("the daemon did not start: " + line.decode(errors="replace").removeprefix("error: ").strip())
+                kind, _, text = line.decode(errors="replace").strip().partition(": ")
+                raise (
+                    ValueError(text) if kind == "invalid" else RuntimeError(f"the daemon did not start: {text or kind}")
+                )
         except BaseException:
             self._child.kill()
             self._child.wait()

@@ -50,8 +50,17 @@ def _num_returns(name: str, value: Any) -> None:
 
 
 def _exceptions(name: str, value: Any) -> None:
-    if not isinstance(value, bool) and not all(isinstance(item, type) and issubclass(item, BaseException) for item in value):
+    if not isinstance(value, bool) and not all(
+        isinstance(item, type) and issubclass(item, BaseException) for item in value
+    ):
         raise ValueError(f"The keyword {name!r} takes a boolean or a list of exception classes, got {value!r}")
+
+
+def _strategy(name: str, value: Any) -> None:
+    if not isinstance(value, str) and not hasattr(value, "node_id"):
+        raise TypeError(
+            f"The keyword {name!r} takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {value!r}"
+        )
 
 
 def _unsupported(name: str, value: Any) -> None:
@@ -78,7 +87,7 @@ TABLE: dict[str, Option] = {
     "accelerator_type": _both(str),
     "name": _both(str),
     "runtime_env": _both(dict),
-    "scheduling_strategy": _both(object),
+    "scheduling_strategy": _both(object, check=_strategy),
     "object_store_memory": _both(int, check=_unsupported),
     "enable_task_events": _both(bool),
     "label_selector": _both(dict),
@@ -116,20 +125,29 @@ def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) ->
     for name, value in options.items():
         option = TABLE.get(name)
         if option is None or kind not in option.kinds:
-            raise ValueError(f"Invalid option keyword {name!r} for {_KIND_NAMES[kind]}{_suggestion(name, kind)}. Valid ones are {_valid(kind)}.")
+            raise ValueError(
+                f"Invalid option keyword {name!r} for {_KIND_NAMES[kind]}{_suggestion(name, kind)}. "
+                f"Valid ones are {_valid(kind)}."
+            )
         if option.decorator_only and in_options:
             raise ValueError(f"Setting {name!r} is not supported in '.options()': write it in the decorator")
         if value is None:
             continue
         if not isinstance(value, option.types):
             wanted = " or ".join(kind.__name__ for kind in option.types)
-            raise TypeError(f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}")
+            raise TypeError(
+                f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}"
+            )
         if option.check is not None:
             option.check(name, value)
 
 
 def _valid(kind: str) -> list[str]:
-    return [name for name, option in TABLE.items() if kind in option.kinds and option.check is not _unsupported and not name.startswith("_")]
+    return [
+        name
+        for name, option in TABLE.items()
+        if kind in option.kinds and option.check is not _unsupported and not name.startswith("_")
+    ]
 
 
 def _suggestion(name: str, kind: str) -> str:
@@ -156,6 +174,10 @@ def strategy_name(strategy: Any, node_id: str) -> str:
     wanted = getattr(strategy, "node_id", None)
     if wanted is not None:
         if wanted != node_id and not strategy.soft:
-            raise ValueError(f"NodeAffinitySchedulingStrategy names node {wanted!r}; this session has node {node_id!r} only")
+            raise ValueError(
+                f"NodeAffinitySchedulingStrategy names node {wanted!r}; this session has node {node_id!r} only"
+            )
         return "DEFAULT"
-    raise ValueError(f"scheduling_strategy takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {strategy!r}")
+    raise ValueError(
+        f"scheduling_strategy takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {strategy!r}"
+    )

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, TextIO
 
 import msgpack
-
 from eagleray._private.state import process
 
 _FOLD_SECONDS = 5.0
@@ -45,7 +44,13 @@ class Printer:
         fold: Whether identical lines are folded.
     """
 
-    def __init__(self, out: TextIO | None = None, err: TextIO | None = None, clock: Callable[[], float] = time.monotonic, fold: bool = True) -> None:
+    def __init__(
+        self,
+        out: TextIO | None = None,
+        err: TextIO | None = None,
+        clock: Callable[[], float] = time.monotonic,
+        fold: bool = True,
+    ) -> None:
         self._out = out
         self._err = err
         self._clock = clock
@@ -93,14 +98,21 @@ class Printer:
             copies = self._seen.pop(key)
             more = copies.count - _SHOWN_COPIES
             if more > 0:
-                self._write(copies.prefix, copies.stderr, key[0], note=f" [repeated {more}x more within {_FOLD_SECONDS:.0f} s; RAY_DEDUP_LOGS=0 shows all]")
+                self._write(
+                    copies.prefix,
+                    copies.stderr,
+                    key[0],
+                    note=f" [repeated {more}x more within {_FOLD_SECONDS:.0f} s; RAY_DEDUP_LOGS=0 shows all]",
+                )
 
     def _stream(self, stderr: bool) -> TextIO:
         if stderr:
             return self._err or sys.stderr
         return self._out or sys.stdout
 
-    def _write(self, prefix: str, stderr: bool, text: str, *, carriage: bool = False, note: str = "", warn: bool = False) -> None:
+    def _write(
+        self, prefix: str, stderr: bool, text: str, *, carriage: bool = False, note: str = "", warn: bool = False
+    ) -> None:
         stream = self._stream(stderr)
         if stream is None:
             return

@@ -31,7 +31,9 @@ def check_quantity(name: str, value: Any) -> None:
     if value < 0:
         raise ValueError(f"The resource quantity of {name!r} must be nonnegative, got {value!r}")
     if name != "memory" and abs(value * UNIT - round(value * UNIT)) > 1e-6 * max(1.0, abs(value)):
-        raise ValueError(f"The precision of the resource quantity of {name!r} must be no more than 0.0001, got {value!r}")
+        raise ValueError(
+            f"The precision of the resource quantity of {name!r} must be no more than 0.0001, got {value!r}"
+        )
 
 
 def check_custom(name: str, value: Mapping[Any, Any]) -> None:
@@ -67,11 +69,18 @@ def _check_devices(amounts: Mapping[str, float]) -> None:
             continue
         whole = value == int(value)
         if allowed is None and value > 1 and not whole:
-            raise ValueError(f"{name} resource quantities >1 must be whole numbers. The specified quantity {value} is invalid.")
+            raise ValueError(
+                f"{name} resource quantities >1 must be whole numbers. The specified quantity {value} is invalid."
+            )
         if allowed == () and not whole:
-            raise ValueError(f"{name} resource quantity must be whole numbers. The specified quantity {value} is invalid.")
+            raise ValueError(
+                f"{name} resource quantity must be whole numbers. The specified quantity {value} is invalid."
+            )
         if allowed and value not in allowed:
-            raise ValueError(f"The number of requested {name!r} was set to {value} which is not a supported chip configuration. Supported configs: {allowed}")
+            raise ValueError(
+                f"The number of requested {name!r} was set to {value} which is not a supported chip configuration. "
+                f"Supported configs: {allowed}"
+            )
 
 
 def to_units(amounts: Mapping[str, float]) -> dict[str, int]:

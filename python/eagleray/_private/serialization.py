@@ -10,10 +10,9 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgpack
-
 from eagleray._private import pickling
 from eagleray._private.inspection import describe_failure
 
@@ -159,10 +158,10 @@ def _decode_error(meta: bytes, buffers: Buffers) -> RayError:
 
 
 def _decode_fault(meta: bytes, buffers: Buffers) -> Exception:
-    from eagleray._private.faults import to_exception
+    from eagleray._private import faults
 
-    code, message = _unpackb(meta)
-    return to_exception(code, message)
+    code, message, *task = _unpackb(meta)
+    return faults.of_dependant(code, message, task[0]) if task else faults.to_exception(code, message)
 
 
 def _decode_bytes(meta: bytes, buffers: Buffers) -> bytes:
@@ -183,12 +182,21 @@ DECODERS: list[Callable[[bytes, Buffers], Any]] = [
 ]
 
 
-def unserializable(value: Any, what: str, problem: Exception) -> TypeError:
-    """The error for a value that cannot be pickled, naming the part that is to blame.
+def raise_unserializable(value: Any, what: str, problem: Exception) -> NoReturn:
+    """Raises the error for a value that cannot be pickled, naming the part that is to blame.
 
     Args:
         value: The whole value.
         what: How messages call it, as ``argument 'x' of f``.
-        problem: What pickling raised.
+        problem: What pickling raised. An exception of the user's own code (a ``__reduce__`` that raises ValueError)
+            is raised as it is, with a note where Python has notes.
+
+    Raises:
+        TypeError: always but for that.
     """
-    return TypeError(describe_failure(value, what, problem))
+    text = describe_failure(value, what, problem)
+    if isinstance(problem, (TypeError, pickle.PicklingError, AttributeError, RecursionError, ImportError)):
+        raise TypeError(text) from problem
+    if hasattr(problem, "add_note"):
+        problem.add_note(text)
+    raise problem

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgpack
-
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
 from eagleray._private.state import DRIVER, Session, process
 
@@ -23,7 +22,7 @@ _registered = False
 
 
 class RayContext(Mapping[str, Any]):
-    """What ``init`` returns: facts about the session as a mapping; leaving its ``with`` block shuts the session down."""
+    """What ``init`` returns: facts about the session as a mapping. Leaving its ``with`` block ends the session."""
 
     def __init__(self, session: Session) -> None:
         self.dashboard_url = ""
@@ -66,7 +65,8 @@ class RayContext(Mapping[str, Any]):
         shutdown()
 
     def __repr__(self) -> str:
-        return f"RayContext(dashboard_url={self.dashboard_url!r}, python_version={self.python_version!r}, ray_version={self.ray_version!r}, ray_commit={self.ray_commit!r})"
+        names = ("dashboard_url", "python_version", "ray_version", "ray_commit")
+        return f"RayContext({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
 
 
 def init(
@@ -131,18 +131,23 @@ def init(
     if unknown:
         raise RuntimeError(f"Unknown keyword argument(s): {', '.join(unknown)}")
     if local_mode:
-        raise ValueError("local_mode is not supported: tasks always run in workers; print and logging reach the driver from there")
+        raise ValueError(
+            "local_mode is not supported: tasks always run in workers; print and logging reach the driver from there"
+        )
     if namespace is not None and not isinstance(namespace, str):
         raise TypeError(f"namespace must be None or a string, got {type(namespace).__name__}")
     if namespace == "":
         raise ValueError('"" is not a valid namespace. Pass None to not specify a namespace.')
-    config = _daemon_config(num_cpus, num_gpus, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible)
+    config = _daemon_config(
+        num_cpus, num_gpus, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
+    )
     with _lock:
         if process.session is not None:
             if ignore_reinit_error:
                 return RayContext(process.session)
             raise RuntimeError(
-                "Maybe you called init twice by accident? This error can be suppressed by passing in 'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
+                "Maybe you called init twice by accident? This error can be suppressed by passing in "
+                "'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
             )
         session = _open(address, config, namespace, log_to_driver is not False, runtime_env)
         if configure_logging:
@@ -152,7 +157,9 @@ def init(
         return RayContext(session)
 
 
-_IGNORED = frozenset({"enable_resource_isolation", "cgroup_path", "system_reserved_cpu", "system_reserved_memory", "proxy_server_url"})
+_IGNORED = frozenset(
+    {"enable_resource_isolation", "cgroup_path", "system_reserved_cpu", "system_reserved_memory", "proxy_server_url"}
+)
 
 
 def _daemon_config(
@@ -191,14 +198,23 @@ def _daemon_config(
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _open(address: str | None, config: dict[str, Any], namespace: str | None, show_output: bool, runtime_env: Mapping[str, Any] | None) -> Session:
+def _open(
+    address: str | None,
+    config: dict[str, Any],
+    namespace: str | None,
+    show_output: bool,
+    runtime_env: Mapping[str, Any] | None,
+) -> Session:
     global _daemon, _registered
     from eagleray._private import environments, node
 
     folder = node.resolve(address)
     if folder is not None and config:
         given = ", ".join(name for name in config)
-        raise ValueError(f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. (Pass address='local' to start a session of one's own.)")
+        raise ValueError(
+            f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. "
+            "(Pass address='local' to start a session of one's own.)"
+        )
     env = environments.driver_base(runtime_env)
     hot = load()
     started = None
@@ -209,7 +225,11 @@ def _open(address: str | None, config: dict[str, Any], namespace: str | None, sh
         "sock": os.path.join(folder, "d.sock"),
         "role": DRIVER,
         "token": "",
-        "job": {"namespace": namespace or os.environ.get("RAY_NAMESPACE") or "", "entrypoint": " ".join(sys.argv), "log_to_driver": show_output},
+        "job": {
+            "namespace": namespace or os.environ.get("RAY_NAMESPACE") or "",
+            "entrypoint": " ".join(sys.argv),
+            "log_to_driver": show_output,
+        },
         "env": {**env.spec, "key": env.key},
     }
     try:
@@ -261,7 +281,7 @@ def auto_init() -> Session:
 
 
 def shutdown(*, wait_for_processes: bool = False, _exiting_interpreter: bool = False) -> None:
-    """Ends the session: tasks and actors of this program end, and a daemon of its own with them. Does nothing without one."""
+    """Ends the session: tasks and actors of this program end, and a daemon of its own. Does nothing without one."""
     global _daemon
     with _lock:
         session = process.session
@@ -291,5 +311,3 @@ def is_initialized() -> bool:
 def _at_exit(pid: int) -> None:
     if os.getpid() == pid and process.session is not None and process.session.role == DRIVER:
         shutdown(_exiting_interpreter=True)
-
-

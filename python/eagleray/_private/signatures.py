@@ -47,7 +47,10 @@ class CallShape:
 
             kinds = list(inspect._ParameterKind)
             empty = inspect.Parameter.empty
-            made = [inspect.Parameter(name, kinds[kind], default=None if default else empty) for name, kind, default in self.params]
+            made = [
+                inspect.Parameter(name, kinds[kind], default=None if default else empty)
+                for name, kind, default in self.params
+            ]
             self._signature = inspect.Signature(made)
         self._signature.bind(*args, **kwargs)
 

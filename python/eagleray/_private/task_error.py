@@ -7,15 +7,25 @@ class, never the message and the remote traceback.
 from __future__ import annotations
 
 import pickle
-import sys
 import traceback
 from typing import Any
 
 from eagleray import exceptions
+from eagleray._private import pickling
+from eagleray._private.faults import argument_text
 from eagleray.exceptions import ActorDiedError, RayError, RayTaskError, UnserializableException
 
 
-def task_error(cause: BaseException, function_name: str, *, pid: int, ip: str, skip: int = 1, actor_repr: str | None = None, actor_id: str | None = None) -> RayTaskError:
+def task_error(
+    cause: BaseException,
+    function_name: str,
+    *,
+    pid: int,
+    ip: str,
+    skip: int = 1,
+    actor_repr: str | None = None,
+    actor_id: str | None = None,
+) -> RayTaskError:
     """The task error for an exception that is being handled.
 
     Args:
@@ -37,9 +47,17 @@ def task_error(cause: BaseException, function_name: str, *, pid: int, ip: str, s
     return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
 
 
-def argument_error(error: RayError, function_name: str, *, pid: int, ip: str, actor_repr: str | None = None, actor_id: str | None = None) -> RayTaskError:
+def argument_error(
+    error: RayError,
+    function_name: str,
+    *,
+    pid: int,
+    ip: str,
+    actor_repr: str | None = None,
+    actor_id: str | None = None,
+) -> RayTaskError:
     """The error of a task whose argument could not be computed."""
-    text = f"  At least one of the input arguments for this task could not be computed:\n{type(error).__module__}.{type(error).__qualname__}: {error}"
+    text = argument_text(error)
     cause = error.cause if isinstance(error, RayTaskError) else error
     return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
 
@@ -48,7 +66,15 @@ def encode(error: BaseException) -> bytes:
     """The bytes of an error of ours."""
     if isinstance(error, RayTaskError):
         plain = getattr(error, "_task_error", error)
-        fields = (plain.function_name, plain.traceback_str, plain.proctitle, plain.pid, plain.ip, plain.actor_repr, plain.actor_id)
+        fields = (
+            plain.function_name,
+            plain.traceback_str,
+            plain.proctitle,
+            plain.pid,
+            plain.ip,
+            plain.actor_repr,
+            plain.actor_id,
+        )
         return pickle.dumps(("task", fields, encode_cause(plain.cause)), 5)
     if isinstance(error, ActorDiedError) and error.cause is not None:
         return pickle.dumps(("actor_init", encode(error.cause), error.actor_id), 5)
@@ -61,10 +87,13 @@ def decode(data: bytes) -> RayError:
     if kind == "task":
         fields, blob = rest
         name, text, title, pid, ip, actor_repr, actor_id = fields
-        return RayTaskError(name, text, decode_cause(blob, text), title, pid, ip, actor_repr, actor_id).as_instanceof_cause()
+        return RayTaskError(
+            name, text, decode_cause(blob, text), title, pid, ip, actor_repr, actor_id
+        ).as_instanceof_cause()
     if kind == "actor_init":
         cause = decode(rest[0])
-        return ActorDiedError(getattr(cause, "_task_error", cause), rest[1])
+        plain: RayTaskError = getattr(cause, "_task_error", cause)
+        return ActorDiedError(plain, rest[1])
     found = decode_cause(*rest)
     return found if isinstance(found, RayError) else exceptions.RaySystemError(found)
 
@@ -127,10 +156,4 @@ def _dumps(value: object) -> bytes:
             return data
     except Exception:
         pass
-    cloudpickle = sys.modules.get("cloudpickle")
-    if cloudpickle is None:
-        import cloudpickle
-    dumped: bytes = cloudpickle.dumps(value, protocol=5)
-    return dumped
-
-
+    return pickling.dumps_code(value)

@@ -8,8 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgpack
-
-from eagleray._private import actor_kind, context, task_error
+from eagleray._private import actor_kind, context, task_error, worker_output
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.serialization import NONE_RESULT, Encoded
@@ -97,7 +96,12 @@ class Actor:
         if isinstance(error, (ExitActor, SystemExit)):
             self.hot.actor_ready(token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"")
             self.worker.leave("its constructor ended it")
-        where: dict[str, Any] = {"pid": self.worker.pid, "ip": "127.0.0.1", "actor_repr": here.label, "actor_id": self.spec["actor_id"].hex()}
+        where: dict[str, Any] = {
+            "pid": self.worker.pid,
+            "ip": "127.0.0.1",
+            "actor_repr": here.label,
+            "actor_id": self.spec["actor_id"].hex(),
+        }
         if isinstance(error, ArgumentFailed):
             made: RayTaskError = task_error.argument_error(error.error, name, **where)
         else:
@@ -157,6 +161,8 @@ class Actor:
             flags = APP_ERROR
             results = self.worker.error_results(error, name, task_id)
         value = args = kwargs = function = running.function = None
+        if here.unfinished_line:
+            worker_output.flush_lines()
         self.hot.reply(token, results, flags)
 
     def end(self, reason: str) -> NoReturn:
@@ -173,7 +179,10 @@ def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     if isinstance(instance, cls):
         returned = instance.__init__(*args, **kwargs)
         if returned is not None:
-            warnings.warn(f"{cls.__name__}.__init__ returned {returned!r}: the value is ignored, a constructor returns None", stacklevel=1)
+            warnings.warn(
+                f"{cls.__name__}.__init__ returned {returned!r}: the value is ignored, a constructor returns None",
+                stacklevel=1,
+            )
     return instance
 
 
@@ -183,5 +192,3 @@ def _ready() -> bool:
 
 def _terminate() -> NoReturn:
     raise ExitActor
-
-

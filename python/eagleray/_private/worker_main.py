@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
 import msgpack
-
-from eagleray._private import core, environments, functions, task_error, worker_setup
+from eagleray._private import core, environments, functions, task_error, worker_output, worker_setup
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
-from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, unserializable
+from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.session import session_from
 from eagleray._private.state import WORKER, process
 from eagleray.exceptions import TaskCancelledError
@@ -128,6 +127,8 @@ class Worker:
                 flags |= NO_RETRY
             results = self.error_results(error, name, task_id)
         value = args = kwargs = None
+        if here.unfinished_line:
+            worker_output.flush_lines()
         if max_calls:
             count = self._calls[fid] = self._calls.get(fid, 0) + 1
             if count >= max_calls:
@@ -146,7 +147,9 @@ class Worker:
         self._functions[fid] = (function, retry_on)
         return function, retry_on
 
-    def error_results(self, error: BaseException, name: str, task_id: bytes | None, skip: int = 1) -> tuple[Encoded, ...]:
+    def error_results(
+        self, error: BaseException, name: str, task_id: bytes | None, skip: int = 1
+    ) -> tuple[Encoded, ...]:
         """The answer of a task that raised."""
         where: dict[str, Any] = {"pid": self.pid, "ip": _IP}
         if here.actor is not None:
@@ -180,11 +183,7 @@ class Worker:
             atexit._run_exitfuncs()
         except BaseException:  # user code
             pass
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, ValueError):
-                continue
+        worker_output.flush_lines()
 
 
 def encode_results(value: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:
@@ -210,7 +209,7 @@ def _encode_result(value: Any, what: str) -> Encoded:
     try:
         return encode(value)
     except Exception as problem:
-        raise unserializable(value, what, problem) from problem
+        raise_unserializable(value, what, problem)
 
 
 def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:

@@ -1,7 +1,7 @@
 """A worker's standard output and error: pipes that the daemon reads line by line.
 
-A line of the form ``\\x1f:name:TEXT`` tells the daemon who writes from there on; it is written when that has changed, so
-that a worker that runs one task after another pays nothing unless they print.
+A line of the form ``\\x1f:name:TEXT`` tells the daemon who writes from there on; it is written when that has changed,
+so that a worker that runs one task after another pays nothing unless they print.
 """
 
 from __future__ import annotations
@@ -29,7 +29,19 @@ class Output(io.TextIOWrapper):
             super().write(f"{'' if self._at_start else chr(10)}{_MARK}{self._label}\n")
         if text:
             self._at_start = text[-1] in "\r\n"
+            if not self._at_start:
+                here.unfinished_line = True
         return super().write(text)
+
+
+def flush_lines() -> None:
+    """Sends text that a task left without an end of line."""
+    here.unfinished_line = False
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError):  # the user's own stream, closed
+            continue
 
 
 def install() -> None:

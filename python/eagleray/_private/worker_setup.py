@@ -17,7 +17,12 @@ from eagleray._private.context import here
 from eagleray._private.environments import KEY_VARIABLE, USER_VARIABLE
 from eagleray._private.state import UNIT
 
-_BLAS_SETTERS = ("openblas_set_num_threads64_", "openblas_set_num_threads", "scipy_openblas_set_num_threads64_", "scipy_openblas_set_num_threads")
+_BLAS_SETTERS = (
+    "openblas_set_num_threads64_",
+    "openblas_set_num_threads",
+    "scipy_openblas_set_num_threads64_",
+    "scipy_openblas_set_num_threads",
+)
 _keep: list[Any] = []
 
 
@@ -87,7 +92,7 @@ class Assigned:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = previous
-        for name, text in variables.items():
+        for name in variables:
             if name not in self._before:
                 self._before[name] = os.environ.get(name)
         self._variables = variables

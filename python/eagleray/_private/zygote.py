@@ -19,7 +19,13 @@ from typing import Any, NoReturn
 CHANNEL = 3
 _MAX_PACKET = 64 << 10
 #: While modules are imported, libraries must not start threads: a process with threads cannot be forked safely.
-_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_ONE_THREAD = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
 #: What every worker uses.
 _OWN_MODULES = (
     "cloudpickle",
@@ -126,7 +132,9 @@ def _restart_bare(setup: dict[str, Any], environ: dict[str, str]) -> NoReturn:
     os.write(fd, json.dumps(setup).encode())
     os.set_inheritable(fd, True)
     os.set_inheritable(CHANNEL, True)
-    os.execve(sys.executable, [sys.executable, "-m", "eagleray._private.zygote", "--bare", "--setup-fd", str(fd)], environ)
+    os.execve(
+        sys.executable, [sys.executable, "-m", "eagleray._private.zygote", "--bare", "--setup-fd", str(fd)], environ
+    )
 
 
 def _serve(channel: socket.socket, setup: dict[str, Any], environ: dict[str, str]) -> NoReturn:
@@ -153,7 +161,15 @@ def _serve(channel: socket.socket, setup: dict[str, Any], environ: dict[str, str
                 os.close(passed)
 
 
-def _fork(channel: socket.socket, order: dict[str, Any], fds: list[int], workers: set[int], setup: dict[str, Any], environ: dict[str, str], bells: tuple[int, int]) -> None:
+def _fork(
+    channel: socket.socket,
+    order: dict[str, Any],
+    fds: list[int],
+    workers: set[int],
+    setup: dict[str, Any],
+    environ: dict[str, str],
+    bells: tuple[int, int],
+) -> None:
     try:
         pid = os.fork()
     except OSError as problem:

@@ -31,7 +31,7 @@ _NAMES = {
 }
 _MODULES = frozenset({"accelerators", "actor_pool", "queue", "scheduling_strategies"})
 
-__all__ = [*_NAMES, *_MODULES]
+__all__ = [*_NAMES, *_MODULES]  # noqa: PLE0604
 
 
 def __getattr__(name: str) -> Any:

@@ -8,7 +8,9 @@ from typing import Any
 import eagleray
 
 
-def as_completed(refs: Sequence[Any], *, chunk_size: int = 10, yield_obj_refs: bool = False, **kwargs: Any) -> Iterator[Any]:
+def as_completed(
+    refs: Sequence[Any], *, chunk_size: int = 10, yield_obj_refs: bool = False, **kwargs: Any
+) -> Iterator[Any]:
     """Yields the values of references as they are ready.
 
     Args:
@@ -26,7 +28,13 @@ def as_completed(refs: Sequence[Any], *, chunk_size: int = 10, yield_obj_refs: b
 
 
 def map_unordered(
-    fn: Any, items: Iterable[Any], *, backpressure_size: int | None = 100, chunk_size: int = 10, yield_obj_refs: bool = False, **kwargs: Any
+    fn: Any,
+    items: Iterable[Any],
+    *,
+    backpressure_size: int | None = 100,
+    chunk_size: int = 10,
+    yield_obj_refs: bool = False,
+    **kwargs: Any,
 ) -> Iterator[Any]:
     """Runs a remote function for each item and yields the results as they are ready.
 

@@ -20,7 +20,9 @@ class FailureTuple(NamedTuple):
     parent: Any
 
 
-def inspect_serializability(base_obj: Any, name: str | None = None, depth: int = 3, print_file: Any = None) -> tuple[bool, set[FailureTuple]]:
+def inspect_serializability(
+    base_obj: Any, name: str | None = None, depth: int = 3, print_file: Any = None
+) -> tuple[bool, set[FailureTuple]]:
     """Tells whether a value can be sent to a task, and which part of it cannot.
 
     Args:
@@ -67,9 +69,9 @@ class _Restore:
 
 
 def register_serializer(cls: type, *, serializer: Callable[[Any], Any], deserializer: Callable[[Any], Any]) -> None:
-    """Has instances of a class pickled as ``serializer(instance)``, and rebuilt by ``deserializer``, from this process."""
+    """Has this process pickle instances of a class as ``serializer(instance)``, rebuilt by ``deserializer``."""
     restore = _Restore(deserializer)
-    copyreg.pickle(cls, lambda instance: (restore, (serializer(instance),)))  # type: ignore[arg-type]
+    copyreg.pickle(cls, lambda instance: (restore, (serializer(instance),)))
 
 
 def deregister_serializer(cls: type) -> None:

@@ -111,7 +111,7 @@ def an_actor_id_is_in_the_handle(ray: Any) -> None:
 def a_task_id_is_in_its_reference(ray: Any) -> None:
     task_id = ray.remote(lambda: ray.get_runtime_context().get_task_id())
     ref = task_id.remote()
-    print(ref.hex().startswith(ray.get(ref)), ref.hex()[48:])
+    print(ref.hex().startswith(ray.get(ref)), len(ref.hex()[48:]))
 
 
 @case

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Any
 
 from casebook import accepts, attempt, case, eventually, gpu_case, own_session
@@ -27,15 +28,13 @@ def all_free(ray: Any) -> None:
 
 @gpu_case
 def ids_of_a_task(ray: Any) -> None:
-    all_free(ray)
-
-    @ray.remote(num_gpus=1)
+    @ray.remote
     def ids() -> tuple[Any, str | None]:
         return ray.get_gpu_ids(), os.environ.get("CUDA_VISIBLE_DEVICES")
 
-    print(ray.get(ids.remote()))
-    print(ray.get(ids.options(num_gpus=2).remote()))
-    print(ray.get(ids.options(num_gpus=0.5).remote()))
+    for number in (1, 2, 0.5):
+        all_free(ray)
+        print(number, ray.get(ids.options(num_gpus=number).remote()))
 
 
 @gpu_case
@@ -59,6 +58,12 @@ def ids_without_gpus(ray: Any) -> None:
 
 @case
 def the_variable_without_a_gpu(ray: Any) -> None:
+    read = ray.remote(lambda: os.environ.get("CUDA_VISIBLE_DEVICES"))
+    print(repr(ray.get(read.remote())), repr(ray.get(read.options(num_gpus=0).remote())))
+
+
+@gpu_case
+def the_variable_without_a_gpu_beside_some(ray: Any) -> None:
     read = ray.remote(lambda: os.environ.get("CUDA_VISIBLE_DEVICES"))
     print(repr(ray.get(read.remote())), repr(ray.get(read.options(num_gpus=0).remote())))
 
@@ -164,6 +169,7 @@ def set_before_the_function_arrives(ray: Any) -> None:
 
     recorder = Recorder()
     print(ray.get(ray.remote(num_gpus=1)(lambda: recorder).remote()))
+    all_free(ray)
 
     @ray.remote(num_gpus=1)
     class Actor:
@@ -224,5 +230,15 @@ def no_gpus_declared(ray: Any) -> None:
     ray.init(num_cpus=1, num_gpus=0, log_to_driver=False)
     print("GPU" in ray.cluster_resources())
     ref = ray.remote(num_gpus=1)(lambda: 1).remote()
-    print("ready:", len(ray.wait([ref], timeout=1)[0]))
+    started = time.monotonic()
+    print("ready:", len(ray.wait([ref], timeout=3)[0]), "known early:", time.monotonic() - started < 2)
     attempt("get", lambda: ray.get(ref, timeout=1))
+
+
+@own_session
+def an_actor_that_never_fits(ray: Any) -> None:
+    ray.init(num_cpus=1, num_gpus=1, log_to_driver=False)
+    accepts("two of one GPU", lambda: who_class(ray).options(num_gpus=2).remote())
+    accepts("CPUs", lambda: who_class(ray).options(num_cpus=2).remote())
+    accepts("unknown", lambda: who_class(ray).options(resources={"disk": 1}).remote())
+    accepts("what is there", lambda: who_class(ray).options(num_gpus=1).remote())

@@ -189,5 +189,3 @@ def options_do_not_change_the_original(ray: Any) -> None:
 
     one = pair.options(num_returns=1)
     print(ray.get(one.remote()), ray.get(pair.remote()))
-    renamed = one.options(name="other") if hasattr(one, "options") else None
-    print("options of options:", renamed is not None)

@@ -1,0 +1,93 @@
+"""Sessions that the tests here may break, and a watch over what they leave."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from processes import MARK, remains
+from program import Program
+
+import eagleray
+
+#: How long a session may take to be gone.
+GONE_S = 5.0
+#: What the shared session declares.
+SHARED: dict[str, Any] = {"num_cpus": 2, "resources": {"slot": 2}, "log_to_driver": False}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the switch for what takes long."""
+    parser.addoption("--slow", action="store_true", help="run the tests that take longer than half a minute, too")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the mark."""
+    config.addinivalue_line("markers", "slow: takes longer than half a minute; runs with --slow")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what takes long unless it was asked for."""
+    if not config.getoption("--slow"):
+        for item in items:
+            if item.get_closest_marker("slow"):
+                item.add_marker(pytest.mark.skip(reason="takes long: --slow"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def place() -> Iterator[Path]:
+    """A folder for the sessions of a module. At its end no process, file or shared memory of theirs may be left."""
+    folder = Path(tempfile.mkdtemp(prefix="er-", dir="/tmp"))
+    mark = secrets.token_hex(8)
+    shared = set(os.listdir("/dev/shm"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(MARK, mark)
+        patch.setenv("EAGLERAY_TMPDIR", str(folder))
+        patch.delenv("RAY_ADDRESS", raising=False)
+        yield folder
+        left = remains(mark, folder, GONE_S)
+    left += [f"/dev/shm/{name}" for name in set(os.listdir("/dev/shm")) - shared if "eagleray" in name]
+    shutil.rmtree(folder, ignore_errors=True)
+    assert not left
+
+
+@pytest.fixture(scope="module")
+def session(place: Path) -> Iterator[Any]:
+    """A session for the tests of a module that leave it as it was."""
+    with eagleray.init(address="local", **SHARED) as context:
+        yield context
+
+
+@pytest.fixture
+def ray(session: Any) -> Any:
+    """The module under the name that its users give it, with the shared session running."""
+    assert eagleray.is_initialized()
+    return eagleray
+
+
+@pytest.fixture
+def fresh(place: Path) -> Iterator[Any]:
+    """The module without a session; one that the test leaves is ended."""
+    assert not eagleray.is_initialized(), "another fixture's session is running"
+    yield eagleray
+    eagleray.shutdown()
+
+
+@pytest.fixture
+def program(place: Path) -> Iterator[Callable[..., Program]]:
+    """Starts programs, and ends them with the test."""
+    started: list[Program] = []
+
+    def start(source: str, **environ: str) -> Program:
+        started.append(Program(place, source, **environ))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

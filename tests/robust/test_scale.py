@@ -1,0 +1,155 @@
+"""Large numbers: tasks, references, arguments, results, actors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from processes import private, pss
+from program import Program
+
+LIMIT = 60.0
+MANY = 10_000
+
+SUBMITTER = """
+    ray.init(address="local", num_cpus=2, log_to_driver=False)
+
+    @ray.remote
+    def nothing():
+        return None
+
+    ray.get([nothing.remote() for _ in range(2000)])
+    say("ready")
+    input()
+    refs = [nothing.remote() for _ in range(COUNT)]
+    say("submitted")
+    for start in range(0, COUNT, 1000):
+        assert ray.get(refs[start : start + 1000]) == [None] * 1000
+    say("done")
+    input()
+    refs.clear()
+    gc.collect()
+    assert ray.get(nothing.remote()) is None
+    say("cleared")
+    input()
+"""
+
+
+@pytest.mark.parametrize("count", [100_000, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(400)])])
+def test_tasks_submitted_in_one_go(program: Callable[..., Program], count: int) -> None:
+    """The driver pays at most 1 KiB for each live reference, nobody else pays for their number."""
+    driver = program(SUBMITTER.replace("COUNT", str(count)))
+    assert driver.line() == "ready"
+
+    def others() -> int:
+        return sum(private(pid) for pid in driver.members() if pid != driver.pid)
+
+    own, rest = private(driver.pid), others()
+    driver.answer()
+    assert driver.line(300) == "submitted"
+    pending = (private(driver.pid) - own) / count
+    assert driver.line(300) == "done"
+    live = (private(driver.pid) - own) / count
+    grown = others() - rest
+    driver.answer()
+    assert driver.line(60) == "cleared"
+    print(f"{pending:.0f} B pending, {live:.0f} B ready, others grew by {grown >> 10} KiB")
+    assert pending <= 1024 and live <= 1024, f"{pending:.0f} bytes for a pending reference, {live:.0f} for a ready one"
+    assert grown <= 48 << 20, f"the daemon and the workers grew by {grown >> 20} MiB"
+
+
+@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=[pytest.mark.slow, pytest.mark.timeout(300)])])
+def test_actors_that_live_at_once(fresh: Any, count: int) -> None:
+    """Each costs at most 8 MB."""
+    ray = fresh
+    ray.init(address="local", num_cpus=2, log_to_driver=False)
+
+    @ray.remote(num_cpus=0)
+    class Actor:
+        def pid(self) -> int:
+            import os
+
+            return os.getpid()
+
+    actors = [Actor.remote() for _ in range(count)]
+    pids = ray.get([actor.pid.remote() for actor in actors], timeout=240)
+    assert len(set(pids)) == count
+    sizes = sorted(pss(pid) for pid in pids)
+    print(f"largest {sizes[-1]}, median {sizes[count // 2]} bytes")
+    assert sizes[-1] <= 8_000_000, f"the largest has {sizes[-1]}, the median {sizes[count // 2]} bytes"
+    assert ray.get([actor.pid.remote() for actor in actors], timeout=120) == pids
+
+
+def test_references_in_one_get_and_one_wait(ray: Any) -> None:
+    @ray.remote
+    def one(x: int) -> int:
+        return x
+
+    refs = [one.remote(i) for i in range(MANY)]
+    ready, left = ray.wait(refs, num_returns=MANY, timeout=LIMIT)
+    assert len(ready) == MANY and not left
+    assert ray.get(refs, timeout=LIMIT) == list(range(MANY))
+
+
+def test_arguments_of_one_task(ray: Any) -> None:
+    @ray.remote
+    def total(*values: int) -> int:
+        return sum(values)
+
+    assert ray.get(total.remote(*[ray.put(i) for i in range(MANY)]), timeout=LIMIT) == sum(range(MANY))
+
+
+def test_results_of_one_task(ray: Any) -> None:
+    @ray.remote(num_returns=3000)
+    def many() -> range:
+        return range(3000)
+
+    assert ray.get(many.remote(), timeout=LIMIT) == list(range(3000))
+
+
+def test_an_object_that_holds_references(ray: Any) -> None:
+    @ray.remote
+    def one(x: int) -> int:
+        return x
+
+    @ray.remote
+    def total(refs: list[Any]) -> int:
+        return sum(ray.get(refs))
+
+    holder = ray.put([one.remote(i) for i in range(MANY)])
+    assert ray.get(total.remote(holder), timeout=LIMIT) == sum(range(MANY))
+    assert ray.get(ray.get(holder)[::100], timeout=LIMIT) == list(range(0, MANY, 100))
+
+
+def test_waiting_one_by_one(ray: Any) -> None:
+    @ray.remote
+    def one(x: int) -> int:
+        return x
+
+    left = [one.remote(i) for i in range(1000)]
+    found = []
+    while left:
+        ready, left = ray.wait(left, timeout=LIMIT)
+        found += ray.get(ready)
+    assert sorted(found) == list(range(1000))
+
+
+def test_a_wide_tree_of_tasks(ray: Any) -> None:
+    """Thousands of tasks that other tasks submit, combined by references."""
+
+    @ray.remote
+    def leaf(x: int) -> int:
+        return x
+
+    @ray.remote
+    def add(*values: int) -> int:
+        return sum(values)
+
+    @ray.remote
+    def grow(start: int) -> Any:
+        return add.remote(*[leaf.remote(start + i) for i in range(100)])
+
+    branches = ray.get([grow.remote(100 * i) for i in range(30)], timeout=LIMIT)
+    assert ray.get(add.remote(*branches), timeout=LIMIT) == sum(range(3000))
+
