@@ -24,7 +24,7 @@ MODELS = {"svm": SVC, "neighbours": KNeighborsClassifier, "trees": ExtraTreesCla
 CANDIDATES: list[Candidate] = [
     *(("svm", {"C": c, "gamma": gamma}) for c in (1.0, 5.0, 20.0) for gamma in (0.005, 0.02, 0.05)),
     *(("neighbours", {"n_neighbors": k, "weights": "distance"}) for k in (1, 3, 5, 9)),
-    *(("trees", {"n_estimators": n, "random_state": 0}) for n in (50, 100, 200)),
+    *(("trees", {"n_estimators": n, "random_state": 0}) for n in (25, 50, 100)),
 ]
 HIDDEN = 64
 SHARDS = 4

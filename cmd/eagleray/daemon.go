@@ -24,6 +24,11 @@ import (
 	"github.com/eagleray/eagleray/raftstate"
 )
 
+// badConfig is what the user asked for and cannot have.
+type badConfig struct{ error }
+
+func (b *badConfig) Unwrap() error { return b.error }
+
 // runDaemon is the node and head process: flags, wiring, serving, shutdown.
 func runDaemon(args []string, _ io.Writer) error {
 	f := flag.NewFlagSet("daemon", flag.ContinueOnError)
@@ -36,22 +41,36 @@ func runDaemon(args []string, _ io.Writer) error {
 	}
 	parent := openParent(*parentFD)
 	err := serve(*embedded, parent, *dir, *text)
-	if err != nil {
-		parent.say("error: " + err.Error())
+	var wrong *badConfig
+	switch {
+	case errors.As(err, &wrong):
+		parent.say("invalid: " + err.Error())
+	case err != nil:
+		var wrong *invalidError
+		if errors.As(err, &wrong) {
+			parent.say("invalid: " + err.Error())
+		} else {
+			parent.say("error: " + err.Error())
+		}
 	}
 	return err
 }
+
+// invalidError is a wrong configuration: the caller's mistake.
+type invalidError struct{ error }
+
+func (e *invalidError) Unwrap() error { return e.error }
 
 func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	isolate()
 	var c config
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return fmt.Errorf("config: %w", err)
+		return &badConfig{fmt.Errorf("config: %w", err)}
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	o, err := c.options(dir, log)
 	if err != nil {
-		return err
+		return &badConfig{err}
 	}
 
 	// The replicated state comes up beside the rest: a leader takes milliseconds.

@@ -177,8 +177,11 @@ func launch(dir string, conf config) (*exec.Cmd, error) {
 	_ = cmd.Wait()
 	said, _ := os.ReadFile(logPath)
 	os.RemoveAll(dir)
-	if text, ok := strings.CutPrefix(line, "error: "); ok {
-		return nil, errors.New(strings.TrimSpace(text))
+	line = strings.TrimPrefix(line, "invalid: ")
+	for _, prefix := range []string{"error: ", "invalid: "} {
+		if text, ok := strings.CutPrefix(line, prefix); ok {
+			return nil, errors.New(strings.TrimSpace(text))
+		}
 	}
 	return nil, fmt.Errorf("the daemon did not become ready (%v); it wrote:\n%s", err, said)
 }

@@ -13,6 +13,7 @@ import (
 const (
 	pendingAfter = 10 * time.Second
 	pendingAgain = time.Minute
+	pendingLook  = time.Second // from one look to the next while something waits
 )
 
 // waitReport is one kind of thing that waits: a class of tasks, the actors of
@@ -27,15 +28,17 @@ type waitReport struct {
 }
 
 // watchPending looks in some seconds whether anything still waits; mu held.
-func (c *Client) watchPending() {
+func (c *Client) watchPending() { c.watchPendingIn(pendingAfter) }
+
+func (c *Client) watchPendingIn(d time.Duration) {
 	if c.pendingArmed || c.closed {
 		return
 	}
 	c.pendingArmed = true
 	if c.pendingTimer == nil {
-		c.pendingTimer = time.AfterFunc(pendingAfter, c.reportPending)
+		c.pendingTimer = time.AfterFunc(d, c.reportPending)
 	} else {
-		c.pendingTimer.Reset(pendingAfter)
+		c.pendingTimer.Reset(d)
 	}
 }
 
@@ -49,7 +52,7 @@ func (c *Client) reportPending() {
 	}
 	reports, again := c.stillWaiting(time.Now())
 	if again {
-		c.watchPending()
+		c.watchPendingIn(pendingLook)
 	}
 	c.mu.Unlock()
 	for _, r := range reports {

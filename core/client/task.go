@@ -215,7 +215,11 @@ func (c *Client) failTask(t *task, f *fault.Error) {
 func (c *Client) failLike(t *task, dep *own.Object) {
 	c.eachReturn(t, func(_ int, o *own.Object) {
 		if dep.State == own.Failed {
-			c.failObject(o, dep.Fault)
+			f := *dep.Fault
+			if f.Task == "" {
+				f.Task = t.tmpl.Name
+			}
+			c.failObject(o, &f)
 			return
 		}
 		c.complete(o, dep.State, dep.Value, dep.Size, true)

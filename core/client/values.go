@@ -175,12 +175,19 @@ func (c *Client) fetch(o *own.Object) (Found, error) {
 // faultEnvelope caches the envelope of a failed object in its Value.
 func faultEnvelope(o *own.Object) []byte {
 	if o.Value == nil {
-		meta := wire.AppendArray(nil, 2)
+		n := 2
+		if o.Fault.Task != "" {
+			n = 3
+		}
+		meta := wire.AppendArray(nil, n)
 		meta = wire.AppendStr(meta, string(o.Fault.Code))
 		meta = wire.AppendStr(meta, o.Fault.Message)
+		if n == 3 {
+			meta = wire.AppendStr(meta, o.Fault.Task)
+		}
 		v := Value{Fmt: FmtFault, Meta: meta}
-		n, _ := v.layout()
-		o.Value = v.envelope(n)
+		total, _ := v.layout()
+		o.Value = v.envelope(total)
 	}
 	return o.Value
 }

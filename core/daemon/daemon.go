@@ -62,7 +62,7 @@ type zygoteKey struct {
 // Open makes the node's session directory, arena and socket. Nothing is
 // accepted before Serve.
 func Open(o Options) (*Daemon, error) {
-	if err := o.check(); err != nil {
+	if err := o.Check(); err != nil {
 		return nil, err
 	}
 	ledger, err := resource.NewLedger(o.Totals, o.Devices.Devices())

@@ -21,7 +21,20 @@ type splitter struct {
 	name    string       // the latest of this output
 	latest  *string      // the latest of either output of the process
 	partial []byte
+
+	progress bool   // partial follows a \r: it is a progress line
+	early    early  // what still has shown of the line that is not over
+	shown    string // earlyProgress: its text
 }
+
+// early says whether a part of the current line was given out by still.
+type early int
+
+const (
+	earlyNone     early = iota
+	earlyText           // as a line of its own; its end of line is swallowed
+	earlyProgress       // as a progress line; the rest belongs to it
+)
 
 // add appends the complete lines of b to dst.
 func (s *splitter) add(dst []wire.LogLine, b []byte) []wire.LogLine {
@@ -64,6 +77,37 @@ func (s *splitter) add(dst []wire.LogLine, b []byte) []wire.LogLine {
 	return dst
 }
 
+// unfinished reports whether text waits for its end of line. A progress line,
+// which ends in a carriage return, waits for what replaces it; so does the
+// beginning of a name.
+func (s *splitter) unfinished() bool {
+	n := len(s.partial)
+	return n > 0 && s.partial[n-1] != '\r' && s.partial[0] != namePrefix[0]
+}
+
+// still returns the text of a line that is not over yet, for a reader who would
+// wait for its end in vain.
+func (s *splitter) still(dst []wire.LogLine) []wire.LogLine {
+	n := len(s.partial)
+	if n == 0 || s.partial[n-1] == '\r' || s.partial[0] == namePrefix[0] {
+		return dst
+	}
+	text, progress := s.partial, s.progress
+	s.partial = nil
+	if !progress {
+		dst = s.emit(dst, text, false)
+		s.early = earlyText
+		return dst
+	}
+	if s.early == earlyProgress {
+		text = append([]byte(s.shown), text...)
+		s.early = earlyNone
+	}
+	dst = s.emit(dst, text, true)
+	s.early, s.shown = earlyProgress, string(text)
+	return dst
+}
+
 // end returns what came without an end of line.
 func (s *splitter) end(dst []wire.LogLine) []wire.LogLine {
 	if len(s.partial) > 0 {
@@ -74,6 +118,15 @@ func (s *splitter) end(dst []wire.LogLine) []wire.LogLine {
 }
 
 func (s *splitter) emit(dst []wire.LogLine, text []byte, carriage bool) []wire.LogLine {
+	s.progress = carriage
+	switch was := s.early; {
+	case was == earlyText && len(text) == 0:
+		s.early = earlyNone
+		return dst
+	case was == earlyProgress && !(carriage && len(text) == 0):
+		text = append([]byte(s.shown), text...)
+	}
+	s.early, s.shown = earlyNone, ""
 	if carriage && len(text) == 0 {
 		return dst // a progress line begins with \r
 	}

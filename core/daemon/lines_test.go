@@ -9,12 +9,19 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
+// pause stands for the time after which a line is shown that is not over.
+const pause = "…"
+
 func split(parts ...string) []string {
 	latest := ""
 	s := splitter{latest: &latest}
 	var lines []wire.LogLine
 	for _, p := range parts {
-		lines = s.add(lines, []byte(p))
+		if p == pause {
+			lines = s.still(lines)
+		} else {
+			lines = s.add(lines, []byte(p))
+		}
 	}
 	lines = s.end(lines)
 	var out []string
@@ -46,6 +53,13 @@ func TestSplitter_Lines(t *testing.T) {
 		{[]string{"x\n\x1f:name:f\ny\n\x1f:name:\nz\n"}, []string{"x", "f: y", "z"}},
 		{[]string{"\xff\xfe\n"}, []string{"\uFFFD"}},
 		{[]string{strings.Repeat("x", maxLine+5) + "\n"}, []string{strings.Repeat("x", maxLine), "xxxxx"}},
+		{[]string{"a", pause, "b\n"}, []string{"a", "b"}},
+		{[]string{"a", pause, "\nb\n\n"}, []string{"a", "b", ""}},
+		{[]string{"a\n", pause, "b\n"}, []string{"a", "b"}},
+		{[]string{"\r 1%", pause, "\r 2%", pause, "\n"}, []string{"~ 1%", "~ 2%", " 2%"}},
+		{[]string{"\r 1%", pause, " slow", pause, " now\nx\n"}, []string{"~ 1%", "~ 1% slow", " 1% slow now", "x"}},
+		{[]string{"\r 1%", pause, "\r 2%\n"}, []string{"~ 1%", " 2%"}},
+		{[]string{"\r 1%", pause}, []string{"~ 1%"}},
 		{nil, nil},
 	} {
 		if got := split(c.in...); fmt.Sprintf("%q", got) != fmt.Sprintf("%q", c.want) {

@@ -39,8 +39,8 @@ type Options struct {
 // maxSocketPath is what the kernel takes, without the end mark.
 const maxSocketPath = 107
 
-// check validates once; nothing changes later.
-func (o *Options) check() error {
+// Check validates, and fills what may be absent; Open does it too.
+func (o *Options) Check() error {
 	if o.SessionDir == "" {
 		return errors.New("the session directory is not given")
 	}

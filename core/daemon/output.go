@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -23,6 +24,7 @@ type output struct {
 	out   [2]stream
 	tail  tail // kept until the worker is ready
 	ready bool
+	still *time.Timer // shows a line that is not over
 	open  int
 	done  chan struct{} // closed when both pipes ended
 }
@@ -43,7 +45,7 @@ func newOutput(dir string, s *sink, fds [2]int) (*output, error) {
 		o.out[i].splitter = splitter{line: wire.LogLine{Stderr: i == 1}, latest: &o.name}
 	}
 	for i, fd := range fds {
-		if err := readPipe(fd, func(b []byte) { o.got(i, b) }, func() { o.ended(i) }); err != nil {
+		if err := readPipe(fd, func(b []byte) bool { return o.got(i, b) }, func() { o.still(i) }, func() { o.ended(i) }); err != nil {
 			return nil, err
 		}
 	}
@@ -82,7 +84,8 @@ func (o *output) lastWords() string {
 	return o.tail.String()
 }
 
-func (o *output) got(i int, b []byte) {
+// got takes what came and says whether it ends within a line.
+func (o *output) got(i int, b []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.ready {
@@ -92,9 +95,20 @@ func (o *output) got(i int, b []byte) {
 		if s := &o.out[i]; len(s.early) < maxLine {
 			s.early = append(s.early, b...)
 		}
-		return
+		return false
 	}
 	o.write(i, b)
+	return o.out[i].splitter.unfinished()
+}
+
+// still shows an unfinished line that nothing has followed.
+func (o *output) still(i int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := &o.out[i].splitter
+	if o.sink != nil && s.unfinished() {
+		o.sink.add(s.end(nil))
+	}
 }
 
 // write handles bytes of a known process; mu held.
@@ -102,8 +116,28 @@ func (o *output) write(i int, b []byte) {
 	s := &o.out[i]
 	o.keep(i, b)
 	lines := s.splitter.add(nil, b)
-	if o.sink != nil {
-		o.sink.add(lines)
+	if o.sink == nil {
+		return
+	}
+	o.sink.add(lines)
+	if len(s.splitter.partial) == 0 {
+		return
+	}
+	if o.still == nil {
+		o.still = time.AfterFunc(stillAfter, o.showStill)
+	} else {
+		o.still.Reset(stillAfter)
+	}
+}
+
+// stillAfter is when the text of a line that is not over is shown.
+const stillAfter = 100 * time.Millisecond
+
+func (o *output) showStill() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.out {
+		o.sink.add(o.out[i].splitter.still(nil))
 	}
 }
 

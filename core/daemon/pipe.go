@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,9 +30,13 @@ func newPipe() (pipeEnds, error) {
 // silent workers need none.
 var pipeBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
+// stillAfter is when text without an end of line is shown all the same.
+const stillAfter = 100 * time.Millisecond
+
 // readPipe takes over the read end and calls got, on a goroutine of its own,
-// with what comes, and then end.
-func readPipe(fd int, got func([]byte), end func()) error {
+// with what comes, and then end. When got says that it keeps an unfinished
+// line, and nothing follows for a while, it calls still.
+func readPipe(fd int, got func([]byte) bool, still, end func()) error {
 	f := os.NewFile(uintptr(fd), "pipe")
 	rc, err := f.SyscallConn()
 	if err != nil {
@@ -43,8 +48,12 @@ func readPipe(fd int, got func([]byte), end func()) error {
 		if end != nil {
 			defer end()
 		}
+		waits := false
 		for {
 			eof := false
+			if waits {
+				_ = f.SetReadDeadline(time.Now().Add(stillAfter))
+			}
 			err := rc.Read(func(fd uintptr) bool {
 				buf := pipeBuffers.Get().(*[]byte)
 				defer pipeBuffers.Put(buf)
@@ -57,10 +66,15 @@ func readPipe(fd int, got func([]byte), end func()) error {
 				case err != nil || n <= 0:
 					eof = true
 				default:
-					got((*buf)[:n])
+					waits = got((*buf)[:n])
 				}
 				return true
 			})
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				still()
+				err, waits = nil, false
+				_ = f.SetReadDeadline(time.Time{})
+			}
 			if err != nil || eof {
 				return
 			}

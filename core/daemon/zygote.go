@@ -234,12 +234,13 @@ func (z *zygote) exec(r *reaper, end int) error {
 		unix.Close(out.r)
 		return fmt.Errorf("start interpreter %s: %w", z.spec.Python, err)
 	}
-	return readPipe(out.r, func(b []byte) {
+	return readPipe(out.r, func(b []byte) bool {
 		z.mu.Lock()
 		z.tail.add(b)
 		z.mu.Unlock()
 		appendFile(z.logDir+fmt.Sprintf("/zygote-%d.log", pid), b)
-	}, nil)
+		return false
+	}, nil, nil)
 }
 
 // setup sends what the zygote needs before its first fork.

@@ -36,6 +36,7 @@ const (
 type Error struct {
 	Code    Code
 	Message string
+	Task    string // the task that never ran because an argument of it has this fault
 }
 
 // Error returns the message, which names the thing and what was wrong.
@@ -50,7 +51,7 @@ func New(c Code, format string, a ...any) *Error {
 func From(err error) *Error {
 	var f *Error
 	if errors.As(err, &f) {
-		return &Error{Code: f.Code, Message: err.Error()}
+		return &Error{Code: f.Code, Message: err.Error(), Task: f.Task}
 	}
 	return &Error{Code: Internal, Message: err.Error()}
 }

@@ -385,6 +385,7 @@ type FaultBody struct {
 	_msgpack struct{} `msgpack:",as_array"`
 	Code     string
 	Message  string
+	Task     string
 }
 
 // Contained is a reference inside a value.

@@ -205,7 +205,10 @@ static PyObject *cancel(PyObject *m, PyObject *args) {
   if (!usable() || !PyArg_ParseTuple(args, "Opp", &o, &force, &recursive)) return NULL;
   unsigned char *id = ref_id(o);
   if (!id) return NULL;
-  if (HotCancel(id, force, recursive, &e) < 0) return raise_err(&e);
+  int rc;
+  Py_BEGIN_ALLOW_THREADS rc = HotCancel(id, force, recursive, &e);
+  Py_END_ALLOW_THREADS
+  if (rc < 0) return raise_err(&e);
   Py_RETURN_NONE;
 }
 

@@ -48,7 +48,7 @@ class ActorMethod(Generic[P, R]):
         self._kind = kind
         self._method = method
         self._options = options
-        self.remote = _caller(core, epoch, kind, method, options)
+        self.remote = _caller(core, epoch, kind, method, options)  # type: ignore[method-assign]
 
     if TYPE_CHECKING:
 
@@ -323,7 +323,7 @@ def _check_fits(session: Session, class_name: str, placement: Mapping[str, int])
         there = {name: value for name, value in session.totals.items() if name in placement or name in ("CPU", "GPU")}
         raise ActorUnschedulableError(
             f"actor {class_name} needs {show(placement)} but the cluster has at most {show(there)}. "
-            "Ask for less, declare more in init() or `eagleray start`, or set infeasible='wait' in init() to wait for it."
+            "Ask for less, declare more in init() or `eagleray start`, or wait for it: init(infeasible='wait')."
         )
 
 
@@ -331,8 +331,8 @@ def _creation_error(error: HotError, spec: Mapping[str, Any]) -> Exception:
     if error.code == "already_exists":
         name, namespace = spec["name"], spec["namespace"]
         return ActorAlreadyExistsError(
-            f"The name {name} (namespace={namespace}) is already taken. Please use a different name or get the existing "
-            f"actor using get_actor({name!r}, namespace={namespace!r})"
+            f"The name {name} (namespace={namespace}) is already taken. Please use a different name or get the "
+            f"existing actor using get_actor({name!r}, namespace={namespace!r})"
         )
     return explain(error)
 

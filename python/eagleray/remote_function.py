@@ -58,7 +58,7 @@ class RemoteFunction(Generic[P, R]):
         self._code = code or _Code(function, f"the function {self._function_name}")
         self._shape = CallShape(params_of(function, bound=False))
         self.__doc__ = function.__doc__
-        self.remote = _submitter(self)
+        self.remote = _submitter(self)  # type: ignore[method-assign]
 
     if TYPE_CHECKING:
         # The last forms let references stand for values; a checker cannot say "any of P's parameters or a reference".
@@ -76,11 +76,10 @@ class RemoteFunction(Generic[P, R]):
         def remote(self, **kwargs: ObjectRef[Any]) -> ObjectRef[R]: ...
         def remote(self, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
 
-        @overload
-        def options(self, *, num_returns: Literal[1] = ..., **options: Any) -> RemoteFunction[P, R]: ...
-        @overload
-        def options(self, *, num_returns: int, **options: Any) -> RemoteFunctionMany[P]: ...
-
+    @overload
+    def options(self, *, num_returns: Literal[1] = ..., **options: Any) -> RemoteFunction[P, R]: ...
+    @overload
+    def options(self, *, num_returns: int, **options: Any) -> RemoteFunctionMany[P]: ...
     def options(self, **options: Any) -> Any:
         """The same function with some options changed for the calls made through the result."""
         check_options(options, TASK, in_options=True)

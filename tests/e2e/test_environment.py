@@ -40,7 +40,8 @@ def test_variables_folder_and_paths_of_the_driver(script: Any, tmp_path: Any) ->
             return type(t), t.n
 
         found = ray.get(look.remote())
-        assert found == ("yes", os.getcwd(), "pythonpath", "late", "beside", os.environ.get("PYTHONPATH"), sys.executable), found
+        here = os.getcwd(), os.environ.get("PYTHONPATH"), sys.executable
+        assert found == ("yes", here[0], "pythonpath", "late", "beside", *here[1:]), found
         assert ray.get(thing.remote(beside_the_script.Thing())) == (beside_the_script.Thing, 4)
         print("good")
         """,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from itertools import pairwise
 from typing import Any
 
 import eagleray
@@ -60,7 +61,7 @@ def test_tasks_wait_for_what_they_need(ray: Any) -> None:
         return start, time.monotonic()
 
     spans = sorted(ray.get([alone.remote(0) for _ in range(3)], timeout=30))
-    assert all(end <= start for (_, end), (start, _) in zip(spans, spans[1:]))
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
 def test_fractions_run_together(ray: Any) -> None:
@@ -176,7 +177,7 @@ def test_impossible_actor_is_told_at_once(ray: Any) -> None:
     @ray.remote(num_gpus=3)
     class Greedy: ...
 
-    with pytest.raises(ray.exceptions.ActorUnschedulableError, match="Greedy.*GPU"):
+    with pytest.raises(ray.exceptions.ActorUnschedulableError, match=r"Greedy.*GPU"):
         Greedy.remote()
     with pytest.raises(ray.exceptions.ActorUnschedulableError, match="nowhere"):
         Greedy.options(num_gpus=0, resources={"nowhere": 1}).remote()

@@ -276,8 +276,8 @@ def test_import_is_light(script: Any) -> None:
         start = time.perf_counter()
         import eagleray
         taken = time.perf_counter() - start
-        heavy = [name for name in ("numpy", "asyncio", "eagleray._hot", "eagleray._core", "inspect") if name in sys.modules]
-        print(taken * 1000, heavy, eagleray.__version__)
+        heavy = {"numpy", "asyncio", "inspect", "eagleray._hot", "eagleray._core"} & set(sys.modules)
+        print(taken * 1000, sorted(heavy), eagleray.__version__)
         """
     )
     milliseconds, rest = done.stdout.split(maxsplit=1)

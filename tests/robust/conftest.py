@@ -84,8 +84,8 @@ def program(place: Path) -> Iterator[Callable[..., Program]]:
     """Starts programs, and ends them with the test."""
     started: list[Program] = []
 
-    def start(source: str, **environ: str) -> Program:
-        started.append(Program(place, source, **environ))
+    def start(*parts: str, **environ: str) -> Program:
+        started.append(Program(place, *parts, **environ))
         return started[-1]
 
     yield start

@@ -28,15 +28,15 @@ def say(*words):
 class Program:
     """A Python program in a session and process group of its own.
 
-    Its processes carry a mark and its files lie in a folder, so that ``remains`` finds what it leaves.
+    The parts of its source are indented one by one. Its processes carry a mark and its files lie in a folder, so that ``remains`` finds what it leaves.
     """
 
-    def __init__(self, folder: Path, source: str, **environ: str) -> None:
+    def __init__(self, folder: Path, *parts: str, **environ: str) -> None:
         self.mark = secrets.token_hex(8)
         self.folder = folder / self.mark[:6]
         self.folder.mkdir()
         path = self.folder / "program.py"
-        path.write_text(HEAD + textwrap.dedent(source))
+        path.write_text(HEAD + "\n".join(map(textwrap.dedent, parts)))
         env = {**os.environ, processes.MARK: self.mark, "EAGLERAY_TMPDIR": str(self.folder), **environ}
         self._errors = open(self.folder / "stderr", "wb")  # noqa: SIM115: lives as long as the program
         self.child = subprocess.Popen(

@@ -93,9 +93,8 @@ def describe(cls: type, pending_limit: int, task_retries: int) -> bytes:
         methods[name] = (dict(getattr(function, METHOD_OPTIONS, {})), params_of(function, bound=bound))
     for name, params in BUILT_IN.items():
         methods[name] = ({}, params)
-    packed: bytes = msgpack.packb(
-        {"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries}
-    )
+    found = {"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries}
+    packed: bytes = msgpack.packb(found) or b""
     _descriptions[cls] = (pending_limit, task_retries, packed)
     return packed
 
@@ -105,7 +104,7 @@ def constructor_shape(cls: type) -> CallShape:
     init = cls.__init__  # type: ignore[misc]
     if isinstance(init, types.FunctionType):
         return CallShape(params_of(init, bound=True))
-    if cls.__new__ is object.__new__:
+    if getattr(cls, "__new__", None) is object.__new__:
         return CallShape([])
     return CallShape(None)  # built in, or made by __new__: the constructor itself will say
 

@@ -159,8 +159,8 @@ def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -
     session = process.require()
     if isinstance(value, _ref_type()):
         raise TypeError(
-            "Calling 'put' on an ObjectRef is not allowed. If you really want to do this, you can wrap the ObjectRef in "
-            "a list and call 'put' on it."
+            "Calling 'put' on an ObjectRef is not allowed. If you really want to do this, you can wrap the ObjectRef "
+            "in a list and call 'put' on it."
         )
     try:
         encoded = encode(value)

@@ -22,7 +22,7 @@ class RemoteDecorator(Protocol):
     """What ``remote`` with options returns."""
 
     @overload
-    def __call__(self, target: type[T], /) -> ActorClass[..., T]: ...
+    def __call__(self, target: type[T], /) -> ActorClass[..., T]: ...  # type: ignore[overload-overlap]
     @overload
     def __call__(self, target: Callable[P, R], /) -> RemoteFunction[P, R]: ...
 
@@ -34,7 +34,7 @@ class RemoteDecoratorMany(Protocol):
 
 
 @overload
-def remote(target: type[T], /) -> ActorClass[..., T]: ...
+def remote(target: type[T], /) -> ActorClass[..., T]: ...  # type: ignore[overload-overlap]
 @overload
 def remote(target: Callable[P, R], /) -> RemoteFunction[P, R]: ...
 @overload

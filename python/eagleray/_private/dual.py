@@ -51,7 +51,8 @@ def _make_class(kind: type[BaseException], base: type[RayTaskError]) -> type[Ray
         "__eq__": object.__eq__,
         "__hash__": object.__hash__,
     }
-    return type(base)(name, (base, kind), body)
+    made: type[RayTaskError] = type(name, (base, kind), body)
+    return made
 
 
 def _make(cls: type[RayTaskError], error: RayTaskError) -> RayTaskError:

@@ -90,15 +90,15 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     if not runtime_env:
         return base.key
     name = json.dumps(runtime_env, sort_keys=True, default=repr)
-    key = session.envs.get(name)
-    if key is None:
-        check_runtime_env(runtime_env)
-        made = _derive(base, runtime_env)
-        key = made.key
-        if key != base.key:
-            session.hot.rpc("env_define", msgpack.packb({**made.spec, "key": key}), _RPC_TIMEOUT_MS)
-        session.envs[name] = key
-    return key
+    known = session.envs.get(name)
+    if known is not None:
+        return known
+    check_runtime_env(runtime_env)
+    made = _derive(base, runtime_env)
+    if made.key != base.key:
+        session.hot.rpc("env_define", msgpack.packb({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
+    session.envs[name] = made.key
+    return made.key
 
 
 def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
@@ -153,7 +153,8 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
 def _module_path(item: Any) -> str:
     """The folder or file of one entry of ``py_modules``: a path, or a module."""
     found = getattr(item, "__path__", None)
-    return os.fspath(next(iter(found)) if found else getattr(item, "__file__", item))
+    path: str = os.fspath(next(iter(found)) if found else getattr(item, "__file__", item))
+    return path
 
 
 def _preload() -> list[str]:

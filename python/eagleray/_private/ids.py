@@ -57,7 +57,7 @@ class BaseID:
         return self._bytes.hex()
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._bytes == other._bytes
+        return isinstance(other, BaseID) and type(self) is type(other) and self._bytes == other._bytes
 
     def __hash__(self) -> int:
         return hash(self._bytes)

@@ -31,7 +31,8 @@ def base_dir() -> str:
     if len(base) + _SOCKET_TAIL > _LONGEST_SOCKET:
         room = _LONGEST_SOCKET - _SOCKET_TAIL - len(base) + len(os.path.abspath(root))
         raise ValueError(
-            f"the folder {root!r} has too long a name for sockets: set EAGLERAY_TMPDIR to one of at most {room} characters"
+            f"the folder {root!r} has too long a name for sockets: set EAGLERAY_TMPDIR to one of at most "
+            f"{room} characters"
         )
     os.makedirs(base, mode=0o700, exist_ok=True)
     found = os.lstat(base)
@@ -57,8 +58,8 @@ def resolve(address: str | None) -> str | None:
         found = _left_running()
         if found is None and given == "auto":
             raise ConnectionError(
-                "Could not find any running Eagle Ray instance on this machine: start one with `eagleray start --head`, "
-                "or leave the address out."
+                "Could not find any running Eagle Ray instance on this machine: start one with "
+                "`eagleray start --head`, or leave the address out."
             )
         return found
     folder = os.path.dirname(given) if given.endswith("/d.sock") else given

@@ -40,6 +40,7 @@ def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, 
         except BufferError:  # not contiguous: in band
             return True
 
+    data = b""
     try:
         try:
             data = _plain_dumps(value, 5, buffer_callback=keep)

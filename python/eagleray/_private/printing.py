@@ -84,7 +84,9 @@ class Printer:
         """Tells about everything that was held back."""
         self._close_windows(float("inf"))
         for stderr in sorted(self._progress):
-            self._stream(stderr).write("\n")
+            stream = self._stream(stderr)
+            if stream is not None:
+                stream.write("\n")
         self._progress.clear()
 
     def _close_windows(self, now: float) -> None:
@@ -105,7 +107,8 @@ class Printer:
                     note=f" [repeated {more}x more within {_FOLD_SECONDS:.0f} s; RAY_DEDUP_LOGS=0 shows all]",
                 )
 
-    def _stream(self, stderr: bool) -> TextIO:
+    def _stream(self, stderr: bool) -> TextIO | None:
+        # A program may have no output at all: sys.stdout is None then.
         if stderr:
             return self._err or sys.stderr
         return self._out or sys.stdout

@@ -197,6 +197,7 @@ def raise_unserializable(value: Any, what: str, problem: Exception) -> NoReturn:
     text = describe_failure(value, what, problem)
     if isinstance(problem, (TypeError, pickle.PicklingError, AttributeError, RecursionError, ImportError)):
         raise TypeError(text) from problem
-    if hasattr(problem, "add_note"):
-        problem.add_note(text)
+    note = getattr(problem, "add_note", None)  # from Python 3.11 on
+    if note is not None:
+        note(text)
     raise problem

@@ -62,8 +62,8 @@ class CallShape:
 
 def params_of(function: Callable[..., Any], *, bound: bool) -> list[Param] | None:
     """The parameters of a function, without the first one when it is ``bound``; None if they cannot be known."""
-    while hasattr(function, "__wrapped__"):
-        function = function.__wrapped__
+    while (inner := getattr(function, "__wrapped__", None)) is not None:
+        function = inner
     code = getattr(function, "__code__", None)
     if code is None:
         return _inspected(function, bound)

@@ -91,9 +91,8 @@ def decode(data: bytes) -> RayError:
             name, text, decode_cause(blob, text), title, pid, ip, actor_repr, actor_id
         ).as_instanceof_cause()
     if kind == "actor_init":
-        cause = decode(rest[0])
-        plain: RayTaskError = getattr(cause, "_task_error", cause)
-        return ActorDiedError(plain, rest[1])
+        cause: Any = decode(rest[0])
+        return ActorDiedError(getattr(cause, "_task_error", cause), rest[1])
     found = decode_cause(*rest)
     return found if isinstance(found, RayError) else exceptions.RaySystemError(found)
 

@@ -84,7 +84,7 @@ class Actor:
             self.instance = _instantiate(self._class, args, kwargs)
         except BaseException as error:
             self._constructor_failed(token, name, error)
-        if type(self.instance).__repr__ is not object.__repr__:
+        if getattr(type(self.instance), "__repr__", None) is not object.__repr__:
             try:
                 here.label = repr(self.instance).replace("\n", " ")
             except Exception:  # the user's own; the class's name stays

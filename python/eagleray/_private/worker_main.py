@@ -138,7 +138,7 @@ class Worker:
 
     def load(self, fid: bytes) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
         """The function that travels under ``fid``, with the exceptions that it is retried on."""
-        function = pickle.loads(self.hot.function(fid))
+        function: Any = pickle.loads(self.hot.function(fid))
         retry_on = None
         if type(function) is functions.Filtered:
             function, retry_on = function.function, function.retry_on

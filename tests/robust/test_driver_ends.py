@@ -1,0 +1,180 @@
+"""A driver that ends, in any way and at any moment, leaves nothing: no process, file, socket or shared memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from processes import alive, descriptors, private, threads
+from program import Program
+
+pytestmark = pytest.mark.timeout(90)
+
+START = """
+    import numpy as np
+    ray.init(address="local", num_cpus=2, log_to_driver=False)
+
+    @ray.remote
+    def pid():
+        return os.getpid()
+
+    @ray.remote(num_cpus=0)
+    class Actor:
+        def pid(self):
+            return os.getpid()
+
+        def spin(self):
+            while True:
+                pass
+
+        def spawn(self):
+            code = "import time; time.sleep(1000)"
+            children = [subprocess.Popen([sys.executable, "-c", code], start_new_session=apart) for apart in (False, True)]
+            daemon = os.fork()
+            if daemon == 0:
+                os.setsid()
+                if os.fork() == 0:
+                    time.sleep(1000)
+                os._exit(0)
+            os.waitpid(daemon, 0)
+            return [child.pid for child in children]
+
+    @ray.remote
+    def sleeps():
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+        time.sleep(1000)
+"""
+
+READY = "say('ready')"
+
+BUSY = {
+    "idle": "ray.get(pid.remote())",
+    "nothing begun": "",
+    "busy": """
+    actors = [Actor.remote() for _ in range(3)]
+    ray.get([actor.pid.remote() for actor in actors])
+    spins = [actor.spin.remote() for actor in actors]
+    refs = [sleeps.remote() for _ in range(10)]
+    value = ray.put(np.zeros(3_000_000))
+    view = ray.get(value)
+    """,
+    "spawned": """
+    actor = Actor.remote()
+    ray.get(actor.spawn.remote())
+    """,
+    "queue": "refs = [pid.remote() for _ in range(20_000)]",
+    "starting": "actors = [Actor.remote() for _ in range(20)]; refs = [actor.pid.remote() for actor in actors]",
+}
+
+WAYS = {
+    "kill -9": ("input()", signal.SIGKILL, -9),
+    "SIGTERM": ("input()", signal.SIGTERM, -15),
+    "SIGHUP": ("input()", signal.SIGHUP, -1),
+    "SIGQUIT": ("input()", signal.SIGQUIT, -3),
+    "Ctrl-C": ("input()", signal.SIGINT, -2),
+    "returns": ("", None, 0),
+    "sys.exit": ("sys.exit(3)", None, 3),
+    "raises": ("raise ValueError('on purpose')", None, 1),
+    "os._exit": ("os._exit(4)", None, 4),
+    "aborts": ("os.abort()", None, -6),
+    "thread": ("threading.Thread(target=ray.get, args=[sleeps.remote()], daemon=True).start()", None, 0),
+    "shuts down": ("ray.shutdown()", None, 0),
+}
+
+
+def finish(driver: Program, number: int | None, status: int) -> None:
+    """Ends the driver and checks how it ended and what it left."""
+    assert driver.line() == "ready"
+    members = driver.members()
+    assert len(members) >= 2
+    if number is not None:
+        driver.signal(number)
+    assert driver.end(20) in (status, 128 - status), driver.errors()[-2000:]
+    assert driver.remains() == []
+    assert not any(alive(pid) for pid in members)
+
+
+@pytest.mark.parametrize("load", BUSY)
+def test_kill_9(program: Callable[..., Program], load: str) -> None:
+    finish(program(START, BUSY[load], READY, "input()"), signal.SIGKILL, -9)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ends(program: Callable[..., Program], way: str) -> None:
+    last, number, status = WAYS[way]
+    finish(program(START, BUSY["busy"], READY, last), number, status)
+
+
+def test_the_end_while_the_session_starts(program: Callable[..., Program]) -> None:
+    """Killed at some points of the first milliseconds."""
+    for delay in (0.01, 0.03, 0.06, 0.1, 0.2):
+        driver = program(
+            f"""
+            threading.Timer({delay}, os.kill, (os.getpid(), 9)).start()
+            ray.init(address="local", num_cpus=2)
+            ray.get(ray.remote(os.getpid).remote())
+            time.sleep(10)
+            """
+        )
+        assert driver.end(20) == -9
+        assert driver.remains() == []
+
+
+def test_the_end_of_one_that_was_stopped(program: Callable[..., Program]) -> None:
+    """Its workers are stopped, too: they cannot notice anything by themselves."""
+    driver = program(START, BUSY["busy"], READY, "input()")
+    assert driver.line() == "ready"
+    for pid, line in driver.members().items():
+        if "daemon" not in line:
+            os.kill(pid, signal.SIGSTOP)
+    driver.signal(signal.SIGKILL)
+    driver.end(5)
+    assert driver.remains() == []
+
+
+def test_a_driver_whose_daemon_is_stopped_can_leave(program: Callable[..., Program]) -> None:
+    """Nothing waits for ever for a daemon that does not answer."""
+    driver = program(START, BUSY["idle"], READY, "input()", "ray.shutdown()", "say('left')")
+    assert driver.line() == "ready"
+    (daemon,) = [pid for pid, line in driver.members().items() if " daemon " in line]
+    os.kill(daemon, signal.SIGSTOP)
+    driver.answer()
+    assert driver.line(20) == "left"
+    assert driver.end(10) == 0
+    assert driver.remains() == []
+
+
+@pytest.mark.parametrize("rounds", [30, pytest.param(100, marks=pytest.mark.slow)])
+def test_rounds_of_init_and_shutdown(fresh: Any, rounds: int) -> None:
+    """Memory, descriptors, threads and files are as after the first rounds."""
+    ray = fresh
+
+    @ray.remote
+    def one() -> int:
+        return 1
+
+    @ray.remote
+    class Actor:
+        def one(self) -> int:
+            return 1
+
+    def once() -> None:
+        ray.init(address="local", num_cpus=1, log_to_driver=False)
+        ray.get([one.remote(), Actor.remote().one.remote(), ray.put(bytes(1_000_000))], timeout=30)
+        ray.shutdown()
+
+    def count() -> tuple[int, int, int]:
+        return descriptors(), threads(), private(os.getpid())
+
+    for _ in range(10):
+        once()
+    before = count()
+    for _ in range(rounds - 10):
+        once()
+    after = count()
+    assert after[0] <= before[0], f"descriptors: {before[0]}, then {after[0]}"
+    assert after[1] <= before[1] + 3, f"threads: {before[1]}, then {after[1]}"
+    assert after[2] <= before[2] + (8 << 20), f"private bytes: {before[2]}, then {after[2]}"
