@@ -153,17 +153,19 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 
 // createActor sends the registration once the arguments are ready; mu held.
 func (c *Client) createActor(a *actor, t *task, tm *Template, req *wire.ActorCreate) {
-	a.asking = false
 	req.Spec = c.creationSpec(t, tm)
+	a.asking = true // nobody knows it before the answer
 	c.daemon.Go(wire.TActorCreate, req, func(_ *wire.Message, err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
+		a.asking = false
 		if err != nil {
 			c.actorDead(a, fault.From(err), nil)
 			c.unpinTask(t)
+			return
 		}
+		c.resolve(a, t)
 	})
-	c.resolve(a, t)
 }
 
 // resolve asks where the actor is; t is its constructor while that may run.

@@ -77,14 +77,6 @@ func (s *splitter) add(dst []wire.LogLine, b []byte) []wire.LogLine {
 	return dst
 }
 
-// unfinished reports whether text waits for its end of line. A progress line,
-// which ends in a carriage return, waits for what replaces it; so does the
-// beginning of a name.
-func (s *splitter) unfinished() bool {
-	n := len(s.partial)
-	return n > 0 && s.partial[n-1] != '\r' && s.partial[0] != namePrefix[0]
-}
-
 // still returns the text of a line that is not over yet, for a reader who would
 // wait for its end in vain.
 func (s *splitter) still(dst []wire.LogLine) []wire.LogLine {

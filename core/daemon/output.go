@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"sync"
-	"time"
 
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -24,7 +23,6 @@ type output struct {
 	out   [2]stream
 	tail  tail // kept until the worker is ready
 	ready bool
-	still *time.Timer // shows a line that is not over
 	open  int
 	done  chan struct{} // closed when both pipes ended
 }
@@ -98,16 +96,15 @@ func (o *output) got(i int, b []byte) bool {
 		return false
 	}
 	o.write(i, b)
-	return o.out[i].splitter.unfinished()
+	return len(o.out[i].splitter.partial) > 0
 }
 
 // still shows an unfinished line that nothing has followed.
 func (o *output) still(i int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	s := &o.out[i].splitter
-	if o.sink != nil && s.unfinished() {
-		o.sink.add(s.end(nil))
+	if o.sink != nil {
+		o.sink.add(o.out[i].splitter.still(nil))
 	}
 }
 
@@ -120,25 +117,6 @@ func (o *output) write(i int, b []byte) {
 		return
 	}
 	o.sink.add(lines)
-	if len(s.splitter.partial) == 0 {
-		return
-	}
-	if o.still == nil {
-		o.still = time.AfterFunc(stillAfter, o.showStill)
-	} else {
-		o.still.Reset(stillAfter)
-	}
-}
-
-// stillAfter is when the text of a line that is not over is shown.
-const stillAfter = 100 * time.Millisecond
-
-func (o *output) showStill() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for i := range o.out {
-		o.sink.add(o.out[i].splitter.still(nil))
-	}
 }
 
 // keep appends to the log file until it is full.

@@ -1,7 +1,8 @@
 package wire
 
-// All structs travel as msgpack arrays in field order. Fields are only ever
-// appended. Resource amounts are in units of 1/10000.
+// All structs travel as msgpack arrays in field order; both ends must know the
+// same fields, so a change of any is a new Version. Resource amounts are in
+// units of 1/10000.
 
 // Roles of a process that says hello to a daemon.
 const (

@@ -95,7 +95,7 @@ def test_env_vars(ray: Any) -> None:
     environment = {"env_vars": {"COLOUR": "red"}}
     value, variables, everything = ray.get(look.options(runtime_env=environment).remote("COLOUR"))
     assert value == "red" and variables == {"COLOUR": "red"}
-    assert not [name for name in everything if name.startswith("EAGLERAY_")]
+    assert not {"EAGLERAY_ENV_KEY", "EAGLERAY_RUNTIME_ENV", "EAGLERAY_DRIVER_PYTHONPATH"} & set(everything)
     assert ray.get(look.remote("COLOUR"))[0] is None
     assert ray.get(A.options(runtime_env=environment).remote().look.remote("COLOUR")) == "red"
 

@@ -27,6 +27,7 @@ var layers = map[string][]string{
 	"api":     {"core"},
 	"pybind":  {"pybind"},
 	"cmd":     {"cmd/eagleray"},
+	"example": {"examples"},
 	"tests":   {"tests"},
 }
 

@@ -31,8 +31,12 @@ func TestOutput_LinesReachTheDriver(t *testing.T) {
 	if l := d.line(" 20%"); l.Carriage {
 		t.Errorf("%+v", l)
 	}
+	// Text without an end of line is shown after a moment all the same.
+	a.tell("print no end")
+	d.line("no end")
+	a.tell(`print \n`)
 	b, err := os.ReadFile(fmt.Sprintf("%s/logs/worker-%d.out", s.dir, a.Pid))
-	if err != nil || !strings.HasSuffix(string(b), "hello\npartly done\n") {
+	if err != nil || !strings.HasSuffix(string(b), "hello\npartly done\nno end\n") {
 		t.Errorf("%q, %v", b, err)
 	}
 }
