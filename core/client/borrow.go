@@ -17,6 +17,7 @@ type peerLink struct {
 	peer *wire.Peer // nil while connecting
 	todo []func(*wire.Peer, error)
 	err  error
+	fd   int
 }
 
 func (l *peerLink) close() {
@@ -49,6 +50,10 @@ func (c *Client) openPeer(l *peerLink) {
 		},
 		func(error) { c.peerLost(l) })
 	c.mu.Lock()
+	if err == nil {
+		l.fd = descriptorOf(p.Conn())
+		c.opened(l.fd)
+	}
 	l.peer, l.err = p, err
 	todo := l.todo
 	l.todo = nil
@@ -67,6 +72,9 @@ func (c *Client) peerLost(l *peerLink) {
 	defer c.mu.Unlock()
 	if c.peers[l.addr] == l {
 		delete(c.peers, l.addr)
+	}
+	if l.fd > 0 {
+		c.closing(l.fd)
 	}
 	if c.closed {
 		return
@@ -273,10 +281,12 @@ func (c *Client) welcome(u *net.UnixConn) {
 		var who ids.Owner
 		copy(who[:], h.OwnerID)
 		var p *wire.Peer
+		fd := descriptorOf(u)
 		p = wire.NewPeer(u, func(m *wire.Message) { c.fromPeer(who, m) }, func(error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			delete(c.serving, p)
+			c.closing(fd)
 			if !c.closed {
 				c.table.DropProcess(who)
 				if c.exec != nil {
@@ -289,6 +299,7 @@ func (c *Client) welcome(u *net.UnixConn) {
 		closed := c.closed
 		if !closed {
 			c.serving[p] = who
+			c.opened(fd)
 		}
 		c.mu.Unlock()
 		if closed {

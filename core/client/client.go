@@ -35,6 +35,9 @@ type Options struct {
 	Drops func() []Drop
 	// Interrupt, when set, makes the worker's main thread look for a cancellation.
 	Interrupt func()
+	// Descriptor, when set, is told of descriptors that a forked child must
+	// close, and before one is closed.
+	Descriptor func(fd int, open bool)
 	// Exit, when set, ends a worker whose daemon is gone.
 	Exit func(code int)
 }
@@ -143,6 +146,9 @@ func Connect(o Options) (*Client, error) {
 	}
 	c.table = own.NewTable(c.self, c.info.Job)
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
+	for _, fd := range []int{c.epoll, c.wakeFD, c.async.fd, descriptorOf(c.listen), descriptorOf(u)} {
+		c.opened(fd)
+	}
 	c.daemon.Start()
 	go c.accept()
 	if o.Role == wire.RoleDriver || o.Role == wire.RoleService {
@@ -220,6 +226,7 @@ func (c *Client) Close(drain time.Duration) {
 	c.takeDrops()
 	c.shut(fault.New(fault.Closed, "the session was shut down"))
 	c.mu.Unlock()
+	c.closing(descriptorOf(c.daemon.Conn()))
 	c.daemon.Close()
 	c.release()
 }
@@ -284,23 +291,30 @@ func (c *Client) release() {
 	}
 	defer c.mu.Unlock()
 	if c.listen != nil {
+		c.closing(descriptorOf(c.listen))
 		c.listen.Close()
 		os.Remove(c.info.Addr)
 	}
 	for fd, s := range c.sockets {
 		s.base().dead = true
+		c.closing(fd)
 		unix.Close(fd)
 	}
 	clear(c.sockets)
 	c.bury()
 	for _, l := range c.peers {
+		if l.peer != nil {
+			c.closing(descriptorOf(l.peer.Conn()))
+		}
 		go l.close()
 	}
 	for p := range c.serving {
+		c.closing(descriptorOf(p.Conn()))
 		go p.Close()
 	}
 	for _, fd := range []*int{&c.epoll, &c.wakeFD, &c.async.fd} {
 		if *fd >= 0 {
+			c.closing(*fd)
 			unix.Close(*fd)
 			*fd = -1
 		}

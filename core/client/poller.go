@@ -313,6 +313,7 @@ func (c *Client) retire(k *conn) {
 // bury closes the descriptors of retired sockets.
 func (c *Client) bury() {
 	for _, fd := range c.graves {
+		c.closing(fd)
 		unix.Close(fd)
 	}
 	c.graves = c.graves[:0]
@@ -326,6 +327,7 @@ func (c *Client) adopt(s socket) error {
 		return err
 	}
 	c.sockets[k.fd] = s
+	c.opened(k.fd)
 	return unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, k.fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(k.fd)})
 }
 

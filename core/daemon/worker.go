@@ -23,6 +23,9 @@ const (
 	forceGrace   = 500 * time.Millisecond // from a forced stop to the kill
 )
 
+// maxForks bounds how often a worker is ordered because zygotes die.
+const maxForks = 4
+
 type workerState int
 
 const (
@@ -54,6 +57,7 @@ type worker struct {
 	detail string        // how it ended
 	actor  *actor
 	zygote *zygote
+	forks  int // how often its fork was ordered
 }
 
 // startWorker has the pool's zygote fork a worker; mu held.
@@ -71,7 +75,13 @@ func (d *Daemon) startWorker(a sched.StartWorker) {
 		go d.workerFailed(w, err.Error())
 		return
 	}
+	d.forkFrom(w, z)
+}
+
+// forkFrom orders the worker's fork from a zygote; mu held.
+func (d *Daemon) forkFrom(w *worker, z *zygote) {
 	w.zygote = z
+	w.forks++
 	if z.ready {
 		d.setDeadline(w)
 	}
@@ -125,11 +135,43 @@ func (d *Daemon) orderFork(w *worker, z *zygote) {
 		return
 	}
 	d.mu.Lock()
-	w.output = o
+	if w.zygote == z { // else another one was ordered to since
+		w.output = o
+	}
 	d.mu.Unlock()
 	if order := (forkOrder{w.token, out.w, errs.w}); !z.fork(order) {
 		order.close()
-		d.workerFailed(w, "the zygote (the process that forks workers) ended")
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.forkLost(w, z, "the zygote (the process that forks workers) ended")
+	}
+}
+
+// forkLost: the zygote will not fork the worker. If it is one that could, it
+// was killed, and the next one shall do it; mu held.
+func (d *Daemon) forkLost(w *worker, z *zygote, why string) {
+	if w.state != stateStarting || w.zygote != z || w.pid != 0 {
+		return
+	}
+	if z.ready && w.forks < maxForks && !d.closing {
+		d.dropZygote(z)
+		if next, err := d.zygoteFor(w.job, w.env); err == nil {
+			if w.deadline != nil {
+				w.deadline.Stop()
+				w.deadline = nil
+			}
+			d.forkFrom(w, next)
+			return
+		}
+	}
+	d.failed(w, why)
+}
+
+func (d *Daemon) dropZygote(z *zygote) {
+	for k, o := range d.zygotes {
+		if o == z {
+			delete(d.zygotes, k)
+		}
 	}
 }
 
@@ -150,6 +192,11 @@ func (d *Daemon) workerConnected(c *client) {
 	w := c.worker
 	w.client = c
 	d.knowPid(w, c.pid)
+	if w.proc == nil { // its zygote has not told yet, or died before it could
+		if p, err := watchPid(c.pid, func() { d.processGone(w) }); err == nil {
+			w.proc = p
+		}
+	}
 	d.event(func(m *sched.Machine) { m.AddClient(c.id, w.job.id) })
 }
 
@@ -171,6 +218,11 @@ func (d *Daemon) zygoteForked(_ *zygote, token string, pid, pidfd int) {
 	w := d.tokens[token]
 	if w == nil {
 		w = d.pids[pid] // it was quick to say hello
+	}
+	if w != nil && w.state != stateGone && w.pid == pid && w.proc != nil {
+		d.mu.Unlock() // it said so itself
+		closeFD(pidfd)
+		return
 	}
 	if w == nil || w.state == stateGone || w.token != token || w.proc != nil {
 		d.mu.Unlock()
@@ -195,7 +247,9 @@ func (d *Daemon) zygoteForked(_ *zygote, token string, pid, pidfd int) {
 		return
 	}
 	d.mu.Lock()
-	w.proc = p
+	if w.proc == nil {
+		w.proc = p
+	}
 	if w.doomed {
 		p.signal(unix.SIGKILL)
 	}
@@ -227,23 +281,19 @@ func (d *Daemon) zygoteFailed(_ *zygote, token, message string) {
 	}
 }
 
-// zygoteGone: the forks that it still owed come to nothing.
+// zygoteGone: the forks that it still owed are another one's, or come to nothing.
 func (d *Daemon) zygoteGone(z *zygote, message string) {
 	d.mu.Lock()
-	for k, o := range d.zygotes {
-		if o == z {
-			delete(d.zygotes, k)
-		}
-	}
+	defer d.mu.Unlock()
+	d.dropZygote(z)
 	var owed []*worker
 	for _, w := range d.tokens {
 		if w.zygote == z && w.pid == 0 {
 			owed = append(owed, w)
 		}
 	}
-	d.mu.Unlock()
 	for _, w := range owed {
-		d.workerFailed(w, message)
+		d.forkLost(w, z, message)
 	}
 }
 
@@ -266,6 +316,11 @@ func (d *Daemon) workerReady(w *worker) {
 func (d *Daemon) workerFailed(w *worker, why string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.failed(w, why)
+}
+
+// failed is workerFailed; mu held.
+func (d *Daemon) failed(w *worker, why string) {
 	if w.state != stateStarting {
 		return
 	}

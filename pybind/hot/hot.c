@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "hot.h"
 #include "_cgo_export.h"
 
@@ -86,6 +87,39 @@ int64_t hot_take_drops(hot_drop **out) {
 
 void hot_interrupt(void) {
   if (have_main) pthread_kill(main_thread, SIGUSR1);
+}
+
+// ---- descriptors that a forked child must not keep ---------------------------
+
+static pthread_mutex_t fd_lock = PTHREAD_MUTEX_INITIALIZER;
+static int *fds, fds_n, fds_cap;
+
+void hot_descriptor(int fd, int open) {
+  pthread_mutex_lock(&fd_lock);
+  if (open) {
+    if (fds_n == fds_cap) {
+      int cap = fds_cap ? fds_cap * 2 : 64;
+      int *p = realloc(fds, (size_t)cap * sizeof *p);
+      if (p) { fds = p; fds_cap = cap; }
+    }
+    if (fds_n < fds_cap) fds[fds_n++] = fd;
+  } else {
+    for (int i = 0; i < fds_n; i++) {
+      if (fds[i] == fd) { fds[i] = fds[--fds_n]; break; }
+    }
+  }
+  pthread_mutex_unlock(&fd_lock);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&fd_lock); }
+
+static void after_fork_parent(void) { pthread_mutex_unlock(&fd_lock); }
+
+static void after_fork_child(void) {
+  forked = 1;
+  for (int i = 0; i < fds_n; i++) close(fds[i]);
+  fds_n = 0;
+  pthread_mutex_unlock(&fd_lock);
 }
 
 // ---- Ref: the base of ObjectRef -------------------------------------------
@@ -685,8 +719,6 @@ static PyMethodDef functions[] = {
     CONTROL_FUNCTIONS WORKER_FUNCTIONS {0},
 };
 
-static void after_fork_child(void) { forked = 1; }
-
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};
 
 PyMODINIT_FUNC PyInit__hot(void) {
@@ -700,6 +732,6 @@ PyMODINIT_FUNC PyInit__hot(void) {
   if (PyModule_AddObject(m, "Ref", (PyObject *)&RefType) || PyModule_AddObject(m, "Handle", (PyObject *)&HandleType) ||
       PyModule_AddObject(m, "Buffer", (PyObject *)&BufferType))
     return NULL;
-  if (!armed && !pthread_atfork(NULL, NULL, after_fork_child)) armed = 1;
+  if (!armed && !pthread_atfork(before_fork, after_fork_parent, after_fork_child)) armed = 1;
   return m;
 }

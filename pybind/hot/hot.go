@@ -110,6 +110,13 @@ func init() {
 		Drops:     takeDrops,
 		Interrupt: func() { C.hot_interrupt() },
 		Exit:      func(code int) { syscall.Exit(code) },
+		Descriptor: func(fd int, open bool) {
+			flag := C.int(0)
+			if open {
+				flag = 1
+			}
+			C.hot_descriptor(C.int(fd), flag)
+		},
 	}
 }
 

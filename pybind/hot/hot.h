@@ -67,6 +67,7 @@ typedef struct {
 // The C half, called from Go. None of them needs the interpreter's lock.
 int64_t hot_take_drops(hot_drop **out); // the buffer is valid until the next call
 void hot_interrupt(void);               // SIGUSR1 to the main thread
+void hot_descriptor(int fd, int open);  // to be closed in a child that user code forks
 extern volatile int32_t hot_drop_count;
 
 #endif

@@ -50,7 +50,13 @@ type caller struct {
 func (k *caller) call(t wire.Type, req, reply any) error {
 	ctx, cancel := deadline(k.timeout)
 	defer cancel()
-	return k.c.Daemon().Call(ctx, t, req, reply)
+	err := k.c.Daemon().Call(ctx, t, req, reply)
+	if err != nil {
+		if why := k.c.Err(); why != nil {
+			return why
+		}
+	}
+	return err
 }
 
 var methods = map[string]func(*caller, *args) (any, error){
