@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,15 +110,21 @@ func (o *Options) env() (e wire.EnvSpec, err error) {
 	if e.Cwd, err = os.Getwd(); err != nil {
 		return e, err
 	}
-	e.SysPath, e.Env = o.PythonPath, o.Env
+	e.Env = o.Env
 	e.JobEnv = map[string]string{}
 	for _, kv := range os.Environ() {
 		if k, v, ok := strings.Cut(kv, "="); ok {
 			e.JobEnv[k] = v
 		}
 	}
+	if path := slices.Clone(o.PythonPath); len(path) > 0 {
+		if p := e.JobEnv["PYTHONPATH"]; p != "" {
+			path = append(path, p)
+		}
+		e.JobEnv["PYTHONPATH"] = strings.Join(path, string(os.PathListSeparator))
+	}
 	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %v", e.Python, e.Cwd, e.SysPath, e.Env)
+	fmt.Fprintf(h, "%q %q %q %v", e.Python, e.Cwd, o.PythonPath, e.Env)
 	e.Key = hex.EncodeToString(h.Sum(nil)[:12])
 	return e, nil
 }

@@ -134,9 +134,10 @@ func decode[T any](b []byte) (v T, err error) {
 // remoteError reads the head of a Python exception: a msgpack array of function, cause
 // and traceback in front of the pickled exception, see python/eagleray/_private/task_error.py.
 func remoteError(meta []byte) error {
-	var head []string
+	var head []any
 	if err := msgpack.Unmarshal(meta, &head); err == nil && len(head) >= 3 {
-		return &RemoteError{Function: head[0], Cause: head[1], Trace: head[2]}
+		text := func(i int) string { s, _ := head[i].(string); return s }
+		return &RemoteError{Function: text(0), Cause: text(1), Trace: text(2)}
 	}
 	return &RemoteError{Cause: "the Python function raised an exception"}
 }
@@ -169,3 +170,7 @@ func Wait(ctx context.Context, s *Session, refs []AnyRef, n int) (ready, rest []
 		}
 	}
 }
+
+// Cancel ends the task that computes the value: one that waits never runs, one
+// that runs is interrupted, or with force its worker is ended.
+func (r *Ref[T]) Cancel(force bool) error { return r.s.c.Cancel(r.id, force, true) }

@@ -149,11 +149,11 @@ func (p *Peer) shut(err error) {
 	close(p.done)
 	p.mu.Unlock()
 	p.conn.Close()
+	if p.onClose != nil { // first: those whose calls fail ask why
+		p.onClose(err)
+	}
 	for _, f := range calls {
 		f(nil, err)
-	}
-	if p.onClose != nil {
-		p.onClose(err)
 	}
 }
 
@@ -161,13 +161,14 @@ func (p *Peer) shut(err error) {
 func (p *Peer) Push(t Type, body any) error { return p.send(Push, t, 0, 0, body) }
 
 // Go sends a request; done runs on the reader goroutine with the reply, a
-// fault, or the connection's error.
+// fault, or the connection's error; never before Go returns, for the caller may
+// hold a lock that done takes.
 func (p *Peer) Go(t Type, body any, done func(*Message, error)) {
 	p.mu.Lock()
 	if p.closed {
 		err := p.err
 		p.mu.Unlock()
-		done(nil, err)
+		go done(nil, err)
 		return
 	}
 	p.nextID++
@@ -180,7 +181,7 @@ func (p *Peer) Go(t Type, body any, done func(*Message, error)) {
 		delete(p.calls, id)
 		p.mu.Unlock()
 		if mine {
-			done(nil, err)
+			go done(nil, err)
 		}
 	}
 }

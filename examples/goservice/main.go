@@ -75,15 +75,18 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	top, err := core.Invoke[any](counter, "most_common", 1)
+	if _, err := core.Invoke[any](counter, "update", []string{"c", "a"}); err != nil {
+		return err
+	}
+	total, err := core.Invoke[int](counter, "total") // calls run in order
 	if err != nil {
 		return err
 	}
-	most, err := core.Get(ctx, top)
+	n, err := core.Get(ctx, total)
 	if err != nil {
 		return err
 	}
-	fmt.Println("most common:", most)
+	fmt.Println("counted:", n)
 
 	// A numpy array, as a view of shared memory.
 	arange, err := s.Function("numpy:arange", core.Call{})

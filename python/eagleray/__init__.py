@@ -8,11 +8,13 @@ the processes that are to be forked (the zygote) free of Go threads.
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
 from eagleray._version import __version__
 
+TYPE_CHECKING = False  # importing typing for it would be half of this module's time
 if TYPE_CHECKING:
+    from typing import Any
+
     from eagleray import actor as actor
     from eagleray import exceptions as exceptions
     from eagleray import remote_function as remote_function

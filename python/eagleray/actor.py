@@ -297,6 +297,10 @@ class ActorClass(Generic[P, T]):
         made._exported = self._exported
         return made
 
+    @property
+    def _decorated(self) -> type[T]:
+        return self._cls
+
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
         chosen: Any = self.options(**options) if options else self
         return chosen.remote(*(args or ()), **(kwargs or {}))

@@ -85,6 +85,10 @@ class RemoteFunction(Generic[P, R]):
         check_options(options, TASK, in_options=True)
         return RemoteFunction(self._function, {**self._options, **options}, self._code)
 
+    @property
+    def _decorated(self) -> Callable[P, R]:
+        return self._function
+
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
         chosen: Any = self.options(**options) if options else self
         return chosen.remote(*(args or ()), **(kwargs or {}))

@@ -83,8 +83,9 @@ def test_device_ids_of_tasks(ray: Any) -> None:
 
     assert ray.get(devices.options(num_gpus=1).remote()) == ([0], ["0"], "0")
     assert ray.get(devices.options(num_gpus=2).remote()) == ([0, 1], ["0", "1"], "0,1")
-    ids, families, variable = ray.get(devices.remote())
-    assert ids == [] and families == [] and variable == os.environ.get("CUDA_VISIBLE_DEVICES")
+    assert ray.get(devices.remote()) == ([], [], ""), "a task without devices sees none of the node's"
+    keep = {"env_vars": {"EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}}
+    assert ray.get(devices.options(runtime_env=keep).remote())[2] == os.environ.get("CUDA_VISIBLE_DEVICES")
     assert ray.get_gpu_ids() == []
 
 

@@ -40,14 +40,6 @@ def alive(pid: int) -> bool:
     return state(pid) not in "ZX"
 
 
-def parent(pid: int) -> int:
-    """The process's parent, 0 when it is gone."""
-    try:
-        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
-    except OSError:
-        return 0
-
-
 def marked(value: str) -> dict[int, str]:
     """The living processes that inherited this mark, this one excepted: process id and command line."""
     wanted = f"{MARK}={value}".encode()

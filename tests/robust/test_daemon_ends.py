@@ -9,25 +9,16 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from processes import alive, marked, parent, until
+from processes import alive, marked, name, until
 from program import Program
 
 LIMIT = 30.0
 pytestmark = pytest.mark.timeout(90)
 
 
-def the_daemon(ray: Any) -> int:
-    """The daemon of this process's session."""
-    from eagleray._private.state import process
-
-    assert process.session is not None
-    return process.session.daemon_pid
-
-
 def zygotes(members: dict[int, str]) -> list[int]:
-    """The zygotes among processes: workers are forks of theirs and have their command line, but not the daemon as parent."""
-    daemons = [pid for pid, line in members.items() if " daemon " in line]
-    return [pid for pid, line in members.items() if "_private.zygote" in line and parent(pid) in daemons]
+    """The zygotes among processes."""
+    return [pid for pid in members if name(pid) == "eagleray-zygote"]
 
 
 def test_daemon_killed_while_the_driver_waits(program: Callable[..., Program]) -> None:
@@ -114,8 +105,7 @@ def test_daemon_killed_before_its_driver(program: Callable[..., Program]) -> Non
     driver = program(
         """
         ray.init(address="local", num_cpus=2, log_to_driver=False)
-        ray.get(ray.remote(os.getpid).remote() if False else ray.put(1))
-        say(ray.get_runtime_context().get_node_id())
+        say(ray.get(ray.remote(lambda: "ready").remote()))
         input()
         """
     )

@@ -6,6 +6,7 @@ import pickle
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+import msgpack
 from eagleray._private import pickling
 from eagleray._private.serialization import (
     ARGS,
@@ -103,9 +104,7 @@ def decode_args(
             return found  # type: ignore[no-any-return]
         positional, keyword, slots = found
     elif fmt == ARGS_MSGPACK:
-        positional, keyword = decode((fmt, meta, buffers))
-        keyword = keyword or {}
-        slots = [index for index, value in enumerate(positional) if value is None]
+        positional, keyword, slots = msgpack.unpackb(meta, strict_map_key=False)
     elif fmt == NONE:
         return (), {}
     else:

@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-import logging
+import sys
+from typing import TYPE_CHECKING
 
-LOGGER = logging.getLogger("eagleray")
+if TYPE_CHECKING:
+    import logging
+
+_NAME = "eagleray"
 _FORMAT = "%(asctime)s\t%(levelname)s -- %(message)s"
+_wanted: tuple[int | str, str | None] | None = None
 _ours: logging.Handler | None = None
 
 
 def configure(level: int | str, fmt: str | None) -> None:
-    """Gives the logger a level and, unless the program has set up logging for it, a handler on stderr."""
-    global _ours
-    LOGGER.setLevel(level.upper() if isinstance(level, str) else level)
-    if _ours is None and not LOGGER.handlers:
-        _ours = logging.StreamHandler()
-        LOGGER.addHandler(_ours)
-        LOGGER.propagate = False
-    if _ours is not None:
-        _ours.setFormatter(logging.Formatter(fmt or _FORMAT))
+    """Gives the logger a level and, unless the program has set up logging for it, a handler on stderr.
+
+    A program that does not use logging loads it with the first message.
+    """
+    global _wanted
+    _wanted = level, fmt
+    if "logging" in sys.modules:
+        _logger()
+
+
+def _logger() -> logging.Logger:
+    global _ours, _wanted
+    import logging
+
+    logger = logging.getLogger(_NAME)
+    if _wanted is not None:
+        level, fmt = _wanted
+        _wanted = None
+        logger.setLevel(level.upper() if isinstance(level, str) else level)
+        if _ours is None and not logger.handlers:
+            _ours = logging.StreamHandler()
+            logger.addHandler(_ours)
+            logger.propagate = False
+        if _ours is not None:
+            _ours.setFormatter(logging.Formatter(fmt or _FORMAT))
+    return logger
 
 
 def warning(text: str) -> None:
     """One warning of the runtime."""
-    LOGGER.warning("%s", text)
+    _logger().warning("%s", text)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
+from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,6 +32,9 @@ _PRELOAD_IF_IMPORTED = ("pandas",)
 _SUPPORTED = ("env_vars", "working_dir", "py_modules")
 _RPC_TIMEOUT_MS = 30_000
 
+#: Behind the name of a module that a zygote imports when it is idle.
+WHEN_IDLE = "?"
+
 #: What a worker finds in its environment about itself; taken out before user code runs.
 KEY_VARIABLE = "EAGLERAY_ENV_KEY"
 USER_VARIABLE = "EAGLERAY_RUNTIME_ENV"
@@ -56,7 +59,6 @@ def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
         "bare": False,
         "job_env": job_env,
     }
-    check_runtime_env(runtime_env)
     return _derive(EnvBase("", spec, {}), runtime_env or {})
 
 
@@ -143,7 +145,7 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
     spec["sys_path"] = [*ahead, *spec["sys_path"]]
     for name in (KEY_VARIABLE, USER_VARIABLE):
         spec["env"].pop(name, None)
-    key = hashlib.blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
+    key = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
     spec["env"][KEY_VARIABLE] = key
     if merged:
         spec["env"][USER_VARIABLE] = json.dumps(merged, default=str)
@@ -158,7 +160,10 @@ def _module_path(item: Any) -> str:
 
 
 def _preload() -> list[str]:
-    """Modules that the zygote may import ahead: those that it would find where the driver does."""
+    """Modules that the zygote may import ahead: those that it would find where the driver does.
+
+    What the driver has not imported itself is marked: the zygote imports it when it has nothing else to do.
+    """
     from importlib.util import find_spec
 
     chosen = []
@@ -171,7 +176,7 @@ def _preload() -> list[str]:
         except (ImportError, ValueError):
             continue
         if found is not None and (module is None or found.origin == getattr(module, "__file__", None)):
-            chosen.append(name)
+            chosen.append(name if module is not None else name + WHEN_IDLE)
     return chosen
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
+import importlib
+import pickle
+from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Callable
 from typing import Any
 
@@ -37,7 +39,28 @@ def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes]:
         blob = pickling.dumps_code(value)
     except Exception as problem:
         raise_unserializable(getattr(value, "function", value), what, problem)
-    return hashlib.blake2b(blob, digest_size=FID_SIZE).digest(), blob
+    return blake2b(blob, digest_size=FID_SIZE).digest(), blob
+
+
+#: What a function of a program in another language is named by: this, then "module:name".
+_PATH = b"\0path:"
+
+
+def rebuild(blob: bytes) -> Any:
+    """The function or class that came as ``blob``: pickled, or named by its import path.
+
+    Raises:
+        ImportError: there is no such module.
+        AttributeError: the module has no such name.
+    """
+    if not blob.startswith(_PATH):
+        return pickle.loads(blob)
+    module, _, name = blob[len(_PATH) :].decode().partition(":")
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part)
+    # What is decorated with @remote runs as what it decorates.
+    return getattr(found, "_decorated", found)
 
 
 def arrive(value: Any, fid: bytes) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 import select
-import shutil
 import socket
 import stat
 import subprocess
@@ -105,17 +103,17 @@ class Daemon:
 
     @classmethod
     def start(cls, config: Mapping[str, Any]) -> Daemon:
-        """Starts a daemon and waits until it listens.
+        """Starts a daemon; ``await_ready`` waits until it listens.
 
         Raises:
-            RuntimeError: it did not start; the message has its own words.
+            RuntimeError: its binary is missing.
         """
         binary = os.environ.get("EAGLERAY_BIN") or BINARY
         if not os.access(binary, os.X_OK):
             raise RuntimeError(
                 f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone"
             )
-        folder = os.path.join(base_dir(), "s-" + secrets.token_hex(5))
+        folder = os.path.join(base_dir(), "s-" + os.urandom(5).hex())
         os.makedirs(os.path.join(folder, "logs"), mode=0o700)
         os.chmod(folder, 0o700)
         mine, its = socket.socketpair()
@@ -133,37 +131,37 @@ class Daemon:
                     pass_fds=(its.fileno(),),
                     start_new_session=True,
                 )
-            made = cls(folder, child, mine)
-            made._await_ready()
-            return made
         except BaseException:
             mine.close()
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             raise
+        return cls(folder, child, mine)
 
-    def _await_ready(self) -> None:
+    def await_ready(self) -> None:
+        """Waits until the daemon listens.
+
+        Raises:
+            ValueError: it refuses its configuration.
+            RuntimeError: it did not start; the message has its own words.
+        """
         line = b""
         deadline = time.monotonic() + _READY_SECONDS
-        try:
-            while not line.endswith(b"\n"):
-                left = deadline - time.monotonic()
-                if left <= 0 or not select.select([self._lifeline], [], [], left)[0]:
-                    raise RuntimeError(
-                        f"the daemon did not say within {_READY_SECONDS:.0f} s that it is ready{self._log_tail()}"
-                    )
-                piece = self._lifeline.recv(4096)
-                if not piece:
-                    raise RuntimeError(f"the daemon ended while it started{self._log_tail()}")
-                line += piece
-            if line != b"ready\n":
-                kind, _, text = line.decode(errors="replace").strip().partition(": ")
-                raise (
-                    ValueError(text) if kind == "invalid" else RuntimeError(f"the daemon did not start: {text or kind}")
+        while not line.endswith(b"\n"):
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._lifeline], [], [], left)[0]:
+                self._child.kill()
+                raise RuntimeError(
+                    f"the daemon did not say within {_READY_SECONDS:.0f} s that it is ready{self._log_tail()}"
                 )
-        except BaseException:
-            self._child.kill()
-            self._child.wait()
-            raise
+            piece = self._lifeline.recv(4096)
+            if not piece:
+                raise RuntimeError(f"the daemon ended while it started{self._log_tail()}")
+            line += piece
+        if line != b"ready\n":
+            kind, _, text = line.decode(errors="replace").strip().partition(": ")
+            if kind == "invalid":
+                raise ValueError(text)
+            raise RuntimeError(f"the daemon did not start: {text or kind}")
 
     def _log_tail(self) -> str:
         try:
@@ -181,4 +179,12 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        _remove(self.folder)
+
+
+def _remove(folder: str) -> None:
+    """Removes a session's folder; mostly the daemon has done so already."""
+    if os.path.isdir(folder):
+        import shutil
+
+        shutil.rmtree(folder, ignore_errors=True)

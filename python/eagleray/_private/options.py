@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagleray._private.resources import check_custom, check_quantity
 
@@ -15,8 +14,7 @@ _NUMBER = (int, float)
 Check = Callable[[str, Any], None]
 
 
-@dataclass(frozen=True)
-class Option:
+class Option(NamedTuple):
     """One option: where it applies, the types that it takes (None is always fine), and what else must hold."""
 
     kinds: frozenset[str]

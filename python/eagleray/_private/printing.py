@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import msgpack
@@ -24,14 +23,16 @@ _LEAVING_SECONDS = 0.01
 _CYAN, _YELLOW, _GREEN, _RESET = "\033[36m", "\033[33m", "\033[32m", "\033[0m"
 
 
-@dataclass(slots=True)
 class _Copies:
     """One text, as often as it came in a window of time."""
 
-    until: float
-    count: int = 0
-    prefix: str = ""
-    stderr: bool = False
+    __slots__ = ("count", "prefix", "stderr", "until")
+
+    def __init__(self, until: float) -> None:
+        self.until = until
+        self.count = 0
+        self.prefix = ""
+        self.stderr = False
 
 
 class Printer:

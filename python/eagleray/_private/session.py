@@ -11,7 +11,7 @@ from typing import Any
 
 import msgpack
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
-from eagleray._private.state import DRIVER, Session, process
+from eagleray._private.state import DRIVER, EnvBase, Session, process
 
 _DRAIN_MS = 2_000
 _MIN_STORE_BYTES = 78_643_200
@@ -215,33 +215,22 @@ def _open(
             f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. "
             "(Pass address='local' to start a session of one's own.)"
         )
-    env = environments.driver_base(runtime_env)
-    hot = load()
-    started = None
-    if folder is None:
-        started = node.Daemon.start(config)
-        folder = started.folder
-    hello = {
-        "sock": os.path.join(folder, "d.sock"),
-        "role": DRIVER,
-        "token": "",
-        "job": {
-            "namespace": namespace or os.environ.get("RAY_NAMESPACE") or "",
-            "entrypoint": " ".join(sys.argv),
-            "log_to_driver": show_output,
-        },
-        "env": {**env.spec, "key": env.key},
-    }
+    environments.check_runtime_env(runtime_env)
+    started = node.Daemon.start(config) if folder is None else None
     try:
-        answer = msgpack.unpackb(hot.connect(msgpack.packb(hello)), strict_map_key=False)
-    except BaseException as error:
+        # While the daemon comes up.
+        env = environments.driver_base(runtime_env)
+        hot = load()
+        if started is not None:
+            started.await_ready()
+            folder = started.folder
+        answer = _connect(hot, os.path.join(folder or "", "d.sock"), env, namespace, show_output)
+    except BaseException:
         if started is not None:
             started.stop()
-        if isinstance(error, HotError):
-            raise explain(error) from None
         raise
     _daemon = started
-    session = session_from(answer, DRIVER, hot, env)
+    session = Session(DRIVER, hot, answer, env)
     process.enter(session)
     if not _registered:
         _registered = True
@@ -252,23 +241,23 @@ def _open(
     return session
 
 
-def session_from(answer: Mapping[str, Any], role: str, hot: Any, env: Any) -> Session:
-    """The session that ``connect`` answered with."""
-    return Session(
-        role=role,
-        hot=hot,
-        node_id=answer["node_id"],
-        worker_id=answer["worker_id"],
-        job_id=answer["job_id"],
-        namespace=answer.get("namespace") or "",
-        session_dir=answer.get("session_dir") or "",
-        totals=answer.get("totals") or {},
-        can_grow=bool(answer.get("can_grow")),
-        wait=bool(answer.get("wait")),
-        addr=answer.get("addr") or "",
-        daemon_pid=answer.get("daemon_pid") or 0,
-        env=env,
-    )
+def _connect(hot: Any, sock: str, env: EnvBase, namespace: str | None, show_output: bool) -> dict[str, Any]:
+    hello = {
+        "sock": sock,
+        "role": DRIVER,
+        "token": "",
+        "job": {
+            "namespace": namespace or os.environ.get("RAY_NAMESPACE") or "",
+            "entrypoint": " ".join(sys.argv),
+            "log_to_driver": show_output,
+        },
+        "env": {**env.spec, "key": env.key},
+    }
+    try:
+        answer: dict[str, Any] = msgpack.unpackb(hot.connect(msgpack.packb(hello)), strict_map_key=False)
+        return answer
+    except HotError as error:
+        raise explain(error) from None
 
 
 def auto_init() -> Session:

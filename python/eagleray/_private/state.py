@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 DRIVER: Final = "driver"
 WORKER: Final = "worker"
@@ -14,35 +13,55 @@ WORKER: Final = "worker"
 UNIT: Final = 10_000
 
 
-@dataclass(slots=True)
-class Session:
-    """A live connection to a daemon."""
-
-    role: str
-    hot: Any
-    node_id: bytes
-    worker_id: bytes
-    job_id: bytes
-    namespace: str
-    session_dir: str
-    totals: dict[str, int]
-    can_grow: bool
-    wait: bool
-    addr: str
-    daemon_pid: int
-    env: EnvBase
-    on_close: list[Callable[[], None]] = field(default_factory=list)
-    pinned: list[Any] = field(default_factory=list)  # references that user code pickled by hand
-    envs: dict[str, str] = field(default_factory=dict)  # runtime environment as JSON → its key
-
-
-@dataclass(slots=True)
 class EnvBase:
-    """What runtime environments of this process's tasks are built on."""
+    """What runtime environments of this process's tasks are built on.
 
-    key: str
-    spec: dict[str, Any]
-    runtime_env: dict[str, Any]
+    Attributes:
+        key: The environment's name on the wire.
+        spec: What its processes start with, as ``connect`` takes it.
+        runtime_env: What users asked for.
+    """
+
+    __slots__ = ("key", "runtime_env", "spec")
+
+    def __init__(self, key: str, spec: dict[str, Any], runtime_env: dict[str, Any]) -> None:
+        self.key = key
+        self.spec = spec
+        self.runtime_env = runtime_env
+
+
+class Session:
+    """A live connection to a daemon.
+
+    Args:
+        role: ``DRIVER`` or ``WORKER``.
+        hot: The C extension.
+        answer: What ``connect`` answered.
+        env: The environment of this process's tasks.
+    """
+
+    __slots__ = (
+        *("role", "hot", "env", "node_id", "worker_id", "job_id", "namespace", "session_dir", "totals"),
+        *("can_grow", "wait", "addr", "daemon_pid", "on_close", "pinned", "envs"),
+    )
+
+    def __init__(self, role: str, hot: Any, answer: Mapping[str, Any], env: EnvBase) -> None:
+        self.role = role
+        self.hot = hot
+        self.env = env
+        self.node_id: bytes = answer["node_id"]
+        self.worker_id: bytes = answer["worker_id"]
+        self.job_id: bytes = answer["job_id"]
+        self.namespace: str = answer.get("namespace") or ""
+        self.session_dir: str = answer.get("session_dir") or ""
+        self.totals: dict[str, int] = answer.get("totals") or {}
+        self.can_grow = bool(answer.get("can_grow"))
+        self.wait = bool(answer.get("wait"))
+        self.addr: str = answer.get("addr") or ""
+        self.daemon_pid: int = answer.get("daemon_pid") or 0
+        self.on_close: list[Callable[[], None]] = []
+        self.pinned: list[Any] = []  # references that user code pickled by hand
+        self.envs: dict[str, str] = {}  # runtime environment as JSON → its key
 
 
 class _Process:

@@ -10,6 +10,7 @@ import pickle
 import traceback
 from typing import Any
 
+import msgpack
 from eagleray import exceptions
 from eagleray._private import pickling
 from eagleray._private.faults import argument_text
@@ -63,7 +64,19 @@ def argument_error(
 
 
 def encode(error: BaseException) -> bytes:
-    """The bytes of an error of ours."""
+    """The bytes of an error of ours: what other languages can show of it, then the pickled rest."""
+    plain = getattr(error, "_task_error", error)
+    cause = getattr(plain, "cause", None) or plain
+    head = [
+        getattr(plain, "function_name", ""),
+        f"{type(cause).__name__}: {cause}",
+        getattr(plain, "traceback_str", "") or str(error),
+    ]
+    packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace")
+    return packed
+
+
+def _encode_rest(error: BaseException) -> bytes:
     if isinstance(error, RayTaskError):
         plain = getattr(error, "_task_error", error)
         fields = (
@@ -83,7 +96,7 @@ def encode(error: BaseException) -> bytes:
 
 def decode(data: bytes) -> RayError:
     """The error that ``encode`` wrote; task errors come as instances of their cause's class."""
-    kind, *rest = pickle.loads(data)
+    kind, *rest = pickle.loads(msgpack.unpackb(data)[-1])
     if kind == "task":
         fields, blob = rest
         name, text, title, pid, ip, actor_repr, actor_id = fields

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import atexit
 import os
-import pickle
 import signal
 import sys
 from collections.abc import Callable, Mapping
@@ -15,8 +14,7 @@ from eagleray._private import core, environments, functions, task_error, worker_
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, raise_unserializable
-from eagleray._private.session import session_from
-from eagleray._private.state import WORKER, process
+from eagleray._private.state import WORKER, Session, process
 from eagleray.exceptions import TaskCancelledError
 
 #: Flags of a reply.
@@ -43,7 +41,7 @@ def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], envir
     hot = core.load()
     base = environments.worker_base(setup, environ)
     answer = hot.connect(msgpack.packb({"sock": sock, "role": WORKER, "token": token}))
-    process.enter(session_from(msgpack.unpackb(answer, strict_map_key=False), WORKER, hot, base))
+    process.enter(Session(WORKER, hot, msgpack.unpackb(answer, strict_map_key=False), base))
     Worker(hot).run()
 
 
@@ -138,7 +136,7 @@ class Worker:
 
     def load(self, fid: bytes) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
         """The function that travels under ``fid``, with the exceptions that it is retried on."""
-        function: Any = pickle.loads(self.hot.function(fid))
+        function: Any = functions.rebuild(self.hot.function(fid))
         retry_on = None
         if type(function) is functions.Filtered:
             function, retry_on = function.function, function.retry_on

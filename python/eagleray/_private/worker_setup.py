@@ -115,12 +115,13 @@ class Assigned:
             threads = int(text.split(",")[0])
         except ValueError:
             return
-        if threads == self._blas_threads or "numpy" not in sys.modules:
+        if threads == self._blas_threads:
             return
-        if self._blas is None:
-            self._blas = _find_blas()
-        self._blas(threads)
         self._blas_threads = threads
+        if "numpy" in sys.modules:  # else it will read the variable
+            if self._blas is None:
+                self._blas = _find_blas()
+            self._blas(threads)
 
 
 def _find_blas() -> Callable[[int], None]:

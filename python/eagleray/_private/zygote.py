@@ -14,6 +14,7 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 CHANNEL = 3
@@ -30,21 +31,16 @@ _ONE_THREAD = (
 _OWN_MODULES = (
     "cloudpickle",
     "msgpack",
-    "ctypes",
-    "inspect",
-    "logging",
-    "traceback",
-    "random",
-    "threading",
-    "eagleray.actor",
-    "eagleray.remote_function",
-    "eagleray._private.decorator",
     "eagleray.runtime_context",
     "eagleray._private.api",
+    "eagleray._private.decorator",
     "eagleray._private.session",
     "eagleray._private.worker_main",
     "eagleray._private.worker_actor",
 )
+#: What many workers use, imported when there is nothing else to do.
+_OWN_MODULES_LATER = ("inspect", "traceback", "logging", "dataclasses")
+_IDLE_MS = 100
 
 
 def main() -> NoReturn:
@@ -57,14 +53,18 @@ def main() -> NoReturn:
     bare = bool(setup["bare"]) or "--bare" in sys.argv
     fix_environment(os.environ, setup)
     _enter_paths(setup)
-    _import_modules([] if bare else setup["preload"], bare)
-    if len(os.listdir("/proc/self/task")) > 1:
-        _restart_bare(setup, original)
+    preload = [] if bare else setup["preload"]
+    _import_modules([*_OWN_MODULES, *(name for name in preload if not name.endswith("?"))], bare)
+    _stay_single(setup, original)
     base_env = dict(os.environ)
     channel.send(b'{"op":"ready"}')
-    gc.collect()
-    gc.freeze()
-    _serve(channel, setup, base_env)
+    later = [*_OWN_MODULES_LATER, *(name[:-1] for name in preload if name.endswith("?"))]
+
+    def improve() -> None:
+        _import_modules(later, bare)
+        _stay_single(setup, original)
+
+    _serve(channel, setup, base_env, improve)
 
 
 def _receive_setup(channel: socket.socket) -> dict[str, Any]:
@@ -104,14 +104,12 @@ def _enter_paths(setup: dict[str, Any]) -> None:
         print(f"the folder {setup['cwd']!r} of this environment cannot be entered: {problem}", file=sys.stderr)
 
 
-def _import_modules(preload: list[str], bare: bool) -> None:
+def _import_modules(names: list[str], bare: bool) -> None:
     saved = {name: os.environ.get(name) for name in _ONE_THREAD}
     if not bare:
         os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
     try:
-        for name in _OWN_MODULES:
-            importlib.import_module(name)
-        for name in preload:
+        for name in names:
             try:
                 importlib.import_module(name)
             except Exception as problem:  # the task that needs it will say so
@@ -122,10 +120,14 @@ def _import_modules(preload: list[str], bare: bool) -> None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+    gc.collect()
+    gc.freeze()
 
 
-def _restart_bare(setup: dict[str, Any], environ: dict[str, str]) -> NoReturn:
-    """Some module has started a thread: begins anew without modules of third parties."""
+def _stay_single(setup: dict[str, Any], environ: dict[str, str]) -> None:
+    """If some module has started a thread, begins anew without modules of third parties. Workers stay children."""
+    if len(os.listdir("/proc/self/task")) == 1:
+        return
     if "--bare" in sys.argv:
         raise RuntimeError("a bare zygote has more than one thread")
     fd = os.memfd_create("eagleray-setup", 0)
@@ -137,26 +139,40 @@ def _restart_bare(setup: dict[str, Any], environ: dict[str, str]) -> NoReturn:
     )
 
 
-def _serve(channel: socket.socket, setup: dict[str, Any], environ: dict[str, str]) -> NoReturn:
+def _serve(
+    channel: socket.socket, setup: dict[str, Any], environ: dict[str, str], improve: Callable[[], None]
+) -> NoReturn:
+    """Forks and reaps.
+
+    Args:
+        channel: To the daemon.
+        setup: What workers are told.
+        environ: What variables they begin with.
+        improve: Called once, at the first quiet moment.
+    """
     bell, ringer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
     poll = select.poll()
     poll.register(channel, select.POLLIN)
     poll.register(bell, select.POLLIN)
-    workers: set[int] = set()
+    patience: int | None = _IDLE_MS
     while True:
-        for fd, _ in poll.poll():
+        events = poll.poll(patience)
+        if not events:
+            patience = None
+            improve()
+        for fd, _ in events:
             if fd == bell:
                 os.read(bell, 4096)
-                _reap(channel, workers)
+                _reap(channel)
                 continue
             packet, fds, _, _ = socket.recv_fds(channel, _MAX_PACKET, 8)
             if not packet:
                 os._exit(0)
             order = json.loads(packet)
             if order["op"] == "fork":
-                _fork(channel, order, fds, workers, setup, environ, (bell, ringer))
+                _fork(channel, order, fds, setup, environ, (bell, ringer))
             for passed in fds:
                 os.close(passed)
 
@@ -165,7 +181,6 @@ def _fork(
     channel: socket.socket,
     order: dict[str, Any],
     fds: list[int],
-    workers: set[int],
     setup: dict[str, Any],
     environ: dict[str, str],
     bells: tuple[int, int],
@@ -192,7 +207,6 @@ def _fork(
             traceback.print_exc()
         finally:
             os._exit(status)
-    workers.add(pid)
     handle = os.pidfd_open(pid)
     try:
         socket.send_fds(channel, [json.dumps({"op": "forked", "token": order["token"], "pid": pid}).encode()], [handle])
@@ -200,7 +214,7 @@ def _fork(
         os.close(handle)
 
 
-def _reap(channel: socket.socket, workers: set[int]) -> None:
+def _reap(channel: socket.socket) -> None:
     while True:
         try:
             pid, status = os.waitpid(-1, os.WNOHANG)
@@ -208,9 +222,7 @@ def _reap(channel: socket.socket, workers: set[int]) -> None:
             return
         if pid == 0:
             return
-        if pid in workers:
-            workers.discard(pid)
-            channel.send(json.dumps({"op": "exit", "pid": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
+        channel.send(json.dumps({"op": "exit", "pid": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
 
 
 def _name_process(name: bytes) -> None:

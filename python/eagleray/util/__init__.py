@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from eagleray.util import accelerators as accelerators
     from eagleray.util import actor_pool as actor_pool
     from eagleray.util import queue as queue

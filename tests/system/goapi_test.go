@@ -1,0 +1,210 @@
+package system
+
+import (
+	"context"
+	"errors"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core"
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/store"
+)
+
+const root = "../.."
+
+// python returns an interpreter that has eagleray, or skips: `make test` names one.
+func python(t *testing.T) string {
+	t.Helper()
+	p := os.Getenv("EAGLERAY_PYTHON")
+	if p == "" {
+		p = filepath.Join(root, ".venv", "bin", "python")
+	}
+	p, err := filepath.Abs(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if exec.Command(p, "-c", "import eagleray._core").Run() != nil {
+		t.Skip("no interpreter with eagleray: run `make dev`, or set EAGLERAY_PYTHON")
+	}
+	return p
+}
+
+// cluster starts one in a folder of its own and returns what connects to it.
+func cluster(t *testing.T) core.Options {
+	t.Helper()
+	py := python(t)
+	base, err := os.MkdirTemp("", "er") // short: the sockets' paths have a limit
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(base) })
+	t.Setenv("EAGLERAY_TMPDIR", base)
+	t.Setenv("EAGLERAY_PYTHON", py)
+	t.Setenv("RAY_ADDRESS", "")
+	bin := filepath.Join(root, "python", "eagleray", "_bin", "eagleray")
+	if out, err := exec.Command(bin, "start", "--head", "--num-cpus=2").CombinedOutput(); err != nil {
+		t.Fatalf("start: %v\n%s", err, out)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command(bin, "stop").CombinedOutput(); err != nil {
+			t.Errorf("stop: %v\n%s", err, out)
+		}
+	})
+	mods := t.TempDir()
+	code := "import numpy\n" +
+		"def add(a, b): return a + b\n" +
+		"def double(x): return x * 2\n" +
+		"def boom(): raise ValueError('no good')\n" +
+		"def sleep(s):\n  import time; time.sleep(s)\n" +
+		"def odd(): return {1, 2}\n" +
+		"class Sum:\n" +
+		"  def __init__(self, start): self.v = start\n" +
+		"  def add(self, x): self.v += x; return self.v\n"
+	if err := os.WriteFile(filepath.Join(mods, "goapi_mod.py"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return core.Options{Python: py, PythonPath: []string{mods}}
+}
+
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
+	o := cluster(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+	defer cancel()
+	s := must[*core.Session](t)(core.Connect(ctx, o))
+	defer s.Close()
+
+	t.Run("values", func(t *testing.T) {
+		v := map[string]any{"a": int64(1), "b": []any{"x", 2.5, nil, true}}
+		double := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{}))
+		back := must[map[string]any](t)(core.Get(ctx, must[*core.Ref[map[string]any]](t)(core.Put(s, v))))
+		if len(back) != 2 {
+			t.Fatal(back)
+		}
+		for _, x := range []any{21, "ab", 1.25} {
+			ref := must[*core.Ref[any]](t)(core.Put(s, x))
+			if got, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](double, ref))); err != nil {
+				t.Errorf("double(%v) = %v, %v", x, got, err)
+			}
+		}
+		big := strings.Repeat("x", 1<<20) // through the arena, both ways
+		got := must[string](t)(core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](double, big))))
+		if len(got) != 2<<20 {
+			t.Fatal(len(got))
+		}
+	})
+	t.Run("array", func(t *testing.T) {
+		arange := must[*core.Function](t)(s.Function("numpy:arange", core.Call{}))
+		ref := must[*core.Ref[core.NDArray]](t)(core.Submit[core.NDArray](arange, 1_000_000.0))
+		a := must[core.NDArray](t)(core.Get(ctx, ref))
+		view := must[[]float64](t)(store.View[float64](a))
+		if len(view) != 1_000_000 || view[999_999] != 999_999 {
+			t.Fatal(len(view))
+		}
+		mine := must[core.NDArray](t)(store.NewNDArray([]float32{1, 2, 3}))
+		double := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{}))
+		back := must[core.NDArray](t)(core.Get(ctx, must[*core.Ref[core.NDArray]](t)(core.Submit[core.NDArray](double, must[*core.Ref[core.NDArray]](t)(core.Put(s, mine))))))
+		if got := must[[]float32](t)(store.View[float32](back)); got[2] != 6 {
+			t.Fatal(got)
+		}
+	})
+	t.Run("wait and order", func(t *testing.T) {
+		sqrt := must[*core.Function](t)(s.Function("math:sqrt", core.Call{}))
+		var refs []core.AnyRef
+		for i := range 20 {
+			refs = append(refs, must[*core.Ref[float64]](t)(core.Submit[float64](sqrt, float64(i))))
+		}
+		ready, rest, err := core.Wait(ctx, s, refs, 20)
+		if err != nil || len(ready) != 20 || len(rest) != 0 {
+			t.Fatal(len(ready), len(rest), err)
+		}
+		if v := must[float64](t)(core.Get(ctx, refs[9].(*core.Ref[float64]))); v != 3 || math.IsNaN(v) {
+			t.Fatal(v)
+		}
+	})
+	t.Run("actor", func(t *testing.T) {
+		a := must[*core.Actor](t)(s.NewActor("goapi_mod:Sum", core.Call{}, 10))
+		var last *core.Ref[int]
+		for i := range 5 {
+			last = must[*core.Ref[int]](t)(core.Invoke[int](a, "add", i))
+		}
+		if v := must[int](t)(core.Get(ctx, last)); v != 20 {
+			t.Fatal(v)
+		}
+		if err := a.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := core.Get(ctx, must[*core.Ref[int]](t)(core.Invoke[int](a, "add", 1)))
+		if fault.CodeOf(err) != fault.ActorDied {
+			t.Fatal(err)
+		}
+	})
+	t.Run("errors", func(t *testing.T) {
+		boom := must[*core.Function](t)(s.Function("goapi_mod:boom", core.Call{}))
+		_, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](boom)))
+		var remote *core.RemoteError
+		if !errors.As(err, &remote) || remote.Cause != "ValueError: no good" || !strings.Contains(remote.Trace, "in boom") {
+			t.Fatalf("%#v", err)
+		}
+		odd := must[*core.Function](t)(s.Function("goapi_mod:odd", core.Call{}))
+		if _, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](odd))); !errors.Is(err, store.ErrNotPlain) {
+			t.Fatal(err)
+		}
+		never := must[*core.Function](t)(s.Function("goapi_mod:odd", core.Call{NumGPUs: 1}))
+		if _, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](never))); fault.CodeOf(err) != fault.TaskUnschedulable {
+			t.Fatal(err)
+		}
+		if _, err := s.Function("nocolon", core.Call{}); err == nil {
+			t.Fatal("accepted")
+		}
+		if _, err := s.Function("a:b", core.Call{NumCPUs: -1}); err == nil {
+			t.Fatal("accepted")
+		}
+	})
+	t.Run("context", func(t *testing.T) {
+		sleep := must[*core.Function](t)(s.Function("goapi_mod:sleep", core.Call{}))
+		ref := must[*core.Ref[any]](t)(core.Submit[any](sleep, 30))
+		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
+		defer stop()
+		if _, err := core.Get(short, ref); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if err := ref.Cancel(true); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := core.Get(ctx, ref); err == nil {
+			t.Fatal("the cancelled task returned")
+		}
+	})
+}
+
+func TestGoAPI_NoCluster_SaysSo(t *testing.T) {
+	t.Setenv("EAGLERAY_TMPDIR", t.TempDir())
+	t.Setenv("RAY_ADDRESS", "")
+	if _, err := core.Connect(context.Background(), core.Options{}); !errors.Is(err, core.ErrNoCluster) {
+		t.Fatal(err)
+	}
+}
+
+func TestGoExample_Runs(t *testing.T) {
+	cluster(t)
+	out, err := exec.Command("go", "run", root+"/examples/goservice").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "counted: 5") || !strings.Contains(string(out), "last element 999999") {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
