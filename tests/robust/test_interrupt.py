@@ -16,13 +16,13 @@ START = """
     ray.init(address="local", num_cpus=2, log_to_driver=False)
 
     @ray.remote
-    def counts(folder):
+    def counts(folder, driver):
         got = []
         signal.signal(signal.SIGINT, lambda *_: got.append(1))
         deadline = time.monotonic() + 60
         while not os.path.exists(folder + "/go") and time.monotonic() < deadline:
             time.sleep(0.01)
-        return len(got), os.getpgid(0) != int(os.environ["DRIVER"])
+        return len(got), os.getpgid(0) != driver
 
     @ray.remote(num_cpus=0)
     class Actor:
@@ -43,7 +43,7 @@ START = """
             say("caught", time.monotonic())
 
     folder = os.path.dirname(os.path.abspath(__file__))
-    os.environ["DRIVER"] = str(os.getpid())
+    here = folder, os.getpid()
 """
 
 BLOCKED = {
@@ -63,7 +63,7 @@ def test_a_blocked_call(program: Callable[..., Program]) -> None:
     driver = program(
         START,
         """
-        task = counts.remote(folder)
+        task = counts.remote(*here)
         actor = Actor.remote()
         call = actor.sleeps.remote()
 
@@ -78,7 +78,7 @@ def test_a_blocked_call(program: Callable[..., Program]) -> None:
         """
         open(folder + "/go", "w").close()
         say(*ray.get(task))
-        say(ray.get([counts.remote(folder) for _ in range(4)]))
+        say(ray.get([counts.remote(*here) for _ in range(4)]))
         """,
     )
     assert driver.line() == "ready"
@@ -128,7 +128,7 @@ def test_while_tasks_stream(program: Callable[..., Program]) -> None:
 
 
 def test_an_interrupt_that_nobody_catches_ends_the_session(program: Callable[..., Program]) -> None:
-    driver = program(START, "refs = [counts.remote(folder) for _ in range(4)]", "say('ready')", "ray.get(refs)")
+    driver = program(START, "refs = [counts.remote(*here) for _ in range(4)]", "say('ready')", "ray.get(refs)")
     assert driver.line() == "ready"
     time.sleep(0.15)
     driver.interrupt()

@@ -1,0 +1,46 @@
+"""Type checkers know what remote functions return: tests/typing through mypy and pyright."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "tests" / "typing"
+
+CHECKERS = {
+    "mypy": ["mypy", "--strict", "--no-error-summary", "--config-file=", "--python-version=3.10"],
+    "basedpyright": ["basedpyright", "--pythonversion=3.10"],
+}
+
+
+def complaints(checker: str, name: str) -> dict[int, str]:
+    """The lines of a file that a checker objects to, with what it says."""
+    if importlib.util.find_spec(checker) is None:
+        pytest.skip(f"{checker} is not installed")
+    command = [sys.executable, "-m", *CHECKERS[checker], str(FOLDER / name)]
+    if checker == "basedpyright":
+        config = FOLDER / "pyrightconfig.json"
+        command = [sys.executable, "-m", "basedpyright", "-p", str(config)]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    found = re.findall(rf"{re.escape(name)}:(\d+)(?::\d+)?(?: -|:) error:? (.*)", done.stdout)
+    if not found and done.returncode:
+        raise AssertionError(done.stdout + done.stderr)
+    return {int(line): text for line, text in found}
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_types_are_known(checker: str) -> None:
+    assert complaints(checker, "accepted.py") == {}
+
+
+@pytest.mark.parametrize("checker", CHECKERS)
+def test_mistakes_are_found(checker: str) -> None:
+    lines = (FOLDER / "refused.py").read_text().splitlines()
+    wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}
+    assert set(complaints(checker, "refused.py")) == wrong

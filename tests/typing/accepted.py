@@ -1,0 +1,107 @@
+"""What type checkers know about programs: checked by mypy and pyright, never run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from typing_extensions import assert_type
+
+import eagleray as ray
+from eagleray import ObjectRef
+from eagleray.actor import ActorClass, ActorHandle, ActorMethod
+
+
+@ray.remote
+def f(x: int) -> int:
+    return x
+
+
+@ray.remote(num_gpus=1, max_calls=1)
+def g(name: str, *, times: int = 1) -> list[str]:
+    return [name] * times
+
+
+@ray.remote(num_returns=2)
+def pair() -> tuple[int, str]:
+    return 1, "a"
+
+
+@ray.remote
+class Counter:
+    """A plain class: methods of its handles are not known by name."""
+
+    def __init__(self, start: int = 0) -> None:
+        self.n = start
+
+    def add(self, n: int) -> int:
+        self.n += n
+        return self.n
+
+
+@ray.remote(max_concurrency=2)
+class Server:
+    @ray.method
+    def ask(self, question: str) -> bytes:
+        return question.encode()
+
+
+def functions() -> None:
+    assert_type(f.remote(1), ObjectRef[int])
+    assert_type(ray.get(f.remote(1)), int)
+    assert_type(ray.get([f.remote(1), f.remote(2)]), list[int])
+    assert_type(ray.get(f.remote(1), timeout=1.5), int)
+    assert_type(g.remote("a", times=2), ObjectRef[list[str]])
+    assert_type(f.options(num_cpus=2, name="other").remote(1), ObjectRef[int])
+    assert_type(pair.remote(), list[ObjectRef[Any]])
+    assert_type(g.options(num_returns=3).remote("a"), list[ObjectRef[Any]])
+
+
+def references_as_arguments() -> None:
+    one = ray.put(1)
+    assert_type(one, ObjectRef[int])
+    assert_type(f.remote(one), ObjectRef[int])
+    assert_type(g.remote(ray.put("a"), times=2), ObjectRef[list[str]])
+    assert_type(f.remote(x=one), ObjectRef[int])
+
+
+def waiting() -> None:
+    refs = [f.remote(i) for i in range(3)]
+    ready, rest = ray.wait(refs, num_returns=2, timeout=1.0, fetch_local=True)
+    assert_type(ready, list[ObjectRef[int]])
+    assert_type(rest, list[ObjectRef[int]])
+    assert_type(refs[0].future().result(), int)
+    assert_type(refs[0].hex(), str)
+
+
+async def loops() -> None:
+    assert_type(await f.remote(1), int)
+    assert_type(await asyncio.gather(f.remote(1), f.remote(2)), list[int])
+
+
+def actors() -> None:
+    counter = Counter.remote(5)
+    reveal = Counter.options(name="c", num_gpus=0.5)
+    assert_type(ray.get(counter.add.remote(1)), Any)
+    other: ActorHandle[Any] = reveal.remote()
+    found = ray.get_actor("c")
+    assert_type(found, ActorHandle[Any])
+    ray.kill(other, no_restart=True)
+
+
+def methods_with_types(server: Server) -> None:
+    """The annotation with the class itself makes the methods known that ``@method`` marks."""
+
+
+def sessions() -> None:
+    with ray.init(num_cpus=2, num_gpus=1, resources={"a": 1}, namespace="n") as context:
+        assert_type(context.address_info, dict[str, Any])
+    assert_type(ray.is_initialized(), bool)
+    assert_type(ray.cluster_resources(), dict[str, float])
+    assert_type(ray.nodes(), list[dict[str, Any]])
+    assert_type(ray.get_runtime_context().get_job_id(), str)
+    assert_type(ray.get_runtime_context().get_accelerator_ids(), dict[str, list[str]])
+    ray.shutdown()
+
+
+_: tuple[type[ActorClass[..., Any]], type[ActorMethod[..., Any]]] | None = None
