@@ -28,9 +28,9 @@ demo: dev $(VENV)/.examples ## run the examples
 
 test: build race pytest ## vet, all Go tests with the race detector, all Python tests
 
-race: ## go vet and the Go tests with the race detector
+race: dev ## go vet and the Go tests with the race detector
 	go vet ./...
-	go test -race ./...
+	EAGLERAY_PYTHON=$(CURDIR)/$(PY) go test -race ./...
 
 pytest: dev $(VENV)/.examples ## the Python tests
 	$(PY) -m pytest $(PYTESTS)

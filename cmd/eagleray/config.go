@@ -97,7 +97,7 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 		memory = *c.Memory
 	}
 	totals["memory"] = resource.FromInt(int64(memory))
-	totals["object_store_memory"] = resource.FromInt(int64(o.ArenaBytes))
+	totals["object_store_memory"] = resource.FromInt(int64(o.ArenaBytes &^ (1<<12 - 1))) // whole pages
 	totals["node:"+o.Address] = resource.Unit
 	totals["node:__internal_head__"] = resource.Unit
 	o.Totals = totals.Trim()

@@ -315,6 +315,12 @@ func (c *Client) pumpActor(a *actor) {
 			c.failLike(t, d)
 			continue
 		}
+		if c.tooMuch(t) {
+			a.queue.pushFront([]*task{t})
+			t.waiting++ // until its arguments are in the arena
+			go c.moveArguments(t)
+			return
+		}
 		t.on = a.conn
 		a.conn.send(t)
 	}

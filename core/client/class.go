@@ -127,6 +127,10 @@ func (c *Client) enqueue(t *task) {
 		c.failLike(t, d)
 		return
 	}
+	if c.tooMuch(t) {
+		go c.moveArguments(t)
+		return
+	}
 	k := t.tmpl.class
 	if k.bad != nil {
 		c.hopeless(t, k.bad)

@@ -24,6 +24,12 @@ var errPeerLeft = errors.New("the process at the other end is gone")
 // through the arena. Bytes.
 const MaxInline = 100 << 10
 
+// What one message carries of values together, and what is too small to be worth the arena.
+const (
+	maxTogether = 4 << 20
+	smallValue  = 1 << 10
+)
+
 // Options say how to join a session.
 type Options struct {
 	Socket string        // the daemon's

@@ -215,3 +215,41 @@ func BenchmarkSubmitGet(b *testing.B) {
 		c.Release(Drop{Object: r})
 	}
 }
+
+func TestSubmit_ArgumentsTooManyForOneMessage_GoThroughTheArena(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(func(c *Client, it *Item) {
+		n := 0
+		for _, f := range it.Deps {
+			n += len(f.Envelope)
+		}
+		v := Value{Fmt: FmtPickle, Meta: []byte("short")}
+		if n > 30_000*200 {
+			v.Meta = []byte("all")
+		}
+		if err := c.Reply(it.Token, []Value{v}, 0); err != nil {
+			panic(err)
+		}
+	})
+	c := d.driver()
+	var deps []ids.Object
+	for range 200 {
+		id, err := c.Put(&Value{Fmt: FmtBytes, Bufs: [][]byte{make([]byte, 30_000)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		deps = append(deps, id)
+	}
+	tm := template(t, c, "f")
+	r, q := submit(t, c, tm, "", deps...), submit(t, c, tm, "", deps...)
+	for _, x := range []ids.Object{r, q} {
+		if got := get(t, c, x); got != "all" {
+			t.Fatal(got)
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.objects) == 0 {
+		t.Fatal("nothing in the arena")
+	}
+}

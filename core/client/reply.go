@@ -48,7 +48,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	for i := range n {
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		total, _ := v.layout()
-		if total > MaxInline && flags&wire.ReplyAppError == 0 {
+		if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
 			id := k.returnID(c, i)
 			c.mu.Unlock()
 			err := c.storeValue(id, v, total)

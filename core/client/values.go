@@ -94,6 +94,18 @@ func (c *Client) storeValue(id ids.Object, v *Value, total int) error {
 	return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
 }
 
+// storeEnvelope writes a whole envelope into the arena under the given id.
+func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
+	var at wire.ObjPlace
+	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(len(env))}, &at); err != nil {
+		return err
+	}
+	if err := c.arena.WriteAt(at.Offset, env); err != nil {
+		return fmt.Errorf("write object %s: %w", id, err)
+	}
+	return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+}
+
 // call asks the daemon and waits; mu must not be held.
 func (c *Client) call(t wire.Type, body, reply any) error {
 	err := c.daemon.Call(context.Background(), t, body, reply)

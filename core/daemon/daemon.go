@@ -171,9 +171,15 @@ func (d *Daemon) Close(keepLogs bool) {
 		os.RemoveAll(filepath.Join(d.o.SessionDir, "p"))
 		return
 	}
-	if err := os.RemoveAll(d.o.SessionDir); err != nil {
-		d.log.Warn("session directory not removed", "error", err)
+	// What a dead worker had written may still be on its way to a file.
+	var err error
+	for range 20 {
+		if err = os.RemoveAll(d.o.SessionDir); err == nil {
+			return
+		}
+		time.Sleep(2 * time.Millisecond)
 	}
+	d.log.Warn("session directory not removed", "error", err)
 }
 
 // now is the machine's time.

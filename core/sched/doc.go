@@ -18,11 +18,18 @@
 // the actor. Jobs take turns, within a job its clients, within a client its
 // classes in the order in which they began to wait.
 //
+// A want that waits has leases recalled from holders that keep more than it has
+// (recall.go). One that needs much and gets nothing claims what comes back
+// (claim.go). A worker whose task is blocked lends its CPU and takes it back at
+// once, over-subscribing. A worker that has seen a device serves only leases of
+// the same devices, and the next one is started while it is in use.
+//
 // Invariants, held by the property test:
 //   - what is held and what is free add up to the totals for every resource
 //     and every device, the CPU of blocked workers excepted;
 //   - nothing is granted while it does not fit; only unblocking may make the
 //     free CPU negative;
 //   - a worker serves one job, and one lease or actor at a time;
-//   - no want stays unserved while its resources and an idle worker are free.
+//   - no want stays unserved while its resources and an idle worker are free,
+//     unless another one claims them.
 package sched

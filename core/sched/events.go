@@ -12,9 +12,7 @@ import (
 // the first want.
 func (m *Machine) AddJob(id ids.Job, env string) {
 	j := m.jobOf(id)
-	if p := m.poolOf(j, env); len(p.idle)+p.starting == 0 {
-		p.ordered = 1
-	}
+	m.spare(m.poolOf(j, env), 1)
 	m.settle()
 }
 
@@ -122,10 +120,8 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 		if !exiting {
 			m.emit(StopWorker{w.id})
 		}
-		// The next worker starts while this one ends.
-		if p := w.pool; !p.job.ended && len(p.idle)+p.starting == 0 {
-			p.ordered = 1
-		}
+		// The next workers start while this one ends.
+		m.spare(w.pool, min(1+l.demand.outstanding(), 2))
 		m.settle()
 		return
 	}

@@ -74,7 +74,17 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d.client.leases++
 	d.client.job.leases++
 	w.state, w.lease, w.cpuLess = workerLeased, l, m.isCPULess(d)
+	if d.outstanding() > 0 && devicesKey(r.hold) != "" {
+		m.spare(w.pool, 1) // a worker that has seen a device is mostly used once
+	}
 	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold})
+}
+
+// spare orders workers ahead of wants until n are idle or starting.
+func (m *Machine) spare(p *pool, n int) {
+	if !p.job.ended && len(p.idle)+p.starting < n {
+		p.ordered = n - len(p.idle)
+	}
 }
 
 // drop frees what the worker holds.

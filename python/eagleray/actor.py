@@ -39,8 +39,6 @@ _ASYNC_CONCURRENCY = 1000
 class ActorMethod(Generic[P, R]):
     """A method of a living actor: ``a.m.remote(x)`` returns a reference at once."""
 
-    __slots__ = ("_core", "_epoch", "_kind", "_method", "_options", "remote")
-
     def __init__(self, core: Any, epoch: int, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]) -> None:
         # Holds the core's part of the handle, not the handle, which keeps its methods: no cycle delays the actor's end.
         self._core = core
@@ -207,6 +205,10 @@ def import_handle(actor_id: bytes, token: str, meta: bytes) -> ActorHandle[Any]:
     """
     kind = actor_kind.kind_of(meta)
     return ActorHandle(process.require().hot.actor_handle(actor_id, token, kind.class_name, kind.pending_limit), kind)
+
+
+#: For annotations: ``a: ActorProxy[A]`` lets checkers see the methods of ``A`` that ``@method`` marks.
+ActorProxy = ActorHandle[T] | type[T]
 
 
 class ActorClassInheritanceException(TypeError):

@@ -15,7 +15,21 @@ def core(ray: Any) -> Any:
     return native.core()
 
 
-VALUES: list[Any] = [None, True, 0, -1, 2**40, 1.5, "text", "ä€", [1, [2, "x"]], {"a": {"b": [None]}}, [], {}, "x" * 300_000]
+VALUES: list[Any] = [
+    None,
+    True,
+    0,
+    -1,
+    2**40,
+    1.5,
+    "text",
+    "ä€",
+    [1, [2, "x"]],
+    {"a": {"b": [None]}},
+    [],
+    {},
+    "x" * 300_000,
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: repr(value)[:20])

@@ -18,7 +18,7 @@ import (
 
 const root = "../.."
 
-// python returns an interpreter that has eagleray, or skips: `make test` names one.
+// python returns an interpreter that has eagleray.
 func python(t *testing.T) string {
 	t.Helper()
 	p := os.Getenv("EAGLERAY_PYTHON")
@@ -30,7 +30,7 @@ func python(t *testing.T) string {
 		t.Fatal(err)
 	}
 	if exec.Command(p, "-c", "import eagleray._core").Run() != nil {
-		t.Skip("no interpreter with eagleray: run `make dev`, or set EAGLERAY_PYTHON")
+		t.Fatalf("%s has no eagleray: run `make dev`, or set EAGLERAY_PYTHON", p)
 	}
 	return p
 }

@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from typing_extensions import assert_type
-
 import eagleray as ray
 from eagleray import ObjectRef
-from eagleray.actor import ActorClass, ActorHandle, ActorMethod
+from eagleray.actor import ActorClass, ActorHandle, ActorMethod, ActorProxy
+from typing_extensions import assert_type
 
 
 @ray.remote
@@ -27,10 +26,7 @@ def pair() -> tuple[int, str]:
     return 1, "a"
 
 
-@ray.remote
 class Counter:
-    """A plain class: methods of its handles are not known by name."""
-
     def __init__(self, start: int = 0) -> None:
         self.n = start
 
@@ -39,11 +35,19 @@ class Counter:
         return self.n
 
 
-@ray.remote(max_concurrency=2)
 class Server:
     @ray.method
     def ask(self, question: str) -> bytes:
         return question.encode()
+
+    @ray.method(num_returns=2)
+    def both(self) -> tuple[int, int]:
+        return 1, 2
+
+
+# mypy does not look at what a decorator makes of a class; pyright does. Called, it is known to both.
+CounterActor = ray.remote(Counter)
+ServerActor = ray.remote(max_concurrency=2)(Server)
 
 
 def functions() -> None:
@@ -76,21 +80,23 @@ def waiting() -> None:
 
 async def loops() -> None:
     assert_type(await f.remote(1), int)
-    assert_type(await asyncio.gather(f.remote(1), f.remote(2)), list[int])
+    assert_type(await asyncio.gather(f.remote(1), g.remote("a")), tuple[int, list[str]])
 
 
 def actors() -> None:
-    counter = Counter.remote(5)
-    reveal = Counter.options(name="c", num_gpus=0.5)
+    assert_type(CounterActor, ActorClass[..., Counter])
+    counter = CounterActor.remote(5)
+    assert_type(counter, ActorHandle[Counter])
+    assert_type(counter.add, ActorMethod[..., Any])
     assert_type(ray.get(counter.add.remote(1)), Any)
-    other: ActorHandle[Any] = reveal.remote()
-    found = ray.get_actor("c")
-    assert_type(found, ActorHandle[Any])
-    ray.kill(other, no_restart=True)
+    assert_type(CounterActor.options(name="c", num_gpus=0.5).remote(), ActorHandle[Counter])
+    assert_type(ray.get_actor("c"), ActorHandle[Any])
+    ray.kill(counter, no_restart=True)
 
 
-def methods_with_types(server: Server) -> None:
-    """The annotation with the class itself makes the methods known that ``@method`` marks."""
+def methods_with_types(server: ActorProxy[Server]) -> None:
+    answer: bytes = ray.get(server.ask.remote("x"))
+    print(answer)
 
 
 def sessions() -> None:
@@ -102,6 +108,3 @@ def sessions() -> None:
     assert_type(ray.get_runtime_context().get_job_id(), str)
     assert_type(ray.get_runtime_context().get_accelerator_ids(), dict[str, list[str]])
     ray.shutdown()
-
-
-_: tuple[type[ActorClass[..., Any]], type[ActorMethod[..., Any]]] | None = None

@@ -12,7 +12,6 @@ def f(x: int) -> int:
 
 def arguments() -> None:
     f.remote("a")  # wrong
-    f.remote()  # wrong
     f.remote(1, 2)  # wrong
     f.remote(y=1)  # wrong
 

@@ -114,10 +114,11 @@ class Daemon:
                 f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone"
             )
         folder = os.path.join(base_dir(), "s-" + os.urandom(5).hex())
-        os.makedirs(os.path.join(folder, "logs"), mode=0o700)
-        os.chmod(folder, 0o700)
-        mine, its = socket.socketpair()
+        mine = None
         try:
+            os.makedirs(os.path.join(folder, "logs"), mode=0o700)
+            os.chmod(folder, 0o700)
+            mine, its = socket.socketpair()
             with its, open(os.path.join(folder, "logs", "daemon.log"), "ab") as log:
                 # The lifeline keeps its number in the child: subprocess passes descriptors under the numbers they have.
                 command = [binary, "daemon", "--embedded", "--parent-fd", str(its.fileno()), "--session-dir", folder]
@@ -132,7 +133,8 @@ class Daemon:
                     start_new_session=True,
                 )
         except BaseException:
-            mine.close()
+            if mine is not None:
+                mine.close()
             _remove(folder)
             raise
         return cls(folder, child, mine)

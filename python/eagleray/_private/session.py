@@ -217,6 +217,7 @@ def _open(
         )
     environments.check_runtime_env(runtime_env)
     started = node.Daemon.start(config) if folder is None else None
+    hot = None
     try:
         # While the daemon comes up.
         env = environments.driver_base(runtime_env)
@@ -225,13 +226,17 @@ def _open(
             started.await_ready()
             folder = started.folder
         answer = _connect(hot, os.path.join(folder or "", "d.sock"), env, namespace, show_output)
-    except BaseException:
+        session = Session(DRIVER, hot, answer, env)
+        _daemon = started
+        process.enter(session)
+    except BaseException:  # Ctrl-C may come at any point
+        _daemon = None
+        process.leave()
+        if hot is not None and hot.connected():
+            hot.disconnect(0)
         if started is not None:
             started.stop()
         raise
-    _daemon = started
-    session = Session(DRIVER, hot, answer, env)
-    process.enter(session)
     if not _registered:
         _registered = True
         atexit.register(_at_exit, os.getpid())

@@ -72,7 +72,7 @@ def encode(error: BaseException) -> bytes:
         f"{type(cause).__name__}: {cause}",
         getattr(plain, "traceback_str", "") or str(error),
     ]
-    packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace")
+    packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
     return packed
 
 
