@@ -45,9 +45,13 @@ type want struct {
 }
 
 func startDaemon(t *testing.T) *fakeDaemon {
-	d := &fakeDaemon{t: t, dir: t.TempDir(), size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{},
+	dir, err := os.MkdirTemp("", "er") // t.TempDir's names are too long for a socket's path
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	d := &fakeDaemon{t: t, dir: dir, size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{},
 		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}}
-	var err error
 	if d.fd, err = store.CreateMemory("fake", d.size); err != nil {
 		t.Fatal(err)
 	}
