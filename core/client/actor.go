@@ -3,6 +3,7 @@ package client
 import (
 	"encoding/hex"
 	"strings"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -14,19 +15,20 @@ import (
 // is counted like an object's: the creator owns a token, whoever has a handle
 // references or borrows the token, and when the token dies the actor ends.
 type actor struct {
-	id      ids.Actor
-	name    string
-	token   *own.Object // nil: not counted (detached, or looked up by name)
-	inc     uint64      // incarnation that conn belongs to
-	conn    *outConn
-	asking  bool // a resolve is under way
-	queue   fifo // calls not sent, in order
-	pending int  // calls without an answer
-	limit   int  // of pending; 0: none
-	handles int  // of this process, when not counted
-	dead    *fault.Error
-	deadEnv []byte       // envelope of the constructor's exception
-	bad     *fault.Error // can never be scheduled here
+	id       ids.Actor
+	name     string
+	token    *own.Object // nil: not counted (detached, or looked up by name)
+	inc      uint64      // incarnation that conn belongs to
+	conn     *outConn
+	asking   bool          // a resolve is under way
+	patience time.Duration // until the next one
+	queue    fifo          // calls not sent, in order
+	pending  int           // calls without an answer
+	limit    int           // of pending; 0: none
+	handles  int           // of this process, when not counted
+	dead     *fault.Error
+	deadEnv  []byte       // envelope of the constructor's exception
+	bad      *fault.Error // can never be scheduled here
 }
 
 // ActorSpec describes an actor to be created.
@@ -206,6 +208,16 @@ func (c *Client) resolved(a *actor, t *task, s *wire.ActorState, err error) {
 		return
 	}
 	switch {
+	case fault.CodeOf(err) == fault.NotFound && c.unannounced(a):
+		a.asking = true // the handle was quicker than the registration
+		a.patience = min(2*a.patience+time.Millisecond, resolveAgain)
+		time.AfterFunc(a.patience, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			a.asking = false
+			c.resolve(a, t)
+		})
+		return
 	case err != nil:
 		c.actorDead(a, fault.From(err), nil)
 	case s.State == wire.ActorAlive:
@@ -234,6 +246,15 @@ func (c *Client) resolved(a *actor, t *task, s *wire.ActorState, err error) {
 	if t != nil {
 		c.unpinTask(t)
 	}
+}
+
+// resolveAgain is how often an actor is asked for that its creator has not registered yet: its
+// constructor's arguments may be long in coming. Less often would be felt.
+const resolveAgain = 50 * time.Millisecond
+
+// unannounced reports whether another process, which lives, is about to register the actor.
+func (c *Client) unannounced(a *actor) bool {
+	return a.token != nil && !a.token.Owned() && c.peers[a.token.OwnerAddr] != nil
 }
 
 // actorDead fails everything that is queued for it.

@@ -290,6 +290,14 @@ func (c *Client) Release(d Drop) {
 	c.takeDrops()
 }
 
+// Holds returns how many objects this process owns and borrows.
+func (c *Client) Holds() (owned, borrowed int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.takeDrops()
+	return c.table.Len()
+}
+
 // DropsWaiting says that the program has let go of something.
 func (c *Client) DropsWaiting() {
 	c.mu.Lock()

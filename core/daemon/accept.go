@@ -103,7 +103,14 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		closeFD(pidfd)
 		return nil
 	}
-	p, err := watchPidfd(pid, pidfd, func() { d.connectionClosed(c) })
+	p, err := watchPidfd(pid, pidfd, func() {
+		// What it told last may still be in its socket.
+		select {
+		case <-c.peer.Done():
+		case <-time.After(statusWait):
+		}
+		d.connectionClosed(c)
+	})
 	if err == nil {
 		d.mu.Lock()
 		c.proc = p

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -20,7 +21,7 @@ func (d *Daemon) toHead(c *client, m *wire.Message) {
 	case wire.TActorCreate:
 		d.createActor(c, m)
 	case wire.TActorResolve:
-		d.resolveActor(c, m)
+		d.resolveActor(c, m, time.Now().Add(unknownWait))
 	default:
 		reply, err := d.ask(m)
 		if err != nil {
@@ -100,8 +101,16 @@ func (d *Daemon) ask(m *wire.Message) (any, error) {
 	return nil, fault.New(fault.BadRequest, "%s is not for a head", m.Type)
 }
 
+// unknownWait is how long an actor may stay unknown: a handle can reach its
+// user, from process to process, before the creation has reached the head.
+// Between two looks lies unknownPause.
+const (
+	unknownWait  = 2 * time.Second
+	unknownPause = 5 * time.Millisecond
+)
+
 // resolveActor answers when the actor's fate is known.
-func (d *Daemon) resolveActor(c *client, m *wire.Message) {
+func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 	var q wire.ActorResolve
 	id, err := decodeActor(m, &q, &q.ActorID)
 	if err != nil {
@@ -126,6 +135,10 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message) {
 		close(answered)
 		go d.resolved(c, n)
 	})
+	if errors.Is(err, record.ErrNotFound) && time.Now().Before(until) {
+		time.AfterFunc(unknownPause, func() { c.tasks.add(func() { d.resolveActor(c, m, until) }) })
+		return
+	}
 	if err != nil {
 		_ = m.Fail(err)
 		return

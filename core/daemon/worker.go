@@ -364,14 +364,18 @@ func (d *Daemon) forget(w *worker) {
 }
 
 // processGone: the pidfd says that the worker has ended. Its status is on its
-// way from the zygote that reaps it, and its last words are in the pipes.
+// way from the zygote that reaps it, what it told last is in its socket, and
+// its last words are in the pipes.
 func (d *Daemon) processGone(w *worker) {
 	limit := time.NewTimer(statusWait)
 	defer limit.Stop()
 	d.mu.Lock()
-	output, starting := w.output, w.state == stateStarting
+	output, starting, c := w.output, w.state == stateStarting, w.client
 	d.mu.Unlock()
-	waits := []chan struct{}{w.told}
+	waits := []<-chan struct{}{w.told}
+	if c != nil {
+		waits = append(waits, c.peer.Done())
+	}
 	if starting && output != nil {
 		waits = append(waits, output.done)
 	}

@@ -120,7 +120,11 @@ var methods = map[string]func(*caller, *args) (any, error){
 	"obj_stats": func(k *caller, _ *args) (any, error) {
 		var s wire.ObjStats
 		err := k.call(wire.TObjStats, nil, &s)
-		return map[string]any{"capacity": s.Capacity, "used": s.Used, "objects": s.Objects, "pinned": s.Pinned, "peak": s.PeakBytes}, err
+		owned, borrowed := k.c.Holds()
+		return map[string]any{
+			"capacity": s.Capacity, "used": s.Used, "objects": s.Objects, "pinned": s.Pinned, "peak": s.PeakBytes,
+			"owned": owned, "borrowed": borrowed,
+		}, err
 	},
 	"job_info": func(k *caller, _ *args) (any, error) {
 		i := k.c.Info()

@@ -75,6 +75,46 @@ func TestActor_ConstructorRaises_IsDeadWithCause(t *testing.T) {
 	eventually(t, "its worker ends", func() bool { return d.info().Actors == 0 })
 }
 
+func TestActor_AskedForBeforeItsCreationArrived_IsFound(t *testing.T) {
+	s := startSession(t, map[string]any{"num_cpus": 1})
+	a, b := s.start(nil), s.start(nil)
+	id := ids.NewActor(ids.Job(a.job.JobID))
+	got := make(chan wire.ActorState, 1)
+	b.peer.Go(wire.TActorResolve, wire.ActorResolve{ActorID: id[:]}, func(m *wire.Message, err error) {
+		var st wire.ActorState
+		if err != nil {
+			st.Message = err.Error()
+		} else {
+			_ = m.Decode(&st)
+		}
+		got <- st
+	})
+	b.info()
+	if _, _, err := a.actor("", func(q *wire.ActorCreate) { q.ActorID = id[:] }); err != nil {
+		t.Fatal(err)
+	}
+	if st := <-got; st.State != wire.ActorAlive {
+		t.Errorf("%+v", st)
+	}
+	// One that never comes is not waited for for ever.
+	never := ids.NewActor(ids.Job(a.job.JobID))
+	wantCode(t, b.try(wire.TActorResolve, wire.ActorResolve{ActorID: never[:]}, nil), fault.NotFound, never.String())
+}
+
+func TestActor_ConstructorRaisesAndProcessEnds_CauseIsKept(t *testing.T) {
+	s := startSession(t, map[string]any{"num_cpus": 2})
+	d := s.start(nil)
+	for range 20 {
+		id, _, err := d.actor("raises and dies", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st := d.resolve(id, 0); st.State != wire.ActorDead || !strings.Contains(st.Message, "ValueError: no") {
+			t.Fatalf("%+v", st)
+		}
+	}
+}
+
 func TestActor_Killed_RestartsWhileItMay(t *testing.T) {
 	s := startSession(t, map[string]any{"num_cpus": 1})
 	d := s.start(nil)

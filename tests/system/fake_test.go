@@ -2,6 +2,7 @@ package system
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -146,6 +147,12 @@ func (w *fakeWorker) handle(m *wire.Message) {
 		switch string(w.actor.Spec) {
 		case "raises":
 			r.Message = "ValueError: no"
+		case "raises and dies":
+			r.Message = "ValueError: no"
+			_ = w.peer.Push(wire.TActorReady, r)
+			_ = w.peer.Flush(context.Background())
+			time.Sleep(200 * time.Microsecond) // the write itself
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 		case "dies":
 			os.Exit(9)
 		}

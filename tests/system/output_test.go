@@ -3,7 +3,6 @@ package system
 import (
 	"fmt"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/wire"
@@ -35,10 +34,10 @@ func TestOutput_LinesReachTheDriver(t *testing.T) {
 	a.tell("print no end")
 	d.line("no end")
 	a.tell(`print \n`)
-	b, err := os.ReadFile(fmt.Sprintf("%s/logs/worker-%d.out", s.dir, a.Pid))
-	if err != nil || !strings.HasSuffix(string(b), "hello\npartly done\nno end\n") {
-		t.Errorf("%q, %v", b, err)
-	}
+	eventually(t, "its file holds all of it", func() bool {
+		b, _ := os.ReadFile(fmt.Sprintf("%s/logs/worker-%d.out", s.dir, a.Pid))
+		return string(b) == "before\n\x1f:name:task f\nhello\npartly done\nno end\n"
+	})
 }
 
 func TestOutput_JobEnd_AnswersAfterTheLastLine(t *testing.T) {

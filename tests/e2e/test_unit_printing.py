@@ -1,0 +1,106 @@
+"""How lines of workers are shown, without workers."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from eagleray._private.printing import Printer
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+class Said(Printer):
+    def say(self, text: str, pid: int = 1, *, stderr: bool = False, cr: bool = False) -> None:
+        self.log(pid, "f", stderr, cr, text, "")
+
+
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def printer() -> Any:
+    made = Printer(io.StringIO(), io.StringIO(), Clock())
+    made.say = lambda text, pid=1, **more: made.log(
+        pid, "f", more.get("stderr", False), more.get("cr", False), text, ""
+    )
+    return made
+
+
+def lines(printer: Any) -> list[str]:
+    return printer._out.getvalue().splitlines()
+
+
+def test_three_copies_then_one_summary(printer: Any) -> None:
+    for pid in range(1, 8):
+        printer.say("same", pid)
+    assert lines(printer) == ["(f pid=1) same", "(f pid=2) same", "(f pid=3) same"]
+    printer._clock.now = 5.1
+    printer.tick()
+    assert lines(printer)[3:] == ["(f pid=7) same [repeated 4x more within 5 s; RAY_DEDUP_LOGS=0 shows all]"]
+    printer.say("same")
+    assert lines(printer)[4:] == ["(f pid=1) same"], "a new window has begun"
+
+
+def test_different_text_is_never_folded(printer: Any) -> None:
+    for i in range(20):
+        printer.say(f"step {i}")
+    assert len(lines(printer)) == 20
+
+
+def test_empty_lines_and_streams_are_apart(printer: Any) -> None:
+    for _ in range(6):
+        printer.say("")
+        printer.say("x", stderr=True)
+    assert len(lines(printer)) == 6
+    assert len(printer._err.getvalue().splitlines()) == 3
+
+
+def test_flush_tells_what_was_held_back(printer: Any) -> None:
+    for _ in range(5):
+        printer.say("same")
+    printer.flush()
+    assert "repeated 2x" in lines(printer)[-1]
+
+
+def test_progress_lines_replace_each_other(printer: Any) -> None:
+    printer.say("10%", cr=True)
+    printer.say("20%", cr=True)
+    printer.say("done")
+    assert printer._out.getvalue() == "\r(f pid=1) 10%\r(f pid=1) 20%\n(f pid=1) done\n"
+
+
+def test_colour_only_on_terminals() -> None:
+    out = Terminal()
+    Printer(out, out).log(1, "f", False, False, "x", "")
+    assert out.getvalue() == "\033[36m(f pid=1)\033[0m x\n"
+
+
+def test_warnings_of_the_daemon_have_no_process(printer: Any) -> None:
+    printer.log(0, "", True, False, "careful", "daemon")
+    assert printer._err.getvalue() == "(daemon) careful\n"
+
+
+def test_worker_output_names_who_writes() -> None:
+    program = (
+        "from eagleray._private import worker_output\n"
+        "from eagleray._private.context import here\n"
+        "worker_output.install()\n"
+        "here.label = 'a'\nprint('one'); print('two')\n"
+        "here.label = 'b'\nprint('three', end='')\n"
+        "here.label = 'c'\nprint('four')\n"
+    )
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env)
+    assert done.stdout == "\x1f:name:a\none\ntwo\n\x1f:name:b\nthree\n\x1f:name:c\nfour\n", done.stderr
