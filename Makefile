@@ -3,6 +3,7 @@
 PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
+RAY := build/venv-ray
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # What the native parts are made of. Folders count too: their time changes when a file comes or goes.
@@ -12,7 +13,7 @@ GO_DIRS = $(wildcard cmd core kernels pybind raftstate tests)
 PYTESTS = $(wildcard tests/e2e tests/robust)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race check fmt wheel gen fuzz clean
+.PHONY: help dev build demo test pytest race check fmt compat bench wheel gen fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +51,13 @@ fmt: ## format the Go and Python sources
 	$(PY) -m ruff check --fix --quiet
 	$(PY) -m ruff format
 
+compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minutes)
+	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
+
+BENCH ?= --quick
+bench: dev $(RAY)/.ready ## measure beside Ray; BENCH= for the long form
+	$(PY) tests/bench/run.py $(BENCH) --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python --name latest
+
 wheel: $(VENV)/.tools ## wheels in dist/: manylinux, which needs no Go, and the one that gives `import ray`
 	rm -rf build/wheel
 	$(PY) -m pip wheel --no-deps --wheel-dir build/wheel .
@@ -77,6 +85,11 @@ $(VENV)/.tools: tests/requirements.txt
 	@echo '$(CURDIR)/python' > $$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/eagleray_dev.pth
 	@printf '%s\n' '#!$(CURDIR)/$(PY)' 'from eagleray._private.cli import main' 'main()' > $(VENV)/bin/eagleray
 	@chmod +x $(VENV)/bin/eagleray
+	@touch $@
+
+$(RAY)/.ready: tests/compat/requirements.txt
+	test -x $(RAY)/bin/python || $(PYTHON) -m venv $(RAY)
+	$(RAY)/bin/python -m pip install -q -r tests/compat/requirements.txt
 	@touch $@
 
 $(VENV)/.native: $(VENV)/.tools $(NATIVE)
