@@ -28,6 +28,7 @@ const (
 
 // Result is what the machine answers. Two members give the same one.
 type Result struct {
+	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	Index   uint64    `msgpack:"i"` // log index at which it was applied

@@ -70,13 +70,10 @@ type call struct {
 	task    ids.Task
 	args    place
 	deps    []place
-	frame   []byte
 	assign  []byte // instead of a task
 	actor   *wire.ActorStart
-	exit    string
 	started time.Time
 	cancel  bool
-	views   []*view
 	owned   []*own.Object // borrowed for a constructor's arguments
 }
 
@@ -113,7 +110,6 @@ type inConn struct {
 	addr   string // the caller's own socket
 	lease  bool
 	tmpls  map[uint64]*RemoteTemplate
-	paused bool // told that we are blocked
 }
 
 func (e *executor) running() bool { return e.busy > 0 }

@@ -23,7 +23,6 @@ type waitReport struct {
 	actors int
 	name   string
 	ask    *wire.ClassTrouble // the daemon knows why
-	actor  []byte
 	why    string
 }
 

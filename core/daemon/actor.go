@@ -34,6 +34,7 @@ func (a *actor) instance() record.Instance {
 
 // actorSpec is what the replicated record carries for the actor's worker.
 type actorSpec struct {
+	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",as_array"`
 	Token    string
 	Spec     []byte

@@ -23,6 +23,7 @@ const FirstIncarnation = 1
 
 // Actor is everything the cluster knows about one actor.
 type Actor struct {
+	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	// Given when it is registered.
@@ -97,6 +98,7 @@ func (a *Actor) MayRestart() bool {
 // Instance names one incarnation of an actor and its worker. While it is being
 // placed only Actor, Incarnation and perhaps Node are set.
 type Instance struct {
+	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	Actor       ids.Actor  `msgpack:"actor"`

@@ -21,6 +21,7 @@ const (
 
 // Cause is why an actor died or restarts.
 type Cause struct {
+	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	Reason  Reason `msgpack:"reason"`

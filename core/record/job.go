@@ -18,6 +18,7 @@ const (
 
 // Job is one driver's program.
 type Job struct {
+	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	Namespace  string            `msgpack:"ns"`

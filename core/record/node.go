@@ -13,6 +13,7 @@ const (
 
 // Node is one machine's daemon. What is free on it is soft state and not here.
 type Node struct {
+	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	ID         ids.Node          `msgpack:"id"`

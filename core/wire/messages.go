@@ -18,20 +18,18 @@ const (
 
 // Hello is the first message on every connection.
 type Hello struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Version  int
-	Role     string
-	Pid      int
-	Token    string // worker: the token that its fork was ordered with
-	OwnerID  []byte // to a process: who calls, 12 bytes
-	Addr     string // to a process: the caller's own socket
-	LeaseID  uint64 // RoleLease
-	ActorID  []byte // RoleActor
+	Version int
+	Role    string
+	Pid     int
+	Token   string // worker: the token that its fork was ordered with
+	OwnerID []byte // to a process: who calls, 12 bytes
+	Addr    string // to a process: the caller's own socket
+	LeaseID uint64 // RoleLease
+	ActorID []byte // RoleActor
 }
 
 // HelloReply answers Hello. To a process's own socket only Version is set.
 type HelloReply struct {
-	_msgpack   struct{} `msgpack:",as_array"`
 	Version    int
 	NodeID     []byte
 	WorkerID   []byte // 28 bytes; the first 12 are the owner id
@@ -46,7 +44,6 @@ type HelloReply struct {
 
 // Totals are the declared resources of the cluster.
 type Totals struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Resources map[string]int64
 	CanGrow   bool // an autoscaler or further nodes may add resources
 	Wait      bool // infeasible="wait": never fail what does not fit
@@ -55,20 +52,18 @@ type Totals struct {
 // EnvSpec is what a worker process starts with. Two classes with equal specs
 // share workers; Key is a hash of the rest, chosen by the client.
 type EnvSpec struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Key      string
-	Python   string // interpreter
-	SysPath  []string
-	Cwd      string
-	Env      map[string]string // set in the worker; variables that libraries read at import included
-	Preload  []string          // modules that the zygote imports
-	Bare     bool              // preload nothing of the user's: variables are read at import
-	JobEnv   map[string]string // the driver's own environment, base of the worker's
+	Key     string
+	Python  string // interpreter
+	SysPath []string
+	Cwd     string
+	Env     map[string]string // set in the worker; variables that libraries read at import included
+	Preload []string          // modules that the zygote imports
+	Bare    bool              // preload nothing of the user's: variables are read at import
+	JobEnv  map[string]string // the driver's own environment, base of the worker's
 }
 
 // JobStart registers the driver's program.
 type JobStart struct {
-	_msgpack    struct{} `msgpack:",as_array"`
 	Namespace   string
 	Entrypoint  string
 	Env         EnvSpec // the default of its tasks and actors
@@ -77,7 +72,6 @@ type JobStart struct {
 
 // JobStarted answers JobStart.
 type JobStarted struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	JobID     []byte
 	Namespace string
 }
@@ -85,7 +79,6 @@ type JobStarted struct {
 // ClassDefine describes a scheduling class of the sender: what every task in
 // it needs. ClassID is the sender's own number.
 type ClassDefine struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	ClassID   uint32
 	Resources map[string]int64
 	EnvKey    string
@@ -96,14 +89,12 @@ type ClassDefine struct {
 // LeaseWant says how many leases of a class the sender would take now beside
 // those it holds. Each grant lowers it by one; a new want replaces it.
 type LeaseWant struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	ClassID  uint32
-	Want     int
+	ClassID uint32
+	Want    int
 }
 
 // LeaseGrant gives the sender a worker until LeaseReturn.
 type LeaseGrant struct {
-	_msgpack   struct{} `msgpack:",as_array"`
 	ClassID    uint32
 	LeaseID    uint64
 	WorkerID   []byte
@@ -115,7 +106,6 @@ type LeaseGrant struct {
 // Assignment is what a lease gives: amounts, device ids per resource name and
 // the variables that the worker sets before user code runs.
 type Assignment struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Resources map[string]int64
 	Devices   map[string][]string // "GPU": ["0"]
 	Env       map[string]string
@@ -125,7 +115,6 @@ type Assignment struct {
 // LeaseReturn ends a lease. Exiting: the worker ends by itself (max_calls);
 // its devices are free when the process is gone. Unusable: do not reuse it.
 type LeaseReturn struct {
-	_msgpack struct{} `msgpack:",as_array"`
 	LeaseID  uint64
 	Exiting  bool
 	Unusable bool
@@ -133,47 +122,40 @@ type LeaseReturn struct {
 
 // LeaseRef names a lease.
 type LeaseRef struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	LeaseID  uint64
+	LeaseID uint64
 }
 
 // LeaseBroken reports the end of a leased worker.
 type LeaseBroken struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	LeaseID  uint64
-	Detail   string // "worker pid 12 was killed by signal 9 (SIGKILL)"
+	LeaseID uint64
+	Detail  string // "worker pid 12 was killed by signal 9 (SIGKILL)"
 }
 
 // ClassTrouble says why a class gets nothing.
 type ClassTrouble struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	ClassID  uint32
-	Message  string // what was asked and what there is
-	Code     string // "" or "task_unschedulable": for good; "runtime_env_setup": its environment cannot be made
-	ActorID  []byte // TWhoHolds: about this actor instead
+	ClassID uint32
+	Message string // what was asked and what there is
+	Code    string // "" or "task_unschedulable": for good; "runtime_env_setup": its environment cannot be made
+	ActorID []byte // TWhoHolds: about this actor instead
 }
 
 // WorkerReady is sent by a worker once it listens at its address.
 type WorkerReady struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Pid      int
+	Pid int
 }
 
 // WorkerExit announces an exit on purpose and why ("max_calls", "exit_actor").
 type WorkerExit struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Reason   string
+	Reason string
 }
 
 // LogBatch carries output of workers to their job's driver.
 type LogBatch struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Lines    []LogLine
+	Lines []LogLine
 }
 
 // LogLine is one line (without its newline) of a worker's output.
 type LogLine struct {
-	_msgpack struct{} `msgpack:",as_array"`
 	Pid      int
 	Name     string // task or actor; "" before the first
 	Stderr   bool
@@ -184,7 +166,6 @@ type LogLine struct {
 
 // ActorCreate registers an actor and starts it.
 type ActorCreate struct {
-	_msgpack        struct{} `msgpack:",as_array"`
 	ActorID         []byte
 	Name            string
 	Namespace       string
@@ -207,21 +188,18 @@ type ActorCreate struct {
 
 // ActorCreated answers ActorCreate. Existing is set when GetIfExists found one.
 type ActorCreated struct {
-	_msgpack struct{} `msgpack:",as_array"`
 	Existing *ActorNamed
 }
 
 // ActorRef names an actor.
 type ActorRef struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	ActorID  []byte
+	ActorID []byte
 }
 
 // ActorResolve asks for the actor's incarnation after After (0: any).
 type ActorResolve struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	ActorID  []byte
-	After    uint64
+	ActorID []byte
+	After   uint64
 }
 
 // States of an actor as callers see them.
@@ -233,7 +211,6 @@ const (
 
 // ActorState answers ActorResolve.
 type ActorState struct {
-	_msgpack    struct{} `msgpack:",as_array"`
 	State       string
 	Incarnation uint64
 	Addr        string
@@ -247,42 +224,36 @@ type ActorState struct {
 
 // ActorKill ends an actor.
 type ActorKill struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	ActorID   []byte
 	NoRestart bool
 }
 
 // ActorByName looks a name up.
 type ActorByName struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Name      string
 	Namespace string
 }
 
 // ActorNamed is what a handle is made from.
 type ActorNamed struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	ActorID  []byte
-	Meta     []byte
+	ActorID []byte
+	Meta    []byte
 }
 
 // ActorNames asks for the live named actors.
 type ActorNames struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Namespace string
 	All       bool
 }
 
 // ActorName is one row of the answer.
 type ActorName struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Name      string
 	Namespace string
 }
 
 // ActorStart tells a pooled worker to become an actor.
 type ActorStart struct {
-	_msgpack       struct{} `msgpack:",as_array"`
 	ActorID        []byte
 	Name           string
 	Namespace      string
@@ -297,7 +268,6 @@ type ActorStart struct {
 
 // ActorReady reports the constructor's end. Error is empty on success.
 type ActorReady struct {
-	_msgpack    struct{} `msgpack:",as_array"`
 	ActorID     []byte
 	Incarnation uint64
 	Message     string // why it failed
@@ -306,14 +276,12 @@ type ActorReady struct {
 
 // ActorStop ends an actor's worker.
 type ActorStop struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Force    bool
-	Reason   string
+	Force  bool
+	Reason string
 }
 
 // KVPut stores a value.
 type KVPut struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Namespace string
 	Key       []byte
 	Value     []byte
@@ -322,7 +290,6 @@ type KVPut struct {
 
 // KVKey names a value, or a prefix.
 type KVKey struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Namespace string
 	Key       []byte
 	Prefix    bool
@@ -330,33 +297,28 @@ type KVKey struct {
 
 // ObjCreate asks for room in the arena.
 type ObjCreate struct {
-	_msgpack struct{} `msgpack:",as_array"`
 	ObjectID []byte
 	Size     uint64
 }
 
 // ObjPlace is where an object lies in the node's arena.
 type ObjPlace struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Offset   uint64
-	Size     uint64
+	Offset uint64
+	Size   uint64
 }
 
 // ObjRef names an object.
 type ObjRef struct {
-	_msgpack struct{} `msgpack:",as_array"`
 	ObjectID []byte
 }
 
 // ObjRefs names objects.
 type ObjRefs struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	ObjectIDs [][]byte
 }
 
 // ObjStats describes the arena.
 type ObjStats struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Capacity  uint64
 	Used      uint64
 	Objects   int
@@ -366,14 +328,12 @@ type ObjStats struct {
 
 // RefWait asks an owner for an object; answered when it is ready.
 type RefWait struct {
-	_msgpack struct{} `msgpack:",as_array"`
 	ObjectID []byte
 }
 
 // RefValue is a ready object: an envelope, or the node that holds it.
 type RefValue struct {
-	_msgpack  struct{} `msgpack:",as_array"`
-	Inline    []byte   // envelope; nil when in a store
+	Inline    []byte // envelope; nil when in a store
 	Size      uint64
 	NodeID    []byte
 	Fault     *FaultBody // instead of a value
@@ -383,22 +343,19 @@ type RefValue struct {
 
 // FaultBody is a fault inside another message.
 type FaultBody struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	Code     string
-	Message  string
-	Task     string
+	Code    string
+	Message string
+	Task    string
 }
 
 // Contained is a reference inside a value.
 type Contained struct {
-	_msgpack struct{} `msgpack:",as_array"`
 	ObjectID []byte
 	Addr     string // the owner's socket
 }
 
 // Cancel asks the executor of a task to end it.
 type Cancel struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	TaskID    []byte
 	Force     bool
 	Recursive bool
@@ -406,13 +363,11 @@ type Cancel struct {
 
 // Received lets the executor of a task drop what it held for the reply.
 type Received struct {
-	_msgpack struct{} `msgpack:",as_array"`
-	TaskID   []byte
+	TaskID []byte
 }
 
 // ClusterInfo describes nodes and resources.
 type ClusterInfo struct {
-	_msgpack  struct{} `msgpack:",as_array"`
 	Nodes     []NodeInfo
 	Totals    Totals
 	Available map[string]int64
@@ -424,7 +379,6 @@ type ClusterInfo struct {
 
 // NodeInfo is one row of nodes().
 type NodeInfo struct {
-	_msgpack   struct{} `msgpack:",as_array"`
 	NodeID     []byte
 	Alive      bool
 	Address    string

@@ -209,6 +209,7 @@ var encoders = sync.Pool{New: func() any {
 	b := new(bytes.Buffer)
 	e := msgpack.NewEncoder(b)
 	e.UseCompactInts(true)
+	e.UseArrayEncodedStructs(true)
 	return &encoder{b, e}
 }}
 

@@ -167,6 +167,21 @@ def test_variables_that_numba_reads_at_import(script: Any) -> None:
     )
 
 
+def test_numba_draws_different_numbers(ray: Any) -> None:
+    numba = pytest.importorskip("numba")
+    np = pytest.importorskip("numpy")
+
+    @numba.njit  # type: ignore[untyped-decorator]
+    def draw() -> float:
+        return float(np.random.random())
+
+    @ray.remote(max_calls=1)
+    def in_worker() -> float:
+        return draw()
+
+    assert len(set(ray.get([in_worker.remote() for _ in range(3)], timeout=100))) == 3
+
+
 def test_numbers_of_threads_follow_the_cpus(ray: Any) -> None:
     @ray.remote
     def threads() -> Any:

@@ -259,7 +259,7 @@ def test_references_that_cross(ray: Any, holder: Any) -> None:
         if i % 20 == 0:
             (ref,) = ray.get(actor.keep.remote("y", [ref])) or ray.get(actor.get.remote("y"))
     ray.get(calls, timeout=LIMIT)
-    ray.get(actor.drop.remote("y"), timeout=LIMIT)
+    ray.get([actor.drop.remote("y"), other.drop.remote("x")], timeout=LIMIT)
     assert int(ray.get(ref)[0]) == 3
     del ref, calls
     settles(objects=0)

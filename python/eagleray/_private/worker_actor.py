@@ -148,19 +148,21 @@ class Actor:
             running.function = function
             running.task_id = task_id
             value = function(*args, **kwargs)
-            results: tuple[Encoded, ...]
+            results: tuple[Encoded, ...] | None
             results = (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
             running.task_id = None
         except BaseException as error:
             running.task_id = None
-            if isinstance(error, ExitActor):
-                function = args = kwargs = value = running.function = error.__traceback__ = None
-                self.end(_EXIT_REASON)
             if isinstance(error, SystemExit):
                 self.worker.quit(error)
-            flags = APP_ERROR
-            results = self.worker.error_results(error, name, task_id)
+            if isinstance(error, ExitActor):
+                results = None
+            else:
+                flags = APP_ERROR
+                results = self.worker.error_results(error, name, task_id)
         value = args = kwargs = function = running.function = None
+        if results is None:  # nothing holds the instance any more, the exception's frames included
+            self.end(_EXIT_REASON)
         if here.unfinished_line:
             worker_output.flush_lines()
         self.hot.reply(token, results, flags)
