@@ -64,6 +64,11 @@ func runStart(args []string, out io.Writer) error {
 	} else if !errors.Is(err, errNoCluster) {
 		return err
 	}
+	signals := make(chan os.Signal, 1)
+	if flags["--block"] != "" {
+		// From here on: a signal that comes early must not leave the daemon behind.
+		signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+	}
 	cmd, err := launch(dir, conf)
 	if err != nil {
 		return err
@@ -79,7 +84,7 @@ func runStart(args []string, out io.Writer) error {
 	if flags["--block"] == "" {
 		return cmd.Process.Release()
 	}
-	return block(out, cmd)
+	return block(out, cmd, signals)
 }
 
 // startConfig turns flags into the daemon's configuration.
@@ -233,9 +238,7 @@ func offered(res map[string]int64) string {
 }
 
 // block waits with the cluster in the foreground.
-func block(out io.Writer, cmd *exec.Cmd) error {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
+func block(out io.Writer, cmd *exec.Cmd, signals <-chan os.Signal) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	fmt.Fprintln(out, "\n--block: this command stays until the cluster ends; Ctrl-C ends it.")

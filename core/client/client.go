@@ -91,6 +91,8 @@ type Client struct {
 	serving map[*wire.Peer]ids.Owner
 	exec    *executor // workers
 
+	lastLent *waiter // of a worker that ends: for others to let go of its objects
+
 	// Borrow registrations, see borrow.go.
 	unacked  int
 	ackWaits []*waiter

@@ -77,6 +77,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TExit:
 		if c.exec != nil {
 			c.mu.Lock()
+			err = m.Reply(c.lends())
 			c.exec.stop("idle")
 			c.mu.Unlock()
 		}

@@ -435,11 +435,16 @@ func (d *Daemon) endWorker(w *worker, grace time.Duration) {
 		d.kill(w)
 		return
 	}
-	_ = w.client.peer.Push(wire.TExit, nil)
-	time.AfterFunc(grace, func() {
+	timer := time.AfterFunc(grace, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.kill(w)
+	})
+	w.client.peer.Go(wire.TExit, nil, func(m *wire.Message, err error) {
+		var owns bool
+		if err == nil && m.Decode(&owns) == nil && owns && grace == exitGrace {
+			timer.Stop() // it leaves when others have let go of what it owns
+		}
 	})
 }
 

@@ -34,7 +34,7 @@ const (
 	TTotals          Type = 36 // push: Totals changed
 	TActorStart      Type = 37 // push, to a worker: become this actor
 	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived (Force: at once)
-	TExit            Type = 39 // push, to a worker: exit now; it is idle
+	TExit            Type = 39 // call, to an idle worker: exit → bool: later, others hold objects that it owns
 
 	// Actors: any process → daemon (head role).
 	TActorCreate  Type = 50 // call: ActorCreate → ActorCreated

@@ -16,6 +16,7 @@ from eagleray._private.ids import ActorID
 from eagleray._private.options import ACTOR, check_options
 from eagleray._private.resources import actor_resources, exceeds, show
 from eagleray._private.serialization import ARGS
+from eagleray._private.signatures import CallShape
 from eagleray._private.state import Session, process
 from eagleray.exceptions import ActorAlreadyExistsError, ActorHandleNotFoundError, ActorUnschedulableError
 
@@ -218,7 +219,7 @@ class ActorClassInheritanceException(TypeError):
 class ActorClass(Generic[P, T]):
     """A class whose instances are actors: ``A.remote(…)`` makes one, ``A.options(…)`` adjusts how."""
 
-    def __init__(self, cls: type[T], options: Mapping[str, Any], *extra: Any) -> None:
+    def __init__(self, cls: type[T], options: Mapping[str, Any], *extra: Any, shape: CallShape | None = None) -> None:
         if extra:
             raise ActorClassInheritanceException(
                 f"Attempted to define subclass {cls!r} of an actor class. Let a plain class inherit, and decorate the "
@@ -228,7 +229,7 @@ class ActorClass(Generic[P, T]):
             raise ValueError("The actor name must be specified to use 'get_if_exists'.")
         self._cls = cls
         self._options = dict(options)
-        self._shape = actor_kind.constructor_shape(cls)
+        self._shape = shape or actor_kind.constructor_shape(cls)
         self._exported: tuple[int, bytes, bytes] | None = None
         self.__doc__ = cls.__doc__
         self.__name__ = cls.__name__
@@ -295,7 +296,7 @@ class ActorClass(Generic[P, T]):
     def options(self, **options: Any) -> ActorClass[P, T]:
         """The same class with some options changed for the actors made through the result."""
         check_options(options, ACTOR, in_options=True)
-        made: ActorClass[P, T] = ActorClass(self._cls, {**self._options, **options})
+        made: ActorClass[P, T] = ActorClass(self._cls, {**self._options, **options}, shape=self._shape)
         made._exported = self._exported
         return made
 

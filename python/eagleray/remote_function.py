@@ -27,11 +27,12 @@ _GENERATOR, _COROUTINE = 0x20, 0x80
 
 
 class _Code:
-    """A function's bytes, pickled at the first call of a session and shared by all its options."""
+    """What all options of a function share: how it is called, and its bytes, pickled at the first call of a session."""
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
         self.function = function
         self.what = what
+        self.shape = CallShape(params_of(function, bound=False))
         self._made: dict[Any, tuple[int, bytes, bytes]] = {}
 
     def export(self, session: Any, retry_on: tuple[type[BaseException], ...] | None) -> tuple[bytes, bytes]:
@@ -56,7 +57,6 @@ class RemoteFunction(Generic[P, R]):
         self._options = dict(options)
         self._function_name = f"{function.__module__}.{function.__qualname__}"
         self._code = code or _Code(function, f"the function {self._function_name}")
-        self._shape = CallShape(params_of(function, bound=False))
         self.__doc__ = function.__doc__
         self.remote = _submitter(self)  # type: ignore[method-assign]
 
@@ -114,7 +114,7 @@ if TYPE_CHECKING:
 
 def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
     """The function behind ``.remote``: everything that does not change between calls is in its closure."""
-    shape = made._shape
+    shape = made._code.shape
     least, most = shape.least, shape.most
     what = made._function.__name__
     here = process
@@ -125,8 +125,12 @@ def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
     def define() -> None:
         nonlocal epoch, template, submit
         session = here.require()
-        spec = _spec(made, session)
-        template = session.hot.template(msgpack.packb(spec))
+        spec, blob = _spec(made, session)
+        key = msgpack.packb(spec)
+        known = session.templates.get(key)
+        if known is None:
+            known = session.templates[key] = session.hot.template(msgpack.packb({**spec, "blob": blob}))
+        template = known
         submit = session.hot.submit if spec["num_returns"] == 1 else _many(session.hot.submit)
         epoch = here.epoch
 
@@ -160,8 +164,8 @@ def _many(submit: Callable[..., Any]) -> Callable[..., Any]:
     return submit_many
 
 
-def _spec(made: RemoteFunction[Any, Any], session: Any) -> dict[str, Any]:
-    """What the core keeps of a function and its options for a session."""
+def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any], bytes]:
+    """What the core keeps of a function and its options for a session, and the function's bytes."""
     options, function = made._options, made._function
     num_returns = options.get("num_returns")
     if num_returns is None:
@@ -179,11 +183,10 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> dict[str, Any]:
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
     fid, blob = made._code.export(session, tuple(retry_on) if isinstance(retry_on, (list, tuple)) else None)
-    return {
+    spec = {
         "kind": "task",
         "name": options.get("name") or function.__name__,
         "fid": fid,
-        "blob": blob,
         "resources": resources,
         "env_key": environments.key_for(session, options.get("runtime_env")),
         "num_returns": num_returns,
@@ -193,3 +196,4 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> dict[str, Any]:
         "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),
         "method": "",
     }
+    return spec, blob

@@ -101,7 +101,7 @@ class RuntimeContext:
     @property
     def namespace(self) -> str:
         """The namespace in which names of actors are looked up."""
-        return here.actor.namespace if here.actor is not None else self._session.namespace
+        return self._session.namespace
 
     @property
     def current_actor(self) -> ActorHandle[Any]:

@@ -51,6 +51,15 @@ def test_variables_folder_and_paths_of_the_driver(script: Any, tmp_path: Any) ->
     assert done.stdout == "good\n"
 
 
+def test_variables_need_not_be_utf8(script: Any) -> None:
+    source = """
+    import os
+    import eagleray as ray
+    print(ray.get(ray.remote(lambda: os.environb[b"ODD"]).remote()))
+    """
+    assert script(source, env={**os.environ, "ODD": os.fsdecode(b"\xff\xfe")}).stdout == "b'\\xff\\xfe'\n"
+
+
 def test_classes_of_the_script_itself(script: Any) -> None:
     done = script(
         """

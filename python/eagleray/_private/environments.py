@@ -51,8 +51,8 @@ def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
         job_env["PYTHONPATH"] = os.pathsep.join(filter(None, [package, job_env.get("PYTHONPATH")]))
     cwd = os.getcwd()
     spec = {
-        "python": sys.executable,
-        "sys_path": [path or cwd for path in sys.path],
+        "python": sys.executable or os.environ.get("EAGLERAY_PYTHON", "python3"),
+        "sys_path": [os.fspath(path) or cwd for path in sys.path],
         "cwd": cwd,
         "env": {},
         "preload": _preload(),
@@ -98,9 +98,15 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     check_runtime_env(runtime_env)
     made = _derive(base, runtime_env)
     if made.key != base.key:
-        session.hot.rpc("env_define", msgpack.packb({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
+        session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
     session.envs[name] = made.key
     return made.key
+
+
+def pack(value: Any) -> bytes:
+    """A message for the core; variables and paths need not be valid UTF-8."""
+    packed: bytes = msgpack.packb(value, unicode_errors="surrogateescape")
+    return packed
 
 
 def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgpack
+from eagleray._private import environments
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 
@@ -206,7 +207,7 @@ def _open(
     runtime_env: Mapping[str, Any] | None,
 ) -> Session:
     global _daemon, _registered
-    from eagleray._private import environments, node
+    from eagleray._private import node
 
     folder = node.resolve(address)
     if folder is not None and config:
@@ -259,7 +260,7 @@ def _connect(hot: Any, sock: str, env: EnvBase, namespace: str | None, show_outp
         "env": {**env.spec, "key": env.key},
     }
     try:
-        answer: dict[str, Any] = msgpack.unpackb(hot.connect(msgpack.packb(hello)), strict_map_key=False)
+        answer: dict[str, Any] = msgpack.unpackb(hot.connect(environments.pack(hello)), strict_map_key=False)
         return answer
     except HotError as error:
         raise explain(error) from None

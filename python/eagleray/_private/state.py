@@ -42,7 +42,7 @@ class Session:
 
     __slots__ = (
         *("role", "hot", "env", "node_id", "worker_id", "job_id", "namespace", "session_dir", "totals"),
-        *("can_grow", "wait", "addr", "daemon_pid", "on_close", "pinned", "envs"),
+        *("can_grow", "wait", "addr", "daemon_pid", "on_close", "pinned", "envs", "templates"),
     )
 
     def __init__(self, role: str, hot: Any, answer: Mapping[str, Any], env: EnvBase) -> None:
@@ -62,6 +62,7 @@ class Session:
         self.on_close: list[Callable[[], None]] = []
         self.pinned: list[Any] = []  # references that user code pickled by hand
         self.envs: dict[str, str] = {}  # runtime environment as JSON → its key
+        self.templates: dict[bytes, int] = {}  # what tasks have in common, packed → the core's number for it
 
 
 class _Process:
