@@ -107,6 +107,11 @@ func (o *Options) env() (e wire.EnvSpec, err error) {
 			return e, fmt.Errorf("find the workers' Python: %w; set Options.Python or EAGLERAY_PYTHON", err)
 		}
 	}
+	if strings.ContainsRune(e.Python, filepath.Separator) {
+		if e.Python, err = filepath.Abs(e.Python); err != nil {
+			return e, err
+		}
+	}
 	if e.Cwd, err = os.Getwd(); err != nil {
 		return e, err
 	}

@@ -49,10 +49,8 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		return id, nil, c.why
 	}
 	id = ids.NewActor(c.info.Job)
-	tm := &Template{Kind: KindTask, Name: s.ClassName, FID: s.FID, Blob: s.Blob, Returns: 0}
-	tm.id = len(c.tmpls)
-	c.tmpls = append(c.tmpls, tm)
-	t, err := c.newTask(&Call{Template: tm.id, Args: *args, Deps: deps}, total)
+	tm := &Template{Kind: KindTask, Name: s.ClassName, FID: s.FID, Blob: c.intern(s.FID, s.Blob)}
+	t, err := c.newTask(tm, &Call{Args: *args, Deps: deps}, total)
 	if err != nil {
 		c.mu.Unlock()
 		return id, nil, err
@@ -290,7 +288,11 @@ func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns 
 	if a.limit > 0 && a.pending >= a.limit {
 		return first, 0, fault.New(fault.PendingCallsLimit, "actor %s (%s) has %d calls pending, max_pending_calls=%d", a.name, id, a.pending, a.limit)
 	}
-	t, err := c.newTask(call, total)
+	tm, err := c.templateOf(call.Template)
+	if err != nil {
+		return first, 0, err
+	}
+	t, err := c.newTask(tm, call, total)
 	if err != nil {
 		return first, 0, err
 	}

@@ -83,6 +83,7 @@ type Client struct {
 	classes []*class
 	byClass map[string]*class
 	tmpls   []*Template
+	blobs   map[string][]byte // functions, by id
 	leases  map[uint64]*lease
 	actors  map[ids.Actor]*actor
 	views   map[uint64]*view
@@ -129,7 +130,7 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
 	c := &Client{
-		opts: o, byClass: map[string]*class{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
+		opts: o, byClass: map[string]*class{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{},
 		borrowQ: map[string][][]byte{}, sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1,
 	}

@@ -65,10 +65,23 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 	}
 	t.id = len(c.tmpls)
 	c.tmpls = append(c.tmpls, t)
+	t.Blob = c.intern(t.FID, t.Blob)
 	if t.Kind == KindTask {
 		t.class = c.classFor(t)
 	}
 	return t.id, nil
+}
+
+// intern keeps one copy of each function; mu held.
+func (c *Client) intern(fid, blob []byte) []byte {
+	if len(fid) == 0 {
+		return blob
+	}
+	if b, ok := c.blobs[string(fid)]; ok {
+		return b
+	}
+	c.blobs[string(fid)] = blob
+	return blob
 }
 
 // Call is one submission.
@@ -84,7 +97,11 @@ func (c *Client) Submit(call *Call) (first ids.Object, returns int, err error) {
 	total, _ := call.Args.layout()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t, err := c.newTask(call, total)
+	tm, err := c.templateOf(call.Template)
+	if err != nil {
+		return first, 0, err
+	}
+	t, err := c.newTask(tm, call, total)
 	if err != nil {
 		return first, 0, err
 	}
@@ -94,16 +111,20 @@ func (c *Client) Submit(call *Call) (first ids.Object, returns int, err error) {
 	return ids.NewObject(t.first, c.self, c.info.Job, 1), int(t.returns), nil
 }
 
-// newTask makes the task, its returns, and pins what it needs; mu held, and
-// released while large arguments are written to the arena.
-func (c *Client) newTask(call *Call, total int) (*task, error) {
+// templateOf returns a template of the session; mu held.
+func (c *Client) templateOf(id int) (*Template, error) {
 	if c.closed {
 		return nil, c.why
 	}
-	if call.Template < 0 || call.Template >= len(c.tmpls) {
-		return nil, fault.New(fault.BadRequest, "template %d does not exist in this session", call.Template)
+	if id < 0 || id >= len(c.tmpls) {
+		return nil, fault.New(fault.BadRequest, "template %d does not exist in this session", id)
 	}
-	tm := c.tmpls[call.Template]
+	return c.tmpls[id], nil
+}
+
+// newTask makes the task, its returns, and pins what it needs; mu held, and
+// released while large arguments are written to the arena.
+func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	t := &task{tmpl: tm, returns: int32(tm.Returns), fmt: call.Args.Fmt}
 	switch {
 	case total > MaxInline:

@@ -225,6 +225,7 @@ func (z *zygote) exec(r *reaper, end int) error {
 	pid, err := syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule}, &syscall.ProcAttr{
 		Env:   env,
 		Files: []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)},
+		Dir:   "/", // `python -m` would import what lies in the user's folder
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err == nil {

@@ -263,22 +263,3 @@ def test_references_that_cross(ray: Any, holder: Any) -> None:
     assert int(ray.get(ref)[0]) == 3
     del ref, calls
     settles(objects=0)
-
-
-def test_a_pooled_worker_keeps_what_it_owns(ray: Any) -> None:
-    """More workers than the pool keeps are ended, but not one whose objects are in use."""
-
-    @ray.remote
-    def nest(depth: int) -> Any:
-        found = ray.get(nest.remote(depth - 1)) if depth else []
-        return [*found, ray.put(big(depth))]
-
-    refs = ray.get(nest.remote(12), timeout=LIMIT)
-
-    @ray.remote
-    def busy(depth: int) -> int:
-        return ray.get(busy.remote(depth - 1)) + 1 if depth else 0
-
-    assert ray.get(busy.remote(12), timeout=LIMIT) == 12
-    time.sleep(1.5)  # spare workers end meanwhile
-    assert [int(value[0]) for value in ray.get(refs, timeout=LIMIT)] == list(range(13))
