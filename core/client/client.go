@@ -92,7 +92,8 @@ type Client struct {
 	serving map[*wire.Peer]ids.Owner
 	exec    *executor // workers
 
-	lastLent *waiter // of a worker that ends: for others to let go of its objects
+	unfinished int     // tasks and calls submitted
+	leaving    *waiter // of a worker that ends and is still needed
 
 	// Borrow registrations, see borrow.go.
 	unacked  int

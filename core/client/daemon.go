@@ -77,7 +77,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TExit:
 		if c.exec != nil {
 			c.mu.Lock()
-			err = m.Reply(c.lends())
+			err = m.Reply(c.exec.busy == 0 && c.needed(time.Now()))
 			c.exec.stop("idle")
 			c.mu.Unlock()
 		}

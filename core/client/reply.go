@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"syscall"
 	"time"
 
@@ -180,50 +179,6 @@ func (c *Client) ActorReady(token uint64, ok bool, message string, exception []b
 	c.push(wire.TActorReady, r)
 	return nil
 }
-
-// Exiting announces that this worker ends on purpose, sends all answers, and
-// returns when nobody holds an object any more that this process owns: those
-// would be lost with it.
-func (c *Client) Exiting(reason string) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.push(wire.TWorkerExit, wire.WorkerExit{Reason: reason})
-	deadline := time.Now().Add(exitPatience)
-	for _, s := range c.sockets {
-		c.flushHard(s.base(), deadline)
-	}
-	for c.lends() && !c.closed {
-		c.lastLent = newWaiter()
-		c.await(c.lastLent, time.Now().Add(time.Second))
-	}
-	c.mu.Unlock()
-	ctx, cancel := context.WithDeadline(context.Background(), deadline)
-	_ = c.daemon.Flush(ctx) // the process ends either way
-	cancel()
-	c.mu.Lock()
-	return nil
-}
-
-// lends reports whether other processes hold objects that this one owns, or
-// are about to; mu held.
-func (c *Client) lends() bool {
-	if c.exec != nil {
-		for _, m := range c.exec.held {
-			if len(m) > 0 {
-				return true
-			}
-		}
-	}
-	lent := false
-	c.table.Each(func(o *own.Object) bool {
-		lent = o.Owned() && o.Borrowers() > 0
-		return !lent
-	})
-	return lent
-}
-
-// exitPatience is how long a worker that ends waits for callers to take its answers.
-const exitPatience = 5 * time.Second
 
 // flushHard sends everything, waiting for the peer to read; mu held.
 func (c *Client) flushHard(k *conn, deadline time.Time) {

@@ -41,6 +41,7 @@ type task struct {
 	waiting  int32 // arguments that are not ready
 	fmt      uint8
 	canceled bool
+	counted  bool // in Client.unfinished
 	seq      uint32
 	args     []byte        // envelope, unless argsRef
 	argsRef  *own.Object   // large arguments, in the arena
@@ -105,6 +106,7 @@ func (c *Client) Submit(call *Call) (first ids.Object, returns int, err error) {
 	if err != nil {
 		return first, 0, err
 	}
+	c.count(t)
 	if t.waiting == 0 {
 		c.enqueue(t)
 	}
@@ -258,8 +260,20 @@ func (c *Client) hopeless(t *task, f *fault.Error) {
 	})
 }
 
+// count adds a submitted task to those that have no answer; mu held.
+func (c *Client) count(t *task) {
+	t.counted = true
+	c.unfinished++
+}
+
 // endTask lets go of what the task held.
 func (c *Client) endTask(t *task) {
+	if t.counted {
+		t.counted = false
+		if c.unfinished--; c.unfinished == 0 {
+			c.lessNeeded()
+		}
+	}
 	c.unpinTask(t)
 	if a := t.actor; a != nil {
 		c.callEnded(a)

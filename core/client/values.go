@@ -311,10 +311,7 @@ func (c *Client) carryOut() {
 	if len(dead) == 0 {
 		return
 	}
-	if c.lastLent != nil {
-		c.finish(c.lastLent)
-		c.lastLent = nil
-	}
+	c.lessNeeded()
 	var free [][]byte
 	for _, o := range dead {
 		if a, ok := o.Watch.(*actor); ok { // an actor's lifetime token

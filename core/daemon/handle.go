@@ -155,6 +155,9 @@ func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 		if w.reason = q.Reason; w.reason == "" {
 			w.reason = "exit"
 		}
+		if q.Lingers && !c.gone {
+			d.event(func(s *sched.Machine) { s.Linger(w.id) })
+		}
 	case wire.TActorReady:
 		var q wire.ActorReady
 		if err := m.Decode(&q); err != nil {

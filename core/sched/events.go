@@ -112,11 +112,7 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	}
 	w := l.worker
 	if exiting || unusable {
-		if !l.recalled {
-			m.uncount(l)
-		}
-		l.exiting, l.announced = true, exiting
-		w.state = workerEnding
+		m.leave(l, exiting)
 		if !exiting {
 			m.emit(StopWorker{w.id})
 		}
@@ -128,6 +124,29 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	m.closeLease(l)
 	m.drop(w)
 	m.park(w)
+	m.settle()
+}
+
+// leave marks a lease whose worker ends; announced means by itself.
+func (m *Machine) leave(l *lease, announced bool) {
+	if !l.recalled {
+		m.uncount(l)
+	}
+	l.exiting, l.announced = true, announced
+	l.worker.state = workerEnding
+}
+
+// Linger says that a worker takes no more work and stays for the objects that
+// it owns: what it holds is free at once.
+func (m *Machine) Linger(id WorkerID) {
+	w := m.workers[id]
+	if w == nil || w.state != workerLeased && w.state != workerEnding {
+		return
+	}
+	if l := w.lease; l != nil && !l.exiting {
+		m.leave(l, true)
+	}
+	m.drop(w)
 	m.settle()
 }
 

@@ -117,6 +117,8 @@ func (s *script) do(line string) []string {
 		}
 	case "failed":
 		m.WorkerFailed(WorkerID(arg(0)), "no module named zygote")
+	case "linger":
+		m.Linger(WorkerID(arg(0)))
 	case "exit":
 		for _, w := range args {
 			m.WorkerGone(WorkerID(w))

@@ -145,8 +145,10 @@ type WorkerReady struct {
 }
 
 // WorkerExit announces an exit on purpose and why ("max_calls", "exit_actor").
+// One that lingers takes no more work and stays for the objects that it owns.
 type WorkerExit struct {
-	Reason string
+	Reason  string
+	Lingers bool
 }
 
 // LogBatch carries output of workers to their job's driver.

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-import msgpack
-
 from eagleray._private import actor_kind, environments, functions, pickling
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
 from eagleray._private.ids import ActorID
+from eagleray._private.messages import pack
 from eagleray._private.options import ACTOR, check_options
 from eagleray._private.resources import actor_resources, exceeds, show
 from eagleray._private.serialization import ARGS
@@ -286,7 +285,7 @@ class ActorClass(Generic[P, T]):
         }
         encoded = encode_args(args, kwargs, self._shape, f"{self.__name__}.__init__")
         try:
-            made, found = session.hot.actor_create(msgpack.packb(spec), *encoded)
+            made, found = session.hot.actor_create(pack(spec), *encoded)
         except HotError as error:
             raise _creation_error(error, spec) from None
         if found is not None:  # get_if_exists

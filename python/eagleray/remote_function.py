@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
-import msgpack
-
 from eagleray._private import environments, functions
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain
+from eagleray._private.messages import pack
 from eagleray._private.options import TASK, check_options, strategy_name
 from eagleray._private.resources import task_resources, uses_accelerator
 from eagleray._private.serialization import ARGS
@@ -126,10 +125,10 @@ def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
         nonlocal epoch, template, submit
         session = here.require()
         spec, blob = _spec(made, session)
-        key = msgpack.packb(spec)
+        key = pack(spec)
         known = session.templates.get(key)
         if known is None:
-            known = session.templates[key] = session.hot.template(msgpack.packb({**spec, "blob": blob}))
+            known = session.templates[key] = session.hot.template(pack({**spec, "blob": blob}))
         template = known
         submit = session.hot.submit if spec["num_returns"] == 1 else _many(session.hot.submit)
         epoch = here.epoch

@@ -1,6 +1,6 @@
 """Writes the README's table from a result file of `run.py`.
 
-    table.py            puts the table of results/session.json between the markers
+    table.py            puts the table of results/latest.json between the markers
     table.py --check    exit status 1 when the README holds another one
 
 Every figure is the median that the file holds; nothing is typed by hand.
@@ -17,7 +17,7 @@ from typing import Any
 HERE = Path(__file__).parent
 README = HERE.parents[1] / "README.md"
 BEGIN, END = "<!-- bench: begin -->", "<!-- bench: end -->"
-NONE_YET = "No result file yet: run `make bench`, which measures, and writes the table here."
+NONE_YET = "No result file yet: run `make bench`, then `python tests/bench/table.py`."
 OURS, THEIRS = "eagleray", "ray"
 
 
@@ -59,7 +59,7 @@ def table(path: Path) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--name", default="session", help="the result file's name")
+    parser.add_argument("--name", default="latest", help="the result file's name")
     parser.add_argument("--check", action="store_true", help="change nothing")
     options = parser.parse_args()
     old = README.read_text(encoding="utf-8")

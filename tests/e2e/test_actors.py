@@ -131,6 +131,34 @@ def test_handle_as_result(ray: Any, counters: Any) -> None:
     assert ray.get(handle.add.remote()) == 7
 
 
+def test_handles_and_references_on_their_way(ray: Any, counters: Any) -> None:
+    """Nobody but the message holds what is inside it."""
+
+    @ray.remote
+    def use(handles: list[Any]) -> int:
+        return ray.get(handles[0].add.remote(5))
+
+    @ray.remote
+    def make() -> list[Any]:
+        return [counters.remote(1)]
+
+    @ray.remote
+    def nest() -> list[Any]:
+        return [ray.put(3), [use.remote([counters.remote()])]]
+
+    for _ in range(5):
+        assert ray.get(use.remote([counters.remote()]), timeout=20) == 5
+        assert ray.get(use.remote(make.remote()), timeout=20) == 6
+        handle = ray.get(make.remote(), timeout=20)[0]
+        assert ray.get(handle.add.remote(), timeout=20) == 2
+        value, (inner,) = ray.get(nest.remote(), timeout=20)
+        assert ray.get(value, timeout=20) == 3 and ray.get(inner, timeout=20) == 5
+        stored = ray.put([ray.put("deep"), counters.remote()])
+        deep, handle = ray.get(stored)
+        del stored
+        assert ray.get(deep) == "deep" and ray.get(handle.add.remote(), timeout=20) == 1
+
+
 def test_last_handle_ends_the_actor_after_its_calls(ray: Any, counters: Any) -> None:
     a = counters.remote()
     pid = ray.get(a.pid.remote())

@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgpack
+from eagleray._private.messages import pack, unpack
 from eagleray._private.signatures import CallShape, Param, params_of
 from eagleray._private.state import process
 
@@ -41,7 +41,7 @@ class ActorKind:
     __slots__ = ("_epoch", "_templates", "class_name", "meta", "methods", "pending_limit", "task_retries")
 
     def __init__(self, meta: bytes) -> None:
-        found = msgpack.unpackb(meta)
+        found = unpack(meta)
         self.meta = meta
         self.class_name: str = found["name"]
         self.pending_limit: int = found["pending"]
@@ -66,7 +66,7 @@ class ActorKind:
                 "max_retries": options.get("max_task_retries", self.task_retries),
                 "retry_exceptions": bool(options.get("retry_exceptions")),
             }
-            found = self._templates[key] = session.hot.template(msgpack.packb(spec))
+            found = self._templates[key] = session.hot.template(pack(spec))
         return found
 
 
@@ -94,7 +94,7 @@ def describe(cls: type, pending_limit: int, task_retries: int) -> bytes:
     for name, params in BUILT_IN.items():
         methods[name] = ({}, params)
     found = {"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries}
-    packed: bytes = msgpack.packb(found) or b""
+    packed = pack(found)
     _descriptions[cls] = (pending_limit, task_retries, packed)
     return packed
 

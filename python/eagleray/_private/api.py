@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import msgpack
 from eagleray._private.core import HotError, explain
+from eagleray._private.messages import pack
+from eagleray._private.messages import unpack as unpack_message
 from eagleray._private.resources import from_units
 from eagleray._private.serialization import ERROR, FAULT, MSGPACK, NONE, Triple, decode, encode, raise_unserializable
 from eagleray._private.state import Session, process
@@ -285,8 +287,8 @@ def get_actor(name: str, namespace: str | None = None) -> ActorHandle[Any]:
 
 def rpc(session: Session, method: str, body: Any = None) -> Any:
     """A control call to the daemon."""
-    answer = session.hot.rpc(method, msgpack.packb(body if body is not None else {}), _RPC_TIMEOUT_MS)
-    return _unpackb(answer, strict_map_key=False) if answer else None
+    answer = session.hot.rpc(method, pack(body if body is not None else {}), _RPC_TIMEOUT_MS)
+    return unpack_message(answer) if answer else None
 
 
 def fetch_cluster(session: Session) -> dict[str, Any]:

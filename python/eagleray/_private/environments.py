@@ -9,7 +9,7 @@ from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Mapping
 from typing import Any
 
-import msgpack
+from eagleray._private.messages import pack
 from eagleray._private.state import EnvBase, Session
 
 #: Variables that libraries read when they are imported: a zygote that has imported them already is no use then.
@@ -101,12 +101,6 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
         session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
     session.envs[name] = made.key
     return made.key
-
-
-def pack(value: Any) -> bytes:
-    """A message for the core; variables and paths need not be valid UTF-8."""
-    packed: bytes = msgpack.packb(value, unicode_errors="surrogateescape")
-    return packed
 
 
 def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
-import msgpack
+from eagleray._private.messages import unpack
 from eagleray._private.state import process
 
 _FOLD_SECONDS = 5.0
@@ -174,7 +174,7 @@ def _run(hot: Any, printer: Printer, stop: threading.Event) -> None:
                 if process.session is None:
                     stop.wait(_LEAVING_SECONDS)
                 continue
-            kind, *rest = msgpack.unpackb(packed)
+            kind, *rest = unpack(packed)
             if kind == "log":
                 printer.log(*rest)
             elif kind == "warn":

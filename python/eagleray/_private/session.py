@@ -9,9 +9,9 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import msgpack
 from eagleray._private import environments
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
+from eagleray._private.messages import pack, unpack
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 
 _DRAIN_MS = 2_000
@@ -260,7 +260,7 @@ def _connect(hot: Any, sock: str, env: EnvBase, namespace: str | None, show_outp
         "env": {**env.spec, "key": env.key},
     }
     try:
-        answer: dict[str, Any] = msgpack.unpackb(hot.connect(environments.pack(hello)), strict_map_key=False)
+        answer: dict[str, Any] = unpack(hot.connect(pack(hello)))
         return answer
     except HotError as error:
         raise explain(error) from None

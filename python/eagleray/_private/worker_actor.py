@@ -7,10 +7,10 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import msgpack
 from eagleray._private import actor_kind, context, task_error, worker_output
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
+from eagleray._private.messages import unpack
 from eagleray._private.serialization import NONE_RESULT, Encoded
 from eagleray._private.worker_main import APP_ERROR, Worker, encode_results
 from eagleray.actor import ExitActor
@@ -26,7 +26,7 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
     """Runs an actor until it ends."""
     _, token, packed, fmt, meta, buffers, deps = item
     del item
-    spec = msgpack.unpackb(packed, strict_map_key=False)
+    spec = unpack(packed)
     context.become_actor(spec)
     here.label = str(spec["class_name"])
     actor = Actor(worker, spec)

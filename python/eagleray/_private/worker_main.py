@@ -9,10 +9,10 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-import msgpack
 from eagleray._private import core, environments, functions, task_error, worker_output, worker_setup
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
+from eagleray._private.messages import pack, unpack
 from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.state import WORKER, Session, process
 from eagleray.exceptions import TaskCancelledError
@@ -40,8 +40,8 @@ def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], envir
     signal.signal(signal.SIGUSR1, _interrupt)
     hot = core.load()
     base = environments.worker_base(setup, environ)
-    answer = hot.connect(msgpack.packb({"sock": sock, "role": WORKER, "token": token}))
-    process.enter(Session(WORKER, hot, msgpack.unpackb(answer, strict_map_key=False), base))
+    answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token}))
+    process.enter(Session(WORKER, hot, unpack(answer), base))
     Worker(hot).run()
 
 
@@ -90,7 +90,7 @@ class Worker:
             if kind == "task":
                 self._run_task(item)
             elif kind == "assign":
-                self.assigned.apply(msgpack.unpackb(item[1], strict_map_key=False))
+                self.assigned.apply(unpack(item[1]))
             elif kind == "actor":
                 from eagleray._private import worker_actor
 

@@ -1,0 +1,168 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// actorDead fails everything that is queued for it.
+func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
+	if a.dead == nil {
+		a.dead, a.deadEnv = f, env
+	}
+	for a.queue.len() > 0 {
+		c.failCall(a, a.queue.pop())
+	}
+}
+
+func (c *Client) failCall(a *actor, t *task) {
+	if a.deadEnv != nil {
+		c.eachReturn(t, func(_ int, o *own.Object) {
+			c.complete(o, own.Inline, a.deadEnv, uint64(len(a.deadEnv)), true)
+		})
+		c.endTask(t)
+		return
+	}
+	c.failTask(t, a.dead)
+}
+
+// CallActor submits a method call.
+func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns int, err error) {
+	total, _ := call.Args.layout()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.actors[id]
+	if a == nil {
+		return first, 0, fault.New(fault.NotFound, "actor %s: this process holds no handle of it", id)
+	}
+	if a.limit > 0 && a.pending >= a.limit {
+		return first, 0, fault.New(fault.PendingCallsLimit, "actor %s (%s) has %d calls pending, max_pending_calls=%d", a.name, id, a.pending, a.limit)
+	}
+	tm, err := c.templateOf(call.Template)
+	if err != nil {
+		return first, 0, err
+	}
+	t, err := c.newTask(tm, call, total)
+	if err != nil {
+		return first, 0, err
+	}
+	c.count(t)
+	t.actor = a
+	a.pending++
+	if a.token != nil {
+		c.table.Pin(a.token)
+	}
+	first = ids.NewObject(t.first, c.self, c.info.Job, 1)
+	switch {
+	case a.dead != nil:
+		c.failCall(a, t)
+	default:
+		if a.bad != nil {
+			c.hopeless(t, a.bad)
+		}
+		a.queue.push(t)
+		c.pumpActor(a)
+	}
+	return first, int(t.returns), nil
+}
+
+// pumpActor sends the calls whose arguments are ready, in order; mu held.
+func (c *Client) pumpActor(a *actor) {
+	if a.conn == nil {
+		if a.queue.len() > 0 {
+			c.resolve(a, nil)
+			c.watchPending()
+		}
+		return
+	}
+	for a.queue.len() > 0 {
+		t := a.queue.items[a.queue.head]
+		if t.waiting > 0 && !t.canceled {
+			return
+		}
+		a.queue.pop()
+		if t.canceled {
+			c.failTask(t, cancelFault(t))
+			continue
+		}
+		if d := t.badDep(); d != nil {
+			c.failLike(t, d)
+			continue
+		}
+		if c.tooMuch(t) {
+			a.queue.pushFront([]*task{t})
+			t.waiting++ // until its arguments are in the arena
+			go c.moveArguments(t)
+			return
+		}
+		t.on = a.conn
+		a.conn.send(t)
+	}
+}
+
+// callEnded is told once for each call that has its answer.
+func (c *Client) callEnded(a *actor) {
+	a.pending--
+	if a.token != nil {
+		c.table.Unpin(a.token)
+		c.carryOut()
+	}
+}
+
+// actorLost: the actor's socket broke with calls on it. Calls that were sent may have
+// run; they fail with what the head says. The others go to the next incarnation.
+func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
+	if a.conn == o {
+		a.conn = nil
+	}
+	if c.closed {
+		return
+	}
+	if len(sent) == 0 {
+		if a.queue.len() > 0 {
+			c.resolve(a, nil)
+		}
+		return
+	}
+	// The head tells how it ended, or that it lives again. Until then nothing
+	// newer is sent: what is tried again goes first.
+	a.asking = true
+	c.daemon.Go(wire.TActorResolve, wire.ActorResolve{ActorID: a.id[:], After: a.inc}, func(m *wire.Message, err error) {
+		var s wire.ActorState
+		if err == nil {
+			err = m.Decode(&s)
+		}
+		c.mu.Lock()
+		f := fault.New(fault.ActorUnavailable, "actor %s (%s) died while the call ran and was restarted; the call may have taken effect", a.name, a.id)
+		switch {
+		case err != nil:
+			f = fault.From(err)
+		case s.State == wire.ActorDead:
+			code := fault.Code(s.Cause)
+			if code == "" {
+				code = fault.ActorDied
+			}
+			f = fault.New(code, "%s", s.Message)
+			c.actorDead(a, f, s.Error)
+		}
+		lives := err == nil && s.State != wire.ActorDead
+		var again []*task
+		for _, t := range sent {
+			t.on = nil
+			t.tries++
+			switch m := int32(t.tmpl.MaxRetries); {
+			case t.canceled:
+				c.failTask(t, cancelFault(t))
+			case lives && (m < 0 || t.tries <= m):
+				again = append(again, t)
+			default:
+				c.failTask(t, f)
+			}
+		}
+		a.queue.pushFront(again)
+		c.mu.Unlock()
+		c.resolved(a, nil, &s, err)
+	})
+}

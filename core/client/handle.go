@@ -1,0 +1,120 @@
+package client
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// handlesGone: the token died, nobody can call the actor any more.
+func (c *Client) handlesGone(a *actor) {
+	if a.token.Owned() {
+		c.push(wire.TActorRelease, wire.ActorRef{ActorID: a.id[:]})
+	} else {
+		c.giveBack(a.token)
+	}
+	c.forgetActor(a)
+}
+
+func (c *Client) forgetActor(a *actor) {
+	delete(c.actors, a.id)
+	if a.conn != nil {
+		c.flush(&a.conn.conn)
+		c.retire(&a.conn.conn)
+		a.conn = nil
+	}
+}
+
+// ActorToken returns what another process needs to count its handle: the
+// token's id and its owner's socket, "" when the actor is not counted.
+func (c *Client) ActorToken(id ids.Actor) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.actors[id]
+	if a == nil || a.token == nil {
+		return ""
+	}
+	return hex.EncodeToString(a.token.ID[:]) + "@" + c.addrOf(a.token)
+}
+
+// OpenActor makes a handle of an actor that another process, or its name, gave us.
+// It returns the id of the counting token, for Release; zero when not counted.
+func (c *Client) OpenActor(id ids.Actor, token, name string, limit int) (tok ids.Object, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return tok, c.why
+	}
+	a := c.actors[id]
+	if a == nil {
+		a = &actor{id: id, name: name, limit: limit}
+		c.actors[id] = a
+	}
+	if token == "" || a.token == nil && a.handles > 0 {
+		if a.token == nil {
+			a.handles++
+			return tok, nil
+		}
+		a.token.Local++
+		return a.token.ID, nil
+	}
+	h, addr, ok := strings.Cut(token, "@")
+	raw, err := hex.DecodeString(h)
+	if !ok || err != nil {
+		return tok, fault.New(fault.BadRequest, "malformed actor token %q", token)
+	}
+	oid, err := ids.ParseObject(raw)
+	if err != nil {
+		return tok, fault.New(fault.BadRequest, "malformed actor token: %v", err)
+	}
+	if a.token == nil {
+		a.token = c.borrow(oid, addr)
+		if a.token.State == own.Pending {
+			a.token.State = own.Inline
+		}
+		a.token.Watch = a
+	}
+	a.token.Local++
+	return oid, nil
+}
+
+// ActorTokenID returns the token's id of an actor that this process created or opened.
+func (c *Client) ActorTokenID(id ids.Actor) (tok ids.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.actors[id]; a != nil && a.token != nil {
+		tok = a.token.ID
+	}
+	return tok
+}
+
+// CloseActor lets an uncounted handle go.
+func (c *Client) CloseActor(id ids.Actor) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.actors[id]; a != nil && a.token == nil {
+		a.handles--
+		if a.handles <= 0 && a.pending == 0 {
+			c.forgetActor(a)
+		}
+	}
+}
+
+// KillActor ends an actor at once.
+func (c *Client) KillActor(id ids.Actor, noRestart bool) error {
+	if err := c.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: noRestart}, nil); err != nil {
+		return err
+	}
+	if noRestart {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if a := c.actors[id]; a != nil { // later calls of ours must not reach it any more
+			c.actorDead(a, fault.New(fault.ActorDied, "actor %s (%s) was killed by kill()", a.name, a.id), nil)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,187 @@
+package client
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// RemoteTemplate is a caller's template.
+type RemoteTemplate struct {
+	Kind     int
+	FID      [16]byte
+	Name     string
+	Method   string
+	Returns  int
+	MaxCalls int
+	Once     bool // must not run twice: answers leave before the next one starts
+}
+
+// place is where an argument is.
+type place struct {
+	env  []byte
+	id   ids.Object
+	size uint64
+	addr string
+}
+
+// inConn is a socket through which somebody calls us.
+type inConn struct {
+	conn
+	caller ids.Owner
+	addr   string // the caller's own socket
+	lease  bool
+	tmpls  map[uint64]*RemoteTemplate
+}
+
+// welcome adopts an accepted task connection.
+func (e *executor) welcome(u *net.UnixConn, h *wire.Hello) {
+	rc, err := u.SyscallConn()
+	fd := -1
+	if err == nil {
+		_ = rc.Control(func(f uintptr) { fd, err = unix.FcntlInt(f, unix.F_DUPFD_CLOEXEC, 0) })
+	}
+	u.Close()
+	if err != nil || fd < 0 {
+		return
+	}
+	c := e.c
+	in := &inConn{conn: conn{c: c, fd: fd}, addr: h.Addr, lease: h.Role == wire.RoleLease, tmpls: map[uint64]*RemoteTemplate{}}
+	copy(in.caller[:], h.OwnerID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		unix.Close(fd)
+		return
+	}
+	e.conns[in] = true
+	if err := c.adopt(in); err != nil {
+		c.fail(err)
+		return
+	}
+	// What came with the hello is read now: the poller was not asked yet.
+	if c.leader == nil {
+		c.arm()
+	}
+}
+
+func (in *inConn) frames(b []byte) (int, error) {
+	used := 0
+	for len(b)-used >= 4 {
+		n := int(binary.LittleEndian.Uint32(b[used:]))
+		if n > wire.MaxData {
+			return used, fmt.Errorf("%w: %d bytes", wire.ErrFrameTooLarge, n)
+		}
+		if len(b)-used-4 < n {
+			break
+		}
+		if err := in.frame(append([]byte(nil), b[used+4:used+4+n]...)); err != nil {
+			return used, err
+		}
+		used += 4 + n
+	}
+	return used, nil
+}
+
+func (in *inConn) frame(b []byte) error {
+	e := in.c.exec
+	r := wire.NewReader(b)
+	r.Array()
+	switch op := wire.Op(r.Uint()); op {
+	case wire.OpAssign:
+		e.push(&call{in: in, assign: r.Bin()})
+	case wire.OpTemplate:
+		in.template(&r)
+	case wire.OpTask:
+		k, err := in.parseTask(&r)
+		if err != nil {
+			return err
+		}
+		if e.early[k.task] {
+			delete(e.early, k.task)
+			k.cancel = true
+		}
+		if in.lease && (e.blocked > 0 || e.busy > 0 && time.Since(e.started) > bounceAfter) {
+			in.bounce([]*call{k})
+			break
+		}
+		e.push(k)
+	default:
+		return fmt.Errorf("%w: op %d from a caller", wire.ErrBadFrame, op)
+	}
+	return r.Err()
+}
+
+func (in *inConn) template(r *wire.Reader) {
+	id := r.Uint()
+	t := &RemoteTemplate{Kind: int(r.Uint())}
+	copy(t.FID[:], r.Bin())
+	t.Name, t.Method = r.Str(), r.Str()
+	t.Returns, t.MaxCalls = int(r.Uint()), int(r.Uint())
+	t.Once = r.Uint() == 1
+	if blob := r.Bin(); blob != nil {
+		in.c.exec.fns[t.FID] = blob
+	}
+	in.tmpls[id] = t
+}
+
+func (in *inConn) parseTask(r *wire.Reader) (*call, error) {
+	k := &call{in: in, seq: uint32(r.Uint())}
+	tid, first := r.Uint(), r.Uint()
+	if k.tmpl = in.tmpls[tid]; k.tmpl == nil {
+		return nil, fmt.Errorf("%w: task of template %d, which was not sent", wire.ErrBadFrame, tid)
+	}
+	id := ids.NewObject(first, in.caller, in.c.info.Job, 1)
+	copy(k.task[:], id[:])
+	var err error
+	if k.args, err = parsePlace(r); err != nil {
+		return nil, err
+	}
+	n := r.Array()
+	for range n {
+		p, err := parsePlace(r)
+		if err != nil {
+			return nil, err
+		}
+		k.deps = append(k.deps, p)
+	}
+	return k, r.Err()
+}
+
+func parsePlace(r *wire.Reader) (p place, err error) {
+	r.Array()
+	switch kind := r.Uint(); kind {
+	case wire.PlaceInline:
+		p.env = r.Bin()
+		if p.env == nil {
+			p.env = []byte{}
+		}
+	case wire.PlaceStore:
+		if p.id, err = ids.ParseObject(r.Bin()); err != nil {
+			return p, fmt.Errorf("%w: %v", wire.ErrBadFrame, err)
+		}
+		p.size, p.addr = r.Uint(), r.Str()
+	default:
+		return p, fmt.Errorf("%w: place %d", wire.ErrBadFrame, kind)
+	}
+	return p, r.Err()
+}
+
+// gone: the caller left. What it asked for and has not begun is dropped.
+func (in *inConn) gone(error) {
+	e := in.c.exec
+	delete(e.conns, in)
+	keep := e.queue[:0]
+	for _, k := range e.queue {
+		if k.in != in || k.in == nil {
+			keep = append(keep, k)
+		}
+	}
+	e.queue = keep
+}
