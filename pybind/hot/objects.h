@@ -1,0 +1,259 @@
+// The types that Python sees: references, handles, views; and what a fork
+// does to them. Part of hot.c.
+
+// ---- what the program lets go of ------------------------------------------
+
+static pthread_mutex_t drop_lock = PTHREAD_MUTEX_INITIALIZER;
+static hot_drop *drops, *taken;
+static int64_t drops_cap, taken_cap;
+volatile int32_t hot_drop_count;
+
+static void drop(const unsigned char *id, uint64_t view) {
+  if (forked) return;
+  pthread_mutex_lock(&drop_lock);
+  int64_t n = hot_drop_count;
+  if (n == drops_cap) {
+    int64_t cap = drops_cap ? drops_cap * 2 : 256;
+    hot_drop *p = realloc(drops, cap * sizeof *p);
+    if (!p) { pthread_mutex_unlock(&drop_lock); return; }
+    drops = p;
+    drops_cap = cap;
+  }
+  if (id) memcpy(drops[n].id, id, HOT_OBJECT);
+  drops[n].view = view;
+  hot_drop_count = (int32_t)(n + 1);
+  pthread_mutex_unlock(&drop_lock);
+  if (n == 0 || n % 4096 == 4095) HotDropsWaiting();
+}
+
+int64_t hot_take_drops(hot_drop **out) {
+  pthread_mutex_lock(&drop_lock);
+  hot_drop *p = taken; taken = drops; drops = p;
+  int64_t c = taken_cap; taken_cap = drops_cap; drops_cap = c;
+  int64_t n = hot_drop_count;
+  hot_drop_count = 0;
+  pthread_mutex_unlock(&drop_lock);
+  *out = taken;
+  return n;
+}
+
+void hot_interrupt(void) {
+  if (have_main) pthread_kill(main_thread, SIGUSR1);
+}
+
+// ---- descriptors that a forked child must not keep ---------------------------
+
+static pthread_mutex_t fd_lock = PTHREAD_MUTEX_INITIALIZER;
+static int *fds, fds_n, fds_cap;
+
+void hot_descriptor(int fd, int open) {
+  pthread_mutex_lock(&fd_lock);
+  if (open) {
+    if (fds_n == fds_cap) {
+      int cap = fds_cap ? fds_cap * 2 : 64;
+      int *p = realloc(fds, (size_t)cap * sizeof *p);
+      if (p) { fds = p; fds_cap = cap; }
+    }
+    if (fds_n < fds_cap) fds[fds_n++] = fd;
+  } else {
+    for (int i = 0; i < fds_n; i++) {
+      if (fds[i] == fd) { fds[i] = fds[--fds_n]; break; }
+    }
+  }
+  pthread_mutex_unlock(&fd_lock);
+}
+
+static void before_fork(void) { pthread_mutex_lock(&fd_lock); }
+
+static void after_fork_parent(void) { pthread_mutex_unlock(&fd_lock); }
+
+static void after_fork_child(void) {
+  forked = 1;
+  for (int i = 0; i < fds_n; i++) close(fds[i]);
+  fds_n = 0;
+  pthread_mutex_unlock(&fd_lock);
+}
+
+// ---- Ref: the base of ObjectRef -------------------------------------------
+
+typedef struct {
+  PyObject_HEAD
+  PyObject *weak;
+  unsigned char id[HOT_OBJECT];
+  char counted; // the core counts this one
+} Ref;
+
+static void ref_dealloc(PyObject *self) {
+  Ref *r = (Ref *)self;
+  if (r->weak) PyObject_ClearWeakRefs(self);
+  if (r->counted) drop(r->id, 0);
+  Py_TYPE(self)->tp_free(self); // a subclass's own dealloc counts its type
+}
+
+static PyObject *ref_binary(PyObject *self, PyObject *unused) {
+  (void)unused;
+  return PyBytes_FromStringAndSize((char *)((Ref *)self)->id, HOT_OBJECT);
+}
+
+static Py_hash_t ref_hash(PyObject *self) {
+  uint64_t a, b;
+  memcpy(&a, ((Ref *)self)->id, 8);
+  memcpy(&b, ((Ref *)self)->id + 8, 8);
+  a = __builtin_bswap64(a) * 0x9E3779B97F4A7C15ull ^ b;
+  return (Py_hash_t)(a == (uint64_t)-1 ? 0 : a);
+}
+
+static PyTypeObject RefType;
+
+static PyObject *ref_compare(PyObject *a, PyObject *b, int op) {
+  if (!PyObject_TypeCheck(b, &RefType) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
+  int same = memcmp(((Ref *)a)->id, ((Ref *)b)->id, HOT_OBJECT) == 0;
+  return PyBool_FromLong(same == (op == Py_EQ));
+}
+
+static PyMethodDef ref_methods[] = {
+    {"binary", ref_binary, METH_NOARGS, "The 28 bytes of the object's id."},
+    {0},
+};
+
+static PyTypeObject RefType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._hot.Ref",
+    .tp_doc = "Base of ObjectRef: one counted reference to an object.",
+    .tp_basicsize = sizeof(Ref),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE,
+    .tp_dealloc = ref_dealloc,
+    .tp_hash = ref_hash,
+    .tp_richcompare = ref_compare,
+    .tp_methods = ref_methods,
+    .tp_weaklistoffset = offsetof(Ref, weak),
+};
+
+static PyObject *new_ref(const unsigned char *id) {
+  PyTypeObject *t = ref_type ? ref_type : &RefType;
+  Ref *r = (Ref *)t->tp_alloc(t, 0);
+  if (!r) { drop(id, 0); return NULL; }
+  memcpy(r->id, id, HOT_OBJECT);
+  r->counted = 1;
+  return (PyObject *)r;
+}
+
+static unsigned char *ref_id(PyObject *o) {
+  if (PyObject_TypeCheck(o, &RefType)) return ((Ref *)o)->id;
+  PyErr_Format(PyExc_TypeError, "an ObjectRef is needed, not %.100s", Py_TYPE(o)->tp_name);
+  return NULL;
+}
+
+// ---- Handle: one counted handle of an actor --------------------------------
+
+typedef struct {
+  PyObject_HEAD
+  unsigned char actor[HOT_ACTOR];
+  unsigned char token[HOT_OBJECT];
+  char counted; // through the token; else by the actor's id
+} Handle;
+
+static void handle_dealloc(PyObject *self) {
+  Handle *h = (Handle *)self;
+  if (h->counted) drop(h->token, 0);
+  else if (!forked) HotActorClose(h->actor);
+  Py_TYPE(self)->tp_free(self);
+}
+
+static PyObject *handle_actor(PyObject *self, void *unused) {
+  (void)unused;
+  return PyBytes_FromStringAndSize((char *)((Handle *)self)->actor, HOT_ACTOR);
+}
+
+static PyGetSetDef handle_attrs[] = {{"actor_id", handle_actor, NULL, "16 bytes", NULL}, {0}};
+
+static PyTypeObject HandleType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._hot.Handle",
+    .tp_doc = "One counted handle of an actor.",
+    .tp_basicsize = sizeof(Handle),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = handle_dealloc,
+    .tp_getset = handle_attrs,
+};
+
+static PyObject *new_handle(const unsigned char *actor, const unsigned char *token) {
+  static const unsigned char none[HOT_OBJECT];
+  Handle *h = PyObject_New(Handle, &HandleType);
+  if (!h) return NULL;
+  memcpy(h->actor, actor, HOT_ACTOR);
+  memcpy(h->token, token, HOT_OBJECT);
+  h->counted = memcmp(token, none, HOT_OBJECT) != 0;
+  return (PyObject *)h;
+}
+
+// ---- Buffer: a read-only view of a value's buffer ---------------------------
+
+typedef struct {
+  PyObject_HEAD
+  uint64_t view;
+} Pin; // gives the view of an arena object back
+
+static void pin_dealloc(PyObject *self) {
+  drop(NULL, ((Pin *)self)->view);
+  Py_TYPE(self)->tp_free(self);
+}
+
+static PyTypeObject PinType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._hot.Pin",
+    .tp_basicsize = sizeof(Pin),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = pin_dealloc,
+};
+
+typedef struct {
+  PyObject_HEAD
+  PyObject *pin; // NULL: memory is ours
+  void *p;
+  Py_ssize_t n;
+} Buffer;
+
+static void buffer_dealloc(PyObject *self) {
+  Buffer *b = (Buffer *)self;
+  if (b->pin) Py_DECREF(b->pin);
+  else free(b->p);
+  Py_TYPE(self)->tp_free(self);
+}
+
+static int buffer_get(PyObject *self, Py_buffer *v, int flags) {
+  Buffer *b = (Buffer *)self;
+  return PyBuffer_FillInfo(v, self, b->p, b->n, 1, flags);
+}
+
+static Py_ssize_t buffer_len(PyObject *self) { return ((Buffer *)self)->n; }
+
+static PyBufferProcs buffer_procs = {.bf_getbuffer = buffer_get};
+static PySequenceMethods buffer_seq = {.sq_length = buffer_len};
+
+static PyTypeObject BufferType = {
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._hot.Buffer",
+    .tp_doc = "Read-only memory of a value; keeps it in the arena while it or a view of it lives.",
+    .tp_basicsize = sizeof(Buffer),
+    .tp_flags = Py_TPFLAGS_DEFAULT,
+    .tp_dealloc = buffer_dealloc,
+    .tp_as_buffer = &buffer_procs,
+    .tp_as_sequence = &buffer_seq,
+};
+
+// new_buffer views memory under a pin, or copies it when there is none.
+static PyObject *new_buffer(PyObject *pin, const void *p, Py_ssize_t n) {
+  Buffer *b = PyObject_New(Buffer, &BufferType);
+  if (!b) return NULL;
+  b->pin = pin;
+  b->n = n;
+  if (pin) {
+    Py_INCREF(pin);
+    b->p = (void *)p;
+    return (PyObject *)b;
+  }
+  b->p = aligned_alloc(64, ((size_t)n + 64) & ~(size_t)63);
+  if (!b->p) {
+    Py_DECREF(b);
+    return PyErr_NoMemory();
+  }
+  memcpy(b->p, p, n);
+  return (PyObject *)b;
+}

@@ -1,0 +1,196 @@
+// Serialised values, on their way out and in. Part of hot.c.
+
+// ---- envelopes --------------------------------------------------------------
+
+// A reader of the few msgpack forms that a header has; ok turns 0 on anything else.
+typedef struct { const unsigned char *p, *end; int ok; } reader;
+
+static uint64_t be(reader *r, int n) {
+  uint64_t v = 0;
+  if (r->end - r->p < n) { r->ok = 0; return 0; }
+  while (n--) v = v << 8 | *r->p++;
+  return v;
+}
+
+static uint64_t rd_len(reader *r, unsigned char fix, unsigned char mask, unsigned char first) {
+  unsigned char t = (unsigned char)be(r, 1);
+  if (fix && (t & ~mask) == fix) return t & mask;
+  if (t >= first && t < first + 3) return be(r, 1 << (t - first));
+  r->ok = 0;
+  return 0;
+}
+
+static uint64_t rd_uint(reader *r) {
+  unsigned char t = (unsigned char)be(r, 1);
+  if (t < 128) return t;
+  if (t >= 0xcc && t <= 0xcf) return be(r, 1 << (t - 0xcc));
+  r->ok = 0;
+  return 0;
+}
+
+static uint64_t rd_array(reader *r) {
+  unsigned char t = (unsigned char)be(r, 1);
+  if ((t & 0xf0) == 0x90) return t & 15;
+  if (t == 0xdc) return be(r, 2);
+  if (t == 0xdd) return be(r, 4);
+  r->ok = 0;
+  return 0;
+}
+
+// triple makes (fmt, meta, bufs or None) of a found value.
+static PyObject *triple(hot_found *f) {
+  PyObject *pin = NULL, *meta = NULL, *bufs = NULL, *out = NULL;
+  if (f->view) {
+    Pin *p = PyObject_New(Pin, &PinType);
+    if (!p) { drop(NULL, f->view); return NULL; }
+    p->view = f->view;
+    pin = (PyObject *)p;
+  }
+  if (f->n == 0) { // no arguments, no value
+    PyObject *none = PyBytes_FromStringAndSize(NULL, 0);
+    if (none) out = Py_BuildValue("(iNO)", 0, none, Py_None);
+    Py_XDECREF(pin);
+    return out;
+  }
+  const unsigned char *base = (const unsigned char *)f->env;
+  reader r = {base, base + f->n, 1};
+  uint64_t fields = rd_array(&r), version = rd_uint(&r), fmt = rd_uint(&r);
+  uint64_t n = rd_len(&r, 0, 0, 0xc4);
+  if (!r.ok || fields != 4 || version != 1 || (uint64_t)(r.end - r.p) < n) goto bad;
+  if (pin && n > BIG) meta = new_buffer(pin, r.p, (Py_ssize_t)n);
+  else meta = PyBytes_FromStringAndSize((const char *)r.p, (Py_ssize_t)n);
+  if (!meta) goto done;
+  r.p += n;
+  uint64_t count = rd_array(&r);
+  if (!r.ok || count > (uint64_t)(r.end - r.p)) goto bad;
+  if (count == 0) {
+    bufs = Py_None;
+    Py_INCREF(bufs);
+  } else {
+    bufs = PyTuple_New((Py_ssize_t)count);
+    if (!bufs) goto done;
+    reader lens = r;
+    for (uint64_t i = 0; i < count; i++) rd_uint(&r);
+    uint64_t at = (uint64_t)(r.p - base);
+    for (uint64_t i = 0; i < count; i++) {
+      uint64_t size = rd_uint(&lens);
+      at = (at + 63) & ~(uint64_t)63;
+      if (!r.ok || at > (uint64_t)f->n || size > (uint64_t)f->n - at) goto bad;
+      PyObject *b = new_buffer(pin, base + at, (Py_ssize_t)size);
+      if (!b) goto done;
+      PyTuple_SET_ITEM(bufs, (Py_ssize_t)i, b);
+      at += size;
+    }
+  }
+  out = PyTuple_New(3);
+  if (out) {
+    PyTuple_SET_ITEM(out, 0, PyLong_FromUnsignedLongLong(fmt));
+    PyTuple_SET_ITEM(out, 1, meta);
+    PyTuple_SET_ITEM(out, 2, bufs);
+    meta = bufs = NULL;
+  }
+  goto done;
+bad:
+  PyErr_SetString(PyExc_RuntimeError, "malformed object envelope");
+done:
+  Py_XDECREF(pin);
+  Py_XDECREF(meta);
+  Py_XDECREF(bufs);
+  return out;
+}
+
+// ---- values on their way in ----------------------------------------------------
+
+typedef struct {
+  hot_value v;
+  Py_buffer meta;
+  Py_buffer few[MANY], *views;
+  hot_buf few_bufs[MANY];
+  unsigned char few_ids[MANY * HOT_OBJECT], *idsp;
+  int nviews;
+  int64_t bytes;
+} value_in;
+
+// ids of a tuple of ObjectRefs and Handles (or None); few has room for MANY.
+static int take_ids(PyObject *o, unsigned char *few, unsigned char **heap, int64_t *count) {
+  *count = 0;
+  *heap = NULL;
+  if (o == Py_None) return 1;
+  if (!PyTuple_Check(o)) {
+    PyErr_SetString(PyExc_TypeError, "references come as a tuple or None");
+    return 0;
+  }
+  Py_ssize_t n = PyTuple_GET_SIZE(o);
+  unsigned char *p = few;
+  if (n > MANY) {
+    p = *heap = malloc((size_t)n * HOT_OBJECT);
+    if (!p) { PyErr_NoMemory(); return 0; }
+  }
+  for (Py_ssize_t i = 0; i < n; i++) {
+    PyObject *x = PyTuple_GET_ITEM(o, i);
+    const unsigned char *id;
+    if (Py_TYPE(x) == &HandleType) {
+      if (!((Handle *)x)->counted) continue;
+      id = ((Handle *)x)->token;
+    } else if (!(id = ref_id(x))) {
+      free(*heap);
+      *heap = NULL;
+      return 0;
+    }
+    memcpy(p + *count * HOT_OBJECT, id, HOT_OBJECT);
+    ++*count;
+  }
+  return 1;
+}
+
+static void release_value(value_in *in) {
+  for (int i = 0; i < in->nviews; i++) PyBuffer_Release(&in->views[i]);
+  if (in->views && in->views != in->few) free(in->views);
+  if (in->v.bufs && in->v.bufs != in->few_bufs) free(in->v.bufs);
+  if (in->meta.obj) PyBuffer_Release(&in->meta);
+  free(in->idsp);
+}
+
+static int take_value(value_in *in, PyObject *fmt, PyObject *meta, PyObject *bufs, PyObject *nested) {
+  memset(&in->v, 0, sizeof in->v);
+  in->meta.obj = NULL;
+  in->views = NULL;
+  in->idsp = NULL;
+  in->nviews = 0;
+  long f = PyLong_AsLong(fmt);
+  if (f == -1 && PyErr_Occurred()) return 0;
+  in->v.fmt = (int32_t)f;
+  if (PyObject_GetBuffer(meta, &in->meta, PyBUF_SIMPLE)) { in->meta.obj = NULL; return 0; }
+  in->v.meta.p = in->meta.buf;
+  in->v.meta.n = in->meta.len;
+  in->bytes = in->meta.len;
+  if (bufs != Py_None) {
+    if (!PyTuple_Check(bufs)) {
+      PyErr_SetString(PyExc_TypeError, "buffers come as a tuple or None");
+      goto fail;
+    }
+    Py_ssize_t n = PyTuple_GET_SIZE(bufs);
+    in->views = in->few;
+    in->v.bufs = in->few_bufs;
+    if (n > MANY) {
+      in->views = malloc((size_t)n * sizeof *in->views);
+      in->v.bufs = malloc((size_t)n * sizeof *in->v.bufs);
+      if (!in->views || !in->v.bufs) { PyErr_NoMemory(); goto fail; }
+    }
+    for (Py_ssize_t i = 0; i < n; i++) {
+      Py_buffer *b = &in->views[i];
+      if (PyObject_GetBuffer(PyTuple_GET_ITEM(bufs, i), b, PyBUF_ANY_CONTIGUOUS)) goto fail;
+      in->nviews++;
+      in->v.bufs[i].p = b->buf;
+      in->v.bufs[i].n = b->len;
+      in->bytes += b->len;
+    }
+    in->v.nbufs = (int32_t)n;
+  }
+  if (!take_ids(nested, in->few_ids, &in->idsp, &in->v.nnested)) goto fail;
+  in->v.nested = in->idsp ? in->idsp : in->few_ids;
+  return 1;
+fail:
+  release_value(in);
+  return 0;
+}
