@@ -11,13 +11,23 @@ import (
 )
 
 // peerLink is our control connection to another process: to the owner of
-// references that we hold, or to the worker of a task that we cancel.
+// references that we hold, or to the worker of a task that we cancel. What is
+// to be said to it is said in order: a reference that we let go of and got
+// again must not seem let go of.
 type peerLink struct {
 	addr string
 	peer *wire.Peer // nil while connecting
-	todo []func(*wire.Peer, error)
+	todo []peerJob
+	busy bool // a goroutine sees to todo
 	err  error
 	fd   int
+}
+
+// peerJob is one of: references that we have begun to hold, references that we
+// hold no longer, a function.
+type peerJob struct {
+	borrow, giveBack [][]byte
+	do               func(*wire.Peer, error)
 }
 
 func (l *peerLink) close() {
@@ -29,18 +39,61 @@ func (l *peerLink) close() {
 // withPeer runs f with a control connection to addr, or the error; mu held on
 // entry, not held in f.
 func (c *Client) withPeer(addr string, f func(*wire.Peer, error)) {
+	c.linkTo(addr).add(c, peerJob{do: f})
+}
+
+// linkTo returns the connection to addr, which may not be open yet; mu held.
+func (c *Client) linkTo(addr string) *peerLink {
 	l := c.peers[addr]
 	if l == nil {
-		l = &peerLink{addr: addr}
+		l = &peerLink{addr: addr, busy: true}
 		c.peers[addr] = l
 		go c.openPeer(l)
 	}
-	if l.peer != nil || l.err != nil {
-		p, err := l.peer, l.err
-		go f(p, err)
-		return
+	return l
+}
+
+// last returns the newest job if it has not begun, for more of the same kind.
+func (l *peerLink) last() *peerJob {
+	if len(l.todo) == 0 {
+		return nil
 	}
-	l.todo = append(l.todo, f)
+	return &l.todo[len(l.todo)-1]
+}
+
+// add queues a job; mu held.
+func (l *peerLink) add(c *Client, j peerJob) {
+	l.todo = append(l.todo, j)
+	if !l.busy {
+		l.busy = true
+		go c.serveLink(l)
+	}
+}
+
+// serveLink does what is queued for a link.
+func (c *Client) serveLink(l *peerLink) {
+	for {
+		c.mu.Lock()
+		todo := l.todo
+		l.todo = nil
+		if len(todo) == 0 {
+			l.busy = false
+			c.mu.Unlock()
+			return
+		}
+		p, err := l.peer, l.err
+		c.mu.Unlock()
+		for _, j := range todo {
+			switch {
+			case j.do != nil:
+				j.do(p, err)
+			case j.borrow != nil:
+				c.register(j.borrow, p, err)
+			case err == nil:
+				_ = p.Push(wire.TRefReturn, wire.ObjRefs{ObjectIDs: j.giveBack})
+			}
+		}
+	}
 }
 
 func (c *Client) openPeer(l *peerLink) {
@@ -55,12 +108,8 @@ func (c *Client) openPeer(l *peerLink) {
 		c.opened(l.fd)
 	}
 	l.peer, l.err = p, err
-	todo := l.todo
-	l.todo = nil
 	c.mu.Unlock()
-	for _, f := range todo {
-		f(p, err)
-	}
+	c.serveLink(l)
 	if err != nil {
 		c.peerLost(l)
 	}
@@ -103,20 +152,18 @@ func (c *Client) borrow(id ids.Object, addr string) *own.Object {
 		return o
 	}
 	c.unacked++
-	first := len(c.borrowQ[addr]) == 0
-	c.borrowQ[addr] = append(c.borrowQ[addr], append([]byte(nil), id[:]...))
-	if first {
-		c.withPeer(addr, func(p *wire.Peer, err error) { c.register(addr, p, err) })
+	l := c.linkTo(addr)
+	raw := append([]byte(nil), id[:]...)
+	if j := l.last(); j != nil && j.borrow != nil {
+		j.borrow = append(j.borrow, raw)
+	} else {
+		l.add(c, peerJob{borrow: [][]byte{raw}})
 	}
 	return o
 }
 
-// register tells an owner about all references of its that we have begun to hold.
-func (c *Client) register(addr string, p *wire.Peer, err error) {
-	c.mu.Lock()
-	list := c.borrowQ[addr]
-	delete(c.borrowQ, addr)
-	c.mu.Unlock()
+// register tells an owner about references of its that we have begun to hold.
+func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 	acked := func(_ *wire.Message, err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -156,13 +203,15 @@ func (c *Client) awaitAcks() {
 
 // giveBack tells the owner that we hold the object no longer; mu held.
 func (c *Client) giveBack(o *own.Object) {
-	id := append([]byte(nil), o.ID[:]...)
-	if l := c.peers[o.OwnerAddr]; l != nil {
-		c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
-			if err == nil {
-				_ = p.Push(wire.TRefReturn, wire.ObjRefs{ObjectIDs: [][]byte{id}})
-			}
-		})
+	l := c.peers[o.OwnerAddr]
+	if l == nil {
+		return // it is gone
+	}
+	raw := append([]byte(nil), o.ID[:]...)
+	if j := l.last(); j != nil && j.giveBack != nil {
+		j.giveBack = append(j.giveBack, raw)
+	} else {
+		l.add(c, peerJob{giveBack: [][]byte{raw}})
 	}
 }
 

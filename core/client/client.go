@@ -98,7 +98,6 @@ type Client struct {
 	// Borrow registrations, see borrow.go.
 	unacked  int
 	ackWaits []*waiter
-	borrowQ  map[string][][]byte
 	dropQ    []Drop
 
 	// The reader, see poller.go.
@@ -133,7 +132,7 @@ func Connect(o Options) (*Client, error) {
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{},
-		borrowQ: map[string][][]byte{}, sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1,
+		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1,
 	}
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Worker[:], hr.WorkerID)

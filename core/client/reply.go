@@ -171,10 +171,10 @@ func (c *Client) ActorReady(token uint64, ok bool, message string, exception []b
 	}
 	e.finishCall(token, k)
 	r := wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation}
-	if !ok {
+	if r.Message = message; !ok && len(exception) > 0 {
 		v := Value{Fmt: FmtError, Meta: exception}
 		n, _ := v.layout()
-		r.Message, r.Error = message, v.envelope(n)
+		r.Error = v.envelope(n)
 	}
 	c.push(wire.TActorReady, r)
 	return nil

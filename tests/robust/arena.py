@@ -19,8 +19,8 @@ def stats() -> dict[str, int]:
     return found
 
 
-def settles(seconds: float = 10, **wanted: int) -> None:
-    """Waits until the numbers are these.
+def settles(seconds: float = 10, collect: bool = True, **wanted: int) -> None:
+    """Waits until the numbers are these, with the help of the garbage collector if ``collect``.
 
     Raises:
         AssertionError: they are others for too long.
@@ -29,7 +29,8 @@ def settles(seconds: float = 10, **wanted: int) -> None:
 
     def reached() -> bool:
         nonlocal found
-        gc.collect()
+        if collect:
+            gc.collect()
         found = stats()
         return all(found[name] == number for name, number in wanted.items())
 

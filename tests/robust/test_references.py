@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -177,6 +178,30 @@ def test_an_exception_keeps_nothing(ray: Any) -> None:
     for i in range(5):
         with pytest.raises(ValueError, match=str(i)):
             ray.get(fails.remote(ray.put(big(i))), timeout=LIMIT)
+
+
+def test_an_exception_that_was_caught_keeps_nothing(ray: Any) -> None:
+    """Not even until the garbage collector comes."""
+
+    @ray.remote
+    def fails() -> None:
+        raise ValueError
+
+    def attempt(wait: Any) -> None:
+        ref = ray.put(big(1))
+        view = ray.get(ref)
+        with pytest.raises(ValueError):
+            wait(fails.remote())
+        assert view[0] == 1
+
+    gc.collect()
+    gc.disable()
+    try:
+        attempt(lambda ref: ray.get(ref, timeout=LIMIT))
+        attempt(lambda ref: ray.get([ref], timeout=LIMIT))
+        settles(objects=0, owned=0, collect=False)
+    finally:
+        gc.enable()
 
 
 def test_held_by_an_actor(ray: Any, holder: Any) -> None:

@@ -30,7 +30,7 @@ def _timeout_ms(timeout: float | None) -> int:
         return -1
     if not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}: {timeout!r}")
-    return max(0, round(timeout * 1000)) if timeout < 1e9 else -1
+    return round(timeout * 1000) if 0 <= timeout < 1e9 else -1
 
 
 @overload
@@ -70,7 +70,10 @@ def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bo
                 return None
             value = unpack(found)
             if fmt == ERROR or fmt == FAULT:
-                raise value
+                try:
+                    raise value
+                finally:
+                    value = None  # a cycle: it holds this frame and, by those of the callers, what they refer to
             return value
         return _get_list(session.hot, object_refs, timeout)
     except HotError as error:
@@ -138,7 +141,10 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> list[Any]:
             continue
         value = unpack(found)
         if found[0] in (ERROR, FAULT):
-            raise value
+            try:
+                raise value
+            finally:
+                value = None  # a cycle, as above
         values.append(value)
     if missing:
         raise RaySystemError(f"{missing} of {len(refs)} objects were announced and are not there")
@@ -200,8 +206,12 @@ def wait(
     for ref in refs:
         if not isinstance(ref, kind):
             raise TypeError(f"wait() expected a list of ObjectRefs, got a list containing {type(ref)}.")
+    if timeout is not None and not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}: {timeout!r}")
     if timeout is not None and timeout < 0:
         raise ValueError(f"The 'timeout' argument must be nonnegative. Received {timeout}")
+    if not isinstance(num_returns, int):
+        raise TypeError(f"num_returns must be a whole number, got {type(num_returns).__name__}: {num_returns!r}")
     session = process.session or _session_for(refs)
     if not refs:
         return [], []
@@ -267,6 +277,8 @@ def get_actor(name: str, namespace: str | None = None) -> ActorHandle[Any]:
 
     if not isinstance(name, str):
         raise TypeError(f"get_actor() takes an actor's name, a string; got {type(name).__name__}")
+    if namespace is not None and not isinstance(namespace, str):
+        raise TypeError(f"get_actor() takes a namespace as a string, got {type(namespace).__name__}: {namespace!r}")
     if not name:
         raise ValueError("get_actor() takes an actor's name; it is empty.")
     session = process.require()

@@ -57,7 +57,7 @@ def _make_class(kind: type[BaseException], base: type[RayTaskError]) -> type[Ray
 
 def _make(cls: type[RayTaskError], error: RayTaskError) -> RayTaskError:
     cause = error.cause
-    made = cls.__new__(cls, *cause.args) if _is_group(cause) else cls.__new__(cls)
+    made = _allocate(cls, cause.args if _is_group(cause) else ())
     made.args = (cause,)
     made.__dict__["cause"] = cause
     made.__dict__["_task_error"] = error
@@ -72,6 +72,14 @@ def _make(cls: type[RayTaskError], error: RayTaskError) -> RayTaskError:
                 except (AttributeError, TypeError):
                     continue
     return made
+
+
+def _allocate(cls: type[RayTaskError], args: tuple[Any, ...]) -> RayTaskError:
+    try:
+        return cls.__new__(cls, *args)
+    except TypeError:
+        # MemoryError has an allocator of its own that its memory layout, an Exception's, does not need.
+        return Exception.__new__(cls, *args)
 
 
 def _is_group(cause: BaseException) -> bool:

@@ -22,6 +22,8 @@ ACCELERATORS: dict[str, tuple[int, ...] | None] = {
 }
 #: What a task that wants a type of accelerator asks for, so that only nodes with that type have it.
 _TYPE_AMOUNT = 0.001
+#: The largest amount that travels, in units: more is as impossible as this.
+_MOST = 2**62
 
 
 def check_quantity(name: str, value: Any) -> None:
@@ -85,7 +87,7 @@ def _check_devices(amounts: Mapping[str, float]) -> None:
 
 def to_units(amounts: Mapping[str, float]) -> dict[str, int]:
     """Amounts in integer units, without the zeros."""
-    units = {name: round(value * UNIT) for name, value in amounts.items()}
+    units = {name: min(round(value * UNIT), _MOST) for name, value in amounts.items()}
     return {name: value for name, value in sorted(units.items()) if value > 0}
 
 

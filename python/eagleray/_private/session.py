@@ -128,6 +128,10 @@ def init(
         ValueError, TypeError: an argument is wrong.
     """
     refuse_in_fork()
+    if address is not None and not isinstance(address, str):
+        raise TypeError(f"address must be a string or None, got {address!r}")
+    if runtime_env is not None and not isinstance(runtime_env, dict):
+        raise TypeError(f"runtime_env must be a dictionary, got {runtime_env!r}")
     unknown = [name for name in kwargs if not name.startswith("_") and name not in _IGNORED]
     if unknown:
         raise RuntimeError(f"Unknown keyword argument(s): {', '.join(unknown)}")
@@ -175,15 +179,21 @@ def _daemon_config(
     if "CPU" in (resources or {}) or "GPU" in (resources or {}):
         raise AssertionError("'CPU' and 'GPU' cannot be in resources: use num_cpus and num_gpus.")
     for name, value in {"num_cpus": num_cpus, "num_gpus": num_gpus, **(resources or {})}.items():
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"the names in resources must be non-empty strings, got {name!r}")
         if value is None:
             continue
         if not isinstance(value, (int, float)):
             raise TypeError(f"the amount of resource {name!r} must be a number, got {value!r}")
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"Resource quantities must be finite numbers. {name} is {value}.")
         if value < 0:
             raise ValueError(f"Resource quantities must be nonnegative. {name} is {value}.")
         if value != int(value):
             raise ValueError(f"Resource quantities must all be whole numbers. {name} is {value}.")
-    if store is not None and (not isinstance(store, int) or store < _MIN_STORE_BYTES):
+    if store is not None and not isinstance(store, int):
+        raise TypeError(f"object_store_memory must be a whole number of bytes, got {store!r}")
+    if store is not None and store < _MIN_STORE_BYTES:
         raise ValueError(f"object_store_memory must be at least {_MIN_STORE_BYTES} bytes, got {store!r}")
     if infeasible not in (None, "raise", "wait"):
         raise ValueError(f"infeasible takes 'raise' or 'wait', got {infeasible!r}")

@@ -63,13 +63,21 @@ def argument_error(
     return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
 
 
+def safe_text(error: BaseException) -> str:
+    """What an exception says of itself; its class's code is the user's and may raise, too."""
+    try:
+        return str(error)
+    except Exception as problem:
+        return f"<str() of this exception raised {type(problem).__name__}>"
+
+
 def encode(error: BaseException) -> bytes:
     """The bytes of an error of ours: what other languages can show of it, then the pickled rest."""
     plain = getattr(error, "_task_error", error)
     cause = getattr(plain, "cause", None) or plain
     head = [
         getattr(plain, "function_name", ""),
-        f"{type(cause).__name__}: {cause}",
+        f"{type(cause).__name__}: {safe_text(cause)}",
         getattr(plain, "traceback_str", "") or str(error),
     ]
     packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
@@ -120,7 +128,7 @@ def encode_cause(cause: BaseException) -> bytes:
         except Exception:
             continue
     where = type(cause)
-    text = f"Exception {where.__module__}.{where.__qualname__} cannot be pickled: {cause}"
+    text = f"Exception {where.__module__}.{where.__qualname__} cannot be pickled: {safe_text(cause)}"
     return pickle.dumps(RayError(text), 5)
 
 

@@ -84,7 +84,9 @@ def list_named_actors(all_namespaces: bool = False) -> list[Any]:
     from eagleray._private.api import rpc
 
     rows = rpc(process.require(), "actor_names", {"all": all_namespaces})
-    return list(rows) if all_namespaces else [row["name"] for row in rows]
+    if not all_namespaces:
+        return [row["name"] for row in rows]
+    return [{"name": row["name"], "namespace": row["namespace"]} for row in rows]
 
 
 def get_node_ip_address(address: str | None = None) -> str:
