@@ -42,14 +42,14 @@ type Session struct {
 	methods map[string]int
 }
 
-// Base returns the folder of this user's sessions.
+// base returns the folder of this user's sessions.
 func base() string {
 	tmp := os.Getenv("EAGLERAY_TMPDIR")
 	if tmp == "" {
 		tmp = os.Getenv("RAY_TMPDIR")
 	}
 	if tmp == "" {
-		tmp = os.TempDir()
+		tmp = "/tmp" // as the daemon and the Python package do, whatever TMPDIR says
 	}
 	return filepath.Join(tmp, fmt.Sprintf("eagleray-%d", os.Getuid()))
 }
@@ -58,7 +58,7 @@ func find(address string) (string, error) {
 	if address == "" {
 		address = os.Getenv("RAY_ADDRESS")
 	}
-	if address == "" || address == "auto" || address == "local" {
+	if address == "" || address == "auto" {
 		b, err := os.ReadFile(filepath.Join(base(), "current"))
 		if err != nil {
 			return "", ErrNoCluster

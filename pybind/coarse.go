@@ -190,7 +190,7 @@ func toJSON(e store.Envelope) (string, error) {
 		}
 	case store.FormatFault:
 		var f []string
-		if err := msgpack.Unmarshal(e.Meta, &f); err != nil || len(f) != 2 {
+		if err := msgpack.Unmarshal(e.Meta, &f); err != nil || len(f) < 2 {
 			return "", fault.New(fault.Internal, "malformed fault")
 		}
 		return "", fault.New(fault.Code(f[0]), "%s", f[1])

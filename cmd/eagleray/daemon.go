@@ -46,20 +46,10 @@ func runDaemon(args []string, _ io.Writer) error {
 	case errors.As(err, &wrong):
 		parent.say("invalid: " + err.Error())
 	case err != nil:
-		var wrong *invalidError
-		if errors.As(err, &wrong) {
-			parent.say("invalid: " + err.Error())
-		} else {
-			parent.say("error: " + err.Error())
-		}
+		parent.say("error: " + err.Error())
 	}
 	return err
 }
-
-// invalidError is a wrong configuration: the caller's mistake.
-type invalidError struct{ error }
-
-func (e *invalidError) Unwrap() error { return e.error }
 
 func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	isolate()

@@ -182,7 +182,6 @@ func launch(dir string, conf config) (*exec.Cmd, error) {
 	_ = cmd.Wait()
 	said, _ := os.ReadFile(logPath)
 	os.RemoveAll(dir)
-	line = strings.TrimPrefix(line, "invalid: ")
 	for _, prefix := range []string{"error: ", "invalid: "} {
 		if text, ok := strings.CutPrefix(line, prefix); ok {
 			return nil, errors.New(strings.TrimSpace(text))

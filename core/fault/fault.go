@@ -13,7 +13,7 @@ const (
 	Internal           Code = "internal"              // RaySystemError
 	BadRequest         Code = "bad_request"           // ValueError
 	NotFound           Code = "not_found"             // ValueError
-	AlreadyExists      Code = "already_exists"        // ValueError
+	AlreadyExists      Code = "already_exists"        // ActorAlreadyExistsError
 	TaskUnschedulable  Code = "task_unschedulable"    // TaskUnschedulableError
 	ActorUnschedulable Code = "actor_unschedulable"   // ActorUnschedulableError
 	WorkerCrashed      Code = "worker_crashed"        // WorkerCrashedError

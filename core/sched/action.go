@@ -78,7 +78,7 @@ type (
 		Worker WorkerID
 		Hold   *resource.Allocation
 	}
-	// ActorFailed says that the actor gets no worker: TaskUnschedulable while it
+	// ActorFailed says that the actor gets no worker: ActorUnschedulable while it
 	// does not fit (it stays queued), RuntimeEnvSetup for good.
 	ActorFailed struct {
 		Actor   ActorID

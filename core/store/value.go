@@ -146,7 +146,11 @@ func decodeFault(meta []byte) error {
 		code, ok1 := found[0].(string)
 		message, ok2 := found[1].(string)
 		if ok1 && ok2 {
-			return &fault.Error{Code: fault.Code(code), Message: message}
+			f := &fault.Error{Code: fault.Code(code), Message: message}
+			if len(found) > 2 {
+				f.Task, _ = found[2].(string)
+			}
+			return f
 		}
 	}
 	return fmt.Errorf("%w: a fault without code and message", ErrBadEnvelope)

@@ -13,7 +13,7 @@ type Op uint8
 const (
 	OpAssign   Op = 1 // [op, assignment]
 	OpTemplate Op = 2 // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil]
-	OpTask     Op = 3 // [op, seq, template, first return's count, format, args, deps]
+	OpTask     Op = 3 // [op, seq, template, first return's count, place of the arguments, [place of each reference…]]
 )
 
 // Frames from the worker to the caller.
@@ -32,10 +32,12 @@ const (
 	ReplyNoRetry               // an exception that the task is not to be retried on
 )
 
-// Places of a value in a task or reply.
+// Places of a value. In a task: [0, envelope] or [1, object id, size, owner's
+// socket]. In a reply the object is the call's own: [0, envelope, contained]
+// or [1, size, contained], contained being [[object id, owner's socket]…].
 const (
-	PlaceInline = 0 // [place, envelope, contained]
-	PlaceStore  = 1 // [place, object id, size, contained]
+	PlaceInline = 0
+	PlaceStore  = 1
 )
 
 // AppendArray, AppendUint, AppendBin, AppendStr and AppendNil append msgpack

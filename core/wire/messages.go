@@ -335,12 +335,11 @@ type RefWait struct {
 
 // RefValue is a ready object: an envelope, or the node that holds it.
 type RefValue struct {
-	Inline    []byte // envelope; nil when in a store
-	Size      uint64
-	NodeID    []byte
-	Fault     *FaultBody // instead of a value
-	IsError   bool       // the envelope holds an exception
-	Contained []Contained
+	Inline  []byte // envelope; nil when in a store
+	Size    uint64
+	NodeID  []byte
+	Fault   *FaultBody // instead of a value
+	IsError bool       // the envelope holds an exception
 }
 
 // FaultBody is a fault inside another message.
@@ -348,12 +347,6 @@ type FaultBody struct {
 	Code    string
 	Message string
 	Task    string
-}
-
-// Contained is a reference inside a value.
-type Contained struct {
-	ObjectID []byte
-	Addr     string // the owner's socket
 }
 
 // Cancel asks the executor of a task to end it.

@@ -10,11 +10,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import eagleray
 import pytest
 from processes import MARK, remains
 from program import Program
-
-import eagleray
 
 #: How long a session may take to be gone.
 GONE_S = 5.0

@@ -40,7 +40,13 @@ class Program:
         env = {**os.environ, processes.MARK: self.mark, "EAGLERAY_TMPDIR": str(self.folder), **environ}
         self._errors = open(self.folder / "stderr", "wb")  # noqa: SIM115: lives as long as the program
         self.child = subprocess.Popen(
-            [sys.executable, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, text=True, env=env, start_new_session=True
+            [sys.executable, str(path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            text=True,
+            env=env,
+            start_new_session=True,
         )
         self._lines: queue.Queue[str | None] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()

@@ -6,10 +6,9 @@ import random
 from dataclasses import dataclass, field
 from typing import Any
 
+import eagleray as ray
 import numpy as np
 from arena import BIG, stats
-
-import eagleray as ray
 
 LIMIT = 30.0
 
@@ -100,7 +99,20 @@ class Run:
 
     def run(self, steps: int) -> None:
         """Does that many steps, looks at everything that lives, and drops it."""
-        actions = [self.put, self.task, self.inside, self.keep, self.actor_puts, self.take, self.give, self.drop, self.forget, self.open, self.pass_through, self.look]
+        actions = [
+            self.put,
+            self.task,
+            self.inside,
+            self.keep,
+            self.actor_puts,
+            self.take,
+            self.give,
+            self.drop,
+            self.forget,
+            self.open,
+            self.pass_through,
+            self.look,
+        ]
         weights = [3, 3, 2, 3, 2, 2, 2, 2, 4, 2, 2, 2]
         for _ in range(steps):
             self.random.choices(actions, weights)[0]()
@@ -124,7 +136,12 @@ class Run:
         chosen = self.random.sample(self.variables, min(self.random.randint(0, 3), len(self.variables)))
         if self.random.random() < 0.3:
             chosen = []
-        return self.tags, self.random.random() < 0.5, [ref for ref, _ in chosen], Model(self.tags, [model for _, model in chosen])
+        return (
+            self.tags,
+            self.random.random() < 0.5,
+            [ref for ref, _ in chosen],
+            Model(self.tags, [model for _, model in chosen]),
+        )
 
     def name(self) -> str:
         self.names += 1

@@ -93,7 +93,11 @@ def test_daemon_killed_while_the_driver_waits(program: Callable[..., Program]) -
     for number in range(7):
         said = driver.line()
         assert said.startswith(f"{number} LocalRayletDiedError"), said
-    until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), 5 - min(4, time.monotonic() - killed), "workers and zygotes end")
+    until(
+        lambda: not any(alive(pid) for pid in members if pid != driver.pid),
+        5 - min(4, time.monotonic() - killed),
+        "workers and zygotes end",
+    )
     assert driver.line() == "init"
     assert driver.line() == "again"
     assert driver.rest() == []

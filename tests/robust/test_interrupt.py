@@ -74,7 +74,7 @@ def test_a_blocked_call(program: Callable[..., Program]) -> None:
         (inner,) = ray.get(passes.remote())
         say("ready")
         """,
-        *(f'interrupted(lambda: {call})\nassert ray.get(ray.put(3)) == 3' for call in BLOCKED.values()),
+        *(f"interrupted(lambda: {call})\nassert ray.get(ray.put(3)) == 3" for call in BLOCKED.values()),
         """
         open(folder + "/go", "w").close()
         say(*ray.get(task))

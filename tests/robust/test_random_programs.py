@@ -20,7 +20,9 @@ def test_nothing_is_freed_early_and_nothing_is_kept(ray: Any, first: int) -> Non
     for seed in range(first, first + (PROGRAMS if first == 0 else 10 * PROGRAMS)):
         try:
             Run(seed, holders).run(STEPS)
-            settles(objects=0, used=0, pinned=0, owned=len(holders), borrowed=0)  # the actors' own counts are objects, too
+            settles(
+                objects=0, used=0, pinned=0, owned=len(holders), borrowed=0
+            )  # the actors' own counts are objects, too
         except BaseException as error:
             error.add_note(f"in the program of seed {seed}") if hasattr(error, "add_note") else print(f"seed {seed}")
             raise

@@ -280,7 +280,12 @@ def test_references_that_cross(ray: Any, holder: Any) -> None:
     ref = ray.put(big(3))
     calls = []
     for i in range(200):
-        calls += [actor.keep.remote("x", [ref]), actor.give.remote("x", other), other.keep.remote("x", None), actor.drop.remote("x")]
+        calls += [
+            actor.keep.remote("x", [ref]),
+            actor.give.remote("x", other),
+            other.keep.remote("x", None),
+            actor.drop.remote("x"),
+        ]
         if i % 20 == 0:
             (ref,) = ray.get(actor.keep.remote("y", [ref])) or ray.get(actor.get.remote("y"))
     ray.get(calls, timeout=LIMIT)

@@ -54,7 +54,12 @@ class Cluster:
     def __call__(self, *words: str, status: int = 0) -> str:
         command = [sys.executable, "-c", "from eagleray._private.cli import main; main()", *words]
         done = subprocess.run(
-            command, env={**os.environ, **self.environ, processes.MARK: self.mark}, capture_output=True, text=True, timeout=LIMIT, stdin=subprocess.DEVNULL
+            command,
+            env={**os.environ, **self.environ, processes.MARK: self.mark},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT,
+            stdin=subprocess.DEVNULL,
         )
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout + done.stderr
@@ -136,7 +141,9 @@ def test_a_driver_is_killed_and_another_goes_on(program: Callable[..., Program],
     detached = len(own_workers(first))
     first.signal(number)
     first.end(20)
-    until(lambda: len(own_workers(first)) <= 2, 5, f"{detached} workers end, those of the detached actor excepted")  # its zygote, too
+    until(
+        lambda: len(own_workers(first)) <= 2, 5, f"{detached} workers end, those of the detached actor excepted"
+    )  # its zygote, too
     for count in range(3, 6):
         second.answer()
         assert second.line() == str(count)
@@ -158,7 +165,11 @@ def test_drivers_come_and_go(program: Callable[..., Program], cluster: Cluster) 
 
     before = 0
     for number in range(6):
-        driver = join(program, cluster, "say(sum(ray.get([pid.remote() for _ in range(20)])) > 0, ray.get(Actor.remote().add.remote(1)))")
+        driver = join(
+            program,
+            cluster,
+            "say(sum(ray.get([pid.remote() for _ in range(20)])) > 0, ray.get(Actor.remote().add.remote(1)))",
+        )
         assert driver.line() == "True 2"
         assert driver.rest() == []
         until(lambda driver=driver: not driver.members(), 5)  # type: ignore[misc]

@@ -49,6 +49,3 @@ def _forget() -> None:
     """Cuts a forked child off: Go does not survive a fork, and the parent's sockets are not the child's to use."""
     process.forked = True
     process.leave()
-    abandon = getattr(_loaded, "after_fork", None)
-    if abandon is not None:
-        abandon()

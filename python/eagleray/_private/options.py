@@ -65,6 +65,11 @@ def _unsupported(name: str, value: Any) -> None:
     raise ValueError(f"The option {name!r} is not supported")
 
 
+def _unless_empty(name: str, value: Any) -> None:
+    if value:
+        raise ValueError(f"The option {name!r} is not supported yet: leave it out")
+
+
 def _both(*types: type, check: Check | None = None) -> Option:
     return Option(frozenset({TASK, ACTOR}), types, check)
 
@@ -88,9 +93,9 @@ TABLE: dict[str, Option] = {
     "scheduling_strategy": _both(object, check=_strategy),
     "object_store_memory": _both(int, check=_unsupported),
     "enable_task_events": _both(bool),
-    "label_selector": _both(dict),
-    "fallback_strategy": _both(list),
-    "_labels": _both(dict),
+    "label_selector": _both(dict, check=_unless_empty),
+    "fallback_strategy": _both(list, check=_unless_empty),
+    "_labels": _both(dict, check=_unless_empty),
     "num_returns": _task(int, str, check=_num_returns),
     "max_retries": _task(int, check=_at_least(-1, " (-1: for ever)")),
     "retry_exceptions": _task(bool, list, tuple, check=_exceptions),
@@ -104,7 +109,7 @@ TABLE: dict[str, Option] = {
     "max_pending_calls": _actor(int, check=_at_least(-1, " (-1: no limit)")),
     "concurrency_groups": _actor(dict, list, check=_unsupported, decorator_only=True),
     "allow_out_of_order_execution": _actor(bool),
-    "enable_tensor_transport": _actor(bool),
+    "enable_tensor_transport": _actor(bool, check=_unless_empty),
 }
 
 

@@ -15,10 +15,6 @@ ACCELERATORS: dict[str, tuple[int, ...] | None] = {
     "NPU": None,
     "HPU": (),
     "neuron_cores": (),
-    "RBLN": None,
-    "FURIOSA": None,
-    "MBLT": None,
-    "TTNPU": None,
 }
 #: What a task that wants a type of accelerator asks for, so that only nodes with that type have it.
 _TYPE_AMOUNT = 0.001

@@ -36,7 +36,9 @@ SUBMITTER = """
 """
 
 
-@pytest.mark.parametrize("count", [100_000, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(400)])])
+@pytest.mark.parametrize(
+    "count", [100_000, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.timeout(400)])]
+)
 def test_tasks_submitted_in_one_go(program: Callable[..., Program], count: int) -> None:
     """The driver pays at most 1 KiB for each live reference, nobody else pays for their number."""
     driver = program(SUBMITTER.replace("COUNT", str(count)))
@@ -150,4 +152,3 @@ def test_a_wide_tree_of_tasks(ray: Any) -> None:
 
     branches = ray.get([grow.remote(100 * i) for i in range(30)], timeout=LIMIT)
     assert ray.get(add.remote(*branches), timeout=LIMIT) == sum(range(3000))
-
