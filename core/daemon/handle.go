@@ -237,8 +237,9 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		case wire.TObjUnpin:
 			d.objects.unpin(c, id)
 		case wire.TObjPin:
+			known := d.objects.table[id] != nil
 			d.objects.pin(c, id, func(off, size uint64, err error) {
-				if err != nil && d.owners[id.Owner()] == nil {
+				if err != nil && !known && d.owners[id.Owner()] == nil {
 					err = fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", id)
 				}
 				if err != nil {

@@ -179,6 +179,9 @@ def _daemon_config(
     if "CPU" in (resources or {}) or "GPU" in (resources or {}):
         raise AssertionError("'CPU' and 'GPU' cannot be in resources: use num_cpus and num_gpus.")
     for name, value in {"num_cpus": num_cpus, "num_gpus": num_gpus, **(resources or {})}.items():
+        if name in ("memory", "object_store_memory"):
+            keyword = {"memory": "_memory"}.get(name, name)
+            raise ValueError(f"{name!r} cannot be in resources: use the keyword {keyword!r}")
         if not isinstance(name, str) or not name:
             raise TypeError(f"the names in resources must be non-empty strings, got {name!r}")
         if value is None:

@@ -216,9 +216,9 @@ def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, .
     problem: BaseException | None = None
     try:
         for value in values:
-            if len(results) == num_returns:
-                raise ValueError(f"Task returned more than num_returns={num_returns} objects.")
             results.append(_encode_result(value, f"result {len(results)} of {name}"))
+            if len(results) == num_returns:
+                break  # as Ray, which drops what else there is
         if len(results) < num_returns:
             raise ValueError(f"Task returned {len(results)} objects, but num_returns={num_returns}.")
     except Exception as error:
