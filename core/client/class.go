@@ -383,10 +383,7 @@ func (c *Client) brokenLease(b *wire.LeaseBroken) {
 	case l.gone:
 		c.retryLost(l, b.Detail)
 	case l.conn != nil: // a child that it forked keeps the socket open
-		if c.leader == nil {
-			c.drain(l.conn, &l.conn.conn) // answers that it had sent count
-		}
-		c.lose(l.conn, &l.conn.conn, errPeerLeft)
+		c.doom(&l.conn.conn)
 	}
 }
 

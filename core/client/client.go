@@ -113,7 +113,8 @@ type Client struct {
 	timer            *time.Timer
 	dirty            []*conn
 	graves           []int
-	inflight         int // tasks and calls sent and not answered
+	doomed           []*conn // of dead processes, to be read to the end
+	inflight         int     // tasks and calls sent and not answered
 	idleTimer        *time.Timer
 	idleArmed        bool
 	pendingTimer     *time.Timer

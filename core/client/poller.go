@@ -161,7 +161,7 @@ func (c *Client) lead(w *waiter, deadline time.Time) {
 
 // outstanding reports whether anything may arrive that nobody reads.
 func (c *Client) outstanding() bool {
-	return c.inflight > 0 || len(c.dirty) > 0 || c.exec != nil && c.exec.busy > 0
+	return c.inflight > 0 || len(c.doomed) > 0 || len(c.dirty) > 0 || c.exec != nil && c.exec.busy > 0
 }
 
 // arm makes sure that the background looks after us within a millisecond.
@@ -212,6 +212,7 @@ func (c *Client) tick() {
 // poll waits for sockets and handles what they bring; mu held on entry and
 // exit, released while waiting and reading.
 func (c *Client) poll(timeoutMs int) {
+	c.bringDown()
 	c.polling = true
 	c.mu.Unlock()
 	n, err := unix.EpollWait(c.epoll, c.events[:], timeoutMs)
@@ -241,8 +242,31 @@ func (c *Client) poll(timeoutMs int) {
 			c.drain(s, k)
 		}
 	}
+	c.bringDown()
 	if c.exec != nil {
 		c.exec.bounceOverdue()
+	}
+}
+
+// doom takes off the socket of a process that is known to be dead, once the
+// leader has read what it had sent. The end of the stream need not show: a
+// child of that process may hold the socket open; mu held.
+func (c *Client) doom(k *conn) {
+	c.doomed = append(c.doomed, k)
+	if c.leader == nil {
+		c.arm()
+	} else {
+		c.kick()
+	}
+}
+
+// bringDown does that; the leader's.
+func (c *Client) bringDown() {
+	for len(c.doomed) > 0 {
+		k := c.doomed[0]
+		c.doomed = c.doomed[1:]
+		c.drain(k.self, k)
+		c.lose(k.self, k, errPeerLeft)
 	}
 }
 

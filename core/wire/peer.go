@@ -271,7 +271,7 @@ func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) erro
 	}
 	if len(p.out)+len(frame) > MaxPending {
 		p.mu.Unlock()
-		p.shut(fmt.Errorf("peer does not read: %d bytes unsent", MaxPending))
+		go p.shut(fmt.Errorf("peer does not read: %d bytes unsent", MaxPending)) // onClose may want the caller's locks
 		return ErrPeerClosed
 	}
 	p.out = append(p.out, frame...)

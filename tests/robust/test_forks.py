@@ -107,6 +107,32 @@ def test_a_child_that_stays_does_not_hold_the_task_up(ray: Any) -> None:
     os.kill(pid, 9)
 
 
+def test_a_child_that_stays_does_not_hide_the_end_of_an_actor(ray: Any) -> None:
+    @ray.remote
+    class Actor:
+        def leave(self) -> int:
+            pid = os.fork()
+            if pid == 0:
+                os.setsid()
+                while True:
+                    time.sleep(60)
+            return pid
+
+        def die(self) -> None:
+            os._exit(1)
+
+    actor = Actor.remote()
+    pid = ray.get(actor.leave.remote(), timeout=LIMIT)
+    start = time.monotonic()
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(actor.die.remote(), timeout=LIMIT)
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(actor.leave.remote(), timeout=LIMIT)
+    assert time.monotonic() - start < 10
+    if alive(pid):
+        os.kill(pid, 9)
+
+
 def test_a_child_of_the_driver_is_told(ray: Any) -> None:
     @ray.remote
     def one() -> int:

@@ -31,11 +31,11 @@ def load() -> Any:
     if _loaded is None:
         refuse_in_fork()
         hot = native.hot()
-        _loaded = hot
         from eagleray._private.refs import ObjectRef
 
         hot.set_types(ObjectRef, HotError)
         os.register_at_fork(after_in_child=_forget)
+        _loaded = hot  # last: a Ctrl-C on the way must not leave half of it
     return _loaded
 
 
