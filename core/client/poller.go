@@ -243,6 +243,7 @@ func (c *Client) poll(timeoutMs int) {
 		}
 	}
 	c.bringDown()
+	c.bury()
 	if c.exec != nil {
 		c.exec.bounceOverdue()
 	}

@@ -63,7 +63,10 @@ def name(pid: int) -> str:
 
 
 def remains(mark: str, folder: Path, seconds: float) -> list[str]:
-    """What is left of the sessions with this mark below this folder after that time at most; processes are killed then."""
+    """What is left of the sessions with this mark below this folder after that time at most.
+
+    Processes are killed then.
+    """
     left: dict[int, str] = {}
     files: list[str] = []
 

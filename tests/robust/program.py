@@ -28,7 +28,8 @@ def say(*words):
 class Program:
     """A Python program in a session and process group of its own.
 
-    The parts of its source are indented one by one. Its processes carry a mark and its files lie in a folder, so that ``remains`` finds what it leaves.
+    The parts of its source are indented one by one. Its processes carry a mark and its files lie in a folder, so that
+    ``remains`` finds what it leaves.
     """
 
     def __init__(self, folder: Path, *parts: str, **environ: str) -> None:
@@ -38,7 +39,7 @@ class Program:
         path = self.folder / "program.py"
         path.write_text(HEAD + "\n".join(map(textwrap.dedent, parts)))
         env = {**os.environ, processes.MARK: self.mark, "EAGLERAY_TMPDIR": str(self.folder), **environ}
-        self._errors = open(self.folder / "stderr", "wb")  # noqa: SIM115: lives as long as the program
+        self._errors = open(self.folder / "stderr", "wb")  # noqa: SIM115
         self.child = subprocess.Popen(
             [sys.executable, str(path)],
             stdin=subprocess.PIPE,

@@ -135,9 +135,10 @@ def test_a_worker_dies_with_objects_in_its_hands(ray: Any) -> None:
         os.kill(os.getpid(), signal.SIGKILL) if kept else None
 
     value = ray.put(np.ones(BIG))
-    for call in (lambda: reads.remote(value), lambda: writes.remote([value])):
-        with pytest.raises(ray.exceptions.WorkerCrashedError):
-            ray.get(call(), timeout=LIMIT)
+    with pytest.raises(ray.exceptions.WorkerCrashedError):
+        ray.get(reads.remote(value), timeout=LIMIT)
+    with pytest.raises(ray.exceptions.WorkerCrashedError):
+        ray.get(writes.remote([value]), timeout=LIMIT)
     settles(objects=1)
     del value
     settles(objects=0)

@@ -33,7 +33,8 @@ START = """
 
         def spawn(self):
             code = "import time; time.sleep(1000)"
-            children = [subprocess.Popen([sys.executable, "-c", code], start_new_session=apart) for apart in (False, True)]
+            command = [sys.executable, "-c", code]
+            children = [subprocess.Popen(command, start_new_session=apart) for apart in (False, True)]
             daemon = os.fork()
             if daemon == 0:
                 os.setsid()
