@@ -51,7 +51,11 @@ def go_build(
     """``go build`` with what every artefact has in common: no paths of this machine, no debug tables."""
     output.parent.mkdir(parents=True, exist_ok=True)
     ldflags = f"-s -w -buildid= {ldflags}".strip()
-    go("build", "-trimpath", "-buildvcs=false", *flags, "-ldflags", ldflags, "-o", str(output), package, cwd=cwd, **env)
+    # Beside, then renamed: what runs from the old file goes on running.
+    made = output.with_name("new." + output.name)
+    go("build", "-trimpath", "-buildvcs=false", *flags, "-ldflags", ldflags, "-o", str(made), package, cwd=cwd, **env)
+    made.with_suffix(".h").unlink(missing_ok=True)
+    made.replace(output)
 
 
 class BuildPython(build_py):
@@ -89,7 +93,6 @@ class BuildGo(build_ext):
             ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags=-Wl,--version-script={work / 'exports.map'}'",
             CGO_ENABLED="1",
         )
-        Path(self.get_ext_fullpath(ext.name)).with_suffix(".h").unlink(missing_ok=True)
 
 
 class CheckHot(Command):

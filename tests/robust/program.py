@@ -39,7 +39,7 @@ class Program:
         path = self.folder / "program.py"
         path.write_text(HEAD + "\n".join(map(textwrap.dedent, parts)))
         env = {**os.environ, processes.MARK: self.mark, "EAGLERAY_TMPDIR": str(self.folder), **environ}
-        self._errors = open(self.folder / "stderr", "wb")  # noqa: SIM115
+        self._errors = open(self.folder / "stderr", "wb")
         self.child = subprocess.Popen(
             [sys.executable, str(path)],
             stdin=subprocess.PIPE,

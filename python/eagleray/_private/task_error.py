@@ -156,7 +156,10 @@ class _Rebuilt:
 
 
 def _rebuild(cls: type[BaseException], args: tuple[Any, ...], state: dict[str, Any]) -> BaseException:
-    made = cls.__new__(cls, *args)
+    try:
+        made = cls.__new__(cls, *args)
+    except Exception:  # the class's own __new__ wants something else
+        made = BaseException.__new__(cls, *args)
     made.__dict__.update(state)
     return made
 

@@ -15,7 +15,7 @@ from eagleray._private.context import here
 from eagleray._private.messages import pack, unpack
 from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.state import WORKER, Session, process
-from eagleray.exceptions import TaskCancelledError
+from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
 
 #: Flags of a reply.
 APP_ERROR, EXITING, NO_RETRY = 1, 2, 8
@@ -148,7 +148,18 @@ class Worker:
     def error_results(
         self, error: BaseException, name: str, task_id: bytes | None, skip: int = 1
     ) -> tuple[Encoded, ...]:
-        """The answer of a task that raised."""
+        """The answer of a task that raised. Whatever the exception's class does, there is one."""
+        try:
+            return self._error_results(error, name, task_id, skip)
+        except Exception as problem:
+            what = f"{type(error).__module__}.{type(error).__qualname__}"
+            text = f"  {name} raised {what}, whose own code fails: {type(problem).__name__}"
+            made = RayTaskError(name, text, RaySystemError(text), pid=self.pid, ip=_IP)
+            return ((ERROR, task_error.encode(made), None, None),)
+
+    def _error_results(
+        self, error: BaseException, name: str, task_id: bytes | None, skip: int
+    ) -> tuple[Encoded, ...]:
         where: dict[str, Any] = {"pid": self.pid, "ip": _IP}
         if here.actor is not None:
             where.update(actor_repr=here.label, actor_id=here.actor.id.hex())
