@@ -157,9 +157,7 @@ class Worker:
             made = RayTaskError(name, text, RaySystemError(text), pid=self.pid, ip=_IP)
             return ((ERROR, task_error.encode(made), None, None),)
 
-    def _error_results(
-        self, error: BaseException, name: str, task_id: bytes | None, skip: int
-    ) -> tuple[Encoded, ...]:
+    def _error_results(self, error: BaseException, name: str, task_id: bytes | None, skip: int) -> tuple[Encoded, ...]:
         where: dict[str, Any] = {"pid": self.pid, "ip": _IP}
         if here.actor is not None:
             where.update(actor_repr=here.label, actor_id=here.actor.id.hex())
