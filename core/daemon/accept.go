@@ -113,7 +113,9 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	})
 	if err == nil {
 		d.mu.Lock()
-		c.proc = p
+		if c.proc = p; c.gone {
+			p.release()
+		}
 		d.mu.Unlock()
 	}
 	return nil

@@ -306,6 +306,7 @@ func (d *Daemon) dropClient(c *client) {
 	if c.role == wire.RoleCLI {
 		return
 	}
+	c.proc.release()
 	owner := c.self.Owner()
 	delete(d.owners, owner)
 	d.objects.dropClient(c, owner)

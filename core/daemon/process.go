@@ -72,6 +72,13 @@ func (p *process) signal(s unix.Signal) {
 	_ = rc.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), s, nil, 0) })
 }
 
+// release ends the watch of a process that may live on.
+func (p *process) release() {
+	if p != nil {
+		p.file.Close()
+	}
+}
+
 // exitText says how a process ended: status as from waitstatus_to_exitcode,
 // negative for a signal.
 func exitText(pid, status int, known bool) string {

@@ -326,7 +326,7 @@ def test_one_that_asks_and_does_not_read(sockets: Sockets) -> None:
             sockets.works()
         thread.join(LIMIT)
         assert not thread.is_alive()
-        assert private(sockets.daemon_pid) < 600 << 20
+        assert private(sockets.daemon_pid) < 1500 << 20  # 256 MiB may wait for one reader
     sockets.works()
 
 

@@ -9,6 +9,8 @@ import pytest
 from processes import private, pss
 from program import Program
 
+import eagleray
+
 LIMIT = 60.0
 MANY = 10_000
 
@@ -79,6 +81,26 @@ def test_actors_that_live_at_once(fresh: Any, count: int) -> None:
     sizes = sorted(pss(pid) for pid in pids)
     assert sizes[-1] <= 8_000_000, f"the largest has {sizes[-1]}, the median {sizes[count // 2]} bytes"
     assert ray.get([actor.pid.remote() for actor in actors], timeout=120) == pids
+
+
+def test_a_store_that_is_full(fresh: Any) -> None:
+    """It is told; with room again, it works again."""
+    ray = fresh
+    ray.init(address="local", num_cpus=2, object_store_memory=80_000_000, log_to_driver=False)
+
+    @ray.remote
+    def make(size: int) -> bytes:
+        return bytes(size)
+
+    held = [ray.put(bytes(10_000_000)) for _ in range(7)]
+    for call in (lambda: ray.put(bytes(30_000_000)), lambda: ray.get(make.remote(30_000_000), timeout=LIMIT)):
+        with pytest.raises(ray.exceptions.ObjectStoreFullError, match="object_store_memory"):
+            call()
+    assert all(len(value) == 10_000_000 for value in ray.get(held))
+    del held
+    assert len(ray.get(ray.put(bytes(50_000_000)))) == 50_000_000
+    for _ in range(30):
+        assert len(ray.get(make.remote(20_000_000), timeout=LIMIT)) == 20_000_000
 
 
 def test_references_in_one_get_and_one_wait(ray: Any) -> None:
@@ -152,3 +174,44 @@ def test_a_wide_tree_of_tasks(ray: Any) -> None:
 
     branches = ray.get([grow.remote(100 * i) for i in range(30)], timeout=LIMIT)
     assert ray.get(add.remote(*branches), timeout=LIMIT) == sum(range(3000))
+
+
+def test_arguments_and_results_larger_than_a_message_together(ray: Any) -> None:
+    """Each is small enough to travel in a message, a thousand of them are not."""
+    data = bytes(90_000)
+
+    @ray.remote
+    def sizes(*values: bytes) -> int:
+        return sum(map(len, values))
+
+    @ray.remote(num_returns=1000)
+    def many() -> list[bytes]:
+        return [bytes(90_000)] * 1000
+
+    @ray.remote
+    class Actor:
+        def sizes(self, *values: bytes) -> int:
+            return sum(map(len, values))
+
+        @ray.method(num_returns=1000)
+        def many(self) -> list[bytes]:
+            return [bytes(90_000)] * 1000
+
+    refs = [ray.put(data) for _ in range(1000)]
+    assert ray.get(sizes.remote(*refs), timeout=LIMIT) == 90_000_000
+    assert all(value == data for value in ray.get(many.remote(), timeout=LIMIT))
+    actor = Actor.remote()
+    assert ray.get(actor.sizes.remote(*refs), timeout=LIMIT) == 90_000_000
+    assert all(value == data for value in ray.get(actor.many.remote(), timeout=LIMIT))
+    assert ray.get(Keeper.remote(*refs).count.remote(), timeout=LIMIT) == 1000
+
+
+@eagleray.remote(num_cpus=0)
+class Keeper:
+    """Takes values in its constructor."""
+
+    def __init__(self, *values: bytes) -> None:
+        self.values = values
+
+    def count(self) -> int:
+        return len(self.values)
