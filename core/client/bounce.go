@@ -55,21 +55,54 @@ func (e *executor) bounceOverdue() {
 // is queued behind it goes back; mu held.
 func (e *executor) block() {
 	e.blocked++
-	if e.blocked > 1 {
+	if e.lent {
 		return
 	}
+	e.lent, e.lentAt = true, time.Now()
 	e.bounceAll()
 	e.tellState(wire.OpBlocked)
 	e.c.push(wire.TBlocked, nil)
 }
 
+// unblock: it goes on. A task that waits again within lentFor does not take
+// its CPUs back: one that polls must not starve what it polls for.
 func (e *executor) unblock() {
 	e.blocked--
 	if e.blocked > 0 {
 		return
 	}
+	e.resumed = time.Now()
+	if e.taker == nil {
+		e.taker = time.AfterFunc(lentFor, e.takeBackLater)
+	} else {
+		e.taker.Reset(lentFor)
+	}
+}
+
+func (e *executor) takeBackLater() {
+	e.c.mu.Lock()
+	defer e.c.mu.Unlock()
+	if e.c.closed || !e.lent || e.blocked > 0 {
+		return
+	}
+	if left := lentFor - time.Since(e.resumed); left > 0 {
+		e.taker.Reset(left)
+		return
+	}
+	e.takeBack()
+}
+
+// takeBack ends the loan; mu held.
+func (e *executor) takeBack() {
+	e.lent = false
 	e.tellState(wire.OpUnblocked)
 	e.c.push(wire.TUnblocked, nil)
+}
+
+// lendsAtOnce reports whether a wait of the running task lends its CPUs from
+// the start: a long task does so now and then, however short its waits are.
+func (e *executor) lendsAtOnce(now time.Time) bool {
+	return e.lent || now.Sub(e.started) > bounceAfter && now.Sub(e.lentAt) > lendEvery
 }
 
 func (e *executor) tellState(op wire.Op) {

@@ -12,8 +12,10 @@ import (
 
 // Patience of a worker.
 const (
-	blockedAfter = time.Millisecond     // a task that waits so long gives its CPUs back
-	bounceAfter  = 5 * time.Millisecond // a task that runs so long sends those behind it back
+	blockedAfter = time.Millisecond       // a task that waits so long gives its CPUs back
+	bounceAfter  = 5 * time.Millisecond   // a task that runs so long sends those behind it back
+	lentFor      = time.Millisecond       // what was given back is taken again after so long a run
+	lendEvery    = 100 * time.Millisecond // a long task gives its CPUs back this often, if it waits at all
 )
 
 // What NextTask gives.
@@ -61,8 +63,12 @@ type executor struct {
 	waiting  []*waiter        // threads in NextTask
 	calls    map[uint64]*call // running
 	token    uint64
-	busy     int // running
-	blocked  int // of them, waiting for objects
+	busy     int       // running
+	blocked  int       // of them, waiting for objects
+	lent     bool      // its CPUs are others'
+	lentAt   time.Time // since when, or when last
+	resumed  time.Time // when blocked became 0
+	taker    *time.Timer
 	fns      map[[16]byte][]byte
 	held     map[ids.Owner]map[ids.Task][]*own.Object // replies not yet received
 	actorID  ids.Actor

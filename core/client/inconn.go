@@ -107,7 +107,7 @@ func (in *inConn) frame(b []byte) error {
 			delete(e.early, k.task)
 			k.cancel = true
 		}
-		if in.lease && (e.blocked > 0 || e.busy > 0 && time.Since(e.started) > bounceAfter) {
+		if in.lease && (e.lent || e.busy > 0 && time.Since(e.started) > bounceAfter) {
 			in.bounce([]*call{k})
 			break
 		}

@@ -152,6 +152,9 @@ func (e *executor) finishCall(token uint64, k *call) {
 	if k.owned != nil {
 		e.c.carryOut()
 	}
+	if e.lent && e.blocked == 0 && e.busy == 0 {
+		e.takeBack()
+	}
 	if e.draining && e.busy == 0 && len(e.queue) == 0 {
 		e.stop("released")
 	}

@@ -251,13 +251,15 @@ func (c *Client) awaitBlocked(w *waiter, deadline time.Time) {
 		c.await(w, deadline)
 		return
 	}
-	first := time.Now().Add(blockedAfter)
-	if !deadline.IsZero() && deadline.Before(first) {
-		first = deadline
-	}
-	c.await(w, first)
-	if w.done || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
-		return
+	if now := time.Now(); !c.exec.lendsAtOnce(now) {
+		first := now.Add(blockedAfter)
+		if !deadline.IsZero() && deadline.Before(first) {
+			first = deadline
+		}
+		c.await(w, first)
+		if w.done || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
+			return
+		}
 	}
 	c.exec.block()
 	c.await(w, deadline)

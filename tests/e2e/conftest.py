@@ -10,15 +10,7 @@ from typing import Any
 
 import eagleray
 import pytest
-
-#: What the shared session declares; no machine needs to have it.
-SHARED: dict[str, Any] = {
-    "num_cpus": 4,
-    "num_gpus": 2,
-    "resources": {"slot": 2},
-    "namespace": "tests",
-    "log_to_driver": False,
-}
+from declared import SHARED
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from typing import Any
 
 import eagleray
 import pytest
-from conftest import SHARED
+from declared import SHARED
 
 
 @pytest.fixture(scope="module")

@@ -50,6 +50,38 @@ def test_a_task_waits_for_one_queued_behind_it(ray: Any) -> None:
     assert ray.get([*waiters, step.remote(box, 7)], timeout=LIMIT) == [7] * 7
 
 
+@pytest.mark.parametrize("pause", [0, 0.01, 0.05])
+def test_tasks_that_poll_do_not_starve_what_they_poll_for(ray: Any, pause: float) -> None:
+    """They have all CPUs, and each of their waits is short."""
+
+    @ray.remote(num_cpus=0)
+    class Box:
+        value = None
+
+        def put(self, value: Any) -> None:
+            self.value = value
+
+        def take(self) -> Any:
+            return self.value
+
+    @ray.remote
+    def poll(box: Any) -> Any:
+        while (found := ray.get(box.take.remote())) is None:
+            time.sleep(pause)
+        return found
+
+    @ray.remote
+    def set(box: Any) -> None:
+        ray.get(box.put.remote(7))
+
+    for pollers in (2, 4):
+        box = Box.remote()
+        ray.get(box.take.remote(), timeout=LIMIT)
+        refs = [poll.remote(box) for _ in range(pollers)]
+        set.remote(box)
+        assert ray.get(refs, timeout=LIMIT) == [7] * pollers
+
+
 def test_a_task_that_sleeps_gives_those_behind_it_back(ray: Any, tmp_path: Path) -> None:
     """It does not tell the core that it waits: only that it runs for long says so."""
     sign = tmp_path / "sign"

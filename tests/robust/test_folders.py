@@ -119,7 +119,7 @@ def test_a_disk_that_is_full(program: Callable[..., Any], full: str) -> None:
             except OSError:
                 pass
         """,
-        'fill()' if full == "before" else "",
+        "fill()" if full == "before" else "",
         """
         try:
             ray.init(address="local", num_cpus=2, log_to_driver=False)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import eagleray
 import pytest
 from processes import private, pss
 from program import Program
-
-import eagleray
 
 LIMIT = 60.0
 MANY = 10_000
