@@ -8,91 +8,30 @@ import socket
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import msgpack
 import pytest
-from processes import alive, marked, private, until
+from processes import marked, private, until
+from sockets import (
+    FAILURE,
+    HELLO,
+    LIMIT,
+    PUSH,
+    REPLY,
+    REQUEST,
+    VERSION,
+    Sockets,
+    closed,
+    frame,
+    hello,
+    message,
+    owner,
+    send,
+)
 
-LIMIT = 30.0
-VERSION, REQUEST, REPLY, FAILURE, PUSH = 1, 1, 2, 3, 4
-HELLO = 1
 pytestmark = pytest.mark.timeout(90)
-
-
-def frame(payload: bytes) -> bytes:
-    """A length and what it announces."""
-    return struct.pack("<I", len(payload)) + payload
-
-
-def message(kind: int, type: int, body: Any, version: int = VERSION, number: int = 1) -> bytes:
-    """A control message."""
-    return frame(msgpack.packb([version, kind, type, number, 0, body]))
-
-
-def hello(role: str, **more: Any) -> bytes:
-    """The first message of a connection."""
-    return message(REQUEST, HELLO, {"Version": VERSION, "Role": role, "Pid": os.getpid(), **more})
-
-
-def owner() -> bytes:
-    """Some process's id."""
-    return os.urandom(12)
-
-
-class Sockets:
-    """Those of the session: the daemon's, this driver's, a pooled worker's, an actor's."""
-
-    def __init__(self, ray: Any) -> None:
-        from eagleray._private.state import process
-
-        session = process.require()
-
-        @ray.remote(num_cpus=0)
-        class Actor:
-            def addr(self) -> str:
-                from eagleray._private.state import process
-
-                return process.require().addr
-
-            def add(self, x: int) -> int:
-                return x + 1
-
-        self.ray = ray
-        self.actor = Actor.remote()
-        self.folder = Path(session.session_dir)
-        self.paths = {
-            "daemon": self.folder / "d.sock",
-            "driver": Path(session.addr),
-            "actor": Path(ray.get(self.actor.addr.remote(), timeout=LIMIT)),
-        }
-        self.daemon_pid = session.daemon_pid
-
-        @ray.remote
-        def add(x: int) -> int:
-            return x + 1
-
-        self.add = add
-        self.works()
-
-    def works(self) -> None:
-        """Everything that was there still is, and still answers."""
-        ray = self.ray
-        assert ray.get([self.add.remote(i) for i in range(30)], timeout=LIMIT) == list(range(1, 31))
-        assert ray.get(self.actor.add.remote(1), timeout=LIMIT) == 2
-        assert len(ray.get(ray.put(bytes(300_000)))) == 300_000
-        assert alive(self.daemon_pid)
-
-    @contextmanager
-    def connection(self, name: str) -> Iterator[socket.socket]:
-        """A connection to one of them."""
-        with socket.socket(socket.AF_UNIX) as made:
-            made.settimeout(LIMIT)
-            made.connect(str(self.paths[name]))
-            yield made
 
 
 @pytest.fixture(scope="module")
@@ -104,26 +43,6 @@ def sockets(session: Any) -> Sockets:
 
 
 EVERY = pytest.mark.parametrize("name", ["daemon", "driver", "actor"])
-
-
-def closed(connection: socket.socket) -> bool:
-    """Whether the other end hangs up, whatever it says before."""
-    try:
-        while connection.recv(65536):
-            pass
-    except (ConnectionResetError, BrokenPipeError):
-        return True
-    except TimeoutError:
-        return False
-    return True
-
-
-def send(connection: socket.socket, data: bytes) -> None:
-    """Sends; the other end may have hung up already."""
-    try:
-        connection.sendall(data)
-    except (ConnectionResetError, BrokenPipeError):
-        pass
 
 
 FIRST: dict[str, Callable[[], bytes]] = {

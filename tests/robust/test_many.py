@@ -81,6 +81,49 @@ def test_actors_that_live_at_once(fresh: Any, count: int) -> None:
     assert ray.get([actor.pid.remote() for actor in actors], timeout=120) == pids
 
 
+def test_more_actors_than_descriptors(program: Callable[..., Program]) -> None:
+    """What cannot be had is told; when some are free again, work goes on."""
+    driver = program(
+        """
+        import resource
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+        ray.init(address="local", num_cpus=2, log_to_driver=False)
+
+        @ray.remote(num_cpus=0)
+        class Actor:
+            def one(self):
+                return 1
+
+        @ray.remote
+        def two():
+            return 2
+
+        actors = [Actor.remote() for _ in range(60)]
+        refs = [actor.one.remote() for actor in actors]
+        told = set()
+        for ref in refs:
+            try:
+                ray.get(ref, timeout=40)
+            except ray.exceptions.GetTimeoutError:
+                raise
+            except ray.exceptions.RayError as error:
+                told.add("too many open files" in str(error))
+        say(told)
+        actors.clear(), refs.clear()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            try:
+                say(ray.get(two.remote(), timeout=30))
+                break
+            except ray.exceptions.RuntimeEnvSetupError:
+                time.sleep(0.1)  # the actors are not gone yet
+        """
+    )
+    assert driver.line(60) == "{True}"
+    assert driver.line(60) == "2"
+    assert driver.rest() == []
+
+
 def test_a_store_that_is_full(fresh: Any) -> None:
     """It is told; with room again, it works again."""
     ray = fresh
