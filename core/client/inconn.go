@@ -72,21 +72,7 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello) {
 }
 
 func (in *inConn) frames(b []byte) (int, error) {
-	used := 0
-	for len(b)-used >= 4 {
-		n := int(binary.LittleEndian.Uint32(b[used:]))
-		if n > wire.MaxData {
-			return used, fmt.Errorf("%w: %d bytes", wire.ErrFrameTooLarge, n)
-		}
-		if len(b)-used-4 < n {
-			break
-		}
-		if err := in.frame(append([]byte(nil), b[used+4:used+4+n]...)); err != nil {
-			return used, err
-		}
-		used += 4 + n
-	}
-	return used, nil
+	return eachFrame(b, func(f []byte) error { return in.frame(append([]byte(nil), f...)) })
 }
 
 func (in *inConn) frame(b []byte) error {
@@ -184,4 +170,22 @@ func (in *inConn) gone(error) {
 		}
 	}
 	e.queue = keep
+}
+
+// eachFrame hands the complete frames of b to f and returns how many bytes they were.
+func eachFrame(b []byte, f func([]byte) error) (used int, err error) {
+	for len(b)-used >= 4 {
+		n := int(binary.LittleEndian.Uint32(b[used:]))
+		if n > wire.MaxData {
+			return used, fmt.Errorf("%w: %d bytes", wire.ErrFrameTooLarge, n)
+		}
+		if len(b)-used-4 < n {
+			break
+		}
+		if err := f(b[used+4 : used+4+n]); err != nil {
+			return used, err
+		}
+		used += 4 + n
+	}
+	return used, nil
 }

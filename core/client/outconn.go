@@ -1,7 +1,6 @@
 package client
 
 import (
-	"encoding/binary"
 	"fmt"
 	"net"
 	"sort"
@@ -104,22 +103,11 @@ func (o *outConn) send(t *task) {
 
 // frames handles what the worker answered.
 func (o *outConn) frames(b []byte) (int, error) {
-	used := 0
-	for len(b)-used >= 4 {
-		n := int(binary.LittleEndian.Uint32(b[used:]))
-		if n > wire.MaxData {
-			return used, fmt.Errorf("%w: %d bytes", wire.ErrFrameTooLarge, n)
-		}
-		if len(b)-used-4 < n {
-			break
-		}
-		if err := o.frame(b[used+4 : used+4+n]); err != nil {
-			return used, err
-		}
-		used += 4 + n
+	used, err := eachFrame(b, o.frame)
+	if err == nil {
+		o.refill()
 	}
-	o.refill()
-	return used, nil
+	return used, err
 }
 
 // refill sends more to a worker that answered.

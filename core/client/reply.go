@@ -12,11 +12,6 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// Result is one returned value.
-type Result struct {
-	Value
-}
-
 // Reply answers a call with its results.
 func (c *Client) Reply(token uint64, results []Value, flags int) error {
 	c.mu.Lock()
