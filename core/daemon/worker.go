@@ -153,7 +153,7 @@ func (d *Daemon) forkLost(w *worker, z *zygote, why string) {
 	if w.state != stateStarting || w.zygote != z || w.pid != 0 {
 		return
 	}
-	if z.ready && w.forks < maxForks && !d.closing {
+	if z.ready && w.forks < maxForks && !w.doomed && !d.closing {
 		d.dropZygote(z)
 		if next, err := d.zygoteFor(w.job, w.env); err == nil {
 			if w.deadline != nil {
@@ -196,6 +196,9 @@ func (d *Daemon) workerConnected(c *client) {
 		if p, err := watchPid(c.pid, func() { d.processGone(w) }); err == nil {
 			w.proc = p
 		}
+	}
+	if w.doomed { // before its process was known
+		w.proc.signal(unix.SIGKILL)
 	}
 	d.event(func(m *sched.Machine) { m.AddClient(c.id, w.job.id) })
 }

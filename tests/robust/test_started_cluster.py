@@ -92,6 +92,19 @@ def own_workers(driver: Program) -> list[int]:
     return [pid for pid in driver.members() if pid != driver.pid]
 
 
+def ends(*drivers: Program) -> None:
+    """Waits until the drivers' workers and zygotes are gone; says which are left, and what they do."""
+
+    def left() -> list[int]:
+        return [pid for driver in drivers for pid in own_workers(driver)]
+
+    try:
+        until(lambda: not left(), LIMIT)
+    except TimeoutError:
+        states = {pid: [Path(f"/proc/{pid}/{name}").read_text()[:400] for name in ("cmdline", "wchan", "stat")] for pid in left()}
+        raise AssertionError(f"still there: {states}") from None
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_a_driver_is_killed_and_another_goes_on(program: Callable[..., Program], cluster: Cluster, number: int) -> None:
     first = join(
@@ -152,7 +165,7 @@ def test_a_driver_is_killed_and_another_goes_on(program: Callable[..., Program],
     assert second.line() == "2"
     assert second.line() == "1 4.0 8"
     assert second.rest() == []
-    until(lambda: not own_workers(second) and not own_workers(first), 5)
+    ends(second, first)
     assert "0 workers" in cluster("status")
 
 
