@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -34,10 +35,7 @@ type Options struct {
 func Detect(env Lookup, o Options) (Node, error) {
 	h := newHost(env, o)
 	n := Node{overrideOnZero: !off(env, "EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO") && !off(env, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO")}
-	seen := make(map[*Family]found, len(families))
-	for _, f := range families {
-		seen[f] = f.detect(h)
-	}
+	seen := detectAll(h)
 	for i, f := range families {
 		if slices.IndexFunc(families, func(g *Family) bool { return g.Resource == f.Resource }) < i {
 			continue
@@ -62,6 +60,23 @@ func Detect(env Lookup, o Options) (Node, error) {
 		}
 	}
 	return n, nil
+}
+
+// detectAll looks for all families at a time: the slowest tool is what it costs.
+func detectAll(h *host) map[*Family]found {
+	results := make([]found, len(families))
+	var wg sync.WaitGroup
+	for i, f := range families {
+		wg.Go(func() { results[i] = f.detect(h) })
+	}
+	wg.Wait()
+	seen := make(map[*Family]found, len(families))
+	for i, f := range families {
+		if len(results[i].ids) <= maxDetected {
+			seen[f] = results[i]
+		}
+	}
+	return seen
 }
 
 // choose returns the family that a resource name stands for on this node: the
@@ -111,10 +126,8 @@ func (g *Group) fill(env Lookup, o Options, seen found) error {
 		return err
 	}
 	g.form, g.Type, g.extras = l.form, seen.kind, seen.extras
-	for i, id := range l.ids {
-		if slices.Contains(l.ids[:i], id) {
-			return fmt.Errorf("%s names the device %q twice", f.varName(env), id)
-		}
+	if id, twice := repeated(l.ids); twice {
+		return fmt.Errorf("%s names the device %q twice", f.varName(env), id)
 	}
 	declared, isDeclared := o.Declared[f.Resource]
 	if isDeclared && (declared < 0 || declared > maxDeclared || declared != math.Trunc(declared) || math.IsNaN(declared)) {
@@ -137,10 +150,38 @@ func (g *Group) fill(env Lookup, o Options, seen found) error {
 	case count <= len(seen.ids):
 		g.IDs = seen.ids[:count]
 	default:
-		g.IDs = indices(count)
+		g.IDs = extend(seen.ids, count)
 	}
 	g.FromVariable = l.set
 	return nil
+}
+
+// extend returns count ids: those that are there, then the lowest numbers that
+// are not among them.
+func extend(ids []string, count int) []string {
+	all := slices.Clone(ids)
+	have := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		have[id] = true
+	}
+	for n := 0; len(all) < count; n++ {
+		if id := strconv.Itoa(n); !have[id] {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// repeated returns the first id that is in the list twice.
+func repeated(ids []string) (id string, twice bool) {
+	seen := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		if seen[id] {
+			return id, true
+		}
+		seen[id] = true
+	}
+	return "", false
 }
 
 func allNumbers(ids []string) bool {

@@ -1,18 +1,27 @@
 package accelerator
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
 // defaultToolTimeout bounds one run of a vendor's tool.
 const defaultToolTimeout = 5 * time.Second
+
+// Bounds on what a tool may say: more is nonsense.
+const (
+	maxToolOutput = 1 << 20 // bytes
+	maxDetected   = 1024    // devices of one family on a node
+)
 
 // vendorFolders hold tools that are often not on the PATH.
 var vendorFolders = []string{"/opt/aws/neuron/bin", "/opt/rocm/bin", "/usr/lib/wsl/lib", "/usr/local/sbin", "/usr/local/Ascend/driver/tools"}
@@ -99,17 +108,43 @@ func (h *host) run(tool string, args ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file, args...)
 	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the tool started ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out capped
+	cmd.Stdout = &out
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		if !slices.Contains(h.hide, name) {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	out, err := cmd.Output()
-	if err != nil {
+	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return ""
 	}
-	return string(out)
+	return out.String()
+}
+
+// capped is a buffer that refuses to grow beyond maxToolOutput.
+type capped struct{ bytes.Buffer }
+
+var errTooMuch = errors.New("too much output")
+
+func (c *capped) Write(p []byte) (int, error) {
+	if c.Len()+len(p) > maxToolOutput {
+		return 0, errTooMuch
+	}
+	return c.Buffer.Write(p)
+}
+
+// contained reports whether the node is a container. There /proc and /sys show
+// the machine's devices, and only device files tell which it may use.
+func (h *host) contained() bool {
+	for _, name := range []string{"KUBERNETES_SERVICE_HOST", "container"} {
+		if value, _ := h.env(name); value != "" {
+			return true
+		}
+	}
+	return h.exists("/.dockerenv") || h.exists("/run/.containerenv")
 }
 
 func (h *host) find(tool string) string {
