@@ -1,7 +1,6 @@
 package accelerator
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -121,19 +120,20 @@ func (h *host) run(tool string, args ...string) string {
 	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
 		return ""
 	}
-	return out.String()
+	return string(out.text)
 }
 
 // capped is a buffer that refuses to grow beyond maxToolOutput.
-type capped struct{ bytes.Buffer }
+type capped struct{ text []byte }
 
 var errTooMuch = errors.New("too much output")
 
 func (c *capped) Write(p []byte) (int, error) {
-	if c.Len()+len(p) > maxToolOutput {
+	if len(c.text)+len(p) > maxToolOutput {
 		return 0, errTooMuch
 	}
-	return c.Buffer.Write(p)
+	c.text = append(c.text, p...)
+	return len(p), nil
 }
 
 // contained reports whether the node is a container. There /proc and /sys show
