@@ -83,13 +83,13 @@ func listed(names []string) string {
 }
 
 // alike returns the name that was probably meant, "" if there is none: the same
-// but for case and separators, the same with words before or after it, or the
+// but for case, separators and a plural, the same with words before or after it, or the
 // same but for a few letters. Other digits make another thing: a V100 is not a
 // misspelt A100.
 func alike(asked string, names []string) string {
 	words := wordsOf(asked)
 	for _, same := range []func(other []string) bool{
-		func(other []string) bool { return strings.Join(words, "") == strings.Join(other, "") },
+		func(other []string) bool { return singular(words) == singular(other) },
 		func(other []string) bool { return within(words, other) || within(other, words) },
 		func(other []string) bool {
 			a, b := strings.Join(words, ""), strings.Join(other, "")
@@ -107,6 +107,8 @@ func alike(asked string, names []string) string {
 func wordsOf(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 }
+
+func singular(words []string) string { return strings.TrimSuffix(strings.Join(words, ""), "s") }
 
 // within reports whether all words of b follow each other in a.
 func within(a, b []string) bool {

@@ -18,6 +18,7 @@ func TestShortage_WhatIsMissing_NearestThingIsNamed(t *testing.T) {
 		{Set{"TPU": FromInt(1)}, node, "TPU: asked 1, the cluster has none (it has GPU: 2, slot: 3)"},
 		{Set{"gpu": FromInt(1)}, node, `gpu: asked 1, the cluster has none (did you mean "GPU"?)`},
 		{Set{"slots": FromInt(1)}, node, `slots: asked 1, the cluster has none (did you mean "slot"?)`},
+		{Set{"GPUs": FromInt(1)}, node, `GPUs: asked 1, the cluster has none (did you mean "GPU"?)`},
 		{Set{"accelerator_type:V100": 10}, node, "accelerator type V100: the cluster has none (it has A100, AMD-Instinct-MI300X-OAM)"},
 		{Set{"accelerator_type:A-100": 10}, node, `accelerator type A-100: the cluster has none (did you mean "A100"?)`},
 		{Set{"accelerator_type:a100": 10}, node, `accelerator type a100: the cluster has none (did you mean "A100"?)`},
