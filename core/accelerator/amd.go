@@ -109,7 +109,8 @@ func amdTool(h *host) found {
 	return f
 }
 
-// amdTypes are Ray's names of PCI device ids.
+// amdTypes are the names of PCI device ids, those of eagleray.util.accelerators
+// where it has one.
 var amdTypes = map[string]string{
 	"0x66a1": "AMD-Instinct-MI50",
 	"0x738c": "AMD-Instinct-MI100",
@@ -118,7 +119,7 @@ var amdTypes = map[string]string{
 	"0x740f": "AMD-Instinct-MI210",
 	"0x74a0": "AMD-Instinct-MI300A",
 	"0x74a1": "AMD-Instinct-MI300X-OAM",
-	"0x74a2": "AMD-Instinct-MI308X-OAM",
+	"0x74a2": "AMD-Instinct-MI308X",
 	"0x74a5": "AMD-Instinct-MI325X-OAM",
 	"0x74a9": "AMD-Instinct-MI300X-HF",
 	"0x75a0": "AMD-Instinct-MI350X-OAM",

@@ -61,8 +61,10 @@ def test_whole_devices_only(ray: Any, name: str, amount: float) -> None:
 
 @pytest.mark.parametrize("name", ["GPU", "NPU"])
 def test_more_than_one_is_whole(ray: Any, name: str) -> None:
-    with pytest.raises(ValueError, match=rf"^{name}: asked for 1.5; it must be a whole number or a fraction below 1"):
-        ray.remote(**need(name, 1.5))(lambda: None)
+    for target in (lambda: None, type("A", (), {})):
+        remote = ray.remote(**need(name, 1.5))(target)
+        with pytest.raises(ValueError, match=rf"^{name}: asked for 1.5; it must be a whole number or a fraction below"):
+            remote.remote()
 
 
 def test_chips_come_in_groups(ray: Any) -> None:

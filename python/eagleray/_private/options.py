@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from eagleray._private.resources import check_custom, check_gpus, check_quantity
+from eagleray._private.resources import check_custom, check_quantity
 
 TASK, ACTOR = "task", "actor"
 _KIND_NAMES = {TASK: "remote functions", ACTOR: "actors"}
@@ -84,7 +84,7 @@ def _actor(*types: type, check: Check | None = None, decorator_only: bool = Fals
 
 TABLE: dict[str, Option] = {
     "num_cpus": _both(*_NUMBER, check=check_quantity),
-    "num_gpus": _both(*_NUMBER, check=check_gpus),
+    "num_gpus": _both(*_NUMBER, check=check_quantity),
     "memory": _both(*_NUMBER, check=check_quantity),
     "resources": _both(dict, check=check_custom),
     "accelerator_type": _both(str),

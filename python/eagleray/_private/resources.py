@@ -28,12 +28,6 @@ def check_quantity(name: str, value: Any) -> None:
         )
 
 
-def check_gpus(name: str, value: Any) -> None:
-    """Raises ValueError for a number of GPUs that no node can give."""
-    check_quantity(name, value)
-    _check_devices({"GPU": value})
-
-
 def check_custom(name: str, value: Mapping[Any, Any]) -> None:
     """Raises for a ``resources=`` dictionary that cannot be granted."""
     for key, amount in value.items():
@@ -46,7 +40,7 @@ def check_custom(name: str, value: Mapping[Any, Any]) -> None:
         if key in ("memory", "object_store_memory"):
             raise ValueError(f"Use the {key!r} keyword instead of {key!r} in 'resources'")
         check_quantity(f"resources[{key!r}]", amount)
-    _check_devices(value)
+    _check_whole(value)
 
 
 def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
@@ -61,20 +55,26 @@ def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _check_devices(amounts: Mapping[str, float]) -> None:
-    """Raises ValueError for an amount of an accelerator that no node can give; see core/accelerator's Validate."""
+def _check_whole(amounts: Mapping[str, float]) -> None:
+    """Raises ValueError for a part of an accelerator that cannot be shared, or a count that it does not come in."""
     for name, allowed in ACCELERATORS.items():
         value = amounts.get(name)
-        if not value:
+        if not value or allowed is None:
             continue
-        whole = value == int(value)
-        if allowed is None and value > 1 and not whole:
-            raise ValueError(f"{name}: asked for {value}; it must be a whole number or a fraction below 1")
-        if allowed is not None and not whole:
+        if value != int(value):
             raise ValueError(f"{name}: asked for {value}; it must be a whole number, this accelerator cannot be shared")
         if allowed and value not in allowed:
             counts = ", ".join(map(str, allowed))
             raise ValueError(f"{name}: asked for {value:g}; the chips of a host can be used in groups of {counts}")
+
+
+def _check_devices(amounts: Mapping[str, float]) -> None:
+    """Raises ValueError for an amount of an accelerator that no node can give; see core/accelerator's Validate."""
+    _check_whole(amounts)
+    for name, allowed in ACCELERATORS.items():
+        value = amounts.get(name, 0)
+        if allowed is None and value > 1 and value != int(value):
+            raise ValueError(f"{name}: asked for {value}; it must be a whole number or a fraction below 1")
 
 
 def to_units(amounts: Mapping[str, float]) -> dict[str, int]:

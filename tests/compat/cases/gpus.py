@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 import time
 from typing import Any
 
@@ -242,3 +244,22 @@ def an_actor_that_never_fits(ray: Any) -> None:
     accepts("CPUs", lambda: who_class(ray).options(num_cpus=2).remote())
     accepts("unknown", lambda: who_class(ray).options(resources={"disk": 1}).remote())
     accepts("what is there", lambda: who_class(ray).options(num_gpus=1).remote())
+
+
+@case
+def names_of_types(ray: Any) -> None:
+    found = importlib.import_module(ray.__name__ + ".util.accelerators")
+    inner = sys.modules.get(found.__name__ + ".accelerators", found)  # Ray's package has them in a module
+    for name in sorted(name for name in vars(inner) if name[0].isupper() and isinstance(getattr(inner, name), str)):
+        print(name, getattr(inner, name))
+    print(getattr(found, "NVIDIA_TESLA_A100"))
+
+
+@gpu_case
+def parts_of_devices(ray: Any) -> None:
+    for name in ("TPU", "neuron_cores", "HPU"):
+        for amount in (0.5, 1.5):
+            attempt(f"{amount} {name}", lambda: ray.remote(resources={name: amount})(lambda: None) and None)
+    attempt("3 TPU", lambda: ray.remote(resources={"TPU": 3})(lambda: None) and None)
+    attempt("1.5 GPU", lambda: ray.remote(num_gpus=1.5)(lambda: None).remote() and None)
+    attempt("1.5 NPU", lambda: ray.remote(resources={"NPU": 1.5})(lambda: None).remote() and None)
