@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 )
 
@@ -62,18 +61,28 @@ func Detect(env Lookup, o Options) (Node, error) {
 	return n, nil
 }
 
-// detectAll looks for all families at a time: the slowest tool is what it costs.
+// detectAll looks for all families at a time: the slowest tool is what it
+// costs. A family whose driver keeps even a killed tool or the reading of a file
+// hanging is given up.
 func detectAll(h *host) map[*Family]found {
-	results := make([]found, len(families))
-	var wg sync.WaitGroup
-	for i, f := range families {
-		wg.Go(func() { results[i] = f.detect(h) })
+	type result struct {
+		family *Family
+		found  found
 	}
-	wg.Wait()
+	results := make(chan result, len(families))
+	for _, f := range families {
+		go func() { results <- result{f, f.detect(h)} }()
+	}
 	seen := make(map[*Family]found, len(families))
-	for i, f := range families {
-		if len(results[i].ids) <= maxDetected {
-			seen[f] = results[i]
+	late := time.After(h.timeout + giveUpAfter)
+	for range families {
+		select {
+		case r := <-results:
+			if len(r.found.ids) <= maxDetected {
+				seen[r.family] = r.found
+			}
+		case <-late:
+			return seen
 		}
 	}
 	return seen

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/resource"
 )
 
@@ -233,6 +235,26 @@ func TestDetect_ToolsHang_AllCutOffAtOnce(t *testing.T) {
 	if took := time.Since(start); err != nil || len(n.Groups) != 0 || took > 1500*time.Millisecond {
 		t.Errorf("%s, %v after %s", describe(n), err, took)
 	}
+}
+
+func TestDetect_DriverNeverAnswers_FamilyIsGivenUp(t *testing.T) {
+	root := npuNode(2).with(nvidiaNode(1)).root(t)
+	pipe := filepath.Join(root, "proc/driver/nvidia/gpus/0000:00:00.0/information")
+	if err := os.Remove(pipe); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n, err := Detect(env(), Options{Root: root, ToolPath: filepath.Join(root, "bin"), ToolTimeout: 50 * time.Millisecond})
+	if got := describe(n); err != nil || got != "NPU:0,1 Ascend910B" {
+		t.Errorf("%s, %v", got, err)
+	}
+	end, err := os.OpenFile(pipe, os.O_WRONLY, 0) // lets the reader go
+	if err != nil {
+		t.Fatal(err)
+	}
+	end.Close()
 }
 
 func TestDetect_ToolsBroken_NothingDetected(t *testing.T) {

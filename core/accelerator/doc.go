@@ -14,6 +14,6 @@
 // the families are looked for at the same time.
 //
 // A family is one file with one variable, listed in families (family.go); the
-// Python package's table is generated from that list. Nothing here keeps state
-// or leaves a goroutine behind.
+// Python package's table is generated from that list. Nothing here keeps state;
+// a goroutine is left behind only where a driver never answers.
 package accelerator

@@ -16,6 +16,9 @@ import (
 // defaultToolTimeout bounds one run of a vendor's tool.
 const defaultToolTimeout = 5 * time.Second
 
+// giveUpAfter is how long a tool may still take when its time is over.
+const giveUpAfter = 2 * time.Second
+
 // Bounds on what a tool may say: more is nonsense.
 const (
 	maxToolOutput = 1 << 20 // bytes
