@@ -147,7 +147,7 @@ func (g *Group) fill(env Lookup, o Options, seen found) error {
 	case l.set && isDeclared && count > len(l.ids):
 		name := f.varName(env)
 		value, _ := env(name)
-		return fmt.Errorf("%s: %d devices declared, but %s=%s limits this node to %d", f.Resource, count, name, value, len(l.ids))
+		return fmt.Errorf("%s: %d devices declared, but %s=%s limits this node to %d: declare no more, or change the variable", f.Resource, count, name, value, len(l.ids))
 	case l.set && isDeclared:
 		g.IDs = l.ids[:count]
 	case l.set && !allNumbers(l.ids) && len(seen.ids) > 0:

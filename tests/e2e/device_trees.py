@@ -63,7 +63,7 @@ def tpu(count: int) -> dict[str, str]:
 
 
 def neuron(count: int) -> dict[str, str]:
-    return {"opt/aws/neuron/bin/neuron-ls": f"#!/bin/sh\necho '[{{\"neuron_device\": 0, \"nc_count\": {count}}}]'\n"}
+    return {"opt/aws/neuron/bin/neuron-ls": f'#!/bin/sh\necho \'[{{"neuron_device": 0, "nc_count": {count}}}]\'\n'}
 
 
 def hpu(count: int) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -252,14 +253,17 @@ def names_of_types(ray: Any) -> None:
     inner = sys.modules.get(found.__name__ + ".accelerators", found)  # Ray's package has them in a module
     for name in sorted(name for name in vars(inner) if name[0].isupper() and isinstance(getattr(inner, name), str)):
         print(name, getattr(inner, name))
-    print(getattr(found, "NVIDIA_TESLA_A100"))
+    print(found.NVIDIA_TESLA_A100)
 
 
 @gpu_case
 def parts_of_devices(ray: Any) -> None:
+    def decorate(**options: Any) -> Any:
+        return ray.remote(**options)(lambda: None)
+
     for name in ("TPU", "neuron_cores", "HPU"):
         for amount in (0.5, 1.5):
-            attempt(f"{amount} {name}", lambda: ray.remote(resources={name: amount})(lambda: None) and None)
-    attempt("3 TPU", lambda: ray.remote(resources={"TPU": 3})(lambda: None) and None)
-    attempt("1.5 GPU", lambda: ray.remote(num_gpus=1.5)(lambda: None).remote() and None)
-    attempt("1.5 NPU", lambda: ray.remote(resources={"NPU": 1.5})(lambda: None).remote() and None)
+            attempt(f"{amount} {name}", functools.partial(decorate, resources={name: amount}))
+    attempt("3 TPU", lambda: decorate(resources={"TPU": 3}))
+    attempt("1.5 GPU", lambda: decorate(num_gpus=1.5).remote())
+    attempt("1.5 NPU", lambda: decorate(resources={"NPU": 1.5}).remote())
