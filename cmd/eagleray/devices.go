@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"maps"
 	"os"
 
@@ -24,7 +25,7 @@ const (
 // devices detects the accelerators, or takes what was declared: GPUs by
 // num_gpus, other families among the resources. extra are resources that come
 // with them; the labels are added to the node's own.
-func (c *config) devices() (a accelerators, extra resource.Set, err error) {
+func (c *config) devices(log *slog.Logger) (a accelerators, extra resource.Set, err error) {
 	declared := make(map[string]float64)
 	for name, n := range c.Resources {
 		if accelerator.IsAccelerator(name) {
@@ -39,6 +40,9 @@ func (c *config) devices() (a accelerators, extra resource.Set, err error) {
 	})
 	if err != nil {
 		return a, nil, err
+	}
+	for _, note := range a.Notes {
+		log.Warn("looking for accelerators: " + note)
 	}
 	if found := a.Labels(); len(found) > 0 {
 		maps.Copy(found, c.Labels)

@@ -35,6 +35,7 @@ func Detect(env Lookup, o Options) (Node, error) {
 	h := newHost(env, o)
 	n := Node{overrideOnZero: !off(env, "EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO") && !off(env, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO")}
 	seen := detectAll(h)
+	n.Notes = h.noted()
 	for i, f := range families {
 		if slices.IndexFunc(families, func(g *Family) bool { return g.Resource == f.Resource }) < i {
 			continue
@@ -82,6 +83,11 @@ func detectAll(h *host) map[*Family]found {
 				seen[r.family] = r.found
 			}
 		case <-late:
+			for _, f := range families {
+				if _, ok := seen[f]; !ok {
+					h.note("the driver of %s devices (%s) did not answer: they are taken for absent", f.Resource, f.Name)
+				}
+			}
 			return seen
 		}
 	}

@@ -66,6 +66,7 @@ func TestDetect_Nodes_OfferWhatTheyHave(t *testing.T) {
 		{"container list, applied", nvidiaNode(2), nil, "NVIDIA_VISIBLE_DEVICES=4,5", "GPU:0,1 A100"},
 		{"container list, not applied", nvidiaNode(4), nil, "NVIDIA_VISIBLE_DEVICES=1,3", "GPU:1,3 A100"},
 		{"container UUID, not applied", nvidiaNode(4), nil, "NVIDIA_VISIBLE_DEVICES=GPU-aaaa2", "GPU:2 A100"},
+		{"container list with repetitions, not applied", nvidiaNode(4), nil, "NVIDIA_VISIBLE_DEVICES=1,GPU-aaaa1,1", "GPU:1 A100"},
 		{"container UUID, unknown", nvidiaNode(4), nil, "NVIDIA_VISIBLE_DEVICES=GPU-zzzz,GPU-yyyy", "GPU:0,1 A100"},
 		{"container MIG", nvidiaNode(1), nil, "NVIDIA_VISIBLE_DEVICES=MIG-7,MIG-8", "GPU:MIG-7,MIG-8 A100"},
 
@@ -232,6 +233,9 @@ func TestDetect_ToolsHang_AllCutOffAtOnce(t *testing.T) {
 	root := f.root(t)
 	start := time.Now()
 	n, err := Detect(env(), Options{Root: root, ToolPath: filepath.Join(root, "bin"), ToolTimeout: 300 * time.Millisecond})
+	if len(n.Notes) != len(tools) || !strings.Contains(n.Notes[0], "hl-smi did not answer within 300ms") {
+		t.Errorf("notes %q", n.Notes)
+	}
 	if took := time.Since(start); err != nil || len(n.Groups) != 0 || took > 1500*time.Millisecond {
 		t.Errorf("%s, %v after %s", describe(n), err, took)
 	}
@@ -247,8 +251,8 @@ func TestDetect_DriverNeverAnswers_FamilyIsGivenUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	n, err := Detect(env(), Options{Root: root, ToolPath: filepath.Join(root, "bin"), ToolTimeout: 50 * time.Millisecond})
-	if got := describe(n); err != nil || got != "NPU:0,1 Ascend910B" {
-		t.Errorf("%s, %v", got, err)
+	if got := describe(n); err != nil || got != "NPU:0,1 Ascend910B" || fmt.Sprint(n.Notes) != "[the driver of GPU devices (nvidia) did not answer: they are taken for absent]" {
+		t.Errorf("%s, %q, %v", got, n.Notes, err)
 	}
 	end, err := os.OpenFile(pipe, os.O_WRONLY, 0) // lets the reader go
 	if err != nil {
@@ -259,6 +263,7 @@ func TestDetect_DriverNeverAnswers_FamilyIsGivenUp(t *testing.T) {
 
 func TestDetect_ToolsBroken_NothingDetected(t *testing.T) {
 	lines := strings.Repeat("GPU 7: x (UUID: GPU-1)\n1, HL-225\n| 0     910B4   | OK |\n[level_zero:gpu][level_zero:0] x\n", maxDetected+1)
+	notes := map[string]string{"fails": "exit status 9", "endless": "more than 1048576 bytes", "silent": "", "garbage": "", "too many": ""}
 	for name, text := range map[string]string{
 		"fails":          "#!/bin/sh\necho GPU 0: x\nexit 9\n",
 		"killed":         "#!/bin/sh\nkill -9 $$\n",
@@ -273,8 +278,12 @@ func TestDetect_ToolsBroken_NothingDetected(t *testing.T) {
 			for _, tool := range tools {
 				f["bin/"+tool] = text
 			}
-			if n := mustDetect(t, f, nil); len(n.Groups) != 0 {
+			n := mustDetect(t, f, nil)
+			if len(n.Groups) != 0 {
 				t.Error(describe(n))
+			}
+			if want, known := notes[name]; known && want == "" && len(n.Notes) > 0 || want != "" && !strings.Contains(strings.Join(n.Notes, ";"), want) {
+				t.Errorf("notes %q, want %q", n.Notes, want)
 			}
 		})
 	}

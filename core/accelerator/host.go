@@ -3,12 +3,14 @@ package accelerator
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -35,6 +37,21 @@ type host struct {
 	timeout time.Duration
 	hide    []string // variables that tools do not get
 	env     Lookup
+
+	mu    sync.Mutex
+	notes []string // what a user should know of tools that did not do their part
+}
+
+func (h *host) note(format string, a ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes = append(h.notes, fmt.Sprintf(format, a...))
+}
+
+func (h *host) noted() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(slices.Values(h.notes))
 }
 
 func newHost(env Lookup, o Options) *host {
@@ -120,19 +137,30 @@ func (h *host) run(tool string, args ...string) string {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	if err := cmd.Run(); err != nil && !errors.Is(err, exec.ErrWaitDelay) {
-		return ""
+	switch err := cmd.Run(); {
+	case ctx.Err() != nil:
+		h.note("%s did not answer within %s: it is taken for absent", file, h.timeout)
+	case out.full:
+		h.note("%s printed more than %d bytes: it is taken for absent", file, maxToolOutput)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		h.note("%s failed (%v): it is taken for absent", file, err)
+	default:
+		return string(out.text)
 	}
-	return string(out.text)
+	return ""
 }
 
 // capped is a buffer that refuses to grow beyond maxToolOutput.
-type capped struct{ text []byte }
+type capped struct {
+	text []byte
+	full bool
+}
 
 var errTooMuch = errors.New("too much output")
 
 func (c *capped) Write(p []byte) (int, error) {
 	if len(c.text)+len(p) > maxToolOutput {
+		c.full = true
 		return 0, errTooMuch
 	}
 	c.text = append(c.text, p...)

@@ -91,7 +91,7 @@ func nvidiaIDs(h *host, gpus []nvidiaGPU) []string {
 	case !set || value == "all":
 		return indices(len(gpus))
 	}
-	list := splitIDs(value)
+	list := unique(splitIDs(value))
 	if slices.ContainsFunc(list, func(id string) bool { return strings.HasPrefix(id, "MIG-") }) {
 		return list
 	}
@@ -111,5 +111,5 @@ func nvidiaIDs(h *host, gpus []nvidiaGPU) []string {
 		}
 		ids = append(ids, strconv.Itoa(i))
 	}
-	return ids
+	return unique(ids)
 }
