@@ -63,10 +63,10 @@ def looker(ray: Any) -> tuple[Any, Any]:
 
 
 @pytest.fixture
-def library(tmp_path: Path) -> dict[str, Any]:
-    """The runtime environment with the module that looks at its import."""
+def library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The module that looks at its import, where workers find it."""
     (tmp_path / "library_that_looks.py").write_text(LOOKS)
-    return {"py_modules": [str(tmp_path / "library_that_looks.py")]}
+    monkeypatch.syspath_prepend(str(tmp_path))
 
 
 def shown(name: str, ids: str, form: str) -> dict[str, str]:
@@ -87,12 +87,12 @@ def hidden(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_family_detected_and_isolated(
-    name: str, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: dict[str, Any]
+    name: str, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: None
 ) -> None:
     """Detected count and type, ids of an actor and a task, what each sees, and what work without a device sees."""
     ray, family = fresh, FAMILIES[name]
     machine(tmp_path, monkeypatch, name)
-    ray.init(address="local", num_cpus=4, runtime_env=library, log_to_driver=False)
+    ray.init(address="local", num_cpus=4, log_to_driver=False)
     totals = ray.cluster_resources()
     assert totals[family.resource] == 4 and totals[f"accelerator_type:{family.kind}"] == 1
     assert ray.nodes()[0]["Labels"][TYPE] == family.kind
@@ -109,9 +109,7 @@ def test_family_detected_and_isolated(
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_node_variable_is_the_limit(
-    name: str, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: dict[str, Any]
-) -> None:
+def test_node_variable_is_the_limit(name: str, fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ray, family = fresh, FAMILIES[name]
     machine(tmp_path, monkeypatch, name)
     monkeypatch.setenv(family.variable, "1,3")
@@ -120,14 +118,21 @@ def test_node_variable_is_the_limit(
             address="local",
             **({"num_gpus": 3} if family.resource == "GPU" else {"resources": {family.resource: 3}}),
         )
-    ray.init(address="local", num_cpus=2, runtime_env=library, log_to_driver=False)
+    ray.init(address="local", num_cpus=2, log_to_driver=False)
     assert ray.cluster_resources()[family.resource] == 2
-    task, actor = looker(ray)
-    first = actor.options(**need(family, 1)).remote()
-    for look, ids in ((first.look, ["1"]), (task.options(**need(family, 1)), ["3"])):
-        devices, gpus, seen = ray.get(look.remote(), timeout=30)
-        assert devices[family.resource] == ids and gpus == (ids if family.resource == "GPU" else [])
-        assert seen == shown(name, ids[0], ""), "the form is the node's"
+
+    @ray.remote(**need(family, 1))
+    class Holder:
+        def look(self) -> Any:
+            ids = ray.get_runtime_context().get_accelerator_ids()[family.resource]
+            return ids, ray.get_gpu_ids(), {name: os.environ[name] for name in VARIABLES if name in os.environ}
+
+    holders = []
+    for device in ("1", "3"):
+        holders.append(Holder.options(num_cpus=0).remote())
+        ids, gpus, seen = ray.get(holders[-1].look.remote(), timeout=30)
+        assert ids == [device] and gpus == ([device] if family.resource == "GPU" else [])
+        assert seen == shown(name, device, ""), "the form is the node's"
 
 
 def test_selector_with_a_backend_keeps_it(fresh: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
