@@ -1,0 +1,128 @@
+//go:build cuda && cgo
+
+package cuda
+
+import (
+	"math"
+	"unsafe"
+
+	"gorgonia.org/cu"
+
+	"github.com/eagleray/eagleray/kernels/backend"
+)
+
+// Map queues a chain of elementwise steps.
+func (d *Device) Map(s backend.Stream, p backend.Program, out backend.View, in ...backend.View) error {
+	if elements(out.Shape) == 0 {
+		return nil
+	}
+	in, release, err := d.apart(s, out, in)
+	if err != nil {
+		return err
+	}
+	defer release()
+	views := append([]backend.View{out}, in...)
+	strides := make([][]int, len(views))
+	for i, v := range views {
+		strides[i] = v.Strides
+	}
+	dims, strides := simplify(out.Shape, strides...)
+	for i := range views {
+		views[i].Shape, views[i].Strides = dims, strides[i]
+	}
+	return eachSlice(views, func(views []backend.View) error { return d.mapViews(s, p, views) })
+}
+
+// apart copies those inputs that share memory with the output without being it:
+// a block would read what another one has written.
+func (d *Device) apart(s backend.Stream, out backend.View, in []backend.View) ([]backend.View, func(), error) {
+	var copies []*memory
+	release := func() {
+		for _, m := range copies {
+			_ = m.Free() // an error of the stream comes with its next call
+		}
+	}
+	apart := append([]backend.View(nil), in...)
+	for i, v := range apart {
+		if !overlap(out, v) || same(out, v) {
+			continue
+		}
+		m, c, err := d.duplicate(s, v)
+		if err != nil {
+			release()
+			return nil, nil, err
+		}
+		copies, apart[i] = append(copies, m), c
+	}
+	return apart, release, nil
+}
+
+func (d *Device) mapViews(s backend.Stream, p backend.Program, views []backend.View) error {
+	dims, size := views[0].Shape, views[0].DType.Size()
+	n := elements(dims)
+	m := mapParams{n: int64(n), operands: int64(len(views)), steps: int64(len(p)), shape: shapeOf(dims)}
+	words := make([]uint64, 0, tableWords)
+	vector := len(dims) == 1
+	for i, v := range views {
+		o := operandOf(v.Ptr, v.Strides)
+		words = append(words, (*[operandWords]uint64)(unsafe.Pointer(&o))[:]...)
+		vector = vector && (v.Strides[0] == size && uintptr(v.Ptr)%16 == 0 || i > 0 && v.Strides[0] == 0)
+	}
+	for _, step := range p {
+		y := 0
+		if step.In > 0 {
+			y = step.In + 1
+		}
+		words = append(words, uint64(step.Op)|uint64(y)<<32, math.Float64bits(step.S), math.Float64bits(step.T))
+	}
+	work := n
+	if vector {
+		m.vector = 1
+		work = max(n*size/16, 1)
+	}
+	if len(words) > tableWords {
+		table, err := d.table(words)
+		if err != nil {
+			return err
+		}
+		defer table.Free() // waits for the launch
+		m.more = uintptr(table.ptr)
+	} else {
+		copy(m.table[:], words)
+	}
+	return d.launch(s, "map", suffixes[views[0].DType], d.blocks(work), unsafe.Pointer(&m))
+}
+
+// table puts words into device memory.
+func (d *Device) table(words []uint64) (*memory, error) {
+	m, err := d.alloc(len(words) * 8)
+	if err != nil {
+		return nil, err
+	}
+	err = d.do("cuMemcpyHtoD", func() error {
+		return cu.MemcpyHtoD(m.ptr, unsafe.Pointer(&words[0]), int64(len(words)*8))
+	})
+	if err != nil {
+		_ = m.Free()
+		return nil, err
+	}
+	return m, nil
+}
+
+// eachSlice runs f on views that have no more dimensions than kernels take. All
+// have the same shape.
+func eachSlice(views []backend.View, f func([]backend.View) error) error {
+	if len(views[0].Shape) <= maxRank {
+		return f(views)
+	}
+	slice := make([]backend.View, len(views))
+	for i := range views[0].Shape[0] {
+		for j, v := range views {
+			slice[j] = at(v, i)
+		}
+		if err := eachSlice(slice, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
