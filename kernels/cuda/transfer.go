@@ -15,8 +15,8 @@ import (
 )
 
 // stagingSize is what a strided host view is gathered into or scattered from at
-// a time.
-const stagingSize = 4 << 20
+// a time. Tests make it less.
+var stagingSize = 4 << 20
 
 // staging is a piece of page-locked host memory, which the device reads and
 // writes without the driver's copying it once more. It is made when needed.
@@ -30,7 +30,7 @@ func (st *staging) with(d *Device, f func([]byte) error) error {
 	st.mu.Lock()
 	defer st.mu.Unlock()
 	if st.mem == nil {
-		err := d.do("cuMemHostAlloc", func() error { return check(C.er_host_alloc(&st.mem, stagingSize)) })
+		err := d.do("cuMemHostAlloc", func() error { return check(C.er_host_alloc(&st.mem, C.size_t(stagingSize))) })
 		if err != nil {
 			return err
 		}

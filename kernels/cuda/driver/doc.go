@@ -7,5 +7,5 @@
 // CUDA_VISIBLE_DEVICES when the first array is made, not when the process
 // starts. EAGLERAY_LIBCUDA names another library.
 //
-// Building it takes the tag cuda and NVIDIA's cuda.h; see cuda_build.py.
+// Building it takes the tag cuda and NVIDIA's cuda.h; see cuda_files in setup.py.
 package driver

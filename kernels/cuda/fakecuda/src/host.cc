@@ -60,10 +60,12 @@ void enter(Fiber *f) {
     setcontext(&f->start);
 }
 
+void prepare(ucontext_t *c) { getcontext(c); }
+
 void grow(size_t n) {
     while (fibers.size() < n) {
-        Fiber *f = new Fiber();
-        getcontext(&f->start);
+        Fiber *f = new Fiber;
+        prepare(&f->start);
         f->start.uc_stack.ss_sp = mmap(0, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         f->start.uc_stack.ss_size = STACK;
         f->start.uc_link = nullptr;
