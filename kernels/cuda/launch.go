@@ -16,6 +16,9 @@ import (
 // threads is the size of a block of every kernel but matmul's.
 const threads = 256
 
+// shortRow is how many elements one thread works through rather than a block.
+const shortRow = 48
+
 // kernel finds an embedded kernel, and loads the module that has it when it is
 // the first one of that.
 func (d *Device) kernel(source string, suffix string) (uintptr, error) {
@@ -54,6 +57,8 @@ func sourceOf(kernel string) string {
 	switch kernel {
 	case "rows", "rowsf", "columns", "columnsf", "dot":
 		return "reduce"
+	case "softmaxs":
+		return "softmax"
 	}
 	return kernel
 }

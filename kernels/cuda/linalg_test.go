@@ -72,6 +72,29 @@ func TestMatMulAgainstReference(t *testing.T) {
 	}
 }
 
+func TestMatMulTakesCuBLASWhereItCan(t *testing.T) {
+	d := device(t)
+	r := rand.New(rand.NewPCG(1, 2))
+	a := newArray(t, d, r, packed, backend.F32, []int{3, 4}, plain)
+	transposed := a.View
+	transposed.Shape, transposed.Strides = []int{4, 3}, []int{a.Strides[1], a.Strides[0]}
+	gaps := a.View
+	gaps.Shape, gaps.Strides = []int{3, 2}, []int{a.Strides[0], 2 * a.Strides[1]}
+	out := newArray(t, d, r, packed, backend.F32, []int{3, 3}, plain)
+	multiplied := func(left, right backend.View) bool {
+		done, err := d.gemm(nil, out.View, left, right)
+		must(t, err)
+		return done
+	}
+	if !multiplied(a.View, transposed) {
+		t.Error("cuBLAS was not asked for contiguous matrices")
+	}
+	right := newArray(t, d, r, packed, backend.F32, []int{2, 3}, plain)
+	if multiplied(gaps, right.View) {
+		t.Error("cuBLAS was asked for a matrix with gaps in both directions")
+	}
+}
+
 func TestSoftmaxAgainstReference(t *testing.T) {
 	d := device(t)
 	for _, dtype := range floatTypes {

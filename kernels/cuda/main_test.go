@@ -5,7 +5,10 @@ package cuda
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"testing"
+
+	"gorgonia.org/cu"
 
 	"github.com/eagleray/eagleray/kernels/backend"
 	"github.com/eagleray/eagleray/kernels/cuda/fakecuda"
@@ -15,6 +18,10 @@ import (
 var realGPU = os.Getenv("EAGLERAY_TEST_GPU") == "1"
 
 func TestMain(m *testing.M) {
+	if f := children[os.Getenv(childVariable)]; f != nil {
+		f()
+		os.Exit(0)
+	}
 	if !realGPU {
 		if err := fakecuda.Use(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
@@ -46,4 +53,16 @@ func view(t testing.TB, d *Device, dtype backend.DType, shape ...int) backend.Vi
 		}
 	})
 	return backend.View{Ptr: m.Ptr(), DType: dtype, Shape: shape, Strides: contiguous(shape, dtype.Size())}
+}
+
+// onThread runs f on one thread of the system.
+func onThread(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return f()
+}
+
+func currentContext() (uintptr, error) {
+	c, err := cu.CurrentContext()
+	return handle(c), err
 }

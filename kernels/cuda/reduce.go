@@ -88,7 +88,7 @@ func (d *Device) reduce(s backend.Stream, r reduction) error {
 			variant, accumulator = "f", backend.F64
 		}
 	}
-	if outputs >= d.processors*threads && (r.count < 64 || !fastest(r)) {
+	if r.count <= shortRow || outputs >= d.processors*threads/2 && !fastest(r) {
 		return d.launch(s, "columns"+variant, suffixes[r.from], d.blocks(outputs), unsafe.Pointer(&p))
 	}
 	parts := min((r.count+threads*16-1)/(threads*16), d.processors*8/outputs)

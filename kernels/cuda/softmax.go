@@ -31,6 +31,9 @@ func (d *Device) Softmax(s backend.Stream, out, in backend.View, axis int) error
 		out: operandOf(out.Ptr, strides[0]), in: operandOf(in.Ptr, strides[1]),
 		outStep: int64(out.Strides[axis]), inStep: int64(in.Strides[axis]),
 	}
+	if p.cols <= shortRow {
+		return d.launch(s, "softmaxs", suffixes[out.DType], d.blocks(rows), unsafe.Pointer(&p))
+	}
 	return d.launch(s, "softmax", suffixes[out.DType], min(rows, d.processors*32), unsafe.Pointer(&p))
 }
 

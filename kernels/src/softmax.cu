@@ -49,3 +49,23 @@ KERNEL(softmax, SoftmaxParams) {
             store<T>(out + i * p.out_step, exponential(load<T>(in + i * p.in_step) - shift) / by);
     }
 }
+
+// One thread per row, for short rows.
+KERNEL(softmaxs, SoftmaxParams) {
+    for (i64 row = (i64)blockIdx.x * THREADS + threadIdx.x; row < p.rows; row += (i64)gridDim.x * THREADS) {
+        const char *in = p.in.ptr + offset(p.outer, row, p.in.stride);
+        char *out = p.out.ptr + offset(p.outer, row, p.out.stride);
+        C shift = load<T>(in);
+#pragma unroll 1
+        for (i64 i = 1; i < p.cols; i++) {
+            C x = load<T>(in + i * p.in_step);
+            if (x > shift || is_nan(x)) shift = x;
+        }
+        f64 sum = 0;
+#pragma unroll 1
+        for (i64 i = 0; i < p.cols; i++) sum += (f64)exponential(load<T>(in + i * p.in_step) - shift);
+#pragma unroll 1
+        for (i64 i = 0; i < p.cols; i++)
+            store<T>(out + i * p.out_step, exponential(load<T>(in + i * p.in_step) - shift) / (C)sum);
+    }
+}

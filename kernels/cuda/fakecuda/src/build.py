@@ -48,14 +48,18 @@ def build_stale(folder: Path) -> None:
     stamp = folder / "built"
     if not stamp.exists() or stamp.stat().st_mtime < changed:
         for library, files in LIBRARIES.items():
-            paths = [str(HERE / name) for name in files]
-            compile_with(f"-DHERE={HERE}", *paths, "-shared", "-o", str(folder / library), "-ldl")
-        objects = []
+            parts = []
+            for name in files:
+                parts.append(str(folder / name.replace(".cc", ".o")))
+                compile_with(f"-DHERE={HERE}", "-c", str(HERE / name), "-o", parts[-1])
+            compile_with(*parts, "-shared", "-o", str(folder / library), "-ldl")
+        objects = [str(folder / "host.o")]
+        compile_with("-c", str(HERE / "host.cc"), "-o", objects[0])
         for name, kinds in SOURCES.items():
             for kind in kinds:
                 objects.append(str(folder / f"{name}_{kind}.o"))
                 compile_with(*KERNEL, f"-DTYPE={kind}", "-c", str(SRC / f"{name}.cu"), "-o", objects[-1])
-        compile_with(str(HERE / "host.cc"), *objects, "-shared", "-o", str(folder / "kernels.so"), "-ldl")
+        compile_with(*objects, "-shared", "-o", str(folder / "kernels.so"), "-ldl")
         stamp.touch()
 
 

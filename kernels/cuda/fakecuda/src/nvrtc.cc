@@ -67,6 +67,14 @@ std::string definitions(int count, const char *const *options, bool &valid) {
     return all;
 }
 
+// A file in the folder of this library.
+std::string beside(const char *name) {
+    Dl_info here;
+    dladdr((void *)beside, &here);
+    std::string path = here.dli_fname;
+    return path.substr(0, path.rfind('/') + 1) + name;
+}
+
 // The file, kept open without a name: nothing stays behind when the process ends.
 std::string keep(const std::string &path) {
     std::string bytes = text_of(path);
@@ -79,7 +87,7 @@ int compile(Program *p, const std::string &folder, const std::string &defines) {
     std::string source = folder + "/kernel.cc", object = folder + "/kernel.so", log = folder + "/log", here = TEXT(HERE);
     put(source, prepared(*p));
     std::string command = "g++ -std=c++17 -O1 -fPIC -fvisibility=hidden -shared -w -I" + here + defines + " -o " + object + " " +
-                          source + " " + here + "/host.cc -ldl 2>" + log;
+                          source + " " + beside("host.o") + " -ldl 2>" + log;
     int status = system(command.c_str());
     p->log = text_of(log);
     if (!WIFEXITED(status) || WEXITSTATUS(status)) return COMPILATION;
