@@ -14,7 +14,8 @@ SRC = HERE.parents[2] / "src"
 sys.path.insert(0, str(SRC))
 from build import SOURCES  # noqa: E402
 
-FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", "-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unknown-pragmas")
+WARNINGS = ("-Wall", "-Wextra", "-Wno-unused-function", "-Wno-unknown-pragmas")
+FLAGS = ("-std=c++17", "-O1", "-fPIC", "-fvisibility=hidden", *WARNINGS)
 # Kernels round a product and a sum one by one, as the PTX does, and read elements through other types.
 KERNEL = ("-x", "c++", "-ffp-contract=off", "-fno-strict-aliasing", f"-I{HERE}", f"-I{SRC}")
 LIBRARIES = {
