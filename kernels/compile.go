@@ -78,7 +78,7 @@ func (k *Kernel) Launch(s *Stream, grid, block [3]int, shared int, args ...any) 
 	values := make([]uint64, len(args)) // the arguments' bytes, little end first
 	pointers := make([]unsafe.Pointer, len(args))
 	var held []*Array
-	defer func() { end(held...) }()
+	defer func() { end(nil, held...) }()
 	for i, arg := range args {
 		var want param
 		if k.params != nil {
@@ -94,7 +94,7 @@ func (k *Kernel) Launch(s *Stream, grid, block [3]int, shared int, args ...any) 
 		} else if err := a.hold("launch " + k.name); err != nil {
 			return err
 		} else {
-			held = append(held, a)
+			held = append(held, a) // until the work is queued
 			if err := k.accept(want, a, i); err != nil {
 				return err
 			}

@@ -22,14 +22,12 @@ func (f *Fused) run(op string, out *Array, in []*Array) (*Array, error) {
 	if len(in) != f.inputs {
 		return nil, &ProgramError{op, fmt.Sprintf("%d arrays for a chain that takes %d", len(in), f.inputs)}
 	}
-	var space [8]*Array
-	all := append(append(space[:0], out), in...)
-	s, err := begin(op, all...)
+	s, err := begin(op, out, in...)
 	if err != nil {
 		return nil, err
 	}
 	res, err := f.queue(op, s, out, in)
-	end(all...)
+	end(out, in...)
 	return res, err
 }
 

@@ -10,7 +10,7 @@ func Dot(a, b *Array) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer end(a, b)
+	defer end(nil, a, b)
 	if len(a.view.Shape) != 1 || len(b.view.Shape) != 1 || a.n != b.n {
 		return nil, shapeErr(op, "shapes %v and %v; it takes two arrays with one dimension and one length", a.view.Shape, b.view.Shape)
 	}
@@ -35,7 +35,7 @@ func MatMul(a, b *Array) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer end(a, b)
+	defer end(nil, a, b)
 	if len(a.view.Shape) != 2 || len(b.view.Shape) != 2 || a.view.Shape[1] != b.view.Shape[0] {
 		return nil, shapeErr(op, "shapes %v and %v; it takes (m, k) and (k, n)", a.view.Shape, b.view.Shape)
 	}
@@ -59,11 +59,11 @@ func MatMul(a, b *Array) (*Array, error) {
 // Softmax is exp(x) over the sum of exp(x) along an axis, of floating point.
 func Softmax(a *Array, axis int) (*Array, error) {
 	const op = "softmax"
-	s, err := begin(op, a)
+	s, err := begin(op, nil, a)
 	if err != nil {
 		return nil, err
 	}
-	defer end(a)
+	defer end(nil, a)
 	if axis, err = a.axis(op, axis); err != nil {
 		return nil, err
 	}

@@ -36,11 +36,11 @@ func Mean(a *Array) (*Array, error) { return reduce("mean", backend.Mean, a, all
 func MeanAxis(a *Array, axis int) (*Array, error) { return reduce("mean", backend.Mean, a, axis) }
 
 func reduce(op string, kind backend.ReduceOp, a *Array, axis int) (*Array, error) {
-	s, err := begin(op, a)
+	s, err := begin(op, nil, a)
 	if err != nil {
 		return nil, err
 	}
-	defer end(a)
+	defer end(nil, a)
 	var shape []int
 	length := a.n
 	if axis == allAxes {

@@ -146,7 +146,8 @@ func parameter(text string) param {
 	text = strings.Join(strings.Fields(text), " ")
 	p := param{text: text}
 	array := strings.Contains(text, "[")
-	constant := strings.Contains(text, "const ")
+	pointee, _, _ := strings.Cut(text, "*")
+	constant := strings.Contains(" "+pointee, " const ") || strings.HasSuffix(pointee, " const")
 	plain, _, _ := strings.Cut(text, "[")
 	plain, _, _ = strings.Cut(plain, "=")
 	words := word.FindAllString(filler.ReplaceAllString(plain, " "), -1)

@@ -137,26 +137,47 @@ func (e *Event) Close() error {
 	return e.back.Close()
 }
 
-// begin holds the arrays of an operation and finds its stream. The first
-// array is the one that is written, or nil. end must follow, unless begin
-// fails.
-func begin(op string, arrays ...*Array) (backend.Stream, error) {
-	var dev *Device
-	var s *Stream
-	for i, a := range arrays {
-		if a == nil && i == 0 {
-			continue
-		}
-		if err := a.hold(op); err != nil {
-			end(arrays[:i]...)
+// begin holds the arrays of an operation and finds its stream. out is nil
+// where the result is new. end must follow, unless begin fails.
+func begin(op string, out *Array, in ...*Array) (backend.Stream, error) {
+	if out != nil {
+		if err := out.hold(op); err != nil {
 			return nil, err
 		}
-		if dev == nil {
-			dev = a.dev
+	}
+	for i, a := range in {
+		if err := a.hold(op); err != nil {
+			end(out, in[:i]...)
+			return nil, err
 		}
-		if a.dev != dev {
-			end(arrays[:i+1]...)
-			return nil, &DeviceError{op, fmt.Sprintf("one array is on %s, another on %s; copy one with To", dev.name, a.dev.name)}
+	}
+	s, err := meet(op, out, in)
+	if err != nil {
+		end(out, in...)
+	}
+	return s, err
+}
+
+// end gives up what begin held.
+func end(out *Array, in ...*Array) {
+	if out != nil {
+		out.done()
+	}
+	for _, a := range in {
+		a.done()
+	}
+}
+
+// meet finds the stream where the arrays of an operation meet.
+func meet(op string, out *Array, in []*Array) (backend.Stream, error) {
+	first, s := out, (*Stream)(nil)
+	if out == nil {
+		first = in[0]
+	}
+	s = first.stream
+	for _, a := range in {
+		if a.dev != first.dev {
+			return nil, &DeviceError{op, fmt.Sprintf("one array is on %s, another on %s; copy one with To", first.dev.name, a.dev.name)}
 		}
 		if s == nil {
 			s = a.stream
@@ -165,25 +186,22 @@ func begin(op string, arrays ...*Array) (backend.Stream, error) {
 	if s == nil {
 		return nil, nil
 	}
-	err := s.check(op)
-	for _, a := range arrays {
-		if err == nil && a != nil && a.stream != s {
-			err = s.after(a.stream)
-		}
-	}
-	if err != nil {
-		end(arrays...)
+	if err := s.check(op); err != nil {
 		return nil, err
 	}
-	return s.back, nil
-}
-
-func end(arrays ...*Array) {
-	for _, a := range arrays {
-		if a != nil {
-			a.done()
+	for _, a := range in {
+		if a.stream != s {
+			if err := s.after(a.stream); err != nil {
+				return nil, fmt.Errorf("%s: %w", op, err)
+			}
 		}
 	}
+	if out != nil && out.stream != s {
+		if err := s.after(out.stream); err != nil {
+			return nil, fmt.Errorf("%s: %w", op, err)
+		}
+	}
+	return s.back, nil
 }
 
 // after makes s wait for what is queued on another stream, nil for the default.

@@ -20,11 +20,11 @@ func (a *Array) transfer(op string, host backend.View, in bool) error {
 	if err := checkView(op, host); err != nil {
 		return err
 	}
-	s, err := begin(op, a)
+	s, err := begin(op, nil, a)
 	if err != nil {
 		return err
 	}
-	defer end(a)
+	defer end(nil, a)
 	if host.DType != a.view.DType {
 		return dtypeErr(op, "the array is %s, the host's memory %s", a.view.DType, host.DType)
 	}
@@ -61,11 +61,11 @@ func (a *Array) Cast(t DType) (*Array, error) {
 }
 
 func (a *Array) convert(op string, t DType) (*Array, error) {
-	s, err := begin(op, a)
+	s, err := begin(op, nil, a)
 	if err != nil {
 		return nil, err
 	}
-	defer end(a)
+	defer end(nil, a)
 	out, err := empty(op, a.dev, t, a.view.Shape, a.stream)
 	if err != nil {
 		return nil, err
@@ -128,11 +128,11 @@ func (a *Array) To(d *Device) (*Array, error) {
 	if a != nil && d == a.dev {
 		return a.convert(op, a.view.DType)
 	}
-	s, err := begin(op, a)
+	s, err := begin(op, nil, a)
 	if err != nil {
 		return nil, err
 	}
-	defer end(a)
+	defer end(nil, a)
 	out, err := empty(op, d, a.view.DType, a.view.Shape, nil)
 	if err != nil || a.n == 0 {
 		return out, err
