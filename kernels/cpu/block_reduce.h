@@ -76,12 +76,13 @@ enum { LANES = 32 };
 
 // The parts of softmax.
 #define SOFTMAX_(T, EXPONENTIAL) \
-	static double PASTE(expsum, T)(void *xv, const void *max, size_t n) \
+	static double PASTE(expsum, T)(void *dv, const void *xv, const void *max, size_t n) \
 	{ \
-		T *x = xv, m = *(const T *)max; \
-		for (size_t i = 0; i < n; i++) \
-			x[i] = EXPONENTIAL(x[i] - m); \
-		return PASTE(sum, T)(x, n); \
+		T *d = dv, m = *(const T *)max; \
+		const T *x = xv; \
+		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) \
+			d[i] = EXPONENTIAL(x[i] - m); \
+		return PASTE(sum, T)(d, n); \
 	} \
 	static void PASTE(exprows, T)(void *xv, const void *max, double *restrict sums, size_t n) \
 	{ \

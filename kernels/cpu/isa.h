@@ -20,8 +20,8 @@ typedef void extreme_fn(void *best, const void *x, size_t n); // best is read an
 typedef void rows_fn(void *acc, const void *x, size_t n);     // acc[i] takes x[i] in
 typedef double dot_fn(const void *x, const void *y, size_t n);
 typedef int64_t idot_fn(const void *x, const void *y, size_t n);
-typedef double expsum_fn(void *x, const void *max, size_t n);              // x = exp(x - max[0]), returns the sum
-typedef void exprows_fn(void *x, const void *max, double *sums, size_t n); // the same with a max and a sum for each
+typedef double expsum_fn(void *d, const void *x, const void *max, size_t n); // d = exp(x - max[0]), returns the sum
+typedef void exprows_fn(void *x, const void *max, double *sums, size_t n);   // in place, with a max and a sum for each
 typedef void divrows_fn(void *x, const double *sums, size_t n);            // x /= sums
 // tile adds the product of k columns of a and k rows of b, both packed, to a tile of c.
 typedef void tile_fn(size_t k, const void *a, const void *b, void *c, size_t stride);

@@ -5,57 +5,64 @@
 #include "isa.h"
 #include "walk.h"
 
+// line computes one softmax of n elements, in tmp where input or output are not
+// in a row and of the compute type.
+static void line(int type, char *out, int64_t out_step, const char *in, int64_t in_step, int64_t n, char *tmp)
+{
+	int compute = compute_type(type), size = type_size[type], wide = type_size[compute];
+	_Alignas(64) char raw[BLOCK * 8], max[8];
+	const char *x = in;
+	if (type != compute || in_step != size) {
+		x = tmp;
+		for (int64_t at = 0, m; at < n; at += m) {
+			m = n - at < BLOCK ? n - at : BLOCK;
+			copy_run(raw, size, in + at * in_step, in_step, m, size);
+			isa->cast[type][compute](tmp + at * wide, raw, (size_t)m);
+		}
+	}
+	char *d = type == compute && out_step == size ? out : tmp;
+	memcpy(max, x, (size_t)wide);
+	isa->max[compute](max, x, (size_t)n);
+	double sum = 0, sums[BLOCK];
+	for (int64_t at = 0, m; at < n; at += m) {
+		m = n - at < BLOCK ? n - at : BLOCK;
+		sum += isa->expsum[compute](d + at * wide, x + at * wide, max, (size_t)m);
+	}
+	for (int64_t i = 0; i < BLOCK && i < n; i++)
+		sums[i] = sum;
+	for (int64_t at = 0, m; at < n; at += m) {
+		m = n - at < BLOCK ? n - at : BLOCK;
+		isa->divrows[compute](d + at * wide, sums, (size_t)m);
+		if (d == out)
+			continue;
+		isa->cast[compute][type](raw, d + at * wide, (size_t)m);
+		copy_run(out + at * out_step, out_step, raw, size, m, size);
+	}
+}
+
 // columns computes w neighbouring softmaxes of n elements each, in tmp, which
-// has room for n*w of the compute type. w is 1 where the axis itself is the
-// closest dimension: then the elements of tmp are one line.
+// has room for n*w of the compute type.
 static void columns(int type, char *out, int64_t out_n, int64_t out_w, const char *in, int64_t in_n, int64_t in_w, int64_t n,
 	int64_t w, char *tmp)
 {
 	int compute = compute_type(type), size = type_size[type], wide = type_size[compute];
-	_Alignas(64) char raw[BLOCK * 8], max[BLOCK * 8], narrow[BLOCK * 8];
-	double sums[BLOCK];
-	int64_t runs = n, run = w; // what lies in a row
-	int64_t in_run = in_n, in_step = in_w, out_run = out_n, out_step = out_w;
-	if (w == 1) {
-		runs = (n + BLOCK - 1) / BLOCK, run = BLOCK;
-		in_run = BLOCK * in_n, in_step = in_n, out_run = BLOCK * out_n, out_step = out_n;
+	_Alignas(64) char raw[BLOCK * 8], max[BLOCK * 8];
+	double sums[BLOCK] = { 0 };
+	for (int64_t r = 0; r < n; r++) {
+		char *t = tmp + r * w * wide;
+		copy_run(raw, size, in + r * in_n, in_w, w, size);
+		isa->cast[type][compute](t, raw, (size_t)w);
+		if (r == 0)
+			memcpy(max, t, (size_t)(w * wide));
+		isa->maxrows[compute](max, t, (size_t)w);
 	}
-	for (int64_t r = 0; r < runs; r++) {
-		int64_t m = w == 1 && n - r * BLOCK < BLOCK ? n - r * BLOCK : run;
-		const char *x = in + r * in_run;
-		char *t = tmp + r * run * wide;
-		if (type == compute)
-			copy_run(t, size, x, in_step, m, size);
-		else {
-			copy_run(raw, size, x, in_step, m, size);
-			isa->cast[type][compute](t, raw, (size_t)m);
-		}
-		if (w > 1) {
-			if (r == 0)
-				memcpy(max, t, (size_t)(m * wide));
-			isa->maxrows[compute](max, t, (size_t)m);
-		}
-	}
-	if (w == 1) {
-		memcpy(max, tmp, (size_t)wide);
-		isa->max[compute](max, tmp, (size_t)n);
-		sums[0] = isa->expsum[compute](tmp, max, (size_t)n);
-		for (int i = 1; i < BLOCK && i < n; i++)
-			sums[i] = sums[0];
-	} else {
-		memset(sums, 0, sizeof sums);
-		for (int64_t r = 0; r < n; r++)
-			isa->exprows[compute](tmp + r * w * wide, max, sums, (size_t)w);
-	}
-	for (int64_t r = 0; r < runs; r++) {
-		int64_t m = w == 1 && n - r * BLOCK < BLOCK ? n - r * BLOCK : run;
-		char *t = tmp + r * run * wide;
-		isa->divrows[compute](t, sums, (size_t)m);
-		if (type != compute) {
-			isa->cast[compute][type](narrow, t, (size_t)m);
-			t = narrow;
-		}
-		copy_run(out + r * out_run, out_step, t, size, m, size);
+	for (int64_t r = 0; r < n; r++)
+		isa->exprows[compute](tmp + r * w * wide, max, sums, (size_t)w);
+	for (int64_t r = 0; r < n; r++) {
+		char *t = tmp + r * w * wide;
+		isa->divrows[compute](t, sums, (size_t)w);
+		isa->cast[compute][type](raw, t, (size_t)w);
+		copy_run(out + r * out_n, out_w, raw, size, w, size);
 	}
 }
 
@@ -80,14 +87,17 @@ int cpu_softmax(int type, int ndim, const int64_t *shape, int axis, uintptr_t ou
 		out_step = l.stride[1][l.n];
 		most = width < 256 ? width : 256;
 	}
-	char *tmp = malloc((size_t)(n * most * type_size[compute_type(type)]));
-	if (!tmp)
+	int plain = !by_columns && type == compute_type(type) && in_strides[axis] == type_size[type] && out_strides[axis] == type_size[type];
+	char *tmp = plain ? NULL : malloc((size_t)(n * most * type_size[compute_type(type)]));
+	if (!plain && !tmp)
 		return ENOMEM;
 	walk i, o;
 	walk_start(&i, &l, 0, type_size[type]);
 	walk_start(&o, &l, 1, type_size[type]);
 	for (int64_t left = layout_count(&l); left > 0; left--) {
-		for (int64_t at = 0, w; at < width; at += w) {
+		if (!by_columns)
+			line(type, o.p, out_strides[axis], i.p, in_strides[axis], n, tmp);
+		for (int64_t at = 0, w; by_columns && at < width; at += w) {
 			w = width - at < most ? width - at : most;
 			columns(type, o.p + at * out_step, out_strides[axis], out_step, i.p + at * in_step, in_strides[axis], in_step, n, w, tmp);
 		}
