@@ -119,7 +119,7 @@ func (a *Array) NBytes() int { return a.n * a.view.DType.Size() }
 func (a *Array) ReadOnly() bool { return a.readOnly }
 
 // Contiguous reports whether the elements lie in C order without gaps.
-func (a *Array) Contiguous() bool { return contiguous(a.view) }
+func (a *Array) Contiguous() bool { return a.n == 0 || contiguous(a.view) }
 
 // Stream is the stream that the array is bound to, nil for the default one.
 func (a *Array) Stream() *Stream { return a.stream }

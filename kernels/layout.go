@@ -35,19 +35,17 @@ func packed(t DType, shape []int) (sh, st []int) {
 	return sh, st
 }
 
+// contiguous is for views with elements.
 func contiguous(v backend.View) bool {
 	step := v.DType.Size()
 	for i := len(v.Shape) - 1; i >= 0; i-- {
-		switch v.Shape[i] {
-		case 0:
-			return true
-		case 1:
-		default:
-			if v.Strides[i] != step {
-				return false
-			}
-			step *= v.Shape[i]
+		if v.Shape[i] == 1 {
+			continue
 		}
+		if v.Strides[i] != step {
+			return false
+		}
+		step *= v.Shape[i]
 	}
 	return true
 }

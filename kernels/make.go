@@ -56,12 +56,14 @@ func checkShape(op string, t DType, shape []int) (int, error) {
 		return 0, shapeErr(op, "%d dimensions; an array has at most %d", len(shape), maxDims)
 	}
 	size := t.Size()
+	none := false
 	for _, n := range shape {
 		if n < 0 {
 			return 0, shapeErr(op, "shape %v has a negative length", shape)
 		}
+		none = none || n == 0
 	}
-	if count(shape) == 0 {
+	if none {
 		return 0, nil
 	}
 	for _, n := range shape {

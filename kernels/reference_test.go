@@ -214,7 +214,11 @@ func (s refStep) apply(t DType, x, y num) num {
 			f = min(max(f, c), round(t, s.T))
 		}
 	case OpExp:
-		f = exp(f)
+		if t == F64 {
+			f = exp(f)
+		} else {
+			f = math.Exp(f)
+		}
 	case OpRelu:
 		if !math.IsNaN(f) {
 			f = max(f, 0)
@@ -363,7 +367,10 @@ func randomShape(r *rand.Rand) []int {
 		case 0:
 			shape[i] = r.IntN(2)
 		case 1:
-			shape[i] = 30 + r.IntN(100)
+			if i == 0 {
+				shape[i] = 30
+			}
+			shape[i] += 1 + r.IntN(20)
 		default:
 			shape[i] = 1 + r.IntN(9)
 		}

@@ -113,7 +113,7 @@ func (a *Array) Reshape(shape ...int) (*Array, error) {
 		return nil, shapeErr("reshape", "%d elements do not fill shape %v", a.n, shape)
 	}
 	v := a.view
-	if contiguous(a.view) {
+	if a.n == 0 || contiguous(a.view) {
 		v.Shape, v.Strides = packed(a.view.DType, shape)
 		return a.share("reshape", v)
 	}

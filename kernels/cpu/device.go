@@ -187,3 +187,11 @@ func (device) Import([]byte, int) (backend.Memory, error) { return nil, notShare
 
 var notShared = &backend.UnsupportedError{Device: "cpu", What: "sharing memory with another process",
 	Why: "it is private; put the array into the object store"}
+
+// stepLayout is where the fields of a step lie in Go and in C, and its size.
+func stepLayout() (inGo, inC [5]uintptr) {
+	var g backend.Step
+	var c C.step
+	return [5]uintptr{unsafe.Offsetof(g.Op), unsafe.Offsetof(g.S), unsafe.Offsetof(g.T), unsafe.Offsetof(g.In), unsafe.Sizeof(g)},
+		[5]uintptr{unsafe.Offsetof(c.op), unsafe.Offsetof(c.s), unsafe.Offsetof(c.t), unsafe.Offsetof(c.in), unsafe.Sizeof(c)}
+}
