@@ -13,21 +13,29 @@ import (
 	"github.com/eagleray/eagleray/kernels/backend"
 )
 
-// converted is what a copy to another type gives: what numpy gives on x86-64.
+// converted is what a copy to another type gives: what kernels promises.
 func converted(from, to backend.DType, v value) value {
 	switch {
 	case from.Float() && to.Float():
 		return rounded(to, v)
 	case from.Float():
-		low, bits := -9223372036854775808.0, int64(math.MinInt64)
-		if to != backend.I64 {
-			low, bits = math.MinInt32, math.MinInt32
+		low, high := int64(math.MinInt64), int64(math.MaxInt64)
+		switch to {
+		case backend.I32:
+			low, high = math.MinInt32, math.MaxInt32
+		case backend.U8:
+			low, high = 0, 255
 		}
-		f := math.Trunc(v.f)
-		if f >= low && f < -low {
-			bits = int64(f)
+		switch f := math.Trunc(v.f); {
+		case math.IsNaN(f):
+			return value{}
+		case f <= float64(low):
+			return value{i: low}
+		case f >= float64(high):
+			return value{i: high}
+		default:
+			return value{i: int64(f)}
 		}
-		return rounded(to, value{i: bits})
 	case to == backend.F64:
 		return value{f: float64(v.i)}
 	case to.Float():

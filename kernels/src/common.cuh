@@ -102,10 +102,17 @@ DEVICE f32 to_odd(f64 d) {
     return bits_f32(u | 1);
 }
 
-// Numbers outside the range, and NaN, become the smallest integer, as x86-64
-// processors and so numpy have it; u8 takes the low bits of an i32.
-DEVICE i64 f64_to_i64(f64 d) { return d >= -0x1p63 && d < 0x1p63 ? (i64)d : (i64)(1ull << 63); }
-DEVICE i32 f64_to_i32(f64 d) { return d > -0x1p31 - 1 && d < 0x1p31 ? (i32)d : (i32)(1u << 31); }
+// Numbers outside the range become the nearest integer that there is, NaN becomes 0, as on the processor.
+DEVICE i64 f64_to_i64(f64 d) {
+    if (d != d) return 0;
+    if (d >= 0x1p63) return (i64)~(1ull << 63);
+    return d < -0x1p63 ? (i64)(1ull << 63) : (i64)d;
+}
+DEVICE i32 f64_to_i32(f64 d) {
+    if (d != d) return 0;
+    return (i32)(d < -0x1p31 ? -0x1p31 : d > 2147483647.0 ? 2147483647.0 : d);
+}
+DEVICE u8 f64_to_u8(f64 d) { return (u8)(d > 0 ? d > 255 ? 255 : d : 0); }
 
 DEVICE bool is_nan(f32 v) { return v != v; }
 DEVICE bool is_nan(f64 v) { return v != v; }
@@ -163,8 +170,8 @@ template <> struct Elem<u8> {
     typedef u8 C;
     typedef i64 A;
     static __device__ C load(u8 v) { return v; }
-    static __device__ u8 of(f32 v) { return (u8)f64_to_i32(v); }
-    static __device__ u8 of(f64 v) { return (u8)f64_to_i32(v); }
+    static __device__ u8 of(f32 v) { return f64_to_u8(v); }
+    static __device__ u8 of(f64 v) { return f64_to_u8(v); }
     template <class V> static __device__ u8 of(V v) { return (u8)v; }
 };
 
