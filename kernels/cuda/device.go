@@ -27,7 +27,7 @@ type Device struct {
 
 	mu      sync.Mutex
 	modules map[string]cu.Module
-	kernels map[string]uintptr
+	kernels map[[2]string]uintptr
 	blas    blas
 	staging staging
 }
@@ -38,7 +38,7 @@ func open(index int) (*Device, error) {
 	if err != nil {
 		return nil, failure(name, "cuDeviceGet", err)
 	}
-	d := &Device{name: name, device: device, modules: map[string]cu.Module{}, kernels: map[string]uintptr{}}
+	d := &Device{name: name, device: device, modules: map[string]cu.Module{}, kernels: map[[2]string]uintptr{}}
 	for _, a := range []struct {
 		attribute cu.DeviceAttribute
 		to        *int

@@ -22,12 +22,13 @@ const shortRow = 48
 // kernel finds an embedded kernel, and loads the module that has it when it is
 // the first one of that.
 func (d *Device) kernel(source string, suffix string) (uintptr, error) {
-	name := source + "_" + suffix
+	key := [2]string{source, suffix}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if f := d.kernels[name]; f != 0 {
+	if f := d.kernels[key]; f != 0 {
 		return f, nil
 	}
+	name := source + "_" + suffix
 	file := sourceOf(source) + "_" + suffix
 	var f cu.Function
 	err := d.do("loading the kernels "+file, func() (err error) {
@@ -48,7 +49,7 @@ func (d *Device) kernel(source string, suffix string) (uintptr, error) {
 	if err != nil {
 		return 0, err
 	}
-	d.kernels[name] = handle(f)
+	d.kernels[key] = handle(f)
 	return handle(f), nil
 }
 

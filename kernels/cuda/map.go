@@ -4,6 +4,8 @@ package cuda
 
 import (
 	"math"
+	"slices"
+	"sync"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -21,7 +23,11 @@ func (d *Device) Map(s backend.Stream, p backend.Program, out backend.View, in .
 		return err
 	}
 	defer release()
-	views := append([]backend.View{out}, in...)
+	views := append(make([]backend.View, 0, 4), out)
+	views = append(views, in...)
+	if flat := flatten(views); flat {
+		return d.mapViews(s, p, views)
+	}
 	strides := make([][]int, len(views))
 	for i, v := range views {
 		strides[i] = v.Strides
@@ -33,9 +39,27 @@ func (d *Device) Map(s backend.Stream, p backend.Program, out backend.View, in .
 	return eachSlice(views, func(views []backend.View) error { return d.mapViews(s, p, views) })
 }
 
+// flatten makes all views one-dimensional, if all are contiguous: the case that
+// is to be quick.
+func flatten(views []backend.View) bool {
+	for _, v := range views {
+		if !isContiguous(v) {
+			return false
+		}
+	}
+	line := [2]int{elements(views[0].Shape), views[0].DType.Size()}
+	for i := range views {
+		views[i].Shape, views[i].Strides = line[:1], line[1:]
+	}
+	return true
+}
+
 // apart copies those inputs that share memory with the output without being it:
 // a block would read what another one has written.
 func (d *Device) apart(s backend.Stream, out backend.View, in []backend.View) ([]backend.View, func(), error) {
+	if !slices.ContainsFunc(in, func(v backend.View) bool { return overlap(out, v) && !same(out, v) }) {
+		return in, func() {}, nil
+	}
 	var copies []*memory
 	release := func() {
 		for _, m := range copies {
@@ -57,11 +81,17 @@ func (d *Device) apart(s backend.Stream, out backend.View, in []backend.View) ([
 	return apart, release, nil
 }
 
+// params are reused: one is larger than a kilobyte, and the driver copies it.
+var params = sync.Pool{New: func() any { return new(mapParams) }}
+
 func (d *Device) mapViews(s backend.Stream, p backend.Program, views []backend.View) error {
 	dims, size := views[0].Shape, views[0].DType.Size()
 	n := elements(dims)
-	m := mapParams{n: int64(n), operands: int64(len(views)), steps: int64(len(p)), shape: shapeOf(dims)}
-	words := make([]uint64, 0, tableWords)
+	m := params.Get().(*mapParams)
+	defer params.Put(m)
+	m.n, m.operands, m.steps, m.vector = int64(n), int64(len(views)), int64(len(p)), 0
+	m.shape, m.more = shapeOf(dims), 0
+	words := m.table[:0]
 	vector := len(dims) == 1
 	for i, v := range views {
 		o := operandOf(v.Ptr, v.Strides)
@@ -87,10 +117,8 @@ func (d *Device) mapViews(s backend.Stream, p backend.Program, views []backend.V
 		}
 		defer table.Free() // waits for the launch
 		m.more = uintptr(table.ptr)
-	} else {
-		copy(m.table[:], words)
 	}
-	return d.launch(s, "map", suffixes[views[0].DType], d.blocks(work), unsafe.Pointer(&m))
+	return d.launch(s, "map", suffixes[views[0].DType], d.blocks(work), unsafe.Pointer(m))
 }
 
 // table puts words into device memory.
