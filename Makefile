@@ -47,7 +47,7 @@ check: dev ## formatting, vet, linters and types; the embedded CUDA code against
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	@$(PY) setup.py -q check_hot
-	$(PY) kernels/src/build.py --tools build/cuda/tools --check
+	$(PY) kernels/src/compile_ptx.py --tools build/cuda/tools --check
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy

@@ -12,7 +12,7 @@ import (
 
 // The PTX of every kernel, one file per source and element type.
 //
-//go:generate ../../.venv/bin/python ../src/build.py --tools ../../build/cuda/tools
+//go:generate ../../.venv/bin/python ../src/compile_ptx.py --tools ../../build/cuda/tools
 //go:embed ptx.zip
 var archive []byte
 

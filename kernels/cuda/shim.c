@@ -66,10 +66,6 @@ int er_ipc_open(uintptr_t *memory, const unsigned char *handle) {
 
 int er_ipc_close(uintptr_t memory) { return (int)cuIpcCloseMemHandle((CUdeviceptr)memory); }
 
-int er_memset(uintptr_t memory, unsigned char value, size_t bytes, uintptr_t stream) {
-    return (int)cuMemsetD8Async((CUdeviceptr)memory, value, bytes, (CUstream)stream);
-}
-
 const char *er_result_name(int result) {
     const char *name = NULL;
     cuGetErrorName((CUresult)result, &name);

@@ -14,7 +14,6 @@ int er_host_free(void *memory);
 int er_ipc_get(unsigned char *handle, uintptr_t memory);
 int er_ipc_open(uintptr_t *memory, const unsigned char *handle);
 int er_ipc_close(uintptr_t memory);
-int er_memset(uintptr_t memory, unsigned char value, size_t bytes, uintptr_t stream);
 
 const char *er_result_name(int result);
 const char *er_result_text(int result);

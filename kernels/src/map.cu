@@ -87,14 +87,49 @@ DEVICE void run_step(C (&x)[LANES], int op, const Step &step, const Operand *o, 
     for (int l = 0; l < LANES; l++) x[l] = apply(op, x[l], s, t, y[l]);
 }
 
-// One step, known to the compiler, over whole vectors.
-template <int OP> DEVICE void single(const MapParams &p, const Operand *o, const Step *s, i64 first, i64 stride) {
+// An operand of whole vectors; one with stride 0 is the same vector everywhere.
+struct Source {
+    const Vector *at;
+    Vector fixed;
+    bool moves;
+};
+
+DEVICE Source source(const Operand &o) {
+    Source s;
+    s.moves = o.stride[0] != 0;
+    s.at = (const Vector *)o.ptr;
+    if (!s.moves)
+        for (int l = 0; l < LANES; l++) s.fixed.lane[l] = *(const T *)o.ptr;
+    return s;
+}
+
+// One step, known to the compiler, over whole vectors. Several are under way at
+// once: that, and nothing to read but the operands, is what memory's speed takes.
+template <int OP> DEVICE void single(const MapParams &p, const Operand *o, const Step *step, i64 first, i64 stride) {
+    const int AHEAD = LANES > 4 ? 2 : 4;
+    Source x = source(o[1]), y = source(o[step->in ? step->in : 1]);
+    Vector *out = (Vector *)o[0].ptr;
+    C s = Elem<C>::of(step->s), t = Elem<C>::of(step->t);
+    bool two = step->in != 0;
+    i64 n = p.n / LANES;
 #pragma unroll 1
-    for (i64 v = first; v < p.n / LANES; v += stride) {
-        C x[LANES];
-        fetch(x, o[1], v * LANES);
-        run_step(x, OP, *s, o, v * LANES);
-        put(o[0], v * LANES, x);
+    for (i64 v = first; v < n; v += stride * AHEAD) {
+        Vector a[AHEAD], b[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            i64 i = v + k * stride;
+            a[k] = x.moves && i < n ? x.at[i] : x.fixed;
+            b[k] = two && y.moves && i < n ? y.at[i] : y.fixed;
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            i64 i = v + k * stride;
+            if (i >= n) break;
+            Vector r;
+            for (int l = 0; l < LANES; l++)
+                r.lane[l] = Elem<T>::of(apply(OP, Elem<T>::load(a[k].lane[l]), s, t, Elem<T>::load(b[k].lane[l])));
+            out[i] = r;
+        }
     }
 }
 
