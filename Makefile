@@ -101,6 +101,7 @@ $(RAY)/.ready: tests/compat/requirements.txt
 
 $(CUDA)/cuda.h: $(VENV)/.tools
 	$(PY) setup.py -q cuda_files
+	@touch $@
 
 $(VENV)/.native: $(VENV)/.tools $(CUDA)/cuda.h $(NATIVE)
 	$(PY) setup.py -q build_ext --inplace
