@@ -9,9 +9,11 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/accelerator"
 	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -38,6 +40,9 @@ func (o *Call) amounts(cpus float64) (map[string]int64, error) {
 		u := math.Round(v * unit)
 		if v < 0 || math.IsNaN(v) || math.Abs(u-v*unit) > 1e-6*max(1, math.Abs(u)) {
 			return nil, fault.New(fault.BadRequest, "resource %s: %v must be a non-negative number of at most 4 decimals", n, v)
+		}
+		if err := accelerator.Validate(n, resource.Amount(u)); err != nil {
+			return nil, fault.New(fault.BadRequest, "%v", err)
 		}
 		if u > 0 {
 			out[n] = int64(u)
@@ -83,7 +88,7 @@ func (s *Session) Function(path string, o Call) (*Function, error) {
 	if o.MaxRetries != 0 {
 		t.MaxRetries = max(0, o.MaxRetries)
 	}
-	if o.NumGPUs > 0 {
+	if accelerator.Uses(resource.FromWire(res)) {
 		t.MaxCalls = 1
 	}
 	id, err := s.c.NewTemplate(t)

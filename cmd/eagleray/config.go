@@ -60,7 +60,7 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	}
 	o.Hostname, _ = os.Hostname()
 
-	devices, extra, err := c.devices()
+	devices, extra, err := c.devices(log)
 	if err != nil {
 		return o, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"log/slog"
 	"maps"
 	"os"
 
@@ -14,10 +15,17 @@ type accelerators struct{ accelerator.Node }
 
 var _ daemon.Devices = accelerators{}
 
+// Variables for tests: a folder that stands for the file system in which devices
+// are looked for, and the folders of vendor tools.
+const (
+	deviceRootVar  = "EAGLERAY_DEVICE_ROOT"
+	deviceToolsVar = "EAGLERAY_DEVICE_TOOLS"
+)
+
 // devices detects the accelerators, or takes what was declared: GPUs by
 // num_gpus, other families among the resources. extra are resources that come
 // with them; the labels are added to the node's own.
-func (c *config) devices() (a accelerators, extra resource.Set, err error) {
+func (c *config) devices(log *slog.Logger) (a accelerators, extra resource.Set, err error) {
 	declared := make(map[string]float64)
 	for name, n := range c.Resources {
 		if accelerator.IsAccelerator(name) {
@@ -27,9 +35,14 @@ func (c *config) devices() (a accelerators, extra resource.Set, err error) {
 	if c.NumGPUs != nil {
 		declared["GPU"] = *c.NumGPUs
 	}
-	a.Node, err = accelerator.Detect(os.LookupEnv, accelerator.Options{Declared: declared})
+	a.Node, err = accelerator.Detect(os.LookupEnv, accelerator.Options{
+		Root: os.Getenv(deviceRootVar), ToolPath: os.Getenv(deviceToolsVar), Declared: declared,
+	})
 	if err != nil {
 		return a, nil, err
+	}
+	for _, note := range a.Notes {
+		log.Warn("looking for accelerators: " + note)
 	}
 	if found := a.Labels(); len(found) > 0 {
 		maps.Copy(found, c.Labels)

@@ -47,6 +47,11 @@ func TestStartConfig_Values_AreChecked(t *testing.T) {
 		"--resources=nonsense":     "is not a JSON object",
 		`--resources={"CPU":1}`:    "CPU is given with --num-cpus",
 		`--resources={"a":-1}`:     "a is negative",
+		"--num-gpus=nan":           `"nan" is not a number`,
+		"--num-gpus=inf":           `"inf" is not a number`,
+		"--num-gpus=":              `"" is not a number`,
+		"--num-gpus=1.5":           `--num-gpus: "1.5" is not a whole number of devices`,
+		`--resources={"TPU":0.5}`:  "TPU is 0.5, must be a whole number of devices",
 		"--labels=plain":           `"plain" is not key=value`,
 		"--object-store-memory=1G": `"1G" is not a number`,
 	} {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/accelerator"
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -95,7 +97,7 @@ func startConfig(flags map[string]string) (c config, err error) {
 			return nil
 		}
 		f, e := strconv.ParseFloat(v, 64)
-		if e != nil || f < 0 {
+		if e != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
 			err = fmt.Errorf("%s: %q is not a number ≥ 0", name, v)
 		}
 		return &f
@@ -112,6 +114,9 @@ func startConfig(flags map[string]string) (c config, err error) {
 	if err != nil {
 		return c, err
 	}
+	if c.NumGPUs != nil && *c.NumGPUs != math.Trunc(*c.NumGPUs) {
+		return c, fmt.Errorf("--num-gpus: %q is not a whole number of devices", flags["--num-gpus"])
+	}
 	if text := flags["--resources"]; text != "" {
 		if err := json.Unmarshal([]byte(text), &c.Resources); err != nil {
 			return c, fmt.Errorf(`--resources: %q is not a JSON object of numbers, as in '{"name": 4}': %w`, text, err)
@@ -122,6 +127,9 @@ func startConfig(flags map[string]string) (c config, err error) {
 			}
 			if n < 0 {
 				return c, fmt.Errorf("--resources: %s is negative", name)
+			}
+			if accelerator.IsAccelerator(name) && n != math.Trunc(n) {
+				return c, fmt.Errorf("--resources: %s is %v, must be a whole number of devices", name, n)
 			}
 		}
 	}

@@ -3,6 +3,7 @@ package accelerator
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,6 +53,9 @@ func detectAMD(h *host) found {
 	if s := h.read("/sys/module/amdgpu/initstate"); s != "" && s != "live" {
 		return found{}
 	}
+	if h.contained() && !h.exists("/dev/kfd") {
+		return found{} // the machine's, not this container's
+	}
 	const nodes = "/sys/class/kfd/kfd/topology/nodes"
 	var f found
 	count := 0
@@ -67,7 +71,7 @@ func detectAMD(h *host) found {
 			properties[name] = value
 		}
 		minor, err := strconv.Atoi(properties["drm_render_minor"])
-		if err != nil || len(renders) > 0 && !slices.Contains(renders, minor) {
+		if err == nil && len(renders) > 0 && !slices.Contains(renders, minor) {
 			continue
 		}
 		if count++; f.kind == "" {
@@ -84,18 +88,20 @@ func detectAMD(h *host) found {
 
 // amdTool asks rocm-smi.
 func amdTool(h *host) found {
+	out := h.run("rocm-smi", "--showid", "--json")
 	var cards map[string]map[string]any
-	if json.Unmarshal([]byte(h.run("rocm-smi", "--showid", "--json")), &cards) != nil {
-		return found{}
+	if i := strings.IndexByte(out, '{'); i < 0 || json.NewDecoder(strings.NewReader(out[i:])).Decode(&cards) != nil {
+		return found{} // before the object there may be warnings
 	}
 	var f found
-	for name, card := range cards {
+	for _, name := range slices.Sorted(maps.Keys(cards)) {
+		card := cards[name]
 		if !strings.HasPrefix(name, "card") {
 			continue
 		}
 		f.ids = append(f.ids, strconv.Itoa(len(f.ids)))
 		for _, key := range []string{"Device ID", "GPU ID"} {
-			if id, ok := card[key].(string); ok && amdTypes[strings.ToLower(id)] != "" {
+			if id, ok := card[key].(string); ok && f.kind == "" {
 				f.kind = amdTypes[strings.ToLower(id)]
 			}
 		}
@@ -103,7 +109,8 @@ func amdTool(h *host) found {
 	return f
 }
 
-// amdTypes are Ray's names of PCI device ids.
+// amdTypes are the names of PCI device ids, those of eagleray.util.accelerators
+// where it has one.
 var amdTypes = map[string]string{
 	"0x66a1": "AMD-Instinct-MI50",
 	"0x738c": "AMD-Instinct-MI100",
@@ -112,7 +119,7 @@ var amdTypes = map[string]string{
 	"0x740f": "AMD-Instinct-MI210",
 	"0x74a0": "AMD-Instinct-MI300A",
 	"0x74a1": "AMD-Instinct-MI300X-OAM",
-	"0x74a2": "AMD-Instinct-MI308X-OAM",
+	"0x74a2": "AMD-Instinct-MI308X",
 	"0x74a5": "AMD-Instinct-MI325X-OAM",
 	"0x74a9": "AMD-Instinct-MI300X-HF",
 	"0x75a0": "AMD-Instinct-MI350X-OAM",

@@ -34,10 +34,8 @@ type Options struct {
 func Detect(env Lookup, o Options) (Node, error) {
 	h := newHost(env, o)
 	n := Node{overrideOnZero: !off(env, "EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO") && !off(env, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO")}
-	seen := make(map[*Family]found, len(families))
-	for _, f := range families {
-		seen[f] = f.detect(h)
-	}
+	seen := detectAll(h)
+	n.Notes = h.noted()
 	for i, f := range families {
 		if slices.IndexFunc(families, func(g *Family) bool { return g.Resource == f.Resource }) < i {
 			continue
@@ -62,6 +60,38 @@ func Detect(env Lookup, o Options) (Node, error) {
 		}
 	}
 	return n, nil
+}
+
+// detectAll looks for all families at a time: the slowest tool is what it
+// costs. A family whose driver keeps even a killed tool or the reading of a file
+// hanging is given up.
+func detectAll(h *host) map[*Family]found {
+	type result struct {
+		family *Family
+		found  found
+	}
+	results := make(chan result, len(families))
+	for _, f := range families {
+		go func() { results <- result{f, f.detect(h)} }()
+	}
+	seen := make(map[*Family]found, len(families))
+	late := time.After(h.timeout + giveUpAfter)
+	for range families {
+		select {
+		case r := <-results:
+			if len(r.found.ids) <= maxDetected {
+				seen[r.family] = r.found
+			}
+		case <-late:
+			for _, f := range families {
+				if _, ok := seen[f]; !ok {
+					h.note("the driver of %s devices (%s) did not answer: they are taken for absent", f.Resource, f.Name)
+				}
+			}
+			return seen
+		}
+	}
+	return seen
 }
 
 // choose returns the family that a resource name stands for on this node: the
@@ -111,10 +141,8 @@ func (g *Group) fill(env Lookup, o Options, seen found) error {
 		return err
 	}
 	g.form, g.Type, g.extras = l.form, seen.kind, seen.extras
-	for i, id := range l.ids {
-		if slices.Contains(l.ids[:i], id) {
-			return fmt.Errorf("%s names the device %q twice", f.varName(env), id)
-		}
+	if id, twice := repeated(l.ids); twice {
+		return fmt.Errorf("%s names the device %q twice", f.varName(env), id)
 	}
 	declared, isDeclared := o.Declared[f.Resource]
 	if isDeclared && (declared < 0 || declared > maxDeclared || declared != math.Trunc(declared) || math.IsNaN(declared)) {
@@ -125,7 +153,7 @@ func (g *Group) fill(env Lookup, o Options, seen found) error {
 	case l.set && isDeclared && count > len(l.ids):
 		name := f.varName(env)
 		value, _ := env(name)
-		return fmt.Errorf("%s: %d devices declared, but %s=%s limits this node to %d", f.Resource, count, name, value, len(l.ids))
+		return fmt.Errorf("%s: %d devices declared, but %s=%s limits this node to %d: declare no more, or change the variable", f.Resource, count, name, value, len(l.ids))
 	case l.set && isDeclared:
 		g.IDs = l.ids[:count]
 	case l.set && !allNumbers(l.ids) && len(seen.ids) > 0:
@@ -137,10 +165,38 @@ func (g *Group) fill(env Lookup, o Options, seen found) error {
 	case count <= len(seen.ids):
 		g.IDs = seen.ids[:count]
 	default:
-		g.IDs = indices(count)
+		g.IDs = extend(seen.ids, count)
 	}
 	g.FromVariable = l.set
 	return nil
+}
+
+// extend returns count ids: those that are there, then the lowest numbers that
+// are not among them.
+func extend(ids []string, count int) []string {
+	all := slices.Clone(ids)
+	have := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		have[id] = true
+	}
+	for n := 0; len(all) < count; n++ {
+		if id := strconv.Itoa(n); !have[id] {
+			all = append(all, id)
+		}
+	}
+	return all
+}
+
+// repeated returns the first id that is in the list twice.
+func repeated(ids []string) (id string, twice bool) {
+	seen := make(map[string]bool, len(ids))
+	for _, id := range ids {
+		if seen[id] {
+			return id, true
+		}
+		seen[id] = true
+	}
+	return "", false
 }
 
 func allNumbers(ids []string) bool {

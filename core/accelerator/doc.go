@@ -8,6 +8,12 @@
 // with limits the node and gives the ids, which are kept as they are written:
 // indices, UUIDs or MIG names.
 //
-// A family is one file with one variable, listed in families (family.go).
-// Nothing here keeps state or starts goroutines.
+// Files that a container shows of the whole machine count there only together
+// with the device files that the container was given. A tool that hangs, fails
+// or prints nonsense counts as absent: it costs the start its time limit, and
+// the families are looked for at the same time.
+//
+// A family is one file with one variable, listed in families (family.go); the
+// Python package's table is generated from that list. Nothing here keeps state;
+// a goroutine is left behind only where a driver never answers.
 package accelerator

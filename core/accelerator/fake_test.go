@@ -21,7 +21,7 @@ func (f fake) root(t testing.TB) string {
 			t.Fatal(err)
 		}
 		mode := os.FileMode(0o644)
-		if strings.HasPrefix(name, "bin/") {
+		if strings.HasPrefix(name, "bin/") || strings.HasPrefix(text, "#!") {
 			mode = 0o755
 			if !strings.HasPrefix(text, "#!") {
 				text = "#!/bin/sh\ncat <<'END'\n" + text + "\nEND\n"
@@ -110,6 +110,12 @@ func intelNode(n int) fake {
 	}
 	return f
 }
+
+// intelCard is a card for graphics with the driver for computing.
+var intelCard = intelNode(1).with(fake{
+	"sys/class/drm/renderD128/device/device": "0x56a0\n",
+	"sys/class/drm/renderD128/device/uevent": "DRIVER=i915\nPCI_SLOT_NAME=0000:03:00.0\n",
+})
 
 func tpuNode(n int) fake {
 	f := fake{}

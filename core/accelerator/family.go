@@ -109,6 +109,19 @@ func (f *Family) anySet(env Lookup) bool {
 	})
 }
 
+// unique returns the ids without those that came before.
+func unique(ids []string) []string {
+	seen := make(map[string]bool, len(ids))
+	var once []string
+	for _, id := range ids {
+		if !seen[id] {
+			seen[id] = true
+			once = append(once, id)
+		}
+	}
+	return once
+}
+
 // splitIDs reads a list of ids. As in CUDA the first that is negative or says
 // none ends it.
 func splitIDs(list string) []string {

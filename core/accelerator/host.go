@@ -2,17 +2,30 @@ package accelerator
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 )
 
 // defaultToolTimeout bounds one run of a vendor's tool.
 const defaultToolTimeout = 5 * time.Second
+
+// giveUpAfter is how long a tool may still take when its time is over.
+const giveUpAfter = 2 * time.Second
+
+// Bounds on what a tool may say: more is nonsense.
+const (
+	maxToolOutput = 1 << 20 // bytes
+	maxDetected   = 1024    // devices of one family on a node
+)
 
 // vendorFolders hold tools that are often not on the PATH.
 var vendorFolders = []string{"/opt/aws/neuron/bin", "/opt/rocm/bin", "/usr/lib/wsl/lib", "/usr/local/sbin", "/usr/local/Ascend/driver/tools"}
@@ -24,6 +37,21 @@ type host struct {
 	timeout time.Duration
 	hide    []string // variables that tools do not get
 	env     Lookup
+
+	mu    sync.Mutex
+	notes []string // what a user should know of tools that did not do their part
+}
+
+func (h *host) note(format string, a ...any) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.notes = append(h.notes, fmt.Sprintf(format, a...))
+}
+
+func (h *host) noted() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(slices.Values(h.notes))
 }
 
 func newHost(env Lookup, o Options) *host {
@@ -99,17 +127,55 @@ func (h *host) run(tool string, args ...string) string {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file, args...)
 	cmd.WaitDelay = time.Second
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // what the tool started ends with it
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	var out capped
+	cmd.Stdout = &out
 	for _, kv := range os.Environ() {
 		name, _, _ := strings.Cut(kv, "=")
 		if !slices.Contains(h.hide, name) {
 			cmd.Env = append(cmd.Env, kv)
 		}
 	}
-	out, err := cmd.Output()
-	if err != nil {
-		return ""
+	switch err := cmd.Run(); {
+	case ctx.Err() != nil:
+		h.note("%s did not answer within %s: it is taken for absent", file, h.timeout)
+	case out.full:
+		h.note("%s printed more than %d bytes: it is taken for absent", file, maxToolOutput)
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+		h.note("%s failed (%v): it is taken for absent", file, err)
+	default:
+		return string(out.text)
 	}
-	return string(out)
+	return ""
+}
+
+// capped is a buffer that refuses to grow beyond maxToolOutput.
+type capped struct {
+	text []byte
+	full bool
+}
+
+var errTooMuch = errors.New("too much output")
+
+func (c *capped) Write(p []byte) (int, error) {
+	if len(c.text)+len(p) > maxToolOutput {
+		c.full = true
+		return 0, errTooMuch
+	}
+	c.text = append(c.text, p...)
+	return len(p), nil
+}
+
+// contained reports whether the node is a container. There /proc and /sys show
+// the machine's devices, and only device files tell which it may use.
+func (h *host) contained() bool {
+	for _, name := range []string{"KUBERNETES_SERVICE_HOST", "container"} {
+		if value, _ := h.env(name); value != "" {
+			return true
+		}
+	}
+	return h.exists("/.dockerenv") || h.exists("/run/.containerenv")
 }
 
 func (h *host) find(tool string) string {

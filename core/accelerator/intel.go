@@ -1,11 +1,6 @@
 package accelerator
 
-import (
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
-)
+import "strings"
 
 const (
 	oneAPIVar     = "ONEAPI_DEVICE_SELECTOR"
@@ -70,60 +65,4 @@ func intelLimit(env Lookup) (limit, error) {
 		l.set = false // what is not discarded is visible
 	}
 	return l, nil
-}
-
-// detectIntel counts the GPUs that the Level Zero driver would offer. Without
-// that driver an Intel GPU is a graphics adapter.
-func detectIntel(h *host) found {
-	var f found
-	if slices.ContainsFunc(levelZero, h.exists) {
-		for _, n := range h.numbered("/sys/class/drm", "renderD") {
-			dir := "/sys/class/drm/renderD" + strconv.Itoa(n) + "/device/"
-			if h.read(dir+"vendor") != "0x8086" || !h.exists("/dev/dri/renderD"+strconv.Itoa(n)) {
-				continue
-			}
-			f.ids = append(f.ids, strconv.Itoa(len(f.ids)))
-			if f.kind == "" {
-				f.kind = intelTypes[h.read(dir+"device")]
-			}
-		}
-	}
-	if len(f.ids) > 0 {
-		return f
-	}
-	for _, m := range syclLine.FindAllStringSubmatch(h.run("sycl-ls"), -1) {
-		f.ids = append(f.ids, strconv.Itoa(len(f.ids)))
-		if f.kind == "" {
-			f.kind = intelType(m[0])
-		}
-	}
-	return f
-}
-
-var levelZero = []string{
-	"/usr/lib/x86_64-linux-gnu/libze_intel_gpu.so.1", "/usr/lib64/libze_intel_gpu.so.1",
-	"/usr/lib/libze_intel_gpu.so.1", "/usr/local/lib/libze_intel_gpu.so.1",
-}
-
-// syclLine is a line like
-// [level_zero:gpu][level_zero:0] Intel(R) oneAPI …, Intel(R) Data Center GPU Max 1550 12.60.7 [1.6.33]
-var syclLine = regexp.MustCompile(`(?m)^\[(?:ext_oneapi_)?level_zero:gpu(?::\d+)?\].*$`)
-
-var syclModel = regexp.MustCompile(`Intel\(R\) [^,]*?GPU ((?:Max|Flex)(?: Series)? \d+)`)
-
-func intelType(line string) string {
-	m := syclModel.FindStringSubmatch(line)
-	if m == nil {
-		return ""
-	}
-	return "Intel-GPU-" + strings.ReplaceAll(strings.ReplaceAll(m[1], " Series", ""), " ", "-")
-}
-
-// intelTypes are the names of PCI device ids, in Ray's form.
-var intelTypes = map[string]string{
-	"0x0bd5": "Intel-GPU-Max-1550",
-	"0x0bd6": "Intel-GPU-Max-1550",
-	"0x0bda": "Intel-GPU-Max-1100",
-	"0x56c0": "Intel-GPU-Flex-170",
-	"0x56c1": "Intel-GPU-Flex-140",
 }

@@ -65,7 +65,7 @@ func expandRanges(ids []string) []string {
 		first, last, _ := strings.Cut(id, "-")
 		a, err1 := strconv.Atoi(first)
 		b, err2 := strconv.Atoi(last)
-		if err1 != nil || err2 != nil || b < a || b-a >= maxDeclared {
+		if err1 != nil || err2 != nil || b < a || len(all)+b-a >= maxDeclared {
 			all = append(all, id)
 			continue
 		}

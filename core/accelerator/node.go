@@ -10,6 +10,7 @@ import (
 // one has ids.
 type Node struct {
 	Groups         []Group
+	Notes          []string // what to tell the user of vendors' tools that failed
 	overrideOnZero bool
 }
 

@@ -1,8 +1,6 @@
 package accelerator
 
-import (
-	"regexp"
-)
+import "regexp"
 
 var npu = Family{
 	Name:      "npu",
@@ -13,16 +11,20 @@ var npu = Family{
 }
 
 // npuRow is a device's row in the table of npu-smi info: "| 0     910B4   | OK".
-var npuRow = regexp.MustCompile(`(?m)^\|\s*\d+\s+(\d+\w*)\s*\|\s*(?:OK|Warning|Alarm|Critical)`)
+var npuRow = regexp.MustCompile(`(?m)^\|\s*\d+\s+(?:Ascend)?(\d+\w*)\s*\|\s*(?:OK|Warning|Alarm|Critical|UNKNOWN)`)
 
-// detectNPU counts Ascend devices; /dev/davinci_manager is none.
+// detectNPU counts Ascend devices: by their files (/dev/davinci_manager is
+// none), else by the tool. The tool tells the type.
 func detectNPU(h *host) found {
 	f := found{ids: indices(len(h.numbered("/dev", "davinci")))}
-	if len(f.ids) == 0 {
+	if rows := npuRow.FindAllStringSubmatch(h.run("npu-smi", "info"), -1); rows != nil {
+		if len(f.ids) == 0 {
+			f.ids = indices(len(rows))
+		}
+		f.kind = "Ascend" + rows[0][1]
 		return f
 	}
-	if m := npuRow.FindStringSubmatch(h.run("npu-smi", "info")); m != nil {
-		f.kind = "Ascend" + m[1]
+	if len(f.ids) == 0 {
 		return f
 	}
 	for _, address := range h.list("/sys/bus/pci/devices") {

@@ -34,6 +34,9 @@ func detectNVIDIA(h *host) found {
 	if gpus == nil {
 		gpus = make([]nvidiaGPU, len(h.numbered("/dev", "nvidia")))
 	}
+	if len(gpus) == 0 {
+		gpus = tegra(h)
+	}
 	f := found{ids: nvidiaIDs(h, gpus)}
 	if len(f.ids) > 0 && len(gpus) > 0 {
 		f.kind = nvidiaType(gpus[0].model)
@@ -42,10 +45,13 @@ func detectNVIDIA(h *host) found {
 }
 
 // nvidiaFiles reads what the driver tells. A container may see all GPUs there
-// but have device files of its own only.
+// but have device files of its own only, or none.
 func nvidiaFiles(h *host) []nvidiaGPU {
 	var gpus []nvidiaGPU
 	minors := h.numbered("/dev", "nvidia")
+	if len(minors) == 0 && h.contained() {
+		return nil
+	}
 	for _, address := range h.list("/proc/driver/nvidia/gpus") {
 		info := h.read("/proc/driver/nvidia/gpus/" + address + "/information")
 		if field(info, "GPU Excluded") == "Yes" {
@@ -62,7 +68,9 @@ func nvidiaFiles(h *host) []nvidiaGPU {
 
 var nvidiaLine = regexp.MustCompile(`(?m)^GPU \d+: (.*?)(?: \(UUID: (\S+)\))?$`)
 
-// nvidiaTool asks nvidia-smi, where the driver has no files: WSL, some sandboxes.
+// nvidiaTool asks nvidia-smi, where the driver has no files: WSL, some
+// sandboxes. The parts of a device that it lists under one are no devices: they
+// are offered where a variable names them.
 func nvidiaTool(h *host) []nvidiaGPU {
 	var gpus []nvidiaGPU
 	for _, m := range nvidiaLine.FindAllStringSubmatch(h.run("nvidia-smi", "-L"), -1) {
@@ -83,8 +91,8 @@ func nvidiaIDs(h *host, gpus []nvidiaGPU) []string {
 	case !set || value == "all":
 		return indices(len(gpus))
 	}
-	list := splitIDs(value)
-	if len(list) > 0 && strings.HasPrefix(list[0], "MIG-") {
+	list := unique(splitIDs(value))
+	if slices.ContainsFunc(list, func(id string) bool { return strings.HasPrefix(id, "MIG-") }) {
 		return list
 	}
 	if len(gpus) <= len(list) {
@@ -103,23 +111,5 @@ func nvidiaIDs(h *host, gpus []nvidiaGPU) []string {
 		}
 		ids = append(ids, strconv.Itoa(i))
 	}
-	return ids
-}
-
-var nvidiaBrand = regexp.MustCompile(`^(NVIDIA|Tesla|GeForce|Quadro)\s+`)
-
-// nvidiaType shortens a model to the name that schedulers use: "NVIDIA
-// A100-SXM4-40GB" is an A100, "NVIDIA GeForce RTX 3090" an RTX-3090.
-func nvidiaType(model string) string {
-	for nvidiaBrand.MatchString(model) {
-		model = nvidiaBrand.ReplaceAllString(model, "")
-	}
-	words := strings.FieldsFunc(model, func(r rune) bool { return r == ' ' || r == '-' })
-	if len(words) == 0 {
-		return ""
-	}
-	if len(words) > 1 && !strings.ContainsAny(words[0], "0123456789") {
-		return words[0] + "-" + words[1]
-	}
-	return words[0]
+	return unique(ids)
 }

@@ -31,20 +31,23 @@ func tpuEnv(g *Group, ids []string) map[string]string {
 // detectTPU counts chips, which are /dev/accel<n> or VFIO groups by generation.
 // Other vendors have such files too.
 func detectTPU(h *host) found {
-	count := 0
+	count, kind := 0, ""
 	for _, n := range h.numbered("/dev", "accel") {
-		if vendor := h.read("/sys/class/accel/accel" + strconv.Itoa(n) + "/device/vendor"); vendor == "" || vendor == googleVendor {
+		dir := "/sys/class/accel/accel" + strconv.Itoa(n) + "/device"
+		if vendor := h.read(dir + "/vendor"); vendor == "" || vendor == googleVendor {
 			count++
+			kind = tpuTypes[h.read(dir+"/device")]
 		}
 	}
 	if count == 0 {
 		for _, n := range h.numbered("/dev/vfio", "") {
-			if h.vfioIsTPU(n) {
+			if chip, ok := h.vfioIsTPU(n); ok {
 				count++
+				kind = chip
 			}
 		}
 	}
-	f := found{ids: indices(count)}
+	f := found{ids: indices(count), kind: kind}
 	podType, _ := h.env("TPU_ACCELERATOR_TYPE") // GKE sets these
 	if !tpuPodType.MatchString(podType) {
 		return f
@@ -63,16 +66,26 @@ func detectTPU(h *host) found {
 }
 
 // vfioIsTPU looks at the devices of a VFIO group; one that cannot be looked at
-// counts.
-func (h *host) vfioIsTPU(group int) bool {
+// counts. kind is the type's name, "" when unknown.
+func (h *host) vfioIsTPU(group int) (kind string, ok bool) {
 	dir := "/sys/kernel/iommu_groups/" + strconv.Itoa(group) + "/devices"
 	devices := h.list(dir)
 	for _, d := range devices {
 		if h.read(dir+"/"+d+"/vendor") == googleVendor {
-			return true
+			return tpuTypes[h.read(dir+"/"+d+"/device")], true
 		}
 	}
-	return len(devices) == 0
+	return "", len(devices) == 0
+}
+
+// tpuTypes are Ray's names of PCI device ids, for machines whose environment
+// does not say more. Generations 2 and 3 have one id.
+var tpuTypes = map[string]string{
+	"0x005e": "TPU-V4",
+	"0x0062": "TPU-V5P",
+	"0x0063": "TPU-V5LITEPOD",
+	"0x006f": "TPU-V6E",
+	"0x0076": "TPU-V7X",
 }
 
 // tpuPodType is like v4-16: generation and cores or chips of the whole slice.

@@ -38,10 +38,12 @@ func NewLedger(totals Set, devices map[string][]string) (*Ledger, error) {
 		if t, ok := totals[name]; ok && t != total {
 			return nil, fmt.Errorf("total of resource %s is %s, but it has %d devices", name, t, len(ids))
 		}
-		for i, id := range ids {
-			if slices.Contains(ids[:i], id) {
+		seen := make(map[string]bool, len(ids))
+		for _, id := range ids {
+			if seen[id] {
 				return nil, fmt.Errorf("resource %s has the device %q twice", name, id)
 			}
+			seen[id] = true
 			l.devices[name] = append(l.devices[name], device{id, Unit})
 		}
 		if total > 0 {

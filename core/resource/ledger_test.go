@@ -130,7 +130,7 @@ func TestLedger_CanEver_SaysWhatIsShort(t *testing.T) {
 		{Set{"CPU": FromInt(2), "GPU": 5000}, ""},
 		{gpu(30000), "GPU: asked 3, the cluster has at most 2"},
 		{gpu(15000), "GPU: asked 1.5, more than 1 must be a whole number"},
-		{Set{"TPU": 10000}, "TPU: asked 1, the cluster has none"},
+		{Set{"TPU": 10000}, "TPU: asked 1, the cluster has none (it has GPU: 2)"},
 	} {
 		if why, ok := l.CanEver(c.need); why != c.why || ok != (c.why == "") {
 			t.Errorf("CanEver(%s) = %q, %v; want %q", c.need, why, ok, c.why)

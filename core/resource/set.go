@@ -134,23 +134,6 @@ func (s Set) String() string {
 // Key returns the same text for equal sets and different text for others.
 func (s Set) Key() string { return s.String() }
 
-// Shortage explains what of need exceeds totals, so that it can never be met:
-// "GPU: asked 2, the cluster has at most 1". It is empty when all fits.
-func Shortage(need, totals Set) string {
-	var short []string
-	for _, name := range sortedNames(need) {
-		asked, have := need[name], totals[name]
-		switch {
-		case asked <= have || asked <= 0:
-		case have == 0:
-			short = append(short, fmt.Sprintf("%s: asked %s, the cluster has none", name, asked))
-		default:
-			short = append(short, fmt.Sprintf("%s: asked %s, the cluster has at most %s", name, asked, have))
-		}
-	}
-	return strings.Join(short, "; ")
-}
-
 func sortedNames[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for name := range m {

@@ -62,7 +62,7 @@ func TestFromFloats_BadQuantity_ErrorNamesResource(t *testing.T) {
 func TestShortage_SeveralShort_AllNamedInOrder(t *testing.T) {
 	totals := Set{"CPU": FromInt(2), "GPU": FromInt(1)}
 	got := Shortage(Set{"TPU": FromInt(4), "GPU": FromInt(2), "CPU": FromInt(1)}, totals)
-	if want := "GPU: asked 2, the cluster has at most 1; TPU: asked 4, the cluster has none"; got != want {
+	if want := "GPU: asked 2, the cluster has at most 1; TPU: asked 4, the cluster has none (it has GPU: 1)"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if got := Shortage(Set{"CPU": FromInt(2), "zero": 0}, totals); got != "" {

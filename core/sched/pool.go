@@ -74,8 +74,8 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d.client.leases++
 	d.client.job.leases++
 	w.state, w.lease, w.cpuLess = workerLeased, l, m.isCPULess(d)
-	if d.outstanding() > 0 && devicesKey(r.hold) != "" {
-		m.spare(w.pool, 1) // a worker that has seen a device is mostly used once
+	if devicesKey(r.hold) != "" {
+		m.spare(w.pool, 2) // a worker that has seen a device is mostly used once, and the next take a while to start
 	}
 	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold})
 }

@@ -56,10 +56,11 @@ type world struct {
 	nextClient         ClientID
 	nextActor          int
 	waitingActors      map[ActorID]bool
+	devices            deviceUses
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
-	l, err := resource.NewLedger(resource.Set{"CPU": 3 * resource.Unit, "x": 2 * resource.Unit}, map[string][]string{"GPU": {"0", "1", "2"}})
+	l, err := resource.NewLedger(resource.Set{"CPU": 3 * resource.Unit, "x": 2 * resource.Unit}, map[string][]string{"GPU": {"0", "1", "2"}, "NPU": {"0", "1"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +69,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		m:       New(Options{Ledger: l, MaxIdle: 3, MaxStarts: 3}),
 		leases:  make(map[LeaseID]Grant),
 		actors:  make(map[WorkerID]ActorID),
-		blocked: make(map[WorkerID]bool), waitingActors: make(map[ActorID]bool),
+		blocked: make(map[WorkerID]bool), waitingActors: make(map[ActorID]bool), devices: make(deviceUses),
 	}
 }
 
@@ -77,7 +78,9 @@ var shapes = []resource.Set{
 	{"CPU": resource.Unit / 2},
 	{"CPU": 2 * resource.Unit, "x": resource.Unit},
 	{"GPU": resource.Unit / 2, "CPU": resource.Unit},
+	{"GPU": resource.Unit / 4},
 	{"GPU": 2 * resource.Unit},
+	{"GPU": resource.Unit, "NPU": resource.Unit / 4},
 	{"x": 2 * resource.Unit},
 	{},
 }
@@ -111,6 +114,9 @@ func (w *world) step() {
 		delete(w.leases, g.Lease)
 		exiting, unusable := r.IntN(4) == 0, r.IntN(4) == 0
 		linger := r.IntN(6)
+		if !exiting && !unusable || exiting && linger < 2 {
+			delete(w.devices, g.Worker)
+		}
 		if exiting && linger == 0 { // the worker may be heard first
 			m.Linger(g.Worker)
 		}
@@ -142,7 +148,7 @@ func (w *world) step() {
 		w.nextActor++
 		id := actorNumber(w.nextActor)
 		w.waitingActors[id] = true
-		run := pick(r, []resource.Set{{}, {"CPU": resource.Unit}, {"GPU": resource.Unit / 2}})
+		run := pick(r, []resource.Set{{}, {"CPU": resource.Unit}, {"GPU": resource.Unit / 2}, {"NPU": resource.Unit}})
 		m.PlaceActor(id, ids.JobOf(uint32(1+r.IntN(3))), Class{Need: resource.Set{"CPU": resource.Unit}, Env: "a", Name: "A"}, run)
 	case n < 84 && len(w.actors) > 0:
 		w.gone(w.anyActor())
@@ -197,6 +203,7 @@ func (w *world) gone(id WorkerID) {
 	}
 	delete(w.actors, id)
 	delete(w.blocked, id)
+	delete(w.devices, id)
 	w.idleStop = slices.DeleteFunc(w.idleStop, func(o WorkerID) bool { return o == id })
 	w.m.WorkerGone(id)
 	w.obey()
@@ -216,6 +223,7 @@ func (w *world) obey() {
 				w.t.Fatalf("%s: the client is gone", a)
 			}
 			w.busy(a.Worker, a)
+			w.devices.give(w.t, a.Worker, a.Hold)
 			w.leases[a.Lease] = a
 		case StartActor:
 			if !w.waitingActors[a.Actor] {
@@ -223,6 +231,7 @@ func (w *world) obey() {
 			}
 			delete(w.waitingActors, a.Actor)
 			w.busy(a.Worker, a)
+			w.devices.give(w.t, a.Worker, a.Hold)
 			w.actors[a.Worker] = a.Actor
 		case ActorFailed:
 			delete(w.waitingActors, a.Actor)

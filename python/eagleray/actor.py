@@ -13,7 +13,7 @@ from eagleray._private.core import HotError, explain, refuse_in_fork
 from eagleray._private.ids import ActorID
 from eagleray._private.messages import pack
 from eagleray._private.options import ACTOR, check_options
-from eagleray._private.resources import actor_resources, exceeds, show
+from eagleray._private.resources import actor_resources, exceeds, shortage, show
 from eagleray._private.serialization import ARGS
 from eagleray._private.signatures import CallShape
 from eagleray._private.state import Session, process
@@ -328,7 +328,8 @@ def _check_fits(session: Session, class_name: str, placement: Mapping[str, int])
     if exceeds(placement, session.totals):
         there = {name: value for name, value in session.totals.items() if name in placement or name in ("CPU", "GPU")}
         raise ActorUnschedulableError(
-            f"actor {class_name} needs {show(placement)} but the cluster has at most {show(there)}. "
+            f"actor {class_name} needs {show(placement)} but the cluster has at most {show(there)} "
+            f"({shortage(placement, session.totals)}). "
             "Ask for less, declare more in init() or `eagleray start`, or wait for it: init(infeasible='wait')."
         )
 

@@ -7,7 +7,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from eagleray._private.context import here
-from eagleray._private.resources import ACCELERATORS, from_units
+from eagleray._private.families import ACCELERATORS
+from eagleray._private.resources import from_units
 from eagleray._private.state import DRIVER, Session, process
 
 if TYPE_CHECKING:

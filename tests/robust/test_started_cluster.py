@@ -101,7 +101,9 @@ def ends(*drivers: Program) -> None:
     try:
         until(lambda: not left(), LIMIT)
     except TimeoutError:
-        states = {pid: [Path(f"/proc/{pid}/{name}").read_text()[:400] for name in ("cmdline", "wchan", "stat")] for pid in left()}
+        states = [
+            Path(f"/proc/{pid}/{name}").read_text()[:400] for pid in left() for name in ("cmdline", "wchan", "stat")
+        ]
         raise AssertionError(f"still there: {states}") from None
 
 

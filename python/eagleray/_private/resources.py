@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
+from eagleray._private import native
+from eagleray._private.families import ACCELERATORS
 from eagleray._private.state import UNIT
 
-#: Accelerators by resource name: None where fractions of one device are allowed, else the counts that are (() for any
-#: whole number).
-ACCELERATORS: dict[str, tuple[int, ...] | None] = {
-    "GPU": None,
-    "TPU": (1, 2, 4, 8),
-    "NPU": None,
-    "HPU": (),
-    "neuron_cores": (),
-}
 #: What a task that wants a type of accelerator asks for, so that only nodes with that type have it.
 _TYPE_AMOUNT = 0.001
 #: The largest amount that travels, in units: more is as impossible as this.
@@ -46,6 +40,7 @@ def check_custom(name: str, value: Mapping[Any, Any]) -> None:
         if key in ("memory", "object_store_memory"):
             raise ValueError(f"Use the {key!r} keyword instead of {key!r} in 'resources'")
         check_quantity(f"resources[{key!r}]", amount)
+    _check_whole(value)
 
 
 def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
@@ -60,25 +55,26 @@ def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def _check_devices(amounts: Mapping[str, float]) -> None:
+def _check_whole(amounts: Mapping[str, float]) -> None:
+    """Raises ValueError for a part of an accelerator that cannot be shared, or a count that it does not come in."""
     for name, allowed in ACCELERATORS.items():
         value = amounts.get(name)
-        if not value:
+        if not value or allowed is None:
             continue
-        whole = value == int(value)
-        if allowed is None and value > 1 and not whole:
-            raise ValueError(
-                f"{name} resource quantities >1 must be whole numbers. The specified quantity {value} is invalid."
-            )
-        if allowed == () and not whole:
-            raise ValueError(
-                f"{name} resource quantity must be whole numbers. The specified quantity {value} is invalid."
-            )
+        if value != int(value):
+            raise ValueError(f"{name}: asked for {value}; it must be a whole number, this accelerator cannot be shared")
         if allowed and value not in allowed:
-            raise ValueError(
-                f"The number of requested {name!r} was set to {value} which is not a supported chip configuration. "
-                f"Supported configs: {allowed}"
-            )
+            counts = ", ".join(map(str, allowed))
+            raise ValueError(f"{name}: asked for {value:g}; the chips of a host can be used in groups of {counts}")
+
+
+def _check_devices(amounts: Mapping[str, float]) -> None:
+    """Raises ValueError for an amount of an accelerator that no node can give; see core/accelerator's Validate."""
+    _check_whole(amounts)
+    for name, allowed in ACCELERATORS.items():
+        value = amounts.get(name, 0)
+        if allowed is None and value > 1 and value != int(value):
+            raise ValueError(f"{name}: asked for {value}; it must be a whole number or a fraction below 1")
 
 
 def to_units(amounts: Mapping[str, float]) -> dict[str, int]:
@@ -122,6 +118,12 @@ def uses_accelerator(units: Mapping[str, int]) -> bool:
 def exceeds(units: Mapping[str, int], totals: Mapping[str, int]) -> bool:
     """Whether a request is more than there is in all."""
     return any(value > totals.get(name, 0) for name, value in units.items())
+
+
+def shortage(units: Mapping[str, int], totals: Mapping[str, int]) -> str:
+    """What of a request exceeds the totals, and the nearest thing that there is."""
+    found: str = native.core().pybind_Shortage(json.dumps(dict(units)), json.dumps(dict(totals)))
+    return found
 
 
 def show(units: Mapping[str, int]) -> str:

@@ -106,10 +106,9 @@ class Worker:
         function = retry_on = args = kwargs = value = None
         flags = 0
         try:
+            self.assigned.restore()
             found = self._functions.get(fid)
             function, retry_on = found if found is not None else self.load(fid)
-            if here.devices:
-                self.assigned.restore()
             args, kwargs = decode_args(fmt, meta, buffers, deps)
             running.function = function
             running.task_id = task_id

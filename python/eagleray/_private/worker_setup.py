@@ -68,6 +68,7 @@ class Assigned:
 
     def __init__(self) -> None:
         self._variables: dict[str, str] = {}
+        self._devices: tuple[tuple[str, str], ...] = ()
         self._before: dict[str, str | None] = {}
         self._threads_are_ours = "OMP_NUM_THREADS" not in os.environ
         self._blas: Callable[[int], None] | None = None
@@ -81,6 +82,7 @@ class Assigned:
         here.devices = assignment.get("devices") or {}
         here.int_ids = bool(assignment.get("int_ids", True))
         variables = dict(assignment.get("env") or {})
+        self._devices = tuple(variables.items())
         if self._threads_are_ours:
             threads = max(1, here.resources.get("CPU", 0) // UNIT)
             variables["OMP_NUM_THREADS"] = str(threads)
@@ -96,13 +98,15 @@ class Assigned:
             if name not in self._before:
                 self._before[name] = os.environ.get(name)
         self._variables = variables
-        self.restore()
+        os.environ.update(variables)
 
     def restore(self) -> None:
-        """Sets the variables again that an earlier task of the lease may have changed."""
-        for name, text in self._variables.items():
-            if os.environ.get(name) != text:
-                os.environ[name] = text
+        """Shows and hides devices again: an earlier task of the lease may have changed the variables.
+
+        They are set whatever they are: a task may have changed what C libraries read and not ``os.environ``.
+        """
+        for name, text in self._devices:
+            os.environ[name] = text
 
     @property
     def devices(self) -> bool:

@@ -1,5 +1,9 @@
 """Names of accelerator types, for the option ``accelerator_type``."""
 
+from __future__ import annotations
+
+import warnings
+
 NVIDIA_TESLA_V100 = "V100"
 NVIDIA_TESLA_P100 = "P100"
 NVIDIA_TESLA_T4 = "T4"
@@ -62,3 +66,10 @@ NVIDIA_A100_40G = "A100-40G"
 NVIDIA_A100_80G = "A100-80G"
 MOBILINT_ARIES = "MOBILINT_ARIES"
 MOBILINT_REGULUS = "MOBILINT_REGULUS"
+
+
+def __getattr__(name: str) -> str:
+    if name == "NVIDIA_TESLA_A100":
+        warnings.warn("NVIDIA_TESLA_A100 is deprecated: use NVIDIA_A100", DeprecationWarning, stacklevel=2)
+        return NVIDIA_A100
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

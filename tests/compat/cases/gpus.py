@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
 import os
+import sys
 import time
 from typing import Any
 
@@ -242,3 +245,25 @@ def an_actor_that_never_fits(ray: Any) -> None:
     accepts("CPUs", lambda: who_class(ray).options(num_cpus=2).remote())
     accepts("unknown", lambda: who_class(ray).options(resources={"disk": 1}).remote())
     accepts("what is there", lambda: who_class(ray).options(num_gpus=1).remote())
+
+
+@case
+def names_of_types(ray: Any) -> None:
+    found = importlib.import_module(ray.__name__ + ".util.accelerators")
+    inner = sys.modules.get(found.__name__ + ".accelerators", found)  # Ray's package has them in a module
+    for name in sorted(name for name in vars(inner) if name[0].isupper() and isinstance(getattr(inner, name), str)):
+        print(name, getattr(inner, name))
+    print(found.NVIDIA_TESLA_A100)
+
+
+@gpu_case
+def parts_of_devices(ray: Any) -> None:
+    def decorate(**options: Any) -> Any:
+        return ray.remote(**options)(lambda: None)
+
+    for name in ("TPU", "neuron_cores", "HPU"):
+        for amount in (0.5, 1.5):
+            attempt(f"{amount} {name}", functools.partial(decorate, resources={name: amount}))
+    attempt("3 TPU", lambda: decorate(resources={"TPU": 3}))
+    attempt("1.5 GPU", lambda: decorate(num_gpus=1.5).remote())
+    attempt("1.5 NPU", lambda: decorate(resources={"NPU": 1.5}).remote())
