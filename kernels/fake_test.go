@@ -17,7 +17,6 @@ type fake struct {
 	log      []string
 	streams  int
 	launched []uint64
-	types    int
 	freed    int
 }
 

@@ -81,6 +81,9 @@ func clash(out, in backend.View) bool {
 // repeats reports whether two indices of v may be the same element, so that
 // writing to it has no defined result: a stride of zero.
 func repeats(v backend.View) bool {
+	if count(v.Shape) == 0 {
+		return false
+	}
 	for i, n := range v.Shape {
 		if n > 1 && v.Strides[i] == 0 {
 			return true

@@ -80,7 +80,7 @@ enum { LANES = 32 };
 	{ \
 		T *d = dv, m = *(const T *)max; \
 		const T *x = xv; \
-		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) \
+		APART for (size_t i = 0; i < n; i++) \
 			d[i] = EXPONENTIAL(x[i] - m); \
 		return PASTE(sum, T)(d, n); \
 	} \

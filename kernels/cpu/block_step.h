@@ -1,5 +1,5 @@
 // The elementwise steps. The output may be one of the inputs: no element is
-// read after another was written, which ivdep tells the compiler.
+// read after another was written, which APART tells the compiler.
 
 #define STEP(T, NAME, SETUP, RESULT) \
 	static void PASTE(NAME, T)(void *dv, const void *xv, const void *yv, double s, double t, size_t n) \
@@ -8,7 +8,7 @@
 		const T *x = xv, *y = yv; \
 		(void)y, (void)s, (void)t; \
 		SETUP; \
-		_Pragma("GCC ivdep") for (size_t i = 0; i < n; i++) d[i] = (RESULT); \
+		APART for (size_t i = 0; i < n; i++) d[i] = (RESULT); \
 	}
 
 // axpy in two loops: as one it could become a fused multiply-add, which rounds
@@ -24,7 +24,7 @@
 			size_t m = n - i < 256 ? n - i : 256; \
 			for (size_t j = 0; j < m; j++) \
 				part[j] = (T)((U)x[i + j] * a); \
-			_Pragma("GCC ivdep") for (size_t j = 0; j < m; j++) d[i + j] = (T)((U)part[j] + (U)y[i + j]); \
+			APART for (size_t j = 0; j < m; j++) d[i + j] = (T)((U)part[j] + (U)y[i + j]); \
 		} \
 	}
 

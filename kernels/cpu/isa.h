@@ -46,6 +46,14 @@ struct isa {
 extern const struct isa isa_base, isa_avx2, isa_avx512;
 extern const struct isa *isa; // the one in use
 
+// APART tells the compiler that the iterations of the next loop do not depend
+// on each other, also where it cannot see that.
+#ifdef __clang__
+#define APART _Pragma("clang loop vectorize(assume_safety)")
+#else
+#define APART _Pragma("GCC ivdep")
+#endif
+
 #define PASTE_(a, b) a##_##b
 #define PASTE(a, b) PASTE_(a, b)
 

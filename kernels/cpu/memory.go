@@ -43,7 +43,12 @@ func (m *memory) Ptr() unsafe.Pointer { return m.ptr }
 func (m *memory) Size() int           { return m.size }
 
 func (m *memory) Free() error {
-	if m.room != 0 && !m.gone.Swap(true) {
+	if m.room == 0 || m.gone.Swap(true) {
+		return nil
+	}
+	if exact {
+		C.free(m.ptr)
+	} else {
 		kept.put(m.ptr, m.room)
 	}
 	return nil
@@ -55,6 +60,9 @@ func (device) Adopt(ptr unsafe.Pointer, size int) backend.Memory {
 }
 
 func (device) Alloc(size int) (backend.Memory, error) {
+	if exact {
+		return allocExact(size)
+	}
 	room := roomFor(size)
 	if room < size {
 		return nil, outOfMemory(size)
@@ -71,6 +79,16 @@ func (device) Alloc(size int) (backend.Memory, error) {
 		}
 	}
 	return &memory{ptr: p, size: size, room: room}, nil
+}
+
+// allocExact leaves nothing behind the memory's end that could be used by
+// mistake, and nothing is used again: for the address sanitizer.
+func allocExact(size int) (backend.Memory, error) {
+	var p unsafe.Pointer
+	if !budget.spend(size) || C.posix_memalign(&p, align, C.size_t(size)) != 0 {
+		return nil, outOfMemory(size)
+	}
+	return &memory{ptr: p, size: size, room: size}, nil
 }
 
 // roomFor rounds a size up, negative when it cannot be.

@@ -163,7 +163,9 @@ int cpu_reduce(int op, int to, int from, int ndim, const int64_t *shape, int axi
 	l.n--;
 	if (h.length)
 		layout_order(&l);
-	int by_rows = l.n > 0 && l.shape[l.n - 1] >= 8 && magnitude(l.stride[0][l.n - 1]) < magnitude(in_strides[axis]);
+	// Rows also where the lines would be short, though each row then has gaps.
+	int by_rows = l.n > 0 && l.shape[l.n - 1] >= 8 &&
+		(magnitude(l.stride[0][l.n - 1]) < magnitude(in_strides[axis]) || (h.length <= 16 && l.shape[l.n - 1] > h.length));
 	int64_t inner = by_rows ? l.shape[l.n - 1] : 1, in_step = 0, out_step = 0;
 	if (by_rows) {
 		l.n--;

@@ -79,7 +79,8 @@ int cpu_softmax(int type, int ndim, const int64_t *shape, int axis, uintptr_t ou
 		}
 	layout_order(&l);
 	int64_t near = in_strides[axis] < 0 ? -in_strides[axis] : in_strides[axis];
-	int by_columns = l.n > 0 && l.shape[l.n - 1] >= 8 && l.stride[0][l.n - 1] < near;
+	// Columns also where the lines would be short.
+	int by_columns = l.n > 0 && l.shape[l.n - 1] >= 8 && (l.stride[0][l.n - 1] < near || (n <= 16 && l.shape[l.n - 1] > n));
 	int64_t width = by_columns ? l.shape[l.n - 1] : 1, in_step = 0, out_step = 0, most = 1;
 	if (by_columns) {
 		l.n--;
