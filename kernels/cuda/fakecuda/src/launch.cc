@@ -3,21 +3,23 @@
 
 #include <chrono>
 #include <dlfcn.h>
+#include <memory>
 #include <string.h>
 
 namespace {
 typedef std::chrono::steady_clock Clock;
+
+struct Function {
+    void *kernel;
+    void (*launch)(void *, const unsigned *, const unsigned *, size_t, void **);
+};
 
 // A kernel is looked up in a shared object: the one that the comment "// host:"
 // of its PTX names, else the project's own kernels, beside this library.
 struct Module {
     std::string ptx;
     void *object;
-};
-
-struct Function {
-    void *kernel;
-    void (*launch)(void *, const unsigned *, const unsigned *, size_t, void **);
+    std::vector<std::unique_ptr<Function>> functions;
 };
 
 struct Event {
@@ -70,7 +72,7 @@ EXPORT int cuModuleLoadData(void **module, const void *image) {
     if (ptx.find(".visible .entry") == std::string::npos) return INVALID_IMAGE;
     void *object = dlopen(object_of(ptx).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!object) return INVALID_IMAGE;
-    d->modules.insert(*module = new Module{ptx, object});
+    d->modules.insert(*module = new Module{ptx, object, {}});
     return OK;
 }
 
@@ -87,7 +89,8 @@ EXPORT int cuModuleGetFunction(Function **function, Module *module, const char *
     auto find = (void *(*)(const char *))dlsym(module->object, "fake_find");
     auto launch = (void (*)(void *, const unsigned *, const unsigned *, size_t, void **))dlsym(module->object, "fake_launch");
     if (!find || !launch || !find(name)) return NOT_FOUND;
-    *function = new Function{find(name), launch};
+    module->functions.emplace_back(new Function{find(name), launch});
+    *function = module->functions.back().get();
     return OK;
 }
 
