@@ -25,9 +25,9 @@ type class struct {
 	name   string
 	queue  fifo
 	leases []*lease
-	want   int       // what the daemon was told
-	us     []float64 // smoothed execution time, µs, by choice; 0: unknown
-	after  int64     // ms that the first choice is waited for alone
+	want   int    // what the daemon was told
+	paces  []pace // by choice
+	after  int64  // ms that the first choice is waited for alone
 	bad    *fault.Error
 	since  time.Time // nothing of the queue was sent since
 }
@@ -123,7 +123,7 @@ func (c *Client) classFor(t *Template) *class {
 	if k := c.byClass[key]; k != nil {
 		return k
 	}
-	k := &class{id: uint32(len(c.classes)), name: t.Name, us: make([]float64, 1+len(t.Fallback)), after: t.AfterMs}
+	k := &class{id: uint32(len(c.classes)), name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs}
 	c.classes = append(c.classes, k)
 	c.byClass[key] = k
 	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy,
@@ -207,7 +207,7 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	k.want = max(0, k.want-1)
 	l := &lease{id: g.LeaseID, class: k, choice: g.Choice, better: g.Better}
 	c.leases[l.id] = l
-	if l.choice < 0 || l.choice >= len(k.us) {
+	if l.choice < 0 || l.choice >= len(k.paces) {
 		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id})
 		c.mu.Unlock()
 		return

@@ -173,9 +173,7 @@ func (o *outConn) returned(r *wire.Reader) {
 	if l := o.lease; l != nil {
 		l.paused = true // until it answers
 		l.class.queue.pushFront(back)
-		if l.class.depth(l.choice) > 1 {
-			l.class.us[l.choice] = max(l.class.us[l.choice], pipelineFor) // it was wrong about how long they take
-		}
+		l.class.paces[l.choice].tooDeep()
 		o.c.pump(l.class)
 	}
 }
@@ -192,7 +190,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 	if l := o.lease; l != nil {
 		l.busy--
 		l.paused = false
-		l.class.measure(l.choice, float64(us)+1)
+		l.class.paces[l.choice].measure(float64(us) + 1)
 	}
 	isErr := flags&wire.ReplyAppError != 0
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
