@@ -13,7 +13,7 @@ GO_DIRS = $(wildcard cmd core kernels pybind raftstate tests)
 PYTESTS = $(wildcard tests/e2e tests/robust)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race check fmt compat bench wheel gen fuzz clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench wheel gen fuzz clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -26,12 +26,16 @@ build: dev ## dev, and every Go package
 demo: dev $(VENV)/.examples ## run the examples
 	$(PY) examples/gpu_chapter.py
 	$(PY) examples/digits.py
+	go run ./examples/residentgo
 
 test: build race pytest ## vet, all Go tests with the race detector, all Python tests
 
 race: dev ## go vet and the Go tests with the race detector
 	go vet ./...
 	EAGLERAY_PYTHON=$(CURDIR)/$(PY) go test -race ./...
+
+asan: ## the C of kernels under the address sanitizer
+	ASAN_OPTIONS=detect_leaks=0 go test -asan ./kernels/...
 
 pytest: dev $(VENV)/.examples ## the Python tests
 	$(PY) -m pytest $(PYTESTS)

@@ -1,0 +1,27 @@
+// Package kernels is arrays in a device's memory and operations on them, on
+// the CPU (package cpu) and on NVIDIA devices (package cuda).
+//
+// An [Array] is a counted view of one allocation. Views made with Slice,
+// Reshape, Transpose or Broadcast share the memory, which goes back when the
+// last of them is freed. An operation holds the memory of its arrays until it
+// has queued its work, so Free at the same time is safe and later use is
+// [ErrClosed]. The garbage collector frees what a program forgot.
+//
+// Semantics are numpy's: broadcasting, NaN and infinities, empty arrays, any
+// strides, integers that wrap around. These differ:
+//   - arrays of different data types are never mixed: a *[DTypeError] says to
+//     cast;
+//   - the sum of integers is I64, of every integer type;
+//   - a cast from floating point to an integer rounds towards zero and
+//     saturates, and NaN becomes 0: numpy leaves both to the machine;
+//   - F16 and BF16 are computed in float32, and a fused chain rounds once, at
+//     its end; sums of F32 accumulate in float64.
+//
+// Operations queue their work on a stream: the default one of the device, or
+// the one that an array was bound to with [Array.On]. What copies to the host
+// (CopyTo, ToSlice, To a cpu device) waits for the work before. The cpu device
+// does its work at once.
+//
+// All functions may be called from any goroutine. Writing to an array while
+// another goroutine uses its elements gives undefined elements, never a crash.
+package kernels
