@@ -12,6 +12,12 @@ NATIVE := setup.py go.mod go.sum python/eagleray/_version.py \
 GO_DIRS = $(wildcard cmd core kernels pybind raftstate tests)
 PYTESTS = $(wildcard tests/e2e tests/robust)
 
+# kernels/cuda needs NVIDIA's cuda.h, which setup.py takes from a wheel; a bare `go build ./...` leaves it out.
+CUDA := $(CURDIR)/build/cuda
+export GOFLAGS := $(strip $(GOFLAGS) -tags=cuda)
+export CGO_CFLAGS := -g -O2 -I$(CUDA)
+export CGO_LDFLAGS := -g -O2 -L$(CUDA)
+
 .DEFAULT_GOAL := help
 .PHONY: help dev build demo test pytest race asan check fmt compat bench wheel gen fuzz clean
 
@@ -40,11 +46,12 @@ asan: ## the C of kernels under the address sanitizer
 pytest: dev $(VENV)/.examples ## the Python tests
 	$(PY) -m pytest $(PYTESTS)
 
-check: dev ## formatting, vet, linters and types
+check: dev ## formatting, vet, linters and types; the embedded CUDA code against its sources
 	@out=$$(gofmt -l $(GO_DIRS)); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
 	@$(PY) setup.py -q check_hot
+	$(PY) kernels/src/compile_ptx.py --tools build/cuda/tools --check
 	$(PY) -m ruff check
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
@@ -68,11 +75,11 @@ wheel: $(VENV)/.tools ## wheels in dist/: manylinux, which needs no Go, and the 
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/eagleray-*.whl
 	$(PY) -m pip wheel --no-deps --wheel-dir dist python/ray_compat
 
-gen: ## regenerate the generated sources
+gen: dev ## regenerate the generated sources
 	go generate ./...
 
 FUZZTIME ?= 10s
-fuzz: ## run every fuzz test for FUZZTIME (10s)
+fuzz: $(CUDA)/cuda.h ## run every fuzz test for FUZZTIME (10s)
 	@go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./... | while read -r pkg; do \
 		for name in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
 			go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
@@ -96,7 +103,11 @@ $(RAY)/.ready: tests/compat/requirements.txt
 	$(RAY)/bin/python -m pip install -q -r tests/compat/requirements.txt
 	@touch $@
 
-$(VENV)/.native: $(VENV)/.tools $(NATIVE)
+$(CUDA)/cuda.h: $(VENV)/.tools
+	$(PY) setup.py -q cuda_files
+	@touch $@
+
+$(VENV)/.native: $(VENV)/.tools $(CUDA)/cuda.h $(NATIVE)
 	$(PY) setup.py -q build_ext --inplace
 	@touch $@
 

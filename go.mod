@@ -8,6 +8,7 @@ require (
 	github.com/klauspost/compress v1.18.0
 	github.com/vmihailenco/msgpack/v5 v5.4.1
 	golang.org/x/sys v0.33.0
+	gorgonia.org/cu v0.9.6
 )
 
 require (
@@ -16,6 +17,7 @@ require (
 	github.com/go-python/gopy v0.5.0 // indirect
 	github.com/gonuts/commander v0.1.0 // indirect
 	github.com/gonuts/flag v0.1.0 // indirect
+	github.com/google/uuid v1.1.1 // indirect
 	github.com/hashicorp/go-immutable-radix v1.0.0 // indirect
 	github.com/hashicorp/go-metrics v0.5.4 // indirect
 	github.com/hashicorp/go-msgpack/v2 v2.1.2 // indirect

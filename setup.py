@@ -9,7 +9,9 @@
 
 import ast
 import hashlib
+import importlib.util
 import os
+import platform
 import re
 import shutil
 import subprocess
@@ -25,6 +27,7 @@ from setuptools.command.build_py import build_py
 ROOT = Path(__file__).resolve().parent
 HOT = ROOT / "pybind" / "hot"
 TOOLS = ROOT / "build" / "tools"
+CUDA = ROOT / "build" / "cuda"
 MODULE = "github.com/eagleray/eagleray"
 # Only these two leave the shared object: symbols of the Go runtime must not meet those of another one (gopy #370).
 EXPORTS = "{ global: PyInit__core; PyInit__hot; local: *; };\n"
@@ -36,13 +39,51 @@ def version() -> str:
     return next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
 
 
+def cuda_environment() -> dict[str, str]:
+    """What the go command needs to build kernels/cuda: the Makefile says the same for the commands that it runs."""
+    if sys.platform != "linux" or platform.machine() not in {"x86_64", "aarch64"}:
+        return {}  # NVIDIA has no driver there
+    cuda_files()
+    return {
+        "GOFLAGS": f"{os.environ.get('GOFLAGS', '')} -tags=cuda".strip(),
+        "CGO_CFLAGS": f"-g -O2 -I{CUDA}",
+        "CGO_LDFLAGS": f"-g -O2 -L{CUDA}",
+    }
+
+
+def tags() -> str:
+    """The build tags of the shared object; given here, they stand in for those of GOFLAGS."""
+    return "-tags=eagleray_hot,cuda" if cuda_environment() else "-tags=eagleray_hot"
+
+
+def cuda_files() -> None:
+    """Puts cuda.h, from NVIDIA's wheel, and an empty libcuda.a into ``CUDA``.
+
+    cu asks for -lcuda; the functions are in kernels/cuda/driver. A copy at one place keeps Go's build cache valid:
+    each isolated build has the wheel elsewhere.
+    """
+    spec = importlib.util.find_spec("nvidia")
+    folders = spec.submodule_search_locations if spec else None
+    headers = [Path(f) / "cuda_runtime" / "include" / "cuda.h" for f in folders or ()]
+    header = next((h for h in headers if h.exists()), None)
+    if header is None:
+        raise SystemExit(
+            "error: building eagleray needs NVIDIA's cuda.h; pip install nvidia-cuda-runtime-cu12==12.9.79 "
+            "(neither it nor a driver is needed to run it)"
+        )
+    CUDA.mkdir(parents=True, exist_ok=True)
+    for file, content in (CUDA / "cuda.h", header.read_bytes()), (CUDA / "libcuda.a", b"!<arch>\n"):
+        if not file.exists() or file.read_bytes() != content:
+            file.write_bytes(content)
+
+
 def go(*args: str, cwd: Path = ROOT, **env: str) -> None:
     """Runs the go command; a missing one is said plainly."""
     if shutil.which("go") is None:
         raise SystemExit(
             "error: building eagleray needs Go (the version is in go.mod) and a C compiler; neither is needed to run it"
         )
-    subprocess.run(["go", *args], cwd=cwd, env={**os.environ, **env}, check=True)
+    subprocess.run(["go", *args], cwd=cwd, env={**os.environ, **cuda_environment(), **env}, check=True)
 
 
 def go_build(
@@ -89,14 +130,14 @@ class BuildGo(build_ext):
             Path(self.get_ext_fullpath(ext.name)).resolve(),
             ".",
             cwd=work,
-            flags=("-buildmode=c-shared", "-tags=eagleray_hot"),
+            flags=("-buildmode=c-shared", tags()),
             ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags=-Wl,--version-script={work / 'exports.map'}'",
             CGO_ENABLED="1",
         )
 
 
-class CheckHot(Command):
-    """``check_hot``: go vet and the C compiler's warnings for pybind/hot, which ``./...`` does not reach."""
+class Plain(Command):
+    """A command without options."""
 
     user_options: ClassVar[list[tuple[str, str, str]]] = []
 
@@ -106,9 +147,20 @@ class CheckHot(Command):
     def finalize_options(self) -> None:
         pass
 
+
+class CudaFiles(Plain):
+    """``cuda_files``: what the Makefile's go commands need to build kernels/cuda."""
+
+    def run(self) -> None:
+        cuda_files()
+
+
+class CheckHot(Plain):
+    """``check_hot``: go vet and the C compiler's warnings for pybind/hot, which ``./...`` does not reach."""
+
     def run(self) -> None:
         work = sources()
-        go("vet", "-tags=eagleray_hot", ".", cwd=work)
+        go("vet", tags(), ".", cwd=work)
         include = ["-I" + sysconfig.get_paths()["include"], "-I."]
         cgo = [file.name for file in work.glob("*.go") if 'import "C"' in file.read_text()]
         go("tool", "cgo", "-objdir=lint", "--", *include, *cgo, cwd=work)  # writes lint/_cgo_export.h
@@ -139,8 +191,10 @@ def generate(work: Path) -> None:
     work.mkdir(parents=True)
     go("build", "-o", f"{TOOLS}/", "github.com/go-python/gopy", "golang.org/x/tools/cmd/goimports")
 
+    environment = {**os.environ, **cuda_environment()}
+
     def run(*args: str, cwd: Path) -> None:
-        subprocess.run(args, cwd=cwd, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(args, cwd=cwd, env=environment, check=True, stdout=subprocess.DEVNULL)
 
     run(
         str(TOOLS / "gopy"),
@@ -179,5 +233,5 @@ def update_hot(work: Path) -> None:
 
 setup(
     ext_modules=[Extension("eagleray._core", [])],
-    cmdclass={"build_py": BuildPython, "build_ext": BuildGo, "check_hot": CheckHot},
+    cmdclass={"build_py": BuildPython, "build_ext": BuildGo, "check_hot": CheckHot, "cuda_files": CudaFiles},
 )

@@ -1,17 +1,22 @@
-//go:build !cuda
+//go:build !cuda || !cgo
 
-// Package cuda is the back end for NVIDIA devices.
 package cuda
 
-import "github.com/eagleray/eagleray/kernels/backend"
+import (
+	"errors"
 
-// Backend answers that there is no device: this build has no CUDA.
-func Backend() backend.Backend { return none{} }
+	"github.com/eagleray/eagleray/kernels/backend"
+)
+
+var errNotBuilt = errors.New("built without CUDA (build tag cuda)")
 
 type none struct{}
 
-var errNone = &backend.UnsupportedError{Device: "cuda", What: "opening a device", Why: "this build has no CUDA back end; build with -tags cuda"}
+// Backend is the CUDA back end; in this build it has no devices.
+func Backend() backend.Backend { return none{} }
 
-func (none) Name() string                     { return "cuda" }
-func (none) Count() (int, error)              { return 0, errNone }
-func (none) Open(int) (backend.Device, error) { return nil, errNone }
+func (none) Name() string        { return "cuda" }
+func (none) Count() (int, error) { return 0, errNotBuilt }
+func (none) Open(int) (backend.Device, error) {
+	return nil, &backend.UnsupportedError{Device: "cuda", What: "opening a device", Why: errNotBuilt.Error()}
+}

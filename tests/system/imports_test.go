@@ -17,7 +17,7 @@ const module = "github.com/eagleray/eagleray"
 // bottom up. A new package is given its place here.
 var layers = map[string][]string{
 	"leaf":    {"core/fault", "core/ids", "core/record", "core/resource", "core/wire"},
-	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda"},
+	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
 	"part":    {"core/accelerator", "core/machine", "core/store"},
 	"pure":    {"core/own", "core/sched"},
 	"state":   {"raftstate"},
