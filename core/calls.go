@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -28,6 +29,12 @@ type Call struct {
 	MaxRetries                  int  // a function's; 0 means 3, -1 none
 	MaxRestarts, MaxConcurrency int  // an actor's
 	Detached                    bool
+
+	// Fallback is tried in order while what is asked for above is not free:
+	// the first that is free is taken, else whatever comes first. With
+	// FallbackAfter the better one is waited for alone for so long.
+	Fallback      []Alternative
+	FallbackAfter time.Duration
 }
 
 func (o *Call) amounts(cpus float64) (map[string]int64, error) {
@@ -73,23 +80,25 @@ func (s *Session) Function(path string, o Call) (*Function, error) {
 	if err != nil {
 		return nil, err
 	}
-	cpus := o.NumCPUs
-	if cpus == 0 && !o.ZeroCPUs {
-		cpus = 1
-	}
-	res, err := o.amounts(cpus)
+	res, err := o.amounts(o.functionCPUs())
 	if err != nil {
 		return nil, err
 	}
-	t := &client.Template{Kind: client.KindTask, Name: o.Name, FID: fid, Blob: blob, Returns: 1, MaxRetries: 3, Resources: res, EnvKey: s.envKey, Strategy: "DEFAULT"}
+	after, err := o.afterMs()
+	if err != nil {
+		return nil, err
+	}
+	fallback, err := o.functionFallback()
+	if err != nil {
+		return nil, err
+	}
+	t := &client.Template{Kind: client.KindTask, Name: o.Name, FID: fid, Blob: blob, Returns: 1, MaxRetries: 3, Resources: res, EnvKey: s.envKey, Strategy: "DEFAULT",
+		MaxCalls: maxCalls(res), Fallback: fallback, AfterMs: after}
 	if t.Name == "" {
-		t.Name = path[strings.Index(path, ":")+1:]
+		t.Name = nameOf(path)
 	}
 	if o.MaxRetries != 0 {
 		t.MaxRetries = max(0, o.MaxRetries)
-	}
-	if accelerator.Uses(resource.FromWire(res)) {
-		t.MaxCalls = 1
 	}
 	id, err := s.c.NewTemplate(t)
 	return &Function{s, id}, err
@@ -141,23 +150,20 @@ func (s *Session) NewActor(path string, o Call, args ...any) (*Actor, error) {
 	if err != nil {
 		return nil, err
 	}
-	run, err := o.amounts(o.NumCPUs)
+	place, run, err := o.actorAmounts()
 	if err != nil {
 		return nil, err
-	}
-	place := run
-	if o.NumCPUs == 0 && !o.ZeroCPUs {
-		if place, err = o.amounts(1); err != nil {
-			return nil, err
-		}
 	}
 	v, deps, err := arguments(args)
 	if err != nil {
 		return nil, err
 	}
 	spec := &client.ActorSpec{FID: fid, Blob: blob, ActorCreate: wire.ActorCreate{
-		ClassName: path[strings.Index(path, ":")+1:], Name: o.Name, Detached: o.Detached, Resources: place, RunResources: run,
+		ClassName: nameOf(path), Name: o.Name, Detached: o.Detached, Resources: place, RunResources: run,
 		EnvKey: s.envKey, MaxRestarts: o.MaxRestarts, MaxConcurrency: max(1, o.MaxConcurrency)}}
+	if err := o.actorFallback(spec); err != nil {
+		return nil, err
+	}
 	id, _, err := s.c.NewActor(spec, &v, deps)
 	runtime.KeepAlive(args)
 	if err != nil {

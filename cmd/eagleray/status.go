@@ -79,6 +79,23 @@ func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.
 	for _, name := range slices.Sorted(maps.Keys(info.Pending)) {
 		fmt.Fprintf(out, "  %-22s %d\n", name, info.Pending[name])
 	}
+	printDemand(out, info.Demands)
+}
+
+// printDemand says what the waiting ones would need: what has alternatives
+// counts as one of them.
+func printDemand(out io.Writer, demands []wire.Demand) {
+	if len(demands) == 0 {
+		return
+	}
+	n := make(map[string]int)
+	for _, d := range demands {
+		n[resource.FromWire(d.Resources).String()] += d.Count
+	}
+	fmt.Fprintf(out, "\nDemand\n")
+	for _, need := range slices.Sorted(maps.Keys(n)) {
+		fmt.Fprintf(out, "  %d × %s\n", n[need], need)
+	}
 }
 
 // amount prints units of 1/10000, byte counts in decimal units.

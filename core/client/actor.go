@@ -36,6 +36,13 @@ type ActorSpec struct {
 	FID      []byte
 	Blob     []byte // the pickled class
 	Template *Template
+	Classes  []ActorCode // of Fallback, one each
+}
+
+// ActorCode is the class that an alternative names, zero for the actor's own.
+type ActorCode struct {
+	FID  []byte
+	Blob []byte
 }
 
 // NewActor registers an actor; the program gets one handle. For a named actor it waits
@@ -70,6 +77,11 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 	}
 	if req.Namespace == "" {
 		req.Namespace = c.info.Namespace
+	}
+	for i, k := range s.Classes {
+		if len(k.FID) > 0 {
+			req.Fallback[i].Template = c.appendTemplate(nil, &Template{Kind: KindTask, Name: req.Fallback[i].ClassName, FID: k.FID, Blob: c.intern(k.FID, k.Blob)}, true)
+		}
 	}
 	send := func() { c.createActor(a, t, tm, &req) }
 	if s.Name == "" {

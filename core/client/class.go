@@ -25,8 +25,9 @@ type class struct {
 	name   string
 	queue  fifo
 	leases []*lease
-	want   int     // what the daemon was told
-	us     float64 // smoothed execution time, µs; 0: unknown
+	want   int    // what the daemon was told
+	paces  []pace // by choice
+	after  int64  // ms that the first choice is waited for alone
 	bad    *fault.Error
 	since  time.Time // nothing of the queue was sent since
 }
@@ -44,6 +45,9 @@ type lease struct {
 	detail string // how the worker ended, once the daemon told
 	broken bool
 	lost   []*task // that it had when its socket broke
+	choice int     // see choice.go
+	better bool    // a choice before may come free
+	used   bool    // it had a task
 }
 
 // fifo is a queue of tasks.
@@ -94,19 +98,24 @@ func (q *fifo) remove(t *task) bool {
 }
 
 func classKey(t *Template) string {
-	names := make([]string, 0, len(t.Resources))
-	for n := range t.Resources {
-		names = append(names, n)
-	}
-	sort.Strings(names)
 	var b strings.Builder
-	for _, n := range names {
-		fmt.Fprintf(&b, "%s=%d,", n, t.Resources[n])
-	}
+	resourcesKey(&b, t.Resources)
 	// A function that ends its workers, or that is short while another is
 	// long, has a class of its own: depth is measured per class.
 	fmt.Fprintf(&b, "|%s|%s|%d|%x", t.EnvKey, t.Strategy, t.MaxCalls, t.FID)
+	t.fallbackKey(&b)
 	return b.String()
+}
+
+func resourcesKey(b *strings.Builder, r map[string]int64) {
+	names := make([]string, 0, len(r))
+	for n := range r {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		fmt.Fprintf(b, "%s=%d,", n, r[n])
+	}
 }
 
 func (c *Client) classFor(t *Template) *class {
@@ -114,10 +123,11 @@ func (c *Client) classFor(t *Template) *class {
 	if k := c.byClass[key]; k != nil {
 		return k
 	}
-	k := &class{id: uint32(len(c.classes)), name: t.Name}
+	k := &class{id: uint32(len(c.classes)), name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs}
 	c.classes = append(c.classes, k)
 	c.byClass[key] = k
-	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy})
+	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy,
+		Fallback: t.alternatives(), AfterMs: t.AfterMs})
 	return k
 }
 
@@ -139,21 +149,13 @@ func (c *Client) enqueue(t *task) {
 	c.pump(k)
 }
 
-func (k *class) depth() int {
-	if k.us == 0 {
-		return 1
-	}
-	return max(1, min(maxDepth, int(pipelineFor/k.us)))
-}
-
 // pump sends queued tasks to leases with room and asks for leases.
 func (c *Client) pump(k *class) {
 	if k.queue.len() > 0 && len(k.leases) > 0 {
-		depth := k.depth()
 		for k.queue.len() > 0 {
 			var best *lease
 			for _, l := range k.leases {
-				if l.conn != nil && !l.paused && !l.recall && l.busy < depth && (best == nil || l.busy < best.busy) {
+				if l.open() && (best == nil || l.before(best)) {
 					best = l
 				}
 			}
@@ -172,9 +174,10 @@ func (c *Client) adjustWant(k *class) {
 	n := k.queue.len()
 	want := 0
 	if n > 0 {
-		want = min(maxWant, (n+k.depth()-1)/k.depth())
+		want = min(maxWant, (n+k.share()-1)/k.share())
 	}
-	if want == k.want || want > 0 && k.want > 0 && want < 2*k.want && 2*want > k.want {
+	// A class that waits for its first choice tells every change: the daemon counts how long.
+	if want == k.want || k.after == 0 && want > 0 && k.want > 0 && want < 2*k.want && 2*want > k.want {
 		return
 	}
 	if want > 0 && k.want == 0 {
@@ -189,6 +192,7 @@ func (c *Client) sendTask(l *lease, t *task) {
 	t.on = l.conn
 	l.conn.send(t)
 	l.busy++
+	l.used = true
 	l.class.since = time.Now()
 }
 
@@ -201,8 +205,13 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	}
 	k := c.classes[g.ClassID]
 	k.want = max(0, k.want-1)
-	l := &lease{id: g.LeaseID, class: k}
+	l := &lease{id: g.LeaseID, class: k, choice: g.Choice, better: g.Better}
 	c.leases[l.id] = l
+	if l.choice < 0 || l.choice >= len(k.paces) {
+		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id})
+		c.mu.Unlock()
+		return
+	}
 	c.mu.Unlock()
 	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID})
 	c.mu.Lock()
@@ -235,7 +244,7 @@ func (c *Client) leaseIdle(l *lease) {
 	if l.gone {
 		return
 	}
-	if l.recall {
+	if l.recall || l.better || l.once() {
 		c.returnLease(l)
 		return
 	}

@@ -2,6 +2,8 @@ package client
 
 import (
 	"encoding/binary"
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -109,33 +111,42 @@ func (e *executor) stop(reason string) {
 	e.waiting = nil
 }
 
-// becomeActor queues the constructor.
+// becomeActor queues the constructor. The specification is the class's template
+// and the constructor's call; an alternative's template takes the first one's place.
 func (e *executor) becomeActor(s *wire.ActorStart) error {
 	in := &inConn{conn: conn{c: e.c, fd: -1, dead: true}, tmpls: map[uint64]*RemoteTemplate{}}
-	k := &call{in: in, actor: s}
-	b := s.Spec
-	for i := range 2 {
-		if len(b) < 4 || len(b)-4 < int(binary.LittleEndian.Uint32(b)) {
-			return fault.New(fault.BadRequest, "actor %s: malformed specification", s.ClassName)
-		}
-		n := int(binary.LittleEndian.Uint32(b))
-		r := wire.NewReader(b[4 : 4+n])
+	var k *call
+	read := func(f []byte) error {
+		r := wire.NewReader(f)
 		r.Array()
-		op := wire.Op(r.Uint())
-		switch {
-		case i == 0 && op == wire.OpTemplate:
+		switch op := wire.Op(r.Uint()); {
+		case op == wire.OpTemplate:
 			in.template(&r)
-		case i == 1 && op == wire.OpTask:
+			return r.Err()
+		case op == wire.OpTask && k == nil:
 			t, err := in.parseTask(&r)
 			if err != nil {
 				return err
 			}
 			t.actor = s
 			k = t
-		default:
+			return nil
+		}
+		return fmt.Errorf("%w: actor %s: malformed specification", wire.ErrBadFrame, s.ClassName)
+	}
+	b := s.Spec
+	if len(s.Template) > 0 {
+		if len(b) < 4 || len(b)-4 < int(binary.LittleEndian.Uint32(b)) {
 			return fault.New(fault.BadRequest, "actor %s: malformed specification", s.ClassName)
 		}
-		b = b[4+n:]
+		b = slices.Concat(s.Template, b[4+binary.LittleEndian.Uint32(b):])
+	}
+	used, err := eachFrame(b, read)
+	if err == nil && (k == nil || used != len(b)) {
+		err = fmt.Errorf("%w: actor %s: malformed specification", wire.ErrBadFrame, s.ClassName)
+	}
+	if err != nil {
+		return fault.New(fault.BadRequest, "%s", err)
 	}
 	copy(e.actorID[:], s.ActorID)
 	e.inc = s.Incarnation

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -36,6 +37,9 @@ type fakeDaemon struct {
 	wants   []want
 	peers   map[*wire.Peer]string
 	blocked int
+	choice  int  // of the next grants
+	better  bool // of them
+	given   int  // leases given back
 }
 
 type want struct {
@@ -120,6 +124,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 	case wire.TLeaseWant:
 		var w wire.LeaseWant
 		_ = m.Decode(&w)
+		d.wants = slices.DeleteFunc(d.wants, func(o want) bool { return o.p == m.Peer() && o.class == w.ClassID })
 		d.wants = append(d.wants, want{m.Peer(), w.ClassID, w.Want})
 	case wire.TLeaseReturn:
 		var r wire.LeaseReturn
@@ -128,6 +133,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 			d.idle = append(d.idle, a)
 		}
 		delete(d.leased, r.LeaseID)
+		d.given++
 	case wire.TObjCreate:
 		var o wire.ObjCreate
 		_ = m.Decode(&o)
@@ -181,7 +187,7 @@ func (d *fakeDaemon) grant() {
 		addr := d.idle[0]
 		d.idle = d.idle[1:]
 		d.leased[id] = addr
-		_ = w.p.Push(wire.TLeaseGrant, wire.LeaseGrant{ClassID: w.class, LeaseID: id, Addr: addr})
+		_ = w.p.Push(wire.TLeaseGrant, wire.LeaseGrant{ClassID: w.class, LeaseID: id, Addr: addr, Choice: d.choice, Better: d.better})
 	}
 }
 

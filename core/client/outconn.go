@@ -80,18 +80,21 @@ func (o *outConn) assign(a *wire.Assignment) {
 
 // send writes the task behind what is waiting; mu held.
 func (o *outConn) send(t *task) {
-	c := o.c
-	if !o.known[t.tmpl.id] {
-		o.known[t.tmpl.id] = true
-		fid := string(t.tmpl.FID)
-		o.out = c.appendTemplate(o.out, t.tmpl, t.tmpl.Kind == KindTask && !o.blobs[fid])
+	c, tm := o.c, t.tmpl
+	if o.lease != nil {
+		tm = tm.as(o.lease.choice)
+	}
+	if !o.known[tm.id] {
+		o.known[tm.id] = true
+		fid := string(tm.FID)
+		o.out = c.appendTemplate(o.out, tm, tm.Kind == KindTask && !o.blobs[fid])
 		o.blobs[fid] = true
 	}
 	o.seq++
 	t.seq = o.seq
 	idle := len(o.tasks) == 0
 	o.tasks[t.seq] = t
-	o.out = c.appendTask(o.out, t)
+	o.out = c.appendTask(o.out, t, tm)
 	c.inflight++
 	if idle || len(o.out) >= batchBytes {
 		c.flush(&o.conn)
@@ -170,9 +173,7 @@ func (o *outConn) returned(r *wire.Reader) {
 	if l := o.lease; l != nil {
 		l.paused = true // until it answers
 		l.class.queue.pushFront(back)
-		if l.class.depth() > 1 {
-			l.class.us = max(l.class.us, pipelineFor) // it was wrong about how long they take
-		}
+		l.class.paces[l.choice].tooDeep()
 		o.c.pump(l.class)
 	}
 }
@@ -189,12 +190,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 	if l := o.lease; l != nil {
 		l.busy--
 		l.paused = false
-		k := l.class
-		if k.us == 0 {
-			k.us = float64(us) + 1
-		} else {
-			k.us += (float64(us) + 1 - k.us) / 8
-		}
+		l.class.paces[l.choice].measure(float64(us) + 1)
 	}
 	isErr := flags&wire.ReplyAppError != 0
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {

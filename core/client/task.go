@@ -27,6 +27,8 @@ type Template struct {
 	Resources  map[string]int64
 	EnvKey     string
 	Strategy   string
+	Fallback   []*Template // alternatives: Resources and MaxCalls, and Name, FID and Blob of another function
+	AfterMs    int64       // how long Resources are waited for before Fallback is looked at
 
 	id    int
 	class *class
@@ -68,6 +70,9 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 	c.tmpls = append(c.tmpls, t)
 	t.Blob = c.intern(t.FID, t.Blob)
 	if t.Kind == KindTask {
+		if err := c.addFallback(t); err != nil {
+			return 0, err
+		}
 		t.class = c.classFor(t)
 	}
 	return t.id, nil
@@ -294,13 +299,13 @@ func (c *Client) unpinTask(t *task) {
 	c.carryOut()
 }
 
-// appendTask encodes the task's frame.
-func (c *Client) appendTask(b []byte, t *task) []byte {
+// appendTask encodes the task's frame, to run as tm says.
+func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	b, at := wire.BeginFrame(b)
 	b = wire.AppendArray(b, 6)
 	b = wire.AppendUint(b, uint64(wire.OpTask))
 	b = wire.AppendUint(b, uint64(t.seq))
-	b = wire.AppendUint(b, uint64(t.tmpl.id))
+	b = wire.AppendUint(b, uint64(tm.id))
 	b = wire.AppendUint(b, t.first)
 	if t.argsRef != nil {
 		b = c.appendPlace(b, t.argsRef)

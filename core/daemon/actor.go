@@ -38,6 +38,7 @@ type actorSpec struct {
 	_msgpack struct{} `msgpack:",as_array"`
 	Token    string
 	Spec     []byte
+	Classes  [][]byte // the templates of the fallback's classes
 }
 
 // createActor registers an actor; the head then calls PlaceActor.
@@ -86,14 +87,23 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 	if j == nil {
 		return rec, fault.New(fault.BadRequest, "actor %s: the process that creates it has no job", q.ClassName)
 	}
-	spec, err := msgpack.Marshal(actorSpec{Token: q.Token, Spec: q.Spec})
+	if err := errors.Join(checkAmounts(q.Resources), checkAmounts(q.RunResources), checkFallback(q.Fallback, q.AfterMs)); err != nil {
+		return rec, fmt.Errorf("actor %s: %w", q.ClassName, err)
+	}
+	kept := actorSpec{Token: q.Token, Spec: q.Spec}
+	var fallback []record.Alternative
+	for _, o := range q.Fallback {
+		kept.Classes = append(kept.Classes, o.Template)
+		fallback = append(fallback, record.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.ClassName, MaxConcurrency: o.MaxConcurrency})
+	}
+	spec, err := msgpack.Marshal(kept)
 	if err != nil {
 		return rec, fault.New(fault.BadRequest, "actor %s: %v", q.ClassName, err)
 	}
 	return record.Actor{
 		ID: ids.Actor(q.ActorID), Job: j.id, Name: q.Name, Namespace: q.Namespace, ClassName: q.ClassName,
 		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
-		Resources: q.Resources, RunResources: q.RunResources, EnvKey: q.EnvKey,
+		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, EnvKey: q.EnvKey,
 		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
 		Spec: spec, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
 	}, nil
@@ -114,10 +124,12 @@ func (d *Daemon) PlaceActor(rec record.Actor) {
 		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.JobEnded, Message: "its job has ended"})
 		return
 	}
+	k := sched.Class{Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName, After: afterOf(rec.AfterMs)}
+	for _, o := range rec.Fallback {
+		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources), Run: resource.FromWire(o.RunResources)})
+	}
 	d.event(func(m *sched.Machine) {
-		m.PlaceActor(a.key(), rec.Job, sched.Class{
-			Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName,
-		}, resource.FromWire(rec.RunResources))
+		m.PlaceActor(a.key(), rec.Job, k, resource.FromWire(rec.RunResources))
 		if j.ended {
 			m.RemoveJob(rec.Job) // so that only this actor's worker comes of it
 		}
@@ -144,6 +156,7 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 		}
 	default:
 		a.settled = true
+		d.event(func(m *sched.Machine) { m.Leaving(w.id) })
 		if w.client != nil {
 			_ = w.client.peer.Push(wire.TActorStop, wire.ActorStop{Force: true, Reason: "killed"})
 		}
@@ -176,11 +189,17 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 	i := a.instance()
 	i.Node = d.o.Node
 	d.head.ActorPlaced(i)
-	_ = w.client.peer.Push(wire.TActorStart, wire.ActorStart{
+	start := wire.ActorStart{
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
 		Incarnation: a.rec.Incarnation, MaxConcurrency: a.rec.MaxConcurrency,
 		Assignment: d.assignment(w, s.Hold), Spec: spec.Spec, Token: spec.Token, Meta: a.rec.Meta,
-	})
+	}
+	if s.Choice > 0 {
+		if o := a.rec.Fallback[s.Choice-1]; o.ClassName != "" {
+			start.ClassName, start.MaxConcurrency, start.Template = o.ClassName, o.MaxConcurrency, spec.Classes[s.Choice-1]
+		}
+	}
+	_ = w.client.peer.Push(wire.TActorStart, start)
 }
 
 // actorReady: the constructor has ended; mu held.

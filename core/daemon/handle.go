@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -59,9 +60,14 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		if err := checkAmounts(q.Resources); err != nil {
 			return err
 		}
-		d.schedule(c, func(s *sched.Machine) {
-			s.DefineClass(c.id, sched.Class{ID: sched.ClassID(q.ClassID), Need: resource.FromWire(q.Resources), Env: q.EnvKey, Name: q.Name})
-		})
+		if err := checkFallback(q.Fallback, q.AfterMs); err != nil {
+			return err
+		}
+		k := sched.Class{ID: sched.ClassID(q.ClassID), Need: resource.FromWire(q.Resources), Env: q.EnvKey, Name: q.Name, After: afterOf(q.AfterMs)}
+		for _, o := range q.Fallback {
+			k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources)})
+		}
+		d.schedule(c, func(s *sched.Machine) { s.DefineClass(c.id, k) })
 	case wire.TLeaseWant:
 		var q wire.LeaseWant
 		if err := m.Decode(&q); err != nil {
@@ -134,6 +140,25 @@ func checkAmounts(a map[string]int64) error {
 	return nil
 }
 
+func checkFallback(list []wire.Alternative, afterMs int64) error {
+	if len(list) > wire.MaxAlternatives || afterMs < 0 {
+		return fault.New(fault.BadRequest, "fallback: %d alternatives after %d ms, at most %d are allowed", len(list), afterMs, wire.MaxAlternatives)
+	}
+	for _, o := range list {
+		if err := errors.Join(checkAmounts(o.Resources), checkAmounts(o.RunResources)); err != nil {
+			return fmt.Errorf("fallback: %w", err)
+		}
+	}
+	return nil
+}
+
+// maxAfter is longer than any session.
+const maxAfter = 100 * 365 * 24 * time.Hour
+
+func afterOf(ms int64) time.Duration {
+	return time.Duration(min(ms, maxAfter.Milliseconds())) * time.Millisecond
+}
+
 // fromWorker serves what only workers say.
 func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 	w := c.worker
@@ -155,8 +180,14 @@ func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 		if w.reason = q.Reason; w.reason == "" {
 			w.reason = "exit"
 		}
-		if q.Lingers && !c.gone {
-			d.event(func(s *sched.Machine) { s.Linger(w.id) })
+		if !c.gone {
+			d.event(func(s *sched.Machine) {
+				if q.Lingers {
+					s.Linger(w.id)
+				} else {
+					s.Leaving(w.id)
+				}
+			})
 		}
 	case wire.TActorReady:
 		var q wire.ActorReady

@@ -20,6 +20,9 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 		Workers:   len(d.workers),
 		Actors:    len(d.actors),
 	}
+	for _, x := range d.m.Demands() {
+		info.Demands = append(info.Demands, wire.Demand{Name: x.Name, Resources: x.Need.Wire(), Count: x.N})
+	}
 	for _, j := range d.jobs {
 		if !j.ended {
 			info.Jobs++

@@ -27,23 +27,25 @@ type Actor struct {
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	// Given when it is registered.
-	ID              ids.Actor `msgpack:"id"`
-	Job             ids.Job   `msgpack:"job"`
-	Name            string    `msgpack:"name"` // "" for an actor without a name
-	Namespace       string    `msgpack:"ns"`
-	ClassName       string    `msgpack:"class"`
-	Detached        bool      `msgpack:"detached"` // outlives its owner, its job and its handles
-	Owner           ids.Owner `msgpack:"owner"`
-	OwnerAddr       string    `msgpack:"owner_addr"`
-	Resources       Resources `msgpack:"res"`     // needed to be placed
-	RunResources    Resources `msgpack:"run_res"` // held while it lives
-	EnvKey          string    `msgpack:"env"`
-	MaxRestarts     int       `msgpack:"max_restarts"` // -1: without limit
-	MaxConcurrency  int       `msgpack:"max_conc"`
-	MaxPendingCalls int       `msgpack:"max_pending"`
-	Spec            []byte    `msgpack:"spec"` // creation frame, opaque; dropped when the actor is dead
-	Meta            []byte    `msgpack:"meta"` // what a handle is made from, opaque; dropped when the actor is dead
-	CreatedMs       int64     `msgpack:"created"`
+	ID              ids.Actor     `msgpack:"id"`
+	Job             ids.Job       `msgpack:"job"`
+	Name            string        `msgpack:"name"` // "" for an actor without a name
+	Namespace       string        `msgpack:"ns"`
+	ClassName       string        `msgpack:"class"`
+	Detached        bool          `msgpack:"detached"` // outlives its owner, its job and its handles
+	Owner           ids.Owner     `msgpack:"owner"`
+	OwnerAddr       string        `msgpack:"owner_addr"`
+	Resources       Resources     `msgpack:"res"`     // needed to be placed
+	RunResources    Resources     `msgpack:"run_res"` // held while it lives
+	Fallback        []Alternative `msgpack:"fallback"`
+	AfterMs         int64         `msgpack:"fallback_after"` // how long Resources are waited for before Fallback is looked at
+	EnvKey          string        `msgpack:"env"`
+	MaxRestarts     int           `msgpack:"max_restarts"` // -1: without limit
+	MaxConcurrency  int           `msgpack:"max_conc"`
+	MaxPendingCalls int           `msgpack:"max_pending"`
+	Spec            []byte        `msgpack:"spec"` // creation frame, opaque; dropped when the actor is dead
+	Meta            []byte        `msgpack:"meta"` // what a handle is made from, opaque; dropped when the actor is dead
+	CreatedMs       int64         `msgpack:"created"`
 
 	// Kept by the state. Ordinal is the log index of the registration; lists
 	// are in its order. Node, Worker, Address and Pid are those of the
@@ -61,6 +63,18 @@ type Actor struct {
 	Previous    Instance   `msgpack:"prev"`    // the incarnation that ended last
 	Cause       Cause      `msgpack:"cause"`   // why Previous ended; why it is DEAD
 	EndedMs     int64      `msgpack:"ended"`
+}
+
+// Alternative is what does instead of an actor's own resources, in every
+// incarnation anew. Another class's code is in the actor's Spec.
+type Alternative struct {
+	//lint:ignore U1000 msgpack reads the tag
+	_msgpack struct{} `msgpack:",omitempty"`
+
+	Resources      Resources `msgpack:"res"`
+	RunResources   Resources `msgpack:"run_res"`
+	ClassName      string    `msgpack:"class"` // "": the actor's own
+	MaxConcurrency int       `msgpack:"max_conc"`
 }
 
 // Live reports whether the actor is not dead.

@@ -47,6 +47,7 @@ func TestResources_Decode_RefusesTooMany(t *testing.T) {
 func TestRecords_RoundTrip_AndSkipLaterFields(t *testing.T) {
 	want := Actor{
 		ID: ids.Actor{1}, Name: "n", State: ActorRestarting, Incarnation: 2, MaxRestarts: -1, Resources: Resources{"CPU": 1},
+		Fallback: []Alternative{{Resources: Resources{"CPU": 1}, RunResources: Resources{"x": 2}}, {ClassName: "B", MaxConcurrency: 3}}, AfterMs: 5,
 		Previous: Instance{Actor: ids.Actor{1}, Incarnation: 1, Pid: 7}, Cause: Cause{Reason: WorkerDied, Message: "m", Error: []byte("e")},
 	}
 	b, err := msgpack.Marshal(&want)

@@ -45,13 +45,17 @@ type (
 	}
 	// StopWorker ends an idle worker. It is no longer in the pool.
 	StopWorker struct{ Worker WorkerID }
-	// Grant gives the client a lease.
+	// Grant gives the client a lease. Choice is 0 for the class's own need, else
+	// the number of the alternative; Better says that a choice before it may
+	// come free.
 	Grant struct {
 		Client ClientID
 		Class  ClassID
 		Lease  LeaseID
 		Worker WorkerID
 		Hold   *resource.Allocation
+		Choice int
+		Better bool
 	}
 	// Recall asks the client to give the lease back soon.
 	Recall struct {
@@ -72,11 +76,12 @@ type (
 		Code    fault.Code
 		Message string
 	}
-	// StartActor makes the worker the actor's.
+	// StartActor makes the worker the actor's. Choice is as in Grant.
 	StartActor struct {
 		Actor  ActorID
 		Worker WorkerID
 		Hold   *resource.Allocation
+		Choice int
 	}
 	// ActorFailed says that the actor gets no worker: ActorUnschedulable while it
 	// does not fit (it stays queued), RuntimeEnvSetup for good.
@@ -92,7 +97,7 @@ func (a StartWorker) String() string {
 }
 func (a StopWorker) String() string { return fmt.Sprintf("stop worker %d", a.Worker) }
 func (a Grant) String() string {
-	return fmt.Sprintf("grant lease %d to client %d class %d: worker %d with %s", a.Lease, a.Client, a.Class, a.Worker, holdText(a.Hold))
+	return fmt.Sprintf("grant lease %d to client %d class %d: worker %d with %s%s", a.Lease, a.Client, a.Class, a.Worker, holdText(a.Hold), choiceText(a.Choice, a.Better))
 }
 func (a Recall) String() string {
 	return fmt.Sprintf("recall lease %d from client %d", a.Lease, a.Client)
@@ -104,7 +109,7 @@ func (a ClassFailed) String() string {
 	return fmt.Sprintf("fail client %d class %d: %s: %s", a.Client, a.Class, a.Code, a.Message)
 }
 func (a StartActor) String() string {
-	return fmt.Sprintf("start actor %d on worker %d with %s", a.Actor.number(), a.Worker, holdText(a.Hold))
+	return fmt.Sprintf("start actor %d on worker %d with %s%s", a.Actor.number(), a.Worker, holdText(a.Hold), choiceText(a.Choice, false))
 }
 func (a ActorFailed) String() string {
 	return fmt.Sprintf("fail actor %d: %s: %s", a.Actor.number(), a.Code, a.Message)
@@ -125,6 +130,17 @@ func holdText(a *resource.Allocation) string {
 		s += fmt.Sprintf(" %s[%s]", name, strings.Join(ids[name], ","))
 	}
 	return s
+}
+
+// choiceText says which alternative was taken, "" for the first choice.
+func choiceText(choice int, better bool) string {
+	switch {
+	case choice == 0:
+		return ""
+	case better:
+		return fmt.Sprintf(" (alternative %d, a better one may come)", choice)
+	}
+	return fmt.Sprintf(" (alternative %d)", choice)
 }
 
 // devicesKey is one string for the devices of an allocation, "" for none.

@@ -1,6 +1,7 @@
 package sched
 
 import (
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/resource"
@@ -18,26 +19,34 @@ const (
 
 // reviewClaim ends a claim that is over and begins the next.
 func (m *Machine) reviewClaim() {
-	if c := m.claim; c != nil && (!c.waits || c.fed > m.claimSince || m.now >= m.claimSince+ClaimFor || !m.reachable(c)) {
+	if c := m.claim; c != nil && (!c.waits || c.fed > m.claimSince || m.now >= m.claimSince+ClaimFor || len(m.reachable(c)) == 0) {
 		if c.waits && c.fed <= m.claimSince {
 			m.claimRest = m.now + ClaimRest
 		}
 		m.claim = nil
 	}
-	if m.claim != nil || m.now < m.claimRest {
-		return
-	}
-	for _, d := range m.waiting {
-		if m.now-max(d.since, d.fed) >= ClaimAfter && !m.ledger.Fits(d.class.Need) && m.reachable(d) &&
-			(m.claim == nil || d.before(m.claim)) {
-			m.claim, m.claimSince = d, m.now
+	if m.claim == nil && m.now >= m.claimRest {
+		for _, d := range m.waiting {
+			if m.now-max(d.since, d.fed) >= ClaimAfter && !m.fitsAny(d) && (m.claim == nil || d.before(m.claim)) &&
+				len(m.reachable(d)) > 0 {
+				m.claim, m.claimSince = d, m.now
+			}
 		}
+	}
+	m.claimNeeds = nil
+	if m.claim != nil {
+		m.claimNeeds = m.reachable(m.claim)
 	}
 }
 
-// reachable reports whether d would fit when all leases were over. Actors are
-// not waited for.
-func (m *Machine) reachable(d *demand) bool {
+// fitsAny reports whether a choice of d, which waits, is free.
+func (m *Machine) fitsAny(d *demand) bool {
+	return slices.ContainsFunc(m.open(d), func(c Choice) bool { return m.ledger.Fits(c.Need) })
+}
+
+// reachable returns which of d's choices would fit when all leases were over.
+// Actors are not waited for.
+func (m *Machine) reachable(d *demand) (needs []resource.Set) {
 	then := m.ledger.Free()
 	for _, l := range m.leases {
 		then.Add(l.yield())
@@ -50,22 +59,29 @@ func (m *Machine) reachable(d *demand) bool {
 			}
 		}
 	}
-	return d.class.Need.Fits(then)
+	for _, c := range m.open(d) {
+		if c.Need.Fits(then) {
+			needs = append(needs, c.Need)
+		}
+	}
+	return needs
 }
 
-// claimed reports whether serving d would take what the claim waits for.
-func (m *Machine) claimed(d *demand) bool {
+// claimed reports whether serving d in this choice would take what the claim waits for.
+func (m *Machine) claimed(d *demand, need resource.Set) bool {
 	if m.claim == nil || m.claim == d {
 		return false
 	}
 	var free resource.Set
-	for name, n := range d.class.Need {
-		if c := m.claim.class.Need[name]; n > 0 && c > 0 {
-			if free == nil {
-				free = m.ledger.Free()
-			}
-			if free[name]-n < c {
-				return true
+	for _, claim := range m.claimNeeds {
+		for name, n := range need {
+			if c := claim[name]; n > 0 && c > 0 {
+				if free == nil {
+					free = m.ledger.Free()
+				}
+				if free[name]-n < c {
+					return true
+				}
 			}
 		}
 	}

@@ -64,7 +64,7 @@ func (m *Machine) RemoveClient(id ClientID) {
 		w := l.worker
 		m.closeLease(l)
 		if w.state == workerLeased {
-			w.state = workerEnding
+			w.end(m.now)
 			m.emit(StopWorker{w.id})
 		}
 	}
@@ -77,7 +77,7 @@ func (m *Machine) DefineClass(id ClientID, c Class) {
 	if cl == nil || cl.classes[c.ID] != nil {
 		return
 	}
-	cl.classes[c.ID] = &demand{client: cl, class: c, pool: m.poolOf(cl.job, c.Env)}
+	cl.classes[c.ID] = &demand{client: cl, class: c, choices: choicesOf(c, nil), pool: m.poolOf(cl.job, c.Env)}
 }
 
 // Want says how many leases of the class the client would take beside those
@@ -133,7 +133,7 @@ func (m *Machine) leave(l *lease, announced bool) {
 		m.uncount(l)
 	}
 	l.exiting, l.announced = true, announced
-	l.worker.state = workerEnding
+	l.worker.end(m.now)
 }
 
 // Linger says that a worker takes no more work and stays for the objects that
@@ -148,6 +148,14 @@ func (m *Machine) Linger(id WorkerID) {
 	}
 	m.drop(w)
 	m.settle()
+}
+
+// Leaving says that a worker's process is about to end: what it holds is free
+// when WorkerGone tells.
+func (m *Machine) Leaving(id WorkerID) {
+	if w := m.workers[id]; w != nil && w.state != workerStarting {
+		w.leave(m.now)
+	}
 }
 
 // Block gives back the CPU of a worker whose task waits; Unblock takes it
@@ -169,6 +177,9 @@ func (m *Machine) Block(id WorkerID) {
 func (m *Machine) Unblock(id WorkerID) {
 	if w := m.workers[id]; w != nil && w.blocked {
 		m.unblock(w)
+		if len(m.waiting) > 0 { // who waited for this CPU may take another choice
+			m.settle()
+		}
 	}
 }
 
@@ -233,21 +244,25 @@ func (m *Machine) WorkerGone(id WorkerID) {
 }
 
 // PlaceActor queues an actor for a worker. It needs c.Need to be placed and
-// keeps run while it lives.
+// keeps run while it lives, or an alternative's.
 func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set) {
 	if m.actors[id] != nil {
 		return
 	}
 	j := m.jobOf(job)
-	c.Need = atLeast(c.Need, run)
-	shape := c.Env + c.Need.Key() + run.Key()
+	choices := choicesOf(c, run)
+	c.Need = choices[0].Need
+	shape := c.Env + c.After.String()
+	for _, o := range choices {
+		shape += o.Need.Key() + o.Run.Key()
+	}
 	d := j.actors[shape]
 	if d == nil {
-		d = &demand{client: &j.queue, class: c, pool: m.poolOf(j, c.Env)}
+		d = &demand{client: &j.queue, class: c, choices: choices, pool: m.poolOf(j, c.Env)}
 		j.actors[shape] = d
 	}
 	m.actors[id] = d
-	d.queue = append(d.queue, actorWant{id, run, c.Name})
+	d.queue = append(d.queue, actorWant{id, c.Name, m.now})
 	d.want++
 	m.wait(d)
 	if !m.o.WaitForFit {

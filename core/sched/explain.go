@@ -10,7 +10,8 @@ import (
 // misfit explains why an idle node could not serve d, "" when it could.
 func (m *Machine) misfit(d *demand, name string) string {
 	why, ok := m.ledger.CanEver(d.class.Need)
-	if ok {
+	rest, possible := m.misfitElse(d)
+	if ok || possible {
 		return ""
 	}
 	kind, change := "task", "the remote function's resources"
@@ -18,8 +19,8 @@ func (m *Machine) misfit(d *demand, name string) string {
 		kind, change = "actor", "the actor's resources"
 	}
 	totals := m.ledger.Totals()
-	return fmt.Sprintf("%s %s needs %s but the cluster has at most %s (%s). Lower %s, declare more in init(num_cpus=…, num_gpus=…, resources={…}), or wait for a larger cluster with init(infeasible=\"wait\").",
-		kind, name, d.class.Need, readable(totals, d.class.Need), why, change)
+	return fmt.Sprintf("%s %s needs %s but the cluster has at most %s (%s)%s. Lower %s, declare more in init(num_cpus=…, num_gpus=…, resources={…}), or wait for a larger cluster with init(infeasible=\"wait\").",
+		kind, name, d.class.Need, readable(totals, d.class.Need), why, rest, change)
 }
 
 // readable leaves out the totals that say nothing about the need: byte counts
@@ -63,24 +64,32 @@ func (m *Machine) explain(d *demand) string {
 	case len(d.reserved) > 0:
 		return fmt.Sprintf("its resources are reserved; it waits for its turn to start a worker (%d of other environments are being started)", m.starting)
 	}
+	if len(d.choices) > 1 {
+		return m.explainChoices(d)
+	}
 	if why, ok := m.ledger.CanEver(d.class.Need); !ok {
 		return fmt.Sprintf("it needs %s, which the cluster does not have: %s", d.class.Need, why)
 	}
+	return m.explainNeed(d, d.class.Need)
+}
+
+// explainNeed says why a need that an idle node could meet is not met now.
+func (m *Machine) explainNeed(d *demand, need resource.Set) string {
 	free := m.ledger.Free()
 	var short []string
-	for _, name := range sortedNames(d.class.Need) {
-		if n := d.class.Need[name]; n > 0 && free[name] < n {
+	for _, name := range sortedNames(need) {
+		if n := need[name]; n > 0 && free[name] < n {
 			short = append(short, fmt.Sprintf("%s: asked %s, free %s of %s (%s)", name, n, max(free[name], 0), m.ledger.Totals()[name], m.holders(name)))
 		}
 	}
-	if len(short) == 0 && m.isCPULess(d) && m.cpuLess >= MaxCPULess {
+	if len(short) == 0 && isCPULess(d, need) && m.cpuLess >= MaxCPULess {
 		return fmt.Sprintf("%d tasks that need next to no CPU run already", m.cpuLess)
 	}
-	if len(short) == 0 && m.claimed(d) {
+	if len(short) == 0 && m.claimed(d, need) {
 		return fmt.Sprintf("what it needs is kept for a moment for %s, which needs %s and has waited for longer", m.claim.class.Name, m.claim.class.Need)
 	}
 	if len(short) == 0 {
-		return fmt.Sprintf("it needs %s in whole devices, and no device is free enough", d.class.Need)
+		return fmt.Sprintf("it needs %s in whole devices, and no device is free enough", need)
 	}
 	return "it waits for " + strings.Join(short, "; ")
 }

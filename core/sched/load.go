@@ -27,6 +27,24 @@ func (m *Machine) Pending() map[string]int {
 	return n
 }
 
+// Demand is what waits for a worker and what it counts as: for classes and
+// actors with alternatives the first while it is waited for, else the first of
+// them that the node could ever give.
+type Demand struct {
+	Name string
+	Need resource.Set
+	N    int
+}
+
+// Demands lists what waits for resources, the longest waiting class first.
+func (m *Machine) Demands() []Demand {
+	var all []Demand
+	for _, d := range m.waiting {
+		all = append(all, Demand{d.class.Name, m.asks(d).Need.Clone(), d.outstanding()})
+	}
+	return all
+}
+
 // Totals returns what the node has, Free what of it is free.
 func (m *Machine) Totals() resource.Set { return m.ledger.Totals() }
 

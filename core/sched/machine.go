@@ -14,6 +14,9 @@ const (
 	RecallAfter = 5 * time.Millisecond
 	// IdleTimeout ends a pooled worker that nothing wanted.
 	IdleTimeout = 60 * time.Second
+	// LeavingFor is how long what an ending worker holds is waited for, rather
+	// than taking an alternative.
+	LeavingFor = time.Second
 	// MaxStartFailures in a row end the wants of an environment.
 	MaxStartFailures = 3
 	// MaxCPULess is how many leases with next to no CPU (less than MinCPU) run
@@ -50,6 +53,7 @@ type Machine struct {
 	cpuLess    int // unblocked leases without CPU
 	turn       uint64
 	claim      *demand
+	claimNeeds []resource.Set // what of its choices could come
 	claimSince time.Duration
 	claimRest  time.Duration // no claim before
 	ending     bool          // some job is ended and not forgotten
@@ -98,18 +102,23 @@ type Class struct {
 	Need resource.Set
 	Env  string
 	Name string
+
+	Else  []Choice      // what does instead, in order
+	After time.Duration // how long Need is waited for before Else is looked at
 }
 
 // demand is a class with its want, or the waiting actors of one shape.
 type demand struct {
-	client *client
-	class  Class
-	pool   *pool
+	client  *client
+	class   Class
+	choices []Choice // the class's need, then the alternatives
+	pool    *pool
 
 	want     int // leases wanted, reservations included
 	reserved []*reservation
 	leases   int // held
 	queue    []actorWant
+	ages     []age // of the outstanding wants of a class with After, the oldest first
 
 	served  uint64
 	since   time.Duration // of the wait
@@ -120,17 +129,19 @@ type demand struct {
 
 // actorWant is one waiting actor.
 type actorWant struct {
-	id   ActorID
-	run  resource.Set
-	name string
+	id    ActorID
+	name  string
+	since time.Duration
 }
 
 // reservation is a want whose resources are taken and that waits for a worker.
 type reservation struct {
-	demand *demand
-	hold   *resource.Allocation
-	extra  *resource.Allocation // what an actor needs only to be placed, nil for none
-	actor  actorWant
+	demand  *demand
+	choice  int
+	hold    *resource.Allocation
+	extra   *resource.Allocation // what an actor needs only to be placed, nil for none
+	actor   actorWant
+	cpuLess bool // counts in Machine.cpuLess
 }
 
 // lease is a worker given to a client.
@@ -176,6 +187,8 @@ type worker struct {
 	cpuLess   bool   // counts in Machine.cpuLess while not blocked
 	devices   string // the devices that its process has seen; "" if none
 	idleSince time.Duration
+	leaves    bool          // it is workerEnding, or it is known that its process ends
+	endSince  time.Duration // since when
 }
 
 // Actions returns what is to be done since the last call.
@@ -189,11 +202,12 @@ func (m *Machine) emit(a Action) { m.actions = append(m.actions, a) }
 
 // Advance tells the time since the machine's start.
 func (m *Machine) Advance(now time.Duration) {
+	opened := m.opensBy(now)
 	if now > m.now {
 		m.now = now
 	}
 	m.expireIdle()
-	if at, ok := m.claimEnds(); ok && m.now >= at {
+	if at, ok := m.claimEnds(); opened || ok && m.now >= at {
 		m.settle()
 		return
 	}
@@ -218,6 +232,13 @@ func (m *Machine) Next() (time.Duration, bool) {
 	for _, d := range m.waiting {
 		if t := d.since + RecallAfter; t > m.now {
 			sooner(t)
+		}
+		if t, later := m.opens(d); later {
+			sooner(t)
+		} else if len(d.choices) > 1 {
+			for w := range m.leaving() {
+				sooner(w.endSince + LeavingFor)
+			}
 		}
 	}
 	if t, ok := m.claimEnds(); ok {

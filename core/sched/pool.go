@@ -2,6 +2,7 @@ package sched
 
 import (
 	"slices"
+	"time"
 )
 
 func (m *Machine) poolOf(j *job, env string) *pool {
@@ -64,7 +65,7 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 		if r.extra != nil {
 			m.ledger.Release(r.extra)
 		}
-		m.emit(StartActor{r.actor.id, w.id, w.hold})
+		m.emit(StartActor{r.actor.id, w.id, w.hold, r.choice})
 		return
 	}
 	m.lastLease++
@@ -73,11 +74,11 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d.leases++
 	d.client.leases++
 	d.client.job.leases++
-	w.state, w.lease, w.cpuLess = workerLeased, l, m.isCPULess(d)
+	w.state, w.lease, w.cpuLess = workerLeased, l, r.cpuLess
 	if devicesKey(r.hold) != "" {
 		m.spare(w.pool, 2) // a worker that has seen a device is mostly used once, and the next take a while to start
 	}
-	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold})
+	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.better(d, r.choice)})
 }
 
 // spare orders workers ahead of wants until n are idle or starting.
@@ -138,6 +139,18 @@ func (m *Machine) park(w *worker) {
 	p.job.idle++
 }
 
+// end says that the worker does nothing more.
+func (w *worker) end(now time.Duration) {
+	w.state = workerEnding
+	w.leave(now)
+}
+
+func (w *worker) leave(now time.Duration) {
+	if !w.leaves {
+		w.leaves, w.endSince = true, now
+	}
+}
+
 func (m *Machine) unpark(w *worker) {
 	p := w.pool
 	p.idle = slices.DeleteFunc(p.idle, func(o *worker) bool { return o == w })
@@ -146,7 +159,7 @@ func (m *Machine) unpark(w *worker) {
 
 func (m *Machine) stopIdle(w *worker) {
 	m.unpark(w)
-	w.state = workerEnding
+	w.end(m.now)
 	m.emit(StopWorker{w.id})
 }
 

@@ -95,7 +95,7 @@ func (w *world) step() {
 		id := w.nextClient
 		m.AddClient(id, ids.JobOf(uint32(1+r.IntN(3))))
 		for c := range 3 {
-			m.DefineClass(id, Class{ClassID(c), pick(r, shapes), pick(r, []string{"a", "b"}), "f"})
+			m.DefineClass(id, w.class(ClassID(c)))
 		}
 		w.clients = append(w.clients, id)
 	case n < 8 && len(w.clients) > 0:
@@ -149,7 +149,11 @@ func (w *world) step() {
 		id := actorNumber(w.nextActor)
 		w.waitingActors[id] = true
 		run := pick(r, []resource.Set{{}, {"CPU": resource.Unit}, {"GPU": resource.Unit / 2}, {"NPU": resource.Unit}})
-		m.PlaceActor(id, ids.JobOf(uint32(1+r.IntN(3))), Class{Need: resource.Set{"CPU": resource.Unit}, Env: "a", Name: "A"}, run)
+		c := Class{Need: resource.Set{"CPU": resource.Unit}, Env: "a", Name: "A"}
+		w.alternatives(&c, run)
+		m.PlaceActor(id, ids.JobOf(uint32(1+r.IntN(3))), c, run)
+	case n < 82 && len(w.actors) > 0:
+		m.Leaving(w.anyActor())
 	case n < 84 && len(w.actors) > 0:
 		w.gone(w.anyActor())
 	case n < 86 && w.nextActor > 0:
@@ -175,6 +179,33 @@ func (w *world) step() {
 		m.Advance(w.now)
 	}
 	w.obey()
+}
+
+func (w *world) class(id ClassID) Class {
+	c := Class{ID: id, Need: pick(w.r, shapes), Env: pick(w.r, []string{"a", "b"}), Name: "f"}
+	w.alternatives(&c, nil)
+	return c
+}
+
+// alternatives gives some classes a fallback; what runs is any of the shapes.
+func (w *world) alternatives(c *Class, run resource.Set) {
+	if w.r.IntN(2) == 0 {
+		return
+	}
+	impossible := resource.Set{"GPU": 5 * resource.Unit}
+	if run == nil && w.r.IntN(5) == 0 {
+		c.Need = impossible
+	}
+	for range 1 + w.r.IntN(3) {
+		o := Choice{Need: pick(w.r, append(shapes, impossible))}
+		if run != nil {
+			o.Run = pick(w.r, []resource.Set{{}, o.Need})
+		}
+		c.Else = append(c.Else, o)
+	}
+	if w.r.IntN(2) == 0 {
+		c.After = time.Duration(1+w.r.IntN(20)) * time.Millisecond
+	}
 }
 
 func (w *world) anyLease() LeaseID {
@@ -225,6 +256,10 @@ func (w *world) obey() {
 			w.busy(a.Worker, a)
 			w.devices.give(w.t, a.Worker, a.Hold)
 			w.leases[a.Lease] = a
+			c := w.m.clients[a.Client].classes[a.Class].choices[a.Choice]
+			if !a.Hold.Resources().Equal(c.Need) {
+				w.t.Fatalf("%s: the choice needs %s", a, c.Need)
+			}
 		case StartActor:
 			if !w.waitingActors[a.Actor] {
 				w.t.Fatalf("%s: it does not wait", a)
@@ -277,7 +312,7 @@ func (w *world) check() {
 			if r.extra != nil {
 				held.Add(r.extra.Resources())
 			}
-			if m.isCPULess(r.demand) {
+			if r.cpuLess {
 				cpuLess++
 			}
 		}
@@ -289,12 +324,24 @@ func (w *world) check() {
 	if cpuLess != m.cpuLess || starting != m.starting || m.starting != len(w.starting) {
 		w.t.Fatalf("counts: CPU-less %d/%d, starting %d/%d/%d", cpuLess, m.cpuLess, starting, m.starting, len(w.starting))
 	}
+	leaving := false
+	for _, k := range m.workers {
+		leaving = leaving || k.leaves && k.hold != nil && m.now-k.endSince < LeavingFor
+	}
 	for _, d := range m.waiting {
-		if m.fits(d) && !m.claimed(d) {
+		if m.choose(d) >= 0 {
 			w.t.Fatalf("%v waits although it fits", d.class)
+		}
+		for i, c := range m.open(d) {
+			if m.fits(d, c.Need) && !m.claimed(d, c.Need) && (i == 0 || !leaving) {
+				w.t.Fatalf("%v waits although its choice %d fits", d.class, i)
+			}
 		}
 		if d.outstanding() <= 0 {
 			w.t.Fatalf("%v is listed and does not wait", d.class)
+		}
+		if n := w.aged(d); n != d.outstanding() {
+			w.t.Fatalf("%v has %d wants outstanding, %d have an age", d.class, d.outstanding(), n)
 		}
 	}
 	kept := 0
@@ -310,6 +357,20 @@ func (w *world) check() {
 	if n != kept {
 		w.t.Fatalf("jobs count %d kept leases, there are %d", n, kept)
 	}
+}
+
+// aged counts the wants whose ages are known; ages are in order.
+func (w *world) aged(d *demand) int {
+	if d.isActor() || d.class.After == 0 {
+		return d.outstanding()
+	}
+	n := 0
+	for i, a := range d.ages {
+		if n += a.n; a.n <= 0 || a.since > w.m.now || i > 0 && a.since <= d.ages[i-1].since {
+			w.t.Fatalf("%v: ages %v at %v", d.class, d.ages, w.m.now)
+		}
+	}
+	return n
 }
 
 // drain ends everything; all must be free then.

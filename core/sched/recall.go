@@ -14,7 +14,7 @@ import (
 func (m *Machine) recall() {
 	var ask []*demand
 	for _, d := range m.waiting {
-		if m.now >= d.since+RecallAfter && !d.class.Need.IsZero() {
+		if m.now >= d.since+RecallAfter && slices.ContainsFunc(m.open(d), func(c Choice) bool { return !c.Need.IsZero() }) {
 			ask = append(ask, d)
 		}
 	}
@@ -38,10 +38,20 @@ func (m *Machine) recall() {
 	gains := make(map[any]int) // leases that those who wait will have got by then
 	for len(ask) > 0 {
 		ask = slices.DeleteFunc(ask, func(d *demand) bool {
-			if gains[d] == d.outstanding() || !d.class.Need.Fits(soon) && !m.recallFor(d, soon, gains) {
+			if gains[d] == d.outstanding() {
 				return true
 			}
-			soon.Sub(d.class.Need)
+			// Nobody knows what comes first: each choice is asked for.
+			var coming resource.Set
+			for _, c := range m.open(d) {
+				if c.Need.Fits(soon) || m.recallFor(d, c.Need, soon, gains) {
+					coming = atLeast(c.Need, coming)
+				}
+			}
+			if coming == nil {
+				return true
+			}
+			soon.Sub(coming)
 			gains[d]++
 			gains[d.client]++
 			gains[d.client.job]++
@@ -87,16 +97,17 @@ func (l *lease) yield() resource.Set {
 	return s
 }
 
-// recallFor recalls what lets d fit into soon, all or nothing.
-func (m *Machine) recallFor(d *demand, soon resource.Set, gains map[any]int) bool {
+// recallFor recalls what lets d's need, in one of its choices, fit into soon,
+// all or nothing.
+func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]int) bool {
 	then := soon.Clone()
 	var chosen []*lease
 	taken := make(map[any]int)
-	for !d.class.Need.Fits(then) {
+	for !need.Fits(then) {
 		var best *lease
 		bestOver := 0
 		for _, l := range m.leases {
-			if !m.recallable(l) || slices.Contains(chosen, l) || !helps(l.yield(), d.class.Need, then) {
+			if !m.recallable(l) || slices.Contains(chosen, l) || !helps(l.yield(), need, then) {
 				continue
 			}
 			over := l.over(d, taken, gains)

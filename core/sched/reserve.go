@@ -72,6 +72,7 @@ func (m *Machine) wait(d *demand) {
 			m.waiting = slices.DeleteFunc(m.waiting, func(o *demand) bool { return o == d })
 		}
 	}
+	m.stamp(d)
 }
 
 // judge fails a class that an idle node could not serve.
@@ -91,9 +92,13 @@ func (m *Machine) judge(d *demand) {
 func (m *Machine) reserve() {
 	for {
 		var best *demand
+		choice := -1
 		for _, d := range m.waiting {
-			if (best == nil || d.before(best)) && m.fits(d) && !m.claimed(d) {
-				best = d
+			if best != nil && !d.before(best) {
+				continue
+			}
+			if i := m.choose(d); i >= 0 {
+				best, choice = d, i
 			}
 		}
 		if best == nil {
@@ -101,20 +106,24 @@ func (m *Machine) reserve() {
 		}
 		m.turn++
 		best.fed = m.now
+		if best == m.claim {
+			m.claim, m.claimNeeds = nil, nil
+		}
 		best.served, best.client.served, best.client.job.served = m.turn, m.turn, m.turn
-		r := &reservation{demand: best}
+		r := &reservation{demand: best, choice: choice}
+		c := best.choices[choice]
 		if best.isActor() {
 			r.actor = best.queue[0]
 			best.queue = best.queue[1:]
-			extra := best.class.Need.Clone()
-			extra.Sub(r.actor.run)
-			r.hold = m.take(r.actor.run)
+			extra := c.Need.Clone()
+			extra.Sub(c.Run)
+			r.hold = m.take(c.Run)
 			if !extra.IsZero() {
 				r.extra = m.take(extra)
 			}
 		} else {
-			r.hold = m.take(best.class.Need)
-			if m.isCPULess(best) {
+			r.hold = m.take(c.Need)
+			if r.cpuLess = isCPULess(best, c.Need); r.cpuLess {
 				m.cpuLess++
 			}
 		}
@@ -157,17 +166,17 @@ func (d *demand) before(o *demand) bool {
 	}
 }
 
-// fits reports whether what d needs is free.
-func (m *Machine) fits(d *demand) bool {
-	if m.isCPULess(d) && m.cpuLess >= MaxCPULess {
+// fits reports whether what d needs, in one of its choices, is free.
+func (m *Machine) fits(d *demand, need resource.Set) bool {
+	if isCPULess(d, need) && m.cpuLess >= MaxCPULess {
 		return false
 	}
-	return m.ledger.Fits(d.class.Need)
+	return m.ledger.Fits(need)
 }
 
-// isCPULess reports whether d is a class of tasks that need next to no CPU.
-func (m *Machine) isCPULess(d *demand) bool {
-	return !d.isActor() && d.class.Need[resource.CPU] < MinCPU
+// isCPULess reports whether d's tasks need next to no CPU in this choice.
+func isCPULess(d *demand, need resource.Set) bool {
+	return !d.isActor() && need[resource.CPU] < MinCPU
 }
 
 func (d *demand) isActor() bool { return d.client.classes == nil }
@@ -182,7 +191,7 @@ func (m *Machine) unreserve(r *reservation) {
 	if r.extra != nil {
 		m.ledger.Release(r.extra)
 	}
-	if m.isCPULess(d) {
+	if r.cpuLess {
 		m.cpuLess--
 	}
 }

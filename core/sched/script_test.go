@@ -102,7 +102,7 @@ func (s *script) do(line string) []string {
 	case "gone":
 		m.RemoveClient(ClientID(arg(0)))
 	case "class":
-		m.DefineClass(ClientID(arg(0)), Class{ClassID(arg(1)), need(s.t, opts["need"]), opts["env"], opts["name"]})
+		m.DefineClass(ClientID(arg(0)), s.class(ClassID(arg(1)), opts))
 	case "want":
 		m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
 	case "return":
@@ -119,12 +119,14 @@ func (s *script) do(line string) []string {
 		m.WorkerFailed(WorkerID(arg(0)), "no module named zygote")
 	case "linger":
 		m.Linger(WorkerID(arg(0)))
+	case "leaving":
+		m.Leaving(WorkerID(arg(0)))
 	case "exit":
 		for _, w := range args {
 			m.WorkerGone(WorkerID(w))
 		}
 	case "actor":
-		m.PlaceActor(actorNumber(arg(0)), ids.JobOf(uint32(arg(1))), Class{Need: need(s.t, opts["need"]), Env: opts["env"], Name: opts["name"]}, need(s.t, opts["run"]))
+		m.PlaceActor(actorNumber(arg(0)), ids.JobOf(uint32(arg(1))), s.class(0, opts), need(s.t, opts["run"]))
 	case "cancel":
 		m.CancelActor(actorNumber(arg(0)))
 	case "time":
@@ -138,6 +140,12 @@ func (s *script) do(line string) []string {
 		return []string{m.Explain(ClientID(arg(0)), ClassID(arg(1)))}
 	case "free":
 		return []string{m.Free().String()}
+	case "demands":
+		var lines []string
+		for _, d := range m.Demands() {
+			lines = append(lines, fmt.Sprintf("%d %s %s", d.N, d.Name, d.Need))
+		}
+		return lines
 	case "pending":
 		return []string{fmt.Sprint(m.Pending())}
 	default:
@@ -166,6 +174,26 @@ func (s *script) node(opts map[string]string) {
 		return absent
 	}
 	s.m = New(Options{Ledger: l, MaxIdle: n("idle", 2), MaxStarts: n("starts", 4), WaitForFit: opts["wait"] != ""})
+}
+
+// class reads need=…, env=…, name=…, else=CPU:2|CPU:1 (with elserun=… of an
+// actor) and after=30 (milliseconds).
+func (s *script) class(id ClassID, opts map[string]string) Class {
+	c := Class{ID: id, Need: need(s.t, opts["need"]), Env: opts["env"], Name: opts["name"]}
+	if opts["else"] != "" {
+		run := strings.Split(opts["elserun"], "|")
+		for i, text := range strings.Split(opts["else"], "|") {
+			o := Choice{Need: need(s.t, text)}
+			if opts["elserun"] != "" {
+				o.Run = need(s.t, run[i])
+			}
+			c.Else = append(c.Else, o)
+		}
+	}
+	if ms, err := strconv.Atoi(opts["after"]); err == nil {
+		c.After = time.Duration(ms) * time.Millisecond
+	}
+	return c
 }
 
 // need reads CPU:1,GPU:0.5.

@@ -84,6 +84,21 @@ type ClassDefine struct {
 	EnvKey    string
 	Name      string // for messages: the function of the first task
 	Strategy  string // "DEFAULT", "SPREAD"
+	Fallback  []Alternative
+	AfterMs   int64 // how long Resources are waited for before Fallback is looked at
+}
+
+// MaxAlternatives bounds a fallback.
+const MaxAlternatives = 16
+
+// Alternative is what does instead when the resources that were asked for are
+// not free. The other fields are an actor's.
+type Alternative struct {
+	Resources      map[string]int64
+	RunResources   map[string]int64
+	ClassName      string // of another class; "": the same class with other resources
+	MaxConcurrency int
+	Template       []byte // frame of the other class, in place of the creation frame body's
 }
 
 // LeaseWant says how many leases of a class the sender would take now beside
@@ -101,6 +116,8 @@ type LeaseGrant struct {
 	Addr       string
 	Pid        int
 	Assignment Assignment
+	Choice     int  // 0: Resources of the class; else which alternative, from 1
+	Better     bool // a choice before it may come free
 }
 
 // Assignment is what a lease gives: amounts, device ids per resource name and
@@ -183,6 +200,8 @@ type ActorCreate struct {
 	MaxRestarts     int
 	MaxConcurrency  int
 	MaxPendingCalls int
+	Fallback        []Alternative
+	AfterMs         int64  // as in ClassDefine
 	Spec            []byte // creation frame body, opaque to the daemon
 	Meta            []byte // what get_actor needs to build a handle
 	Token           string // to count handles: token id, '@', owner's socket; empty when detached
@@ -263,6 +282,7 @@ type ActorStart struct {
 	Incarnation    uint64
 	MaxConcurrency int
 	Assignment     Assignment
+	Template       []byte // of another class than Spec's, from an alternative
 	Spec           []byte
 	Meta           []byte
 	Token          string // to count a handle that the actor gives of itself
@@ -370,6 +390,15 @@ type ClusterInfo struct {
 	Workers   int
 	Actors    int
 	Pending   map[string]int // class name → leases wanted and not granted
+	Demands   []Demand       // of those the ones without resources
+}
+
+// Demand is what a number of tasks or actors waits for. What has alternatives
+// counts as one of them.
+type Demand struct {
+	Name      string
+	Resources map[string]int64
+	Count     int
 }
 
 // NodeInfo is one row of nodes().

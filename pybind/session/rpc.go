@@ -145,6 +145,10 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 		nodes[j] = map[string]any{"node_id": n.NodeID, "alive": n.Alive, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
 			"pid": n.Pid, "resources": n.Resources, "available": n.Available, "labels": n.Labels, "is_head": n.IsHead}
 	}
-	return map[string]any{"nodes": nodes, "available": i.Available, "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
+	demands := make([]map[string]any, len(i.Demands))
+	for j, d := range i.Demands {
+		demands[j] = map[string]any{"name": d.Name, "resources": d.Resources, "count": d.Count}
+	}
+	return map[string]any{"nodes": nodes, "demands": demands, "available": i.Available, "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
 		"totals": map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait}}
 }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -104,12 +105,17 @@ func ParseTemplate(b []byte) (*client.Template, error) {
 		Resources  map[string]int64 `msgpack:"resources"`
 		EnvKey     string           `msgpack:"env_key"`
 		Strategy   string           `msgpack:"strategy"`
+		Fallback   []alternative    `msgpack:"fallback"`
+		After      float64          `msgpack:"fallback_after"`
 	}
 	if err := msgpack.Unmarshal(b, &t); err != nil {
 		return nil, fault.New(fault.BadRequest, "template: %v", err)
 	}
 	out := &client.Template{Name: t.Name, FID: t.FID, Blob: t.Blob, Method: t.Method, Returns: t.Returns, MaxRetries: t.MaxRetries,
-		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy}
+		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, AfterMs: millis(t.After)}
+	for _, o := range t.Fallback {
+		out.Fallback = append(out.Fallback, &client.Template{Name: o.Name, FID: o.FID, Blob: o.Blob, MaxCalls: o.MaxCalls, Resources: o.Resources})
+	}
 	switch {
 	case t.Kind == "method":
 		out.Kind = client.KindMethod
@@ -136,16 +142,37 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 		FID            []byte           `msgpack:"fid"`
 		Blob           []byte           `msgpack:"blob"`
 		Meta           []byte           `msgpack:"meta"`
+		Fallback       []alternative    `msgpack:"fallback"`
+		After          float64          `msgpack:"fallback_after"`
 	}
 	if err := msgpack.Unmarshal(b, &a); err != nil {
 		return nil, fault.New(fault.BadRequest, "actor specification: %v", err)
 	}
-	return &client.ActorSpec{FID: a.FID, Blob: a.Blob, ActorCreate: wire.ActorCreate{
+	out := &client.ActorSpec{FID: a.FID, Blob: a.Blob, ActorCreate: wire.ActorCreate{
 		ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, Detached: a.Detached, GetIfExists: a.GetIfExists,
 		Resources: a.Resources, RunResources: a.RunResources, EnvKey: a.EnvKey, MaxRestarts: a.MaxRestarts,
-		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta,
-	}}, nil
+		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, AfterMs: millis(a.After),
+	}}
+	for _, o := range a.Fallback {
+		out.Fallback = append(out.Fallback, wire.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.Name, MaxConcurrency: o.MaxConcurrency})
+		out.Classes = append(out.Classes, client.ActorCode{FID: o.FID, Blob: o.Blob})
+	}
+	return out, nil
 }
+
+// alternative is one of a template's or an actor's "fallback".
+type alternative struct {
+	Resources      map[string]int64 `msgpack:"resources"`
+	RunResources   map[string]int64 `msgpack:"run_resources"`
+	MaxCalls       int              `msgpack:"max_calls"`
+	MaxConcurrency int              `msgpack:"max_concurrency"`
+	Name           string           `msgpack:"name"` // of another function or class
+	FID            []byte           `msgpack:"fid"`
+	Blob           []byte           `msgpack:"blob"`
+}
+
+// millis rounds up: a time that is not zero stays so.
+func millis(seconds float64) int64 { return int64(math.Ceil(min(seconds, 1e12) * 1000)) }
 
 // ActorItem is the map that the worker gets with its constructor.
 func ActorItem(s *wire.ActorStart, t *client.RemoteTemplate) []byte {

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import actor_kind, environments, functions, pickling
+from eagleray._private import actor_kind, environments, fallback, functions, pickling
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
@@ -20,6 +20,7 @@ from eagleray._private.state import Session, process
 from eagleray.exceptions import ActorAlreadyExistsError, ActorHandleNotFoundError, ActorUnschedulableError
 
 if TYPE_CHECKING:
+    from eagleray._private.fallback import Fallback
     from eagleray._private.refs import ObjectRef
 
 T = TypeVar("T")
@@ -228,6 +229,7 @@ class ActorClass(Generic[P, T]):
             raise ValueError("The actor name must be specified to use 'get_if_exists'.")
         self._cls = cls
         self._options = dict(options)
+        fallback.normalise(self._options, self._other_class)
         self._shape = shape or actor_kind.constructor_shape(cls)
         self._exported: tuple[int, bytes, bytes] | None = None
         self.__doc__ = cls.__doc__
@@ -253,19 +255,16 @@ class ActorClass(Generic[P, T]):
         if name == "":
             raise ValueError("Actor name cannot be an empty string.")
         placement, running = actor_resources(options)
-        _check_fits(session, self.__name__, placement)
-        if self._exported is None or self._exported[0] != process.epoch:
-            self._exported = (
-                process.epoch,
-                *functions.export(self._cls, f"the actor class {self.__name__}", session.hot),
-            )
-        _, fid, blob = self._exported
+        alternatives = [fallback.split(entry) for entry in options.get("fallback") or ()]
+        for other, _ in alternatives:
+            if other is not None:
+                other._shape.check(args, kwargs)
+        rest = [_alternative(session, other, needs, options) for other, needs in alternatives]
+        _check_fits(session, self.__name__, [placement, *(one["resources"] for one in rest)])
+        fid, blob = self._export(session)
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
         meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0)
-        concurrency = options.get("max_concurrency")
-        if not concurrency:
-            concurrency = _ASYNC_CONCURRENCY if actor_kind.is_async(self._cls) else 1
         spec = {
             "class_name": self.__name__,
             "name": name or "",
@@ -277,11 +276,13 @@ class ActorClass(Generic[P, T]):
             "env_key": environments.key_for(session, options.get("runtime_env")),
             "max_restarts": options.get("max_restarts") or 0,
             "max_task_retries": options.get("max_task_retries") or 0,
-            "max_concurrency": concurrency,
+            "max_concurrency": _concurrency(self._cls, options),
             "max_pending_calls": pending,
             "fid": fid,
             "blob": blob,
             "meta": meta,
+            "fallback": rest,
+            "fallback_after": float(options.get("fallback_after") or 0),
         }
         encoded = encode_args(args, kwargs, self._shape, f"{self.__name__}.__init__")
         try:
@@ -292,12 +293,44 @@ class ActorClass(Generic[P, T]):
             return import_handle(made, "", found)
         return ActorHandle(made, actor_kind.kind_of(meta))
 
+    if TYPE_CHECKING:
+
+        @overload
+        def options(
+            self, *, fallback: Fallback | None = ..., fallback_after: float | None = ..., **options: Any
+        ) -> ActorClass[P, T]: ...
+        @overload
+        def options(self, **options: Any) -> ActorClass[P, T]: ...
+
     def options(self, **options: Any) -> ActorClass[P, T]:
         """The same class with some options changed for the actors made through the result."""
         check_options(options, ACTOR, in_options=True)
         made: ActorClass[P, T] = ActorClass(self._cls, {**self._options, **options}, shape=self._shape)
         made._exported = self._exported
         return made
+
+    def _export(self, session: Session) -> tuple[bytes, bytes]:
+        """The fid and the bytes of the class, made once in a session."""
+        if self._exported is None or self._exported[0] != process.epoch:
+            self._exported = (
+                process.epoch,
+                *functions.export(self._cls, f"the actor class {self.__name__}", session.hot),
+            )
+        return self._exported[1:]
+
+    def _other_class(self, target: Any, where: str) -> ActorClass[Any, Any]:
+        """What a fallback names: a class, or what ``@remote`` made of one, that has this one's methods."""
+        if isinstance(target, type):
+            target = ActorClass(target, {})
+        if not isinstance(target, ActorClass):
+            raise TypeError(f"{where} of an actor must name a class, got {target!r}")
+        missing = [name for name in actor_kind.method_names(self._cls) if not hasattr(target._cls, name)]
+        if missing:
+            raise ValueError(
+                f"{where} names the class {target.__name__}, which lacks {', '.join(missing)}: handles call the "
+                f"methods of {self._cls.__name__}, so every alternative must have them"
+            )
+        return target
 
     @property
     def _decorated(self) -> type[T]:
@@ -318,18 +351,42 @@ class ActorClass(Generic[P, T]):
         return ActorClass, (self._cls, self._options)
 
 
-def _check_fits(session: Session, class_name: str, placement: Mapping[str, int]) -> None:
-    """Raises when a cluster that cannot grow has less in all than the actor needs."""
-    if session.can_grow or session.wait or not exceeds(placement, session.totals):
+def _concurrency(cls: type, options: Mapping[str, Any]) -> int:
+    stated: int | None = options.get("max_concurrency")
+    return stated or (_ASYNC_CONCURRENCY if actor_kind.is_async(cls) else 1)
+
+
+def _alternative(
+    session: Session, other: ActorClass[Any, Any] | None, needs: Mapping[str, Any], options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What the core keeps of one alternative."""
+    placement, running = actor_resources(needs)
+    found: dict[str, Any] = {"resources": placement, "run_resources": running}
+    if other is not None:
+        found["fid"], found["blob"] = other._export(session)
+        found["name"] = other.__name__
+        found["max_concurrency"] = _concurrency(other._cls, options)
+    return found
+
+
+def _check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str, int]]) -> None:
+    """Raises when a cluster that cannot grow has less in all than each of what would do for the actor."""
+
+    def impossible() -> bool:
+        return all(exceeds(placement, session.totals) for placement in choices)
+
+    if session.can_grow or session.wait or not impossible():
         return
     from eagleray._private.api import fetch_cluster
 
     session.totals = fetch_cluster(session)["totals"]["resources"]
-    if exceeds(placement, session.totals):
-        there = {name: value for name, value in session.totals.items() if name in placement or name in ("CPU", "GPU")}
+    if impossible():
+        asked = {"CPU", "GPU"}.union(*choices)
+        there = {name: value for name, value in session.totals.items() if name in asked}
+        needs = ", or ".join(show(placement) for placement in choices)
+        why = "; ".join(dict.fromkeys(shortage(placement, session.totals) for placement in choices))
         raise ActorUnschedulableError(
-            f"actor {class_name} needs {show(placement)} but the cluster has at most {show(there)} "
-            f"({shortage(placement, session.totals)}). "
+            f"actor {class_name} needs {needs} but the cluster has at most {show(there)} ({why}). "
             "Ask for less, declare more in init() or `eagleray start`, or wait for it: init(infeasible='wait')."
         )
 

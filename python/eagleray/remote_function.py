@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Mapping
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
-from eagleray._private import environments, functions
+from eagleray._private import environments, fallback, functions
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain
 from eagleray._private.messages import pack
@@ -17,6 +18,7 @@ from eagleray._private.signatures import CallShape, params_of
 from eagleray._private.state import process
 
 if TYPE_CHECKING:
+    from eagleray._private.fallback import Fallback
     from eagleray._private.refs import ObjectRef
 
 P = ParamSpec("P")
@@ -54,6 +56,7 @@ class RemoteFunction(Generic[P, R]):
             )
         self._function = function
         self._options = dict(options)
+        fallback.normalise(self._options, _other_function)
         self._function_name = f"{function.__module__}.{function.__qualname__}"
         self._code = code or _Code(function, f"the function {self._function_name}")
         self.__doc__ = function.__doc__
@@ -76,9 +79,18 @@ class RemoteFunction(Generic[P, R]):
         def remote(self, *args: Any, **kwargs: Any) -> ObjectRef[R]: ...
 
     @overload
-    def options(self, *, num_returns: Literal[1] = ..., **options: Any) -> RemoteFunction[P, R]: ...
+    def options(
+        self,
+        *,
+        num_returns: Literal[1] = ...,
+        fallback: Fallback | None = ...,
+        fallback_after: float | None = ...,
+        **options: Any,
+    ) -> RemoteFunction[P, R]: ...
     @overload
-    def options(self, *, num_returns: int, **options: Any) -> RemoteFunctionMany[P]: ...
+    def options(
+        self, *, num_returns: int, fallback: Fallback | None = ..., fallback_after: float | None = ..., **options: Any
+    ) -> RemoteFunctionMany[P]: ...
     def options(self, **options: Any) -> Any:
         """The same function with some options changed for the calls made through the result."""
         check_options(options, TASK, in_options=True)
@@ -111,10 +123,21 @@ if TYPE_CHECKING:
         def options(self, **options: Any) -> RemoteFunctionMany[P]: ...
 
 
+def _other_function(target: Any, where: str) -> RemoteFunction[Any, Any]:
+    """What a fallback names: a function, or what ``@remote`` made of one."""
+    if isinstance(target, RemoteFunction):
+        return target
+    if isinstance(target, types.FunctionType):
+        return RemoteFunction(target, {})
+    raise TypeError(f"{where} of a remote function must name a function, got {target!r}")
+
+
 def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
     """The function behind ``.remote``: everything that does not change between calls is in its closure."""
     shape = made._code.shape
-    least, most = shape.least, shape.most
+    others = [entry[0]._code.shape for entry in made._options.get("fallback") or () if isinstance(entry, tuple)]
+    least = max(shape.least, *(other.least for other in others)) if others else shape.least
+    most = min(shape.most, *(other.most for other in others)) if others else shape.most
     what = made._function.__name__
     here = process
     epoch = -1
@@ -124,11 +147,16 @@ def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
     def define() -> None:
         nonlocal epoch, template, submit
         session = here.require()
-        spec, blob = _spec(made, session)
+        spec, blobs = _spec(made, session)
         key = pack(spec)
         known = session.templates.get(key)
         if known is None:
-            known = session.templates[key] = session.hot.template(pack({**spec, "blob": blob}))
+            whole = {**spec, "blob": blobs[0]}
+            if "fallback" in spec:
+                whole["fallback"] = [
+                    {**entry, "blob": blob} for entry, blob in zip(spec["fallback"], blobs[1:], strict=True)
+                ]
+            known = session.templates[key] = session.hot.template(pack(whole))
         template = known
         submit = session.hot.submit if spec["num_returns"] == 1 else _many(session.hot.submit)
         epoch = here.epoch
@@ -139,6 +167,8 @@ def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
         count = len(args)
         if kwargs or count < least or count > most:
             shape.check(args, kwargs)
+            for other in others:
+                other.check(args, kwargs)
         try:
             if not kwargs:
                 if not count:
@@ -163,26 +193,23 @@ def _many(submit: Callable[..., Any]) -> Callable[..., Any]:
     return submit_many
 
 
-def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any], bytes]:
-    """What the core keeps of a function and its options for a session, and the function's bytes."""
+def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any], list[bytes]]:
+    """What the core keeps of a function and its options for a session.
+
+    Returns:
+        The specification, and the bytes of the function and of each alternative's, empty for the same function.
+    """
     options, function = made._options, made._function
     num_returns = options.get("num_returns")
     if num_returns is None:
-        if function.__code__.co_flags & _GENERATOR:
-            raise ValueError(
-                f"{function.__name__} is a generator function: give it num_returns=N, "
-                "streams of references are not supported yet"
-            )
         num_returns = 1
-    resources = task_resources(options)
-    max_calls = options.get("max_calls")
-    if max_calls is None:
-        # A process that has used a device keeps memory there: it is not used again.
-        max_calls = 1 if uses_accelerator(resources) else 0
+        _refuse_generator(function)
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
-    fid, blob = made._code.export(session, tuple(retry_on) if isinstance(retry_on, (list, tuple)) else None)
-    spec = {
+    filtered = tuple(retry_on) if isinstance(retry_on, (list, tuple)) else None
+    fid, blob = made._code.export(session, filtered)
+    resources = task_resources(options)
+    spec: dict[str, Any] = {
         "kind": "task",
         "name": options.get("name") or function.__name__,
         "fid": fid,
@@ -191,8 +218,41 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
         "num_returns": num_returns,
         "max_retries": _DEFAULT_RETRIES if retries is None else retries,
         "retry_exceptions": bool(retry_on),
-        "max_calls": max_calls,
+        "max_calls": _max_calls(options, resources),
         "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),
         "method": "",
     }
-    return spec, blob
+    blobs = [blob]
+    alternatives: list[dict[str, Any]] = []
+    if options.get("fallback"):
+        spec["fallback"] = alternatives
+        spec["fallback_after"] = float(options.get("fallback_after") or 0)
+        for entry in options["fallback"]:
+            other, needs = fallback.split(entry)
+            resources = task_resources(needs)
+            one: dict[str, Any] = {"resources": resources, "max_calls": _max_calls(options, resources)}
+            blob = b""
+            if other is not None:
+                if options.get("num_returns") is None:
+                    _refuse_generator(other._function)
+                one["name"] = options.get("name") or other._function.__name__
+                one["fid"], blob = other._code.export(session, filtered)
+            alternatives.append(one)
+            blobs.append(blob)
+    return spec, blobs
+
+
+def _refuse_generator(function: Any) -> None:
+    if function.__code__.co_flags & _GENERATOR:
+        raise ValueError(
+            f"{function.__name__} is a generator function: give it num_returns=N, "
+            "streams of references are not supported yet"
+        )
+
+
+def _max_calls(options: Mapping[str, Any], resources: Mapping[str, int]) -> int:
+    """After how many calls a worker ends: one that has used a device keeps memory there, and is not used again."""
+    stated: int | None = options.get("max_calls")
+    if stated is not None:
+        return stated
+    return 1 if uses_accelerator(resources) else 0

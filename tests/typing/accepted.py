@@ -21,6 +21,11 @@ def g(name: str, *, times: int = 1) -> list[str]:
     return [name] * times
 
 
+@ray.remote(num_gpus=1, fallback=[{"num_cpus": 2}, (f, {"num_cpus": 1, "resources": {"slot": 1}})], fallback_after=0.5)
+def h(x: int) -> int:
+    return x
+
+
 @ray.remote(num_returns=2)
 def pair() -> tuple[int, str]:
     return 1, "a"
@@ -56,7 +61,9 @@ def functions() -> None:
     assert_type(ray.get([f.remote(1), f.remote(2)]), list[int])
     assert_type(ray.get(f.remote(1), timeout=1.5), int)
     assert_type(g.remote("a", times=2), ObjectRef[list[str]])
+    assert_type(h.remote(1), ObjectRef[int])
     assert_type(f.options(num_cpus=2, name="other").remote(1), ObjectRef[int])
+    assert_type(f.options(fallback=[{"num_cpus": 2}], fallback_after=30).remote(1), ObjectRef[int])
     assert_type(pair.remote(), list[ObjectRef[Any]])
     assert_type(g.options(num_returns=3).remote("a"), list[ObjectRef[Any]])
 
@@ -90,6 +97,9 @@ def actors() -> None:
     assert_type(counter.add, ActorMethod[..., Any])
     assert_type(ray.get(counter.add.remote(1)), Any)
     assert_type(CounterActor.options(name="c", num_gpus=0.5).remote(), ActorHandle[Counter])
+    assert_type(
+        CounterActor.options(num_gpus=1, fallback=[{}, (Counter, {"num_cpus": 1})]).remote(), ActorHandle[Counter]
+    )
     assert_type(ray.get_actor("c"), ActorHandle[Any])
     ray.kill(counter, no_restart=True)
 

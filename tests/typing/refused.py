@@ -24,4 +24,6 @@ def results() -> None:
 
 
 def options() -> None:
+    f.options(fallback_after="soon")  # wrong
+    ray.remote(num_gpus=1, fallback=[2])  # wrong
     ray.init(num_cpu="many", num_cpus="many")  # wrong

@@ -109,6 +109,11 @@ def constructor_shape(cls: type) -> CallShape:
     return CallShape(None)  # built in, or made by __new__: the constructor itself will say
 
 
+def method_names(cls: type) -> list[str]:
+    """The methods that handles offer, special ones aside."""
+    return [name for name, _, _ in _functions(cls) if not name.startswith("__")]
+
+
 def is_async(cls: type) -> bool:
     """Whether the class has coroutine methods: its actor then runs an event loop."""
     return any(function.__code__.co_flags & (_COROUTINE | _ASYNC_GENERATOR) for _, function, _ in _functions(cls))

@@ -11,6 +11,7 @@ from eagleray.actor import ActorClass
 from eagleray.remote_function import RemoteFunction
 
 if TYPE_CHECKING:
+    from eagleray._private.fallback import Fallback
     from eagleray.remote_function import RemoteFunctionMany
 
 P = ParamSpec("P")
@@ -38,9 +39,17 @@ def remote(target: type[T], /) -> ActorClass[..., T]: ...  # type: ignore[overlo
 @overload
 def remote(target: Callable[P, R], /) -> RemoteFunction[P, R]: ...
 @overload
-def remote(*, num_returns: Literal[1] = ..., **options: Any) -> RemoteDecorator: ...
+def remote(
+    *,
+    num_returns: Literal[1] = ...,
+    fallback: Fallback | None = ...,
+    fallback_after: float | None = ...,
+    **options: Any,
+) -> RemoteDecorator: ...
 @overload
-def remote(*, num_returns: int, **options: Any) -> RemoteDecoratorMany: ...
+def remote(
+    *, num_returns: int, fallback: Fallback | None = ..., fallback_after: float | None = ..., **options: Any
+) -> RemoteDecoratorMany: ...
 
 
 def remote(*args: Any, **kwargs: Any) -> Any:
@@ -50,7 +59,8 @@ def remote(*args: Any, **kwargs: Any) -> Any:
     and ``A.remote(…)`` a handle.
 
     Options of both: num_cpus, num_gpus, memory (bytes), resources, accelerator_type, runtime_env, name,
-    scheduling_strategy. Of functions: num_returns, max_retries, retry_exceptions, max_calls. Of classes: namespace,
+    scheduling_strategy, fallback (what does while that is not free: ``[{"num_cpus": 2}]``), fallback_after (seconds to
+    wait first). Of functions: num_returns, max_retries, retry_exceptions, max_calls. Of classes: namespace,
     lifetime, get_if_exists, max_restarts, max_task_retries, max_concurrency, max_pending_calls.
 
     Raises:

@@ -70,6 +70,18 @@ def _unless_empty(name: str, value: Any) -> None:
         raise ValueError(f"The option {name!r} is not supported yet: leave it out")
 
 
+def _fallback(name: str, value: Any) -> None:
+    from eagleray._private import fallback
+
+    fallback.check_list(name, value)
+
+
+def _fallback_after(name: str, value: Any) -> None:
+    from eagleray._private import fallback
+
+    fallback.check_after(name, value)
+
+
 def _both(*types: type, check: Check | None = None) -> Option:
     return Option(frozenset({TASK, ACTOR}), types, check)
 
@@ -94,6 +106,8 @@ TABLE: dict[str, Option] = {
     "object_store_memory": _both(int, check=_unsupported),
     "enable_task_events": _both(bool),
     "label_selector": _both(dict, check=_unless_empty),
+    "fallback": _both(list, tuple, check=_fallback),
+    "fallback_after": _both(*_NUMBER, check=_fallback_after),
     "fallback_strategy": _both(list, check=_unless_empty),
     "_labels": _both(dict, check=_unless_empty),
     "num_returns": _task(int, str, check=_num_returns),
@@ -134,15 +148,20 @@ def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) ->
             )
         if option.decorator_only and in_options:
             raise ValueError(f"Setting {name!r} is not supported in '.options()': write it in the decorator")
-        if value is None:
-            continue
-        if not isinstance(value, option.types):
-            wanted = " or ".join(kind.__name__ for kind in option.types)
-            raise TypeError(
-                f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}"
-            )
-        if option.check is not None:
-            option.check(name, value)
+        check_type(name, option, value)
+
+
+def check_type(name: str, option: Option, value: Any) -> None:
+    """Checks one value; ``name`` is what messages call it."""
+    if value is None:
+        return
+    if not isinstance(value, option.types):
+        wanted = " or ".join(kind.__name__ for kind in option.types)
+        raise TypeError(
+            f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}"
+        )
+    if option.check is not None:
+        option.check(name, value)
 
 
 def _valid(kind: str) -> list[str]:

@@ -1,0 +1,122 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// A class may have alternatives: what does when its own resources are not
+// free. The daemon chooses, lease by lease; a lease's choice is 0 for the
+// class's own resources, else the number of the alternative. A task becomes
+// what the choice says when it is sent, and chooses anew when it is sent again.
+//
+// Two rules keep the order of preference. A lease of a choice that is not the
+// best which may come free goes back as soon as it has nothing to do: the next
+// task asks the daemon again. And with a time to wait for the first choice a
+// lease of another one serves one task, the one that has waited.
+
+// addFallback completes and registers the templates of a template's alternatives; mu held.
+func (c *Client) addFallback(t *Template) error {
+	if len(t.Fallback) > wire.MaxAlternatives {
+		return fault.New(fault.BadRequest, "task %s: fallback has %d alternatives, at most %d are allowed", t.Name, len(t.Fallback), wire.MaxAlternatives)
+	}
+	for i, o := range t.Fallback {
+		x := *o
+		x.Kind, x.Returns, x.MaxRetries, x.RetryErrs, x.EnvKey, x.Strategy = t.Kind, t.Returns, t.MaxRetries, t.RetryErrs, t.EnvKey, t.Strategy
+		if len(x.FID) == 0 {
+			x.FID, x.Blob = t.FID, t.Blob
+		}
+		if x.Name == "" {
+			x.Name = t.Name
+		}
+		x.id, x.Fallback = len(c.tmpls), nil
+		x.Blob = c.intern(x.FID, x.Blob)
+		c.tmpls = append(c.tmpls, &x)
+		t.Fallback[i] = &x
+	}
+	return nil
+}
+
+// as returns the template that the task has in a choice.
+func (t *Template) as(choice int) *Template {
+	if choice == 0 {
+		return t
+	}
+	return t.Fallback[choice-1]
+}
+
+func (t *Template) fallbackKey(b *strings.Builder) {
+	for _, o := range t.Fallback {
+		b.WriteString("|else ")
+		resourcesKey(b, o.Resources)
+		fmt.Fprintf(b, "|%d|%x", o.MaxCalls, o.FID)
+	}
+	if t.AfterMs > 0 {
+		fmt.Fprintf(b, "|after %d", t.AfterMs)
+	}
+}
+
+func (t *Template) alternatives() (list []wire.Alternative) {
+	for _, o := range t.Fallback {
+		list = append(list, wire.Alternative{Resources: o.Resources})
+	}
+	return list
+}
+
+// pace is how long the tasks of a class run in one choice.
+type pace struct {
+	us    float64 // smoothed execution time, µs; 0: unknown
+	depth int     // how many of them a lease may have at a time; 0 counts as 1
+}
+
+func (p *pace) set(us float64) {
+	p.us, p.depth = us, max(1, min(maxDepth, int(pipelineFor/us)))
+}
+
+// measure takes the time that a task ran.
+func (p *pace) measure(us float64) {
+	if p.us > 0 {
+		us = p.us + (us-p.us)/8
+	}
+	p.set(us)
+}
+
+// tooDeep is told when tasks came back that had to wait for too long: the
+// guess of how long they run was wrong.
+func (p *pace) tooDeep() {
+	if p.depth > 1 {
+		p.set(max(p.us, pipelineFor))
+	}
+}
+
+// share is how many tasks of the queue are worth a lease: as many as it would
+// have at a time, whatever its choice.
+func (k *class) share() int {
+	if k.after > 0 {
+		return 1
+	}
+	least := 0
+	for _, p := range k.paces {
+		if p.depth > 0 && (least == 0 || p.depth < least) {
+			least = p.depth
+		}
+	}
+	return max(1, least)
+}
+
+// open reports whether the lease may have another task.
+func (l *lease) open() bool {
+	return l.conn != nil && !l.paused && !l.recall && l.busy < max(1, l.class.paces[l.choice].depth) && !(l.used && l.once())
+}
+
+// once: a lease that was given because the first choice did not come in time.
+func (l *lease) once() bool { return l.choice > 0 && l.class.after > 0 }
+
+// before reports whether a task should rather go to l than to o: the one that
+// has less to do, then the better choice.
+func (l *lease) before(o *lease) bool {
+	return l.busy < o.busy || l.busy == o.busy && l.choice < o.choice
+}
