@@ -16,7 +16,7 @@
 //	EAGLERAY_FAKE_CUDA_CAPABILITY  compute capability times ten; 80
 //	EAGLERAY_FAKE_CUDA_DRIVER      the driver's CUDA version; 12080
 //	EAGLERAY_FAKE_CUDA_FAIL        calls that fail, such as cuMemAlloc_v2=2
-//	EAGLERAY_FAKE_CUDA_REPORT      a file that gets a line at exit: leaks, double frees, overruns, bad handles
+//	EAGLERAY_FAKE_CUDA_REPORT      FILE: FILE.PID has what is allocated now, and double frees, overruns, bad handles
 //
 // CUDA_VISIBLE_DEVICES limits what a process sees, as it does with the driver.
 // Outside Go tests, kernels/cuda/fakecuda/src/build.py builds the same libraries.

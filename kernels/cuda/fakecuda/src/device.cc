@@ -71,10 +71,13 @@ void choose() {
     }
 }
 
-void report() {
+} // namespace
+
+// The report is written anew at each change: a process may end without notice.
+void changed() {
     std::string path = text("EAGLERAY_FAKE_CUDA_REPORT");
-    if (path.empty() || getpid() != owner) return;
-    FILE *f = fopen(path.c_str(), "a");
+    if (path.empty()) return;
+    FILE *f = fopen((path + "." + std::to_string(getpid())).c_str(), "w");
     if (!f) return;
     size_t leaks = 0, bytes = 0, streams = 0, events = 0, modules = 0;
     for (auto &d : devices) {
@@ -85,7 +88,6 @@ void report() {
             leaks, bytes, streams, events, modules, faults.double_frees, faults.overruns, faults.bad_handles);
     fclose(f);
 }
-} // namespace
 
 size_t setting(const char *name, size_t otherwise) {
     std::string v = text(name);
@@ -112,7 +114,6 @@ EXPORT int cuInit(unsigned flags) {
     if (int code = injected("cuInit")) return code;
     choose();
     if (devices.empty()) return NO_DEVICE;
-    atexit(report);
     return OK;
 }
 

@@ -33,7 +33,7 @@ struct Device {
     int retained = 0;
 };
 
-// Faults are counted and written to the report at exit.
+// Faults are counted and written to the report.
 struct Faults {
     int double_frees = 0, overruns = 0, bad_handles = 0;
 };
@@ -41,6 +41,9 @@ struct Faults {
 extern std::recursive_mutex lock;
 extern std::vector<Device> devices;
 extern Faults faults;
+
+// changed is called with the lock held after allocations, handles or faults have changed.
+void changed();
 
 size_t setting(const char *name, size_t otherwise);
 

@@ -42,6 +42,7 @@ int known(const char *function, std::set<void *> Device::*handles, void *handle)
     if (int code = begin(function, &d)) return code;
     if (!handle || (d->*handles).count(handle)) return OK;
     faults.bad_handles++;
+    changed();
     return INVALID_HANDLE;
 }
 
@@ -50,6 +51,7 @@ template <class T> int create(const char *function, std::set<void *> Device::*ha
     Device *d;
     if (int code = begin(function, &d)) return code;
     (d->*handles).insert(*handle = new T());
+    changed();
     return OK;
 }
 
@@ -60,6 +62,7 @@ template <class T> int destroy(const char *function, std::set<void *> Device::*h
     begin("", &d);
     (d->*handles).erase(handle);
     delete (T *)handle;
+    changed();
     return OK;
 }
 } // namespace

@@ -38,12 +38,6 @@ int move(const char *function, void *to, const void *from, size_t n, Ptr a, Ptr 
     memmove(to, from, n);
     return OK;
 }
-
-// An exiting process that overran something says so in its report.
-void check_guards() {
-    for (auto &d : devices)
-        for (auto &a : d.allocations) faults.overruns += !intact(a.first, a.second);
-}
 } // namespace
 
 bool inside(Device *d, Ptr p, size_t n) {
@@ -66,8 +60,6 @@ EXPORT int cuMemGetInfo_v2(size_t *free, size_t *total) {
 
 EXPORT int cuMemAlloc_v2(Ptr *p, size_t n) {
     std::lock_guard<std::recursive_mutex> hold(lock);
-    static int once = atexit(check_guards);
-    (void)once;
     Device *d;
     if (int code = begin("cuMemAlloc_v2", &d)) return code;
     if (!n) return INVALID_VALUE;
@@ -82,6 +74,7 @@ EXPORT int cuMemAlloc_v2(Ptr *p, size_t n) {
     d->allocations[at] = n;
     d->used += footprint(n);
     *p = at;
+    changed();
     return OK;
 }
 
@@ -92,12 +85,14 @@ EXPORT int cuMemFree_v2(Ptr p) {
     auto it = d->allocations.find(p);
     if (it == d->allocations.end()) {
         faults.double_frees++;
+        changed();
         return INVALID_VALUE;
     }
     if (!intact(p, it->second)) faults.overruns++;
     memset((void *)p, 0xFE, it->second);
     d->used -= footprint(it->second);
     d->allocations.erase(it);
+    changed();
     return OK;
 }
 
@@ -142,6 +137,7 @@ EXPORT int cuMemFreeHost(void *p) {
     std::lock_guard<std::recursive_mutex> hold(lock);
     if (!pinned.erase(p)) {
         faults.double_frees++;
+        changed();
         return INVALID_VALUE;
     }
     free(p);
@@ -183,6 +179,7 @@ EXPORT int cuIpcCloseMemHandle(Ptr p) {
     auto it = imported.find(p);
     if (it == imported.end()) {
         faults.double_frees++;
+        changed();
         return INVALID_VALUE;
     }
     munmap((void *)(p & ~4095ull), it->second + (p & 4095));
