@@ -33,8 +33,8 @@ const (
 // Options say how to join a session.
 type Options struct {
 	Socket string        // the daemon's
-	Role   string        // wire.RoleDriver, RoleWorker or RoleService
-	Token  string        // worker: of its fork order
+	Role   string        // wire.RoleDriver, RoleWorker, RoleService or RoleHeir
+	Token  string        // worker: of its fork order; heir: of its predecessor
 	Job    wire.JobStart // driver and service
 	// Drops, when set, hands over the references and views that the program
 	// let go of since the last call. It must not block.
@@ -46,6 +46,8 @@ type Options struct {
 	Descriptor func(fd int, open bool)
 	// Exit, when set, ends a worker whose daemon is gone.
 	Exit func(code int)
+	// listener is an heir's, which has it from its predecessor.
+	listener net.Listener
 }
 
 // Drop is one thing that the program let go of: a reference, a view of a
@@ -92,8 +94,13 @@ type Client struct {
 	serving map[*wire.Peer]ids.Owner
 	exec    *executor // workers
 
-	unfinished int     // tasks and calls submitted
-	leaving    *waiter // of a worker that ends and is still needed
+	// Results whose caller has not said yet that it registered the references inside.
+	held       map[ids.Owner]map[ids.Task][]*own.Object
+	unfinished int            // tasks and calls submitted
+	leaving    *waiter        // of a worker that ends and is still needed, or of its heir
+	limbo      int            // tasks whose arguments are being moved to the arena
+	admitted   sync.WaitGroup // accept, and connections that have not said who they are
+	parked     []*wire.Peer   // that served others until we moved
 
 	// Borrow registrations, see borrow.go.
 	unacked  int
@@ -132,7 +139,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{},
 		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1,
 	}
 	copy(c.info.Node[:], hr.NodeID)
@@ -160,7 +167,10 @@ func Connect(o Options) (*Client, error) {
 		c.opened(fd)
 	}
 	c.daemon.Start()
-	go c.accept()
+	if o.Role != wire.RoleHeir {
+		c.admitted.Add(1)
+		go c.accept()
+	}
 	if o.Role == wire.RoleDriver || o.Role == wire.RoleService {
 		var js wire.JobStarted
 		if err := c.daemon.Call(context.Background(), wire.TJobStart, o.Job, &js); err != nil {
@@ -203,7 +213,9 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	if c.async.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return err
 	}
-	c.listen, err = net.Listen("unix", c.info.Addr)
+	if c.listen = c.opts.listener; c.listen == nil {
+		c.listen, err = net.Listen("unix", c.info.Addr)
+	}
 	return err
 }
 
@@ -269,9 +281,7 @@ func (c *Client) shut(why error) {
 				for _, x := range w.waiters {
 					c.finish(x)
 				}
-				for _, f := range w.remote {
-					f()
-				}
+				c.tellBorrowers(o, w)
 			}
 		}
 		return true

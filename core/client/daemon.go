@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -77,7 +78,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TExit:
 		if c.exec != nil {
 			c.mu.Lock()
-			err = m.Reply(c.exec.busy == 0 && c.needed(time.Now()))
+			err = m.Reply(c.exec.busy == 0 && c.exec.actorID == (ids.Actor{}) && c.needed(time.Now()))
 			c.exec.stop("idle")
 			c.mu.Unlock()
 		}

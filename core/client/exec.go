@@ -72,7 +72,6 @@ type executor struct {
 	resumed  time.Time // when blocked became 0
 	taker    *time.Timer
 	fns      map[[16]byte][]byte
-	held     map[ids.Owner]map[ids.Task][]*own.Object // replies not yet received
 	actorID  ids.Actor
 	inc      uint64
 	ended    string            // why no more work comes
@@ -85,7 +84,7 @@ type executor struct {
 }
 
 func newExecutor(c *Client) *executor {
-	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, conns: map[*inConn]bool{}, early: map[ids.Task]bool{}}
+	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, conns: map[*inConn]bool{}, early: map[ids.Task]bool{}}
 }
 
 func (e *executor) running() bool { return e.busy > 0 }

@@ -110,6 +110,12 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		return m.Reply(text)
 	case wire.TWorkerReady, wire.TWorkerExit, wire.TActorReady:
 		return d.fromWorker(c, m)
+	case wire.TInherit:
+		reply, err := d.inherit(c)
+		if err != nil {
+			return err
+		}
+		return m.Reply(reply)
 	default:
 		return fault.New(fault.BadRequest, "%s is not for a daemon", m.Type)
 	}
@@ -181,13 +187,7 @@ func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 			w.reason = "exit"
 		}
 		if !c.gone {
-			d.event(func(s *sched.Machine) {
-				if q.Lingers {
-					s.Linger(w.id)
-				} else {
-					s.Leaving(w.id)
-				}
-			})
+			d.event(func(s *sched.Machine) { s.Leaving(w.id) })
 		}
 	case wire.TActorReady:
 		var q wire.ActorReady

@@ -112,6 +112,21 @@ func (m *Machine) closeLease(l *lease) {
 	}
 }
 
+// LeasesOf returns the leases that the client holds, in order.
+func (m *Machine) LeasesOf(id ClientID) []LeaseID {
+	c := m.clients[id]
+	if c == nil {
+		return nil
+	}
+	var list []LeaseID
+	for _, l := range m.leasesOf(c) {
+		if !l.exiting {
+			list = append(list, l.id)
+		}
+	}
+	return list
+}
+
 // leasesOf returns the client's leases in order.
 func (m *Machine) leasesOf(c *client) []*lease {
 	var ls []*lease

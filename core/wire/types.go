@@ -23,6 +23,7 @@ const (
 	TClusterInfo Type = 20 // call: nil → ClusterInfo
 	TShutdown    Type = 21 // call: stop this daemon (CLI)
 	TWhoHolds    Type = 22 // call: ClassID → text: why a class waits
+	TInherit     Type = 23 // call, from an heir: from now on it is its predecessor → Inherited
 
 	// Daemon → driver or worker.
 	TLeaseGrant      Type = 30 // push
