@@ -216,10 +216,13 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || c.closed {
+	if c.closed { // its heir sees to it, or nobody
 		if err == nil {
 			closeFD(fd)
 		}
+		return
+	}
+	if err != nil {
 		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
 		c.adjustWant(k)
 		return

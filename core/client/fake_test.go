@@ -40,6 +40,11 @@ type fakeDaemon struct {
 	choice  int  // of the next grants
 	better  bool // of them
 	given   int  // leases given back
+
+	takesOver func(u *net.UnixConn, owner []byte) // see heirs
+	heirOf    map[*wire.Peer]ids.Worker           // whom the heir is to replace
+	peerOf    map[ids.Worker]*wire.Peer
+	ended     int // heirs
 }
 
 type want struct {
@@ -55,7 +60,7 @@ func startDaemon(t *testing.T) *fakeDaemon {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	d := &fakeDaemon{t: t, dir: dir, size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{},
-		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}}
+		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}, heirOf: map[*wire.Peer]ids.Worker{}, peerOf: map[ids.Worker]*wire.Peer{}}
 	if d.fd, err = store.CreateMemory("fake", d.size); err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +101,13 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 		u.Close()
 		return
 	}
+	if h.Role == wire.RoleWill {
+		d.mu.Lock()
+		f := d.takesOver
+		d.mu.Unlock()
+		f(u, h.OwnerID)
+		return
+	}
 	w := ids.NewWorker()
 	addr := filepath.Join(d.dir, "p", w.Owner().String()+".sock")
 	job := ids.JobOf(1)
@@ -108,6 +120,15 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 	p := wire.NewPeer(u, func(m *wire.Message) { d.handle(m, addr) }, nil)
 	d.mu.Lock()
 	d.peers[p] = h.Role
+	d.peerOf[w] = p
+	if h.Role == wire.RoleHeir {
+		for x := range d.peerOf {
+			if o := x.Owner(); string(o[:]) == h.Token {
+				w = x
+			}
+		}
+		d.heirOf[p] = w
+	}
 	d.mu.Unlock()
 	p.Start()
 }
@@ -163,6 +184,20 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		for _, id := range o.ObjectIDs {
 			d.freed[string(id)] = true
 		}
+	case wire.TInherit:
+		w := d.heirOf[m.Peer()]
+		r := wire.Inherited{WorkerID: w[:], Addr: filepath.Join(d.dir, "p", w.Owner().String()+".sock")}
+		for i := range d.wants {
+			if d.wants[i].p == d.peerOf[w] {
+				d.wants[i].p = m.Peer()
+			}
+		}
+		for id := range d.leased {
+			r.LeaseIDs = append(r.LeaseIDs, id)
+		}
+		_ = m.Reply(r)
+	case wire.TObjStats:
+		_ = m.Reply(wire.ObjStats{})
 	case wire.TBlocked:
 		d.blocked++
 	case wire.TUnblocked:

@@ -119,12 +119,7 @@ func (h *heir) begin(at *wire.Inherited) error {
 		return err
 	}
 	for i := range w.Templates {
-		t := &w.Templates[i]
-		t.id = len(c.tmpls)
-		c.tmpls = append(c.tmpls, t)
-		if t.Kind == KindTask {
-			t.class = c.classFor(t)
-		}
+		c.addTemplate(&w.Templates[i])
 	}
 	for _, k := range c.classes {
 		c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id})
@@ -308,7 +303,7 @@ func (h *heir) actors() error {
 	c := h.c
 	for i := range h.w.Actors {
 		x := &h.w.Actors[i]
-		a := &actor{id: ids.Actor(x.ID), name: x.Name, limit: x.Limit}
+		a := &actor{id: ids.Actor(x.ID), name: x.Name, inc: x.Inc, limit: x.Limit}
 		c.actors[a.id] = a
 		if len(x.Token) > 0 {
 			l, err := h.found([][]byte{x.Token})
@@ -365,7 +360,7 @@ func (h *heir) conns() error {
 			if a == nil {
 				return fmt.Errorf("a task socket of an actor that was not handed over")
 			}
-			o.actor, a.conn, a.inc = a, o, x.Inc
+			o.actor, a.conn = a, o
 		} else {
 			if int(x.Class) >= len(c.classes) {
 				return fmt.Errorf("a lease of class %d, of %d, was handed over", x.Class, len(c.classes))

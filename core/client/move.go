@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -206,11 +207,12 @@ type inventory struct {
 	w         *will
 	tasks     map[*task]int
 	templates map[*Template]int
+	serves    map[ids.Owner]bool // borrowers with a connection
 }
 
 // inventory writes table, tasks and task sockets down; mu held.
 func (c *Client) inventory(w *will, fds []int) []int {
-	v := &inventory{c: c, w: w, tasks: map[*task]int{}, templates: map[*Template]int{}}
+	v := &inventory{c: c, w: w, tasks: map[*task]int{}, templates: map[*Template]int{}, serves: map[ids.Owner]bool{}}
 	for _, t := range c.tmpls {
 		v.templates[t] = len(w.Templates)
 		x := *t
@@ -221,6 +223,7 @@ func (c *Client) inventory(w *will, fds []int) []int {
 	asks := map[*wire.Peer]*willServing{}
 	for i, p := range c.parked {
 		asks[p] = &w.Serving[i]
+		v.serves[ids.Owner(w.Serving[i].Owner)] = true
 	}
 	c.table.Each(func(o *own.Object) bool {
 		w.Objects = append(w.Objects, v.object(o))
@@ -252,6 +255,9 @@ func (c *Client) inventory(w *will, fds []int) []int {
 		v.task(t, taskWaits)
 	}
 	for _, l := range c.leases {
+		for _, t := range l.lost {
+			v.task(t, taskWaits)
+		}
 		if l.conn != nil && !l.conn.dead && len(l.conn.tasks) > 0 {
 			v.conn(l.conn, willConn{LeaseID: l.id, Class: l.class.id})
 			fds = append(fds, l.conn.fd)
@@ -260,7 +266,7 @@ func (c *Client) inventory(w *will, fds []int) []int {
 	for _, a := range c.actors {
 		v.actor(a)
 		if a.conn != nil && !a.conn.dead && len(a.conn.tasks) > 0 {
-			v.conn(a.conn, willConn{ActorID: append([]byte(nil), a.id[:]...), Inc: a.inc})
+			v.conn(a.conn, willConn{ActorID: append([]byte(nil), a.id[:]...)})
 			fds = append(fds, a.conn.fd)
 		}
 	}
@@ -286,7 +292,9 @@ func (v *inventory) object(o *own.Object) willObject {
 		x.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message, Task: o.Fault.Task}
 	}
 	for _, p := range o.HeldBy() {
-		x.HeldBy = append(x.HeldBy, append([]byte(nil), p[:]...))
+		if v.serves[p] { // else its end is being told
+			x.HeldBy = append(x.HeldBy, append([]byte(nil), p[:]...))
+		}
 	}
 	return x
 }
@@ -325,7 +333,7 @@ func (v *inventory) conn(o *outConn, x willConn) {
 }
 
 func (v *inventory) actor(a *actor) {
-	x := willActor{ID: append([]byte(nil), a.id[:]...), Name: a.name, Limit: a.limit}
+	x := willActor{ID: append([]byte(nil), a.id[:]...), Name: a.name, Inc: a.inc, Limit: a.limit}
 	if a.token != nil {
 		x.Token = raw(a.token.ID)
 	}

@@ -65,6 +65,7 @@ type willActor struct {
 	ID    []byte
 	Name  string
 	Token []byte // empty: not counted
+	Inc   uint64 // the incarnation of its latest connection
 	Limit int
 	Calls []int // in Tasks, those lost first
 	Birth *willBirth
@@ -110,7 +111,6 @@ type willConn struct {
 	LeaseID uint64
 	Class   uint32
 	ActorID []byte // instead of a lease
-	Inc     uint64 // the actor's incarnation
 	Seq     uint32
 	Unread  []byte
 	Unsent  []byte

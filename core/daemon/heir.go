@@ -69,8 +69,8 @@ func (d *Daemon) inherit(c *client) (*wire.Inherited, error) {
 	if old == nil || c.gone {
 		return nil, fault.New(fault.BadRequest, "this process is nobody's heir")
 	}
-	if old.gone {
-		return nil, fault.New(fault.OwnerDied, "the worker died while it handed over")
+	if old.gone || c.job.ended {
+		return nil, fault.New(fault.OwnerDied, "the worker, or its job, ended while it handed over")
 	}
 	c.heirOf = nil
 	c.id, old.id = old.id, c.id
