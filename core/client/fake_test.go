@@ -44,7 +44,10 @@ type fakeDaemon struct {
 	takesOver func(u *net.UnixConn, owner []byte) // see heirs
 	heirOf    map[*wire.Peer]ids.Worker           // whom the heir is to replace
 	peerOf    map[ids.Worker]*wire.Peer
-	ended     int // heirs
+	holder    map[uint64]*wire.Peer // of leases
+	onInherit func(*wire.Inherited) // changes what the heir is told
+	returned  []uint64              // leases given back
+	ended     int                   // heirs
 }
 
 type want struct {
@@ -60,7 +63,7 @@ func startDaemon(t *testing.T) *fakeDaemon {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	d := &fakeDaemon{t: t, dir: dir, size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{},
-		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}, heirOf: map[*wire.Peer]ids.Worker{}, peerOf: map[ids.Worker]*wire.Peer{}}
+		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}, heirOf: map[*wire.Peer]ids.Worker{}, peerOf: map[ids.Worker]*wire.Peer{}, holder: map[uint64]*wire.Peer{}}
 	if d.fd, err = store.CreateMemory("fake", d.size); err != nil {
 		t.Fatal(err)
 	}
@@ -155,6 +158,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		}
 		delete(d.leased, r.LeaseID)
 		d.given++
+		d.returned = append(d.returned, r.LeaseID)
 	case wire.TObjCreate:
 		var o wire.ObjCreate
 		_ = m.Decode(&o)
@@ -192,8 +196,14 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 				d.wants[i].p = m.Peer()
 			}
 		}
-		for id := range d.leased {
-			r.LeaseIDs = append(r.LeaseIDs, id)
+		for id, p := range d.holder {
+			if p == d.peerOf[w] && d.leased[id] != "" {
+				d.holder[id] = m.Peer()
+				r.LeaseIDs = append(r.LeaseIDs, id)
+			}
+		}
+		if d.onInherit != nil {
+			d.onInherit(&r)
 		}
 		_ = m.Reply(r)
 	case wire.TObjStats:
@@ -221,7 +231,7 @@ func (d *fakeDaemon) grant() {
 		d.next = (d.next + 4095) &^ 4095
 		addr := d.idle[0]
 		d.idle = d.idle[1:]
-		d.leased[id] = addr
+		d.leased[id], d.holder[id] = addr, w.p
 		_ = w.p.Push(wire.TLeaseGrant, wire.LeaseGrant{ClassID: w.class, LeaseID: id, Addr: addr, Choice: d.choice, Better: d.better})
 	}
 }

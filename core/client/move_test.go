@@ -236,8 +236,11 @@ func TestMove_TasksUnderWay_EachRunsOnceAndIsAnswered(t *testing.T) {
 		foreign := friend.put(t, "foreign"+strings.Repeat("y", int(seed%2)*2*MaxInline))
 		friend.give(t, foreign, owner)
 		want[foreign] = "foreign"
-		all := []ids.Object{foreign}
-		tasks := 0
+		late := friend.submit(t, template(t, friend.c, "slow"), "late")
+		friend.give(t, late, owner)
+		want[late] = "late"
+		all := []ids.Object{foreign, late}
+		tasks := 1
 		for i := range 30 {
 			text := fmt.Sprintf("task %d.", i)
 			if i%7 == 0 {
@@ -311,6 +314,44 @@ func TestMove_TasksUnderWay_EachRunsOnceAndIsAnswered(t *testing.T) {
 		mu.Unlock()
 		friend.c.Close(0)
 	}
+}
+
+// While an owner moves, one of its leases breaks and another is granted: the heir hears of both.
+func TestMove_LeasesThatComeAndGoOnTheWay_AreSettled(t *testing.T) {
+	d := startDaemon(t)
+	d.heirs()
+	begun := make(chan struct{})
+	end := make(chan struct{})
+	d.worker(func(c *Client, it *Item) {
+		close(begun)
+		<-end
+		echo(c, it)
+	})
+	t.Cleanup(func() { close(end) })
+	owner, friend := d.member(t, wire.RoleWorker), d.member(t, wire.RoleDriver)
+	id := owner.submit(t, template(t, owner.c, "f"), "x")
+	owner.give(t, id, friend)
+	<-begun
+	d.mu.Lock()
+	d.onInherit = func(r *wire.Inherited) {
+		if len(r.LeaseIDs) != 1 {
+			t.Errorf("leases %v", r.LeaseIDs)
+		}
+		r.LeaseIDs = []uint64{4711}
+	}
+	d.mu.Unlock()
+	if err := owner.c.Exiting("test"); err != nil {
+		t.Fatal(err)
+	}
+	owner.vanish()
+	d.eventually("the lease that nobody knows is given back", func() bool { return slices.Contains(d.returned, 4711) })
+	f, err := friend.c.Get(id, 10*time.Second)
+	if err != nil || f == nil || !f.IsError || !strings.Contains(string(f.Envelope), "worker_crashed") {
+		t.Fatalf("%v, %v", f, err)
+	}
+	friend.drop(id)
+	d.eventually("the heir ends", func() bool { return d.ended == 1 })
+	friend.c.Close(0)
 }
 
 // vanish closes what the end of a process would.

@@ -96,10 +96,6 @@ func TestWorker_ZygoteLostBeforeItsFork_IsForkedByAnother(t *testing.T) {
 func TestWorker_DoomedBeforeItsHello_IsKilled(t *testing.T) {
 	d, j := opened(t)
 	w, _ := ordered(d, j)
-	cmd := exec.Command("sleep", "1000")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
 	d.mu.Lock()
 	d.endWorker(w, jobGrace)
 	d.mu.Unlock()
@@ -107,16 +103,42 @@ func TestWorker_DoomedBeforeItsHello_IsKilled(t *testing.T) {
 	if err != nil || got != w {
 		t.Fatalf("%v, %v", got, err)
 	}
-	c := connected(t, wire.RoleWorker)
-	c.pid, c.worker, c.self, c.job = cmd.Process.Pid, w, w.self, j
 	d.mu.Lock()
+	ended := sleeps(t, d, w)
+	d.mu.Unlock()
+	ended()
+}
+
+// A worker that said that it ends by itself and does not is killed: it may hold a device.
+func TestWorker_DoesNotEndByItself_IsKilled(t *testing.T) {
+	d, j := opened(t)
+	w, _ := ordered(d, j)
+	d.mu.Lock()
+	ended := sleeps(t, d, w)
+	d.workerReady(w)
+	d.expectEnd(w, 10*time.Millisecond)
+	d.mu.Unlock()
+	ended()
+}
+
+// sleeps makes a process that does not end the worker's; mu held. The result waits for its end.
+func sleeps(t *testing.T, d *Daemon, w *worker) (ended func()) {
+	t.Helper()
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	c := connected(t, wire.RoleWorker)
+	c.pid, c.worker, c.self, c.job = cmd.Process.Pid, w, w.self, w.job
 	d.workerConnected(c)
 	gone := w.proc.gone
-	d.mu.Unlock()
-	select {
-	case <-gone:
-	case <-time.After(10 * time.Second):
-		_ = cmd.Process.Kill()
-		t.Fatal("it lives")
+	return func() {
+		t.Helper()
+		select {
+		case <-gone:
+		case <-time.After(10 * time.Second):
+			_ = cmd.Process.Kill()
+			t.Fatal("it lives")
+		}
 	}
 }

@@ -79,7 +79,12 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		if err := m.Decode(&q); err != nil {
 			return err
 		}
-		d.schedule(c, func(s *sched.Machine) { s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable) })
+		d.schedule(c, func(s *sched.Machine) {
+			if q.Exiting {
+				d.expectEnd(d.workers[s.WorkerOf(c.id, sched.LeaseID(q.LeaseID))], leaveGrace)
+			}
+			s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable)
+		})
 	case wire.TBlocked, wire.TUnblocked:
 		if c.worker == nil {
 			return nil // a driver holds nothing

@@ -21,6 +21,7 @@ const (
 	deafWait     = 100 * time.Millisecond // from a closed connection to the kill
 	exitGrace    = time.Second            // from TExit to the kill
 	forceGrace   = 500 * time.Millisecond // from a forced stop to the kill
+	leaveGrace   = time.Minute            // from the last answer of a worker that ends by itself to the kill
 )
 
 // maxForks bounds how often a worker is ordered because zygotes die.
@@ -447,6 +448,22 @@ func (d *Daemon) endWorker(w *worker, grace time.Duration) {
 		var owns bool
 		if err == nil && m.Decode(&owns) == nil && owns && grace == exitGrace {
 			timer.Stop() // it leaves when others have let go of what it owns
+		}
+	})
+}
+
+// expectEnd kills a worker that has said that it ends, and does not: what it
+// holds is given to nobody before it is gone; mu held.
+func (d *Daemon) expectEnd(w *worker, grace time.Duration) {
+	if w == nil || w.state == stateGone {
+		return
+	}
+	time.AfterFunc(grace, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if w.state != stateGone && !d.closing {
+			d.log.Warn("a worker that was to end by itself is killed: its exit handlers take too long", "pid", w.pid, "after", grace)
+			d.kill(w)
 		}
 	})
 }

@@ -112,6 +112,14 @@ func (m *Machine) closeLease(l *lease) {
 	}
 }
 
+// WorkerOf returns the worker of a client's lease, 0 when it has no such lease.
+func (m *Machine) WorkerOf(c ClientID, id LeaseID) WorkerID {
+	if l := m.leases[id]; l != nil && l.demand.client.id == c {
+		return l.worker.id
+	}
+	return 0
+}
+
 // LeasesOf returns the leases that the client holds, in order.
 func (m *Machine) LeasesOf(id ClientID) []LeaseID {
 	c := m.clients[id]
