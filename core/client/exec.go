@@ -81,6 +81,7 @@ type executor struct {
 	early    map[ids.Task]bool // cancelled before they arrived
 	conns    map[*inConn]bool
 	draining bool
+	unread   bool // draining, and something may not have been read yet
 }
 
 func newExecutor(c *Client) *executor {
@@ -170,7 +171,7 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 			}
 			return it, err
 		}
-		if e.draining && e.busy == 0 {
+		if e.drained() && e.ended == "" {
 			e.ended = "released"
 		}
 		if e.ended != "" || c.closed {

@@ -145,7 +145,7 @@ func (e *executor) finishCall(token uint64, k *call) {
 	if e.lent && e.blocked == 0 && e.busy == 0 {
 		e.takeBack()
 	}
-	if e.draining && e.busy == 0 && len(e.queue) == 0 {
+	if e.drained() {
 		e.stop("released")
 	}
 }
