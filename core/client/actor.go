@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -101,6 +102,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 	}
 	// A name must be taken before we return, arguments or not: the worker
 	// asks their owners itself.
+	c.noTask(t)
 	req.Spec = c.creationSpec(t, tm)
 	a.birth.announce = true
 	c.mu.Unlock()
@@ -133,16 +135,20 @@ func (c *Client) bear(a *actor) {
 	w := newWaiter()
 	w.need, w.open = int(t.waiting), int(t.waiting)
 	w.notify = func() { c.createActor(a) }
+	c.noTask(t)
 	for _, o := range t.deps {
 		if !o.State.Ready() {
 			x := watchOf(o)
-			for i, y := range x.tasks { // the constructor is no task
-				if y == t {
-					x.tasks = append(x.tasks[:i], x.tasks[i+1:]...)
-					break
-				}
-			}
 			x.waiters = append(x.waiters, w)
+		}
+	}
+}
+
+// noTask keeps a constructor from being started like a task when its arguments come; mu held.
+func (c *Client) noTask(t *task) {
+	for _, o := range t.deps {
+		if x, ok := o.Watch.(*watch); ok {
+			x.tasks = slices.DeleteFunc(x.tasks, func(y *task) bool { return y == t })
 		}
 	}
 }

@@ -344,7 +344,11 @@ func (v *inventory) actor(a *actor) {
 		x.Calls = append(x.Calls, v.task(t, taskWaits))
 	}
 	if b := a.birth; b != nil {
-		x.Birth = &willBirth{Task: v.written(b.task, taskWaits), Template: *b.tmpl, Req: *b.req, Announce: b.announce}
+		place := taskWaits
+		if b.announce { // its arguments wait elsewhere
+			place = taskSent
+		}
+		x.Birth = &willBirth{Task: v.written(b.task, place), Template: *b.tmpl, Req: *b.req, Announce: b.announce}
 		x.Birth.Template.class = nil
 	}
 	if a.token == nil && a.pending == 0 && a.birth == nil {

@@ -176,7 +176,8 @@ def test_tasks_that_fail_and_are_tried_again(ray: Any, tmp_path: Any) -> None:
             ray.get(ref, timeout=LIMIT)
 
 
-def test_actors_that_the_worker_made(ray: Any) -> None:
+@pytest.mark.parametrize("named", [False, True])
+def test_actors_that_the_worker_made(ray: Any, named: bool) -> None:
     """They live while somebody has a handle, calls that wait are made, and they end with the last handle."""
 
     @ray.remote(num_cpus=0)
@@ -193,12 +194,13 @@ def test_actors_that_the_worker_made(ray: Any) -> None:
             return os.getpid()
 
     @ray.remote(num_gpus=1)
-    def parent() -> Any:
-        now, late = Counter.remote(1), Counter.remote(plus.remote(10, 0, 0.3))
+    def parent(named: bool) -> Any:
+        kind = Counter.options(name="late") if named else Counter
+        now, late = Counter.remote(1), kind.remote(plus.remote(10, 0, 0.3))
         refs = [now.add.remote(1, 0.2), now.add.remote(1), now.add.remote(plus.remote(1, 1, 0.3)), late.add.remote(1)]
         return [now, late, refs, os.getpid()]
 
-    now, late, refs, pid = ray.get(parent.remote(), timeout=LIMIT)
+    now, late, refs, pid = ray.get(parent.remote(named), timeout=LIMIT)
     assert ray.get(user.remote(pid), timeout=LIMIT)[1]
     assert ray.get(refs, timeout=LIMIT) == [2, 3, 5, 11]
     assert ray.get([now.add.remote(1), late.add.remote(1)], timeout=LIMIT) == [6, 12]
