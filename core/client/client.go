@@ -46,8 +46,6 @@ type Options struct {
 	Descriptor func(fd int, open bool)
 	// Exit, when set, ends a worker whose daemon is gone.
 	Exit func(code int)
-	// listener is an heir's, which has it from its predecessor.
-	listener net.Listener
 }
 
 // Drop is one thing that the program let go of: a reference, a view of a
@@ -76,7 +74,10 @@ type Client struct {
 	self   ids.Owner
 	daemon *wire.Peer
 	arena  *store.Mapping
-	listen net.Listener
+	// An heir maps the arena when it has to write there.
+	arenaFD    int
+	arenaBytes uint64
+	listen     net.Listener
 
 	mu      sync.Mutex
 	closed  bool
@@ -140,7 +141,7 @@ func Connect(o Options) (*Client, error) {
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{},
-		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1,
+		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1,
 	}
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Worker[:], hr.WorkerID)
@@ -196,10 +197,11 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	if arenaFD < 0 {
 		return fmt.Errorf("the daemon sent no arena")
 	}
-	c.arena, err = store.Map(arenaFD, arenaBytes)
-	unix.Close(arenaFD) // the mapping has its own
-	if err != nil {
-		return fmt.Errorf("map the object arena: %w", err)
+	c.arenaFD, c.arenaBytes = arenaFD, arenaBytes
+	if c.opts.Role != wire.RoleHeir { // of which there may be thousands in a process, and they read nothing
+		if err := c.mapArena(); err != nil {
+			return err
+		}
 	}
 	if c.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
@@ -213,10 +215,25 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	if c.async.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return err
 	}
-	if c.listen = c.opts.listener; c.listen == nil {
+	if c.opts.Role != wire.RoleHeir { // it gets its predecessor's
 		c.listen, err = net.Listen("unix", c.info.Addr)
 	}
 	return err
+}
+
+// mapArena makes the arena's memory readable here; once.
+func (c *Client) mapArena() error {
+	if c.arenaFD < 0 {
+		return nil
+	}
+	m, err := store.Map(c.arenaFD, c.arenaBytes)
+	unix.Close(c.arenaFD) // the mapping has its own
+	c.arenaFD = -1
+	if err != nil {
+		return fmt.Errorf("map the object arena: %w", err)
+	}
+	c.arena = m
+	return nil
 }
 
 // Info describes the session.
@@ -289,6 +306,7 @@ func (c *Client) shut(why error) {
 	for _, w := range c.ackWaits {
 		c.finish(w)
 	}
+	c.lessNeeded()
 	if c.exec != nil {
 		c.exec.stop("the session ended")
 	}
@@ -332,7 +350,7 @@ func (c *Client) release() {
 		c.closing(descriptorOf(p.Conn()))
 		go p.Close()
 	}
-	for _, fd := range []*int{&c.epoll, &c.wakeFD, &c.async.fd} {
+	for _, fd := range []*int{&c.epoll, &c.wakeFD, &c.async.fd, &c.arenaFD} {
 		if *fd >= 0 {
 			c.closing(*fd)
 			unix.Close(*fd)

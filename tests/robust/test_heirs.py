@@ -209,6 +209,22 @@ def test_actors_that_the_worker_made(ray: Any, named: bool) -> None:
     until(lambda: not any(map(alive, pids)), 10, "the actors end")
 
 
+def test_many_arguments(ray: Any) -> None:
+    """Arguments that are too much for one message go through the store, from an heir, too."""
+
+    @ray.remote
+    def total(*parts: Any) -> int:
+        return sum(int(np.sum(part)) for part in parts)
+
+    @ray.remote(num_gpus=1)
+    def parent() -> Any:
+        parts = [ray.put(np.full(10_000, i)) for i in range(60)]
+        return [total.remote(plus.remote(0, 0, 0.2), *parts)]
+
+    (ref,) = ray.get(parent.remote(), timeout=LIMIT)
+    assert ray.get(ref, timeout=LIMIT) == 10_000 * sum(range(60))
+
+
 def test_what_nobody_waits_for(ray: Any, tmp_path: Any) -> None:
     """Tasks whose references were dropped run all the same."""
 
