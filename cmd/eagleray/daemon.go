@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/head"
 	"github.com/eagleray/eagleray/core/ids"
@@ -61,6 +63,9 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	o, err := c.options(dir, log)
 	if err != nil {
 		return &badConfig{err}
+	}
+	o.Inherit = func(u *net.UnixConn, token string) error {
+		return client.Inherit(u, filepath.Join(dir, "d.sock"), token)
 	}
 
 	// The replicated state comes up beside the rest: a leader takes milliseconds.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -28,6 +29,16 @@ type actor struct {
 	dead     *fault.Error
 	deadEnv  []byte       // envelope of the constructor's exception
 	bad      *fault.Error // can never be scheduled here
+	birth    *birth       // until its constructor has ended
+	sent     []*task      // that it had when its socket broke, while the head is asked
+}
+
+// birth is what the creator keeps of an actor whose constructor has not ended.
+type birth struct {
+	task     *task // holds the constructor's arguments
+	tmpl     *Template
+	req      *wire.ActorCreate
+	announce bool // the head was told
 }
 
 // ActorSpec describes an actor to be created.
@@ -83,35 +94,17 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 			req.Fallback[i].Template = c.appendTemplate(nil, &Template{Kind: KindTask, Name: req.Fallback[i].ClassName, FID: k.FID, Blob: c.intern(k.FID, k.Blob)}, true)
 		}
 	}
-	send := func() { c.createActor(a, t, tm, &req) }
+	a.birth = &birth{task: t, tmpl: tm, req: &req}
 	if s.Name == "" {
-		if t.waiting == 0 {
-			send()
-		} else {
-			a.asking = true
-			t.actor = nil
-			w := newWaiter()
-			w.need, w.open = int(t.waiting), int(t.waiting)
-			w.notify = func() { send() }
-			for _, o := range t.deps {
-				if !o.State.Ready() {
-					x := watchOf(o)
-					for i, y := range x.tasks { // the constructor is no task
-						if y == t {
-							x.tasks = append(x.tasks[:i], x.tasks[i+1:]...)
-							break
-						}
-					}
-					x.waiters = append(x.waiters, w)
-				}
-			}
-		}
+		c.bear(a)
 		c.mu.Unlock()
 		return id, nil, nil
 	}
 	// A name must be taken before we return, arguments or not: the worker
 	// asks their owners itself.
+	c.noTask(t)
 	req.Spec = c.creationSpec(t, tm)
+	a.birth.announce = true
 	c.mu.Unlock()
 	var got wire.ActorCreated
 	err = c.call(wire.TActorCreate, &req, &got)
@@ -126,8 +119,38 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		c.unpinTask(t)
 		return id, got.Existing, err
 	}
-	c.resolve(a, t)
+	c.resolve(a)
 	return id, nil, nil
+}
+
+// bear registers an actor when its constructor's arguments are ready; mu held.
+func (c *Client) bear(a *actor) {
+	t := a.birth.task
+	if t.waiting == 0 {
+		c.createActor(a)
+		return
+	}
+	a.asking = true
+	t.actor = nil
+	w := newWaiter()
+	w.need, w.open = int(t.waiting), int(t.waiting)
+	w.notify = func() { c.createActor(a) }
+	c.noTask(t)
+	for _, o := range t.deps {
+		if !o.State.Ready() {
+			x := watchOf(o)
+			x.waiters = append(x.waiters, w)
+		}
+	}
+}
+
+// noTask keeps a constructor from being started like a task when its arguments come; mu held.
+func (c *Client) noTask(t *task) {
+	for _, o := range t.deps {
+		if x, ok := o.Watch.(*watch); ok {
+			x.tasks = slices.DeleteFunc(x.tasks, func(y *task) bool { return y == t })
+		}
+	}
 }
 
 // creationSpec encodes what the worker needs to run the constructor: the
@@ -163,24 +186,34 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 }
 
 // createActor sends the registration once the arguments are ready; mu held.
-func (c *Client) createActor(a *actor, t *task, tm *Template, req *wire.ActorCreate) {
-	req.Spec = c.creationSpec(t, tm)
+func (c *Client) createActor(a *actor) {
+	b := a.birth
+	b.req.Spec = c.creationSpec(b.task, b.tmpl)
+	b.announce = true
 	a.asking = true // nobody knows it before the answer
-	c.daemon.Go(wire.TActorCreate, req, func(_ *wire.Message, err error) {
+	c.daemon.Go(wire.TActorCreate, b.req, func(_ *wire.Message, err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		a.asking = false
 		if err != nil {
 			c.actorDead(a, fault.From(err), nil)
-			c.unpinTask(t)
+			c.born(a)
 			return
 		}
-		c.resolve(a, t)
+		c.resolve(a)
 	})
 }
 
-// resolve asks where the actor is; t is its constructor while that may run.
-func (c *Client) resolve(a *actor, t *task) {
+// born: the constructor has ended, one way or the other; mu held.
+func (c *Client) born(a *actor) {
+	if b := a.birth; b != nil {
+		a.birth = nil
+		c.unpinTask(b.task)
+	}
+}
+
+// resolve asks where the actor is; mu held.
+func (c *Client) resolve(a *actor) {
 	if a.asking || a.dead != nil || c.closed {
 		return
 	}
@@ -190,11 +223,11 @@ func (c *Client) resolve(a *actor, t *task) {
 		if err == nil {
 			err = m.Decode(&s)
 		}
-		c.resolved(a, t, &s, err)
+		c.resolved(a, &s, err)
 	})
 }
 
-func (c *Client) resolved(a *actor, t *task, s *wire.ActorState, err error) {
+func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	var fd = -1
 	if err == nil && s.State == wire.ActorAlive {
 		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:]})
@@ -203,7 +236,7 @@ func (c *Client) resolved(a *actor, t *task, s *wire.ActorState, err error) {
 			defer c.mu.Unlock()
 			a.asking = false
 			a.inc = s.Incarnation
-			c.resolve(a, t)
+			c.resolve(a)
 			return
 		}
 	}
@@ -224,7 +257,7 @@ func (c *Client) resolved(a *actor, t *task, s *wire.ActorState, err error) {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			a.asking = false
-			c.resolve(a, t)
+			c.resolve(a)
 		})
 		return
 	case err != nil:
@@ -252,9 +285,7 @@ func (c *Client) resolved(a *actor, t *task, s *wire.ActorState, err error) {
 		}
 		c.actorDead(a, fault.New(code, "%s", s.Message), s.Error)
 	}
-	if t != nil {
-		c.unpinTask(t)
-	}
+	c.born(a)
 }
 
 // resolveAgain is how often an actor is asked for that its creator has not registered yet: its

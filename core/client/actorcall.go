@@ -72,7 +72,7 @@ func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns 
 func (c *Client) pumpActor(a *actor) {
 	if a.conn == nil {
 		if a.queue.len() > 0 {
-			c.resolve(a, nil)
+			c.resolve(a)
 			c.watchPending()
 		}
 		return
@@ -122,13 +122,13 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 	}
 	if len(sent) == 0 {
 		if a.queue.len() > 0 {
-			c.resolve(a, nil)
+			c.resolve(a)
 		}
 		return
 	}
 	// The head tells how it ended, or that it lives again. Until then nothing
 	// newer is sent: what is tried again goes first.
-	a.asking = true
+	a.asking, a.sent = true, sent
 	c.daemon.Go(wire.TActorResolve, wire.ActorResolve{ActorID: a.id[:], After: a.inc}, func(m *wire.Message, err error) {
 		var s wire.ActorState
 		if err == nil {
@@ -149,6 +149,8 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 		}
 		lives := err == nil && s.State != wire.ActorDead
 		var again []*task
+		sent := a.sent
+		a.sent = nil
 		for _, t := range sent {
 			t.on = nil
 			t.tries++
@@ -163,6 +165,6 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 		}
 		a.queue.pushFront(again)
 		c.mu.Unlock()
-		c.resolved(a, nil, &s, err)
+		c.resolved(a, &s, err)
 	})
 }

@@ -25,6 +25,9 @@ func promotable(o *own.Object) bool { return o.Owned() && !o.IsError && len(o.Va
 func (c *Client) moveArguments(t *task) {
 	var err error
 	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.limbo++
+	defer func() { c.limbo-- }()
 	deps := t.deps
 	for _, o := range deps {
 		if err != nil || c.closed || o.State != own.Inline || !promotable(o) {
@@ -41,7 +44,6 @@ func (c *Client) moveArguments(t *task) {
 			o.State = own.Stored // Value stays: somebody may be reading it
 		}
 	}
-	defer c.mu.Unlock()
 	switch {
 	case c.closed || t.canceled: // whoever cancelled it has failed it
 	case err != nil:

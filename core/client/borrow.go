@@ -176,12 +176,17 @@ func (c *Client) received(t *task, o *outConn) {
 
 // accept serves this process's own socket.
 func (c *Client) accept() {
+	defer c.admitted.Done()
 	for {
 		n, err := c.listen.Accept()
 		if err != nil {
 			return
 		}
-		go c.welcome(n.(*net.UnixConn))
+		c.admitted.Add(1)
+		go func() {
+			defer c.admitted.Done()
+			c.welcome(n.(*net.UnixConn))
+		}()
 	}
 }
 
@@ -193,28 +198,13 @@ func (c *Client) welcome(u *net.UnixConn) {
 	}
 	switch {
 	case h.Role == wire.RoleControl:
-		var who ids.Owner
-		copy(who[:], h.OwnerID)
-		var p *wire.Peer
-		fd := descriptorOf(u)
-		p = wire.NewPeer(u, func(m *wire.Message) { c.fromPeer(who, m) }, func(error) {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			delete(c.serving, p)
-			c.closing(fd)
-			if !c.closed {
-				c.table.DropProcess(who)
-				if c.exec != nil {
-					c.exec.dropReplies(who)
-				}
-				c.carryOut()
-			}
-		})
 		c.mu.Lock()
 		closed := c.closed
+		var p *wire.Peer
 		if !closed {
-			c.serving[p] = who
-			c.opened(fd)
+			p = c.serve(ids.Owner(h.OwnerID), func(handle wire.Handler, closed func(error)) *wire.Peer {
+				return wire.NewPeer(u, handle, closed)
+			}, descriptorOf(u))
 		}
 		c.mu.Unlock()
 		if closed {
@@ -227,6 +217,31 @@ func (c *Client) welcome(u *net.UnixConn) {
 	default:
 		u.Close()
 	}
+}
+
+// serve makes the connection of a process that asks us; mu held.
+func (c *Client) serve(who ids.Owner, peer func(wire.Handler, func(error)) *wire.Peer, fd int) *wire.Peer {
+	var p *wire.Peer
+	p = peer(func(m *wire.Message) { c.fromPeer(who, m) }, func(error) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.serving, p)
+		c.closing(fd)
+		if c.closed {
+			return
+		}
+		for _, other := range c.serving {
+			if other == who {
+				return // it has come again since
+			}
+		}
+		c.table.DropProcess(who)
+		c.dropReplies(who)
+		c.carryOut()
+	})
+	c.serving[p] = who
+	c.opened(fd)
+	return p
 }
 
 // fromPeer serves another process: borrowers, and those who call us.
@@ -271,8 +286,8 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 		}
 	case wire.TReceived:
 		var q wire.Received
-		if err = m.Decode(&q); err == nil && c.exec != nil {
-			c.exec.received(who, q.TaskID)
+		if err = m.Decode(&q); err == nil {
+			c.confirmed(who, q.TaskID)
 		}
 	default:
 		err = fault.New(fault.BadRequest, "%s is not for a process", m.Type)
@@ -294,13 +309,12 @@ func (c *Client) serveWait(raw []byte, m *wire.Message) error {
 	if o == nil {
 		return fault.New(fault.ObjectLost, "object %s was freed by its owner", id)
 	}
-	answer := func() { _ = m.Reply(refValue(o, c.info.Node)) }
 	if o.State != own.Pending {
-		answer()
+		_ = m.Reply(refValue(o, c.info.Node))
 		return nil
 	}
 	x := watchOf(o)
-	x.remote = append(x.remote, answer)
+	x.remote = append(x.remote, m)
 	return nil
 }
 

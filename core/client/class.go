@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -216,10 +215,13 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err != nil || c.closed {
+	if c.closed { // its heir sees to it, or nobody
 		if err == nil {
 			closeFD(fd)
 		}
+		return
+	}
+	if err != nil {
 		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
 		c.adjustWant(k)
 		return
@@ -339,20 +341,6 @@ func (c *Client) trouble(id uint32, f *fault.Error) {
 	k.bad = f
 	for i := k.queue.head; i < len(k.queue.items); i++ {
 		c.hopeless(k.queue.items[i], f)
-	}
-}
-
-// feasible takes that back.
-func (c *Client) feasible(id uint32) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if int(id) >= len(c.classes) || c.closed {
-		return
-	}
-	k := c.classes[id]
-	k.bad = nil
-	for i := k.queue.head; i < len(k.queue.items); i++ {
-		c.eachReturn(k.queue.items[i], func(_ int, o *own.Object) { c.revive(o) })
 	}
 }
 

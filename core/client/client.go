@@ -33,8 +33,8 @@ const (
 // Options say how to join a session.
 type Options struct {
 	Socket string        // the daemon's
-	Role   string        // wire.RoleDriver, RoleWorker or RoleService
-	Token  string        // worker: of its fork order
+	Role   string        // wire.RoleDriver, RoleWorker, RoleService or RoleHeir
+	Token  string        // worker: of its fork order; heir: of its predecessor
 	Job    wire.JobStart // driver and service
 	// Drops, when set, hands over the references and views that the program
 	// let go of since the last call. It must not block.
@@ -74,7 +74,10 @@ type Client struct {
 	self   ids.Owner
 	daemon *wire.Peer
 	arena  *store.Mapping
-	listen net.Listener
+	// An heir maps the arena when it has to write there.
+	arenaFD    int
+	arenaBytes uint64
+	listen     net.Listener
 
 	mu      sync.Mutex
 	closed  bool
@@ -92,8 +95,13 @@ type Client struct {
 	serving map[*wire.Peer]ids.Owner
 	exec    *executor // workers
 
-	unfinished int     // tasks and calls submitted
-	leaving    *waiter // of a worker that ends and is still needed
+	// Results whose caller has not said yet that it registered the references inside.
+	held       map[ids.Owner]map[ids.Task][]*own.Object
+	unfinished int            // tasks and calls submitted
+	leaving    *waiter        // of a worker that ends and is still needed, or of its heir
+	limbo      int            // tasks whose arguments are being moved to the arena
+	admitted   sync.WaitGroup // accept, and connections that have not said who they are
+	parked     []*wire.Peer   // that served others until we moved
 
 	// Borrow registrations, see borrow.go.
 	unacked  int
@@ -132,8 +140,8 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{},
-		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1,
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{},
+		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1,
 	}
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Worker[:], hr.WorkerID)
@@ -160,7 +168,10 @@ func Connect(o Options) (*Client, error) {
 		c.opened(fd)
 	}
 	c.daemon.Start()
-	go c.accept()
+	if o.Role != wire.RoleHeir {
+		c.admitted.Add(1)
+		go c.accept()
+	}
 	if o.Role == wire.RoleDriver || o.Role == wire.RoleService {
 		var js wire.JobStarted
 		if err := c.daemon.Call(context.Background(), wire.TJobStart, o.Job, &js); err != nil {
@@ -186,10 +197,11 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	if arenaFD < 0 {
 		return fmt.Errorf("the daemon sent no arena")
 	}
-	c.arena, err = store.Map(arenaFD, arenaBytes)
-	unix.Close(arenaFD) // the mapping has its own
-	if err != nil {
-		return fmt.Errorf("map the object arena: %w", err)
+	c.arenaFD, c.arenaBytes = arenaFD, arenaBytes
+	if c.opts.Role != wire.RoleHeir { // of which there may be thousands in a process, and they read nothing
+		if err := c.mapArena(); err != nil {
+			return err
+		}
 	}
 	if c.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
@@ -203,8 +215,25 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	if c.async.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return err
 	}
-	c.listen, err = net.Listen("unix", c.info.Addr)
+	if c.opts.Role != wire.RoleHeir { // it gets its predecessor's
+		c.listen, err = net.Listen("unix", c.info.Addr)
+	}
 	return err
+}
+
+// mapArena makes the arena's memory readable here; once.
+func (c *Client) mapArena() error {
+	if c.arenaFD < 0 {
+		return nil
+	}
+	m, err := store.Map(c.arenaFD, c.arenaBytes)
+	unix.Close(c.arenaFD) // the mapping has its own
+	c.arenaFD = -1
+	if err != nil {
+		return fmt.Errorf("map the object arena: %w", err)
+	}
+	c.arena = m
+	return nil
 }
 
 // Info describes the session.
@@ -269,9 +298,7 @@ func (c *Client) shut(why error) {
 				for _, x := range w.waiters {
 					c.finish(x)
 				}
-				for _, f := range w.remote {
-					f()
-				}
+				c.tellBorrowers(o, w)
 			}
 		}
 		return true
@@ -279,6 +306,7 @@ func (c *Client) shut(why error) {
 	for _, w := range c.ackWaits {
 		c.finish(w)
 	}
+	c.lessNeeded()
 	if c.exec != nil {
 		c.exec.stop("the session ended")
 	}
@@ -322,7 +350,7 @@ func (c *Client) release() {
 		c.closing(descriptorOf(p.Conn()))
 		go p.Close()
 	}
-	for _, fd := range []*int{&c.epoll, &c.wakeFD, &c.async.fd} {
+	for _, fd := range []*int{&c.epoll, &c.wakeFD, &c.async.fd, &c.arenaFD} {
 		if *fd >= 0 {
 			c.closing(*fd)
 			unix.Close(*fd)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -37,24 +38,12 @@ func (c *Client) fromDaemon(m *wire.Message) {
 			}
 			c.trouble(t.ClassID, fault.New(code, "%s", t.Message))
 		}
-	case wire.TClassFeasible:
-		var t wire.ClassTrouble
-		if err = m.Decode(&t); err == nil {
-			c.feasible(t.ClassID)
-		}
 	case wire.TLogs:
 		var b wire.LogBatch
 		if err = m.Decode(&b); err == nil {
 			for i := range b.Lines {
 				c.notes.add(Note{Log: &b.Lines[i]})
 			}
-		}
-	case wire.TTotals:
-		var t wire.Totals
-		if err = m.Decode(&t); err == nil {
-			c.mu.Lock()
-			c.info.Totals = t
-			c.mu.Unlock()
 		}
 	case wire.TActorStart:
 		s := new(wire.ActorStart)
@@ -77,7 +66,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TExit:
 		if c.exec != nil {
 			c.mu.Lock()
-			err = m.Reply(c.exec.busy == 0 && c.needed(time.Now()))
+			err = m.Reply(c.exec.busy == 0 && c.exec.actorID == (ids.Actor{}) && c.needed(time.Now()))
 			c.exec.stop("idle")
 			c.mu.Unlock()
 		}
@@ -90,18 +79,28 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	}
 }
 
-// drain ends the actor after the calls that have arrived.
+// drain ends the actor after the calls that have arrived. Some may still be in
+// the sockets' buffers: the leader reads them first.
 func (e *executor) drain() {
-	e.draining = true
-	// Calls may still be in the sockets' buffers: read them first.
-	for in := range e.conns {
-		if !in.dead && e.c.leader == nil {
-			e.c.drain(in, &in.conn)
-		}
+	e.draining, e.unread = true, true
+	if e.c.leader == nil {
+		e.c.arm()
+	} else {
+		e.c.kick()
 	}
-	if e.busy == 0 && len(e.queue) == 0 {
+}
+
+// allRead: the leader has read everything that had arrived by the time of drain.
+func (e *executor) allRead() {
+	e.unread = false
+	if e.drained() {
 		e.stop("released")
 	}
+}
+
+// drained reports whether an actor that is to end has done all that it was asked.
+func (e *executor) drained() bool {
+	return e.draining && !e.unread && e.busy == 0 && len(e.queue) == 0
 }
 
 // Note is something for the program's user: a line of a worker's output or a warning.

@@ -1,6 +1,7 @@
-// Package client is the core inside a driver, a worker and a Go service: it
-// submits tasks and actor calls, owns their results, waits for them, and in a
-// worker receives and answers calls.
+// Package client is the core inside a driver, a worker and a Go service, and in
+// the daemon the heir of a worker that has ended: it submits tasks and actor
+// calls, owns their results, waits for them, and in a worker receives and
+// answers calls.
 //
 // # Who runs
 //
@@ -14,6 +15,12 @@
 //
 // Control traffic has sockets and goroutines of its own (wire.Peer): one to the
 // daemon, one to each process whose references we hold or whose tasks we cancel.
+//
+// # Moving
+//
+// A worker that ends while it is needed hands everything over to an heir, in
+// the daemon's process, and the open connections with it: linger.go says when,
+// move.go stops and writes down, will.go is what is written, inherit.go goes on.
 //
 // # Invariants
 //

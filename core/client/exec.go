@@ -72,7 +72,6 @@ type executor struct {
 	resumed  time.Time // when blocked became 0
 	taker    *time.Timer
 	fns      map[[16]byte][]byte
-	held     map[ids.Owner]map[ids.Task][]*own.Object // replies not yet received
 	actorID  ids.Actor
 	inc      uint64
 	ended    string            // why no more work comes
@@ -82,10 +81,11 @@ type executor struct {
 	early    map[ids.Task]bool // cancelled before they arrived
 	conns    map[*inConn]bool
 	draining bool
+	unread   bool // draining, and something may not have been read yet
 }
 
 func newExecutor(c *Client) *executor {
-	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, conns: map[*inConn]bool{}, early: map[ids.Task]bool{}}
+	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, conns: map[*inConn]bool{}, early: map[ids.Task]bool{}}
 }
 
 func (e *executor) running() bool { return e.busy > 0 }
@@ -171,7 +171,7 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 			}
 			return it, err
 		}
-		if e.draining && e.busy == 0 {
+		if e.drained() && e.ended == "" {
 			e.ended = "released"
 		}
 		if e.ended != "" || c.closed {

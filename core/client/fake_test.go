@@ -40,6 +40,14 @@ type fakeDaemon struct {
 	choice  int  // of the next grants
 	better  bool // of them
 	given   int  // leases given back
+
+	takesOver func(u *net.UnixConn, owner []byte) // see heirs
+	heirOf    map[*wire.Peer]ids.Worker           // whom the heir is to replace
+	peerOf    map[ids.Worker]*wire.Peer
+	holder    map[uint64]*wire.Peer // of leases
+	onInherit func(*wire.Inherited) // changes what the heir is told
+	returned  []uint64              // leases given back
+	ended     int                   // heirs
 }
 
 type want struct {
@@ -55,7 +63,7 @@ func startDaemon(t *testing.T) *fakeDaemon {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	d := &fakeDaemon{t: t, dir: dir, size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{},
-		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}}
+		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}, heirOf: map[*wire.Peer]ids.Worker{}, peerOf: map[ids.Worker]*wire.Peer{}, holder: map[uint64]*wire.Peer{}}
 	if d.fd, err = store.CreateMemory("fake", d.size); err != nil {
 		t.Fatal(err)
 	}
@@ -96,6 +104,13 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 		u.Close()
 		return
 	}
+	if h.Role == wire.RoleWill {
+		d.mu.Lock()
+		f := d.takesOver
+		d.mu.Unlock()
+		f(u, h.OwnerID)
+		return
+	}
 	w := ids.NewWorker()
 	addr := filepath.Join(d.dir, "p", w.Owner().String()+".sock")
 	job := ids.JobOf(1)
@@ -108,6 +123,15 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 	p := wire.NewPeer(u, func(m *wire.Message) { d.handle(m, addr) }, nil)
 	d.mu.Lock()
 	d.peers[p] = h.Role
+	d.peerOf[w] = p
+	if h.Role == wire.RoleHeir {
+		for x := range d.peerOf {
+			if o := x.Owner(); string(o[:]) == h.Token {
+				w = x
+			}
+		}
+		d.heirOf[p] = w
+	}
 	d.mu.Unlock()
 	p.Start()
 }
@@ -134,6 +158,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		}
 		delete(d.leased, r.LeaseID)
 		d.given++
+		d.returned = append(d.returned, r.LeaseID)
 	case wire.TObjCreate:
 		var o wire.ObjCreate
 		_ = m.Decode(&o)
@@ -163,6 +188,26 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		for _, id := range o.ObjectIDs {
 			d.freed[string(id)] = true
 		}
+	case wire.TInherit:
+		w := d.heirOf[m.Peer()]
+		r := wire.Inherited{WorkerID: w[:], Addr: filepath.Join(d.dir, "p", w.Owner().String()+".sock")}
+		for i := range d.wants {
+			if d.wants[i].p == d.peerOf[w] {
+				d.wants[i].p = m.Peer()
+			}
+		}
+		for id, p := range d.holder {
+			if p == d.peerOf[w] && d.leased[id] != "" {
+				d.holder[id] = m.Peer()
+				r.LeaseIDs = append(r.LeaseIDs, id)
+			}
+		}
+		if d.onInherit != nil {
+			d.onInherit(&r)
+		}
+		_ = m.Reply(r)
+	case wire.TObjStats:
+		_ = m.Reply(wire.ObjStats{})
 	case wire.TBlocked:
 		d.blocked++
 	case wire.TUnblocked:
@@ -186,7 +231,7 @@ func (d *fakeDaemon) grant() {
 		d.next = (d.next + 4095) &^ 4095
 		addr := d.idle[0]
 		d.idle = d.idle[1:]
-		d.leased[id] = addr
+		d.leased[id], d.holder[id] = addr, w.p
 		_ = w.p.Push(wire.TLeaseGrant, wire.LeaseGrant{ClassID: w.class, LeaseID: id, Addr: addr, Choice: d.choice, Better: d.better})
 	}
 }

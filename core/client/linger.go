@@ -9,12 +9,13 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// A worker that ends on purpose stays for what would be lost with it: objects
-// that it owns and others hold, tasks that it has submitted. An actor does not.
+// A worker that ends on purpose may be needed: for objects that it owns and
+// others hold, for tasks that it has submitted. An actor is not.
 const (
-	lingerQuietly   = 100 * time.Millisecond // then its resources are given to others
-	receiptPatience = 5 * time.Second        // a caller that does not confirm its answer has gone
-	exitPatience    = 5 * time.Second        // how long callers may take to read their answers
+	movesAfter      = 5 * time.Millisecond // most of what it is needed for passes sooner
+	moveAgain       = time.Second          // when no heir was found
+	receiptPatience = 5 * time.Second      // a caller that does not confirm its answer has gone
+	exitPatience    = 5 * time.Second      // how long callers may take to read their answers
 )
 
 // Exiting announces that this worker ends on purpose, sends all answers, and
@@ -27,7 +28,7 @@ func (c *Client) Exiting(reason string) error {
 	for _, s := range c.sockets {
 		c.flushHard(s.base(), deadline)
 	}
-	c.linger(reason)
+	c.linger()
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), exitPatience)
 	_ = c.daemon.Flush(ctx) // the process ends either way
@@ -36,20 +37,23 @@ func (c *Client) Exiting(reason string) error {
 	return nil
 }
 
-// linger waits until the process is needed no more; mu held.
-func (c *Client) linger(reason string) {
-	began, told := time.Now(), false
+// linger waits a moment whether the process is needed no more; else it moves. It
+// keeps what it holds until it has ended, so it must not stay for others; mu held.
+func (c *Client) linger() {
+	if c.exec == nil || c.exec.actorID != (ids.Actor{}) {
+		return
+	}
+	began := time.Now()
+	moves := began.Add(movesAfter)
 	for !c.closed && c.needed(began) {
-		now := time.Now()
-		until := began.Add(lingerQuietly)
-		if !now.Before(until) {
-			if !told {
-				c.push(wire.TWorkerExit, wire.WorkerExit{Reason: reason, Lingers: true})
+		if now := time.Now(); !now.Before(moves) {
+			if c.move() {
+				break
 			}
-			told, until = true, now.Add(time.Second)
+			moves = now.Add(moveAgain)
 		}
 		c.leaving = newWaiter()
-		c.await(c.leaving, until)
+		c.await(c.leaving, moves)
 	}
 	c.leaving = nil
 }
@@ -64,14 +68,11 @@ func (c *Client) lessNeeded() {
 // needed reports whether something would be lost with this worker, which
 // wants to end since began; mu held.
 func (c *Client) needed(began time.Time) bool {
-	e := c.exec
-	switch {
-	case e == nil || e.actorID != (ids.Actor{}):
-		return false
-	case c.unfinished > 0:
+	if c.unfinished > 0 {
 		return true
-	case time.Since(began) < receiptPatience:
-		for _, m := range e.held {
+	}
+	if time.Since(began) < receiptPatience {
+		for _, m := range c.held {
 			if len(m) > 0 {
 				return true
 			}

@@ -15,8 +15,10 @@ type peerLink struct {
 	peer *wire.Peer // nil while connecting
 	todo []peerJob
 	busy bool // a goroutine sees to todo
-	err  error
-	fd   int
+	// parked: todo is not to be done here any more, see move.go.
+	parked bool
+	err    error
+	fd     int
 }
 
 // maxListed is how many references share a message.
@@ -63,7 +65,7 @@ func (l *peerLink) last() *peerJob {
 // add queues a job; mu held.
 func (l *peerLink) add(c *Client, j peerJob) {
 	l.todo = append(l.todo, j)
-	if !l.busy {
+	if !l.busy && !l.parked {
 		l.busy = true
 		go c.serveLink(l)
 	}
@@ -74,12 +76,12 @@ func (c *Client) serveLink(l *peerLink) {
 	for {
 		c.mu.Lock()
 		todo := l.todo
-		l.todo = nil
-		if len(todo) == 0 {
+		if len(todo) == 0 || l.parked {
 			l.busy = false
 			c.mu.Unlock()
 			return
 		}
+		l.todo = nil
 		p, err := l.peer, l.err
 		c.mu.Unlock()
 		for _, j := range todo {
@@ -97,10 +99,7 @@ func (c *Client) serveLink(l *peerLink) {
 
 func (c *Client) openPeer(l *peerLink) {
 	p, err := dialControl(l.addr, wire.Hello{Version: wire.Version, Role: wire.RoleControl, OwnerID: c.self[:], Addr: c.info.Addr},
-		func(m *wire.Message) {
-			_ = m.Fail(fault.New(fault.BadRequest, "%s is not for the calling side", m.Type))
-		},
-		func(error) { c.peerLost(l) })
+		refuseCalls, func(error) { c.peerLost(l) })
 	c.mu.Lock()
 	if err == nil {
 		l.fd = descriptorOf(p.Conn())
@@ -112,6 +111,11 @@ func (c *Client) openPeer(l *peerLink) {
 	if err != nil {
 		c.peerLost(l)
 	}
+}
+
+// refuseCalls is the handler of connections on which only we ask.
+func refuseCalls(m *wire.Message) {
+	_ = m.Fail(fault.New(fault.BadRequest, "%s is not for the calling side", m.Type))
 }
 
 // peerLost: a process whose references we hold is gone.

@@ -161,7 +161,7 @@ func (c *Client) lead(w *waiter, deadline time.Time) {
 
 // outstanding reports whether anything may arrive that nobody reads.
 func (c *Client) outstanding() bool {
-	return c.inflight > 0 || len(c.doomed) > 0 || len(c.dirty) > 0 || c.exec != nil && c.exec.busy > 0
+	return c.exec != nil && c.exec.unread || c.inflight > 0 || len(c.doomed) > 0 || len(c.dirty) > 0 || c.exec != nil && c.exec.busy > 0
 }
 
 // arm makes sure that the background looks after us within a millisecond.
@@ -213,6 +213,10 @@ func (c *Client) tick() {
 // exit, released while waiting and reading.
 func (c *Client) poll(timeoutMs int) {
 	c.bringDown()
+	all := c.exec != nil && c.exec.unread
+	if all {
+		timeoutMs = 0
+	}
 	c.polling = true
 	c.mu.Unlock()
 	n, err := unix.EpollWait(c.epoll, c.events[:], timeoutMs)
@@ -244,6 +248,9 @@ func (c *Client) poll(timeoutMs int) {
 	}
 	c.bringDown()
 	c.bury()
+	if all && n < len(c.events) {
+		c.exec.allRead()
+	}
 	if c.exec != nil {
 		c.exec.bounceOverdue()
 	}

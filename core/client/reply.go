@@ -77,12 +77,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		}
 	}
 	if nested != nil {
-		m := e.held[k.in.caller]
-		if m == nil {
-			m = map[ids.Task][]*own.Object{}
-			e.held[k.in.caller] = m
-		}
-		m[k.task] = append(m[k.task], nested...)
+		c.hold(k.in.caller, k.task, nested)
 	}
 	e.send(token, k, flags, us, n, body)
 }
@@ -150,7 +145,7 @@ func (e *executor) finishCall(token uint64, k *call) {
 	if e.lent && e.blocked == 0 && e.busy == 0 {
 		e.takeBack()
 	}
-	if e.draining && e.busy == 0 && len(e.queue) == 0 {
+	if e.drained() {
 		e.stop("released")
 	}
 }
@@ -193,29 +188,6 @@ func (c *Client) flushHard(k *conn, deadline time.Time) {
 		p := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLOUT}}
 		_, _ = unix.Poll(p, int(left.Milliseconds())+1)
 	}
-}
-
-// received: the caller has registered the references inside a reply.
-func (e *executor) received(who ids.Owner, raw []byte) {
-	var t ids.Task
-	copy(t[:], raw)
-	e.c.mu.Lock()
-	defer e.c.mu.Unlock()
-	for _, o := range e.held[who][t] {
-		e.c.table.Unpin(o)
-	}
-	delete(e.held[who], t)
-	e.c.carryOut()
-}
-
-// dropReplies forgets what a caller that is gone had not received; mu held.
-func (e *executor) dropReplies(who ids.Owner) {
-	for _, list := range e.held[who] {
-		for _, o := range list {
-			e.c.table.Unpin(o)
-		}
-	}
-	delete(e.held, who)
 }
 
 // cancel ends a queued call, or interrupts the running one.

@@ -66,6 +66,12 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 	if c.closed {
 		return 0, c.why
 	}
+	c.addTemplate(t)
+	return t.id, nil
+}
+
+// addTemplate gives the template its number and class, in order; mu held.
+func (c *Client) addTemplate(t *Template) {
 	t.id = len(c.tmpls)
 	c.tmpls = append(c.tmpls, t)
 	t.Blob = c.intern(t.FID, t.Blob)
@@ -75,7 +81,6 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 		}
 		t.class = c.classFor(t)
 	}
-	return t.id, nil
 }
 
 // intern keeps one copy of each function; mu held.
@@ -83,7 +88,7 @@ func (c *Client) intern(fid, blob []byte) []byte {
 	if len(fid) == 0 {
 		return blob
 	}
-	if b, ok := c.blobs[string(fid)]; ok {
+	if b := c.blobs[string(fid)]; b != nil {
 		return b
 	}
 	c.blobs[string(fid)] = blob

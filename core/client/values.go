@@ -96,6 +96,12 @@ func (c *Client) storeValue(id ids.Object, v *Value, total int) error {
 
 // storeEnvelope writes a whole envelope into the arena under the given id.
 func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
+	c.mu.Lock()
+	err := c.mapArena()
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	var at wire.ObjPlace
 	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(len(env))}, &at); err != nil {
 		return err

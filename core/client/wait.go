@@ -8,13 +8,14 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // watch is who waits for an object that is not ready.
 type watch struct {
 	waiters []*waiter
-	tasks   []*task  // that take it as an argument
-	remote  []func() // borrowers' questions
+	tasks   []*task         // that take it as an argument
+	remote  []*wire.Message // borrowers' questions
 }
 
 func watchOf(o *own.Object) *watch {
@@ -53,11 +54,7 @@ func (c *Client) settled(o *own.Object) {
 		for _, t := range x.tasks {
 			c.hopeless(t, o.Fault)
 		}
-		remote := x.remote
-		x.remote = nil
-		for _, f := range remote {
-			f()
-		}
+		c.tellBorrowers(o, x)
 		return
 	}
 	o.Watch = nil
@@ -71,8 +68,15 @@ func (c *Client) settled(o *own.Object) {
 	for _, t := range x.tasks {
 		c.depReady(t)
 	}
-	for _, f := range x.remote {
-		f()
+	c.tellBorrowers(o, x)
+}
+
+// tellBorrowers answers who asked for an object that is ready or hopeless.
+func (c *Client) tellBorrowers(o *own.Object, x *watch) {
+	asked := x.remote
+	x.remote = nil
+	for _, m := range asked {
+		_ = m.Reply(refValue(o, c.info.Node))
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -56,6 +57,9 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	if h.Version != wire.Version {
 		return fault.New(fault.VersionMismatch, "this daemon speaks protocol version %d, the caller %d: both must come from one installation", wire.Version, h.Version)
 	}
+	if h.Role == wire.RoleWill {
+		return d.bequeath(u, h)
+	}
 	pid, pidfd := peerProcess(u, h.Pid)
 	c := &client{role: h.Role, pid: pid}
 	switch h.Role {
@@ -66,6 +70,12 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 			break
 		}
 		c.self, c.job = c.worker.self, c.worker.job
+	case wire.RoleHeir:
+		c.self = ids.NewWorker()
+		c.heirOf, err = d.predecessor(h.Token)
+		if err == nil {
+			c.job = c.heirOf.job
+		}
 	case wire.RoleCLI:
 	default:
 		err = fault.New(fault.BadRequest, "unknown role %q", h.Role)
@@ -98,8 +108,8 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		return err
 	}
 	c.peer.Start()
-	if c.worker != nil || c.role == wire.RoleCLI || pidfd < 0 {
-		// A worker's pidfd comes from its zygote.
+	if c.worker != nil || c.role == wire.RoleCLI || c.role == wire.RoleHeir || pidfd < 0 {
+		// A worker's pidfd comes from its zygote; an heir is of this process.
 		closeFD(pidfd)
 		return nil
 	}
@@ -136,6 +146,9 @@ func (d *Daemon) enlist(c *client) bool {
 	}
 	if c.worker != nil {
 		d.workerConnected(c)
+	}
+	if c.heirOf != nil {
+		d.event(func(m *sched.Machine) { m.AddClient(c.id, c.job.id) })
 	}
 	return true
 }

@@ -19,6 +19,7 @@ type client struct {
 	addr   string     // the socket at which it listens
 	proc   *process   // of a driver or service; a worker's is the worker's
 	worker *worker    // role worker
+	heirOf *client    // role heir, until it has taken over
 
 	job  *job // nil for a driver before JobStart, and for the CLI
 	gone bool

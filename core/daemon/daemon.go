@@ -49,6 +49,7 @@ type Daemon struct {
 	zygotes    map[zygoteKey]*zygote
 	jobs       map[ids.Job]*job
 	actors     map[ids.Actor]*actor
+	wills      map[string]*client // workers that hand over, by token
 	lastClient sched.ClientID
 	lastDetail string // how the worker that the scheduler is being told of ended
 	closing    bool
@@ -101,6 +102,7 @@ func Open(o Options) (*Daemon, error) {
 		zygotes: make(map[zygoteKey]*zygote),
 		jobs:    make(map[ids.Job]*job),
 		actors:  make(map[ids.Actor]*actor),
+		wills:   make(map[string]*client),
 	}
 	d.keeper = newKeeper(d.arena, fd, o.ArenaBytes, d.log)
 	d.objects = newObjects(d.keeper, o.ArenaBytes)

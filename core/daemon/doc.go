@@ -32,6 +32,9 @@
 // daemon itself is killed, zygotes and workers end because their sockets
 // close.
 //
+// A worker that ends while it is needed hands over to an heir, a client of this
+// daemon in its own process (Options.Inherit); heir.go puts it in its place.
+//
 // # Invariants
 //
 //   - A worker's devices are free only after its process has ended, unless it

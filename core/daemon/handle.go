@@ -79,7 +79,12 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		if err := m.Decode(&q); err != nil {
 			return err
 		}
-		d.schedule(c, func(s *sched.Machine) { s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable) })
+		d.schedule(c, func(s *sched.Machine) {
+			if q.Exiting {
+				d.expectEnd(d.workers[s.WorkerOf(c.id, sched.LeaseID(q.LeaseID))], leaveGrace)
+			}
+			s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable)
+		})
 	case wire.TBlocked, wire.TUnblocked:
 		if c.worker == nil {
 			return nil // a driver holds nothing
@@ -110,6 +115,12 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		return m.Reply(text)
 	case wire.TWorkerReady, wire.TWorkerExit, wire.TActorReady:
 		return d.fromWorker(c, m)
+	case wire.TInherit:
+		reply, err := d.inherit(c)
+		if err != nil {
+			return err
+		}
+		return m.Reply(reply)
 	default:
 		return fault.New(fault.BadRequest, "%s is not for a daemon", m.Type)
 	}
@@ -181,13 +192,7 @@ func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 			w.reason = "exit"
 		}
 		if !c.gone {
-			d.event(func(s *sched.Machine) {
-				if q.Lingers {
-					s.Linger(w.id)
-				} else {
-					s.Leaving(w.id)
-				}
-			})
+			d.event(func(s *sched.Machine) { s.Leaving(w.id) })
 		}
 	case wire.TActorReady:
 		var q wire.ActorReady

@@ -188,6 +188,11 @@ func (d *Daemon) endJob(j *job, s record.JobState, message string) []*output {
 		}
 		d.endWorker(w, jobGrace)
 	}
+	for _, c := range d.clients {
+		if c.job == j && c.role == wire.RoleHeir {
+			d.dropClient(c)
+		}
+	}
 	d.event(func(m *sched.Machine) { m.RemoveJob(j.id) })
 	if !j.detached {
 		d.closeZygotes(j)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/resource"
@@ -34,6 +35,10 @@ type Options struct {
 	IsHead      bool
 	Interpreter string // for jobs that name none
 	Log         *slog.Logger
+	// Inherit makes an heir of the worker that hands over through u and names
+	// itself with the token; it returns when the heir has ended. Without it,
+	// workers stay while they are needed.
+	Inherit func(u *net.UnixConn, token string) error
 }
 
 // maxSocketPath is what the kernel takes, without the end mark.

@@ -11,7 +11,6 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/sched"
-	"github.com/eagleray/eagleray/core/wire"
 )
 
 // The times in a worker's life.
@@ -21,6 +20,7 @@ const (
 	deafWait     = 100 * time.Millisecond // from a closed connection to the kill
 	exitGrace    = time.Second            // from TExit to the kill
 	forceGrace   = 500 * time.Millisecond // from a forced stop to the kill
+	leaveGrace   = time.Minute            // from the last answer of a worker that ends by itself to the kill
 )
 
 // maxForks bounds how often a worker is ordered because zygotes die.
@@ -427,35 +427,4 @@ func (d *Daemon) finish(w *worker) {
 			m.WorkerGone(w.id)
 		}
 	})
-}
-
-// endWorker asks a worker to exit and kills it when the grace is over; mu held.
-func (d *Daemon) endWorker(w *worker, grace time.Duration) {
-	if w.state == stateGone || w.doomed {
-		return
-	}
-	if w.client == nil || w.client.gone {
-		d.kill(w)
-		return
-	}
-	timer := time.AfterFunc(grace, func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.kill(w)
-	})
-	w.client.peer.Go(wire.TExit, nil, func(m *wire.Message, err error) {
-		var owns bool
-		if err == nil && m.Decode(&owns) == nil && owns && grace == exitGrace {
-			timer.Stop() // it leaves when others have let go of what it owns
-		}
-	})
-}
-
-// kill ends a worker's process now, or as soon as it is known; mu held.
-func (d *Daemon) kill(w *worker) {
-	if w.state == stateGone {
-		return
-	}
-	w.doomed = true
-	w.proc.signal(unix.SIGKILL)
 }

@@ -136,20 +136,6 @@ func (m *Machine) leave(l *lease, announced bool) {
 	l.worker.end(m.now)
 }
 
-// Linger says that a worker takes no more work and stays for the objects that
-// it owns: what it holds is free at once.
-func (m *Machine) Linger(id WorkerID) {
-	w := m.workers[id]
-	if w == nil || w.state != workerLeased && w.state != workerEnding {
-		return
-	}
-	if l := w.lease; l != nil && !l.exiting {
-		m.leave(l, true)
-	}
-	m.drop(w)
-	m.settle()
-}
-
 // Leaving says that a worker's process is about to end: what it holds is free
 // when WorkerGone tells.
 func (m *Machine) Leaving(id WorkerID) {

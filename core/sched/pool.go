@@ -112,6 +112,29 @@ func (m *Machine) closeLease(l *lease) {
 	}
 }
 
+// WorkerOf returns the worker of a client's lease, 0 when it has no such lease.
+func (m *Machine) WorkerOf(c ClientID, id LeaseID) WorkerID {
+	if l := m.leases[id]; l != nil && l.demand.client.id == c {
+		return l.worker.id
+	}
+	return 0
+}
+
+// LeasesOf returns the leases that the client holds, in order.
+func (m *Machine) LeasesOf(id ClientID) []LeaseID {
+	c := m.clients[id]
+	if c == nil {
+		return nil
+	}
+	var list []LeaseID
+	for _, l := range m.leasesOf(c) {
+		if !l.exiting {
+			list = append(list, l.id)
+		}
+	}
+	return list
+}
+
 // leasesOf returns the client's leases in order.
 func (m *Machine) leasesOf(c *client) []*lease {
 	var ls []*lease

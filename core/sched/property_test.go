@@ -113,17 +113,10 @@ func (w *world) step() {
 		g := w.leases[w.anyLease()]
 		delete(w.leases, g.Lease)
 		exiting, unusable := r.IntN(4) == 0, r.IntN(4) == 0
-		linger := r.IntN(6)
-		if !exiting && !unusable || exiting && linger < 2 {
+		if !exiting && !unusable {
 			delete(w.devices, g.Worker)
 		}
-		if exiting && linger == 0 { // the worker may be heard first
-			m.Linger(g.Worker)
-		}
 		m.Return(g.Client, g.Lease, exiting, unusable)
-		if exiting && linger == 1 {
-			m.Linger(g.Worker)
-		}
 		delete(w.blocked, g.Worker)
 		if exiting {
 			w.idleStop = append(w.idleStop, g.Worker)

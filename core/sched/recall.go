@@ -87,9 +87,6 @@ func (l *lease) ending() bool { return l.recalled || l.exiting }
 
 // yield is what the end of the lease frees.
 func (l *lease) yield() resource.Set {
-	if l.worker.hold == nil { // it lingers
-		return nil
-	}
 	s := l.worker.hold.Resources()
 	if l.worker.blocked {
 		delete(s, resource.CPU)

@@ -117,8 +117,6 @@ func (s *script) do(line string) []string {
 		}
 	case "failed":
 		m.WorkerFailed(WorkerID(arg(0)), "no module named zygote")
-	case "linger":
-		m.Linger(WorkerID(arg(0)))
 	case "leaving":
 		m.Leaving(WorkerID(arg(0)))
 	case "exit":

@@ -3,8 +3,6 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"io"
 )
 
 // Version of the protocol. Processes of one session share a build, so a
@@ -25,23 +23,6 @@ var (
 	ErrBadFrame      = errors.New("malformed frame")
 	ErrPeerClosed    = errors.New("connection closed")
 )
-
-// ReadFrame reads one frame's payload of at most limit bytes.
-func ReadFrame(r io.Reader, limit int) ([]byte, error) {
-	var h [4]byte
-	if _, err := io.ReadFull(r, h[:]); err != nil {
-		return nil, err
-	}
-	n := binary.LittleEndian.Uint32(h[:])
-	if int64(n) > int64(limit) {
-		return nil, fmt.Errorf("%w: %d bytes, cap %d", ErrFrameTooLarge, n, limit)
-	}
-	b := make([]byte, n)
-	if _, err := io.ReadFull(r, b); err != nil {
-		return nil, err
-	}
-	return b, nil
-}
 
 // AppendFrame appends payload as one frame to dst.
 func AppendFrame(dst, payload []byte) []byte {

@@ -173,25 +173,16 @@ func readWithFD(u *net.UnixConn) ([]byte, int, error) {
 	return b, fd, err
 }
 
+// parseFD returns the first descriptor of a control message, -1 if there is none.
 func parseFD(oob []byte) int {
-	ms, err := unix.ParseSocketControlMessage(oob)
-	if err != nil {
-		return -1
-	}
 	got := -1
-	for _, m := range ms {
-		fds, err := unix.ParseUnixRights(&m)
-		if err != nil {
+	for i, fd := range parseFDs(oob) {
+		if i > 0 {
+			unix.Close(fd)
 			continue
 		}
-		for _, f := range fds {
-			if got >= 0 {
-				unix.Close(f)
-				continue
-			}
-			unix.CloseOnExec(f)
-			got = f
-		}
+		unix.CloseOnExec(fd)
+		got = fd
 	}
 	return got
 }

@@ -10,6 +10,8 @@ const (
 	RoleWorker  = "worker"
 	RoleService = "service" // a Go program
 	RoleCLI     = "cli"
+	RoleWill    = "will" // a worker that hands over to an heir; then a parcel
+	RoleHeir    = "heir" // who goes on in the place of a worker
 	// To another process's own socket:
 	RoleControl = "control" // a Peer: references, cancellation
 	RoleLease   = "lease"   // then data frames: tasks
@@ -21,8 +23,8 @@ type Hello struct {
 	Version int
 	Role    string
 	Pid     int
-	Token   string // worker: the token that its fork was ordered with
-	OwnerID []byte // to a process: who calls, 12 bytes
+	Token   string // worker: the token that its fork was ordered with; heir: of its predecessor
+	OwnerID []byte // to a process: who calls, 12 bytes; RoleWill: who hands over
 	Addr    string // to a process: the caller's own socket
 	LeaseID uint64 // RoleLease
 	ActorID []byte // RoleActor
@@ -162,10 +164,15 @@ type WorkerReady struct {
 }
 
 // WorkerExit announces an exit on purpose and why ("max_calls", "exit_actor").
-// One that lingers takes no more work and stays for the objects that it owns.
 type WorkerExit struct {
-	Reason  string
-	Lingers bool
+	Reason string
+}
+
+// Inherited tells an heir whose place it has taken.
+type Inherited struct {
+	WorkerID []byte
+	Addr     string
+	LeaseIDs []uint64 // that its predecessor had
 }
 
 // LogBatch carries output of workers to their job's driver.

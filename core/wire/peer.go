@@ -1,13 +1,13 @@
 package wire
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -75,8 +75,15 @@ type Peer struct {
 	handle Handler
 	Tag    any // the owner's own state for this connection; set before Start
 
+	in    framer
+	stops atomic.Bool   // the reader shall end; see Detach
+	ended chan struct{} // closed when it has
+	wrote chan struct{} // closed when the writer has ended
+
 	mu      sync.Mutex
 	out     []byte
+	writing bool // the writer has taken bytes out that are not written yet
+	leaves  bool // nothing more is written; see Detach
 	wake    chan struct{}
 	nextID  uint64
 	calls   map[uint64]func(*Message, error)
@@ -90,6 +97,9 @@ type Peer struct {
 func NewPeer(conn net.Conn, h Handler, onClose func(error)) *Peer {
 	return &Peer{
 		conn: conn, handle: h, onClose: onClose,
+		in:    framer{r: conn},
+		ended: make(chan struct{}),
+		wrote: make(chan struct{}),
 		wake:  make(chan struct{}, 1),
 		calls: make(map[uint64]func(*Message, error)),
 		done:  make(chan struct{}),
@@ -122,9 +132,9 @@ func (p *Peer) Close() { p.shut(ErrPeerClosed) }
 func (p *Peer) Flush(ctx context.Context) error {
 	for {
 		p.mu.Lock()
-		n, closed := len(p.out), p.closed
+		idle := (len(p.out) == 0 && !p.writing) || p.closed
 		p.mu.Unlock()
-		if n == 0 || closed {
+		if idle {
 			return nil
 		}
 		select {
@@ -287,6 +297,7 @@ func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) erro
 }
 
 func (p *Peer) write() {
+	defer close(p.wrote)
 	var spare []byte
 	for {
 		select {
@@ -296,14 +307,27 @@ func (p *Peer) write() {
 		}
 		for {
 			p.mu.Lock()
+			if p.leaves {
+				p.mu.Unlock()
+				return
+			}
 			b := p.out
-			p.out = spare[:0]
+			p.out, p.writing = spare[:0], len(b) > 0
 			p.mu.Unlock()
 			if len(b) == 0 {
 				spare = b
 				break
 			}
-			if _, err := p.conn.Write(b); err != nil {
+			n, err := p.conn.Write(b)
+			p.mu.Lock()
+			p.writing = false
+			if p.leaves {
+				p.out = append(append([]byte(nil), b[n:]...), p.out...)
+				p.mu.Unlock()
+				return
+			}
+			p.mu.Unlock()
+			if err != nil {
 				p.shut(err)
 				return
 			}
@@ -316,11 +340,17 @@ func (p *Peer) write() {
 }
 
 func (p *Peer) read() {
-	r := bufio.NewReaderSize(p.conn, 16<<10)
-	for {
-		m, err := readMessage(r)
+	defer close(p.ended)
+	for !p.stops.Load() {
+		b, err := p.in.next(MaxControl)
+		var m *Message
+		if err == nil {
+			m, err = ParseMessage(b)
+		}
 		if err != nil {
-			p.shut(err)
+			if !p.stops.Load() {
+				p.shut(err)
+			}
 			return
 		}
 		m.peer = p
@@ -350,12 +380,4 @@ func (p *Peer) read() {
 			return
 		}
 	}
-}
-
-func readMessage(r *bufio.Reader) (*Message, error) {
-	b, err := ReadFrame(r, MaxControl)
-	if err != nil {
-		return nil, err
-	}
-	return ParseMessage(b)
 }

@@ -23,15 +23,14 @@ const (
 	TClusterInfo Type = 20 // call: nil → ClusterInfo
 	TShutdown    Type = 21 // call: stop this daemon (CLI)
 	TWhoHolds    Type = 22 // call: ClassID → text: why a class waits
+	TInherit     Type = 23 // call, from an heir: from now on it is its predecessor → Inherited
 
 	// Daemon → driver or worker.
 	TLeaseGrant      Type = 30 // push
 	TLeaseRecall     Type = 31 // push: LeaseID; others wait: finish what was sent, then return it
 	TLeaseBroken     Type = 32 // push: the leased worker died
 	TClassInfeasible Type = 33 // push: can never be met here
-	TClassFeasible   Type = 34 // push: a class called infeasible now fits
 	TLogs            Type = 35 // push
-	TTotals          Type = 36 // push: Totals changed
 	TActorStart      Type = 37 // push, to a worker: become this actor
 	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived (Force: at once)
 	TExit            Type = 39 // call, to an idle worker: exit → bool: later, others hold objects that it owns

@@ -89,6 +89,14 @@ def test_arguments_of_the_constructor(ray: Any, counters: Any) -> None:
 
     a = counters.remote(three.remote())
     assert ray.get(a.add.remote(three.remote())) == 6
+
+    @ray.remote
+    def late() -> int:
+        time.sleep(0.1)
+        return 4
+
+    b = counters.options(name="late").remote(late.remote())
+    assert ray.get(b.add.remote(1)) == 5
     with pytest.raises(TypeError, match="too many positional"):
         counters.remote(1, 2)
     with pytest.raises(TypeError, match="unexpected keyword"):

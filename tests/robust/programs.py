@@ -71,6 +71,18 @@ def build_inside(tag: int, large: bool, box: list[Any]) -> Any:
     return [ray.put(make(tag, large, box))]
 
 
+@ray.remote(max_calls=1)
+def build_and_leave(tag: int, large: bool, box: list[Any]) -> Any:
+    """The same, by a worker that ends: its heir owns it."""
+    return [ray.put(make(tag, large, box))]
+
+
+@ray.remote(max_calls=1)
+def delegate(tag: int, large: bool, box: list[Any]) -> Any:
+    """A worker that ends has another one compute the value."""
+    return [build.remote(tag, large, box)]
+
+
 @ray.remote
 def through(value: Any, box: list[Any]) -> Any:
     """An argument's tag, and references passed through."""
@@ -157,7 +169,8 @@ class Run:
 
     def inside(self) -> None:
         tag, large, refs, model = self.new()
-        (ref,) = ray.get(build_inside.remote(tag, large, refs), timeout=LIMIT)
+        (how,) = self.random.choices([build_inside, build_and_leave, delegate], [5, 1, 1])
+        (ref,) = ray.get(how.remote(tag, large, refs), timeout=LIMIT)
         self.variables.append((ref, model))
 
     def keep(self) -> None:

@@ -250,6 +250,29 @@ def test_two_drivers_exchange_values(program: Callable[..., Program], cluster: C
     assert second.rest() == []
 
 
+def test_drivers_that_leave_while_their_workers_are_forked(program: Callable[..., Program], cluster: Cluster) -> None:
+    """Whatever the forks had come to when the driver left, no process stays."""
+    driver = join(
+        program,
+        cluster,
+        """
+        for round in range(10):
+            refs = [pid.remote() for _ in range(8)]
+            time.sleep(0.004 * round)
+            ray.shutdown()
+            ray.init(log_to_driver=False)
+        say("done")
+        input()
+        """,
+    )
+    assert driver.line() == "done"
+    # What stays is the zygote of the session that runs, with the worker that it was asked for ahead.
+    until(lambda: len(own_workers(driver)) <= 2, LIMIT, "the workers of the sessions before end")
+    driver.answer()
+    driver.end(5)
+    ends(driver)
+
+
 @pytest.mark.parametrize("how", ["stop", "kill -9"])
 def test_the_cluster_ends_below_its_drivers(program: Callable[..., Program], cluster: Cluster, how: str) -> None:
     drivers = [

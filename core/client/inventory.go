@@ -1,0 +1,165 @@
+package client
+
+import (
+	"sort"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// inventory is the state of writing a will down.
+type inventory struct {
+	c         *Client
+	w         *will
+	tasks     map[*task]int
+	templates map[*Template]int
+	serves    map[ids.Owner]bool // borrowers with a connection
+}
+
+// inventory writes table, tasks and task sockets down; mu held.
+func (c *Client) inventory(w *will, fds []int) []int {
+	v := &inventory{c: c, w: w, tasks: map[*task]int{}, templates: map[*Template]int{}, serves: map[ids.Owner]bool{}}
+	for _, t := range c.tmpls {
+		v.templates[t] = len(w.Templates)
+		x := *t
+		x.Blob, x.class = nil, nil // until a task needs it
+		w.Templates = append(w.Templates, x)
+	}
+	waiting := map[*task]bool{}
+	asks := map[*wire.Peer]*willServing{}
+	for i, p := range c.parked {
+		asks[p] = &w.Serving[i]
+		v.serves[ids.Owner(w.Serving[i].Owner)] = true
+	}
+	c.table.Each(func(o *own.Object) bool {
+		w.Objects = append(w.Objects, v.object(o))
+		if x, ok := o.Watch.(*watch); ok {
+			for _, t := range x.tasks {
+				waiting[t] = t.counted && t.actor == nil
+			}
+			for _, m := range x.remote {
+				if s := asks[m.Peer()]; s != nil {
+					s.Questions = append(s.Questions, willQuestion{raw(o.ID), m.ID})
+				}
+			}
+		}
+		return true
+	})
+	for _, k := range c.classes {
+		for k.queue.len() > 0 {
+			v.task(k.queue.pop(), taskWaits)
+		}
+	}
+	var late []*task
+	for t, ok := range waiting {
+		if _, known := v.tasks[t]; ok && !known {
+			late = append(late, t)
+		}
+	}
+	sort.Slice(late, func(i, j int) bool { return late[i].first < late[j].first })
+	for _, t := range late {
+		v.task(t, taskWaits)
+	}
+	for _, l := range c.leases {
+		for _, t := range l.lost {
+			v.task(t, taskWaits)
+		}
+		if l.conn != nil && !l.conn.dead && len(l.conn.tasks) > 0 {
+			v.conn(l.conn, willConn{LeaseID: l.id, Class: l.class.id})
+			fds = append(fds, l.conn.fd)
+		}
+	}
+	for _, a := range c.actors {
+		v.actor(a)
+		if a.conn != nil && !a.conn.dead && len(a.conn.tasks) > 0 {
+			v.conn(a.conn, willConn{ActorID: append([]byte(nil), a.id[:]...)})
+			fds = append(fds, a.conn.fd)
+		}
+	}
+	for caller, m := range c.held {
+		for t, list := range m {
+			w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
+		}
+	}
+	return fds
+}
+
+func (v *inventory) object(o *own.Object) willObject {
+	x := willObject{
+		ID: raw(o.ID), OwnerAddr: o.OwnerAddr, State: o.State, IsError: o.IsError, Asked: o.Asked, Size: o.Size,
+		Contained: rawOf(o.Contained),
+	}
+	switch o.State {
+	case own.Inline:
+		x.Value = o.Value
+	case own.Hopeless: // the heir's scheduler says so again
+		x.State = own.Pending
+	case own.Failed:
+		x.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message, Task: o.Fault.Task}
+	}
+	for _, p := range o.HeldBy() {
+		if v.serves[p] { // else its end is being told
+			x.HeldBy = append(x.HeldBy, append([]byte(nil), p[:]...))
+		}
+	}
+	return x
+}
+
+func (v *inventory) written(t *task, place taskPlace) willTask {
+	x := willTask{
+		First: t.first, Returns: t.returns, Tries: t.tries, Fmt: t.fmt, Seq: t.seq, Canceled: t.canceled,
+		Args: t.args, Deps: rawOf(t.deps), Nested: rawOf(t.nested), Place: place,
+	}
+	if t.argsRef != nil {
+		x.ArgsRef = raw(t.argsRef.ID)
+	}
+	return x
+}
+
+func (v *inventory) task(t *task, place taskPlace) int {
+	if n, ok := v.tasks[t]; ok {
+		return n
+	}
+	x := v.written(t, place)
+	x.Template = v.templates[t.tmpl]
+	if v.w.Templates[x.Template].Blob == nil {
+		v.w.Templates[x.Template].Blob = t.tmpl.Blob
+	}
+	v.tasks[t] = len(v.w.Tasks)
+	v.w.Tasks = append(v.w.Tasks, x)
+	return v.tasks[t]
+}
+
+func (v *inventory) conn(o *outConn, x willConn) {
+	x.Addr, x.Seq, x.Unread, x.Unsent = o.peerAddr, o.seq, o.in[:o.have], o.out
+	for _, t := range o.tasks {
+		x.Tasks = append(x.Tasks, v.task(t, taskSent))
+	}
+	v.w.Conns = append(v.w.Conns, x)
+}
+
+func (v *inventory) actor(a *actor) {
+	x := willActor{ID: append([]byte(nil), a.id[:]...), Name: a.name, Inc: a.inc, Limit: a.limit}
+	if a.token != nil {
+		x.Token = raw(a.token.ID)
+	}
+	for _, t := range a.sent {
+		x.Calls = append(x.Calls, v.task(t, taskLost))
+	}
+	for _, t := range a.queue.items[a.queue.head:] {
+		x.Calls = append(x.Calls, v.task(t, taskWaits))
+	}
+	if b := a.birth; b != nil {
+		place := taskWaits
+		if b.announce { // its arguments wait elsewhere
+			place = taskSent
+		}
+		x.Birth = &willBirth{Task: v.written(b.task, place), Template: *b.tmpl, Req: *b.req, Announce: b.announce}
+		x.Birth.Template.class = nil
+	}
+	if a.token == nil && a.pending == 0 && a.birth == nil {
+		return // nobody has a handle of it any more
+	}
+	v.w.Actors = append(v.w.Actors, x)
+}

@@ -1,0 +1,213 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// A worker that is to end while others need what it owns moves out of its
+// process: its identity, table, tasks, leases and the connections themselves
+// go to an heir in the daemon's process, which goes on where it stopped. Nobody
+// at the other ends notices. So the process can end at once, and with it what it holds.
+
+// How long the parts of a move may take.
+const (
+	quietPatience = 2 * time.Second  // for acknowledgements under way
+	movePatience  = 30 * time.Second // for the heir to have taken over
+)
+
+// move hands everything over; false: it could not begin, nothing has changed. mu held.
+func (c *Client) move() bool {
+	c.mu.Unlock()
+	u, err := c.findHeir()
+	c.mu.Lock()
+	if err != nil {
+		c.warn("no heir for what this worker owns: %v", err)
+		return false
+	}
+	defer u.Close()
+	c.settleDown()
+	w, fds := c.park()
+	c.mu.Unlock()
+	err = handOver(u, w, fds)
+	c.mu.Lock()
+	if err != nil {
+		c.warn("what this worker owned is lost: %v", err)
+	}
+	return true
+}
+
+func (c *Client) warn(format string, a ...any) {
+	fmt.Fprintf(os.Stderr, "eagleray: "+format+"\n", a...)
+}
+
+// findHeir opens a connection that leads to an heir.
+func (c *Client) findHeir() (*net.UnixConn, error) {
+	u, _, fd, err := wire.Dial(c.opts.Socket, wire.Hello{Version: wire.Version, Role: wire.RoleWill, OwnerID: c.self[:]})
+	if fd >= 0 {
+		unix.Close(fd)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := hearFrom(u); err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
+}
+
+// hearFrom waits for a sign of the heir.
+func hearFrom(u *net.UnixConn) error {
+	if err := u.SetDeadline(time.Now().Add(movePatience)); err != nil {
+		return err
+	}
+	var b [1]byte
+	_, err := u.Read(b[:])
+	return err
+}
+
+// settleDown lets go of what only this process's program held, asks for no more
+// leases, and waits until nothing is under way that cannot be handed over; mu held.
+func (c *Client) settleDown() {
+	c.takeDrops()
+	for _, l := range c.leases {
+		l.recall = true // what it has is finished, no more is sent
+	}
+	for _, l := range c.leases {
+		switch {
+		case l.lost != nil:
+			c.retryLost(l, "the worker is gone")
+		case l.conn != nil && l.busy == 0:
+			c.returnLease(l)
+		}
+	}
+	for _, k := range c.classes {
+		if k.want > 0 {
+			k.want = 0
+			c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id})
+		}
+	}
+	var mine []*own.Object
+	c.table.Each(func(o *own.Object) bool {
+		if o.Local > 0 {
+			mine = append(mine, o)
+		}
+		return true
+	})
+	for _, o := range mine {
+		c.table.Unref(o, o.Local)
+	}
+	c.carryOut()
+	for deadline := time.Now().Add(quietPatience); !c.quiet() && !c.closed && time.Now().Before(deadline); {
+		c.await(newWaiter(), time.Now().Add(time.Millisecond))
+	}
+}
+
+// quiet reports whether all that we told other owners has arrived; mu held.
+func (c *Client) quiet() bool {
+	for _, l := range c.peers {
+		if l.busy || len(l.todo) > 0 {
+			return false
+		}
+	}
+	return c.unacked == 0 && c.limbo == 0
+}
+
+// park stops all reading and writing and writes down where everything stands.
+// Afterwards this client does nothing any more; mu held, released meanwhile.
+func (c *Client) park() (*will, []int) {
+	// Nobody new is let in: who connects from now on waits for the heir.
+	ln := c.listen.(*net.UnixListener)
+	_ = ln.SetDeadline(time.Unix(1, 0))
+	c.mu.Unlock()
+	c.admitted.Wait()
+	c.mu.Lock()
+	c.closed, c.why = true, fault.New(fault.Closed, "this worker is ending")
+	for _, f := range c.followers {
+		f.signal()
+	}
+	for c.leader != nil {
+		if c.polling {
+			c.kicked = false
+			c.kick()
+		}
+		c.mu.Unlock()
+		time.Sleep(50 * time.Microsecond) // the leader is on its way out of its poll
+		c.mu.Lock()
+	}
+	w := &will{Next: c.table.Peek() - 1}
+	fds := []int{descriptorOf(ln)}
+	for p, who := range c.serving {
+		c.mu.Unlock()
+		s, ok := p.Detach()
+		c.mu.Lock()
+		if !ok {
+			continue // its end is being told
+		}
+		w.Serving = append(w.Serving, willServing{Owner: append([]byte(nil), who[:]...), State: s})
+		fds = append(fds, descriptorOf(p.Conn()))
+		c.parked = append(c.parked, p)
+	}
+	c.carryOut()
+	links := make([]*peerLink, 0, len(c.peers))
+	for _, l := range c.peers {
+		l.parked = true
+		links = append(links, l)
+	}
+	for _, l := range links {
+		for l.busy && l.peer != nil {
+			c.mu.Unlock()
+			time.Sleep(50 * time.Microsecond) // it is being written
+			c.mu.Lock()
+		}
+		if l.peer == nil || l.err != nil {
+			continue // borrowed anew by the heir
+		}
+		c.mu.Unlock()
+		s, ok := l.peer.Detach()
+		c.mu.Lock()
+		if ok {
+			x := willLink{Addr: l.addr, State: s}
+			for _, j := range l.todo {
+				x.GiveBack = append(x.GiveBack, j.giveBack...)
+			}
+			x.Again = c.unacked > 0
+			w.Links = append(w.Links, x)
+			fds = append(fds, descriptorOf(l.peer.Conn()))
+		}
+	}
+	fds = c.inventory(w, fds)
+	c.mu.Unlock()
+	// What the daemon was told so far, it knows now.
+	ctx, cancel := context.WithTimeout(context.Background(), movePatience)
+	_ = c.daemon.Call(ctx, wire.TObjStats, nil, nil) // its end ends us
+	cancel()
+	c.mu.Lock()
+	return w, fds
+}
+
+// handOver sends the will and waits until the heir lives.
+func handOver(u *net.UnixConn, w *will, fds []int) error {
+	body, err := msgpack.Marshal(w)
+	if err != nil {
+		return fmt.Errorf("write down what is handed over: %w", err)
+	}
+	if err := wire.SendParcel(u, body, fds); err != nil {
+		return fmt.Errorf("hand over: %w", err)
+	}
+	if err := hearFrom(u); err != nil {
+		return fmt.Errorf("hand over: %w", err)
+	}
+	return nil
+}

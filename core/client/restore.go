@@ -1,0 +1,274 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// The parts of an heir, from the parts of the will. Nothing runs yet.
+
+// objects fills the table.
+func (h *heir) objects() error {
+	c := h.c
+	for i := range h.w.Objects {
+		x := &h.w.Objects[i]
+		id, err := ids.ParseObject(x.ID)
+		if err != nil {
+			return err
+		}
+		o := &own.Object{ID: id, OwnerAddr: x.OwnerAddr, State: x.State, IsError: x.IsError, Asked: x.Asked, Size: x.Size, Value: x.Value}
+		if f := x.Fault; f != nil {
+			o.Fault = &fault.Error{Code: fault.Code(f.Code), Message: f.Message, Task: f.Task}
+		}
+		c.table.Install(o)
+		for _, p := range x.HeldBy {
+			if len(p) == ids.OwnerSize {
+				c.table.AddBorrower(o, ids.Owner(p))
+			}
+		}
+	}
+	for i := range h.w.Objects {
+		x := &h.w.Objects[i]
+		inner, err := h.found(x.Contained)
+		if err != nil {
+			return err
+		}
+		outer, _ := h.found([][]byte{x.ID})
+		for _, o := range inner {
+			c.table.Contain(outer[0], o)
+		}
+	}
+	return nil
+}
+
+// found returns objects of the table.
+func (h *heir) found(list [][]byte) ([]*own.Object, error) {
+	var out []*own.Object
+	for _, b := range list {
+		id, err := ids.ParseObject(b)
+		if err != nil {
+			return nil, err
+		}
+		o := h.c.table.Find(id)
+		if o == nil {
+			return nil, fmt.Errorf("object %s was not handed over", id)
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}
+
+// task makes a task as it was, with what it pins.
+func (h *heir) task(x *willTask, tm *Template) (*task, error) {
+	t := &task{tmpl: tm, first: x.First, returns: x.Returns, tries: x.Tries, fmt: x.Fmt, seq: x.Seq, canceled: x.Canceled, args: x.Args}
+	var err1, err2 error
+	t.deps, err1 = h.found(x.Deps)
+	t.nested, err2 = h.found(x.Nested)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	if len(x.ArgsRef) > 0 {
+		l, err := h.found([][]byte{x.ArgsRef})
+		if err != nil {
+			return nil, err
+		}
+		t.argsRef = l[0]
+		h.c.table.Pin(t.argsRef)
+	}
+	for _, list := range [][]*own.Object{t.deps, t.nested} {
+		for _, o := range list {
+			h.c.table.Pin(o)
+		}
+	}
+	h.c.eachReturn(t, func(_ int, o *own.Object) { o.Producer = t })
+	if x.Place != taskWaits {
+		return t, nil
+	}
+	for _, o := range t.deps {
+		if !o.State.Ready() {
+			t.waiting++
+			x := watchOf(o)
+			x.tasks = append(x.tasks, t)
+		}
+	}
+	return t, nil
+}
+
+// adopted returns a connection that was handed over.
+func (h *heir) adopted() (*net.UnixConn, error) {
+	n, err := net.FileConn(h.next())
+	if err != nil {
+		return nil, fmt.Errorf("a connection that was handed over: %w", err)
+	}
+	return n.(*net.UnixConn), nil
+}
+
+func (h *heir) serving() error {
+	c := h.c
+	for i := range h.w.Serving {
+		x := &h.w.Serving[i]
+		u, err := h.adopted()
+		if err != nil {
+			return err
+		}
+		p := c.serve(ids.Owner(x.Owner), func(handle wire.Handler, closed func(error)) *wire.Peer {
+			return wire.Resume(u, x.State, handle, closed)
+		}, descriptorOf(u))
+		for _, q := range x.Questions {
+			l, err := h.found([][]byte{q.Object})
+			if err != nil {
+				return err
+			}
+			y := watchOf(l[0])
+			y.remote = append(y.remote, p.Question(wire.TRefWait, q.ID))
+		}
+	}
+	return nil
+}
+
+func (h *heir) links() error {
+	c := h.c
+	again := map[string][][]byte{}
+	c.table.Each(func(o *own.Object) bool {
+		if !o.Owned() {
+			again[o.OwnerAddr] = append(again[o.OwnerAddr], raw(o.ID))
+		}
+		return true
+	})
+	for i := range h.w.Links {
+		x := &h.w.Links[i]
+		u, err := h.adopted()
+		if err != nil {
+			return err
+		}
+		l := &peerLink{addr: x.Addr, fd: descriptorOf(u)}
+		l.peer = wire.Resume(u, x.State, refuseCalls, func(error) { c.peerLost(l) })
+		c.peers[x.Addr] = l
+		c.opened(l.fd)
+		if len(x.GiveBack) > 0 {
+			l.add(c, peerJob{giveBack: x.GiveBack})
+		}
+		if !x.Again {
+			delete(again, x.Addr)
+		}
+	}
+	for addr, list := range again {
+		c.unacked += len(list)
+		c.linkTo(addr).add(c, peerJob{borrow: list})
+	}
+	return nil
+}
+
+func (h *heir) actors() error {
+	c := h.c
+	for i := range h.w.Actors {
+		x := &h.w.Actors[i]
+		a := &actor{id: ids.Actor(x.ID), name: x.Name, inc: x.Inc, limit: x.Limit}
+		c.actors[a.id] = a
+		if len(x.Token) > 0 {
+			l, err := h.found([][]byte{x.Token})
+			if err != nil {
+				return err
+			}
+			a.token = l[0]
+			a.token.Watch = a
+		}
+		for _, n := range x.Calls {
+			if n < 0 || n >= len(h.tasks) {
+				return fmt.Errorf("call %d, of %d, was handed over", n, len(h.tasks))
+			}
+			t := h.tasks[n]
+			h.call(a, t)
+			if h.w.Tasks[n].Place == taskLost {
+				a.sent = append(a.sent, t)
+			} else {
+				a.queue.push(t)
+			}
+		}
+		if b := x.Birth; b != nil {
+			t, err := h.task(&b.Task, &b.Template)
+			if err != nil {
+				return err
+			}
+			a.birth = &birth{task: t, tmpl: &b.Template, req: &b.Req, announce: b.Announce}
+		}
+	}
+	return nil
+}
+
+// call makes a task a call of an actor.
+func (h *heir) call(a *actor, t *task) {
+	t.actor = a
+	a.pending++
+	if a.token != nil {
+		h.c.table.Pin(a.token)
+	}
+}
+
+func (h *heir) conns() error {
+	c := h.c
+	for i := range h.w.Conns {
+		x := &h.w.Conns[i]
+		fd, err := unix.FcntlInt(h.next().Fd(), unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return fmt.Errorf("a task socket that was handed over: %w", err)
+		}
+		o := newOutConn(c, fd, x.Addr)
+		o.seq, o.in, o.have, o.out = x.Seq, x.Unread, len(x.Unread), x.Unsent
+		if len(x.ActorID) > 0 {
+			a := c.actors[ids.Actor(x.ActorID)]
+			if a == nil {
+				return fmt.Errorf("a task socket of an actor that was not handed over")
+			}
+			o.actor, a.conn = a, o
+		} else {
+			if int(x.Class) >= len(c.classes) {
+				return fmt.Errorf("a lease of class %d, of %d, was handed over", x.Class, len(c.classes))
+			}
+			l := &lease{id: x.LeaseID, class: c.classes[x.Class], conn: o, busy: len(x.Tasks), recall: true}
+			o.lease, c.leases[l.id] = l, l
+			l.class.leases = append(l.class.leases, l)
+		}
+		for _, n := range x.Tasks {
+			if n < 0 || n >= len(h.tasks) {
+				return fmt.Errorf("task %d, of %d, was handed over", n, len(h.tasks))
+			}
+			t := h.tasks[n]
+			t.on, o.tasks[t.seq] = o, t
+			if o.actor != nil {
+				h.call(o.actor, t)
+			}
+			c.inflight++
+		}
+		if err := c.adopt(o); err != nil {
+			return err
+		}
+		c.touch(&o.conn)
+	}
+	return nil
+}
+
+func (h *heir) results() error {
+	for i := range h.w.Held {
+		x := &h.w.Held[i]
+		list, err := h.found(x.Objects)
+		if err != nil {
+			return err
+		}
+		var t ids.Task
+		copy(t[:], x.Task)
+		for _, o := range list {
+			h.c.table.Pin(o)
+		}
+		h.c.hold(ids.Owner(x.Caller), t, list)
+	}
+	return nil
+}

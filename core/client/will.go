@@ -1,0 +1,128 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// will is all that an owner's heir needs to go on in its place: see move.go
+// and inherit.go. Descriptors travel beside it, in the order of its
+// connections: the listener first, then serving, links, conns.
+type will struct {
+	//lint:ignore U1000 msgpack reads the tag
+	_msgpack  struct{} `msgpack:",as_array"`
+	Next      uint64   // count of the newest object
+	Objects   []willObject
+	Templates []Template // all that define classes, in order, so that classes get the same numbers
+	Tasks     []willTask
+	Actors    []willActor
+	Held      []willHeld
+	Serving   []willServing
+	Links     []willLink
+	Conns     []willConn
+}
+
+type willObject struct {
+	ID        []byte
+	OwnerAddr string
+	State     own.State
+	IsError   bool
+	Asked     bool
+	Size      uint64
+	Value     []byte
+	Fault     *wire.FaultBody
+	Contained [][]byte
+	HeldBy    [][]byte // processes that borrow it
+}
+
+// willTask is a task without answer. Those of Conns were sent.
+type willTask struct {
+	Template int // in Templates
+	First    uint64
+	Returns  int32
+	Tries    int32
+	Fmt      uint8
+	Seq      uint32
+	Canceled bool
+	Args     []byte
+	ArgsRef  []byte
+	Deps     [][]byte
+	Nested   [][]byte
+	Place    taskPlace
+}
+
+// taskPlace is where a task without answer is.
+type taskPlace uint8
+
+const (
+	taskWaits taskPlace = iota // in a queue, or for arguments
+	taskSent                   // on a connection
+	taskLost                   // sent to an actor that is gone, whose fate the head is being asked for
+)
+
+type willActor struct {
+	ID    []byte
+	Name  string
+	Token []byte // empty: not counted
+	Inc   uint64 // the incarnation of its latest connection
+	Limit int
+	Calls []int // in Tasks, those lost first
+	Birth *willBirth
+}
+
+type willBirth struct {
+	Task     willTask
+	Template Template
+	Req      wire.ActorCreate
+	Announce bool
+}
+
+// willHeld is a result whose caller has not confirmed it.
+type willHeld struct {
+	Caller  []byte
+	Task    []byte
+	Objects [][]byte
+}
+
+// willServing is a connection of a borrower, with its questions that wait.
+type willServing struct {
+	Owner     []byte
+	State     wire.State
+	Questions []willQuestion
+}
+
+type willQuestion struct {
+	Object []byte
+	ID     uint64
+}
+
+// willLink is a connection to an owner whose objects we borrow.
+type willLink struct {
+	Addr     string
+	State    wire.State
+	GiveBack [][]byte // not told yet
+	Again    bool     // tell it again what we borrow
+}
+
+// willConn is a task socket with calls that have no answer.
+type willConn struct {
+	Addr    string
+	LeaseID uint64
+	Class   uint32
+	ActorID []byte // instead of a lease
+	Seq     uint32
+	Unread  []byte
+	Unsent  []byte
+	Tasks   []int // in Tasks
+}
+
+func raw(id ids.Object) []byte { return append([]byte(nil), id[:]...) }
+
+func rawOf(list []*own.Object) [][]byte {
+	var out [][]byte
+	for _, o := range list {
+		out = append(out, raw(o.ID))
+	}
+	return out
+}

@@ -1,0 +1,56 @@
+package daemon
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// endWorker asks a worker to exit and kills it when the grace is over; mu held.
+func (d *Daemon) endWorker(w *worker, grace time.Duration) {
+	if w.state == stateGone || w.doomed {
+		return
+	}
+	if w.client == nil || w.client.gone {
+		d.kill(w)
+		return
+	}
+	timer := time.AfterFunc(grace, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.kill(w)
+	})
+	w.client.peer.Go(wire.TExit, nil, func(m *wire.Message, err error) {
+		var owns bool
+		if err == nil && m.Decode(&owns) == nil && owns && grace == exitGrace {
+			timer.Stop() // it leaves when others have let go of what it owns
+		}
+	})
+}
+
+// expectEnd kills a worker that has said that it ends, and does not: what it
+// holds is given to nobody before it is gone; mu held.
+func (d *Daemon) expectEnd(w *worker, grace time.Duration) {
+	if w == nil || w.state == stateGone {
+		return
+	}
+	time.AfterFunc(grace, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if w.state != stateGone && !d.closing {
+			d.log.Warn("a worker that was to end by itself is killed: its exit handlers take too long", "pid", w.pid, "after", grace)
+			d.kill(w)
+		}
+	})
+}
+
+// kill ends a worker's process now, or as soon as it is known; mu held.
+func (d *Daemon) kill(w *worker) {
+	if w.state == stateGone {
+		return
+	}
+	w.doomed = true
+	w.proc.signal(unix.SIGKILL)
+}

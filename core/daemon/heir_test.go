@@ -1,0 +1,81 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// An heir has its predecessor's place: id, socket, classes, leases, objects. What
+// the worker holds is free when its process is gone, not sooner, and then
+// nothing of the heir's goes with it.
+func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
+	d, j := opened(t)
+	w, _ := ordered(d, j)
+	old, heir := connected(t, wire.RoleWorker), connected(t, wire.RoleHeir)
+	old.worker, old.self, old.job, old.addr = w, w.self, j, d.socketOf(w.self.Owner())
+	heir.self, heir.job, heir.heirOf = ids.NewWorker(), j, old
+	heir.addr = d.socketOf(heir.self.Owner())
+	d.mu.Lock()
+	w.state, w.client = stateReady, old
+	d.mu.Unlock()
+	for _, c := range []*client{old, heir} {
+		c.worker = nil // its process is not under test here
+		if !d.enlist(c) {
+			t.Fatal("the daemon is closing")
+		}
+	}
+	old.worker = w
+	owner, id := old.self.Owner(), old.id
+	d.mu.Lock()
+	object := ids.NewObject(1, owner, j.id, 0)
+	if _, err := d.objects.create(old, object, 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.objects.seal(old, object); err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Unlock()
+
+	got, err := d.inherit(heir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Addr != d.socketOf(owner) || ids.Owner(got.WorkerID[:ids.OwnerSize]) != owner {
+		t.Errorf("the heir is told %+v", got)
+	}
+	if _, err := d.inherit(heir); err == nil {
+		t.Error("it inherits twice")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.owners[owner] != heir || d.clients[id] != heir || heir.id != id || w.self.Owner() == owner {
+		t.Error("the heir is not in the worker's place")
+	}
+	d.forget(w) // the process is gone
+	if d.objects.table[object] == nil || d.owners[owner] != heir || len(d.clients) != 1 {
+		t.Error("what was inherited went with the worker")
+	}
+	d.dropClient(heir)
+	if d.objects.table[object] != nil || d.objects.used != 0 {
+		t.Error("what was inherited outlives the heir")
+	}
+}
+
+// Nobody but the worker itself opens its will, and nobody without the token inherits.
+func TestHeir_Strangers_AreRefused(t *testing.T) {
+	d, j := opened(t)
+	if _, err := d.predecessor("guess"); err == nil {
+		t.Error("a stranger inherits")
+	}
+	c := connected(t, wire.RoleWorker)
+	c.job = j
+	d.wills["token"] = c
+	if got, err := d.predecessor("token"); err != nil || got != c {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := d.predecessor("token"); err == nil {
+		t.Error("the token serves twice")
+	}
+}

@@ -1,0 +1,41 @@
+package own
+
+import "github.com/eagleray/eagleray/core/ids"
+
+// What another process needs to go on with a table: its identity, its count,
+// and each of its objects.
+
+// Install adds an object that another process's table had. Its holders are
+// told again: what this process's program, tasks and values hold is not the other's.
+func (t *Table) Install(o *Object) {
+	if o.ID.Owner() == t.self {
+		t.owned[o.ID.Count()] = o
+		t.next = max(t.next, o.ID.Count())
+		return
+	}
+	t.borrowed[o.ID] = o
+}
+
+// SkipTo makes New count on after n.
+func (t *Table) SkipTo(n uint64) { t.next = max(t.next, n) }
+
+// HeldBy returns the processes that borrow the object.
+func (o *Object) HeldBy() []ids.Owner {
+	list := make([]ids.Owner, 0, len(o.borrowers))
+	for p := range o.borrowers {
+		list = append(list, p)
+	}
+	return list
+}
+
+// Sweep lets objects go that nobody has ever held since they were installed.
+func (t *Table) Sweep() {
+	var all []*Object
+	t.Each(func(o *Object) bool {
+		all = append(all, o)
+		return true
+	})
+	for _, o := range all {
+		t.check(o)
+	}
+}

@@ -1,0 +1,64 @@
+package wire
+
+import (
+	"net"
+	"time"
+)
+
+// State is where one end of a control connection stands: with it and the
+// connection's descriptor another process goes on, and the other end does not notice.
+type State struct {
+	Unread []byte // received and not handled
+	Unsent []byte
+	LastID uint64 // of requests sent
+}
+
+// Detach stops p without closing its connection. The handler has ended and its
+// answers are in the state; what is sent later is refused; onClose is not
+// called, nor what waits for answers. The caller must not hold what the
+// handler takes. False: the connection is closed already.
+func (p *Peer) Detach() (State, bool) {
+	p.stops.Store(true)
+	past := time.Unix(1, 0)
+	if p.conn.SetReadDeadline(past) != nil {
+		return State{}, false
+	}
+	select {
+	case <-p.ended:
+	case <-p.done:
+		return State{}, false
+	}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		return State{}, false
+	}
+	p.closed, p.leaves, p.err, p.calls = true, true, ErrPeerClosed, nil
+	p.mu.Unlock()
+	_ = p.conn.SetWriteDeadline(past) // it may be stuck in a full socket
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+	<-p.wrote
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return State{Unread: append([]byte(nil), p.in.rest()...), Unsent: p.out, LastID: p.nextID}, true
+}
+
+// Resume is NewPeer for a connection that another process has detached.
+func Resume(conn net.Conn, s State, h Handler, onClose func(error)) *Peer {
+	p := NewPeer(conn, h, onClose)
+	p.in.buf, p.in.end = s.Unread, len(s.Unread)
+	p.out, p.nextID = s.Unsent, s.LastID
+	if len(p.out) > 0 {
+		p.wake <- struct{}{}
+	}
+	return p
+}
+
+// Question is a request that came before the connection was detached and is to
+// be answered now.
+func (p *Peer) Question(t Type, id uint64) *Message {
+	return &Message{Kind: Request, Type: t, ID: id, peer: p}
+}
