@@ -105,7 +105,7 @@ def test_results_are_those_of_the_host(on_fake: Callable[..., str]) -> None:
             np.testing.assert_allclose(a, b, rtol=eps, atol=eps, err_msg=str(where))
         layouts = {"packed": lambda a: a, "T": lambda a: a.T, "back": lambda a: a[..., ::-1] if a.ndim else a,
                    "second": lambda a: a[..., ::2] if a.ndim else a}
-        chain = k.fuse().scale(2).add(1).clip(-3, 9).relu()
+        chain = k.fuse().scale(2).add(1).clip(1, 9).relu()
         for dtype in ("float16", "bfloat16", "float32", "float64", "int32", "int64", "uint8"):
             for shape in ((), (0,), (7,), (3, 5), (2, 0, 3), (4, 1, 6)):
                 x = random.integers(0, 9, shape).astype("f4")
@@ -116,7 +116,7 @@ def test_results_are_those_of_the_host(on_fake: Callable[..., str]) -> None:
                     device = lay(k.array(x, dtype, "cuda"))
                     where = (dtype, shape, name)
                     for op in (k.mul_two, k.relu, chain, k.copy, lambda a: k.add(a, 3), lambda a: a * a - a,
-                               lambda a: k.clip(a, 1, None), lambda a: k.axpy(2, a, a), lambda a: k.relu(k.clip(a, 0, 9)).astype("float64"),
+                               lambda a: k.clip(a, 1, 5), lambda a: k.axpy(2, a, a), lambda a: k.relu(k.clip(a, 0, 9)).astype("float64"),
                                lambda a: a.astype("float16"), lambda a: k.sum(a), lambda a: k.mean(a),
                                lambda a: a.reshape(-1), lambda a: a.broadcast_to((2, *a.shape))):
                         with np.errstate(all="ignore"):
@@ -222,7 +222,7 @@ def test_kernels_of_the_users_own(on_fake: Callable[..., str]) -> None:
             (fine[:3], k.ArgumentError, "3 arguments for 4"),
             ((out, x, 3.0, 1.5), k.ArgumentError, "integer"),
             ((out, x, 3.0, 2**40), k.ArgumentError, "does not fit"),
-            ((out, x, 3.0, 2**70), OverflowError, "64 bits"),
+            ((out, x, 3.0, 2**70), k.ScalarError, "64 bits"),
             ((out, x, x, 100), k.ArgumentError, "array"),
             ((3, x, 3.0, 100), k.ArgumentError, "array"),
             ((out, x.astype("float64"), 3.0, 100), k.ArgumentError, "float64"),
@@ -269,7 +269,7 @@ def test_devices_are_not_mixed_and_memory_ends(on_fake: Callable[..., str]) -> N
         problem = raises(k.OutOfMemoryError, "out of memory", lambda: k.empty(1 << 30, "uint8"))
         assert isinstance(problem, MemoryError) and problem.asked == 1 << 30 and 0 < problem.free <= problem.total
         for _ in range(20):  # each would fill a quarter of the device
-            k.zeros(1 << 24)
+            k.empty(1 << 24)
         wrong = []
         def use(x):
             try:
@@ -286,7 +286,7 @@ def test_devices_are_not_mixed_and_memory_ends(on_fake: Callable[..., str]) -> N
             x.free()
             [thread.join() for thread in threads]
         assert not wrong, wrong
-        big = k.full((1000, 1000), 3, "float32")
+        big = k.full((100, 100), 3, "float32")
         here = pickle.loads(pickle.dumps(big))
         assert here._pointer() == big._pointer() and here.readonly and here.device == "cuda:0"
         """),

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from eagleray.kernels.errors import KernelError as KernelError
     from eagleray.kernels.errors import OutOfMemoryError as OutOfMemoryError
     from eagleray.kernels.errors import ReadOnlyError as ReadOnlyError
+    from eagleray.kernels.errors import ScalarError as ScalarError
     from eagleray.kernels.errors import ShapeError as ShapeError
     from eagleray.kernels.errors import UnsupportedError as UnsupportedError
 
@@ -88,7 +89,7 @@ _MODULES = {
     "dtypes": "DType bfloat16 float16 float32 float64 int32 int64 uint8",
     "errors": (
         "ArgumentError ClosedError CompileError DTypeError DeviceArrayError DeviceError DriverError KernelError "
-        "OutOfMemoryError ReadOnlyError ShapeError UnsupportedError"
+        "OutOfMemoryError ReadOnlyError ScalarError ShapeError UnsupportedError"
     ),
 }
 _NAMES = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -6,7 +6,7 @@ import struct
 from typing import Any
 
 from eagleray.kernels import _native as native
-from eagleray.kernels.errors import ShapeError
+from eagleray.kernels.errors import ScalarError, ShapeError
 
 _STEP = struct.Struct("=iidd")
 _INF = float("inf")
@@ -97,7 +97,7 @@ class Chain:
 
         Raises:
             ShapeError: too few or too many arrays, or shapes that do not broadcast.
-            DTypeError, OverflowError, DeviceError, ReadOnlyError, ClosedError, OutOfMemoryError: as ``kernels.add``.
+            DTypeError, ScalarError, DeviceError, ReadOnlyError, ClosedError, OutOfMemoryError: as ``kernels.add``.
         """
         if not self._names:
             raise ShapeError("the chain has no steps: begin with fuse().scale(2), for example")
@@ -165,5 +165,5 @@ def _number(value: Any) -> float:
     """The number, exactly."""
     number = float(value)
     if isinstance(value, int) and number != value:
-        raise OverflowError(f"{value} is not exact in a chain: pass it as an array")
+        raise ScalarError(f"{value} is not exact in a chain: pass it as an array")
     return number

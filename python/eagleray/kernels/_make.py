@@ -45,7 +45,7 @@ def full(shape: Shape, value: int | float, dtype: Any = None, device: Any = None
         dtype: By default int64 for an integer and float32 for a float.
 
     Raises:
-        OverflowError: the integer does not fit the data type.
+        ScalarError: the integer does not fit the data type.
     """
     if dtype is None:
         dtype = "int64" if isinstance(value, int) else "float32"

@@ -61,7 +61,7 @@ def mul_two(x: A, *, out: Any = None) -> A:
 
 
 def scale(x: A, factor: Number, *, out: Any = None) -> A:
-    """``x * factor``, a number. Errors as ``mul_two``, and OverflowError for an integer that does not fit."""
+    """``x * factor``, a number. Errors as ``mul_two``, and ScalarError for an integer that does not fit."""
     return _step(6, 0.0, 0.0, x, factor, out)  # type: ignore[no-any-return]
 
 
@@ -75,7 +75,7 @@ def add(x: Any, y: Any, *, out: Any = None) -> Any:
     Raises:
         ShapeError: the shapes do not broadcast, or ``out`` has another.
         DTypeError: the data types differ, or a float meets integers: cast one.
-        OverflowError: an integer does not fit the data type.
+        ScalarError: an integer does not fit the data type.
         DeviceError, ReadOnlyError, ClosedError, OutOfMemoryError: as ``mul_two``.
     """
     return _step(3, 0.0, 0.0, x, y, out)

@@ -17,6 +17,10 @@ class DTypeError(KernelError, TypeError):
     """A data type that the operation does not take, or two that differ: cast one."""
 
 
+class ScalarError(KernelError, OverflowError):
+    """A number that the arrays' data type cannot hold."""
+
+
 class DeviceError(KernelError):
     """An unknown device, or arrays on different ones."""
 
@@ -88,8 +92,8 @@ _CODES: dict[str, type[Exception]] = {
     "closed": ClosedError,
     "readonly": ReadOnlyError,
     "argument": ArgumentError,
-    "overflow": OverflowError,
-    "value": ValueError,
+    "overflow": ScalarError,
+    "value": ScalarError,
 }
 
 
@@ -113,6 +117,7 @@ __all__ = [
     "KernelError",
     "OutOfMemoryError",
     "ReadOnlyError",
+    "ScalarError",
     "ShapeError",
     "UnsupportedError",
 ]
