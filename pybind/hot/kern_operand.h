@@ -8,16 +8,17 @@ typedef struct {
 } operand;
 
 static PyTypeObject *numpy_array, *numpy_generic; // once numpy is loaded
-static PyObject *numpy_asarray;
+static PyObject *numpy_asarray, *numpy_empty_like;
 
 static int find_numpy(void) {
   if (numpy_array) return 1;
   PyObject *numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy"); // borrowed
   if (!numpy) return 0;
   PyObject *a = PyObject_GetAttrString(numpy, "ndarray"), *g = PyObject_GetAttrString(numpy, "generic");
-  PyObject *f = PyObject_GetAttrString(numpy, "asarray");
-  if (a && g && f && PyType_Check(a) && PyType_Check(g)) {
+  PyObject *f = PyObject_GetAttrString(numpy, "asarray"), *e = PyObject_GetAttrString(numpy, "empty_like");
+  if (a && g && f && e && PyType_Check(a) && PyType_Check(g)) {
     numpy_asarray = f;
+    numpy_empty_like = e;
     numpy_generic = (PyTypeObject *)g;
     numpy_array = (PyTypeObject *)a;
     return 1;
@@ -26,6 +27,7 @@ static int find_numpy(void) {
   Py_XDECREF(a);
   Py_XDECREF(g);
   Py_XDECREF(f);
+  Py_XDECREF(e);
   return 0;
 }
 

@@ -38,8 +38,7 @@ func (o *operands) array(v *C.kern_view) (*kernels.Array, error) {
 	if v.handle != 0 {
 		a, err = arrayOf(v.handle)
 	} else {
-		view := viewOf(v)
-		a, err = kernels.Wrap(kernels.CPU(), view, view.DType.Size(), v.readonly != 0, nil)
+		a, err = kernels.Borrow(viewOf(v), v.readonly != 0)
 		if err == nil {
 			o.passing = append(o.passing, a)
 		}

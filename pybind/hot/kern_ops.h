@@ -53,6 +53,27 @@ static int host_only(PyObject *const *x, int n) {
   return any;
 }
 
+// numpy_like is numpy's new array for a result with the shape of the first input, NULL where Go shall make it: inputs
+// of several shapes, subclasses, numbers.
+static PyObject *numpy_like(PyObject *const *in, int n) {
+  if (!find_numpy() || Py_TYPE(in[0]) != numpy_array) return NULL;
+  PyObject *shape = NULL, *made = NULL;
+  for (int i = 1; i < n; i++) {
+    if (PyFloat_Check(in[i]) || PyLong_Check(in[i])) continue;
+    if (Py_TYPE(in[i]) != numpy_array) goto done;
+    if (!shape && !(shape = PyObject_GetAttrString(in[0], "shape"))) goto done;
+    PyObject *other = PyObject_GetAttrString(in[i], "shape");
+    int same = other ? PyObject_RichCompareBool(shape, other, Py_EQ) : 0;
+    Py_XDECREF(other);
+    if (same != 1) goto done;
+  }
+  made = PyObject_CallOneArg(numpy_empty_like, in[0]);
+done:
+  Py_XDECREF(shape);
+  PyErr_Clear();
+  return made;
+}
+
 static PyObject *none_is_null(PyObject *o) { return o == Py_None ? NULL : o; }
 
 // apply runs steps over inputs. With one step and a number among the inputs Go finds the step for it.
@@ -61,21 +82,31 @@ static PyObject *apply(const kern_step *steps, int nsteps, PyObject *const *in, 
   const kern_view *views[INPUTS];
   kern_view made;
   kern_err e;
-  PyObject *res = NULL;
+  PyObject *res = NULL, *fresh = NULL;
   int rc, done = 0, big = 0, have_out = 0;
   operand o;
   if (!usable()) return NULL;
   if (n > 3 && !(ops = malloc((size_t)n * sizeof *ops))) return PyErr_NoMemory();
+  if (!out) {
+    out = fresh = numpy_like(in, n);
+    if (out && !take_out(out, &o)) { // a data type that arrays do not hold: the input's error says so
+      release_operand(&o);
+      PyErr_Clear();
+      Py_CLEAR(fresh);
+      out = NULL;
+    }
+    have_out = out != NULL;
+  }
   for (; done < n; done++) {
     if (!(n == 1 ? take_array : take)(in[done], &ops[done])) { release_operand(&ops[done]); goto done; }
     views[done] = &ops[done].v;
     big |= large(views[done]);
   }
-  if (out) {
+  if (out && !have_out) {
     have_out = 1;
     if (!take_out(out, &o)) goto done;
-    big |= large(&o.v);
   }
+  if (out) big |= large(&o.v);
   UNLOCKED(big, rc = KernMap((kern_step *)steps, nsteps, (kern_view **)views, n, out ? &o.v : NULL, stream, &made, &e));
   if (rc < 0) raise_err(&e);
   else res = result(&made, out, host_only(in, n));
@@ -83,6 +114,7 @@ done:
   if (have_out) release_operand(&o);
   while (done--) release_operand(&ops[done]);
   if (ops != few) free(ops);
+  Py_XDECREF(fresh);
   return res;
 }
 
