@@ -103,6 +103,7 @@ void kern_release(uintptr_t owner) {
 #include "kern_make.h"
 #include "kern_dlpack.h"
 #include "kern_stream.h"
+#include "kern_share.h"
 
 // configure(Array, dtypes by number, make_error, as_array)
 static PyObject *py_configure(PyObject *m, PyObject *const *a, Py_ssize_t n) {
@@ -165,7 +166,8 @@ static PyMethodDef functions[] = {
     FAST(py_new, "new"), {"host", py_host, METH_O, NULL}, FAST(py_foreign, "foreign"), FAST(py_view, "view"),
     FAST(py_copy_into, "copy_into"), FAST(py_dlpack, "dlpack"), {"from_dlpack", py_from_dlpack, METH_O, NULL},
     FAST(py_stream, "stream"), {"set_stream", py_set_stream, METH_O, NULL}, FAST(py_compile, "compile"),
-    FAST(py_launch, "launch"), {"search", py_search, METH_O, NULL},
+    FAST(py_launch, "launch"), {"export", py_export, METH_O, NULL}, FAST(py_keep, "keep"),
+    FAST(py_import, "import_"), {"search", py_search, METH_O, NULL},
     {"count", py_count, METH_NOARGS, NULL}, {"describe", py_describe, METH_O, NULL}, {0},
 };
 

@@ -9,6 +9,7 @@ import importlib.util
 import os
 import platform
 import shutil
+import textwrap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,8 +69,6 @@ def raises(kind, words, use):
 
 def program(body: str) -> str:
     """A program that ends by saying so."""
-    import textwrap
-
     return HEADER + textwrap.dedent(body) + "\nprint('done')\n"
 
 
@@ -116,7 +115,8 @@ def test_results_are_those_of_the_host(on_fake: Callable[..., str]) -> None:
                     device = lay(k.array(x, dtype, "cuda"))
                     where = (dtype, shape, name)
                     for op in (k.mul_two, k.relu, chain, k.copy, lambda a: k.add(a, 3), lambda a: a * a - a,
-                               lambda a: k.clip(a, 1, None), lambda a: k.axpy(2, a, a), lambda a: k.relu(k.clip(a, 0, 9)).astype("float64"),
+                               lambda a: k.clip(a, 1, None), lambda a: k.axpy(2, a, a),
+                               lambda a: k.relu(k.clip(a, 0, 9)).astype("float64"),
                                lambda a: a.astype("float16"), lambda a: k.sum(a), lambda a: k.mean(a),
                                lambda a: a.reshape(-1), lambda a: a.broadcast_to((2, *a.shape))):
                         with np.errstate(all="ignore"):
@@ -321,8 +321,8 @@ def test_actors_get_the_device_that_they_were_given(on_fake: Callable[..., str])
             def where(self):
                 with open("/proc/self/maps") as maps:
                     loaded = "libcuda.so.1" in maps.read()
-                return (self.data.device, k.devices(), k.default_device(), os.environ.get("CUDA_VISIBLE_DEVICES"), loaded,
-                        k.device_info(self.data.device).uuid)
+                return (self.data.device, k.devices(), k.default_device(), os.environ.get("CUDA_VISIBLE_DEVICES"),
+                        loaded, k.device_info(self.data.device).uuid)
             def whole(self):
                 return self.data
             def total(self, x):
@@ -364,5 +364,82 @@ def test_actors_get_the_device_that_they_were_given(on_fake: Callable[..., str])
         """),
         EAGLERAY_FAKE_CUDA_DEVICES="2",
         EAGLERAY_FAKE_CUDA_REPORT="",
+    )
+    assert "done" in out
+
+
+SHARING = """
+import os
+import eagleray as ray
+
+@ray.remote(num_gpus=0.5)
+class Holder:
+    def __init__(self):
+        self.data = k.full((100, 100), 1, "float32")
+    def view(self):
+        return self.data[10:20, ::2]
+    def write(self, value):
+        self.data[:] = value
+    def let_go(self):
+        self.data = None
+    def free_memory(self):
+        return k.device_info().free_memory
+
+@ray.remote(num_gpus=0.5)
+class Reader:
+    def keep(self, x):
+        self.x = x
+        return x.device, x.readonly, x.shape
+    def total(self):
+        return float(k.sum(self.x))
+    def cannot_write(self):
+        try:
+            k.mul_two(self.x, out=self.x)
+        except k.ReadOnlyError:
+            return True
+    def let_go(self):
+        self.x = None
+
+ray.init(num_cpus=4, num_gpus=2, address="local")
+holder, reader = Holder.remote(), Reader.remote()
+"""
+
+
+def test_actors_on_one_device_share_memory(on_fake: Callable[..., str]) -> None:
+    out = on_fake(
+        HEADER
+        + SHARING
+        + textwrap.dedent("""
+        import time
+        assert ray.get(reader.keep.remote(holder.view.remote())) == ("cuda:0", True, (10, 50))
+        assert ray.get(reader.total.remote()) == 500 and ray.get(reader.cannot_write.remote())
+        ray.get(holder.write.remote(3))
+        assert ray.get(reader.total.remote()) == 1500  # the same memory
+        before = ray.get(holder.free_memory.remote())
+        ray.get(holder.let_go.remote())
+        assert ray.get(reader.total.remote()) == 1500  # the reader's reference keeps it
+        ray.get(reader.let_go.remote())
+        deadline = time.monotonic() + 20
+        while ray.get(holder.free_memory.remote()) < before + 40_000:
+            assert time.monotonic() < deadline, "the holder's memory was not freed"
+        print("done")
+        """),
+        EAGLERAY_FAKE_CUDA_DEVICES="1",
+    )
+    assert "done" in out
+
+
+def test_without_ipc_the_staged_copy_is_taken(on_fake: Callable[..., str]) -> None:
+    out = on_fake(
+        HEADER
+        + SHARING
+        + textwrap.dedent("""
+        assert ray.get(reader.keep.remote(holder.view.remote())) == ("cuda:0", True, (10, 50))
+        ray.get(holder.write.remote(3))
+        assert ray.get(reader.total.remote()) == 500
+        print("done")
+        """),
+        EAGLERAY_FAKE_CUDA_DEVICES="1",
+        EAGLERAY_FAKE_CUDA_FAIL="cuIpcOpenMemHandle_v2=801",
     )
     assert "done" in out

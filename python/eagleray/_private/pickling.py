@@ -59,6 +59,11 @@ def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, 
     return data, tuple(buffers) if buffers else None, tuple(nested) if nested else None
 
 
+def collecting() -> bool:
+    """Whether this thread pickles a value of the runtime's, whose references are counted."""
+    return _local.nested is not None
+
+
 def export_ref(ref: Any) -> tuple[bytes, str]:
     """What a reference pickles as: its id and its owner's address."""
     session = process.require()
