@@ -1,8 +1,8 @@
 """Builds the two native parts of the package; everything else is in pyproject.toml.
 
 - ``eagleray/_bin/eagleray``: the daemon and command line, one static Go binary.
-- ``eagleray/_core.*.so``: one shared object with one Go runtime and two extension modules in it. ``_core`` is what
-  gopy generates from the Go package ``pybind``; ``_hot`` is written by hand in ``pybind/hot``.
+- ``eagleray/_core.*.so``: one shared object with one Go runtime and three extension modules in it. ``_core`` is what
+  gopy generates from the Go package ``pybind``; ``_hot`` and ``_kern`` are written by hand in ``pybind/hot``.
 
 ``make dev`` runs ``build_ext --inplace``, which puts both beside the Python sources.
 """
@@ -29,8 +29,8 @@ HOT = ROOT / "pybind" / "hot"
 TOOLS = ROOT / "build" / "tools"
 CUDA = ROOT / "build" / "cuda"
 MODULE = "github.com/eagleray/eagleray"
-# Only these two leave the shared object: symbols of the Go runtime must not meet those of another one (gopy #370).
-EXPORTS = "{ global: PyInit__core; PyInit__hot; local: *; };\n"
+# Only these leave the shared object: symbols of the Go runtime must not meet those of another one (gopy #370).
+EXPORTS = "{ global: PyInit__core; PyInit__hot; PyInit__kern; local: *; };\n"
 
 
 def version() -> str:

@@ -61,7 +61,7 @@ func Open(name string) (*Device, error) {
 		}
 		n, err := b.Count()
 		if err != nil {
-			return nil, fmt.Errorf("open device %s: %w", name, err)
+			return nil, &DeviceError{"open", fmt.Sprintf("device %s: %v", name, err)}
 		}
 		if index >= n {
 			return nil, unknown(name)

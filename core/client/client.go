@@ -91,7 +91,8 @@ type Client struct {
 	actors  map[ids.Actor]*actor
 	views   map[uint64]*view
 	mapped  map[ids.Object]*view
-	peers   map[string]*peerLink // by address
+	kept    map[ids.Object]func() // see Keep
+	peers   map[string]*peerLink  // by address
 	serving map[*wire.Peer]ids.Owner
 	exec    *executor // workers
 
@@ -307,6 +308,9 @@ func (c *Client) shut(why error) {
 		c.finish(w)
 	}
 	c.lessNeeded()
+	for id := range c.kept {
+		c.letGo(id)
+	}
 	if c.exec != nil {
 		c.exec.stop("the session ended")
 	}

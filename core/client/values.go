@@ -327,6 +327,7 @@ func (c *Client) carryOut() {
 		if v, ok := o.Map.(*view); ok {
 			c.unhold(v)
 		}
+		c.letGo(o.ID)
 		switch {
 		case !o.Owned():
 			c.giveBack(o)

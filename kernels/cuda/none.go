@@ -15,6 +15,9 @@ type none struct{}
 // Backend is the CUDA back end; in this build it has no devices.
 func Backend() backend.Backend { return none{} }
 
+// SearchPath has no effect in this build.
+func SearchPath(...string) {}
+
 func (none) Name() string        { return "cuda" }
 func (none) Count() (int, error) { return 0, errNotBuilt }
 func (none) Open(int) (backend.Device, error) {

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "hot.h"
+#include "kern.h"
 #include "_cgo_export.h"
 
 #define SLICE_MS 100           // how long a wait may keep Ctrl-C waiting
@@ -34,6 +35,8 @@ static PyObject *raise_err(hot_err *e) {
   }
   return NULL;
 }
+
+int hot_is_forked(void) { return forked; }
 
 static int usable(void) {
   if (!forked) return 1;
@@ -272,8 +275,14 @@ static PyMethodDef functions[] = {
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};
 
-PyMODINIT_FUNC PyInit__hot(void) {
+// hot_arm makes children that user code forks known as such; both modules of this library call it.
+int hot_arm(void) {
   static int armed;
+  if (!armed && !pthread_atfork(before_fork, after_fork_parent, after_fork_child)) armed = 1;
+  return armed;
+}
+
+PyMODINIT_FUNC PyInit__hot(void) {
   if (PyType_Ready(&RefType) || PyType_Ready(&HandleType) || PyType_Ready(&BufferType) || PyType_Ready(&PinType)) return NULL;
   PyObject *m = PyModule_Create(&module);
   if (!m) return NULL;
@@ -283,6 +292,6 @@ PyMODINIT_FUNC PyInit__hot(void) {
   if (PyModule_AddObject(m, "Ref", (PyObject *)&RefType) || PyModule_AddObject(m, "Handle", (PyObject *)&HandleType) ||
       PyModule_AddObject(m, "Buffer", (PyObject *)&BufferType))
     return NULL;
-  if (!armed && !pthread_atfork(before_fork, after_fork_parent, after_fork_child)) armed = 1;
+  hot_arm();
   return m;
 }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from eagleray import actor as actor
     from eagleray import exceptions as exceptions
+    from eagleray import kernels as kernels
     from eagleray import remote_function as remote_function
     from eagleray import runtime_context as runtime_context
     from eagleray import util as util
@@ -72,7 +73,7 @@ _NAMES = {
     "shutdown": "_private.session",
     "wait": "_private.api",
 }
-_MODULES = frozenset({"actor", "exceptions", "remote_function", "runtime_context", "util"})
+_MODULES = frozenset({"actor", "exceptions", "kernels", "remote_function", "runtime_context", "util"})
 
 __all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604
 

@@ -18,6 +18,8 @@ from typing import Any
 #: One session for all groups that use one: a GPU is declared, no machine needs to have it.
 INIT: dict[str, Any] = {"num_cpus": len(os.sched_getaffinity(0)), "num_gpus": 1, "log_to_driver": False}
 NO_SESSION = ("importing", "startup")
+#: What the driver of a group imports before its session starts.
+IMPORTS = {"gpus_numba": "numba"}
 
 
 @dataclass
@@ -44,7 +46,11 @@ class Bench:
 
 @dataclass(frozen=True)
 class Figure:
-    """One line of the table. `limit` is the most that Eagle Ray may take, `times` its least gain over Ray."""
+    """One line of the table.
+
+    `limit` is the most that Eagle Ray may take, `floor` the least that it should reach, `times` its least gain over
+    Ray. What Ray does not have is measured with Eagle Ray only (`alone`).
+    """
 
     name: str
     group: str
@@ -53,10 +59,12 @@ class Figure:
     func: Callable[[Bench], float]
     limit: float | None = None
     times: float | None = None
+    floor: float | None = None
+    alone: bool = False
 
     @property
     def higher_is_better(self) -> bool:
-        return self.unit.endswith("/s")
+        return self.unit.endswith("/s") or self.unit == "times"
 
     def best(self, samples: list[float]) -> float:
         return max(samples) if self.higher_is_better else min(samples)
@@ -72,13 +80,18 @@ FIGURES: dict[str, Figure] = {}
 
 
 def figure(
-    label: str, unit: str, limit: float | None = None, times: float | None = None
+    label: str,
+    unit: str,
+    limit: float | None = None,
+    times: float | None = None,
+    floor: float | None = None,
+    alone: bool = False,
 ) -> Callable[[Callable[[Bench], float]], Callable[[Bench], float]]:
     """Registers a function that measures one figure once."""
 
     def register(func: Callable[[Bench], float]) -> Callable[[Bench], float]:
         group = func.__module__.rpartition(".")[2]
-        FIGURES[func.__name__] = Figure(func.__name__, group, label, unit, func, limit, times)
+        FIGURES[func.__name__] = Figure(func.__name__, group, label, unit, func, limit, times, floor, alone)
         return func
 
     return register

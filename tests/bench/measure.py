@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import sys
 import uuid
 
 import memory
-from book import INIT, NO_SESSION, Bench, groups
+from book import IMPORTS, INIT, NO_SESSION, Bench, groups
 
 
 def main() -> int:
@@ -22,9 +23,12 @@ def main() -> int:
     os.dup2(2, 1)  # what a system prints is no result
     os.environ[memory.MARKER] = uuid.uuid4().hex
     bench = Bench(options.module, options.seconds)
+    if options.group in IMPORTS:
+        importlib.import_module(IMPORTS[options.group])
     if options.group not in NO_SESSION:
         bench.ray.init(**INIT)
-    values = {entry.name: entry.func(bench) for entry in groups()[options.group]}
+    entries = [entry for entry in groups()[options.group] if not entry.alone or bench.module == "eagleray"]
+    values = {entry.name: entry.func(bench) for entry in entries}
     if options.group not in NO_SESSION:
         bench.ray.shutdown()
     out.write(json.dumps(values) + "\n")

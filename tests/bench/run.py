@@ -2,7 +2,7 @@
 
     run.py --quick --ray-python build/venv-ray/bin/python
 
-Prints one table and writes results/NAME.json. With --check the exit status is 1 when a figure misses what issue 3 asks.
+Prints one table and writes results/NAME.json. With --check the exit status is 1 when a figure misses its aim.
 """
 
 from __future__ import annotations
@@ -65,6 +65,8 @@ def verdict(entry: Figure, summary: dict[str, Any]) -> str:
         return ""
     if entry.limit is not None:
         return f"{'met' if ours <= entry.limit else 'MISSED'}: at most {entry.limit:g} {entry.unit}"
+    if entry.floor is not None:
+        return f"{'met' if ours >= entry.floor else 'MISSED'}: at least {entry.floor:g} {entry.unit}"
     if entry.times is not None and summary.get("gain") is not None:
         return f"{'met' if summary['gain'] >= entry.times else 'MISSED'}: at least {entry.times:g}x"
     return ""

@@ -1,9 +1,9 @@
 """Loads the shared object that holds the Go core.
 
-One file carries two extension modules, so that one Go runtime lives in the process: ``eagleray._core`` (gopy's control
-surface) and ``eagleray._hot`` (the hot path). The import system finds the first by its file name; the second it is
-shown where to look. Nothing here loads Go before ``hot()`` or ``core()`` is called: a process that is to be forked must
-not have done so.
+One file carries three extension modules, so that one Go runtime lives in the process: ``eagleray._core`` (gopy's
+control surface), ``eagleray._hot`` (the hot path) and ``eagleray._kern`` (arrays and kernels). The import system finds
+the first by its file name; for the others it is shown where to look. Nothing here loads Go before one of the functions
+is called: a process that is to be forked must not have done so.
 """
 
 import importlib.machinery
@@ -13,6 +13,7 @@ from types import ModuleType
 
 _CORE = "eagleray._core"
 _HOT = "eagleray._hot"
+_KERN = "eagleray._kern"
 
 
 def core() -> ModuleType:
@@ -22,15 +23,22 @@ def core() -> ModuleType:
 
 def hot() -> ModuleType:
     """The hot path's module, loaded on the first call."""
-    module = sys.modules.get(_HOT)
-    if module is None:
-        found = importlib.util.find_spec(_CORE)
-        if found is None or found.origin is None:
-            raise ImportError("eagleray was installed without its native part", name=_CORE)
-        loader = importlib.machinery.ExtensionFileLoader(_HOT, found.origin)
-        spec = importlib.util.spec_from_loader(_HOT, loader, origin=found.origin)
-        assert spec is not None
-        module = importlib.util.module_from_spec(spec)
-        loader.exec_module(module)
-        sys.modules[_HOT] = module
+    return sys.modules.get(_HOT) or _load(_HOT)
+
+
+def kern() -> ModuleType:
+    """The module of arrays and kernels, loaded on the first call."""
+    return sys.modules.get(_KERN) or _load(_KERN)
+
+
+def _load(name: str) -> ModuleType:
+    found = importlib.util.find_spec(_CORE)
+    if found is None or found.origin is None:
+        raise ImportError("eagleray was installed without its native part", name=_CORE)
+    loader = importlib.machinery.ExtensionFileLoader(name, found.origin)
+    spec = importlib.util.spec_from_loader(name, loader, origin=found.origin)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    sys.modules[name] = module
     return module

@@ -7,6 +7,7 @@ import sys
 import threading
 from typing import Any
 
+from eagleray._private import device_arrays
 from eagleray._private.state import process
 
 
@@ -16,7 +17,6 @@ class _Local(threading.local):
 
 
 _local = _Local()
-_plain_dumps = pickle.dumps
 
 
 def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, ...] | None]:
@@ -27,6 +27,9 @@ def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, 
 
     Returns:
         The pickle, its out-of-band buffers (or None), the references and handles inside (or None).
+
+    Raises:
+        DeviceArrayError: a device array of another library is inside.
     """
     outer = _local.nested
     nested: list[Any] = []
@@ -43,17 +46,22 @@ def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, 
     data = b""
     try:
         try:
-            data = _plain_dumps(value, 5, buffer_callback=keep)
+            data = device_arrays.dumps(device_arrays.Pickler, value, keep)
             carried = b"__main__" not in data and not _by_value_modules()
         except Exception:
             carried = False
         if not carried:
             nested.clear()
             buffers.clear()
-            data = _cloudpickle().dumps(value, 5, keep)
+            data = device_arrays.dumps(device_arrays.by_value(_cloudpickle()), value, keep)
     finally:
         _local.nested = outer
     return data, tuple(buffers) if buffers else None, tuple(nested) if nested else None
+
+
+def collecting() -> bool:
+    """Whether this thread pickles a value of the runtime's, whose references are counted."""
+    return _local.nested is not None
 
 
 def export_ref(ref: Any) -> tuple[bytes, str]:
@@ -84,8 +92,7 @@ def _note(item: Any) -> None:
 
 def dumps_code(value: Any) -> bytes:
     """Pickles a function or class, by value where it must be. References inside stay alive for the session."""
-    data: bytes = _cloudpickle().dumps(value, 5)
-    return data
+    return device_arrays.dumps(device_arrays.by_value(_cloudpickle()), value, None)
 
 
 def _by_value_modules() -> bool:

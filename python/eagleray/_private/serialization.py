@@ -192,10 +192,11 @@ def raise_unserializable(value: Any, what: str, problem: Exception) -> NoReturn:
             is raised as it is, with a note where Python has notes.
 
     Raises:
-        TypeError: always but for that.
+        TypeError: always but for that, and for what eagleray.kernels raises about its arrays.
     """
     text = describe_failure(value, what, problem)
-    if isinstance(problem, (TypeError, pickle.PicklingError, AttributeError, RecursionError, ImportError)):
+    ours = type(problem).__module__ == "eagleray.kernels.errors"
+    if not ours and isinstance(problem, (TypeError, pickle.PicklingError, AttributeError, RecursionError, ImportError)):
         raise TypeError(text) from problem
     note = getattr(problem, "add_note", None)  # from Python 3.11 on
     if note is not None:

@@ -1,0 +1,185 @@
+// eagleray._kern, the C half: Python's arrays and calls of package kernels.
+// It reads arguments, makes the result's object and decides which lock to hold;
+// shapes, data types, devices and lifetimes are checked in Go.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include "kern.h"
+#include "_cgo_export.h"
+
+static PyObject *make_error;    // (code, message, detail, asked, free, total) → exception
+static PyObject *as_array;      // anything with a protocol → Array
+static PyObject *dtype_objects; // by number
+
+// ---- errors -------------------------------------------------------------
+
+static void set_error(const char *code, const char *message, const char *detail, int64_t asked, int64_t left, int64_t total) {
+  if (!make_error) {
+    PyErr_Format(PyExc_RuntimeError, "%s: %s", code, message);
+    return;
+  }
+  PyObject *x = PyObject_CallFunction(make_error, "sszLLL", code, message, detail, (long long)asked, (long long)left, (long long)total);
+  if (!x) return;
+  PyErr_SetObject((PyObject *)Py_TYPE(x), x);
+  Py_DECREF(x);
+}
+
+static PyObject *raise_err(kern_err *e) {
+  set_error(e->code, e->message, e->detail, e->asked, e->free, e->total);
+  free(e->code);
+  free(e->message);
+  free(e->detail);
+  return NULL;
+}
+
+static void raise_code(const char *code, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  PyObject *text = PyUnicode_FromFormatV(format, args);
+  va_end(args);
+  const char *s = text ? PyUnicode_AsUTF8(text) : NULL;
+  if (s) set_error(code, s, NULL, 0, 0, 0);
+  Py_XDECREF(text);
+}
+
+static int usable(void) {
+  if (!hot_is_forked()) return 1;
+  PyErr_SetString(PyExc_RuntimeError,
+                  "this process was forked from one that uses eagleray.kernels, whose runtime does not reach here: "
+                  "use multiprocessing's spawn method, or kernels in one of the two only");
+  return 0;
+}
+
+static int arity(const char *name, Py_ssize_t n, Py_ssize_t want) {
+  if (n == want) return 1;
+  PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", name, want, n);
+  return 0;
+}
+
+// ---- owners of foreign memory ----------------------------------------------
+
+// What was let go of by a thread that does not hold the interpreter's lock.
+static pthread_mutex_t owners_lock = PTHREAD_MUTEX_INITIALIZER;
+static uintptr_t *owners;
+static int owners_n, owners_cap;
+
+static int drop_owners(void *unused) {
+  (void)unused;
+  pthread_mutex_lock(&owners_lock);
+  uintptr_t *list = owners;
+  int n = owners_n;
+  owners = NULL;
+  owners_n = owners_cap = 0;
+  pthread_mutex_unlock(&owners_lock);
+  for (int i = 0; i < n; i++) Py_DECREF((PyObject *)list[i]);
+  free(list);
+  return 0;
+}
+
+void kern_release(uintptr_t owner) {
+  if (!Py_IsInitialized() || hot_is_forked()) return; // the process ends, or it is not ours to count in
+  if (PyGILState_Check()) {
+    Py_DECREF((PyObject *)owner);
+    return;
+  }
+  pthread_mutex_lock(&owners_lock);
+  if (owners_n == owners_cap) {
+    int cap = owners_cap ? owners_cap * 2 : 16;
+    uintptr_t *p = realloc(owners, (size_t)cap * sizeof *p);
+    if (p) { owners = p; owners_cap = cap; }
+  }
+  if (owners_n < owners_cap) owners[owners_n++] = owner;
+  pthread_mutex_unlock(&owners_lock);
+  Py_AddPendingCall(drop_owners, NULL); // when its list is full, the next release does it
+}
+
+#include "kern_array.h"
+#include "kern_operand.h"
+#include "kern_ops.h"
+#include "kern_make.h"
+#include "kern_dlpack.h"
+#include "kern_stream.h"
+#include "kern_share.h"
+
+// configure(Array, dtypes by number, make_error, as_array)
+static PyObject *py_configure(PyObject *m, PyObject *const *a, Py_ssize_t n) {
+  (void)m;
+  if (!arity("configure", n, 4)) return NULL;
+  if (!PyType_Check(a[0]) || !PyType_IsSubtype((PyTypeObject *)a[0], &ArrayType) || !PyTuple_Check(a[1])) {
+    PyErr_SetString(PyExc_TypeError, "configure() takes a subclass of Array, a tuple and two functions");
+    return NULL;
+  }
+  Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(a[0]));
+  Py_XSETREF(dtype_objects, Py_NewRef(a[1]));
+  Py_XSETREF(make_error, Py_NewRef(a[2]));
+  Py_XSETREF(as_array, Py_NewRef(a[3]));
+  Py_RETURN_NONE;
+}
+
+// search(folder): where NVIDIA's libraries may be
+static PyObject *py_search(PyObject *m, PyObject *folder) {
+  (void)m;
+  const char *path = PyUnicode_AsUTF8(folder);
+  if (!path) return NULL;
+  KernSearch((char *)path);
+  Py_RETURN_NONE;
+}
+
+// count() → (number of CUDA devices that this process sees, why there is none)
+static PyObject *py_count(PyObject *m, PyObject *unused) {
+  (void)m, (void)unused;
+  if (!usable()) return NULL;
+  char *why = NULL;
+  int n;
+  Py_BEGIN_ALLOW_THREADS n = KernCount(&why);
+  Py_END_ALLOW_THREADS
+  PyObject *r = Py_BuildValue("(iz)", n, why);
+  free(why);
+  return r;
+}
+
+// describe(device) → (name, uuid, total bytes, free bytes, major, minor)
+static PyObject *py_describe(PyObject *m, PyObject *o) {
+  (void)m;
+  if (!usable()) return NULL;
+  int device = (int)PyLong_AsLong(o), rc;
+  if (device == -1 && PyErr_Occurred()) return NULL;
+  char *name = NULL, *uuid = NULL;
+  int64_t numbers[4];
+  kern_err e;
+  Py_BEGIN_ALLOW_THREADS rc = KernDescribe(device, &name, &uuid, numbers, &e);
+  Py_END_ALLOW_THREADS
+  if (rc < 0) return raise_err(&e);
+  PyObject *r = Py_BuildValue("(zzLLLL)", name, uuid, (long long)numbers[0], (long long)numbers[1], (long long)numbers[2], (long long)numbers[3]);
+  free(name);
+  free(uuid);
+  return r;
+}
+
+#define FAST(f, name) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
+static PyMethodDef functions[] = {
+    FAST(py_configure, "configure"), FAST(py_step, "step"), FAST(py_chain, "chain"), FAST(py_operate, "operate"),
+    FAST(py_new, "new"), {"host", py_host, METH_O, NULL}, FAST(py_foreign, "foreign"), FAST(py_view, "view"),
+    FAST(py_copy_into, "copy_into"), FAST(py_dlpack, "dlpack"), {"from_dlpack", py_from_dlpack, METH_O, NULL},
+    FAST(py_stream, "stream"), {"set_stream", py_set_stream, METH_O, NULL}, FAST(py_compile, "compile"),
+    FAST(py_launch, "launch"), {"export", py_export, METH_O, NULL}, FAST(py_keep, "keep"),
+    FAST(py_import, "import_"), {"search", py_search, METH_O, NULL},
+    {"count", py_count, METH_NOARGS, NULL}, {"describe", py_describe, METH_O, NULL}, {0},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kern", "Arrays and kernels; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};
+
+PyMODINIT_FUNC PyInit__kern(void) {
+  ArrayType.tp_as_number = &array_number;
+  if (PyType_Ready(&ArrayType) || PyType_Ready(&ResourceType)) return NULL;
+  PyObject *m = PyModule_Create(&module);
+  if (!m) return NULL;
+  Py_INCREF(&ArrayType);
+  if (PyModule_AddObject(m, "Array", (PyObject *)&ArrayType)) return NULL;
+  hot_arm();
+  return m;
+}

@@ -1,0 +1,80 @@
+"""Picklers that stop at device arrays of other libraries.
+
+What numba, cupy and torch would pickle is a pointer into this process's GPU memory, or a copy that nobody asked for.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+_MARK = "__cuda_array_interface__"
+_NUMBA_MARK = "__cuda_ndarray__"  # of its simulator's arrays too
+_COPIES = {
+    "numba": "copy it with .copy_to_host()",
+    "cupy": "copy it with .get()",
+    "torch": "copy it with .cpu()",
+    "jax": "copy it with numpy.asarray()",
+}
+
+
+class Pickler(pickle.Pickler):
+    """Plain pickle's, with the check."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        """Raises for a device array; else leaves the object to pickle."""
+        _look(obj)
+        return NotImplemented
+
+
+_by_value: Any = None
+
+
+def by_value(cloudpickle: Any) -> Any:
+    """cloudpickle's pickler, with the check."""
+    global _by_value
+    if _by_value is None:
+
+        class ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+            def reducer_override(self, obj: Any) -> Any:
+                _look(obj)
+                return super().reducer_override(obj)
+
+        _by_value = ByValue
+    return _by_value
+
+
+def _look(obj: Any) -> None:
+    kind = type(obj)
+    if hasattr(kind, _MARK) or hasattr(kind, _NUMBA_MARK) or _MARK in getattr(obj, "__dict__", ()):
+        check(obj)
+
+
+def dumps(pickler: Any, value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None) -> bytes:
+    """``value`` by protocol 5."""
+    with io.BytesIO() as file:
+        pickler(file, 5, buffer_callback=buffer_callback).dump(value)
+        return file.getvalue()
+
+
+def check(obj: Any) -> None:
+    """Raises if the object is memory of a device.
+
+    Raises:
+        DeviceArrayError: it is, and is not of eagleray.kernels, which sees to its own.
+    """
+    kind = type(obj)
+    module = str(getattr(kind, "__module__", "")).partition(".")[0]
+    if isinstance(obj, type) or module == "eagleray" or getattr(obj, "is_cuda", None) is False:
+        return
+    if getattr(obj, _MARK, None) is None and not getattr(obj, _NUMBA_MARK, False):
+        return
+    from eagleray.kernels.errors import DeviceArrayError
+
+    copies = _COPIES.get(module, "copy it to the host")
+    raise DeviceArrayError(
+        f"a device array ({kind.__module__}.{kind.__qualname__}) cannot be put, passed or returned: its memory belongs "
+        f"to this process. Either {copies}, or pass eagleray.kernels.asarray(it), which travels by one explicit copy"
+    )

@@ -1,0 +1,327 @@
+"""``Array``. Importing this module loads the Go core: the class extends one of the C extension."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from eagleray._private import native
+from eagleray.kernels import _devices, _native, _views
+from eagleray.kernels.dtypes import DType, parse
+from eagleray.kernels.errors import ClosedError, DTypeError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from typing_extensions import Self
+
+    class _Base:
+        """What the C extension's class provides. Everything but ``closed`` stays as it is made."""
+
+        @property
+        def shape(self) -> tuple[int, ...]: ...
+        @property
+        def strides(self) -> tuple[int, ...]: ...
+        @property
+        def ndim(self) -> int: ...
+        @property
+        def size(self) -> int: ...
+        @property
+        def itemsize(self) -> int: ...
+        @property
+        def nbytes(self) -> int: ...
+        @property
+        def dtype(self) -> DType: ...
+        @property
+        def device(self) -> str: ...
+        @property
+        def readonly(self) -> bool: ...
+        @property
+        def closed(self) -> bool: ...
+        @property
+        def _cuda(self) -> int: ...
+        def _pointer(self) -> int: ...
+        def free(self) -> None: ...
+        def __buffer__(self, flags: int, /) -> memoryview: ...
+        def __len__(self) -> int: ...
+        def __add__(self, other: Any) -> Array: ...
+        def __radd__(self, other: Any) -> Array: ...
+        def __iadd__(self, other: Any) -> Self: ...
+        def __sub__(self, other: Any) -> Array: ...
+        def __rsub__(self, other: Any) -> Array: ...
+        def __isub__(self, other: Any) -> Self: ...
+        def __mul__(self, other: Any) -> Array: ...
+        def __rmul__(self, other: Any) -> Array: ...
+        def __imul__(self, other: Any) -> Self: ...
+        def __truediv__(self, other: Any) -> Array: ...
+        def __rtruediv__(self, other: Any) -> Array: ...
+        def __itruediv__(self, other: Any) -> Self: ...
+        def __matmul__(self, other: Any) -> Array: ...
+        def __rmatmul__(self, other: Any) -> Array: ...
+        def __neg__(self) -> Array: ...
+
+else:
+    _Base = native.kern().Array
+
+_SHOWN = 1000
+
+
+class Array(_Base):
+    """Elements of one data type on one device; made by ``array``, ``asarray``, ``empty``, ``zeros`` and ``full``.
+
+    It stays on its device until it is copied by name (``to``, ``numpy``). Slicing, ``reshape``, ``T`` and
+    ``broadcast_to`` give views of the same memory, which goes with the last of them, or with ``free``.
+    ``+ - * / @`` and their in-place forms follow numpy, but data types are not mixed: cast one with ``astype``.
+    ``==`` compares identity.
+
+    Attributes:
+        shape: Length of each axis, in elements.
+        strides: Step along each axis, in bytes; may be 0 or negative.
+        ndim, size: Number of axes and of elements.
+        itemsize, nbytes: Bytes of one element and of all.
+        dtype: Type of the elements, as ``kernels.float32``.
+        device: ``"cpu"`` or ``"cuda:N"``.
+        readonly: Whether writing raises ``ReadOnlyError``.
+        closed: Whether it was freed.
+    """
+
+    __slots__ = ()
+
+    # ---- views -------------------------------------------------------------
+
+    def __getitem__(self, index: Any) -> Array:
+        """A view: integers, slices, ``...`` and None, as numpy's basic indexing.
+
+        Raises:
+            IndexError: an index is out of bounds, or there are more than axes.
+        """
+        return _views.index(self, index)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        """Writes into a part: a number, or an array of the same data type that broadcasts to it."""
+        target = self if index is ... else _views.index(self, index)
+        _views.assign(target, value)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[index] for index in range(len(self)))
+
+    def reshape(self, *shape: int | tuple[int, ...]) -> Array:
+        """The elements in C order under another shape; one length may be -1. A view where strides allow, else a copy.
+
+        Raises:
+            ShapeError: the number of elements differs.
+        """
+        return _views.reshape(self, shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape)
+
+    def transpose(self, *axes: int | tuple[int, ...]) -> Array:
+        """A view with the axes in another order, reversed by default."""
+        order: Any = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return _views.transpose(self, order)
+
+    @property
+    def T(self) -> Array:
+        """A view with the axes reversed."""
+        return _views.transpose(self, ())
+
+    def broadcast_to(self, shape: int | tuple[int, ...]) -> Array:
+        """A read-only view of that shape, which repeats axes of length 1.
+
+        Raises:
+            ShapeError: this shape does not broadcast to the other.
+        """
+        return _views.broadcast_to(self, shape)
+
+    # ---- copies ------------------------------------------------------------
+
+    def copy(self) -> Array:
+        """A copy on the same device, in C order."""
+        return self.astype(self.dtype)
+
+    def astype(self, dtype: Any) -> Array:
+        """A copy with another data type; floating point to integers truncates, as numpy's."""
+        from eagleray.kernels import _ops
+
+        return _ops.cast(self, dtype)
+
+    def to(self, device: Any) -> Array:
+        """The array itself if it is on that device, else a copy there.
+
+        Args:
+            device: ``"cpu"``, ``"cuda"`` or ``"cuda:N"``.
+
+        Raises:
+            DeviceError: there is no such device.
+            OutOfMemoryError: it has no room.
+        """
+        from eagleray.kernels import _ops
+
+        return _ops.to_device(self, _devices.index_of(device))
+
+    def numpy(self) -> np.ndarray[Any, Any]:
+        """A copy as numpy's array, on the host.
+
+        Raises:
+            DTypeError: bfloat16, which numpy does not have.
+        """
+        import numpy
+
+        self._need_numpy()
+        made = numpy.empty(self.shape, self.dtype.name)
+        _native.load().copy_into(self, made)
+        return made
+
+    def item(self) -> int | float:
+        """The only element, as a number of Python's.
+
+        Raises:
+            ShapeError: there is not exactly one.
+        """
+        return _views.item(self)
+
+    def tolist(self) -> Any:
+        """The elements in nested lists."""
+        return (self.astype("float32") if self.dtype == "bfloat16" else self).numpy().tolist()
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __bool__(self) -> bool:
+        return bool(self.item())
+
+    # ---- reductions --------------------------------------------------------
+
+    def sum(self, axis: int | None = None) -> Array:
+        """``kernels.sum`` of this."""
+        from eagleray.kernels import _ops
+
+        return _ops.sum(self, axis)
+
+    def min(self, axis: int | None = None) -> Array:
+        """``kernels.min`` of this."""
+        from eagleray.kernels import _ops
+
+        return _ops.min(self, axis)
+
+    def max(self, axis: int | None = None) -> Array:
+        """``kernels.max`` of this."""
+        from eagleray.kernels import _ops
+
+        return _ops.max(self, axis)
+
+    def mean(self, axis: int | None = None) -> Array:
+        """``kernels.mean`` of this."""
+        from eagleray.kernels import _ops
+
+        return _ops.mean(self, axis)
+
+    # ---- protocols ---------------------------------------------------------
+
+    __array_ufunc__ = None  # numpy leaves mixed expressions to us
+    __array_priority__ = 1000.0
+
+    def _need_numpy(self) -> None:
+        if self.closed:
+            raise ClosedError("the array was freed: nothing can be done with it")
+        if self.dtype == "bfloat16":
+            raise DTypeError("numpy has no bfloat16: call .astype('float32') first")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        """numpy's array: a view on the host's memory unless a copy is asked for or another data type.
+
+        Raises:
+            TypeError: the array is on a CUDA device; ``.numpy()`` copies.
+            ValueError: ``copy=False`` and another data type.
+        """
+        if self._cuda >= 0:
+            raise TypeError(f"the array is on {self.device}: numpy would copy it unasked. Call .numpy() for a copy")
+        self._need_numpy()
+        import numpy
+
+        view = numpy.asarray(memoryview(self))
+        if dtype is not None and view.dtype != numpy.dtype(dtype):
+            if copy is False:
+                raise ValueError(f"{self.dtype} cannot become {numpy.dtype(dtype)} without a copy")
+            return view.astype(dtype)
+        return view.copy() if copy else view
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self._cuda >= 0 or self.dtype == "bfloat16":
+            raise AttributeError(
+                f"an array of {self.dtype} on {self.device} has no __array_interface__: "
+                + ("call .numpy() for a copy" if self._cuda >= 0 else "call .astype('float32') first")
+            )
+        return self._interface()
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        if self._cuda < 0:
+            raise AttributeError(
+                "the array is on the host: it has no __cuda_array_interface__; copy it with .to('cuda')"
+            )
+        if self.dtype == "bfloat16":
+            raise AttributeError("bfloat16 has no __cuda_array_interface__: use DLPack, or .astype('float32')")
+        from eagleray.kernels import _streams
+
+        return {**self._interface(), "stream": _streams.native_of_current()}
+
+    def _interface(self) -> dict[str, Any]:
+        return {
+            "shape": self.shape,
+            "typestr": ("|" if self.itemsize == 1 else "<") + self.dtype.kind + str(self.itemsize),
+            "data": (self._pointer(), self.readonly),
+            "strides": None if _views.contiguous(self) else self.strides,
+            "version": 3,
+        }
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0) if self._cuda < 0 else (2, self._cuda)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of this memory, or of a copy.
+
+        Raises:
+            BufferError: it cannot be had without a copy, or, read-only, without a versioned capsule.
+        """
+        from eagleray.kernels import _dlpack
+
+        return _dlpack.export(self, stream, max_version, dl_device, copy)
+
+    # ---- Python ------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        about = f"shape={self.shape}, dtype={self.dtype.name}, device={self.device!r}"
+        if self.closed:
+            return f"Array({about}, freed)"
+        if self._cuda >= 0 or self.size > _SHOWN:
+            return f"Array({about})"
+        return f"Array({self.tolist()}, {about})"
+
+    def __copy__(self) -> Array:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Array:
+        return self.copy()
+
+    def __enter__(self) -> Array:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.free()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        from eagleray.kernels import _transfer
+
+        return _transfer.reduce(self, int(protocol))
+
+
+__all__ = ["Array", "DType", "parse"]
