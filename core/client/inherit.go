@@ -117,17 +117,19 @@ func (h *heir) begin(at *wire.Inherited) error {
 		return err
 	}
 	for i := range w.Templates {
-		c.addTemplate(&w.Templates[i])
+		if err := c.addTemplate(&w.Templates[i]); err != nil {
+			return err
+		}
 	}
 	for _, k := range c.classes {
 		c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id})
 	}
 	for i := range w.Tasks {
 		x := &w.Tasks[i]
-		if x.Template < 0 || x.Template >= len(c.tmpls) {
-			return fmt.Errorf("a task of template %d, of %d, was handed over", x.Template, len(c.tmpls))
+		if x.Template < 0 || x.Template >= len(w.Templates) {
+			return fmt.Errorf("a task of template %d, of %d, was handed over", x.Template, len(w.Templates))
 		}
-		t, err := h.task(x, c.tmpls[x.Template])
+		t, err := h.task(x, &w.Templates[x.Template])
 		if err != nil {
 			return err
 		}

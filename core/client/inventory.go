@@ -20,7 +20,16 @@ type inventory struct {
 // inventory writes table, tasks and task sockets down; mu held.
 func (c *Client) inventory(w *will, fds []int) []int {
 	v := &inventory{c: c, w: w, tasks: map[*task]int{}, templates: map[*Template]int{}, serves: map[ids.Owner]bool{}}
+	inside := map[*Template]bool{}
 	for _, t := range c.tmpls {
+		for _, o := range t.Fallback {
+			inside[o] = true
+		}
+	}
+	for _, t := range c.tmpls {
+		if inside[t] {
+			continue
+		}
 		v.templates[t] = len(w.Templates)
 		x := *t
 		x.Blob, x.class = nil, nil // until a task needs it
@@ -66,7 +75,7 @@ func (c *Client) inventory(w *will, fds []int) []int {
 			v.task(t, taskWaits)
 		}
 		if l.conn != nil && !l.conn.dead && len(l.conn.tasks) > 0 {
-			v.conn(l.conn, willConn{LeaseID: l.id, Class: l.class.id})
+			v.conn(l.conn, willConn{LeaseID: l.id, Class: l.class.id, Choice: l.choice})
 			fds = append(fds, l.conn.fd)
 		}
 	}

@@ -233,7 +233,10 @@ func (h *heir) conns() error {
 			if int(x.Class) >= len(c.classes) {
 				return fmt.Errorf("a lease of class %d, of %d, was handed over", x.Class, len(c.classes))
 			}
-			l := &lease{id: x.LeaseID, class: c.classes[x.Class], conn: o, busy: len(x.Tasks), recall: true}
+			l := &lease{id: x.LeaseID, class: c.classes[x.Class], conn: o, busy: len(x.Tasks), recall: true, choice: x.Choice}
+			if l.choice < 0 || l.choice >= len(l.class.paces) {
+				return fmt.Errorf("a lease of choice %d was handed over", x.Choice)
+			}
 			o.lease, c.leases[l.id] = l, l
 			l.class.leases = append(l.class.leases, l)
 		}

@@ -66,21 +66,24 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 	if c.closed {
 		return 0, c.why
 	}
-	c.addTemplate(t)
+	if err := c.addTemplate(t); err != nil {
+		return 0, err
+	}
 	return t.id, nil
 }
 
 // addTemplate gives the template its number and class, in order; mu held.
-func (c *Client) addTemplate(t *Template) {
+func (c *Client) addTemplate(t *Template) error {
 	t.id = len(c.tmpls)
 	c.tmpls = append(c.tmpls, t)
 	t.Blob = c.intern(t.FID, t.Blob)
 	if t.Kind == KindTask {
 		if err := c.addFallback(t); err != nil {
-			return 0, err
+			return err
 		}
 		t.class = c.classFor(t)
 	}
+	return nil
 }
 
 // intern keeps one copy of each function; mu held.

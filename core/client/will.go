@@ -14,7 +14,7 @@ type will struct {
 	_msgpack  struct{} `msgpack:",as_array"`
 	Next      uint64   // count of the newest object
 	Objects   []willObject
-	Templates []Template // all that define classes, in order, so that classes get the same numbers
+	Templates []Template // all, in order, so that they and their classes get the same numbers; alternatives are inside
 	Tasks     []willTask
 	Actors    []willActor
 	Held      []willHeld
@@ -110,6 +110,7 @@ type willConn struct {
 	Addr    string
 	LeaseID uint64
 	Class   uint32
+	Choice  int    // see choice.go
 	ActorID []byte // instead of a lease
 	Seq     uint32
 	Unread  []byte

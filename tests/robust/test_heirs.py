@@ -132,6 +132,32 @@ def test_tasks_that_need_the_device_themselves(ray: Any) -> None:
         assert all(gone and pid != me for pid, gone in found)
 
 
+def test_tasks_with_alternatives(ray: Any) -> None:
+    """What runs in an alternative, and what has not chosen yet, goes along."""
+
+    def second(x: int) -> str:
+        time.sleep(0.1)
+        return f"second {x}"
+
+    @ray.remote(num_gpus=1, fallback=[(second, {"num_cpus": 1})])
+    def first(x: int) -> str:
+        time.sleep(0.1)
+        return f"first {x}"
+
+    @ray.remote
+    def after(text: str) -> str:
+        return text + "."
+
+    @ray.remote(num_gpus=1)
+    def parent() -> Any:
+        now = first.remote(1)
+        return [now, first.remote(plus.remote(1, 1, 0.2)), after.remote(now)]
+
+    now, late, then = ray.get(ray.get(parent.remote(), timeout=LIMIT), timeout=LIMIT)
+    assert now in ("first 1", "second 1") and then == now + "."
+    assert late in ("first 2", "second 2")
+
+
 def test_chains_of_workers_that_move(ray: Any) -> None:
     @ray.remote(num_gpus=1)
     def nest(depth: int, before: int | None) -> Any:
