@@ -3,6 +3,7 @@ module github.com/eagleray/eagleray
 go 1.26
 
 require (
+	github.com/ebitengine/purego v0.9.1
 	github.com/hashicorp/go-hclog v1.6.2
 	github.com/hashicorp/raft v1.7.3
 	github.com/klauspost/compress v1.18.0

@@ -117,12 +117,9 @@ class BuildGo(build_ext):
             if self.inplace
             else os.path.join(self.build_lib, "eagleray")
         )
-        go_build(
-            Path(base).resolve() / "_bin" / "eagleray",
-            "./cmd/eagleray",
-            ldflags=f"-X main.version={version()}",
-            CGO_ENABLED="0",
-        )
+        bin = Path(base).resolve() / "_bin"
+        go_build(bin / "eagleray", "./cmd/eagleray", ldflags=f"-X main.version={version()}", CGO_ENABLED="0")
+        go_build(bin / "eagleray-gpu", "./cmd/eagleray-gpu", CGO_ENABLED="0")
 
     def build_extension(self, ext: Extension) -> None:
         work = sources()

@@ -1,6 +1,7 @@
 package core
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"math"
@@ -23,10 +24,13 @@ type Call struct {
 	Name                        string  // for people; of an actor: its name in the namespace
 	NumCPUs                     float64 // a function: 1 unless set; an actor: 1 to be placed, 0 to run unless set
 	NumGPUs                     float64
+	GPUMemory                   int64 // bytes of one GPU's memory, or of each with NumGPUs; ParseBytes reads "8GiB"
+	GPUMemoryEnforce            bool  // end its worker when it exceeds that: an error where nobody can watch
 	Memory                      int64 // bytes, reserved
 	Resources                   map[string]float64
 	ZeroCPUs                    bool // NumCPUs 0 is meant
 	MaxRetries                  int  // a function's; 0 means 3, -1 none
+	MaxCalls                    int  // a function's: how often a worker runs it; 0 means 1 with GPUs, else Unlimited
 	MaxRestarts, MaxConcurrency int  // an actor's
 	Detached                    bool
 
@@ -37,9 +41,21 @@ type Call struct {
 	FallbackAfter time.Duration
 }
 
+// Of MaxCalls.
+const (
+	Unlimited = -1
+	OnLeak    = -2 // until the worker's device memory grows; see the Python package's max_calls="on_leak"
+)
+
 func (o *Call) amounts(cpus float64) (map[string]int64, error) {
-	r := map[string]float64{"CPU": cpus, "GPU": o.NumGPUs, "memory": float64(o.Memory)}
+	if o.GPUMemory < 0 || o.GPUMemory > resource.MaxBytes {
+		return nil, fault.New(fault.BadRequest, "GPUMemory: %d bytes must be from 0 to %d", o.GPUMemory, resource.MaxBytes)
+	}
+	r := map[string]float64{"CPU": cpus, "GPU": o.NumGPUs, "memory": float64(o.Memory), resource.GPUMemory: float64(o.GPUMemory)}
 	for n, v := range o.Resources {
+		if n == resource.GPUMemory {
+			return nil, fault.New(fault.BadRequest, "resource %s: use the field GPUMemory", n)
+		}
 		r[n] = v
 	}
 	out := map[string]int64{}
@@ -57,6 +73,9 @@ func (o *Call) amounts(cpus float64) (map[string]int64, error) {
 	}
 	return out, nil
 }
+
+// ParseBytes reads a size such as "8GiB" or "500MB".
+func ParseBytes(size string) (int64, error) { return resource.ParseBytes(size) }
 
 func byPath(path string) (fid, blob []byte, err error) {
 	mod, name, ok := strings.Cut(path, ":")
@@ -93,15 +112,54 @@ func (s *Session) Function(path string, o Call) (*Function, error) {
 		return nil, err
 	}
 	t := &client.Template{Kind: client.KindTask, Name: o.Name, FID: fid, Blob: blob, Returns: 1, MaxRetries: 3, Resources: res, EnvKey: s.envKey, Strategy: "DEFAULT",
-		MaxCalls: maxCalls(res), Fallback: fallback, AfterMs: after}
+		Fallback: fallback, AfterMs: after}
 	if t.Name == "" {
 		t.Name = nameOf(path)
 	}
 	if o.MaxRetries != 0 {
 		t.MaxRetries = max(0, o.MaxRetries)
 	}
+	if t.MaxCalls, err = o.maxCalls(t.Name, res); err != nil {
+		return nil, err
+	}
+	if t.Enforce, err = s.enforce(&o, t.Name); err != nil {
+		return nil, err
+	}
 	id, err := s.c.NewTemplate(t)
 	return &Function{s, id}, err
+}
+
+// enforce says whether the worker is to be ended when it exceeds its GPUMemory.
+func (s *Session) enforce(o *Call, name string) (bool, error) {
+	if !o.GPUMemoryEnforce {
+		return false, nil
+	}
+	if o.GPUMemory <= 0 {
+		return false, fault.New(fault.BadRequest, "%s: GPUMemoryEnforce needs GPUMemory, the share that is not to be exceeded", name)
+	}
+	var why string
+	if err := s.c.Daemon().Call(context.Background(), wire.TGPUWatch, nil, &why); err != nil {
+		return false, err
+	}
+	if why != "" {
+		return false, fault.New(fault.BadRequest, "%s: GPUMemoryEnforce is not possible on this node: %s", name, why)
+	}
+	return true, nil
+}
+
+// maxCalls is how often a worker runs the function.
+func (o *Call) maxCalls(name string, res map[string]int64) (int, error) {
+	switch {
+	case o.MaxCalls > 0:
+		return o.MaxCalls, nil
+	case o.MaxCalls == OnLeak && maxCalls(res) > 0:
+		return client.CallsUntilLeak, nil
+	case o.MaxCalls < Unlimited:
+		return 0, fault.New(fault.BadRequest, "%s: MaxCalls: %d is a number of calls, Unlimited, or OnLeak for functions with GPUs", name, o.MaxCalls)
+	case o.MaxCalls == Unlimited:
+		return 0, nil
+	}
+	return maxCalls(res), nil
 }
 
 // arguments packs positional arguments; references among them are resolved first.
@@ -154,12 +212,16 @@ func (s *Session) NewActor(path string, o Call, args ...any) (*Actor, error) {
 	if err != nil {
 		return nil, err
 	}
+	enforce, err := s.enforce(&o, path)
+	if err != nil {
+		return nil, err
+	}
 	v, deps, err := arguments(args)
 	if err != nil {
 		return nil, err
 	}
 	spec := &client.ActorSpec{FID: fid, Blob: blob, ActorCreate: wire.ActorCreate{
-		ClassName: nameOf(path), Name: o.Name, Detached: o.Detached, Resources: place, RunResources: run,
+		ClassName: nameOf(path), Name: o.Name, Detached: o.Detached, Resources: place, RunResources: run, Enforce: enforce,
 		EnvKey: s.envKey, MaxRestarts: o.MaxRestarts, MaxConcurrency: max(1, o.MaxConcurrency)}}
 	if err := o.actorFallback(spec); err != nil {
 		return nil, err

@@ -17,13 +17,14 @@ type Alternative struct {
 	Path      string // of another function or class that takes the same arguments; "": the same one
 	NumCPUs   float64
 	NumGPUs   float64
+	GPUMemory int64
 	Memory    int64
 	Resources map[string]float64
 	ZeroCPUs  bool
 }
 
 func (a *Alternative) call() *Call {
-	return &Call{NumCPUs: a.NumCPUs, NumGPUs: a.NumGPUs, Memory: a.Memory, Resources: a.Resources, ZeroCPUs: a.ZeroCPUs}
+	return &Call{NumCPUs: a.NumCPUs, NumGPUs: a.NumGPUs, GPUMemory: a.GPUMemory, Memory: a.Memory, Resources: a.Resources, ZeroCPUs: a.ZeroCPUs}
 }
 
 // afterMs checks the fallback as a whole and returns the time that it waits, rounded up.

@@ -19,6 +19,7 @@ import (
 type config struct {
 	NumCPUs           *float64           `json:"num_cpus,omitempty"`
 	NumGPUs           *float64           `json:"num_gpus,omitempty"`
+	GPUMemory         []int64            `json:"gpu_memory,omitempty"` // bytes, of every GPU or of each
 	Resources         map[string]float64 `json:"resources,omitempty"`
 	Memory            *uint64            `json:"memory,omitempty"`              // bytes
 	ObjectStoreMemory *uint64            `json:"object_store_memory,omitempty"` // bytes
@@ -40,7 +41,7 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	here := machine.Here()
 	o := daemon.Options{
 		SessionDir: dir, Node: ids.NewNode(), Address: c.NodeIP, IsHead: true, Log: log,
-		CPUs: here.CPUs(), Interpreter: c.Python,
+		CPUs: here.CPUs(), Interpreter: c.Python, GPUHelper: helper(), NVML: os.Getenv(nvmlVar), CUDA: os.Getenv(cudaVar),
 	}
 	switch c.Infeasible {
 	case "", "raise":

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path/filepath"
 
 	"github.com/eagleray/eagleray/core/accelerator"
 	"github.com/eagleray/eagleray/core/daemon"
@@ -22,6 +23,21 @@ const (
 	deviceToolsVar = "EAGLERAY_DEVICE_TOOLS"
 )
 
+// Variables that name the vendor's libraries, for tests and unusual places.
+const (
+	nvmlVar = "EAGLERAY_NVML_LIBRARY"
+	cudaVar = "EAGLERAY_CUDA_LIBRARY"
+)
+
+// helper is the program beside this one that opens those libraries.
+func helper() string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(filepath.Dir(self), "eagleray-gpu")
+}
+
 // devices detects the accelerators, or takes what was declared: GPUs by
 // num_gpus, other families among the resources. extra are resources that come
 // with them; the labels are added to the node's own.
@@ -36,7 +52,7 @@ func (c *config) devices(log *slog.Logger) (a accelerators, extra resource.Set, 
 		declared["GPU"] = *c.NumGPUs
 	}
 	a.Node, err = accelerator.Detect(os.LookupEnv, accelerator.Options{
-		Root: os.Getenv(deviceRootVar), ToolPath: os.Getenv(deviceToolsVar), Declared: declared,
+		Root: os.Getenv(deviceRootVar), ToolPath: os.Getenv(deviceToolsVar), GPUHelper: helper(), NVML: os.Getenv(nvmlVar), Declared: declared, GPUMemory: c.GPUMemory,
 	})
 	if err != nil {
 		return a, nil, err

@@ -30,6 +30,7 @@ var startOptions = append([]option{
 	{name: "--head", about: "begin a new cluster on this machine"},
 	{name: "--num-cpus", value: "N", about: "CPUs to offer (default: those this process may use)"},
 	{name: "--num-gpus", value: "N", about: "GPUs to offer (default: detected)"},
+	{name: "--gpu-memory", value: "SIZE,…", about: "memory of every GPU, or of each, as 16GiB (default: detected)"},
 	{name: "--resources", value: "JSON", about: `custom resources, as '{"name": 4}'`},
 	{name: "--memory", value: "BYTES", about: "memory to offer (default: what is available)"},
 	{name: "--object-store-memory", value: "BYTES", about: "size of the object store (default: 30% of the memory)"},

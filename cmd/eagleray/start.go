@@ -20,6 +20,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/accelerator"
 	"github.com/eagleray/eagleray/core/daemon"
+	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -117,6 +118,9 @@ func startConfig(flags map[string]string) (c config, err error) {
 	if c.NumGPUs != nil && *c.NumGPUs != math.Trunc(*c.NumGPUs) {
 		return c, fmt.Errorf("--num-gpus: %q is not a whole number of devices", flags["--num-gpus"])
 	}
+	if c.GPUMemory, err = sizes(flags["--gpu-memory"]); err != nil {
+		return c, fmt.Errorf("--gpu-memory: %w", err)
+	}
 	if text := flags["--resources"]; text != "" {
 		if err := json.Unmarshal([]byte(text), &c.Resources); err != nil {
 			return c, fmt.Errorf(`--resources: %q is not a JSON object of numbers, as in '{"name": 4}': %w`, text, err)
@@ -145,6 +149,21 @@ func startConfig(flags map[string]string) (c config, err error) {
 	}
 	c.NodeIP = flags["--node-ip-address"]
 	return c, nil
+}
+
+// sizes reads a list such as 16GiB,24GiB.
+func sizes(text string) (bytes []int64, err error) {
+	if text == "" {
+		return nil, nil
+	}
+	for _, part := range strings.Split(text, ",") {
+		n, err := resource.ParseBytes(part)
+		if err != nil {
+			return nil, err
+		}
+		bytes = append(bytes, n)
+	}
+	return bytes, nil
 }
 
 // launch starts the daemon in the background and waits until it is ready.
@@ -235,6 +254,8 @@ func offered(res map[string]int64) string {
 		case name == "CPU" || strings.HasPrefix(name, "node:") || strings.HasPrefix(name, "accelerator_type:"):
 		case name == "memory":
 			s += ", " + amount(name, res[name]) + " memory"
+		case name == resource.GPUMemory:
+			s += ", " + amount(name, res[name]) + " GPU memory"
 		case name == "object_store_memory":
 			s += ", " + amount(name, res[name]) + " object store"
 		default:

@@ -71,6 +71,16 @@ func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.
 		fmt.Fprintf(out, "  %-22s %s / %s\n", name, amount(name, used), amount(name, total))
 	}
 	fmt.Fprintf(out, "\n%s, %s, %s, %s in the store\n", count(info.Jobs, "job"), count(info.Workers, "worker"), count(info.Actors, "actor"), count(store.Objects, "object"))
+	if len(info.GPUUses) > 0 {
+		fmt.Fprintf(out, "\nGPU memory of workers\n")
+	}
+	for _, u := range info.GPUUses {
+		share := ""
+		if u.Share > 0 {
+			share = " of " + resource.FormatBytes(u.Share)
+		}
+		fmt.Fprintf(out, "  pid %-8d GPU %s  %s%s  %s\n", u.Pid, u.Device, resource.FormatBytes(u.Bytes), share, u.Name)
+	}
 	if len(info.Pending) == 0 {
 		fmt.Fprintln(out, "Nothing waits.")
 		return
@@ -100,6 +110,9 @@ func printDemand(out io.Writer, demands []wire.Demand) {
 
 // amount prints units of 1/10000, byte counts in decimal units.
 func amount(name string, n int64) string {
+	if name == resource.GPUMemory {
+		return resource.Text(name, resource.Amount(n))
+	}
 	if name != "memory" && name != "object_store_memory" {
 		return resource.Amount(n).String()
 	}

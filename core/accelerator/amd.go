@@ -23,6 +23,7 @@ var amd = Family{
 	Vars:      []string{hipVar, rocrVar},
 	Fractions: true,
 	detect:    detectAMD,
+	memory:    amdMemory,
 	limit:     amdLimit,
 	env: func(_ *Group, ids []string) map[string]string {
 		return map[string]string{
@@ -56,9 +57,29 @@ func detectAMD(h *host) found {
 	if h.contained() && !h.exists("/dev/kfd") {
 		return found{} // the machine's, not this container's
 	}
+	gpus := amdGPUs(h)
+	if len(gpus) == 0 {
+		return amdTool(h)
+	}
+	f := found{ids: indices(len(gpus))}
+	for _, g := range gpus {
+		if f.kind == "" {
+			f.kind = g.kind
+		}
+	}
+	return f
+}
+
+// amdGPU is one device in the compute driver's order.
+type amdGPU struct {
+	render int // number of its device file, -1 if the driver does not tell
+	kind   string
+}
+
+// amdGPUs reads the compute driver's list of nodes.
+func amdGPUs(h *host) []amdGPU {
 	const nodes = "/sys/class/kfd/kfd/topology/nodes"
-	var f found
-	count := 0
+	var gpus []amdGPU
 	renders := h.numbered("/dev/dri", "renderD")
 	for _, n := range h.numbered(nodes, "") {
 		dir := nodes + "/" + strconv.Itoa(n)
@@ -70,20 +91,16 @@ func detectAMD(h *host) found {
 			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
 			properties[name] = value
 		}
-		minor, err := strconv.Atoi(properties["drm_render_minor"])
-		if err == nil && len(renders) > 0 && !slices.Contains(renders, minor) {
+		render, err := strconv.Atoi(properties["drm_render_minor"])
+		if err != nil {
+			render = -1
+		} else if len(renders) > 0 && !slices.Contains(renders, render) {
 			continue
 		}
-		if count++; f.kind == "" {
-			id, _ := strconv.Atoi(properties["device_id"])
-			f.kind = amdTypes[fmt.Sprintf("0x%04x", id)]
-		}
+		id, _ := strconv.Atoi(properties["device_id"])
+		gpus = append(gpus, amdGPU{render, amdTypes[fmt.Sprintf("0x%04x", id)]})
 	}
-	if count == 0 {
-		return amdTool(h)
-	}
-	f.ids = indices(count)
-	return f
+	return gpus
 }
 
 // amdTool asks rocm-smi.

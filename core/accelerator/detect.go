@@ -24,16 +24,19 @@ type Options struct {
 	Root        string        // "" is the real machine; tests give a folder with dev, proc, sys, usr, opt
 	ToolPath    string        // folders of vendor tools, like PATH; "" is PATH, and nothing where Root is given
 	ToolTimeout time.Duration // of one run; 0 is 5 s
+	GPUHelper   string        // eagleray-gpu, which opens NVIDIA's library; "": nobody does
+	NVML        string        // that library; "" is what the dynamic linker finds, and none where Root is given
 	// Declared counts by resource name; what is absent is detected. Names that
 	// are no accelerator's are ignored.
-	Declared map[string]float64
+	Declared  map[string]float64
+	GPUMemory []int64 // declared bytes, of every GPU or of each; nil: see Node.GPUMemory
 }
 
 // Detect returns what the node offers. Its errors are for the user: they say
 // which variable or argument is wrong.
 func Detect(env Lookup, o Options) (Node, error) {
 	h := newHost(env, o)
-	n := Node{overrideOnZero: !off(env, "EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO") && !off(env, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO")}
+	n := Node{host: h, overrideOnZero: !off(env, "EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO") && !off(env, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO")}
 	seen := detectAll(h)
 	n.Notes = h.noted()
 	for i, f := range families {
@@ -59,7 +62,7 @@ func Detect(env Lookup, o Options) (Node, error) {
 			}
 		}
 	}
-	return n, nil
+	return n, n.declareMemory(o.GPUMemory)
 }
 
 // detectAll looks for all families at a time: the slowest tool is what it

@@ -21,6 +21,9 @@ type Family struct {
 
 	// detect looks at the node. It returns nothing where there is nothing.
 	detect func(h *host) found
+	// memory tells how much each device has; nil: nobody does. The ids are those
+	// that are offered. See GPUMemory.
+	memory func(h *host, ids []string) []memoryOf
 	// limit reads the visibility variables; nil: a list of ids in Vars[0].
 	limit func(env Lookup) (limit, error)
 	// env makes the given devices visible, none for none; nil: a list in Vars[0].

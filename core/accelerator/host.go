@@ -35,6 +35,8 @@ type host struct {
 	root    string
 	folders []string // of tools
 	timeout time.Duration
+	nvml    string   // library; "": the machine's own, unless root is given
+	helper  string   // that opens it
 	hide    []string // variables that tools do not get
 	env     Lookup
 
@@ -55,7 +57,7 @@ func (h *host) noted() []string {
 }
 
 func newHost(env Lookup, o Options) *host {
-	h := &host{root: o.Root, timeout: o.ToolTimeout, env: env}
+	h := &host{root: o.Root, timeout: o.ToolTimeout, nvml: o.NVML, helper: o.GPUHelper, env: env}
 	if h.timeout == 0 {
 		h.timeout = defaultToolTimeout
 	}
@@ -142,7 +144,7 @@ func (h *host) run(tool string, args ...string) string {
 		h.note("%s did not answer within %s: it is taken for absent", file, h.timeout)
 	case out.full:
 		h.note("%s printed more than %d bytes: it is taken for absent", file, maxToolOutput)
-	case err != nil && !errors.Is(err, exec.ErrWaitDelay):
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay) && !errors.Is(err, syscall.ECHILD): // who reaps all children may have taken its status
 		h.note("%s failed (%v): it is taken for absent", file, err)
 	default:
 		return string(out.text)

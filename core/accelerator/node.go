@@ -12,6 +12,8 @@ type Node struct {
 	Groups         []Group
 	Notes          []string // what to tell the user of vendors' tools that failed
 	overrideOnZero bool
+	host           *host
+	memory         []int64 // declared, see GPUMemory
 }
 
 // Group is a family on a node.
@@ -106,7 +108,7 @@ func (n Node) IntIDs() bool {
 // Uses reports whether a request asks for an accelerator.
 func Uses(need resource.Set) bool {
 	for name, a := range need {
-		if a > 0 && IsAccelerator(name) {
+		if a > 0 && (IsAccelerator(name) || name == resource.GPUMemory) {
 			return true
 		}
 	}

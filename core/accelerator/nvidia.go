@@ -13,6 +13,7 @@ var nvidia = Family{
 	Vars:      []string{"CUDA_VISIBLE_DEVICES"},
 	Fractions: true,
 	detect:    detectNVIDIA,
+	memory:    nvidiaMemory,
 	env: func(_ *Group, ids []string) map[string]string {
 		env := map[string]string{"CUDA_VISIBLE_DEVICES": strings.Join(ids, ",")}
 		if len(ids) > 0 {

@@ -41,7 +41,8 @@ type lease struct {
 	recall bool // others wait for it
 	gone   bool
 	idleAt time.Time
-	detail string // how the worker ended, once the daemon told
+	detail string     // how the worker ended, once the daemon told
+	code   fault.Code // what its task fails with, "" for a crash
 	broken bool
 	lost   []*task // that it had when its socket broke
 	choice int     // see choice.go
@@ -101,7 +102,7 @@ func classKey(t *Template) string {
 	resourcesKey(&b, t.Resources)
 	// A function that ends its workers, or that is short while another is
 	// long, has a class of its own: depth is measured per class.
-	fmt.Fprintf(&b, "|%s|%s|%d|%x", t.EnvKey, t.Strategy, t.MaxCalls, t.FID)
+	fmt.Fprintf(&b, "|%s|%s|%d|%t|%x", t.EnvKey, t.Strategy, t.MaxCalls, t.Enforce, t.FID)
 	t.fallbackKey(&b)
 	return b.String()
 }
@@ -125,7 +126,7 @@ func (c *Client) classFor(t *Template) *class {
 	k := &class{id: uint32(len(c.classes)), name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs}
 	c.classes = append(c.classes, k)
 	c.byClass[key] = k
-	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy,
+	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy, Enforce: t.Enforce,
 		Fallback: t.alternatives(), AfterMs: t.AfterMs})
 	return k
 }
@@ -375,7 +376,7 @@ func (c *Client) brokenLease(b *wire.LeaseBroken) {
 	if l == nil || c.closed {
 		return
 	}
-	l.broken, l.detail = true, b.Detail
+	l.broken, l.detail, l.code = true, b.Detail, fault.Code(b.Code)
 	switch {
 	case l.gone:
 		c.retryLost(l, b.Detail)
@@ -396,6 +397,10 @@ func (c *Client) retryLost(l *lease, detail string) {
 			continue
 		}
 		// Only the first was running; the others had not started.
+		if i == 0 && l.code != "" {
+			c.failTask(t, fault.New(l.code, "%s", detail))
+			continue
+		}
 		if i == 0 {
 			t.tries++
 			if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {

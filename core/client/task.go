@@ -13,6 +13,9 @@ const (
 	KindMethod = 1
 )
 
+// CallsUntilLeak as Template.MaxCalls ends a worker whose device memory grows.
+const CallsUntilLeak = -1
+
 // Template is what the calls of one function with one set of options share.
 type Template struct {
 	Kind       int
@@ -23,12 +26,13 @@ type Template struct {
 	Returns    int
 	MaxRetries int  // system failures; -1: without end
 	RetryErrs  bool // exceptions too
-	MaxCalls   int
+	MaxCalls   int  // 0: no limit
 	Resources  map[string]int64
 	EnvKey     string
 	Strategy   string
 	Fallback   []*Template // alternatives: Resources and MaxCalls, and Name, FID and Blob of another function
 	AfterMs    int64       // how long Resources are waited for before Fallback is looked at
+	Enforce    bool        // end a worker that exceeds its gpu_memory
 
 	id    int
 	class *class

@@ -39,6 +39,7 @@ type actorSpec struct {
 	Token    string
 	Spec     []byte
 	Classes  [][]byte // the templates of the fallback's classes
+	Enforce  bool     // see wire.ActorCreate
 }
 
 // createActor registers an actor; the head then calls PlaceActor.
@@ -48,6 +49,7 @@ func (d *Daemon) createActor(c *client, m *wire.Message) {
 		_ = m.Fail(err)
 		return
 	}
+	d.awaitMemory(q.Resources)
 	rec, err := d.actorRecord(c, &q)
 	if err != nil {
 		_ = m.Fail(err)
@@ -90,7 +92,7 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 	if err := errors.Join(checkAmounts(q.Resources), checkAmounts(q.RunResources), checkFallback(q.Fallback, q.AfterMs)); err != nil {
 		return rec, fmt.Errorf("actor %s: %w", q.ClassName, err)
 	}
-	kept := actorSpec{Token: q.Token, Spec: q.Spec}
+	kept := actorSpec{Token: q.Token, Spec: q.Spec, Enforce: q.Enforce}
 	var fallback []record.Alternative
 	for _, o := range q.Fallback {
 		kept.Classes = append(kept.Classes, o.Template)
@@ -188,6 +190,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 	}
 	i := a.instance()
 	i.Node = d.o.Node
+	d.watch(w, s.Hold, a.rec.ClassName, spec.Enforce)
 	d.head.ActorPlaced(i)
 	start := wire.ActorStart{
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
@@ -239,6 +242,8 @@ func (d *Daemon) actorEnded(w *worker) {
 	}
 	a.settled = true
 	switch {
+	case w.exceeded != "":
+		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: record.GPUMemory, Message: w.exceeded})
 	case a.drains || w.reason != "":
 		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
 	case w.known && w.status == 0:

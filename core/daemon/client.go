@@ -1,9 +1,11 @@
 package daemon
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -24,9 +26,30 @@ type client struct {
 	job  *job // nil for a driver before JobStart, and for the CLI
 	gone bool
 
+	classes map[sched.ClassID]class // of its tasks that want GPUs
+
 	tasks       queue             // requests to the head, in order
 	cancels     map[uint64]func() // of actors that it waits for
 	lastResolve uint64
+}
+
+// class is what the daemon keeps of a scheduling class beside what the
+// scheduler knows.
+type class struct {
+	name    string
+	enforce bool
+}
+
+// define keeps what it must of a class; the daemon's lock is held.
+func (c *client) define(id sched.ClassID, q *wire.ClassDefine) {
+	wants := func(r map[string]int64) bool { return r[resource.GPU] > 0 || r[resource.GPUMemory] > 0 }
+	if !wants(q.Resources) && !slices.ContainsFunc(q.Fallback, func(a wire.Alternative) bool { return wants(a.Resources) }) {
+		return
+	}
+	if c.classes == nil {
+		c.classes = make(map[sched.ClassID]class)
+	}
+	c.classes[id] = class{q.Name, q.Enforce}
 }
 
 // queue runs functions one after the other on a goroutine that lives while

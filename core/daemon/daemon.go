@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
@@ -53,6 +54,10 @@ type Daemon struct {
 	lastClient sched.ClientID
 	lastDetail string // how the worker that the scheduler is being told of ended
 	closing    bool
+
+	lastCode    fault.Code // what its task fails with, "" for a crash
+	gpus        gpuWatch
+	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
 }
 
 type zygoteKey struct {
@@ -89,8 +94,8 @@ func Open(o Options) (*Daemon, error) {
 		o: o, log: o.Log, fd: fd, socket: socket,
 		arena:   store.NewArena(o.ArenaBytes),
 		began:   time.Now(),
-		headSet: make(chan struct{}),
-		stop:    make(chan struct{}),
+		headSet: make(chan struct{}), memoryKnown: make(chan struct{}), gpus: gpuWatch{wake: make(chan struct{}, 1)},
+		stop: make(chan struct{}),
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
 		}),
@@ -110,6 +115,9 @@ func Open(o Options) (*Daemon, error) {
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
 	d.reaper = startReaper(d.reaped)
+	if err := d.learnMemory(); err != nil {
+		return nil, err
+	}
 	return d, nil
 }
 

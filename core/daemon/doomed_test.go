@@ -19,6 +19,8 @@ func (noDevices) Devices() map[string][]string                  { return nil }
 func (noDevices) Env(map[string][]string) map[string]string     { return nil }
 func (noDevices) ZeroEnv(map[string][]string) map[string]string { return nil }
 func (noDevices) IntIDs() bool                                  { return true }
+func (noDevices) GPUMemory() map[string]int64                   { return nil }
+func (noDevices) MemoryDeclared() bool                          { return true }
 
 // opened returns a daemon that serves nobody, and a job with the environment "env".
 func opened(t *testing.T) (*Daemon, *job) {

@@ -67,7 +67,14 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		for _, o := range q.Fallback {
 			k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources)})
 		}
-		d.schedule(c, func(s *sched.Machine) { s.DefineClass(c.id, k) })
+		d.awaitMemory(q.Resources)
+		for _, o := range q.Fallback {
+			d.awaitMemory(o.Resources)
+		}
+		d.schedule(c, func(s *sched.Machine) {
+			c.define(k.ID, &q)
+			s.DefineClass(c.id, k)
+		})
 	case wire.TLeaseWant:
 		var q wire.LeaseWant
 		if err := m.Decode(&q); err != nil {
@@ -113,6 +120,10 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 			text = "nothing of it waits for a worker"
 		}
 		return m.Reply(text)
+	case wire.TGPUWatch:
+		go func() { _ = m.Reply(d.watchable()) }()
+	case wire.TGPUUsed:
+		go func() { _ = m.Reply(d.gpuUsed(c)) }()
 	case wire.TWorkerReady, wire.TWorkerExit, wire.TActorReady:
 		return d.fromWorker(c, m)
 	case wire.TInherit:

@@ -1,7 +1,10 @@
 package daemon
 
 import (
+	"maps"
+
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -14,7 +17,7 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 		free[name] = max(n, 0)
 	}
 	info := wire.ClusterInfo{
-		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit},
+		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()},
 		Available: free.Wire(),
 		Pending:   d.m.Pending(),
 		Workers:   len(d.workers),
@@ -23,6 +26,7 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 	for _, x := range d.m.Demands() {
 		info.Demands = append(info.Demands, wire.Demand{Name: x.Name, Resources: x.Need.Wire(), Count: x.N})
 	}
+	info.GPUUses = d.gpuUses()
 	for _, j := range d.jobs {
 		if !j.ended {
 			info.Jobs++
@@ -36,6 +40,10 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 		}
 		if n.ID == d.o.Node {
 			row.Available = info.Available
+			if n := totals[resource.GPUMemory]; n > 0 {
+				row.Resources = maps.Clone(row.Resources) // it was registered before this was known
+				row.Resources[resource.GPUMemory] = int64(n)
+			}
 		}
 		info.Nodes = append(info.Nodes, row)
 	}

@@ -27,7 +27,7 @@ func (d *Daemon) do(a sched.Action) {
 		}
 	case sched.Broken:
 		if c := d.clients[a.Client]; c != nil {
-			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: d.lastDetail})
+			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: d.lastDetail, Code: string(d.lastCode)})
 		}
 	case sched.ClassFailed:
 		if c := d.clients[a.Client]; c != nil {
@@ -45,6 +45,8 @@ func (d *Daemon) grant(a sched.Grant) {
 	if c == nil || w == nil {
 		return // it is gone; the scheduler will hear of it
 	}
+	of := c.classes[a.Class]
+	d.watch(w, a.Hold, of.name, of.enforce)
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
 		ClassID: uint32(a.Class), LeaseID: uint64(a.Lease), WorkerID: w.self[:],
 		Addr: d.socketOf(w.self.Owner()), Pid: w.pid, Assignment: d.assignment(w, a.Hold),

@@ -17,6 +17,8 @@ type Devices interface {
 	Env(devices map[string][]string) map[string]string
 	ZeroEnv(devices map[string][]string) map[string]string
 	IntIDs() bool
+	GPUMemory() map[string]int64 // may take a moment, unless MemoryDeclared
+	MemoryDeclared() bool
 }
 
 // Options describe a node.
@@ -34,6 +36,8 @@ type Options struct {
 	Hostname    string
 	IsHead      bool
 	Interpreter string // for jobs that name none
+	GPUHelper   string // eagleray-gpu, which opens NVIDIA's libraries
+	NVML, CUDA  string // those; "": where the dynamic linker finds them
 	Log         *slog.Logger
 	// Inherit makes an heir of the worker that hands over through u and names
 	// itself with the token; it returns when the heir has ended. Without it,

@@ -73,6 +73,7 @@ func (d *Daemon) ask(m *wire.Message) (any, error) {
 		}
 		return d.head.PutKV(ctx, q.Namespace, string(q.Key), q.Value, q.Overwrite)
 	case wire.TClusterInfo:
+		d.awaitMemory(nil)
 		return d.clusterInfo(), nil
 	}
 	var q wire.KVKey

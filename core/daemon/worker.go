@@ -56,6 +56,10 @@ type worker struct {
 	reason string        // announced by WorkerExit
 	detail string        // how it ended
 	actor  *actor
+
+	gpu      gpuHold
+	exceeded string // why it was ended: it held more of a GPU's memory than its share
+
 	zygote *zygote
 	forks  int // how often its fork was ordered
 }
@@ -400,7 +404,9 @@ func (d *Daemon) finish(w *worker) {
 		return
 	}
 	w.detail = exitText(w.pid, w.status, w.known)
-	if w.reason != "" {
+	if w.exceeded != "" {
+		w.detail = w.exceeded
+	} else if w.reason != "" {
 		w.detail += " on purpose: " + w.reason
 	}
 	starting, doomed := w.state == stateStarting, w.doomed
@@ -412,7 +418,10 @@ func (d *Daemon) finish(w *worker) {
 	if w.actor != nil {
 		d.actorEnded(w)
 	}
-	d.lastDetail = w.detail
+	d.lastDetail, d.lastCode = w.detail, ""
+	if w.exceeded != "" {
+		d.lastCode = fault.GPUMemoryExceeded
+	}
 	d.event(func(m *sched.Machine) {
 		switch {
 		case starting && doomed:

@@ -24,6 +24,7 @@ const (
 	OwnerDied          Code = "owner_died"            // OwnerDiedError
 	StoreFull          Code = "store_full"            // ObjectStoreFullError
 	OutOfMemory        Code = "out_of_memory"         // OutOfMemoryError
+	GPUMemoryExceeded  Code = "gpu_memory_exceeded"   // GpuMemoryExceededError
 	RuntimeEnvSetup    Code = "runtime_env_setup"     // RuntimeEnvSetupError
 	DaemonDied         Code = "daemon_died"           // LocalRayletDiedError
 	PendingCallsLimit  Code = "pending_calls_limit"   // PendingCallsLimitExceeded

@@ -17,6 +17,7 @@ const (
 	StartFailed Reason = "start_failed" // its constructor raised; Cause.Error has the exception
 	EnvFailed   Reason = "env_failed"   // its runtime environment could not be made
 	OutOfMemory Reason = "oom"          // its worker was ended to save the node's memory
+	GPUMemory   Reason = "gpu_memory"   // its worker held more of a GPU's memory than it had asked for
 )
 
 // Cause is why an actor died or restarts.
@@ -36,6 +37,8 @@ func (c Cause) Fault() fault.Code {
 		return fault.RuntimeEnvSetup
 	case OutOfMemory:
 		return fault.OutOfMemory
+	case GPUMemory:
+		return fault.GPUMemoryExceeded
 	}
 	return fault.ActorDied
 }

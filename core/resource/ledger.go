@@ -13,11 +13,6 @@ type Ledger struct {
 	held    map[*Allocation]struct{}
 }
 
-type device struct {
-	id   string
-	free Amount
-}
-
 // NewLedger returns a ledger with everything free. devices lists the ids of
 // device-like resources in the order in which they are handed out; their total
 // is their number, and totals may only agree.
@@ -32,6 +27,9 @@ func NewLedger(totals Set, devices map[string][]string) (*Ledger, error) {
 			return nil, fmt.Errorf("total of resource %s: %s %w", name, totals[name], ErrNegative)
 		}
 	}
+	if _, ok := totals[GPUMemory]; ok {
+		return nil, fmt.Errorf("resource %s is counted per device: declare the memory of the GPUs instead", GPUMemory)
+	}
 	for _, name := range sortedNames(devices) {
 		ids := devices[name]
 		total := FromInt(int64(len(ids)))
@@ -44,7 +42,7 @@ func NewLedger(totals Set, devices map[string][]string) (*Ledger, error) {
 				return nil, fmt.Errorf("resource %s has the device %q twice", name, id)
 			}
 			seen[id] = true
-			l.devices[name] = append(l.devices[name], device{id, Unit})
+			l.devices[name] = append(l.devices[name], newDevice(id))
 		}
 		if total > 0 {
 			l.totals[name] = total
@@ -52,6 +50,90 @@ func NewLedger(totals Set, devices map[string][]string) (*Ledger, error) {
 	}
 	l.free = l.totals.Clone()
 	return l, nil
+}
+
+// SetGPUMemory tells how many bytes the GPUs have, by device id. Those that are
+// absent stay unknown: they give no bytes. It is for a ledger of which nothing
+// is given out, or whose GPUs were unknown; devices that are in use keep the
+// part that is used.
+func (l *Ledger) SetGPUMemory(bytes map[string]int64) error {
+	devices := slices.Clone(l.devices[GPU])
+	if err := setMemory(devices, bytes); err != nil {
+		return err
+	}
+	for i, was := range l.devices[GPU] {
+		d := &devices[i]
+		if d.bytes == was.bytes {
+			d.free = was.free
+			continue
+		}
+		if was.known {
+			return fmt.Errorf("the memory of %s %q is known already: %d bytes", GPU, d.id, was.bytes)
+		}
+		d.free = was.free * Amount(d.bytes)
+		for a := range l.held {
+			for j, s := range a.shares[GPU] {
+				if s.index == i {
+					a.shares[GPU][j].grains = s.grains * Amount(d.bytes)
+				}
+			}
+		}
+	}
+	copy(l.devices[GPU], devices)
+	delete(l.totals, GPUMemory)
+	for _, d := range devices {
+		if d.known {
+			l.totals[GPUMemory] += d.size()
+		}
+	}
+	l.totals.Trim()
+	l.count()
+	return nil
+}
+
+// LargestGPU returns the bytes of the GPU with the most memory, 0 where none is known.
+func (l *Ledger) LargestGPU() (bytes int64) {
+	for _, d := range l.devices[GPU] {
+		if d.known {
+			bytes = max(bytes, d.bytes)
+		}
+	}
+	return bytes
+}
+
+// Weigh returns need with bytes of GPUs also as the part of a device that they
+// are at least, so that it can be compared with what parts others ask for.
+func (l *Ledger) Weigh(need Set) Set {
+	if need[GPUMemory] <= 0 {
+		return need
+	}
+	most := Amount(l.LargestGPU())
+	if most == 0 {
+		return need
+	}
+	s := need.Clone()
+	s[GPU] = max(s[GPU], min((need[GPUMemory]+most-1)/most, Unit))
+	return s
+}
+
+// count brings what is free of GPUs and of their memory up to date: both are
+// sums over the devices.
+func (l *Ledger) count() {
+	devices := l.devices[GPU]
+	if len(devices) == 0 {
+		return
+	}
+	var parts, bytes Amount
+	for i := range devices {
+		parts += devices[i].part()
+		if devices[i].known {
+			bytes += devices[i].free
+		}
+	}
+	l.free[GPU] = parts
+	if bytes > 0 || l.totals[GPUMemory] > 0 {
+		l.free[GPUMemory] = bytes
+	}
 }
 
 // Totals returns a copy of what the node has.
@@ -62,15 +144,40 @@ func (l *Ledger) Free() Set { return l.free.Clone() }
 
 // CanEver reports whether need fits an idle node, and if not, what is short.
 func (l *Ledger) CanEver(need Set) (why string, ok bool) {
-	if why = Shortage(need, l.totals); why != "" {
-		return why, false
-	}
-	for _, name := range sortedNames(need) {
-		if _, isDevice := l.devices[name]; isDevice && need[name] > Unit && !need[name].Whole() {
-			return fmt.Sprintf("%s: asked %s, more than 1 must be a whole number", name, need[name]), false
+	rest := need.Clone()
+	for _, name := range l.asked(need) {
+		if why = askOf(need, name).shortOf(name, l.devices[name]); why != "" {
+			break
 		}
 	}
-	return "", true
+	delete(rest, GPUMemory)
+	if short := Shortage(rest, l.totals); short != "" {
+		why = join(short, why)
+	}
+	return why, why == ""
+}
+
+// asked lists the device-like resources that need names, sorted; bytes of
+// memory are asked of GPUs.
+func (l *Ledger) asked(need Set) []string {
+	var names []string
+	for name := range l.devices {
+		if !askOf(need, name).none() {
+			names = append(names, name)
+		}
+	}
+	if need[GPUMemory] > 0 && l.devices[GPU] == nil {
+		names = append(names, GPU)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func join(a, b string) string {
+	if b == "" {
+		return a
+	}
+	return a + "; " + b
 }
 
 // Fits reports whether Acquire would succeed now.
@@ -79,7 +186,7 @@ func (l *Ledger) Fits(need Set) bool {
 		return false
 	}
 	for name, devices := range l.devices {
-		if a := need[name]; a > 0 && !devicesFit(devices, a) {
+		if a := askOf(need, name); !a.none() && !a.fitsIn(devices) {
 			return false
 		}
 	}
@@ -87,26 +194,32 @@ func (l *Ledger) Fits(need Set) bool {
 }
 
 // Acquire takes need out of the ledger, all or nothing. A fraction goes to the
-// fullest device that still has it, wholes to free devices, the first in the
-// list before the others.
+// fullest device that still has it, and so do bytes of memory; wholes go to
+// free devices, the first in the list before the others. With both, whole
+// devices must have so much memory each, and of a fraction and bytes the larger
+// counts.
 func (l *Ledger) Acquire(need Set) (*Allocation, bool) {
 	if !l.Fits(need) {
 		return nil, false
 	}
 	a := &Allocation{need: make(Set, len(need)), ledger: l}
 	for name, amount := range need {
-		if amount <= 0 {
-			continue
+		if amount > 0 {
+			a.need[name] = amount
 		}
-		a.need[name] = amount
-		if devices := l.devices[name]; devices != nil {
+	}
+	for name, devices := range l.devices {
+		if want := askOf(need, name); !want.none() {
 			if a.shares == nil {
 				a.shares = make(map[string][]share, 1)
 			}
-			a.shares[name] = takeDevices(devices, amount)
+			a.shares[name] = want.take(devices)
 		}
 	}
 	l.free.Sub(a.need)
+	if a.shares[GPU] != nil {
+		l.count()
+	}
 	l.held[a] = struct{}{}
 	return a, true
 }
@@ -125,8 +238,11 @@ func (l *Ledger) Release(a *Allocation) {
 	}
 	for name, shares := range a.shares {
 		for _, s := range shares {
-			l.devices[name][s.index].free += s.amount
+			l.devices[name][s.index].free += s.grains
 		}
+	}
+	if a.shares[GPU] != nil {
+		l.count()
 	}
 }
 
@@ -153,43 +269,4 @@ func (l *Ledger) giveCPU(a Amount) {
 	if a != 0 {
 		l.free[CPU] += a
 	}
-}
-
-// devicesFit reports whether takeDevices would find a.
-func devicesFit(devices []device, a Amount) bool {
-	if a < Unit {
-		return slices.ContainsFunc(devices, func(d device) bool { return d.free >= a })
-	}
-	if !a.Whole() {
-		return false
-	}
-	n := a / Unit
-	for _, d := range devices {
-		if d.free == Unit {
-			n--
-		}
-	}
-	return n <= 0
-}
-
-// takeDevices debits a, which fits, and says from where.
-func takeDevices(devices []device, a Amount) []share {
-	if a < Unit {
-		best := -1
-		for i, d := range devices {
-			if d.free >= a && (best < 0 || d.free < devices[best].free) {
-				best = i
-			}
-		}
-		devices[best].free -= a
-		return []share{{best, a}}
-	}
-	shares := make([]share, 0, a/Unit)
-	for i := range devices {
-		if devices[i].free == Unit && Amount(len(shares)) < a/Unit {
-			devices[i].free = 0
-			shares = append(shares, share{i, Unit})
-		}
-	}
-	return shares
 }

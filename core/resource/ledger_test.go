@@ -62,7 +62,7 @@ func TestLedger_WholeRequest_OnlyWholeFreeDevices(t *testing.T) {
 	}
 	l.Release(half)
 	two := acquire(t, l, gpu(20000), "1", "7")
-	if want := []Share{{"1", Unit}, {"7", Unit}}; !reflect.DeepEqual(two.Shares()["GPU"], want) {
+	if want := []Share{{ID: "1", Amount: Unit}, {ID: "7", Amount: Unit}}; !reflect.DeepEqual(two.Shares()["GPU"], want) {
 		t.Errorf("shares %v, want %v", two.Shares(), want)
 	}
 	if l.Free().String() != `{"CPU": 3}` {

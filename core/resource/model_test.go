@@ -72,7 +72,7 @@ func (m *model) acquire(need Set) *grant {
 			if pick == "" {
 				return nil
 			}
-			g.shares[name] = append(g.shares[name], Share{pick, part})
+			g.shares[name] = append(g.shares[name], Share{ID: pick, Amount: part})
 			left -= part
 		}
 	}

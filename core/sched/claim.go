@@ -53,9 +53,9 @@ func (m *Machine) reachable(d *demand) (needs []resource.Set) {
 	}
 	for _, p := range m.pools {
 		for _, r := range p.queue {
-			then.Add(r.hold.Resources())
+			then.Add(r.hold.Frees())
 			if r.extra != nil {
-				then.Add(r.extra.Resources())
+				then.Add(r.extra.Frees())
 			}
 		}
 	}
@@ -73,7 +73,9 @@ func (m *Machine) claimed(d *demand, need resource.Set) bool {
 		return false
 	}
 	var free resource.Set
+	need = m.ledger.Weigh(need)
 	for _, claim := range m.claimNeeds {
+		claim = m.ledger.Weigh(claim)
 		for name, n := range need {
 			if c := claim[name]; n > 0 && c > 0 {
 				if free == nil {

@@ -28,7 +28,7 @@ func (m *Machine) misfit(d *demand, name string) string {
 func readable(totals, need resource.Set) resource.Set {
 	s := totals.Clone()
 	for name := range s {
-		if _, asked := need[name]; !asked && (name == "memory" || name == "object_store_memory" || strings.HasPrefix(name, "node:")) {
+		if _, asked := need[name]; !asked && (name == "memory" || name == "object_store_memory" || name == resource.GPUMemory || strings.HasPrefix(name, "node:")) {
 			delete(s, name)
 		}
 	}
@@ -79,7 +79,8 @@ func (m *Machine) explainNeed(d *demand, need resource.Set) string {
 	var short []string
 	for _, name := range sortedNames(need) {
 		if n := need[name]; n > 0 && free[name] < n {
-			short = append(short, fmt.Sprintf("%s: asked %s, free %s of %s (%s)", name, n, max(free[name], 0), m.ledger.Totals()[name], m.holders(name)))
+			short = append(short, fmt.Sprintf("%s: asked %s, free %s of %s (%s)", name,
+				resource.Text(name, n), resource.Text(name, max(free[name], 0)), resource.Text(name, m.ledger.Totals()[name]), m.holders(name)))
 		}
 	}
 	if len(short) == 0 && isCPULess(d, need) && m.cpuLess >= MaxCPULess {
@@ -87,6 +88,9 @@ func (m *Machine) explainNeed(d *demand, need resource.Set) string {
 	}
 	if len(short) == 0 && m.claimed(d, need) {
 		return fmt.Sprintf("what it needs is kept for a moment for %s, which needs %s and has waited for longer", m.claim.class.Name, m.claim.class.Need)
+	}
+	if n := need[resource.GPUMemory]; len(short) == 0 && n > 0 {
+		return fmt.Sprintf("it needs %s, and no single device has %s of memory free", need, resource.Text(resource.GPUMemory, n))
 	}
 	if len(short) == 0 {
 		return fmt.Sprintf("it needs %s in whole devices, and no device is free enough", need)
@@ -98,7 +102,7 @@ func (m *Machine) explainNeed(d *demand, need resource.Set) string {
 func (m *Machine) holders(name string) string {
 	tasks, actors, ending, placing := 0, 0, 0, 0
 	for _, w := range m.workers {
-		if w.hold == nil || w.hold.Resources()[name] == 0 || name == resource.CPU && w.blocked {
+		if w.hold == nil || w.hold.Frees()[name] == 0 || name == resource.CPU && w.blocked {
 			continue
 		}
 		switch w.state {
@@ -112,7 +116,7 @@ func (m *Machine) holders(name string) string {
 	}
 	for _, p := range m.pools {
 		for _, r := range p.queue {
-			if r.hold.Resources()[name] > 0 || r.extra != nil && r.extra.Resources()[name] > 0 {
+			if r.hold.Frees()[name] > 0 || r.extra != nil && r.extra.Frees()[name] > 0 {
 				placing++
 			}
 		}

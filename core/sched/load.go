@@ -51,4 +51,17 @@ func (m *Machine) Totals() resource.Set { return m.ledger.Totals() }
 // Free returns what is free; a name's amount may be negative.
 func (m *Machine) Free() resource.Set { return m.ledger.Free() }
 
+// LargestGPU returns the bytes of the GPU with the most memory, 0 where none is known.
+func (m *Machine) LargestGPU() int64 { return m.ledger.LargestGPU() }
+
+// SetGPUMemory tells how many bytes the node's GPUs have, by device id. What
+// asked for some before waits until then.
+func (m *Machine) SetGPUMemory(bytes map[string]int64) error {
+	if err := m.ledger.SetGPUMemory(bytes); err != nil {
+		return err
+	}
+	m.settle()
+	return nil
+}
+
 func sortedNames(s resource.Set) []string { return slices.Sorted(maps.Keys(s)) }

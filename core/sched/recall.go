@@ -87,7 +87,7 @@ func (l *lease) ending() bool { return l.recalled || l.exiting }
 
 // yield is what the end of the lease frees.
 func (l *lease) yield() resource.Set {
-	s := l.worker.hold.Resources()
+	s := l.worker.hold.Frees()
 	if l.worker.blocked {
 		delete(s, resource.CPU)
 	}

@@ -49,6 +49,8 @@ type Totals struct {
 	Resources map[string]int64
 	CanGrow   bool // an autoscaler or further nodes may add resources
 	Wait      bool // infeasible="wait": never fail what does not fit
+
+	LargestGPU int64 // bytes of the GPU with the most memory, 0 where none is known
 }
 
 // EnvSpec is what a worker process starts with. Two classes with equal specs
@@ -88,6 +90,7 @@ type ClassDefine struct {
 	Strategy  string // "DEFAULT", "SPREAD"
 	Fallback  []Alternative
 	AfterMs   int64 // how long Resources are waited for before Fallback is looked at
+	Enforce   bool  // end a worker that exceeds its gpu_memory
 }
 
 // MaxAlternatives bounds a fallback.
@@ -148,6 +151,7 @@ type LeaseRef struct {
 type LeaseBroken struct {
 	LeaseID uint64
 	Detail  string // "worker pid 12 was killed by signal 9 (SIGKILL)"
+	Code    string // what its task fails with, "" for a crash
 }
 
 // ClassTrouble says why a class gets nothing.
@@ -212,6 +216,7 @@ type ActorCreate struct {
 	Spec            []byte // creation frame body, opaque to the daemon
 	Meta            []byte // what get_actor needs to build a handle
 	Token           string // to count handles: token id, '@', owner's socket; empty when detached
+	Enforce         bool   // as in ClassDefine
 }
 
 // ActorCreated answers ActorCreate. Existing is set when GetIfExists found one.
@@ -398,6 +403,7 @@ type ClusterInfo struct {
 	Actors    int
 	Pending   map[string]int // class name → leases wanted and not granted
 	Demands   []Demand       // of those the ones without resources
+	GPUUses   []GPUUse       // of the workers that hold some, as last seen
 }
 
 // Demand is what a number of tasks or actors waits for. What has alternatives
@@ -406,6 +412,15 @@ type Demand struct {
 	Name      string
 	Resources map[string]int64
 	Count     int
+}
+
+// GPUUse is what one worker holds of one GPU's memory.
+type GPUUse struct {
+	Pid    int
+	Name   string // of its task's function or its actor's class
+	Device string
+	Bytes  int64
+	Share  int64 // gpu_memory that it asked for, 0 if it did not
 }
 
 // NodeInfo is one row of nodes().

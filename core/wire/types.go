@@ -24,6 +24,8 @@ const (
 	TShutdown    Type = 21 // call: stop this daemon (CLI)
 	TWhoHolds    Type = 22 // call: ClassID → text: why a class waits
 	TInherit     Type = 23 // call, from an heir: from now on it is its predecessor → Inherited
+	TGPUWatch    Type = 26 // call: nil → text: why gpu_memory_enforce cannot be had here, "" if it can
+	TGPUUsed     Type = 27 // call, from a worker: nil → int64: bytes of GPU memory that it holds, -1: not known now, -2: never
 
 	// Daemon → driver or worker.
 	TLeaseGrant      Type = 30 // push

@@ -126,6 +126,16 @@ var methods = map[string]func(*caller, *args) (any, error){
 			"owned": owned, "borrowed": borrowed,
 		}, err
 	},
+	"gpu_watch": func(k *caller, _ *args) (any, error) {
+		var why string
+		err := k.call(wire.TGPUWatch, nil, &why)
+		return why, err
+	},
+	"gpu_used": func(k *caller, _ *args) (any, error) {
+		var bytes int64
+		err := k.call(wire.TGPUUsed, nil, &bytes)
+		return bytes, err
+	},
 	"job_info": func(k *caller, _ *args) (any, error) {
 		i := k.c.Info()
 		return map[string]any{"job_id": i.Job[:], "namespace": i.Namespace}, nil
@@ -149,6 +159,10 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 	for j, d := range i.Demands {
 		demands[j] = map[string]any{"name": d.Name, "resources": d.Resources, "count": d.Count}
 	}
-	return map[string]any{"nodes": nodes, "demands": demands, "available": i.Available, "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
-		"totals": map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait}}
+	uses := make([]map[string]any, len(i.GPUUses))
+	for j, u := range i.GPUUses {
+		uses[j] = map[string]any{"pid": u.Pid, "name": u.Name, "device": u.Device, "used": u.Bytes, "gpu_memory": u.Share}
+	}
+	return map[string]any{"gpu_uses": uses, "nodes": nodes, "demands": demands, "available": i.Available, "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
+		"totals": map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait, "largest_gpu": i.Totals.LargestGPU}}
 }

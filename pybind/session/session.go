@@ -107,12 +107,13 @@ func ParseTemplate(b []byte) (*client.Template, error) {
 		Strategy   string           `msgpack:"strategy"`
 		Fallback   []alternative    `msgpack:"fallback"`
 		After      float64          `msgpack:"fallback_after"`
+		Enforce    bool             `msgpack:"gpu_memory_enforce"`
 	}
 	if err := msgpack.Unmarshal(b, &t); err != nil {
 		return nil, fault.New(fault.BadRequest, "template: %v", err)
 	}
 	out := &client.Template{Name: t.Name, FID: t.FID, Blob: t.Blob, Method: t.Method, Returns: t.Returns, MaxRetries: t.MaxRetries,
-		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, AfterMs: millis(t.After)}
+		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, Enforce: t.Enforce, AfterMs: millis(t.After)}
 	for _, o := range t.Fallback {
 		out.Fallback = append(out.Fallback, &client.Template{Name: o.Name, FID: o.FID, Blob: o.Blob, MaxCalls: o.MaxCalls, Resources: o.Resources})
 	}
@@ -144,6 +145,7 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 		Meta           []byte           `msgpack:"meta"`
 		Fallback       []alternative    `msgpack:"fallback"`
 		After          float64          `msgpack:"fallback_after"`
+		Enforce        bool             `msgpack:"gpu_memory_enforce"`
 	}
 	if err := msgpack.Unmarshal(b, &a); err != nil {
 		return nil, fault.New(fault.BadRequest, "actor specification: %v", err)
@@ -151,7 +153,7 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 	out := &client.ActorSpec{FID: a.FID, Blob: a.Blob, ActorCreate: wire.ActorCreate{
 		ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, Detached: a.Detached, GetIfExists: a.GetIfExists,
 		Resources: a.Resources, RunResources: a.RunResources, EnvKey: a.EnvKey, MaxRestarts: a.MaxRestarts,
-		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, AfterMs: millis(a.After),
+		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, Enforce: a.Enforce, AfterMs: millis(a.After),
 	}}
 	for _, o := range a.Fallback {
 		out.Fallback = append(out.Fallback, wire.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.Name, MaxConcurrency: o.MaxConcurrency})

@@ -10,10 +10,19 @@ from eagleray._private import actor_kind, environments, fallback, functions, pic
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
+from eagleray._private.gpu_watch import enforced
 from eagleray._private.ids import ActorID
 from eagleray._private.messages import pack
 from eagleray._private.options import ACTOR, check_options
-from eagleray._private.resources import actor_resources, exceeds, shortage, show
+from eagleray._private.resources import (
+    GPU_MEMORY,
+    actor_resources,
+    check_together,
+    exceeds,
+    memory_short,
+    shortage,
+    show,
+)
 from eagleray._private.serialization import ARGS
 from eagleray._private.signatures import CallShape
 from eagleray._private.state import Session, process
@@ -230,6 +239,7 @@ class ActorClass(Generic[P, T]):
         self._cls = cls
         self._options = dict(options)
         fallback.normalise(self._options, self._other_class)
+        check_together(self._options)
         self._shape = shape or actor_kind.constructor_shape(cls)
         self._exported: tuple[int, bytes, bytes] | None = None
         self.__doc__ = cls.__doc__
@@ -273,6 +283,7 @@ class ActorClass(Generic[P, T]):
             "get_if_exists": bool(options.get("get_if_exists")),
             "resources": placement,
             "run_resources": running,
+            "gpu_memory_enforce": enforced(session, options, self.__name__),
             "env_key": environments.key_for(session, options.get("runtime_env")),
             "max_restarts": options.get("max_restarts") or 0,
             "max_task_retries": options.get("max_task_retries") or 0,
@@ -375,11 +386,23 @@ def _check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str
     def impossible() -> bool:
         return all(exceeds(placement, session.totals) for placement in choices)
 
-    if session.can_grow or session.wait or not impossible():
+    by_memory = any(GPU_MEMORY in placement for placement in choices)
+    if session.can_grow or session.wait or not (by_memory or impossible()):
         return
     from eagleray._private.api import fetch_cluster
 
-    session.totals = fetch_cluster(session)["totals"]["resources"]
+    totals = fetch_cluster(session)["totals"]
+    session.totals = totals["resources"]
+    short = [memory_short(placement, session.totals, totals["largest_gpu"]) for placement in choices]
+    if all(why or exceeds(placement, session.totals) for why, placement in zip(short, choices, strict=True)) and any(
+        short
+    ):
+        needs = ", or ".join(show(placement) for placement in choices)
+        whys = [why or shortage(placement, session.totals) for why, placement in zip(short, choices, strict=True)]
+        raise ActorUnschedulableError(
+            f"actor {class_name} needs {needs}, but {'; '.join(dict.fromkeys(whys))}. Ask for less, or wait for it: "
+            "init(infeasible='wait')."
+        )
     if impossible():
         asked = {"CPU", "GPU"}.union(*choices)
         there = {name: value for name, value in session.totals.items() if name in asked}

@@ -222,6 +222,14 @@ class OutOfMemoryError(_Message):
     """A worker was ended because the machine ran out of memory."""
 
 
+class GpuMemoryExceededError(OutOfMemoryError):
+    """A worker was ended because it held more of a GPU's memory than its ``gpu_memory`` (``gpu_memory_enforce=True``).
+
+    The task is not tried again, whatever its ``max_retries``: it would do the same. An actor restarts while its
+    ``max_restarts`` allow it.
+    """
+
+
 class OutOfDiskError(RayError):
     """The disk that objects are spilled to is full."""
 

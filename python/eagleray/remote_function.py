@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, ove
 from eagleray._private import environments, fallback, functions
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain
+from eagleray._private.gpu_watch import enforced
+from eagleray._private.leaks import WATCHED
 from eagleray._private.messages import pack
 from eagleray._private.options import TASK, check_options, strategy_name
-from eagleray._private.resources import task_resources, uses_accelerator
+from eagleray._private.resources import ON_LEAK, check_together, task_resources, uses_accelerator
 from eagleray._private.serialization import ARGS
 from eagleray._private.signatures import CallShape, params_of
 from eagleray._private.state import process
@@ -57,6 +59,7 @@ class RemoteFunction(Generic[P, R]):
         self._function = function
         self._options = dict(options)
         fallback.normalise(self._options, _other_function)
+        check_together(self._options)
         self._function_name = f"{function.__module__}.{function.__qualname__}"
         self._code = code or _Code(function, f"the function {self._function_name}")
         self.__doc__ = function.__doc__
@@ -219,6 +222,7 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
         "max_retries": _DEFAULT_RETRIES if retries is None else retries,
         "retry_exceptions": bool(retry_on),
         "max_calls": _max_calls(options, resources),
+        "gpu_memory_enforce": enforced(session, options, function.__name__),
         "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),
         "method": "",
     }
@@ -252,7 +256,9 @@ def _refuse_generator(function: Any) -> None:
 
 def _max_calls(options: Mapping[str, Any], resources: Mapping[str, int]) -> int:
     """After how many calls a worker ends: one that has used a device keeps memory there, and is not used again."""
-    stated: int | None = options.get("max_calls")
-    if stated is not None:
+    stated: int | str | None = options.get("max_calls")
+    if stated == ON_LEAK:
+        return WATCHED if uses_accelerator(resources) else 0
+    if isinstance(stated, int):
         return stated
     return 1 if uses_accelerator(resources) else 0

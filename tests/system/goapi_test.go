@@ -35,8 +35,9 @@ func python(t *testing.T) string {
 	return p
 }
 
-// cluster starts one in a folder of its own and returns what connects to it.
-func cluster(t *testing.T) core.Options {
+// cluster starts one in a folder of its own, with more flags, and returns what
+// connects to it.
+func cluster(t *testing.T, flags ...string) core.Options {
 	t.Helper()
 	py := python(t)
 	base, err := os.MkdirTemp("", "er") // short: the sockets' paths have a limit
@@ -48,7 +49,7 @@ func cluster(t *testing.T) core.Options {
 	t.Setenv("EAGLERAY_PYTHON", py)
 	t.Setenv("RAY_ADDRESS", "")
 	bin := filepath.Join(root, "python", "eagleray", "_bin", "eagleray")
-	if out, err := exec.Command(bin, "start", "--head", "--num-cpus=2").CombinedOutput(); err != nil {
+	if out, err := exec.Command(bin, append([]string{"start", "--head", "--num-cpus=2"}, flags...)...).CombinedOutput(); err != nil {
 		t.Fatalf("start: %v\n%s", err, out)
 	}
 	t.Cleanup(func() {

@@ -16,9 +16,9 @@ const module = "github.com/eagleray/eagleray"
 // layers names every package of the project, its folders included, from the
 // bottom up. A new package is given its place here.
 var layers = map[string][]string{
-	"leaf":    {"core/fault", "core/ids", "core/record", "core/resource", "core/wire"},
+	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/record", "core/resource", "core/wire"},
 	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
-	"part":    {"core/accelerator", "core/machine", "core/store"},
+	"part":    {"core/accelerator", "core/machine", "core/nvml", "core/store"},
 	"pure":    {"core/own", "core/sched"},
 	"state":   {"raftstate"},
 	"client":  {"core/client"},
@@ -26,7 +26,7 @@ var layers = map[string][]string{
 	"head":    {"core/head"},
 	"api":     {"core"},
 	"pybind":  {"pybind"},
-	"cmd":     {"cmd/eagleray"},
+	"cmd":     {"cmd/eagleray", "cmd/eagleray-gpu"},
 	"example": {"examples"},
 	"tests":   {"tests"},
 }
@@ -57,6 +57,8 @@ var rules = []rule{
 		"the client is loaded in every worker and must not bring a server along", false},
 	{"daemon", []string{"client", "head", "state", "api", "pybind", "cmd"},
 		"a daemon may have no head role; it names the interface that it needs and cmd wires the two", false},
+	{"daemon", []string{"github.com/ebitengine/purego"},
+		"what opens vendors' libraries needs the dynamic linker, and the daemon is static; cmd/eagleray-gpu does it", false},
 	{"head", []string{"client", "daemon", "state", "api", "pybind", "cmd"},
 		"the head names the State that it needs, so that its tests need no Raft; cmd wires them", false},
 	{"api", []string{"daemon", "head", "state", "pybind", "cmd"},

@@ -321,9 +321,13 @@ def _state_session() -> Session:
 
 
 def nodes() -> list[dict[str, Any]]:
-    """The machines of the cluster, as dictionaries with Ray's keys."""
+    """The machines of the cluster, as dictionaries with Ray's keys.
+
+    Where workers hold memory of NVIDIA GPUs there is also ``GpuMemory``: who holds how many bytes of which.
+    """
     rows = []
-    for node in fetch_cluster(_state_session())["nodes"]:
+    found = fetch_cluster(_state_session())
+    for node in found["nodes"]:
         node_id = node["node_id"].hex()
         rows.append(
             {
@@ -343,9 +347,18 @@ def nodes() -> list[dict[str, Any]]:
                 "alive": node["alive"],
                 "Resources": from_units(node["resources"]) if node["alive"] else {},
                 "Labels": {"ray.io/node-id": node_id, **(node.get("labels") or {})},
+                **(
+                    {"GpuMemory": [_gpu_use(use) for use in found["gpu_uses"]]}
+                    if node["is_head"] and found["gpu_uses"]
+                    else {}
+                ),
             }
         )
     return rows
+
+
+def _gpu_use(use: dict[str, Any]) -> dict[str, Any]:
+    return {name: use[name] for name in ("pid", "name", "device", "used", "gpu_memory")}
 
 
 def cluster_resources() -> dict[str, float]:

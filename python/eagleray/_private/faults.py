@@ -36,6 +36,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "owner_died": _lost(ex.OwnerDiedError),
     "store_full": ex.ObjectStoreFullError,
     "out_of_memory": ex.OutOfMemoryError,
+    "gpu_memory_exceeded": ex.GpuMemoryExceededError,
     "runtime_env_setup": ex.RuntimeEnvSetupError,
     "daemon_died": ex.LocalRayletDiedError,
     "pending_calls_limit": ex.PendingCallsLimitExceeded,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from eagleray._private.resources import check_custom, check_quantity
+from eagleray._private.resources import ON_LEAK, check_custom, check_gpu_memory, check_quantity
 
 TASK, ACTOR = "task", "actor"
 _KIND_NAMES = {TASK: "remote functions", ACTOR: "actors"}
@@ -45,6 +45,14 @@ def _num_returns(name: str, value: Any) -> None:
             raise TypeError(f"The keyword {name!r} takes a number, got {value!r}")
         raise ValueError(f"{name}={value!r} is not supported: return a list, or give the number of results")
     _at_least(0)(name, value)
+
+
+def _max_calls(name: str, value: Any) -> None:
+    if isinstance(value, str):
+        if value != ON_LEAK:
+            raise ValueError(f"The keyword {name!r} takes a number or {ON_LEAK!r}, got {value!r}")
+        return
+    _at_least(0, " (0: no limit)")(name, value)
 
 
 def _exceptions(name: str, value: Any) -> None:
@@ -97,6 +105,8 @@ def _actor(*types: type, check: Check | None = None, decorator_only: bool = Fals
 TABLE: dict[str, Option] = {
     "num_cpus": _both(*_NUMBER, check=check_quantity),
     "num_gpus": _both(*_NUMBER, check=check_quantity),
+    "gpu_memory": _both(object, check=check_gpu_memory),
+    "gpu_memory_enforce": _both(bool),
     "memory": _both(*_NUMBER, check=check_quantity),
     "resources": _both(dict, check=check_custom),
     "accelerator_type": _both(str),
@@ -113,7 +123,7 @@ TABLE: dict[str, Option] = {
     "num_returns": _task(int, str, check=_num_returns),
     "max_retries": _task(int, check=_at_least(-1, " (-1: for ever)")),
     "retry_exceptions": _task(bool, list, tuple, check=_exceptions),
-    "max_calls": _task(int, check=_at_least(0, " (0: no limit)"), decorator_only=True),
+    "max_calls": _task(int, str, check=_max_calls, decorator_only=True),
     "namespace": _actor(str),
     "lifetime": _actor(str, check=_one_of("detached", "non_detached")),
     "get_if_exists": _actor(bool),

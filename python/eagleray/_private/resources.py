@@ -8,8 +8,13 @@ from typing import Any
 
 from eagleray._private import native
 from eagleray._private.families import ACCELERATORS
+from eagleray._private.sizes import parse_bytes, show_bytes
 from eagleray._private.state import UNIT
 
+#: Bytes of the memory of GPUs.
+GPU_MEMORY = "gpu_memory"
+#: ``max_calls`` that ends a worker only when its device memory grows.
+ON_LEAK = "on_leak"
 #: What a task that wants a type of accelerator asks for, so that only nodes with that type have it.
 _TYPE_AMOUNT = 0.001
 #: The largest amount that travels, in units: more is as impossible as this.
@@ -37,10 +42,26 @@ def check_custom(name: str, value: Mapping[Any, Any]) -> None:
             raise TypeError(f"The amounts in 'resources' must be numbers, got {key!r}: {amount!r}")
         if key in ("CPU", "GPU"):
             raise ValueError(f"Use the 'num_{key.lower()}s' keyword instead of {key!r} in 'resources'")
-        if key in ("memory", "object_store_memory"):
+        if key in ("memory", "object_store_memory", GPU_MEMORY):
             raise ValueError(f"Use the {key!r} keyword instead of {key!r} in 'resources'")
         check_quantity(f"resources[{key!r}]", amount)
     _check_whole(value)
+
+
+def check_gpu_memory(name: str, value: Any) -> None:
+    """Raises for what is no size of memory."""
+    parse_bytes(name, value)
+
+
+def check_together(options: Mapping[str, Any]) -> None:
+    """Raises for options that make no sense without others."""
+    if options.get("gpu_memory_enforce") and options.get(GPU_MEMORY) is None:
+        raise ValueError("gpu_memory_enforce=True needs gpu_memory: the share that is not to be exceeded")
+    if options.get("max_calls") == ON_LEAK and not uses_accelerator(_amounts(options)):
+        raise ValueError(
+            f"max_calls={ON_LEAK!r} watches the memory of devices, and this function has none: give it num_gpus, "
+            "gpu_memory or another accelerator"
+        )
 
 
 def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
@@ -50,6 +71,8 @@ def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
         value = options.get(option)
         if value is not None:
             found[name] = value
+    if options.get(GPU_MEMORY) is not None:
+        found[GPU_MEMORY] = parse_bytes(GPU_MEMORY, options[GPU_MEMORY])
     if options.get("accelerator_type"):
         found[f"accelerator_type:{options['accelerator_type']}"] = _TYPE_AMOUNT
     return found
@@ -110,9 +133,9 @@ def actor_resources(options: Mapping[str, Any]) -> tuple[dict[str, int], dict[st
     return to_units(amounts), to_units(amounts)
 
 
-def uses_accelerator(units: Mapping[str, int]) -> bool:
-    """Whether a request names a device."""
-    return any(name in units for name in ACCELERATORS)
+def uses_accelerator(amounts: Mapping[str, float]) -> bool:
+    """Whether a request, in units or as users write it, wants a device."""
+    return any(amounts.get(name) for name in (GPU_MEMORY, *ACCELERATORS))
 
 
 def exceeds(units: Mapping[str, int], totals: Mapping[str, int]) -> bool:
@@ -126,10 +149,34 @@ def shortage(units: Mapping[str, int], totals: Mapping[str, int]) -> str:
     return found
 
 
+def memory_short(units: Mapping[str, int], totals: Mapping[str, int], largest: int) -> str:
+    """Why no device has the memory that a request wants of one, empty when one has.
+
+    Args:
+        units: The request.
+        totals: What there is in all.
+        largest: The bytes of the device with the most memory, 0 if none is known.
+    """
+    asked = units.get(GPU_MEMORY, 0) // UNIT
+    if asked <= largest:
+        return ""
+    if not totals.get("GPU"):
+        return "the cluster has no GPU"
+    if not largest:
+        return (
+            "how much memory the cluster's GPUs have is not known: declare it, init(gpu_memory='16GiB') or "
+            "`eagleray start --gpu-memory=16GiB`"
+        )
+    return f"the largest GPU has {show_bytes(largest)} of memory"
+
+
 def show(units: Mapping[str, int]) -> str:
     """Amounts for messages: ``{"CPU": 2, "GPU": 0.5}``."""
     parts = []
     for name, value in sorted(units.items()):
         amount = value / UNIT
+        if name == GPU_MEMORY:
+            parts.append(f'"{name}": {show_bytes(int(amount))}')
+            continue
         parts.append(f'"{name}": {int(amount) if amount == int(amount) else amount}')
     return "{" + ", ".join(parts) + "}"

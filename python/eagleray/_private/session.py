@@ -12,6 +12,7 @@ from typing import Any
 from eagleray._private import environments
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
 from eagleray._private.messages import pack, unpack
+from eagleray._private.sizes import parse_bytes
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 
 _DRAIN_MS = 2_000
@@ -75,6 +76,7 @@ def init(
     *,
     num_cpus: int | None = None,
     num_gpus: int | None = None,
+    gpu_memory: str | int | list[str | int] | None = None,
     resources: dict[str, float] | None = None,
     labels: dict[str, str] | None = None,
     object_store_memory: int | None = None,
@@ -103,6 +105,7 @@ def init(
         address: "local": a daemon of one's own. "auto": the running cluster. Or the path of a session.
         num_cpus: CPUs to declare; found out when None.
         num_gpus: GPUs to declare, also on a machine that has none; found out when None.
+        gpu_memory: Memory of every GPU, ``"16GiB"`` or bytes, or a list of one for each; found out when None.
         resources: Further resources by name, in whole numbers.
         labels: Labels of the node.
         object_store_memory: Bytes for objects.
@@ -144,7 +147,7 @@ def init(
     if namespace == "":
         raise ValueError('"" is not a valid namespace. Pass None to not specify a namespace.')
     config = _daemon_config(
-        num_cpus, num_gpus, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
+        num_cpus, num_gpus, gpu_memory, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
     )
     with _lock:
         if process.session is not None:
@@ -168,7 +171,14 @@ _IGNORED = frozenset(
 
 
 def _daemon_config(
-    num_cpus: Any, num_gpus: Any, resources: Any, labels: Any, store: Any, memory: Any, infeasible: str | None
+    num_cpus: Any,
+    num_gpus: Any,
+    gpu_memory: Any,
+    resources: Any,
+    labels: Any,
+    store: Any,
+    memory: Any,
+    infeasible: str | None,
 ) -> dict[str, Any]:
     """What an own daemon is told; what is None it finds out."""
     for name, value in (("num_cpus", num_cpus), ("num_gpus", num_gpus)):
@@ -179,7 +189,7 @@ def _daemon_config(
     if "CPU" in (resources or {}) or "GPU" in (resources or {}):
         raise AssertionError("'CPU' and 'GPU' cannot be in resources: use num_cpus and num_gpus.")
     for name, value in {"num_cpus": num_cpus, "num_gpus": num_gpus, **(resources or {})}.items():
-        if name in ("memory", "object_store_memory"):
+        if name in ("memory", "object_store_memory", "gpu_memory"):
             keyword = {"memory": "_memory"}.get(name, name)
             raise ValueError(f"{name!r} cannot be in resources: use the keyword {keyword!r}")
         if not isinstance(name, str) or not name:
@@ -203,6 +213,7 @@ def _daemon_config(
     found = {
         "num_cpus": num_cpus,
         "num_gpus": num_gpus,
+        "gpu_memory": _sizes(gpu_memory),
         "resources": resources,
         "labels": labels,
         "object_store_memory": store,
@@ -210,6 +221,16 @@ def _daemon_config(
         "infeasible": infeasible or os.environ.get("EAGLERAY_INFEASIBLE") or None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _sizes(gpu_memory: Any) -> list[int] | None:
+    if gpu_memory is None:
+        return None
+    if not isinstance(gpu_memory, (list, tuple)):
+        return [parse_bytes("gpu_memory", gpu_memory)]
+    if not gpu_memory:
+        raise ValueError("gpu_memory is an empty list: give one size for all GPUs, or one for each")
+    return [parse_bytes(f"gpu_memory[{index}]", value) for index, value in enumerate(gpu_memory)]
 
 
 def _open(

@@ -78,6 +78,8 @@ class Worker:
         self.assigned = worker_setup.Assigned()
         self._functions: dict[bytes, tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]] = {}
         self._calls: dict[bytes, int] = {}
+        self._watch: Any = None
+        self._watch_failed = False
 
     def run(self) -> NoReturn:
         """Serves until the daemon says that it is enough."""
@@ -126,12 +128,30 @@ class Worker:
         value = args = kwargs = None
         if here.unfinished_line:
             worker_output.flush_lines()
-        if max_calls:
+        if max_calls <= 0 and here.devices and self._leaks(fid, name, max_calls):
+            self.hot.reply(token, results, flags | EXITING)
+            self.leave("on_leak")
+        if max_calls > 0:
             count = self._calls[fid] = self._calls.get(fid, 0) + 1
             if count >= max_calls:
                 self.hot.reply(token, results, flags | EXITING)
                 self.leave("max_calls")
         self.hot.reply(token, results, flags)
+
+    def _leaks(self, fid: bytes, name: str, max_calls: int) -> bool:
+        """Whether the worker is to end because the function, which has just run, leaks device memory."""
+        from eagleray._private import leaks
+
+        try:
+            if self._watch is None:
+                self._watch = leaks.Leaks(leaks.measure_with(self.hot))
+            recycled = max_calls == leaks.WATCHED
+            return self._watch.after(fid, name, recycled=recycled) and recycled
+        except Exception as problem:  # a library's, or the user's probe
+            if not self._watch_failed:
+                self._watch_failed = True
+                print(f"Eagle Ray warning: device memory is not measured: {problem!r}", file=sys.stderr, flush=True)
+            return False
 
     def load(self, fid: bytes) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
         """The function that travels under ``fid``, with the exceptions that it is retried on."""
