@@ -112,6 +112,10 @@ static int take_number(PyObject *x, kern_view *v) {
 
 // take_host views numpy's memory; one that is not aligned is copied, unless it is to be written to.
 static int take_host(PyObject *x, operand *o, int write) {
+  if (Py_TYPE(x) != numpy_array && PyObject_HasAttrString(x, "mask")) {
+    raise_code("dtype", "a masked array: arrays have no mask; call .filled(value) or .data first");
+    return 0;
+  }
   if (PyObject_GetBuffer(x, &o->buf, PyBUF_RECORDS_RO)) {
     PyErr_Clear();
     raise_code("dtype", "an array of %.100s cannot be read as numbers: arrays hold float16, bfloat16, float32, float64, int32, int64 or uint8",

@@ -241,3 +241,43 @@ def test_pickled_by_hand() -> None:
                 assert here.readonly and here.tolist() == x.tolist()
                 assert here.size == 0 or here._pointer() == x._pointer()
     assert copy.deepcopy(a)._pointer() != a._pointer()
+
+
+def test_forks_and_exits(script: Any) -> None:
+    """A child that user code forks is told so; what lives at the end does no harm."""
+    done = script(
+        """
+        import gc, os, threading
+        import numpy as np
+        from eagleray import kernels as k
+
+        a, n = k.full(100_000, 1, device="cpu"), k.asarray(np.ones(10, "f4"))
+        pid = os.fork()
+        if pid == 0:
+            try:
+                k.mul_two(a)
+            except RuntimeError as problem:
+                told = "forked" in str(problem)
+            del a, n
+            gc.collect()
+            os._exit(0 if told else 1)
+        assert os.waitpid(pid, 0)[1] == 0
+
+        class Cycle:
+            pass
+
+        cycle = Cycle()
+        cycle.everything = cycle, a, memoryview(a), a.__dlpack__(), np.asarray(n)
+        started = threading.Event()
+
+        def spin():
+            while True:
+                k.mul_two(a, out=a)
+                started.set()
+
+        threading.Thread(target=spin, daemon=True).start()
+        started.wait()
+        print("end")
+        """
+    )
+    assert done.stdout == "end\n" and done.stderr == ""

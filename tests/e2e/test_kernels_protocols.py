@@ -215,6 +215,9 @@ def test_odd_memory_of_numpy() -> None:
             kernels.mul_two(wrong)
         with pytest.raises(kernels.DTypeError):
             kernels.asarray(wrong)
+    for use in (kernels.mul_two, kernels.asarray):
+        with pytest.raises(kernels.DTypeError, match="no mask"):
+            use(np.ma.masked_array([1.0, 2.0], [True, False]))
     assert kernels.mul_two(fields["a"]).tolist() == [0, 0, 0]
     deep = np.zeros((1,) * 33, "f4")
     with pytest.raises(kernels.ShapeError, match="at most 32"):

@@ -34,8 +34,9 @@ def complaints(checker: str, name: str) -> dict[int, str]:
 
 
 @pytest.mark.parametrize("checker", CHECKERS)
-def test_types_are_known(checker: str) -> None:
-    assert complaints(checker, "accepted.py") == {}
+@pytest.mark.parametrize("name", ["accepted.py", "accepted_kernels.py"])
+def test_types_are_known(checker: str, name: str) -> None:
+    assert complaints(checker, name) == {}
 
 
 @pytest.mark.parametrize("checker", CHECKERS)

@@ -159,6 +159,8 @@ def _is_buffer(obj: Any) -> bool:
 def _of_numpy(obj: Any) -> Array:
     import numpy
 
+    if isinstance(obj, numpy.ma.MaskedArray):
+        raise DTypeError("a masked array: arrays have no mask; call .filled(value) or .data first")
     array = numpy.asarray(obj)
     if not array.flags.aligned:
         array = array.copy()
