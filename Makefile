@@ -31,8 +31,9 @@ build: dev ## dev, and every Go package
 
 demo: dev $(VENV)/.examples ## run the examples
 	$(PY) examples/gpu_chapter.py
-	$(PY) examples/digits.py
+	$(PY) examples/resident_actor.py
 	go run ./examples/residentgo
+	$(PY) examples/digits.py
 
 test: build race pytest ## vet, all Go tests with the race detector, all Python tests
 

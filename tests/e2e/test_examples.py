@@ -47,6 +47,14 @@ def test_gpu_chapter() -> None:
     assert float(probe[1]) <= 2.0
 
 
+def test_resident_actor() -> None:
+    output = run("resident_actor.py").stdout
+    assert re.search(r"the array lives on (cpu, assigned GPU ids \[\]|cuda:0, assigned GPU ids \['\d+'\])", output), output
+    found = re.search(r"100 calls on 4 MiB: (\S+) ms on resident data, (\S+) ms when each call copies", output)
+    assert found, output
+    assert float(found[1]) < float(found[2])
+
+
 def test_digits() -> None:
     done = run("digits.py")
     found = re.search(r"final accuracy, all voting: (\d\.\d+)", done.stdout)
