@@ -119,7 +119,8 @@ class BuildGo(build_ext):
         )
         bin = Path(base).resolve() / "_bin"
         go_build(bin / "eagleray", "./cmd/eagleray", ldflags=f"-X main.version={version()}", CGO_ENABLED="0")
-        go_build(bin / "eagleray-gpu", "./cmd/eagleray-gpu", CGO_ENABLED="0")
+        # It loads libraries, so it needs libc; linked by gcc, because auditwheel cannot read what Go's linker makes.
+        go_build(bin / "eagleray-gpu", "./cmd/eagleray-gpu", CGO_ENABLED="1")
 
     def build_extension(self, ext: Extension) -> None:
         work = sources()

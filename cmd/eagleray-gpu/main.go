@@ -23,14 +23,26 @@ func main() {
 func run(what, library string) error {
 	switch what {
 	case "watch":
-		return nvml.Serve(library, os.Stdin, os.Stdout)
+		return nvml.Serve(library, input(), os.Stdout)
 	case "probe":
+		in := input()
 		if err := nvml.OpenGPU(library); err != nil {
 			return err
 		}
 		fmt.Println("open")
-		_, err := io.Copy(io.Discard, os.Stdin)
+		_, err := io.Copy(io.Discard, in)
 		return err
 	}
 	return fmt.Errorf("%q is neither watch nor probe", what)
+}
+
+// input is what the daemon writes. With its end this process ends, also while
+// the driver's library does not return.
+func input() io.Reader {
+	in, to := io.Pipe()
+	go func() {
+		_, _ = io.Copy(to, os.Stdin)
+		os.Exit(0)
+	}()
+	return in
 }

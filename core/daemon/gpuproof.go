@@ -39,6 +39,9 @@ func (d *Daemon) watchable() string {
 	if proven || refused != "" {
 		return refused
 	}
+	if _, err := lib.Uses(); err != nil {
+		return err.Error() // not for ever: it is started again
+	}
 	listed, err := d.probe(lib)
 	if err != nil {
 		namespace, _ := os.Readlink("/proc/self/ns/pid")

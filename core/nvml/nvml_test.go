@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/gpus"
 )
@@ -59,8 +60,33 @@ func TestWatcher_HelperEndsOrCannot_Errors(t *testing.T) {
 	}
 	w.Close()
 	for range 2 {
-		if _, err := w.Uses(); err == nil || !strings.Contains(err.Error(), "has ended") {
+		if _, err := w.Uses(); err == nil || !strings.Contains(err.Error(), "closed") {
 			t.Errorf("after its end: %v", err)
+		}
+	}
+}
+
+func TestWatcher_HelperEnds_AnotherIsStarted(t *testing.T) {
+	state(t, "device 1 GPU-a")
+	w, err := gpus.Start(os.Args[0], fake(t, "nvml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for range 2 { // the second time it waits before
+		state(t, "device 1 GPU-a", "crash")
+		if _, err := w.Uses(); err == nil || !strings.Contains(err.Error(), "has ended") {
+			t.Fatalf("with a library that crashes: %v", err)
+		}
+		state(t, "device 1 GPU-a", "use 0 10 500")
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			uses, err := w.Uses()
+			if err == nil && reflect.DeepEqual(uses, []gpus.Use{{Pid: 10, Bytes: 500}}) {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatalf("never again: %v, %v", uses, err)
+			}
 		}
 	}
 }

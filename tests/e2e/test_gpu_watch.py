@@ -153,6 +153,44 @@ def test_without_enforcement_it_is_only_shown(run: Any) -> None:
     assert "'name': 'Holder', 'device': '0', 'used': 3221225472, 'gpu_memory': 1073741824}" in done.stdout
 
 
+def test_enforcement_outlives_the_process_that_asks_the_driver(run: Any) -> None:
+    done = run("""
+        def helpers():
+            for pid in filter(str.isdigit, os.listdir("/proc")):
+                try:
+                    with open(f"/proc/{pid}/cmdline") as file, open(f"/proc/{pid}/environ") as variables:
+                        if "eagleray-gpu\\0watch" in file.read() and os.environ["FAKE_NVML"] in variables.read():
+                            yield int(pid)
+                except OSError:
+                    pass
+
+        @ray.remote(gpu_memory="8GiB", gpu_memory_enforce=True)
+        class Holder:
+            def hold(self, count):
+                use(count)
+                time.sleep(30 if count > 8 * GIB else 0)
+
+        holder = Holder.remote()
+        ray.get(holder.hold.remote(GIB))
+        until(lambda: ray.nodes()[0].get("GpuMemory"))
+        (first,) = helpers()
+        os.kill(first, 9)
+        try:
+            ray.get(holder.hold.remote(9 * GIB), timeout=10)
+        except ray.exceptions.GpuMemoryExceededError as error:
+            print("ended")
+        (second,) = helpers()
+        assert second != first
+        with open(os.environ["FAKE_NVML"], "a") as file:
+            file.write("hang\\n")
+        Holder.remote()
+        ray.shutdown()
+        until(lambda: not list(helpers()))
+        print("gone")
+    """)
+    assert done.stdout == "ended\ngone\n"
+
+
 ASK = """
     @ray.remote(gpu_memory="1GiB", gpu_memory_enforce=True)
     def task(): ...

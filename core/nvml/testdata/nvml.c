@@ -1,9 +1,11 @@
 // A libnvidia-ml.so.1 without a driver: it tells what the file named by
-// FAKE_NVML says, line by line: "device BYTES UUID" and "use DEVICE PID BYTES".
+// FAKE_NVML says, line by line: "device BYTES UUID" and "use DEVICE PID BYTES";
+// "crash" and "hang" are what it does when it is asked for processes.
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct { unsigned pid; unsigned long long used; unsigned gi, ci; } process_info;
 typedef struct { unsigned long long total, free, used; } memory_info;
@@ -51,11 +53,14 @@ static int processes(const char *kind, void *h, unsigned *count, process_info *i
   char line[256], word[32];
   unsigned n = 0, d, pid;
   long long bytes;
-  while (f && fgets(line, sizeof line, f))
+  while (f && fgets(line, sizeof line, f)) {
+    if (!strcmp(line, "crash\n")) _exit(3);
+    if (!strcmp(line, "hang\n")) for (;;) pause();
     if (sscanf(line, "%31s %u %u %lld", word, &d, &pid, &bytes) == 4 && !strcmp(word, kind) && d == (uintptr_t)h - 1) {
       if (n < *count) infos[n] = (process_info){pid, bytes < 0 ? ~0ULL : (unsigned long long)bytes, 0, 0};
       n++;
     }
+  }
   if (f) fclose(f);
   int few = n > *count;
   *count = n;
