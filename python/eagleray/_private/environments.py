@@ -28,7 +28,7 @@ _READ_AT_IMPORT = (
 )
 #: Modules of third parties that a zygote imports ahead, when the driver has them.
 _PRELOAD_ALWAYS = ("numpy",)
-_PRELOAD_IF_IMPORTED = ("pandas",)
+_PRELOAD_IF_IMPORTED = ("pandas", "numba", "numba.cuda")
 _SUPPORTED = ("env_vars", "working_dir", "py_modules")
 _RPC_TIMEOUT_MS = 30_000
 
