@@ -124,6 +124,15 @@ func (a *Array) Contiguous() bool { return a.n == 0 || contiguous(a.view) }
 // Stream is the stream that the array is bound to, nil for the default one.
 func (a *Array) Stream() *Stream { return a.stream }
 
+// queue is the stream that work on the array goes to. A stream that was closed
+// has done its work, and its arrays live on: theirs is the default one then.
+func (a *Array) queue() *Stream {
+	if a.stream != nil && a.stream.closed.Load() {
+		return nil
+	}
+	return a.stream
+}
+
 // Closed reports whether Free was called.
 func (a *Array) Closed() bool { return a.h.closed.Load() }
 

@@ -42,6 +42,16 @@ func (k *Kernel) Name() string { return k.name }
 // Device is the device that the kernel was compiled for.
 func (k *Kernel) Device() *Device { return k.dev }
 
+// What CUDA allows along each axis, on every device.
+var (
+	mostBlocks  = [3]int{math.MaxInt32, 65535, 65535}
+	mostThreads = [3]int{1024, 1024, 64}
+)
+
+// mostShared is more than any device has: a larger number is a mistake, and
+// one beyond 32 bits would not reach the driver.
+const mostShared = 1 << 24
+
 // Launch queues the kernel on a stream, nil for the default one. grid is in
 // blocks, block in threads, shared in bytes for each block. An argument is an
 // *Array, which becomes the address of its first element, or a Go number. Go
@@ -55,15 +65,16 @@ func (k *Kernel) Launch(s *Stream, grid, block [3]int, shared int, args ...any) 
 		return &ArgumentError{k.name, -1, fmt.Sprintf("%d arguments for %d parameters", len(args), len(k.params))}
 	}
 	for i := range 3 {
-		if grid[i] < 1 || block[i] < 1 || grid[i] > math.MaxInt32 || block[i] > 1024 {
-			return &ArgumentError{k.name, -1, fmt.Sprintf("grid %v with blocks of %v; every length is at least 1", grid, block)}
+		if grid[i] < 1 || grid[i] > mostBlocks[i] || block[i] < 1 || block[i] > mostThreads[i] {
+			return &ArgumentError{k.name, -1, fmt.Sprintf("grid %v with blocks of %v; every length is at least 1, at most %v blocks and %v threads",
+				grid, block, mostBlocks, mostThreads)}
 		}
 	}
 	if block[0]*block[1]*block[2] > 1024 {
 		return &ArgumentError{k.name, -1, fmt.Sprintf("a block of %v has more than 1024 threads", block)}
 	}
-	if shared < 0 {
-		return &ArgumentError{k.name, -1, fmt.Sprintf("%d bytes of shared memory", shared)}
+	if shared < 0 || shared > mostShared {
+		return &ArgumentError{k.name, -1, fmt.Sprintf("%d bytes of shared memory; no device has more than %d", shared, mostShared)}
 	}
 	var queue backend.Stream
 	if s != nil {
@@ -99,8 +110,8 @@ func (k *Kernel) Launch(s *Stream, grid, block [3]int, shared int, args ...any) 
 				return err
 			}
 			values[i] = uint64(uintptr(a.view.Ptr))
-			if a.stream != nil && s != nil && a.stream != s {
-				if err := s.after(a.stream); err != nil {
+			if from := a.queue(); from != nil && s != nil && from != s {
+				if err := s.after(from); err != nil {
 					return err
 				}
 			}

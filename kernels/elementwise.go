@@ -51,10 +51,10 @@ func (f *Fused) queue(op string, s backend.Stream, out *Array, in []*Array) (*Ar
 	}
 	fresh := out == nil
 	if fresh {
-		stream := x.stream
+		stream := x.queue()
 		for _, y := range in {
 			if stream == nil {
-				stream = y.stream
+				stream = y.queue()
 			}
 		}
 		if out, err = empty(op, x.dev, t, shape, stream); err != nil {
@@ -91,7 +91,7 @@ func mapViews(out *Array, s backend.Stream, program Program, in []*Array, fresh 
 	for i, a := range in {
 		v := stretch(a.view, out.view.Shape)
 		if !fresh && clash(out.view, v) {
-			tmp, err := empty("copy", a.dev, v.DType, a.view.Shape, a.stream)
+			tmp, err := empty("copy", a.dev, v.DType, a.view.Shape, a.queue())
 			if err != nil {
 				return err
 			}

@@ -144,8 +144,12 @@ func TestStreams_ArraysOfDifferentOnes_WaitForEachOther(t *testing.T) {
 		t.Errorf("log %q, want %q", f.log, want)
 	}
 	_ = s1.Close()
-	if _, err := MulTwo(a1); !errors.Is(err, ErrClosed) {
-		t.Errorf("an operation on a closed stream: %v, want ErrClosed", err)
+	f.log = nil
+	if made := must(MulTwo(a1))(t); made.Stream() != nil {
+		t.Error("the result is on the closed stream")
+	}
+	if want := []string{"map on 0"}; !slices.Equal(f.log, want) {
+		t.Errorf("log %q after the stream was closed, want %q", f.log, want)
 	}
 	if _, err := a.On(s1); !errors.Is(err, ErrClosed) {
 		t.Errorf("binding to a closed stream: %v, want ErrClosed", err)

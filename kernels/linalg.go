@@ -70,7 +70,7 @@ func Softmax(a *Array, axis int) (*Array, error) {
 	if !a.view.DType.Float() {
 		return nil, dtypeErr(op, "it needs floating point, not %s; cast the array to float32 or float64", a.view.DType)
 	}
-	out, err := empty(op, a.dev, a.view.DType, a.view.Shape, a.stream)
+	out, err := empty(op, a.dev, a.view.DType, a.view.Shape, a.queue())
 	if err != nil || out.n == 0 {
 		return out, err
 	}
@@ -82,8 +82,8 @@ func Softmax(a *Array, axis int) (*Array, error) {
 }
 
 func inherit(a, b *Array) *Stream {
-	if a.stream != nil {
-		return a.stream
+	if s := a.queue(); s != nil {
+		return s
 	}
-	return b.stream
+	return b.queue()
 }

@@ -61,7 +61,7 @@ func reduce(op string, kind backend.ReduceOp, a *Array, axis int) (*Array, error
 	} else if !t.Float() && kind == backend.Mean {
 		t = F64
 	}
-	out, err := empty(op, a.dev, t, shape, a.stream)
+	out, err := empty(op, a.dev, t, shape, a.queue())
 	if err != nil || out.n == 0 {
 		return out, err
 	}

@@ -16,7 +16,8 @@ type Stream struct {
 	closed atomic.Bool
 }
 
-// NewStream makes a stream; Close it when its arrays are gone.
+// NewStream makes a stream. Once it is closed, work on its arrays goes to the
+// device's default stream.
 func (d *Device) NewStream() (*Stream, error) {
 	s, err := d.back.NewStream()
 	if err != nil {
@@ -174,13 +175,13 @@ func meet(op string, out *Array, in []*Array) (backend.Stream, error) {
 	if out == nil {
 		first = in[0]
 	}
-	s = first.stream
+	s = first.queue()
 	for _, a := range in {
 		if a.dev != first.dev {
 			return nil, &DeviceError{op, fmt.Sprintf("one array is on %s, another on %s; copy one with To", first.dev.name, a.dev.name)}
 		}
 		if s == nil {
-			s = a.stream
+			s = a.queue()
 		}
 	}
 	if s == nil {
@@ -190,14 +191,14 @@ func meet(op string, out *Array, in []*Array) (backend.Stream, error) {
 		return nil, err
 	}
 	for _, a := range in {
-		if a.stream != s {
-			if err := s.after(a.stream); err != nil {
+		if from := a.queue(); from != s {
+			if err := s.after(from); err != nil {
 				return nil, fmt.Errorf("%s: %w", op, err)
 			}
 		}
 	}
-	if out != nil && out.stream != s {
-		if err := s.after(out.stream); err != nil {
+	if out != nil && out.queue() != s {
+		if err := s.after(out.queue()); err != nil {
 			return nil, fmt.Errorf("%s: %w", op, err)
 		}
 	}

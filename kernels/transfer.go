@@ -66,7 +66,7 @@ func (a *Array) convert(op string, t DType) (*Array, error) {
 		return nil, err
 	}
 	defer end(nil, a)
-	out, err := empty(op, a.dev, t, a.view.Shape, a.stream)
+	out, err := empty(op, a.dev, t, a.view.Shape, a.queue())
 	if err != nil {
 		return nil, err
 	}

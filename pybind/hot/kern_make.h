@@ -13,7 +13,12 @@ static int axes(PyObject *t, int64_t *out, int *n, int lengths) {
   *n = (int)PyTuple_GET_SIZE(t);
   for (int i = 0; i < *n; i++) {
     out[i] = PyLong_AsLongLong(PyTuple_GET_ITEM(t, i));
-    if (out[i] == -1 && PyErr_Occurred()) return 0;
+    if (out[i] == -1 && PyErr_Occurred()) {
+      if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return 0;
+      PyErr_Clear();
+      raise_code("shape", "%R: a length or a step has more than 64 bits", t);
+      return 0;
+    }
     if (lengths && out[i] < 0) {
       raise_code("shape", "shape %R: a length is negative", t);
       return 0;

@@ -103,11 +103,17 @@ static int take_number(PyObject *x, kern_view *v) {
     v->beyond = over;
     v->f = over ? PyLong_AsDouble(n) : (double)v->i;
     Py_DECREF(n);
-    return !(v->f == -1 && PyErr_Occurred());
+    if (v->f != -1 || !PyErr_Occurred()) return 1;
+    PyErr_Clear();
+    raise_code("overflow", "an integer of that size fits no data type");
+    return 0;
   }
   v->scalar = KERN_FLOAT;
   v->f = PyFloat_AsDouble(x);
-  return !(v->f == -1 && PyErr_Occurred());
+  if (v->f != -1 || !PyErr_Occurred()) return 1;
+  PyErr_Clear();
+  raise_code("dtype", "%.100s is neither an array nor a real number", Py_TYPE(x)->tp_name);
+  return 0;
 }
 
 // take_host views numpy's memory; one that is not aligned is copied, unless it is to be written to.
@@ -176,6 +182,6 @@ static int take_out(PyObject *x, operand *o) {
     return 1;
   }
   if (is_numpy(x)) return take_host(x, o, 1);
-  PyErr_Format(PyExc_TypeError, "out must be an Array or an ndarray, not %.100s", Py_TYPE(x)->tp_name);
+  raise_code("dtype", "out must be an Array or an ndarray, not %.100s", Py_TYPE(x)->tp_name);
   return 0;
 }

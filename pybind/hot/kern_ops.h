@@ -4,7 +4,7 @@ enum { SMALL = 8192 }; // elements: up to here a kernel takes less time than giv
 enum { INPUTS = 16 };  // of a chain
 
 // Go's numbers of the elementwise steps.
-enum { OP_SCALE = 1, OP_ADDS, OP_ADD, OP_SUB, OP_RSUB, OP_MUL, OP_DIV };
+enum { OP_SCALE = 1, OP_ADDS, OP_ADD, OP_SUB, OP_RSUB, OP_MUL, OP_DIV, OP_AXPY };
 
 static _Thread_local uint64_t stream; // what work of this thread is queued on; 0: the device's own
 
@@ -118,12 +118,18 @@ done:
   return res;
 }
 
+static PyObject *needs_two(void) {
+  raise_code("dtype", "None is neither an array nor a number: the operation takes two");
+  return NULL;
+}
+
 // step(op, s, t, x, y or None, out or None)
 static PyObject *py_step(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   if (!arity("step", n, 6)) return NULL;
   kern_step k = {.op = (int32_t)PyLong_AsLong(a[0]), .in = a[4] != Py_None, .s = PyFloat_AsDouble(a[1]), .t = PyFloat_AsDouble(a[2])};
   if (PyErr_Occurred()) return NULL;
+  if (a[4] == Py_None && k.op >= OP_ADD && k.op <= OP_AXPY) return needs_two();
   return apply(&k, 1, a + 3, 1 + k.in, none_is_null(a[5]));
 }
 
@@ -152,6 +158,7 @@ static PyObject *py_operate(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   int kind = (int)PyLong_AsLong(a[0]);
   int64_t arg = PyLong_AsLongLong(a[3]);
   if (PyErr_Occurred()) return NULL;
+  if (a[2] == Py_None && (kind == KERN_DOT || kind == KERN_MATMUL)) return needs_two();
   PyObject *out = none_is_null(a[4]), *res = NULL;
   operand x, y, o;
   kern_view made;

@@ -443,3 +443,75 @@ def test_without_ipc_the_staged_copy_is_taken(on_fake: Callable[..., str]) -> No
         EAGLERAY_FAKE_CUDA_FAIL="cuIpcOpenMemHandle_v2=801",
     )
     assert "done" in out
+
+
+def test_arrays_outlive_their_stream(on_fake: Callable[..., str]) -> None:
+    out = on_fake(
+        program("""
+        x = k.array(np.arange(5, dtype=np.float32))
+        with k.Stream("cuda:0"):
+            dropped = k.mul_two(x)
+        stream = k.Stream("cuda:0")
+        with stream:
+            closed = k.mul_two(x)
+        stream.close()
+        for made in (dropped, closed):
+            assert made.numpy().tolist() == [0, 2, 4, 6, 8]
+            assert k.add(made, x).numpy().tolist() == [0, 3, 6, 9, 12]
+            assert made.sum().item() == 20 and made[1:].to("cpu").tolist() == [2, 4, 6, 8]
+            assert k.matmul(made, made).item() == 120 and k.softmax(made).shape == (5,)
+        """)
+    )
+    assert out.endswith("done\n")
+
+
+def test_launches_that_no_device_takes(on_fake: Callable[..., str]) -> None:
+    out = on_fake(
+        program("""
+        kernel = k.compile('extern "C" __global__ void twice(float* x, int n) { if (threadIdx.x < n) x[0] *= 2; }', "twice")
+        x = k.full(4, 1.0)
+        for grid, block in ((1, 1025), (1, (1, 1, 65)), ((1, 65536), 1), (2**31, 1), (2**70, 1), (1.5, 1), (None, 1)):
+            raises(k.ArgumentError, "", lambda: kernel(grid, block, [x, 4]))
+        for shared in (-1, 2**33, 1.5):  # 2**33 has 32 bits of nothing
+            raises(k.ArgumentError, "shared", lambda: kernel(1, 1, [x, 4], shared=shared))
+        for args in (None, 5, "ab"):
+            raises(k.ArgumentError, "args", lambda: kernel(1, 1, args))
+        raises(k.ArgumentError, "Stream", lambda: kernel(1, 1, [x, 4], stream=3))
+        raises(TypeError, "Stream", lambda: k.Event("cuda:0"))
+        raises(TypeError, "Event", lambda: k.Event().since(3))
+        raises(TypeError, "Event", lambda: k.Stream().wait(3))
+        raises(TypeError, "process", lambda: pickle.dumps(k.Stream()))
+        assert x.tolist() == [1, 1, 1, 1]
+        """)
+    )
+    assert out.endswith("done\n")
+
+
+def test_a_compiled_kernel_travels_as_its_source(on_fake: Callable[..., str]) -> None:
+    out = on_fake(
+        program("""
+        import eagleray as ray
+        SOURCE = 'extern "C" __global__ void twice(float* x, int n) { if (threadIdx.x < n) x[threadIdx.x] *= 2; }'
+        TWICE = k.compile(SOURCE, "twice")
+
+        @ray.remote(num_gpus=1)
+        def task():
+            x = k.full(4, 3.0)
+            TWICE(1, 4, [x, 4])
+            return x.tolist()
+
+        @ray.remote
+        def without():
+            try:
+                TWICE(1, 4, [k.full(4, 3.0), 4])
+            except k.UnsupportedError as problem:
+                return str(problem)
+
+        with ray.init(address="local", num_cpus=1, num_gpus=1, log_to_driver=False):
+            assert ray.get(task.remote()) == [6, 6, 6, 6]
+            assert "twice" in ray.get(without.remote())
+        TWICE.close()
+        raises(k.ClosedError, "closed", lambda: pickle.dumps(TWICE))
+        """)
+    )
+    assert out.endswith("done\n")

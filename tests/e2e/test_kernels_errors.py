@@ -281,3 +281,28 @@ def test_forks_and_exits(script: Any) -> None:
         """
     )
     assert done.stdout == "end\n" and done.stderr == ""
+
+
+def test_what_is_no_array_is_a_typed_error() -> None:
+    from eagleray import kernels as k
+
+    x = np.arange(3, dtype=np.float32)
+    for bad in ([1, 2, 3], None, "abc", {}, 1 + 2j):
+        with pytest.raises(k.DTypeError):
+            k.mul_two(bad)
+        with pytest.raises(k.DTypeError):
+            k.add(x, bad)
+        with pytest.raises(k.DTypeError):
+            k.dot(x, bad)
+    with pytest.raises(k.DTypeError):
+        k.mul_two(x, out=[1, 2, 3])
+    with pytest.raises(k.DTypeError):
+        k.add(x, np.void(b"abc"))
+    with pytest.raises(k.ScalarError):
+        k.scale(x, 10**400)
+    for shape in ((2**63,), (2**62, 2**62)):
+        with pytest.raises(k.ShapeError):
+            k.empty(shape, device="cpu")
+    with pytest.raises(k.DeviceError):
+        k.empty(1, device="cuda:99999999999999999999")
+    assert k.array(x, device="cpu")[:: 2**62].tolist() == [0.0]

@@ -277,3 +277,20 @@ def test_nothing_is_loaded_before_it_is_used(script: Any) -> None:
         """
     )
     assert done.stdout.splitlines() == ["False False False", "[] False"]
+
+
+def test_a_tensor_that_only_dlpack_places_on_a_device_is_refused(ray: Any) -> None:
+    class Tensor:
+        def __init__(self, kind: int) -> None:
+            self.kind = kind
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return self.kind, 0
+
+    @ray.remote
+    def makes(kind: int) -> Any:
+        return {"nested": [Tensor(kind)]}
+
+    with pytest.raises(kernels.DeviceArrayError, match="device array"):
+        ray.get(makes.remote(2))
+    assert ray.get(makes.remote(1))["nested"][0].kind == 1

@@ -12,6 +12,8 @@ from typing import Any
 
 _MARK = "__cuda_array_interface__"
 _NUMBA_MARK = "__cuda_ndarray__"  # of its simulator's arrays too
+_DLPACK_MARK = "__dlpack_device__"
+_HOST = (1, 3, 11)  # DLPack's kinds of memory that the host reads: its own, and what CUDA and ROCm pin of it
 _COPIES = {
     "numba": "copy it with .copy_to_host()",
     "cupy": "copy it with .get()",
@@ -48,7 +50,12 @@ def by_value(cloudpickle: Any) -> Any:
 
 def _look(obj: Any) -> None:
     kind = type(obj)
-    if hasattr(kind, _MARK) or hasattr(kind, _NUMBA_MARK) or _MARK in getattr(obj, "__dict__", ()):
+    if (
+        hasattr(kind, _MARK)
+        or hasattr(kind, _NUMBA_MARK)
+        or (hasattr(kind, _DLPACK_MARK) and kind.__module__ != "numpy")
+        or _MARK in getattr(obj, "__dict__", ())
+    ):
         check(obj)
 
 
@@ -57,6 +64,14 @@ def dumps(pickler: Any, value: Any, buffer_callback: Callable[[pickle.PickleBuff
     with io.BytesIO() as file:
         pickler(file, 5, buffer_callback=buffer_callback).dump(value)
         return file.getvalue()
+
+
+def _exports_device(obj: Any) -> bool:
+    """Whether DLPack places it on a device."""
+    try:
+        return int(getattr(obj, _DLPACK_MARK)()[0]) not in _HOST
+    except Exception:  # it has none, or cannot say: pickle decides
+        return False
 
 
 def check(obj: Any) -> None:
@@ -69,7 +84,7 @@ def check(obj: Any) -> None:
     module = str(getattr(kind, "__module__", "")).partition(".")[0]
     if isinstance(obj, type) or module == "eagleray" or getattr(obj, "is_cuda", None) is False:
         return
-    if getattr(obj, _MARK, None) is None and not getattr(obj, _NUMBA_MARK, False):
+    if getattr(obj, _MARK, None) is None and not getattr(obj, _NUMBA_MARK, False) and not _exports_device(obj):
         return
     from eagleray.kernels.errors import DeviceArrayError
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from eagleray.kernels import _devices
@@ -33,22 +34,41 @@ def compile(source: str, name: str, options: Sequence[str] = (), device: Any = N
     if isinstance(options, str):
         raise TypeError(f"options are a list of strings, got the string {options!r}")
     index = _devices.index_of(device)
-    return Kernel(native.load().compile(index, source, name, tuple(options)), name, _devices.name_of(index))
+    return Kernel(source, name, tuple(options), _devices.name_of(index))
 
 
 class Kernel:
     """A compiled function; calling it queues it.
+
+    It travels as its source: a task or actor that uses one of the driver's compiles it for its own default device at
+    the first call.
 
     Attributes:
         name: The function's name.
         device: Where it runs.
     """
 
-    def __init__(self, handle: Any, name: str, device: str) -> None:
-        self._handle = handle
+    def __init__(self, source: str, name: str, options: tuple[str, ...], device: str | None) -> None:
+        self._made = (source, name, options)
+        self._lock = threading.Lock()
+        self._handle: Any = None
         self._closed = False
+        self._device = device
         self.name = name
-        self.device = device
+        if device is not None:
+            self._compiled()
+
+    @property
+    def device(self) -> str:
+        return self._device or _devices.default_device()
+
+    def _compiled(self) -> Any:
+        with self._lock:
+            if self._handle is None:
+                source, name, options = self._made
+                self._device = self.device
+                self._handle = native.load().compile(_devices.index_of(self._device), source, name, options)
+            return self._handle
 
     def __call__(
         self,
@@ -78,9 +98,14 @@ class Kernel:
         if self._closed:
             raise ClosedError(f"kernel {self.name} was closed")
         kern = native.load()
-        launch = (self._handle, _three(grid, "grid"), _three(block, "block"), operator.index(shared), tuple(args))
+        if isinstance(args, str) or not isinstance(args, Iterable):
+            raise ArgumentError(f"kernel {self.name}: args is a list of arrays and numbers, got {args!r}")
+        lengths = _three(grid, "grid"), _three(block, "block")
+        launch = (self._compiled(), *lengths, _integer(shared, "shared"), tuple(args))
         if stream is None:
             kern.launch(*launch)
+        elif not isinstance(stream, Stream):
+            raise ArgumentError(f"kernel {self.name}: stream is a Stream, got {stream!r}")
         else:
             with stream:
                 kern.launch(*launch)
@@ -88,15 +113,32 @@ class Kernel:
     def close(self) -> None:
         """Unloads it. Twice does no harm."""
         self._closed = True
-        native.load().stream(native.KERNEL_CLOSE, 0, self._handle, None)
+        if self._handle is not None:
+            native.load().stream(native.KERNEL_CLOSE, 0, self._handle, None)
+
+    def __reduce__(self) -> Any:
+        if self._closed:
+            raise ClosedError(f"kernel {self.name} was closed: it cannot be passed on")
+        return Kernel, (*self._made, None)
 
     def __repr__(self) -> str:
         return f"Kernel({self.name!r}, device={self.device!r}{', closed' if self._closed else ''})"
 
 
 def _three(lengths: Lengths, what: str) -> tuple[int, int, int]:
-    given = (lengths,) if isinstance(lengths, int) else tuple(lengths)
-    if not 1 <= len(given) <= 3 or any(operator.index(length) < 1 for length in given):
+    given: tuple[Any, ...] = tuple(lengths) if isinstance(lengths, Sequence) else (lengths,)
+    numbers = [_integer(length, what) for length in given]
+    if not 1 <= len(numbers) <= 3 or min(numbers) < 1:
         raise ArgumentError(f"{what} is one to three lengths of at least 1, got {lengths!r}")
-    first, second, third = (*given, 1, 1)[:3]
-    return operator.index(first), operator.index(second), operator.index(third)
+    first, second, third = (*numbers, 1, 1)[:3]
+    return first, second, third
+
+
+def _integer(value: Any, what: str) -> int:
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ArgumentError(f"{what} counts in integers, got {value!r}") from None
+    if number >= 1 << 63:
+        raise ArgumentError(f"{what} is far beyond what a device takes: {value!r}")
+    return number

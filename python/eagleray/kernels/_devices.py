@@ -85,7 +85,10 @@ def index_of(device: Any) -> int:
     found = _CUDA.fullmatch(name)
     if found is None:
         raise DeviceError(f"device {name!r} is not known: use 'cpu', 'cuda' or 'cuda:N'")
-    return int(found[1] or 0)
+    index = int(found[1] or 0)
+    if index >= 1 << 16:
+        raise DeviceError(f"there is no device {name!r}")
+    return index
 
 
 def name_of(index: int) -> str:

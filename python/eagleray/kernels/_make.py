@@ -122,7 +122,7 @@ def adapt(obj: Any) -> Array:
     """What an operation makes of an argument that is neither an array nor a number."""
     if hasattr(obj, "__dlpack__") or hasattr(obj, "__cuda_array_interface__") or _is_buffer(obj):
         return _source(obj, None)[0]
-    raise TypeError(f"an Array or ndarray is needed, not {type(obj).__name__}: make one with kernels.array()")
+    raise DTypeError(f"an Array or ndarray is needed, not {type(obj).__name__}: make one with kernels.array()")
 
 
 def _source(obj: Any, wanted: DType | None) -> tuple[Array, bool]:

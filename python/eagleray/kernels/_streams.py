@@ -61,10 +61,12 @@ class Stream:
 
     def wait(self, event: Event) -> None:
         """Makes later work on this stream wait for the event, without waiting here."""
+        if not isinstance(event, Event):
+            raise TypeError(f"wait() takes an Event, got {event!r}")
         self._do(native.STREAM_WAIT, event._handle)
 
     def close(self) -> None:
-        """Gives the stream up when its work is done. Twice does no harm."""
+        """Gives the stream up when its work is done; its arrays go on on the device's own. Twice does no harm."""
         self._closed = True
         native.load().stream(native.STREAM_CLOSE, 0, self._handle, None)
 
@@ -82,6 +84,9 @@ class Stream:
 
     def __repr__(self) -> str:
         return f"Stream(device={self.device!r}{', closed' if self._closed else ''})"
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a stream belongs to its process: make one where it is used")
 
     def _check(self) -> None:
         if self._closed:
@@ -101,7 +106,11 @@ class Event:
     """
 
     def __init__(self, stream: Stream | None = None) -> None:
+        if stream is not None and not isinstance(stream, Stream):
+            raise TypeError(f"an Event is recorded on a Stream, got {stream!r}")
         chosen = stream or current_stream()
+        if chosen is not None:
+            chosen._check()
         index = chosen._index if chosen is not None else _devices.default_index()
         handle = chosen._handle if chosen is not None else None
         self._handle: Any = native.load().stream(native.EVENT_RECORD, index, handle, None)
@@ -117,7 +126,12 @@ class Event:
 
     def since(self, earlier: Event) -> float:
         """Milliseconds from an earlier event of the same device; both have to be done."""
+        if not isinstance(earlier, Event):
+            raise TypeError(f"since() takes an Event, got {earlier!r}")
         return float(native.load().stream(native.EVENT_SINCE, 0, self._handle, earlier._handle))
+
+    def __reduce__(self) -> Any:
+        raise TypeError("an event belongs to its process: record one where it is used")
 
     def close(self) -> None:
         """Gives it up. Twice does no harm."""

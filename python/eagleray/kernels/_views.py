@@ -53,7 +53,7 @@ def index(array: Array, key: Any) -> Array:
             start, stop, step = item.indices(array.shape[axis])
             length = len(range(start, stop, step))
             shape.append(length)
-            strides.append(array.strides[axis] * step)
+            strides.append(array.strides[axis] * step if length > 1 else 0)
             offset += start * array.strides[axis] if length else 0
             axis += 1
         else:
