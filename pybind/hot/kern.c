@@ -162,7 +162,7 @@ static PyObject *py_describe(PyObject *m, PyObject *o) {
 
 #define FAST(f, name) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
 static PyMethodDef functions[] = {
-    FAST(py_configure, "configure"), FAST(py_step, "step"), FAST(py_chain, "chain"), FAST(py_operate, "operate"),
+    FAST(py_configure, "configure"), FAST(py_step, "step"), FAST(py_repeat, "repeat"), FAST(py_chain, "chain"), FAST(py_operate, "operate"),
     FAST(py_new, "new"), {"host", py_host, METH_O, NULL}, FAST(py_foreign, "foreign"), FAST(py_view, "view"),
     FAST(py_copy_into, "copy_into"), FAST(py_dlpack, "dlpack"), {"from_dlpack", py_from_dlpack, METH_O, NULL},
     FAST(py_stream, "stream"), {"set_stream", py_set_stream, METH_O, NULL}, FAST(py_compile, "compile"),

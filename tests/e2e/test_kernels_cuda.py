@@ -468,9 +468,11 @@ def test_arrays_outlive_their_stream(on_fake: Callable[..., str]) -> None:
 def test_launches_that_no_device_takes(on_fake: Callable[..., str]) -> None:
     out = on_fake(
         program("""
-        kernel = k.compile('extern "C" __global__ void twice(float* x, int n) { if (threadIdx.x < n) x[0] *= 2; }', "twice")
+        source = 'extern "C" __global__ void twice(float* x, int n) { if (threadIdx.x < n) x[0] *= 2; }'
+        kernel = k.compile(source, "twice")
         x = k.full(4, 1.0)
-        for grid, block in ((1, 1025), (1, (1, 1, 65)), ((1, 65536), 1), (2**31, 1), (2**70, 1), (1.5, 1), (None, 1)):
+        most = ((1, 1025), (1, (1, 1, 65)), ((1, 65536), 1), (2**31, 1), (2**70, 1), (1.5, 1), (None, 1))
+        for grid, block in most:
             raises(k.ArgumentError, "", lambda: kernel(grid, block, [x, 4]))
         for shared in (-1, 2**33, 1.5):  # 2**33 has 32 bits of nothing
             raises(k.ArgumentError, "shared", lambda: kernel(1, 1, [x, 4], shared=shared))

@@ -89,6 +89,23 @@ def matmul(bench: Bench) -> float:
     return times_faster(lambda: kernels().matmul(array, array), lambda: host @ host)
 
 
+@figure("kernel on 16 numbers from Python, beyond the call from C", "us", limit=1, alone=True)
+def overhead(bench: Bench) -> float:
+    """What a call costs more from a loop of Python's, itself included, than from one in C."""
+    from eagleray.kernels import _native
+
+    array = kernels().zeros(16, dtype="float32", device="cpu")
+    mul_two, repeat = kernels().mul_two, _native.load().repeat
+    count = 20_000
+
+    def from_python() -> None:
+        for _ in range(count):
+            mul_two(array, out=array)
+
+    from_python(), repeat(array, count)
+    return median(seconds(from_python) - seconds(lambda: repeat(array, count)) for _ in range(ROUNDS)) / count * 1e6
+
+
 @figure("100 calls on resident data beside copying at each call", "times", alone=True)
 def resident(bench: Bench) -> float:
     ray = bench.ray
