@@ -517,3 +517,15 @@ def test_a_compiled_kernel_travels_as_its_source(on_fake: Callable[..., str]) ->
         """)
     )
     assert out.endswith("done\n")
+
+
+def test_a_stream_waits_for_another_devices_event(on_fake: Callable[..., str]) -> None:
+    out = on_fake(
+        program("""
+        there, here = k.Stream("cuda:1"), k.Stream("cuda:0")
+        here.wait(there.record())
+        raises(k.DeviceError, "cuda:1", lambda: k.Event().since(there.record()))
+        """),
+        EAGLERAY_FAKE_CUDA_DEVICES="2",
+    )
+    assert out.endswith("done\n")

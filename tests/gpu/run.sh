@@ -12,6 +12,7 @@
 #
 # Without a GPU it says so and exits with 3; with 1 when a part failed.
 set -u
+[ -z "${GO_TESTS:-}" ] || GO_TESTS=$(realpath "$GO_TESTS")
 cd "$(dirname "$0")/../.."
 if [ "${1:-}" = --build-go-tests ]; then
 	mkdir -p "$2"

@@ -117,6 +117,10 @@ EXPORT int cuStreamQuery(void *stream) { return known("cuStreamQuery", &Device::
 
 EXPORT int cuStreamWaitEvent(void *stream, void *event, unsigned) {
     if (int code = known("cuStreamWaitEvent", &Device::streams, stream)) return code;
+    std::lock_guard<std::recursive_mutex> hold(lock);
+    for (auto &d : devices) { // the event may be another device's
+        if (d.events.count(event)) return OK;
+    }
     return known("cuStreamWaitEvent", &Device::events, event);
 }
 
