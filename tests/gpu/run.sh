@@ -6,7 +6,7 @@
 # PYTHON    the interpreter that has eagleray with its native parts built (`make dev` or the wheel), numpy and pytest
 # RESULTS   the folder of the results: tests/bench/results by default
 # GO        the go command; empty where there is none: then the test programs in GO_TESTS run, if there are some
-# GO_TESTS  a folder of test programs that were built elsewhere: tests/gpu/run.sh --build-go-tests FOLDER makes them
+# GO_TESTS  a folder of test programs that were built elsewhere: tests/gpu/run.sh --build-go-tests FOLDER makes them after `make dev`
 # SMALL=1   arrays so small that the numbers mean nothing, and no Go tests: for the stand-in for the driver
 # GPUS=N    declares N GPUs to the sessions that are started, where the node would find none by itself
 #
@@ -16,7 +16,8 @@ set -u
 cd "$(dirname "$0")/../.."
 if [ "${1:-}" = --build-go-tests ]; then
 	mkdir -p "$2"
-	CGO_CFLAGS="-g -O2 -I$PWD/build/cuda" exec go test -c -tags cuda -o "$2/cuda.test" ./kernels/cuda
+	export CGO_CFLAGS="-g -O2 -I$PWD/build/cuda" CGO_LDFLAGS="-g -O2 -L$PWD/build/cuda"
+	exec go test -c -tags cuda -o "$2/cuda.test" ./kernels/cuda
 fi
 PYTHON=${PYTHON:-.venv/bin/python}
 GO=${GO-$(command -v go || true)}
@@ -48,7 +49,7 @@ part "every kernel beside the host's" "$PYTHON" tests/gpu/bandwidth.py --every-k
 if [ -n "$small" ]; then
 	echo "== Go tests: not with SMALL" | tee -a "$raw"
 elif [ -n "$GO" ]; then
-	export CGO_CFLAGS="-g -O2 -I$PWD/build/cuda"
+	export CGO_CFLAGS="-g -O2 -I$PWD/build/cuda" CGO_LDFLAGS="-g -O2 -L$PWD/build/cuda"
 	part "Go tests on the driver" "$GO" test -count=1 -tags cuda -bench GPU -v ./kernels/cuda
 elif [ -x "${GO_TESTS:-}/cuda.test" ]; then
 	part "Go tests on the driver" env -C kernels/cuda "$GO_TESTS/cuda.test" -test.bench GPU -test.v
