@@ -49,7 +49,8 @@ def test_gpu_chapter() -> None:
 
 def test_resident_actor() -> None:
     output = run("resident_actor.py").stdout
-    assert re.search(r"the array lives on (cpu, assigned GPU ids \[\]|cuda:0, assigned GPU ids \['\d+'\])", output), output
+    lives = r"the array lives on (cpu, assigned GPU ids \[\]|cuda:0, assigned GPU ids \['\d+'\])"
+    assert re.search(lives, output), output
     found = re.search(r"100 calls on 4 MiB: (\S+) ms on resident data, (\S+) ms when each call copies", output)
     assert found, output
     assert float(found[1]) < float(found[2])
