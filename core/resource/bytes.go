@@ -14,7 +14,7 @@ var byteUnits = map[string]int64{
 }
 
 // ParseBytes reads a size such as "8GiB", "500 MB" or "1.5GiB": a decimal
-// number and a unit, together a whole number of bytes above 0.
+// number and a unit, together at least one byte. Parts of a byte are left out.
 func ParseBytes(text string) (int64, error) {
 	t := strings.TrimSpace(text)
 	i := len(t)
@@ -27,20 +27,17 @@ func ParseBytes(text string) (int64, error) {
 	if isNumber {
 		_, isNumber = bytes.SetString(number)
 	}
-	switch {
-	case !isNumber || !ok:
+	if !isNumber || !ok {
 		return 0, fmt.Errorf(`%q is not a size: write a number and a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), as in "8GiB"`, text)
-	case bytes.Sign() == 0:
-		return 0, fmt.Errorf("%q is no memory: a size must be above 0", text)
 	}
 	bytes.Mul(bytes, new(big.Rat).SetInt64(scale))
 	switch {
-	case !bytes.IsInt():
-		return 0, fmt.Errorf("%q is not a whole number of bytes", text)
+	case bytes.Cmp(big.NewRat(1, 1)) < 0:
+		return 0, fmt.Errorf("%q is no memory: a size must be above 0", text)
 	case bytes.Cmp(new(big.Rat).SetInt64(MaxBytes)) > 0:
 		return 0, fmt.Errorf("%q is too large: at most %s", text, FormatBytes(MaxBytes))
 	}
-	return bytes.Num().Int64(), nil
+	return new(big.Int).Quo(bytes.Num(), bytes.Denom()).Int64(), nil
 }
 
 // isDecimal reports whether s is digits with at most one point among them.

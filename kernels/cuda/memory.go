@@ -8,6 +8,7 @@ import "C"
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"gorgonia.org/cu"
@@ -22,7 +23,16 @@ type memory struct {
 	size   int
 	free   func(cu.DevicePtr) error // nil: not ours to free
 	once   sync.Once
+
+	counted int64 // of allocated
 }
+
+// allocated is what this process holds of all devices by Alloc.
+var allocated atomic.Int64
+
+// DeviceBytes is how many bytes of devices this process has allocated here and
+// not freed. Contexts, and memory of others, are not counted.
+func DeviceBytes() int64 { return allocated.Load() }
 
 func (m *memory) Ptr() unsafe.Pointer { return pointer(m.ptr) }
 func (m *memory) Size() int           { return m.size }
@@ -35,6 +45,7 @@ func (m *memory) Free() (err error) {
 	m.once.Do(func() {
 		if m.free != nil && m.ptr != 0 {
 			err = m.device.do("cuMemFree", func() error { return m.free(m.ptr) })
+			allocated.Add(-m.counted)
 		}
 	})
 	return err
@@ -63,6 +74,8 @@ func (d *Device) alloc(bytes int) (*memory, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.counted = int64(bytes)
+	allocated.Add(m.counted)
 	return m, nil
 }
 

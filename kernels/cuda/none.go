@@ -18,6 +18,9 @@ func Backend() backend.Backend { return none{} }
 // SearchPath has no effect in this build.
 func SearchPath(...string) {}
 
+// DeviceBytes is 0 in this build.
+func DeviceBytes() int64 { return 0 }
+
 func (none) Name() string        { return "cuda" }
 func (none) Count() (int, error) { return 0, errNotBuilt }
 func (none) Open(int) (backend.Device, error) {

@@ -142,6 +142,13 @@ static PyObject *py_count(PyObject *m, PyObject *unused) {
   return r;
 }
 
+// device_bytes() → what this process's arrays hold of CUDA devices
+static PyObject *py_device_bytes(PyObject *m, PyObject *unused) {
+  (void)m, (void)unused;
+  if (!usable()) return NULL;
+  return PyLong_FromLongLong(KernDeviceBytes());
+}
+
 // describe(device) → (name, uuid, total bytes, free bytes, major, minor)
 static PyObject *py_describe(PyObject *m, PyObject *o) {
   (void)m;
@@ -168,7 +175,7 @@ static PyMethodDef functions[] = {
     FAST(py_stream, "stream"), {"set_stream", py_set_stream, METH_O, NULL}, FAST(py_compile, "compile"),
     FAST(py_launch, "launch"), {"export", py_export, METH_O, NULL}, FAST(py_keep, "keep"),
     FAST(py_import, "import_"), {"search", py_search, METH_O, NULL},
-    {"count", py_count, METH_NOARGS, NULL}, {"describe", py_describe, METH_O, NULL}, {0},
+    {"count", py_count, METH_NOARGS, NULL}, {"device_bytes", py_device_bytes, METH_NOARGS, NULL}, {"describe", py_describe, METH_O, NULL}, {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kern", "Arrays and kernels; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

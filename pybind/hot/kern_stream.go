@@ -146,6 +146,11 @@ func KernCount(why **C.char) (n C.int) {
 	return C.int(count)
 }
 
+// KernDeviceBytes is what this process's arrays hold of CUDA devices.
+//
+//export KernDeviceBytes
+func KernDeviceBytes() C.int64_t { return C.int64_t(cuda.DeviceBytes()) }
+
 // KernSearch names a folder of Python's packages, where NVIDIA's libraries may be.
 //
 //export KernSearch

@@ -92,6 +92,54 @@ def test_the_driver_is_not_touched_before_it_is_needed(on_fake: Callable[..., st
     assert "done" in out
 
 
+def test_device_bytes_are_what_arrays_hold(on_fake: Callable[..., str]) -> None:
+    on_fake(
+        program(
+            """
+        assert k.device_bytes() == 0
+        k.zeros(1, device="cuda:0"), k.zeros(1, device="cuda:1")  # opened, each keeps a few bytes
+        base = k.device_bytes()
+        assert base < 100
+        on_host = k.zeros(1000, device="cpu")
+        a, b = k.zeros(1000, dtype="float64", device="cuda:0"), k.zeros(10, dtype="float32", device="cuda:1")
+        assert k.device_bytes() == base + 8040
+        part = a[10:]
+        del a
+        assert k.device_bytes() == base + 8040, "a view keeps what it is of"
+        b.free()
+        assert k.device_bytes() == base + 8000
+        k.sum(part)
+        del part
+        assert k.device_bytes() == base
+    """
+        ),
+        EAGLERAY_FAKE_CUDA_DEVICES="2",
+    )
+
+
+def test_arrays_that_a_kept_worker_does_not_free_are_a_leak(on_fake: Callable[..., str]) -> None:
+    out = on_fake(
+        """
+        import os
+        import eagleray as ray
+        kept = []
+        ray.init(address="local", num_cpus=1, num_gpus=2)
+
+        @ray.remote(num_gpus=1, max_calls="on_leak")
+        def f(count):
+            from eagleray import kernels
+            kept.append(kernels.zeros(2**18, dtype="float64"))
+            del kept[count:]
+            return kept[0].device, os.getpid()
+
+        seen = [ray.get(f.remote(count)) for count in (1, 1, 1, 2, 1)]
+        print({device for device, _ in seen}, [[pid for _, pid in seen].index(pid) for _, pid in seen])
+        """,
+        EAGLERAY_NVML_LIBRARY="/nonexistent",
+    )
+    assert out == "{'cuda:0'} [0, 0, 0, 0, 4]\n"
+
+
 def test_results_are_those_of_the_host(on_fake: Callable[..., str]) -> None:
     out = on_fake(
         program("""

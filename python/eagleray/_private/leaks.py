@@ -130,10 +130,10 @@ def _cupy() -> tuple[int, int] | None:
 
 
 def _kernels() -> tuple[int, int] | None:
-    count = getattr(sys.modules.get("eagleray.kernels"), "device_bytes", None)
-    if count is None:
+    native = sys.modules.get("eagleray.kernels._native")  # without it there are no arrays
+    if native is None:
         return None
-    held: int = count()
+    held: int = native.load().device_bytes()
     return held, held
 
 

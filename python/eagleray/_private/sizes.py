@@ -23,7 +23,7 @@ def parse_bytes(name: str, value: Any) -> int:
 
     Raises:
         TypeError: it is neither.
-        ValueError: it is not above 0, not whole, too large or no size.
+        ValueError: it is not above 0, too large or no size.
     """
     if isinstance(value, str):
         found = _of_text(name, value)
@@ -49,10 +49,7 @@ def _of_text(name: str, text: str) -> int:
             f"{name}={text!r} is not a size: write a number and a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), "
             "as in '8GiB'"
         )
-    found = Fraction(match[1]) * scale
-    if found.denominator != 1:
-        raise ValueError(f"{name}={text!r} is not a whole number of bytes")
-    return int(found)
+    return int(Fraction(match[1]) * scale)  # without parts of a byte
 
 
 def show_bytes(count: int) -> str:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from eagleray.kernels._compile import compile as compile
     from eagleray.kernels._devices import DeviceInfo as DeviceInfo
     from eagleray.kernels._devices import default_device as default_device
+    from eagleray.kernels._devices import device_bytes as device_bytes
     from eagleray.kernels._devices import device_info as device_info
     from eagleray.kernels._devices import devices as devices
     from eagleray.kernels._fuse import Chain as Chain
@@ -81,7 +82,7 @@ if TYPE_CHECKING:
 _MODULES = {
     "_array": "Array",
     "_compile": "Kernel compile",
-    "_devices": "DeviceInfo default_device device_info devices",
+    "_devices": "DeviceInfo default_device device_bytes device_info devices",
     "_fuse": "Chain fuse",
     "_make": "array asarray empty from_dlpack full zeros",
     "_ops": ("add axpy cast clip copy div dot exp matmul max mean min mul mul_two relu scale softmax sub sum"),

@@ -61,6 +61,15 @@ def device_info(device: Any = None) -> DeviceInfo:
     return DeviceInfo(name_of(index), name or "", uuid or "", total, free, (major, minor))
 
 
+def device_bytes() -> int:
+    """How many bytes of CUDA devices this process has allocated for arrays and not freed, of all devices together.
+
+    Contexts of the driver are not counted, nor is memory of others: arrays of other processes and of other libraries.
+    It does not load the driver.
+    """
+    return int(_native.load().device_bytes())
+
+
 def cuda_count() -> int:
     """How many CUDA devices this process may use."""
     return 0 if _without_gpu() else int(_native.load().count()[0])
