@@ -65,11 +65,10 @@ _NAMES = ("", *_SIZES)
 ALL: tuple[Any, ...] = (None, *(str.__new__(DType, name) for name in _SIZES))
 float16, bfloat16, float32, float64, int32, int64, uint8 = ALL[1:]
 _BY_NAME: dict[str, DType] = dict(zip(_SIZES, ALL[1:], strict=True))
-_BY_NAME.update(f16=float16, bf16=bfloat16, f32=float32, f64=float64, i32=int32, i64=int64, u8=uint8)
 
 
 def parse(value: Any) -> DType:
-    """The data type that ``value`` names: a name (``"float32"`` or ``"f32"``), numpy's or torch's dtype, a scalar type.
+    """The data type that ``value`` names: a name, numpy's or torch's dtype, a scalar type.
 
     Raises:
         DTypeError: arrays cannot hold it.
