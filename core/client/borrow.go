@@ -280,9 +280,8 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 		}
 	case wire.TCancel:
 		var q wire.Cancel
-		if err = m.Decode(&q); err == nil && c.exec != nil {
-			c.exec.cancel(&q)
-			err = m.Reply(nil)
+		if err = m.Decode(&q); err == nil {
+			c.canceling(&q, m)
 		}
 	case wire.TReceived:
 		var q wire.Received
@@ -329,57 +328,4 @@ func refValue(o *own.Object, node ids.Node) wire.RefValue {
 		v.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message, Task: o.Fault.Task}
 	}
 	return v
-}
-
-// cancelPatience is how long Cancel waits for a worker to have heard.
-const cancelPatience = time.Second
-
-// Cancel ends the task that returns the object. A finished one is left alone.
-// When the task was sent, its worker has heard of it on return.
-func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
-	c.mu.Lock()
-	o, err := c.find(id)
-	if err != nil {
-		c.mu.Unlock()
-		return err
-	}
-	t, ok := o.Producer.(*task)
-	if !ok || o.State.Ready() {
-		c.mu.Unlock()
-		return nil
-	}
-	if t.actor != nil && force {
-		c.mu.Unlock()
-		return fault.New(fault.BadRequest, "force=True is not possible for a call of an actor: use kill on the actor")
-	}
-	t.canceled = true
-	if t.on == nil {
-		if t.actor != nil {
-			t.actor.queue.remove(t)
-		} else {
-			t.tmpl.class.queue.remove(t)
-			c.adjustWant(t.tmpl.class)
-		}
-		c.failTask(t, cancelFault(t))
-		c.mu.Unlock()
-		return nil
-	}
-	task := t.id(c)
-	c.flush(&t.on.conn)
-	heard := make(chan struct{})
-	c.withPeer(t.on.peerAddr, func(p *wire.Peer, err error) {
-		if err != nil {
-			close(heard) // its end will tell
-			return
-		}
-		p.Go(wire.TCancel, wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}, func(*wire.Message, error) { close(heard) })
-	})
-	c.mu.Unlock()
-	limit := time.NewTimer(cancelPatience)
-	defer limit.Stop()
-	select {
-	case <-heard:
-	case <-limit.C:
-	}
-	return nil
 }

@@ -381,11 +381,13 @@ type FaultBody struct {
 	Task    string
 }
 
-// Cancel asks the executor of a task to end it.
+// Cancel asks the executor of a task to end it, or the owner of an object to
+// have the task ended that computes it.
 type Cancel struct {
 	TaskID    []byte
 	Force     bool
 	Recursive bool
+	ObjectID  []byte // to an owner, in place of TaskID
 }
 
 // Received lets the executor of a task drop what it held for the reply.

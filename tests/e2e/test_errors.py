@@ -298,6 +298,38 @@ def test_cancel_running_queued_and_finished(ray: Any) -> None:
     assert ray.get(done) == 1
 
 
+@pytest.mark.parametrize("options", [{"num_gpus": 0}, {"num_gpus": 1}], ids=["the owner lives", "the owner has moved out"])
+def test_cancel_what_another_process_submitted(ray: Any, options: dict[str, int]) -> None:
+    """Its owner is asked, or that one's heir; what runs is interrupted, what waits never runs."""
+
+    @ray.remote(num_cpus=0)
+    def slow(*_: Any) -> None:
+        for _ in range(6000):
+            time.sleep(0.01)
+
+    @ray.remote(num_cpus=0)
+    class Slow:
+        def call(self) -> None:
+            time.sleep(1)
+
+    @ray.remote(**options)
+    def parent() -> list[Any]:
+        running = slow.remote()
+        actor = Slow.remote()
+        return [running, slow.remote(running), actor.call.remote(), actor]
+
+    running, waiting, call, _actor = ray.get(parent.remote(), timeout=10)
+    ray.wait([running], timeout=0.3)
+    with pytest.raises(ValueError, match="kill"):
+        ray.cancel(call, force=True)
+    for ref in (waiting, running):
+        ray.cancel(ref)
+        with pytest.raises(ray.exceptions.TaskCancelledError):
+            ray.get(ref, timeout=10)
+    assert ray.get(call, timeout=10) is None
+    ray.cancel(call)
+
+
 def test_cancel_with_force(ray: Any) -> None:
     @ray.remote
     def stubborn() -> None:
