@@ -236,11 +236,14 @@ class ActorClass(Generic[P, T]):
             )
         if options.get("get_if_exists") and options.get("name") is None:
             raise ValueError("The actor name must be specified to use 'get_if_exists'.")
-        self._cls = cls
-        self._options = dict(options)
+        self._set(cls, options, shape or actor_kind.constructor_shape(cls))
         fallback.normalise(self._options, self._other_class)
         check_together(self._options)
-        self._shape = shape or actor_kind.constructor_shape(cls)
+
+    def _set(self, cls: type[T], options: Mapping[str, Any], shape: CallShape) -> None:
+        self._cls = cls
+        self._options = dict(options)
+        self._shape = shape
         self._exported: tuple[int, bytes, bytes] | None = None
         self.__doc__ = cls.__doc__
         self.__name__ = cls.__name__
@@ -359,7 +362,13 @@ class ActorClass(Generic[P, T]):
         return f"<{self._cls.__module__}.ActorClass({self.__name__}) object at {id(self):#x}>"
 
     def __reduce__(self) -> Any:
-        return ActorClass, (self._cls, self._options)
+        # In two steps, for classes that refer to themselves: the second comes when the first can be referred to.
+        # The parameters travel along, for the class may be half made then.
+        return ActorClass.__new__, (ActorClass,), (self._cls, self._options, self._shape.params)
+
+    def __setstate__(self, state: Any) -> None:
+        cls, options, params = state
+        self._set(cls, options, CallShape(params))
 
 
 def _concurrency(cls: type, options: Mapping[str, Any]) -> int:

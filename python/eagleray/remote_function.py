@@ -32,10 +32,10 @@ _GENERATOR, _COROUTINE = 0x20, 0x80
 class _Code:
     """What all options of a function share: how it is called, and its bytes, pickled at the first call of a session."""
 
-    def __init__(self, function: Callable[..., Any], what: str) -> None:
+    def __init__(self, function: Callable[..., Any], what: str, shape: CallShape | None = None) -> None:
         self.function = function
         self.what = what
-        self.shape = CallShape(params_of(function, bound=False))
+        self.shape = shape or CallShape(params_of(function, bound=False))
         self._made: dict[Any, tuple[int, bytes, bytes]] = {}
 
     def export(self, session: Any, retry_on: tuple[type[BaseException], ...] | None) -> tuple[bytes, bytes]:
@@ -114,7 +114,14 @@ class RemoteFunction(Generic[P, R]):
         )
 
     def __reduce__(self) -> Any:
-        return RemoteFunction, (self._function, self._options)
+        # In two steps, for functions that refer to themselves: the second comes when the first can be referred to.
+        # The parameters travel along, for the function may be half made then.
+        return RemoteFunction.__new__, (RemoteFunction,), (self._function, self._options, self._code.shape.params)
+
+    def __setstate__(self, state: Any) -> None:
+        function, options, params = state
+        what = f"the function {function.__module__}.{function.__qualname__}"
+        self.__init__(function, options, _Code(function, what, CallShape(params)))  # type: ignore[misc]
 
 
 if TYPE_CHECKING:

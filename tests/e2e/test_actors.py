@@ -427,3 +427,23 @@ def test_pool_and_queue(ray: Any, counters: Any) -> None:
     with pytest.raises(Empty):
         queue.get(timeout=0.05)
     queue.shutdown()
+
+
+def test_a_class_makes_more_of_itself(ray: Any) -> None:
+    """An actor class that its own methods refer to has its constructor's parameters wherever it is unpickled."""
+
+    @ray.remote(num_cpus=0)
+    class Node:
+        def __init__(self, depth: int, *, last: int = 7) -> None:
+            self.depth, self.last = depth, last
+
+        def leaf(self) -> int:
+            return ray.get(Node.remote(self.depth - 1).leaf.remote()) if self.depth else self.last
+
+        def wrong(self) -> None:
+            Node.remote(1, 2)
+
+    root = Node.remote(3)
+    assert ray.get(root.leaf.remote(), timeout=10) == 7
+    with pytest.raises(TypeError, match="too many positional arguments"):
+        ray.get(root.wrong.remote(), timeout=10)

@@ -250,3 +250,21 @@ def test_ten_thousand_references_in_one_get_and_one_wait(ray: Any) -> None:
     ready, rest = ray.wait(refs, num_returns=len(refs), timeout=100)
     assert len(ready) == 10_000 and not rest
     assert ray.get(refs) == list(range(10_000))
+
+
+def test_a_function_with_defaults_calls_itself(ray: Any) -> None:
+    """Parameters and alternatives are the same where the function refers to itself, directly or through another."""
+
+    @ray.remote(num_cpus=0)
+    def down(n: int, step: int = 1, *, last: str = "end") -> str:
+        return ray.get(down.remote(n - step)) if n > 0 else last
+
+    def on_cpu(n: int, step: int = 1) -> list[int]:
+        return [n, *(ray.get(either.remote(n - step)) if n else [])]
+
+    @ray.remote(num_cpus=0, resources={"nowhere": 1}, fallback=[(on_cpu, {"num_cpus": 0})])
+    def either(n: int, step: int = 1) -> list[int]:
+        raise AssertionError("there is no such resource")
+
+    assert ray.get(down.remote(3), timeout=10) == "end"
+    assert ray.get(either.remote(3), timeout=10) == [3, 2, 1, 0]
