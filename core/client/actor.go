@@ -209,6 +209,10 @@ func (c *Client) born(a *actor) {
 	if b := a.birth; b != nil {
 		a.birth = nil
 		c.unpinTask(b.task)
+		if a.token == nil && a.handles <= 0 && a.pending == 0 {
+			c.forgetActor(a) // its handles went meanwhile
+		}
+		c.lessNeeded()
 	}
 }
 

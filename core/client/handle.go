@@ -98,7 +98,7 @@ func (c *Client) CloseActor(id ids.Actor) {
 	defer c.mu.Unlock()
 	if a := c.actors[id]; a != nil && a.token == nil {
 		a.handles--
-		if a.handles <= 0 && a.pending == 0 {
+		if a.handles <= 0 && a.pending == 0 && a.birth == nil { // else its constructor may need arguments of ours
 			c.forgetActor(a)
 		}
 	}

@@ -68,7 +68,7 @@ func (c *Client) lessNeeded() {
 // needed reports whether something would be lost with this worker, which
 // wants to end since began; mu held.
 func (c *Client) needed(began time.Time) bool {
-	if c.unfinished > 0 {
+	if c.unfinished > 0 || c.bearing() {
 		return true
 	}
 	if time.Since(began) < receiptPatience {
@@ -84,4 +84,15 @@ func (c *Client) needed(began time.Time) bool {
 		return !lent
 	})
 	return lent
+}
+
+// bearing reports whether an actor's constructor may still ask for arguments
+// that this process owns, or waits for them to be registered; mu held.
+func (c *Client) bearing() bool {
+	for _, a := range c.actors {
+		if b := a.birth; b != nil && (len(b.task.deps) > 0 || b.task.argsRef != nil || !b.announce) {
+			return true
+		}
+	}
+	return false
 }

@@ -235,6 +235,30 @@ def test_actors_that_the_worker_made(ray: Any, named: bool) -> None:
     until(lambda: not any(map(alive, pids)), 10, "the actors end")
 
 
+@pytest.mark.parametrize("size", [1, BIG])
+def test_a_detached_actor_nobody_has_a_handle_of(ray: Any, size: int) -> None:
+    """Its constructor's arguments are there when it is born, though its creator and all handles have gone."""
+
+    @ray.remote(num_cpus=0)
+    class Counter:
+        def __init__(self, start: Any) -> None:
+            self.value = start[0]
+
+        def get(self) -> int:
+            return int(self.value)
+
+    @ray.remote(num_gpus=1)
+    def parent() -> int:
+        Counter.options(name="left", lifetime="detached").remote(plus.remote(np.zeros(size), 7, 0.3))
+        return os.getpid()
+
+    pid = ray.get(parent.remote(), timeout=LIMIT)
+    assert ray.get(user.remote(pid), timeout=LIMIT)[1]
+    actor = ray.get_actor("left")
+    assert ray.get(actor.get.remote(), timeout=LIMIT) == 7
+    ray.kill(actor)
+
+
 def test_many_arguments(ray: Any) -> None:
     """Arguments that are too much for one message go through the store, from an heir, too."""
 
