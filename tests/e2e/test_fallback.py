@@ -436,6 +436,7 @@ class TestActors:
         ({"fallback": [{"resources": {"CPU": 1}}]}, ValueError, "num_cpus"),
         ({"fallback": [{}] * 17}, ValueError, "at most 16 alternatives, got 17"),
         ({"fallback": [{}], "fallback_after": -1}, ValueError, "0 or more"),
+        ({"fallback": [{}], "fallback_after": True}, ValueError, "0 or more"),
         ({"fallback": [{}], "fallback_after": float("nan")}, ValueError, "0 or more"),
         ({"fallback": [{}], "fallback_after": "1"}, TypeError, "fallback_after"),
         ({"fallback_after": 1}, ValueError, "give that, too"),

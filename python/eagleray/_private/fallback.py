@@ -24,7 +24,7 @@ def check_list(name: str, value: Any) -> None:
 
 def check_after(name: str, value: Any) -> None:
     """Raises for a ``fallback_after=`` that is no time to wait."""
-    if not 0 <= value < math.inf:
+    if isinstance(value, bool) or not 0 <= value < math.inf:
         raise ValueError(f"The keyword {name!r} takes seconds, 0 or more, got {value!r}")
 
 
