@@ -441,6 +441,11 @@ class TestActors:
         ({"fallback": [{}], "fallback_after": "1"}, TypeError, "fallback_after"),
         ({"fallback_after": 1}, ValueError, "give that, too"),
         ({"fallback": [{}], "fallback_strategy": []}, ValueError, "cannot be used together"),
+        (
+            {"fallback": [{}], "fallback_strategy": [{"label_selector": {"a": "b"}}]},
+            ValueError,
+            "cannot be used together",
+        ),
     ],
 )
 def test_misuse_is_told(options: dict[str, Any], error: type[Exception], text: str) -> None:

@@ -54,6 +54,15 @@ def _check_resources(where: str, needs: Mapping[str, Any]) -> None:
         check_type(f"{where}[{name!r}]", TABLE[name], value)
 
 
+def refuse_both(options: Mapping[str, Any]) -> None:
+    """Raises for ``fallback`` beside Ray's ``fallback_strategy``."""
+    if options.get("fallback") is not None and options.get("fallback_strategy") is not None:
+        raise ValueError(
+            "fallback and fallback_strategy cannot be used together: 'fallback' lists resources that do instead, and "
+            "chooses by what is free"
+        )
+
+
 def check_together(options: Mapping[str, Any]) -> None:
     """Raises for options that are fine each and not together.
 
@@ -64,11 +73,7 @@ def check_together(options: Mapping[str, Any]) -> None:
         raise ValueError("fallback_after is how long to wait before 'fallback' is looked at: give that, too")
     if options.get("fallback") is None:
         return
-    if options.get("fallback_strategy") is not None:
-        raise ValueError(
-            "fallback and fallback_strategy cannot be used together: 'fallback' lists resources that do instead, and "
-            "chooses by what is free"
-        )
+    refuse_both(options)
     strategy = options.get("scheduling_strategy")
     if getattr(strategy, "placement_group", None) is not None:
         raise ValueError("fallback in a placement group is not supported yet: leave one of them out")

@@ -149,6 +149,10 @@ def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) ->
         TypeError: a value has the wrong type.
         ValueError: a name or a value is wrong.
     """
+    if "fallback_strategy" in options and "fallback" in options:
+        from eagleray._private import fallback
+
+        fallback.refuse_both(options)
     for name, value in options.items():
         option = TABLE.get(name)
         if option is None or kind not in option.kinds:
