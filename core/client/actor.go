@@ -278,9 +278,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 		c.pumpActor(a)
 	case s.State == wire.ActorUnschedulable:
 		a.bad = fault.New(fault.ActorUnschedulable, "%s", s.Message)
-		for i := a.queue.head; i < len(a.queue.items); i++ {
-			c.hopeless(a.queue.items[i], a.bad)
-		}
+		a.queue.each(func(t *task) { c.hopeless(t, a.bad) })
 		return // the constructor may still run one day: keep its arguments
 	default:
 		code := fault.Code(s.Cause)

@@ -78,7 +78,7 @@ func (c *Client) pumpActor(a *actor) {
 		return
 	}
 	for a.queue.len() > 0 {
-		t := a.queue.items[a.queue.head]
+		t := a.queue.first()
 		if t.waiting > 0 && !t.canceled {
 			return
 		}

@@ -40,13 +40,7 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	}
 	t.canceled = true
 	if t.on == nil {
-		if t.actor != nil {
-			t.actor.queue.remove(t)
-		} else {
-			t.tmpl.class.queue.remove(t)
-			c.adjustWant(t.tmpl.class)
-		}
-		c.failTask(t, cancelFault(t))
+		c.takeOut(t)
 		c.mu.Unlock()
 		return nil
 	}
@@ -54,6 +48,20 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	c.flush(&t.on.conn)
 	_ = c.tell(t.on.peerAddr, wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}, cancelPatience)
 	return nil
+}
+
+// takeOut ends a cancelled task that was not sent; mu held.
+func (c *Client) takeOut(t *task) {
+	a := t.actor
+	if a != nil {
+		a.queue.remove(t)
+	} else if !c.undelay(t) && t.tmpl.class.queue.remove(t) {
+		c.adjustWant(t.tmpl.class)
+	}
+	c.failTask(t, cancelFault(t))
+	if a != nil {
+		c.pumpActor(a) // those behind it may have waited for its arguments
+	}
 }
 
 // tell sends a cancellation to another process and waits until it was heard.

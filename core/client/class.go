@@ -50,53 +50,6 @@ type lease struct {
 	used   bool    // it had a task
 }
 
-// fifo is a queue of tasks.
-type fifo struct {
-	items []*task
-	head  int
-}
-
-func (q *fifo) len() int { return len(q.items) - q.head }
-
-func (q *fifo) push(t *task) { q.items = append(q.items, t) }
-
-func (q *fifo) pushFront(ts []*task) {
-	if q.head >= len(ts) {
-		q.head -= len(ts)
-		copy(q.items[q.head:], ts)
-		return
-	}
-	q.items = append(append(make([]*task, 0, len(ts)+q.len()), ts...), q.items[q.head:]...)
-	q.head = 0
-}
-
-func (q *fifo) pop() *task {
-	t := q.items[q.head]
-	q.items[q.head] = nil
-	q.head++
-	if q.head == len(q.items) {
-		q.items, q.head = q.items[:0], 0
-		if cap(q.items) > 4096 {
-			q.items = nil
-		}
-	} else if q.head > 4096 && q.head*2 > len(q.items) {
-		n := copy(q.items, q.items[q.head:])
-		clear(q.items[n:])
-		q.items, q.head = q.items[:n], 0
-	}
-	return t
-}
-
-func (q *fifo) remove(t *task) bool {
-	for i := q.head; i < len(q.items); i++ {
-		if q.items[i] == t {
-			q.items = append(q.items[:i], q.items[i+1:]...)
-			return true
-		}
-	}
-	return false
-}
-
 func classKey(t *Template) string {
 	var b strings.Builder
 	resourcesKey(&b, t.Resources)
@@ -340,9 +293,7 @@ func (c *Client) trouble(id uint32, f *fault.Error) {
 		return
 	}
 	k.bad = f
-	for i := k.queue.head; i < len(k.queue.items); i++ {
-		c.hopeless(k.queue.items[i], f)
-	}
+	k.queue.each(func(t *task) { c.hopeless(t, f) })
 }
 
 // brokenGrace is how long a broken socket waits for the daemon to say how the
@@ -404,7 +355,11 @@ func (c *Client) retryLost(l *lease, detail string) {
 		if i == 0 {
 			t.tries++
 			if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {
-				c.failTask(t, fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s%s", t.tmpl.Name, detail, afterTries(t)))
+				c.failTask(t, crashFault(t, detail))
+				continue
+			}
+			if d := t.crashed(c.retryDelay); d > 0 {
+				c.again(t, d)
 				continue
 			}
 		}
@@ -414,16 +369,6 @@ func (c *Client) retryLost(l *lease, detail string) {
 		l.class.queue.pushFront(again)
 	}
 	c.pump(l.class)
-}
-
-func afterTries(t *task) string {
-	switch {
-	case t.tmpl.MaxRetries == 0:
-		return " (max_retries=0)"
-	case t.tries > 1:
-		return fmt.Sprintf(" (tried %d times, max_retries=%d)", t.tries, t.tmpl.MaxRetries)
-	}
-	return ""
 }
 
 func cancelFault(t *task) *fault.Error {

@@ -131,6 +131,8 @@ type Client struct {
 	reported         map[string]time.Time // what was warned about, and when to again
 	notes            notes
 	async            asyncQueue
+	delayed          map[*task]*delay // see backoff.go
+	retryDelay       time.Duration    // before every retry, by the environment
 }
 
 // Connect joins the session of the daemon at o.Socket.
@@ -160,6 +162,7 @@ func Connect(o Options) (*Client, error) {
 	c.timer.Stop()
 	c.idleTimer.Stop()
 	c.notes.init()
+	c.retryDelay = retryDelay()
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)
 	}

@@ -70,6 +70,9 @@ func (c *Client) inventory(w *will, fds []int) []int {
 	for _, t := range late {
 		v.task(t, taskWaits)
 	}
+	for _, t := range c.delayedTasks() {
+		v.task(t, taskWaits) // the heir tries it at once
+	}
 	for _, l := range c.leases {
 		for _, t := range l.lost {
 			v.task(t, taskWaits)
@@ -156,9 +159,7 @@ func (v *inventory) actor(a *actor) {
 	for _, t := range a.sent {
 		x.Calls = append(x.Calls, v.task(t, taskLost))
 	}
-	for _, t := range a.queue.items[a.queue.head:] {
-		x.Calls = append(x.Calls, v.task(t, taskWaits))
-	}
+	a.queue.each(func(t *task) { x.Calls = append(x.Calls, v.task(t, taskWaits)) })
 	if b := a.birth; b != nil {
 		place := taskWaits
 		if b.announce { // its arguments wait elsewhere

@@ -202,6 +202,10 @@ func (o *outConn) reply(r *wire.Reader) error {
 			return nil
 		}
 		o.exitIf(flags)
+		if c.retryDelay > 0 {
+			c.againBecause(t, c.retryDelay, "it raised an exception")
+			return nil
+		}
 		t.tmpl.class.queue.push(t)
 		c.pump(t.tmpl.class)
 		return nil

@@ -126,6 +126,13 @@ func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 			out = append(out, r)
 		}
 	}
+	late := c.waitingToRetry(now)
+	again = again || len(c.delayed) > 0
+	for _, r := range late {
+		if due("task " + r.name) {
+			out = append(out, r)
+		}
+	}
 	deps := c.waitingForArguments()
 	again = again || len(deps) > 0
 	for _, r := range deps {
@@ -171,6 +178,8 @@ func (c *Client) describe(o *own.Object) string {
 		return fmt.Sprintf("%s is not ready; the process at %s owns it", o.ID, o.OwnerAddr)
 	case !ok:
 		return fmt.Sprintf("%s is not ready", o.ID)
+	case c.delayed[t] != nil:
+		return fmt.Sprintf("%s is computed by %s, which is %s", o.ID, t.tmpl.Name, c.delayed[t].describe(time.Now()))
 	case t.on != nil:
 		return fmt.Sprintf("%s is computed by %s, which runs", o.ID, t.tmpl.Name)
 	case t.waiting > 0:

@@ -47,7 +47,8 @@ type task struct {
 	waiting  int32 // arguments that are not ready
 	fmt      uint8
 	canceled bool
-	counted  bool // in Client.unfinished
+	counted  bool  // in Client.unfinished
+	crashes  uint8 // how many workers ended with it
 	seq      uint32
 	args     []byte        // envelope, unless argsRef
 	argsRef  *own.Object   // large arguments, in the arena
@@ -55,6 +56,8 @@ type task struct {
 	nested   []*own.Object // pinned
 	on       *outConn      // where it runs
 	actor    *actor
+	place    int64  // in its queue, see fifo.go
+	parent   uint64 // the call that submitted it, see children.go; 0: none
 }
 
 func (t *task) id(c *Client) (id ids.Task) {

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+func (q *fifo) all() (out []*task) {
+	q.each(func(t *task) { out = append(out, t) })
+	return out
+}
+
+// Against a plain slice: pushes at both ends, pops, removals of members and of strangers.
+func TestFifo_RandomOperations_LikeSlice(t *testing.T) {
+	for seed := range uint64(40) {
+		r := rand.New(rand.NewPCG(seed, 7))
+		var q fifo
+		var model, gone []*task
+		for step := range 6000 {
+			switch n := r.IntN(10); {
+			case n < 4 || step < 200:
+				x := new(task)
+				q.push(x)
+				model = append(model, x)
+			case n == 4:
+				front := make([]*task, r.IntN(5))
+				for i := range front {
+					front[i] = new(task)
+				}
+				q.pushFront(front)
+				model = append(slices.Clone(front), model...)
+			case n < 7 && len(model) > 0:
+				if q.first() != model[0] || q.pop() != model[0] {
+					t.Fatalf("seed %d, step %d: another task came first", seed, step)
+				}
+				gone = append(gone, model[0])
+				model = model[1:]
+			case n < 9 && len(model) > 0:
+				i := r.IntN(len(model))
+				if !q.remove(model[i]) {
+					t.Fatalf("seed %d, step %d: a task was not found", seed, step)
+				}
+				gone = append(gone, model[i])
+				model = slices.Delete(slices.Clone(model), i, i+1)
+			case len(gone) > 0:
+				i := r.IntN(len(gone))
+				if q.remove(gone[i]) || q.remove(new(task)) {
+					t.Fatalf("seed %d, step %d: a stranger was removed", seed, step)
+				}
+				if r.IntN(2) == 0 { // it comes back, as a task that is tried again
+					q.push(gone[i])
+					model = append(model, gone[i])
+					gone = slices.Delete(gone, i, i+1)
+				}
+			}
+			if q.len() != len(model) {
+				t.Fatalf("seed %d, step %d: length %d, want %d", seed, step, q.len(), len(model))
+			}
+		}
+		if !slices.Equal(q.all(), model) {
+			t.Fatalf("seed %d: the order is another one", seed)
+		}
+	}
+}
+
+func TestFifo_HundredThousandRemovals_Linear(t *testing.T) {
+	const n = 100_000
+	var q fifo
+	tasks := make([]*task, n)
+	for i := range tasks {
+		tasks[i] = new(task)
+		q.push(tasks[i])
+	}
+	began := time.Now()
+	for i := range n { // from the end, the worst for a search from the front
+		if !q.remove(tasks[n-1-i]) {
+			t.Fatal("a task was not found")
+		}
+	}
+	if took := time.Since(began); took > 500*time.Millisecond {
+		t.Fatalf("%d removals took %v", n, took)
+	}
+	if q.len() != 0 || len(q.items) > 2*manyEmpty {
+		t.Fatalf("%d tasks and %d slots are left", q.len(), len(q.items))
+	}
+}
+
+func TestBackoff_GrowsToItsLimit(t *testing.T) {
+	const base, limit = 100 * time.Millisecond, 2 * time.Second
+	if d := Backoff(0, base, limit); d != 0 {
+		t.Fatalf("the first retry waits %v", d)
+	}
+	for n := 1; n < 100; n++ {
+		want := limit
+		if n <= 5 {
+			want = min(limit, base<<(n-1))
+		}
+		if d := Backoff(n, base, limit); d < want*3/4 || d > want*5/4 {
+			t.Fatalf("retry %d waits %v, want %v give or take a quarter", n, d, want)
+		}
+	}
+}
