@@ -65,9 +65,9 @@ func Backoff(n int, base, limit time.Duration) time.Duration {
 	if n <= 0 || base <= 0 {
 		return 0
 	}
-	d := limit
-	if n < 40 {
-		d = min(limit, base<<(n-1))
+	d := min(limit, base)
+	for ; n > 1 && d < limit; n-- {
+		d = min(limit, 2*d)
 	}
 	return d*3/4 + rand.N(d/2+1)
 }
