@@ -38,16 +38,25 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 		c.mu.Unlock()
 		return fault.New(fault.BadRequest, "force=True is not possible for a call of an actor: use kill on the actor")
 	}
+	c.cancelTask(t, force, recursive)
+	return nil
+}
+
+// cancelTask is Cancel for a task of ours; mu held on entry, not on return.
+func (c *Client) cancelTask(t *task, force, recursive bool) {
+	if !t.counted { // answered meanwhile
+		c.mu.Unlock()
+		return
+	}
 	t.canceled = true
 	if t.on == nil {
 		c.takeOut(t)
 		c.mu.Unlock()
-		return nil
+		return
 	}
 	task := t.id(c)
 	c.flush(&t.on.conn)
 	_ = c.tell(t.on.peerAddr, wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}, cancelPatience)
-	return nil
 }
 
 // takeOut ends a cancelled task that was not sent; mu held.

@@ -74,18 +74,18 @@ type executor struct {
 	fns      map[[16]byte][]byte
 	actorID  ids.Actor
 	inc      uint64
-	ended    string            // why no more work comes
-	canceled *call             // asked to end, not yet seen by the program
-	started  time.Time         // of the newest running task
-	last     *RemoteTemplate   // what ran before
-	early    map[ids.Task]bool // cancelled before they arrived
+	ended    string                 // why no more work comes
+	canceled []*call                // asked to end, not yet seen by the program
+	started  time.Time              // of the newest running task
+	last     *RemoteTemplate        // what ran before
+	early    map[ids.Task]time.Time // cancelled before they arrived
 	conns    map[*inConn]bool
 	draining bool
 	unread   bool // draining, and something may not have been read yet
 }
 
 func newExecutor(c *Client) *executor {
-	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, conns: map[*inConn]bool{}, early: map[ids.Task]bool{}}
+	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, conns: map[*inConn]bool{}, early: map[ids.Task]time.Time{}}
 }
 
 func (e *executor) running() bool { return e.busy > 0 }

@@ -89,7 +89,7 @@ func (in *inConn) frame(b []byte) error {
 		if err != nil {
 			return err
 		}
-		if e.early[k.task] {
+		if _, ok := e.early[k.task]; ok {
 			delete(e.early, k.task)
 			k.cancel = true
 		}

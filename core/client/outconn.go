@@ -87,7 +87,7 @@ func (o *outConn) send(t *task) {
 	if !o.known[tm.id] {
 		o.known[tm.id] = true
 		fid := string(tm.FID)
-		o.out = c.appendTemplate(o.out, tm, tm.Kind == KindTask && !o.blobs[fid])
+		o.out = c.appendTemplate(o.out, tm, fid != "" && !o.blobs[fid])
 		o.blobs[fid] = true
 	}
 	o.seq++
@@ -193,7 +193,12 @@ func (o *outConn) reply(r *wire.Reader) error {
 		l.class.paces[l.choice].measure(float64(us) + 1)
 	}
 	isErr := flags&wire.ReplyAppError != 0
-	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && !t.canceled && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
+	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
+		if t.canceled {
+			c.failTask(t, cancelFault(t))
+			o.exitIf(flags)
+			return nil
+		}
 		t.tries++
 		t.on = nil
 		if a := t.actor; a != nil {

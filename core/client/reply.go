@@ -1,7 +1,7 @@
 package client
 
 import (
-	"syscall"
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +20,15 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 	k := e.calls[token]
 	if k == nil {
 		return fault.New(fault.BadRequest, "reply to call %d, which does not run", token)
+	}
+	if k.cancel && flags == 0 && k.tmpl.Kind == KindMethod { // as Ray: of a cancelled call nothing is returned
+		flags = wire.ReplyCancelled
+	}
+	if k.cancel && flags&wire.ReplyAppError != 0 && !slices.Contains(e.canceled, k) { // what it made of the interruption
+		flags |= wire.ReplyNoRetry
+	}
+	if flags&wire.ReplyCancelled != 0 {
+		results = nil
 	}
 	// References that the task keeps are registered before its caller may let go.
 	if c.unacked > 0 {
@@ -133,8 +142,8 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 func (e *executor) finishCall(token uint64, k *call) {
 	delete(e.calls, token)
 	e.busy--
-	if e.canceled == k {
-		e.canceled = nil
+	if k.cancel && len(e.canceled) > 0 {
+		e.canceled = slices.DeleteFunc(e.canceled, func(x *call) bool { return x == k })
 	}
 	for _, o := range k.owned {
 		e.c.table.Unpin(o)
@@ -188,83 +197,4 @@ func (c *Client) flushHard(k *conn, deadline time.Time) {
 		p := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLOUT}}
 		_, _ = unix.Poll(p, int(left.Milliseconds())+1)
 	}
-}
-
-// cancel ends a queued call, or interrupts the running one.
-func (e *executor) cancel(q *wire.Cancel) {
-	var id ids.Task
-	copy(id[:], q.TaskID)
-	c := e.c
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i, k := range e.queue {
-		if k.task == id && k.tmpl != nil && k.actor == nil {
-			e.queue = append(e.queue[:i], e.queue[i+1:]...)
-			e.token++
-			e.calls[e.token] = k
-			e.busy++
-			k.started = time.Now()
-			e.answer(e.token, k, nil, wire.ReplyCancelled)
-			return
-		}
-	}
-	for _, k := range e.calls {
-		if k.task != id {
-			continue
-		}
-		if q.Force {
-			c.push(wire.TWorkerExit, wire.WorkerExit{Reason: "its task was cancelled with force"})
-			go func() {
-				time.Sleep(5 * time.Millisecond) // let the message leave
-				_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-			}()
-			return
-		}
-		k.cancel = true
-		e.canceled = k
-		if c.opts.Interrupt != nil {
-			c.opts.Interrupt()
-		}
-		if q.Recursive {
-			e.cancelChildren()
-		}
-		return
-	}
-	// It is still on its way through the other socket, or already answered.
-	if len(e.early) > maxEarly {
-		clear(e.early)
-	}
-	e.early[id] = true
-}
-
-// maxEarly bounds the cancellations that may wait for their tasks.
-const maxEarly = 10_000
-
-// cancelChildren cancels everything that this process has submitted.
-func (e *executor) cancelChildren() {
-	c := e.c
-	var list []ids.Object
-	c.table.Each(func(o *own.Object) bool {
-		if _, ok := o.Producer.(*task); ok && !o.State.Ready() {
-			list = append(list, o.ID)
-		}
-		return true
-	})
-	go func() {
-		for _, id := range list {
-			_ = c.Cancel(id, false, true)
-		}
-	}()
-}
-
-// CurrentCancelled returns the running task whose cancellation was asked, once.
-func (c *Client) CurrentCancelled() (id ids.Task, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.exec == nil || c.exec.canceled == nil {
-		return id, false
-	}
-	id = c.exec.canceled.task
-	c.exec.canceled = nil
-	return id, true
 }

@@ -110,6 +110,7 @@ type Call struct {
 	Template int
 	Args     Value
 	Deps     []ids.Object // top-level references, in the order of their slots
+	Parent   uint64       // token of the running call that submits it; 0: not known, see children.go
 }
 
 // Submit starts a task and returns the count of its first return; the others
@@ -147,7 +148,7 @@ func (c *Client) templateOf(id int) (*Template, error) {
 // newTask makes the task, its returns, and pins what it needs; mu held, and
 // released while large arguments are written to the arena.
 func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
-	t := &task{tmpl: tm, returns: int32(tm.Returns), fmt: call.Args.Fmt}
+	t := &task{tmpl: tm, returns: int32(tm.Returns), fmt: call.Args.Fmt, parent: c.parent(call.Parent)}
 	switch {
 	case total > MaxInline:
 		o := c.table.New(0, 0)

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/pybind/session"
 )
 
@@ -276,6 +277,20 @@ func HotCancelled(task *C.uchar) C.int {
 	}
 	copy(unsafe.Slice((*byte)(unsafe.Pointer(task)), 24), id[:])
 	return 1
+}
+
+//export HotIsCancelled
+func HotIsCancelled(task *C.uchar) C.long {
+	c := session.Current()
+	if c == nil {
+		return 0
+	}
+	var id ids.Task
+	copy(id[:], unsafe.Slice((*byte)(unsafe.Pointer(task)), len(id)))
+	if c.Cancelled(id) {
+		return 1
+	}
+	return 0
 }
 
 var _ client.Options

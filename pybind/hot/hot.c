@@ -87,6 +87,21 @@ static PyObject *refs_of(unsigned char *first, int n) {
     }                                            \
   } while (0)
 
+// ---- which call runs: what it submits is its child -----------------------
+
+static __thread uint64_t running_call; // that this thread took, and has not answered
+static PyObject *running_var;          // a context variable with it, in actors with an event loop
+
+static uint64_t parent_call(void) {
+  if (!running_var) return running_call;
+  PyObject *v = NULL;
+  uint64_t n = UINT64_MAX;
+  if (PyContextVar_Get(running_var, NULL, &v) == 0 && v) n = PyLong_AsUnsignedLongLong(v);
+  Py_XDECREF(v);
+  PyErr_Clear();
+  return n;
+}
+
 static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl) {
   value_in in;
   hot_call k;
@@ -101,6 +116,7 @@ static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl)
   if (!take_ids(a[3], few, &heap, &k.ndeps)) { release_value(&in); return NULL; }
   k.deps = heap ? heap : few;
   k.args = in.v;
+  k.parent = parent_call();
   UNLOCKED(in.bytes > BIG, rc = HotSubmit(&k, actor, first, &n, &e));
   free(heap);
   release_value(&in);

@@ -136,7 +136,7 @@ func HotSubmit(k *C.hot_call, actor *C.uchar, first *C.uchar, returns *C.int32_t
 	if err != nil {
 		return give(err, e)
 	}
-	call := client.Call{Template: int(k.tmpl), Args: valueOf(&k.args), Deps: objectIDs(k.deps, k.ndeps)}
+	call := client.Call{Template: int(k.tmpl), Args: valueOf(&k.args), Deps: objectIDs(k.deps, k.ndeps), Parent: uint64(k.parent)}
 	var id ids.Object
 	var n int
 	if actor == nil {

@@ -25,6 +25,7 @@ typedef struct {
   hot_value args;
   int64_t ndeps;
   const unsigned char *deps; // HOT_OBJECT bytes each
+  uint64_t parent; // token of the call that submits it; 0: not known, -1: none
 } hot_call;
 
 // A value on its way out.

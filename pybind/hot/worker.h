@@ -19,6 +19,13 @@ static PyObject *deps_of(hot_item *it) {
   return t;
 }
 
+// some is p, NULL when all its bytes are 0.
+static const char *some(const unsigned char *p, int n) {
+  for (int i = 0; i < n; i++)
+    if (p[i]) return (const char *)p;
+  return NULL;
+}
+
 static PyObject *item(hot_item *it) {
   PyObject *out = NULL, *args = NULL, *deps = NULL;
   if (it->kind == 3) return Py_BuildValue("(sy#)", "assign", it->blob, (Py_ssize_t)it->blob_n);
@@ -33,8 +40,9 @@ static PyObject *item(hot_item *it) {
                           bufs, deps, (int)it->returns, it->task, (Py_ssize_t)HOT_TASK, (long long)it->max_calls);
       break;
     case 2:
-      out = Py_BuildValue("(sKNNOOOOiy#O)", "method", (unsigned long long)it->token, text_at(it->method, it->method_n),
-                          text_at(it->name, it->name_n), fmt, meta, bufs, deps, (int)it->returns, it->task, (Py_ssize_t)HOT_TASK, Py_None);
+      out = Py_BuildValue("(sKNNOOOOiy#y#)", "method", (unsigned long long)it->token, text_at(it->method, it->method_n),
+                          text_at(it->name, it->name_n), fmt, meta, bufs, deps, (int)it->returns, it->task, (Py_ssize_t)HOT_TASK,
+                          some(it->fid, HOT_FID), (Py_ssize_t)HOT_FID);
       break;
     case 4:
       out = Py_BuildValue("(sKy#OOOO)", "actor", (unsigned long long)it->token, it->blob, (Py_ssize_t)it->blob_n, fmt, meta, bufs, deps);
@@ -63,6 +71,7 @@ static PyObject *next_task(PyObject *m, PyObject *o) {
     Py_END_ALLOW_THREADS
     if (rc < 0) return raise_err(&e);
     if (rc == 0) {
+      running_call = it.kind == 1 || it.kind == 2 ? it.token : 0;
       PyObject *t = item(&it);
       free_item(&it);
       return t;
@@ -118,6 +127,7 @@ static PyObject *reply(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   }
   hot_err e;
   int rc;
+  if (running_call == token) running_call = 0;
   Py_BEGIN_ALLOW_THREADS rc = HotReply(token, v, count, (int)flags, &e);
   Py_END_ALLOW_THREADS
   if (rc < 0) raise_err(&e);
@@ -165,7 +175,28 @@ static PyObject *current_cancelled(PyObject *m, PyObject *unused) {
   return PyBytes_FromStringAndSize((char *)task, HOT_TASK);
 }
 
+// is_cancelled(task): whether somebody cancelled the running call
+static PyObject *is_cancelled(PyObject *m, PyObject *o) {
+  (void)m;
+  char *task;
+  Py_ssize_t n;
+  if (!usable() || PyBytes_AsStringAndSize(o, &task, &n)) return NULL;
+  if (n != HOT_TASK) {
+    PyErr_SetString(PyExc_ValueError, "a task id has 24 bytes");
+    return NULL;
+  }
+  return PyBool_FromLong(HotIsCancelled((unsigned char *)task));
+}
+
+// calls_in(variable): the context variable in which calls keep their token
+static PyObject *calls_in(PyObject *m, PyObject *o) {
+  (void)m;
+  Py_INCREF(o);
+  Py_XSETREF(running_var, o);
+  Py_RETURN_NONE;
+}
+
 #define WORKER_FUNCTIONS                                                                                              \
   {"next_task", next_task, METH_O, NULL}, {"function", function, METH_O, NULL}, FAST(reply, "reply"),                   \
       {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL},                            \
-      {"current_cancelled", current_cancelled, METH_NOARGS, NULL},
+      {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL}, {"calls_in", calls_in, METH_O, NULL},

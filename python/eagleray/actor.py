@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import actor_kind, environments, fallback, functions, pickling
+from eagleray._private import actor_kind, environments, fallback, functions, pickling, retrying
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
@@ -78,6 +78,8 @@ class ActorMethod(Generic[P, R]):
                     f"ActorMethod.options() got an unexpected keyword argument {name!r}; "
                     f"it takes {', '.join(_METHOD_OPTIONS)}"
                 )
+        if "retry_exceptions" in options:
+            options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
         return ActorMethod(self._core, self._epoch, self._kind, self._method, {**self._options, **options})
 
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
@@ -455,6 +457,7 @@ def method(*args: Any, **kwargs: Any) -> Any:
     check = kwargs.get("num_returns")
     if isinstance(check, int) and check < 0:
         raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {check}")
+    retrying.check_classes(kwargs.get("retry_exceptions"))
 
     def annotate(function: Any) -> Any:
         setattr(function, METHOD_OPTIONS, kwargs)

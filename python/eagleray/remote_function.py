@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
 
-from eagleray._private import environments, fallback, functions
+from eagleray._private import environments, fallback, functions, retrying
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain
 from eagleray._private.gpu_watch import enforced
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_DEFAULT_RETRIES = 3
 _GENERATOR, _COROUTINE = 0x20, 0x80
 
 
@@ -226,7 +225,7 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
         "resources": resources,
         "env_key": environments.key_for(session, options.get("runtime_env")),
         "num_returns": num_returns,
-        "max_retries": _DEFAULT_RETRIES if retries is None else retries,
+        "max_retries": retrying.default_retries() if retries is None else retries,
         "retry_exceptions": bool(retry_on),
         "max_calls": _max_calls(options, resources),
         "gpu_memory_enforce": enforced(session, options, function.__name__),

@@ -6,7 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-from eagleray._private.context import here
+from eagleray._private.context import RunningPerCoroutine, here
 from eagleray._private.families import ACCELERATORS
 from eagleray._private.resources import from_units
 from eagleray._private.state import DRIVER, Session, process
@@ -140,8 +140,18 @@ class RuntimeContext:
         return os.path.dirname(self._session.session_dir)
 
     def is_canceled(self) -> bool:
-        """Whether the running task was cancelled; the task is interrupted then, so mostly it never asks."""
-        return False
+        """Whether the running task was cancelled: how a method of a plain actor learns of it, which is not interrupted.
+
+        Raises:
+            RuntimeError: this is a driver, or an actor with coroutines, which are cancelled as asyncio does.
+        """
+        if self._session.role == DRIVER:
+            raise RuntimeError("is_canceled() is only available in tasks and actors; this is a driver")
+        running = here.running
+        if isinstance(running, RunningPerCoroutine):
+            raise RuntimeError("is_canceled() is not available in an actor with coroutines: they get CancelledError")
+        task_id = running.task_id
+        return task_id is not None and bool(self._session.hot.is_cancelled(task_id))
 
     @property
     def job_id(self) -> str:

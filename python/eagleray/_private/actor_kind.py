@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import types
 import weakref
+from _blake2 import blake2b
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from eagleray._private import retrying
+from eagleray._private.functions import FID_SIZE
 from eagleray._private.messages import pack, unpack
 from eagleray._private.signatures import CallShape, Param, params_of
 from eagleray._private.state import process
@@ -66,6 +69,9 @@ class ActorKind:
                 "max_retries": options.get("max_task_retries", self.task_retries),
                 "retry_exceptions": bool(options.get("retry_exceptions")),
             }
+            classes = options.get("retry_exceptions")
+            if isinstance(classes, bytes):
+                spec |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
             found = self._templates[key] = session.hot.template(pack(spec))
         return found
 
@@ -90,7 +96,10 @@ def describe(cls: type, pending_limit: int, task_retries: int) -> bytes:
         return known[2]
     methods: dict[str, Any] = {}
     for name, function, bound in _functions(cls):
-        methods[name] = (dict(getattr(function, METHOD_OPTIONS, {})), params_of(function, bound=bound))
+        options = dict(getattr(function, METHOD_OPTIONS, {}))
+        if "retry_exceptions" in options:
+            options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
+        methods[name] = (options, params_of(function, bound=bound))
     for name, params in BUILT_IN.items():
         methods[name] = ({}, params)
     found = {"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries}

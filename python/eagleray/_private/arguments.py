@@ -20,7 +20,7 @@ from eagleray._private.serialization import (
     raise_unserializable,
 )
 from eagleray._private.signatures import CallShape
-from eagleray.exceptions import RayError
+from eagleray.exceptions import RayError, RaySystemError
 
 #: The arguments of a call without any.
 EMPTY = pickle.dumps(((), {}), 5)
@@ -90,6 +90,10 @@ def _blame(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape, what
     raise_unserializable((args, kwargs), f"the arguments of {what}", problem)
 
 
+def _unloadable(problem: Exception) -> RaySystemError:
+    return RaySystemError(f"an argument cannot be unpickled here: {type(problem).__name__}: {problem}")
+
+
 def decode_args(
     fmt: int, meta: bytes, buffers: Buffers, deps: Sequence[Triple] | None
 ) -> tuple[Sequence[Any], dict[str, Any]]:
@@ -97,9 +101,13 @@ def decode_args(
 
     Raises:
         ArgumentFailed: a dependency holds an error.
+        RaySystemError: something cannot be unpickled here.
     """
     if fmt == ARGS:
-        found = pickle.loads(meta, buffers=buffers or ())
+        try:
+            found = pickle.loads(meta, buffers=buffers or ())
+        except Exception as problem:
+            raise _unloadable(problem) from problem
         if deps is None:
             return found  # type: ignore[no-any-return]
         positional, keyword, slots = found
@@ -111,7 +119,10 @@ def decode_args(
         raise ValueError(f"format {fmt} is not one of arguments")
     args = list(positional)
     for slot, triple in zip(slots, deps or (), strict=True):
-        value = decode(triple)
+        try:
+            value = decode(triple)
+        except Exception as problem:
+            raise _unloadable(problem) from problem
         if triple[0] in (ERROR, FAULT):
             raise ArgumentFailed(value)
         if isinstance(slot, str):

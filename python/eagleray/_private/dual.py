@@ -17,7 +17,7 @@ def dual_exception(error: RayTaskError, base: type[RayTaskError]) -> RayTaskErro
     Returns ``error`` itself when the cause's class does not allow a subclass.
     """
     kind = type(error.cause)
-    if issubclass(kind, base):
+    if issubclass(kind, base) or issubclass(base, kind):
         return error
     try:
         cls = _classes.get(kind)

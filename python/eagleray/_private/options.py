@@ -56,10 +56,9 @@ def _max_calls(name: str, value: Any) -> None:
 
 
 def _exceptions(name: str, value: Any) -> None:
-    if not isinstance(value, bool) and not all(
-        isinstance(item, type) and issubclass(item, BaseException) for item in value
-    ):
-        raise ValueError(f"The keyword {name!r} takes a boolean or a list of exception classes, got {value!r}")
+    from eagleray._private import retrying
+
+    retrying.check_classes(value)
 
 
 def _strategy(name: str, value: Any) -> None:

@@ -7,12 +7,12 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import actor_kind, context, task_error, worker_output
+from eagleray._private import actor_kind, context, retrying, task_error, worker_output
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.messages import unpack
 from eagleray._private.serialization import NONE_RESULT, Encoded
-from eagleray._private.worker_main import APP_ERROR, Worker, encode_results
+from eagleray._private.worker_main import APP_ERROR, NO_RETRY, Worker, encode_results
 from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
 
@@ -62,6 +62,7 @@ class Actor:
         self.instance: Any = None
         self._class: Any = None
         self._load_problem: BaseException | None = None
+        self._retry_on: dict[bytes, tuple[type[BaseException], ...]] = {}
 
     def load_class(self) -> Any:
         """The class; what loading it raised is told by ``construct``."""
@@ -111,6 +112,15 @@ class Actor:
         self.hot.actor_ready(token, False, str(died), task_error.encode(died))
         self.worker.leave("its constructor failed")
 
+    def may_retry(self, error: BaseException, fid: bytes | None) -> bool:
+        """Whether an exception of a method counts for ``retry_exceptions``; ``fid`` names the classes that it lists."""
+        if fid is None:
+            return retrying.may_retry(error, None)
+        found = self._retry_on.get(fid)
+        if found is None:
+            found = self._retry_on[fid] = retrying.load_classes(self.hot.function(fid))
+        return retrying.may_retry(error, found)
+
     def method(self, name: str) -> Callable[..., Any]:
         """What a call of ``name`` runs."""
         if name == "__ray_ready__":
@@ -137,17 +147,19 @@ class Actor:
             item = None
 
     def _call(self, item: tuple[Any, ...]) -> None:
-        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, _ = item
+        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
         running = here.running
         running.name = name
         function = args = kwargs = value = None
-        flags = 0
+        flags, retriable = 0, False
         try:
             function = self.method(method)
             args, kwargs = decode_args(fmt, meta, buffers, deps)
             running.function = function
             running.task_id = task_id
+            retriable = True
             value = function(*args, **kwargs)
+            retriable = False
             results: tuple[Encoded, ...] | None
             results = (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
             running.task_id = None
@@ -158,7 +170,7 @@ class Actor:
             if isinstance(error, ExitActor):
                 results = None
             else:
-                flags = APP_ERROR
+                flags = APP_ERROR if retriable and self.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
                 results = self.worker.error_results(error, name, task_id)
         value = args = kwargs = function = running.function = None
         if results is None:  # nothing holds the instance any more, the exception's frames included

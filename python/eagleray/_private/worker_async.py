@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import threading
 from collections.abc import Callable
@@ -13,8 +14,12 @@ from eagleray._private.arguments import decode_args
 from eagleray._private.context import here
 from eagleray._private.serialization import Encoded
 from eagleray._private.worker_actor import _EXIT_REASON, Actor
-from eagleray._private.worker_main import APP_ERROR, encode_results
+from eagleray._private.worker_main import APP_ERROR, NO_RETRY, encode_results
 from eagleray.actor import ExitActor
+
+
+#: The token of the call that the coroutine belongs to: what it submits is that call's child.
+_call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
 
 
 def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int) -> NoReturn:
@@ -30,12 +35,15 @@ class _Loop:
         self.running = running
         self.room = threading.Semaphore(max_concurrency)
         self.tasks: dict[bytes, asyncio.Task[None]] = {}
+        self.open: set[int] = set()  # the tokens of calls without an answer
+        self.cancelled: set[bytes] = set()
         self.loop: asyncio.AbstractEventLoop
 
     async def serve(self, construct: Callable[[], bool]) -> None:
         self.loop = asyncio.get_running_loop()
         construct()
         here.running = self.running
+        self.actor.hot.calls_in(_call)
         worker_main.set_cancel_handler(self.cancel)
         threading.Thread(target=self.feed, name="eagleray-calls", daemon=True).start()
         await asyncio.Event().wait()
@@ -56,41 +64,66 @@ class _Loop:
         if item[0] != "method":
             self.room.release()
             return
-        task_id = item[9]
+        token, task_id = item[1], item[9]
+        self.open.add(token)
         task = self.loop.create_task(self.call(item))
         self.tasks[task_id] = task
-        task.add_done_callback(lambda _: self.tasks.pop(task_id, None))
+        task.add_done_callback(lambda _: self.done(token, task_id))
+        if task_id in self.cancelled:
+            task.cancel()
+
+    def done(self, token: int, task_id: bytes) -> None:
+        """A call has ended. One that was cancelled before its first step has not answered."""
+        self.tasks.pop(task_id, None)
+        self.cancelled.discard(task_id)
+        if token in self.open:
+            self.open.discard(token)
+            self.room.release()
+            self.actor.hot.reply(token, (), worker_main.CANCELLED)
 
     def cancel(self, task_id: bytes) -> None:
         """Called by the signal handler, on the loop's thread but between any two of its steps."""
+        self.cancelled.add(task_id)
+        self.loop.call_soon_threadsafe(self.cancel_now, task_id)
+
+    def cancel_now(self, task_id: bytes) -> None:
+        """Cancels a call if it has begun; one that has not will look."""
         task = self.tasks.get(task_id)
         if task is not None:
-            self.loop.call_soon_threadsafe(task.cancel)
+            task.cancel()
+        elif not self.actor.hot.is_cancelled(task_id):  # it has ended
+            self.cancelled.discard(task_id)
 
     async def call(self, item: tuple[Any, ...]) -> None:
-        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, _ = item
+        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
         del item
         actor = self.actor
-        flags = 0
+        flags, retriable = 0, False
         results: tuple[Encoded, ...]
+        _call.set(token)
         try:
             function = actor.method(method)
             self.running.begin(task_id, name, function)
             args, kwargs = decode_args(fmt, meta, buffers, deps)
+            retriable = True
             value = function(*args, **kwargs)
             del args, kwargs
             if inspect.isawaitable(value):
                 value = await value
+            retriable = False
+            if task_id in self.cancelled:  # as Ray: nothing is returned, although the method caught it
+                raise worker_main.Cancelled
             results = encode_results(value, num_returns, name)
         except BaseException as error:
             if isinstance(error, ExitActor):
                 actor.end(_EXIT_REASON)
             if isinstance(error, SystemExit):
                 actor.worker.quit(error)
-            flags = APP_ERROR
-            if isinstance(error, asyncio.CancelledError):
+            if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
                 error = worker_main.Cancelled().with_traceback(error.__traceback__)
+            flags = APP_ERROR if retriable and actor.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
             results = actor.worker.error_results(error, name, task_id)
         value = None
+        self.open.discard(token)
         self.room.release()
         actor.hot.reply(token, results, flags)

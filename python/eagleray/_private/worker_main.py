@@ -13,12 +13,13 @@ from eagleray._private import core, environments, functions, task_error, worker_
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.messages import pack, unpack
+from eagleray._private.retrying import may_retry
 from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.state import WORKER, Session, process
 from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
 
 #: Flags of a reply.
-APP_ERROR, EXITING, NO_RETRY = 1, 2, 8
+APP_ERROR, EXITING, CANCELLED, NO_RETRY = 1, 2, 4, 8
 _IP = "127.0.0.1"
 
 
@@ -46,18 +47,25 @@ def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], envir
 
 
 def _interrupt(signum: int, frame: Any) -> None:
-    """The core's sign that a task was cancelled. Raises if it is the one that runs, at most once."""
+    """The core's sign that tasks were cancelled. Raises in the code of the one that runs."""
     session = process.session
-    task_id = session.hot.current_cancelled() if session is not None else None
-    if task_id is None:
+    if session is None:
         return
-    on_cancel = _on_cancel
-    if on_cancel is not None:
-        on_cancel(task_id)
-    elif here.running.task_id == task_id:
-        here.running.task_id = None
+    found = False
+    while (task_id := session.hot.current_cancelled()) is not None:
+        if _on_cancel is not None:
+            _on_cancel(task_id)
+        elif here.actor is None:  # a plain actor's calls may ask whether they were cancelled
+            if here.running.task_id == task_id and getattr(frame, "f_code", None) is not _RUNS_TASKS:
+                found = True
+            else:
+                _early.add(task_id)
+    if found:
         raise Cancelled
 
+
+#: Cancelled while nothing of theirs ran: before their function began, or after it ended.
+_early: set[bytes] = set()
 
 #: What actors with an event loop do instead of raising.
 _on_cancel: Callable[[bytes], None] | None = None
@@ -106,15 +114,19 @@ class Worker:
         running = here.running
         here.label = running.name = name
         function = retry_on = args = kwargs = value = None
-        flags = 0
+        flags, retriable = 0, False
         try:
             self.assigned.restore()
+            running.task_id = task_id
             found = self._functions.get(fid)
             function, retry_on = found if found is not None else self.load(fid)
             args, kwargs = decode_args(fmt, meta, buffers, deps)
             running.function = function
-            running.task_id = task_id
+            if _early:
+                _raise_if_cancelled(task_id)
+            retriable = True
             value = function(*args, **kwargs)
+            retriable = False
             results = (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
             running.task_id = None
         except BaseException as error:
@@ -122,9 +134,11 @@ class Worker:
             if isinstance(error, SystemExit):
                 self.quit(error)
             flags = APP_ERROR
-            if retry_on is not None and not isinstance(error, retry_on):
+            if not retriable or not may_retry(error, retry_on):
                 flags |= NO_RETRY
             results = self.error_results(error, name, task_id)
+            if _early and task_id in _early and not flags & NO_RETRY:
+                flags, results = CANCELLED, ()
         value = args = kwargs = None
         if here.unfinished_line:
             worker_output.flush_lines()
@@ -210,6 +224,17 @@ class Worker:
         except BaseException:  # user code
             pass
         worker_output.flush_lines()
+
+
+#: Where a cancellation is only noted: the task's own code does not run there.
+_RUNS_TASKS = Worker._run_task.__code__
+
+
+def _raise_if_cancelled(task_id: bytes) -> None:
+    cancelled = task_id in _early
+    _early.clear()
+    if cancelled:
+        raise Cancelled
 
 
 def encode_results(value: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:

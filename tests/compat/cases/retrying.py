@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import pickle
 import signal
 import sys
 import tempfile
@@ -164,6 +163,7 @@ def which_ends_are_exceptions(ray: Any) -> None:
     counts.task("exit_actor, retried", leaves_the_actor, max_retries=1, retry_exceptions=True)
     counts.task("KeyboardInterrupt", interrupted, max_retries=1)
     counts.task("KeyboardInterrupt, retried", interrupted, max_retries=1, retry_exceptions=True)
+    counts.task("Exception", raises(Exception), max_retries=1)
     counts.task("BaseException", raises(BaseException), max_retries=1)
     counts.task("BaseException, retried", raises(BaseException), max_retries=1, retry_exceptions=True)
     counts.task("GeneratorExit, retried", raises(GeneratorExit), max_retries=1, retry_exceptions=True)
@@ -247,12 +247,17 @@ def the_default_by_the_environment(ray: Any) -> None:
 class Unloadable:
     """Is pickled and cannot be unpickled."""
 
+    def __init__(self, path: str = "") -> None:
+        self.path = path
+
     def __reduce__(self) -> Any:
-        return unload, ()
+        return unload, (self.path,)
 
 
-def unload() -> None:
+def unload(path: str) -> None:
     """The other half of `Unloadable`."""
+    if path:
+        note(path)
     raise ValueError("not here")
 
 
@@ -275,11 +280,25 @@ def what_fails_around_the_function(ray: Any) -> None:
     counts.task("wrong number of results", two, max_retries=1, retry_exceptions=True, num_returns=3)
     counts.task("result not loadable", bad, max_retries=1, retry_exceptions=True)
     counts.task("dies when it pickles its result", dying, max_retries=1)
+    counts.task("a stream that fails at once", stream_of(0), max_retries=1, retry_exceptions=True, num_returns=2)
+    counts.task("a stream that fails late", stream_of(1), max_retries=1, retry_exceptions=True, num_returns=2)
     function = ray.remote(max_retries=1, retry_exceptions=True)(counting)
-    counts.add("argument not loadable", lambda path: function.remote(path, Unloadable()))
+    counts.add("argument not loadable", lambda path: function.remote(path, Unloadable(path)))
+    held = ray.put(Unloadable(counts.path()))
+    counts.add("object not loadable", lambda path: function.remote(path, held))
     failed = ray.remote(max_retries=0)(counting).remote(counts.path() + "x", fail)
     counts.add("argument failed", lambda path: function.remote(path, failed))
     counts.tell()
+
+
+def stream_of(number: int) -> Callable[[int], Any]:
+    """A function whose results come from a generator that fails after so many."""
+
+    def values() -> Any:
+        yield from range(number)
+        raise ValueError("no more")
+
+    return lambda _: values()
 
 
 class Dying:
@@ -324,8 +343,8 @@ def with_max_calls(ray: Any) -> None:
 
 
 @case
-def pickles_that_change_nothing(ray: Any) -> None:
-    function = pickle.loads(ray.cloudpickle.dumps(ray.remote(max_retries=1, retry_exceptions=[ValueError])(counting)))
+def a_function_that_travels(ray: Any) -> None:
+    function = ray.remote(max_retries=1, retry_exceptions=[ValueError])(counting)
     counts = Counts(ray)
-    counts.add("a pickled function", lambda path: function.remote(path, fail))
+    counts.add("called by a task", lambda path: ray.get(ray.remote(lambda: [function.remote(path, fail)]).remote())[0])
     counts.tell()

@@ -1,0 +1,122 @@
+package client
+
+import (
+	"sync"
+
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// A task knows the call that submitted it: recursive cancellation ends what the
+// cancelled call has submitted, and nothing of others that the process runs.
+
+// NoParent as Call.Parent says that no running call submits the task.
+const NoParent = ^uint64(0)
+
+// parent returns the call that a submission belongs to: the one that the
+// program names, else the task that runs, whose thread it then is. An actor's
+// threads may be older than its calls, and are nobody's; mu held.
+func (c *Client) parent(named uint64) uint64 {
+	switch {
+	case named == NoParent:
+		return 0
+	case named != 0 || c.exec == nil || len(c.exec.calls) != 1:
+		return named
+	}
+	for token, k := range c.exec.calls {
+		if k.tmpl.Kind == KindTask && k.actor == nil {
+			return token
+		}
+	}
+	return 0
+}
+
+// eachTask calls f with every task without an answer, some of them twice; mu held.
+func (c *Client) eachTask(f func(*task)) {
+	for _, k := range c.classes {
+		k.queue.each(f)
+	}
+	for _, l := range c.leases {
+		for _, t := range l.lost {
+			f(t)
+		}
+		if l.conn != nil {
+			for _, t := range l.conn.tasks {
+				f(t)
+			}
+		}
+	}
+	for _, a := range c.actors {
+		a.queue.each(f)
+		for _, t := range a.sent {
+			f(t)
+		}
+		if a.conn != nil {
+			for _, t := range a.conn.tasks {
+				f(t)
+			}
+		}
+	}
+	for t := range c.delayed {
+		f(t)
+	}
+	c.table.Each(func(o *own.Object) bool { // those that wait for arguments
+		if t, ok := o.Producer.(*task); ok {
+			f(t)
+		}
+		if x, ok := o.Watch.(*watch); ok {
+			for _, t := range x.tasks {
+				f(t)
+			}
+		}
+		return true
+	})
+}
+
+// childrenOf returns the tasks without an answer that a call has submitted; mu held.
+func (c *Client) childrenOf(token uint64) []*task {
+	var list []*task
+	seen := map[*task]bool{}
+	c.eachTask(func(t *task) {
+		if t.parent == token && t.counted && !t.canceled && !seen[t] {
+			seen[t] = true
+			list = append(list, t)
+		}
+	})
+	return list
+}
+
+// cancelChildren cancels everything that a call has submitted. The answer is
+// closed when all workers concerned have heard, or had their time; mu held.
+func (e *executor) cancelChildren(token uint64, force bool) <-chan struct{} {
+	c := e.c
+	done := make(chan struct{})
+	list := c.childrenOf(token)
+	if len(list) == 0 {
+		close(done)
+		return done
+	}
+	go func() {
+		defer close(done)
+		var all sync.WaitGroup
+		for _, t := range list {
+			c.mu.Lock()
+			if !t.counted || c.closed {
+				c.mu.Unlock()
+				continue
+			}
+			if t.on == nil {
+				c.cancelTask(t, false, true) // gives mu back
+				continue
+			}
+			c.mu.Unlock()
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				c.mu.Lock()
+				c.cancelTask(t, force && t.actor == nil, true)
+			}()
+		}
+		all.Wait()
+	}()
+	return done
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"syscall"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// What cancellations do in the process that runs the task: see cancel.go for the caller's side.
+
+const (
+	maxEarly   = 10_000      // from so many on, cancellations whose tasks never came are forgotten
+	earlyFor   = time.Minute // after so long
+	exitNotice = 5 * time.Millisecond
+)
+
+// cancel ends a queued call, or interrupts the running one.
+func (e *executor) cancel(q *wire.Cancel) {
+	var id ids.Task
+	copy(id[:], q.TaskID)
+	c := e.c
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i, k := range e.queue {
+		if k.task == id && k.tmpl != nil && k.actor == nil {
+			e.queue = append(e.queue[:i], e.queue[i+1:]...)
+			e.token++
+			e.calls[e.token] = k
+			e.busy++
+			k.started = time.Now()
+			e.answer(e.token, k, nil, wire.ReplyCancelled)
+			return
+		}
+	}
+	for token, k := range e.calls {
+		if k.task == id {
+			e.interrupt(token, k, q)
+			return
+		}
+	}
+	// It is still on its way through the other socket, or already answered.
+	now := time.Now()
+	if len(e.early) > maxEarly {
+		for x, at := range e.early {
+			if now.Sub(at) > earlyFor {
+				delete(e.early, x)
+			}
+		}
+	}
+	e.early[id] = now
+}
+
+// interrupt cancels a running call: its program is told, or ended; mu held.
+func (e *executor) interrupt(token uint64, k *call, q *wire.Cancel) {
+	c := e.c
+	k.cancel = true
+	var children <-chan struct{}
+	if q.Recursive {
+		children = e.cancelChildren(token, q.Force)
+	}
+	if q.Force {
+		go func() {
+			if children != nil { // who owns them is about to be gone
+				limit := time.NewTimer(cancelPatience)
+				defer limit.Stop()
+				select {
+				case <-children:
+				case <-limit.C:
+				}
+			}
+			c.push(wire.TWorkerExit, wire.WorkerExit{Reason: "its task was cancelled with force"})
+			time.Sleep(exitNotice) // let the message leave
+			_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
+		}()
+		return
+	}
+	e.canceled = append(e.canceled, k)
+	if c.opts.Interrupt != nil {
+		c.opts.Interrupt()
+	}
+}
+
+// CurrentCancelled returns a running task whose cancellation was asked, each once.
+func (c *Client) CurrentCancelled() (id ids.Task, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.exec == nil || len(c.exec.canceled) == 0 {
+		return id, false
+	}
+	id = c.exec.canceled[0].task
+	c.exec.canceled = c.exec.canceled[1:]
+	return id, true
+}
+
+// Cancelled reports whether the cancellation of a running task was asked.
+func (c *Client) Cancelled(id ids.Task) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.exec != nil {
+		for _, k := range c.exec.calls {
+			if k.task == id {
+				return k.cancel
+			}
+		}
+	}
+	return false
+}
