@@ -178,6 +178,7 @@ var actorStates = map[record.ActorState]string{
 }
 
 func (d *Daemon) headRows(out *wire.Census) {
+	out.Nodes = d.clusterInfo().Nodes
 	for _, a := range d.head.ListActors(func(*record.Actor) bool { return true }) {
 		r := wire.ActorRow{
 			ActorID: a.ID[:], JobID: a.Job[:], ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, State: actorStates[a.State], Pid: a.Pid,

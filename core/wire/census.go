@@ -21,6 +21,7 @@ type Census struct {
 	Actors  []ActorRow
 	Jobs    []JobRow
 	Workers []WorkerRow
+	Nodes   []NodeInfo
 }
 
 // Silent is a process whose part is missing.
