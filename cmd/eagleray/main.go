@@ -27,6 +27,7 @@ func commands() []command {
 			return err
 		}},
 		{"daemon", "", runDaemon}, // started by init() and by start
+		{"census", "", runCensus}, // for the commands that the Python package has
 	}
 }
 

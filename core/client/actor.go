@@ -80,6 +80,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		a.token = c.table.New(0, 1)
 		a.token.State = own.Inline
 		a.token.Watch = a
+		a.token.Site = args.Site
 	}
 	req := s.ActorCreate
 	req.ActorID, req.OwnerID, req.OwnerAddr, req.JobID = id[:], c.self[:], c.info.Addr, c.info.Job[:]

@@ -129,8 +129,8 @@ func (c *Client) answered(id ids.Object, v *wire.RefValue, err error) {
 	}
 }
 
-// Import makes a reference of an id that came from elsewhere.
-func (c *Client) Import(id ids.Object, addr string) error {
+// Import makes a reference of an id that came from elsewhere, at a site of the program.
+func (c *Client) Import(id ids.Object, addr string, site uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -139,7 +139,9 @@ func (c *Client) Import(id ids.Object, addr string) error {
 	if addr == c.info.Addr {
 		addr = ""
 	}
-	c.borrow(id, addr).Local++
+	o := c.borrow(id, addr)
+	o.Local++
+	c.arrived(o, site)
 	return nil
 }
 

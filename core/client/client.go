@@ -46,6 +46,8 @@ type Options struct {
 	Descriptor func(fd int, open bool)
 	// Exit, when set, ends a worker whose daemon is gone.
 	Exit func(code int)
+	// Site, when set, says what a number of Value.Site means.
+	Site func(number uint32) string
 }
 
 // Drop is one thing that the program let go of: a reference, a view of a
@@ -133,6 +135,11 @@ type Client struct {
 	async            asyncQueue
 	delayed          map[*task]*delay // see backoff.go
 	retryDelay       time.Duration    // before every retry, by the environment
+
+	texts  []string          // sites and functions that have no number elsewhere, see census.go
+	byText map[string]uint32 // their numbers
+
+	endings endings
 }
 
 // Connect joins the session of the daemon at o.Socket.

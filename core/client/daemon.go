@@ -45,6 +45,11 @@ func (c *Client) fromDaemon(m *wire.Message) {
 				c.notes.add(Note{Log: &b.Lines[i]})
 			}
 		}
+	case wire.TTally:
+		var q wire.CensusAsk
+		if err = m.Decode(&q); err == nil {
+			err = m.Reply(c.tally(&q))
+		}
 	case wire.TActorStart:
 		s := new(wire.ActorStart)
 		if err = m.Decode(s); err == nil && c.exec != nil {

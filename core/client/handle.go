@@ -43,7 +43,7 @@ func (c *Client) ActorToken(id ids.Actor) string {
 
 // OpenActor makes a handle of an actor that another process, or its name, gave us.
 // It returns the id of the counting token, for Release; zero when not counted.
-func (c *Client) OpenActor(id ids.Actor, token, name string, limit int) (tok ids.Object, err error) {
+func (c *Client) OpenActor(id ids.Actor, token, name string, limit int, site uint32) (tok ids.Object, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -77,6 +77,7 @@ func (c *Client) OpenActor(id ids.Actor, token, name string, limit int) (tok ids
 			a.token.State = own.Inline
 		}
 		a.token.Watch = a
+		c.arrived(a.token, site)
 	}
 	a.token.Local++
 	return oid, nil

@@ -100,7 +100,7 @@ func (c *Client) inventory(w *will, fds []int) []int {
 func (v *inventory) object(o *own.Object) willObject {
 	x := willObject{
 		ID: raw(o.ID), OwnerAddr: o.OwnerAddr, State: o.State, IsError: o.IsError, Asked: o.Asked, Size: o.Size,
-		Contained: rawOf(o.Contained),
+		Contained: rawOf(o.Contained), Site: v.c.siteOf(o), Maker: v.c.makerOf(o),
 	}
 	switch o.State {
 	case own.Inline:

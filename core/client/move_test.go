@@ -69,7 +69,7 @@ func (m *member) give(t *testing.T, id ids.Object, to *member) {
 	if err != nil {
 		t.Fatalf("export %s: %v", id, err)
 	}
-	if err := to.c.Import(id, addr); err != nil {
+	if err := to.c.Import(id, addr, 0); err != nil {
 		t.Fatal(err)
 	}
 	to.refs[id]++

@@ -235,6 +235,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 	if inner {
 		c.received(t, o)
 	}
+	t.failed = isErr
 	c.endTask(t)
 	o.exitIf(flags)
 	return r.Err()

@@ -28,6 +28,7 @@ func (h *heir) objects() error {
 		if f := x.Fault; f != nil {
 			o.Fault = &fault.Error{Code: fault.Code(f.Code), Message: f.Message, Task: f.Task}
 		}
+		o.Site, o.Maker = c.textNumber(x.Site), c.textNumber(x.Maker)
 		c.table.Install(o)
 		for _, p := range x.HeldBy {
 			if len(p) == ids.OwnerSize {

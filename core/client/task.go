@@ -36,6 +36,8 @@ type Template struct {
 
 	id    int
 	class *class
+
+	finished, failed uint64 // of its tasks
 }
 
 // task is one submitted task or actor call that has no answer yet.
@@ -49,6 +51,7 @@ type task struct {
 	canceled bool
 	counted  bool  // in Client.unfinished
 	crashes  uint8 // how many workers ended with it
+	failed   bool  // its results are errors
 	seq      uint32
 	args     []byte        // envelope, unless argsRef
 	argsRef  *own.Object   // large arguments, in the arena
@@ -152,6 +155,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	switch {
 	case total > MaxInline:
 		o := c.table.New(0, 0)
+		o.Site, o.Maker = call.Args.Site, tm.number()
 		c.table.Pin(o)
 		c.mu.Unlock()
 		err := c.storeValue(o.ID, &call.Args, total)
@@ -187,7 +191,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	t.first = c.table.Peek()
 	for i := range t.returns {
 		o := c.table.New(uint32(i+1), 1)
-		o.Producer = t
+		o.Producer, o.Site, o.Maker = t, call.Args.Site, tm.number()
 	}
 	var bad *fault.Error
 	for _, o := range t.deps {
@@ -251,12 +255,14 @@ func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
 
 // failTask ends the task with a fault; mu held.
 func (c *Client) failTask(t *task, f *fault.Error) {
+	t.failed = true
 	c.eachReturn(t, func(_ int, o *own.Object) { c.failObject(o, f) })
 	c.endTask(t)
 }
 
 // failLike ends the task as its argument ended.
 func (c *Client) failLike(t *task, dep *own.Object) {
+	t.failed = true
 	c.eachReturn(t, func(_ int, o *own.Object) {
 		if dep.State == own.Failed {
 			f := *dep.Fault
@@ -291,6 +297,7 @@ func (c *Client) count(t *task) {
 func (c *Client) endTask(t *task) {
 	if t.counted {
 		t.counted = false
+		c.ends(t)
 		if c.unfinished--; c.unfinished == 0 {
 			c.lessNeeded()
 		}

@@ -31,6 +31,7 @@ type Value struct {
 	Meta   []byte
 	Bufs   [][]byte
 	Nested []ids.Object // references inside
+	Site   uint32       // where in the program it was given; 0: not known
 }
 
 func (v *Value) layout() (total int, offsets []int) {
@@ -138,6 +139,7 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 	}
 	c.takeDrops()
 	o := c.table.New(0, 1)
+	o.Site = v.Site
 	id := o.ID
 	c.contain(o, v.Nested)
 	if env != nil {

@@ -34,6 +34,8 @@ type willObject struct {
 	Fault     *wire.FaultBody
 	Contained [][]byte
 	HeldBy    [][]byte // processes that borrow it
+	Site      string
+	Maker     string
 }
 
 // willTask is a task without answer. Those of Conns were sent.

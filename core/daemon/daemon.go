@@ -54,6 +54,7 @@ type Daemon struct {
 	lastClient sched.ClientID
 	lastDetail string // how the worker that the scheduler is being told of ended
 	closing    bool
+	ended      []wire.WorkerRow // the workers that ended last
 
 	lastCode    fault.Code // what its task fails with, "" for a crash
 	gpus        gpuWatch

@@ -62,11 +62,13 @@ type worker struct {
 
 	zygote *zygote
 	forks  int // how often its fork was ordered
+
+	born, up time.Time // ordered, ready
 }
 
 // startWorker has the pool's zygote fork a worker; mu held.
 func (d *Daemon) startWorker(a sched.StartWorker) {
-	w := &worker{id: a.Worker, self: ids.NewWorker(), job: d.jobs[a.Job], env: a.Env, token: newToken(), told: make(chan struct{})}
+	w := &worker{id: a.Worker, self: ids.NewWorker(), job: d.jobs[a.Job], env: a.Env, token: newToken(), told: make(chan struct{}), born: time.Now()}
 	d.workers[w.id] = w
 	if w.job == nil {
 		go d.workerFailed(w, fmt.Sprintf("job %s is not known", a.Job))
@@ -309,7 +311,7 @@ func (d *Daemon) workerReady(w *worker) {
 	if w.state != stateStarting {
 		return
 	}
-	w.state = stateReady
+	w.state, w.up = stateReady, time.Now()
 	if w.deadline != nil {
 		w.deadline.Stop()
 	}
@@ -414,6 +416,7 @@ func (d *Daemon) finish(w *worker) {
 	if starting && w.output != nil {
 		said = w.output.lastWords()
 	}
+	d.noteEnd(w)
 	d.forget(w)
 	if w.actor != nil {
 		d.actorEnded(w)

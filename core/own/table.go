@@ -28,6 +28,8 @@ type Object struct {
 	IsError   bool   // the value is an exception
 	Asked     bool   // borrowed: the owner was asked for the value
 	OwnerAddr string // socket of the owner; "" when it is ours
+	Site      uint32 // where in the program it was made or came; core/client's number
+	Maker     uint32 // the function that makes it; core/client's number
 	Local     int32  // references in this process's program
 	Pins      int32  // tasks, containers, replies
 	Size      uint64

@@ -66,6 +66,10 @@ const (
 	TRefReturn Type = 92 // push: []ObjectID: it no longer does
 	TCancel    Type = 93 // push: Cancel
 	TReceived  Type = 94 // push: Received: the references inside that reply are registered; let go
+
+	// Who holds what.
+	TCensus Type = 150 // call, to a daemon: CensusAsk → Census
+	TTally  Type = 151 // call, from a daemon to each process: CensusAsk → Tally
 )
 
 // String returns the number; logs use it.

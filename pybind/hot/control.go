@@ -112,13 +112,13 @@ func HotActorCreate(p unsafe.Pointer, n C.int64_t, k *C.hot_call, actor, token *
 }
 
 //export HotActorOpen
-func HotActorOpen(actor *C.uchar, tokenStr *C.char, name *C.char, limit C.int64_t, token *C.uchar, e *C.hot_err) (r C.int) {
+func HotActorOpen(actor *C.uchar, tokenStr *C.char, name *C.char, limit C.int64_t, site C.uint32_t, token *C.uchar, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err != nil {
 		return give(err, e)
 	}
-	tok, err := c.OpenActor(actorID(actor), C.GoString(tokenStr), C.GoString(name), int(limit))
+	tok, err := c.OpenActor(actorID(actor), C.GoString(tokenStr), C.GoString(name), int(limit), uint32(site))
 	if err != nil {
 		return give(err, e)
 	}
@@ -156,11 +156,11 @@ func HotActorKill(actor *C.uchar, noRestart C.int, e *C.hot_err) (r C.int) {
 }
 
 //export HotImport
-func HotImport(id *C.uchar, addr *C.char, e *C.hot_err) (r C.int) {
+func HotImport(id *C.uchar, addr *C.char, site C.uint32_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err == nil {
-		err = c.Import(objectID(id), C.GoString(addr))
+		err = c.Import(objectID(id), C.GoString(addr), uint32(site))
 	}
 	if err != nil {
 		return give(err, e)

@@ -6,10 +6,14 @@ static PyObject *bytes_of(void *p, int64_t n) {
   return b;
 }
 
+// set_types(ObjectRef, HotError, package, library): the folders of the package and of the standard library; None: sites
+// are not recorded.
 static PyObject *set_types(PyObject *m, PyObject *args) {
   (void)m;
   PyObject *ref, *error;
-  if (!PyArg_ParseTuple(args, "O!O", &PyType_Type, &ref, &error)) return NULL;
+  const char *package, *library;
+  if (!PyArg_ParseTuple(args, "O!Ozz", &PyType_Type, &ref, &error, &package, &library)) return NULL;
+  if (!hot_record_sites(library ? package : NULL, library)) return PyErr_NoMemory();
   if (!PyType_IsSubtype((PyTypeObject *)ref, &RefType)) {
     PyErr_SetString(PyExc_TypeError, "ObjectRef must derive from Ref");
     return NULL;
@@ -98,6 +102,7 @@ static PyObject *actor_create(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   if (!take_ids(a[4], few, &heap, &k.ndeps)) { release_value(&in); return NULL; }
   k.deps = heap ? heap : few;
   k.args = in.v;
+  k.args.site = hot_site();
   Py_BEGIN_ALLOW_THREADS rc = HotActorCreate(spec, spec_n, &k, actor, token, &meta, &meta_n, &e);
   Py_END_ALLOW_THREADS
   free(heap);
@@ -121,7 +126,7 @@ static PyObject *actor_handle(PyObject *m, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "an actor id has 16 bytes");
     return NULL;
   }
-  if (HotActorOpen((unsigned char *)id, (char *)tok, (char *)name, limit, token, &e) < 0) return raise_err(&e);
+  if (HotActorOpen((unsigned char *)id, (char *)tok, (char *)name, limit, hot_site(), token, &e) < 0) return raise_err(&e);
   return new_handle((const unsigned char *)id, token);
 }
 
@@ -167,6 +172,17 @@ static PyObject *ref_export(PyObject *m, PyObject *o) {
   return r;
 }
 
+// ref_site(ref) -> where it was made, "" when that is not known
+static PyObject *ref_site(PyObject *m, PyObject *o) {
+  (void)m;
+  unsigned char *id = ref_id(o);
+  if (!id || !usable()) return NULL;
+  char *text = HotSiteOf(id);
+  PyObject *r = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+  free(text);
+  return r;
+}
+
 static PyObject *ref_import(PyObject *m, PyObject *args) {
   (void)m;
   const char *id, *addr;
@@ -177,7 +193,7 @@ static PyObject *ref_import(PyObject *m, PyObject *args) {
     PyErr_SetString(PyExc_ValueError, "an object id has 28 bytes");
     return NULL;
   }
-  if (HotImport((unsigned char *)id, (char *)addr, &e) < 0) return raise_err(&e);
+  if (HotImport((unsigned char *)id, (char *)addr, hot_site(), &e) < 0) return raise_err(&e);
   return new_ref((const unsigned char *)id);
 }
 
@@ -269,7 +285,7 @@ static PyObject *async_drain(PyObject *m, PyObject *unused) {
       {"connected", connected, METH_NOARGS, NULL}, {"rpc", rpc, METH_VARARGS, NULL}, {"template", template_, METH_O, NULL},  \
       FAST(actor_create, "actor_create"), {"actor_handle", actor_handle, METH_VARARGS, NULL},                             \
       {"handle_export", handle_export, METH_O, NULL}, {"actor_kill", actor_kill, METH_VARARGS, NULL},                      \
-      {"ref_export", ref_export, METH_O, NULL}, {"ref_import", ref_import, METH_VARARGS, NULL},                            \
+      {"ref_export", ref_export, METH_O, NULL}, {"ref_import", ref_import, METH_VARARGS, NULL}, {"ref_site", ref_site, METH_O, NULL},                            \
       {"ref_bare", ref_bare, METH_VARARGS, NULL}, {"cancel", cancel, METH_VARARGS, NULL},                                  \
       {"next_event", next_event, METH_O, NULL}, {"async_fd", async_fd, METH_NOARGS, NULL},                                \
       {"async_watch", async_watch, METH_VARARGS, NULL}, {"async_drain", async_drain, METH_NOARGS, NULL},

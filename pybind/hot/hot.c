@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include "hot.h"
 #include "kern.h"
+#include "site.h"
 #include "_cgo_export.h"
 
 #define SLICE_MS 100           // how long a wait may keep Ctrl-C waiting
@@ -117,6 +118,7 @@ static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl)
   k.deps = heap ? heap : few;
   k.args = in.v;
   k.parent = parent_call();
+  k.args.site = hot_site();
   UNLOCKED(in.bytes > BIG, rc = HotSubmit(&k, actor, first, &n, &e));
   free(heap);
   release_value(&in);
@@ -147,6 +149,7 @@ static PyObject *put(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   unsigned char id[HOT_OBJECT];
   int rc;
   if (!arity("put", n, 4) || !usable() || !take_value(&in, a[0], a[1], a[2], a[3])) return NULL;
+  in.v.site = hot_site();
   UNLOCKED(in.bytes > BIG, rc = HotPut(&in.v, id, &e));
   release_value(&in);
   if (rc < 0) return raise_err(&e);

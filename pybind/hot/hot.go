@@ -66,7 +66,7 @@ func objectIDs(p *C.uchar, n C.int64_t) []ids.Object {
 func bytesOf(b *C.hot_buf) []byte { return unsafe.Slice((*byte)(b.p), int(b.n)) }
 
 func valueOf(v *C.hot_value) client.Value {
-	out := client.Value{Fmt: uint8(v.fmt), Meta: bytesOf(&v.meta), Nested: objectIDs(v.nested, v.nnested)}
+	out := client.Value{Fmt: uint8(v.fmt), Meta: bytesOf(&v.meta), Nested: objectIDs(v.nested, v.nnested), Site: uint32(v.site)}
 	if v.nbufs > 0 {
 		in := unsafe.Slice(v.bufs, int(v.nbufs))
 		out.Bufs = make([][]byte, len(in))
@@ -110,6 +110,7 @@ func init() {
 		Drops:     takeDrops,
 		Interrupt: func() { C.hot_interrupt() },
 		Exit:      func(code int) { syscall.Exit(code) },
+		Site:      siteText,
 		Descriptor: func(fd int, open bool) {
 			flag := C.int(0)
 			if open {

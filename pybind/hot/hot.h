@@ -16,6 +16,7 @@ typedef struct {
   int32_t nbufs;
   hot_buf meta;
   hot_buf *bufs;
+  uint32_t site; // where in the user's program, see site.h
   int64_t nnested;
   const unsigned char *nested; // HOT_OBJECT bytes each
 } hot_value;

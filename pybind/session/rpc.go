@@ -39,6 +39,10 @@ type args struct {
 	Prefix    bool   `msgpack:"prefix"`
 	All       bool   `msgpack:"all"`
 	ActorID   []byte `msgpack:"actor_id"`
+	Limit     int    `msgpack:"limit"`
+	TimeoutMs int64  `msgpack:"timeout_ms"`
+	Objects   bool   `msgpack:"objects"`
+	Tasks     bool   `msgpack:"tasks"`
 }
 
 type caller struct {
@@ -125,6 +129,11 @@ var methods = map[string]func(*caller, *args) (any, error){
 			"capacity": s.Capacity, "used": s.Used, "objects": s.Objects, "pinned": s.Pinned, "peak": s.PeakBytes,
 			"owned": owned, "borrowed": borrowed,
 		}, err
+	},
+	"census": func(k *caller, a *args) (any, error) {
+		var found wire.Census
+		err := k.call(wire.TCensus, wire.CensusAsk{Limit: a.Limit, TimeoutMs: a.TimeoutMs, Objects: a.Objects, Tasks: a.Tasks}, &found)
+		return &found, err
 	},
 	"gpu_watch": func(k *caller, _ *args) (any, error) {
 		var why string

@@ -1,14 +1,30 @@
-"""The ``eagleray`` command: becomes the binary that the package carries."""
+"""The ``eagleray`` command: becomes the binary that the package carries, but for what shows the cluster's state."""
 
 import os
 import sys
-from typing import NoReturn
 
 BINARY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_bin", "eagleray")
+_HERE = ("get", "list", "memory", "summary")
+_MORE = """
+  memory   show who holds objects, and from which line of the program
+  list     list actors, jobs, nodes, objects, tasks or workers
+  get      show one of them by its id
+  summary  count actors, objects or tasks
+"""
 
 
-def main() -> NoReturn:
-    """Replaces this process, so that signals and the exit status are the binary's own."""
+def main() -> None:
+    """Runs a command of this package, or replaces this process by the binary: signals and status are its own."""
     # The daemon starts its workers with the interpreter that the command was installed for.
     os.environ.setdefault("EAGLERAY_PYTHON", sys.executable)
+    if sys.argv[1:2] and sys.argv[1] in _HERE:
+        from eagleray._private import state_cli
+
+        sys.exit(state_cli.main(sys.argv[1:]))
+    if sys.argv[1:2] in ([], ["-h"], ["--help"], ["help"]):
+        import subprocess
+
+        done = subprocess.run([BINARY, *sys.argv[1:]], stdout=subprocess.PIPE, text=True)
+        print(done.stdout.rstrip("\n") + _MORE, end="")
+        sys.exit(done.returncode)
     os.execv(BINARY, [BINARY, *sys.argv[1:]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from eagleray._private import native
+from eagleray._private import native, sites
 from eagleray._private.faults import to_exception
 from eagleray._private.state import process
 
@@ -33,7 +33,7 @@ def load() -> Any:
         hot = native.hot()
         from eagleray._private.refs import ObjectRef
 
-        hot.set_types(ObjectRef, HotError)
+        hot.set_types(ObjectRef, HotError, *sites.folders())
         os.register_at_fork(after_in_child=_forget)
         _loaded = hot  # last: a Ctrl-C on the way must not leave half of it
     return _loaded

@@ -84,6 +84,13 @@ def _left_running() -> str | None:
     return folder if folder and _answers(folder) else None
 
 
+def running() -> list[str]:
+    """The folders of this user's sessions that answer."""
+    base = base_dir()
+    found = sorted(name for name in os.listdir(base) if name.startswith("s-"))
+    return [os.path.join(base, name) for name in found if _answers(os.path.join(base, name))]
+
+
 def _answers(folder: str) -> bool:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
         try:

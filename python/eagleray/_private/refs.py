@@ -65,8 +65,12 @@ class ObjectRef(_Ref, Generic[T_co]):
         return str(process.require().hot.ref_export(self)[1])
 
     def call_site(self) -> str:
-        """Where the reference was made; not recorded."""
-        return ""
+        """The line at which the program made the reference, or got it: ``(put object) | file:function:line``.
+
+        Empty for references of no session, and with ``RAY_record_ref_creation_sites=0``.
+        """
+        session = process.session
+        return "" if session is None else str(session.hot.ref_site(self))
 
     def tensor_transport(self) -> None:
         """How tensors inside travel; always through the object store."""

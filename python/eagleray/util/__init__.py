@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from eagleray.util import actor_pool as actor_pool
     from eagleray.util import queue as queue
     from eagleray.util import scheduling_strategies as scheduling_strategies
+    from eagleray.util import state as state
     from eagleray.util.actor_pool import ActorPool as ActorPool
     from eagleray.util.completion import as_completed as as_completed
     from eagleray.util.completion import map_unordered as map_unordered
@@ -31,7 +32,7 @@ _NAMES = {
     "map_unordered": "completion",
     "register_serializer": "inspection",
 }
-_MODULES = frozenset({"accelerators", "actor_pool", "queue", "scheduling_strategies"})
+_MODULES = frozenset({"accelerators", "actor_pool", "queue", "scheduling_strategies", "state"})
 
 __all__ = [*_NAMES, *_MODULES]  # noqa: PLE0604
 

@@ -1,0 +1,194 @@
+package client
+
+import (
+	"bytes"
+	"os"
+	"sort"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// maxLooked bounds how many objects are looked at while everybody else waits.
+const maxLooked = 200_000
+
+// tally answers what this process holds; it runs on the daemon connection's goroutine.
+func (c *Client) tally(q *wire.CensusAsk) *wire.Tally {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := &wire.Tally{Pid: os.Getpid(), Role: c.opts.Role, WorkerID: bytes.Clone(c.info.Worker[:]), JobID: c.info.Job[:]}
+	if e := c.exec; e != nil && e.actorID != (ids.Actor{}) {
+		t.ActorID = bytes.Clone(e.actorID[:])
+	}
+	t.Owned, t.Borrows = c.table.Len()
+	if q.Objects {
+		c.tallyObjects(t, q.Limit)
+	}
+	if q.Tasks {
+		c.tallyTasks(t, q.Limit)
+	}
+	return t
+}
+
+func (c *Client) tallyObjects(t *wire.Tally, limit int) {
+	captured, replies := map[*own.Object]int{}, map[*own.Object]int{}
+	var largest []*own.Object
+	c.table.Each(func(o *own.Object) bool {
+		t.Looked++
+		if o.Owned() {
+			t.Bytes += o.Size
+		}
+		for _, in := range o.Contained {
+			captured[in]++
+		}
+		largest = append(largest, o)
+		return t.Looked < maxLooked
+	})
+	for _, m := range c.held {
+		for _, list := range m {
+			for _, o := range list {
+				replies[o]++
+			}
+		}
+	}
+	sort.Slice(largest, func(i, j int) bool { return before(largest[i], largest[j]) })
+	for _, o := range largest[:min(limit, len(largest))] {
+		t.Objects = append(t.Objects, c.heldRow(o, captured[o], replies[o]))
+	}
+}
+
+// before puts the larger first, then the older.
+func before(a, b *own.Object) bool {
+	if a.Size != b.Size {
+		return a.Size > b.Size
+	}
+	return a.ID.Count() < b.ID.Count()
+}
+
+func (c *Client) heldRow(o *own.Object, captured, replies int) wire.Held {
+	h := wire.Held{
+		ObjectID: raw(o.ID), Owned: o.Owned(), State: stateName(o.State), Size: int64(o.Size),
+		Local: int(o.Local), Tasks: int(o.Pins) - captured - replies, Captured: captured, Replies: replies,
+		Site: c.siteOf(o), Maker: c.makerOf(o),
+	}
+	if !o.State.Ready() {
+		h.Size = -1
+	}
+	if v, ok := o.Map.(*view); ok {
+		h.Viewed = v.inUse > 0
+	}
+	for _, p := range o.HeldBy() {
+		h.Borrowers = append(h.Borrowers, bytes.Clone(p[:]))
+	}
+	if a, ok := o.Watch.(*actor); ok {
+		h.ActorID, h.Maker = bytes.Clone(a.id[:]), a.name
+	}
+	if p, ok := o.Producer.(*task); ok && !o.State.Ready() {
+		h.TaskState, h.Attempt = c.taskState(p), int(p.tries)
+	}
+	return h
+}
+
+func stateName(s own.State) string {
+	switch s {
+	case own.Pending:
+		return "pending"
+	case own.Hopeless:
+		return "hopeless"
+	case own.Inline:
+		return "inline"
+	case own.Stored:
+		return "stored"
+	}
+	return "failed"
+}
+
+// taskState says where an unfinished task is, as its owner sees it; mu held.
+func (c *Client) taskState(t *task) string {
+	switch {
+	case t.on != nil:
+		return wire.TaskSubmitted
+	case t.waiting > 0:
+		return wire.TaskWaitsForArguments
+	case t.actor != nil:
+		return wire.TaskWaitsForActor
+	}
+	return wire.TaskWaitsForNode
+}
+
+func (c *Client) tallyTasks(t *wire.Tally, limit int) {
+	t.Open = c.unfinished
+	seen := map[*task]bool{}
+	add := func(x *task) bool {
+		if len(t.Tasks) >= limit {
+			return false
+		}
+		if x.counted && !seen[x] {
+			seen[x] = true
+			t.Tasks = append(t.Tasks, c.taskRow(x))
+		}
+		return true
+	}
+	for _, l := range c.leases {
+		if l.conn != nil {
+			addAll(l.conn.tasks, add)
+		}
+	}
+	for _, a := range c.actors {
+		if a.conn != nil {
+			addAll(a.conn.tasks, add)
+		}
+		for _, x := range a.queue.items[a.queue.head:] {
+			if !add(x) {
+				break
+			}
+		}
+	}
+	for _, k := range c.classes {
+		for _, x := range k.queue.items[k.queue.head:] {
+			if !add(x) {
+				break
+			}
+		}
+	}
+	n := 0
+	c.table.Each(func(o *own.Object) bool { // those that wait for arguments are in no queue
+		n++
+		x, ok := o.Producer.(*task)
+		return n < maxLooked && (!ok || o.State.Ready() || add(x))
+	})
+	if e := c.exec; e != nil {
+		for _, k := range e.calls {
+			t.Runs = append(t.Runs, wire.Run{TaskID: bytes.Clone(k.task[:]), StartedMs: k.started.UnixMilli()})
+		}
+	}
+	c.tallyEnded(t, limit)
+}
+
+func addAll(tasks map[uint32]*task, add func(*task) bool) {
+	for _, x := range tasks {
+		if !add(x) {
+			return
+		}
+	}
+}
+
+func (c *Client) taskRow(t *task) wire.TaskRow {
+	id := t.id(c)
+	r := wire.TaskRow{
+		TaskID: bytes.Clone(id[:]), Name: t.tmpl.Name, Method: t.tmpl.Kind == KindMethod, State: c.taskState(t), Attempt: int(t.tries), Resources: t.tmpl.Resources,
+	}
+	if t.actor != nil {
+		r.ActorID = bytes.Clone(t.actor.id[:])
+	}
+	if t.on != nil && t.on.lease != nil {
+		r.LeaseID = t.on.lease.id
+	}
+	c.eachReturn(t, func(i int, o *own.Object) {
+		if r.Site == "" {
+			r.Site = c.siteOf(o)
+		}
+	})
+	return r
+}

@@ -1,0 +1,92 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"slices"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// keptEnds is how many ended tasks a process remembers.
+const keptEnds = 1024
+
+// ended is a task that has ended.
+type ended struct {
+	first  uint64
+	tmpl   *Template
+	actor  ids.Actor
+	tries  int32
+	failed bool
+}
+
+// endings are the last tasks of this process that have ended. How many each
+// function had is counted in its template.
+type endings struct {
+	ring *[keptEnds]ended
+	n    uint64
+}
+
+// ends notes the end of a task; mu held. It is on every task's way: no clock, no memory.
+func (c *Client) ends(t *task) {
+	x := &c.endings
+	if x.ring == nil {
+		x.ring = new([keptEnds]ended)
+	}
+	e := &x.ring[x.n%keptEnds]
+	x.n++
+	e.first, e.tmpl, e.tries, e.failed = t.first, t.tmpl, t.tries, t.failed
+	if t.actor != nil {
+		e.actor = t.actor.id
+	} else {
+		e.actor = ids.Actor{}
+	}
+	if t.failed {
+		t.tmpl.failed++
+	} else {
+		t.tmpl.finished++
+	}
+}
+
+// tallyEnded adds the tasks that have ended, the last one first; mu held.
+func (c *Client) tallyEnded(t *wire.Tally, limit int) {
+	x := &c.endings
+	for i := uint64(0); i < min(x.n, keptEnds, uint64(limit)); i++ {
+		e := &x.ring[(x.n-1-i)%keptEnds]
+		id := (&task{first: e.first}).id(c)
+		r := wire.TaskRow{TaskID: bytes.Clone(id[:]), Name: e.tmpl.Name, Method: e.tmpl.Kind == KindMethod, State: wire.TaskFinished, Attempt: int(e.tries), Resources: e.tmpl.Resources}
+		if e.failed {
+			r.State = wire.TaskFailed
+		}
+		if e.actor != (ids.Actor{}) {
+			r.ActorID = bytes.Clone(e.actor[:])
+		}
+		t.Ended = append(t.Ended, r)
+	}
+	by := map[[2]string]*wire.Ends{}
+	for _, m := range c.tmpls {
+		if m.finished+m.failed == 0 {
+			continue
+		}
+		key := [2]string{m.Name, kindName(m)}
+		y := by[key]
+		if y == nil {
+			y = &wire.Ends{Name: m.Name, Method: m.Kind == KindMethod}
+			by[key] = y
+		}
+		y.Finished += m.finished
+		y.Failed += m.failed
+	}
+	for _, y := range by {
+		t.ByMaker = append(t.ByMaker, *y)
+	}
+	slices.SortFunc(t.ByMaker, func(a, b wire.Ends) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+func kindName(t *Template) string {
+	if t.Kind == KindMethod {
+		return "method"
+	}
+	return "task"
+}

@@ -1,0 +1,109 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// Where references were made. Each object carries two numbers: of a line of
+// the program, which the program's side has counted, and of the function that
+// makes it, which is its template's. Numbers with the highest bit set are this
+// client's own, for texts that have no number elsewhere.
+
+const ownText = 1 << 31
+
+// maxTexts bounds them: a program may be called by many functions.
+const maxTexts = 1 << 14
+
+// textNumber gives a text a number; mu held.
+func (c *Client) textNumber(s string) uint32 {
+	if s == "" {
+		return 0
+	}
+	if n, ok := c.byText[s]; ok {
+		return n
+	}
+	if len(c.texts) >= maxTexts {
+		return 0
+	}
+	if c.byText == nil {
+		c.byText = map[string]uint32{}
+	}
+	n := ownText | uint32(len(c.texts))
+	c.texts = append(c.texts, s)
+	c.byText[s] = n
+	return n
+}
+
+// number is the template's as an object's maker; 0 for a constructor's, which is not in the table.
+func (t *Template) number() uint32 {
+	if t.Kind == KindTask && t.class == nil {
+		return 0
+	}
+	return uint32(t.id) + 1
+}
+
+// arrived notes where a reference of another process's came in; mu held.
+func (c *Client) arrived(o *own.Object, site uint32) {
+	if o.Site != 0 || o.Owned() {
+		return
+	}
+	if site == 0 && c.exec != nil && c.exec.last != nil { // no line of the program's: it came with its arguments
+		site = c.textNumber("(deserialize task arg) " + c.exec.last.Name)
+	}
+	o.Site = site
+}
+
+// siteOf says where a reference was made, "" when nobody knows; mu held.
+func (c *Client) siteOf(o *own.Object) string {
+	if o.Site&ownText != 0 {
+		return c.texts[o.Site&^ownText]
+	}
+	if o.Site == 0 || c.opts.Site == nil {
+		return ""
+	}
+	line := c.opts.Site(o.Site)
+	switch _, handle := o.Watch.(*actor); {
+	case handle && o.Owned():
+		return "(actor creation) | " + line
+	case handle:
+		return "(actor handle) | " + line
+	case !o.Owned():
+		return "(deserialize) | " + line
+	case o.Maker == 0:
+		return "(put object) | " + line
+	case o.ID.Index() == 0:
+		return "(task argument) " + c.makerOf(o) + " | " + line
+	case c.isCall(o):
+		return "(actor call) " + c.makerOf(o) + " | " + line
+	}
+	return "(task call) " + c.makerOf(o) + " | " + line
+}
+
+// makerOf names the function that makes the object; mu held.
+func (c *Client) makerOf(o *own.Object) string {
+	switch n := o.Maker; {
+	case n == 0:
+		return ""
+	case n&ownText != 0:
+		return c.texts[n&^ownText]
+	case int(n) <= len(c.tmpls):
+		return c.tmpls[n-1].Name
+	}
+	return ""
+}
+
+func (c *Client) isCall(o *own.Object) bool {
+	n := int(o.Maker)
+	return n > 0 && n <= len(c.tmpls) && c.tmpls[n-1].Kind == KindMethod
+}
+
+// SiteOf says where the program got a reference, "" when nobody knows.
+func (c *Client) SiteOf(id ids.Object) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o := c.table.Find(id); o != nil {
+		return c.siteOf(o)
+	}
+	return ""
+}

@@ -1,0 +1,211 @@
+package daemon
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Bounds of a census.
+const (
+	tallyPatience = 3 * time.Second // for one process's part
+	censusRows    = 200_000         // of all processes together
+	keptWorkers   = 1000            // that have ended
+)
+
+// census asks every process of the session what it holds, all at the same
+// time, and joins what the node and the head know.
+func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
+	d.mu.Lock()
+	asked := make([]*client, 0, len(d.clients))
+	for _, c := range d.clients {
+		if c.role != wire.RoleCLI && c.role != wire.RoleWill {
+			asked = append(asked, c)
+		}
+	}
+	d.mu.Unlock()
+	slices.SortFunc(asked, func(a, b *client) int { return int(a.id) - int(b.id) })
+	out := &wire.Census{NodeID: d.o.Node[:]}
+	if q.Objects || q.Tasks {
+		if len(asked) > 0 {
+			q.Limit = max(1, min(q.Limit, censusRows/len(asked)))
+		}
+		patience := tallyPatience
+		if q.TimeoutMs > 0 {
+			patience = min(patience, time.Duration(q.TimeoutMs)*time.Millisecond)
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		var all sync.WaitGroup
+		found := make([]*wire.Tally, len(asked))
+		silent := make([]string, len(asked))
+		for i, c := range asked {
+			all.Add(1)
+			go func() {
+				defer all.Done()
+				found[i], silent[i] = tallyOf(ctx, c, &q, patience)
+			}()
+		}
+		all.Wait()
+		for i, c := range asked {
+			if found[i] != nil {
+				out.Tallies = append(out.Tallies, *found[i])
+			} else if silent[i] != "" {
+				out.Silent = append(out.Silent, wire.Silent{Pid: c.pid, Role: c.role, WorkerID: bytes.Clone(c.self[:]), Why: silent[i]})
+			}
+		}
+	}
+	d.mu.Lock()
+	d.placesOf(out)
+	d.workerRows(out)
+	d.mu.Unlock()
+	if d.headIsSet() {
+		d.headRows(out)
+	}
+	return out
+}
+
+// tallyOf asks one process; why is "" when it has left meanwhile.
+func tallyOf(ctx context.Context, c *client, q *wire.CensusAsk, patience time.Duration) (t *wire.Tally, why string) {
+	if c.role != wire.RoleHeir && stopped(c.pid) {
+		return nil, "it is stopped (SIGSTOP)"
+	}
+	t = new(wire.Tally)
+	err := c.peer.Call(ctx, wire.TTally, q, t)
+	switch {
+	case err == nil:
+		return t, ""
+	case ctx.Err() != nil:
+		return nil, fmt.Sprintf("it did not answer within %v", patience)
+	case c.peer.Err() != nil:
+		return nil, ""
+	}
+	return nil, err.Error()
+}
+
+// stopped reports whether a process is, by a signal or a debugger.
+func stopped(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	i := bytes.LastIndexByte(b, ')')
+	return i >= 0 && i+2 < len(b) && (b[i+2] == 'T' || b[i+2] == 't')
+}
+
+// placesOf adds what the store knows of the objects in the tallies; mu held.
+func (d *Daemon) placesOf(out *wire.Census) {
+	o := d.objects
+	out.Store = wire.StoreSums{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, Peak: o.peak}
+	seen := map[ids.Object]bool{}
+	for i := range out.Tallies {
+		for j := range out.Tallies[i].Objects {
+			id, err := ids.ParseObject(out.Tallies[i].Objects[j].ObjectID)
+			if err != nil || seen[id] {
+				continue
+			}
+			if x := o.table[id]; x != nil {
+				seen[id] = true
+				out.Places = append(out.Places, wire.Place{ObjectID: bytes.Clone(id[:]), Where: x.where(), Size: x.size, Pins: x.pins})
+			}
+		}
+	}
+}
+
+// where says in a word where the object is.
+func (x *object) where() string {
+	if !x.sealed {
+		return "creating"
+	}
+	return "arena"
+}
+
+func (d *Daemon) workerRows(out *wire.Census) {
+	for _, w := range d.workers {
+		out.Workers = append(out.Workers, w.row())
+	}
+	for _, c := range d.clients {
+		if c.role == wire.RoleDriver || c.role == wire.RoleService {
+			r := wire.WorkerRow{WorkerID: bytes.Clone(c.self[:]), Role: c.role, Pid: c.pid, Alive: true}
+			if c.job != nil {
+				r.JobID = bytes.Clone(c.job.id[:])
+			}
+			out.Workers = append(out.Workers, r)
+		}
+	}
+	out.Workers = append(out.Workers, d.ended...)
+}
+
+func (w *worker) row() wire.WorkerRow {
+	r := wire.WorkerRow{WorkerID: bytes.Clone(w.self[:]), Role: wire.RoleWorker, Pid: w.pid, Alive: w.state != stateGone, StartedMs: ms(w.born), ReadyMs: ms(w.up)}
+	if w.job != nil {
+		r.JobID = bytes.Clone(w.job.id[:])
+	}
+	if w.actor != nil {
+		r.ActorID = bytes.Clone(w.actor.rec.ID[:])
+	}
+	return r
+}
+
+func ms(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// noteEnd remembers a worker that has ended; mu held.
+func (d *Daemon) noteEnd(w *worker) {
+	if len(d.ended) >= keptWorkers {
+		d.ended = append(d.ended[:0], d.ended[keptWorkers/2:]...)
+	}
+	r := w.row()
+	r.EndedMs, r.Reason, r.Detail, r.Alive = time.Now().UnixMilli(), w.reason, w.detail, false
+	d.ended = append(d.ended, r)
+}
+
+// The states of actors as Ray calls them.
+var actorStates = map[record.ActorState]string{
+	record.ActorPending: "PENDING_CREATION", record.ActorAlive: "ALIVE", record.ActorRestarting: "RESTARTING", record.ActorDead: "DEAD",
+}
+
+func (d *Daemon) headRows(out *wire.Census) {
+	out.Nodes = d.clusterInfo().Nodes
+	for _, a := range d.head.ListActors(func(*record.Actor) bool { return true }) {
+		r := wire.ActorRow{
+			ActorID: a.ID[:], JobID: a.Job[:], ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, State: actorStates[a.State], Pid: a.Pid,
+			Detached: a.Detached, Restarts: a.NumRestarts, Resources: a.Resources, Reason: string(a.Cause.Reason), Message: a.Cause.Message,
+			StartedMs: a.StartedMs, EndedMs: a.EndedMs,
+		}
+		if a.Node != (ids.Node{}) {
+			r.NodeID, r.WorkerID = a.Node[:], a.Worker[:]
+		}
+		out.Actors = append(out.Actors, r)
+	}
+	for _, j := range d.head.Jobs() {
+		out.Jobs = append(out.Jobs, wire.JobRow{
+			JobID: j.ID[:], State: string(j.State), Entrypoint: j.Entrypoint, Namespace: j.Namespace, Message: j.Message, Pid: j.DriverPid,
+			StartedMs: j.StartedMs, EndedMs: j.EndedMs,
+		})
+	}
+}
+
+// answerCensus serves a request, on a goroutine of its own.
+func (d *Daemon) answerCensus(m *wire.Message) {
+	var q wire.CensusAsk
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	if err := m.Reply(d.census(q)); err != nil {
+		_ = m.Fail(err)
+	}
+}

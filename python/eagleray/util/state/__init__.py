@@ -1,0 +1,41 @@
+"""What the cluster does and who holds its memory: actors, tasks, objects, workers, nodes, jobs."""
+
+from eagleray.util.state.api import (
+    get_actor,
+    get_job,
+    get_node,
+    get_objects,
+    get_task,
+    get_worker,
+    list_actors,
+    list_jobs,
+    list_nodes,
+    list_objects,
+    list_placement_groups,
+    list_runtime_envs,
+    list_tasks,
+    list_workers,
+    summarize_actors,
+    summarize_objects,
+    summarize_tasks,
+)
+
+__all__ = [
+    "get_actor",
+    "get_job",
+    "get_node",
+    "get_objects",
+    "get_task",
+    "get_worker",
+    "list_actors",
+    "list_jobs",
+    "list_nodes",
+    "list_objects",
+    "list_placement_groups",
+    "list_runtime_envs",
+    "list_tasks",
+    "list_workers",
+    "summarize_actors",
+    "summarize_objects",
+    "summarize_tasks",
+]
