@@ -58,7 +58,10 @@ type worker struct {
 	actor  *actor
 
 	gpu      gpuHold
-	exceeded string // why it was ended: it held more of a GPU's memory than its share
+	exceeded string     // why it was ended: it held too much memory
+	excess   fault.Code // of which kind
+	held     uint64     // bytes, of the node's memory
+	ended    bool       // killed by the daemon
 
 	zygote *zygote
 	forks  int // how often its fork was ordered
@@ -214,6 +217,7 @@ func (d *Daemon) knowPid(w *worker, pid int) {
 	}
 	w.pid = pid
 	d.pids[pid] = w
+	offer(pid)
 	if w.output != nil {
 		w.output.setPid(pid)
 	}
@@ -394,6 +398,12 @@ func (d *Daemon) processGone(w *worker) {
 		}
 	}
 	d.mu.Lock()
+	odd := w.known && w.status == -int(unix.SIGKILL) && !w.ended
+	d.mu.Unlock()
+	if odd {
+		d.noteKills()
+	}
+	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.finish(w)
 }
@@ -404,6 +414,9 @@ func (d *Daemon) finish(w *worker) {
 		return
 	}
 	w.detail = exitText(w.pid, w.status, w.known)
+	if why := d.kernelKilled(w); why != "" && w.exceeded == "" {
+		w.exceeded, w.excess = why, fault.OutOfMemory
+	}
 	if w.exceeded != "" {
 		w.detail = w.exceeded
 	} else if w.reason != "" {
@@ -420,8 +433,9 @@ func (d *Daemon) finish(w *worker) {
 	}
 	d.lastDetail, d.lastCode = w.detail, ""
 	if w.exceeded != "" {
-		d.lastCode = fault.GPUMemoryExceeded
+		d.lastCode = w.excess
 	}
+	d.lastBytes = w.held
 	d.event(func(m *sched.Machine) {
 		switch {
 		case starting && doomed:

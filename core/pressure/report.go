@@ -1,0 +1,37 @@
+package pressure
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/machine"
+)
+
+// Process is a line of a report.
+type Process struct {
+	Pid     int
+	Bytes   uint64
+	Command string
+}
+
+// top is how many processes a report names.
+const top = 10
+
+// Report is what is told of a worker that was ended: where, what, how much it
+// held, why, and who held most. The list is sorted, the largest first.
+func (o Options) Report(node string, w Worker, l machine.Level, list []Process) string {
+	var b strings.Builder
+	what := map[Kind]string{Idle: "an idle worker", Restarts: "actor " + w.Name, LastActor: "actor " + w.Name}[w.Kind]
+	if what == "" {
+		what = "task " + w.Name
+	}
+	fmt.Fprintf(&b, "%s (pid %d, RSS %s without mapped objects) was ended because %s is short of memory: %s.\n",
+		what, w.Pid, size(w.Bytes), node, o.over(l))
+	b.WriteString("The largest processes:\nPID\tMEM(GB)\tCOMMAND")
+	for _, p := range list[:min(len(list), top)] {
+		fmt.Fprintf(&b, "\n%d\t%.2f\t%s", p.Pid, float64(p.Bytes)/(1<<30), p.Command)
+	}
+	b.WriteString("\nWhat helps: more memory, fewer tasks at a time (a larger num_cpus= or memory= for each), or retries that ask for more " +
+		"(retry_with_more_memory=True). RAY_memory_usage_threshold moves the bar, RAY_memory_monitor_refresh_ms=0 switches this off.")
+	return b.String()
+}
