@@ -27,12 +27,18 @@ type census struct {
 // descendants lists the processes below the daemon.
 func descendants() []int { return descendantsOf(os.Getpid(), processes()) }
 
-// census looks at all processes and asks the workers what they run.
-func (d *Daemon) census() *census {
+// newCensus looks at all processes.
+func newCensus() *census {
 	v := &census{processes: processes(), bytes: make(map[int]uint64), names: make(map[int]string)}
 	for _, p := range v.processes {
 		v.bytes[p.pid] = machine.ProcessAnon(p.pid, false)
 	}
+	return v
+}
+
+// census looks at all processes and asks the workers what they run.
+func (d *Daemon) census() *census {
+	v := newCensus()
 	running := d.askRunning()
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/machine"
 	"github.com/eagleray/eagleray/core/pressure"
 )
@@ -121,11 +122,30 @@ func (d *Daemon) noteKills() {
 	}
 }
 
-// kernelKilled says why a worker that somebody has killed was killed, when the
-// kernel has just ended processes for want of memory; mu held.
-func (d *Daemon) kernelKilled(w *worker) string {
-	if !w.known || w.status != -9 || w.ended || time.Since(d.memory.rose) > recently {
-		return ""
+// byKernel notes of a worker that somebody has killed that it was the kernel,
+// when that has just ended processes for want of memory.
+func (d *Daemon) byKernel(w *worker) {
+	d.noteKills()
+	d.mu.Lock()
+	rose := time.Since(d.memory.rose) <= recently
+	what := "a worker"
+	if o, ok := d.m.Occupation(w.id); ok {
+		switch {
+		case w.actor != nil:
+			what = "actor " + w.actor.rec.ClassName
+		case !o.Idle:
+			what = "task " + o.Name
+		}
 	}
-	return fmt.Sprintf("%s: by all appearances by the kernel, which had no memory left (it has just ended a process for that: see dmesg)", exitText(w.pid, w.status, true))
+	status := exitText(w.pid, w.status, true)
+	d.mu.Unlock()
+	if !rose {
+		return
+	}
+	text := pressure.KernelReport(d.nodeName(), what, status, newCensus().largest())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w.exceeded == "" {
+		w.exceeded, w.excess = text, fault.OutOfMemory
+	}
 }

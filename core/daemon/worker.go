@@ -398,10 +398,10 @@ func (d *Daemon) processGone(w *worker) {
 		}
 	}
 	d.mu.Lock()
-	odd := w.known && w.status == -int(unix.SIGKILL) && !w.ended
+	odd := w.known && w.status == -int(unix.SIGKILL) && !w.ended && w.state == stateReady
 	d.mu.Unlock()
 	if odd {
-		d.noteKills()
+		d.byKernel(w)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -414,8 +414,8 @@ func (d *Daemon) finish(w *worker) {
 		return
 	}
 	w.detail = exitText(w.pid, w.status, w.known)
-	if why := d.kernelKilled(w); why != "" && w.exceeded == "" {
-		w.exceeded, w.excess = why, fault.OutOfMemory
+	if w.known && w.status == -int(unix.SIGKILL) && !w.ended {
+		w.detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
 	}
 	if w.exceeded != "" {
 		w.detail = w.exceeded

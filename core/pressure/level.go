@@ -28,10 +28,10 @@ func (o Options) Tightest(levels []machine.Level) (worst machine.Level, left int
 }
 
 // fastest is how quickly processes are thought to fill memory, in bytes per second.
-const fastest = 4 << 30
+const fastest = 8 << 30
 
 // soonest is the shortest time between two looks.
-const soonest = 10 * time.Millisecond
+const soonest = 5 * time.Millisecond
 
 // Next returns when to look again with so many bytes left: before they can be
 // filled, if possible.

@@ -65,7 +65,7 @@ func TestTightest_AnyLevelCounts(t *testing.T) {
 	if !ok || l.Name != "group" || left != -5 {
 		t.Errorf("%s with %d left, want the group with -5", l.Name, left)
 	}
-	for left, want := range map[int64]time.Duration{-1: soonest, 0: soonest, 400 << 20: 97656250, 1 << 40: time.Second} {
+	for left, want := range map[int64]time.Duration{-1: soonest, 0: soonest, 400 << 20: 48828125, 1 << 40: time.Second} {
 		if got := o.Next(left); got != want {
 			t.Errorf("next look with %d left after %v, want %v", left, got, want)
 		}
