@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/machine"
+	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/resource"
 )
 
@@ -61,6 +62,10 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	}
 	o.Hostname, _ = os.Hostname()
 
+	var err error
+	if o.Memory, err = pressure.FromEnv(os.LookupEnv); err != nil {
+		return o, err
+	}
 	devices, extra, err := c.devices(log)
 	if err != nil {
 		return o, err

@@ -180,6 +180,7 @@ func isolate() {
 	_, _ = unix.Setsid() // fails when the starter did it
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	unix.Umask(0o077)
+	daemon.Spare()
 }
 
 // waitForEnd returns when the daemon is to end.

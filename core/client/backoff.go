@@ -3,9 +3,7 @@ package client
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"sort"
-	"strconv"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -19,22 +17,8 @@ const (
 	maxCrashDelay = 10 * time.Second
 )
 
-// retryDelayVars name the milliseconds that every retry waits, as Ray's setting does.
-var retryDelayVars = []string{"EAGLERAY_task_retry_delay_ms", "RAY_task_retry_delay_ms"}
-
-// retryDelay is what the environment asks for; what is no number counts as 0.
-func retryDelay() time.Duration {
-	for _, name := range retryDelayVars {
-		if v := os.Getenv(name); v != "" {
-			ms, err := strconv.ParseUint(v, 10, 31)
-			if err != nil {
-				fmt.Fprintf(os.Stderr, "eagleray: %s=%q is not a number of milliseconds: it counts as 0\n", name, v)
-			}
-			return time.Duration(ms) * time.Millisecond
-		}
-	}
-	return 0
-}
+// retryDelayVar names the milliseconds that every retry waits.
+const retryDelayVar = "task_retry_delay_ms"
 
 // delay is a task's time until it is queued again.
 type delay struct {

@@ -43,6 +43,7 @@ type lease struct {
 	idleAt time.Time
 	detail string     // how the worker ended, once the daemon told
 	code   fault.Code // what its task fails with, "" for a crash
+	held   uint64     // bytes of memory that the worker held, if it was ended for that
 	broken bool
 	lost   []*task // that it had when its socket broke
 	choice int     // see choice.go
@@ -327,7 +328,7 @@ func (c *Client) brokenLease(b *wire.LeaseBroken) {
 	if l == nil || c.closed {
 		return
 	}
-	l.broken, l.detail, l.code = true, b.Detail, fault.Code(b.Code)
+	l.broken, l.detail, l.code, l.held = true, b.Detail, fault.Code(b.Code), b.Bytes
 	switch {
 	case l.gone:
 		c.retryLost(l, b.Detail)
@@ -348,6 +349,10 @@ func (c *Client) retryLost(l *lease, detail string) {
 			continue
 		}
 		// Only the first was running; the others had not started.
+		if i == 0 && l.code == fault.OutOfMemory {
+			c.outOfMemory(t, detail, l.held)
+			continue
+		}
 		if i == 0 && l.code != "" {
 			c.failTask(t, fault.New(l.code, "%s", detail))
 			continue

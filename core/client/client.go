@@ -44,6 +44,9 @@ type Options struct {
 	// Descriptor, when set, is told of descriptors that a forked child must
 	// close, and before one is closed.
 	Descriptor func(fd int, open bool)
+	// Env, when set, is the program's environment as it is now. The Go runtime of
+	// a shared library keeps the one that the process was started with.
+	Env map[string]string
 	// Exit, when set, ends a worker whose daemon is gone.
 	Exit func(code int)
 	// Site, when set, says what a number of Value.Site means.
@@ -169,7 +172,7 @@ func Connect(o Options) (*Client, error) {
 	c.timer.Stop()
 	c.idleTimer.Stop()
 	c.notes.init()
-	c.retryDelay = retryDelay()
+	c.retryDelay = time.Duration(max(0, c.number(retryDelayVar, 0))) * time.Millisecond
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)
 	}

@@ -68,6 +68,13 @@ func (c *Client) fromDaemon(m *wire.Message) {
 			}
 			c.mu.Unlock()
 		}
+	case wire.TRunning:
+		if c.exec != nil {
+			c.mu.Lock()
+			r := c.exec.report()
+			c.mu.Unlock()
+			err = m.Reply(r)
+		}
 	case wire.TExit:
 		if c.exec != nil {
 			c.mu.Lock()

@@ -33,11 +33,13 @@ type Template struct {
 	Fallback   []*Template // alternatives: Resources and MaxCalls, and Name, FID and Blob of another function
 	AfterMs    int64       // how long Resources are waited for before Fallback is looked at
 	Enforce    bool        // end a worker that exceeds its gpu_memory
+	MoreMemory bool        // a retry after the machine ran out of memory asks for twice as much
 
 	id    int
 	class *class
 
-	finished, failed uint64 // of its tasks
+	finished, failed uint64    // of its tasks
+	larger           *Template // what a retry with more memory runs as, once there was one
 }
 
 // task is one submitted task or actor call that has no answer yet.
@@ -52,6 +54,7 @@ type task struct {
 	counted  bool  // in Client.unfinished
 	crashes  uint8 // how many workers ended with it
 	failed   bool  // its results are errors
+	ooms     uint8
 	seq      uint32
 	args     []byte        // envelope, unless argsRef
 	argsRef  *own.Object   // large arguments, in the arena

@@ -243,7 +243,7 @@ func (d *Daemon) actorEnded(w *worker) {
 	a.settled = true
 	switch {
 	case w.exceeded != "":
-		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: record.GPUMemory, Message: w.exceeded})
+		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(w.excess), Message: w.exceeded})
 	case a.drains || w.reason != "":
 		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
 	case w.known && w.status == 0:
@@ -251,6 +251,13 @@ func (d *Daemon) actorEnded(w *worker) {
 	default:
 		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: w.detail})
 	}
+}
+
+func reasonOf(excess fault.Code) record.Reason {
+	if excess == fault.OutOfMemory {
+		return record.OutOfMemory
+	}
+	return record.GPUMemory
 }
 
 // explainActor says what an actor that does not run waits for; d.mu held.

@@ -57,6 +57,8 @@ type Daemon struct {
 	ended      []wire.WorkerRow // the workers that ended last
 
 	lastCode    fault.Code // what its task fails with, "" for a crash
+	lastBytes   uint64     // what it held when it was ended for that
+	memory      memWatch
 	gpus        gpuWatch
 	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
 }
@@ -119,6 +121,8 @@ func Open(o Options) (*Daemon, error) {
 	if err := d.learnMemory(); err != nil {
 		return nil, err
 	}
+	d.memory.o = o.Memory
+	d.watchMemory()
 	return d, nil
 }
 

@@ -52,5 +52,8 @@ func (d *Daemon) kill(w *worker) {
 		return
 	}
 	w.doomed = true
+	if !w.proc.over() {
+		w.ended = true
+	}
 	w.proc.signal(unix.SIGKILL)
 }

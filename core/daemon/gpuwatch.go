@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/gpus"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/wire"
@@ -149,6 +150,7 @@ func (d *Daemon) exceeds(w *worker, number int, bytes int64) {
 	if w.actor != nil {
 		kind = "actor"
 	}
+	w.excess = fault.GPUMemoryExceeded
 	w.exceeded = fmt.Sprintf("%s %s held %s (%d bytes) of GPU %s, but asked for gpu_memory=%s; its worker, pid %d, was ended (gpu_memory_enforce=True)",
 		kind, w.gpu.name, resource.FormatBytes(bytes), bytes, d.deviceName(w, number), resource.FormatBytes(w.gpu.share), w.pid)
 	d.log.Warn("a worker exceeds its share of a GPU's memory", "pid", w.pid, "what", w.gpu.name, "used", bytes, "share", w.gpu.share)

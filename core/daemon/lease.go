@@ -27,7 +27,7 @@ func (d *Daemon) do(a sched.Action) {
 		}
 	case sched.Broken:
 		if c := d.clients[a.Client]; c != nil {
-			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: d.lastDetail, Code: string(d.lastCode)})
+			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: d.lastDetail, Code: string(d.lastCode), Bytes: d.lastBytes})
 		}
 	case sched.ClassFailed:
 		if c := d.clients[a.Client]; c != nil {

@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/resource"
 )
 
@@ -38,6 +39,7 @@ type Options struct {
 	Interpreter string // for jobs that name none
 	GPUHelper   string // eagleray-gpu, which opens NVIDIA's libraries
 	NVML, CUDA  string // those; "": where the dynamic linker finds them
+	Memory      pressure.Options
 	Log         *slog.Logger
 	// Inherit makes an heir of the worker that hands over through u and names
 	// itself with the token; it returns when the heir has ended. Without it,

@@ -72,6 +72,19 @@ func (p *process) signal(s unix.Signal) {
 	_ = rc.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), s, nil, 0) })
 }
 
+// over reports whether the process is known to have ended.
+func (p *process) over() bool {
+	if p == nil {
+		return false
+	}
+	select {
+	case <-p.gone:
+		return true
+	default:
+		return false
+	}
+}
+
 // release ends the watch of a process that may live on.
 func (p *process) release() {
 	if p != nil {

@@ -58,7 +58,10 @@ type worker struct {
 	actor  *actor
 
 	gpu      gpuHold
-	exceeded string // why it was ended: it held more of a GPU's memory than its share
+	exceeded string     // why it was ended: it held too much memory
+	excess   fault.Code // of which kind
+	held     uint64     // bytes, of the node's memory
+	ended    bool       // killed by the daemon
 
 	zygote *zygote
 	forks  int // how often its fork was ordered
@@ -216,6 +219,7 @@ func (d *Daemon) knowPid(w *worker, pid int) {
 	}
 	w.pid = pid
 	d.pids[pid] = w
+	offer(pid)
 	if w.output != nil {
 		w.output.setPid(pid)
 	}
@@ -396,6 +400,12 @@ func (d *Daemon) processGone(w *worker) {
 		}
 	}
 	d.mu.Lock()
+	odd := w.known && w.status == -int(unix.SIGKILL) && !w.ended && w.state == stateReady
+	d.mu.Unlock()
+	if odd {
+		d.byKernel(w)
+	}
+	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.finish(w)
 }
@@ -406,6 +416,9 @@ func (d *Daemon) finish(w *worker) {
 		return
 	}
 	w.detail = exitText(w.pid, w.status, w.known)
+	if w.known && w.status == -int(unix.SIGKILL) && !w.ended {
+		w.detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
+	}
 	if w.exceeded != "" {
 		w.detail = w.exceeded
 	} else if w.reason != "" {
@@ -423,8 +436,9 @@ func (d *Daemon) finish(w *worker) {
 	}
 	d.lastDetail, d.lastCode = w.detail, ""
 	if w.exceeded != "" {
-		d.lastCode = fault.GPUMemoryExceeded
+		d.lastCode = w.excess
 	}
+	d.lastBytes = w.held
 	d.event(func(m *sched.Machine) {
 		switch {
 		case starting && doomed:

@@ -229,6 +229,7 @@ func (z *zygote) exec(r *reaper, end int) error {
 		Sys:   &syscall.SysProcAttr{Setsid: true},
 	})
 	if err == nil {
+		unspare(pid)
 		z.mu.Lock()
 		z.pid = pid
 		z.mu.Unlock()

@@ -152,6 +152,15 @@ type LeaseBroken struct {
 	LeaseID uint64
 	Detail  string // "worker pid 12 was killed by signal 9 (SIGKILL)"
 	Code    string // what its task fails with, "" for a crash
+	Bytes   uint64 // code out_of_memory: what the worker held, 0 when not known
+}
+
+// Running answers what a worker runs.
+type Running struct {
+	Name  string // of the function of the newest call
+	AgeUs int64  // since that began
+	Busy  int    // calls that run
+	Once  bool   // one of them must not run twice
 }
 
 // ClassTrouble says why a class gets nothing.

@@ -36,6 +36,7 @@ const (
 	TActorStart      Type = 37 // push, to a worker: become this actor
 	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived (Force: at once)
 	TExit            Type = 39 // call, to an idle worker: exit → bool: later, others hold objects that it owns
+	TRunning         Type = 45 // call, to a worker: nil → Running: what it runs now
 
 	// Actors: any process → daemon (head role).
 	TActorCreate  Type = 50 // call: ActorCreate → ActorCreated

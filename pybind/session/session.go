@@ -42,9 +42,10 @@ func (e *env) spec() wire.EnvSpec {
 }
 
 type config struct {
-	Sock  string `msgpack:"sock"`
-	Role  string `msgpack:"role"`
-	Token string `msgpack:"token"`
+	Sock  string            `msgpack:"sock"`
+	Role  string            `msgpack:"role"`
+	Token string            `msgpack:"token"`
+	Vars  map[string]string `msgpack:"vars"` // those of the environment that are settings
 	Job   struct {
 		Namespace   string `msgpack:"namespace"`
 		Entrypoint  string `msgpack:"entrypoint"`
@@ -65,7 +66,7 @@ func Connect(b []byte) ([]byte, error) {
 		return nil, fault.New(fault.AlreadyExists, "this process already has a session")
 	}
 	o := Hooks
-	o.Socket, o.Role, o.Token = cfg.Sock, cfg.Role, cfg.Token
+	o.Socket, o.Role, o.Token, o.Env = cfg.Sock, cfg.Role, cfg.Token, cfg.Vars
 	o.Job = wire.JobStart{Namespace: cfg.Job.Namespace, Entrypoint: cfg.Job.Entrypoint, LogToDriver: cfg.Job.LogToDriver, Env: cfg.Env.spec()}
 	c, err := client.Connect(o)
 	if err != nil {
@@ -99,6 +100,7 @@ func ParseTemplate(b []byte) (*client.Template, error) {
 		Blob       []byte           `msgpack:"blob"`
 		Method     string           `msgpack:"method"`
 		Returns    int              `msgpack:"num_returns"`
+		MoreMemory bool             `msgpack:"retry_with_more_memory"`
 		MaxRetries int              `msgpack:"max_retries"`
 		RetryErrs  bool             `msgpack:"retry_exceptions"`
 		MaxCalls   int              `msgpack:"max_calls"`
@@ -113,7 +115,7 @@ func ParseTemplate(b []byte) (*client.Template, error) {
 		return nil, fault.New(fault.BadRequest, "template: %v", err)
 	}
 	out := &client.Template{Name: t.Name, FID: t.FID, Blob: t.Blob, Method: t.Method, Returns: t.Returns, MaxRetries: t.MaxRetries,
-		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, Enforce: t.Enforce, AfterMs: millis(t.After)}
+		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, Enforce: t.Enforce, MoreMemory: t.MoreMemory, AfterMs: millis(t.After)}
 	for _, o := range t.Fallback {
 		out.Fallback = append(out.Fallback, &client.Template{Name: o.Name, FID: o.FID, Blob: o.Blob, MaxCalls: o.MaxCalls, Resources: o.Resources})
 	}

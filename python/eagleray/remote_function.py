@@ -13,7 +13,7 @@ from eagleray._private.core import HotError, explain
 from eagleray._private.gpu_watch import enforced
 from eagleray._private.leaks import WATCHED
 from eagleray._private.messages import pack
-from eagleray._private.options import TASK, check_options, strategy_name
+from eagleray._private.options import TASK, check_more_memory, check_options, strategy_name
 from eagleray._private.resources import ON_LEAK, check_together, task_resources, uses_accelerator
 from eagleray._private.serialization import ARGS
 from eagleray._private.signatures import CallShape, params_of
@@ -213,6 +213,7 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
     if num_returns is None:
         num_returns = 1
         _refuse_generator(function)
+    check_more_memory(options)
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
     filtered = tuple(retry_on) if isinstance(retry_on, (list, tuple)) else None
@@ -227,6 +228,7 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
         "num_returns": num_returns,
         "max_retries": retrying.default_retries() if retries is None else retries,
         "retry_exceptions": bool(retry_on),
+        "retry_with_more_memory": bool(options.get("retry_with_more_memory")),
         "max_calls": _max_calls(options, resources),
         "gpu_memory_enforce": enforced(session, options, function.__name__),
         "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),

@@ -185,3 +185,8 @@ def _in_site(folder: str) -> bool:
     if site is None:
         return False
     return folder in site.getsitepackages() or folder == site.getusersitepackages()
+
+
+def settings() -> dict[str, str]:
+    """The variables that the core may read: it does not see what this program has set since it started."""
+    return {name: value for name, value in os.environ.items() if name.startswith(("RAY_", "EAGLERAY_"))}

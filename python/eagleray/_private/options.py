@@ -122,6 +122,7 @@ TABLE: dict[str, Option] = {
     "num_returns": _task(int, str, check=_num_returns),
     "max_retries": _task(int, check=_at_least(-1, " (-1: for ever)")),
     "retry_exceptions": _task(bool, list, tuple, check=_exceptions),
+    "retry_with_more_memory": _task(bool),
     "max_calls": _task(int, str, check=_max_calls, decorator_only=True),
     "namespace": _actor(str),
     "lifetime": _actor(str, check=_one_of("detached", "non_detached")),
@@ -152,6 +153,7 @@ def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) ->
         from eagleray._private import fallback
 
         fallback.refuse_both(options)
+    check_more_memory(options)
     for name, value in options.items():
         option = TABLE.get(name)
         if option is None or kind not in option.kinds:
@@ -162,6 +164,14 @@ def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) ->
         if option.decorator_only and in_options:
             raise ValueError(f"Setting {name!r} is not supported in '.options()': write it in the decorator")
         check_type(name, option, value)
+
+
+def check_more_memory(options: Mapping[str, Any]) -> None:
+    """Refuses retries with more memory where there are no retries."""
+    if options.get("retry_with_more_memory") and options.get("max_retries") == 0:
+        raise ValueError(
+            "retry_with_more_memory=True does nothing with max_retries=0: such a task is never tried again"
+        )
 
 
 def check_type(name: str, option: Option, value: Any) -> None:

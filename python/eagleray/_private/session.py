@@ -286,6 +286,7 @@ def _connect(hot: Any, sock: str, env: EnvBase, namespace: str | None, show_outp
         "sock": sock,
         "role": DRIVER,
         "token": "",
+        "vars": environments.settings(),
         "job": {
             "namespace": namespace or os.environ.get("RAY_NAMESPACE") or "",
             "entrypoint": " ".join(sys.argv),

@@ -41,7 +41,7 @@ def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], envir
     signal.signal(signal.SIGUSR1, _interrupt)
     hot = core.load()
     base = environments.worker_base(setup, environ)
-    answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token}))
+    answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
     process.enter(Session(WORKER, hot, unpack(answer), base))
     Worker(hot).run()
 

@@ -1,0 +1,138 @@
+package client
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/resource"
+)
+
+// A task that the daemon has ended because the machine ran out of memory is
+// tried again without a cost to its max_retries: these retries are counted for
+// themselves, and wait longer each time. A task with max_retries=0 has none.
+
+// The variables say how often (-1: without end) and how long the first waits.
+const (
+	oomRetriesVar = "task_oom_retries"
+	oomDelayVar   = "task_oom_retry_delay_base_ms"
+)
+
+// The defaults are Ray's.
+const (
+	oomRetries = -1
+	oomDelayMs = 1000
+)
+
+// maxOOMDelay bounds the wait before such a retry.
+const maxOOMDelay = time.Minute
+
+// memoryName is the resource that a retry may ask more of.
+const memoryName = "memory"
+
+// outOfMemory: the worker that ran the task was ended for want of memory while
+// it held so many bytes; mu held.
+func (c *Client) outOfMemory(t *task, detail string, held uint64) {
+	limit := c.number(oomRetriesVar, oomRetries)
+	if t.tmpl.MaxRetries == 0 || limit >= 0 && int(t.ooms) >= limit || t.tmpl.MoreMemory && !c.enlarge(t, held) {
+		c.failTask(t, fault.New(fault.OutOfMemory, "%s%s", detail, c.triedOOM(t, limit)))
+		return
+	}
+	delay := oomDelay(time.Duration(c.number(oomDelayVar, oomDelayMs))*time.Millisecond, t.ooms)
+	if t.ooms < math.MaxUint8 {
+		t.ooms++
+	}
+	c.againBecause(t, delay, fmt.Sprintf("the machine ran out of memory, %s so far", times(int(t.ooms))))
+}
+
+func oomDelay(base time.Duration, n uint8) time.Duration {
+	if n >= 32 || base > maxOOMDelay>>n {
+		return maxOOMDelay
+	}
+	return base << n
+}
+
+// triedOOM ends the message of a task that is not tried again.
+func (c *Client) triedOOM(t *task, limit int) string {
+	if t.tmpl.MaxRetries == 0 {
+		return "\nIt is not tried again (max_retries=0)."
+	}
+	text := fmt.Sprintf("\nIt was tried %d times", int(t.ooms)+1)
+	if t.ooms == 0 {
+		text = "\nIt was tried once"
+	}
+	n := t.tmpl.Resources[memoryName]
+	switch {
+	case t.tmpl.MoreMemory && n > 0 && n >= c.info.Totals.Resources[memoryName]:
+		text += fmt.Sprintf(", the last time with memory=%d, which is all that the node has", n/int64(resource.Unit))
+	case t.tmpl.MoreMemory && n > 0:
+		text += fmt.Sprintf(", the last time with memory=%d", n/int64(resource.Unit))
+	}
+	if limit := c.number(oomRetriesVar, oomRetries); limit >= 0 && int(t.ooms) >= limit {
+		text += fmt.Sprintf(" (task_oom_retries=%d)", limit)
+	}
+	return text + "."
+}
+
+// enlarge lets the task ask for twice the memory: of what it has asked for or,
+// if it has not said, of what it held, rounded up. It reports whether that is
+// more than before: nothing has more than the node.
+func (c *Client) enlarge(t *task, held uint64) bool {
+	tm := t.tmpl
+	total := c.info.Totals.Resources[memoryName]
+	asked := tm.Resources[memoryName]
+	if asked >= total && asked > 0 {
+		return false
+	}
+	if tm.larger == nil || asked == 0 { // what was held differs from task to task
+		want := min(total, doubled(asked, held))
+		x, err := c.withMemory(tm, want)
+		if err != nil {
+			return false
+		}
+		tm.larger = x
+	}
+	t.tmpl = tm.larger
+	return true
+}
+
+// doubled returns twice the amount asked for, in units, or, when that is 0,
+// twice the bytes held, the next power of two.
+func doubled(asked int64, held uint64) int64 {
+	if asked > 0 {
+		return 2 * min(asked, math.MaxInt64/2)
+	}
+	n := max(held, 1<<20)
+	n = 1 << min(bits.Len64(n-1), 40)
+	return 2 * int64(n) * int64(resource.Unit)
+}
+
+// withMemory returns the template with so much of the memory resource, also in
+// its alternatives that have less; mu held.
+func (c *Client) withMemory(tm *Template, want int64) (*Template, error) {
+	if l := tm.larger; l != nil && l.Resources[memoryName] == want {
+		return l, nil
+	}
+	x := *tm
+	x.class, x.larger = nil, nil
+	x.Resources = atLeast(tm.Resources, want)
+	x.Fallback = nil
+	for _, o := range tm.Fallback {
+		y := *o
+		y.Resources = atLeast(o.Resources, want)
+		x.Fallback = append(x.Fallback, &y)
+	}
+	return &x, c.addTemplate(&x)
+}
+
+func atLeast(r map[string]int64, want int64) map[string]int64 {
+	r = maps.Clone(r)
+	if r == nil {
+		r = make(map[string]int64)
+	}
+	r[memoryName] = max(r[memoryName], want)
+	return r
+}
