@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/hex"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -30,7 +31,9 @@ type actor struct {
 	deadEnv  []byte       // envelope of the constructor's exception
 	bad      *fault.Error // can never be scheduled here
 	birth    *birth       // until its constructor has ended
-	sent     []*task      // that it had when its socket broke, while the head is asked
+	sent     []*task      // that it had when its socket broke, while the daemon is asked
+
+	broken *brokenConn // what became of inc is not known: its socket broke
 }
 
 // birth is what the creator keeps of an actor whose constructor has not ended.
@@ -221,6 +224,10 @@ func (c *Client) resolve(a *actor) {
 	if a.asking || a.dead != nil || c.closed {
 		return
 	}
+	if a.broken != nil {
+		c.askFate(a)
+		return
+	}
 	a.asking = true
 	c.daemon.Go(wire.TActorResolve, wire.ActorResolve{ActorID: a.id[:], After: a.inc}, func(m *wire.Message, err error) {
 		var s wire.ActorState
@@ -232,14 +239,14 @@ func (c *Client) resolve(a *actor) {
 }
 
 func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
-	var fd = -1
+	fd, num := -1, rand.Uint32()
 	if err == nil && s.State == wire.ActorAlive {
-		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:]})
-		if err != nil { // it died since; the head will know
+		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num)})
+		if err != nil { // it died since, most likely; the daemon will know
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			a.asking = false
-			a.inc = s.Incarnation
+			a.inc, a.broken = s.Incarnation, &brokenConn{num}
 			c.resolve(a)
 			return
 		}
@@ -269,7 +276,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	case s.State == wire.ActorAlive:
 		a.inc, a.bad = s.Incarnation, nil
 		o := newOutConn(c, fd, s.Addr)
-		o.actor = a
+		o.actor, o.num = a, num
 		a.conn = o
 		if err := c.adopt(o); err != nil {
 			c.fail(err)

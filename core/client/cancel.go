@@ -41,7 +41,9 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	t.canceled = true
 	if t.on == nil {
 		if t.actor != nil {
-			t.actor.queue.remove(t)
+			if !t.actor.queue.remove(t) {
+				t.actor.forgetSent(t)
+			}
 		} else {
 			t.tmpl.class.queue.remove(t)
 			c.adjustWant(t.tmpl.class)

@@ -176,7 +176,7 @@ func (h *heir) wake(at *wire.Inherited) {
 			c.resolve(a)
 		}
 		if a.sent != nil {
-			c.actorLost(a, nil, a.sent)
+			c.resolve(a)
 		}
 		c.pumpActor(a)
 	}

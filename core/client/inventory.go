@@ -141,7 +141,7 @@ func (v *inventory) task(t *task, place taskPlace) int {
 }
 
 func (v *inventory) conn(o *outConn, x willConn) {
-	x.Addr, x.Seq, x.Unread, x.Unsent = o.peerAddr, o.seq, o.in[:o.have], o.out
+	x.Addr, x.Seq, x.Unread, x.Unsent, x.Num = o.peerAddr, o.seq, o.in[:o.have], o.out, o.num
 	for _, t := range o.tasks {
 		x.Tasks = append(x.Tasks, v.task(t, taskSent))
 	}
@@ -152,6 +152,9 @@ func (v *inventory) actor(a *actor) {
 	x := willActor{ID: append([]byte(nil), a.id[:]...), Name: a.name, Inc: a.inc, Limit: a.limit}
 	if a.token != nil {
 		x.Token = raw(a.token.ID)
+	}
+	if a.broken != nil {
+		x.Broken, x.Conn = true, a.broken.num
 	}
 	for _, t := range a.sent {
 		x.Calls = append(x.Calls, v.task(t, taskLost))

@@ -69,6 +69,9 @@ type willActor struct {
 	Limit int
 	Calls []int // in Tasks, those lost first
 	Birth *willBirth
+
+	Broken bool   // see actor.broken
+	Conn   uint32 // its number
 }
 
 type willBirth struct {
@@ -116,6 +119,7 @@ type willConn struct {
 	Unread  []byte
 	Unsent  []byte
 	Tasks   []int // in Tasks
+	Num     uint32
 }
 
 func raw(id ids.Object) []byte { return append([]byte(nil), id[:]...) }

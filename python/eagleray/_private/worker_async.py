@@ -86,7 +86,7 @@ class _Loop:
             if isinstance(error, ExitActor):
                 actor.end(_EXIT_REASON)
             if isinstance(error, SystemExit):
-                actor.worker.quit(error)
+                actor.quit(error)
             flags = APP_ERROR
             if isinstance(error, asyncio.CancelledError):
                 error = worker_main.Cancelled().with_traceback(error.__traceback__)
