@@ -36,12 +36,14 @@ type actor struct {
 	broken *brokenConn // what became of inc is not known: its socket broke
 }
 
-// birth is what the creator keeps of an actor whose constructor has not ended.
+// birth is what the creator keeps of an actor whose constructor has not ended,
+// or may run again: see birth.go.
 type birth struct {
 	task     *task // holds the constructor's arguments
 	tmpl     *Template
 	req      *wire.ActorCreate
 	announce bool // the head was told
+	again    bool // the constructor has ended, and runs again if the actor restarts
 }
 
 // ActorSpec describes an actor to be created.
@@ -205,18 +207,6 @@ func (c *Client) createActor(a *actor) {
 		}
 		c.resolve(a)
 	})
-}
-
-// born: the constructor has ended, one way or the other; mu held.
-func (c *Client) born(a *actor) {
-	if b := a.birth; b != nil {
-		a.birth = nil
-		c.unpinTask(b.task)
-		if a.token == nil && a.handles <= 0 && a.pending == 0 {
-			c.forgetActor(a) // its handles went meanwhile
-		}
-		c.lessNeeded()
-	}
 }
 
 // resolve asks where the actor is; mu held.

@@ -14,6 +14,7 @@ func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
 	for a.queue.len() > 0 {
 		c.failCall(a, a.queue.pop())
 	}
+	c.runsNoMore(a)
 }
 
 func (c *Client) failCall(a *actor, t *task) {

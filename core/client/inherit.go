@@ -170,6 +170,8 @@ func (h *heir) wake(at *wire.Inherited) {
 	}
 	for _, a := range c.actors {
 		switch {
+		case a.birth != nil && a.birth.again:
+			c.watchDeath(a)
 		case a.birth != nil && !a.birth.announce:
 			c.bear(a)
 		case a.birth != nil:

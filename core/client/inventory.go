@@ -167,7 +167,7 @@ func (v *inventory) actor(a *actor) {
 		if b.announce { // its arguments wait elsewhere
 			place = taskSent
 		}
-		x.Birth = &willBirth{Task: v.written(b.task, place), Template: *b.tmpl, Req: *b.req, Announce: b.announce}
+		x.Birth = &willBirth{Task: v.written(b.task, place), Template: *b.tmpl, Req: *b.req, Announce: b.announce, Again: b.again}
 		x.Birth.Template.class = nil
 	}
 	if a.token == nil && a.pending == 0 && a.birth == nil {

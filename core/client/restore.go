@@ -201,7 +201,7 @@ func (h *heir) actors() error {
 			if err != nil {
 				return err
 			}
-			a.birth = &birth{task: t, tmpl: &b.Template, req: &b.Req, announce: b.Announce}
+			a.birth = &birth{task: t, tmpl: &b.Template, req: &b.Req, announce: b.Announce, again: b.Again}
 		}
 	}
 	return nil

@@ -79,6 +79,8 @@ type willBirth struct {
 	Template Template
 	Req      wire.ActorCreate
 	Announce bool
+
+	Again bool
 }
 
 // willHeld is a result whose caller has not confirmed it.
