@@ -166,10 +166,19 @@ func (p placer) StopActor(i record.Instance, how head.Stop) {
 type headOf struct{ *head.Head }
 
 func (h headOf) Resolve(id ids.Actor, after uint64, done func(daemon.Resolution)) (func(), error) {
-	cancel, err := h.Head.Resolve(id, after, func(r head.Resolution) {
-		done(daemon.Resolution{State: string(r.State), Actor: r.Actor, Message: r.Message})
-	})
+	cancel, err := h.Head.Resolve(id, after, resolutionFor(done))
 	return func() { cancel() }, err
+}
+
+func (h headOf) Ended(id ids.Actor, incarnation uint64, done func(daemon.Resolution)) (func(), error) {
+	cancel, err := h.Head.Ended(id, incarnation, resolutionFor(done))
+	return func() { cancel() }, err
+}
+
+func resolutionFor(done func(daemon.Resolution)) func(head.Resolution) {
+	return func(r head.Resolution) {
+		done(daemon.Resolution{State: r.State, Actor: r.Actor, Message: r.Message})
+	}
 }
 
 // isolate makes this process fit to outlive signals of a terminal and to

@@ -2,6 +2,7 @@ package client
 
 import (
 	"encoding/hex"
+	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -30,15 +31,19 @@ type actor struct {
 	deadEnv  []byte       // envelope of the constructor's exception
 	bad      *fault.Error // can never be scheduled here
 	birth    *birth       // until its constructor has ended
-	sent     []*task      // that it had when its socket broke, while the head is asked
+	sent     []*task      // that it had when its socket broke, while the daemon is asked
+
+	broken *brokenConn // what became of inc is not known: its socket broke
 }
 
-// birth is what the creator keeps of an actor whose constructor has not ended.
+// birth is what the creator keeps of an actor whose constructor has not ended,
+// or may run again: see birth.go.
 type birth struct {
 	task     *task // holds the constructor's arguments
 	tmpl     *Template
 	req      *wire.ActorCreate
 	announce bool // the head was told
+	again    bool // the constructor has ended, and runs again if the actor restarts
 }
 
 // ActorSpec describes an actor to be created.
@@ -205,21 +210,13 @@ func (c *Client) createActor(a *actor) {
 	})
 }
 
-// born: the constructor has ended, one way or the other; mu held.
-func (c *Client) born(a *actor) {
-	if b := a.birth; b != nil {
-		a.birth = nil
-		c.unpinTask(b.task)
-		if a.token == nil && a.handles <= 0 && a.pending == 0 {
-			c.forgetActor(a) // its handles went meanwhile
-		}
-		c.lessNeeded()
-	}
-}
-
 // resolve asks where the actor is; mu held.
 func (c *Client) resolve(a *actor) {
 	if a.asking || a.dead != nil || c.closed {
+		return
+	}
+	if a.broken != nil {
+		c.askFate(a)
 		return
 	}
 	a.asking = true
@@ -233,14 +230,14 @@ func (c *Client) resolve(a *actor) {
 }
 
 func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
-	var fd = -1
+	fd, num := -1, rand.Uint32()
 	if err == nil && s.State == wire.ActorAlive {
-		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:]})
-		if err != nil { // it died since; the head will know
+		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num)})
+		if err != nil { // it died since, most likely; the daemon will know
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			a.asking = false
-			a.inc = s.Incarnation
+			a.inc, a.broken = s.Incarnation, &brokenConn{num}
 			c.resolve(a)
 			return
 		}
@@ -270,7 +267,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	case s.State == wire.ActorAlive:
 		a.inc, a.bad = s.Incarnation, nil
 		o := newOutConn(c, fd, s.Addr)
-		o.actor = a
+		o.actor, o.num = a, num
 		a.conn = o
 		if err := c.adopt(o); err != nil {
 			c.fail(err)

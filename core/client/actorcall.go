@@ -4,7 +4,6 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
-	"github.com/eagleray/eagleray/core/wire"
 )
 
 // actorDead fails everything that is queued for it.
@@ -15,6 +14,7 @@ func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
 	for a.queue.len() > 0 {
 		c.failCall(a, a.queue.pop())
 	}
+	c.runsNoMore(a)
 }
 
 func (c *Client) failCall(a *actor, t *task) {
@@ -110,62 +110,4 @@ func (c *Client) callEnded(a *actor) {
 		c.table.Unpin(a.token)
 		c.carryOut()
 	}
-}
-
-// actorLost: the actor's socket broke with calls on it. Calls that were sent may have
-// run; they fail with what the head says. The others go to the next incarnation.
-func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
-	if a.conn == o {
-		a.conn = nil
-	}
-	if c.closed {
-		return
-	}
-	if len(sent) == 0 {
-		if a.queue.len() > 0 {
-			c.resolve(a)
-		}
-		return
-	}
-	// The head tells how it ended, or that it lives again. Until then nothing
-	// newer is sent: what is tried again goes first.
-	a.asking, a.sent = true, sent
-	c.daemon.Go(wire.TActorResolve, wire.ActorResolve{ActorID: a.id[:], After: a.inc}, func(m *wire.Message, err error) {
-		var s wire.ActorState
-		if err == nil {
-			err = m.Decode(&s)
-		}
-		c.mu.Lock()
-		f := fault.New(fault.ActorUnavailable, "actor %s (%s) died while the call ran and was restarted; the call may have taken effect", a.name, a.id)
-		switch {
-		case err != nil:
-			f = fault.From(err)
-		case s.State == wire.ActorDead:
-			code := fault.Code(s.Cause)
-			if code == "" {
-				code = fault.ActorDied
-			}
-			f = fault.New(code, "%s", s.Message)
-			c.actorDead(a, f, s.Error)
-		}
-		lives := err == nil && s.State != wire.ActorDead
-		var again []*task
-		sent := a.sent
-		a.sent = nil
-		for _, t := range sent {
-			t.on = nil
-			t.tries++
-			switch m := int32(t.tmpl.MaxRetries); {
-			case t.canceled:
-				c.failTask(t, cancelFault(t))
-			case lives && (m < 0 || t.tries <= m):
-				again = append(again, t)
-			default:
-				c.failTask(t, f)
-			}
-		}
-		a.queue.pushFront(again)
-		c.mu.Unlock()
-		c.resolved(a, &s, err)
-	})
 }

@@ -63,7 +63,9 @@ func (c *Client) cancelTask(t *task, force, recursive bool) {
 func (c *Client) takeOut(t *task) {
 	a := t.actor
 	if a != nil {
-		a.queue.remove(t)
+		if !a.queue.remove(t) {
+			a.forgetSent(t)
+		}
 	} else if !c.undelay(t) && t.tmpl.class.queue.remove(t) {
 		c.adjustWant(t.tmpl.class)
 	}

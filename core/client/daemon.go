@@ -7,6 +7,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -53,7 +54,12 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TActorStart:
 		s := new(wire.ActorStart)
 		if err = m.Decode(s); err == nil && c.exec != nil {
+			var page *started.Writer
+			if s.Restarts {
+				page = c.askPage()
+			}
 			c.mu.Lock()
+			c.exec.page = page
 			err = c.exec.becomeActor(s)
 			c.mu.Unlock()
 		}
@@ -62,6 +68,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 		if err = m.Decode(&s); err == nil && c.exec != nil {
 			c.mu.Lock()
 			if s.Force {
+				c.exec.queue = nil // what has not begun does not begin any more
 				c.exec.stop(s.Reason)
 			} else {
 				c.exec.drain()

@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -82,6 +83,8 @@ type executor struct {
 	conns    map[*inConn]bool
 	draining bool
 	unread   bool // draining, and something may not have been read yet
+
+	page *started.Writer // of an actor that may restart
 }
 
 func newExecutor(c *Client) *executor {
@@ -241,6 +244,9 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if err != nil {
 		e.answerFault(it.Token, k, fault.From(err))
 		return nil, nil
+	}
+	if e.page != nil {
+		k.in.begins(k)
 	}
 	c.arm() // somebody has to look after the sockets while it runs
 	return it, nil

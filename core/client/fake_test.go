@@ -48,6 +48,8 @@ type fakeDaemon struct {
 	onInherit func(*wire.Inherited) // changes what the heir is told
 	returned  []uint64              // leases given back
 	ended     int                   // heirs
+
+	actors map[ids.Actor]*fakeActor // see fakeactor_test.go
 }
 
 type want struct {
@@ -109,6 +111,10 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 		f := d.takesOver
 		d.mu.Unlock()
 		f(u, h.OwnerID)
+		return
+	}
+	if h.Role == wire.RoleStarted {
+		d.givePage(u, h.OwnerID)
 		return
 	}
 	w := ids.NewWorker()
@@ -214,6 +220,8 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		d.blocked--
 	case wire.TJobEnd:
 		_ = m.Reply(nil)
+	default:
+		d.actorMessage(m)
 	}
 	d.grant()
 }

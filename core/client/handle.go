@@ -22,6 +22,7 @@ func (c *Client) handlesGone(a *actor) {
 
 func (c *Client) forgetActor(a *actor) {
 	delete(c.actors, a.id)
+	c.runsNoMore(a)
 	if a.conn != nil {
 		c.flush(&a.conn.conn)
 		c.retire(&a.conn.conn)
@@ -110,12 +111,17 @@ func (c *Client) KillActor(id ids.Actor, noRestart bool) error {
 	if err := c.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: noRestart}, nil); err != nil {
 		return err
 	}
-	if noRestart {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if a := c.actors[id]; a != nil { // later calls of ours must not reach it any more
-			c.actorDead(a, fault.New(fault.ActorDied, "actor %s (%s) was killed by kill()", a.name, a.id), nil)
-		}
+	if !noRestart {
+		return nil
+	}
+	var f wire.ActorFate // it is dead: this is answered at once
+	if err := c.call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: wire.ActorNever}, &f); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.actors[id]; a != nil { // later calls of ours must not reach it any more
+		c.actorDead(a, diedFault(&f), f.Error)
 	}
 	return nil
 }

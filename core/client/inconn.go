@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -38,6 +39,8 @@ type inConn struct {
 	addr   string // the caller's own socket
 	lease  bool
 	tmpls  map[uint64]*RemoteTemplate
+	slot   started.Slot // of an actor's caller, if the actor may restart
+	latest uint32       // call that was begun, of an actor
 }
 
 // welcome adopts an accepted task connection.
@@ -61,6 +64,9 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello) {
 		return
 	}
 	e.conns[in] = true
+	if e.page != nil && h.Role == wire.RoleActor {
+		in.slot = e.page.Take(in.caller, uint32(h.LeaseID))
+	}
 	if err := c.adopt(in); err != nil {
 		c.fail(err)
 		return
@@ -163,6 +169,10 @@ func parsePlace(r *wire.Reader) (p place, err error) {
 func (in *inConn) gone(error) {
 	e := in.c.exec
 	delete(e.conns, in)
+	if e.page != nil {
+		e.page.Free(in.slot)
+		in.slot = started.Slot{}
+	}
 	keep := e.queue[:0]
 	for _, k := range e.queue {
 		if k.in != in || k.in == nil {

@@ -170,13 +170,15 @@ func (h *heir) wake(at *wire.Inherited) {
 	}
 	for _, a := range c.actors {
 		switch {
+		case a.birth != nil && a.birth.again:
+			c.watchDeath(a)
 		case a.birth != nil && !a.birth.announce:
 			c.bear(a)
 		case a.birth != nil:
 			c.resolve(a)
 		}
 		if a.sent != nil {
-			c.actorLost(a, nil, a.sent)
+			c.resolve(a)
 		}
 		c.pumpActor(a)
 	}

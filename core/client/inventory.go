@@ -144,7 +144,7 @@ func (v *inventory) task(t *task, place taskPlace) int {
 }
 
 func (v *inventory) conn(o *outConn, x willConn) {
-	x.Addr, x.Seq, x.Unread, x.Unsent = o.peerAddr, o.seq, o.in[:o.have], o.out
+	x.Addr, x.Seq, x.Unread, x.Unsent, x.Num = o.peerAddr, o.seq, o.in[:o.have], o.out, o.num
 	for _, t := range o.tasks {
 		x.Tasks = append(x.Tasks, v.task(t, taskSent))
 	}
@@ -156,6 +156,9 @@ func (v *inventory) actor(a *actor) {
 	if a.token != nil {
 		x.Token = raw(a.token.ID)
 	}
+	if a.broken != nil {
+		x.Broken, x.Conn = true, a.broken.num
+	}
 	for _, t := range a.sent {
 		x.Calls = append(x.Calls, v.task(t, taskLost))
 	}
@@ -165,7 +168,7 @@ func (v *inventory) actor(a *actor) {
 		if b.announce { // its arguments wait elsewhere
 			place = taskSent
 		}
-		x.Birth = &willBirth{Task: v.written(b.task, place), Template: *b.tmpl, Req: *b.req, Announce: b.announce}
+		x.Birth = &willBirth{Task: v.written(b.task, place), Template: *b.tmpl, Req: *b.req, Announce: b.announce, Again: b.again}
 		x.Birth.Template.class = nil
 	}
 	if a.token == nil && a.pending == 0 && a.birth == nil {

@@ -90,7 +90,14 @@ func (c *Client) needed(began time.Time) bool {
 // that this process owns, or waits for them to be registered; mu held.
 func (c *Client) bearing() bool {
 	for _, a := range c.actors {
-		if b := a.birth; b != nil && (len(b.task.deps) > 0 || b.task.argsRef != nil || !b.announce) {
+		b := a.birth
+		switch {
+		case b == nil:
+		case b.again:
+			if a.token == nil || a.token.Borrowers() > 0 { // else it ends with this process's handles
+				return true
+			}
+		case len(b.task.deps) > 0 || b.task.argsRef != nil || !b.announce:
 			return true
 		}
 	}

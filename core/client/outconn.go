@@ -30,6 +30,7 @@ type outConn struct {
 	tasks    map[uint32]*task // sent and not answered
 	known    map[int]bool     // templates that it has
 	blobs    map[string]bool  // functions that it has
+	num      uint32           // of an actor's: what its worker knows this connection by
 }
 
 func newOutConn(c *Client, fd int, addr string) *outConn {
@@ -310,7 +311,7 @@ func (o *outConn) gone(err error) {
 	for _, t := range o.tasks {
 		left = append(left, t)
 	}
-	sort.Slice(left, func(i, j int) bool { return left[i].seq < left[j].seq })
+	sort.Slice(left, func(i, j int) bool { return int32(left[i].seq-left[j].seq) < 0 })
 	clear(o.tasks)
 	c.inflight -= len(left)
 	if o.actor != nil {

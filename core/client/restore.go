@@ -174,6 +174,9 @@ func (h *heir) actors() error {
 		x := &h.w.Actors[i]
 		a := &actor{id: ids.Actor(x.ID), name: x.Name, inc: x.Inc, limit: x.Limit}
 		c.actors[a.id] = a
+		if x.Broken {
+			a.broken = &brokenConn{x.Conn}
+		}
 		if len(x.Token) > 0 {
 			l, err := h.found([][]byte{x.Token})
 			if err != nil {
@@ -199,7 +202,7 @@ func (h *heir) actors() error {
 			if err != nil {
 				return err
 			}
-			a.birth = &birth{task: t, tmpl: &b.Template, req: &b.Req, announce: b.Announce}
+			a.birth = &birth{task: t, tmpl: &b.Template, req: &b.Req, announce: b.Announce, again: b.Again}
 		}
 	}
 	return nil
@@ -223,7 +226,7 @@ func (h *heir) conns() error {
 			return fmt.Errorf("a task socket that was handed over: %w", err)
 		}
 		o := newOutConn(c, fd, x.Addr)
-		o.seq, o.in, o.have, o.out = x.Seq, x.Unread, len(x.Unread), x.Unsent
+		o.seq, o.in, o.have, o.out, o.num = x.Seq, x.Unread, len(x.Unread), x.Unsent, x.Num
 		if len(x.ActorID) > 0 {
 			a := c.actors[ids.Actor(x.ActorID)]
 			if a == nil {

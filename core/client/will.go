@@ -71,6 +71,9 @@ type willActor struct {
 	Limit int
 	Calls []int // in Tasks, those lost first
 	Birth *willBirth
+
+	Broken bool   // see actor.broken
+	Conn   uint32 // its number
 }
 
 type willBirth struct {
@@ -78,6 +81,8 @@ type willBirth struct {
 	Template Template
 	Req      wire.ActorCreate
 	Announce bool
+
+	Again bool
 }
 
 // willHeld is a result whose caller has not confirmed it.
@@ -118,6 +123,7 @@ type willConn struct {
 	Unread  []byte
 	Unsent  []byte
 	Tasks   []int // in Tasks
+	Num     uint32
 }
 
 func raw(id ids.Object) []byte { return append([]byte(nil), id[:]...) }

@@ -60,6 +60,9 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	if h.Role == wire.RoleWill {
 		return d.bequeath(u, h)
 	}
+	if h.Role == wire.RoleStarted {
+		return d.startPage(u, h)
+	}
 	pid, pidfd := peerProcess(u, h.Pid)
 	c := &client{role: h.Role, pid: pid}
 	switch h.Role {

@@ -19,9 +19,11 @@ import (
 // guards it.
 type actor struct {
 	rec     record.Actor
-	worker  *worker // nil while it waits
-	drains  bool    // told to end after the calls that have arrived
-	settled bool    // its end was reported, or nobody wants to hear of it
+	worker  *worker       // nil while it waits
+	drains  bool          // told to end after the calls that have arrived
+	settled bool          // its end was reported, or nobody wants to hear of it
+	ready   bool          // its constructor has ended
+	resting time.Duration // that it is not placed for, see falls.go
 }
 
 func (a *actor) key() sched.ActorID {
@@ -130,11 +132,13 @@ func (d *Daemon) PlaceActor(rec record.Actor) {
 	for _, o := range rec.Fallback {
 		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources), Run: resource.FromWire(o.RunResources)})
 	}
-	d.event(func(m *sched.Machine) {
-		m.PlaceActor(a.key(), rec.Job, k, resource.FromWire(rec.RunResources))
-		if j.ended {
-			m.RemoveJob(rec.Job) // so that only this actor's worker comes of it
-		}
+	d.afterFalls(a, func() {
+		d.event(func(m *sched.Machine) {
+			m.PlaceActor(a.key(), rec.Job, k, resource.FromWire(rec.RunResources))
+			if j.ended {
+				m.RemoveJob(rec.Job) // so that only this actor's worker comes of it
+			}
+		})
 	})
 }
 
@@ -158,6 +162,7 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 		}
 	default:
 		a.settled = true
+		delete(d.falls, i.Actor)
 		d.event(func(m *sched.Machine) { m.Leaving(w.id) })
 		if w.client != nil {
 			_ = w.client.peer.Push(wire.TActorStop, wire.ActorStop{Force: true, Reason: "killed"})
@@ -188,6 +193,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		d.endWorker(w, exitGrace)
 		return
 	}
+	d.lifeBegins(a)
 	i := a.instance()
 	i.Node = d.o.Node
 	d.watch(w, s.Hold, a.rec.ClassName, spec.Enforce)
@@ -196,6 +202,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
 		Incarnation: a.rec.Incarnation, MaxConcurrency: a.rec.MaxConcurrency,
 		Assignment: d.assignment(w, s.Hold), Spec: spec.Spec, Token: spec.Token, Meta: a.rec.Meta,
+		Restarts: a.rec.MaxRestarts != 0,
 	}
 	if s.Choice > 0 {
 		if o := a.rec.Fallback[s.Choice-1]; o.ClassName != "" {
@@ -217,6 +224,8 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 		d.endWorker(w, exitGrace)
 		return
 	}
+	a.ready = true
+	delete(d.falls, a.rec.ID)
 	d.head.ActorStarted(d.located(a))
 }
 
@@ -234,6 +243,7 @@ func (d *Daemon) actorEnded(w *worker) {
 	if d.actors[a.rec.ID] == a {
 		delete(d.actors, a.rec.ID)
 	}
+	d.lifeEnds(a.key(), w.detail)
 	if w.job.ended && w.job.detached {
 		d.reviewDetached(w.job)
 	}
@@ -246,9 +256,8 @@ func (d *Daemon) actorEnded(w *worker) {
 		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(w.excess), Message: w.exceeded})
 	case a.drains || w.reason != "":
 		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
-	case w.known && w.status == 0:
-		d.head.ActorExited(d.located(a), record.Cause{Message: w.detail})
-	default:
+	default: // with status 0 too: it ended without a word
+		d.fell(a)
 		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: w.detail})
 	}
 }
@@ -268,6 +277,8 @@ func (d *Daemon) explainActor(raw []byte) string {
 	switch {
 	case a == nil:
 		return "it is not placed on this node"
+	case a.resting > 0:
+		return fmt.Sprintf("its worker died %d times in a row before its constructor had ended; the next one starts %v after the last", d.falls[id], a.resting)
 	case a.worker != nil:
 		return fmt.Sprintf("its constructor runs in worker pid %d", a.worker.pid)
 	}

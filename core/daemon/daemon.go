@@ -61,6 +61,9 @@ type Daemon struct {
 	memory      memWatch
 	gpus        gpuWatch
 	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
+
+	lives map[sched.ActorID]*life // incarnations of actors that may restart
+	falls map[ids.Actor]int       // how often in a row an actor's worker died before its constructor had ended
 }
 
 type zygoteKey struct {
@@ -111,6 +114,8 @@ func Open(o Options) (*Daemon, error) {
 		jobs:    make(map[ids.Job]*job),
 		actors:  make(map[ids.Actor]*actor),
 		wills:   make(map[string]*client),
+		lives:   make(map[sched.ActorID]*life),
+		falls:   make(map[ids.Actor]int),
 	}
 	d.keeper = newKeeper(d.arena, fd, o.ArenaBytes, d.log)
 	d.objects = newObjects(d.keeper, o.ArenaBytes)

@@ -18,7 +18,7 @@ import (
 func (d *Daemon) handle(c *client, m *wire.Message) {
 	switch m.Type {
 	case wire.TJobStart, wire.TJobEnd, wire.TActorCreate, wire.TActorResolve, wire.TActorKill, wire.TActorRelease,
-		wire.TActorByName, wire.TActorNames, wire.TKVPut, wire.TKVGet, wire.TKVDel, wire.TKVKeys, wire.TClusterInfo:
+		wire.TActorByName, wire.TActorNames, wire.TActorLost, wire.TKVPut, wire.TKVGet, wire.TKVDel, wire.TKVKeys, wire.TClusterInfo:
 		c.tasks.add(func() {
 			select {
 			case <-d.headSet:

@@ -8,8 +8,8 @@ import (
 )
 
 // Head is the cluster's state and the management of actors, as the node role
-// needs it. *head.Head has these methods, but for Resolve, whose result cmd
-// turns into ours. Requests may block for as long as a commit takes; reports
+// needs it. *head.Head has these methods, but for Resolve and Ended, whose
+// results cmd turns into ours. Requests may block for as long as a commit takes; reports
 // never do.
 type Head interface {
 	CreateActor(ctx context.Context, a record.Actor) error
@@ -29,6 +29,8 @@ type Head interface {
 
 	// Resolve calls done once, perhaps before it returns, unless cancelled.
 	Resolve(id ids.Actor, after uint64, done func(Resolution)) (cancel func(), err error)
+	// Ended does when the incarnation has ended.
+	Ended(id ids.Actor, incarnation uint64, done func(Resolution)) (cancel func(), err error)
 
 	// Reports.
 	ActorPlaced(i record.Instance)

@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -22,6 +21,8 @@ func (d *Daemon) toHead(c *client, m *wire.Message) {
 		d.createActor(c, m)
 	case wire.TActorResolve:
 		d.resolveActor(c, m, time.Now().Add(unknownWait))
+	case wire.TActorLost:
+		d.actorLost(c, m)
 	default:
 		reply, err := d.ask(m)
 		if err != nil {
@@ -129,7 +130,7 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 		case wire.ActorAlive:
 			s.Addr, s.Pid, s.NodeID, s.WorkerID = r.Actor.Address, r.Actor.Pid, r.Actor.Node[:], r.Actor.Worker[:]
 		case wire.ActorDead:
-			s.Message = deathText(&r.Actor)
+			s.Message = d.deathText(&r.Actor)
 			s.Cause, s.Error = string(r.Actor.Cause.Fault()), r.Actor.Cause.Error
 		}
 		_ = m.Reply(s)
@@ -161,14 +162,6 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 	c.cancels[n] = cancel
 }
 
-// deathText names the actor and says how it ended.
-func deathText(a *record.Actor) string {
-	if a.Cause.Message == "" {
-		return fmt.Sprintf("%s is dead (%s)", a, a.Cause.Reason)
-	}
-	return fmt.Sprintf("%s died: %s", a, a.Cause.Message)
-}
-
 // killActor answers when the process of the killed incarnation is gone, so that
 // what the caller sends next cannot reach it.
 func (d *Daemon) killActor(m *wire.Message) error {
@@ -190,7 +183,7 @@ func (d *Daemon) killActor(m *wire.Message) error {
 	}
 	select {
 	case <-gone:
-	case <-time.After(2 * forceGrace):
+	case <-time.After(killPatience):
 	}
 	return nil
 }

@@ -111,9 +111,12 @@ func (p *play) command(words []string) error {
 func (p *play) look(verb string, a args) error {
 	h := p.head
 	switch verb {
-	case "wait":
-		name := a.at(1)
-		cancel, err := h.Resolve(actorID(a.at(0)), uint64(a.num("after")), func(r head.Resolution) {
+	case "wait", "wait-end":
+		name, ask := a.at(1), h.Resolve
+		if verb == "wait-end" {
+			ask = h.Ended
+		}
+		cancel, err := ask(actorID(a.at(0)), uint64(a.num("after")), func(r head.Resolution) {
 			said := shorten(r.String())
 			if r.State == head.Dead {
 				said += " (" + string(r.Actor.Cause.Fault()) + ")"

@@ -12,28 +12,35 @@ import (
 // The states of a resolution: an actor's state as its callers see it.
 const (
 	Alive         = "ALIVE"
+	Restarting    = "RESTARTING" // Ended only
 	Dead          = "DEAD"
 	Unschedulable = "UNSCHEDULABLE"
 )
 
 // Resolution is what became of an actor.
 type Resolution struct {
-	State   string       // Alive, Dead, Unschedulable
+	State   string       // Alive, Dead, Unschedulable, Restarting
 	Actor   record.Actor // without Spec and Meta
-	Message string       // why it is dead or unschedulable, in words
+	Message string       // why it is dead, restarts or is unschedulable, in words
 }
 
 // String is short, for logs and traces.
 func (r Resolution) String() string {
-	if r.State == Alive {
+	switch r.State {
+	case Restarting:
+		return fmt.Sprintf("RESTARTING incarnation %d after %s", r.Actor.Incarnation, r.Message)
+	case Alive:
 		return fmt.Sprintf("ALIVE incarnation %d at %s", r.Actor.Incarnation, r.Actor.Address)
 	}
 	return r.State + " " + r.Message
 }
 
 func resolved(a *record.Actor) Resolution {
-	if a.State == record.ActorDead {
+	switch a.State {
+	case record.ActorDead:
 		return Resolution{State: Dead, Actor: *a.Brief(), Message: a.Cause.String()}
+	case record.ActorRestarting:
+		return Resolution{State: Restarting, Actor: *a.Brief(), Message: a.Cause.String()}
 	}
 	return Resolution{State: Alive, Actor: *a.Brief()}
 }
@@ -45,6 +52,7 @@ func unschedulable(a *record.Actor, message string) Resolution {
 // waiter waits for an actor's incarnation.
 type waiter struct {
 	after   uint64
+	ended   bool // for the end of incarnation after; not for the next one's start
 	done    func(Resolution)
 	claimed atomic.Bool // by the answer or by the cancellation
 	name    string      // in traces
@@ -62,7 +70,17 @@ func (w *waiter) tell(r Resolution) {
 // head's goroutine: it must not block. Cancel ends the wait; it reports false
 // when done was called or is about to be. The error is record.ErrNotFound.
 func (h *Head) Resolve(id ids.Actor, after uint64, done func(Resolution)) (cancel func() bool, err error) {
-	w := &waiter{after: after, done: done}
+	return h.await(id, &waiter{after: after, done: done})
+}
+
+// Ended calls done once, as Resolve does: when the incarnation has ended, with
+// what became of the actor then. An incarnation that it never reaches waits for
+// the actor's death.
+func (h *Head) Ended(id ids.Actor, incarnation uint64, done func(Resolution)) (cancel func() bool, err error) {
+	return h.await(id, &waiter{after: incarnation, ended: true, done: done})
+}
+
+func (h *Head) await(id ids.Actor, w *waiter) (cancel func() bool, err error) {
 	h.mu.Lock()
 	a, ok := h.state.Actor(id)
 	if !ok {

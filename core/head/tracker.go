@@ -65,13 +65,13 @@ func (t *tracker) actor(a *record.Actor, leading bool) []action {
 		return t.alive(a, leading)
 	}
 	e := t.get(a.ID)
+	out := e.tell(func(w *waiter) bool { return w.ended && w.after < a.Incarnation }, resolved(a))
 	if !leading {
-		return nil
+		return out
 	}
-	var out []action
 	if e.placed < a.Incarnation {
 		if a.State == record.ActorRestarting {
-			out = e.stop(a.Previous, a.Cause.Reason)
+			out = append(out, e.stop(a.Previous, a.Cause.Reason)...)
 		}
 		e.placed, e.stuck = a.Incarnation, ""
 		return append(out, action{place: a})
@@ -137,16 +137,16 @@ func (t *tracker) infeasible(a *record.Actor, incarnation uint64, message string
 	case a.Released:
 		return []action{{end: a}}
 	}
-	return e.tell(func(*waiter) bool { return true }, unschedulable(a, message))
+	return e.tell(func(w *waiter) bool { return !w.ended }, unschedulable(a, message))
 }
 
 // wait answers at once with what is known, else keeps the waiter.
 func (t *tracker) wait(a *record.Actor, w *waiter) []action {
-	if !a.Live() || a.State == record.ActorAlive && a.Incarnation > w.after {
+	if !a.Live() || a.Incarnation > w.after && (w.ended || a.State == record.ActorAlive) {
 		return []action{{tell: w, as: resolved(a)}}
 	}
 	e := t.get(a.ID)
-	if e.stuck != "" {
+	if e.stuck != "" && !w.ended {
 		return []action{{tell: w, as: unschedulable(a, e.stuck)}}
 	}
 	e.waiters = append(e.waiters, w)

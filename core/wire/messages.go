@@ -10,8 +10,9 @@ const (
 	RoleWorker  = "worker"
 	RoleService = "service" // a Go program
 	RoleCLI     = "cli"
-	RoleWill    = "will" // a worker that hands over to an heir; then a parcel
-	RoleHeir    = "heir" // who goes on in the place of a worker
+	RoleWill    = "will"    // a worker that hands over to an heir; then a parcel
+	RoleHeir    = "heir"    // who goes on in the place of a worker
+	RoleStarted = "started" // an actor's worker that asks for its page of started calls; the answer carries it
 	// To another process's own socket:
 	RoleControl = "control" // a Peer: references, cancellation
 	RoleLease   = "lease"   // then data frames: tasks
@@ -24,9 +25,9 @@ type Hello struct {
 	Role    string
 	Pid     int
 	Token   string // worker: the token that its fork was ordered with; heir: of its predecessor
-	OwnerID []byte // to a process: who calls, 12 bytes; RoleWill: who hands over
+	OwnerID []byte // to a process: who calls, 12 bytes; RoleWill, RoleStarted: whose it is
 	Addr    string // to a process: the caller's own socket
-	LeaseID uint64 // RoleLease
+	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
 	ActorID []byte // RoleActor
 }
 
@@ -249,6 +250,7 @@ const (
 	ActorAlive         = "ALIVE"
 	ActorDead          = "DEAD"
 	ActorUnschedulable = "UNSCHEDULABLE"
+	ActorRestarting    = "RESTARTING" // in ActorFate
 )
 
 // ActorState answers ActorResolve.
@@ -307,6 +309,7 @@ type ActorStart struct {
 	Spec           []byte
 	Meta           []byte
 	Token          string // to count a handle that the actor gives of itself
+	Restarts       bool   // it has a page on which it notes which calls it begins
 }
 
 // ActorReady reports the constructor's end. Error is empty on success.
@@ -446,4 +449,26 @@ type NodeInfo struct {
 	Available  map[string]int64
 	Labels     map[string]string
 	IsHead     bool
+}
+
+// ActorLost says that the sender's connection to an incarnation broke.
+type ActorLost struct {
+	ActorID     []byte
+	Incarnation uint64
+	Conn        uint32 // the sender's number for that connection
+}
+
+// ActorNever is an incarnation that no actor reaches: ActorLost about it is answered when the actor is dead.
+const ActorNever = 1<<64 - 1
+
+// ActorFate answers ActorLost. State is ActorAlive when the incarnation lives
+// and only the connection broke, ActorRestarting when the next one is on its
+// way, ActorDead.
+type ActorFate struct {
+	State   string
+	Cause   string // fault code of the incarnation's end
+	Message string // how it ended, and of which actor
+	Error   []byte // when dead: envelope of the constructor's exception, if that was the cause
+	Known   bool   // Started is
+	Started uint32 // number of the latest call of that connection which was begun
 }

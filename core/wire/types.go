@@ -46,6 +46,7 @@ const (
 	TActorByName  Type = 54 // call: ActorByName → ActorNamed
 	TActorNames   Type = 55 // call: ActorNames → []ActorName
 	TActorReady   Type = 56 // push, from the worker: ActorReady
+	TActorLost    Type = 57 // call, answered when that incarnation has ended, or is known to live on: ActorLost → ActorFate
 
 	// Key-value.
 	TKVPut  Type = 60 // call: KVPut → bool (added)

@@ -143,7 +143,11 @@ class ActorUnavailableError(RayActorError):
     """The actor cannot be reached now; the call may or may not have run."""
 
     def __init__(self, error_message: str, actor_id: bytes | None = None) -> None:
-        super().__init__(actor_id.hex() if actor_id else None, f"The actor is unavailable: {error_message}")
+        super().__init__(
+            actor_id.hex() if actor_id else None,
+            f"The actor {actor_id.hex() if actor_id else 'nil'} is unavailable: {error_message}. "
+            "The task may or may not have been executed on the actor.",
+        )
 
 
 class RaySystemError(RayError):

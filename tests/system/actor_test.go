@@ -147,7 +147,7 @@ func TestActor_Kill_EndsIt(t *testing.T) {
 	if running(st.Pid) {
 		t.Error("the call was answered before its process was gone")
 	}
-	if dead := d.resolve(id, 1); dead.State != wire.ActorDead || dead.Message != fmt.Sprintf("actor Counter %s died: it was killed by kill()", id) {
+	if dead := d.resolve(id, 1); dead.State != wire.ActorDead || !strings.Contains(dead.Message, "class_name: Counter\n\tactor_id: "+id.String()) || !strings.Contains(dead.Message, "killed by `ray.kill`") {
 		t.Errorf("%+v", dead)
 	}
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from eagleray import exceptions as ex
@@ -20,6 +21,21 @@ def _lost(cls: type[ex.ObjectLostError]) -> Callable[[str], Exception]:
     return make
 
 
+_ACTOR_ID = re.compile(r"^\tactor_id: ([0-9a-f]+)$", re.MULTILINE)
+_LINES = re.compile(r"^(\t[^\n]*\n)+")
+
+
+def _actor_died(message: str) -> Exception:
+    found = _ACTOR_ID.search(message)
+    head = "The actor died unexpectedly before finishing this task."
+    return ex.ActorDiedError(f"{head}\n{message}" if message else None, found[1] if found else None)
+
+
+def _actor_unavailable(message: str) -> Exception:
+    found = _ACTOR_ID.search(message)
+    return ex.ActorUnavailableError(_LINES.sub("", message), bytes.fromhex(found[1]) if found else None)
+
+
 #: One row per code; what a row makes is what users see.
 TABLE: dict[str, Callable[[str], Exception]] = {
     "internal": ex.RaySystemError,
@@ -29,8 +45,8 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "task_unschedulable": ex.TaskUnschedulableError,
     "actor_unschedulable": ex.ActorUnschedulableError,
     "worker_crashed": ex.WorkerCrashedError,
-    "actor_died": ex.ActorDiedError,
-    "actor_unavailable": ex.ActorUnavailableError,
+    "actor_died": _actor_died,
+    "actor_unavailable": _actor_unavailable,
     "task_cancelled": lambda message: ex.TaskCancelledError(error_message=message or None),
     "object_lost": _lost(ex.ObjectLostError),
     "owner_died": _lost(ex.OwnerDiedError),

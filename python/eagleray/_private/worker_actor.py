@@ -166,7 +166,7 @@ class Actor:
         except BaseException as error:
             running.task_id = None
             if isinstance(error, SystemExit):
-                self.worker.quit(error)
+                self.quit(error)
             if isinstance(error, ExitActor):
                 results = None
             else:
@@ -178,6 +178,12 @@ class Actor:
         if here.unfinished_line:
             worker_output.flush_lines()
         self.hot.reply(token, results, flags)
+
+    def quit(self, error: SystemExit) -> NoReturn:
+        """A method called ``sys.exit``: with 0 the actor ends for good, otherwise it has failed and may restart."""
+        if error.code == 0:
+            self.end("sys.exit(0) was called")
+        self.worker.quit(error)
 
     def end(self, reason: str) -> NoReturn:
         """Ends the actor and its process."""

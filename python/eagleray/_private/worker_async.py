@@ -118,7 +118,7 @@ class _Loop:
             if isinstance(error, ExitActor):
                 actor.end(_EXIT_REASON)
             if isinstance(error, SystemExit):
-                actor.worker.quit(error)
+                actor.quit(error)
             if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
                 error = worker_main.Cancelled().with_traceback(error.__traceback__)
             flags = APP_ERROR if retriable and actor.may_retry(error, retry_on) else APP_ERROR | NO_RETRY

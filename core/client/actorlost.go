@@ -1,0 +1,110 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// brokenConn is a connection to an actor that broke.
+type brokenConn struct {
+	num uint32
+}
+
+// actorLost: the actor's socket broke. Nothing newer is sent before it is known
+// what became of the calls that it had: what is sent again goes first.
+func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
+	if a.conn == o {
+		a.conn = nil
+	}
+	if c.closed {
+		return
+	}
+	a.broken, a.sent = &brokenConn{o.num}, sent
+	for _, t := range sent {
+		t.on = nil
+	}
+	if len(sent) > 0 || a.queue.len() > 0 {
+		c.resolve(a)
+	}
+}
+
+// askFate asks what became of the incarnation whose socket broke, and which
+// calls it had begun; mu held.
+func (c *Client) askFate(a *actor) {
+	a.asking = true
+	q := wire.ActorLost{ActorID: a.id[:], Incarnation: a.inc, Conn: a.broken.num}
+	c.daemon.Go(wire.TActorLost, q, func(m *wire.Message, err error) {
+		var f wire.ActorFate
+		if err == nil {
+			err = m.Decode(&f)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		a.asking = false
+		if !c.closed {
+			c.fateKnown(a, &f, err)
+		}
+	})
+}
+
+// fateKnown divides the calls that a dead incarnation had: those that had begun
+// are tried again if their retries allow, the others are sent as if never sent;
+// mu held.
+func (c *Client) fateKnown(a *actor, f *wire.ActorFate, err error) {
+	sent := a.sent
+	a.broken, a.sent = nil, nil
+	if err != nil || f.State == wire.ActorDead {
+		died := diedFault(f)
+		if err != nil {
+			died = fault.From(err)
+		}
+		c.actorDead(a, died, f.Error)
+		for _, t := range sent {
+			if t.canceled {
+				c.failTask(t, cancelFault(t))
+			} else {
+				c.failCall(a, t)
+			}
+		}
+		return
+	}
+	var again []*task
+	for _, t := range sent {
+		began := !f.Known || int32(t.seq-f.Started) <= 0
+		retries := int32(t.tmpl.MaxRetries)
+		switch {
+		case t.canceled:
+			c.failTask(t, cancelFault(t))
+			continue
+		case began && retries >= 0 && t.tries >= retries:
+			c.failTask(t, fault.New(fault.ActorUnavailable, "%s", f.Message))
+			continue
+		case began:
+			t.tries++
+		}
+		again = append(again, t)
+	}
+	a.queue.pushFront(again)
+	if f.State == wire.ActorAlive {
+		a.inc-- // the same one again
+	}
+	if a.queue.len() > 0 {
+		c.resolve(a)
+	}
+}
+
+// forgetSent takes a call that is cancelled off those whose fate is not known.
+func (a *actor) forgetSent(t *task) {
+	a.sent = slices.DeleteFunc(a.sent, func(x *task) bool { return x == t })
+}
+
+// diedFault is what calls of a dead actor fail with.
+func diedFault(f *wire.ActorFate) *fault.Error {
+	died := fault.New(fault.ActorDied, "%s", f.Message)
+	if f.Cause != "" {
+		died.Code = fault.Code(f.Cause)
+	}
+	return died
+}
