@@ -42,9 +42,7 @@ class Audit:
     def stock(self) -> dict[str, Any]:
         """Everything that a run may leave behind, counted."""
         numbers = stats()
-        for pid in workers(self._daemon):  # idle: what they have open is no leak, but hard to tell from one
-            os.kill(pid, signal.SIGKILL)
-        until(lambda: not workers(self._daemon), 10, "idle workers end")
+        self._end_idle_workers()
         below = children(self._daemon)
         info = msgpack.unpackb(self._hot.rpc("cluster_info", b"", 5000))
         totals = info["totals"]["resources"]
@@ -65,6 +63,22 @@ class Audit:
             "actors": info["actors"],
             "pending": info["pending"],
         }
+
+    def _end_idle_workers(self) -> None:
+        """Kills them: what they have open is no leak, but hard to tell from one. One may just be coming."""
+        killed = set()
+
+        def none() -> bool:
+            left = workers(self._daemon)
+            for pid in left:
+                os.kill(pid, signal.SIGKILL)
+            killed.update(left)
+            return not left
+
+        try:
+            until(none, 10)
+        except TimeoutError:
+            raise AssertionError(f"idle workers that are killed come again and again: {sorted(killed)}") from None
 
     def leaks(self, seconds: float = 20) -> dict[str, tuple[Any, Any]]:
         """What is still more than at first after that time: before and after."""

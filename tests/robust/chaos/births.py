@@ -44,7 +44,7 @@ class Births:
         self._lock = threading.Lock()
         self._of: dict[int, int] = {}  # a worker's actor, -1 for a pooled one
         self._missed: dict[int, list[float]] = {}  # by actor: when workers died that nobody replaced yet
-        self.gaps: dict[str, list[float]] = {"task": [], "actor": []}
+        self._gaps: dict[str, list[float]] = {"task": [], "actor": []}
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
 
@@ -56,7 +56,7 @@ class Births:
                 missed = self._missed.get(actor)
                 if missed and missed[0] < when:
                     gap = when - missed.pop(0)
-                    self.gaps["task" if actor < 0 else "actor"].append(gap)
+                    self._gaps["task" if actor < 0 else "actor"].append(gap)
                     if actor >= 0:
                         missed.clear()  # it died again before it had worked: one gap
 
@@ -68,6 +68,12 @@ class Births:
                 return False
             self._missed.setdefault(actor, []).append(when)
             return True
+
+    def take(self, kind: str) -> list[float]:
+        """How long dead workers were missed since the last time, those of ``"task"`` or ``"actor"``."""
+        with self._lock:
+            found, self._gaps[kind] = self._gaps[kind], []
+            return found
 
     def idle(self) -> None:
         """There is no more work: who died now is not replaced."""

@@ -10,7 +10,6 @@ import collections
 import os
 import random
 import secrets
-import statistics
 import sys
 import tempfile
 import time
@@ -27,6 +26,15 @@ from chaos.works import KINDS, LIMIT, Kinds, Piece, compute
 
 #: Pieces of work that are under way at a time.
 AHEAD = 150
+
+
+def told(kind: str, gaps: list[float]) -> str:
+    """How long replacing took, in words."""
+    ordered = [round(1000 * gap) for gap in sorted(gaps)]
+    return (
+        f"killed -> the replacement runs {kind}: {ordered[len(ordered) // 2]} ms (median), "
+        f"{ordered[len(ordered) * 95 // 100]} ms (95 %), {ordered[-1]} ms (longest) of {len(ordered)}"
+    )
 
 
 @dataclass
@@ -50,13 +58,7 @@ class Outcome:
             f"killed, {self.again} pieces begun again because the owner of their objects was killed",
             f"  {kinds}",
         ]
-        for kind, gaps in self.gaps.items():
-            if len(gaps) > 1:
-                cuts = statistics.quantiles(gaps, n=100)
-                found.append(
-                    f"  a {kind}'s worker was replaced at work after {statistics.median(gaps) * 1000:.0f} ms (median), "
-                    f"{cuts[94] * 1000:.0f} ms (p95), {max(gaps) * 1000:.0f} ms (most), {len(gaps)} times"
-                )
+        found += ["  " + told(kind, gaps) for kind, gaps in self.gaps.items() if gaps]
         found += [f"  WRONG: {one}" for one in self.wrong[:10]]
         found += [f"  LEFT BEHIND: {what}: {was} before, {now} after" for what, (was, now) in self.leaks.items()]
         if not self.wrong and not self.leaks:
@@ -65,12 +67,21 @@ class Outcome:
 
 
 class Storm:
-    """One run in a session of its own."""
+    """One run in a session of its own.
 
-    def __init__(self, seed: int, tasks: int, actors: int, interval: float) -> None:
+    Args:
+        seed: Chooses work and victims.
+        pieces: How many pieces of work there are.
+        actors: How many actors take part.
+        interval: Seconds between two kills.
+        replaced: How many kills there are before, while one function is all there is to do.
+    """
+
+    def __init__(self, seed: int, pieces: int, actors: int, interval: float, replaced: int = 30) -> None:
         self.outcome = Outcome(seed)
         self._chance = random.Random(seed)
-        self._tasks = tasks
+        self._pieces = pieces
+        self._replaced = replaced
         self._actors = actors
         self._interval = interval
         self._under_way: dict[Any, Piece] = {}
@@ -80,6 +91,7 @@ class Storm:
         """Works, takes stock, and tells."""
         ray.get([compute.remote(0, large, 0.01) for large in [False, True] * 10], timeout=LIMIT)
         audit = Audit(session)
+        self.outcome.gaps["tasks, among nothing else"] = self._replace(session, births)
         kinds = Kinds(self._actors)
         ray.get([actor.where.remote() for actor in kinds.actors], timeout=LIMIT)
         killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
@@ -92,13 +104,29 @@ class Storm:
             births.idle()
         self.outcome.seconds = time.monotonic() - start
         self._finish(kinds)
-        self.outcome.kills, self.outcome.gaps = killer.killed, births.gaps
+        self.outcome.kills = killer.killed
+        self.outcome.gaps["an actor's constructor"] = births.take("actor")
         self.outcome.leaks = audit.leaks()
         return self.outcome
 
+    def _replace(self, session: Any, births: Births) -> list[float]:
+        """Kills workers of one stream of tasks that keeps all of them busy."""
+        killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
+        refs = [compute.remote(self._tag, False, 0.005) for _ in range(AHEAD)]
+        killer.start()
+        until = time.monotonic() + self._replaced * self._interval
+        while time.monotonic() < until:
+            (ready,), refs = ray.wait(refs, timeout=LIMIT)
+            assert ray.get(ready, timeout=LIMIT) == self._tag
+            refs.append(compute.remote(self._tag, False, 0.005))
+        killer.stop()
+        births.idle()
+        assert ray.get(refs, timeout=LIMIT) == [self._tag] * len(refs)
+        return births.take("task")
+
     def _work(self, kinds: Kinds) -> None:
         names, weights = zip(*KINDS.items(), strict=True)
-        for _ in range(self._tasks):
+        for _ in range(self._pieces):
             self._begin(kinds, self._chance.choices(names, weights)[0])
             if len(self._under_way) >= AHEAD:
                 self._take(kinds, 1)
