@@ -1,0 +1,103 @@
+"""What random programs are made of: values that can be told apart, tasks that make them, actors that keep them."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+import eagleray as ray
+import numpy as np
+from arena import BIG, stats
+
+
+def make(tag: int, large: bool, refs: list[Any]) -> Any:
+    """A value that can be told from others, with references inside."""
+    return {"tag": np.full(BIG, tag) if large else tag, "refs": refs}
+
+
+def tag_of(value: Any) -> int:
+    """The tag, with a look at both ends of a large one."""
+    tag = value["tag"]
+    if isinstance(tag, int):
+        return tag
+    assert tag[0] == tag[-1] and len(tag) == BIG
+    return int(tag[0])
+
+
+@ray.remote(num_cpus=0)
+class Holder:
+    """Keeps references under names."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def pid(self) -> int:
+        return os.getpid()
+
+    def keep(self, name: str, box: list[Any]) -> None:
+        self.kept[name] = box
+
+    def take(self, name: str) -> Any:
+        return self.kept[name]
+
+    def drop(self, name: str) -> None:
+        del self.kept[name]
+
+    def give(self, name: str, other: Any, new: str) -> None:
+        ray.get(other.keep.remote(new, self.kept[name]))
+
+    def put(self, name: str, tag: int, large: bool, box: list[Any]) -> None:
+        self.kept[name] = [ray.put(make(tag, large, box))]
+
+    def open(self, name: str) -> int:
+        return tag_of(ray.get(self.kept[name][0]))
+
+    def clear(self) -> None:
+        self.kept.clear()
+
+    def stats(self) -> dict[str, int]:
+        return stats()
+
+
+@ray.remote(max_retries=-1)
+def build(tag: int, large: bool, box: list[Any]) -> Any:
+    """The value as a task's result: the caller owns it."""
+    return make(tag, large, box)
+
+
+@ray.remote(max_retries=-1)
+def build_inside(tag: int, large: bool, box: list[Any]) -> Any:
+    """A reference to the value: the worker owns it."""
+    return [os.getpid(), ray.put(make(tag, large, box))]
+
+
+@ray.remote(max_calls=1, max_retries=-1)
+def build_and_leave(tag: int, large: bool, box: list[Any]) -> Any:
+    """The same, by a worker that ends: its heir owns it."""
+    return [os.getpid(), ray.put(make(tag, large, box))]
+
+
+@ray.remote(max_calls=1, max_retries=-1)
+def delegate(tag: int, large: bool, box: list[Any]) -> Any:
+    """A worker that ends has another one compute the value."""
+    return [os.getpid(), build.remote(tag, large, box)]
+
+
+@ray.remote(max_retries=-1)
+def through(value: Any, box: list[Any]) -> Any:
+    """An argument's tag, and references passed through."""
+    return [tag_of(value), *box]
+
+
+@ray.remote(max_retries=-1)
+def fail(box: list[Any]) -> None:
+    """Holds references when it fails."""
+    raise ValueError(len(box))
+
+
+@ray.remote(max_retries=-1)
+def linger(box: list[Any], seconds: float) -> Any:
+    """Takes its time with references in its hands."""
+    time.sleep(seconds)
+    return box

@@ -1,0 +1,293 @@
+"""Random programs that put, nest, pass on, drop, cancel and kill, beside a model that knows what lives.
+
+A program is a list of steps, each a name and a number that seeds its choices. A step chooses among what there is when
+its turn comes and does nothing if there is nothing, so any part of a program is a program, too: ``shrink`` relies on it.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from typing import Any
+
+import eagleray as ray
+from arena import settles
+
+from chaos.boxes import Holder, build, build_and_leave, build_inside, delegate, fail, linger, make, tag_of, through
+from chaos.killer import workers
+from chaos.model import DRIVER, Census, Deaths, Node
+
+LIMIT = 30.0
+#: Step names with how often they are chosen.
+PEACEFUL = {
+    "put": 3,
+    "task": 3,
+    "inside": 2,
+    "keep": 3,
+    "actor_puts": 2,
+    "take": 2,
+    "give": 2,
+    "drop": 2,
+    "forget": 4,
+    "open": 2,
+    "pass_through": 2,
+    "look": 2,
+    "wait": 1,
+    "fails": 1,
+    "cancel": 1,
+    "census": 1,
+}
+DEADLY = {**PEACEFUL, "kill_worker": 1, "kill_holder": 1}
+Step = tuple[str, int]
+
+
+def program(seed: int, steps: int) -> list[Step]:
+    """The program of that seed; every third one kills."""
+    chance = random.Random(seed)
+    table = DEADLY if seed % 3 == 2 else PEACEFUL
+    names = chance.choices(list(table), list(table.values()), k=steps)
+    return [(name, chance.getrandbits(32)) for name in names]
+
+
+class Run:
+    """One program at work: its variables are references, each with the model of its object."""
+
+    def __init__(self, holders: list[Any], daemon: int) -> None:
+        self.chance = random.Random()
+        self.holders = holders
+        self.daemon = daemon
+        self.pids: list[int] = ray.get([holder.pid.remote() for holder in holders], timeout=LIMIT)
+        self.variables: list[tuple[Any, Node]] = []
+        self.kept: list[tuple[int, str, Node]] = []
+        self.pending: list[tuple[Any, int]] = []
+        self.deaths = Deaths()
+        self.counter = 0
+
+    def run(self, steps: list[Step]) -> None:
+        """Does the steps, looks at everything that lives, drops it, and sees it go.
+
+        Raises:
+            AssertionError: something was wrong, gone early or kept.
+        """
+        for name, seed in steps:
+            self.chance = random.Random(seed)
+            getattr(self, name)()
+        self.settle_calls()
+        self.look_at_all()
+        self.variables.clear()
+        self.kept.clear()
+        ray.get([holder.clear.remote() for holder in self.holders], timeout=LIMIT)
+        settles(objects=0, used=0, pinned=0, owned=len(self.holders), borrowed=0)
+
+    # What is checked.
+
+    def look_at_all(self) -> None:
+        """Reads everything that lives."""
+        for ref, node in self.variables:
+            self.verify(ref, node)
+        for index, name, node in self.kept:
+            self.excused(node, lambda index=index, name=name, node=node: self.same(self.opened(index, name), node))
+
+    def excused(self, node: Node, look: Any) -> bool:
+        """Looks; an object whose owner was killed may be lost. Whether it is there."""
+        try:
+            look()
+        except ray.exceptions.ObjectLostError as error:
+            if not self.deaths.lost(node):
+                raise AssertionError(f"object {node.tag} is gone early: {error}") from error
+            return False
+        return True
+
+    def same(self, found: int, node: Node) -> None:
+        assert found == node.tag, f"object {node.tag} is {found}"
+
+    def opened(self, index: int, name: str) -> int:
+        """The tag of what a holder keeps."""
+        found: int = ray.get(self.holders[index].open.remote(name), timeout=LIMIT)
+        return found
+
+    def verify(self, ref: Any, node: Node, lost: bool = False) -> None:
+        """Follows the references to the end; what a lost object held may be lost, too."""
+        try:
+            value = ray.get(ref, timeout=LIMIT)
+        except ray.exceptions.ObjectLostError as error:
+            if not (lost or self.deaths.lost(node)):
+                raise AssertionError(f"object {node.tag} is gone early: {error}") from error
+            return
+        self.same(tag_of(value), node)
+        assert len(value["refs"]) == len(node.inside), f"object {node.tag} holds {len(value['refs'])} references"
+        for inner, its in zip(value["refs"], node.inside, strict=True):
+            self.verify(inner, its, lost or self.deaths.lost(node))
+
+    def settle_calls(self) -> None:
+        """Waits for the calls under way; those of a holder that was killed may have failed."""
+        for ref, pid in self.pending:
+            try:
+                ray.get(ref, timeout=LIMIT)
+            except ray.exceptions.RayActorError:
+                assert pid in self.deaths.pids, f"the holder {pid} was not killed"
+        self.pending.clear()
+
+    def census(self) -> None:
+        """What should be gone is gone, also in the middle of a program."""
+        if self.deaths.pids:
+            return  # what the dead leave to others' caches is nobody's promise
+        self.settle_calls()
+        wanted = Census.of([node for _, node in self.variables], [node for _, _, node in self.kept])
+        settles(objects=wanted.objects, owned=wanted.owned + len(self.holders), borrowed=wanted.borrowed)
+
+    # What is made.
+
+    def new(self, owner: int) -> tuple[bool, list[Any], Node]:
+        """A fresh object's size, up to three references to put inside, and its model."""
+        self.counter += 1
+        chosen = self.chance.sample(self.variables, min(self.chance.randint(0, 3), len(self.variables)))
+        if self.chance.random() < 0.3:
+            chosen = []
+        large = self.chance.random() < 0.5
+        return large, [ref for ref, _ in chosen], Node(self.counter, large, owner, [node for _, node in chosen])
+
+    def name(self) -> str:
+        self.counter += 1
+        return f"n{self.counter}"
+
+    def put(self) -> None:
+        large, refs, node = self.new(DRIVER)
+        self.variables.append((ray.put(make(node.tag, large, refs)), node))
+
+    def task(self) -> None:
+        large, refs, node = self.new(DRIVER)
+        self.variables.append((build.remote(node.tag, large, refs), node))
+
+    def inside(self) -> None:
+        large, refs, node = self.new(-1)
+        (how,) = self.chance.choices([build_inside, build_and_leave, delegate], [5, 1, 1])
+        node.owner, ref = ray.get(how.remote(node.tag, large, refs), timeout=LIMIT)
+        self.variables.append((ref, node))
+
+    def actor_puts(self) -> None:
+        index, name = self.chance.randrange(len(self.holders)), self.name()
+        large, refs, node = self.new(self.pids[index])
+        self.pending.append((self.holders[index].put.remote(name, node.tag, large, refs), self.pids[index]))
+        self.kept.append((index, name, node))
+
+    # What is passed on.
+
+    def keep(self) -> None:
+        if self.variables:
+            ref, node = self.chance.choice(self.variables)
+            index, name = self.chance.randrange(len(self.holders)), self.name()
+            self.pending.append((self.holders[index].keep.remote(name, [ref]), self.pids[index]))
+            self.kept.append((index, name, node))
+
+    def take(self) -> None:
+        if self.kept:
+            index, name, node = self.chance.choice(self.kept)
+            (ref,) = ray.get(self.holders[index].take.remote(name), timeout=LIMIT)
+            self.variables.append((ref, node))
+
+    def give(self) -> None:
+        if self.kept:
+            index, name, node = self.chance.choice(self.kept)
+            other, new = (index + 1) % len(self.holders), self.name()
+            ray.get(self.holders[index].give.remote(name, self.holders[other], new), timeout=LIMIT)
+            self.kept.append((other, new, node))
+
+    def open(self) -> None:
+        """What is inside becomes variables of their own."""
+        whole = [(ref, node) for ref, node in self.variables if not self.deaths.lost(node)]
+        if whole:
+            ref, node = self.chance.choice(whole)
+            refs = ray.get(ref, timeout=LIMIT)["refs"]
+            self.variables += zip(refs, node.inside, strict=True)
+
+    def pass_through(self) -> None:
+        """References go into a task and come back while the variables may be gone."""
+        if self.variables:
+            ref, node = self.chance.choice(self.variables)
+            chosen = self.chance.sample(self.variables, min(2, len(self.variables)))
+            found = through.remote(ref, [one for one, _ in chosen])
+            for _ in range(self.chance.randint(0, 2)):
+                self.forget()
+            del ref
+            nodes = [its for _, its in chosen]
+            chosen.clear()
+            back: list[Any] = []
+            if self.excused(node, lambda: back.extend(ray.get(found, timeout=LIMIT))):
+                self.same(back[0], node)
+                self.variables += zip(back[1:], nodes, strict=True)
+
+    # What is let go.
+
+    def drop(self) -> None:
+        if self.kept:
+            index, name, _ = self.kept.pop(self.chance.randrange(len(self.kept)))
+            self.pending.append((self.holders[index].drop.remote(name), self.pids[index]))
+
+    def forget(self) -> None:
+        if self.variables:
+            self.variables.pop(self.chance.randrange(len(self.variables)))
+
+    # What is looked at.
+
+    def look(self) -> None:
+        if self.variables:
+            self.verify(*self.chance.choice(self.variables))
+
+    def wait(self) -> None:
+        if self.variables:
+            refs = list(dict.fromkeys(ref for ref, _ in self.variables))
+            ready, left = ray.wait(refs, num_returns=len(refs), timeout=LIMIT)
+            assert len(ready) == len(refs) and not left, f"{len(left)} of {len(refs)} do not get ready"
+
+    # What goes wrong.
+
+    def some(self) -> list[Any]:
+        return [ref for ref, _ in self.chance.sample(self.variables, min(2, len(self.variables)))]
+
+    def fails(self) -> None:
+        """A task fails with references in its hands."""
+        found = fail.remote(self.some())
+        try:
+            ray.get(found, timeout=LIMIT)
+        except ValueError:
+            return
+        raise AssertionError("a task that fails did not")
+
+    def cancel(self) -> None:
+        """A task with references in its hands is cancelled, before it starts, while it runs or after."""
+        found = linger.remote(self.some(), self.chance.choice([0, 0.002, 5]))
+        if self.chance.random() < 0.5:
+            ray.wait([found], timeout=self.chance.choice([0, 0.005]))
+        ray.cancel(found, force=self.chance.random() < 0.3)
+        try:
+            ray.get(found, timeout=LIMIT)
+        except (ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError):
+            return
+
+    def kill_worker(self) -> None:
+        """Any worker, holders' excepted."""
+        victims = [pid for pid in workers(self.daemon) if pid not in self.pids]
+        if victims:
+            self.kill(self.chance.choice(victims))
+
+    def kill_holder(self) -> None:
+        """What it kept is let go, what it owned is lost; another takes its place."""
+        index = self.chance.randrange(len(self.holders))
+        self.settle_calls()  # else a call of another holder's that is under way is lost with it
+        self.kept = [entry for entry in self.kept if entry[0] != index]
+        if self.chance.random() < 0.5:
+            self.deaths.pids.add(self.pids[index])
+            ray.kill(self.holders[index])
+        else:
+            self.kill(self.pids[index])
+        self.holders[index] = Holder.remote()
+        self.pids[index] = ray.get(self.holders[index].pid.remote(), timeout=LIMIT)
+
+    def kill(self, pid: int) -> None:
+        self.deaths.pids.add(pid)
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass

@@ -1,0 +1,199 @@
+"""Thousands of tasks and many actors while a worker is killed every so often: nothing wrong, nothing left behind.
+
+``python -m chaos.storm --seed 1`` in ``tests/robust`` runs the full size.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import os
+import random
+import secrets
+import sys
+import tempfile
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import eagleray as ray
+
+from chaos.audit import Audit
+from chaos.births import Births
+from chaos.killer import Killer
+from chaos.works import KINDS, LIMIT, Kinds, Piece, compute
+
+#: Pieces of work that are under way at a time.
+AHEAD = 150
+
+
+def told(kind: str, gaps: list[float]) -> str:
+    """How long replacing took, in words."""
+    ordered = [round(1000 * gap) for gap in sorted(gaps)]
+    return (
+        f"killed -> the replacement runs {kind}: {ordered[len(ordered) // 2]} ms (median), "
+        f"{ordered[len(ordered) * 95 // 100]} ms (95 %), {ordered[-1]} ms (longest) of {len(ordered)}"
+    )
+
+
+@dataclass
+class Outcome:
+    """What came of a run."""
+
+    seed: int
+    pieces: dict[str, int] = field(default_factory=collections.Counter)
+    again: int = 0
+    kills: int = 0
+    seconds: float = 0
+    gaps: dict[str, list[float]] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    leaks: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+
+    def lines(self) -> list[str]:
+        """The report."""
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.pieces.items()))
+        found = [
+            f"seed {self.seed}: {sum(self.pieces.values())} pieces of work in {self.seconds:.1f} s, {self.kills} workers "
+            f"killed, {self.again} pieces begun again because the owner of their objects was killed",
+            f"  {kinds}",
+        ]
+        found += ["  " + told(kind, gaps) for kind, gaps in self.gaps.items() if gaps]
+        found += [f"  WRONG: {one}" for one in self.wrong[:10]]
+        found += [f"  LEFT BEHIND: {what}: {was} before, {now} after" for what, (was, now) in self.leaks.items()]
+        if not self.wrong and not self.leaks:
+            found.append("  every result right; no object, descriptor, process or shared memory left behind")
+        return found
+
+
+class Storm:
+    """One run in a session of its own.
+
+    Args:
+        seed: Chooses work and victims.
+        pieces: How many pieces of work there are.
+        actors: How many actors take part.
+        interval: Seconds between two kills.
+        replaced: How many kills there are before, while one function is all there is to do.
+    """
+
+    def __init__(self, seed: int, pieces: int, actors: int, interval: float, replaced: int = 30) -> None:
+        self.outcome = Outcome(seed)
+        self._chance = random.Random(seed)
+        self._pieces = pieces
+        self._replaced = replaced
+        self._actors = actors
+        self._interval = interval
+        self._under_way: dict[Any, Piece] = {}
+        self._tag = 0
+
+    def run(self, session: Any, births: Births) -> Outcome:
+        """Works, takes stock, and tells."""
+        ray.get([compute.remote(0, large, 0.01) for large in [False, True] * 10], timeout=LIMIT)
+        audit = Audit(session)
+        self.outcome.gaps["tasks, among nothing else"] = self._replace(session, births)
+        kinds = Kinds(self._actors)
+        ray.get([actor.where.remote() for actor in kinds.actors], timeout=LIMIT)
+        killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
+        start = time.monotonic()
+        killer.start()
+        try:
+            self._work(kinds)
+        finally:
+            killer.stop()
+            births.idle()
+        self.outcome.seconds = time.monotonic() - start
+        self._finish(kinds)
+        self.outcome.kills = killer.killed
+        self.outcome.gaps["an actor's constructor"] = births.take("actor")
+        self.outcome.leaks = audit.leaks()
+        return self.outcome
+
+    def _replace(self, session: Any, births: Births) -> list[float]:
+        """Kills workers of one stream of tasks that keeps all of them busy."""
+        killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
+        refs = [compute.remote(self._tag, False, 0.005) for _ in range(AHEAD)]
+        killer.start()
+        until = time.monotonic() + self._replaced * self._interval
+        while time.monotonic() < until:
+            (ready,), refs = ray.wait(refs, timeout=LIMIT)
+            assert ray.get(ready, timeout=LIMIT) == self._tag
+            refs.append(compute.remote(self._tag, False, 0.005))
+        killer.stop()
+        births.idle()
+        assert ray.get(refs, timeout=LIMIT) == [self._tag] * len(refs)
+        return births.take("task")
+
+    def _work(self, kinds: Kinds) -> None:
+        names, weights = zip(*KINDS.items(), strict=True)
+        for _ in range(self._pieces):
+            self._begin(kinds, self._chance.choices(names, weights)[0])
+            if len(self._under_way) >= AHEAD:
+                self._take(kinds, 1)
+        while self._under_way and len(self.outcome.wrong) < 10:
+            self._take(kinds, 1)
+
+    def _begin(self, kinds: Kinds, kind: str) -> None:
+        self._tag += 1
+        piece: Piece = getattr(kinds, kind)(self._chance, self._tag * 100)
+        piece.kind = kind
+        self._under_way[piece.ref] = piece
+
+    def _take(self, kinds: Kinds, number: int) -> None:
+        ready, _ = ray.wait(list(self._under_way), num_returns=number, timeout=LIMIT)
+        if not ready:
+            stuck = collections.Counter(piece.kind for piece in self._under_way.values())
+            self.outcome.wrong.append(f"nothing got ready in {LIMIT:.0f} s: {dict(stuck)}")
+            self._under_way.clear()
+        for ref in ready:
+            piece = self._under_way.pop(ref)
+            try:
+                right = piece.check(ray.get(ref, timeout=LIMIT))
+            except piece.excused:
+                self.outcome.again += 1
+                self._begin(kinds, piece.kind)
+                continue
+            except Exception as error:
+                self.outcome.wrong.append(f"{piece.kind}: {type(error).__name__}: {str(error)[:300]}")
+                continue
+            self.outcome.pieces[piece.kind] += 1
+            if not right:
+                self.outcome.wrong.append(f"{piece.kind}: a wrong value")
+
+    def _finish(self, kinds: Kinds) -> None:
+        """Every actor answers in the end, and goes."""
+        try:
+            found = ray.get([actor.where.remote() for actor in kinds.actors], timeout=LIMIT)
+            if found != list(range(self._actors)):
+                self.outcome.wrong.append("an actor is another one")
+        except Exception as error:
+            self.outcome.wrong.append(f"an actor that does not answer any more: {type(error).__name__}: {error}")
+        kinds.close()
+
+
+def main(words: list[str]) -> int:
+    """Runs the storms that the command line asks for; 1 when one went wrong."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
+    parser.add_argument("--tasks", type=int, default=10_000)
+    parser.add_argument("--actors", type=int, default=100)
+    parser.add_argument("--interval", type=float, default=0.1)
+    given = parser.parse_args(words)
+    os.environ["EAGLERAY_ROBUST_MARK"] = secrets.token_hex(8)
+    with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp") as folder:
+        os.environ["EAGLERAY_TMPDIR"] = folder
+        births = Births(Path(folder))
+        with ray.init(address="local", num_cpus=2, object_store_memory=500_000_000, log_to_driver=False):
+            from eagleray._private.state import process
+
+            outcome = Storm(given.seed, given.tasks, given.actors, given.interval).run(process.require(), births)
+        births.close()
+    print(*outcome.lines(), sep="\n")
+    if outcome.wrong or outcome.leaks:
+        print(f"repeat it with: make robust SEED={given.seed}")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,233 @@
+"""What a run under kills consists of: kinds of work, each with what has to come out of it.
+
+A kind of work is a class with ``begin``, which submits one piece and returns its reference with a check of the value.
+``KINDS`` lists them with how often they are chosen; a new ability of the runtime adds its kind here.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import eagleray as ray
+import numpy as np
+
+from chaos.births import born
+
+#: Numbers in an array that is too large for a message.
+LARGE = 30_000
+LIMIT = 120.0
+
+
+@dataclass
+class Piece:
+    """A submitted piece of work."""
+
+    ref: Any
+    check: Callable[[Any], bool]
+    #: Errors that a death explains, after which the piece is begun again.
+    excused: tuple[type[BaseException], ...] = ()
+    kind: str = ""
+
+
+def value(tag: int, large: bool) -> Any:
+    """Something that can be told from others."""
+    return np.full(LARGE, tag) if large else tag
+
+
+def same(found: Any, tag: int) -> bool:
+    """Whether this is ``value(tag, …)``, with a look at both ends of a large one."""
+    if isinstance(found, int):
+        return found == tag
+    return len(found) == LARGE and int(found[0]) == int(found[-1]) == tag
+
+
+def busy(seconds: float) -> None:
+    """Works for so long."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        sum(range(100))
+
+
+@ray.remote(max_retries=-1)
+def compute(tag: int, large: bool, seconds: float) -> Any:
+    born()
+    busy(seconds)
+    return value(tag, large)
+
+
+@ray.remote(max_retries=-1)
+def add(first: Any, tag: int) -> Any:
+    """The next link of a chain."""
+    born()
+    return first + tag
+
+
+@ray.remote(max_retries=-1)
+def outer(tag: int, depth: int, large: bool) -> Any:
+    """Tasks within tasks."""
+    born()
+    if depth == 0:
+        return value(tag, large)
+    inner = [outer.remote(tag + part, depth - 1, large) for part in range(2)]
+    return sum(int(np.max(one)) for one in ray.get(inner))
+
+
+@ray.remote(max_retries=-1)
+def puts(tag: int, large: bool) -> int:
+    """Objects of a task's own, read by another task."""
+    born()
+    refs = [ray.put(value(tag + part, large)) for part in range(3)]
+    found = ray.get(total.remote(refs))
+    assert found == 3 * tag + 3
+    return found
+
+
+@ray.remote(max_retries=-1)
+def total(refs: list[Any]) -> int:
+    born()
+    return sum(int(np.max(one)) for one in ray.get(refs))
+
+
+@ray.remote(max_retries=-1)
+def gives(tag: int, large: bool) -> list[Any]:
+    """Objects that the worker owns, and whose owner may be killed."""
+    born()
+    return [ray.put(value(tag, large)), compute.remote(tag, large, 0)]
+
+
+@ray.remote(max_retries=-1)
+def opens(box: list[Any]) -> Any:
+    born()
+    return ray.get(box[0])
+
+
+@ray.remote(max_restarts=-1, max_task_retries=-1, num_cpus=0)
+class Account:
+    """Counts its calls, and says in which life."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.life = time.monotonic()
+        self.calls = 0
+        self.kept: Any = None
+        born(number)
+
+    def call(self, tag: int, large: bool) -> tuple[int, float, int, Any]:
+        """The actor, its life, how many calls it had in it, and a value."""
+        self.calls += 1
+        return self.number, self.life, self.calls, value(tag, large)
+
+    def keep(self, box: list[Any]) -> float:
+        """Holds references in its state."""
+        self.kept = box
+        return self.life
+
+    def read(self, box: list[Any]) -> Any:
+        """Reads a reference that came in an argument."""
+        return ray.get(box[0])
+
+    def where(self) -> int:
+        """The actor's number."""
+        return self.number
+
+
+class Kinds:
+    """The kinds of work, with the actors that some of them need."""
+
+    def __init__(self, actors: int) -> None:
+        self.actors = [Account.remote(number) for number in range(actors)]
+        #: By actor: life and count of the last call that was looked at, which have to grow in the calls' order.
+        self.seen = [(0.0, 0)] * actors
+        self.order: list[list[Any]] = [[] for _ in range(actors)]
+
+    def plain(self, chance: random.Random, tag: int) -> Piece:
+        ref = compute.remote(tag, chance.random() < 0.3, chance.choice([0, 0.001, 0.005, 0.02]))
+        return Piece(ref, lambda found: same(found, tag))
+
+    def argument(self, chance: random.Random, tag: int) -> Piece:
+        """An object of the driver's, small or in the arena."""
+        ref = add.remote(ray.put(value(tag, chance.random() < 0.5)), 1)
+        return Piece(ref, lambda found: same(found if not isinstance(found, np.integer) else int(found), tag + 1))
+
+    def chain(self, chance: random.Random, tag: int) -> Piece:
+        length = chance.randint(2, 6)
+        ref = compute.remote(tag, chance.random() < 0.5, 0)
+        for _ in range(length):
+            ref = add.remote(ref, 1)
+        return Piece(ref, lambda found: same(found, tag + length))
+
+    def nested(self, chance: random.Random, tag: int) -> Piece:
+        return Piece(outer.remote(tag, 2, chance.random() < 0.3), lambda found: found == 4 * tag + 4)
+
+    def inside(self, chance: random.Random, tag: int) -> Piece:
+        return Piece(puts.remote(tag, chance.random() < 0.5), lambda found: found == 3 * tag + 3)
+
+    def given(self, chance: random.Random, tag: int) -> Piece:
+        """A worker's own objects, read after it may have died: right, or OwnerDiedError."""
+        large = chance.random() < 0.5
+
+        def check(found: Any) -> bool:
+            return all(same(one, tag) for one in ray.get(found, timeout=LIMIT))
+
+        return Piece(gives.remote(tag, large), check, excused=(ray.exceptions.OwnerDiedError,))
+
+    def passed(self, chance: random.Random, tag: int) -> Piece:
+        """A reference inside an argument, of a task's result that is not there yet."""
+        ref = opens.remote([compute.remote(tag, chance.random() < 0.5, 0.002)])
+        return Piece(ref, lambda found: same(found, tag))
+
+    def called(self, chance: random.Random, tag: int) -> Piece:
+        """A call of an actor: once more if it died, and in order."""
+        number = chance.randrange(len(self.actors))
+        ref = self.actors[number].call.remote(tag, chance.random() < 0.2)
+        mine = [ref, None]
+        self.order[number].append(mine)
+
+        def check(found: Any) -> bool:
+            of, life, count, its = found
+            mine[1] = (life, count)
+            return of == number and same(its, tag) and self.in_order(number)
+
+        return Piece(ref, check)
+
+    def in_order(self, number: int) -> bool:
+        """Looks at the calls of an actor whose answers are there, from the first on."""
+        line = self.order[number]
+        while line and line[0][1] is not None:
+            now = line.pop(0)[1]
+            if now <= self.seen[number]:
+                return False
+            self.seen[number] = now
+        return True
+
+    def held(self, chance: random.Random, tag: int) -> Piece:
+        """A reference into an actor's state, and one that it reads."""
+        actor = chance.choice(self.actors)
+        actor.keep.remote([ray.put(value(tag, True))])
+        ref = actor.read.remote([ray.put(value(tag, chance.random() < 0.5))])
+        return Piece(ref, lambda found: same(found, tag))
+
+    def close(self) -> None:
+        """Ends the actors."""
+        for actor in self.actors:
+            ray.kill(actor)
+        self.actors.clear()
+        self.order.clear()
+
+
+#: Names of ``Kinds``' methods, and how often they are chosen.
+KINDS = {
+    "plain": 8,
+    "argument": 3,
+    "chain": 2,
+    "nested": 1,
+    "inside": 2,
+    "given": 2,
+    "passed": 2,
+    "called": 6,
+    "held": 2,
+}
