@@ -53,6 +53,9 @@ func (d *Daemon) createActor(c *client, m *wire.Message) {
 	}
 	d.awaitMemory(q.Resources)
 	rec, err := d.actorRecord(c, &q)
+	if err == nil {
+		err = d.mayCreate(c, &rec)
+	}
 	if err != nil {
 		_ = m.Fail(err)
 		return

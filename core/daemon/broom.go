@@ -73,13 +73,37 @@ func (b *broom) sweepJob(job ids.Job, known map[int]bool) {
 		if p.ppid != me || known[p.pid] {
 			continue
 		}
-		env, err := os.ReadFile("/proc/" + strconv.Itoa(p.pid) + "/environ")
-		if err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return bytes.Equal(v, mark) }) {
+		if marked(p.pid, mark) {
 			for _, pid := range append(descendantsOf(p.pid, processes()), p.pid) {
 				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		}
 	}
+}
+
+// endMarked ends what a session has left whose daemon was killed.
+func endMarked(session string) {
+	mark := []byte(sessionVar + "=" + session)
+	me := os.Getpid()
+	for range 10 { // one that is killed may just have started another
+		left := false
+		for _, p := range processes() {
+			if p.pid != me && p.state != 'Z' && marked(p.pid, mark) {
+				left = true
+				_ = unix.Kill(p.pid, unix.SIGKILL)
+			}
+		}
+		if !left {
+			return
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// marked reports whether the process has the variable, name and value, in its environment.
+func marked(pid int, mark []byte) bool {
+	env, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return bytes.Equal(v, mark) })
 }
 
 func (b *broom) close() {

@@ -22,6 +22,7 @@ type client struct {
 	proc   *process   // of a driver or service; a worker's is the worker's
 	worker *worker    // role worker
 	heirOf *client    // role heir, until it has taken over
+	former ids.Owner  // what a worker was before its heir took over: it may have said things before
 
 	job  *job // nil for a driver before JobStart, and for the CLI
 	gone bool

@@ -32,6 +32,11 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 	case wire.TCensus:
 		go d.answerCensus(m)
 	case wire.TShutdown:
+		if err := mayStop(c); err != nil {
+			d.refuse.once(d, "message refused", err)
+			_ = m.Fail(err)
+			return
+		}
 		_ = m.Reply(nil)
 		d.log.Info("asked to end", "by", c.pid)
 		time.AfterFunc(10*time.Millisecond, d.Stop)
@@ -82,7 +87,7 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		if err := m.Decode(&q); err != nil {
 			return err
 		}
-		d.schedule(c, func(s *sched.Machine) { s.Want(c.id, sched.ClassID(q.ClassID), q.Want) })
+		d.schedule(c, func(s *sched.Machine) { s.Want(c.id, sched.ClassID(q.ClassID), min(q.Want, maxWanted)) })
 	case wire.TLeaseReturn:
 		var q wire.LeaseReturn
 		if err := m.Decode(&q); err != nil {
@@ -244,6 +249,10 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 			_ = m.Fail(fault.New(fault.OwnerDied, "object %s: its owner is gone", id))
 			return
 		}
+		if err := d.mayWrite(c, id); err != nil {
+			fail(err)
+			return
+		}
 		off, err := d.objects.create(c, id, q.Size)
 		if err != nil {
 			_ = m.Fail(err)
@@ -264,7 +273,13 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		for _, raw := range q.ObjectIDs {
-			if id, err := ids.ParseObject(raw); err == nil && !c.gone {
+			id, err := ids.ParseObject(raw)
+			if err == nil {
+				err = d.mayFree(c, id)
+			}
+			if err != nil {
+				d.refuse.once(d, "message refused", err)
+			} else if !c.gone {
 				d.objects.free(c, id)
 			}
 		}

@@ -73,6 +73,7 @@ func (d *Daemon) inherit(c *client) (*wire.Inherited, error) {
 		return nil, fault.New(fault.OwnerDied, "the worker, or its job, ended while it handed over")
 	}
 	c.heirOf = nil
+	old.former = old.self.Owner()
 	c.id, old.id = old.id, c.id
 	c.self, old.self = old.self, c.self
 	c.addr, old.addr = old.addr, c.addr

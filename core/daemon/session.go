@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -51,20 +50,28 @@ func NewSessionDir(base string) (string, error) {
 const lockName = "lock"
 
 // Lock marks the session as alive until the file is closed or the process ends.
+// The file appears locked: a sweeper never finds one that only looks dead.
 func Lock(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	path := filepath.Join(dir, lockName)
+	if old, err := os.OpenFile(path, os.O_RDWR, 0); err == nil {
+		defer old.Close()
+		if err := unix.Flock(int(old.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			return nil, fmt.Errorf("session %s is in use: %w", dir, err)
+		}
+	}
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("session lock: %w", err)
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
 		f.Close()
-		return nil, fmt.Errorf("session %s is in use: %w", dir, err)
+		return nil, fmt.Errorf("session lock: %w", err)
 	}
 	return f, nil
 }
-
-// staleAfter spares sessions that are being made.
-const staleAfter = 30 * time.Second
 
 // SweepStale removes the sessions below base whose daemon was killed before it
 // could.
@@ -75,15 +82,16 @@ func SweepStale(base string) {
 	}
 	for _, dir := range dirs {
 		st, err := os.Lstat(dir)
-		if err != nil || !st.IsDir() || time.Since(st.ModTime()) < staleAfter {
+		if err != nil || !st.IsDir() {
 			continue
 		}
-		// A session kept for its logs has no lock file.
+		// A session that is being made, or kept for its logs, has no lock file.
 		f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
 		if err != nil {
 			continue
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			endMarked(filepath.Base(dir))
 			os.RemoveAll(dir)
 		}
 		f.Close()

@@ -24,7 +24,7 @@ func (d *Daemon) toHead(c *client, m *wire.Message) {
 	case wire.TActorLost:
 		d.actorLost(c, m)
 	default:
-		reply, err := d.ask(m)
+		reply, err := d.ask(c, m)
 		if err != nil {
 			_ = m.Fail(err)
 			return
@@ -34,7 +34,7 @@ func (d *Daemon) toHead(c *client, m *wire.Message) {
 }
 
 // ask serves what is one question to the head.
-func (d *Daemon) ask(m *wire.Message) (any, error) {
+func (d *Daemon) ask(c *client, m *wire.Message) (any, error) {
 	ctx, cancel := d.headContext()
 	defer cancel()
 	switch m.Type {
@@ -43,6 +43,9 @@ func (d *Daemon) ask(m *wire.Message) (any, error) {
 	case wire.TActorRelease:
 		var q wire.ActorRef
 		id, err := decodeActor(m, &q, &q.ActorID)
+		if err == nil {
+			err = d.mayRelease(c, id)
+		}
 		if err == nil {
 			d.head.ReleaseActor(id)
 		}

@@ -16,6 +16,7 @@ import (
 // The times in a worker's life.
 const (
 	startTimeout = 30 * time.Second       // from the fork order to WorkerReady
+	forkTimeout  = 15 * time.Second       // from the fork order to the zygote's answer
 	statusWait   = 100 * time.Millisecond // from the pidfd's event to the exit status
 	deafWait     = 100 * time.Millisecond // from a closed connection to the kill
 	exitGrace    = time.Second            // from TExit to the kill
@@ -103,6 +104,8 @@ func (d *Daemon) setDeadline(w *worker) {
 	w.deadline = time.AfterFunc(startTimeout, func() {
 		d.workerFailed(w, fmt.Sprintf("a worker did not come up within %v", startTimeout))
 	})
+	z := w.zygote
+	time.AfterFunc(forkTimeout, func() { d.forkLate(w, z) })
 }
 
 // zygoteReady: from now on its forks are quick.

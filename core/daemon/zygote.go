@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +67,10 @@ type forkOrder struct {
 // what that starts inherit it.
 const jobVar = "EAGLERAY_JOB_ID"
 
+// sessionVar marks every process of a session in the same way: by the name of its
+// folder. When the daemon is killed that is how what it started is found.
+const sessionVar = "EAGLERAY_SESSION_MARK"
+
 // zygote is one fork server. Two goroutines serve it: run starts the process
 // and sends orders, read receives. Nothing here takes the daemon's lock.
 type zygote struct {
@@ -82,7 +87,10 @@ type zygote struct {
 
 	ready bool // has imported its modules; guarded by the daemon's lock
 
+	self int // its pidfd, -1 when there is none; run's own
+
 	mu   sync.Mutex
+	conn *net.UnixConn
 	pid  int
 	tail tail // what it last wrote
 	dead bool
@@ -91,8 +99,8 @@ type zygote struct {
 func newZygote(spec *wire.EnvSpec, job ids.Job, sock, logDir string, ev zygoteEvents) *zygote {
 	return &zygote{
 		spec: spec, job: job, sock: sock, events: ev, logDir: logDir,
-		orders: make(chan forkOrder, 1<<14),
-		stop:   make(chan struct{}),
+		orders: make(chan forkOrder, 1<<14), self: -1,
+		stop: make(chan struct{}),
 	}
 }
 
@@ -124,9 +132,13 @@ func (z *zygote) close(why string) {
 func (z *zygote) run(r *reaper) {
 	var message string
 	conn, err := z.start(r)
+	defer z.ensureEnd()
 	if err != nil {
 		message = err.Error()
 	} else {
+		z.mu.Lock()
+		z.conn = conn
+		z.mu.Unlock()
 		gone := make(chan string, 1)
 		go func() { gone <- z.read(conn) }()
 		message = z.serve(conn, gone)
@@ -163,6 +175,7 @@ func (z *zygote) serve(conn *net.UnixConn, gone <-chan string) string {
 	for {
 		select {
 		case <-z.stop:
+			z.dismiss(conn)
 			return z.why
 		case m := <-gone:
 			return m
@@ -220,15 +233,17 @@ func (z *zygote) exec(r *reaper, end int) error {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
 	defer unix.Close(null)
-	env := append(mergedEnv(z.spec), jobVar+"="+z.job.String())
+	env := append(mergedEnv(z.spec), jobVar+"="+z.job.String(), sessionVar+"="+filepath.Base(filepath.Dir(z.sock)))
+	pidfd := -1
 	r.mu.Lock()
 	pid, err := syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule}, &syscall.ProcAttr{
 		Env:   env,
 		Files: []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)},
 		Dir:   "/", // `python -m` would import what lies in the user's folder
-		Sys:   &syscall.SysProcAttr{Setsid: true},
+		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd},
 	})
 	if err == nil {
+		z.self = pidfd
 		unspare(pid)
 		z.mu.Lock()
 		z.pid = pid
@@ -339,12 +354,12 @@ func closeAll(fds []int) {
 func mergedEnv(s *wire.EnvSpec) []string {
 	var env []string
 	for k, v := range s.JobEnv {
-		if _, ok := s.Env[k]; !ok && k != jobVar && validVar(k, v) {
+		if _, ok := s.Env[k]; !ok && k != jobVar && k != sessionVar && validVar(k, v) {
 			env = append(env, k+"="+v)
 		}
 	}
 	for k, v := range s.Env {
-		if k != jobVar && validVar(k, v) {
+		if k != jobVar && k != sessionVar && validVar(k, v) {
 			env = append(env, k+"="+v)
 		}
 	}

@@ -112,12 +112,11 @@ func playWorker(sock, token string) int {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
 	}
-	unix.Close(fd)
 	l, err := net.Listen("unix", r.Addr)
 	if err != nil {
 		return 1
 	}
-	w := &fakeWorker{}
+	w := &fakeWorker{arena: fd}
 	w.peer = wire.NewPeer(u, w.handle, func(error) { os.Exit(0) })
 	w.peer.Start()
 	_ = w.peer.Push(wire.TWorkerReady, wire.WorkerReady{Pid: os.Getpid()})
@@ -133,6 +132,9 @@ func playWorker(sock, token string) int {
 type fakeWorker struct {
 	peer  *wire.Peer
 	actor wire.ActorStart
+
+	arena     int
+	scribbled int // descriptors
 }
 
 func (w *fakeWorker) handle(m *wire.Message) {
@@ -199,6 +201,13 @@ func (w *fakeWorker) serve(c net.Conn) {
 			answer = fmt.Sprint(pid, err)
 		case "pid":
 			answer = fmt.Sprint(os.Getpid())
+		case "call", "push":
+			answer = w.says(verb, rest)
+		case "scribble":
+			answer = w.scribble()
+		case "chatter":
+			n, _ := strconv.ParseUint(rest, 10, 64)
+			answer = w.chatter(n)
 		case "deaf":
 			w.peer.Close()
 		}

@@ -139,20 +139,27 @@ func TestObject_CreatorDies_WaitersHear(t *testing.T) {
 }
 
 func TestObject_SameIDTwice_IsRefused(t *testing.T) {
-	s := startSession(t, map[string]any{"num_cpus": 1})
-	a, b := s.start(nil), s.start(nil)
-	id := a.object()
-	if _, err := a.create(id, 1000); err != nil {
-		t.Fatal(err)
+	s := startSession(t, map[string]any{"num_cpus": 2})
+	d := s.start(nil)
+	d.class(1, map[string]float64{"CPU": 1}, "default")
+	d.want(1, 2)
+	a, b := d.lease(), d.lease()
+	id := ids.NewObject(1, d.owner(), ids.Job(d.job.JobID), 1)
+	write := func(h *held, size uint64) string {
+		return h.says("call", wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: size})
+	}
+	if got := write(a, 1000); got != "<nil>" {
+		t.Fatal(got)
 	}
 	// Another process writes it anew: its first writer is taken for dying.
-	if _, err := b.create(id, 2000); err != nil {
-		t.Fatal(err)
+	if got := write(b, 2000); got != "<nil>" {
+		t.Fatal(got)
 	}
-	b.seal(id)
-	_, err := b.create(id, 2000)
-	wantCode(t, err, fault.AlreadyExists, "is in the store already")
-	if p, err := a.pin(id); err != nil || p.Size != 2000 {
+	b.says("push", wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+	if got := write(b, 2000); !strings.Contains(got, "is in the store already") {
+		t.Error(got)
+	}
+	if p, err := d.pin(id); err != nil || p.Size != 2000 {
 		t.Errorf("%+v, %v", p, err)
 	}
 }

@@ -12,6 +12,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from eagleray._private import sweep
+
 _READY_SECONDS = 30.0
 _STOP_SECONDS = 5.0
 #: sockaddr_un holds 107 characters; the longest name in a session's folder is p/<24 hex>.sock.
@@ -188,6 +190,8 @@ class Daemon:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait()
+        if self._child.returncode != 0:
+            sweep.session(os.path.basename(self.folder))
         _remove(self.folder)
 
 

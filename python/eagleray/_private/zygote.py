@@ -14,10 +14,16 @@ import select
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from eagleray._private import sweep
+
 CHANNEL = 3
+_NAME = b"eagleray-zygote"
+_daemon = os.getppid()
+_mark = os.environ.get(sweep.MARK, "")
 _MAX_PACKET = 64 << 10
 #: While modules are imported, libraries must not start threads: a process with threads cannot be forked safely.
 _ONE_THREAD = (
@@ -45,7 +51,7 @@ _IDLE_MS = 100
 
 def main() -> NoReturn:
     """Runs until the daemon closes the channel."""
-    _name_process(b"eagleray-zygote")
+    _name_process(_NAME)
     original = dict(os.environ)
     channel = socket.socket(fileno=CHANNEL)
     channel.set_inheritable(False)
@@ -169,8 +175,10 @@ def _serve(
                 continue
             packet, fds, _, _ = socket.recv_fds(channel, _MAX_PACKET, 8)
             if not packet:
-                os._exit(0)
+                _orphaned()
             order = json.loads(packet)
+            if order["op"] == "end":
+                os._exit(0)
             if order["op"] == "fork":
                 _fork(channel, order, fds, setup, environ, (bell, ringer))
             for passed in fds:
@@ -225,6 +233,16 @@ def _reap(channel: socket.socket) -> None:
         channel.send(json.dumps({"op": "exit", "pid": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
 
 
+def _orphaned() -> NoReturn:
+    """The daemon is gone: nobody else can end workers that are stopped, and what tasks have started."""
+    deadline = time.monotonic() + 1
+    while os.getppid() == _daemon and time.monotonic() < deadline:  # its sockets close before it has ended
+        time.sleep(0.005)
+    if os.getppid() != _daemon:
+        sweep.session(_mark, spared=frozenset({_NAME}))
+    os._exit(0)
+
+
 def _name_process(name: bytes) -> None:
     try:
         with open("/proc/self/comm", "wb") as file:
@@ -236,5 +254,7 @@ def _name_process(name: bytes) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except (BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        os._exit(0)  # the daemon is gone
+    except KeyboardInterrupt:
+        os._exit(0)
+    except (BrokenPipeError, ConnectionResetError):
+        _orphaned()

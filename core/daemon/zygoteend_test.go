@@ -1,0 +1,121 @@
+package daemon
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// within waits for a condition.
+func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
+
+// A zygote is stopped, or hangs: its fork is ordered from another one, and it is killed.
+func TestZygote_DoesNotAnswer_IsReplaced(t *testing.T) {
+	d, j := opened(t)
+	script := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	spec := &wire.EnvSpec{Key: "env", Python: script}
+	j.envs["env"] = spec
+	d.mu.Lock()
+	z, err := d.zygoteFor(j, "env")
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.ready = true
+	w := &worker{id: 1, self: ids.NewWorker(), job: j, env: "env", token: newToken(), told: make(chan struct{})}
+	d.workers[w.id], d.tokens[w.token], j.workers[w.id] = w, w, w
+	d.forkFrom(w, z)
+	d.mu.Unlock()
+	pid := func() int {
+		z.mu.Lock()
+		defer z.mu.Unlock()
+		return z.pid
+	}
+	within(t, 5*time.Second, "the zygote runs", func() bool { return pid() != 0 })
+	old := pid()
+	_ = unix.Kill(old, unix.SIGSTOP)
+	d.forkLate(w, z)
+	d.mu.Lock()
+	if d.zygotes[zygoteKey{j.id, "env"}] == z {
+		t.Error("it is still the one that is asked")
+	}
+	d.mu.Unlock()
+	within(t, 5*time.Second, "another one is asked", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return w.zygote != z && w.forks == 2 && w.state == stateStarting
+	})
+	within(t, 2*zygoteGrace, "the old one is killed", func() bool { return unix.Kill(old, 0) != nil })
+	d.forkLate(w, z) // it is another one's order now
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.zygotes) != 1 || d.zygotes[zygoteKey{j.id, "env"}] != w.zygote {
+		t.Error("its replacement was given up")
+	}
+}
+
+// The daemon of a session was killed, and the next one sweeps: folder and processes.
+func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
+	base := t.TempDir()
+	dead, alive, made, logs := filepath.Join(base, "s-dead"), filepath.Join(base, "s-alive"), filepath.Join(base, "s-made"), filepath.Join(base, "s-logs")
+	for _, dir := range []string{dead, alive, made, logs} {
+		if err := os.MkdirAll(dir+"/logs", 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lock, err := Lock(dead)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lock.Close()
+	if lock, err = Lock(alive); err != nil {
+		t.Fatal(err)
+	}
+	defer lock.Close()
+	if again, err := Lock(alive); err == nil {
+		again.Close()
+		t.Error("a living session was locked twice")
+	}
+	start := func(session string) *os.Process {
+		p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{Env: []string{sessionVar + "=" + session}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = p.Kill()
+			_, _ = p.Wait()
+		})
+		return p
+	}
+	orphan, other := start("s-dead"), start("s-alive")
+	_ = unix.Kill(orphan.Pid, unix.SIGSTOP)
+	within(t, 5*time.Second, "it runs", func() bool { return marked(orphan.Pid, []byte(sessionVar+"=s-dead")) })
+	SweepStale(base)
+	for dir, want := range map[string]bool{dead: false, alive: true, made: true, logs: true} {
+		if _, err := os.Stat(dir); (err == nil) != want {
+			t.Errorf("%s: there %v, want %v", dir, err == nil, want)
+		}
+	}
+	within(t, 5*time.Second, "what it left is ended", func() bool {
+		s, ok := readStat(orphan.Pid)
+		return !ok || s.state == 'Z'
+	})
+	if s, ok := readStat(other.Pid); !ok || s.state == 'Z' {
+		t.Error("a living session's process was ended")
+	}
+}
