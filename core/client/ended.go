@@ -47,6 +47,9 @@ func (c *Client) ends(t *task) {
 	} else {
 		t.tmpl.finished++
 	}
+	if t.tmpl.open--; t.tmpl.open == 0 && t.tmpl.Forget {
+		c.lastEnded(t.tmpl)
+	}
 }
 
 // tallyEnded adds the tasks that have ended, the last one first; mu held.

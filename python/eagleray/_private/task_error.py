@@ -14,6 +14,7 @@ import msgpack
 from eagleray import exceptions
 from eagleray._private import pickling
 from eagleray._private.faults import argument_text
+from eagleray._private.serialization import ERROR, Encoded
 from eagleray.exceptions import ActorDiedError, RayError, RayTaskError, UnserializableException
 
 
@@ -82,6 +83,13 @@ def encode(error: BaseException) -> bytes:
     ]
     packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
     return packed
+
+
+def encoded(error: BaseException) -> Encoded:
+    """The envelope of an error, with the references that it carries."""
+    with pickling.collected() as nested:
+        data = encode(error)
+    return ERROR, data, None, tuple(nested) or None
 
 
 def _encode_rest(error: BaseException) -> bytes:
@@ -179,4 +187,6 @@ def _dumps(value: object) -> bytes:
             return data
     except Exception:
         pass
-    return pickling.dumps_code(value)
+    data, nested = pickling.dumps_code(value)
+    pickling.also(nested)
+    return data
