@@ -52,6 +52,15 @@ func (c *Client) ends(t *task) {
 	}
 }
 
+// become gives a task another template; mu held.
+func (t *task) become(tm *Template) {
+	if t.counted {
+		t.tmpl.open--
+		tm.open++
+	}
+	t.tmpl = tm
+}
+
 // tallyEnded adds the tasks that have ended, the last one first; mu held.
 func (c *Client) tallyEnded(t *wire.Tally, limit int) {
 	x := &c.endings

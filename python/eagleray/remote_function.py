@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping
 from pickle import dumps
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
 from eagleray._private import environments, fallback, functions, retrying
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
@@ -60,6 +60,14 @@ class _Code:
             pass
 
 
+class _Source(NamedTuple):
+    """What submitting needs of a remote function. Not that itself: it would never go without the garbage collector."""
+
+    function: Callable[..., Any]
+    options: Mapping[str, Any]
+    code: _Code
+
+
 class RemoteFunction(Generic[P, R]):
     """A function whose calls are tasks: ``f.remote(x)`` returns a reference at once, ``f.options(…)`` adjusts how."""
 
@@ -76,7 +84,7 @@ class RemoteFunction(Generic[P, R]):
         self._function_name = f"{function.__module__}.{function.__qualname__}"
         self._code = code or _Code(function, f"the function {self._function_name}")
         self.__doc__ = function.__doc__
-        self.remote = _submitter(self)  # type: ignore[method-assign]
+        self.remote = _submitter(_Source(function, self._options, self._code))  # type: ignore[method-assign]
 
     if TYPE_CHECKING:
         # The last forms let references stand for values; a checker cannot say "any of P's parameters or a reference".
@@ -155,13 +163,13 @@ def _other_function(target: Any, where: str) -> RemoteFunction[Any, Any]:
     raise TypeError(f"{where} of a remote function must name a function, got {target!r}")
 
 
-def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
+def _submitter(made: _Source) -> Callable[..., Any]:
     """The function behind ``.remote``: everything that does not change between calls is in its closure."""
-    shape = made._code.shape
-    others = [entry[0]._code.shape for entry in made._options.get("fallback") or () if isinstance(entry, tuple)]
+    shape = made.code.shape
+    others = [entry[0]._code.shape for entry in made.options.get("fallback") or () if isinstance(entry, tuple)]
     least = max(shape.least, *(other.least for other in others)) if others else shape.least
     most = min(shape.most, *(other.most for other in others)) if others else shape.most
-    what = made._function.__name__
+    what = made.function.__name__
     here = process
     epoch = -1
     template = 0
@@ -220,14 +228,14 @@ def _many(submit: Callable[..., Any]) -> Callable[..., Any]:
     return submit_many
 
 
-def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any], list[bytes], functions.Captured]:
+def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], functions.Captured]:
     """What the core keeps of a function and its options for a session.
 
     Returns:
         The specification, the bytes of the function and of each alternative's, empty for the same function, and the
         references that these functions captured.
     """
-    options, function = made._options, made._function
+    options, function = made.options, made.function
     num_returns = options.get("num_returns")
     if num_returns is None:
         num_returns = 1
@@ -236,7 +244,7 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
     filtered = tuple(retry_on) if isinstance(retry_on, (list, tuple)) else None
-    fid, blob, captured = made._code.export(session, filtered)
+    fid, blob, captured = made.code.export(session, filtered)
     resources = task_resources(options)
     spec: dict[str, Any] = {
         "kind": "task",

@@ -110,8 +110,9 @@ def _check_allowed() -> None:
     else:
         return
     raise OufOfBandObjectRefSerializationException(
-        "an ObjectRef is being pickled by the program itself, not as an argument, a result or a value for put(): nobody "
-        f"can tell how long its object is needed then. {_ALLOW}=0 forbids it; pass the reference to a task, or set 1"
+        "an ObjectRef is being pickled by the program itself, not as an argument, a result or a value for put(): "
+        f"nobody can tell how long its object is needed then. {_ALLOW}=0 forbids it; pass the reference to a task, "
+        "or set 1"
     )
 
 

@@ -6,6 +6,7 @@ class, never the message and the remote traceback.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import traceback
 from typing import Any
@@ -62,6 +63,29 @@ def argument_error(
     text = argument_text(error)
     cause = error.cause if isinstance(error, RayTaskError) else error
     return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
+
+
+def let_go(error: BaseException) -> None:
+    """Empties the frames of an exception that was told: one that a local variable names holds all else in its frame.
+
+    Those of generators and coroutines stay: they may go on.
+    """
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        left += (one.__cause__, one.__context__)
+        for frame, _ in traceback.walk_tb(one.__traceback__):
+            if not frame.f_code.co_flags & _SUSPENDS:
+                with contextlib.suppress(RuntimeError):  # it runs
+                    frame.clear()
+
+
+#: Generators, coroutines of either kind, asynchronous generators; as in ``inspect``, which takes long to load.
+_SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 
 
 def safe_text(error: BaseException) -> str:

@@ -195,7 +195,9 @@ class Worker:
     ) -> tuple[Encoded, ...]:
         """The answer of a task that raised. Whatever the exception's class does, there is one."""
         try:
-            return self._error_results(error, name, task_id, skip)
+            results = self._error_results(error, name, task_id, skip)
+            task_error.let_go(error)
+            return results
         except Exception as problem:
             what = f"{type(error).__module__}.{type(error).__qualname__}"
             text = f"  {name} raised {what}, whose own code fails: {type(problem).__name__}"
