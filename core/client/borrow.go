@@ -289,6 +289,7 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 		var q wire.Received
 		if err = m.Decode(&q); err == nil {
 			c.confirmed(who, q.TaskID)
+			_ = m.Reply(nil)
 		}
 	default:
 		err = fault.New(fault.BadRequest, "%s is not for a process", m.Type)

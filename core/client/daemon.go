@@ -46,6 +46,13 @@ func (c *Client) fromDaemon(m *wire.Message) {
 				c.notes.add(Note{Log: &b.Lines[i]})
 			}
 		}
+	case wire.TForget:
+		var q wire.FunctionRef
+		if err = m.Decode(&q); err == nil && c.exec != nil {
+			c.mu.Lock()
+			c.exec.forget(q.FID)
+			c.mu.Unlock()
+		}
 	case wire.TTally:
 		var q wire.CensusAsk
 		if err = m.Decode(&q); err == nil {

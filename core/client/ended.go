@@ -47,6 +47,18 @@ func (c *Client) ends(t *task) {
 	} else {
 		t.tmpl.finished++
 	}
+	if t.tmpl.open--; t.tmpl.open == 0 && t.tmpl.Forget {
+		c.lastEnded(t.tmpl)
+	}
+}
+
+// become gives a task another template; mu held.
+func (t *task) become(tm *Template) {
+	if t.counted {
+		t.tmpl.open--
+		tm.open++
+	}
+	t.tmpl = tm
 }
 
 // tallyEnded adds the tasks that have ended, the last one first; mu held.

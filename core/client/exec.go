@@ -28,6 +28,7 @@ const (
 	ItemAssign
 	ItemActor
 	ItemExit
+	ItemForget
 )
 
 // Item is one thing for the worker's program to do.
@@ -39,7 +40,7 @@ type Item struct {
 	Deps    []Found
 	Returns int
 	TaskID  ids.Task
-	Blob    []byte // ItemAssign: the assignment, as a msgpack map
+	Blob    []byte // ItemAssign: the assignment, as a msgpack map; ItemForget: a function's id
 	Actor   *wire.ActorStart
 	Reason  string // ItemExit
 }
@@ -84,7 +85,8 @@ type executor struct {
 	draining bool
 	unread   bool // draining, and something may not have been read yet
 
-	page *started.Writer // of an actor that may restart
+	page    *started.Writer // of an actor that may restart
+	forgets [][]byte        // functions that the program is to let go of
 }
 
 func newExecutor(c *Client) *executor {
@@ -164,6 +166,11 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 	e := c.exec
 	deadline := deadlineOf(timeout)
 	for {
+		if n := len(e.forgets); n > 0 && e.ended == "" {
+			fid := e.forgets[n-1]
+			e.forgets = e.forgets[:n-1]
+			return &Item{Kind: ItemForget, Blob: fid}, nil
+		}
 		if len(e.queue) > 0 {
 			k := e.queue[0]
 			e.queue[0] = nil

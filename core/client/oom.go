@@ -95,7 +95,7 @@ func (c *Client) enlarge(t *task, held uint64) bool {
 		}
 		tm.larger = x
 	}
-	t.tmpl = tm.larger
+	t.become(tm.larger)
 	return true
 }
 
@@ -118,6 +118,7 @@ func (c *Client) withMemory(tm *Template, want int64) (*Template, error) {
 	}
 	x := *tm
 	x.class, x.larger = nil, nil
+	x.finished, x.failed, x.open = 0, 0, 0
 	x.Resources = atLeast(tm.Resources, want)
 	x.Fallback = nil
 	for _, o := range tm.Fallback {

@@ -202,18 +202,8 @@ func (o *outConn) reply(r *wire.Reader) error {
 		}
 		t.tries++
 		t.on = nil
-		if a := t.actor; a != nil {
-			a.queue.pushFront([]*task{t})
-			c.pumpActor(a)
-			return nil
-		}
+		c.discard(r, t, o, func() { c.raised(t) })
 		o.exitIf(flags)
-		if c.retryDelay > 0 {
-			c.againBecause(t, c.retryDelay, "it raised an exception")
-			return nil
-		}
-		t.tmpl.class.queue.push(t)
-		c.pump(t.tmpl.class)
 		return nil
 	}
 	if flags&wire.ReplyCancelled != 0 {

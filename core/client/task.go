@@ -38,7 +38,9 @@ type Template struct {
 	id    int
 	class *class
 
+	Forget           bool      // the program cannot call it any more, see forget.go
 	finished, failed uint64    // of its tasks
+	open             int       // tasks without an answer
 	larger           *Template // what a retry with more memory runs as, once there was one
 }
 
@@ -293,6 +295,7 @@ func (c *Client) hopeless(t *task, f *fault.Error) {
 // count adds a submitted task to those that have no answer; mu held.
 func (c *Client) count(t *task) {
 	t.counted = true
+	t.tmpl.open++
 	c.unfinished++
 }
 

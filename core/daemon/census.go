@@ -198,6 +198,25 @@ func (d *Daemon) headRows(out *wire.Census) {
 	}
 }
 
+// passOn tells the workers of a process's job to let go of a function.
+func (d *Daemon) passOn(c *client, m *wire.Message) {
+	var q wire.FunctionRef
+	if err := m.Decode(&q); err != nil {
+		d.refuse.once(d, "message refused", err)
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.job == nil {
+		return
+	}
+	for _, w := range c.job.workers {
+		if w.client != nil {
+			_ = w.client.peer.Push(wire.TForget, q)
+		}
+	}
+}
+
 // answerCensus serves a request, on a goroutine of its own.
 func (d *Daemon) answerCensus(m *wire.Message) {
 	var q wire.CensusAsk

@@ -29,6 +29,8 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 		})
 	case wire.TObjCreate, wire.TObjSeal, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats:
 		d.object(c, m)
+	case wire.TForget:
+		d.passOn(c, m)
 	case wire.TCensus:
 		go d.answerCensus(m)
 	case wire.TShutdown:

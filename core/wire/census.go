@@ -147,6 +147,11 @@ type WorkerRow struct {
 	Reason, Detail              string // how it ended
 }
 
+// FunctionRef names a function.
+type FunctionRef struct {
+	FID []byte
+}
+
 // States of a task, as Ray calls them.
 const (
 	TaskWaitsForArguments = "PENDING_ARGS_AVAIL"

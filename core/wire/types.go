@@ -72,6 +72,7 @@ const (
 	// Who holds what.
 	TCensus Type = 150 // call, to a daemon: CensusAsk → Census
 	TTally  Type = 151 // call, from a daemon to each process: CensusAsk → Tally
+	TForget Type = 152 // push, to a daemon and on to the job's workers: FunctionRef: let go of what that function captured
 )
 
 // String returns the number; logs use it.

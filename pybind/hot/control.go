@@ -196,6 +196,13 @@ func HotCancel(id *C.uchar, force, recursive C.int, e *C.hot_err) (r C.int) {
 	return ok
 }
 
+//export HotForget
+func HotForget(fid *C.char, n C.int64_t) {
+	if c := session.Current(); c != nil {
+		c.Forget(blob(unsafe.Pointer(fid), n))
+	}
+}
+
 //export HotNextEvent
 func HotNextEvent(ms C.int64_t, o *unsafe.Pointer, on *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)

@@ -228,6 +228,16 @@ static PyObject *cancel(PyObject *m, PyObject *args) {
   Py_RETURN_NONE;
 }
 
+// forget(fid): nobody here can call the function any more; workers let go of it when its tasks have ended.
+static PyObject *forget(PyObject *m, PyObject *o) {
+  (void)m;
+  char *fid;
+  Py_ssize_t n;
+  if (!usable() || PyBytes_AsStringAndSize(o, &fid, &n)) return NULL;
+  HotForget(fid, (int64_t)n);
+  Py_RETURN_NONE;
+}
+
 static PyObject *next_event(PyObject *m, PyObject *o) {
   (void)m;
   int64_t ms = PyLong_AsLongLong(o), n = 0;
@@ -286,6 +296,6 @@ static PyObject *async_drain(PyObject *m, PyObject *unused) {
       FAST(actor_create, "actor_create"), {"actor_handle", actor_handle, METH_VARARGS, NULL},                             \
       {"handle_export", handle_export, METH_O, NULL}, {"actor_kill", actor_kill, METH_VARARGS, NULL},                      \
       {"ref_export", ref_export, METH_O, NULL}, {"ref_import", ref_import, METH_VARARGS, NULL}, {"ref_site", ref_site, METH_O, NULL},                            \
-      {"ref_bare", ref_bare, METH_VARARGS, NULL}, {"cancel", cancel, METH_VARARGS, NULL},                                  \
+      {"ref_bare", ref_bare, METH_VARARGS, NULL}, {"cancel", cancel, METH_VARARGS, NULL}, {"forget", forget, METH_O, NULL},                                  \
       {"next_event", next_event, METH_O, NULL}, {"async_fd", async_fd, METH_NOARGS, NULL},                                \
       {"async_watch", async_watch, METH_VARARGS, NULL}, {"async_drain", async_drain, METH_NOARGS, NULL},

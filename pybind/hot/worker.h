@@ -29,6 +29,7 @@ static const char *some(const unsigned char *p, int n) {
 static PyObject *item(hot_item *it) {
   PyObject *out = NULL, *args = NULL, *deps = NULL;
   if (it->kind == 3) return Py_BuildValue("(sy#)", "assign", it->blob, (Py_ssize_t)it->blob_n);
+  if (it->kind == 6) return Py_BuildValue("(sy#)", "forget", it->blob, (Py_ssize_t)it->blob_n);
   if (it->kind == 5) return Py_BuildValue("(ss#)", "exit", it->blob, (Py_ssize_t)it->blob_n);
   args = triple(&it->args);
   deps = args ? deps_of(it) : NULL;

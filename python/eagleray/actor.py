@@ -216,7 +216,9 @@ def import_handle(actor_id: bytes, token: str, meta: bytes) -> ActorHandle[Any]:
         meta: What ``actor_kind.describe`` made.
     """
     kind = actor_kind.kind_of(meta)
-    return ActorHandle(process.require().hot.actor_handle(actor_id, token, kind.class_name, kind.pending_limit), kind)
+    core = process.require().hot.actor_handle(actor_id, token, kind.class_name, kind.pending_limit)
+    pickling.arrived(core)
+    return ActorHandle(core, kind)
 
 
 #: For annotations: ``a: ActorProxy[A]`` lets checkers see the methods of ``A`` that ``@method`` marks.
@@ -246,7 +248,7 @@ class ActorClass(Generic[P, T]):
         self._cls = cls
         self._options = dict(options)
         self._shape = shape
-        self._exported: tuple[int, bytes, bytes] | None = None
+        self._exported: tuple[int, bytes, bytes, functions.Captured] | None = None
         self.__doc__ = cls.__doc__
         self.__name__ = cls.__name__
 
@@ -276,7 +278,7 @@ class ActorClass(Generic[P, T]):
                 other._shape.check(args, kwargs)
         rest = [_alternative(session, other, needs, options) for other, needs in alternatives]
         _check_fits(session, self.__name__, [placement, *(one["resources"] for one in rest)])
-        fid, blob = self._export(session)
+        fid, blob, captured = self._export(session)
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
         meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0)
@@ -300,9 +302,13 @@ class ActorClass(Generic[P, T]):
             "fallback": rest,
             "fallback_after": float(options.get("fallback_after") or 0),
         }
-        encoded = encode_args(args, kwargs, self._shape, f"{self.__name__}.__init__")
+        for one in rest:
+            captured = (captured or ()) + (one.pop("captured", None) or ()) or None
+        *encoded, nested = encode_args(args, kwargs, self._shape, f"{self.__name__}.__init__")
+        if captured is not None:
+            nested = captured + (nested or ())
         try:
-            made, found = session.hot.actor_create(pack(spec), *encoded)
+            made, found = session.hot.actor_create(pack(spec), *encoded, nested)
         except HotError as error:
             raise _creation_error(error, spec) from None
         if found is not None:  # get_if_exists
@@ -325,8 +331,8 @@ class ActorClass(Generic[P, T]):
         made._exported = self._exported
         return made
 
-    def _export(self, session: Session) -> tuple[bytes, bytes]:
-        """The fid and the bytes of the class, made once in a session."""
+    def _export(self, session: Session) -> tuple[bytes, bytes, functions.Captured]:
+        """The fid and the bytes of the class, made once in a session, and the references inside."""
         if self._exported is None or self._exported[0] != process.epoch:
             self._exported = (
                 process.epoch,
@@ -385,7 +391,7 @@ def _alternative(
     placement, running = actor_resources(needs)
     found: dict[str, Any] = {"resources": placement, "run_resources": running}
     if other is not None:
-        found["fid"], found["blob"] = other._export(session)
+        found["fid"], found["blob"], found["captured"] = other._export(session)
         found["name"] = other.__name__
         found["max_concurrency"] = _concurrency(other._cls, options)
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping
 from pickle import dumps
-from typing import TYPE_CHECKING, Any, Generic, Literal, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
 from eagleray._private import environments, fallback, functions, retrying
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
@@ -35,15 +35,37 @@ class _Code:
         self.function = function
         self.what = what
         self.shape = shape or CallShape(params_of(function, bound=False))
-        self._made: dict[Any, tuple[int, bytes, bytes]] = {}
+        self._made: dict[Any, tuple[int, bytes, bytes, functions.Captured]] = {}
 
-    def export(self, session: Any, retry_on: tuple[type[BaseException], ...] | None) -> tuple[bytes, bytes]:
-        """The fid and the bytes, together with the exceptions that the task is retried on if there are any."""
+    def export(
+        self, session: Any, retry_on: tuple[type[BaseException], ...] | None
+    ) -> tuple[bytes, bytes, functions.Captured]:
+        """The fid and the bytes, together with the exceptions that the task is retried on if there are any.
+
+        And the references that the function captured.
+        """
         found = self._made.get(retry_on)
         if found is None or found[0] != process.epoch:
             code: Any = self.function if retry_on is None else functions.Filtered(self.function, retry_on)
             found = self._made[retry_on] = (process.epoch, *functions.export(code, self.what, session.hot))
         return found[1:]
+
+    def __del__(self) -> None:
+        # Workers keep functions, and with them what those captured: until nobody can call them any more.
+        try:
+            for epoch, fid, _, captured in self._made.values():
+                if captured and epoch == process.epoch and process.session is not None:
+                    process.session.hot.forget(fid)
+        except Exception:  # the interpreter, or the session, is ending
+            pass
+
+
+class _Source(NamedTuple):
+    """What submitting needs of a remote function. Not that itself: it would never go without the garbage collector."""
+
+    function: Callable[..., Any]
+    options: Mapping[str, Any]
+    code: _Code
 
 
 class RemoteFunction(Generic[P, R]):
@@ -62,7 +84,7 @@ class RemoteFunction(Generic[P, R]):
         self._function_name = f"{function.__module__}.{function.__qualname__}"
         self._code = code or _Code(function, f"the function {self._function_name}")
         self.__doc__ = function.__doc__
-        self.remote = _submitter(self)  # type: ignore[method-assign]
+        self.remote = _submitter(_Source(function, self._options, self._code))  # type: ignore[method-assign]
 
     if TYPE_CHECKING:
         # The last forms let references stand for values; a checker cannot say "any of P's parameters or a reference".
@@ -141,24 +163,25 @@ def _other_function(target: Any, where: str) -> RemoteFunction[Any, Any]:
     raise TypeError(f"{where} of a remote function must name a function, got {target!r}")
 
 
-def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
+def _submitter(made: _Source) -> Callable[..., Any]:
     """The function behind ``.remote``: everything that does not change between calls is in its closure."""
-    shape = made._code.shape
-    others = [entry[0]._code.shape for entry in made._options.get("fallback") or () if isinstance(entry, tuple)]
+    shape = made.code.shape
+    others = [entry[0]._code.shape for entry in made.options.get("fallback") or () if isinstance(entry, tuple)]
     least = max(shape.least, *(other.least for other in others)) if others else shape.least
     most = min(shape.most, *(other.most for other in others)) if others else shape.most
-    what = made._function.__name__
+    what = made.function.__name__
     here = process
     epoch = -1
     template = 0
     submit: Any = None
+    captured: functions.Captured = None  # references inside the function: every call holds them
 
     def define() -> None:
-        nonlocal epoch, template, submit
+        nonlocal epoch, template, submit, captured
         session = here.require()
-        spec, blobs = _spec(made, session)
+        spec, blobs, captured = _spec(made, session)
         key = pack(spec)
-        known = session.templates.get(key)
+        known = session.templates.get(key) if captured is None else None
         if known is None:
             whole = {**spec, "blob": blobs[0]}
             if "fallback" in spec:
@@ -181,13 +204,16 @@ def _submitter(made: RemoteFunction[Any, Any]) -> Callable[..., Any]:
         try:
             if not kwargs:
                 if not count:
-                    return submit(template, ARGS, EMPTY, None, None, None)
+                    return submit(template, ARGS, EMPTY, None, None, captured)
                 for value in args:
                     if type(value) not in SIMPLE:
                         break
                 else:
-                    return submit(template, ARGS, dumps((args, kwargs), 5), None, None, None)
-            return submit(template, *encode_args(args, kwargs, shape, what))
+                    return submit(template, ARGS, dumps((args, kwargs), 5), None, None, captured)
+            if captured is None:
+                return submit(template, *encode_args(args, kwargs, shape, what))
+            *encoded, nested = encode_args(args, kwargs, shape, what)
+            return submit(template, *encoded, captured + (nested or ()))
         except HotError as error:
             raise explain(error) from None
 
@@ -202,13 +228,14 @@ def _many(submit: Callable[..., Any]) -> Callable[..., Any]:
     return submit_many
 
 
-def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any], list[bytes]]:
+def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], functions.Captured]:
     """What the core keeps of a function and its options for a session.
 
     Returns:
-        The specification, and the bytes of the function and of each alternative's, empty for the same function.
+        The specification, the bytes of the function and of each alternative's, empty for the same function, and the
+        references that these functions captured.
     """
-    options, function = made._options, made._function
+    options, function = made.options, made.function
     num_returns = options.get("num_returns")
     if num_returns is None:
         num_returns = 1
@@ -217,7 +244,7 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
     filtered = tuple(retry_on) if isinstance(retry_on, (list, tuple)) else None
-    fid, blob = made._code.export(session, filtered)
+    fid, blob, captured = made.code.export(session, filtered)
     resources = task_resources(options)
     spec: dict[str, Any] = {
         "kind": "task",
@@ -248,10 +275,11 @@ def _spec(made: RemoteFunction[Any, Any], session: Any) -> tuple[dict[str, Any],
                 if options.get("num_returns") is None:
                     _refuse_generator(other._function)
                 one["name"] = options.get("name") or other._function.__name__
-                one["fid"], blob = other._code.export(session, filtered)
+                one["fid"], blob, more = other._code.export(session, filtered)
+                captured = (captured or ()) + (more or ()) or None
             alternatives.append(one)
             blobs.append(blob)
-    return spec, blobs
+    return spec, blobs, captured
 
 
 def _refuse_generator(function: Any) -> None:

@@ -13,9 +13,12 @@ from eagleray._private.serialization import raise_unserializable
 
 FID_SIZE = 16
 
-#: Functions that this process got as bytes: id → (the function, which keeps the id valid, and its fid). A recursive
-#: task submits itself under the name that it came with, and is not pickled again.
-_arrived: dict[int, tuple[Any, bytes]] = {}
+#: References and handles that code has captured.
+Captured = tuple[Any, ...] | None
+
+#: Functions that this process got as bytes: id → (the function, which keeps the id valid, its fid, what it captured). A
+#: recursive task submits itself under the name that it came with, and is not pickled again.
+_arrived: dict[int, tuple[Any, bytes, Captured]] = {}
 
 
 class Filtered:
@@ -26,20 +29,20 @@ class Filtered:
         self.retry_on = retry_on
 
 
-def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes]:
-    """The fid and bytes of a function or class.
+def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes, Captured]:
+    """The fid and bytes of a function or class, and the references inside: every call of it has to hold them.
 
     Raises:
         TypeError: it captures something that cannot be pickled; the message names it.
     """
     known = _arrived.get(id(value))
     if known is not None and hot is not None:
-        return known[1], hot.function(known[1])
+        return known[1], hot.function(known[1]), known[2]
     try:
-        blob = pickling.dumps_code(value)
+        blob, captured = pickling.dumps_code(value)
     except Exception as problem:
         raise_unserializable(getattr(value, "function", value), what, problem)
-    return blake2b(blob, digest_size=FID_SIZE).digest(), blob
+    return blake2b(blob, digest_size=FID_SIZE).digest(), blob, captured
 
 
 #: What a function of a program in another language is named by: this, then "module:name".
@@ -63,6 +66,12 @@ def rebuild(blob: bytes) -> Any:
     return getattr(found, "_decorated", found)
 
 
-def arrive(value: Any, fid: bytes) -> None:
+def arrive(value: Any, fid: bytes, captured: Captured) -> None:
     """Remembers under which name a function came."""
-    _arrived[id(value)] = (value, fid)
+    _arrived[id(value)] = (value, fid, captured)
+
+
+def forget(fid: bytes) -> None:
+    """Lets go of a function that came."""
+    for key in [key for key, known in _arrived.items() if known[1] == fid]:
+        del _arrived[key]

@@ -51,12 +51,24 @@ def find_culprit(value: Any, problem: BaseException) -> tuple[Any, list[str], st
 
 
 def failure(value: Any) -> BaseException | None:
-    """What pickling ``value`` raises, None if it can be pickled."""
+    """What pickling ``value`` raises, None if it can be pickled. Its traceback, which holds the value, is gone."""
     try:
         pickling.dumps(value)
         return None
     except Exception as problem:
-        return problem
+        return _bare(problem)
+
+
+def _bare(problem: Exception) -> Exception:
+    left: list[BaseException | None] = [problem]
+    seen: set[int] = set()
+    while left:
+        one = left.pop()
+        if one is not None and id(one) not in seen:
+            seen.add(id(one))
+            one.__traceback__ = None
+            left += (one.__cause__, one.__context__)
+    return problem
 
 
 def parts(value: Any) -> Iterator[tuple[str, Any]]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import pickle
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from eagleray._private import device_arrays
 from eagleray._private.state import process
+from eagleray.exceptions import OufOfBandObjectRefSerializationException
 
 
 class _Local(threading.local):
     #: References and handles inside the value that this thread pickles; None outside of that.
     nested: list[Any] | None = None
+    #: References and handles that come in while this thread unpickles code; None outside of that.
+    received: list[Any] | None = None
 
 
 _local = _Local()
@@ -67,6 +73,7 @@ def collecting() -> bool:
 def export_ref(ref: Any) -> tuple[bytes, str]:
     """What a reference pickles as: its id and its owner's address."""
     session = process.require()
+    _check_allowed()
     _note(ref)
     exported: tuple[bytes, str] = session.hot.ref_export(ref)
     return exported
@@ -90,9 +97,73 @@ def _note(item: Any) -> None:
         session.pinned.append(item)
 
 
-def dumps_code(value: Any) -> bytes:
-    """Pickles a function or class, by value where it must be. References inside stay alive for the session."""
-    return device_arrays.dumps(device_arrays.by_value(_cloudpickle()), value, None)
+def _check_allowed() -> None:
+    """Raises where references may only travel inside what the runtime pickles, and this one does not."""
+    if _local.nested is not None:
+        return
+    for name in ("EAGLERAY_allow_out_of_band_object_ref_serialization", _ALLOW):
+        value = os.environ.get(name)
+        if value:
+            if value.lower() in ("0", "false"):
+                break
+            return
+    else:
+        return
+    raise OufOfBandObjectRefSerializationException(
+        "an ObjectRef is being pickled by the program itself, not as an argument, a result or a value for put(): "
+        f"nobody can tell how long its object is needed then. {_ALLOW}=0 forbids it; pass the reference to a task, "
+        "or set 1"
+    )
+
+
+_ALLOW = "RAY_allow_out_of_band_object_ref_serialization"
+
+
+def dumps_code(value: Any) -> tuple[bytes, tuple[Any, ...] | None]:
+    """Pickles a function or class, by value where it must be.
+
+    Returns:
+        The pickle, and the references and handles inside (or None).
+    """
+    with collected() as nested:
+        data = device_arrays.dumps(device_arrays.by_value(_cloudpickle()), value, None)
+    return data, tuple(nested) if nested else None
+
+
+@contextlib.contextmanager
+def collected() -> Iterator[list[Any]]:
+    """The references and handles that this thread pickles meanwhile."""
+    outer = _local.nested
+    nested: list[Any] = []
+    _local.nested = nested
+    try:
+        yield nested
+    finally:
+        _local.nested = outer
+
+
+@contextlib.contextmanager
+def received() -> Iterator[list[Any]]:
+    """The references and handles that this thread unpickles meanwhile."""
+    outer = _local.received
+    found: list[Any] = []
+    _local.received = found
+    try:
+        yield found
+    finally:
+        _local.received = outer
+
+
+def arrived(item: Any) -> None:
+    """Notes a reference or handle that was unpickled."""
+    if _local.received is not None:
+        _local.received.append(item)
+
+
+def also(nested: tuple[Any, ...] | None) -> None:
+    """Notes what was pickled apart and becomes part of what this thread pickles."""
+    if nested and _local.nested is not None:
+        _local.nested.extend(nested)
 
 
 def _by_value_modules() -> bool:

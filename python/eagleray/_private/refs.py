@@ -129,6 +129,7 @@ class ObjectRef(_Ref, Generic[T_co]):
 def from_binary(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:
     """A reference that came from elsewhere, counted here from now on."""
     ref: ObjectRef[Any] = process.require().hot.ref_import(id_bytes, owner_addr)
+    pickling.arrived(ref)
     return ref
 
 

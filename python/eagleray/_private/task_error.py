@@ -6,6 +6,7 @@ class, never the message and the remote traceback.
 
 from __future__ import annotations
 
+import contextlib
 import pickle
 import traceback
 from typing import Any
@@ -14,6 +15,7 @@ import msgpack
 from eagleray import exceptions
 from eagleray._private import pickling
 from eagleray._private.faults import argument_text
+from eagleray._private.serialization import ERROR, Encoded
 from eagleray.exceptions import ActorDiedError, RayError, RayTaskError, UnserializableException
 
 
@@ -63,6 +65,29 @@ def argument_error(
     return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
 
 
+def let_go(error: BaseException) -> None:
+    """Empties the frames of an exception that was told: one that a local variable names holds all else in its frame.
+
+    Those of generators and coroutines stay: they may go on.
+    """
+    seen: set[int] = set()
+    left: list[BaseException | None] = [error]
+    while left:
+        one = left.pop()
+        if one is None or id(one) in seen:
+            continue
+        seen.add(id(one))
+        left += (one.__cause__, one.__context__)
+        for frame, _ in traceback.walk_tb(one.__traceback__):
+            if not frame.f_code.co_flags & _SUSPENDS:
+                with contextlib.suppress(RuntimeError):  # it runs
+                    frame.clear()
+
+
+#: Generators, coroutines of either kind, asynchronous generators; as in ``inspect``, which takes long to load.
+_SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
+
+
 def safe_text(error: BaseException) -> str:
     """What an exception says of itself; its class's code is the user's and may raise, too."""
     try:
@@ -82,6 +107,13 @@ def encode(error: BaseException) -> bytes:
     ]
     packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
     return packed
+
+
+def encoded(error: BaseException) -> Encoded:
+    """The envelope of an error, with the references that it carries."""
+    with pickling.collected() as nested:
+        data = encode(error)
+    return ERROR, data, None, tuple(nested) or None
 
 
 def _encode_rest(error: BaseException) -> bytes:
@@ -179,4 +211,6 @@ def _dumps(value: object) -> bytes:
             return data
     except Exception:
         pass
-    return pickling.dumps_code(value)
+    data, nested = pickling.dumps_code(value)
+    pickling.also(nested)
+    return data

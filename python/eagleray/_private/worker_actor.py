@@ -142,6 +142,8 @@ class Actor:
                 continue
             if item[0] == "method":
                 self._call(item)
+            elif item[0] == "forget":
+                self.worker.forget(item[1])
             elif item[0] == "exit":
                 self.end(str(item[1]))
             item = None

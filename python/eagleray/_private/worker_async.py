@@ -61,6 +61,8 @@ class _Loop:
     def begin(self, item: tuple[Any, ...]) -> None:
         if item[0] == "exit":
             self.actor.end(str(item[1]))
+        if item[0] == "forget":
+            self.actor.worker.forget(item[1])
         if item[0] != "method":
             self.room.release()
             return

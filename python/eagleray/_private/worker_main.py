@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import atexit
+import gc
 import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any, NoReturn
 
-from eagleray._private import core, environments, functions, task_error, worker_output, worker_setup
+from eagleray._private import core, environments, functions, pickling, task_error, worker_output, worker_setup
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.messages import pack, unpack
 from eagleray._private.retrying import may_retry
-from eagleray._private.serialization import ERROR, NONE_RESULT, Encoded, encode, raise_unserializable
+from eagleray._private.serialization import NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.state import WORKER, Session, process
 from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
 
@@ -99,6 +100,8 @@ class Worker:
             kind = item[0]
             if kind == "task":
                 self._run_task(item)
+            elif kind == "forget":
+                self.forget(item[1])
             elif kind == "assign":
                 self.assigned.apply(unpack(item[1]))
             elif kind == "actor":
@@ -169,26 +172,37 @@ class Worker:
 
     def load(self, fid: bytes) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
         """The function that travels under ``fid``, with the exceptions that it is retried on."""
-        function: Any = functions.rebuild(self.hot.function(fid))
+        with pickling.received() as captured:
+            function: Any = functions.rebuild(self.hot.function(fid))
         retry_on = None
         if type(function) is functions.Filtered:
             function, retry_on = function.function, function.retry_on
         else:
-            functions.arrive(function, fid)
+            functions.arrive(function, fid, tuple(captured) or None)
         self._functions[fid] = (function, retry_on)
         return function, retry_on
+
+    def forget(self, fid: bytes) -> None:
+        """Lets go of a function that holds references: the process that has called it does not any more."""
+        if self._functions.pop(fid, None) is None:
+            return
+        functions.forget(fid)
+        here.running.function = None
+        gc.collect()  # functions refer to themselves, by what they close over
 
     def error_results(
         self, error: BaseException, name: str, task_id: bytes | None, skip: int = 1
     ) -> tuple[Encoded, ...]:
         """The answer of a task that raised. Whatever the exception's class does, there is one."""
         try:
-            return self._error_results(error, name, task_id, skip)
+            results = self._error_results(error, name, task_id, skip)
+            task_error.let_go(error)
+            return results
         except Exception as problem:
             what = f"{type(error).__module__}.{type(error).__qualname__}"
             text = f"  {name} raised {what}, whose own code fails: {type(problem).__name__}"
             made = RayTaskError(name, text, RaySystemError(text), pid=self.pid, ip=_IP)
-            return ((ERROR, task_error.encode(made), None, None),)
+            return (task_error.encoded(made),)
 
     def _error_results(self, error: BaseException, name: str, task_id: bytes | None, skip: int) -> tuple[Encoded, ...]:
         where: dict[str, Any] = {"pid": self.pid, "ip": _IP}
@@ -201,7 +215,7 @@ class Worker:
             if isinstance(error, KeyboardInterrupt):
                 made.cause = TaskCancelledError(task_id.hex() if task_id is not None else None)
                 made.traceback_str += str(made.cause)
-        return ((ERROR, task_error.encode(made), None, None),)
+        return (task_error.encoded(made),)
 
     def quit(self, error: SystemExit) -> NoReturn:
         """The user's code called ``sys.exit``: the process ends, without an answer."""
@@ -280,5 +294,5 @@ def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, .
         problem = error
     if problem is not None:
         made = task_error.task_error(problem, name, pid=os.getpid(), ip=_IP)
-        results += [(ERROR, task_error.encode(made), None, None)] * (num_returns - len(results))
+        results += [task_error.encoded(made)] * (num_returns - len(results))
     return tuple(results)

@@ -52,7 +52,7 @@ def inspect_serializability(
 
 def _code_failure(value: Any) -> BaseException | None:
     try:
-        pickling.dumps_code(value)
+        pickling.dumps_code(value)  # what it captured is let go of
         return None
     except Exception as problem:
         return problem

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from eagleray._private import census
 from eagleray.util.state.common import (
@@ -33,6 +33,9 @@ from eagleray.util.state.common import (
     WorkerState,
 )
 from eagleray.util.state.exception import RayStateApiException
+
+if TYPE_CHECKING:
+    from eagleray._private.refs import ObjectRef
 
 S = TypeVar("S", bound=StateSchema)
 Rows = list[dict[str, Any]]
@@ -271,11 +274,11 @@ def get_worker(
 
 
 def get_task(
-    id: str, address: str | None = None, timeout: float = DEFAULT_RPC_TIMEOUT, _explain: bool = False
+    id: str | ObjectRef[Any], address: str | None = None, timeout: float = DEFAULT_RPC_TIMEOUT, _explain: bool = False
 ) -> TaskState | None:
     """The task with this id, with details; None when it is not known or has long ended."""
     if not isinstance(id, str):
-        id = cast(Any, id).task_id().hex()  # a reference to what it returns
+        id = id.task_id().hex()  # a reference to what it returns
     return _one(_get(TaskState, id, address, timeout))
 
 

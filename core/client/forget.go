@@ -1,0 +1,51 @@
+package client
+
+import (
+	"bytes"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Functions capture references. Workers keep the functions that they have run,
+// and are borrowers of what those captured, until the process whose function it
+// was says that nobody can call it any more.
+
+// Forget says that the program cannot call a function any more. When the last
+// of its tasks has ended the workers let go of it.
+func (c *Client) Forget(fid []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	open := false
+	for _, t := range c.tmpls {
+		if bytes.Equal(t.FID, fid) {
+			t.Forget = true
+			open = open || t.open > 0
+		}
+	}
+	if !open {
+		c.push(wire.TForget, wire.FunctionRef{FID: bytes.Clone(fid)})
+	}
+}
+
+// lastEnded: no task of a function is left that the program has forgotten; mu held.
+func (c *Client) lastEnded(tm *Template) {
+	for _, t := range c.tmpls {
+		if t.open > 0 && bytes.Equal(t.FID, tm.FID) {
+			return
+		}
+	}
+	c.push(wire.TForget, wire.FunctionRef{FID: tm.FID})
+}
+
+// forget has the worker's program let go of a function when it has time.
+func (e *executor) forget(fid []byte) {
+	e.forgets = append(e.forgets, fid)
+	if len(e.waiting) > 0 {
+		w := e.waiting[0]
+		e.waiting = e.waiting[1:]
+		e.c.finish(w)
+	}
+}

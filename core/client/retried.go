@@ -1,0 +1,70 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// An exception that a task is retried for may carry references. Nobody gets
+// it: its worker is told to let go of them. That must arrive before the next
+// attempt may run there, which has the same id.
+
+// raised tries a task again that raised an exception; mu held.
+func (c *Client) raised(t *task) {
+	if a := t.actor; a != nil {
+		a.queue.pushFront([]*task{t})
+		c.pumpActor(a)
+		return
+	}
+	if c.retryDelay > 0 {
+		c.againBecause(t, c.retryDelay, "it raised an exception")
+		return
+	}
+	t.tmpl.class.queue.push(t)
+	c.pump(t.tmpl.class)
+}
+
+// discard reads the results of a task that is tried again by then; mu held.
+// It runs at once unless there are references in them.
+func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
+	inner := false
+	for range r.Array() {
+		r.Array()
+		if r.Uint() == wire.PlaceInline {
+			r.Bin()
+		} else {
+			r.Uint()
+		}
+		for range r.Array() {
+			r.Array()
+			r.Bin()
+			r.Str()
+			inner = true
+		}
+	}
+	if !inner || r.Err() != nil {
+		then()
+		return
+	}
+	id := t.id(c)
+	c.limbo++
+	again := func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.limbo--
+		if c.closed {
+			return
+		}
+		if t.canceled {
+			c.failTask(t, cancelFault(t))
+			return
+		}
+		then()
+	}
+	c.withPeer(o.peerAddr, func(p *wire.Peer, err error) {
+		if err != nil {
+			again()
+			return
+		}
+		p.Go(wire.TReceived, wire.Received{TaskID: id[:]}, func(*wire.Message, error) { again() })
+	})
+}
