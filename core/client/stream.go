@@ -134,8 +134,10 @@ func (o *outConn) comes(t *task, r *wire.Reader, isErr bool) error {
 	if !s.left {
 		c.place(s, i)
 	}
-	s.got++
 	had, err := c.result(r, t, int(i)+1, isErr)
+	if err == nil {
+		s.got++
+	}
 	if had {
 		at := ids.NewObject(s.gen+1+i, c.self, c.info.Job, 1)
 		var id ids.Task
@@ -261,5 +263,23 @@ func (c *Client) tellTaken(s *stream, now bool) {
 	}
 	if len(o.out) > 0 {
 		c.touch(&o.conn)
+	}
+}
+
+// restoreStream gives an heir's task its generator. Only who called it reads
+// items one by one, and that program has ended; a list of them may still be wanted.
+func (c *Client) restoreStream(t *task, x *willTask) {
+	s := &stream{gen: t.first, task: t, got: x.Items, left: true, goOn: x.GoOn}
+	t.stream = s
+	own := c.table.FindOwned(s.gen)
+	if t.tmpl.Flow.Mode == FlowStream || own == nil {
+		s.quit = own == nil && !s.goOn && t.tmpl.Flow.Mode == FlowStream
+		return
+	}
+	s.left = false
+	for i := range s.got {
+		if o := c.table.FindOwned(s.gen + 1 + i); o != nil {
+			c.table.Pin(o)
+		}
 	}
 }
