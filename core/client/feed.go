@@ -16,12 +16,13 @@ const feedBacklog = 4 << 20
 
 // feed is the worker's end of a generator that it runs; stream.go is the other.
 type feed struct {
-	flow  *Flow
-	next  uint64  // index of the next item
-	have  uint64  // its caller has those before
-	taken uint64  // of them, by the caller's program
-	quit  bool    // nobody wants more
-	room  *waiter // the generator, waiting until it may go on
+	flow   *Flow
+	next   uint64  // index of the next item
+	have   uint64  // its caller has those before
+	taken  uint64  // of them, by the caller's program
+	quit   bool    // nobody wants more
+	queued bool    // it waits for the others, or did when it last looked
+	room   *waiter // the generator, waiting until it may go on
 }
 
 // FeedState says whether a generator may yield more.
@@ -104,21 +105,25 @@ func (e *executor) feedState(k *call) FeedState {
 		return FeedCancelled
 	case f.quit || k.in.dead || e.c.closed:
 		return FeedClosed
-	case f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog || e.feedsFull():
+	}
+	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog
+	f.queued = !full && e.feedMax > 0 && e.feedsFull(f)
+	if full || f.queued {
 		return FeedFull
 	}
 	return FeedOpen
 }
 
-// feedsFull reports whether all generators together are too far ahead.
-func (e *executor) feedsFull() bool {
-	if e.feedMax == 0 {
-		return false
-	}
+// feedsFull reports whether a generator is to wait because all together are too
+// far ahead. Those that are less far ahead go first, so that each has its turn.
+func (e *executor) feedsFull(f *feed) bool {
 	n := uint64(0)
 	for _, k := range e.calls {
-		if k.feed != nil {
-			n += k.feed.ahead()
+		if o := k.feed; o != nil {
+			n += o.ahead()
+			if o != f && o.queued && o.ahead() < f.ahead() {
+				n++
+			}
 		}
 	}
 	return n >= e.feedMax
