@@ -157,8 +157,7 @@ func (c *Client) Export(id ids.Object) (string, error) {
 }
 
 // received tells a worker that the references inside its reply are registered.
-func (c *Client) received(t *task, o *outConn) {
-	id := t.id(c)
+func (c *Client) received(id ids.Task, o *outConn) {
 	addr := o.peerAddr
 	tell := func() {
 		c.withPeer(addr, func(p *wire.Peer, err error) {

@@ -14,6 +14,7 @@ func (in *inConn) bounce(ks []*call) {
 	b = wire.AppendArray(b, len(ks))
 	for _, k := range ks {
 		b = wire.AppendUint(b, uint64(k.seq))
+		delete(in.feeds, k.seq)
 	}
 	in.out = wire.EndFrame(b, at)
 	in.c.flush(&in.conn)

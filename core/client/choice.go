@@ -25,7 +25,7 @@ func (c *Client) addFallback(t *Template) error {
 	}
 	for i, o := range t.Fallback {
 		x := *o
-		x.Kind, x.Returns, x.MaxRetries, x.RetryErrs, x.EnvKey, x.Strategy = t.Kind, t.Returns, t.MaxRetries, t.RetryErrs, t.EnvKey, t.Strategy
+		x.Kind, x.Returns, x.MaxRetries, x.RetryErrs, x.EnvKey, x.Strategy, x.Flow = t.Kind, t.Returns, t.MaxRetries, t.RetryErrs, t.EnvKey, t.Strategy, t.Flow
 		if len(x.FID) == 0 {
 			x.FID, x.Blob = t.FID, t.Blob
 		}

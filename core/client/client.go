@@ -97,6 +97,7 @@ type Client struct {
 	views   map[uint64]*view
 	mapped  map[ids.Object]*view
 	kept    map[ids.Object]func() // see Keep
+	streams map[uint64]*stream    // generators that the program reads, by the count of their own object
 	peers   map[string]*peerLink  // by address
 	serving map[*wire.Peer]ids.Owner
 	exec    *executor // workers
@@ -153,7 +154,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
 		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1,
 	}
 	copy(c.info.Node[:], hr.NodeID)

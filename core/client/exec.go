@@ -58,6 +58,7 @@ type call struct {
 	started time.Time
 	cancel  bool
 	owned   []*own.Object // borrowed for a constructor's arguments
+	feed    *feed         // of a generator
 }
 
 // executor is the worker's side: calls in, answers out.
@@ -83,7 +84,8 @@ type executor struct {
 	early    map[ids.Task]time.Time // cancelled before they arrived
 	conns    map[*inConn]bool
 	draining bool
-	unread   bool // draining, and something may not have been read yet
+	unread   bool   // draining, and something may not have been read yet
+	feedMax  uint64 // items of all generators together that callers may leave untaken; 0: no limit
 
 	page    *started.Writer // of an actor that may restart
 	forgets [][]byte        // functions that the program is to let go of
@@ -237,6 +239,13 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if k.cancel {
 		e.answer(it.Token, k, nil, wire.ReplyCancelled)
 		return nil, nil
+	}
+	if k.feed != nil {
+		if k.feed.quit {
+			e.answer(it.Token, k, []Value{{Fmt: FmtNone}}, 0)
+			return nil, nil
+		}
+		it.Returns = k.tmpl.Flow.returns()
 	}
 	var err error
 	if it.Args, err = e.open(k, k.args); err == nil {

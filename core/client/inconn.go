@@ -22,6 +22,7 @@ type RemoteTemplate struct {
 	Returns  int
 	MaxCalls int
 	Once     bool // must not run twice: answers leave before the next one starts
+	Flow     Flow // of a generator
 }
 
 // place is where an argument is.
@@ -39,8 +40,9 @@ type inConn struct {
 	addr   string // the caller's own socket
 	lease  bool
 	tmpls  map[uint64]*RemoteTemplate
-	slot   started.Slot // of an actor's caller, if the actor may restart
-	latest uint32       // call that was begun, of an actor
+	slot   started.Slot     // of an actor's caller, if the actor may restart
+	latest uint32           // call that was begun, of an actor
+	feeds  map[uint32]*call // generators that it called, by sequence number
 }
 
 // welcome adopts an accepted task connection.
@@ -104,6 +106,10 @@ func (in *inConn) frame(b []byte) error {
 			break
 		}
 		e.push(k)
+	case wire.OpTaken:
+		in.taken(uint32(r.Uint()), r.Uint())
+	case wire.OpQuit:
+		in.quit(uint32(r.Uint()))
 	default:
 		return fmt.Errorf("%w: op %d from a caller", wire.ErrBadFrame, op)
 	}
@@ -120,6 +126,7 @@ func (in *inConn) template(r *wire.Reader) {
 	if blob := r.Bin(); blob != nil {
 		in.c.exec.fns[t.FID] = blob
 	}
+	t.Flow.read(r)
 	in.tmpls[id] = t
 }
 
@@ -142,6 +149,9 @@ func (in *inConn) parseTask(r *wire.Reader) (*call, error) {
 			return nil, err
 		}
 		k.deps = append(k.deps, p)
+	}
+	if k.tmpl.Flow.Mode != 0 {
+		in.feed(k, r)
 	}
 	return k, r.Err()
 }
@@ -173,6 +183,7 @@ func (in *inConn) gone(error) {
 		e.page.Free(in.slot)
 		in.slot = started.Slot{}
 	}
+	e.wakeFeeds()
 	keep := e.queue[:0]
 	for _, k := range e.queue {
 		if k.in != in || k.in == nil {

@@ -56,6 +56,9 @@ func (e *executor) cancel(q *wire.Cancel) {
 func (e *executor) interrupt(token uint64, k *call, q *wire.Cancel) {
 	c := e.c
 	k.cancel = true
+	if k.feed != nil {
+		k.feed.wake(e.c)
+	}
 	var children <-chan struct{}
 	if q.Recursive {
 		children = e.cancelChildren(token, q.Force)

@@ -123,6 +123,9 @@ func (v *inventory) written(t *task, place taskPlace) willTask {
 		First: t.first, Returns: t.returns, Tries: t.tries, Fmt: t.fmt, Seq: t.seq, Canceled: t.canceled,
 		Args: t.args, Deps: rawOf(t.deps), Nested: rawOf(t.nested), Place: place,
 	}
+	if t.stream != nil {
+		x.Items, x.GoOn = t.stream.got, t.stream.goOn
+	}
 	if t.argsRef != nil {
 		x.ArgsRef = raw(t.argsRef.ID)
 	}

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -81,6 +82,9 @@ func hearFrom(u *net.UnixConn) error {
 // leases, and waits until nothing is under way that cannot be handed over; mu held.
 func (c *Client) settleDown() {
 	c.takeDrops()
+	for gen := range c.streams {
+		c.leaveStream(ids.NewObject(gen, c.self, c.info.Job, 1))
+	}
 	for _, l := range c.leases {
 		l.recall = true // what it has is finished, no more is sent
 	}

@@ -137,6 +137,8 @@ func (o *outConn) frame(b []byte) error {
 			return fmt.Errorf("%w: reply of %d fields", wire.ErrBadFrame, n)
 		}
 		return o.reply(&r)
+	case wire.OpItem:
+		return o.item(&r)
 	case wire.OpReturned:
 		o.returned(&r)
 	case wire.OpBlocked:
@@ -211,6 +213,9 @@ func (o *outConn) reply(r *wire.Reader) error {
 		o.exitIf(flags)
 		return nil
 	}
+	if t.stream != nil {
+		return o.lastOf(t, r, flags)
+	}
 	inner := false
 	n := r.Array()
 	if n != int(t.returns) {
@@ -224,7 +229,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 		inner = inner || had
 	}
 	if inner {
-		c.received(t, o)
+		c.received(t.id(c), o)
 	}
 	t.failed = isErr
 	c.endTask(t)

@@ -35,6 +35,7 @@ type conn struct {
 	stuck   bool // the socket is full; EPOLLOUT is armed
 	dead    bool
 	flushed time.Time
+	eased   func() // called once when everything is sent
 }
 
 func (k *conn) base() *conn { return k }
@@ -396,6 +397,11 @@ func (c *Client) flush(k *conn) {
 			k.out = k.out[:0]
 			if cap(k.out) > 1<<20 {
 				k.out = nil
+			}
+			if k.eased != nil {
+				f := k.eased
+				k.eased = nil
+				f()
 			}
 			return
 		}

@@ -44,51 +44,62 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	us := time.Since(k.started).Microseconds()
 	var body []byte
 	n := k.tmpl.Returns
-	if results == nil {
+	switch {
+	case results == nil:
 		n = 0
+	case flags&wire.ReplyLastItem != 0:
+		n = len(results)
 	}
 	var nested []*own.Object
 	for i := range n {
 		v := &results[min(i, len(results)-1)] // an exception is every return
-		total, _ := v.layout()
-		if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
-			id := k.returnID(c, i)
-			c.mu.Unlock()
-			err := c.storeValue(id, v, total)
-			c.mu.Lock()
-			if err != nil {
-				e.answerFault(token, k, fault.From(err))
-				return
-			}
-			body = wire.AppendArray(body, 3)
-			body = wire.AppendUint(body, wire.PlaceStore)
-			body = wire.AppendUint(body, uint64(total))
-		} else {
-			body = wire.AppendArray(body, 3)
-			body = wire.AppendUint(body, wire.PlaceInline)
-			body = wire.AppendBinHeader(body, total)
-			at := len(body)
-			env := v.envelope(total)
-			body = append(body[:at], env...)
-		}
-		body = wire.AppendArray(body, len(v.Nested))
-		for _, id := range v.Nested {
-			body = wire.AppendArray(body, 2)
-			body = wire.AppendBin(body, id[:])
-			o := c.table.Find(id)
-			addr := ""
-			if o != nil {
-				c.table.Pin(o)
-				nested = append(nested, o)
-				addr = c.addrOf(o)
-			}
-			body = wire.AppendStr(body, addr)
+		var err error
+		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags); err != nil {
+			e.answerFault(token, k, fault.From(err))
+			return
 		}
 	}
 	if nested != nil {
 		c.hold(k.in.caller, k.task, nested)
 	}
 	e.send(token, k, flags, us, n, body)
+}
+
+// appendResult encodes a value that id is to get; mu held, released while a large one goes to the arena.
+func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, flags int) ([]byte, []*own.Object, error) {
+	c := e.c
+	total, _ := v.layout()
+	body = wire.AppendArray(body, 3)
+	if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
+		c.mu.Unlock()
+		err := c.storeValue(id, v, total)
+		c.mu.Lock()
+		if err != nil {
+			return body, nested, err
+		}
+		body = wire.AppendUint(body, wire.PlaceStore)
+		body = wire.AppendUint(body, uint64(total))
+	} else {
+		body = wire.AppendUint(body, wire.PlaceInline)
+		body = wire.AppendBinHeader(body, total)
+		at := len(body)
+		env := v.envelope(total)
+		body = append(body[:at], env...)
+	}
+	body = wire.AppendArray(body, len(v.Nested))
+	for _, id := range v.Nested {
+		body = wire.AppendArray(body, 2)
+		body = wire.AppendBin(body, id[:])
+		o := c.table.Find(id)
+		addr := ""
+		if o != nil {
+			c.table.Pin(o)
+			nested = append(nested, o)
+			addr = c.addrOf(o)
+		}
+		body = wire.AppendStr(body, addr)
+	}
+	return body, nested, nil
 }
 
 func (k *call) returnID(c *Client, i int) ids.Object {
@@ -144,6 +155,9 @@ func (e *executor) finishCall(token uint64, k *call) {
 	e.busy--
 	if k.cancel && len(e.canceled) > 0 {
 		e.canceled = slices.DeleteFunc(e.canceled, func(x *call) bool { return x == k })
+	}
+	if k.feed != nil {
+		e.endFeed(k)
 	}
 	for _, o := range k.owned {
 		e.c.table.Unpin(o)

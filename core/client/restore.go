@@ -89,6 +89,9 @@ func (h *heir) task(x *willTask, tm *Template) (*task, error) {
 			h.c.table.Pin(o)
 		}
 	}
+	if tm.Flow.Mode != 0 {
+		h.c.restoreStream(t, x)
+	}
 	h.c.eachReturn(t, func(_ int, o *own.Object) { o.Producer = t })
 	if x.Place != taskWaits {
 		return t, nil

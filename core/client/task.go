@@ -34,6 +34,7 @@ type Template struct {
 	AfterMs    int64       // how long Resources are waited for before Fallback is looked at
 	Enforce    bool        // end a worker that exceeds its gpu_memory
 	MoreMemory bool        // a retry after the machine ran out of memory asks for twice as much
+	Flow       Flow        // of a generator
 
 	id    int
 	class *class
@@ -64,8 +65,9 @@ type task struct {
 	nested   []*own.Object // pinned
 	on       *outConn      // where it runs
 	actor    *actor
-	place    int64  // in its queue, see fifo.go
-	parent   uint64 // the call that submitted it, see children.go; 0: none
+	place    int64   // in its queue, see fifo.go
+	parent   uint64  // the call that submitted it, see children.go; 0: none
+	stream   *stream // of a generator
 }
 
 func (t *task) id(c *Client) (id ids.Task) {
@@ -198,6 +200,9 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		o := c.table.New(uint32(i+1), 1)
 		o.Producer, o.Site, o.Maker = t, call.Args.Site, tm.number()
 	}
+	if tm.Flow.Mode != 0 {
+		c.newStream(t)
+	}
 	var bad *fault.Error
 	for _, o := range t.deps {
 		switch {
@@ -231,11 +236,7 @@ func (c *Client) depReady(t *task) {
 		c.pumpActor(t.actor)
 		return
 	}
-	for i := range t.returns {
-		if o := c.table.FindOwned(t.first + uint64(i)); o != nil {
-			c.revive(o)
-		}
-	}
+	c.eachReturn(t, func(_ int, o *own.Object) { c.revive(o) })
 	c.enqueue(t)
 }
 
@@ -254,6 +255,11 @@ func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
 	for i := range t.returns {
 		if o := c.table.FindOwned(t.first + uint64(i)); o != nil {
 			f(int(i), o)
+		}
+	}
+	if t.stream != nil {
+		if o := c.head(t.stream); o != nil {
+			f(int(t.stream.got)+1, o)
 		}
 	}
 }
@@ -309,6 +315,9 @@ func (c *Client) endTask(t *task) {
 		}
 	}
 	c.unpinTask(t)
+	if t.stream != nil {
+		c.streamEnded(t)
+	}
 	if a := t.actor; a != nil {
 		c.callEnded(a)
 	}
@@ -331,7 +340,11 @@ func (c *Client) unpinTask(t *task) {
 // appendTask encodes the task's frame, to run as tm says.
 func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	b, at := wire.BeginFrame(b)
-	b = wire.AppendArray(b, 6)
+	fields := 6
+	if t.stream != nil {
+		fields = 7
+	}
+	b = wire.AppendArray(b, fields)
 	b = wire.AppendUint(b, uint64(wire.OpTask))
 	b = wire.AppendUint(b, uint64(t.seq))
 	b = wire.AppendUint(b, uint64(tm.id))
@@ -346,6 +359,9 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	b = wire.AppendArray(b, len(t.deps))
 	for _, o := range t.deps {
 		b = c.appendPlace(b, o)
+	}
+	if t.stream != nil {
+		b = t.stream.appendBegin(b)
 	}
 	return wire.EndFrame(b, at)
 }
@@ -374,7 +390,7 @@ func (c *Client) addrOf(o *own.Object) string {
 
 func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
 	b, at := wire.BeginFrame(b)
-	b = wire.AppendArray(b, 10)
+	b = wire.AppendArray(b, 11)
 	b = wire.AppendUint(b, uint64(wire.OpTemplate))
 	b = wire.AppendUint(b, uint64(t.id))
 	b = wire.AppendUint(b, uint64(t.Kind))
@@ -393,7 +409,7 @@ func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
 	} else {
 		b = wire.AppendNil(b)
 	}
-	return wire.EndFrame(b, at)
+	return wire.EndFrame(t.Flow.append(b), at)
 }
 
 // PathPrefix marks the blob of a function that the worker imports instead of

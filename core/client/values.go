@@ -275,7 +275,9 @@ func (c *Client) takeDrops() {
 		return
 	}
 	for _, d := range c.dropQ {
-		if d.View != 0 {
+		if d.View == DropStream {
+			c.leaveStream(d.Object)
+		} else if d.View != 0 {
 			if v := c.views[d.View]; v != nil {
 				v.inUse--
 				c.unhold(v)
@@ -330,6 +332,9 @@ func (c *Client) carryOut() {
 			c.unhold(v)
 		}
 		c.letGo(o.ID)
+		if t, ok := o.Producer.(*task); ok && t.stream != nil {
+			c.unwanted(t, o)
+		}
 		switch {
 		case !o.Owned():
 			c.giveBack(o)

@@ -52,6 +52,8 @@ type willTask struct {
 	Deps     [][]byte
 	Nested   [][]byte
 	Place    taskPlace
+	Items    uint64 // of a generator: how many have come
+	GoOn     bool   // of a generator: it runs to its end although nobody reads it
 }
 
 // taskPlace is where a task without answer is.

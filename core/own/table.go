@@ -89,6 +89,16 @@ func (t *Table) New(index uint32, local int32) *Object {
 	return o
 }
 
+// Reserve sets the next n counts aside for objects that Place makes.
+func (t *Table) Reserve(n uint64) { t.next += n }
+
+// Place makes an object of ours with a reserved count.
+func (t *Table) Place(count uint64, index uint32) *Object {
+	o := &Object{ID: ids.NewObject(count, t.self, t.job, index)}
+	t.owned[count] = o
+	return o
+}
+
 // Peek returns the count that the next New will use.
 func (t *Table) Peek() uint64 { return t.next + 1 }
 

@@ -12,8 +12,10 @@ type Op uint8
 // Frames from the caller to the worker.
 const (
 	OpAssign   Op = 1 // [op, assignment]
-	OpTemplate Op = 2 // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil]
-	OpTask     Op = 3 // [op, seq, template, first return's count, place of the arguments, [place of each reference…]]
+	OpTemplate Op = 2 // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil, flow]; flow: [] or [mode, items per yield, limit, 1: tell what was taken]
+	OpTask     Op = 3 // [op, seq, template, first return's count, place of the arguments, [place of each reference…]]; of a generator also [items that came, items taken, 1: close it, items to come again…]
+	OpTaken    Op = 4 // [op, seq, n]: the program has taken n of a generator's items
+	OpQuit     Op = 5 // [op, seq]: nobody wants more of a generator's items: close it
 )
 
 // Frames from the worker to the caller.
@@ -22,6 +24,7 @@ const (
 	OpReturned  Op = 11 // [op, [seq…]]: not started; send them elsewhere
 	OpBlocked   Op = 12 // [op]: the running task waits; send nothing more
 	OpUnblocked Op = 13 // [op]
+	OpItem      Op = 14 // [op, seq, index, flags, result]: what a generator yielded
 )
 
 // Flags of a reply.
@@ -30,6 +33,7 @@ const (
 	ReplyExiting               // the worker exits after this reply
 	ReplyCancelled             // the task was cancelled
 	ReplyNoRetry               // an exception that the task is not to be retried on
+	ReplyLastItem              // of a generator that raised: the results are its own and the exception, which is its last item
 )
 
 // Places of a value. In a task: [0, envelope] or [1, object id, size, owner's

@@ -8,6 +8,9 @@
 
 enum { HOT_OBJECT = 28, HOT_ACTOR = 16, HOT_TASK = 24, HOT_FID = 16 };
 
+// What a drop says instead of a view: the program reads that generator no more.
+#define HOT_DROP_STREAM UINT64_MAX
+
 typedef struct { const void *p; int64_t n; } hot_buf;
 
 // A serialised value on its way in.

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from eagleray._private.api import put as put
     from eagleray._private.api import wait as wait
     from eagleray._private.decorator import remote as remote
+    from eagleray._private.generators import DynamicObjectRefGenerator as DynamicObjectRefGenerator
+    from eagleray._private.generators import ObjectRefGenerator as ObjectRefGenerator
     from eagleray._private.ids import ActorID as ActorID
     from eagleray._private.ids import JobID as JobID
     from eagleray._private.ids import NodeID as NodeID
@@ -49,10 +51,12 @@ if TYPE_CHECKING:
 # Public name → the module that holds it.
 _NAMES = {
     "ActorID": "_private.ids",
+    "DynamicObjectRefGenerator": "_private.generators",
     "JobID": "_private.ids",
     "NodeID": "_private.ids",
     "ObjectID": "_private.ids",
     "ObjectRef": "_private.refs",
+    "ObjectRefGenerator": "_private.generators",
     "TaskID": "_private.ids",
     "UniqueID": "_private.ids",
     "WorkerID": "_private.ids",

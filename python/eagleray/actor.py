@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import actor_kind, environments, fallback, functions, pickling, retrying
+from eagleray._private import actor_kind, environments, fallback, flow, functions, pickling, retrying
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
 from eagleray._private.gpu_watch import enforced
 from eagleray._private.ids import ActorID
 from eagleray._private.messages import pack
-from eagleray._private.options import ACTOR, check_options
+from eagleray._private.options import ACTOR, TABLE, check_options, check_type
 from eagleray._private.resources import (
     GPU_MEMORY,
     actor_resources,
@@ -42,6 +42,8 @@ _METHOD_OPTIONS = (
     "retry_exceptions",
     "name",
     "enable_task_events",
+    flow.LIMIT,
+    flow.EACH,
 )
 _ASYNC_CONCURRENCY = 1000
 
@@ -78,8 +80,13 @@ class ActorMethod(Generic[P, R]):
                     f"ActorMethod.options() got an unexpected keyword argument {name!r}; "
                     f"it takes {', '.join(_METHOD_OPTIONS)}"
                 )
+            if name == flow.EACH:
+                raise ValueError(f"{name} is no option of a call: write it in the decorator, @method({name}=…)")
         if "retry_exceptions" in options:
             options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
+        _check_flow(options)
+        full_name = f"{self._kind.class_name}.{self._method.name}"
+        flow.check_returns(options.get("num_returns"), self._method.generator, full_name, 2)
         return ActorMethod(self._core, self._epoch, self._kind, self._method, {**self._options, **options})
 
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
@@ -102,7 +109,8 @@ def _caller(
     least, most = shape.least, shape.most
     here = process
     chosen = {**method.options, **options}
-    single = chosen.get("num_returns", 1) == 1
+    streams = flow.of(chosen, method.generator)
+    single = streams is not None or chosen.get("num_returns") in (None, 1)
     template = -1
     call: Any = None
 
@@ -113,6 +121,10 @@ def _caller(
         session = here.require()
         template = kind.template(session, method.name, chosen)
         call = session.hot.call if single else _many(session.hot.call)
+        if streams is not None and streams[0] == 1:
+            from eagleray._private.generators import reading
+
+            call = reading(call, session.hot)
 
     def remote(*args: Any, **kwargs: Any) -> Any:
         if template < 0 or here.epoch != epoch:
@@ -281,7 +293,8 @@ class ActorClass(Generic[P, T]):
         fid, blob, captured = self._export(session)
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
-        meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0)
+        shared_limit = max(0, options.get(flow.SHARED_LIMIT) or 0)
+        meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0, shared_limit)
         spec = {
             "class_name": self.__name__,
             "name": name or "",
@@ -453,11 +466,7 @@ if TYPE_CHECKING:
 
 def method(*args: Any, **kwargs: Any) -> Any:
     """Sets options of an actor's method, as ``@method(num_returns=2)``."""
-    unknown = [
-        name
-        for name in kwargs
-        if name not in (*_METHOD_OPTIONS, "tensor_transport", "_generator_backpressure_num_objects")
-    ]
+    unknown = [name for name in kwargs if name not in (*_METHOD_OPTIONS, "tensor_transport")]
     if unknown:
         raise AssertionError(f"@method takes {', '.join(_METHOD_OPTIONS)}; got {', '.join(unknown)}")
     check = kwargs.get("num_returns")
@@ -465,11 +474,22 @@ def method(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {check}")
     retrying.check_classes(kwargs.get("retry_exceptions"))
 
+    _check_flow(kwargs)
+
     def annotate(function: Any) -> Any:
+        code = getattr(function, "__code__", None)
+        if code is not None and "num_returns" in kwargs:
+            flow.check_returns(kwargs["num_returns"], flow.is_generator(function), function.__qualname__, 2)
         setattr(function, METHOD_OPTIONS, kwargs)
         return function
 
     return annotate(args[0]) if args and callable(args[0]) else annotate
+
+
+def _check_flow(options: Mapping[str, Any]) -> None:
+    for name in ("num_returns", flow.LIMIT, flow.EACH):
+        if name in options:
+            check_type(name, TABLE[name], options[name])
 
 
 class ExitActor(BaseException):

@@ -332,6 +332,10 @@ class ObjectRefStreamEndOfStreamError(RayError):
     """A stream of references has ended."""
 
 
+class StreamingGeneratorReplayInconsistentError(RaySystemError):
+    """A generator that ran again, to make lost items anew, yielded fewer than it did at first."""
+
+
 class OufOfBandObjectRefSerializationException(RayError):
     """A reference was pickled outside the runtime where that is forbidden."""
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
-from eagleray._private import environments, fallback, functions, retrying
+from eagleray._private import environments, fallback, flow, functions, retrying
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain
 from eagleray._private.gpu_watch import enforced
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_GENERATOR, _COROUTINE = 0x20, 0x80
+_COROUTINE = 0x80
 
 
 class _Code:
@@ -79,6 +79,7 @@ class RemoteFunction(Generic[P, R]):
             )
         self._function = function
         self._options = dict(options)
+        self._generator = flow.is_generator(function)
         fallback.normalise(self._options, _other_function)
         check_together(self._options)
         self._function_name = f"{function.__module__}.{function.__qualname__}"
@@ -118,6 +119,7 @@ class RemoteFunction(Generic[P, R]):
     def options(self, **options: Any) -> Any:
         """The same function with some options changed for the calls made through the result."""
         check_options(options, TASK, in_options=True)
+        flow.check_returns(options.get("num_returns"), self._generator, self._function_name, 2)
         return RemoteFunction(self._function, {**self._options, **options}, self._code)
 
     @property
@@ -190,7 +192,13 @@ def _submitter(made: _Source) -> Callable[..., Any]:
                 ]
             known = session.templates[key] = session.hot.template(pack(whole))
         template = known
-        submit = session.hot.submit if spec["num_returns"] == 1 else _many(session.hot.submit)
+        submit = session.hot.submit
+        if spec["num_returns"] != 1:
+            submit = _many(submit)
+        elif spec.get("flow", (0,))[0] == 1:
+            from eagleray._private.generators import reading
+
+            submit = reading(submit, session.hot)
         epoch = here.epoch
 
     def remote(*args: Any, **kwargs: Any) -> Any:
@@ -237,9 +245,9 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
     """
     options, function = made.options, made.function
     num_returns = options.get("num_returns")
-    if num_returns is None:
+    streams = flow.of(options, made._generator)
+    if num_returns is None or streams is not None:
         num_returns = 1
-        _refuse_generator(function)
     check_more_memory(options)
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
@@ -261,6 +269,8 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
         "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),
         "method": "",
     }
+    if streams is not None:
+        spec["flow"] = streams
     blobs = [blob]
     alternatives: list[dict[str, Any]] = []
     if options.get("fallback"):
@@ -272,8 +282,7 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
             one: dict[str, Any] = {"resources": resources, "max_calls": _max_calls(options, resources)}
             blob = b""
             if other is not None:
-                if options.get("num_returns") is None:
-                    _refuse_generator(other._function)
+                _check_alike(made, other, streams is not None)
                 one["name"] = options.get("name") or other._function.__name__
                 one["fid"], blob, more = other._code.export(session, filtered)
                 captured = (captured or ()) + (more or ()) or None
@@ -282,11 +291,13 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
     return spec, blobs, captured
 
 
-def _refuse_generator(function: Any) -> None:
-    if function.__code__.co_flags & _GENERATOR:
+def _check_alike(made: RemoteFunction[Any, Any], other: RemoteFunction[Any, Any], streams: bool) -> None:
+    """Raises when one function streams its results and the one that stands in for it cannot, or the reverse."""
+    if other._generator != made._generator and (streams or made._options.get("num_returns") is None):
+        one, rest = (made, other) if made._generator else (other, made)
         raise ValueError(
-            f"{function.__name__} is a generator function: give it num_returns=N, "
-            "streams of references are not supported yet"
+            f"{one._function_name} is a generator function and {rest._function_name} is none: a fallback gives its "
+            "results in the same way as what it stands in for"
         )
 
 

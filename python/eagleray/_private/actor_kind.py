@@ -8,7 +8,7 @@ from _blake2 import blake2b
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eagleray._private import retrying
+from eagleray._private import flow, retrying
 from eagleray._private.functions import FID_SIZE
 from eagleray._private.messages import pack, unpack
 from eagleray._private.signatures import CallShape, Param, params_of
@@ -30,10 +30,11 @@ BUILT_IN: dict[str, list[Param]] = {
 class MethodKind:
     """One method: what calls may look like and how many results they have."""
 
-    __slots__ = ("name", "options", "shape")
+    __slots__ = ("generator", "name", "options", "shape")
 
-    def __init__(self, name: str, options: dict[str, Any], params: list[Param] | None) -> None:
+    def __init__(self, name: str, options: dict[str, Any], params: list[Param] | None, generator: bool) -> None:
         self.name = name
+        self.generator = generator
         self.options = options
         self.shape = CallShape(params)
 
@@ -41,7 +42,16 @@ class MethodKind:
 class ActorKind:
     """A class as its handles see it. Handles of one class share it, and with it the core's templates."""
 
-    __slots__ = ("_epoch", "_templates", "class_name", "meta", "methods", "pending_limit", "task_retries")
+    __slots__ = (
+        "_epoch",
+        "_templates",
+        "class_name",
+        "meta",
+        "methods",
+        "pending_limit",
+        "shared_limit",
+        "task_retries",
+    )
 
     def __init__(self, meta: bytes) -> None:
         found = unpack(meta)
@@ -49,7 +59,12 @@ class ActorKind:
         self.class_name: str = found["name"]
         self.pending_limit: int = found["pending"]
         self.task_retries: int = found["retries"]
-        self.methods = {name: MethodKind(name, options, params) for name, (options, params) in found["methods"].items()}
+        self.shared_limit: int = found["shared_limit"]
+        generators = frozenset(found["generators"])
+        self.methods = {
+            name: MethodKind(name, options, params, name in generators)
+            for name, (options, params) in found["methods"].items()
+        }
         self._epoch = -1
         self._templates: dict[tuple[Any, ...], int] = {}
 
@@ -61,24 +76,28 @@ class ActorKind:
         key = (method, *sorted(options.items()))
         found = self._templates.get(key)
         if found is None:
+            streams = flow.of(options, self.methods[method].generator, shared_limit=self.shared_limit > 0)
+            returns = options.get("num_returns")
             spec = {
                 "kind": "method",
                 "name": options.get("name") or f"{self.class_name.rpartition('.')[2]}.{method}",
                 "method": method,
-                "num_returns": options.get("num_returns", 1),
+                "num_returns": 1 if returns is None or streams is not None else returns,
                 "max_retries": options.get("max_task_retries", self.task_retries),
                 "retry_exceptions": bool(options.get("retry_exceptions")),
             }
             classes = options.get("retry_exceptions")
             if isinstance(classes, bytes):
                 spec |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
+            if streams is not None:
+                spec["flow"] = streams
             found = self._templates[key] = session.hot.template(pack(spec))
         return found
 
 
 _kinds: dict[bytes, ActorKind] = {}
 #: Class → the numbers and metadata that were last made of it.
-_descriptions: weakref.WeakKeyDictionary[type, tuple[int, int, bytes]] = weakref.WeakKeyDictionary()
+_descriptions: weakref.WeakKeyDictionary[type, tuple[int, int, int, bytes]] = weakref.WeakKeyDictionary()
 
 
 def kind_of(meta: bytes) -> ActorKind:
@@ -89,22 +108,32 @@ def kind_of(meta: bytes) -> ActorKind:
     return found
 
 
-def describe(cls: type, pending_limit: int, task_retries: int) -> bytes:
+def describe(cls: type, pending_limit: int, task_retries: int, shared_limit: int = 0) -> bytes:
     """The metadata of handles to actors of a class."""
     known = _descriptions.get(cls)
-    if known is not None and known[:2] == (pending_limit, task_retries):
-        return known[2]
+    if known is not None and known[:3] == (pending_limit, task_retries, shared_limit):
+        return known[3]
     methods: dict[str, Any] = {}
+    generators: list[str] = []
     for name, function, bound in _functions(cls):
         options = dict(getattr(function, METHOD_OPTIONS, {}))
         if "retry_exceptions" in options:
             options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
         methods[name] = (options, params_of(function, bound=bound))
+        if flow.is_generator(function):
+            generators.append(name)
     for name, params in BUILT_IN.items():
         methods[name] = ({}, params)
-    found = {"name": cls.__qualname__, "methods": methods, "pending": pending_limit, "retries": task_retries}
+    found = {
+        "name": cls.__qualname__,
+        "methods": methods,
+        "pending": pending_limit,
+        "retries": task_retries,
+        "generators": generators,
+        "shared_limit": shared_limit,
+    }
     packed = pack(found)
-    _descriptions[cls] = (pending_limit, task_retries, packed)
+    _descriptions[cls] = (pending_limit, task_retries, shared_limit, packed)
     return packed
 
 

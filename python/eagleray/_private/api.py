@@ -92,6 +92,10 @@ def unpack(found: Triple) -> Any:
         raise RaySystemError(f"the value cannot be unpickled here: {type(problem).__name__}: {problem}") from problem
 
 
+def _is_generator(value: Any) -> bool:
+    return type(value).__name__ == "ObjectRefGenerator" and type(value).__module__ == "eagleray._private.generators"
+
+
 def _ref_type() -> Any:
     return _ObjectRef if _ObjectRef is not None else _load_ref_type()
 
@@ -118,8 +122,10 @@ def _session_for(refs: Any) -> Session:
     return process.require()
 
 
-def _get_list(hot: Any, refs: Any, timeout: float | None) -> list[Any]:
+def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
     if not isinstance(refs, list):
+        if _is_generator(refs):  # as Ray
+            return refs
         raise ValueError(
             f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list "
             "of ObjectRefs."
@@ -199,13 +205,20 @@ def wait(
     """
     refs = ray_waitables
     kind = _ref_type()
-    if isinstance(refs, kind):
-        raise TypeError("wait() expected a list of ObjectRefs, got a single ObjectRef.")
+    if isinstance(refs, kind) or _is_generator(refs):
+        raise TypeError(
+            f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got a single {type(refs).__name__}."
+        )
     if not isinstance(refs, list):
-        raise TypeError(f"wait() expected a list of ObjectRefs, got {type(refs)}.")
+        raise TypeError(f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got {type(refs)}.")
+    generators = False
     for ref in refs:
         if not isinstance(ref, kind):
-            raise TypeError(f"wait() expected a list of ObjectRefs, got a list containing {type(ref)}.")
+            if not _is_generator(ref):
+                raise TypeError(
+                    f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got a list containing {type(ref)}."
+                )
+            generators = True
     if timeout is not None and not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}: {timeout!r}")
     if timeout is not None and timeout < 0:
@@ -222,7 +235,8 @@ def wait(
     if num_returns > len(refs):
         raise ValueError(f"num_returns cannot be greater than the number of ObjectRefs: {num_returns} > {len(refs)}")
     try:
-        indices, _ = session.hot.wait(refs, int(num_returns), _timeout_ms(timeout))
+        waited = [ref._peek() if _is_generator(ref) else ref for ref in refs] if generators else refs
+        indices, _ = session.hot.wait(waited, int(num_returns), _timeout_ms(timeout))
     except HotError as error:
         raise explain(error) from None
     if len(indices) == len(refs):
@@ -258,6 +272,8 @@ def cancel(ray_waitable: ObjectRef[Any], *, force: bool = False, recursive: bool
         force: End its worker process instead of interrupting it; not for actor calls.
         recursive: Cancel the tasks that it submitted, too.
     """
+    if _is_generator(ray_waitable):
+        ray_waitable = ray_waitable.completed()
     if not isinstance(ray_waitable, _ref_type()):
         raise TypeError(f"cancel() only supported for object refs. For actors, try kill(). Got: {type(ray_waitable)}.")
     session = process.session or _session_for(ray_waitable)

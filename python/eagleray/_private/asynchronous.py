@@ -9,6 +9,7 @@ import os
 import select
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 from eagleray._private.api import unpack
@@ -17,6 +18,8 @@ from eagleray._private.serialization import ERROR, FAULT
 from eagleray._private.state import Session, process
 
 _POLL_MS = 500
+#: What is done with a future whose time has come: session, reference, future.
+Settle = Callable[[Session, Any, Any], None]
 
 
 class _Waits:
@@ -26,18 +29,24 @@ class _Waits:
         self.session = session
         self.lock = threading.Lock()
         self.next_token = 0
-        self.waiting: dict[int, tuple[Any, Any, asyncio.AbstractEventLoop | None]] = {}
+        self.waiting: dict[int, tuple[Any, Any, asyncio.AbstractEventLoop | None, Settle]] = {}
         self.loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, int] = weakref.WeakKeyDictionary()
         self.thread: threading.Thread | None = None
         self.closed = False
         session.on_close.append(self.close)
 
-    def add(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None) -> None:
-        """Sets ``future`` when ``ref`` is ready."""
+    def enter(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None, settle: Settle) -> int:
+        """The token under which ``future`` is settled."""
         with self.lock:
             self.next_token += 1
             token = self.next_token
-            self.waiting[token] = (ref, future, loop)
+            self.waiting[token] = (ref, future, loop, settle)
+        return token
+
+    def add(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None, settle: Settle | None = None) -> None:
+        """Sets ``future`` when ``ref`` is ready."""
+        settle = settle or _settle
+        token = self.enter(ref, future, loop, settle)
         try:
             ready = self.session.hot.async_watch(ref, token)
         except HotError as error:
@@ -46,7 +55,7 @@ class _Waits:
             return
         if ready:
             if self.waiting.pop(token, None) is not None:
-                _settle(self.session, ref, future)
+                settle(self.session, ref, future)
             return
         future.add_done_callback(lambda _: self.waiting.pop(token, None))
         if loop is not None:
@@ -70,12 +79,12 @@ class _Waits:
             found = self.waiting.pop(token, None)
             if found is None:
                 continue
-            ref, future, loop = found
+            ref, future, loop, settle = found
             if loop is None or _running_loop() is loop:
-                _settle(self.session, ref, future)
+                settle(self.session, ref, future)
             else:
                 with contextlib.suppress(RuntimeError):  # that loop was closed
-                    loop.call_soon_threadsafe(_settle, self.session, ref, future)
+                    loop.call_soon_threadsafe(settle, self.session, ref, future)
 
     def run(self) -> None:
         """The thread for futures outside of event loops."""
@@ -93,7 +102,7 @@ class _Waits:
             found = self.waiting.pop(token, None)
             if found is None:
                 continue
-            _, future, loop = found
+            _, future, loop, _ = found
             if loop is None or _running_loop() is loop:
                 _fail(future, error)
             else:
@@ -169,3 +178,27 @@ def thread_future(ref: Any) -> concurrent.futures.Future[Any]:
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     _current().add(ref, future, None)
     return future
+
+
+def ready_future(ref: Any) -> asyncio.Future[None]:
+    """A future of the running event loop that is done when a reference is ready; it does not fetch the value."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    _current().add(ref, future, loop, _note)
+    return future
+
+
+def room_future(call: int) -> tuple[int, asyncio.Future[None]]:
+    """The state of a generator that runs here, and when that is full a future that is done when it may have changed."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    waits = _current()
+    token = waits.enter(None, future, loop, _note)
+    future.add_done_callback(lambda _: waits.waiting.pop(token, None))
+    waits.listen(loop)
+    return waits.session.hot.feed_watch(call, token), future
+
+
+def _note(session: Session, ref: Any, future: Any) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -6,6 +6,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
+from eagleray._private import flow
 from eagleray._private.options import ACTOR, TASK, check_options
 from eagleray.actor import ActorClass
 from eagleray.remote_function import RemoteFunction
@@ -83,12 +84,13 @@ def remote(*args: Any, **kwargs: Any) -> Any:
     return decorate
 
 
-def _make(target: Any, options: dict[str, Any]) -> Any:
+def _make(target: Any, options: dict[str, Any], stacklevel: int = 3) -> Any:
     if isinstance(target, type):
         check_options(options, ACTOR, in_options=False)
         return ActorClass(target, options)
     if isinstance(target, types.FunctionType):
         check_options(options, TASK, in_options=False)
+        flow.check_returns(options.get("num_returns"), flow.is_generator(target), target.__qualname__, stacklevel)
         return RemoteFunction(target, options)
     what = f"{type(target).__name__} {getattr(target, '__name__', '')}".rstrip()
     raise TypeError(

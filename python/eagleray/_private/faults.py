@@ -59,6 +59,8 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "closed": lambda message: ex.RaySystemError(_SHUTDOWN.format(message.rstrip("."))),
     "version_mismatch": ex.RaySystemError,
     "may_have_been_applied": ex.RaySystemError,
+    "end_of_stream": ex.ObjectRefStreamEndOfStreamError,
+    "stream_inconsistent": ex.StreamingGeneratorReplayInconsistentError,
 }
 
 

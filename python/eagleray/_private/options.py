@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from eagleray._private import flow
 from eagleray._private.resources import ON_LEAK, check_custom, check_gpu_memory, check_quantity
 
 TASK, ACTOR = "task", "actor"
@@ -41,10 +42,26 @@ def _one_of(*allowed: str) -> Check:
 
 def _num_returns(name: str, value: Any) -> None:
     if isinstance(value, str):
-        if value not in ("streaming", "dynamic"):
-            raise TypeError(f"The keyword {name!r} takes a number, got {value!r}")
-        raise ValueError(f"{name}={value!r} is not supported: return a list, or give the number of results")
+        if value not in (flow.STREAMING, flow.DYNAMIC):
+            raise TypeError(f"The keyword {name!r} takes a number, 'streaming' or 'dynamic', got {value!r}")
+        return
     _at_least(0)(name, value)
+
+
+def _items_ahead(name: str, value: Any) -> None:
+    if value == 0:
+        raise ValueError(
+            f"{name}=0 is not allowed: 1 lets the generator make one item whenever one is taken, -1 is no limit"
+        )
+
+
+def _items_ahead_together(name: str, value: Any) -> None:
+    if value != -1:
+        _at_least(1, " or -1 (no limit)")(name, value)
+
+
+def _per_yield(name: str, value: Any) -> None:
+    _at_least(1)(name, value)
 
 
 def _max_calls(name: str, value: Any) -> None:
@@ -120,6 +137,9 @@ TABLE: dict[str, Option] = {
     "fallback_strategy": _both(list, check=_unless_empty),
     "_labels": _both(dict, check=_unless_empty),
     "num_returns": _task(int, str, check=_num_returns),
+    flow.LIMIT: _task(int, check=_items_ahead),
+    flow.EACH: _task(int, check=_per_yield, decorator_only=True),
+    flow.SHARED_LIMIT: _actor(int, check=_items_ahead_together),
     "max_retries": _task(int, check=_at_least(-1, " (-1: for ever)")),
     "retry_exceptions": _task(bool, list, tuple, check=_exceptions),
     "retry_with_more_memory": _task(bool),

@@ -12,7 +12,7 @@ from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.messages import unpack
 from eagleray._private.serialization import NONE_RESULT, Encoded
-from eagleray._private.worker_main import APP_ERROR, NO_RETRY, Worker, encode_results
+from eagleray._private.worker_main import APP_ERROR, NO_RETRY, Worker, _producer, encode_results
 from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
 
@@ -38,6 +38,9 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
         meta = buffers = deps = None
         return actor.construct(token, *arguments)
 
+    limit = unpack(spec["meta"]).get("shared_limit")
+    if limit:
+        worker.hot.feed_limit(limit)
     cls = actor.load_class()
     if isinstance(cls, type) and actor_kind.is_async(cls):
         from eagleray._private import worker_async
@@ -152,7 +155,7 @@ class Actor:
         _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
         running = here.running
         running.name = name
-        function = args = kwargs = value = None
+        function = args = kwargs = value = producer = None
         flags, retriable = 0, False
         try:
             function = self.method(method)
@@ -161,9 +164,17 @@ class Actor:
             running.task_id = task_id
             retriable = True
             value = function(*args, **kwargs)
-            retriable = False
             results: tuple[Encoded, ...] | None
-            results = (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+            if num_returns < 0:
+                producer = _producer(self.hot, token, num_returns, name, task_id)
+                results = producer.run(value)
+            retriable = False
+            if num_returns < 0:
+                pass
+            elif num_returns == 1 and value is None:
+                results = (NONE_RESULT,)
+            else:
+                results = encode_results(value, num_returns, name)
             running.task_id = None
         except BaseException as error:
             running.task_id = None
@@ -173,8 +184,10 @@ class Actor:
                 results = None
             else:
                 flags = APP_ERROR if retriable and self.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
-                results = self.worker.error_results(error, name, task_id)
-        value = args = kwargs = function = running.function = None
+                results = self.worker.error_results(error, name, task_id, 1 if producer is None else 2)
+                if producer is not None:
+                    results, flags = producer.failed(error, results, flags)
+        value = producer = args = kwargs = function = running.function = None
         if results is None:  # nothing holds the instance any more, the exception's frames included
             self.end(_EXIT_REASON)
         if here.unfinished_line:

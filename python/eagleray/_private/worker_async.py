@@ -14,7 +14,7 @@ from eagleray._private.arguments import decode_args
 from eagleray._private.context import here
 from eagleray._private.serialization import Encoded
 from eagleray._private.worker_actor import _EXIT_REASON, Actor
-from eagleray._private.worker_main import APP_ERROR, NO_RETRY, encode_results
+from eagleray._private.worker_main import APP_ERROR, NO_RETRY, _producer, encode_results
 from eagleray.actor import ExitActor
 
 
@@ -100,7 +100,7 @@ class _Loop:
         _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
         del item
         actor = self.actor
-        flags, retriable = 0, False
+        flags, retriable, producer = 0, False, None
         results: tuple[Encoded, ...]
         _call.set(token)
         try:
@@ -110,12 +110,16 @@ class _Loop:
             retriable = True
             value = function(*args, **kwargs)
             del args, kwargs
-            if inspect.isawaitable(value):
+            if num_returns < 0:
+                producer = _producer(actor.hot, token, num_returns, name, task_id)
+                results = await producer.run_async(value)
+            elif inspect.isawaitable(value):
                 value = await value
             retriable = False
             if task_id in self.cancelled:  # as Ray: nothing is returned, although the method caught it
                 raise worker_main.Cancelled
-            results = encode_results(value, num_returns, name)
+            if num_returns >= 0:
+                results = encode_results(value, num_returns, name)
         except BaseException as error:
             if isinstance(error, ExitActor):
                 actor.end(_EXIT_REASON)
@@ -124,7 +128,9 @@ class _Loop:
             if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
                 error = worker_main.Cancelled().with_traceback(error.__traceback__)
             flags = APP_ERROR if retriable and actor.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
-            results = actor.worker.error_results(error, name, task_id)
+            results = actor.worker.error_results(error, name, task_id, 1 if producer is None else 2)
+            if producer is not None:
+                results, flags = producer.failed(error, results, flags)
         value = None
         self.open.discard(token)
         self.room.release()

@@ -8,7 +8,8 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NoReturn
+from types import GeneratorType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from eagleray._private import core, environments, functions, pickling, task_error, worker_output, worker_setup
 from eagleray._private.arguments import ArgumentFailed, decode_args
@@ -18,6 +19,9 @@ from eagleray._private.retrying import may_retry
 from eagleray._private.serialization import NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.state import WORKER, Session, process
 from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
+
+if TYPE_CHECKING:
+    from eagleray._private.worker_stream import Producer
 
 #: Flags of a reply.
 APP_ERROR, EXITING, CANCELLED, NO_RETRY = 1, 2, 4, 8
@@ -116,7 +120,7 @@ class Worker:
         _, token, fid, name, fmt, meta, buffers, deps, num_returns, task_id, max_calls = item
         running = here.running
         here.label = running.name = name
-        function = retry_on = args = kwargs = value = None
+        function = retry_on = args = kwargs = value = producer = None
         flags, retriable = 0, False
         try:
             self.assigned.restore()
@@ -129,8 +133,15 @@ class Worker:
                 _raise_if_cancelled(task_id)
             retriable = True
             value = function(*args, **kwargs)
-            retriable = False
-            results = (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+            if num_returns < 0:
+                producer = _producer(self.hot, token, num_returns, name, task_id)
+                results = producer.run(value)
+                retriable = False
+            else:
+                retriable = False
+                results = (
+                    (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+                )
             running.task_id = None
         except BaseException as error:
             running.task_id = None
@@ -139,10 +150,12 @@ class Worker:
             flags = APP_ERROR
             if not retriable or not may_retry(error, retry_on):
                 flags |= NO_RETRY
-            results = self.error_results(error, name, task_id)
+            results = self.error_results(error, name, task_id, 1 if producer is None else 2)
             if _early and task_id in _early and not flags & NO_RETRY:
                 flags, results = CANCELLED, ()
-        value = args = kwargs = None
+            elif producer is not None:
+                results, flags = producer.failed(error, results, flags)
+        value = args = kwargs = producer = None
         if here.unfinished_line:
             worker_output.flush_lines()
         if max_calls <= 0 and here.devices and self._leaks(fid, name, max_calls):
@@ -249,6 +262,11 @@ def _raise_if_cancelled(task_id: bytes) -> None:
     _early.clear()
     if cancelled:
         raise Cancelled
+def _producer(hot: Any, token: int, num_returns: int, name: str, task_id: bytes) -> Producer:
+    """What sends the items of a generator."""
+    from eagleray._private.worker_stream import Producer
+
+    return Producer(hot, token, num_returns, name, task_id)
 
 
 def encode_results(value: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:
@@ -259,7 +277,12 @@ def encode_results(value: Any, num_returns: int, name: str) -> tuple[Encoded, ..
         ValueError: their number is wrong.
     """
     if num_returns == 1:
-        return (_encode_result(value, f"the result of {name}"),)
+        try:
+            return (encode(value),)
+        except Exception as problem:
+            if isinstance(value, GeneratorType):
+                return _encode_stream(value, 1, name)
+            raise_unserializable(value, f"the result of {name}", problem)
     if num_returns == 0:
         return ()
     if hasattr(value, "__next__"):

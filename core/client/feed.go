@@ -1,0 +1,273 @@
+package client
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// feedBacklog is how much of a generator's items may wait for their caller to
+// read; then the generator waits.
+const feedBacklog = 4 << 20
+
+// feed is the worker's end of a generator that it runs; stream.go is the other.
+type feed struct {
+	flow   *Flow
+	next   uint64  // index of the next item
+	have   uint64  // its caller has those before
+	taken  uint64  // of them, by the caller's program
+	quit   bool    // nobody wants more
+	queued bool    // it waits for the others, or did when it last looked
+	room   *waiter // the generator, waiting until it may go on
+}
+
+// FeedState says whether a generator may yield more.
+type FeedState int
+
+// What a generator is to do.
+const (
+	FeedOpen      FeedState = iota
+	FeedFull                // wait: FeedRoom
+	FeedClosed              // close it
+	FeedCancelled           // raise
+)
+
+// feed makes a call that of a generator; r is at what stream.appendBegin wrote.
+func (in *inConn) feed(k *call, r *wire.Reader) {
+	r.Array()
+	f := &feed{flow: &k.tmpl.Flow, have: r.Uint(), taken: r.Uint(), quit: r.Uint() == 1}
+	k.feed = f
+	if in.feeds == nil {
+		in.feeds = map[uint32]*call{}
+	}
+	in.feeds[k.seq] = k
+}
+
+// taken: the caller's program has taken n items in all.
+func (in *inConn) taken(seq uint32, n uint64) {
+	if k := in.feeds[seq]; k != nil {
+		k.feed.taken = max(k.feed.taken, n)
+		if in.c.exec.feedMax > 0 {
+			in.c.exec.wakeFeeds()
+		} else {
+			k.feed.wake(in.c)
+		}
+	}
+}
+
+func (in *inConn) quit(seq uint32) {
+	if k := in.feeds[seq]; k != nil {
+		k.feed.quit = true
+		k.feed.wake(in.c)
+	}
+}
+
+func (f *feed) wake(c *Client) {
+	if w := f.room; w != nil {
+		f.room = nil
+		c.finish(w)
+	}
+}
+
+// wakeFeeds lets all generators look whether they may go on; mu held.
+func (e *executor) wakeFeeds() {
+	for _, k := range e.calls {
+		if k.feed != nil {
+			k.feed.wake(e.c)
+		}
+	}
+}
+
+func (e *executor) endFeed(k *call) {
+	delete(k.in.feeds, k.seq)
+	k.feed.wake(e.c)
+	if e.feedMax > 0 {
+		e.wakeFeeds()
+	}
+}
+
+// ahead is how many items its caller has not taken.
+func (f *feed) ahead() uint64 {
+	if f.next < f.taken {
+		return 0
+	}
+	return f.next - f.taken
+}
+
+func (e *executor) feedState(k *call) FeedState {
+	f := k.feed
+	switch {
+	case k.cancel:
+		return FeedCancelled
+	case f.quit || k.in.dead || e.c.closed:
+		return FeedClosed
+	}
+	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog
+	f.queued = !full && e.feedMax > 0 && e.feedsFull(f)
+	if full || f.queued {
+		return FeedFull
+	}
+	return FeedOpen
+}
+
+// feedsFull reports whether a generator is to wait because all together are too
+// far ahead. Those that are less far ahead go first, so that each has its turn.
+func (e *executor) feedsFull(f *feed) bool {
+	n := uint64(0)
+	for _, k := range e.calls {
+		if o := k.feed; o != nil {
+			n += o.ahead()
+			if o != f && o.queued && o.ahead() < f.ahead() {
+				n++
+			}
+		}
+	}
+	return n >= e.feedMax
+}
+
+// LimitFeeds bounds how many items this actor's generators may be ahead of their callers, together.
+func (c *Client) LimitFeeds(n uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.exec.feedMax = n
+}
+
+func (e *executor) feeder(token uint64) (*call, error) {
+	k := e.calls[token]
+	if k == nil || k.feed == nil {
+		return nil, fault.New(fault.BadRequest, "call %d is no generator that runs", token)
+	}
+	return k, nil
+}
+
+// FeedItem sends what a generator has yielded.
+func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.exec
+	k, err := e.feeder(token)
+	if err != nil {
+		return 0, err
+	}
+	f := k.feed
+	i := f.next
+	if i >= streamCounts-2 {
+		return 0, fault.New(fault.BadRequest, "the generator %s has yielded %d items, which is the most that one may", k.tmpl.Name, i)
+	}
+	f.next++
+	if i >= f.have && !f.quit && !k.in.dead {
+		if err := e.sendItem(k, k.returnID(c, int(i)+1), i, v, flags); err != nil {
+			return 0, err
+		}
+	}
+	return e.feedState(k), nil
+}
+
+// sendItem writes an item's frame; mu held, released while a large value goes to the arena.
+func (e *executor) sendItem(k *call, id ids.Object, i uint64, v *Value, flags int) error {
+	c, in := e.c, k.in
+	body, nested, err := e.appendResult(nil, nil, id, v, flags)
+	if err != nil {
+		return err
+	}
+	if nested != nil {
+		var at ids.Task
+		copy(at[:], id[:ids.TaskSize])
+		c.hold(in.caller, at, nested)
+	}
+	if in.dead {
+		return nil
+	}
+	b, at := wire.BeginFrame(in.out)
+	b = wire.AppendArray(b, 5)
+	b = wire.AppendUint(b, uint64(wire.OpItem))
+	b = wire.AppendUint(b, uint64(k.seq))
+	b = wire.AppendUint(b, i)
+	b = wire.AppendUint(b, uint64(flags))
+	in.out = wire.EndFrame(append(b, body...), at)
+	// The first leaves at once. Those that follow soon share a write, and a millisecond later it is made.
+	if now := time.Now(); len(in.out) >= batchBytes || now.Sub(in.flushed) > batchFor {
+		c.flush(&in.conn)
+		in.flushed = now
+	} else {
+		c.touch(&in.conn)
+	}
+	return nil
+}
+
+// FeedRoom waits until a generator may go on. FeedFull: the timeout passed; negative waits for ever.
+func (c *Client) FeedRoom(token uint64, timeout time.Duration) (FeedState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.exec
+	deadline := deadlineOf(timeout)
+	for {
+		k, err := e.feeder(token)
+		if err != nil {
+			return 0, err
+		}
+		st := e.feedState(k)
+		if st != FeedFull {
+			return st, nil
+		}
+		w := newWaiter()
+		e.awaitRoom(k, w)
+		c.awaitBlocked(w, deadline)
+		if !w.done {
+			k.feed.room = nil
+			return e.feedState(k), nil
+		}
+	}
+}
+
+// FeedOwner returns the socket of the process that owns a generator's items.
+func (c *Client) FeedOwner(token uint64) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, err := c.exec.feeder(token)
+	if err != nil {
+		return "", err
+	}
+	return k.in.addr, nil
+}
+
+// FeedWatch returns at once. When it says FeedFull, AsyncDrain gives notify
+// when it is worth to look again.
+func (c *Client) FeedWatch(token, notify uint64) (FeedState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.exec
+	k, err := e.feeder(token)
+	if err != nil {
+		return 0, err
+	}
+	if st := e.feedState(k); st != FeedFull {
+		return st, nil
+	}
+	w := &waiter{}
+	w.notify = func() {
+		c.async.ended = append(c.async.ended, notify)
+		one := [8]byte{1}
+		_, _ = unix.Write(c.async.fd, one[:])
+	}
+	e.awaitRoom(k, w)
+	c.arm()
+	return FeedFull, nil
+}
+
+// awaitRoom finishes w when the generator may look again.
+func (e *executor) awaitRoom(k *call, w *waiter) {
+	in := k.in
+	k.feed.room = w
+	e.c.flush(&in.conn)
+	if len(in.out) > 0 && in.eased == nil {
+		in.eased = e.wakeFeeds
+	}
+	if len(in.out) == 0 && e.feedState(k) != FeedFull {
+		k.feed.wake(e.c)
+	}
+}

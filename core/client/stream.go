@@ -1,0 +1,285 @@
+package client
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// A generator's items come one by one while it runs, each an object of ours.
+// The generator's own object (completed() in Python) has index 1 and the count
+// t.first; that of item i has index i+2 and the count t.first+1+i, so the
+// worker knows it before it writes a large item to the arena. For this a
+// generator sets streamCounts counts aside. feed.go is the other end.
+
+// streamCounts bounds how many items a generator can have.
+const streamCounts = 1 << 32
+
+// DropStream as Drop.View: the program reads the generator of that object no more.
+const DropStream = math.MaxUint64
+
+// Modes of a Flow.
+const (
+	FlowStream  = 1 // the program takes the items one by one
+	FlowDynamic = 2 // the generator's object is the list of them, at the end
+)
+
+// Flow says how the results of a generator travel. Mode 0: it is none.
+type Flow struct {
+	Mode    int
+	Each    int    // items per yield
+	Limit   uint64 // items that the worker may be ahead of the program; 0: any number
+	Counted bool   // the worker is told what was taken although there is no Limit
+}
+
+func (f *Flow) append(b []byte) []byte {
+	if f.Mode == 0 {
+		return wire.AppendArray(b, 0)
+	}
+	counted := uint64(0)
+	if f.Counted {
+		counted = 1
+	}
+	b = wire.AppendArray(b, 4)
+	b = wire.AppendUint(b, uint64(f.Mode))
+	b = wire.AppendUint(b, uint64(f.Each))
+	b = wire.AppendUint(b, f.Limit)
+	return wire.AppendUint(b, counted)
+}
+
+func (f *Flow) read(r *wire.Reader) {
+	if r.Array() > 0 {
+		*f = Flow{Mode: int(r.Uint()), Each: int(r.Uint()), Limit: r.Uint(), Counted: r.Uint() == 1}
+	}
+}
+
+// returns is what Item.Returns says of a generator: negative, odd for FlowStream.
+func (f *Flow) returns() int { return -(2*(max(1, f.Each)-1) + f.Mode) }
+
+// stream is the caller's end of a generator.
+type stream struct {
+	gen   uint64 // count of its own object
+	task  *task  // nil: it has ended
+	got   uint64 // items that have come, in all attempts
+	taken uint64 // of them, given to the program
+	told  bool   // the program has been given what ended it
+	left  bool   // the program reads no more: what comes is not kept
+	goOn  bool   // although it is left
+	quit  bool   // it is to be closed: nobody waits for its end either
+}
+
+// newStream makes the task a generator; mu held.
+func (c *Client) newStream(t *task) {
+	s := &stream{gen: t.first, task: t}
+	t.stream = s
+	c.table.Reserve(streamCounts)
+	if t.tmpl.Flow.Mode == FlowStream {
+		c.streams[s.gen] = s
+	}
+}
+
+// place returns the object of an item that the program was not given yet, and holds it.
+func (c *Client) place(s *stream, i uint64) *own.Object {
+	if o := c.table.FindOwned(s.gen + 1 + i); o != nil {
+		return o
+	}
+	o := c.table.Place(s.gen+1+i, uint32(i+2))
+	c.table.Pin(o)
+	if s.task != nil {
+		o.Producer = s.task
+	}
+	return o
+}
+
+// head returns the object that the next item to come will be, if somebody waits for it.
+func (c *Client) head(s *stream) *own.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
+
+// appendBegin encodes with what a call of the generator goes on.
+func (s *stream) appendBegin(b []byte) []byte {
+	quit := uint64(0)
+	if s.quit {
+		quit = 1
+	}
+	taken := s.taken
+	if s.left {
+		taken = math.MaxUint64
+	}
+	b = wire.AppendArray(b, 3)
+	b = wire.AppendUint(b, s.got)
+	b = wire.AppendUint(b, taken)
+	return wire.AppendUint(b, quit)
+}
+
+// item is what a generator yielded.
+func (o *outConn) item(r *wire.Reader) error {
+	seq, i, flags := uint32(r.Uint()), r.Uint(), r.Uint()
+	t := o.tasks[seq]
+	if t == nil || t.stream == nil {
+		return fmt.Errorf("%w: item of call %d, which is no generator", wire.ErrBadFrame, seq)
+	}
+	if i != t.stream.got {
+		return fmt.Errorf("%w: item %d of a generator after %d", wire.ErrBadFrame, i, t.stream.got)
+	}
+	return o.comes(t, r, flags&wire.ReplyAppError != 0)
+}
+
+// comes reads the generator's next item.
+func (o *outConn) comes(t *task, r *wire.Reader, isErr bool) error {
+	c, s := o.c, t.stream
+	i := s.got
+	if !s.left {
+		c.place(s, i)
+	}
+	had, err := c.result(r, t, int(i)+1, isErr)
+	if err == nil {
+		s.got++
+	}
+	if had {
+		at := ids.NewObject(s.gen+1+i, c.self, c.info.Job, 1)
+		var id ids.Task
+		copy(id[:], at[:ids.TaskSize])
+		c.received(id, o)
+	}
+	return err
+}
+
+// lastOf reads a generator's answer. Of one that raised the exception comes as its last item.
+func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
+	c := o.c
+	n, want := r.Array(), 1
+	last := flags&wire.ReplyLastItem != 0
+	if last {
+		want = 2
+	}
+	if n != want {
+		return fmt.Errorf("%w: %d results of a generator, want %d", wire.ErrBadFrame, n, want)
+	}
+	if last {
+		if err := o.comes(t, r, true); err != nil {
+			return err
+		}
+	}
+	had, err := c.result(r, t, 0, flags&wire.ReplyAppError != 0 && !last)
+	if err != nil {
+		return err
+	}
+	if had {
+		c.received(t.id(c), o)
+	}
+	c.endTask(t)
+	o.exitIf(flags)
+	return r.Err()
+}
+
+// streamEnded: no more items will come; mu held.
+func (c *Client) streamEnded(t *task) {
+	s := t.stream
+	s.task = nil
+	if o := c.head(s); o != nil {
+		c.failObject(o, fault.New(fault.EndOfStream, "the generator %s has no more items", t.tmpl.Name))
+		if !s.left {
+			c.table.Unpin(o)
+		}
+	}
+	if t.tmpl.Flow.Mode == FlowDynamic && !s.left { // its own object holds them from now on
+		c.dropItems(s)
+	}
+	c.carryOut()
+}
+
+// dropItems lets go of the items that the program has not taken; none that come are kept; mu held.
+func (c *Client) dropItems(s *stream) {
+	s.left = true
+	for i := s.taken; i <= s.got; i++ {
+		if o := c.table.FindOwned(s.gen + 1 + i); o != nil && (i < s.got || s.task != nil) {
+			c.table.Unpin(o)
+		}
+	}
+}
+
+// leaveStream: the program reads the generator no more; mu held. If it never
+// got anything it wanted what the generator does, not what it yields: then that goes on.
+func (c *Client) leaveStream(id ids.Object) {
+	s := c.streams[id.Count()]
+	if s == nil {
+		return
+	}
+	delete(c.streams, s.gen)
+	s.goOn = s.got == 0
+	c.dropItems(s)
+	if s.task != nil {
+		c.tellTaken(s, true)
+	}
+}
+
+// unwanted: nobody has a reference to the generator itself any more; mu held.
+func (c *Client) unwanted(t *task, o *own.Object) {
+	s := t.stream
+	if o.ID.Count() != s.gen || s.task == nil {
+		return
+	}
+	if !s.left {
+		c.dropItems(s)
+	}
+	if t.tmpl.Flow.Mode == FlowDynamic || s.goOn {
+		return
+	}
+	s.quit = true
+	if t.on != nil {
+		b, at := wire.BeginFrame(t.on.out)
+		b = wire.AppendArray(b, 2)
+		b = wire.AppendUint(b, uint64(wire.OpQuit))
+		b = wire.AppendUint(b, uint64(t.seq))
+		t.on.out = wire.EndFrame(b, at)
+		c.flush(&t.on.conn)
+	}
+}
+
+// tellTaken tells a worker that counts it what the program has taken.
+func (c *Client) tellTaken(s *stream, now bool) {
+	t := s.task
+	f := &t.tmpl.Flow
+	if t.on == nil || f.Limit == 0 && !f.Counted {
+		return
+	}
+	n := s.taken
+	if s.left {
+		n = math.MaxUint64
+	}
+	o := t.on
+	b, at := wire.BeginFrame(o.out)
+	b = wire.AppendArray(b, 3)
+	b = wire.AppendUint(b, uint64(wire.OpTaken))
+	b = wire.AppendUint(b, uint64(t.seq))
+	b = wire.AppendUint(b, n)
+	o.out = wire.EndFrame(b, at)
+	// A worker that has all that it may send waits for this.
+	if now || f.Counted || s.got-s.taken+1 >= f.Limit {
+		c.flush(&o.conn)
+	}
+	if len(o.out) > 0 {
+		c.touch(&o.conn)
+	}
+}
+
+// restoreStream gives an heir's task its generator. Only who called it reads
+// items one by one, and that program has ended; a list of them may still be wanted.
+func (c *Client) restoreStream(t *task, x *willTask) {
+	s := &stream{gen: t.first, task: t, got: x.Items, left: true, goOn: x.GoOn}
+	t.stream = s
+	own := c.table.FindOwned(s.gen)
+	if t.tmpl.Flow.Mode == FlowStream || own == nil {
+		s.quit = own == nil && !s.goOn && t.tmpl.Flow.Mode == FlowStream
+		return
+	}
+	s.left = false
+	for i := range s.got {
+		if o := c.table.FindOwned(s.gen + 1 + i); o != nil {
+			c.table.Pin(o)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Whatever a worker sends as items, its caller stays whole: the frame is
+// taken or refused, and the stream's counts agree with its objects.
+func FuzzItemFrames(f *testing.F) {
+	d := startDaemon(&testing.T{})
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver})
+	if err != nil {
+		f.Fatal(err)
+	}
+	inline := wire.AppendArray(wire.AppendBin(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceInline), []byte("v")), 0)
+	stored := wire.AppendArray(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceStore), 1<<20), 0)
+	item := func(i uint64, result []byte) []byte {
+		b := wire.AppendUint(wire.AppendArray(nil, 5), uint64(wire.OpItem))
+		return append(wire.AppendUint(wire.AppendUint(wire.AppendUint(b, 1), i), 0), result...)
+	}
+	f.Add(item(0, inline))
+	f.Add(item(0, stored))
+	f.Add(item(7, inline))
+	f.Add(item(1<<40, inline))
+	reply := wire.AppendUint(wire.AppendArray(nil, 5), uint64(wire.OpReply))
+	reply = wire.AppendUint(wire.AppendUint(wire.AppendUint(reply, 1), wire.ReplyAppError|wire.ReplyLastItem), 9)
+	f.Add(append(append(wire.AppendArray(reply, 2), inline...), inline...))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		tm := &Template{Kind: KindTask, Name: "g", Returns: 1, Flow: Flow{Mode: FlowStream, Limit: 2}}
+		k, err := c.newTask(tm, &Call{Template: 0}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := newOutConn(c, -1, "")
+		o.dead = true
+		k.seq, k.on, o.tasks[1] = 1, o, k
+		s := k.stream
+		c.inflight++
+		for range 2 {
+			_ = o.frame(b)
+		}
+		for i := range s.got {
+			if c.table.FindOwned(s.gen+1+i) == nil {
+				t.Fatalf("item %d of %d is not in the table", i, s.got)
+			}
+		}
+		if o.tasks[1] != nil {
+			c.inflight--
+			c.failTask(k, cancelFault(k))
+		}
+		gen := ids.NewObject(s.gen, c.self, c.info.Job, 1)
+		c.dropQ = append(c.dropQ, Drop{Object: gen, View: DropStream}, Drop{Object: gen})
+		c.unacked = 0 // addresses that are made up
+		c.takeDrops()
+		if n, _ := c.table.Len(); n != 0 {
+			t.Fatalf("%d objects are left", n)
+		}
+	})
+}
+
+// Whatever a caller sends, the worker stays whole.
+func FuzzCallFrames(f *testing.F) {
+	d := startDaemon(&testing.T{})
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleWorker, Token: "t"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	tm := &Template{Kind: KindTask, Name: "g", FID: make([]byte, 16), Returns: 1, Flow: Flow{Mode: FlowStream, Each: 2, Limit: 3}}
+	first := c.appendTemplate(nil, tm, true)[4:]
+	f.Add(c.appendTask(nil, &task{tmpl: tm, first: 1, seq: 1, stream: &stream{got: 3, taken: 1}}, tm)[4:])
+	f.Add(first)
+	f.Add(wire.AppendUint(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 3), uint64(wire.OpTaken)), 1), 4))
+	f.Add(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 2), uint64(wire.OpQuit)), 1))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		in := &inConn{conn: conn{c: c, fd: -1, dead: true}, lease: true, tmpls: map[uint64]*RemoteTemplate{}}
+		for _, frame := range [][]byte{first, b, b} {
+			_ = in.frame(frame)
+		}
+		c.exec.queue = nil
+	})
+}

@@ -1,0 +1,131 @@
+package client
+
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// What a program sees of a generator that it called: item after item.
+
+// StreamState says how far a generator is for who reads it.
+type StreamState int
+
+// The states of a generator.
+const (
+	StreamWaits  StreamState = iota // the next item has not come
+	StreamItem                      // it has
+	StreamFailed                    // no more items come, and the program does not know yet why
+	StreamEnd
+)
+
+func (c *Client) streamOf(gen ids.Object) (*stream, *own.Object, error) {
+	if c.closed {
+		return nil, nil, c.why
+	}
+	s, o := c.streams[gen.Count()], c.table.Find(gen)
+	if s == nil || o == nil || gen.Owner() != c.self {
+		return nil, nil, fault.New(fault.BadRequest, "object %s is no generator that this process reads", gen)
+	}
+	return s, o, nil
+}
+
+// Stream says how far a generator is.
+func (c *Client) Stream(gen ids.Object) (StreamState, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, o, err := c.streamOf(gen)
+	if err != nil {
+		return 0, err
+	}
+	return s.state(o), nil
+}
+
+func (s *stream) state(o *own.Object) StreamState {
+	switch {
+	case s.taken < s.got:
+		return StreamItem
+	case s.told:
+		return StreamEnd
+	case o.State == own.Hopeless:
+		return StreamFailed
+	case s.task != nil:
+		return StreamWaits
+	case o.IsError:
+		return StreamFailed
+	}
+	return StreamEnd
+}
+
+// NextItem waits for a generator's next item and gives the program a reference
+// to it: StreamItem; of one that has failed a reference to itself, once:
+// StreamFailed. StreamWaits: the timeout passed; negative waits for ever.
+func (c *Client) NextItem(gen ids.Object, timeout time.Duration) (id ids.Object, st StreamState, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var deadline time.Time
+	for first := true; ; first = false {
+		s, o, err := c.streamOf(gen)
+		if err != nil {
+			return id, 0, err
+		}
+		switch st := s.state(o); st {
+		case StreamEnd:
+			return id, st, nil
+		case StreamFailed:
+			s.told = o.State != own.Hopeless
+			o.Local++
+			return gen, st, nil
+		case StreamItem:
+			x := c.place(s, s.taken)
+			x.Local++
+			s.taken++
+			c.table.Unpin(x)
+			if s.task != nil {
+				c.tellTaken(s, false)
+			}
+			return x.ID, st, nil
+		}
+		if first && timeout == 0 {
+			return id, StreamWaits, nil
+		}
+		if first {
+			deadline = deadlineOf(timeout)
+		}
+		w := newWaiter()
+		w.need, w.open, w.failFast = 1, 1, true
+		x := c.place(s, s.taken)
+		watching := watchOf(x)
+		watching.waiters = append(watching.waiters, w)
+		c.awaitBlocked(w, deadline)
+		if !w.done {
+			c.unwatch(x, w)
+			if c.closed {
+				return id, 0, c.why
+			}
+			return id, StreamWaits, nil
+		}
+	}
+}
+
+// PeekItem gives the program a reference that becomes ready when NextItem
+// would not wait.
+func (c *Client) PeekItem(gen ids.Object) (ids.Object, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s, o, err := c.streamOf(gen)
+	if err != nil {
+		return ids.Object{}, err
+	}
+	switch s.state(o) {
+	case StreamItem:
+		o = c.place(s, s.taken)
+	case StreamWaits:
+		o = c.place(s, s.taken)
+		c.arm()
+	}
+	o.Local++
+	return o.ID, nil
+}
