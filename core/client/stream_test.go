@@ -445,7 +445,7 @@ func TestStream_CallerMovesAway_ListIsMadeForItsBorrowers(t *testing.T) {
 		for i := range 4 {
 			item := ids.NewObject(gen.Count()+1+uint64(i), gen.Owner(), friend.c.info.Job, uint32(i+2))
 			addr, _ := friend.c.Export(gen)
-			if err := friend.c.Import(item, addr); err != nil {
+			if err := friend.c.Import(item, addr, 0); err != nil {
 				t.Fatal(err)
 			}
 			friend.check(t, item, fmt.Sprint("item ", i))
