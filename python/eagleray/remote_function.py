@@ -66,6 +66,7 @@ class _Source(NamedTuple):
     function: Callable[..., Any]
     options: Mapping[str, Any]
     code: _Code
+    generator: bool
 
 
 class RemoteFunction(Generic[P, R]):
@@ -85,7 +86,7 @@ class RemoteFunction(Generic[P, R]):
         self._function_name = f"{function.__module__}.{function.__qualname__}"
         self._code = code or _Code(function, f"the function {self._function_name}")
         self.__doc__ = function.__doc__
-        self.remote = _submitter(_Source(function, self._options, self._code))  # type: ignore[method-assign]
+        self.remote = _submitter(_Source(function, self._options, self._code, self._generator))  # type: ignore[method-assign]
 
     if TYPE_CHECKING:
         # The last forms let references stand for values; a checker cannot say "any of P's parameters or a reference".
@@ -245,7 +246,7 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
     """
     options, function = made.options, made.function
     num_returns = options.get("num_returns")
-    streams = flow.of(options, made._generator)
+    streams = flow.of(options, made.generator)
     if num_returns is None or streams is not None:
         num_returns = 1
     check_more_memory(options)
@@ -291,13 +292,14 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
     return spec, blobs, captured
 
 
-def _check_alike(made: RemoteFunction[Any, Any], other: RemoteFunction[Any, Any], streams: bool) -> None:
+def _check_alike(made: _Source, other: RemoteFunction[Any, Any], streams: bool) -> None:
     """Raises when one function streams its results and the one that stands in for it cannot, or the reverse."""
-    if other._generator != made._generator and (streams or made._options.get("num_returns") is None):
-        one, rest = (made, other) if made._generator else (other, made)
+    if other._generator != made.generator and (streams or made.options.get("num_returns") is None):
+        names = f"{made.function.__module__}.{made.function.__qualname__}", other._function_name
+        one, rest = names if made.generator else names[::-1]
         raise ValueError(
-            f"{one._function_name} is a generator function and {rest._function_name} is none: a fallback gives its "
-            "results in the same way as what it stands in for"
+            f"{one} is a generator function and {rest} is none: a fallback gives its results in the same way as what "
+            "it stands in for"
         )
 
 

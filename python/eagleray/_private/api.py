@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
 import msgpack
 from eagleray._private.core import HotError, explain
@@ -16,6 +16,7 @@ from eagleray._private.state import Session, process
 from eagleray.exceptions import GetTimeoutError, RaySystemError
 
 if TYPE_CHECKING:
+    from eagleray._private.generators import ObjectRefGenerator
     from eagleray._private.refs import ObjectRef
     from eagleray.actor import ActorHandle
 
@@ -92,7 +93,7 @@ def unpack(found: Triple) -> Any:
         raise RaySystemError(f"the value cannot be unpickled here: {type(problem).__name__}: {problem}") from problem
 
 
-def _is_generator(value: Any) -> bool:
+def _is_generator(value: Any) -> TypeGuard[ObjectRefGenerator[Any]]:
     return type(value).__name__ == "ObjectRefGenerator" and type(value).__module__ == "eagleray._private.generators"
 
 

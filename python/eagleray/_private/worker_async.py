@@ -17,7 +17,6 @@ from eagleray._private.worker_actor import _EXIT_REASON, Actor
 from eagleray._private.worker_main import APP_ERROR, NO_RETRY, _producer, encode_results
 from eagleray.actor import ExitActor
 
-
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
 _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
 

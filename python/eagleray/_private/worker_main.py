@@ -262,6 +262,8 @@ def _raise_if_cancelled(task_id: bytes) -> None:
     _early.clear()
     if cancelled:
         raise Cancelled
+
+
 def _producer(hot: Any, token: int, num_returns: int, name: str, task_id: bytes) -> Producer:
     """What sends the items of a generator."""
     from eagleray._private.worker_stream import Producer

@@ -10,7 +10,6 @@ import time
 from typing import Any
 
 from casebook import attempt, case, eventually
-from cases.cancelling import kind
 
 LIMIT = 60
 

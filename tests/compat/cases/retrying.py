@@ -9,7 +9,6 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from casebook import case, own_session
@@ -199,9 +198,7 @@ def which_exceptions_are_retried(ray: Any) -> None:
     counts.task("one of two", key, retry_exceptions=[ValueError, KeyError], max_retries=1)
     counts.task("an empty list", fail, retry_exceptions=[], max_retries=1)
     counts.task("another task's, by the cause", dual, retry_exceptions=[ValueError], max_retries=1)
-    counts.task(
-        "another task's, by its own", dual, retry_exceptions=[ray.exceptions.RayTaskError], max_retries=1
-    )
+    counts.task("another task's, by its own", dual, retry_exceptions=[ray.exceptions.RayTaskError], max_retries=1)
     counts.tell()
 
 

@@ -7,6 +7,7 @@ import signal
 from typing import Any
 
 from casebook import case
+
 from cases.retrying import Counts, fail, kill, note, until
 
 
@@ -84,12 +85,8 @@ def exceptions(ray: Any) -> None:
     counts.add("the method's", lambda path: plain.once_more_always.remote(path, fail))
     counts.add("its class is listed", lambda path: more.listed.remote(path, fail))
     counts.add("another is listed", lambda path: more.others_listed.remote(path, fail))
-    counts.add(
-        "listed in the call", lambda path: more.run.options(retry_exceptions=[ValueError]).remote(path, fail)
-    )
-    counts.add(
-        "another in the call", lambda path: more.run.options(retry_exceptions=[KeyError]).remote(path, fail)
-    )
+    counts.add("listed in the call", lambda path: more.run.options(retry_exceptions=[ValueError]).remote(path, fail))
+    counts.add("another in the call", lambda path: more.run.options(retry_exceptions=[KeyError]).remote(path, fail))
     counts.add("a coroutine", lambda path: more.waits.options(retry_exceptions=True).remote(path, fail))
     counts.add("the third works", lambda path: more.listed.remote(path, until(3, fail)))
     counts.tell()

@@ -100,4 +100,3 @@ class Audit:
 def differs(was: Any, now: Any) -> bool:
     """Whether there is more than there was."""
     return bool(now > was) if isinstance(was, int) else bool(now != was)
-
