@@ -232,7 +232,7 @@ func (c *Client) resolve(a *actor) {
 func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	fd, num := -1, rand.Uint32()
 	if err == nil && s.State == wire.ActorAlive {
-		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num)})
+		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num)}, -1)
 		if err != nil { // it died since, most likely; the daemon will know
 			c.mu.Lock()
 			defer c.mu.Unlock()

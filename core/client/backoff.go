@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"sort"
 	"time"
-
-	"github.com/eagleray/eagleray/core/fault"
 )
 
 // A task whose worker ended is tried again at once the first time: workers die
@@ -150,26 +148,4 @@ func (c *Client) waitingToRetry(now time.Time) (out []*waitReport) {
 		r.tasks++
 	}
 	return out
-}
-
-// crashFault is what a task ends with that may not be tried again after a crash.
-func crashFault(t *task, detail string) *fault.Error {
-	return fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s%s", t.tmpl.Name, detail, afterTries(t))
-}
-
-func afterTries(t *task) string {
-	switch {
-	case t.tmpl.MaxRetries == 0:
-		return " (max_retries=0)"
-	case t.tries > 1:
-		return fmt.Sprintf(" (tried %s, max_retries=%d)", times(int(t.tries)), t.tmpl.MaxRetries)
-	}
-	return ""
-}
-
-func times(n int) string {
-	if n == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", n)
 }

@@ -4,6 +4,8 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
@@ -192,7 +194,10 @@ func (c *Client) accept() {
 }
 
 func (c *Client) welcome(u *net.UnixConn) {
-	h, err := wire.ReadHello(u)
+	h, page, err := wire.ReadHelloFD(u)
+	if page >= 0 {
+		defer unix.Close(page)
+	}
 	if err != nil || len(h.OwnerID) != ids.OwnerSize || h.Version != wire.Version {
 		u.Close()
 		return
@@ -214,7 +219,7 @@ func (c *Client) welcome(u *net.UnixConn) {
 		}
 		p.Start()
 	case c.exec != nil && (h.Role == wire.RoleLease || h.Role == wire.RoleActor):
-		c.exec.welcome(u, h)
+		c.exec.welcome(u, h, page)
 	default:
 		u.Close()
 	}

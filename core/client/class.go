@@ -49,6 +49,7 @@ type lease struct {
 	choice int     // see choice.go
 	better bool    // a choice before may come free
 	used   bool    // it had a task
+	slot   int     // see begun.go
 }
 
 func classKey(t *Template) string {
@@ -166,8 +167,10 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 		c.mu.Unlock()
 		return
 	}
+	var page int
+	l.slot, page = c.begunSlot(l.id)
 	c.mu.Unlock()
-	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID})
+	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot}, page)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed { // its heir sees to it, or nobody
@@ -259,6 +262,9 @@ func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
 	if l.conn != nil {
 		c.retire(&l.conn.conn)
 	}
+	if len(l.lost) == 0 {
+		c.lastBegun(l)
+	}
 	c.push(wire.TLeaseReturn, r)
 }
 
@@ -341,6 +347,7 @@ func (c *Client) retryLost(l *lease, detail string) {
 	delete(c.leases, l.id)
 	tasks := l.lost
 	l.lost = nil
+	begun := c.begunOf(l, tasks)
 	var again []*task
 	for i, t := range tasks {
 		t.on = nil
@@ -348,25 +355,8 @@ func (c *Client) retryLost(l *lease, detail string) {
 			c.failTask(t, cancelFault(t))
 			continue
 		}
-		// Only the first was running; the others had not started.
-		if i == 0 && l.code == fault.OutOfMemory {
-			c.outOfMemory(t, detail, l.held)
+		if i < begun && !c.tryAgain(t, l, detail, i == begun-1) {
 			continue
-		}
-		if i == 0 && l.code != "" {
-			c.failTask(t, fault.New(l.code, "%s", detail))
-			continue
-		}
-		if i == 0 {
-			t.tries++
-			if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {
-				c.failTask(t, crashFault(t, detail))
-				continue
-			}
-			if d := t.crashed(c.retryDelay); d > 0 {
-				c.again(t, d)
-				continue
-			}
 		}
 		again = append(again, t)
 	}

@@ -138,6 +138,7 @@ type Client struct {
 	notes            notes
 	async            asyncQueue
 	delayed          map[*task]*delay // see backoff.go
+	begun            *begunPage       // see begun.go
 	retryDelay       time.Duration    // before every retry, by the environment
 
 	texts  []string          // sites and functions that have no number elsewhere, see census.go
@@ -375,6 +376,7 @@ func (c *Client) release() {
 			*fd = -1
 		}
 	}
+	c.dropBegun()
 	if c.arena != nil {
 		abandon(c.arena, c.views)
 	}

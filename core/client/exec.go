@@ -264,6 +264,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if e.page != nil {
 		k.in.begins(k)
 	}
+	k.in.mark.set(k.seq)
 	c.arm() // somebody has to look after the sockets while it runs
 	return it, nil
 }

@@ -43,10 +43,11 @@ type inConn struct {
 	slot   started.Slot     // of an actor's caller, if the actor may restart
 	latest uint32           // call that was begun, of an actor
 	feeds  map[uint32]*call // generators that it called, by sequence number
+	mark   begunMark
 }
 
 // welcome adopts an accepted task connection.
-func (e *executor) welcome(u *net.UnixConn, h *wire.Hello) {
+func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
 	rc, err := u.SyscallConn()
 	fd := -1
 	if err == nil {
@@ -69,6 +70,7 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello) {
 	if e.page != nil && h.Role == wire.RoleActor {
 		in.slot = e.page.Take(in.caller, uint32(h.LeaseID))
 	}
+	in.mark = openMark(page, h.Slot, h.LeaseID)
 	if err := c.adopt(in); err != nil {
 		c.fail(err)
 		return
@@ -184,6 +186,7 @@ func (in *inConn) gone(error) {
 		in.slot = started.Slot{}
 	}
 	e.wakeFeeds()
+	in.mark.close()
 	keep := e.queue[:0]
 	for _, k := range e.queue {
 		if k.in != in || k.in == nil {

@@ -37,8 +37,9 @@ func newOutConn(c *Client, fd int, addr string) *outConn {
 	return &outConn{conn: conn{c: c, fd: fd}, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]bool{}}
 }
 
-// dialData connects to a process's socket; the hello goes ahead of the first frame, without answer.
-func dialData(addr string, h wire.Hello) (int, error) {
+// dialData connects to a process's socket; the hello goes ahead of the first frame, without answer, with the
+// descriptor of a page unless that is -1.
+func dialData(addr string, h wire.Hello, page int) (int, error) {
 	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
 	if err != nil {
 		return -1, err
@@ -54,7 +55,11 @@ func dialData(addr string, h wire.Hello) (int, error) {
 		}
 	}
 	if err == nil {
-		_, err = unix.Write(fd, b)
+		var rights []byte
+		if page >= 0 {
+			rights = unix.UnixRights(page)
+		}
+		err = unix.Sendmsg(fd, b, rights, nil, 0)
 	}
 	if err != nil {
 		unix.Close(fd)

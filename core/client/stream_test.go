@@ -360,7 +360,7 @@ func TestStream_CallerDoesNotRead_GeneratorWaits(t *testing.T) {
 		return value
 	}))
 	caller := ids.NewWorker().Owner()
-	fd, err := dialData(w.Info().Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: caller[:]})
+	fd, err := dialData(w.Info().Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: caller[:]}, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

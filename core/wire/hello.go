@@ -66,31 +66,38 @@ func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
 // ReadHello reads the first message of an accepted connection. The peer's
 // uid must be ours.
 func ReadHello(u *net.UnixConn) (*Hello, error) {
-	if err := checkPeer(u); err != nil {
-		return nil, err
-	}
-	if err := u.SetReadDeadline(time.Now().Add(HelloTimeout)); err != nil {
-		return nil, err
-	}
-	payload, fd, err := readWithFD(u)
+	h, fd, err := ReadHelloFD(u)
 	if fd >= 0 {
 		unix.Close(fd)
 	}
+	return h, err
+}
+
+// ReadHelloFD is ReadHello with the descriptor that came along, -1 for none,
+// which is the caller's to close, also after an error.
+func ReadHelloFD(u *net.UnixConn) (*Hello, int, error) {
+	if err := checkPeer(u); err != nil {
+		return nil, -1, err
+	}
+	if err := u.SetReadDeadline(time.Now().Add(HelloTimeout)); err != nil {
+		return nil, -1, err
+	}
+	payload, fd, err := readWithFD(u)
 	if err != nil {
-		return nil, err
+		return nil, fd, err
 	}
 	m, err := ParseMessage(payload)
 	if err != nil {
-		return nil, err
+		return nil, fd, err
 	}
 	if m.Type != THello || m.Kind != Request {
-		return nil, fmt.Errorf("%w: first message is %s", ErrBadFrame, m.Type)
+		return nil, fd, fmt.Errorf("%w: first message is %s", ErrBadFrame, m.Type)
 	}
 	h := new(Hello)
 	if err := m.Decode(h); err != nil {
-		return nil, err
+		return nil, fd, err
 	}
-	return h, u.SetReadDeadline(time.Time{})
+	return h, fd, u.SetReadDeadline(time.Time{})
 }
 
 // SendHelloReply answers a hello, with a descriptor unless fd is -1.

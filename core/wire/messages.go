@@ -29,6 +29,7 @@ type Hello struct {
 	Addr    string // to a process: the caller's own socket
 	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
 	ActorID []byte // RoleActor
+	Slot    int    // RoleLease: where on the page that comes with it begun tasks are noted; 0: nowhere
 }
 
 // HelloReply answers Hello. To a process's own socket only Version is set.
