@@ -53,6 +53,7 @@ type Daemon struct {
 	wills      map[string]*client // workers that hand over, by token
 	lastClient sched.ClientID
 	lastDetail string // how the worker that the scheduler is being told of ended
+	startKills int    // workers killed in a row while they started
 	closing    bool
 	ended      []wire.WorkerRow // the workers that ended last
 

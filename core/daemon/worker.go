@@ -320,6 +320,7 @@ func (d *Daemon) workerReady(w *worker) {
 		return
 	}
 	w.state, w.up = stateReady, time.Now()
+	d.startKills = 0
 	if w.deadline != nil {
 		w.deadline.Stop()
 	}
@@ -428,7 +429,8 @@ func (d *Daemon) finish(w *worker) {
 	} else if w.reason != "" {
 		w.detail += " on purpose: " + w.reason
 	}
-	starting, doomed := w.state == stateStarting, w.doomed
+	starting := w.state == stateStarting
+	doomed := w.doomed || starting && d.killedAtStart(w)
 	said := ""
 	if starting && w.output != nil {
 		said = w.output.lastWords()
