@@ -13,6 +13,7 @@ func (in *inConn) bounce(ks []*call) {
 	b = wire.AppendUint(b, uint64(wire.OpReturned))
 	b = wire.AppendArray(b, len(ks))
 	for _, k := range ks {
+		k.taken = true
 		b = wire.AppendUint(b, uint64(k.seq))
 		delete(in.feeds, k.seq)
 	}
@@ -25,6 +26,9 @@ func (e *executor) bounceAll() {
 	back := map[*inConn][]*call{}
 	keep := e.queue[:0]
 	for _, k := range e.queue {
+		if k.taken {
+			continue
+		}
 		if k.in != nil && k.in.lease && k.tmpl != nil && !k.in.dead {
 			back[k.in] = append(back[k.in], k)
 		} else {

@@ -12,7 +12,7 @@ import (
 const cancelPatience = time.Second
 
 // Cancel ends the task that returns the object. A finished one is left alone.
-// When the task was sent, its worker has heard of it on return. Of what another
+// The worker of a task that was sent hears of it soon. Of what another
 // process has submitted, be it gone and only its heir left, that one is asked.
 func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	c.mu.Lock()
@@ -38,12 +38,13 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 		c.mu.Unlock()
 		return fault.New(fault.BadRequest, "force=True is not possible for a call of an actor: use kill on the actor")
 	}
-	c.cancelTask(t, force, recursive)
+	c.cancelTask(t, force, recursive, false)
 	return nil
 }
 
 // cancelTask is Cancel for a task of ours; mu held on entry, not on return.
-func (c *Client) cancelTask(t *task, force, recursive bool) {
+// It waits for nobody unless heard is wanted: of ten thousand tasks none costs a round trip.
+func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
 	if !t.counted { // answered meanwhile
 		c.mu.Unlock()
 		return
@@ -56,7 +57,17 @@ func (c *Client) cancelTask(t *task, force, recursive bool) {
 	}
 	task := t.id(c)
 	c.flush(&t.on.conn)
-	_ = c.tell(t.on.peerAddr, wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}, cancelPatience)
+	q := wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}
+	if heard {
+		_ = c.tell(t.on.peerAddr, q, cancelPatience)
+		return
+	}
+	c.withPeer(t.on.peerAddr, func(p *wire.Peer, err error) {
+		if err == nil { // else its end will tell
+			p.Go(wire.TCancel, q, func(*wire.Message, error) {})
+		}
+	})
+	c.mu.Unlock()
 }
 
 // takeOut ends a cancelled task that was not sent; mu held.

@@ -105,7 +105,7 @@ func (e *executor) cancelChildren(token uint64, force bool) <-chan struct{} {
 				continue
 			}
 			if t.on == nil {
-				c.cancelTask(t, false, true) // gives mu back
+				c.cancelTask(t, false, true, false) // gives mu back
 				continue
 			}
 			c.mu.Unlock()
@@ -113,7 +113,7 @@ func (e *executor) cancelChildren(token uint64, force bool) <-chan struct{} {
 			go func() {
 				defer all.Done()
 				c.mu.Lock()
-				c.cancelTask(t, force && t.actor == nil, true)
+				c.cancelTask(t, force && t.actor == nil, true, true)
 			}()
 		}
 		all.Wait()

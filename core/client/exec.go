@@ -57,6 +57,7 @@ type call struct {
 	actor   *wire.ActorStart
 	started time.Time
 	cancel  bool
+	taken   bool          // it has begun, was sent back, or was answered in the queue
 	owned   []*own.Object // borrowed for a constructor's arguments
 	feed    *feed         // of a generator
 }
@@ -83,6 +84,8 @@ type executor struct {
 	last     *RemoteTemplate        // what ran before
 	early    map[ids.Task]time.Time // cancelled before they arrived
 	conns    map[*inConn]bool
+	index    queueIndex
+	pushed   int // calls that were ever queued
 	draining bool
 	unread   bool   // draining, and something may not have been read yet
 	feedMax  uint64 // items of all generators together that callers may leave untaken; 0: no limit
@@ -100,6 +103,7 @@ func (e *executor) running() bool { return e.busy > 0 }
 // push queues a call and wakes a thread that waits for one.
 func (e *executor) push(k *call) {
 	e.queue = append(e.queue, k)
+	e.pushed++
 	if len(e.waiting) > 0 {
 		w := e.waiting[0]
 		e.waiting = e.waiting[1:]
@@ -190,6 +194,7 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 			c.flushDirty()
 			return &Item{Kind: ItemExit, Reason: e.ended}, nil
 		}
+		e.index.calls = nil
 		w := newWaiter()
 		e.waiting = append(e.waiting, w)
 		c.await(w, deadline)
@@ -213,9 +218,10 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if k.assign != nil {
 		return &Item{Kind: ItemAssign, Blob: k.assign}, nil
 	}
-	if k.in.dead && k.actor == nil {
+	if k.in.dead && k.actor == nil || k.taken {
 		return nil, nil
 	}
+	k.taken = true
 	it := &Item{Kind: ItemTask, Tmpl: k.tmpl, Returns: k.tmpl.Returns, TaskID: k.task, Actor: k.actor}
 	switch {
 	case k.actor != nil:

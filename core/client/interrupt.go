@@ -23,16 +23,14 @@ func (e *executor) cancel(q *wire.Cancel) {
 	c := e.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i, k := range e.queue {
-		if k.task == id && k.tmpl != nil && k.actor == nil {
-			e.queue = append(e.queue[:i], e.queue[i+1:]...)
-			e.token++
-			e.calls[e.token] = k
-			e.busy++
-			k.started = time.Now()
-			e.answer(e.token, k, nil, wire.ReplyCancelled)
-			return
-		}
+	if k := e.index.find(e, id); k != nil { // its place in the queue stays: begin passes it over
+		k.taken = true
+		e.token++
+		e.calls[e.token] = k
+		e.busy++
+		k.started = time.Now()
+		e.answer(e.token, k, nil, wire.ReplyCancelled)
+		return
 	}
 	for token, k := range e.calls {
 		if k.task == id {
@@ -109,4 +107,31 @@ func (c *Client) Cancelled(id ids.Task) bool {
 		}
 	}
 	return false
+}
+
+// queueIndex finds calls that wait, by task. It is made when something is
+// cancelled, and knows the calls that were pushed until then.
+type queueIndex struct {
+	calls map[ids.Task]*call
+	upTo  int // of executor.pushed
+}
+
+// find returns the waiting call of a task, nil if there is none; mu held.
+func (x *queueIndex) find(e *executor, id ids.Task) *call {
+	fresh := min(e.pushed-x.upTo, len(e.queue))
+	for _, k := range e.queue[len(e.queue)-fresh:] {
+		if k.tmpl != nil && k.actor == nil {
+			if x.calls == nil {
+				x.calls = map[ids.Task]*call{}
+			}
+			x.calls[k.task] = k
+		}
+	}
+	x.upTo = e.pushed
+	k := x.calls[id]
+	if k == nil || k.taken || k.in.dead {
+		return nil
+	}
+	delete(x.calls, id)
+	return k
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/eagleray/eagleray/core/fault"
 )
@@ -21,7 +22,7 @@ func (c *Client) tryAgain(t *task, l *lease, detail string, ran bool) bool {
 	}
 	t.tries++
 	if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {
-		c.failTask(t, crashFault(t, detail))
+		c.failTask(t, c.crashFault(t, detail))
 		return false
 	}
 	if !ran {
@@ -35,8 +36,13 @@ func (c *Client) tryAgain(t *task, l *lease, detail string, ran bool) bool {
 }
 
 // crashFault is what a task ends with that may not be tried again after a crash.
-func crashFault(t *task, detail string) *fault.Error {
-	return fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s%s", t.tmpl.Name, detail, afterTries(t))
+func (c *Client) crashFault(t *task, detail string) *fault.Error {
+	how, said, _ := strings.Cut(detail, "\n")
+	f := fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s, on node %s%s", t.tmpl.Name, how, c.info.Node, afterTries(t))
+	if said != "" {
+		f.Message += "\n" + said
+	}
+	return f
 }
 
 func afterTries(t *task) string {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -21,7 +22,8 @@ type output struct {
 	pid   int
 	name  string // latest on either pipe
 	out   [2]stream
-	tail  tail // kept until the worker is ready
+	tail  tail // what it wrote, once it is ready to standard error only
+	wrote time.Time
 	ready bool
 	open  int
 	done  chan struct{} // closed when both pipes ended
@@ -75,7 +77,7 @@ func (o *output) setReady() {
 	o.mu.Unlock()
 }
 
-// lastWords returns the end of what the worker wrote before it was ready.
+// lastWords returns the end of what the worker wrote before it was ready, or what epitaph is made of.
 func (o *output) lastWords() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -86,8 +88,9 @@ func (o *output) lastWords() string {
 func (o *output) got(i int, b []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.ready {
+	if !o.ready || i == 1 {
 		o.tail.add(b)
+		o.wrote = time.Now()
 	}
 	if o.pid == 0 {
 		if s := &o.out[i]; len(s.early) < maxLine {

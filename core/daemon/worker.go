@@ -57,6 +57,7 @@ type worker struct {
 	told   chan struct{} // closed when it is
 	reason string        // announced by WorkerExit
 	detail string        // how it ended
+	said   string        // what it wrote last
 	actor  *actor
 
 	gpu      gpuHold
@@ -404,6 +405,12 @@ func (d *Daemon) processGone(w *worker) {
 			limit.Reset(0)
 		}
 	}
+	if !starting {
+		said := output.epitaph()
+		d.mu.Lock()
+		w.said = said
+		d.mu.Unlock()
+	}
 	d.mu.Lock()
 	odd := w.known && w.status == -int(unix.SIGKILL) && !w.ended && w.state == stateReady
 	d.mu.Unlock()
@@ -428,6 +435,8 @@ func (d *Daemon) finish(w *worker) {
 		w.detail = w.exceeded
 	} else if w.reason != "" {
 		w.detail += " on purpose: " + w.reason
+	} else if w.status != 0 {
+		w.detail += w.said
 	}
 	starting := w.state == stateStarting
 	doomed := w.doomed || starting && d.killedAtStart(w)
