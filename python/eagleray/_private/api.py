@@ -268,10 +268,17 @@ def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:
 def cancel(ray_waitable: ObjectRef[Any], *, force: bool = False, recursive: bool = True) -> None:
     """Cancels a task: one that waits never runs, one that runs gets a KeyboardInterrupt.
 
+    Of an actor, a coroutine gets ``asyncio.CancelledError``; a plain method is not interrupted and may ask
+    ``get_runtime_context().is_canceled()``. What is cancelled is not tried again. What has ended is left alone.
+
     Args:
-        ray_waitable: A reference to one of its results.
+        ray_waitable: A reference to one of its results, or the generator of them.
         force: End its worker process instead of interrupting it; not for actor calls.
-        recursive: Cancel the tasks that it submitted, too.
+        recursive: Cancel the tasks and calls that it submitted, too.
+
+    Raises:
+        TypeError: this is no reference.
+        ValueError: ``force`` for a call of an actor.
     """
     if _is_generator(ray_waitable):
         ray_waitable = ray_waitable.completed()
