@@ -26,6 +26,7 @@ func (e *executor) cancel(q *wire.Cancel) {
 	for i, k := range e.queue {
 		if k.task == id && k.tmpl != nil && k.actor == nil {
 			e.queue = append(e.queue[:i], e.queue[i+1:]...)
+			e.unqueued(k)
 			e.token++
 			e.calls[e.token] = k
 			e.busy++
