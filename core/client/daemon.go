@@ -118,6 +118,9 @@ func (e *executor) drain() {
 
 // allRead: the leader has read everything that had arrived by the time of drain.
 func (e *executor) allRead() {
+	if e.backlog.full {
+		return
+	}
 	e.unread = false
 	if e.drained() {
 		e.stop("released")

@@ -60,6 +60,7 @@ type call struct {
 	taken   bool          // it has begun, was sent back, or was answered in the queue
 	owned   []*own.Object // borrowed for a constructor's arguments
 	feed    *feed         // of a generator
+	size    int           // of the backlog
 }
 
 // executor is the worker's side: calls in, answers out.
@@ -92,10 +93,11 @@ type executor struct {
 
 	page    *started.Writer // of an actor that may restart
 	forgets [][]byte        // functions that the program is to let go of
+	backlog backlog
 }
 
 func newExecutor(c *Client) *executor {
-	return &executor{c: c, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, conns: map[*inConn]bool{}, early: map[ids.Task]time.Time{}}
+	return &executor{c: c, backlog: backlog{most: maxBacklog}, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, conns: map[*inConn]bool{}, early: map[ids.Task]time.Time{}}
 }
 
 func (e *executor) running() bool { return e.busy > 0 }
@@ -181,6 +183,7 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 			k := e.queue[0]
 			e.queue[0] = nil
 			e.queue = e.queue[1:]
+			e.unqueued(k)
 			it, err := e.begin(k)
 			if it == nil && err == nil {
 				continue

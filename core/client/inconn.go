@@ -75,6 +75,9 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
 		c.fail(err)
 		return
 	}
+	if e.backlog.full {
+		e.hold(in)
+	}
 	// What came with the hello is read now: the poller was not asked yet.
 	if c.leader == nil {
 		c.arm()
@@ -107,6 +110,7 @@ func (in *inConn) frame(b []byte) error {
 			in.bounce([]*call{k})
 			break
 		}
+		e.queued(k, len(b))
 		e.push(k)
 	case wire.OpTaken:
 		in.taken(uint32(r.Uint()), r.Uint())
@@ -187,13 +191,19 @@ func (in *inConn) gone(error) {
 	}
 	e.wakeFeeds()
 	in.mark.close()
+	var gone []*call
 	keep := e.queue[:0]
 	for _, k := range e.queue {
 		if k.in != in || k.in == nil {
 			keep = append(keep, k)
+		} else {
+			gone = append(gone, k)
 		}
 	}
 	e.queue = keep
+	for _, k := range gone {
+		e.unqueued(k)
+	}
 }
 
 // eachFrame hands the complete frames of b to f and returns how many bytes they were.

@@ -25,6 +25,7 @@ func (e *executor) cancel(q *wire.Cancel) {
 	defer c.mu.Unlock()
 	if k := e.index.find(e, id); k != nil { // its place in the queue stays: begin passes it over
 		k.taken = true
+		e.unqueued(k)
 		e.token++
 		e.calls[e.token] = k
 		e.busy++

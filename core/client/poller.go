@@ -34,6 +34,7 @@ type conn struct {
 	dirty   bool // on Client.dirty
 	stuck   bool // the socket is full; EPOLLOUT is armed
 	dead    bool
+	held    bool // not read: see backlog.go
 	flushed time.Time
 	eased   func() // called once when everything is sent
 }
@@ -214,7 +215,7 @@ func (c *Client) tick() {
 // exit, released while waiting and reading.
 func (c *Client) poll(timeoutMs int) {
 	c.bringDown()
-	all := c.exec != nil && c.exec.unread
+	all := c.exec != nil && c.exec.unread && !c.exec.backlog.full
 	if all {
 		timeoutMs = 0
 	}
@@ -243,6 +244,7 @@ func (c *Client) poll(timeoutMs int) {
 		if ev.Events&unix.EPOLLOUT != 0 {
 			c.unstick(k)
 		}
+		c.hungUp(k, ev.Events)
 		if ev.Events&(unix.EPOLLIN|unix.EPOLLHUP|unix.EPOLLERR) != 0 {
 			c.drain(s, k)
 		}
@@ -281,7 +283,7 @@ func (c *Client) bringDown() {
 
 // drain reads what the socket has and handles its frames; mu held on entry and exit.
 func (c *Client) drain(s socket, k *conn) {
-	for !k.dead {
+	for !k.dead && !k.held {
 		if len(k.in)-k.have < readChunk/2 {
 			k.grow()
 		}
@@ -430,6 +432,9 @@ func (c *Client) unstick(k *conn) {
 
 func (c *Client) interest(k *conn) {
 	ev := uint32(unix.EPOLLIN)
+	if k.held {
+		ev = 0
+	}
 	if k.stuck {
 		ev |= unix.EPOLLOUT
 	}

@@ -1,0 +1,84 @@
+package client
+
+import "golang.org/x/sys/unix"
+
+// What callers have sent to an actor waits in its process until it is begun.
+// When that is much, nothing more is read from callers: it waits at theirs, in
+// the sockets and then in their memory. Control messages, cancellations among
+// them, have other sockets. Nothing that runs can wait for what was not read:
+// it would wait for what is queued, too.
+const (
+	maxBacklog = 64 << 20 // bytes of calls that have not begun
+	callBytes  = 400      // of a call beside its frame
+)
+
+// backlog is what waits in an actor's process.
+type backlog struct {
+	bytes int
+	most  int  // beyond which callers are not read
+	full  bool // callers are not read
+}
+
+// queued notes a call that has arrived; mu held.
+func (e *executor) queued(k *call, frame int) {
+	if k.in.lease {
+		return
+	}
+	k.size = frame + callBytes
+	e.backlog.bytes += k.size
+	if k.feed != nil {
+		e.read(k.in)
+	}
+	switch {
+	case e.backlog.full:
+		e.hold(k.in)
+	case e.backlog.bytes > e.backlog.most:
+		e.backlog.full = true
+		for in := range e.conns {
+			e.hold(in)
+		}
+	}
+}
+
+// unqueued notes that a call does not wait any more; mu held.
+func (e *executor) unqueued(k *call) {
+	e.backlog.bytes -= k.size
+	k.size = 0
+	if !e.backlog.full || e.backlog.bytes > e.backlog.most/2 {
+		return
+	}
+	e.backlog.full = false
+	for in := range e.conns {
+		e.read(in)
+	}
+	if e.draining {
+		e.unread = true // what was held had arrived before the end was asked for
+	}
+	if e.c.leader != nil {
+		e.c.kick()
+	}
+}
+
+// hold stops reading from a caller. What the caller of a generator tells it
+// comes behind its calls, and the generator may wait for that.
+func (e *executor) hold(in *inConn) {
+	if !in.lease && !in.held && !in.dead && len(in.feeds) == 0 {
+		in.held = true
+		e.c.interest(&in.conn)
+	}
+}
+
+// read goes on reading from a caller.
+func (e *executor) read(in *inConn) {
+	if in.held {
+		in.held = false
+		e.c.interest(&in.conn)
+	}
+}
+
+// hungUp reads what a caller that is gone has left, though it is held: the end of its stream is behind that.
+func (c *Client) hungUp(k *conn, events uint32) {
+	if k.held && events&(unix.EPOLLHUP|unix.EPOLLERR) != 0 {
+		k.held = false
+	}
+}
