@@ -48,6 +48,7 @@ type fakeDaemon struct {
 	onInherit func(*wire.Inherited) // changes what the heir is told
 	returned  []uint64              // leases given back
 	ended     int                   // heirs
+	forgotten int                   // functions
 
 	actors map[ids.Actor]*fakeActor // see fakeactor_test.go
 }
@@ -212,6 +213,8 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 			d.onInherit(&r)
 		}
 		_ = m.Reply(r)
+	case wire.TForget:
+		d.forgotten++
 	case wire.TObjStats:
 		_ = m.Reply(wire.ObjStats{})
 	case wire.TBlocked:

@@ -1,0 +1,70 @@
+package daemon
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// A process that says nothing and one that is stopped are named; what others
+// hold is told all the same, and soon.
+func TestCensus_SilentProcesses_AreNamed(t *testing.T) {
+	d, j := opened(t)
+	child := exec.Command("/bin/sleep", "60")
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = child.Process.Kill()
+		_ = child.Wait()
+	}()
+	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(5 * time.Second); !stopped(child.Process.Pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the child does not stop")
+		}
+	}
+	deaf, halted, cli := connected(t, wire.RoleDriver), connected(t, wire.RoleWorker), connected(t, wire.RoleCLI)
+	deaf.pid, halted.pid = os.Getpid(), child.Process.Pid
+	for _, c := range []*client{deaf, halted, cli} {
+		c.self, c.job = ids.NewWorker(), j
+		if !d.enlist(c) {
+			t.Fatal("the daemon is closing")
+		}
+	}
+	got := d.census(wire.CensusAsk{Limit: 10, TimeoutMs: 50, Objects: true})
+	if len(got.Tallies) != 0 || len(got.Silent) != 2 {
+		t.Fatalf("%+v", got)
+	}
+	for i, want := range []string{"did not answer within 50ms", "stopped"} {
+		if !strings.Contains(got.Silent[i].Why, want) {
+			t.Errorf("process %d: %q, want %q", got.Silent[i].Pid, got.Silent[i].Why, want)
+		}
+	}
+	if len(got.Workers) != 1 || got.Workers[0].Role != wire.RoleDriver || !got.Workers[0].Alive {
+		t.Errorf("workers: %+v", got.Workers)
+	}
+}
+
+func TestNoteEnd_ManyWorkers_TheLastOnesAreKept(t *testing.T) {
+	d, j := opened(t)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range 3 * keptWorkers {
+		d.noteEnd(&worker{self: ids.NewWorker(), job: j, pid: i + 1, detail: "gone"})
+	}
+	if n := len(d.ended); n > keptWorkers || n < keptWorkers/2 {
+		t.Errorf("%d are kept", n)
+	}
+	if last := d.ended[len(d.ended)-1]; last.Pid != 3*keptWorkers || last.Alive || last.Detail != "gone" || last.EndedMs == 0 {
+		t.Errorf("the last one: %+v", last)
+	}
+}
