@@ -54,6 +54,9 @@ func (c *Client) cancelTask(t *task, force, recursive bool) {
 		c.mu.Unlock()
 		return
 	}
+	if force {
+		c.ensureEnded(t)
+	}
 	task := t.id(c)
 	c.flush(&t.on.conn)
 	_ = c.tell(t.on.peerAddr, wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}, cancelPatience)

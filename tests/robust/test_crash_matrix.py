@@ -9,7 +9,6 @@ import contextlib
 import ctypes
 import os
 import re
-import resource
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -152,10 +151,10 @@ def test_idle_workers_that_end(ray: Any, number: int) -> None:
     with nothing_lost(ray):
         idle = ray.get(pid.remote(), timeout=LIMIT)
         until(lambda: ray.available_resources().get("CPU") == 2, LIMIT)  # its lease went back
-        for worker in workers():
+        killed = workers()
+        for worker in killed:
             os.kill(worker, number)
-        until(lambda: not alive(idle), 5)
-        until(lambda: not set(workers()) & {idle}, 5)
+        until(lambda: not any(map(alive, killed)), 5)
         assert ray.get(pid.remote(), timeout=LIMIT) != idle
 
 
@@ -200,24 +199,6 @@ def test_zygotes_that_end_while_they_fork(ray: Any, number: int) -> None:
                     os.kill(pid, number)
         assert len(set(ray.get([actor.pid.remote() for actor in actors], timeout=LIMIT))) == 12
         del actors
-
-
-def test_a_zygote_that_is_stopped(fresh: Any) -> None:
-    """Its workers go on; and it goes with its session."""
-    ray = fresh
-    ray.init(address="local", num_cpus=2, log_to_driver=False)
-    mark = os.environ["EAGLERAY_ROBUST_MARK"]
-
-    @ray.remote
-    def add(x: int) -> int:
-        return x + 1
-
-    assert ray.get([add.remote(i) for i in range(10)], timeout=LIMIT) == list(range(1, 11))
-    (zygote,) = [pid for pid in marked(mark) if name(pid) == "eagleray-zygote"]
-    os.kill(zygote, signal.SIGSTOP)
-    assert ray.get([add.remote(i) for i in range(10)], timeout=LIMIT) == list(range(1, 11))
-    ray.shutdown()
-    until(lambda: not alive(zygote), 5)
 
 
 DRIVERS = {
@@ -269,38 +250,6 @@ def test_a_driver_that_ends(program: Callable[..., Program], end: str) -> None:
     assert driver.remains() == []
 
 
-def test_a_daemon_without_descriptors(fresh: Any) -> None:
-    """It takes nobody in while it has none, serves those that it has, and recovers."""
-    ray = fresh
-    ray.init(address="local", num_cpus=2, log_to_driver=False)
-    (daemon,) = [pid for pid, line in marked(os.environ["EAGLERAY_ROBUST_MARK"]).items() if " daemon " in line]
-
-    @ray.remote
-    def add(x: int) -> int:
-        return x + 1
-
-    @ray.remote(num_cpus=0)
-    class Actor:
-        def add(self, x: int) -> int:
-            return x + 1
-
-    assert ray.get(add.remote(1), timeout=LIMIT) == 2
-    before = resource.prlimit(daemon, resource.RLIMIT_NOFILE)
-    resource.prlimit(daemon, resource.RLIMIT_NOFILE, (len(os.listdir(f"/proc/{daemon}/fd")), before[1]))
-    late = [Actor.remote() for _ in range(2)]
-    calls = [actor.add.remote(1) for actor in late]
-    ready, _ = ray.wait(calls, num_returns=2, timeout=0.5)
-    assert ray.get([add.remote(i) for i in range(20)], timeout=LIMIT) == list(range(1, 21))
-    value = ray.put(bytes(2_000_000))
-    assert len(ray.get(value)) == 2_000_000
-    resource.prlimit(daemon, resource.RLIMIT_NOFILE, before)
-    for call in calls:  # told, if three starts in a row failed; or made late
-        with contextlib.suppress(ray.exceptions.RayError):
-            assert ray.get(call, timeout=LIMIT) == 2
-    assert ray.get(Actor.remote().add.remote(5), timeout=LIMIT) == 6
-    assert len(ready) <= 2
-
-
 DAEMONS = {
     "kill -9": [signal.SIGKILL],
     "segfault": [signal.SIGSEGV],
@@ -310,7 +259,7 @@ DAEMONS = {
 
 @pytest.mark.parametrize("end", DAEMONS)
 def test_a_daemon_that_ends(program: Callable[..., Program], end: str) -> None:
-    """Within five seconds every call raises and every process is gone: hanging, deaf, stopped, and what tasks started."""
+    """Within five seconds every call raises and every process is gone: hung, deaf, stopped, started by tasks."""
     driver = program(
         """
         import asyncio
@@ -406,25 +355,3 @@ def test_a_daemon_that_ends(program: Callable[..., Program], end: str) -> None:
     driver.answer()
     assert driver.rest() == ["again"]
     assert driver.remains() == []
-
-
-def test_daemon_and_driver_killed_at_once(program: Callable[..., Program], fresh: Any, monkeypatch: Any) -> None:
-    """Nobody is left to clean up: the next session removes the folder."""
-    driver = program(
-        """
-        ray.init(address="local", num_cpus=1, log_to_driver=False)
-        say(ray.get(ray.remote(lambda: "ready").remote()))
-        input()
-        """
-    )
-    driver.line()
-    folder = driver.session_dir()
-    members = driver.members()
-    for pid in members:
-        if " daemon " in members[pid] or pid == driver.pid:
-            os.kill(pid, signal.SIGKILL)
-    until(lambda: not driver.members(), 5)
-    assert folder.exists()
-    monkeypatch.setenv("EAGLERAY_TMPDIR", str(driver.folder))
-    fresh.init(address="local", num_cpus=1, log_to_driver=False)
-    until(lambda: not folder.exists(), 5)
