@@ -55,6 +55,9 @@ func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
 		c.mu.Unlock()
 		return
 	}
+	if force {
+		c.ensureEnded(t)
+	}
 	task := t.id(c)
 	c.flush(&t.on.conn)
 	q := wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}

@@ -66,8 +66,9 @@ type worker struct {
 	held     uint64     // bytes, of the node's memory
 	ended    bool       // killed by the daemon
 
-	zygote *zygote
-	forks  int // how often its fork was ordered
+	zygote  *zygote
+	forks   int  // how often its fork was ordered
+	ordered bool // the last order was sent
 
 	born, up time.Time // ordered, ready
 }
@@ -92,7 +93,7 @@ func (d *Daemon) startWorker(a sched.StartWorker) {
 
 // forkFrom orders the worker's fork from a zygote; mu held.
 func (d *Daemon) forkFrom(w *worker, z *zygote) {
-	w.zygote = z
+	w.zygote, w.ordered = z, false
 	w.forks++
 	if z.ready {
 		d.setDeadline(w)
@@ -131,29 +132,17 @@ func newToken() string {
 
 // orderFork makes the worker's pipes and sends the order.
 func (d *Daemon) orderFork(w *worker, z *zygote) {
-	out, err := newPipe()
+	o, stdout, stderr, err := d.workerPipes(w)
 	if err != nil {
-		d.workerFailed(w, err.Error())
-		return
-	}
-	errs, err := newPipe()
-	if err != nil {
-		closeAll([]int{out.r, out.w})
-		d.workerFailed(w, err.Error())
-		return
-	}
-	o, err := newOutput(d.o.SessionDir+"/logs", w.job.sink, [2]int{out.r, errs.r})
-	if err != nil {
-		closeAll([]int{out.w, errs.w})
 		d.workerFailed(w, err.Error())
 		return
 	}
 	d.mu.Lock()
 	if w.zygote == z { // else another one was ordered to since
-		w.output = o
+		w.output, w.ordered = o, true
 	}
 	d.mu.Unlock()
-	if order := (forkOrder{w.token, out.w, errs.w}); !z.fork(order) {
+	if order := (forkOrder{w.token, stdout, stderr}); !z.fork(order) {
 		order.close()
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -257,10 +246,14 @@ func (d *Daemon) zygoteForked(_ *zygote, token string, pid, pidfd int) {
 	var err error
 	if pidfd >= 0 {
 		p, err = watchPidfd(pid, pidfd, func() { d.processGone(w) })
-	} else {
-		p, err = watchPid(pid, func() { d.processGone(w) })
+	} else { // there was no descriptor free to receive it
+		err = patiently(time.Second, func() bool { return d.stillWanted(w) }, func() error {
+			p, err = watchPid(pid, func() { d.processGone(w) })
+			return err
+		})
 	}
 	if err != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
 		d.workerFailed(w, err.Error())
 		return
 	}

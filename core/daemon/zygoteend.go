@@ -45,7 +45,7 @@ func (z *zygote) ensureEnd() {
 func (d *Daemon) forkLate(w *worker, z *zygote) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if w.state != stateStarting || w.zygote != z || w.pid != 0 || d.closing {
+	if w.state != stateStarting || w.zygote != z || w.pid != 0 || !w.ordered || d.closing {
 		return
 	}
 	d.log.Warn("a zygote does not answer: another one takes its place", "env", w.env)

@@ -47,6 +47,11 @@ func TestZygote_DoesNotAnswer_IsReplaced(t *testing.T) {
 		return z.pid
 	}
 	within(t, 5*time.Second, "the zygote runs", func() bool { return pid() != 0 })
+	within(t, 5*time.Second, "the order was sent", func() bool {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		return w.ordered
+	})
 	old := pid()
 	_ = unix.Kill(old, unix.SIGSTOP)
 	d.forkLate(w, z)
