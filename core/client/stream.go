@@ -92,6 +92,9 @@ func (c *Client) place(s *stream, i uint64) *own.Object {
 	if s.task != nil {
 		o.Producer = s.task
 	}
+	if gen := c.table.FindOwned(s.gen); gen != nil {
+		o.Site, o.Maker = gen.Site, gen.Maker
+	}
 	return o
 }
 
