@@ -22,6 +22,7 @@ type feed struct {
 	have   uint64   // its caller has those before
 	taken  uint64   // of them, by the caller's program
 	quit   bool     // nobody wants more
+	stored bool     // the item before lies in the store
 	lost   []uint64 // of what it had, what it is to get again
 	queued bool     // it waits for the others, or did when it last looked
 	room   *waiter  // the generator, waiting until it may go on
@@ -111,7 +112,7 @@ func (e *executor) feedState(k *call) FeedState {
 	case f.quit || k.in.dead || e.c.closed || f.done():
 		return FeedClosed
 	}
-	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog
+	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog || f.stored && len(k.in.out) > 0
 	f.queued = !full && e.feedMax > 0 && e.feedsFull(f)
 	if full || f.queued {
 		return FeedFull
@@ -213,7 +214,9 @@ func (e *executor) sendItem(k *call, id ids.Object, i uint64, v *Value, flags in
 	b = wire.AppendUint(b, uint64(flags))
 	in.out = wire.EndFrame(append(b, body...), at)
 	// The first leaves at once. Those that follow soon share a write, and a millisecond later it is made.
-	if now := time.Now(); len(in.out) >= batchBytes || now.Sub(in.flushed) > batchFor {
+	// Of what lies in the store its caller has to hear before this worker can die.
+	k.feed.stored = body[1] == wire.PlaceStore
+	if now := time.Now(); k.feed.stored || len(in.out) >= batchBytes || now.Sub(in.flushed) > batchFor {
 		c.flush(&in.conn)
 		in.flushed = now
 	} else {

@@ -60,6 +60,9 @@ func (f *Flow) read(r *wire.Reader) {
 // returns is what Item.Returns says of a generator: negative, odd for FlowStream.
 func (f *Flow) returns() int { return -(2*(max(1, f.Each)-1) + f.Mode) }
 
+// untold is how many items a worker may have stored at most that its caller does not know.
+const untold = 2
+
 // stream is the caller's end of a generator.
 type stream struct {
 	gen   uint64 // count of its own object
@@ -97,6 +100,10 @@ func (c *Client) place(s *stream, i uint64) *own.Object {
 		o.Site, o.Maker = gen.Site, gen.Maker
 	}
 	return o
+}
+
+func (c *Client) itemID(s *stream, i uint64) ids.Object {
+	return ids.NewObject(s.gen+1+i, c.self, c.info.Job, uint32(i+2))
 }
 
 // head returns the object that the next item to come will be, if somebody waits for it.
@@ -172,9 +179,9 @@ func (o *outConn) comes(t *task, i uint64, r *wire.Reader, isErr bool) error {
 		s.got++
 	}
 	if had {
-		at := ids.NewObject(s.gen+1+i, c.self, c.info.Job, 1)
+		at := c.itemID(s, i)
 		var id ids.Task
-		copy(id[:], at[:ids.TaskSize])
+		copy(id[:], at[:])
 		c.received(id, o)
 	}
 	return err
@@ -221,6 +228,13 @@ func (c *Client) streamEnded(t *task) {
 		if !s.left {
 			c.table.Unpin(o)
 		}
+	}
+	if (t.tries > 0 || t.failed) && !s.again { // a worker that died may have stored items that it could not tell of
+		var list [][]byte
+		for i := range uint64(untold) {
+			list = append(list, raw(c.itemID(s, s.got+i)))
+		}
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
 	}
 	if t.tmpl.Flow.Mode == FlowDynamic && !s.left { // its own object holds them from now on
 		c.dropItems(s)
