@@ -169,6 +169,11 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 	case wire.TObjCreate:
 		var o wire.ObjCreate
 		_ = m.Decode(&o)
+		if _, there := d.objects[string(o.ObjectID)]; there && !d.freed[string(o.ObjectID)] {
+			_ = m.Fail(fault.New(fault.AlreadyExists, "there is one"))
+			return
+		}
+		delete(d.freed, string(o.ObjectID))
 		if d.next+o.Size > d.size {
 			_ = m.Fail(fault.New(fault.StoreFull, "full"))
 			return

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,12 +18,14 @@ const feedBacklog = 4 << 20
 // feed is the worker's end of a generator that it runs; stream.go is the other.
 type feed struct {
 	flow   *Flow
-	next   uint64  // index of the next item
-	have   uint64  // its caller has those before
-	taken  uint64  // of them, by the caller's program
-	quit   bool    // nobody wants more
-	queued bool    // it waits for the others, or did when it last looked
-	room   *waiter // the generator, waiting until it may go on
+	next   uint64   // index of the next item
+	have   uint64   // its caller has those before
+	taken  uint64   // of them, by the caller's program
+	quit   bool     // nobody wants more
+	stored bool     // the item before lies in the store
+	lost   []uint64 // of what it had, what it is to get again
+	queued bool     // it waits for the others, or did when it last looked
+	room   *waiter  // the generator, waiting until it may go on
 }
 
 // FeedState says whether a generator may yield more.
@@ -38,8 +41,11 @@ const (
 
 // feed makes a call that of a generator; r is at what stream.appendBegin wrote.
 func (in *inConn) feed(k *call, r *wire.Reader) {
-	r.Array()
+	n := r.Array()
 	f := &feed{flow: &k.tmpl.Flow, have: r.Uint(), taken: r.Uint(), quit: r.Uint() == 1}
+	for range n - 3 {
+		f.lost = append(f.lost, r.Uint())
+	}
 	k.feed = f
 	if in.feeds == nil {
 		in.feeds = map[uint32]*call{}
@@ -103,15 +109,33 @@ func (e *executor) feedState(k *call) FeedState {
 	switch {
 	case k.cancel:
 		return FeedCancelled
-	case f.quit || k.in.dead || e.c.closed:
+	case f.quit || k.in.dead || e.c.closed || f.done():
 		return FeedClosed
 	}
-	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog
+	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog || f.stored && len(k.in.out) > 0
 	f.queued = !full && e.feedMax > 0 && e.feedsFull(f)
 	if full || f.queued {
 		return FeedFull
 	}
 	return FeedOpen
+}
+
+// done reports whether the generator runs again and has yielded all that was
+// lost: it may have no end. A list of the items needs them all.
+func (f *feed) done() bool {
+	return f.have == math.MaxUint64 && len(f.lost) == 0 && f.flow.Mode == FlowStream
+}
+
+// wanted reports whether its caller needs item i.
+func (f *feed) wanted(i uint64) bool {
+	for len(f.lost) > 0 && f.lost[0] < i {
+		f.lost = f.lost[1:]
+	}
+	if len(f.lost) > 0 && f.lost[0] == i {
+		f.lost = f.lost[1:]
+		return true
+	}
+	return i >= f.have
 }
 
 // feedsFull reports whether a generator is to wait because all together are too
@@ -159,7 +183,7 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 		return 0, fault.New(fault.BadRequest, "the generator %s has yielded %d items, which is the most that one may", k.tmpl.Name, i)
 	}
 	f.next++
-	if i >= f.have && !f.quit && !k.in.dead {
+	if f.wanted(i) && !f.quit && !k.in.dead {
 		if err := e.sendItem(k, k.returnID(c, int(i)+1), i, v, flags); err != nil {
 			return 0, err
 		}
@@ -190,7 +214,9 @@ func (e *executor) sendItem(k *call, id ids.Object, i uint64, v *Value, flags in
 	b = wire.AppendUint(b, uint64(flags))
 	in.out = wire.EndFrame(append(b, body...), at)
 	// The first leaves at once. Those that follow soon share a write, and a millisecond later it is made.
-	if now := time.Now(); len(in.out) >= batchBytes || now.Sub(in.flushed) > batchFor {
+	// Of what lies in the store its caller has to hear before this worker can die.
+	k.feed.stored = body[1] == wire.PlaceStore
+	if now := time.Now(); k.feed.stored || len(in.out) >= batchBytes || now.Sub(in.flushed) > batchFor {
 		c.flush(&in.conn)
 		in.flushed = now
 	} else {

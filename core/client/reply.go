@@ -73,6 +73,10 @@ func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object
 	if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
 		c.mu.Unlock()
 		err := c.storeValue(id, v, total)
+		if fault.CodeOf(err) == fault.AlreadyExists { // by a run whose worker died before it could say so
+			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+			err = c.storeValue(id, v, total)
+		}
 		c.mu.Lock()
 		if err != nil {
 			return body, nested, err

@@ -60,6 +60,9 @@ func (f *Flow) read(r *wire.Reader) {
 // returns is what Item.Returns says of a generator: negative, odd for FlowStream.
 func (f *Flow) returns() int { return -(2*(max(1, f.Each)-1) + f.Mode) }
 
+// untold is how many items a worker may have stored at most that its caller does not know.
+const untold = 2
+
 // stream is the caller's end of a generator.
 type stream struct {
 	gen   uint64 // count of its own object
@@ -70,6 +73,7 @@ type stream struct {
 	left  bool   // the program reads no more: what comes is not kept
 	goOn  bool   // although it is left
 	quit  bool   // it is to be closed: nobody waits for its end either
+	again bool   // it runs again, for items that were lost
 }
 
 // newStream makes the task a generator; mu held.
@@ -92,26 +96,63 @@ func (c *Client) place(s *stream, i uint64) *own.Object {
 	if s.task != nil {
 		o.Producer = s.task
 	}
+	if gen := c.table.FindOwned(s.gen); gen != nil {
+		o.Site, o.Maker = gen.Site, gen.Maker
+	}
 	return o
+}
+
+func (c *Client) itemID(s *stream, i uint64) ids.Object {
+	return ids.NewObject(s.gen+1+i, c.self, c.info.Job, uint32(i+2))
 }
 
 // head returns the object that the next item to come will be, if somebody waits for it.
 func (c *Client) head(s *stream) *own.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
 
+// streamAgain makes t, which is to compute lost results of a generator that has
+// ended, its second run; mu held. Those results are Pending, and t produces them.
+func (c *Client) streamAgain(t, ended *task) {
+	t.stream = &stream{gen: t.first, task: t, got: ended.stream.got, left: true, again: true}
+}
+
+// eachLost calls f with the items that a second run is to make anew.
+func (c *Client) eachLost(t *task, f func(i uint64, o *own.Object)) {
+	for i := range t.stream.got {
+		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State == own.Pending && o.Producer == any(t) {
+			f(i, o)
+		}
+	}
+}
+
+// eachItem calls f with the items that have come and that somebody still holds.
+func (c *Client) eachItem(t *task, f func(i int, o *own.Object)) {
+	for i := range t.stream.got {
+		if o := c.table.FindOwned(t.first + 1 + i); o != nil {
+			f(int(i)+1, o)
+		}
+	}
+}
+
 // appendBegin encodes with what a call of the generator goes on.
-func (s *stream) appendBegin(b []byte) []byte {
-	quit := uint64(0)
+func (c *Client) appendBegin(b []byte, t *task) []byte {
+	s := t.stream
+	quit, have, taken := uint64(0), s.got, s.taken
 	if s.quit {
 		quit = 1
 	}
-	taken := s.taken
 	if s.left {
 		taken = math.MaxUint64
 	}
-	b = wire.AppendArray(b, 3)
-	b = wire.AppendUint(b, s.got)
-	b = wire.AppendUint(b, taken)
-	return wire.AppendUint(b, quit)
+	var lost []uint64
+	if s.again {
+		have = math.MaxUint64
+		c.eachLost(t, func(i uint64, _ *own.Object) { lost = append(lost, i) })
+	}
+	b = wire.AppendArray(b, 3+len(lost))
+	for _, n := range append([]uint64{have, taken, quit}, lost...) {
+		b = wire.AppendUint(b, n)
+	}
+	return b
 }
 
 // item is what a generator yielded.
@@ -121,27 +162,26 @@ func (o *outConn) item(r *wire.Reader) error {
 	if t == nil || t.stream == nil {
 		return fmt.Errorf("%w: item of call %d, which is no generator", wire.ErrBadFrame, seq)
 	}
-	if i != t.stream.got {
-		return fmt.Errorf("%w: item %d of a generator after %d", wire.ErrBadFrame, i, t.stream.got)
+	if s := t.stream; i != s.got && !(s.again && i < s.got) {
+		return fmt.Errorf("%w: item %d of a generator after %d", wire.ErrBadFrame, i, s.got)
 	}
-	return o.comes(t, r, flags&wire.ReplyAppError != 0)
+	return o.comes(t, i, r, flags&wire.ReplyAppError != 0)
 }
 
-// comes reads the generator's next item.
-func (o *outConn) comes(t *task, r *wire.Reader, isErr bool) error {
+// comes reads item i of the generator.
+func (o *outConn) comes(t *task, i uint64, r *wire.Reader, isErr bool) error {
 	c, s := o.c, t.stream
-	i := s.got
 	if !s.left {
 		c.place(s, i)
 	}
 	had, err := c.result(r, t, int(i)+1, isErr)
-	if err == nil {
+	if err == nil && i == s.got && !s.again {
 		s.got++
 	}
 	if had {
-		at := ids.NewObject(s.gen+1+i, c.self, c.info.Job, 1)
+		at := c.itemID(s, i)
 		var id ids.Task
-		copy(id[:], at[:ids.TaskSize])
+		copy(id[:], at[:])
 		c.received(id, o)
 	}
 	return err
@@ -159,7 +199,7 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
 		return fmt.Errorf("%w: %d results of a generator, want %d", wire.ErrBadFrame, n, want)
 	}
 	if last {
-		if err := o.comes(t, r, true); err != nil {
+		if err := o.comes(t, t.stream.got, r, true); err != nil {
 			return err
 		}
 	}
@@ -179,11 +219,22 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
 func (c *Client) streamEnded(t *task) {
 	s := t.stream
 	s.task = nil
+	if s.again {
+		f := fault.New(fault.StreamInconsistent, "the generator %s ran again, for items that were lost, and yielded fewer than before: what it yields must not change", t.tmpl.Name)
+		c.eachLost(t, func(_ uint64, o *own.Object) { c.failObject(o, f) })
+	}
 	if o := c.head(s); o != nil {
 		c.failObject(o, fault.New(fault.EndOfStream, "the generator %s has no more items", t.tmpl.Name))
 		if !s.left {
 			c.table.Unpin(o)
 		}
+	}
+	if (t.tries > 0 || t.failed) && !s.again { // a worker that died may have stored items that it could not tell of
+		var list [][]byte
+		for i := range uint64(untold) {
+			list = append(list, raw(c.itemID(s, s.got+i)))
+		}
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
 	}
 	if t.tmpl.Flow.Mode == FlowDynamic && !s.left { // its own object holds them from now on
 		c.dropItems(s)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -109,7 +110,12 @@ func (d *fakeDaemon) nothingLeft(t *testing.T, c *Client) {
 		owned, borrowed := c.Holds()
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return owned+borrowed == 0 && d.pins == 0 && len(d.freed) == len(d.objects)
+		for id := range d.objects {
+			if !d.freed[id] {
+				return false
+			}
+		}
+		return owned+borrowed == 0 && d.pins == 0
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -200,6 +206,7 @@ func TestStream_WorkerDiesHalfway_AnotherGoesOn(t *testing.T) {
 		var mu sync.Mutex
 		runs := 0
 		gate := make(chan struct{})
+		var stored ids.Object
 		work := generate(func(w *Client, i int) *Value {
 			mu.Lock()
 			if i == 0 {
@@ -209,8 +216,14 @@ func TestStream_WorkerDiesHalfway_AnotherGoesOn(t *testing.T) {
 			mu.Unlock()
 			if first && i == 3 {
 				<-gate
+				d.mu.Lock() // it had written an item of which it could not tell any more
+				d.objects[string(itemID(stored, 4))] = wire.ObjPlace{}
+				d.mu.Unlock()
 				die(w)
 				return nil
+			}
+			if i == 4 {
+				return text("4" + strings.Repeat("x", MaxInline))
 			}
 			return numbers(6)(w, i)
 		})
@@ -218,13 +231,14 @@ func TestStream_WorkerDiesHalfway_AnotherGoesOn(t *testing.T) {
 		d.worker(work)
 		c := d.driver()
 		gen := generator(t, c, retries, Flow{Mode: FlowStream})
+		stored = gen
 		var got []string
 		for range 3 {
 			got = append(got, next(t, c, gen))
 		}
 		close(gate)
 		for got[len(got)-1] != "end" && len(got) < 10 {
-			got = append(got, next(t, c, gen))
+			got = append(got, strings.TrimRight(next(t, c, gen), "x"))
 		}
 		want := []string{"0", "1", "2", "3", "4", "5", "end"}
 		if retries == 0 {
@@ -238,6 +252,10 @@ func TestStream_WorkerDiesHalfway_AnotherGoesOn(t *testing.T) {
 		leave(c, gen)
 		d.nothingLeft(t, c)
 	}
+}
+
+func itemID(gen ids.Object, i int) []byte {
+	return raw(ids.NewObject(gen.Count()+1+uint64(i), gen.Owner(), ids.JobOf(1), uint32(i+2)))
 }
 
 func TestStream_ExceptionHalfway_IsTheLastItem(t *testing.T) {
@@ -459,4 +477,89 @@ func TestStream_CallerMovesAway_ListIsMadeForItsBorrowers(t *testing.T) {
 		})
 		friend.c.Close(0)
 	}
+}
+
+// A generator runs again for items that were lost: those come, the others are
+// not made anew; what the second run does not yield is an error.
+func TestStream_RunsAgainForLostItems_OnlyTheyCome(t *testing.T) {
+	d := startDaemon(t)
+	var mu sync.Mutex
+	most, made := 8, 0
+	d.worker(generate(func(_ *Client, i int) *Value {
+		mu.Lock()
+		defer mu.Unlock()
+		if made = i + 1; i >= most {
+			return nil
+		}
+		return text(fmt.Sprintf("%d.%s", i, strings.Repeat("x", MaxInline)))
+	}))
+	c := d.driver()
+	gen := generator(t, c, 0, Flow{Mode: FlowStream})
+	c.mu.Lock()
+	first := c.streams[gen.Count()].task
+	c.mu.Unlock()
+	var items []ids.Object
+	for range most {
+		id, st, err := c.NextItem(gen, 5*time.Second)
+		if err != nil || st != StreamItem {
+			t.Fatal(st, err)
+		}
+		items = append(items, id)
+	}
+	if got := next(t, c, gen); got != "end" {
+		t.Fatal(got)
+	}
+	again := func(lost ...int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		x := &task{tmpl: first.tmpl, first: first.first, returns: first.returns}
+		c.streamAgain(x, first)
+		for _, i := range lost {
+			o := c.table.Find(items[i])
+			if v, ok := o.Map.(*view); ok {
+				o.Map = nil
+				c.unhold(v)
+			}
+			o.State, o.Producer = own.Pending, x
+		}
+		c.count(x)
+		c.enqueue(x)
+	}
+	check := func(i int, want string) {
+		t.Helper()
+		f, err := c.Get(items[i], 5*time.Second)
+		if err != nil || f == nil {
+			t.Fatal(f, err)
+		}
+		defer c.Release(Drop{View: f.View})
+		if !strings.Contains(string(f.Envelope[:min(len(f.Envelope), 200)]), want) {
+			t.Fatalf("item %d: %.100q, want %s", i, f.Envelope, want)
+		}
+	}
+	d.mu.Lock()
+	before := len(d.objects)
+	d.objects[string(items[5][:])] = wire.ObjPlace{} // a copy that another would have to be written over
+	d.mu.Unlock()
+	again(1, 4)
+	check(1, "1.xxx")
+	check(4, "4.xxx")
+	mu.Lock()
+	if made != 5 {
+		t.Errorf("the second run made %d items", made)
+	}
+	most = 2
+	mu.Unlock()
+	again(0, 6)
+	check(0, "0.xxx")
+	check(6, string(fault.StreamInconsistent))
+	d.mu.Lock()
+	if len(d.objects) != before || d.objects[string(items[5][:])] != (wire.ObjPlace{}) {
+		t.Error("what was not lost was written again")
+	}
+	d.mu.Unlock()
+	for _, id := range items {
+		c.Release(Drop{Object: id})
+	}
+	leave(c, gen)
+	waitFor(t, "everything is let go", func() bool { owned, _ := c.Holds(); return owned == 0 })
 }

@@ -257,7 +257,11 @@ func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
 			f(int(i), o)
 		}
 	}
-	if t.stream != nil {
+	switch {
+	case t.stream == nil:
+	case t.stream.again:
+		c.eachLost(t, func(i uint64, o *own.Object) { f(int(i)+1, o) })
+	default:
 		if o := c.head(t.stream); o != nil {
 			f(int(t.stream.got)+1, o)
 		}
@@ -361,7 +365,7 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 		b = c.appendPlace(b, o)
 	}
 	if t.stream != nil {
-		b = t.stream.appendBegin(b)
+		b = c.appendBegin(b, t)
 	}
 	return wire.EndFrame(b, at)
 }

@@ -31,6 +31,7 @@ const (
 	Closed             Code = "closed"                // RaySystemError: used after shutdown
 	VersionMismatch    Code = "version_mismatch"      // RaySystemError
 	MayHaveBeenApplied Code = "may_have_been_applied" // RaySystemError: the answer was lost, the effect perhaps not
+	StreamInconsistent Code = "stream_inconsistent"   // StreamingGeneratorReplayInconsistentError
 	EndOfStream        Code = "end_of_stream"         // ObjectRefStreamEndOfStreamError
 )
 

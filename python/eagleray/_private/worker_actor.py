@@ -168,13 +168,12 @@ class Actor:
             if num_returns < 0:
                 producer = _producer(self.hot, token, num_returns, name, task_id)
                 results = producer.run(value)
-            retriable = False
-            if num_returns < 0:
-                pass
-            elif num_returns == 1 and value is None:
-                results = (NONE_RESULT,)
+                retriable = False
             else:
-                results = encode_results(value, num_returns, name)
+                retriable = False
+                results = (
+                    (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+                )
             running.task_id = None
         except BaseException as error:
             running.task_id = None
