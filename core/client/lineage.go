@@ -92,9 +92,7 @@ func (c *Client) remember(t *task) {
 		c.table.Attach(r, stored)
 		c.table.Rest(r)
 	case len(stored) > 0:
-		r = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
-		t.recipe = r
-		c.table.Record(r, stored)
+		c.table.Record(c.recipe(t), stored)
 	}
 	for _, o := range stored {
 		c.table.Settle(o)
@@ -107,6 +105,12 @@ func (c *Client) remember(t *task) {
 			break
 		}
 	}
+}
+
+// recipe makes a task one that is kept; mu held.
+func (c *Client) recipe(t *task) *own.Recipe {
+	t.recipe = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
+	return t.recipe
 }
 
 // once says why a task can not run again, Whole if it can.

@@ -160,9 +160,13 @@ func (c *Client) unreachable(a *actor) *fault.Error {
 	case a.dead != nil:
 		return a.dead
 	case c.actors[a.id] != a:
-		return fault.New(fault.ActorDied, "actor %s (%s) has ended: its last handle is gone; what its methods returned cannot be computed again", a.name, a.id)
+		return actorLeft(a.name, a.id)
 	}
 	return nil
+}
+
+func actorLeft(name string, id ids.Actor) *fault.Error {
+	return fault.New(fault.ActorDied, "actor %s (%s) has ended: its last handle is gone; what its methods returned cannot be computed again", name, id)
 }
 
 // takeAgain gives a task that runs again what the run before took, pinned.
