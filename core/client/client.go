@@ -159,7 +159,7 @@ func Connect(o Options) (*Client, error) {
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
 		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1,
 	}
-	c.lineage = newLineage(hr.ArenaBytes)
+	c.lineage = c.newLineage(hr.ArenaBytes)
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Worker[:], hr.WorkerID)
 	copy(c.info.Job[:], hr.JobID)

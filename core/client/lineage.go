@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -37,31 +38,20 @@ type lineage struct {
 	asking  bool // the daemon is being asked about some
 }
 
-func newLineage(arena uint64) lineage {
+func (c *Client) newLineage(arena uint64) lineage {
 	l := lineage{limit: defaultLineageBytes}
-	if v, name := setting("max_lineage_bytes"); name != "" {
+	if v, ok := c.setting("max_lineage_bytes"); ok {
 		n, err := strconv.ParseUint(v, 10, 63)
 		if err != nil {
-			fmt.Fprintf(os.Stderr, "eagleray: %s=%q is not a number of bytes: the default, %d, holds\n", name, v, l.limit)
+			fmt.Fprintf(os.Stderr, "eagleray: RAY_max_lineage_bytes=%q is not a number of bytes: the default, %d, holds\n", v, l.limit)
 		} else {
 			l.limit = n
 		}
 	}
-	if v, _ := setting("lineage_pinning_enabled"); v == "0" || v == "false" {
-		l.off = true
-	}
+	v, _ := c.setting("lineage_pinning_enabled")
+	l.off = slices.Contains([]string{"0", "false", "False"}, v)
 	l.captive = min(l.limit, arena/captiveShare)
 	return l
-}
-
-// setting returns a variable of the environment by either prefix, and its full name.
-func setting(what string) (value, name string) {
-	for _, prefix := range []string{"EAGLERAY_", "RAY_"} {
-		if v := os.Getenv(prefix + what); v != "" {
-			return v, prefix + what
-		}
-	}
-	return "", ""
 }
 
 // remember keeps a task that has ended for the results that lie in the store; mu held.
