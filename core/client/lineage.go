@@ -58,12 +58,11 @@ func (c *Client) newLineage(arena uint64) lineage {
 func (c *Client) remember(t *task) {
 	var stored, late []*own.Object
 	r := t.recipe
-	c.eachReturn(t, func(_ int, o *own.Object) {
+	c.eachResult(t, func(o *own.Object) {
 		switch {
 		case o.State == own.Stored:
 			stored = append(stored, o)
-		case o.State == own.Pending && r != nil && o.Recipe == r: // lost while the task ran again
-			o.Producer = nil
+		case r != nil && o.Recipe == r && doubtful(o): // lost while the task ran again
 			late = append(late, o)
 		case o.State.Ready() && o.Recipe == r && r != nil:
 			c.table.SetRecipe(o, nil)
@@ -97,6 +96,11 @@ func (c *Client) remember(t *task) {
 	}
 }
 
+// eachResult calls f with every result of a task that somebody still holds.
+func (c *Client) eachResult(t *task, f func(*own.Object)) {
+	c.eachReturn(t, func(_ int, o *own.Object) { f(o) })
+}
+
 // recipe makes a task one that is kept; mu held.
 func (c *Client) recipe(t *task) *own.Recipe {
 	t.recipe = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
@@ -106,7 +110,7 @@ func (c *Client) recipe(t *task) *own.Recipe {
 // once says why a task can not run again, Whole if it can.
 func (c *Client) once(t *task) own.Why {
 	switch m := t.tmpl.MaxRetries; {
-	case c.lineage.off:
+	case c.lineage.off, t.stream != nil:
 		return own.Off
 	case m == 0:
 		return own.NoRetries

@@ -24,7 +24,7 @@ func (c *Client) doubt(o *own.Object) {
 	}
 	c.suspect(o)
 	if r := o.Recipe; r != nil && r.Why == own.Whole && !r.Busy() {
-		c.eachReturn(r.Task.(*task), func(_ int, x *own.Object) {
+		c.eachResult(r.Task.(*task), func(x *own.Object) {
 			if x.State == own.Stored {
 				c.suspect(x)
 			}
@@ -139,7 +139,7 @@ func (c *Client) recompute(o *own.Object) {
 	}
 	r.Task = t
 	c.takeAgain(t, old)
-	c.eachReturn(t, func(_ int, x *own.Object) {
+	c.eachResult(t, func(x *own.Object) {
 		if doubtful(x) {
 			x.Producer = t
 		}

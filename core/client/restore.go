@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -99,7 +100,7 @@ func (h *heir) task(x *willTask, tm *Template) (*task, error) {
 		h.c.restoreStream(t, x)
 	}
 	h.c.eachReturn(t, func(_ int, o *own.Object) {
-		if o.State == own.Pending {
+		if o.State == own.Pending && !slices.Contains(h.c.lineage.doubted, o) {
 			o.Producer = t
 		}
 	})
