@@ -84,7 +84,11 @@ func (c *Client) freeing(q *wire.RefFree) {
 	defer c.mu.Unlock()
 	for _, b := range q.ObjectIDs {
 		if id, err := ids.ParseObject(b); err == nil {
-			if o := c.table.Find(id); o != nil && o.Owned() {
+			switch o := c.table.Find(id); {
+			case o == nil || !o.Owned():
+			case q.Lose:
+				c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{b}})
+			default:
 				c.freeValue(o)
 			}
 		}
@@ -99,24 +103,13 @@ const losePatience = time.Second
 // for tests of what follows. Nobody else may be reading the value. It reports
 // whether the copy is gone.
 func (c *Client) Lose(id ids.Object) (bool, error) {
-	c.mu.Lock()
-	c.takeDrops()
-	o, err := c.find(id)
-	if err == nil {
-		if v, ok := o.Map.(*view); ok {
-			o.Map = nil
-			c.unhold(v)
-		}
-	}
-	c.mu.Unlock()
-	if err != nil {
-		return false, err
-	}
-	// Whoever wrote it may not have said yet that it did, and who has read it that it is done.
 	list := wire.ObjRefs{ObjectIDs: [][]byte{id[:]}}
+	// Whoever wrote it may not have said yet that it did, and who has read it that it is done.
 	for deadline := time.Now().Add(losePatience); ; time.Sleep(time.Millisecond) {
+		if err := c.loseCopy(id); err != nil {
+			return false, err
+		}
 		var lacks wire.ObjRefs
-		c.push(wire.TObjFree, list)
 		if err := c.daemon.Call(context.Background(), wire.TObjCheck, list, &lacks); err != nil {
 			return false, err
 		}
@@ -124,4 +117,35 @@ func (c *Client) Lose(id ids.Object) (bool, error) {
 			return len(lacks.ObjectIDs) == 1, nil
 		}
 	}
+}
+
+// loseCopy lets go of the copy here, and has the owner free it.
+func (c *Client) loseCopy(id ids.Object) error {
+	c.mu.Lock()
+	c.takeDrops()
+	o, err := c.find(id)
+	if err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	if v, ok := o.Map.(*view); ok {
+		o.Map = nil
+		c.unhold(v)
+	}
+	if o.Owned() {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+		c.mu.Unlock()
+		return nil
+	}
+	done := make(chan struct{})
+	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+		if err != nil {
+			close(done)
+			return
+		}
+		p.Go(wire.TRefFree, wire.RefFree{ObjectIDs: [][]byte{id[:]}, Lose: true}, func(*wire.Message, error) { close(done) })
+	})
+	c.mu.Unlock()
+	<-done
+	return nil
 }

@@ -478,4 +478,5 @@ type ActorFate struct {
 // RefFree asks an owner to let go of values that others may hold.
 type RefFree struct {
 	ObjectIDs [][]byte
+	Lose      bool // the copy only, as if the store had lost it: for tests
 }
