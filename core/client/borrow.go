@@ -84,7 +84,10 @@ func (c *Client) giveBack(o *own.Object) {
 }
 
 // ask requests a borrowed object's value from its owner; mu held.
-func (c *Client) ask(o *own.Object) {
+func (c *Client) ask(o *own.Object) { c.askOwner(o, false) }
+
+// askOwner is ask; lost: the store has no copy, though the owner said so; mu held.
+func (c *Client) askOwner(o *own.Object, lost bool) {
 	o.Asked = true
 	id := o.ID
 	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
@@ -92,7 +95,7 @@ func (c *Client) ask(o *own.Object) {
 			c.answered(id, nil, fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended (%v)", id, err))
 			return
 		}
-		p.Go(wire.TRefWait, wire.RefWait{ObjectID: id[:]}, func(m *wire.Message, err error) {
+		p.Go(wire.TRefWait, wire.RefWait{ObjectID: id[:], Lost: lost}, func(m *wire.Message, err error) {
 			if err != nil {
 				if fault.CodeOf(err) == fault.Internal {
 					err = fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", id)
@@ -257,7 +260,7 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 	case wire.TRefWait:
 		var q wire.RefWait
 		if err = m.Decode(&q); err == nil {
-			err = c.serveWait(q.ObjectID, m)
+			err = c.serveWait(&q, m)
 		}
 	case wire.TRefBorrow, wire.TRefReturn:
 		var q wire.ObjRefs
@@ -289,6 +292,12 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 		if err = m.Decode(&q); err == nil {
 			c.canceling(&q, m)
 		}
+	case wire.TRefFree:
+		var q wire.RefFree
+		if err = m.Decode(&q); err == nil {
+			c.freeing(&q)
+			err = m.Reply(nil)
+		}
 	case wire.TReceived:
 		var q wire.Received
 		if err = m.Decode(&q); err == nil {
@@ -304,8 +313,8 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 }
 
 // serveWait answers a borrower when the object is ready.
-func (c *Client) serveWait(raw []byte, m *wire.Message) error {
-	id, err := ids.ParseObject(raw)
+func (c *Client) serveWait(q *wire.RefWait, m *wire.Message) error {
+	id, err := ids.ParseObject(q.ObjectID)
 	if err != nil {
 		return fault.New(fault.BadRequest, "%v", err)
 	}
@@ -314,6 +323,9 @@ func (c *Client) serveWait(raw []byte, m *wire.Message) error {
 	o := c.table.Find(id)
 	if o == nil {
 		return fault.New(fault.ObjectLost, "object %s was freed by its owner", id)
+	}
+	if q.Lost || o.State == own.Emptied {
+		c.doubt(o)
 	}
 	if o.State != own.Pending {
 		_ = m.Reply(refValue(o, c.info.Node))

@@ -145,6 +145,8 @@ type Client struct {
 	byText map[string]uint32 // their numbers
 
 	endings endings
+
+	lineage lineage
 }
 
 // Connect joins the session of the daemon at o.Socket.
@@ -158,6 +160,7 @@ func Connect(o Options) (*Client, error) {
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
 		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1,
 	}
+	c.lineage = c.newLineage(hr.ArenaBytes)
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Worker[:], hr.WorkerID)
 	copy(c.info.Job[:], hr.JobID)

@@ -61,6 +61,7 @@ type call struct {
 	owned   []*own.Object // borrowed for a constructor's arguments
 	feed    *feed         // of a generator
 	size    int           // of the backlog
+	had     map[int]bool  // results that the caller has: it runs again for others
 }
 
 // executor is the worker's side: calls in, answers out.
@@ -256,15 +257,10 @@ func (e *executor) begin(k *call) (*Item, error) {
 		}
 		it.Returns = k.tmpl.Flow.returns()
 	}
-	var err error
-	if it.Args, err = e.open(k, k.args); err == nil {
-		for _, p := range k.deps {
-			var f Found
-			if f, err = e.open(k, p); err != nil {
-				break
-			}
-			it.Deps = append(it.Deps, f)
-		}
+	lost, err := e.arguments(k, it)
+	if lost != nil {
+		e.giveLost(it.Token, k, lost)
+		return nil, nil
 	}
 	if err != nil {
 		e.answerFault(it.Token, k, fault.From(err))

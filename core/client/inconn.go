@@ -91,7 +91,7 @@ func (in *inConn) frames(b []byte) (int, error) {
 func (in *inConn) frame(b []byte) error {
 	e := in.c.exec
 	r := wire.NewReader(b)
-	r.Array()
+	n := r.Array()
 	switch op := wire.Op(r.Uint()); op {
 	case wire.OpAssign:
 		e.push(&call{in: in, assign: r.Bin()})
@@ -99,6 +99,9 @@ func (in *inConn) frame(b []byte) error {
 		in.template(&r)
 	case wire.OpTask:
 		k, err := in.parseTask(&r)
+		if err == nil && n > 6 && k.feed == nil {
+			err = k.parseHad(&r)
+		}
 		if err != nil {
 			return err
 		}

@@ -136,7 +136,7 @@ func (h *heir) begin(at *wire.Inherited) error {
 		c.count(t)
 		h.tasks = append(h.tasks, t)
 	}
-	if err := errors.Join(h.serving(), h.links(), h.actors(), h.conns(), h.results()); err != nil {
+	if err := errors.Join(h.serving(), h.links(), h.actors(), h.conns(), h.recipes(), h.results()); err != nil {
 		return err
 	}
 	c.table.Sweep()
@@ -168,6 +168,7 @@ func (h *heir) wake(at *wire.Inherited) {
 	for _, o := range ask {
 		c.ask(o)
 	}
+	c.askDoubted()
 	for _, a := range c.actors {
 		switch {
 		case a.birth != nil && a.birth.again:
@@ -183,8 +184,8 @@ func (h *heir) wake(at *wire.Inherited) {
 		c.pumpActor(a)
 	}
 	for i, t := range h.tasks {
-		if t.actor == nil && h.w.Tasks[i].Place == taskWaits && t.waiting == 0 {
-			c.enqueue(t)
+		if (t.actor == nil || t.aside) && h.w.Tasks[i].Place == taskWaits && t.waiting == 0 {
+			c.begin(t)
 		}
 	}
 	h.compare(at.LeaseIDs)

@@ -45,7 +45,7 @@ func (c *Client) inventory(w *will, fds []int) []int {
 		w.Objects = append(w.Objects, v.object(o))
 		if x, ok := o.Watch.(*watch); ok {
 			for _, t := range x.tasks {
-				waiting[t] = t.counted && t.actor == nil
+				waiting[t] = t.counted && (t.actor == nil || t.aside)
 			}
 			for _, m := range x.remote {
 				if s := asks[m.Peer()]; s != nil {
@@ -89,6 +89,7 @@ func (c *Client) inventory(w *will, fds []int) []int {
 			fds = append(fds, a.conn.fd)
 		}
 	}
+	v.recipes()
 	for caller, m := range c.held {
 		for t, list := range m {
 			w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
@@ -102,9 +103,16 @@ func (v *inventory) object(o *own.Object) willObject {
 		ID: raw(o.ID), OwnerAddr: o.OwnerAddr, State: o.State, IsError: o.IsError, Asked: o.Asked, Size: o.Size,
 		Contained: rawOf(o.Contained), Site: v.c.siteOf(o), Maker: v.c.makerOf(o),
 	}
+	if o.Recipe != nil {
+		x.Why = o.Recipe.Why
+	}
 	switch o.State {
 	case own.Inline:
 		x.Value = o.Value
+	case own.Pending:
+		x.Doubtful = doubtful(o)
+	case own.Stored:
+		x.Value = o.Value // of one that went to the store as an argument
 	case own.Hopeless: // the heir's scheduler says so again
 		x.State = own.Pending
 	case own.Failed:
@@ -121,7 +129,10 @@ func (v *inventory) object(o *own.Object) willObject {
 func (v *inventory) written(t *task, place taskPlace) willTask {
 	x := willTask{
 		First: t.first, Returns: t.returns, Tries: t.tries, Fmt: t.fmt, Seq: t.seq, Canceled: t.canceled,
-		Args: t.args, Deps: rawOf(t.deps), Nested: rawOf(t.nested), Place: place,
+		Args: t.args, Deps: rawOf(t.deps), Nested: rawOf(t.nested), Place: place, Misses: t.misses,
+	}
+	if t.aside {
+		x.Aside = append([]byte(nil), t.actor.id[:]...)
 	}
 	if t.stream != nil {
 		x.Items, x.GoOn = t.stream.got, t.stream.goOn
@@ -136,14 +147,19 @@ func (v *inventory) task(t *task, place taskPlace) int {
 	if n, ok := v.tasks[t]; ok {
 		return n
 	}
+	v.tasks[t] = len(v.w.Tasks)
+	v.w.Tasks = append(v.w.Tasks, v.complete(t, place))
+	return v.tasks[t]
+}
+
+// complete is written with the task's template, and the function that it needs.
+func (v *inventory) complete(t *task, place taskPlace) willTask {
 	x := v.written(t, place)
 	x.Template = v.templates[t.tmpl]
 	if v.w.Templates[x.Template].Blob == nil {
 		v.w.Templates[x.Template].Blob = t.tmpl.Blob
 	}
-	v.tasks[t] = len(v.w.Tasks)
-	v.w.Tasks = append(v.w.Tasks, x)
-	return v.tasks[t]
+	return x
 }
 
 func (v *inventory) conn(o *outConn, x willConn) {

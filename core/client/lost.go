@@ -1,63 +1,183 @@
 package client
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
-// tryAgain decides what becomes of a task that a lost worker had begun: true
-// when it goes back to its queue now, false when it waits, or has failed. The
-// one that ran is the worker's end, perhaps; others had run, and their answers
-// are lost; mu held.
-func (c *Client) tryAgain(t *task, l *lease, detail string, ran bool) bool {
-	if ran && l.code == fault.OutOfMemory {
-		c.outOfMemory(t, detail, l.held)
-		return false
+// Where it is found out that an object is lost.
+
+// maxMisses is how often one wait, or one task, may find an object lost that
+// its owner says is there; the next time it fails.
+const maxMisses = 10
+
+// missed: the store has no copy of an object that was ready; mu held. It is
+// ready again, in whatever way, when its owner has seen to it.
+func (c *Client) missed(o *own.Object) {
+	if o.State != own.Stored {
+		return
 	}
-	if ran && l.code != "" {
-		c.failTask(t, fault.New(l.code, "%s", detail))
-		return false
+	if o.Owned() {
+		c.doubt(o)
+		return
 	}
-	t.tries++
-	if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {
-		c.failTask(t, c.crashFault(t, detail))
-		return false
-	}
-	if !ran {
-		return true
-	}
-	if d := t.crashed(c.retryDelay); d > 0 {
-		c.again(t, d)
-		return false
-	}
-	return true
+	o.State = own.Pending
+	c.askOwner(o, true)
 }
 
-// crashFault is what a task ends with that may not be tried again after a crash.
-func (c *Client) crashFault(t *task, detail string) *fault.Error {
-	how, said, _ := strings.Cut(detail, "\n")
-	f := fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s, on node %s%s", t.tmpl.Name, how, c.info.Node, afterTries(t))
-	if said != "" {
-		f.Message += "\n" + said
+// isLost reports whether err says that the store has no copy.
+func isLost(err error) bool { return err != nil && fault.CodeOf(err) == fault.ObjectLost }
+
+// arguments fetches what a call takes. Of a task it returns what is lost: 0 for
+// its arguments, i for its i-th reference; an actor's call waits for that here,
+// for those behind it must not overtake it; mu held, released while asking.
+func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
+	fetch := func(i int, p place) Found {
+		if err != nil {
+			return Found{}
+		}
+		f, e1 := e.open(k, p)
+		if isLost(e1) && p.size > 0 {
+			if k.in.lease {
+				lost = append(lost, i)
+				return Found{}
+			}
+			f, e1 = e.openAgain(k, p)
+		}
+		err = e1
+		return f
 	}
-	return f
+	it.Args = fetch(0, k.args)
+	for i, p := range k.deps {
+		it.Deps = append(it.Deps, fetch(i+1, p))
+	}
+	if err != nil || lost != nil {
+		e.close(it)
+	}
+	return lost, err
 }
 
-func afterTries(t *task) string {
+// close lets go of arguments that were fetched for nothing.
+func (e *executor) close(it *Item) {
+	for _, f := range append(it.Deps, it.Args) {
+		if v := e.c.views[f.View]; v != nil {
+			v.inUse--
+			e.c.unhold(v)
+		}
+	}
+	it.Args, it.Deps = Found{}, nil
+}
+
+// openAgain waits until the owner of a lost argument has computed it again; mu held, released meanwhile.
+func (e *executor) openAgain(k *call, p place) (Found, error) {
+	c := e.c
+	o := c.borrow(p.id, p.addr)
+	c.table.Pin(o)
+	k.owned = append(k.owned, o)
 	switch {
-	case t.tmpl.MaxRetries == 0:
-		return " (max_retries=0)"
-	case t.tries > 1:
-		return fmt.Sprintf(" (tried %s, max_retries=%d)", times(int(t.tries)), t.tmpl.MaxRetries)
+	case o.Owned():
+		c.doubt(o)
+	case o.State == own.Stored:
+		c.missed(o)
+	case o.State == own.Pending && !o.Asked:
+		c.askOwner(o, true)
 	}
-	return ""
+	c.mu.Unlock()
+	f, err := c.Get(p.id, -1)
+	c.mu.Lock()
+	if err != nil {
+		return Found{}, err
+	}
+	return *f, nil
 }
 
-func times(n int) string {
-	if n == 1 {
-		return "once"
+// giveLost gives a task back that cannot start because something that it takes
+// is lost. Its caller holds that, and no worker has to wait.
+func (e *executor) giveLost(token uint64, k *call, lost []int) {
+	in := k.in
+	e.finishCall(token, k)
+	if in.dead {
+		return
 	}
-	return fmt.Sprintf("%d times", n)
+	b, at := wire.BeginFrame(in.out)
+	b = wire.AppendArray(b, 3)
+	b = wire.AppendUint(b, uint64(wire.OpLost))
+	b = wire.AppendUint(b, uint64(k.seq))
+	b = wire.AppendArray(b, len(lost))
+	for _, i := range lost {
+		b = wire.AppendUint(b, uint64(i))
+	}
+	in.out = wire.EndFrame(b, at)
+	e.c.flush(&in.conn)
+}
+
+// lostArguments: a worker gives a task back.
+func (o *outConn) lostArguments(r *wire.Reader) {
+	c := o.c
+	t := o.tasks[uint32(r.Uint())]
+	n := r.Array()
+	if t == nil {
+		return
+	}
+	delete(o.tasks, t.seq)
+	c.inflight--
+	t.on = nil
+	if l := o.lease; l != nil {
+		l.busy--
+		l.paused = false
+	}
+	if t.misses++; t.canceled || t.misses > maxMisses {
+		f := cancelFault(t)
+		if !t.canceled {
+			f = fault.New(fault.ObjectLost, "an argument of %s was lost again and again", t.tmpl.Name)
+		}
+		c.failTask(t, f)
+		return
+	}
+	for range n {
+		i := int(r.Uint())
+		switch {
+		case i == 0 && t.argsRef != nil:
+			c.missed(t.argsRef)
+			c.waitFor(t, t.argsRef)
+		case i > 0 && i <= len(t.deps):
+			c.missed(t.deps[i-1])
+			c.waitFor(t, t.deps[i-1])
+		}
+	}
+	c.begin(t)
+}
+
+// appendHad encodes which results of a task that runs again are there, or wanted no more; mu held.
+func (c *Client) appendHad(b []byte, t *task) []byte {
+	var had []int
+	for i := range int(t.returns) {
+		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State.Ready() || o.State == own.Emptied {
+			had = append(had, i)
+		}
+	}
+	b = wire.AppendArray(b, len(had))
+	for _, i := range had {
+		b = wire.AppendUint(b, uint64(i))
+	}
+	return b
+}
+
+func (k *call) parseHad(r *wire.Reader) error {
+	for range r.Array() {
+		if k.had == nil {
+			k.had = map[int]bool{}
+		}
+		k.had[int(r.Uint())] = true
+	}
+	return r.Err()
+}
+
+// appendHadResult stands for a result that the caller has.
+func appendHadResult(body []byte) []byte {
+	body = wire.AppendArray(body, 3)
+	body = wire.AppendUint(body, wire.PlaceHad)
+	body = wire.AppendUint(body, 0)
+	return wire.AppendArray(body, 0)
 }

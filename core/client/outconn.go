@@ -146,6 +146,8 @@ func (o *outConn) frame(b []byte) error {
 		return o.item(&r)
 	case wire.OpReturned:
 		o.returned(&r)
+	case wire.OpLost:
+		o.lostArguments(&r)
 	case wire.OpBlocked:
 		if o.lease != nil {
 			o.lease.paused = true
@@ -274,8 +276,17 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	case wire.PlaceStore:
 		state = own.Stored
 		size = r.Uint()
+		t.stored = true
+	case wire.PlaceHad:
+		r.Uint()
+		r.Array()
+		return false, r.Err()
 	default:
 		return false, fmt.Errorf("%w: place %d", wire.ErrBadFrame, place)
+	}
+	var before []*own.Object
+	if o != nil && !o.State.Ready() {
+		before, o.Contained = o.Contained, nil // of the value that is lost
 	}
 	m := r.Array()
 	for range m {
@@ -299,6 +310,9 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 		}
 		return inner, nil
+	}
+	for _, x := range before {
+		c.table.Unpin(x)
 	}
 	c.complete(o, state, value, size, isErr)
 	return inner, nil

@@ -52,6 +52,10 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	}
 	var nested []*own.Object
 	for i := range n {
+		if k.had[i] && flags&wire.ReplyAppError == 0 {
+			body = appendHadResult(body)
+			continue
+		}
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		var err error
 		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -29,6 +30,12 @@ func (h *heir) objects() error {
 			o.Fault = &fault.Error{Code: fault.Code(f.Code), Message: f.Message, Task: f.Task}
 		}
 		o.Site, o.Maker = c.textNumber(x.Site), c.textNumber(x.Maker)
+		if x.Why != own.Whole {
+			o.Recipe = own.NoRecipe(x.Why)
+		}
+		if x.Doubtful {
+			c.lineage.doubted = append(c.lineage.doubted, o)
+		}
 		c.table.Install(o)
 		for _, p := range x.HeldBy {
 			if len(p) == ids.OwnerSize {
@@ -69,7 +76,7 @@ func (h *heir) found(list [][]byte) ([]*own.Object, error) {
 
 // task makes a task as it was, with what it pins.
 func (h *heir) task(x *willTask, tm *Template) (*task, error) {
-	t := &task{tmpl: tm, first: x.First, returns: x.Returns, tries: x.Tries, fmt: x.Fmt, seq: x.Seq, canceled: x.Canceled, args: x.Args}
+	t := &task{tmpl: tm, first: x.First, returns: x.Returns, tries: x.Tries, fmt: x.Fmt, seq: x.Seq, canceled: x.Canceled, args: x.Args, aside: len(x.Aside) > 0, misses: x.Misses}
 	var err1, err2 error
 	t.deps, err1 = h.found(x.Deps)
 	t.nested, err2 = h.found(x.Nested)
@@ -92,16 +99,19 @@ func (h *heir) task(x *willTask, tm *Template) (*task, error) {
 	if tm.Flow.Mode != 0 {
 		h.c.restoreStream(t, x)
 	}
-	h.c.eachReturn(t, func(_ int, o *own.Object) { o.Producer = t })
+	h.c.eachReturn(t, func(_ int, o *own.Object) {
+		if o.State == own.Pending && !slices.Contains(h.c.lineage.doubted, o) {
+			o.Producer = t
+		}
+	})
 	if x.Place != taskWaits {
 		return t, nil
 	}
 	for _, o := range t.deps {
-		if !o.State.Ready() {
-			t.waiting++
-			x := watchOf(o)
-			x.tasks = append(x.tasks, t)
-		}
+		h.c.waitFor(t, o)
+	}
+	if t.argsRef != nil {
+		h.c.waitFor(t, t.argsRef)
 	}
 	return t, nil
 }

@@ -58,6 +58,9 @@ type task struct {
 	crashes  uint8 // how many workers ended with it
 	failed   bool  // its results are errors
 	ooms     uint8
+	stored   bool  // a result lies in the store
+	aside    bool  // runs again, and is not in its actor's queue yet
+	misses   uint8 // how often an argument was lost when it should have begun
 	seq      uint32
 	args     []byte        // envelope, unless argsRef
 	argsRef  *own.Object   // large arguments, in the arena
@@ -65,9 +68,10 @@ type task struct {
 	nested   []*own.Object // pinned
 	on       *outConn      // where it runs
 	actor    *actor
-	place    int64   // in its queue, see fifo.go
-	parent   uint64  // the call that submitted it, see children.go; 0: none
-	stream   *stream // of a generator
+	place    int64       // in its queue, see fifo.go
+	parent   uint64      // the call that submitted it, see children.go; 0: none
+	stream   *stream     // of a generator
+	recipe   *own.Recipe // kept for its results
 }
 
 func (t *task) id(c *Client) (id ids.Task) {
@@ -232,7 +236,11 @@ func (c *Client) depReady(t *task) {
 	if t.waiting > 0 || t.canceled {
 		return
 	}
-	if t.actor != nil {
+	switch {
+	case t.aside:
+		c.begin(t)
+		return
+	case t.actor != nil:
 		c.pumpActor(t.actor)
 		return
 	}
@@ -246,6 +254,9 @@ func (t *task) badDep() *own.Object {
 		if o.IsError || o.State == own.Failed {
 			return o
 		}
+	}
+	if t.argsRef != nil && t.argsRef.State == own.Failed {
+		return t.argsRef
 	}
 	return nil
 }
@@ -318,6 +329,9 @@ func (c *Client) endTask(t *task) {
 			c.lessNeeded()
 		}
 	}
+	if t.stored || t.recipe != nil {
+		c.remember(t)
+	}
 	c.unpinTask(t)
 	if t.stream != nil {
 		c.streamEnded(t)
@@ -337,7 +351,9 @@ func (c *Client) unpinTask(t *task) {
 	if t.argsRef != nil {
 		c.table.Unpin(t.argsRef)
 	}
-	t.deps, t.nested, t.argsRef, t.args = nil, nil, nil, nil
+	if t.recipe == nil {
+		t.deps, t.nested, t.argsRef, t.args = nil, nil, nil, nil
+	}
 	c.carryOut()
 }
 
@@ -345,7 +361,7 @@ func (c *Client) unpinTask(t *task) {
 func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	b, at := wire.BeginFrame(b)
 	fields := 6
-	if t.stream != nil {
+	if t.stream != nil || t.recipe != nil {
 		fields = 7
 	}
 	b = wire.AppendArray(b, fields)
@@ -364,15 +380,19 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	for _, o := range t.deps {
 		b = c.appendPlace(b, o)
 	}
-	if t.stream != nil {
+	switch {
+	case t.stream != nil:
 		b = c.appendBegin(b, t)
+	case t.recipe != nil:
+		b = c.appendHad(b, t)
 	}
 	return wire.EndFrame(b, at)
 }
 
-// appendPlace encodes where a ready object is.
+// appendPlace encodes where a ready object is, or was: one that is lost, or
+// could not be computed again, the worker will not find.
 func (c *Client) appendPlace(b []byte, o *own.Object) []byte {
-	if o.State == own.Stored {
+	if o.State != own.Inline {
 		b = wire.AppendArray(b, 4)
 		b = wire.AppendUint(b, wire.PlaceStore)
 		b = wire.AppendBin(b, o.ID[:])

@@ -73,10 +73,11 @@ type Found struct {
 	IsError  bool
 }
 
-// storeValue writes the value into the arena under the given id.
+// storeValue writes the value into the arena under the given id. A result takes the
+// place of what an earlier run has written.
 func (c *Client) storeValue(id ids.Object, v *Value, total int) error {
 	var at wire.ObjPlace
-	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(total)}, &at); err != nil {
+	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(total), Anew: id.Index() > 0}, &at); err != nil {
 		return err
 	}
 	if at.Size < uint64(total) {
@@ -317,12 +318,19 @@ func (c *Client) DropsWaiting() {
 
 // carryOut frees what the table says is dead; mu held.
 func (c *Client) carryOut() {
-	dead := c.table.Take()
-	if len(dead) == 0 {
+	dead, empty := c.table.Take(), c.table.TakeEmptied()
+	if len(dead)+len(empty) == 0 {
 		return
 	}
 	c.lessNeeded()
 	var free [][]byte
+	for _, o := range empty {
+		if v, ok := o.Map.(*view); ok {
+			o.Map = nil
+			c.unhold(v)
+		}
+		free = append(free, raw(o.ID))
+	}
 	for _, o := range dead {
 		if a, ok := o.Watch.(*actor); ok { // an actor's lifetime token
 			c.handlesGone(a)
@@ -338,7 +346,7 @@ func (c *Client) carryOut() {
 		switch {
 		case !o.Owned():
 			c.giveBack(o)
-		case o.State == own.Stored:
+		case o.State == own.Stored, doubtful(o):
 			free = append(free, append([]byte(nil), o.ID[:]...))
 		}
 	}

@@ -124,8 +124,11 @@ func (c *Client) find(id ids.Object) (*own.Object, error) {
 	default:
 		return nil, fault.New(fault.BadRequest, "object %s is not known here: it belongs to another session", id)
 	}
-	if !o.Owned() && !o.Asked && o.State == own.Pending {
+	switch {
+	case o.State == own.Pending && !o.Asked && !o.Owned():
 		c.ask(o)
+	case o.State == own.Emptied:
+		c.doubt(o)
 	}
 	return o, nil
 }
@@ -139,25 +142,37 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.State == own.Pending {
-		w := newWaiter()
-		w.need, w.open, w.failFast = 1, 1, true
-		x := watchOf(o)
-		x.waiters = append(x.waiters, w)
-		c.awaitBlocked(w, deadlineOf(timeout))
-		if !w.done {
-			c.unwatch(o, w)
-			if c.closed {
-				return nil, c.why
+	var deadline time.Time
+	for misses := 0; ; misses++ {
+		if o.State == own.Pending {
+			w := newWaiter()
+			w.need, w.open, w.failFast = 1, 1, true
+			x := watchOf(o)
+			x.waiters = append(x.waiters, w)
+			if misses == 0 {
+				deadline = deadlineOf(timeout)
 			}
-			return nil, nil
+			c.awaitBlocked(w, deadline)
+			if !w.done {
+				c.unwatch(o, w)
+				if c.closed {
+					return nil, c.why
+				}
+				return nil, nil
+			}
 		}
+		f, err := c.fetch(o)
+		switch {
+		case err == nil:
+			return &f, nil
+		case !isLost(err) || misses == maxMisses:
+			return nil, err
+		}
+		if misses == 0 && deadline.IsZero() {
+			deadline = deadlineOf(timeout)
+		}
+		c.missed(o)
 	}
-	f, err := c.fetch(o)
-	if err != nil {
-		return nil, err
-	}
-	return &f, nil
 }
 
 // TryGet returns a value that is at hand: without asking or waiting for

@@ -21,6 +21,7 @@ type will struct {
 	Serving   []willServing
 	Links     []willLink
 	Conns     []willConn
+	Recipes   []willRecipe // the oldest first
 }
 
 type willObject struct {
@@ -36,6 +37,8 @@ type willObject struct {
 	HeldBy    [][]byte // processes that borrow it
 	Site      string
 	Maker     string
+	Doubtful  bool    // its copy is being looked for
+	Why       own.Why // it cannot be computed again
 }
 
 // willTask is a task without answer. Those of Conns were sent.
@@ -54,6 +57,24 @@ type willTask struct {
 	Place    taskPlace
 	Items    uint64 // of a generator: how many have come
 	GoOn     bool   // of a generator: it runs to its end although nobody reads it
+	Misses   uint8
+	Aside    []byte // the actor whose call it is, in whose queue it is not yet
+}
+
+// willRecipe is a finished task that is kept for its results, or one that runs again for them.
+type willRecipe struct {
+	Again   int      // in Tasks; -1: it does not run
+	Task    willTask // finished
+	Actor   []byte
+	Deps    []willRef
+	Nested  []willRef
+	Results [][]byte
+}
+
+// willRef names an object that may not be held.
+type willRef struct {
+	ID   []byte
+	Addr string
 }
 
 // taskPlace is where a task without answer is.

@@ -27,7 +27,7 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 				_ = m.Fail(fault.New(fault.Closed, "the daemon is ending"))
 			}
 		})
-	case wire.TObjCreate, wire.TObjSeal, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats:
+	case wire.TObjCreate, wire.TObjSeal, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats, wire.TObjCheck:
 		d.object(c, m)
 	case wire.TForget:
 		d.passOn(c, m)
@@ -255,6 +255,9 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 			fail(err)
 			return
 		}
+		if q.Anew {
+			d.objects.supersede(c, id)
+		}
 		off, err := d.objects.create(c, id, q.Size)
 		if err != nil {
 			_ = m.Fail(err)
@@ -266,6 +269,15 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		defer d.mu.Unlock()
 		o := d.objects
 		_ = m.Reply(wire.ObjStats{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, PeakBytes: o.peak})
+	case wire.TObjCheck:
+		var q wire.ObjRefs
+		if err := m.Decode(&q); err != nil {
+			fail(err)
+			return
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		_ = m.Reply(wire.ObjRefs{ObjectIDs: d.objects.lacks(q.ObjectIDs)})
 	case wire.TObjFree:
 		var q wire.ObjRefs
 		if err := m.Decode(&q); err != nil {

@@ -10,18 +10,27 @@ type Code string
 
 // The codes and the Python exception that each becomes.
 const (
-	Internal           Code = "internal"              // RaySystemError
-	BadRequest         Code = "bad_request"           // ValueError
-	NotFound           Code = "not_found"             // ValueError
-	AlreadyExists      Code = "already_exists"        // ActorAlreadyExistsError
-	TaskUnschedulable  Code = "task_unschedulable"    // TaskUnschedulableError
-	ActorUnschedulable Code = "actor_unschedulable"   // ActorUnschedulableError
-	WorkerCrashed      Code = "worker_crashed"        // WorkerCrashedError
-	ActorDied          Code = "actor_died"            // ActorDiedError
-	ActorUnavailable   Code = "actor_unavailable"     // ActorUnavailableError
-	TaskCancelled      Code = "task_cancelled"        // TaskCancelledError
-	ObjectLost         Code = "object_lost"           // ObjectLostError
-	OwnerDied          Code = "owner_died"            // OwnerDiedError
+	Internal           Code = "internal"            // RaySystemError
+	BadRequest         Code = "bad_request"         // ValueError
+	NotFound           Code = "not_found"           // ValueError
+	AlreadyExists      Code = "already_exists"      // ActorAlreadyExistsError
+	TaskUnschedulable  Code = "task_unschedulable"  // TaskUnschedulableError
+	ActorUnschedulable Code = "actor_unschedulable" // ActorUnschedulableError
+	WorkerCrashed      Code = "worker_crashed"      // WorkerCrashedError
+	ActorDied          Code = "actor_died"          // ActorDiedError
+	ActorUnavailable   Code = "actor_unavailable"   // ActorUnavailableError
+	TaskCancelled      Code = "task_cancelled"      // TaskCancelledError
+	ObjectLost         Code = "object_lost"         // ObjectLostError
+	OwnerDied          Code = "owner_died"          // OwnerDiedError
+	ObjectFreed        Code = "object_freed"        // ObjectFreedError
+
+	// Lost, and not to be computed again: ObjectReconstructionFailedError with the reason.
+	LostPut        Code = "lost_put"              // put() made it, no task
+	LostEvicted    Code = "lost_lineage_evicted"  // its lineage took too much memory
+	LostExhausted  Code = "lost_max_attempts"     // its task has used its retries up
+	LostNoRetries  Code = "lost_retries_disabled" // its task has none
+	LostLineageOff Code = "lost_lineage_disabled"
+
 	StoreFull          Code = "store_full"            // ObjectStoreFullError
 	OutOfMemory        Code = "out_of_memory"         // OutOfMemoryError
 	GPUMemoryExceeded  Code = "gpu_memory_exceeded"   // GpuMemoryExceededError

@@ -9,10 +9,11 @@ import (
 type State uint8
 
 // The states of an object. Hopeless can still become ready when the cluster's
-// resources change; all others but Pending are final.
+// resources change. Inline and Failed are final; Stored is unless the copy is lost.
 const (
 	Pending  State = iota
 	Hopeless       // its task can never be scheduled here; Fault says why
+	Emptied        // only lineage needs it: its value was let go, and can be computed again
 	Inline         // Value is its envelope
 	Stored         // in the node's arena, Size bytes
 	Failed         // Fault instead of a value
@@ -39,7 +40,10 @@ type Object struct {
 	Producer  any       // the unfinished task that returns it
 	Watch     any       // who waits; core/client's
 	Map       any       // core/client's pin of the stored copy
+	Recipe    *Recipe   // how it can be computed again; nil: it never had one
 	borrowers map[ids.Owner]struct{}
+	Lineage   int32 // recipes that need it
+	captive   bool  // only recipes hold its value
 }
 
 // Owned reports whether this process owns the object.
@@ -56,6 +60,13 @@ type Table struct {
 	owned    map[uint64]*Object
 	borrowed map[ids.Object]*Object
 	freed    []*Object // died since the last Take
+	todo     []*Object // to be looked at by work
+
+	// Lineage, see lineage.go.
+	oldest, newest *Recipe
+	recipeBytes    uint64
+	captive        uint64
+	emptied        []*Object // since the last TakeEmptied
 }
 
 // NewTable returns the empty table of process self in a job.
@@ -177,25 +188,38 @@ func (t *Table) Contain(outer, inner *Object) {
 }
 
 func (t *Table) check(o *Object) {
-	if o.Local > 0 || o.Pins > 0 || len(o.borrowers) > 0 {
+	if o.held() {
 		return
 	}
-	if o.Owned() {
-		if t.owned[o.ID.Count()] != o {
-			return
+	t.todo = append(t.todo, o)
+	t.work()
+}
+
+// held reports whether somebody holds the object: its value must stay.
+func (o *Object) held() bool { return o.Local > 0 || o.Pins > 0 || len(o.borrowers) > 0 }
+
+// work lets go of what nobody holds, and of what that held: chains may be long.
+func (t *Table) work() {
+	for len(t.todo) > 0 {
+		o := t.todo[len(t.todo)-1]
+		t.todo = t.todo[:len(t.todo)-1]
+		switch {
+		case o.held() || t.Find(o.ID) != o:
+		case o.Lineage > 0:
+			t.lineageHolds(o)
+		default:
+			if o.Owned() {
+				delete(t.owned, o.ID.Count())
+			} else {
+				delete(t.borrowed, o.ID)
+			}
+			t.freed = append(t.freed, o)
+			if r := o.Recipe; r != nil {
+				o.Recipe = nil
+				t.unlearn(r)
+			}
+			t.uncontain(o)
 		}
-		delete(t.owned, o.ID.Count())
-	} else {
-		if t.borrowed[o.ID] != o {
-			return
-		}
-		delete(t.borrowed, o.ID)
-	}
-	t.freed = append(t.freed, o)
-	inner := o.Contained
-	o.Contained = nil
-	for _, i := range inner {
-		t.Unpin(i)
 	}
 }
 

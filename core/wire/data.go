@@ -13,7 +13,7 @@ type Op uint8
 const (
 	OpAssign   Op = 1 // [op, assignment]
 	OpTemplate Op = 2 // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil, flow]; flow: [] or [mode, items per yield, limit, 1: tell what was taken]
-	OpTask     Op = 3 // [op, seq, template, first return's count, place of the arguments, [place of each reference…]]; of a generator also [items that came, items taken, 1: close it, items to come again…]
+	OpTask     Op = 3 // [op, seq, template, first return's count, place of the arguments, [place of each reference…]]; of a generator also [items that came, items taken, 1: close it, items to come again…]; of another task that runs again for lost results [which of its results the caller has…]
 	OpTaken    Op = 4 // [op, seq, n]: the program has taken n of a generator's items
 	OpQuit     Op = 5 // [op, seq]: nobody wants more of a generator's items: close it
 )
@@ -25,6 +25,7 @@ const (
 	OpBlocked   Op = 12 // [op]: the running task waits; send nothing more
 	OpUnblocked Op = 13 // [op]
 	OpItem      Op = 14 // [op, seq, index, flags, result]: what a generator yielded
+	OpLost      Op = 19 // [op, seq, [which…]]: not started, what it takes is lost: 0 its arguments, i its i-th reference
 )
 
 // Flags of a reply.
@@ -38,10 +39,12 @@ const (
 
 // Places of a value. In a task: [0, envelope] or [1, object id, size, owner's
 // socket]. In a reply the object is the call's own: [0, envelope, contained]
-// or [1, size, contained], contained being [[object id, owner's socket]…].
+// or [1, size, contained], contained being [[object id, owner's socket]…]; or
+// [2, 0, []] for a result that the caller has.
 const (
 	PlaceInline = 0
 	PlaceStore  = 1
+	PlaceHad    = 2
 )
 
 // AppendArray, AppendUint, AppendBin, AppendStr and AppendNil append msgpack

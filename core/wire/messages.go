@@ -346,6 +346,7 @@ type KVKey struct {
 type ObjCreate struct {
 	ObjectID []byte
 	Size     uint64
+	Anew     bool // in place of what the store has under this id
 }
 
 // ObjPlace is where an object lies in the node's arena.
@@ -376,6 +377,7 @@ type ObjStats struct {
 // RefWait asks an owner for an object; answered when it is ready.
 type RefWait struct {
 	ObjectID []byte
+	Lost     bool // the store has it not, though the owner said so
 }
 
 // RefValue is a ready object: an envelope, or the node that holds it.
@@ -472,4 +474,10 @@ type ActorFate struct {
 	Error   []byte // when dead: envelope of the constructor's exception, if that was the cause
 	Known   bool   // Started is
 	Started uint32 // number of the latest call of that connection which was begun
+}
+
+// RefFree asks an owner to let go of values that others may hold.
+type RefFree struct {
+	ObjectIDs [][]byte
+	Lose      bool // the copy only, as if the store had lost it: for tests
 }

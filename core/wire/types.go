@@ -61,12 +61,14 @@ const (
 	TObjUnpin  Type = 73 // push: ObjectID
 	TObjFree   Type = 74 // push: []ObjectID: the owner has no reference left; goes when unpinned
 	TObjStats  Type = 75 // call: nil → ObjStats
+	TObjCheck  Type = 79 // call: []ObjectID → []ObjectID: those that the store has not
 
 	// Process ↔ process (to an object's owner, or to a running task).
 	TRefWait   Type = 90 // call, answered when ready: RefWait → RefValue
 	TRefBorrow Type = 91 // call: []ObjectID: the caller holds these
 	TRefReturn Type = 92 // push: []ObjectID: it no longer does
 	TCancel    Type = 93 // push: Cancel
+	TRefFree   Type = 98 // call: RefFree: let go of the values, whoever holds them
 	TReceived  Type = 94 // push: Received: the references inside that reply are registered; let go
 
 	// Who holds what.

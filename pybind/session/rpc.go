@@ -43,6 +43,8 @@ type args struct {
 	TimeoutMs int64  `msgpack:"timeout_ms"`
 	Objects   bool   `msgpack:"objects"`
 	Tasks     bool   `msgpack:"tasks"`
+
+	ObjectIDs [][]byte `msgpack:"object_ids"`
 }
 
 type caller struct {
@@ -64,6 +66,8 @@ func (k *caller) call(t wire.Type, req, reply any) error {
 }
 
 var methods = map[string]func(*caller, *args) (any, error){
+	"free": freeObjects,
+	"lose": loseObjects,
 	"cluster_info": func(k *caller, _ *args) (any, error) {
 		var i wire.ClusterInfo
 		err := k.call(wire.TClusterInfo, nil, &i)

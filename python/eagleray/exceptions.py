@@ -294,7 +294,21 @@ class OwnerDiedError(ObjectLostError):
 
 
 class ObjectReconstructionFailedError(ObjectLostError):
-    """The object is lost and computing it again failed."""
+    """The object is lost and cannot be computed again.
+
+    Attributes:
+        reason: Which of ``REASONS`` it is, by name; ``None`` when not known.
+        reason_message: The same in words.
+    """
+
+    #: Why an object cannot be computed again.
+    REASONS = (
+        "OBJECT_UNRECONSTRUCTABLE_MAX_ATTEMPTS_EXCEEDED",
+        "OBJECT_UNRECONSTRUCTABLE_LINEAGE_EVICTED",
+        "OBJECT_UNRECONSTRUCTABLE_PUT",
+        "OBJECT_UNRECONSTRUCTABLE_RETRIES_DISABLED",
+        "OBJECT_UNRECONSTRUCTABLE_LINEAGE_DISABLED",
+    )
 
     def __init__(
         self,
@@ -305,7 +319,12 @@ class ObjectReconstructionFailedError(ObjectLostError):
         call_site: str = "",
     ) -> None:
         super().__init__(object_ref_hex, owner_address, call_site)
-        self.reason = reason_message or ""
+        self.reason = reason
+        self.reason_message = reason_message or ""
+
+    def __str__(self) -> str:
+        what = self.reason_message or f"Object {self.object_ref_hex} is lost and cannot be computed again."
+        return f"[{self.reason}] {what}" if self.reason else what
 
 
 class AsyncioActorExit(RayError):

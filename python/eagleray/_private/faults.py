@@ -36,6 +36,10 @@ def _actor_unavailable(message: str) -> Exception:
     return ex.ActorUnavailableError(_LINES.sub("", message), bytes.fromhex(found[1]) if found else None)
 
 
+def _unmade(reason: str) -> Callable[[str], Exception]:
+    return lambda message: ex.ObjectReconstructionFailedError("", f"OBJECT_UNRECONSTRUCTABLE_{reason}", message)
+
+
 #: One row per code; what a row makes is what users see.
 TABLE: dict[str, Callable[[str], Exception]] = {
     "internal": ex.RaySystemError,
@@ -50,6 +54,12 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "task_cancelled": lambda message: ex.TaskCancelledError(error_message=message or None),
     "object_lost": _lost(ex.ObjectLostError),
     "owner_died": _lost(ex.OwnerDiedError),
+    "object_freed": _lost(ex.ObjectFreedError),
+    "lost_put": _unmade("PUT"),
+    "lost_lineage_evicted": _unmade("LINEAGE_EVICTED"),
+    "lost_max_attempts": _unmade("MAX_ATTEMPTS_EXCEEDED"),
+    "lost_retries_disabled": _unmade("RETRIES_DISABLED"),
+    "lost_lineage_disabled": _unmade("LINEAGE_DISABLED"),
     "store_full": ex.ObjectStoreFullError,
     "out_of_memory": ex.OutOfMemoryError,
     "gpu_memory_exceeded": ex.GpuMemoryExceededError,

@@ -1,0 +1,151 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Free lets go of the values of objects, whoever holds references to them: who
+// gets one from now on is told that it was freed, and it is not computed again.
+// One that is not ready stays as it is. Owners elsewhere have heard on return.
+func (c *Client) Free(list []ids.Object) error {
+	c.mu.Lock()
+	if c.closed {
+		defer c.mu.Unlock()
+		return c.why
+	}
+	heard := make(chan error, len(list))
+	asked := 0
+	for _, id := range list {
+		o, err := c.find(id)
+		if err != nil {
+			c.mu.Unlock()
+			return err
+		}
+		if o.Owned() {
+			c.freeValue(o)
+			continue
+		}
+		asked++
+		c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+			if err != nil {
+				heard <- nil // its end frees it
+				return
+			}
+			p.Go(wire.TRefFree, wire.RefFree{ObjectIDs: [][]byte{id[:]}}, func(_ *wire.Message, err error) { heard <- err })
+		})
+		if o.State.Ready() { // what the owner says next holds
+			c.forgetValue(o)
+			c.askOwner(o, false)
+		}
+	}
+	c.carryOut()
+	c.mu.Unlock()
+	for range asked {
+		if err := <-heard; fault.CodeOf(err) == fault.BadRequest {
+			return err
+		}
+	}
+	return nil
+}
+
+// freeValue lets the value of an object of ours go; mu held.
+func (c *Client) freeValue(o *own.Object) {
+	if _, token := o.Watch.(*actor); token || !o.State.Ready() && o.State != own.Emptied && !doubtful(o) {
+		return
+	}
+	if o.State == own.Stored || doubtful(o) {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{raw(o.ID)}})
+	}
+	c.forgetValue(o)
+	c.table.SetRecipe(o, nil)
+	c.table.Replace(o, nil)
+	c.letGo(o.ID)
+	c.failObject(o, fault.New(fault.ObjectFreed, "object %s was freed by the program (internal_api.free)", o.ID))
+}
+
+// forgetValue makes an object Pending again; mu held.
+func (c *Client) forgetValue(o *own.Object) {
+	if v, ok := o.Map.(*view); ok {
+		o.Map = nil
+		c.unhold(v)
+	}
+	o.State, o.Value, o.Fault, o.IsError = own.Pending, nil, nil, false
+}
+
+// freeing serves RefFree.
+func (c *Client) freeing(q *wire.RefFree) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, b := range q.ObjectIDs {
+		if id, err := ids.ParseObject(b); err == nil {
+			switch o := c.table.Find(id); {
+			case o == nil || !o.Owned():
+			case q.Lose:
+				c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{b}})
+			default:
+				c.freeValue(o)
+			}
+		}
+	}
+	c.carryOut()
+}
+
+// losePatience is how long Lose waits for others to let go.
+const losePatience = time.Second
+
+// Lose makes the store forget its copy of an object, as if it had been lost:
+// for tests of what follows. Nobody else may be reading the value. It reports
+// whether the copy is gone.
+func (c *Client) Lose(id ids.Object) (bool, error) {
+	list := wire.ObjRefs{ObjectIDs: [][]byte{id[:]}}
+	// Whoever wrote it may not have said yet that it did, and who has read it that it is done.
+	for deadline := time.Now().Add(losePatience); ; time.Sleep(time.Millisecond) {
+		if err := c.loseCopy(id); err != nil {
+			return false, err
+		}
+		var lacks wire.ObjRefs
+		if err := c.daemon.Call(context.Background(), wire.TObjCheck, list, &lacks); err != nil {
+			return false, err
+		}
+		if len(lacks.ObjectIDs) == 1 || time.Now().After(deadline) {
+			return len(lacks.ObjectIDs) == 1, nil
+		}
+	}
+}
+
+// loseCopy lets go of the copy here, and has the owner free it.
+func (c *Client) loseCopy(id ids.Object) error {
+	c.mu.Lock()
+	c.takeDrops()
+	o, err := c.find(id)
+	if err != nil {
+		c.mu.Unlock()
+		return err
+	}
+	if v, ok := o.Map.(*view); ok {
+		o.Map = nil
+		c.unhold(v)
+	}
+	if o.Owned() {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+		c.mu.Unlock()
+		return nil
+	}
+	done := make(chan struct{})
+	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+		if err != nil {
+			close(done)
+			return
+		}
+		p.Go(wire.TRefFree, wire.RefFree{ObjectIDs: [][]byte{id[:]}, Lose: true}, func(*wire.Message, error) { close(done) })
+	})
+	c.mu.Unlock()
+	<-done
+	return nil
+}

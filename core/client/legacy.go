@@ -1,0 +1,128 @@
+package client
+
+import (
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// Lineage in wills: the finished tasks that are kept go to the heir, with those
+// that run again; what was being looked for it looks for again.
+
+// recipes writes them down: first those that may be evicted, from the oldest.
+func (v *inventory) recipes() {
+	results := map[*own.Recipe][][]byte{}
+	var list []*own.Recipe
+	v.c.table.Recipes(func(r *own.Recipe) { list = append(list, r) })
+	v.c.table.Each(func(o *own.Object) bool {
+		if r := o.Recipe; o.Renewable() {
+			if results[r] == nil && r.Busy() {
+				list = append(list, r)
+			}
+			results[r] = append(results[r], raw(o.ID))
+		}
+		return true
+	})
+	for _, r := range list {
+		t := r.Task.(*task)
+		x := willRecipe{Again: -1, Results: results[r]}
+		if r.Busy() {
+			x.Again = v.task(t, taskWaits) // written already, wherever it is
+		} else {
+			x.Task, x.Deps, x.Nested = v.complete(t, taskSent), refsOf(t.deps), refsOf(t.nested)
+			x.Task.Deps, x.Task.Nested = nil, nil
+			if t.actor != nil {
+				x.Actor = append([]byte(nil), t.actor.id[:]...)
+			}
+		}
+		v.w.Recipes = append(v.w.Recipes, x)
+	}
+}
+
+func refsOf(list []*own.Object) (out []willRef) {
+	for _, o := range list {
+		out = append(out, willRef{raw(o.ID), o.OwnerAddr})
+	}
+	return out
+}
+
+// recipes makes them as they were.
+func (h *heir) recipes() error {
+	c := h.c
+	for i, t := range h.tasks {
+		if id := h.w.Tasks[i].Aside; len(id) == len(ids.Actor{}) {
+			h.call(h.actor(ids.Actor(id)), t)
+		}
+	}
+	for i := range h.w.Recipes {
+		x := &h.w.Recipes[i]
+		results, err := h.found(x.Results)
+		if err != nil {
+			return err
+		}
+		t, err := h.kept(x)
+		if err != nil {
+			return err
+		}
+		r := c.recipe(t)
+		c.table.Record(r, results)
+		if x.Again >= 0 {
+			c.table.Use(r)
+		}
+	}
+	return nil
+}
+
+// kept is the task of a recipe.
+func (h *heir) kept(x *willRecipe) (*task, error) {
+	if x.Again >= 0 {
+		if x.Again >= len(h.tasks) {
+			return nil, fmt.Errorf("task %d, of %d, was handed over to run again", x.Again, len(h.tasks))
+		}
+		return h.tasks[x.Again], nil
+	}
+	y := &x.Task
+	if y.Template < 0 || y.Template >= len(h.w.Templates) {
+		return nil, fmt.Errorf("a finished task of template %d, of %d, was handed over", y.Template, len(h.w.Templates))
+	}
+	t := &task{tmpl: &h.w.Templates[y.Template], first: y.First, returns: y.Returns, tries: y.Tries, fmt: y.Fmt, args: y.Args}
+	if len(x.Actor) == len(ids.Actor{}) {
+		t.actor = h.actor(ids.Actor(x.Actor))
+	}
+	var err error
+	if t.deps, err = h.mentioned(x.Deps); err == nil {
+		t.nested, err = h.mentioned(x.Nested)
+	}
+	if err == nil && len(y.ArgsRef) > 0 {
+		var l []*own.Object
+		if l, err = h.found([][]byte{y.ArgsRef}); err == nil {
+			t.argsRef = l[0]
+		}
+	}
+	return t, err
+}
+
+// actor returns an actor that was handed over, or one that cannot be called: nobody has a handle of it.
+func (h *heir) actor(id ids.Actor) *actor {
+	if a := h.c.actors[id]; a != nil {
+		return a
+	}
+	return &actor{id: id, name: "of a process that has ended", dead: actorLeft(id.String(), id)}
+}
+
+// mentioned returns objects that the table may not have.
+func (h *heir) mentioned(list []willRef) (out []*own.Object, err error) {
+	for _, x := range list {
+		id, err := ids.ParseObject(x.ID)
+		if err != nil {
+			return nil, err
+		}
+		o := h.c.table.Find(id)
+		if o == nil {
+			o = &own.Object{ID: id, OwnerAddr: x.Addr}
+		}
+		out = append(out, o)
+	}
+	return out, nil
+}

@@ -1,0 +1,163 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// A finished task is kept for as long as a result of it lies in the store, so
+// that the result can be computed again when the store has lost it: see
+// own.Recipe, and recompute.go for how. Results that travelled in the answer
+// are in this process's memory and need nothing.
+
+// defaultLineageBytes bounds the finished tasks that a process keeps.
+const defaultLineageBytes = 1 << 30
+
+// captiveShare is the part of the store that values may take which only
+// lineage holds: what put made, or was passed as a large argument, and cannot
+// be computed again.
+const captiveShare = 4
+
+// recipeBytes is what a kept task takes beside its arguments, and each argument.
+const (
+	recipeBytes = 400
+	needBytes   = 32
+)
+
+// lineage is what a client knows of lost objects.
+type lineage struct {
+	off     bool
+	limit   uint64 // bytes of kept tasks
+	captive uint64 // bytes of values that only they hold
+	doubted []*own.Object
+	asking  bool // the daemon is being asked about some
+}
+
+func (c *Client) newLineage(arena uint64) lineage {
+	l := lineage{limit: defaultLineageBytes}
+	if v, ok := c.setting("max_lineage_bytes"); ok {
+		n, err := strconv.ParseUint(v, 10, 63)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "eagleray: RAY_max_lineage_bytes=%q is not a number of bytes: the default, %d, holds\n", v, l.limit)
+		} else {
+			l.limit = n
+		}
+	}
+	v, _ := c.setting("lineage_pinning_enabled")
+	l.off = slices.Contains([]string{"0", "false", "False"}, v)
+	l.captive = min(l.limit, arena/captiveShare)
+	return l
+}
+
+// remember keeps a task that has ended for the results that lie in the store; mu held.
+func (c *Client) remember(t *task) {
+	var stored, late []*own.Object
+	r := t.recipe
+	c.eachResult(t, func(o *own.Object) {
+		switch {
+		case o.State == own.Stored:
+			stored = append(stored, o)
+		case r != nil && o.Recipe == r && doubtful(o): // lost while the task ran again
+			late = append(late, o)
+		case o.State.Ready() && o.Recipe == r && r != nil:
+			c.table.SetRecipe(o, nil)
+		}
+	})
+	switch why := c.once(t); {
+	case why != own.Whole:
+		if r != nil {
+			c.table.Drop(r, why)
+			t.recipe = nil
+		}
+		for _, o := range stored {
+			c.table.SetRecipe(o, own.NoRecipe(why))
+		}
+	case r != nil:
+		c.table.Attach(r, stored)
+		c.table.Rest(r)
+	case len(stored) > 0:
+		c.table.Record(c.recipe(t), stored)
+	}
+	for _, o := range stored {
+		c.table.Settle(o)
+	}
+	for _, o := range late {
+		c.recompute(o)
+	}
+	for l := &c.lineage; c.table.LineageBytes() > l.limit || c.table.Captive() > l.captive; {
+		if !c.table.Evict() {
+			break
+		}
+	}
+}
+
+// eachResult calls f with every result of a task that somebody still holds.
+func (c *Client) eachResult(t *task, f func(*own.Object)) {
+	c.eachReturn(t, func(_ int, o *own.Object) { f(o) })
+}
+
+// recipe makes a task one that is kept; mu held.
+func (c *Client) recipe(t *task) *own.Recipe {
+	t.recipe = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
+	return t.recipe
+}
+
+// once says why a task can not run again, Whole if it can.
+func (c *Client) once(t *task) own.Why {
+	switch m := t.tmpl.MaxRetries; {
+	case c.lineage.off, t.stream != nil:
+		return own.Off
+	case m == 0:
+		return own.NoRetries
+	case m > 0 && t.tries >= int32(m):
+		return own.Exhausted
+	}
+	return own.Whole
+}
+
+// needs are the objects of ours that a task takes. What others own is asked for
+// again; an actor lives as long as there are handles, not longer.
+func (c *Client) needs(t *task) []*own.Object {
+	var list []*own.Object
+	add := func(o *own.Object) {
+		if _, token := o.Watch.(*actor); o.Owned() && !token && c.table.Find(o.ID) == o {
+			list = append(list, o)
+		}
+	}
+	for _, o := range t.deps {
+		add(o)
+	}
+	for _, o := range t.nested {
+		add(o)
+	}
+	if t.argsRef != nil {
+		add(t.argsRef)
+	}
+	return list
+}
+
+// unmade says why an object that is lost stays so.
+func unmade(o *own.Object) *fault.Error {
+	why := own.Whole
+	if o.Recipe != nil {
+		why = o.Recipe.Why
+	}
+	switch {
+	case o.ID.Index() == 0:
+		return fault.New(fault.LostPut, "object %s is lost, and cannot be computed again: put() made it, or it was a large argument, and no task returns it", o.ID)
+	case why == own.Evicted:
+		return fault.New(fault.LostEvicted, "object %s is lost, and cannot be computed again: the task that returned it was forgotten to save memory (RAY_max_lineage_bytes bounds it; values that only such tasks need may take a quarter of the object store)", o.ID)
+	case why == own.Exhausted:
+		return fault.New(fault.LostExhausted, "object %s is lost, and cannot be computed again: the task that returned it has used all its retries (max_retries, max_task_retries)", o.ID)
+	case why == own.NoRetries:
+		return fault.New(fault.LostNoRetries, "object %s is lost, and cannot be computed again: the task that returned it was submitted without retries (max_retries=0; of actors max_task_retries=0, the default)", o.ID)
+	case why == own.Off:
+		return fault.New(fault.LostLineageOff, "object %s is lost, and cannot be computed again: RAY_lineage_pinning_enabled is off", o.ID)
+	}
+	return fault.New(fault.ObjectLost, "object %s is lost: the store has no copy of it", o.ID)
+}

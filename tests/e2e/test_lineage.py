@@ -1,0 +1,423 @@
+"""Objects that the store has lost are computed again, where retries allow."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import time
+from typing import Any
+
+import pytest
+from eagleray import exceptions
+from eagleray._private.internal_api import _lose, free
+
+np = pytest.importorskip("numpy")
+
+BIG = 200_000  # bytes: goes through the store
+
+
+def eventually(check: Any, what: str) -> None:
+    deadline = time.monotonic() + 20
+    while not check():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+def lose(*refs: Any) -> None:
+    """The store loses what the references refer to, which is ready."""
+    import eagleray
+
+    eagleray.wait(list(refs), num_returns=len(refs), timeout=20)
+    assert _lose(list(refs)) == len(refs)
+
+
+class Runs:
+    """How often something ran: one line in a file for each time."""
+
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.path = folder / "runs"
+        self.path.touch()
+
+    def __len__(self) -> int:
+        return len(self.path.read_text().split())
+
+
+@pytest.fixture
+def runs(tmp_path: pathlib.Path) -> Runs:
+    return Runs(tmp_path)
+
+
+def noted(path: pathlib.Path) -> None:
+    with path.open("a") as file:
+        file.write("ran\n")
+
+
+@pytest.fixture
+def make(ray: Any, runs: Runs) -> Any:
+    """A task that returns a large array of one number."""
+    path = runs.path
+
+    @ray.remote
+    def make(number: int, more: Any = None) -> Any:
+        noted(path)
+        return np.full(BIG, (number + (0 if more is None else int(more[0]))) % 256, np.uint8)
+
+    return make
+
+
+def test_lost_result_is_computed_again_once_for_all_who_want_it(ray: Any, make: Any, runs: Runs) -> None:
+    @ray.remote
+    def first(x: Any) -> int:
+        return int(x[0])
+
+    ref = make.remote(7)
+    lose(ref)
+    assert ray.get([first.remote(ref) for _ in range(10)] + [first.remote(ref)]) == [7] * 11
+    assert ray.get(ref)[0] == 7
+    assert len(runs) == 2
+
+
+def test_chain_is_computed_again_whether_its_links_are_held_or_not(ray: Any, make: Any, runs: Runs) -> None:
+    refs = [make.remote(1)]
+    for _ in range(4):
+        refs.append(make.remote(1, refs[-1]))
+    lose(*refs)
+    assert ray.get(refs[-1])[0] == 5
+    assert len(runs) == 10
+    last = refs.pop()
+    lose(refs[2])
+    del refs[3], refs[0]  # nobody holds the third, which is there, nor the first
+    lose(last)
+    assert ray.get(last)[0] == 5
+
+
+def test_long_chain_whose_links_nobody_holds_comes_back(ray: Any, make: Any, runs: Runs) -> None:
+    ref = make.remote(0)
+    for _ in range(999):
+        ref = make.remote(1, ref)
+    lose(ref)
+    assert ray.get(ref, timeout=60)[0] == 999 % 256
+    assert len(runs) == 2000
+
+
+def test_hundred_lost_at_once(ray: Any, make: Any) -> None:
+    refs = [make.remote(i) for i in range(100)]
+    lose(*refs)
+    more = [make.remote(1, ref) for ref in refs]
+    assert [int(x[0]) for x in ray.get(more, timeout=60)] == list(range(1, 101))
+    assert [int(x[0]) for x in ray.get(refs, timeout=60)] == list(range(100))
+
+
+def test_of_several_results_only_the_lost_ones_are_replaced(ray: Any, runs: Runs) -> None:
+    path = runs.path
+
+    @ray.remote(num_returns=4)
+    def four() -> Any:
+        noted(path)
+        n = len(path.read_text().split())
+        return np.full(BIG, n), np.full(BIG, n), n, [np.full(BIG, n), ray.put(n)]
+
+    a, b, c, d = four.remote()
+    held = ray.get(d)[1]
+    lose(a)
+    assert (ray.get(a)[0], ray.get(b)[0], ray.get(c)) == (2, 1, 1)
+    assert ray.get(held) == 1
+    assert ray.get(ray.get(d)[1]) == 1
+    del a
+    lose(b)
+    assert ray.get(b)[0] == 3
+
+
+def test_references_inside_a_result_are_of_its_newest_value(ray: Any, make: Any) -> None:
+    @ray.remote
+    def outer() -> Any:
+        return [np.ones(BIG), ray.put(np.full(BIG, 3, np.uint8)), make.remote(4)]
+
+    ref = outer.remote()
+    lose(ref)
+    _, put, made = ray.get(ref)
+    del ref
+    assert (ray.get(put)[0], ray.get(made)[0]) == (3, 4)
+
+
+def test_borrowers_get_of_a_lost_object_has_its_owner_compute_it(ray: Any, make: Any, runs: Runs) -> None:
+    @ray.remote
+    class Keeper:
+        def keep(self, refs: Any) -> None:
+            self.ref = refs[0]
+            ray.wait([self.ref])
+
+        def read(self) -> int:
+            return int(ray.get(self.ref)[0])
+
+        def argument(self, x: Any) -> int:
+            return int(x[0])
+
+    keeper = Keeper.remote()
+    ref = make.remote(5)
+    ray.get(keeper.keep.remote([ref]))
+    lose(ref)
+    assert ray.get(keeper.read.remote(), timeout=20) == 5
+    other = make.remote(6)
+    lose(other)
+    calls = [keeper.argument.remote(other), keeper.read.remote()]
+    assert ray.get(calls, timeout=20) == [6, 5]
+    third = make.remote(8)
+    ray.wait([third])
+    lose(third)
+
+    @ray.remote
+    class Built:
+        def __init__(self, x: Any) -> None:
+            self.x = int(x[0])
+
+        def get(self) -> int:
+            return self.x
+
+    assert ray.get(Built.remote(third).get.remote(), timeout=20) == 8
+    assert len(runs) == 6
+
+
+def test_argument_lost_while_the_task_is_queued_does_not_hold_a_worker(ray: Any, make: Any, tmp_path: Any) -> None:
+    gate = tmp_path / "gate"
+
+    @ray.remote(num_cpus=4)
+    def block() -> None:
+        while not gate.exists():
+            time.sleep(0.005)
+
+    ref = make.remote(3)
+    ray.wait([ref])
+    blocked = block.remote()
+    waiting = make.options(num_cpus=4).remote(1, ref)  # computing ref again needs a CPU of the four, too
+    lose(ref)
+    gate.touch()
+    assert ray.get(waiting, timeout=20)[0] == 4
+    ray.get(blocked)
+
+
+@pytest.mark.parametrize("retries", [0, 2])
+def test_each_recomputation_costs_a_retry(ray: Any, make: Any, runs: Runs, retries: int) -> None:
+    ref = make.options(max_retries=retries).remote(1)
+    for n in range(retries):
+        lose(ref)
+        assert ray.get(ref)[0] == 1
+        assert len(runs) == 2 + n
+    lose(ref)
+    with pytest.raises(exceptions.ObjectReconstructionFailedError) as caught:
+        ray.get(ref)
+    assert isinstance(caught.value, exceptions.ObjectLostError)
+    reason = "RETRIES_DISABLED" if retries == 0 else "MAX_ATTEMPTS_EXCEEDED"
+    assert caught.value.reason == f"OBJECT_UNRECONSTRUCTABLE_{reason}"
+    assert "max_retries" in str(caught.value)
+    assert len(runs) == 1 + retries
+
+
+def test_what_put_made_is_lost_for_good_and_kept_for_what_needs_it(ray: Any, make: Any) -> None:
+    ref = ray.put(np.full(BIG, 2, np.uint8))
+    made = make.remote(1, ref)
+    ray.wait([made])
+    del ref
+    lose(made)
+    assert ray.get(made)[0] == 3
+    ref = ray.put(np.full(BIG, 2, np.uint8))
+    lose(ref)
+    with pytest.raises(exceptions.ObjectReconstructionFailedError, match="OBJECT_UNRECONSTRUCTABLE_PUT"):
+        ray.get(ref)
+    with pytest.raises(exceptions.ObjectReconstructionFailedError, match="OBJECT_UNRECONSTRUCTABLE_PUT"):
+        ray.get(make.remote(1, ref))
+
+
+def test_large_arguments_are_there_when_the_task_runs_again(ray: Any, make: Any) -> None:
+    ref = make.remote(1, np.full(BIG, 8, np.uint8))
+    lose(ref)
+    assert ray.get(ref)[0] == 9
+
+
+def test_nested_reference_of_an_argument_is_there_when_the_task_runs_again(ray: Any, make: Any, runs: Runs) -> None:
+    @ray.remote
+    def inner(refs: Any) -> Any:
+        return ray.get(refs[0]) + 1
+
+    ref = make.remote(1)
+    out = inner.remote([ref])
+    ray.wait([out])
+    del ref
+    lose(out)
+    assert ray.get(out)[0] == 2
+    assert len(runs) == 2
+
+
+def test_actors_results_are_computed_again_if_its_tasks_may_be_retried(ray: Any, make: Any) -> None:
+    @ray.remote(max_restarts=1, max_task_retries=1)
+    class Counter:
+        def __init__(self) -> None:
+            self.n = 0
+
+        def count(self, more: Any = None) -> Any:
+            self.n += 1
+            return np.full(BIG, self.n)
+
+        def die(self) -> None:
+            os._exit(1)
+
+    counter = Counter.remote()
+    first = counter.count.remote()
+    second = counter.count.remote(first)
+    ray.wait([second])
+    lose(first, second)
+    assert int(ray.get(second, timeout=20)[0]) == 4  # a call of the same actor computed its argument before
+    once = counter.count.options(max_task_retries=0).remote()
+    lose(once)
+    with pytest.raises(exceptions.ObjectReconstructionFailedError, match="RETRIES_DISABLED"):
+        ray.get(once)
+    left = counter.count.remote()
+    lose(left)
+    ray.kill(counter)
+    with pytest.raises(exceptions.ActorDiedError):
+        ray.get(left, timeout=20)
+
+
+def test_lineage_does_not_keep_an_actor_alive(ray: Any) -> None:
+    @ray.remote(max_restarts=-1, max_task_retries=-1)
+    class Maker:
+        def make(self) -> Any:
+            return np.ones(BIG)
+
+        def pid(self) -> int:
+            return os.getpid()
+
+    maker = Maker.remote()
+    pid = ray.get(maker.pid.remote())
+    ref = maker.make.remote()
+    ray.wait([ref])
+    del maker
+    eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the actor is alive without handles")
+    lose(ref)
+    with pytest.raises(exceptions.ActorDiedError):
+        ray.get(ref, timeout=20)
+
+
+def test_recomputation_that_raises_gives_the_exception(ray: Any, runs: Runs) -> None:
+    path = runs.path
+
+    @ray.remote
+    def fragile() -> Any:
+        noted(path)
+        if len(path.read_text().split()) > 1:
+            raise KeyError("the second time")
+        return np.ones(BIG)
+
+    ref = fragile.remote()
+    lose(ref)
+    with pytest.raises(KeyError, match="the second time"):
+        ray.get(ref)
+    with pytest.raises(KeyError):
+        ray.get(ref)
+    assert len(runs) == 2
+
+
+def test_recomputation_survives_its_worker(ray: Any, runs: Runs) -> None:
+    path = runs.path
+
+    @ray.remote(max_retries=2)
+    def dies_once_more() -> Any:
+        noted(path)
+        if len(path.read_text().split()) == 2:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return np.ones(BIG)
+
+    ref = dies_once_more.remote()
+    lose(ref)
+    assert ray.get(ref, timeout=20)[0] == 1
+    lose(ref)
+    with pytest.raises(exceptions.ObjectReconstructionFailedError, match="MAX_ATTEMPTS"):
+        ray.get(ref)
+    assert len(runs) == 3
+
+
+def test_object_of_a_dead_owner_is_lost_with_it(ray: Any) -> None:
+    @ray.remote
+    class Owner:
+        def give(self) -> Any:
+            self.ref = ray.put(np.ones(BIG))
+            return [self.ref]
+
+    owner = Owner.remote()
+    (ref,) = ray.get(owner.give.remote())
+    ray.kill(owner)
+
+    def gone() -> bool:
+        try:
+            ray.get(ref, timeout=5)
+        except exceptions.OwnerDiedError:
+            return True
+        return False
+
+    eventually(gone, "the object outlived its owner")
+
+
+def test_lineage_outlives_the_worker_that_owned_it(ray: Any, make: Any, runs: Runs) -> None:
+    @ray.remote(max_calls=1)
+    def owner() -> Any:
+        first = make.remote(1)
+        second = make.remote(1, first)
+        ray.wait([second])
+        return [second], os.getpid()
+
+    (ref,), pid = ray.get(owner.remote())
+    eventually(lambda: not os.path.exists(f"/proc/{pid}"), "max_calls=1 did not end the worker")
+    lose(ref)
+    assert ray.get(ref, timeout=20)[0] == 2
+    assert len(runs) >= 3
+
+
+def test_freed_by_hand_is_gone_for_everybody_and_not_computed_again(ray: Any, make: Any, runs: Runs) -> None:
+    @ray.remote
+    def read(refs: Any) -> Any:
+        return ray.get(refs[0])
+
+    ref, put, small = make.remote(1), ray.put(np.ones(BIG)), ray.put(1)
+    ray.wait([ref])
+    free([ref, put])
+    free(small)
+    for gone in (ref, put, small):
+        with pytest.raises(exceptions.ObjectFreedError):
+            ray.get(gone)
+        with pytest.raises(exceptions.ObjectFreedError):
+            ray.get(read.remote([gone]))
+    assert len(runs) == 1
+    with pytest.raises(TypeError, match="ObjectRef"):
+        free([1])
+
+
+def test_lineage_is_bounded_and_says_so(script: Any) -> None:
+    done = script(
+        """
+        import os
+        os.environ["RAY_max_lineage_bytes"] = "20000"
+        import numpy as np
+        import eagleray as ray
+        from eagleray._private.internal_api import _lose
+        ray.init(address="local", num_cpus=2)
+
+        @ray.remote
+        def f(i):
+            return np.full(200_000, i, np.uint8)
+
+        refs = [f.remote(i) for i in range(100)]
+        ray.wait(refs, num_returns=100)
+        print(_lose([refs[0], refs[-1]]), ray.get(refs[-1])[0])
+        try:
+            ray.get(refs[0])
+        except ray.exceptions.ObjectReconstructionFailedError as error:
+            print(error)
+        print(ray.get(refs[1])[0])
+        """
+    )
+    lines = done.stdout.splitlines()
+    assert lines[0] == "2 99"
+    assert "[OBJECT_UNRECONSTRUCTABLE_LINEAGE_EVICTED]" in lines[1]
+    assert "RAY_max_lineage_bytes" in lines[1]
+    assert lines[2] == "1"
