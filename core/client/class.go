@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -355,6 +356,9 @@ func (c *Client) retryLost(l *lease, detail string) {
 		}
 		if i == 0 && l.code != "" {
 			c.failTask(t, fault.New(l.code, "%s", detail))
+			continue
+		}
+		if i == 0 && planted.Strikes(planted.LostRetry) {
 			continue
 		}
 		if i == 0 {

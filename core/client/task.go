@@ -4,6 +4,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -324,6 +325,9 @@ func (c *Client) endTask(t *task) {
 }
 
 func (c *Client) unpinTask(t *task) {
+	if len(t.deps)+len(t.nested) > 0 && planted.Strikes(planted.KeptPin) {
+		return
+	}
 	for _, o := range t.deps {
 		c.table.Unpin(o)
 	}

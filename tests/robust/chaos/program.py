@@ -14,11 +14,11 @@ from typing import Any
 import eagleray as ray
 from arena import settles
 
+from chaos import LIMIT
 from chaos.boxes import Holder, build, build_and_leave, build_inside, delegate, fail, linger, make, tag_of, through
 from chaos.killer import workers
 from chaos.model import DRIVER, Census, Deaths, Node
 
-LIMIT = 30.0
 #: Step names with how often they are chosen.
 PEACEFUL = {
     "put": 3,
@@ -282,8 +282,18 @@ class Run:
             ray.kill(self.holders[index])
         else:
             self.kill(self.pids[index])
-        self.holders[index] = Holder.remote()
-        self.pids[index] = ray.get(self.holders[index].pid.remote(), timeout=LIMIT)
+        self.replace(index)
+
+    def replace(self, index: int) -> None:
+        """Puts a new holder in the place of one that was killed; its worker may have been, too."""
+        for _ in range(5):
+            self.holders[index] = Holder.remote()
+            try:
+                self.pids[index] = ray.get(self.holders[index].pid.remote(), timeout=LIMIT)
+                return
+            except ray.exceptions.ActorDiedError:
+                continue
+        raise AssertionError("five new holders in a row have died")
 
     def kill(self, pid: int) -> None:
         self.deaths.pids.add(pid)
