@@ -267,6 +267,7 @@ func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
 
 // failTask ends the task with a fault; mu held.
 func (c *Client) failTask(t *task, f *fault.Error) {
+	c.freeWritten(t)
 	t.failed = true
 	c.eachReturn(t, func(_ int, o *own.Object) { c.failObject(o, f) })
 	c.endTask(t)
