@@ -19,7 +19,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench wheel gen fuzz clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench wheel gen fuzz robust soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,20 @@ fuzz: $(CUDA)/cuda.h ## run every fuzz test for FUZZTIME (10s)
 		done; \
 	done
 
+SEED ?= $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
+PROGRAMS ?= 1500
+ROBUST = cd tests/robust && $(CURDIR)/$(PY) -m
+robust: dev build/planted/.ready ## kills, random programs and planted bugs at full size (10 minutes); SEED= repeats a run
+	$(ROBUST) chaos.storm --seed $(SEED)
+	$(ROBUST) chaos.sweep --seed $(SEED) --programs $(PROGRAMS)
+	$(ROBUST) chaos.planted $(CURDIR)/build/planted $(SEED)
+	$(ROBUST) chaos.soak --seed $(SEED) --minutes 2 --settled 1
+	$(PY) -m pytest --slow -m slow tests/robust
+
+MINUTES ?= 30
+soak: dev ## mixed load for MINUTES (30): memory ends as it was at minute 5
+	$(ROBUST) chaos.soak --seed $(SEED) --minutes $(MINUTES)
+
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build dist python/eagleray/_bin python/eagleray/_core.*.so python/ray_compat/build
 	find python -name '*.egg-info' -prune -exec rm -rf {} +
@@ -110,6 +124,10 @@ $(CUDA)/cuda.h: $(VENV)/.tools
 
 $(VENV)/.native: $(VENV)/.tools $(CUDA)/cuda.h $(NATIVE)
 	$(PY) setup.py -q build_ext --inplace
+	@touch $@
+
+build/planted/.ready: $(VENV)/.native $(shell find python/eagleray -name '*.py')
+	$(PY) setup.py -q build_planted
 	@touch $@
 
 $(VENV)/.examples: $(VENV)/.tools examples/requirements.txt

@@ -110,6 +110,9 @@ class BuildPython(build_py):
 class BuildGo(build_ext):
     """``build_ext`` for the shared object and the daemon."""
 
+    #: Build tags beyond the usual ones.
+    extra = ""
+
     def run(self) -> None:
         super().run()
         base = (
@@ -118,7 +121,9 @@ class BuildGo(build_ext):
             else os.path.join(self.build_lib, "eagleray")
         )
         bin = Path(base).resolve() / "_bin"
-        go_build(bin / "eagleray", "./cmd/eagleray", ldflags=f"-X main.version={version()}", CGO_ENABLED="0")
+        flags = (f"-tags={self.extra}",) if self.extra else ()
+        version_flag = f"-X main.version={version()}"
+        go_build(bin / "eagleray", "./cmd/eagleray", flags=flags, ldflags=version_flag, CGO_ENABLED="0")
         # It loads libraries, so it needs libc; linked by gcc, because auditwheel cannot read what Go's linker makes.
         go_build(bin / "eagleray-gpu", "./cmd/eagleray-gpu", CGO_ENABLED="1")
 
@@ -128,10 +133,27 @@ class BuildGo(build_ext):
             Path(self.get_ext_fullpath(ext.name)).resolve(),
             ".",
             cwd=work,
-            flags=("-buildmode=c-shared", tags()),
+            flags=("-buildmode=c-shared", ",".join(filter(None, [tags(), self.extra]))),
             ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags=-Wl,--version-script={work / 'exports.map'}'",
             CGO_ENABLED="1",
         )
+
+
+class BuildPlanted(BuildGo):
+    """``build_planted``: the package with core/planted's bugs, in ``build/planted``, for `make robust`."""
+
+    extra = "planted"
+
+    def finalize_options(self) -> None:
+        self.build_lib = str(ROOT / "build" / "planted")
+        super().finalize_options()
+
+    def run(self) -> None:
+        target = Path(self.build_lib) / "eagleray"
+        shutil.rmtree(target, ignore_errors=True)
+        native = shutil.ignore_patterns("_bin", "_core.*", "__pycache__")
+        shutil.copytree(ROOT / "python" / "eagleray", target, ignore=native)
+        super().run()
 
 
 class Plain(Command):
@@ -231,5 +253,5 @@ def update_hot(work: Path) -> None:
 
 setup(
     ext_modules=[Extension("eagleray._core", [])],
-    cmdclass={"build_py": BuildPython, "build_ext": BuildGo, "check_hot": CheckHot, "cuda_files": CudaFiles},
+    cmdclass={"build_py": BuildPython, "build_ext": BuildGo, "build_planted": BuildPlanted, "check_hot": CheckHot, "cuda_files": CudaFiles},
 )

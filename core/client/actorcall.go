@@ -19,6 +19,7 @@ func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
 
 func (c *Client) failCall(a *actor, t *task) {
 	if a.deadEnv != nil {
+		c.freeWritten(t)
 		t.failed = true
 		c.eachReturn(t, func(_ int, o *own.Object) {
 			c.complete(o, own.Inline, a.deadEnv, uint64(len(a.deadEnv)), true)

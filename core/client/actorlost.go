@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -85,6 +86,9 @@ func (c *Client) fateKnown(a *actor, f *wire.ActorFate, err error) {
 			t.tries++
 		}
 		again = append(again, t)
+	}
+	if len(again) > 1 && planted.Strikes(planted.WrongOrder) {
+		slices.Reverse(again)
 	}
 	a.queue.pushFront(again)
 	if f.State == wire.ActorAlive {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -353,6 +354,9 @@ func (c *Client) retryLost(l *lease, detail string) {
 		t.on = nil
 		if t.canceled {
 			c.failTask(t, cancelFault(t))
+			continue
+		}
+		if i < begun && planted.Strikes(planted.LostRetry) {
 			continue
 		}
 		if i < begun && !c.tryAgain(t, l, detail, i == begun-1) {

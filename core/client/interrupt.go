@@ -81,6 +81,7 @@ func (e *executor) interrupt(token uint64, k *call, q *wire.Cancel) {
 	e.canceled = append(e.canceled, k)
 	if c.opts.Interrupt != nil {
 		c.opts.Interrupt()
+		e.insist(insistFirst)
 	}
 }
 

@@ -314,6 +314,9 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	for _, x := range before {
 		c.table.Unpin(x)
 	}
+	if state == own.Inline && t.tries > 0 {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}}) // an earlier try may have written a large one
+	}
 	c.complete(o, state, value, size, isErr)
 	return inner, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -59,6 +60,10 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		var err error
 		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags); err != nil {
+			for _, o := range nested {
+				c.table.Unpin(o)
+			}
+			c.freeReturns(k, i)
 			e.answerFault(token, k, fault.From(err))
 			return
 		}
@@ -76,11 +81,7 @@ func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object
 	body = wire.AppendArray(body, 3)
 	if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
 		c.mu.Unlock()
-		err := c.storeValue(id, v, total)
-		if fault.CodeOf(err) == fault.AlreadyExists { // by a run whose worker died before it could say so
-			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
-			err = c.storeValue(id, v, total)
-		}
+		err := c.storeResult(id, v, total)
 		c.mu.Lock()
 		if err != nil {
 			return body, nested, err
@@ -138,7 +139,7 @@ func (e *executor) answerFault(token uint64, k *call, f *fault.Error) {
 func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body []byte) {
 	in := k.in
 	e.finishCall(token, k)
-	if in.dead {
+	if in.dead || planted.Strikes(planted.LostReply) {
 		return
 	}
 	b, at := wire.BeginFrame(in.out)

@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -164,7 +165,9 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 func (c *Client) contain(outer *own.Object, nested []ids.Object) {
 	for _, id := range nested {
 		if in := c.table.Find(id); in != nil {
-			c.table.Contain(outer, in)
+			if !planted.Strikes(planted.EarlyFree) {
+				c.table.Contain(outer, in)
+			}
 		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -84,6 +83,7 @@ type Peer struct {
 	out     []byte
 	writing bool // the writer has taken bytes out that are not written yet
 	leaves  bool // nothing more is written; see Detach
+	flushes []chan struct{}
 	wake    chan struct{}
 	nextID  uint64
 	calls   map[uint64]func(*Message, error)
@@ -130,21 +130,21 @@ func (p *Peer) Close() { p.shut(ErrPeerClosed) }
 
 // Flush waits until everything sent so far is written, or ctx ends.
 func (p *Peer) Flush(ctx context.Context) error {
-	for {
-		p.mu.Lock()
-		idle := (len(p.out) == 0 && !p.writing) || p.closed
+	p.mu.Lock()
+	if (len(p.out) == 0 && !p.writing) || p.closed {
 		p.mu.Unlock()
-		if idle {
-			return nil
-		}
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-p.done:
-			return nil
-		case <-time.After(200 * time.Microsecond):
-		}
+		return nil
 	}
+	written := make(chan struct{})
+	p.flushes = append(p.flushes, written)
+	p.mu.Unlock()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-p.done:
+	case <-written:
+	}
+	return nil
 }
 
 func (p *Peer) shut(err error) {
@@ -313,6 +313,12 @@ func (p *Peer) write() {
 			}
 			b := p.out
 			p.out, p.writing = spare[:0], len(b) > 0
+			if len(b) == 0 {
+				for _, written := range p.flushes {
+					close(written)
+				}
+				p.flushes = nil
+			}
 			p.mu.Unlock()
 			if len(b) == 0 {
 				spare = b

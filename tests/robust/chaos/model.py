@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from processes import alive, until
+
 #: The owner that is this process.
 DRIVER = 0
 
@@ -24,10 +26,27 @@ class Deaths:
 
     def __init__(self) -> None:
         self.pids: set[int] = set()
+        #: A task was cancelled with force: its worker is killed, and nobody says which that was.
+        self.forced = False
+
+    def any(self) -> bool:
+        """Whether an owner may have died."""
+        return self.forced or bool(self.pids)
 
     def lost(self, node: Node) -> bool:
         """Whether the object's owner was killed: it may be gone, and what it held with it."""
-        return node.owner in self.pids
+        if node.owner in self.pids:
+            return True
+        return self.forced and node.owner != DRIVER and ended(node.owner)
+
+
+def ended(pid: int) -> bool:
+    """Whether a process has ended, or is about to."""
+    try:
+        until(lambda: not alive(pid), 0.2)
+    except TimeoutError:
+        return False
+    return True
 
 
 def reachable(roots: Iterable[Node]) -> set[Node]:

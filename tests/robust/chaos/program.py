@@ -14,11 +14,11 @@ from typing import Any
 import eagleray as ray
 from arena import settles
 
+from chaos import LIMIT
 from chaos.boxes import Holder, build, build_and_leave, build_inside, delegate, fail, linger, make, tag_of, through
 from chaos.killer import workers
 from chaos.model import DRIVER, Census, Deaths, Node
 
-LIMIT = 30.0
 #: Step names with how often they are chosen.
 PEACEFUL = {
     "put": 3,
@@ -118,7 +118,7 @@ class Run:
         self.same(tag_of(value), node)
         assert len(value["refs"]) == len(node.inside), f"object {node.tag} holds {len(value['refs'])} references"
         for inner, its in zip(value["refs"], node.inside, strict=True):
-            self.verify(inner, its, lost or self.deaths.lost(node))
+            self.verify(inner, its, lost or (self.deaths.any() and self.deaths.lost(node)))
 
     def settle_calls(self) -> None:
         """Waits for the calls under way; those of a holder that was killed may have failed."""
@@ -131,7 +131,7 @@ class Run:
 
     def census(self) -> None:
         """What should be gone is gone, also in the middle of a program."""
-        if self.deaths.pids:
+        if self.deaths.any():
             return  # what the dead leave to others' caches is nobody's promise
         self.settle_calls()
         wanted = Census.of([node for _, node in self.variables], [node for _, _, node in self.kept])
@@ -196,7 +196,7 @@ class Run:
 
     def open(self) -> None:
         """What is inside becomes variables of their own."""
-        whole = [(ref, node) for ref, node in self.variables if not self.deaths.lost(node)]
+        whole = [(ref, node) for ref, node in self.variables if not (self.deaths.any() and self.deaths.lost(node))]
         if whole:
             ref, node = self.chance.choice(whole)
             refs = ray.get(ref, timeout=LIMIT)["refs"]
@@ -260,7 +260,9 @@ class Run:
         found = linger.remote(self.some(), self.chance.choice([0, 0.002, 5]))
         if self.chance.random() < 0.5:
             ray.wait([found], timeout=self.chance.choice([0, 0.005]))
-        ray.cancel(found, force=self.chance.random() < 0.3)
+        force = self.chance.random() < 0.3
+        self.deaths.forced |= force
+        ray.cancel(found, force=force)
         try:
             ray.get(found, timeout=LIMIT)
         except (ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError):
@@ -282,8 +284,18 @@ class Run:
             ray.kill(self.holders[index])
         else:
             self.kill(self.pids[index])
-        self.holders[index] = Holder.remote()
-        self.pids[index] = ray.get(self.holders[index].pid.remote(), timeout=LIMIT)
+        self.replace(index)
+
+    def replace(self, index: int) -> None:
+        """Puts a new holder in the place of one that was killed; its worker may have been, too."""
+        for _ in range(5):
+            self.holders[index] = Holder.remote()
+            try:
+                self.pids[index] = ray.get(self.holders[index].pid.remote(), timeout=LIMIT)
+                return
+            except ray.exceptions.ActorDiedError:
+                continue
+        raise AssertionError("five new holders in a row have died")
 
     def kill(self, pid: int) -> None:
         self.deaths.pids.add(pid)

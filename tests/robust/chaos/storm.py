@@ -19,10 +19,11 @@ from typing import Any
 
 import eagleray as ray
 
+from chaos import LIMIT
 from chaos.audit import Audit
 from chaos.births import Births
 from chaos.killer import Killer
-from chaos.works import KINDS, LIMIT, Kinds, Piece, compute
+from chaos.works import KINDS, Kinds, Piece, compute
 
 #: Pieces of work that are under way at a time.
 AHEAD = 150

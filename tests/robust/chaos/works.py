@@ -15,11 +15,11 @@ from typing import Any
 import eagleray as ray
 import numpy as np
 
+from chaos import LIMIT
 from chaos.births import born
 
 #: Numbers in an array that is too large for a message.
 LARGE = 30_000
-LIMIT = 120.0
 
 
 @dataclass
@@ -116,8 +116,9 @@ class Account:
         self.kept: Any = None
         born(number)
 
-    def call(self, tag: int, large: bool) -> tuple[int, float, int, Any]:
+    def call(self, tag: int, large: bool, seconds: float) -> tuple[int, float, int, Any]:
         """The actor, its life, how many calls it had in it, and a value."""
+        busy(seconds)
         self.calls += 1
         return self.number, self.life, self.calls, value(tag, large)
 
@@ -142,7 +143,7 @@ class Kinds:
         self.actors = [Account.remote(number) for number in range(actors)]
         #: By actor: life and count of the last call that was looked at, which have to grow in the calls' order.
         self.seen = [(0.0, 0)] * actors
-        self.order: list[list[Any]] = [[] for _ in range(actors)]
+        self.order: list[list[list[tuple[float, int]]]] = [[] for _ in range(actors)]
 
     def plain(self, chance: random.Random, tag: int) -> Piece:
         ref = compute.remote(tag, chance.random() < 0.3, chance.choice([0, 0.001, 0.005, 0.02]))
@@ -181,27 +182,31 @@ class Kinds:
         return Piece(ref, lambda found: same(found, tag))
 
     def called(self, chance: random.Random, tag: int) -> Piece:
-        """A call of an actor: once more if it died, and in order."""
+        """Calls of an actor: each once more if it died, and in order."""
         number = chance.randrange(len(self.actors))
-        ref = self.actors[number].call.remote(tag, chance.random() < 0.2)
-        mine = [ref, None]
-        self.order[number].append(mine)
+        refs = [
+            self.actors[number].call.remote(tag + part, chance.random() < 0.1, chance.choice([0, 0.002]))
+            for part in range(chance.randint(1, 12))
+        ]
+        line: list[tuple[float, int]] = []
+        self.order[number].append(line)
 
-        def check(found: Any) -> bool:
-            of, life, count, its = found
-            mine[1] = (life, count)
-            return of == number and same(its, tag) and self.in_order(number)
+        def check(_: Any) -> bool:
+            found = ray.get(refs, timeout=LIMIT)
+            line.extend((life, count) for _, life, count, _ in found)
+            right = all(of == number and same(its, tag + part) for part, (of, _, _, its) in enumerate(found))
+            return right and self.in_order(number)
 
-        return Piece(ref, check)
+        return Piece(refs[-1], check)
 
     def in_order(self, number: int) -> bool:
-        """Looks at the calls of an actor whose answers are there, from the first on."""
-        line = self.order[number]
-        while line and line[0][1] is not None:
-            now = line.pop(0)[1]
-            if now <= self.seen[number]:
-                return False
-            self.seen[number] = now
+        """Looks at an actor's calls whose answers are there, from the first on: lives and counts only grow."""
+        lines = self.order[number]
+        while lines and lines[0]:
+            for now in lines.pop(0):
+                if now <= self.seen[number]:
+                    return False
+                self.seen[number] = now
         return True
 
     def held(self, chance: random.Random, tag: int) -> Piece:
@@ -228,6 +233,6 @@ KINDS = {
     "inside": 2,
     "given": 2,
     "passed": 2,
-    "called": 6,
+    "called": 4,
     "held": 2,
 }

@@ -1,0 +1,58 @@
+package client
+
+import (
+	"context"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// storeResult is storeValue for a value that an answer will name on another
+// socket. The seal has left this process when it returns: if the process is
+// killed right after the answer, the daemon must not take the object for one
+// that was never written.
+//
+// A worker that was killed between its seal and its answer has left the object:
+// nobody was told of it, and what it contains may have died with that worker.
+// The try that answers writes its own.
+func (c *Client) storeResult(id ids.Object, v *Value, total int) error {
+	err := c.storeValue(id, v, total)
+	if fault.CodeOf(err) == fault.AlreadyExists {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+		err = c.storeValue(id, v, total)
+	}
+	if err != nil {
+		return err
+	}
+	return c.daemon.Flush(context.Background())
+}
+
+// freeWritten frees what a task that fails may have left in the arena: a worker
+// that wrote a result and was killed before it answered; mu held.
+func (c *Client) freeWritten(t *task) {
+	if t.seq == 0 {
+		return // it was never sent
+	}
+	list := make([][]byte, t.returns)
+	for i := range list {
+		id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
+		list[i] = id[:]
+	}
+	if len(list) > 0 {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
+	}
+}
+
+// freeReturns frees the first n results of a call, which were stored before the
+// next could not be.
+func (c *Client) freeReturns(k *call, n int) {
+	list := make([][]byte, n)
+	for i := range list {
+		id := k.returnID(c, i)
+		list[i] = id[:]
+	}
+	if n > 0 {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
+	}
+}

@@ -1,0 +1,21 @@
+// Package planted holds bugs on purpose. They exist only in builds with the tag
+// planted, where one of them is chosen by the environment variable
+// EAGLERAY_PLANT=name, or name/n to have it happen every n-th time that it
+// could (20 unless stated). In all others Strikes is a constant and the compiler removes
+// what it guards. `make robust` builds such a variant and shows that its checks
+// find each bug.
+package planted
+
+// Bug is one of the bugs.
+type Bug string
+
+// The bugs, each with what goes wrong.
+const (
+	SkippedCount Bug = "skipped_count" // an owner is not told of a borrower
+	EarlyFree    Bug = "early_free"    // a value does not keep what it contains
+	LostReturn   Bug = "lost_return"   // an owner is not told that a borrower lets go
+	KeptPin      Bug = "kept_pin"      // a task's end does not let go of its arguments
+	LostRetry    Bug = "lost_retry"    // a task is dropped when its worker dies
+	LostReply    Bug = "lost_reply"    // an answer is not sent
+	WrongOrder   Bug = "wrong_order"   // calls of an actor that restarts are sent in another order
+)

@@ -1,0 +1,83 @@
+"""Shows that the checks find bugs: runs them on a build that has some on purpose (core/planted).
+
+``make robust`` builds that variant into ``build/planted`` and calls this.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+#: How long a bug may stay unfound.
+LONGEST = 120.0
+SWEEP = ("chaos.sweep", "--programs", "100", "--shrink", "0")
+STORM = ("chaos.storm", "--tasks", "400", "--actors", "4")
+
+
+@dataclass
+class Bug:
+    """A bug, and the run that has to find it."""
+
+    plant: str
+    what: str
+    run: tuple[str, ...]
+
+
+BUGS = [
+    Bug("skipped_count", "an owner is not told of a borrower", SWEEP),
+    Bug("early_free/5", "a value does not keep what it contains", SWEEP),
+    Bug("lost_return", "an owner is not told that a borrower lets go", SWEEP),
+    Bug("kept_pin", "a task's end does not let go of its arguments", SWEEP),
+    Bug("lost_reply", "an answer is not sent", SWEEP),
+    Bug("lost_retry/5", "a task is dropped when its worker dies", STORM),
+    Bug("wrong_order/1", "calls of an actor that restarts are sent in another order", STORM),
+]
+
+
+def look(plant: str, run: tuple[str, ...], seed: int, package: Path) -> tuple[int, str, float]:
+    """Runs a check on the variant: its exit status, the line that says what it found, and how long it took."""
+    environ = {**os.environ, "PYTHONPATH": str(package), "EAGLERAY_PLANT": plant, "EAGLERAY_CHAOS_PATIENCE": "8"}
+    start = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", *run, "--seed", str(seed)],
+        env=environ,
+        cwd=Path(__file__).parents[1],
+        capture_output=True,
+        text=True,
+        timeout=LONGEST,
+    )
+    lines = [line.strip() for line in done.stdout.splitlines()]
+    found = [line for line in lines if "went wrong" in line or "WRONG" in line or "LEFT BEHIND" in line]
+    said = found[0] if found else (lines or done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+    return done.returncode, said, time.monotonic() - start
+
+
+def main(words: list[str]) -> int:
+    """Looks for each bug: ``FOLDER SEED``; 1 when one was not found, or something where nothing is."""
+    package, seed = Path(words[0]).resolve(), int(words[1])
+    status = 0
+    for run in (SWEEP, STORM):
+        code, said, took = look("none", run, seed, package)
+        if code:
+            print(f"NOT CLEAN without a bug: {said}")
+            return 1
+        print(f"without a bug, {run[0]}: clean in {took:.0f} s", flush=True)
+    for bug in BUGS:
+        try:
+            code, said, took = look(bug.plant, bug.run, seed, package)
+        except subprocess.TimeoutExpired:
+            code, said, took = 1, f"WRONG: it hangs for {LONGEST:.0f} s", LONGEST
+        if code:
+            print(f"planted {bug.plant} ({bug.what}): found by {bug.run[0]} in {took:.0f} s: {said[:200]}", flush=True)
+        else:
+            print(f"planted {bug.plant} ({bug.what}): NOT FOUND in {took:.0f} s", flush=True)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
