@@ -291,7 +291,7 @@ func (e *executor) open(k *call, p place) (Found, error) {
 		return Found{}, err
 	}
 	v.inUse++
-	b, err := c.arena.Slice(v.off, v.size)
+	b, err := c.bytes(v)
 	if err != nil {
 		return Found{}, err
 	}

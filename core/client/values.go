@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
@@ -61,8 +60,9 @@ type view struct {
 	id    ids.Object
 	off   uint64
 	size  uint64
-	holds int // by the table, by running calls, and by the program
-	inUse int // by the program alone
+	mem   []byte // of a file that stands for memory; nil: off and size are the arena's
+	holds int    // by the table, by running calls, and by the program
+	inUse int    // by the program alone
 }
 
 // Found is a value on its way out: an envelope in this process's memory, valid
@@ -75,24 +75,23 @@ type Found struct {
 
 // storeValue writes the value into the arena under the given id.
 func (c *Client) storeValue(id ids.Object, v *Value, total int) error {
-	var at wire.ObjPlace
-	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(total)}, &at); err != nil {
+	at, err := c.create(id, total)
+	if err != nil {
 		return err
-	}
-	if at.Size < uint64(total) {
-		return fault.New(fault.Internal, "object %s: the arena gave %d of %d bytes", id, at.Size, total)
 	}
 	lens := v.lens()
 	_, offs := store.Layout(len(v.Meta), lens, nil)
-	if err := c.arena.WriteAt(at.Offset, store.AppendHeader(nil, store.Format(v.Fmt), v.Meta, lens)); err != nil {
-		return fmt.Errorf("write object %s: %w", id, err)
-	}
-	for i, b := range v.Bufs {
-		if err := c.arena.WriteAt(at.Offset+uint64(offs[i]), b); err != nil {
-			return fmt.Errorf("write object %s: %w", id, err)
+	return c.fill(id, at, func(w *writer) error {
+		if err := w.write(0, store.AppendHeader(nil, store.Format(v.Fmt), v.Meta, lens)); err != nil {
+			return err
 		}
-	}
-	return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+		for i, b := range v.Bufs {
+			if err := w.write(offs[i], b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // storeEnvelope writes a whole envelope into the arena under the given id.
@@ -103,14 +102,11 @@ func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
 	if err != nil {
 		return err
 	}
-	var at wire.ObjPlace
-	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(len(env))}, &at); err != nil {
+	at, err := c.create(id, len(env))
+	if err != nil {
 		return err
 	}
-	if err := c.arena.WriteAt(at.Offset, env); err != nil {
-		return fmt.Errorf("write object %s: %w", id, err)
-	}
-	return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+	return c.fill(id, at, func(w *writer) error { return w.write(0, env) })
 }
 
 // call asks the daemon and waits; mu must not be held.
@@ -181,7 +177,7 @@ func (c *Client) fetch(o *own.Object) (Found, error) {
 		if err != nil {
 			return Found{}, err
 		}
-		b, err := c.arena.Slice(v.off, v.size)
+		b, err := c.bytes(v)
 		if err != nil {
 			return Found{}, fmt.Errorf("get object %s: %w", o.ID, err)
 		}
@@ -241,15 +237,26 @@ func (c *Client) pin(id ids.Object) (*view, error) {
 	c.mu.Unlock()
 	var at wire.ObjPlace
 	err := c.call(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, &at)
-	c.mu.Lock()
-	if err != nil {
-		return nil, fmt.Errorf("get object %s: %w", id, err)
+	var mem []byte
+	pinned := err == nil
+	if pinned {
+		mem, err = mapFile(at)
 	}
-	if v := c.mapped[id]; v != nil { // another thread was as quick; the daemon counts one pin per process
+	c.mu.Lock()
+	if v := c.mapped[id]; v != nil && pinned { // another thread was as quick; the daemon counts one pin per process
+		if mem != nil {
+			_ = store.Unmap(mem)
+		}
 		v.holds++
 		return v, nil
 	}
-	v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, holds: 1}
+	if err != nil {
+		if pinned {
+			c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: id[:]})
+		}
+		return nil, fmt.Errorf("get object %s: %w", id, err)
+	}
+	v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, mem: mem, holds: 1}
 	c.views[v.n], c.mapped[id] = v, v
 	return v, nil
 }
@@ -259,6 +266,9 @@ func (c *Client) unhold(v *view) {
 	if v.holds <= 0 {
 		delete(c.views, v.n)
 		delete(c.mapped, v.id)
+		if v.mem != nil {
+			_ = store.Unmap(v.mem)
+		}
 		c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: v.id[:]})
 	}
 }

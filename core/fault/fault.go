@@ -32,6 +32,7 @@ const (
 	VersionMismatch    Code = "version_mismatch"      // RaySystemError
 	MayHaveBeenApplied Code = "may_have_been_applied" // RaySystemError: the answer was lost, the effect perhaps not
 	EndOfStream        Code = "end_of_stream"         // ObjectRefStreamEndOfStreamError
+	OutOfDisk          Code = "out_of_disk"           // OutOfDiskError
 )
 
 // Error is a failure that can cross a socket.

@@ -51,6 +51,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "object_lost": _lost(ex.ObjectLostError),
     "owner_died": _lost(ex.OwnerDiedError),
     "store_full": ex.ObjectStoreFullError,
+    "out_of_disk": ex.OutOfDiskError,
     "out_of_memory": ex.OutOfMemoryError,
     "gpu_memory_exceeded": ex.GpuMemoryExceededError,
     "runtime_env_setup": ex.RuntimeEnvSetupError,
