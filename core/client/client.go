@@ -143,7 +143,8 @@ type Client struct {
 	texts  []string          // sites and functions that have no number elsewhere, see census.go
 	byText map[string]uint32 // their numbers
 
-	endings endings
+	endings  endings
+	pinnings map[ids.Object]*pinning // places that the daemon was asked for
 }
 
 // Connect joins the session of the daemon at o.Socket.

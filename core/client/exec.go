@@ -248,6 +248,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 		it.Returns = k.tmpl.Flow.returns()
 	}
 	var err error
+	held := c.pinArguments(k)
 	if it.Args, err = e.open(k, k.args); err == nil {
 		for _, p := range k.deps {
 			var f Found
@@ -256,6 +257,9 @@ func (e *executor) begin(k *call) (*Item, error) {
 			}
 			it.Deps = append(it.Deps, f)
 		}
+	}
+	for _, v := range held {
+		c.unhold(v)
 	}
 	if err != nil {
 		e.answerFault(it.Token, k, fault.From(err))
@@ -286,7 +290,7 @@ func (e *executor) open(k *call, p place) (Found, error) {
 		}
 		return *f, nil
 	}
-	v, err := c.pin(p.id)
+	v, err := c.pin(p.id, time.Time{})
 	if err != nil {
 		return Found{}, err
 	}

@@ -165,15 +165,15 @@ func (c *Client) contain(outer *own.Object, nested []ids.Object) {
 }
 
 // fetch returns a ready object's value; mu held on entry and exit, released to
-// pin a stored copy.
-func (c *Client) fetch(o *own.Object) (Found, error) {
+// pin a stored copy; errSlow when that takes longer than until the deadline.
+func (c *Client) fetch(o *own.Object, deadline time.Time) (Found, error) {
 	switch o.State {
 	case own.Inline:
 		return Found{Envelope: o.Value, IsError: o.IsError}, nil
 	case own.Failed, own.Hopeless:
 		return Found{Envelope: faultEnvelope(o), IsError: true}, nil
 	case own.Stored:
-		v, err := c.pinStored(o)
+		v, err := c.pinStored(o, deadline)
 		if err != nil {
 			return Found{}, err
 		}
@@ -206,59 +206,6 @@ func faultEnvelope(o *own.Object) []byte {
 		o.Value = v.envelope(total)
 	}
 	return o.Value
-}
-
-// pinStored pins the stored copy of an object for as long as the table has it.
-func (c *Client) pinStored(o *own.Object) (*view, error) {
-	if v, ok := o.Map.(*view); ok {
-		return v, nil
-	}
-	c.table.Pin(o) // it must not go while we ask
-	v, err := c.pin(o.ID)
-	if err == nil {
-		if _, ok := o.Map.(*view); !ok {
-			o.Map = v
-		} else {
-			c.unhold(v)
-		}
-	}
-	c.table.Unpin(o)
-	c.carryOut()
-	return v, err
-}
-
-// pin maps an object of the arena and holds it; mu held on entry and exit,
-// released to ask the daemon.
-func (c *Client) pin(id ids.Object) (*view, error) {
-	if v := c.mapped[id]; v != nil {
-		v.holds++
-		return v, nil
-	}
-	c.mu.Unlock()
-	var at wire.ObjPlace
-	err := c.call(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, &at)
-	var mem []byte
-	pinned := err == nil
-	if pinned {
-		mem, err = mapFile(at)
-	}
-	c.mu.Lock()
-	if v := c.mapped[id]; v != nil && pinned { // another thread was as quick; the daemon counts one pin per process
-		if mem != nil {
-			_ = store.Unmap(mem)
-		}
-		v.holds++
-		return v, nil
-	}
-	if err != nil {
-		if pinned {
-			c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: id[:]})
-		}
-		return nil, fmt.Errorf("get object %s: %w", id, err)
-	}
-	v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, mem: mem, holds: 1}
-	c.views[v.n], c.mapped[id] = v, v
-	return v, nil
 }
 
 func (c *Client) unhold(v *view) {

@@ -139,12 +139,13 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
+	deadline := deadlineOf(timeout)
 	if o.State == own.Pending {
 		w := newWaiter()
 		w.need, w.open, w.failFast = 1, 1, true
 		x := watchOf(o)
 		x.waiters = append(x.waiters, w)
-		c.awaitBlocked(w, deadlineOf(timeout))
+		c.awaitBlocked(w, deadline)
 		if !w.done {
 			c.unwatch(o, w)
 			if c.closed {
@@ -153,7 +154,10 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 			return nil, nil
 		}
 	}
-	f, err := c.fetch(o)
+	f, err := c.fetch(o, deadline)
+	if err == errSlow {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -172,7 +176,7 @@ func (c *Client) TryGet(id ids.Object) (Found, error) {
 	if o == nil || !o.State.Ready() || o.State == own.Stored && o.Map == nil {
 		return Found{}, nil
 	}
-	return c.fetch(o)
+	return c.fetch(o, time.Time{})
 }
 
 // Ready reports whether a get would return at once.

@@ -94,6 +94,28 @@ func (t *objects) disclaim(o *object) {
 	}
 }
 
+// freeHanging gives up claims that wait for a disk which hangs, and reports
+// whether one does: what is free in them may be enough for others.
+func (t *objects) freeHanging() (hanging bool) {
+	if t.mover == nil {
+		return false
+	}
+	now := t.mover.now()
+	for b := range t.batches {
+		if now.Sub(b.since) < hangsAfter {
+			continue
+		}
+		hanging = true
+		for _, o := range b.objects {
+			if o.claim != nil {
+				t.unclaim(o.claim.request)
+				t.again = true
+			}
+		}
+	}
+	return hanging
+}
+
 // unclaim gives up what a request has claimed.
 func (t *objects) unclaim(r *request) {
 	k := r.claim

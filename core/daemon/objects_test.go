@@ -204,7 +204,9 @@ func check(t *testing.T, tb *objects) {
 		ranges[o] = true
 	}
 	for o := range ranges {
-		used += o.size
+		if o.inArena {
+			used += o.size
+		}
 		if o.pins != pins[o] {
 			t.Fatalf("object %s counts %d pins, %d processes hold it", o.id, o.pins, pins[o])
 		}
@@ -213,7 +215,7 @@ func check(t *testing.T, tb *objects) {
 		t.Fatalf("used %d/%d, pinned %d/%d", used, tb.used, len(pins), tb.pinned)
 	}
 	for _, o := range tb.table {
-		if o.sealed && o.freed && o.pins == 0 {
+		if o.sealed && o.freed && o.pins == 0 && o.moving == still {
 			t.Fatalf("object %s should be gone", o.id)
 		}
 	}

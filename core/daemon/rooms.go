@@ -212,13 +212,14 @@ func (t *objects) giveBack(at place) {
 
 // order has objects written, and claims ranges, for those who wait.
 func (t *objects) order() {
+	hanging := t.freeHanging()
 	need := uint64(0)
 	for _, c := range t.turns {
 		for _, r := range t.queues[c] {
 			switch {
 			case r.making || r.size > t.capacity:
 			case r.claim != nil:
-			case t.large(r) && r.claims < maxClaims && t.claimRange(r):
+			case t.large(r) && r.claims < maxClaims && !hanging && t.claimRange(r):
 			default:
 				need += r.size
 			}
@@ -249,7 +250,7 @@ func (t *objects) hopeful(r *request) bool {
 	if t.mover == nil {
 		return false
 	}
-	if t.underway() > 0 || t.dirty.oldest != nil && t.canWrite() {
+	if t.diskErr == nil && (t.underway() > 0 || t.dirty.oldest != nil && t.canWrite()) {
 		r.blocked = time.Time{}
 		return true
 	}
