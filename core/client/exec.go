@@ -262,6 +262,12 @@ func (e *executor) begin(k *call) (*Item, error) {
 		c.unhold(v)
 	}
 	if err != nil {
+		for _, f := range append(it.Deps, it.Args) {
+			if v := c.views[f.View]; v != nil { // nobody will look at it
+				v.inUse--
+				c.unhold(v)
+			}
+		}
 		e.answerFault(it.Token, k, fault.From(err))
 		return nil, nil
 	}
