@@ -29,6 +29,7 @@ type config struct {
 	NodeIP            string             `json:"node_ip,omitempty"`
 	Python            string             `json:"python,omitempty"`
 	ParentPid         int                `json:"parent_pid,omitempty"`
+	spillConfig
 }
 
 // Shares of the machine's memory, as in Ray.
@@ -64,6 +65,9 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 
 	var err error
 	if o.Memory, err = pressure.FromEnv(os.LookupEnv); err != nil {
+		return o, err
+	}
+	if o.Spill, err = c.spillConfig.options(); err != nil {
 		return o, err
 	}
 	devices, extra, err := c.devices(log)

@@ -79,6 +79,10 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 		opened <- state{n, err}
 	}()
 	d, err := daemon.Open(o)
+	var unusable *daemon.SpillError
+	if errors.As(err, &unusable) {
+		return &badConfig{err}
+	}
 	if err != nil {
 		return err
 	}

@@ -147,6 +147,16 @@ func startConfig(flags map[string]string) (c config, err error) {
 			c.Labels[k] = v
 		}
 	}
+	if dir := flags["--object-spilling-directory"]; dir != "" {
+		if c.Directory, err = filepath.Abs(dir); err != nil {
+			return c, fmt.Errorf("--object-spilling-directory: %w", err)
+		}
+	}
+	if text := flags["--system-config"]; text != "" {
+		if err := json.Unmarshal([]byte(text), &c.System); err != nil {
+			return c, fmt.Errorf("--system-config: %q is not a JSON object: %w", text, err)
+		}
+	}
 	c.NodeIP = flags["--node-ip-address"]
 	return c, nil
 }

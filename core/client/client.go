@@ -146,7 +146,8 @@ type Client struct {
 
 	endings endings
 
-	lineage lineage
+	lineage  lineage
+	pinnings map[ids.Object]*pinning // places that the daemon was asked for
 }
 
 // Connect joins the session of the daemon at o.Socket.

@@ -257,7 +257,11 @@ func (e *executor) begin(k *call) (*Item, error) {
 		}
 		it.Returns = k.tmpl.Flow.returns()
 	}
+	held := c.pinArguments(k)
 	lost, err := e.arguments(k, it)
+	for _, v := range held {
+		c.unhold(v)
+	}
 	if lost != nil {
 		e.giveLost(it.Token, k, lost)
 		return nil, nil
@@ -292,12 +296,12 @@ func (e *executor) open(k *call, p place) (Found, error) {
 		}
 		return *f, nil
 	}
-	v, err := c.pin(p.id)
+	v, err := c.pin(p.id, time.Time{})
 	if err != nil {
 		return Found{}, err
 	}
 	v.inUse++
-	b, err := c.arena.Slice(v.off, v.size)
+	b, err := c.bytes(v)
 	if err != nil {
 		return Found{}, err
 	}

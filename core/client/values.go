@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
@@ -62,8 +61,9 @@ type view struct {
 	id    ids.Object
 	off   uint64
 	size  uint64
-	holds int // by the table, by running calls, and by the program
-	inUse int // by the program alone
+	mem   []byte // of a file that stands for memory; nil: off and size are the arena's
+	holds int    // by the table, by running calls, and by the program
+	inUse int    // by the program alone
 }
 
 // Found is a value on its way out: an envelope in this process's memory, valid
@@ -77,24 +77,23 @@ type Found struct {
 // storeValue writes the value into the arena under the given id. A result takes the
 // place of what an earlier run has written.
 func (c *Client) storeValue(id ids.Object, v *Value, total int) error {
-	var at wire.ObjPlace
-	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(total), Anew: id.Index() > 0}, &at); err != nil {
+	at, err := c.create(id, total)
+	if err != nil {
 		return err
-	}
-	if at.Size < uint64(total) {
-		return fault.New(fault.Internal, "object %s: the arena gave %d of %d bytes", id, at.Size, total)
 	}
 	lens := v.lens()
 	_, offs := store.Layout(len(v.Meta), lens, nil)
-	if err := c.arena.WriteAt(at.Offset, store.AppendHeader(nil, store.Format(v.Fmt), v.Meta, lens)); err != nil {
-		return fmt.Errorf("write object %s: %w", id, err)
-	}
-	for i, b := range v.Bufs {
-		if err := c.arena.WriteAt(at.Offset+uint64(offs[i]), b); err != nil {
-			return fmt.Errorf("write object %s: %w", id, err)
+	return c.fill(id, at, func(w *writer) error {
+		if err := w.write(0, store.AppendHeader(nil, store.Format(v.Fmt), v.Meta, lens)); err != nil {
+			return err
 		}
-	}
-	return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+		for i, b := range v.Bufs {
+			if err := w.write(offs[i], b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // storeEnvelope writes a whole envelope into the arena under the given id.
@@ -105,14 +104,11 @@ func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
 	if err != nil {
 		return err
 	}
-	var at wire.ObjPlace
-	if err := c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(len(env))}, &at); err != nil {
+	at, err := c.create(id, len(env))
+	if err != nil {
 		return err
 	}
-	if err := c.arena.WriteAt(at.Offset, env); err != nil {
-		return fmt.Errorf("write object %s: %w", id, err)
-	}
-	return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+	return c.fill(id, at, func(w *writer) error { return w.write(0, env) })
 }
 
 // call asks the daemon and waits; mu must not be held.
@@ -173,19 +169,19 @@ func (c *Client) contain(outer *own.Object, nested []ids.Object) {
 }
 
 // fetch returns a ready object's value; mu held on entry and exit, released to
-// pin a stored copy.
-func (c *Client) fetch(o *own.Object) (Found, error) {
+// pin a stored copy; errSlow when that takes longer than until the deadline.
+func (c *Client) fetch(o *own.Object, deadline time.Time) (Found, error) {
 	switch o.State {
 	case own.Inline:
 		return Found{Envelope: o.Value, IsError: o.IsError}, nil
 	case own.Failed, own.Hopeless:
 		return Found{Envelope: faultEnvelope(o), IsError: true}, nil
 	case own.Stored:
-		v, err := c.pinStored(o)
+		v, err := c.pinStored(o, deadline)
 		if err != nil {
 			return Found{}, err
 		}
-		b, err := c.arena.Slice(v.off, v.size)
+		b, err := c.bytes(v)
 		if err != nil {
 			return Found{}, fmt.Errorf("get object %s: %w", o.ID, err)
 		}
@@ -216,53 +212,14 @@ func faultEnvelope(o *own.Object) []byte {
 	return o.Value
 }
 
-// pinStored pins the stored copy of an object for as long as the table has it.
-func (c *Client) pinStored(o *own.Object) (*view, error) {
-	if v, ok := o.Map.(*view); ok {
-		return v, nil
-	}
-	c.table.Pin(o) // it must not go while we ask
-	v, err := c.pin(o.ID)
-	if err == nil {
-		if _, ok := o.Map.(*view); !ok {
-			o.Map = v
-		} else {
-			c.unhold(v)
-		}
-	}
-	c.table.Unpin(o)
-	c.carryOut()
-	return v, err
-}
-
-// pin maps an object of the arena and holds it; mu held on entry and exit,
-// released to ask the daemon.
-func (c *Client) pin(id ids.Object) (*view, error) {
-	if v := c.mapped[id]; v != nil {
-		v.holds++
-		return v, nil
-	}
-	c.mu.Unlock()
-	var at wire.ObjPlace
-	err := c.call(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, &at)
-	c.mu.Lock()
-	if err != nil {
-		return nil, fmt.Errorf("get object %s: %w", id, err)
-	}
-	if v := c.mapped[id]; v != nil { // another thread was as quick; the daemon counts one pin per process
-		v.holds++
-		return v, nil
-	}
-	v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, holds: 1}
-	c.views[v.n], c.mapped[id] = v, v
-	return v, nil
-}
-
 func (c *Client) unhold(v *view) {
 	v.holds--
 	if v.holds <= 0 {
 		delete(c.views, v.n)
 		delete(c.mapped, v.id)
+		if v.mem != nil {
+			_ = store.Unmap(v.mem)
+		}
 		c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: v.id[:]})
 	}
 }

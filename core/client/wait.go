@@ -142,16 +142,13 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 	if err != nil {
 		return nil, err
 	}
-	var deadline time.Time
+	deadline := deadlineOf(timeout)
 	for misses := 0; ; misses++ {
 		if o.State == own.Pending {
 			w := newWaiter()
 			w.need, w.open, w.failFast = 1, 1, true
 			x := watchOf(o)
 			x.waiters = append(x.waiters, w)
-			if misses == 0 {
-				deadline = deadlineOf(timeout)
-			}
 			c.awaitBlocked(w, deadline)
 			if !w.done {
 				c.unwatch(o, w)
@@ -161,15 +158,14 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 				return nil, nil
 			}
 		}
-		f, err := c.fetch(o)
+		f, err := c.fetch(o, deadline)
 		switch {
 		case err == nil:
 			return &f, nil
+		case err == errSlow:
+			return nil, nil
 		case !isLost(err) || misses == maxMisses:
 			return nil, err
-		}
-		if misses == 0 && deadline.IsZero() {
-			deadline = deadlineOf(timeout)
 		}
 		c.missed(o)
 	}
@@ -187,7 +183,7 @@ func (c *Client) TryGet(id ids.Object) (Found, error) {
 	if o == nil || !o.State.Ready() || o.State == own.Stored && o.Map == nil {
 		return Found{}, nil
 	}
-	return c.fetch(o)
+	return c.fetch(o, time.Time{})
 }
 
 // Ready reports whether a get would return at once.

@@ -104,7 +104,7 @@ func stopped(pid int) bool {
 // placesOf adds what the store knows of the objects in the tallies; mu held.
 func (d *Daemon) placesOf(out *wire.Census) {
 	o := d.objects
-	out.Store = wire.StoreSums{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, Peak: o.peak}
+	out.Store = wire.StoreSums{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, Peak: o.peak, More: o.counters()}
 	seen := map[ids.Object]bool{}
 	for i := range out.Tallies {
 		for j := range out.Tallies[i].Objects {
@@ -118,14 +118,6 @@ func (d *Daemon) placesOf(out *wire.Census) {
 			}
 		}
 	}
-}
-
-// where says in a word where the object is.
-func (x *object) where() string {
-	if !x.sealed {
-		return "creating"
-	}
-	return "arena"
 }
 
 func (d *Daemon) workerRows(out *wire.Census) {

@@ -26,6 +26,7 @@ type Daemon struct {
 	fd     int // the arena's memfd
 	arena  *store.Arena
 	keeper *keeper
+	spill  *spiller // nil: nothing is spilled
 	socket *net.UnixListener
 	reaper *reaper
 	broom  *broom
@@ -120,6 +121,11 @@ func Open(o Options) (*Daemon, error) {
 	}
 	d.keeper = newKeeper(d.arena, fd, o.ArenaBytes, d.log)
 	d.objects = newObjects(d.keeper, o.ArenaBytes)
+	if err := d.openSpiller(); err != nil {
+		socket.Close()
+		unix.Close(fd)
+		return nil, err
+	}
 	d.broom = newBroom()
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
@@ -186,6 +192,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	d.reaper.close()
 	d.broom.close()
 	d.keeper.close()
+	d.spill.close()
 	unix.Close(d.fd)
 	if keepLogs {
 		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))

@@ -258,17 +258,12 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		if q.Anew {
 			d.objects.supersede(c, id)
 		}
-		off, err := d.objects.create(c, id, q.Size)
-		if err != nil {
-			_ = m.Fail(err)
-			return
-		}
-		_ = m.Reply(wire.ObjPlace{Offset: off, Size: q.Size})
+		d.objects.create(c, id, q.Size, func(at place, err error) { answerPlace(m, at, q.Size, err) })
 	case wire.TObjStats:
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		o := d.objects
-		_ = m.Reply(wire.ObjStats{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, PeakBytes: o.peak})
+		_ = m.Reply(wire.ObjStats{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, PeakBytes: o.peak, More: o.counters()})
 	case wire.TObjCheck:
 		var q wire.ObjRefs
 		if err := m.Decode(&q); err != nil {
@@ -316,18 +311,22 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 			d.objects.unpin(c, id)
 		case wire.TObjPin:
 			known := d.objects.table[id] != nil
-			d.objects.pin(c, id, func(off, size uint64, err error) {
+			d.objects.pin(c, id, func(at place, size uint64, err error) {
 				if err != nil && !known && d.owners[id.Owner()] == nil {
 					err = fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", id)
 				}
-				if err != nil {
-					_ = m.Fail(err)
-					return
-				}
-				_ = m.Reply(wire.ObjPlace{Offset: off, Size: size})
+				answerPlace(m, at, size, err)
 			})
 		}
 	}
+}
+
+func answerPlace(m *wire.Message, at place, size uint64, err error) {
+	if err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	_ = m.Reply(wire.ObjPlace{Offset: at.off, Size: size, Path: at.path})
 }
 
 func decodeObject(m *wire.Message, q any, raw *[]byte) (ids.Object, error) {

@@ -30,7 +30,7 @@ func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	owner, id := old.self.Owner(), old.id
 	d.mu.Lock()
 	object := ids.NewObject(1, owner, j.id, 0)
-	if _, err := d.objects.create(old, object, 100); err != nil {
+	if err := create(d.objects, old, object, 100); err != nil {
 		t.Fatal(err)
 	}
 	if err := d.objects.seal(old, object); err != nil {

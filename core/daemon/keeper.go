@@ -60,6 +60,14 @@ func (k *keeper) Alloc(size uint64) (uint64, bool) {
 	return off, ok
 }
 
+// Window is the arena's.
+func (k *keeper) Window(size uint64, cost func(off, size uint64) (uint64, bool)) ([]store.Piece, bool) {
+	return k.arena.Window(size, cost)
+}
+
+// Merge is the arena's.
+func (k *keeper) Merge(off, size uint64) error { return k.arena.Merge(off, size) }
+
 // Free is the arena's.
 func (k *keeper) Free(off uint64) error { return k.arena.Free(off) }
 

@@ -5,16 +5,26 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/store"
 )
 
 // space is the arena's allocator, as the object table needs it.
 type space interface {
 	Alloc(size uint64) (off uint64, ok bool)
 	Free(off uint64) error
+	Window(size uint64, cost func(off, size uint64) (uint64, bool)) ([]store.Piece, bool)
+	Merge(off, size uint64) error
 }
 
-// objects is the node's table of objects in the arena. The daemon's lock
-// guards it; it does no I/O.
+// place is where an object's bytes are: at an offset of the arena, or in a file
+// that stands for memory.
+type place struct {
+	off  uint64
+	path string
+}
+
+// objects is the node's table of objects in the arena, in files and on disk. The
+// daemon's lock guards it; it does no I/O, see mover.
 //
 // An object lives from create until its owner has freed it and nobody pins it.
 // Its creator holds it until it is sealed. Holders are processes; what a
@@ -26,31 +36,79 @@ type objects struct {
 	table   map[ids.Object]*object
 	holders map[*client]*holdings
 	owned   map[ids.Owner]map[ids.Object]*object
+	at      map[uint64]*object // those in the arena, by offset
 
 	used, peak uint64
 	pinned     int // objects with a pin
+
+	eviction
+	requests
+	tally
 }
 
 type object struct {
 	id      ids.Object
-	off     uint64
 	size    uint64
+	place            // where it can be read; nothing when it is only on disk
+	inArena bool     // place is of the arena
+	disk    diskCopy // a copy on disk, nil: none
+	away    bool     // that is the only one
+	moving  motion
+	claim   *claim // who gets its range of the arena
+
 	sealed  bool
 	freed   bool // by its owner, or its owner is gone
 	creator *client
 	pins    int
-	waiters []waiter // pins asked for before the seal
+	waiters []waiter // pins asked for before the seal, or before it is back in memory
+
+	list         *lru // that it is in
+	older, newer *object
 }
 
-// waiter is a pin that waits for the seal.
+// diskCopy is an object's copy on disk; *spill.Record is one.
+type diskCopy interface {
+	Size() uint64
+	Stored() uint64
+	Release()
+}
+
+// motion says what the mover is doing with an object.
+type motion uint8
+
+const (
+	still     motion = iota
+	spilling         // being written to disk; it can be read
+	restoring        // waits for room, or is being read from disk
+)
+
+// where says in a word where the object is.
+func (o *object) where() string {
+	switch {
+	case !o.sealed:
+		return "creating"
+	case o.moving == restoring:
+		return "restoring"
+	case o.inArena:
+		return "arena"
+	case o.path != "":
+		return "file"
+	}
+	return "spilled"
+}
+
+// readable reports whether the object's place is in memory or a file.
+func (o *object) readable() bool { return o.inArena || o.path != "" }
+
+// waiter is a pin that waits for the seal or for the bytes.
 type waiter struct {
 	client *client
-	done   func(off, size uint64, err error)
+	done   func(at place, size uint64, err error)
 }
 
 func (w waiter) fail(err error) {
 	if !w.client.gone {
-		w.done(0, 0, err)
+		w.done(place{}, 0, err)
 	}
 }
 
@@ -63,9 +121,11 @@ type holdings struct {
 func newObjects(s space, capacity uint64) *objects {
 	return &objects{
 		space: s, capacity: capacity,
-		table:   make(map[ids.Object]*object),
-		holders: make(map[*client]*holdings),
-		owned:   make(map[ids.Owner]map[ids.Object]*object),
+		table:    make(map[ids.Object]*object),
+		holders:  make(map[*client]*holdings),
+		owned:    make(map[ids.Owner]map[ids.Object]*object),
+		at:       make(map[uint64]*object),
+		requests: requests{queues: make(map[*client][]*request)},
 	}
 }
 
@@ -78,30 +138,80 @@ func (t *objects) holder(c *client) *holdings {
 	return h
 }
 
-// create makes room for an object that c will write and seal.
-func (t *objects) create(c *client, id ids.Object, size uint64) (uint64, error) {
-	if old := t.table[id]; old != nil {
-		if old.sealed || old.creator == c {
-			return 0, fault.New(fault.AlreadyExists, "object %s is in the store already", id)
+// mayCreate reports why c cannot create the object.
+func (t *objects) mayCreate(c *client, id ids.Object) error {
+	if old := t.table[id]; old != nil && (old.sealed || old.creator == c) {
+		return fault.New(fault.AlreadyExists, "object %s is in the store already", id)
+	}
+	return nil
+}
+
+// create makes room for an object that c will write and seal. Done is called
+// when there is some, or never will be, exactly once unless c goes first.
+func (t *objects) create(c *client, id ids.Object, size uint64, done func(place, error)) {
+	if err := t.mayCreate(c, id); err != nil {
+		done(place{}, err)
+		return
+	}
+	if t.waiting == 0 {
+		if off, ok := t.space.Alloc(size); ok {
+			t.add(c, id, size, place{off: off})
+			done(place{off: off}, nil)
+			return
 		}
+	}
+	t.enqueue(&request{client: c, id: id, size: size, done: done})
+}
+
+// add makes the object at its place.
+func (t *objects) add(c *client, id ids.Object, size uint64, at place) {
+	if old := t.table[id]; old != nil {
 		// A task that was retried while its first worker is dying: the new one
 		// writes the object, the old room goes with its creator.
 		t.detach(old)
 	}
-	off, ok := t.space.Alloc(size)
-	if !ok {
-		return 0, fault.New(fault.StoreFull, "the object store has no room for an object of %d bytes: %d of %d bytes are used by %d objects (%d of them pinned by a value in use). Free references, or give the store more with object_store_memory", size, t.used, t.capacity, len(t.table), t.pinned)
-	}
-	o := &object{id: id, off: off, size: size, creator: c}
+	o := &object{id: id, size: size, creator: c}
 	t.table[id] = o
 	t.holder(c).creating[o] = struct{}{}
 	if t.owned[id.Owner()] == nil {
 		t.owned[id.Owner()] = make(map[ids.Object]*object)
 	}
 	t.owned[id.Owner()][id] = o
-	t.used += size
+	t.settle(o, at)
+}
+
+// settle gives the object its place in memory.
+func (t *objects) settle(o *object, at place) {
+	o.place = at
+	if at.path != "" {
+		t.files++
+		t.fileBytes += o.size
+		return
+	}
+	o.inArena = true
+	t.at[at.off] = o
+	t.used += o.size
 	t.peak = max(t.peak, t.used)
-	return off, nil
+}
+
+// unsettle takes it away again.
+func (t *objects) unsettle(o *object) {
+	switch {
+	case o.inArena:
+		o.inArena = false
+		delete(t.at, o.off)
+		t.used -= o.size
+		if o.claim != nil {
+			t.partCame(o)
+		} else if err := t.space.Free(o.off); err != nil {
+			panic("daemon: object table and arena disagree: " + err.Error())
+		}
+	case o.path != "":
+		t.files--
+		t.fileBytes -= o.size
+		t.mover.removeFile(o.path)
+	}
+	o.place = place{}
 }
 
 // seal makes the object readable and answers the pins that wait for it.
@@ -112,30 +222,39 @@ func (t *objects) seal(c *client, id ids.Object) error {
 	}
 	delete(t.holder(c).creating, o)
 	o.sealed, o.creator = true, nil
+	t.admit(o)
+	return nil
+}
+
+// admit answers the pins that wait for the object, which can be read now.
+func (t *objects) admit(o *object) {
 	ws := o.waiters
 	o.waiters = nil
 	for _, w := range ws {
 		if !w.client.gone {
 			t.hold(w.client, o)
-			w.done(o.off, o.size, nil)
+			w.done(o.place, o.size, nil)
 		}
 	}
 	t.release(o)
-	return nil
 }
 
-// pin holds the object for c: at once when it is sealed, else at the seal. Done
-// is called exactly once unless c goes first.
-func (t *objects) pin(c *client, id ids.Object, done func(off, size uint64, err error)) {
+// pin holds the object for c: at once when it can be read, else at the seal or
+// when it is back from disk. Done is called exactly once unless c goes first.
+func (t *objects) pin(c *client, id ids.Object, done func(at place, size uint64, err error)) {
 	o := t.table[id]
 	switch {
 	case o == nil:
-		done(0, 0, lost(id, "it is not in this node's store"))
-	case !o.sealed:
-		o.waiters = append(o.waiters, waiter{c, done})
-	default:
+		done(place{}, 0, lost(id, "it is not in this node's store"))
+	case o.sealed && o.readable() && o.moving != restoring:
 		t.hold(c, o)
-		done(o.off, o.size, nil)
+		done(o.place, o.size, nil)
+	default:
+		o.waiters = append(o.waiters, waiter{c, done})
+		if o.sealed && o.moving == still {
+			o.moving = restoring
+			t.enqueue(&request{client: c, id: id, size: o.size, restore: o})
+		}
 	}
 }
 
@@ -151,6 +270,7 @@ func (t *objects) hold(c *client, o *object) {
 	h.pins[o.id] = o
 	if o.pins++; o.pins == 1 {
 		t.pinned++
+		t.unlist(o)
 	}
 }
 
@@ -200,13 +320,17 @@ func (t *objects) abandon(o *object, why string) {
 	}
 }
 
-// release gives the room back when nothing holds the object.
+// release gives the room back when nothing holds the object and nobody needs
+// it; what is only not looked at now can be moved to disk.
 func (t *objects) release(o *object) {
-	if !o.freed || o.pins > 0 || o.creator != nil {
-		return
+	switch {
+	case o.pins > 0 || o.creator != nil || o.moving != still:
+	case o.freed:
+		t.detach(o)
+		t.drop(o)
+	case o.sealed:
+		t.idle(o)
 	}
-	t.detach(o)
-	t.drop(o)
 }
 
 // detach takes the object out of the table; its room stays taken.
@@ -226,17 +350,21 @@ func (t *objects) detach(o *object) {
 	o.waiters = nil
 }
 
-// drop gives the room back.
+// drop gives the room back, in memory and on disk.
 func (t *objects) drop(o *object) {
-	t.used -= o.size
-	if err := t.space.Free(o.off); err != nil {
-		panic("daemon: object table and arena disagree: " + err.Error())
+	t.unlist(o)
+	freed := o.inArena
+	t.unsettle(o)
+	t.forget(o)
+	if freed {
+		t.pump()
 	}
 }
 
 // dropClient forgets what a process that is gone held and created, and frees
 // what it owned. Its waiting pins are never answered: c.gone is set.
 func (t *objects) dropClient(c *client, owner ids.Owner) {
+	t.dropRequests(c)
 	if h := t.holders[c]; h != nil {
 		for o := range h.creating {
 			t.abandon(o, "the process that was writing it died")

@@ -17,7 +17,13 @@ type outcome struct {
 	err  error
 }
 
-func (o *outcome) done(_, size uint64, err error) { o.n++; o.size, o.err = size, err }
+func (o *outcome) done(_ place, size uint64, err error) { o.n++; o.size, o.err = size, err }
+
+// create creates at once or fails.
+func create(t *objects, c *client, id ids.Object, size uint64) (err error) {
+	t.create(c, id, size, func(_ place, e error) { err = e })
+	return err
+}
 
 func owned(o byte, n uint64) ids.Object {
 	return ids.NewObject(n, ids.Owner{o}, ids.Job{}, 0)
@@ -29,7 +35,7 @@ func TestObjects_FreedWhilePinned_StaysUntilUnpin(t *testing.T) {
 	tb := newTable(1 << 20)
 	a, b := &client{}, &client{}
 	id := owned(1, 1)
-	if _, err := tb.create(a, id, 1000); err != nil {
+	if err := create(tb, a, id, 1000); err != nil {
 		t.Fatal(err)
 	}
 	var early outcome
@@ -65,7 +71,7 @@ func TestObjects_WaiterGone_IsNotAnswered(t *testing.T) {
 	tb := newTable(1 << 20)
 	a, b := &client{}, &client{}
 	id := owned(1, 1)
-	if _, err := tb.create(a, id, 10); err != nil {
+	if err := create(tb, a, id, 10); err != nil {
 		t.Fatal(err)
 	}
 	var w outcome
@@ -83,14 +89,14 @@ func TestObjects_WaiterGone_IsNotAnswered(t *testing.T) {
 func TestObjects_Full_NamesTheSizes(t *testing.T) {
 	tb := newTable(1 << 20)
 	a := &client{}
-	if _, err := tb.create(a, owned(1, 1), 1<<19); err != nil {
+	if err := create(tb, a, owned(1, 1), 1<<19); err != nil {
 		t.Fatal(err)
 	}
-	_, err := tb.create(a, owned(1, 2), 1<<20)
+	err := create(tb, a, owned(1, 2), 1<<20)
 	if fault.CodeOf(err) != fault.StoreFull {
 		t.Errorf("%v", err)
 	}
-	if _, err := tb.create(a, owned(1, 3), 1<<63); fault.CodeOf(err) != fault.StoreFull {
+	if err := create(tb, a, owned(1, 3), 1<<63); fault.CodeOf(err) != fault.StoreFull {
 		t.Errorf("%v", err)
 	}
 }
@@ -121,7 +127,7 @@ func TestObjects_RandomProcesses_LeakNothing(t *testing.T) {
 				case 0, 1, 2:
 					next++
 					id = owned(byte(c.pid), next)
-					if _, err := tb.create(c, id, uint64(r.IntN(300_000))); err == nil {
+					if err := create(tb, c, id, uint64(r.IntN(300_000))); err == nil {
 						objs = append(objs, id)
 					}
 				case 3, 4:
@@ -129,7 +135,7 @@ func TestObjects_RandomProcesses_LeakNothing(t *testing.T) {
 				case 5, 6:
 					asked++
 					me := c
-					tb.pin(c, id, func(uint64, uint64, error) {
+					tb.pin(c, id, func(place, uint64, error) {
 						answered++
 						if me.gone {
 							t.Error("a dead process was answered")
@@ -143,7 +149,7 @@ func TestObjects_RandomProcesses_LeakNothing(t *testing.T) {
 					if len(objs) == 0 {
 						break
 					}
-					_, _ = tb.create(c, id, 1000) // a retried task
+					_ = create(tb, c, id, 1000) // a retried task
 				case 11:
 					if r.IntN(6) == 0 {
 						c.gone = true
@@ -198,7 +204,9 @@ func check(t *testing.T, tb *objects) {
 		ranges[o] = true
 	}
 	for o := range ranges {
-		used += o.size
+		if o.inArena {
+			used += o.size
+		}
 		if o.pins != pins[o] {
 			t.Fatalf("object %s counts %d pins, %d processes hold it", o.id, o.pins, pins[o])
 		}
@@ -207,7 +215,7 @@ func check(t *testing.T, tb *objects) {
 		t.Fatalf("used %d/%d, pinned %d/%d", used, tb.used, len(pins), tb.pinned)
 	}
 	for _, o := range tb.table {
-		if o.sealed && o.freed && o.pins == 0 {
+		if o.sealed && o.freed && o.pins == 0 && o.moving == still {
 			t.Fatalf("object %s should be gone", o.id)
 		}
 	}

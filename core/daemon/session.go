@@ -92,6 +92,7 @@ func SweepStale(base string) {
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			endMarked(filepath.Base(dir))
+			sweepSpilled(dir)
 			os.RemoveAll(dir)
 		}
 		f.Close()

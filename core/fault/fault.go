@@ -42,6 +42,7 @@ const (
 	MayHaveBeenApplied Code = "may_have_been_applied" // RaySystemError: the answer was lost, the effect perhaps not
 	StreamInconsistent Code = "stream_inconsistent"   // StreamingGeneratorReplayInconsistentError
 	EndOfStream        Code = "end_of_stream"         // ObjectRefStreamEndOfStreamError
+	OutOfDisk          Code = "out_of_disk"           // OutOfDiskError
 )
 
 // Error is a failure that can cross a socket.

@@ -20,6 +20,7 @@ var ErrNotAllocated = errors.New("no allocation at this offset")
 type Arena struct {
 	mu       sync.Mutex
 	capacity uint64
+	first    *block // at offset 0
 	used     map[uint64]*block
 	free     tree // free blocks by size
 	warm     tree // free blocks with a warm part, by its size
@@ -61,7 +62,8 @@ func NewArena(size uint64) *Arena {
 	}
 	a.stats.Capacity = size
 	if size > 0 {
-		a.addFree(&block{size: size})
+		a.first = &block{size: size}
+		a.addFree(a.first)
 	}
 	return a
 }
@@ -189,6 +191,10 @@ func (b *block) cut(size uint64) *block {
 func (a *Arena) giveBack(off uint64, written bool) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return a.freeLocked(off, written)
+}
+
+func (a *Arena) freeLocked(off uint64, written bool) error {
 	b := a.used[off]
 	if b == nil {
 		return fmt.Errorf("free offset %d: %w", off, ErrNotAllocated)

@@ -349,10 +349,11 @@ type ObjCreate struct {
 	Anew     bool // in place of what the store has under this id
 }
 
-// ObjPlace is where an object lies in the node's arena.
+// ObjPlace is where an object lies: in the node's arena, or in a file.
 type ObjPlace struct {
 	Offset uint64
 	Size   uint64
+	Path   string // of the file that stands for memory; "": the arena
 }
 
 // ObjRef names an object.
@@ -372,6 +373,7 @@ type ObjStats struct {
 	Objects   int
 	Pinned    int
 	PeakBytes uint64
+	More      map[string]uint64 // of spilling; docs/protocol.md
 }
 
 // RefWait asks an owner for an object; answered when it is ready.

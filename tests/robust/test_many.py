@@ -125,9 +125,10 @@ def test_more_actors_than_descriptors(program: Callable[..., Program]) -> None:
 
 
 def test_a_store_that_is_full(fresh: Any) -> None:
-    """It is told; with room again, it works again."""
+    """It is told where nothing may be spilled; with room again, it works again."""
     ray = fresh
-    ray.init(address="local", num_cpus=2, object_store_memory=80_000_000, log_to_driver=False)
+    off = {"automatic_object_spilling_enabled": False}
+    ray.init(address="local", num_cpus=2, object_store_memory=80_000_000, log_to_driver=False, _system_config=off)
 
     @ray.remote
     def make(size: int) -> bytes:

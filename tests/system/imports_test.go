@@ -18,7 +18,7 @@ const module = "github.com/eagleray/eagleray"
 var layers = map[string][]string{
 	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/wire"},
 	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
-	"part":    {"core/accelerator", "core/machine", "core/nvml", "core/pressure", "core/started", "core/store"},
+	"part":    {"core/accelerator", "core/machine", "core/nvml", "core/pressure", "core/spill", "core/started", "core/store"},
 	"pure":    {"core/own", "core/sched"},
 	"state":   {"raftstate"},
 	"client":  {"core/client"},

@@ -61,6 +61,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "lost_retries_disabled": _unmade("RETRIES_DISABLED"),
     "lost_lineage_disabled": _unmade("LINEAGE_DISABLED"),
     "store_full": ex.ObjectStoreFullError,
+    "out_of_disk": ex.OutOfDiskError,
     "out_of_memory": ex.OutOfMemoryError,
     "gpu_memory_exceeded": ex.GpuMemoryExceededError,
     "runtime_env_setup": ex.RuntimeEnvSetupError,

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eagleray._private import environments
+from eagleray._private import environments, spilling
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
 from eagleray._private.messages import pack, unpack
 from eagleray._private.sizes import parse_bytes
@@ -94,6 +94,7 @@ def init(
     namespace: str | None = None,
     runtime_env: dict[str, Any] | None = None,
     infeasible: str | None = None,
+    object_spilling_directory: str | None = None,
     **kwargs: Any,
 ) -> RayContext:
     """Starts a session.
@@ -123,7 +124,8 @@ def init(
         namespace: For names of actors; one of its own when None.
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
         infeasible: "raise" (default): what can never run fails; "wait": it waits, as in Ray.
-        **kwargs: ``_memory`` (bytes); Ray's other private keywords are ignored.
+        object_spilling_directory: Where objects go that the store has no room for; the session's folder when None.
+        **kwargs: ``_memory`` (bytes); ``_system_config``, of which the settings of spilling are used; Ray's other private keywords are ignored.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
@@ -149,6 +151,7 @@ def init(
     config = _daemon_config(
         num_cpus, num_gpus, gpu_memory, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
     )
+    config |= spilling.config(object_spilling_directory, kwargs.get("_system_config"))
     with _lock:
         if process.session is not None:
             if ignore_reinit_error:

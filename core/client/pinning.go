@@ -1,0 +1,161 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// pinning is a question to the daemon for a stored object's place. The answer
+// may take its time: the object is being written, or comes back from disk.
+type pinning struct {
+	users int // who wait; each gets a hold
+	done  chan struct{}
+	view  *view // mu guards these once done is closed
+	err   error
+}
+
+// errSlow: the time passed and the daemon has not answered yet.
+var errSlow = fault.New(fault.Internal, "the object store has not answered yet")
+
+// lookFor is how long the daemon's answer is waited for at least: who only looks
+// shall find what is in memory.
+const lookFor = 200 * time.Millisecond
+
+// askPlace begins to pin an object, or joins who does; mu held. The caller waits.
+func (c *Client) askPlace(id ids.Object) *pinning {
+	p := c.pinnings[id]
+	if p == nil {
+		p = &pinning{done: make(chan struct{})}
+		if c.pinnings == nil {
+			c.pinnings = make(map[ids.Object]*pinning)
+		}
+		c.pinnings[id] = p
+		c.daemon.Go(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, func(m *wire.Message, err error) {
+			var at wire.ObjPlace
+			if err == nil {
+				err = m.Decode(&at)
+			}
+			if err == nil && at.Path != "" {
+				go func() { // opening a file can take a while
+					mem, err := store.MapFile(at.Path, at.Size)
+					c.placed(id, p, at, mem, true, err)
+				}()
+				return
+			}
+			c.placed(id, p, at, nil, err == nil, err)
+		})
+	}
+	p.users++
+	return p
+}
+
+// placed ends a pinning.
+func (c *Client) placed(id ids.Object, p *pinning, at wire.ObjPlace, mem []byte, pinned bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer close(p.done)
+	delete(c.pinnings, id)
+	switch {
+	case err == nil && !c.closed:
+		v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, mem: mem, holds: p.users}
+		c.views[v.n], c.mapped[id] = v, v
+		p.view = v
+		if p.users == 0 { // they have given up
+			c.unhold(v)
+		}
+		return
+	case c.closed:
+		err = c.why
+	}
+	if mem != nil {
+		_ = store.Unmap(mem)
+	}
+	if pinned {
+		c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: id[:]})
+	}
+	p.err = fmt.Errorf("get object %s: %w", id, err)
+}
+
+// pin maps an object of the store and holds it; mu held on entry and exit,
+// released while the daemon is asked. errSlow: the deadline passed.
+func (c *Client) pin(id ids.Object, deadline time.Time) (*view, error) {
+	if v := c.mapped[id]; v != nil {
+		v.holds++
+		return v, nil
+	}
+	return c.awaitPlace(c.askPlace(id), deadline)
+}
+
+// awaitPlace waits for an answer; mu as in pin.
+func (c *Client) awaitPlace(p *pinning, deadline time.Time) (*view, error) {
+	c.mu.Unlock()
+	if deadline.IsZero() {
+		<-p.done
+	} else {
+		t := time.NewTimer(max(time.Until(deadline), lookFor))
+		select {
+		case <-p.done:
+		case <-t.C:
+		}
+		t.Stop()
+	}
+	c.mu.Lock()
+	select {
+	case <-p.done:
+		return p.view, p.err
+	default:
+		p.users--
+		return nil, errSlow
+	}
+}
+
+// pinStored pins the stored copy of an object for as long as the table has it;
+// mu as in pin.
+func (c *Client) pinStored(o *own.Object, deadline time.Time) (*view, error) {
+	if v, ok := o.Map.(*view); ok {
+		return v, nil
+	}
+	c.table.Pin(o) // it must not go while we ask
+	v, err := c.pin(o.ID, deadline)
+	if err == nil {
+		if _, ok := o.Map.(*view); !ok {
+			o.Map = v
+		} else {
+			c.unhold(v)
+		}
+	}
+	c.table.Unpin(o)
+	c.carryOut()
+	return v, err
+}
+
+// pinArguments has all stored arguments of a call brought to memory at the same
+// time; the caller lets go of them when it has opened them, which tells what
+// went wrong. Mu as in pin.
+func (c *Client) pinArguments(k *call) (held []*view) {
+	if len(k.deps) == 0 {
+		return nil
+	}
+	var asked []*pinning
+	ask := func(p *place) {
+		if p.env == nil && p.size > 0 && c.mapped[p.id] == nil {
+			asked = append(asked, c.askPlace(p.id))
+		}
+	}
+	ask(&k.args)
+	for i := range k.deps {
+		ask(&k.deps[i])
+	}
+	for _, p := range asked {
+		if v, err := c.awaitPlace(p, time.Time{}); err == nil {
+			held = append(held, v)
+		}
+	}
+	return held
+}

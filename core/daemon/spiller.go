@@ -1,0 +1,298 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/spill"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// SpillOptions say where objects go for which the arena has no room.
+type SpillOptions struct {
+	Off       bool
+	Roots     []string      // directories; none: the session's
+	Threshold float64       // part of the arena in use from which on objects are written ahead; 0: the default
+	Full      float64       // part of a file system in use from which on nothing is written to it; 0: the default
+	MinBytes  uint64        // that are written together, if there are; 0: the default
+	Readers   int           // objects that are read from disk at a time; 0: the default
+	Grace     time.Duration // how long a full arena's pins are waited for before a file takes an object; 0: the default
+	FS        spill.FS      // nil: the machine's
+}
+
+// Defaults of SpillOptions.
+const (
+	spillThreshold = 0.8
+	spillFull      = 0.95
+	spillMinBytes  = 16 << 20
+	spillReaders   = 4
+	spillGrace     = 100 * time.Millisecond
+)
+
+// spillLimit bounds Close's wait for disks that hang.
+const spillLimit = time.Second
+
+// spiller does what the object table orders: each order on a goroutine.
+type spiller struct {
+	d     *Daemon
+	store *spill.Store
+	slots chan struct{} // of readers
+
+	arena *store.Mapping
+
+	writing, reading      int // orders under way; the daemon's lock guards them
+	writeBegan, readBegan time.Time
+	timer                 *time.Timer
+	wake                  time.Time
+}
+
+// openSpiller makes the directories and wires the object table to them.
+func (d *Daemon) openSpiller() error {
+	o := d.o.Spill
+	if o.Off {
+		return nil
+	}
+	roots := o.Roots
+	if len(roots) == 0 {
+		roots = []string{d.o.SessionDir}
+	}
+	if o.Threshold == 0 {
+		o.Threshold = spillThreshold
+	}
+	if o.Full == 0 {
+		o.Full = spillFull
+	}
+	if o.MinBytes == 0 {
+		o.MinBytes = spillMinBytes
+	}
+	if o.Readers == 0 {
+		o.Readers = spillReaders
+	}
+	if o.Grace == 0 {
+		o.Grace = spillGrace
+	}
+	st, err := spill.Open(spill.Options{Roots: roots, Name: filepath.Base(d.o.SessionDir), Full: o.Full, FS: o.FS})
+	if err != nil {
+		return &SpillError{err}
+	}
+	if err := os.WriteFile(filepath.Join(d.o.SessionDir, spilledName), []byte(strings.Join(st.Dirs(), "\n")+"\n"), 0o600); err != nil {
+		st.Close(spillLimit)
+		return fmt.Errorf("session directory: %w", err)
+	}
+	m, err := store.Map(d.fd, d.o.ArenaBytes)
+	if err != nil {
+		st.Close(spillLimit)
+		return err
+	}
+	d.spill = &spiller{d: d, store: st, arena: m, slots: make(chan struct{}, o.Readers)}
+	d.spill.timer = time.AfterFunc(time.Hour, d.spill.tick)
+	d.spill.timer.Stop()
+	t := d.objects
+	t.mover = d.spill
+	t.batchBytes = min(o.MinBytes, d.o.ArenaBytes/8)
+	t.ahead = uint64(o.Threshold * float64(d.o.ArenaBytes))
+	t.grace = o.Grace
+	return nil
+}
+
+// SpillError says which of the directories that were asked for cannot be used.
+type SpillError struct{ error }
+
+func (e *SpillError) Unwrap() error { return e.error }
+
+// spilledName is the file of a session that says where it spills to.
+const spilledName = "spilled"
+
+// sweepSpilled removes what a killed session has spilled.
+func sweepSpilled(session string) {
+	b, err := os.ReadFile(filepath.Join(session, spilledName))
+	if err != nil {
+		return
+	}
+	for _, dir := range strings.Fields(string(b)) {
+		_ = spill.SweepDir(dir)
+	}
+}
+
+func (s *spiller) close() {
+	if s == nil {
+		return
+	}
+	s.timer.Stop()
+	s.store.Close(spillLimit)
+}
+
+// answer runs f with the daemon's lock, unless the daemon is closing.
+func (s *spiller) answer(f func(t *objects)) {
+	s.d.mu.Lock()
+	defer s.d.mu.Unlock()
+	if !s.d.closing {
+		f(s.d.objects)
+	}
+}
+
+// write implements mover.
+func (s *spiller) write(b *batch) {
+	items := make([]spill.Item, len(b.objects))
+	offs := make([]uint64, len(items))
+	for i, o := range b.objects {
+		items[i].ID, offs[i] = o.id, o.off
+	}
+	if s.writing++; s.writing == 1 {
+		s.writeBegan = time.Now()
+	}
+	go func() {
+		records := make([]*spill.Record, len(items))
+		var err error
+		for i := range items {
+			if err == nil {
+				items[i].Bytes, err = s.arena.Slice(offs[i], b.objects[i].size)
+			}
+		}
+		if err == nil {
+			records, err = s.store.Write(items)
+		}
+		if err != nil {
+			s.d.log.Warn("spilling objects failed", "error", err)
+		}
+		s.answer(func(t *objects) {
+			if s.writing--; s.writing == 0 {
+				t.spillTime += time.Since(s.writeBegan)
+			}
+			t.spillFiles++
+			copies := make([]diskCopy, len(records))
+			for i, r := range records {
+				if r != nil {
+					copies[i] = r
+				}
+			}
+			t.written(b, copies, err)
+		})
+	}()
+}
+
+// arenaAt writes to the arena from an offset on.
+type arenaAt struct {
+	m   *store.Mapping
+	off uint64
+}
+
+func (a arenaAt) WriteAt(b []byte, at int64) (int, error) {
+	if err := a.m.WriteAt(a.off+uint64(at), b); err != nil {
+		return 0, err
+	}
+	return len(b), nil
+}
+
+var _ io.WriterAt = arenaAt{}
+
+// restore implements mover.
+func (s *spiller) restore(o *object, to place) {
+	r := o.disk.(*spill.Record)
+	if s.reading++; s.reading == 1 {
+		s.readBegan = time.Now()
+	}
+	go func() {
+		s.slots <- struct{}{}
+		err := s.read(r, to)
+		<-s.slots
+		if err != nil {
+			s.d.log.Warn("a spilled object is lost", "object", o.id.String(), "error", err)
+		}
+		s.answer(func(t *objects) {
+			if s.reading--; s.reading == 0 {
+				t.restoreTime += time.Since(s.readBegan)
+			}
+			t.restored(o, to, err)
+		})
+	}()
+}
+
+// shortages pass: they are no reason to give an object up.
+const (
+	shortageTries = 50
+	shortageWait  = 100 * time.Millisecond
+)
+
+func (s *spiller) read(r *spill.Record, to place) (err error) {
+	for range shortageTries {
+		if to.path != "" {
+			err = s.store.Fill(to.path, r)
+		} else {
+			err = r.Read(arenaAt{s.arena, to.off})
+		}
+		if !isShortage(err) {
+			return err
+		}
+		select {
+		case <-time.After(shortageWait):
+		case <-s.d.stop:
+			return err
+		}
+	}
+	return err
+}
+
+// isShortage reports an error that says nothing about the file.
+func isShortage(err error) bool {
+	for _, e := range []syscall.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}
+
+// makeFile implements mover.
+func (s *spiller) makeFile(r *request) {
+	size := r.size
+	go func() {
+		path, err := s.store.NewFile(size)
+		s.answer(func(t *objects) { t.fileMade(r, path, err) })
+	}()
+}
+
+// removeFile implements mover.
+func (s *spiller) removeFile(path string) { s.store.Remove(path) }
+
+func (s *spiller) now() time.Time { return time.Now() }
+
+// later implements mover: the earliest wish counts.
+func (s *spiller) later(after time.Duration) {
+	at := time.Now().Add(after)
+	if s.wake.IsZero() || at.Before(s.wake) {
+		s.wake = at
+		s.timer.Reset(after)
+	}
+}
+
+func (s *spiller) tick() {
+	s.answer(func(t *objects) {
+		s.wake = time.Time{}
+		t.tick()
+	})
+}
+
+// told implements mover.
+func (s *spiller) told(r *request, text string) {
+	s.d.log.Warn(text, "pid", r.client.pid)
+	j := r.client.job
+	if j == nil {
+		return
+	}
+	lines := []wire.LogLine{{Pid: r.client.pid, Stderr: true, Source: "daemon", Text: text}}
+	if j.sink != nil {
+		j.sink.add(lines)
+	} else if j.driver != nil { // it does not want to see output, but this is not output
+		_ = j.driver.peer.Push(wire.TLogs, wire.LogBatch{Lines: lines})
+	}
+}

@@ -1,0 +1,86 @@
+package spill
+
+import (
+	"errors"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// FS is the file system as a Store uses it. Tests have one that fails or hangs.
+type FS interface {
+	Create(path string) (File, error) // must not exist yet
+	Open(path string) (File, error)   // to read
+	Remove(path string) error
+	Usage(dir string) (used, total uint64, err error)
+}
+
+// File is an open file.
+type File interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+	// Allocate makes the file size bytes long, with room for them on the disk.
+	Allocate(size int64) error
+}
+
+// Disk is the machine's file system.
+type Disk struct{}
+
+type diskFile struct{ *os.File }
+
+// Create makes a file that only this user can read.
+func (Disk) Create(path string) (File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return diskFile{f}, nil
+}
+
+// Open opens a file for reading.
+func (Disk) Open(path string) (File, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return diskFile{f}, nil
+}
+
+// Remove deletes a file.
+func (Disk) Remove(path string) error { return os.Remove(path) }
+
+// Usage says how much of a directory's file system is in use. What only root
+// may use counts as used.
+func (Disk) Usage(dir string) (used, total uint64, err error) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return 0, 0, &os.PathError{Op: "statfs", Path: dir, Err: err}
+	}
+	size := uint64(s.Bsize)
+	total = s.Blocks * size
+	return total - min(s.Bavail*size, total), total, nil
+}
+
+// Allocate implements File. A file system that cannot reserve room gets a
+// sparse file: then writing it can fail.
+func (f diskFile) Allocate(size int64) error {
+	for {
+		err := unix.Fallocate(int(f.Fd()), 0, 0, size)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENOSYS):
+			return f.Truncate(size)
+		}
+		return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
+	}
+}
+
+// IsFull reports whether an error says that there is no room.
+func IsFull(err error) bool {
+	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) || errors.Is(err, ErrFull)
+}

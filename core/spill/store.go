@@ -1,0 +1,259 @@
+package spill
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Errors of a Store.
+var (
+	ErrFull  = errors.New("no space left on the disk")
+	ErrStuck = errors.New("the disk does not answer")
+)
+
+// How long a directory is left out, and after how long a write counts as hanging.
+const (
+	leaveOut   = time.Second
+	stuckAfter = 3 * time.Second
+	closeLimit = time.Second
+)
+
+// Options describe a Store.
+type Options struct {
+	Roots []string // below which directories are made
+	Name  string   // of the session
+	// Full is the share of a file system from which on nothing more is
+	// written to it; 0: no limit but its size.
+	Full float64
+	FS   FS // nil: the machine's
+}
+
+// Store is where one session's objects go. See doc.go.
+type Store struct {
+	fs   FS
+	full float64
+	dirs []*dir
+	seq  atomic.Uint64
+	gone sync.WaitGroup // removals on their way
+
+	mu     sync.Mutex
+	next   int
+	uses   uint64
+	closed bool
+}
+
+// dir is one directory.
+type dir struct {
+	path string
+	lock *os.File
+
+	// Guarded by Store.mu:
+	bad   error // why it is left out
+	until time.Time
+	begun map[uint64]time.Time // uses on their way
+}
+
+// Open makes the directories. One that cannot be made is an error: the user
+// should know before work begins.
+func Open(o Options) (*Store, error) {
+	if len(o.Roots) == 0 {
+		return nil, errors.New("no directory to spill objects to")
+	}
+	s := &Store{fs: o.FS, full: o.Full}
+	if s.fs == nil {
+		s.fs = Disk{}
+	}
+	for _, root := range o.Roots {
+		Sweep(root)
+		d, err := makeDir(root, o.Name, len(s.dirs))
+		if err != nil {
+			s.Close(closeLimit)
+			return nil, fmt.Errorf("objects cannot be spilled to %s: %w", root, err)
+		}
+		s.dirs = append(s.dirs, d)
+	}
+	return s, nil
+}
+
+// Dirs returns the directories that hold the files.
+func (s *Store) Dirs() []string {
+	out := make([]string, len(s.dirs))
+	for i, d := range s.dirs {
+		out[i] = d.path
+	}
+	return out
+}
+
+func (s *Store) name(d *dir, kind string) string {
+	return filepath.Join(d.path, kind+"-"+strconv.FormatUint(s.seq.Add(1), 10))
+}
+
+// use is a write that a directory was chosen for.
+type use struct {
+	s      *Store
+	d      *dir
+	number uint64
+}
+
+// begin chooses the directory whose turn it is; end must follow.
+func (s *Store) begin() (*use, error) {
+	var why error
+	for range s.dirs {
+		u, err := s.turn(&why)
+		if err != nil {
+			return nil, err
+		}
+		if s.full <= 0 {
+			return u, nil
+		}
+		used, total, err := s.fs.Usage(u.d.path)
+		if err == nil && float64(used) > s.full*float64(total) {
+			err = fmt.Errorf("%w: %.1f%% of what holds %s are used, the limit is %.1f%%", ErrFull, 100*float64(used)/float64(total), u.d.path, 100*s.full)
+		}
+		if err == nil {
+			return u, nil
+		}
+		why = joined(why, err)
+		u.end(err)
+	}
+	return nil, why
+}
+
+// turn finds a directory that works, and begins a use of it.
+func (s *Store) turn(why *error) (*use, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, os.ErrClosed
+	}
+	now := time.Now()
+	for range s.dirs {
+		d := s.dirs[s.next%len(s.dirs)]
+		s.next++
+		if d.bad != nil && now.Before(d.until) {
+			*why = joined(*why, d.bad)
+			continue
+		}
+		if since := d.hanging(now); since > 0 {
+			*why = joined(*why, fmt.Errorf("%w: a write to %s has hung for %v", ErrStuck, d.path, since.Round(time.Second)))
+			continue
+		}
+		s.uses++
+		d.begun[s.uses] = now
+		return &use{s, d, s.uses}, nil
+	}
+	return nil, *why
+}
+
+// end says how it went; a directory that failed is left out for a while.
+func (u *use) end(err error) {
+	u.s.mu.Lock()
+	defer u.s.mu.Unlock()
+	delete(u.d.begun, u.number)
+	if u.d.bad = err; err != nil {
+		u.d.until = time.Now().Add(leaveOut)
+	}
+}
+
+// hanging returns for how long the oldest write is on its way, if that is too long.
+func (d *dir) hanging(now time.Time) (longest time.Duration) {
+	for _, t := range d.begun {
+		if age := now.Sub(t); age > stuckAfter {
+			longest = max(longest, age)
+		}
+	}
+	return longest
+}
+
+// NewFile makes a file of size bytes that stands for memory.
+func (s *Store) NewFile(size uint64) (path string, err error) {
+	var failed error
+	for range s.dirs {
+		u, err := s.begin()
+		if err != nil {
+			return "", joined(failed, err)
+		}
+		path, err := s.makeFile(u.d, size)
+		u.end(err)
+		if err == nil {
+			return path, nil
+		}
+		failed = joined(failed, err)
+	}
+	return "", failed
+}
+
+func (s *Store) makeFile(d *dir, size uint64) (string, error) {
+	path := s.name(d, "memory")
+	f, err := s.fs.Create(path)
+	if err == nil {
+		if size > math.MaxInt64 {
+			err = ErrFull
+		} else {
+			err = f.Allocate(int64(size))
+		}
+		if e := f.Close(); err == nil {
+			err = e
+		}
+		if err != nil {
+			s.Remove(path)
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("a file of %d bytes in %s: %w", size, d.path, err)
+	}
+	return path, nil
+}
+
+// Fill writes a record's object into a file from NewFile.
+func (s *Store) Fill(path string, r *Record) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	err = r.Read(f)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// Remove deletes a file, without waiting for the disk.
+func (s *Store) Remove(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return // everything goes
+	}
+	s.gone.Add(1)
+	go func() {
+		defer s.gone.Done()
+		_ = s.fs.Remove(path) // what is left goes with the directory
+	}()
+}
+
+// Close removes the directories. It waits for a disk that hangs no longer than limit.
+func (s *Store) Close(limit time.Duration) {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		s.gone.Wait()
+		for _, d := range s.dirs {
+			d.remove()
+		}
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-time.After(limit):
+	}
+}

@@ -1,0 +1,147 @@
+package spill
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+// Item is one object to write.
+type Item struct {
+	ID    ids.Object
+	Bytes []byte
+}
+
+// An object is compressed when a probe of its middle shrinks to two thirds.
+const (
+	probeSize = 64 << 10
+	probeNum  = 3 // 1.5
+	probeDen  = 2
+)
+
+// Write puts the objects into one file, in the directory whose turn it is, and
+// in the next one when that fails. It returns a record for each object, nil
+// for those that are not on disk, and then an error.
+func (s *Store) Write(items []Item) ([]*Record, error) {
+	out := make([]*Record, len(items))
+	var failed error
+	for range s.dirs {
+		u, err := s.begin()
+		if err != nil {
+			return out, joined(failed, err)
+		}
+		err = s.writeTo(u.d, items, out)
+		u.end(err)
+		if err == nil {
+			return out, nil
+		}
+		failed = joined(failed, err)
+	}
+	return out, failed
+}
+
+// joined keeps the first trouble, unless the second says that a disk is full.
+func joined(first, second error) error {
+	if first == nil || IsFull(second) && !IsFull(first) {
+		return second
+	}
+	return first
+}
+
+// writeTo writes what out has no record for yet.
+func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
+	f := &file{s: s, path: s.name(d, "objects")}
+	w, err := s.fs.Create(f.path)
+	if err != nil {
+		return fmt.Errorf("spill to %s: %w", d.path, err)
+	}
+	f.live.Store(1) // ours
+	defer f.release()
+	defer func() {
+		if e := w.Close(); e != nil && err == nil {
+			err = fmt.Errorf("spill to %s: %w", d.path, e)
+		}
+	}()
+	at := int64(0)
+	for i := range items {
+		if out[i] != nil {
+			continue
+		}
+		r := &Record{id: items[i].ID, file: f, at: at, size: uint64(len(items[i].Bytes))}
+		if err := r.write(w, items[i].Bytes); err != nil {
+			return fmt.Errorf("spill to %s: %w", d.path, err)
+		}
+		f.live.Add(1)
+		out[i] = r
+		at += headerSize + int64(r.stored)
+		at = (at + recordAlign - 1) &^ (recordAlign - 1)
+	}
+	return nil
+}
+
+// write puts one record at its place: first the bytes, then the header.
+func (r *Record) write(w io.WriterAt, b []byte) error {
+	out := &summing{w: w, at: r.at + headerSize}
+	if r.compressed = worthIt(b); r.compressed {
+		e := encoders.Get().(*zstd.Encoder)
+		defer encoders.Put(e)
+		e.Reset(out)
+		_, err := e.Write(b)
+		if cerr := e.Close(); err == nil {
+			err = cerr
+		}
+		e.Reset(nil)
+		if err != nil {
+			return err
+		}
+	} else {
+		// In pieces, so that what was summed is still in the cache.
+		for i := 0; i < len(b); i += chunk {
+			if _, err := out.Write(b[i:min(i+chunk, len(b))]); err != nil {
+				return err
+			}
+		}
+	}
+	r.stored = uint64(out.at - r.at - headerSize)
+	_, err := w.WriteAt(r.header(out.sum), r.at)
+	return err
+}
+
+// summing writes and sums.
+type summing struct {
+	w   io.WriterAt
+	at  int64
+	sum uint32
+}
+
+func (s *summing) Write(b []byte) (int, error) {
+	s.sum = crc32.Update(s.sum, castagnoli, b)
+	n, err := s.w.WriteAt(b, s.at)
+	s.at += int64(n)
+	return n, err
+}
+
+var encoders = sync.Pool{New: func() any {
+	e, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
+		zstd.WithLowerEncoderMem(true), zstd.WithWindowSize(1<<20), zstd.WithEncoderCRC(false))
+	if err != nil {
+		panic("spill: " + err.Error()) // constant options
+	}
+	return e
+}}
+
+// worthIt compresses a probe.
+func worthIt(b []byte) bool {
+	n := min(len(b), probeSize)
+	probe := b[(len(b)-n)/2:][:n]
+	e := encoders.Get().(*zstd.Encoder)
+	defer encoders.Put(e)
+	buf := chunks.Get().(*[]byte)
+	defer chunks.Put(buf)
+	return len(e.EncodeAll(probe, (*buf)[:0]))*probeNum <= n*probeDen
+}

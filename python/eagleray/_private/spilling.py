@@ -1,0 +1,31 @@
+"""Where objects go that the store has no room for: what ``init`` says to the daemon about it."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+
+def config(directory: Any, system: Any) -> dict[str, Any]:
+    """The daemon's configuration for ``object_spilling_directory`` and ``_system_config``.
+
+    Raises:
+        TypeError: one of them has the wrong type.
+    """
+    found: dict[str, Any] = {}
+    if directory is not None:
+        if not isinstance(directory, (str, os.PathLike)):
+            raise TypeError(f"object_spilling_directory must be a path, got {type(directory).__name__}: {directory!r}")
+        if os.fspath(directory):
+            found["object_spilling_directory"] = os.path.abspath(os.fspath(directory))
+    if system is not None:
+        if not isinstance(system, dict):
+            raise TypeError(f"_system_config must be a dictionary, got {type(system).__name__}")
+        try:
+            text = json.dumps(system)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"_system_config must be of plain values: {error}") from None
+        if system:
+            found["system_config"] = json.loads(text)
+    return found
