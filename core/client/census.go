@@ -72,7 +72,7 @@ func (c *Client) heldRow(o *own.Object, captured, replies int) wire.Held {
 		Local: int(o.Local), Tasks: int(o.Pins) - captured - replies, Captured: captured, Replies: replies,
 		Site: c.siteOf(o), Maker: c.makerOf(o),
 	}
-	if !o.State.Ready() {
+	if !o.State.Ready() || o.State == own.Failed {
 		h.Size = -1
 	}
 	if v, ok := o.Map.(*view); ok {

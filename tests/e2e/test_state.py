@@ -320,3 +320,18 @@ def test_the_command_outside_of_the_session(ray: Any) -> None:
         [COMMAND, "list", "actors", "--address", "/nowhere"], capture_output=True, text=True, timeout=30
     )
     assert done.returncode == 1 and "/nowhere" in done.stderr
+
+
+def test_sites_can_be_turned_off(script: Any) -> None:
+    done = script(
+        """
+        import eagleray as ray
+        ray.init(address="local", num_cpus=1)
+        ref = ray.put(1)
+        from eagleray.util import state
+        enabled = state.summarize_objects()["cluster"]["callsite_enabled"]
+        print(repr(ref.call_site()), state.list_objects()[0].call_site, enabled)
+        """,
+        env={**os.environ, "RAY_record_ref_creation_sites": "0"},
+    )
+    assert done.stdout == "'' disabled False\n"

@@ -143,7 +143,11 @@ def query(
             f"{limit} of {len(rows)} {what} are given; a filter gives fewer, a higher limit more", stacklevel=3
         )
     columns = schema.list_columns(detail=detail)
-    return [schema(**{name: row.get(name) for name in columns}) for row in rows[:limit]]
+    return [_record(schema, {name: row.get(name) for name in columns}) for row in rows[:limit]]
+
+
+def _record(schema: type[S], fields: dict[str, Any]) -> S:
+    return schema(**fields)
 
 
 def _checked(schema: type[StateSchema], item: Filter) -> Filter:
