@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from eagleray._private import state_cli
+from eagleray._private import memory_table, state_cli
+from eagleray._private.census import Census
 from eagleray._private.state import process
 from eagleray.util import state
 from eagleray.util.state.common import ActorState, ObjectState
@@ -335,3 +336,21 @@ def test_sites_can_be_turned_off(script: Any) -> None:
         env={**os.environ, "RAY_record_ref_creation_sites": "0"},
     )
     assert done.stdout == "'' disabled False\n"
+
+
+def test_what_the_store_counts_of_spilling() -> None:
+    mib = 1 << 20
+    more = {"file_bytes": 3 * mib, "spill_bytes": 100 * mib, "spill_objects": 4, "spill_ms": 500, "waiting": 2}
+    more |= {"restore_bytes": 50 * mib, "restore_objects": 2, "restore_ms": 1000, "spilled_bytes": 75 * mib}
+    store = {"Capacity": 200 * mib, "Used": 50 * mib, "Objects": 9, "Pinned": 1, "Peak": 60 * mib}
+    raw = {"NodeID": b"", "Silent": None, "Tallies": None, "Store": {**store, "More": {**more, "spilled_objects": 3}}}
+    assert memory_table.text(Census(raw), stats_only=True).splitlines()[1:] == [
+        "Plasma memory usage 50 MiB, 9 objects, 25.00% full, 1 looked at, at most 60 MiB were used",
+        "Plasma filesystem mmap usage: 3 MiB",
+        "Spilled 100 MiB, 4 objects, avg write throughput 200 MiB/s",
+        "Restored 50 MiB, 2 objects, avg read throughput 50 MiB/s",
+        "On disk now: 75 MiB, 3 objects",
+        "2 objects wait for room.",
+    ]
+    raw["Store"] = {**store, "More": None}
+    assert len(memory_table.text(Census(raw), stats_only=True).splitlines()) == 2

@@ -114,10 +114,15 @@ def _store(found: Census) -> list[str]:
         f"Plasma memory usage {store['Used'] // _MIB} MiB, {store['Objects']} objects, {full:.2f}% full, "
         f"{store['Pinned']} looked at, at most {store['Peak'] // _MIB} MiB were used",
     ]
-    for what in ("Spilled", "Restored"):
-        size, number = more.get(f"{what.lower()}_bytes"), more.get(f"{what.lower()}_objects")
-        if number:
-            lines.append(f"{what} {(size or 0) // _MIB} MiB, {number} objects")
     if more.get("file_bytes"):
         lines.append(f"Plasma filesystem mmap usage: {more['file_bytes'] // _MIB} MiB")
+    for what, key, way in (("Spilled", "spill", "write"), ("Restored", "restore", "read")):
+        size, number = more.get(f"{key}_bytes", 0), more.get(f"{key}_objects", 0)
+        if number:
+            speed = size / _MIB / (max(more.get(f"{key}_ms", 0), 1) / 1000)
+            lines.append(f"{what} {size // _MIB} MiB, {number} objects, avg {way} throughput {speed:.0f} MiB/s")
+    if more.get("spilled_objects"):
+        lines.append(f"On disk now: {more['spilled_bytes'] // _MIB} MiB, {more['spilled_objects']} objects")
+    if more.get("waiting"):
+        lines.append(f"{more['waiting']} objects wait for room.")
     return lines
