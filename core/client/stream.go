@@ -165,26 +165,27 @@ func (o *outConn) item(r *wire.Reader) error {
 	if s := t.stream; i != s.got && !(s.again && i < s.got) {
 		return fmt.Errorf("%w: item %d of a generator after %d", wire.ErrBadFrame, i, s.got)
 	}
-	return o.comes(t, i, r, flags&wire.ReplyAppError != 0)
+	had, err := o.comes(t, i, r, flags&wire.ReplyAppError != 0)
+	if had {
+		at := o.c.itemID(t.stream, i)
+		var id ids.Task
+		copy(id[:], at[:])
+		o.c.received(id, o)
+	}
+	return err
 }
 
-// comes reads item i of the generator.
-func (o *outConn) comes(t *task, i uint64, r *wire.Reader, isErr bool) error {
+// comes reads item i of the generator, and reports whether there are references inside.
+func (o *outConn) comes(t *task, i uint64, r *wire.Reader, isErr bool) (inner bool, err error) {
 	c, s := o.c, t.stream
 	if !s.left {
 		c.place(s, i)
 	}
-	had, err := c.result(r, t, int(i)+1, isErr)
+	inner, err = c.result(r, t, int(i)+1, isErr)
 	if err == nil && i == s.got && !s.again {
 		s.got++
 	}
-	if had {
-		at := c.itemID(s, i)
-		var id ids.Task
-		copy(id[:], at[:])
-		c.received(id, o)
-	}
-	return err
+	return inner, err
 }
 
 // lastOf reads a generator's answer. Of one that raised the exception comes as its last item.
@@ -198,8 +199,10 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
 	if n != want {
 		return fmt.Errorf("%w: %d results of a generator, want %d", wire.ErrBadFrame, n, want)
 	}
+	inner := false
 	if last {
-		if err := o.comes(t, t.stream.got, r, true); err != nil {
+		var err error
+		if inner, err = o.comes(t, t.stream.got, r, true); err != nil {
 			return err
 		}
 	}
@@ -207,7 +210,7 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
 	if err != nil {
 		return err
 	}
-	if had {
+	if had || inner { // held under the task's id: they came in one answer
 		c.received(t.id(c), o)
 	}
 	c.endTask(t)

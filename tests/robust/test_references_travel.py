@@ -106,6 +106,30 @@ class TestCode:
         assert ray.get(found, timeout=LIMIT) == [1] * 4
         settles(objects=0)
 
+    @pytest.mark.parametrize("kind", ["plain", "coroutine"])
+    def test_run_by_a_worker_that_has_become_an_actor(self, ray: Any, kind: str) -> None:
+        ref = ray.put(big(1))
+
+        @ray.remote(resources={"slot": 2}, num_cpus=2)  # there is one worker at a time
+        def look() -> int:
+            return first(ref)
+
+        @ray.remote(num_cpus=0)
+        class Plain:
+            def pid(self) -> int:
+                return os.getpid()
+
+        @ray.remote(num_cpus=0)
+        class Coroutine:
+            async def pid(self) -> int:
+                return os.getpid()
+
+        assert ray.get(look.remote(), timeout=LIMIT) == 1
+        actors = [(Plain if kind == "plain" else Coroutine).remote() for _ in range(4)]
+        ray.get([actor.pid.remote() for actor in actors], timeout=LIMIT)
+        del look, ref
+        settles(objects=0)
+
     def test_passed_on_and_called_elsewhere(self, ray: Any) -> None:
         ref = ray.put(big(1))
 
@@ -212,6 +236,22 @@ class TestExceptions:
             with pytest.raises(Failure) as caught:
                 ray.get(method.remote([ray.put(big(4))]), timeout=LIMIT)
             assert first(caught.value.carried[0]) == 4
+
+    @pytest.mark.parametrize("how", ["streaming", 3])
+    def test_of_a_generator(self, ray: Any, how: Any) -> None:
+        kept = ray.put(big(1))
+
+        @ray.remote(num_returns=how)
+        def fails() -> Iterator[Any]:
+            yield [ray.put(big(first(kept) + 1))]
+            problem = Failure(ray.put(big(3)))
+            raise problem
+
+        refs = list(fails.remote())
+        assert first(ray.get(refs[0], timeout=LIMIT)[0]) == 2
+        with pytest.raises(Failure) as caught:
+            ray.get(refs[-1], timeout=LIMIT)
+        assert first(caught.value.carried) == 3
 
 
 class TestValues:

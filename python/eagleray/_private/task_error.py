@@ -9,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import pickle
 import traceback
+from opcode import opmap
+from types import FrameType
 from typing import Any
 
 import msgpack
@@ -68,7 +70,7 @@ def argument_error(
 def let_go(error: BaseException) -> None:
     """Empties the frames of an exception that was told: one that a local variable names holds all else in its frame.
 
-    Those of generators and coroutines stay: they may go on.
+    Those of generators and coroutines that may go on stay.
     """
     seen: set[int] = set()
     left: list[BaseException | None] = [error]
@@ -79,11 +81,19 @@ def let_go(error: BaseException) -> None:
         seen.add(id(one))
         left += (one.__cause__, one.__context__)
         for frame, _ in traceback.walk_tb(one.__traceback__):
-            if not frame.f_code.co_flags & _SUSPENDS:
+            if not _suspended(frame):
                 with contextlib.suppress(RuntimeError):  # it runs
                     frame.clear()
 
 
+def _suspended(frame: FrameType) -> bool:
+    """Whether it is a generator's or coroutine's that waits at a ``yield`` or ``await``."""
+    code, at = frame.f_code, frame.f_lasti
+    # Versions of Python differ in whether the yield is the last instruction or the one before.
+    return bool(code.co_flags & _SUSPENDS) and (at < 2 or _YIELD in (code.co_code[at], code.co_code[at - 2]))
+
+
+_YIELD = opmap["YIELD_VALUE"]
 #: Generators, coroutines of either kind, asynchronous generators; as in ``inspect``, which takes long to load.
 _SUSPENDS = 0x20 | 0x80 | 0x100 | 0x200
 

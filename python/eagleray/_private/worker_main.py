@@ -318,6 +318,8 @@ def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, .
             raise
         problem = error
     if problem is not None:
-        made = task_error.task_error(problem, name, pid=os.getpid(), ip=_IP)
+        made: Any = task_error.task_error(problem, name, pid=os.getpid(), ip=_IP)
         results += [task_error.encoded(made)] * (num_returns - len(results))
+        task_error.let_go(problem)
+        problem = made = None  # it holds this frame, and that all that was yielded
     return tuple(results)
