@@ -7,7 +7,7 @@ import (
 )
 
 func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
-	tb := newTable(100)
+	tb := newTable(1 << 20)
 	writer, reader := &client{}, &client{}
 	owner := ids.NewWorker().Owner()
 	id := ids.NewObject(1, owner, ids.JobOf(1), 1)
