@@ -1,6 +1,8 @@
 package client
 
 import (
+	"time"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -30,7 +32,7 @@ func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o, err := c.find(id); err == nil && far(o) && misses < maxMisses {
-		if _, err = c.pinStored(o); isLost(err) {
+		if _, err = c.pinStored(o, time.Time{}); isLost(err) {
 			c.missed(o)
 			c.watchAhead(o, token, misses+1)
 			return

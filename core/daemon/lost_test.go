@@ -14,7 +14,7 @@ func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
 	write := func(size uint64) {
 		t.Helper()
 		tb.supersede(writer, id)
-		if _, err := tb.create(writer, id, size); err != nil {
+		if err := create(tb, writer, id, size); err != nil {
 			t.Fatal(err)
 		}
 		if err := tb.seal(writer, id); err != nil {
@@ -22,8 +22,8 @@ func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
 		}
 	}
 	write(10)
-	var old uint64
-	tb.pin(reader, id, func(off, _ uint64, err error) { old = off })
+	var seen outcome
+	tb.pin(reader, id, seen.done)
 	write(20)
 	if tb.used != 30 || len(tb.lacks([][]byte{id[:]})) != 0 {
 		t.Fatalf("%d bytes used, want those of both copies", tb.used)
@@ -32,7 +32,7 @@ func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
 	if tb.used != 20 {
 		t.Fatalf("%d bytes used after the old copy's reader has gone", tb.used)
 	}
-	if _, err := tb.create(writer, id, 5); err == nil {
+	if err := create(tb, writer, id, 5); err == nil {
 		t.Fatal("an object was made twice")
 	}
 	// One that its creator did not finish, and then writes again.
@@ -40,11 +40,11 @@ func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
 	if got := tb.lacks([][]byte{id[:]}); len(got) != 1 {
 		t.Fatal("a freed object is there")
 	}
-	if _, err := tb.create(writer, id, 7); err != nil {
+	if err := create(tb, writer, id, 7); err != nil {
 		t.Fatal(err)
 	}
 	write(9)
 	if tb.used != 9 {
-		t.Fatalf("%d bytes used, old copy at %d", tb.used, old)
+		t.Fatalf("%d bytes used", tb.used)
 	}
 }
