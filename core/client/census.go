@@ -69,7 +69,7 @@ func before(a, b *own.Object) bool {
 func (c *Client) heldRow(o *own.Object, captured, replies int) wire.Held {
 	h := wire.Held{
 		ObjectID: raw(o.ID), Owned: o.Owned(), State: stateName(o.State), Size: int64(o.Size),
-		Local: int(o.Local), Tasks: int(o.Pins) - captured - replies, Captured: captured, Replies: replies,
+		Local: int(o.Local), Lineage: int(o.Lineage), Tasks: int(o.Pins) - captured - replies, Captured: captured, Replies: replies,
 		Site: c.siteOf(o), Maker: c.makerOf(o),
 	}
 	if !o.State.Ready() || o.State == own.Failed {
@@ -96,6 +96,8 @@ func stateName(s own.State) string {
 		return "pending"
 	case own.Hopeless:
 		return "hopeless"
+	case own.Emptied:
+		return "emptied"
 	case own.Inline:
 		return "inline"
 	case own.Stored:

@@ -298,19 +298,14 @@ func (c *Client) AsyncWatch(id ids.Object, token uint64) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if o.State != own.Pending {
+	switch {
+	case far(o):
+		go c.fetchAhead(id, token, 0)
+		return false, nil
+	case o.State != own.Pending:
 		return true, nil
 	}
-	w := &waiter{need: 1, open: 1, failFast: true}
-	w.notify = func() {
-		c.async.ended = append(c.async.ended, token)
-		one := [8]byte{1}
-		_, _ = unix.Write(c.async.fd, one[:])
-	}
-	x := watchOf(o)
-	x.waiters = append(x.waiters, w)
-	c.flushDirty()
-	c.arm()
+	c.watchAhead(o, token, 0)
 	return false, nil
 }
 

@@ -57,7 +57,7 @@ type Tally struct {
 type Held struct {
 	ObjectID  []byte
 	Owned     bool
-	State     string // "pending", "hopeless", "inline", "stored", "failed"
+	State     string // "pending", "hopeless", "emptied", "inline", "stored", "failed"
 	Size      int64  // -1: not known
 	Local     int    // references of the program
 	Tasks     int    // unfinished tasks that take it
@@ -70,6 +70,7 @@ type Held struct {
 	Maker     string // the function that makes it
 	TaskState string // of the task that makes it, "" when there is none any more
 	Attempt   int    // of that task, from 0
+	Lineage   int    // finished tasks that are kept and took it
 }
 
 // TaskRow is one task or actor call.

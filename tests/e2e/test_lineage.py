@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pathlib
 import signal
@@ -371,6 +372,116 @@ def test_lineage_outlives_the_worker_that_owned_it(ray: Any, make: Any, runs: Ru
     lose(ref)
     assert ray.get(ref, timeout=20)[0] == 2
     assert len(runs) >= 3
+
+
+def test_heir_goes_on_computing_what_its_worker_had_begun_to(ray: Any, tmp_path: pathlib.Path) -> None:
+    gate, began = tmp_path / "gate", tmp_path / "began"
+
+    @ray.remote
+    def slow(number: int) -> Any:
+        if began.exists():  # not the first time
+            began.with_suffix(".again").touch()
+            while not gate.exists():
+                time.sleep(0.005)
+        began.touch()
+        return np.full(BIG, number, np.uint8)
+
+    @ray.remote
+    def add(x: Any) -> Any:
+        return np.full(BIG, x[0] + 1, np.uint8)
+
+    @ray.remote(max_calls=1)
+    def owner() -> Any:
+        first = slow.remote(1)
+        second = add.remote(first)
+        ray.wait([second])
+        assert _lose([first, second]) == 2
+        third = add.remote(second)  # its worker finds that it is lost
+        eventually(began.with_suffix(".again").exists, "the lost object is not computed again")
+        return [first, second, third], os.getpid()
+
+    (first, second, third), pid = ray.get(owner.remote())
+    eventually(lambda: not os.path.exists(f"/proc/{pid}"), "max_calls=1 did not end the worker")
+    gate.touch()
+    assert [int(x[0]) for x in ray.get([third, second, first], timeout=20)] == [3, 2, 1]
+    lose(second)
+    assert ray.get(second, timeout=20)[0] == 2
+
+
+def test_event_loop_goes_on_while_a_lost_object_is_computed_again(ray: Any, tmp_path: pathlib.Path) -> None:
+    gate = tmp_path / "gate"
+
+    @ray.remote
+    def slow() -> Any:
+        while not gate.exists():
+            time.sleep(0.005)
+        return np.ones(BIG)
+
+    ref = slow.remote()
+    gate.touch()
+    ray.wait([ref])
+    gate.unlink()
+    lose(ref)
+
+    async def wait() -> Any:
+        future = asyncio.ensure_future(asyncio.wait_for(ref, 20))  # type: ignore[arg-type]
+        for _ in range(10):
+            await asyncio.sleep(0.005)
+        assert not future.done()
+        gate.touch()
+        return await future
+
+    assert asyncio.run(wait())[0] == 1
+
+
+def test_what_another_process_owned_and_freed_is_missing_when_a_task_runs_again(ray: Any, make: Any) -> None:
+    @ray.remote
+    class Holder:
+        def hold(self, refs: Any) -> None:
+            self.made = make.remote(1, refs[0])
+            ray.wait([self.made])
+
+        def lose(self) -> int:
+            return _lose(self.made)
+
+        def read(self) -> int:
+            return int(ray.get(self.made)[0])
+
+    holder = Holder.remote()
+    ref = make.remote(1)
+    ray.get(holder.hold.remote([ref]))
+    assert ray.get(holder.lose.remote()) == 1
+    assert ray.get(holder.read.remote()) == 2
+    del ref
+    assert ray.get(holder.lose.remote()) == 1
+    with pytest.raises(exceptions.ObjectLostError):
+        ray.get(holder.read.remote(), timeout=20)
+
+
+def test_lineage_switched_off_says_so(script: Any) -> None:
+    done = script(
+        """
+        import os
+        os.environ["RAY_lineage_pinning_enabled"] = "0"
+        import numpy as np
+        import eagleray as ray
+        from eagleray._private.internal_api import _lose
+        ray.init(address="local", num_cpus=1)
+
+        @ray.remote
+        def f():
+            return np.ones(200_000)
+
+        ref = f.remote()
+        ray.wait([ref])
+        assert _lose(ref) == 1
+        try:
+            ray.get(ref)
+        except ray.exceptions.ObjectReconstructionFailedError as error:
+            print(error.reason)
+        """
+    )
+    assert done.stdout.strip() == "OBJECT_UNRECONSTRUCTABLE_LINEAGE_DISABLED"
 
 
 def test_freed_by_hand_is_gone_for_everybody_and_not_computed_again(ray: Any, make: Any, runs: Runs) -> None:

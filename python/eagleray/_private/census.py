@@ -19,7 +19,14 @@ from eagleray.util.state.exception import RayStateApiException, ServerUnavailabl
 _IP = "127.0.0.1"
 #: Rows of a kind that one process gives at most.
 MOST = 10_000
-_PLACES = {"pending": "PENDING", "hopeless": "PENDING", "failed": "LOST", "inline": "INLINE", "stored": "STORED"}
+_PLACES = {
+    "pending": "PENDING",
+    "hopeless": "PENDING",
+    "failed": "LOST",
+    "emptied": "LINEAGE",
+    "inline": "INLINE",
+    "stored": "STORED",
+}
 
 
 class Census:
@@ -298,7 +305,9 @@ def reference_type(held: dict[str, Any]) -> str:
         return "LOCAL_REFERENCE"
     if held["Captured"] or held["Replies"]:
         return "CAPTURED_IN_OBJECT"
-    return "BORROWED" if held["Borrowers"] else "UNKNOWN_STATUS"
+    if held["Borrowers"]:
+        return "BORROWED"
+    return "LINEAGE" if held["Lineage"] else "UNKNOWN_STATUS"
 
 
 def _task_status(held: dict[str, Any]) -> str:

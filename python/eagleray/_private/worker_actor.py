@@ -38,7 +38,7 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
         meta = buffers = deps = None
         return actor.construct(token, *arguments)
 
-    limit = unpack(spec["meta"]).get("shared_limit")
+    limit = unpack(spec["meta"]).get("shared_limit") if spec["meta"] else None  # Go programs have none
     if limit:
         worker.hot.feed_limit(limit)
     cls = actor.load_class()

@@ -1,0 +1,62 @@
+package client
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// An event loop must not wait: not for the store to find a value, nor for a
+// value that was lost to be computed again. What lies in the store is fetched
+// for it before it is told.
+
+// far reports whether a value has to be fetched from the store first.
+func far(o *own.Object) bool { return o.State == own.Stored && o.Map == nil }
+
+// ring tells the event loop that what it waits for with the token has come; mu held.
+func (c *Client) ring(token uint64) {
+	if c.async.fd < 0 {
+		return // the session has ended
+	}
+	c.async.ended = append(c.async.ended, token)
+	one := [8]byte{1}
+	_, _ = unix.Write(c.async.fd, one[:])
+}
+
+// fetchAhead makes a get of the object return at once, with a value or an
+// error, and rings.
+func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o, err := c.find(id); err == nil && far(o) && misses < maxMisses {
+		if _, err = c.pinStored(o, time.Time{}); isLost(err) {
+			c.missed(o)
+			c.watchAhead(o, token, misses+1)
+			return
+		}
+	}
+	c.ring(token)
+}
+
+// watchAhead rings when the object is ready and a get of it returns at once; mu held.
+func (c *Client) watchAhead(o *own.Object, token uint64, misses int) {
+	w := &waiter{need: 1, open: 1, failFast: true}
+	w.notify = func() {
+		if far(o) {
+			go c.fetchAhead(o.ID, token, misses)
+		} else {
+			c.ring(token)
+		}
+	}
+	if o.State != own.Pending { // somebody has seen to it meanwhile
+		w.notify()
+		return
+	}
+	x := watchOf(o)
+	x.waiters = append(x.waiters, w)
+	c.flushDirty()
+	c.arm()
+}

@@ -1,0 +1,50 @@
+package daemon
+
+import (
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
+	tb := newTable(1 << 20)
+	writer, reader := &client{}, &client{}
+	owner := ids.NewWorker().Owner()
+	id := ids.NewObject(1, owner, ids.JobOf(1), 1)
+	write := func(size uint64) {
+		t.Helper()
+		tb.supersede(writer, id)
+		if err := create(tb, writer, id, size); err != nil {
+			t.Fatal(err)
+		}
+		if err := tb.seal(writer, id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(10)
+	var seen outcome
+	tb.pin(reader, id, seen.done)
+	write(20)
+	if tb.used != 30 || len(tb.lacks([][]byte{id[:]})) != 0 {
+		t.Fatalf("%d bytes used, want those of both copies", tb.used)
+	}
+	tb.unpin(reader, id)
+	if tb.used != 20 {
+		t.Fatalf("%d bytes used after the old copy's reader has gone", tb.used)
+	}
+	if err := create(tb, writer, id, 5); err == nil {
+		t.Fatal("an object was made twice")
+	}
+	// One that its creator did not finish, and then writes again.
+	tb.free(writer, id)
+	if got := tb.lacks([][]byte{id[:]}); len(got) != 1 {
+		t.Fatal("a freed object is there")
+	}
+	if err := create(tb, writer, id, 7); err != nil {
+		t.Fatal(err)
+	}
+	write(9)
+	if tb.used != 9 {
+		t.Fatalf("%d bytes used", tb.used)
+	}
+}
