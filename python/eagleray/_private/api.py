@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
@@ -135,8 +136,20 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
     for ref in refs:
         if not isinstance(ref, kind):
             raise TypeError(f"Attempting to call 'get' on the value {ref!r}, which is not an ObjectRef.")
-    if not hot.wait_all(refs, _timeout_ms(timeout)):
-        raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
+    ms = _timeout_ms(timeout)
+    end = time.monotonic() + ms / 1000 if ms > 0 else 0.0
+    while True:
+        if not hot.wait_all(refs, ms):
+            raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
+        values = _fetch_all(hot, refs)
+        if values is not None:
+            return values
+        if ms > 0:
+            ms = max(0, round((end - time.monotonic()) * 1000))
+
+
+def _fetch_all(hot: Any, refs: list[Any]) -> list[Any] | None:
+    """The values of references that are said to be ready; None when some were lost and are computed again."""
     values = []
     missing = 0
     fetch = hot.get
@@ -153,9 +166,7 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
             finally:
                 value = None  # a cycle, as above
         values.append(value)
-    if missing:
-        raise RaySystemError(f"{missing} of {len(refs)} objects were announced and are not there")
-    return values
+    return None if missing else values
 
 
 def _timed_out(refs: list[Any], timeout: float | None) -> GetTimeoutError:
