@@ -18,10 +18,12 @@ from eagleray.exceptions import GetTimeoutError, RaySystemError
 
 if TYPE_CHECKING:
     from eagleray._private.generators import ObjectRefGenerator
+    from eagleray._private.generators import ObjectRefGenerator
     from eagleray._private.refs import ObjectRef
     from eagleray.actor import ActorHandle
 
 R = TypeVar("R")
+W = TypeVar("W", bound="ObjectRef[Any] | ObjectRefGenerator[Any]")
 _unpackb = msgpack.unpackb
 _RPC_TIMEOUT_MS = 30_000
 _SHOWN = 3
@@ -200,8 +202,8 @@ def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -
 
 
 def wait(
-    ray_waitables: list[ObjectRef[R]], *, num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
-) -> tuple[list[ObjectRef[R]], list[ObjectRef[R]]]:
+    ray_waitables: list[W], *, num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
+) -> tuple[list[W], list[W]]:
     """Splits references into those that are ready and the rest, waiting until ``num_returns`` are.
 
     A reference whose task can never run never counts as ready; when only such are left, the call returns at once.
@@ -276,7 +278,9 @@ def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:
         raise explain(error) from None
 
 
-def cancel(ray_waitable: ObjectRef[Any], *, force: bool = False, recursive: bool = True) -> None:
+def cancel(
+    ray_waitable: ObjectRef[Any] | ObjectRefGenerator[Any], *, force: bool = False, recursive: bool = True
+) -> None:
     """Cancels a task: one that waits never runs, one that runs gets a KeyboardInterrupt.
 
     Of an actor, a coroutine gets ``asyncio.CancelledError``; a plain method is not interrupted and may ask
