@@ -7,6 +7,7 @@ import (
 	"math"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -32,6 +33,7 @@ type Call struct {
 	MaxRetries                  int  // a function's; 0 means 3, -1 none
 	MaxCalls                    int  // a function's: how often a worker runs it; 0 means 1 with GPUs, else Unlimited
 	MaxRestarts, MaxConcurrency int  // an actor's
+	ItemsAhead                  int  // a generator function's: how many items it may yield before they are taken; 0: any number
 	Detached                    bool
 
 	// Fallback is tried in order while what is asked for above is not free:
@@ -89,8 +91,9 @@ func byPath(path string) (fid, blob []byte, err error) {
 
 // Function is a Python function with options.
 type Function struct {
-	s    *Session
-	tmpl int
+	s      *Session
+	tmpl   int
+	stream func() (int, error) // the template for Stream
 }
 
 // Function names a Python function by import path, "module:name".
@@ -125,8 +128,12 @@ func (s *Session) Function(path string, o Call) (*Function, error) {
 	if t.Enforce, err = s.enforce(&o, t.Name); err != nil {
 		return nil, err
 	}
+	if o.ItemsAhead < 0 {
+		return nil, fault.New(fault.BadRequest, "%s: ItemsAhead: %d must be 0 (any number) or more", t.Name, o.ItemsAhead)
+	}
+	streams := *t // the client's own from here on
 	id, err := s.c.NewTemplate(t)
-	return &Function{s, id}, err
+	return &Function{s, id, sync.OnceValues(func() (int, error) { return s.streaming(streams, o.ItemsAhead) })}, err
 }
 
 // enforce says whether the worker is to be ended when it exceeds its GPUMemory.
@@ -253,7 +260,7 @@ func Invoke[T any](a *Actor, method string, args ...any) (*Ref[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := a.s.method(method)
+	t, err := a.s.method(method, client.Flow{})
 	if err != nil {
 		return nil, err
 	}
@@ -266,16 +273,23 @@ func Invoke[T any](a *Actor, method string, args ...any) (*Ref[T], error) {
 	return newRef[T](a.s, id), nil
 }
 
+// methodKey is what calls of methods share a template by.
+type methodKey struct {
+	name string
+	flow client.Flow
+}
+
 // method returns the session's template for calls of a method.
-func (s *Session) method(name string) (int, error) {
+func (s *Session) method(name string, f client.Flow) (int, error) {
+	key := methodKey{name, f}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if t, ok := s.methods[name]; ok {
+	if t, ok := s.methods[key]; ok {
 		return t, nil
 	}
-	t, err := s.c.NewTemplate(&client.Template{Kind: client.KindMethod, Name: name, Method: name, Returns: 1})
+	t, err := s.c.NewTemplate(&client.Template{Kind: client.KindMethod, Name: name, Method: name, Returns: 1, Flow: f})
 	if err == nil {
-		s.methods[name] = t
+		s.methods[key] = t
 	}
 	return t, err
 }

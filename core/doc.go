@@ -8,6 +8,11 @@
 //	ref, err := core.Submit[float64](f, 2.0)
 //	root, err := core.Get(ctx, ref)
 //
+// Items of a Python generator come while it runs:
+//
+//	items, err := core.Stream[int](f, 10)
+//	for v, err := range items.All(ctx) { … }
+//
 // Values are what msgpack knows: nil, bool, integers, floats, strings, byte
 // slices, slices, maps with string keys, structs as maps; and NDArray for
 // numpy arrays, which arrive as a typed view of shared memory. Python reads

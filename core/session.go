@@ -39,7 +39,7 @@ type Session struct {
 	done   chan struct{}
 
 	mu      sync.Mutex
-	methods map[string]int
+	methods map[methodKey]int
 }
 
 // base returns the folder of this user's sessions.
@@ -92,7 +92,7 @@ func Connect(ctx context.Context, o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Session{c: c, envKey: env.Key, stop: make(chan struct{}), done: make(chan struct{}), methods: map[string]int{}}
+	s := &Session{c: c, envKey: env.Key, stop: make(chan struct{}), done: make(chan struct{}), methods: map[methodKey]int{}}
 	go s.print(o.OnOutput)
 	return s, nil
 }

@@ -87,6 +87,9 @@ func (h *heir) kept(x *willRecipe) (*task, error) {
 		return nil, fmt.Errorf("a finished task of template %d, of %d, was handed over", y.Template, len(h.w.Templates))
 	}
 	t := &task{tmpl: &h.w.Templates[y.Template], first: y.First, returns: y.Returns, tries: y.Tries, fmt: y.Fmt, args: y.Args}
+	if t.tmpl.Flow.Mode != 0 {
+		t.stream = &stream{gen: t.first, got: y.Items, left: true}
+	}
 	if len(x.Actor) == len(ids.Actor{}) {
 		t.actor = h.actor(ids.Actor(x.Actor))
 	}

@@ -99,6 +99,9 @@ func (c *Client) remember(t *task) {
 // eachResult calls f with every result of a task that somebody still holds.
 func (c *Client) eachResult(t *task, f func(*own.Object)) {
 	c.eachReturn(t, func(_ int, o *own.Object) { f(o) })
+	if t.stream != nil {
+		c.eachItem(t, f)
+	}
 }
 
 // recipe makes a task one that is kept; mu held.
@@ -110,7 +113,7 @@ func (c *Client) recipe(t *task) *own.Recipe {
 // once says why a task can not run again, Whole if it can.
 func (c *Client) once(t *task) own.Why {
 	switch m := t.tmpl.MaxRetries; {
-	case c.lineage.off, t.stream != nil:
+	case c.lineage.off:
 		return own.Off
 	case m == 0:
 		return own.NoRetries

@@ -138,6 +138,9 @@ func (c *Client) recompute(o *own.Object) {
 		args: old.args, argsRef: old.argsRef, actor: old.actor, recipe: r, aside: old.actor != nil,
 	}
 	r.Task = t
+	if old.stream != nil {
+		c.streamAgain(t, old)
+	}
 	c.takeAgain(t, old)
 	c.eachResult(t, func(x *own.Object) {
 		if doubtful(x) {

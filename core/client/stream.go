@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -125,10 +126,10 @@ func (c *Client) eachLost(t *task, f func(i uint64, o *own.Object)) {
 }
 
 // eachItem calls f with the items that have come and that somebody still holds.
-func (c *Client) eachItem(t *task, f func(i int, o *own.Object)) {
+func (c *Client) eachItem(t *task, f func(o *own.Object)) {
 	for i := range t.stream.got {
 		if o := c.table.FindOwned(t.first + 1 + i); o != nil {
-			f(int(i)+1, o)
+			f(o)
 		}
 	}
 }
@@ -325,9 +326,17 @@ func (c *Client) tellTaken(s *stream, now bool) {
 func (c *Client) restoreStream(t *task, x *willTask) {
 	s := &stream{gen: t.first, task: t, got: x.Items, left: true, goOn: x.GoOn}
 	t.stream = s
-	own := c.table.FindOwned(s.gen)
-	if t.tmpl.Flow.Mode == FlowStream || own == nil {
-		s.quit = own == nil && !s.goOn && t.tmpl.Flow.Mode == FlowStream
+	if s.again = x.Again; s.again {
+		c.eachItem(t, func(o *own.Object) {
+			if o.State == own.Pending && !slices.Contains(c.lineage.doubted, o) {
+				o.Producer = t
+			}
+		})
+		return
+	}
+	gen := c.table.FindOwned(s.gen)
+	if t.tmpl.Flow.Mode == FlowStream || gen == nil {
+		s.quit = gen == nil && !s.goOn && t.tmpl.Flow.Mode == FlowStream
 		return
 	}
 	s.left = false

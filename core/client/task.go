@@ -331,13 +331,13 @@ func (c *Client) endTask(t *task) {
 			c.lessNeeded()
 		}
 	}
+	if t.stream != nil {
+		c.streamEnded(t)
+	}
 	if t.stored || t.recipe != nil {
 		c.remember(t)
 	}
 	c.unpinTask(t)
-	if t.stream != nil {
-		c.streamEnded(t)
-	}
 	if a := t.actor; a != nil {
 		c.callEnded(a)
 	}

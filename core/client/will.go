@@ -57,6 +57,7 @@ type willTask struct {
 	Place    taskPlace
 	Items    uint64 // of a generator: how many have come
 	GoOn     bool   // of a generator: it runs to its end although nobody reads it
+	Again    bool   // of a generator: it runs again for items that were lost
 	Misses   uint8
 	Aside    []byte // the actor whose call it is, in whose queue it is not yet
 }

@@ -21,6 +21,7 @@ from eagleray._private.state import process
 
 if TYPE_CHECKING:
     from eagleray._private.fallback import Fallback
+    from eagleray._private.generators import ObjectRefGenerator
     from eagleray._private.refs import ObjectRef
 
 P = ParamSpec("P")
@@ -114,6 +115,8 @@ class RemoteFunction(Generic[P, R]):
         **options: Any,
     ) -> RemoteFunction[P, R]: ...
     @overload
+    def options(self, *, num_returns: Literal["streaming"], **options: Any) -> RemoteFunctionStream[P]: ...
+    @overload
     def options(
         self, *, num_returns: int, fallback: Fallback | None = ..., fallback_after: float | None = ..., **options: Any
     ) -> RemoteFunctionMany[P]: ...
@@ -149,6 +152,12 @@ class RemoteFunction(Generic[P, R]):
 
 
 if TYPE_CHECKING:
+
+    class RemoteFunctionStream(Generic[P]):
+        """A remote generator function."""
+
+        def remote(self, *args: Any, **kwargs: Any) -> ObjectRefGenerator[Any]: ...
+        def options(self, **options: Any) -> RemoteFunctionStream[P]: ...
 
     class RemoteFunctionMany(Generic[P]):
         """A remote function with another number of results than one."""

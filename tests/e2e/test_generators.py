@@ -582,3 +582,60 @@ def test_an_asynchronous_generator_as_a_task(ray: Any) -> None:
             yield i
 
     assert drained(ray, items.remote(5)) == [0, 1, 2, 3, 4]
+
+
+def test_lost_items_are_made_again(ray: Any, diary: Diary) -> None:
+    from eagleray._private.internal_api import _lose
+
+    @ray.remote
+    def make(n: int, then: int) -> Any:
+        diary.write("run")
+        runs = len(diary.read())
+        for i in range(n if runs == 1 else then):
+            yield bytes([i]) * 300_000 if i % 2 else i
+
+    def check(refs: list[Any], wanted: list[int]) -> None:
+        assert [value if isinstance(value, int) else value[0] for value in ray.get(refs, timeout=LIMIT)] == wanted
+
+    refs = list(make.remote(8, 1_000_000_000))
+    check(refs, list(range(8)))
+    _lose([refs[1], refs[5]])
+    check(refs, list(range(8)))
+    assert diary.read() == ["run"] * 2, "and the second run ended with the last of them"
+
+    diary.path.unlink()
+    gen = make.remote(8, 8)
+    ray.get(gen.completed())
+    untaken = list(gen)
+    _lose(untaken[1::2])
+    del refs
+    check(untaken, list(range(8)))
+
+    diary.path.unlink()
+    refs = list(make.remote(8, 4))
+    _lose([refs[1], refs[5]])
+    check(refs[:4], [0, 1, 2, 3])
+    with pytest.raises(ray.exceptions.StreamingGeneratorReplayInconsistentError):
+        ray.get(refs[5], timeout=LIMIT)
+
+    diary.path.unlink()
+    with pytest.warns(DeprecationWarning):
+        listed = make.options(num_returns="dynamic").remote(6, 6)
+    refs = list(ray.get(listed))
+    _lose([refs[3]])
+    check(refs, list(range(6)))
+
+    @ray.remote(max_restarts=1, max_task_retries=1)
+    class A:
+        def make(self, n: int) -> Any:
+            for i in range(n):
+                yield bytes([i]) * 300_000
+
+    a = A.remote()
+    refs = list(a.make.remote(4))
+    _lose([refs[2]])
+    check(refs, [0, 1, 2, 3])
+    once = list(a.make.options(max_task_retries=0).remote(2))
+    _lose([once[1]])
+    with pytest.raises(ray.exceptions.ObjectLostError):
+        ray.get(once[1], timeout=LIMIT)

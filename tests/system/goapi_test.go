@@ -3,6 +3,8 @@ package system
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -64,9 +66,12 @@ func cluster(t *testing.T, flags ...string) core.Options {
 		"def boom(): raise ValueError('no good')\n" +
 		"def sleep(s):\n  import time; time.sleep(s)\n" +
 		"def odd(): return {1, 2}\n" +
+		"def count(n, path=''):\n  try:\n    yield from range(n)\n    if n == 3: raise ValueError('no good')\n" +
+		"  finally:\n    if path: open(path, 'w').close()\n" +
 		"class Sum:\n" +
 		"  def __init__(self, start): self.v = start\n" +
-		"  def add(self, x): self.v += x; return self.v\n"
+		"  def add(self, x): self.v += x; return self.v\n" +
+		"  def steps(self, n):\n    for i in range(n): yield self.v + i\n"
 	if err := os.WriteFile(filepath.Join(mods, "goapi_mod.py"), []byte(code), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -175,6 +180,66 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 		}
 		if _, err := s.Function("a:b", core.Call{NumCPUs: -1}); err == nil {
 			t.Fatal("accepted")
+		}
+	})
+	t.Run("streams", func(t *testing.T) {
+		count := must[*core.Function](t)(s.Function("goapi_mod:count", core.Call{ItemsAhead: 2}))
+		items := must[*core.Items[int]](t)(core.Stream[int](count, 1000))
+		want := 0
+		for v, err := range items.All(ctx) {
+			if err != nil || v != want {
+				t.Fatal(v, err)
+			}
+			want++
+		}
+		if _, err := items.Next(ctx); want != 1000 || !errors.Is(err, io.EOF) {
+			t.Fatal(want, err)
+		}
+		var got []any
+		for v, err := range must[*core.Items[int]](t)(core.Stream[int](count, 3)).All(ctx) {
+			var remote *core.RemoteError
+			if errors.As(err, &remote) {
+				got = append(got, remote.Cause)
+				continue
+			}
+			got = append(got, v)
+		}
+		if fmt.Sprint(got) != "[0 1 2 ValueError: no good]" {
+			t.Error(got)
+		}
+		closed := filepath.Join(t.TempDir(), "closed")
+		items = must[*core.Items[int]](t)(core.Stream[int](count, 1000, closed))
+		if v := must[int](t)(core.Get(ctx, must[*core.Ref[int]](t)(items.Next(ctx)))); v != 0 {
+			t.Error(v)
+		}
+		items.Close()
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			if _, err := os.Stat(closed); err == nil {
+				break
+			} else if time.Now().After(end) {
+				t.Fatal("the generator was not closed")
+			}
+		}
+		a := must[*core.Actor](t)(s.NewActor("goapi_mod:Sum", core.Call{}, 10))
+		want = 10
+		for v, err := range must[*core.Items[int]](t)(core.InvokeStream[int](a, "steps", 5)).All(ctx) {
+			if err != nil || v != want {
+				t.Fatal(v, err)
+			}
+			want++
+		}
+		if want != 15 {
+			t.Error(want)
+		}
+		for _, ref := range []*core.Ref[any]{must[*core.Ref[any]](t)(core.Submit[any](count, 5)), must[*core.Ref[any]](t)(core.Invoke[any](a, "steps", 5))} {
+			if _, err := core.Get(ctx, ref); err == nil || !strings.Contains(err.Error(), "core.Stream") {
+				t.Error(err)
+			}
+		}
+		double := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{}))
+		ref := must[*core.Ref[int]](t)(must[*core.Items[int]](t)(core.Stream[int](double, 5)).Next(ctx))
+		if _, err := core.Get(ctx, ref); err == nil || !strings.Contains(err.Error(), "no generator") {
+			t.Error(err)
 		}
 	})
 	t.Run("context", func(t *testing.T) {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from typing import Any
 
 import eagleray as ray
@@ -29,6 +30,11 @@ def h(x: int) -> int:
 @ray.remote(num_returns=2)
 def pair() -> tuple[int, str]:
     return 1, "a"
+
+
+@ray.remote(num_returns="streaming")
+def items(n: int) -> Iterator[int]:
+    yield n
 
 
 class Counter:
@@ -66,6 +72,17 @@ def functions() -> None:
     assert_type(f.options(fallback=[{"num_cpus": 2}], fallback_after=30).remote(1), ObjectRef[int])
     assert_type(pair.remote(), list[ObjectRef[Any]])
     assert_type(g.options(num_returns=3).remote("a"), list[ObjectRef[Any]])
+
+
+def generators() -> None:
+    gen = items.remote(3)
+    assert_type(gen, ray.ObjectRefGenerator[Any])
+    for ref in gen:
+        assert_type(ref, ObjectRef[Any])
+    assert_type(g.options(num_returns="streaming").remote("a"), ray.ObjectRefGenerator[Any])
+    ready, rest = ray.wait([gen])
+    assert_type(ready, list[ray.ObjectRefGenerator[Any]])
+    ray.cancel(gen)
 
 
 def references_as_arguments() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
@@ -17,10 +18,12 @@ from eagleray.exceptions import GetTimeoutError, RaySystemError
 
 if TYPE_CHECKING:
     from eagleray._private.generators import ObjectRefGenerator
+    from eagleray._private.generators import ObjectRefGenerator
     from eagleray._private.refs import ObjectRef
     from eagleray.actor import ActorHandle
 
 R = TypeVar("R")
+W = TypeVar("W", bound="ObjectRef[Any] | ObjectRefGenerator[Any]")
 _unpackb = msgpack.unpackb
 _RPC_TIMEOUT_MS = 30_000
 _SHOWN = 3
@@ -135,8 +138,20 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
     for ref in refs:
         if not isinstance(ref, kind):
             raise TypeError(f"Attempting to call 'get' on the value {ref!r}, which is not an ObjectRef.")
-    if not hot.wait_all(refs, _timeout_ms(timeout)):
-        raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
+    ms = _timeout_ms(timeout)
+    end = time.monotonic() + ms / 1000 if ms > 0 else 0.0
+    while True:
+        if not hot.wait_all(refs, ms):
+            raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
+        values = _fetch_all(hot, refs)
+        if values is not None:
+            return values
+        if ms > 0:
+            ms = max(0, round((end - time.monotonic()) * 1000))
+
+
+def _fetch_all(hot: Any, refs: list[Any]) -> list[Any] | None:
+    """The values of references that are said to be ready; None when some were lost and are computed again."""
     values = []
     missing = 0
     fetch = hot.get
@@ -153,9 +168,7 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
             finally:
                 value = None  # a cycle, as above
         values.append(value)
-    if missing:
-        raise RaySystemError(f"{missing} of {len(refs)} objects were announced and are not there")
-    return values
+    return None if missing else values
 
 
 def _timed_out(refs: list[Any], timeout: float | None) -> GetTimeoutError:
@@ -189,8 +202,8 @@ def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -
 
 
 def wait(
-    ray_waitables: list[ObjectRef[R]], *, num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
-) -> tuple[list[ObjectRef[R]], list[ObjectRef[R]]]:
+    ray_waitables: list[W], *, num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
+) -> tuple[list[W], list[W]]:
     """Splits references into those that are ready and the rest, waiting until ``num_returns`` are.
 
     A reference whose task can never run never counts as ready; when only such are left, the call returns at once.
@@ -265,7 +278,9 @@ def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:
         raise explain(error) from None
 
 
-def cancel(ray_waitable: ObjectRef[Any], *, force: bool = False, recursive: bool = True) -> None:
+def cancel(
+    ray_waitable: ObjectRef[Any] | ObjectRefGenerator[Any], *, force: bool = False, recursive: bool = True
+) -> None:
     """Cancels a task: one that waits never runs, one that runs gets a KeyboardInterrupt.
 
     Of an actor, a coroutine gets ``asyncio.CancelledError``; a plain method is not interrupted and may ask

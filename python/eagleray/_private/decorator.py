@@ -13,7 +13,7 @@ from eagleray.remote_function import RemoteFunction
 
 if TYPE_CHECKING:
     from eagleray._private.fallback import Fallback
-    from eagleray.remote_function import RemoteFunctionMany
+    from eagleray.remote_function import RemoteFunctionMany, RemoteFunctionStream
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -35,6 +35,12 @@ class RemoteDecoratorMany(Protocol):
     def __call__(self, target: Callable[P, R], /) -> RemoteFunctionMany[P]: ...
 
 
+class RemoteDecoratorStream(Protocol):
+    """What ``remote`` with ``num_returns="streaming"`` returns."""
+
+    def __call__(self, target: Callable[P, R], /) -> RemoteFunctionStream[P]: ...
+
+
 @overload
 def remote(target: type[T], /) -> ActorClass[..., T]: ...  # type: ignore[overload-overlap]
 @overload
@@ -47,6 +53,8 @@ def remote(
     fallback_after: float | None = ...,
     **options: Any,
 ) -> RemoteDecorator: ...
+@overload
+def remote(*, num_returns: Literal["streaming"], **options: Any) -> RemoteDecoratorStream: ...
 @overload
 def remote(
     *, num_returns: int, fallback: Fallback | None = ..., fallback_after: float | None = ..., **options: Any

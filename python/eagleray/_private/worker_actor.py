@@ -38,7 +38,7 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
         meta = buffers = deps = None
         return actor.construct(token, *arguments)
 
-    limit = unpack(spec["meta"]).get("shared_limit") if spec["meta"] else None  # Go programs have none
+    limit = unpack(spec["meta"]).get("shared_limit") if spec.get("meta") else None  # Go programs say nothing
     if limit:
         worker.hot.feed_limit(limit)
     cls = actor.load_class()
@@ -172,7 +172,9 @@ class Actor:
             else:
                 retriable = False
                 results = (
-                    (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+                    (NONE_RESULT,)
+                    if num_returns == 1 and value is None
+                    else encode_results(value, num_returns, name, fmt)
                 )
             running.task_id = None
         except BaseException as error:

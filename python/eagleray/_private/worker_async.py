@@ -118,7 +118,7 @@ class _Loop:
             if task_id in self.cancelled:  # as Ray: nothing is returned, although the method caught it
                 raise worker_main.Cancelled
             if num_returns >= 0:
-                results = encode_results(value, num_returns, name)
+                results = encode_results(value, num_returns, name, fmt)
         except BaseException as error:
             if isinstance(error, ExitActor):
                 actor.end(_EXIT_REASON)

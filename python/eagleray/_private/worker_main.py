@@ -16,7 +16,7 @@ from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.messages import pack, unpack
 from eagleray._private.retrying import may_retry
-from eagleray._private.serialization import NONE_RESULT, Encoded, encode, raise_unserializable
+from eagleray._private.serialization import ARGS, ARGS_MSGPACK, NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.state import WORKER, Session, process
 from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
 
@@ -140,7 +140,9 @@ class Worker:
             else:
                 retriable = False
                 results = (
-                    (NONE_RESULT,) if num_returns == 1 and value is None else encode_results(value, num_returns, name)
+                    (NONE_RESULT,)
+                    if num_returns == 1 and value is None
+                    else encode_results(value, num_returns, name, fmt)
                 )
             running.task_id = None
         except BaseException as error:
@@ -271,8 +273,14 @@ def _producer(hot: Any, token: int, num_returns: int, name: str, task_id: bytes)
     return Producer(hot, token, num_returns, name, task_id)
 
 
-def encode_results(value: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:
+def encode_results(value: Any, num_returns: int, name: str, args_fmt: int = ARGS) -> tuple[Encoded, ...]:
     """The envelopes of a task's results.
+
+    Args:
+        value: What the function returned.
+        num_returns: How many results there are to be.
+        name: The function, for messages.
+        args_fmt: How its arguments came; Go programs have a way of their own.
 
     Raises:
         TypeError: a result cannot be pickled, or is not iterable where several are wanted.
@@ -283,6 +291,10 @@ def encode_results(value: Any, num_returns: int, name: str) -> tuple[Encoded, ..
             return (encode(value),)
         except Exception as problem:
             if isinstance(value, GeneratorType):
+                if args_fmt == ARGS_MSGPACK:
+                    raise TypeError(
+                        f"{name} is a generator: a Go program takes its items with core.Stream or core.InvokeStream"
+                    ) from None
                 return _encode_stream(value, 1, name)
             raise_unserializable(value, f"the result of {name}", problem)
     if num_returns == 0:
