@@ -61,7 +61,7 @@ def test_others_do_not_wait(ray: Any, tmp_path: Path) -> None:
     ray.cancel(bad)
 
 
-def test_the_delay_of_the_environment(script: Callable[..., Any]) -> None:
+def test_the_delay_of_the_environment(script: Callable[..., Any], tmp_path: Path) -> None:
     """``RAY_task_retry_delay_ms`` holds for crashes and exceptions alike, from the first retry on."""
     script(
         """
@@ -86,7 +86,7 @@ def test_the_delay_of_the_environment(script: Callable[..., Any]) -> None:
             assert 0.3 <= second - first, second - first
         """,
         env={**os.environ, "RAY_task_retry_delay_ms": "300"},
-        cwd=None,
+        cwd=tmp_path,
     )
 
 
