@@ -1,4 +1,4 @@
-"""How often tasks run while their workers are killed at any point: never more often than they may, and nothing is lost."""
+"""How often tasks run while their workers are killed at any point: never more often than they may; none is lost."""
 
 from __future__ import annotations
 

@@ -408,7 +408,7 @@ def one_that_is_tried_again_and_again(ray: Any) -> None:
     ref = fails.remote()
     marks.wait("fails", 3)
     ray.cancel(ref)
-    print(result(ray, ref))
+    print("TaskCancelledError" in result(ray, ref))  # interrupted, or between two runs
     time.sleep(0.5)
     number = marks.count("fails")
     time.sleep(0.5)
