@@ -52,7 +52,7 @@ def pack_classes(value: Any) -> Any:
     """``retry_exceptions`` of a method as it travels: a boolean, or the pickled classes."""
     check_classes(value)
     if isinstance(value, (list, tuple)):
-        return pickling.dumps_code(tuple(value)) if value else False
+        return pickling.dumps_code(tuple(value))[0] if value else False
     return bool(value)
 
 
