@@ -343,3 +343,48 @@ func TestActorLost_ArgumentsLateAndCancelled_OrderHolds(t *testing.T) {
 		t.Errorf("call 3, whose argument was late, ran after call 4: %v", h.runs)
 	}
 }
+
+func TestActorLost_ConnectionOnly_IsMadeAnew(t *testing.T) {
+	d := startDaemon(t)
+	var h history
+	begun, gate := make(chan struct{}, 10), make(chan struct{})
+	a := d.act(0, func(inc uint64, c *Client, it *Item) {
+		if x := h.add(inc, it); x.n <= 2 {
+			begun <- struct{}{}
+			<-gate
+		}
+		echo(c, it)
+	})
+	a.lives = true
+	c := d.driver()
+	id := newActor(t, c, ActorSpec{})
+	never, again := method(t, c, 0), method(t, c, 2)
+	refs := []ids.Object{callActor(t, c, id, never, "0 1"), callActor(t, c, id, never, "0 2"), callActor(t, c, id, again, "0 3")}
+	<-begun
+	w := a.worker
+	conn := func() *outConn {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.actors[id].conn
+	}
+	old := conn()
+	w.mu.Lock()
+	for in := range w.exec.conns {
+		w.lose(in, &in.conn, errPeerLeft)
+	}
+	w.mu.Unlock()
+	d.eventually("the caller has noticed", func() bool { return conn() != old })
+	close(gate)
+	refs = append(refs, callActor(t, c, id, never, "0 4"))
+	for n, want := range []fault.Code{fault.ActorUnavailable, fault.ActorUnavailable, "", ""} {
+		if _, code := outcome(t, c, refs[n]); code != want {
+			t.Errorf("call %d: %q, not %q", n+1, code, want)
+		}
+	}
+	if a.inc != 1 {
+		t.Errorf("incarnation %d", a.inc)
+	}
+	if times := h.check(t); times[[2]int{0, 3}] == 0 || times[[2]int{0, 4}] != 1 {
+		t.Errorf("%v", times)
+	}
+}

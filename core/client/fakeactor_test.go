@@ -27,6 +27,7 @@ type fakeActor struct {
 	page    *started.Reader
 	numbers map[uint64]*started.Numbers
 	asked   []asked
+	lives   bool // who asks after an incarnation that runs is told so
 }
 
 // asked is a question that waits.
@@ -100,6 +101,8 @@ func (a *fakeActor) answer() {
 			_ = q.m.Reply(wire.ActorState{State: wire.ActorAlive, Incarnation: a.inc, Addr: a.worker.info.Addr})
 		case q.lost != nil && a.dead:
 			_ = q.m.Reply(wire.ActorFate{State: wire.ActorDead, Message: "it is dead"})
+		case q.lost != nil && a.lives && a.alive && a.inc == q.after:
+			_ = q.m.Reply(wire.ActorFate{State: wire.ActorAlive, Message: "it lives"})
 		case q.lost != nil && a.inc > q.after:
 			f := wire.ActorFate{State: wire.ActorRestarting, Message: "it restarts"}
 			f.Started, f.Known = a.numbers[q.after].Of(started.Caller{Owner: q.owner, Conn: q.lost.Conn})

@@ -431,7 +431,7 @@ def test_get_if_exists_makes_one(ray: Any) -> None:
         handles = [make.remote() for _ in range(n)]
         return [handle._actor_id.hex() for handle in handles]
 
-    found = {one for many in ray.get([find.remote(25) for _ in range(8)], timeout=60) for one in many}
+    found = {one for many in ray.get([find.remote(125) for _ in range(8)], timeout=60) for one in many}
     assert len(found) == 1
     actor = ray.get_actor("the one")
     assert found == {actor._actor_id.hex()}

@@ -248,3 +248,54 @@ func TestActor_Burst_AllComeUp(t *testing.T) {
 	s.end()
 	t.Logf("ended in %v", time.Since(began))
 }
+
+func (d *driver) lost(id ids.Actor, incarnation uint64) (f wire.ActorFate) {
+	d.t.Helper()
+	d.call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: incarnation, Conn: 1}, &f)
+	return f
+}
+
+func TestActor_ConnectionLost_FateIsTold(t *testing.T) {
+	s := startSession(t, map[string]any{"num_cpus": 1})
+	d := s.start(nil)
+	id, _, err := d.actor("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := d.resolve(id, 0)
+	if f := d.lost(id, 1); f.State != wire.ActorAlive || f.Known || !strings.Contains(f.Message, fmt.Sprintf("pid: %d", st.Pid)) {
+		t.Errorf("while it lives: %+v", f)
+	}
+	_ = unix.Kill(st.Pid, unix.SIGKILL)
+	if f := d.lost(id, 1); f.State != wire.ActorRestarting || f.Known || !strings.Contains(f.Message, "SIGKILL") {
+		t.Errorf("after its death, without a page: %+v", f)
+	}
+	again := d.resolve(id, 1)
+	_ = unix.Kill(again.Pid, unix.SIGKILL)
+	for _, inc := range []uint64{2, 1, wire.ActorNever} {
+		if f := d.lost(id, inc); f.State != wire.ActorDead || !strings.Contains(f.Message, "restarted 1 times") {
+			t.Errorf("after the last one, incarnation %d: %+v", inc, f)
+		}
+	}
+	never := ids.NewActor(ids.Job(d.job.JobID))
+	if f := d.lost(never, 1); f.State != wire.ActorDead {
+		t.Errorf("one that nobody knows: %+v", f)
+	}
+}
+
+func TestActor_PageOfStartedCalls_IsForItsWorkerOnly(t *testing.T) {
+	s := startSession(t, map[string]any{"num_cpus": 1})
+	d := s.start(nil)
+	id, _, err := d.actor("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner := d.owner()
+	st := d.resolve(id, 0)
+	for _, who := range [][]byte{owner[:], st.WorkerID[:ids.OwnerSize], nil, []byte("short")} {
+		_, _, fd, err := wire.Dial(s.dir+"/d.sock", wire.Hello{Version: wire.Version, Role: wire.RoleStarted, OwnerID: who})
+		if fault.CodeOf(err) != fault.BadRequest || fd >= 0 {
+			t.Errorf("%x got descriptor %d, %v", who, fd, err)
+		}
+	}
+}

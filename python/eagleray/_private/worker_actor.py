@@ -38,7 +38,8 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
         meta = buffers = deps = None
         return actor.construct(token, *arguments)
 
-    limit = unpack(spec["meta"]).get("shared_limit") if spec.get("meta") else None  # Go programs say nothing
+    described = spec.get("meta")  # a Go program's actor has none
+    limit = unpack(described).get("shared_limit") if described else None
     if limit:
         worker.hot.feed_limit(limit)
     cls = actor.load_class()
