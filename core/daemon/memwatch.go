@@ -133,7 +133,7 @@ func (d *Daemon) byKernel(w *worker) {
 		switch {
 		case w.actor != nil:
 			what = "actor " + w.actor.rec.ClassName
-		case !o.Idle:
+		case o.Name != "":
 			what = "task " + o.Name
 		}
 	}

@@ -40,8 +40,8 @@ func TestOccupation_IdleLeasedActorGone(t *testing.T) {
 	if as := m.Actions(); len(as) != 1 || as[0] != (StopWorker{g.Worker}) {
 		t.Errorf("%v, want the idle worker stopped", as)
 	}
-	if _, ok := m.Occupation(g.Worker); ok {
-		t.Error("one that ends has an occupation")
+	if o, ok := m.Occupation(g.Worker); !ok || !o.Ending || o.Name != "" {
+		t.Errorf("ending: %+v, %v", o, ok)
 	}
 	m.Retire(99)
 	if _, ok := m.Occupation(99); ok {
