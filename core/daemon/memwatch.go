@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -13,7 +14,8 @@ import (
 // memory. One goroutine looks; package pressure decides.
 type memWatch struct {
 	o    pressure.Options
-	here machine.Machine
+	mu   sync.Mutex // of here
+	here *machine.Gauge
 
 	noted  uint64    // the kernel's kills that are known; guarded by the daemon's lock, as is the next
 	rose   time.Time // when there were more of them
@@ -31,7 +33,7 @@ const (
 
 // watchMemory runs until the daemon ends.
 func (d *Daemon) watchMemory() {
-	d.memory.here = machine.Machine{Root: d.memory.o.Root}
+	d.memory.here = machine.NewGauge(machine.Machine{Root: d.memory.o.Root})
 	d.memory.noted = d.memory.here.Kills()
 	if d.memory.o.Every <= 0 {
 		return
@@ -39,13 +41,17 @@ func (d *Daemon) watchMemory() {
 	go func() {
 		timer := time.NewTimer(0)
 		defer timer.Stop()
+		var counted time.Time
 		for {
 			select {
 			case <-timer.C:
 			case <-d.stop:
 				return
 			}
-			d.noteKills()
+			if now := time.Now(); now.Sub(counted) > recently {
+				counted = now
+				d.noteKills()
+			}
 			level, left, ok := d.tightest()
 			if ok && left < 0 {
 				d.relieve(level)
@@ -63,7 +69,9 @@ func (d *Daemon) watchMemory() {
 // tightest looks at the machine, the cgroups and the session's own limit.
 func (d *Daemon) tightest() (machine.Level, int64, bool) {
 	o := d.memory.o
+	d.memory.mu.Lock()
 	levels := d.memory.here.Levels()
+	d.memory.mu.Unlock()
 	if o.Limit > 0 {
 		l := machine.Level{Name: "the session", Room: o.Limit}
 		pids := descendants()
@@ -114,7 +122,9 @@ func (d *Daemon) nodeName() string {
 
 // noteKills looks how often the kernel has ended processes.
 func (d *Daemon) noteKills() {
+	d.memory.mu.Lock()
 	n := d.memory.here.Kills()
+	d.memory.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if n > d.memory.noted {
@@ -133,7 +143,7 @@ func (d *Daemon) byKernel(w *worker) {
 		switch {
 		case w.actor != nil:
 			what = "actor " + w.actor.rec.ClassName
-		case !o.Idle:
+		case o.Name != "":
 			what = "task " + o.Name
 		}
 	}

@@ -145,7 +145,7 @@ func (d *Daemon) endable(w *worker, r *wire.Running) (x pressure.Worker, ok bool
 	}
 	x = pressure.Worker{ID: uint64(w.id), Pid: w.pid}
 	o, ok := d.m.Occupation(w.id)
-	if !ok {
+	if !ok || o.Ending {
 		return x, false
 	}
 	x.Started = d.began.Add(o.Since)

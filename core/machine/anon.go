@@ -3,6 +3,7 @@ package machine
 import (
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Level is the memory of one thing that can run out of it: the machine, or a
@@ -13,26 +14,57 @@ type Level struct {
 	Room uint64 // bytes that anonymous memory can have, Anon included
 }
 
+// Gauge looks at a machine's memory again and again: it remembers which
+// cgroups there are for a while.
+type Gauge struct {
+	m      Machine
+	all    []group
+	limits []group // those of them that have a limit
+	found  time.Time
+}
+
+// NewGauge returns one for the machine.
+func NewGauge(m Machine) *Gauge { return &Gauge{m: m} }
+
+// regroup is how long a process is taken to stay in its cgroups.
+const regroup = 5 * time.Second
+
+func (g *Gauge) look() {
+	now := time.Now()
+	if !g.found.IsZero() && now.Sub(g.found) < regroup {
+		return
+	}
+	g.found, g.all, g.limits = now, g.m.groups("memory"), nil
+	for _, x := range g.all {
+		if limit, ok := x.limit(); ok && limit < unlimited {
+			g.limits = append(g.limits, x)
+		}
+	}
+}
+
+func (g group) limit() (uint64, bool) { return g.bytes("memory.max", "memory.limit_in_bytes") }
+
 // Levels returns the machine and the limited cgroups that this process is in.
 // Page cache does not count at all: the kernel drops it. Shared memory, such as
 // the object store, is no anonymous memory, and takes of the room. What cannot
 // be read is left out.
-func (m Machine) Levels() []Level {
+func (g *Gauge) Levels() []Level {
 	var ls []Level
-	if total := m.meminfo("MemTotal"); total > 0 {
-		avail, anon := m.meminfo("MemAvailable"), m.meminfo("AnonPages")
+	info := g.m.read("/proc/meminfo")
+	kib := func(name string) uint64 { return number64(info, name) << 10 }
+	if total := kib("MemTotal:"); total > 0 {
+		avail, anon := kib("MemAvailable:"), kib("AnonPages:")
 		if anon == 0 {
-			anon = total - min(total, avail+m.meminfo("Shmem"))
+			anon = total - min(total, avail+kib("Shmem:"))
 		}
 		ls = append(ls, Level{Name: "the machine", Anon: anon, Room: min(anon+avail, total)})
 	}
-	for _, g := range m.groups("memory") {
-		limit, ok := g.bytes("memory.max", "memory.limit_in_bytes")
-		if !ok || limit >= unlimited {
-			continue
-		}
-		if l, ok := g.level(limit); ok {
-			ls = append(ls, l)
+	g.look()
+	for _, x := range g.limits {
+		if limit, ok := x.limit(); ok {
+			if l, ok := x.level(limit); ok {
+				ls = append(ls, l)
+			}
 		}
 	}
 	return ls
@@ -71,20 +103,23 @@ func (g group) stat() map[string]uint64 {
 
 // Kills returns how many processes the kernel has ended for want of memory,
 // on the machine and in the cgroups that this process is in.
-func (m Machine) Kills() uint64 {
-	n := field(m.read("/proc/vmstat"), "oom_kill")
-	for _, g := range m.groups("memory") {
-		n += field(g.read("memory.events"), "oom_kill") // version 2
-		n += field(g.read("memory.oom_control"), "oom_kill")
+func (g *Gauge) Kills() uint64 {
+	n := number64(g.m.read("/proc/vmstat"), "oom_kill")
+	g.look()
+	for _, g := range g.all {
+		n += number64(g.read("memory.events"), "oom_kill") // version 2
+		n += number64(g.read("memory.oom_control"), "oom_kill")
 	}
 	return n
 }
 
-// field returns the number in the line of text that begins with name.
-func field(text, name string) uint64 {
-	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); len(f) == 2 && f[0] == name {
-			n, _ := strconv.ParseUint(f[1], 10, 64)
+// number64 returns the number in the line of text that begins with name.
+func number64(text, name string) uint64 {
+	for rest := text; rest != ""; {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		if after, ok := strings.CutPrefix(line, name); ok && after != "" && after[0] == ' ' {
+			n, _ := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(after), " kB"), 10, 64)
 			return n
 		}
 	}

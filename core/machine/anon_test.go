@@ -11,7 +11,7 @@ const v2Self = "0::/a/b\n"
 
 func levelOf(t *testing.T, m Machine, name string) (Level, bool) {
 	t.Helper()
-	for _, l := range m.Levels() {
+	for _, l := range NewGauge(m).Levels() {
 		if strings.HasSuffix(l.Name, name) {
 			return l, true
 		}
@@ -56,7 +56,7 @@ func TestLevels_AnonymousMemoryOnly(t *testing.T) {
 		"unlimited, version 1": {"proc/self/cgroup": v1Self, "proc/self/mountinfo": v1Mounts, "sys/fs/cgroup/memory/docker/abc/memory.limit_in_bytes": "9223372036854771712\n", "sys/fs/cgroup/memory/docker/abc/memory.stat": "total_rss 5\n"},
 		"no memory.stat":       {"proc/self/cgroup": v2Self, "proc/self/mountinfo": v2Mount, "sys/fs/cgroup/a/b/memory.max": "5\n"},
 	} {
-		if ls := tree(t, files).Levels(); len(ls) != 0 {
+		if ls := NewGauge(tree(t, files)).Levels(); len(ls) != 0 {
 			t.Errorf("%s: levels %v", name, ls)
 		}
 	}
@@ -67,10 +67,10 @@ func TestKills_AreSummed(t *testing.T) {
 		"proc/vmstat": "pgfault 7\noom_kill 2\n", "proc/self/cgroup": v2Self, "proc/self/mountinfo": v2Mount,
 		"sys/fs/cgroup/a/b/memory.events": "low 0\noom 9\noom_kill 3\noom_group_kill 0\n",
 	})
-	if n := m.Kills(); n != 5 {
+	if n := NewGauge(m).Kills(); n != 5 {
 		t.Errorf("%d kills, want 5", n)
 	}
-	if n := tree(t, nil).Kills(); n != 0 {
+	if n := NewGauge(tree(t, nil)).Kills(); n != 0 {
 		t.Errorf("%d kills where nothing is to be read", n)
 	}
 }

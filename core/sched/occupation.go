@@ -5,12 +5,13 @@ import "time"
 // Occupation is what a worker is there for.
 type Occupation struct {
 	Idle   bool          // it is in its pool
+	Ending bool          // it does nothing more
 	Client ClientID      // that has it leased
 	Name   string        // of the lease's class
 	Since  time.Duration // of the lease
 }
 
-// Occupation tells it of a worker that is neither being started nor ending.
+// Occupation tells it of a worker that is not being started.
 func (m *Machine) Occupation(id WorkerID) (o Occupation, ok bool) {
 	w := m.workers[id]
 	if w == nil {
@@ -21,10 +22,12 @@ func (m *Machine) Occupation(id WorkerID) (o Occupation, ok bool) {
 		return Occupation{Idle: true, Since: w.idleSince}, true
 	case workerActor:
 		return o, true
-	case workerLeased:
+	case workerLeased, workerEnding:
+		o.Ending = w.state == workerEnding
 		if l := w.lease; l != nil {
-			return Occupation{Client: l.demand.client.id, Name: l.demand.class.Name, Since: l.since}, true
+			o.Client, o.Name, o.Since = l.demand.client.id, l.demand.class.Name, l.since
 		}
+		return o, true
 	}
 	return o, false
 }

@@ -16,6 +16,7 @@ LIMIT = 30.0
 pytestmark = pytest.mark.timeout(90)
 
 
+@pytest.mark.slow
 def test_a_zygote_that_is_stopped(fresh: Any) -> None:
     """Its workers go on; and it goes with its session."""
     ray = fresh
@@ -66,6 +67,7 @@ def test_a_daemon_without_descriptors(fresh: Any) -> None:
     assert ray.get(Actor.remote().add.remote(5), timeout=LIMIT) == 6
 
 
+@pytest.mark.slow
 def test_daemon_and_driver_killed_at_once(program: Callable[..., Program], fresh: Any, monkeypatch: Any) -> None:
     """Nobody is left to clean up: the next session removes the folder."""
     driver = program(

@@ -81,6 +81,7 @@ def told(ref):
 """
 
 
+@pytest.mark.slow
 def test_in_a_group_anonymous_memory_counts_alone(program: Callable[..., Program], group: Path, tmp_path: Path) -> None:
     """Objects and a file's pages fill most of the group, and nobody is ended; then a task takes the rest."""
     driver = program(
@@ -103,6 +104,7 @@ def test_in_a_group_anonymous_memory_counts_alone(program: Callable[..., Program
     assert "task greedy" in said[1] and group.name in said[1] and "memory_usage_threshold" in said[1]
 
 
+@pytest.mark.slow
 def test_the_kernels_own_kill_is_told(program: Callable[..., Program], group: Path) -> None:
     """Without the monitor the kernel ends the worker, not the daemon or the driver, and the error says so."""
     driver = program(

@@ -99,6 +99,7 @@ def test_the_error_says_who_where_how_much_and_who_else(ray: Any) -> None:
     until(lambda: not alive(int(told[1])), 5)
 
 
+@pytest.mark.slow
 def test_retries_end(program: Callable[..., Program]) -> None:
     """As often as the setting says, whatever ``max_retries`` is; the setting may be made before ``init``."""
     driver = program(
@@ -136,6 +137,9 @@ def test_retries_with_more_memory(ray: Any, tmp_path: Path) -> None:
     assert ray.get(stated, timeout=LIMIT) == 400 * MIB
     assert ray.get(grows.remote(str(tmp_path / "b")), timeout=LIMIT) in (1024 * MIB, 2048 * MIB)
 
+
+@pytest.mark.slow
+def test_there_is_no_more_memory_than_the_node_has(ray: Any, tmp_path: Path) -> None:
     @ray.remote(retry_with_more_memory=True, memory=1500 * MIB)
     def insatiable(path: str) -> None:
         tries(path)
@@ -156,6 +160,7 @@ def test_more_memory_without_retries_is_refused(ray: Any) -> None:
         ray.remote(retry_with_more_memory=2)(fill)
 
 
+@pytest.mark.slow
 def test_actors(ray: Any) -> None:
     """One that may restart does; callers of one that is gone are told."""
 
@@ -178,6 +183,7 @@ def test_actors(ray: Any) -> None:
         ray.get(actor.pid.remote(), timeout=LIMIT)
 
 
+@pytest.mark.slow
 def test_children_of_a_task_count(ray: Any) -> None:
     """Those that it started, too, and they end with it."""
 
