@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // NDArray is a numpy array: element type, shape, order and the elements' bytes.
@@ -135,7 +136,7 @@ func decode[T any](b []byte) (v T, err error) {
 // and traceback in front of the pickled exception, see python/eagleray/_private/task_error.py.
 func remoteError(meta []byte) error {
 	var head []any
-	if err := msgpack.Unmarshal(meta, &head); err == nil && len(head) >= 3 {
+	if wire.Check(meta, wire.MaxValues) == nil && msgpack.Unmarshal(meta, &head) == nil && len(head) >= 3 {
 		text := func(i int) string { s, _ := head[i].(string); return s }
 		return &RemoteError{Function: text(0), Cause: text(1), Trace: text(2)}
 	}

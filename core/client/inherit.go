@@ -8,8 +8,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -40,8 +38,8 @@ func Inherit(u *net.UnixConn, socket, token string) error {
 		files = nil
 	}
 	defer drop()
-	w := new(will)
-	if err := msgpack.Unmarshal(body, w); err != nil {
+	w, err := readWill(body)
+	if err != nil {
 		return fmt.Errorf("read what is handed over: %w", err)
 	}
 	if n := 1 + len(w.Serving) + len(w.Links) + len(w.Conns); len(files) != n {

@@ -190,7 +190,11 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 	}
 	a.worker, w.actor = w, a
 	var spec actorSpec
-	if err := msgpack.Unmarshal(a.rec.Spec, &spec); err != nil {
+	err := wire.Check(a.rec.Spec, wire.MaxValues)
+	if err == nil {
+		err = msgpack.Unmarshal(a.rec.Spec, &spec)
+	}
+	if err != nil {
 		a.settled = true
 		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.StartFailed, Message: "its specification is damaged: " + err.Error()})
 		d.endWorker(w, exitGrace)

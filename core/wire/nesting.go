@@ -1,33 +1,57 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // maxNesting is how deep the values of a control message may lie in each other.
 // The decoder calls itself for each level: without a bound, a message of
 // opening brackets alone would overflow the stack of whoever reads it.
 const maxNesting = 64
 
-// nestsTooDeep reports whether the first msgpack value of b is nested deeper
-// than maxNesting. What is malformed otherwise is left to the decoder.
-func nestsTooDeep(b []byte) bool {
+// MaxValues is how many values an array or map in a control message may have.
+const MaxValues = 1 << 20
+
+// Check refuses bytes whose first value cannot be decoded safely: nested too
+// deeply, with an array or map of more values than most, or of more than there
+// are bytes. The decoder makes room for an array before it reads it.
+func Check(b []byte, most uint64) error {
+	deep, wide := survey(b, most)
+	switch {
+	case deep:
+		return fmt.Errorf("%w: nested deeper than %d levels", ErrBadFrame, maxNesting)
+	case wide:
+		return fmt.Errorf("%w: an array or map of more values than there are bytes, or than %d", ErrBadFrame, most)
+	}
+	return nil
+}
+
+// survey reports whether the first msgpack value of b is nested deeper than
+// maxNesting, or says that it has more values than it can, or than most. What
+// is malformed otherwise is left to the decoder.
+func survey(b []byte, most uint64) (deep, wide bool) {
 	var left [maxNesting + 1]uint64 // values still to come at each level
 	left[0] = 1
 	for depth := 0; ; {
 		for left[depth] == 0 {
 			if depth == 0 {
-				return false
+				return false, false
 			}
 			depth--
 		}
 		left[depth]--
 		size, children, ok := head(b)
 		if !ok || size > uint64(len(b)) {
-			return false
+			return false, false
 		}
 		b = b[size:]
+		if children > uint64(len(b)) || children > most {
+			return false, true
+		}
 		if children > 0 {
 			if depth++; depth > maxNesting {
-				return true
+				return true, false
 			}
 			left[depth] = children
 		}

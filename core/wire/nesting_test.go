@@ -12,7 +12,7 @@ func TestNesting_BoundedDepth(t *testing.T) {
 	for _, open := range []string{"\x91", "\x81\xa1x", "\xdc\x00\x01", "\xdf\x00\x00\x00\x01\x01"} {
 		for depth, want := range map[int]bool{1: false, maxNesting: false, maxNesting + 1: true, 1 << 20: true} {
 			b := append(bytes.Repeat([]byte(open), depth), 0xc0)
-			if got := nestsTooDeep(b); got != want {
+			if got, _ := survey(b, MaxValues); got != want {
 				t.Errorf("%x, %d levels: %t", open, depth, got)
 			}
 		}
@@ -20,6 +20,24 @@ func TestNesting_BoundedDepth(t *testing.T) {
 	deep := append([]byte{0x96, 1, 1, 60, 1, 0}, bytes.Repeat([]byte{0x91}, 1<<20)...)
 	if _, err := ParseMessage(deep); err == nil {
 		t.Error("accepted")
+	}
+}
+
+// A length is not believed before the bytes are there.
+func TestCheck_MoreValuesThanBytes_IsRefused(t *testing.T) {
+	for _, b := range [][]byte{
+		{0xdd, 0xff, 0xff, 0xff, 0xff}, {0xdd, 0, 0, 0, 2, 0xc0}, {0xdf, 0, 0, 0, 1, 0xc0}, {0x92, 0xc0, 0xdd, 0xff, 0xff, 0xff, 0xff},
+	} {
+		if err := Check(b, MaxValues); err == nil {
+			t.Errorf("%x was accepted", b)
+		}
+	}
+	most := append([]byte{0xdc, 0, 3}, 1, 2, 3)
+	if err := Check(most, 3); err != nil {
+		t.Error(err)
+	}
+	if err := Check(most, 2); err == nil {
+		t.Error("more values than allowed were accepted")
 	}
 }
 
@@ -68,8 +86,10 @@ func TestNesting_HeadAgreesWithDecoder(t *testing.T) {
 func FuzzNesting(f *testing.F) {
 	f.Add([]byte{0x92, 0xc0, 0xdd, 0xff, 0xff, 0xff, 0xff})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if !nestsTooDeep(b) && len(b) < 1<<16 {
+		if Check(b, MaxValues) == nil && len(b) < 1<<16 {
 			_, _ = msgpack.NewDecoder(bytes.NewReader(b)).DecodeRaw()
+			var rows []struct{ A, B, C []uint64 }
+			_ = msgpack.Unmarshal(b, &rows)
 		}
 	})
 }
@@ -80,6 +100,6 @@ func BenchmarkNesting(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		nestsTooDeep(m[4:])
+		survey(m[4:], MaxValues)
 	}
 }

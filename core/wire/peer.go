@@ -246,8 +246,8 @@ func AppendMessage(dst []byte, k Kind, t Type, id uint64, deadlineMs uint32, bod
 
 // ParseMessage decodes the payload of one control frame.
 func ParseMessage(b []byte) (*Message, error) {
-	if nestsTooDeep(b) {
-		return nil, fmt.Errorf("%w: nested deeper than %d levels", ErrBadFrame, maxNesting)
+	if err := Check(b, MaxValues); err != nil {
+		return nil, err
 	}
 	d := msgpack.NewDecoder(bytes.NewReader(b))
 	n, err := d.DecodeArrayLen()

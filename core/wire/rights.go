@@ -72,8 +72,10 @@ func ReceiveParcel(u *net.UnixConn) (body []byte, fds []*os.File, err error) {
 			return nil, fds, fmt.Errorf("%w: parcel with %d of %d descriptors", ErrBadFrame, len(fds), count)
 		}
 	}
-	body = make([]byte, size)
-	_, err = io.ReadFull(u, body)
+	// The size is the other end's word: room is made as the bytes come.
+	if body, err = io.ReadAll(io.LimitReader(u, int64(size))); err == nil && len(body) < size {
+		err = io.ErrUnexpectedEOF
+	}
 	return body, fds, err
 }
 
