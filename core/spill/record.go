@@ -50,6 +50,11 @@ func (r *Record) Size() uint64 { return r.size }
 // Stored returns the bytes on disk, the header excepted.
 func (r *Record) Stored() uint64 { return r.stored }
 
+// Raw returns where the object's bytes are, if they are not compressed.
+func (r *Record) Raw() (path string, off uint64, ok bool) {
+	return r.file.path, uint64(r.at) + headerSize, !r.compressed && r.size > 0
+}
+
 // Path returns the file that the record is in.
 func (r *Record) Path() string { return r.file.path }
 

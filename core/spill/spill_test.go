@@ -193,7 +193,7 @@ func TestStore_TakesDirectoriesInTurn_LeavesOutBadOnes(t *testing.T) {
 	if used[b] != 2 || used[a]+used[c] != 10 {
 		t.Errorf("with %s full: %v", b, used)
 	}
-	if path, err := s.NewFile(1000); err != nil || strings.HasPrefix(path, b) {
+	if path, err := s.NewFile(1000, false); err != nil || strings.HasPrefix(path, b) {
 		t.Errorf("%s, %v", path, err)
 	}
 }
@@ -210,7 +210,7 @@ func TestStore_Full_SaysSo(t *testing.T) {
 			if !IsFull(err) || rs[0] != nil {
 				t.Errorf("write: %v", err)
 			}
-			if _, err = s.NewFile(1000); !IsFull(err) {
+			if _, err = s.NewFile(1000, false); !IsFull(err) {
 				t.Errorf("file: %v", err)
 			}
 			s.gone.Wait()
@@ -256,7 +256,7 @@ func TestStore_Hanging_OthersAreUsed(t *testing.T) {
 	if _, err := s.Write([]Item{item(3, noise(1, 10))}); !errors.Is(err, ErrStuck) {
 		t.Errorf("all hang: %v", err)
 	}
-	if _, err := s.NewFile(10); !errors.Is(err, ErrStuck) {
+	if _, err := s.NewFile(10, true); !errors.Is(err, ErrStuck) {
 		t.Errorf("all hang: %v", err)
 	}
 	close(release)
