@@ -285,6 +285,37 @@ func TestStore_PartOfABatch(t *testing.T) {
 	}
 }
 
+// TestRecord_Release_GivesItsPartBack: of a file whose other objects live on.
+func TestRecord_Release_GivesItsPartBack(t *testing.T) {
+	s := open(t, Options{})
+	want := noise(4, 4<<20)
+	rs, err := s.Write([]Item{item(1, want), item(2, noise(5, 4<<20)), item(3, want)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := func() int64 {
+		var st unix.Stat_t
+		if err := unix.Stat(rs[0].Path(), &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Blocks * 512
+	}
+	if blocks() < 12<<20 {
+		t.Skip("this file system does not say how much a file takes")
+	}
+	rs[1].Release()
+	s.gone.Wait()
+	if got := blocks(); got > 8<<20+64<<10 {
+		t.Errorf("the file still takes %d bytes", got)
+	}
+	for _, i := range []int{0, 2} {
+		got := make(memory, len(want))
+		if err := rs[i].Read(got); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("object %d: %v", i, err)
+		}
+	}
+}
+
 func TestOpen_UnusableDirectory_IsAnError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -228,6 +228,10 @@ func (s *Store) Fill(path string, r *Record) error {
 
 // Remove deletes a file, without waiting for the disk.
 func (s *Store) Remove(path string) {
+	s.later(func() { _ = s.fs.Remove(path) }) // what is left goes with the directory
+}
+
+func (s *Store) later(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -236,8 +240,20 @@ func (s *Store) Remove(path string) {
 	s.gone.Add(1)
 	go func() {
 		defer s.gone.Done()
-		_ = s.fs.Remove(path) // what is left goes with the directory
+		f()
+		s.retry()
 	}()
+}
+
+// retry takes full directories into account again: something has gone from one.
+func (s *Store) retry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.dirs {
+		if IsFull(d.bad) {
+			d.bad = nil
+		}
+	}
 }
 
 // Close removes the directories. It waits for a disk that hangs no longer than limit.
