@@ -96,6 +96,8 @@ func (c *Client) fromDaemon(m *wire.Message) {
 			c.exec.stop("idle")
 			c.mu.Unlock()
 		}
+	case wire.TObjLetGo:
+		c.letGoOfViews()
 	default:
 		err = fault.New(fault.BadRequest, "%s is not for a client", m.Type)
 	}

@@ -21,9 +21,9 @@ type orphanage struct {
 
 var (
 	orphansMu sync.Mutex
-	orphans   = map[uint64]*orphanage{} // by view
-	counts    = map[uint64]int{}        // how often each is held
-	files     = map[uint64][]byte{}     // memory of those that lie in a file
+	orphans   = map[uint64]*orphanage{}      // by view
+	counts    = map[uint64]int{}             // how often each is held
+	files     = map[uint64]*store.FileView{} // of those that lie in a file
 )
 
 // abandon leaves the arena mapped for the views that are in use, or closes it.
@@ -35,11 +35,11 @@ func abandon(arena *store.Mapping, views map[uint64]*view) {
 		if v.inUse > 0 {
 			orphans[n], counts[n] = o, v.inUse
 			o.left++
-			if v.mem != nil {
-				files[n] = v.mem
+			if v.file != nil {
+				files[n] = v.file
 			}
-		} else if v.mem != nil {
-			_ = store.Unmap(v.mem)
+		} else {
+			v.file.Close()
 		}
 	}
 	if o.left == 0 {
@@ -68,10 +68,8 @@ func dropOrphan(n uint64) {
 	}
 	delete(orphans, n)
 	delete(counts, n)
-	if mem := files[n]; mem != nil {
-		_ = store.Unmap(mem)
-		delete(files, n)
-	}
+	files[n].Close()
+	delete(files, n)
 	if o.left--; o.left == 0 {
 		_ = o.arena.Close()
 	}

@@ -43,8 +43,8 @@ func (c *Client) askPlace(id ids.Object) *pinning {
 			}
 			if err == nil && at.Path != "" {
 				go func() { // opening a file can take a while
-					mem, err := store.MapFile(at.Path, at.Size)
-					c.placed(id, p, at, mem, true, err)
+					file, err := store.MapFile(at.Path, at.Offset, at.Size)
+					c.placed(id, p, at, file, true, err)
 				}()
 				return
 			}
@@ -56,14 +56,14 @@ func (c *Client) askPlace(id ids.Object) *pinning {
 }
 
 // placed ends a pinning.
-func (c *Client) placed(id ids.Object, p *pinning, at wire.ObjPlace, mem []byte, pinned bool, err error) {
+func (c *Client) placed(id ids.Object, p *pinning, at wire.ObjPlace, file *store.FileView, pinned bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer close(p.done)
 	delete(c.pinnings, id)
 	switch {
 	case err == nil && !c.closed:
-		v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, mem: mem, holds: p.users}
+		v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, file: file, holds: p.users}
 		c.views[v.n], c.mapped[id] = v, v
 		p.view = v
 		if p.users == 0 { // they have given up
@@ -73,9 +73,7 @@ func (c *Client) placed(id ids.Object, p *pinning, at wire.ObjPlace, mem []byte,
 	case c.closed:
 		err = c.why
 	}
-	if mem != nil {
-		_ = store.Unmap(mem)
-	}
+	file.Close()
 	if pinned {
 		c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: id[:]})
 	}
@@ -158,4 +156,21 @@ func (c *Client) pinArguments(k *call) (held []*view) {
 		}
 	}
 	return held
+}
+
+// letGoOfViews unpins what the program does not look at. It stays pinned for the
+// next get only while nobody needs the room.
+func (c *Client) letGoOfViews() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return
+	}
+	c.takeDrops()
+	for _, v := range c.mapped {
+		if o := c.table.Find(v.id); o != nil && v.holds == 1 && o.Map == any(v) {
+			o.Map = nil
+			c.unhold(v)
+		}
+	}
 }

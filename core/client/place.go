@@ -76,18 +76,10 @@ func (c *Client) fill(id ids.Object, at wire.ObjPlace, f func(*writer) error) er
 	return fmt.Errorf("write object %s: %w", id, err)
 }
 
-// mapFile maps what the daemon said of an object, if that is a file.
-func mapFile(at wire.ObjPlace) ([]byte, error) {
-	if at.Path == "" {
-		return nil, nil
-	}
-	return store.MapFile(at.Path, at.Size)
-}
-
 // bytes returns the memory of a view.
 func (c *Client) bytes(v *view) ([]byte, error) {
-	if v.mem != nil {
-		return v.mem, nil
+	if v.file != nil {
+		return v.file.Bytes(), nil
 	}
 	return c.arena.Slice(v.off, v.size)
 }

@@ -61,9 +61,9 @@ type view struct {
 	id    ids.Object
 	off   uint64
 	size  uint64
-	mem   []byte // of a file that stands for memory; nil: off and size are the arena's
-	holds int    // by the table, by running calls, and by the program
-	inUse int    // by the program alone
+	file  *store.FileView // where it is mapped; nil: off and size are the arena's
+	holds int             // by the table, by running calls, and by the program
+	inUse int             // by the program alone
 }
 
 // Found is a value on its way out: an envelope in this process's memory, valid
@@ -217,9 +217,7 @@ func (c *Client) unhold(v *view) {
 	if v.holds <= 0 {
 		delete(c.views, v.n)
 		delete(c.mapped, v.id)
-		if v.mem != nil {
-			_ = store.Unmap(v.mem)
-		}
+		v.file.Close()
 		c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: v.id[:]})
 	}
 }

@@ -13,6 +13,7 @@ type mover interface {
 	removeFile(path string)       // no answer
 	later(d time.Duration)        // tick
 	now() time.Time               // for what waits
+	letGo(c *client)              // unpin what c does not look at; unpin for each
 	told(r *request, text string) // warns r's program; no answer
 }
 
@@ -100,6 +101,9 @@ func (t *objects) unlist(o *object) {
 
 // idle notes that nobody looks at the object now. Objects in files stay there.
 func (t *objects) idle(o *object) {
+	if o.copy {
+		o.place = place{} // the next one may find room for it
+	}
 	if !o.inArena || o.list != nil || t.mover == nil {
 		return
 	}
@@ -265,8 +269,10 @@ func (t *objects) restored(o *object, to place, err error) {
 		t.pump()
 		return
 	}
-	t.settle(o, to)
-	t.back(o)
+	if t.settle(o, to); !to.copy {
+		t.back(o)
+	}
+	o.again = to.copy
 	t.restores++
 	t.restoreBytes += o.size
 	t.admit(o)

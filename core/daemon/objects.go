@@ -16,11 +16,12 @@ type space interface {
 	Merge(off, size uint64) error
 }
 
-// place is where an object's bytes are: at an offset of the arena, or in a file
-// that stands for memory.
+// place is where an object's bytes are: at an offset of the arena, or of a file.
+// That is one that stands for memory, or the object's copy on disk.
 type place struct {
 	off  uint64
 	path string
+	copy bool
 }
 
 // objects is the node's table of objects in the arena, in files and on disk. The
@@ -53,6 +54,7 @@ type object struct {
 	inArena bool     // place is of the arena
 	disk    diskCopy // a copy on disk, nil: none
 	away    bool     // that is the only one
+	again   bool     // it was read there since it left the arena
 	moving  motion
 	claim   *claim // who gets its range of the arena
 
@@ -70,6 +72,8 @@ type object struct {
 type diskCopy interface {
 	Size() uint64
 	Stored() uint64
+	// Raw says where the object's bytes are as they were, if they are.
+	Raw() (path string, off uint64, ok bool)
 	Release()
 }
 
@@ -91,7 +95,7 @@ func (o *object) where() string {
 		return "restoring"
 	case o.inArena:
 		return "arena"
-	case o.path != "":
+	case o.path != "" && !o.copy:
 		return "file"
 	}
 	return "spilled"
@@ -183,7 +187,10 @@ func (t *objects) add(c *client, id ids.Object, size uint64, at place) {
 // settle gives the object its place in memory.
 func (t *objects) settle(o *object, at place) {
 	o.place = at
-	if at.path != "" {
+	switch {
+	case at.copy:
+		return
+	case at.path != "":
 		t.files++
 		t.fileBytes += o.size
 		return
@@ -206,7 +213,7 @@ func (t *objects) unsettle(o *object) {
 		} else if err := t.space.Free(o.off); err != nil {
 			panic("daemon: object table and arena disagree: " + err.Error())
 		}
-	case o.path != "":
+	case o.path != "" && !o.copy:
 		t.files--
 		t.fileBytes -= o.size
 		t.mover.removeFile(o.path)

@@ -39,6 +39,7 @@ type requests struct {
 	waiting int
 	pumping bool
 	again   bool          // something changed while pumping
+	asked   time.Time     // when processes were told to let go
 	grace   time.Duration // how long what is in use may become free before a file is made
 }
 
@@ -50,6 +51,7 @@ const (
 	lookEvery  = time.Second // while something waits
 	warnAfter  = 10 * time.Second
 	tellAgain  = time.Minute
+	askEvery   = 20 * time.Millisecond
 )
 
 func (t *objects) enqueue(r *request) {
@@ -135,6 +137,9 @@ func (t *objects) pump() {
 		for t.again {
 			t.again = false
 			t.serve()
+			if t.waiting > 0 {
+				t.askAround()
+			}
 			t.order()
 			t.serve() // what was clean went at once
 			t.giveUp()
@@ -155,8 +160,8 @@ func (t *objects) serve() {
 			if i == lookAt {
 				break
 			}
-			if off, ok := t.fit(r); ok {
-				t.grant(r, place{off: off})
+			if at, ok := t.fit(r); ok {
+				t.grant(r, at)
 				idle = 0
 				break
 			}
@@ -164,23 +169,34 @@ func (t *objects) serve() {
 	}
 }
 
-// fit finds room in the arena, if there is some, or as soon as clean objects leave.
-func (t *objects) fit(r *request) (uint64, bool) {
+// fit finds room in the arena, if there is some, or as soon as clean objects
+// leave. An object that is wanted back for the first time since it left, and for
+// which others would have to be written, is read where it lies on disk.
+func (t *objects) fit(r *request) (place, bool) {
 	if r.making || r.size > t.capacity {
-		return 0, false
+		return place{}, false
 	}
 	if k := r.claim; k != nil {
 		if k.missing > 0 {
-			return 0, false
+			return place{}, false
 		}
-		return t.cash(r), true
+		return place{off: t.cash(r)}, true
 	}
 	off, ok := t.space.Alloc(r.size)
 	for !ok && !t.large(r) && t.clean.oldest != nil {
 		t.evict(t.clean.oldest)
 		off, ok = t.space.Alloc(r.size)
 	}
-	return off, ok
+	if o := r.restore; o != nil && !ok && !o.again {
+		return t.onDiskPlace(o)
+	}
+	return place{off: off}, ok
+}
+
+// onDiskPlace is where the object's copy on disk can be read as it is.
+func (t *objects) onDiskPlace(o *object) (place, bool) {
+	path, off, ok := o.disk.Raw()
+	return place{path: path, off: off, copy: true}, ok
 }
 
 func (t *objects) large(r *request) bool { return r.size > t.capacity/largeShare }
@@ -203,10 +219,30 @@ func (t *objects) grant(r *request, at place) {
 
 // giveBack returns room that no object has.
 func (t *objects) giveBack(at place) {
+	if at.copy {
+		return
+	}
 	if at.path != "" {
 		t.mover.removeFile(at.path)
 	} else if err := t.space.Free(at.off); err != nil {
 		panic("daemon: object table and arena disagree: " + err.Error())
+	}
+}
+
+// askAround has processes unpin what they keep only to be quick the next time.
+func (t *objects) askAround() {
+	if t.mover == nil || t.pinned == 0 {
+		return
+	}
+	now := t.mover.now()
+	if now.Sub(t.asked) < askEvery {
+		return
+	}
+	t.asked = now
+	for c, h := range t.holders {
+		if len(h.pins) > 0 && !c.gone {
+			t.mover.letGo(c)
+		}
 	}
 }
 
@@ -264,7 +300,7 @@ func (t *objects) hopeful(r *request) bool {
 	return now.Sub(r.blocked) < t.grace
 }
 
-// elsewhere has a file made for r.
+// elsewhere has a file made for r. What is on disk as it was is read there.
 func (t *objects) elsewhere(r *request) {
 	if t.mover == nil {
 		t.refuse(r, t.fullError(r.size, "nothing is spilled to disk in this session"))
@@ -272,6 +308,12 @@ func (t *objects) elsewhere(r *request) {
 	}
 	if t.mover.now().Before(r.retry) {
 		return
+	}
+	if o := r.restore; o != nil {
+		if at, ok := t.onDiskPlace(o); ok {
+			t.grant(r, at)
+			return
+		}
 	}
 	r.making = true
 	t.mover.makeFile(r)

@@ -3,7 +3,6 @@ package daemon
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -193,7 +192,10 @@ func (a arenaAt) WriteAt(b []byte, at int64) (int, error) {
 	return len(b), nil
 }
 
-var _ io.WriterAt = arenaAt{}
+// nowhere takes what is only verified.
+type nowhere struct{}
+
+func (nowhere) WriteAt(b []byte, _ int64) (int, error) { return len(b), nil }
 
 // restore implements mover.
 func (s *spiller) restore(o *object, to place) {
@@ -225,7 +227,9 @@ const (
 
 func (s *spiller) read(r *spill.Record, to place) (err error) {
 	for range shortageTries {
-		if to.path != "" {
+		if to.copy {
+			err = r.Read(nowhere{})
+		} else if to.path != "" {
 			err = s.store.Fill(to.path, r)
 		} else {
 			err = r.Read(arenaAt{s.arena, to.off})
@@ -254,9 +258,9 @@ func isShortage(err error) bool {
 
 // makeFile implements mover.
 func (s *spiller) makeFile(r *request) {
-	size := r.size
+	size, needed := r.size, r.restore != nil
 	go func() {
-		path, err := s.store.NewFile(size)
+		path, err := s.store.NewFile(size, needed)
 		s.answer(func(t *objects) { t.fileMade(r, path, err) })
 	}()
 }
@@ -281,6 +285,9 @@ func (s *spiller) tick() {
 		t.tick()
 	})
 }
+
+// letGo implements mover.
+func (s *spiller) letGo(c *client) { _ = c.peer.Push(wire.TObjLetGo, nil) }
 
 // told implements mover.
 func (s *spiller) told(r *request, text string) {

@@ -13,6 +13,7 @@ type FS interface {
 	Create(path string) (File, error) // must not exist yet
 	Open(path string) (File, error)   // to read
 	Remove(path string) error
+	Punch(path string, off, size int64) error // gives a part of a file back
 	Usage(dir string) (used, total uint64, err error)
 }
 
@@ -50,6 +51,16 @@ func (Disk) Open(path string) (File, error) {
 
 // Remove deletes a file.
 func (Disk) Remove(path string) error { return os.Remove(path) }
+
+// Punch makes a hole in a file.
+func (Disk) Punch(path string, off, size int64) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, size)
+}
 
 // Usage says how much of a directory's file system is in use. What only root
 // may use counts as used.

@@ -50,12 +50,25 @@ func (r *Record) Size() uint64 { return r.size }
 // Stored returns the bytes on disk, the header excepted.
 func (r *Record) Stored() uint64 { return r.stored }
 
+// Raw returns where the object's bytes are, if they are not compressed.
+func (r *Record) Raw() (path string, off uint64, ok bool) {
+	return r.file.path, uint64(r.at) + headerSize, !r.compressed && r.size > 0
+}
+
 // Path returns the file that the record is in.
 func (r *Record) Path() string { return r.file.path }
 
 // Release says that the record is not needed any more. It must be called once.
 // It does not wait for the disk.
-func (r *Record) Release() { r.file.release() }
+func (r *Record) Release() {
+	if left := r.file.release(); left && r.stored >= punchFrom {
+		s := r.file.s
+		s.later(func() { _ = s.fs.Punch(r.file.path, r.at, headerSize+int64(r.stored)) }) // else it goes with the file
+	}
+}
+
+// punchFrom is the size from which on a record is worth giving back before its file goes.
+const punchFrom = 1 << 20
 
 // file is a batch's file; it goes with its last record.
 type file struct {
@@ -64,10 +77,13 @@ type file struct {
 	live atomic.Int64
 }
 
-func (f *file) release() {
-	if f.live.Add(-1) == 0 {
-		f.s.Remove(f.path)
+// release reports whether other records are left.
+func (f *file) release() bool {
+	if f.live.Add(-1) > 0 {
+		return true
 	}
+	f.s.Remove(f.path)
+	return false
 }
 
 func (r *Record) header(sum uint32) []byte {

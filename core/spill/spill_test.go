@@ -193,7 +193,7 @@ func TestStore_TakesDirectoriesInTurn_LeavesOutBadOnes(t *testing.T) {
 	if used[b] != 2 || used[a]+used[c] != 10 {
 		t.Errorf("with %s full: %v", b, used)
 	}
-	if path, err := s.NewFile(1000); err != nil || strings.HasPrefix(path, b) {
+	if path, err := s.NewFile(1000, false); err != nil || strings.HasPrefix(path, b) {
 		t.Errorf("%s, %v", path, err)
 	}
 }
@@ -210,7 +210,7 @@ func TestStore_Full_SaysSo(t *testing.T) {
 			if !IsFull(err) || rs[0] != nil {
 				t.Errorf("write: %v", err)
 			}
-			if _, err = s.NewFile(1000); !IsFull(err) {
+			if _, err = s.NewFile(1000, false); !IsFull(err) {
 				t.Errorf("file: %v", err)
 			}
 			s.gone.Wait()
@@ -256,7 +256,7 @@ func TestStore_Hanging_OthersAreUsed(t *testing.T) {
 	if _, err := s.Write([]Item{item(3, noise(1, 10))}); !errors.Is(err, ErrStuck) {
 		t.Errorf("all hang: %v", err)
 	}
-	if _, err := s.NewFile(10); !errors.Is(err, ErrStuck) {
+	if _, err := s.NewFile(10, true); !errors.Is(err, ErrStuck) {
 		t.Errorf("all hang: %v", err)
 	}
 	close(release)
@@ -282,6 +282,37 @@ func TestStore_PartOfABatch(t *testing.T) {
 	got := make(memory, len(want))
 	if err := rs[1].Read(got); err != nil || !bytes.Equal(got, want) {
 		t.Error(err)
+	}
+}
+
+// TestRecord_Release_GivesItsPartBack: of a file whose other objects live on.
+func TestRecord_Release_GivesItsPartBack(t *testing.T) {
+	s := open(t, Options{})
+	want := noise(4, 4<<20)
+	rs, err := s.Write([]Item{item(1, want), item(2, noise(5, 4<<20)), item(3, want)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	blocks := func() int64 {
+		var st unix.Stat_t
+		if err := unix.Stat(rs[0].Path(), &st); err != nil {
+			t.Fatal(err)
+		}
+		return st.Blocks * 512
+	}
+	if blocks() < 12<<20 {
+		t.Skip("this file system does not say how much a file takes")
+	}
+	rs[1].Release()
+	s.gone.Wait()
+	if got := blocks(); got > 8<<20+64<<10 {
+		t.Errorf("the file still takes %d bytes", got)
+	}
+	for _, i := range []int{0, 2} {
+		got := make(memory, len(want))
+		if err := rs[i].Read(got); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("object %d: %v", i, err)
+		}
 	}
 }
 

@@ -103,14 +103,14 @@ type use struct {
 }
 
 // begin chooses the directory whose turn it is; end must follow.
-func (s *Store) begin() (*use, error) {
+func (s *Store) begin(needed bool) (*use, error) {
 	var why error
 	for range s.dirs {
 		u, err := s.turn(&why)
 		if err != nil {
 			return nil, err
 		}
-		if s.full <= 0 {
+		if s.full <= 0 || needed {
 			return u, nil
 		}
 		used, total, err := s.fs.Usage(u.d.path)
@@ -172,11 +172,12 @@ func (d *dir) hanging(now time.Time) (longest time.Duration) {
 	return longest
 }
 
-// NewFile makes a file of size bytes that stands for memory.
-func (s *Store) NewFile(size uint64) (path string, err error) {
+// NewFile makes a file of size bytes that stands for memory. What is needed may
+// use the room that Options.Full leaves free.
+func (s *Store) NewFile(size uint64, needed bool) (path string, err error) {
 	var failed error
 	for range s.dirs {
-		u, err := s.begin()
+		u, err := s.begin(needed)
 		if err != nil {
 			return "", joined(failed, err)
 		}
@@ -227,6 +228,10 @@ func (s *Store) Fill(path string, r *Record) error {
 
 // Remove deletes a file, without waiting for the disk.
 func (s *Store) Remove(path string) {
+	s.later(func() { _ = s.fs.Remove(path) }) // what is left goes with the directory
+}
+
+func (s *Store) later(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -235,8 +240,20 @@ func (s *Store) Remove(path string) {
 	s.gone.Add(1)
 	go func() {
 		defer s.gone.Done()
-		_ = s.fs.Remove(path) // what is left goes with the directory
+		f()
+		s.retry()
 	}()
+}
+
+// retry takes full directories into account again: something has gone from one.
+func (s *Store) retry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, d := range s.dirs {
+		if IsFull(d.bad) {
+			d.bad = nil
+		}
+	}
 }
 
 // Close removes the directories. It waits for a disk that hangs no longer than limit.

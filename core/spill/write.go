@@ -31,7 +31,7 @@ func (s *Store) Write(items []Item) ([]*Record, error) {
 	out := make([]*Record, len(items))
 	var failed error
 	for range s.dirs {
-		u, err := s.begin()
+		u, err := s.begin(false)
 		if err != nil {
 			return out, joined(failed, err)
 		}

@@ -75,6 +75,9 @@ const (
 	TCensus Type = 150 // call, to a daemon: CensusAsk → Census
 	TTally  Type = 151 // call, from a daemon to each process: CensusAsk → Tally
 	TForget Type = 152 // push, to a daemon and on to the job's workers: FunctionRef: let go of what that function captured
+
+	// Daemon → any process.
+	TObjLetGo Type = 160 // push: others need room: unpin what only waits to be looked at again
 )
 
 // String returns the number; logs use it.

@@ -131,7 +131,7 @@ var methods = map[string]func(*caller, *args) (any, error){
 		owned, borrowed := k.c.Holds()
 		return map[string]any{
 			"capacity": s.Capacity, "used": s.Used, "objects": s.Objects, "pinned": s.Pinned, "peak": s.PeakBytes,
-			"owned": owned, "borrowed": borrowed,
+			"owned": owned, "borrowed": borrowed, "spilling": s.More,
 		}, err
 	},
 	"census": func(k *caller, a *args) (any, error) {

@@ -64,7 +64,10 @@ def run(options: argparse.Namespace) -> dict[str, Any]:
     seconds = time.perf_counter() - began
     for index, (total, count) in enumerate(got):
         expected = sum(row[index] for row in seen)
-        if np.int64(np.uint64(total % 2**64)) != np.int64(np.uint64(expected % 2**64)) or count != records // reduces * options.maps:
+        if (
+            np.int64(np.uint64(total % 2**64)) != np.int64(np.uint64(expected % 2**64))
+            or count != records // reduces * options.maps
+        ):
             raise AssertionError(f"reduce {index} has {count} records with sum {total}, expected {expected}")
     ray.shutdown()
     size = records * options.maps * RECORD
@@ -123,8 +126,10 @@ def main() -> None:
             )
     middle = {name: median(values) for name, values in taken.items()}
     if "ray" in middle:
-        print(f"median: eagleray {middle['eagleray']:.1f} MB/s, ray {middle['ray']:.1f} MB/s: "
-              f"{middle['eagleray'] / middle['ray']:.2f} times")
+        print(
+            f"median: eagleray {middle['eagleray']:.1f} MB/s, ray {middle['ray']:.1f} MB/s: "
+            f"{middle['eagleray'] / middle['ray']:.2f} times"
+        )
 
 
 if __name__ == "__main__":

@@ -91,7 +91,10 @@ print([bool((ray.get(ref) == numbers(seed)).all()) for seed, ref in enumerate(mo
     [
         ({"object_spilling_directory": "/proc/nothing/here"}, "/proc/nothing/here"),
         ({"_system_config": {"object_spilling_config": "{"}}, "object_spilling_config"),
-        ({"_system_config": {"object_spilling_config": '{"type": "smart_open", "params": {"uri": "s3://b"}}'}}, "smart_open"),
+        (
+            {"_system_config": {"object_spilling_config": '{"type": "smart_open", "params": {"uri": "s3://b"}}'}},
+            "smart_open",
+        ),
         ({"_system_config": {"object_spilling_config": '{"type": "filesystem", "params": {}}'}}, "directory_path"),
         ({"_system_config": {"object_spilling_threshold": 2}}, "object_spilling_threshold"),
     ],
@@ -107,7 +110,7 @@ def test_wrong_types(fresh: Any) -> None:
             fresh.init(address="local", **keywords)
 
 
-def test_a_killed_daemon_leaves_nothing_for_the_next(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_daemon_leaves_nothing_for_the_next(place: Path) -> None:
     """What it had spilled is removed when a session spills to the same directory; the environment says where."""
     where = place / "given"
     driver = Program(
@@ -118,7 +121,9 @@ def test_a_killed_daemon_leaves_nothing_for_the_next(place: Path, monkeypatch: p
         refs = [ray.put(np.random.default_rng(seed).random(1_000_000)) for seed in range(20)]
         from eagleray._private.state import process
         say(process.require().daemon_pid)
-        time.sleep(60)
+        while True:
+            ray.put(bytes(200_000))
+            time.sleep(0.05)
         """,
         RAY_object_spilling_directory=str(where),
     )

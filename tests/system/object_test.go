@@ -95,7 +95,8 @@ func TestObject_CreateSealPin_BytesAreShared(t *testing.T) {
 }
 
 func TestObject_Full_SaysHowFull(t *testing.T) {
-	s := startSession(t, map[string]any{"num_cpus": 1, "object_store_memory": 100 << 20})
+	off := map[string]any{"automatic_object_spilling_enabled": false}
+	s := startSession(t, map[string]any{"num_cpus": 1, "object_store_memory": 100 << 20, "system_config": off})
 	d := s.start(nil)
 	id := d.object()
 	if _, err := d.create(id, 60<<20); err != nil {
