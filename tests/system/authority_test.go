@@ -160,7 +160,7 @@ func TestAuthority_AbsurdNumbers_AreErrorsOrNothing(t *testing.T) {
 	}
 	for i, size := range []uint64{math.MaxUint64, math.MaxUint64 - 4095, 1 << 63, 1 << 40} {
 		id := mine(uint64(i) + 1)
-		if got := x.says("call", wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: size}); !strings.HasPrefix(got, string(fault.StoreFull)) && !strings.HasPrefix(got, string(fault.BadRequest)) {
+		if got := x.says("call", wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: size}); !strings.HasPrefix(got, string(fault.StoreFull)) && !strings.HasPrefix(got, "out_of_disk") {
 			t.Errorf("an object of %d bytes: %q", size, got)
 		}
 	}
