@@ -196,6 +196,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	unix.Close(d.fd)
 	if keepLogs {
 		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))
+		os.Remove(filepath.Join(d.o.SessionDir, spilledName))
 		os.RemoveAll(filepath.Join(d.o.SessionDir, "p"))
 		return
 	}

@@ -117,8 +117,8 @@ func sweepSpilled(session string) {
 	if err != nil {
 		return
 	}
-	for _, dir := range strings.Fields(string(b)) {
-		_ = spill.SweepDir(dir)
+	for dir := range strings.Lines(string(b)) {
+		_ = spill.SweepDir(strings.TrimSuffix(dir, "\n"))
 	}
 }
 

@@ -101,16 +101,19 @@ func (g group) stat() map[string]uint64 {
 	return s
 }
 
-// Kills returns how many processes the kernel has ended for want of memory,
-// on the machine and in the cgroups that this process is in.
+// Kills returns how many processes the kernel has ended for want of memory in
+// the cgroup that this process is in, or, where that cannot be read, on the
+// machine. What it ends in other groups, be they inside of ours, is none of ours.
 func (g *Gauge) Kills() uint64 {
-	n := number64(g.m.read("/proc/vmstat"), "oom_kill")
 	g.look()
-	for _, g := range g.all {
-		n += number64(g.read("memory.events"), "oom_kill") // version 2
-		n += number64(g.read("memory.oom_control"), "oom_kill")
+	if len(g.all) > 0 {
+		for _, name := range []string{"memory.events.local", "memory.events", "memory.oom_control"} {
+			if text := g.all[0].read(name); strings.Contains(text, "oom_kill ") {
+				return number64(text, "oom_kill")
+			}
+		}
 	}
-	return n
+	return number64(g.m.read("/proc/vmstat"), "oom_kill")
 }
 
 // number64 returns the number in the line of text that begins with name.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"strings"
@@ -62,16 +63,27 @@ func TestLevels_AnonymousMemoryOnly(t *testing.T) {
 	}
 }
 
-func TestKills_AreSummed(t *testing.T) {
-	m := tree(t, map[string]string{
-		"proc/vmstat": "pgfault 7\noom_kill 2\n", "proc/self/cgroup": v2Self, "proc/self/mountinfo": v2Mount,
-		"sys/fs/cgroup/a/b/memory.events": "low 0\noom 9\noom_kill 3\noom_group_kill 0\n",
-	})
-	if n := NewGauge(m).Kills(); n != 5 {
-		t.Errorf("%d kills, want 5", n)
+func TestKills_OfOurGroup_ElseOfTheMachine(t *testing.T) {
+	const events = "low 0\noom 9\noom_kill 3\noom_group_kill 0\n"
+	self := map[string]string{"proc/vmstat": "pgfault 7\noom_kill 2\n", "proc/self/cgroup": v2Self, "proc/self/mountinfo": v2Mount}
+	with := func(name, text string) map[string]string {
+		files := maps.Clone(self)
+		files["sys/fs/cgroup/a/b/memory.events"] = events
+		files["sys/fs/cgroup/a/"+name] = text
+		return files
 	}
-	if n := NewGauge(tree(t, nil)).Kills(); n != 0 {
-		t.Errorf("%d kills where nothing is to be read", n)
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  uint64
+	}{
+		"a group's events":              {with("memory.events", "oom_kill 40\n"), 3},
+		"without those of groups in it": {with("b/memory.events.local", "oom_kill 1\n"), 1},
+		"no group that can be read":     {self, 2},
+		"nothing":                       {nil, 0},
+	} {
+		if n := NewGauge(tree(t, c.files)).Kills(); n != c.want {
+			t.Errorf("%s: %d kills, want %d", name, n, c.want)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package system
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -121,6 +122,10 @@ func TestCLI_DaemonStuck_StopEndsIt(t *testing.T) {
 	s := c.session()
 	d := s.connect(wire.RoleDriver)
 	_ = unix.Kill(d.hello.DaemonPid, unix.SIGSTOP)
+	eventually(t, "the daemon is stopped", func() bool {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.hello.DaemonPid))
+		return bytes.Contains(status, []byte(") T "))
+	})
 	c.expect(1, []string{"already but does not answer"}, "start", "--head")
 	c.expect(0, []string{"which did not answer"}, "stop", "--grace-period=0")
 	c.expect(0, nil, "start", "--head", "--num-cpus=1", "--object-store-memory=100000000")
