@@ -136,22 +136,28 @@ def test_larger_than_the_store(ray: Any, folders: tuple[Path, Path]) -> None:
 
 
 def test_damaged_on_disk(ray: Any, folders: tuple[Path, Path]) -> None:
-    """What was put and cannot be read any more is lost; nothing else is."""
+    """What was put and cannot be read any more is lost; what a task returned is made again; nothing else is touched."""
     size = 8 * MB
-    refs = [ray.put(numbers(seed, size)) for seed in range(16)]
-    for path in files(*folders):
-        if path.name.startswith("objects"):
-            with open(path, "r+b") as file:
-                file.seek(size // 2)
-                file.write(b"damage")
-            break
-    lost = []
+
+    @ray.remote
+    def make(seed: int) -> Any:
+        return numbers(seed, size)
+
+    refs = [make.remote(seed) if seed % 2 else ray.put(numbers(seed, size)) for seed in range(16)]
+    ray.wait(refs, num_returns=len(refs), timeout=LIMIT)
+    damaged = [path for path in files(*folders) if path.name.startswith("objects")]
+    for path in damaged:
+        with open(path, "r+b") as file:
+            file.seek(size // 2)
+            file.write(b"damage")
+    lost = 0
     for seed, ref in enumerate(refs):
         try:
-            assert np.array_equal(ray.get(ref, timeout=LIMIT), numbers(seed, size))
+            value = ray.get(ref, timeout=LIMIT)
+            assert np.array_equal(value, numbers(seed, size))
         except ray.exceptions.ObjectLostError as error:
-            assert "damaged" in str(error)
-            lost.append(ref)
-    assert len(lost) == 1
-    del refs, lost, ref
+            assert seed % 2 == 0, f"a task can make it again: {error}"
+            lost += 1
+    assert 0 < lost <= len(damaged)
+    del refs, ref, value
     assert emptied(*folders)
