@@ -285,7 +285,8 @@ def test_every_coroutine_of_many(ray: Any) -> None:
         ray.cancel(ref)
     assert not ray.wait(refs, num_returns=400, timeout=LIMIT)[1]
     assert {outcome(ray, ref) for ref in refs} <= {INTERRUPTED, NEVER}
-    assert ray.get(waits.count.remote(), timeout=LIMIT) <= 200
+    interrupted = sum(outcome(ray, ref) == INTERRUPTED for ref in refs)
+    assert ray.get(waits.count.remote(), timeout=LIMIT) <= interrupted, "more have ended than were told"
 
 
 def test_loops_of_cancellation_leave_the_workers_usable(ray: Any) -> None:
