@@ -100,7 +100,7 @@ class _Loop:
         del item
         actor = self.actor
         flags, retriable, producer = 0, False, None
-        results: tuple[Encoded, ...]
+        results: tuple[Encoded, ...] = ()
         _call.set(token)
         try:
             function = actor.method(method)
