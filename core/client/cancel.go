@@ -11,8 +11,37 @@ import (
 // cancelPatience is how long Cancel waits for a worker, or an owner, to have heard.
 const cancelPatience = time.Second
 
+// burst tells one cancellation, for which its worker is waited, from thousands
+// in a row, of which not each is to cost a round trip.
+type burst struct {
+	last time.Time
+	n    int
+}
+
+// A burst begins after so many in a row, each within so long a time of the one before.
+const (
+	burstAfter = 50
+	burstGap   = 100 * time.Millisecond
+)
+
+// few counts a cancellation; true: it is no part of a burst.
+func (b *burst) few(now time.Time) bool {
+	if now.Sub(b.last) > burstGap {
+		b.n = 0
+	}
+	b.last = now
+	b.n++
+	return b.n <= burstAfter
+}
+
+// How often, and after which time, a worker is told again that could not be reached.
+const (
+	cancelTries = 20
+	cancelAgain = 25 * time.Millisecond
+)
+
 // Cancel ends the task that returns the object. A finished one is left alone.
-// The worker of a task that was sent hears of it soon. Of what another
+// When the task was sent, its worker has heard of it on return, unless many are cancelled in a row. Of what another
 // process has submitted, be it gone and only its heir left, that one is asked.
 func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	c.mu.Lock()
@@ -38,12 +67,12 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 		c.mu.Unlock()
 		return fault.New(fault.BadRequest, "force=True is not possible for a call of an actor: use kill on the actor")
 	}
-	c.cancelTask(t, force, recursive, false)
+	c.cancelTask(t, force, recursive, c.cancels.few(time.Now()))
 	return nil
 }
 
 // cancelTask is Cancel for a task of ours; mu held on entry, not on return.
-// It waits for nobody unless heard is wanted: of ten thousand tasks none costs a round trip.
+// It waits for nobody unless heard is wanted.
 func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
 	if !t.counted { // answered meanwhile
 		c.mu.Unlock()
@@ -65,12 +94,37 @@ func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
 		_ = c.tell(t.on.peerAddr, q, cancelPatience)
 		return
 	}
-	c.withPeer(t.on.peerAddr, func(p *wire.Peer, err error) {
-		if err == nil { // else its end will tell
-			p.Go(wire.TCancel, q, func(*wire.Message, error) {})
-		}
-	})
+	c.sendCancel(t, q, cancelTries)
 	c.mu.Unlock()
+}
+
+// sendCancel tells the worker of a task that was sent. One that cannot be reached has ended, most
+// likely, and its end tells; if it lives it is told again; mu held.
+func (c *Client) sendCancel(t *task, q wire.Cancel, left int) {
+	on := t.on
+	failed := func() {
+		if left == 0 {
+			return
+		}
+		time.AfterFunc(cancelAgain, func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			if !c.closed && t.counted && t.on == on && !on.dead {
+				c.sendCancel(t, q, left-1)
+			}
+		})
+	}
+	c.withPeer(on.peerAddr, func(p *wire.Peer, err error) {
+		if err != nil {
+			failed()
+			return
+		}
+		p.Go(wire.TCancel, q, func(_ *wire.Message, err error) {
+			if err != nil {
+				failed()
+			}
+		})
+	})
 }
 
 // takeOut ends a cancelled task that was not sent; mu held.

@@ -139,6 +139,7 @@ type Client struct {
 	async            asyncQueue
 	delayed          map[*task]*delay // see backoff.go
 	begun            *begunPage       // see begun.go
+	cancels          burst            // see cancel.go
 	retryDelay       time.Duration    // before every retry, by the environment
 
 	texts  []string          // sites and functions that have no number elsewhere, see census.go

@@ -66,7 +66,7 @@ def test_ten_thousand_at_once(ray: Any, tmp_path: Path) -> None:
     began = time.monotonic()
     for ref in reversed(refs):
         ray.cancel(ref)
-    ready, rest = ray.wait(refs, num_returns=len(refs), timeout=LIMIT)
+    _, rest = ray.wait(refs, num_returns=len(refs), timeout=LIMIT)
     assert not rest
     assert time.monotonic() - began < 10
     assert {outcome(ray, ref) for ref in refs} <= {INTERRUPTED, NEVER}
@@ -285,7 +285,8 @@ def test_every_coroutine_of_many(ray: Any) -> None:
         ray.cancel(ref)
     assert not ray.wait(refs, num_returns=400, timeout=LIMIT)[1]
     assert {outcome(ray, ref) for ref in refs} <= {INTERRUPTED, NEVER}
-    assert ray.get(waits.count.remote(), timeout=LIMIT) <= 200
+    interrupted = sum(outcome(ray, ref) == INTERRUPTED for ref in refs)
+    assert ray.get(waits.count.remote(), timeout=LIMIT) <= interrupted, "more have ended than were told"
 
 
 def test_loops_of_cancellation_leave_the_workers_usable(ray: Any) -> None:

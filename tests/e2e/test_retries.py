@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import signal
@@ -25,7 +26,7 @@ def note(path: Path) -> int:
 
 def pauses(path: Path) -> list[float]:
     times = [float(line) for line in path.read_text().split()]
-    return [after - before for before, after in zip(times, times[1:], strict=False)]
+    return [after - before for before, after in itertools.pairwise(times)]
 
 
 def test_crashes_in_a_row_wait_longer_each_time(ray: Any, tmp_path: Path) -> None:

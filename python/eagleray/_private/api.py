@@ -18,7 +18,6 @@ from eagleray.exceptions import GetTimeoutError, RaySystemError
 
 if TYPE_CHECKING:
     from eagleray._private.generators import ObjectRefGenerator
-    from eagleray._private.generators import ObjectRefGenerator
     from eagleray._private.refs import ObjectRef
     from eagleray.actor import ActorHandle
 

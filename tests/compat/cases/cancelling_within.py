@@ -187,7 +187,7 @@ def children(ray: Any) -> None:
         time.sleep(0.5)
         ray.cancel(ref, recursive=recursive)
         print(way, recursive, result(ray, ref))
-        eventually(lambda: len(os.listdir(marks.folder)), 4 if way == "loop" else 3)
+        eventually(lambda folder=marks.folder: len(os.listdir(folder)), 4 if way == "loop" else 3)  # type: ignore[misc]
         print(sorted(name for name in os.listdir(marks.folder) if " " in name))
 
 
