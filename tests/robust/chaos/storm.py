@@ -56,7 +56,7 @@ class Outcome:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.pieces.items()))
         found = [
             f"seed {self.seed}: {sum(self.pieces.values())} pieces of work in {self.seconds:.1f} s, "
-            f"{self.kills} workers killed, {self.again} pieces begun again because the owner of their objects was killed",
+            f"{self.kills} workers killed, {self.again} pieces begun again (the owner of their objects was killed)",
             f"  {kinds}",
         ]
         found += ["  " + told(kind, gaps) for kind, gaps in self.gaps.items() if gaps]
