@@ -253,5 +253,11 @@ def update_hot(work: Path) -> None:
 
 setup(
     ext_modules=[Extension("eagleray._core", [])],
-    cmdclass={"build_py": BuildPython, "build_ext": BuildGo, "build_planted": BuildPlanted, "check_hot": CheckHot, "cuda_files": CudaFiles},
+    cmdclass={
+        "build_py": BuildPython,
+        "build_ext": BuildGo,
+        "build_planted": BuildPlanted,
+        "check_hot": CheckHot,
+        "cuda_files": CudaFiles,
+    },
 )

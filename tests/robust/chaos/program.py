@@ -1,7 +1,7 @@
 """Random programs that put, nest, pass on, drop, cancel and kill, beside a model that knows what lives.
 
 A program is a list of steps, each a name and a number that seeds its choices. A step chooses among what there is when
-its turn comes and does nothing if there is nothing, so any part of a program is a program, too: ``shrink`` relies on it.
+its turn comes and does nothing if there is nothing, so any part of a program is a program: ``shrink`` relies on it.
 """
 
 from __future__ import annotations

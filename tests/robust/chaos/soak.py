@@ -199,7 +199,9 @@ def soak(seed: int, minutes: float, settled: float, out: Path) -> int:
         rows = csv.writer(file)
         rows.writerow(["minute", *series[0][1]])
         rows.writerows([f"{minute:.2f}", *values.values()] for minute, values in series)
-    print(f"seed {seed}: {rounds} rounds of mixed load in {minutes:g} minutes; {len(workers(daemon))} workers at the end")
+    print(
+        f"seed {seed}: {rounds} rounds of mixed load in {minutes:g} minutes; {len(workers(daemon))} workers at the end"
+    )
     return compare(series, settled, minutes)
 
 

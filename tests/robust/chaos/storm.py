@@ -55,8 +55,8 @@ class Outcome:
         """The report."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.pieces.items()))
         found = [
-            f"seed {self.seed}: {sum(self.pieces.values())} pieces of work in {self.seconds:.1f} s, {self.kills} workers "
-            f"killed, {self.again} pieces begun again because the owner of their objects was killed",
+            f"seed {self.seed}: {sum(self.pieces.values())} pieces of work in {self.seconds:.1f} s, "
+            f"{self.kills} workers killed, {self.again} pieces begun again (the owner of their objects was killed)",
             f"  {kinds}",
         ]
         found += ["  " + told(kind, gaps) for kind, gaps in self.gaps.items() if gaps]
