@@ -137,6 +137,7 @@ func randomDeaths(t *testing.T, seed uint64, retries int) {
 	deaths := 0
 	a = d.act(-1, func(inc uint64, c *Client, it *Item) {
 		dies := rng.IntN(25)
+		<-ready // the actor's id is known
 		if dies == 0 { // before it does anything
 			deaths++
 			a.die(id, true)
