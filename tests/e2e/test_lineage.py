@@ -108,6 +108,10 @@ def test_hundred_lost_at_once(ray: Any, make: Any) -> None:
     more = [make.remote(1, ref) for ref in refs]
     assert [int(x[0]) for x in ray.get(more, timeout=60)] == list(range(1, 101))
     assert [int(x[0]) for x in ray.get(refs, timeout=60)] == list(range(100))
+    del more
+    others = [make.remote(i) for i in range(100)]
+    lose(*others)
+    assert [int(x[0]) for x in ray.get(others, timeout=60)] == list(range(100))
 
 
 def test_of_several_results_only_the_lost_ones_are_replaced(ray: Any, runs: Runs) -> None:
