@@ -135,6 +135,7 @@ func randomDeaths(t *testing.T, seed uint64, retries int) {
 	var a *fakeActor
 	var id ids.Actor
 	deaths := 0
+	ready := make(chan struct{})
 	a = d.act(-1, func(inc uint64, c *Client, it *Item) {
 		dies := rng.IntN(25)
 		<-ready // the actor's id is known
@@ -156,7 +157,6 @@ func randomDeaths(t *testing.T, seed uint64, retries int) {
 		}
 	})
 	first := d.driver()
-	ready := make(chan struct{})
 	var all sync.WaitGroup
 	for k := range callers {
 		c := first
