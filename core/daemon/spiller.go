@@ -1,15 +1,11 @@
 package daemon
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/spill"
 	"github.com/eagleray/eagleray/core/store"
@@ -234,7 +230,7 @@ func (s *spiller) read(r *spill.Record, to place) (err error) {
 		} else {
 			err = r.Read(arenaAt{s.arena, to.off})
 		}
-		if !isShortage(err) {
+		if !scarce(err) {
 			return err
 		}
 		select {
@@ -244,16 +240,6 @@ func (s *spiller) read(r *spill.Record, to place) (err error) {
 		}
 	}
 	return err
-}
-
-// isShortage reports an error that says nothing about the file.
-func isShortage(err error) bool {
-	for _, e := range []syscall.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EAGAIN} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	return false
 }
 
 // makeFile implements mover.
