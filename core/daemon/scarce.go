@@ -19,6 +19,9 @@ func scarce(err error) bool {
 	return errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) || errors.Is(err, unix.ENOMEM) || errors.Is(err, unix.EAGAIN)
 }
 
+// scarceLimit is how long the start of a worker waits for that.
+const scarceLimit = 10 * time.Second
+
 // perWorker is how many descriptors a worker takes while it comes up and lives,
 // beside its pipes: its pidfd, its connection, and what they need on the way.
 const perWorker = 6
@@ -50,7 +53,7 @@ func patiently(limit time.Duration, wanted func() bool, f func() error) error {
 
 // workerPipes makes a worker's output, with room for the rest that it needs.
 func (d *Daemon) workerPipes(w *worker) (o *output, stdout, stderr int, err error) {
-	err = patiently(startTimeout, func() bool { return d.stillWanted(w) }, func() error {
+	err = patiently(scarceLimit, func() bool { return d.stillWanted(w) }, func() error {
 		if err := haveRoom(perWorker); err != nil {
 			return err
 		}
