@@ -138,7 +138,7 @@ func randomDeaths(t *testing.T, seed uint64, retries int) {
 	ready := make(chan struct{})
 	a = d.act(-1, func(inc uint64, c *Client, it *Item) {
 		dies := rng.IntN(25)
-		<-ready // the actor's id is known
+		<-ready        // the actor's id is known
 		if dies == 0 { // before it does anything
 			deaths++
 			a.die(id, true)

@@ -120,8 +120,8 @@ def main() -> None:
             found = child(options, name, python)
             taken[name].append(found["mb_per_s"])
             print(
-                f"round {turn + 1}/{options.rounds}  {name:9} {found['mb_per_s']:8.1f} MB/s  {found['seconds']:7.1f} s  "
-                f"(maps {found['map_seconds']:.1f} s)",
+                f"round {turn + 1}/{options.rounds}  {name:9} {found['mb_per_s']:8.1f} MB/s  "
+                f"{found['seconds']:7.1f} s  (maps {found['map_seconds']:.1f} s)",
                 flush=True,
             )
     middle = {name: median(values) for name, values in taken.items()}

@@ -80,7 +80,7 @@ def generators() -> None:
     for ref in gen:
         assert_type(ref, ObjectRef[Any])
     assert_type(g.options(num_returns="streaming").remote("a"), ray.ObjectRefGenerator[Any])
-    ready, rest = ray.wait([gen])
+    ready, _ = ray.wait([gen])
     assert_type(ready, list[ray.ObjectRefGenerator[Any]])
     ray.cancel(gen)
 

@@ -125,7 +125,8 @@ def init(
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
         infeasible: "raise" (default): what can never run fails; "wait": it waits, as in Ray.
         object_spilling_directory: Where objects go that the store has no room for; the session's folder when None.
-        **kwargs: ``_memory`` (bytes); ``_system_config``, of which the settings of spilling are used; Ray's other private keywords are ignored.
+        **kwargs: ``_memory`` (bytes); ``_system_config``, of which the settings of spilling are used; Ray's other
+            private keywords are ignored.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
