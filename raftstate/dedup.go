@@ -4,8 +4,9 @@ import "maps"
 
 // Bounds of the table of answered requests.
 const (
-	keptResults = 8192 // results, over all clients
-	keptClients = 1024 // clients whose results have all gone
+	keptResults     = 8192 // results, over all clients
+	keptClients     = 1024 // clients whose results have all gone
+	loneKeptResults = 4096 // where no command travels; commands under way at once overtake each other
 )
 
 // dedup remembers the results of the latest requests, in log order. For a
@@ -13,6 +14,7 @@ const (
 // them: what is not above that and not in the table cannot be told apart from
 // a retry, and is refused.
 type dedup struct {
+	limit   int // of results
 	results map[RequestID]Result
 	order   []RequestID
 	floors  map[Client]uint64
@@ -20,7 +22,7 @@ type dedup struct {
 }
 
 func newDedup() dedup {
-	return dedup{results: map[RequestID]Result{}, floors: map[Client]uint64{}}
+	return dedup{limit: keptResults, results: map[RequestID]Result{}, floors: map[Client]uint64{}}
 }
 
 // find returns the known result of a request.
@@ -45,7 +47,7 @@ func (d *dedup) keep(id RequestID, r Result) {
 	d.results[id] = r
 	var old RequestID
 	var full bool
-	if d.order, old, full = retire(d.order, id, keptResults); full {
+	if d.order, old, full = retire(d.order, id, d.limit); full {
 		delete(d.results, old)
 		d.raise(old)
 	}
@@ -66,6 +68,7 @@ func (d *dedup) raise(old RequestID) {
 
 func (d *dedup) clone() dedup {
 	return dedup{
+		limit:   d.limit,
 		results: maps.Clone(d.results),
 		order:   append([]RequestID(nil), d.order...),
 		floors:  maps.Clone(d.floors),

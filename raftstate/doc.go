@@ -25,7 +25,7 @@
 //
 // A command is a msgpack array: version, kind, client, sequence, body. The
 // pair of client and sequence makes a retry apply once: the machine keeps the
-// results of the last keptResults commands, and refuses as expired what is
+// results of the last keptResults commands (loneKeptResults), and refuses as expired what is
 // older than that for its client. Bodies are msgpack maps, so that a field can
 // be added. A member that meets a kind or version that it does not know stops
 // (Node.Err says why) rather than go a way of its own; with several heads, new

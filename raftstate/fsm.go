@@ -17,9 +17,10 @@ type fsm struct {
 	applied chan struct{} // closed at the next command; nil while nobody waits
 
 	// What the log has grown by since compact was last told.
-	entries  int
-	bytes    int
-	maxBytes int
+	entries    int
+	bytes      int
+	maxEntries int
+	maxBytes   int
 
 	ring    *ring
 	discard bool          // snapshots only shorten the log, nobody reads them
@@ -28,10 +29,15 @@ type fsm struct {
 }
 
 func newFSM(o Options, discard bool) *fsm {
-	return &fsm{
-		machine: NewMachine(), ring: newRing(o.KeptEvents), discard: discard, maxBytes: o.compactBytes,
+	f := &fsm{
+		machine: NewMachine(), ring: newRing(o.KeptEvents), discard: discard,
+		maxEntries: o.compactEntries, maxBytes: o.compactBytes,
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
+	if discard {
+		f.machine.dedup.limit = loneKeptResults
+	}
+	return f
 }
 
 // answer is what the fsm hands to the proposer on the same member.
@@ -71,7 +77,7 @@ func (f *fsm) wake() {
 func (f *fsm) grow(bytes int) {
 	f.entries++
 	f.bytes += bytes
-	if f.entries < compactEntries && f.bytes < f.maxBytes {
+	if f.entries < f.maxEntries && f.bytes < f.maxBytes {
 		return
 	}
 	f.entries, f.bytes = 0, 0

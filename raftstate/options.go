@@ -27,13 +27,14 @@ type Options struct {
 	Stores Stores
 	// Timing of elections. Zero: DefaultTiming.
 	Timing Timing
-	// KeptEvents is how many events late watchers can still get. Zero: 8192.
+	// KeptEvents is how many events late watchers can still get. Zero: 8192,
+	// and 1024 for a member on its own.
 	KeptEvents int
 	// LogOutput gets raft's warnings. Nil: nobody.
 	LogOutput io.Writer
 
 	// Tests make these small.
-	compactBytes int
+	compactEntries, compactBytes int
 	trailingLogs uint64
 }
 
@@ -62,9 +63,14 @@ var DefaultTiming = Timing{
 
 const (
 	defaultKeptEvents = 8192
+	loneKeptEvents    = 1024
 	// The log is compacted after so many entries, or bytes in them.
 	compactEntries = 8192
 	compactBytes   = 32 << 20
+	// Where nobody reads the snapshot it costs nothing, and what the log holds
+	// is only in the way.
+	loneCompactEntries = 256
+	loneCompactBytes   = 1 << 20
 	// Entries kept behind a snapshot, for followers that lag a little.
 	trailingLogs     = 4096
 	loneTrailingLogs = 1
@@ -92,6 +98,9 @@ func (o *Options) complete() error {
 	}
 	if o.KeptEvents == 0 {
 		o.KeptEvents = defaultKeptEvents
+		if o.lone() {
+			o.KeptEvents = loneKeptEvents
+		}
 	}
 	if o.KeptEvents < 0 {
 		return fmt.Errorf("%d kept events", o.KeptEvents)
@@ -99,8 +108,15 @@ func (o *Options) complete() error {
 	if o.LogOutput == nil {
 		o.LogOutput = io.Discard
 	}
+	entries, bytes := compactEntries, compactBytes
+	if o.lone() && s.Log == nil {
+		entries, bytes = loneCompactEntries, loneCompactBytes
+	}
+	if o.compactEntries == 0 {
+		o.compactEntries = entries
+	}
 	if o.compactBytes == 0 {
-		o.compactBytes = compactBytes
+		o.compactBytes = bytes
 	}
 	if o.trailingLogs == 0 {
 		o.trailingLogs = trailingLogs
