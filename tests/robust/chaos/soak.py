@@ -6,14 +6,11 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import gc
-import itertools
 import os
 import random
 import secrets
 import signal
-import statistics
 import sys
 import tempfile
 import time
@@ -23,16 +20,17 @@ from typing import Any
 
 import eagleray as ray
 import numpy as np
-from processes import name, pss
+from processes import name
 
 from chaos import LIMIT
 from chaos.killer import children, workers
+from chaos.sizes import GRAIN, Series, Sizes, sizes
 
 LARGE = 50_000
+#: Its workers do not run the tasks that die.
+STEADY = {"env_vars": {"SOAK": "steady"}}
 #: Seconds from one measurement to the next.
 PACE = 5.0
-#: How much larger than at the settled minute a process may end: a part of it, and at least some bytes.
-PART, SLACK = 0.05, 2 << 20
 
 
 @ray.remote(max_retries=-1)
@@ -60,6 +58,11 @@ def sleeps() -> None:
     time.sleep(60)
 
 
+@ray.remote
+def pid_of() -> int:
+    return os.getpid()
+
+
 @ray.remote(num_cpus=0)
 class Keeper:
     """Lives for the whole run."""
@@ -73,6 +76,12 @@ class Keeper:
     def keep(self, box: list[Any]) -> float:
         self.kept = [*self.kept[-3:], *box]
         return float(sum(np.sum(ray.get(ref)) for ref in box))
+
+    def own(self) -> Any:
+        """A worker that has tasks and objects of its own."""
+        ref = ray.put(np.ones(LARGE))
+        assert ray.get([plus.remote(i, 1) for i in range(10)], timeout=LIMIT)[-1] == 10
+        return plus.remote(ref, 1)
 
 
 @ray.remote(num_cpus=0)
@@ -150,6 +159,13 @@ def environments(chance: random.Random) -> None:
     assert ray.get(plus.options(runtime_env=choice).remote(1, 1), timeout=LIMIT) == 2
 
 
+def steady(_: random.Random) -> None:
+    """Work for a worker that nobody kills."""
+    values = [plus.options(runtime_env=STEADY).remote(np.ones(LARGE), i) for i in range(10)]
+    assert ray.get(values[-1], timeout=LIMIT)[0] == 10
+    assert ray.get(values[0], timeout=LIMIT)[0] == 1
+
+
 #: Kinds of load with how often they are chosen; a new ability of the runtime adds its own.
 LOAD: dict[Callable[[random.Random], None], int] = {
     small_tasks: 10,
@@ -161,74 +177,61 @@ LOAD: dict[Callable[[random.Random], None], int] = {
     actors: 1,
     named_actors: 1,
     environments: 1,
+    steady: 3,
 }
 
 
-def measured(daemon: int, keepers: list[int]) -> dict[str, int]:
-    """Bytes of each process that lives through the run."""
-    found = {"driver": os.getpid(), "daemon": daemon}
-    found |= {f"actor {number}": pid for number, pid in enumerate(keepers)}
-    zygotes = sorted(pid for pid in children(daemon) if name(pid) == "eagleray-zygote")
-    found |= {f"zygote {number}": pid for number, pid in enumerate(zygotes[:1])}
-    return {key: pss(pid) for key, pid in found.items()}
+class Soak:
+    """The load of one run and what is measured of it."""
+
+    def __init__(self, seed: int, series: Series) -> None:
+        from eagleray._private.state import process
+
+        self.daemon = process.require().daemon_pid
+        self.rounds = 0
+        self.steady_pids: set[int] = set()
+        self._chance = random.Random(seed)
+        self._series = series
+        self._keepers = [Keeper.remote() for _ in range(2)]
+        self._pids = ray.get([keeper.pid.remote() for keeper in self._keepers], timeout=LIMIT)
+
+    def run(self, minutes: float) -> None:
+        """Works for that long."""
+        start = time.monotonic()
+        due = start + PACE
+        while (now := time.monotonic()) < start + 60 * minutes:
+            for load in self._chance.choices(list(LOAD), list(LOAD.values()), k=5):
+                load(self._chance)
+            for keeper in self._keepers:
+                assert ray.get(keeper.keep.remote([ray.put(np.ones(LARGE))]), timeout=LIMIT) == LARGE
+            assert ray.get(ray.get(self._keepers[0].own.remote(), timeout=LIMIT), timeout=LIMIT)[-1] == 2
+            self.rounds += 1
+            if now >= due:
+                gc.collect()
+                self._series.add((now - start) / 60, self._measured())
+                due = now + PACE
+
+    def _measured(self) -> Sizes:
+        """The sizes of the processes that live through the run."""
+        worker = ray.get(pid_of.options(runtime_env=STEADY).remote(), timeout=LIMIT)
+        self.steady_pids.add(worker)
+        found = {"driver": os.getpid(), "daemon": self.daemon, "task worker": worker}
+        found |= {f"actor {number}": pid for number, pid in enumerate(self._pids)}
+        zygotes = sorted(pid for pid in children(self.daemon) if name(pid) == "eagleray-zygote")
+        found |= {f"zygote {number}": pid for number, pid in enumerate(zygotes[:1])}
+        return {role: sizes(pid) for role, pid in found.items()}
 
 
-def soak(seed: int, minutes: float, settled: float, out: Path) -> int:
-    """Runs the load and compares; 1 when something grew."""
-    from eagleray._private.state import process
-
-    chance = random.Random(seed)
-    daemon = process.require().daemon_pid
-    keepers = [Keeper.remote() for _ in range(2)]
-    pids = ray.get([keeper.pid.remote() for keeper in keepers], timeout=LIMIT)
-    series: list[tuple[float, dict[str, int]]] = []
-    start = time.monotonic()
-    due = start + PACE
-    rounds = 0
-    while (now := time.monotonic()) < start + 60 * minutes:
-        for load in chance.choices(list(LOAD), list(LOAD.values()), k=5):
-            load(chance)
-        for keeper in keepers:
-            assert ray.get(keeper.keep.remote([ray.put(np.ones(LARGE))]), timeout=LIMIT) == LARGE
-        rounds += 1
-        if now >= due:
-            gc.collect()
-            series.append(((now - start) / 60, measured(daemon, pids)))
-            due = now + PACE
-    with out.open("w", newline="") as file:
-        rows = csv.writer(file)
-        rows.writerow(["minute", *series[0][1]])
-        rows.writerows([f"{minute:.2f}", *values.values()] for minute, values in series)
+def soak(seed: int, minutes: float, settled: float, grain: int, out: Path) -> bool:
+    """Runs the load and compares; whether something grew."""
+    series = Series(out)
+    run = Soak(seed, series)
+    run.run(minutes)
     print(
-        f"seed {seed}: {rounds} rounds of mixed load in {minutes:g} minutes; {len(workers(daemon))} workers at the end"
+        f"seed {seed}: {run.rounds} rounds of mixed load in {minutes:g} minutes; {len(workers(run.daemon))} workers at "
+        f"the end; {len(run.steady_pids)} processes were the task worker"
     )
-    return compare(series, settled, minutes)
-
-
-def compare(series: list[tuple[float, dict[str, int]]], settled: float, minutes: float) -> int:
-    """Prints how the sizes went; 1 when a process ends larger than it was when the run had settled."""
-    window = min(1.0, settled / 2)
-
-    def around(minute: float, key: str) -> float:
-        return statistics.median(
-            values[key] for at, values in series if minute - window <= at <= minute + window and key in values
-        )
-
-    status = 0
-    for key in series[-1][1]:
-        first, last = around(settled, key), around(minutes, key)
-        allowed = first + max(first * PART, SLACK)
-        verdict = "" if last <= allowed else "  GREW"
-        status |= bool(verdict)
-        halves = [f"{around(minute, key) / (1 << 20):.1f}" for minute in marks(settled, minutes)]
-        print(f"  {key:10} MiB: {' '.join(halves)}  ({(last / first - 1) * 100:+.1f} %){verdict}")
-    return status
-
-
-def marks(settled: float, minutes: float) -> list[float]:
-    """The minutes that the table shows."""
-    step = (minutes - settled) / 5
-    return list(itertools.accumulate([settled, *[step] * 5]))
+    return series.report(settled, minutes, grain)
 
 
 def main(words: list[str]) -> int:
@@ -237,13 +240,14 @@ def main(words: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--settled", type=float, default=5, help="the minute that the end is compared with")
+    parser.add_argument("--grain", type=int, default=GRAIN, help="bytes that a process may grow by in any case")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[3] / "build" / "soak.csv")
     given = parser.parse_args(words)
     os.environ["EAGLERAY_ROBUST_MARK"] = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         os.environ["EAGLERAY_TMPDIR"] = folder
         with ray.init(address="local", num_cpus=2, object_store_memory=300_000_000, log_to_driver=False):
-            return soak(given.seed, given.minutes, given.settled, given.out)
+            return int(soak(given.seed, given.minutes, given.settled, given.grain, given.out))
 
 
 if __name__ == "__main__":
