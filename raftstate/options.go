@@ -35,7 +35,7 @@ type Options struct {
 
 	// Tests make these small.
 	compactEntries, compactBytes int
-	trailingLogs uint64
+	trailingLogs                 uint64
 }
 
 // Voter is a member of the raft group.
