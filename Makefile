@@ -94,7 +94,7 @@ robust: dev build/planted/.ready ## kills, random programs and planted bugs at f
 	$(ROBUST) chaos.storm --seed $(SEED)
 	$(ROBUST) chaos.sweep --seed $(SEED) --programs $(PROGRAMS)
 	$(ROBUST) chaos.planted $(CURDIR)/build/planted $(SEED)
-	$(ROBUST) chaos.soak --seed $(SEED) --minutes 2 --settled 1
+	$(ROBUST) chaos.soak --seed $(SEED) --minutes 2 --settled 1 --slack 5
 	$(PY) -m pytest --slow -m slow tests/robust
 
 MINUTES ?= 30

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -254,11 +255,9 @@ func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
 	}
 	l.gone = true
 	delete(c.leases, l.id)
-	for i, x := range l.class.leases {
-		if x == l {
-			l.class.leases = append(l.class.leases[:i], l.class.leases[i+1:]...)
-			break
-		}
+	if i := slices.Index(l.class.leases, l); i >= 0 {
+		// Delete clears the place behind the last: a class that is idle must not hold a lease's connection.
+		l.class.leases = slices.Delete(l.class.leases, i, i+1)
 	}
 	if l.conn != nil {
 		c.retire(&l.conn.conn)

@@ -205,7 +205,7 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 		if !w.done {
 			for i, x := range e.waiting {
 				if x == w {
-					e.waiting = append(e.waiting[:i], e.waiting[i+1:]...)
+					e.waiting = slices.Delete(e.waiting, i, i+1)
 					break
 				}
 			}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +32,7 @@ func (c *Client) unwatch(o *own.Object, w *waiter) {
 	if x, ok := o.Watch.(*watch); ok {
 		for i, y := range x.waiters {
 			if y == w {
-				x.waiters = append(x.waiters[:i], x.waiters[i+1:]...)
+				x.waiters = slices.Delete(x.waiters, i, i+1)
 				return
 			}
 		}

@@ -72,6 +72,10 @@ def _interrupt(signum: int, frame: Any) -> None:
 #: Cancelled while nothing of theirs ran: before their function began, or after it ended.
 _early: set[bytes] = set()
 
+#: How many functions a worker keeps as objects. Those that came first go first, and are made anew from their bytes when
+#: they are called again: a program that makes functions in a loop must not fill its workers.
+KEPT_FUNCTIONS = 1000
+
 #: What actors with an event loop do instead of raising.
 _on_cancel: Callable[[bytes], None] | None = None
 
@@ -194,6 +198,10 @@ class Worker:
             function, retry_on = function.function, function.retry_on
         else:
             functions.arrive(function, fid, tuple(captured) or None)
+        while len(self._functions) >= KEPT_FUNCTIONS:
+            oldest = next(iter(self._functions))
+            del self._functions[oldest]
+            functions.forget(oldest)
         self._functions[fid] = (function, retry_on)
         return function, retry_on
 

@@ -24,7 +24,7 @@ from processes import name
 
 from chaos import LIMIT
 from chaos.killer import children, workers
-from chaos.sizes import GRAIN, Series, Sizes, sizes
+from chaos.sizes import Series, Sizes, sizes
 
 LARGE = 50_000
 #: Its workers do not run the tasks that die.
@@ -222,7 +222,7 @@ class Soak:
         return {role: sizes(pid) for role, pid in found.items()}
 
 
-def soak(seed: int, minutes: float, settled: float, grain: int, out: Path) -> bool:
+def soak(seed: int, minutes: float, settled: float, slack: int, out: Path) -> bool:
     """Runs the load and compares; whether something grew."""
     series = Series(out)
     run = Soak(seed, series)
@@ -231,7 +231,7 @@ def soak(seed: int, minutes: float, settled: float, grain: int, out: Path) -> bo
         f"seed {seed}: {run.rounds} rounds of mixed load in {minutes:g} minutes; {len(workers(run.daemon))} workers at "
         f"the end; {len(run.steady_pids)} processes were the task worker"
     )
-    return series.report(settled, minutes, grain)
+    return series.report(settled, minutes, slack)
 
 
 def main(words: list[str]) -> int:
@@ -240,14 +240,14 @@ def main(words: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=int.from_bytes(os.urandom(4), "big"))
     parser.add_argument("--minutes", type=float, default=30)
     parser.add_argument("--settled", type=float, default=5, help="the minute that the end is compared with")
-    parser.add_argument("--grain", type=int, default=GRAIN, help="bytes that a process may grow by in any case")
+    parser.add_argument("--slack", type=int, default=0, help="MiB that a process may grow by in any case")
     parser.add_argument("--out", type=Path, default=Path(__file__).parents[3] / "build" / "soak.csv")
     given = parser.parse_args(words)
     os.environ["EAGLERAY_ROBUST_MARK"] = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         os.environ["EAGLERAY_TMPDIR"] = folder
         with ray.init(address="local", num_cpus=2, object_store_memory=300_000_000, log_to_driver=False):
-            return int(soak(given.seed, given.minutes, given.settled, given.grain, given.out))
+            return int(soak(given.seed, given.minutes, given.settled, given.slack << 20, given.out))
 
 
 if __name__ == "__main__":
