@@ -1,6 +1,6 @@
 """How large the processes of a long run are, and whether one of them grew.
 
-Two sizes are compared, each at the settled minute and at the end (the median over a minute around it):
+Two sizes are compared, each at the settled minute and at the end (the median of what was seen within a minute of it):
 
 - ``rss``: what is resident, without the pages of the arena. Those are the objects', shared by all processes and mapped
   by whoever touched them: a process that read another part of the arena has not grown. It may be larger by ``PART``.
@@ -64,9 +64,10 @@ class Series:
     def report(self, settled: float, minutes: float, slack: int) -> bool:
         """Prints how the sizes went; whether a process ended larger than allowed.
 
-        Each may be larger by ``slack`` bytes in any case: for runs that end before the session's bounded tables are full.
+        Each may be larger by ``slack`` bytes in any case: for runs that end before the session's tables, whose sizes
+        have bounds, are full.
         """
-        window = min(0.5, settled / 2)
+        window = min(1.0, settled / 2)
 
         def around(minute: float, role: str, kind: str) -> float:
             near = [

@@ -226,6 +226,7 @@ def soak(seed: int, minutes: float, settled: float, slack: int, out: Path) -> bo
     """Runs the load and compares; whether something grew."""
     series = Series(out)
     run = Soak(seed, series)
+    settled = min(settled, minutes / 2)
     run.run(minutes)
     print(
         f"seed {seed}: {run.rounds} rounds of mixed load in {minutes:g} minutes; {len(workers(run.daemon))} workers at "
