@@ -31,6 +31,8 @@ func FuzzReplyFrames(f *testing.F) {
 	f.Add(reply(0, stored, inline))
 	f.Add(reply(wire.ReplyAppError, inline))
 	f.Add(reply(0))
+	f.Add(reply(0, inline, []byte{0x93, 0x00}))
+	f.Add([]byte{0x92, byte(wire.OpReturned), 0x91, 0x01})
 	f.Add([]byte{0x95, 0x0a, 0x01, 0x00, 0x01, 0xdd, 0xff, 0xff, 0xff, 0xff})
 	for op := range byte(16) {
 		f.Add([]byte{0x92, op, 0x01})
@@ -58,6 +60,9 @@ func FuzzReplyFrames(f *testing.F) {
 			c.inflight++
 			for range 2 {
 				_ = o.frame(b)
+			}
+			if k.counted && o.tasks[1] != k && tm.class.queue.len() == 0 && c.delayed[k] == nil && c.limbo == 0 {
+				t.Fatal("the task has not ended, and is nowhere")
 			}
 			if o.tasks[1] != nil {
 				c.inflight--
