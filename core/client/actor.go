@@ -22,6 +22,8 @@ type actor struct {
 	inc      uint64      // incarnation that conn belongs to
 	conn     *outConn
 	asking   bool          // a resolve is under way
+	stuck    bool          // calls of it cannot be sent,
+	since    uint32        // since this look, see pending.go
 	patience time.Duration // until the next one
 	queue    fifo          // calls not sent, in order
 	pending  int           // calls without an answer
@@ -268,7 +270,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 		a.inc, a.bad = s.Incarnation, nil
 		o := newOutConn(c, fd, s.Addr)
 		o.actor, o.num = a, num
-		a.conn = o
+		a.conn, a.stuck = o, false
 		if err := c.adopt(o); err != nil {
 			c.fail(err)
 			return

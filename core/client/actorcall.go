@@ -75,6 +75,7 @@ func (c *Client) pumpActor(a *actor) {
 	if a.conn == nil {
 		if a.queue.len() > 0 {
 			c.resolve(a)
+			a.waits(c.looks)
 			c.watchPending()
 		}
 		return
@@ -96,6 +97,7 @@ func (c *Client) pumpActor(a *actor) {
 		if c.tooMuch(t) {
 			a.queue.pushFront([]*task{t})
 			t.waiting++ // until its arguments are in the arena
+			t.since = c.looks
 			go c.moveArguments(t)
 			return
 		}

@@ -28,6 +28,8 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 	}
 	if len(sent) > 0 || a.queue.len() > 0 {
 		c.resolve(a)
+		a.waits(c.looks)
+		c.watchPending()
 	}
 }
 

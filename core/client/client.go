@@ -134,6 +134,8 @@ type Client struct {
 	idleArmed        bool
 	pendingTimer     *time.Timer
 	pendingArmed     bool
+	looks            uint32               // of the timer, see pending.go
+	pendingFrom      uint32               // the look that came last before it was armed
 	reported         map[string]time.Time // what was warned about, and when to again
 	notes            notes
 	async            asyncQueue

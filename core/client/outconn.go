@@ -145,6 +145,9 @@ func (o *outConn) frame(b []byte) error {
 	case wire.OpItem:
 		return o.item(&r)
 	case wire.OpReturned:
+		if o.lease == nil {
+			return fmt.Errorf("%w: an actor gives calls back", wire.ErrBadFrame)
+		}
 		o.returned(&r)
 	case wire.OpLost:
 		o.lostArguments(&r)
@@ -202,6 +205,17 @@ func (o *outConn) reply(r *wire.Reader) error {
 		l.paused = false
 		l.class.paces[l.choice].measure(float64(us) + 1)
 	}
+	err := o.answered(t, r, flags)
+	if err != nil && t.counted && t.on == o { // it has no answer: it is lost with the connection
+		o.tasks[seq] = t
+		c.inflight++
+	}
+	return err
+}
+
+// answered reads the rest of a reply.
+func (o *outConn) answered(t *task, r *wire.Reader, flags uint64) error {
+	c := o.c
 	isErr := flags&wire.ReplyAppError != 0
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
 		if t.canceled {

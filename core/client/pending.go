@@ -26,32 +26,46 @@ type waitReport struct {
 	why    string
 }
 
-// watchPending looks in some seconds whether anything still waits; mu held.
-func (c *Client) watchPending() { c.watchPendingIn(pendingAfter) }
+// pendingTicks is how many looks something has seen that has waited for pendingAfter:
+// it began between two of them.
+const pendingTicks = uint32(pendingAfter/pendingLook) + 1
 
-func (c *Client) watchPendingIn(d time.Duration) {
+// watchPending looks once a second at what waits, for as long as anything does.
+// Looks are also the clock of what begins to wait: waitsSince is their number; mu held.
+func (c *Client) watchPending() {
 	if c.pendingArmed || c.closed {
 		return
 	}
-	c.pendingArmed = true
+	c.pendingArmed, c.pendingFrom = true, c.looks
+	c.lookAgain()
+}
+
+func (c *Client) lookAgain() {
 	if c.pendingTimer == nil {
-		c.pendingTimer = time.AfterFunc(d, c.reportPending)
+		c.pendingTimer = time.AfterFunc(pendingLook, c.reportPending)
 	} else {
-		c.pendingTimer.Reset(d)
+		c.pendingTimer.Reset(pendingLook)
 	}
 }
+
+// waitedLong reports whether what began to wait at a look has done so for pendingAfter; mu held.
+func (c *Client) waitedLong(since uint32) bool { return c.looks-since >= pendingTicks }
 
 // reportPending warns about what has waited for long, once a minute for each kind.
 func (c *Client) reportPending() {
 	c.mu.Lock()
-	c.pendingArmed = false
 	if c.closed {
 		c.mu.Unlock()
 		return
 	}
-	reports, again := c.stillWaiting(time.Now())
-	if again {
-		c.watchPendingIn(pendingLook)
+	c.looks++
+	var reports []*waitReport
+	again := true
+	if c.waitedLong(c.pendingFrom) { // nothing can have waited for long before
+		reports, again = c.stillWaiting(time.Now())
+	}
+	if c.pendingArmed = again; again {
+		c.lookAgain()
 	}
 	c.mu.Unlock()
 	for _, r := range reports {
@@ -111,9 +125,14 @@ func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 	actors := map[string]*waitReport{}
 	for _, a := range c.actors {
 		if a.conn != nil || a.dead != nil || a.bad != nil || a.queue.len() == 0 {
+			a.stuck = false
 			continue
 		}
 		again = true
+		a.waits(c.looks)
+		if !c.waitedLong(a.since) {
+			continue
+		}
 		r := actors[a.name]
 		if r == nil {
 			r = &waitReport{name: a.name, ask: &wire.ClassTrouble{ActorID: a.id[:]}}
@@ -133,8 +152,8 @@ func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 			out = append(out, r)
 		}
 	}
-	deps := c.waitingForArguments()
-	again = again || len(deps) > 0
+	deps, some := c.waitingForArguments()
+	again = again || some
 	for _, r := range deps {
 		if due("task " + r.name) {
 			out = append(out, r)
@@ -144,12 +163,24 @@ func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 	return out, again
 }
 
-// waitingForArguments groups the tasks whose arguments are not ready by function.
-func (c *Client) waitingForArguments() (out []*waitReport) {
+// waits says that calls of the actor cannot be sent, and since which look.
+func (a *actor) waits(look uint32) {
+	if !a.stuck {
+		a.stuck, a.since = true, look
+	}
+}
+
+// waitingForArguments groups by function the tasks whose arguments have not been ready for long;
+// some: there are others.
+func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
 	byName := map[string]*waitReport{}
 	c.table.Each(func(o *own.Object) bool {
 		t, ok := o.Producer.(*task)
 		if !ok || t.waiting == 0 || o.ID.Index() != 1 || o.State != own.Pending {
+			return true
+		}
+		some = true
+		if !c.waitedLong(t.since) {
 			return true
 		}
 		r := byName[t.tmpl.Name]
@@ -167,7 +198,7 @@ func (c *Client) waitingForArguments() (out []*waitReport) {
 		r.tasks++
 		return true
 	})
-	return out
+	return out, some
 }
 
 // describe says what an object that is not ready waits for.

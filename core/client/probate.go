@@ -73,6 +73,9 @@ func readWill(body []byte) (*will, error) {
 			return nil, fmt.Errorf("a task socket of an actor with an id of %d bytes is handed over", n)
 		}
 	}
+	if err := w.checkPlaces(); err != nil {
+		return nil, err
+	}
 	return w, nil
 }
 

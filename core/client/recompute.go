@@ -228,6 +228,7 @@ func (c *Client) waitFor(t *task, o *own.Object) {
 func (c *Client) begin(t *task) {
 	switch {
 	case t.waiting > 0:
+		t.since = c.looks
 		c.watchPending()
 	case t.actor == nil:
 		c.enqueue(t)

@@ -63,6 +63,7 @@ type task struct {
 	aside    bool  // runs again, and is not in its actor's queue yet
 	misses   uint8 // how often an argument was lost when it should have begun
 	seq      uint32
+	since    uint32        // the look that came last before it began to wait for arguments
 	args     []byte        // envelope, unless argsRef
 	argsRef  *own.Object   // large arguments, in the arena
 	deps     []*own.Object // pinned
@@ -226,6 +227,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		c.hopeless(t, bad)
 	}
 	if t.waiting > 0 {
+		t.since = c.looks
 		c.watchPending()
 	}
 	return t, nil

@@ -30,7 +30,7 @@ func FuzzWill(f *testing.F) {
 		},
 		Templates: []Template{{Kind: KindTask, Name: "f", FID: make([]byte, 16), Returns: 1}},
 		Tasks:     []willTask{{First: 1, Returns: 1, Deps: [][]byte{raw(other)}}},
-		Actors:    []willActor{{ID: make([]byte, ids.ActorSize), Calls: []int{0}}},
+		Actors:    []willActor{{ID: make([]byte, ids.ActorSize)}},
 		Held:      []willHeld{{Caller: make([]byte, ids.OwnerSize), Task: raw(id), Objects: [][]byte{raw(other)}}},
 	}
 	b, err := msgpack.Marshal(&w)

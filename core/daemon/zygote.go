@@ -306,7 +306,11 @@ func (z *zygote) read(conn *net.UnixConn) string {
 		}
 		fds := passedFDs(oob[:on])
 		var p zygotePacket
-		if err := json.Unmarshal(buf[:n], &p); err != nil {
+		err = json.Unmarshal(buf[:n], &p)
+		if (p.Op == "forked" || p.Op == "exit") && p.Pid <= 1 {
+			err = fmt.Errorf("%s: process %d", p.Op, p.Pid) // a signal to that would go to everybody
+		}
+		if err != nil {
 			closeAll(fds)
 			continue
 		}

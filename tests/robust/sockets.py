@@ -48,21 +48,22 @@ class Sockets:
 
         @ray.remote(num_cpus=0)
         class Actor:
-            def addr(self) -> str:
+            def addr(self) -> tuple[str, int]:
                 from eagleray._private.state import process
 
-                return process.require().addr
+                return process.require().addr, os.getpid()
 
             def add(self, x: int) -> int:
                 return x + 1
 
         self.ray = ray
         self.actor = Actor.remote()
+        addr, self.actor_pid = ray.get(self.actor.addr.remote(), timeout=LIMIT)
         self.folder = Path(session.session_dir)
         self.paths = {
             "daemon": self.folder / "d.sock",
             "driver": Path(session.addr),
-            "actor": Path(ray.get(self.actor.addr.remote(), timeout=LIMIT)),
+            "actor": Path(addr),
         }
         self.daemon_pid = session.daemon_pid
 

@@ -1,0 +1,124 @@
+package client
+
+import (
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Whatever a worker or an actor answers, its caller stays whole: the task has ended or has not, and once it is
+// cancelled nothing is left of it.
+func FuzzReplyFrames(f *testing.F) {
+	d := startDaemon(&testing.T{})
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver})
+	if err != nil {
+		f.Fatal(err)
+	}
+	reply := func(flags uint64, results ...[]byte) []byte {
+		b := wire.AppendUint(wire.AppendArray(nil, 5), uint64(wire.OpReply))
+		b = wire.AppendUint(wire.AppendUint(wire.AppendUint(b, 1), flags), 9)
+		b = wire.AppendArray(b, len(results))
+		for _, r := range results {
+			b = append(b, r...)
+		}
+		return b
+	}
+	inline := wire.AppendArray(wire.AppendBin(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceInline), []byte("v")), 0)
+	stored := wire.AppendArray(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceStore), 1<<20), 0)
+	f.Add(reply(0, inline, inline))
+	f.Add(reply(0, stored, inline))
+	f.Add(reply(wire.ReplyAppError, inline))
+	f.Add(reply(0))
+	f.Add(reply(0, inline, []byte{0x93, 0x00}))
+	f.Add([]byte{0x92, byte(wire.OpReturned), 0x91, 0x01})
+	f.Add([]byte{0x95, 0x0a, 0x01, 0x00, 0x01, 0xdd, 0xff, 0xff, 0xff, 0xff})
+	for op := range byte(16) {
+		f.Add([]byte{0x92, op, 0x01})
+		f.Add([]byte{0x93, op, 0x01, 0x01})
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, ofActor := range []bool{false, true} {
+			tm := &Template{Kind: KindTask, Name: "f", Returns: 2, RetryErrs: true, class: &class{paces: make([]pace, 1)}}
+			k, err := c.newTask(tm, &Call{Template: 0}, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.count(k)
+			o := newOutConn(c, -1, "")
+			o.dead = true
+			if ofActor {
+				o.actor = &actor{name: "A", conn: o, pending: 1}
+				k.actor = o.actor
+			} else {
+				o.lease = &lease{id: 1, class: tm.class, conn: o, busy: 1}
+			}
+			k.seq, k.on, o.tasks[1] = 1, o, k
+			c.inflight++
+			for range 2 {
+				_ = o.frame(b)
+			}
+			if k.counted && o.tasks[1] != k && tm.class.queue.len() == 0 && c.delayed[k] == nil && c.limbo == 0 {
+				t.Fatal("the task has not ended, and is nowhere")
+			}
+			if o.tasks[1] != nil {
+				c.inflight--
+				delete(o.tasks, 1)
+			}
+			if k.counted {
+				k.canceled = true
+				c.undelay(k)
+				c.failTask(k, cancelFault(k))
+			}
+			for i := range k.returns {
+				if x := c.table.FindOwned(k.first + uint64(i)); x != nil {
+					if !x.State.Ready() {
+						t.Fatalf("result %d has no value and no error", i)
+					}
+					c.table.Unref(x, 1)
+				}
+			}
+			c.unacked = 0 // addresses that are made up
+			c.carryOut()
+			if n, _ := c.table.Len(); n != 0 {
+				t.Fatalf("%d objects are left", n)
+			}
+		}
+	})
+}
+
+// Whatever a caller says of a page of begun tasks, and whatever a worker leaves there: nothing is written beyond it,
+// and what is read is what was written for that lease or is not known.
+func FuzzBegun(f *testing.F) {
+	f.Add(uint64(0), uint64(7), int64(1), uint32(3))
+	f.Add(begunValue(3, 7), uint64(7), int64(-1), uint32(3))
+	f.Add(^uint64(0), uint64(1), int64(begunSlots), uint32(0))
+	f.Fuzz(func(t *testing.T, wild, lease uint64, slot int64, seq uint32) {
+		p, err := newBegunPage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer unix.Munmap(p.mem)
+		m := openMark(p.fd, int(slot), lease)
+		defer m.close()
+		unix.Close(p.fd)
+		m.set(seq)
+		at := int(slot)
+		if m.word == nil {
+			at = 1
+		} else if w := *begunWord(p.mem, at); w != begunValue(seq, lease) {
+			t.Fatalf("%x is read back of %d", w, seq)
+		}
+		*begunWord(p.mem, at) = wild
+		c := &Client{begun: p}
+		got, known := c.lastBegun(&holder{id: lease, slot: at})
+		if known && wild != begunValue(got, lease) {
+			t.Fatalf("%x is believed to say %d", wild, got)
+		}
+	})
+}
+
+type holder = lease

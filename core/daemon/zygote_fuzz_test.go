@@ -1,0 +1,74 @@
+package daemon
+
+import (
+	"net"
+	"os"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// overheard notes what a zygote told.
+type overheard struct {
+	t *testing.T
+}
+
+func (o *overheard) zygoteReady(*zygote) {}
+func (o *overheard) zygoteForked(_ *zygote, _ string, pid, pidfd int) {
+	if pid <= 1 { // signals to these go to everybody
+		o.t.Errorf("process %d was forked", pid)
+	}
+	if pidfd >= 0 {
+		unix.Close(pidfd)
+	}
+}
+
+func (o *overheard) zygoteExited(_ *zygote, pid, _ int) {
+	if pid <= 1 {
+		o.t.Errorf("process %d has ended", pid)
+	}
+}
+func (o *overheard) zygoteFailed(*zygote, string, string) {}
+func (o *overheard) zygoteLate(*zygote)                   {}
+func (o *overheard) zygoteGone(*zygote, string)           {}
+
+// Whatever comes from a zygote is understood or ignored, and its descriptors are closed.
+func FuzzZygotePackets(f *testing.F) {
+	for _, s := range []string{
+		`{"op":"ready"}`, `{"op":"forked","token":"t","pid":77}`, `{"op":"forked","token":"t","pid":-1}`,
+		`{"op":"exit","pid":0,"status":9}`, `{"op":"failed","token":"t","error":"no"}`, `{"op":5}`, `[`,
+	} {
+		f.Add([]byte(s), uint8(0))
+		f.Add([]byte(s), uint8(3))
+	}
+	f.Fuzz(func(t *testing.T, b []byte, fds uint8) {
+		if len(b) == 0 || len(b) > maxZygotePacket {
+			return
+		}
+		pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := os.NewFile(uintptr(pair[0]), "zygote")
+		c, err := net.FileConn(file)
+		file.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		var rights []byte
+		if fds %= 8; fds > 0 {
+			list := make([]int, fds)
+			for i := range list {
+				list[i] = 1
+			}
+			rights = unix.UnixRights(list...)
+		}
+		if err := unix.Sendmsg(pair[1], b, rights, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		unix.Close(pair[1])
+		z := &zygote{events: &overheard{t: t}}
+		z.read(c.(*net.UnixConn))
+	})
+}
