@@ -82,7 +82,7 @@ func (c *Client) fateKnown(a *actor, f *wire.ActorFate, err error) {
 			c.failTask(t, cancelFault(t))
 			continue
 		case began && retries >= 0 && t.tries >= retries:
-			c.failTask(t, fault.New(fault.ActorUnavailable, "%s", f.Message))
+			c.failTask(t, unavailableFault(f))
 			continue
 		case began:
 			t.tries++
@@ -113,4 +113,15 @@ func diedFault(f *wire.ActorFate) *fault.Error {
 		died.Code = fault.Code(f.Cause)
 	}
 	return died
+}
+
+// unavailableFault is what calls fail with that an incarnation had begun which
+// is followed by another. One that took too much memory is told as that, as
+// the last one's end is.
+func unavailableFault(f *wire.ActorFate) *fault.Error {
+	switch code := fault.Code(f.Cause); code {
+	case fault.OutOfMemory, fault.GPUMemoryExceeded:
+		return fault.New(code, "%s", f.Message)
+	}
+	return fault.New(fault.ActorUnavailable, "%s", f.Message)
 }

@@ -240,6 +240,35 @@ func TestActorLost_NotStarted_CostNoRetry(t *testing.T) {
 	h.check(t)
 }
 
+func TestActorLost_OutOfMemory_CallThatRanIsToldSo(t *testing.T) {
+	for _, cause := range []fault.Code{fault.OutOfMemory, fault.GPUMemoryExceeded} {
+		d := startDaemon(t)
+		var a *fakeActor
+		var id ids.Actor
+		hold := make(chan struct{})
+		a = d.act(1, func(inc uint64, c *Client, it *Item) {
+			if inc == 1 {
+				<-hold // until all calls have arrived
+				a.die(id, true)
+				return
+			}
+			echo(c, it)
+		})
+		a.cause = cause
+		c := d.driver()
+		id = newActor(t, c, ActorSpec{ActorCreate: wire.ActorCreate{MaxRestarts: 1}})
+		tm := method(t, c, 0)
+		ran, waited := callActor(t, c, id, tm, "0 1"), callActor(t, c, id, tm, "0 2")
+		close(hold)
+		if _, code := outcome(t, c, ran); code != cause {
+			t.Errorf("the call that ran: %q, not %q", code, cause)
+		}
+		if _, code := outcome(t, c, waited); code != "" {
+			t.Errorf("the call behind it: %q", code)
+		}
+	}
+}
+
 func TestActorLost_PageUnreadable_SentCallsCountAsStarted(t *testing.T) {
 	d := startDaemon(t)
 	var a *fakeActor

@@ -11,20 +11,24 @@ import (
 // begun, on a page that the daemon reads when this process is gone: see package
 // started. The executor has the page; each caller's connection its slot.
 
-// askPage gets the page from the daemon. Without one, calls that were sent
-// count as started when this process dies.
-func (c *Client) askPage() *started.Writer {
+// askPage tells the daemon that this actor is about to begin: a worker that
+// dies earlier costs it nothing. One that may restart gets the page. Without
+// it, calls that were sent count as started when this process dies.
+func (c *Client) askPage(restarts bool) *started.Writer {
 	u, _, fd, err := wire.Dial(c.opts.Socket, wire.Hello{Version: wire.Version, Role: wire.RoleStarted, OwnerID: c.self[:]})
 	if err == nil {
 		u.Close()
 		if fd < 0 {
-			return nil // a daemon without pages
+			return nil // it may not restart
 		}
 		defer unix.Close(fd)
 		var w *started.Writer
 		if w, err = started.Open(fd); err == nil {
 			return w
 		}
+	}
+	if !restarts {
+		return nil
 	}
 	c.warn("this actor cannot note which calls it begins: %v", err)
 	return nil

@@ -7,7 +7,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -61,10 +60,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TActorStart:
 		s := new(wire.ActorStart)
 		if err = m.Decode(s); err == nil && c.exec != nil {
-			var page *started.Writer
-			if s.Restarts {
-				page = c.askPage()
-			}
+			page := c.askPage(s.Restarts)
 			c.mu.Lock()
 			c.exec.page = page
 			err = c.exec.becomeActor(s)

@@ -27,7 +27,8 @@ type fakeActor struct {
 	page    *started.Reader
 	numbers map[uint64]*started.Numbers
 	asked   []asked
-	lives   bool // who asks after an incarnation that runs is told so
+	lives   bool       // who asks after an incarnation that runs is told so
+	cause   fault.Code // how those that are followed by another ended
 }
 
 // asked is a question that waits.
@@ -104,7 +105,7 @@ func (a *fakeActor) answer() {
 		case q.lost != nil && a.lives && a.alive && a.inc == q.after:
 			_ = q.m.Reply(wire.ActorFate{State: wire.ActorAlive, Message: "it lives"})
 		case q.lost != nil && a.inc > q.after:
-			f := wire.ActorFate{State: wire.ActorRestarting, Message: "it restarts"}
+			f := wire.ActorFate{State: wire.ActorRestarting, Cause: string(a.cause), Message: "it restarts"}
 			f.Started, f.Known = a.numbers[q.after].Of(started.Caller{Owner: q.owner, Conn: q.lost.Conn})
 			_ = q.m.Reply(f)
 		default:

@@ -22,7 +22,9 @@ type actor struct {
 	worker  *worker       // nil while it waits
 	drains  bool          // told to end after the calls that have arrived
 	settled bool          // its end was reported, or nobody wants to hear of it
+	begun   bool          // its worker has read what it is to become
 	ready   bool          // its constructor has ended
+	unbegun int           // workers that died before they had read it
 	resting time.Duration // that it is not placed for, see falls.go
 }
 
@@ -123,7 +125,12 @@ func (d *Daemon) PlaceActor(rec record.Actor) {
 	if old := d.actors[rec.ID]; old != nil && old.rec.Incarnation >= rec.Incarnation {
 		return
 	}
-	a := &actor{rec: rec}
+	d.place(&actor{rec: rec})
+}
+
+// place queues an incarnation; mu held.
+func (d *Daemon) place(a *actor) {
+	rec := &a.rec
 	d.actors[rec.ID] = a
 	j := d.jobs[rec.Job]
 	if j == nil || j.ended && !rec.Detached {
@@ -231,7 +238,7 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 		d.endWorker(w, exitGrace)
 		return
 	}
-	a.ready = true
+	a.begun, a.ready = true, true
 	delete(d.falls, a.rec.ID)
 	d.head.ActorStarted(d.located(a))
 }
@@ -249,6 +256,9 @@ func (d *Daemon) actorEnded(w *worker) {
 	a := w.actor
 	if d.actors[a.rec.ID] == a {
 		delete(d.actors, a.rec.ID)
+	}
+	if d.placeAgain(a, w) {
+		return
 	}
 	d.lifeEnds(a.key(), w.detail)
 	if w.job.ended && w.job.detached {

@@ -27,35 +27,52 @@ type life struct {
 // ended. To those who come later every call counts as started.
 const livesKept = 2 * time.Minute
 
-// startPage hands the worker of an actor the page on which it notes which
-// calls it begins. The connection has no other use.
+// startPage hears from the worker of an actor that it is about to begin, and
+// hands it the page on which it notes which calls it begins, if the actor may
+// restart. The connection has no other use.
 func (d *Daemon) startPage(u *net.UnixConn, h *wire.Hello) error {
 	if len(h.OwnerID) != ids.OwnerSize {
 		return fault.New(fault.BadRequest, "an owner's id has %d bytes, not %d", ids.OwnerSize, len(h.OwnerID))
 	}
 	pid, pidfd := peerProcess(u, h.Pid)
 	closeFD(pidfd)
-	fd, page, err := started.Create()
+	l, err := d.actorBegins(ids.Owner(h.OwnerID), pid)
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
-	d.mu.Lock()
-	var l *life
-	if c := d.owners[ids.Owner(h.OwnerID)]; c != nil && c.worker != nil && c.pid == pid && c.worker.actor != nil {
-		l = d.lives[c.worker.actor.key()]
-	}
-	ok := l != nil && !l.over && l.page == nil
-	if ok {
-		l.page = page
-	}
-	d.mu.Unlock()
-	if !ok {
-		page.Close()
-		return fault.New(fault.BadRequest, "process %d is not the worker of an actor that waits for its page", pid)
+	fd := -1
+	if l != nil {
+		var page *started.Reader
+		if fd, page, err = started.Create(); err != nil {
+			return err
+		}
+		defer unix.Close(fd)
+		d.mu.Lock()
+		ok := !l.over
+		if ok {
+			l.page = page
+		}
+		d.mu.Unlock()
+		if !ok {
+			page.Close()
+			return fault.New(fault.BadRequest, "the actor of process %d has ended", pid)
+		}
 	}
 	defer u.Close()
 	return wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, fd)
+}
+
+// actorBegins notes that the actor of a process begins; it returns what is kept of one that may restart.
+func (d *Daemon) actorBegins(owner ids.Owner, pid int) (*life, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c := d.owners[owner]
+	if c == nil || c.worker == nil || c.pid != pid || c.worker.actor == nil || c.worker.actor.begun {
+		return nil, fault.New(fault.BadRequest, "process %d is not the worker of an actor that is to begin", pid)
+	}
+	a := c.worker.actor
+	a.begun = true
+	return d.lives[a.key()], nil
 }
 
 // begins an incarnation on this node; mu held.

@@ -165,6 +165,33 @@ def test_idle_workers_that_end(ray: Any, number: int) -> None:
         assert ray.get(pid.remote(), timeout=LIMIT) != idle
 
 
+def test_idle_workers_that_end_with_an_actor_that_has_not_begun(ray: Any) -> None:
+    """It gets another worker, as if the first had never been: that costs no restart."""
+
+    @ray.remote
+    class Actor:
+        def pid(self) -> int:
+            return os.getpid()
+
+    @ray.remote(max_retries=0)
+    def pid() -> int:
+        return os.getpid()
+
+    with nothing_lost(ray):
+        for options in ({"max_restarts": 0}, {"max_restarts": 1}):
+            ray.get(pid.remote(), timeout=LIMIT)
+            until(lambda: ray.available_resources().get("CPU") == 2, LIMIT)
+            stopped = workers()
+            for worker in stopped:
+                os.kill(worker, signal.SIGSTOP)
+            actor = Actor.options(num_cpus=1, **options).remote()
+            until(lambda: ray.available_resources().get("CPU") == 1, LIMIT)  # one of them is to become it
+            for worker in stopped:
+                os.kill(worker, signal.SIGKILL)
+            assert ray.get(actor.pid.remote(), timeout=LIMIT) not in stopped
+            del actor
+
+
 def test_a_fresh_worker_is_there_at_once(ray: Any) -> None:
     """From the kill to the next task's start in a process that replaces the killed one: below 100 ms on the whole."""
 

@@ -174,7 +174,7 @@ def test_actors(ray: Any) -> None:
 
     actor = Greedy.remote()
     pid = ray.get(actor.pid.remote(), timeout=LIMIT)
-    with pytest.raises(ray.exceptions.RayError):
+    with pytest.raises(ray.exceptions.OutOfMemoryError, match="actor Greedy"):
         ray.get(actor.eat.remote(), timeout=LIMIT)
     assert ray.get(actor.pid.remote(), timeout=LIMIT) != pid
     with pytest.raises(ray.exceptions.OutOfMemoryError, match="actor Greedy"):
