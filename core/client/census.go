@@ -3,7 +3,7 @@ package client
 import (
 	"bytes"
 	"os"
-	"sort"
+	"slices"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
@@ -34,6 +34,7 @@ func (c *Client) tally(q *wire.CensusAsk) *wire.Tally {
 func (c *Client) tallyObjects(t *wire.Tally, limit int) {
 	captured, replies := map[*own.Object]int{}, map[*own.Object]int{}
 	var largest []*own.Object
+	var cut *own.Object // what comes behind it is not among the largest
 	c.table.Each(func(o *own.Object) bool {
 		t.Looked++
 		if o.Owned() {
@@ -42,7 +43,16 @@ func (c *Client) tallyObjects(t *wire.Tally, limit int) {
 		for _, in := range o.Contained {
 			captured[in]++
 		}
-		largest = append(largest, o)
+		if cut != nil && !before(o, cut) {
+			return t.Looked < maxLooked
+		}
+		if largest = append(largest, o); len(largest) >= 2*limit+1000 { // not all are sorted: that takes long
+			sortObjects(largest)
+			largest = largest[:limit]
+			if limit > 0 {
+				cut = largest[limit-1]
+			}
+		}
 		return t.Looked < maxLooked
 	})
 	for _, m := range c.held {
@@ -52,10 +62,22 @@ func (c *Client) tallyObjects(t *wire.Tally, limit int) {
 			}
 		}
 	}
-	sort.Slice(largest, func(i, j int) bool { return before(largest[i], largest[j]) })
+	sortObjects(largest)
 	for _, o := range largest[:min(limit, len(largest))] {
 		t.Objects = append(t.Objects, c.heldRow(o, captured[o], replies[o]))
 	}
+}
+
+func sortObjects(list []*own.Object) {
+	slices.SortFunc(list, func(a, b *own.Object) int {
+		switch {
+		case before(a, b):
+			return -1
+		case before(b, a):
+			return 1
+		}
+		return 0
+	})
 }
 
 // before puts the larger first, then the older.

@@ -1,12 +1,14 @@
 package client
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -176,4 +178,32 @@ func (d *fakeDaemon) forgets() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.forgotten
+}
+
+func TestTally_ManyMoreThanTheLimit_AreTheLargest(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	for i := range 5000 { // sizes in no order, and each several times
+		if _, err := c.Put(&Value{Fmt: FmtBytes, Bufs: [][]byte{make([]byte, i*7919%1000)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const limit = 100
+	got := c.tally(&wire.CensusAsk{Limit: limit, Objects: true})
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var all []*own.Object
+	c.table.Each(func(o *own.Object) bool {
+		all = append(all, o)
+		return true
+	})
+	sortObjects(all)
+	if len(got.Objects) != limit || got.Looked != len(all) {
+		t.Fatalf("%d rows of %d objects, want %d of %d", len(got.Objects), got.Looked, limit, len(all))
+	}
+	for i, row := range got.Objects {
+		if !bytes.Equal(row.ObjectID, all[i].ID[:]) {
+			t.Fatalf("row %d is %x, want %s", i, row.ObjectID, all[i].ID)
+		}
+	}
 }

@@ -114,6 +114,7 @@ type Client struct {
 	unacked  int
 	ackWaits []*waiter
 	dropQ    []Drop
+	dropWait []Drop // until unacked is 0, see drops.go
 
 	// The reader, see poller.go.
 	epoll, wakeFD    int

@@ -66,7 +66,19 @@ func TestFifo_RandomOperations_LikeSlice(t *testing.T) {
 }
 
 func TestFifo_HundredThousandRemovals_Linear(t *testing.T) {
-	const n = 100_000
+	const n, limit = 100_000, 500 * time.Millisecond
+	fastest := time.Hour
+	for range 5 { // a busy machine may slow some of them down
+		if fastest = min(fastest, removals(t, n)); fastest <= limit {
+			return
+		}
+	}
+	t.Fatalf("%d removals took %v", n, fastest)
+}
+
+// removals takes n tasks out of a queue, from the end, the worst for a search from the front.
+func removals(t *testing.T, n int) time.Duration {
+	t.Helper()
 	var q fifo
 	tasks := make([]*task, n)
 	for i := range tasks {
@@ -74,17 +86,16 @@ func TestFifo_HundredThousandRemovals_Linear(t *testing.T) {
 		q.push(tasks[i])
 	}
 	began := time.Now()
-	for i := range n { // from the end, the worst for a search from the front
+	for i := range n {
 		if !q.remove(tasks[n-1-i]) {
 			t.Fatal("a task was not found")
 		}
 	}
-	if took := time.Since(began); took > 500*time.Millisecond {
-		t.Fatalf("%d removals took %v", n, took)
-	}
+	took := time.Since(began)
 	if q.len() != 0 || len(q.items) > 2*manyEmpty {
 		t.Fatalf("%d tasks and %d slots are left", q.len(), len(q.items))
 	}
+	return took
 }
 
 func TestBackoff_GrowsToItsLimit(t *testing.T) {

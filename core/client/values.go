@@ -225,32 +225,6 @@ func (c *Client) unhold(v *view) {
 // push tells the daemon; a broken connection ends the session elsewhere.
 func (c *Client) push(t wire.Type, body any) { _ = c.daemon.Push(t, body) }
 
-// takeDrops handles what the program let go of; mu held.
-func (c *Client) takeDrops() {
-	if c.opts.Drops != nil {
-		c.dropQ = append(c.dropQ, c.opts.Drops()...)
-	}
-	if len(c.dropQ) == 0 || c.unacked > 0 {
-		return
-	}
-	for _, d := range c.dropQ {
-		if d.View == DropStream {
-			c.leaveStream(d.Object)
-		} else if d.View != 0 {
-			if v := c.views[d.View]; v != nil {
-				v.inUse--
-				c.unhold(v)
-			} else {
-				dropOrphan(d.View) // of an earlier session
-			}
-		} else if o := c.table.Find(d.Object); o != nil {
-			c.table.Unref(o, 1)
-		}
-	}
-	c.dropQ = c.dropQ[:0]
-	c.carryOut()
-}
-
 // Release lets one reference go.
 func (c *Client) Release(d Drop) {
 	c.mu.Lock()

@@ -91,7 +91,7 @@ static PyObject *triple(hot_found *f) {
   }
   goto done;
 bad:
-  PyErr_SetString(PyExc_RuntimeError, "malformed object envelope");
+  PyErr_SetString(PyExc_RuntimeError, "the object is damaged: what is stored of it is no value, so some process has written over it");
 done:
   Py_XDECREF(pin);
   Py_XDECREF(meta);

@@ -232,6 +232,9 @@ def test_limits_and_wrong_questions(ray: Any) -> None:
         state.list_tasks(filters=[("state", "<", "RUNNING")])
     with pytest.raises(RayStateApiException, match="stat is not supported"):
         state.list_tasks(filters=[("stat", "=", "RUNNING")])
+    for wrong in (("pid", "=", "abc"), ("pid", "!=", "1.5"), ("is_alive", "=", "maybe")):
+        with pytest.raises(ValueError, match=f"Invalid filter {wrong[0]}"):
+            state.list_workers(filters=[wrong])
     with pytest.raises(ValueError, match="limit"):
         state.list_tasks(limit=0)
     with pytest.raises(ValueError, match="timeout"):
@@ -304,8 +307,10 @@ def test_commands(ray: Any, holder: Any, run: Callable[..., str], monkeypatch: p
     assert "Holder" in run("summary", "actors")
     assert "Holder.keep" in run("summary", "tasks")
     assert ref.call_site() in run("summary", "objects")
-    for wrong in (("list", "cats"), ("list", "actors", "--filter", "x"), ("memory", "--n", "0")):
+    for wrong in (("list", "cats"), ("list", "actors", "--filter", "x"), ("list", "workers", "--filter", "pid=abc")):
         assert run(*wrong, status=2)
+    assert "must be at least 1, not 0" in run("memory", "--n", "0", status=2)
+    assert "must be a whole number, not 'x'" in run("memory", "--n", "x", status=2)
     assert "Supported filter columns" in run("list", "actors", "--filter", "x=1", status=1)
 
 

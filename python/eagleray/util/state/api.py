@@ -161,7 +161,27 @@ def _checked(schema: type[StateSchema], item: Filter) -> Filter:
             f"The given filter column {name} is not supported. "
             f"Supported filter columns: {', '.join(sorted(schema.filterable_columns()))}"
         )
-    return str(name).lower(), predicate, value
+    column = str(name).lower()
+    if isinstance(value, str):
+        value = _converted(column, schema.type_of(column), value)
+    return column, predicate, value
+
+
+def _converted(column: str, kind: str, text: str) -> Any:
+    """A text as what the column has, which the command line and programs may both give as text."""
+    if kind == "bool":
+        if text.lower() not in _TRUTH:
+            raise ValueError(f"Invalid filter {column}={text!r}: the column {column} is true or false")
+        return _TRUTH[text.lower()]
+    if kind in ("int", "float"):
+        try:
+            return int(text) if kind == "int" else float(text)
+        except ValueError:
+            raise ValueError(f"Invalid filter {column}={text!r}: the column {column} has numbers") from None
+    return text
+
+
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
 
 
 def _check_limits(limit: int, timeout: float) -> None:
@@ -177,13 +197,9 @@ def _matches(row: dict[str, Any], name: str, predicate: str, value: Any) -> bool
 
 
 def _same(found: Any, value: Any) -> bool:
-    """Whether they are equal; texts without regard to case, numbers and truth values also as texts."""
+    """Whether they are equal; texts without regard to case."""
     if isinstance(found, str) and isinstance(value, str):
         return found.lower() == value.lower()
-    if isinstance(value, str) and isinstance(found, bool):
-        return value.lower() in (("true", "1") if found else ("false", "0"))
-    if isinstance(value, str) and isinstance(found, (int, float)):
-        return str(found) == value
     return bool(found == value)
 
 

@@ -61,6 +61,12 @@ class StateSchema:
         """Those that filters may name."""
         return {item.name for item in dataclasses.fields(cls) if item.metadata.get("filterable")}
 
+    @classmethod
+    def type_of(cls, name: str) -> str:
+        """The type of a column, without its ``None``."""
+        found = {item.name: item.type for item in dataclasses.fields(cls)}[name]
+        return str(found).removesuffix(" | None")
+
     def asdict(self) -> dict[str, Any]:
         """The record as a dictionary."""
         return dataclasses.asdict(self)
