@@ -71,7 +71,7 @@ func (c *Client) fill(id ids.Object, at wire.ObjPlace, f func(*writer) error) er
 	}
 	c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) {
-		return fault.New(fault.OutOfDisk, "object %s of %d bytes: the disk became full while it was written: %v", id, at.Size, err)
+		return fault.New(fault.OutOfDisk, "object %s of %d bytes: the disk became full while it was written: %v. Free references, make room on the disk, or name a directory of a larger one with object_spilling_directory", id, at.Size, err)
 	}
 	return fmt.Errorf("write object %s: %w", id, err)
 }

@@ -333,7 +333,7 @@ func (t *objects) fileMade(r *request, path string, err error) {
 	case errors.Is(err, spill.ErrStuck):
 		t.diskErr, r.retry = err, t.mover.now().Add(retryAfter)
 	case spill.IsFull(err):
-		t.refuse(r, fault.New(fault.OutOfDisk, "the object store has no room for an object of %d bytes, and neither has the disk: %v. %s", r.size, err, t.usage()))
+		t.refuse(r, fault.New(fault.OutOfDisk, "the object store has no room for an object of %d bytes, and neither has the disk: %v. %s. Free references, make room on the disk, or name a directory of a larger one with object_spilling_directory", r.size, err, t.usage()))
 	default:
 		t.refuse(r, t.fullError(r.size, err.Error()))
 	}

@@ -29,14 +29,18 @@ func makeDir(root, name string, number int) (*dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(root, 0o700); err != nil {
-		return nil, err
-	}
 	if number > 0 { // the same root may be given twice
 		name += "-" + strconv.Itoa(number)
 	}
+	return newDir(root, name)
+}
+
+func newDir(root, name string) (*dir, error) {
 	tmp := filepath.Join(root, unfinished+name)
-	d := &dir{path: filepath.Join(root, prefix+name), begun: make(map[uint64]time.Time)}
+	d := &dir{path: filepath.Join(root, prefix+name), root: root, name: name, begun: make(map[uint64]time.Time)}
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return nil, err
+	}
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return nil, err
 	}
@@ -46,7 +50,7 @@ func makeDir(root, name string, number int) (*dir, error) {
 			err = os.Rename(tmp, d.path)
 		}
 		if err == nil {
-			d.lock = lock
+			d.lock, d.held = lock, holdDir(d.path)
 			return d, nil
 		}
 		lock.Close()
@@ -55,10 +59,55 @@ func makeDir(root, name string, number int) (*dir, error) {
 	return nil, err
 }
 
+// holdDir locks the directory itself: programs that clean temporary folders leave
+// such ones alone, and a sweep does even if the lock's file was deleted. Nil: the
+// file system has no such locks.
+func holdDir(path string) *os.File {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		f.Close()
+		return nil
+	}
+	return f
+}
+
+// letGo closes what marks the directory as in use.
+func (d *dir) letGo() {
+	d.lock.Close()
+	if d.held != nil {
+		d.held.Close()
+	}
+}
+
+// renew makes the directory again if somebody has deleted it, and that is what
+// err, of a write to it, says. What was in it is lost, the rest goes on.
+func (d *dir) renew(err error) bool {
+	if !errors.Is(err, os.ErrNotExist) {
+		return false
+	}
+	d.renewing.Lock()
+	defer d.renewing.Unlock()
+	if _, err := os.Lstat(d.path); err == nil {
+		return true // another write has
+	}
+	n, err := newDir(d.root, d.name)
+	if err != nil {
+		return false
+	}
+	d.letGo()
+	d.lock, d.held = n.lock, n.held
+	return true
+}
+
 // remove deletes the directory.
 func (d *dir) remove() {
+	d.renewing.Lock()
+	defer d.renewing.Unlock()
 	os.RemoveAll(d.path)
-	d.lock.Close()
+	d.letGo()
 }
 
 // Sweep removes what killed processes of this user left below a root.
@@ -98,8 +147,8 @@ func SweepDir(path string) error {
 		return fmt.Errorf("%s does not hold spilled objects", path)
 	}
 	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR, 0)
-	if errors.Is(err, os.ErrNotExist) {
-		return os.RemoveAll(path) // its removal was interrupted
+	if errors.Is(err, os.ErrNotExist) { // its removal was interrupted, or somebody deleted what is in it
+		lock, err = os.Open(path)
 	}
 	if err != nil {
 		return err

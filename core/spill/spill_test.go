@@ -330,6 +330,61 @@ func TestOpen_UnusableDirectory_IsAnError(t *testing.T) {
 	}
 }
 
+func TestStore_DirectoryDeleted_IsMadeAgain(t *testing.T) {
+	for _, full := range []float64{0, 1} {
+		root := filepath.Join(t.TempDir(), "root")
+		s := open(t, Options{Roots: []string{root}, Full: full})
+		lost, err := s.Write([]Item{item(1, noise(1, 1000))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.RemoveAll(root); err != nil {
+			t.Fatal(err)
+		}
+		if err := lost[0].Read(make(memory, 1000)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("read what was deleted: %v", err)
+		}
+		found, err := s.Write([]Item{item(2, noise(2, 1000))})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := found[0].Read(make(memory, 1000)); err != nil {
+			t.Error(err)
+		}
+		if err := os.RemoveAll(root); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.NewFile(1000, true); err != nil {
+			t.Error(err)
+		}
+		Sweep(root) // it is locked as it was
+		if _, err := os.Stat(s.Dirs()[0]); err != nil {
+			t.Error(err)
+		}
+		s.Close(time.Second)
+		if left, _ := os.ReadDir(root); len(left) > 0 {
+			t.Errorf("left: %v", left)
+		}
+	}
+}
+
+func TestSweep_LockFileDeleted_DirectoryInUseStays(t *testing.T) {
+	root := t.TempDir()
+	s := open(t, Options{Roots: []string{root}})
+	if err := os.Remove(filepath.Join(s.Dirs()[0], lockFile)); err != nil {
+		t.Fatal(err)
+	}
+	Sweep(root)
+	if _, err := os.Stat(s.Dirs()[0]); err != nil {
+		t.Error(err)
+	}
+	s.dirs[0].letGo()
+	Sweep(root)
+	if left, _ := os.ReadDir(root); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+}
+
 func TestSweep_RemovesWhatKilledProcessesLeft(t *testing.T) {
 	root := filepath.Join(t.TempDir(), "a[b]*c") // a pattern's marks
 	live := open(t, Options{Roots: []string{root, root}})
@@ -337,7 +392,7 @@ func TestSweep_RemovesWhatKilledProcessesLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead.lock.Close() // as if its process had been killed
+	dead.letGo() // as if its process had been killed
 	other := filepath.Join(root, "mine")
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)

@@ -51,8 +51,11 @@ type Store struct {
 
 // dir is one directory.
 type dir struct {
-	path string
-	lock *os.File
+	path       string
+	root, name string
+
+	renewing   sync.Mutex
+	lock, held *os.File
 
 	// Guarded by Store.mu:
 	bad   error // why it is left out
@@ -114,6 +117,9 @@ func (s *Store) begin(needed bool) (*use, error) {
 			return u, nil
 		}
 		used, total, err := s.fs.Usage(u.d.path)
+		if u.d.renew(err) {
+			used, total, err = s.fs.Usage(u.d.path)
+		}
 		if err == nil && float64(used) > s.full*float64(total) {
 			err = fmt.Errorf("%w: %.1f%% of what holds %s are used, the limit is %.1f%%", ErrFull, 100*float64(used)/float64(total), u.d.path, 100*s.full)
 		}
@@ -193,7 +199,7 @@ func (s *Store) NewFile(size uint64, needed bool) (path string, err error) {
 
 func (s *Store) makeFile(d *dir, size uint64) (string, error) {
 	path := s.name(d, "memory")
-	f, err := s.fs.Create(path)
+	f, err := s.create(d, path)
 	if err == nil {
 		if size > math.MaxInt64 {
 			err = ErrFull
@@ -211,6 +217,14 @@ func (s *Store) makeFile(d *dir, size uint64) (string, error) {
 		return "", fmt.Errorf("a file of %d bytes in %s: %w", size, d.path, err)
 	}
 	return path, nil
+}
+
+func (s *Store) create(d *dir, path string) (File, error) {
+	f, err := s.fs.Create(path)
+	if d.renew(err) {
+		f, err = s.fs.Create(path)
+	}
+	return f, err
 }
 
 // Fill writes a record's object into a file from NewFile.

@@ -56,7 +56,7 @@ func joined(first, second error) error {
 // writeTo writes what out has no record for yet.
 func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 	f := &file{s: s, path: s.name(d, "objects")}
-	w, err := s.fs.Create(f.path)
+	w, err := s.create(d, f.path)
 	if err != nil {
 		return fmt.Errorf("spill to %s: %w", d.path, err)
 	}

@@ -16,7 +16,7 @@ from declared import SHARED
 @pytest.fixture(scope="module")
 def session() -> Any:
     """The shared session's resources, in one that this module has to itself."""
-    with eagleray.init(address="local", **SHARED, object_store_memory=200_000_000) as context:
+    with eagleray.init(address="local", **SHARED, object_store_memory=2e8) as context:
         yield context
 
 

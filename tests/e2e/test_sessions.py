@@ -130,6 +130,7 @@ def test_use_after_shutdown_is_told(fresh: Any) -> None:
         ({"resources": {"a": 1.5}}, ValueError, "whole"),
         ({"resources": {"CPU": 1}}, AssertionError, "num_cpus"),
         ({"object_store_memory": 10}, ValueError, "object_store_memory"),
+        ({"object_store_memory": float("nan")}, TypeError, "object_store_memory"),
         ({"num_cpu": 1}, RuntimeError, "num_cpu"),
         ({"namespace": 1}, TypeError, "namespace"),
         ({"address": "10.0.0.1:6379"}, ConnectionError, "10.0.0.1:6379"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import sys
 import threading
@@ -79,7 +80,7 @@ def init(
     gpu_memory: str | int | list[str | int] | None = None,
     resources: dict[str, float] | None = None,
     labels: dict[str, str] | None = None,
-    object_store_memory: int | None = None,
+    object_store_memory: float | None = None,
     local_mode: bool = False,
     ignore_reinit_error: bool = False,
     include_dashboard: bool | None = None,
@@ -208,8 +209,10 @@ def _daemon_config(
             raise ValueError(f"Resource quantities must be nonnegative. {name} is {value}.")
         if value != int(value):
             raise ValueError(f"Resource quantities must all be whole numbers. {name} is {value}.")
+    if isinstance(store, float) and math.isfinite(store):
+        store = int(store)  # as Ray does: 2e9
     if store is not None and not isinstance(store, int):
-        raise TypeError(f"object_store_memory must be a whole number of bytes, got {store!r}")
+        raise TypeError(f"object_store_memory must be a number of bytes, got {store!r}")
     if store is not None and store < _MIN_STORE_BYTES:
         raise ValueError(f"object_store_memory must be at least {_MIN_STORE_BYTES} bytes, got {store!r}")
     if infeasible not in (None, "raise", "wait"):
