@@ -61,6 +61,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TActorStart:
 		s := new(wire.ActorStart)
 		if err = m.Decode(s); err == nil && c.exec != nil {
+			c.sayBegun()
 			var page *started.Writer
 			if s.Restarts {
 				page = c.askPage()

@@ -22,8 +22,11 @@ type actor struct {
 	worker  *worker       // nil while it waits
 	drains  bool          // told to end after the calls that have arrived
 	settled bool          // its end was reported, or nobody wants to hear of it
+	begun   bool          // its worker has got it: the constructor may have begun
+	misses  int           // workers that died before they had got it
 	ready   bool          // its constructor has ended
 	resting time.Duration // that it is not placed for, see falls.go
+	place   func()        // queues it for a worker
 }
 
 func (a *actor) key() sched.ActorID {
@@ -135,14 +138,15 @@ func (d *Daemon) PlaceActor(rec record.Actor) {
 	for _, o := range rec.Fallback {
 		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources), Run: resource.FromWire(o.RunResources)})
 	}
-	d.afterFalls(a, func() {
+	a.place = func() {
 		d.event(func(m *sched.Machine) {
 			m.PlaceActor(a.key(), rec.Job, k, resource.FromWire(rec.RunResources))
 			if j.ended {
 				m.RemoveJob(rec.Job) // so that only this actor's worker comes of it
 			}
 		})
-	})
+	}
+	d.afterFalls(a, a.place)
 }
 
 // StopActor ends an incarnation. The head calls it.
@@ -247,6 +251,9 @@ func (d *Daemon) located(a *actor) record.Instance {
 // actorEnded: the worker of an actor is gone; mu held.
 func (d *Daemon) actorEnded(w *worker) {
 	a := w.actor
+	if d.unheard(w) {
+		return
+	}
 	if d.actors[a.rec.ID] == a {
 		delete(d.actors, a.rec.ID)
 	}

@@ -133,7 +133,7 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		go func() { _ = m.Reply(d.watchable()) }()
 	case wire.TGPUUsed:
 		go func() { _ = m.Reply(d.gpuUsed(c)) }()
-	case wire.TWorkerReady, wire.TWorkerExit, wire.TActorReady:
+	case wire.TWorkerReady, wire.TWorkerExit, wire.TActorReady, wire.TActorBegun:
 		return d.fromWorker(c, m)
 	case wire.TInherit:
 		reply, err := d.inherit(c)
@@ -213,6 +213,12 @@ func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 		}
 		if !c.gone {
 			d.event(func(s *sched.Machine) { s.Leaving(w.id) })
+		}
+	case wire.TActorBegun:
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if w.actor != nil {
+			w.actor.begun = true
 		}
 	case wire.TActorReady:
 		var q wire.ActorReady

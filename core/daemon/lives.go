@@ -60,7 +60,7 @@ func (d *Daemon) startPage(u *net.UnixConn, h *wire.Hello) error {
 
 // begins an incarnation on this node; mu held.
 func (d *Daemon) lifeBegins(a *actor) {
-	if a.rec.MaxRestarts != 0 {
+	if a.rec.MaxRestarts != 0 && d.lives[a.key()] == nil { // there is one if its first worker died before it got it
 		d.lives[a.key()] = &life{}
 	}
 }

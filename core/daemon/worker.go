@@ -59,6 +59,7 @@ type worker struct {
 	detail string        // how it ended
 	said   string        // what it wrote last
 	actor  *actor
+	read   bool // what it wrote before it died was read to the end
 
 	gpu      gpuHold
 	exceeded string     // why it was ended: it held too much memory
@@ -398,6 +399,7 @@ func (d *Daemon) processGone(w *worker) {
 			limit.Reset(0)
 		}
 	}
+	read := c != nil && c.peer.ReadToEnd()
 	if !starting {
 		said := output.epitaph()
 		d.mu.Lock()
@@ -412,6 +414,7 @@ func (d *Daemon) processGone(w *worker) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	w.read = read
 	d.finish(w)
 }
 

@@ -5,11 +5,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
+	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
 )
@@ -24,6 +27,9 @@ const (
 	Failure // a fault: [code, message]
 	Push    // one way
 )
+
+// lastWords is how long what a lost peer sent may take to be read.
+const lastWords = time.Second
 
 // Message is one received frame. Its body may be decoded until the handler
 // returns or later; it is not shared.
@@ -165,6 +171,20 @@ func (p *Peer) shut(err error) {
 	for _, f := range calls {
 		f(nil, err)
 	}
+}
+
+// ReadToEnd reports whether the connection ended by itself, after everything
+// that the other side has sent was read.
+func (p *Peer) ReadToEnd() bool {
+	select {
+	case <-p.done:
+	default:
+		return false
+	}
+	err := p.Err()
+	var op *net.OpError
+	// A process that dies with something unread resets the connection.
+	return errors.Is(err, io.EOF) || errors.As(err, &op) && op.Op == "read" && errors.Is(err, unix.ECONNRESET)
 }
 
 // Push sends a one-way message. It never blocks on the peer.
@@ -333,6 +353,11 @@ func (p *Peer) write() {
 				return
 			}
 			p.mu.Unlock()
+			if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+				// The other side is gone: what it said last is read first, to the end.
+				time.AfterFunc(lastWords, func() { p.shut(err) })
+				return
+			}
 			if err != nil {
 				p.shut(err)
 				return

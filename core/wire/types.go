@@ -46,6 +46,7 @@ const (
 	TActorByName  Type = 54 // call: ActorByName → ActorNamed
 	TActorNames   Type = 55 // call: ActorNames → []ActorName
 	TActorReady   Type = 56 // push, from the worker: ActorReady
+	TActorBegun   Type = 58 // push, from the worker: nil: it has got ActorStart; the constructor may have begun
 	TActorLost    Type = 57 // call, answered when that incarnation has ended, or is known to live on: ActorLost → ActorFate
 
 	// Key-value.
