@@ -462,3 +462,18 @@ def test_the_owners_death_is_told(ray: Any) -> None:
     with pytest.raises(ray.exceptions.WorkerCrashedError):
         ray.get(make.remote(box), timeout=LIMIT)
     assert eventually(lambda: "its owner has died" in ray.get(box.call.remote(), timeout=LIMIT))
+
+
+def test_placed_on_a_worker_that_was_just_killed(ray: Any) -> None:
+    """Its constructor has not begun: it is placed again, though it may not restart."""
+
+    @ray.remote
+    def pid() -> int:
+        return os.getpid()
+
+    actor = ray.remote(Phoenix).options(num_cpus=0)
+    for _ in range(5):
+        killed = ray.get([pid.remote() for _ in range(4)], timeout=LIMIT)
+        for one in set(killed):
+            os.kill(one, signal.SIGKILL)
+        assert ray.get(actor.remote().pid.remote(), timeout=LIMIT) not in killed

@@ -1,4 +1,9 @@
-"""Workers say when they begin to work, and the run learns how long a dead one was missed."""
+"""Workers say when they begin to work, and the run learns how long a killed one was missed.
+
+Replacement time is from the kill to the moment at which a fresh process does the dead one's work: for an actor the
+beginning of its next constructor, for a task's worker the first task of a worker that did not work at the time of the
+kill. Both are later than the moment at which the fresh worker is ready.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +17,12 @@ from pathlib import Path
 #: Variable with the socket's path; workers inherit it.
 PATH = "EAGLERAY_CHAOS_BIRTHS"
 _FORM = struct.Struct("<idi")
-_told = 0
+#: Seconds after its latest task for which a worker counts as working.
+RECENT = 0.25
 
 
 def born(actor: int = -1) -> None:
-    """In a worker: tells once that it runs its first work, for the actor of that number if it is one's."""
-    global _told
-    if actor < 0 and _told == os.getpid():  # a pooled one may have become an actor's
-        return
-    _told = os.getpid()
+    """In a worker: tells that it begins a task, or the constructor of the actor of that number."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         try:
             line.sendto(_FORM.pack(os.getpid(), time.monotonic(), actor), os.environ[PATH])
@@ -29,10 +31,9 @@ def born(actor: int = -1) -> None:
 
 
 class Births:
-    """Hears of workers' first work, and matches each death with its replacement.
+    """Hears when work begins, and matches each kill with its replacement.
 
-    An actor's worker is replaced when the same actor's constructor has run again; a pooled one by the next pooled
-    one that begins to work, while there is work for it.
+    A worker is announced here before it is killed: else a quick replacement may be heard of first.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -42,8 +43,10 @@ class Births:
         self._line.bind(str(self._path))
         os.environ[PATH] = str(self._path)
         self._lock = threading.Lock()
-        self._of: dict[int, int] = {}  # a worker's actor, -1 for a pooled one
-        self._missed: dict[int, list[float]] = {}  # by actor: when workers died that nobody replaced yet
+        self._actors: dict[int, int] = {}  # a worker's actor
+        self._latest: dict[int, float] = {}  # a pooled worker's latest task
+        self._lost: dict[int, float] = {}  # by actor: when its worker was killed, until it is back
+        self._missed: list[tuple[float, set[int]]] = []  # when a pooled one was killed, and who worked then
         self._gaps: dict[str, list[float]] = {"task": [], "actor": []}
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -52,22 +55,42 @@ class Births:
         while data := self._line.recv(64):
             pid, when, actor = _FORM.unpack(data)
             with self._lock:
-                self._of[pid] = actor
-                missed = self._missed.get(actor)
-                if missed and missed[0] < when:
-                    gap = when - missed.pop(0)
-                    self._gaps["task" if actor < 0 else "actor"].append(gap)
-                    if actor >= 0:
-                        missed.clear()  # it died again before it had worked: one gap
+                if actor < 0:
+                    self._works(pid, when)
+                else:
+                    self._lives(pid, when, actor)
 
-    def died(self, pid: int, when: float) -> bool:
-        """Notes that a worker was killed; False for one that had not worked yet."""
+    def _works(self, pid: int, when: float) -> None:
+        self._latest[pid] = when
+        for number, (killed, others) in enumerate(self._missed):
+            if killed < when and pid not in others:
+                del self._missed[number]
+                for _, later in self._missed:
+                    later.add(pid)  # one fresh worker replaces one dead one
+                self._gaps["task"].append(when - killed)
+                return
+
+    def _lives(self, pid: int, when: float, actor: int) -> None:
+        self._actors[pid] = actor
+        self._latest.pop(pid, None)
+        killed = self._lost.pop(actor, None)
+        if killed is not None:
+            self._gaps["actor"].append(when - killed)
+
+    def working(self) -> list[int]:
+        """The pooled workers that have just worked."""
         with self._lock:
-            actor = self._of.pop(pid, None)
-            if actor is None:
-                return False
-            self._missed.setdefault(actor, []).append(when)
-            return True
+            recent = time.monotonic() - RECENT
+            return sorted(pid for pid, when in self._latest.items() if when > recent)
+
+    def dies(self, victim: int, when: float) -> None:
+        """Notes that a worker is about to be killed."""
+        with self._lock:
+            actor = self._actors.pop(victim, None)
+            if actor is not None:
+                self._lost.setdefault(actor, when)  # killed again before it is back: one gap
+            elif (latest := self._latest.pop(victim, None)) is not None and latest > when - RECENT:
+                self._missed.append((when, {pid for pid, at in self._latest.items() if at > when - RECENT}))
 
     def take(self, kind: str) -> list[float]:
         """How long dead workers were missed since the last time, those of ``"task"`` or ``"actor"``."""
@@ -75,10 +98,21 @@ class Births:
             found, self._gaps[kind] = self._gaps[kind], []
             return found
 
+    def back(self, seconds: float) -> bool:
+        """Whether every killed actor is back within that time."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with self._lock:
+                if not self._lost:
+                    return True
+            time.sleep(0.01)
+        return False
+
     def idle(self) -> None:
         """There is no more work: who died now is not replaced."""
         with self._lock:
             self._missed.clear()
+            self._lost.clear()
 
     def close(self) -> None:
         """Ends the listening."""

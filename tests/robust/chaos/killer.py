@@ -34,13 +34,14 @@ def workers(daemon: int) -> list[int]:
 
 
 class Killer:
-    """Kills one of the session's workers per interval; a seed says which."""
+    """Kills one of the session's workers per interval, or one that works; a seed says which."""
 
-    def __init__(self, daemon: int, births: Births, seed: int, interval: float) -> None:
+    def __init__(self, daemon: int, births: Births, seed: int, interval: float, busy: bool = False) -> None:
         self._daemon = daemon
         self._births = births
         self._chance = random.Random(seed)
         self._interval = interval
+        self._busy = busy
         self._over = threading.Event()
         self.killed = 0
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -60,14 +61,13 @@ class Killer:
             due = max(due + self._interval, time.monotonic())  # a late one is not made up for by two at once
             if self._over.wait(due - time.monotonic()):
                 return
-            victims = workers(self._daemon)
+            victims = self._births.working() if self._busy else workers(self._daemon)
             if not victims:
                 continue
             victim = self._chance.choice(victims)
-            when = time.monotonic()
+            self._births.dies(victim, time.monotonic())
             try:
                 os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:
                 continue
             self.killed += 1
-            self._births.died(victim, when)

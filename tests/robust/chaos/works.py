@@ -110,11 +110,11 @@ class Account:
     """Counts its calls, and says in which life."""
 
     def __init__(self, number: int) -> None:
+        born(number)
         self.number = number
         self.life = time.monotonic()
         self.calls = 0
         self.kept: Any = None
-        born(number)
 
     def call(self, tag: int, large: bool, seconds: float) -> tuple[int, float, int, Any]:
         """The actor, its life, how many calls it had in it, and a value."""
