@@ -151,7 +151,7 @@ func (b *ActorDead) apply(m *Machine) Result {
 	next.State = record.ActorDead
 	next.Cause = b.Cause
 	next.EndedMs = b.AtMs
-	next.Spec, next.Meta = nil, nil
+	next.Spec, next.Meta, next.RunResources, next.Fallback = nil, nil, nil, nil
 	if a.Name != "" {
 		delete(m.names, name{a.Namespace, a.Name})
 	}

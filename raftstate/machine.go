@@ -9,7 +9,7 @@ import (
 
 // What the machine keeps of things that have ended. The oldest go first.
 const (
-	keptDeadActors = 1_000
+	keptDeadActors = 500
 	keptEndedJobs  = 10_000
 	keptDeadNodes  = 1_000
 )

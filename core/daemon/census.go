@@ -18,7 +18,7 @@ import (
 const (
 	tallyPatience = 3 * time.Second // for one process's part
 	censusRows    = 200_000         // of all processes together
-	keptWorkers   = 1000            // that have ended
+	keptWorkers   = 500             // that have ended
 )
 
 // census asks every process of the session what it holds, all at the same
