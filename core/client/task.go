@@ -89,6 +89,9 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 	if c.closed {
 		return 0, c.why
 	}
+	if err := t.check(); err != nil {
+		return 0, err
+	}
 	if err := c.addTemplate(t); err != nil {
 		return 0, err
 	}

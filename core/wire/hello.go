@@ -43,6 +43,9 @@ func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
 	}
 	payload, fd, err := readWithFD(u)
 	if err != nil {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
 		return nil, -1, fmt.Errorf("handshake with the daemon: %w", err)
 	}
 	m, err := ParseMessage(payload)
@@ -157,6 +160,9 @@ func readWithFD(u *net.UnixConn) ([]byte, int, error) {
 			}
 			if on > 0 {
 				if got := parseFD(oob[:on]); got >= 0 {
+					if fd >= 0 {
+						unix.Close(fd)
+					}
 					fd = got
 				}
 			}

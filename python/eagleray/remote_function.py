@@ -200,7 +200,10 @@ def _submitter(made: _Source) -> Callable[..., Any]:
                 whole["fallback"] = [
                     {**entry, "blob": blob} for entry, blob in zip(spec["fallback"], blobs[1:], strict=True)
                 ]
-            known = session.templates[key] = session.hot.template(pack(whole))
+            try:
+                known = session.templates[key] = session.hot.template(pack(whole))
+            except HotError as error:
+                raise explain(error) from None
         template = known
         submit = session.hot.submit
         if spec["num_returns"] != 1:

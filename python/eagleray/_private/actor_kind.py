@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eagleray._private import flow, retrying
+from eagleray._private.core import HotError, explain
 from eagleray._private.functions import FID_SIZE
 from eagleray._private.messages import pack, unpack
 from eagleray._private.signatures import CallShape, Param, params_of
@@ -91,7 +92,10 @@ class ActorKind:
                 spec |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
             if streams is not None:
                 spec["flow"] = streams
-            found = self._templates[key] = session.hot.template(pack(spec))
+            try:
+                found = self._templates[key] = session.hot.template(pack(spec))
+            except HotError as error:
+                raise explain(error) from None
         return found
 
 
