@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -134,25 +135,25 @@ func randomDeaths(t *testing.T, seed uint64, retries int) {
 	var h history
 	var a *fakeActor
 	var id ids.Actor
-	deaths := 0
+	var deaths atomic.Int64 // the last may be while the answers are read
 	ready := make(chan struct{})
 	a = d.act(-1, func(inc uint64, c *Client, it *Item) {
 		dies := rng.IntN(25)
 		<-ready        // the actor's id is known
 		if dies == 0 { // before it does anything
-			deaths++
+			deaths.Add(1)
 			a.die(id, true)
 			return
 		}
 		h.add(inc, it)
 		if dies == 1 { // before it answers
-			deaths++
+			deaths.Add(1)
 			a.die(id, true)
 			return
 		}
 		echo(c, it)
 		if dies == 2 { // with answers that may not have left
-			deaths++
+			deaths.Add(1)
 			a.die(id, true)
 		}
 	})
@@ -202,7 +203,7 @@ func randomDeaths(t *testing.T, seed uint64, retries int) {
 	if retries < 0 && len(times) != callers*calls {
 		t.Errorf("%d calls ran, of %d", len(times), callers*calls)
 	}
-	t.Logf("%d deaths, %d executions", deaths, len(h.runs))
+	t.Logf("%d deaths, %d executions", deaths.Load(), len(h.runs))
 }
 
 func TestActorLost_NotStarted_CostNoRetry(t *testing.T) {
