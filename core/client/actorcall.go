@@ -11,10 +11,25 @@ func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
 	if a.dead == nil {
 		a.dead, a.deadEnv = f, env
 	}
+	c.failSent(a)
 	for a.queue.len() > 0 {
 		c.failCall(a, a.queue.pop())
 	}
 	c.runsNoMore(a)
+}
+
+// failSent fails the calls of a dead actor whose socket has broken. Its death and
+// the end of its socket are heard of in any order; mu held.
+func (c *Client) failSent(a *actor) {
+	sent := a.sent
+	a.sent = nil
+	for _, t := range sent {
+		if t.canceled {
+			c.failTask(t, cancelFault(t))
+		} else {
+			c.failCall(a, t)
+		}
+	}
 }
 
 func (c *Client) failCall(a *actor, t *task) {

@@ -26,6 +26,11 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 	for _, t := range sent {
 		t.on = nil
 	}
+	if a.dead != nil {
+		a.broken = nil
+		c.failSent(a)
+		return
+	}
 	if len(sent) > 0 || a.queue.len() > 0 {
 		c.resolve(a)
 		a.waits(c.looks)
@@ -56,23 +61,17 @@ func (c *Client) askFate(a *actor) {
 // are tried again if their retries allow, the others are sent as if never sent;
 // mu held.
 func (c *Client) fateKnown(a *actor, f *wire.ActorFate, err error) {
-	sent := a.sent
-	a.broken, a.sent = nil, nil
 	if err != nil || f.State == wire.ActorDead {
 		died := diedFault(f)
 		if err != nil {
 			died = fault.From(err)
 		}
+		a.broken = nil
 		c.actorDead(a, died, f.Error)
-		for _, t := range sent {
-			if t.canceled {
-				c.failTask(t, cancelFault(t))
-			} else {
-				c.failCall(a, t)
-			}
-		}
 		return
 	}
+	sent := a.sent
+	a.broken, a.sent = nil, nil
 	var again []*task
 	for _, t := range sent {
 		began := !f.Known || int32(t.seq-f.Started) <= 0

@@ -302,6 +302,30 @@ func TestActorLost_PageUnreadable_SentCallsCountAsStarted(t *testing.T) {
 	}
 }
 
+// A kill's answer may be here before the end of the socket.
+func TestActorLost_DeathHeardBeforeTheSocketEnds_CallsFail(t *testing.T) {
+	d := startDaemon(t)
+	var a *fakeActor
+	var id ids.Actor
+	runs, die := make(chan struct{}), make(chan struct{})
+	a = d.act(0, func(uint64, *Client, *Item) {
+		close(runs)
+		<-die
+		a.die(id, true)
+	})
+	c := d.driver()
+	id = newActor(t, c, ActorSpec{})
+	ref := callActor(t, c, id, method(t, c, -1), "0 1")
+	<-runs
+	c.mu.Lock()
+	c.actorDead(c.actors[id], fault.New(fault.ActorDied, "killed"), nil)
+	c.mu.Unlock()
+	close(die)
+	if _, code := outcome(t, c, ref); code != fault.ActorDied {
+		t.Errorf("%q", code)
+	}
+}
+
 func TestActorLost_LastDeath_AllFailAsDead(t *testing.T) {
 	d := startDaemon(t)
 	var a *fakeActor
