@@ -62,6 +62,9 @@ type call struct {
 	feed    *feed         // of a generator
 	size    int           // of the backlog
 	had     map[int]bool  // results that the caller has: it runs again for others
+	again   bool          // it runs again, for results that were lost
+	parked  bool          // it waits in the queue for an argument that was lost
+	misses  int           // how often it has
 }
 
 // executor is the worker's side: calls in, answers out.
@@ -95,6 +98,7 @@ type executor struct {
 	page    *started.Writer // of an actor that may restart
 	forgets [][]byte        // functions that the program is to let go of
 	backlog backlog
+	parks   int // calls that are parked
 }
 
 func newExecutor(c *Client) *executor {
@@ -180,10 +184,7 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 			e.forgets = e.forgets[:n-1]
 			return &Item{Kind: ItemForget, Blob: fid}, nil
 		}
-		if len(e.queue) > 0 {
-			k := e.queue[0]
-			e.queue[0] = nil
-			e.queue = e.queue[1:]
+		if k := e.next(); k != nil {
 			e.unqueued(k)
 			it, err := e.begin(k)
 			if it == nil && err == nil {
@@ -198,7 +199,9 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 			c.flushDirty()
 			return &Item{Kind: ItemExit, Reason: e.ended}, nil
 		}
-		e.index.calls = nil
+		if len(e.queue) == 0 {
+			e.index.calls = nil
+		}
 		w := newWaiter()
 		e.waiting = append(e.waiting, w)
 		c.await(w, deadline)
@@ -262,18 +265,25 @@ func (e *executor) begin(k *call) (*Item, error) {
 	for _, v := range held {
 		c.unhold(v)
 	}
-	if lost != nil {
+	switch {
+	case lost == nil:
+	case k.in.lease:
 		e.giveLost(it.Token, k, lost)
+		return nil, nil
+	default:
+		e.park(it.Token, k, lost)
 		return nil, nil
 	}
 	if err != nil {
 		e.answerFault(it.Token, k, fault.From(err))
 		return nil, nil
 	}
-	if e.page != nil {
-		k.in.begins(k)
+	if e.parks == 0 || !k.again { // else it overtakes what has not begun
+		if e.page != nil {
+			k.in.begins(k)
+		}
+		k.in.mark.set(k.seq)
 	}
-	k.in.mark.set(k.seq)
 	c.arm() // somebody has to look after the sockets while it runs
 	return it, nil
 }

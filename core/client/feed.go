@@ -46,7 +46,7 @@ func (in *inConn) feed(k *call, r *wire.Reader) {
 	for range n - 3 {
 		f.lost = append(f.lost, r.Uint())
 	}
-	k.feed = f
+	k.feed, k.again = f, len(f.lost) > 0
 	if in.feeds == nil {
 		in.feeds = map[uint32]*call{}
 	}

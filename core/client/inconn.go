@@ -100,6 +100,7 @@ func (in *inConn) frame(b []byte) error {
 	case wire.OpTask:
 		k, err := in.parseTask(&r)
 		if err == nil && n > 6 && k.feed == nil {
+			k.again = true
 			err = k.parseHad(&r)
 		}
 		if err != nil {
@@ -206,6 +207,8 @@ func (in *inConn) gone(error) {
 	e.queue = keep
 	for _, k := range gone {
 		e.unqueued(k)
+		e.unpark(k)
+		in.c.letGoOfArguments(k)
 	}
 }
 

@@ -26,6 +26,7 @@ func (e *executor) cancel(q *wire.Cancel) {
 	if k := e.index.find(e, id); k != nil { // its place in the queue stays: begin passes it over
 		k.taken = true
 		e.unqueued(k)
+		e.unpark(k)
 		e.token++
 		e.calls[e.token] = k
 		e.busy++

@@ -29,9 +29,9 @@ func (c *Client) missed(o *own.Object) {
 // isLost reports whether err says that the store has no copy.
 func isLost(err error) bool { return err != nil && fault.CodeOf(err) == fault.ObjectLost }
 
-// arguments fetches what a call takes. Of a task it returns what is lost: 0 for
-// its arguments, i for its i-th reference; an actor's call waits for that here,
-// for those behind it must not overtake it; mu held, released while asking.
+// arguments fetches what a call takes, and returns what of it is lost: 0 for its
+// arguments, i for its i-th reference. Of a constructor, and of what comes back
+// in another way or not at all, it is waited for here; mu held, released while asking.
 func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
 	fetch := func(i int, p place) Found {
 		if err != nil {
@@ -39,7 +39,7 @@ func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
 		}
 		f, e1 := e.open(k, p)
 		if isLost(e1) && p.size > 0 {
-			if k.in.lease {
+			if k.in.lease || k.actor == nil && e.mayPark(k, p) {
 				lost = append(lost, i)
 				return Found{}
 			}
@@ -72,6 +72,18 @@ func (e *executor) close(it *Item) {
 // openAgain waits until the owner of a lost argument has computed it again; mu held, released meanwhile.
 func (e *executor) openAgain(k *call, p place) (Found, error) {
 	c := e.c
+	c.wanted(k, p)
+	c.mu.Unlock()
+	f, err := c.Get(p.id, -1)
+	c.mu.Lock()
+	if err != nil {
+		return Found{}, err
+	}
+	return *f, nil
+}
+
+// wanted has a call's lost argument computed again; mu held.
+func (c *Client) wanted(k *call, p place) *own.Object {
 	o := c.borrow(p.id, p.addr)
 	c.table.Pin(o)
 	k.owned = append(k.owned, o)
@@ -83,13 +95,7 @@ func (e *executor) openAgain(k *call, p place) (Found, error) {
 	case o.State == own.Pending && !o.Asked:
 		c.askOwner(o, true)
 	}
-	c.mu.Unlock()
-	f, err := c.Get(p.id, -1)
-	c.mu.Lock()
-	if err != nil {
-		return Found{}, err
-	}
-	return *f, nil
+	return o
 }
 
 // giveLost gives a task back that cannot start because something that it takes

@@ -168,12 +168,7 @@ func (e *executor) finishCall(token uint64, k *call) {
 	if k.feed != nil {
 		e.endFeed(k)
 	}
-	for _, o := range k.owned {
-		e.c.table.Unpin(o)
-	}
-	if k.owned != nil {
-		e.c.carryOut()
-	}
+	e.c.letGoOfArguments(k)
 	if e.lent && e.blocked == 0 && e.busy == 0 {
 		e.takeBack()
 	}

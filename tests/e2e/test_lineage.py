@@ -536,3 +536,30 @@ def test_lineage_is_bounded_and_says_so(script: Any) -> None:
     assert "[OBJECT_UNRECONSTRUCTABLE_LINEAGE_EVICTED]" in lines[1]
     assert "RAY_max_lineage_bytes" in lines[1]
     assert lines[2] == "1"
+
+
+def test_actor_computes_again_what_its_next_call_takes(ray: Any) -> None:
+    """The call waits for its argument, and those behind it for the call: only what computes it goes first."""
+
+    @ray.remote(max_task_retries=-1)
+    class Actor:
+        def __init__(self) -> None:
+            self.calls: list[str] = []
+
+        def make(self) -> Any:
+            self.calls.append("make")
+            return np.ones(BIG, np.uint8)
+
+        def take(self, *values: Any) -> int:
+            self.calls.append("take")
+            return sum(int(value.sum()) for value in values)
+
+        def seen(self) -> list[str]:
+            return self.calls
+
+    actor = Actor.remote()
+    made = [actor.make.remote() for _ in range(2)]
+    lose(*made)
+    taken, seen = actor.take.remote(*made), actor.seen.remote()
+    assert ray.get(taken, timeout=20) == 2 * BIG
+    assert ray.get(seen, timeout=20) == ["make"] * 4 + ["take"]

@@ -1,0 +1,127 @@
+package client
+
+import (
+	"slices"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// An actor's call that takes something lost is parked: it stays at the head of
+// the queue, and its caller's calls behind it do not overtake it. Only those do
+// that run again for lost results: what it waits for may be one of these.
+
+// next takes the call out of the queue whose turn it is, nil: there is none.
+func (e *executor) next() *call {
+	if len(e.queue) == 0 {
+		return nil
+	}
+	at := 0
+	if e.parks > 0 {
+		if at = e.overtaking(); at < 0 {
+			return nil
+		}
+	}
+	k := e.queue[at]
+	if at > 0 {
+		e.queue = slices.Delete(e.queue, at, at+1)
+		return k
+	}
+	e.queue[0] = nil
+	e.queue = e.queue[1:]
+	return k
+}
+
+// overtaking finds the first call that does not have to wait for a parked one.
+func (e *executor) overtaking() int {
+	held := map[*inConn]bool{}
+	for i, k := range e.queue {
+		switch {
+		case k.parked:
+			held[k.in] = true
+		case k.again || !held[k.in]:
+			return i
+		}
+	}
+	return -1
+}
+
+// mayPark reports whether the loss of an argument is to be waited for in the
+// queue: not again for one that is not to be had, or was lost again and again.
+func (e *executor) mayPark(k *call, p place) bool {
+	if k.misses == 0 {
+		return true
+	}
+	o := e.c.table.Find(p.id)
+	return k.misses < maxMisses && (o == nil || o.State == own.Stored || o.State == own.Pending)
+}
+
+// park puts a call back that has not begun, until what it takes is there; mu held.
+func (e *executor) park(token uint64, k *call, lost []int) {
+	c := e.c
+	if k.cancel {
+		e.answer(token, k, nil, wire.ReplyCancelled)
+		return
+	}
+	if k.in.dead {
+		e.finishCall(token, k)
+		return
+	}
+	delete(e.calls, token)
+	e.busy--
+	if e.lent && e.blocked == 0 && e.busy == 0 {
+		e.takeBack()
+	}
+	k.taken = false
+	k.misses++
+	k.parked = true
+	e.parks++
+	e.queue = append([]*call{k}, e.queue...)
+	if e.index.calls == nil {
+		e.index.calls = map[ids.Task]*call{}
+	}
+	e.index.calls[k.task] = k
+	w := &waiter{}
+	w.notify = func() {
+		e.unpark(k)
+		for _, x := range e.waiting {
+			c.finish(x)
+		}
+		e.waiting = nil
+	}
+	for _, i := range lost {
+		p := k.args
+		if i > 0 {
+			p = k.deps[i-1]
+		}
+		if o := c.wanted(k, p); o.State == own.Pending {
+			w.need++
+			x := watchOf(o)
+			x.waiters = append(x.waiters, w)
+		}
+	}
+	if w.open = w.need; w.need == 0 {
+		c.finish(w)
+	}
+	c.flushDirty()
+	c.arm()
+}
+
+func (e *executor) unpark(k *call) {
+	if k.parked {
+		k.parked = false
+		e.parks--
+	}
+}
+
+// letGoOfArguments gives back what was borrowed for a call; mu held.
+func (c *Client) letGoOfArguments(k *call) {
+	for _, o := range k.owned {
+		c.table.Unpin(o)
+	}
+	if k.owned != nil {
+		k.owned = nil
+		c.carryOut()
+	}
+}
