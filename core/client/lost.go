@@ -37,6 +37,10 @@ func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
 		if err != nil {
 			return Found{}
 		}
+		if e.toCome(k, p) {
+			lost = append(lost, i)
+			return Found{}
+		}
 		f, e1 := e.open(k, p)
 		if isLost(e1) && p.size > 0 {
 			if k.in.lease || k.actor == nil && e.mayPark(k, p) {

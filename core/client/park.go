@@ -57,6 +57,16 @@ func (e *executor) mayPark(k *call, p place) bool {
 	return k.misses < maxMisses && (o == nil || o.State == own.Stored || o.State == own.Pending)
 }
 
+// toCome reports whether an argument of an actor's call was not there when the
+// call was sent, since it was being looked for, and still is not.
+func (e *executor) toCome(k *call, p place) bool {
+	if p.env != nil || p.size > 0 || k.in.lease || k.actor != nil || k.misses >= maxMisses {
+		return false
+	}
+	o := e.c.table.Find(p.id)
+	return o == nil || o.State == own.Pending
+}
+
 // park puts a call back that has not begun, until what it takes is there; mu held.
 func (e *executor) park(token uint64, k *call, lost []int) {
 	c := e.c

@@ -234,12 +234,13 @@ func (c *Client) begin(t *task) {
 		c.enqueue(t)
 	default:
 		// It goes into its actor's queue now, not before: what it takes may
-		// be computed by calls of the same actor.
+		// be computed by calls of the same actor. And it goes to the front:
+		// what is there may wait for what it computes.
 		t.aside = false
 		if a := t.actor; a.dead != nil {
 			c.failCall(a, t)
 		} else {
-			a.queue.push(t)
+			a.queue.pushFront([]*task{t})
 			c.pumpActor(a)
 		}
 	}

@@ -563,3 +563,25 @@ def test_actor_computes_again_what_its_next_call_takes(ray: Any) -> None:
     taken, seen = actor.take.remote(*made), actor.seen.remote()
     assert ray.get(taken, timeout=20) == 2 * BIG
     assert ray.get(seen, timeout=20) == ["make"] * 4 + ["take"]
+
+
+def test_actor_computes_again_what_its_next_call_is_not_sent_without(ray: Any) -> None:
+    """The loss is known when the call is submitted: the call waits in the caller's queue, what computes it again passes."""
+
+    @ray.remote(max_task_retries=-1)
+    class Actor:
+        def make(self, value: Any) -> Any:
+            time.sleep(0.1)
+            return value + 1
+
+        def take(self, value: Any) -> int:
+            return int(value.sum())
+
+    actor = Actor.remote()
+    first = actor.make.remote(np.zeros(BIG, np.uint8))
+    second = actor.make.remote(first)
+    lose(first, second)
+    with pytest.raises(exceptions.GetTimeoutError):
+        ray.get(second, timeout=0.05)  # it is found out
+    taken = [actor.take.remote(second) for _ in range(20)]
+    assert ray.get(taken, timeout=20) == [2 * BIG] * 20
