@@ -566,7 +566,7 @@ def test_actor_computes_again_what_its_next_call_takes(ray: Any) -> None:
 
 
 def test_actor_computes_again_what_its_next_call_is_not_sent_without(ray: Any) -> None:
-    """The loss is known when the call is submitted: the call waits in the caller's queue, what computes it again passes."""
+    """The loss is known when the call is submitted: it waits in the caller's queue, what computes it again passes."""
 
     @ray.remote(max_task_retries=-1)
     class Actor:
