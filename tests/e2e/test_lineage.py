@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import pathlib
 import signal
 import time
 from typing import Any
 
+import msgpack
 import pytest
 from eagleray import exceptions
 from eagleray._private.internal_api import _lose, free
@@ -23,6 +25,14 @@ def eventually(check: Any, what: str) -> None:
     while not check():
         assert time.monotonic() < deadline, what
         time.sleep(0.01)
+
+
+def stored() -> int:
+    """How many objects the node's store has."""
+    from eagleray._private.state import process
+
+    count: int = msgpack.unpackb(process.require().hot.rpc("obj_stats", b"", 5000))["objects"]
+    return count
 
 
 def lose(*refs: Any) -> None:
@@ -245,10 +255,13 @@ def test_nested_reference_of_an_argument_is_there_when_the_task_runs_again(ray: 
     def inner(refs: Any) -> Any:
         return ray.get(refs[0]) + 1
 
+    gc.collect()
+    before = stored()
     ref = make.remote(1)
     out = inner.remote([ref])
     ray.wait([out])
     del ref
+    eventually(lambda: stored() == before + 1, "its value goes when the worker has let go of it")
     lose(out)
     assert ray.get(out)[0] == 2
     assert len(runs) == 2
