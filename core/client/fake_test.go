@@ -169,7 +169,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 	case wire.TObjCreate:
 		var o wire.ObjCreate
 		_ = m.Decode(&o)
-		if _, there := d.objects[string(o.ObjectID)]; there && !d.freed[string(o.ObjectID)] {
+		if _, there := d.objects[string(o.ObjectID)]; there && !d.freed[string(o.ObjectID)] && !o.Anew {
 			_ = m.Fail(fault.New(fault.AlreadyExists, "there is one"))
 			return
 		}

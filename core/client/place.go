@@ -16,9 +16,10 @@ import (
 // A stored object lies in the arena, or, where that had no room, in a file that
 // the daemon has made for it.
 
-// create asks for room; the daemon answers when there is some.
-func (c *Client) create(id ids.Object, size int) (at wire.ObjPlace, err error) {
-	if err = c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(size), Anew: id.Index() > 0}, &at); err == nil && at.Size < uint64(size) {
+// create asks for room; the daemon answers when there is some. Anew: in place of
+// what an earlier run of the task has written under this id.
+func (c *Client) create(id ids.Object, size int, anew bool) (at wire.ObjPlace, err error) {
+	if err = c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(size), Anew: anew}, &at); err == nil && at.Size < uint64(size) {
 		err = fault.New(fault.Internal, "object %s: the store gave %d of %d bytes", id, at.Size, size)
 	}
 	return at, err

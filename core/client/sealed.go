@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -17,12 +16,7 @@ import (
 // nobody was told of it, and what it contains may have died with that worker.
 // The try that answers writes its own.
 func (c *Client) storeResult(id ids.Object, v *Value, total int) error {
-	err := c.storeValue(id, v, total)
-	if fault.CodeOf(err) == fault.AlreadyExists {
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
-		err = c.storeValue(id, v, total)
-	}
-	if err != nil {
+	if err := c.storeValue(id, v, total, true); err != nil {
 		return err
 	}
 	return c.daemon.Flush(context.Background())

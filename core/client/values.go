@@ -74,10 +74,9 @@ type Found struct {
 	IsError  bool
 }
 
-// storeValue writes the value into the arena under the given id. A result takes the
-// place of what an earlier run has written.
-func (c *Client) storeValue(id ids.Object, v *Value, total int) error {
-	at, err := c.create(id, total)
+// storeValue writes the value into the arena under the given id.
+func (c *Client) storeValue(id ids.Object, v *Value, total int, anew bool) error {
+	at, err := c.create(id, total, anew)
 	if err != nil {
 		return err
 	}
@@ -104,7 +103,7 @@ func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
 	if err != nil {
 		return err
 	}
-	at, err := c.create(id, len(env))
+	at, err := c.create(id, len(env), false)
 	if err != nil {
 		return err
 	}
@@ -146,7 +145,7 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 		return id, nil
 	}
 	c.mu.Unlock()
-	err := c.storeValue(id, v, total)
+	err := c.storeValue(id, v, total, false)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
