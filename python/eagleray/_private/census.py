@@ -130,13 +130,6 @@ class Census:
             "call_site": task["Site"] or None,
         }
 
-    def tasks_total(self) -> int:
-        """How many tasks there are and were."""
-        return sum(
-            tally["Open"] + sum(row["Finished"] + row["Failed"] for row in tally["ByMaker"] or ())
-            for tally in self.tallies
-        )
-
     def actors(self) -> list[dict[str, Any]]:
         """The rows of ``ActorState``."""
         sites = {

@@ -154,7 +154,9 @@ class ObjectRefGenerator(Generic[T]):
 
 
 def _impossible(name: str) -> NoReturn:
-    raise NotImplementedError(f"`gen.{name}` is not supported.")
+    raise NotImplementedError(
+        f"{name}() of an ObjectRefGenerator: the generator runs in another process and can only be read or closed"
+    )
 
 
 def reading(submit: Callable[..., Any], hot: Any) -> Callable[..., ObjectRefGenerator[Any]]:
