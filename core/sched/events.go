@@ -113,11 +113,13 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	w := l.worker
 	if exiting || unusable {
 		m.leave(l, exiting)
-		if !exiting {
+		if exiting { // the next workers start while this one ends
+			m.spare(w.pool, min(1+l.demand.outstanding(), 2))
+		} else {
 			m.emit(StopWorker{w.id})
+			m.spare(w.pool, 1)
+			m.lost(w.pool)
 		}
-		// The next workers start while this one ends.
-		m.spare(w.pool, min(1+l.demand.outstanding(), 2))
 		m.settle()
 		return
 	}
@@ -218,6 +220,10 @@ func (m *Machine) WorkerGone(id WorkerID) {
 		m.started(w)
 	case workerIdle:
 		m.unpark(w)
+	case workerLeased, workerActor:
+		if !w.leaves {
+			m.lost(w.pool)
+		}
 	}
 	if l := w.lease; l != nil {
 		if !l.announced {

@@ -164,6 +164,9 @@ type pool struct {
 	starting int
 	ordered  int // wanted without a reservation (prestart)
 	failures int
+
+	spares int           // how many to keep, for workers die here
+	lostAt time.Duration // when the latest did
 }
 
 type workerState int

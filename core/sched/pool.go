@@ -81,13 +81,6 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.better(d, r.choice)})
 }
 
-// spare orders workers ahead of wants until n are idle or starting.
-func (m *Machine) spare(p *pool, n int) {
-	if !p.job.ended && len(p.idle)+p.starting < n {
-		p.ordered = n - len(p.idle)
-	}
-}
-
 // drop frees what the worker holds.
 func (m *Machine) drop(w *worker) {
 	if w.hold == nil {

@@ -16,6 +16,7 @@ func (m *Machine) settle() {
 		m.reserve()
 	}
 	m.trim()
+	m.stock()
 	m.order()
 	m.recall()
 	m.forget()

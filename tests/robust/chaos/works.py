@@ -16,7 +16,7 @@ import eagleray as ray
 import numpy as np
 
 from chaos import LIMIT
-from chaos.births import born
+from chaos.births import born, done
 
 #: Numbers in an array that is too large for a message.
 LARGE = 30_000
@@ -56,6 +56,7 @@ def busy(seconds: float) -> None:
 def compute(tag: int, large: bool, seconds: float) -> Any:
     born()
     busy(seconds)
+    done()
     return value(tag, large)
 
 
