@@ -18,6 +18,7 @@ const (
 	maxDepth    = 512    // tasks
 	maxWant     = 1000   // leases
 	idleLease   = 100 * time.Millisecond
+	wantedLease = time.Millisecond // when others wait for it
 )
 
 // class is a scheduling class: the tasks that can share workers.
@@ -31,27 +32,31 @@ type class struct {
 	after  int64  // ms that the first choice is waited for alone
 	bad    *fault.Error
 	since  time.Time // nothing of the queue was sent since
+	shape  *shape    // nil: its leases serve no other class
+	listed bool      // in shape.waiting
 }
 
 // lease is a worker of ours.
 type lease struct {
-	id     uint64
-	class  *class
-	conn   *outConn
-	busy   int  // tasks sent and not answered
-	paused bool // it gave tasks back, or its task waits
-	recall bool // others wait for it
-	gone   bool
-	idleAt time.Time
-	detail string     // how the worker ended, once the daemon told
-	code   fault.Code // what its task fails with, "" for a crash
-	held   uint64     // bytes of memory that the worker held, if it was ended for that
-	broken bool
-	lost   []*task // that it had when its socket broke
-	choice int     // see choice.go
-	better bool    // a choice before may come free
-	used   bool    // it had a task
-	slot   int     // see begun.go
+	id      uint64
+	class   *class
+	conn    *outConn
+	busy    int  // tasks sent and not answered
+	paused  bool // it gave tasks back, or its task waits
+	recall  bool // others wait for it: it gets no more tasks
+	wanted  bool // others wait for it: it goes when it has nothing to do
+	resting bool // it has nothing to do
+	gone    bool
+	idleAt  time.Time
+	detail  string     // how the worker ended, once the daemon told
+	code    fault.Code // what its task fails with, "" for a crash
+	held    uint64     // bytes of memory that the worker held, if it was ended for that
+	broken  bool
+	lost    []*task // that it had when its socket broke
+	choice  int     // see choice.go
+	better  bool    // a choice before may come free
+	used    bool    // it had a task
+	slot    int     // see begun.go
 }
 
 func classKey(t *Template) string {
@@ -80,7 +85,7 @@ func (c *Client) classFor(t *Template) *class {
 	if k := c.byClass[key]; k != nil {
 		return k
 	}
-	k := &class{id: uint32(len(c.classes)), name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs}
+	k := &class{id: uint32(len(c.classes)), name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs, shape: c.shapeFor(t)}
 	c.classes = append(c.classes, k)
 	c.byClass[key] = k
 	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy, Enforce: t.Enforce,
@@ -108,13 +113,16 @@ func (c *Client) enqueue(t *task) {
 
 // pump sends queued tasks to leases with room and asks for leases.
 func (c *Client) pump(k *class) {
-	if k.queue.len() > 0 && len(k.leases) > 0 {
+	if k.queue.len() > 0 && (len(k.leases) > 0 || k.shape != nil && k.shape.idle > 0) {
 		for k.queue.len() > 0 {
 			var best *lease
 			for _, l := range k.leases {
 				if l.open() && (best == nil || l.before(best)) {
 					best = l
 				}
+			}
+			if best == nil {
+				best = c.takeIdle(k)
 			}
 			if best == nil {
 				break
@@ -128,6 +136,7 @@ func (c *Client) pump(k *class) {
 // adjustWant tells the daemon how many more leases the queue could use, when
 // that changed by much.
 func (c *Client) adjustWant(k *class) {
+	k.note()
 	n := k.queue.len()
 	want := 0
 	if n > 0 {
@@ -150,6 +159,7 @@ func (c *Client) sendTask(l *lease, t *task) {
 	l.conn.send(t)
 	l.busy++
 	l.used = true
+	l.rest(false)
 	l.class.since = time.Now()
 }
 
@@ -210,36 +220,47 @@ func (c *Client) leaseIdle(l *lease) {
 		c.returnLease(l)
 		return
 	}
+	if c.serveOther(l) && l.busy > 0 {
+		return
+	}
+	l.rest(true)
 	l.idleAt = time.Now()
-	if !c.idleArmed {
-		c.idleArmed = true
-		c.idleTimer.Reset(idleLease)
+	c.lookAt(l.idleAt.Add(l.patience()))
+}
+
+// patience is how long a lease that has nothing to do waits for more.
+func (l *lease) patience() time.Duration {
+	if l.wanted {
+		return wantedLease
+	}
+	return idleLease
+}
+
+// lookAt has idle leases looked at then, or before; mu held.
+func (c *Client) lookAt(at time.Time) {
+	if c.idleLook.IsZero() || at.Before(c.idleLook) {
+		c.idleLook = at
+		c.idleTimer.Reset(time.Until(at))
 	}
 }
 
 func (c *Client) returnIdle() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.idleArmed = false
+	c.idleLook = time.Time{}
 	if c.closed {
 		return
 	}
-	left := time.Duration(-1)
 	now := time.Now()
 	for _, l := range c.leases {
 		if l.busy > 0 || l.conn == nil || l.gone {
 			continue
 		}
-		age := now.Sub(l.idleAt)
-		if age >= idleLease {
+		if end := l.idleAt.Add(l.patience()); now.Before(end) {
+			c.lookAt(end)
+		} else {
 			c.returnLease(l)
-		} else if left < 0 || idleLease-age < left {
-			left = idleLease - age
 		}
-	}
-	if left >= 0 {
-		c.idleArmed = true
-		c.idleTimer.Reset(left)
 	}
 }
 
@@ -254,6 +275,7 @@ func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
 		return
 	}
 	l.gone = true
+	l.rest(false)
 	delete(c.leases, l.id)
 	if i := slices.Index(l.class.leases, l); i >= 0 {
 		// Delete clears the place behind the last: a class that is idle must not hold a lease's connection.
@@ -292,6 +314,7 @@ func (c *Client) trouble(id uint32, f *fault.Error) {
 		return
 	}
 	k := c.classes[id]
+	defer k.note()
 	if f.Code != fault.TaskUnschedulable {
 		k.want = 0
 		for k.queue.len() > 0 {

@@ -90,6 +90,7 @@ type Client struct {
 	table   *own.Table
 	classes []*class
 	byClass map[string]*class
+	shapes  map[string]*shape
 	tmpls   []*Template
 	blobs   map[string][]byte // functions, by id
 	leases  map[uint64]*lease
@@ -132,7 +133,7 @@ type Client struct {
 	doomed           []*conn // of dead processes, to be read to the end
 	inflight         int     // tasks and calls sent and not answered
 	idleTimer        *time.Timer
-	idleArmed        bool
+	idleLook         time.Time // when idle leases are looked at; zero: not
 	pendingTimer     *time.Timer
 	pendingArmed     bool
 	looks            uint32               // of the timer, see pending.go
@@ -161,7 +162,7 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
 	c := &Client{
-		opts: o, byClass: map[string]*class{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
+		opts: o, byClass: map[string]*class{}, shapes: map[string]*shape{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
 		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1,
 	}

@@ -24,6 +24,11 @@ func (c *Client) fromDaemon(m *wire.Message) {
 		if err = m.Decode(&r); err == nil {
 			c.recalled(r.LeaseID)
 		}
+	case wire.TLeaseWanted:
+		var r wire.LeaseRef
+		if err = m.Decode(&r); err == nil {
+			c.leaseWanted(r.LeaseID)
+		}
 	case wire.TLeaseBroken:
 		b := new(wire.LeaseBroken)
 		if err = m.Decode(b); err == nil {

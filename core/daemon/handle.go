@@ -101,6 +101,12 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 			}
 			s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable)
 		})
+	case wire.TLeaseMove:
+		var q wire.LeaseMove
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.schedule(c, func(s *sched.Machine) { s.Move(c.id, sched.LeaseID(q.LeaseID), sched.ClassID(q.ClassID)) })
 	case wire.TBlocked, wire.TUnblocked:
 		if c.worker == nil {
 			return nil // a driver holds nothing

@@ -25,6 +25,10 @@ func (d *Daemon) do(a sched.Action) {
 		if c := d.clients[a.Client]; c != nil {
 			_ = c.peer.Push(wire.TLeaseRecall, wire.LeaseRef{LeaseID: uint64(a.Lease)})
 		}
+	case sched.Wanted:
+		if c := d.clients[a.Client]; c != nil {
+			_ = c.peer.Push(wire.TLeaseWanted, wire.LeaseRef{LeaseID: uint64(a.Lease)})
+		}
 	case sched.Broken:
 		if c := d.clients[a.Client]; c != nil {
 			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: d.lastDetail, Code: string(d.lastCode), Bytes: d.lastBytes})

@@ -62,6 +62,11 @@ type (
 		Client ClientID
 		Lease  LeaseID
 	}
+	// Wanted asks the client to give the lease back when it has nothing to do.
+	Wanted struct {
+		Client ClientID
+		Lease  LeaseID
+	}
 	// Broken tells the client that its lease's worker is gone.
 	Broken struct {
 		Client ClientID
@@ -101,6 +106,9 @@ func (a Grant) String() string {
 }
 func (a Recall) String() string {
 	return fmt.Sprintf("recall lease %d from client %d", a.Lease, a.Client)
+}
+func (a Wanted) String() string {
+	return fmt.Sprintf("lease %d of client %d is wanted", a.Lease, a.Client)
 }
 func (a Broken) String() string {
 	return fmt.Sprintf("broken lease %d of client %d", a.Lease, a.Client)

@@ -14,6 +14,9 @@ const (
 	RecallAfter = 5 * time.Millisecond
 	// IdleTimeout ends a pooled worker that nothing wanted.
 	IdleTimeout = 60 * time.Second
+	// SurplusFor ends one beyond MaxIdle. Tasks that wait for others let more of
+	// them run than there are CPUs, again and again.
+	SurplusFor = time.Second
 	// LeavingFor is how long what an ending worker holds is waited for, rather
 	// than taking an alternative.
 	LeavingFor = time.Second
@@ -151,6 +154,7 @@ type lease struct {
 	worker    *worker
 	since     time.Duration
 	recalled  bool
+	wanted    bool // its holder knows that others wait
 	exiting   bool // returned; the hold ends with the process
 	announced bool // the worker said that it would exit
 }
@@ -210,6 +214,7 @@ func (m *Machine) Advance(now time.Duration) {
 		m.now = now
 	}
 	m.expireIdle()
+	m.trim()
 	if at, ok := m.claimEnds(); opened || ok && m.now >= at {
 		m.settle()
 		return
@@ -228,8 +233,12 @@ func (m *Machine) Next() (time.Duration, bool) {
 		}
 	}
 	for _, p := range m.pools {
+		patience := IdleTimeout
+		if p.job.idle > m.o.MaxIdle {
+			patience = SurplusFor
+		}
 		for _, w := range p.idle {
-			sooner(w.idleSince + IdleTimeout)
+			sooner(w.idleSince + patience)
 		}
 	}
 	for _, d := range m.waiting {

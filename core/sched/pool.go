@@ -179,20 +179,28 @@ func (m *Machine) stopIdle(w *worker) {
 	m.emit(StopWorker{w.id})
 }
 
-// trim stops the workers idle longest of jobs that keep too many, and all of
-// jobs that have ended.
+// trim stops the workers idle longest of jobs that keep too many for too long,
+// and all of jobs that have ended.
 func (m *Machine) trim() {
 	for _, p := range m.pools {
 		for p.job.idle > m.o.MaxIdle || p.job.ended && p.job.idle > 0 {
-			var oldest *worker
-			for _, q := range m.pools {
-				if q.job == p.job && len(q.idle) > 0 && (oldest == nil || q.idle[0].idleSince < oldest.idleSince) {
-					oldest = q.idle[0]
-				}
+			oldest := m.idlest(p.job)
+			if !p.job.ended && m.now-oldest.idleSince < SurplusFor {
+				break
 			}
 			m.stopIdle(oldest)
 		}
 	}
+}
+
+// idlest returns the worker of a job that has been idle longest; there is one.
+func (m *Machine) idlest(j *job) (oldest *worker) {
+	for _, q := range m.pools {
+		if q.job == j && len(q.idle) > 0 && (oldest == nil || q.idle[0].idleSince < oldest.idleSince) {
+			oldest = q.idle[0]
+		}
+	}
+	return oldest
 }
 
 // expireIdle stops the workers that nothing wanted for IdleTimeout.

@@ -19,6 +19,7 @@ func (m *Machine) settle() {
 	m.stock()
 	m.order()
 	m.recall()
+	m.tell()
 	m.forget()
 }
 

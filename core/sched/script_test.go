@@ -107,6 +107,8 @@ func (s *script) do(line string) []string {
 		m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
 	case "return":
 		m.Return(ClientID(arg(0)), LeaseID(arg(1)), opts["exiting"] != "", opts["unusable"] != "")
+	case "move":
+		m.Move(ClientID(arg(0)), LeaseID(arg(1)), ClassID(arg(2)))
 	case "block":
 		m.Block(WorkerID(arg(0)))
 	case "unblock":

@@ -144,6 +144,12 @@ type LeaseReturn struct {
 	Unusable bool
 }
 
+// LeaseMove says which class of its holder's a lease serves from now on.
+type LeaseMove struct {
+	LeaseID uint64 `msgpack:"lease_id"`
+	ClassID uint32 `msgpack:"class_id"`
+}
+
 // LeaseRef names a lease.
 type LeaseRef struct {
 	LeaseID uint64

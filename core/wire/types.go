@@ -78,6 +78,10 @@ const (
 
 	// Daemon → any process.
 	TObjLetGo Type = 160 // push: others need room: unpin what only waits to be looked at again
+
+	// Leases that have nothing to do.
+	TLeaseWanted Type = 161 // push, to a lease's holder: LeaseRef; others wait: return it when it has nothing to do
+	TLeaseMove   Type = 162 // push, to the daemon: LeaseMove: it serves another class of the same shape from now on
 )
 
 // String returns the number; logs use it.
