@@ -285,16 +285,16 @@ def test_commands(ray: Any, holder: Any, run: Callable[..., str], monkeypatch: p
     ref = ray.put(np.zeros(BIG))
     pid = ray.get(holder.keep.remote([ref]))
     out = run("memory", "--units", "MB", "--sort-by", "PID")
-    assert "--- Object references for node address: 127.0.0.1 ---" in out
+    assert "--- node address 127.0.0.1: references ---" in out
     mine, its = (line for line in out.splitlines() if ref.hex() in line)
     if mine.split()[1] != str(os.getpid()):
         mine, its = its, mine
     assert mine.split()[:3] == ["127.0.0.1", str(os.getpid()), "Driver"]
     assert ref.call_site() in mine and f" {pid} " in mine and " MB " in mine
     assert its.split()[:3] == ["127.0.0.1", str(pid), "Worker"] and "(deserialize task arg) Holder.keep" in its
-    assert "Plasma memory usage" in out
+    assert "--- object store ---" in out
     grouped = run("memory", "--group-by", "stack_trace", "--no-format", "--n", "1")
-    assert f"--- Summary for stack trace: {ref.call_site()} ---" in grouped
+    assert f"--- stack trace {ref.call_site()}: totals ---" in grouped
     assert ref.hex() not in run("memory", "--stats-only")
 
     listed = json.loads(run("list", "actors", "--format", "json", "--filter", "STATE=alive"))
@@ -350,10 +350,10 @@ def test_what_the_store_counts_of_spilling() -> None:
     store = {"Capacity": 200 * mib, "Used": 50 * mib, "Objects": 9, "Pinned": 1, "Peak": 60 * mib}
     raw = {"NodeID": b"", "Silent": None, "Tallies": None, "Store": {**store, "More": {**more, "spilled_objects": 3}}}
     assert memory_table.text(Census(raw), stats_only=True).splitlines()[1:] == [
-        "Plasma memory usage 50 MiB, 9 objects, 25.00% full, 1 looked at, at most 60 MiB were used",
-        "Plasma filesystem mmap usage: 3 MiB",
-        "Spilled 100 MiB, 4 objects, avg write throughput 200 MiB/s",
-        "Restored 50 MiB, 2 objects, avg read throughput 50 MiB/s",
+        "50 of 200 MiB used (25.00 %) by 9 objects, 1 of them looked at; at most 60 MiB were used",
+        "3 MiB of files stand for memory.",
+        "Spilled 100 MiB, 4 objects, 200 MiB/s written",
+        "Restored 50 MiB, 2 objects, 50 MiB/s read",
         "On disk now: 75 MiB, 3 objects",
         "2 objects wait for room.",
     ]

@@ -47,10 +47,10 @@ def text(
         groups.setdefault(str(row[_GROUPS[group_by]]), []).append(row)
     name, order = group_by.lower().replace("_", " "), sort_by.lower().replace("_", " ")
     shown = "all" if num_entries is None else num_entries
-    lines = [f"Grouping by {name}...        Sorting by {order}...        Display {shown} entries per group...", ""]
+    lines = [f"Grouped by {name}, sorted by {order}, {shown} entries of each group", ""]
     for key, group in groups.items():
-        lines += ["", f"--- Summary for {name}: {key} ---", *_summary(group, units)]
-        lines += ["", f"--- Object references for {name}: {key} ---"]
+        lines += ["", f"--- {name} {key}: totals ---", *_summary(group, units)]
+        lines += ["", f"--- {name} {key}: references ---"]
         table = [_COLUMNS, *(_cells(row, units) for row in group[:num_entries])]
         lines += _aligned(table) if formatted else (" | ".join(cells) for cells in table)
         if num_entries is not None and len(group) > num_entries:
@@ -110,17 +110,17 @@ def _store(found: Census) -> list[str]:
     more = store["More"] or {}
     full = 100 * store["Used"] / store["Capacity"] if store["Capacity"] else 0.0
     lines = [
-        "--- Aggregate object store stats across all nodes ---",
-        f"Plasma memory usage {store['Used'] // _MIB} MiB, {store['Objects']} objects, {full:.2f}% full, "
-        f"{store['Pinned']} looked at, at most {store['Peak'] // _MIB} MiB were used",
+        "--- object store ---",
+        f"{store['Used'] // _MIB} of {store['Capacity'] // _MIB} MiB used ({full:.2f} %) by {store['Objects']} objects, "
+        f"{store['Pinned']} of them looked at; at most {store['Peak'] // _MIB} MiB were used",
     ]
     if more.get("file_bytes"):
-        lines.append(f"Plasma filesystem mmap usage: {more['file_bytes'] // _MIB} MiB")
-    for what, key, way in (("Spilled", "spill", "write"), ("Restored", "restore", "read")):
+        lines.append(f"{more['file_bytes'] // _MIB} MiB of files stand for memory.")
+    for what, key, way in (("Spilled", "spill", "written"), ("Restored", "restore", "read")):
         size, number = more.get(f"{key}_bytes", 0), more.get(f"{key}_objects", 0)
         if number:
             speed = size / _MIB / (max(more.get(f"{key}_ms", 0), 1) / 1000)
-            lines.append(f"{what} {size // _MIB} MiB, {number} objects, avg {way} throughput {speed:.0f} MiB/s")
+            lines.append(f"{what} {size // _MIB} MiB, {number} objects, {speed:.0f} MiB/s {way}")
     if more.get("spilled_objects"):
         lines.append(f"On disk now: {more['spilled_bytes'] // _MIB} MiB, {more['spilled_objects']} objects")
     if more.get("waiting"):
