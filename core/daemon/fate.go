@@ -182,7 +182,7 @@ func (d *Daemon) actorLines(a *record.Actor, pid int) string {
 func (d *Daemon) deathText(a *record.Actor) string {
 	text := d.actorLines(a, 0) + "The actor is dead because " + why(a.Cause.Reason, a.Cause.Message) + "."
 	if a.MaxRestarts > 0 && a.NumRestarts >= a.MaxRestarts && restartable(a.Cause.Reason) {
-		text += fmt.Sprintf(" It was restarted %d times, as often as max_restarts allows.", a.NumRestarts)
+		text += fmt.Sprintf(" It was restarted as often as max_restarts allows, which is %d.", a.NumRestarts)
 	}
 	return text
 }

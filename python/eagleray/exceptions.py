@@ -126,13 +126,13 @@ class ActorDiedError(RayActorError):
 
     def __init__(self, cause: RayTaskError | str | None = None, actor_id: str | None = None) -> None:
         if isinstance(cause, RayTaskError):
-            message = f"The actor died because of an error raised in its creation task, {cause}"
+            message = f"The actor does not exist, because its constructor raised: {cause}"
             super().__init__(cause.actor_id, message, actor_init_failed=True)
             self.args = (cause,)
             self.cause: RayTaskError | None = cause
             self.__cause__ = cause.cause
         else:
-            super().__init__(actor_id, cause or "The actor died unexpectedly before finishing this task.")
+            super().__init__(actor_id, cause or "The actor ended before it had answered this call.")
             self.cause = None
 
     def __reduce__(self) -> Any:
@@ -146,7 +146,7 @@ class ActorUnavailableError(RayActorError):
         super().__init__(
             actor_id.hex() if actor_id else None,
             f"The actor {actor_id.hex() if actor_id else 'nil'} is unavailable: {error_message}. "
-            "The task may or may not have been executed on the actor.",
+            "Whether the call ran is not known.",
         )
 
 

@@ -148,7 +148,7 @@ def test_what_the_errors_say(ray: Any) -> None:
     text = str(unavailable.value)
     assert text.startswith(f"The actor {actor._actor_id.hex()} is unavailable: ")
     assert f"worker pid {pid} exited with code 3" in text
-    assert text.endswith("The task may or may not have been executed on the actor.")
+    assert text.endswith("Whether the call ran is not known.")
     pid = ray.get(actor.pid.remote(), timeout=LIMIT)
     ray.kill(actor)
     with pytest.raises(ray.exceptions.ActorDiedError) as died:

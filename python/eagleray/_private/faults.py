@@ -27,7 +27,7 @@ _LINES = re.compile(r"^(\t[^\n]*\n)+")
 
 def _actor_died(message: str) -> Exception:
     found = _ACTOR_ID.search(message)
-    head = "The actor died unexpectedly before finishing this task."
+    head = "The actor ended before it had answered this call."
     return ex.ActorDiedError(f"{head}\n{message}" if message else None, found[1] if found else None)
 
 

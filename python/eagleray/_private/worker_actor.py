@@ -112,7 +112,7 @@ class Actor:
         else:
             made = task_error.task_error(error, name, skip=2, **where)
         died = ActorDiedError(made)
-        print(f"Exception raised in creation task: {died}", file=sys.stderr)
+        print(f"The constructor raised: {died}", file=sys.stderr)
         self.hot.actor_ready(token, False, str(died), task_error.encode(died))
         self.worker.leave("its constructor failed")
 
