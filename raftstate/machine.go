@@ -10,7 +10,7 @@ import (
 // What the machine keeps of things that have ended. The oldest go first.
 const (
 	keptDeadActors = 500
-	keptEndedJobs  = 10_000
+	keptEndedJobs  = 1_000
 	keptDeadNodes  = 1_000
 )
 

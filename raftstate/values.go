@@ -56,6 +56,9 @@ func (b *KVDel) apply(m *Machine) Result {
 		delete(keys, b.Key)
 		n = 1
 	}
+	if len(keys) == 0 {
+		delete(m.kv, b.Namespace) // every job has one of its own
+	}
 	if n == 0 {
 		return Result{}
 	}

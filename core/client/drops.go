@@ -31,10 +31,22 @@ func (c *Client) takeDrops() {
 		for _, d := range c.dropQ {
 			c.drop(d)
 		}
-		c.dropWait = c.dropWait[:0]
+		c.dropWait = emptied(c.dropWait)
 	}
-	c.dropQ = c.dropQ[:0]
+	c.dropQ = emptied(c.dropQ)
 	c.carryOut()
+}
+
+// keptDrops is for how many drops room is kept: a program that lets go of a
+// million references at once does so once.
+const keptDrops = 1 << 14
+
+// emptied returns an empty slice for the next ones.
+func emptied(list []Drop) []Drop {
+	if cap(list) > keptDrops {
+		return nil
+	}
+	return list[:0]
 }
 
 // harmless reports whether no reference can have come out of what is let go of:

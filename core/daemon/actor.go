@@ -135,6 +135,7 @@ func (d *Daemon) place(a *actor) {
 	j := d.jobs[rec.Job]
 	if j == nil || j.ended && !rec.Detached {
 		delete(d.actors, rec.ID)
+		delete(d.falls, rec.ID)
 		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.JobEnded, Message: "its job has ended"})
 		return
 	}
@@ -164,6 +165,7 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 	switch {
 	case w == nil:
 		delete(d.actors, i.Actor)
+		delete(d.falls, i.Actor)
 		d.event(func(m *sched.Machine) { m.CancelActor(a.key()) })
 	case drain:
 		a.drains = true
@@ -234,6 +236,7 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 	}
 	if r.Message != "" || len(r.Error) > 0 {
 		a.settled = true
+		delete(d.falls, a.rec.ID)
 		d.head.ActorStartFailed(d.located(a), record.Cause{Reason: record.StartFailed, Message: r.Message, Error: r.Error})
 		d.endWorker(w, exitGrace)
 		return
@@ -270,8 +273,12 @@ func (d *Daemon) actorEnded(w *worker) {
 	a.settled = true
 	switch {
 	case w.exceeded != "":
+		if !a.rec.MayRestart() {
+			delete(d.falls, a.rec.ID)
+		}
 		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(w.excess), Message: w.exceeded})
 	case a.drains || w.reason != "":
+		delete(d.falls, a.rec.ID)
 		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
 	default: // with status 0 too: it ended without a word
 		d.fell(a)

@@ -26,7 +26,7 @@ func processes() []procStat {
 	if err != nil {
 		return nil
 	}
-	var ps []procStat
+	ps := make([]procStat, 0, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
 			if s, ok := readStat(pid); ok {
@@ -37,27 +37,64 @@ func processes() []procStat {
 	return ps
 }
 
-// readStat reads one process's line; the name in it may hold anything.
+// statBytes is more than a process's line has up to its session.
+const statBytes = 512
+
+// readStat reads one process's line; the name in it may hold anything. After
+// each end of a worker all processes of the machine are looked at: it makes no
+// garbage.
 func readStat(pid int) (s procStat, ok bool) {
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return s, false
 	}
-	i := bytes.LastIndexByte(b, ')')
-	if i < 0 {
+	defer unix.Close(fd)
+	var line [statBytes]byte
+	n, err := unix.Read(fd, line[:])
+	if err != nil || n <= 0 {
 		return s, false
 	}
-	f := bytes.Fields(b[i+1:])
-	if len(f) < 4 {
+	return parseStat(pid, line[:n])
+}
+
+func parseStat(pid int, b []byte) (s procStat, ok bool) {
+	b = b[bytes.LastIndexByte(b, ')')+1:]
+	if len(b) < 3 || b[0] != ' ' || b[2] != ' ' {
 		return s, false
 	}
-	s.pid, s.state = pid, f[0][0]
-	for i, p := range []*int{&s.ppid, &s.pgrp, &s.session} {
-		if *p, err = strconv.Atoi(string(f[i+1])); err != nil {
+	s.pid, s.state, b = pid, b[1], b[3:]
+	for _, p := range []*int{&s.ppid, &s.pgrp, &s.session} {
+		end := bytes.IndexByte(b, ' ')
+		if end < 0 {
 			return s, false
 		}
+		if *p, ok = number(b[:end]); !ok {
+			return s, false
+		}
+		b = b[end+1:]
 	}
 	return s, true
+}
+
+// number parses a decimal number as the kernel writes it.
+func number(b []byte) (n int, ok bool) {
+	negative := len(b) > 0 && b[0] == '-'
+	if negative {
+		b = b[1:]
+	}
+	if len(b) == 0 || len(b) > 18 {
+		return 0, false
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+		n = 10*n + int(c-'0')
+	}
+	if negative {
+		n = -n
+	}
+	return n, true
 }
 
 // descendantsOf returns the living descendants of root.

@@ -17,7 +17,7 @@ func (d *Daemon) endWorker(w *worker, grace time.Duration) {
 		d.kill(w)
 		return
 	}
-	timer := time.AfterFunc(grace, func() {
+	timer := w.after(grace, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.kill(w)
@@ -36,7 +36,7 @@ func (d *Daemon) expectEnd(w *worker, grace time.Duration) {
 	if w == nil || w.state == stateGone {
 		return
 	}
-	time.AfterFunc(grace, func() {
+	w.after(grace, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if w.state != stateGone && !d.closing {
@@ -44,6 +44,22 @@ func (d *Daemon) expectEnd(w *worker, grace time.Duration) {
 			d.kill(w)
 		}
 	})
+}
+
+// after does something about a worker when the time is over, unless it is gone
+// by then: a timer that nobody stops would keep all that the worker had. mu held.
+func (w *worker) after(t time.Duration, f func()) *time.Timer {
+	timer := time.AfterFunc(t, f)
+	w.timers = append(w.timers, timer)
+	return timer
+}
+
+// stopTimers stops what was to be done about a worker that is gone; mu held.
+func (w *worker) stopTimers() {
+	for _, t := range w.timers {
+		t.Stop()
+	}
+	w.timers = nil
 }
 
 // kill ends a worker's process now, or as soon as it is known; mu held.

@@ -33,6 +33,8 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 		d.passOn(c, m)
 	case wire.TCensus:
 		go d.answerCensus(m)
+	case wire.TFootprint:
+		go d.answerFootprint(m)
 	case wire.TShutdown:
 		if err := mayStop(c); err != nil {
 			d.refuse.once(d, "message refused", err)

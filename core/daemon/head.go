@@ -31,6 +31,8 @@ type Head interface {
 	Resolve(id ids.Actor, after uint64, done func(Resolution)) (cancel func(), err error)
 	// Ended does when the incarnation has ended.
 	Ended(id ids.Actor, incarnation uint64, done func(Resolution)) (cancel func(), err error)
+	// Sizes are how many entries the tables have, by name.
+	Sizes() map[string]int
 
 	// Reports.
 	ActorPlaced(i record.Instance)

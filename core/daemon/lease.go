@@ -102,5 +102,6 @@ func (d *Daemon) actorFailed(a sched.ActorFailed) {
 		return
 	}
 	delete(d.actors, x.rec.ID)
+	delete(d.falls, x.rec.ID)
 	d.head.ActorStartFailed(x.instance(), record.Cause{Reason: record.EnvFailed, Message: a.Message})
 }

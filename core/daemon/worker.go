@@ -71,6 +71,8 @@ type worker struct {
 	ordered bool // the last order was sent
 
 	born, up time.Time // ordered, ready
+
+	timers []*time.Timer // of what is to be done about it, see after
 }
 
 // startWorker has the pool's zygote fork a worker; mu held.
@@ -107,7 +109,7 @@ func (d *Daemon) setDeadline(w *worker) {
 		d.workerFailed(w, fmt.Sprintf("a worker did not come up within %v", startTimeout))
 	})
 	z := w.zygote
-	time.AfterFunc(forkTimeout, func() { d.forkLate(w, z) })
+	w.after(forkTimeout, func() { d.forkLate(w, z) })
 }
 
 // zygoteReady: from now on its forks are quick.
@@ -355,6 +357,7 @@ func (d *Daemon) forget(w *worker) {
 	if w.deadline != nil {
 		w.deadline.Stop()
 	}
+	w.stopTimers()
 	delete(d.workers, w.id)
 	delete(d.tokens, w.token)
 	if d.pids[w.pid] == w {

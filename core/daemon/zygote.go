@@ -57,6 +57,10 @@ type zygoteEvents interface {
 	zygoteGone(z *zygote, message string)
 }
 
+// maxOrders is how many forks a zygote can owe. The scheduler has at most
+// maxStarts under way; some may have been given up since.
+const maxOrders = 8 * maxStarts
+
 // forkOrder asks for one worker. The descriptors are closed by the zygote's goroutine.
 type forkOrder struct {
 	token          string
@@ -99,7 +103,7 @@ type zygote struct {
 func newZygote(spec *wire.EnvSpec, job ids.Job, sock, logDir string, ev zygoteEvents) *zygote {
 	return &zygote{
 		spec: spec, job: job, sock: sock, events: ev, logDir: logDir,
-		orders: make(chan forkOrder, 1<<14), self: -1,
+		orders: make(chan forkOrder, maxOrders), self: -1,
 		stop: make(chan struct{}),
 	}
 }

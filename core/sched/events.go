@@ -250,6 +250,7 @@ func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set)
 	}
 	d := j.actors[shape]
 	if d == nil {
+		j.trimShapes()
 		d = &demand{client: &j.queue, class: c, choices: choices, pool: m.poolOf(j, c.Env)}
 		j.actors[shape] = d
 	}

@@ -11,6 +11,12 @@ type CensusAsk struct {
 	Tasks     bool
 }
 
+// FootprintAsk asks a daemon what its process has of memory. Collect: after
+// everything that nobody refers to is freed, which stops it for milliseconds.
+type FootprintAsk struct {
+	Collect bool
+}
+
 // Census answers CensusAsk.
 type Census struct {
 	NodeID  []byte

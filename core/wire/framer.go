@@ -13,12 +13,16 @@ type framer struct {
 	buf []byte
 	at  int // where the next frame begins in buf
 	end int // what was read ends here
+
+	full bool // a read has filled the buffer: there was more
 }
 
-// Sizes of a framer's buffer, in bytes.
+// Sizes of a framer's buffer, in bytes. A daemon has one for each of hundreds of
+// processes, most of which say little: it grows with those that say much.
 const (
-	framerSize = 16 << 10
-	framerKeep = 1 << 20 // a larger one is given back after its frame
+	framerFirst = 2 << 10
+	framerSize  = 16 << 10
+	framerKeep  = 64 << 10 // a larger one is given back after its frame
 )
 
 // next returns the next frame's payload, valid until the next call.
@@ -27,6 +31,8 @@ func (f *framer) next(limit int) ([]byte, error) {
 		f.at, f.end = 0, 0
 		if len(f.buf) > framerKeep {
 			f.buf = nil
+		} else if n := f.size(0); n > len(f.buf) {
+			f.buf = make([]byte, n)
 		}
 	}
 	if err := f.fill(4); err != nil {
@@ -49,15 +55,15 @@ func (f *framer) fill(n int) error {
 	for f.end-f.at < n {
 		if len(f.buf)-f.at < n || f.buf == nil {
 			b := f.buf
-			if n > len(b) {
-				// A frame's length is a stranger's word: room is made as it comes.
-				b = make([]byte, max(framerSize, min(n, 2*(f.end-f.at)+framerSize)))
+			if size := f.size(n); size > len(b) {
+				b = make([]byte, size)
 			}
 			f.end = copy(b, f.buf[f.at:f.end])
 			f.at, f.buf = 0, b
 		}
 		got, err := f.r.Read(f.buf[f.end:])
 		f.end += got
+		f.full = f.full || f.end == len(f.buf)
 		if f.end-f.at >= n {
 			return nil
 		}
@@ -70,6 +76,23 @@ func (f *framer) fill(n int) error {
 	}
 	return nil
 }
+
+// size is how large the buffer should be for n bytes of a frame.
+func (f *framer) size(n int) int {
+	size := len(f.buf)
+	if f.full && size < framerSize {
+		size = min(2*size, framerSize)
+	}
+	f.full = false
+	if n > size {
+		// A frame's length is a stranger's word: room is made as it comes.
+		size = max(framerFirst, min(n, 2*(f.end-f.at)+framerSize))
+	}
+	return size
+}
+
+// drop gives the buffer back: nothing more is read, or wanted of what was.
+func (f *framer) drop() { f.buf, f.at, f.end = nil, 0, 0 }
 
 // rest returns what was read beyond the frames that were handed out.
 func (f *framer) rest() []byte { return f.buf[f.at:f.end] }

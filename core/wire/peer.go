@@ -155,7 +155,7 @@ func (p *Peer) shut(err error) {
 	}
 	p.closed, p.err = true, err
 	calls := p.calls
-	p.calls = nil
+	p.calls, p.out = nil, nil // who has p may keep it for a while
 	close(p.done)
 	p.mu.Unlock()
 	p.conn.Close()
@@ -244,12 +244,22 @@ func AppendMessage(dst []byte, k Kind, t Type, id uint64, deadlineMs uint32, bod
 	return AppendFrame(dst, e.buf.Bytes()), nil
 }
 
+var decoders = sync.Pool{New: func() any { return &decoder{dec: msgpack.NewDecoder(nil)} }}
+
+type decoder struct {
+	in  bytes.Reader
+	dec *msgpack.Decoder
+}
+
 // ParseMessage decodes the payload of one control frame.
 func ParseMessage(b []byte) (*Message, error) {
 	if err := Check(b, MaxValues); err != nil {
 		return nil, err
 	}
-	d := msgpack.NewDecoder(bytes.NewReader(b))
+	r := decoders.Get().(*decoder)
+	r.in.Reset(b)
+	d := r.dec
+	d.Reset(&r.in)
 	n, err := d.DecodeArrayLen()
 	if err != nil || n != 6 {
 		return nil, fmt.Errorf("%w: header", ErrBadFrame)
@@ -267,6 +277,8 @@ func ParseMessage(b []byte) (*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: body: %v", ErrBadFrame, err)
 	}
+	r.in.Reset(nil)
+	decoders.Put(r) // one that met an error is not used again
 	return &Message{Kind: Kind(h[1]), Type: Type(h[2]), ID: h[3], DeadlineMs: uint32(h[4]), Body: raw}, nil
 }
 
@@ -295,6 +307,9 @@ func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) erro
 	}
 	return nil
 }
+
+// spareKeep is how large a buffer a silent connection keeps for what it sends next.
+const spareKeep = 64 << 10
 
 func (p *Peer) write() {
 	defer close(p.wrote)
@@ -338,7 +353,7 @@ func (p *Peer) write() {
 				return
 			}
 			spare = b
-			if cap(spare) > 1<<20 {
+			if cap(spare) > spareKeep {
 				spare = nil
 			}
 		}
@@ -355,6 +370,7 @@ func (p *Peer) read() {
 		}
 		if err != nil {
 			if !p.stops.Load() {
+				p.in.drop()
 				p.shut(err)
 			}
 			return

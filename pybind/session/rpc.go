@@ -43,6 +43,8 @@ type args struct {
 	TimeoutMs int64  `msgpack:"timeout_ms"`
 	Objects   bool   `msgpack:"objects"`
 	Tasks     bool   `msgpack:"tasks"`
+	Collect   bool   `msgpack:"collect"`
+	Here      bool   `msgpack:"here"`
 
 	ObjectIDs [][]byte `msgpack:"object_ids"`
 }
@@ -138,6 +140,14 @@ var methods = map[string]func(*caller, *args) (any, error){
 		var found wire.Census
 		err := k.call(wire.TCensus, wire.CensusAsk{Limit: a.Limit, TimeoutMs: a.TimeoutMs, Objects: a.Objects, Tasks: a.Tasks}, &found)
 		return &found, err
+	},
+	"footprint": func(k *caller, a *args) (any, error) {
+		if a.Here {
+			return k.c.Footprint(a.Collect), nil
+		}
+		var found map[string]uint64
+		err := k.call(wire.TFootprint, wire.FootprintAsk{Collect: a.Collect}, &found)
+		return found, err
 	},
 	"gpu_watch": func(k *caller, _ *args) (any, error) {
 		var why string

@@ -1,30 +1,37 @@
 """How large the processes of a long run are, and whether one of them grew.
 
-Two sizes are compared, each at the settled minute and at the end (the median of what was seen within a minute of it):
+What is measured, once a second, from outside the processes (``/proc/PID/status``):
 
-- ``rss``: what is resident, without the pages of the arena. Those are the objects', shared by all processes and mapped
-  by whoever touched them: a process that read another part of the arena has not grown. It may be larger by ``PART``.
-- ``anon``: the anonymous memory in that, all that a process has allocated. It may be larger by ``PART`` or by
-  ``GRAIN``, whichever is more: that much an allocator takes from the system at a time.
+- ``rss``: all that is resident, as the kernel counts it (VmRSS). The pages of the arena are in it: they are the
+  objects', shared by all processes and counted for each that has touched them since it mapped the arena.
+- ``own``: the same without those pages.
+- ``anon``: the anonymous memory in that, all that the process has allocated.
+
+What is judged is the issue's rule: the end (the median of the last minute) must not be more than ``PART`` above the
+settled minute (the median of the minute around it). For a process that lives the whole run that holds for ``rss`` and
+for ``own``. For a crowd, processes that come and go, each sample is the median over those that are old enough to have
+settled, and only ``own`` is judged: how much of the arena a process has touched says how long it has lived. A crowd
+shows what a single process cannot: whether those that are forked late begin larger.
 """
 
 from __future__ import annotations
 
 import csv
-import itertools
 import statistics
+from dataclasses import dataclass
 from pathlib import Path
 
 #: How much larger than at the settled minute a process may end.
 PART = 0.05
-#: CPython's allocator takes memory in pieces of 1 MiB.
-GRAIN = 1 << 20
+#: Kinds of size, in the order of the file's columns.
+KINDS = ("rss", "own", "anon")
+MIB = 1 << 20
 
-#: Sizes of each process at one time: by its role, then by the kind of size.
-Sizes = dict[str, dict[str, int]]
+#: The sizes of one process by kind.
+Size = dict[str, int]
 
 
-def sizes(pid: int) -> dict[str, int]:
+def sizes(pid: int) -> Size:
     """What a process has resident, in bytes.
 
     Raises:
@@ -37,55 +44,103 @@ def sizes(pid: int) -> dict[str, int]:
             found[key] = int(value.split()[0]) << 10
     if not found:
         raise ProcessLookupError(f"process {pid} is a zombie")
-    return {
-        "rss": found["RssAnon"] + found["RssFile"],
-        "anon": found["RssAnon"],
-        "arena": found["RssShmem"],
-    }
+    own = found["RssAnon"] + found["RssFile"]
+    return {"rss": own + found["RssShmem"], "own": own, "anon": found["RssAnon"]}
+
+
+def middle(crowd: list[Size]) -> Size:
+    """The median of each kind of size."""
+    return {kind: int(statistics.median(one[kind] for one in crowd)) for kind in KINDS}
+
+
+@dataclass
+class Verdict:
+    """How one kind of size of one role went, from the settled minute on; bytes."""
+
+    role: str
+    kind: str
+    settled: float
+    end: float
+    least: float
+    most: float
+    slope: float  # a minute
+    allowed: float | None  # bytes that it may be larger by; None: it is not judged
+
+    @property
+    def right(self) -> bool:
+        """Whether it did not grow more than allowed."""
+        return self.allowed is None or self.end - self.settled <= self.allowed
+
+    def line(self) -> str:
+        """For people; MiB."""
+        part = (self.end - self.settled) / self.settled * 100 if self.settled else 0.0
+        says = "" if self.allowed is None else "  RIGHT" if self.right else "  WRONG"
+        return (
+            f"  {self.role:14} {self.kind:4} {self.settled / MIB:8.2f} {self.end / MIB:8.2f} {part:+7.2f} % "
+            f"{self.least / MIB:8.2f} {self.most / MIB:8.2f} {60 * self.slope / MIB:+9.2f}{says}"
+        )
+
+
+HEAD = f"  {'process':14} {'kind':4} {'settled':>8} {'end':>8} {'grown':>9} {'least':>8} {'most':>8} {'MiB/hour':>9}"
 
 
 class Series:
     """The sizes over time, written down as they come."""
 
     def __init__(self, out: Path) -> None:
-        self._out = out
-        self._rows: list[tuple[float, Sizes]] = []
+        self._rows: dict[str, list[tuple[float, Size]]] = {}
+        self._crowds: set[str] = set()
+        out.parent.mkdir(parents=True, exist_ok=True)
+        self._file = out.open("w", newline="")
+        self._csv = csv.writer(self._file)
+        self._csv.writerow(["minute", "process", "count", *KINDS])
 
-    def add(self, minute: float, now: Sizes) -> None:
-        """Notes the sizes at a time."""
-        first = not self._rows
-        self._rows.append((minute, now))
-        with self._out.open("w" if first else "a", newline="") as file:
-            rows = csv.writer(file)
-            if first:
-                rows.writerow(["minute", "process", "rss", "anon", "arena"])
-            rows.writerows([f"{minute:.2f}", role, *kinds.values()] for role, kinds in now.items())
+    def add(self, minute: float, role: str, size: Size, crowd: int = 0) -> None:
+        """Notes a size at a time, of one process or in the middle of a crowd of so many."""
+        self._rows.setdefault(role, []).append((minute, size))
+        if crowd:
+            self._crowds.add(role)
+        self._csv.writerow([f"{minute:.3f}", role, crowd or 1, *(size[kind] for kind in KINDS)])
+        self._file.flush()
 
-    def report(self, settled: float, minutes: float, slack: int) -> bool:
-        """Prints how the sizes went; whether a process ended larger than allowed.
+    def around(self, role: str, kind: str, minute: float, half: float) -> float:
+        """The median size from ``half`` a window before a minute to half a window after it; 0 when there is none."""
+        near = [size[kind] for at, size in self._rows[role] if abs(at - minute) <= half]
+        return statistics.median(near) if near else 0.0
+
+    def judge(self, settled: float, minutes: float, slack: int) -> list[Verdict]:
+        """Compares the end with the settled minute.
 
         Each may be larger by ``slack`` bytes in any case: for runs that end before the session's tables, whose sizes
         have bounds, are full.
         """
-        window = min(1.0, settled / 2)
+        half = min(0.5, settled / 4)
+        found = []
+        for role, rows in self._rows.items():
+            for kind in KINDS:
+                later = [(at, float(size[kind])) for at, size in rows if at >= settled]
+                if not later:
+                    continue
+                start = self.around(role, kind, settled, half)
+                end = self.around(role, kind, minutes - half, half)
+                judged = kind == "own" or (kind == "rss" and role not in self._crowds)
+                found.append(
+                    Verdict(
+                        role,
+                        kind,
+                        start,
+                        end,
+                        min(size for _, size in later),
+                        max(size for _, size in later),
+                        slope(later),
+                        max(PART * start, slack) if judged else None,
+                    )
+                )
+        return found
 
-        def around(minute: float, role: str, kind: str) -> float:
-            near = [
-                now[role][kind] for at, now in self._rows if abs(at - minute) <= window and now.get(role) is not None
-            ]
-            return statistics.median(near) if near else 0
 
-        grew = False
-        step = (minutes - settled) / 5
-        marks = list(itertools.accumulate([settled, *[step] * 5]))
-        print("MiB at minute      " + " ".join(f"{mark:6.1f}" for mark in marks))
-        for role, kind in itertools.product(self._rows[-1][1], ["rss", "anon"]):
-            line = [around(mark, role, kind) for mark in marks]
-            allowed = max(line[0] * PART, slack, GRAIN if kind == "anon" else 0)
-            larger = line[-1] - line[0]
-            grew |= larger > allowed
-            print(
-                f"  {role:11} {kind:4} {' '.join(f'{size / (1 << 20):6.1f}' for size in line)}"
-                f"  {larger / line[0] * 100 if line[0] else 0:+5.1f} %{'  GREW' if larger > allowed else ''}"
-            )
-        return grew
+def slope(points: list[tuple[float, float]]) -> float:
+    """The incline of the straight line that fits best."""
+    if len(points) < 2:
+        return 0.0
+    return statistics.linear_regression(*zip(*points, strict=True)).slope

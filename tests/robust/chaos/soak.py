@@ -1,18 +1,21 @@
-"""Mixed load for a long time: driver, daemon, zygotes and long-lived actors end as large as they were after minutes.
+"""Mixed load for a long time: driver, daemon, zygote and workers end as large as they were after minutes.
 
-``python -m chaos.soak --minutes 30`` in ``tests/robust``.
+``python -m chaos.soak --minutes 30`` in ``tests/robust``. Measured are processes that live the whole run (the driver,
+the daemon, the zygote of the default environment, two actors, and a task worker whose one task works until the end),
+and the crowd of the other workers, which tasks that die, cancellations, idleness and new environments replace all the
+time. How they are compared stands in ``chaos.sizes``.
 """
 
 from __future__ import annotations
 
 import argparse
-import gc
 import os
 import random
 import secrets
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,17 +23,19 @@ from typing import Any
 
 import eagleray as ray
 import numpy as np
-from processes import name
+from processes import name, until
 
 from chaos import LIMIT
 from chaos.killer import children, workers
-from chaos.sizes import Series, Sizes, sizes
+from chaos.sizes import HEAD, Series, middle, sizes
 
 LARGE = 50_000
 #: Its workers do not run the tasks that die.
 STEADY = {"env_vars": {"SOAK": "steady"}}
 #: Seconds from one measurement to the next.
-PACE = 5.0
+PACE = 1.0
+#: A worker that has lived so many seconds has loaded what its work needs.
+GROWN = 5.0
 
 
 @ray.remote(max_retries=-1)
@@ -58,9 +63,19 @@ def sleeps() -> None:
     time.sleep(60)
 
 
-@ray.remote
-def pid_of() -> int:
-    return os.getpid()
+@ray.remote(num_cpus=0, max_retries=0)
+def resident(box: list[Any]) -> int:
+    """A task worker that lives the whole run, with tasks and objects of its own all the time."""
+    (keeper,) = box
+    ray.get(keeper.begin.remote(os.getpid()), timeout=LIMIT)
+    rounds = 0
+    while not ray.get(keeper.over.remote(), timeout=LIMIT):
+        refs = [plus.options(runtime_env=STEADY).remote(np.ones(LARGE), i) for i in range(3)]
+        assert sum(float(ray.get(ref, timeout=LIMIT)[0]) for ref in refs) == 6
+        assert ray.get(keeper.keep.remote([ray.put(np.ones(LARGE))]), timeout=LIMIT) == LARGE
+        rounds += 1
+        time.sleep(0.05)  # there are two processors, and others want them
+    return rounds
 
 
 @ray.remote(num_cpus=0)
@@ -69,6 +84,21 @@ class Keeper:
 
     def __init__(self) -> None:
         self.kept: list[Any] = []
+        self.resident = 0
+        self.ending = False
+
+    def begin(self, pid: int) -> None:
+        """The resident task says where it runs."""
+        self.resident = pid
+
+    def resident_pid(self) -> int:
+        return self.resident
+
+    def end(self) -> None:
+        self.ending = True
+
+    def over(self) -> bool:
+        return self.ending
 
     def pid(self) -> int:
         return os.getpid()
@@ -181,6 +211,51 @@ LOAD: dict[Callable[[random.Random], None], int] = {
 }
 
 
+class Sampler:
+    """Notes the sizes of the session's processes on a thread of its own, at any time of the load."""
+
+    def __init__(self, daemon: int, alone: dict[str, int], series: Series, start: float) -> None:
+        self._daemon = daemon
+        self._alone = alone
+        self._series = series
+        self._start = start
+        self._born: dict[int, float] = {}
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self.crowd: set[int] = set()  # all workers that were measured in it
+        self.trouble: Exception | None = None
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Measures no more."""
+        self._over.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._over.wait(PACE):
+                self._look()
+        except Exception as error:  # the run fails with it, after what it was doing
+            self.trouble = error
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        minute = (now - self._start) / 60
+        for role, pid in self._alone.items():
+            self._series.add(minute, role, sizes(pid))
+        here = set(workers(self._daemon)) - set(self._alone.values())
+        self._born = {pid: self._born.get(pid, now) for pid in here}
+        found = []
+        for pid in [pid for pid, since in self._born.items() if now - since >= GROWN]:
+            try:
+                found.append(sizes(pid))
+            except OSError:  # it ended just now
+                continue
+            self.crowd.add(pid)
+        if found:
+            self._series.add(minute, "other workers", middle(found), len(found))
+
+
 class Soak:
     """The load of one run and what is measured of it."""
 
@@ -189,37 +264,37 @@ class Soak:
 
         self.daemon = process.require().daemon_pid
         self.rounds = 0
-        self.steady_pids: set[int] = set()
         self._chance = random.Random(seed)
-        self._series = series
         self._keepers = [Keeper.remote() for _ in range(2)]
-        self._pids = ray.get([keeper.pid.remote() for keeper in self._keepers], timeout=LIMIT)
+        pids = ray.get([keeper.pid.remote() for keeper in self._keepers], timeout=LIMIT)
+        (zygote,) = [pid for pid in children(self.daemon) if name(pid) == "eagleray-zygote"]
+        self._resident = resident.remote([self._keepers[1]])
+        until(lambda: ray.get(self._keepers[1].resident_pid.remote(), timeout=LIMIT), LIMIT, "the resident task begins")
+        self._start = time.monotonic()
+        alone = {
+            "driver": os.getpid(),
+            "daemon": self.daemon,
+            "zygote": zygote,
+            "task worker": ray.get(self._keepers[1].resident_pid.remote(), timeout=LIMIT),
+            "actor": pids[1],
+            "actor of tasks": pids[0],
+        }
+        self.sampler = Sampler(self.daemon, alone, series, self._start)
 
-    def run(self, minutes: float) -> None:
-        """Works for that long."""
-        start = time.monotonic()
-        due = start + PACE
-        while (now := time.monotonic()) < start + 60 * minutes:
+    def run(self, minutes: float) -> int:
+        """Works for that long; how often the resident task did."""
+        while time.monotonic() < self._start + 60 * minutes and self.sampler.trouble is None:
             for load in self._chance.choices(list(LOAD), list(LOAD.values()), k=5):
                 load(self._chance)
             for keeper in self._keepers:
                 assert ray.get(keeper.keep.remote([ray.put(np.ones(LARGE))]), timeout=LIMIT) == LARGE
             assert ray.get(ray.get(self._keepers[0].own.remote(), timeout=LIMIT), timeout=LIMIT)[-1] == 2
             self.rounds += 1
-            if now >= due:
-                gc.collect()
-                self._series.add((now - start) / 60, self._measured())
-                due = now + PACE
-
-    def _measured(self) -> Sizes:
-        """The sizes of the processes that live through the run."""
-        worker = ray.get(pid_of.options(runtime_env=STEADY).remote(), timeout=LIMIT)
-        self.steady_pids.add(worker)
-        found = {"driver": os.getpid(), "daemon": self.daemon, "task worker": worker}
-        found |= {f"actor {number}": pid for number, pid in enumerate(self._pids)}
-        zygotes = sorted(pid for pid in children(self.daemon) if name(pid) == "eagleray-zygote")
-        found |= {f"zygote {number}": pid for number, pid in enumerate(zygotes[:1])}
-        return {role: sizes(pid) for role, pid in found.items()}
+        self.sampler.stop()
+        if self.sampler.trouble is not None:
+            raise self.sampler.trouble
+        ray.get(self._keepers[1].end.remote(), timeout=LIMIT)
+        return int(ray.get(self._resident, timeout=LIMIT))
 
 
 def soak(seed: int, minutes: float, settled: float, slack: int, out: Path) -> bool:
@@ -227,12 +302,18 @@ def soak(seed: int, minutes: float, settled: float, slack: int, out: Path) -> bo
     series = Series(out)
     run = Soak(seed, series)
     settled = min(settled, minutes / 2)
-    run.run(minutes)
+    inner = run.run(minutes)
     print(
-        f"seed {seed}: {run.rounds} rounds of mixed load in {minutes:g} minutes; {len(workers(run.daemon))} workers at "
-        f"the end; {len(run.steady_pids)} processes were the task worker"
+        f"seed {seed}: {run.rounds} rounds of mixed load in {minutes:g} minutes, {inner} of the resident task; "
+        f"{len(run.sampler.crowd)} other workers lived long enough to be measured\n"
+        f"MiB; settled: minute {settled:g}; end: minute {minutes:g}; least and most since minute {settled:g}\n{HEAD}"
     )
-    return series.report(settled, minutes, slack)
+    verdicts = series.judge(settled, minutes, slack)
+    for verdict in verdicts:
+        print(verdict.line())
+    wrong = [f"{one.role} ({one.kind})" for one in verdicts if not one.right]
+    print(f"WRONG: {', '.join(wrong)} grew by more than 5 %" if wrong else "RIGHT: nothing grew by more than 5 %")
+    return bool(wrong)
 
 
 def main(words: list[str]) -> int:

@@ -1,0 +1,43 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/machine"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// Footprint is what the Go side of this process has of memory and how many
+// entries the tables have: after work of whatever amount those of it that is
+// over are gone. For collect see machine.Footprint.
+func (c *Client) Footprint(collect bool) map[string]uint64 {
+	found := machine.Footprint(collect)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.takeDrops()
+	owned, borrowed := c.table.Len()
+	recipes, held, idle := 0, 0, 0
+	c.table.Recipes(func(*own.Recipe) { recipes++ })
+	for _, m := range c.held {
+		held += len(m)
+	}
+	for _, k := range c.classes {
+		idle += cap(k.leases)
+	}
+	for name, n := range map[string]int{
+		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls),
+		"blobs": len(c.blobs), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
+		"mapped": len(c.mapped), "kept": len(c.kept), "streams": len(c.streams), "peers": len(c.peers),
+		"serving": len(c.serving), "held": held, "sockets": len(c.sockets), "graves": len(c.graves),
+		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": len(c.pinnings),
+		"unfinished": c.unfinished, "drops": len(c.dropQ) + len(c.dropWait), "dirty": len(c.dirty), "doomed": len(c.doomed),
+	} {
+		found["n_"+name] = uint64(n)
+	}
+	if e := c.exec; e != nil {
+		for name, n := range map[string]int{
+			"calls": len(e.calls), "queue": len(e.queue), "early": len(e.early), "callers": len(e.conns), "functions": len(e.fns),
+		} {
+			found["n_exec_"+name] = uint64(n)
+		}
+	}
+	return found
+}

@@ -1,0 +1,58 @@
+package daemon
+
+import (
+	"github.com/eagleray/eagleray/core/machine"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// footprint answers what this process has of memory and how many entries its
+// tables have: after work of whatever amount those of it that is over are gone.
+func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
+	found := machine.Footprint(q.Collect)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	envs := 0
+	for _, j := range d.jobs {
+		envs += len(j.envs)
+	}
+	cancels := 0
+	for _, c := range d.clients {
+		cancels += len(c.cancels)
+	}
+	for name, n := range map[string]int{
+		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "tokens": len(d.tokens),
+		"pids": len(d.pids), "zygotes": len(d.zygotes), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
+		"wills": len(d.wills), "lives": len(d.lives), "falls": len(d.falls), "ended_workers": len(d.ended), "cancels": cancels,
+		"objects": len(d.objects.table), "holders": len(d.objects.holders), "object_owners": len(d.objects.owned),
+		"in_arena": len(d.objects.at), "room_queues": len(d.objects.queues), "complaints": d.refuse.count(),
+	} {
+		found["n_"+name] = uint64(n)
+	}
+	for name, n := range d.m.Sizes() {
+		found["n_sched_"+name] = uint64(n)
+	}
+	return found
+}
+
+// answerFootprint serves a request, on a goroutine of its own.
+func (d *Daemon) answerFootprint(m *wire.Message) {
+	var q wire.FootprintAsk
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	found := d.footprint(q)
+	if d.headIsSet() {
+		for name, n := range d.head.Sizes() {
+			found["n_head_"+name] = uint64(n)
+		}
+	}
+	_ = m.Reply(found)
+}
+
+// count is how many kinds of trouble were logged.
+func (k *complaints) count() int {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.seen)
+}
