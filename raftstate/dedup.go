@@ -14,15 +14,13 @@ const (
 // them: what is not above that and not in the table cannot be told apart from
 // a retry, and is refused.
 type dedup struct {
-	limit   int // of results
-	results map[RequestID]Result
-	order   []RequestID
+	results results
 	floors  map[Client]uint64
 	clients []Client // of floors, in order of arrival
 }
 
 func newDedup() dedup {
-	return dedup{limit: keptResults, results: map[RequestID]Result{}, floors: map[Client]uint64{}}
+	return dedup{results: results{limit: keptResults}, floors: map[Client]uint64{}}
 }
 
 // find returns the known result of a request.
@@ -30,7 +28,7 @@ func (d *dedup) find(id RequestID) (Result, bool) {
 	if id == (RequestID{}) {
 		return Result{}, false
 	}
-	if r, ok := d.results[id]; ok {
+	if r, ok := d.results.find(id); ok {
 		return r, true
 	}
 	if floor, ok := d.floors[id.Client]; ok && id.Seq <= floor {
@@ -39,16 +37,12 @@ func (d *dedup) find(id RequestID) (Result, bool) {
 	return Result{}, false
 }
 
-// keep remembers a result and forgets the oldest.
+// keep remembers the result of a request that is not known, and forgets the oldest.
 func (d *dedup) keep(id RequestID, r Result) {
 	if id == (RequestID{}) {
 		return
 	}
-	d.results[id] = r
-	var old RequestID
-	var full bool
-	if d.order, old, full = retire(d.order, id, d.limit); full {
-		delete(d.results, old)
+	if old, full := d.results.add(id, r); full {
 		d.raise(old)
 	}
 }
@@ -68,9 +62,7 @@ func (d *dedup) raise(old RequestID) {
 
 func (d *dedup) clone() dedup {
 	return dedup{
-		limit:   d.limit,
-		results: maps.Clone(d.results),
-		order:   append([]RequestID(nil), d.order...),
+		results: d.results.clone(),
 		floors:  maps.Clone(d.floors),
 		clients: append([]Client(nil), d.clients...),
 	}

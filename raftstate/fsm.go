@@ -35,7 +35,7 @@ func newFSM(o Options, discard bool) *fsm {
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 	if discard {
-		f.machine.dedup.limit = loneKeptResults
+		f.machine.dedup.results = results{limit: loneKeptResults}
 	}
 	return f
 }

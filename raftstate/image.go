@@ -72,8 +72,8 @@ func (m *Machine) image() *image {
 		im.KV = append(im.KV, imageNamespace{ns, imageValues(m.kv[ns])})
 	}
 	im.Settings = imageValues(m.settings)
-	for _, id := range m.dedup.order {
-		im.Requests = append(im.Requests, imageRequest{id, m.dedup.results[id]})
+	for id, r := range m.dedup.results.all() {
+		im.Requests = append(im.Requests, imageRequest{id, r})
 	}
 	for _, c := range m.dedup.clients {
 		im.Floors = append(im.Floors, RequestID{c, m.dedup.floors[c]})
@@ -121,8 +121,9 @@ func (im *image) machine() (*Machine, error) {
 		m.settings[v.Key] = value(v.Value)
 	}
 	for _, r := range im.Requests {
-		m.dedup.results[r.ID] = r.Result
-		m.dedup.order = append(m.dedup.order, r.ID)
+		if _, known := m.dedup.results.find(r.ID); !known {
+			m.dedup.results.add(r.ID, r.Result)
+		}
 	}
 	for _, f := range im.Floors {
 		m.dedup.floors[f.Client] = f.Seq

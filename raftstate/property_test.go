@@ -136,8 +136,10 @@ func check(t *testing.T, m *Machine) {
 	if named != len(m.names) {
 		t.Fatalf("%d names for %d named actors", len(m.names), named)
 	}
-	if len(m.dedup.results) != len(m.dedup.order) {
-		t.Fatal("the table of results does not agree with its order")
+	for id, want := range m.dedup.results.all() {
+		if got, known := m.dedup.results.find(id); !known || got != want {
+			t.Fatal("the table of results does not agree with its order")
+		}
 	}
 }
 

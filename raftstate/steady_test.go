@@ -49,8 +49,8 @@ func TestNode_ManyActorsEnded_KeepsAsMuchAsItSays(t *testing.T) {
 		}
 	}
 	n.fsm.view(func(m *Machine) {
-		if len(m.actors) != keptDeadActors || len(m.dedup.results) != loneKeptResults {
-			t.Errorf("%d dead actors and %d results are kept", len(m.actors), len(m.dedup.results))
+		if len(m.actors) != keptDeadActors || len(m.dedup.results.kept) != loneKeptResults {
+			t.Errorf("%d dead actors and %d results are kept", len(m.actors), len(m.dedup.results.kept))
 		}
 	})
 	if kept := len(n.fsm.ring.events); kept != loneKeptEvents {

@@ -17,6 +17,7 @@ shows what a single process cannot: whether those that are forked late begin lar
 from __future__ import annotations
 
 import csv
+import itertools
 import statistics
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,28 +86,19 @@ HEAD = f"  {'process':14} {'kind':4} {'settled':>8} {'end':>8} {'grown':>9} {'le
 
 
 class Series:
-    """The sizes over time, written down as they come."""
+    """The sizes over time. They are written down as they come and not kept here: the driver is measured, too."""
 
     def __init__(self, out: Path) -> None:
-        self._rows: dict[str, list[tuple[float, Size]]] = {}
-        self._crowds: set[str] = set()
         out.parent.mkdir(parents=True, exist_ok=True)
+        self._path = out
         self._file = out.open("w", newline="")
         self._csv = csv.writer(self._file)
         self._csv.writerow(["minute", "process", "count", *KINDS])
 
     def add(self, minute: float, role: str, size: Size, crowd: int = 0) -> None:
         """Notes a size at a time, of one process or in the middle of a crowd of so many."""
-        self._rows.setdefault(role, []).append((minute, size))
-        if crowd:
-            self._crowds.add(role)
-        self._csv.writerow([f"{minute:.3f}", role, crowd or 1, *(size[kind] for kind in KINDS)])
+        self._csv.writerow([f"{minute:.3f}", role, crowd, *(size[kind] for kind in KINDS)])
         self._file.flush()
-
-    def around(self, role: str, kind: str, minute: float, half: float) -> float:
-        """The median size from ``half`` a window before a minute to half a window after it; 0 when there is none."""
-        near = [size[kind] for at, size in self._rows[role] if abs(at - minute) <= half]
-        return statistics.median(near) if near else 0.0
 
     def judge(self, settled: float, minutes: float, slack: int) -> list[Verdict]:
         """Compares the end with the settled minute.
@@ -115,28 +107,33 @@ class Series:
         have bounds, are full.
         """
         half = min(0.5, settled / 4)
-        found = []
-        for role, rows in self._rows.items():
-            for kind in KINDS:
-                later = [(at, float(size[kind])) for at, size in rows if at >= settled]
-                if not later:
-                    continue
-                start = self.around(role, kind, settled, half)
-                end = self.around(role, kind, minutes - half, half)
-                judged = kind == "own" or (kind == "rss" and role not in self._crowds)
-                found.append(
-                    Verdict(
-                        role,
-                        kind,
-                        start,
-                        end,
-                        min(size for _, size in later),
-                        max(size for _, size in later),
-                        slope(later),
-                        max(PART * start, slack) if judged else None,
-                    )
+        rows: dict[str, list[tuple[float, Size]]] = {}
+        crowds = set()
+        with self._path.open(newline="") as file:
+            for row in csv.DictReader(file):
+                rows.setdefault(row["process"], []).append(
+                    (float(row["minute"]), {kind: int(row[kind]) for kind in KINDS})
                 )
+                if row["count"] != "0":
+                    crowds.add(row["process"])
+        found = []
+        for role, kind in itertools.product(rows, KINDS):
+            points = [(at, float(size[kind])) for at, size in rows[role]]
+            later = [(at, size) for at, size in points if at >= settled]
+            if not later:
+                continue
+            start, end = around(points, settled, half), around(points, minutes - half, half)
+            judged = kind == "own" or (kind == "rss" and role not in crowds)
+            seen = [size for _, size in later]
+            allowed = max(PART * start, slack) if judged else None
+            found.append(Verdict(role, kind, start, end, min(seen), max(seen), slope(later), allowed))
         return found
+
+
+def around(points: list[tuple[float, float]], minute: float, half: float) -> float:
+    """The median size from ``half`` a window before a minute to half a window after it; 0 when there is none."""
+    near = [size for at, size in points if abs(at - minute) <= half]
+    return statistics.median(near) if near else 0.0
 
 
 def slope(points: list[tuple[float, float]]) -> float:
