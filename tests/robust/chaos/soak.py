@@ -15,7 +15,6 @@ import secrets
 import signal
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -26,16 +25,13 @@ import numpy as np
 from processes import name, until
 
 from chaos import LIMIT
-from chaos.killer import children, workers
-from chaos.sizes import HEAD, Series, middle, sizes
+from chaos.killer import children
+from chaos.sampler import Sampler
+from chaos.sizes import HEAD, Series
 
 LARGE = 50_000
 #: Its workers do not run the tasks that die.
 STEADY = {"env_vars": {"SOAK": "steady"}}
-#: Seconds from one measurement to the next.
-PACE = 1.0
-#: A worker that has lived so many seconds has loaded what its work needs.
-GROWN = 5.0
 
 
 @ray.remote(max_retries=-1)
@@ -209,51 +205,6 @@ LOAD: dict[Callable[[random.Random], None], int] = {
     environments: 1,
     steady: 3,
 }
-
-
-class Sampler:
-    """Notes the sizes of the session's processes on a thread of its own, at any time of the load."""
-
-    def __init__(self, daemon: int, alone: dict[str, int], series: Series, start: float) -> None:
-        self._daemon = daemon
-        self._alone = alone
-        self._series = series
-        self._start = start
-        self._born: dict[int, float] = {}
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self.crowd: set[int] = set()  # all workers that were measured in it
-        self.trouble: Exception | None = None
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Measures no more."""
-        self._over.set()
-        self._thread.join()
-
-    def _run(self) -> None:
-        try:
-            while not self._over.wait(PACE):
-                self._look()
-        except Exception as error:  # the run fails with it, after what it was doing
-            self.trouble = error
-
-    def _look(self) -> None:
-        now = time.monotonic()
-        minute = (now - self._start) / 60
-        for role, pid in self._alone.items():
-            self._series.add(minute, role, sizes(pid))
-        here = set(workers(self._daemon)) - set(self._alone.values())
-        self._born = {pid: self._born.get(pid, now) for pid in here}
-        found = []
-        for pid in [pid for pid, since in self._born.items() if now - since >= GROWN]:
-            try:
-                found.append(sizes(pid))
-            except OSError:  # it ended just now
-                continue
-            self.crowd.add(pid)
-        if found:
-            self._series.add(minute, "other workers", middle(found), len(found))
 
 
 class Soak:
