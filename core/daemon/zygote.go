@@ -189,8 +189,8 @@ func (z *zygote) serve(conn *net.UnixConn, gone <-chan string) string {
 				_, _, err = conn.WriteMsgUnix(b, unix.UnixRights(o.stdout, o.stderr), nil)
 			}
 			o.close()
-			if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
-				continue // it has ended: what it owes is seen to when that is told
+			if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) {
+				continue // it has ended, or was given up: what it owes is seen to when that is told
 			}
 			if err != nil {
 				z.events.zygoteFailed(z, o.token, fmt.Sprintf("fork order: %v", err))

@@ -233,4 +233,4 @@ def test_processes_that_are_gone_leave_nothing(joined: Any) -> None:
 @pytest.mark.timeout(1200)
 def test_days_of_work_leave_nothing(joined: Any) -> None:
     """Once what is remembered of the past is full, nothing grows any more."""
-    holds(Amount(10_000, 2000, 300, 400, 600), Amount(150_000, 15_000, 1500, 1000, 250), 200_000)
+    holds(Amount(10_000, 2000, 300, 400, 600), Amount(150_000, 15_000, 1500, 1000, 250), 400_000)
