@@ -278,7 +278,7 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		_ = m.Reply(wire.ObjRefs{ObjectIDs: d.objects.lacks(q.ObjectIDs)})
+		d.answerCheck(m, q.ObjectIDs)
 	case wire.TObjFree:
 		var q wire.ObjRefs
 		if err := m.Decode(&q); err != nil {

@@ -197,7 +197,7 @@ static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 }
 
 // wait_on waits for a list; ready gets a byte per reference.
-static int wait_on(PyObject *list, int64_t need, int64_t timeout, int all, char **ready, int64_t *hopeless, int *timed_out) {
+static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char **ready, int64_t *hopeless, int *timed_out) {
   if (!PyList_Check(list)) {
     PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
     return 0;
@@ -217,7 +217,7 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int all, char 
     int last, rc;
     hot_err e;
     int64_t ms = slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
-    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, ms, all, *ready, hopeless, &e);
+    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, ms, how, *ready, hopeless, &e);
     Py_END_ALLOW_THREADS
     if (rc < 0) {
       raise_err(&e);
@@ -237,12 +237,13 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int all, char 
 
 static PyObject *wait_(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("wait", n, 3) || !usable()) return NULL;
+  if (!arity("wait", n, 4) || !usable()) return NULL;
   int64_t need = PyLong_AsLongLong(a[1]), timeout = PyLong_AsLongLong(a[2]), hopeless = 0;
+  int here = PyObject_IsTrue(a[3]);
   if (PyErr_Occurred()) return NULL;
   char *ready;
   int late;
-  if (!wait_on(a[0], need, timeout, 0, &ready, &hopeless, &late)) return NULL;
+  if (!wait_on(a[0], need, timeout, here ? HOT_WAIT_HERE : HOT_WAIT_SOME, &ready, &hopeless, &late)) return NULL;
   PyObject *list = PyList_New(0);
   Py_ssize_t size = PyList_GET_SIZE(a[0]);
   for (Py_ssize_t i = 0; list && i < size && PyList_GET_SIZE(list) < need; i++) {
@@ -266,7 +267,7 @@ static PyObject *wait_all(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     return NULL;
   }
   int late;
-  if (!wait_on(a[0], PyList_GET_SIZE(a[0]), timeout, 1, &ready, &hopeless, &late)) return NULL;
+  if (!wait_on(a[0], PyList_GET_SIZE(a[0]), timeout, HOT_WAIT_ALL, &ready, &hopeless, &late)) return NULL;
   free(ready);
   return PyBool_FromLong(!late);
 }
@@ -278,7 +279,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
   char mark = 0;
   int64_t hopeless = 0;
   hot_err e;
-  if (HotWait(id, 1, 1, 0, 0, &mark, &hopeless, &e) < 0) return raise_err(&e);
+  if (HotWait(id, 1, 1, 0, HOT_WAIT_SOME, &mark, &hopeless, &e) < 0) return raise_err(&e);
   return PyBool_FromLong(mark);
 }
 

@@ -211,7 +211,7 @@ func HotGet(id *C.uchar, ms C.int64_t, out *C.hot_found, e *C.hot_err) (r C.int)
 }
 
 //export HotWait
-func HotWait(list *C.uchar, n, need, ms C.int64_t, all C.int, ready *C.char, hopeless *C.int64_t, e *C.hot_err) (r C.int) {
+func HotWait(list *C.uchar, n, need, ms C.int64_t, how C.int, ready *C.char, hopeless *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err != nil {
@@ -219,8 +219,11 @@ func HotWait(list *C.uchar, n, need, ms C.int64_t, all C.int, ready *C.char, hop
 	}
 	marks := unsafe.Slice((*byte)(unsafe.Pointer(ready)), int(n))
 	mode := client.WaitSome
-	if all != 0 {
+	switch how {
+	case C.HOT_WAIT_ALL:
 		mode = client.WaitAll
+	case C.HOT_WAIT_HERE:
+		mode = client.WaitHere
 	}
 	h, done, err := c.Wait(objectIDs(list, n), int(need), millis(ms), mode, func(i int, ready bool) {
 		marks[i] = 0

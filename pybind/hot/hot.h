@@ -8,6 +8,9 @@
 
 enum { HOT_OBJECT = 28, HOT_ACTOR = 16, HOT_TASK = 24, HOT_FID = 16 };
 
+// What a wait waits for: enough that are ready, all or one that failed, enough that are ready and not lost.
+enum { HOT_WAIT_SOME, HOT_WAIT_ALL, HOT_WAIT_HERE };
+
 // What a drop says instead of a view: the program reads that generator no more.
 #define HOT_DROP_STREAM UINT64_MAX
 
