@@ -308,6 +308,7 @@ class ObjectReconstructionFailedError(ObjectLostError):
         "OBJECT_UNRECONSTRUCTABLE_PUT",
         "OBJECT_UNRECONSTRUCTABLE_RETRIES_DISABLED",
         "OBJECT_UNRECONSTRUCTABLE_LINEAGE_DISABLED",
+        "OBJECT_UNRECONSTRUCTABLE_BORROWED",
     )
 
     def __init__(

@@ -315,6 +315,43 @@ def test_nested_reference_of_an_argument_is_there_when_the_task_runs_again(ray: 
     assert len(runs) == 2
 
 
+@pytest.mark.parametrize("way", ["argument", "nested", "captured"])
+def test_what_others_own_is_not_kept_for_a_second_run(ray: Any, make: Any, way: str) -> None:
+    """As with Ray. Who holds a reference gets the result again; who does not is told why not."""
+
+    @ray.remote
+    class Owner:
+        def give(self) -> Any:
+            return [ray.put(np.full(BIG, 5, np.uint8))]
+
+    @ray.remote
+    def first(refs: Any) -> Any:
+        return np.full(BIG, ray.get(refs[0])[0] + 1, np.uint8)
+
+    gc.collect()
+    before = stored()
+    owner = Owner.remote()
+    (ref,) = ray.get(owner.give.remote())
+
+    @ray.remote
+    def captures(refs: Any = ref) -> Any:
+        return np.full(BIG, ray.get(refs)[0] + 1, np.uint8)
+
+    out = {"argument": lambda: make.remote(1, ref), "nested": lambda: first.remote([ref]), "captured": captures.remote}[
+        way
+    ]()
+    lose(out)
+    assert ray.get(out, timeout=20)[0] == 6
+    del ref, captures
+    gc.collect()
+
+    eventually(lambda: stored() == before + 1, "the owner keeps what nobody holds")
+    lose(out)
+    with pytest.raises(exceptions.ObjectReconstructionFailedError, match="hold one for as long as you need") as caught:
+        ray.get(out, timeout=20)
+    assert caught.value.cause.reason == "OBJECT_UNRECONSTRUCTABLE_BORROWED"  # type: ignore[attr-defined]
+
+
 def test_actors_results_are_computed_again_if_its_tasks_may_be_retried(ray: Any, make: Any) -> None:
     @ray.remote(max_restarts=1, max_task_retries=1)
     class Counter:
