@@ -42,6 +42,7 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 				c.finish(w)
 			}
 			c.ackWaits = nil
+			c.ownerLate = false
 			c.takeDrops()
 		}
 	}
@@ -309,6 +310,11 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 			c.confirmed(who, q.TaskID)
 			_ = m.Reply(nil)
 		}
+	case wire.TRegistered:
+		c.mu.Lock()
+		yes := c.unacked == 0
+		c.mu.Unlock()
+		_ = m.Reply(yes)
 	default:
 		err = fault.New(fault.BadRequest, "%s is not for a process", m.Type)
 	}

@@ -151,6 +151,9 @@ type Client struct {
 
 	endings endings
 
+	settlings []*settling // see settle.go
+	ownerLate bool        // an owner has not acknowledged for a while, and does not keep answers waiting
+
 	lineage  lineage
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
 }

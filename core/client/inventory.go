@@ -95,6 +95,9 @@ func (c *Client) inventory(w *will, fds []int) []int {
 			w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
 		}
 	}
+	for _, s := range c.settlings {
+		w.Settlings = append(w.Settlings, willSettling{s.addr, rawOf(s.list)})
+	}
 	return fds
 }
 

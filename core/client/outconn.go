@@ -217,6 +217,9 @@ func (o *outConn) reply(r *wire.Reader) error {
 func (o *outConn) answered(t *task, r *wire.Reader, flags uint64) error {
 	c := o.c
 	isErr := flags&wire.ReplyAppError != 0
+	if flags&wire.ReplyUnsettled != 0 {
+		c.unsettled(t, o.peerAddr)
+	}
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
 		if t.canceled {
 			c.failTask(t, cancelFault(t))

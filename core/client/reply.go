@@ -32,8 +32,8 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 		results = nil
 	}
 	// References that the task keeps are registered before its caller may let go.
-	if c.unacked > 0 {
-		c.awaitAcks()
+	if c.unacked > 0 && !c.registered() {
+		flags |= wire.ReplyUnsettled
 	}
 	e.answer(token, k, results, flags)
 	return nil

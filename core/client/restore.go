@@ -290,5 +290,12 @@ func (h *heir) results() error {
 		}
 		h.c.hold(ids.Owner(x.Caller), t, list)
 	}
+	for _, x := range h.w.Settlings {
+		list, err := h.found(x.Objects)
+		if err != nil {
+			return err
+		}
+		h.c.settle(&settling{addr: x.Addr, list: list, pause: settleFirst})
+	}
 	return nil
 }

@@ -22,6 +22,7 @@ type will struct {
 	Links     []willLink
 	Conns     []willConn
 	Recipes   []willRecipe // the oldest first
+	Settlings []willSettling
 }
 
 type willObject struct {
@@ -113,6 +114,12 @@ type willBirth struct {
 type willHeld struct {
 	Caller  []byte
 	Task    []byte
+	Objects [][]byte
+}
+
+// willSettling is what a call took whose worker may not have registered what it keeps of that.
+type willSettling struct {
+	Addr    string
 	Objects [][]byte
 }
 

@@ -35,6 +35,7 @@ const (
 	ReplyCancelled             // the task was cancelled
 	ReplyNoRetry               // an exception that the task is not to be retried on
 	ReplyLastItem              // of a generator that raised: the results are its own and the exception, which is its last item
+	ReplyUnsettled             // references that the task keeps may not be registered yet: see TRegistered
 )
 
 // Places of a value. In a task: [0, envelope] or [1, object id, size, owner's
