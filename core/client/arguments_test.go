@@ -25,7 +25,7 @@ func TestArguments_SameResultMovedTwice_IsWrittenOnce(t *testing.T) {
 	if err := c.storeEnvelope(o.ID, o.Value); fault.CodeOf(err) != fault.AlreadyExists {
 		t.Errorf("moved again: %v, want %q", err, fault.AlreadyExists)
 	}
-	if err := c.storeResult(o.ID, v, total); err != nil {
+	if err := c.storeResult(o.ID, v, total, false); err != nil {
 		t.Errorf("written anew: %v", err)
 	}
 }

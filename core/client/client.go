@@ -41,6 +41,9 @@ type Options struct {
 	Drops func() []Drop
 	// Interrupt, when set, makes the worker's main thread look for a cancellation.
 	Interrupt func()
+	// Signals, when set, runs the program's handlers of signals that have come,
+	// if the calling thread is the one for that; true: one has raised an exception.
+	Signals func() bool
 	// Descriptor, when set, is told of descriptors that a forked child must
 	// close, and before one is closed.
 	Descriptor func(fd int, open bool)

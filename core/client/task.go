@@ -174,7 +174,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		o.Site, o.Maker = call.Args.Site, tm.number()
 		c.table.Pin(o)
 		c.mu.Unlock()
-		err := c.storeValue(o.ID, &call.Args, total, false)
+		err := c.storeValue(o.ID, &call.Args, total, false, true)
 		c.mu.Lock()
 		if err != nil {
 			c.table.Unpin(o)

@@ -74,9 +74,9 @@ type Found struct {
 	IsError  bool
 }
 
-// storeValue writes the value into the arena under the given id.
-func (c *Client) storeValue(id ids.Object, v *Value, total int, anew bool) error {
-	at, err := c.create(id, total, anew)
+// storeValue writes the value into the arena under the given id. Program: see create.
+func (c *Client) storeValue(id ids.Object, v *Value, total int, anew, program bool) error {
+	at, err := c.create(id, total, anew, program)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
 	if err != nil {
 		return err
 	}
-	at, err := c.create(id, len(env), false)
+	at, err := c.create(id, len(env), false, false)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 		return id, nil
 	}
 	c.mu.Unlock()
-	err := c.storeValue(id, v, total, false)
+	err := c.storeValue(id, v, total, false, true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {

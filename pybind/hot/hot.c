@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "hot.h"
 #include "kern.h"
@@ -26,6 +27,11 @@ static int forked;                  // in a child that user code forked
 // ---- errors -------------------------------------------------------------
 
 static PyObject *raise_err(hot_err *e) {
+  if (PyErr_Occurred()) { // a signal's handler has raised: see hot_signals
+    free(e->code);
+    free(e->message);
+    return NULL;
+  }
   PyObject *type = hot_error ? hot_error : PyExc_RuntimeError;
   PyObject *args = hot_error ? Py_BuildValue("(ss)", e->code, e->message) : Py_BuildValue("(s)", e->message);
   free(e->code);

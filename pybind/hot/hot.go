@@ -109,6 +109,7 @@ func init() {
 	session.Hooks = client.Options{
 		Drops:     takeDrops,
 		Interrupt: func() { C.hot_interrupt() },
+		Signals:   func() bool { return C.hot_signals() != 0 },
 		Exit:      func(code int) { syscall.Exit(code) },
 		Site:      siteText,
 		Descriptor: func(fd int, open bool) {
