@@ -249,6 +249,11 @@ func (c *Client) DropsWaiting() {
 
 // carryOut frees what the table says is dead; mu held.
 func (c *Client) carryOut() {
+	for _, x := range c.table.TakeUnused() {
+		tm := x.(*task).tmpl
+		tm.recipes--
+		c.dropTemplate(tm)
+	}
 	dead, empty := c.table.Take(), c.table.TakeEmptied()
 	if len(dead)+len(empty) == 0 {
 		return

@@ -14,7 +14,7 @@ type will struct {
 	_msgpack  struct{} `msgpack:",as_array"`
 	Next      uint64   // count of the newest object
 	Objects   []willObject
-	Templates []Template // all, in order, so that they and their classes get the same numbers; alternatives are inside
+	Templates []Template // all, with their numbers and those of their classes; alternatives are inside
 	Tasks     []willTask
 	Actors    []willActor
 	Held      []willHeld

@@ -84,6 +84,15 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 			c.define(k.ID, &q)
 			s.DefineClass(c.id, k)
 		})
+	case wire.TClassRetire:
+		var q wire.LeaseWant
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.schedule(c, func(s *sched.Machine) {
+			delete(c.classes, sched.ClassID(q.ClassID))
+			s.RetireClass(c.id, sched.ClassID(q.ClassID))
+		})
 	case wire.TLeaseWant:
 		var q wire.LeaseWant
 		if err := m.Decode(&q); err != nil {

@@ -85,6 +85,9 @@ const (
 
 	// Process ↔ process, as above.
 	TRegistered Type = 165 // call: nil → bool: whether all references that came to you are registered with their owners
+
+	// Any process → daemon.
+	TClassRetire Type = 166 // push: LeaseWant, of which the class counts: nothing of it is wanted any more
 )
 
 // String returns the number; logs use it.

@@ -301,7 +301,7 @@ func HotFunction(fid *C.uchar, p *C.uintptr_t, n *C.int64_t, e *C.hot_err) (r C.
 	}
 	var f [16]byte
 	copy(f[:], unsafe.Slice((*byte)(unsafe.Pointer(fid)), 16))
-	b, err := c.Function(f) // the table keeps it for the session
+	b, err := c.Function(f) // which is kept until the program, whose lock we hold, unloads it
 	if err != nil {
 		return give(err, e)
 	}

@@ -202,6 +202,7 @@ class Worker:
             oldest = next(iter(self._functions))
             del self._functions[oldest]
             functions.forget(oldest)
+            self.hot.unload(oldest)
         self._functions[fid] = (function, retry_on)
         return function, retry_on
 
@@ -210,6 +211,7 @@ class Worker:
         if self._functions.pop(fid, None) is None:
             return
         functions.forget(fid)
+        self.hot.unload(fid)
         here.running.function = None
         gc.collect()  # functions refer to themselves, by what they close over
 
