@@ -217,6 +217,13 @@ func HotUnload(fid *C.uchar) {
 	}
 }
 
+//export HotParting
+func HotParting() {
+	if c := session.Current(); c != nil {
+		c.Parting()
+	}
+}
+
 //export HotNextEvent
 func HotNextEvent(ms C.int64_t, o *unsafe.Pointer, on *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
