@@ -95,21 +95,6 @@ func (c *Client) storeValue(id ids.Object, v *Value, total int, anew, program bo
 	})
 }
 
-// storeEnvelope writes a whole envelope into the arena under the given id.
-func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
-	c.mu.Lock()
-	err := c.mapArena()
-	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	at, err := c.create(id, len(env), false, false)
-	if err != nil {
-		return err
-	}
-	return c.fill(id, at, func(w *writer) error { return w.write(0, env) })
-}
-
 // call asks the daemon and waits; mu must not be held.
 func (c *Client) call(t wire.Type, body, reply any) error {
 	err := c.daemon.Call(context.Background(), t, body, reply)
