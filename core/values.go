@@ -155,7 +155,7 @@ func Wait(ctx context.Context, s *Session, refs []AnyRef, n int) (ready, rest []
 	}
 	for {
 		ready, rest = nil, nil
-		_, done, err := s.c.Wait(list, n, slice, client.WaitSome, func(i int, yes bool) {
+		_, done, err := s.c.Wait(list, n, slice, client.WaitHere, func(i int, yes bool) {
 			if yes && len(ready) < n {
 				ready = append(ready, refs[i])
 			} else {

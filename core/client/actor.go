@@ -73,7 +73,8 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		return id, nil, c.why
 	}
 	id = ids.NewActor(c.info.Job)
-	tm := &Template{Kind: KindTask, Name: s.ClassName, FID: s.FID, Blob: c.intern(s.FID, s.Blob)}
+	tm := &Template{Kind: KindTask, Name: s.ClassName, FID: s.FID, Blob: s.Blob}
+	tm.intern()
 	t, err := c.newTask(tm, &Call{Args: *args, Deps: deps}, total)
 	if err != nil {
 		c.mu.Unlock()
@@ -99,7 +100,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 	}
 	for i, k := range s.Classes {
 		if len(k.FID) > 0 {
-			req.Fallback[i].Template = c.appendTemplate(nil, &Template{Kind: KindTask, Name: req.Fallback[i].ClassName, FID: k.FID, Blob: c.intern(k.FID, k.Blob)}, true)
+			req.Fallback[i].Template = c.appendTemplate(nil, &Template{Kind: KindTask, Name: req.Fallback[i].ClassName, FID: k.FID, Blob: k.Blob}, true)
 		}
 	}
 	a.birth = &birth{task: t, tmpl: tm, req: &req}

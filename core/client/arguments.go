@@ -2,7 +2,9 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // A task's small arguments travel in its message. Thousands of them do not fit
@@ -23,27 +25,19 @@ func promotable(o *own.Object) bool { return o.Owned() && !o.IsError && len(o.Va
 
 // moveArguments moves the arguments of a task to the arena and then starts it. The task has them pinned.
 func (c *Client) moveArguments(t *task) {
-	var err error
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.limbo++
 	defer func() { c.limbo-- }()
-	deps := t.deps
-	for _, o := range deps {
-		if err != nil || c.closed || o.State != own.Inline || !promotable(o) {
-			continue
-		}
-		value := o.Value
-		c.mu.Unlock()
-		err = c.storeEnvelope(o.ID, value)
-		c.mu.Lock()
-		if fault.CodeOf(err) == fault.AlreadyExists { // another task takes it, too
-			err = nil
-		}
-		if err == nil {
-			o.State = own.Stored // Value stays: somebody may be reading it
+	var list []*own.Object
+	seen := map[*own.Object]bool{} // one that comes twice moves once
+	for _, o := range t.deps {
+		if o.State == own.Inline && promotable(o) && !seen[o] {
+			seen[o] = true
+			list = append(list, o)
 		}
 	}
+	err := c.moveAll(list)
 	switch {
 	case c.closed || t.canceled: // whoever cancelled it has failed it
 	case err != nil:
@@ -54,4 +48,69 @@ func (c *Client) moveArguments(t *task) {
 	default:
 		c.enqueue(t)
 	}
+}
+
+// movesAhead is how many requests for room are under way at a time. One after the
+// other each would wait for the daemon.
+const movesAhead = 64
+
+// room is an answer to a request for room.
+type room struct {
+	i   int
+	at  wire.ObjPlace
+	err error
+}
+
+// moveAll moves small values to the arena; mu held, released meanwhile.
+func (c *Client) moveAll(list []*own.Object) (err error) {
+	if err := c.mapArena(); err != nil {
+		return err
+	}
+	values := make([][]byte, len(list))
+	for i, o := range list {
+		values[i] = o.Value
+	}
+	moved := make([]bool, len(list))
+	c.mu.Unlock()
+	rooms := make(chan room, movesAhead)
+	asked, open := 0, 0
+	for asked < len(list) && err == nil || open > 0 {
+		if asked < len(list) && err == nil && open < movesAhead {
+			c.askRoom(asked, list[asked].ID, len(values[asked]), rooms)
+			asked, open = asked+1, open+1
+			continue
+		}
+		r := <-rooms
+		open--
+		if r.err == nil { // also after another one failed: what was begun is sealed
+			r.err = c.fill(list[r.i].ID, r.at, func(w *writer) error { return w.write(0, values[r.i]) })
+		}
+		switch {
+		case r.err == nil, fault.CodeOf(r.err) == fault.AlreadyExists: // another task takes it, too
+			moved[r.i] = true
+		case err == nil:
+			err = r.err
+		}
+	}
+	c.mu.Lock()
+	for i, o := range list {
+		if moved[i] && o.State == own.Inline {
+			o.State = own.Stored // Value stays: somebody may be reading it
+		}
+	}
+	if c.closed {
+		return c.why
+	}
+	return err
+}
+
+// askRoom asks the daemon for room; the answer comes on the channel.
+func (c *Client) askRoom(i int, id ids.Object, size int, to chan<- room) {
+	c.daemon.Go(wire.TObjCreate, &wire.ObjCreate{ObjectID: id[:], Size: uint64(size)}, func(m *wire.Message, err error) {
+		r := room{i: i, err: err}
+		if err == nil {
+			r.err = m.Decode(&r.at)
+		}
+		to <- r
+	})
 }

@@ -1,9 +1,12 @@
 package client
 
 import (
+	"bytes"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 )
 
@@ -18,14 +21,54 @@ func TestArguments_SameResultMovedTwice_IsWrittenOnce(t *testing.T) {
 	c.mu.Lock()
 	o := c.table.New(1, 1)
 	o.State, o.Value = own.Inline, v.envelope(total)
-	c.mu.Unlock()
-	if err := c.storeEnvelope(o.ID, o.Value); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		o.State = own.Inline
+		if err := c.moveAll([]*own.Object{o}); err != nil || o.State != own.Stored {
+			t.Fatalf("moved: %v, state %d", err, o.State)
+		}
 	}
-	if err := c.storeEnvelope(o.ID, o.Value); fault.CodeOf(err) != fault.AlreadyExists {
+	c.mu.Unlock()
+	if _, err := c.create(o.ID, total, false, false); fault.CodeOf(err) != fault.AlreadyExists {
 		t.Errorf("moved again: %v, want %q", err, fault.AlreadyExists)
 	}
-	if err := c.storeResult(o.ID, v, total); err != nil {
+	if err := c.storeResult(o.ID, v, total, false); err != nil {
 		t.Errorf("written anew: %v", err)
+	}
+}
+
+// Hundreds are moved with many requests under way; where the store is full the task fails, and nothing waits.
+func TestArguments_Many_MoveTogetherOrFail(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(echo)
+	c := d.driver()
+	tm := template(t, c, "f")
+	for _, n := range []int{200, 1000} { // the fake's store has 64 MiB
+		var deps []ids.Object
+		for i := range n {
+			id, err := c.Put(&Value{Fmt: FmtBytes, Bufs: [][]byte{bytes.Repeat([]byte{byte(i)}, 90<<10)}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			deps = append(deps, id)
+		}
+		out, _, err := c.Submit(&Call{Template: tm, Deps: deps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := c.Get(out, 20*time.Second)
+		if err != nil || f == nil {
+			t.Fatalf("no answer: %v", err)
+		}
+		if full := n == 1000; f.IsError != full {
+			t.Errorf("%d arguments: failed %t, want %t", n, f.IsError, full)
+		}
+		for _, id := range deps {
+			c.Release(Drop{Object: id})
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.limbo != 0 {
+		t.Errorf("%d tasks wait for their arguments to move", c.limbo)
 	}
 }

@@ -42,6 +42,7 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 				c.finish(w)
 			}
 			c.ackWaits = nil
+			c.ownerLate = false
 			c.takeDrops()
 		}
 	}
@@ -309,6 +310,11 @@ func (c *Client) fromPeer(who ids.Owner, m *wire.Message) {
 			c.confirmed(who, q.TaskID)
 			_ = m.Reply(nil)
 		}
+	case wire.TRegistered:
+		c.mu.Lock()
+		yes := c.unacked == 0
+		c.mu.Unlock()
+		_ = m.Reply(yes)
 	default:
 		err = fault.New(fault.BadRequest, "%s is not for a process", m.Type)
 	}
@@ -327,7 +333,7 @@ func (c *Client) serveWait(q *wire.RefWait, m *wire.Message) error {
 	defer c.mu.Unlock()
 	o := c.table.Find(id)
 	if o == nil {
-		return fault.New(fault.ObjectLost, "object %s was freed by its owner", id)
+		return letGoBy(id)
 	}
 	if q.Lost || o.State == own.Emptied {
 		c.doubt(o)
@@ -339,6 +345,14 @@ func (c *Client) serveWait(q *wire.RefWait, m *wire.Message) error {
 	x := watchOf(o)
 	x.remote = append(x.remote, m)
 	return nil
+}
+
+// letGoBy tells a borrower of an object that its owner has not. Who registers
+// when a reference arrives is never told so; what a task took whose lost result
+// is computed again may be gone, for lineage keeps only what the task's caller owns.
+func letGoBy(id ids.Object) error {
+	return fault.New(fault.LostBorrowed, "object %s is gone: the process that owned it has let go of it when nobody held a reference any more. "+
+		"A task that took it runs again because its own result was lost, and its caller, which did not own the object, kept no reference to it: hold one for as long as you need the task's result", id)
 }
 
 func refValue(o *own.Object, node ids.Node) wire.RefValue {

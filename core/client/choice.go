@@ -32,9 +32,9 @@ func (c *Client) addFallback(t *Template) error {
 		if x.Name == "" {
 			x.Name = t.Name
 		}
-		x.id, x.Fallback = len(c.tmpls), nil
-		x.Blob = c.intern(x.FID, x.Blob)
-		c.tmpls = append(c.tmpls, &x)
+		x.Fallback = nil
+		x.id, x.maker = c.newID(&x), t.maker
+		x.intern()
 		t.Fallback[i] = &x
 	}
 	return nil

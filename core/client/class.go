@@ -34,6 +34,9 @@ type class struct {
 	since  time.Time // nothing of the queue was sent since
 	shape  *shape    // nil: its leases serve no other class
 	listed bool      // in shape.waiting
+
+	key       string
+	templates int // of it
 }
 
 // lease is a worker of ours.
@@ -85,8 +88,14 @@ func (c *Client) classFor(t *Template) *class {
 	if k := c.byClass[key]; k != nil {
 		return k
 	}
-	k := &class{id: uint32(len(c.classes)), name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs, shape: c.shapeFor(t)}
-	c.classes = append(c.classes, k)
+	return c.defineClass(c.nextClass, key, t)
+}
+
+// defineClass makes a class with a number; mu held.
+func (c *Client) defineClass(id uint32, key string, t *Template) *class {
+	c.nextClass = max(c.nextClass, id+1)
+	k := &class{id: id, key: key, name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs, shape: c.shapeFor(t)}
+	c.classes[k.id] = k
 	c.byClass[key] = k
 	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy, Enforce: t.Enforce,
 		Fallback: t.alternatives(), AfterMs: t.AfterMs})
@@ -166,11 +175,14 @@ func (c *Client) sendTask(l *lease, t *task) {
 // granted is the daemon's answer to a want.
 func (c *Client) granted(g *wire.LeaseGrant) {
 	c.mu.Lock()
-	if c.closed || int(g.ClassID) >= len(c.classes) {
+	k := c.classes[g.ClassID]
+	if c.closed || k == nil {
+		if !c.closed { // it was granted before the daemon heard that nobody wants it
+			c.push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: g.LeaseID})
+		}
 		c.mu.Unlock()
 		return
 	}
-	k := c.classes[g.ClassID]
 	k.want = max(0, k.want-1)
 	l := &lease{id: g.LeaseID, class: k, choice: g.Choice, better: g.Better}
 	c.leases[l.id] = l
@@ -288,6 +300,7 @@ func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
 		c.lastBegun(l)
 	}
 	c.push(wire.TLeaseReturn, r)
+	c.dropClass(l.class)
 }
 
 // recalled: others wait; finish what was sent, send no more.
@@ -310,10 +323,10 @@ func (c *Client) recalled(id uint64) {
 func (c *Client) trouble(id uint32, f *fault.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if int(id) >= len(c.classes) || c.closed {
+	k := c.classes[id]
+	if k == nil || c.closed {
 		return
 	}
-	k := c.classes[id]
 	defer k.note()
 	if f.Code != fault.TaskUnschedulable {
 		k.want = 0

@@ -41,6 +41,9 @@ type Options struct {
 	Drops func() []Drop
 	// Interrupt, when set, makes the worker's main thread look for a cancellation.
 	Interrupt func()
+	// Signals, when set, runs the program's handlers of signals that have come,
+	// if the calling thread is the one for that; true: one has raised an exception.
+	Signals func() bool
 	// Descriptor, when set, is told of descriptors that a forked child must
 	// close, and before one is closed.
 	Descriptor func(fd int, open bool)
@@ -88,11 +91,11 @@ type Client struct {
 	closed  bool
 	why     error // why it closed
 	table   *own.Table
-	classes []*class
+	classes map[uint32]*class
 	byClass map[string]*class
 	shapes  map[string]*shape
-	tmpls   []*Template
-	blobs   map[string][]byte // functions, by id
+	tmpls   []*Template // nil: the number is in freeIDs
+	freeIDs []int
 	leases  map[uint64]*lease
 	actors  map[ids.Actor]*actor
 	views   map[uint64]*view
@@ -146,10 +149,16 @@ type Client struct {
 	cancels          burst            // see cancel.go
 	retryDelay       time.Duration    // before every retry, by the environment
 
-	texts  []string          // sites and functions that have no number elsewhere, see census.go
-	byText map[string]uint32 // their numbers
+	texts      []string          // sites and functions that have no number elsewhere, see census.go
+	byText     map[string]uint32 // their numbers
+	otherMaker uint32            // of functions whose names are too many
 
 	endings endings
+
+	nextClass uint32 // number
+
+	settlings []*settling // see settle.go
+	ownerLate bool        // an owner has not acknowledged for a while, and does not keep answers waiting
 
 	lineage  lineage
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
@@ -162,7 +171,7 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
 	c := &Client{
-		opts: o, byClass: map[string]*class{}, shapes: map[string]*shape{}, blobs: map[string][]byte{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
+		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
 		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1,
 	}

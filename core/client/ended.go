@@ -24,8 +24,9 @@ type ended struct {
 // endings are the last tasks of this process that have ended. How many each
 // function had is counted in its template.
 type endings struct {
-	ring *[keptEnds]ended
-	n    uint64
+	ring    *[keptEnds]ended
+	n       uint64
+	retired map[[2]string]*wire.Ends // what templates counted that are gone
 }
 
 // ends notes the end of a task; mu held. It is on every task's way: no clock, no memory.
@@ -58,6 +59,10 @@ func (t *task) become(tm *Template) {
 		t.tmpl.open--
 		tm.open++
 	}
+	if t.recipe != nil {
+		t.tmpl.recipes--
+		tm.recipes++
+	}
 	t.tmpl = tm
 }
 
@@ -77,18 +82,14 @@ func (c *Client) tallyEnded(t *wire.Tally, limit int) {
 		t.Ended = append(t.Ended, r)
 	}
 	by := map[[2]string]*wire.Ends{}
-	for _, m := range c.tmpls {
-		if m.finished+m.failed == 0 {
-			continue
+	for key, y := range x.retired {
+		z := *y
+		by[key] = &z
+	}
+	for _, m := range c.templates() {
+		if m.finished+m.failed > 0 {
+			ends(by, m, false)
 		}
-		key := [2]string{m.Name, kindName(m)}
-		y := by[key]
-		if y == nil {
-			y = &wire.Ends{Name: m.Name, Method: m.Kind == KindMethod}
-			by[key] = y
-		}
-		y.Finished += m.finished
-		y.Failed += m.failed
 	}
 	for _, y := range by {
 		t.ByMaker = append(t.ByMaker, *y)

@@ -80,7 +80,7 @@ type executor struct {
 	lentAt   time.Time // since when, or when last
 	resumed  time.Time // when blocked became 0
 	taker    *time.Timer
-	fns      map[[16]byte][]byte
+	fns      map[[16]byte]*function
 	actorID  ids.Actor
 	inc      uint64
 	ended    string                 // why no more work comes
@@ -102,7 +102,7 @@ type executor struct {
 }
 
 func newExecutor(c *Client) *executor {
-	return &executor{c: c, backlog: backlog{most: maxBacklog}, calls: map[uint64]*call{}, fns: map[[16]byte][]byte{}, conns: map[*inConn]bool{}, early: map[ids.Task]time.Time{}}
+	return &executor{c: c, backlog: backlog{most: maxBacklog}, calls: map[uint64]*call{}, fns: map[[16]byte]*function{}, conns: map[*inConn]bool{}, early: map[ids.Task]time.Time{}}
 }
 
 func (e *executor) running() bool { return e.busy > 0 }
@@ -318,13 +318,14 @@ func (e *executor) open(k *call, p place) (Found, error) {
 	return Found{Envelope: b, View: v.n}, nil
 }
 
-// Function returns a pickled function or class.
+// Function returns a pickled function or class, and keeps it until Unload.
 func (c *Client) Function(fid [16]byte) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	b, ok := c.exec.fns[fid]
-	if !ok {
+	f := c.exec.fns[fid]
+	if f == nil || f.blob == nil {
 		return nil, fault.New(fault.Internal, "function %x was not sent", fid)
 	}
-	return b, nil
+	f.loaded = true
+	return f.blob, nil
 }

@@ -51,7 +51,11 @@ type fakeDaemon struct {
 	forgotten int                   // functions
 
 	actors map[ids.Actor]*fakeActor // see fakeactor_test.go
+	ends   bool                     // the test is over: nobody is started any more
 }
+
+// forActor is the token of a worker that becomes an actor: it runs no tasks.
+const forActor = "actor"
 
 type want struct {
 	p     *wire.Peer
@@ -79,6 +83,7 @@ func startDaemon(t *testing.T) *fakeDaemon {
 	t.Cleanup(func() {
 		d.l.Close()
 		d.mu.Lock()
+		d.ends = true
 		peers := d.peers
 		d.peers = map[*wire.Peer]string{}
 		d.mu.Unlock()
@@ -127,7 +132,11 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 		u.Close()
 		return
 	}
-	p := wire.NewPeer(u, func(m *wire.Message) { d.handle(m, addr) }, nil)
+	p := wire.NewPeer(u, func(m *wire.Message) {
+		if m.Type != wire.TWorkerReady || h.Token != forActor {
+			d.handle(m, addr)
+		}
+	}, nil)
 	d.mu.Lock()
 	d.peers[p] = h.Role
 	d.peerOf[w] = p
@@ -255,9 +264,17 @@ func (d *fakeDaemon) grant() {
 // worker runs a client in the worker's role whose program is f.
 func (d *fakeDaemon) worker(f func(c *Client, it *Item)) *Client {
 	d.t.Helper()
-	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleWorker, Token: "t"})
+	c, err := d.workerFor("t", f)
 	if err != nil {
 		d.t.Fatal(err)
+	}
+	return c
+}
+
+func (d *fakeDaemon) workerFor(token string, f func(c *Client, it *Item)) (*Client, error) {
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleWorker, Token: token})
+	if err != nil {
+		return nil, err
 	}
 	done := make(chan struct{})
 	go func() {
@@ -277,7 +294,7 @@ func (d *fakeDaemon) worker(f func(c *Client, it *Item)) *Client {
 		c.Close(0)
 		<-done
 	})
-	return c
+	return c, nil
 }
 
 func (d *fakeDaemon) driver() *Client {

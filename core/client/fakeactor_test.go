@@ -121,13 +121,21 @@ func (a *fakeActor) begin(id []byte) {
 	a.inc++
 	inc := a.inc
 	a.d.mu.Unlock()
-	w := a.d.worker(func(c *Client, it *Item) {
+	w, err := a.d.workerFor(forActor, func(c *Client, it *Item) {
 		if it.Kind == ItemActor {
 			_ = c.ActorReady(it.Token, true, "", nil)
 			return
 		}
 		a.program(inc, c, it)
 	})
+	if err != nil {
+		a.d.mu.Lock()
+		defer a.d.mu.Unlock()
+		if !a.d.ends { // a restart may be under way when the test is over
+			a.d.t.Errorf("start an actor's worker: %v", err)
+		}
+		return
+	}
 	a.d.eventually("the worker's connection is known", func() bool { return a.d.peerOf[w.info.Worker] != nil })
 	a.d.mu.Lock()
 	defer a.d.mu.Unlock()

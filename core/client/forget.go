@@ -19,7 +19,7 @@ func (c *Client) Forget(fid []byte) {
 		return
 	}
 	open := false
-	for _, t := range c.tmpls {
+	for _, t := range c.templates() {
 		if bytes.Equal(t.FID, fid) {
 			t.Forget = true
 			open = open || t.open > 0
@@ -32,7 +32,7 @@ func (c *Client) Forget(fid []byte) {
 
 // lastEnded: no task of a function is left that the program has forgotten; mu held.
 func (c *Client) lastEnded(tm *Template) {
-	for _, t := range c.tmpls {
+	for _, t := range c.templates() {
 		if t.open > 0 && bytes.Equal(t.FID, tm.FID) {
 			return
 		}

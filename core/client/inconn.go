@@ -118,6 +118,8 @@ func (in *inConn) frame(b []byte) error {
 		e.push(k)
 	case wire.OpTaken:
 		in.taken(uint32(r.Uint()), r.Uint())
+	case wire.OpForget:
+		in.forgets(r.Uint())
 	case wire.OpQuit:
 		in.quit(uint32(r.Uint()))
 	default:
@@ -133,11 +135,9 @@ func (in *inConn) template(r *wire.Reader) {
 	t.Name, t.Method = r.Str(), r.Str()
 	t.Returns, t.MaxCalls = int(r.Uint()), int(r.Uint())
 	t.Once = r.Uint() == 1
-	if blob := r.Bin(); blob != nil {
-		in.c.exec.fns[t.FID] = blob
-	}
+	blob := r.Bin()
 	t.Flow.read(r)
-	in.tmpls[id] = t
+	in.learns(id, t, blob)
 }
 
 func (in *inConn) parseTask(r *wire.Reader) (*call, error) {
@@ -189,6 +189,7 @@ func parsePlace(r *wire.Reader) (p place, err error) {
 func (in *inConn) gone(error) {
 	e := in.c.exec
 	delete(e.conns, in)
+	in.forgetsAll()
 	if e.page != nil {
 		e.page.Free(in.slot)
 		in.slot = started.Slot{}

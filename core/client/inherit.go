@@ -115,7 +115,7 @@ func (h *heir) begin(at *wire.Inherited) error {
 		return err
 	}
 	for i := range w.Templates {
-		if err := c.addTemplate(&w.Templates[i]); err != nil {
+		if err := c.inheritTemplate(&w.Templates[i]); err != nil {
 			return err
 		}
 	}

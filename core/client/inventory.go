@@ -21,17 +21,22 @@ type inventory struct {
 func (c *Client) inventory(w *will, fds []int) []int {
 	v := &inventory{c: c, w: w, tasks: map[*task]int{}, templates: map[*Template]int{}, serves: map[ids.Owner]bool{}}
 	inside := map[*Template]bool{}
-	for _, t := range c.tmpls {
+	all := c.templates()
+	for _, t := range all {
 		for _, o := range t.Fallback {
 			inside[o] = true
 		}
+		t.Number = t.id
 	}
-	for _, t := range c.tmpls {
+	for _, t := range all {
 		if inside[t] {
 			continue
 		}
 		v.templates[t] = len(w.Templates)
 		x := *t
+		if t.class != nil {
+			x.ClassID = t.class.id
+		}
 		x.Blob, x.class = nil, nil // until a task needs it
 		w.Templates = append(w.Templates, x)
 	}
@@ -94,6 +99,9 @@ func (c *Client) inventory(w *will, fds []int) []int {
 		for t, list := range m {
 			w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
 		}
+	}
+	for _, s := range c.settlings {
+		w.Settlings = append(w.Settlings, willSettling{s.addr, rawOf(s.list)})
 	}
 	return fds
 }

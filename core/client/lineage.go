@@ -106,6 +106,7 @@ func (c *Client) eachResult(t *task, f func(*own.Object)) {
 
 // recipe makes a task one that is kept; mu held.
 func (c *Client) recipe(t *task) *own.Recipe {
+	t.tmpl.recipes++
 	t.recipe = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
 	return t.recipe
 }

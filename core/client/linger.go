@@ -68,7 +68,7 @@ func (c *Client) lessNeeded() {
 // needed reports whether something would be lost with this worker, which
 // wants to end since began; mu held.
 func (c *Client) needed(began time.Time) bool {
-	if c.unfinished > 0 || c.bearing() {
+	if c.unfinished > 0 || c.bearing() || len(c.settlings) > 0 {
 		return true
 	}
 	if time.Since(began) < receiptPatience {

@@ -93,9 +93,14 @@ func (c *Client) enlarge(t *task, held uint64) bool {
 		if err != nil {
 			return false
 		}
+		if old := tm.larger; old != nil && old != x {
+			old.retired = true
+			c.dropTemplate(old)
+		}
 		tm.larger = x
 	}
 	t.become(tm.larger)
+	c.dropTemplate(tm)
 	return true
 }
 
@@ -117,7 +122,7 @@ func (c *Client) withMemory(tm *Template, want int64) (*Template, error) {
 		return l, nil
 	}
 	x := *tm
-	x.class, x.larger = nil, nil
+	x.class, x.larger, x.retired, x.recipes = nil, nil, false, 0
 	x.finished, x.failed, x.open = 0, 0, 0
 	x.Resources = atLeast(tm.Resources, want)
 	x.Fallback = nil

@@ -29,12 +29,12 @@ type outConn struct {
 	seq      uint32
 	tasks    map[uint32]*task // sent and not answered
 	known    map[int]bool     // templates that it has
-	blobs    map[string]bool  // functions that it has
+	blobs    map[string]int   // functions that it has, and in how many of them
 	num      uint32           // of an actor's: what its worker knows this connection by
 }
 
 func newOutConn(c *Client, fd int, addr string) *outConn {
-	return &outConn{conn: conn{c: c, fd: fd}, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]bool{}}
+	return &outConn{conn: conn{c: c, fd: fd}, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]int{}}
 }
 
 // dialData connects to a process's socket; the hello goes ahead of the first frame, without answer, with the
@@ -91,10 +91,7 @@ func (o *outConn) send(t *task) {
 		tm = tm.as(o.lease.choice)
 	}
 	if !o.known[tm.id] {
-		o.known[tm.id] = true
-		fid := string(tm.FID)
-		o.out = c.appendTemplate(o.out, tm, fid != "" && !o.blobs[fid])
-		o.blobs[fid] = true
+		o.out = c.appendTemplate(o.out, tm, o.knows(tm))
 	}
 	o.seq++
 	t.seq = o.seq
@@ -217,6 +214,9 @@ func (o *outConn) reply(r *wire.Reader) error {
 func (o *outConn) answered(t *task, r *wire.Reader, flags uint64) error {
 	c := o.c
 	isErr := flags&wire.ReplyAppError != 0
+	if flags&wire.ReplyUnsettled != 0 {
+		c.unsettled(t, o.peerAddr)
+	}
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
 		if t.canceled {
 			c.failTask(t, cancelFault(t))

@@ -17,9 +17,16 @@ import (
 // the daemon has made for it.
 
 // create asks for room; the daemon answers when there is some. Anew: in place of
-// what an earlier run of the task has written under this id.
-func (c *Client) create(id ids.Object, size int, anew bool) (at wire.ObjPlace, err error) {
-	if err = c.call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: uint64(size), Anew: anew}, &at); err == nil && at.Size < uint64(size) {
+// what an earlier run of the task has written under this id. Program: the calling
+// thread is the program's own, which handles signals.
+func (c *Client) create(id ids.Object, size int, anew, program bool) (at wire.ObjPlace, err error) {
+	q := wire.ObjCreate{ObjectID: id[:], Size: uint64(size), Anew: anew}
+	if program {
+		at, err = c.awaitRoom(id, &q)
+	} else {
+		err = c.call(wire.TObjCreate, &q, &at)
+	}
+	if err == nil && at.Size < uint64(size) {
 		err = fault.New(fault.Internal, "object %s: the store gave %d of %d bytes", id, at.Size, size)
 	}
 	return at, err

@@ -32,8 +32,8 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 		results = nil
 	}
 	// References that the task keeps are registered before its caller may let go.
-	if c.unacked > 0 {
-		c.awaitAcks()
+	if c.unacked > 0 && !c.registered() {
+		flags |= wire.ReplyUnsettled
 	}
 	e.answer(token, k, results, flags)
 	return nil
@@ -59,7 +59,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		}
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		var err error
-		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags); err != nil {
+		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags, false); err != nil {
 			for _, o := range nested {
 				c.table.Unpin(o)
 			}
@@ -75,13 +75,14 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 }
 
 // appendResult encodes a value that id is to get; mu held, released while a large one goes to the arena.
-func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, flags int) ([]byte, []*own.Object, error) {
+// The wait of an item, whose generator's code runs, a signal may end; an answer's it may not.
+func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, flags int, item bool) ([]byte, []*own.Object, error) {
 	c := e.c
 	total, _ := v.layout()
 	body = wire.AppendArray(body, 3)
 	if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
 		c.mu.Unlock()
-		err := c.storeResult(id, v, total)
+		err := c.storeResult(id, v, total, item)
 		c.mu.Lock()
 		if err != nil {
 			return body, nested, err

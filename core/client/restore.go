@@ -247,10 +247,11 @@ func (h *heir) conns() error {
 			}
 			o.actor, a.conn = a, o
 		} else {
-			if int(x.Class) >= len(c.classes) {
-				return fmt.Errorf("a lease of class %d, of %d, was handed over", x.Class, len(c.classes))
+			k := c.classes[x.Class]
+			if k == nil {
+				return fmt.Errorf("a lease of class %d, which was not, was handed over", x.Class)
 			}
-			l := &lease{id: x.LeaseID, class: c.classes[x.Class], conn: o, busy: len(x.Tasks), recall: true, choice: x.Choice}
+			l := &lease{id: x.LeaseID, class: k, conn: o, busy: len(x.Tasks), recall: true, choice: x.Choice}
 			if l.choice < 0 || l.choice >= len(l.class.paces) {
 				return fmt.Errorf("a lease of choice %d was handed over", x.Choice)
 			}
@@ -289,6 +290,13 @@ func (h *heir) results() error {
 			h.c.table.Pin(o)
 		}
 		h.c.hold(ids.Owner(x.Caller), t, list)
+	}
+	for _, x := range h.w.Settlings {
+		list, err := h.found(x.Objects)
+		if err != nil {
+			return err
+		}
+		h.c.settle(&settling{addr: x.Addr, list: list, pause: settleFirst})
 	}
 	return nil
 }

@@ -15,8 +15,8 @@ import (
 // A worker that was killed between its seal and its answer has left the object:
 // nobody was told of it, and what it contains may have died with that worker.
 // The try that answers writes its own.
-func (c *Client) storeResult(id ids.Object, v *Value, total int) error {
-	if err := c.storeValue(id, v, total, true); err != nil {
+func (c *Client) storeResult(id ids.Object, v *Value, total int, program bool) error {
+	if err := c.storeValue(id, v, total, true, program); err != nil {
 		return err
 	}
 	return c.daemon.Flush(context.Background())

@@ -17,6 +17,8 @@ import (
 type shape struct {
 	waiting []*class // those with a queue, longest unserved first
 	idle    int      // leases that have nothing to do
+	key     string
+	classes int // that have it
 }
 
 // shapeKey tells shapes apart. Classes with alternatives, which choose lease by
@@ -38,9 +40,10 @@ func (c *Client) shapeFor(t *Template) *shape {
 	}
 	s := c.shapes[key]
 	if s == nil {
-		s = new(shape)
+		s = &shape{key: key}
 		c.shapes[key] = s
 	}
+	s.classes++
 	return s
 }
 
@@ -97,10 +100,12 @@ func (c *Client) moveLease(l *lease, k *class) {
 	if i := slices.Index(l.class.leases, l); i >= 0 {
 		l.class.leases = slices.Delete(l.class.leases, i, i+1)
 	}
+	old := l.class
 	l.class = k
 	k.leases = append(k.leases, l)
 	k.want = max(0, k.want-1)
 	c.push(wire.TLeaseMove, wire.LeaseMove{LeaseID: l.id, ClassID: k.id})
+	c.dropClass(old) // it may have had no more than this lease
 }
 
 // rest notes that the lease has nothing to do, or has again; mu held.

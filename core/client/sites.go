@@ -7,10 +7,13 @@ import (
 
 // Where references were made. Each object carries two numbers: of a line of
 // the program, which the program's side has counted, and of the function that
-// makes it, which is its template's. Numbers with the highest bit set are this
-// client's own, for texts that have no number elsewhere.
+// makes it. Numbers with the highest bit set are this client's own, for texts
+// that have no number elsewhere.
 
-const ownText = 1 << 31
+const (
+	ownText  = 1 << 31
+	ofMethod = 1 << 30 // of a maker
+)
 
 // maxTexts bounds them: a program may be called by many functions.
 const maxTexts = 1 << 14
@@ -35,12 +38,20 @@ func (c *Client) textNumber(s string) uint32 {
 	return n
 }
 
-// number is the template's as an object's maker; 0 for a constructor's, which is not in the table.
-func (t *Template) number() uint32 {
-	if t.Kind == KindTask && t.class == nil {
-		return 0
+// makerNumber numbers a template's name, and says whether it is a method's; mu held.
+func (c *Client) makerNumber(t *Template) uint32 {
+	n := c.textNumber(t.Name)
+	if n == 0 {
+		if c.otherMaker == 0 {
+			c.otherMaker = ownText | uint32(len(c.texts))
+			c.texts = append(c.texts, manyNames)
+		}
+		n = c.otherMaker
 	}
-	return uint32(t.id) + 1
+	if t.Kind == KindMethod {
+		n |= ofMethod
+	}
+	return n
 }
 
 // arrived notes where a reference of another process's came in; mu held.
@@ -86,16 +97,13 @@ func (c *Client) makerOf(o *own.Object) string {
 	case n == 0:
 		return ""
 	case n&ownText != 0:
-		return c.texts[n&^ownText]
-	case int(n) <= len(c.tmpls):
-		return c.tmpls[n-1].Name
+		return c.texts[n&^(ownText|ofMethod)]
 	}
 	return ""
 }
 
 func (c *Client) isCall(o *own.Object) bool {
-	n := int(o.Maker)
-	return n > 0 && n <= len(c.tmpls) && c.tmpls[n-1].Kind == KindMethod
+	return o.Maker&ofMethod != 0
 }
 
 // SiteOf says where the program got a reference, "" when nobody knows.

@@ -207,6 +207,9 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
 			return err
 		}
 	}
+	if last && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 { // it would have been tried again: then all of it has failed
+		c.failsAs(t, t.stream.got-1)
+	}
 	had, err := c.result(r, t, 0, flags&wire.ReplyAppError != 0 && !last)
 	if err != nil {
 		return err
@@ -217,6 +220,15 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
 	c.endTask(t)
 	o.exitIf(flags)
 	return r.Err()
+}
+
+// failsAs gives a generator's own object the exception that is its item i; mu held.
+func (c *Client) failsAs(t *task, i uint64) {
+	x, o := c.table.FindOwned(t.first+1+i), c.table.FindOwned(t.first)
+	if x != nil && o != nil && x.IsError && x.State == own.Inline {
+		c.complete(o, own.Inline, x.Value, x.Size, true)
+		t.stream.told = true // by the item
+	}
 }
 
 // streamEnded: no more items will come; mu held.

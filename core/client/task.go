@@ -1,6 +1,8 @@
 package client
 
 import (
+	"unique"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
@@ -44,6 +46,14 @@ type Template struct {
 	finished, failed uint64    // of its tasks
 	open             int       // tasks without an answer
 	larger           *Template // what a retry with more memory runs as, once there was one
+
+	// See retire.go.
+	Number  int    // id, in a will
+	ClassID uint32 // of class, in a will
+	retired bool   // the program cannot call it any more
+	recipes int    // that would run it again
+	whole   unique.Handle[string]
+	maker   uint32 // number of its name, see sites.go
 }
 
 // task is one submitted task or actor call that has no answer yet.
@@ -82,7 +92,7 @@ func (t *task) id(c *Client) (id ids.Task) {
 	return id
 }
 
-// NewTemplate registers a template for the session's life.
+// NewTemplate registers a template, until Retire.
 func (c *Client) NewTemplate(t *Template) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -100,28 +110,17 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 
 // addTemplate gives the template its number and class, in order; mu held.
 func (c *Client) addTemplate(t *Template) error {
-	t.id = len(c.tmpls)
-	c.tmpls = append(c.tmpls, t)
-	t.Blob = c.intern(t.FID, t.Blob)
+	t.id = c.newID(t)
+	t.maker = c.makerNumber(t)
+	t.intern()
 	if t.Kind == KindTask {
 		if err := c.addFallback(t); err != nil {
 			return err
 		}
 		t.class = c.classFor(t)
+		t.class.templates++
 	}
 	return nil
-}
-
-// intern keeps one copy of each function; mu held.
-func (c *Client) intern(fid, blob []byte) []byte {
-	if len(fid) == 0 {
-		return blob
-	}
-	if b := c.blobs[string(fid)]; b != nil {
-		return b
-	}
-	c.blobs[string(fid)] = blob
-	return blob
 }
 
 // Call is one submission.
@@ -158,7 +157,7 @@ func (c *Client) templateOf(id int) (*Template, error) {
 	if c.closed {
 		return nil, c.why
 	}
-	if id < 0 || id >= len(c.tmpls) {
+	if id < 0 || id >= len(c.tmpls) || c.tmpls[id] == nil {
 		return nil, fault.New(fault.BadRequest, "template %d does not exist in this session", id)
 	}
 	return c.tmpls[id], nil
@@ -171,10 +170,10 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	switch {
 	case total > MaxInline:
 		o := c.table.New(0, 0)
-		o.Site, o.Maker = call.Args.Site, tm.number()
+		o.Site, o.Maker = call.Args.Site, tm.maker
 		c.table.Pin(o)
 		c.mu.Unlock()
-		err := c.storeValue(o.ID, &call.Args, total, false)
+		err := c.storeValue(o.ID, &call.Args, total, false, true)
 		c.mu.Lock()
 		if err != nil {
 			c.table.Unpin(o)
@@ -207,7 +206,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	t.first = c.table.Peek()
 	for i := range t.returns {
 		o := c.table.New(uint32(i+1), 1)
-		o.Producer, o.Site, o.Maker = t, call.Args.Site, tm.number()
+		o.Producer, o.Site, o.Maker = t, call.Args.Site, tm.maker
 	}
 	if tm.Flow.Mode != 0 {
 		c.newStream(t)
@@ -345,6 +344,9 @@ func (c *Client) endTask(t *task) {
 	c.unpinTask(t)
 	if a := t.actor; a != nil {
 		c.callEnded(a)
+	}
+	if t.tmpl.retired {
+		c.dropTemplate(t.tmpl)
 	}
 }
 

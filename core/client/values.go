@@ -74,9 +74,9 @@ type Found struct {
 	IsError  bool
 }
 
-// storeValue writes the value into the arena under the given id.
-func (c *Client) storeValue(id ids.Object, v *Value, total int, anew bool) error {
-	at, err := c.create(id, total, anew)
+// storeValue writes the value into the arena under the given id. Program: see create.
+func (c *Client) storeValue(id ids.Object, v *Value, total int, anew, program bool) error {
+	at, err := c.create(id, total, anew, program)
 	if err != nil {
 		return err
 	}
@@ -93,21 +93,6 @@ func (c *Client) storeValue(id ids.Object, v *Value, total int, anew bool) error
 		}
 		return nil
 	})
-}
-
-// storeEnvelope writes a whole envelope into the arena under the given id.
-func (c *Client) storeEnvelope(id ids.Object, env []byte) error {
-	c.mu.Lock()
-	err := c.mapArena()
-	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
-	at, err := c.create(id, len(env), false)
-	if err != nil {
-		return err
-	}
-	return c.fill(id, at, func(w *writer) error { return w.write(0, env) })
 }
 
 // call asks the daemon and waits; mu must not be held.
@@ -145,7 +130,7 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 		return id, nil
 	}
 	c.mu.Unlock()
-	err := c.storeValue(id, v, total, false)
+	err := c.storeValue(id, v, total, false, true)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil {
@@ -249,6 +234,11 @@ func (c *Client) DropsWaiting() {
 
 // carryOut frees what the table says is dead; mu held.
 func (c *Client) carryOut() {
+	for _, x := range c.table.TakeUnused() {
+		tm := x.(*task).tmpl
+		tm.recipes--
+		c.dropTemplate(tm)
+	}
 	dead, empty := c.table.Take(), c.table.TakeEmptied()
 	if len(dead)+len(empty) == 0 {
 		return

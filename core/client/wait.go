@@ -198,10 +198,12 @@ func (c *Client) Ready(id ids.Object) (bool, error) {
 // WaitMode says when Wait returns.
 type WaitMode int
 
-// Wait returns when enough are ready; WaitAll when all are, or one failed.
+// Wait returns when enough are ready; WaitAll when all are, or one failed;
+// WaitHere when enough are ready and the store has not lost them.
 const (
 	WaitSome WaitMode = iota
 	WaitAll
+	WaitHere
 )
 
 // Wait waits until need of the objects are ready, nothing else can become
@@ -211,45 +213,23 @@ const (
 func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := newWaiter()
-	w.failFast = mode == WaitAll
-	w.need = need
 	objs := make([]*own.Object, len(list))
-	stop := false
 	for i, id := range list {
-		o, err := c.find(id)
-		if err != nil {
+		if objs[i], err = c.find(id); err != nil {
 			return 0, false, err
 		}
-		objs[i] = o
-		switch {
-		case o.State.Ready():
-			w.need--
-			stop = stop || w.failFast && o.IsError
-		case o.State == own.Hopeless:
-			stop = stop || w.failFast
-		default:
-			w.open++
+	}
+	deadline := deadlineOf(timeout)
+	for misses := 0; ; misses++ {
+		if done, err = c.waitFew(objs, need, deadline, mode == WaitAll); err != nil {
+			return 0, false, err
+		}
+		if mode != WaitHere || !done || misses == maxMisses || !c.anyLost(objs, need, deadline) {
+			break
 		}
 	}
-	done = true
-	if w.need > 0 && w.open > 0 && !stop {
-		for _, o := range objs {
-			if !o.State.Ready() {
-				x := watchOf(o)
-				x.waiters = append(x.waiters, w)
-			}
-		}
-		c.awaitBlocked(w, deadlineOf(timeout))
-		done = w.done
-		for _, o := range objs {
-			if !o.State.Ready() {
-				c.unwatch(o, w)
-			}
-		}
-		if c.closed {
-			return 0, false, c.why
-		}
+	if c.closed {
+		return 0, false, c.why
 	}
 	for i, o := range objs {
 		mark(i, o.State.Ready())
@@ -258,6 +238,44 @@ func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode W
 		}
 	}
 	return hopeless, done, nil
+}
+
+// waitFew waits as Wait says, and reports whether it ended before the deadline; mu held, released meanwhile.
+func (c *Client) waitFew(objs []*own.Object, need int, deadline time.Time, failFast bool) (done bool, err error) {
+	w := newWaiter()
+	w.failFast = failFast
+	w.need = need
+	stop := false
+	for _, o := range objs {
+		switch {
+		case o.State.Ready():
+			w.need--
+			stop = stop || failFast && o.IsError
+		case o.State == own.Hopeless:
+			stop = stop || failFast
+		default:
+			w.open++
+		}
+	}
+	if w.need <= 0 || w.open <= 0 || stop {
+		return true, nil
+	}
+	for _, o := range objs {
+		if !o.State.Ready() {
+			x := watchOf(o)
+			x.waiters = append(x.waiters, w)
+		}
+	}
+	c.awaitBlocked(w, deadline)
+	for _, o := range objs {
+		if !o.State.Ready() {
+			c.unwatch(o, w)
+		}
+	}
+	if c.closed {
+		return false, c.why
+	}
+	return w.done, nil
 }
 
 // awaitBlocked waits like await. In a worker whose task waits longer than a

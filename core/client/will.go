@@ -14,7 +14,7 @@ type will struct {
 	_msgpack  struct{} `msgpack:",as_array"`
 	Next      uint64   // count of the newest object
 	Objects   []willObject
-	Templates []Template // all, in order, so that they and their classes get the same numbers; alternatives are inside
+	Templates []Template // all, with their numbers and those of their classes; alternatives are inside
 	Tasks     []willTask
 	Actors    []willActor
 	Held      []willHeld
@@ -22,6 +22,7 @@ type will struct {
 	Links     []willLink
 	Conns     []willConn
 	Recipes   []willRecipe // the oldest first
+	Settlings []willSettling
 }
 
 type willObject struct {
@@ -113,6 +114,12 @@ type willBirth struct {
 type willHeld struct {
 	Caller  []byte
 	Task    []byte
+	Objects [][]byte
+}
+
+// willSettling is what a call took whose worker may not have registered what it keeps of that.
+type willSettling struct {
+	Addr    string
 	Objects [][]byte
 }
 

@@ -46,7 +46,7 @@ func (d *Daemon) mayFree(c *client, id ids.Object) error {
 	if o := id.Owner(); o == c.self.Owner() || o == c.former {
 		return nil
 	}
-	if o := d.objects.table[id]; o != nil && !o.sealed && o.creator == c {
+	if o := d.objects.table[id]; o != nil && !o.sealed && o.creator == c || d.objects.asksFor(c, id) != nil {
 		return nil
 	}
 	return fault.New(fault.BadRequest, "object %s: this process does not own it, and may not free it", id)

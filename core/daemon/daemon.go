@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -43,6 +44,7 @@ type Daemon struct {
 	m          *sched.Machine
 	timer      *time.Timer
 	objects    *objects
+	diskChecks atomic.Int32 // that are under way, see check.go
 	clients    map[sched.ClientID]*client
 	owners     map[ids.Owner]*client
 	workers    map[sched.WorkerID]*worker

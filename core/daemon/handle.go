@@ -86,6 +86,15 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 			c.define(k.ID, &q)
 			s.DefineClass(c.id, k)
 		})
+	case wire.TClassRetire:
+		var q wire.LeaseWant
+		if err := m.Decode(&q); err != nil {
+			return err
+		}
+		d.schedule(c, func(s *sched.Machine) {
+			delete(c.classes, sched.ClassID(q.ClassID))
+			s.RetireClass(c.id, sched.ClassID(q.ClassID))
+		})
 	case wire.TLeaseWant:
 		var q wire.LeaseWant
 		if err := m.Decode(&q); err != nil {
@@ -280,7 +289,7 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		_ = m.Reply(wire.ObjRefs{ObjectIDs: d.objects.lacks(q.ObjectIDs)})
+		d.answerCheck(m, q.ObjectIDs)
 	case wire.TObjFree:
 		var q wire.ObjRefs
 		if err := m.Decode(&q); err != nil {

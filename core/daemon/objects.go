@@ -303,6 +303,9 @@ func (t *objects) unhold(o *object) {
 // object will not be written after all.
 func (t *objects) free(c *client, id ids.Object) {
 	o := t.table[id]
+	if r := t.asksFor(c, id); r != nil {
+		t.takeBack(r)
+	}
 	if o == nil {
 		return
 	}

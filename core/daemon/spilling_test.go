@@ -516,7 +516,7 @@ func playSpilling(t *testing.T, r *rand.Rand) {
 				if c.gone {
 					t.Error("a dead process was answered")
 				}
-				if code := fault.CodeOf(err); err != nil && code != fault.OutOfDisk && code != fault.StoreFull {
+				if code := fault.CodeOf(err); err != nil && code != fault.OutOfDisk && code != fault.StoreFull && code != fault.BadRequest {
 					t.Error(err)
 				}
 				if err == nil {
@@ -553,6 +553,9 @@ func playSpilling(t *testing.T, r *rand.Rand) {
 				tb.unpin(c, id)
 			}
 		case 12:
+			if q := tb.queues[c]; len(q) > 0 && r.IntN(2) == 0 {
+				id = q[r.IntN(len(q))].id // it stops waiting, if it does for a new object
+			}
 			tb.free(c, id)
 		case 13:
 			if len(d.orders) > 0 {

@@ -30,6 +30,10 @@ const (
 	LostExhausted  Code = "lost_max_attempts"     // its task has used its retries up
 	LostNoRetries  Code = "lost_retries_disabled" // its task has none
 	LostLineageOff Code = "lost_lineage_disabled"
+	LostBorrowed   Code = "lost_borrowed" // another process owned it, and has let go of it
+
+	// Interrupted is not seen by programs: a signal's handler has raised an exception, which is what they get.
+	Interrupted Code = "interrupted"
 
 	StoreFull          Code = "store_full"            // ObjectStoreFullError
 	OutOfMemory        Code = "out_of_memory"         // OutOfMemoryError

@@ -123,6 +123,13 @@ func (t *Table) Recipes(f func(*Recipe)) {
 	}
 }
 
+// TakeUnused returns the tasks of the recipes that were let go of since the last call.
+func (t *Table) TakeUnused() []any {
+	u := t.unused
+	t.unused = nil
+	return u
+}
+
 // Settle looks at an object again whose value has come or gone.
 func (t *Table) Settle(o *Object) { t.check(o) }
 
@@ -186,6 +193,7 @@ func (t *Table) discard(r *Recipe, why Why) {
 	}
 	r.Why = why
 	needs := r.Needs
+	t.unused = append(t.unused, r.Task)
 	r.Needs, r.Task = nil, nil
 	for _, n := range needs {
 		n.Lineage--

@@ -67,6 +67,7 @@ type Table struct {
 	recipeBytes    uint64
 	captive        uint64
 	emptied        []*Object // since the last TakeEmptied
+	unused         []any     // tasks, since the last TakeUnused
 }
 
 // NewTable returns the empty table of process self in a job.

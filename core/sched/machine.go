@@ -128,6 +128,7 @@ type demand struct {
 	fed     time.Duration // when it got its latest reservation
 	waits   bool          // is in Machine.waiting
 	dropped bool          // its client or job is gone
+	retired bool          // nothing of it is wanted any more
 }
 
 // actorWant is one waiting actor.

@@ -161,4 +161,5 @@ func (m *Machine) uncount(l *lease) {
 	d.leases--
 	d.client.leases--
 	d.client.job.leases--
+	d.forget()
 }

@@ -103,6 +103,8 @@ func (s *script) do(line string) []string {
 		m.RemoveClient(ClientID(arg(0)))
 	case "class":
 		m.DefineClass(ClientID(arg(0)), s.class(ClassID(arg(1)), opts))
+	case "retire":
+		m.RetireClass(ClientID(arg(0)), ClassID(arg(1)))
 	case "want":
 		m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
 	case "return":

@@ -52,6 +52,7 @@ func (m *Machine) Move(id ClientID, lid LeaseID, class ClassID) {
 		to.leases++
 	}
 	l.demand = to
+	from.forget()
 	if to.want > 0 {
 		m.Want(id, class, to.want-1)
 	}

@@ -84,6 +84,12 @@ const (
 	// Leases that have nothing to do.
 	TLeaseWanted Type = 161 // push, to a lease's holder: LeaseRef; others wait: return it when it has nothing to do
 	TLeaseMove   Type = 162 // push, to the daemon: LeaseMove: it serves another class of the same shape from now on
+
+	// Process ↔ process, as above.
+	TRegistered Type = 165 // call: nil → bool: whether all references that came to you are registered with their owners
+
+	// Any process → daemon.
+	TClassRetire Type = 166 // push: LeaseWant, of which the class counts: nothing of it is wanted any more
 )
 
 // String returns the number; logs use it.

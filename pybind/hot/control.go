@@ -203,6 +203,27 @@ func HotForget(fid *C.char, n C.int64_t) {
 	}
 }
 
+//export HotRetire
+func HotRetire(id C.int64_t) {
+	if c := session.Current(); c != nil {
+		c.Retire(int(id))
+	}
+}
+
+//export HotUnload
+func HotUnload(fid *C.uchar) {
+	if c := session.Current(); c != nil {
+		c.Unload([16]byte(unsafe.Slice((*byte)(unsafe.Pointer(fid)), 16)))
+	}
+}
+
+//export HotParting
+func HotParting() {
+	if c := session.Current(); c != nil {
+		c.Parting()
+	}
+}
+
 //export HotNextEvent
 func HotNextEvent(ms C.int64_t, o *unsafe.Pointer, on *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)

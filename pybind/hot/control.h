@@ -238,6 +238,25 @@ static PyObject *forget(PyObject *m, PyObject *o) {
   Py_RETURN_NONE;
 }
 
+// retire(template): nobody here can call the template any more.
+static PyObject *retire(PyObject *m, PyObject *o) {
+  (void)m;
+  long long id = PyLong_AsLongLong(o);
+  if ((id == -1 && PyErr_Occurred()) || !usable()) return NULL;
+  HotRetire(id);
+  Py_RETURN_NONE;
+}
+
+// unload(fid): this worker keeps nothing any more that it made of the function.
+static PyObject *unload(PyObject *m, PyObject *o) {
+  (void)m;
+  char *fid;
+  Py_ssize_t n;
+  if (!usable() || PyBytes_AsStringAndSize(o, &fid, &n)) return NULL;
+  if (n == HOT_FID) HotUnload((unsigned char *)fid);
+  Py_RETURN_NONE;
+}
+
 static PyObject *next_event(PyObject *m, PyObject *o) {
   (void)m;
   int64_t ms = PyLong_AsLongLong(o), n = 0;
@@ -296,6 +315,6 @@ static PyObject *async_drain(PyObject *m, PyObject *unused) {
       FAST(actor_create, "actor_create"), {"actor_handle", actor_handle, METH_VARARGS, NULL},                             \
       {"handle_export", handle_export, METH_O, NULL}, {"actor_kill", actor_kill, METH_VARARGS, NULL},                      \
       {"ref_export", ref_export, METH_O, NULL}, {"ref_import", ref_import, METH_VARARGS, NULL}, {"ref_site", ref_site, METH_O, NULL},                            \
-      {"ref_bare", ref_bare, METH_VARARGS, NULL}, {"cancel", cancel, METH_VARARGS, NULL}, {"forget", forget, METH_O, NULL},                                  \
+      {"ref_bare", ref_bare, METH_VARARGS, NULL}, {"cancel", cancel, METH_VARARGS, NULL}, {"forget", forget, METH_O, NULL}, {"retire", retire, METH_O, NULL}, {"unload", unload, METH_O, NULL},                                  \
       {"next_event", next_event, METH_O, NULL}, {"async_fd", async_fd, METH_NOARGS, NULL},                                \
       {"async_watch", async_watch, METH_VARARGS, NULL}, {"async_drain", async_drain, METH_NOARGS, NULL},

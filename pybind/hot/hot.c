@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "hot.h"
 #include "kern.h"
@@ -26,6 +27,11 @@ static int forked;                  // in a child that user code forked
 // ---- errors -------------------------------------------------------------
 
 static PyObject *raise_err(hot_err *e) {
+  if (PyErr_Occurred()) { // a signal's handler has raised: see hot_signals
+    free(e->code);
+    free(e->message);
+    return NULL;
+  }
   PyObject *type = hot_error ? hot_error : PyExc_RuntimeError;
   PyObject *args = hot_error ? Py_BuildValue("(ss)", e->code, e->message) : Py_BuildValue("(s)", e->message);
   free(e->code);
@@ -197,7 +203,7 @@ static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 }
 
 // wait_on waits for a list; ready gets a byte per reference.
-static int wait_on(PyObject *list, int64_t need, int64_t timeout, int all, char **ready, int64_t *hopeless, int *timed_out) {
+static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char **ready, int64_t *hopeless, int *timed_out) {
   if (!PyList_Check(list)) {
     PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
     return 0;
@@ -217,7 +223,7 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int all, char 
     int last, rc;
     hot_err e;
     int64_t ms = slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
-    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, ms, all, *ready, hopeless, &e);
+    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, ms, how, *ready, hopeless, &e);
     Py_END_ALLOW_THREADS
     if (rc < 0) {
       raise_err(&e);
@@ -237,12 +243,13 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int all, char 
 
 static PyObject *wait_(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("wait", n, 3) || !usable()) return NULL;
+  if (!arity("wait", n, 4) || !usable()) return NULL;
   int64_t need = PyLong_AsLongLong(a[1]), timeout = PyLong_AsLongLong(a[2]), hopeless = 0;
+  int here = PyObject_IsTrue(a[3]);
   if (PyErr_Occurred()) return NULL;
   char *ready;
   int late;
-  if (!wait_on(a[0], need, timeout, 0, &ready, &hopeless, &late)) return NULL;
+  if (!wait_on(a[0], need, timeout, here ? HOT_WAIT_HERE : HOT_WAIT_SOME, &ready, &hopeless, &late)) return NULL;
   PyObject *list = PyList_New(0);
   Py_ssize_t size = PyList_GET_SIZE(a[0]);
   for (Py_ssize_t i = 0; list && i < size && PyList_GET_SIZE(list) < need; i++) {
@@ -266,7 +273,7 @@ static PyObject *wait_all(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     return NULL;
   }
   int late;
-  if (!wait_on(a[0], PyList_GET_SIZE(a[0]), timeout, 1, &ready, &hopeless, &late)) return NULL;
+  if (!wait_on(a[0], PyList_GET_SIZE(a[0]), timeout, HOT_WAIT_ALL, &ready, &hopeless, &late)) return NULL;
   free(ready);
   return PyBool_FromLong(!late);
 }
@@ -278,7 +285,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
   char mark = 0;
   int64_t hopeless = 0;
   hot_err e;
-  if (HotWait(id, 1, 1, 0, 0, &mark, &hopeless, &e) < 0) return raise_err(&e);
+  if (HotWait(id, 1, 1, 0, HOT_WAIT_SOME, &mark, &hopeless, &e) < 0) return raise_err(&e);
   return PyBool_FromLong(mark);
 }
 

@@ -109,6 +109,7 @@ func init() {
 	session.Hooks = client.Options{
 		Drops:     takeDrops,
 		Interrupt: func() { C.hot_interrupt() },
+		Signals:   func() bool { return C.hot_signals() != 0 },
 		Exit:      func(code int) { syscall.Exit(code) },
 		Site:      siteText,
 		Descriptor: func(fd int, open bool) {
@@ -211,7 +212,7 @@ func HotGet(id *C.uchar, ms C.int64_t, out *C.hot_found, e *C.hot_err) (r C.int)
 }
 
 //export HotWait
-func HotWait(list *C.uchar, n, need, ms C.int64_t, all C.int, ready *C.char, hopeless *C.int64_t, e *C.hot_err) (r C.int) {
+func HotWait(list *C.uchar, n, need, ms C.int64_t, how C.int, ready *C.char, hopeless *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err != nil {
@@ -219,8 +220,11 @@ func HotWait(list *C.uchar, n, need, ms C.int64_t, all C.int, ready *C.char, hop
 	}
 	marks := unsafe.Slice((*byte)(unsafe.Pointer(ready)), int(n))
 	mode := client.WaitSome
-	if all != 0 {
+	switch how {
+	case C.HOT_WAIT_ALL:
 		mode = client.WaitAll
+	case C.HOT_WAIT_HERE:
+		mode = client.WaitHere
 	}
 	h, done, err := c.Wait(objectIDs(list, n), int(need), millis(ms), mode, func(i int, ready bool) {
 		marks[i] = 0
@@ -297,7 +301,7 @@ func HotFunction(fid *C.uchar, p *C.uintptr_t, n *C.int64_t, e *C.hot_err) (r C.
 	}
 	var f [16]byte
 	copy(f[:], unsafe.Slice((*byte)(unsafe.Pointer(fid)), 16))
-	b, err := c.Function(f) // the table keeps it for the session
+	b, err := c.Function(f) // which is kept until the program, whose lock we hold, unloads it
 	if err != nil {
 		return give(err, e)
 	}

@@ -8,6 +8,9 @@
 
 enum { HOT_OBJECT = 28, HOT_ACTOR = 16, HOT_TASK = 24, HOT_FID = 16 };
 
+// What a wait waits for: enough that are ready, all or one that failed, enough that are ready and not lost.
+enum { HOT_WAIT_SOME, HOT_WAIT_ALL, HOT_WAIT_HERE };
+
 // What a drop says instead of a view: the program reads that generator no more.
 #define HOT_DROP_STREAM UINT64_MAX
 
@@ -69,9 +72,10 @@ typedef struct {
   uint64_t view;
 } hot_drop;
 
-// The C half, called from Go. None of them needs the interpreter's lock.
+// The C half, called from Go. None of them needs the interpreter's lock; hot_signals takes it.
 int64_t hot_take_drops(hot_drop **out); // the buffer is valid until the next call
 void hot_interrupt(void);               // SIGUSR1 to the main thread
+int hot_signals(void);                  // on the main thread: 1 when a signal's handler has raised, and the exception is set
 void hot_descriptor(int fd, int open);  // to be closed in a child that user code forks
 extern volatile int32_t hot_drop_count;
 

@@ -41,6 +41,15 @@ void hot_interrupt(void) {
   if (have_main) pthread_kill(main_thread, SIGUSR1);
 }
 
+// A call that waits in Go on the main thread, without the lock, looks here after signals.
+int hot_signals(void) {
+  if (forked || syscall(SYS_gettid) != getpid()) return 0;
+  PyGILState_STATE s = PyGILState_Ensure();
+  int raised = PyErr_CheckSignals() != 0;
+  PyGILState_Release(s);
+  return raised;
+}
+
 // ---- descriptors that a forked child must not keep ---------------------------
 
 static pthread_mutex_t fd_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -167,6 +167,16 @@ static PyObject *exiting(PyObject *m, PyObject *o) {
   Py_RETURN_NONE;
 }
 
+// parting(): the program is about to end the process; what it has said leaves it first.
+static PyObject *parting(PyObject *m, PyObject *unused) {
+  (void)m;
+  (void)unused;
+  if (!usable()) return NULL;
+  Py_BEGIN_ALLOW_THREADS HotParting();
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
 static PyObject *current_cancelled(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
@@ -199,5 +209,5 @@ static PyObject *calls_in(PyObject *m, PyObject *o) {
 
 #define WORKER_FUNCTIONS                                                                                              \
   {"next_task", next_task, METH_O, NULL}, {"function", function, METH_O, NULL}, FAST(reply, "reply"),                   \
-      {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL},                            \
+      {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL}, {"parting", parting, METH_NOARGS, NULL},                            \
       {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL}, {"calls_in", calls_in, METH_O, NULL},

@@ -111,15 +111,17 @@ def _caller(
     chosen = {**method.options, **options}
     streams = flow.of(chosen, method.generator)
     single = streams is not None or chosen.get("num_returns") in (None, 1)
+    held: Any = None
     template = -1
     call: Any = None
 
     def define() -> None:
-        nonlocal template, call
+        nonlocal held, template, call
         if here.epoch != epoch:
             raise stale_handle(kind.class_name)
         session = here.require()
-        template = kind.template(session, method.name, chosen)
+        held = kind.template(session, method.name, chosen)
+        template = held.number
         call = session.hot.call if single else _many(session.hot.call)
         if streams is not None and streams[0] == 1:
             from eagleray._private.generators import reading

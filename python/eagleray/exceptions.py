@@ -67,7 +67,12 @@ class RayTaskError(RayError):
 
 
 class TaskCancelledError(RayError):
-    """The task was cancelled."""
+    """The task was cancelled.
+
+    Attributes:
+        task_id: The ``TaskID`` of the task, if it ran; ``None`` if it had not begun or its process was ended.
+        error_message: More about it.
+    """
 
     def __init__(self, task_id: Any = None, error_message: str | None = None) -> None:
         super().__init__(*(() if task_id is None else (task_id,)))
@@ -78,11 +83,9 @@ class TaskCancelledError(RayError):
         return type(self), (self.task_id, self.error_message)
 
     def __str__(self) -> str:
-        if self.error_message:
-            return self.error_message
-        return (
-            "This task or its owner was cancelled." if self.task_id is None else f"Task: {self.task_id} was cancelled."
-        )
+        if self.task_id is None:
+            return self.error_message or "This task or its owner was cancelled."
+        return f"Task: {self.task_id} was cancelled. {self.error_message or ''}".rstrip()
 
 
 class GetTimeoutError(RayError, TimeoutError):
@@ -308,6 +311,7 @@ class ObjectReconstructionFailedError(ObjectLostError):
         "OBJECT_UNRECONSTRUCTABLE_PUT",
         "OBJECT_UNRECONSTRUCTABLE_RETRIES_DISABLED",
         "OBJECT_UNRECONSTRUCTABLE_LINEAGE_DISABLED",
+        "OBJECT_UNRECONSTRUCTABLE_BORROWED",
     )
 
     def __init__(

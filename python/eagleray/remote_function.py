@@ -18,6 +18,8 @@ from eagleray._private.resources import ON_LEAK, check_together, task_resources,
 from eagleray._private.serialization import ARGS
 from eagleray._private.signatures import CallShape, params_of
 from eagleray._private.state import process
+from eagleray._private.templates import Template, Templates
+from eagleray._private.templates import define as define_template
 
 if TYPE_CHECKING:
     from eagleray._private.fallback import Fallback
@@ -186,25 +188,26 @@ def _submitter(made: _Source) -> Callable[..., Any]:
     epoch = -1
     template = 0
     submit: Any = None
+    held: Template | None = None
     captured: functions.Captured = None  # references inside the function: every call holds them
 
     def define() -> None:
-        nonlocal epoch, template, submit, captured
+        nonlocal epoch, template, submit, captured, held
         session = here.require()
         spec, blobs, captured = _spec(made, session)
         key = pack(spec)
-        known = session.templates.get(key) if captured is None else None
-        if known is None:
+        if session.templates is None:
+            session.templates = Templates()
+        held = session.templates.find(key) if captured is None else None
+        if held is None:
             whole = {**spec, "blob": blobs[0]}
             if "fallback" in spec:
                 whole["fallback"] = [
                     {**entry, "blob": blob} for entry, blob in zip(spec["fallback"], blobs[1:], strict=True)
                 ]
-            try:
-                known = session.templates[key] = session.hot.template(pack(whole))
-            except HotError as error:
-                raise explain(error) from None
-        template = known
+            number = define_template(session, pack(whole))
+            held = Template(number) if captured is not None else session.templates.add(key, number)
+        template = held.number
         submit = session.hot.submit
         if spec["num_returns"] != 1:
             submit = _many(submit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import pickle
 import threading
 import time
 from pathlib import Path
@@ -123,6 +124,18 @@ def test_children(ray: Any, tmp_path: Path, way: str) -> None:
     ray.cancel(ref)
     assert outcome(ray, ref) == INTERRUPTED
     wait_for(tmp_path / "interrupted")
+
+
+def test_the_error_names_the_task(ray: Any, tmp_path: Path) -> None:
+    ref = ray.remote(loop).remote(tmp_path / "began")
+    wait_for(tmp_path / "began")
+    ray.cancel(ref)
+    with pytest.raises(ray.exceptions.TaskCancelledError) as caught:
+        ray.get(ref, timeout=LIMIT)
+    assert caught.value.task_id == ref.task_id()
+    assert f"Task: {ref.task_id()} was cancelled." in str(caught.value)
+    copy = pickle.loads(pickle.dumps(ray.exceptions.TaskCancelledError(ref.task_id(), "why")))
+    assert (copy.task_id, str(copy)) == (ref.task_id(), f"Task: {ref.task_id()} was cancelled. why")
 
 
 def test_others_children_are_left_alone(ray: Any, tmp_path: Path) -> None:

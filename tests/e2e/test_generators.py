@@ -311,6 +311,31 @@ def test_exceptions_are_retried_when_asked(ray: Any, diary: Diary) -> None:
     diary.path.unlink()
     assert drained(ray, flaky.options(max_retries=1).remote(9)) == [("a", 1), ("b", 1), "RayTaskError(ValueError)"]
     assert len(diary.read()) == 2
+    for options, failed in (({"max_retries": 1}, True), ({"retry_exceptions": False}, False)):
+        gen = flaky.options(**options).remote(9)
+        if failed:  # as with Ray: what would have been tried again has failed as a whole
+            with pytest.raises(ValueError):
+                ray.get(gen.completed(), timeout=LIMIT)
+        else:
+            assert ray.get(gen.completed(), timeout=LIMIT) is None
+        assert drained(ray, gen)[-1] == "RayTaskError(ValueError)"
+        assert drained(ray, gen) == []
+
+
+@pytest.mark.parametrize("kind", ["task", "actor"])
+def test_what_was_yielded_before_os_exit_is_not_lost(ray: Any, kind: str) -> None:
+    class Leaves:
+        def items(self, n: int) -> Any:
+            for i in range(n):
+                yield i if i % 2 else bytes(150_000)
+            os._exit(3)
+
+    task = ray.remote(max_retries=0)(lambda n: (yield from Leaves().items(n)))
+    actor = ray.remote(num_cpus=0)(Leaves)
+    for _ in range(6):
+        found = drained(ray, task.remote(5) if kind == "task" else actor.remote().items.remote(5))
+        assert found[:5] == [i if i % 2 else bytes(150_000) for i in range(5)]
+        assert found[5:] == ["WorkerCrashedError" if kind == "task" else "ActorDiedError"]
 
 
 def closes(diary: Diary) -> Any:

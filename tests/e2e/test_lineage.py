@@ -89,6 +89,54 @@ def test_lost_result_is_computed_again_once_for_all_who_want_it(ray: Any, make: 
     assert len(runs) == 2
 
 
+def test_wait_takes_nothing_for_ready_that_is_lost(ray: Any, make: Any, runs: Runs, tmp_path: pathlib.Path) -> None:
+    gate = tmp_path / "gate"
+
+    @ray.remote
+    def gated() -> Any:
+        if gate.exists():
+            while gate.exists():
+                time.sleep(0.005)
+        return np.ones(BIG, np.uint8)
+
+    ref, other = gated.remote(), make.remote(1)
+    ray.wait([ref, other], num_returns=2)
+    gate.touch()
+    lose(ref)
+    assert ray.wait([ref], timeout=0, fetch_local=False) == ([ref], []), "nobody asked for the value"
+    assert ray.wait([ref], timeout=0) == ([], [ref])
+    assert ray.wait([ref, other], timeout=10) == ([other], [ref])
+    gate.unlink()
+    assert ray.wait([ref, other], num_returns=2, timeout=20) == ([ref, other], [])
+
+    lose(ref, other)
+    assert ray.wait([ref, other], num_returns=2, timeout=20) == ([ref, other], [])
+    assert len(runs) == 2, "it was there before anybody asked for the value"
+    put = ray.put(np.ones(BIG, np.uint8))
+    lose(put)
+    assert ray.wait([put], timeout=20) == ([put], []), "a get says at once that it is lost"
+    with pytest.raises(exceptions.ObjectReconstructionFailedError):
+        ray.get(put, timeout=0)
+
+
+def test_borrowers_wait_takes_nothing_for_ready_that_is_lost(ray: Any, make: Any, runs: Runs) -> None:
+    @ray.remote
+    class Keeper:
+        def keep(self, refs: Any) -> None:
+            self.refs = refs
+            ray.wait(refs)
+
+        def ready(self) -> Any:
+            return len(ray.wait(self.refs, timeout=20)[0])
+
+    keeper = Keeper.remote()
+    ref = make.remote(5)
+    ray.get(keeper.keep.remote([ref]))
+    lose(ref)
+    assert ray.get(keeper.ready.remote(), timeout=20) == 1
+    assert len(runs) == 2
+
+
 def test_chain_is_computed_again_whether_its_links_are_held_or_not(ray: Any, make: Any, runs: Runs) -> None:
     refs = [make.remote(1)]
     for _ in range(4):
@@ -265,6 +313,43 @@ def test_nested_reference_of_an_argument_is_there_when_the_task_runs_again(ray: 
     lose(out)
     assert ray.get(out)[0] == 2
     assert len(runs) == 2
+
+
+@pytest.mark.parametrize("way", ["argument", "nested", "captured"])
+def test_what_others_own_is_not_kept_for_a_second_run(ray: Any, make: Any, way: str) -> None:
+    """As with Ray. Who holds a reference gets the result again; who does not is told why not."""
+
+    @ray.remote
+    class Owner:
+        def give(self) -> Any:
+            return [ray.put(np.full(BIG, 5, np.uint8))]
+
+    @ray.remote
+    def first(refs: Any) -> Any:
+        return np.full(BIG, ray.get(refs[0])[0] + 1, np.uint8)
+
+    gc.collect()
+    before = stored()
+    owner = Owner.remote()
+    (ref,) = ray.get(owner.give.remote())
+
+    @ray.remote
+    def captures(refs: Any = ref) -> Any:
+        return np.full(BIG, ray.get(refs)[0] + 1, np.uint8)
+
+    out = {"argument": lambda: make.remote(1, ref), "nested": lambda: first.remote([ref]), "captured": captures.remote}[
+        way
+    ]()
+    lose(out)
+    assert ray.get(out, timeout=20)[0] == 6
+    del ref, captures
+    gc.collect()
+
+    eventually(lambda: stored() == before + 1, "the owner keeps what nobody holds")
+    lose(out)
+    with pytest.raises(exceptions.ObjectReconstructionFailedError, match="hold one for as long as you need") as caught:
+        ray.get(out, timeout=20)
+    assert caught.value.cause.reason == "OBJECT_UNRECONSTRUCTABLE_BORROWED"  # type: ignore[attr-defined]
 
 
 def test_actors_results_are_computed_again_if_its_tasks_may_be_retried(ray: Any, make: Any) -> None:

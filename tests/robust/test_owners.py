@@ -189,3 +189,44 @@ def test_an_actor_that_is_let_go_finishes_what_it_was_asked(ray: Any) -> None:
         assert ray.get(Owner.remote().make.remote(tag), timeout=LIMIT) == tag
     refs = [Owner.remote().make.remote(tag) for tag in range(10)]
     assert ray.get(refs, timeout=LIMIT) == list(range(10))
+
+
+def test_a_stopped_owner_keeps_nobody_waiting(ray: Any) -> None:
+    """Who gets references to its objects answers all the same, and they are there when it goes on."""
+
+    @ray.remote(num_cpus=0)
+    class Owner:
+        def make(self) -> Any:
+            return [os.getpid(), ray.put(big(1)), ray.put(2)]
+
+    @ray.remote(num_cpus=0)
+    class Keeper:
+        def keep(self, refs: Any) -> int:
+            self.refs = refs
+            return 1
+
+        def other(self) -> int:
+            return 2
+
+        def read(self) -> Any:
+            return [len(str(value)) > 0 for value in ray.get(self.refs)]
+
+    @ray.remote
+    def passes(refs: Any) -> Any:
+        return refs
+
+    owner, keeper = Owner.remote(), Keeper.remote()
+    ray.get(keeper.other.remote())
+    pid, *refs = ray.get(owner.make.remote(), timeout=LIMIT)
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        began = time.monotonic()
+        assert ray.get(keeper.keep.remote(refs), timeout=LIMIT) == 1
+        assert ray.get([keeper.other.remote() for _ in range(200)], timeout=LIMIT) == [2] * 200
+        assert ray.get(passes.remote(refs), timeout=LIMIT) == refs
+        assert time.monotonic() - began < 5
+        del refs
+        assert ray.get(keeper.other.remote(), timeout=LIMIT) == 2
+    finally:
+        os.kill(pid, signal.SIGCONT)
+    assert ray.get(keeper.read.remote(), timeout=LIMIT) == [True, True]

@@ -139,3 +139,38 @@ def test_a_killed_daemon_leaves_nothing_for_the_next(place: Path) -> None:
     assert not spilled(where)
     eagleray.shutdown()
     assert not list(where.iterdir())
+
+
+def test_wait_notices_a_spilled_file_that_is_gone(fresh: Any, tmp_path: Path) -> None:
+    """What is lost with it is computed again before wait says that it is ready."""
+    ray = fresh
+    folder = tmp_path / "spill"
+    folder.mkdir()
+    ray.init(
+        address="local",
+        num_cpus=1,
+        object_store_memory=STORE,
+        object_spilling_directory=str(folder),
+        log_to_driver=False,
+    )
+    ran = tmp_path / "ran"
+
+    @ray.remote
+    def make(seed: int) -> Any:
+        with ran.open("a") as file:
+            file.write("x")
+        return numbers(seed, 10 * MB)
+
+    refs = [make.remote(seed) for seed in range(16)]
+    assert len(ray.wait(refs, num_returns=16, timeout=LIMIT)[0]) == 16
+    files = spilled(folder)
+    assert files
+    for file in files:
+        file.unlink()
+    assert len(ray.wait(refs, num_returns=16, timeout=LIMIT, fetch_local=False)[0]) == 16
+    assert len(ran.read_text()) == 16
+    ready, rest = ray.wait(refs, num_returns=16, timeout=LIMIT)
+    assert not rest
+    assert len(ran.read_text()) > 16
+    for seed, ref in enumerate(ready):
+        assert np.array_equal(ray.get(ref), numbers(seed, 10 * MB))

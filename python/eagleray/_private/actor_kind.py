@@ -5,15 +5,16 @@ from __future__ import annotations
 import types
 import weakref
 from _blake2 import blake2b
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eagleray._private import flow, retrying
-from eagleray._private.core import HotError, explain
+from eagleray._private import flow, retrying, templates
 from eagleray._private.functions import FID_SIZE
 from eagleray._private.messages import pack, unpack
 from eagleray._private.signatures import CallShape, Param, params_of
 from eagleray._private.state import process
+from eagleray._private.templates import Template, Templates
 
 #: The attribute in which ``@method`` leaves its options.
 METHOD_OPTIONS = "__eagleray_method__"
@@ -44,6 +45,7 @@ class ActorKind:
     """A class as its handles see it. Handles of one class share it, and with it the core's templates."""
 
     __slots__ = (
+        "__weakref__",
         "_epoch",
         "_templates",
         "class_name",
@@ -67,15 +69,15 @@ class ActorKind:
             for name, (options, params) in found["methods"].items()
         }
         self._epoch = -1
-        self._templates: dict[tuple[Any, ...], int] = {}
+        self._templates: Templates[tuple[Any, ...]] = Templates()
 
-    def template(self, session: Any, method: str, options: Mapping[str, Any]) -> int:
-        """The core's template for calls of a method with these options."""
+    def template(self, session: Any, method: str, options: Mapping[str, Any]) -> Template:
+        """The template for calls of a method with these options; whoever calls holds it."""
         if self._epoch != process.epoch:
             self._epoch = process.epoch
-            self._templates.clear()
+            self._templates = Templates()
         key = (method, *sorted(options.items()))
-        found = self._templates.get(key)
+        found = self._templates.find(key)
         if found is None:
             streams = flow.of(options, self.methods[method].generator, shared_limit=self.shared_limit > 0)
             returns = options.get("num_returns")
@@ -92,14 +94,14 @@ class ActorKind:
                 spec |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
             if streams is not None:
                 spec["flow"] = streams
-            try:
-                found = self._templates[key] = session.hot.template(pack(spec))
-            except HotError as error:
-                raise explain(error) from None
+            found = self._templates.add(key, templates.define(session, pack(spec)))
         return found
 
 
-_kinds: dict[bytes, ActorKind] = {}
+#: Those that live, and for a while those that nobody has a handle of.
+_kinds: weakref.WeakValueDictionary[bytes, ActorKind] = weakref.WeakValueDictionary()
+_latest_kinds: OrderedDict[bytes, ActorKind] = OrderedDict()
+KEPT_KINDS = 200
 #: Class → the numbers and metadata that were last made of it.
 _descriptions: weakref.WeakKeyDictionary[type, tuple[int, int, int, bytes]] = weakref.WeakKeyDictionary()
 
@@ -109,6 +111,10 @@ def kind_of(meta: bytes) -> ActorKind:
     found = _kinds.get(meta)
     if found is None:
         found = _kinds[meta] = ActorKind(meta)
+    _latest_kinds[meta] = found
+    _latest_kinds.move_to_end(meta)
+    if len(_latest_kinds) > KEPT_KINDS:
+        _latest_kinds.popitem(last=False)
     return found
 
 

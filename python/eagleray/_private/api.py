@@ -211,7 +211,8 @@ def wait(
         ray_waitables: The references, each once.
         num_returns: How many to wait for, and at most return as ready.
         timeout: Seconds to wait at most; 0 only looks.
-        fetch_local: Whether ready means here, on this machine; on one machine it always is.
+        fetch_local: Whether ready means that the value is here. What the store has lost is computed again first, where
+            that is possible; without this it counts as ready, and the next ``get`` waits for it.
 
     Returns:
         The ready ones and the others, each in the order given.
@@ -249,7 +250,7 @@ def wait(
         raise ValueError(f"num_returns cannot be greater than the number of ObjectRefs: {num_returns} > {len(refs)}")
     try:
         waited = [ref._peek() if _is_generator(ref) else ref for ref in refs] if generators else refs
-        indices, _ = session.hot.wait(waited, int(num_returns), _timeout_ms(timeout))
+        indices, _ = session.hot.wait(waited, int(num_returns), _timeout_ms(timeout), fetch_local)
     except HotError as error:
         raise explain(error) from None
     if len(indices) == len(refs):

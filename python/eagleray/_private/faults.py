@@ -60,6 +60,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "lost_max_attempts": _unmade("MAX_ATTEMPTS_EXCEEDED"),
     "lost_retries_disabled": _unmade("RETRIES_DISABLED"),
     "lost_lineage_disabled": _unmade("LINEAGE_DISABLED"),
+    "lost_borrowed": _unmade("BORROWED"),
     "store_full": ex.ObjectStoreFullError,
     "out_of_disk": ex.OutOfDiskError,
     "out_of_memory": ex.OutOfMemoryError,

@@ -62,7 +62,7 @@ class Session:
         self.on_close: list[Callable[[], None]] = []
         self.pinned: list[Any] = []  # references that user code pickled by hand
         self.envs: dict[str, str] = {}  # runtime environment as JSON → its key
-        self.templates: dict[bytes, int] = {}  # what tasks have in common, packed → the core's number for it
+        self.templates: Any = None  # of tasks, by what they have in common, packed; made at the first
 
 
 class _Process:

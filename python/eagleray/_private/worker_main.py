@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import gc
 import os
 import signal
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from eagleray._private import core, environments, functions, pickling, task_error, worker_output, worker_setup
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
+from eagleray._private.ids import TaskID
 from eagleray._private.messages import pack, unpack
 from eagleray._private.retrying import may_retry
 from eagleray._private.serialization import ARGS, ARGS_MSGPACK, NONE_RESULT, Encoded, encode, raise_unserializable
@@ -48,7 +50,23 @@ def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], envir
     base = environments.worker_base(setup, environ)
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
     process.enter(Session(WORKER, hot, unpack(answer), base))
+    _say_before_exit(hot)
     Worker(hot).run()
+
+
+def _say_before_exit(hot: Any) -> None:
+    """Lets what a generator has yielded leave before the program ends the process with ``os._exit``."""
+    leave = os._exit
+
+    @functools.wraps(leave)
+    def exit_now(status: int) -> NoReturn:
+        try:
+            if not process.forked:
+                hot.parting()
+        finally:
+            leave(status)
+
+    os._exit = exit_now
 
 
 def _interrupt(signum: int, frame: Any) -> None:
@@ -202,6 +220,7 @@ class Worker:
             oldest = next(iter(self._functions))
             del self._functions[oldest]
             functions.forget(oldest)
+            self.hot.unload(oldest)
         self._functions[fid] = (function, retry_on)
         return function, retry_on
 
@@ -210,6 +229,7 @@ class Worker:
         if self._functions.pop(fid, None) is None:
             return
         functions.forget(fid)
+        self.hot.unload(fid)
         here.running.function = None
         gc.collect()  # functions refer to themselves, by what they close over
 
@@ -236,7 +256,7 @@ class Worker:
         else:
             made = task_error.task_error(error, name, skip=skip, **where)
             if isinstance(error, KeyboardInterrupt):
-                made.cause = TaskCancelledError(task_id.hex() if task_id is not None else None)
+                made.cause = TaskCancelledError(TaskID(task_id) if task_id is not None else None)
                 made.traceback_str += str(made.cause)
         return (task_error.encoded(made),)
 

@@ -1,0 +1,27 @@
+package client
+
+import (
+	"context"
+	"time"
+)
+
+// partingPatience is how long what this process has said may take to leave it.
+const partingPatience = time.Second
+
+// Parting sends what waits to share a write with what comes behind it: the
+// program is about to end the process, and nothing comes.
+func (c *Client) Parting() {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return
+	}
+	deadline := time.Now().Add(partingPatience)
+	for _, s := range c.sockets {
+		c.flushHard(s.base(), deadline)
+	}
+	c.mu.Unlock()
+	ctx, cancel := context.WithDeadline(context.Background(), deadline)
+	defer cancel()
+	_ = c.daemon.Flush(ctx) // the process ends either way
+}

@@ -1,0 +1,55 @@
+package client
+
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// A full store lets who wants to write wait. The program's signals are looked
+// after meanwhile: Ctrl-C, and the one that says that the task was cancelled.
+
+// signalsEvery is how long a signal may wait for who waits for room.
+const signalsEvery = 100 * time.Millisecond
+
+// awaitRoom asks for room and waits until there is some, or until the handler of
+// a signal has raised an exception: Interrupted. Then the request is taken back.
+func (c *Client) awaitRoom(id ids.Object, q *wire.ObjCreate) (at wire.ObjPlace, err error) {
+	if c.opts.Signals == nil {
+		err = c.call(wire.TObjCreate, q, &at)
+		return at, err
+	}
+	type result struct {
+		at  wire.ObjPlace
+		err error
+	}
+	answer := make(chan result, 1)
+	c.daemon.Go(wire.TObjCreate, q, func(m *wire.Message, err error) {
+		r := result{err: err}
+		if err == nil {
+			r.err = m.Decode(&r.at)
+		}
+		answer <- r
+	})
+	look := time.NewTimer(signalsEvery)
+	defer look.Stop()
+	for {
+		select {
+		case r := <-answer:
+			if r.err != nil {
+				if why := c.Err(); why != nil {
+					return at, why
+				}
+			}
+			return r.at, r.err
+		case <-look.C:
+			if c.opts.Signals() {
+				c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+				return at, fault.New(fault.Interrupted, "a signal ended the wait for room in the object store")
+			}
+			look.Reset(signalsEvery)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package client
+
+import (
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// lateOwner is a process that takes connections, and answers when it is told to.
+func lateOwner(t *testing.T, d *fakeDaemon) (id ids.Object, addr string, answer func()) {
+	t.Helper()
+	addr = filepath.Join(d.dir, "p", "late.sock")
+	l, err := net.Listen("unix", addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := make(chan *wire.Message, 10)
+	go func() {
+		n, err := l.Accept()
+		if err != nil {
+			return
+		}
+		if _, err := wire.ReadHello(n.(*net.UnixConn)); err != nil {
+			t.Error(err)
+			return
+		}
+		p := wire.NewPeer(n, func(m *wire.Message) { asked <- m }, nil)
+		p.Start()
+		<-p.Done()
+	}()
+	t.Cleanup(func() { l.Close() })
+	return ids.NewObject(1, ids.NewWorker().Owner(), ids.JobOf(1), 0), addr, func() {
+		for {
+			m := <-asked
+			_ = m.Reply(nil)
+			if m.Type == wire.TRefBorrow {
+				return
+			}
+		}
+	}
+}
+
+func TestSettle_OwnerIsLate_AnswersComeAndArgumentsStay(t *testing.T) {
+	d := startDaemon(t)
+	id, addr, answer := lateOwner(t, d)
+	w := d.worker(func(c *Client, it *Item) {
+		if it.Tmpl.Name == "keeps" {
+			if err := c.Import(id, addr, 0); err != nil {
+				t.Error(err)
+			}
+		}
+		echo(c, it)
+	})
+	c := d.driver()
+	arg, err := c.Put(&Value{Fmt: FmtNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := func(name string) time.Duration {
+		began := time.Now()
+		out, _, err := c.Submit(&Call{Template: template(t, c, name), Deps: []ids.Object{arg}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f, err := c.Get(out, 5*time.Second); err != nil || f == nil {
+			t.Fatalf("no answer of %s: %v", name, err)
+		}
+		c.Release(Drop{Object: out})
+		return time.Since(began)
+	}
+	took("keeps")
+	for range 20 { // that owner keeps nobody waiting now
+		if s := took("passes"); s > time.Second {
+			t.Fatalf("an answer took %s", s)
+		}
+	}
+	c.Release(Drop{Object: arg})
+	if owned, _ := c.Holds(); owned != 1 {
+		t.Fatalf("the caller has %d objects, want the argument", owned)
+	}
+	answer()
+	d.eventually("the argument goes", func() bool {
+		owned, _ := c.Holds()
+		return owned == 0
+	})
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ownerLate {
+		t.Error("the worker takes the owner for late though it has answered")
+	}
+}

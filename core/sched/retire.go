@@ -1,0 +1,21 @@
+package sched
+
+// RetireClass forgets a class of which the client wants nothing any more. What
+// it holds of it, or gets because that was on its way, it gives back.
+func (m *Machine) RetireClass(id ClientID, class ClassID) {
+	cl := m.clients[id]
+	if cl == nil || cl.classes[class] == nil {
+		return
+	}
+	d := cl.classes[class]
+	m.Want(id, class, 0)
+	d.retired = true
+	d.forget()
+}
+
+// forget removes a retired class once no lease is of it.
+func (d *demand) forget() {
+	if d.retired && d.leases == 0 && d.client.classes[d.class.ID] == d {
+		delete(d.client.classes, d.class.ID)
+	}
+}
