@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eagleray/eagleray/core/machine"
 	"github.com/eagleray/eagleray/core/spill"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
@@ -21,6 +22,7 @@ type SpillOptions struct {
 	MinBytes  uint64        // that are written together, if there are; 0: the default
 	Readers   int           // objects that are read from disk at a time; 0: the default
 	Grace     time.Duration // how long a full arena's pins are waited for before a file takes an object; 0: the default
+	Cache     func() uint64 // bytes of what is spilled that may lie in the page cache now; nil: a share of the free memory
 	FS        spill.FS      // nil: the machine's
 }
 
@@ -75,7 +77,10 @@ func (d *Daemon) openSpiller() error {
 	if o.Grace == 0 {
 		o.Grace = spillGrace
 	}
-	st, err := spill.Open(spill.Options{Roots: roots, Name: filepath.Base(d.o.SessionDir), Full: o.Full, FS: o.FS})
+	if o.Cache == nil {
+		o.Cache = cacheShare(machine.Here().MemoryAvailable)
+	}
+	st, err := spill.Open(spill.Options{Roots: roots, Name: filepath.Base(d.o.SessionDir), Full: o.Full, Cache: o.Cache, FS: o.FS})
 	if err != nil {
 		return &SpillError{err}
 	}
@@ -186,6 +191,12 @@ func (a arenaAt) WriteAt(b []byte, at int64) (int, error) {
 		return 0, err
 	}
 	return len(b), nil
+}
+
+// Pages implements spill.Pages.
+func (a arenaAt) Pages(size uint64) ([]byte, bool) {
+	b, err := a.m.Pages(a.off, size)
+	return b, err == nil
 }
 
 // nowhere takes what is only verified.

@@ -37,9 +37,13 @@ type fakeCopy struct {
 	size uint64
 	raw  bool
 	gone bool
+
+	cached bool
 }
 
 func (c *fakeCopy) Raw() (string, uint64, bool) { return "batch", 64, c.raw }
+
+func (c *fakeCopy) Cached() bool { return c.cached }
 
 func (c *fakeCopy) Size() uint64   { return c.size }
 func (c *fakeCopy) Stored() uint64 { return c.size }
@@ -84,7 +88,7 @@ func (d *fakeDisk) write(b *batch) {
 				break
 			}
 			d.copies++
-			out[i] = &fakeCopy{d: d, size: o.size, raw: d.copies%3 != 0}
+			out[i] = &fakeCopy{d: d, size: o.size, raw: d.copies%3 != 0, cached: d.copies%2 != 0}
 		}
 		d.t.written(b, out, err)
 	})
