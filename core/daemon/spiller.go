@@ -22,7 +22,7 @@ type SpillOptions struct {
 	MinBytes  uint64        // that are written together, if there are; 0: the default
 	Readers   int           // objects that are read from disk at a time; 0: the default
 	Grace     time.Duration // how long a full arena's pins are waited for before a file takes an object; 0: the default
-	Cache     func() uint64 // bytes of what is spilled that may lie in the page cache now; nil: a share of the free memory
+	Cache     float64       // part of the memory that can be had in which the page cache may keep what is spilled; 0: the default
 	FS        spill.FS      // nil: the machine's
 }
 
@@ -77,10 +77,13 @@ func (d *Daemon) openSpiller() error {
 	if o.Grace == 0 {
 		o.Grace = spillGrace
 	}
-	if o.Cache == nil {
-		o.Cache = cacheShare(machine.Here().MemoryAvailable)
+	if o.Cache == 0 {
+		o.Cache = spillCache
 	}
-	st, err := spill.Open(spill.Options{Roots: roots, Name: filepath.Base(d.o.SessionDir), Full: o.Full, Cache: o.Cache, FS: o.FS})
+	st, err := spill.Open(spill.Options{
+		Roots: roots, Name: filepath.Base(d.o.SessionDir), Full: o.Full,
+		Cache: shareOf(machine.Here().MemoryAvailable, o.Cache), FS: o.FS,
+	})
 	if err != nil {
 		return &SpillError{err}
 	}
@@ -198,6 +201,8 @@ func (a arenaAt) Pages(size uint64) ([]byte, bool) {
 	b, err := a.m.Pages(a.off, size)
 	return b, err == nil
 }
+
+var _ spill.Pages = arenaAt{}
 
 // nowhere takes what is only verified.
 type nowhere struct{}

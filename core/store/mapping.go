@@ -30,7 +30,7 @@ const (
 )
 
 // Mapping is one process's access to the arena: a read-only mapping for values,
-// and a writable one that only WriteAt uses.
+// and a writable one for WriteAt and Pages.
 //
 // A page costs a fault when a process first touches it through a mapping; a
 // write through the descriptor does not. A range that this process writes once
@@ -99,10 +99,10 @@ func (m *Mapping) Slice(off, size uint64) ([]byte, error) {
 // to whole pages, which are made to exist. It is valid until Close. For the daemon, which
 // has disks write there.
 func (m *Mapping) Pages(off, size uint64) ([]byte, error) {
-	end := min((off+size+pageSize-1)&^(pageSize-1), m.size)
 	if err := m.check(off, size); err != nil {
 		return nil, err
 	}
+	end := min((off+size+pageSize-1)&^(pageSize-1), m.size)
 	m.use.RLock()
 	defer m.use.RUnlock()
 	if m.ro == nil {
