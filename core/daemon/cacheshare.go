@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// What is spilled first stays in the page cache, as much of it as Linux leaves there
-// before it begins to write: a tenth of the memory that can be had
-// (vm.dirty_background_ratio), a little less for what others write. Small amounts never
-// reach the disk, and cost a copy.
+// What is spilled first stays in the page cache: memory that the machine has at hand is
+// the quickest, and of small amounts nothing reaches the disk. More would take memory that
+// nobody has used lately, which costs more than the disk: see docs/rationale.md.
 const (
-	spillCache = 1.0 / 12
+	spillCache = 0.02
 	cacheLook  = time.Second // how old a look at the free memory may be
 )
 

@@ -8,8 +8,8 @@ import (
 
 func TestShareOf_FollowsTheMemory_LooksOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		looks, available := 0, uint64(24<<30)
-		share := shareOf(func() uint64 { looks++; return available }, 1.0/12)
+		looks, available := 0, uint64(8<<30)
+		share := shareOf(func() uint64 { looks++; return available }, 0.25)
 		if got := share(); got != 2<<30 {
 			t.Errorf("%d of %d bytes", got, available)
 		}

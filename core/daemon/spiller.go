@@ -31,7 +31,7 @@ const (
 	spillThreshold = 0.8
 	spillFull      = 0.95
 	spillMinBytes  = 16 << 20
-	spillReaders   = 4
+	spillReaders   = 8
 	spillGrace     = 100 * time.Millisecond
 )
 
