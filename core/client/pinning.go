@@ -14,7 +14,7 @@ import (
 // pinning is a question to the daemon for a stored object's place. The answer
 // may take its time: the object is being written, or comes back from disk.
 type pinning struct {
-	users int // who wait; each gets a hold
+	users int  // who wait; each gets a hold
 	ahead bool // see readahead.go
 	done  chan struct{}
 	view  *view // mu guards these once done is closed
