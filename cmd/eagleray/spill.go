@@ -89,6 +89,7 @@ func (c *spillConfig) options() (o daemon.SpillOptions, err error) {
 	}
 	set("object_spilling_threshold", 0, 1, func(f float64) { o.Threshold = f })
 	set("local_fs_capacity_threshold", 0, 1, func(f float64) { o.Full = f })
+	set("object_spilling_cache", 0, 1, func(f float64) { o.Cache = f }) // ours: Ray has no such setting
 	set("min_spilling_size", 0, 1<<50, func(f float64) { o.MinBytes = uint64(f) })
 	set("max_io_workers", 0, 1024, func(f float64) { o.Readers = int(max(f, 1)) })
 	set("oom_grace_period_s", 0, 1e6, func(f float64) { o.Grace = time.Duration(f * float64(time.Second)) })

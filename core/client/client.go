@@ -162,6 +162,7 @@ type Client struct {
 
 	lineage  lineage
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
+	expected []ids.Object            // what a get of a list takes next, see readahead.go; a hint that an heir need not have
 }
 
 // Connect joins the session of the daemon at o.Socket.

@@ -49,6 +49,8 @@ type fakeDaemon struct {
 	returned  []uint64              // leases given back
 	ended     int                   // heirs
 	forgotten int                   // functions
+	holdPins  int                   // so many places are asked for before one is told
+	late      []lateObject
 
 	actors map[ids.Actor]*fakeActor // see fakeactor_test.go
 	ends   bool                     // the test is over: nobody is started any more
@@ -200,7 +202,13 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 			return
 		}
 		d.pins++
-		_ = m.Reply(at)
+		if d.late = append(d.late, lateObject{m, at}); len(d.late) < d.holdPins {
+			return
+		}
+		for _, l := range d.late {
+			_ = l.m.Reply(l.at)
+		}
+		d.late = nil
 	case wire.TObjUnpin:
 		d.pins--
 	case wire.TObjFree:

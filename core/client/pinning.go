@@ -14,7 +14,8 @@ import (
 // pinning is a question to the daemon for a stored object's place. The answer
 // may take its time: the object is being written, or comes back from disk.
 type pinning struct {
-	users int // who wait; each gets a hold
+	users int  // who wait; each gets a hold
+	ahead bool // see readahead.go
 	done  chan struct{}
 	view  *view // mu guards these once done is closed
 	err   error
@@ -66,7 +67,7 @@ func (c *Client) placed(id ids.Object, p *pinning, at wire.ObjPlace, file *store
 		v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, file: file, holds: p.users}
 		c.views[v.n], c.mapped[id] = v, v
 		p.view = v
-		if p.users == 0 { // they have given up
+		if p.users == 0 && !(p.ahead && c.keepAhead(v)) { // they have given up
 			c.unhold(v)
 		}
 		return
@@ -120,6 +121,9 @@ func (c *Client) pinStored(o *own.Object, deadline time.Time) (*view, error) {
 		return v, nil
 	}
 	c.table.Pin(o) // it must not go while we ask
+	if len(c.expected) > 0 {
+		c.askAhead(o.ID)
+	}
 	v, err := c.pin(o.ID, deadline)
 	if err == nil {
 		if _, ok := o.Map.(*view); !ok {

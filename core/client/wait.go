@@ -237,6 +237,9 @@ func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode W
 			hopeless++
 		}
 	}
+	if mode == WaitAll && done {
+		c.expect(objs)
+	}
 	return hopeless, done, nil
 }
 

@@ -74,6 +74,8 @@ type diskCopy interface {
 	Stored() uint64
 	// Raw says where the object's bytes are as they were, if they are.
 	Raw() (path string, off uint64, ok bool)
+	// Cached reports whether it can be read there for the price of a copy in memory.
+	Cached() bool
 	Release()
 }
 

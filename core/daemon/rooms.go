@@ -171,7 +171,7 @@ func (t *objects) serve() {
 
 // fit finds room in the arena, if there is some, or as soon as clean objects
 // leave. An object that is wanted back for the first time since it left, and for
-// which others would have to be written, is read where it lies on disk.
+// which others would have to be written, is read where it lies in the page cache.
 func (t *objects) fit(r *request) (place, bool) {
 	if r.making || r.size > t.capacity {
 		return place{}, false
@@ -187,7 +187,7 @@ func (t *objects) fit(r *request) (place, bool) {
 		t.evict(t.clean.oldest)
 		off, ok = t.space.Alloc(r.size)
 	}
-	if o := r.restore; o != nil && !ok && !o.again {
+	if o := r.restore; o != nil && !ok && !o.again && o.disk.Cached() {
 		return t.onDiskPlace(o)
 	}
 	return place{off: off}, ok

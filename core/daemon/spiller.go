@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eagleray/eagleray/core/machine"
 	"github.com/eagleray/eagleray/core/spill"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
@@ -21,6 +22,7 @@ type SpillOptions struct {
 	MinBytes  uint64        // that are written together, if there are; 0: the default
 	Readers   int           // objects that are read from disk at a time; 0: the default
 	Grace     time.Duration // how long a full arena's pins are waited for before a file takes an object; 0: the default
+	Cache     float64       // part of the memory that can be had in which the page cache may keep what is spilled; 0: the default
 	FS        spill.FS      // nil: the machine's
 }
 
@@ -29,7 +31,7 @@ const (
 	spillThreshold = 0.8
 	spillFull      = 0.95
 	spillMinBytes  = 16 << 20
-	spillReaders   = 4
+	spillReaders   = 8
 	spillGrace     = 100 * time.Millisecond
 )
 
@@ -75,7 +77,13 @@ func (d *Daemon) openSpiller() error {
 	if o.Grace == 0 {
 		o.Grace = spillGrace
 	}
-	st, err := spill.Open(spill.Options{Roots: roots, Name: filepath.Base(d.o.SessionDir), Full: o.Full, FS: o.FS})
+	if o.Cache == 0 {
+		o.Cache = spillCache
+	}
+	st, err := spill.Open(spill.Options{
+		Roots: roots, Name: filepath.Base(d.o.SessionDir), Full: o.Full,
+		Cache: shareOf(machine.Here().MemoryAvailable, o.Cache), FS: o.FS,
+	})
 	if err != nil {
 		return &SpillError{err}
 	}
@@ -187,6 +195,14 @@ func (a arenaAt) WriteAt(b []byte, at int64) (int, error) {
 	}
 	return len(b), nil
 }
+
+// Pages implements spill.Pages.
+func (a arenaAt) Pages(size uint64) ([]byte, bool) {
+	b, err := a.m.Pages(a.off, size)
+	return b, err == nil
+}
+
+var _ spill.Pages = arenaAt{}
 
 // nowhere takes what is only verified.
 type nowhere struct{}

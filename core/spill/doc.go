@@ -10,8 +10,9 @@
 // lock that its process holds.
 //
 // A file of a batch is a sequence of records: a header with the object's id,
-// its sizes and a checksum, and the bytes, compressed where that pays. Reading
-// verifies all of it. A file is removed when its last record is released.
+// its sizes and a checksum, and the bytes, compressed where that pays. Beyond
+// Options.Cache, large ones go between memory and disk without the page cache, in
+// whole pages; see direct.go. Reading verifies all of it. A file is removed when its last record is released.
 //
 // Everything blocks on the disk, but for Record.Release and Remove, which hand
 // over to a goroutine. A Store is safe for concurrent use.

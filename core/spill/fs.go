@@ -12,6 +12,7 @@ import (
 type FS interface {
 	Create(path string) (File, error) // must not exist yet
 	Open(path string) (File, error)   // to read
+	Direct(path string, write bool) (DirectFile, error)
 	Remove(path string) error
 	Punch(path string, off, size int64) error // gives a part of a file back
 	Usage(dir string) (used, total uint64, err error)
@@ -24,6 +25,16 @@ type File interface {
 	io.Closer
 	// Allocate makes the file size bytes long, with room for them on the disk.
 	Allocate(size int64) error
+}
+
+// DirectFile is a file that was opened a second time, to move whole pages between
+// its disk and memory without the page cache. Memory, places in the file and sizes
+// are multiples of pageSize. A file system that cannot do it says so at the opening
+// or at a transfer: see refused.
+type DirectFile interface {
+	Readv(to [][]byte, at int64) (int, error) // 0: the end of the file
+	Writev(from [][]byte, at int64) (int, error)
+	io.Closer
 }
 
 // Disk is the machine's file system.
@@ -47,6 +58,52 @@ func (Disk) Open(path string) (File, error) {
 		return nil, err
 	}
 	return diskFile{f}, nil
+}
+
+// Direct opens a file that exists for transfers without the page cache.
+func (Disk) Direct(path string, write bool) (DirectFile, error) {
+	mode := os.O_RDONLY
+	if write {
+		mode = os.O_WRONLY
+	}
+	f, err := os.OpenFile(path, mode|unix.O_DIRECT, 0)
+	if err != nil {
+		return nil, err
+	}
+	return directFile{f}, nil
+}
+
+type directFile struct{ *os.File }
+
+func (f directFile) Readv(to [][]byte, at int64) (int, error) {
+	for {
+		n, err := unix.Preadv(int(f.Fd()), to, at)
+		if !errors.Is(err, unix.EINTR) {
+			return max(n, 0), named("read", f.File, err)
+		}
+	}
+}
+
+func (f directFile) Writev(from [][]byte, at int64) (int, error) {
+	for {
+		n, err := unix.Pwritev(int(f.Fd()), from, at)
+		if !errors.Is(err, unix.EINTR) {
+			return max(n, 0), named("write", f.File, err)
+		}
+	}
+}
+
+func named(op string, f *os.File, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.PathError{Op: op, Path: f.Name(), Err: err}
+}
+
+// refused reports whether an error says that the file system does not transfer
+// without the page cache, or not so.
+func refused(err error) bool {
+	return errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS)
 }
 
 // Remove deletes a file.

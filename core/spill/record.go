@@ -42,6 +42,7 @@ type Record struct {
 	size       uint64
 	stored     uint64
 	compressed bool
+	direct     bool // it passed the page cache by; its pages in the file are its own
 }
 
 // Size returns the object's bytes.
@@ -58,12 +59,23 @@ func (r *Record) Raw() (path string, off uint64, ok bool) {
 // Path returns the file that the record is in.
 func (r *Record) Path() string { return r.file.path }
 
+// Cached reports whether the bytes went through the page cache: reading them where
+// they lie is cheap then.
+func (r *Record) Cached() bool { return !r.direct }
+
 // Release says that the record is not needed any more. It must be called once.
 // It does not wait for the disk.
 func (r *Record) Release() {
+	s := r.file.s
+	if !r.direct {
+		s.cached.Add(-int64(r.stored))
+	}
 	if left := r.file.release(); left && r.stored >= punchFrom {
-		s := r.file.s
-		s.later(func() { _ = s.fs.Punch(r.file.path, r.at, headerSize+int64(r.stored)) }) // else it goes with the file
+		from, to := r.at, r.at+headerSize+int64(r.stored)
+		if r.direct { // parts of pages would be read to be zeroed
+			from, to = from&^(pageSize-1), pages(to)
+		}
+		s.later(func() { _ = s.fs.Punch(r.file.path, from, to-from) }) // else it goes with the file
 	}
 }
 
@@ -75,6 +87,15 @@ type file struct {
 	s    *Store
 	path string
 	live atomic.Int64
+}
+
+// holds notes that the record is in the file.
+func (f *file) holds(r *Record) *Record {
+	f.live.Add(1)
+	if !r.direct {
+		f.s.cached.Add(int64(r.stored))
+	}
+	return r
 }
 
 // release reports whether other records are left.
@@ -118,6 +139,11 @@ var chunks = sync.Pool{New: func() any { b := make([]byte, chunk); return &b }}
 // Read writes the object to dst, from offset 0 on, and verifies it. What is in
 // dst after an error means nothing.
 func (r *Record) Read(dst io.WriterAt) error {
+	if r.direct {
+		if done, err := r.readDirect(dst); done {
+			return err
+		}
+	}
 	f, err := r.file.s.fs.Open(r.file.path)
 	if err != nil {
 		return fmt.Errorf("open the spilled copy of object %s: %w", r.id, err)

@@ -32,7 +32,10 @@ type Options struct {
 	// Full is the share of a file system from which on nothing more is
 	// written to it; 0: no limit but its size.
 	Full float64
-	FS   FS // nil: the machine's
+	// Cache says how many bytes of objects on disk may lie in the page cache now;
+	// what is more passes it by. Nil: no limit.
+	Cache func() uint64
+	FS    FS // nil: the machine's
 }
 
 // Store is where one session's objects go. See doc.go.
@@ -41,6 +44,10 @@ type Store struct {
 	full float64
 	dirs []*dir
 	seq  atomic.Uint64
+
+	cache  func() uint64
+	cached atomic.Int64 // bytes of records that went through the page cache
+
 	gone sync.WaitGroup // removals on their way
 
 	mu     sync.Mutex
@@ -57,6 +64,8 @@ type dir struct {
 	renewing   sync.Mutex
 	lock, held *os.File
 
+	buffers atomic.Bool // its file system does not transfer without the page cache
+
 	// Guarded by Store.mu:
 	bad   error // why it is left out
 	until time.Time
@@ -69,7 +78,7 @@ func Open(o Options) (*Store, error) {
 	if len(o.Roots) == 0 {
 		return nil, errors.New("no directory to spill objects to")
 	}
-	s := &Store{fs: o.FS, full: o.Full}
+	s := &Store{fs: o.FS, full: o.Full, cache: o.Cache}
 	if s.fs == nil {
 		s.fs = Disk{}
 	}

@@ -67,19 +67,37 @@ func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 			err = fmt.Errorf("spill to %s: %w", d.path, e)
 		}
 	}()
+	var past *bypass // nil: everything through the page cache
+	if !s.cacheTakes(items, out) && !d.buffers.Load() {
+		past = &bypass{s: s, d: d, file: f, buffered: w}
+		defer past.close()
+	}
 	at := int64(0)
 	for i := range items {
 		if out[i] != nil {
 			continue
 		}
-		r := &Record{id: items[i].ID, file: f, at: at, size: uint64(len(items[i].Bytes))}
-		if err := r.write(w, items[i].Bytes); err != nil {
+		b := items[i].Bytes
+		r := &Record{id: items[i].ID, file: f, at: at, size: uint64(len(b)), compressed: worthIt(b)}
+		if past != nil && !r.compressed && passes(b) {
+			r.stored = r.size
+			at, err = past.add(r, b, at, &out[i])
+		} else {
+			err = r.write(w, b)
+			at += headerSize + int64(r.stored)
+			at = (at + recordAlign - 1) &^ (recordAlign - 1)
+			if err == nil {
+				out[i] = f.holds(r)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("spill to %s: %w", d.path, err)
 		}
-		f.live.Add(1)
-		out[i] = r
-		at += headerSize + int64(r.stored)
-		at = (at + recordAlign - 1) &^ (recordAlign - 1)
+	}
+	if past != nil {
+		if err := past.flush(); err != nil {
+			return fmt.Errorf("spill to %s: %w", d.path, err)
+		}
 	}
 	return nil
 }
@@ -87,7 +105,7 @@ func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 // write puts one record at its place: first the bytes, then the header.
 func (r *Record) write(w io.WriterAt, b []byte) error {
 	out := &summing{w: w, at: r.at + headerSize}
-	if r.compressed = worthIt(b); r.compressed {
+	if r.compressed {
 		e := encoders.Get().(*zstd.Encoder)
 		defer encoders.Put(e)
 		e.Reset(out)

@@ -30,7 +30,7 @@ const (
 )
 
 // Mapping is one process's access to the arena: a read-only mapping for values,
-// and a writable one that only WriteAt uses.
+// and a writable one for WriteAt and Pages.
 //
 // A page costs a fault when a process first touches it through a mapping; a
 // write through the descriptor does not. A range that this process writes once
@@ -95,6 +95,26 @@ func (m *Mapping) Slice(off, size uint64) ([]byte, error) {
 	return m.ro[off : off+size : off+size], nil
 }
 
+// Pages returns writable memory for a range that nobody else writes meanwhile, rounded up
+// to whole pages, which are made to exist. It is valid until Close. For the daemon, which
+// has disks write there.
+func (m *Mapping) Pages(off, size uint64) ([]byte, error) {
+	if err := m.check(off, size); err != nil {
+		return nil, err
+	}
+	end := min((off+size+pageSize-1)&^(pageSize-1), m.size)
+	m.use.RLock()
+	defer m.use.RUnlock()
+	if m.ro == nil {
+		return nil, ErrMappingClosed
+	}
+	rw := m.mapped(off, end-off, true)
+	if rw == nil {
+		return nil, fmt.Errorf("map %d bytes at %d of the arena: %w", size, off, unix.ENOMEM)
+	}
+	return rw[off:end:end], nil
+}
+
 // Close unmaps; no slice may be used after it. A second Close does nothing.
 func (m *Mapping) Close() error {
 	m.use.Lock()
@@ -157,6 +177,11 @@ func (m *Mapping) writable(off, size uint64) []byte {
 	if size < mapAfter {
 		return nil
 	}
+	return m.mapped(off, size, m.huge)
+}
+
+// mapped is writable for any size. At once: also when the range is written for the first time.
+func (m *Mapping) mapped(off, size uint64, atOnce bool) []byte {
 	first, last := off/granule, (off+size+granule-1)/granule
 	m.mu.Lock()
 	if m.state == nil {
@@ -167,7 +192,7 @@ func (m *Mapping) writable(off, size uint64) []byte {
 		least = min(least, m.state[i])
 		m.state[i] = max(m.state[i], pagesWritten)
 	}
-	if least == pagesUnknown && !m.huge {
+	if least == pagesUnknown && !atOnce {
 		m.mu.Unlock()
 		return nil
 	}

@@ -276,3 +276,31 @@ func BenchmarkMapping_WriteAt(b *testing.B) {
 		})
 	}
 }
+
+func TestMapping_Pages_WholePagesThatCanBeWritten(t *testing.T) {
+	for _, huge := range []bool{false, true} {
+		m := newMapping(t, 4*mib)
+		m.huge = huge
+		b, err := m.Pages(3*pageSize, mib+5)
+		if err != nil || len(b) != mib+pageSize || cap(b) != len(b) {
+			t.Fatalf("%d bytes, %v", len(b), err)
+		}
+		want := pattern(len(b), 7)
+		copy(b, want)
+		if got, err := m.Slice(3*pageSize, uint64(len(b))); err != nil || !bytes.Equal(got, want) {
+			t.Errorf("huge %v: read back differs (%v)", huge, err)
+		}
+		if b, err := m.Pages(4*mib-pageSize, pageSize); err != nil || len(b) != pageSize {
+			t.Errorf("the last page: %d bytes, %v", len(b), err)
+		}
+		for _, r := range [][2]uint64{{4 * mib, 1}, {0, 4*mib + 1}, {1 << 63, 1 << 63}, {pageSize, ^uint64(0)}} {
+			if b, err := m.Pages(r[0], r[1]); !errors.Is(err, ErrOutOfRange) {
+				t.Errorf("%d bytes at %d: %d bytes, %v", r[1], r[0], len(b), err)
+			}
+		}
+		m.Close()
+		if _, err := m.Pages(0, pageSize); !errors.Is(err, ErrMappingClosed) {
+			t.Errorf("closed: %v", err)
+		}
+	}
+}

@@ -45,13 +45,13 @@ def folders(place: Path) -> tuple[Path, Path]:
     return place / "one", place / "two"
 
 
-@pytest.fixture(scope="module")
-def session(place: Path, folders: tuple[Path, Path]) -> Iterator[Any]:
-    """A session with a small store and two directories."""
+@pytest.fixture(scope="module", params=[1.0, 1e-9], ids=["cached", "direct"])
+def session(place: Path, folders: tuple[Path, Path], request: pytest.FixtureRequest) -> Iterator[Any]:
+    """A session with a small store and two directories; what it spills goes into the page cache, or past it."""
     import eagleray
 
     config = {"type": "filesystem", "params": {"directory_path": [str(folder) for folder in folders]}}
-    system = {"object_spilling_config": json.dumps(config)}
+    system = {"object_spilling_config": json.dumps(config), "object_spilling_cache": request.param}
     with eagleray.init(address="local", num_cpus=2, object_store_memory=STORE, _system_config=system) as context:
         yield context
 

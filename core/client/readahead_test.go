@@ -1,0 +1,84 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// TestGet_ListOfStoredValues_AskedForTogether: the daemon answers none before it was
+// asked for as many as fit the bounds.
+func TestGet_ListOfStoredValues_AskedForTogether(t *testing.T) {
+	const size = 200 << 10
+	d := startDaemon(t)
+	c := d.driver()
+	var list []ids.Object
+	for i := range 3*aheadObjects + 5 {
+		id, err := c.Put(&Value{Bufs: [][]byte{make([]byte, size+i)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, id)
+	}
+	fit := int(d.size) / aheadShare / (size + 200)
+	d.mu.Lock()
+	d.holdPins = min(aheadObjects, fit) + 1
+	d.mu.Unlock()
+	if _, done, err := c.Wait(list, len(list), 0, WaitAll, func(int, bool) {}); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	for i, id := range list {
+		if i == 1 {
+			d.mu.Lock()
+			d.holdPins = 0 // the last ones are fewer
+			d.mu.Unlock()
+		}
+		f, err := c.Get(id, 10*time.Second)
+		if err != nil || f == nil || len(f.Envelope) < size+i {
+			t.Fatalf("value %d: %v", i, err)
+		}
+		c.Release(Drop{View: f.View})
+	}
+	c.mu.Lock()
+	if left := len(c.pinnings); left > 0 || len(c.expected) > aheadObjects {
+		t.Errorf("%d places are asked for, %d values are expected", left, len(c.expected))
+	}
+	c.mu.Unlock()
+	c.letGoOfViews()
+	d.eventually("all are unpinned", func() bool { return d.pins == 0 })
+}
+
+// TestGet_ListGivenUp_NothingStaysPinned: who takes the first value only, and lets the
+// references go.
+func TestGet_ListGivenUp_NothingStaysPinned(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	var list []ids.Object
+	for range 8 {
+		id, err := c.Put(&Value{Bufs: [][]byte{make([]byte, 200<<10)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, id)
+	}
+	if _, done, err := c.Wait(list, len(list), 0, WaitAll, func(int, bool) {}); err != nil || !done {
+		t.Fatal(done, err)
+	}
+	f, err := c.Get(list[0], 10*time.Second)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Release(Drop{View: f.View})
+	for _, id := range list {
+		c.Release(Drop{Object: id})
+	}
+	d.eventually("all are unpinned and freed", func() bool { return d.pins == 0 && len(d.freed) == len(list) })
+}
+
+// lateObject is a question for a place that is not answered yet.
+type lateObject struct {
+	m  *wire.Message
+	at wire.ObjPlace
+}
