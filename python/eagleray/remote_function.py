@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Callable, Mapping
 from pickle import dumps
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
 from eagleray._private import environments, fallback, flow, functions, retrying
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
@@ -198,16 +198,16 @@ def _submitter(made: _Source) -> Callable[..., Any]:
         key = pack(spec)
         if session.templates is None:
             session.templates = Templates()
-        held = session.templates.find(key) if captured is None else None
-        if held is None:
+        found: Template | None = session.templates.find(key) if captured is None else None
+        if found is None:
             whole = {**spec, "blob": blobs[0]}
             if "fallback" in spec:
                 whole["fallback"] = [
                     {**entry, "blob": blob} for entry, blob in zip(spec["fallback"], blobs[1:], strict=True)
                 ]
             number = define_template(session, pack(whole))
-            held = Template(number) if captured is not None else session.templates.add(key, number)
-        template = held.number
+            found = Template(number) if captured is not None else cast(Template, session.templates.add(key, number))
+        held, template = found, found.number
         submit = session.hot.submit
         if spec["num_returns"] != 1:
             submit = _many(submit)

@@ -337,9 +337,10 @@ def test_what_others_own_is_not_kept_for_a_second_run(ray: Any, make: Any, way: 
     def captures(refs: Any = ref) -> Any:
         return np.full(BIG, ray.get(refs)[0] + 1, np.uint8)
 
-    out = {"argument": lambda: make.remote(1, ref), "nested": lambda: first.remote([ref]), "captured": captures.remote}[
-        way
-    ]()
+    if way == "captured":
+        out = captures.remote()
+    else:
+        out = make.remote(1, ref) if way == "argument" else first.remote([ref])
     lose(out)
     assert ray.get(out, timeout=20)[0] == 6
     del ref, captures

@@ -1,4 +1,4 @@
-"""What the calls of one function with one set of options share: the core has a number for it, until nobody can call it."""
+"""What calls of one function with one set of options share: a number of the core's, until nobody can call it."""
 
 from __future__ import annotations
 
