@@ -264,7 +264,7 @@ def soak(seed: int, minutes: float, settled: float, slack: int, out: Path) -> bo
         print(verdict.line())
     wrong = [f"{one.role} ({one.kind})" for one in verdicts if not one.right]
     most = f"{PART:.0%}" + (f", and more than {slack >> 20} MiB" if slack else "")
-    print(f"WRONG: {', '.join(wrong)} grew by more than {most}" if wrong else f"RIGHT: nothing grew by more than {most}")
+    print(f"{'WRONG: ' + ', '.join(wrong) if wrong else 'RIGHT: nothing'} grew by more than {most}")
     return bool(wrong)
 
 
