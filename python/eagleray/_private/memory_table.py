@@ -112,7 +112,8 @@ def _store(found: Census) -> list[str]:
     lines = [
         "--- object store ---",
         f"{store['Used'] // _MIB} of {store['Capacity'] // _MIB} MiB used ({full:.2f} %) "
-        f"by {store['Objects']} objects, {store['Pinned']} of them looked at; at most {store['Peak'] // _MIB} MiB were used",
+        f"by {store['Objects']} objects, {store['Pinned']} of them looked at; "
+        f"at most {store['Peak'] // _MIB} MiB were used",
     ]
     if more.get("file_bytes"):
         lines.append(f"{more['file_bytes'] // _MIB} MiB of files stand for memory.")

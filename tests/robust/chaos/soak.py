@@ -27,7 +27,7 @@ from processes import name, until
 from chaos import LIMIT
 from chaos.killer import children
 from chaos.sampler import Sampler
-from chaos.sizes import HEAD, Series
+from chaos.sizes import HEAD, PART, Series
 
 LARGE = 50_000
 #: Its workers do not run the tasks that die.
@@ -263,7 +263,8 @@ def soak(seed: int, minutes: float, settled: float, slack: int, out: Path) -> bo
     for verdict in verdicts:
         print(verdict.line())
     wrong = [f"{one.role} ({one.kind})" for one in verdicts if not one.right]
-    print(f"WRONG: {', '.join(wrong)} grew by more than 5 %" if wrong else "RIGHT: nothing grew by more than 5 %")
+    most = f"{PART:.0%}" + (f", and more than {slack >> 20} MiB" if slack else "")
+    print(f"{'WRONG: ' + ', '.join(wrong) if wrong else 'RIGHT: nothing'} grew by more than {most}")
     return bool(wrong)
 
 
