@@ -24,7 +24,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	}
 	for name, n := range map[string]int{
 		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls),
-		"blobs": len(c.blobs), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
+		"shapes": len(c.shapes), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
 		"mapped": len(c.mapped), "kept": len(c.kept), "streams": len(c.streams), "peers": len(c.peers),
 		"serving": len(c.serving), "held": held, "sockets": len(c.sockets), "graves": len(c.graves),
 		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": len(c.pinnings),
