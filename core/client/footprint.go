@@ -23,7 +23,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 		idle += cap(k.leases)
 	}
 	for name, n := range map[string]int{
-		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls) - len(c.freeIDs),
+		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls),
 		"shapes": len(c.shapes), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
 		"mapped": len(c.mapped), "kept": len(c.kept), "streams": len(c.streams), "peers": len(c.peers),
 		"serving": len(c.serving), "held": held, "sockets": len(c.sockets), "graves": len(c.graves),
