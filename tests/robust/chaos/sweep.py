@@ -20,6 +20,7 @@ import eagleray as ray
 from chaos.boxes import Holder
 from chaos.program import Run, Step, program
 from chaos.shrink import shrink
+from chaos.travels import STORE
 
 STEPS = 25
 HOLDERS = 3
@@ -33,7 +34,7 @@ class Session:
     def __enter__(self) -> Session:
         from eagleray._private.state import process
 
-        ray.init(address="local", num_cpus=2, object_store_memory=200_000_000, log_to_driver=False)
+        ray.init(address="local", num_cpus=2, object_store_memory=STORE, log_to_driver=False)
         self.holders = [Holder.remote() for _ in range(HOLDERS)]
         self.daemon = process.require().daemon_pid
         return self
