@@ -106,9 +106,17 @@ func (c *Client) eachResult(t *task, f func(*own.Object)) {
 
 // recipe makes a task one that is kept; mu held.
 func (c *Client) recipe(t *task) *own.Recipe {
+<<<<<<< HEAD
 	t.tmpl.recipes++
 	t.recipe = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
+=======
+	t.recipe = c.recipeOf(t)
+>>>>>>> 1e9a6b2 (Items that are lost while their generator runs are made again, by a second run beside the first)
 	return t.recipe
+}
+
+func (c *Client) recipeOf(t *task) *own.Recipe {
+	return &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
 }
 
 // once says why a task can not run again, Whole if it can.

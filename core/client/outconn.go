@@ -279,6 +279,9 @@ func (o *outConn) exitIf(flags uint64) {
 func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool, err error) {
 	id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
 	o := c.table.FindOwned(t.first + uint64(i))
+	if o != nil && c.awaitsFirst(t, o) {
+		o = nil
+	}
 	r.Array()
 	var value []byte
 	var size uint64

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import os
 import signal
@@ -80,7 +81,8 @@ class Audit:
         def none() -> bool:
             left = workers(self._daemon)
             for pid in left:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             killed.update(left)
             return not left
 

@@ -58,7 +58,7 @@ class Deaths:
 def ended(pid: int) -> bool:
     """Whether a process has ended, or is about to."""
     try:
-        until(lambda: not alive(pid), 0.2)
+        until(lambda: not alive(pid), 2)
     except TimeoutError:
         return False
     return True
@@ -96,13 +96,13 @@ class Census:
     borrowed: int
 
     @classmethod
-    def of(cls, variables: list[Node], kept: list[Node]) -> Census:
+    def of(cls, variables: list[Node], kept: list[Node], deaths: Deaths) -> Census:
         """Counts what variables of the driver and names of the holders lead to."""
         values, known = living([*variables, *kept])
         stored = [node for node in values if node.large and not node.gone]
         mine = {node for node in values if node.owner == DRIVER}
         held = {node for node in [*variables, *inside(mine)] if node.owner != DRIVER}
-        least = len(stored) - sum(node.away for node in stored)
+        least = len(stored) - sum(node.away or deaths.lost(node) for node in stored)
         return cls(objects=(least, len(stored)), owned=len(mine) + len(known), borrowed=len(held))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+from pathlib import Path
 from typing import Any
 
 import eagleray as ray
@@ -68,6 +69,13 @@ def program(seed: int, steps: int) -> list[Step]:
     return [(name, chance.getrandbits(32)) for name in names]
 
 
+def spilled() -> list[Path]:
+    """The files of objects that the session's store has no room for."""
+    from eagleray._private.state import process
+
+    return list(Path(process.require().session_dir).glob("eagleray_spilled_*/*-*"))
+
+
 class Run(Travels, Losses):
     """One program at work: its variables are references, each with the model of its object."""
 
@@ -101,6 +109,7 @@ class Run(Travels, Losses):
         self.end_lodgers()
         ray.get([holder.clear.remote() for holder in self.holders], timeout=LIMIT)
         settles(objects=0, used=0, pinned=0, owned=len(self.holders), borrowed=0)
+        until(lambda: not spilled(), 10, "files of spilled objects go with the objects")
 
     # What is checked.
 
@@ -158,7 +167,7 @@ class Run(Travels, Losses):
         self.settle_calls()
         self.flows.clear()
         others = [*(node for _, _, node in self.kept), *(node for _, node in self.lodgers)]
-        wanted = Census.of([node for _, node in self.variables], others)
+        wanted = Census.of([node for _, node in self.variables], others, self.deaths)
         more = len(self.ballast)
         settles(owned=wanted.owned + len(self.holders), borrowed=wanted.borrowed)
         least, most = wanted.objects

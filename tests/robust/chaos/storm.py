@@ -135,10 +135,10 @@ class Storm:
         ray.get(judge.remote(make_huge.remote(100), 100), timeout=LIMIT)  # now the daemon has what it makes but once
         audit = Audit(session)
         slow = slowness()
-        tasks = self._replace_tasks(session, births)
+        tasks = self._replace_tasks(session, births) if self._replaced else []
         kinds = Kinds(self._actors)
         ray.get([actor.where.remote() for actor in kinds.actors], timeout=LIMIT)
-        actors = self._replace_actors(session, births, kinds)
+        actors = self._replace_actors(session, births, kinds) if self._replaced else []
         slow = max(slow, slowness())
         self.outcome.gaps = {TASKS: Gaps(tasks, slow), ACTORS: Gaps(actors, slow)}
         killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
@@ -263,6 +263,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--actors", type=int, default=100)
     parser.add_argument("--interval", type=float, default=0.1)
+    parser.add_argument("--replaced", type=int, default=60, help="kills by which replacement is measured alone")
     given = parser.parse_args(words)
     os.environ["EAGLERAY_ROBUST_MARK"] = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp") as folder:
@@ -271,8 +272,7 @@ def main(words: list[str]) -> int:
         with ray.init(address="local", num_cpus=2, object_store_memory=STORE, log_to_driver=False):
             from eagleray._private.state import process
 
-            replaced = 60 if given.interval < 1 else 0
-            storm = Storm(given.seed, given.tasks, given.actors, given.interval, replaced)
+            storm = Storm(given.seed, given.tasks, given.actors, given.interval, given.replaced)
             outcome = storm.run(process.require(), births)
         births.close()
     print(*outcome.lines(), sep="\n")

@@ -20,7 +20,7 @@ from chaos.model import DRIVER, Deaths, Node
 
 #: Bytes, and how many of them, that leave room for few other objects in a store of ``STORE`` bytes.
 STORE = 80_000_000
-BALLAST, PARTS = 9_600_000, 8
+BALLAST, PARTS = 9_880_000, 8
 
 
 @dataclass
