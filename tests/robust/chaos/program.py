@@ -212,6 +212,7 @@ class Run(Travels, Losses):
         large, refs, node = self.new(-1)
         (how,) = self.chance.choices([build_inside, build_and_leave, delegate], [5, 1, 1])
         node.owner, ref = ray.get(how.remote(node.tag, large, refs), timeout=LIMIT)
+        self.makers.add(node.owner)
         self.variables.append((ref, node))
 
     def actor_puts(self) -> None:
@@ -318,7 +319,7 @@ class Run(Travels, Losses):
 
     def kill_worker(self) -> None:
         """Any worker, holders' excepted."""
-        victims = [pid for pid in workers(self.daemon) if pid not in self.pids + self.spared]
+        victims = [pid for pid in workers(self.daemon) if pid not in {*self.pids, *self.spared.values()}]
         if victims:
             self.kill(self.chance.choice(victims))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import random
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -131,7 +130,8 @@ class Spread:
 
         def forget(_: Any) -> Piece:
             _lose([first, third])
-            return Piece(third, lambda found: huge_is(found - 2, tag))
+            # Tasks wait until it is back, not this program.
+            return Piece(judge.remote(plus.remote(third, -2), tag), lambda right: right is True)
 
         return Waited(third, forget)
 
@@ -168,18 +168,23 @@ class Spread:
         drop = chance.randrange(number)
         died = (ray.exceptions.OwnerDiedError,)
 
+        wanted = [(n, ref) for n, ref in enumerate(refs[:-1]) if n != drop]
+
+        def whole(found: Any) -> bool:
+            values = ray.get([ref for _, ref in wanted], timeout=LIMIT)
+            return same(found, tag) and all(same(one, tag + n) for (n, _), one in zip(wanted, values, strict=True))
+
         def rest(box: list[Any]) -> Piece:
             inner = box[0]
-            if drop == 1 and number > 2:
-                _lose([refs[1]])
-            wanted = [(n, ref) for n, ref in enumerate(refs[:-1]) if n != drop or n == 1]
-            refs.clear()
-            check: Callable[[Any], bool] = lambda found: (  # noqa: E731 - a statement would need a name of its own
-                same(found, tag) and all(same(ray.get(ref, timeout=LIMIT), tag + n) for n, ref in wanted)
-            )
-            return Piece(inner, check, died)
+            large = [ref for n, ref in wanted if n == 1]
+            if large and _lose(large):
+                back = relay.remote(large, 0)
+                return Piece(back, lambda one: Piece(inner, whole, died) if same(one, tag + 1) else False)
+            return Piece(inner, whole, died)
 
-        return Piece(refs[-1], rest, died)
+        last = refs.pop()
+        refs.clear()
+        return Piece(last, rest, died)
 
     # References that travel.
 

@@ -58,7 +58,8 @@ class Travels:
     def __init__(self) -> None:
         self.flows: list[Flow] = []
         self.lodgers: list[tuple[str, Node]] = []
-        self.spared: list[int] = []  # detached actors' processes, which are not to be killed
+        self.spared: dict[str, int] = {}  # detached actors' processes, which are not to be killed
+        self.makers: set[int] = set()  # processes that own objects of tasks
         self.ballast: list[Any] = []
 
     # Generators.
@@ -129,6 +130,7 @@ class Travels:
             ray.get(fail_with.remote(node.tag, large, refs, [ref for ref, _ in chosen]), timeout=LIMIT)
         except Bearer as error:
             node.owner, (own, *back) = error.pid, error.box
+            self.makers.add(node.owner)
             self.variables.append((own, node))
             self.variables += zip(back, [its for _, its in chosen], strict=True)
             return
@@ -173,7 +175,7 @@ class Travels:
             name = f"lodger {self.name()} {id(self)}"
             actor = Holder.options(name=name, lifetime="detached").remote()
             ray.get(actor.keep.remote("it", [ref]), timeout=LIMIT)
-            self.spared.append(ray.get(actor.pid.remote(), timeout=LIMIT))
+            self.spared[name] = ray.get(actor.pid.remote(), timeout=LIMIT)
             self.lodgers.append((name, node))
 
     def visit(self) -> None:
@@ -185,13 +187,20 @@ class Travels:
             self.variables.append((ref, node))
             if self.chance.random() < 0.5:
                 self.lodgers.remove((name, node))
-                ray.kill(actor)
+                self.end_lodger(name)
 
     def end_lodgers(self) -> None:
         """Ends all detached actors."""
         for name, _ in self.lodgers:
-            ray.kill(ray.get_actor(name))
+            self.end_lodger(name)
         self.lodgers.clear()
+
+    def end_lodger(self, name: str) -> None:
+        """Ends a detached actor. What its process owned is lost: it may have run tasks before."""
+        pid = self.spared.pop(name)
+        if pid in self.makers:
+            self.deaths.pids.add(pid)
+        ray.kill(ray.get_actor(name))
 
     # Meanwhile.
 
