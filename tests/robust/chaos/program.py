@@ -90,6 +90,7 @@ class Run(Travels, Losses):
         self.pending: list[tuple[Any, int]] = []
         self.deaths = Deaths()
         self.counter = 0
+        self.at = ""
 
     def run(self, steps: list[Step]) -> None:
         """Does the steps, looks at everything that lives, drops it, and sees it go.
@@ -97,9 +98,11 @@ class Run(Travels, Losses):
         Raises:
             AssertionError: something was wrong, gone early or kept.
         """
-        for name, seed in steps:
+        for number, (name, seed) in enumerate(steps, 1):
+            self.at = f"step {number} ({name})"
             self.chance = random.Random(seed)
             getattr(self, name)()
+        self.at = "the end"
         self.settle_calls()
         self.end_flows()
         self.look_at_all()

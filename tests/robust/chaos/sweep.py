@@ -44,10 +44,11 @@ class Session:
 
     def run(self, steps: list[Step]) -> str:
         """Runs a program; how it failed, "" if it did not."""
+        run = Run(self.holders, self.daemon)
         try:
-            Run(self.holders, self.daemon).run(steps)
+            run.run(steps)
         except Exception as error:
-            return f"{type(error).__name__}: {str(error).strip()[:500]}"
+            return f"at {run.at}: {type(error).__name__}: {str(error).strip()[:500]}"
         return ""
 
 
