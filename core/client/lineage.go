@@ -62,6 +62,8 @@ func (c *Client) remember(t *task) {
 		switch {
 		case o.State == own.Stored:
 			stored = append(stored, o)
+		case r == nil && o.Recipe == nil && doubtful(o): // an item that is being looked for as its generator ends
+			stored = append(stored, o)
 		case r != nil && o.Recipe == r && doubtful(o): // lost while the task ran again
 			late = append(late, o)
 		case o.State.Ready() && o.Recipe == r && r != nil:
@@ -106,16 +108,12 @@ func (c *Client) eachResult(t *task, f func(*own.Object)) {
 
 // recipe makes a task one that is kept; mu held.
 func (c *Client) recipe(t *task) *own.Recipe {
-<<<<<<< HEAD
-	t.tmpl.recipes++
-	t.recipe = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
-=======
 	t.recipe = c.recipeOf(t)
->>>>>>> 1e9a6b2 (Items that are lost while their generator runs are made again, by a second run beside the first)
 	return t.recipe
 }
 
 func (c *Client) recipeOf(t *task) *own.Recipe {
+	t.tmpl.recipes++
 	return &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
 }
 

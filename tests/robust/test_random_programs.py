@@ -13,7 +13,7 @@ from chaos.program import Run, program
 from chaos.travels import STORE
 from eagleray._private.state import process
 
-PROGRAMS = 80
+PROGRAMS = 50
 STEPS = 25
 
 
