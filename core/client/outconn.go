@@ -297,6 +297,9 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	case wire.PlaceHad:
 		r.Uint()
 		r.Array()
+		if o != nil && !o.State.Ready() && o.Producer == any(t) {
+			return false, fmt.Errorf("%w: result %d of %s was left out, and is not here", wire.ErrBadFrame, i, t.tmpl.Name)
+		}
 		return false, r.Err()
 	default:
 		return false, fmt.Errorf("%w: place %d", wire.ErrBadFrame, place)
