@@ -88,14 +88,11 @@ fuzz: $(CUDA)/cuda.h ## run every fuzz test for FUZZTIME (10s)
 	done
 
 SEED ?= $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
-PROGRAMS ?= 1500
+PROGRAMS ?= 1000
+PARTS ?=
 ROBUST = cd tests/robust && $(CURDIR)/$(PY) -m
-robust: dev build/planted/.ready ## kills, random programs and planted bugs at full size (10 minutes); SEED= repeats a run
-	$(ROBUST) chaos.storm --seed $(SEED)
-	$(ROBUST) chaos.sweep --seed $(SEED) --programs $(PROGRAMS)
-	$(ROBUST) chaos.planted $(CURDIR)/build/planted $(SEED)
-	$(ROBUST) chaos.soak --seed $(SEED) --minutes 2 --settled 1 --slack 5
-	$(PY) -m pytest --slow -m slow tests/robust
+robust: dev build/planted/.ready ## kills, random programs and planted bugs at full size (25 minutes); SEED= repeats a run, PARTS= chooses
+	$(ROBUST) chaos.everything --seed $(SEED) --programs $(PROGRAMS) --planted $(CURDIR)/build/planted $(PARTS)
 
 MINUTES ?= 30
 soak: dev ## mixed load for MINUTES (30): memory ends as it was at minute 5

@@ -87,24 +87,25 @@ type Client struct {
 	arenaBytes uint64
 	listen     net.Listener
 
-	mu      sync.Mutex
-	closed  bool
-	why     error // why it closed
-	table   *own.Table
-	classes map[uint32]*class
-	byClass map[string]*class
-	shapes  map[string]*shape
-	tmpls   []*Template // nil: the number is in freeIDs
-	freeIDs []int
-	leases  map[uint64]*lease
-	actors  map[ids.Actor]*actor
-	views   map[uint64]*view
-	mapped  map[ids.Object]*view
-	kept    map[ids.Object]func() // see Keep
-	streams map[uint64]*stream    // generators that the program reads, by the count of their own object
-	peers   map[string]*peerLink  // by address
-	serving map[*wire.Peer]ids.Owner
-	exec    *executor // workers
+	mu       sync.Mutex
+	closed   bool
+	why      error // why it closed
+	table    *own.Table
+	classes  map[uint32]*class
+	byClass  map[string]*class
+	shapes   map[string]*shape
+	tmpls    []*Template // nil: the number is in freeIDs
+	freeIDs  []int
+	leases   map[uint64]*lease
+	actors   map[ids.Actor]*actor
+	views    map[uint64]*view
+	mapped   map[ids.Object]*view
+	kept     map[ids.Object]func() // see Keep
+	streams  map[uint64]*stream    // generators that the program reads, by the count of their own object
+	yielding map[uint64]*task      // generators whose items come, alike
+	peers    map[string]*peerLink  // by address
+	serving  map[*wire.Peer]ids.Owner
+	exec     *executor // workers
 
 	// Results whose caller has not said yet that it registered the references inside.
 	held       map[ids.Owner]map[ids.Task][]*own.Object

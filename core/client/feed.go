@@ -8,6 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -183,7 +184,7 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 		return 0, fault.New(fault.BadRequest, "the generator %s has yielded %d items, which is the most that one may", k.tmpl.Name, i)
 	}
 	f.next++
-	if f.wanted(i) && !f.quit && !k.in.dead {
+	if f.wanted(i) && !f.quit && !k.in.dead && !planted.Strikes(planted.LostItem) {
 		if err := e.sendItem(k, k.returnID(c, int(i)+1), i, v, flags); err != nil {
 			return 0, err
 		}

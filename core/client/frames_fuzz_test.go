@@ -35,7 +35,7 @@ func FuzzReplyFrames(f *testing.F) {
 	f.Add(reply(0, inline, []byte{0x93, 0x00}))
 	f.Add([]byte{0x92, byte(wire.OpReturned), 0x91, 0x01})
 	f.Add([]byte{0x95, 0x0a, 0x01, 0x00, 0x01, 0xdd, 0xff, 0xff, 0xff, 0xff})
-	for op := range byte(16) {
+	for op := range byte(wire.OpLost) + 1 {
 		f.Add([]byte{0x92, op, 0x01})
 		f.Add([]byte{0x93, op, 0x01, 0x01})
 	}
@@ -63,13 +63,12 @@ func FuzzReplyFrames(f *testing.F) {
 			for range 2 {
 				_ = o.frame(b)
 			}
-			if k.counted && o.tasks[1] != k && tm.class.queue.len() == 0 && c.delayed[k] == nil && c.limbo == 0 {
+			somewhere := len(o.tasks) + tm.class.queue.len() + c.limbo // an actor's call that comes back is sent again
+			if k.counted && somewhere == 0 && c.delayed[k] == nil {
 				t.Fatal("the task has not ended, and is nowhere")
 			}
-			if o.tasks[1] != nil {
-				c.inflight--
-				delete(o.tasks, 1)
-			}
+			c.inflight -= len(o.tasks)
+			clear(o.tasks)
 			if k.counted {
 				k.canceled = true
 				c.undelay(k)

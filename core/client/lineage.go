@@ -62,6 +62,8 @@ func (c *Client) remember(t *task) {
 		switch {
 		case o.State == own.Stored:
 			stored = append(stored, o)
+		case r == nil && o.Recipe == nil && doubtful(o): // an item that is being looked for as its generator ends
+			stored = append(stored, o)
 		case r != nil && o.Recipe == r && doubtful(o): // lost while the task ran again
 			late = append(late, o)
 		case o.State.Ready() && o.Recipe == r && r != nil:
@@ -106,9 +108,13 @@ func (c *Client) eachResult(t *task, f func(*own.Object)) {
 
 // recipe makes a task one that is kept; mu held.
 func (c *Client) recipe(t *task) *own.Recipe {
-	t.tmpl.recipes++
-	t.recipe = &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
+	t.recipe = c.recipeOf(t)
 	return t.recipe
+}
+
+func (c *Client) recipeOf(t *task) *own.Recipe {
+	t.tmpl.recipes++
+	return &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
 }
 
 // once says why a task can not run again, Whole if it can.

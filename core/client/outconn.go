@@ -279,6 +279,9 @@ func (o *outConn) exitIf(flags uint64) {
 func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool, err error) {
 	id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
 	o := c.table.FindOwned(t.first + uint64(i))
+	if o != nil && c.awaitsFirst(t, o) {
+		o = nil
+	}
 	r.Array()
 	var value []byte
 	var size uint64
@@ -294,6 +297,9 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	case wire.PlaceHad:
 		r.Uint()
 		r.Array()
+		if o != nil && !o.State.Ready() && o.Producer == any(t) {
+			return false, fmt.Errorf("%w: result %d of %s was left out, and is not here", wire.ErrBadFrame, i, t.tmpl.Name)
+		}
 		return false, r.Err()
 	default:
 		return false, fmt.Errorf("%w: place %d", wire.ErrBadFrame, place)

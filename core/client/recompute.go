@@ -23,8 +23,12 @@ func (c *Client) doubt(o *own.Object) {
 		return
 	}
 	c.suspect(o)
+	t := c.yieldingOf(o)
 	if r := o.Recipe; r != nil && r.Why == own.Whole && !r.Busy() {
-		c.eachResult(r.Task.(*task), func(x *own.Object) {
+		t = r.Task.(*task)
+	}
+	if t != nil {
+		c.eachResult(t, func(x *own.Object) {
 			if x.State == own.Stored {
 				c.suspect(x)
 			}
@@ -113,6 +117,9 @@ func (c *Client) looked(list []*own.Object, lacks [][]byte, err error) {
 // Pending because no copy of it is left. It does so for all lost results
 // together, and once however many ask; mu held.
 func (c *Client) recompute(o *own.Object) {
+	if o.Recipe == nil {
+		c.amid(o)
+	}
 	r := o.Recipe
 	switch {
 	case o.Value != nil && !o.IsError: // it was small, and went to the store as an argument among many

@@ -84,6 +84,7 @@ func (c *Client) newStream(t *task) {
 	c.table.Reserve(streamCounts)
 	if t.tmpl.Flow.Mode == FlowStream {
 		c.streams[s.gen] = s
+		c.yields(t)
 	}
 }
 
@@ -235,11 +236,14 @@ func (c *Client) failsAs(t *task, i uint64) {
 func (c *Client) streamEnded(t *task) {
 	s := t.stream
 	s.task = nil
+	if c.yielding[s.gen] == t {
+		delete(c.yielding, s.gen)
+	}
 	if s.again {
 		f := fault.New(fault.StreamInconsistent, "the generator %s ran again, for items that were lost, and yielded fewer than before: what it yields must not change", t.tmpl.Name)
 		c.eachLost(t, func(_ uint64, o *own.Object) { c.failObject(o, f) })
 	}
-	if o := c.head(s); o != nil {
+	if o := c.head(s); o != nil && !s.again {
 		c.failObject(o, fault.New(fault.EndOfStream, "the generator %s has no more items", t.tmpl.Name))
 		if !s.left {
 			c.table.Unpin(o)
@@ -347,6 +351,9 @@ func (c *Client) restoreStream(t *task, x *willTask) {
 		return
 	}
 	gen := c.table.FindOwned(s.gen)
+	if t.tmpl.Flow.Mode == FlowStream {
+		c.yields(t)
+	}
 	if t.tmpl.Flow.Mode == FlowStream || gen == nil {
 		s.quit = gen == nil && !s.goOn && t.tmpl.Flow.Mode == FlowStream
 		return

@@ -269,7 +269,7 @@ func (t *task) badDep() *own.Object {
 // eachReturn calls f with every return that somebody still holds.
 func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
 	for i := range t.returns {
-		if o := c.table.FindOwned(t.first + uint64(i)); o != nil {
+		if o := c.table.FindOwned(t.first + uint64(i)); o != nil && !c.awaitsFirst(t, o) {
 			f(int(i), o)
 		}
 	}

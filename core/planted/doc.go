@@ -17,5 +17,7 @@ const (
 	KeptPin      Bug = "kept_pin"      // a task's end does not let go of its arguments
 	LostRetry    Bug = "lost_retry"    // a task is dropped when its worker dies
 	LostReply    Bug = "lost_reply"    // an answer is not sent
+	LostItem     Bug = "lost_item"     // a generator's item is not sent
+	LeftFile     Bug = "left_file"     // a file of spilled objects stays on disk
 	WrongOrder   Bug = "wrong_order"   // calls of an actor that restarts are sent in another order
 )

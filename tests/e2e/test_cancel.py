@@ -343,3 +343,41 @@ def test_blocked_in_get_and_in_a_lock(ray: Any, tmp_path: Path) -> None:
     assert time.monotonic() - began < 3
     assert not ray.wait([slow], timeout=0)[0], "it was another one's child"
     ray.cancel(slow)
+
+
+@pytest.mark.parametrize("swallowed", [False, True])
+def test_amid_an_import(ray: Any, tmp_path: Path, swallowed: bool) -> None:
+    """A module that is there by half harms no other task: the process runs none."""
+    mark = tmp_path / "begun"
+    (tmp_path / "slow_inner.py").write_text(
+        f"import pathlib, time\npathlib.Path({str(mark)!r}).touch()\nfor _ in range(1000): time.sleep(0.005)\n"
+    )
+    package = tmp_path / "slow_outer"
+    package.mkdir()
+    # As in a large library: what is imported first stays in sys.modules when the package itself is taken out.
+    (package / "__init__.py").write_text("from .first import value\nimport slow_inner\n")
+    (package / "first.py").write_text("value = 1\n")
+
+    @ray.remote(max_retries=0)
+    def imports() -> int:
+        import sys
+
+        sys.path.insert(0, str(tmp_path))
+        try:
+            __import__("slow_outer")
+        except KeyboardInterrupt:
+            if not swallowed:
+                raise
+        return os.getpid()
+
+    @ray.remote
+    def modules() -> tuple[bool, int]:
+        import sys
+
+        return any(name.startswith("slow_") for name in sys.modules), os.getpid()
+
+    ref = imports.remote()
+    wait_for(mark)
+    ray.cancel(ref)
+    assert swallowed == outcome(ray, ref).isdigit()
+    assert not any(found for found, _ in ray.get([modules.remote() for _ in range(20)], timeout=LIMIT))

@@ -664,3 +664,49 @@ def test_lost_items_are_made_again(ray: Any, diary: Diary) -> None:
     _lose([once[1]])
     with pytest.raises(ray.exceptions.ObjectLostError):
         ray.get(once[1], timeout=LIMIT)
+
+
+def test_items_lost_while_others_are_to_come(ray: Any, diary: Diary, tmp_path: Path) -> None:
+    """The generator runs a second time beside the first run, which goes on where it is."""
+    from eagleray._private.internal_api import _lose
+
+    gate = tmp_path / "gate"
+
+    @ray.remote
+    def make(n: int) -> Any:
+        diary.write("run")
+        for i in range(n):
+            while i == n - 1 and not gate.exists():
+                time.sleep(0.005)
+            yield bytes([i]) * 300_000
+
+    def first(ref: Any) -> int:
+        value: bytes = ray.get(ref, timeout=LIMIT)
+        return value[0]
+
+    for limit in (-1, 1):
+        gen = make.options(_generator_backpressure_num_objects=limit).remote(6)
+        refs = [next(gen) for _ in range(4)]
+        assert _lose([refs[0], refs[2]]) == 2
+        assert [first(ref) for ref in refs] == [0, 1, 2, 3]
+        assert _lose(refs[1]) == 1
+        assert first(refs[1]) == 1
+        refs.append(next(gen))
+        assert not ray.wait([gen.completed()], timeout=0)[0], "the second run ended the first"
+        gate.touch()
+        refs += gen
+        assert [first(ref) for ref in refs] == [0, 1, 2, 3, 4, 5]
+        assert ray.get(gen.completed(), timeout=LIMIT) is None
+        assert _lose([refs[5], refs[0]]) == 2
+        assert [first(ref) for ref in refs] == [0, 1, 2, 3, 4, 5]
+        assert diary.read() == ["run"] * 4
+        gate.unlink()
+        diary.path.unlink()
+
+    gen = make.options(max_retries=0).remote(2)
+    once = next(gen)
+    _lose(once)
+    with pytest.raises(ray.exceptions.ObjectReconstructionFailedError, match="max_retries=0"):
+        ray.get(once, timeout=LIMIT)
+    gate.touch()
+    assert first(next(gen)) == 1

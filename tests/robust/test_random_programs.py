@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import eagleray
 import pytest
 from chaos.boxes import Holder
 from chaos.program import Run, program
+from chaos.travels import STORE
 from eagleray._private.state import process
 
-PROGRAMS = 150
+PROGRAMS = 50
 STEPS = 25
+
+
+@pytest.fixture(scope="module")
+def session(place: Path) -> Iterator[Any]:
+    """A session with a store that programs can fill."""
+    with eagleray.init(address="local", num_cpus=2, object_store_memory=STORE, log_to_driver=False) as context:
+        yield context
 
 
 @pytest.mark.timeout(300)

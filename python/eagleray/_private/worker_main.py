@@ -84,7 +84,22 @@ def _interrupt(signum: int, frame: Any) -> None:
             else:
                 _early.add(task_id)
     if found:
+        global _spoiled
+        _spoiled = _spoiled or _importing(frame)
         raise Cancelled
+
+
+#: A task was cancelled amid an import: modules are there by half, so this process runs no other one.
+_spoiled = False
+
+
+def _importing(frame: Any) -> bool:
+    """Whether an import is under way."""
+    while frame is not None:
+        if frame.f_code.co_filename.startswith("<frozen importlib"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 #: Cancelled while nothing of theirs ran: before their function began, or after it ended.
@@ -190,6 +205,9 @@ class Worker:
             if count >= max_calls:
                 self.hot.reply(token, results, flags | EXITING)
                 self.leave("max_calls")
+        if _spoiled:
+            self.hot.reply(token, results, flags | EXITING)
+            self.leave("a task was cancelled amid an import")
         self.hot.reply(token, results, flags)
 
     def _leaks(self, fid: bytes, name: str, max_calls: int) -> bool:

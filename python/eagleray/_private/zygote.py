@@ -176,13 +176,33 @@ def _serve(
             packet, fds, _, _ = socket.recv_fds(channel, _MAX_PACKET, 8)
             if not packet:
                 _orphaned()
-            order = json.loads(packet)
-            if order["op"] == "end":
+            order = _understood(packet)
+            if order.get("op") == "end":
                 os._exit(0)
-            if order["op"] == "fork":
+            if order.get("op") == "fork":
                 _fork(channel, order, fds, setup, environ, (bell, ringer))
             for passed in fds:
                 os.close(passed)
+
+
+def _understood(packet: bytes) -> dict[str, Any]:
+    """The order in a packet; an empty one if it is none that can be carried out, which is said once."""
+    global _complained
+    try:
+        order: Any = json.loads(packet)
+    except (ValueError, RecursionError):
+        order = None
+    if isinstance(order, dict):
+        op = order.get("op")
+        if op == "end" or (op == "fork" and all(isinstance(order.get(name), str) for name in ("token", "sock"))):
+            return order
+    if not _complained:
+        _complained = True
+        print(f"the zygote ignores what is no order: {packet[:100]!r}", file=sys.stderr, flush=True)
+    return {}
+
+
+_complained = False
 
 
 def _fork(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import os
 import signal
 from pathlib import Path
@@ -9,7 +11,9 @@ from typing import Any
 
 import msgpack
 from arena import stats
-from processes import marked, name, state, until
+from eagleray.util import state
+from processes import marked, name, until
+from processes import state as state_of
 
 from chaos.killer import children, workers
 
@@ -22,7 +26,7 @@ def open_files(pid: int) -> dict[str, int]:
             target = os.readlink(path)
         except OSError:
             continue
-        kind = target.partition(":[")[0] if ":[" in target else ("memfd" if "memfd:" in target else "file")
+        kind = target.partition(":[")[0] if ":[" in target else target
         found[kind] = found.get(kind, 0) + 1
     return found
 
@@ -52,17 +56,23 @@ class Audit:
             "pins": numbers["pinned"],
             "owned": numbers["owned"],
             "borrowed": numbers["borrowed"],
-            "driver's descriptors": sum(open_files(os.getpid()).values()),
-            "daemon's descriptors": sum(open_files(self._daemon).values()),
-            "zombies": sum(state(pid) == "Z" for each in [self._daemon, *below] for pid in children(each)),
+            **{f"driver's descriptors ({kind})": n for kind, n in open_files(os.getpid()).items()},
+            **{f"daemon's descriptors ({kind})": n for kind, n in open_files(self._daemon).items()},
+            "zombies": sum(state_of(pid) == "Z" for each in [self._daemon, *below] for pid in children(each)),
             "other processes": len([pid for pid in marked(self._mark) if name(pid) != "eagleray-worker"]),
             "workers": info["workers"],
             "sockets": len(os.listdir(self._folder / "p")),
             "shared memory": len({file for file in os.listdir("/dev/shm") if "eagleray" in file} - self._shared),
             "busy resources": {key: n for key, n in totals.items() if info["available"].get(key) != n},
+            "files of spilled objects": len(list(self._folder.rglob("eagleray_spilled_*/*-*"))),
             "actors": info["actors"],
             "pending": info["pending"],
         }
+
+    def spilled(self) -> dict[str, int]:
+        """What the store says about the disk."""
+        found: dict[str, int] = stats()["spilling"]  # type: ignore[assignment]
+        return found
 
     def _end_idle_workers(self) -> None:
         """Kills them: what they have open is no leak, but hard to tell from one. One may just be coming."""
@@ -71,7 +81,8 @@ class Audit:
         def none() -> bool:
             left = workers(self._daemon)
             for pid in left:
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
             killed.update(left)
             return not left
 
@@ -86,8 +97,9 @@ class Audit:
 
         def none() -> bool:
             nonlocal found
+            gc.collect()
             now = self.stock()
-            found = {key: (was, now[key]) for key, was in self._first.items() if differs(was, now[key])}
+            found = {key: (self._first.get(key, 0), n) for key, n in now.items() if differs(self._first.get(key, 0), n)}
             return not found
 
         try:
@@ -95,6 +107,15 @@ class Audit:
         except TimeoutError:
             return found
         return {}
+
+
+def holders(most: int = 10) -> list[str]:
+    """Who holds what is left, in words."""
+    return [
+        f"{row.object_id[:12]}… {row.object_size} bytes, {row.reference_type}, {row.task_status or 'no task'}, made at "
+        f"{row.call_site}, held by {'its owner' if row.is_owner else 'a borrower'}, process {row.pid} ({row.type})"
+        for row in state.list_objects(limit=most, detail=True)
+    ]
 
 
 def differs(was: Any, now: Any) -> bool:

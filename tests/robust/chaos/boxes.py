@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 import eagleray as ray
@@ -49,6 +50,16 @@ class Holder:
 
     def put(self, name: str, tag: int, large: bool, box: list[Any]) -> None:
         self.kept[name] = [ray.put(make(tag, large, box))]
+
+    def entrust(self, other: Any, new: str, tag: int, large: bool, box: list[Any]) -> None:
+        ray.get(other.keep.remote(new, [ray.put(make(tag, large, box))]))
+
+    def items(self, plan: list[tuple[int, bool]], boxes: list[list[Any]]) -> Iterator[Any]:
+        for (tag, large), box in zip(plan, boxes, strict=True):
+            yield make(tag, large, box)
+
+    def read(self, box: list[Any]) -> int:
+        return tag_of(ray.get(box[0]))
 
     def open(self, name: str) -> int:
         return tag_of(ray.get(self.kept[name][0]))
@@ -101,3 +112,44 @@ def linger(box: list[Any], seconds: float) -> Any:
     """Takes its time with references in its hands."""
     time.sleep(seconds)
     return box
+
+
+@ray.remote(max_retries=-1)
+def build_several(plan: list[tuple[int, bool]], boxes: list[list[Any]]) -> Any:
+    """Several values, each a result of its own."""
+    return [make(tag, large, box) for (tag, large), box in zip(plan, boxes, strict=True)]
+
+
+@ray.remote(max_retries=-1)
+def items(plan: list[tuple[int, bool]], boxes: list[list[Any]]) -> Iterator[Any]:
+    """The same, one after the other."""
+    for (tag, large), box in zip(plan, boxes, strict=True):
+        yield make(tag, large, box)
+
+
+@ray.remote(max_retries=-1)
+def derived(needed: Any, its: int, tag: int, large: bool, box: list[Any]) -> Any:
+    """A value that needs another one to be made."""
+    assert tag_of(needed) == its
+    return make(tag, large, box)
+
+
+@ray.remote(max_retries=-1)
+def relay(box: list[Any], depth: int) -> Any:
+    """References go down through other tasks and come back."""
+    return box if depth == 0 else ray.get(relay.remote(box, depth - 1))
+
+
+class Bearer(Exception):
+    """Carries references."""
+
+    def __init__(self, pid: int, box: list[Any]) -> None:
+        super().__init__(pid, box)
+        self.pid = pid
+        self.box = box
+
+
+@ray.remote(max_retries=-1)
+def fail_with(tag: int, large: bool, refs: list[Any], box: list[Any]) -> None:
+    """Fails with references, one of them to a value of its own."""
+    raise Bearer(os.getpid(), [ray.put(make(tag, large, refs)), *box])

@@ -19,6 +19,19 @@ class Node:
     large: bool
     owner: int  # its process id; ``DRIVER``
     inside: list[Node] = field(default_factory=list)
+    #: A task of the driver's made it, and makes it again when it is lost, from a value that that needs to have.
+    made: bool = False
+    source: Node | None = None
+    #: All that the task was given: it stays known as long as the task may have to run again.
+    given: list[Node] = field(default_factory=list)
+    #: The store has lost it: until somebody asks for it, or for good.
+    away: bool = False
+    gone: bool = False
+
+    @property
+    def again(self) -> bool:
+        """Whether it can be made again: small values cannot be lost."""
+        return self.made and self.large
 
 
 class Deaths:
@@ -34,48 +47,63 @@ class Deaths:
         return self.forced or bool(self.pids)
 
     def lost(self, node: Node) -> bool:
-        """Whether the object's owner was killed: it may be gone, and what it held with it."""
-        if node.owner in self.pids:
+        """Whether the object may be gone, and what it held with it: its owner was killed, or the store has lost it."""
+        if node.gone or node.owner in self.pids:
             return True
+        if node.source is not None and self.lost(node.source):
+            return True  # it may not have been made before that was lost, or is to be made again
         return self.forced and node.owner != DRIVER and ended(node.owner)
 
 
 def ended(pid: int) -> bool:
     """Whether a process has ended, or is about to."""
     try:
-        until(lambda: not alive(pid), 0.2)
+        until(lambda: not alive(pid), 2)
     except TimeoutError:
         return False
     return True
 
 
-def reachable(roots: Iterable[Node]) -> set[Node]:
-    """The objects that live because these do."""
-    found: set[Node] = set()
-    todo = list(roots)
+def living(roots: Iterable[Node]) -> tuple[set[Node], set[Node]]:
+    """The objects that live because these do, and those that are only known yet, to be made again if need be.
+
+    What a task has made in the store is made again when it is lost, so what the task was given has to be known. If that
+    cannot be made again itself, its value has to stay; else the value goes when nobody else wants it.
+    """
+    values: set[Node] = set()
+    known: set[Node] = set()
+    todo = [(node, True) for node in roots]
     while todo:
-        node = todo.pop()
-        if node not in found:
-            found.add(node)
-            todo += node.inside
-    return found
+        node, wanted = todo.pop()
+        wanted |= node.owner == DRIVER and not node.again
+        if node in values or (node in known and not wanted):
+            continue
+        known.add(node)
+        if wanted:
+            values.add(node)
+            todo += [(one, True) for one in node.inside]
+        if node.again:
+            todo += [(one, False) for one in node.given if one.owner == DRIVER]
+    return values, known - values
 
 
 @dataclass
 class Census:
     """How many of what there should be while nothing is under way, if no owner was killed."""
 
-    objects: int
+    objects: tuple[int, int]  # at least, at most: what was lost may have been made again
     owned: int
     borrowed: int
 
     @classmethod
-    def of(cls, variables: list[Node], kept: list[Node]) -> Census:
+    def of(cls, variables: list[Node], kept: list[Node], deaths: Deaths) -> Census:
         """Counts what variables of the driver and names of the holders lead to."""
-        alive = reachable([*variables, *kept])
-        mine = {node for node in alive if node.owner == DRIVER}
+        values, known = living([*variables, *kept])
+        stored = [node for node in values if node.large and not node.gone]
+        mine = {node for node in values if node.owner == DRIVER}
         held = {node for node in [*variables, *inside(mine)] if node.owner != DRIVER}
-        return cls(objects=sum(node.large for node in alive), owned=len(mine), borrowed=len(held))
+        least = len(stored) - sum(node.away or deaths.lost(node) for node in stored)
+        return cls(objects=(least, len(stored)), owned=len(mine) + len(known), borrowed=len(held))
 
 
 def inside(nodes: Iterable[Node]) -> Iterator[Node]:

@@ -9,15 +9,19 @@ from __future__ import annotations
 import os
 import random
 import signal
+from pathlib import Path
 from typing import Any
 
 import eagleray as ray
-from arena import settles
+from arena import settles, stats
+from processes import until
 
 from chaos import LIMIT
 from chaos.boxes import Holder, build, build_and_leave, build_inside, delegate, fail, linger, make, tag_of, through
 from chaos.killer import workers
+from chaos.losses import Losses
 from chaos.model import DRIVER, Census, Deaths, Node
+from chaos.travels import Travels
 
 #: Step names with how often they are chosen.
 PEACEFUL = {
@@ -36,9 +40,24 @@ PEACEFUL = {
     "wait": 1,
     "fails": 1,
     "cancel": 1,
-    "census": 1,
+    "census": 2,
+    "open_flow": 2,
+    "next_item": 4,
+    "close_flow": 1,
+    "several": 1,
+    "fails_with": 1,
+    "capture": 1,
+    "relay": 1,
+    "entrust": 1,
+    "lodge": 1,
+    "visit": 1,
+    "wait_short": 1,
+    "crowd": 1,
+    "derive": 2,
+    "lose": 2,
+    "lose_put": 1,
 }
-DEADLY = {**PEACEFUL, "kill_worker": 1, "kill_holder": 1}
+DEADLY = {**PEACEFUL, "kill_worker": 2, "kill_holder": 1}
 Step = tuple[str, int]
 
 
@@ -50,10 +69,18 @@ def program(seed: int, steps: int) -> list[Step]:
     return [(name, chance.getrandbits(32)) for name in names]
 
 
-class Run:
+def spilled() -> list[Path]:
+    """The files of objects that the session's store has no room for."""
+    from eagleray._private.state import process
+
+    return list(Path(process.require().session_dir).glob("eagleray_spilled_*/*-*"))
+
+
+class Run(Travels, Losses):
     """One program at work: its variables are references, each with the model of its object."""
 
     def __init__(self, holders: list[Any], daemon: int) -> None:
+        super().__init__()
         self.chance = random.Random()
         self.holders = holders
         self.daemon = daemon
@@ -63,6 +90,7 @@ class Run:
         self.pending: list[tuple[Any, int]] = []
         self.deaths = Deaths()
         self.counter = 0
+        self.at = ""
 
     def run(self, steps: list[Step]) -> None:
         """Does the steps, looks at everything that lives, drops it, and sees it go.
@@ -70,15 +98,21 @@ class Run:
         Raises:
             AssertionError: something was wrong, gone early or kept.
         """
-        for name, seed in steps:
+        for number, (name, seed) in enumerate(steps, 1):
+            self.at = f"step {number} ({name})"
             self.chance = random.Random(seed)
             getattr(self, name)()
+        self.at = "the end"
         self.settle_calls()
+        self.end_flows()
         self.look_at_all()
         self.variables.clear()
         self.kept.clear()
+        self.ballast.clear()
+        self.end_lodgers()
         ray.get([holder.clear.remote() for holder in self.holders], timeout=LIMIT)
         settles(objects=0, used=0, pinned=0, owned=len(self.holders), borrowed=0)
+        until(lambda: not spilled(), 10, "files of spilled objects go with the objects")
 
     # What is checked.
 
@@ -118,7 +152,7 @@ class Run:
         self.same(tag_of(value), node)
         assert len(value["refs"]) == len(node.inside), f"object {node.tag} holds {len(value['refs'])} references"
         for inner, its in zip(value["refs"], node.inside, strict=True):
-            self.verify(inner, its, lost or (self.deaths.any() and self.deaths.lost(node)))
+            self.verify(inner, its, lost or self.deaths.lost(node))
 
     def settle_calls(self) -> None:
         """Waits for the calls under way; those of a holder that was killed may have failed."""
@@ -134,8 +168,23 @@ class Run:
         if self.deaths.any():
             return  # what the dead leave to others' caches is nobody's promise
         self.settle_calls()
-        wanted = Census.of([node for _, node in self.variables], [node for _, _, node in self.kept])
-        settles(objects=wanted.objects, owned=wanted.owned + len(self.holders), borrowed=wanted.borrowed)
+        self.flows.clear()
+        others = [*(node for _, _, node in self.kept), *(node for _, node in self.lodgers)]
+        wanted = Census.of([node for _, node in self.variables], others, self.deaths)
+        more = len(self.ballast)
+        settles(owned=wanted.owned + len(self.holders), borrowed=wanted.borrowed)
+        least, most = wanted.objects
+        found = 0
+
+        def counted() -> bool:
+            nonlocal found
+            found = stats()["objects"] - more
+            return least <= found <= most
+
+        try:
+            until(counted, 10)
+        except TimeoutError:
+            raise AssertionError(f"expected {least} to {most} objects, found {found}") from None
 
     # What is made.
 
@@ -146,7 +195,8 @@ class Run:
         if self.chance.random() < 0.3:
             chosen = []
         large = self.chance.random() < 0.5
-        return large, [ref for ref, _ in chosen], Node(self.counter, large, owner, [node for _, node in chosen])
+        nodes = [node for _, node in chosen]
+        return large, [ref for ref, _ in chosen], Node(self.counter, large, owner, nodes, given=nodes)
 
     def name(self) -> str:
         self.counter += 1
@@ -158,12 +208,14 @@ class Run:
 
     def task(self) -> None:
         large, refs, node = self.new(DRIVER)
+        node.made = True
         self.variables.append((build.remote(node.tag, large, refs), node))
 
     def inside(self) -> None:
         large, refs, node = self.new(-1)
         (how,) = self.chance.choices([build_inside, build_and_leave, delegate], [5, 1, 1])
         node.owner, ref = ray.get(how.remote(node.tag, large, refs), timeout=LIMIT)
+        self.makers.add(node.owner)
         self.variables.append((ref, node))
 
     def actor_puts(self) -> None:
@@ -196,7 +248,7 @@ class Run:
 
     def open(self) -> None:
         """What is inside becomes variables of their own."""
-        whole = [(ref, node) for ref, node in self.variables if not (self.deaths.any() and self.deaths.lost(node))]
+        whole = [(ref, node) for ref, node in self.variables if not self.deaths.lost(node)]
         if whole:
             ref, node = self.chance.choice(whole)
             refs = ray.get(ref, timeout=LIMIT)["refs"]
@@ -270,7 +322,7 @@ class Run:
 
     def kill_worker(self) -> None:
         """Any worker, holders' excepted."""
-        victims = [pid for pid in workers(self.daemon) if pid not in self.pids]
+        victims = [pid for pid in workers(self.daemon) if pid not in {*self.pids, *self.spared.values()}]
         if victims:
             self.kill(self.chance.choice(victims))
 

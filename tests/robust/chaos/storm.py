@@ -21,14 +21,18 @@ import eagleray as ray
 from processes import until
 
 from chaos import LIMIT
-from chaos.audit import Audit
+from chaos.audit import Audit, holders
 from chaos.births import Births
 from chaos.killer import Killer
 from chaos.pace import slowness
-from chaos.works import KINDS, Kinds, Piece, compute
+from chaos.piece import Piece
+from chaos.spread import judge, make_huge
+from chaos.works import KINDS, Kinds, compute
 
 #: Pieces of work that are under way at a time.
 AHEAD = 150
+#: Bytes of the object store: some of the large objects have to go to disk.
+STORE = 80_000_000
 
 
 #: Seconds in which a killed worker is replaced, on a quiet machine.
@@ -77,6 +81,8 @@ class Outcome:
     pieces: dict[str, int] = field(default_factory=collections.Counter)
     again: int = 0
     kills: int = 0
+    spilled: dict[str, int] = field(default_factory=dict)
+    held: list[str] = field(default_factory=list)
     seconds: float = 0
     gaps: dict[str, Gaps] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
@@ -85,14 +91,18 @@ class Outcome:
     def lines(self) -> list[str]:
         """The report."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(self.pieces.items()))
+        disk = self.spilled
         found = [
             f"seed {self.seed}: {sum(self.pieces.values())} pieces of work in {self.seconds:.1f} s, "
             f"{self.kills} workers killed, {self.again} pieces begun again (the owner of their objects was killed)",
             f"  {kinds}",
+            f"  {disk['spill_objects']} objects went to disk ({disk['spill_stored_bytes'] >> 20} MiB), "
+            f"{disk['restore_objects']} came back",
         ]
         found += ["  " + gaps.told(kind) for kind, gaps in self.gaps.items()]
         found += [f"  WRONG: {one}" for one in self.wrong[:10]]
         found += [f"  LEFT BEHIND: {what}: {was} before, {now} after" for what, (was, now) in self.leaks.items()]
+        found += [f"    {one}" for one in self.held]
         if not self.wrong and not self.leaks:
             found.append("  every result right; no object, descriptor, process or shared memory left behind")
         return found
@@ -122,12 +132,13 @@ class Storm:
     def run(self, session: Any, births: Births) -> Outcome:
         """Works, takes stock, and tells."""
         ray.get([compute.remote(0, large, 0.01) for large in [False, True] * 10], timeout=LIMIT)
+        ray.get(judge.remote(make_huge.remote(100), 100), timeout=LIMIT)  # now the daemon has what it makes but once
         audit = Audit(session)
         slow = slowness()
-        tasks = self._replace_tasks(session, births)
+        tasks = self._replace_tasks(session, births) if self._replaced else []
         kinds = Kinds(self._actors)
         ray.get([actor.where.remote() for actor in kinds.actors], timeout=LIMIT)
-        actors = self._replace_actors(session, births, kinds)
+        actors = self._replace_actors(session, births, kinds) if self._replaced else []
         slow = max(slow, slowness())
         self.outcome.gaps = {TASKS: Gaps(tasks, slow), ACTORS: Gaps(actors, slow)}
         killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
@@ -145,6 +156,8 @@ class Storm:
         self.outcome.kills = killer.killed
         self.outcome.gaps[STORM] = Gaps(births.take("actor"), max(slow, slowness()), alone=False)
         self.outcome.leaks = audit.leaks()
+        self.outcome.held = holders() if self.outcome.leaks else []
+        self.outcome.spilled = audit.spilled()
         return self.outcome
 
     def _replace_actors(self, session: Any, births: Births, kinds: Kinds) -> list[float]:
@@ -190,12 +203,21 @@ class Storm:
             self._begin(kinds, self._chance.choices(names, weights)[0])
             if len(self._under_way) >= AHEAD:
                 self._take(kinds, 1)
+        self._drain(kinds)
+        while kinds.kept and not self.outcome.wrong:
+            for piece in kinds.rest():
+                self._wait_for(piece, "large")
+            self._drain(kinds)
+
+    def _drain(self, kinds: Kinds) -> None:
         while self._under_way and len(self.outcome.wrong) < 10:
             self._take(kinds, 1)
 
     def _begin(self, kinds: Kinds, kind: str) -> None:
         self._tag += 1
-        piece: Piece = getattr(kinds, kind)(self._chance, self._tag * 100)
+        self._wait_for(getattr(kinds, kind)(self._chance, self._tag * 100), kind)
+
+    def _wait_for(self, piece: Piece, kind: str) -> None:
         piece.kind = kind
         self._under_way[piece.ref] = piece
 
@@ -208,13 +230,16 @@ class Storm:
         for ref in ready:
             piece = self._under_way.pop(ref)
             try:
-                right = piece.check(ray.get(ref, timeout=LIMIT))
+                right = piece.look()
             except piece.excused:
                 self.outcome.again += 1
                 self._begin(kinds, piece.kind)
                 continue
             except Exception as error:
                 self.outcome.wrong.append(f"{piece.kind}: {type(error).__name__}: {str(error)[:300]}")
+                continue
+            if isinstance(right, Piece):
+                self._wait_for(right, piece.kind)
                 continue
             self.outcome.pieces[piece.kind] += 1
             if not right:
@@ -238,16 +263,16 @@ def main(words: list[str]) -> int:
     parser.add_argument("--tasks", type=int, default=10_000)
     parser.add_argument("--actors", type=int, default=100)
     parser.add_argument("--interval", type=float, default=0.1)
+    parser.add_argument("--replaced", type=int, default=60, help="kills by which replacement is measured alone")
     given = parser.parse_args(words)
     os.environ["EAGLERAY_ROBUST_MARK"] = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp") as folder:
         os.environ["EAGLERAY_TMPDIR"] = folder
         births = Births(Path(folder))
-        with ray.init(address="local", num_cpus=2, object_store_memory=500_000_000, log_to_driver=False):
+        with ray.init(address="local", num_cpus=2, object_store_memory=STORE, log_to_driver=False):
             from eagleray._private.state import process
 
-            replaced = 60 if given.interval < 1 else 0
-            storm = Storm(given.seed, given.tasks, given.actors, given.interval, replaced)
+            storm = Storm(given.seed, given.tasks, given.actors, given.interval, given.replaced)
             outcome = storm.run(process.require(), births)
         births.close()
     print(*outcome.lines(), sep="\n")

@@ -20,6 +20,7 @@ import eagleray as ray
 from chaos.boxes import Holder
 from chaos.program import Run, Step, program
 from chaos.shrink import shrink
+from chaos.travels import STORE
 
 STEPS = 25
 HOLDERS = 3
@@ -33,7 +34,7 @@ class Session:
     def __enter__(self) -> Session:
         from eagleray._private.state import process
 
-        ray.init(address="local", num_cpus=2, object_store_memory=200_000_000, log_to_driver=False)
+        ray.init(address="local", num_cpus=2, object_store_memory=STORE, log_to_driver=False)
         self.holders = [Holder.remote() for _ in range(HOLDERS)]
         self.daemon = process.require().daemon_pid
         return self
@@ -43,10 +44,11 @@ class Session:
 
     def run(self, steps: list[Step]) -> str:
         """Runs a program; how it failed, "" if it did not."""
+        run = Run(self.holders, self.daemon)
         try:
-            Run(self.holders, self.daemon).run(steps)
+            run.run(steps)
         except Exception as error:
-            return f"{type(error).__name__}: {str(error).strip()[:500]}"
+            return f"at {run.at}: {type(error).__name__}: {str(error).strip()[:500]}"
         return ""
 
 

@@ -1,15 +1,15 @@
 """What a run under kills consists of: kinds of work, each with what has to come out of it.
 
-A kind of work is a class with ``begin``, which submits one piece and returns its reference with a check of the value.
-``KINDS`` lists them with how often they are chosen; a new ability of the runtime adds its kind here.
+A kind of work is a method of ``Kinds``, which submits one piece and returns its reference with a check of the value.
+``KINDS`` lists them with how often they are chosen; a new ability of the runtime adds its kind here. Those about
+objects are in ``spread``, those about calls in ``turns``.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import Any
 
 import eagleray as ray
@@ -17,39 +17,9 @@ import numpy as np
 
 from chaos import LIMIT
 from chaos.births import born, done
-
-#: Numbers in an array that is too large for a message.
-LARGE = 30_000
-
-
-@dataclass
-class Piece:
-    """A submitted piece of work."""
-
-    ref: Any
-    check: Callable[[Any], bool]
-    #: Errors that a death explains, after which the piece is begun again.
-    excused: tuple[type[BaseException], ...] = ()
-    kind: str = ""
-
-
-def value(tag: int, large: bool) -> Any:
-    """Something that can be told from others."""
-    return np.full(LARGE, tag) if large else tag
-
-
-def same(found: Any, tag: int) -> bool:
-    """Whether this is ``value(tag, …)``, with a look at both ends of a large one."""
-    if isinstance(found, int):
-        return found == tag
-    return len(found) == LARGE and int(found[0]) == int(found[-1]) == tag
-
-
-def busy(seconds: float) -> None:
-    """Works for so long."""
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
-        sum(range(100))
+from chaos.piece import Piece, busy, same, value
+from chaos.spread import Spread
+from chaos.turns import Turns
 
 
 @ray.remote(max_retries=-1)
@@ -132,15 +102,37 @@ class Account:
         """Reads a reference that came in an argument."""
         return ray.get(box[0])
 
+    def read_kept(self) -> bool:
+        """Whether what it keeps can be read; nothing is kept in a fresh life."""
+        if self.kept is None:
+            return True
+        found = ray.get(self.kept[0])
+        return same(found, int(found[0]))
+
+    def look_into(self, box: list[Any]) -> int:
+        """Reads what a task has put, of others' and of its own."""
+        found = ray.get(box[0])
+        return sum(int(np.max(ray.get(found[one]))) for one in ("given", "own"))
+
+    def items(self, tag: int, number: int) -> Iterator[Any]:
+        """Small and large ones by turns."""
+        for n in range(number):
+            yield value(tag + n, n % 2 == 1)
+
+    def make(self, tag: int) -> Any:
+        """Something that may be lost."""
+        return value(tag, True)
+
     def where(self) -> int:
         """The actor's number."""
         return self.number
 
 
-class Kinds:
+class Kinds(Spread, Turns):
     """The kinds of work, with the actors that some of them need."""
 
     def __init__(self, actors: int) -> None:
+        super().__init__()
         self.actors = [Account.remote(number) for number in range(actors)]
         #: By actor: life and count of the last call that was looked at, which have to grow in the calls' order.
         self.seen = [(0.0, 0)] * actors
@@ -215,7 +207,7 @@ class Kinds:
         actor = chance.choice(self.actors)
         actor.keep.remote([ray.put(value(tag, True))])
         ref = actor.read.remote([ray.put(value(tag, chance.random() < 0.5))])
-        return Piece(ref, lambda found: same(found, tag))
+        return Piece(ref, lambda found: Piece(actor.read_kept.remote(), bool) if same(found, tag) else False)
 
     def close(self) -> None:
         """Ends the actors."""
@@ -227,13 +219,27 @@ class Kinds:
 
 #: Names of ``Kinds``' methods, and how often they are chosen.
 KINDS = {
-    "plain": 8,
-    "argument": 3,
-    "chain": 2,
-    "nested": 1,
-    "inside": 2,
-    "given": 2,
-    "passed": 2,
-    "called": 4,
-    "held": 2,
+    "plain": 16,
+    "argument": 6,
+    "chain": 4,
+    "nested": 2,
+    "inside": 4,
+    "given": 4,
+    "passed": 4,
+    "called": 8,
+    "held": 4,
+    "large": 4,
+    "lost": 2,
+    "lost_call": 2,
+    "lost_put": 1,
+    "several": 3,
+    "entrusted": 3,
+    "relayed": 3,
+    "captured": 1,
+    "flow": 6,
+    "taken": 2,
+    "cancelled": 4,
+    "told": 2,
+    "waits": 2,
+    "named": 1,
 }
