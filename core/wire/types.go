@@ -76,7 +76,7 @@ const (
 	TTally  Type = 151 // call, from a daemon to each process: CensusAsk → Tally
 	TForget Type = 152 // push, to a daemon and on to the job's workers: FunctionRef: let go of what that function captured
 
-	TFootprint Type = 165 // call, to a daemon: FootprintAsk → map of names to bytes and counts
+	TFootprint Type = 167 // call, to a daemon: FootprintAsk → map of names to bytes and counts
 
 	// Daemon → any process.
 	TObjLetGo Type = 160 // push: others need room: unpin what only waits to be looked at again

@@ -273,7 +273,7 @@ func TestActor_ConnectionLost_FateIsTold(t *testing.T) {
 	again := d.resolve(id, 1)
 	_ = unix.Kill(again.Pid, unix.SIGKILL)
 	for _, inc := range []uint64{2, 1, wire.ActorNever} {
-		if f := d.lost(id, inc); f.State != wire.ActorDead || !strings.Contains(f.Message, "restarted 1 times") {
+		if f := d.lost(id, inc); f.State != wire.ActorDead || !strings.Contains(f.Message, "max_restarts allows, which is 1") {
 			t.Errorf("after the last one, incarnation %d: %+v", inc, f)
 		}
 	}
