@@ -6,10 +6,10 @@ import (
 )
 
 // What is spilled first stays in the page cache: memory that the machine has at hand is
-// the quickest, and of small amounts nothing reaches the disk. More would take memory that
-// nobody has used lately, which costs more than the disk: see docs/rationale.md.
+// the quickest, as long as it is that (core/spill/warmth.go). The rest of what is free is
+// for programs.
 const (
-	spillCache = 0.02
+	spillCache = 0.5
 	cacheLook  = time.Second // how old a look at the free memory may be
 )
 

@@ -47,13 +47,14 @@ func (s *Store) cacheTakes(items []Item, out []*Record) bool {
 	if s.cache == nil {
 		return true
 	}
-	all := uint64(max(s.cached.Load(), 0))
+	before := uint64(max(s.cached.Load(), 0))
+	all := before
 	for i := range items {
 		if out[i] == nil {
 			all += uint64(len(items[i].Bytes))
 		}
 	}
-	return all <= s.cache()
+	return all <= s.cache() && s.warmth.takes(int64(all-before))
 }
 
 // alignedPages returns n bytes at a multiple of pageSize.

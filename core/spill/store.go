@@ -49,6 +49,8 @@ type Store struct {
 
 	cache  func() uint64
 	cached atomic.Int64 // bytes of records that went through the page cache
+	warmth warmth
+	probe  prober
 
 	gone sync.WaitGroup // removals on their way
 

@@ -17,13 +17,6 @@ type Item struct {
 	Bytes []byte
 }
 
-// An object is compressed when a probe of its middle shrinks to two thirds.
-const (
-	probeSize = 64 << 10
-	probeNum  = 3 // 1.5
-	probeDen  = 2
-)
-
 // Write puts the objects into one file, in the directory whose turn it is, and
 // in the next one when that fails. It returns a record for each object, nil
 // for those that are not on disk, and then an error.
@@ -78,12 +71,12 @@ func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 			continue
 		}
 		b := items[i].Bytes
-		r := &Record{id: items[i].ID, file: f, at: at, size: uint64(len(b)), compressed: worthIt(b)}
+		r := &Record{id: items[i].ID, file: f, at: at, size: uint64(len(b)), compressed: s.probe.worthIt(b)}
 		if past != nil && !r.compressed && passes(b) {
 			r.stored = r.size
 			at, err = past.add(r, b, at, &out[i])
 		} else {
-			err = r.write(w, b)
+			err = s.writeCached(r, w, b)
 			at += headerSize + int64(r.stored)
 			at = (at + recordAlign - 1) &^ (recordAlign - 1)
 			if err == nil {
@@ -100,6 +93,14 @@ func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 		}
 	}
 	return nil
+}
+
+// writeCached puts one record into the page cache, and sees what that costs.
+func (s *Store) writeCached(r *Record, w io.WriterAt, b []byte) error {
+	if r.compressed || s.cache == nil {
+		return r.write(w, b)
+	}
+	return s.warmth.measure(int64(len(b)), func() error { return r.write(w, b) })
 }
 
 // write puts one record at its place: first the bytes, then the header.
@@ -152,14 +153,3 @@ var encoders = sync.Pool{New: func() any {
 	}
 	return e
 }}
-
-// worthIt compresses a probe.
-func worthIt(b []byte) bool {
-	n := min(len(b), probeSize)
-	probe := b[(len(b)-n)/2:][:n]
-	e := encoders.Get().(*zstd.Encoder)
-	defer encoders.Put(e)
-	buf := chunks.Get().(*[]byte)
-	defer chunks.Put(buf)
-	return len(e.EncodeAll(probe, (*buf)[:0]))*probeNum <= n*probeDen
-}

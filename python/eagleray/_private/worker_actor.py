@@ -7,7 +7,7 @@ import threading
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import actor_kind, context, retrying, task_error, worker_output
+from eagleray._private import actor_kind, context, heap, retrying, task_error, worker_output
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.messages import unpack
@@ -140,10 +140,13 @@ class Actor:
     def serve(self) -> NoReturn:
         """Takes calls on this thread until the actor ends."""
         next_task = self.hot.next_task
+        patience = self.worker.patience
         while True:
-            item = next_task(-1)
+            item = next_task(patience)
             if item is None:
+                patience = heap.rest(patience)
                 continue
+            patience = self.worker.patience
             if item[0] == "method":
                 self._call(item)
             elif item[0] == "forget":

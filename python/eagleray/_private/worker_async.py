@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from eagleray._private import context, worker_main
+from eagleray._private import context, heap, worker_main
 from eagleray._private.arguments import decode_args
 from eagleray._private.context import here
 from eagleray._private.serialization import Encoded
@@ -52,9 +52,9 @@ class _Loop:
         next_task = self.actor.hot.next_task
         while True:
             self.room.acquire()
-            item = None
-            while item is None:
-                item = next_task(-1)
+            patience = self.actor.worker.patience
+            while (item := next_task(patience)) is None:
+                patience = heap.rest(patience)
             self.loop.call_soon_threadsafe(self.begin, item)
 
     def begin(self, item: tuple[Any, ...]) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import core, environments, functions, pickling, task_error, worker_output, worker_setup
+from eagleray._private import core, environments, functions, heap, pickling, task_error, worker_output, worker_setup
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.ids import TaskID
@@ -130,14 +130,18 @@ class Worker:
         self._calls: dict[bytes, int] = {}
         self._watch: Any = None
         self._watch_failed = False
+        self.patience = heap.keep()
 
     def run(self) -> NoReturn:
         """Serves until the daemon says that it is enough."""
         next_task = self.hot.next_task
+        patience = self.patience
         while True:
-            item = next_task(-1)
+            item = next_task(patience)
             if item is None:
+                patience = heap.rest(patience)
                 continue
+            patience = self.patience
             kind = item[0]
             if kind == "task":
                 self._run_task(item)
