@@ -64,7 +64,7 @@ class Figure:
 
     @property
     def higher_is_better(self) -> bool:
-        return self.unit.endswith("/s") or self.unit == "times"
+        return self.unit.endswith("/s") or self.unit in ("times", "% of bare")
 
     def best(self, samples: list[float]) -> float:
         return max(samples) if self.higher_is_better else min(samples)

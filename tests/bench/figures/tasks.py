@@ -4,30 +4,45 @@ from __future__ import annotations
 
 from book import Bench, figure
 
+MANY = 1000
 
-@figure("task, one after the other", "1/s", times=10)
+
+@figure("task, one after the other", "1/s", times=30)
 def task_sync(bench: Bench) -> float:
     ray = bench.ray
     nothing = ray.remote(lambda: None)
     return bench.rate(lambda: ray.get(nothing.remote()))
 
 
-@figure("task, 1,000 at once", "1/s", times=15)
+@figure("task, 1,000 at once", "1/s", times=50)
 def task_pipelined(bench: Bench) -> float:
     ray = bench.ray
     nothing = ray.remote(lambda: None)
-    ray.get([nothing.remote() for _ in range(1000)])  # workers start
-    return bench.rate(lambda: ray.get([nothing.remote() for _ in range(1000)]), count=1000)
+    ray.get([nothing.remote() for _ in range(MANY)])  # workers start
+    return bench.rate(lambda: ray.get([nothing.remote() for _ in range(MANY)]), count=MANY)
 
 
-@figure("wait over 100 tasks, one by one", "1/s")
+@figure("task with a small reference as argument, 1,000 at once", "1/s", times=40)
+def task_argument(bench: Bench) -> float:
+    ray = bench.ray
+    same = ray.remote(lambda value: value)
+    small = ray.put(7)
+
+    def call() -> None:
+        assert ray.get([same.remote(small) for _ in range(MANY)]) == [7] * MANY
+
+    call()
+    return bench.rate(call, count=MANY)
+
+
+@figure("wait over 1,000 tasks, one by one, and the tasks", "rounds/s", times=40)
 def wait_one_by_one(bench: Bench) -> float:
     ray = bench.ray
     nothing = ray.remote(lambda: None)
 
     def drain() -> None:
-        waiting = [nothing.remote() for _ in range(100)]
+        waiting = [nothing.remote() for _ in range(MANY)]
         while waiting:
             _, waiting = ray.wait(waiting)
 
-    return bench.rate(drain, count=100)
+    return bench.rate(drain)

@@ -1,0 +1,81 @@
+"""A CPU-bound job cut into tasks, beside the same job in bare processes, one for each core, that share nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+from book import Bench, figure
+
+CORES = len(os.sched_getaffinity(0))
+STEPS = 200_000
+SPIN = """
+def spin(count):
+    value = 0
+    for number in range(count):
+        value += number & 7
+    return value
+"""
+BARE = f"""{SPIN}
+import sys, time
+tasks, count = map(int, sys.argv[1:])
+spin(count)
+print("ready", flush=True)
+sys.stdin.readline()
+begun = time.monotonic()
+for _ in range(tasks):
+    spin(count)
+print(begun, time.monotonic())
+"""
+exec(SPIN)  # the same code object in both: what differs is who runs it
+
+
+def bare(tasks: int, count: int) -> float:
+    """Seconds from the first process's beginning to the last one's end."""
+    command = [sys.executable, "-c", BARE, str(tasks // CORES), str(count)]
+    pipe = subprocess.PIPE
+    running = [subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) for _ in range(CORES)]
+    for one in running:
+        assert one.stdout is not None and one.stdout.readline() == "ready\n"
+    for one in running:
+        assert one.stdin is not None
+        one.stdin.write("\n")
+        one.stdin.flush()
+    spans = [[float(word) for word in one.communicate()[0].split()] for one in running]
+    return max(end for _, end in spans) - min(begin for begin, _ in spans)
+
+
+def share(bench: Bench, milliseconds: float) -> float:
+    """What part of the bare processes' speed the tasks reach, in per cent: the median of three turns."""
+    ray = bench.ray
+    spin = globals()["spin"]
+    work = ray.remote(spin)
+    started = time.perf_counter()
+    spin(STEPS)
+    count = max(1, round(STEPS * milliseconds / 1000 / (time.perf_counter() - started)))
+    tasks = CORES * max(20, round(bench.seconds * 500 / milliseconds))
+    ray.get([work.remote(count) for _ in range(tasks)])
+    found = []
+    for _ in range(3):
+        perfect = bare(tasks, count)
+        started = time.perf_counter()
+        ray.get([work.remote(count) for _ in range(tasks)])
+        found.append(100 * perfect / (time.perf_counter() - started))
+    return sorted(found)[1]
+
+
+@figure("job of 10 ms tasks", "% of bare", floor=98)
+def speedup_10ms(bench: Bench) -> float:
+    return share(bench, 10)
+
+
+@figure("job of 1 ms tasks", "% of bare", floor=95)
+def speedup_1ms(bench: Bench) -> float:
+    return share(bench, 1)
+
+
+@figure("job of 100 us tasks", "% of bare", floor=85)
+def speedup_100us(bench: Bench) -> float:
+    return share(bench, 0.1)
