@@ -1,4 +1,4 @@
-"""Very many of something: Ray's tests of what one node can hold, at sizes that fit a small machine, the same for both."""
+"""Very many of something: Ray's tests of what one node can hold, the same for both, sized for a small machine."""
 
 from __future__ import annotations
 
