@@ -29,7 +29,9 @@ func TestProber_FindsWhatShrinks_AlsoAfterMuchThatDoesNot(t *testing.T) {
 func TestWarmth_DearMemory_IsPassedByForAWhile(t *testing.T) {
 	var w warmth
 	cheap, costly := 200*time.Millisecond, 2500*time.Millisecond // for a gigabyte
-	per := func(n int64, cost time.Duration) time.Duration { return time.Duration(float64(cost) * float64(n) / gigabyte) }
+	per := func(n int64, cost time.Duration) time.Duration {
+		return time.Duration(float64(cost) * float64(n) / gigabyte)
+	}
 	const object = 16 << 20
 	for range 100 {
 		if !w.takes(object) {
