@@ -373,6 +373,7 @@ func (d *Daemon) connectionClosed(c *client) {
 		time.AfterFunc(deafWait, func() {
 			d.mu.Lock()
 			defer d.mu.Unlock()
+			w.deaf = !w.ended // what ends it may have been sent before: a large process takes a while to go
 			d.kill(w)
 		})
 	}

@@ -65,6 +65,7 @@ type worker struct {
 	excess   fault.Code // of which kind
 	held     uint64     // bytes, of the node's memory
 	ended    bool       // killed by the daemon
+	deaf     bool       // that was because its connection had closed
 
 	zygote  *zygote
 	forks   int  // how often its fork was ordered
@@ -408,7 +409,7 @@ func (d *Daemon) processGone(w *worker) {
 		d.mu.Unlock()
 	}
 	d.mu.Lock()
-	odd := w.known && w.status == -int(unix.SIGKILL) && !w.ended && w.state == stateReady
+	odd := w.known && w.status == -int(unix.SIGKILL) && (!w.ended || w.deaf) && w.state == stateReady
 	d.mu.Unlock()
 	if odd {
 		d.byKernel(w)
