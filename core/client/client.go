@@ -77,11 +77,12 @@ type Info struct {
 
 // Client is one process's membership in a session.
 type Client struct {
-	opts   Options
-	info   Info
-	self   ids.Owner
-	daemon *wire.Peer
-	arena  *store.Mapping
+	opts      Options
+	info      Info
+	self      ids.Owner
+	daemon    *wire.Peer
+	arena     *store.Mapping
+	restTimer *time.Timer // see rest.go
 	// An heir maps the arena when it has to write there.
 	arenaFD    int
 	arenaBytes uint64
@@ -269,6 +270,7 @@ func (c *Client) mapArena() error {
 		return fmt.Errorf("map the object arena: %w", err)
 	}
 	c.arena = m
+	c.restTimer = time.AfterFunc(arenaRest, c.restArena)
 	return nil
 }
 
@@ -398,6 +400,7 @@ func (c *Client) release() {
 	}
 	c.dropBegun()
 	if c.arena != nil {
+		c.restTimer.Stop()
 		abandon(c.arena, c.views)
 	}
 }
