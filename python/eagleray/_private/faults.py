@@ -61,6 +61,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "lost_retries_disabled": _unmade("RETRIES_DISABLED"),
     "lost_lineage_disabled": _unmade("LINEAGE_DISABLED"),
     "lost_borrowed": _unmade("BORROWED"),
+    "interrupted": ex.RaySystemError,  # what a signal's handler raised comes in its place
     "store_full": ex.ObjectStoreFullError,
     "out_of_disk": ex.OutOfDiskError,
     "out_of_memory": ex.OutOfMemoryError,
