@@ -58,5 +58,6 @@ func (c *Client) watchAhead(o *own.Object, token uint64, misses int) {
 	x := watchOf(o)
 	x.waiters = append(x.waiters, w)
 	c.flushDirty()
-	c.arm()
+	c.looped = time.Now()
+	c.armReader()
 }

@@ -45,7 +45,7 @@ func (e *executor) bounceAll() {
 // overdue is how long the background may sleep before a long task's followers go back.
 func (e *executor) overdue() time.Duration {
 	if e.busy == 0 || len(e.queue) == 0 {
-		return backgroundSlice
+		return beatWatch
 	}
 	return max(0, bounceAfter-time.Since(e.started))
 }

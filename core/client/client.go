@@ -44,6 +44,9 @@ type Options struct {
 	// Signals, when set, runs the program's handlers of signals that have come,
 	// if the calling thread is the one for that; true: one has raised an exception.
 	Signals func() bool
+	// Beat, when set, lends the session's background a thread that is not Go's:
+	// it calls Turn until that says BeatEnds. false: there is none.
+	Beat func(*Beat) bool
 	// Descriptor, when set, is told of descriptors that a forked child must
 	// close, and before one is closed.
 	Descriptor func(fd int, open bool)
@@ -123,33 +126,33 @@ type Client struct {
 	dropWait []Drop // until unacked is 0, see drops.go
 
 	// The reader, see poller.go.
-	epoll, wakeFD    int
-	events           [64]unix.EpollEvent
-	sockets          map[int]socket
-	leader           *waiter
-	background       *waiter
-	followers        []*waiter
-	wantLead, kicked bool
-	polling, armed   bool
-	leftAt           time.Time
-	timer            *time.Timer
-	dirty            []*conn
-	graves           []int
-	doomed           []*conn // of dead processes, to be read to the end
-	inflight         int     // tasks and calls sent and not answered
-	idleTimer        *time.Timer
-	idleLook         time.Time // when idle leases are looked at; zero: not
-	pendingTimer     *time.Timer
-	pendingArmed     bool
-	looks            uint32               // of the timer, see pending.go
-	pendingFrom      uint32               // the look that came last before it was armed
-	reported         map[string]time.Time // what was warned about, and when to again
-	notes            notes
-	async            asyncQueue
-	delayed          map[*task]*delay // see backoff.go
-	begun            *begunPage       // see begun.go
-	cancels          burst            // see cancel.go
-	retryDelay       time.Duration    // before every retry, by the environment
+	epoll, wakeFD   int
+	events          [64]unix.EpollEvent
+	sockets         map[int]socket
+	leader          *waiter
+	background      *waiter
+	followers       []*waiter
+	polling, kicked bool
+	leftAt          time.Time
+	looped          time.Time // when an event loop waited last
+	beat            *Beat
+	dirty           []*conn
+	graves          []int
+	doomed          []*conn // of dead processes, to be read to the end
+	inflight        int     // tasks and calls sent and not answered
+	idleTimer       *time.Timer
+	idleLook        time.Time // when idle leases are looked at; zero: not
+	pendingTimer    *time.Timer
+	pendingArmed    bool
+	looks           uint32               // of the timer, see pending.go
+	pendingFrom     uint32               // the look that came last before it was armed
+	reported        map[string]time.Time // what was warned about, and when to again
+	notes           notes
+	async           asyncQueue
+	delayed         map[*task]*delay // see backoff.go
+	begun           *begunPage       // see begun.go
+	cancels         burst            // see cancel.go
+	retryDelay      time.Duration    // before every retry, by the environment
 
 	texts      []string          // sites and functions that have no number elsewhere, see census.go
 	byText     map[string]uint32 // their numbers
@@ -185,14 +188,16 @@ func Connect(o Options) (*Client, error) {
 	c.info.Namespace = hr.Namespace
 	c.info.SessionDir, c.info.Addr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.Addr, hr.DaemonPid, hr.Totals
 	c.self = c.info.Worker.Owner()
-	if err := c.open(fd, hr.ArenaBytes); err != nil {
+	err = c.open(fd, hr.ArenaBytes)
+	if err == nil {
+		err = c.startBeat()
+	}
+	if err != nil {
 		u.Close()
 		c.release()
 		return nil, err
 	}
-	c.timer = time.AfterFunc(time.Hour, c.tick)
 	c.idleTimer = time.AfterFunc(time.Hour, c.returnIdle)
-	c.timer.Stop()
 	c.idleTimer.Stop()
 	c.notes.init()
 	c.retryDelay = time.Duration(max(0, c.number(retryDelayVar, 0))) * time.Millisecond
@@ -316,8 +321,7 @@ func (c *Client) shut(why error) {
 		return
 	}
 	c.closed, c.why = true, why
-	if c.timer != nil {
-		c.timer.Stop()
+	if c.idleTimer != nil {
 		c.idleTimer.Stop()
 	}
 	for _, f := range c.followers {
@@ -356,6 +360,7 @@ func (c *Client) shut(why error) {
 
 // release gives all descriptors back once nobody polls.
 func (c *Client) release() {
+	c.stopBeat()
 	for {
 		c.mu.Lock()
 		if c.leader == nil {

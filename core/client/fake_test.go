@@ -307,7 +307,7 @@ func (d *fakeDaemon) workerFor(token string, f func(c *Client, it *Item)) (*Clie
 
 func (d *fakeDaemon) driver() *Client {
 	d.t.Helper()
-	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver})
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Beat: lend})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 // How much, and for how long, answers and calls may wait for others to share a write.
 const (
 	batchBytes = 4096
-	batchFor   = 100 * time.Microsecond
+	batchFor   = 500 * time.Microsecond
 )
 
 // outConn is a socket through which we call a leased worker or an actor.
@@ -102,8 +102,10 @@ func (o *outConn) send(t *task) {
 	if idle || len(o.out) >= batchBytes {
 		c.flush(&o.conn)
 	}
-	if len(o.out) > 0 || c.leader == nil {
+	if len(o.out) > 0 {
 		c.touch(&o.conn)
+	} else if c.leader == nil {
+		c.armReader()
 	}
 }
 

@@ -7,12 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Timings of the reader.
-const (
-	backgroundAfter = time.Millisecond       // nobody led for so long: the background does
-	backgroundSlice = 100 * time.Millisecond // how long it blocks at a time
-	readChunk       = 128 << 10
-)
+// readChunk is how much is read at a time, bytes.
+const readChunk = 128 << 10
 
 // socket is a task socket on the poller.
 type socket interface {
@@ -99,10 +95,6 @@ func (c *Client) await(w *waiter, deadline time.Time) {
 			c.lead(w, deadline)
 			continue
 		}
-		if c.leader == c.background {
-			c.wantLead = true
-			c.kick()
-		}
 		c.followers = append(c.followers, w)
 		c.mu.Unlock()
 		w.wait(left)
@@ -166,54 +158,9 @@ func (c *Client) outstanding() bool {
 	return c.exec != nil && c.exec.unread || c.inflight > 0 || len(c.doomed) > 0 || len(c.dirty) > 0 || c.exec != nil && c.exec.busy > 0
 }
 
-// arm makes sure that the background looks after us within a millisecond.
-func (c *Client) arm() {
-	if !c.armed && !c.closed {
-		c.armed = true
-		c.timer.Reset(backgroundAfter)
-	}
-}
-
-// tick is the background's turn.
-func (c *Client) tick() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.armed = false
-	if c.closed {
-		return
-	}
-	c.takeDrops()
-	c.flushDirty()
-	if c.leader != nil {
-		return
-	}
-	if !c.outstanding() {
-		return
-	}
-	if time.Since(c.leftAt) < backgroundAfter {
-		c.arm()
-		return
-	}
-	w := c.background
-	c.leader, c.wantLead = w, false
-	for !c.wantLead && !c.closed && c.outstanding() {
-		c.takeDrops()
-		c.flushDirty()
-		slice := backgroundSlice
-		if c.exec != nil {
-			slice = min(slice, c.exec.overdue())
-		}
-		c.poll(int((slice + time.Millisecond - 1) / time.Millisecond))
-	}
-	c.leader = nil
-	c.leftAt = time.Now()
-	c.bury()
-	c.promote()
-}
-
 // poll waits for sockets and handles what they bring; mu held on entry and
-// exit, released while waiting and reading.
-func (c *Client) poll(timeoutMs int) {
+// exit, released while waiting and reading. It reports whether they brought anything.
+func (c *Client) poll(timeoutMs int) bool {
 	c.bringDown()
 	all := c.exec != nil && c.exec.unread && !c.exec.backlog.full
 	if all {
@@ -226,8 +173,9 @@ func (c *Client) poll(timeoutMs int) {
 	c.polling = false
 	if err != nil && !errors.Is(err, unix.EINTR) {
 		c.fail(err)
-		return
+		return false
 	}
+	found := false
 	for i := range max(n, 0) {
 		ev := c.events[i]
 		if int(ev.Fd) == c.wakeFD {
@@ -236,6 +184,7 @@ func (c *Client) poll(timeoutMs int) {
 			c.kicked = false
 			continue
 		}
+		found = true
 		s := c.sockets[int(ev.Fd)]
 		if s == nil {
 			continue
@@ -257,6 +206,7 @@ func (c *Client) poll(timeoutMs int) {
 	if c.exec != nil {
 		c.exec.bounceOverdue()
 	}
+	return found
 }
 
 // doom takes off the socket of a process that is known to be dead, once the
@@ -372,9 +322,7 @@ func (c *Client) touch(k *conn) {
 		k.dirty = true
 		c.dirty = append(c.dirty, k)
 	}
-	if c.leader == nil || c.leader == c.background {
-		c.arm()
-	}
+	c.arm()
 }
 
 // flushDirty sends what sockets have collected.

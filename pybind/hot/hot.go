@@ -112,6 +112,7 @@ func init() {
 		Signals:   func() bool { return C.hot_signals() != 0 },
 		Exit:      func(code int) { syscall.Exit(code) },
 		Site:      siteText,
+		Beat:      lendThread,
 		Descriptor: func(fd int, open bool) {
 			flag := C.int(0)
 			if open {

@@ -1,0 +1,18 @@
+// The thread that looks after a session's sockets while the program computes.
+#ifndef EAGLERAY_BEAT_H
+#define EAGLERAY_BEAT_H
+#include <stdint.h>
+
+// What comes between two turns; core/client/beat.go says what the modes mean. Times in nanoseconds.
+typedef struct {
+  int32_t mode;
+  int64_t nap, quiet;
+} hot_pause;
+
+// hot_beat_start begins a thread for the beat `handle` and gives the word in
+// which Go says that it wants a turn; NULL: there is no thread to be had.
+uint32_t *hot_beat_start(uintptr_t handle, int epoll, int bell);
+
+// hot_slack_end gives the thread that loaded the library its timers' precision back.
+void hot_slack_end(void);
+#endif
