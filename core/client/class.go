@@ -35,6 +35,8 @@ type class struct {
 	shape  *shape    // nil: its leases serve no other class
 	listed bool      // in shape.waiting
 
+	granted uint64 // leases that came
+
 	key       string
 	templates int // of it
 }
@@ -160,7 +162,16 @@ func (c *Client) adjustWant(k *class) {
 		c.watchPending()
 	}
 	k.want = want
-	c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id, Want: want})
+	c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id, Want: want, Seen: c.seen(k)})
+}
+
+// seen tells the daemon which of its grants a want comes after: one that is on
+// its way is not wanted once more. An heir has not counted its predecessor's.
+func (c *Client) seen(k *class) uint64 {
+	if c.opts.Role == wire.RoleHeir {
+		return 0
+	}
+	return k.granted + 1
 }
 
 func (c *Client) sendTask(l *lease, t *task) {
@@ -183,6 +194,7 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 		c.mu.Unlock()
 		return
 	}
+	k.granted++
 	k.want = max(0, k.want-1)
 	l := &lease{id: g.LeaseID, class: k, choice: g.Choice, better: g.Better}
 	c.leases[l.id] = l

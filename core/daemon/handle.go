@@ -100,7 +100,13 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		if err := m.Decode(&q); err != nil {
 			return err
 		}
-		d.schedule(c, func(s *sched.Machine) { s.Want(c.id, sched.ClassID(q.ClassID), min(q.Want, maxWanted)) })
+		d.schedule(c, func(s *sched.Machine) {
+			if id, n := sched.ClassID(q.ClassID), min(q.Want, maxWanted); q.Seen > 0 {
+				s.WantSince(c.id, id, n, q.Seen-1)
+			} else {
+				s.Want(c.id, id, n)
+			}
+		})
 	case wire.TLeaseReturn:
 		var q wire.LeaseReturn
 		if err := m.Decode(&q); err != nil {

@@ -102,6 +102,17 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 	m.settle()
 }
 
+// WantSince is Want from a client that knew of so many grants of the class: those
+// that were on their way to it serve some of what it wants.
+func (m *Machine) WantSince(id ClientID, class ClassID, n int, seen uint64) {
+	if cl := m.clients[id]; cl != nil && cl.classes[class] != nil {
+		if d := cl.classes[class]; d.granted > seen {
+			n -= int(min(d.granted-seen, uint64(max(n, 0))))
+		}
+	}
+	m.Want(id, class, n)
+}
+
 // Return ends a lease. With exiting the worker ends by itself and what it
 // holds is free when it is gone; unusable means that it must not be used again
 // (perhaps because it has died: Broken then tells how).

@@ -120,6 +120,7 @@ type demand struct {
 	want     int // leases wanted, reservations included
 	reserved []*reservation
 	leases   int // held
+	granted  uint64
 	queue    []actorWant
 	ages     []age // of the outstanding wants of a class with After, the oldest first
 

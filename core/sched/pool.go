@@ -78,6 +78,7 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	if devicesKey(r.hold) != "" {
 		m.spare(w.pool, 2) // a worker that has seen a device is mostly used once, and the next take a while to start
 	}
+	d.granted++
 	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.better(d, r.choice)})
 }
 

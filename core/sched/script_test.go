@@ -106,7 +106,11 @@ func (s *script) do(line string) []string {
 	case "retire":
 		m.RetireClass(ClientID(arg(0)), ClassID(arg(1)))
 	case "want":
-		m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
+		if seen, err := strconv.Atoi(opts["seen"]); err == nil {
+			m.WantSince(ClientID(arg(0)), ClassID(arg(1)), arg(2), uint64(seen))
+		} else {
+			m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
+		}
 	case "return":
 		m.Return(ClientID(arg(0)), LeaseID(arg(1)), opts["exiting"] != "", opts["unusable"] != "")
 	case "move":

@@ -113,6 +113,7 @@ type Alternative struct {
 type LeaseWant struct {
 	ClassID uint32
 	Want    int
+	Seen    uint64 // grants of the class that the sender knows of, and 1; 0: it does not say
 }
 
 // LeaseGrant gives the sender a worker until LeaseReturn.
