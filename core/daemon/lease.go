@@ -46,8 +46,9 @@ func (d *Daemon) do(a sched.Action) {
 
 func (d *Daemon) grant(a sched.Grant) {
 	c, w := d.clients[a.Client], d.workers[a.Worker]
-	if c == nil || w == nil {
-		return // it is gone; the scheduler will hear of it
+	if c == nil || w == nil { // it is gone; the scheduler will hear of it
+		d.m.Undelivered(a)
+		return
 	}
 	of := c.classes[a.Class]
 	d.watch(w, a.Hold, of.name, of.enforce)

@@ -113,6 +113,17 @@ func (m *Machine) WantSince(id ClientID, class ClassID, n int, seen uint64) {
 	m.Want(id, class, n)
 }
 
+// Undelivered says that a grant will not reach its client, because the worker
+// is gone: it was not seen, and is wanted still. Its exit is told besides.
+func (m *Machine) Undelivered(g Grant) {
+	if cl := m.clients[g.Client]; cl != nil && cl.classes[g.Class] != nil {
+		d := cl.classes[g.Class]
+		d.granted--
+		d.want++
+		m.wait(d)
+	}
+}
+
 // Return ends a lease. With exiting the worker ends by itself and what it
 // holds is free when it is gone; unusable means that it must not be used again
 // (perhaps because it has died: Broken then tells how).

@@ -111,6 +111,8 @@ func (s *script) do(line string) []string {
 		} else {
 			m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
 		}
+	case "undelivered":
+		m.Undelivered(Grant{Client: ClientID(arg(0)), Class: ClassID(arg(1))})
 	case "return":
 		m.Return(ClientID(arg(0)), LeaseID(arg(1)), opts["exiting"] != "", opts["unusable"] != "")
 	case "move":
