@@ -298,13 +298,7 @@ func (e *executor) open(k *call, p place) (Found, error) {
 		o := c.borrow(p.id, p.addr)
 		c.table.Pin(o)
 		k.owned = append(k.owned, o)
-		c.mu.Unlock()
-		f, err := c.Get(p.id, -1)
-		c.mu.Lock()
-		if err != nil {
-			return Found{}, err
-		}
-		return *f, nil
+		return c.getHere(p.id)
 	}
 	v, err := c.pin(p.id, time.Time{})
 	if err != nil {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -75,10 +76,14 @@ func (e *executor) close(it *Item) {
 
 // openAgain waits until the owner of a lost argument has computed it again; mu held, released meanwhile.
 func (e *executor) openAgain(k *call, p place) (Found, error) {
-	c := e.c
-	c.wanted(k, p)
+	e.c.wanted(k, p)
+	return e.c.getHere(p.id)
+}
+
+// getHere waits for an object as the program does; mu held, released meanwhile.
+func (c *Client) getHere(id ids.Object) (Found, error) {
 	c.mu.Unlock()
-	f, err := c.Get(p.id, -1)
+	f, err := c.Get(id, -1)
 	c.mu.Lock()
 	if err != nil {
 		return Found{}, err
