@@ -34,7 +34,8 @@ const (
 )
 
 // Pause is what comes between two turns of the beat. After the bell there is
-// one more nap of beatNap, unless Armed says BeatNow.
+// one more nap of beatNap, unless Armed says BeatNow; who watches the sockets
+// goes on to during that.
 type Pause struct {
 	Mode       int
 	Nap, Quiet time.Duration
@@ -154,13 +155,13 @@ func (c *Client) turn(b *Beat) Pause {
 	}
 	c.takeDrops()
 	c.flushDirty()
-	if c.leader != nil || !c.outstanding() {
+	looped := time.Since(c.looped) < beatFollow
+	if c.leader != nil || !c.outstanding() && !looped {
 		if wanted {
 			return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: beatQuiet}
 		}
 		return Pause{Mode: BeatParks}
 	}
-	looped := time.Since(c.looped) < beatFollow
 	if left := beatNap - time.Since(c.leftAt); left > 0 && !looped {
 		return Pause{Mode: BeatNaps, Nap: left, Quiet: left}
 	}
@@ -176,6 +177,8 @@ func (c *Client) turn(b *Beat) Pause {
 		return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: beatQuiet}
 	case found && !looped:
 		return Pause{Mode: BeatNaps, Nap: beatBusy, Quiet: beatBusy}
+	case looped:
+		return Pause{Mode: BeatWatches, Quiet: beatFollow}
 	case !c.outstanding():
 		return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: beatQuiet}
 	}

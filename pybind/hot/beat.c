@@ -51,12 +51,22 @@ static void nap(int64_t ns) {
   nanosleep(&t, NULL);
 }
 
-// listen waits for the bell, and with `sockets` for them too; 1: it rang.
-static int listen_for(beat *b, int sockets, int64_t ns) {
-  struct pollfd fds[2] = {{b->bell, POLLIN, 0}, {b->epoll, POLLIN, 0}};
+// ready waits until `fd` is readable; 1: it is.
+static int ready(int fd, int ms) {
+  struct pollfd f = {fd, POLLIN, 0};
+  return poll(&f, 1, ms) > 0;
+}
+
+// silence takes the bell's ring; 1: the turn may wait for more to come.
+static int silence(beat *b) {
   uint64_t count;
-  if (poll(fds, sockets ? 2 : 1, ns < 0 ? -1 : (int)(ns / MILLISECOND)) <= 0 || !fds[0].revents) return 0;
-  return read(b->bell, &count, sizeof count) > 0;
+  return read(b->bell, &count, sizeof count) > 0 && armed(b) != NOW;
+}
+
+// watch ends when a socket is readable, a while after the bell, or after `ns`.
+static void watch(beat *b, int64_t ns) {
+  struct pollfd fds[2] = {{b->bell, POLLIN, 0}, {b->epoll, POLLIN, 0}};
+  if (poll(fds, 2, (int)(ns / MILLISECOND)) > 0 && fds[0].revents && silence(b) && !fds[1].revents) ready(b->epoll, 1);
 }
 
 static void *run(void *p) {
@@ -75,8 +85,11 @@ static void *run(void *p) {
         if (armed(b) != IDLE || now() >= until) break;
       }
       break;
+    case WATCHES:
+      watch(b, next.quiet);
+      break;
     default:
-      if (listen_for(b, next.mode == WATCHES, next.mode == WATCHES ? next.quiet : -1) && armed(b) != NOW) nap(MILLISECOND);
+      if (ready(b->bell, -1) && silence(b)) nap(MILLISECOND);
     }
     HotBeat(b->handle, &next);
   }
