@@ -165,6 +165,11 @@ type Client struct {
 	settlings []*settling // see settle.go
 	ownerLate bool        // an owner has not acknowledged for a while, and does not keep answers waiting
 
+	// Waits for many objects, see stamp.go.
+	stamps  uint32    // the latest number
+	stamped []*waiter // that have one
+	scratch []*own.Object
+
 	lineage  lineage
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
 	expected []ids.Object            // what a get of a list takes next, see readahead.go; a hint that an heir need not have

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/own"
 )
 
 // readChunk is how much is read at a time, bytes.
@@ -45,6 +47,8 @@ type waiter struct {
 	done     bool
 	wake     chan struct{} // cap 1
 	notify   func()        // asynchronous waits: called instead of waking a thread
+	number   uint32        // on the objects, see stamp.go; 0: none
+	beside   []*own.Object // that had another wait's number
 }
 
 func newWaiter() *waiter { return &waiter{wake: make(chan struct{}, 1)} }

@@ -41,33 +41,32 @@ func (c *Client) unwatch(o *own.Object, w *waiter) {
 
 // settled tells everybody who waits that the object is ready or hopeless; mu held.
 func (c *Client) settled(o *own.Object) {
+	if o.Stamp != 0 {
+		if w := c.stamper(o.Stamp); w != nil {
+			c.settledFor(w, o)
+		}
+		if o.State != own.Hopeless {
+			o.Stamp = 0
+		}
+	}
 	x, ok := o.Watch.(*watch)
 	if !ok {
 		return
 	}
+	if o.State != own.Hopeless {
+		o.Watch = nil
+	}
+	for _, w := range x.waiters {
+		c.settledFor(w, o)
+	}
 	if o.State == own.Hopeless {
-		for _, w := range x.waiters {
-			w.open--
-			if w.failFast || w.open <= 0 {
-				c.finish(w)
-			}
-		}
 		for _, t := range x.tasks {
 			c.hopeless(t, o.Fault)
 		}
-		c.tellBorrowers(o, x)
-		return
-	}
-	o.Watch = nil
-	for _, w := range x.waiters {
-		w.need--
-		w.open--
-		if w.need <= 0 || w.open <= 0 || w.failFast && (o.IsError || o.State == own.Failed) {
-			c.finish(w)
+	} else {
+		for _, t := range x.tasks {
+			c.depReady(t)
 		}
-	}
-	for _, t := range x.tasks {
-		c.depReady(t)
 	}
 	c.tellBorrowers(o, x)
 }
@@ -87,6 +86,11 @@ func (c *Client) revive(o *own.Object) {
 		return
 	}
 	o.State, o.Fault, o.Value = own.Pending, nil, nil
+	if o.Stamp != 0 {
+		if w := c.stamper(o.Stamp); w != nil {
+			w.open++
+		}
+	}
 	if x, ok := o.Watch.(*watch); ok {
 		for _, w := range x.waiters {
 			w.open++
@@ -213,23 +217,17 @@ const (
 func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	objs := make([]*own.Object, len(list))
-	for i, id := range list {
-		if objs[i], err = c.find(id); err != nil {
-			return 0, false, err
-		}
+	at := make([]*ids.Object, len(list))
+	for i := range list {
+		at[i] = &list[i]
 	}
-	deadline := deadlineOf(timeout)
-	for misses := 0; ; misses++ {
-		if done, err = c.waitFew(objs, need, deadline, mode == WaitAll); err != nil {
-			return 0, false, err
-		}
-		if mode != WaitHere || !done || misses == maxMisses || !c.anyLost(objs, need, deadline) {
-			break
-		}
+	objs, err := c.lookUp(at)
+	if err != nil {
+		return 0, false, err
 	}
-	if c.closed {
-		return 0, false, c.why
+	defer c.scratched(objs)
+	if done, err = c.waitMany(objs, need, timeout, mode); err != nil {
+		return 0, false, err
 	}
 	for i, o := range objs {
 		mark(i, o.State.Ready())
@@ -243,7 +241,24 @@ func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode W
 	return hopeless, done, nil
 }
 
-// waitFew waits as Wait says, and reports whether it ended before the deadline; mu held, released meanwhile.
+// waitMany waits as Wait says, and reports whether it ended before the timeout; mu held, released meanwhile.
+func (c *Client) waitMany(objs []*own.Object, need int, timeout time.Duration, mode WaitMode) (done bool, err error) {
+	deadline := deadlineOf(timeout)
+	for misses := 0; ; misses++ {
+		if done, err = c.waitFew(objs, need, deadline, mode == WaitAll); err != nil {
+			return false, err
+		}
+		if mode != WaitHere || !done || misses == maxMisses || !c.anyLost(objs, need, deadline) {
+			break
+		}
+	}
+	if c.closed {
+		return false, c.why
+	}
+	return done, nil
+}
+
+// waitFew waits for objects to be ready, and reports whether it ended before the deadline; mu held, released meanwhile.
 func (c *Client) waitFew(objs []*own.Object, need int, deadline time.Time, failFast bool) (done bool, err error) {
 	w := newWaiter()
 	w.failFast = failFast
@@ -263,18 +278,9 @@ func (c *Client) waitFew(objs []*own.Object, need int, deadline time.Time, failF
 	if w.need <= 0 || w.open <= 0 || stop {
 		return true, nil
 	}
-	for _, o := range objs {
-		if !o.State.Ready() {
-			x := watchOf(o)
-			x.waiters = append(x.waiters, w)
-		}
-	}
+	c.stamp(w, objs)
 	c.awaitBlocked(w, deadline)
-	for _, o := range objs {
-		if !o.State.Ready() {
-			c.unwatch(o, w)
-		}
-	}
+	c.unstamp(w)
 	if c.closed {
 		return false, c.why
 	}

@@ -9,7 +9,7 @@ import "github.com/eagleray/eagleray/core/ids"
 // told again: what this process's program, tasks and values hold is not the other's.
 func (t *Table) Install(o *Object) {
 	if o.ID.Owner() == t.self {
-		t.owned[o.ID.Count()] = o
+		t.owned.set(o.ID.Count(), o)
 		t.next = max(t.next, o.ID.Count())
 		return
 	}

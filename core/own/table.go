@@ -31,6 +31,7 @@ type Object struct {
 	OwnerAddr string // socket of the owner; "" when it is ours
 	Site      uint32 // where in the program it was made or came; core/client's number
 	Maker     uint32 // the function that makes it; core/client's number
+	Stamp     uint32 // of a wait that counts it; core/client's number
 	Local     int32  // references in this process's program
 	Pins      int32  // tasks, containers, replies
 	Size      uint64
@@ -57,7 +58,7 @@ type Table struct {
 	self     ids.Owner
 	job      ids.Job
 	next     uint64
-	owned    map[uint64]*Object
+	owned    index
 	borrowed map[ids.Object]*Object
 	freed    []*Object // died since the last Take
 	todo     []*Object // to be looked at by work
@@ -72,18 +73,16 @@ type Table struct {
 
 // NewTable returns the empty table of process self in a job.
 func NewTable(self ids.Owner, job ids.Job) *Table {
-	return &Table{self: self, job: job, owned: map[uint64]*Object{}, borrowed: map[ids.Object]*Object{}}
+	return &Table{self: self, job: job, owned: newIndex(), borrowed: map[ids.Object]*Object{}}
 }
 
 // Len returns how many objects are owned and borrowed.
-func (t *Table) Len() (owned, borrowed int) { return len(t.owned), len(t.borrowed) }
+func (t *Table) Len() (owned, borrowed int) { return t.owned.n, len(t.borrowed) }
 
 // Each calls f with every object until it returns false; f must not change the table.
 func (t *Table) Each(f func(*Object) bool) {
-	for _, o := range t.owned {
-		if !f(o) {
-			return
-		}
+	if !t.owned.each(f) {
+		return
 	}
 	for _, o := range t.borrowed {
 		if !f(o) {
@@ -97,7 +96,7 @@ func (t *Table) Each(f func(*Object) bool) {
 func (t *Table) New(index uint32, local int32) *Object {
 	t.next++
 	o := &Object{ID: ids.NewObject(t.next, t.self, t.job, index), Local: local}
-	t.owned[t.next] = o
+	t.owned.set(t.next, o)
 	return o
 }
 
@@ -107,7 +106,7 @@ func (t *Table) Reserve(n uint64) { t.next += n }
 // Place makes an object of ours with a reserved count.
 func (t *Table) Place(count uint64, index uint32) *Object {
 	o := &Object{ID: ids.NewObject(count, t.self, t.job, index)}
-	t.owned[count] = o
+	t.owned.set(count, o)
 	return o
 }
 
@@ -117,13 +116,13 @@ func (t *Table) Peek() uint64 { return t.next + 1 }
 // Find returns the object, nil when it is not known (any more).
 func (t *Table) Find(id ids.Object) *Object {
 	if id.Owner() == t.self {
-		return t.owned[id.Count()]
+		return t.owned.find(id.Count())
 	}
 	return t.borrowed[id]
 }
 
 // FindOwned returns the owned object with that count, or nil.
-func (t *Table) FindOwned(n uint64) *Object { return t.owned[n] }
+func (t *Table) FindOwned(n uint64) *Object { return t.owned.find(n) }
 
 // Borrow returns the object with a given owner's address, new when this process did not
 // know it; then the owner has to be told.
@@ -137,7 +136,7 @@ func (t *Table) Borrow(id ids.Object, addr string) (o *Object, isNew bool) {
 		o.OwnerAddr = ""
 		o.State = Failed
 		o.Fault = fault.New(fault.ObjectLost, "object %s was freed: its last reference went before this one arrived", id)
-		t.owned[id.Count()] = o
+		t.owned.set(id.Count(), o)
 		return o, false
 	}
 	t.borrowed[id] = o
@@ -160,11 +159,12 @@ func (t *Table) DropBorrower(o *Object, p ids.Owner) {
 
 // DropProcess forgets everything that process p borrowed.
 func (t *Table) DropProcess(p ids.Owner) {
-	for _, o := range t.owned {
+	t.owned.each(func(o *Object) bool {
 		if _, ok := o.borrowers[p]; ok {
 			t.DropBorrower(o, p)
 		}
-	}
+		return true
+	})
 }
 
 // Unref takes n local references away.
@@ -210,7 +210,7 @@ func (t *Table) work() {
 			t.lineageHolds(o)
 		default:
 			if o.Owned() {
-				delete(t.owned, o.ID.Count())
+				t.owned.remove(o.ID.Count())
 			} else {
 				delete(t.borrowed, o.ID)
 			}

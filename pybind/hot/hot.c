@@ -163,21 +163,7 @@ static PyObject *put(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   return new_ref(id);
 }
 
-// left is what remains of a timeout, at most one slice; -1: for ever.
-static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static int64_t slice_of(int64_t timeout, int64_t end, int *last) {
-  *last = 0;
-  if (timeout < 0) return SLICE_MS;
-  int64_t left = end - now_ms();
-  if (left <= SLICE_MS) *last = 1;
-  if (left < 0) left = 0;
-  return left < SLICE_MS ? left : SLICE_MS;
-}
+#include "lists.h"
 
 static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
@@ -240,27 +226,6 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char 
   free(p);
   if (!good) { free(*ready); *ready = NULL; }
   return good;
-}
-
-static PyObject *wait_(PyObject *m, PyObject *const *a, Py_ssize_t n) {
-  (void)m;
-  if (!arity("wait", n, 4) || !usable()) return NULL;
-  int64_t need = PyLong_AsLongLong(a[1]), timeout = PyLong_AsLongLong(a[2]), hopeless = 0;
-  int here = PyObject_IsTrue(a[3]);
-  if (PyErr_Occurred()) return NULL;
-  char *ready;
-  int late;
-  if (!wait_on(a[0], need, timeout, here ? HOT_WAIT_HERE : HOT_WAIT_SOME, &ready, &hopeless, &late)) return NULL;
-  PyObject *list = PyList_New(0);
-  Py_ssize_t size = PyList_GET_SIZE(a[0]);
-  for (Py_ssize_t i = 0; list && i < size && PyList_GET_SIZE(list) < need; i++) {
-    if (!ready[i]) continue;
-    PyObject *x = PyLong_FromSsize_t(i);
-    if (!x || PyList_Append(list, x)) Py_CLEAR(list);
-    Py_XDECREF(x);
-  }
-  free(ready);
-  return list ? Py_BuildValue("(NL)", list, (long long)hopeless) : NULL;
 }
 
 static PyObject *wait_all(PyObject *m, PyObject *const *a, Py_ssize_t n) {

@@ -243,6 +243,54 @@ func HotWait(list *C.uchar, n, need, ms C.int64_t, how C.int, ready *C.char, hop
 	return ok
 }
 
+// HotSelectNow returns 1 when what it found is all that can be said now.
+//
+//export HotSelectNow
+func HotSelectNow(list **C.uchar, n, need C.int64_t, here C.int, pick *C.uint32_t, got *C.int64_t) (sure C.int64_t) {
+	defer func() {
+		if recover() != nil {
+			sure = 0 // HotSelect will tell
+		}
+	}()
+	c, err := current()
+	if err != nil {
+		return 0
+	}
+	found, all := c.SelectNow(idsAt(list, n), int(need), here != 0, picks(pick, need))
+	*got = C.int64_t(found)
+	if all {
+		return 1
+	}
+	return 0
+}
+
+//export HotSelect
+func HotSelect(list **C.uchar, n, need, ms C.int64_t, here C.int, pick *C.uint32_t, got *C.int64_t, e *C.hot_err) (r C.int) {
+	defer guard(e, &r)
+	c, err := current()
+	if err != nil {
+		return give(err, e)
+	}
+	found, done, err := c.Select(idsAt(list, n), int(need), millis(ms), here != 0, picks(pick, need))
+	if err != nil {
+		return give(err, e)
+	}
+	*got = C.int64_t(found)
+	if !done {
+		return nothing
+	}
+	return ok
+}
+
+// idsAt are the ids of references, where they lie.
+func idsAt(list **C.uchar, n C.int64_t) []*ids.Object {
+	return unsafe.Slice((**ids.Object)(unsafe.Pointer(list)), int(n))
+}
+
+func picks(p *C.uint32_t, n C.int64_t) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(p)), int(n))
+}
+
 //export HotNextTask
 func HotNextTask(ms C.int64_t, out *C.hot_item, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)

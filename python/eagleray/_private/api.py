@@ -217,7 +217,23 @@ def wait(
     Returns:
         The ready ones and the others, each in the order given.
     """
-    refs = ray_waitables
+    session = process.session
+    ms = -1 if timeout is None else _timeout_ms(timeout) if type(timeout) in _NUMBERS and timeout >= 0 else None
+    if session is not None and ms is not None:
+        try:
+            split: tuple[list[W], list[W]] | None = session.hot.wait(ray_waitables, num_returns, ms, fetch_local, None)
+        except HotError as error:
+            raise explain(error) from None
+        if split is not None:
+            return split
+    return _wait_checked(ray_waitables, num_returns, timeout, fetch_local)
+
+
+_NUMBERS = frozenset({int, float})
+
+
+def _wait_checked(refs: Any, num_returns: Any, timeout: Any, fetch_local: bool) -> tuple[list[Any], list[Any]]:
+    """``wait`` of what is not a plain list of distinct references: of generators, or the error."""
     kind = _ref_type()
     if isinstance(refs, kind) or _is_generator(refs):
         raise TypeError(
@@ -225,14 +241,11 @@ def wait(
         )
     if not isinstance(refs, list):
         raise TypeError(f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got {type(refs)}.")
-    generators = False
     for ref in refs:
-        if not isinstance(ref, kind):
-            if not _is_generator(ref):
-                raise TypeError(
-                    f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got a list containing {type(ref)}."
-                )
-            generators = True
+        if not isinstance(ref, kind) and not _is_generator(ref):
+            raise TypeError(
+                f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got a list containing {type(ref)}."
+            )
     if timeout is not None and not isinstance(timeout, (int, float)):
         raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}: {timeout!r}")
     if timeout is not None and timeout < 0:
@@ -249,14 +262,13 @@ def wait(
     if num_returns > len(refs):
         raise ValueError(f"num_returns cannot be greater than the number of ObjectRefs: {num_returns} > {len(refs)}")
     try:
-        waited = [ref._peek() if _is_generator(ref) else ref for ref in refs] if generators else refs
-        indices, _ = session.hot.wait(waited, int(num_returns), _timeout_ms(timeout), fetch_local)
+        waited = [ref._peek() if _is_generator(ref) else ref for ref in refs]
+        split: tuple[list[Any], list[Any]] = session.hot.wait(
+            waited, int(num_returns), _timeout_ms(timeout), fetch_local, list(refs)
+        )
+        return split
     except HotError as error:
         raise explain(error) from None
-    if len(indices) == len(refs):
-        return list(refs), []
-    chosen = set(indices)
-    return [refs[index] for index in indices], [ref for index, ref in enumerate(refs) if index not in chosen]
 
 
 def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:

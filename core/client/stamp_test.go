@@ -1,0 +1,153 @@
+package client
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// pending makes n objects that complete when the test says so.
+func pendingObjects(c *Client, n int) (at []*ids.Object, objs []*own.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for range n {
+		o := c.table.New(1, 1)
+		objs = append(objs, o)
+		id := o.ID
+		at = append(at, &id)
+	}
+	return at, objs
+}
+
+func completeAll(c *Client, objs ...*own.Object) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, o := range objs {
+		c.complete(o, own.Inline, []byte{1}, 1, false)
+	}
+}
+
+// stampedBy waits until n waits are under way.
+func stampedBy(t *testing.T, c *Client, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		c.mu.Lock()
+		have := len(c.stamped)
+		c.mu.Unlock()
+		if have == n {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d waits are under way, want %d", have, n)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestSelect_SeveralWaitForTheSame_EachHearsWhatItNeeds(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, objs := pendingObjects(c, 5)
+	var wg sync.WaitGroup
+	for need := 1; need <= 5; need++ {
+		wg.Add(1)
+		go func() {
+			defer wg.Done()
+			pick := make([]uint32, need)
+			got, done, err := c.Select(list, need, 20*time.Second, true, pick)
+			if err != nil || !done || got != need {
+				t.Errorf("of %d: got %d, done %v, %v", need, got, done, err)
+			}
+		}()
+	}
+	stampedBy(t, c, 5)
+	for i := len(objs) - 1; i >= 0; i-- {
+		completeAll(c, objs[i])
+	}
+	wg.Wait()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.stamped) != 0 {
+		t.Fatalf("%d waits are left", len(c.stamped))
+	}
+	for i, o := range objs {
+		if o.Stamp != 0 || o.Watch != nil {
+			t.Errorf("object %d is still waited for", i)
+		}
+	}
+}
+
+func TestSelect_EndsAtItsTimeout_LaterWaitsCountAnew(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, objs := pendingObjects(c, 3)
+	pick := make([]uint32, 3)
+	if got, done, err := c.Select(list, 1, 10*time.Millisecond, true, pick); got != 0 || done || err != nil {
+		t.Fatal(got, done, err)
+	}
+	completeAll(c, objs[0]) // it has the number of a wait that has ended
+	if got, sure := c.SelectNow(list, 1, true, pick); got != 1 || !sure || pick[0] != 0 {
+		t.Fatal(got, sure, pick)
+	}
+	end := make(chan int)
+	go func() {
+		got, _, _ := c.Select(list, 3, 20*time.Second, true, pick)
+		end <- got
+	}()
+	stampedBy(t, c, 1)
+	completeAll(c, objs[1], objs[2])
+	if got := <-end; got != 3 {
+		t.Fatalf("got %d, want 3", got)
+	}
+}
+
+func TestWait_SameObjectTwiceInAList_CountsTwice(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, objs := pendingObjects(c, 1)
+	end := make(chan bool)
+	go func() {
+		_, done, err := c.Wait([]ids.Object{*list[0], *list[0]}, 2, 20*time.Second, WaitAll, func(int, bool) {})
+		end <- done && err == nil
+	}()
+	stampedBy(t, c, 1)
+	completeAll(c, objs[0])
+	if !<-end {
+		t.Fatal("the wait has not ended")
+	}
+}
+
+func TestSelect_NothingElseCanBecomeReady_Ends(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, objs := pendingObjects(c, 2)
+	completeAll(c, objs[0])
+	end := make(chan int)
+	go func() {
+		pick := make([]uint32, 2)
+		got, _, _ := c.Select(list, 2, 20*time.Second, true, pick)
+		end <- got
+	}()
+	stampedBy(t, c, 1)
+	c.mu.Lock()
+	objs[1].State = own.Hopeless
+	c.settled(objs[1])
+	c.mu.Unlock()
+	if got := <-end; got != 1 {
+		t.Fatalf("got %d, want 1", got)
+	}
+}
+
+func TestSelect_SessionEnds_Error(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, _ := pendingObjects(c, 2)
+	end := make(chan error)
+	go func() {
+		_, _, err := c.Select(list, 1, -1, true, make([]uint32, 1))
+		end <- err
+	}()
+	stampedBy(t, c, 1)
+	c.Close(0)
+	if err := <-end; err == nil {
+		t.Fatal("no error")
+	}
+}

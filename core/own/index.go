@@ -1,0 +1,152 @@
+package own
+
+// index finds the objects that this process owns by their counts.
+//
+// Counts are given out one after another, and with large gaps where generators
+// have set some aside. Objects of neighbouring counts share a leaf, leaves share
+// a branch, and only branches are in a map: it has one entry for thousands of
+// objects, so it never has to grow by much at once, and a look at one object
+// after another costs two loads each. What holds nothing is let go of, but for
+// the leaf of the newest count, so that a program which makes one object at a
+// time allocates none.
+type index struct {
+	branches map[uint64]*branch
+	n        int
+	at       uint64  // of the branch that was looked at last
+	last     *branch // nil: none
+	newest   uint64  // count of the newest object
+}
+
+const (
+	leafBits   = 6
+	branchBits = 6
+	fan        = 1 << leafBits
+	leafMask   = fan - 1
+)
+
+type leaf struct {
+	n    int
+	slot [fan]*Object
+}
+
+type branch struct {
+	n    int
+	leaf [1 << branchBits]*leaf
+}
+
+func newIndex() index { return index{branches: map[uint64]*branch{}} }
+
+func (x *index) branch(count uint64) *branch {
+	at := count >> (leafBits + branchBits)
+	if x.last != nil && x.at == at {
+		return x.last
+	}
+	b := x.branches[at]
+	if b != nil {
+		x.at, x.last = at, b
+	}
+	return b
+}
+
+// find returns the object with a count, nil: there is none.
+func (x *index) find(count uint64) *Object {
+	b := x.branch(count)
+	if b == nil {
+		return nil
+	}
+	l := b.leaf[count>>leafBits&(1<<branchBits-1)]
+	if l == nil {
+		return nil
+	}
+	return l.slot[count&leafMask]
+}
+
+// set gives a count its object.
+func (x *index) set(count uint64, o *Object) {
+	b := x.branch(count)
+	if b == nil {
+		b = new(branch)
+		at := count >> (leafBits + branchBits)
+		x.branches[at] = b
+		x.at, x.last = at, b
+	}
+	l := &b.leaf[count>>leafBits&(1<<branchBits-1)]
+	if *l == nil {
+		b.n++ // first: fresh may take the branch's only other leaf
+		*l = x.fresh(count)
+	}
+	s := &(*l).slot[count&leafMask]
+	if *s == nil {
+		(*l).n++
+		x.n++
+	}
+	*s = o
+}
+
+// fresh returns an empty leaf for a count that has none: that of the newest
+// count so far, if nothing is left there.
+func (x *index) fresh(count uint64) *leaf {
+	old := x.newest
+	if count <= old {
+		return new(leaf)
+	}
+	x.newest = count
+	b := x.branches[old>>(leafBits+branchBits)]
+	if b == nil {
+		return new(leaf)
+	}
+	l := b.leaf[old>>leafBits&(1<<branchBits-1)]
+	if l == nil || l.n > 0 {
+		return new(leaf)
+	}
+	x.prune(old, b)
+	return l
+}
+
+// remove takes the object with a count out.
+func (x *index) remove(count uint64) {
+	b := x.branch(count)
+	if b == nil {
+		return
+	}
+	l := b.leaf[count>>leafBits&(1<<branchBits-1)]
+	if l == nil || l.slot[count&leafMask] == nil {
+		return
+	}
+	l.slot[count&leafMask] = nil
+	l.n--
+	x.n--
+	if l.n == 0 && count>>leafBits != x.newest>>leafBits {
+		x.prune(count, b)
+	}
+}
+
+// prune lets go of an empty leaf, and of its branch when that was the last one.
+func (x *index) prune(count uint64, b *branch) {
+	b.leaf[count>>leafBits&(1<<branchBits-1)] = nil
+	if b.n--; b.n > 0 {
+		return
+	}
+	at := count >> (leafBits + branchBits)
+	delete(x.branches, at)
+	if x.last == b {
+		x.last = nil
+	}
+}
+
+// each calls f with every object until it returns false; those that f removes are not met again.
+func (x *index) each(f func(*Object) bool) bool {
+	for _, b := range x.branches {
+		for _, l := range b.leaf {
+			if l == nil {
+				continue
+			}
+			for _, o := range l.slot {
+				if o != nil && !f(o) {
+					return false
+				}
+			}
+		}
+	}
+	return true
+}

@@ -1,0 +1,82 @@
+package own
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// Random programs against a map: neighbours, gaps as generators leave them, removal in any order.
+func TestIndex_RandomPrograms_FindsWhatAMapFinds(t *testing.T) {
+	for seed := range uint64(50) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		x, model := newIndex(), map[uint64]*Object{}
+		next := uint64(0)
+		var live []uint64
+		for range 4000 {
+			switch r.IntN(10) {
+			case 0:
+				next += 1 << 32
+			case 1, 2, 3, 4, 5:
+				next++
+				c := next
+				if r.IntN(8) == 0 { // one that was set aside
+					c = next - uint64(r.IntN(200)) - 1
+				}
+				if c > next || model[c] != nil {
+					continue
+				}
+				o := new(Object)
+				x.set(c, o)
+				model[c] = o
+				live = append(live, c)
+			default:
+				if len(live) == 0 {
+					continue
+				}
+				i := r.IntN(len(live))
+				c := live[i]
+				live[i] = live[len(live)-1]
+				live = live[:len(live)-1]
+				x.remove(c)
+				x.remove(c) // a second time changes nothing
+				delete(model, c)
+			}
+			if x.n != len(model) {
+				t.Fatalf("seed %d: %d objects, want %d", seed, x.n, len(model))
+			}
+		}
+		for _, c := range live {
+			if x.find(c) != model[c] {
+				t.Fatalf("seed %d: count %d gives another object", seed, c)
+			}
+			if x.find(c+1<<40) != nil {
+				t.Fatalf("seed %d: an object where there is none", seed)
+			}
+		}
+		met := 0
+		x.each(func(*Object) bool { met++; return true })
+		if met != len(model) {
+			t.Fatalf("seed %d: met %d, want %d", seed, met, len(model))
+		}
+		for _, c := range live {
+			x.remove(c)
+		}
+		if len(x.branches) > 1 {
+			t.Fatalf("seed %d: %d branches stay for nothing", seed, len(x.branches))
+		}
+	}
+}
+
+func TestIndex_OneObjectAtATime_AllocatesNothing(t *testing.T) {
+	x, o, next := newIndex(), new(Object), uint64(0)
+	one := func() {
+		next++
+		x.set(next, o)
+		x.remove(next)
+	}
+	one()
+	// A branch is made for every 4,096 counts, and that is all.
+	if n := testing.AllocsPerRun(1000, one); n > 0.01 {
+		t.Fatalf("%v allocations for each object", n)
+	}
+}
