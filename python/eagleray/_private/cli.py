@@ -1,4 +1,4 @@
-"""The ``eagleray`` command: becomes the binary that the package carries, but for what shows the cluster's state."""
+"""The ``eagleray`` command: becomes the binary that the package carries, but for what is written in Python."""
 
 import os
 import sys
@@ -10,6 +10,8 @@ _MORE = """
   list     list actors, jobs, nodes, objects, tasks or workers
   get      show one of them by its id
   summary  count actors, objects or tasks
+  microbenchmark
+           measure what `ray microbenchmark` does, under the same names
 """
 
 
@@ -21,6 +23,10 @@ def main() -> None:
         from eagleray._private import state_cli
 
         sys.exit(state_cli.main(sys.argv[1:]))
+    if sys.argv[1:2] == ["microbenchmark"]:
+        from eagleray._private import microbenchmark
+
+        sys.exit(microbenchmark.main(sys.argv[2:]))
     if sys.argv[1:2] in ([], ["-h"], ["--help"], ["help"]):
         import subprocess
 
