@@ -8,7 +8,10 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-VERSIONS = "import importlib.metadata as m, platform; print(m.version('{module}'), platform.python_version())"
+#: The module that tells a system's version; the standard library has Python's.
+MODULES = {"dask": "distributed"}
+VERSIONS = "import {module} as m, platform; print(m.__version__, platform.python_version())"
+PYTHON_ONLY = "import platform; print(platform.python_version(), platform.python_version())"
 
 
 def cpu_model() -> str:
@@ -35,6 +38,7 @@ def describe() -> dict[str, Any]:
 
 def versions(python: str, module: str) -> dict[str, str]:
     """The versions of a system and of the interpreter that runs it."""
-    told = subprocess.run([python, "-c", VERSIONS.format(module=module)], capture_output=True, text=True, check=True)
+    code = PYTHON_ONLY if module == "executor" else VERSIONS.format(module=MODULES.get(module, module))
+    told = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True)
     version, interpreter = told.stdout.split()
     return {"version": version, "python": interpreter}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from dataclasses import dataclass
@@ -49,11 +50,33 @@ def session_processes() -> set[int]:
         found |= children
 
 
-def pss_bytes(pid: int) -> int:
+def marked_processes(value: str) -> set[int]:
+    """The processes that inherited this mark and still run."""
+    mark = f"{MARKER}={value}".encode()
+    found = set()
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and marked(int(entry.name), mark):
+                found.add(int(entry.name))
+    return found
+
+
+def rollup_bytes(pid: int, *fields: str) -> int:
+    """The sum of some fields of a process's memory, such as `Pss`."""
+    total = 0
     for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
-        if line.startswith("Pss:"):
-            return int(line.split()[1]) * 1024
-    return 0
+        if line.partition(":")[0] in fields:
+            total += int(line.split()[1]) * 1024
+    return total
+
+
+def pss_bytes(pid: int) -> int:
+    return rollup_bytes(pid, "Pss")
+
+
+def private_bytes(pid: int) -> int:
+    """What only this process has."""
+    return rollup_bytes(pid, "Private_Clean", "Private_Dirty")
 
 
 def usage() -> Usage:

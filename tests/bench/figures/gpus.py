@@ -9,7 +9,7 @@ from book import Bench, figure
 CALLS = 5
 
 
-@figure("GPU task in its fresh worker", "ms", limit=15)
+@figure("GPU task in its fresh worker", "ms", limit=15, times=40)
 def fresh_gpu_worker(bench: Bench) -> float:
     ray = bench.ray
     nothing = ray.remote(num_gpus=1)(lambda: None)

@@ -15,7 +15,7 @@ def wall_ms(code: str) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-@figure("import over bare Python", "ms", limit=60)
+@figure("import over bare Python", "ms", limit=50)
 def import_over_python(bench: Bench) -> float:
     load = f"import {bench.module}"
     wall_ms(load)  # writes the .pyc files

@@ -9,7 +9,7 @@ import numpy  # noqa: F401  # a driver that uses numpy, so that its workers want
 from book import INIT, Bench, figure
 
 
-@figure("init to the first result", "ms", limit=400)
+@figure("init to the first result", "ms", limit=250)
 def init_to_first_result(bench: Bench) -> float:
     ray = bench.ray
     started = time.perf_counter()
@@ -18,17 +18,17 @@ def init_to_first_result(bench: Bench) -> float:
     return (time.perf_counter() - started) * 1000
 
 
-@figure("idle session, all processes", "MB PSS", limit=80)
+@figure("idle session, all processes", "MB PSS", limit=60)
 def idle_memory(bench: Bench) -> float:
     return memory.settled().pss / 1e6
 
 
-@figure("idle session, processes", "count")
+@figure("idle session, processes", "count", limit=5)
 def idle_processes(bench: Bench) -> float:
     return memory.settled().processes
 
 
-@figure("shutdown", "ms")
+@figure("shutdown", "ms", times=20)
 def shutdown(bench: Bench) -> float:
     started = time.perf_counter()
     bench.ray.shutdown()
