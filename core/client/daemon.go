@@ -99,6 +99,11 @@ func (c *Client) fromDaemon(m *wire.Message) {
 		}
 	case wire.TObjLetGo:
 		c.letGoOfViews()
+	case wire.TObjFreed:
+		var q wire.ObjRefs
+		if err = m.Decode(&q); err == nil {
+			c.freedElsewhere(&q)
+		}
 	default:
 		err = fault.New(fault.BadRequest, "%s is not for a client", m.Type)
 	}

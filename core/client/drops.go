@@ -74,7 +74,7 @@ func (c *Client) drop(d Drop) {
 	case d.View != 0:
 		if v := c.views[d.View]; v != nil {
 			v.inUse--
-			c.unhold(v)
+			c.rest(v)
 		} else {
 			dropOrphan(d.View) // of an earlier session
 		}

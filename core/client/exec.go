@@ -263,7 +263,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 	held := c.pinArguments(k)
 	lost, err := e.arguments(k, it)
 	for _, v := range held {
-		c.unhold(v)
+		c.rest(v)
 	}
 	switch {
 	case lost == nil:

@@ -31,6 +31,7 @@ type fakeDaemon struct {
 	next    uint64
 	objects map[string]wire.ObjPlace
 	pins    int
+	asked   int // pins that were asked for
 	freed   map[string]bool
 	idle    []string // addresses of workers
 	leased  map[uint64]string
@@ -202,6 +203,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 			return
 		}
 		d.pins++
+		d.asked++
 		if d.late = append(d.late, lateObject{m, at}); len(d.late) < d.holdPins {
 			return
 		}

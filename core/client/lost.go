@@ -68,7 +68,7 @@ func (e *executor) close(it *Item) {
 	for _, f := range append(it.Deps, it.Args) {
 		if v := e.c.views[f.View]; v != nil {
 			v.inUse--
-			e.c.unhold(v)
+			e.c.rest(v)
 		}
 	}
 	it.Args, it.Deps = Found{}, nil

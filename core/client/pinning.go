@@ -85,6 +85,9 @@ func (c *Client) placed(id ids.Object, p *pinning, at wire.ObjPlace, file *store
 // released while the daemon is asked. errSlow: the deadline passed.
 func (c *Client) pin(id ids.Object, deadline time.Time) (*view, error) {
 	if v := c.mapped[id]; v != nil {
+		if v.holds == 0 {
+			c.idle.unlist(v)
+		}
 		v.holds++
 		return v, nil
 	}
@@ -171,6 +174,7 @@ func (c *Client) letGoOfViews() {
 		return
 	}
 	c.takeDrops()
+	c.unpinAllIdle()
 	for _, v := range c.mapped {
 		if o := c.table.Find(v.id); o != nil && v.holds == 1 && o.Map == any(v) {
 			o.Map = nil

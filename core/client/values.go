@@ -64,6 +64,10 @@ type view struct {
 	file  *store.FileView // where it is mapped; nil: off and size are the arena's
 	holds int             // by the table, by running calls, and by the program
 	inUse int             // by the program alone
+
+	freed        bool      // its owner has let go of it: it is not kept when nobody holds it
+	since        time.Time // nobody has held it: see idleview.go
+	older, newer *view
 }
 
 // Found is a value on its way out: an envelope in this process's memory, valid
@@ -199,11 +203,16 @@ func faultEnvelope(o *own.Object) []byte {
 func (c *Client) unhold(v *view) {
 	v.holds--
 	if v.holds <= 0 {
-		delete(c.views, v.n)
-		delete(c.mapped, v.id)
-		v.file.Close()
-		c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: v.id[:]})
+		c.unpin(v)
 	}
+}
+
+// unpin lets the daemon move or free what the view shows; mu held.
+func (c *Client) unpin(v *view) {
+	delete(c.views, v.n)
+	delete(c.mapped, v.id)
+	v.file.Close()
+	c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: v.id[:]})
 }
 
 // push tells the daemon; a broken connection ends the session elsewhere.

@@ -14,6 +14,7 @@ type mover interface {
 	later(d time.Duration)        // tick
 	now() time.Time               // for what waits
 	letGo(c *client)              // unpin what c does not look at; unpin for each
+	freed(c *client, o *object)   // unpin it if c does not look at it; unpin
 	told(r *request, text string) // warns r's program; no answer
 }
 

@@ -21,6 +21,8 @@ type fakeDisk struct {
 	said   []string
 	asked  int
 
+	toldFreed []holding
+
 	fail func() error // of writes and files; nil: they work
 	lose func() bool  // whether a copy cannot be read
 }
@@ -61,6 +63,14 @@ func (d *fakeDisk) told(_ *request, s string) { d.said = append(d.said, s) }
 func (d *fakeDisk) order(f func())            { d.orders = append(d.orders, f) }
 
 func (d *fakeDisk) letGo(*client) { d.asked++ }
+
+func (d *fakeDisk) freed(c *client, o *object) { d.toldFreed = append(d.toldFreed, holding{c, o.id}) }
+
+// holding is an object that a process has pinned.
+type holding struct {
+	client *client
+	id     ids.Object
+}
 
 func (d *fakeDisk) broken() error {
 	if d.fail == nil {

@@ -25,8 +25,7 @@ func (t *objects) supersede(c *client, id ids.Object) {
 	case o == nil:
 	case o.sealed:
 		t.detach(o)
-		o.freed = true
-		t.release(o)
+		t.setFreed(o, nil)
 	case o.creator == c:
 		delete(t.holder(c).creating, o)
 		t.abandon(o, "it is being written anew")

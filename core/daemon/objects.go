@@ -243,6 +243,7 @@ func (t *objects) admit(o *object) {
 		if !w.client.gone {
 			t.hold(w.client, o)
 			w.done(o.place, o.size, nil)
+			t.tellFreed(w.client, o)
 		}
 	}
 	t.release(o)
@@ -258,6 +259,7 @@ func (t *objects) pin(c *client, id ids.Object, done func(at place, size uint64,
 	case o.sealed && o.readable() && o.moving != restoring:
 		t.hold(c, o)
 		done(o.place, o.size, nil)
+		t.tellFreed(c, o)
 	default:
 		o.waiters = append(o.waiters, waiter{c, done})
 		if o.sealed && o.moving == still {
@@ -316,8 +318,7 @@ func (t *objects) free(c *client, id ids.Object) {
 		delete(t.holder(c).creating, o)
 		return
 	}
-	o.freed = true
-	t.release(o)
+	t.setFreed(o, c)
 }
 
 // abandon ends an object that its creator will not seal.
@@ -387,7 +388,6 @@ func (t *objects) dropClient(c *client, owner ids.Owner) {
 		delete(t.holders, c)
 	}
 	for _, o := range t.owned[owner] {
-		o.freed = true
-		t.release(o)
+		t.setFreed(o, c)
 	}
 }

@@ -291,6 +291,11 @@ func (s *spiller) tick() {
 // letGo implements mover.
 func (s *spiller) letGo(c *client) { _ = c.peer.Push(wire.TObjLetGo, nil) }
 
+// freed implements mover.
+func (s *spiller) freed(c *client, o *object) {
+	_ = c.peer.Push(wire.TObjFreed, wire.ObjRefs{ObjectIDs: [][]byte{append([]byte(nil), o.id[:]...)}})
+}
+
 // told implements mover.
 func (s *spiller) told(r *request, text string) {
 	s.d.log.Warn(text, "pid", r.client.pid)

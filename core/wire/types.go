@@ -90,6 +90,9 @@ const (
 
 	// Any process → daemon.
 	TClassRetire Type = 166 // push: LeaseWant, of which the class counts: nothing of it is wanted any more
+
+	// Daemon → worker.
+	TObjFreed Type = 185 // push: ObjRefs that it has pinned: their owners have let go of them
 )
 
 // String returns the number; logs use it.

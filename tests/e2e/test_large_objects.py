@@ -1,0 +1,42 @@
+"""Objects of many MiB: taken by task after task, and by more than the store has room for."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import eagleray
+import msgpack
+import numpy as np
+from eagleray._private.state import process
+
+MIB = 1 << 20
+
+
+def used() -> int:
+    """Bytes of the arena that objects have."""
+    found: dict[str, int] = msgpack.unpackb(process.require().hot.rpc("obj_stats", b"", 5000))
+    return found["used"]
+
+
+def test_taken_again_and_again() -> None:
+    """Workers keep what they have looked at pinned; that must neither block others nor outlive the owner's references."""
+    with eagleray.init(address="local", num_cpus=2, object_store_memory=80 * MIB, log_to_driver=False):
+
+        @eagleray.remote(num_cpus=0)
+        class Reader:
+            def total(self, array: Any) -> int:
+                return int(array[:: MIB // 4].sum())
+
+        total = eagleray.remote(lambda array: int(array[:: MIB // 4].sum()))
+        readers = [Reader.remote() for _ in range(2)]
+        refs = [eagleray.put(np.full(16 * MIB, number, dtype=np.uint8)) for number in range(8)]
+        for number in [0, 0, 1, 0, *range(8), 7, 0]:
+            ref = refs[number]
+            found = [total.remote(ref), *(reader.total.remote(ref) for reader in readers)]
+            assert eagleray.get(found, timeout=60) == [64 * number] * 3
+        del ref, refs, found
+        deadline = time.monotonic() + 10
+        while used() and time.monotonic() < deadline:
+            time.sleep(0.002)
+        assert used() == 0
