@@ -195,6 +195,11 @@ func Connect(o Options) (*Client, error) {
 	c.timer.Stop()
 	c.idleTimer.Stop()
 	c.notes.init()
+	if err := c.startTrace(); err != nil {
+		u.Close()
+		c.release()
+		return nil, err
+	}
 	c.retryDelay = time.Duration(max(0, c.number(retryDelayVar, 0))) * time.Millisecond
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/trace"
 )
 
 // Timings of the reader.
@@ -221,7 +223,9 @@ func (c *Client) poll(timeoutMs int) {
 	}
 	c.polling = true
 	c.mu.Unlock()
+	began := trace.Now()
 	n, err := unix.EpollWait(c.epoll, c.events[:], timeoutMs)
+	c.stampPoll(began)
 	c.mu.Lock()
 	c.polling = false
 	if err != nil && !errors.Is(err, unix.EINTR) {
@@ -288,7 +292,9 @@ func (c *Client) drain(s socket, k *conn) {
 			k.grow()
 		}
 		c.mu.Unlock()
+		began := trace.Now()
 		n, err := unix.Read(k.fd, k.in[k.have:])
+		k.stampSpan(trace.Read, began, n)
 		c.mu.Lock()
 		switch {
 		case err == unix.EINTR:
@@ -407,7 +413,9 @@ func (c *Client) flush(k *conn) {
 			}
 			return
 		}
+		began := trace.Now()
 		n, err := unix.Write(k.fd, k.out[sent:])
+		k.stampSpan(trace.Wrote, began, n)
 		switch {
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
