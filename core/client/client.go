@@ -206,6 +206,11 @@ func Connect(o Options) (*Client, error) {
 	c.idleTimer = time.AfterFunc(time.Hour, c.returnIdle)
 	c.idleTimer.Stop()
 	c.notes.init()
+	if err := c.startTrace(); err != nil {
+		u.Close()
+		c.release()
+		return nil, err
+	}
 	c.retryDelay = time.Duration(max(0, c.number(retryDelayVar, 0))) * time.Millisecond
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)

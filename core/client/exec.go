@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/started"
+	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -284,6 +285,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 		}
 		k.in.mark.set(k.seq)
 	}
+	k.stamp(trace.Begun, k.in.fd)
 	c.arm() // somebody has to look after the sockets while it runs
 	return it, nil
 }

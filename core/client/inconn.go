@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/started"
+	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -106,6 +107,7 @@ func (in *inConn) frame(b []byte) error {
 		if err != nil {
 			return err
 		}
+		k.stamp(trace.Arrived, in.fd)
 		if _, ok := e.early[k.task]; ok {
 			delete(e.early, k.task)
 			k.cancel = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -98,6 +99,7 @@ func (o *outConn) send(t *task) {
 	idle := len(o.tasks) == 0
 	o.tasks[t.seq] = t
 	o.out = c.appendTask(o.out, t, tm)
+	t.stamp(c, trace.Framed, o.fd)
 	c.inflight++
 	if idle || len(o.out) >= batchBytes {
 		c.flush(&o.conn)
@@ -198,6 +200,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 		return fmt.Errorf("%w: reply to call %d, which is not outstanding", wire.ErrBadFrame, seq)
 	}
 	delete(o.tasks, seq)
+	t.stamp(c, trace.Settled, o.fd)
 	c.inflight--
 	if l := o.lease; l != nil {
 		l.busy--

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/trace"
 )
 
 // readChunk is how much is read at a time, bytes.
@@ -172,7 +173,9 @@ func (c *Client) poll(timeoutMs int) bool {
 	}
 	c.polling = true
 	c.mu.Unlock()
+	began := trace.Now()
 	n, err := unix.EpollWait(c.epoll, c.events[:], timeoutMs)
+	c.stampPoll(began)
 	c.mu.Lock()
 	c.polling = false
 	if err != nil && !errors.Is(err, unix.EINTR) {
@@ -242,7 +245,9 @@ func (c *Client) drain(s socket, k *conn) {
 			k.grow()
 		}
 		c.mu.Unlock()
+		began := trace.Now()
 		n, err := unix.Read(k.fd, k.in[k.have:])
+		k.stampSpan(trace.Read, began, n)
 		c.mu.Lock()
 		switch {
 		case err == unix.EINTR:
@@ -359,7 +364,9 @@ func (c *Client) flush(k *conn) {
 			}
 			return
 		}
+		began := trace.Now()
 		n, err := unix.Write(k.fd, k.out[sent:])
+		k.stampSpan(trace.Wrote, began, n)
 		switch {
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:

@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -152,6 +153,7 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 	b = wire.AppendArray(b, n)
 	b = append(b, body...)
 	in.out = wire.EndFrame(b, at)
+	k.stamp(trace.Answered, in.fd)
 	if len(e.queue) == 0 || len(in.out) >= batchBytes || flags&wire.ReplyExiting != 0 {
 		e.c.flush(&in.conn)
 	} else {

@@ -232,6 +232,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		t.since = c.looks
 		c.watchPending()
 	}
+	t.stampQueued(c)
 	return t, nil
 }
 

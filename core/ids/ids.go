@@ -47,6 +47,9 @@ func NewObject(n uint64, o Owner, j Job, index uint32) (id Object) {
 // Count returns the number of the object among its owner's.
 func (id Object) Count() uint64 { return binary.BigEndian.Uint64(id[:8]) }
 
+// Count returns the number of the task's first return among its owner's objects.
+func (t Task) Count() uint64 { return binary.BigEndian.Uint64(t[:8]) }
+
 // Owner returns the process that owns the object.
 func (id Object) Owner() (o Owner) { copy(o[:], id[8:20]); return o }
 

@@ -40,6 +40,7 @@ static PyObject *connect_(PyObject *m, PyObject *o) {
   have_main = 1;
   Py_BEGIN_ALLOW_THREADS rc = HotConnect(p, n, &out, &size, &e);
   Py_END_ALLOW_THREADS
+  hot_trace = (hot_ring *)HotTrace();
   return rc < 0 ? raise_err(&e) : bytes_of(out, size);
 }
 

@@ -110,6 +110,8 @@ static uint64_t parent_call(void) {
   return n;
 }
 
+#include "trace.h"
+
 static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl) {
   value_in in;
   hot_call k;
@@ -117,6 +119,8 @@ static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl)
   unsigned char few[MANY * HOT_OBJECT], *heap, first[HOT_OBJECT];
   int32_t n = 0;
   int rc;
+  int64_t packed = 0;
+  if (TRACING) packed = trace_now();
   if (!usable()) return NULL;
   k.tmpl = PyLong_AsLongLong(tmpl);
   if (k.tmpl == -1 && PyErr_Occurred()) return NULL;
@@ -130,6 +134,7 @@ static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl)
   free(heap);
   release_value(&in);
   if (rc < 0) return raise_err(&e);
+  if (TRACING) trace_submitted(packed, first);
   return refs_of(first, n);
 }
 
@@ -172,6 +177,7 @@ static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   if (!id) return NULL;
   int64_t timeout = PyLong_AsLongLong(a[1]);
   if (timeout == -1 && PyErr_Occurred()) return NULL;
+  if (TRACING) trace_given();
   hot_found f = {0};
   hot_err e;
   int rc = HotTryGet(id, &f, &e), last;
@@ -186,6 +192,7 @@ static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     }
   }
   if (rc < 0) return raise_err(&e);
+  if (TRACING) trace_found(id);
   return triple(&f);
 }
 
@@ -263,7 +270,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 static PyMethodDef functions[] = {
     FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_, "wait"),
     FAST(wait_all, "wait_all"), {"ready", ready_, METH_O, NULL},
-    CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS {0},
+    CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS TRACE_FUNCTIONS {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};
@@ -277,7 +284,8 @@ int hot_arm(void) {
 }
 
 PyMODINIT_FUNC PyInit__hot(void) {
-  if (PyType_Ready(&RefType) || PyType_Ready(&HandleType) || PyType_Ready(&BufferType) || PyType_Ready(&PinType)) return NULL;
+  if (PyType_Ready(&RefType) || PyType_Ready(&HandleType) || PyType_Ready(&BufferType) || PyType_Ready(&PinType) || PyType_Ready(&SpanType))
+    return NULL;
   PyObject *m = PyModule_Create(&module);
   if (!m) return NULL;
   Py_INCREF(&RefType);

@@ -14,6 +14,11 @@ enum { HOT_WAIT_SOME, HOT_WAIT_ALL, HOT_WAIT_HERE };
 // What a drop says instead of a view: the program reads that generator no more.
 #define HOT_DROP_STREAM UINT64_MAX
 
+// Stages of core/trace that C stamps.
+enum {
+  TRACE_CALLED = 1, TRACE_PACKED = 2, TRACE_RETURNED = 4, TRACE_TAKEN = 11, TRACE_ENCODED = 14, TRACE_FOUND = 17, TRACE_GIVEN = 18,
+};
+
 typedef struct { const void *p; int64_t n; } hot_buf;
 
 // A serialised value on its way in.

@@ -74,6 +74,7 @@ static PyObject *next_task(PyObject *m, PyObject *o) {
     if (rc == 0) {
       running_call = it.kind == 1 || it.kind == 2 ? it.token : 0;
       PyObject *t = item(&it);
+      if (TRACING && running_call) trace_taken(&it);
       free_item(&it);
       return t;
     }
@@ -105,6 +106,7 @@ static PyObject *reply(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   unsigned long long token = PyLong_AsUnsignedLongLong(a[0]);
   long flags = PyLong_AsLong(a[2]);
   if (PyErr_Occurred()) return NULL;
+  if (TRACING) trace_running(TRACE_ENCODED, token);
   if (!PyTuple_Check(a[1])) {
     PyErr_SetString(PyExc_TypeError, "results come as a tuple");
     return NULL;

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import actor_kind, environments, fallback, flow, functions, pickling, retrying
+from eagleray._private import actor_kind, environments, fallback, flow, functions, pickling, retrying, tracing
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
@@ -147,7 +147,7 @@ def _caller(
         except HotError as error:
             raise explain(error) from None
 
-    return remote
+    return tracing.around(remote, tracing.CALLED, tracing.RETURNED) if tracing.ON else remote
 
 
 def _many(call: Callable[..., Any]) -> Callable[..., Any]:

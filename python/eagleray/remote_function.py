@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
-from eagleray._private import environments, fallback, flow, functions, retrying
+from eagleray._private import environments, fallback, flow, functions, retrying, tracing
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain
 from eagleray._private.gpu_watch import enforced
@@ -241,7 +241,7 @@ def _submitter(made: _Source) -> Callable[..., Any]:
         except HotError as error:
             raise explain(error) from None
 
-    return remote
+    return tracing.around(remote, tracing.CALLED, tracing.RETURNED) if tracing.ON else remote
 
 
 def _many(submit: Callable[..., Any]) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ const module = "github.com/eagleray/eagleray"
 // layers names every package of the project, its folders included, from the
 // bottom up. A new package is given its place here.
 var layers = map[string][]string{
-	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/wire"},
+	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/trace", "core/wire"},
 	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
 	"part":    {"core/accelerator", "core/machine", "core/nvml", "core/pressure", "core/spill", "core/started", "core/store"},
 	"pure":    {"core/own", "core/sched"},

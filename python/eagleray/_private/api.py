@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
 
 import msgpack
+from eagleray._private import tracing
 from eagleray._private.core import HotError, explain
 from eagleray._private.messages import pack
 from eagleray._private.messages import unpack as unpack_message
@@ -436,3 +437,7 @@ def get_gpu_ids() -> list[int] | list[str]:
         if context.here.int_ids and all(device.isdigit() for device in ids)
         else list(ids)
     )
+
+
+if tracing.ON:
+    globals()["get"] = tracing.around(get, 0, tracing.GIVEN)

@@ -12,6 +12,8 @@ _MORE = """
   summary  count actors, objects or tasks
   microbenchmark
            measure what `ray microbenchmark` does, under the same names
+  trace-report
+           show where the time of calls goes, by stage
 """
 
 
@@ -27,6 +29,10 @@ def main() -> None:
         from eagleray._private import microbenchmark
 
         sys.exit(microbenchmark.main(sys.argv[2:]))
+    if sys.argv[1:2] == ["trace-report"]:
+        from eagleray._private import trace_report
+
+        sys.exit(trace_report.main(sys.argv[2:]))
     if sys.argv[1:2] in ([], ["-h"], ["--help"], ["help"]):
         import subprocess
 

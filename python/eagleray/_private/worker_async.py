@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import inspect
+import sys
 import threading
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from eagleray._private import context, heap, worker_main
+from eagleray._private import context, heap, tracing, worker_main
 from eagleray._private.arguments import decode_args
 from eagleray._private.context import here
 from eagleray._private.serialization import Encoded
@@ -23,6 +24,8 @@ _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
 
 def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int) -> NoReturn:
     """Constructs the actor inside a loop and serves its calls there."""
+    if tracing.ON:
+        tracing.watch_loop(sys.modules[__name__])
     running = context.RunningPerCoroutine()
     asyncio.run(_Loop(actor, running, max_concurrency).serve(construct))
     raise AssertionError("an actor's loop does not end")

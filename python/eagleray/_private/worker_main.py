@@ -12,7 +12,17 @@ from collections.abc import Callable, Mapping
 from types import GeneratorType
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import core, environments, functions, heap, pickling, task_error, worker_output, worker_setup
+from eagleray._private import (
+    core,
+    environments,
+    functions,
+    heap,
+    pickling,
+    task_error,
+    tracing,
+    worker_output,
+    worker_setup,
+)
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.ids import TaskID
@@ -51,6 +61,8 @@ def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], envir
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
     process.enter(Session(WORKER, hot, unpack(answer), base))
     _say_before_exit(hot)
+    if tracing.ON:
+        tracing.watch_worker()
     Worker(hot).run()
 
 

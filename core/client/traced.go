@@ -1,0 +1,52 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/trace"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// What the tracer hears. Each of these is a branch in its caller while nothing is traced.
+
+// stamp marks a stage of a call that we have submitted.
+func (t *task) stamp(c *Client, s trace.Stage, fd int) {
+	if trace.On {
+		trace.Call(s, t.first, c.self, fd)
+	}
+}
+
+// stampQueued marks that the task is made.
+func (t *task) stampQueued(c *Client) {
+	if trace.On {
+		trace.CallOf(trace.Queued, t.first, c.self, t.tmpl.Kind == KindMethod)
+	}
+}
+
+// stamp marks a stage of a call that came to us. A constructor is none: nobody waits for its answer.
+func (k *call) stamp(s trace.Stage, fd int) {
+	if trace.On && k.actor == nil {
+		trace.Call(s, k.task.Count(), k.in.caller, fd)
+	}
+}
+
+// stampSpan marks a read or write of the socket that began at began.
+func (k *conn) stampSpan(s trace.Stage, began int64, bytes int) {
+	if trace.On {
+		trace.Span(s, began, k.fd, bytes)
+	}
+}
+
+// stampPoll marks a wait for sockets.
+func (c *Client) stampPoll(began int64) {
+	if trace.On {
+		trace.Span(trace.Polled, began, c.epoll, 0)
+	}
+}
+
+// startTrace opens the ring of this process when its program asked for one.
+func (c *Client) startTrace() error {
+	folder, ok := c.setting(trace.Variable)
+	if !ok || c.opts.Role == wire.RoleHeir {
+		return nil
+	}
+	return trace.Open(folder, c.opts.Role, c.self)
+}

@@ -1,0 +1,68 @@
+"""Python's stages of the tracer: spans around what a call passes, put there only when EAGLERAY_TRACE is set.
+
+Without it this module costs one look at the environment, and the functions are those that stand in the sources.
+The stages' numbers are core/trace's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+CALLED, RETURNED, DECODED, RAN, GIVEN = 1, 4, 12, 13, 18
+
+#: Whether this process stamps stages.
+ON = bool(os.environ.get("EAGLERAY_TRACE") or os.environ.get("RAY_TRACE"))
+
+
+def around(function: Callable[..., Any], before: int, after: int) -> Callable[..., Any]:
+    """The function with stages stamped; the core is loaded with the first call, not before."""
+    span: Any = None
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        nonlocal span
+        if span is None:
+            span = _span(function, before, after)
+        return span(*args, **kwargs)
+
+    return traced
+
+
+def _span(function: Callable[..., Any], before: int, after: int) -> Any:
+    from eagleray._private import core
+
+    return core.load().span(function, before, after)
+
+
+def watch_worker() -> None:
+    """Stamps what a worker's Python does with a call; before it takes the first one."""
+    from eagleray._private import worker_actor, worker_main
+
+    worker: Any = worker_main.Worker
+    actor: Any = worker_actor.Actor
+    for module in (worker_main, worker_actor):
+        _replace(module, "decode_args", 0, DECODED)
+    load, method = worker.load, actor.method
+
+    def load_traced(self: Any, fid: bytes) -> Any:
+        function, retry_on = load(self, fid)
+        if not isinstance(function, type):
+            function = _span(function, 0, RAN)
+            self._functions[fid] = (function, retry_on)
+        return function, retry_on
+
+    def method_traced(self: Any, name: str) -> Any:
+        return _span(method(self, name), 0, RAN)
+
+    worker.load, actor.method = load_traced, method_traced
+
+
+def watch_loop(module: Any) -> None:
+    """The same for an actor with an event loop. Its methods end when their results are to be encoded."""
+    _replace(module, "decode_args", 0, DECODED)
+    _replace(module, "encode_results", RAN, 0)
+
+
+def _replace(module: Any, name: str, before: int, after: int) -> None:
+    setattr(module, name, _span(getattr(module, name), before, after))
