@@ -415,6 +415,7 @@ func (c *Client) release() {
 		}
 	}
 	c.dropBegun()
+	c.leaveSheaves()
 	if c.arena != nil {
 		c.restTimer.Stop()
 		abandon(c.arena, c.views)

@@ -1,5 +1,7 @@
 package client
 
+import "github.com/eagleray/eagleray/core/own"
+
 // takeDrops handles what the program let go of; mu held.
 //
 // While an owner has not acknowledged a reference that we have just got, what
@@ -59,9 +61,10 @@ func (c *Client) harmless(d Drop) bool {
 		return true
 	}
 	o := c.table.Find(d.Object)
-	if o == nil {
-		return true
-	}
+	return o == nil || c.isHarmless(o)
+}
+
+func (c *Client) isHarmless(o *own.Object) bool {
 	_, handle := o.Watch.(*actor) // its end would let go of what it has given us
 	return o.Owned() && o.Contained == nil && !handle
 }
@@ -71,6 +74,8 @@ func (c *Client) drop(d Drop) {
 	switch {
 	case d.View == DropStream:
 		c.leaveStream(d.Object)
+	case d.View == DropSome, d.View == DropLast:
+		c.dropSheaf(d.Object.Count(), d.View == DropLast)
 	case d.View != 0:
 		if v := c.views[d.View]; v != nil {
 			v.inUse--

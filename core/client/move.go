@@ -109,6 +109,7 @@ func (c *Client) settleDown() {
 		}
 		return true
 	})
+	c.leaveSheaves()
 	for _, o := range mine {
 		c.table.Unref(o, o.Local)
 	}

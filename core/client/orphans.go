@@ -50,7 +50,11 @@ func abandon(arena *store.Mapping, views map[uint64]*view) {
 // DropOrphans handles what the program let go of while it has no session.
 func DropOrphans(list []Drop) {
 	for _, d := range list {
-		if d.View != 0 {
+		switch d.View {
+		case 0:
+		case DropSome, DropLast:
+			(*Client)(nil).dropSheaf(d.Object.Count(), d.View == DropLast)
+		default:
 			dropOrphan(d.View)
 		}
 	}

@@ -137,12 +137,13 @@ func (x *index) prune(count uint64, b *branch) {
 // each calls f with every object until it returns false; those that f removes are not met again.
 func (x *index) each(f func(*Object) bool) bool {
 	for _, b := range x.branches {
-		for _, l := range b.leaf {
+		for i := range b.leaf {
+			l := b.leaf[i]
 			if l == nil {
 				continue
 			}
-			for _, o := range l.slot {
-				if o != nil && !f(o) {
+			for j := range l.slot {
+				if o := l.slot[j]; o != nil && !f(o) {
 					return false
 				}
 			}

@@ -13,7 +13,7 @@ func (t *Table) Install(o *Object) {
 		t.next = max(t.next, o.ID.Count())
 		return
 	}
-	t.borrowed[o.ID] = o
+	t.lend(o)
 }
 
 // SkipTo makes New count on after n.

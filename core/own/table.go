@@ -59,9 +59,13 @@ type Table struct {
 	job      ids.Job
 	next     uint64
 	owned    index
-	borrowed map[ids.Object]*Object
-	freed    []*Object // died since the last Take
-	todo     []*Object // to be looked at by work
+	borrowed map[ids.Owner]*index
+	foreign  int // how many are borrowed
+	lender   ids.Owner
+	lentTo   map[ids.Owner]int // how many objects of ours a process borrows
+	lent     *index            // of lender, who was asked about last; nil: nobody
+	freed    []*Object         // died since the last Take
+	todo     []*Object         // to be looked at by work
 
 	// Lineage, see lineage.go.
 	oldest, newest *Recipe
@@ -73,19 +77,24 @@ type Table struct {
 
 // NewTable returns the empty table of process self in a job.
 func NewTable(self ids.Owner, job ids.Job) *Table {
-	return &Table{self: self, job: job, owned: newIndex(), borrowed: map[ids.Object]*Object{}}
+	return &Table{self: self, job: job, owned: newIndex(), borrowed: map[ids.Owner]*index{}, lentTo: map[ids.Owner]int{}}
 }
 
 // Len returns how many objects are owned and borrowed.
-func (t *Table) Len() (owned, borrowed int) { return t.owned.n, len(t.borrowed) }
+func (t *Table) Len() (owned, borrowed int) { return t.owned.n, t.foreign }
 
 // Each calls f with every object until it returns false; f must not change the table.
 func (t *Table) Each(f func(*Object) bool) {
 	if !t.owned.each(f) {
 		return
 	}
-	for _, o := range t.borrowed {
-		if !f(o) {
+	t.EachBorrowed(f)
+}
+
+// EachBorrowed is Each for what other processes own.
+func (t *Table) EachBorrowed(f func(*Object) bool) {
+	for _, x := range t.borrowed {
+		if !x.each(f) {
 			return
 		}
 	}
@@ -118,7 +127,14 @@ func (t *Table) Find(id ids.Object) *Object {
 	if id.Owner() == t.self {
 		return t.owned.find(id.Count())
 	}
-	return t.borrowed[id]
+	x := t.of(id.Owner())
+	if x == nil {
+		return nil
+	}
+	if o := x.find(id.Count()); o != nil && o.ID == id {
+		return o
+	}
+	return nil
 }
 
 // FindOwned returns the owned object with that count, or nil.
@@ -139,7 +155,7 @@ func (t *Table) Borrow(id ids.Object, addr string) (o *Object, isNew bool) {
 		t.owned.set(id.Count(), o)
 		return o, false
 	}
-	t.borrowed[id] = o
+	t.lend(o)
 	return o, true
 }
 
@@ -148,17 +164,28 @@ func (t *Table) AddBorrower(o *Object, p ids.Owner) {
 	if o.borrowers == nil {
 		o.borrowers = make(map[ids.Owner]struct{}, 1)
 	}
-	o.borrowers[p] = struct{}{}
+	if _, ok := o.borrowers[p]; !ok {
+		o.borrowers[p] = struct{}{}
+		t.lentTo[p]++
+	}
 }
 
 // DropBorrower forgets that process p holds the object.
 func (t *Table) DropBorrower(o *Object, p ids.Owner) {
-	delete(o.borrowers, p)
+	if _, ok := o.borrowers[p]; ok {
+		delete(o.borrowers, p)
+		if t.lentTo[p]--; t.lentTo[p] == 0 {
+			delete(t.lentTo, p)
+		}
+	}
 	t.check(o)
 }
 
 // DropProcess forgets everything that process p borrowed.
 func (t *Table) DropProcess(p ids.Owner) {
+	if t.lentTo[p] == 0 {
+		return // most processes that end, and there may be a million objects
+	}
 	t.owned.each(func(o *Object) bool {
 		if _, ok := o.borrowers[p]; ok {
 			t.DropBorrower(o, p)
@@ -212,7 +239,7 @@ func (t *Table) work() {
 			if o.Owned() {
 				t.owned.remove(o.ID.Count())
 			} else {
-				delete(t.borrowed, o.ID)
+				t.unlend(o)
 			}
 			t.freed = append(t.freed, o)
 			if r := o.Recipe; r != nil {

@@ -22,11 +22,13 @@ const (
 	FormatArgs                      // pickled arguments
 	FormatArgsMsgpack               // plain arguments, from Go
 	FormatFault                     // a core/fault error in the metadata
+	FormatPickleRefs                // pickled, with a table of references in front
+	FormatArgsRefs                  // arguments, alike
 )
 
 // String returns the name that docs/hot-api.md uses.
 func (f Format) String() string {
-	names := [...]string{"NONE", "MSGPACK", "NDARRAY", "PICKLE", "ERROR", "BYTES", "ARGS", "ARGS_MSGPACK", "FAULT"}
+	names := [...]string{"NONE", "MSGPACK", "NDARRAY", "PICKLE", "ERROR", "BYTES", "ARGS", "ARGS_MSGPACK", "FAULT", "PICKLE_REFS", "ARGS_REFS"}
 	if int(f) < len(names) {
 		return names[f]
 	}

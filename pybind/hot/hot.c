@@ -169,6 +169,7 @@ static PyObject *put(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 }
 
 #include "lists.h"
+#include "sheaf.h"
 
 static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
@@ -270,7 +271,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 static PyMethodDef functions[] = {
     FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_, "wait"),
     FAST(wait_all, "wait_all"), {"ready", ready_, METH_O, NULL},
-    CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS TRACE_FUNCTIONS {0},
+    CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS TRACE_FUNCTIONS SHEAF_FUNCTIONS {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

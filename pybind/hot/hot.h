@@ -13,6 +13,18 @@ enum { HOT_WAIT_SOME, HOT_WAIT_ALL, HOT_WAIT_HERE };
 
 // What a drop says instead of a view: the program reads that generator no more.
 #define HOT_DROP_STREAM UINT64_MAX
+// It says of a sheaf, whose number stands where an object has its count: references of it are gone, the last is.
+#define HOT_DROP_SOME (UINT64_MAX - 1)
+#define HOT_DROP_LAST (UINT64_MAX - 2)
+
+// References that came together.
+struct sheaf {
+  uint64_t number; // the core's
+  int64_t alive;   // references that the program has, or is yet to get
+  uint32_t n;
+  uint32_t told;
+  uint64_t dead[]; // a bit for each that is gone
+};
 
 // Stages of core/trace that C stamps.
 enum {

@@ -83,19 +83,24 @@ static void after_fork_child(void) {
   pthread_mutex_unlock(&fd_lock);
 }
 
+static struct sheaf single; // that of references which the core counts one by one
+static void gone(struct sheaf *s, uint32_t place);
+
 // ---- Ref: the base of ObjectRef -------------------------------------------
 
 typedef struct {
   PyObject_HEAD
   PyObject *weak;
   unsigned char id[HOT_OBJECT];
-  char counted; // the core counts this one
+  uint32_t place;      // in its sheaf
+  struct sheaf *sheaf; // &single: counted alone; NULL: nobody counts it
 } Ref;
 
 static void ref_dealloc(PyObject *self) {
   Ref *r = (Ref *)self;
   if (r->weak) PyObject_ClearWeakRefs(self);
-  if (r->counted) drop(r->id, 0);
+  if (r->sheaf == &single) drop(r->id, 0);
+  else if (r->sheaf) gone(r->sheaf, r->place);
   Py_TYPE(self)->tp_free(self); // a subclass's own dealloc counts its type
 }
 
@@ -142,7 +147,7 @@ static PyObject *new_ref(const unsigned char *id) {
   Ref *r = (Ref *)t->tp_alloc(t, 0);
   if (!r) { drop(id, 0); return NULL; }
   memcpy(r->id, id, HOT_OBJECT);
-  r->counted = 1;
+  r->sheaf = &single;
   return (PyObject *)r;
 }
 

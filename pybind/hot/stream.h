@@ -49,7 +49,7 @@ static PyObject *stream_drop(PyObject *m, PyObject *o) {
   (void)m;
   unsigned char *gen = ref_id(o);
   if (!gen) return NULL;
-  if (((Ref *)o)->counted) drop(gen, HOT_DROP_STREAM);
+  if (((Ref *)o)->sheaf) drop(gen, HOT_DROP_STREAM);
   Py_RETURN_NONE;
 }
 

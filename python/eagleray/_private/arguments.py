@@ -11,6 +11,7 @@ from eagleray._private import pickling
 from eagleray._private.serialization import (
     ARGS,
     ARGS_MSGPACK,
+    ARGS_REFS,
     ERROR,
     FAULT,
     NONE,
@@ -73,10 +74,10 @@ def encode_args(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape,
                 keyword[name] = None
         payload = (tuple(positional), keyword, slots)
     try:
-        data, buffers, nested = pickling.dumps(payload)
+        data, buffers, nested, table = pickling.dumps(payload)
     except Exception as problem:
         _blame(args, kwargs, shape, what, problem)
-    return ARGS, data, buffers, tuple(deps) if deps else None, nested
+    return ARGS_REFS if table else ARGS, data, buffers, tuple(deps) if deps else None, nested
 
 
 def _blame(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape, what: str, problem: Exception) -> NoReturn:
@@ -103,9 +104,9 @@ def decode_args(
         ArgumentFailed: a dependency holds an error.
         RaySystemError: something cannot be unpickled here.
     """
-    if fmt == ARGS:
+    if fmt == ARGS or fmt == ARGS_REFS:
         try:
-            found = pickle.loads(meta, buffers=buffers or ())
+            found = pickling.loads(meta, buffers, fmt == ARGS_REFS)
         except Exception as problem:
             raise _unloadable(problem) from problem
         if deps is None:

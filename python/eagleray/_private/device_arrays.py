@@ -1,4 +1,4 @@
-"""Picklers that stop at device arrays of other libraries.
+"""Picklers that stop at device arrays of other libraries, and give references to a table of their own.
 
 What numba, cupy and torch would pickle is a pointer into this process's GPU memory, or a copy that nobody asked for.
 """
@@ -22,11 +22,39 @@ _COPIES = {
 }
 
 
+class References:
+    """The references that one pickler meets, where their ids go apart from the pickle: see ``pickling.dumps``."""
+
+    #: ObjectRef, and what a pickle has in its place: a call that gives the next reference of the table. Set by
+    #: refs.py, for as long as that is not loaded there are no references.
+    kind: Any = None
+    taken: Any = None
+
+    def __init__(self, nested: list[Any]) -> None:
+        self.found: list[Any] = []
+        self.nested = nested
+
+    def take(self, ref: Any) -> Any:
+        """Notes one, and returns what stands for it. Pickle calls this in the order in which it writes."""
+        self.found.append(ref)
+        self.nested.append(ref)
+        return self.taken
+
+    def clear(self) -> None:
+        """Begins anew."""
+        self.found.clear()
+        self.nested.clear()
+
+
 class Pickler(pickle.Pickler):
     """Plain pickle's, with the check."""
 
+    references: References | None = None
+
     def reducer_override(self, obj: Any) -> Any:
-        """Raises for a device array; else leaves the object to pickle."""
+        """Raises for a device array; else leaves the object to pickle, but for a reference."""
+        if type(obj) is References.kind and self.references is not None:
+            return self.references.take(obj)
         _look(obj)
         return NotImplemented
 
@@ -40,7 +68,11 @@ def by_value(cloudpickle: Any) -> Any:
     if _by_value is None:
 
         class ByValue(cloudpickle.Pickler):  # type: ignore[misc]
+            references: References | None = None
+
             def reducer_override(self, obj: Any) -> Any:
+                if type(obj) is References.kind and self.references is not None:
+                    return self.references.take(obj)
                 _look(obj)
                 return super().reducer_override(obj)
 
@@ -59,10 +91,18 @@ def _look(obj: Any) -> None:
         check(obj)
 
 
-def dumps(pickler: Any, value: Any, buffer_callback: Callable[[pickle.PickleBuffer], Any] | None) -> bytes:
-    """``value`` by protocol 5."""
+def dumps(
+    pickler: Any,
+    value: Any,
+    buffer_callback: Callable[[pickle.PickleBuffer], Any] | None,
+    references: References | None = None,
+) -> bytes:
+    """``value`` by protocol 5; references go to ``references`` when that is given."""
     with io.BytesIO() as file:
-        pickler(file, 5, buffer_callback=buffer_callback).dump(value)
+        writer = pickler(file, 5, buffer_callback=buffer_callback)
+        if references is not None:
+            writer.references = references
+        writer.dump(value)
         return file.getvalue()
 
 

@@ -25,14 +25,22 @@ class _Local(threading.local):
 _local = _Local()
 
 
-def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, ...] | None]:
+#: The pickle, its out-of-band buffers, the references and handles inside, whether a table of references is in front.
+Pickled = tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, ...] | None, bool]
+
+
+def dumps(value: Any) -> Pickled:
     """Pickles ``value`` by protocol 5.
 
     Plain pickle comes first, it is several times faster. cloudpickle takes over for what plain pickle cannot carry and
     for whatever mentions ``__main__``, which is another module in a worker.
 
+    References leave only their places in the pickle. Their ids and owners are a table in front of it, which the core
+    writes and reads as a whole: ``loads`` takes the references from there in the same order.
+
     Returns:
-        The pickle, its out-of-band buffers (or None), the references and handles inside (or None).
+        The pickle, its out-of-band buffers (or None), the references and handles inside (or None), and whether there
+        is a table.
 
     Raises:
         DeviceArrayError: a device array of another library is inside.
@@ -40,6 +48,7 @@ def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, 
     outer = _local.nested
     nested: list[Any] = []
     _local.nested = nested
+    references = device_arrays.References(nested)
     buffers: list[memoryview] = []
 
     def keep(buffer: pickle.PickleBuffer) -> bool:
@@ -52,17 +61,32 @@ def dumps(value: Any) -> tuple[bytes, tuple[memoryview, ...] | None, tuple[Any, 
     data = b""
     try:
         try:
-            data = device_arrays.dumps(device_arrays.Pickler, value, keep)
+            data = device_arrays.dumps(device_arrays.Pickler, value, keep, references)
             carried = b"__main__" not in data and not _by_value_modules()
         except Exception:
             carried = False
         if not carried:
-            nested.clear()
+            references.clear()
             buffers.clear()
-            data = device_arrays.dumps(device_arrays.by_value(_cloudpickle()), value, keep)
+            data = device_arrays.dumps(device_arrays.by_value(_cloudpickle()), value, keep, references)
     finally:
         _local.nested = outer
-    return data, tuple(buffers) if buffers else None, tuple(nested) if nested else None
+    if references.found:
+        data = process.require().hot.ref_table(references.found) + data
+    return data, tuple(buffers) if buffers else None, tuple(nested) if nested else None, bool(references.found)
+
+
+def loads(data: Any, buffers: Any, table: bool) -> Any:
+    """What ``dumps`` pickled.
+
+    Args:
+        data: The pickle, with the table in front of it or not.
+        buffers: Its out-of-band buffers, or None.
+        table: Whether there is one.
+    """
+    if table:
+        return process.require().hot.with_refs(pickle.loads, data, buffers)
+    return pickle.loads(data, buffers=buffers or ())
 
 
 def collecting() -> bool:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from eagleray._private import native, pickling
+from eagleray._private import device_arrays, native, pickling
 from eagleray._private.ids import JobID, TaskID
 from eagleray._private.state import process
 
@@ -124,6 +124,17 @@ class ObjectRef(_Ref, Generic[T_co]):
 
     def __reduce__(self) -> Any:
         return from_binary, pickling.export_ref(self)
+
+
+def _name_next() -> Any:
+    """The C function that gives the next reference of a value; pickles find it in this module by its name."""
+    function = native.hot().next_ref
+    function.__module__ = __name__
+    return function
+
+
+next_ref = _name_next()
+device_arrays.References.kind, device_arrays.References.taken = ObjectRef, (next_ref, ())
 
 
 def from_binary(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:

@@ -19,7 +19,7 @@ from eagleray._private.inspection import describe_failure
 if TYPE_CHECKING:
     from eagleray.exceptions import RayError
 
-NONE, MSGPACK, NDARRAY, PICKLE, ERROR, BYTES, ARGS, ARGS_MSGPACK, FAULT = range(9)
+NONE, MSGPACK, NDARRAY, PICKLE, ERROR, BYTES, ARGS, ARGS_MSGPACK, FAULT, PICKLE_REFS, ARGS_REFS = range(11)
 
 Buffers = tuple[Any, ...] | None
 Triple = tuple[int, bytes, Buffers]
@@ -65,8 +65,8 @@ def encode(value: Any) -> Encoded:
         found = _encode_array(value)
         if found is not None:
             return found
-    data, buffers, nested = pickling.dumps(value)
-    return PICKLE, data, buffers, nested
+    data, buffers, nested, table = pickling.dumps(value)
+    return PICKLE_REFS if table else PICKLE, data, buffers, nested
 
 
 def _pack_plain(value: list[Any] | dict[Any, Any]) -> bytes | None:
@@ -151,6 +151,10 @@ def _decode_pickle(meta: bytes, buffers: Buffers) -> Any:
     return pickle.loads(meta, buffers=buffers or ())
 
 
+def _decode_refs(meta: bytes, buffers: Buffers) -> Any:
+    return pickling.loads(meta, buffers, True)
+
+
 def _decode_error(meta: bytes, buffers: Buffers) -> RayError:
     from eagleray._private import task_error
 
@@ -179,6 +183,8 @@ DECODERS: list[Callable[[bytes, Buffers], Any]] = [
     _decode_pickle,
     lambda meta, buffers: tuple(_unpackb(meta, strict_map_key=False)),
     _decode_fault,
+    _decode_refs,
+    _decode_refs,
 ]
 
 

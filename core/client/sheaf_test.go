@@ -1,0 +1,259 @@
+package client
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// half is what the program's side has of a sheaf, in memory of the test's.
+type half struct {
+	c      *Client
+	number uint64
+	dead   []uint64
+	told   uint32
+	left   int
+	freed  int
+}
+
+// takeAll imports a table as the program does.
+func takeAll(t *testing.T, c *Client, table []byte, n int) *half {
+	t.Helper()
+	h := &half{c: c, dead: make([]uint64, (n+63)/64), left: n}
+	number, err := c.ImportAll(table, 0, Sheaf{Dead: h.dead, Told: &h.told, Free: func() { h.freed++ }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.number = number
+	return h
+}
+
+// letGo lets go of one reference as the program does.
+func (h *half) letGo(i int) {
+	atomic.StoreUint64(&h.dead[i/64], h.dead[i/64]|1<<(i%64))
+	h.left--
+	var d Drop
+	binary.BigEndian.PutUint64(d.Object[:], h.number)
+	switch {
+	case h.left == 0:
+		d.View = DropLast
+	case atomic.SwapUint32(&h.told, 1) == 0:
+		d.View = DropSome
+	default:
+		return
+	}
+	h.c.Release(d)
+}
+
+func owned(c *Client, n int) (list []*ids.Object, objs []*own.Object) {
+	list, objs = pendingObjects(c, n)
+	completeAll(c, objs...)
+	return list, objs
+}
+
+func TestSheaf_ReferencesGoInAnyOrder_EachIsGivenBackOnce(t *testing.T) {
+	c := startDaemon(t).driver()
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{1, 2, 63, 64, 65, 1000} {
+		list, objs := owned(c, n)
+		table, err := c.RefTable(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := takeAll(t, c, table, n)
+		gone := map[int]bool{}
+		for _, i := range r.Perm(n) {
+			if objs[i].Local != 2 {
+				t.Fatalf("of %d: reference %d is counted %d times", n, i, objs[i].Local)
+			}
+			h.letGo(i)
+			gone[i] = true
+			h.c.mu.Lock()
+			h.c.takeDrops()
+			h.c.mu.Unlock()
+			want := int32(2)
+			if gone[i] {
+				want = 1
+			}
+			if objs[i].Local != want {
+				t.Fatalf("of %d: reference %d was let go of and is counted %d times", n, i, objs[i].Local)
+			}
+		}
+		if h.freed != 1 {
+			t.Fatalf("of %d: freed %d times", n, h.freed)
+		}
+		for _, id := range list {
+			c.Release(Drop{Object: *id})
+		}
+	}
+	if o, b := c.Holds(); o != 0 || b != 0 {
+		t.Fatalf("%d owned and %d borrowed objects are left", o, b)
+	}
+}
+
+func TestSheaf_SameValueTwice_CountsAreApart(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, objs := owned(c, 3)
+	table, _ := c.RefTable([]*ids.Object{list[0], list[1], list[2], list[0]})
+	a, b := takeAll(t, c, table, 4), takeAll(t, c, table, 4)
+	if objs[0].Local != 5 || objs[1].Local != 3 {
+		t.Fatal(objs[0].Local, objs[1].Local)
+	}
+	for i := range 4 {
+		a.letGo(i)
+	}
+	if objs[0].Local != 3 || a.freed != 1 || b.freed != 0 {
+		t.Fatal(objs[0].Local, a.freed, b.freed)
+	}
+	for i := range 4 {
+		b.letGo(3 - i)
+	}
+	if objs[0].Local != 1 || b.freed != 1 {
+		t.Fatal(objs[0].Local, b.freed)
+	}
+}
+
+func TestSheaf_BorrowedOfSeveralOwners_GivenBackToEach(t *testing.T) {
+	d := startDaemon(t)
+	a, b, c := d.driver(), d.driver(), d.driver()
+	ofA, inA := owned(a, 70)
+	ofB, inB := owned(b, 70)
+	var list []*ids.Object
+	for i := range ofA {
+		list = append(list, ofA[i], ofB[i])
+	}
+	for _, from := range []struct {
+		c    *Client
+		list []*ids.Object
+	}{{a, ofA}, {b, ofB}} { // c learns of them
+		table, err := from.c.RefTable(from.list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		takeAll(t, c, table, 70)
+	}
+	table, err := c.RefTable(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := takeAll(t, c, table, len(list))
+	for i := range list {
+		h.letGo(i)
+	}
+	for _, of := range []struct {
+		c    *Client
+		objs []*own.Object
+	}{{a, inA}, {b, inB}} {
+		d.eventually("the owner knows who borrows", func() bool {
+			of.c.mu.Lock()
+			defer of.c.mu.Unlock()
+			return of.objs[0].Borrowers() == 1 && of.objs[69].Borrowers() == 1
+		})
+	}
+	if _, n := c.Holds(); n != 140 {
+		t.Fatalf("%d are borrowed, want 140: the first two values hold them", n)
+	}
+}
+
+func TestSheaf_ProgramOutlivesItsSession_MemoryIsFreed(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, _ := owned(c, 100)
+	table, _ := c.RefTable(list)
+	h := takeAll(t, c, table, 100)
+	h.letGo(7)
+	c.Close(0)
+	sheaves.Lock()
+	kept := sheaves.m[h.number]
+	sheaves.Unlock()
+	if kept == nil || kept.objs != nil {
+		t.Fatal("the objects of a session that is over are kept")
+	}
+	var d Drop
+	binary.BigEndian.PutUint64(d.Object[:], h.number)
+	d.View = DropSome
+	DropOrphans([]Drop{d})
+	d.View = DropLast
+	DropOrphans([]Drop{d, d})
+	if h.freed != 1 {
+		t.Fatalf("freed %d times", h.freed)
+	}
+}
+
+// What contains references must not go while the owner does not know of them.
+func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, objs := owned(c, 3)
+	c.mu.Lock()
+	inner := c.table.New(0, 0)
+	c.complete(inner, own.Inline, []byte{1}, 1, false)
+	c.table.Contain(objs[1], inner)
+	c.unacked++
+	c.mu.Unlock()
+	table, _ := c.RefTable(list)
+	h := takeAll(t, c, table, 3)
+	for i := range 3 {
+		h.letGo(i)
+	}
+	if objs[0].Local != 1 || objs[1].Local != 2 || objs[2].Local != 1 {
+		t.Fatal(objs[0].Local, objs[1].Local, objs[2].Local)
+	}
+	c.mu.Lock()
+	c.unacked--
+	c.takeDrops()
+	c.mu.Unlock()
+	if objs[1].Local != 1 {
+		t.Fatal("it was not let go of later")
+	}
+}
+
+func TestRefTable_Unknown_Error(t *testing.T) {
+	c := startDaemon(t).driver()
+	id := ids.NewObject(1, ids.NewWorker().Owner(), ids.JobOf(1), 0)
+	if _, err := c.RefTable([]*ids.Object{&id}); err == nil {
+		t.Fatal("no error")
+	}
+}
+
+// FuzzRefTable: a damaged table is an error, and whatever is none can be read.
+func FuzzRefTable(f *testing.F) {
+	table := func(n int, addrs ...string) []byte {
+		size := tableHead + n*ids.ObjectSize
+		b := make([]byte, size)
+		if len(addrs) > 1 {
+			for i := range n {
+				b = binary.LittleEndian.AppendUint32(b, uint32(i%len(addrs)))
+			}
+		}
+		for _, a := range addrs {
+			b = append(binary.LittleEndian.AppendUint32(b, uint32(len(a))), a...)
+		}
+		for i, v := range []int{len(b), n, len(addrs)} {
+			binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
+		}
+		return b
+	}
+	f.Add(table(1, "a"))
+	f.Add(table(3, "a", "bc"))
+	f.Add(table(200, "there", "", "elsewhere"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		began := time.Now()
+		r, err := parseRefs(b)
+		if err != nil {
+			return
+		}
+		if r.n > len(b)/ids.ObjectSize || len(r.addrs) > r.n {
+			t.Fatalf("%d bytes are said to have %d references of %d owners", len(b), r.n, len(r.addrs))
+		}
+		for i := range r.n {
+			_, _ = r.id(i), r.addrs[r.owner(i)]
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("it takes too long")
+		}
+	})
+}
