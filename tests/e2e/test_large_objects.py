@@ -20,7 +20,7 @@ def used() -> int:
 
 
 def test_taken_again_and_again() -> None:
-    """Workers keep what they have looked at pinned; that must neither block others nor outlive the owner's references."""
+    """Workers keep what they have looked at pinned; that must neither block others nor outlive its references."""
     with eagleray.init(address="local", num_cpus=2, object_store_memory=80 * MIB, log_to_driver=False):
 
         @eagleray.remote(num_cpus=0)
