@@ -12,6 +12,7 @@
 #include "beat.h"
 #include "hot.h"
 #include "kern.h"
+#include "late.h"
 #include "site.h"
 #include "_cgo_export.h"
 
@@ -285,6 +286,7 @@ int hot_arm(void) {
 }
 
 PyMODINIT_FUNC PyInit__hot(void) {
+  late_imported();
   if (PyType_Ready(&RefType) || PyType_Ready(&HandleType) || PyType_Ready(&BufferType) || PyType_Ready(&PinType) || PyType_Ready(&SpanType))
     return NULL;
   PyObject *m = PyModule_Create(&module);
