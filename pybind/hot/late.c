@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "beat.h"
 #include "late.h"
 
 typedef void (*initialiser)(int, char **, char **);
@@ -104,7 +105,9 @@ int late_started(void) { return started; }
 void late_start(void) {
   if (started) return;
   started = 1;
+  hot_slack_begin();
   for (const initialiser *f = &hot_go_init[0]; f < &hot_go_init_end[0]; f++) (*f)(argc, argv, argv + argc + 1);
+  hot_slack_end();
 }
 
 void late_imported(void) {

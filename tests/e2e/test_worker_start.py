@@ -96,3 +96,12 @@ def test_pages_that_the_first_worker_wrote_are_copied_for_the_next(script: Any) 
         """
     )
     assert done.stdout == "good\n"
+
+
+def test_the_threads_of_go_in_a_worker_have_patient_timers(fresh: Any) -> None:
+    def slack() -> list[int]:
+        return [int(Path(f"/proc/{thread}/timerslack_ns").read_text()) for thread in os.listdir("/proc/self/task")]
+
+    fresh.init(**LOCAL)
+    found = fresh.get(fresh.remote(slack).remote())
+    assert max(found) == 1_000_000 and min(found) < 1_000_000, "the main thread keeps its own"
