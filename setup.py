@@ -1,8 +1,8 @@
 """Builds the two native parts of the package; everything else is in pyproject.toml.
 
 - ``eagleray/_bin/eagleray``: the daemon and command line, one static Go binary.
-- ``eagleray/_core.*.so``: one shared object with one Go runtime and three extension modules in it. ``_core`` is what
-  gopy generates from the Go package ``pybind``; ``_hot`` and ``_kern`` are written by hand in ``pybind/hot``.
+- ``eagleray/_core.*.so``: one shared object with one Go runtime and four extension modules in it. ``_core`` is what
+  gopy generates from the Go package ``pybind``; the others are written by hand in ``pybind/hot``.
 
 ``make dev`` runs ``build_ext --inplace``, which puts both beside the Python sources.
 """
@@ -30,7 +30,7 @@ TOOLS = ROOT / "build" / "tools"
 CUDA = ROOT / "build" / "cuda"
 MODULE = "github.com/eagleray/eagleray"
 # Only these leave the shared object: symbols of the Go runtime must not meet those of another one (gopy #370).
-EXPORTS = "{ global: PyInit__core; PyInit__hot; PyInit__kern; local: *; };\n"
+EXPORTS = "{ global: PyInit__core; PyInit__hot; PyInit__kern; PyInit__late; local: *; };\n"
 
 
 def version() -> str:
@@ -129,12 +129,13 @@ class BuildGo(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         work = sources()
+        linker = f"-Wl,--version-script={work / 'exports.map'} -Wl,-T,{work / 'late.ld'} -Wl,--wrap=pthread_getattr_np"
         go_build(
             Path(self.get_ext_fullpath(ext.name)).resolve(),
             ".",
             cwd=work,
             flags=("-buildmode=c-shared", ",".join(filter(None, [tags(), self.extra]))),
-            ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags=-Wl,--version-script={work / 'exports.map'}'",
+            ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags={linker}'",
             CGO_ENABLED="1",
         )
 
@@ -233,6 +234,9 @@ def generate(work: Path) -> None:
     core.write_text(re.sub(r"(?m)^#cgo CFLAGS:.*\n#cgo LDFLAGS:.*\n", lambda _: flags, core.read_text(), count=1))
     run(str(TOOLS / "goimports"), "-w", "core.go", cwd=work)
     run(sys.executable, "build.py", cwd=work)  # writes core.c
+    # pybind/hot/late.c sees to it that Go runs before what gopy has made is used.
+    made = work / "core.c"
+    made.write_text("#define PyInit__core gopy_init\n" + made.read_text())
     # The header that core.c asks for is the one that cgo makes of the exported functions during the build.
     (work / "core_go.h").write_text('#include "_cgo_export.h"\n')
     (work / "exports.map").write_text(EXPORTS)
@@ -241,7 +245,7 @@ def generate(work: Path) -> None:
 
 def update_hot(work: Path) -> None:
     """Makes ``work`` hold the files of ``pybind/hot`` as they are now."""
-    hot = {p.name for p in HOT.iterdir() if p.suffix in {".go", ".c", ".h"}}
+    hot = {p.name for p in HOT.iterdir() if p.suffix in {".go", ".c", ".h", ".ld"}}
     listing = work / "hot.files"
     old = set(listing.read_text().split()) if listing.exists() else set()
     for name in old - hot:

@@ -14,18 +14,29 @@ import (
 )
 
 // broom ends what dead workers leave behind: their process groups at once, and
-// a little later, in one look at /proc for all of them, the members of their
-// sessions that the subreaper inherited.
+// a little later, in one look for all of them, the members of their sessions
+// that the subreaper inherited. That look is at this process's children, of
+// which there are few; the kernel may leave one out when others end meanwhile,
+// so some time later all processes are looked at.
 type broom struct {
 	mu     sync.Mutex
-	dead   map[int]bool // session leaders
-	timer  *time.Timer
+	soon   round
+	later  round
 	closed bool
 }
 
-const sweepAfter = 20 * time.Millisecond
+// round is one of the looks: at what dead session leaders have left.
+type round struct {
+	dead  map[int]bool
+	timer *time.Timer
+}
 
-func newBroom() *broom { return &broom{dead: make(map[int]bool)} }
+const (
+	sweepAfter = 20 * time.Millisecond
+	againAfter = time.Second
+)
+
+func newBroom() *broom { return &broom{} }
 
 // remove deletes the socket of a process that is gone. It does not wait for the disk.
 func (b *broom) remove(path string) {
@@ -42,22 +53,32 @@ func (b *broom) sweep(pid int) {
 	_ = unix.Kill(-pid, unix.SIGKILL)
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.plan(&b.soon, pid, sweepAfter, children)
+	b.plan(&b.later, pid, againAfter, processes)
+}
+
+// plan adds a dead session leader to a round, which begins when the time is over; mu held.
+func (b *broom) plan(r *round, pid int, after time.Duration, list func() []procStat) {
 	if b.closed {
 		return
 	}
-	b.dead[pid] = true
-	if b.timer == nil {
-		b.timer = time.AfterFunc(sweepAfter, b.run)
+	if r.timer == nil {
+		r.dead = make(map[int]bool)
+		r.timer = time.AfterFunc(after, func() {
+			b.mu.Lock()
+			dead := r.dead
+			r.dead, r.timer = nil, nil
+			b.mu.Unlock()
+			endLeftBehind(dead, list())
+		})
 	}
+	r.dead[pid] = true
 }
 
-func (b *broom) run() {
-	b.mu.Lock()
-	dead := b.dead
-	b.dead, b.timer = make(map[int]bool), nil
-	b.mu.Unlock()
+// endLeftBehind kills the orphans among ps whose session leader is dead.
+func endLeftBehind(dead map[int]bool, ps []procStat) {
 	me := os.Getpid()
-	for _, p := range processes() {
+	for _, p := range ps {
 		if p.ppid == me && p.pid != p.session && dead[p.session] {
 			_ = unix.Kill(p.pid, unix.SIGKILL)
 		}
@@ -110,7 +131,9 @@ func (b *broom) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true
-	if b.timer != nil {
-		b.timer.Stop()
+	for _, r := range []*round{&b.soon, &b.later} {
+		if r.timer != nil {
+			r.timer.Stop()
+		}
 	}
 }

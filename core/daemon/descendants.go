@@ -37,6 +37,30 @@ func processes() []procStat {
 	return ps
 }
 
+// children lists this process's children. One that was a child all the time may
+// be missing when another ended meanwhile.
+func children() []procStat {
+	threads, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return processes()
+	}
+	var ps []procStat
+	for _, t := range threads {
+		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
+		if err != nil && t.Name() == strconv.Itoa(os.Getpid()) {
+			return processes() // this kernel has no such files
+		}
+		for _, field := range bytes.Fields(b) {
+			if pid, ok := number(field); ok {
+				if s, ok := readStat(pid); ok {
+					ps = append(ps, s)
+				}
+			}
+		}
+	}
+	return ps
+}
+
 // statBytes is more than a process's line has up to its session.
 const statBytes = 512
 

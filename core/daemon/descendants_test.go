@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"os"
+	"os/exec"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -40,4 +42,27 @@ func TestReadStat_MakesNoGarbage(t *testing.T) {
 	if n := testing.AllocsPerRun(100, func() { readStat(pid) }); n > 3 { // the path, twice
 		t.Errorf("%v allocations", n)
 	}
+}
+
+func TestChildren(t *testing.T) {
+	sleeper := exec.Command("sleep", "60")
+	if err := sleeper.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = sleeper.Process.Kill()
+		_ = sleeper.Wait()
+		if slices.ContainsFunc(children(), func(p procStat) bool { return p.pid == sleeper.Process.Pid }) {
+			t.Error("a child that was waited for is listed")
+		}
+	}()
+	for _, p := range children() {
+		if p.ppid != os.Getpid() {
+			t.Errorf("%+v is no child of %d", p, os.Getpid())
+		}
+		if p.pid == sleeper.Process.Pid {
+			return
+		}
+	}
+	t.Error("the child is not listed")
 }

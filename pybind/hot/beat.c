@@ -17,12 +17,12 @@ enum { IDLE, WANTED, NOW };
 #define STACK (256 << 10)
 
 // A runtime that was entered lately looks after itself every 20 us, on the
-// cores that compute. Its threads inherit from the one that loads it how late
+// cores that compute. Its threads inherit from the one that starts it how late
 // their timers may be: a millisecond makes that one look out of fifty.
 #define SLACK 1000000 // ns
 static unsigned long slack;
 
-__attribute__((constructor(101))) static void slack_begin(void) {
+void hot_slack_begin(void) {
   int now = prctl(PR_GET_TIMERSLACK);
   if (now > 0 && !prctl(PR_SET_TIMERSLACK, (unsigned long)SLACK)) slack = (unsigned long)now;
 }

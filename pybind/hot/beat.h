@@ -13,6 +13,7 @@ typedef struct {
 // which Go says that it wants a turn; NULL: there is no thread to be had.
 uint32_t *hot_beat_start(uintptr_t handle, int epoll, int bell);
 
-// hot_slack_end gives the thread that loaded the library its timers' precision back.
+// Go is started between the two: its threads begin with timers that may be late, the thread that starts it keeps its own.
+void hot_slack_begin(void);
 void hot_slack_end(void);
 #endif

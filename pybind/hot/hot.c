@@ -9,9 +9,9 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "beat.h"
 #include "hot.h"
 #include "kern.h"
+#include "late.h"
 #include "site.h"
 #include "_cgo_export.h"
 
@@ -279,12 +279,12 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path
 // hot_arm makes children that user code forks known as such; both modules of this library call it.
 int hot_arm(void) {
   static int armed;
-  hot_slack_end();
   if (!armed && !pthread_atfork(before_fork, after_fork_parent, after_fork_child)) armed = 1;
   return armed;
 }
 
 PyMODINIT_FUNC PyInit__hot(void) {
+  late_imported();
   if (PyType_Ready(&RefType) || PyType_Ready(&HandleType) || PyType_Ready(&BufferType) || PyType_Ready(&PinType) || PyType_Ready(&SpanType))
     return NULL;
   PyObject *m = PyModule_Create(&module);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "kern.h"
+#include "late.h"
 #include "_cgo_export.h"
 
 static PyObject *make_error;    // (code, message, detail, asked, free, total) → exception
@@ -181,6 +182,7 @@ static PyMethodDef functions[] = {
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kern", "Arrays and kernels; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};
 
 PyMODINIT_FUNC PyInit__kern(void) {
+  late_imported();
   ArrayType.tp_as_number = &array_number;
   if (PyType_Ready(&ArrayType) || PyType_Ready(&ResourceType)) return NULL;
   PyObject *m = PyModule_Create(&module);

@@ -77,7 +77,8 @@ static void before_fork(void) { pthread_mutex_lock(&fd_lock); }
 static void after_fork_parent(void) { pthread_mutex_unlock(&fd_lock); }
 
 static void after_fork_child(void) {
-  forked = 1;
+  forked = late_started(); // what a zygote forks begins with Go
+  if (!forked) warm_up();
   for (int i = 0; i < fds_n; i++) close(fds[i]);
   fds_n = 0;
   pthread_mutex_unlock(&fd_lock);

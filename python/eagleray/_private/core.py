@@ -10,6 +10,8 @@ from eagleray._private.faults import to_exception
 from eagleray._private.state import process
 
 _loaded: Any = None
+#: What the zygote has made ready.
+_prepared: Any = None
 
 
 class HotError(Exception):
@@ -30,13 +32,26 @@ def load() -> Any:
     global _loaded
     if _loaded is None:
         refuse_in_fork()
-        hot = native.hot()
-        from eagleray._private.refs import ObjectRef
-
-        hot.set_types(ObjectRef, HotError, *sites.folders())
+        native.start()
+        hot = _prepared or _prepare()
         os.register_at_fork(after_in_child=_forget)
         _loaded = hot  # last: a Ctrl-C on the way must not leave half of it
     return _loaded
+
+
+def _prepare() -> Any:
+    hot = native.hot()
+    from eagleray._private.refs import ObjectRef
+
+    hot.set_types(ObjectRef, HotError, *sites.folders())
+    return hot
+
+
+def prepare() -> None:
+    """Does what ``load`` does, except for starting Go: for a process that is to be forked."""
+    global _prepared
+    if native.hold():
+        _prepared = _prepare()
 
 
 def refuse_in_fork() -> None:

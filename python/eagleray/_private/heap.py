@@ -35,6 +35,14 @@ def keep() -> int:
     return IDLE_MS if done else -1
 
 
+def trim() -> None:
+    """Gives the system back what malloc has free."""
+    try:
+        ctypes.CDLL(None).malloc_trim(0)
+    except AttributeError:  # another C library
+        pass
+
+
 def rest(patience: int) -> int:
     """Gives free memory back to the system, after ``patience`` milliseconds without work.
 
@@ -42,5 +50,5 @@ def rest(patience: int) -> int:
         How long to wait from now on.
     """
     if patience >= 0:
-        ctypes.CDLL(None).malloc_trim(0)
+        trim()
     return -1

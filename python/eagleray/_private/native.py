@@ -1,9 +1,9 @@
 """Loads the shared object that holds the Go core.
 
-One file carries three extension modules, so that one Go runtime lives in the process: ``eagleray._core`` (gopy's
-control surface), ``eagleray._hot`` (the hot path) and ``eagleray._kern`` (arrays and kernels). The import system finds
-the first by its file name; for the others it is shown where to look. Nothing here loads Go before one of the functions
-is called: a process that is to be forked must not have done so.
+One file carries four extension modules, so that one Go runtime lives in the process: ``eagleray._core`` (gopy's
+control surface), ``eagleray._hot`` (the hot path), ``eagleray._kern`` (arrays and kernels) and ``eagleray._late`` (when
+Go starts). The import system finds the first by its file name; for the others it is shown where to look. Nothing here
+starts Go before one of the functions is called: a process that is to be forked must not have done so.
 """
 
 import importlib.machinery
@@ -14,6 +14,7 @@ from types import ModuleType
 _CORE = "eagleray._core"
 _HOT = "eagleray._hot"
 _KERN = "eagleray._kern"
+_LATE = "eagleray._late"
 
 
 def core() -> ModuleType:
@@ -29,6 +30,35 @@ def hot() -> ModuleType:
 def kern() -> ModuleType:
     """The module of arrays and kernels, loaded on the first call."""
     return sys.modules.get(_KERN) or _load(_KERN)
+
+
+def hold() -> bool:
+    """Lets this process load the library without starting Go, so that it can be forked.
+
+    Returns:
+        Whether that is so: the processes that are forked then call ``start`` before they use a function of Go's.
+    """
+    held: bool = _load(_LATE).hold()
+    return held
+
+
+def start() -> None:
+    """Starts Go in a process whose parent has called ``hold``."""
+    late = sys.modules.get(_LATE)
+    if late is not None:
+        late.start()
+
+
+def forking() -> None:
+    """Says that this process has loaded what there is to load and is going to be forked."""
+    sys.modules[_LATE].forking()
+
+
+def learn() -> None:
+    """Notes, for the workers that this one's zygote forks next, which pages one writes to when it comes up."""
+    late = sys.modules.get(_LATE)
+    if late is not None:
+        late.learn()
 
 
 def _load(name: str) -> ModuleType:

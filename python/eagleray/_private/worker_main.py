@@ -17,6 +17,7 @@ from eagleray._private import (
     environments,
     functions,
     heap,
+    native,
     pickling,
     task_error,
     tracing,
@@ -63,7 +64,9 @@ def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], envir
     _say_before_exit(hot)
     if tracing.ON:
         tracing.watch_worker()
-    Worker(hot).run()
+    worker = Worker(hot)
+    native.learn()
+    worker.run()
 
 
 def _say_before_exit(hot: Any) -> None:

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from eagleray._private import sweep
+from eagleray._private import core, heap, native, sweep
 
 CHANNEL = 3
 _NAME = b"eagleray-zygote"
@@ -60,6 +60,7 @@ def main() -> NoReturn:
     fix_environment(os.environ, setup)
     _enter_paths(setup)
     preload = [] if bare else setup["preload"]
+    core.prepare()
     _import_modules([*_OWN_MODULES, *(name for name in preload if not name.endswith("?"))], bare)
     _stay_single(setup, original)
     base_env = dict(os.environ)
@@ -127,7 +128,9 @@ def _import_modules(names: list[str], bare: bool) -> None:
             else:
                 os.environ[name] = value
     gc.collect()
+    heap.trim()  # each worker would copy what is known of these pages, and write to some
     gc.freeze()
+    native.forking()
 
 
 def _stay_single(setup: dict[str, Any], environ: dict[str, str]) -> None:

@@ -1,0 +1,107 @@
+"""How workers begin: Go starts in them and not in their zygote, and they share what they can with it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+LOCAL: dict[str, Any] = {"address": "local", "num_cpus": 2, "log_to_driver": False}
+
+
+def private_mb(pid: int) -> float:
+    """The memory of a process that nobody shares."""
+    rows = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+    return sum(int(row.split()[1]) for row in rows if row.startswith("Private_")) / 1024
+
+
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_a_worker_has_few_pages_of_its_own(fresh: Any) -> None:
+    pytest.importorskip("numpy")
+
+    @fresh.remote(num_cpus=0)
+    class Idle:
+        def pid(self) -> int:
+            return os.getpid()
+
+    fresh.init(**LOCAL)
+    actors = [Idle.remote() for _ in range(4)]
+    pids = fresh.get([actor.pid.remote() for actor in actors])
+    assert max(map(private_mb, pids)) < 6
+
+
+def test_the_library_is_in_the_zygote_and_go_is_not(fresh: Any) -> None:
+    fresh.init(**LOCAL)
+    zygote = parent_of(fresh.get(fresh.remote(lambda: os.getpid()).remote()))
+    assert Path(f"/proc/{zygote}/comm").read_text() == "eagleray-zygote\n"
+    assert "/_core." in Path(f"/proc/{zygote}/maps").read_text()
+    assert len(list(Path(f"/proc/{zygote}/task").iterdir())) == 1
+
+
+def test_pages_that_the_first_worker_wrote_are_copied_for_the_next(script: Any) -> None:
+    done = script(
+        """
+        import ctypes, errno, mmap, os, struct
+        from eagleray._private import native
+
+        SIZE, PAGES, POPULATE_WRITE = mmap.PAGESIZE, 64, 23
+        memory = mmap.mmap(-1, PAGES * SIZE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        memory.write(bytes(PAGES * SIZE))
+        address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+        libc = ctypes.CDLL(None, use_errno=True)
+        known = not libc.madvise(ctypes.c_void_p(address), ctypes.c_size_t(SIZE), POPULATE_WRITE)
+        assert known or ctypes.get_errno() == errno.EINVAL
+
+        def own():
+            with open("/proc/self/pagemap", "rb") as file:
+                file.seek(address // SIZE * 8)
+                entries = struct.unpack(f"{PAGES}Q", file.read(PAGES * 8))
+            return [page for page, entry in enumerate(entries) if entry >> 56 & 1]
+
+        def child(run):
+            ours, theirs = os.pipe()
+            if os.fork() == 0:
+                status = 1
+                try:
+                    os.write(theirs, repr(run()).encode())
+                    status = 0
+                finally:
+                    os._exit(status)
+            assert os.waitstatus_to_exitcode(os.wait()[1]) == 0
+            return eval(os.read(ours, 65536))
+
+        def write(pages):
+            for page in pages:
+                memory[page * SIZE] = 1
+            native.learn()
+            return own()
+
+        assert native.hold()
+        native.hot()
+        native.forking()
+        some = [3, 4, 5, 17, 63]
+        assert child(own) == []
+        assert child(lambda: write(some)) == some
+        assert child(own) == (some if known else []), "what was learned is copied at the fork"
+        assert child(lambda: write([0])) == ([0, *some] if known else [0])
+        assert child(own) == (some if known else []), "the first one teaches"
+        native.forking()
+        assert child(own) == [], "more was loaded: learned anew"
+        print("good")
+        """
+    )
+    assert done.stdout == "good\n"
+
+
+def test_the_threads_of_go_in_a_worker_have_patient_timers(fresh: Any) -> None:
+    def slack() -> list[int]:
+        return [int(Path(f"/proc/{thread}/timerslack_ns").read_text()) for thread in os.listdir("/proc/self/task")]
+
+    fresh.init(**LOCAL)
+    found = fresh.get(fresh.remote(slack).remote())
+    assert max(found) == 1_000_000 and min(found) < 1_000_000, "the main thread keeps its own"
