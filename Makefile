@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 PY := $(VENV)/bin/python
 RAY := build/venv-ray
+PEERS := build/venv-peers
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # What the native parts are made of. Folders count too: their time changes when a file comes or goes.
@@ -19,7 +20,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench wheel gen fuzz robust soak clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench plots wheel gen fuzz robust soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +58,7 @@ check: dev ## formatting, vet, linters and types; the embedded CUDA code against
 	$(PY) -m ruff format --check
 	$(PY) -m mypy
 	$(PY) -m basedpyright
+	$(PY) tests/bench/table.py --check
 
 fmt: ## format the Go and Python sources
 	gofmt -w $(GO_DIRS)
@@ -67,8 +69,17 @@ compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minute
 	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 
 BENCH ?= --quick
-bench: dev $(RAY)/.ready ## measure beside Ray; BENCH= for the long form
-	$(PY) tests/bench/run.py $(BENCH) --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python --name latest
+BENCH_RUN = $(BENCH) --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
+bench: dev $(RAY)/.ready $(PEERS)/.ready ## measure beside Ray and its peers, write the README's table and plots; BENCH= for the long form
+	@failed=0; \
+	$(PY) tests/bench/run.py $(BENCH_RUN) --peers-python $(CURDIR)/$(PEERS)/bin/python --name latest || failed=1; \
+	$(PY) tests/bench/curves.py $(BENCH_RUN) || failed=1; \
+	$(MAKE) --no-print-directory plots || failed=1; \
+	exit $$failed
+
+plots: dev $(PEERS)/.ready ## draw the plots and write the README's table from the result files that are there
+	$(PEERS)/bin/python tests/bench/plots.py
+	$(PY) tests/bench/table.py
 
 wheel: $(VENV)/.tools ## wheels in dist/: manylinux, which needs no Go, and the one that gives `import ray`
 	rm -rf build/wheel
@@ -113,6 +124,11 @@ $(VENV)/.tools: tests/requirements.txt
 $(RAY)/.ready: tests/compat/requirements.txt
 	test -x $(RAY)/bin/python || $(PYTHON) -m venv $(RAY)
 	$(RAY)/bin/python -m pip install -q -r tests/compat/requirements.txt
+	@touch $@
+
+$(PEERS)/.ready: tests/bench/requirements.txt
+	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install -q -r tests/bench/requirements.txt
 	@touch $@
 
 $(CUDA)/cuda.h: $(VENV)/.tools

@@ -19,13 +19,13 @@ OURS = "eagleray"
 THEIRS = "ray"
 #: One session for all groups that use one: a GPU is declared, no machine needs to have it.
 INIT: dict[str, Any] = {"num_cpus": len(os.sched_getaffinity(0)), "num_gpus": 1, "log_to_driver": False}
-NO_SESSION = ("importing", "startup", "cold")
+NO_SESSION = ("cold", "importing", "startup")
 #: What the driver of a group imports before its session starts.
 IMPORTS = {"gpus_numba": "numba"}
-#: Groups that take Ray minutes: measured in the first round only.
-ONCE = ("crowd", "queued")
+#: Groups that take minutes with Ray: measured in the first round only.
+ONCE = ("crowd", "huge", "queued")
 #: Seconds that one round of a group may take, for each form; others have DEFAULT_SECONDS.
-GROUP_SECONDS = {"crowd": (600, 1800), "queued": (600, 3000), "many": (600, 900)}
+GROUP_SECONDS = {"crowd": (600, 1800), "many": (600, 900), "queued": (600, 3000)}
 DEFAULT_SECONDS = (300, 600)
 
 
@@ -189,6 +189,13 @@ def groups() -> dict[str, list[Figure]]:
     for entry in load().values():
         by_group.setdefault(entry.group, []).append(entry)
     return by_group
+
+
+def once(system: str, group: str, long: bool) -> bool:
+    """Whether a system has only one round of a group; the quick form gives rounds to where ratios are asked for."""
+    if group in ONCE:
+        return True
+    return not long and system != OURS and (system != THEIRS or group == "speedup")
 
 
 def seconds_for(group: str, long: bool) -> int:

@@ -68,7 +68,8 @@ def heading(result: dict[str, Any]) -> str:
         f"{NAMES.get(name, name)} {found['version']} on Python {found['python']}"
         for name, found in result["systems"].items()
     )
+    form = "long" if result.get("long") else "quick"
     return (
         f"{machine['cores']} cores {machine['cpu']}, {machine['memory_gib']:g} GiB, {machine['system']}; "
-        f"{result['date']}, {result['rounds']} rounds in turn, {'long' if result.get('long') else 'quick'} form; {systems}"
+        f"{result['date']}, {result['rounds']} rounds in turn, {form} form; {systems}"
     )

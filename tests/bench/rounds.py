@@ -1,7 +1,7 @@
 """Runs the rounds: each group of each system in a process of its own that starts from nothing.
 
-No variable of a user's shell reaches a system, each process gets a temporary folder that only it has, and what it leaves
-running is ended before the next one starts. A round that fails is kept as a failure, never left out.
+No variable of a user's shell reaches a system, each process gets a temporary folder that only it has, and what it
+leaves running is ended before the next one starts. A round that fails is kept as a failure, never left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pathlib import Path
 from typing import Any
 
 import memory
-from book import ONCE, OURS, groups, load, seconds_for
+import peers
+from book import OURS, groups, load, once, seconds_for
 
 HERE = Path(__file__).parent
 #: Variables of a shell that would change what a system does or which session it joins.
@@ -105,14 +106,13 @@ def end_left_over(mark: str, seconds: float = 5.0) -> None:
         time.sleep(0.05)
 
 
-def measure(python: str, system: str, group: str, seconds: float, long: bool, expected: Iterable[str]) -> Round:
-    """One round of one group with one system."""
+def run_clean(command: list[str], limit: float) -> tuple[str, str]:
+    """What a program printed that ran from nothing and left nothing, and why it failed if it did."""
     folder, mark = tempfile.mkdtemp(prefix="b-"), uuid.uuid4().hex
-    command = [python, "measure.py", "--module", system, "--group", group, "--seconds", str(seconds)]
-    limit = seconds_for(group, long)
+    broken = ""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         running = subprocess.Popen(
-            [*command, "--long"] if long else command,
+            command,
             cwd=HERE,
             stdin=subprocess.DEVNULL,
             stdout=out,
@@ -120,30 +120,34 @@ def measure(python: str, system: str, group: str, seconds: float, long: bool, ex
             env=environment(folder, mark),
             start_new_session=True,
         )
-        broken = ""
         try:
             if code := running.wait(limit):
                 broken = f"the process ended with {code}"
         except subprocess.TimeoutExpired:
-            broken = f"not done after {limit} s"
+            broken = f"not done after {limit:g} s"
+        finally:
             running.kill()
             running.wait()
-        finally:
             end_left_over(mark, 0.0 if broken else 5.0)
             shutil.rmtree(folder, ignore_errors=True)
         out.seek(0), err.seek(0)
         if broken:
             broken += f"; it said last: {err.read()[-2000:].strip()}"
-        return parse(out.read(), expected, broken)
+        return out.read(), broken
+
+
+def measure(python: str, system: str, group: str, seconds: float, long: bool, expected: Iterable[str]) -> Round:
+    """One round of one group with one system."""
+    command = [python, "measure.py", "--module", system, "--group", group, "--seconds", str(seconds)]
+    output, broken = run_clean([*command, "--long"] if long else command, seconds_for(group, long))
+    return parse(output, expected, broken)
 
 
 def expected(system: str, group: str) -> list[str]:
     """The figures that a system has in a group."""
-    if system in ("eagleray", "ray"):
-        return [entry.name for entry in groups()[group] if system == OURS or not entry.alone]
-    import peers
-
-    return list(peers.figures(system).get(group, ()))
+    if system in peers.SYSTEMS:
+        return list(peers.figures(system).get(group, ()))
+    return [entry.name for entry in groups()[group] if system == OURS or not entry.alone]
 
 
 def collect(systems: dict[str, str], rounds: int, seconds: float, long: bool, chosen: list[str]) -> Results:
@@ -153,11 +157,9 @@ def collect(systems: dict[str, str], rounds: int, seconds: float, long: bool, ch
     for turn in range(rounds):
         order = names[turn % len(names) :] + names[: turn % len(names)]
         for group in chosen or groups():
-            if turn and group in ONCE:
-                continue
             for system in order:
                 wanted = expected(system, group)
-                if not wanted:
+                if not wanted or (turn and once(system, group, long)):
                     continue
                 started = time.monotonic()
                 found = measure(systems[system], system, group, seconds, long, wanted)

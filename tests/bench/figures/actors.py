@@ -31,21 +31,25 @@ def caller_class(ray: Any) -> Any:
         def __init__(self, actors: list[Any]) -> None:
             self.actors = actors
 
-        def call_all(self, count: int) -> None:
-            ray.get([actor.call.remote() for _ in range(count) for actor in self.actors])
+        def call_all(self, count: int) -> int:
+            return len(ray.get([actor.call.remote() for _ in range(count) for actor in self.actors]))
 
     return ray.remote(num_cpus=0)(Caller)
 
 
 def sync(bench: Bench, actor: Any) -> float:
-    return bench.rate(lambda: bench.ray.get(actor.call.remote()))
+    def call() -> None:
+        assert bench.ray.get(actor.call.remote()) is None
+
+    return bench.rate(call)
 
 
 def spread(bench: Bench, actors: list[Any]) -> float:
     """A thousand calls at once, the actors in turn."""
 
     def call() -> None:
-        bench.ray.get([actors[number % len(actors)].call.remote() for number in range(MANY)])
+        called = [actors[number % len(actors)].call.remote() for number in range(MANY)]
+        assert bench.ray.get(called) == [None] * MANY
 
     return bench.rate(call, count=MANY)
 
@@ -57,7 +61,7 @@ def between(bench: Bench, actors: list[Any]) -> float:
     each = MANY // SEVERAL
 
     def call() -> None:
-        ray.get([caller.call_all.remote(each) for caller in callers])
+        assert ray.get([caller.call_all.remote(each) for caller in callers]) == [each * len(actors)] * SEVERAL
 
     return bench.rate(call, count=SEVERAL * each * len(actors))
 
@@ -104,7 +108,7 @@ def actor_create(bench: Bench) -> float:
 
     def make() -> None:
         actor = Nothing.remote()
-        ray.get(actor.call.remote())
+        assert ray.get(actor.call.remote()) is None
         ray.kill(actor)
 
     return bench.rate(make)

@@ -9,7 +9,7 @@ from book import Bench, figure
 CALLS = 5
 
 
-@figure("GPU task in its fresh worker that uses numba", "ms", limit=25, times=40)
+@figure("GPU task in its fresh worker that uses numba", "ms", limit=25, alone=True)
 def fresh_gpu_worker_numba(bench: Bench) -> float:
     ray = bench.ray
 

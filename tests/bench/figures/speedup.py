@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 from book import Bench, figure
 
@@ -47,35 +48,44 @@ def bare(tasks: int, count: int) -> float:
     return max(end for _, end in spans) - min(begin for begin, _ in spans)
 
 
-def share(bench: Bench, milliseconds: float) -> float:
-    """What part of the bare processes' speed the tasks reach, in per cent: the median of three turns."""
-    ray = bench.ray
+def share(bench: Bench, milliseconds: float, job: Callable[[int, int], list[int]]) -> float:
+    """What part of the bare processes' speed a job reaches, in per cent: the median of three turns.
+
+    `job` runs spin(count) a number of times in parallel and gives the results.
+    """
     spin = globals()["spin"]
-    work = ray.remote(spin)
     started = time.perf_counter()
     spin(STEPS)
     count = max(1, round(STEPS * milliseconds / 1000 / (time.perf_counter() - started)))
     tasks = CORES * max(20, round(bench.seconds * 500 / milliseconds))
-    ray.get([work.remote(count) for _ in range(tasks)])
+    right = [spin(count)] * tasks
+    assert job(count, tasks) == right
     found = []
     for _ in range(3):
         perfect = bare(tasks, count)
         started = time.perf_counter()
-        ray.get([work.remote(count) for _ in range(tasks)])
+        values = job(count, tasks)
         found.append(100 * perfect / (time.perf_counter() - started))
+        assert values == right
     return sorted(found)[1]
+
+
+def tasks_of(bench: Bench) -> Callable[[int, int], list[int]]:
+    ray = bench.ray
+    work = ray.remote(globals()["spin"])
+    return lambda count, tasks: ray.get([work.remote(count) for _ in range(tasks)])
 
 
 @figure("job of 10 ms tasks", "% of bare", floor=98)
 def speedup_10ms(bench: Bench) -> float:
-    return share(bench, 10)
+    return share(bench, 10, tasks_of(bench))
 
 
 @figure("job of 1 ms tasks", "% of bare", floor=95)
 def speedup_1ms(bench: Bench) -> float:
-    return share(bench, 1)
+    return share(bench, 1, tasks_of(bench))
 
 
 @figure("job of 100 us tasks", "% of bare", floor=85)
 def speedup_100us(bench: Bench) -> float:
-    return share(bench, 0.1)
+    return share(bench, 0.1, tasks_of(bench))

@@ -11,15 +11,23 @@ MANY = 1000
 def task_sync(bench: Bench) -> float:
     ray = bench.ray
     nothing = ray.remote(lambda: None)
-    return bench.rate(lambda: ray.get(nothing.remote()))
+
+    def call() -> None:
+        assert ray.get(nothing.remote()) is None
+
+    return bench.rate(call)
 
 
 @figure("task, 1,000 at once", "1/s", times=50)
 def task_pipelined(bench: Bench) -> float:
     ray = bench.ray
     nothing = ray.remote(lambda: None)
-    ray.get([nothing.remote() for _ in range(MANY)])  # workers start
-    return bench.rate(lambda: ray.get([nothing.remote() for _ in range(MANY)]), count=MANY)
+
+    def call() -> None:
+        assert ray.get([nothing.remote() for _ in range(MANY)]) == [None] * MANY
+
+    call()  # workers start
+    return bench.rate(call, count=MANY)
 
 
 @figure("task with a small reference as argument, 1,000 at once", "1/s", times=40)
@@ -43,6 +51,7 @@ def wait_one_by_one(bench: Bench) -> float:
     def drain() -> None:
         waiting = [nothing.remote() for _ in range(MANY)]
         while waiting:
-            _, waiting = ray.wait(waiting)
+            ready, waiting = ray.wait(waiting)
+            assert len(ready) == 1
 
     return bench.rate(drain)
