@@ -76,13 +76,11 @@ def caption(result: dict[str, Any], path: Path) -> str:
     against = ", ".join(
         f"{NAMES.get(name, name)} {found['version']} on Python {found['python']}" for name, found in systems.items()
     )
-    form = (
-        "" if result.get("long", True) else " The quick form: peers, and groups that take Ray minutes, had one round."
-    )
+    once = "" if result.get("long", True) else " The quick form: peers, and what takes Ray minutes, had one round."
+    kind = f"{machine['cores']} cores {machine['cpu']}, {machine['memory_gib']:g} GiB, {machine['system']}"
     return (
-        f"Median (best) of {result['rounds']} rounds in turn on one machine ({machine['cores']} cores {machine['cpu']}, "
-        f"{machine['memory_gib']:g} GiB, {machine['system']}), {result['date']}: {against}.{form} "
-        f"From `tests/bench/results/{path.name}`."
+        f"Median (best) of {result['rounds']} rounds in turn on one machine ({kind}), {result['date']}: {against}."
+        f"{once} From `tests/bench/results/{path.name}`."
     )
 
 
