@@ -137,6 +137,7 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 		m.leave(l, exiting)
 		if exiting { // the next workers start while this one ends
 			m.spare(w.pool, min(1+l.demand.outstanding(), 2))
+			m.ended(w.pool)
 		} else {
 			m.emit(StopWorker{w.id})
 			m.spare(w.pool, 1)

@@ -171,8 +171,7 @@ type pool struct {
 	ordered  int // wanted without a reservation (prestart)
 	failures int
 
-	spares int           // how many to keep, for workers die here
-	lostAt time.Duration // when the latest did
+	spares spares
 }
 
 type workerState int
@@ -195,6 +194,7 @@ type worker struct {
 	blocked   bool
 	cpuLess   bool   // counts in Machine.cpuLess while not blocked
 	devices   string // the devices that its process has seen; "" if none
+	used      bool   // was given to a lease or an actor
 	idleSince time.Duration
 	leaves    bool          // it is workerEnding, or it is known that its process ends
 	endSince  time.Duration // since when
@@ -216,6 +216,7 @@ func (m *Machine) Advance(now time.Duration) {
 		m.now = now
 	}
 	m.expireIdle()
+	m.giveUp()
 	m.trim()
 	if at, ok := m.claimEnds(); opened || ok && m.now >= at {
 		m.settle()
@@ -241,6 +242,9 @@ func (m *Machine) Next() (time.Duration, bool) {
 		}
 		for _, w := range p.idle {
 			sooner(w.idleSince + patience)
+		}
+		if w, at := p.unneeded(); w != nil {
+			sooner(at)
 		}
 	}
 	for _, d := range m.waiting {

@@ -55,7 +55,7 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d := r.demand
 	d.reserved = slices.DeleteFunc(d.reserved, func(o *reservation) bool { return o == r })
 	d.want--
-	w.hold = r.hold
+	w.hold, w.used = r.hold, true
 	if s := devicesKey(r.hold); s != "" {
 		w.devices = s
 	}

@@ -115,6 +115,7 @@ func (m *Machine) reserve() {
 		r := &reservation{demand: best, choice: choice}
 		c := best.choices[choice]
 		if best.isActor() {
+			m.late(best.pool)
 			r.actor = best.queue[0]
 			best.queue = best.queue[1:]
 			extra := c.Need.Clone()

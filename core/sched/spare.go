@@ -2,16 +2,29 @@ package sched
 
 import "time"
 
-// Workers that die amid work tend not to be the last ones, and a fresh process
-// takes a while to come up, most of all on a busy machine. A pool that has just
-// lost some therefore keeps a spare one or two for a while: what replaces the
-// next is there already.
+// Some wants use workers up: those of actors, of tasks that end their worker,
+// and whatever it is that kills workers amid work. Such wants tend to come one
+// after the other, and a fresh process takes a while to come up, most of all on
+// a busy machine. A pool that has just lost some therefore keeps a spare one or
+// two for a while: what replaces the next is there already. They are new
+// processes that have run nothing. When nobody came for them in time they go.
 const (
-	// SpareFor is for how long after the latest loss.
+	// SpareFor is for how long after the latest death amid work.
 	SpareFor = 10 * time.Second
+	// UsedUpFor is for how long after a worker was used up as it is meant to be,
+	// and how close two such events must be that a third is expected.
+	UsedUpFor = 2 * time.Second
 	// maxSpares is how many, as far as MaxIdle lets a job keep them.
 	maxSpares = 2
 )
+
+// spares is what a pool keeps ahead of wants.
+type spares struct {
+	n     int           // how many
+	until time.Duration // when they are given up
+	ended time.Duration // when a worker ended with its task, 0 for never
+	late  time.Duration // when an actor, alone, had to wait for a worker to start, 0 for never
+}
 
 // spare orders workers ahead of wants until n are idle or starting.
 func (m *Machine) spare(p *pool, n int) {
@@ -22,21 +35,76 @@ func (m *Machine) spare(p *pool, n int) {
 
 // lost notes that a worker of the pool has died while it had work.
 func (m *Machine) lost(p *pool) {
-	p.spares = min(p.spares+1, maxSpares)
-	p.lostAt = m.now
+	p.keep(p.spares.n+1, m.now+SpareFor)
+}
+
+// ended notes that a worker of the pool ends with its task.
+func (m *Machine) ended(p *pool) { m.again(p, &p.spares.ended) }
+
+// late notes that an actor gets a reservation. Many at once take what starts
+// workers to its limits as it is; one that comes alone and finds none is one of
+// several that are made one after the other.
+func (m *Machine) late(p *pool) {
+	switch {
+	case p.spares.n > 0:
+		p.keep(p.spares.n, m.now+UsedUpFor)
+	case len(p.queue)+len(p.idle)+p.starting == 0:
+		m.again(p, &p.spares.late)
+	}
+}
+
+// again notes an event at which a worker was used up: the second in a while calls for spares.
+func (m *Machine) again(p *pool, last *time.Duration) {
+	if *last > 0 && m.now-*last < UsedUpFor {
+		p.keep(maxSpares, m.now+UsedUpFor)
+	}
+	*last = max(m.now, 1)
+}
+
+// keep has the pool keep spares, at least for as long as it does already.
+func (p *pool) keep(n int, until time.Duration) {
+	s := &p.spares
+	s.n, s.until = min(n, maxSpares), max(until, s.until)
 }
 
 // stock orders spare workers for the pools that lose some, once nothing waits
 // for a worker: what is late already is not to share its processor with them.
 func (m *Machine) stock() {
 	for _, p := range m.pools {
-		if p.spares == 0 || len(p.queue) > 0 {
+		if p.spares.n == 0 || len(p.queue) > 0 {
 			continue
 		}
-		if m.now-p.lostAt >= SpareFor {
-			p.spares = 0
+		if m.now >= p.spares.until {
+			p.spares.n = 0
 			continue
 		}
-		m.spare(p, min(p.spares, m.o.MaxIdle-(p.job.idle-len(p.idle))))
+		m.spare(p, min(p.spares.n, m.o.MaxIdle-(p.job.idle-len(p.idle))))
+	}
+}
+
+// unneeded returns the worker that was kept for a want which did not come, and
+// since when it is too many; nil for none. A job's last idle worker stays.
+func (p *pool) unneeded() (*worker, time.Duration) {
+	if p.job.idle < 2 {
+		return nil, 0
+	}
+	for _, w := range p.idle {
+		if !w.used {
+			return w, max(w.idleSince+UsedUpFor, p.spares.until)
+		}
+	}
+	return nil, 0
+}
+
+// giveUp stops spare workers that nobody came for.
+func (m *Machine) giveUp() {
+	for _, p := range m.pools {
+		for {
+			w, at := p.unneeded()
+			if w == nil || m.now < at {
+				break
+			}
+			m.stopIdle(w)
+		}
 	}
 }

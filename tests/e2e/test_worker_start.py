@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,24 @@ def private_mb(pid: int) -> float:
 
 def parent_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def workers_of(zygote: int) -> set[int]:
+    found = set()
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and parent_of(int(entry.name)) == zygote:
+                found.add(int(entry.name))
+        except OSError:  # ended meanwhile
+            continue
+    return found
+
+
+def until(true: Any, seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return bool(true())
 
 
 def test_a_worker_has_few_pages_of_its_own(fresh: Any) -> None:
@@ -105,3 +124,23 @@ def test_the_threads_of_go_in_a_worker_have_patient_timers(fresh: Any) -> None:
     fresh.init(**LOCAL)
     found = fresh.get(fresh.remote(slack).remote())
     assert max(found) == 1_000_000 and min(found) < 1_000_000, "the main thread keeps its own"
+
+
+def test_spare_workers_come_for_actors_made_in_turn_and_go(fresh: Any) -> None:
+    @fresh.remote(num_cpus=0)
+    class Brief:
+        def pid(self) -> int:
+            return os.getpid()
+
+    fresh.init(**LOCAL)
+    zygote = parent_of(fresh.get(fresh.remote(lambda: os.getpid()).remote()))
+    seen: list[set[int]] = []
+    pids = []
+    for _ in range(12):
+        seen.append(workers_of(zygote))
+        actor = Brief.remote()
+        pids.append(fresh.get(actor.pid.remote()))
+        fresh.kill(actor)
+    assert len(set(pids)) == 12, "each has a process of its own"
+    assert sum(pid in before for pid, before in zip(pids, seen, strict=True)) >= 6, "most were there before their actor"
+    assert until(lambda: len(workers_of(zygote)) <= 1, 10), "an idle session has no spare workers"
