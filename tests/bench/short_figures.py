@@ -1,0 +1,161 @@
+"""The figures of the short form: CPU seconds of the session's processes for each call, task, object or actor."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from calibrate import cpu_of
+
+MANY = 500
+
+
+class Figure(NamedTuple):
+    """A line: what to repeat how often in a sample, whose CPU counts, and the loop it is divided by."""
+
+    name: str
+    work: Callable[[int], float]  # gives CPU seconds that the clocks do not show
+    warm: int
+    count: int
+    whose: str  # "all", "driver", "others", or "core": all but the workers
+    loop: str
+    loops: int  # of the loop in a sample
+
+
+class Session:
+    """A session of eagleray on one CPU, and the figures in it."""
+
+    def __init__(self) -> None:
+        import eagleray as ray
+        from eagleray._private.state import process
+
+        self.ray: Any = ray
+        ray.init(address="local", num_cpus=1, log_to_driver=False)
+        assert process.session is not None
+        self._daemon: int = process.session.daemon_pid
+
+        class Nothing:
+            def call(self) -> None:
+                return None
+
+            def cost(self) -> float:
+                return time.process_time()
+
+        self.nothing = ray.remote(lambda: None)
+        self.same = ray.remote(lambda value: value)
+        self.kind = ray.remote(num_cpus=0)(Nothing)
+        self.actor = self.kind.remote()
+        self.small = ray.put(7)
+        self.large = bytes(10 << 20)
+        ray.get(self.actor.call.remote())
+
+    def others(self, workers: bool = True) -> float:
+        """CPU seconds of the daemon, the zygote and, if wanted, the workers."""
+        total = 0.0
+        todo = [self._daemon]
+        while todo:
+            process = Path(f"/proc/{(pid := todo.pop())}")
+            try:
+                if workers or (process / "comm").read_text() != "eagleray-worker\n":
+                    total += cpu_of(pid)
+                for file in process.glob("task/*/children"):
+                    todo.extend(map(int, file.read_text().split()))
+            except OSError:  # it has ended
+                continue
+        return total
+
+    def sample(self, figure: Figure) -> float:
+        """CPU seconds for each of what the figure counts."""
+        figure.work(figure.warm)  # leases and workers are there
+        workers = figure.whose != "core"
+        mine, others = time.process_time(), self.others(workers)
+        beside = figure.work(figure.count)
+        mine, others = time.process_time() - mine, self.others(workers) - others
+        used = {"driver": mine, "others": others}.get(figure.whose, mine + others)
+        return (used + beside) / figure.count
+
+    def figures(self) -> list[Figure]:
+        one, many = ("trips", 200), ("batches", 3000)
+        found = [
+            Figure("tasks, one after the other", self._task, 20, 300, "all", *one),
+            Figure("tasks, many at once: driver", self._tasks, 500, 3000, "driver", *many),
+            Figure("tasks, many at once: worker", self._tasks, 500, 3000, "others", *many),
+            Figure("tasks with a reference", self._references, 500, 2000, "all", *many),
+            Figure("wait, one by one", self._wait, 500, 1500, "driver", *many),
+            Figure("actor calls, one after the other", self._call, 20, 300, "all", *one),
+            Figure("actor calls, many at once: driver", self._calls, 500, 3000, "driver", *many),
+            Figure("actor calls, many at once: actor", self._calls, 500, 3000, "others", *many),
+            Figure("actor made, first call answered", self._make, 1, 6, "core", "forks", 15),
+            Figure("put small", self._put, 1, 10_000, "driver", "objects", 4000),
+            Figure("get small", self._get, 1, 15_000, "driver", "objects", 4000),
+            Figure("put 10 MiB", self._put_large, 1, 15, "driver", "copies", 15),
+        ]
+        return found
+
+    def _task(self, count: int) -> float:
+        for _ in range(count):
+            self.ray.get(self.nothing.remote())
+        return 0.0
+
+    def _tasks(self, count: int) -> float:
+        for _ in range(count // MANY):
+            self.ray.get([self.nothing.remote() for _ in range(MANY)])
+        return 0.0
+
+    def _references(self, count: int) -> float:
+        for _ in range(count // MANY):
+            assert self.ray.get([self.same.remote(self.small) for _ in range(MANY)]) == [7] * MANY
+        return 0.0
+
+    def _wait(self, count: int) -> float:
+        for _ in range(count // MANY):
+            left = [self.nothing.remote() for _ in range(MANY)]
+            while left:
+                _, left = self.ray.wait(left)
+        return 0.0
+
+    def _call(self, count: int) -> float:
+        for _ in range(count):
+            self.ray.get(self.actor.call.remote())
+        return 0.0
+
+    def _calls(self, count: int) -> float:
+        for _ in range(count // MANY):
+            self.ray.get([self.actor.call.remote() for _ in range(MANY)])
+        return 0.0
+
+    def _make(self, count: int) -> float:
+        """Makes actors. Each tells what its process has used: when its clock could be asked it is gone."""
+        beside = 0.0
+        for _ in range(count):
+            actor = self.kind.remote()
+            beside += self.ray.get(actor.cost.remote())
+            self.ray.kill(actor)
+        return beside
+
+    def _put(self, count: int) -> float:
+        for _ in range(count):
+            self.ray.put(0)
+        return 0.0
+
+    def _get(self, count: int) -> float:
+        for _ in range(count):
+            self.ray.get(self.small)
+        return 0.0
+
+    def _put_large(self, count: int) -> float:
+        for _ in range(count):
+            self.ray.put(self.large)
+        return 0.0
+
+
+def quiet() -> None:
+    """One CPU for this process and all that it starts, and before others if that is allowed."""
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    try:
+        os.nice(-18)
+    except OSError:
+        pass
