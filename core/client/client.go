@@ -174,6 +174,7 @@ type Client struct {
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
 	expected []ids.Object            // what a get of a list takes next, see readahead.go; a hint that an heir need not have
 	idle     idleViews               // of a worker; they stay with its process when it moves
+	loop     eventLoop               // of an actor, which does not move
 }
 
 // Connect joins the session of the daemon at o.Socket.
