@@ -45,7 +45,6 @@ func (d *fakeDaemon) patient() *Client {
 	return c
 }
 
-
 func TestReuse_PutAfterPut_OneRange(t *testing.T) {
 	d := startDaemon(t)
 	c := d.patient()
