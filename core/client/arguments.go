@@ -83,7 +83,7 @@ func (c *Client) moveAll(list []*own.Object) (err error) {
 		r := <-rooms
 		open--
 		if r.err == nil { // also after another one failed: what was begun is sealed
-			r.err = c.fill(list[r.i].ID, r.at, func(w *writer) error { return w.write(0, values[r.i]) })
+			r.err = c.fill(list[r.i].ID, r.at, wire.TObjSeal, func(w *writer) error { return w.write(0, values[r.i]) })
 		}
 		switch {
 		case r.err == nil, fault.CodeOf(r.err) == fault.AlreadyExists: // another task takes it, too

@@ -164,6 +164,7 @@ func (c *Client) Export(id ids.Object) (string, error) {
 	if o == nil {
 		return "", fault.New(fault.ObjectLost, "object %s is not known here", id)
 	}
+	o.Shared = true
 	return c.addrOf(o), nil
 }
 

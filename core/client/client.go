@@ -174,6 +174,8 @@ type Client struct {
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
 	expected []ids.Object            // what a get of a list takes next, see readahead.go; a hint that an heir need not have
 	idle     idleViews               // of a worker; they stay with its process when it moves
+	spare    spareRange              // it stays with the process, too
+	loop     eventLoop               // of an actor, which does not move
 }
 
 // Connect joins the session of the daemon at o.Socket.
@@ -185,7 +187,7 @@ func Connect(o Options) (*Client, error) {
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
-		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1, idle: idleViews{rest: viewsRest},
+		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
 	c.lineage = c.newLineage(hr.ArenaBytes)
 	copy(c.info.Node[:], hr.NodeID)

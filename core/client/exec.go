@@ -128,6 +128,7 @@ func (e *executor) stop(reason string) {
 		e.c.finish(w)
 	}
 	e.waiting = nil
+	e.c.wakeLoop()
 }
 
 // becomeActor queues the constructor. The specification is the class's template

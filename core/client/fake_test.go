@@ -32,6 +32,7 @@ type fakeDaemon struct {
 	objects map[string]wire.ObjPlace
 	pins    int
 	asked   int // pins that were asked for
+	reused  int // ranges
 	freed   map[string]bool
 	idle    []string // addresses of workers
 	leased  map[uint64]string
@@ -213,6 +214,18 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		d.late = nil
 	case wire.TObjUnpin:
 		d.pins--
+	case wire.TObjSealed:
+		d.pins++
+	case wire.TObjReuse:
+		var o wire.ObjReuse
+		_ = m.Decode(&o)
+		at := d.objects[string(o.Old)]
+		delete(d.objects, string(o.Old))
+		d.freed[string(o.Old)] = true
+		at.Size = o.Size
+		d.objects[string(o.ObjectID)] = at
+		d.pins--
+		d.reused++
 	case wire.TObjFree:
 		var o wire.ObjRefs
 		_ = m.Decode(&o)

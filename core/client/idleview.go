@@ -27,6 +27,7 @@ const (
 type idleViews struct {
 	first, last *view
 	n           int
+	written     *view         // what put wrote last, idle or not
 	rest        time.Duration // viewsRest; tests have their own
 	timer       *time.Timer   // runs while there are any
 }
@@ -38,6 +39,11 @@ func (c *Client) rest(v *view) {
 		return
 	}
 	v.holds = 0
+	c.idleFrom(v)
+}
+
+// idleFrom lists a view that nobody holds; mu held.
+func (c *Client) idleFrom(v *view) {
 	l := &c.idle
 	v.since = time.Now()
 	if v.older = l.last; v.older != nil {
@@ -77,6 +83,9 @@ func (l *idleViews) unlist(v *view) {
 // unpinIdle gives an idle view up; mu held.
 func (c *Client) unpinIdle(v *view) {
 	c.idle.unlist(v)
+	if v == c.idle.written {
+		c.idle.written = nil
+	}
 	c.unpin(v)
 }
 

@@ -117,6 +117,7 @@ func (c *Client) settleDown() {
 	for deadline := time.Now().Add(quietPatience); !c.quiet() && !c.closed && time.Now().Before(deadline); {
 		c.await(newWaiter(), time.Now().Add(time.Millisecond))
 	}
+	c.dropSpare()
 }
 
 // quiet reports whether all that we told other owners has arrived; mu held.

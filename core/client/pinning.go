@@ -123,7 +123,7 @@ func (c *Client) pinStored(o *own.Object, deadline time.Time) (*view, error) {
 	if v, ok := o.Map.(*view); ok {
 		return v, nil
 	}
-	c.table.Pin(o) // it must not go while we ask
+	o.Pins++ // it must not go while we ask; of which nobody else hears, so that it is not shared
 	if len(c.expected) > 0 {
 		c.askAhead(o.ID)
 	}
@@ -174,6 +174,7 @@ func (c *Client) letGoOfViews() {
 		return
 	}
 	c.takeDrops()
+	c.dropSpare()
 	c.unpinAllIdle()
 	for _, v := range c.mapped {
 		if o := c.table.Find(v.id); o != nil && v.holds == 1 && o.Map == any(v) {

@@ -66,7 +66,7 @@ func (w *writer) close() error {
 }
 
 // fill writes an object to its place and seals it, or gives the place back.
-func (c *Client) fill(id ids.Object, at wire.ObjPlace, f func(*writer) error) error {
+func (c *Client) fill(id ids.Object, at wire.ObjPlace, seal wire.Type, f func(*writer) error) error {
 	w, err := c.writer(at)
 	if err == nil {
 		err = f(w)
@@ -75,7 +75,7 @@ func (c *Client) fill(id ids.Object, at wire.ObjPlace, f func(*writer) error) er
 		}
 	}
 	if err == nil {
-		return c.daemon.Push(wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+		return c.daemon.Push(seal, wire.ObjRef{ObjectID: id[:]})
 	}
 	c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) {

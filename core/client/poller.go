@@ -178,9 +178,12 @@ func (c *Client) poll(timeoutMs int) bool {
 	c.stampPoll(began)
 	c.mu.Lock()
 	c.polling = false
-	if err != nil && !errors.Is(err, unix.EINTR) {
-		c.fail(err)
-		return false
+	if err != nil {
+		if !errors.Is(err, unix.EINTR) {
+			c.fail(err)
+			return false
+		}
+		c.interrupted()
 	}
 	found := false
 	for i := range max(n, 0) {
@@ -194,6 +197,9 @@ func (c *Client) poll(timeoutMs int) bool {
 		found = true
 		s := c.sockets[int(ev.Fd)]
 		if s == nil {
+			if c.loop.on && int(ev.Fd) == c.loop.fd {
+				c.fire()
+			}
 			continue
 		}
 		k := s.base()

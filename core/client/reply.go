@@ -153,7 +153,7 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 	b = append(b, body...)
 	in.out = wire.EndFrame(b, at)
 	k.stamp(trace.Answered, in.fd)
-	if len(e.queue) == 0 || len(in.out) >= batchBytes || flags&wire.ReplyExiting != 0 {
+	if len(e.queue) == 0 && !e.c.loop.later(e.c) || len(in.out) >= batchBytes || flags&wire.ReplyExiting != 0 {
 		e.c.flush(&in.conn)
 	} else {
 		e.c.touch(&in.conn)

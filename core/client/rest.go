@@ -19,7 +19,7 @@ func (c *Client) restArena() {
 	}
 	var used []store.Span
 	for _, v := range c.views {
-		if v.file == nil {
+		if v.file == nil && v.holds > 0 && v != c.spare.view {
 			used = append(used, store.Span{Off: v.off, Size: v.size})
 		}
 	}

@@ -65,6 +65,7 @@ type view struct {
 	holds int             // by the table, by running calls, and by the program
 	inUse int             // by the program alone
 
+	written      bool      // put has written it, see reuse.go
 	freed        bool      // its owner has let go of it: it is not kept when nobody holds it
 	since        time.Time // nobody has held it: see idleview.go
 	older, newer *view
@@ -84,9 +85,18 @@ func (c *Client) storeValue(id ids.Object, v *Value, total int, anew, program bo
 	if err != nil {
 		return err
 	}
+	return c.writeValue(id, at, v, false)
+}
+
+// writeValue writes the value to its place and seals it, pinned or not.
+func (c *Client) writeValue(id ids.Object, at wire.ObjPlace, v *Value, pinned bool) error {
 	lens := v.lens()
 	_, offs := store.Layout(len(v.Meta), lens, nil)
-	return c.fill(id, at, func(w *writer) error {
+	seal := wire.TObjSeal
+	if pinned {
+		seal = wire.TObjSealed
+	}
+	return c.fill(id, at, seal, func(w *writer) error {
 		if err := w.write(0, store.AppendHeader(nil, store.Format(v.Fmt), v.Meta, lens)); err != nil {
 			return err
 		}
@@ -133,9 +143,7 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 		c.mu.Unlock()
 		return id, nil
 	}
-	c.mu.Unlock()
-	err := c.storeValue(id, v, total, false, true)
-	c.mu.Lock()
+	err := c.putLarge(id, v, total)
 	defer c.mu.Unlock()
 	if err != nil {
 		c.table.Unref(o, 1)
@@ -264,6 +272,10 @@ func (c *Client) carryOut() {
 	for _, o := range dead {
 		if a, ok := o.Watch.(*actor); ok { // an actor's lifetime token
 			c.handlesGone(a)
+			continue
+		}
+		if c.spared(o) {
+			c.letGo(o.ID)
 			continue
 		}
 		if v, ok := o.Map.(*view); ok {

@@ -27,7 +27,7 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 				_ = m.Fail(fault.New(fault.Closed, "the daemon is ending"))
 			}
 		})
-	case wire.TObjCreate, wire.TObjSeal, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats, wire.TObjCheck:
+	case wire.TObjCreate, wire.TObjReuse, wire.TObjSeal, wire.TObjSealed, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats, wire.TObjCheck:
 		d.object(c, m)
 	case wire.TForget:
 		d.passOn(c, m)
@@ -282,6 +282,23 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 			d.objects.supersede(c, id)
 		}
 		d.objects.create(c, id, q.Size, func(at place, err error) { answerPlace(m, at, q.Size, err) })
+	case wire.TObjReuse:
+		var q wire.ObjReuse
+		id, err := decodeObject(m, &q, &q.ObjectID)
+		if err != nil {
+			fail(err)
+			return
+		}
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		old, err := ids.ParseObject(q.Old)
+		if err == nil {
+			err = errors.Join(d.mayWrite(c, id), d.mayFree(c, old))
+		}
+		if err == nil && !c.gone {
+			err = d.objects.reuse(c, old, id, q.Size)
+		}
+		fail(err)
 	case wire.TObjStats:
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -330,6 +347,8 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		switch m.Type {
 		case wire.TObjSeal:
 			fail(d.objects.seal(c, id))
+		case wire.TObjSealed:
+			fail(d.objects.sealHeld(c, id))
 		case wire.TObjUnpin:
 			d.objects.unpin(c, id)
 		case wire.TObjPin:

@@ -235,6 +235,7 @@ func (t *Table) uncontain(o *Object) {
 func (t *Table) Replace(outer *Object, contained []*Object) {
 	for _, i := range contained {
 		i.Pins++
+		i.Shared = true
 	}
 	t.uncontain(outer)
 	outer.Contained = contained

@@ -45,6 +45,7 @@ type Object struct {
 	borrowers map[ids.Owner]struct{}
 	Lineage   int32 // recipes that need it
 	captive   bool  // only recipes hold its value
+	Shared    bool  // others may know of it: it was pinned, borrowed, or its reference written
 }
 
 // Owned reports whether this process owns the object.
@@ -168,6 +169,7 @@ func (t *Table) AddBorrower(o *Object, p ids.Owner) {
 		o.borrowers[p] = struct{}{}
 		t.lentTo[p]++
 	}
+	o.Shared = true
 }
 
 // DropBorrower forgets that process p holds the object.
@@ -201,7 +203,10 @@ func (t *Table) Unref(o *Object, n int32) {
 }
 
 // Pin keeps the object until Unpin.
-func (t *Table) Pin(o *Object) { o.Pins++ }
+func (t *Table) Pin(o *Object) {
+	o.Pins++
+	o.Shared = true
+}
 
 // Unpin undoes one Pin.
 func (t *Table) Unpin(o *Object) {
@@ -212,6 +217,7 @@ func (t *Table) Unpin(o *Object) {
 // Contain makes outer keep inner alive.
 func (t *Table) Contain(outer, inner *Object) {
 	inner.Pins++
+	inner.Shared = true
 	outer.Contained = append(outer.Contained, inner)
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -21,10 +20,6 @@ const (
 	granule = 64 << 10
 	// mapAfter is the write from which on a mapping is worth its page faults.
 	mapAfter = 256 << 10
-	// parallelCopy is how many bytes a thread must get to be worth starting.
-	parallelCopy = 4 << 20
-	// maxCopiers bounds the threads of one copy: a few saturate the memory.
-	maxCopiers = 4
 	// maxPwrite is what Linux writes at most in one call.
 	maxPwrite = 0x7ffff000
 )
@@ -148,7 +143,7 @@ func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
 	rw := m.writable(off, total)
 	for _, b := range src {
 		if rw != nil {
-			copyParallel(rw[off:], b, min(len(b)/parallelCopy, maxCopiers, runtime.GOMAXPROCS(0)))
+			copyParallel(rw[off:], b, copiers(len(b)))
 		} else if err := m.pwrite(off, b); err != nil {
 			return err
 		}
@@ -228,21 +223,6 @@ func populate(b []byte) error {
 			return err
 		}
 	}
-}
-
-// copyParallel copies all of src to the start of dst with up to n threads.
-func copyParallel(dst, src []byte, n int) {
-	if n < 2 {
-		copy(dst, src)
-		return
-	}
-	part := (len(src)/n/granule + 1) * granule
-	var wg sync.WaitGroup
-	for at := part; at < len(src); at += part {
-		wg.Go(func() { copy(dst[at:], src[at:min(at+part, len(src))]) })
-	}
-	copy(dst, src[:min(part, len(src))])
-	wg.Wait()
 }
 
 // Prefault makes a range's pages exist ahead of its first writer. For the

@@ -356,6 +356,14 @@ type ObjCreate struct {
 	Anew     bool // in place of what the store has under this id
 }
 
+// ObjReuse makes an object, which the sender writes and seals, at the place of
+// another one that nobody but the sender has pinned, and that goes.
+type ObjReuse struct {
+	Old      []byte
+	ObjectID []byte
+	Size     uint64
+}
+
 // ObjPlace is where an object lies: in the node's arena, or in a file.
 type ObjPlace struct {
 	Offset uint64

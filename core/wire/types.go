@@ -91,6 +91,10 @@ const (
 	// Any process → daemon.
 	TClassRetire Type = 166 // push: LeaseWant, of which the class counts: nothing of it is wanted any more
 
+	// Process → daemon.
+	TObjReuse  Type = 186 // push: ObjReuse: the new object takes the place of one that only the sender has
+	TObjSealed Type = 187 // push: ObjectID: TObjSeal, and pinned from then on
+
 	// Daemon → worker.
 	TObjFreed Type = 185 // push: ObjRefs that it has pinned: their owners have let go of them
 )

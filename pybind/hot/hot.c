@@ -266,6 +266,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 
 #include "control.h"
 #include "worker.h"
+#include "loop.h"
 #include "stream.h"
 
 #define FAST(f, name) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}

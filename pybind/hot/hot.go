@@ -329,6 +329,12 @@ func HotNextTask(ms C.int64_t, out *C.hot_item, e *C.hot_err) (r C.int) {
 	if it == nil {
 		return nothing
 	}
+	fillItem(it, out)
+	return ok
+}
+
+// fillItem hands an item to the C side.
+func fillItem(it *client.Item, out *C.hot_item) {
 	out.kind, out.token, out.returns = C.int32_t(it.Kind), C.uint64_t(it.Token), C.int32_t(it.Returns)
 	if t := it.Tmpl; t != nil {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out.fid[0])), 16), t.FID[:])
@@ -355,7 +361,6 @@ func HotNextTask(ms C.int64_t, out *C.hot_item, e *C.hot_err) (r C.int) {
 	if blob != nil {
 		out.blob, out.blob_n = C.CBytes(blob), C.int64_t(len(blob))
 	}
-	return ok
 }
 
 func stringAt(s string) (C.uintptr_t, C.int64_t) {

@@ -210,6 +210,6 @@ static PyObject *calls_in(PyObject *m, PyObject *o) {
 }
 
 #define WORKER_FUNCTIONS                                                                                              \
-  {"next_task", next_task, METH_O, NULL}, {"function", function, METH_O, NULL}, FAST(reply, "reply"),                   \
+  {"next_task", next_task, METH_O, NULL}, {"function", function, METH_O, NULL}, FAST(reply, "reply"), FAST(loop_take, "loop_take"), {"loop_start", loop_start, METH_O, NULL}, \
       {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL}, {"parting", parting, METH_NOARGS, NULL},                            \
       {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL}, {"calls_in", calls_in, METH_O, NULL},

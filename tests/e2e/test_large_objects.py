@@ -40,3 +40,27 @@ def test_taken_again_and_again() -> None:
         while used() and time.monotonic() < deadline:
             time.sleep(0.002)
         assert used() == 0
+
+
+def test_puts_in_a_row() -> None:
+    """The memory of what is gone is used again at once, and only of what is gone."""
+    with eagleray.init(address="local", num_cpus=1, object_store_memory=200 * MIB, log_to_driver=False):
+        first = eagleray.remote(lambda array: int(array[0]))
+        keep: list[Any] = []
+        for number in range(60):
+            ref = eagleray.put(np.full(3 * MIB + number % 3, number, dtype=np.uint8))
+            if number % 5 == 1:
+                assert eagleray.get(first.remote(ref)) == number
+            if number % 5 == 2:
+                keep.append(eagleray.get(ref))
+            if number % 5 == 3:
+                keep.append(eagleray.put([ref]))
+            del ref
+        found = [each if isinstance(each, np.ndarray) else eagleray.get(eagleray.get(each)[0]) for each in keep]
+        assert [int(each[0]) for each in found] == [n for n in range(60) if n % 5 in (2, 3)]
+        assert all((each == each[0]).all() for each in found)
+        del found, keep
+        deadline = time.monotonic() + 10
+        while used() and time.monotonic() < deadline:
+            time.sleep(0.002)
+        assert used() == 0

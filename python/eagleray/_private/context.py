@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Running:
@@ -31,18 +31,22 @@ class RunningPerThread(threading.local):
 class RunningPerCoroutine:
     """The same for actors with an event loop."""
 
+    _PLACES: ClassVar[dict[str, int]] = {"task_id": 0, "name": 1, "function": 2}
+
     def __init__(self) -> None:
-        self.variable: contextvars.ContextVar[Running | None] = contextvars.ContextVar("eagleray-running", default=None)
-        self.idle = Running()
+        self.variable: contextvars.ContextVar[tuple[bytes | None, str, Any]] = contextvars.ContextVar(
+            "eagleray-running", default=(None, "", None)
+        )
 
     def begin(self, task_id: bytes, name: str, function: Any) -> None:
         """Notes what the calling coroutine runs."""
-        running = Running()
-        running.task_id, running.name, running.function = task_id, name, function
-        self.variable.set(running)
+        self.variable.set((task_id, name, function))
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self.variable.get() or self.idle, name)
+        place = self._PLACES.get(name)
+        if place is None:
+            raise AttributeError(name)
+        return self.variable.get()[place]
 
 
 class _Actor:

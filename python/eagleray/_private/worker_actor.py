@@ -127,6 +127,9 @@ class Actor:
 
     def method(self, name: str) -> Callable[..., Any]:
         """What a call of ``name`` runs."""
+        if not name.startswith("__ray_"):
+            plain: Callable[..., Any] = getattr(self.instance, name)
+            return plain
         if name == "__ray_ready__":
             return _ready
         if name == "__ray_terminate__":

@@ -7,83 +7,118 @@ import contextvars
 import inspect
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from types import CoroutineType
 from typing import Any, NoReturn
 
 from eagleray._private import context, heap, tracing, worker_main
-from eagleray._private.arguments import decode_args
+from eagleray._private.arguments import EMPTY, decode_args
 from eagleray._private.context import here
-from eagleray._private.serialization import Encoded
+from eagleray._private.serialization import ARGS, NONE_RESULT, Encoded
 from eagleray._private.worker_actor import _EXIT_REASON, Actor
+from eagleray._private.worker_loop import CallSelector, new_loop
 from eagleray._private.worker_main import APP_ERROR, NO_RETRY, _producer, encode_results
 from eagleray.actor import ExitActor
 
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
 _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
 
+_NONE: tuple[Encoded, ...] = (NONE_RESULT,)
+
 
 def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int) -> NoReturn:
     """Constructs the actor inside a loop and serves its calls there."""
     if tracing.ON:
         tracing.watch_loop(sys.modules[__name__])
-    running = context.RunningPerCoroutine()
-    asyncio.run(_Loop(actor, running, max_concurrency).serve(construct))
+    loop, selector = new_loop(actor.hot, actor.worker.patience)
+    asyncio.set_event_loop(loop)
+    serving = _Serving(actor, loop, max_concurrency)
+    loop.run_until_complete(serving.serve(construct, selector))
     raise AssertionError("an actor's loop does not end")
 
 
-class _Loop:
-    def __init__(self, actor: Actor, running: context.RunningPerCoroutine, max_concurrency: int) -> None:
-        self.actor = actor
-        self.running = running
-        self.room = threading.Semaphore(max_concurrency)
-        self.tasks: dict[bytes, asyncio.Task[None]] = {}
-        self.open: set[int] = set()  # the tokens of calls without an answer
-        self.cancelled: set[bytes] = set()
-        self.loop: asyncio.AbstractEventLoop
+class _Serving:
+    """The calls of an actor with an event loop."""
 
-    async def serve(self, construct: Callable[[], bool]) -> None:
-        self.loop = asyncio.get_running_loop()
+    def __init__(self, actor: Actor, loop: asyncio.AbstractEventLoop, max_concurrency: int) -> None:
+        self.actor = actor
+        self.running = context.RunningPerCoroutine()
+        self.loop = loop
+        self.most = max_concurrency
+        self.give_back: Callable[[], None]
+        self.tasks: dict[bytes, asyncio.Task[None]] = {}
+        self.fresh: dict[bytes, int] = {}  # calls that have not made their first step, and their tokens
+        self.cancelled: set[bytes] = set()
+
+    async def serve(self, construct: Callable[[], bool], selector: CallSelector | None) -> None:
         construct()
         here.running = self.running
         self.actor.hot.calls_in(_call)
         worker_main.set_cancel_handler(self.cancel)
-        threading.Thread(target=self.feed, name="eagleray-calls", daemon=True).start()
+        if selector is None:
+            room = threading.Semaphore(self.most)
+            self.give_back = room.release
+            threading.Thread(target=self.feed, args=(room,), name="eagleray-calls", daemon=True).start()
+        else:
+
+            def give_back() -> None:
+                selector.room += 1
+
+            self.give_back = give_back
+            self.selector = selector
+            selector.serve(self.begin_taken, self.most)
         await asyncio.Event().wait()
 
-    def feed(self) -> None:
-        """The thread that takes calls and hands them to the loop, in order."""
+    def feed(self, room: threading.Semaphore) -> None:
+        """The thread that takes calls and hands them to a loop of the user's kind, in order."""
         next_task = self.actor.hot.next_task
         while True:
-            self.room.acquire()
+            room.acquire()
             patience = self.actor.worker.patience
             while (item := next_task(patience)) is None:
                 patience = heap.rest(patience)
-            self.loop.call_soon_threadsafe(self.begin, item)
+            self.loop.call_soon_threadsafe(self.begin, (item,))
 
-    def begin(self, item: tuple[Any, ...]) -> None:
-        if item[0] == "exit":
-            self.actor.end(str(item[1]))
-        if item[0] == "forget":
-            self.actor.worker.forget(item[1])
-        if item[0] != "method":
-            self.room.release()
-            return
-        token, task_id = item[1], item[9]
-        self.open.add(token)
-        task = self.loop.create_task(self.call(item))
-        self.tasks[task_id] = task
-        task.add_done_callback(lambda _: self.done(token, task_id))
-        if task_id in self.cancelled:
-            task.cancel()
+    def begin_taken(self, items: Sequence[tuple[Any, ...]]) -> None:
+        """Begins calls that the selector has taken."""
+        self.selector.room -= len(items)
+        self.begin(items)
 
-    def done(self, token: int, task_id: bytes) -> None:
-        """A call has ended. One that was cancelled before its first step has not answered."""
+    def begin(self, items: Sequence[tuple[Any, ...]]) -> None:
+        """Makes a task of each call; what it is to do it does in the loop, in order."""
+        create, tasks, fresh, made = self.loop.create_task, self.tasks, self.fresh, []
+        for item in items:
+            if item[0] == "method":
+                task_id = item[9]
+                fresh[task_id] = item[1]
+                made.append(task_id)
+                task = create(self.call(item))
+                if not task.done():  # a task factory of the user's may run it at once
+                    tasks[task_id] = task
+                if self.cancelled and task_id in self.cancelled:
+                    task.cancel()
+                continue
+            if item[0] == "exit":
+                self.actor.end(str(item[1]))
+            if item[0] == "forget":
+                self.actor.worker.forget(item[1])
+            self.give_back()
+        if made:
+            self.loop.call_soon(self.look, made)
+
+    def look(self, made: list[bytes]) -> None:
+        """Runs when these tasks have made their first step. One that was cancelled before has not answered."""
+        for task_id in made:
+            token = self.fresh.pop(task_id, None)
+            if token is not None:
+                self.ended(task_id)
+                self.actor.hot.reply(token, (), worker_main.CANCELLED)
+
+    def ended(self, task_id: bytes) -> None:
         self.tasks.pop(task_id, None)
-        self.cancelled.discard(task_id)
-        if token in self.open:
-            self.open.discard(token)
-            self.room.release()
-            self.actor.hot.reply(token, (), worker_main.CANCELLED)
+        if self.cancelled:
+            self.cancelled.discard(task_id)
+        self.give_back()
 
     def cancel(self, task_id: bytes) -> None:
         """Called by the signal handler, on the loop's thread but between any two of its steps."""
@@ -104,23 +139,32 @@ class _Loop:
         actor = self.actor
         flags, retriable, producer = 0, False, None
         results: tuple[Encoded, ...] = ()
+        del self.fresh[task_id]
         _call.set(token)
         try:
             function = actor.method(method)
             self.running.begin(task_id, name, function)
-            args, kwargs = decode_args(fmt, meta, buffers, deps)
-            retriable = True
-            value = function(*args, **kwargs)
-            del args, kwargs
+            if deps is None and meta == EMPTY and fmt == ARGS:
+                retriable = True
+                value = function()
+            else:
+                args, kwargs = decode_args(fmt, meta, buffers, deps)
+                retriable = True
+                value = function(*args, **kwargs)
+                del args, kwargs
             if num_returns < 0:
                 producer = _producer(actor.hot, token, num_returns, name, task_id)
                 results = await producer.run_async(value)
-            elif inspect.isawaitable(value):
+            elif type(value) is CoroutineType or inspect.isawaitable(value):
                 value = await value
             retriable = False
-            if task_id in self.cancelled:  # as Ray: nothing is returned, although the method caught it
+            if (
+                self.cancelled and task_id in self.cancelled
+            ):  # as Ray: nothing is returned, although the method caught it
                 raise worker_main.Cancelled
-            if num_returns >= 0:
+            if value is None and num_returns == 1:
+                results = _NONE
+            elif num_returns >= 0:
                 results = encode_results(value, num_returns, name, fmt)
         except BaseException as error:
             if isinstance(error, ExitActor):
@@ -134,6 +178,5 @@ class _Loop:
             if producer is not None:
                 results, flags = producer.failed(error, results, flags)
         value = None
-        self.open.discard(token)
-        self.room.release()
+        self.ended(task_id)
         actor.hot.reply(token, results, flags)
