@@ -76,6 +76,8 @@ func (c *Client) drop(d Drop) {
 		c.leaveStream(d.Object)
 	case d.View == DropSome, d.View == DropLast:
 		c.dropSheaf(d.Object.Count(), d.View == DropLast)
+	case isLoan(d.View):
+		EndLoan(d.View)
 	case d.View != 0:
 		if v := c.views[d.View]; v != nil {
 			v.inUse--

@@ -28,7 +28,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 		"mapped": len(c.mapped), "kept": len(c.kept), "streams": len(c.streams), "peers": len(c.peers),
 		"serving": len(c.serving), "held": held, "sockets": len(c.sockets), "graves": len(c.graves),
 		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": len(c.pinnings),
-		"unfinished": c.unfinished, "drops": len(c.dropQ) + len(c.dropWait), "dirty": len(c.dirty), "doomed": len(c.doomed),
+		"unfinished": c.unfinished, "drops": len(c.dropQ) + len(c.dropWait), "dirty": len(c.dirty), "doomed": len(c.doomed), "loans": Loans(), "sheaves": countSheaves(),
 	} {
 		found["n_"+name] = uint64(n)
 	}

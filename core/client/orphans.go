@@ -55,6 +55,10 @@ func DropOrphans(list []Drop) {
 		case DropSome, DropLast:
 			(*Client)(nil).dropSheaf(d.Object.Count(), d.View == DropLast)
 		default:
+			if isLoan(d.View) {
+				EndLoan(d.View)
+				continue
+			}
 			dropOrphan(d.View)
 		}
 	}

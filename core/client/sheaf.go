@@ -129,3 +129,9 @@ func (c *Client) leaveSheaves() {
 		}
 	}
 }
+
+func countSheaves() int {
+	sheaves.Lock()
+	defer sheaves.Unlock()
+	return len(sheaves.m)
+}

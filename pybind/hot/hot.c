@@ -270,7 +270,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 #define FAST(f, name) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
 static PyMethodDef functions[] = {
     FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_, "wait"),
-    FAST(wait_all, "wait_all"), {"ready", ready_, METH_O, NULL},
+    FAST(wait_all, "wait_all"), FAST(get_all, "get_all"), {"ready", ready_, METH_O, NULL},
     CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS TRACE_FUNCTIONS SHEAF_FUNCTIONS {0},
 };
 

@@ -190,6 +190,7 @@ func HotTryGet(id *C.uchar, out *C.hot_found, e *C.hot_err) (r C.int) {
 	if f.Envelope == nil {
 		return nothing
 	}
+	client.Lend(&f)
 	found(&f, out)
 	return ok
 }
@@ -208,6 +209,7 @@ func HotGet(id *C.uchar, ms C.int64_t, out *C.hot_found, e *C.hot_err) (r C.int)
 	if f == nil {
 		return nothing
 	}
+	client.Lend(f)
 	found(f, out)
 	return ok
 }
@@ -279,6 +281,28 @@ func HotSelect(list **C.uchar, n, need, ms C.int64_t, here C.int, pick *C.uint32
 	if !done {
 		return nothing
 	}
+	return ok
+}
+
+// HotTryGetAll tells what is at hand; of the others n is -1. Keep is to be given back
+// when none of it is looked at any more.
+//
+//export HotTryGetAll
+func HotTryGetAll(list **C.uchar, n C.int64_t, out *C.hot_found, keep *C.uint64_t, missing *C.int64_t, e *C.hot_err) (r C.int) {
+	defer guard(e, &r)
+	c, err := current()
+	if err != nil {
+		return give(err, e)
+	}
+	all := unsafe.Slice(out, int(n))
+	for i := range all {
+		all[i].n = -1
+	}
+	kept, lacks, err := c.TryGetAll(idsAt(list, n), func(i int, f *client.Found) { found(f, &all[i]) })
+	if err != nil {
+		return give(err, e)
+	}
+	*keep, *missing = C.uint64_t(kept), C.int64_t(lacks)
 	return ok
 }
 

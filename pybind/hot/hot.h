@@ -59,6 +59,9 @@ typedef struct {
   uint64_t view; // 0: not in the arena
 } hot_found;
 
+// A view that is no part of the arena, but lent by Go: from this number on.
+#define HOT_LOAN (1ull << 62)
+
 typedef struct {
   char *code; // malloc
   char *message; // malloc

@@ -130,3 +130,127 @@ static PyObject *wait_(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   free(p);
   return out;
 }
+
+// ---- get of a list ----------------------------------------------------------
+
+// A number, a text or None that stands alone; NULL without an exception: it is something else.
+static PyObject *scalar(const hot_found *f) {
+  const unsigned char *p = (const unsigned char *)f->env;
+  // [1, format, metadata of less than 256 bytes, []]
+  if (f->n < 6 || p[0] != 0x94 || p[1] != 1 || p[2] > 1 || p[3] != 0xc4 || f->n != 6 + (int64_t)p[4] || p[f->n - 1] != 0x90) return NULL;
+  if (p[2] == 0) Py_RETURN_NONE;
+  if (p[4] == 0) return NULL;
+  reader r = {p + 6, p + 5 + p[4], 1};
+  unsigned char t = p[5];
+  int64_t left = r.end - r.p;
+  if (t < 0x80 && left == 0) return PyLong_FromLong(t);
+  if (t >= 0xe0 && left == 0) return PyLong_FromLong((signed char)t);
+  if ((t & 0xe0) == 0xa0 && left == (t & 31)) return PyUnicode_DecodeUTF8((const char *)r.p, left, "strict");
+  switch (t) {
+    case 0xc0: if (left == 0) Py_RETURN_NONE; break;
+    case 0xc2: if (left == 0) Py_RETURN_FALSE; break;
+    case 0xc3: if (left == 0) Py_RETURN_TRUE; break;
+    case 0xcc: case 0xcd: case 0xce: case 0xcf:
+      if (left == 1 << (t - 0xcc)) return PyLong_FromUnsignedLongLong(be(&r, (int)left));
+      break;
+    case 0xd0: case 0xd1: case 0xd2: case 0xd3:
+      if (left == 1 << (t - 0xd0)) {
+        int shift = 64 - 8 * (int)left;
+        return PyLong_FromLongLong((int64_t)(be(&r, (int)left) << shift) >> shift);
+      }
+      break;
+    case 0xcb:
+      if (left == 8) {
+        uint64_t bits = be(&r, 8);
+        double d;
+        memcpy(&d, &bits, 8);
+        return PyFloat_FromDouble(d);
+      }
+  }
+  return NULL;
+}
+
+// The form of the array before: arrays that come together mostly have the same.
+typedef struct {
+  PyObject *meta, *form; // (data type, shape, order, numpy's class)
+} last_form;
+
+// array_of makes an array of a triple; NULL, maybe with an exception: it is to be made in the long way, which tells why.
+static PyObject *array_of(PyObject *t, PyObject *form_of, last_form *last) {
+  PyObject *meta = PyTuple_GET_ITEM(t, 1), *bufs = PyTuple_GET_ITEM(t, 2);
+  if (!PyBytes_Check(meta) || !PyTuple_Check(bufs) || PyTuple_GET_SIZE(bufs) != 1) return NULL;
+  if (!last->meta || PyBytes_GET_SIZE(last->meta) != PyBytes_GET_SIZE(meta) ||
+      memcmp(PyBytes_AS_STRING(last->meta), PyBytes_AS_STRING(meta), (size_t)PyBytes_GET_SIZE(meta))) {
+    PyObject *form = PyObject_CallOneArg(form_of, meta);
+    if (!form || !PyTuple_Check(form) || PyTuple_GET_SIZE(form) != 4) {
+      Py_XDECREF(form);
+      return NULL;
+    }
+    Py_XSETREF(last->form, form);
+    Py_INCREF(meta);
+    Py_XSETREF(last->meta, meta);
+  }
+  static PyObject *zero;
+  if (!zero && !(zero = PyLong_FromLong(0))) return NULL;
+  PyObject **form = ((PyTupleObject *)last->form)->ob_item;
+  PyObject *args[] = {form[1], form[0], PyTuple_GET_ITEM(bufs, 0), zero, Py_None, form[2]};
+  return PyObject_Vectorcall(form[3], args, 6, NULL);
+}
+
+// get_all(refs, value_of, form_of) -> list of values; None: not all are at hand; False: there is something else in the list.
+// value_of makes the value of a triple, and raises what stands in the place of one.
+static PyObject *get_all(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
+  (void)m;
+  if (!arity("get_all", nargs, 3) || !usable()) return NULL;
+  if (!PyList_Check(a[0])) {
+    PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
+    return NULL;
+  }
+  PyObject *held = PyList_AsTuple(a[0]); // other code runs before all values are made
+  if (!held) return NULL;
+  Py_ssize_t n = PyTuple_GET_SIZE(held), i = 0;
+  hot_found *f = malloc((size_t)n * (sizeof *f + sizeof(void *)) + 1);
+  const unsigned char **p = (const unsigned char **)(f + n);
+  uint64_t keep = 0;
+  int64_t missing = 0;
+  hot_err e;
+  last_form last = {0};
+  PyObject *out = NULL;
+  if (!f) {
+    PyErr_NoMemory();
+  } else if (!ids_of(((PyTupleObject *)held)->ob_item, n, p)) {
+    out = Py_False;
+    Py_INCREF(out);
+  } else if (HotTryGetAll((unsigned char **)p, n, f, &keep, &missing, &e) < 0) {
+    raise_err(&e);
+  } else {
+    out = PyList_New(n);
+    for (; out && i < n; i++) {
+      if (f[i].n < 0) continue;
+      PyObject *v = f[i].view ? NULL : scalar(&f[i]);
+      if (!v && !PyErr_Occurred()) {
+        PyObject *t = triple(&f[i]);
+        if (t && PyLong_AsLong(PyTuple_GET_ITEM(t, 0)) == 2) v = array_of(t, a[2], &last);
+        if (t && !v) {
+          PyErr_Clear();
+          v = PyObject_CallOneArg(a[1], t);
+        }
+        Py_XDECREF(t);
+      }
+      if (!v) Py_CLEAR(out);
+      else PyList_SET_ITEM(out, i, v);
+    }
+    for (; i < n; i++)
+      if (f[i].n >= 0 && f[i].view) drop(NULL, f[i].view);
+  }
+  if (keep) drop(NULL, keep);
+  Py_XDECREF(last.meta);
+  Py_XDECREF(last.form);
+  free(f);
+  Py_DECREF(held);
+  if (out && missing) {
+    Py_DECREF(out);
+    Py_RETURN_NONE;
+  }
+  return out;
+}

@@ -221,7 +221,8 @@ static PyTypeObject PinType = {
 
 typedef struct {
   PyObject_HEAD
-  PyObject *pin; // NULL: memory is ours
+  PyObject *pin; // of several buffers' memory; NULL: there is none
+  uint64_t view; // of a value with one buffer; 0: memory is ours
   void *p;
   Py_ssize_t n;
 } Buffer;
@@ -229,6 +230,7 @@ typedef struct {
 static void buffer_dealloc(PyObject *self) {
   Buffer *b = (Buffer *)self;
   if (b->pin) Py_DECREF(b->pin);
+  else if (b->view) drop(NULL, b->view);
   else free(b->p);
   Py_TYPE(self)->tp_free(self);
 }
@@ -253,14 +255,15 @@ static PyTypeObject BufferType = {
     .tp_as_sequence = &buffer_seq,
 };
 
-// new_buffer views memory under a pin, or copies it when there is none.
-static PyObject *new_buffer(PyObject *pin, const void *p, Py_ssize_t n) {
+// new_buffer views memory under a pin or a view, which it takes over, or copies it when there is neither.
+static PyObject *new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssize_t n) {
   Buffer *b = PyObject_New(Buffer, &BufferType);
   if (!b) return NULL;
   b->pin = pin;
+  b->view = view;
   b->n = n;
-  if (pin) {
-    Py_INCREF(pin);
+  if (pin || view) {
+    Py_XINCREF(pin);
     b->p = (void *)p;
     return (PyObject *)b;
   }

@@ -37,19 +37,32 @@ static uint64_t rd_array(reader *r) {
   return 0;
 }
 
+// pin_of makes the pin of a view, which it takes over.
+static PyObject *pin_of(uint64_t *view) {
+  Pin *p = PyObject_New(Pin, &PinType);
+  if (!p) return NULL;
+  p->view = *view;
+  *view = 0;
+  return (PyObject *)p;
+}
+
+// small are the numbers of formats, made once.
+static PyObject *format_of(uint64_t fmt) {
+  static PyObject *small[16];
+  if (fmt >= 16) return PyLong_FromUnsignedLongLong(fmt);
+  if (!small[fmt] && !(small[fmt] = PyLong_FromUnsignedLongLong(fmt))) return NULL;
+  Py_INCREF(small[fmt]);
+  return small[fmt];
+}
+
 // triple makes (fmt, meta, bufs or None) of a found value.
 static PyObject *triple(hot_found *f) {
   PyObject *pin = NULL, *meta = NULL, *bufs = NULL, *out = NULL;
-  if (f->view) {
-    Pin *p = PyObject_New(Pin, &PinType);
-    if (!p) { drop(NULL, f->view); return NULL; }
-    p->view = f->view;
-    pin = (PyObject *)p;
-  }
+  uint64_t view = f->view; // ours until something of Python's has it
   if (f->n == 0) { // no arguments, no value
     PyObject *none = PyBytes_FromStringAndSize(NULL, 0);
     if (none) out = Py_BuildValue("(iNO)", 0, none, Py_None);
-    Py_XDECREF(pin);
+    if (view) drop(NULL, view);
     return out;
   }
   const unsigned char *base = (const unsigned char *)f->env;
@@ -57,12 +70,16 @@ static PyObject *triple(hot_found *f) {
   uint64_t fields = rd_array(&r), version = rd_uint(&r), fmt = rd_uint(&r);
   uint64_t n = rd_len(&r, 0, 0, 0xc4);
   if (!r.ok || fields != 4 || version != 1 || (uint64_t)(r.end - r.p) < n) goto bad;
-  if (pin && n > BIG) meta = new_buffer(pin, r.p, (Py_ssize_t)n);
-  else meta = PyBytes_FromStringAndSize((const char *)r.p, (Py_ssize_t)n);
-  if (!meta) goto done;
+  const unsigned char *head = r.p;
   r.p += n;
   uint64_t count = rd_array(&r);
   if (!r.ok || count > (uint64_t)(r.end - r.p)) goto bad;
+  // What was lent and lies so that its buffers would not be aligned is copied.
+  int stays = view && (view < HOT_LOAN || ((uintptr_t)base & 63) == 0);
+  if (stays && (n > BIG || count > 1) && !(pin = pin_of(&view))) goto done;
+  if (n > BIG && pin) meta = new_buffer(pin, 0, head, (Py_ssize_t)n);
+  else meta = PyBytes_FromStringAndSize((const char *)head, (Py_ssize_t)n);
+  if (!meta) goto done;
   if (count == 0) {
     bufs = Py_None;
     Py_INCREF(bufs);
@@ -76,23 +93,28 @@ static PyObject *triple(hot_found *f) {
       uint64_t size = rd_uint(&lens);
       at = (at + 63) & ~(uint64_t)63;
       if (!r.ok || at > (uint64_t)f->n || size > (uint64_t)f->n - at) goto bad;
-      PyObject *b = new_buffer(pin, base + at, (Py_ssize_t)size);
+      PyObject *b = new_buffer(pin, stays && !pin ? view : 0, base + at, (Py_ssize_t)size);
       if (!b) goto done;
+      if (stays && !pin) view = 0; // there is one buffer, and it has it
       PyTuple_SET_ITEM(bufs, (Py_ssize_t)i, b);
       at += size;
     }
   }
-  out = PyTuple_New(3);
+  PyObject *number = format_of(fmt);
+  out = number ? PyTuple_New(3) : NULL;
   if (out) {
-    PyTuple_SET_ITEM(out, 0, PyLong_FromUnsignedLongLong(fmt));
+    PyTuple_SET_ITEM(out, 0, number);
     PyTuple_SET_ITEM(out, 1, meta);
     PyTuple_SET_ITEM(out, 2, bufs);
     meta = bufs = NULL;
+  } else {
+    Py_XDECREF(number);
   }
   goto done;
 bad:
   PyErr_SetString(PyExc_RuntimeError, "the object is damaged: what is stored of it is no value, so some process has written over it");
 done:
+  if (view) drop(NULL, view);
   Py_XDECREF(pin);
   Py_XDECREF(meta);
   Py_XDECREF(bufs);

@@ -13,7 +13,17 @@ from eagleray._private.core import HotError, explain
 from eagleray._private.messages import pack
 from eagleray._private.messages import unpack as unpack_message
 from eagleray._private.resources import from_units
-from eagleray._private.serialization import ERROR, FAULT, MSGPACK, NONE, Triple, decode, encode, raise_unserializable
+from eagleray._private.serialization import (
+    ERROR,
+    FAULT,
+    MSGPACK,
+    NONE,
+    Triple,
+    decode,
+    encode,
+    form_of,
+    raise_unserializable,
+)
 from eagleray._private.state import Session, process
 from eagleray.exceptions import GetTimeoutError, RaySystemError
 
@@ -134,13 +144,15 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
             f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list "
             "of ObjectRefs."
         )
-    kind = _ref_type()
-    for ref in refs:
-        if not isinstance(ref, kind):
-            raise TypeError(f"Attempting to call 'get' on the value {ref!r}, which is not an ObjectRef.")
     ms = _timeout_ms(timeout)
     end = time.monotonic() + ms / 1000 if ms > 0 else 0.0
     while True:
+        values = hot.get_all(refs, _value_of, form_of)
+        if values is not None:
+            if values is False:
+                other = next(ref for ref in refs if not isinstance(ref, _ref_type()))
+                raise TypeError(f"Attempting to call 'get' on the value {other!r}, which is not an ObjectRef.")
+            return values
         if not hot.wait_all(refs, ms):
             raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
         values = _fetch_all(hot, refs)
@@ -148,6 +160,17 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
             return values
         if ms > 0:
             ms = max(0, round((end - time.monotonic()) * 1000))
+
+
+def _value_of(found: Triple) -> Any:
+    """The value in an envelope; raises the exception that is in its place."""
+    value = unpack(found)
+    if found[0] in (ERROR, FAULT):
+        try:
+            raise value
+        finally:
+            value = None  # a cycle, as above
+    return value
 
 
 def _fetch_all(hot: Any, refs: list[Any]) -> list[Any] | None:
@@ -160,14 +183,8 @@ def _fetch_all(hot: Any, refs: list[Any]) -> list[Any] | None:
         found = fetch(ref, 0)
         if found is None:
             missing += 1
-            continue
-        value = unpack(found)
-        if found[0] in (ERROR, FAULT):
-            try:
-                raise value
-            finally:
-                value = None  # a cycle, as above
-        values.append(value)
+        else:
+            values.append(_value_of(found))
     return None if missing else values
 
 

@@ -139,12 +139,27 @@ def decode(triple: Triple) -> Any:
     return DECODERS[fmt](meta, buffers)
 
 
+Form = tuple[Any, tuple[int, ...], str, Any]
+#: What the metadata of arrays says: data type, shape, order, and numpy's class. There are few forms and many arrays.
+_forms: dict[bytes, Form] = {}
+_MAX_FORMS = 512
+
+
 def _decode_array(meta: bytes, buffers: Buffers) -> Any:
+    assert buffers is not None
+    dtype, shape, order, ndarray = _forms.get(meta) or form_of(meta)
+    return ndarray(shape, dtype, buffers[0], 0, None, order)
+
+
+def form_of(meta: bytes) -> Form:
+    """What the metadata of an array says."""
     import numpy
 
     dtype, shape, order = _unpackb(meta)
-    assert buffers is not None
-    return numpy.ndarray(shape, dtype, buffers[0], order=order)
+    if len(_forms) >= _MAX_FORMS:
+        _forms.clear()
+    form = _forms[bytes(meta)] = (numpy.dtype(dtype), tuple(shape), order, numpy.ndarray)
+    return form
 
 
 def _decode_pickle(meta: bytes, buffers: Buffers) -> Any:
