@@ -23,6 +23,7 @@ static PyObject *set_types(PyObject *m, PyObject *args) {
   Py_XDECREF((PyObject *)ref_type);
   Py_XDECREF(hot_error);
   ref_type = (PyTypeObject *)ref;
+  no_garbage(ref_type);
   hot_error = error;
   Py_RETURN_NONE;
 }

@@ -143,6 +143,27 @@ static PyTypeObject RefType = {
     .tp_weaklistoffset = offsetof(Ref, weak),
 };
 
+// An ObjectRef refers to no other Python object, but Python gives every class that is made by a class statement to its
+// garbage collector: each reference would be 16 bytes larger, and a collection would look at a million of them.
+// Its destructor is Ref's then, without Python's search for it.
+
+static void object_ref_dealloc(PyObject *self) {
+  PyTypeObject *t = Py_TYPE(self);
+  ref_dealloc(self);
+  Py_DECREF(t); // in Python's own destructor of subclasses it is the nearest class's of this kind that does it
+}
+
+// no_garbage takes the class from the collector, as long as nobody has made an object of it.
+static void no_garbage(PyTypeObject *t) {
+  if (!(t->tp_flags & Py_TPFLAGS_HAVE_GC) || t->tp_base != &RefType || t->tp_basicsize != sizeof(Ref) || t->tp_dictoffset) return;
+  t->tp_flags &= ~(unsigned long)Py_TPFLAGS_HAVE_GC;
+  t->tp_free = PyObject_Free;
+  t->tp_traverse = NULL;
+  t->tp_clear = NULL;
+  t->tp_dealloc = object_ref_dealloc;
+  PyType_Modified(t);
+}
+
 static PyObject *new_ref(const unsigned char *id) {
   PyTypeObject *t = ref_type ? ref_type : &RefType;
   Ref *r = (Ref *)t->tp_alloc(t, 0);
