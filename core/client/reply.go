@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -93,9 +94,7 @@ func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object
 	} else {
 		body = wire.AppendUint(body, wire.PlaceInline)
 		body = wire.AppendBinHeader(body, total)
-		at := len(body)
-		env := v.envelope(total)
-		body = append(body[:at], env...)
+		body = store.AppendEnvelope(body, store.Format(v.Fmt), v.Meta, v.Bufs...)
 	}
 	body = wire.AppendArray(body, len(v.Nested))
 	for _, id := range v.Nested {

@@ -24,6 +24,8 @@ const (
 	FormatFault                     // a core/fault error in the metadata
 	FormatPickleRefs                // pickled, with a table of references in front
 	FormatArgsRefs                  // arguments, alike
+
+	lastFormat = FormatArgsRefs
 )
 
 // String returns the name that docs/hot-api.md uses.
@@ -113,7 +115,7 @@ func AppendEnvelope(dst []byte, f Format, meta []byte, bufs ...[]byte) []byte {
 // Parse reads an envelope. Meta and Bufs are parts of b; bytes after the end
 // are ignored. Without buffers nothing is allocated.
 func Parse(b []byte) (e Envelope, err error) {
-	if len(b) > 5 && b[0] == 0x94 && b[1] == envelopeVersion && b[2] <= byte(FormatFault) && b[3] == 0xc4 {
+	if len(b) > 5 && b[0] == 0x94 && b[1] == envelopeVersion && b[2] <= byte(lastFormat) && b[3] == 0xc4 {
 		// A small value, as AppendHeader writes it.
 		if end := 5 + int(b[4]); end < len(b) && b[end] == 0x90 {
 			return Envelope{Format: Format(b[2]), Meta: b[5:end:end]}, nil
@@ -133,7 +135,7 @@ func parse(b []byte) (e Envelope, err error) {
 		return e, bad("unknown version", err)
 	}
 	format, rest, err := readToken(rest)
-	if err != nil || format.kind != kindUint || format.n > uint64(FormatFault) {
+	if err != nil || format.kind != kindUint || format.n > uint64(lastFormat) {
 		return e, bad("unknown format", err)
 	}
 	meta, rest, err := readToken(rest)

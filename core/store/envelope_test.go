@@ -23,7 +23,7 @@ func TestEnvelope_RandomValues_RoundTripAlignedAndValidMsgpack(t *testing.T) {
 			bufs[i] = pattern(rng.IntN(1<<rng.IntN(12)), byte(i))
 			lens[i] = len(bufs[i])
 		}
-		f := Format(rng.IntN(int(FormatFault) + 1))
+		f := Format(rng.IntN(int(lastFormat) + 1))
 		prefix := make([]byte, rng.IntN(100))
 		b := AppendEnvelope(prefix, f, meta, bufs...)[len(prefix):]
 		total, offs := Layout(len(meta), lens, nil)
@@ -98,7 +98,7 @@ func TestParse_Hostile_Error(t *testing.T) {
 		"three fields":      {0x93, 1, 0, 0xc4, 0},
 		"version 2":         {0x94, 2, 0, 0xc4, 0, 0x90},
 		"negative version":  {0x94, 0xff, 0, 0xc4, 0, 0x90},
-		"format 9":          {0x94, 1, 9, 0xc4, 0, 0x90},
+		"format 11":         {0x94, 1, byte(lastFormat) + 1, 0xc4, 0, 0x90},
 		"text as metadata":  {0x94, 1, 0, 0xa0, 0x90},
 		"long metadata":     {0x94, 1, 0, 0xc6, 0xff, 0xff, 0xff, 0xff, 0x90},
 		"no table":          {0x94, 1, 0, 0xc4, 0},

@@ -101,7 +101,7 @@ static PyObject *actor_create(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   int rc;
   if (!arity("actor_create", n, 6) || !usable() || PyBytes_AsStringAndSize(a[0], &spec, &spec_n)) return NULL;
   if (!take_value(&in, a[1], a[2], a[3], a[5])) return NULL;
-  if (!take_ids(a[4], few, &heap, &k.ndeps)) { release_value(&in); return NULL; }
+  if (!take_ids(a[4], few, MANY, &heap, &k.ndeps)) { release_value(&in); return NULL; }
   k.deps = heap ? heap : few;
   k.args = in.v;
   k.args.site = hot_site();

@@ -18,6 +18,7 @@
 #define SLICE_MS 100           // how long a wait may keep Ctrl-C waiting
 #define BIG (64 << 10)         // bytes: above, the lock is released while copying
 #define MANY 16                // arguments that need no malloc
+#define FEW 2                  // buffers, and references, of a value that need none: a task may have thousands of results
 
 static PyTypeObject *ref_type;      // eagleray.ObjectRef
 static PyObject *hot_error;         // HotError(code, message)
@@ -125,7 +126,7 @@ static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl)
   k.tmpl = PyLong_AsLongLong(tmpl);
   if (k.tmpl == -1 && PyErr_Occurred()) return NULL;
   if (!take_value(&in, a[0], a[1], a[2], a[4])) return NULL;
-  if (!take_ids(a[3], few, &heap, &k.ndeps)) { release_value(&in); return NULL; }
+  if (!take_ids(a[3], few, MANY, &heap, &k.ndeps)) { release_value(&in); return NULL; }
   k.deps = heap ? heap : few;
   k.args = in.v;
   k.parent = parent_call();

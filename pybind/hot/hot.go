@@ -394,8 +394,12 @@ func HotReply(token C.uint64_t, values *C.hot_value, n C.int64_t, flags C.int, e
 	}
 	var one [1]client.Value
 	vals := one[:0]
-	for i := range int(n) {
-		vals = append(vals, valueOf(&unsafe.Slice(values, int(n))[i]))
+	if n > 1 {
+		vals = make([]client.Value, 0, int(n))
+	}
+	in := unsafe.Slice(values, int(n))
+	for i := range in {
+		vals = append(vals, valueOf(&in[i]))
 	}
 	if err := c.Reply(uint64(token), vals, int(flags)); err != nil {
 		return give(err, e)

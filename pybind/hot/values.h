@@ -126,15 +126,15 @@ done:
 typedef struct {
   hot_value v;
   Py_buffer meta;
-  Py_buffer few[MANY], *views;
-  hot_buf few_bufs[MANY];
-  unsigned char few_ids[MANY * HOT_OBJECT], *idsp;
+  Py_buffer few[FEW], *views;
+  hot_buf few_bufs[FEW];
+  unsigned char few_ids[FEW * HOT_OBJECT], *idsp;
   int nviews;
   int64_t bytes;
 } value_in;
 
-// ids of a tuple of ObjectRefs and Handles (or None); few has room for MANY.
-static int take_ids(PyObject *o, unsigned char *few, unsigned char **heap, int64_t *count) {
+// ids of a tuple of ObjectRefs and Handles (or None); few has room for some.
+static int take_ids(PyObject *o, unsigned char *few, Py_ssize_t some, unsigned char **heap, int64_t *count) {
   *count = 0;
   *heap = NULL;
   if (o == Py_None) return 1;
@@ -144,7 +144,7 @@ static int take_ids(PyObject *o, unsigned char *few, unsigned char **heap, int64
   }
   Py_ssize_t n = PyTuple_GET_SIZE(o);
   unsigned char *p = few;
-  if (n > MANY) {
+  if (n > some) {
     p = *heap = malloc((size_t)n * HOT_OBJECT);
     if (!p) { PyErr_NoMemory(); return 0; }
   }
@@ -194,7 +194,7 @@ static int take_value(value_in *in, PyObject *fmt, PyObject *meta, PyObject *buf
     Py_ssize_t n = PyTuple_GET_SIZE(bufs);
     in->views = in->few;
     in->v.bufs = in->few_bufs;
-    if (n > MANY) {
+    if (n > FEW) {
       in->views = malloc((size_t)n * sizeof *in->views);
       in->v.bufs = malloc((size_t)n * sizeof *in->v.bufs);
       if (!in->views || !in->v.bufs) { PyErr_NoMemory(); goto fail; }
@@ -209,7 +209,7 @@ static int take_value(value_in *in, PyObject *fmt, PyObject *meta, PyObject *buf
     }
     in->v.nbufs = (int32_t)n;
   }
-  if (!take_ids(nested, in->few_ids, &in->idsp, &in->v.nnested)) goto fail;
+  if (!take_ids(nested, in->few_ids, FEW, &in->idsp, &in->v.nnested)) goto fail;
   in->v.nested = in->idsp ? in->idsp : in->few_ids;
   return 1;
 fail:

@@ -369,7 +369,13 @@ def encode_results(value: Any, num_returns: int, name: str, args_fmt: int = ARGS
     count = len(value)
     if count != num_returns:
         raise ValueError(f"Task returned {count} objects, but num_returns={num_returns}.")
-    return tuple(_encode_result(item, f"result {index} of {name}") for index, item in enumerate(value))
+    results: list[Encoded] = []
+    for item in value:
+        try:
+            results.append(encode(item))
+        except Exception as problem:
+            raise_unserializable(item, f"result {len(results)} of {name}", problem)
+    return tuple(results)
 
 
 def _encode_result(value: Any, what: str) -> Encoded:
