@@ -17,8 +17,9 @@ import (
 // loanBit marks a Found.View, and a Drop.View, as the number of a loan.
 const loanBit = 1 << 62
 
-// minLoan is the size of an envelope from which on lending is cheaper than copying.
-const minLoan = 4 << 10
+// minLoan is the size of an envelope from which on lending is cheaper than copying. Blocks of memory of that size and
+// more begin where a buffer may.
+const minLoan = 512
 
 // loans are those of all sessions of the process. A pointer keeps what it points into.
 var loans struct {
