@@ -69,11 +69,11 @@ compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minute
 	$(PY) tests/compat/run.py --shared --python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 
 BENCH ?= --quick
-BENCH_RUN = $(BENCH) --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
+BENCH_SYSTEMS = --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 bench: dev $(RAY)/.ready $(PEERS)/.ready ## measure beside Ray and its peers, write the README's table and plots; BENCH= for the long form
 	@failed=0; \
-	$(PY) tests/bench/run.py $(BENCH_RUN) --peers-python $(CURDIR)/$(PEERS)/bin/python --name latest || failed=1; \
-	$(PY) tests/bench/curves.py $(BENCH_RUN) || failed=1; \
+	$(PY) tests/bench/run.py $(BENCH) $(BENCH_SYSTEMS) --peers-python $(CURDIR)/$(PEERS)/bin/python --name latest || failed=1; \
+	$(PY) tests/bench/curves.py $(filter --quick,$(BENCH)) $(BENCH_SYSTEMS) || failed=1; \
 	$(MAKE) --no-print-directory plots || failed=1; \
 	exit $$failed
 

@@ -49,13 +49,13 @@ def table(summaries: dict[str, dict[str, Any]], systems: list[str]) -> Iterator[
     shown = [system for system in systems if any(system in one["median"] for one in summaries.values())]
     widths = {system: max(20, len(NAMES.get(system, system)) + 2) for system in shown}
     heads = "".join(f"{NAMES.get(system, system):>{widths[system]}}" for system in shown)
-    yield f"{'figure, median (best)':54}{'unit':>10}{heads}{'x Ray':>8}{'bare':>10}{'of bare':>9}  verdict"
+    yield f"{'figure, median (best)':66}{'unit':>10}{heads}{'x Ray':>8}{'bare':>10}{'of bare':>9}  verdict"
     for summary in summaries.values():
         cells = "".join(f"{cell(summary, system):>{widths[system]}}" for system in shown)
         gain = f"{summary['gain']:.1f}x" if "gain" in summary else ""
         beside = f"{summary['of_bare']:.2f}" if "of_bare" in summary else ""
         bare = number(summary["bare"]) if "bare" in summary else ""
-        name = f"{summary['label']:54}{summary['unit']:>10}"
+        name = f"{summary['label']:66}{summary['unit']:>10}"
         yield f"{name}{cells}{gain:>8}{bare:>10}{beside:>9}  {judgement(summary)}"
         for said in details(summary):
             yield f"      {said}"

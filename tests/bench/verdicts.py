@@ -48,11 +48,12 @@ def remarks(entry: Figure, taken: dict[str, list[Sample]]) -> list[str]:
     return said
 
 
-def verdict(summary: dict[str, Any]) -> str:
+def verdict(entry: Figure, summary: dict[str, Any]) -> str:
     """One word, or two, for a line."""
     if summary.get("absent"):
         return "not there yet"
-    if OURS in summary["failed"]:
+    ungained = THEIRS in summary["failed"] and "gain" not in summary and entry.times is not None
+    if OURS in summary["failed"] or ungained:
         return "FAILED"
     if not summary["aims"]:
         return ""
@@ -92,7 +93,7 @@ def summary_of(entry: Figure, results: Results) -> dict[str, Any] | None:
             summary["of_bare"] = round(beside, 3)
         aims = entry.aims(median(values[OURS]), gain, beside)
         summary["aims"] = [{"text": aim.text, "met": aim.met} for aim in aims]
-    summary["verdict"] = verdict(summary)
+    summary["verdict"] = verdict(entry, summary)
     return summary
 
 

@@ -75,6 +75,12 @@ class TestVerdicts:
     def test_an_aim_against_ray_is_open_without_ray(self, bench: Any) -> None:
         assert line(bench, {"eagleray": [10.0]}, times=40)["verdict"] == ""
 
+    def test_a_gain_that_failed_to_be_measured_is_not_met(self, bench: Any) -> None:
+        entry = bench.book.Figure("it", "group", "It", "1/s", lambda _: 0.0, times=2, floor=1)
+        results = bench.rounds.Results({"it": {"eagleray": [bench.rounds.Sample(5)]}})
+        results.add(1, "ray", "group", bench.rounds.Round(errors={"it": "no session"}))
+        assert bench.verdicts.summary_of(entry, results)["verdict"] == "FAILED"
+
     def test_nothing_is_gained_over_nothing(self, bench: Any) -> None:
         entry = bench.book.Figure("it", "group", "It", "1/s", lambda _: 0.0, times=1)
         assert math.isnan(entry.gain(1, 0))

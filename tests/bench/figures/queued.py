@@ -1,7 +1,7 @@
 """Very many tasks that wait for their turn: Ray's test of what one node can queue, the same for both.
 
-One task holds all CPUs until every other one is queued; then all run. A million take Ray beyond ten minutes and most of
-a small machine's memory, so the quick form queues fewer, for both, and says so.
+One task holds all CPUs until every other one is queued; then all run. A million take Ray more than ten minutes and some
+8 GB, so the quick form queues fewer, for both, and says so.
 """
 
 from __future__ import annotations
