@@ -21,9 +21,16 @@ func (t *task) stampQueued(c *Client) {
 	}
 }
 
-// stamp marks a stage of a call that came to us. A constructor is none: nobody waits for its answer.
+// stamp marks a stage of a call that came to us.
 func (k *call) stamp(s trace.Stage, fd int) {
-	if trace.On && k.actor == nil {
+	if trace.On {
+		k.traced(s, fd)
+	}
+}
+
+// traced leaves constructors out: nobody waits for their answers, and they have no caller.
+func (k *call) traced(s trace.Stage, fd int) {
+	if k.actor == nil {
 		trace.Call(s, k.task.Count(), k.in.caller, fd)
 	}
 }

@@ -227,6 +227,10 @@ static PyObject *get_all(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
     out = PyList_New(n);
     for (; out && i < n; i++) {
       if (f[i].n < 0) continue;
+      if (TRACING) {
+        trace_given();
+        trace_found(p[i]);
+      }
       PyObject *v = f[i].view ? NULL : scalar(&f[i]);
       if (!v && !PyErr_Occurred()) {
         PyObject *t = triple(&f[i]);

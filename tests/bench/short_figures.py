@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from calibrate import cpu_of
 
 MANY = 500
+#: Who works when a task runs, and when a worker starts: that one tells its own.
+_TASKS, _STARTS = ("eagleray", "eagleray-worker"), ("eagleray", "eagleray-zygote")
 
 
 class Figure(NamedTuple):
@@ -20,7 +22,8 @@ class Figure(NamedTuple):
     work: Callable[[int], float]  # gives CPU seconds that the clocks do not show
     warm: int
     count: int
-    whose: str  # "all", "driver", "others", or "core": all but the workers
+    driver: bool  # whether this process counts
+    others: Collection[str]  # which of the others do
     loop: str
     loops: int  # of the loop in a sample
 
@@ -52,46 +55,56 @@ class Session:
         self.large = bytes(10 << 20)
         ray.get(self.actor.call.remote())
 
-    def others(self, workers: bool = True) -> float:
-        """CPU seconds of the daemon, the zygote and, if wanted, the workers."""
-        total = 0.0
+    def _processes(self, names: Collection[str]) -> list[int]:
+        """Those of the daemon and its descendants that are called so."""
+        found: list[int] = []
         todo = [self._daemon]
         while todo:
             process = Path(f"/proc/{(pid := todo.pop())}")
             try:
-                if workers or (process / "comm").read_text() != "eagleray-worker\n":
-                    total += cpu_of(pid)
+                if (process / "comm").read_text().strip() in names:
+                    found.append(pid)
                 for file in process.glob("task/*/children"):
                     todo.extend(map(int, file.read_text().split()))
             except OSError:  # it has ended
                 continue
-        return total
+        return found
 
     def sample(self, figure: Figure) -> float:
-        """CPU seconds for each of what the figure counts."""
+        """CPU seconds for each of what the figure counts.
+
+        What is not there yet when it begins does not count: a worker may be on its way to take another one's place.
+        """
         figure.work(figure.warm)  # leases and workers are there
-        workers = figure.whose != "core"
-        mine, others = time.process_time(), self.others(workers)
-        beside = figure.work(figure.count)
-        mine, others = time.process_time() - mine, self.others(workers) - others
-        used = {"driver": mine, "others": others}.get(figure.whose, mine + others)
-        return (used + beside) / figure.count
+        before = {pid: cpu_of(pid) for pid in self._processes(figure.others)}
+        mine = time.process_time()
+        used = figure.work(figure.count)
+        if figure.driver:
+            used += time.process_time() - mine
+        for pid, then in before.items():
+            try:
+                used += cpu_of(pid) - then
+            except OSError:  # it has ended: it had nothing to do
+                continue
+        return used / figure.count
 
     def figures(self) -> list[Figure]:
         one, many = ("trips", 200), ("batches", 3000)
+        here, there, both = (True, ()), (False, _TASKS), (True, _TASKS)
+        # After actors were made workers start: what counts this process alone comes next.
         found = [
-            Figure("tasks, one after the other", self._task, 20, 300, "all", *one),
-            Figure("tasks, many at once: driver", self._tasks, 500, 3000, "driver", *many),
-            Figure("tasks, many at once: worker", self._tasks, 500, 3000, "others", *many),
-            Figure("tasks with a reference", self._references, 500, 2000, "all", *many),
-            Figure("wait, one by one", self._wait, 500, 1500, "driver", *many),
-            Figure("actor calls, one after the other", self._call, 20, 300, "all", *one),
-            Figure("actor calls, many at once: driver", self._calls, 500, 3000, "driver", *many),
-            Figure("actor calls, many at once: actor", self._calls, 500, 3000, "others", *many),
-            Figure("actor made, first call answered", self._make, 1, 6, "core", "forks", 15),
-            Figure("put small", self._put, 1, 10_000, "driver", "objects", 4000),
-            Figure("get small", self._get, 1, 15_000, "driver", "objects", 4000),
-            Figure("put 10 MiB", self._put_large, 1, 15, "driver", "copies", 15),
+            Figure("actor made, first call answered", self._make, 1, 6, True, _STARTS, "forks", 15),
+            Figure("put small", self._put, 1, 10_000, *here, "objects", 4000),
+            Figure("get small", self._get, 1, 15_000, *here, "objects", 4000),
+            Figure("put 10 MiB", self._put_large, 1, 15, *here, "copies", 15),
+            Figure("tasks, many at once: driver", self._tasks, 500, 3000, *here, *many),
+            Figure("actor calls, many at once: driver", self._calls, 500, 3000, *here, *many),
+            Figure("wait, one by one", self._wait, 500, 1500, *here, *many),
+            Figure("tasks, many at once: worker", self._tasks, 500, 3000, *there, *many),
+            Figure("actor calls, many at once: actor", self._calls, 500, 3000, *there, *many),
+            Figure("tasks with a reference", self._references, 500, 2000, *both, *many),
+            Figure("tasks, one after the other", self._task, 20, 300, *both, *one),
+            Figure("actor calls, one after the other", self._call, 20, 300, *both, *one),
         ]
         return found
 
