@@ -27,7 +27,7 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 				_ = m.Fail(fault.New(fault.Closed, "the daemon is ending"))
 			}
 		})
-	case wire.TObjCreate, wire.TObjSeal, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats, wire.TObjCheck:
+	case wire.TObjCreate, wire.TObjSeal, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats, wire.TObjCheck, wire.TObjPins:
 		d.object(c, m)
 	case wire.TForget:
 		d.passOn(c, m)
@@ -296,6 +296,8 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.answerCheck(m, q.ObjectIDs)
+	case wire.TObjPins:
+		fail(d.pinAll(c, m))
 	case wire.TObjFree:
 		var q wire.ObjRefs
 		if err := m.Decode(&q); err != nil {

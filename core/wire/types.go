@@ -91,6 +91,9 @@ const (
 	// Any process → daemon.
 	TClassRetire Type = 166 // push: LeaseWant, of which the class counts: nothing of it is wanted any more
 
+	// Any process → daemon.
+	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: those that can be read now are pinned as by TObjPin, the others are not
+
 	// Daemon → worker.
 	TObjFreed Type = 185 // push: ObjRefs that it has pinned: their owners have let go of them
 )
