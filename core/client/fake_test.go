@@ -51,6 +51,8 @@ type fakeDaemon struct {
 	returned  []uint64              // leases given back
 	ended     int                   // heirs
 	forgotten int                   // functions
+	together  int                   // questions for the places of many
+	onDisk    bool                  // nothing is in the arena: places are told one by one
 	holdPins  int                   // so many places are asked for before one is told
 	late      []lateObject
 
@@ -212,6 +214,20 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 			_ = l.m.Reply(l.at)
 		}
 		d.late = nil
+	case wire.TObjPins:
+		var q wire.ObjRefs
+		var r wire.ObjPlaces
+		_ = m.Decode(&q)
+		d.together++
+		for i, id := range q.ObjectIDs {
+			at, ok := d.objects[string(id)]
+			if !ok || d.onDisk {
+				continue
+			}
+			d.pins++
+			r.Which, r.Offsets, r.Sizes = append(r.Which, uint32(i)), append(r.Offsets, at.Offset), append(r.Sizes, at.Size)
+		}
+		_ = m.Reply(r)
 	case wire.TObjUnpin:
 		d.pins--
 	case wire.TObjSealed:

@@ -37,29 +37,39 @@ func (c *Client) askPlace(id ids.Object) *pinning {
 			c.pinnings = make(map[ids.Object]*pinning)
 		}
 		c.pinnings[id] = p
-		c.daemon.Go(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, func(m *wire.Message, err error) {
-			var at wire.ObjPlace
-			if err == nil {
-				err = m.Decode(&at)
-			}
-			if err == nil && at.Path != "" {
-				go func() { // opening a file can take a while
-					file, err := store.MapFile(at.Path, at.Offset, at.Size)
-					c.placed(id, p, at, file, true, err)
-				}()
-				return
-			}
-			c.placed(id, p, at, nil, err == nil, err)
-		})
+		c.askAlone(id, p)
 	}
 	p.users++
 	return p
+}
+
+// askAlone asks the daemon for one object's place; mu held.
+func (c *Client) askAlone(id ids.Object, p *pinning) {
+	c.daemon.Go(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, func(m *wire.Message, err error) {
+		var at wire.ObjPlace
+		if err == nil {
+			err = m.Decode(&at)
+		}
+		if err == nil && at.Path != "" {
+			go func() { // opening a file can take a while
+				file, err := store.MapFile(at.Path, at.Offset, at.Size)
+				c.placed(id, p, at, file, true, err)
+			}()
+			return
+		}
+		c.placed(id, p, at, nil, err == nil, err)
+	})
 }
 
 // placed ends a pinning.
 func (c *Client) placed(id ids.Object, p *pinning, at wire.ObjPlace, file *store.FileView, pinned bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.settlePlace(id, p, at, file, pinned, err)
+}
+
+// settlePlace is placed with mu held.
+func (c *Client) settlePlace(id ids.Object, p *pinning, at wire.ObjPlace, file *store.FileView, pinned bool, err error) {
 	defer close(p.done)
 	delete(c.pinnings, id)
 	switch {

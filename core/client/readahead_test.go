@@ -24,7 +24,7 @@ func TestGet_ListOfStoredValues_AskedForTogether(t *testing.T) {
 	}
 	fit := int(d.size) / aheadShare / (size + 200)
 	d.mu.Lock()
-	d.holdPins = min(aheadObjects, fit) + 1
+	d.onDisk, d.holdPins = true, min(aheadObjects, fit)+1
 	d.mu.Unlock()
 	if _, done, err := c.Wait(list, len(list), 0, WaitAll, func(int, bool) {}); err != nil || !done {
 		t.Fatal(done, err)

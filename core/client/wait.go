@@ -236,6 +236,7 @@ func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode W
 		}
 	}
 	if mode == WaitAll && done {
+		c.pinTogether(objs, deadlineOf(timeout))
 		c.expect(objs)
 	}
 	return hopeless, done, nil

@@ -27,7 +27,7 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 				_ = m.Fail(fault.New(fault.Closed, "the daemon is ending"))
 			}
 		})
-	case wire.TObjCreate, wire.TObjReuse, wire.TObjSeal, wire.TObjSealed, wire.TObjPin, wire.TObjUnpin, wire.TObjFree, wire.TObjStats, wire.TObjCheck:
+	case wire.TObjCreate, wire.TObjReuse, wire.TObjSeal, wire.TObjSealed, wire.TObjPin, wire.TObjPins, wire.TObjUnpin, wire.TObjFree, wire.TObjStats, wire.TObjCheck:
 		d.object(c, m)
 	case wire.TForget:
 		d.passOn(c, m)
@@ -313,6 +313,8 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.answerCheck(m, q.ObjectIDs)
+	case wire.TObjPins:
+		fail(d.pinAll(c, m))
 	case wire.TObjFree:
 		var q wire.ObjRefs
 		if err := m.Decode(&q); err != nil {

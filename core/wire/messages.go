@@ -371,6 +371,13 @@ type ObjPlace struct {
 	Path   string // of the file that stands for memory; "": the arena
 }
 
+// ObjPlaces tells of some of the objects that were asked for where they are in the arena.
+type ObjPlaces struct {
+	Which   []uint32 // of those asked for, in order
+	Offsets []uint64
+	Sizes   []uint64
+}
+
 // ObjRef names an object.
 type ObjRef struct {
 	ObjectID []byte

@@ -95,6 +95,9 @@ const (
 	TObjReuse  Type = 186 // push: ObjReuse: the new object takes the place of one that only the sender has
 	TObjSealed Type = 187 // push: ObjectID: TObjSeal, and pinned from then on
 
+	// Any process → daemon.
+	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: those that can be read now are pinned as by TObjPin, the others are not
+
 	// Daemon → worker.
 	TObjFreed Type = 185 // push: ObjRefs that it has pinned: their owners have let go of them
 )

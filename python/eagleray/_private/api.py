@@ -146,20 +146,17 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
         )
     ms = _timeout_ms(timeout)
     end = time.monotonic() + ms / 1000 if ms > 0 else 0.0
-    while True:
-        values = hot.get_all(refs, _value_of, form_of)
-        if values is not None:
-            if values is False:
-                other = next(ref for ref in refs if not isinstance(ref, _ref_type()))
-                raise TypeError(f"Attempting to call 'get' on the value {other!r}, which is not an ObjectRef.")
-            return values
+    values = hot.get_all(refs, _value_of, form_of)
+    if values is False:
+        other = next(ref for ref in refs if not isinstance(ref, _ref_type()))
+        raise TypeError(f"Attempting to call 'get' on the value {other!r}, which is not an ObjectRef.")
+    while values is None:
         if not hot.wait_all(refs, ms):
             raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
-        values = _fetch_all(hot, refs)
-        if values is not None:
-            return values
+        values = hot.get_all(refs, _value_of, form_of) or _fetch_all(hot, refs)
         if ms > 0:
             ms = max(0, round((end - time.monotonic()) * 1000))
+    return values
 
 
 def _value_of(found: Triple) -> Any:
