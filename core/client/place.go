@@ -75,7 +75,7 @@ func (c *Client) fill(id ids.Object, at wire.ObjPlace, seal wire.Type, f func(*w
 		}
 	}
 	if err == nil {
-		return c.daemon.Push(seal, wire.ObjRef{ObjectID: id[:]})
+		return c.daemon.PushNow(seal, wire.ObjRef{ObjectID: id[:]}) // before anybody hears of it: this process may end then
 	}
 	c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) {

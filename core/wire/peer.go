@@ -8,8 +8,11 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
+	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
 )
@@ -71,6 +74,7 @@ type Handler func(*Message)
 // Peer is one end of a control connection.
 type Peer struct {
 	conn   net.Conn
+	raw    syscall.RawConn // nil: conn has no descriptor
 	handle Handler
 	Tag    any // the owner's own state for this connection; set before Start
 
@@ -95,7 +99,7 @@ type Peer struct {
 
 // NewPeer wraps conn. Nothing is read before Start.
 func NewPeer(conn net.Conn, h Handler, onClose func(error)) *Peer {
-	return &Peer{
+	p := &Peer{
 		conn: conn, handle: h, onClose: onClose,
 		in:    framer{r: conn},
 		ended: make(chan struct{}),
@@ -104,6 +108,12 @@ func NewPeer(conn net.Conn, h Handler, onClose func(error)) *Peer {
 		calls: make(map[uint64]func(*Message, error)),
 		done:  make(chan struct{}),
 	}
+	if c, ok := conn.(syscall.Conn); ok {
+		if raw, err := c.SyscallConn(); err == nil {
+			p.raw = raw
+		}
+	}
+	return p
 }
 
 // Start runs the reader and the writer.
@@ -169,6 +179,50 @@ func (p *Peer) shut(err error) {
 
 // Push sends a one-way message. It never blocks on the peer.
 func (p *Peer) Push(t Type, body any) error { return p.send(Push, t, 0, 0, body) }
+
+// nowFor is how long PushNow waits for a peer that does not read.
+const nowFor = 100 * time.Millisecond
+
+// PushNow is Push, and the message has left this process when it returns: the
+// process may end then. A peer that does not read for nowFor is not waited for.
+func (p *Peer) PushNow(t Type, body any) error {
+	frame, err := AppendMessage(nil, Push, t, 0, 0, body)
+	if err != nil {
+		return err
+	}
+	if p.writeNow(frame) {
+		return nil
+	}
+	if err := p.queue(frame); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), nowFor)
+	defer cancel()
+	_ = p.Flush(ctx) // it is on its way
+	return nil
+}
+
+// writeNow writes a frame when nothing is before it; false: nothing of it is written.
+func (p *Peer) writeNow(frame []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.raw == nil || p.closed || p.leaves || p.writing || len(p.out) > 0 {
+		return false
+	}
+	n := 0
+	err := p.raw.Write(func(fd uintptr) bool {
+		n, _ = unix.Write(int(fd), frame) // what fails here fails for the writer, too
+		return true
+	})
+	if err != nil || n <= 0 {
+		return false
+	}
+	if n < len(frame) {
+		p.out = append(p.out, frame[n:]...)
+		p.wakeWriter()
+	}
+	return true
+}
 
 // Go sends a request; done runs on the reader goroutine with the reply, a
 // fault, or the connection's error; never before Go returns, for the caller may
@@ -288,6 +342,11 @@ func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) erro
 	if err != nil {
 		return err
 	}
+	return p.queue(frame)
+}
+
+// queue leaves a frame to the writer.
+func (p *Peer) queue(frame []byte) error {
 	p.mu.Lock()
 	if p.closed {
 		err := p.err
@@ -301,11 +360,15 @@ func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) erro
 	}
 	p.out = append(p.out, frame...)
 	p.mu.Unlock()
+	p.wakeWriter()
+	return nil
+}
+
+func (p *Peer) wakeWriter() {
 	select {
 	case p.wake <- struct{}{}:
 	default:
 	}
-	return nil
 }
 
 // spareKeep is how large a buffer a silent connection keeps for what it sends next.
