@@ -70,16 +70,16 @@ compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minute
 
 BENCH ?= --quick
 BENCH_SYSTEMS = --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
-bench: dev $(RAY)/.ready $(PEERS)/.ready ## measure beside Ray and its peers, write the README's table and plots; BENCH= for the long form
+DRAW = $(PEERS)/bin/python tests/bench/plots.py && $(PY) tests/bench/table.py
+bench: dev $(RAY)/.ready $(PEERS)/.ready ## measure beside Ray and others (12 minutes), write the README's table; BENCH= for the long form
 	@failed=0; \
 	$(PY) tests/bench/run.py $(BENCH) $(BENCH_SYSTEMS) --peers-python $(CURDIR)/$(PEERS)/bin/python --name latest || failed=1; \
 	$(PY) tests/bench/curves.py $(filter --quick,$(BENCH)) $(BENCH_SYSTEMS) || failed=1; \
-	$(MAKE) --no-print-directory plots || failed=1; \
+	$(DRAW) || failed=1; \
 	exit $$failed
 
 plots: dev $(PEERS)/.ready ## draw the plots and write the README's table from the result files that are there
-	$(PEERS)/bin/python tests/bench/plots.py
-	$(PY) tests/bench/table.py
+	$(DRAW)
 
 wheel: $(VENV)/.tools ## wheels in dist/: manylinux, which needs no Go, and the one that gives `import ray`
 	rm -rf build/wheel

@@ -21,7 +21,7 @@ from typing import Any
 
 import machine
 from book import INIT, OURS, THEIRS, Bench
-from rounds import run_clean
+from rounds import end_cleanly, run_clean
 
 HERE = Path(__file__).parent
 TASKS = 1000
@@ -182,6 +182,7 @@ def main() -> int:
     if options.module:
         options.curve = options.curve[0]
         return draw_points(options)
+    end_cleanly()
     systems = {OURS: options.ours_python, THEIRS: options.ray_python}
     systems = {name: python for name, python in systems.items() if python}
     result: dict[str, Any] = {

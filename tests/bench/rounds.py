@@ -106,28 +106,36 @@ def end_left_over(mark: str, seconds: float = 5.0) -> None:
         time.sleep(0.05)
 
 
+def end_cleanly() -> None:
+    """Has SIGTERM unwind this program, so that what it runs ends with it."""
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
+
+
 def run_clean(command: list[str], limit: float) -> tuple[str, str]:
     """What a program printed that ran from nothing and left nothing, and why it failed if it did."""
     folder, mark = tempfile.mkdtemp(prefix="b-"), uuid.uuid4().hex
     broken = ""
+    running = None
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        running = subprocess.Popen(
-            command,
-            cwd=HERE,
-            stdin=subprocess.DEVNULL,
-            stdout=out,
-            stderr=err,
-            env=environment(folder, mark),
-            start_new_session=True,
-        )
         try:
+            running = subprocess.Popen(
+                command,
+                cwd=HERE,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment(folder, mark),
+                start_new_session=True,
+            )
             if code := running.wait(limit):
                 broken = f"the process ended with {code}"
         except subprocess.TimeoutExpired:
             broken = f"not done after {limit:g} s"
         finally:
-            running.kill()
-            running.wait()
+            if running is None or running.returncode is None:
+                end_left_over(mark, 0.0)
+            if running is not None:
+                running.wait()
             end_left_over(mark, 0.0 if broken else 5.0)
             shutil.rmtree(folder, ignore_errors=True)
         out.seek(0), err.seek(0)

@@ -19,7 +19,7 @@ import lines
 import machine
 import peers
 from book import OURS, THEIRS
-from rounds import collect
+from rounds import collect, end_cleanly
 from verdicts import shortcomings, summarise
 
 HERE = Path(__file__).parent
@@ -45,6 +45,7 @@ def parse() -> argparse.Namespace:
 
 def main() -> int:
     options = parse()
+    end_cleanly()
     pythons = {OURS: options.ours_python, THEIRS: options.ray_python}
     pythons |= dict.fromkeys(peers.SYSTEMS, options.peers_python)
     systems = {name: found for name, found in pythons.items() if found and name in (options.only or pythons)}

@@ -6,7 +6,10 @@ import importlib
 import json
 import math
 import os
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -155,6 +158,21 @@ class TestRounds:
         output, broken = bench.rounds.run_clean([sys.executable, "-c", code], 1)
         assert broken.startswith("not done after 1 s")
         assert not Path(f"/proc/{int(output)}/cmdline").exists() or not Path(f"/proc/{int(output)}/cmdline").read_text()
+
+    def test_what_runs_ends_with_the_benchmark(self, bench: Any) -> None:
+        code = "import time; print('started', flush=True); time.sleep(600)"
+        outer = f"import sys, rounds; rounds.end_cleanly(); rounds.run_clean([sys.executable, '-c', {code!r}], 600)"
+        running = subprocess.Popen([sys.executable, "-c", outer], cwd=BENCH)
+        children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+        deadline = time.monotonic() + 20
+        while (
+            not (child := children.read_text().strip()) or b"started" not in Path(f"/proc/{child}/cmdline").read_bytes()
+        ):
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        running.terminate()
+        assert running.wait(20) == 128 + signal.SIGTERM
+        assert not Path(f"/proc/{child}").exists()
 
     def test_a_failure_says_what_the_process_said(self, bench: Any) -> None:
         _, broken = bench.rounds.run_clean([sys.executable, "-c", "raise SystemExit('no room')"], 30)

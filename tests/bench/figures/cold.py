@@ -69,13 +69,19 @@ def client_class(ray: Any) -> Any:
                 write_at(self.fd, number * self.array.nbytes, self.array, 1)
             return f"/proc/{os.getpid()}/fd/{self.fd}"
 
-        def write(self, path: str) -> list[float]:
-            """Seconds of each pwrite of as much to a file whose pages are there."""
+        def put_and_write(self, path: str) -> tuple[list[float], list[float]]:
+            """Seconds of each put, and of each pwrite of as much to a file whose pages are there, in turns."""
             fd = os.open(path, os.O_RDWR)
+            puts, writes = [], []
             try:
-                return [write_at(fd, n * self.array.nbytes, self.array, 1) for n in range(COUNT)]
+                for number in range(COUNT):
+                    writes.append(write_at(fd, number * self.array.nbytes, self.array, 1))
+                    started = time.perf_counter()
+                    self.refs.append(ray.put(self.array))
+                    puts.append(time.perf_counter() - started)
             finally:
                 os.close(fd)
+            return puts, writes
 
     return ray.remote(num_cpus=0)(Client)
 
@@ -90,10 +96,9 @@ def wait_for_room() -> None:
         time.sleep(0.002)
 
 
-def together(bench: Bench, clients: list[Any], method: str, *args: Any) -> float:
-    """MiB/s of all clients that do the same at once, by the slowest one's own clock."""
-    taken = bench.ray.get([getattr(client, method).remote(*args) for client in clients])
-    return len(clients) * COUNT * EACH_MIB / max(sum(one) for one in taken)
+def rate(taken: list[list[float]]) -> float:
+    """MiB/s of all clients that did the same at once, by the slowest one's own clock."""
+    return len(taken) * COUNT * EACH_MIB / max(sum(one) for one in taken)
 
 
 def first_touch(bench: Bench, count: int) -> float:
@@ -104,7 +109,7 @@ def first_touch(bench: Bench, count: int) -> float:
         with session(bench) as ray:
             clients = [client_class(ray).remote() for _ in range(count)]
             ray.get([client.ready.remote() for client in clients])
-            taken.append(together(bench, clients, "put"))
+            taken.append(rate(ray.get([client.put.remote() for client in clients])))
             assert all(ray.get([client.right.remote() for client in clients]))
     return Taken(median(taken), bare / MIB, f"the best cold way is {way}")
 
@@ -121,9 +126,10 @@ def other_pages(bench: Bench, count: int) -> float:
             ray.get([client.put.remote() for client in before])
             ray.get([client.drop.remote() for client in before])
             wait_for_room()
-            puts.append(together(bench, clients, "put"))
-            written = ray.get([client.write.remote(path) for client, path in zip(clients, paths, strict=True)])
-            writes.append(count * COUNT * EACH_MIB / max(sum(one) for one in written))
+            found = [client.put_and_write.remote(path) for client, path in zip(clients, paths, strict=True)]
+            put, written = zip(*ray.get(found), strict=True)
+            puts.append(rate(list(put)))
+            writes.append(rate(list(written)))
             assert all(ray.get([client.right.remote() for client in clients]))
     return Taken(median(puts), median(writes))
 
