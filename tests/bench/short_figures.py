@@ -52,7 +52,6 @@ class Session:
         self.kind = ray.remote(num_cpus=0)(Nothing)
         self.actor = self.kind.remote()
         self.small = ray.put(7)
-        self.large = bytes(10 << 20)
         ray.get(self.actor.call.remote())
 
     def _processes(self, names: Collection[str]) -> list[int]:
@@ -96,7 +95,6 @@ class Session:
             Figure("actor made, first call answered", self._make, 1, 6, True, _STARTS, "forks", 15),
             Figure("put small", self._put, 1, 10_000, *here, "objects", 4000),
             Figure("get small", self._get, 1, 15_000, *here, "objects", 4000),
-            Figure("put 10 MiB", self._put_large, 1, 15, *here, "copies", 15),
             Figure("tasks, many at once: driver", self._tasks, 500, 3000, *here, *many),
             Figure("actor calls, many at once: driver", self._calls, 500, 3000, *here, *many),
             Figure("wait, one by one", self._wait, 500, 1500, *here, *many),
@@ -157,11 +155,6 @@ class Session:
     def _get(self, count: int) -> float:
         for _ in range(count):
             self.ray.get(self.small)
-        return 0.0
-
-    def _put_large(self, count: int) -> float:
-        for _ in range(count):
-            self.ray.put(self.large)
         return 0.0
 
 
