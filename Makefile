@@ -20,7 +20,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench plots wheel gen fuzz robust soak clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz robust soak clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ demo: dev $(VENV)/.examples ## run the examples
 	go run ./examples/residentgo
 	$(PY) examples/digits.py
 
-test: build race pytest ## vet, all Go tests with the race detector, all Python tests
+test: build race pytest short ## vet, all Go tests with the race detector, all Python tests, the benchmark's short form
 
 race: dev ## go vet and the Go tests with the race detector
 	go vet ./...
@@ -47,6 +47,9 @@ asan: ## the C of kernels under the address sanitizer
 
 pytest: dev $(VENV)/.examples ## the Python tests
 	$(PY) -m pytest $(PYTESTS)
+
+short: dev ## fail when a line of the benchmark costs 15 % more CPU than stored, beside loops measured with it
+	$(PY) tests/bench/short.py
 
 check: dev ## formatting, vet, linters and types; the embedded CUDA code against its sources
 	@out=$$(gofmt -l $(GO_DIRS)); test -z "$$out" || { echo "gofmt: $$out"; exit 1; }

@@ -54,6 +54,7 @@ static PyObject *item(hot_item *it) {
 done:
   Py_XDECREF(args);
   Py_XDECREF(deps);
+  if (TRACING && (it->kind == 1 || it->kind == 2)) trace_taken(it);
   return out;
 }
 
@@ -74,7 +75,6 @@ static PyObject *next_task(PyObject *m, PyObject *o) {
     if (rc == 0) {
       running_call = it.kind == 1 || it.kind == 2 ? it.token : 0;
       PyObject *t = item(&it);
-      if (TRACING && running_call) trace_taken(&it);
       free_item(&it);
       return t;
     }

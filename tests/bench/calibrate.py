@@ -6,8 +6,6 @@ the runtime, so that a slower clock, a neighbour on the core's other half or an 
 - objects: makes, pickles and unpickles small objects; one process.
 - trips: one pickled call to another process and its answer at a time, over a socket; two processes.
 - batches: the same, a hundred calls to a message.
-- copies: memory to memory, 10 MiB at a time.
-- forks: a child that writes to a hundred pages of its own and ends.
 
 `calibrate.py answer FD` is the other process.
 """
@@ -16,7 +14,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import resource
 import socket
 import struct
 import subprocess
@@ -24,7 +21,6 @@ import sys
 import time
 from typing import Any
 
-COPY_BYTES = 10 << 20
 BATCH = 100
 _LENGTH = struct.Struct("<I")
 
@@ -48,8 +44,6 @@ class Loops:
                 [sys.executable, os.path.abspath(__file__), "answer", str(its.fileno())], pass_fds=(its.fileno(),)
             )
         self._socket = mine
-        self._from, self._to = bytes(COPY_BYTES), bytearray(COPY_BYTES)
-        self._pages = bytearray(100 * 4096)
 
     def close(self) -> None:
         """Ends the other process."""
@@ -76,28 +70,6 @@ class Loops:
             _send(self._socket, [pickle.dumps((b"nothing", (), {}), 5) for _ in range(each)])
             assert [pickle.loads(answer) for answer in _receive(self._socket)] == [None] * each
         return (time.process_time() + cpu_of(self._other.pid) - begin) / count
-
-    def copies(self, count: int) -> float:
-        begin = time.process_time()
-        for _ in range(count):
-            self._to[:] = self._from
-        return (time.process_time() - begin) / count
-
-    def forks(self, count: int) -> float:
-        begin = time.process_time() + _of_children()
-        for _ in range(count):
-            pid = os.fork()
-            if not pid:
-                for at in range(0, len(self._pages), 4096):
-                    self._pages[at] = 1
-                os._exit(0)
-            os.waitpid(pid, 0)
-        return (time.process_time() + _of_children() - begin) / count
-
-
-def _of_children() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
 
 
 def _send(to: socket.socket, parts: list[bytes]) -> None:

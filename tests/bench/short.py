@@ -5,7 +5,7 @@
 
 Wall time says little on a machine that others use too. So all runs on one CPU, what counts is the CPU time of the
 session's processes, samples of a figure and of its loop take turns, and the second best of each is taken. A line that
-falls below is sampled again, twice at most: neighbours make samples worse, and a slower program stays slower.
+falls below is sampled again, five times at most: neighbours make samples worse, and a slower program stays slower.
 """
 
 from __future__ import annotations
@@ -26,7 +26,11 @@ RESULTS = Path(__file__).parent / "results" / "short.json"
 ALLOWED = 0.15
 #: On a machine without stored ratios: those of others, with a margin for what processors do differently.
 ELSEWHERE = 0.5
-ROUNDS, ATTEMPTS, SECONDS = 12, 3, 24.0
+ROUNDS, ATTEMPTS = 12, 6
+#: Between attempts, so that what disturbed one has a chance to be over at the next.
+PAUSE = 0.5
+#: On a machine that is not overloaded a run takes 10 s. After this many no more rounds begin.
+SECONDS = 75.0
 STORE_RUNS = 9
 
 Ratios = dict[str, float]
@@ -71,11 +75,12 @@ def measure(stored: Ratios, allowed: float) -> tuple[Ratios, list[str]]:
             session.sample(figure)
         samples = Samples(figures)
         worse = figures
-        for _ in range(ATTEMPTS):
+        for attempt in range(ATTEMPTS):
+            time.sleep(PAUSE * attempt)
             take(session, loops, samples, worse, end)
             ratios = samples.ratios()
             worse = [one for one in figures if ratios[one.name] < stored.get(one.name, 0.0) * (1 - allowed)]
-            if not worse:
+            if not worse or time.monotonic() > end:
                 break
         return ratios, [one.name for one in worse]
     finally:

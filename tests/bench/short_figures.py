@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 from calibrate import cpu_of
 
 MANY = 500
-#: Who works when a task runs, and when a worker starts: that one tells its own.
-_TASKS, _STARTS = ("eagleray", "eagleray-worker"), ("eagleray", "eagleray-zygote")
+#: Who works when a task runs, this process aside.
+_TASKS = ("eagleray", "eagleray-worker")
 
 
 class Figure(NamedTuple):
     """A line: what to repeat how often in a sample, whose CPU counts, and the loop it is divided by."""
 
     name: str
-    work: Callable[[int], float]  # gives CPU seconds that the clocks do not show
+    work: Callable[[int], None]
     warm: int
     count: int
     driver: bool  # whether this process counts
@@ -44,15 +44,10 @@ class Session:
             def call(self) -> None:
                 return None
 
-            def cost(self) -> float:
-                return time.process_time()
-
         self.nothing = ray.remote(lambda: None)
         self.same = ray.remote(lambda value: value)
-        self.kind = ray.remote(num_cpus=0)(Nothing)
-        self.actor = self.kind.remote()
+        self.actor = ray.remote(num_cpus=0)(Nothing).remote()
         self.small = ray.put(7)
-        self.large = bytes(10 << 20)
         ray.get(self.actor.call.remote())
 
     def _processes(self, names: Collection[str]) -> list[int]:
@@ -73,14 +68,13 @@ class Session:
     def sample(self, figure: Figure) -> float:
         """CPU seconds for each of what the figure counts.
 
-        What is not there yet when it begins does not count: a worker may be on its way to take another one's place.
+        What is not there yet when it begins does not count: a worker may be on its way for later.
         """
         figure.work(figure.warm)  # leases and workers are there
         before = {pid: cpu_of(pid) for pid in self._processes(figure.others)}
         mine = time.process_time()
-        used = figure.work(figure.count)
-        if figure.driver:
-            used += time.process_time() - mine
+        figure.work(figure.count)
+        used = time.process_time() - mine if figure.driver else 0.0
         for pid, then in before.items():
             try:
                 used += cpu_of(pid) - then
@@ -91,12 +85,9 @@ class Session:
     def figures(self) -> list[Figure]:
         one, many = ("trips", 200), ("batches", 3000)
         here, there, both = (True, ()), (False, _TASKS), (True, _TASKS)
-        # After actors were made workers start: what counts this process alone comes next.
         found = [
-            Figure("actor made, first call answered", self._make, 1, 6, True, _STARTS, "forks", 15),
             Figure("put small", self._put, 1, 10_000, *here, "objects", 4000),
             Figure("get small", self._get, 1, 15_000, *here, "objects", 4000),
-            Figure("put 10 MiB", self._put_large, 1, 15, *here, "copies", 15),
             Figure("tasks, many at once: driver", self._tasks, 500, 3000, *here, *many),
             Figure("actor calls, many at once: driver", self._calls, 500, 3000, *here, *many),
             Figure("wait, one by one", self._wait, 500, 1500, *here, *many),
@@ -108,61 +99,39 @@ class Session:
         ]
         return found
 
-    def _task(self, count: int) -> float:
+    def _task(self, count: int) -> None:
         for _ in range(count):
             self.ray.get(self.nothing.remote())
-        return 0.0
 
-    def _tasks(self, count: int) -> float:
+    def _tasks(self, count: int) -> None:
         for _ in range(count // MANY):
             self.ray.get([self.nothing.remote() for _ in range(MANY)])
-        return 0.0
 
-    def _references(self, count: int) -> float:
+    def _references(self, count: int) -> None:
         for _ in range(count // MANY):
             assert self.ray.get([self.same.remote(self.small) for _ in range(MANY)]) == [7] * MANY
-        return 0.0
 
-    def _wait(self, count: int) -> float:
+    def _wait(self, count: int) -> None:
         for _ in range(count // MANY):
             left = [self.nothing.remote() for _ in range(MANY)]
             while left:
                 _, left = self.ray.wait(left)
-        return 0.0
 
-    def _call(self, count: int) -> float:
+    def _call(self, count: int) -> None:
         for _ in range(count):
             self.ray.get(self.actor.call.remote())
-        return 0.0
 
-    def _calls(self, count: int) -> float:
+    def _calls(self, count: int) -> None:
         for _ in range(count // MANY):
             self.ray.get([self.actor.call.remote() for _ in range(MANY)])
-        return 0.0
 
-    def _make(self, count: int) -> float:
-        """Makes actors. Each tells what its process has used: when its clock could be asked it is gone."""
-        beside = 0.0
-        for _ in range(count):
-            actor = self.kind.remote()
-            beside += self.ray.get(actor.cost.remote())
-            self.ray.kill(actor)
-        return beside
-
-    def _put(self, count: int) -> float:
+    def _put(self, count: int) -> None:
         for _ in range(count):
             self.ray.put(0)
-        return 0.0
 
-    def _get(self, count: int) -> float:
+    def _get(self, count: int) -> None:
         for _ in range(count):
             self.ray.get(self.small)
-        return 0.0
-
-    def _put_large(self, count: int) -> float:
-        for _ in range(count):
-            self.ray.put(self.large)
-        return 0.0
 
 
 def quiet() -> None:

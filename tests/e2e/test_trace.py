@@ -120,6 +120,12 @@ def test_tables(traced: tuple[str, dict[str, Any]], capsys: pytest.CaptureFixtur
     assert all(what in out for _, what in trace_report.STEPS)
     assert "365 calls with all their stages, 3 without." in out
 
+    assert trace_report.main([traced[0], "--markdown"]) == 0
+    rows = [line.split("|")[1:-1] for line in capsys.readouterr().out.splitlines()]
+    assert {len(row) for row in rows} == {6} and len(rows) == 2 + len(trace_report.STEPS) + 2
+    wrote = next(row for row in rows if row[1] == " frame written ")
+    assert all(float(cell) > 0 for cell in wrote[2:])
+
     assert trace_report.main([traced[0], "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [group["name"] for group in found["groups"]] == [
@@ -134,6 +140,7 @@ def test_tables(traced: tuple[str, dict[str, Any]], capsys: pytest.CaptureFixtur
     alone = found["groups"][0]
     assert alone["one_every_ns"] == pytest.approx(alone["round_trip_ns"], rel=0.5)
     assert alone["system_calls"]["owner"]["wrote"] == pytest.approx(1, rel=0.2)
+    assert found["groups"][1]["system_calls"]["owner"]["wrote"] < 0.9, "many share a write"
 
 
 def test_traced_code_looks_as_ever(traced: tuple[str, dict[str, Any]]) -> None:
@@ -153,8 +160,8 @@ def test_off_there_is_nothing(script: Callable[..., Any], tmp_path: Path) -> Non
     @ray.remote
     def look():
         from eagleray._private import worker_main
-        return type(worker_main.decode_args).__name__
-    assert ray.get(look.remote()) == "function"
+        return type(worker_main.Worker.load).__name__ + worker_main.Worker.load.__name__
+    assert ray.get(look.remote()) == "functionload"
     """
     env = {name: text for name, text in os.environ.items() if name != "EAGLERAY_TRACE"}
     script(source, env=env, cwd=tmp_path)

@@ -157,19 +157,21 @@ def _way(owner: Process, worker: Process, call: Call) -> Way | None:
     mine, theirs = owner.stages, worker.stages
     if any(call not in mine[name] for name in ("called", "packed", "framed", "settled", "found", "given")):
         return None
-    if any(call not in theirs[name] for name in ("arrived", "begun", "decoded", "ran", "encoded", "answered")):
+    if any(call not in theirs[name] for name in ("arrived", "begun", "decoded", "encoded", "answered")):
         return None
     out, back = owner.written("framed", call), worker.written("answered", call)
     came, answer = worker.was_read("arrived", call), owner.was_read("settled", call)
     if out is None or back is None or came is None or answer is None:
         return None
     # A write may return after the other side has read: it is over when that has.
+    after = {name: theirs[name][call] for name in ("arrived", "begun", "taken", "decoded", "encoded", "answered")}
+    after["ran"] = theirs["ran"].get(call, after["encoded"])  # a coroutine that returns None encodes nothing
     points = (
         *(mine[name][call] for name in ("called", "packed", "queued", "framed")),
         out.begin,
         min(out.end, came.end),
         came.end,
-        *(theirs[name][call] for name in ("arrived", "begun", "taken", "decoded", "ran", "encoded", "answered")),
+        *(after[name] for name in ("arrived", "begun", "taken", "decoded", "ran", "encoded", "answered")),
         back.begin,
         min(back.end, answer.end),
         answer.end,

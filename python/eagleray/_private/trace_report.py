@@ -40,6 +40,13 @@ STEPS = (
 )
 #: A round trip so many times the middle one is an accident: a worker that had to be started, another program's turn.
 _ACCIDENT = 3
+#: The steps that calls share: whose system calls, and which.
+_SHARED = {
+    "write": ("owner", "wrote ns"),
+    "wrote": ("workers", "read ns"),
+    "write back": ("workers", "wrote ns"),
+    "wrote back": ("owner", "read ns"),
+}
 #: Stamps on a call's own way.
 _STAMPS = 17
 
@@ -59,8 +66,8 @@ def main(args: Sequence[str]) -> int:
     try:
         if given.run:
             with tempfile.TemporaryDirectory(prefix="eagleray-trace-") as folder:
-                return _print(_traced_run(folder), given.json)
-        return _print(given.folder, given.json)
+                return _print(_traced_run(folder), given)
+        return _print(given.folder, given)
     except BrokenPipeError:
         sys.stderr.close()
     except (OSError, ValueError) as problem:
@@ -77,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument("folder", nargs="?", help="the folder that EAGLERAY_TRACE named")
     source.add_argument("--run", action="store_true", help="trace a short program of calls that do nothing")
-    parser.add_argument("--json", action="store_true", help="numbers in ns instead of tables")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="numbers in ns instead of tables")
+    form.add_argument("--markdown", action="store_true", help="one table of all kinds of calls, as in the documents")
     return parser
 
 
@@ -89,11 +98,14 @@ def _traced_run(folder: str) -> str:
     return folder
 
 
-def _print(folder: str, as_json: bool) -> int:
+def _print(folder: str, given: argparse.Namespace) -> int:
     processes = trace_files.load(folder)
     ways, others = trace_files.ways(processes)
     groups = list(grouped(ways))
-    if as_json:
+    if given.markdown:
+        print("\n".join(markdown([numbers(one, processes) for one in groups])))
+        return 0
+    if given.json:
         found = {"calls": len(ways), "incomplete": others, "groups": [numbers(one, processes) for one in groups]}
         print(json.dumps(found, indent=1))
         return 0
@@ -206,3 +218,39 @@ def table(group: Group, processes: list[Process]) -> Iterator[str]:
         ]
         if parts:
             yield f"    {who:8}{', '.join(parts)}"
+
+
+def markdown(groups: list[dict[str, Any]]) -> Iterator[str]:
+    """One table, a column for each group, in µs.
+
+    Of calls that were alone the means. Of those that were not the middle values, and of reads and writes, which they
+    share, the part of one call; how long they waited tells how many they were, and is left out.
+    """
+    yield f"| who | stage | {' | '.join(group['name'] for group in groups)} |"
+    yield f"|---|---|{'---:|' * len(groups)}"
+    for at, (who, what) in enumerate(STEPS):
+        cells = [_cell(group, at) for group in groups]
+        yield f"| {who} | {what} | {' | '.join(cells)} |"
+    for name, value in (("round trip, the sum", "round_trip_ns"), ("one call every", "one_every_ns")):
+        cells = [
+            "" if value == "round_trip_ns" and not _is_alone(group) else f"**{group[value] / 1e3:.2f}**"
+            for group in groups
+        ]
+        yield f"| | {name} | {' | '.join(cells)} |"
+
+
+def _is_alone(group: dict[str, Any]) -> bool:
+    return str(group["name"]).endswith("one after the other")
+
+
+def _cell(group: dict[str, Any], at: int) -> str:
+    step = group["steps"][at]
+    if _is_alone(group):
+        return f"{step['mean_ns'] / 1e3:.2f}"
+    name = POINTS[at]
+    if name in _SHARED:
+        who, what = _SHARED[name]
+        return f"{group['system_calls'].get(who, {}).get(what, 0) / 1e3:.2f}"
+    if "(" in step["what"].replace("(Python)", "").replace("(core)", "") or name in ("read", "read back"):
+        return ""
+    return f"{step['median_ns'] / 1e3:.2f}"

@@ -41,28 +41,29 @@ def watch_worker() -> None:
 
     worker: Any = worker_main.Worker
     actor: Any = worker_actor.Actor
-    for module in (worker_main, worker_actor):
-        _replace(module, "decode_args", 0, DECODED)
     load, method = worker.load, actor.method
 
     def load_traced(self: Any, fid: bytes) -> Any:
         function, retry_on = load(self, fid)
         if not isinstance(function, type):
-            function = _span(function, 0, RAN)
+            function = _span(function, DECODED, RAN)
             self._functions[fid] = (function, retry_on)
         return function, retry_on
 
     def method_traced(self: Any, name: str) -> Any:
-        return _span(method(self, name), 0, RAN)
+        return _span(method(self, name), DECODED, _method_ends)
 
     worker.load, actor.method = load_traced, method_traced
 
 
+_method_ends = RAN
+
+
 def watch_loop(module: Any) -> None:
-    """The same for an actor with an event loop. Its methods end when their results are to be encoded."""
-    _replace(module, "decode_args", 0, DECODED)
-    _replace(module, "encode_results", RAN, 0)
+    """The same for an actor with an event loop: its methods only begin when they are called.
 
-
-def _replace(module: Any, name: str, before: int, after: int) -> None:
-    setattr(module, name, _span(getattr(module, name), before, after))
+    They end where their results are encoded; None is not, so such a method's end is that of the stage after it.
+    """
+    global _method_ends
+    _method_ends = 0
+    module.encode_results = _span(module.encode_results, RAN, 0)
