@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 )
@@ -149,5 +150,61 @@ func TestSelect_SessionEnds_Error(t *testing.T) {
 	c.Close(0)
 	if err := <-end; err == nil {
 		t.Fatal("no error")
+	}
+}
+
+// A wait for a million objects must not begin anew ten times a second to look after signals.
+func TestSelect_LooksAfterSignals_BeginsOnce(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, objs := pendingObjects(c, 3)
+	looks, raises := make(chan struct{}, 100), false
+	var mu sync.Mutex
+	c.opts.Signals = func() bool {
+		looks <- struct{}{}
+		mu.Lock()
+		defer mu.Unlock()
+		return raises
+	}
+	type end struct {
+		got int
+		err error
+	}
+	ended := make(chan end)
+	wait := func() {
+		got, _, err := c.Select(list, 3, -1, true, make([]uint32, 3))
+		ended <- end{got, err}
+	}
+	go wait()
+	<-looks
+	<-looks
+	completeAll(c, objs[1:]...)
+	<-looks
+	completeAll(c, objs[0])
+	if e := <-ended; e.got != 3 || e.err != nil {
+		t.Fatal(e)
+	}
+	c.mu.Lock()
+	if c.stamps != 1 {
+		t.Errorf("the wait has begun %d times", c.stamps)
+	}
+	c.mu.Unlock()
+
+	list, objs = pendingObjects(c, 3)
+	mu.Lock()
+	raises = true
+	mu.Unlock()
+	go wait()
+	if e := <-ended; fault.CodeOf(e.err) != fault.Interrupted {
+		t.Fatal(e)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.stamped) != 0 {
+		t.Errorf("%d waits are left", len(c.stamped))
+	}
+	for _, o := range objs {
+		if o.State.Ready() {
+			t.Error("it is ready")
+		}
 	}
 }

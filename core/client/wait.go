@@ -280,12 +280,38 @@ func (c *Client) waitFew(objs []*own.Object, need int, deadline time.Time, failF
 		return true, nil
 	}
 	c.stamp(w, objs)
-	c.awaitBlocked(w, deadline)
+	err = c.awaitLooking(w, deadline)
 	c.unstamp(w)
 	if c.closed {
 		return false, c.why
 	}
-	return w.done, nil
+	return w.done, err
+}
+
+// awaitLooking is awaitBlocked for waits that cost much to begin: it looks after
+// the program's signals on the way. Interrupted: the handler of one has raised.
+func (c *Client) awaitLooking(w *waiter, deadline time.Time) error {
+	for {
+		next := deadline
+		if c.opts.Signals != nil {
+			if look := time.Now().Add(signalsEvery); next.IsZero() || look.Before(next) {
+				next = look
+			}
+		}
+		c.awaitBlocked(w, next)
+		if w.done || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
+			return nil
+		}
+		if c.opts.Signals == nil {
+			continue
+		}
+		c.mu.Unlock()
+		raised := c.opts.Signals()
+		c.mu.Lock()
+		if raised {
+			return fault.New(fault.Interrupted, "a signal ended the wait")
+		}
+	}
 }
 
 // awaitBlocked waits like await. In a worker whose task waits longer than a

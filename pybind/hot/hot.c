@@ -214,23 +214,16 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char 
     if (id) memcpy(p + i * HOT_OBJECT, id, HOT_OBJECT);
     else good = 0;
   }
-  int64_t end = timeout > 0 ? now_ms() + timeout : 0;
-  while (good) {
-    int last, rc;
+  if (good) {
     hot_err e;
-    int64_t ms = slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
-    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, ms, how, *ready, hopeless, &e);
+    int rc; // Go looks after signals
+    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, timeout, how, *ready, hopeless, &e);
     Py_END_ALLOW_THREADS
     if (rc < 0) {
       raise_err(&e);
       good = 0;
-      break;
     }
-    if (rc == 0 || last) {
-      *timed_out = rc != 0;
-      break;
-    }
-    if (PyErr_CheckSignals()) good = 0;
+    *timed_out = rc != 0;
   }
   free(p);
   if (!good) { free(*ready); *ready = NULL; }

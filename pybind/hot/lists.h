@@ -79,20 +79,12 @@ static int64_t slice_of(int64_t timeout, int64_t end, int *last) {
 
 // wait_more waits for what was not there at once; 0: an exception is set.
 static int wait_more(const unsigned char **p, Py_ssize_t n, int64_t need, int64_t timeout, int here, uint32_t *pick, int64_t *got) {
-  int64_t end = timeout > 0 ? now_ms() + timeout : 0;
-  for (;;) {
-    int last, rc;
-    hot_err e;
-    int64_t ms = slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
-    Py_BEGIN_ALLOW_THREADS rc = HotSelect((unsigned char **)p, n, need, ms, here, pick, got, &e);
-    Py_END_ALLOW_THREADS
-    if (rc < 0) {
-      raise_err(&e);
-      return 0;
-    }
-    if (rc == 0 || last) return 1;
-    if (PyErr_CheckSignals()) return 0;
-  }
+  hot_err e;
+  int rc; // Go looks after signals
+  Py_BEGIN_ALLOW_THREADS rc = HotSelect((unsigned char **)p, n, need, timeout, here, pick, got, &e);
+  Py_END_ALLOW_THREADS
+  if (rc < 0) raise_err(&e);
+  return rc >= 0;
 }
 
 // wait(refs, num_returns, timeout_ms, here, shown) -> (ready, rest) | None
