@@ -32,6 +32,9 @@ func TestObjects_Freed_WorkersThatPinItAreTold(t *testing.T) {
 	if want := []holding{{first, id}}; !slices.Equal(d.toldFreed, want) {
 		t.Errorf("told: %v", d.toldFreed)
 	}
+	if got := tb.lacks([][]byte{id[:]}); len(got) != 1 {
+		t.Error("its owner is told that it has what it has freed")
+	}
 	tb.pin(second, id, o.done) // it is still there
 	if want := []holding{{first, id}, {second, id}}; !slices.Equal(d.toldFreed, want) {
 		t.Errorf("told after a later pin: %v", d.toldFreed)

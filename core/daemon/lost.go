@@ -5,11 +5,12 @@ import "github.com/eagleray/eagleray/core/ids"
 // What lineage needs of the table: an owner asks what is lost, and what is
 // computed again takes the place of what there was.
 
-// lacks returns those of the objects that are not in the store.
+// lacks returns those of the objects that are not in the store. What its owner has let
+// go of is not, though somebody may still look at it: it goes at any moment.
 func (t *objects) lacks(list [][]byte) [][]byte {
 	var out [][]byte
 	for _, raw := range list {
-		if id, err := ids.ParseObject(raw); err == nil && t.table[id] == nil {
+		if id, err := ids.ParseObject(raw); err == nil && (t.table[id] == nil || t.table[id].freed) {
 			out = append(out, raw)
 		}
 	}

@@ -140,9 +140,16 @@ func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
 	if m.ro == nil {
 		return ErrMappingClosed
 	}
-	rw := m.writable(off, total)
+	rw := []byte(nil)
+	if total < sparseFrom {
+		rw = m.writable(off, total)
+	}
 	for _, b := range src {
-		if rw != nil {
+		if len(b) >= sparseFrom {
+			if err := m.writeSparse(off, b); err != nil {
+				return err
+			}
+		} else if rw != nil {
 			copyParallel(rw[off:], b, copiers(len(b)))
 		} else if err := m.pwrite(off, b); err != nil {
 			return err
@@ -191,9 +198,7 @@ func (m *Mapping) mapped(off, size uint64, atOnce bool) []byte {
 		m.mu.Unlock()
 		return nil
 	}
-	if m.rw == nil {
-		m.rw, _ = mapFile(m.fd, m.size, unix.PROT_READ|unix.PROT_WRITE, m.huge)
-	}
+	m.prepare()
 	rw := m.rw
 	m.mu.Unlock()
 	if least == pagesMapped || rw == nil {
@@ -208,6 +213,16 @@ func (m *Mapping) mapped(off, size uint64, atOnce bool) []byte {
 	}
 	m.mu.Unlock()
 	return rw
+}
+
+// prepare makes the writable mapping, if it can, and what is remembered of it; mu held.
+func (m *Mapping) prepare() {
+	if m.state == nil {
+		m.state = make([]pageState, (m.size+granule-1)/granule)
+	}
+	if m.rw == nil {
+		m.rw, _ = mapFile(m.fd, m.size, unix.PROT_READ|unix.PROT_WRITE, m.huge)
+	}
 }
 
 // populate faults all pages in at once. A kernel before 5.14 cannot; there the
@@ -246,6 +261,11 @@ func (m *Mapping) fallocate(what string, mode uint32, off, size uint64) error {
 	if m.ro == nil {
 		return ErrMappingClosed
 	}
+	return m.fallocateHeld(what, mode, off, size)
+}
+
+// fallocateHeld is fallocate for who holds use.
+func (m *Mapping) fallocateHeld(what string, mode uint32, off, size uint64) error {
 	for {
 		err := unix.Fallocate(m.fd, mode, int64(off), int64(size))
 		if err == nil {

@@ -15,10 +15,16 @@ import (
 
 func newMapping(t testing.TB, size uint64) *Mapping {
 	t.Helper()
-	fd, err := CreateMemory("eagleray-test", size)
+	fd, err := sealedFile("eagleray-test", size)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return mapped(t, fd, size)
+}
+
+// mapped maps a file, which it closes.
+func mapped(t testing.TB, fd int, size uint64) *Mapping {
+	t.Helper()
 	m, err := Map(fd, size)
 	unix.Close(fd)
 	if err != nil {
@@ -237,8 +243,8 @@ func TestMapping_ConcurrentWriters_KeepTheirBytes(t *testing.T) {
 	wg.Wait()
 }
 
-func TestCreateMemory_Sealed_CannotBeResized(t *testing.T) {
-	fd, err := CreateMemory("eagleray-test", mib)
+func TestSealedFile_CannotBeResized(t *testing.T) {
+	fd, err := sealedFile("eagleray-test", mib)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -64,3 +64,17 @@ def test_puts_in_a_row() -> None:
         while used() and time.monotonic() < deadline:
             time.sleep(0.002)
         assert used() == 0
+
+
+def test_zeros_of_a_huge_object_take_no_memory() -> None:
+    """What is zero is not written; it is read as zeros by everybody, and after a way over the disk."""
+    size = 260 * MIB
+    with eagleray.init(address="local", num_cpus=1, object_store_memory=400 * MIB, log_to_driver=False):
+        look = eagleray.remote(lambda array: (int(array.sum()), int(array[100 * MIB + 5]), array.nbytes))
+        first, second = (np.zeros(size, dtype=np.uint8) for _ in range(2))
+        first[100 * MIB + 5] = 7
+        second[-1] = 9
+        refs = [eagleray.put(first), eagleray.put(second)]  # one has no room in memory beside the other
+        assert eagleray.get(look.remote(refs[0])) == (7, 7, size)
+        assert eagleray.get(look.remote(refs[1])) == (9, 0, size)
+        assert (eagleray.get(refs[0]) == first).all()
