@@ -47,6 +47,8 @@ type Options struct {
 	// Beat, when set, lends the session's background a thread that is not Go's:
 	// it calls Turn until that says BeatEnds. false: there is none.
 	Beat func(*Beat) bool
+	// Rest, when set, lets go of memory that only the beginning of a driver's session uses.
+	Rest func()
 	// Descriptor, when set, is told of descriptors that a forked child must
 	// close, and before one is closed.
 	Descriptor func(fd int, open bool)
@@ -288,7 +290,7 @@ func (c *Client) mapArena() error {
 		return fmt.Errorf("map the object arena: %w", err)
 	}
 	c.arena = m
-	c.restTimer = time.AfterFunc(arenaRest, c.restArena)
+	c.restTimer = time.AfterFunc(begunRest, c.restBegun)
 	return nil
 }
 

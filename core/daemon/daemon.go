@@ -43,6 +43,8 @@ type Daemon struct {
 	mu         sync.Mutex
 	m          *sched.Machine
 	timer      *time.Timer
+	restTimer  *time.Timer // see rest.go
+	resting    time.Duration
 	objects    *objects
 	diskChecks atomic.Int32 // that are under way, see check.go
 	clients    map[sched.ClientID]*client
@@ -153,6 +155,10 @@ func (d *Daemon) SetHead(h Head) {
 func (d *Daemon) Serve() {
 	d.served.Add(1)
 	go d.accept()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.resting = soonestRest
+	d.restTimer = time.AfterFunc(d.resting, d.rest)
 }
 
 // Stop asks for the end; Stopping is closed then. Close does it.
@@ -172,6 +178,9 @@ func (d *Daemon) Close(keepLogs bool) {
 	d.mu.Lock()
 	d.closing = true
 	d.timer.Stop()
+	if d.restTimer != nil {
+		d.restTimer.Stop()
+	}
 	var peers []*wire.Peer
 	for _, c := range d.clients {
 		peers = append(peers, c.peer)

@@ -113,6 +113,7 @@ func init() {
 		Exit:      func(code int) { syscall.Exit(code) },
 		Site:      siteText,
 		Beat:      lendThread,
+		Rest:      func() { C.hot_rest() },
 		Descriptor: func(fd int, open bool) {
 			flag := C.int(0)
 			if open {

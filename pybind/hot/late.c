@@ -146,9 +146,18 @@ static PyObject *learn(PyObject *m, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
+static PyObject *rest(PyObject *m, PyObject *unused) {
+  (void)m;
+  (void)unused;
+  Py_BEGIN_ALLOW_THREADS rest_code();
+  Py_END_ALLOW_THREADS
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"hold", hold, METH_NOARGS, NULL}, {"start", start, METH_NOARGS, NULL},
-    {"forking", forking, METH_NOARGS, NULL}, {"learn", learn, METH_NOARGS, NULL}, {0},
+    {"forking", forking, METH_NOARGS, NULL}, {"learn", learn, METH_NOARGS, NULL},
+    {"rest", rest, METH_NOARGS, NULL}, {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_late", "When Go starts; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

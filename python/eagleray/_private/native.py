@@ -61,6 +61,13 @@ def learn() -> None:
         late.learn()
 
 
+def rest() -> None:
+    """Lets go of the code in memory that an idle process does not run; what it runs comes back."""
+    late = sys.modules.get(_LATE)
+    if late is not None:
+        late.rest()
+
+
 def _load(name: str) -> ModuleType:
     found = importlib.util.find_spec(_CORE)
     if found is None or found.origin is None:

@@ -70,6 +70,7 @@ def main() -> NoReturn:
     def improve() -> None:
         _import_modules(later, bare)
         _stay_single(setup, original)
+        native.rest()
 
     _serve(channel, setup, base_env, improve)
 
