@@ -10,7 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from types import GeneratorType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from eagleray._private import (
     core,
@@ -30,7 +30,7 @@ from eagleray._private.ids import TaskID
 from eagleray._private.messages import pack, unpack
 from eagleray._private.retrying import may_retry
 from eagleray._private.serialization import ARGS, ARGS_MSGPACK, NONE_RESULT, Encoded, encode, raise_unserializable
-from eagleray._private.state import WORKER, Session, process
+from eagleray._private.state import WORKER, EnvBase, Session, process
 from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
 
 if TYPE_CHECKING:
@@ -45,26 +45,41 @@ class Cancelled(KeyboardInterrupt):
     """Raised in the task that somebody cancelled."""
 
 
-def start(sock: str, token: str, fds: list[int], setup: Mapping[str, Any], environ: Mapping[str, str]) -> None:
+class Outfit(NamedTuple):
+    """What all workers of a zygote begin with; it is made before the forks, once."""
+
+    base: EnvBase
+    patience: int  # see heap.keep
+
+
+def outfit(setup: Mapping[str, Any], environ: Mapping[str, str]) -> Outfit:
+    """What the zygote makes for its workers.
+
+    Args:
+        setup: What it was told.
+        environ: Its variables.
+    """
+    return Outfit(environments.worker_base(setup, environ), heap.keep())
+
+
+def start(sock: str, token: str, fds: list[int], given: Outfit) -> None:
     """Becomes a worker; called in the fork.
 
     Args:
         sock: The daemon's socket.
         token: What the fork was ordered with.
         fds: The pipes for standard output and error.
-        setup: What the zygote was told.
-        environ: The zygote's variables.
+        given: What the zygote has made.
     """
     worker_setup.detach(fds)
     signal.signal(signal.SIGUSR1, _interrupt)
     hot = core.load()
-    base = environments.worker_base(setup, environ)
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
-    process.enter(Session(WORKER, hot, unpack(answer), base))
+    process.enter(Session(WORKER, hot, unpack(answer), given.base))
     _say_before_exit(hot)
     if tracing.ON:
         tracing.watch_worker()
-    worker = Worker(hot)
+    worker = Worker(hot, given.patience)
     native.learn()
     worker.run()
 
@@ -137,7 +152,7 @@ def set_cancel_handler(handler: Callable[[bytes], None]) -> None:
 class Worker:
     """The loop of a worker that runs one thing at a time."""
 
-    def __init__(self, hot: Any) -> None:
+    def __init__(self, hot: Any, patience: int) -> None:
         self.hot = hot
         self.pid = os.getpid()
         self.assigned = worker_setup.Assigned()
@@ -145,7 +160,7 @@ class Worker:
         self._calls: dict[bytes, int] = {}
         self._watch: Any = None
         self._watch_failed = False
-        self.patience = heap.keep()
+        self.patience = patience
 
     def run(self) -> NoReturn:
         """Serves until the daemon says that it is enough."""

@@ -16,9 +16,12 @@ import socket
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from eagleray._private import core, heap, native, sweep
+
+if TYPE_CHECKING:
+    from eagleray._private.worker_main import Outfit
 
 CHANNEL = 3
 _NAME = b"eagleray-zygote"
@@ -72,7 +75,9 @@ def main() -> NoReturn:
         _stay_single(setup, original)
         native.rest()
 
-    _serve(channel, setup, base_env, improve)
+    from eagleray._private import worker_main
+
+    _serve(channel, worker_main.outfit(setup, base_env), improve)
 
 
 def _receive_setup(channel: socket.socket) -> dict[str, Any]:
@@ -149,15 +154,12 @@ def _stay_single(setup: dict[str, Any], environ: dict[str, str]) -> None:
     )
 
 
-def _serve(
-    channel: socket.socket, setup: dict[str, Any], environ: dict[str, str], improve: Callable[[], None]
-) -> NoReturn:
+def _serve(channel: socket.socket, outfit: Outfit, improve: Callable[[], None]) -> NoReturn:
     """Forks and reaps.
 
     Args:
         channel: To the daemon.
-        setup: What workers are told.
-        environ: What variables they begin with.
+        outfit: What workers begin with.
         improve: Called once, at the first quiet moment.
     """
     bell, ringer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
@@ -184,7 +186,7 @@ def _serve(
             if order.get("op") == "end":
                 os._exit(0)
             if order.get("op") == "fork":
-                _fork(channel, order, fds, setup, environ, (bell, ringer))
+                _fork(channel, order, fds, outfit, (bell, ringer))
             for passed in fds:
                 os.close(passed)
 
@@ -213,8 +215,7 @@ def _fork(
     channel: socket.socket,
     order: dict[str, Any],
     fds: list[int],
-    setup: dict[str, Any],
-    environ: dict[str, str],
+    outfit: Outfit,
     bells: tuple[int, int],
 ) -> None:
     try:
@@ -231,7 +232,7 @@ def _fork(
                 os.close(fd)
             from eagleray._private import worker_main
 
-            worker_main.start(order["sock"], order["token"], fds, setup, environ)
+            worker_main.start(order["sock"], order["token"], fds, outfit)
             status = 0
         except BaseException:
             import traceback
