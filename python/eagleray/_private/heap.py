@@ -10,8 +10,6 @@ from __future__ import annotations
 import ctypes
 import os
 
-from eagleray._private import native
-
 #: Bytes of free memory that malloc keeps, and the size below which blocks come from its heap.
 KEPT = 128 << 20
 #: Milliseconds without work after which it is given back.
@@ -46,12 +44,11 @@ def trim() -> None:
 
 
 def rest(patience: int) -> int:
-    """Gives memory back to the system that is free, or holds code, after ``patience`` milliseconds without work.
+    """Gives free memory back to the system, after ``patience`` milliseconds without work.
 
     Returns:
         How long to wait from now on.
     """
     if patience >= 0:
         trim()
-        native.rest()
     return -1
