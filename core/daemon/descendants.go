@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"strconv"
 	"time"
@@ -140,12 +141,15 @@ func descendantsOf(root int, ps []procStat) []int {
 }
 
 // killDescendants kills everything below this process until nothing is left or
-// the time is over. Orphans come to the subreaper, so nothing escapes; a look
-// at /proc may miss one whose parent is just dying, so only reap, which
-// reports that there is no child any more, ends it early.
+// their number has not fallen for as long as limit. Orphans come to the
+// subreaper, so nothing escapes; a look at /proc may miss one whose parent is
+// just dying, so only reap, which reports that there is no child any more, ends
+// it early.
 func killDescendants(limit time.Duration, reap func() (none bool)) (left int) {
 	me := os.Getpid()
-	for end := time.Now().Add(limit); ; {
+	fewest := math.MaxInt
+	for end := time.Now(); ; {
+		began := time.Now()
 		all := descendantsOf(me, processes())
 		for _, pid := range all {
 			_ = unix.Kill(pid, unix.SIGKILL)
@@ -153,9 +157,14 @@ func killDescendants(limit time.Duration, reap func() (none bool)) (left int) {
 		if reap() {
 			return 0
 		}
-		if time.Now().After(end) {
+		now := time.Now()
+		if len(all) < fewest {
+			fewest, end = len(all), now.Add(limit)
+		}
+		if now.After(end) {
 			return max(len(all), 1)
 		}
-		time.Sleep(2 * time.Millisecond)
+		// A thousand that end need the processors more than this look at them.
+		time.Sleep(max(2*time.Millisecond, 2*now.Sub(began)))
 	}
 }
