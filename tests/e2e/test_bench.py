@@ -88,6 +88,8 @@ class TestVerdicts:
         entry = bench.book.Figure("it", "group", "It", "1/s", lambda _: 0.0, times=1)
         assert math.isnan(entry.gain(1, 0))
         assert not entry.aims(1, entry.gain(1, 0), None)[0].met
+        found = line(bench, {"eagleray": [-0.5], "ray": [500.0]}, unit="ms", limit=50, times=10)
+        assert "gain" not in found and found["verdict"] == "MISSED"
 
     def test_a_peer_that_is_better_needs_a_reason(self, bench: Any) -> None:
         samples = {"eagleray": [10.0], "executor": [20.0], "dask": [1.0]}
