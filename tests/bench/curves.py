@@ -27,7 +27,7 @@ HERE = Path(__file__).parent
 TASKS = 1000
 TURNS = 5  # of a batch, or fewer when they take long
 TURNS_SECONDS = 1.0
-CAPS = {"quick": 15.0, "long": 300.0}
+CAPS = {"quick": 20.0, "long": 300.0}
 Point = dict[str, float]
 
 

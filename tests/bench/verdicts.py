@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from statistics import median
 from typing import Any
 
@@ -86,7 +87,8 @@ def summary_of(entry: Figure, results: Results) -> dict[str, Any] | None:
         gain = None
         if THEIRS in values:
             gain = entry.gain(median(values[OURS]), median(values[THEIRS]))
-            summary["gain"] = round(gain, 2)
+            if math.isfinite(gain):  # a difference of two times can come out below nothing
+                summary["gain"] = round(gain, 2)
         beside = of_bare(taken[OURS])
         if beside is not None:
             summary["bare"] = rounded(median([sample.bare for sample in taken[OURS] if sample.bare]))
