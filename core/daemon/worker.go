@@ -153,13 +153,13 @@ func (d *Daemon) orderFork(w *worker, z *zygote) {
 	}
 }
 
-// forkLost: the zygote will not fork the worker. If it is one that could, it
-// was killed, and the next one shall do it; mu held.
+// forkLost: the zygote will not fork the worker. If it is one that could, or
+// a signal has ended it, it was killed, and the next one shall do it; mu held.
 func (d *Daemon) forkLost(w *worker, z *zygote, why string) {
 	if w.state != stateStarting || w.zygote != z || w.pid != 0 {
 		return
 	}
-	if z.ready && w.forks < maxForks && !w.doomed && !d.closing {
+	if (z.ready || z.killed) && w.forks < maxForks && !w.doomed && !d.closing {
 		d.dropZygote(z)
 		if next, err := d.zygoteFor(w.job, w.env); err == nil {
 			if w.deadline != nil {
@@ -278,7 +278,11 @@ func (d *Daemon) reaped(pid, status int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w := d.pids[pid]
-	if w == nil || w.known {
+	if w == nil {
+		d.zygoteReaped(pid, status)
+		return
+	}
+	if w.known {
 		return
 	}
 	w.status, w.known = status, true

@@ -89,7 +89,8 @@ type zygote struct {
 	once   sync.Once
 	why    string // set before stop is closed
 
-	ready bool // has imported its modules; guarded by the daemon's lock
+	ready  bool // has imported its modules; guarded by the daemon's lock, as is killed
+	killed bool // a signal has ended it
 
 	self int // its pidfd, -1 when there is none; run's own
 

@@ -62,3 +62,19 @@ func (z *zygote) unblock() {
 		_ = z.conn.SetWriteDeadline(time.Now())
 	}
 }
+
+// zygoteReaped notes how a zygote ended, if the process was one; mu held.
+func (d *Daemon) zygoteReaped(pid, status int) {
+	for _, z := range d.zygotes {
+		if z.process() == pid {
+			z.killed = status < 0
+			return
+		}
+	}
+}
+
+func (z *zygote) process() int {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return z.pid
+}
