@@ -45,3 +45,46 @@ func hugeFile(size uint64) (fd int, err error) {
 	}
 	return fd, nil
 }
+
+// ownMount reports whether a file is one of hugeFile's: only those have a file system
+// with a bound.
+func ownMount(fd int) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(fd, &st) == nil && st.Type == unix.TMPFS_MAGIC && st.Blocks > 0
+}
+
+// writePages writes b to huge pages that this process has not mapped yet, one after the
+// other while it is in the cache. Writes through the descriptor would wait for other
+// processes': the file has one lock. The caller holds use.
+func (m *Mapping) writePages(off uint64, b []byte) error {
+	rw := m.writableAll()
+	for len(b) > 0 {
+		n := min(hugePage-off%hugePage, uint64(len(b)))
+		if rw == nil || populate(rw[off&^(pageSize-1):off+n]) != nil {
+			if err := m.pwrite(off, b[:n]); err != nil {
+				return err
+			}
+		} else {
+			move(rw[off:off+n], b[:n])
+			// The granules at its ends, too: they lie in the same huge pages.
+			m.note(off&^(granule-1), min((off+n+granule-1)&^(granule-1), m.size&^(granule-1))-off&^(granule-1), pagesMapped)
+		}
+		off, b = off+n, b[n:]
+	}
+	return nil
+}
+
+// known reports whether the range's pages are mapped to be written.
+func (m *Mapping) known(off, size uint64) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state == nil {
+		return false
+	}
+	for i := off / granule; i < (off+size+granule-1)/granule; i++ {
+		if m.state[i] != pagesMapped {
+			return false
+		}
+	}
+	return true
+}

@@ -62,7 +62,7 @@ func Map(fd int, size uint64) (*Mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map the arena: duplicate descriptor %d: %w", fd, err)
 	}
-	huge := hugePages()
+	huge := hugePages() || ownMount(own)
 	ro, err := mapFile(own, size, unix.PROT_READ, huge)
 	if err != nil {
 		unix.Close(own)
@@ -141,12 +141,16 @@ func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
 		return ErrMappingClosed
 	}
 	rw := []byte(nil)
-	if total < sparseFrom {
+	if total < sparseFrom && (!m.huge || m.known(off, total)) {
 		rw = m.writable(off, total)
 	}
 	for _, b := range src {
 		if len(b) >= sparseFrom {
 			if err := m.writeSparse(off, b); err != nil {
+				return err
+			}
+		} else if m.huge && total >= mapAfter && !m.known(off, uint64(len(b))) {
+			if err := m.writePages(off, b); err != nil {
 				return err
 			}
 		} else if rw != nil {
