@@ -167,6 +167,8 @@ type Client struct {
 	settlings []*settling // see settle.go
 	ownerLate bool        // an owner has not acknowledged for a while, and does not keep answers waiting
 
+	lastGot lookedAt // the latest value of others that has references inside, see sheaf.go
+
 	// Waits for many objects, see stamp.go.
 	stamps  uint32    // the latest number
 	stamped []*waiter // that have one

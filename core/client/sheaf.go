@@ -3,8 +3,11 @@ package client
 import (
 	"sync"
 	"sync/atomic"
+	"unsafe"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/store"
 )
 
 // References that come together in one value are a sheaf: they are counted by
@@ -66,6 +69,7 @@ func (c *Client) ImportAll(table []byte, site uint32, s Sheaf) (number uint64, e
 		c.arrived(o, site)
 		x.objs[i] = o
 	}
+	c.keepInside(table, x.objs)
 	sheaves.Lock()
 	defer sheaves.Unlock()
 	if sheaves.m == nil {
@@ -74,6 +78,36 @@ func (c *Client) ImportAll(table []byte, site uint32, s Sheaf) (number uint64, e
 	sheaves.next++
 	sheaves.m[sheaves.next] = x
 	return sheaves.next, nil
+}
+
+// lookedAt is a value that the program got: where it lies, and whose it is.
+type lookedAt struct {
+	id   ids.Object
+	from uintptr
+	n    uintptr
+}
+
+// noteLook notes that the program is getting a value that we borrow and that has a
+// table of references; mu held.
+func (c *Client) noteLook(o *own.Object, f *Found) {
+	if b := f.Envelope; !o.Owned() && o.Contained == nil && len(b) > 2 && store.Format(b[2]) == store.FormatPickleRefs {
+		c.lastGot = lookedAt{o.ID, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b))}
+	}
+}
+
+// keepInside makes a value that we borrow keep what is inside of it, as it does at
+// its owner, when the table is that of the value that was got last. So a program that
+// gets it again and again does not borrow and give back all of that each time. It
+// is a matter of speed: without it the references are borrowed while they are held.
+func (c *Client) keepInside(table []byte, inner []*own.Object) {
+	at := uintptr(unsafe.Pointer(&table[0])) - c.lastGot.from // very large when it lies before
+	if c.lastGot.n == 0 || at >= c.lastGot.n {
+		return
+	}
+	if o := c.table.Find(c.lastGot.id); o != nil && !o.Owned() && o.Contained == nil {
+		c.table.ContainAll(o, inner)
+	}
+	c.lastGot = lookedAt{}
 }
 
 // dropSheaf looks at what the program has let go of since the last time. C is

@@ -166,6 +166,7 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 		f, err := c.fetch(o, deadline)
 		switch {
 		case err == nil:
+			c.noteLook(o, &f)
 			return &f, nil
 		case err == errSlow:
 			return nil, nil
@@ -188,7 +189,9 @@ func (c *Client) TryGet(id ids.Object) (Found, error) {
 	if o == nil || !o.State.Ready() || o.State == own.Stored && o.Map == nil {
 		return Found{}, nil
 	}
-	return c.fetch(o, time.Time{})
+	f, err := c.fetch(o, time.Time{})
+	c.noteLook(o, &f)
+	return f, err
 }
 
 // Ready reports whether a get would return at once.

@@ -221,6 +221,15 @@ func (t *Table) Contain(outer, inner *Object) {
 	outer.Contained = append(outer.Contained, inner)
 }
 
+// ContainAll makes outer, which contains nothing that is known here, keep all of
+// inner alive. The slice is the table's from now on.
+func (t *Table) ContainAll(outer *Object, inner []*Object) {
+	for _, i := range inner {
+		i.Pins++
+	}
+	outer.Contained = inner
+}
+
 func (t *Table) check(o *Object) {
 	if o.held() {
 		return

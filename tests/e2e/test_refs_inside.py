@@ -229,6 +229,49 @@ def test_an_actor_keeps_some_and_gives_others_back(ray: Any) -> None:
     settles(1, 0)
 
 
+def test_a_borrower_of_the_value_keeps_what_is_inside_while_it_has_that(ray: Any) -> None:
+    """Else each look at a large value would borrow all of it anew."""
+    many = 3000
+
+    @ray.remote(num_cpus=0)
+    class Reader:
+        def __init__(self, box: Any) -> None:
+            self.box = box[0]
+            self.kept: Any = None
+
+        def look(self) -> Any:
+            from eagleray._private.state import process
+
+            for _ in range(3):
+                assert len(ray.get(self.box)) == many
+            query = msgpack.packb({"here": True})
+            while msgpack.unpackb(process.require().hot.rpc("footprint", query, 5000))["n_sheaves"] > 1:
+                time.sleep(0.01)  # until the core has heard of all that went; one came with the box
+            return self.table(many + 1)
+
+        def keep(self) -> Any:
+            self.kept = ray.get(self.box)[7]
+            self.box = None
+            found = self.table(1)
+            return found, ray.get(self.kept)
+
+        def table(self, borrowed: int) -> Any:
+            from eagleray._private.state import process
+
+            end = time.monotonic() + 20
+            while True:
+                found = msgpack.unpackb(process.require().hot.rpc("obj_stats", b"", 5000))["borrowed"]
+                if found == borrowed or time.monotonic() > end:
+                    return found
+                time.sleep(0.01)
+
+    reader = Reader.remote([ray.put([ray.put(i) for i in range(many)])])
+    assert ray.get(reader.look.remote()) == many + 1
+    assert ray.get(reader.keep.remote()) == (1, 7)
+    settles(1 + 1, 0)  # what it kept, and its handle
+    del reader
+
+
 def test_only_a_pickle_of_the_sessions_takes_references(ray: Any) -> None:
     from eagleray._private import refs
 
