@@ -91,7 +91,8 @@ def go_build(
 ) -> None:
     """``go build`` with what every artefact has in common: no paths of this machine, no debug tables."""
     output.parent.mkdir(parents=True, exist_ok=True)
-    ldflags = f"-s -w -buildid= {ldflags}".strip()
+    names = "" if os.environ.get("EAGLERAY_SYMBOLS") else "-s -w "  # perf wants them: see docs/performance.md
+    ldflags = f"{names}-buildid= {ldflags}".strip()
     # Beside, then renamed: what runs from the old file goes on running.
     made = output.with_name("new." + output.name)
     go("build", "-trimpath", "-buildvcs=false", *flags, "-ldflags", ldflags, "-o", str(made), package, cwd=cwd, **env)
