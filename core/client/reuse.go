@@ -112,7 +112,8 @@ func (c *Client) reuse(id ids.Object, total int) (at wire.ObjPlace, ok bool) {
 	c.spare.view = nil
 	delete(c.views, v.n)
 	delete(c.mapped, v.id)
-	c.push(wire.TObjReuse, wire.ObjReuse{Old: v.id[:], ObjectID: id[:], Size: uint64(total)})
+	// Not by the writer: this thread copies next, and the seal would wait for it.
+	_ = c.daemon.PushAtOnce(wire.TObjReuse, wire.ObjReuse{Old: v.id[:], ObjectID: id[:], Size: uint64(total)})
 	return wire.ObjPlace{Offset: v.off, Size: uint64(total)}, true
 }
 

@@ -202,6 +202,16 @@ func (p *Peer) PushNow(t Type, body any) error {
 	return nil
 }
 
+// PushAtOnce is Push without the detour by the writer, when nothing is before
+// it. It does not wait either.
+func (p *Peer) PushAtOnce(t Type, body any) error {
+	frame, err := AppendMessage(nil, Push, t, 0, 0, body)
+	if err != nil || p.writeNow(frame) {
+		return err
+	}
+	return p.queue(frame)
+}
+
 // writeNow writes a frame when nothing is before it; false: nothing of it is written.
 func (p *Peer) writeNow(frame []byte) bool {
 	p.mu.Lock()
