@@ -99,6 +99,14 @@ func (c *Client) armReader() {
 	}
 }
 
+// armLater makes sure of a turn before a task that begins now is long, at once
+// when something is to be sent; mu held.
+func (c *Client) armLater() {
+	if b := c.beat; b != nil && (b.mode != BeatNaps || len(c.dirty) > 0) {
+		c.arm()
+	}
+}
+
 // wake ends a park or a watch; mu held.
 func (b *Beat) wake(after time.Duration) {
 	was := b.mode
@@ -158,7 +166,7 @@ func (c *Client) turn(b *Beat) Pause {
 	looped := time.Since(c.looped) < beatFollow
 	if c.leader != nil || !c.outstanding() && !looped {
 		if wanted {
-			return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: beatQuiet}
+			return c.drowse()
 		}
 		return Pause{Mode: BeatParks}
 	}
@@ -166,7 +174,7 @@ func (c *Client) turn(b *Beat) Pause {
 		return Pause{Mode: BeatNaps, Nap: left, Quiet: left}
 	}
 	if left := c.undisturbed(); left > 0 {
-		return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: max(left, beatNap)}
+		return Pause{Mode: BeatNaps, Nap: max(left/2, beatNap), Quiet: max(left, beatNap)} // each look takes time from what computes
 	}
 	c.leader = c.background
 	found := c.poll(0)
@@ -174,19 +182,28 @@ func (c *Client) turn(b *Beat) Pause {
 	c.promote()
 	switch {
 	case c.leader != nil || len(c.followers) > 0:
-		return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: beatQuiet}
+		return c.drowse()
 	case found && !looped:
 		return Pause{Mode: BeatNaps, Nap: beatBusy, Quiet: beatBusy}
 	case looped:
 		return Pause{Mode: BeatWatches, Quiet: beatFollow}
 	case !c.outstanding():
-		return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: beatQuiet}
+		return c.drowse()
 	}
 	watch := beatWatch
 	if c.exec != nil {
 		watch = min(watch, c.exec.overdue()+beatNap)
 	}
 	return Pause{Mode: BeatWatches, Quiet: watch}
+}
+
+// drowse is the pause of a beat that is not needed now and may soon be. A
+// worker's next task counts on a turn before it is long.
+func (c *Client) drowse() Pause {
+	if c.exec != nil {
+		return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: bounceAfter}
+	}
+	return Pause{Mode: BeatNaps, Nap: beatNap, Quiet: beatQuiet}
 }
 
 // undisturbed is for how long a worker's sockets need not be looked at, because

@@ -204,6 +204,7 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 		if len(e.queue) == 0 {
 			e.index.calls = nil
 		}
+		c.flushDirty()
 		w := newWaiter()
 		e.waiting = append(e.waiting, w)
 		c.await(w, deadline)
@@ -249,6 +250,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if in := k.in; len(in.out) > 0 && (k.tmpl.Once || k.tmpl != e.last || k.started.Sub(in.flushed) > batchFor) {
 		c.flush(&in.conn)
 		in.flushed = k.started
+		c.cleaned(&in.conn)
 	}
 	e.last = k.tmpl
 	if k.cancel {
@@ -287,7 +289,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 		k.in.mark.set(k.seq)
 	}
 	k.stamp(trace.Begun, k.in.fd)
-	c.arm() // somebody has to look after the sockets while it runs
+	c.armLater() // somebody has to look after the sockets while it runs
 	return it, nil
 }
 

@@ -18,8 +18,8 @@ enum { IDLE, WANTED, NOW };
 
 // A runtime that was entered lately looks after itself every 20 us, on the
 // cores that compute. Its threads inherit from the one that starts it how late
-// their timers may be: a millisecond makes that one look out of fifty.
-#define SLACK 1000000 // ns
+// their timers may be: two milliseconds make that one look out of a hundred.
+#define SLACK 2000000 // ns
 static unsigned long slack;
 
 void hot_slack_begin(void) {
