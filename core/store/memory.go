@@ -8,12 +8,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// HugePagesVar is the variable that asks for an arena of huge pages, by "1". Its
+// file cannot be sealed, so the processes of the session have to be trusted not to
+// shorten it.
+const HugePagesVar = "EAGLERAY_HUGE_PAGES"
+
 // CreateMemory makes the node's arena: an anonymous file of the given size in
-// bytes, whose pages appear when they are first written: by 2 MiB where that can be
-// had, which costs a fifth of the time. Otherwise it is sealed against
-// resizing, so a mapping of it can never fault for lack of a file behind it.
+// bytes, whose pages appear when they are first written. It is sealed against
+// resizing, so a mapping of it can never fault for lack of a file behind it. Asked
+// for by HugePagesVar, and where they can be had, its pages are of 2 MiB: a first
+// write costs a fifth of the time then.
 func CreateMemory(name string, size uint64) (fd int, err error) {
-	if !hugePages() {
+	if os.Getenv(HugePagesVar) == "1" && !hugePages() {
 		if fd, err := hugeFile(size); err == nil {
 			return fd, nil
 		}
