@@ -99,14 +99,6 @@ func (c *Client) armReader() {
 	}
 }
 
-// armLater makes sure of a turn before a task that begins now is long, at once
-// when something is to be sent; mu held.
-func (c *Client) armLater() {
-	if b := c.beat; b != nil && (b.mode != BeatNaps || len(c.dirty) > 0) {
-		c.arm()
-	}
-}
-
 // wake ends a park or a watch; mu held.
 func (b *Beat) wake(after time.Duration) {
 	was := b.mode

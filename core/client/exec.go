@@ -250,7 +250,6 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if in := k.in; len(in.out) > 0 && (k.tmpl.Once || k.tmpl != e.last || k.started.Sub(in.flushed) > batchFor) {
 		c.flush(&in.conn)
 		in.flushed = k.started
-		c.cleaned(&in.conn)
 	}
 	e.last = k.tmpl
 	if k.cancel {
@@ -289,7 +288,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 		k.in.mark.set(k.seq)
 	}
 	k.stamp(trace.Begun, k.in.fd)
-	c.armLater() // somebody has to look after the sockets while it runs
+	c.arm() // somebody has to look after the sockets while it runs
 	return it, nil
 }
 

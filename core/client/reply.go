@@ -155,8 +155,6 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 	k.stamp(trace.Answered, in.fd)
 	if len(e.queue) == 0 && !e.c.loop.later(e.c) || len(in.out) >= batchBytes || flags&wire.ReplyExiting != 0 {
 		e.c.flush(&in.conn)
-	} else if in.lease { // its worker takes the next one now, and sees to it
-		e.c.soil(&in.conn)
 	} else {
 		e.c.touch(&in.conn)
 	}

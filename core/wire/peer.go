@@ -352,10 +352,6 @@ func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) erro
 	if err != nil {
 		return err
 	}
-	// Somebody waits for a request's answer, and for a request: neither for the writer.
-	if k != Push && p.writeNow(frame) {
-		return nil
-	}
 	return p.queue(frame)
 }
 
