@@ -110,7 +110,8 @@ func (in *inConn) frame(b []byte) error {
 		k.stamp(trace.Arrived, in.fd)
 		if _, ok := e.early[k.task]; ok {
 			delete(e.early, k.task)
-			k.cancel = true
+			e.spare(k) // now: what runs may run for long
+			break
 		}
 		if in.lease && (e.lent || e.busy > 0 && time.Since(e.started) > bounceAfter) {
 			in.bounce([]*call{k})

@@ -24,14 +24,9 @@ func (e *executor) cancel(q *wire.Cancel) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k := e.index.find(e, id); k != nil { // its place in the queue stays: begin passes it over
-		k.taken = true
 		e.unqueued(k)
 		e.unpark(k)
-		e.token++
-		e.calls[e.token] = k
-		e.busy++
-		k.started = time.Now()
-		e.answer(e.token, k, nil, wire.ReplyCancelled)
+		e.spare(k)
 		return
 	}
 	for token, k := range e.calls {
@@ -50,6 +45,16 @@ func (e *executor) cancel(q *wire.Cancel) {
 		}
 	}
 	e.early[id] = now
+}
+
+// spare answers a call that has not begun and will not; mu held.
+func (e *executor) spare(k *call) {
+	k.taken = true
+	e.token++
+	e.calls[e.token] = k
+	e.busy++
+	k.started = time.Now()
+	e.answer(e.token, k, nil, wire.ReplyCancelled)
 }
 
 // interrupt cancels a running call: its program is told, or ended; mu held.

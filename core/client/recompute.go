@@ -24,7 +24,7 @@ func (c *Client) doubt(o *own.Object) {
 	}
 	c.suspect(o)
 	t := c.yieldingOf(o)
-	if r := o.Recipe; r != nil && r.Why == own.Whole && !r.Busy() {
+	if r := o.Recipe; r != nil && r.Why == own.Whole {
 		t = r.Task.(*task)
 	}
 	if t != nil {

@@ -352,6 +352,9 @@ func (p *Peer) send(k Kind, t Type, id uint64, deadlineMs uint32, body any) erro
 	if err != nil {
 		return err
 	}
+	if k != Push && p.writeNow(frame) { // somebody waits for it
+		return nil
+	}
 	return p.queue(frame)
 }
 

@@ -94,8 +94,7 @@ def test_large_arrays_lie_in_the_store(ray: Any) -> None:
         ranges = [line.split() for line in maps]
     where = a._pointer()
     home = next(row for row in ranges if int(row[0].split("-")[0], 16) <= where < int(row[0].split("-")[1], 16))
-    first, last = (int(end, 16) for end in home[0].split("-"))
-    assert home[1].endswith("s") and last - first > 64 << 20, f"not in the arena, which all processes share: {home}"
+    assert (len(home) > 5 and "memfd" in home[5]) or "shm" in home[-1], home
 
 
 def test_numpys_arguments_are_read_only(ray: Any) -> None:

@@ -54,6 +54,24 @@ def marked(value: str) -> dict[int, str]:
     return found
 
 
+def daemon_of(mark: str) -> int:
+    """The daemon of the only session with this mark.
+
+    A process that the daemon is about to start is a copy of it for a moment.
+
+    Raises:
+        TimeoutError: there is none, or more than one.
+    """
+    found: list[int] = []
+
+    def one() -> bool:
+        found[:] = [pid for pid, line in marked(mark).items() if " daemon " in line]
+        return len(found) == 1
+
+    until(one, 5, "one daemon")
+    return found[0]
+
+
 def name(pid: int) -> str:
     """The short name of a process."""
     try:

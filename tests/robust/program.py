@@ -117,6 +117,10 @@ class Program:
         """The processes of its session, the driver included."""
         return processes.marked(self.mark)
 
+    def daemon(self) -> int:
+        """The daemon of its session."""
+        return processes.daemon_of(self.mark)
+
     def session_dir(self) -> Path:
         """The folder of its session."""
         (found,) = self.folder.glob("eagleray-*/s-*")

@@ -377,7 +377,7 @@ def test_a_daemon_that_ends(program: Callable[..., Program], end: str) -> None:
     until(lambda: {"sleep 1000", "sleep 1001"} <= set(driver.members().values()), LIMIT)
     until(lambda: any(state(pid) == "T" for pid in driver.members()), LIMIT)
     members = driver.members()
-    (daemon,) = [pid for pid, line in members.items() if " daemon " in line]
+    daemon = driver.daemon()
     for number in DAEMONS[end]:
         os.kill(daemon, number)
         time.sleep(0.1)

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from processes import alive, marked, name, until
+from processes import alive, daemon_of, marked, name, until
 from program import Program
 
 LIMIT = 30.0
@@ -39,7 +39,7 @@ def test_a_daemon_without_descriptors(fresh: Any) -> None:
     """It takes nobody in while it has none, serves those that it has, and recovers."""
     ray = fresh
     ray.init(address="local", num_cpus=2, log_to_driver=False)
-    (daemon,) = [pid for pid, line in marked(os.environ["EAGLERAY_ROBUST_MARK"]).items() if " daemon " in line]
+    daemon = daemon_of(os.environ["EAGLERAY_ROBUST_MARK"])
 
     @ray.remote
     def add(x: int) -> int:

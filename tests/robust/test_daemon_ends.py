@@ -80,8 +80,7 @@ def test_daemon_killed_while_the_driver_waits(program: Callable[..., Program]) -
         """
     )
     assert driver.line() == "ready"
-    members = driver.members()
-    (daemon,) = [pid for pid, line in members.items() if " daemon " in line]
+    daemon = driver.daemon()
     until(lambda: len(driver.members()) >= 5, LIMIT)
     members = driver.members()
     os.kill(daemon, signal.SIGKILL)
@@ -114,7 +113,7 @@ def test_daemon_killed_before_its_driver(program: Callable[..., Program]) -> Non
         """
     )
     driver.line()
-    (daemon,) = [pid for pid, line in driver.members().items() if " daemon " in line]
+    daemon = driver.daemon()
     os.kill(daemon, signal.SIGKILL)
     driver.answer()
     assert driver.end(20) == 0

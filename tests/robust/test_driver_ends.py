@@ -148,7 +148,7 @@ def test_a_driver_whose_daemon_is_stopped_can_leave(program: Callable[..., Progr
     """Nothing waits for ever for a daemon that does not answer."""
     driver = program(START, BUSY["idle"], READY, "input()", "ray.shutdown()", "say('left')")
     assert driver.line() == "ready"
-    (daemon,) = [pid for pid, line in driver.members().items() if " daemon " in line]
+    daemon = driver.daemon()
     os.kill(daemon, signal.SIGSTOP)
     driver.answer()
     assert driver.line(20) == "left"

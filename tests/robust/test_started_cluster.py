@@ -67,8 +67,7 @@ class Cluster:
 
     def daemon(self) -> int:
         """The daemon's process id."""
-        (found,) = [pid for pid, line in processes.marked(self.mark).items() if " daemon " in line]
-        return found
+        return processes.daemon_of(self.mark)
 
 
 @pytest.fixture
