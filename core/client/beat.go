@@ -31,6 +31,7 @@ const (
 	BeatNaps           // naps of Nap, until one ends with Armed set or Quiet has passed
 	BeatWatches        // until a socket is readable, the bell rings, or Quiet has passed
 	BeatEnds           // for ever: it must touch neither descriptor any more
+	BeatRests          // until the bell rings, or Quiet has passed; only on a thread that is lent
 )
 
 // Pause is what comes between two turns of the beat. After the bell there is
@@ -95,6 +96,15 @@ func (c *Client) arm() {
 // armReader makes sure that somebody reads; who watches the sockets does; mu held.
 func (c *Client) armReader() {
 	if b := c.beat; b != nil && b.mode != BeatWatches {
+		c.arm()
+	}
+}
+
+// armLater makes sure of a turn before a task that begins now is long, at once
+// when something is to be sent. A nap is followed by one; a watch ends when
+// there is something to read; mu held.
+func (c *Client) armLater() {
+	if b := c.beat; b != nil && (b.mode == BeatParks || b.mode == BeatWatches && len(c.exec.queue) > 0 || len(c.dirty) > 0) {
 		c.arm()
 	}
 }
@@ -165,8 +175,11 @@ func (c *Client) turn(b *Beat) Pause {
 	if left := beatNap - time.Since(c.leftAt); left > 0 && !looped {
 		return Pause{Mode: BeatNaps, Nap: left, Quiet: left}
 	}
-	if left := c.undisturbed(); left > 0 {
-		return Pause{Mode: BeatNaps, Nap: max(left/2, beatNap), Quiet: max(left, beatNap)} // each look takes time from what computes
+	switch left := c.undisturbed(); { // each look takes time from what computes
+	case left > bounceAfter/2 && c.exec.patience() > bounceAfter && b.timer == nil:
+		return Pause{Mode: BeatRests, Quiet: left}
+	case left > 0:
+		return Pause{Mode: BeatNaps, Nap: max(left/2, beatNap), Quiet: max(left, beatNap)}
 	}
 	c.leader = c.background
 	found := c.poll(0)
@@ -205,7 +218,7 @@ func (c *Client) undisturbed() time.Duration {
 	if e == nil || e.busy == 0 || e.unread || c.inflight > 0 || len(c.doomed) > 0 || len(c.dirty) > 0 {
 		return 0
 	}
-	return bounceAfter - time.Since(e.started)
+	return e.patience() - time.Since(e.started)
 }
 
 // run is the beat where nobody lends a thread.

@@ -20,8 +20,11 @@ func serve(b *Beat, told func(Pause)) {
 	ring := func(p Pause) {
 		fds := []unix.PollFd{{Fd: int32(b.Bell), Events: unix.POLLIN}, {Fd: int32(b.Epoll), Events: unix.POLLIN}}
 		timeout := int(p.Quiet / time.Millisecond)
-		if p.Mode == BeatParks {
+		switch p.Mode {
+		case BeatParks:
 			fds, timeout = fds[:1], -1
+		case BeatRests:
+			fds = fds[:1]
 		}
 		for {
 			if _, err := unix.Poll(fds, timeout); err != unix.EINTR {

@@ -42,16 +42,30 @@ func (e *executor) bounceAll() {
 	}
 }
 
+// patience is for how long a task runs before those behind it go back: twice
+// as long as its like do, within bounds.
+func (e *executor) patience() time.Duration {
+	if e.last == nil {
+		return bounceAfter
+	}
+	return max(bounceAfter, min(2*e.last.usual, bounceAtMost))
+}
+
+// late reports whether the running task has taken longer.
+func (e *executor) late() bool {
+	return e.busy > 0 && time.Since(e.started) > e.patience()
+}
+
 // overdue is how long the background may sleep before a long task's followers go back.
 func (e *executor) overdue() time.Duration {
 	if e.busy == 0 || len(e.queue) == 0 {
 		return beatWatch
 	}
-	return max(0, bounceAfter-time.Since(e.started))
+	return max(0, e.patience()-time.Since(e.started))
 }
 
 func (e *executor) bounceOverdue() {
-	if e.busy > 0 && len(e.queue) > 0 && time.Since(e.started) > bounceAfter {
+	if len(e.queue) > 0 && e.late() {
 		e.bounceAll()
 	}
 }

@@ -66,52 +66,6 @@ func (t *Template) alternatives() (list []wire.Alternative) {
 	return list
 }
 
-// pace is how long the tasks of a class run in one choice.
-type pace struct {
-	us    float64 // smoothed execution time, µs; 0: unknown
-	depth int     // how many of them a lease may have at a time; 0 counts as 1
-}
-
-func (p *pace) set(us float64) {
-	p.us, p.depth = us, max(1, min(maxDepth, int(pipelineFor/us)))
-}
-
-// measure takes the time that a task ran.
-func (p *pace) measure(us float64) {
-	if p.us > 0 {
-		us = p.us + (us-p.us)/8
-	}
-	p.set(us)
-}
-
-// tooDeep is told when tasks came back that had to wait for too long: the
-// guess of how long they run was wrong.
-func (p *pace) tooDeep() {
-	if p.depth > 1 {
-		p.set(max(p.us, pipelineFor))
-	}
-}
-
-// share is how many tasks of the queue are worth a lease: as many as it would
-// have at a time, whatever its choice.
-func (k *class) share() int {
-	if k.after > 0 {
-		return 1
-	}
-	least := 0
-	for _, p := range k.paces {
-		if p.depth > 0 && (least == 0 || p.depth < least) {
-			least = p.depth
-		}
-	}
-	return max(1, least)
-}
-
-// open reports whether the lease may have another task.
-func (l *lease) open() bool {
-	return l.conn != nil && !l.paused && !l.recall && l.busy < max(1, l.class.paces[l.choice].depth) && !(l.used && l.once())
-}
-
 // once: a lease that was given because the first choice did not come in time.
 func (l *lease) once() bool { return l.choice > 0 && l.class.after > 0 }
 

@@ -14,9 +14,7 @@ import (
 
 // Pipelining.
 const (
-	pipelineFor = 2000.0 // µs of measured work to have at a worker
-	maxDepth    = 512    // tasks
-	maxWant     = 1000   // leases
+	maxWant     = 1000 // leases
 	idleLease   = 100 * time.Millisecond
 	wantedLease = time.Millisecond // when others wait for it
 )
@@ -35,7 +33,8 @@ type class struct {
 	shape  *shape    // nil: its leases serve no other class
 	listed bool      // in shape.waiting
 
-	granted uint64 // leases that came
+	granted uint64    // leases that came
+	changed time.Time // a lease came, or gave tasks back
 
 	key       string
 	templates int // of it
@@ -136,6 +135,9 @@ func (c *Client) pump(k *class) {
 				best = c.takeIdle(k)
 			}
 			if best == nil {
+				best = k.ahead()
+			}
+			if best == nil {
 				break
 			}
 			c.sendTask(best, k.queue.pop())
@@ -195,6 +197,7 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 		return
 	}
 	k.granted++
+	k.changed = time.Now()
 	k.want = max(0, k.want-1)
 	l := &lease{id: g.LeaseID, class: k, choice: g.Choice, better: g.Better}
 	c.leases[l.id] = l

@@ -135,6 +135,7 @@ type Client struct {
 	background      *waiter
 	followers       []*waiter
 	polling, kicked bool
+	lookedAt        time.Time // see doze.go
 	leftAt          time.Time
 	looped          time.Time // when an event loop waited last
 	beat            *Beat

@@ -17,7 +17,8 @@ import (
 // Patience of a worker.
 const (
 	blockedAfter = time.Millisecond       // a task that waits so long gives its CPUs back
-	bounceAfter  = 5 * time.Millisecond   // a task that runs so long sends those behind it back
+	bounceAfter  = 5 * time.Millisecond   // a task that runs so long, and longer than its like, sends those behind it back
+	bounceAtMost = 40 * time.Millisecond  // however long its like run
 	lentFor      = time.Millisecond       // what was given back is taken again after so long a run
 	lendEvery    = 100 * time.Millisecond // a long task gives its CPUs back this often, if it waits at all
 )
@@ -48,24 +49,25 @@ type Item struct {
 
 // call is a task that arrived.
 type call struct {
-	in      *inConn
-	seq     uint32
-	tmpl    *RemoteTemplate
-	task    ids.Task
-	args    place
-	deps    []place
-	assign  []byte // instead of a task
-	actor   *wire.ActorStart
-	started time.Time
-	cancel  bool
-	taken   bool          // it has begun, was sent back, or was answered in the queue
-	owned   []*own.Object // borrowed for a constructor's arguments
-	feed    *feed         // of a generator
-	size    int           // of the backlog
-	had     map[int]bool  // results that the caller has: it runs again for others
-	again   bool          // it runs again, for results that were lost
-	parked  bool          // it waits in the queue for an argument that was lost
-	misses  int           // how often it has
+	in       *inConn
+	seq      uint32
+	tmpl     *RemoteTemplate
+	task     ids.Task
+	args     place
+	deps     []place
+	assign   []byte // instead of a task
+	actor    *wire.ActorStart
+	started  time.Time
+	cancel   bool
+	taken    bool          // it has begun, was sent back, or was answered in the queue
+	owned    []*own.Object // borrowed for a constructor's arguments
+	feed     *feed         // of a generator
+	size     int           // of the backlog
+	had      map[int]bool  // results that the caller has: it runs again for others
+	again    bool          // it runs again, for results that were lost
+	parked   bool          // it waits in the queue for an argument that was lost
+	misses   int           // how often it has
+	returned bool          // by the program
 }
 
 // executor is the worker's side: calls in, answers out.
@@ -250,6 +252,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if in := k.in; len(in.out) > 0 && (k.tmpl.Once || k.tmpl != e.last || k.started.Sub(in.flushed) > batchFor) {
 		c.flush(&in.conn)
 		in.flushed = k.started
+		c.cleaned(&in.conn)
 	}
 	e.last = k.tmpl
 	if k.cancel {
@@ -288,7 +291,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 		k.in.mark.set(k.seq)
 	}
 	k.stamp(trace.Begun, k.in.fd)
-	c.arm() // somebody has to look after the sockets while it runs
+	c.armLater() // somebody has to look after the sockets while it runs
 	return it, nil
 }
 

@@ -24,6 +24,16 @@ type RemoteTemplate struct {
 	MaxCalls int
 	Once     bool // must not run twice: answers leave before the next one starts
 	Flow     Flow // of a generator
+
+	usual time.Duration // its calls ran for, smoothed
+}
+
+// ran notes how long a call ran.
+func (t *RemoteTemplate) ran(d time.Duration) {
+	if t.usual > 0 {
+		d = t.usual + (d-t.usual)/8
+	}
+	t.usual = d
 }
 
 // place is where an argument is.
@@ -113,7 +123,7 @@ func (in *inConn) frame(b []byte) error {
 			e.spare(k) // now: what runs may run for long
 			break
 		}
-		if in.lease && (e.lent || e.busy > 0 && time.Since(e.started) > bounceAfter) {
+		if in.lease && (e.lent || e.late()) {
 			in.bounce([]*call{k})
 			break
 		}

@@ -188,6 +188,7 @@ func (o *outConn) returned(r *wire.Reader) {
 		l.paused = true // until it answers
 		l.class.queue.pushFront(back)
 		l.class.paces[l.choice].tooDeep()
+		l.class.changed = time.Now()
 		o.c.pump(l.class)
 	}
 }

@@ -148,6 +148,9 @@ func (c *Client) lead(w *waiter, deadline time.Time) {
 			}
 			timeout = int((left + time.Millisecond - 1) / time.Millisecond)
 		}
+		if w.need >= dozeFrom {
+			c.doze(timeout)
+		}
 		c.poll(timeout)
 	}
 	c.leader = nil
@@ -333,11 +336,26 @@ func (c *Client) adopt(s socket) error {
 
 // touch marks the socket as having unsent bytes.
 func (c *Client) touch(k *conn) {
+	c.soil(k)
+	if c.leader == nil || c.leader == c.background || c.polling { // else the leader sends it before it polls, or arms when it leaves
+		c.arm()
+	}
+}
+
+// soil is touch by who sees to it that the bytes leave.
+func (c *Client) soil(k *conn) {
 	if !k.dirty && !k.dead {
 		k.dirty = true
 		c.dirty = append(c.dirty, k)
 	}
-	c.arm()
+}
+
+// cleaned takes the socket off the list when it is the only one there and all is sent.
+func (c *Client) cleaned(k *conn) {
+	if len(c.dirty) == 1 && c.dirty[0] == k && len(k.out) == 0 {
+		k.dirty = false
+		c.dirty = c.dirty[:0]
+	}
 }
 
 // flushDirty sends what sockets have collected.

@@ -37,6 +37,7 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 	if c.unacked > 0 && !c.registered() {
 		flags |= wire.ReplyUnsettled
 	}
+	k.returned = true
 	e.answer(token, k, results, flags)
 	return nil
 }
@@ -44,7 +45,11 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 // answer writes the reply frame; mu held, released while large results go to the arena.
 func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	c := e.c
-	us := time.Since(k.started).Microseconds()
+	took := time.Since(k.started)
+	if k.returned {
+		k.tmpl.ran(took)
+	}
+	us := took.Microseconds()
 	var body []byte
 	n := k.tmpl.Returns
 	switch {
@@ -155,6 +160,8 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 	k.stamp(trace.Answered, in.fd)
 	if len(e.queue) == 0 && !e.c.loop.later(e.c) || len(in.out) >= batchBytes || flags&wire.ReplyExiting != 0 {
 		e.c.flush(&in.conn)
+	} else if in.lease && k.returned { // its thread comes for the next one now, which sees to it
+		e.c.soil(&in.conn)
 	} else {
 		e.c.touch(&in.conn)
 	}

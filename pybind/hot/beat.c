@@ -10,7 +10,7 @@
 #include "beat.h"
 #include "_cgo_export.h"
 
-enum { PARKS, NAPS, WATCHES, ENDS };
+enum { PARKS, NAPS, WATCHES, ENDS, RESTS };
 enum { IDLE, WANTED, NOW };
 
 #define MILLISECOND 1000000
@@ -18,8 +18,8 @@ enum { IDLE, WANTED, NOW };
 
 // A runtime that was entered lately looks after itself every 20 us, on the
 // cores that compute. Its threads inherit from the one that starts it how late
-// their timers may be: two milliseconds make that one look out of a hundred.
-#define SLACK 2000000 // ns
+// their timers may be: five milliseconds make that one look out of hundreds.
+#define SLACK 5000000 // ns
 static unsigned long slack;
 
 void hot_slack_begin(void) {
@@ -87,6 +87,9 @@ static void *run(void *p) {
       break;
     case WATCHES:
       watch(b, next.quiet);
+      break;
+    case RESTS:
+      if (ready(b->bell, (int)(next.quiet / MILLISECOND)) && silence(b)) nap(MILLISECOND);
       break;
     default:
       if (ready(b->bell, -1) && silence(b)) nap(MILLISECOND);

@@ -1,0 +1,116 @@
+package client
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+// usually is how long the tasks of these tests run: longer than what a lease has more than one of.
+const usually = 3 * time.Millisecond
+
+// slowly is echo after a while, or after the gate for what is to run long.
+func slowly(gate chan struct{}, begun *atomic.Int32) func(*Client, *Item) {
+	return func(c *Client, it *Item) {
+		begun.Add(1)
+		if e := it.Args.Envelope; len(e) > 0 && e[len(e)-1] == 'L' {
+			<-gate
+		} else {
+			time.Sleep(usually)
+		}
+		echo(c, it)
+	}
+}
+
+// waitingAt is how many tasks a worker has that it has not begun.
+func waitingAt(w *Client) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.exec.queue)
+}
+
+func TestAhead_LongQueue_TheNextOneIsThere(t *testing.T) {
+	d := startDaemon(t)
+	var begun atomic.Int32
+	w := d.worker(slowly(nil, &begun))
+	c := d.driver()
+	tm := template(t, c, "f")
+	refs := make([]ids.Object, 60)
+	for i := range refs {
+		refs[i] = submit(t, c, tm, "x")
+	}
+	d.eventually("a task waits behind the one that runs", func() bool { return waitingAt(w) > 0 })
+	for _, id := range refs {
+		if s := get(t, c, id); s != "x" {
+			t.Fatalf("got %q, want x", s)
+		}
+	}
+	if n := begun.Load(); n != int32(len(refs)) {
+		t.Errorf("%d tasks began, want %d", n, len(refs))
+	}
+}
+
+// What is left of a queue goes to whoever is free first.
+func TestAhead_ShortQueue_NothingWaitsBehindARunningTask(t *testing.T) {
+	d := startDaemon(t)
+	gate := make(chan struct{})
+	var begun atomic.Int32
+	w := d.worker(slowly(gate, &begun))
+	c := d.driver()
+	tm := template(t, c, "f")
+	get(t, c, submit(t, c, tm, "x"))
+	time.Sleep(2 * aheadAfter) // its lease is kept, and no other comes
+	long := submit(t, c, tm, "L")
+	next := submit(t, c, tm, "x")
+	d.eventually("the long one runs", func() bool { return begun.Load() == 2 })
+	if n := waitingAt(w); n != 0 {
+		t.Errorf("%d tasks wait behind it", n)
+	}
+	close(gate)
+	for _, id := range []ids.Object{long, next} {
+		get(t, c, id)
+	}
+}
+
+// What waits behind a task that runs longer than its like goes back, and another worker takes it.
+func TestAhead_OneRunsLong_ThoseBehindItGoOn(t *testing.T) {
+	d := startDaemon(t)
+	gate := make(chan struct{})
+	var begun atomic.Int32
+	first := d.worker(slowly(gate, &begun))
+	c := d.driver()
+	tm := template(t, c, "f")
+	var refs []ids.Object
+	for range 40 {
+		refs = append(refs, submit(t, c, tm, "x"))
+	}
+	long := submit(t, c, tm, "L")
+	for range 40 {
+		refs = append(refs, submit(t, c, tm, "x"))
+	}
+	d.eventually("the long one runs", func() bool { return begun.Load() == 41 })
+	d.eventually("nothing waits behind it", func() bool { return waitingAt(first) == 0 })
+	d.worker(slowly(gate, &begun))
+	for _, id := range refs {
+		if s := get(t, c, id); s != "x" {
+			t.Fatalf("got %q, want x", s)
+		}
+	}
+	close(gate)
+	get(t, c, long)
+}
+
+func TestPatience_TwiceTheUsual_WithinBounds(t *testing.T) {
+	e := &executor{}
+	if p := e.patience(); p != bounceAfter {
+		t.Errorf("of a worker that ran nothing: %v, want %v", p, bounceAfter)
+	}
+	for usual, want := range map[time.Duration]time.Duration{0: bounceAfter, time.Millisecond: bounceAfter, 8 * time.Millisecond: 16 * time.Millisecond, time.Second: bounceAtMost} {
+		e.last = &RemoteTemplate{usual: usual}
+		if p := e.patience(); p != want {
+			t.Errorf("usually %v: %v, want %v", usual, p, want)
+		}
+	}
+}
