@@ -176,7 +176,7 @@ func (c *Client) turn(b *Beat) Pause {
 		return Pause{Mode: BeatNaps, Nap: left, Quiet: left}
 	}
 	switch left := c.undisturbed(); { // each look takes time from what computes
-	case left > bounceAfter/2 && c.exec.patience() > bounceAfter && b.timer == nil:
+	case left > bounceAfter/2 && c.exec.answersAtOnce() && b.timer == nil:
 		return Pause{Mode: BeatRests, Quiet: left}
 	case left > 0:
 		return Pause{Mode: BeatNaps, Nap: max(left/2, beatNap), Quiet: max(left, beatNap)}
