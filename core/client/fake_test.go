@@ -34,7 +34,8 @@ type fakeDaemon struct {
 	asked   int // pins that were asked for
 	reused  int // ranges
 	freed   map[string]bool
-	idle    []string // addresses of workers
+	tooSoon map[string]bool // unpinned before they were freed
+	idle    []string        // addresses of workers
 	leased  map[uint64]string
 	wants   []want
 	peers   map[*wire.Peer]string
@@ -75,7 +76,7 @@ func startDaemon(t *testing.T) *fakeDaemon {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d := &fakeDaemon{t: t, dir: dir, size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{},
+	d := &fakeDaemon{t: t, dir: dir, size: 64 << 20, node: ids.NewNode(), objects: map[string]wire.ObjPlace{}, freed: map[string]bool{}, tooSoon: map[string]bool{},
 		leased: map[uint64]string{}, peers: map[*wire.Peer]string{}, heirOf: map[*wire.Peer]ids.Worker{}, peerOf: map[ids.Worker]*wire.Peer{}, holder: map[uint64]*wire.Peer{}}
 	if d.fd, err = store.CreateMemory("fake", d.size); err != nil {
 		t.Fatal(err)
@@ -229,7 +230,10 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		}
 		_ = m.Reply(r)
 	case wire.TObjUnpin:
+		var o wire.ObjRef
+		_ = m.Decode(&o)
 		d.pins--
+		d.tooSoon[string(o.ObjectID)] = !d.freed[string(o.ObjectID)]
 	case wire.TObjSealed:
 		d.pins++
 	case wire.TObjReuse:

@@ -60,11 +60,7 @@ func (c *Client) lacks(list []*own.Object, deadline time.Time) (lacks [][]byte, 
 		}
 		close(answer)
 	})
-	patience := lookFor
-	if !deadline.IsZero() {
-		patience = max(patience, time.Until(deadline))
-	}
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(patience(deadline))
 	defer limit.Stop()
 	c.mu.Unlock()
 	defer c.mu.Lock()
@@ -73,4 +69,12 @@ func (c *Client) lacks(list []*own.Object, deadline time.Time) (lacks [][]byte, 
 	case <-limit.C:
 	}
 	return lacks, ok
+}
+
+// patience is how long who has a deadline, or none, waits for a list's answer.
+func patience(deadline time.Time) time.Duration {
+	if deadline.IsZero() {
+		return lookFor
+	}
+	return max(lookFor, time.Until(deadline))
 }

@@ -85,8 +85,9 @@ func (c *Client) spared(o *own.Object) bool {
 func (c *Client) dropSpare() {
 	if v := c.spare.view; v != nil {
 		c.spare.view = nil
-		c.unhold(v)
+		// First freed: what is unpinned while others wait for room goes to disk if somebody may want it.
 		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{raw(v.id)}})
+		c.unhold(v)
 	}
 }
 

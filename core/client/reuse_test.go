@@ -112,9 +112,20 @@ func TestReuse_OthersMayHaveIt_IsNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Release(Drop{Object: exported})
-	last := putBytes(t, c, n, 6)
-	holdsBytes(t, c, last, n, 6)
-	d.eventually("two ranges were used again", func() bool { return d.reused == 2 })
+
+	listed := putBytes(t, c, n, 6)
+	if _, err := c.RefTable([]*ids.Object{&listed}); err != nil {
+		t.Fatal(err)
+	}
+	c.Release(Drop{Object: listed})
+	last := putBytes(t, c, n, 7)
+	holdsBytes(t, c, last, n, 7)
+	c.Release(Drop{Object: last})
+	c.letGoOfViews()
+	d.eventually("all are freed", func() bool { return len(d.freed) == 7 })
+	if d.reused != 2 {
+		t.Errorf("%d ranges were used again, and 2 were nobody else's", d.reused)
+	}
 }
 
 // When others need room the range goes, and so does the pin on what was written last.
@@ -128,5 +139,10 @@ func TestReuse_RoomIsWanted_RangeGoes(t *testing.T) {
 	c.Release(Drop{Object: id})
 	c.letGoOfViews()
 	d.eventually("the range is free", func() bool { return d.freed[string(id[:])] && d.pins == 0 })
+	d.mu.Lock()
+	if d.tooSoon[string(id[:])] {
+		t.Error("the daemon heard that nobody looks at it before it heard that nobody wants it")
+	}
+	d.mu.Unlock()
 	holdsBytes(t, c, kept, reuseFrom, 1)
 }

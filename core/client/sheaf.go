@@ -49,6 +49,9 @@ var sheaves struct {
 // at a site of the program. The number is what drops of it say.
 func (c *Client) ImportAll(table []byte, site uint32, s Sheaf) (number uint64, err error) {
 	t, err := parseRefs(table)
+	if err == nil && (t.n+63)/64 != len(s.Dead) {
+		err = errBadTable // it was written over since the program made its half
+	}
 	if err != nil {
 		return 0, err
 	}

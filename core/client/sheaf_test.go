@@ -211,6 +211,21 @@ func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
 	}
 }
 
+// What the program made room for is not what the table has by now.
+func TestSheaf_TableOfAnotherSize_Error(t *testing.T) {
+	c := startDaemon(t).driver()
+	list, _ := owned(c, 65)
+	table, err := c.RefTable(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range []int{0, 1, 3} {
+		if _, err := c.ImportAll(table, 0, Sheaf{Dead: make([]uint64, words), Told: new(uint32), Free: func() {}}); err == nil {
+			t.Errorf("65 references were taken into %d words", words)
+		}
+	}
+}
+
 func TestRefTable_Unknown_Error(t *testing.T) {
 	c := startDaemon(t).driver()
 	id := ids.NewObject(1, ids.NewWorker().Owner(), ids.JobOf(1), 0)

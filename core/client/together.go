@@ -47,11 +47,7 @@ func (c *Client) pinTogether(objs []*own.Object, deadline time.Time) {
 		list = list[len(part):]
 		asked = append(asked, c.askTogether(part))
 	}
-	patience := lookFor
-	if !deadline.IsZero() {
-		patience = max(patience, time.Until(deadline))
-	}
-	limit := time.NewTimer(patience)
+	limit := time.NewTimer(patience(deadline))
 	defer limit.Stop()
 	c.mu.Unlock()
 	defer c.mu.Lock()

@@ -49,6 +49,32 @@ func TestObjects_Freed_WorkersThatPinItAreTold(t *testing.T) {
 	}
 }
 
+// The answer to a question for many comes after what is told of each, so none of a freed
+// object is given there: asked for alone, the worker hears of the end after the answer.
+func TestObjects_FreedAmongMany_IsAskedForAlone(t *testing.T) {
+	tb, d := withDisk(1 << 20)
+	owner, first, second := &client{}, &client{worker: &worker{}}, &client{worker: &worker{}}
+	for n := range uint64(2) {
+		if err := create(tb, owner, owned(1, n), 1000); err != nil {
+			t.Fatal(err)
+		}
+		if err := tb.seal(owner, owned(1, n)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	both := []ids.Object{owned(1, 0), owned(1, 1)}
+	if r := tb.pinMany(first, both); !slices.Equal(r.Which, []uint32{0, 1}) {
+		t.Fatalf("places of %v", r.Which)
+	}
+	tb.free(owner, both[0])
+	if r := tb.pinMany(second, both); !slices.Equal(r.Which, []uint32{1}) || tb.table[both[0]].pins != 1 {
+		t.Errorf("places of %v", r.Which)
+	}
+	if want := []holding{{first, both[0]}}; !slices.Equal(d.toldFreed, want) {
+		t.Errorf("told: %v", d.toldFreed)
+	}
+}
+
 // An owner that ends frees all that it had, and a copy that is written anew frees the old one.
 func TestObjects_OwnerGoneOrWrittenAnew_WorkersAreTold(t *testing.T) {
 	tb, d := withDisk(1 << 20)

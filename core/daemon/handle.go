@@ -283,22 +283,7 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		}
 		d.objects.create(c, id, q.Size, func(at place, err error) { answerPlace(m, at, q.Size, err) })
 	case wire.TObjReuse:
-		var q wire.ObjReuse
-		id, err := decodeObject(m, &q, &q.ObjectID)
-		if err != nil {
-			fail(err)
-			return
-		}
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		old, err := ids.ParseObject(q.Old)
-		if err == nil {
-			err = errors.Join(d.mayWrite(c, id), d.mayFree(c, old))
-		}
-		if err == nil && !c.gone {
-			err = d.objects.reuse(c, old, id, q.Size)
-		}
-		fail(err)
+		fail(d.reuse(c, m))
 	case wire.TObjStats:
 		d.mu.Lock()
 		defer d.mu.Unlock()

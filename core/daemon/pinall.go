@@ -27,22 +27,26 @@ func (d *Daemon) pinAll(c *client, m *wire.Message) error {
 		}
 		list[i] = id
 	}
-	var r wire.ObjPlaces
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if c.gone {
-		return nil
+	if !c.gone {
+		_ = m.Reply(d.objects.pinMany(c, list))
 	}
+	return nil
+}
+
+// pinMany pins what can be pinned at once. What was freed is not: who pins that is
+// told so, and would hear it before the answer.
+func (t *objects) pinMany(c *client, list []ids.Object) (r wire.ObjPlaces) {
 	for i, id := range list {
-		if o := d.objects.table[id]; o == nil || !o.sealed || !o.inArena || o.moving == restoring {
+		if o := t.table[id]; o == nil || !o.sealed || !o.inArena || o.freed || o.moving == restoring {
 			continue
 		}
-		d.objects.pin(c, id, func(at place, size uint64, _ error) {
+		t.pin(c, id, func(at place, size uint64, _ error) {
 			r.Which = append(r.Which, uint32(i))
 			r.Offsets = append(r.Offsets, at.off)
 			r.Sizes = append(r.Sizes, size)
 		})
 	}
-	_ = m.Reply(r)
-	return nil
+	return r
 }

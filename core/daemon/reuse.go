@@ -1,13 +1,38 @@
 package daemon
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // A process that has freed an object may have the next one take its range, without
 // asking: see reuse.go of core/client.
+
+// reuse serves the message that says so. It is no request: the seal tells what became of it.
+func (d *Daemon) reuse(c *client, m *wire.Message) error {
+	var q wire.ObjReuse
+	id, err := decodeObject(m, &q, &q.ObjectID)
+	if err != nil {
+		return err
+	}
+	old, err := ids.ParseObject(q.Old)
+	if err != nil {
+		return fault.New(fault.BadRequest, "%s: the place of which object: %v", m.Type, err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.gone {
+		return nil
+	}
+	if err := errors.Join(d.mayWrite(c, id), d.mayFree(c, old)); err != nil {
+		return err
+	}
+	return d.objects.reuse(c, old, id, q.Size)
+}
 
 // reuse makes the object id, which c will write and seal, at the place of old, which
 // c alone has pinned and has let go of. An error: it is not so, and id is not made.

@@ -56,15 +56,13 @@ var (
 
 // head is what a file begins with, as JSON, in its first headSize bytes.
 type head struct {
-	Format   string   `json:"format"`
-	Pid      int      `json:"pid"`
-	Role     string   `json:"role"`
-	Owner    uint32   `json:"owner"`
-	Stamps   int      `json:"stamps"`
-	Size     int      `json:"stamp_bytes"`
-	Stages   []string `json:"stages"`
-	CostNs   float64  `json:"stamp_ns"` // what a stamp costs here
-	MadeUnix int64    `json:"made_unix"`
+	Format string   `json:"format"`
+	Pid    int      `json:"pid"`
+	Role   string   `json:"role"`
+	Owner  uint32   `json:"owner"`
+	Stamps int      `json:"stamps"`
+	Stages []string `json:"stages"`
+	CostNs float64  `json:"stamp_ns"` // what a stamp costs here
 }
 
 // Open begins to stamp into folder, which is made if it is missing. What is open already stays.
@@ -87,7 +85,7 @@ func Open(folder, role string, owner [12]byte) error {
 	store.mask = capacity - 1
 	zero, zeroNs = pairClocks()
 	cost := measure()
-	b, err := json.Marshal(head{"eagleray trace 1", os.Getpid(), role, OwnerOf(owner), capacity, stampSize, names[:], cost, time.Now().Unix()})
+	b, err := json.Marshal(head{"eagleray trace 1", os.Getpid(), role, OwnerOf(owner), capacity, names[:], cost})
 	if err != nil || len(b) >= headSize {
 		panic("trace: the head is always encodable and small")
 	}
@@ -186,11 +184,6 @@ func CallOf(s Stage, count uint64, owner [12]byte, method bool) {
 		st.Kind = 1
 	}
 	put(st)
-}
-
-// Past stamps a stage that began at a time that Now gave; only when On.
-func Past(s Stage, ns int64, count uint64, owner [12]byte) {
-	put(Stamp{Ns: ns, Key: count, Owner: OwnerOf(owner), Stage: s})
 }
 
 // Span stamps a read, a write or a poll that began at began and has ended; only when On.

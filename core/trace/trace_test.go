@@ -69,7 +69,6 @@ func TestOpen_Stamps_AreInTheFile(t *testing.T) {
 	began := Now()
 	CallOf(Queued, 7, me, true)
 	Call(Framed, 8, me, 5)
-	Past(Encoded, began, 9, me)
 	Span(Wrote, began, 5, 100)
 	Span(Read, began, 5, -1)
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &after); err != nil {
@@ -83,7 +82,6 @@ func TestOpen_Stamps_AreInTheFile(t *testing.T) {
 	want := []Stamp{
 		{Key: 7, Owner: owner, Stage: Queued, Kind: 1},
 		{Key: 8, Owner: owner, Aux: 5, Stage: Framed},
-		{Key: 9, Owner: owner, Stage: Encoded},
 		{Key: uint64(began), Aux: 5, Bytes: 100, Stage: Wrote},
 		{Key: uint64(began), Aux: 5, Stage: Read},
 	}

@@ -130,9 +130,6 @@ func NewReader(b []byte) Reader { return Reader{b: b} }
 // Err returns the first error.
 func (r *Reader) Err() error { return r.err }
 
-// Rest returns what is left, unread.
-func (r *Reader) Rest() []byte { return r.b }
-
 func (r *Reader) fail(what string) {
 	if r.err == nil {
 		r.err = fmt.Errorf("%w: want %s", ErrBadFrame, what)

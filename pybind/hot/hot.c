@@ -169,6 +169,22 @@ static PyObject *put(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   return new_ref(id);
 }
 
+// left is what remains of a timeout, at most one slice; -1: for ever.
+static int64_t now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static int64_t slice_of(int64_t timeout, int64_t end, int *last) {
+  *last = 0;
+  if (timeout < 0) return SLICE_MS;
+  int64_t left = end - now_ms();
+  if (left <= SLICE_MS) *last = 1;
+  if (left < 0) left = 0;
+  return left < SLICE_MS ? left : SLICE_MS;
+}
+
 #include "lists.h"
 #include "sheaf.h"
 

@@ -61,22 +61,6 @@ static PyObject *split(PyObject **items, Py_ssize_t n, const uint32_t *pick, int
   return Py_BuildValue("(NN)", ready, rest);
 }
 
-// left is what remains of a timeout, at most one slice; -1: for ever.
-static int64_t now_ms(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
-static int64_t slice_of(int64_t timeout, int64_t end, int *last) {
-  *last = 0;
-  if (timeout < 0) return SLICE_MS;
-  int64_t left = end - now_ms();
-  if (left <= SLICE_MS) *last = 1;
-  if (left < 0) left = 0;
-  return left < SLICE_MS ? left : SLICE_MS;
-}
-
 // wait_more waits for what was not there at once; 0: an exception is set.
 static int wait_more(const unsigned char **p, Py_ssize_t n, int64_t need, int64_t timeout, int here, uint32_t *pick, int64_t *got) {
   hot_err e;

@@ -4,10 +4,10 @@
 // all comes back, a fault for every 64 KiB.
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <link.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -38,23 +38,38 @@ static int all_of_file(int pagemap, uintptr_t from, uintptr_t to, uintptr_t size
   return 1;
 }
 
-void rest_code(void) {
-  FILE *maps = fopen("/proc/self/maps", "re");
-  int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
-  if (maps && pagemap >= 0) {
-    uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
-    char *line = NULL;
-    size_t room = 0;
-    while (getline(&line, &room, maps) > 0) {
-      char *p, *path = strchr(line, '/');
-      uintptr_t from = strtoull(line, &p, 16), to = *p == '-' ? strtoull(p + 1, &p, 16) : 0;
-      int code = path && to > from && (!strncmp(p, " r-xp", 5) || (!strncmp(p, " r--p", 5) && strstr(path, ".so")));
-      if (code && all_of_file(pagemap, from, to, size)) madvise((void *)from, to - from, MADV_DONTNEED);
-    }
-    free(line);
+// rest_library lets go of what a library has in segments that are never written to. The loader lists a library when all
+// of it is in its place: /proc/self/maps shows one that another thread is loading as constant where its data will be.
+static int rest_library(struct dl_phdr_info *library, size_t known, void *pagemap) {
+  (void)known;
+  uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
+  if (*library->dlpi_name && !strchr(library->dlpi_name, '/')) return 0; // the kernel's, of no file
+  for (int i = 0; i < library->dlpi_phnum; i++) {
+    const ElfW(Phdr) *s = &library->dlpi_phdr[i];
+    if (s->p_type != PT_LOAD || s->p_flags & PF_W) continue;
+    // Whole pages: the first and the last one may have something of a neighbour.
+    uintptr_t at = library->dlpi_addr + s->p_vaddr, from = (at + size - 1) & -size, to = (at + s->p_filesz) & -size;
+    if (from < to && all_of_file(*(int *)pagemap, from, to, size)) madvise((void *)from, to - from, MADV_DONTNEED);
   }
-  if (maps) fclose(maps);
-  if (pagemap >= 0) close(pagemap);
+  return 0;
+}
+
+// A child that the program forks meanwhile would have the loader's lock for ever.
+static pthread_mutex_t resting = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+static void wait_for_rest(void) { pthread_mutex_lock(&resting); }
+static void go_on(void) { pthread_mutex_unlock(&resting); }
+static void watch_forks(void) { pthread_atfork(wait_for_rest, go_on, go_on); }
+
+void rest_code(void) {
+  int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0) return;
+  pthread_once(&once, watch_forks);
+  pthread_mutex_lock(&resting);
+  dl_iterate_phdr(rest_library, &pagemap);
+  pthread_mutex_unlock(&resting);
+  close(pagemap);
 }
 
 void hot_rest(void) {

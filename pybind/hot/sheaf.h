@@ -21,7 +21,7 @@ static void gone(struct sheaf *s, uint32_t place) {
 typedef struct gather {
   struct sheaf *s;
   const unsigned char *ids;
-  uint32_t next;
+  uint32_t next, n; // the sheaf may be gone when all that were taken are
   struct gather *outer;
 } gather;
 
@@ -32,7 +32,7 @@ static PyObject *next_ref(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
   gather *g = gathering;
-  if (!g || g->next >= g->s->n) {
+  if (!g || g->next >= g->n) {
     PyErr_SetString(PyExc_RuntimeError, "a value has more references than were sent with it: this is only for what the session's own pickles name");
     return NULL;
   }
@@ -90,7 +90,7 @@ static PyObject *with_refs(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
     free(s);
     raise_err(&e);
   } else {
-    gather g = {s, (unsigned char *)meta.buf + 16, 0, gathering};
+    gather g = {s, (unsigned char *)meta.buf + 16, 0, n, gathering};
     PyObject *pickled = PyMemoryView_FromMemory((char *)meta.buf + size, meta.len - size, PyBUF_READ);
     PyObject *args = pickled ? PyTuple_Pack(1, pickled) : NULL, *kw = args ? PyDict_New() : NULL;
     if (kw && (a[2] == Py_None || PyDict_SetItemString(kw, "buffers", a[2]) == 0)) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import sys
 import threading
 import time
 from typing import Any
@@ -116,8 +117,17 @@ def test_the_list_may_change_while_it_is_waited_for(ray: Any, tmp_path: Any) -> 
     refs = [wait_for.remote(str(gate)) for _ in range(3)]
     kept = list(refs)
 
+    main = threading.get_ident()
+
+    def place() -> tuple[Any, int]:
+        frame = sys._current_frames()[main]
+        return frame.f_code, frame.f_lasti
+
     def change() -> None:
-        time.sleep(0.1)
+        before = place()
+        while (now := place()) != before or now[0] is not ray.wait.__code__:  # until it waits in the core
+            before = now
+            time.sleep(0.002)
         refs.clear()
         gate.touch()
 

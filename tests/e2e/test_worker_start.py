@@ -117,6 +117,54 @@ def test_pages_that_the_first_worker_wrote_are_copied_for_the_next(script: Any) 
     assert done.stdout == "good\n"
 
 
+def test_code_rests_while_libraries_are_loaded_and_children_forked(script: Any) -> None:
+    done = script(
+        """
+        import ctypes, os, shutil, signal, tempfile, threading
+        import _ctypes
+        from eagleray._private import native
+
+        def of_files():
+            with open("/proc/self/smaps_rollup") as rows:
+                return next(int(row.split()[1]) for row in rows if row.startswith("Pss_File:"))
+
+        assert native.hold()
+        native.hot()
+        before = of_files()
+        native.rest()
+        assert of_files() < before / 2, "most of the code that has run is let go of"
+
+        def load(name):
+            shutil.copy(_ctypes.__file__, name)
+            return ctypes.PyDLL(name).PyInit__ctypes  # found through what relocations wrote
+
+        def keep_resting():
+            while not over.is_set():
+                begins.set()
+                native.rest()
+
+        over, begins = threading.Event(), threading.Event()
+        resting = threading.Thread(target=keep_resting, daemon=True)
+        resting.start()
+        with tempfile.TemporaryDirectory() as folder:
+            for turn in range(20):
+                load(f"{folder}/{turn}.so")
+                begins.clear()
+                begins.wait()
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(20)  # ends one that waits for a lock of the loader's
+                    load(f"{folder}/{turn}-child.so")
+                    os._exit(0)
+                assert os.waitpid(child, 0)[1] == 0
+        over.set()
+        resting.join()
+        print("good")
+        """
+    )
+    assert done.stdout == "good\n"
+
+
 def test_the_threads_of_go_in_a_worker_have_patient_timers(fresh: Any) -> None:
     def slack() -> list[int]:
         return [int(Path(f"/proc/{thread}/timerslack_ns").read_text()) for thread in os.listdir("/proc/self/task")]

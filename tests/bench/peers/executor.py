@@ -2,75 +2,31 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from contextlib import contextmanager
 
-import memory
 import numpy as np
 from book import INIT, Bench
-from figures.importing import over_python
 from figures.objects import LARGE_MIB, MIB
-from figures.pools import DOUBLED, JOBS
-from figures.speedup import share
+from figures.pools import JOBS
 from figures.tasks import MANY
 
-from peers import Measured, jobs, registrar
-
-FIGURES: dict[str, dict[str, Measured]] = {}
-measures = registrar(FIGURES)
-WITHOUT = ("importing", "startup")
-_pool: list[ProcessPoolExecutor] = []
-
-
-@contextmanager
-def session(group: str, bench: Bench) -> Iterator[None]:
-    if group not in WITHOUT:
-        start()
-    yield
-    if _pool:
-        _pool.pop().shutdown()
+from peers import jobs
+from peers.peer import Peer, doubled
 
 
 def start() -> ProcessPoolExecutor:
-    _pool.append(ProcessPoolExecutor(INIT["num_cpus"]))
-    assert _pool[0].submit(jobs.one).result() == 1
-    return _pool[0]
+    pool = ProcessPoolExecutor(INIT["num_cpus"])
+    assert pool.submit(jobs.one).result() == 1
+    return pool
 
 
-@measures("importing")
-def import_over_python(bench: Bench) -> float:
-    return over_python("concurrent.futures.process")
+peer = Peer("concurrent.futures.process", start, ProcessPoolExecutor.shutdown)
+session, FIGURES = peer.session, peer.figures
 
 
-@measures("startup")
-def init_to_first_result(bench: Bench) -> float:
-    started = time.perf_counter()
-    start()
-    return (time.perf_counter() - started) * 1000
-
-
-@measures("startup")
-def idle_memory(bench: Bench) -> float:
-    return memory.settled().pss / 1e6
-
-
-@measures("startup")
-def idle_processes(bench: Bench) -> float:
-    return memory.settled().processes
-
-
-@measures("startup")
-def shutdown(bench: Bench) -> float:
-    started = time.perf_counter()
-    _pool.pop().shutdown()
-    return (time.perf_counter() - started) * 1000
-
-
-@measures("tasks")
+@peer.measures("tasks")
 def task_sync(bench: Bench) -> float:
-    pool = _pool[0]
+    pool = peer.running
 
     def call() -> None:
         assert pool.submit(jobs.nothing).result() is None
@@ -78,9 +34,9 @@ def task_sync(bench: Bench) -> float:
     return bench.rate(call)
 
 
-@measures("tasks")
+@peer.measures("tasks")
 def task_pipelined(bench: Bench) -> float:
-    pool = _pool[0]
+    pool = peer.running
 
     def call() -> None:
         futures = [pool.submit(jobs.nothing) for _ in range(MANY)]
@@ -89,9 +45,9 @@ def task_pipelined(bench: Bench) -> float:
     return bench.rate(call, count=MANY)
 
 
-@measures("tasks")
+@peer.measures("tasks")
 def wait_one_by_one(bench: Bench) -> float:
-    pool = _pool[0]
+    pool = peer.running
 
     def drain() -> None:
         waiting = {pool.submit(jobs.nothing) for _ in range(MANY)}
@@ -102,50 +58,37 @@ def wait_one_by_one(bench: Bench) -> float:
     return bench.rate(drain)
 
 
-@measures("objects")
+@peer.measures("objects")
 def large_argument(bench: Bench) -> float:
     """It has no references: the array is pickled and sent for each call."""
+    pool = peer.running
     array = np.ones(LARGE_MIB * MIB, dtype=np.uint8)
 
     def call() -> None:
-        assert _pool[0].submit(jobs.ends, array).result() == 2
+        assert pool.submit(jobs.ends, array).result() == 2
 
     return bench.rate(call)
 
 
 def mapped(chunk: int) -> float:
-    started = time.perf_counter()
-    assert list(_pool[0].map(jobs.double, range(JOBS), chunksize=chunk)) == DOUBLED
-    return JOBS / (time.perf_counter() - started)
+    return doubled(lambda: list(peer.running.map(jobs.double, range(JOBS), chunksize=chunk)))
 
 
-@measures("pools")
+@peer.measures("pools")
 def actor_pool_map(bench: Bench) -> float:
     """One message for each job, as with an ActorPool."""
     return mapped(1)
 
 
-@measures("pools")
+@peer.measures("pools")
 def pool_map(bench: Bench) -> float:
     """In chunks of the size that multiprocessing.Pool.map chooses."""
     return mapped(-(-JOBS // (4 * INIT["num_cpus"])))
 
 
 def job(count: int, tasks: int) -> list[int]:
-    futures = [_pool[0].submit(jobs.spin_one, count) for _ in range(tasks)]
+    futures = [peer.running.submit(jobs.spin_one, count) for _ in range(tasks)]
     return [future.result() for future in futures]
 
 
-@measures("speedup")
-def speedup_10ms(bench: Bench) -> float:
-    return share(bench, 10, job)
-
-
-@measures("speedup")
-def speedup_1ms(bench: Bench) -> float:
-    return share(bench, 1, job)
-
-
-@measures("speedup")
-def speedup_100us(bench: Bench) -> float:
-    return share(bench, 0.1, job)
+peer.speeds_up(job, {"speedup_10ms": 10, "speedup_1ms": 1, "speedup_100us": 0.1})
