@@ -129,7 +129,7 @@ func TestBacklog_ReleasedWhileCallersAreHeld_WhatHasArrivedRunsFirst(t *testing.
 	d.mu.Lock()
 	p := d.peerOf[a.worker.info.Worker]
 	d.mu.Unlock()
-	if err := p.Push(wire.TActorStop, wire.ActorStop{Reason: "released"}); err != nil {
+	if err := p.Push(wire.TActorStop, nil); err != nil {
 		t.Fatal(err)
 	}
 	close(gate)

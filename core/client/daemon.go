@@ -72,15 +72,9 @@ func (c *Client) fromDaemon(m *wire.Message) {
 			c.mu.Unlock()
 		}
 	case wire.TActorStop:
-		var s wire.ActorStop
-		if err = m.Decode(&s); err == nil && c.exec != nil {
+		if c.exec != nil {
 			c.mu.Lock()
-			if s.Force {
-				c.exec.queue = nil // what has not begun does not begin any more
-				c.exec.stop(s.Reason)
-			} else {
-				c.exec.drain()
-			}
+			c.exec.drain()
 			c.mu.Unlock()
 		}
 	case wire.TRunning:

@@ -108,14 +108,12 @@ func (c *Client) CloseActor(id ids.Actor) {
 
 // KillActor ends an actor at once.
 func (c *Client) KillActor(id ids.Actor, noRestart bool) error {
-	if err := c.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: noRestart}, nil); err != nil {
-		return err
-	}
+	q := wire.ActorKill{ActorID: id[:], NoRestart: noRestart}
 	if !noRestart {
-		return nil
+		return c.call(wire.TActorKill, q, nil)
 	}
-	var f wire.ActorFate // it is dead: this is answered at once
-	if err := c.call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: wire.ActorNever}, &f); err != nil {
+	var f wire.ActorFate
+	if err := c.call(wire.TActorKill, q, &f); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -170,21 +170,24 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 	case drain:
 		a.drains = true
 		if w.client != nil {
-			_ = w.client.peer.Push(wire.TActorStop, wire.ActorStop{Reason: "released"})
+			_ = w.client.peer.Push(wire.TActorStop, nil)
 		}
 	default:
-		a.settled = true
-		delete(d.falls, i.Actor)
-		d.event(func(m *sched.Machine) { m.Leaving(w.id) })
-		if w.client != nil {
-			_ = w.client.peer.Push(wire.TActorStop, wire.ActorStop{Force: true, Reason: "killed"})
-		}
-		time.AfterFunc(forceGrace, func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.kill(w)
-		})
+		d.endNow(a)
 	}
+}
+
+// endNow kills the worker of an actor. Nothing of it runs any more, as under
+// Ray: neither exit handlers nor the rest of a call; mu held.
+func (d *Daemon) endNow(a *actor) {
+	w := a.worker
+	a.settled = true
+	delete(d.falls, a.rec.ID)
+	d.event(func(m *sched.Machine) { m.Leaving(w.id) })
+	if w.reason == "" {
+		w.reason = "killed"
+	}
+	d.kill(w)
 }
 
 // actorPlaced gives an actor its worker; mu held.

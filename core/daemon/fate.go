@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/started"
@@ -45,7 +46,7 @@ func (d *Daemon) actorLost(c *client, m *wire.Message) {
 	d.mu.Unlock()
 	cancel, err := d.head.Ended(id, q.Incarnation, k.ended)
 	if errors.Is(err, record.ErrNotFound) {
-		_ = m.Reply(wire.ActorFate{State: wire.ActorDead, Message: fmt.Sprintf("\tactor_id: %s\nThe actor is dead; it ended long ago.", id)})
+		_ = m.Reply(forgottenFate(id))
 		return
 	}
 	if err != nil {
@@ -100,8 +101,7 @@ func (k *lostCall) ended(r Resolution) {
 	}
 	k.settle()
 	if r.State == wire.ActorDead {
-		a := &r.Actor
-		_ = k.m.Reply(wire.ActorFate{State: wire.ActorDead, Cause: string(a.Cause.Fault()), Message: d.deathText(a), Error: a.Cause.Error})
+		_ = k.m.Reply(d.fateOf(&r.Actor))
 		return
 	}
 	answer := func() {
@@ -176,6 +176,24 @@ func (d *Daemon) actorLines(a *record.Actor, pid int) string {
 	line("namespace", a.Namespace)
 	line("ip", d.o.Address)
 	return b.String()
+}
+
+// deadFate is what callers of a dead actor are told.
+func (d *Daemon) deadFate(id ids.Actor) wire.ActorFate {
+	a, err := d.head.Actor(id)
+	if err != nil {
+		return forgottenFate(id)
+	}
+	return d.fateOf(&a)
+}
+
+func (d *Daemon) fateOf(a *record.Actor) wire.ActorFate {
+	return wire.ActorFate{State: wire.ActorDead, Cause: string(a.Cause.Fault()), Message: d.deathText(a), Error: a.Cause.Error}
+}
+
+// forgottenFate is that of an actor whose record is no longer kept.
+func forgottenFate(id ids.Actor) wire.ActorFate {
+	return wire.ActorFate{State: wire.ActorDead, Message: fmt.Sprintf("\tactor_id: %s\nThe actor is dead; it ended long ago.", id)}
 }
 
 // deathText names the actor and says how it ended.

@@ -39,7 +39,7 @@ func (d *Daemon) ask(c *client, m *wire.Message) (any, error) {
 	defer cancel()
 	switch m.Type {
 	case wire.TActorKill:
-		return nil, d.killActor(m)
+		return d.killActor(m)
 	case wire.TActorRelease:
 		var q wire.ActorRef
 		id, err := decodeActor(m, &q, &q.ActorID)
@@ -165,13 +165,15 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 	c.cancels[n] = cancel
 }
 
-// killActor answers when the process of the killed incarnation is gone, so that
-// what the caller sends next cannot reach it.
-func (d *Daemon) killActor(m *wire.Message) error {
+// killActor answers when what the caller sends next cannot reach the killed
+// incarnation. When the actor is dead the caller knows that by the answer, which
+// says so, and comes as soon as the process was sent the signal. When it
+// restarts, the answer comes when the process is gone.
+func (d *Daemon) killActor(m *wire.Message) (any, error) {
 	var q wire.ActorKill
 	id, err := decodeActor(m, &q, &q.ActorID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	d.mu.Lock()
 	var gone chan struct{}
@@ -181,14 +183,24 @@ func (d *Daemon) killActor(m *wire.Message) error {
 	d.mu.Unlock()
 	ctx, cancel := d.headContext()
 	defer cancel()
-	if err := d.head.KillActor(ctx, id, q.NoRestart); err != nil || gone == nil {
-		return err
+	if err := d.head.KillActor(ctx, id, q.NoRestart); err != nil {
+		return nil, err
 	}
-	select {
-	case <-gone:
-	case <-time.After(killPatience):
+	if q.NoRestart {
+		d.mu.Lock()
+		if a := d.actors[id]; a != nil && a.worker != nil { // else the head sees to it
+			d.endNow(a)
+		}
+		d.mu.Unlock()
+		return d.deadFate(id), nil
 	}
-	return nil
+	if gone != nil {
+		select {
+		case <-gone:
+		case <-time.After(killPatience):
+		}
+	}
+	return nil, nil
 }
 
 // resolved forgets how to cancel a question that was answered.

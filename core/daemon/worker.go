@@ -20,7 +20,6 @@ const (
 	statusWait   = 100 * time.Millisecond // from the pidfd's event to the exit status
 	deafWait     = 100 * time.Millisecond // from a closed connection to the kill
 	exitGrace    = time.Second            // from TExit to the kill
-	forceGrace   = 20 * time.Millisecond  // from a forced stop to the kill
 	killPatience = 5 * time.Second        // from a kill to the process's end
 	leaveGrace   = time.Minute            // from the last answer of a worker that ends by itself to the kill
 )

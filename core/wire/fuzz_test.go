@@ -13,7 +13,7 @@ func bodies() []any {
 		LeaseWant{}, LeaseGrant{}, Assignment{}, LeaseReturn{}, LeaseRef{}, LeaseBroken{}, Running{},
 		ClassTrouble{}, WorkerReady{}, WorkerExit{}, Inherited{}, LogBatch{}, LogLine{}, ActorCreate{},
 		ActorCreated{}, ActorRef{}, ActorResolve{}, ActorState{}, ActorKill{}, ActorByName{}, ActorNamed{},
-		ActorNames{}, ActorName{}, ActorStart{}, ActorReady{}, ActorStop{}, KVPut{}, KVKey{}, ObjCreate{},
+		ActorNames{}, ActorName{}, ActorStart{}, ActorReady{}, KVPut{}, KVKey{}, ObjCreate{},
 		ObjPlace{}, ObjRef{}, ObjRefs{}, ObjStats{}, RefWait{}, RefValue{}, FaultBody{}, Cancel{}, Received{},
 		ClusterInfo{}, Demand{}, GPUUse{}, NodeInfo{}, ActorLost{}, ActorFate{}, CensusAsk{}, Census{}, Silent{},
 		Tally{}, Held{}, TaskRow{}, Run{}, Ends{}, Place{}, StoreSums{}, ActorRow{}, JobRow{}, WorkerRow{},

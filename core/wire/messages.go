@@ -274,7 +274,7 @@ type ActorState struct {
 	Error       []byte // envelope of the constructor's exception, if that was the cause
 }
 
-// ActorKill ends an actor.
+// ActorKill ends an actor. The answer is its ActorFate with NoRestart, else nothing.
 type ActorKill struct {
 	ActorID   []byte
 	NoRestart bool
@@ -326,12 +326,6 @@ type ActorReady struct {
 	Incarnation uint64
 	Message     string // why it failed
 	Error       []byte // envelope of the exception
-}
-
-// ActorStop ends an actor's worker.
-type ActorStop struct {
-	Force  bool
-	Reason string
 }
 
 // KVPut stores a value.

@@ -34,7 +34,7 @@ const (
 	TClassInfeasible Type = 33 // push: can never be met here
 	TLogs            Type = 35 // push
 	TActorStart      Type = 37 // push, to a worker: become this actor
-	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived (Force: at once)
+	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived
 	TExit            Type = 39 // call, to an idle worker: exit → bool: later, others hold objects that it owns
 	TRunning         Type = 45 // call, to a worker: nil → Running: what it runs now
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 import re
-from fractions import Fraction
 from typing import Any
 
 #: The most that one device, and a machine's devices together, may have; core/resource/device.go.
@@ -49,6 +48,8 @@ def _of_text(name: str, text: str) -> int:
             f"{name}={text!r} is not a size: write a number and a unit (B, kB, MB, GB, TB, KiB, MiB, GiB, TiB), "
             "as in '8GiB'"
         )
+    from fractions import Fraction  # loads decimal, which each worker would pay for
+
     return int(Fraction(match[1]) * scale)  # without parts of a byte
 
 

@@ -72,16 +72,27 @@ def start(sock: str, token: str, fds: list[int], given: Outfit) -> None:
         given: What the zygote has made.
     """
     worker_setup.detach(fds)
+    worker = join(core.load(), sock, token, given)
+    native.learn()
+    worker.run()
+
+
+def join(hot: Any, sock: str, token: str, given: Outfit) -> Worker:
+    """Joins the session.
+
+    Args:
+        hot: The core.
+        sock: The daemon's socket.
+        token: What the fork was ordered with.
+        given: What the zygote has made.
+    """
     signal.signal(signal.SIGUSR1, _interrupt)
-    hot = core.load()
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
     process.enter(Session(WORKER, hot, unpack(answer), given.base))
     _say_before_exit(hot)
     if tracing.ON:
         tracing.watch_worker()
-    worker = Worker(hot, given.patience)
-    native.learn()
-    worker.run()
+    return Worker(hot, given.patience)
 
 
 def _say_before_exit(hot: Any) -> None:

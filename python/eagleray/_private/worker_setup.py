@@ -37,22 +37,27 @@ def detach(fds: list[int]) -> None:
     if null != 0:
         os.dup2(null, 0)
         os.close(null)
-    worker_output.install()
-    faulthandler.enable()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-    # A handler, not SIG_IGN, which programs that tasks start would inherit.
-    signal.signal(signal.SIGINT, lambda *_: None)
+    faulthandler.enable()
+    appear()
+    reseed()
     try:
         with open("/proc/self/comm", "wb") as file:
             file.write(b"eagleray-worker")
     except OSError:
         pass
-    sys.argv = ["eagleray-worker"]
     _keep.append(sys.modules["__main__"])
     sys.modules["__main__"] = types.ModuleType("__main__")
+
+
+def appear() -> None:
+    """Makes the interpreter a worker's: outputs, arguments, variables."""
+    worker_output.install()
+    # A handler, not SIG_IGN, which programs that tasks start would inherit.
+    signal.signal(signal.SIGINT, lambda *_: None)
+    sys.argv = ["eagleray-worker"]
     for name in (KEY_VARIABLE, USER_VARIABLE):
         os.environ.pop(name, None)
-    reseed()
 
 
 def reseed() -> None:

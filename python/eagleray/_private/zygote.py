@@ -66,18 +66,23 @@ def main() -> NoReturn:
     core.prepare()
     _import_modules([*_OWN_MODULES, *(name for name in preload if not name.endswith("?"))], bare)
     _stay_single(setup, original)
+    _ready_to_fork()
     base_env = dict(os.environ)
     channel.send(b'{"op":"ready"}')
     later = [*_OWN_MODULES_LATER, *(name[:-1] for name in preload if name.endswith("?"))]
 
+    from eagleray._private import worker_main
+
+    given = worker_main.outfit(setup, base_env)
+
     def improve() -> None:
         _import_modules(later, bare)
         _stay_single(setup, original)
+        _rehearse(given)
+        _ready_to_fork()
         native.rest()
 
-    from eagleray._private import worker_main
-
-    _serve(channel, worker_main.outfit(setup, base_env), improve)
+    _serve(channel, given, improve)
 
 
 def _receive_setup(channel: socket.socket) -> dict[str, Any]:
@@ -133,6 +138,19 @@ def _import_modules(names: list[str], bare: bool) -> None:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
+
+
+def _rehearse(given: Outfit) -> None:
+    try:
+        from eagleray._private import rehearsal
+
+        rehearsal.rehearse(given)
+    except Exception as problem:  # workers come up without it
+        print(f"could not rehearse a worker's start: {type(problem).__name__}: {problem}", file=sys.stderr)
+
+
+def _ready_to_fork() -> None:
+    """Settles what this process has in memory, for its workers to share."""
     gc.collect()
     heap.trim()  # each worker would copy what is known of these pages, and write to some
     gc.freeze()

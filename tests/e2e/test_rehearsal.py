@@ -1,0 +1,79 @@
+"""The zygote's rehearsal of a worker's start: it leaves its process as it was, and the interpreter knows the way."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from typing import Any
+
+import pytest
+
+#: A process that is prepared like a zygote, and tells what differs in it after the rehearsal.
+PROGRAM = """
+import dis, json, os, signal, sys
+
+from eagleray._private import core, functions, rehearsal, worker_actor, worker_main, worker_setup
+from eagleray._private.context import here
+from eagleray._private.state import process
+
+core.prepare()
+setup = {"env": {"EAGLERAY_ENV_KEY": "k"}, "sys_path": [], "cwd": "/", "preload": [], "bare": False}
+os.environ["EAGLERAY_ENV_KEY"] = "k"
+given = worker_main.outfit(setup, dict(os.environ))
+signals = [signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD, signal.SIGTERM]
+
+
+def state():
+    return {
+        "streams": [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__, sys.argv, sys.modules["__main__"]],
+        "here": dict(vars(here)), "environ": dict(os.environ), "exit": os._exit, "session": process.session,
+        "signals": [signal.getsignal(number) for number in signals], "arrived": dict(functions._arrived),
+        "early": set(worker_main._early), "handler": worker_main._on_cancel, "kept": list(worker_setup._keep),
+        "threads": len(os.listdir("/proc/self/task")), "files": sorted(os.listdir("/proc/self/fd")),
+    }
+
+
+before = state()
+rehearsal.rehearse(given)
+after = state()
+ways = {
+    "start": worker_main.join, "run": worker_main.Worker.run, "task": worker_main.Worker._run_task,
+    "host": worker_actor.host, "call": worker_actor.Actor._call,
+}
+adapted = {name: [i.opname for i in dis.get_instructions(way, adaptive=True)] for name, way in ways.items()}
+plain = [name for name, operations in adapted.items() if "RESUME_QUICK" not in operations]
+print(json.dumps({"differs": [name for name in before if before[name] != after[name]], "plain": plain}))
+"""
+
+
+@pytest.fixture(scope="module")
+def told() -> dict[str, Any]:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_the_process_is_as_it_was(told: dict[str, Any]) -> None:
+    assert told["differs"] == []
+
+
+@pytest.mark.skipif(sys.version_info[:2] != (3, 11), reason="only this version shows it")
+def test_the_interpreter_has_adapted(told: dict[str, Any]) -> None:
+    assert told["plain"] == []
+
+
+def test_zygotes_do_it(ray: Any) -> None:
+    """Workers that are forked once their zygote has had a quiet moment find it done."""
+
+    @ray.remote(max_calls=1)
+    def rehearsed() -> bool:
+        return "eagleray._private.rehearsal" in sys.modules
+
+    deadline = time.monotonic() + 20
+    while not ray.get(rehearsed.remote(), timeout=20):
+        assert time.monotonic() < deadline
+        time.sleep(0.2)  # quiet
