@@ -158,10 +158,8 @@ class _Serving:
             elif type(value) is CoroutineType or inspect.isawaitable(value):
                 value = await value
             retriable = False
-            if (
-                self.cancelled and task_id in self.cancelled
-            ):  # as Ray: nothing is returned, although the method caught it
-                raise worker_main.Cancelled
+            if self.cancelled and task_id in self.cancelled:
+                raise worker_main.Cancelled  # as Ray: nothing is returned, although the method caught it
             if value is None and num_returns == 1:
                 results = _NONE
             elif num_returns >= 0:

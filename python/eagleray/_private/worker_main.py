@@ -180,8 +180,6 @@ class Worker:
         while True:
             item = next_task(patience)
             if item is None:
-                if patience >= 0:
-                    native.rest()
                 patience = heap.rest(patience)
                 continue
             patience = self.patience
