@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -48,9 +49,11 @@ print(json.dumps({"differs": [name for name in before if before[name] != after[n
 """
 
 
-@pytest.fixture(scope="module")
-def told() -> dict[str, Any]:
-    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60)
+@pytest.fixture(scope="module", params=["plain", "traced"])
+def told(request: Any, tmp_path_factory: Any) -> dict[str, Any]:
+    more = {"EAGLERAY_TRACE": str(tmp_path_factory.mktemp("stamps"))} if request.param == "traced" else {}
+    command = [sys.executable, "-c", PROGRAM]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={**os.environ, **more})
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     found: dict[str, Any] = json.loads(done.stdout)

@@ -72,7 +72,10 @@ def start(sock: str, token: str, fds: list[int], given: Outfit) -> None:
         given: What the zygote has made.
     """
     worker_setup.detach(fds)
-    worker = join(core.load(), sock, token, given)
+    hot = core.load()
+    if tracing.ON:  # not where a start is rehearsed: it calls the core, which must not start there
+        tracing.watch_worker()
+    worker = join(hot, sock, token, given)
     native.learn()
     worker.run()
 
@@ -90,8 +93,6 @@ def join(hot: Any, sock: str, token: str, given: Outfit) -> Worker:
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
     process.enter(Session(WORKER, hot, unpack(answer), given.base))
     _say_before_exit(hot)
-    if tracing.ON:
-        tracing.watch_worker()
     return Worker(hot, given.patience)
 
 
