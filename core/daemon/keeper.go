@@ -11,7 +11,7 @@ import (
 // The keeper's constants.
 const (
 	prefaultFrom  = 1 << 20   // an allocation of this size starts prefaulting
-	prefaultStep  = 8 << 20   // at a time
+	prefaultStep  = 32 << 20  // at a time
 	prefaultAhead = 128 << 20 // warm free bytes wanted while puts go on
 	punchEvery    = 5 * time.Second
 	punchStep     = 64 << 20

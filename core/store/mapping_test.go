@@ -15,7 +15,7 @@ import (
 
 func newMapping(t testing.TB, size uint64) *Mapping {
 	t.Helper()
-	fd, err := sealedFile("eagleray-test", size)
+	fd, err := CreateMemory("eagleray-test", size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,6 +38,9 @@ func mapped(t testing.TB, fd int, size uint64) *Mapping {
 	return m
 }
 
+// noHugePages stands for a system that has none left.
+func noHugePages([]byte) error { return unix.ENOMEM }
+
 func pattern(n int, seed byte) []byte {
 	b := make([]byte, n)
 	for i := range b {
@@ -49,7 +52,9 @@ func pattern(n int, seed byte) []byte {
 func TestMapping_EveryWayOfWriting_SameBytes(t *testing.T) {
 	for _, huge := range []bool{false, true} {
 		m := newMapping(t, 64*mib)
-		m.huge = huge
+		if !huge {
+			m.collapse = noHugePages
+		}
 		for _, size := range []int{1, 4095, mapAfter - 1, mapAfter, mib + 13, 20*mib + 5} {
 			off := uint64(3 * pageSize)
 			for round := range byte(4) {
@@ -82,7 +87,6 @@ func TestCopyParallel_AnyNumberOfThreads_EveryByte(t *testing.T) {
 
 func TestMapping_SecondLargeWrite_GoesThroughTheMapping(t *testing.T) {
 	m := newMapping(t, 4*mib+pageSize)
-	m.huge = false
 	b := pattern(mib, 1)
 	off := uint64(3*mib + pageSize) // up to the last byte, which ends within a granule
 	for round, mapped := range []bool{false, true, true} {
@@ -243,8 +247,8 @@ func TestMapping_ConcurrentWriters_KeepTheirBytes(t *testing.T) {
 	wg.Wait()
 }
 
-func TestSealedFile_CannotBeResized(t *testing.T) {
-	fd, err := sealedFile("eagleray-test", mib)
+func TestCreateMemory_CannotBeResized(t *testing.T) {
+	fd, err := CreateMemory("eagleray-test", mib)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +290,9 @@ func BenchmarkMapping_WriteAt(b *testing.B) {
 func TestMapping_Pages_WholePagesThatCanBeWritten(t *testing.T) {
 	for _, huge := range []bool{false, true} {
 		m := newMapping(t, 4*mib)
-		m.huge = huge
+		if !huge {
+			m.collapse = noHugePages
+		}
 		b, err := m.Pages(3*pageSize, mib+5)
 		if err != nil || len(b) != mib+pageSize || cap(b) != len(b) {
 			t.Fatalf("%d bytes, %v", len(b), err)

@@ -10,44 +10,51 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Objects of gigabytes. What takes time is not the copy: it is to have that much memory
-// made and cleared, so that goes to all cores, each of which copies to what it has just
-// made. And programs that want much memory often give it as it came, all zeros and not
-// even there: for what is zero the file gets holes, which read as zeros. They are part of
-// the object's range all the same; a reader's page is made when it looks.
+// Writes to pages that are not known to be there. What takes time is not the copy: it is
+// to have memory made and cleared, so that goes to several cores, each of which copies to
+// what it has just made. And programs that want much memory often give it as it came, all
+// zeros and not even there: for what is zero in objects of gigabytes the file gets holes,
+// which read as zeros. They are part of the object's range all the same; a reader's page
+// is made when it looks.
 
 const (
 	// sparseFrom is the size from which zeros are looked for. For less, pages that are
 	// there and are used again are worth more than memory.
 	sparseFrom = 256 << 20
-	// sparseStep is what a thread takes at a time.
-	sparseStep = 16 << 20
+	// partSize is what a thread takes at a time. Having huge pages made waits for all
+	// cores once, however many they are.
+	partSize = 16 << 20
 )
 
-// writeSparse writes b from off on; the range is the caller's. The caller holds use.
-func (m *Mapping) writeSparse(off uint64, b []byte) error {
+// writeParts writes b from off on; the range is the caller's. Sparse: with holes for
+// zeros. The caller holds use.
+func (m *Mapping) writeParts(off uint64, b []byte, sparse bool) error {
 	rw := m.writableAll()
 	if rw == nil {
 		return m.pwrite(off, b)
 	}
-	first := off / sparseStep
+	first := off / partSize
 	end := off + uint64(len(b))
 	var next atomic.Uint64
 	var failed atomic.Pointer[error]
 	work := func() {
 		for failed.Load() == nil {
-			from := (first + next.Add(1) - 1) * sparseStep
+			from := (first + next.Add(1) - 1) * partSize
 			if from >= end {
 				return
 			}
-			from, to := max(from, off), min(from+sparseStep, end)
-			if err := m.writePart(rw, from, b[from-off:to-off]); err != nil {
+			from, to := max(from, off), min(from+partSize, end)
+			if err := m.writePart(rw, from, b[from-off:to-off], sparse); err != nil {
 				failed.Store(&err)
 			}
 		}
 	}
+	threads := copiers(len(b))
+	if sparse {
+		threads = min(maxCopiers, runtime.GOMAXPROCS(0))
+	}
 	var wg sync.WaitGroup
-	for range min(maxCopiers, runtime.GOMAXPROCS(0)) - 1 {
+	for range threads - 1 {
 		wg.Go(work)
 	}
 	work()
@@ -58,40 +65,66 @@ func (m *Mapping) writeSparse(off uint64, b []byte) error {
 	return nil
 }
 
-// writePart writes one thread's part: holes for whole huge pages of zeros, the rest as it is.
-func (m *Mapping) writePart(rw []byte, off uint64, b []byte) error {
-	hole := uint64(0) // bytes of zeros before off
-	punch := func() error {
-		if hole == 0 {
-			return nil
-		}
-		at := off - hole
-		size := hole
-		hole = 0
-		m.note(at, size, pagesUnknown)
-		return m.fallocateHeld("punch out", unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, size)
-	}
+// writePart writes one thread's part: holes for whole blocks of zeros, if wanted, and the rest as it is.
+func (m *Mapping) writePart(rw []byte, off uint64, b []byte, sparse bool) error {
 	for len(b) > 0 {
-		n := min(hugePage-off%hugePage, uint64(len(b)))
-		piece := b[:n]
-		if n == hugePage && allZeros(piece) {
-			hole += n
-		} else {
-			if err := punch(); err != nil {
+		n, zeros := uint64(len(b)), false
+		if sparse {
+			n, zeros = stretch(off, b)
+		}
+		if zeros {
+			m.note(off, n, pagesUnknown)
+			if err := m.punch(off, n); err != nil {
 				return err
 			}
-			if populate(rw[off&^(pageSize-1):off+n]) != nil {
-				if err := m.pwrite(off, piece); err != nil {
-					return err
-				}
-			} else {
-				move(rw[off:off+n], piece)
-				m.note(off, n, pagesMapped)
+		} else {
+			m.claim(off, n)
+			if err := m.writeRuns(rw, off, b[:n], sparse); err != nil {
+				return err
 			}
 		}
 		off, b = off+n, b[n:]
 	}
-	return punch()
+	return nil
+}
+
+// stretch returns how many bytes at the start of b are alike: whole blocks of zeros, or not.
+func stretch(off uint64, b []byte) (n uint64, zeros bool) {
+	for n < uint64(len(b)) {
+		piece := b[n:min(n+toBlock(off+n), uint64(len(b)))]
+		all := len(piece) == hugePage && allZeros(piece)
+		if n > 0 && all != zeros {
+			break
+		}
+		n, zeros = n+uint64(len(piece)), all
+	}
+	return n, zeros
+}
+
+// toBlock returns how far it is to the next block.
+func toBlock(off uint64) uint64 { return hugePage - off%hugePage }
+
+// writeRuns copies to where pages are known to be mapped. The others are mapped first
+// when the range is large, else written as write does.
+func (m *Mapping) writeRuns(rw []byte, off uint64, b []byte, large bool) error {
+	for len(b) > 0 {
+		n := min(toBlock(off), uint64(len(b)))
+		known := m.known(off, n)
+		for n < uint64(len(b)) && (known || !large) {
+			more := min(toBlock(off+n), uint64(len(b))-n)
+			if m.known(off+n, more) != known {
+				break
+			}
+			n += more
+		}
+		if known || large && m.mapped(off, n, true) != nil || m.writable(off, n) != nil {
+			copyParallel(rw[off:], b[:n], 1)
+		} else if err := m.pwrite(off, b[:n]); err != nil {
+			return err
+		}
+		off, b = off+n, b[n:]
+	}
+	return nil
 }
 
 // allZeros reports whether a huge page's worth of the program's memory is all zeros. What
