@@ -84,14 +84,17 @@ func (m *Mapping) look(rw []byte, block uint64) blockState {
 		m.note(block, hugePage, pagesMapped) // the rest may have been punched out meanwhile: the copy finds out
 		return blockMapped
 	}
-	if !there && m.pausing() || populate(rw[block+probe:block+probe+pageSize]) != nil {
-		return blockSmall
+	if !there {
+		// Through the descriptor: a page that is mapped would have to be unmapped on all cores.
+		if m.pausing() || m.pwrite(block+probe, []byte{0}) != nil {
+			return blockSmall
+		}
+		return blockEmpty
 	}
 	switch {
-	case m.mappedHuge(rw, block):
-		m.note(block, hugePage, pagesMapped)
+	case m.mapsHuge(rw, block):
 		return blockMapped
-	case there && before == pagesUnknown:
+	case before == pagesUnknown:
 		return blockSmall // others' pages, for the first time; the second time they are worth more
 	}
 	return blockEmpty
@@ -110,7 +113,7 @@ func (m *Mapping) make(rw []byte, off, size uint64) (got uint64) {
 		case err != nil:
 			got += m.madeAnyway(rw, off, n)
 			m.pause(errors.Is(err, unix.EINVAL) && !collapses(rw), claimPause)
-		case took > time.Duration(n/hugePage)*dearPage:
+		case took > time.Duration(n/hugePage)*m.dear:
 			m.pause(false, pauseTimes*took)
 		default:
 			m.atOnce.Store(min(claimMost, int64(n/hugePage)*claimGrowth))
@@ -127,8 +130,7 @@ func (m *Mapping) make(rw []byte, off, size uint64) (got uint64) {
 // madeAnyway returns how many bytes of blocks are huge pages by now: of many, most may be.
 func (m *Mapping) madeAnyway(rw []byte, off, size uint64) (got uint64) {
 	for block := off; block < off+size; block += hugePage {
-		if populate(rw[block+probe:block+probe+pageSize]) == nil && m.mappedHuge(rw, block) {
-			m.note(block, hugePage, pagesMapped)
+		if m.mapsHuge(rw, block) {
 			got += hugePage
 		}
 	}
@@ -154,8 +156,11 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// mappedHuge reports whether a block of which one small page was populated is mapped as a whole.
-func (m *Mapping) mappedHuge(rw []byte, block uint64) bool {
+// mapsHuge maps a page of a block, and reports whether that has mapped the whole block.
+func (m *Mapping) mapsHuge(rw []byte, block uint64) bool {
+	if populate(rw[block+probe:block+probe+pageSize]) != nil {
+		return false
+	}
 	m.mu.Lock()
 	if m.pagemap == 0 {
 		fd, err := unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
@@ -169,7 +174,11 @@ func (m *Mapping) mappedHuge(rw []byte, block uint64) bool {
 	var entry [8]byte
 	page := int64(uintptr(unsafe.Pointer(&rw[block+probe])))/pageSize + 1
 	n, err := unix.Pread(fd, entry[:], page*int64(len(entry)))
-	return err == nil && n == len(entry) && entry[7]&0x80 != 0 // present
+	if err != nil || n < len(entry) || entry[7]&0x80 == 0 { // the next page is not present
+		return false
+	}
+	m.note(block, hugePage, pagesMapped)
+	return true
 }
 
 // intact reports whether a range is known to be mapped and its pages are still there.

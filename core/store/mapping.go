@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,8 +24,8 @@ const (
 	mapAfter = 256 << 10
 	// prefaultStep is how much is prefaulted at a time: writers wait for it.
 	prefaultStep = 8 << 20
-	// maxPwrite is what Linux writes at most in one call.
-	maxPwrite = 0x7ffff000
+	// maxPwrite is written in one call at most: it keeps others' writes waiting.
+	maxPwrite = 1 << 20
 )
 
 // Mapping is one process's access to the arena: a read-only mapping for values,
@@ -40,6 +41,7 @@ type Mapping struct {
 	size uint64
 
 	collapse func([]byte) error // makes huge pages; tests have it fail
+	dear     time.Duration      // what a huge page may cost
 	barren   atomic.Int64       // in nanoseconds of Unix time: until then there are none to be had
 	atOnce   atomic.Int64       // so many are made at once; 0: one
 
@@ -75,7 +77,7 @@ func Map(fd int, size uint64) (*Mapping, error) {
 		unix.Close(own)
 		return nil, err
 	}
-	return &Mapping{fd: own, size: size, ro: ro, collapse: collapse}, nil
+	return &Mapping{fd: own, size: size, ro: ro, collapse: collapse, dear: dearPage}, nil
 }
 
 // Fd returns the mapping's own descriptor.

@@ -49,7 +49,7 @@ func (m *Mapping) writeParts(off uint64, b []byte, sparse bool) error {
 			}
 		}
 	}
-	threads := copiers(len(b))
+	threads := min(maxCopiers, runtime.GOMAXPROCS(0))
 	if sparse {
 		threads = min(maxCopiers, runtime.GOMAXPROCS(0))
 	}
