@@ -98,25 +98,6 @@ func (a *Arena) Free(off uint64) error { return a.giveBack(off, true) }
 // merely not written may have pages of an earlier owner: Free it.)
 func (a *Arena) FreeCold(off uint64) error { return a.giveBack(off, false) }
 
-// TakeCold hands out up to most bytes of pages that are not there, for the caller to populate and Free.
-func (a *Arena) TakeCold(most uint64) (off, size uint64, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.free.descend(a.free.root, func(b *block) bool {
-		lo, hi := b.off+b.reach, b.end()
-		if lo < hi {
-			off, size = lo, min(hi-lo, most&^(pageSize-1))
-			ok = size > 0
-			if ok {
-				a.take(b, off, size)
-			}
-			return false
-		}
-		return true
-	})
-	return off, size, ok
-}
-
 // TakeIdle hands out up to most bytes of pages that may be there and have
 // been free since before the given tick, for the caller to punch out and FreeCold.
 func (a *Arena) TakeIdle(before, most uint64) (off, size uint64, ok bool) {

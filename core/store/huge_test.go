@@ -132,25 +132,6 @@ func TestMapping_HugePagesPunchedOut_MemoryGivenBackAndMadeAgain(t *testing.T) {
 	}
 }
 
-func TestMapping_Prefault_HugePagesThatNobodyHasMapped(t *testing.T) {
-	needHuge(t)
-	m := newMapping(t, 16*mib)
-	if err := m.Prefault(0, 8*mib); err != nil {
-		t.Fatal(err)
-	}
-	if n := blocksOf(t, m); n != 8*mib {
-		t.Errorf("%d bytes of memory", n)
-	}
-	if n := resident(t, m.rw); n != 0 {
-		t.Errorf("%d KiB are mapped", n)
-	}
-	before := mappedHuge(t)
-	write(t, 0, 8*mib, 1, m)
-	if n := mappedHuge(t) - before; n != 2*8<<10 {
-		t.Errorf("%d KiB of huge pages are mapped", n)
-	}
-}
-
 // Whatever goes wrong with huge pages, small ones do, and after a while they are asked for again.
 func TestMapping_HugePagesFail_SmallOnesDo(t *testing.T) {
 	for _, c := range []struct {

@@ -22,8 +22,6 @@ const (
 	granule = 64 << 10
 	// mapAfter is the write from which on a mapping is worth its page faults.
 	mapAfter = 256 << 10
-	// prefaultStep is how much is prefaulted at a time: writers wait for it.
-	prefaultStep = 8 << 20
 	// maxPwrite is written in one call at most: it keeps others' writes waiting.
 	maxPwrite = 1 << 20
 )
@@ -253,26 +251,6 @@ func populate(b []byte) error {
 			return err
 		}
 	}
-}
-
-// Prefault makes a range's pages exist ahead of its first writer. For the
-// daemon, on ranges from TakeCold.
-func (m *Mapping) Prefault(off, size uint64) error {
-	return m.withPages(off, size, func() error {
-		if m.claim(off, size) > 0 {
-			m.note(off, size, pagesUnknown) // it is not this process that will write them
-			_ = unix.Madvise(m.writableAll()[off&^(pageSize-1):off+size], unix.MADV_DONTNEED)
-			return nil
-		}
-		for size > 0 {
-			n := min(size, prefaultStep)
-			if err := m.fallocate("populate", 0, off, n); err != nil {
-				return err
-			}
-			off, size = off+n, size-n
-		}
-		return nil
-	})
 }
 
 // Punch gives a range's pages back to the system; they read as zeros. For the
