@@ -34,8 +34,8 @@ const (
 	pauseTimes = 20
 	// claimGrowth is how many times as many huge pages are made at once after those before
 	// were not dear, claimMost how many at most.
-	claimGrowth = 8
-	claimMost   = 8
+	claimGrowth = 4
+	claimMost   = 4
 	// probe lies in the middle of a block: who had a part of it, but not most, had not this.
 	probe = hugePage / 2
 )

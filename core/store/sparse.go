@@ -23,7 +23,7 @@ const (
 	sparseFrom = 256 << 20
 	// partSize is what a thread takes at a time. Having huge pages made waits for all
 	// cores once, however many they are.
-	partSize = 16 << 20
+	partSize = 8 << 20
 )
 
 // writeParts writes b from off on; the range is the caller's. Sparse: with holes for
