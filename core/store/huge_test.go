@@ -106,6 +106,29 @@ func TestMapping_HugePagesOfAnotherProcess_MappedAtOnce(t *testing.T) {
 	}
 }
 
+// What is written again and again is copied in one go, its ends that fill no block too.
+func TestMapping_LargeWritesToOneRange_AllOfItIsMapped(t *testing.T) {
+	for _, huge := range []bool{true, false} {
+		m := newMapping(t, 32*mib)
+		if !huge {
+			m.collapse = noHugePages
+		}
+		const off, size = 3*pageSize + 64, 10*mib + 100
+		for round := range byte(3) {
+			write(t, off, size, round, m)
+			if got := m.intact(off, size); got != (round > 0) {
+				t.Errorf("huge %v, write %d: all known to be mapped: %v", huge, round+1, got)
+			}
+		}
+		if err := m.Punch(4*mib, 4*mib); err != nil {
+			t.Fatal(err)
+		}
+		if m.intact(off, size) {
+			t.Errorf("huge %v: pages that were punched out are taken for mapped", huge)
+		}
+	}
+}
+
 func TestMapping_HugePagesPunchedOut_MemoryGivenBackAndMadeAgain(t *testing.T) {
 	needHuge(t)
 	m := newMapping(t, 16*mib)

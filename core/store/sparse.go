@@ -105,7 +105,7 @@ func stretch(off uint64, b []byte) (n uint64, zeros bool) {
 func toBlock(off uint64) uint64 { return hugePage - off%hugePage }
 
 // writeRuns copies to where pages are known to be mapped. The others are mapped first
-// when the range is large, else written as write does.
+// when the range is large, else written through the descriptor, and mapped the next time.
 func (m *Mapping) writeRuns(rw []byte, off uint64, b []byte, large bool) error {
 	for len(b) > 0 {
 		n := min(toBlock(off), uint64(len(b)))
@@ -117,7 +117,7 @@ func (m *Mapping) writeRuns(rw []byte, off uint64, b []byte, large bool) error {
 			}
 			n += more
 		}
-		if known || large && m.mapped(off, n, true) != nil || m.writable(off, n) != nil {
+		if known || m.mapped(off, n, large) != nil {
 			copyParallel(rw[off:], b[:n], 1)
 		} else if err := m.pwrite(off, b[:n]); err != nil {
 			return err
