@@ -38,7 +38,8 @@ type ArenaStats struct {
 	LargestFree uint64
 }
 
-// block is a range, free or in use.
+// block is a range, free or in use. A range in use may have pages up to half a megabyte
+// before its start, see huge.go; they count as its own.
 type block struct {
 	off, size  uint64
 	warm       uint64 // free: so many bytes at the start are taken for warm

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -41,28 +40,24 @@ const (
 )
 
 // claim sees to it that the blocks which a range covers are mapped to be written as huge
-// pages, if they can be, and returns how many of their bytes are. The caller holds use,
-// and is the only one to write the range.
-func (m *Mapping) claim(off, size uint64) (got uint64) {
+// pages, if they can be. The caller holds use, and is the only one to write the range.
+func (m *Mapping) claim(off, size uint64) {
 	rw := m.writableAll()
 	if rw == nil {
-		return 0
+		return
 	}
-	made := uint64(0) // bytes before block that are to be made
+	empty := uint64(0) // bytes before block that are to become huge pages
 	end := min(off+size, m.size) &^ (hugePage - 1)
 	block := (off + claimLeast - 1) &^ (hugePage - 1)
 	for ; block < end; block += hugePage {
-		switch m.look(rw, block) {
-		case blockMapped:
-			got += hugePage
-		case blockEmpty:
-			made += hugePage
+		if m.look(rw, block) == blockEmpty {
+			empty += hugePage
 			continue
 		}
-		got += m.make(rw, block-made, made)
-		made = 0
+		m.makeHuge(rw, block-empty, empty)
+		empty = 0
 	}
-	return got + m.make(rw, block-made, made)
+	m.makeHuge(rw, block-empty, empty)
 }
 
 // blockState is what became of a block that look has looked at.
@@ -85,23 +80,24 @@ func (m *Mapping) look(rw []byte, block uint64) blockState {
 		return blockMapped
 	}
 	if !there {
+		m.note(block, hugePage, pagesUnknown)
 		// Through the descriptor: a page that is mapped would have to be unmapped on all cores.
 		if m.pausing() || m.pwrite(block+probe, []byte{0}) != nil {
 			return blockSmall
 		}
 		return blockEmpty
 	}
-	switch {
-	case m.mapsHuge(rw, block):
+	if m.mapsHuge(rw, block) {
 		return blockMapped
-	case before == pagesUnknown:
+	}
+	if before == pagesUnknown {
 		return blockSmall // others' pages, for the first time; the second time they are worth more
 	}
 	return blockEmpty
 }
 
-// make makes blocks huge pages, as long as they are not dear, and returns how many bytes of them are.
-func (m *Mapping) make(rw []byte, off, size uint64) (got uint64) {
+// makeHuge makes blocks huge pages, as long as they are not dear.
+func (m *Mapping) makeHuge(rw []byte, off, size uint64) {
 	runtime.LockOSThread() // its time is looked at
 	defer runtime.UnlockOSThread()
 	for size > 0 && !m.pausing() {
@@ -109,32 +105,37 @@ func (m *Mapping) make(rw []byte, off, size uint64) (got uint64) {
 		began := threadTime()
 		err := m.collapse(rw[off : off+n])
 		took := threadTime() - began
+		if err == nil {
+			m.note(off, n, pagesMapped)
+		} else {
+			for block := off; block < off+n; block += hugePage { // of many, most may have become huge
+				m.mapsHuge(rw, block)
+			}
+		}
 		switch {
+		case errors.Is(err, unix.EAGAIN): // somebody looks at a neighbour's page
 		case err != nil:
-			got += m.madeAnyway(rw, off, n)
 			m.pause(errors.Is(err, unix.EINVAL) && !collapses(rw), claimPause)
 		case took > time.Duration(n/hugePage)*m.dear:
 			m.pause(false, pauseTimes*took)
 		default:
 			m.atOnce.Store(min(claimMost, int64(n/hugePage)*claimGrowth))
 		}
-		if err == nil {
-			m.note(off, n, pagesMapped)
-			got += n
-		}
 		off, size = off+n, size-n
 	}
-	return got
 }
 
-// madeAnyway returns how many bytes of blocks are huge pages by now: of many, most may be.
-func (m *Mapping) madeAnyway(rw []byte, off, size uint64) (got uint64) {
-	for block := off; block < off+size; block += hugePage {
-		if m.mapsHuge(rw, block) {
-			got += hugePage
-		}
+// mapsHuge maps a page of a block, and reports whether that has mapped the whole block.
+func (m *Mapping) mapsHuge(rw []byte, block uint64) bool {
+	if populate(rw[block+probe:block+probe+pageSize]) != nil {
+		return false
 	}
-	return got
+	m.openMap.Do(func() { m.pagemap = openPagemap() })
+	if !pageMapped(m.pagemap, rw[block+probe+pageSize:]) {
+		return false
+	}
+	m.note(block, hugePage, pagesMapped)
+	return true
 }
 
 // pause lets small pages do for a while, or forever.
@@ -148,38 +149,6 @@ func (m *Mapping) pause(forever bool, d time.Duration) {
 }
 
 func (m *Mapping) pausing() bool { return time.Now().UnixNano() < m.barren.Load() }
-
-// threadTime returns the processor's time that the calling thread has had.
-func threadTime() time.Duration {
-	var t unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)
-	return time.Duration(t.Nano())
-}
-
-// mapsHuge maps a page of a block, and reports whether that has mapped the whole block.
-func (m *Mapping) mapsHuge(rw []byte, block uint64) bool {
-	if populate(rw[block+probe:block+probe+pageSize]) != nil {
-		return false
-	}
-	m.mu.Lock()
-	if m.pagemap == 0 {
-		fd, err := unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
-		if err != nil {
-			fd = -1
-		}
-		m.pagemap = fd
-	}
-	fd := m.pagemap
-	m.mu.Unlock()
-	var entry [8]byte
-	page := int64(uintptr(unsafe.Pointer(&rw[block+probe])))/pageSize + 1
-	n, err := unix.Pread(fd, entry[:], page*int64(len(entry)))
-	if err != nil || n < len(entry) || entry[7]&0x80 == 0 { // the next page is not present
-		return false
-	}
-	m.note(block, hugePage, pagesMapped)
-	return true
-}
 
 // intact reports whether a range is known to be mapped and its pages are still there.
 func (m *Mapping) intact(off, size uint64) bool {
@@ -210,20 +179,4 @@ func (m *Mapping) known(off, size uint64) bool {
 		}
 	}
 	return true
-}
-
-// pageThere reports whether the page at the start of b is there, mapped or not.
-func pageThere(b []byte) bool {
-	var found [1]byte
-	_, _, e := unix.RawSyscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), 1, uintptr(unsafe.Pointer(&found[0])))
-	return e == 0 && found[0]&1 != 0
-}
-
-// collapse makes huge pages of whole blocks in which there is a page each.
-func collapse(b []byte) error { return unix.Madvise(b, unix.MADV_COLLAPSE) }
-
-// collapses reports whether the system knows how to.
-func collapses(b []byte) bool {
-	_, _, e := unix.RawSyscall(unix.SYS_MADVISE, uintptr(unsafe.Pointer(&b[0])), 0, unix.MADV_COLLAPSE)
-	return e == 0
 }

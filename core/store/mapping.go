@@ -46,10 +46,13 @@ type Mapping struct {
 	use sync.RWMutex // held for writing by Close
 	ro  []byte       // nil once closed
 
-	mu      sync.Mutex
-	rw      []byte
-	state   []pageState // by granule; made with rw's first candidate
-	pagemap int         // what is mapped here, to be asked; 0: not open, -1: not to be had
+	openMap sync.Once
+	pagemap int        // tells what is mapped here; -1: not open
+	small   sync.Mutex // held by the thread that writes small pages: more of them would wait in the kernel
+
+	mu    sync.Mutex
+	rw    []byte
+	state []pageState // by granule; made with rw's first candidate
 }
 
 // pageState is what this process did with a granule.
@@ -75,7 +78,7 @@ func Map(fd int, size uint64) (*Mapping, error) {
 		unix.Close(own)
 		return nil, err
 	}
-	return &Mapping{fd: own, size: size, ro: ro, collapse: collapse, dear: dearPage}, nil
+	return &Mapping{fd: own, size: size, ro: ro, pagemap: -1, collapse: collapse, dear: dearPage}, nil
 }
 
 // Fd returns the mapping's own descriptor.
@@ -129,7 +132,7 @@ func (m *Mapping) Close() error {
 	if m.rw != nil {
 		err = errors.Join(err, unmapFile(m.rw))
 	}
-	if m.pagemap > 0 {
+	if m.pagemap >= 0 {
 		err = errors.Join(err, unix.Close(m.pagemap))
 	}
 	m.ro, m.rw, m.state = nil, nil, nil
@@ -235,21 +238,6 @@ func (m *Mapping) prepare() {
 	}
 	if m.rw == nil {
 		m.rw, _ = mapFile(m.fd, m.size, unix.PROT_READ|unix.PROT_WRITE)
-	}
-}
-
-// populate faults all pages in at once. A kernel before 5.14 cannot; there the
-// copy that follows faults them in one by one.
-func populate(b []byte) error {
-	for {
-		switch err := unix.Madvise(b, unix.MADV_POPULATE_WRITE); err {
-		case unix.EINTR, unix.EAGAIN:
-			continue
-		case unix.EINVAL:
-			return nil
-		default:
-			return err
-		}
 	}
 }
 

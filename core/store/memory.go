@@ -43,9 +43,7 @@ func mapFile(fd int, size uint64, prot int) ([]byte, error) {
 		_ = unix.MunmapPtr(hold, before)
 	}
 	_ = unix.MunmapPtr(unsafe.Add(at, pages), hugePage-before)
-	b := unsafe.Slice((*byte)(at), size)
-	_ = unix.Madvise(b, unix.MADV_HUGEPAGE) // a wish: some systems make pages huge for those who say so
-	return b, nil
+	return unsafe.Slice((*byte)(at), size), nil
 }
 
 // unmapFile takes back what mapFile has mapped.

@@ -2,91 +2,18 @@ package store
 
 import (
 	"bytes"
-	"runtime"
-	"sync"
-	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// Writes to pages that are not known to be there. What takes time is not the copy: it is
-// to have memory made and cleared, so that goes to several cores, each of which copies to
-// what it has just made. And programs that want much memory often give it as it came, all
-// zeros and not even there: for what is zero in objects of gigabytes the file gets holes,
-// which read as zeros. They are part of the object's range all the same; a reader's page
-// is made when it looks.
+// Zeros. Programs that want much memory often give it as it came, all zeros and not even
+// there: for what is zero in objects of gigabytes the file gets holes, which read as zeros.
+// They are part of the object's range all the same; a reader's page is made when it looks.
 
-const (
-	// sparseFrom is the size from which zeros are looked for. For less, pages that are
-	// there and are used again are worth more than memory.
-	sparseFrom = 256 << 20
-	// partSize is what a thread takes at a time. Having huge pages made waits for all
-	// cores once, however many they are.
-	partSize = 8 << 20
-)
-
-// writeParts writes b from off on; the range is the caller's. Sparse: with holes for
-// zeros. The caller holds use.
-func (m *Mapping) writeParts(off uint64, b []byte, sparse bool) error {
-	rw := m.writableAll()
-	if rw == nil {
-		return m.pwrite(off, b)
-	}
-	first := off / partSize
-	end := off + uint64(len(b))
-	var next atomic.Uint64
-	var failed atomic.Pointer[error]
-	work := func() {
-		for failed.Load() == nil {
-			from := (first + next.Add(1) - 1) * partSize
-			if from >= end {
-				return
-			}
-			from, to := max(from, off), min(from+partSize, end)
-			if err := m.writePart(rw, from, b[from-off:to-off], sparse); err != nil {
-				failed.Store(&err)
-			}
-		}
-	}
-	threads := min(maxCopiers, runtime.GOMAXPROCS(0))
-	if sparse {
-		threads = min(maxCopiers, runtime.GOMAXPROCS(0))
-	}
-	var wg sync.WaitGroup
-	for range threads - 1 {
-		wg.Go(work)
-	}
-	work()
-	wg.Wait()
-	if err := failed.Load(); err != nil {
-		return *err
-	}
-	return nil
-}
-
-// writePart writes one thread's part: holes for whole blocks of zeros, if wanted, and the rest as it is.
-func (m *Mapping) writePart(rw []byte, off uint64, b []byte, sparse bool) error {
-	for len(b) > 0 {
-		n, zeros := uint64(len(b)), false
-		if sparse {
-			n, zeros = stretch(off, b)
-		}
-		if zeros {
-			m.note(off, n, pagesUnknown)
-			if err := m.punch(off, n); err != nil {
-				return err
-			}
-		} else {
-			m.claim(off, n)
-			if err := m.writeRuns(rw, off, b[:n], sparse); err != nil {
-				return err
-			}
-		}
-		off, b = off+n, b[n:]
-	}
-	return nil
-}
+// sparseFrom is the size from which zeros are looked for. For less, pages that are
+// there and are used again are worth more than memory.
+const sparseFrom = 256 << 20
 
 // stretch returns how many bytes at the start of b are alike: whole blocks of zeros, or not.
 func stretch(off uint64, b []byte) (n uint64, zeros bool) {
@@ -101,32 +28,6 @@ func stretch(off uint64, b []byte) (n uint64, zeros bool) {
 	return n, zeros
 }
 
-// toBlock returns how far it is to the next block.
-func toBlock(off uint64) uint64 { return hugePage - off%hugePage }
-
-// writeRuns copies to where pages are known to be mapped. The others are mapped first
-// when the range is large, else written through the descriptor, and mapped the next time.
-func (m *Mapping) writeRuns(rw []byte, off uint64, b []byte, large bool) error {
-	for len(b) > 0 {
-		n := min(toBlock(off), uint64(len(b)))
-		known := m.known(off, n)
-		for n < uint64(len(b)) && (known || !large) {
-			more := min(toBlock(off+n), uint64(len(b))-n)
-			if m.known(off+n, more) != known {
-				break
-			}
-			n += more
-		}
-		if known || m.mapped(off, n, large) != nil {
-			copyParallel(rw[off:], b[:n], 1)
-		} else if err := m.pwrite(off, b[:n]); err != nil {
-			return err
-		}
-		off, b = off+n, b[n:]
-	}
-	return nil
-}
-
 // allZeros reports whether a huge page's worth of the program's memory is all zeros. What
 // was never touched is mapped in one go first, not by a fault for each page.
 func allZeros(b []byte) bool {
@@ -137,21 +38,4 @@ func allZeros(b []byte) bool {
 	skip := -int(uintptr(unsafe.Pointer(&b[0]))) & (pageSize - 1)                       // to a page of the program's
 	_ = unix.Madvise(b[skip:skip+(len(b)-skip)&^(pageSize-1)], unix.MADV_POPULATE_READ) // where that is not known they come one by one
 	return bytes.Equal(b[:len(b)-64], b[64:])                                           // the first 64 are zeros: so are the next, and so on
-}
-
-// note remembers what was done with the granules that lie in a range as a whole.
-func (m *Mapping) note(off, size uint64, s pageState) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for i := (off + granule - 1) / granule; i < (off+size)/granule; i++ {
-		m.state[i] = s
-	}
-}
-
-// writableAll returns the writable mapping, nil when there can be none.
-func (m *Mapping) writableAll() []byte {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.prepare()
-	return m.rw
 }
