@@ -10,18 +10,15 @@ import (
 
 // The keeper's constants.
 const (
-	prefaultFrom  = 1 << 20   // an allocation of this size starts prefaulting
-	prefaultStep  = 8 << 20   // at a time
-	prefaultAhead = 128 << 20 // warm free bytes wanted while puts go on
-	punchEvery    = 5 * time.Second
-	punchStep     = 64 << 20
-	activeFor     = 2 * time.Second // after a large allocation puts count as going on
+	keepFrom   = 1 << 20 // an allocation of this size is large
+	punchEvery = 5 * time.Second
+	punchStep  = 64 << 20
+	activeFor  = 2 * time.Second // after a large allocation puts count as going on
 )
 
-// keeper looks after the arena's pages: while large objects are being put it
-// populates free pages ahead of them, and it gives pages back to the system
-// that have been free for a while. Nothing is touched before the first large
-// put. Its goroutine runs only while there is something to do.
+// keeper looks after the arena's pages: it gives those back to the system that have
+// been free for a while, unless large objects are being put. Its goroutine runs only
+// while there is something to do.
 type keeper struct {
 	arena *store.Arena
 	fd    int
@@ -32,18 +29,18 @@ type keeper struct {
 	last    time.Time // of a large allocation
 	running bool
 	closed  bool
-	wake    chan struct{}
+	stop    chan struct{} // closed by close
 	stopped chan struct{}
 }
 
 func newKeeper(a *store.Arena, fd int, size uint64, log *slog.Logger) *keeper {
-	return &keeper{arena: a, fd: fd, size: size, log: log, wake: make(chan struct{}, 1)}
+	return &keeper{arena: a, fd: fd, size: size, log: log, stop: make(chan struct{})}
 }
 
 // Alloc is the arena's, and notices large allocations.
 func (k *keeper) Alloc(size uint64) (uint64, bool) {
 	off, ok := k.arena.Alloc(size)
-	if size >= prefaultFrom {
+	if size >= keepFrom {
 		k.mu.Lock()
 		k.last = time.Now()
 		if !k.running && !k.closed {
@@ -52,10 +49,6 @@ func (k *keeper) Alloc(size uint64) (uint64, bool) {
 			go k.run(k.stopped)
 		}
 		k.mu.Unlock()
-		select {
-		case k.wake <- struct{}{}:
-		default:
-		}
 	}
 	return off, ok
 }
@@ -83,36 +76,25 @@ func (k *keeper) run(stopped chan struct{}) {
 	defer tick.Stop()
 	ticks := k.arena.Ticks()
 	for {
-		for k.active() && k.short() {
-			off, size, ok := k.arena.TakeCold(prefaultStep)
+		select {
+		case <-k.stop:
+			return
+		case <-tick.C:
+		}
+		for !k.active() {
+			off, size, ok := k.arena.TakeIdle(ticks, punchStep)
 			if !ok {
 				break
 			}
-			if err := m.Prefault(off, size); err != nil {
-				_ = k.arena.FreeCold(off)
-				k.log.Warn("prefaulting the object store failed", "error", err)
+			if err := m.Punch(off, size); err != nil {
+				_ = k.arena.Free(off)
 				break
 			}
-			_ = k.arena.Free(off)
+			_ = k.arena.FreeCold(off)
 		}
-		select {
-		case <-k.wake:
-		case <-tick.C:
-			for !k.active() {
-				off, size, ok := k.arena.TakeIdle(ticks, punchStep)
-				if !ok {
-					break
-				}
-				if err := m.Punch(off, size); err != nil {
-					_ = k.arena.Free(off)
-					break
-				}
-				_ = k.arena.FreeCold(off)
-			}
-			ticks = k.arena.Ticks()
-		}
+		ticks = k.arena.Ticks()
 		k.mu.Lock()
-		if k.closed || k.quiet() {
+		if k.quiet() {
 			k.running = false
 			k.mu.Unlock()
 			return
@@ -128,13 +110,6 @@ func (k *keeper) active() bool {
 	return !k.closed && time.Since(k.last) < activeFor
 }
 
-// short reports whether warm pages are missing. Near the end of the arena the
-// last free range is left alone: a put may need it in one piece.
-func (k *keeper) short() bool {
-	s := k.arena.Stats()
-	return s.FreeWarm < prefaultAhead && s.Capacity-s.Used > 2*prefaultAhead
-}
-
 // quiet reports whether nothing is left to do; mu held.
 func (k *keeper) quiet() bool {
 	s := k.arena.Stats()
@@ -143,14 +118,14 @@ func (k *keeper) quiet() bool {
 
 func (k *keeper) close() {
 	k.mu.Lock()
+	again := k.closed
 	k.closed = true
 	running, stopped := k.running, k.stopped
 	k.mu.Unlock()
+	if !again {
+		close(k.stop)
+	}
 	if running {
-		select {
-		case k.wake <- struct{}{}:
-		default:
-		}
 		<-stopped
 	}
 }

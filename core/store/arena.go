@@ -38,7 +38,8 @@ type ArenaStats struct {
 	LargestFree uint64
 }
 
-// block is a range, free or in use.
+// block is a range, free or in use. A range in use may have pages up to half a megabyte
+// before its start, see huge.go; they count as its own.
 type block struct {
 	off, size  uint64
 	warm       uint64 // free: so many bytes at the start are taken for warm
@@ -97,25 +98,6 @@ func (a *Arena) Free(off uint64) error { return a.giveBack(off, true) }
 // FreeCold takes a range back whose pages were punched out. (A range that was
 // merely not written may have pages of an earlier owner: Free it.)
 func (a *Arena) FreeCold(off uint64) error { return a.giveBack(off, false) }
-
-// TakeCold hands out up to most bytes of pages that are not there, for the caller to populate and Free.
-func (a *Arena) TakeCold(most uint64) (off, size uint64, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.free.descend(a.free.root, func(b *block) bool {
-		lo, hi := b.off+b.reach, b.end()
-		if lo < hi {
-			off, size = lo, min(hi-lo, most&^(pageSize-1))
-			ok = size > 0
-			if ok {
-				a.take(b, off, size)
-			}
-			return false
-		}
-		return true
-	})
-	return off, size, ok
-}
 
 // TakeIdle hands out up to most bytes of pages that may be there and have
 // been free since before the given tick, for the caller to punch out and FreeCold.

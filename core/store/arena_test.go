@@ -110,36 +110,24 @@ func TestArena_WrongOffsetsAndSizes_ErrorNotDamage(t *testing.T) {
 	}
 }
 
-func TestArena_TakeColdAndIdle_EachPageOnce(t *testing.T) {
+func TestArena_TakeIdle_EachPageOnce(t *testing.T) {
 	a := NewArena(8 * mib)
-	off, size, ok := a.TakeCold(3 * mib)
-	if !ok || off != 0 || size != 3*mib {
-		t.Fatalf("TakeCold: %d, %d, %v", off, size, ok)
-	}
-	free(t, a, off)
-	if got := alloc(t, a, mib); got != 0 {
-		t.Errorf("got %d, want a prefaulted range", got)
-	}
-	if off, size, ok = a.TakeCold(64 * mib); !ok || off != 3*mib || size != 5*mib {
-		t.Fatalf("TakeCold of the rest: %d, %d, %v", off, size, ok)
-	}
-	free(t, a, off)
-	if _, _, ok = a.TakeCold(mib); ok {
-		t.Error("no page is cold any more")
-	}
+	_, most := alloc(t, a, mib), alloc(t, a, 7*mib)
+	free(t, a, most)
 	now := a.Ticks()
-	if _, _, ok = a.TakeIdle(now, mib); ok {
+	if _, _, ok := a.TakeIdle(now, mib); ok {
 		t.Error("the last free is not before now")
 	}
 	for range 7 {
-		if off, size, ok = a.TakeIdle(now+1, mib); !ok || size != mib {
+		off, size, ok := a.TakeIdle(now+1, mib)
+		if !ok || size != mib {
 			t.Fatalf("TakeIdle: %d, %d, %v", off, size, ok)
 		}
 		if err := a.FreeCold(off); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, _, ok = a.TakeIdle(math.MaxUint64, mib); ok || a.Stats().FreeWarm != 0 {
+	if _, _, ok := a.TakeIdle(math.MaxUint64, mib); ok || a.Stats().FreeWarm != 0 {
 		t.Errorf("warm pages left: %+v", a.Stats())
 	}
 }
@@ -247,7 +235,7 @@ func compareArena(seed uint64) error {
 }
 
 func arenaStep(rng *rand.Rand, a *Arena, m *arenaModel, held *[]uint64) error {
-	switch k := rng.IntN(20); {
+	switch k := rng.IntN(19); {
 	case k < 10:
 		size := uint64(rng.IntN(3 * pageSize))
 		if k < 5 {
@@ -273,16 +261,6 @@ func arenaStep(rng *rand.Rand, a *Arena, m *arenaModel, held *[]uint64) error {
 		if k == 17 {
 			m.punch(off)
 			return a.FreeCold(off)
-		}
-		m.giveBack(off, true)
-		return a.Free(off)
-	case k == 18:
-		off, size, ok := a.TakeCold(uint64(rng.IntN(20)) * pageSize)
-		if !ok {
-			return nil
-		}
-		if err := m.take(off, size); err != nil {
-			return err
 		}
 		m.giveBack(off, true)
 		return a.Free(off)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -20,24 +22,33 @@ const (
 	granule = 64 << 10
 	// mapAfter is the write from which on a mapping is worth its page faults.
 	mapAfter = 256 << 10
-	// maxPwrite is what Linux writes at most in one call.
-	maxPwrite = 0x7ffff000
+	// maxPwrite is written in one call at most: it keeps others' writes waiting.
+	maxPwrite = 1 << 20
 )
 
 // Mapping is one process's access to the arena: a read-only mapping for values,
 // and a writable one for WriteAt and Pages.
 //
 // A page costs a fault when a process first touches it through a mapping; a
-// write through the descriptor does not. A range that this process writes once
-// is therefore written by pwrite; the second time its pages are mapped in one
-// go, and from then on it is copied to, three times as fast.
+// write through the descriptor does not. A range of small pages that this process
+// writes once is therefore written by pwrite; the second time they are mapped in one
+// go, and from then on it is copied to, three times as fast. Huge pages, see huge.go,
+// are mapped at once.
 type Mapping struct {
 	fd   int
 	size uint64
-	huge bool // pages come by 2 MiB: faults are few, so mapping pays at once
+
+	collapse func([]byte) error // makes huge pages; tests have it fail
+	dear     time.Duration      // what a huge page may cost
+	barren   atomic.Int64       // in nanoseconds of Unix time: until then there are none to be had
+	atOnce   atomic.Int64       // so many are made at once; 0: one
 
 	use sync.RWMutex // held for writing by Close
 	ro  []byte       // nil once closed
+
+	openMap sync.Once
+	pagemap int        // tells what is mapped here; -1: not open
+	small   sync.Mutex // held by the thread that writes small pages: more of them would wait in the kernel
 
 	mu    sync.Mutex
 	rw    []byte
@@ -62,13 +73,12 @@ func Map(fd int, size uint64) (*Mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("map the arena: duplicate descriptor %d: %w", fd, err)
 	}
-	huge := hugePages() || ownMount(own)
-	ro, err := mapFile(own, size, unix.PROT_READ, huge)
+	ro, err := mapFile(own, size, unix.PROT_READ)
 	if err != nil {
 		unix.Close(own)
 		return nil, err
 	}
-	return &Mapping{fd: own, size: size, huge: huge, ro: ro}, nil
+	return &Mapping{fd: own, size: size, ro: ro, pagemap: -1, collapse: collapse, dear: dearPage}, nil
 }
 
 // Fd returns the mapping's own descriptor.
@@ -103,6 +113,7 @@ func (m *Mapping) Pages(off, size uint64) ([]byte, error) {
 	if m.ro == nil {
 		return nil, ErrMappingClosed
 	}
+	m.claim(off, end-off)
 	rw := m.mapped(off, end-off, true)
 	if rw == nil {
 		return nil, fmt.Errorf("map %d bytes at %d of the arena: %w", size, off, unix.ENOMEM)
@@ -117,9 +128,12 @@ func (m *Mapping) Close() error {
 	if m.ro == nil {
 		return nil
 	}
-	err := errors.Join(unix.Munmap(m.ro), unix.Close(m.fd))
+	err := errors.Join(unmapFile(m.ro), unix.Close(m.fd))
 	if m.rw != nil {
-		err = errors.Join(err, unix.Munmap(m.rw))
+		err = errors.Join(err, unmapFile(m.rw))
+	}
+	if m.pagemap >= 0 {
+		err = errors.Join(err, unix.Close(m.pagemap))
 	}
 	m.ro, m.rw, m.state = nil, nil, nil
 	return err
@@ -140,27 +154,25 @@ func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
 	if m.ro == nil {
 		return ErrMappingClosed
 	}
-	rw := []byte(nil)
-	if total < sparseFrom && (!m.huge || m.known(off, total)) {
-		rw = m.writable(off, total)
-	}
 	for _, b := range src {
-		if len(b) >= sparseFrom {
-			if err := m.writeSparse(off, b); err != nil {
-				return err
-			}
-		} else if m.huge && total >= mapAfter && !m.known(off, uint64(len(b))) {
-			if err := m.writePages(off, b); err != nil {
-				return err
-			}
-		} else if rw != nil {
-			copyParallel(rw[off:], b, copiers(len(b)))
-		} else if err := m.pwrite(off, b); err != nil {
+		if err := m.write(off, b); err != nil {
 			return err
 		}
 		off += uint64(len(b))
 	}
 	return nil
+}
+
+// write is WriteAt for who holds use.
+func (m *Mapping) write(off uint64, b []byte) error {
+	if len(b) >= sparseFrom || len(b) >= hugePage && !m.intact(off, uint64(len(b))) {
+		return m.writeParts(off, b, len(b) >= sparseFrom)
+	}
+	if rw := m.writable(off, uint64(len(b))); rw != nil {
+		copyParallel(rw[off:], b, copiers(len(b)))
+		return nil
+	}
+	return m.pwrite(off, b)
 }
 
 func (m *Mapping) pwrite(off uint64, b []byte) error {
@@ -183,7 +195,7 @@ func (m *Mapping) writable(off, size uint64) []byte {
 	if size < mapAfter {
 		return nil
 	}
-	return m.mapped(off, size, m.huge)
+	return m.mapped(off, size, false)
 }
 
 // mapped is writable for any size. At once: also when the range is written for the first time.
@@ -225,38 +237,18 @@ func (m *Mapping) prepare() {
 		m.state = make([]pageState, (m.size+granule-1)/granule)
 	}
 	if m.rw == nil {
-		m.rw, _ = mapFile(m.fd, m.size, unix.PROT_READ|unix.PROT_WRITE, m.huge)
+		m.rw, _ = mapFile(m.fd, m.size, unix.PROT_READ|unix.PROT_WRITE)
 	}
-}
-
-// populate faults all pages in at once. A kernel before 5.14 cannot; there the
-// copy that follows faults them in one by one.
-func populate(b []byte) error {
-	for {
-		switch err := unix.Madvise(b, unix.MADV_POPULATE_WRITE); err {
-		case unix.EINTR, unix.EAGAIN:
-			continue
-		case unix.EINVAL:
-			return nil
-		default:
-			return err
-		}
-	}
-}
-
-// Prefault makes a range's pages exist ahead of its first writer. For the
-// daemon, on ranges from TakeCold.
-func (m *Mapping) Prefault(off, size uint64) error {
-	return m.fallocate("populate", 0, off, size)
 }
 
 // Punch gives a range's pages back to the system; they read as zeros. For the
 // daemon, on ranges from TakeIdle.
 func (m *Mapping) Punch(off, size uint64) error {
-	return m.fallocate("punch out", unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, size)
+	return m.withPages(off, size, func() error { return m.punch(off, size) })
 }
 
-func (m *Mapping) fallocate(what string, mode uint32, off, size uint64) error {
+// withPages calls f for a range, with use held.
+func (m *Mapping) withPages(off, size uint64, f func() error) error {
 	if err := m.check(off, size); err != nil || size == 0 {
 		return err
 	}
@@ -265,11 +257,15 @@ func (m *Mapping) fallocate(what string, mode uint32, off, size uint64) error {
 	if m.ro == nil {
 		return ErrMappingClosed
 	}
-	return m.fallocateHeld(what, mode, off, size)
+	return f()
 }
 
-// fallocateHeld is fallocate for who holds use.
-func (m *Mapping) fallocateHeld(what string, mode uint32, off, size uint64) error {
+// punch is Punch for who holds use.
+func (m *Mapping) punch(off, size uint64) error {
+	return m.fallocate("punch out", unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, size)
+}
+
+func (m *Mapping) fallocate(what string, mode uint32, off, size uint64) error {
 	for {
 		err := unix.Fallocate(m.fd, mode, int64(off), int64(size))
 		if err == nil {

@@ -9,13 +9,14 @@ import (
 	"runtime/debug"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
 func newMapping(t testing.TB, size uint64) *Mapping {
 	t.Helper()
-	fd, err := sealedFile("eagleray-test", size)
+	fd, err := CreateMemory("eagleray-test", size)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,6 +31,7 @@ func mapped(t testing.TB, fd int, size uint64) *Mapping {
 	if err != nil {
 		t.Fatal(err)
 	}
+	m.dear = time.Hour // whatever else the machine does
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)
@@ -37,6 +39,9 @@ func mapped(t testing.TB, fd int, size uint64) *Mapping {
 	})
 	return m
 }
+
+// noHugePages stands for a system that has none left.
+func noHugePages([]byte) error { return unix.ENOMEM }
 
 func pattern(n int, seed byte) []byte {
 	b := make([]byte, n)
@@ -49,7 +54,9 @@ func pattern(n int, seed byte) []byte {
 func TestMapping_EveryWayOfWriting_SameBytes(t *testing.T) {
 	for _, huge := range []bool{false, true} {
 		m := newMapping(t, 64*mib)
-		m.huge = huge
+		if !huge {
+			m.collapse = noHugePages
+		}
 		for _, size := range []int{1, 4095, mapAfter - 1, mapAfter, mib + 13, 20*mib + 5} {
 			off := uint64(3 * pageSize)
 			for round := range byte(4) {
@@ -82,7 +89,6 @@ func TestCopyParallel_AnyNumberOfThreads_EveryByte(t *testing.T) {
 
 func TestMapping_SecondLargeWrite_GoesThroughTheMapping(t *testing.T) {
 	m := newMapping(t, 4*mib+pageSize)
-	m.huge = false
 	b := pattern(mib, 1)
 	off := uint64(3*mib + pageSize) // up to the last byte, which ends within a granule
 	for round, mapped := range []bool{false, true, true} {
@@ -137,7 +143,7 @@ func TestMapping_RangesOutside_Error(t *testing.T) {
 	}
 }
 
-func TestMapping_PrefaultAndPunch_MovePages(t *testing.T) {
+func TestMapping_Punch_GivesPagesBack(t *testing.T) {
 	m := newMapping(t, 8*mib)
 	resident := func() int64 {
 		var st unix.Stat_t
@@ -149,11 +155,8 @@ func TestMapping_PrefaultAndPunch_MovePages(t *testing.T) {
 	if resident() != 0 {
 		t.Fatalf("%d bytes before the first write", resident())
 	}
-	if err := m.Prefault(0, 4*mib); err != nil || resident() != 4*mib {
-		t.Fatalf("Prefault: %v, %d bytes", err, resident())
-	}
-	if err := m.WriteAt(2*mib, pattern(mib, 7)); err != nil {
-		t.Fatal(err)
+	if err := m.WriteAt(0, pattern(4*mib, 7)); err != nil || resident() != 4*mib {
+		t.Fatalf("WriteAt: %v, %d bytes", err, resident())
 	}
 	if err := m.Punch(2*mib, 2*mib); err != nil || resident() != 2*mib {
 		t.Fatalf("Punch: %v, %d bytes", err, resident())
@@ -176,8 +179,8 @@ func TestMapping_AfterClose_ErrorNotFault(t *testing.T) {
 	if err := m.WriteAt(0, []byte{1}); !errors.Is(err, ErrMappingClosed) {
 		t.Errorf("WriteAt: %v", err)
 	}
-	if err := m.Prefault(0, pageSize); !errors.Is(err, ErrMappingClosed) {
-		t.Errorf("Prefault: %v", err)
+	if err := m.Punch(0, pageSize); !errors.Is(err, ErrMappingClosed) {
+		t.Errorf("Punch: %v", err)
 	}
 }
 
@@ -243,8 +246,8 @@ func TestMapping_ConcurrentWriters_KeepTheirBytes(t *testing.T) {
 	wg.Wait()
 }
 
-func TestSealedFile_CannotBeResized(t *testing.T) {
-	fd, err := sealedFile("eagleray-test", mib)
+func TestCreateMemory_CannotBeResized(t *testing.T) {
+	fd, err := CreateMemory("eagleray-test", mib)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -286,7 +289,9 @@ func BenchmarkMapping_WriteAt(b *testing.B) {
 func TestMapping_Pages_WholePagesThatCanBeWritten(t *testing.T) {
 	for _, huge := range []bool{false, true} {
 		m := newMapping(t, 4*mib)
-		m.huge = huge
+		if !huge {
+			m.collapse = noHugePages
+		}
 		b, err := m.Pages(3*pageSize, mib+5)
 		if err != nil || len(b) != mib+pageSize || cap(b) != len(b) {
 			t.Fatalf("%d bytes, %v", len(b), err)

@@ -2,33 +2,15 @@ package store
 
 import (
 	"fmt"
-	"os"
-	"strings"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// HugePagesVar is the variable that asks for an arena of huge pages, by "1". Its
-// file cannot be sealed, so the processes of the session have to be trusted not to
-// shorten it.
-const HugePagesVar = "EAGLERAY_HUGE_PAGES"
-
 // CreateMemory makes the node's arena: an anonymous file of the given size in
 // bytes, whose pages appear when they are first written. It is sealed against
-// resizing, so a mapping of it can never fault for lack of a file behind it. Asked
-// for by HugePagesVar, and where they can be had, its pages are of 2 MiB: a first
-// write costs a fifth of the time then.
+// resizing, so a mapping of it can never fault for lack of a file behind it.
 func CreateMemory(name string, size uint64) (fd int, err error) {
-	if os.Getenv(HugePagesVar) == "1" && !hugePages() {
-		if fd, err := hugeFile(size); err == nil {
-			return fd, nil
-		}
-	}
-	return sealedFile(name, size)
-}
-
-// sealedFile makes a file that cannot be resized.
-func sealedFile(name string, size uint64) (fd int, err error) {
 	fd, err = unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return -1, fmt.Errorf("create the arena: %w", err)
@@ -43,26 +25,26 @@ func sealedFile(name string, size uint64) (fd int, err error) {
 	return fd, nil
 }
 
-// hugePages reports whether the system backs shared memory with huge pages
-// where a mapping asks for it.
-func hugePages() bool {
-	b, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/shmem_enabled")
+// mapFile maps the whole arena, each block of it at a multiple of its size: else it could
+// not be mapped as one page.
+func mapFile(fd int, size uint64, prot int) ([]byte, error) {
+	pages := uintptr(wholePages(size))
+	hold, err := unix.MmapPtr(-1, 0, nil, pages+hugePage, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return false
+		return nil, fmt.Errorf("find room for %d bytes of the arena: %w", size, err)
 	}
-	_, rest, _ := strings.Cut(string(b), "[")
-	mode, _, _ := strings.Cut(rest, "]")
-	return mode == "advise" || mode == "within_size" || mode == "always" || mode == "force"
-}
-
-// mapFile maps the whole arena.
-func mapFile(fd int, size uint64, prot int, huge bool) ([]byte, error) {
-	b, err := unix.Mmap(fd, 0, int(size), prot, unix.MAP_SHARED|unix.MAP_NORESERVE)
-	if err != nil {
+	before := -uintptr(hold) & (hugePage - 1)
+	at := unsafe.Add(hold, before)
+	if _, err = unix.MmapPtr(fd, 0, at, uintptr(size), prot, unix.MAP_SHARED|unix.MAP_NORESERVE|unix.MAP_FIXED); err != nil {
+		_ = unix.MunmapPtr(hold, pages+hugePage)
 		return nil, fmt.Errorf("map %d bytes of the arena: %w", size, err)
 	}
-	if huge {
-		_ = unix.Madvise(b, unix.MADV_HUGEPAGE) // a wish: without it pages are small
+	if before > 0 {
+		_ = unix.MunmapPtr(hold, before)
 	}
-	return b, nil
+	_ = unix.MunmapPtr(unsafe.Add(at, pages), hugePage-before)
+	return unsafe.Slice((*byte)(at), size), nil
 }
+
+// unmapFile takes back what mapFile has mapped.
+func unmapFile(b []byte) error { return unix.MunmapPtr(unsafe.Pointer(&b[0]), uintptr(len(b))) }

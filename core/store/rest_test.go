@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"unsafe"
 )
 
 // resident returns how many KiB of a mapping are in this process's tables.
@@ -16,7 +15,7 @@ func resident(t *testing.T, b []byte) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	start := start(b)
 	total, inside := 0, false
 	for line := range strings.Lines(string(maps)) {
 		var from, to uintptr
@@ -50,10 +49,10 @@ func TestMapping_Rest_LetsGoOfWhatIsNotInUse(t *testing.T) {
 	if got := resident(t, m.ro); got < size>>10 {
 		t.Fatalf("%d KiB of %d are mapped to read", got, size>>10)
 	}
-	// Out of order, overlapping, within pages, to the end.
+	// Out of order, overlapping, within pages, to the end. A huge page goes when a part of it does.
 	m.Rest([]Span{{6 << 20, 2 << 20}, {1<<20 + 100, 1 << 20}, {1 << 20, 1 << 20}})
-	if got := resident(t, m.ro); got < 3<<10 || got > 3<<10+64 {
-		t.Errorf("%d KiB are mapped to read, want the 3 MiB in use", got)
+	if got := resident(t, m.ro); got < 2<<10 || got > 3<<10+64 {
+		t.Errorf("%d KiB are mapped to read, want the 3 MiB in use, or 2 of them", got)
 	}
 	if got := resident(t, m.rw); got != 0 {
 		t.Errorf("%d KiB are mapped to write", got)

@@ -39,7 +39,7 @@ func TestMapping_WriteSparse_ReadsAsWritten(t *testing.T) {
 			copy(src[at:min(len(src), at+r.IntN(3*hugePage))], old)
 		}
 		src[len(src)-1] = byte(round) // of a part that is no whole huge page
-		if err := m.writeSparse(off, src); err != nil {
+		if err := m.writeParts(off, src, true); err != nil {
 			t.Fatal(err)
 		}
 		end := off + uint64(len(src))
@@ -61,7 +61,7 @@ func TestMapping_WriteSparse_ZerosTakeNoMemory(t *testing.T) {
 	}
 	defer func() { _ = unix.Munmap(src) }()
 	for range 2 {
-		if err := m.writeSparse(0, src); err != nil {
+		if err := m.writeParts(0, src, true); err != nil {
 			t.Fatal(err)
 		}
 		if n := blocksOf(t, m); n != 0 {
@@ -72,7 +72,7 @@ func TestMapping_WriteSparse_ZerosTakeNoMemory(t *testing.T) {
 		}
 	}
 	src[9<<20] = 1
-	if err := m.writeSparse(0, src); err != nil {
+	if err := m.writeParts(0, src, true); err != nil {
 		t.Fatal(err)
 	}
 	if n := blocksOf(t, m); n != hugePage {

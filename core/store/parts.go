@@ -1,0 +1,123 @@
+package store
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Writes to pages that are not known to be there. What takes time is not the copy: it is
+// to have memory made and cleared, so that goes to several cores, each of which copies to
+// what it has just made.
+
+// partSize is what a thread takes at a time: little enough to be in the cache when it is
+// copied to. (To have huge pages made waits for all cores a moment, however many pages.)
+const partSize = 8 << 20
+
+// writeParts writes b from off on; the range is the caller's. Sparse: with holes for
+// zeros. The caller holds use.
+func (m *Mapping) writeParts(off uint64, b []byte, sparse bool) error {
+	rw := m.writableAll()
+	if rw == nil {
+		return m.pwrite(off, b)
+	}
+	first := off / partSize
+	end := off + uint64(len(b))
+	var next atomic.Uint64
+	var failed atomic.Pointer[error]
+	work := func() {
+		for failed.Load() == nil {
+			from := (first + next.Add(1) - 1) * partSize
+			if from >= end {
+				return
+			}
+			from, to := max(from, off), min(from+partSize, end)
+			if err := m.writePart(rw, from, b[from-off:to-off], sparse); err != nil {
+				failed.Store(&err)
+			}
+		}
+	}
+	var wg sync.WaitGroup
+	for range min(maxCopiers, runtime.GOMAXPROCS(0)) - 1 {
+		wg.Go(work)
+	}
+	work()
+	wg.Wait()
+	if err := failed.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
+// writePart writes one thread's part: holes for whole blocks of zeros, if wanted, and the rest as it is.
+func (m *Mapping) writePart(rw []byte, off uint64, b []byte, sparse bool) error {
+	for len(b) > 0 {
+		n, zeros := uint64(len(b)), false
+		if sparse {
+			n, zeros = stretch(off, b)
+		}
+		if zeros {
+			m.note(off, n, pagesUnknown)
+			if err := m.punch(off, n); err != nil {
+				return err
+			}
+		} else {
+			m.claim(off, n)
+			if err := m.writeRuns(rw, off, b[:n], sparse); err != nil {
+				return err
+			}
+		}
+		off, b = off+n, b[n:]
+	}
+	return nil
+}
+
+// toBlock returns how far it is to the next block.
+func toBlock(off uint64) uint64 { return hugePage - off%hugePage }
+
+// writeRuns copies to where pages are known to be mapped. The others are mapped first
+// when the range is large, else written through the descriptor, and mapped the next time.
+func (m *Mapping) writeRuns(rw []byte, off uint64, b []byte, large bool) error {
+	for len(b) > 0 {
+		n := min(toBlock(off), uint64(len(b)))
+		known := m.known(off, n)
+		for n < uint64(len(b)) && (known || !large) {
+			more := min(toBlock(off+n), uint64(len(b))-n)
+			if m.known(off+n, more) != known {
+				break
+			}
+			n += more
+		}
+		if known || m.mapped(off, n, large) != nil {
+			copyParallel(rw[off:], b[:n], 1)
+		} else if err := m.writeSmall(off, b[:n]); err != nil {
+			return err
+		}
+		off, b = off+n, b[n:]
+	}
+	return nil
+}
+
+// writeSmall is pwrite for one of several threads.
+func (m *Mapping) writeSmall(off uint64, b []byte) error {
+	m.small.Lock()
+	defer m.small.Unlock()
+	return m.pwrite(off, b)
+}
+
+// note remembers what was done with the granules that lie in a range as a whole.
+func (m *Mapping) note(off, size uint64, s pageState) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := (off + granule - 1) / granule; i < (off+size)/granule; i++ {
+		m.state[i] = s
+	}
+}
+
+// writableAll returns the writable mapping, nil when there can be none.
+func (m *Mapping) writableAll() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.prepare()
+	return m.rw
+}
