@@ -350,6 +350,15 @@ func (d *fakeDaemon) driver() *Client {
 	return c
 }
 
+// textOf is the text that submit gave a task.
+func textOf(it *Item) string {
+	e, err := store.Parse(it.Args.Envelope)
+	if err != nil {
+		return ""
+	}
+	return string(e.Meta)
+}
+
 // echo answers with its arguments: their bytes, or the first dependency's.
 func echo(c *Client, it *Item) {
 	v := Value{Fmt: FmtNone}

@@ -15,7 +15,7 @@ const usually = 3 * time.Millisecond
 func slowly(gate chan struct{}, begun *atomic.Int32) func(*Client, *Item) {
 	return func(c *Client, it *Item) {
 		begun.Add(1)
-		if e := it.Args.Envelope; len(e) > 0 && e[len(e)-1] == 'L' {
+		if textOf(it) == "L" {
 			<-gate
 		} else {
 			time.Sleep(usually)

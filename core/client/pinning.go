@@ -167,6 +167,9 @@ func (c *Client) pinArguments(k *call) (held []*view) {
 	for i := range k.deps {
 		ask(&k.deps[i])
 	}
+	if len(asked) > 0 {
+		c.flushDirty() // answers that wait to share a write do not wait for the store
+	}
 	for _, p := range asked {
 		if v, err := c.awaitPlace(p, time.Time{}); err == nil {
 			held = append(held, v)
