@@ -130,7 +130,7 @@ class BuildGo(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         work = sources()
-        linker = f"-Wl,--version-script={work / 'exports.map'} -Wl,-T,{work / 'late.ld'} -Wl,--wrap=pthread_getattr_np"
+        linker = f"-Wl,--version-script={work / 'exports.map'} -Wl,-T,{work / 'late.ld'} -Wl,--wrap=pthread_getattr_np,--wrap=malloc,--wrap=free"
         go_build(
             Path(self.get_ext_fullpath(ext.name)).resolve(),
             ".",

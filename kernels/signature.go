@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 type paramKind uint8
@@ -26,13 +27,18 @@ type param struct {
 	text     string
 }
 
+// Compiled when they are needed: every worker links this package, and few use it.
 var (
-	comments = regexp.MustCompile(`(?s)/\*.*?\*/|//[^\n]*`)
-	global   = regexp.MustCompile(`__global__`)
+	comments = pattern(`(?s)/\*.*?\*/|//[^\n]*`)
+	global   = pattern(`__global__`)
 	// The words that say nothing of a type's bytes.
-	filler = regexp.MustCompile(`\b(const|volatile|register|struct|__restrict__|__restrict|restrict|__grid_constant__)\b`)
-	word   = regexp.MustCompile(`[A-Za-z_][A-Za-z_0-9:]*|\*|&`)
+	filler = pattern(`\b(const|volatile|register|struct|__restrict__|__restrict|restrict|__grid_constant__)\b`)
+	word   = pattern(`[A-Za-z_][A-Za-z_0-9:]*|\*|&`)
 )
+
+func pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 type number struct {
 	kind paramKind
@@ -84,9 +90,9 @@ var numbers = map[string]number{
 // returns nil where it cannot be sure of their number: a template, a macro, an
 // overloaded name. A parameter of a type that it does not know is kindUnknown.
 func signature(source, name string) []param {
-	source = comments.ReplaceAllString(source, " ")
+	source = comments().ReplaceAllString(source, " ")
 	var lists []string
-	for _, loc := range global.FindAllStringIndex(source, -1) {
+	for _, loc := range global().FindAllStringIndex(source, -1) {
 		if list, ok := parameters(source[loc[1]:], name); ok {
 			lists = append(lists, list)
 		}
@@ -115,7 +121,7 @@ func parameters(rest, name string) (string, bool) {
 		if open < 0 || strings.ContainsAny(rest[:open], ";{}") {
 			return "", false
 		}
-		words := word.FindAllString(rest[:open], -1)
+		words := word().FindAllString(rest[:open], -1)
 		depth, end := 0, -1
 		for i := open; i < len(rest) && end < 0; i++ {
 			switch rest[i] {
@@ -150,7 +156,7 @@ func parameter(text string) param {
 	constant := strings.Contains(" "+pointee, " const ") || strings.HasSuffix(pointee, " const")
 	plain, _, _ := strings.Cut(text, "[")
 	plain, _, _ = strings.Cut(plain, "=")
-	words := word.FindAllString(filler.ReplaceAllString(plain, " "), -1)
+	words := word().FindAllString(filler().ReplaceAllString(plain, " "), -1)
 	stars := 0
 	var typ []string
 	for _, w := range words {

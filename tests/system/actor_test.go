@@ -143,10 +143,17 @@ func TestActor_Kill_EndsIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	st := d.resolve(id, 0)
-	d.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: true}, nil)
+	d.call(wire.TActorKill, wire.ActorKill{ActorID: id[:]}, nil)
 	if running(st.Pid) {
-		t.Error("the call was answered before its process was gone")
+		t.Error("it restarts, and the call was answered before its process was gone")
 	}
+	st = d.resolve(id, 1)
+	var fate wire.ActorFate
+	d.call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: true}, &fate)
+	if fate.State != wire.ActorDead || !strings.Contains(fate.Message, "killed by `ray.kill`") {
+		t.Errorf("the answer is %+v", fate)
+	}
+	eventually(t, "its process is gone", func() bool { return !running(st.Pid) })
 	if dead := d.resolve(id, 1); dead.State != wire.ActorDead || !strings.Contains(dead.Message, "class_name: Counter\n\tactor_id: "+id.String()) || !strings.Contains(dead.Message, "killed by `ray.kill`") {
 		t.Errorf("%+v", dead)
 	}
