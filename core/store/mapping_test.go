@@ -249,6 +249,7 @@ func TestMapping_ConcurrentWriters_KeepTheirBytes(t *testing.T) {
 				if s, err := read.Slice(off, uint64(len(b))); err != nil || !bytes.Equal(s, b) {
 					t.Errorf("writer %d: read back differs (%v)", w, err)
 				}
+				var err error
 				if rng.IntN(4) > 0 {
 					err = a.Free(off)
 				} else if err = write.Punch(off, uint64(len(b))); err == nil {
