@@ -50,8 +50,6 @@ type block struct {
 	links      [2]links
 }
 
-func (b *block) end() uint64 { return b.off + b.size }
-
 // NewArena returns an empty arena of size bytes, rounded down to pages.
 func NewArena(size uint64) *Arena {
 	size -= size % pageSize

@@ -28,13 +28,11 @@ const (
 	// claimPause is how long small pages do after huge ones could not be had.
 	claimPause = time.Second
 	// dearPage is the processor's time for a huge page from which on small ones are cheaper;
-	// then there are none for pauseTimes as long.
+	// then there are none for pauseTimes as long as that took.
 	dearPage   = 600 * time.Microsecond
 	pauseTimes = 20
-	// claimGrowth is how many times as many huge pages are made at once after those before
-	// were not dear, claimMost how many at most.
-	claimGrowth = 4
-	claimMost   = 4
+	// claimMost is how many huge pages are made at once when the one before was not dear.
+	claimMost = partSize / hugePage
 	// probe lies in the middle of a block: who had a part of it, but not most, had not this.
 	probe = hugePage / 2
 )
@@ -119,7 +117,7 @@ func (m *Mapping) makeHuge(rw []byte, off, size uint64) {
 		case took > time.Duration(n/hugePage)*m.dear:
 			m.pause(false, pauseTimes*took)
 		default:
-			m.atOnce.Store(min(claimMost, int64(n/hugePage)*claimGrowth))
+			m.atOnce.Store(claimMost)
 		}
 		off, size = off+n, size-n
 	}

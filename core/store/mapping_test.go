@@ -198,16 +198,18 @@ func TestMapping_OpenedAndClosed_LeavesNoDescriptorOrMapping(t *testing.T) {
 	}
 	before, _ := count()
 	for range 20 {
-		fd, err := CreateMemory("eagleray-leak", mib)
+		const size = 4 * mib
+		fd, err := CreateMemory("eagleray-leak", size)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := Map(fd, mib)
+		m, err := Map(fd, size)
 		if err != nil {
 			t.Fatal(err)
 		}
-		m.writable(0, mib)
-		m.writable(0, mib)
+		if err := errors.Join(m.pwrite(0, pattern(size, 1)), m.WriteAt(0, pattern(size, 2))); err != nil { // asks what is mapped
+			t.Fatal(err)
+		}
 		unix.Close(fd)
 		m.Close()
 	}
@@ -216,28 +218,44 @@ func TestMapping_OpenedAndClosed_LeavesNoDescriptorOrMapping(t *testing.T) {
 	}
 }
 
-// Writers and readers of one arena, its offsets from an Arena, in parallel.
+// Writers and readers of one arena, its offsets from an Arena, in parallel: in two processes, as
+// it were, whose objects share huge pages.
 func TestMapping_ConcurrentWriters_KeepTheirBytes(t *testing.T) {
-	m := newMapping(t, 32*mib)
+	m := newMapping(t, 64*mib)
+	other, err := Map(m.Fd(), m.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
 	a := NewArena(m.Size())
 	var wg sync.WaitGroup
 	for w := range byte(4) {
 		wg.Go(func() {
 			rng := rand.New(rand.NewPCG(uint64(w), 3))
-			for range 60 {
-				b := pattern(1+rng.IntN(2*mib), w)
+			write, read := m, other
+			if w%2 > 0 {
+				write, read = other, m
+			}
+			for range 40 {
+				b := pattern(1+rng.IntN([]int{mib, 6 * mib}[rng.IntN(2)]), w)
 				off, ok := a.Alloc(uint64(len(b)))
 				if !ok {
 					t.Error("no room")
 					return
 				}
-				if err := m.WriteAt(off, b); err != nil {
+				if err := write.WriteAt(off, b); err != nil {
 					t.Error(err)
 				}
-				if s, err := m.Slice(off, uint64(len(b))); err != nil || !bytes.Equal(s, b) {
+				if s, err := read.Slice(off, uint64(len(b))); err != nil || !bytes.Equal(s, b) {
 					t.Errorf("writer %d: read back differs (%v)", w, err)
 				}
-				if err := a.Free(off); err != nil {
+				var err error
+				if rng.IntN(4) > 0 {
+					err = a.Free(off)
+				} else if err = write.Punch(off, uint64(len(b))); err == nil {
+					err = a.FreeCold(off)
+				}
+				if err != nil {
 					t.Error(err)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 
 // partSize is what a thread takes at a time: little enough to be in the cache when it is
 // copied to. (To have huge pages made waits for all cores a moment, however many pages.)
-const partSize = 8 << 20
+const partSize = 4 << 20
 
 // writeParts writes b from off on; the range is the caller's. Sparse: with holes for
 // zeros. The caller holds use.
