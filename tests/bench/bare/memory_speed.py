@@ -80,19 +80,24 @@ class Way:
     make: Callable[[], int]  # an empty file in memory
     write: str = "pwrite"  # or "map", "populate", "reserve", "huge"
 
-    def seconds(self, source: np.ndarray, threads: int) -> float:
-        """How long it takes; the memory is given back.
+    def seconds(self, source: np.ndarray, threads: int, copies: int) -> float:
+        """How long it takes to write some copies, all of which are then there at once; the memory is given back.
 
         Raises:
             OSError: this machine does not have it.
         """
+        with contextlib.ExitStack() as stack:
+            return sum(self._one(source, threads, stack) for _ in range(copies))
+
+    def _one(self, source: np.ndarray, threads: int, stack: contextlib.ExitStack) -> float:
         lib, size = _copies(), source.nbytes
         fd = self.make()
+        stack.callback(os.close, fd)
+        os.ftruncate(fd, size)
+        if self.write == "pwrite":
+            return write_at(fd, 0, source, threads)
         mapped = ctypes.c_void_p()
         try:
-            os.ftruncate(fd, size)
-            if self.write == "pwrite":
-                return write_at(fd, 0, source, threads)
             if self.write == "reserve":
                 return _took(lib.reserve_copy(fd, source.ctypes.data, size, threads, ctypes.byref(mapped)))
             flags = getattr(mmap, "MAP_POPULATE", 0x8000) if self.write == "populate" else 0
@@ -100,8 +105,7 @@ class Way:
             return _took(lib.map_copy(fd, source.ctypes.data, size, flags, huge, threads, ctypes.byref(mapped)))
         finally:
             if mapped.value:
-                lib.unmap(mapped, size)
-            os.close(fd)
+                stack.callback(lib.unmap, mapped, size)
 
 
 def _plain() -> int:
@@ -154,39 +158,39 @@ WAYS = (
 )
 
 
-def _together(way: Way, source: np.ndarray, files: int, threads: int) -> float:
-    """Seconds until all of some files are written, each by threads of its own."""
-    if files == 1:
-        return way.seconds(source, threads)
-    with ThreadPoolExecutor(files) as pool:
-        return max(pool.map(lambda _: way.seconds(source, threads), range(files)))
+def _together(way: Way, source: np.ndarray, writers: int, threads: int, copies: int) -> float:
+    """Seconds until all of some writers have written their copies, each by threads of its own."""
+    if writers == 1:
+        return way.seconds(source, threads, copies)
+    with ThreadPoolExecutor(writers) as pool:
+        return max(pool.map(lambda _: way.seconds(source, threads, copies), range(writers)))
 
 
 def named(way: Way, threads: int) -> str:
     return f"{way.name}, {threads} thread{'s' if threads > 1 else ''}"
 
 
-def best_cold(source: np.ndarray, files: int = 1, turns: int = 3) -> tuple[float, str]:
+def best_cold(source: np.ndarray, writers: int = 1, copies: int = 1, turns: int = 3) -> tuple[float, str]:
     """Bytes a second of the best way that this machine has to write `source` to new files, and which way it is.
 
-    The rate of a way is its median over some turns; some files are written at once. A way that took twice as long as
-    the best one in the first turn has no more turns.
+    The rate of a way is its median over some turns; some writers write at once, each some files that then are there
+    together. A way that took twice as long as the best one in the first turn has no more turns.
     """
     taken: dict[str, list[float]] = {}
     with contextlib.ExitStack() as stack:
         ways: list[Way] = list(WAYS)
         if shutil.which("unshare"):
             with contextlib.suppress(OSError):
-                make = stack.enter_context(huge_tmpfs((files + 1) * source.nbytes))
+                make = stack.enter_context(huge_tmpfs((writers * copies + 1) * source.nbytes))
                 ways += [Way("memcpy to huge-page tmpfs", make, "map"), Way("pwrite to huge-page tmpfs", make)]
-        left = [(way, threads) for way in ways for threads in (THREADS if files == 1 else (1,))]
+        left = [(way, threads) for way in ways for threads in (THREADS if writers == 1 else (1,))]
         for _ in range(turns):
             for way, threads in left:
                 with contextlib.suppress(OSError):
-                    seconds = _together(way, source, files, threads)
+                    seconds = _together(way, source, writers, threads, copies)
                     taken.setdefault(named(way, threads), []).append(seconds)
             limit = 2 * min(all_[0] for all_ in taken.values())
             left = [one for one in left if named(*one) in taken and taken[named(*one)][0] <= limit]
-    rates = {name: files * source.nbytes / median(all_) for name, all_ in taken.items()}
+    rates = {name: writers * copies * source.nbytes / median(all_) for name, all_ in taken.items()}
     best = max(rates, key=lambda name: rates[name])
     return rates[best], best
