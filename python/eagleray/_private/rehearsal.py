@@ -142,6 +142,6 @@ def _as_it_was() -> Iterator[None]:
         for name in os.environ.keys() - variables.keys():
             del os.environ[name]
         os.environ.update(variables)
-        vars(os)["_exit"] = leave
+        os._exit = leave
         for number, handler in handlers.items():
             signal.signal(number, handler)
