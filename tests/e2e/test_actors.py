@@ -406,6 +406,26 @@ def test_atexit_and_destructors_run_at_the_end(ray: Any, tmp_path: Any) -> None:
     assert eventually(lambda: {path.name for path in tmp_path.iterdir()} == {"atexit", "del"})
 
 
+def test_kill_runs_no_exit_handlers(ray: Any, tmp_path: Any) -> None:
+    @ray.remote
+    class Tidy:
+        def __init__(self) -> None:
+            import atexit
+
+            atexit.register(lambda: (tmp_path / "atexit").touch())
+
+        def pid(self) -> int:
+            return os.getpid()
+
+    a = Tidy.remote()
+    pid = ray.get(a.pid.remote(), timeout=20)
+    ray.kill(a)
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(a.pid.remote(), timeout=20)
+    assert eventually(lambda: not os.path.exists(f"/proc/{pid}"))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_pool_and_queue(ray: Any, counters: Any) -> None:
     pool = ray.util.ActorPool([counters.remote() for _ in range(2)])
     assert list(pool.map(lambda a, v: a.double.remote(v), range(8))) == [2 * i for i in range(8)]
