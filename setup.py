@@ -130,7 +130,8 @@ class BuildGo(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         work = sources()
-        linker = f"-Wl,--version-script={work / 'exports.map'} -Wl,-T,{work / 'late.ld'} -Wl,--wrap=pthread_getattr_np,--wrap=malloc,--wrap=free"
+        linker = f"-Wl,--version-script={work / 'exports.map'} -Wl,-T,{work / 'late.ld'}"
+        linker += "".join(f" -Wl,--wrap={name}" for name in ("pthread_getattr_np", "malloc", "free"))
         go_build(
             Path(self.get_ext_fullpath(ext.name)).resolve(),
             ".",

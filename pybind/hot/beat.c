@@ -18,8 +18,9 @@ enum { IDLE, WANTED, NOW };
 
 // A runtime that was entered lately looks after itself every 20 us, on the
 // cores that compute. Its threads inherit from the one that starts it how late
-// their timers may be: five milliseconds make that one look out of hundreds.
-#define SLACK 5000000 // ns
+// their timers may be: two milliseconds make that one look out of a hundred. With
+// five a fresh worker takes a third longer: its runtime is late to see what blocks.
+#define SLACK 2000000 // ns
 static unsigned long slack;
 
 void hot_slack_begin(void) {
