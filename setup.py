@@ -131,7 +131,7 @@ class BuildGo(build_ext):
     def build_extension(self, ext: Extension) -> None:
         work = sources()
         linker = f"-Wl,--version-script={work / 'exports.map'} -Wl,-T,{work / 'late.ld'}"
-        linker += "".join(f" -Wl,--wrap={name}" for name in ("pthread_getattr_np", "malloc", "free"))
+        linker += " -Wl,--wrap=pthread_getattr_np"
         go_build(
             Path(self.get_ext_fullpath(ext.name)).resolve(),
             ".",
