@@ -10,7 +10,12 @@ import "github.com/eagleray/eagleray/core/ids"
 func (t *objects) lacks(list [][]byte) [][]byte {
 	var out [][]byte
 	for _, raw := range list {
-		if id, err := ids.ParseObject(raw); err == nil && (t.table[id] == nil || t.table[id].freed) {
+		id, err := ids.ParseObject(raw)
+		if err != nil {
+			continue
+		}
+		// Who asks for what is still being written gets it, whatever its owner has let go of.
+		if o := t.table[id]; o == nil || o.freed && o.sealed {
 			out = append(out, raw)
 		}
 	}

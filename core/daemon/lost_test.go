@@ -48,3 +48,29 @@ func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
 		t.Fatalf("%d bytes used", tb.used)
 	}
 }
+
+// What is let go of while it is written can be had when it is there: it is not lacking until then.
+func TestObjects_FreedBeforeTheSeal_IsNotLackingYet(t *testing.T) {
+	tb, _ := withDisk(1 << 20)
+	owner, writer, reader := &client{}, &client{worker: &worker{}}, &client{}
+	id := owned(1, 1)
+	if err := create(tb, writer, id, 1000); err != nil {
+		t.Fatal(err)
+	}
+	tb.free(owner, id)
+	if got := tb.lacks([][]byte{id[:]}); len(got) != 0 {
+		t.Error("it is lacking, and who asks for it gets it")
+	}
+	var o outcome
+	tb.pin(reader, id, o.done)
+	if err := tb.seal(writer, id); err != nil {
+		t.Fatal(err)
+	}
+	if o.n != 1 || o.err != nil {
+		t.Errorf("%d answers, %v", o.n, o.err)
+	}
+	tb.unpin(reader, id)
+	if got := tb.lacks([][]byte{id[:]}); len(got) != 1 || tb.used != 0 {
+		t.Errorf("%d lacking, %d bytes used", len(got), tb.used)
+	}
+}
