@@ -14,6 +14,7 @@ const (
 	dozeFrom = 256 // results that are missing
 	dozeFor  = 2 * time.Millisecond
 	dozeLeft = 3000.0 // µs of work that every worker must have, more than dozeFor
+	dozeEach = 50.0   // µs that a task runs: of shorter ones many answers come at a time anyway
 )
 
 // doze lets answers collect; the leader's, mu held, released while waiting. It
@@ -41,7 +42,8 @@ func (c *Client) doze(timeoutMs int) {
 func (c *Client) busyWorkers() bool {
 	some := false
 	for _, l := range c.leases {
-		if l.busy == 0 || l.paused || float64(l.busy)*l.class.paces[l.choice].us < dozeLeft {
+		us := l.class.paces[l.choice].us
+		if l.busy == 0 || l.paused || us < dozeEach || float64(l.busy)*us < dozeLeft {
 			return false
 		}
 		some = true

@@ -29,6 +29,12 @@ func TestDoze_OnlyWhileAllWorkersAreBusy(t *testing.T) {
 		t.Errorf("with 4 ms of work it took %v, want %v", took, dozeFor)
 	}
 	c.mu.Lock()
+	c.leases[2] = &lease{class: &class{paces: []pace{{us: 10, depth: 200}}}, busy: 500}
+	c.mu.Unlock()
+	if took := c.dozes(); took >= dozeFor {
+		t.Errorf("with 500 tasks of 10 µs at one worker it took %v", took)
+	}
+	c.mu.Lock()
 	c.leases[2] = &lease{class: l.class, busy: 2}
 	c.mu.Unlock()
 	if took := c.dozes(); took >= dozeFor {

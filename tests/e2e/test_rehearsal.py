@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from typing import Any
 
 import pytest
@@ -69,14 +68,6 @@ def test_the_interpreter_has_adapted(told: dict[str, Any]) -> None:
     assert told["plain"] == []
 
 
-def test_zygotes_do_it(ray: Any) -> None:
-    """Workers that are forked once their zygote has had a quiet moment find it done."""
-
-    @ray.remote(max_calls=1)
-    def rehearsed() -> bool:
-        return "eagleray._private.rehearsal" in sys.modules
-
-    deadline = time.monotonic() + 20
-    while not ray.get(rehearsed.remote(), timeout=20):
-        assert time.monotonic() < deadline
-        time.sleep(0.2)  # quiet
+def test_zygotes_do_it_before_the_first_worker(fresh: Any) -> None:
+    fresh.init(address="local", num_cpus=1, log_to_driver=False)
+    assert fresh.get(fresh.remote(lambda: "eagleray._private.rehearsal" in sys.modules).remote(), timeout=20)

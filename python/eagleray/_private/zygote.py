@@ -66,19 +66,18 @@ def main() -> NoReturn:
     core.prepare()
     _import_modules([*_OWN_MODULES, *(name for name in preload if not name.endswith("?"))], bare)
     _stay_single(setup, original)
-    _ready_to_fork()
-    base_env = dict(os.environ)
-    channel.send(b'{"op":"ready"}')
-    later = [*_OWN_MODULES_LATER, *(name[:-1] for name in preload if name.endswith("?"))]
 
     from eagleray._private import worker_main
 
-    given = worker_main.outfit(setup, base_env)
+    given = worker_main.outfit(setup, dict(os.environ))
+    _rehearse(given)  # now: what is written to later the first workers would have for themselves
+    _ready_to_fork()
+    channel.send(b'{"op":"ready"}')
+    later = [*_OWN_MODULES_LATER, *(name[:-1] for name in preload if name.endswith("?"))]
 
     def improve() -> None:
         _import_modules(later, bare)
         _stay_single(setup, original)
-        _rehearse(given)
         _ready_to_fork()
         native.rest()
 
