@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 import random
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
