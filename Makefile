@@ -74,7 +74,7 @@ compat: dev $(RAY)/.ready ## run the differential scripts against Ray (10 minute
 BENCH ?= --quick
 BENCH_SYSTEMS = --ours-python $(CURDIR)/$(PY) --ray-python $(CURDIR)/$(RAY)/bin/python
 DRAW = $(PEERS)/bin/python tests/bench/plots.py && $(PY) tests/bench/table.py
-bench: dev $(RAY)/.ready $(PEERS)/.ready ## measure beside Ray and others (12 minutes), write the README's table; BENCH= for the long form
+bench: dev $(RAY)/.ready $(PEERS)/.ready ## measure beside Ray and others (15 minutes), write the README's table; BENCH= for the long form
 	@failed=0; \
 	$(PY) tests/bench/run.py $(BENCH) $(BENCH_SYSTEMS) --peers-python $(CURDIR)/$(PEERS)/bin/python --name latest || failed=1; \
 	$(PY) tests/bench/curves.py $(filter --quick,$(BENCH)) $(BENCH_SYSTEMS) || failed=1; \

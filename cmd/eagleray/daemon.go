@@ -37,12 +37,25 @@ func runDaemon(args []string, _ io.Writer) error {
 	embedded := f.Bool("embedded", false, "end with the parent")
 	parentFD := f.Int("parent-fd", -1, "descriptor of the parent's socket")
 	dir := f.String("session-dir", "", "the session's directory")
+	ownLog := f.Bool("own-log", false, "write to the session's "+daemon.LogName)
 	text := f.String("config", "{}", "JSON")
 	if err := f.Parse(args); err != nil {
 		return usage("daemon: wrong flags")
 	}
 	parent := openParent(*parentFD)
-	err := serve(*embedded, parent, *dir, *text)
+	isolate()
+	// Whoever starts it makes no folder: it could be killed before there is anyone who removes it.
+	made := os.Mkdir(*dir, 0o700) == nil
+	var err error
+	if *ownLog {
+		err = daemon.LogTo(*dir)
+	}
+	if err == nil {
+		err = serve(*embedded, parent, *dir, *text)
+	}
+	if err != nil && made && *embedded {
+		os.RemoveAll(*dir)
+	}
 	var wrong *badConfig
 	switch {
 	case errors.As(err, &wrong):
@@ -54,7 +67,6 @@ func runDaemon(args []string, _ io.Writer) error {
 }
 
 func serve(embedded bool, parent *parentPipe, dir, text string) error {
-	isolate()
 	var c config
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return &badConfig{fmt.Errorf("config: %w", err)}

@@ -182,15 +182,12 @@ func launch(dir string, conf config) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
-		return nil, err
-	}
-	logPath := filepath.Join(dir, "logs", "daemon.log")
-	log, err := os.OpenFile(logPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	fd, err := unix.MemfdCreate("eagleray-daemon-says", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("memory for what the daemon says: %w", err)
 	}
-	defer log.Close()
+	early := os.NewFile(uintptr(fd), "what the daemon says before it has its log")
+	defer early.Close()
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, err
@@ -200,9 +197,9 @@ func launch(dir string, conf config) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "daemon", "--parent-fd", "3", "--session-dir", dir, "--config", string(text))
+	cmd := exec.Command(self, "daemon", "--parent-fd", "3", "--own-log", "--session-dir", dir, "--config", string(text))
 	cmd.ExtraFiles = []*os.File{w}
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr = early, early
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
@@ -217,14 +214,15 @@ func launch(dir string, conf config) (*exec.Cmd, error) {
 	}
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()
-	said, _ := os.ReadFile(logPath)
+	said, _ := io.ReadAll(io.NewSectionReader(early, 0, 1<<20))
+	logged, _ := os.ReadFile(filepath.Join(dir, daemon.LogName))
 	os.RemoveAll(dir)
 	for _, prefix := range []string{"error: ", "invalid: "} {
 		if text, ok := strings.CutPrefix(line, prefix); ok {
 			return nil, errors.New(strings.TrimSpace(text))
 		}
 	}
-	return nil, fmt.Errorf("the daemon did not become ready (%v); it wrote:\n%s", err, said)
+	return nil, fmt.Errorf("the daemon did not become ready (%v); it wrote:\n%s%s", err, said, logged)
 }
 
 // announce prints how to use and end the cluster.

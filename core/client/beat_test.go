@@ -12,11 +12,12 @@ import (
 
 // lend is the beat's thread as a program gives it, in Go.
 func lend(b *Beat) bool {
-	go serve(b, func(Pause) {})
+	go serve(b, func(*Pause) {})
 	return true
 }
 
-func serve(b *Beat, told func(Pause)) {
+// serve is such a thread; told sees each pause before it begins.
+func serve(b *Beat, told func(*Pause)) {
 	ring := func(p Pause) {
 		fds := []unix.PollFd{{Fd: int32(b.Bell), Events: unix.POLLIN}, {Fd: int32(b.Epoll), Events: unix.POLLIN}}
 		timeout := int(p.Quiet / time.Millisecond)
@@ -36,7 +37,8 @@ func serve(b *Beat, told func(Pause)) {
 			_, _ = unix.Read(b.Bell, n[:])
 		}
 	}
-	for p := (Pause{}); p.Mode != BeatEnds; told(p) {
+	p := Pause{}
+	for told(&p); p.Mode != BeatEnds; told(&p) {
 		if p.Mode == BeatNaps {
 			b.nap(p)
 		} else {
@@ -51,7 +53,7 @@ func (d *fakeDaemon) beats() (*Client, *atomic.Int32, *atomic.Int32) {
 	d.t.Helper()
 	var turns, mode atomic.Int32
 	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Beat: func(b *Beat) bool {
-		go serve(b, func(p Pause) {
+		go serve(b, func(p *Pause) {
 			mode.Store(int32(p.Mode))
 			turns.Add(1)
 		})
@@ -114,6 +116,59 @@ func TestBeat_SomebodyReads_Parks(t *testing.T) {
 	close(goOn)
 	if s := <-got; s != "x" {
 		t.Errorf("got %q, want x", s)
+	}
+}
+
+// Amid tasks of some length nothing looks at a worker's sockets. Those that a
+// task submits and does not wait for run one after the other all the same.
+func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
+	d := startDaemon(t)
+	const tasks, nested = 5, 50
+	var rests, ran atomic.Int32
+	lent := func(b *Beat) bool {
+		go serve(b, func(p *Pause) {
+			if p.Mode == BeatRests {
+				rests.Add(1)
+				p.Quiet = time.Minute // the bell alone ends it
+			}
+		})
+		return true
+	}
+	_, err := d.workerWith(Options{Token: "t", Beat: lent}, func(c *Client, it *Item) {
+		for end := time.Now().Add(usually); time.Now().Before(end); { // computes
+		}
+		if textOf(it) == "submits" {
+			ran.Store(0)
+			inner := template(t, c, "inner")
+			for range nested {
+				submit(t, c, inner, "nested")
+			}
+			for end := time.Now().Add(5 * time.Second); ran.Load() < nested && time.Now().Before(end); {
+				time.Sleep(time.Millisecond)
+			}
+			if n := ran.Load(); n < nested {
+				t.Errorf("%d of the %d tasks that a task submitted have begun beside it", n, nested)
+			}
+		}
+		echo(c, it)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := d.driver()
+	tm := template(t, c, "f")
+	for range 4 * tasks {
+		get(t, c, submit(t, c, tm, "x"))
+	}
+	if rests.Load() == 0 {
+		t.Errorf("the beat does not rest while tasks of %v run", usually)
+	}
+	d.worker(func(c *Client, it *Item) {
+		ran.Add(1)
+		echo(c, it)
+	})
+	for range tasks {
+		get(t, c, submit(t, c, tm, "submits"))
 	}
 }
 

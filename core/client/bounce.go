@@ -51,14 +51,14 @@ func (e *executor) patience() time.Duration {
 	return max(bounceAfter, min(2*e.last.usual, bounceAtMost))
 }
 
-// answersAtOnce reports whether tasks like the running one take so long that no
-// answer waits for another.
-func (e *executor) answersAtOnce() bool { return e.last != nil && e.last.usual > batchFor }
-
-// late reports whether the running task has taken longer.
+// late reports whether the running task has taken longer than that.
 func (e *executor) late() bool {
 	return e.busy > 0 && time.Since(e.started) > e.patience()
 }
+
+// answersAtOnce reports whether tasks like the running one take so long that no
+// answer waits for another.
+func (e *executor) answersAtOnce() bool { return e.last != nil && e.last.usual > batchFor }
 
 // overdue is how long the background may sleep before a long task's followers go back.
 func (e *executor) overdue() time.Duration {

@@ -276,7 +276,7 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 		return err
 	}
 	if c.opts.Role != wire.RoleHeir { // it gets its predecessor's
-		c.listen, err = listenAt(c.info.Addr)
+		c.listen, err = net.Listen("unix", c.info.Addr)
 	}
 	return err
 }

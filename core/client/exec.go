@@ -255,10 +255,6 @@ func (e *executor) begin(k *call) (*Item, error) {
 		c.cleaned(&in.conn)
 	}
 	e.last = k.tmpl
-	if k.cancel {
-		e.answer(it.Token, k, nil, wire.ReplyCancelled)
-		return nil, nil
-	}
 	if k.feed != nil {
 		if k.feed.quit {
 			e.answer(it.Token, k, []Value{{Fmt: FmtNone}}, 0)

@@ -315,7 +315,12 @@ func (d *fakeDaemon) worker(f func(c *Client, it *Item)) *Client {
 }
 
 func (d *fakeDaemon) workerFor(token string, f func(c *Client, it *Item)) (*Client, error) {
-	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleWorker, Token: token})
+	return d.workerWith(Options{Token: token}, f)
+}
+
+func (d *fakeDaemon) workerWith(o Options, f func(c *Client, it *Item)) (*Client, error) {
+	o.Socket, o.Role = d.sock(), wire.RoleWorker
+	c, err := Connect(o)
 	if err != nil {
 		return nil, err
 	}

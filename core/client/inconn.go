@@ -28,14 +28,6 @@ type RemoteTemplate struct {
 	usual time.Duration // its calls ran for, smoothed
 }
 
-// ran notes how long a call ran.
-func (t *RemoteTemplate) ran(d time.Duration) {
-	if t.usual > 0 {
-		d = t.usual + (d-t.usual)/8
-	}
-	t.usual = d
-}
-
 // place is where an argument is.
 type place struct {
 	env  []byte
@@ -120,7 +112,7 @@ func (in *inConn) frame(b []byte) error {
 		k.stamp(trace.Arrived, in.fd)
 		if _, ok := e.early[k.task]; ok {
 			delete(e.early, k.task)
-			e.spare(k) // now: what runs may run for long
+			e.dismiss(k) // now: what runs may run for long
 			break
 		}
 		if in.lease && (e.lent || e.late()) {

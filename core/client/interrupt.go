@@ -26,7 +26,7 @@ func (e *executor) cancel(q *wire.Cancel) {
 	if k := e.index.find(e, id); k != nil { // its place in the queue stays: begin passes it over
 		e.unqueued(k)
 		e.unpark(k)
-		e.spare(k)
+		e.dismiss(k)
 		return
 	}
 	for token, k := range e.calls {
@@ -47,8 +47,8 @@ func (e *executor) cancel(q *wire.Cancel) {
 	e.early[id] = now
 }
 
-// spare answers a call that has not begun and will not; mu held.
-func (e *executor) spare(k *call) {
+// dismiss answers a call that has not begun and will not; mu held.
+func (e *executor) dismiss(k *call) {
 	k.taken = true
 	e.token++
 	e.calls[e.token] = k

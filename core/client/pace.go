@@ -20,18 +20,25 @@ const (
 type pace struct {
 	us    float64 // smoothed execution time, µs; 0: unknown
 	depth int     // how many of them a lease may have at a time; 0 counts as 1
+	ahead int     // how many of a long queue; 0: as many as depth
 }
 
 func (p *pace) set(us float64) {
-	p.us, p.depth = us, max(1, min(maxDepth, int(pipelineFor/us)))
+	p.us, p.depth, p.ahead = us, max(1, min(maxDepth, int(pipelineFor/us))), 0
+	if us < aheadUpTo {
+		p.ahead = min(maxDepth, int(math.Ceil(aheadFor/us))+1)
+	}
 }
 
 // measure takes the time that a task ran.
-func (p *pace) measure(us float64) {
-	if p.us > 0 {
-		us = p.us + (us-p.us)/8
+func (p *pace) measure(us float64) { p.set(smoothed(p.us, us)) }
+
+// smoothed is a running mean of what is measured again and again; 0: it never was.
+func smoothed[T float64 | time.Duration](mean, now T) T {
+	if mean > 0 {
+		return mean + (now-mean)/8
 	}
-	p.set(us)
+	return now
 }
 
 // tooDeep is told when tasks came back that had to wait for too long: the
@@ -41,9 +48,6 @@ func (p *pace) tooDeep() {
 		p.set(max(p.us, pipelineFor))
 	}
 }
-
-// most is how many tasks a lease may have of a long queue.
-func (p *pace) most() int { return min(maxDepth, int(math.Ceil(aheadFor/p.us))+1) }
 
 // share is how many tasks of the queue are worth a lease: as many as it would
 // have at a time, whatever its choice.
@@ -78,8 +82,8 @@ func (k *class) ahead() *lease {
 	}
 	var best *lease
 	for _, l := range k.leases {
-		p := &k.paces[l.choice]
-		if p.us > 0 && p.us < aheadUpTo && !l.better && l.below(p.most()) && p.most()*len(k.leases) <= k.queue.len() && (best == nil || l.before(best)) {
+		most := k.paces[l.choice].ahead
+		if !l.better && l.below(most) && most*len(k.leases) <= k.queue.len() && (best == nil || l.before(best)) {
 			best = l
 		}
 	}

@@ -61,7 +61,11 @@ func TestAhead_ShortQueue_NothingWaitsBehindARunningTask(t *testing.T) {
 	c := d.driver()
 	tm := template(t, c, "f")
 	get(t, c, submit(t, c, tm, "x"))
-	time.Sleep(2 * aheadAfter) // its lease is kept, and no other comes
+	c.mu.Lock()
+	for _, k := range c.classes {
+		k.changed = time.Now().Add(-2 * aheadAfter) // its lease is kept, and no other has come since
+	}
+	c.mu.Unlock()
 	long := submit(t, c, tm, "L")
 	next := submit(t, c, tm, "x")
 	d.eventually("the long one runs", func() bool { return begun.Load() == 2 })

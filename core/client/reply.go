@@ -47,7 +47,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	c := e.c
 	took := time.Since(k.started)
 	if k.returned {
-		k.tmpl.ran(took)
+		k.tmpl.usual = smoothed(k.tmpl.usual, took)
 	}
 	us := took.Microseconds()
 	var body []byte

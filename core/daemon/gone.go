@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -28,9 +27,6 @@ func (d *Daemon) processGone(w *worker) {
 	if c != nil {
 		wait(c.peer.Done())
 	}
-	if d.meantToEnd(w) { // its status tells no more, and who waits for what it holds need not wait for it
-		return
-	}
 	wait(w.told)
 	if starting && output != nil {
 		wait(output.done)
@@ -52,17 +48,6 @@ func (d *Daemon) processGone(w *worker) {
 	d.finish(w)
 }
 
-// meantToEnd finishes a worker that has said why it ends, or was killed for a reason.
-func (d *Daemon) meantToEnd(w *worker) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w.reason == "" {
-		return false
-	}
-	d.finish(w)
-	return true
-}
-
 // finish tells everyone of a worker's end; mu held.
 func (d *Daemon) finish(w *worker) {
 	if w.state == stateGone {
@@ -76,7 +61,7 @@ func (d *Daemon) finish(w *worker) {
 	case w.exceeded != "":
 		w.detail = w.exceeded
 	case w.reason != "":
-		w.detail = fmt.Sprintf("worker pid %d ended on purpose: %s", w.pid, w.reason)
+		w.detail += " on purpose: " + w.reason
 	case w.status != 0:
 		w.detail += w.said
 	}

@@ -46,6 +46,28 @@ func NewSessionDir(base string) (string, error) {
 	return filepath.Join(base, "s-"+hex.EncodeToString(b[:])), nil
 }
 
+// LogName is the file of what the daemon writes, in the session's directory.
+const LogName = "logs/daemon.log"
+
+// LogTo sends what this process writes to the session's log from now on.
+func LogTo(dir string) error {
+	path := filepath.Join(dir, LogName)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return fmt.Errorf("session directory: %w", err)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("session log: %w", err)
+	}
+	defer f.Close()
+	for _, stream := range []int{unix.Stdout, unix.Stderr} {
+		if err := unix.Dup3(int(f.Fd()), stream, 0); err != nil {
+			return fmt.Errorf("session log: %w", err)
+		}
+	}
+	return nil
+}
+
 // lockName is the file whose lock says that a session's daemon lives.
 const lockName = "lock"
 

@@ -96,6 +96,9 @@ func (m *Mapping) look(rw []byte, block uint64) blockState {
 
 // makeHuge makes blocks huge pages, as long as they are not dear.
 func (m *Mapping) makeHuge(rw []byte, off, size uint64) {
+	if size == 0 {
+		return
+	}
 	runtime.LockOSThread() // its time is looked at
 	defer runtime.UnlockOSThread()
 	for size > 0 && !m.pausing() {

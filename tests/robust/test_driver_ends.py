@@ -6,6 +6,7 @@ import os
 import signal
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -130,6 +131,21 @@ def test_the_end_while_the_session_starts(program: Callable[..., Program]) -> No
         )
         assert driver.end(20) == -9
         assert driver.remains() == []
+
+
+def test_the_end_when_its_daemon_begins(program: Callable[..., Program], tmp_path: Path) -> None:
+    """Killed when there is nobody yet who could remove what it made."""
+    daemon = tmp_path / "daemon"
+    daemon.write_text("#!/bin/sh\nkill -9 $PPID\n")
+    daemon.chmod(0o700)
+    driver = program(
+        f"""
+        os.environ["EAGLERAY_BIN"] = {str(daemon)!r}
+        ray.init(address="local", num_cpus=2)
+        """
+    )
+    assert driver.end(20) == -9
+    assert driver.remains() == []
 
 
 def test_the_end_of_one_that_was_stopped(program: Callable[..., Program]) -> None:

@@ -51,7 +51,7 @@ func TestLease_WorkerKilled_OwnerHearsHow(t *testing.T) {
 	b.tell("exit 3")
 	broken(b, "worker pid "+strconv.Itoa(b.Pid)+" exited with code 3")
 	c.tell("leave its task was cancelled")
-	broken(c, "worker pid "+strconv.Itoa(c.Pid)+" ended on purpose: its task was cancelled")
+	broken(c, "worker pid "+strconv.Itoa(c.Pid)+" exited with code 0 on purpose: its task was cancelled")
 	eventually(t, "everything is free", func() bool { return d.info().Available["CPU"] == 30000 })
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import os
 import select
@@ -105,10 +107,11 @@ def _answers(folder: str) -> bool:
 class Daemon:
     """An embedded daemon: a child of this process that ends with it, whatever way it ends."""
 
-    def __init__(self, folder: str, child: subprocess.Popen[bytes], lifeline: socket.socket) -> None:
+    def __init__(self, folder: str, child: subprocess.Popen[bytes], lifeline: socket.socket, said: io.FileIO) -> None:
         self.folder = folder
         self._child = child
         self._lifeline = lifeline
+        self._said = said
 
     @classmethod
     def start(cls, config: Mapping[str, Any]) -> Daemon:
@@ -122,31 +125,29 @@ class Daemon:
             raise RuntimeError(
                 f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone"
             )
+        # The daemon makes it: whoever is killed at any moment from now on leaves one that removes it.
         folder = os.path.join(base_dir(), "s-" + os.urandom(5).hex())
-        mine = None
+        mine, its = socket.socketpair()
+        said = io.FileIO(os.memfd_create("eagleray-daemon-says"))
         try:
-            os.makedirs(os.path.join(folder, "logs"), mode=0o700)
-            os.chmod(folder, 0o700)
-            mine, its = socket.socketpair()
-            with its, open(os.path.join(folder, "logs", "daemon.log"), "ab") as log:
+            with its:
                 # The lifeline keeps its number in the child: subprocess passes descriptors under the numbers they have.
-                command = [binary, "daemon", "--embedded", "--parent-fd", str(its.fileno()), "--session-dir", folder]
-                command += ["--config", json.dumps({**config, "parent_pid": os.getpid()})]
+                command = [binary, "daemon", "--embedded", "--own-log", "--parent-fd", str(its.fileno())]
+                command += ["--session-dir", folder, "--config", json.dumps({**config, "parent_pid": os.getpid()})]
                 child = subprocess.Popen(
                     command,
                     stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=log,
+                    stdout=said,
+                    stderr=said,
                     cwd="/",
                     pass_fds=(its.fileno(),),
                     start_new_session=True,
                 )
         except BaseException:
-            if mine is not None:
-                mine.close()
-            _remove(folder)
+            mine.close()
+            said.close()
             raise
-        return cls(folder, child, mine)
+        return cls(folder, child, mine, said)
 
     def await_ready(self) -> None:
         """Waits until the daemon listens.
@@ -175,16 +176,16 @@ class Daemon:
             raise RuntimeError(f"the daemon did not start: {text or kind}")
 
     def _log_tail(self) -> str:
-        try:
-            with open(os.path.join(self.folder, "logs", "daemon.log"), encoding="utf-8", errors="replace") as log:
-                tail = log.read()[-2000:].strip()
-        except OSError:
-            return ""
+        text = os.pread(self._said.fileno(), 2000, 0)  # before it has its log
+        with contextlib.suppress(OSError), open(os.path.join(self.folder, "logs", "daemon.log"), "rb") as log:
+            text += log.read()
+        tail = text[-2000:].decode(errors="replace").strip()
         return f"; its log ends with:\n{tail}" if tail else ""
 
     def stop(self) -> None:
         """Ends the daemon and everything that it started."""
         self._lifeline.close()
+        self._said.close()
         try:
             self._child.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
