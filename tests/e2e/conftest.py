@@ -36,8 +36,10 @@ def fresh() -> Iterator[Any]:
 
 
 @pytest.fixture
-def script(tmp_path: Any) -> Callable[..., subprocess.CompletedProcess[str]]:
+def script(tmp_path: Any, monkeypatch: Any) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Runs a program of its own and returns what it wrote."""
+    # An unbuffered program writes each line in two pieces, and what workers wrote may come between them.
+    monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
 
     def run(
         source: str, *, check: bool = True, timeout: float = 60, **options: Any

@@ -19,7 +19,7 @@ def run(name: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         timeout=SECONDS,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},  # whole lines
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done
