@@ -135,6 +135,7 @@ type Client struct {
 	background      *waiter
 	followers       []*waiter
 	polling, kicked bool
+	spinner         spinner
 	lookedAt        time.Time // see doze.go
 	leftAt          time.Time
 	looped          time.Time // when an event loop waited last
@@ -192,7 +193,7 @@ func Connect(o Options) (*Client, error) {
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
-		sockets: map[int]socket{}, background: newWaiter(), wakeFD: -1, epoll: -1, arenaFD: -1, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
+		sockets: map[int]socket{}, background: newWaiter(), spinner: spinner{skips: spinFirst}, wakeFD: -1, epoll: -1, arenaFD: -1, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
 	c.lineage = c.newLineage(hr.ArenaBytes)
 	copy(c.info.Node[:], hr.NodeID)

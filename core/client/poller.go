@@ -174,10 +174,17 @@ func (c *Client) poll(timeoutMs int) bool {
 	if all {
 		timeoutMs = 0
 	}
+	spins := c.spins(timeoutMs)
 	c.polling = true
 	c.mu.Unlock()
 	began := trace.Now()
-	n, err := unix.EpollWait(c.epoll, c.events[:], timeoutMs)
+	n, err := 0, error(nil)
+	if spins {
+		n = c.look()
+	}
+	if n == 0 {
+		n, err = unix.EpollWait(c.epoll, c.events[:], timeoutMs)
+	}
 	c.stampPoll(began)
 	c.mu.Lock()
 	c.polling = false

@@ -125,7 +125,7 @@ def test_the_end_while_the_session_starts(program: Callable[..., Program]) -> No
             f"""
             threading.Timer({delay}, os.kill, (os.getpid(), 9)).start()
             ray.init(address="local", num_cpus=2)
-            ray.get(ray.remote(os.getpid).remote())
+            ray.get(ray.remote(lambda: os.getpid()).remote())
             time.sleep(10)
             """
         )
