@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import msgpack
 from eagleray._private import pickling
+from eagleray._private.device_arrays import References
 from eagleray._private.serialization import (
     ARGS,
     ARGS_MSGPACK,
@@ -28,6 +30,9 @@ EMPTY = pickle.dumps(((), {}), 5)
 #: Arguments of these exact types are pickled with no further look. (``bytes`` are not among them: they may be large.)
 SIMPLE = frozenset({int, float, str, bool, type(None)})
 
+#: How many forms of calls with nothing but references are remembered.
+_FORMS = 16
+
 EncodedArgs = tuple[int, bytes, Buffers, tuple[Any, ...] | None, tuple[Any, ...] | None]
 
 
@@ -37,6 +42,12 @@ class ArgumentFailed(Exception):
     def __init__(self, error: RayError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+@lru_cache(_FORMS)
+def only_references(count: int) -> bytes:
+    """What goes along with the arguments of a call that are so many references, and nothing else."""
+    return pickle.dumps(((None,) * count, {}, list(range(count))), 5) if count else EMPTY
 
 
 def encode_args(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape, what: str) -> EncodedArgs:
@@ -54,25 +65,35 @@ def encode_args(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape,
     Returns:
         ``(fmt, meta, buffers, deps, nested)`` as ``submit`` takes them.
     """
-    from eagleray._private.refs import ObjectRef
-
+    reference = References.kind
     deps: list[Any] = []
     slots: list[int | str] = []
-    payload: tuple[Any, ...] = (args, kwargs)
-    if any(isinstance(value, ObjectRef) for value in (*args, *kwargs.values())):
-        positional = list(args)
-        keyword = dict(kwargs)
-        for index, value in enumerate(args):
-            if isinstance(value, ObjectRef):
-                deps.append(value)
-                slots.append(index)
-                positional[index] = None
-        for name, value in kwargs.items():
-            if isinstance(value, ObjectRef):
-                deps.append(value)
-                slots.append(name)
-                keyword[name] = None
-        payload = (tuple(positional), keyword, slots)
+    positional, keyword = list(args), kwargs
+    simple = True
+    for index, value in enumerate(args):
+        kind = type(value)
+        if kind is reference:
+            deps.append(value)
+            slots.append(index)
+            positional[index] = None
+        elif kind not in SIMPLE:
+            simple = False
+    for name, value in kwargs.items():
+        kind = type(value)
+        if kind is reference:
+            if keyword is kwargs:
+                keyword = dict(kwargs)
+            deps.append(value)
+            slots.append(name)
+            keyword[name] = None
+        elif kind not in SIMPLE:
+            simple = False
+    if simple:
+        if not kwargs and len(deps) == len(args):
+            return ARGS, only_references(len(deps)), None, tuple(deps) or None, None
+        plain = pickle.dumps((tuple(positional), keyword, slots) if deps else (args, kwargs), 5)
+        return ARGS, plain, None, tuple(deps) or None, None
+    payload = (tuple(positional), keyword, slots) if deps else (args, kwargs)
     try:
         data, buffers, nested, table = pickling.dumps(payload)
     except Exception as problem:
@@ -105,6 +126,8 @@ def decode_args(
         RaySystemError: something cannot be unpickled here.
     """
     if fmt == ARGS or fmt == ARGS_REFS:
+        if deps is not None and meta == only_references(len(deps)):
+            return [_value(triple) for triple in deps], {}
         try:
             found = pickling.loads(meta, buffers, fmt == ARGS_REFS)
         except Exception as problem:
@@ -120,14 +143,19 @@ def decode_args(
         raise ValueError(f"format {fmt} is not one of arguments")
     args = list(positional)
     for slot, triple in zip(slots, deps or (), strict=True):
-        try:
-            value = decode(triple)
-        except Exception as problem:
-            raise _unloadable(problem) from problem
-        if triple[0] in (ERROR, FAULT):
-            raise ArgumentFailed(value)
+        value = _value(triple)
         if isinstance(slot, str):
             keyword[slot] = value
         else:
             args[slot] = value
     return args, keyword
+
+
+def _value(triple: Triple) -> Any:
+    try:
+        value = decode(triple)
+    except Exception as problem:
+        raise _unloadable(problem) from problem
+    if triple[0] in (ERROR, FAULT):
+        raise ArgumentFailed(value)
+    return value
