@@ -52,7 +52,9 @@ def test_arrives_as_it_was(reference: None, given: Any) -> None:
     kept = list(args), dict(kwargs)
     fmt, meta, buffers, deps, nested = arguments.encode_args(args, kwargs, CallShape(None), "call")
     assert nested is None
-    assert [dep.value for dep in deps or ()] == [value.value for value in (*args, *kwargs.values()) if type(value) is Ref]
+    assert [dep.value for dep in deps or ()] == [
+        value.value for value in (*args, *kwargs.values()) if type(value) is Ref
+    ]
     found = arguments.decode_args(fmt, meta, buffers, [encode(dep.value)[:3] for dep in deps] if deps else None)
     plain = [value.value if type(value) is Ref else value for value in args]
     named = {name: value.value if type(value) is Ref else value for name, value in kwargs.items()}
