@@ -12,8 +12,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-#: How long a bug may stay unfound.
+#: How long a bug may stay unfound: runs follow each other with other programs until then.
 LONGEST = 120.0
+#: From the seeds of one run's programs to those of the next.
+APART = 1000
 #: Stands for no bug at all: what has to be clean then is given more time.
 NONE = "none"
 SWEEP = ("chaos.sweep", "--programs", "60", "--shrink", "0")
@@ -61,6 +63,20 @@ def look(plant: str, run: tuple[str, ...], seed: int, package: Path) -> tuple[in
     return done.returncode, said, time.monotonic() - start
 
 
+def seek(bug: Bug, seed: int, package: Path) -> tuple[int, str, float]:
+    """``look`` with one seed after the other until it finds the bug, or LONGEST is over."""
+    began = time.monotonic()
+    while True:
+        try:
+            code, said, _ = look(bug.plant, bug.run, seed, package)
+        except subprocess.TimeoutExpired:
+            code, said = 1, f"WRONG: it hangs for {LONGEST:.0f} s"
+        took = time.monotonic() - began
+        if code == 1 or took >= LONGEST:
+            return code, said, took
+        seed += APART
+
+
 def main(words: list[str]) -> int:
     """Looks for bugs: ``FOLDER SEED [NAME…]``, all unless named; 1 when one was not found, or one where none is."""
     package, seed = Path(words[0]).resolve(), int(words[1])
@@ -73,15 +89,13 @@ def main(words: list[str]) -> int:
             return 1
         print(f"without a bug, {run[0]}: clean in {took:.0f} s", flush=True)
     for bug in chosen:
-        try:
-            code, said, took = look(bug.plant, bug.run, seed, package)
-        except subprocess.TimeoutExpired:
-            code, said, took = 1, f"WRONG: it hangs for {LONGEST:.0f} s", LONGEST
+        code, said, took = seek(bug, seed, package)
         if code == 1:
             found += 1
-            print(f"planted {bug.plant} ({bug.what}): found by {bug.run[0]} in {took:.0f} s: {said[:200]}", flush=True)
+            told = f"found by {bug.run[0]} in {took:.0f} s: {said[:200]}"
         else:
-            print(f"planted {bug.plant} ({bug.what}): NOT FOUND in {took:.0f} s ({said[:200]})", flush=True)
+            told = f"NOT FOUND in {took:.0f} s (the last run: {said[:200]})"
+        print(f"planted {bug.plant} ({bug.what}): {told}", flush=True)
     print(f"{found} of {len(chosen)} planted bugs found")
     return int(found < len(chosen))
 
