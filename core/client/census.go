@@ -55,13 +55,11 @@ func (c *Client) tallyObjects(t *wire.Tally, limit int) {
 		}
 		return t.Looked < maxLooked
 	})
-	for _, m := range c.held {
-		for _, list := range m {
-			for _, o := range list {
-				replies[o]++
-			}
+	c.unconfirmed(func(_ ids.Owner, _ ids.Task, list []*own.Object) {
+		for _, o := range list {
+			replies[o]++
 		}
-	}
+	})
 	sortObjects(largest)
 	for _, o := range largest[:min(limit, len(largest))] {
 		t.Objects = append(t.Objects, c.heldRow(o, captured[o], replies[o]))

@@ -114,7 +114,7 @@ type Client struct {
 	exec     *executor // workers
 
 	// Results whose caller has not said yet that it registered the references inside.
-	held       map[ids.Owner]map[ids.Task][]*own.Object
+	held       map[ids.Owner]map[ids.Task][][]*own.Object
 	unfinished int            // tasks and calls submitted
 	leaving    *waiter        // of a worker that ends and is still needed, or of its heir
 	limbo      int            // tasks whose arguments are being moved to the arena
@@ -192,7 +192,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][]*own.Object{}, streams: map[uint64]*stream{},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][][]*own.Object{}, streams: map[uint64]*stream{},
 		sockets: map[int]socket{}, background: newWaiter(), spinner: spinner{skips: spinFirst}, wakeFD: -1, epoll: -1, arenaFD: -1, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
 	c.lineage = c.newLineage(hr.ArenaBytes)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/machine"
 	"github.com/eagleray/eagleray/core/own"
 )
@@ -16,9 +17,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	owned, borrowed := c.table.Len()
 	recipes, held, idle := 0, 0, 0
 	c.table.Recipes(func(*own.Recipe) { recipes++ })
-	for _, m := range c.held {
-		held += len(m)
-	}
+	c.unconfirmed(func(ids.Owner, ids.Task, []*own.Object) { held++ })
 	for _, k := range c.classes {
 		idle += cap(k.leases)
 	}

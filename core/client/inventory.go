@@ -95,11 +95,9 @@ func (c *Client) inventory(w *will, fds []int) []int {
 		}
 	}
 	v.recipes()
-	for caller, m := range c.held {
-		for t, list := range m {
-			w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
-		}
-	}
+	c.unconfirmed(func(caller ids.Owner, t ids.Task, list []*own.Object) {
+		w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
+	})
 	for _, s := range c.settlings {
 		w.Settlings = append(w.Settlings, willSettling{s.addr, rawOf(s.list)})
 	}

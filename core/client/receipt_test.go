@@ -1,0 +1,57 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// A task whose result was lost runs again, here too, and the confirmation of its
+// first result may come after its second result has gone out.
+func TestConfirmed_TwoRunsOfOneTask_LetsGoOfTheOldest(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	var caller ids.Owner
+	var task ids.Task
+	refs := make([]ids.Object, 3)
+	for i := range refs {
+		refs[i] = putBytes(t, c, 10, byte(i))
+	}
+	c.mu.Lock()
+	for _, run := range [][]ids.Object{refs[:2], refs[2:]} {
+		var list []*own.Object
+		for _, id := range run {
+			o := c.table.Find(id)
+			c.table.Pin(o)
+			list = append(list, o)
+		}
+		c.hold(caller, task, list)
+	}
+	c.mu.Unlock()
+	for _, id := range refs {
+		c.Release(Drop{Object: id})
+	}
+	there := func() (n int) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.takeDrops()
+		for _, id := range refs {
+			if c.table.Find(id) != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for i, want := range []int{3, 1, 0, 0} {
+		if i > 0 {
+			c.confirmed(caller, task[:])
+		}
+		if n := there(); n != want {
+			t.Errorf("after %d confirmations %d objects are there, want %d", i, n, want)
+		}
+	}
+	if held := c.Footprint(false)["held"]; held != 0 {
+		t.Errorf("%d results are held still", held)
+	}
+}
