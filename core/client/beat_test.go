@@ -125,6 +125,7 @@ func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
 	d := startDaemon(t)
 	const tasks, nested = 5, 50
 	var rests, ran atomic.Int32
+	all := make(chan struct{}, tasks) // of those that one task submitted have run
 	lent := func(b *Beat) bool {
 		go serve(b, func(p *Pause) {
 			if p.Mode == BeatRests {
@@ -143,11 +144,10 @@ func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
 			for range nested {
 				submit(t, c, inner, "nested")
 			}
-			for end := time.Now().Add(5 * time.Second); ran.Load() < nested && time.Now().Before(end); {
-				time.Sleep(time.Millisecond)
-			}
-			if n := ran.Load(); n < nested {
-				t.Errorf("%d of the %d tasks that a task submitted have begun beside it", n, nested)
+			select {
+			case <-all:
+			case <-time.After(5 * time.Second):
+				t.Errorf("%d of the %d tasks that a task submitted have begun beside it", ran.Load(), nested)
 			}
 		}
 		echo(c, it)
@@ -164,7 +164,9 @@ func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
 		t.Errorf("the beat does not rest while tasks of %v run", usually)
 	}
 	d.worker(func(c *Client, it *Item) {
-		ran.Add(1)
+		if ran.Add(1) == nested {
+			all <- struct{}{}
+		}
 		echo(c, it)
 	})
 	for range tasks {

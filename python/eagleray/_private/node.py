@@ -174,6 +174,7 @@ class Daemon:
             if kind == "invalid":
                 raise ValueError(text)
             raise RuntimeError(f"the daemon did not start: {text or kind}")
+        self._said.close()  # all else is in its log
 
     def _log_tail(self) -> str:
         text = os.pread(self._said.fileno(), 2000, 0)  # before it has its log
