@@ -22,7 +22,8 @@
 // (recall.go). One that needs much and gets nothing claims what comes back
 // (claim.go). A worker whose task is blocked lends its CPU and takes it back at
 // once, over-subscribing. A worker that has seen a device serves only leases of
-// the same devices, and the next one is started while it is in use.
+// the same devices, and the next one is started while it is in use. A worker that
+// has run work without devices is never given any.
 //
 // Invariants, held by the property test:
 //   - what is held and what is free add up to the totals for every resource
@@ -30,6 +31,7 @@
 //   - nothing is granted while it does not fit; only unblocking may make the
 //     free CPU negative;
 //   - a worker serves one job, and one lease or actor at a time;
+//   - whatever a worker serves after its first lease has the same devices;
 //   - no want stays unserved while its resources and an idle worker are free,
 //     unless another one claims them.
 package sched

@@ -12,7 +12,7 @@ import (
 // the first want.
 func (m *Machine) AddJob(id ids.Job, env string) {
 	j := m.jobOf(id)
-	m.spare(m.poolOf(j, env), 1)
+	m.spare(m.poolOf(j, env), 1, false)
 	m.settle()
 }
 
@@ -136,12 +136,12 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	if exiting || unusable {
 		m.leave(l, exiting)
 		if exiting { // the next workers start while this one ends
-			m.spare(w.pool, min(1+l.demand.outstanding(), 2))
-			m.ended(w.pool)
+			m.spare(w.pool, min(1+l.demand.outstanding(), 2), w.devices != "")
+			m.ended(w)
 		} else {
 			m.emit(StopWorker{w.id})
-			m.spare(w.pool, 1)
-			m.lost(w.pool)
+			m.spare(w.pool, 1, w.devices != "")
+			m.lost(w)
 		}
 		m.settle()
 		return
@@ -245,7 +245,7 @@ func (m *Machine) WorkerGone(id WorkerID) {
 		m.unpark(w)
 	case workerLeased, workerActor:
 		if !w.leaves {
-			m.lost(w.pool)
+			m.lost(w)
 		}
 	}
 	if l := w.lease; l != nil {

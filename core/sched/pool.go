@@ -36,18 +36,38 @@ func (m *Machine) match() (freed bool) {
 	return freed
 }
 
-// pick returns the idle worker that was used last among those which have seen
-// no devices or exactly these: a process that opened a device keeps it open
-// and sees no other one. Device holders of other devices are left alone.
-func (p *pool) pick(devices string) *worker {
-	for _, exact := range []bool{true, false} {
-		for _, w := range slices.Backward(p.idle) {
-			if exact && w.devices == devices || !exact && w.devices == "" {
-				return w
-			}
+// pick returns the idle worker that is to serve a reservation of these devices,
+// nil if there is none. Of several it takes the one that was used last.
+//
+// What a library sees when it first looks for devices stays true for the rest
+// of the process. So work with devices gets a process that has seen exactly
+// these, else one that has run nothing. Work without devices gets a process that
+// has run such work, and a new one only if there is no other.
+func (p *pool) pick(devices string) (found *worker) {
+	for _, w := range slices.Backward(p.idle) {
+		switch {
+		case w.used && w.devices == devices:
+			return w
+		case !w.used && found == nil:
+			found = w
 		}
 	}
-	return nil
+	return found
+}
+
+// usable counts the idle workers that may serve any devices if devices is set,
+// else all of them.
+func (p *pool) usable(devices bool) int {
+	if !devices {
+		return len(p.idle)
+	}
+	n := 0
+	for _, w := range p.idle {
+		if !w.used {
+			n++
+		}
+	}
+	return n
 }
 
 // deliver turns a reservation into a lease or an actor.
@@ -55,10 +75,8 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d := r.demand
 	d.reserved = slices.DeleteFunc(d.reserved, func(o *reservation) bool { return o == r })
 	d.want--
-	w.hold, w.used = r.hold, true
-	if s := devicesKey(r.hold); s != "" {
-		w.devices = s
-	}
+	fresh := !w.used
+	w.hold, w.used, w.devices = r.hold, true, devicesKey(r.hold)
 	if d.isActor() {
 		delete(m.actors, r.actor.id)
 		w.state, w.actor = workerActor, r.actor.id
@@ -75,8 +93,8 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d.client.leases++
 	d.client.job.leases++
 	w.state, w.lease, w.cpuLess = workerLeased, l, r.cpuLess
-	if devicesKey(r.hold) != "" {
-		m.spare(w.pool, 2) // a worker that has seen a device is mostly used once, and the next take a while to start
+	if fresh && w.devices != "" {
+		m.spare(w.pool, 2, true) // a worker that has seen a device is mostly used once, and the next take a while to start
 	}
 	d.granted++
 	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.better(d, r.choice)})

@@ -57,6 +57,7 @@ type world struct {
 	nextActor          int
 	waitingActors      map[ActorID]bool
 	devices            deviceUses
+	first              map[WorkerID]string // the devices that a worker was first used with
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -70,6 +71,7 @@ func newWorld(t *testing.T, seed uint64) *world {
 		leases:  make(map[LeaseID]Grant),
 		actors:  make(map[WorkerID]ActorID),
 		blocked: make(map[WorkerID]bool), waitingActors: make(map[ActorID]bool), devices: make(deviceUses),
+		first: make(map[WorkerID]string),
 	}
 }
 
@@ -248,6 +250,7 @@ func (w *world) obey() {
 			}
 			w.busy(a.Worker, a)
 			w.devices.give(w.t, a.Worker, a.Hold)
+			w.sameDevices(a.Worker, a.Hold)
 			w.leases[a.Lease] = a
 			c := w.m.clients[a.Client].classes[a.Class].choices[a.Choice]
 			if !a.Hold.Resources().Equal(c.Need) {
@@ -260,6 +263,7 @@ func (w *world) obey() {
 			delete(w.waitingActors, a.Actor)
 			w.busy(a.Worker, a)
 			w.devices.give(w.t, a.Worker, a.Hold)
+			w.sameDevices(a.Worker, a.Hold)
 			w.actors[a.Worker] = a.Actor
 		case ActorFailed:
 			delete(w.waitingActors, a.Actor)
@@ -269,6 +273,15 @@ func (w *world) obey() {
 			}
 		}
 	}
+}
+
+// sameDevices checks that a process sees the devices, or their absence, that it saw first.
+func (w *world) sameDevices(id WorkerID, hold *resource.Allocation) {
+	now := fmt.Sprint(hold.DeviceIDs())
+	if then, used := w.first[id]; used && then != now {
+		w.t.Fatalf("worker %d was first used with the devices %s and is given %s", id, then, now)
+	}
+	w.first[id] = now
 }
 
 func (w *world) busy(id WorkerID, why Action) {

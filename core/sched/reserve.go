@@ -115,7 +115,6 @@ func (m *Machine) reserve() {
 		r := &reservation{demand: best, choice: choice}
 		c := best.choices[choice]
 		if best.isActor() {
-			m.late(best.pool)
 			r.actor = best.queue[0]
 			best.queue = best.queue[1:]
 			extra := c.Need.Clone()
@@ -124,6 +123,7 @@ func (m *Machine) reserve() {
 			if !extra.IsZero() {
 				r.extra = m.take(extra)
 			}
+			m.late(best.pool, devicesKey(r.hold) != "")
 		} else {
 			r.hold = m.take(c.Need)
 			if r.cpuLess = isCPULess(best, c.Need); r.cpuLess {

@@ -21,49 +21,52 @@ const (
 // spares is what a pool keeps ahead of wants.
 type spares struct {
 	n     int           // how many
+	fresh bool          // they are for work with devices: only workers that have run nothing count
 	until time.Duration // when they are given up
 	ended time.Duration // when a worker ended with its task, 0 for never
 	late  time.Duration // when an actor, alone, had to wait for a worker to start, 0 for never
 }
 
-// spare orders workers ahead of wants until n are idle or starting.
-func (m *Machine) spare(p *pool, n int) {
-	if !p.job.ended && len(p.idle)+p.starting < n {
-		p.ordered = n - len(p.idle)
+// spare orders workers ahead of wants until n are idle or starting. With fresh
+// only those that have run nothing are counted.
+func (m *Machine) spare(p *pool, n int, fresh bool) {
+	if have := p.usable(fresh); !p.job.ended && have+p.starting < n {
+		p.ordered = n - have
 	}
 }
 
-// lost notes that a worker of the pool has died while it had work.
-func (m *Machine) lost(p *pool) {
-	p.keep(p.spares.n+1, m.now+SpareFor)
+// lost notes that a worker has died while it had work.
+func (m *Machine) lost(w *worker) {
+	w.pool.keep(w.pool.spares.n+1, m.now+SpareFor, w.devices != "")
 }
 
-// ended notes that a worker of the pool ends with its task.
-func (m *Machine) ended(p *pool) { m.again(p, &p.spares.ended) }
+// ended notes that a worker ends with its task.
+func (m *Machine) ended(w *worker) { m.again(w.pool, &w.pool.spares.ended, w.devices != "") }
 
 // late notes that an actor gets a reservation. Many at once take what starts
 // workers to its limits as it is; one that comes alone and finds none is one of
-// several that are made one after the other.
-func (m *Machine) late(p *pool) {
+// several that are made one after the other. devices tells whether it has some.
+func (m *Machine) late(p *pool, devices bool) {
 	switch {
 	case p.spares.n > 0:
-		p.keep(p.spares.n, m.now+UsedUpFor)
-	case len(p.queue)+len(p.idle)+p.starting == 0:
-		m.again(p, &p.spares.late)
+		p.keep(p.spares.n, m.now+UsedUpFor, devices)
+	case len(p.queue)+p.usable(devices)+p.starting == 0:
+		m.again(p, &p.spares.late, devices)
 	}
 }
 
 // again notes an event at which a worker was used up: the second in a while calls for spares.
-func (m *Machine) again(p *pool, last *time.Duration) {
+func (m *Machine) again(p *pool, last *time.Duration, devices bool) {
 	if *last > 0 && m.now-*last < UsedUpFor {
-		p.keep(maxSpares, m.now+UsedUpFor)
+		p.keep(maxSpares, m.now+UsedUpFor, devices)
 	}
 	*last = max(m.now, 1)
 }
 
 // keep has the pool keep spares, at least for as long as it does already.
-func (p *pool) keep(n int, until time.Duration) {
+func (p *pool) keep(n int, until time.Duration, fresh bool) {
 	s := &p.spares
+	s.fresh = s.n > 0 && s.fresh || fresh
 	s.n, s.until = min(n, maxSpares), max(until, s.until)
 }
 
@@ -78,7 +81,8 @@ func (m *Machine) stock() {
 			p.spares.n = 0
 			continue
 		}
-		m.spare(p, min(p.spares.n, m.o.MaxIdle-(p.job.idle-len(p.idle))))
+		others := p.job.idle - p.usable(p.spares.fresh)
+		m.spare(p, min(p.spares.n, m.o.MaxIdle-others), p.spares.fresh)
 	}
 }
 

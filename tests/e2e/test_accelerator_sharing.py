@@ -122,6 +122,62 @@ def test_reused_worker_gets_its_own_value(ray: Any, native: bool) -> None:
     assert ray.get(after.remote())[3] == "0,1", "it is there when the function is unpickled"
 
 
+#: What a library notes when it first looks for devices stays for the life of its process.
+_LOOK = """
+import builtins, os
+if not hasattr(builtins, "first_look"):
+    builtins.first_look = {name: os.environ.get(name) for name in VARIABLES}
+"""
+
+
+def first_look(name: str) -> tuple[int, str, str]:
+    """The process, what its library noted first, perhaps in an earlier task, and what the task itself was given."""
+    import builtins
+
+    exec(_LOOK, {"VARIABLES": sorted(VARIABLE_OF.values())})
+    noted: dict[str, str | None] = builtins.first_look  # type: ignore[attr-defined]
+    return os.getpid(), noted[name] or "", os.environ.get(name, "")
+
+
+VARIABLE_OF = {
+    "GPU": "CUDA_VISIBLE_DEVICES",
+    "TPU": "TPU_VISIBLE_CHIPS",
+    "neuron_cores": "NEURON_RT_VISIBLE_CORES",
+    "HPU": "HABANA_VISIBLE_MODULES",
+    "NPU": "ASCEND_RT_VISIBLE_DEVICES",
+}
+
+
+@pytest.mark.parametrize("kind", ["task", "kept task", "actor"])
+@pytest.mark.parametrize("name", FAMILIES)
+def test_work_with_devices_gets_no_process_in_which_other_work_ran(ray: Any, name: str, kind: str) -> None:
+    all_free(ray, name)
+
+    variable = VARIABLE_OF[name]
+
+    @ray.remote
+    class Looker:
+        def look(self) -> Any:
+            return first_look(variable)
+
+    def look() -> tuple[int, str, str]:
+        if kind == "actor":
+            actor = Looker.options(**need(name, 1)).remote()
+            found = ray.get(actor.look.remote(), timeout=30)
+            ray.kill(actor)
+        else:
+            options = {"max_calls": 0} if kind == "kept task" else {}
+            found = ray.get(ray.remote(**need(name, 1), **options)(first_look).remote(variable), timeout=30)
+        return found  # type: ignore[no-any-return]
+
+    plain = ray.remote(first_look)
+    for _ in range(3):
+        without, noted, given = ray.get(plain.remote(variable), timeout=30)
+        assert noted == given == ""
+        process, noted, given = look()
+        assert process != without and noted == given != ""
+
+
 def test_worker_without_devices_sees_none_again(ray: Any) -> None:
     @ray.remote
     def change() -> Any:
