@@ -357,6 +357,7 @@ func letGoBy(id ids.Object) error {
 }
 
 func refValue(o *own.Object, node ids.Node) wire.RefValue {
+	o.Seen = o.IsError || o.State == own.Hopeless
 	v := wire.RefValue{Size: o.Size, IsError: o.IsError}
 	switch o.State {
 	case own.Inline:

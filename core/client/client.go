@@ -57,6 +57,9 @@ type Options struct {
 	Env map[string]string
 	// Exit, when set, ends a worker whose daemon is gone.
 	Exit func(code int)
+	// Unfetched, when set, is told of failures that nobody has fetched, in place
+	// of a driver's notes and a worker's standard error. It must not block.
+	Unfetched func(text string)
 	// Site, when set, says what a number of Value.Site means.
 	Site func(number uint32) string
 }
@@ -164,6 +167,9 @@ type Client struct {
 
 	endings endings
 
+	unfetched unfetched // failures that nobody looked at
+	says      says
+
 	nextClass uint32 // number
 
 	settlings []*settling // see settle.go
@@ -219,6 +225,7 @@ func Connect(o Options) (*Client, error) {
 		c.release()
 		return nil, err
 	}
+	c.startUnfetched()
 	c.retryDelay = time.Duration(max(0, c.number(retryDelayVar, 0))) * time.Millisecond
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)
@@ -339,6 +346,7 @@ func (c *Client) shut(why error) {
 	if c.closed {
 		return
 	}
+	c.tellMore()
 	c.closed, c.why = true, why
 	if c.idleTimer != nil {
 		c.idleTimer.Stop()

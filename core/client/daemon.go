@@ -138,6 +138,7 @@ func (e *executor) drained() bool {
 type Note struct {
 	Log     *wire.LogLine
 	Warning string
+	Error   string // a failure that nobody has fetched
 	Closed  string
 }
 

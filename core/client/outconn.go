@@ -285,6 +285,7 @@ func (o *outConn) exitIf(flags uint64) {
 func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool, err error) {
 	id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
 	o := c.table.FindOwned(t.first + uint64(i))
+	held := o != nil
 	if o != nil && c.awaitsFirst(t, o) {
 		o = nil
 	}
@@ -335,6 +336,9 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		if state == own.Stored {
 			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 		}
+		if isErr && !held && !t.canceled {
+			c.neverFetched(t.first, t.tmpl.Name, value, size, nil)
+		}
 		return inner, nil
 	}
 	for _, x := range before {
@@ -343,6 +347,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	if state == own.Inline && t.tries > 0 {
 		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}}) // an earlier try may have written a large one
 	}
+	o.Seen = o.Seen || isErr && t.canceled // who cancels does not wait for what comes of it
 	c.complete(o, state, value, size, isErr)
 	return inner, nil
 }

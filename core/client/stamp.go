@@ -95,6 +95,9 @@ func (c *Client) SelectNow(list []*ids.Object, need int, here bool, pick []uint3
 		if here && far(o) {
 			return 0, false
 		}
+		if o.IsError {
+			o.Seen = true
+		}
 		pick[got] = uint32(i)
 		if got++; got == need {
 			break
@@ -122,6 +125,9 @@ func (c *Client) Select(list []*ids.Object, need int, timeout time.Duration, her
 	}
 	for i, o := range objs {
 		if o.State.Ready() {
+			if o.IsError {
+				o.Seen = true
+			}
 			pick[got] = uint32(i)
 			if got++; got == need {
 				break

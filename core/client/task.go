@@ -258,6 +258,7 @@ func (c *Client) depReady(t *task) {
 func (t *task) badDep() *own.Object {
 	for _, o := range t.deps {
 		if o.IsError || o.State == own.Failed {
+			o.Seen = true
 			return o
 		}
 	}
@@ -289,7 +290,14 @@ func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
 func (c *Client) failTask(t *task, f *fault.Error) {
 	c.freeWritten(t)
 	t.failed = true
-	c.eachReturn(t, func(_ int, o *own.Object) { c.failObject(o, f) })
+	held := false
+	c.eachReturn(t, func(_ int, o *own.Object) {
+		held = true
+		c.failObject(o, f)
+	})
+	if !held {
+		c.unheld(t, f)
+	}
 	c.endTask(t)
 }
 
@@ -312,12 +320,17 @@ func (c *Client) failLike(t *task, dep *own.Object) {
 
 // hopeless marks what the task returns; mu held.
 func (c *Client) hopeless(t *task, f *fault.Error) {
+	held := false
 	c.eachReturn(t, func(_ int, o *own.Object) {
+		held = true
 		if o.State == own.Pending {
 			o.State, o.Fault, o.Value = own.Hopeless, f, nil
 			c.settled(o)
 		}
 	})
+	if !held {
+		c.unheld(t, f)
+	}
 }
 
 // count adds a submitted task to those that have no answer; mu held.

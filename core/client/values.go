@@ -167,10 +167,14 @@ func (c *Client) contain(outer *own.Object, nested []ids.Object) {
 // fetch returns a ready object's value; mu held on entry and exit, released to
 // pin a stored copy; errSlow when that takes longer than until the deadline.
 func (c *Client) fetch(o *own.Object, deadline time.Time) (Found, error) {
+	if o.IsError {
+		o.Seen = true
+	}
 	switch o.State {
 	case own.Inline:
 		return Found{Envelope: o.Value, IsError: o.IsError}, nil
 	case own.Failed, own.Hopeless:
+		o.Seen = true
 		return Found{Envelope: faultEnvelope(o), IsError: true}, nil
 	case own.Stored:
 		v, err := c.pinStored(o, deadline)
@@ -273,6 +277,9 @@ func (c *Client) carryOut() {
 		if a, ok := o.Watch.(*actor); ok { // an actor's lifetime token
 			c.handlesGone(a)
 			continue
+		}
+		if o.IsError || o.State == own.Hopeless {
+			c.unseen(o)
 		}
 		if c.spared(o) {
 			c.letGo(o.ID)

@@ -234,8 +234,12 @@ func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode W
 	}
 	for i, o := range objs {
 		mark(i, o.State.Ready())
+		if o.IsError {
+			o.Seen = true
+		}
 		if o.State == own.Hopeless {
 			hopeless++
+			o.Seen = true
 		}
 	}
 	if mode == WaitAll && done {

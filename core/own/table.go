@@ -28,6 +28,7 @@ type Object struct {
 	State     State
 	IsError   bool   // the value is an exception
 	Asked     bool   // borrowed: the owner was asked for the value
+	Seen      bool   // somebody has looked at the failure that it is
 	OwnerAddr string // socket of the owner; "" when it is ours
 	Site      uint32 // where in the program it was made or came; core/client's number
 	Maker     uint32 // the function that makes it; core/client's number

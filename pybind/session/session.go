@@ -217,6 +217,8 @@ func NextEvent(timeout time.Duration) []byte {
 		v = []any{"log", l.Pid, l.Name, l.Stderr, l.Carriage, l.Text, l.Source}
 	case n.Warning != "":
 		v = []any{"warn", n.Warning}
+	case n.Error != "":
+		v = []any{"error", n.Error}
 	default:
 		v = []any{"closed", n.Closed}
 	}

@@ -8,6 +8,7 @@ the processes that are to be forked (the zygote) free of Go threads.
 from __future__ import annotations
 
 import importlib
+import sys
 
 from eagleray._version import __version__
 
@@ -89,9 +90,34 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"eagleray.{name}")
     else:
-        raise AttributeError(f"module 'eagleray' has no attribute {name!r}")
+        raise _no_attribute(name)
     globals()[name] = value
     return value
+
+
+def _no_attribute(name: str) -> Exception:
+    if name.startswith("_"):  # Python itself asks for many of these
+        return AttributeError(f"module 'eagleray' has no attribute {name!r}")
+    from eagleray._private import missing
+
+    return missing.attribute("eagleray", name)
+
+
+class _Missing:
+    """The last finder of modules: says what to do without a part of Ray that is not here."""
+
+    @staticmethod
+    def find_spec(name: str, path: object = None, target: object = None) -> None:
+        # Programs that only ask whether a module exists (importlib.util.find_spec) are to hear no.
+        if name.startswith("eagleray.") and sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
+            from eagleray._private import missing
+
+            found = missing.error(name)
+            if found is not None:
+                raise found
+
+
+sys.meta_path.append(_Missing)
 
 
 def __dir__() -> list[str]:

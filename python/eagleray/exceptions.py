@@ -56,14 +56,17 @@ class RayTaskError(RayError):
         """This error as an instance of its cause's class too, or itself when no such class can be made."""
         return dual_exception(self, RayTaskError)
 
-    def __str__(self) -> str:
+    def _headline(self) -> str:
+        """What ran, and where: the line in front of the traceback."""
         where = [f"pid={self.pid}", f"ip={self.ip}"] if self.pid is not None else []
         if self.actor_id:
             where.append(f"actor_id={self.actor_id}")
         if self.actor_repr:
             where.append(f"repr={self.actor_repr}")
-        head = self.proctitle + (f" ({', '.join(where)})" if where else "")
-        return f"{head}\n{self.traceback_str.rstrip()}"
+        return self.proctitle + (f" ({', '.join(where)})" if where else "")
+
+    def __str__(self) -> str:
+        return f"{RayTaskError._headline(self)}\n{self.traceback_str.rstrip()}"
 
 
 class TaskCancelledError(RayError):

@@ -3,6 +3,7 @@
 The cases run in a process of their own on a small package called eagleray, so that they show the import system only.
 """
 
+import importlib.util
 import os
 import subprocess
 import sys
@@ -12,8 +13,11 @@ from pathlib import Path
 import pytest
 
 COMPAT = Path(__file__).parents[2] / "python" / "ray_compat"
+PACKAGE = Path(__file__).parents[2] / "python" / "eagleray"
 FILES = {
-    "__init__.py": "remote = 1",
+    "__init__.py": "__version__ = '0'; __all__ = ['remote']; remote = 1",
+    "_version.py": (PACKAGE / "_version.py").read_text(),
+    "_private/missing.py": (PACKAGE / "_private" / "missing.py").read_text(),
     "exceptions.py": "class TaskError(Exception): pass",
     "util/__init__.py": "from . import queue",
     "util/queue.py": "from .. import remote\nclass Queue: pass",
@@ -22,7 +26,11 @@ CASES = {
     "same modules": """
         import ray.util.queue as queue, ray, ray.exceptions, sys, eagleray
         from ray.exceptions import TaskError
-        assert ray is eagleray
+        assert ray.util is eagleray.util and ray.remote is eagleray.remote and dir(ray) == dir(eagleray)
+        ray.remote = 2
+        assert eagleray.remote == 2
+        del ray.remote
+        assert not hasattr(eagleray, "remote") and not hasattr(ray, "remote")
         assert queue is eagleray.util.queue is sys.modules["eagleray.util.queue"]
         assert ray.exceptions is sys.modules["eagleray.exceptions"]
     """,
@@ -43,6 +51,30 @@ CASES = {
         else:
             raise AssertionError
     """,
+    "the version is that of Ray": """
+        import importlib.metadata, pickle, ray, eagleray
+        assert importlib.metadata.version("ray") == ray.__version__ == "2.60.0" != eagleray.__version__
+        assert pickle.loads(pickle.dumps(ray)) is ray
+    """,
+    "parts of Ray that are not there": """
+        import importlib.util, ray
+        programs = [
+            "import ray.data", "import ray.data.dataset", "from ray import tune", "from ray.data import Dataset",
+            "ray.serve",
+            "from ray.train.torch import TorchTrainer", "from ray.util.placement_group import placement_group",
+            "from ray.util.multiprocessing import Pool", "import ray.util.metrics",
+        ]
+        for program in programs:
+            try:
+                exec(program)
+            except ModuleNotFoundError as error:
+                text = str(error)
+                assert text.startswith("Eagle Ray ") and " has no ray." in text and text.count(". ") == 0, text
+                assert error.name.startswith("ray."), error.name
+            else:
+                raise AssertionError(program)
+        assert importlib.util.find_spec("ray.data") is None
+    """,
     "visible devices as in Ray": """
         import os, ray
         assert os.environ["EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] == "0"
@@ -59,3 +91,26 @@ def test_import_ray(case: str, tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{COMPAT}", "PYTHONDONTWRITEBYTECODE": "1"}
     env.pop("EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", None)
     subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(CASES[case])], env=env, check=True, timeout=30)
+
+
+def test_without_eagleray(tmp_path: Path) -> None:
+    (tmp_path / "eagleray" / "__pycache__").mkdir(parents=True)  # what an uninstallation may leave
+    for program in ("import ray", "import eagleray_ray_command as c; c.main()"):
+        env = {**os.environ, "PYTHONPATH": f"{tmp_path}:{COMPAT}"}
+        # Without the environment's own packages, of which this package is one.
+        done = subprocess.run(
+            [sys.executable, "-S", "-c", program], env=env, capture_output=True, text=True, timeout=30
+        )
+        last = done.stderr.strip().splitlines()[-1]
+        assert done.returncode == 1 and "eagleray-ray-compat" in last and "install eagleray" in last
+
+
+def test_missing_parts_under_our_own_name() -> None:
+    import eagleray
+
+    programs = ("import eagleray.data", "from eagleray import tune", "from eagleray.util import placement_group")
+    more = "from eagleray.util.scheduling_strategies import PlacementGroupSchedulingStrategy"
+    for program in (*programs, more):
+        with pytest.raises(ModuleNotFoundError, match=r"^Eagle Ray .* has no eagleray\.\S+ \(.+\): .+\.$"):
+            exec(program)
+    assert not hasattr(eagleray, "nothing") and importlib.util.find_spec("eagleray.data") is None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import logging
 
+_IGNORE = "RAY_IGNORE_UNHANDLED_ERRORS"
 _NAME = "eagleray"
 _FORMAT = "%(asctime)s\t%(levelname)s -- %(message)s"
 _wanted: tuple[int | str, str | None] | None = None
@@ -41,6 +43,12 @@ def _logger() -> logging.Logger:
         if _ours is not None:
             _ours.setFormatter(logging.Formatter(fmt or _FORMAT))
     return logger
+
+
+def error(text: str) -> None:
+    """One error of the program's that nobody has fetched, unless the program has switched them off meanwhile."""
+    if _IGNORE not in os.environ:
+        _logger().error("%s", text)
 
 
 def warning(text: str) -> None:

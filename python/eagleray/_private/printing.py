@@ -179,6 +179,8 @@ def _run(hot: Any, printer: Printer, stop: threading.Event) -> None:
                 printer.log(*rest)
             elif kind == "warn":
                 driver_log.warning(rest[0])
+            elif kind == "error":
+                driver_log.error(rest[0])
             elif kind == "closed":
                 printer.flush()
                 if process.session is not None:  # nobody asked for it

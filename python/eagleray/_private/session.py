@@ -30,9 +30,9 @@ class RayContext(Mapping[str, Any]):
     def __init__(self, session: Session) -> None:
         self.dashboard_url = ""
         self.python_version = ".".join(map(str, sys.version_info[:3]))
-        from eagleray._version import __version__
+        from eagleray._version import API_VERSION
 
-        self.ray_version = __version__
+        self.ray_version = API_VERSION
         self.ray_commit = ""
         self.address_info: dict[str, Any] = {
             "node_ip_address": "127.0.0.1",

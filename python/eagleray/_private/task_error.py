@@ -114,6 +114,7 @@ def encode(error: BaseException) -> bytes:
         getattr(plain, "function_name", ""),
         f"{type(cause).__name__}: {safe_text(cause)}",
         getattr(plain, "traceback_str", "") or str(error),
+        RayTaskError._headline(plain) if isinstance(plain, RayTaskError) else "",
     ]
     packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
     return packed

@@ -44,7 +44,9 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"eagleray.util.{name}")
     else:
-        raise AttributeError(f"module 'eagleray.util' has no attribute {name!r}")
+        from eagleray._private import missing
+
+        raise missing.attribute("eagleray.util", name)
     globals()[name] = value
     return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -18,3 +19,9 @@ class NodeAffinitySchedulingStrategy:
     soft: bool
     _spill_on_unavailable: bool = False
     _fail_on_unavailable: bool = False
+
+
+def __getattr__(name: str) -> Any:
+    from eagleray._private import missing
+
+    raise missing.attribute("eagleray.util.scheduling_strategies", name)

@@ -1,0 +1,151 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// exception is what a worker answers for an exception, as task_error.py encodes it.
+func exception(text string) Value {
+	head, err := msgpack.Marshal([]any{"f", "ValueError: " + text, "Traceback\nValueError: " + text + "\n", "eagleray::f() (pid=7)", []byte("pickle")})
+	if err != nil {
+		panic(err)
+	}
+	return Value{Fmt: FmtError, Meta: head}
+}
+
+// raising is a worker whose tasks raise the text that they were given.
+func raising(c *Client, it *Item) {
+	_ = c.Reply(it.Token, []Value{exception(textOf(it))}, wire.ReplyAppError)
+}
+
+// teller is a driver, and what it says of failures that nobody has fetched.
+func (d *fakeDaemon) teller() (*Client, chan string) {
+	d.t.Helper()
+	said := make(chan string, 1000)
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Beat: lend, Unfetched: func(text string) { said <- text }})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { c.Close(time.Second) })
+	return c, said
+}
+
+func heard(t *testing.T, said chan string) string {
+	t.Helper()
+	select {
+	case text := <-said:
+		return text
+	case <-time.After(10 * time.Second):
+		t.Fatal("nothing was said of a failure that nobody has fetched")
+	}
+	return ""
+}
+
+func TestUnfetched_LastReferenceGoes_IsTold(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(raising)
+	c, said := d.teller()
+	tm := template(t, c, "f")
+	whenLate := func(id ids.Object) {} // the answer finds nobody who holds the result
+	whenThere := func(id ids.Object) {
+		for ready := false; !ready; {
+			ready, _ = c.Ready(id)
+		}
+	}
+	for i, until := range []func(ids.Object){whenLate, whenThere} {
+		id := submit(t, c, tm, fmt.Sprint("bad-", i))
+		until(id)
+		c.Release(Drop{Object: id})
+		want := fmt.Sprintf("Unhandled error (suppress with 'RAY_IGNORE_UNHANDLED_ERRORS=1'): eagleray::f() (pid=7)\nTraceback\nValueError: bad-%d", i)
+		if got := heard(t, said); got != want {
+			t.Fatalf("said %q, want %q", got, want)
+		}
+	}
+}
+
+func TestUnfetched_SomebodyLooked_IsNotTold(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(raising)
+	c, said := d.teller()
+	tm := template(t, c, "f")
+	looks := map[string]func(id ids.Object){
+		"get": func(id ids.Object) { get(t, c, id) },
+		"wait": func(id ids.Object) {
+			if _, _, err := c.Wait([]ids.Object{id}, 1, 10*time.Second, WaitSome, func(int, bool) {}); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"select": func(id ids.Object) {
+			if _, _, err := c.Select([]*ids.Object{&id}, 1, 10*time.Second, false, make([]uint32, 1)); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"argument": func(id ids.Object) {
+			next := submit(t, c, tm, "never", id)
+			get(t, c, next)
+			c.Release(Drop{Object: next})
+		},
+		"cancel": func(id ids.Object) {
+			if err := c.Cancel(id, false, false); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for name, look := range looks {
+		id := submit(t, c, tm, name)
+		look(id)
+		c.Release(Drop{Object: id})
+		c.Release(Drop{Object: submit(t, c, tm, "after "+name)})
+		if got := heard(t, said); !strings.HasSuffix(got, "after "+name) {
+			t.Errorf("%s: said %q of a failure that was looked at", name, got)
+		}
+	}
+}
+
+func TestUnfetched_Many_AreCounted(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(raising)
+	c, said := d.teller()
+	tm := template(t, c, "f")
+	const all = 500
+	for i := range all {
+		c.Release(Drop{Object: submit(t, c, tm, fmt.Sprint(i))})
+	}
+	for {
+		c.mu.Lock()
+		over := c.unfetched.shown == all
+		c.mu.Unlock()
+		if over {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	for range unfetchedShown {
+		if got := heard(t, said); !strings.HasPrefix(got, "Unhandled error (") {
+			t.Fatalf("said %q", got)
+		}
+	}
+	c.Close(0) // at the latest
+	if got := heard(t, said); !strings.Contains(got, fmt.Sprint(all-unfetchedShown, " more")) {
+		t.Fatalf("said %q at the end", got)
+	}
+	if len(said) != 0 {
+		t.Fatalf("said %q as well", <-said)
+	}
+}
+
+func TestUnfetched_HostileEnvelope_NamesTheFunction(t *testing.T) {
+	for _, b := range [][]byte{nil, {1, 2, 3}, []byte("\xdd\xff\xff\xff\xff")} {
+		if got := exceptionText(b, "f"); got != "f failed" {
+			t.Errorf("%q: %q", b, got)
+		}
+	}
+}

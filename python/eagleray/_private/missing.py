@@ -1,0 +1,72 @@
+"""Parts of Ray that are not here: who imports one reads which part it is and what to do."""
+
+from __future__ import annotations
+
+from eagleray._version import __version__
+
+#: Part of Ray, as its name below ``ray`` → what it is, and what to do without it.
+_PARTS = {
+    "air": ("Ray AIR", "write the loop with tasks and actors, or use Ray itself"),
+    "autoscaler": ("the autoscaler", "a session has the one machine that it runs on; leave it out"),
+    "client": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
+    "cluster_utils": ("clusters for tests", "start a session with ray.init() in each test"),
+    "cross_language": ("calls to Java and C++", "call Go services instead, or use Ray itself"),
+    "dag": ("compiled graphs", "pass references from task to task instead, or use Ray itself"),
+    "dashboard": ("the dashboard", "use `eagleray status` and `eagleray list` instead"),
+    "data": ("Ray Data", "read and transform the data in tasks, or use Ray itself"),
+    "experimental": ("ray.experimental", "use the stable API instead, or use Ray itself"),
+    "java_actor_class": ("calls to Java", "call Go services instead, or use Ray itself"),
+    "java_function": ("calls to Java", "call Go services instead, or use Ray itself"),
+    "job_submission": ("job submission", "start the program itself with RAY_ADDRESS=auto"),
+    "llm": ("Ray LLM", "run the engine in an actor, or use Ray itself"),
+    "rllib": ("RLlib", "use Ray itself"),
+    "serve": ("Ray Serve", "call a named actor behind a web server of your own, or use Ray itself"),
+    "timeline": ("ray.timeline()", "set EAGLERAY_TRACE and use `eagleray trace-report` instead"),
+    "train": ("Ray Train", "run the workers as actors, or use Ray itself"),
+    "tune": ("Ray Tune", "submit one task for each trial and collect with ray.wait, or use Ray itself"),
+    "util.accelerators.tpu": ("helpers for slices of TPUs", "ask for resources={'TPU': n} instead, or use Ray itself"),
+    "util.client": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
+    "util.collective": ("collective communication", "use torch.distributed inside actors instead, or use Ray itself"),
+    "util.dask": ("the scheduler for Dask", "submit tasks instead, or use Ray itself"),
+    "util.iter": ("parallel iterators", "use generators with num_returns='streaming' instead"),
+    "util.joblib": ("the backend for joblib", "submit tasks or use eagleray.util.ActorPool instead"),
+    "util.metrics": ("metrics", "print or log the numbers instead, or use Ray itself"),
+    "util.multiprocessing": ("multiprocessing.Pool", "use eagleray.util.ActorPool or tasks instead"),
+    "util.placement_group": ("placement groups", "ask for resources in the options of each task or actor instead"),
+    "util.rpdb": ("the debugger", "run the function in the driver to debug it"),
+    "util.spark": ("Ray on Spark", "use Ray itself"),
+    "util.tracing": ("tracing with OpenTelemetry", "set EAGLERAY_TRACE and use `eagleray trace-report` instead"),
+    "widgets": ("widgets for notebooks", "print what is needed instead"),
+    "workflow": ("workflows", "chain tasks by their references instead"),
+}
+_GROUPS = _PARTS["util.placement_group"]
+_PARTS |= {
+    "util.PlacementGroup": _GROUPS,
+    "util.get_current_placement_group": _GROUPS,
+    "util.get_placement_group": _GROUPS,
+    "util.placement_group_table": _GROUPS,
+    "util.remove_placement_group": _GROUPS,
+    "util.scheduling_strategies.PlacementGroupSchedulingStrategy": _GROUPS,
+    "util.scheduling_strategies.NodeLabelSchedulingStrategy": (
+        "scheduling by labels",
+        "name the machine with NodeAffinitySchedulingStrategy, or use a custom resource",
+    ),
+}
+
+
+def error(name: str) -> ModuleNotFoundError | None:
+    """The error for a name below ``eagleray`` or ``ray``, as ``ray.data.dataset``; None for what Ray does not have."""
+    top, _, part = name.partition(".")
+    found = _PARTS.get(part)
+    while found is None and part:
+        part = part.rpartition(".")[0]
+        found = _PARTS.get(part)
+    if found is None:
+        return None
+    what, instead = found
+    return ModuleNotFoundError(f"Eagle Ray {__version__} has no {top}.{part} ({what}): {instead}.", name=name)
+
+
+def attribute(module: str, name: str) -> Exception:
+    """The error for an attribute that a module does not have."""
+    return error(f"{module}.{name}") or AttributeError(f"module {module!r} has no attribute {name!r}")
