@@ -66,7 +66,7 @@ func TestArray_Forgotten_CollectorFrees(t *testing.T) {
 		_ = must(a.Share())(t)
 		return released
 	}()
-	for deadline := time.Now().Add(10 * time.Second); released.Load() == 0; runtime.Gosched() {
+	for deadline := time.Now().Add(60 * time.Second); released.Load() == 0; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			t.Fatal("the memory of a forgotten array was not released")
 		}

@@ -146,7 +146,7 @@ func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
 			}
 			select {
 			case <-all:
-			case <-time.After(5 * time.Second):
+			case <-time.After(60 * time.Second):
 				t.Errorf("%d of the %d tasks that a task submitted have begun beside it", ran.Load(), nested)
 			}
 		}

@@ -390,7 +390,7 @@ func echo(c *Client, it *Item) {
 
 func (d *fakeDaemon) eventually(what string, f func() bool) {
 	d.t.Helper()
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		d.mu.Lock()
 		ok := f()
 		d.mu.Unlock()

@@ -30,7 +30,7 @@ func TestKeep_LastReferenceGoes_Releases(t *testing.T) {
 	c.mu.Unlock()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("not released")
 	}
 	if c.Keep(id, release) == nil {

@@ -78,7 +78,7 @@ func (x *looping) ring(t *testing.T) {
 	}
 	select {
 	case <-x.fired:
-	case <-time.After(10 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("the loop was not told of its descriptor")
 	}
 }

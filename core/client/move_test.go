@@ -378,7 +378,7 @@ func (m *member) vanish() {
 
 func waitFor(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); {
+	for end := time.Now().Add(60 * time.Second); !ok(); {
 		if time.Now().After(end) {
 			t.Fatalf("not in time: %s", what)
 		}

@@ -34,7 +34,7 @@ func completeAll(c *Client, objs ...*own.Object) {
 // stampedBy waits until n waits are under way.
 func stampedBy(t *testing.T, c *Client, n int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(60 * time.Second); ; {
 		c.mu.Lock()
 		have := len(c.stamped)
 		c.mu.Unlock()

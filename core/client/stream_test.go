@@ -303,7 +303,7 @@ func TestStream_Left_IsClosedOrRunsToItsEnd(t *testing.T) {
 	leave(c, gen)
 	select {
 	case <-made:
-	case <-time.After(5 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("the generator was not closed")
 	}
 	endless = false
@@ -313,7 +313,7 @@ func TestStream_Left_IsClosedOrRunsToItsEnd(t *testing.T) {
 		if n != 50 {
 			t.Errorf("a generator of which nothing was wanted ended after %d items", n)
 		}
-	case <-time.After(5 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("a generator that nobody reads waits for somebody to take items")
 	}
 	d.nothingLeft(t, c)

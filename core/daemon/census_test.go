@@ -27,7 +27,7 @@ func TestCensus_SilentProcesses_AreNamed(t *testing.T) {
 	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); !stopped(child.Process.Pid); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(60 * time.Second); !stopped(child.Process.Pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the child does not stop")
 		}

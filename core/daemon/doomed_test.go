@@ -138,7 +138,7 @@ func sleeps(t *testing.T, d *Daemon, w *worker) (ended func()) {
 		t.Helper()
 		select {
 		case <-gone:
-		case <-time.After(10 * time.Second):
+		case <-time.After(60 * time.Second):
 			_ = cmd.Process.Kill()
 			t.Fatal("it lives")
 		}

@@ -79,7 +79,7 @@ func TestWatcher_HelperEnds_AnotherIsStarted(t *testing.T) {
 			t.Fatalf("with a library that crashes: %v", err)
 		}
 		state(t, "device 1 GPU-a", "use 0 10 500")
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			uses, err := w.Uses()
 			if err == nil && reflect.DeepEqual(uses, []gpus.Use{{Pid: 10, Bytes: 500}}) {
 				break

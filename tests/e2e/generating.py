@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-LIMIT = 20.0
+LIMIT = 60.0
 
 
 def until(what: str, holds: Callable[[], Any]) -> None:

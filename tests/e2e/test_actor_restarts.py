@@ -16,8 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pace import bare_start
 
-LIMIT = 20.0
+LIMIT = 60.0
 
 
 def eventually(look: Callable[[], Any], seconds: float = LIMIT) -> bool:
@@ -371,15 +372,17 @@ def test_a_constructor_that_dies_uses_the_restarts_and_rests_between_them(ray: A
 def test_a_replacement_is_quick(ray: Any) -> None:
     actor = ray.remote(Phoenix).options(max_restarts=-1, max_task_retries=-1).remote()
     pid = ray.get(actor.pid.remote())
-    times = []
+    times, bare = [], []
     for _ in range(9):
+        bare.append(bare_start())
         began = time.perf_counter()
         os.kill(pid, signal.SIGKILL)
         while (found := ray.get(actor.pid.remote(), timeout=LIMIT)) == pid:
             pass
         times.append(time.perf_counter() - began)
         pid = found
-    assert sorted(times)[3] < 0.1, times  # not the median: the machine may be busy with other tests
+    # On a quiet machine 27 ms beside 10 ms for a bare interpreter.
+    assert sorted(times)[3] < 8 * sorted(bare)[3], (times, bare)
 
 
 def test_names_of_those_that_restart(ray: Any) -> None:

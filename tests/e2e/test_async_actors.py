@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,13 @@ def actor_class(session: Any) -> Any:
 
         async def block(self, seconds: float) -> None:
             time.sleep(seconds)
+
+        async def block_until(self, path: str) -> bool:
+            for _ in range(6000):
+                if os.path.exists(path):
+                    return True
+                time.sleep(0.01)
+            return False
 
         async def pid(self) -> int:
             return os.getpid()
@@ -161,14 +169,14 @@ def test_the_loops_own_descriptors_are_served_under_a_flood(ray: Any, actor_clas
         thread.join()
 
 
-def test_answers_leave_while_the_loop_is_blocked(ray: Any, actor_class: Any) -> None:
+def test_answers_leave_while_the_loop_is_blocked(ray: Any, actor_class: Any, tmp_path: Path) -> None:
     actor = actor_class.remote()
     ray.get(actor.pid.remote())
-    first, blocking = actor.note.remote(1), actor.block.remote(0.8)
-    started = time.monotonic()
-    assert ray.get(first) == 1
-    assert time.monotonic() - started < 0.6
-    ray.get(blocking)
+    go_on = tmp_path / "go on"
+    first, blocking = actor.note.remote(1), actor.block_until.remote(str(go_on))
+    assert ray.get(first, timeout=30) == 1
+    go_on.touch()
+    assert ray.get(blocking), "the loop went on before the answer had left"
 
 
 def test_threads_of_the_actor_may_wait_for_what_the_loop_does(ray: Any, actor_class: Any) -> None:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import Calm
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(90)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 
 def wait_for(path: Path, size: int = 0) -> None:
@@ -24,12 +25,12 @@ def wait_for(path: Path, size: int = 0) -> None:
         time.sleep(0.005)
 
 
-def loop(mark: Path, seconds: float = 60) -> str:
-    """Runs until it is interrupted, or for long; tells when it began."""
+def loop(mark: Path, seconds: float = 300, go: Path | None = None) -> str:
+    """Runs until it is interrupted, the file ``go`` is there, or for long; tells when it began."""
     with open(mark, "a") as file:
         file.write("x")
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
+    while time.monotonic() < end and not (go and go.exists()):
         time.sleep(0.005)
     return "ended"
 
@@ -64,12 +65,12 @@ def test_ten_thousand_at_once(ray: Any, tmp_path: Path) -> None:
     wait_for(tmp_path / "hold")
     refs = [slow.remote(tmp_path / "slow") for _ in range(10_000)] + [actor.call.remote() for _ in range(10_000)]
     wait_for(tmp_path / "slow")
-    began = time.monotonic()
-    for ref in reversed(refs):
-        ray.cancel(ref)
-    _, rest = ray.wait(refs, num_returns=len(refs), timeout=LIMIT)
-    assert not rest
-    assert time.monotonic() - began < 10
+    with Calm() as clock:
+        for ref in reversed(refs):
+            ray.cancel(ref)
+        _, rest = ray.wait(refs, num_returns=len(refs), timeout=2 * LIMIT)
+        assert not rest
+        assert clock() < 10
     assert {outcome(ray, ref) for ref in refs} <= {INTERRUPTED, NEVER}
     (tmp_path / "stop").touch()
     assert ray.get(actor.call.remote(), timeout=LIMIT) == 1
@@ -141,9 +142,11 @@ def test_the_error_names_the_task(ray: Any, tmp_path: Path) -> None:
 def test_others_children_are_left_alone(ray: Any, tmp_path: Path) -> None:
     """The same worker process has submitted for another task before: that one's child goes on."""
 
+    go = tmp_path / "go"
+
     @ray.remote(num_cpus=0)
     def child(mark: Path) -> str:
-        return loop(mark, 2.5)
+        return loop(mark, go=go)
 
     @ray.remote(resources={"slot": 2})
     def parent(folder: Path | None) -> Any:
@@ -160,15 +163,18 @@ def test_others_children_are_left_alone(ray: Any, tmp_path: Path) -> None:
     ray.cancel(ref)
     assert outcome(ray, ref) == INTERRUPTED
     assert int((tmp_path / "pid").read_text()) == pid, "another worker ran it: this shows nothing"
+    go.touch()
     assert outcome(ray, earlier) == "ended"
 
 
 def test_children_of_one_coroutine(ray: Any, tmp_path: Path) -> None:
     """An actor's coroutines run together; only the cancelled one's children end. Its background's do not."""
 
+    go = tmp_path / "go"
+
     @ray.remote(num_cpus=0)
     def child(mark: Path) -> str:
-        return loop(mark, 1)
+        return loop(mark, go=go)
 
     @ray.remote
     class Actor:
@@ -196,6 +202,7 @@ def test_children_of_one_coroutine(ray: Any, tmp_path: Path) -> None:
         wait_for(tmp_path / name)
     ray.cancel(first)
     assert outcome(ray, first) == INTERRUPTED
+    go.touch()
     assert outcome(ray, second) == "ended"
     assert outcome(ray, actor.result.remote()) == "ended"
 
@@ -246,9 +253,9 @@ def test_while_it_waits_to_be_tried_again(ray: Any, tmp_path: Path) -> None:
     ref = dies.remote(tmp_path / "mark")
     wait_for(tmp_path / "mark", 5)
     ray.cancel(ref)
-    began = time.monotonic()
-    assert outcome(ray, ref) == NEVER
-    assert time.monotonic() - began < 5
+    with Calm() as clock:
+        assert outcome(ray, ref) == NEVER
+        assert clock() < 5
     size = (tmp_path / "mark").stat().st_size
     assert not ray.wait([ray.remote(loop).remote(tmp_path / "other", 1.0)], timeout=0.9)[0]
     assert (tmp_path / "mark").stat().st_size == size
@@ -336,11 +343,11 @@ def test_blocked_in_get_and_in_a_lock(ray: Any, tmp_path: Path) -> None:
     refs = [in_get.remote(tmp_path / "get", [slow]), in_lock.remote(tmp_path / "lock")]
     for name in ("get", "lock", "slow"):
         wait_for(tmp_path / name)
-    began = time.monotonic()
-    for ref in refs:
-        ray.cancel(ref)
-    assert [outcome(ray, ref) for ref in refs] == [INTERRUPTED, INTERRUPTED]
-    assert time.monotonic() - began < 3
+    with Calm() as clock:
+        for ref in refs:
+            ray.cancel(ref)
+        assert [outcome(ray, ref) for ref in refs] == [INTERRUPTED, INTERRUPTED]
+        assert clock() < 3
     assert not ray.wait([slow], timeout=0)[0], "it was another one's child"
     ray.cancel(slow)
 

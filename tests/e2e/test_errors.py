@@ -286,12 +286,12 @@ def test_cancel_running_queued_and_finished(ray: Any) -> None:
     ray.wait(refs, timeout=0.5)
     ray.cancel(queued)
     with pytest.raises(ray.exceptions.TaskCancelledError):
-        ray.get(queued, timeout=10)
+        ray.get(queued, timeout=60)
     for ref in refs:
         ray.cancel(ref)
     for ref in refs:
         with pytest.raises(ray.exceptions.TaskCancelledError):
-            ray.get(ref, timeout=10)
+            ray.get(ref, timeout=60)
     done = quick.remote()
     assert ray.get(done) == 1
     ray.cancel(done)
@@ -320,15 +320,15 @@ def test_cancel_what_another_process_submitted(ray: Any, options: dict[str, int]
         actor = Slow.remote()
         return [running, slow.remote(running), actor.call.remote(), actor]
 
-    running, waiting, call, _actor = ray.get(parent.remote(), timeout=10)
+    running, waiting, call, _actor = ray.get(parent.remote(), timeout=60)
     ray.wait([running], timeout=0.3)
     with pytest.raises(ValueError, match="kill"):
         ray.cancel(call, force=True)
     for ref in (waiting, running):
         ray.cancel(ref)
         with pytest.raises(ray.exceptions.TaskCancelledError):
-            ray.get(ref, timeout=10)
-    assert ray.get(call, timeout=10) is None
+            ray.get(ref, timeout=60)
+    assert ray.get(call, timeout=60) is None
     ray.cancel(call)
 
 
@@ -345,7 +345,7 @@ def test_cancel_with_force(ray: Any) -> None:
     ray.wait([ref], timeout=0.5)
     ray.cancel(ref, force=True)
     with pytest.raises((ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError)):
-        ray.get(ref, timeout=10)
+        ray.get(ref, timeout=60)
 
 
 def test_import_that_fails_in_the_worker(ray: Any) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import eagleray
 import pytest
 from eagleray._private.sizes import parse_bytes
+from pace import PATIENCE_S, Calm, meet
 
 GIB = 2**30
 SIZES = pathlib.Path(__file__).parents[2] / "core" / "resource" / "testdata" / "sizes.json"
@@ -37,7 +38,7 @@ def session() -> Any:
         yield context
 
 
-def until(look: Any, wanted: Any, seconds: float = 10) -> Any:
+def until(look: Any, wanted: Any, seconds: float = 60) -> Any:
     """What ``look`` gives once it is what is wanted, or when the time is over."""
     deadline = time.monotonic() + seconds
     while (found := look()) != wanted and time.monotonic() < deadline:
@@ -87,14 +88,14 @@ def test_several_actors_to_a_device_by_memory(ray: Any) -> None:
     assert until(lambda: (free(ray), free(ray, "GPU")), (80.0, 2.0)) == (80.0, 2.0)
 
 
-def test_tasks_wait_for_memory(ray: Any) -> None:
+def test_tasks_wait_for_memory(ray: Any, tmp_path: pathlib.Path) -> None:
     @ray.remote(num_cpus=0, gpu_memory=25 * GIB)
     def hold() -> tuple[str, float, float]:
         start = time.monotonic()
-        time.sleep(0.2)
+        meet(tmp_path, 2)  # the first two, one on each device
         return os.environ["CUDA_VISIBLE_DEVICES"], start, time.monotonic()
 
-    runs = ray.get([hold.remote() for _ in range(4)], timeout=30)
+    runs = ray.get([hold.remote() for _ in range(4)], timeout=PATIENCE_S)
     for device in "01":
         spans = sorted((start, end) for on, start, end in runs if on == device)
         assert all(end <= start for (_, end), (start, _) in pairwise(spans))
@@ -121,7 +122,7 @@ def test_fractions_and_bytes_share_one_account(ray: Any) -> None:
     ref = whole.remote()
     assert ray.wait([ref], timeout=0.3)[0] == [], "no device is whole"
     del half, large, both
-    assert ray.get(ref, timeout=10) in ("0", "1")
+    assert ray.get(ref, timeout=PATIENCE_S) in ("0", "1")
 
 
 def test_whole_devices_with_so_much_memory_each(ray: Any) -> None:
@@ -131,7 +132,7 @@ def test_whole_devices_with_so_much_memory_each(ray: Any) -> None:
 
     assert ray.get(two.remote()) == "0,1"
     with pytest.raises(ray.exceptions.TaskUnschedulableError, match="largest has 40 GiB"):
-        ray.get(two.options(gpu_memory="41GiB").remote(), timeout=10)
+        ray.get(two.options(gpu_memory="41GiB").remote(), timeout=PATIENCE_S)
 
 
 def test_a_worker_with_memory_of_a_device_is_not_used_again(ray: Any) -> None:
@@ -149,12 +150,12 @@ def test_what_no_device_has_raises_at_once(ray: Any) -> None:
     @ray.remote(gpu_memory="80GiB")
     class Greedy: ...
 
-    start = time.monotonic()
-    with pytest.raises(ray.exceptions.TaskUnschedulableError, match=r"asked 80 GiB of one device.* has 40 GiB"):
-        ray.get(greedy.remote(), timeout=10)
-    with pytest.raises(ray.exceptions.ActorUnschedulableError, match="largest GPU has 40 GiB"):
-        Greedy.remote()
-    assert time.monotonic() - start < 1
+    with Calm() as clock:
+        with pytest.raises(ray.exceptions.TaskUnschedulableError, match=r"asked 80 GiB of one device.* has 40 GiB"):
+            ray.get(greedy.remote(), timeout=PATIENCE_S)
+        with pytest.raises(ray.exceptions.ActorUnschedulableError, match="largest GPU has 40 GiB"):
+            Greedy.remote()
+        assert clock() < 1
 
 
 @pytest.mark.parametrize("value", [0, -1, "0GiB", "lots", "8", "8G", "-1GiB", 10**15])
@@ -219,7 +220,7 @@ def test_unknown_memory_says_to_declare_it() -> None:
         def f(): ...
         @ray.remote(gpu_memory="1GiB")
         class A: ...
-        for attempt in (lambda: ray.get(f.remote(), timeout=10), A.remote):
+        for attempt in (lambda: ray.get(f.remote(), timeout=60), A.remote):
             try:
                 attempt()
             except ray.exceptions.RayError as error:
@@ -232,7 +233,7 @@ def test_unknown_memory_says_to_declare_it() -> None:
 
 
 def fake_node(root: pathlib.Path) -> dict[str, str]:
-    """A file system with two NVIDIA devices, and a tool that knows their memory after a moment."""
+    """A file system with two NVIDIA devices, and a tool that tells their memory once the file "go" is there."""
     for index in range(2):
         (root / "dev").mkdir(exist_ok=True)
         (root / "dev" / f"nvidia{index}").touch()
@@ -241,7 +242,12 @@ def fake_node(root: pathlib.Path) -> dict[str, str]:
         (gpu / "information").write_text(f"Model: NVIDIA A100\nGPU UUID: GPU-{index}\nDevice Minor: {index}\n")
     tools = root / "tools"
     tools.mkdir()
-    (tools / "nvidia-smi").write_text("#!/bin/sh\nsleep 0.5\necho '0, GPU-0, 16384'\necho '1, GPU-1, 81920'\n")
+    (tools / "nvidia-smi").write_text(f"""#!/bin/sh
+echo $$ > {root}/asked
+while ! test -e {root}/go; do sleep 0.01; done
+echo '0, GPU-0, 16384'
+echo '1, GPU-1, 81920'
+""")
     (tools / "nvidia-smi").chmod(0o755)
     return {"EAGLERAY_DEVICE_ROOT": str(root), "EAGLERAY_DEVICE_TOOLS": str(tools)}
 
@@ -249,11 +255,13 @@ def fake_node(root: pathlib.Path) -> dict[str, str]:
 def test_detected_memory_is_waited_for(tmp_path: pathlib.Path) -> None:
     out = run(
         """
-        import os, time
+        import os
         import eagleray as ray
-        start = time.monotonic()
+        root = os.environ["EAGLERAY_DEVICE_ROOT"]
         ray.init(address="local", num_cpus=2, log_to_driver=False)
-        print("quick" if time.monotonic() - start < 0.5 else "slow")
+        asked = os.path.exists(f"{root}/asked") and open(f"{root}/asked").read().strip()
+        print("waits for it" if asked and not os.path.exists(f"/proc/{asked}") else "quick")
+        open(f"{root}/go", "w").close()
         @ray.remote(gpu_memory="20GiB")
         def f():
             return os.environ["CUDA_VISIBLE_DEVICES"]

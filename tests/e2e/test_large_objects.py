@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import eagleray
 import msgpack
 import numpy as np
 from eagleray._private.state import process
+from pace import until
 
 MIB = 1 << 20
 
@@ -36,10 +36,7 @@ def test_taken_again_and_again() -> None:
             found = [total.remote(ref), *(reader.total.remote(ref) for reader in readers)]
             assert eagleray.get(found, timeout=60) == [64 * number] * 3
         del ref, refs, found
-        deadline = time.monotonic() + 10
-        while used() and time.monotonic() < deadline:
-            time.sleep(0.002)
-        assert used() == 0
+        until(lambda: used() == 0, "the store is empty")
 
 
 def test_puts_in_a_row() -> None:
@@ -60,10 +57,7 @@ def test_puts_in_a_row() -> None:
         assert [int(each[0]) for each in found] == [n for n in range(60) if n % 5 in (2, 3)]
         assert all((each == each[0]).all() for each in found)
         del found, keep
-        deadline = time.monotonic() + 10
-        while used() and time.monotonic() < deadline:
-            time.sleep(0.002)
-        assert used() == 0
+        until(lambda: used() == 0, "the store is empty")
 
 
 def test_zeros_of_a_huge_object_take_no_memory() -> None:

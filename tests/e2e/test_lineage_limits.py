@@ -220,7 +220,7 @@ def test_object_of_a_dead_owner_is_lost_with_it(ray: Any) -> None:
 
     def gone() -> bool:
         try:
-            ray.get(ref, timeout=5)
+            ray.get(ref, timeout=60)
         except exceptions.OwnerDiedError:
             return True
         return False
@@ -386,7 +386,11 @@ def test_lineage_is_bounded_and_says_so(script: Any) -> None:
         def f(i):
             return np.full(200_000, i, np.uint8)
 
-        refs = [f.remote(i) for i in range(100)]
+        refs = [f.remote(0)]
+        ray.wait(refs)  # by itself, and so is the last one: the order in which tasks end is that of their lineage
+        refs += [f.remote(i) for i in range(1, 99)]
+        ray.wait(refs, num_returns=99)
+        refs.append(f.remote(99))
         ray.wait(refs, num_returns=100)
         print(_lose([refs[0], refs[-1]]), ray.get(refs[-1])[0])
         try:

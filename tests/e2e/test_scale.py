@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import Calm, bare_start
 
 LOCAL: dict[str, Any] = {"address": "local", "num_cpus": 2, "log_to_driver": False}
 
@@ -80,7 +81,7 @@ def test_idle_session_is_small(script: Any) -> None:
                 count += 1
             return total * 1024 / 1e6, count
 
-        deadline = time.monotonic() + 15
+        deadline = time.monotonic() + 60
         while session() > (60, 5) and time.monotonic() < deadline:
             time.sleep(0.25)
         print(*session())
@@ -103,14 +104,15 @@ def test_first_result_comes_soon(script: Any) -> None:
         print(time.perf_counter() - start)
         """
     )
-    assert float(done.stdout) < 2, "0.2 s on a quiet machine; the benchmark holds the real figure"
+    # 0.2 s beside 0.1 s on a quiet machine; the benchmark holds the real figure.
+    assert float(done.stdout) < 10 * bare_start(f"import sys; sys.path[:] = {sys.path!r}; import numpy")
 
 
 def test_one_list_of_ten_thousand(fresh: Any) -> None:
     fresh.init(**LOCAL)
     refs = [fresh.put(i) for i in range(10_000)]
-    start = time.perf_counter()
-    assert fresh.get(refs) == list(range(10_000))
-    assert fresh.wait(refs, num_returns=10_000)[1] == []
-    assert fresh.get(fresh.put(refs)) == refs
-    assert time.perf_counter() - start < 10
+    with Calm() as clock:
+        assert fresh.get(refs) == list(range(10_000))
+        assert fresh.wait(refs, num_returns=10_000)[1] == []
+        assert fresh.get(fresh.put(refs)) == refs
+        assert clock() < 10

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import PATIENCE_S, Calm, killed
 
 LOCAL: dict[str, Any] = {"address": "local", "num_cpus": 2, "log_to_driver": False}
 
 
-def gone(pids: list[int], folder: str, seconds: float = 5.0) -> list[str]:
+def gone(pids: list[int], folder: str, seconds: float = 30.0) -> list[str]:
     """What is left of a session after that time."""
     deadline = time.monotonic() + seconds
     while True:
@@ -117,9 +118,9 @@ def test_use_after_shutdown_is_told(fresh: Any) -> None:
     with pytest.raises(ValueError):
         fresh.kill(actor)
     with pytest.raises((ValueError, fresh.exceptions.RayError)):
-        fresh.get(ref, timeout=10)
+        fresh.get(ref, timeout=60)
     with pytest.raises((ValueError, fresh.exceptions.RayError)):
-        fresh.get(f.remote(ref), timeout=10)
+        fresh.get(f.remote(ref), timeout=60)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +151,7 @@ def test_zero_cpus_are_zero(fresh: Any) -> None:
     assert "CPU" not in fresh.cluster_resources() or fresh.cluster_resources()["CPU"] == 0
     assert fresh.get(fresh.remote(num_cpus=0)(lambda: 3).remote()) == 3
     with pytest.raises(fresh.exceptions.TaskUnschedulableError):
-        fresh.get(fresh.remote(lambda: 3).remote(), timeout=10)
+        fresh.get(fresh.remote(lambda: 3).remote(), timeout=60)
 
 
 def test_waiting_for_ever_can_be_asked_for(fresh: Any) -> None:
@@ -254,33 +255,35 @@ try:
     print("waiting", flush=True)
     ray.get(ref)
 except KeyboardInterrupt:
-    print("interrupted", time.monotonic(), flush=True)
+    print("interrupted", flush=True)
 print(ray.get(quick.remote()), ray.get(a.m.remote()), flush=True)
 """
     )
-    child = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True, start_new_session=True)
-    assert child.stdout is not None
-    assert child.stdout.readline() == "waiting\n"
-    threading.Event().wait(0.2)
-    sent = time.monotonic()
-    os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
-    word, when = child.stdout.readline().split()
-    assert word == "interrupted" and float(when) - sent < 0.2
-    assert child.stdout.readline() == "usable alive\n"
-    assert child.wait(20) == 0
+    command = [sys.executable, str(program)]
+    with killed(subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)) as child:
+        assert child.stdout.readline() == "waiting\n"
+        threading.Event().wait(0.2)  # nothing tells from outside that it has begun to wait
+        with Calm() as clock:
+            os.killpg(child.pid, signal.SIGINT)  # as a terminal does: to the whole foreground group
+            assert child.stdout.readline() == "interrupted\n"
+            assert clock() < 1
+        assert child.stdout.readline() == "usable alive\n"
+        assert child.wait(PATIENCE_S) == 0
 
 
 def test_import_is_light(script: Any) -> None:
     done = script(
         """
         import sys, time
-        start = time.perf_counter()
+        start = time.thread_time()
         import eagleray
-        taken = time.perf_counter() - start
+        ours = time.thread_time() - start
         heavy = {"numpy", "asyncio", "inspect", "eagleray._hot", "eagleray._core"} & set(sys.modules)
-        print(taken * 1000, sorted(heavy), eagleray.__version__)
+        print(sorted(heavy), eagleray.__version__)
+        start = time.thread_time()
+        import asyncio, inspect, unittest.mock
+        theirs = time.thread_time() - start
+        assert ours < 2 * theirs, (ours, theirs)
         """
     )
-    milliseconds, rest = done.stdout.split(maxsplit=1)
-    assert rest.startswith("[]")
-    assert float(milliseconds) < 60
+    assert done.stdout.startswith("[]")

@@ -42,7 +42,16 @@ class Async:
         time.sleep(seconds)
         return [seconds]
 
-took = {}
+took, spins, sleeps = {}, [], []
+
+
+def spin():
+    begin = time.perf_counter_ns()
+    for _ in range(200):
+        str(begin)
+    return time.perf_counter_ns() - begin
+
+
 calls = {
     "task": nap,
     "actor": Plain.remote().nap,
@@ -56,12 +65,18 @@ for name, call in calls.items():
         begin = time.perf_counter_ns()
         assert ray.get(call.remote(0.001)) == [0.001]
         took[name].append(time.perf_counter_ns() - begin)
+        spins.append(spin())  # with caches and a clock as cold as the call found them
+    for number in range(40):
+        begin = time.perf_counter_ns()
+        time.sleep(0.001)
+        sleeps.append(time.perf_counter_ns() - begin)
     assert ray.get([call.remote(0.0) for _ in range(50)]) == [[0.0]] * 50
 try:
     ray.get(fails.remote())
 except ValueError as error:
     took["error"] = str(error)
 ray.shutdown()
+took.update(spins=spins, sleeps=sleeps)
 print(json.dumps(took))
 """
 
@@ -96,8 +111,9 @@ def test_stages_add_up_to_what_the_program_measured(traced: tuple[str, dict[str,
         assert [way.method for way in calls] == [name != "task"] * 40
         beside = [mine - span(way, "called", "given") for mine, way in zip(took[name], calls, strict=True)]
         assert min(beside) > -5_000, "the stages take longer than the call"
-        assert statistics.median(beside) < 20_000, "time of the call is missing from the stages"
-        assert min(span(way, "decoded", "ran") for way in calls) < 2_000_000
+        # On a quiet machine 4 µs beside 25 µs: what is missing is some Python, and no waiting.
+        assert statistics.median(beside) < 3 * statistics.median(took["spins"]), "time of the call is in no stage"
+        assert min(span(way, "decoded", "ran") for way in calls) < 2 * min(took["sleeps"])
 
 
 def test_stages_come_in_order(traced: tuple[str, dict[str, Any]]) -> None:

@@ -68,7 +68,7 @@ def daemon_of(mark: str) -> int:
         found[:] = [pid for pid, line in marked(mark).items() if " daemon " in line]
         return len(found) == 1
 
-    until(one, 5, "one daemon")
+    until(one, 60, "one daemon")
     return found[0]
 
 

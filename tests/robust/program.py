@@ -67,7 +67,7 @@ class Program:
         """What it wrote on standard error so far."""
         return (self.folder / "stderr").read_text(errors="replace")
 
-    def line(self, seconds: float = 30) -> str:
+    def line(self, seconds: float = 60) -> str:
         """The next line that it says.
 
         Raises:
@@ -110,7 +110,7 @@ class Program:
             if line is None:
                 break
             found.append(line)
-        assert self.end(5) == 0, f"{found} {self.errors()[-3000:]}"
+        assert self.end() == 0, f"{found} {self.errors()[-3000:]}"
         return found
 
     def members(self) -> dict[int, str]:
@@ -126,7 +126,7 @@ class Program:
         (found,) = self.folder.glob("eagleray-*/s-*")
         return found
 
-    def remains(self, seconds: float = 5) -> list[str]:
+    def remains(self, seconds: float = 60) -> list[str]:
         """What is left of it and its session after that time."""
         return processes.remains(self.mark, self.folder, seconds)
 

@@ -13,7 +13,7 @@ from typing import Any
 import msgpack
 from processes import alive
 
-LIMIT = 30.0
+LIMIT = 60.0
 VERSION, REQUEST, REPLY, FAILURE, PUSH = 1, 1, 2, 3, 4
 HELLO = 1
 

@@ -15,7 +15,7 @@ from eagleray._private.state import process
 SEED = int(os.environ.get("SEED", "0")) or int.from_bytes(os.urandom(3), "big")
 
 
-@pytest.mark.timeout(90)
+@pytest.mark.timeout(300)
 def test_a_worker_is_killed_every_so_often(fresh: Any, tmp_path: Path) -> None:
     """Every result is right, and nothing is left behind."""
     births = Births(tmp_path)  # workers inherit where they are to tell

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
+from pace import bare_start
 from processes import alive, marked, name, state, until
 from program import Program
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(90)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 
 def mostly_slow(names: Iterable[Any], *quick: Any) -> list[Any]:
@@ -161,7 +162,7 @@ def test_idle_workers_that_end(ray: Any, number: int) -> None:
         killed = workers()
         for worker in killed:
             os.kill(worker, number)
-        until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in killed), 5)
+        until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in killed), LIMIT)
         assert ray.get(pid.remote(), timeout=LIMIT) != idle
 
 
@@ -193,14 +194,15 @@ def test_idle_workers_that_end_with_an_actor_that_has_not_begun(ray: Any) -> Non
 
 
 def test_a_fresh_worker_is_there_at_once(ray: Any) -> None:
-    """From the kill to the next task's start in a process that replaces the killed one: below 100 ms on the whole."""
+    """From the kill to the next task's start in a process that replaces the killed one, beside a bare interpreter's."""
 
     @ray.remote
     def begun() -> tuple[float, int]:
         return time.monotonic(), os.getpid()
 
-    took = []
+    took, bare = [], []
     for _ in range(9):
+        bare.append(bare_start())
         _, pid = ray.get(begun.remote(), timeout=LIMIT)
         for other in workers():
             if other != pid:
@@ -211,7 +213,8 @@ def test_a_fresh_worker_is_there_at_once(ray: Any) -> None:
         assert other != pid
         took.append(began - start)
     print("replacement, ms:", [round(1000 * t, 1) for t in sorted(took)])
-    assert sorted(took)[len(took) // 2] < 0.1, took
+    # On a quiet machine 20 ms beside 10 ms for a bare interpreter.
+    assert sorted(took)[len(took) // 2] < 8 * sorted(bare)[len(bare) // 2], (took, bare)
 
 
 @pytest.mark.parametrize("number", mostly_slow([signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM], signal.SIGSEGV))
@@ -381,11 +384,10 @@ def test_a_daemon_that_ends(program: Callable[..., Program], end: str) -> None:
     for number in DAEMONS[end]:
         os.kill(daemon, number)
         time.sleep(0.1)
-    killed = time.monotonic()
     driver.answer()
-    found = __import__("json").loads(driver.line(10))
+    found = __import__("json").loads(driver.line(LIMIT))
     assert set(found.values()) == {"told"}, found
-    until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), 5 - (time.monotonic() - killed))
+    until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), LIMIT)
     driver.answer()
     assert driver.rest() == ["again"]
     assert driver.remains() == []

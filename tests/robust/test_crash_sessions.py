@@ -12,8 +12,8 @@ import pytest
 from processes import alive, daemon_of, marked, name, until
 from program import Program
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(90)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ import pytest
 from processes import alive, descriptors, private, threads, until
 from program import Program
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(300)
 
 START = """
     import numpy as np
@@ -95,7 +95,7 @@ def finish(driver: Program, number: int | None, status: int, least: int = 2) -> 
     assert driver.line() == "ready"
     members = driver.members()
     if number is not None:  # a driver that ends by itself may have begun to
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while len(members) < least and time.monotonic() < deadline:
             time.sleep(0.02)  # workers come up beside the driver
             members = driver.members()

@@ -12,7 +12,7 @@ import pytest
 from processes import until
 from program import Program
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(300)
 
 AMID = """
     import numpy as np

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 LOCAL: dict[str, Any] = {"address": "local", "num_cpus": 1, "log_to_driver": False}
 
 

@@ -18,8 +18,8 @@ import pytest
 from arena import BIG, settles
 from processes import alive, until
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(90)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")

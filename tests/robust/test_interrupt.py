@@ -7,9 +7,10 @@ import time
 from collections.abc import Callable
 
 import pytest
+from pace import Calm
 from program import Program
 
-pytestmark = pytest.mark.timeout(90)
+pytestmark = pytest.mark.timeout(300)
 
 START = """
     import asyncio
@@ -40,7 +41,7 @@ START = """
         try:
             call()
         except KeyboardInterrupt:
-            say("caught", time.monotonic())
+            say("caught")
 
     folder = os.path.dirname(os.path.abspath(__file__))
     here = folder, os.getpid()
@@ -83,13 +84,15 @@ def test_a_blocked_call(program: Callable[..., Program]) -> None:
     )
     assert driver.line() == "ready"
     took = {}
-    for name in BLOCKED:
-        assert driver.line() == "blocks"
-        time.sleep(0.15)  # nothing tells from outside that it has begun to block
-        sent = time.monotonic()
-        driver.interrupt()
-        took[name] = float(driver.line().removeprefix("caught ")) - sent
-    assert statistics.median(took.values()) <= 0.2 and max(took.values()) < 1, took
+    with Calm() as clock:
+        for name in BLOCKED:
+            assert driver.line() == "blocks"
+            time.sleep(0.15)  # nothing tells from outside that it has begun to block
+            clock.restart()
+            driver.interrupt()
+            assert driver.line() == "caught"
+            took[name] = clock()
+    assert statistics.median(took.values()) <= 0.3 and max(took.values()) < 1, took
     assert driver.line() == "0 True"
     assert driver.line() == "[(0, True), (0, True), (0, True), (0, True)]"
     assert driver.rest() == []
@@ -132,7 +135,7 @@ def test_an_interrupt_that_nobody_catches_ends_the_session(program: Callable[...
     assert driver.line() == "ready"
     time.sleep(0.15)
     driver.interrupt()
-    assert driver.end(10) in (-2, 130)
+    assert driver.end() in (-2, 130)
     assert "KeyboardInterrupt" in driver.errors()
     assert driver.remains() == []
 

@@ -18,10 +18,10 @@ import pytest
 from processes import alive, until
 from program import Program
 
-LIMIT = 30.0
+LIMIT = 60.0
 MIB = 2**20
 BOUND = 250 * MIB
-pytestmark = pytest.mark.timeout(60)
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(scope="module")

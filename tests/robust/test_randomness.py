@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from program import Program
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.timeout(300)
 
 DRAW = """
     import random, secrets, uuid

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from arena import BIG, settles, stats
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(60)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 
 def big(tag: int) -> Any:

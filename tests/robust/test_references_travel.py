@@ -22,8 +22,8 @@ from arena import BIG, settles
 from eagleray.util import ActorPool, inspect_serializability
 from eagleray.util.queue import Queue
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(60)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 # ruff: noqa: F821 -- names that functions close over are deleted here before these run
 
 

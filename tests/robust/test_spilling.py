@@ -16,7 +16,7 @@ from arena import stats
 MB = 10**6
 STORE = 80 * MB
 LIMIT = 60.0
-GONE_S = 10.0
+GONE_S = 60.0
 
 Array = np.ndarray[Any, np.dtype[np.int64]]
 

@@ -16,8 +16,8 @@ import pytest
 from processes import alive, until
 from program import Program
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(90)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 DRIVER = """
     import msgpack
@@ -142,7 +142,7 @@ def test_a_driver_is_killed_and_another_goes_on(program: Callable[..., Program],
             say(count)
         kept = ray.get_actor("kept")
         say(ray.get(kept.add.remote(1)))
-        deadline = time.monotonic() + 5
+        deadline = time.monotonic() + 60
         while (objects() != 1 or ray.available_resources().get("CPU") != 4) and time.monotonic() < deadline:
             time.sleep(0.01)
         say(objects(), ray.available_resources().get("CPU"), len(ray.get([pid.remote() for _ in range(8)])))
@@ -230,7 +230,7 @@ def test_two_drivers_exchange_values(program: Callable[..., Program], cluster: C
         def look():
             for ref in ray.get(box.take.remote()):
                 try:
-                    ray.get(ref, timeout=10)
+                    ray.get(ref, timeout=60)
                     yield "there"
                 except ray.exceptions.ObjectLostError as error:
                     yield type(error).__name__

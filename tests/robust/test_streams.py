@@ -16,8 +16,8 @@ import pytest
 from arena import BIG, settles, stats
 from processes import until
 
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(60)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pace import Calm
 
 MB = 10**6
-LIMIT = 30.0
-pytestmark = pytest.mark.timeout(90)
+LIMIT = 60.0
+pytestmark = pytest.mark.timeout(300)
 
 
 def array(megabytes: int) -> Any:
@@ -35,16 +36,16 @@ def interrupted(call: Any) -> float:
     """How long the call took to raise after Ctrl-C."""
     main = threading.main_thread().ident
     assert main is not None
-    sent = []
+    with Calm() as clock:
 
-    def interrupt() -> None:
-        sent.append(time.monotonic())
-        signal.pthread_kill(main, signal.SIGINT)
+        def interrupt() -> None:
+            clock.restart()
+            signal.pthread_kill(main, signal.SIGINT)
 
-    threading.Timer(0.3, interrupt).start()
-    with pytest.raises(KeyboardInterrupt):
-        call()
-    return time.monotonic() - sent[0]
+        threading.Timer(0.3, interrupt).start()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        return clock()
 
 
 def test_ctrl_c(full: Any) -> None:
@@ -117,6 +118,6 @@ def test_cancel(full: Any, tmp_path: Any) -> None:
         assert not ray.wait([ref], timeout=0.2)[0]
         ray.cancel(ref)
         with pytest.raises(ray.exceptions.TaskCancelledError):
-            ray.get(next(found) if task is yields else ref, timeout=5)
+            ray.get(next(found) if task is yields else ref, timeout=LIMIT)
         assert ray.get(ray.remote(lambda: 1).remote(), timeout=LIMIT) == 1
         assert len(ray.get(ray.put(array(1)), timeout=LIMIT)) == MB

@@ -213,7 +213,7 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 			t.Error(v)
 		}
 		items.Close()
-		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		for end := time.Now().Add(60 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 			if _, err := os.Stat(closed); err == nil {
 				break
 			} else if time.Now().After(end) {

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -89,11 +88,7 @@ func TestDaemon_ParentGone_DetachedChildrenToo(t *testing.T) {
 	a := d.lease()
 	text, _, _ := strings.Cut(a.tell("child setsid"), " ")
 	child, _ := strconv.Atoi(text)
-	began := time.Now()
 	s.end()
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("the end took %v", took)
-	}
 	if running(child) {
 		t.Error("a child in a session of its own survived")
 	}

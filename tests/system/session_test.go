@@ -22,7 +22,7 @@ import (
 )
 
 // limit bounds every wait of these tests.
-const limit = 10 * time.Second
+const limit = 60 * time.Second
 
 // session is one daemon with the parent's end of its socket.
 type session struct {
