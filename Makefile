@@ -20,7 +20,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz robust soak clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz robust soak mutants clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -111,6 +111,14 @@ robust: dev build/planted/.ready ## kills, random programs and planted bugs at f
 MINUTES ?= 30
 soak: dev ## mixed load for MINUTES (30): memory ends as it was at minute 5
 	$(ROBUST) chaos.soak --seed $(SEED) --minutes $(MINUTES)
+
+N ?= 20
+PACKAGES ?=
+MODULES ?=
+mutants: dev ## change N (20) places of each group and see whether tests notice; SEED=, PACKAGES= and MODULES= choose which
+	@seed=$(SEED); echo "SEED=$$seed"; \
+	if test -n '$(PACKAGES)' || test -z '$(MODULES)'; then go run ./tests/mutants -seed $$seed -n $(N) -packages '$(PACKAGES)' || exit 1; fi; \
+	if test -n '$(MODULES)' || test -z '$(PACKAGES)'; then $(PY) tests/mutants/python_mutants.py --seed $$seed -n $(N) --modules '$(MODULES)'; fi
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build dist python/eagleray/_bin python/eagleray/_core.*.so python/ray_compat/build

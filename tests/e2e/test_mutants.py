@@ -1,0 +1,64 @@
+"""The tool that changes Python sources to see whether tests notice; that for Go has its tests in tests/mutants."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+sys.path.append(str(Path(__file__).parents[1] / "mutants"))
+from python_mutants import TESTS, Finder, measure
+
+SOURCE = b"""\
+def f(a, b):
+    if a < b and not b is None:
+        print("\xc3\xa4", a + b)
+    a += 2
+    return True if a in b else a - 1
+"""
+
+
+def test_each_kind_of_change() -> None:
+    found = Finder(SOURCE).places()
+    assert [f"{place.line}: {place.what}" for place in found] == [
+        "2: condition negated: a < b and not b is None",
+        "2: < becomes <=",
+        "2: and becomes or",
+        "2: is becomes is not",
+        '3: skipped: print("ä", a + b)',
+        "3: + becomes -",
+        "4: skipped: a += 2",
+        "4: 2 becomes 3",
+        "5: True becomes False",
+        "5: condition negated: a in b",
+        "5: in becomes not in",
+        "5: - becomes +",
+        "5: 1 becomes 2",
+    ]
+    assert found[5].apply(SOURCE) == SOURCE.replace(b"a + b", b"a - b")
+
+
+def test_the_table_names_files_that_exist() -> None:
+    root = Path(__file__).parents[2]
+    for module, tests in TESTS.items():
+        assert (root / "python/eagleray" / f"{module}.py").exists(), module
+        assert all((root / "tests/e2e" / test).exists() for test in tests), tests
+
+
+def test_a_small_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sources = tmp_path / "sources"
+    sources.mkdir()
+    for name in ("held", "free"):
+        (sources / f"{name}_module.py").write_text("def less(a, b):\n    return a < b\n")
+    held, free = tmp_path / "test_held.py", tmp_path / "test_free.py"
+    held.write_text("from held_module import less\n\ndef test_less():\n    assert less(1, 2) and not less(1, 1)\n")
+    free.write_text("from free_module import less\n\ndef test_less():\n    less(1, 2)\n")
+    tests = {"held_module.py": [held], "free_module.py": [free]}
+    tried, survivors = measure(sources, tests, 1, 10, time.monotonic() + 600)
+    assert (tried, survivors) == (2, ["free_module.py:2: < becomes <="])
+    assert "survived: free_module.py:2" in capsys.readouterr().out
+    held.write_text("def test_less():\n    assert False\n")
+    with pytest.raises(RuntimeError, match=r"the unchanged tests of held_module\.py fail"):
+        measure(sources, tests, 1, 10, time.monotonic() + 600)

@@ -1,0 +1,16 @@
+// Command mutants measures whether the tests bite. It changes the program in
+// one random place, runs the tests of the package that holds the place, and
+// notes whether one of them fails. A change that no test notices is a
+// survivor: a test is missing there, or the change changes nothing.
+//
+//	go run ./tests/mutants -seed 7 -n 20 -packages core/own,core/sched
+//
+// The changed file reaches the compiler through the -overlay option of the go
+// command, so the working tree stays as it is. The same seed chooses the same
+// places in the same sources. A change that does not compile is replaced by
+// the next one.
+//
+// places.go finds what can be changed, run.go applies one change and runs the
+// tests, report.go prints the rates, and groups.go names the packages and the
+// share of changes that the tests of each group have to notice.
+package main

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// group is a set of packages that are measured together.
+type group struct {
+	name     string
+	packages []string
+	wanted   float64 // the share of changes that its tests have to notice
+}
+
+// groups lists what is measured unless -packages chooses.
+var groups = []group{
+	{"pure machines", []string{
+		"core/head", "core/ids", "core/own", "core/record", "core/resource", "core/sched", "core/started", "raftstate",
+	}, 0.9},
+	{"store, spill, wire", []string{"core/spill", "core/store", "core/wire"}, 0.75},
+	{"client", []string{"core/client"}, 0.75},
+	{"daemon", []string{"core/daemon"}, 0.75},
+}
+
+// chosen gives the groups with only the packages that are named in a list
+// separated by commas; an empty list names all. A name is a package's folder
+// or a group's name.
+func chosen(names string) ([]group, error) {
+	if names == "" {
+		return groups, nil
+	}
+	var found []group
+	wanted := strings.Split(names, ",")
+	known := make([]bool, len(wanted))
+	for _, g := range groups {
+		part := group{name: g.name, wanted: g.wanted}
+		for _, pkg := range g.packages {
+			taken := false
+			for i, name := range wanted {
+				if name == pkg || name == g.name {
+					known[i], taken = true, true
+				}
+			}
+			if taken {
+				part.packages = append(part.packages, pkg)
+			}
+		}
+		if part.packages != nil {
+			found = append(found, part)
+		}
+	}
+	if i := slices.Index(known, false); i >= 0 {
+		return nil, fmt.Errorf("package %q is in no group of tests/mutants/groups.go", wanted[i])
+	}
+	return found, nil
+}

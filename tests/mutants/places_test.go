@@ -1,0 +1,84 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const sample = `package sample
+
+const bound = 7
+
+var table = map[string]int{"a": 8}
+
+func f(a, b int, on bool) (int, bool) {
+	if a < b && on {
+		log.Info("a", a+b)
+		g(a)
+	}
+	for i := 0; i < a; i++ {
+		a, b = b, a
+	}
+	defer g(1)
+	c := make([]int, 0, a+9)
+	if planted.Bug {
+		g(2)
+	}
+	_ = c
+	a += 3
+	return a - b, true
+}
+`
+
+// The list is the whole of it: what is missing is never changed.
+func TestPlaces_EachKindOfChange(t *testing.T) {
+	places, err := placesIn("sample.go", []byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, p := range places {
+		got = append(got, strings.TrimPrefix(p.String(), "sample.go:"))
+	}
+	want := []string{
+		"8: condition negated: a < b && on", "8: < becomes <=", "8: && becomes ||", "10: skipped: g(a)",
+		"12: 0 becomes 1", "12: condition negated: i < a", "12: < becomes <=", "12: skipped: i++",
+		"13: assignment dropped: a, b = b, a", "15: skipped: defer g(1)", "15: 1 becomes 2",
+		"21: assignment dropped: a += 3", "21: 3 becomes 4", "22: - becomes +", "22: returns false for true",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestPlace_Apply_ChangesThePlaceOnly(t *testing.T) {
+	places, err := placesIn("sample.go", []byte(sample))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ what, before, after string }{
+		{"condition negated: a < b && on", "if a < b && on {", "if !(a < b && on) {"},
+		{"skipped: g(a)", "\tg(a)\n", "\t{}\n"},
+		{"assignment dropped: a, b = b, a", "a, b = b, a", "_, _ = b, a"},
+		{"returns false for true", "return a - b, true", "return a - b, false"},
+	} {
+		i := slices.IndexFunc(places, func(p place) bool { return p.what == c.what })
+		if i < 0 {
+			t.Fatalf("no place %q", c.what)
+		}
+		if got, want := string(places[i].apply([]byte(sample))), strings.Replace(sample, c.before, c.after, 1); got != want {
+			t.Errorf("%s: got\n%s", c.what, got)
+		}
+	}
+}
+
+func TestChosen_NamesPackagesAndGroups(t *testing.T) {
+	got, err := chosen("core/own,daemon")
+	if err != nil || len(got) != 2 || !slices.Equal(got[0].packages, []string{"core/own"}) || got[1].name != "daemon" || got[0].wanted != 0.9 {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if _, err := chosen("core/own,core/owl"); err == nil || !strings.Contains(err.Error(), `"core/owl"`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,214 @@
+"""Measures whether the tests of the Python package bite; the Go program beside this one does the same for Go.
+
+    python tests/mutants/python_mutants.py --seed 7 -n 10
+
+One place of one module is changed at a time, in a copy of the package that is made of links, and the test files that
+``TESTS`` names for the module run. A change that none of them notices is a survivor. The same seed chooses the same
+places in the same sources.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The share of changes that the tests have to notice.
+WANTED = 0.75
+#: Module, without its ending: the files below tests/e2e that test it.
+TESTS: dict[str, list[str]] = {
+    "_private/arguments": ["test_unit_arguments.py", "test_tasks.py", "test_values.py"],
+    "_private/asynchronous": ["test_waiting.py"],
+    "_private/faults": ["test_errors.py", "test_retries.py"],
+    "_private/options": ["test_resources.py", "test_errors.py", "test_tasks.py", "test_actors.py"],
+    "_private/printing": ["test_unit_printing.py", "test_output.py"],
+    "_private/resources": ["test_resources.py", "test_gpu_memory.py"],
+    "_private/retrying": ["test_retries.py", "test_actor_restarts.py"],
+    "_private/serialization": ["test_unit_values.py", "test_values.py"],
+    "_private/worker_stream": ["test_generators.py", "test_generator_ends.py"],
+    "actor": ["test_actors.py", "test_actor_restarts.py"],
+    "exceptions": ["test_errors.py", "test_retries.py"],
+    "remote_function": ["test_tasks.py", "test_resources.py", "test_errors.py"],
+    "util/state/api": ["test_state.py"],
+}
+SWAPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "is": "is not", "is not": "is"}
+SWAPPED |= {"in": "not in", "not in": "in", "+": "-", "-": "+", "and": "or", "or": "and"}
+SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is"}
+SIGNS |= {
+    ast.IsNot: "is not",
+    ast.In: "in",
+    ast.NotIn: "not in",
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.And: "and",
+    ast.Or: "or",
+}
+
+
+@dataclass(frozen=True)
+class Place:
+    """One change: these bytes of the source become this text."""
+
+    line: int
+    what: str
+    start: int
+    end: int
+    text: str
+
+    def apply(self, source: bytes) -> bytes:
+        """The source with the change made."""
+        return source[: self.start] + self.text.encode() + source[self.end :]
+
+
+class Finder:
+    """Finds what can be changed in a source."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+        self.lines = [0]
+        for line in source.splitlines(keepends=True):
+            self.lines.append(self.lines[-1] + len(line))
+
+    def places(self) -> list[Place]:
+        """Every change, in the order of the source."""
+        found = [place for node in ast.walk(ast.parse(self.source)) for place in self._of(node)]
+        return sorted(found, key=lambda place: (place.start, place.end, place.text))
+
+    def _span(self, node: ast.expr | ast.stmt) -> tuple[int, int]:
+        assert node.end_lineno is not None and node.end_col_offset is not None
+        return self.lines[node.lineno - 1] + node.col_offset, self.lines[node.end_lineno - 1] + node.end_col_offset
+
+    def _text(self, node: ast.expr | ast.stmt) -> str:
+        start, end = self._span(node)
+        return self.source[start:end].decode()
+
+    def _of(self, node: ast.AST) -> Iterator[Place]:
+        match node:
+            case ast.If() | ast.While() | ast.IfExp() if "TYPE_CHECKING" not in self._text(node.test):
+                text = self._text(node.test)
+                yield self._place(node.test, f"not ({text})", f"condition negated: {text.splitlines()[0]}")
+            case ast.Compare(left, [operator], [right]) if type(operator) in SIGNS:
+                yield from self._swap(left, operator, right)
+            case ast.BinOp(left, operator, right) if type(operator) in SIGNS:
+                yield from self._swap(left, operator, right)
+            case ast.BoolOp(operator, [left, right, *_]):
+                yield from self._swap(left, operator, right)
+            case ast.Constant(bool() as value):
+                yield self._place(node, str(not value), f"{value} becomes {not value}")
+            case ast.Constant(int() as value):
+                yield self._place(node, str(value + 1), f"{value} becomes {value + 1}")
+            case ast.Expr(ast.Call()) | ast.AugAssign():
+                yield self._place(node, "pass", f"skipped: {self._text(node).splitlines()[0]}")
+
+    def _place(self, node: ast.expr | ast.stmt, text: str, what: str) -> Place:
+        return Place(node.lineno, what, *self._span(node), text)
+
+    def _swap(self, left: ast.expr, operator: ast.AST, right: ast.expr) -> Iterator[Place]:
+        sign = SIGNS[type(operator)]
+        start, end = self._span(left)[1], self._span(right)[0]
+        between = self.source[start:end]
+        if between.count(sign.encode()) == 1:
+            at = start + between.index(sign.encode())
+            yield Place(left.lineno, f"{sign} becomes {SWAPPED[sign]}", at, at + len(sign), SWAPPED[sign])
+
+
+def passes(package: Path, tests: list[Path], limit: float) -> bool:
+    """Whether the tests pass in time with the package that lies in this folder."""
+    env = {**os.environ, "PYTHONPATH": str(package), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        f"--timeout={limit}",
+        *map(str, tests),
+    ]
+    child = subprocess.Popen(
+        command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        return child.wait(4 * limit) == 0
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        try:
+            os.killpg(child.pid, signal.SIGKILL)  # a change may keep a test from ending what it started
+        except ProcessLookupError:
+            pass
+        child.wait()
+
+
+def measure(sources: Path, tests: dict[str, list[Path]], seed: int, n: int, end: float) -> tuple[int, list[str]]:
+    """Makes changes to the modules of a folder.
+
+    Returns:
+        How many changes were made, and those that no test noticed.
+
+    Raises:
+        RuntimeError: the tests fail without a change.
+    """
+    chosen = [(name, place) for name in sorted(tests) for place in Finder((sources / name).read_bytes()).places()]
+    random.Random(seed).shuffle(chosen)
+    took: dict[str, float] = {}
+    tried, survivors = 0, []
+    with tempfile.TemporaryDirectory(prefix="mutants") as folder:
+        copy = Path(folder) / "package"
+        shutil.copytree(sources, copy, copy_function=os.symlink, ignore=shutil.ignore_patterns("__pycache__"))
+        for name, place in chosen:
+            if tried == n or time.monotonic() > end:
+                break
+            if name not in took:
+                began = time.monotonic()
+                if not passes(copy, tests[name], 300):
+                    raise RuntimeError(f"the unchanged tests of {name} fail")
+                took[name] = time.monotonic() - began
+            file = copy / name
+            file.unlink()
+            file.write_bytes(place.apply((sources / name).read_bytes()))
+            if passes(copy, tests[name], 3 * took[name] + 20):
+                survivors.append(f"{name}:{place.line}: {place.what}")
+                print("survived:", survivors[-1], flush=True)
+            file.unlink()
+            file.symlink_to(sources / name)
+            tried += 1
+    return tried, survivors
+
+
+def main() -> int:
+    """Reads the command line, measures, and prints the rate."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, default=1, help="chooses the places")
+    parser.add_argument("-n", type=int, default=10, help="how many changes")
+    parser.add_argument("--minutes", type=float, default=60, help="no change is begun after so many minutes")
+    parser.add_argument("--modules", default="", help="modules of TESTS, separated by commas; all unless given")
+    parser.add_argument("--strict", action="store_true", help="fail when the tests notice less than is wanted")
+    options = parser.parse_args()
+    names = options.modules.split(",") if options.modules else list(TESTS)
+    if unknown := [name for name in names if name not in TESTS]:
+        parser.error(f"the module {unknown[0]} is not in the table TESTS of {__file__}")
+    tests = {f"eagleray/{name}.py": [ROOT / "tests/e2e" / test for test in TESTS[name]] for name in names}
+    end = time.monotonic() + 60 * options.minutes
+    tried, survivors = measure(ROOT / "python", tests, options.seed, options.n, end)
+    share = (tried - len(survivors)) / max(1, tried)
+    verdict = "enough" if share >= WANTED else "too few"
+    line = f"{tried - len(survivors)} of {tried} changes noticed, {100 * share:.1f} % (wanted {100 * WANTED:.0f} %)"
+    print(f"{'Python':20} {line}: {verdict}")
+    return int(options.strict and share < WANTED)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// outcome says what the tests made of a change.
+type outcome int
+
+const (
+	noticed  outcome = iota // a test failed, or the tests did not come to an end
+	survived                // all tests passed
+	unusable                // the changed program does not compile
+)
+
+// compileMost is how long compiling and linking a changed package may take.
+const compileMost = 10 * time.Minute
+
+// runner runs the tests of packages with changed files.
+type runner struct {
+	root    string // the module's folder
+	scratch string // where changed files and the overlay lie
+}
+
+// plain runs the unchanged tests of a package and gives the time that they
+// took. Tests that fail without a change could tell nothing.
+func (r *runner) plain(ctx context.Context, pkg string) (time.Duration, error) {
+	began := time.Now()
+	if out, err := r.test(ctx, pkg, nil, 10*time.Minute); err != nil {
+		return 0, fmt.Errorf("the unchanged tests of %s fail: %w\n%s", pkg, err, out)
+	}
+	return time.Since(began), nil
+}
+
+// try runs a package's tests with one place changed. Tests that take longer
+// than the limit count as failed: the change made something wait for ever.
+func (r *runner) try(ctx context.Context, pkg string, p place, limit time.Duration) (outcome, error) {
+	source, err := os.ReadFile(p.file)
+	if err != nil {
+		return 0, fmt.Errorf("read source: %w", err)
+	}
+	changed := filepath.Join(r.scratch, filepath.Base(p.file))
+	if err := os.WriteFile(changed, p.apply(source), 0o600); err != nil {
+		return 0, fmt.Errorf("write changed source: %w", err)
+	}
+	defer os.Remove(changed)
+	out, err := r.test(ctx, pkg, map[string]string{p.file: changed}, limit)
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err == nil:
+		return survived, nil
+	case bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")):
+		return unusable, nil
+	default:
+		return noticed, nil
+	}
+}
+
+// test runs the tests of a package with some files replaced.
+func (r *runner) test(ctx context.Context, pkg string, replaced map[string]string, limit time.Duration) ([]byte, error) {
+	overlay := filepath.Join(r.scratch, "overlay.json")
+	text, err := json.Marshal(map[string]map[string]string{"Replace": replaced})
+	if err != nil {
+		return nil, fmt.Errorf("encode overlay: %w", err)
+	}
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		return nil, fmt.Errorf("write overlay: %w", err)
+	}
+	// The go command ends tests at its own limit, with a dump of what they
+	// wait for. Ours comes later and is for programs that hold even that up.
+	ctx, cancel := context.WithTimeout(ctx, 2*limit+compileMost)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-failfast", "-vet=off", "-overlay="+overlay, "-timeout="+limit.String(), "./"+pkg)
+	cmd.Dir = r.root
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error {
+		if err := syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL); !errors.Is(err, syscall.ESRCH) {
+			return err
+		}
+		return os.ErrProcessDone
+	}
+	cmd.WaitDelay = time.Second // what the tests left behind may hold the pipe
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	// A change may keep a test from ending what it has started.
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
+	if errors.Is(err, exec.ErrWaitDelay) {
+		err = nil
+	}
+	return out.Bytes(), err
+}
