@@ -103,3 +103,15 @@ func TestTracker_RecordNoLongerKept_TellsDead(t *testing.T) {
 		t.Error("the actor is still tracked")
 	}
 }
+
+func TestTracker_RunsAfterAll_NoLongerUnschedulable(t *testing.T) {
+	tr := newTracker()
+	a := actor('A', record.ActorPending, 1)
+	tr.actor(&a, true)
+	expect(t, tr.infeasible(&a, 1, "needs 8 GPUs"))
+	a.State = record.ActorAlive
+	expect(t, tr.actor(&a, false)) // another head leads by now
+	a.State, a.Incarnation = record.ActorRestarting, 2
+	expect(t, tr.actor(&a, false))
+	expect(t, tr.wait(&a, &waiter{name: "w", after: 1})) // the word was about the first incarnation
+}

@@ -1,0 +1,26 @@
+package client
+
+import (
+	"slices"
+	"testing"
+)
+
+// A call that has begun or was sent back before leaves the queue and goes to
+// nobody; calls that are nobody's lease stay, in their order.
+func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
+	lease := &inConn{lease: true} // without a client: writing to it would panic
+	gone := &inConn{lease: true}
+	gone.dead = true
+	actor := &inConn{}
+	begun := &call{in: lease, tmpl: &RemoteTemplate{}, taken: true}
+	stay := []*call{{in: actor, tmpl: &RemoteTemplate{}}, {in: lease}, {in: gone, tmpl: &RemoteTemplate{}}, {tmpl: &RemoteTemplate{}}}
+	e := &executor{queue: []*call{stay[0], begun, stay[1], stay[2], begun, stay[3]}}
+	all := e.queue
+	e.bounceAll()
+	if !slices.Equal(e.queue, stay) {
+		t.Errorf("%d calls stay, want %d", len(e.queue), len(stay))
+	}
+	if all[4] != nil || all[5] != nil {
+		t.Error("the queue's memory holds calls that have left it")
+	}
+}

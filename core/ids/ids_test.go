@@ -1,0 +1,48 @@
+package ids
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+)
+
+func TestObject_PartsComeBack(t *testing.T) {
+	w := NewWorker()
+	id := NewObject(7, w.Owner(), JobOf(3), 2)
+	if id.Count() != 7 || id.Owner() != w.Owner() || id.Index() != 2 {
+		t.Errorf("got count %d, owner %s, index %d", id.Count(), id.Owner(), id.Index())
+	}
+	if want := "0000000000000007" + w.Owner().String() + "0000000300000002"; id.String() != want {
+		t.Errorf("got %s, want %s", id, want)
+	}
+	var task Task
+	copy(task[:], id[:])
+	if task.Count() != 7 || !strings.HasPrefix(id.String(), task.String()) {
+		t.Errorf("task %s of object %s has count %d", task, id, task.Count())
+	}
+	if !bytes.Equal(w[:OwnerSize], id[8:20]) || !strings.HasPrefix(w.String(), id.Owner().String()) {
+		t.Errorf("worker %s owns as %s", w, id.Owner())
+	}
+}
+
+func TestNew_IdsAreRandom(t *testing.T) {
+	if NewNode() == NewNode() || NewWorker() == NewWorker() {
+		t.Error("two new ids are equal")
+	}
+	a, b := NewActor(JobOf(5)), NewActor(JobOf(5))
+	if a == b || !strings.HasSuffix(a.String(), JobOf(5).String()) || NewNode().String() == (Node{}).String() {
+		t.Errorf("actors %s and %s of job %s", a, b, JobOf(5))
+	}
+}
+
+func TestParseObject_OnlyTheRightLength(t *testing.T) {
+	want := NewObject(1, NewWorker().Owner(), JobOf(1), 0)
+	if got, err := ParseObject(want[:]); err != nil || got != want {
+		t.Errorf("got %s, %v", got, err)
+	}
+	for _, n := range []int{0, ObjectSize - 1, ObjectSize + 1} {
+		if _, err := ParseObject(make([]byte, n)); err == nil {
+			t.Errorf("%d bytes are taken for an object's id", n)
+		}
+	}
+}
