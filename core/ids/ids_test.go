@@ -26,8 +26,11 @@ func TestObject_PartsComeBack(t *testing.T) {
 }
 
 func TestNew_IdsAreRandom(t *testing.T) {
-	if NewNode() == NewNode() || NewWorker() == NewWorker() {
-		t.Error("two new ids are equal")
+	if x, y := NewNode(), NewNode(); x == y {
+		t.Errorf("two new nodes are both %s", x)
+	}
+	if x, y := NewWorker(), NewWorker(); x == y {
+		t.Errorf("two new workers are both %s", x)
 	}
 	a, b := NewActor(JobOf(5)), NewActor(JobOf(5))
 	if a == b || !strings.HasSuffix(a.String(), JobOf(5).String()) || NewNode().String() == (Node{}).String() {

@@ -89,8 +89,8 @@ func (r *runner) group(ctx context.Context, g group, p plan, end time.Time, w io
 	rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	took := map[string]time.Duration{}
 	for _, c := range all {
-		if found.tried == p.n || time.Now().After(end) {
-			break
+		if found.tried == p.n || time.Now().After(end) || ctx.Err() != nil {
+			break // the report shows what was done
 		}
 		if took[c.pkg] == 0 {
 			var err error
@@ -99,6 +99,9 @@ func (r *runner) group(ctx context.Context, g group, p plan, end time.Time, w io
 			}
 		}
 		result, err := r.try(ctx, c.pkg, c.place, 3*took[c.pkg]+20*time.Second)
+		if ctx.Err() != nil {
+			break
+		}
 		if err != nil {
 			return found, err
 		}

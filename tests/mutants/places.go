@@ -144,6 +144,11 @@ func (f *finder) visit(node ast.Node) bool {
 		f.turn(n)
 	case *ast.CallExpr:
 		return !f.makes(n)
+	case *ast.ArrayType:
+		return n.Len == nil // an array may be longer than it needs to be
+	case *ast.UnaryExpr:
+		_, number := n.X.(*ast.BasicLit)
+		return n.Op != token.SUB || !number // -1 and -2 both stand for none
 	}
 	return true
 }

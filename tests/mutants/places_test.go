@@ -25,7 +25,11 @@ func f(a, b int, on bool) (int, bool) {
 	if planted.Bug {
 		g(2)
 	}
-	_ = c
+	var d [5]int
+	_, _ = c, d
+	if b == -1 {
+		b = -2
+	}
 	a += 3
 	return a - b, true
 }
@@ -45,7 +49,8 @@ func TestPlaces_EachKindOfChange(t *testing.T) {
 		"8: condition negated: a < b && on", "8: < becomes <=", "8: && becomes ||", "10: skipped: g(a)",
 		"12: 0 becomes 1", "12: condition negated: i < a", "12: < becomes <=", "12: skipped: i++",
 		"13: assignment dropped: a, b = b, a", "15: skipped: defer g(1)", "15: 1 becomes 2",
-		"21: assignment dropped: a += 3", "21: 3 becomes 4", "22: - becomes +", "22: returns false for true",
+		"22: condition negated: b == -1", "22: == becomes !=", "23: assignment dropped: b = -2",
+		"25: assignment dropped: a += 3", "25: 3 becomes 4", "26: - becomes +", "26: returns false for true",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

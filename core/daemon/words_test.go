@@ -1,0 +1,151 @@
+package daemon
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+func TestTail_KeepsTheEnd_InWholeLines(t *testing.T) {
+	var k tail
+	k.add([]byte("first\n" + namePrefix + "name\n\n"))
+	k.add([]byte("second\n"))
+	if got := k.String(); got != "first\n\nsecond" {
+		t.Errorf("got %q", got)
+	}
+	k.add([]byte(strings.Repeat("x", tailBytes-7)))
+	if got := k.String(); got != "second\n"+strings.Repeat("x", tailBytes-7) {
+		t.Errorf("the last %d bytes are %q…", tailBytes, got[:20])
+	}
+	for range 5 {
+		if k.add([]byte(strings.Repeat("y", tailBytes))); len(k.b) > 2*tailBytes {
+			t.Fatalf("%d bytes are kept", len(k.b))
+		}
+	}
+	if got := k.String(); got != strings.Repeat("y", tailBytes) {
+		t.Errorf("%d bytes are shown", len(got))
+	}
+	k = tail{}
+	k.add(make([]byte, 2*tailBytes))
+	if len(k.b) != 2*tailBytes {
+		t.Errorf("%d bytes are kept of as many as there is room for", len(k.b))
+	}
+}
+
+func TestValidVar_WhatExecTakes(t *testing.T) {
+	for _, c := range []struct {
+		name, value string
+		want        bool
+	}{{"A", "b=c", true}, {"A", "", true}, {"", "b", false}, {"A=B", "c", false}, {"A\x00", "c", false}, {"A", "b\x00", false}} {
+		if validVar(c.name, c.value) != c.want {
+			t.Errorf("%q=%q: got %v", c.name, c.value, !c.want)
+		}
+	}
+	if orEmpty(nil) == nil || len(orEmpty([]string{"a"})) != 1 {
+		t.Error("a list that is nil is told as none")
+	}
+}
+
+// Of classes with a device the name and the wish to enforce are kept, for the
+// watch over devices; of others nothing.
+func TestDefine_KeepsClassesWithDevices(t *testing.T) {
+	for what, q := range map[string]*wire.ClassDefine{
+		"a device":                   {Resources: map[string]int64{"GPU": 1}},
+		"a device's memory":          {Resources: map[string]int64{"gpu_memory": 1}},
+		"a device as an alternative": {Resources: map[string]int64{"CPU": 1}, Fallback: []wire.Alternative{{}, {Resources: map[string]int64{"GPU": 1}}}},
+	} {
+		c := &client{}
+		q.Name, q.Enforce = "f", true
+		if c.define(3, q); c.classes[3] != (class{"f", true}) {
+			t.Errorf("%s: kept is %+v", what, c.classes)
+		}
+	}
+	c := &client{}
+	c.define(3, &wire.ClassDefine{Name: "f", Resources: map[string]int64{"CPU": 1, "GPU": 0}, Fallback: []wire.Alternative{{}}})
+	if len(c.classes) != 0 {
+		t.Errorf("without a device: kept is %+v", c.classes)
+	}
+}
+
+func TestPlaceActor_OlderOrSameIncarnation_ChangesNothing(t *testing.T) {
+	d, j := opened(t)
+	d.SetHead(deafHead{})
+	rec := record.Actor{ID: ids.Actor{1}, Job: j.id, Incarnation: 3, EnvKey: "env", State: record.ActorPending}
+	d.mu.Lock()
+	d.event(func(m *sched.Machine) { m.AddJob(j.id, "env") })
+	there := &actor{rec: rec}
+	d.actors[rec.ID] = there
+	d.mu.Unlock()
+	for _, incarnation := range []uint64{1, 3} {
+		rec.Incarnation = incarnation
+		if d.PlaceActor(rec); d.actors[rec.ID] != there {
+			t.Errorf("incarnation %d takes the place of the third", incarnation)
+		}
+	}
+	rec.Incarnation = 4
+	d.PlaceActor(rec)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.actors[rec.ID]; a == there || a == nil || a.rec.Incarnation != 4 {
+		t.Errorf("the fourth incarnation is not placed: %+v", a)
+	}
+}
+
+func TestDeathText_NamesTheActorAndTheReason(t *testing.T) {
+	d := &Daemon{o: Options{Address: "192.0.2.1"}}
+	a := &record.Actor{ID: ids.Actor{7}, ClassName: "Counter", Name: "it", Namespace: "ns", Pid: 5, MaxRestarts: 2, NumRestarts: 2}
+	again := " It was restarted as often as max_restarts allows, which is 2."
+	for reason, want := range map[record.Reason]string{
+		record.Killed:      "it was killed by `ray.kill`." + again,
+		record.Released:    "all references to it were removed.",
+		record.WorkerDied:  "its worker process has died: detail." + again,
+		record.Exited:      "its worker process has ended on purpose: detail.",
+		record.OwnerDied:   "its owner has died: detail.",
+		record.JobEnded:    "its job has ended: detail.",
+		record.StartFailed: "it could not be started: detail.",
+		record.EnvFailed:   "its runtime environment could not be made: detail.",
+		record.OutOfMemory: "its node ran out of memory: detail." + again,
+		record.GPUMemory:   "it used more of a GPU's memory than it had asked for: detail." + again,
+		record.NodeDied:    "its node has died: detail." + again,
+		"unheard of":       "unheard of: detail.",
+	} {
+		a.Cause = record.Cause{Reason: reason, Message: "detail."}
+		got := d.deathText(a)
+		head := "\tclass_name: Counter\n\tactor_id: " + a.ID.String() + "\n\tpid: 5\n\tname: it\n\tnamespace: ns\n\tip: 192.0.2.1\n"
+		if got != head+"The actor is dead because "+want {
+			t.Errorf("%s: got\n%s", reason, got)
+		}
+	}
+	a.Cause = record.Cause{Reason: record.WorkerDied}
+	if a.NumRestarts = 1; !strings.HasSuffix(d.deathText(a), "its worker process has died.") {
+		t.Errorf("got %s", d.deathText(a))
+	}
+	a.NumRestarts, a.MaxRestarts = 3, -1
+	if text := d.deathText(a); strings.Contains(text, "as often") {
+		t.Errorf("one that restarts without end: %s", text)
+	}
+	a.Pid, a.Previous.Pid = 0, 4
+	if text := d.actorLines(a, 0); !strings.Contains(text, "pid: 4\n") {
+		t.Errorf("got %s", text)
+	}
+	if text := d.actorLines(a, 9); !strings.Contains(text, "pid: 9\n") || strings.Contains(text, "pid: 4") {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestOnlyOnDisk_WhatNobodyReads(t *testing.T) {
+	tb, d := withDisk(16 * mib)
+	id := func(n uint64) []byte { o := owned(1, n); return o[:] }
+	tb.table[owned(1, 1)] = &object{away: true, disk: &fakeCopy{d: d}}
+	tb.table[owned(1, 2)] = &object{away: true, pins: 1}
+	tb.table[owned(1, 3)] = &object{}
+	tb.table[owned(1, 4)] = &object{away: true, moving: spilling}
+	got := tb.onlyOnDisk([][]byte{id(3), id(1), id(2), id(4), id(9), {1}})
+	if len(got) != 1 || got[0].o != tb.table[owned(1, 1)] || got[0].copy == nil {
+		t.Errorf("got %+v", got)
+	}
+}
