@@ -6,9 +6,10 @@ import json
 import os
 import sys
 from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from typing import Any
 
+from eagleray._private import python_path
 from eagleray._private.messages import pack
 from eagleray._private.state import EnvBase, Session
 
@@ -39,20 +40,32 @@ WHEN_IDLE = "?"
 KEY_VARIABLE = "EAGLERAY_ENV_KEY"
 USER_VARIABLE = "EAGLERAY_RUNTIME_ENV"
 PYTHONPATH_VARIABLE = "EAGLERAY_DRIVER_PYTHONPATH"
+#: Settings that keep libraries from starting threads while they are imported: a process with threads cannot be forked
+#: safely. A zygote starts with those that its environment does not set, and takes them out again for user code.
+ONE_THREAD = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+#: In a zygote's variables: the names of those of ONE_THREAD that it was started with and user code is not to see.
+ADDED_VARIABLE = "EAGLERAY_ZYGOTE_ADDED"
 
 
 def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
     """The environment of a driver's tasks: the driver's own interpreter, paths, folder and variables."""
-    job_env = dict(os.environ)
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    if not _in_site(package):
-        # The zygote must find this package before it knows the driver's sys.path; it puts the variable right at once.
-        job_env[PYTHONPATH_VARIABLE] = job_env.get("PYTHONPATH", "")
-        job_env["PYTHONPATH"] = os.pathsep.join(filter(None, [package, job_env.get("PYTHONPATH")]))
     cwd = os.getcwd()
+    now, before = os.environ.get(python_path.NAME), python_path.at_start()
+    path = [_absolute(os.fspath(entry), cwd) for entry in sys.path]
+    if now != before:
+        path = python_path.follow(path, python_path.folders(now, cwd), python_path.folders(before, cwd))
+    job_env = dict(os.environ)
+    _make_startable(job_env)
     spec = {
         "python": sys.executable or os.environ.get("EAGLERAY_PYTHON", "python3"),
-        "sys_path": [os.fspath(path) or cwd for path in sys.path],
+        "sys_path": path,
         "cwd": cwd,
         "env": {},
         "preload": _preload(),
@@ -71,6 +84,7 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
     """
     variables = {name: text for name, text in setup["env"].items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
     job_env = {name: text for name, text in environ.items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
+    _make_startable(job_env)
     spec = {
         "python": sys.executable,
         "sys_path": setup["sys_path"],
@@ -79,10 +93,6 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
         "preload": setup["preload"],
     }
     spec.update(bare=bool(setup["bare"]), job_env=job_env)
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    if not _in_site(package):
-        job_env[PYTHONPATH_VARIABLE] = job_env.get("PYTHONPATH", "")
-        job_env["PYTHONPATH"] = os.pathsep.join(filter(None, [package, job_env.get("PYTHONPATH")]))
     return EnvBase(setup["env"].get(KEY_VARIABLE, ""), spec, json.loads(setup["env"].get(USER_VARIABLE) or "{}"))
 
 
@@ -132,17 +142,24 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
     variables = {**base.runtime_env.get("env_vars", {}), **runtime_env.get("env_vars", {})}
     if variables:
         merged["env_vars"] = variables
-    spec["env"].update(variables)
-    changed = [
-        name for name, value in runtime_env.get("env_vars", {}).items() if base.spec["job_env"].get(name) != value
-    ]
-    if any(name.startswith(_READ_AT_IMPORT) for name in changed):
+    inherited = _user_variables(base.spec)
+    wanted = _expanded(runtime_env.get("env_vars", {}), inherited)
+    spec["env"].update(wanted)
+    if any(name.startswith(_READ_AT_IMPORT) for name, text in wanted.items() if inherited.get(name) != text):
         spec["bare"] = True
     ahead = [os.path.dirname(os.path.abspath(_module_path(item))) for item in runtime_env.get("py_modules", ())]
     if "working_dir" in runtime_env:
         spec["cwd"] = os.path.abspath(runtime_env["working_dir"])
         ahead.append(spec["cwd"])
-    spec["sys_path"] = [*ahead, *spec["sys_path"]]
+    path = spec["sys_path"]
+    if python_path.NAME in wanted:
+        text = spec["env"].pop(python_path.NAME)  # the zygote's own differs while it starts: see _make_startable
+        spec["job_env"] = {**spec["job_env"], python_path.NAME: text}
+        spec["job_env"].pop(PYTHONPATH_VARIABLE, None)
+        _add_package(spec["job_env"])
+        before = python_path.folders(inherited.get(python_path.NAME), base.spec["cwd"])
+        path = python_path.follow(path, python_path.folders(text, spec["cwd"]), before)
+    spec["sys_path"] = [*ahead, *path]
     for name in (KEY_VARIABLE, USER_VARIABLE):
         spec["env"].pop(name, None)
     key = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
@@ -150,6 +167,57 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
     if merged:
         spec["env"][USER_VARIABLE] = json.dumps(merged, default=str)
     return EnvBase(key, spec, merged)
+
+
+def _make_startable(job_env: dict[str, str]) -> None:
+    """Adds to a zygote's variables what it starts with and user code is not to see; ``as_users_see`` takes it out."""
+    added = [name for name in ONE_THREAD if name not in job_env]
+    job_env.update({name: ONE_THREAD[name] for name in added})
+    job_env[ADDED_VARIABLE] = ",".join(added)
+    _add_package(job_env)
+
+
+def _add_package(job_env: dict[str, str]) -> None:
+    """Lets the zygote find this package before it knows the driver's ``sys.path``."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if not _in_site(package):
+        text = job_env.get(python_path.NAME)
+        job_env[PYTHONPATH_VARIABLE] = "" if text is None else "=" + text
+        job_env[python_path.NAME] = os.pathsep.join(filter(None, [package, text]))
+
+
+def as_users_see(environ: MutableMapping[str, str]) -> None:
+    """Takes out of a zygote's variables what was added for its start."""
+    for name in environ.pop(ADDED_VARIABLE, "").split(","):
+        environ.pop(name, None)
+    text = environ.pop(PYTHONPATH_VARIABLE, None)
+    if text:
+        environ[python_path.NAME] = text[1:]
+    elif text is not None:
+        environ.pop(python_path.NAME, None)
+
+
+def _user_variables(spec: Mapping[str, Any]) -> dict[str, str]:
+    """The variables that user code sees in an environment."""
+    seen = dict(spec["job_env"])
+    as_users_see(seen)
+    seen.update(spec["env"])
+    return seen
+
+
+def _expanded(wanted: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
+    """The values of ``env_vars``: each may refer to inherited variables and to those before it."""
+    known, values = dict(inherited), {}
+    for name, text in wanted.items():
+        known[name] = values[name] = python_path.expand(text, known)
+    return values
+
+
+def _absolute(entry: str, cwd: str) -> str:
+    """An entry of ``sys.path`` that means the same in another folder; one that names no folder stays as it is."""
+    if not entry or (not os.path.isabs(entry) and os.path.exists(os.path.join(cwd, entry))):
+        return os.path.normpath(os.path.join(cwd, entry))
+    return entry
 
 
 def _module_path(item: Any) -> str:

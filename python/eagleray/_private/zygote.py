@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import core, heap, native, sweep
+from eagleray._private import core, environments, heap, native, sweep
 
 if TYPE_CHECKING:
     from eagleray._private.worker_main import Outfit
@@ -28,14 +28,6 @@ _NAME = b"eagleray-zygote"
 _daemon = os.getppid()
 _mark = os.environ.get(sweep.MARK, "")
 _MAX_PACKET = 64 << 10
-#: While modules are imported, libraries must not start threads: a process with threads cannot be forked safely.
-_ONE_THREAD = (
-    "OPENBLAS_NUM_THREADS",
-    "OMP_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-)
 #: What every worker uses.
 _OWN_MODULES = (
     "cloudpickle",
@@ -103,12 +95,7 @@ def _receive_setup(channel: socket.socket) -> dict[str, Any]:
 
 def fix_environment(environ: Any, setup: dict[str, Any]) -> None:
     """Makes the variables what user code is to see: the driver's, and the runtime environment's on top."""
-    original = environ.pop("EAGLERAY_DRIVER_PYTHONPATH", None)
-    if original is not None:
-        if original:
-            environ["PYTHONPATH"] = original
-        else:
-            environ.pop("PYTHONPATH", None)
+    environments.as_users_see(environ)
     environ.update(setup["env"])
 
 
@@ -122,9 +109,9 @@ def _enter_paths(setup: dict[str, Any]) -> None:
 
 
 def _import_modules(names: list[str], bare: bool) -> None:
-    saved = {name: os.environ.get(name) for name in _ONE_THREAD}
+    saved = {name: os.environ.get(name) for name in environments.ONE_THREAD}
     if not bare:
-        os.environ.update(dict.fromkeys(_ONE_THREAD, "1"))
+        os.environ.update(environments.ONE_THREAD)
     try:
         for name in names:
             try:
