@@ -114,6 +114,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 	c.noTask(t)
 	req.Spec = c.creationSpec(t, tm)
 	a.birth.announce = true
+	c.makesRoomFor(&req)
 	c.mu.Unlock()
 	var got wire.ActorCreated
 	err = c.call(wire.TActorCreate, &req, &got)
@@ -200,6 +201,7 @@ func (c *Client) createActor(a *actor) {
 	b.req.Spec = c.creationSpec(b.task, b.tmpl)
 	b.announce = true
 	a.asking = true // nobody knows it before the answer
+	c.makesRoomFor(b.req)
 	c.daemon.Go(wire.TActorCreate, b.req, func(_ *wire.Message, err error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 // Two rules keep the order of preference. A lease of a choice that is not the
 // best which may come free goes back as soon as it has nothing to do: the next
 // task asks the daemon again. And with a time to wait for the first choice a
-// lease of another one serves one task, the one that has waited.
+// lease of another one serves one task, one that has waited for so long (due.go).
 
 // addFallback completes and registers the templates of a template's alternatives; mu held.
 func (c *Client) addFallback(t *Template) error {
@@ -46,6 +46,24 @@ func (t *Template) as(choice int) *Template {
 		return t
 	}
 	return t.Fallback[choice-1]
+}
+
+// returnResting gives leases without work back before a want with alternatives
+// is stated: what this process only keeps for tasks that may come counts as
+// free, and the first choice is to be taken when it is free; mu held.
+func (c *Client) returnResting(k *class) {
+	for _, l := range c.leases {
+		if l.resting && l.class != k {
+			c.returnLease(l)
+		}
+	}
+}
+
+// makesRoomFor is the same before an actor is created that has alternatives; mu held.
+func (c *Client) makesRoomFor(req *wire.ActorCreate) {
+	if len(req.Fallback) > 0 {
+		c.returnResting(nil)
+	}
 }
 
 func (t *Template) fallbackKey(b *strings.Builder) {

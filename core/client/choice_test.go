@@ -68,6 +68,7 @@ func TestSubmit_LeaseOfAnAlternative_GoesBackWhenABetterOneMayCome(t *testing.T)
 		c := d.driver()
 		tm := either(t, c, x.after)
 		d.gives(2, x.better)
+		d.never = true // nothing is waited for
 		for i := range 3 {
 			get(t, c, submit(t, c, tm, "x"))
 			if x.leases > 0 {
@@ -99,7 +100,8 @@ func TestSubmit_WaitedForTheBest_OneTaskForEachLease(t *testing.T) {
 	c := d.driver()
 	tm := either(t, c, 1000)
 	d.gives(1, true)
-	for range 3 { // short ones: another lease would get many at a time
+	d.never = true // nothing is waited for
+	for range 3 {  // short ones: another lease would get many at a time
 		var refs []ids.Object
 		for range 10 {
 			refs = append(refs, submit(t, c, tm, "x"))

@@ -25,9 +25,11 @@ type class struct {
 	name   string
 	queue  fifo
 	leases []*lease
-	want   int    // what the daemon was told
-	paces  []pace // by choice
-	after  int64  // ms that the first choice is waited for alone
+	want   int         // what the daemon was told
+	due    int         // how many of them the daemon was told an alternative may serve; see due.go
+	paces  []pace      // by choice
+	after  int64       // ms that the first choice is waited for alone
+	alarm  *time.Timer // rings when the next task is due; nil: it was never needed
 	bad    *fault.Error
 	since  time.Time // nothing of the queue was sent since
 	shape  *shape    // nil: its leases serve no other class
@@ -59,6 +61,7 @@ type lease struct {
 	lost    []*task // that it had when its socket broke
 	choice  int     // see choice.go
 	better  bool    // a choice before may come free
+	never   bool    // the first choice can never be had
 	used    bool    // it had a task
 	slot    int     // see begun.go
 }
@@ -118,6 +121,9 @@ func (c *Client) enqueue(t *task) {
 		c.hopeless(t, k.bad)
 	}
 	k.queue.push(t)
+	if k.after > 0 {
+		t.since = clockMs(time.Now())
+	}
 	c.pump(k)
 }
 
@@ -155,16 +161,23 @@ func (c *Client) adjustWant(k *class) {
 	if n > 0 {
 		want = min(maxWant, (n+k.share()-1)/k.share())
 	}
-	// A class that waits for its first choice tells every change: the daemon counts how long.
-	if want == k.want || k.after == 0 && want > 0 && k.want > 0 && want < 2*k.want && 2*want > k.want {
+	w := wire.LeaseWant{ClassID: k.id, Want: want}
+	if k.after > 0 {
+		w.Due, w.DueMs = c.countDue(k, want)
+	}
+	// Of a class that waits for its first choice every change is told: an alternative serves no more tasks than are due.
+	if want == k.want && w.Due == k.due || k.after == 0 && want > 0 && k.want > 0 && want < 2*k.want && 2*want > k.want {
 		return
 	}
 	if want > 0 && k.want == 0 {
 		k.since = time.Now()
 		c.watchPending()
+		if len(k.paces) > 1 {
+			c.returnResting(k)
+		}
 	}
-	k.want = want
-	c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id, Want: want, Seen: c.seen(k)})
+	k.want, k.due, w.Seen = want, w.Due, c.seen(k)
+	c.push(wire.TLeaseWant, w)
 }
 
 // seen tells the daemon which of its grants a want comes after: one that is on
@@ -198,8 +211,8 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	}
 	k.granted++
 	k.changed = time.Now()
-	k.want = max(0, k.want-1)
-	l := &lease{id: g.LeaseID, class: k, choice: g.Choice, better: g.Better}
+	k.want, k.due = max(0, k.want-1), max(0, k.due-1)
+	l := &lease{id: g.LeaseID, class: k, choice: g.Choice, better: g.Better, never: g.Never}
 	c.leases[l.id] = l
 	if l.choice < 0 || l.choice >= len(k.paces) {
 		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id})
@@ -344,7 +357,7 @@ func (c *Client) trouble(id uint32, f *fault.Error) {
 	}
 	defer k.note()
 	if f.Code != fault.TaskUnschedulable {
-		k.want = 0
+		k.want, k.due = 0, 0
 		for k.queue.len() > 0 {
 			c.failTask(k.queue.pop(), f)
 		}

@@ -42,6 +42,8 @@ type fakeDaemon struct {
 	blocked int
 	choice  int  // of the next grants
 	better  bool // of them
+	never   bool // of them
+	most    int  // that it gives; 0: no limit
 	given   int  // leases given back
 
 	takesOver func(u *net.UnixConn, owner []byte) // see heirs
@@ -68,6 +70,7 @@ type want struct {
 	p     *wire.Peer
 	class uint32
 	n     int
+	due   int
 }
 
 func startDaemon(t *testing.T) *fakeDaemon {
@@ -172,7 +175,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		var w wire.LeaseWant
 		_ = m.Decode(&w)
 		d.wants = slices.DeleteFunc(d.wants, func(o want) bool { return o.p == m.Peer() && o.class == w.ClassID })
-		d.wants = append(d.wants, want{m.Peer(), w.ClassID, w.Want})
+		d.wants = append(d.wants, want{m.Peer(), w.ClassID, w.Want, w.Due})
 	case wire.TLeaseReturn:
 		var r wire.LeaseReturn
 		_ = m.Decode(&r)
@@ -289,7 +292,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 func (d *fakeDaemon) grant() {
 	for i := 0; i < len(d.wants) && len(d.idle) > 0; {
 		w := &d.wants[i]
-		if w.n <= 0 {
+		if w.n <= 0 || d.most > 0 && len(d.holder) >= d.most {
 			i++
 			continue
 		}
@@ -300,7 +303,7 @@ func (d *fakeDaemon) grant() {
 		addr := d.idle[0]
 		d.idle = d.idle[1:]
 		d.leased[id], d.holder[id] = addr, w.p
-		_ = w.p.Push(wire.TLeaseGrant, wire.LeaseGrant{ClassID: w.class, LeaseID: id, Addr: addr, Choice: d.choice, Better: d.better})
+		_ = w.p.Push(wire.TLeaseGrant, wire.LeaseGrant{ClassID: w.class, LeaseID: id, Addr: addr, Choice: d.choice, Better: d.better, Never: d.never})
 	}
 }
 

@@ -35,6 +35,15 @@ func (q *fifo) pushFront(ts []*task) {
 	}
 }
 
+// eachWhile calls f with the tasks, in order, until it returns false.
+func (q *fifo) eachWhile(f func(*task) bool) {
+	for _, t := range q.items[q.head:] {
+		if t != nil && !f(t) {
+			return
+		}
+	}
+}
+
 // first returns the task that pop would; there is one.
 func (q *fifo) first() *task { return q.items[q.head] }
 

@@ -69,7 +69,7 @@ func (l *lease) open() bool { return l.below(l.class.paces[l.choice].depth) }
 
 // below reports whether the lease takes tasks and has less than so many.
 func (l *lease) below(depth int) bool {
-	return l.conn != nil && !l.paused && !l.recall && l.busy < max(1, depth) && !(l.used && l.once())
+	return l.conn != nil && !l.paused && !l.recall && l.busy < max(1, depth) && !(l.once() && (l.used || l.early()))
 }
 
 // ahead returns a lease that may have more tasks than its pace says, nil if none

@@ -73,7 +73,7 @@ type task struct {
 	aside    bool  // runs again, and is not in its actor's queue yet
 	misses   uint8 // how often an argument was lost when it should have begun
 	seq      uint32
-	since    uint32        // the look that came last before it began to wait for arguments
+	since    uint32        // while it waits for arguments: the look that came last before; then see due.go
 	args     []byte        // envelope, unless argsRef
 	argsRef  *own.Object   // large arguments, in the arena
 	deps     []*own.Object // pinned

@@ -101,11 +101,7 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 			return err
 		}
 		d.schedule(c, func(s *sched.Machine) {
-			if id, n := sched.ClassID(q.ClassID), min(q.Want, maxWanted); q.Seen > 0 {
-				s.WantSince(c.id, id, n, q.Seen-1)
-			} else {
-				s.Want(c.id, id, n)
-			}
+			s.Wish(c.id, sched.ClassID(q.ClassID), sched.Wish{N: min(q.Want, maxWanted), Seen: q.Seen, Due: q.Due, Next: afterOf(q.DueMs)})
 		})
 	case wire.TLeaseReturn:
 		var q wire.LeaseReturn

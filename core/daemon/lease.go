@@ -55,7 +55,7 @@ func (d *Daemon) grant(a sched.Grant) {
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
 		ClassID: uint32(a.Class), LeaseID: uint64(a.Lease), WorkerID: w.self[:],
 		Addr: d.socketOf(w.self.Owner()), Pid: w.pid, Assignment: d.assignment(w, a.Hold),
-		Choice: a.Choice, Better: a.Better,
+		Choice: a.Choice, Better: a.Better, Never: a.Never,
 	})
 }
 

@@ -47,7 +47,8 @@ type (
 	StopWorker struct{ Worker WorkerID }
 	// Grant gives the client a lease. Choice is 0 for the class's own need, else
 	// the number of the alternative; Better says that a choice before it may
-	// come free.
+	// come free, Never that the class's own need can never be met, and Due that
+	// it serves a want that had waited for Class.After.
 	Grant struct {
 		Client ClientID
 		Class  ClassID
@@ -56,6 +57,8 @@ type (
 		Hold   *resource.Allocation
 		Choice int
 		Better bool
+		Never  bool
+		Due    bool
 	}
 	// Recall asks the client to give the lease back soon.
 	Recall struct {

@@ -19,59 +19,54 @@ type Choice struct {
 // A demand may have several choices: its own need, then the alternatives, in
 // order. The first of them that fits now is taken. While none does they all
 // stay open, and whatever comes first decides. With Class.After the first
-// choice is waited for alone: each want for that long from when it was stated.
+// choice is waited for alone.
+//
+// How long a task has waited only its client knows: wants are numbers, and
+// they cross grants on the way. So the client says how many of its wants are
+// due (Wish). Actors are known one by one, and their time is measured here.
 
-// age says how many of a class's wants have waited since when.
-type age struct {
-	since time.Duration
-	n     int
-}
-
-// maxAges bounds what is kept of a client that wants one more again and again.
-const maxAges = 4096
-
-// stamp keeps the ages of d's outstanding wants: what is no longer wanted, or
-// has its resources, is the oldest.
-func (m *Machine) stamp(d *demand) {
-	if d.class.After == 0 || d.isActor() {
-		return
-	}
-	more := d.outstanding()
-	for _, a := range d.ages {
-		more -= a.n
-	}
-	for ; more < 0; d.ages = d.ages[1:] {
-		if a := &d.ages[0]; a.n > -more {
-			a.n += more
-			return
-		}
-		more += d.ages[0].n
-	}
-	if n := len(d.ages); more > 0 && n > 0 && (n == maxAges || d.ages[n-1].since == m.now) {
-		d.ages[n-1].n += more
-	} else if more > 0 {
-		d.ages = append(d.ages, age{m.now, more})
-	}
-}
-
-// opening returns when the alternatives of d's oldest want may be taken, false
-// if they could be from the beginning.
-func (d *demand) opening() (time.Duration, bool) {
+// dueLater reports whether none of what d, which waits, wants has waited for
+// Class.After. The time is when the oldest will have, as far as is known.
+func (m *Machine) dueLater(d *demand) (at time.Duration, later bool) {
 	switch {
 	case d.class.After == 0 || len(d.choices) < 2:
 		return 0, false
 	case d.isActor():
-		return d.queue[0].since + d.class.After, true
+		at = d.queue[0].since + d.class.After
+		return at, at > m.now
 	}
-	return d.ages[0].since + d.class.After, true
+	return d.dueAt, d.due <= len(d.reserved) // reservations serve the oldest
 }
 
 // opens returns when more than the first choice of d, which waits, may be
-// taken; false if that is so now. What the node can never give is not waited
-// for, unless the node may grow.
+// taken, as far as is known; false if that is so now. What the node can never
+// give is not waited for, unless the node may grow.
 func (m *Machine) opens(d *demand) (time.Duration, bool) {
-	at, ok := d.opening()
-	return at, ok && at > m.now && m.possible(d.choices[0])
+	at, later := m.dueLater(d)
+	return at, later && m.possible(d.choices[0])
+}
+
+// opensAlone reports whether that comes with the time alone, without a word
+// of the client's.
+func (d *demand) opensAlone() bool {
+	return d.class.After > 0 && len(d.choices) > 1 && d.isActor()
+}
+
+// dropEarly unreserves the alternatives of more wants than are due: their
+// tasks have found a worker meanwhile.
+func (m *Machine) dropEarly(d *demand) {
+	if d.class.After == 0 || d.isActor() || !m.possible(d.choices[0]) {
+		return
+	}
+	n := 0
+	for _, r := range slices.Clone(d.reserved) {
+		if r.choice == 0 {
+			continue
+		}
+		if n++; n > d.due {
+			m.unreserve(r)
+		}
+	}
 }
 
 // open returns what d, which waits, may be given now.
@@ -95,7 +90,7 @@ func (m *Machine) opensBy(then time.Duration) bool {
 	several := false
 	for _, d := range m.waiting {
 		several = several || len(d.choices) > 1
-		if at, ok := d.opening(); ok && passes(at) {
+		if d.opensAlone() && passes(d.queue[0].since+d.class.After) {
 			return true
 		}
 	}
@@ -200,7 +195,7 @@ func (m *Machine) explainChoices(d *demand) string {
 		}
 		parts = append(parts, text)
 	}
-	if at, later := m.opens(d); later {
+	if at, later := m.opens(d); later && at > m.now {
 		parts = append(parts, fmt.Sprintf("its fallback is tried in %s", (at-m.now).Round(10*time.Millisecond)))
 	}
 	return strings.Join(parts, "; ")

@@ -2,6 +2,7 @@ package sched
 
 import (
 	"slices"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -92,9 +93,11 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 		return
 	}
 	d.want = max(n, 0)
+	d.due = min(d.due, d.want)
 	for len(d.reserved) > d.want {
 		m.unreserve(d.reserved[len(d.reserved)-1])
 	}
+	m.dropEarly(d)
 	m.wait(d)
 	if d.waits {
 		m.judge(d)
@@ -102,13 +105,33 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 	m.settle()
 }
 
-// WantSince is Want from a client that knew of so many grants of the class: those
-// that were on their way to it serve some of what it wants.
-func (m *Machine) WantSince(id ClientID, class ClassID, n int, seen uint64) {
-	if cl := m.clients[id]; cl != nil && cl.classes[class] != nil {
-		if d := cl.classes[class]; d.granted > seen {
-			n -= int(min(d.granted-seen, uint64(max(n, 0))))
-		}
+// Wish is a want as a client states it.
+type Wish struct {
+	N    int    // leases beside those that it holds
+	Seen uint64 // grants of the class that it knew of, and 1: those on their way serve the oldest wants; 0: it does not say
+
+	// Of a class with After:
+	Due  int           // so many of N, the oldest, have waited for After
+	Next time.Duration // the next one will have after so long; 0: it does not say
+}
+
+// Wish is Want for a client whose message may have crossed grants.
+func (m *Machine) Wish(id ClientID, class ClassID, w Wish) {
+	cl := m.clients[id]
+	if cl == nil || cl.classes[class] == nil {
+		return
+	}
+	d := cl.classes[class]
+	n := max(w.N, 0)
+	due := min(max(w.Due, 0), n)
+	if w.Seen > 0 && d.granted > w.Seen-1 {
+		crossed := int(min(d.granted-(w.Seen-1), uint64(n)))
+		n -= crossed
+		due = max(0, due-crossed)
+	}
+	d.due, d.dueAt = due, 0
+	if w.Next > 0 {
+		d.dueAt = m.now + w.Next
 	}
 	m.Want(id, class, n)
 }
@@ -120,6 +143,9 @@ func (m *Machine) Undelivered(g Grant) {
 		d := cl.classes[g.Class]
 		d.granted--
 		d.want++
+		if g.Due {
+			d.due++
+		}
 		m.wait(d)
 	}
 }

@@ -122,7 +122,8 @@ type demand struct {
 	leases   int // held
 	granted  uint64
 	queue    []actorWant
-	ages     []age // of the outstanding wants of a class with After, the oldest first
+	due      int           // wants of a class with After that an alternative may serve, reservations included
+	dueAt    time.Duration // when there will be one more, as far as the client said
 
 	served  uint64
 	since   time.Duration // of the wait
@@ -252,7 +253,9 @@ func (m *Machine) Next() (time.Duration, bool) {
 			sooner(t)
 		}
 		if t, later := m.opens(d); later {
-			sooner(t)
+			if d.opensAlone() {
+				sooner(t)
+			}
 		} else if len(d.choices) > 1 {
 			for w := range m.leaving() {
 				sooner(w.endSince + LeavingFor)

@@ -75,6 +75,10 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d := r.demand
 	d.reserved = slices.DeleteFunc(d.reserved, func(o *reservation) bool { return o == r })
 	d.want--
+	due := d.due > 0
+	if due {
+		d.due--
+	}
 	fresh := !w.used
 	w.hold, w.used, w.devices = r.hold, true, devicesKey(r.hold)
 	if d.isActor() {
@@ -97,7 +101,7 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 		m.spare(w.pool, 2, true) // a worker that has seen a device is mostly used once, and the next take a while to start
 	}
 	d.granted++
-	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.better(d, r.choice)})
+	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.better(d, r.choice), !m.possible(d.choices[0]), due})
 }
 
 // drop frees what the worker holds.

@@ -110,7 +110,7 @@ func (w *world) step() {
 		}
 		w.clients = slices.Delete(w.clients, i, i+1)
 	case n < 30 && len(w.clients) > 0:
-		m.Want(pick(r, w.clients), ClassID(r.IntN(3)), r.IntN(4))
+		m.Wish(pick(r, w.clients), ClassID(r.IntN(3)), Wish{N: r.IntN(4), Due: r.IntN(4), Seen: uint64(r.IntN(3))})
 	case n < 45 && len(w.leases) > 0:
 		g := w.leases[w.anyLease()]
 		delete(w.leases, g.Lease)
@@ -346,8 +346,8 @@ func (w *world) check() {
 		if d.outstanding() <= 0 {
 			w.t.Fatalf("%v is listed and does not wait", d.class)
 		}
-		if n := w.aged(d); n != d.outstanding() {
-			w.t.Fatalf("%v has %d wants outstanding, %d have an age", d.class, d.outstanding(), n)
+		if d.due < 0 || d.due > d.want {
+			w.t.Fatalf("%v wants %d, of which %d are due", d.class, d.want, d.due)
 		}
 	}
 	kept := 0
@@ -363,20 +363,6 @@ func (w *world) check() {
 	if n != kept {
 		w.t.Fatalf("jobs count %d kept leases, there are %d", n, kept)
 	}
-}
-
-// aged counts the wants whose ages are known; ages are in order.
-func (w *world) aged(d *demand) int {
-	if d.isActor() || d.class.After == 0 {
-		return d.outstanding()
-	}
-	n := 0
-	for i, a := range d.ages {
-		if n += a.n; a.n <= 0 || a.since > w.m.now || i > 0 && a.since <= d.ages[i-1].since {
-			w.t.Fatalf("%v: ages %v at %v", d.class, d.ages, w.m.now)
-		}
-	}
-	return n
 }
 
 // drain ends everything; all must be free then.

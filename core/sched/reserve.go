@@ -74,7 +74,6 @@ func (m *Machine) wait(d *demand) {
 			m.waiting = slices.DeleteFunc(m.waiting, func(o *demand) bool { return o == d })
 		}
 	}
-	m.stamp(d)
 }
 
 // judge fails a class that an idle node could not serve.
@@ -212,7 +211,7 @@ func (m *Machine) dropDemand(d *demand) {
 	for _, a := range d.queue {
 		delete(m.actors, a.id)
 	}
-	d.want, d.queue = 0, nil
+	d.want, d.due, d.queue = 0, 0, nil
 	m.wait(d)
 }
 

@@ -106,13 +106,17 @@ func (s *script) do(line string) []string {
 	case "retire":
 		m.RetireClass(ClientID(arg(0)), ClassID(arg(1)))
 	case "want":
+		w := Wish{N: arg(2)}
 		if seen, err := strconv.Atoi(opts["seen"]); err == nil {
-			m.WantSince(ClientID(arg(0)), ClassID(arg(1)), arg(2), uint64(seen))
-		} else {
-			m.Want(ClientID(arg(0)), ClassID(arg(1)), arg(2))
+			w.Seen = uint64(seen) + 1
 		}
+		w.Due, _ = strconv.Atoi(opts["due"])
+		if ms, err := strconv.Atoi(opts["next"]); err == nil {
+			w.Next = time.Duration(ms) * time.Millisecond
+		}
+		m.Wish(ClientID(arg(0)), ClassID(arg(1)), w)
 	case "undelivered":
-		m.Undelivered(Grant{Client: ClientID(arg(0)), Class: ClassID(arg(1))})
+		m.Undelivered(Grant{Client: ClientID(arg(0)), Class: ClassID(arg(1)), Due: opts["due"] != ""})
 	case "return":
 		m.Return(ClientID(arg(0)), LeaseID(arg(1)), opts["exiting"] != "", opts["unusable"] != "")
 	case "move":

@@ -114,6 +114,10 @@ type LeaseWant struct {
 	ClassID uint32
 	Want    int
 	Seen    uint64 // grants of the class that the sender knows of, and 1; 0: it does not say
+
+	// Of a class with AfterMs, whose sender measures how long each task waits:
+	Due   int   // the oldest so many of Want have waited for AfterMs: an alternative may serve them
+	DueMs int64 // the next one will have in so many milliseconds; 0: it is not said. Only for texts
 }
 
 // LeaseGrant gives the sender a worker until LeaseReturn.
@@ -126,6 +130,7 @@ type LeaseGrant struct {
 	Assignment Assignment
 	Choice     int  // 0: Resources of the class; else which alternative, from 1
 	Better     bool // a choice before it may come free
+	Never      bool // the class's own Resources can never be had: nothing is waited for
 }
 
 // Assignment is what a lease gives: amounts, device ids per resource name and
