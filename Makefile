@@ -84,11 +84,22 @@ bench: dev $(RAY)/.ready $(PEERS)/.ready ## measure beside Ray and others (15 mi
 plots: dev $(PEERS)/.ready ## draw the plots and write the README's table from the result files that are there
 	$(DRAW)
 
-wheel: $(VENV)/.tools ## wheels in dist/: manylinux, which needs no Go, and the one that gives `import ray`
-	rm -rf build/wheel
-	$(PY) -m pip wheel --no-deps --wheel-dir build/wheel .
+# Interpreters to build wheels for: those in PATH, and those of pyenv.
+PYTHONS ?= python3.10 python3.11 python3.12 python3.13 $(wildcard $(HOME)/.pyenv/versions/3.1[0-3].*/bin/python3)
+TAG = import sys; print("%d.%d" % sys.version_info[:2])
+wheel: $(VENV)/.tools ## wheels in dist/: manylinux, one for each of PYTHONS that is here, and the one that gives `import ray`
+	rm -rf build/wheel dist
+	@built=; for python in $(PY) $(PYTHONS); do \
+		tag=$$($$python -c '$(TAG)' 2>/dev/null) || continue; \
+		case " $$built " in *" $$tag "*) continue;; esac; \
+		echo "wheel: Python $$tag, $$python"; \
+		$$python -m pip wheel -q --disable-pip-version-check --no-deps --wheel-dir build/wheel . || exit 1; \
+		built="$$built $$tag"; \
+	done; for tag in 3.10 3.11 3.12 3.13; do \
+		case " $$built " in *" $$tag "*) ;; *) echo "wheel: no Python $$tag was found, so there is no wheel for it";; esac; \
+	done
 	PATH="$(CURDIR)/$(VENV)/bin:$$PATH" $(PY) -m auditwheel repair --wheel-dir dist build/wheel/eagleray-*.whl
-	$(PY) -m pip wheel --no-deps --wheel-dir dist python/ray_compat
+	$(PY) -m pip wheel -q --no-deps --wheel-dir dist python/ray_compat
 
 gen: dev ## regenerate the generated sources
 	go generate ./...

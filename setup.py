@@ -51,9 +51,31 @@ def cuda_environment() -> dict[str, str]:
     }
 
 
+def c_flags() -> str:
+    """The C compiler's flags that the go command is to use."""
+    return cuda_environment().get("CGO_CFLAGS") or os.environ.get("CGO_CFLAGS", "-g -O2")
+
+
 def tags() -> str:
     """The build tags of the shared object; given here, they stand in for those of GOFLAGS."""
-    return "-tags=eagleray_hot,cuda" if cuda_environment() else "-tags=eagleray_hot"
+    # Nothing looks up names of hosts or users; Go's own ways need no functions of libc for it.
+    always = "-tags=eagleray_hot,netgo,osusergo"
+    return f"{always},cuda" if cuda_environment() else always
+
+
+def old_glibc(*wraps: str) -> tuple[str, str]:
+    """Flags of the compiler and of the linker that let a binary load with an older glibc than the one here.
+
+    Args:
+        wraps: Functions whose calls the linker sends to a function of ours.
+    """
+    linker = "".join(f" -Wl,--wrap={name}" for name in wraps)
+    if platform.machine() != "x86_64" or not platform.libc_ver()[0] == "glibc":
+        return "", linker if "pthread_getattr_np" in wraps else ""
+    # The old versions live in these libraries where glibc is older; newer ones have them as empty shells.
+    linker += " -Wl,--no-as-needed -l:libpthread.so.0 -l:libdl.so.2 -Wl,--as-needed"
+    wrapped = " -DEAGLERAY_WRAPS" if "pthread_getattr_np" in wraps else ""
+    return f" -include {HOT / 'glibc.h'}{wrapped}", linker
 
 
 def cuda_files() -> None:
@@ -126,12 +148,22 @@ class BuildGo(build_ext):
         version_flag = f"-X main.version={version()}"
         go_build(bin / "eagleray", "./cmd/eagleray", flags=flags, ldflags=version_flag, CGO_ENABLED="0")
         # It loads libraries, so it needs libc; linked by gcc, because auditwheel cannot read what Go's linker makes.
-        go_build(bin / "eagleray-gpu", "./cmd/eagleray-gpu", CGO_ENABLED="1")
+        compiler, linker = old_glibc("__libc_start_main", "dlopen", "dlsym", "dlerror", "dlclose")
+        # Go leaves -no-pie out: it tries that flag on a program of its own, which lacks what the calls are sent to.
+        linker += " -no-pie"
+        go_build(
+            bin / "eagleray-gpu",
+            "./cmd/eagleray-gpu",
+            ldflags=f"'-extldflags={linker}'",
+            CGO_ENABLED="1",
+            CGO_CFLAGS=c_flags() + compiler,
+        )
 
     def build_extension(self, ext: Extension) -> None:
         work = sources()
         linker = f"-Wl,--version-script={work / 'exports.map'} -Wl,-T,{work / 'late.ld'}"
-        linker += " -Wl,--wrap=pthread_getattr_np"
+        compiler, more = old_glibc("pthread_getattr_np")
+        linker += more
         go_build(
             Path(self.get_ext_fullpath(ext.name)).resolve(),
             ".",
@@ -139,6 +171,7 @@ class BuildGo(build_ext):
             flags=("-buildmode=c-shared", ",".join(filter(None, [tags(), self.extra]))),
             ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags={linker}'",
             CGO_ENABLED="1",
+            CGO_CFLAGS=c_flags() + compiler,
         )
 
 

@@ -92,7 +92,11 @@ func parseFlags(command string, table []option, args []string) (map[string]strin
 			}
 		}
 		if o == nil {
-			return nil, usage("%s: unknown flag %s; see eagleray %s --help", command, name, command)
+			names := make([]string, len(table))
+			for j := range table {
+				names[j] = table[j].name
+			}
+			return nil, usage("%s: unknown flag %s%s; see eagleray %s --help", command, name, meant(name, names), command)
 		}
 		if o.deny != "" {
 			return nil, fmt.Errorf("%s: %s: %s", command, name, o.deny)

@@ -22,6 +22,7 @@ func commands() []command {
 		{"start", "start a cluster on this machine that stays until `eagleray stop`", runStart},
 		{"stop", "end the cluster that `eagleray start` began", runStop},
 		{"status", "show nodes, resources and what waits", runStatus},
+		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
 		{"version", "print the version", func(_ []string, out io.Writer) error {
 			_, err := fmt.Fprintln(out, version)
 			return err
@@ -70,5 +71,12 @@ func dispatch(args []string, out io.Writer) error {
 			return c.run(args[1:], out)
 		}
 	}
-	return usage("unknown command %q; see eagleray --help", args[0])
+	var names []string
+	for _, c := range commands() {
+		if c.about != "" {
+			names = append(names, c.name)
+		}
+	}
+	names = append(names, "get", "list", "memory", "summary", "microbenchmark", "trace-report") // the Python package's
+	return usage("unknown command %q%s; see eagleray --help", args[0], meant(args[0], names))
 }

@@ -67,6 +67,9 @@ func runStart(args []string, out io.Writer) error {
 	} else if !errors.Is(err, errNoCluster) {
 		return err
 	}
+	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
+		fmt.Fprintf(out, "%v\n", err) // what was left behind is no reason not to start
+	}
 	signals := make(chan os.Signal, 1)
 	if flags["--block"] != "" {
 		// From here on: a signal that comes early must not leave the daemon behind.

@@ -62,7 +62,13 @@ func runStop(args []string, out io.Writer) error {
 		os.Remove(filepath.Join(dir, name))
 	}
 	os.RemoveAll(filepath.Join(dir, "p"))
-	fmt.Fprintf(out, "Stopped the cluster (daemon pid %d%s). Its logs are in %s\n", pid, what, filepath.Join(dir, "logs"))
+	if err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600); err != nil {
+		return fmt.Errorf("mark session %s as ended: %w", dir, err)
+	}
+	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "Stopped the cluster (daemon pid %d%s). Its logs are in %s, which `eagleray clean` removes\n", pid, what, filepath.Join(dir, "logs"))
 	return nil
 }
 

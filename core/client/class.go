@@ -49,6 +49,7 @@ type lease struct {
 	conn    *outConn
 	busy    int  // tasks sent and not answered
 	paused  bool // it gave tasks back, or its task waits
+	blocked bool // its task waits for an object
 	recall  bool // others wait for it: it gets no more tasks
 	wanted  bool // others wait for it: it goes when it has nothing to do
 	resting bool // it has nothing to do

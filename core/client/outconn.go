@@ -154,11 +154,11 @@ func (o *outConn) frame(b []byte) error {
 		o.lostArguments(&r)
 	case wire.OpBlocked:
 		if o.lease != nil {
-			o.lease.paused = true
+			o.lease.paused, o.lease.blocked = true, true
 		}
 	case wire.OpUnblocked:
 		if o.lease != nil {
-			o.lease.paused = false
+			o.lease.paused, o.lease.blocked = false, false
 		}
 	default:
 		return fmt.Errorf("%w: op %d from a worker", wire.ErrBadFrame, op)
@@ -205,7 +205,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 	c.inflight--
 	if l := o.lease; l != nil {
 		l.busy--
-		l.paused = false
+		l.paused, l.blocked = false, false
 		l.class.paces[l.choice].measure(float64(us) + 1)
 	}
 	err := o.answered(t, r, flags)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -118,7 +119,7 @@ func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 			continue
 		}
 		again = true
-		if now.Sub(k.since) >= pendingAfter-time.Millisecond && due("class "+k.name) {
+		if now.Sub(k.since) >= pendingAfter-time.Millisecond && !k.runs() && due("class "+k.name) {
 			out = append(out, &waitReport{tasks: k.queue.len(), name: k.name, ask: &wire.ClassTrouble{ClassID: k.id}})
 		}
 	}
@@ -163,6 +164,29 @@ func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 	return out, again
 }
 
+// runs reports whether a task of the class runs and does not itself wait for an object: then those behind it
+// are in an ordinary queue; mu held.
+func (k *class) runs() bool {
+	return slices.ContainsFunc(k.leases, func(l *lease) bool { return l.busy > 0 && !l.blocked && !l.gone })
+}
+
+// isComing reports whether an object that is not ready is being computed: nothing is wrong with a task that waits
+// for it; mu held. An object that waits for an argument itself is left to the report about that argument.
+func (c *Client) isComing(o *own.Object) bool {
+	t, ok := o.Producer.(*task)
+	switch {
+	case !ok || !o.Owned() || c.delayed[t] != nil:
+		return false
+	case t.on != nil:
+		return t.on.lease == nil || !t.on.lease.blocked
+	case t.waiting > 0:
+		return true
+	case t.actor != nil:
+		return t.actor.conn != nil
+	}
+	return t.tmpl.class.runs()
+}
+
 // waits says that calls of the actor cannot be sent, and since which look.
 func (a *actor) waits(look uint32) {
 	if !a.stuck {
@@ -183,15 +207,13 @@ func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
 		if !c.waitedLong(t.since) {
 			return true
 		}
+		late := slices.IndexFunc(t.deps, func(d *own.Object) bool { return !d.State.Ready() && !c.isComing(d) })
+		if late < 0 {
+			return true
+		}
 		r := byName[t.tmpl.Name]
 		if r == nil {
-			r = &waitReport{name: t.tmpl.Name}
-			for _, d := range t.deps {
-				if !d.State.Ready() {
-					r.why = "argument " + c.describe(d)
-					break
-				}
-			}
+			r = &waitReport{name: t.tmpl.Name, why: "argument " + c.describe(t.deps[late])}
 			byName[t.tmpl.Name] = r
 			out = append(out, r)
 		}

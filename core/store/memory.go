@@ -31,7 +31,7 @@ func mapFile(fd int, size uint64, prot int) ([]byte, error) {
 	pages := uintptr(wholePages(size))
 	hold, err := unix.MmapPtr(-1, 0, nil, pages+hugePage, unix.PROT_NONE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_NORESERVE)
 	if err != nil {
-		return nil, fmt.Errorf("find room for %d bytes of the arena: %w", size, err)
+		return nil, fmt.Errorf("find room for %d bytes of the arena: %w%s", size, err, limitHint())
 	}
 	before := -uintptr(hold) & (hugePage - 1)
 	at := unsafe.Add(hold, before)
@@ -48,3 +48,13 @@ func mapFile(fd int, size uint64, prot int) ([]byte, error) {
 
 // unmapFile takes back what mapFile has mapped.
 func unmapFile(b []byte) error { return unix.MunmapPtr(unsafe.Pointer(&b[0]), uintptr(len(b))) }
+
+// limitHint says that the process's address space is limited, when it is: the arena's size is what the user can change.
+func limitHint() string {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &limit) != nil || limit.Cur >= 1<<62 {
+		return ""
+	}
+	return fmt.Sprintf(" (ulimit -v limits this process to %d bytes of addresses: raise it, or ask for a smaller store with "+
+		"init(object_store_memory=...) or eagleray start --object-store-memory)", limit.Cur)
+}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import actor_kind, environments, fallback, flow, functions, pickling, retrying, tracing
+from eagleray._private import actor_kind, environments, fallback, flow, functions, meant, pickling, retrying, tracing
 from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
@@ -76,8 +76,9 @@ class ActorMethod(Generic[P, R]):
         """The method with some options changed for the calls made through the result."""
         for name in options:
             if name not in _METHOD_OPTIONS:
+                near = meant.suggestion(name, _METHOD_OPTIONS)
                 raise TypeError(
-                    f"ActorMethod.options() got an unexpected keyword argument {name!r}; "
+                    f"ActorMethod.options() got an unexpected keyword argument {name!r}{near}; "
                     f"it takes {', '.join(_METHOD_OPTIONS)}"
                 )
             if name == flow.EACH:
@@ -264,7 +265,7 @@ class ActorClass(Generic[P, T]):
         self._shape = shape
         self._exported: tuple[int, bytes, bytes, functions.Captured] | None = None
         self.__doc__ = cls.__doc__
-        self.__name__ = cls.__name__
+        self.__name__: str = cls.__name__
 
     if TYPE_CHECKING:
 
@@ -470,7 +471,14 @@ def method(*args: Any, **kwargs: Any) -> Any:
     """Sets options of an actor's method, as ``@method(num_returns=2)``."""
     unknown = [name for name in kwargs if name not in (*_METHOD_OPTIONS, "tensor_transport")]
     if unknown:
-        raise AssertionError(f"@method takes {', '.join(_METHOD_OPTIONS)}; got {', '.join(unknown)}")
+        raise AssertionError(
+            f"@method takes {', '.join(_METHOD_OPTIONS)}; got {meant.listed(unknown, _METHOD_OPTIONS)}"
+        )
+    transport = kwargs.get("tensor_transport")
+    if transport is not None and str(transport).lower() != "object_store":
+        raise ValueError(
+            f"@method(tensor_transport={transport!r}) is not supported: tensors go through the object store"
+        )
     check = kwargs.get("num_returns")
     if isinstance(check, int) and check < 0:
         raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {check}")

@@ -42,7 +42,7 @@ class RayTaskError(RayError):
         self.function_name = function_name
         self.traceback_str = traceback_str
         self.cause = cause
-        self.proctitle = proctitle or f"eagleray::{function_name}()"
+        self.proctitle: str = proctitle or f"eagleray::{function_name}()"
         self.pid = pid
         self.ip = ip
         self.actor_repr = actor_repr
@@ -134,9 +134,9 @@ class ActorDiedError(RayActorError):
         if isinstance(cause, RayTaskError):
             message = f"The actor does not exist, because its constructor raised: {cause}"
             super().__init__(cause.actor_id, message, actor_init_failed=True)
-            self.args = (cause,)
+            self.args: tuple[Any, ...] = (cause,)
             self.cause: RayTaskError | None = cause
-            self.__cause__ = cause.cause
+            self.__cause__: BaseException | None = cause.cause
         else:
             super().__init__(actor_id, cause or "The actor ended before it had answered this call.")
             self.cause = None
@@ -327,7 +327,7 @@ class ObjectReconstructionFailedError(ObjectLostError):
     ) -> None:
         super().__init__(object_ref_hex, owner_address, call_site)
         self.reason = reason
-        self.reason_message = reason_message or ""
+        self.reason_message: str = reason_message or ""
 
     def __str__(self) -> str:
         what = self.reason_message or f"Object {self.object_ref_hex} is lost and cannot be computed again."

@@ -37,7 +37,7 @@ class _Code:
     def __init__(self, function: Callable[..., Any], what: str, shape: CallShape | None = None) -> None:
         self.function = function
         self.what = what
-        self.shape = shape or CallShape(params_of(function, bound=False))
+        self.shape: CallShape = shape or CallShape(params_of(function, bound=False))
         self._made: dict[Any, tuple[int, bytes, bytes, functions.Captured]] = {}
 
     def export(

@@ -1,10 +1,13 @@
 """What the build puts into the package, seen in the tree that the tests run on."""
 
+import platform
+import re
 import subprocess
 import sys
 import zlib
 from pathlib import Path
 
+import pytest
 from eagleray import _version
 from eagleray._private import cli, native
 
@@ -45,6 +48,14 @@ def test_no_path_of_the_building_machine() -> None:
     dynamic = subprocess.run(["readelf", "-dW", library()], capture_output=True, text=True, check=True).stdout
     assert "NEEDED" in dynamic
     assert "RPATH" not in dynamic and "RUNPATH" not in dynamic
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="old versions of functions are chosen on x86-64")
+def test_libraries_load_with_an_old_glibc() -> None:
+    for artefact in (library(), Path(cli.BINARY).with_name("eagleray-gpu")):
+        table = subprocess.run(["readelf", "-VW", artefact], capture_output=True, text=True, check=True).stdout
+        asked = {tuple(map(int, version.split("."))) for version in re.findall(r"Name: GLIBC_([\d.]+)", table)}
+        assert asked and max(asked) <= (2, 17), f"{artefact.name} needs glibc {max(asked)}: see pybind/hot/glibc.h"
 
 
 def test_wheel_stays_small() -> None:

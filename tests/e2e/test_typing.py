@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
 import subprocess
 import sys
@@ -44,3 +45,15 @@ def test_mistakes_are_found(checker: str) -> None:
     lines = (FOLDER / "refused.py").read_text().splitlines()
     wrong = {number for number, line in enumerate(lines, start=1) if line.endswith("# wrong")}
     assert set(complaints(checker, "refused.py")) == wrong
+
+
+def test_the_public_interface_has_types(tmp_path: Path) -> None:
+    if importlib.util.find_spec("basedpyright") is None:
+        pytest.skip("basedpyright is not installed")
+    command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson"]
+    done = subprocess.run(
+        [*command, "--verifytypes", "eagleray", "--ignoreexternal"], capture_output=True, text=True, cwd=tmp_path
+    )
+    found = json.loads(done.stdout)["typeCompleteness"]
+    unknown = [one["name"] for one in found["symbols"] if one["isExported"] and not one["isTypeKnown"]]
+    assert found["completenessScore"] >= 0.98, unknown

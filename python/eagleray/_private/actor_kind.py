@@ -35,10 +35,10 @@ class MethodKind:
     __slots__ = ("generator", "name", "options", "shape")
 
     def __init__(self, name: str, options: dict[str, Any], params: list[Param] | None, generator: bool) -> None:
-        self.name = name
-        self.generator = generator
-        self.options = options
-        self.shape = CallShape(params)
+        self.name: str = name
+        self.generator: bool = generator
+        self.options: dict[str, Any] = options
+        self.shape: CallShape = CallShape(params)
 
 
 class ActorKind:
@@ -58,13 +58,13 @@ class ActorKind:
 
     def __init__(self, meta: bytes) -> None:
         found = unpack(meta)
-        self.meta = meta
+        self.meta: bytes = meta
         self.class_name: str = found["name"]
         self.pending_limit: int = found["pending"]
         self.task_retries: int = found["retries"]
         self.shared_limit: int = found["shared_limit"]
         generators = frozenset(found["generators"])
-        self.methods = {
+        self.methods: dict[str, MethodKind] = {
             name: MethodKind(name, options, params, name in generators)
             for name, (options, params) in found["methods"].items()
         }

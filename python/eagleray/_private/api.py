@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar, overload
 
 import msgpack
-from eagleray._private import tracing
+from eagleray._private import meant, tracing
 from eagleray._private.core import HotError, explain
 from eagleray._private.messages import pack
 from eagleray._private.messages import unpack as unpack_message
@@ -195,10 +195,14 @@ def _timed_out(refs: list[Any], timeout: float | None) -> GetTimeoutError:
 def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -> ObjectRef[R]:
     """Stores a value and returns a reference to it.
 
+    The calling process owns it: another ``_owner``, and a ``_tensor_transport`` beside the object store, are refused.
+
     Raises:
         TypeError: the value is a reference, or cannot be serialised: the message names the part.
     """
     session = process.require()
+    if _owner is not None or _tensor_transport is not None:
+        _refuse_put(_owner, _tensor_transport)
     if isinstance(value, _ref_type()):
         raise TypeError(
             "Calling 'put' on an ObjectRef is not allowed. If you really want to do this, you can wrap the ObjectRef "
@@ -213,6 +217,13 @@ def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -
         return ref
     except HotError as error:
         raise explain(error) from None
+
+
+def _refuse_put(owner: Any, transport: Any) -> None:
+    if owner is not None:
+        raise ValueError("put(_owner=…) is not supported: call a method of that actor which puts the value itself")
+    if str(transport).lower() != "object_store":
+        raise ValueError(f"put(_tensor_transport={transport!r}) is not supported: tensors go through the object store")
 
 
 def wait(
@@ -286,7 +297,7 @@ def _wait_checked(refs: Any, num_returns: Any, timeout: Any, fetch_local: bool) 
         raise explain(error) from None
 
 
-def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:
+def kill(actor: ActorHandle[Any], *, no_restart: bool = True, **unknown: NoReturn) -> None:
     """Ends an actor at once; what it had not answered fails.
 
     Args:
@@ -295,6 +306,8 @@ def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:
     """
     from eagleray.actor import ActorHandle, stale_handle
 
+    if unknown:
+        meant.refuse("kill", unknown, ("no_restart",))
     if not isinstance(actor, ActorHandle):
         raise ValueError(f"kill() only supported for actors. For tasks, try cancel(). Got: {type(actor)}.")
     if actor._er_epoch != process.epoch:
@@ -306,7 +319,11 @@ def kill(actor: ActorHandle[Any], *, no_restart: bool = True) -> None:
 
 
 def cancel(
-    ray_waitable: ObjectRef[Any] | ObjectRefGenerator[Any], *, force: bool = False, recursive: bool = True
+    ray_waitable: ObjectRef[Any] | ObjectRefGenerator[Any],
+    *,
+    force: bool = False,
+    recursive: bool = True,
+    **unknown: NoReturn,
 ) -> None:
     """Cancels a task: one that waits never runs, one that runs gets a KeyboardInterrupt.
 
@@ -322,6 +339,8 @@ def cancel(
         TypeError: this is no reference.
         ValueError: ``force`` for a call of an actor.
     """
+    if unknown:
+        meant.refuse("cancel", unknown, ("force", "recursive"))
     if _is_generator(ray_waitable):
         ray_waitable = ray_waitable.completed()
     if not isinstance(ray_waitable, _ref_type()):
@@ -333,7 +352,7 @@ def cancel(
         raise explain(error) from None
 
 
-def get_actor(name: str, namespace: str | None = None) -> ActorHandle[Any]:
+def get_actor(name: str, namespace: str | None = None, **unknown: NoReturn) -> ActorHandle[Any]:
     """A handle to the living actor with this name.
 
     Raises:
@@ -341,6 +360,8 @@ def get_actor(name: str, namespace: str | None = None) -> ActorHandle[Any]:
     """
     from eagleray.actor import import_handle
 
+    if unknown:
+        meant.refuse("get_actor", unknown, ("name", "namespace"))
     if not isinstance(name, str):
         raise TypeError(f"get_actor() takes an actor's name, a string; got {type(name).__name__}")
     if namespace is not None and not isinstance(namespace, str):

@@ -119,8 +119,11 @@ def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
         if name == "config":
             continue
         if name not in _SUPPORTED:
+            from eagleray._private import meant
+
             raise ValueError(
-                f"runtime_env field {name!r} is not supported; {', '.join(_SUPPORTED)} are. "
+                f"runtime_env field {name!r} is not supported{meant.suggestion(name, _SUPPORTED)}; "
+                f"{', '.join(_SUPPORTED)} are. "
                 "Install what tasks need into the driver's interpreter: workers use it."
             )
         if name == "env_vars" and not (

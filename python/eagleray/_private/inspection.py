@@ -14,10 +14,13 @@ _ADVICE = (
 )
 _MAX_DEPTH = 12
 _MAX_PARTS = 2000
+_SHOWN_DEPTH = 4
 
 
 def describe_failure(value: Any, what: str, problem: BaseException) -> str:
     """One message: what could not be serialised, the path to the part to blame, and what to do."""
+    if _is_too_deep(problem):
+        return _describe_depth(value, what)
     part, path, reason = find_culprit(value, problem)
     text = f"Could not serialize {what}: {reason}."
     if path:
@@ -25,6 +28,37 @@ def describe_failure(value: Any, what: str, problem: BaseException) -> str:
     else:
         text += f" It is of type {_type_name(part)}."
     return f"{text} {_ADVICE}"
+
+
+def _is_too_deep(problem: BaseException | None) -> bool:
+    seen: set[int] = set()
+    while problem is not None and id(problem) not in seen:
+        if isinstance(problem, RecursionError):
+            return True
+        seen.add(id(problem))
+        problem = problem.__cause__ or problem.__context__
+    return False
+
+
+def _describe_depth(value: Any, what: str) -> str:
+    """The message for a value that has more levels than pickle can go down."""
+    path, part = [what], value
+    seen = {id(part)}
+    while len(path) <= _SHOWN_DEPTH:
+        inner = next(((step, item) for step, item in parts(part) if _has_parts(item) and id(item) not in seen), None)
+        if inner is None:
+            break
+        path.append(inner[0])
+        part = inner[1]
+        seen.add(id(part))
+    text = f"Could not serialize {what}: it is nested too deeply for pickle, which goes down one call for each level"
+    if len(path) > _SHOWN_DEPTH:
+        text += f": {' → '.join(path)} → …, of type {_type_name(part)}"
+    return f"{text}. Make it flatter: for example a list of records that name each other by their numbers."
+
+
+def _has_parts(value: Any) -> bool:
+    return next(parts(value), None) is not None
 
 
 def find_culprit(value: Any, problem: BaseException) -> tuple[Any, list[str], str]:

@@ -216,13 +216,12 @@ def _valid(kind: str) -> list[str]:
 
 
 def _suggestion(name: str, kind: str) -> str:
-    import difflib
+    from eagleray._private import meant
 
-    close = difflib.get_close_matches(name, _valid(kind), 1)
-    if close:
-        return f" (did you mean {close[0]!r}?)"
     other = TABLE.get(name)
-    return f" (it is one of {_KIND_NAMES[next(iter(other.kinds))]})" if other is not None else ""
+    if other is not None:
+        return f" (it is one of {_KIND_NAMES[next(iter(other.kinds))]})"
+    return meant.suggestion(name, _valid(kind))
 
 
 def strategy_name(strategy: Any, node_id: str) -> str:

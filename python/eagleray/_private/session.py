@@ -10,7 +10,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from eagleray._private import environments, spilling
+from eagleray._private import environments, spilling, unused
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
 from eagleray._private.messages import pack, unpack
 from eagleray._private.sizes import parse_bytes
@@ -22,6 +22,7 @@ _MIN_STORE_BYTES = 78_643_200
 _lock = threading.RLock()
 _daemon: Any = None
 _registered = False
+_told = False
 
 
 class RayContext(Mapping[str, Any]):
@@ -113,21 +114,22 @@ def init(
         object_store_memory: Bytes for objects.
         local_mode: Not supported.
         ignore_reinit_error: Return the running session instead of raising.
-        include_dashboard: Accepted and ignored, like dashboard_host, dashboard_port and job_config.
+        include_dashboard: There is none: what asks for one has no effect, and a warning says so. The same holds for
+            dashboard_host, dashboard_port, job_config and logging_config.
         dashboard_host: See include_dashboard.
         dashboard_port: See include_dashboard.
         job_config: See include_dashboard.
         configure_logging: Whether the logger ``eagleray`` gets a level.
         logging_level: That level.
         logging_format: Format of the runtime's own messages.
-        logging_config: Accepted and ignored.
+        logging_config: See include_dashboard.
         log_to_driver: Whether workers' output is shown here; yes when None.
         namespace: For names of actors; one of its own when None.
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
         infeasible: "raise" (default): what can never run fails; "wait": it waits, as in Ray.
         object_spilling_directory: Where objects go that the store has no room for; the session's folder when None.
         **kwargs: ``_memory`` (bytes); ``_system_config``, of which the settings of spilling are used; Ray's other
-            private keywords are ignored.
+            private keywords have no effect, and a warning says so.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
@@ -139,9 +141,13 @@ def init(
         raise TypeError(f"address must be a string or None, got {address!r}")
     if runtime_env is not None and not isinstance(runtime_env, dict):
         raise TypeError(f"runtime_env must be a dictionary, got {runtime_env!r}")
-    unknown = [name for name in kwargs if not name.startswith("_") and name not in _IGNORED]
+    given = locals()
+    unknown = [name for name in kwargs if name not in unused.MORE]
     if unknown:
-        raise RuntimeError(f"Unknown keyword argument(s): {', '.join(unknown)}")
+        from eagleray._private import meant
+
+        known = [name for name in (*given, *unused.MORE) if name not in ("kwargs", "local_mode")]
+        raise RuntimeError(f"Unknown keyword argument(s): {meant.listed(unknown, known)}")
     if local_mode:
         raise ValueError(
             "local_mode is not supported: tasks always run in workers; print and logging reach the driver from there"
@@ -153,7 +159,8 @@ def init(
     config = _daemon_config(
         num_cpus, num_gpus, gpu_memory, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
     )
-    config |= spilling.config(object_spilling_directory, kwargs.get("_system_config"))
+    directory = object_spilling_directory or kwargs.get("_object_spilling_directory")
+    config |= spilling.config(directory, kwargs.get("_system_config"))
     with _lock:
         if process.session is not None:
             if ignore_reinit_error:
@@ -167,12 +174,20 @@ def init(
             from eagleray._private import driver_log
 
             driver_log.configure(logging_level, logging_format)
+        unused.tell({**given, **kwargs})
+        _tell_of_variables()
         return RayContext(session)
 
 
-_IGNORED = frozenset(
-    {"enable_resource_isolation", "cgroup_path", "system_reserved_cpu", "system_reserved_memory", "proxy_server_url"}
-)
+def _tell_of_variables() -> None:
+    """Warns of variables that were mistyped, once in a process."""
+    global _told
+    if not _told:
+        from eagleray._private import driver_log, variables
+
+        _told = True
+        for text in variables.unknown():
+            driver_log.warning(text)
 
 
 def _daemon_config(

@@ -21,7 +21,7 @@ class Template:
     __slots__ = ("__weakref__", "_epoch", "number")
 
     def __init__(self, number: int) -> None:
-        self.number = number
+        self.number: int = number
         self._epoch = process.epoch
 
     def __del__(self) -> None:

@@ -218,8 +218,8 @@ class Array(_Base):
 
     # ---- protocols ---------------------------------------------------------
 
-    __array_ufunc__ = None  # numpy leaves mixed expressions to us
-    __array_priority__ = 1000.0
+    __array_ufunc__: None = None  # numpy leaves mixed expressions to us
+    __array_priority__: float = 1000.0
 
     def _need_numpy(self) -> None:
         if self.closed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from eagleray.kernels.errors import DTypeError
 
@@ -53,7 +53,12 @@ class DType(str):
     def __ne__(self, other: object) -> bool:
         return not self == other
 
-    __hash__ = str.__hash__
+    if TYPE_CHECKING:
+
+        def __hash__(self) -> int: ...
+
+    else:
+        __hash__ = str.__hash__  # without a call of Python's
 
     def __reduce__(self) -> Any:
         return DType, (self.name,)
@@ -63,6 +68,13 @@ _SIZES = {"float16": 2, "bfloat16": 2, "float32": 4, "float64": 8, "int32": 4, "
 _NAMES = ("", *_SIZES)
 #: By the core's number; number 0 is none.
 ALL: tuple[Any, ...] = (None, *(str.__new__(DType, name) for name in _SIZES))
+float16: DType
+bfloat16: DType
+float32: DType
+float64: DType
+int32: DType
+int64: DType
+uint8: DType
 float16, bfloat16, float32, float64, int32, int64, uint8 = ALL[1:]
 _BY_NAME: dict[str, DType] = dict(zip(_SIZES, ALL[1:], strict=True))
 

@@ -53,7 +53,7 @@ class Answer:
 
     def __init__(self, rows: Rows, total: int, silent: Sequence[str] = ()) -> None:
         self.rows = rows
-        self.total = max(total, len(rows))
+        self.total: int = max(total, len(rows))
         self.silent = silent
 
     def check(self, what: str, strict: bool) -> None:
@@ -233,12 +233,12 @@ def _lister(schema: type[S]) -> Callable[..., list[S]]:
     return list_them
 
 
-list_actors = _lister(ActorState)
-list_jobs = _lister(JobState)
-list_nodes = _lister(NodeState)
-list_objects = _lister(ObjectState)
-list_tasks = _lister(TaskState)
-list_workers = _lister(WorkerState)
+list_actors: Callable[..., list[ActorState]] = _lister(ActorState)
+list_jobs: Callable[..., list[JobState]] = _lister(JobState)
+list_nodes: Callable[..., list[NodeState]] = _lister(NodeState)
+list_objects: Callable[..., list[ObjectState]] = _lister(ObjectState)
+list_tasks: Callable[..., list[TaskState]] = _lister(TaskState)
+list_workers: Callable[..., list[WorkerState]] = _lister(WorkerState)
 
 
 def list_runtime_envs(*args: Any, **options: Any) -> list[Any]:

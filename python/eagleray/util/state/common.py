@@ -11,10 +11,10 @@ import dataclasses
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-DEFAULT_LIMIT = 100
-DEFAULT_RPC_TIMEOUT = 30
+DEFAULT_LIMIT: int = 100
+DEFAULT_RPC_TIMEOUT: int = 30
 #: More rows than this are not given at once.
-MAX_LIMIT = 10_000
+MAX_LIMIT: int = 10_000
 
 Filter = tuple[str, str, str | bool | int | float]
 

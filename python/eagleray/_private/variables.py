@@ -1,0 +1,44 @@
+"""Variables of the environment that Eagle Ray reads, to find those that were mistyped."""
+
+from __future__ import annotations
+
+import os
+
+#: Names behind ``EAGLERAY_`` and ``RAY_``; docs/environment.md explains each.
+_BOTH = """
+    ADDRESS TMPDIR TASK_MAX_RETRIES ACCEL_ENV_VAR_OVERRIDE_ON_ZERO TRACE IGNORE_UNHANDLED_ERRORS
+    task_retry_delay_ms task_oom_retries task_oom_retry_delay_base_ms max_lineage_bytes lineage_pinning_enabled
+    record_ref_creation_sites allow_out_of_band_object_ref_serialization memory_monitor_refresh_ms
+    memory_usage_threshold min_memory_free_bytes memory_limit_bytes worker_oom_score_adjustment
+    automatic_object_spilling_enabled object_spilling_directory object_spilling_config object_spilling_cache
+    object_spilling_threshold local_fs_capacity_threshold min_spilling_size max_io_workers oom_grace_period_s
+""".split()
+_OURS = """
+    PYTHON BIN INFEASIBLE GPU_FAMILY DEVICE_ROOT DEVICE_TOOLS NVML_LIBRARY CUDA_LIBRARY DEVICE_MEMORY_PROBE LIBCUDA
+    NVRTC CUBLAS SYMBOLS MEMORY_ROOT PLANT SESSION_MARK JOB_ID DRIVER_PYTHONPATH ENV_KEY RUNTIME_ENV
+""".split()
+_RAYS = ["NAMESPACE", "DEDUP_LOGS"]
+KNOWN = frozenset(
+    {
+        *(f"EAGLERAY_{name}" for name in (*_BOTH, *_OURS)),
+        *(f"RAY_{name}" for name in (*_BOTH, *_RAYS)),
+    }
+)
+_FREE = ("EAGLERAY_EXPERIMENTAL_NOSET_", "RAY_EXPERIMENTAL_NOSET_")
+#: How alike a name of Ray's must be: Ray has hundreds that mean nothing here.
+_ALIKE = 0.92
+
+
+def unknown() -> list[str]:
+    """One sentence for each variable that was probably mistyped: ours that are unknown, Ray's that are near one."""
+    found = []
+    for name in sorted(os.environ):
+        if not name.startswith(("EAGLERAY_", "RAY_")) or name in KNOWN or name.startswith(_FREE):
+            continue
+        import difflib
+
+        near = difflib.get_close_matches(name, KNOWN, 1, 0.6 if name.startswith("EAGLERAY_") else _ALIKE)
+        meant = f": did you mean {near[0]}?" if near else "; docs/environment.md lists those that are."
+        if near or name.startswith("EAGLERAY_"):
+            found.append(f"the environment variable {name} is not known{meant}")
+    return found

@@ -1,0 +1,34 @@
+"""The README's programs run as they are printed there, each by itself, and print what their comments say."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TEXT = (Path(__file__).parents[2] / "README.md").read_text()
+BLOCKS = re.findall(r"(?s)^```python\n(.*?)^```", TEXT, re.MULTILINE)
+
+
+def test_there_are_programs() -> None:
+    assert len(BLOCKS) >= 5
+
+
+@pytest.mark.parametrize("block", BLOCKS, ids=lambda block: re.findall(r"def (\w+)", block)[0])
+def test_block_runs_and_prints_what_it_says(block: str, tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(block)
+    done = subprocess.run([sys.executable, program], cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    said = [comment.split("…") for comment in re.findall(r"(?m)^ *print\(.*\)  # (.*)$", block)]
+    printed = done.stdout.splitlines()
+    assert len(printed) == len(said), done.stdout
+    for line, pieces in zip(printed, said, strict=True):
+        at = 0
+        for piece in (piece.strip() for piece in pieces):
+            assert piece in line[at:], f"{line!r} is to have {piece!r}"
+            at = line.index(piece, at) + len(piece)
+        assert len(pieces) > 1 or line == pieces[0]
