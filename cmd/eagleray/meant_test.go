@@ -9,7 +9,7 @@ import (
 func TestMeant_Mistyped_IsSuggested(t *testing.T) {
 	for args, want := range map[string]string{
 		"start --num-cpu=2":        "did you mean --num-cpus?",
-		"start --object-store-mem": "--object-store-mem;",
+		"start --object-store-mem": "did you mean --object-store-memory?",
 		"start --hed":              "did you mean --head?",
 		"stop --forse":             "did you mean --force?",
 		"statsu":                   "did you mean status?",

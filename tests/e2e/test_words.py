@@ -79,6 +79,30 @@ def test_what_has_no_effect_says_so_once(script: Any) -> None:
     assert done.stderr.count("EAGLERAY_DEDUPLOGS is not known") == 1
 
 
+def test_flags_of_commands_in_python_are_suggested() -> None:
+    for arguments, near in (("list actors --fromat json", "--format"), ("memory --grup-by NODE_ADDRESS", "--group-by")):
+        command = [sys.executable, "-c", "from eagleray._private.cli import main; main()", *arguments.split()]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 2 and f"did you mean '{near}'?" in done.stderr
+
+
+def test_an_option_without_effect_says_so(caplog: pytest.LogCaptureFixture) -> None:
+    import logging
+
+    import eagleray
+    from eagleray._private import options
+
+    options._told_of_events = False
+    logging.getLogger("eagleray").addHandler(caplog.handler)
+    try:
+        for _ in range(2):
+            eagleray.remote(enable_task_events=False)(lambda: None)
+    finally:
+        logging.getLogger("eagleray").removeHandler(caplog.handler)
+    assert [record.getMessage() for record in caplog.records].count(caplog.records[0].getMessage()) == 1
+    assert "enable_task_events=False has no effect" in caplog.text
+
+
 def test_deep_nesting_is_named(ray: Any) -> None:
     @ray.remote
     def take(x: Any) -> None: ...

@@ -94,6 +94,18 @@ def _unless_empty(name: str, value: Any) -> None:
         raise ValueError(f"The option {name!r} is not supported yet: leave it out")
 
 
+_told_of_events = False
+
+
+def _events(name: str, value: Any) -> None:
+    global _told_of_events
+    if value is False and not _told_of_events:
+        from eagleray._private import driver_log
+
+        _told_of_events = True
+        driver_log.warning(f"{name}=False has no effect: tasks are listed from what runs, no events are recorded.")
+
+
 def _fallback(name: str, value: Any) -> None:
     from eagleray._private import fallback
 
@@ -130,7 +142,7 @@ TABLE: dict[str, Option] = {
     "runtime_env": _both(dict),
     "scheduling_strategy": _both(object, check=_strategy),
     "object_store_memory": _both(int, check=_unsupported),
-    "enable_task_events": _both(bool),
+    "enable_task_events": _both(bool, check=_events),
     "label_selector": _both(dict, check=_unless_empty),
     "fallback": _both(list, tuple, check=_fallback),
     "fallback_after": _both(*_NUMBER, check=_fallback_after),

@@ -44,7 +44,24 @@ def main(args: Sequence[str]) -> int:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
+        head, _, unknown = message.partition("unrecognized arguments: ")
+        if not head and unknown.startswith("-"):
+            from eagleray._private import meant
+
+            name = unknown.split()[0].partition("=")[0]
+            message += meant.suggestion(name, sorted(_flags(self)))
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def _flags(parser: argparse.ArgumentParser) -> set[str]:
+    """The flags of a parser and of its subcommands."""
+    found: set[str] = set()
+    for action in parser._actions:
+        found.update(action.option_strings)
+        if isinstance(action, argparse._SubParsersAction):
+            for inner in action.choices.values():
+                found |= _flags(inner)
+    return found
 
 
 def _parser() -> argparse.ArgumentParser:
