@@ -28,10 +28,10 @@ func TestArguments_SameResultMovedTwice_IsWrittenOnce(t *testing.T) {
 		}
 	}
 	c.mu.Unlock()
-	if _, err := c.create(o.ID, total, false, false); fault.CodeOf(err) != fault.AlreadyExists {
+	if _, err := c.create(o.ID, total, false, false, nil); fault.CodeOf(err) != fault.AlreadyExists {
 		t.Errorf("moved again: %v, want %q", err, fault.AlreadyExists)
 	}
-	if err := c.storeResult(o.ID, v, total, false); err != nil {
+	if err := c.storeResult(o.ID, v, total, false, nil); err != nil {
 		t.Errorf("written anew: %v", err)
 	}
 }

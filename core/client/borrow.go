@@ -171,20 +171,23 @@ func (c *Client) Export(id ids.Object) (string, error) {
 // received tells a worker that the references inside its reply are registered.
 func (c *Client) received(id ids.Task, o *outConn) {
 	addr := o.peerAddr
-	tell := func() {
+	c.whenRegistered(func() {
 		c.withPeer(addr, func(p *wire.Peer, err error) {
 			if err == nil {
 				_ = p.Push(wire.TReceived, wire.Received{TaskID: id[:]})
 			}
 		})
-	}
+	})
+}
+
+// whenRegistered runs f, under mu, when all references that came here are
+// registered with their owners: at once if they are; mu held.
+func (c *Client) whenRegistered(f func()) {
 	if c.unacked == 0 {
-		tell()
+		f()
 		return
 	}
-	w := &waiter{}
-	w.notify = tell
-	c.ackWaits = append(c.ackWaits, w)
+	c.ackWaits = append(c.ackWaits, &waiter{notify: f})
 }
 
 // accept serves this process's own socket.

@@ -43,7 +43,7 @@ func (e *executor) bounceAll() {
 }
 
 // patience is for how long a task runs before those behind it go back: twice
-// as long as its like do, within bounds.
+// as long as its like mostly do, within bounds.
 func (e *executor) patience() time.Duration {
 	if e.last == nil {
 		return bounceAfter

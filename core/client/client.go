@@ -118,11 +118,12 @@ type Client struct {
 
 	// Results whose caller has not said yet that it registered the references inside.
 	held       map[ids.Owner]map[ids.Task][][]*own.Object
-	unfinished int            // tasks and calls submitted
-	leaving    *waiter        // of a worker that ends and is still needed, or of its heir
-	limbo      int            // tasks whose arguments are being moved to the arena
-	admitted   sync.WaitGroup // accept, and connections that have not said who they are
-	parked     []*wire.Peer   // that served others until we moved
+	sought     map[string]ids.Owner // callers that are looked for, by address, see gonecaller.go
+	unfinished int                  // tasks and calls submitted
+	leaving    *waiter              // of a worker that ends and is still needed, or of its heir
+	limbo      int                  // tasks whose arguments are being moved to the arena
+	admitted   sync.WaitGroup       // accept, and connections that have not said who they are
+	parked     []*wire.Peer         // that served others until we moved
 
 	// Borrow registrations, see borrow.go.
 	unacked  int

@@ -17,7 +17,7 @@ import (
 // Patience of a worker.
 const (
 	blockedAfter = time.Millisecond       // a task that waits so long gives its CPUs back
-	bounceAfter  = 5 * time.Millisecond   // a task that runs so long, and longer than its like, sends those behind it back
+	bounceAfter  = 4 * time.Millisecond   // a task that runs so long, and longer than its like, sends those behind it back
 	bounceAtMost = 40 * time.Millisecond  // however long its like run
 	lentFor      = time.Millisecond       // what was given back is taken again after so long a run
 	lendEvery    = 100 * time.Millisecond // a long task gives its CPUs back this often, if it waits at all
@@ -68,6 +68,21 @@ type call struct {
 	parked   bool          // it waits in the queue for an argument that was lost
 	misses   int           // how often it has
 	returned bool          // by the program
+	stop     chan struct{} // closed when it is cancelled while its answer is written; nil: nobody waits
+}
+
+// stopped returns what is closed when the call is cancelled from now on; nil of no call; mu held.
+func (k *call) stopped() <-chan struct{} {
+	if k == nil {
+		return nil
+	}
+	if k.stop == nil {
+		k.stop = make(chan struct{})
+		if k.cancel && k.tmpl.Kind == KindTask { // whose answer nobody wants
+			close(k.stop)
+		}
+	}
+	return k.stop
 }
 
 // executor is the worker's side: calls in, answers out.

@@ -55,6 +55,7 @@ type fakeDaemon struct {
 	ended     int                   // heirs
 	forgotten int                   // functions
 	together  int                   // questions for the places of many
+	full      bool                  // who asks for room waits
 	onDisk    bool                  // nothing is in the arena: places are told one by one
 	holdPins  int                   // so many places are asked for before one is told
 	late      []lateObject
@@ -193,6 +194,9 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 			return
 		}
 		delete(d.freed, string(o.ObjectID))
+		if d.full { // it is not answered: there is no room
+			return
+		}
 		if d.next+o.Size > d.size {
 			_ = m.Fail(fault.New(fault.StoreFull, "full"))
 			return

@@ -195,7 +195,7 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 // sendItem writes an item's frame; mu held, released while a large value goes to the arena.
 func (e *executor) sendItem(k *call, id ids.Object, i uint64, v *Value, flags int) error {
 	c, in := e.c, k.in
-	body, nested, err := e.appendResult(nil, nil, id, v, flags, true)
+	body, nested, err := e.appendResult(nil, nil, id, v, flags, true, nil)
 	if err != nil {
 		return err
 	}

@@ -201,6 +201,7 @@ func (in *inConn) gone(error) {
 	}
 	e.wakeFeeds()
 	in.mark.close()
+	in.c.lookForCaller(in)
 	var gone []*call
 	keep := e.queue[:0]
 	for _, k := range e.queue {

@@ -60,6 +60,9 @@ func (e *executor) dismiss(k *call) {
 // interrupt cancels a running call: its program is told, or ended; mu held.
 func (e *executor) interrupt(token uint64, k *call, q *wire.Cancel) {
 	c := e.c
+	if !k.cancel && k.stop != nil {
+		close(k.stop)
+	}
 	k.cancel = true
 	if k.feed != nil {
 		k.feed.wake(e.c)

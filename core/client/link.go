@@ -132,6 +132,7 @@ func (c *Client) peerLost(l *peerLink) {
 		return
 	}
 	var lost []*own.Object
+	c.callerGone(l.addr)
 	c.table.EachBorrowed(func(o *own.Object) bool {
 		if o.OwnerAddr == l.addr && !o.State.Ready() {
 			lost = append(lost, o)

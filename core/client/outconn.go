@@ -225,6 +225,7 @@ func (o *outConn) answered(t *task, r *wire.Reader, flags uint64) error {
 	}
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
 		if t.canceled {
+			c.discard(r, t, o, func() {})
 			c.failTask(t, cancelFault(t))
 			o.exitIf(flags)
 			return nil

@@ -31,7 +31,22 @@ func (p *pace) set(us float64) {
 }
 
 // measure takes the time that a task ran.
-func (p *pace) measure(us float64) { p.set(smoothed(p.us, us)) }
+func (p *pace) measure(us float64) { p.set(typical(p.us, us)) }
+
+// outlier bounds what one measurement counts for: so many times what is typical.
+const outlier = 4
+
+// typical is a running mean in which no single measurement counts for much. A
+// function is short or long by its arguments, or by chance: one call of half a
+// second among thousands of 20 µs says nothing about the next, and a plain mean
+// would take the class for a slow one for dozens of calls. What has really
+// become slower shows within a few calls.
+func typical[T float64 | time.Duration](mean, now T) T {
+	if mean > 0 {
+		now = min(now, outlier*mean)
+	}
+	return smoothed(mean, now)
+}
 
 // smoothed is a running mean of what is measured again and again; 0: it never was.
 func smoothed[T float64 | time.Duration](mean, now T) T {

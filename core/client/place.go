@@ -19,11 +19,14 @@ import (
 // create asks for room; the daemon answers when there is some. Anew: in place of
 // what an earlier run of the task has written under this id. Program: the calling
 // thread is the program's own, which handles signals.
-func (c *Client) create(id ids.Object, size int, anew, program bool) (at wire.ObjPlace, err error) {
+func (c *Client) create(id ids.Object, size int, anew, program bool, stop <-chan struct{}) (at wire.ObjPlace, err error) {
 	q := wire.ObjCreate{ObjectID: id[:], Size: uint64(size), Anew: anew}
-	if program {
-		at, err = c.awaitRoom(id, &q)
-	} else {
+	switch {
+	case program && c.opts.Signals != nil:
+		at, err = c.awaitRoom(id, &q, nil, c.opts.Signals)
+	case stop != nil:
+		at, err = c.awaitRoom(id, &q, stop, nil)
+	default:
 		err = c.call(wire.TObjCreate, &q, &at)
 	}
 	if err == nil && at.Size < uint64(size) {

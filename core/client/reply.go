@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"slices"
 	"time"
 
@@ -47,7 +48,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	c := e.c
 	took := time.Since(k.started)
 	if k.returned {
-		k.tmpl.usual = smoothed(k.tmpl.usual, took)
+		k.tmpl.usual = typical(k.tmpl.usual, took)
 	}
 	us := took.Microseconds()
 	var body []byte
@@ -66,30 +67,40 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		}
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		var err error
-		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags, false); err != nil {
+		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags, false, k); err != nil {
 			for _, o := range nested {
 				c.table.Unpin(o)
 			}
 			c.freeReturns(k, i)
+			if errors.Is(err, errTakenBack) {
+				e.send(token, k, wire.ReplyCancelled, us, 0, nil)
+				return
+			}
 			e.answerFault(token, k, fault.From(err))
 			return
 		}
 	}
-	if nested != nil {
+	switch {
+	case nested == nil:
+	case k.in.dead: // nobody reads the answer
+		c.unpinAll(nested)
+		c.carryOut()
+	default:
 		c.hold(k.in.caller, k.task, nested)
 	}
 	e.send(token, k, flags, us, n, body)
 }
 
 // appendResult encodes a value that id is to get; mu held, released while a large one goes to the arena.
-// The wait of an item, whose generator's code runs, a signal may end; an answer's it may not.
-func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, flags int, item bool) ([]byte, []*own.Object, error) {
+// The wait of an item, whose generator's code runs, a signal may end; an answer's wait, of the call k, its cancellation may.
+func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, flags int, item bool, k *call) ([]byte, []*own.Object, error) {
 	c := e.c
 	total, _ := v.layout()
 	body = wire.AppendArray(body, 3)
 	if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
+		stop := k.stopped()
 		c.mu.Unlock()
-		err := c.storeResult(id, v, total, item)
+		err := c.storeResult(id, v, total, item, stop)
 		c.mu.Lock()
 		if err != nil {
 			return body, nested, err

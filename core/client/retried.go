@@ -4,9 +4,11 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// An exception that a task is retried for may carry references. Nobody gets
-// it: its worker is told to let go of them. That must arrive before the next
-// attempt may run there, which has the same id.
+// An exception that a task is retried for may carry references, and so may the
+// one of a task that was cancelled meanwhile. Nobody gets it: its worker is told
+// to let go of them. That must arrive before the next attempt may run there,
+// which has the same id, and after what is said about earlier attempts: the
+// worker takes what it hears for the oldest one.
 
 // raised tries a task again that raised an exception; mu held.
 func (c *Client) raised(t *task) {
@@ -51,7 +53,7 @@ func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.limbo--
-		if c.closed {
+		if c.closed || !t.counted { // it has ended meanwhile
 			return
 		}
 		if t.canceled {
@@ -60,11 +62,14 @@ func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
 		}
 		then()
 	}
-	c.withPeer(o.peerAddr, func(p *wire.Peer, err error) {
-		if err != nil {
-			again()
-			return
-		}
-		p.Go(wire.TReceived, wire.Received{TaskID: id[:]}, func(*wire.Message, error) { again() })
+	addr := o.peerAddr
+	c.whenRegistered(func() {
+		c.withPeer(addr, func(p *wire.Peer, err error) {
+			if err != nil {
+				again()
+				return
+			}
+			p.Go(wire.TReceived, wire.Received{TaskID: id[:]}, func(*wire.Message, error) { again() })
+		})
 	})
 }

@@ -130,7 +130,7 @@ func (c *Client) putLarge(id ids.Object, v *Value, total int) error {
 	c.mu.Unlock()
 	var err error
 	if !reused {
-		at, err = c.create(id, total, false, true)
+		at, err = c.create(id, total, false, true, nil)
 	}
 	keep = keep && at.Path == ""
 	if err == nil {

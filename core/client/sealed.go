@@ -15,8 +15,13 @@ import (
 // A worker that was killed between its seal and its answer has left the object:
 // nobody was told of it, and what it contains may have died with that worker.
 // The try that answers writes its own.
-func (c *Client) storeResult(id ids.Object, v *Value, total int, program bool) error {
-	if err := c.storeValue(id, v, total, true, program); err != nil {
+// Closing stop, which may be nil, ends a wait for room: errTakenBack.
+func (c *Client) storeResult(id ids.Object, v *Value, total int, program bool, stop <-chan struct{}) error {
+	at, err := c.create(id, total, true, program, stop)
+	if err == nil {
+		err = c.writeValue(id, at, v, false)
+	}
+	if err != nil {
 		return err
 	}
 	return c.daemon.Flush(context.Background())

@@ -81,7 +81,7 @@ type Found struct {
 
 // storeValue writes the value into the arena under the given id. Program: see create.
 func (c *Client) storeValue(id ids.Object, v *Value, total int, anew, program bool) error {
-	at, err := c.create(id, total, anew, program)
+	at, err := c.create(id, total, anew, program, nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,102 @@
+package client
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+func TestPace_OneLongCallAmongShortOnes_DepthAndPatienceStay(t *testing.T) {
+	var p pace
+	usual := time.Duration(0)
+	for range 100 {
+		p.measure(20)
+		usual = typical(usual, 20*time.Microsecond)
+	}
+	deep := p.depth
+	p.measure(500_000)
+	usual = typical(usual, 500*time.Millisecond)
+	if p.depth < deep/2 {
+		t.Errorf("after one long call a lease has %d tasks, before %d", p.depth, deep)
+	}
+	e := &executor{last: &RemoteTemplate{usual: usual}}
+	if got := e.patience(); got != bounceAfter {
+		t.Errorf("what is behind a long call waits for %v, want %v", got, bounceAfter)
+	}
+}
+
+func TestPace_CallsBecomeLong_DepthFallsWithTheFew(t *testing.T) {
+	var p pace
+	for range 100 {
+		p.measure(20)
+	}
+	n := 0
+	for ; p.depth > 1; n++ {
+		p.measure(500_000)
+	}
+	if n > 16 {
+		t.Errorf("%d long calls in a row passed before a lease had one at a time", n)
+	}
+	// What comes back says so at once.
+	var q pace
+	q.measure(20)
+	if q.tooDeep(); q.depth != 1 {
+		t.Errorf("after tasks came back a lease has %d at a time, want 1", q.depth)
+	}
+}
+
+// Tasks of one function are long or short by their argument, and tasks of two
+// functions take turns. With a long one on all workers but one, every short one
+// is answered: none waits behind a long one while a worker is idle.
+func TestMixed_LongAmongShort_NoneWaitsBehindOneWhileAWorkerIsIdle(t *testing.T) {
+	for seed := range uint64(12) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			r := rand.New(rand.NewPCG(seed, 3))
+			d := startDaemon(t)
+			gate := make(chan struct{})
+			var begun atomic.Int32
+			workers := 2 + r.IntN(2)
+			for range workers {
+				d.worker(func(c *Client, it *Item) {
+					begun.Add(1)
+					if textOf(it) == "L" {
+						<-gate
+					}
+					echo(c, it)
+				})
+			}
+			c := d.driver()
+			fs := []int{template(t, c, "f"), template(t, c, "g")}[:1+r.IntN(2)]
+			const n = 300
+			long := map[int]bool{}
+			for range workers - 1 {
+				long[r.IntN(n)] = true
+			}
+			var short, rest []ids.Object
+			for i := range n {
+				f := fs[r.IntN(len(fs))]
+				if long[i] {
+					rest = append(rest, submit(t, c, f, "L"))
+				} else {
+					short = append(short, submit(t, c, f, "x"))
+				}
+			}
+			for _, id := range short {
+				if s := get(t, c, id); s != "x" {
+					t.Fatalf("got %q, want x", s)
+				}
+			}
+			close(gate)
+			for _, id := range rest {
+				get(t, c, id)
+			}
+			if got := begun.Load(); got != n {
+				t.Errorf("%d tasks began, want %d", got, n)
+			}
+		})
+	}
+}
