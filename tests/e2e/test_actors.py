@@ -426,29 +426,6 @@ def test_kill_runs_no_exit_handlers(ray: Any, tmp_path: Any) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_pool_and_queue(ray: Any, counters: Any) -> None:
-    pool = ray.util.ActorPool([counters.remote() for _ in range(2)])
-    assert list(pool.map(lambda a, v: a.double.remote(v), range(8))) == [2 * i for i in range(8)]
-    assert sorted(pool.map_unordered(lambda a, v: a.double.remote(v), range(8))) == [2 * i for i in range(8)]
-    from eagleray.util.queue import Empty, Full, Queue
-
-    queue = Queue(maxsize=2)
-    queue.put(1)
-    queue.put("two")
-    assert queue.full() and queue.qsize() == 2
-    with pytest.raises(Full):
-        queue.put_nowait(3)
-
-    @ray.remote
-    def take(q: Any) -> Any:
-        return q.get()
-
-    assert ray.get(take.remote(queue)) == 1 and queue.get() == "two"
-    with pytest.raises(Empty):
-        queue.get(timeout=0.05)
-    queue.shutdown()
-
-
 def test_a_class_makes_more_of_itself(ray: Any) -> None:
     """An actor class that its own methods refer to has its constructor's parameters wherever it is unpickled."""
 

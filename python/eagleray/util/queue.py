@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import eagleray
+from eagleray.exceptions import ActorDiedError
 
 
 class Empty(queue.Empty):
@@ -27,6 +28,8 @@ class _QueueActor:
         return self.items.qsize()
 
     async def put(self, item: Any, timeout: float | None) -> bool:
+        if timeout == 0:  # wait_for with 0 gives up before it begins
+            return await self.put_all([item])
         try:
             await asyncio.wait_for(self.items.put(item), timeout)
         except asyncio.TimeoutError:
@@ -34,13 +37,16 @@ class _QueueActor:
         return True
 
     async def get(self, timeout: float | None) -> tuple[bool, Any]:
+        if timeout == 0:
+            found = await self.get_all(1)
+            return (False, None) if found is None else (True, found[0])
         try:
             return True, await asyncio.wait_for(self.items.get(), timeout)
         except asyncio.TimeoutError:
             return False, None
 
     async def put_all(self, items: list[Any]) -> bool:
-        if self.maxsize and self.items.qsize() + len(items) > self.maxsize:
+        if self.maxsize > 0 and self.items.qsize() + len(items) > self.maxsize:
             return False
         for item in items:
             self.items.put_nowait(item)
@@ -63,7 +69,13 @@ class Queue:
     def __init__(self, maxsize: int = 0, actor_options: dict[str, Any] | None = None) -> None:
         self.maxsize = maxsize
         options = {"num_cpus": 0, **(actor_options or {})}
+        #: The actor that holds the items; None after ``shutdown``.
         self.actor: Any = eagleray.remote(_QueueActor).options(**options).remote(maxsize)
+
+    def _holder(self) -> Any:
+        if self.actor is None:
+            raise ActorDiedError("this queue was shut down; what was in it is lost. Make a new Queue")
+        return self.actor
 
     def __len__(self) -> int:
         return self.qsize()
@@ -74,7 +86,7 @@ class Queue:
 
     def qsize(self) -> int:
         """How many items are in it."""
-        found: int = eagleray.get(self.actor.qsize.remote())
+        found: int = eagleray.get(self._holder().qsize.remote())
         return found
 
     def empty(self) -> bool:
@@ -91,12 +103,12 @@ class Queue:
         Raises:
             Full: there was none in time.
         """
-        if not eagleray.get(self.actor.put.remote(item, _patience(block, timeout))):
+        if not eagleray.get(self._holder().put.remote(item, _patience(block, timeout))):
             raise Full
 
     async def put_async(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
         """``put`` for event loops."""
-        if not await self.actor.put.remote(item, _patience(block, timeout)):
+        if not await self._holder().put.remote(item, _patience(block, timeout)):
             raise Full
 
     def get(self, block: bool = True, timeout: float | None = None) -> Any:
@@ -105,14 +117,14 @@ class Queue:
         Raises:
             Empty: none came in time.
         """
-        found, item = eagleray.get(self.actor.get.remote(_patience(block, timeout)))
+        found, item = eagleray.get(self._holder().get.remote(_patience(block, timeout)))
         if not found:
             raise Empty
         return item
 
     async def get_async(self, block: bool = True, timeout: float | None = None) -> Any:
         """``get`` for event loops."""
-        found, item = await self.actor.get.remote(_patience(block, timeout))
+        found, item = await self._holder().get.remote(_patience(block, timeout))
         if not found:
             raise Empty
         return item
@@ -131,8 +143,10 @@ class Queue:
         Raises:
             Full: they do not all have room.
         """
+        if not isinstance(items, Iterable):
+            raise TypeError(f"'items' must be an iterable, got {type(items).__name__}: {items!r}")
         batch = list(items)
-        if not eagleray.get(self.actor.put_all.remote(batch)):
+        if not eagleray.get(self._holder().put_all.remote(batch)):
             raise Full(f"Cannot add {len(batch)} items to queue of size {self.qsize()} and maxsize {self.maxsize}.")
 
     def get_nowait_batch(self, num_items: int) -> list[Any]:
@@ -141,9 +155,11 @@ class Queue:
         Raises:
             Empty: there are fewer.
         """
-        if not isinstance(num_items, int) or num_items < 0:
+        if not isinstance(num_items, int):
+            raise TypeError(f"'num_items' must be a nonnegative integer, got {type(num_items).__name__}: {num_items!r}")
+        if num_items < 0:
             raise ValueError(f"'num_items' must be a nonnegative integer, got {num_items!r}")
-        found: list[Any] | None = eagleray.get(self.actor.get_all.remote(num_items))
+        found: list[Any] | None = eagleray.get(self._holder().get_all.remote(num_items))
         if found is None:
             raise Empty(f"Cannot get {num_items} items from queue of size {self.qsize()}.")
         return found
@@ -155,11 +171,14 @@ class Queue:
             force: At once.
             grace_period_s: Otherwise, how long calls that run may take.
         """
+        actor, self.actor = self.actor, None
+        if actor is None:
+            return
         if not force:
-            ref = self.actor.__ray_terminate__.remote()
+            ref = actor.__ray_terminate__.remote()
             if eagleray.wait([ref], timeout=grace_period_s)[0]:
                 return
-        eagleray.kill(self.actor)
+        eagleray.kill(actor)
 
 
 def _patience(block: bool, timeout: float | None) -> float | None:
