@@ -268,3 +268,66 @@ def test_register_serializer(ray: Any) -> None:
         ray.util.deregister_serializer(Socket)
     with pytest.raises(TypeError):
         ray.put(Socket(5))
+
+
+class FromState:
+    """Answers unknown names from an attribute that an object without its state has not, as starlette's State does."""
+
+    def __init__(self, **state: Any) -> None:
+        super().__setattr__("_state", state)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._state[name] = value
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._state[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+class FromSlot:
+    """The same with slots, and an error that is no AttributeError."""
+
+    __slots__ = ("found",)
+
+    def __init__(self, **found: Any) -> None:
+        self.found = found
+
+    def __getattr__(self, name: str) -> Any:
+        return object.__getattribute__(self, "found")[name]
+
+    def __reduce__(self) -> Any:
+        return _from_slot, (self.found,)
+
+
+def _from_slot(found: dict[str, Any]) -> FromSlot:
+    return FromSlot(**found)
+
+
+@pytest.mark.parametrize("kind", [FromState, FromSlot])
+def test_objects_that_answer_unknown_names_travel(ray: Any, kind: Any) -> None:
+    made = kind(a=1, ref=ray.put(2), array=np.arange(100_000))
+    inside = {"list": [made, made]}
+
+    @ray.remote
+    def look(x: Any, more: Any) -> Any:
+        return x.a, ray.get(x.ref), int(x.array[-1]), int(more["list"][0].array.sum()), x, captured()
+
+    def captured() -> int:
+        return made.a  # type: ignore[no-any-return]
+
+    *found, back, of_function = ray.get(look.remote(made, inside), timeout=20)
+    assert found == [1, 2, 99_999, 4_999_950_000] and (back.a, of_function) == (1, 1)
+    again = ray.get(ray.put(inside))["list"]
+    assert again[0] is again[1] and again[0].a == 1 and not again[0].array.flags.writeable
+
+    @ray.remote
+    def fail() -> None:
+        problem = ValueError("with state")
+        problem.state = made  # type: ignore[attr-defined]
+        raise problem
+
+    with pytest.raises(ValueError, match="with state") as caught:
+        ray.get(fail.remote(), timeout=20)
+    assert caught.value.cause.state.a == 1  # type: ignore[attr-defined]

@@ -82,11 +82,12 @@ def by_value(cloudpickle: Any) -> Any:
 
 def _look(obj: Any) -> None:
     kind = type(obj)
+    # Of an object without a dictionary, a __getattr__ of the user's would be asked for one.
     if (
         hasattr(kind, _MARK)
         or hasattr(kind, _NUMBA_MARK)
         or (hasattr(kind, _DLPACK_MARK) and kind.__module__ != "numpy")
-        or _MARK in getattr(obj, "__dict__", ())
+        or (kind.__dictoffset__ and _MARK in getattr(obj, "__dict__", ()))
     ):
         check(obj)
 

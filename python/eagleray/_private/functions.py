@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import pickle
 from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Callable
 from typing import Any
@@ -57,7 +56,7 @@ def rebuild(blob: bytes) -> Any:
         AttributeError: the module has no such name.
     """
     if not blob.startswith(_PATH):
-        return pickle.loads(blob)
+        return pickling.loads_plain(blob)
     module, _, name = blob[len(_PATH) :].decode().partition(":")
     found: Any = importlib.import_module(module)
     for part in name.split("."):

@@ -84,9 +84,25 @@ def loads(data: Any, buffers: Any, table: bool) -> Any:
         buffers: Its out-of-band buffers, or None.
         table: Whether there is one.
     """
-    if table:
-        return process.require().hot.with_refs(pickle.loads, data, buffers)
-    return pickle.loads(data, buffers=buffers or ())
+    if not table:
+        return loads_plain(data, buffers)
+    with_refs = process.require().hot.with_refs
+    try:
+        return with_refs(pickle.loads, data, buffers)
+    except RecursionError:
+        from eagleray._private import unpickling
+
+        return with_refs(unpickling.loads, data, buffers)
+
+
+def loads_plain(data: Any, buffers: Any = None) -> Any:
+    """What is in a pickle without a table."""
+    try:
+        return pickle.loads(data, buffers=buffers or ())
+    except RecursionError:
+        from eagleray._private import unpickling
+
+        return unpickling.loads(data, buffers)
 
 
 def collecting() -> bool:

@@ -163,7 +163,7 @@ def form_of(meta: bytes) -> Form:
 
 
 def _decode_pickle(meta: bytes, buffers: Buffers) -> Any:
-    return pickle.loads(meta, buffers=buffers or ())
+    return pickling.loads_plain(meta, buffers)
 
 
 def _decode_refs(meta: bytes, buffers: Buffers) -> Any:

@@ -166,7 +166,7 @@ def encode_cause(cause: BaseException) -> bytes:
     for attempt in (cause, _Rebuilt(cause)):
         try:
             blob = _dumps(attempt)
-            if type(pickle.loads(blob)) is type(cause):
+            if type(pickling.loads_plain(blob)) is type(cause):
                 return blob
         except Exception:
             continue
@@ -178,7 +178,7 @@ def encode_cause(cause: BaseException) -> bytes:
 def decode_cause(blob: bytes, text: str) -> BaseException:
     """The exception in ``blob``, or one that says what it was."""
     try:
-        found = pickle.loads(blob)
+        found = pickling.loads_plain(blob)
         if isinstance(found, BaseException):
             return found
     except Exception as problem:
