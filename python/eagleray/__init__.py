@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from eagleray._private.ids import ActorID as ActorID
     from eagleray._private.ids import JobID as JobID
     from eagleray._private.ids import NodeID as NodeID
-    from eagleray._private.ids import ObjectID as ObjectID
     from eagleray._private.ids import TaskID as TaskID
     from eagleray._private.ids import UniqueID as UniqueID
     from eagleray._private.ids import WorkerID as WorkerID
+    from eagleray._private.refs import ObjectID as ObjectID
     from eagleray._private.refs import ObjectRef as ObjectRef
     from eagleray._private.session import init as init
     from eagleray._private.session import is_initialized as is_initialized
@@ -55,7 +55,7 @@ _NAMES = {
     "DynamicObjectRefGenerator": "_private.generators",
     "JobID": "_private.ids",
     "NodeID": "_private.ids",
-    "ObjectID": "_private.ids",
+    "ObjectID": "_private.refs",
     "ObjectRef": "_private.refs",
     "ObjectRefGenerator": "_private.generators",
     "TaskID": "_private.ids",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eagleray._private.context import RunningPerCoroutine, here
 from eagleray._private.families import ACCELERATORS
+from eagleray._private.ids import ActorID, JobID, NodeID, TaskID
 from eagleray._private.resources import from_units
 from eagleray._private.state import DRIVER, Session, process
 
@@ -24,16 +25,13 @@ class RuntimeContext:
         self._session = session
 
     def get(self) -> dict[str, Any]:
-        """The ids as a dictionary."""
-        found: dict[str, Any] = {
-            "job_id": self.get_job_id(),
-            "node_id": self.get_node_id(),
-            "namespace": self.namespace,
-        }
-        if self.get_task_id() is not None:
-            found["task_id"] = self.get_task_id()
-        if self.get_actor_id() is not None:
-            found["actor_id"] = self.get_actor_id()
+        """The ids as a dictionary of objects that have ``hex()``."""
+        found: dict[str, Any] = {"job_id": self.job_id, "node_id": self.node_id, "namespace": self.namespace}
+        if self._session.role != DRIVER:
+            if self.task_id is not None:
+                found["task_id"] = self.task_id
+            if self.actor_id is not None:
+                found["actor_id"] = self.actor_id
         return found
 
     def get_job_id(self) -> str:
@@ -153,25 +151,38 @@ class RuntimeContext:
         task_id = running.task_id
         return task_id is not None and bool(self._session.hot.is_cancelled(task_id))
 
-    @property
-    def job_id(self) -> str:
-        """See ``get_job_id``."""
-        return self.get_job_id()
+    # The older names give objects, the methods with ``get_`` text.
 
     @property
-    def node_id(self) -> str:
-        """See ``get_node_id``."""
-        return self.get_node_id()
+    def job_id(self) -> JobID:
+        """The program's job."""
+        return JobID(self._session.job_id)
 
     @property
-    def task_id(self) -> str | None:
-        """See ``get_task_id``."""
-        return self.get_task_id()
+    def node_id(self) -> NodeID:
+        """This machine's daemon."""
+        return NodeID(self._session.node_id)
 
     @property
-    def actor_id(self) -> str | None:
-        """See ``get_actor_id``."""
-        return self.get_actor_id()
+    def task_id(self) -> TaskID | None:
+        """The running task or actor call; None in a thread of the user's that runs none.
+
+        Raises:
+            AssertionError: this is a driver.
+        """
+        self._only_in_workers("task_id")
+        task_id = here.running.task_id
+        return TaskID(task_id) if task_id is not None else None
+
+    @property
+    def actor_id(self) -> ActorID | None:
+        """The actor that the caller belongs to; None in a task.
+
+        Raises:
+            AssertionError: this is a driver.
+        """
+        self._only_in_workers("actor_id")
+        return ActorID(here.actor.id) if here.actor is not None else None
 
     def _only_in_workers(self, name: str) -> None:
         if self._session.role == DRIVER:

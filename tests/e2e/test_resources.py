@@ -257,3 +257,61 @@ def test_context_of_tasks_and_actors(ray: Any) -> None:
     (_, _, _, (task_id, name, function, actor, actor_name)), handle = ray.get(a.m.remote())
     assert len(task_id) == 48 and name == "A.m" and function.endswith("A.m")
     assert actor == a._actor_id.hex() and actor_name == "named" and handle == a
+
+
+def test_older_names_of_ids_give_objects_and_methods_give_text(ray: Any) -> None:
+    def look() -> Any:
+        c = ray.get_runtime_context()
+        new = c.get_job_id(), c.get_node_id(), c.get_task_id(), c.get_actor_id()
+        return (c.job_id, c.node_id, c.task_id, c.actor_id), new, c.get()
+
+    actor = ray.remote(type("Look", (), {"look": lambda self: look()})).remote()
+    classes = ray.JobID, ray.NodeID, ray.TaskID, ray.ActorID
+    for ref, known in ((ray.remote(look).remote(), 3), (actor.look.remote(), 4)):
+        old, new, whole = ray.get(ref, timeout=20)
+        assert [type(one) for one in old[:known]] == list(classes[:known])
+        assert [one.hex() for one in old[:known]] == list(new[:known])
+        assert old[known:] == new[known:] == (None,) * (4 - known)
+        assert [whole.get(name) for name in ("job_id", "node_id", "task_id", "actor_id")] == list(old)
+    assert old[3] == actor._actor_id and old[3].binary().hex() == new[3]
+    context = ray.get_runtime_context()
+    assert (context.job_id.hex(), context.node_id.hex()) == (context.get_job_id(), context.get_node_id())
+    assert set(context.get()) == {"job_id", "node_id", "namespace"}
+    for name in ("task_id", "actor_id"):
+        with pytest.raises(AssertionError, match=f"{name} is only available in tasks and actors"):
+            getattr(context, name)
+    assert ray.ObjectID is ray.ObjectRef
+
+
+def test_an_actor_that_waits_gives_its_cpu_back_and_keeps_its_device(ray: Any) -> None:
+    """The CPU of an actor that waits in ``get`` runs the task that it waits for; devices are never lent."""
+
+    @ray.remote(num_cpus=4, num_gpus=2)
+    class Waits:
+        def wait_for(self, refs: list[Any]) -> Any:
+            return ray.get(refs[0])
+
+        def try_device(self, refs: list[Any], seconds: float) -> Any:
+            return ray.wait(refs, timeout=seconds)[0]
+
+        def devices(self) -> Any:
+            return ray.get_gpu_ids()
+
+    @ray.remote(num_cpus=4)
+    def on_cpu() -> Any:
+        return 5
+
+    @ray.remote(num_cpus=0, num_gpus=1)
+    def on_gpu() -> Any:
+        return ray.get_gpu_ids()
+
+    a = Waits.remote()
+    assert len(ray.get(a.devices.remote(), timeout=20)) == 2
+    assert ray.get(a.wait_for.remote([on_cpu.remote()]), timeout=20) == 5
+    wants_device = on_gpu.remote()
+    # A task that needs CPUs only runs while the actor waits; the one that needs a device does not.
+    waits = a.wait_for.remote([wants_device])
+    assert ray.get(on_cpu.remote(), timeout=20) == 5
+    assert ray.wait([wants_device, waits], timeout=0)[0] == []
+    ray.kill(a)
+    assert len(ray.get(wants_device, timeout=20)) == 1

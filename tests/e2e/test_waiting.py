@@ -208,3 +208,37 @@ def test_large_arguments_both_ways_at_once(ray: Any) -> None:
 
     refs = [echo.remote(bytes([i]) * 90_000) for i in range(200)]  # in band: fills the sockets both ways
     assert [value[0] for value in ray.get(refs, timeout=60)] == list(range(200))
+
+
+def test_as_future_where_no_loop_runs(ray: Any) -> None:
+    @ray.remote
+    def f(x: int) -> int:
+        return x
+
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    try:
+        first, second, there = f.remote(1).as_future(), f.remote(2).as_future(), ray.put(3).as_future()
+        assert isinstance(first, asyncio.Future) and loop.run_until_complete(first) == 1
+
+        async def rest() -> Any:
+            return await asyncio.gather(second, there, f.remote(4))
+
+        assert loop.run_until_complete(rest()) == [2, 3, 4]
+    finally:
+        asyncio.set_event_loop(None)
+        loop.close()
+    ref = f.remote(5)
+    problems: list[BaseException] = []
+
+    def elsewhere() -> None:
+        try:
+            ref.as_future()
+        except RuntimeError as problem:
+            problems.append(problem)
+
+    thread = threading.Thread(target=elsewhere)
+    thread.start()
+    thread.join(20)
+    assert "event loop" in str(problems[0])  # as asyncio says it: this thread has none
+    assert asyncio.run(asyncio.wait_for(ref, 20)) == 5

@@ -362,12 +362,14 @@ def get_actor(name: str, namespace: str | None = None, **unknown: NoReturn) -> A
 
     if unknown:
         meant.refuse("get_actor", unknown, ("name", "namespace"))
+    if not name:
+        raise ValueError(f"get_actor() takes an actor's name that is not empty; got {name!r}")
     if not isinstance(name, str):
         raise TypeError(f"get_actor() takes an actor's name, a string; got {type(name).__name__}")
     if namespace is not None and not isinstance(namespace, str):
         raise TypeError(f"get_actor() takes a namespace as a string, got {type(namespace).__name__}: {namespace!r}")
-    if not name:
-        raise ValueError("get_actor() takes an actor's name; it is empty.")
+    if namespace == "":
+        raise ValueError("get_actor() takes a namespace that is not empty; leave it out for the session's namespace")
     session = process.require()
     where = namespace or session.namespace
     try:

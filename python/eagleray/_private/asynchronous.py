@@ -166,8 +166,12 @@ def _current() -> _Waits:
 
 
 def loop_future(ref: Any) -> asyncio.Future[Any]:
-    """A future of the running event loop."""
-    loop = asyncio.get_running_loop()
+    """A future of the running event loop; where none runs, of the one that this thread will run.
+
+    Raises:
+        RuntimeError: no loop runs, and this thread has none.
+    """
+    loop = _running_loop() or asyncio.get_event_loop()
     future: asyncio.Future[Any] = loop.create_future()
     _current().add(ref, future, loop)
     return future

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from types import GetSetDescriptorType, MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
@@ -24,8 +25,30 @@ def dual_exception(error: RayTaskError, base: type[RayTaskError]) -> RayTaskErro
         if cls is None:
             cls = _classes[kind] = _make_class(kind, base)
         return _make(cls, error)
-    except Exception:
+    except Exception as problem:
+        _warn(kind, problem)
         return error
+
+
+_warned: weakref.WeakSet[type[BaseException]] = weakref.WeakSet()
+
+
+def _warn(kind: type[BaseException], problem: Exception) -> None:
+    """Says once for each class that ``except`` with this class will not catch what a task raised."""
+    if kind in _warned:
+        return
+    _warned.add(kind)
+    import logging
+
+    logging.getLogger("eagleray.exceptions").warning(
+        "A task raised %s.%s, and no class can be derived from that (%s: %s). The error is a RayTaskError and no %s: "
+        "catch RayTaskError and look at its attribute 'cause'.",
+        kind.__module__,
+        kind.__qualname__,
+        type(problem).__name__,
+        problem,
+        kind.__name__,
+    )
 
 
 def _make_class(kind: type[BaseException], base: type[RayTaskError]) -> type[RayTaskError]:

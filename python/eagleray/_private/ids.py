@@ -87,12 +87,6 @@ class WorkerID(UniqueID):
     __slots__ = ()
 
 
-class ObjectID(BaseID):
-    """An object."""
-
-    __slots__ = ()
-
-
 class JobID(BaseID):
     """A driver's program."""
 

@@ -103,7 +103,7 @@ class ObjectRef(_Ref, Generic[T_co]):
         return asynchronous.thread_future(self)
 
     def as_future(self, _internal: bool = False) -> asyncio.Future[T_co]:
-        """A future of the running event loop."""
+        """A future of the running event loop; where none runs, of the one that ``asyncio.get_event_loop()`` gives."""
         from eagleray._private import asynchronous
 
         return asynchronous.loop_future(self)
@@ -124,6 +124,10 @@ class ObjectRef(_Ref, Generic[T_co]):
 
     def __reduce__(self) -> Any:
         return from_binary, pickling.export_ref(self)
+
+
+#: The name that Ray gave the class before it had owners.
+ObjectID = ObjectRef
 
 
 def _name_next() -> Any:
