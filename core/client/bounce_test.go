@@ -14,7 +14,7 @@ func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
 	actor := &inConn{}
 	begun := &call{in: lease, tmpl: &RemoteTemplate{}, taken: true}
 	stay := []*call{{in: actor, tmpl: &RemoteTemplate{}}, {in: lease}, {in: gone, tmpl: &RemoteTemplate{}}, {tmpl: &RemoteTemplate{}}}
-	e := &executor{queue: []*call{stay[0], begun, stay[1], stay[2], begun, stay[3]}}
+	e := &executor{lane: lane{queue: []*call{stay[0], begun, stay[1], stay[2], begun, stay[3]}}}
 	all := e.queue
 	e.bounceAll()
 	if !slices.Equal(e.queue, stay) {

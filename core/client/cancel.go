@@ -65,7 +65,7 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	}
 	if t.actor != nil && force {
 		c.mu.Unlock()
-		return fault.New(fault.BadRequest, "force=True is not possible for a call of an actor: use kill on the actor")
+		return fault.New(fault.BadRequest, "force=True is not supported for calls of actors: use kill on the actor")
 	}
 	c.cancelTask(t, force, recursive, c.cancels.few(time.Now()))
 	return nil

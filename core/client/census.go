@@ -184,6 +184,7 @@ func (c *Client) tallyTasks(t *wire.Tally, limit int) {
 		for _, k := range e.calls {
 			t.Runs = append(t.Runs, wire.Run{TaskID: bytes.Clone(k.task[:]), StartedMs: k.started.UnixMilli()})
 		}
+		e.tallyRan(t, limit)
 	}
 	c.tallyEnded(t, limit)
 }

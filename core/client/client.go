@@ -78,6 +78,7 @@ type Info struct {
 	Job        ids.Job
 	Namespace  string
 	SessionDir string
+	NodeAddr   string // of the machine, as other machines would name it
 	Addr       string
 	DaemonPid  int
 	Totals     wire.Totals
@@ -207,7 +208,7 @@ func Connect(o Options) (*Client, error) {
 	copy(c.info.Worker[:], hr.WorkerID)
 	copy(c.info.Job[:], hr.JobID)
 	c.info.Namespace = hr.Namespace
-	c.info.SessionDir, c.info.Addr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.Addr, hr.DaemonPid, hr.Totals
+	c.info.SessionDir, c.info.NodeAddr, c.info.Addr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.NodeAddr, hr.Addr, hr.DaemonPid, hr.Totals
 	c.self = c.info.Worker.Owner()
 	err = c.open(fd, hr.ArenaBytes)
 	if err == nil {

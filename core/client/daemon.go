@@ -131,7 +131,7 @@ func (e *executor) allRead() {
 
 // drained reports whether an actor that is to end has done all that it was asked.
 func (e *executor) drained() bool {
-	return e.draining && !e.unread && e.busy == 0 && len(e.queue) == 0
+	return e.draining && !e.unread && e.busy == 0 && e.waitingCalls() == 0
 }
 
 // Note is something for the program's user: a line of a worker's output or a warning.

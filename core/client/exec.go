@@ -87,9 +87,9 @@ func (k *call) stopped() <-chan struct{} {
 
 // executor is the worker's side: calls in, answers out.
 type executor struct {
-	c        *Client
-	queue    []*call
-	waiting  []*waiter        // threads in NextTask
+	c *Client
+	lane
+	groups   map[string]*lane // of an actor with concurrency groups
 	calls    map[uint64]*call // running
 	token    uint64
 	busy     int       // running
@@ -107,8 +107,6 @@ type executor struct {
 	last     *RemoteTemplate        // what ran before
 	early    map[ids.Task]time.Time // cancelled before they arrived
 	conns    map[*inConn]bool
-	index    queueIndex
-	pushed   int // calls that were ever queued
 	draining bool
 	unread   bool   // draining, and something may not have been read yet
 	feedMax  uint64 // items of all generators together that callers may leave untaken; 0: no limit
@@ -116,7 +114,7 @@ type executor struct {
 	page    *started.Writer // of an actor that may restart
 	forgets [][]byte        // functions that the program is to let go of
 	backlog backlog
-	parks   int // calls that are parked
+	ran     ranTasks
 }
 
 func newExecutor(c *Client) *executor {
@@ -127,12 +125,16 @@ func (e *executor) running() bool { return e.busy > 0 }
 
 // push queues a call and wakes a thread that waits for one.
 func (e *executor) push(k *call) {
-	e.queue = append(e.queue, k)
-	e.pushed++
-	if len(e.waiting) > 0 {
-		w := e.waiting[0]
-		e.waiting = e.waiting[1:]
+	l := e.laneOf(k)
+	l.queue = append(l.queue, k)
+	l.pushed++
+	if len(l.waiting) > 0 {
+		w := l.waiting[0]
+		l.waiting = l.waiting[1:]
 		e.c.finish(w)
+	} else if l.serve != nil {
+		l.serve()
+		l.serve = nil
 	}
 }
 
@@ -141,10 +143,7 @@ func (e *executor) stop(reason string) {
 	if e.ended == "" {
 		e.ended = reason
 	}
-	for _, w := range e.waiting {
-		e.c.finish(w)
-	}
-	e.waiting = nil
+	e.eachLane(func(l *lane) { l.wakeAll(e.c) })
 	e.c.wakeLoop()
 }
 
@@ -191,19 +190,26 @@ func (e *executor) becomeActor(s *wire.ActorStart) error {
 	return nil
 }
 
-// NextTask waits for something to do. nil: the timeout passed.
-func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
+// NextTask waits for something to do. nil: the timeout passed. A thread names the concurrency group
+// whose calls it runs; that of the default group, whose name is empty, gets all else.
+func (c *Client) NextTask(timeout time.Duration, group string) (*Item, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.exec
+	l := &e.lane
+	if group != "" {
+		if l = e.groups[group]; l == nil {
+			return nil, fault.New(fault.BadRequest, "there is no concurrency group %q here", group)
+		}
+	}
 	deadline := deadlineOf(timeout)
 	for {
-		if n := len(e.forgets); n > 0 && e.ended == "" {
+		if n := len(e.forgets); n > 0 && e.ended == "" && group == "" {
 			fid := e.forgets[n-1]
 			e.forgets = e.forgets[:n-1]
 			return &Item{Kind: ItemForget, Blob: fid}, nil
 		}
-		if k := e.next(); k != nil {
+		if k := l.next(); k != nil {
 			e.unqueued(k)
 			it, err := e.begin(k)
 			if it == nil && err == nil {
@@ -218,17 +224,17 @@ func (c *Client) NextTask(timeout time.Duration) (*Item, error) {
 			c.flushDirty()
 			return &Item{Kind: ItemExit, Reason: e.ended}, nil
 		}
-		if len(e.queue) == 0 {
-			e.index.calls = nil
+		if len(l.queue) == 0 {
+			l.index.calls = nil
 		}
 		c.flushDirty()
 		w := newWaiter()
-		e.waiting = append(e.waiting, w)
+		l.waiting = append(l.waiting, w)
 		c.await(w, deadline)
 		if !w.done {
-			for i, x := range e.waiting {
+			for i, x := range l.waiting {
 				if x == w {
-					e.waiting = slices.Delete(e.waiting, i, i+1)
+					l.waiting = slices.Delete(l.waiting, i, i+1)
 					break
 				}
 			}
@@ -295,7 +301,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 		e.answerFault(it.Token, k, fault.From(err))
 		return nil, nil
 	}
-	if e.parks == 0 || !k.again { // else it overtakes what has not begun
+	if e.laneOf(k).parks == 0 || !k.again { // else it overtakes what has not begun
 		if e.page != nil {
 			k.in.begins(k)
 		}

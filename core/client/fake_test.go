@@ -335,7 +335,7 @@ func (d *fakeDaemon) workerWith(o Options, f func(c *Client, it *Item)) (*Client
 	go func() {
 		defer close(done)
 		for {
-			it, err := c.NextTask(-1)
+			it, err := c.NextTask(-1, "")
 			if err != nil || it != nil && it.Kind == ItemExit {
 				return
 			}

@@ -33,7 +33,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	}
 	if e := c.exec; e != nil {
 		for name, n := range map[string]int{
-			"calls": len(e.calls), "queue": len(e.queue), "early": len(e.early), "callers": len(e.conns), "functions": len(e.fns),
+			"calls": len(e.calls), "queue": e.waitingCalls(), "early": len(e.early), "callers": len(e.conns), "functions": len(e.fns),
 		} {
 			found["n_exec_"+name] = uint64(n)
 		}

@@ -22,8 +22,9 @@ type RemoteTemplate struct {
 	Method   string
 	Returns  int
 	MaxCalls int
-	Once     bool // must not run twice: answers leave before the next one starts
-	Flow     Flow // of a generator
+	Once     bool   // must not run twice: answers leave before the next one starts
+	Flow     Flow   // of a generator
+	Group    string // concurrency group, see groups.go
 
 	usual time.Duration // its calls ran for, smoothed
 }
@@ -119,6 +120,10 @@ func (in *inConn) frame(b []byte) error {
 			in.bounce([]*call{k})
 			break
 		}
+		if !e.hasGroup(k) {
+			e.refuse(k)
+			break
+		}
 		e.queued(k, len(b))
 		e.push(k)
 	case wire.OpTaken:
@@ -142,6 +147,7 @@ func (in *inConn) template(r *wire.Reader) {
 	t.Once = r.Uint() == 1
 	blob := r.Bin()
 	t.Flow.read(r)
+	t.Group = r.Str()
 	in.learns(id, t, blob)
 }
 
@@ -203,15 +209,17 @@ func (in *inConn) gone(error) {
 	in.mark.close()
 	in.c.lookForCaller(in)
 	var gone []*call
-	keep := e.queue[:0]
-	for _, k := range e.queue {
-		if k.in != in || k.in == nil {
-			keep = append(keep, k)
-		} else {
-			gone = append(gone, k)
+	e.eachLane(func(l *lane) {
+		keep := l.queue[:0]
+		for _, k := range l.queue {
+			if k.in != in || k.in == nil {
+				keep = append(keep, k)
+			} else {
+				gone = append(gone, k)
+			}
 		}
-	}
-	e.queue = keep
+		l.queue = keep
+	})
 	for _, k := range gone {
 		e.unqueued(k)
 		e.unpark(k)

@@ -23,7 +23,7 @@ func (e *executor) cancel(q *wire.Cancel) {
 	c := e.c
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if k := e.index.find(e, id); k != nil { // its place in the queue stays: begin passes it over
+	if k := e.find(id); k != nil { // its place in the queue stays: begin passes it over
 		e.unqueued(k)
 		e.unpark(k)
 		e.dismiss(k)
@@ -124,13 +124,13 @@ func (c *Client) Cancelled(id ids.Task) bool {
 // cancelled, and knows the calls that were pushed until then.
 type queueIndex struct {
 	calls map[ids.Task]*call
-	upTo  int // of executor.pushed
+	upTo  int // of lane.pushed
 }
 
 // find returns the waiting call of a task, nil if there is none; mu held.
-func (x *queueIndex) find(e *executor, id ids.Task) *call {
-	fresh := min(e.pushed-x.upTo, len(e.queue))
-	for _, k := range e.queue[len(e.queue)-fresh:] {
+func (x *queueIndex) find(l *lane, id ids.Task) *call {
+	fresh := min(l.pushed-x.upTo, len(l.queue))
+	for _, k := range l.queue[len(l.queue)-fresh:] {
 		if k.tmpl != nil && k.actor == nil {
 			if x.calls == nil {
 				x.calls = map[ids.Task]*call{}
@@ -138,7 +138,7 @@ func (x *queueIndex) find(e *executor, id ids.Task) *call {
 			x.calls[k.task] = k
 		}
 	}
-	x.upTo = e.pushed
+	x.upTo = l.pushed
 	k := x.calls[id]
 	if k == nil || k.taken || k.in.dead {
 		return nil

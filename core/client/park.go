@@ -12,31 +12,31 @@ import (
 // the queue, and its caller's calls behind it do not overtake it. Only those do
 // that run again for lost results: what it waits for may be one of these.
 
-// next takes the call out of the queue whose turn it is, nil: there is none.
-func (e *executor) next() *call {
-	if len(e.queue) == 0 {
+// next takes the call out of the queue whose turn it is, nil: there is nonl.
+func (l *lane) next() *call {
+	if len(l.queue) == 0 {
 		return nil
 	}
 	at := 0
-	if e.parks > 0 {
-		if at = e.overtaking(); at < 0 {
+	if l.parks > 0 {
+		if at = l.overtaking(); at < 0 {
 			return nil
 		}
 	}
-	k := e.queue[at]
+	k := l.queue[at]
 	if at > 0 {
-		e.queue = slices.Delete(e.queue, at, at+1)
+		l.queue = slices.Delete(l.queue, at, at+1)
 		return k
 	}
-	e.queue[0] = nil
-	e.queue = e.queue[1:]
+	l.queue[0] = nil
+	l.queue = l.queue[1:]
 	return k
 }
 
-// overtaking finds the first call that does not have to wait for a parked one.
-func (e *executor) overtaking() int {
+// overtaking finds the first call that does not have to wait for a parked onl.
+func (l *lane) overtaking() int {
 	held := map[*inConn]bool{}
-	for i, k := range e.queue {
+	for i, k := range l.queue {
 		switch {
 		case k.parked:
 			held[k.in] = true
@@ -86,19 +86,17 @@ func (e *executor) park(token uint64, k *call, lost []int) {
 	k.taken = false
 	k.misses++
 	k.parked = true
-	e.parks++
-	e.queue = append([]*call{k}, e.queue...)
-	if e.index.calls == nil {
-		e.index.calls = map[ids.Task]*call{}
+	l := e.laneOf(k)
+	l.parks++
+	l.queue = append([]*call{k}, l.queue...)
+	if l.index.calls == nil {
+		l.index.calls = map[ids.Task]*call{}
 	}
-	e.index.calls[k.task] = k
+	l.index.calls[k.task] = k
 	w := &waiter{}
 	w.notify = func() {
 		e.unpark(k)
-		for _, x := range e.waiting {
-			c.finish(x)
-		}
-		e.waiting = nil
+		l.wakeAll(c)
 	}
 	for _, i := range lost {
 		p := k.args
@@ -121,7 +119,7 @@ func (e *executor) park(token uint64, k *call, lost []int) {
 func (e *executor) unpark(k *call) {
 	if k.parked {
 		k.parked = false
-		e.parks--
+		e.laneOf(k).parks--
 	}
 }
 

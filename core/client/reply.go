@@ -39,6 +39,7 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 		flags |= wire.ReplyUnsettled
 	}
 	k.returned = true
+	e.ran.note(k, flags)
 	e.answer(token, k, results, flags)
 	return nil
 }

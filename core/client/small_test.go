@@ -29,7 +29,7 @@ func TestDrained_OnlyWhenNothingIsLeft(t *testing.T) {
 		"it is not to end":          {},
 		"something may be unread":   {draining: true, unread: true},
 		"a call runs":               {draining: true, busy: 1},
-		"a call waits in the queue": {draining: true, queue: []*call{{}}},
+		"a call waits in the queue": {draining: true, lane: lane{queue: []*call{{}}}},
 	} {
 		if e.drained() {
 			t.Errorf("%s, and it is done", what)

@@ -38,6 +38,7 @@ type Template struct {
 	Enforce    bool        // end a worker that exceeds its gpu_memory
 	MoreMemory bool        // a retry after the machine ran out of memory asks for twice as much
 	Flow       Flow        // of a generator
+	Group      string      // concurrency group in which a method runs, empty for the default one
 
 	id    int
 	class *class
@@ -440,7 +441,7 @@ func (c *Client) addrOf(o *own.Object) string {
 
 func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
 	b, at := wire.BeginFrame(b)
-	b = wire.AppendArray(b, 11)
+	b = wire.AppendArray(b, 12)
 	b = wire.AppendUint(b, uint64(wire.OpTemplate))
 	b = wire.AppendUint(b, uint64(t.id))
 	b = wire.AppendUint(b, uint64(t.Kind))
@@ -459,7 +460,7 @@ func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
 	} else {
 		b = wire.AppendNil(b)
 	}
-	return wire.EndFrame(t.Flow.append(b), at)
+	return wire.EndFrame(wire.AppendStr(t.Flow.append(b), t.Group), at)
 }
 
 // PathPrefix marks the blob of a function that the worker imports instead of

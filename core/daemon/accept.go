@@ -88,7 +88,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		return err
 	}
 	r := wire.HelloReply{
-		Version: wire.Version, NodeID: d.o.Node[:], SessionDir: d.o.SessionDir,
+		Version: wire.Version, NodeID: d.o.Node[:], SessionDir: d.o.SessionDir, NodeAddr: d.o.Address,
 		ArenaBytes: d.o.ArenaBytes, DaemonPid: os.Getpid(), Totals: d.totals(),
 	}
 	fd := -1

@@ -57,6 +57,7 @@ type Tally struct {
 	Runs    []Run     // that it runs
 	Ended   []TaskRow // of those that ended the last ones
 	ByMaker []Ends
+	Ran     []TaskRow // of what others submitted: what it runs, and has run last
 }
 
 // Held is one object as a process holds it.

@@ -12,7 +12,7 @@ type Op uint8
 // Frames from the caller to the worker.
 const (
 	OpAssign   Op = 1  // [op, assignment]
-	OpTemplate Op = 2  // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil, flow]; flow: [] or [mode, items per yield, limit, 1: tell what was taken]
+	OpTemplate Op = 2  // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil, flow, concurrency group]; flow: [] or [mode, items per yield, limit, 1: tell what was taken]
 	OpTask     Op = 3  // [op, seq, template, first return's count, place of the arguments, [place of each reference…]]; of a generator also [items that came, items taken, 1: close it, items to come again…]; of another task that runs again for lost results [which of its results the caller has…]
 	OpTaken    Op = 4  // [op, seq, n]: the program has taken n of a generator's items
 	OpQuit     Op = 5  // [op, seq]: nobody wants more of a generator's items: close it

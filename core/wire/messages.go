@@ -39,6 +39,7 @@ type HelloReply struct {
 	WorkerID   []byte // 28 bytes; the first 12 are the owner id
 	JobID      []byte // worker: the job that it serves; driver: comes with JobStarted
 	SessionDir string
+	NodeAddr   string // of the machine, as other machines would name it
 	Addr       string // the path at which this process must listen
 	ArenaBytes uint64
 	DaemonPid  int

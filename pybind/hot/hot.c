@@ -276,13 +276,14 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 #include "control.h"
 #include "worker.h"
 #include "loop.h"
+#include "groups.h"
 #include "stream.h"
 
 #define FAST(f, name) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
 static PyMethodDef functions[] = {
     FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_, "wait"),
     FAST(wait_all, "wait_all"), FAST(get_all, "get_all"), {"ready", ready_, METH_O, NULL},
-    CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS TRACE_FUNCTIONS SHEAF_FUNCTIONS {0},
+    CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS GROUP_FUNCTIONS TRACE_FUNCTIONS SHEAF_FUNCTIONS {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

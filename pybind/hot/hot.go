@@ -317,13 +317,13 @@ func picks(p *C.uint32_t, n C.int64_t) []uint32 {
 }
 
 //export HotNextTask
-func HotNextTask(ms C.int64_t, out *C.hot_item, e *C.hot_err) (r C.int) {
+func HotNextTask(ms C.int64_t, group *C.char, groupN C.int64_t, out *C.hot_item, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err != nil {
 		return give(err, e)
 	}
-	it, err := c.NextTask(millis(ms))
+	it, err := c.NextTask(millis(ms), C.GoStringN(group, C.int(groupN)))
 	if err != nil {
 		return give(err, e)
 	}

@@ -96,6 +96,7 @@ typedef struct {
 int64_t hot_take_drops(hot_drop **out); // the buffer is valid until the next call
 void hot_interrupt(void);               // SIGUSR1 to the main thread
 int hot_signals(void);                  // on the main thread: 1 when a signal's handler has raised, and the exception is set
+void hot_serve_group(void);             // begins a thread that runs what declare_groups was given
 void hot_rest(void);                    // lets go of memory that the process does not use, see rest.c
 void hot_descriptor(int fd, int open);  // to be closed in a child that user code forks
 extern volatile int32_t hot_drop_count;

@@ -58,10 +58,17 @@ done:
   return out;
 }
 
-static PyObject *next_task(PyObject *m, PyObject *o) {
+// next_task(timeout_ms[, concurrency group])
+static PyObject *next_task(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  int64_t timeout = PyLong_AsLongLong(o);
-  if ((timeout == -1 && PyErr_Occurred()) || !usable()) return NULL;
+  if (n < 1 || n > 2) {
+    PyErr_SetString(PyExc_TypeError, "next_task takes a timeout and the name of a concurrency group");
+    return NULL;
+  }
+  int64_t timeout = PyLong_AsLongLong(a[0]);
+  Py_ssize_t group_n = 0;
+  const char *group = n < 2 ? NULL : PyUnicode_AsUTF8AndSize(a[1], &group_n); // as long as the caller holds the text
+  if (PyErr_Occurred() || !usable()) return NULL;
   int64_t end = timeout > 0 ? now_ms() + timeout : 0;
   for (;;) {
     hot_item it;
@@ -69,7 +76,7 @@ static PyObject *next_task(PyObject *m, PyObject *o) {
     int rc, last = 0;
     int64_t ms = timeout < 0 ? 1000 : slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
     memset(&it, 0, sizeof it);
-    Py_BEGIN_ALLOW_THREADS rc = HotNextTask(ms, &it, &e);
+    Py_BEGIN_ALLOW_THREADS rc = HotNextTask(ms, (char *)group, group_n, &it, &e);
     Py_END_ALLOW_THREADS
     if (rc < 0) return raise_err(&e);
     if (rc == 0) {
@@ -210,6 +217,6 @@ static PyObject *calls_in(PyObject *m, PyObject *o) {
 }
 
 #define WORKER_FUNCTIONS                                                                                              \
-  {"next_task", next_task, METH_O, NULL}, {"function", function, METH_O, NULL}, FAST(reply, "reply"), FAST(loop_take, "loop_take"), {"loop_start", loop_start, METH_O, NULL}, \
+  FAST(next_task, "next_task"), {"function", function, METH_O, NULL}, FAST(reply, "reply"), FAST(loop_take, "loop_take"), {"loop_start", loop_start, METH_O, NULL}, \
       {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL}, {"parting", parting, METH_NOARGS, NULL},                            \
       {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL}, {"calls_in", calls_in, METH_O, NULL},

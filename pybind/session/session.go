@@ -77,7 +77,7 @@ func Connect(b []byte) ([]byte, error) {
 	i := c.Info()
 	return msgpack.Marshal(map[string]any{
 		"node_id": i.Node[:], "worker_id": i.Worker[:], "job_id": i.Job[:], "namespace": i.Namespace,
-		"session_dir": i.SessionDir, "addr": i.Addr, "daemon_pid": i.DaemonPid,
+		"session_dir": i.SessionDir, "node_addr": i.NodeAddr, "addr": i.Addr, "daemon_pid": i.DaemonPid,
 		"totals": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait,
 	})
 }
@@ -111,12 +111,13 @@ func ParseTemplate(b []byte) (*client.Template, error) {
 		After      float64          `msgpack:"fallback_after"`
 		Enforce    bool             `msgpack:"gpu_memory_enforce"`
 		Flow       []int64          `msgpack:"flow"` // mode, items per yield, limit, 1: tell what was taken
+		Group      string           `msgpack:"group"`
 	}
 	if err := msgpack.Unmarshal(b, &t); err != nil {
 		return nil, fault.New(fault.BadRequest, "template: %v", err)
 	}
 	out := &client.Template{Name: t.Name, FID: t.FID, Blob: t.Blob, Method: t.Method, Returns: t.Returns, MaxRetries: t.MaxRetries,
-		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, Enforce: t.Enforce, MoreMemory: t.MoreMemory, AfterMs: millis(t.After)}
+		RetryErrs: t.RetryErrs, MaxCalls: t.MaxCalls, Resources: t.Resources, EnvKey: t.EnvKey, Strategy: t.Strategy, Enforce: t.Enforce, MoreMemory: t.MoreMemory, Group: t.Group, AfterMs: millis(t.After)}
 	if f := t.Flow; len(f) == 4 {
 		out.Flow = client.Flow{Mode: int(f[0]), Each: int(f[1]), Limit: uint64(max(0, f[2])), Counted: f[3] == 1}
 	}

@@ -7,7 +7,7 @@ from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
 from eagleray._private import actor_kind, environments, fallback, flow, functions, meant, pickling, retrying, tracing
-from eagleray._private.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
+from eagleray._private.actor_kind import GROUP, METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
 from eagleray._private.gpu_watch import enforced
@@ -37,7 +37,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _METHOD_OPTIONS = (
     "num_returns",
-    "concurrency_group",
+    GROUP,
     "max_task_retries",
     "retry_exceptions",
     "name",
@@ -46,6 +46,8 @@ _METHOD_OPTIONS = (
     flow.EACH,
 )
 _ASYNC_CONCURRENCY = 1000
+#: Special attributes that an actor class has of its class; its others are its own.
+_OF_CLASS = frozenset({"__qualname__", "__annotations__", "__match_args__", "__dataclass_fields__"})
 
 
 class ActorMethod(Generic[P, R]):
@@ -87,8 +89,32 @@ class ActorMethod(Generic[P, R]):
             options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
         _check_flow(options)
         full_name = f"{self._kind.class_name}.{self._method.name}"
+        if options.get(GROUP):
+            actor_kind.check_group(options[GROUP], self._kind.groups, full_name)
+        else:
+            options.pop(GROUP, None)  # the method's own
         flow.check_returns(options.get("num_returns"), self._method.generator, full_name, 2)
         return ActorMethod(self._core, self._epoch, self._kind, self._method, {**self._options, **options})
+
+    def __reduce__(self) -> Any:
+        # As its handle does, it counts as a reference to the actor for as long as it exists.
+        handle: ActorHandle[Any] = ActorHandle(self._core, self._kind)
+        handle._er_epoch = self._epoch
+        return import_method, (handle, self._method.name, self._options)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ActorMethod)
+            and self._core.actor_id == other._core.actor_id
+            and self._method.name == other._method.name
+            and self._options == other._options
+        )
+
+    def __hash__(self) -> int:
+        return hash((self._core.actor_id, self._method.name))
+
+    def __repr__(self) -> str:
+        return f"ActorMethod({self._kind.class_name}.{self._method.name}, {self._core.actor_id.hex()})"
 
     def _remote(self, args: Any = None, kwargs: Any = None, **options: Any) -> Any:
         chosen: Any = self.options(**options) if options else self
@@ -236,6 +262,11 @@ def import_handle(actor_id: bytes, token: str, meta: bytes) -> ActorHandle[Any]:
     return ActorHandle(core, kind)
 
 
+def import_method(handle: ActorHandle[Any], name: str, options: Mapping[str, Any]) -> ActorMethod[..., Any]:
+    """A method of an actor that another process has pickled."""
+    return ActorMethod(handle._er_core, handle._er_epoch, handle._er_kind, handle._er_kind.methods[name], options)
+
+
 #: For annotations: ``a: ActorProxy[A]`` lets checkers see the methods of ``A`` that ``@method`` marks.
 ActorProxy = ActorHandle[T] | type[T]
 
@@ -297,7 +328,8 @@ class ActorClass(Generic[P, T]):
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
         shared_limit = max(0, options.get(flow.SHARED_LIMIT) or 0)
-        meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0, shared_limit)
+        groups = options.get("concurrency_groups")
+        meta = actor_kind.describe(self._cls, pending, options.get("max_task_retries") or 0, shared_limit, groups)
         spec = {
             "class_name": self.__name__,
             "name": name or "",
@@ -378,6 +410,21 @@ class ActorClass(Generic[P, T]):
         chosen: Any = self.options(**options) if options else self
         return chosen.remote(*(args or ()), **(kwargs or {}))
 
+    if not TYPE_CHECKING:  # checkers are to find misspelt names
+
+        def __getattr__(self, name: str) -> Any:
+            # Class attributes, static methods and class methods are the class's own.
+            cls = self.__dict__.get("_cls")
+            if cls is None or (name.startswith("__") and name.endswith("__") and name not in _OF_CLASS):
+                raise AttributeError(name)
+            try:
+                return getattr(cls, name)
+            except AttributeError:
+                raise AttributeError(f"the actor class {self.__name__} has no attribute {name!r}") from None
+
+        def __dir__(self) -> list[str]:
+            return sorted({*object.__dir__(self), *dir(self._cls)})
+
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         name = self.__name__
         raise TypeError(f"Actors cannot be instantiated directly. Instead of '{name}()', use '{name}.remote()'.")
@@ -388,11 +435,17 @@ class ActorClass(Generic[P, T]):
     def __reduce__(self) -> Any:
         # In two steps, for classes that refer to themselves: the second comes when the first can be referred to.
         # The parameters travel along, for the class may be half made then.
-        return ActorClass.__new__, (ActorClass,), (self._cls, self._options, self._shape.params)
+        given = {name: value for name, value in self.__dict__.items() if name not in _OWN}
+        return ActorClass.__new__, (ActorClass,), (self._cls, self._options, self._shape.params, given)
 
     def __setstate__(self, state: Any) -> None:
-        cls, options, params = state
+        cls, options, params, given = state
         self._set(cls, options, CallShape(params))
+        self.__dict__.update(given)
+
+
+#: What an actor class keeps itself; other attributes were set by the program and travel with it.
+_OWN = frozenset({"_cls", "_options", "_shape", "_exported", "__doc__", "__name__", "__orig_class__"})
 
 
 def _concurrency(cls: type, options: Mapping[str, Any]) -> int:
@@ -485,6 +538,8 @@ def method(*args: Any, **kwargs: Any) -> Any:
     retrying.check_classes(kwargs.get("retry_exceptions"))
 
     _check_flow(kwargs)
+    if not isinstance(kwargs.get(GROUP, ""), (str, type(None))):
+        raise TypeError(f"concurrency_group takes the name of a group, a text; got {kwargs[GROUP]!r}")
 
     def annotate(function: Any) -> Any:
         code = getattr(function, "__code__", None)

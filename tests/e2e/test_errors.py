@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import pickle
 import signal
@@ -362,3 +363,68 @@ def test_import_that_fails_in_the_worker(ray: Any) -> None:
     with pytest.raises(ModuleNotFoundError) as caught:
         ray.get(f.remote(), timeout=20)
     assert isinstance(caught.value, ray.exceptions.RayTaskError)
+
+
+def test_a_class_that_forbids_subclasses_is_warned_about_once(ray: Any, caplog: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr(logging.getLogger("eagleray"), "propagate", True)
+
+    class Final(Exception):
+        def __init_subclass__(cls, **_: Any) -> None:
+            raise TypeError("Final has no subclasses")
+
+    @ray.remote
+    def fail() -> None:
+        raise Final("x")
+
+    with caplog.at_level("WARNING"):
+        for _ in range(2):
+            with pytest.raises(ray.exceptions.RayTaskError) as caught:
+                ray.get(fail.remote(), timeout=20)
+            assert type(caught.value) is ray.exceptions.RayTaskError and type(caught.value.cause).__name__ == "Final"
+    said = [record.getMessage() for record in caplog.records if "Final" in record.getMessage()]
+    assert len(said) == len({type(caught.value.cause)}) and "catch RayTaskError" in said[0]
+
+
+def test_errors_name_the_address_that_nodes_names(ray: Any) -> None:
+    address = ray.nodes()[0]["NodeManagerAddress"]
+    assert address == ray.util.get_node_ip_address()
+
+    @ray.remote(num_cpus=0)
+    class Fails:
+        def __init__(self, now: bool) -> None:
+            if now:
+                raise KeyError("constructor")
+
+        def fail(self) -> None:
+            raise KeyError("method")
+
+        async def stream(self) -> Any:
+            yield 1
+            raise KeyError("generator")
+
+    @ray.remote
+    def fail() -> None:
+        raise KeyError("task")
+
+    a = Fails.remote(False)
+    items = list(a.stream.remote())
+    for ref in (fail.remote(), a.fail.remote(), items[-1], Fails.remote(True).fail.remote()):
+        with pytest.raises(ray.exceptions.RayError) as caught:
+            ray.get(ref, timeout=20)
+        assert f"ip={address}" in str(caught.value)
+    with pytest.raises(KeyError) as caught:
+        ray.get(fail.remote(), timeout=20)
+    assert caught.value.ip == address  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("name", [None, ""])
+def test_names_and_namespaces_that_are_none(ray: Any, name: Any) -> None:
+    with pytest.raises(ValueError, match="an actor's name"):
+        ray.get_actor(name)
+    with pytest.raises(ValueError, match="namespace"):
+        ray.get_actor("x", namespace="")
+    actor_class = ray.remote(type("A", (), {}))
+    with pytest.raises(ValueError, match="'namespace' takes a name"):
+        actor_class.options(name="x", namespace="")
+    with pytest.raises(ValueError, match="'namespace' takes a name"):
+        ray.remote(namespace="")(type("A", (), {}))

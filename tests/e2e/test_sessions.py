@@ -287,3 +287,17 @@ def test_import_is_light(script: Any) -> None:
         """
     )
     assert done.stdout.startswith("[]")
+
+
+def test_a_method_of_a_session_that_is_over_says_so(fresh: Any) -> None:
+    class Tool:
+        def echo(self, x: int) -> int:
+            return x
+
+    with fresh.init(address="local", num_cpus=1, log_to_driver=False):
+        method = fresh.remote(num_cpus=0)(Tool).remote().echo
+    with fresh.init(address="local", num_cpus=1, log_to_driver=False):
+        with pytest.raises(fresh.exceptions.ActorHandleNotFoundError):
+            method.remote(1)
+        with pytest.raises(fresh.exceptions.ActorHandleNotFoundError):
+            fresh.put([method])

@@ -286,13 +286,14 @@ def test_commands(ray: Any, holder: Any, run: Callable[..., str], monkeypatch: p
     ref = ray.put(np.zeros(BIG))
     pid = ray.get(holder.keep.remote([ref]))
     out = run("memory", "--units", "MB", "--sort-by", "PID")
-    assert "--- node address 127.0.0.1: references ---" in out
+    address = ray.nodes()[0]["NodeManagerAddress"]
+    assert f"--- node address {address}: references ---" in out
     mine, its = (line for line in out.splitlines() if ref.hex() in line)
     if mine.split()[1] != str(os.getpid()):
         mine, its = its, mine
-    assert mine.split()[:3] == ["127.0.0.1", str(os.getpid()), "Driver"]
+    assert mine.split()[:3] == [address, str(os.getpid()), "Driver"]
     assert ref.call_site() in mine and f" {pid} " in mine and " MB " in mine
-    assert its.split()[:3] == ["127.0.0.1", str(pid), "Worker"] and "(deserialize task arg) Holder.keep" in its
+    assert its.split()[:3] == [address, str(pid), "Worker"] and "(deserialize task arg) Holder.keep" in its
     assert "--- object store ---" in out
     grouped = run("memory", "--group-by", "stack_trace", "--no-format", "--n", "1")
     assert f"--- stack trace {ref.call_site()}: totals ---" in grouped
@@ -360,3 +361,28 @@ def test_what_the_store_counts_of_spilling() -> None:
     ]
     raw["Store"] = {**store, "More": None}
     assert len(memory_table.text(Census(raw), stats_only=True).splitlines()) == 2
+
+
+def test_tasks_of_a_caller_that_has_ended(ray: Any) -> None:
+    @ray.remote(num_cpus=0)
+    class Callee:
+        def items(self) -> Any:
+            yield from range(3)
+
+        def fail(self) -> None:
+            raise KeyError("x")
+
+    @ray.remote(num_cpus=0)
+    class Caller:
+        def call(self, callee: Any) -> None:
+            assert len(list(callee.items.remote())) == 3
+            with pytest.raises(KeyError):
+                ray.get(callee.fail.remote())
+
+    callee, caller = Callee.remote(), Caller.remote()
+    ray.get(caller.call.remote(callee), timeout=20)
+    ray.kill(caller)
+    until(lambda: [a.state for a in state.list_actors(filters=[("class_name", "=", "Caller")])] == ["DEAD"])
+    until(lambda: [t.state for t in state.list_tasks(filters=[("name", "=", "Callee.items")])] == ["FINISHED"])
+    (row,) = state.list_tasks(filters=[("name", "=", "Callee.fail")])
+    assert (row.state, row.type, row.actor_id) == ("FAILED", "ACTOR_TASK", callee._actor_id.hex())

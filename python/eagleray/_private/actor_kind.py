@@ -6,7 +6,7 @@ import types
 import weakref
 from _blake2 import blake2b
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from eagleray._private import flow, retrying, templates
@@ -19,6 +19,10 @@ from eagleray._private.templates import Template, Templates
 #: The attribute in which ``@method`` leaves its options.
 METHOD_OPTIONS = "__eagleray_method__"
 _COROUTINE = 0x80
+#: The option of a method that names the concurrency group in which its calls run.
+GROUP = "concurrency_group"
+#: A concurrency group that every actor has.
+SYSTEM_GROUP = "_ray_system"
 _ASYNC_GENERATOR = 0x200
 
 #: Methods that every actor has. ``__ray_call__(f, *args)`` runs ``f(self, *args)``.
@@ -49,6 +53,7 @@ class ActorKind:
         "_epoch",
         "_templates",
         "class_name",
+        "groups",
         "meta",
         "methods",
         "pending_limit",
@@ -63,6 +68,7 @@ class ActorKind:
         self.pending_limit: int = found["pending"]
         self.task_retries: int = found["retries"]
         self.shared_limit: int = found["shared_limit"]
+        self.groups: dict[str, int] = found["groups"]
         generators = frozenset(found["generators"])
         self.methods: dict[str, MethodKind] = {
             name: MethodKind(name, options, params, name in generators)
@@ -89,6 +95,8 @@ class ActorKind:
                 "max_retries": options.get("max_task_retries", self.task_retries),
                 "retry_exceptions": bool(options.get("retry_exceptions")),
             }
+            if options.get(GROUP):
+                spec["group"] = options[GROUP]
             classes = options.get("retry_exceptions")
             if isinstance(classes, bytes):
                 spec |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
@@ -98,12 +106,15 @@ class ActorKind:
         return found
 
 
+#: What of an actor's options its handles have to know.
+_Described = tuple[int, int, int, tuple[tuple[str, int], ...]]
+
 #: Those that live, and for a while those that nobody has a handle of.
 _kinds: weakref.WeakValueDictionary[bytes, ActorKind] = weakref.WeakValueDictionary()
 _latest_kinds: OrderedDict[bytes, ActorKind] = OrderedDict()
 KEPT_KINDS = 200
 #: Class → the numbers and metadata that were last made of it.
-_descriptions: weakref.WeakKeyDictionary[type, tuple[int, int, int, bytes]] = weakref.WeakKeyDictionary()
+_descriptions: weakref.WeakKeyDictionary[type, tuple[_Described, bytes]] = weakref.WeakKeyDictionary()
 
 
 def kind_of(meta: bytes) -> ActorKind:
@@ -118,17 +129,54 @@ def kind_of(meta: bytes) -> ActorKind:
     return found
 
 
-def describe(cls: type, pending_limit: int, task_retries: int, shared_limit: int = 0) -> bytes:
-    """The metadata of handles to actors of a class."""
+def check_group(group: Any, groups: Mapping[str, int], method: str) -> None:
+    """Refuses a concurrency group that an actor has not.
+
+    Args:
+        group: What a method or a call names.
+        groups: Those that the actor's class declares.
+        method: The method with its class, for messages.
+
+    Raises:
+        TypeError: this is no name.
+        ValueError: no such group is declared.
+    """
+    if not isinstance(group, str):
+        raise TypeError(f"concurrency_group takes the name of a group, a text; {method} has {group!r}")
+    if group in groups or group == SYSTEM_GROUP:
+        return
+    declared = f"its class declares {', '.join(map(repr, groups))}" if groups else "its class declares none"
+    raise ValueError(
+        f"{method} names the concurrency group {group!r}, but {declared}. "
+        f"Declare it in the decorator: @remote(concurrency_groups={{{group!r}: 1}})"
+    )
+
+
+def describe(
+    cls: type,
+    pending_limit: int,
+    task_retries: int,
+    shared_limit: int = 0,
+    groups: Mapping[str, int] | None = None,
+) -> bytes:
+    """The metadata of handles to actors of a class.
+
+    Raises:
+        TypeError, ValueError: a method is in a concurrency group that is not among ``groups``.
+    """
+    groups = groups or {}
+    described = (pending_limit, task_retries, shared_limit, tuple(groups.items()))
     known = _descriptions.get(cls)
-    if known is not None and known[:3] == (pending_limit, task_retries, shared_limit):
-        return known[3]
+    if known is not None and known[0] == described:
+        return known[1]
     methods: dict[str, Any] = {}
     generators: list[str] = []
     for name, function, bound in _functions(cls):
         options = dict(getattr(function, METHOD_OPTIONS, {}))
         if "retry_exceptions" in options:
             options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
+        if options.get(GROUP):
+            check_group(options[GROUP], groups, f"{cls.__qualname__}.{name}")
         methods[name] = (options, params_of(function, bound=bound))
         if flow.is_generator(function):
             generators.append(name)
@@ -141,9 +189,10 @@ def describe(cls: type, pending_limit: int, task_retries: int, shared_limit: int
         "retries": task_retries,
         "generators": generators,
         "shared_limit": shared_limit,
+        "groups": dict(groups),
     }
     packed = pack(found)
-    _descriptions[cls] = (pending_limit, task_retries, shared_limit, packed)
+    _descriptions[cls] = (described, packed)
     return packed
 
 
@@ -167,6 +216,28 @@ def is_async(cls: type) -> bool:
     return any(function.__code__.co_flags & (_COROUTINE | _ASYNC_GENERATOR) for _, function, _ in _functions(cls))
 
 
+def bound_method(instance: Any, name: str) -> Callable[..., Any]:
+    """What a call of a method runs: what the class has under this name, bound to the instance.
+
+    An attribute of the instance with the same name does not hide the method. A name that the class does not have, or
+    has for something else than a function, is looked up on the instance.
+    """
+    cls = type(instance)
+    found = getattr(cls, name, None)
+    if isinstance(found, types.FunctionType):
+        return found if _is_static(cls, name) else types.MethodType(found, instance)
+    if isinstance(found, types.MethodType):
+        return found
+    other: Callable[..., Any] = getattr(instance, name)
+    return other
+
+
+def _is_static(cls: type, name: str) -> bool:
+    """Whether the class has a static method of this name, and no class before it another kind of method."""
+    holder = next((klass for klass in cls.__mro__ if name in vars(klass)), None)
+    return holder is not None and isinstance(vars(holder)[name], staticmethod)
+
+
 def _functions(cls: type) -> Iterator[tuple[str, types.FunctionType, bool]]:
     """The methods of a class: name, function, and whether calls give it a first argument."""
     for name in dir(cls):
@@ -175,7 +246,6 @@ def _functions(cls: type) -> Iterator[tuple[str, types.FunctionType, bool]]:
         except AttributeError:
             continue
         if isinstance(found, types.FunctionType):
-            static = any(isinstance(vars(klass).get(name), staticmethod) for klass in cls.__mro__)
-            yield name, found, not static
+            yield name, found, not _is_static(cls, name)
         elif isinstance(found, types.MethodType) and isinstance(found.__func__, types.FunctionType):
             yield name, found.__func__, True

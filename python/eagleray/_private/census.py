@@ -16,7 +16,6 @@ from eagleray._private.messages import pack
 from eagleray._private.state import UNIT, process
 from eagleray.util.state.exception import RayStateApiException, ServerUnavailable
 
-_IP = "127.0.0.1"
 #: Rows of a kind that one process gives at most.
 MOST = 10_000
 _PLACES = {
@@ -40,6 +39,10 @@ class Census:
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
         self.node_id: str = raw["NodeID"].hex()
+        #: Of the machine, as nodes() says it.
+        self.address: str = next(
+            (row["Address"] for row in raw.get("Nodes") or () if row["NodeID"] == raw["NodeID"]), "127.0.0.1"
+        )
         self.silent = [f"process {row['Pid']} ({row['Role']}) is left out: {row['Why']}" for row in raw["Silent"] or ()]
         self._pids = {bytes(row["WorkerID"][:12]): int(row["Pid"]) for row in raw["Tallies"] or ()}
 
@@ -79,7 +82,7 @@ class Census:
             "call_site": held["Site"] or "disabled",
             "type": _type(tally["Role"]),
             "pid": tally["Pid"],
-            "ip": _IP,
+            "ip": self.address,
             "place": where,
             "function": held["Maker"] or None,
             "is_owner": held["Owned"],
@@ -106,10 +109,23 @@ class Census:
             self._task(tally, task, runs.get(task["TaskID"])) for tally in self.tallies for task in tally["Tasks"] or ()
         ]
         rows += [self._task(tally, task, None) for tally in self.tallies for task in tally["Ended"] or ()]
-        return rows
+        return rows + self._orphans()
+
+    def _orphans(self) -> list[dict[str, Any]]:
+        """The tasks whose submitter has ended, as those tell that run them or have run them."""
+        alive = {bytes(tally["WorkerID"][:12]) for tally in self.tallies}
+        rows: dict[str, dict[str, Any]] = {}
+        for tally in self.tallies:
+            for task in tally["Ran"] or ():
+                if task["TaskID"][8:20] in alive:
+                    continue
+                row = self._task(tally, task, (tally, None))
+                row["state"] = task["State"]
+                rows.setdefault(row["task_id"], row)
+        return list(rows.values())
 
     def _task(
-        self, tally: dict[str, Any], task: dict[str, Any], run: tuple[dict[str, Any], int] | None
+        self, tally: dict[str, Any], task: dict[str, Any], run: tuple[dict[str, Any], int | None] | None
     ) -> dict[str, Any]:
         where, started = run if run is not None else (None, None)
         return {
@@ -171,7 +187,7 @@ class Census:
                 "worker_type": _type(row["Role"]),
                 "exit_type": None if row["Alive"] else _exit_type(row["Reason"]),
                 "node_id": self.node_id,
-                "ip": _IP,
+                "ip": self.address,
                 "pid": row["Pid"],
                 "exit_detail": row["Detail"] or None,
                 "worker_launch_time_ms": row["StartedMs"] or None,
@@ -206,7 +222,7 @@ class Census:
                 "type": "DRIVER",
                 "status": states[row["State"]],
                 "message": row["Message"] or None,
-                "driver_info": {"id": row["JobID"].hex(), "node_ip_address": _IP, "pid": str(row["Pid"])},
+                "driver_info": {"id": row["JobID"].hex(), "node_ip_address": self.address, "pid": str(row["Pid"])},
                 "start_time": row["StartedMs"] or None,
                 "end_time": row["EndedMs"] or None,
             }

@@ -28,6 +28,28 @@ class RunningPerThread(threading.local):
         self.function: Any = None
 
 
+class RunningBeside:
+    """The same for actors with one thread, in which a second one begins while the first may run a call.
+
+    Args:
+        first: What the first thread has, and threads of the user's.
+    """
+
+    def __init__(self, first: Running) -> None:
+        places = {threading.get_ident(): Running()}
+        self.__dict__.update(_first=first, _places=places)
+
+    def _mine(self) -> Running:
+        found: Running = self._places.get(threading.get_ident(), self._first)
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mine(), name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        setattr(self._mine(), name, value)
+
+
 class RunningPerCoroutine:
     """The same for actors with an event loop."""
 

@@ -85,6 +85,23 @@ def _strategy(name: str, value: Any) -> None:
         )
 
 
+def _namespace(name: str, value: Any) -> None:
+    if not value:
+        raise ValueError(f"The keyword {name!r} takes a name; leave it out for the session's namespace")
+
+
+def _groups(name: str, value: Any) -> None:
+    for group, limit in value.items():
+        if not isinstance(group, str) or not group or "\0" in group:
+            raise ValueError(f"The keys of {name!r} are names of groups, texts that are not empty; got {group!r}")
+        if not isinstance(limit, int):
+            raise TypeError(
+                f"{name!r} gives each group the number of calls that may run at a time; {group!r} has {limit!r}"
+            )
+        if limit < 1:
+            raise ValueError(f"{name!r} must let at least 1 call of {group!r} run at a time, got {limit!r}")
+
+
 def _unsupported(name: str, value: Any) -> None:
     raise ValueError(f"The option {name!r} is not supported")
 
@@ -156,14 +173,14 @@ TABLE: dict[str, Option] = {
     "retry_exceptions": _task(bool, list, tuple, check=_exceptions),
     "retry_with_more_memory": _task(bool),
     "max_calls": _task(int, str, check=_max_calls, decorator_only=True),
-    "namespace": _actor(str),
+    "namespace": _actor(str, check=_namespace),
     "lifetime": _actor(str, check=_one_of("detached", "non_detached")),
     "get_if_exists": _actor(bool),
     "max_restarts": _actor(int, check=_at_least(-1, " (-1: for ever)")),
     "max_task_retries": _actor(int, check=_at_least(-1, " (-1: for ever)")),
     "max_concurrency": _actor(int, check=_at_least(0)),
     "max_pending_calls": _actor(int, check=_at_least(-1, " (-1: no limit)")),
-    "concurrency_groups": _actor(dict, list, check=_unsupported, decorator_only=True),
+    "concurrency_groups": _actor(dict, check=_groups, decorator_only=True),
     "allow_out_of_order_execution": _actor(bool),
     "enable_tensor_transport": _actor(bool, check=_unless_empty),
 }

@@ -36,7 +36,7 @@ _ANSWER = {
 _ASSIGNMENT = {"resources": {"CPU": UNIT}, "devices": {}, "env": {}, "int_ids": True}
 _SPEC = {
     **{"actor_id": bytes(16), "name": "", "namespace": "", "class_name": "Part", "incarnation": 1, "owner_addr": ""},
-    **{"meta": pack({"shared_limit": 0}), "fid": _FID, "max_concurrency": 1, "assignment": _ASSIGNMENT},
+    **{"meta": pack({"shared_limit": 0, "groups": {}}), "fid": _FID, "max_concurrency": 1, "assignment": _ASSIGNMENT},
 }
 
 
@@ -67,6 +67,9 @@ class _Stage:
 
     def actor_ready(self, token: int, ok: bool, message: str, error: bytes) -> None:
         """Nobody waits for it."""
+
+    def declare_groups(self, names: tuple[str, ...], server: Callable[[], Any]) -> None:
+        """There are none."""
 
     def reply(self, token: int, results: Any, flags: int) -> None:
         """Nobody waits for it."""

@@ -36,7 +36,7 @@ class RayContext(Mapping[str, Any]):
         self.ray_version = API_VERSION
         self.ray_commit = ""
         self.address_info: dict[str, Any] = {
-            "node_ip_address": "127.0.0.1",
+            "node_ip_address": session.node_addr,
             "redis_address": None,
             "object_store_address": session.session_dir + "/d.sock",
             "raylet_socket_name": session.session_dir + "/d.sock",

@@ -42,7 +42,7 @@ class Session:
 
     __slots__ = (
         *("role", "hot", "env", "node_id", "worker_id", "job_id", "namespace", "session_dir", "totals"),
-        *("can_grow", "wait", "addr", "daemon_pid", "on_close", "pinned", "envs", "templates"),
+        *("can_grow", "wait", "addr", "node_addr", "daemon_pid", "on_close", "pinned", "envs", "templates"),
     )
 
     def __init__(self, role: str, hot: Any, answer: Mapping[str, Any], env: EnvBase) -> None:
@@ -58,6 +58,7 @@ class Session:
         self.can_grow = bool(answer.get("can_grow"))
         self.wait = bool(answer.get("wait"))
         self.addr: str = answer.get("addr") or ""
+        self.node_addr: str = answer.get("node_addr") or ""  # of the machine, as nodes() says it
         self.daemon_pid: int = answer.get("daemon_pid") or 0
         self.on_close: list[Callable[[], None]] = []
         self.pinned: list[Any] = []  # references that user code pickled by hand

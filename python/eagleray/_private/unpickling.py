@@ -14,8 +14,12 @@ from typing import Any, ClassVar
 _BUILD = pickle.BUILD[0]
 
 
-class _Unpickler(pickle._Unpickler):  # type: ignore[name-defined, misc]
-    dispatch: ClassVar[dict[int, Any]] = dict(pickle._Unpickler.dispatch)  # type: ignore[attr-defined]
+#: Pickle's own in Python. What is used of it (stack, load_build, dispatch) is the same in all versions of Python 3.
+_Python: Any = pickle._Unpickler
+
+
+class _Unpickler(_Python):  # type: ignore[misc]
+    dispatch: ClassVar[dict[int, Any]] = dict(_Python.dispatch)
 
     def load_build(self) -> None:
         """Gives the object on top of the stack its state."""

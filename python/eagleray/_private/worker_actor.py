@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import threading
 import warnings
@@ -12,6 +13,7 @@ from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.messages import unpack
 from eagleray._private.serialization import NONE_RESULT, Encoded
+from eagleray._private.state import process
 from eagleray._private.worker_main import APP_ERROR, NO_RETRY, Worker, _producer, encode_results
 from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
@@ -39,19 +41,23 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
         return actor.construct(token, *arguments)
 
     described = spec.get("meta")  # a Go program's actor has none
-    limit = unpack(described).get("shared_limit") if described else None
-    if limit:
-        worker.hot.feed_limit(limit)
+    known = unpack(described) if described else {}
+    if known.get("shared_limit"):
+        worker.hot.feed_limit(known["shared_limit"])
+    groups: dict[str, int] = known.get("groups") or {}
     cls = actor.load_class()
     if isinstance(cls, type) and actor_kind.is_async(cls):
         from eagleray._private import worker_async
 
-        worker_async.run(actor, construct, spec["max_concurrency"])
+        worker_async.run(actor, construct, spec["max_concurrency"], groups)
+    worker.hot.declare_groups(tuple(groups), actor.serve_system)
     if construct():
-        for _ in range(spec["max_concurrency"] - 1):
-            threading.Thread(target=actor.serve, name="eagleray-actor", daemon=True).start()
-        if spec["max_concurrency"] > 1:
+        threads = [""] * (spec["max_concurrency"] - 1) + [name for name, limit in groups.items() for _ in range(limit)]
+        if threads:
             here.running = context.RunningPerThread()
+        for group in threads:
+            name = f"eagleray-{group}" if group else "eagleray-actor"
+            threading.Thread(target=actor.serve, args=(group,), name=name, daemon=True).start()
     actor.serve()
     raise AssertionError("an actor's loop does not end")
 
@@ -67,6 +73,7 @@ class Actor:
         self._class: Any = None
         self._load_problem: BaseException | None = None
         self._retry_on: dict[bytes, tuple[type[BaseException], ...]] = {}
+        self._methods: dict[str, Callable[..., Any]] = {}  # that were called, bound to the instance
 
     def load_class(self) -> Any:
         """The class; what loading it raised is told by ``construct``."""
@@ -103,7 +110,7 @@ class Actor:
             self.worker.leave("its constructor ended it")
         where: dict[str, Any] = {
             "pid": self.worker.pid,
-            "ip": "127.0.0.1",
+            "ip": process.require().node_addr,
             "actor_repr": here.label,
             "actor_id": self.spec["actor_id"].hex(),
         }
@@ -127,9 +134,14 @@ class Actor:
 
     def method(self, name: str) -> Callable[..., Any]:
         """What a call of ``name`` runs."""
+        found = self._methods.get(name)
+        if found is None:
+            found = self._methods[name] = self._find(name)
+        return found
+
+    def _find(self, name: str) -> Callable[..., Any]:
         if not name.startswith("__ray_"):
-            plain: Callable[..., Any] = getattr(self.instance, name)
-            return plain
+            return actor_kind.bound_method(self.instance, name)
         if name == "__ray_ready__":
             return _ready
         if name == "__ray_terminate__":
@@ -137,12 +149,17 @@ class Actor:
         if name == "__ray_call__":
             instance = self.instance
             return lambda fn, *args, **kwargs: fn(instance, *args, **kwargs)
-        found: Callable[..., Any] = getattr(self.instance, name)
-        return found
+        return actor_kind.bound_method(self.instance, name)
 
-    def serve(self) -> NoReturn:
-        """Takes calls on this thread until the actor ends."""
-        next_task = self.hot.next_task
+    def serve_system(self) -> NoReturn:
+        """Takes the calls of the system group, on a thread that the core begins with the first of them."""
+        if type(here.running) is context.Running:
+            here.running = context.RunningBeside(here.running)
+        self.serve(actor_kind.SYSTEM_GROUP)
+
+    def serve(self, group: str = "") -> NoReturn:
+        """Takes calls of a concurrency group on this thread until the actor ends; by default those of no group."""
+        next_task = functools.partial(_next_of_group, self.hot.next_task, group) if group else self.hot.next_task
         patience = self.worker.patience
         while True:
             item = next_task(patience)
@@ -210,6 +227,7 @@ class Actor:
 
     def end(self, reason: str) -> NoReturn:
         """Ends the actor and its process."""
+        self._methods.clear()
         self.instance = None
         self.worker.leave(reason)
 
@@ -227,6 +245,10 @@ def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
                 stacklevel=1,
             )
     return instance
+
+
+def _next_of_group(next_task: Callable[[int, str], Any], group: str, patience: int) -> Any:
+    return next_task(patience, group)
 
 
 def _ready() -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import inspect
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import CoroutineType
 from typing import Any, NoReturn
 
@@ -23,42 +22,79 @@ from eagleray.actor import ExitActor
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
 _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
 
+#: What the calling coroutine runs.
+_running = context.RunningPerCoroutine()
+
 _NONE: tuple[Encoded, ...] = (NONE_RESULT,)
 
 
-def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int) -> NoReturn:
-    """Constructs the actor inside a loop and serves its calls there."""
+def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int, groups: Mapping[str, int]) -> NoReturn:
+    """Constructs the actor inside a loop and serves its calls there.
+
+    Each of its concurrency groups has a loop and a thread of its own, so that a call that blocks one of the loops does
+    not block the others.
+    """
     if tracing.ON:
         tracing.watch_loop(sys.modules[__name__])
+    if groups:
+        actor.hot.declare_groups(tuple(groups), None)
     loop, selector = new_loop(actor.hot, actor.worker.patience)
     asyncio.set_event_loop(loop)
-    serving = _Serving(actor, loop, max_concurrency)
-    loop.run_until_complete(serving.serve(construct, selector))
+    serving = _Serving(actor, loop, max_concurrency, _Calls())
+    loop.run_until_complete(serving.serve(construct, selector, groups))
     raise AssertionError("an actor's loop does not end")
 
 
-class _Serving:
-    """The calls of an actor with an event loop."""
+class _Calls:
+    """The calls of all loops of an actor."""
 
-    def __init__(self, actor: Actor, loop: asyncio.AbstractEventLoop, max_concurrency: int) -> None:
-        self.actor = actor
-        self.running = context.RunningPerCoroutine()
-        self.loop = loop
-        self.most = max_concurrency
-        self.give_back: Callable[[], None]
+    def __init__(self) -> None:
+        self.servings: list[_Serving] = []
         self.tasks: dict[bytes, asyncio.Task[None]] = {}
         self.fresh: dict[bytes, int] = {}  # calls that have not made their first step, and their tokens
         self.cancelled: set[bytes] = set()
 
-    async def serve(self, construct: Callable[[], bool], selector: CallSelector | None) -> None:
+    def cancel(self, task_id: bytes) -> None:
+        """Called by the signal handler, on the main thread but between any two of its loop's steps."""
+        self.cancelled.add(task_id)
+        for serving in self.servings:
+            serving.loop.call_soon_threadsafe(serving.cancel_now, task_id)
+
+
+class _Serving:
+    """One event loop of an actor, and the calls that it runs.
+
+    Args:
+        actor: The actor.
+        loop: The loop.
+        max_concurrency: How many calls it runs at a time.
+        calls: What the loops of the actor share.
+        group: The concurrency group whose calls it runs; by default those of no group.
+    """
+
+    def __init__(
+        self, actor: Actor, loop: asyncio.AbstractEventLoop, max_concurrency: int, calls: _Calls, group: str = ""
+    ) -> None:
+        self.actor = actor
+        self.loop = loop
+        self.most = max_concurrency
+        self.group = group
+        self.give_back: Callable[[], None]
+        self.calls = calls
+        self.tasks, self.fresh, self.cancelled = calls.tasks, calls.fresh, calls.cancelled
+        calls.servings.append(self)
+
+    async def serve(
+        self, construct: Callable[[], bool], selector: CallSelector | None, groups: Mapping[str, int]
+    ) -> None:
         construct()
-        here.running = self.running
+        here.running = _running
         self.actor.hot.calls_in(_call)
-        worker_main.set_cancel_handler(self.cancel)
+        for group, limit in groups.items():
+            _Serving(self.actor, asyncio.new_event_loop(), limit, self.calls, group).begin_thread()
+        worker_main.set_cancel_handler(self.calls.cancel)
         if selector is None:
-            room = threading.Semaphore(self.most)
-            self.give_back = room.release
-            threading.Thread(target=self.feed, args=(room,), name="eagleray-calls", daemon=True).start()
+            self.begin_feeding()
         else:
 
             def give_back() -> None:
@@ -69,13 +105,29 @@ class _Serving:
             selector.serve(self.begin_taken, self.most)
         await asyncio.Event().wait()
 
+    def begin_thread(self) -> None:
+        """Runs the loop, of a concurrency group, on a thread of its own."""
+
+        def run() -> None:
+            asyncio.set_event_loop(self.loop)
+            self.loop.run_forever()
+
+        threading.Thread(target=run, name=f"eagleray-{self.group}", daemon=True).start()
+        self.begin_feeding()
+
+    def begin_feeding(self) -> None:
+        """Begins the thread that takes calls."""
+        room = threading.Semaphore(self.most)
+        self.give_back = room.release
+        threading.Thread(target=self.feed, args=(room,), name="eagleray-calls", daemon=True).start()
+
     def feed(self, room: threading.Semaphore) -> None:
-        """The thread that takes calls and hands them to a loop of the user's kind, in order."""
+        """The thread that takes calls and hands them to a loop that does not take them itself, in order."""
         next_task = self.actor.hot.next_task
         while True:
             room.acquire()
             patience = self.actor.worker.patience
-            while (item := next_task(patience)) is None:
+            while (item := next_task(patience, self.group)) is None:
                 patience = heap.rest(patience)
             self.loop.call_soon_threadsafe(self.begin, (item,))
 
@@ -120,16 +172,12 @@ class _Serving:
             self.cancelled.discard(task_id)
         self.give_back()
 
-    def cancel(self, task_id: bytes) -> None:
-        """Called by the signal handler, on the loop's thread but between any two of its steps."""
-        self.cancelled.add(task_id)
-        self.loop.call_soon_threadsafe(self.cancel_now, task_id)
-
     def cancel_now(self, task_id: bytes) -> None:
         """Cancels a call if it has begun; one that has not will look."""
         task = self.tasks.get(task_id)
         if task is not None:
-            task.cancel()
+            if task.get_loop() is self.loop:
+                task.cancel()
         elif not self.actor.hot.is_cancelled(task_id):  # it has ended
             self.cancelled.discard(task_id)
 
@@ -143,7 +191,7 @@ class _Serving:
         _call.set(token)
         try:
             function = actor.method(method)
-            self.running.begin(task_id, name, function)
+            _running.begin(task_id, name, function)
             if deps is None and meta == EMPTY and fmt == ARGS:
                 retriable = True
                 value = function()
@@ -155,7 +203,7 @@ class _Serving:
             if num_returns < 0:
                 producer = _producer(actor.hot, token, num_returns, name, task_id)
                 results = await producer.run_async(value)
-            elif type(value) is CoroutineType or inspect.isawaitable(value):
+            elif type(value) is CoroutineType:  # nothing else: a reference is a result, not to be waited for
                 value = await value
             retriable = False
             if self.cancelled and task_id in self.cancelled:

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 #: Flags of a reply.
 APP_ERROR, EXITING, CANCELLED, NO_RETRY = 1, 2, 4, 8
-_IP = "127.0.0.1"
 
 
 class Cancelled(KeyboardInterrupt):
@@ -308,11 +307,11 @@ class Worker:
         except Exception as problem:
             what = f"{type(error).__module__}.{type(error).__qualname__}"
             text = f"  {name} raised {what}, whose own code fails: {type(problem).__name__}"
-            made = RayTaskError(name, text, RaySystemError(text), pid=self.pid, ip=_IP)
+            made = RayTaskError(name, text, RaySystemError(text), pid=self.pid, ip=_node_address())
             return (task_error.encoded(made),)
 
     def _error_results(self, error: BaseException, name: str, task_id: bytes | None, skip: int) -> tuple[Encoded, ...]:
-        where: dict[str, Any] = {"pid": self.pid, "ip": _IP}
+        where: dict[str, Any] = {"pid": self.pid, "ip": _node_address()}
         if here.actor is not None:
             where.update(actor_repr=here.label, actor_id=here.actor.id.hex())
         if isinstance(error, ArgumentFailed):
@@ -358,6 +357,11 @@ def _raise_if_cancelled(task_id: bytes) -> None:
         raise Cancelled
 
 
+def _node_address() -> str:
+    session = process.session
+    return session.node_addr if session is not None else ""
+
+
 def _producer(hot: Any, token: int, num_returns: int, name: str, task_id: bytes) -> Producer:
     """What sends the items of a generator."""
     from eagleray._private.worker_stream import Producer
@@ -391,7 +395,7 @@ def encode_results(value: Any, num_returns: int, name: str, args_fmt: int = ARGS
             raise_unserializable(value, f"the result of {name}", problem)
     if num_returns == 0:
         return ()
-    if hasattr(value, "__next__"):
+    if hasattr(type(value), "__next__"):
         return _encode_stream(value, num_returns, name)
     count = len(value)
     if count != num_returns:
@@ -428,7 +432,7 @@ def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, .
             raise
         problem = error
     if problem is not None:
-        made: Any = task_error.task_error(problem, name, pid=os.getpid(), ip=_IP)
+        made: Any = task_error.task_error(problem, name, pid=os.getpid(), ip=_node_address())
         results += [task_error.encoded(made)] * (num_returns - len(results))
         task_error.let_go(problem)
         problem = made = None  # it holds this frame, and that all that was yielded

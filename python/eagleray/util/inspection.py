@@ -90,8 +90,11 @@ def list_named_actors(all_namespaces: bool = False) -> list[Any]:
 
 
 def get_node_ip_address(address: str | None = None) -> str:
-    """The address of this machine that others would use."""
+    """The address of this machine that others would use: in a session the one that ``nodes()`` says."""
     import socket
+
+    if address is None and process.session is not None and process.session.node_addr:
+        return process.session.node_addr
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
