@@ -21,14 +21,16 @@ type actor struct {
 	token    *own.Object // nil: not counted (detached, or looked up by name)
 	inc      uint64      // incarnation that conn belongs to
 	conn     *outConn
-	asking   bool          // a resolve is under way
-	stuck    bool          // calls of it cannot be sent,
-	since    uint32        // since this look, see pending.go
-	patience time.Duration // until the next one
-	queue    fifo          // calls not sent, in order
-	pending  int           // calls without an answer
-	limit    int           // of pending; 0: none
-	handles  int           // of this process, when not counted
+	asking   bool            // a resolve is under way
+	stuck    bool            // calls of it cannot be sent,
+	since    uint32          // since this look, see pending.go
+	patience time.Duration   // until the next one
+	queue    fifo            // calls not sent, in order
+	grouped  bool            // some are of a concurrency group
+	held     map[string]bool // groups whose calls wait for arguments; nil: not known
+	pending  int             // calls without an answer
+	limit    int             // of pending; 0: none
+	handles  int             // of this process, when not counted
 	dead     *fault.Error
 	deadEnv  []byte       // envelope of the constructor's exception
 	bad      *fault.Error // can never be scheduled here

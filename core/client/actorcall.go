@@ -79,8 +79,12 @@ func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns 
 		if a.bad != nil {
 			c.hopeless(t, a.bad)
 		}
+		a.grouped = a.grouped || tm.Group != ""
+		behind := a.heldBack(t)
 		a.queue.push(t)
-		c.pumpActor(a)
+		if !behind {
+			c.pumpActor(a)
+		}
 	}
 	return first, int(t.returns), nil
 }
@@ -95,31 +99,75 @@ func (c *Client) pumpActor(a *actor) {
 		}
 		return
 	}
+	a.held = nil
 	for a.queue.len() > 0 {
 		t := a.queue.first()
-		if t.waiting > 0 && !t.canceled {
+		if c.awaits(t) {
+			if a.grouped {
+				c.pumpGroups(a)
+			}
 			return
 		}
 		a.queue.pop()
-		if t.canceled {
-			c.failTask(t, cancelFault(t))
-			continue
-		}
-		if d := t.badDep(); d != nil {
-			c.failLike(t, d)
-			continue
-		}
-		if c.tooMuch(t) {
-			a.queue.pushFront([]*task{t})
-			t.waiting++ // until its arguments are in the arena
-			t.since = c.looks
-			go c.moveArguments(t)
-			return
-		}
-		t.on = a.conn
-		a.conn.send(t)
+		c.sendCall(a, t)
 	}
 }
+
+// awaits reports whether a call of an actor has to wait for its arguments; mu held.
+func (c *Client) awaits(t *task) bool {
+	if t.canceled {
+		return false
+	}
+	if t.waiting == 0 && t.badDep() == nil && c.tooMuch(t) {
+		t.waiting++ // until its arguments are in the arena
+		t.since = c.looks
+		go c.moveArguments(t)
+	}
+	return t.waiting > 0
+}
+
+// sendCall sends a call that was taken out of the queue, or ends it; mu held.
+func (c *Client) sendCall(a *actor, t *task) {
+	if t.canceled {
+		c.failTask(t, cancelFault(t))
+		return
+	}
+	if d := t.badDep(); d != nil {
+		c.failLike(t, d)
+		return
+	}
+	t.on = a.conn
+	a.conn.send(t)
+}
+
+// pumpGroups sends what need not wait for the first call, whose arguments are late: they hold the
+// calls of its own concurrency group only; mu held.
+func (c *Client) pumpGroups(a *actor) {
+	held := map[string]bool{}
+	var free []*task
+	a.queue.each(func(t *task) {
+		g := t.tmpl.Group
+		if !held[g] && c.awaits(t) {
+			held[g] = true
+		}
+		if !held[g] {
+			free = append(free, t)
+		}
+	})
+	a.held = held
+	for _, t := range free {
+		if a.conn == nil { // it broke meanwhile
+			return
+		}
+		if a.queue.remove(t) {
+			c.sendCall(a, t)
+		}
+	}
+}
+
+// heldBack reports whether a call that is about to be queued has to wait, like others
+// of its group, for one whose arguments are late; mu held.
+func (a *actor) heldBack(t *task) bool { return a.conn != nil && a.held[t.tmpl.Group] }
 
 // callEnded is told once for each call that has its answer.
 func (c *Client) callEnded(a *actor) {

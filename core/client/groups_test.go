@@ -105,6 +105,51 @@ func TestGroups_DefaultGroupIsBlocked_OthersRunInOrder(t *testing.T) {
 	}
 }
 
+func TestGroups_ArgumentIsLate_OnlyItsOwnGroupWaits(t *testing.T) {
+	g := startGrouped(t, []string{"io", "disk"}, nil)
+	for _, group := range []string{"io", "disk"} {
+		g.serve(t, group, func(*Item) {})
+	}
+	gate := make(chan struct{})
+	g.d.worker(func(c *Client, it *Item) {
+		<-gate
+		echo(c, it)
+	})
+	late, _, err := g.c.Submit(&Call{Template: template(t, g.c, "late"), Args: Value{Fmt: FmtPickle, Meta: []byte("late")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	io, disk := g.method(t, g.c, "io"), g.method(t, g.c, "disk")
+	first := callActor(t, g.c, g.id, io, "first", late)
+	behind := callActor(t, g.c, g.id, io, "behind")
+	for i := range 50 {
+		want := fmt.Sprint(i)
+		if text, code := outcome(t, g.c, callActor(t, g.c, g.id, disk, want)); text != want || code != "" {
+			t.Fatalf("call %d of the other group: %q, %q", i, text, code)
+		}
+	}
+	if o, err := g.c.Get(behind, 0); o != nil || err != nil {
+		t.Errorf("a call overtook one of its own group: %v, %v", o, err)
+	}
+	gone := callActor(t, g.c, g.id, disk, "gone", late)
+	if err := g.c.Cancel(gone, false, false); err != nil {
+		t.Fatal(err)
+	}
+	if _, code := outcome(t, g.c, gone); code != fault.TaskCancelled {
+		t.Errorf("the cancelled call: %q", code)
+	}
+	if text, _ := outcome(t, g.c, callActor(t, g.c, g.id, disk, "next")); text != "next" {
+		t.Errorf("the call behind the cancelled one: %q", text)
+	}
+	close(gate)
+	for ref, want := range map[ids.Object]string{first: "late", behind: "behind"} {
+		if text, code := outcome(t, g.c, ref); text != want || code != "" {
+			t.Errorf("%q, %q; want %q", text, code, want)
+		}
+	}
+	close(g.gate)
+}
+
 func TestGroups_UnknownOne_IsRefused(t *testing.T) {
 	g := startGrouped(t, []string{"io"}, nil)
 	close(g.gate)

@@ -131,6 +131,24 @@ def test_calls_of_a_group_begin_in_order(ray: Any, threaded: Any) -> None:
     assert look(threaded, "numbers") == list(range(300))
 
 
+def test_a_late_argument_holds_its_own_group_only(ray: Any, threaded: Any, tmp_path: Any) -> None:
+    ready = tmp_path / "ready"
+
+    @ray.remote
+    def late() -> int:
+        while not ready.exists():
+            threading.Event().wait(0.005)
+        return 1
+
+    method = threaded.note.options(concurrency_group="io")
+    held = [method.remote(late.remote()), method.remote(2)]
+    assert [look(threaded, "note", number) for number in range(10, 13)] == [10, 11, 12]
+    assert ray.get(threaded.note.remote(20), timeout=20) == 20
+    assert look(threaded, "numbers") == [10, 11, 12, 20]
+    ready.touch()
+    assert ray.get(held, timeout=20) == [1, 2] and look(threaded, "numbers") == [10, 11, 12, 20, 1, 2]
+
+
 def test_the_system_group_runs_beside_a_blocked_actor(ray: Any) -> None:
     a = ray.remote(num_cpus=0)(Threaded).remote()
     system = {name: getattr(a, name).options(concurrency_group="_ray_system") for name in ("inside", "open", "plain")}
