@@ -150,6 +150,16 @@ func (s *script) do(line string) []string {
 		return []string{"never"}
 	case "explain":
 		return []string{m.Explain(ClientID(arg(0)), ClassID(arg(1)))}
+	case "explainactor":
+		return []string{m.ExplainActor(actorNumber(arg(0)))}
+	case "leases":
+		var lines []string
+		for _, l := range m.LeasesOf(ClientID(arg(0))) {
+			lines = append(lines, fmt.Sprintf("lease %d on worker %d", l, m.WorkerOf(ClientID(arg(0)), l)))
+		}
+		return lines
+	case "workerof":
+		return []string{fmt.Sprint(m.WorkerOf(ClientID(arg(0)), LeaseID(arg(1))))}
 	case "free":
 		return []string{m.Free().String()}
 	case "demands":

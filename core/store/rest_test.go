@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -75,6 +76,9 @@ func restLetsGo(t *testing.T, m *Mapping, left int) {
 		t.Error("the bytes have changed")
 	}
 	m.Rest(nil)
+	if i := slices.IndexFunc(m.state, func(s pageState) bool { return s != 0 }); i >= 0 || len(m.state) == 0 {
+		t.Errorf("part %d of %d is still taken for mapped to write", i, len(m.state))
+	}
 	if got := resident(t, m.ro); got != 0 {
 		t.Errorf("%d KiB are mapped with nothing in use", got)
 	}

@@ -4,6 +4,7 @@
 // survivor: a test is missing there, or the change changes nothing.
 //
 //	go run ./tests/mutants -seed 7 -n 20 -packages core/own,core/sched
+//	go run ./tests/mutants -at core/own/table.go:120
 //
 // The changed file reaches the compiler through the -overlay option of the go
 // command, so the working tree stays as it is. The same seed chooses the same

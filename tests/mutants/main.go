@@ -5,10 +5,13 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -20,12 +23,14 @@ type plan struct {
 	minutes float64 // no change is begun later
 	groups  []group
 	root    string
+	at      []string // file and line of the only places; nil: all
 }
 
 func main() {
 	var p plan
 	list := flag.Bool("list", false, "list the places of each group, and change nothing")
 	names := flag.String("packages", "", "packages or groups to change, separated by commas; all unless given")
+	at := flag.String("at", "", "only places at these lines, as core/own/table.go:12, separated by commas; every change of them")
 	strict := flag.Bool("strict", false, "fail when the tests of a group notice less than is wanted")
 	flag.Uint64Var(&p.seed, "seed", 1, "chooses the places")
 	flag.IntVar(&p.n, "n", 20, "changes to each group")
@@ -36,6 +41,9 @@ func main() {
 	defer stop()
 	var err error
 	var rates []rate
+	if *at != "" {
+		p.at, p.n = strings.Split(*at, ","), math.MaxInt
+	}
 	if p.groups, err = chosen(*names); err == nil && !*list {
 		rates, err = measure(ctx, p, os.Stdout)
 	} else if err == nil {
@@ -47,7 +55,7 @@ func main() {
 	}
 	report(os.Stdout, rates)
 	for _, r := range rates {
-		if *strict && !r.enough() {
+		if *strict && !r.enough() && (r.tried > 0 || p.at == nil) {
 			os.Exit(1)
 		}
 	}
@@ -83,6 +91,11 @@ func (r *runner) group(ctx context.Context, g group, p plan, end time.Time, w io
 	all, err := candidates(r.root, g)
 	if err != nil {
 		return found, err
+	}
+	if p.at != nil {
+		all = slices.DeleteFunc(all, func(c candidate) bool {
+			return !slices.Contains(p.at, fmt.Sprintf("%s/%s:%d", c.pkg, filepath.Base(c.file), c.line))
+		})
 	}
 	// Every place is as likely as every other, so a large package has more.
 	rng := rand.New(rand.NewPCG(p.seed, 0))

@@ -77,6 +77,15 @@ func TestMeasure_SmallModule_TellsWhatTheTestsNotice(t *testing.T) {
 	}
 }
 
+func TestMeasure_At_ThoseLinesOnly(t *testing.T) {
+	both := []group{{"both", []string{"free", "held"}, 0.9}}
+	p := plan{seed: 1, n: 9, minutes: 10, root: lay(t), groups: both, at: []string{"held/held.go:3", "free/free.go:2"}}
+	rates, err := measure(context.Background(), p, new(bytes.Buffer))
+	if err != nil || rates[0].tried != 1 || rates[0].noticed != 1 {
+		t.Errorf("got %+v, %v", rates, err)
+	}
+}
+
 // A change after which a test waits for ever is noticed by the limit.
 func TestTry_TestsThatHang_Noticed(t *testing.T) {
 	r := &runner{root: lay(t), scratch: t.TempDir()}

@@ -138,6 +138,10 @@ func (f *finder) visit(node ast.Node) bool {
 		f.skip(n)
 	case *ast.DeferStmt, *ast.GoStmt, *ast.IncDecStmt:
 		f.skip(n.(ast.Stmt))
+	case *ast.BranchStmt:
+		if n.Tok == token.CONTINUE || n.Tok == token.BREAK {
+			f.skip(n)
+		}
 	case *ast.AssignStmt:
 		f.drop(n)
 	case *ast.ReturnStmt:

@@ -19,6 +19,7 @@ func f(a, b int, on bool) (int, bool) {
 	}
 	for i := 0; i < a; i++ {
 		a, b = b, a
+		continue
 	}
 	defer g(1)
 	c := make([]int, 0, a+9)
@@ -48,9 +49,9 @@ func TestPlaces_EachKindOfChange(t *testing.T) {
 	want := []string{
 		"8: condition negated: a < b && on", "8: < becomes <=", "8: && becomes ||", "10: skipped: g(a)",
 		"12: 0 becomes 1", "12: condition negated: i < a", "12: < becomes <=", "12: skipped: i++",
-		"13: assignment dropped: a, b = b, a", "15: skipped: defer g(1)", "15: 1 becomes 2",
-		"22: condition negated: b == -1", "22: == becomes !=", "23: assignment dropped: b = -2",
-		"25: assignment dropped: a += 3", "25: 3 becomes 4", "26: - becomes +", "26: returns false for true",
+		"13: assignment dropped: a, b = b, a", "14: skipped: continue", "16: skipped: defer g(1)", "16: 1 becomes 2",
+		"23: condition negated: b == -1", "23: == becomes !=", "24: assignment dropped: b = -2",
+		"26: assignment dropped: a += 3", "26: 3 becomes 4", "27: - becomes +", "27: returns false for true",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

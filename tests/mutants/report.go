@@ -22,6 +22,9 @@ func (r rate) enough() bool { return r.share() >= r.group.wanted }
 // report prints the rate of each group and its survivors.
 func report(w io.Writer, rates []rate) {
 	for _, r := range rates {
+		if r.tried == 0 {
+			continue
+		}
 		verdict := "enough"
 		if !r.enough() {
 			verdict = "too few"
