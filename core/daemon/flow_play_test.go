@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -121,12 +122,23 @@ func playWorker(sock, token string) int {
 }
 
 // played is a worker's side of its connection to the daemon.
-type played struct{ peer *wire.Peer }
+type played struct {
+	peer      *wire.Peer
+	forgotten atomic.Pointer[string]
+}
 
 func (w *played) handle(m *wire.Message) {
 	switch m.Type {
 	case wire.TExit:
 		os.Exit(0)
+	case wire.TForget:
+		var q wire.FunctionRef
+		if m.Decode(&q) == nil {
+			name := string(q.FID)
+			w.forgotten.Store(&name)
+		}
+	case wire.TRunning:
+		_ = m.Reply(wire.Running{Busy: 1, Name: "greedy", AgeUs: 5})
 	case wire.TActorStart:
 		var a wire.ActorStart
 		if err := m.Decode(&a); err != nil {
@@ -169,6 +181,10 @@ func (w *played) serve(c net.Conn) {
 			_ = w.peer.Push(wire.TUnblocked, nil)
 		case "env":
 			answer = os.Getenv(rest)
+		case "forgot":
+			if name := w.forgotten.Load(); name != nil {
+				answer = *name
+			}
 		case "child":
 			pid, err := syscall.ForkExec("/bin/sleep", []string{"sleep", "1000"}, &syscall.ProcAttr{
 				Env: os.Environ(), Files: []uintptr{0, 1, 2},

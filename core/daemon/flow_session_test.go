@@ -56,6 +56,12 @@ type session struct {
 
 func start(t *testing.T, cpus int64) *session {
 	t.Helper()
+	return startWith(t, cpus, func(*daemon.Options) {})
+}
+
+// startWith is start with other options.
+func startWith(t *testing.T, cpus int64, change func(*daemon.Options)) *session {
+	t.Helper()
 	base, err := os.MkdirTemp("", "er") // t.TempDir's names are too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
@@ -66,6 +72,7 @@ func start(t *testing.T, cpus int64) *session {
 		SessionDir: s.dir, Node: ids.NewNode(), Totals: resource.Set{resource.CPU: resource.FromInt(cpus)}, Devices: twoGPUs{},
 		Log: slog.New(slog.DiscardHandler), ArenaBytes: 100 << 20, CPUs: int(cpus), Hostname: "here", Address: "192.0.2.1", Labels: map[string]string{"zone": "a"}, IsHead: true,
 	}
+	change(&o)
 	if s.d, err = daemon.Open(o); err != nil {
 		t.Fatal(err)
 	}
@@ -139,6 +146,7 @@ type driver struct {
 	t     *testing.T
 	peer  *wire.Peer
 	hello *wire.HelloReply
+	arena []byte
 	job   wire.JobStarted
 
 	mu    sync.Mutex
@@ -155,10 +163,15 @@ func (s *session) connect(role string) *driver {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if fd >= 0 {
-		unix.Close(fd)
-	}
 	d := &driver{t: s.t, hello: r, news: make(chan struct{}, 1)}
+	if fd >= 0 {
+		d.arena, err = unix.Mmap(fd, 0, int(r.ArenaBytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		unix.Close(fd)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(func() { _ = unix.Munmap(d.arena) })
+	}
 	d.peer = wire.NewPeer(u, d.got, nil)
 	d.peer.Start()
 	s.t.Cleanup(d.peer.Close)
