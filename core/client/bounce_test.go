@@ -8,7 +8,7 @@ import (
 // A call that has begun or was sent back before leaves the queue and goes to
 // nobody; calls that are nobody's lease stay, in their order.
 func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
-	lease := &inConn{lease: true} // without a client: writing to it would panic
+	lease := &inConn{lease: true}
 	gone := &inConn{lease: true}
 	gone.dead = true
 	actor := &inConn{}
@@ -19,6 +19,9 @@ func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
 	e.bounceAll()
 	if !slices.Equal(e.queue, stay) {
 		t.Errorf("%d calls stay, want %d", len(e.queue), len(stay))
+	}
+	if len(lease.out)+len(gone.out)+len(actor.out) > 0 {
+		t.Error("a call is given back that is not to be")
 	}
 	if all[4] != nil || all[5] != nil {
 		t.Error("the queue's memory holds calls that have left it")

@@ -140,6 +140,9 @@ func (c *Client) lead(w *waiter, deadline time.Time) {
 	for !w.done && !c.closed {
 		c.takeDrops()
 		c.flushDirty()
+		if w.done { // a socket that could not be written to has failed what it waits for
+			break
+		}
 		timeout := -1
 		if !deadline.IsZero() {
 			left := time.Until(deadline)
@@ -169,7 +172,11 @@ func (c *Client) outstanding() bool {
 // poll waits for sockets and handles what they bring; mu held on entry and
 // exit, released while waiting and reading. It reports whether they brought anything.
 func (c *Client) poll(timeoutMs int) bool {
-	c.bringDown()
+	if len(c.doomed) > 0 {
+		// That may end what the caller waits for: it looks before it sleeps.
+		c.bringDown()
+		timeoutMs = 0
+	}
 	all := c.exec != nil && c.exec.unread && !c.exec.backlog.full
 	if all {
 		timeoutMs = 0

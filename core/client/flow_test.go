@@ -1,0 +1,316 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// retried is a template whose tasks may be tried again so often.
+func retried(t *testing.T, c *Client, name string, retries int) int {
+	t.Helper()
+	id, err := c.NewTemplate(&Template{Kind: KindTask, Name: name, FID: []byte(fmt.Sprintf("%-16s", name)), Blob: []byte(name), Returns: 1, MaxRetries: retries})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
+}
+
+func expectOutcome(t *testing.T, c *Client, what string, ref ids.Object, text string, code fault.Code) {
+	t.Helper()
+	if gotText, gotCode := outcome(t, c, ref); gotText != text || gotCode != code {
+		t.Errorf("%s: got %q, %q, want %q, %q", what, gotText, gotCode, text, code)
+	}
+}
+
+// onlyClass is the scheduling class of a process that has one.
+func onlyClass(t *testing.T, c *Client) *class {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.classes) != 1 {
+		t.Fatalf("%d classes", len(c.classes))
+	}
+	for _, k := range c.classes {
+		return k
+	}
+	return nil
+}
+
+// A task that was not sent ends at once when it is cancelled, with what waits
+// for it; others of the queue stay, and no lease is wanted for it any more.
+func TestCancel_NotSent_EndsAtOnceAndOthersStay(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	tm := template(t, c, "f")
+	first, second := submit(t, c, tm, "first"), submit(t, c, tm, "second")
+	waits := submit(t, c, tm, "waits", first)
+	k := onlyClass(t, c)
+	if err := c.Cancel(first, false, true); err != nil {
+		t.Fatal(err)
+	}
+	expectOutcome(t, c, "the cancelled task", first, "", fault.TaskCancelled)
+	expectOutcome(t, c, "a task that takes it", waits, "", fault.TaskCancelled)
+	c.mu.Lock()
+	if n := k.queue.len(); n != 1 {
+		t.Errorf("%d tasks are queued, want one", n)
+	}
+	c.mu.Unlock()
+	for _, again := range []ids.Object{first, waits} { // finished ones are left alone
+		if err := c.Cancel(again, true, true); err != nil {
+			t.Error(err)
+		}
+	}
+	put, err := c.Put(&Value{Fmt: FmtBytes, Meta: []byte("x")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Cancel(put, false, false); err != nil {
+		t.Errorf("what nobody computes: %v", err)
+	}
+	d.worker(echo)
+	expectOutcome(t, c, "the other task", second, "second", "")
+	if err := c.Cancel(second, true, false); err != nil {
+		t.Errorf("a finished task: %v", err)
+	}
+	expectOutcome(t, c, "the other task, afterwards", second, "second", "")
+}
+
+// An environment that cannot be made fails what is queued, and later tasks try
+// again; what no node can ever run is told while it waits, and runs if it can after all.
+func TestTrouble_OfAClass_IsTold(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	tm := template(t, c, "f")
+	a, b := submit(t, c, tm, "a"), submit(t, c, tm, "b")
+	k := onlyClass(t, c)
+	c.trouble(k.id+1, fault.New(fault.RuntimeEnvSetup, "of another class"))
+	c.trouble(k.id, fault.New(fault.RuntimeEnvSetup, "no such module"))
+	expectOutcome(t, c, "a", a, "", fault.RuntimeEnvSetup)
+	expectOutcome(t, c, "b", b, "", fault.RuntimeEnvSetup)
+	late := submit(t, c, tm, "late")
+	c.trouble(k.id, fault.New(fault.TaskUnschedulable, "it needs 9 CPUs"))
+	expectOutcome(t, c, "late", late, "", fault.TaskUnschedulable)
+	later := submit(t, c, tm, "later")
+	expectOutcome(t, c, "later", later, "", fault.TaskUnschedulable)
+	d.worker(echo)
+	for what, ref := range map[string]ids.Object{"late": late, "later": later} {
+		waitFor(t, what+" runs after all", func() bool {
+			f, err := c.Get(ref, time.Second)
+			return err == nil && f != nil && !f.IsError
+		})
+	}
+}
+
+// A lease that the daemon wants back goes when it has nothing to do; one that
+// works goes after what was sent.
+func TestRecalled_GoesBackWhenItIsIdle(t *testing.T) {
+	d := startDaemon(t)
+	gate := make(chan struct{})
+	d.worker(func(c *Client, it *Item) {
+		if textOf(it) == "waits" {
+			<-gate
+		}
+		echo(c, it)
+	})
+	c := d.driver()
+	tm := template(t, c, "f")
+	only := func() (id uint64, l *lease) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for id, l = range c.leases {
+			return id, l
+		}
+		return 0, nil
+	}
+	ref := submit(t, c, tm, "waits")
+	waitFor(t, "it runs", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, l := range c.leases {
+			return l.busy > 0
+		}
+		return false
+	})
+	id, _ := only()
+	c.recalled(id + 1)
+	c.recalled(id)
+	if _, l := only(); l == nil || !l.recall {
+		t.Fatal("a lease that works goes back amid its task")
+	}
+	close(gate)
+	expectOutcome(t, c, "the task", ref, "waits", "")
+	d.eventually("the lease goes back", func() bool { return len(d.returned) == 1 && d.returned[0] == id })
+}
+
+// A worker's end costs the task that ran a try; the error names the task, how
+// it ended, and how often it was tried. Kinds of ends that have a code of their
+// own are that code.
+func TestWorkerDies_TaskIsTriedAgainOrFails(t *testing.T) {
+	for _, step := range []struct {
+		name    string
+		retries int
+		told    wire.LeaseBroken
+		code    fault.Code
+		words   []string
+	}{
+		{"no retries", 0, wire.LeaseBroken{Detail: "worker pid 7 was killed\nlast words"}, fault.WorkerCrashed, []string{"f died: worker pid 7 was killed", "(max_retries=0)", "\nlast words"}},
+		{"some retries", 1, wire.LeaseBroken{Detail: "worker pid 7 was killed"}, "", nil},
+		{"no memory, no retries", 0, wire.LeaseBroken{Detail: "too much", Code: string(fault.OutOfMemory), Bytes: 1}, fault.OutOfMemory, []string{"too much", "It is not tried again (max_retries=0)"}},
+		{"too much of a device", 3, wire.LeaseBroken{Detail: "too much", Code: string(fault.GPUMemoryExceeded)}, fault.GPUMemoryExceeded, []string{"too much"}},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			d := startDaemon(t)
+			begun, hang := make(chan struct{}, 4), make(chan struct{})
+			worker := d.worker(func(*Client, *Item) { // it never answers
+				begun <- struct{}{}
+				<-hang
+			})
+			t.Cleanup(func() { close(hang) })
+			c := d.driver()
+			ref := submit(t, c, retried(t, c, "f", step.retries), "x")
+			<-begun
+			c.mu.Lock()
+			for id := range c.leases {
+				step.told.LeaseID = id
+			}
+			c.mu.Unlock()
+			if step.code == "" {
+				d.worker(echo)
+			}
+			c.brokenLease(&wire.LeaseBroken{LeaseID: step.told.LeaseID + 1})
+			c.brokenLease(&step.told)
+			worker.mu.Lock()
+			for _, s := range worker.sockets {
+				worker.retire(s.base())
+			}
+			worker.bury()
+			worker.mu.Unlock()
+			if step.code == "" {
+				expectOutcome(t, c, step.name, ref, "x", "")
+				return
+			}
+			began := time.Now()
+			expectOutcome(t, c, step.name, ref, "", step.code)
+			if took := time.Since(began); took > 15*time.Second { // the wait would end by itself after 20
+				t.Errorf("the wait went on for %v after the worker's end was told", took)
+			}
+			f, err := c.Get(ref, time.Second)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, words := range step.words {
+				if !strings.Contains(string(f.Envelope), words) {
+					t.Errorf("%q lacks %q", f.Envelope, words)
+				}
+			}
+		})
+	}
+}
+
+// What the program frees is gone for whoever has a reference; what is not
+// ready stays.
+func TestFree_ReadyValuesGo_OthersStay(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	tm := template(t, c, "f")
+	small, err := c.Put(&Value{Fmt: FmtBytes, Meta: []byte("small")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	large, err := c.Put(&Value{Fmt: FmtBytes, Meta: make([]byte, 1<<20)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pending := submit(t, c, tm, "pending")
+	if err := c.Free([]ids.Object{small, large, pending}); err != nil {
+		t.Fatal(err)
+	}
+	expectOutcome(t, c, "a small value", small, "", fault.ObjectFreed)
+	expectOutcome(t, c, "a large value", large, "", fault.ObjectFreed)
+	d.eventually("its copy goes", func() bool { return d.freed[string(large[:])] && !d.freed[string(small[:])] })
+	d.worker(echo)
+	expectOutcome(t, c, "what was not ready", pending, "pending", "")
+	takes := submit(t, c, tm, "takes", small)
+	expectOutcome(t, c, "a task that takes it", takes, "", fault.ObjectFreed)
+	unknown := ids.NewObject(1<<40, c.self, c.info.Job, 0)
+	if err := c.Free([]ids.Object{unknown}); err == nil {
+		t.Error("an object that nobody knows is freed")
+	}
+}
+
+// Notes come in order; when a program does not read, so many are kept and the rest counted.
+func TestNotes_KeptInOrder_TheRestCounted(t *testing.T) {
+	c := &Client{}
+	c.notes.init()
+	if n := c.NextNote(0); n != nil {
+		t.Errorf("got %+v", n)
+	}
+	for i := range maxNotes + 3 {
+		c.notes.add(Note{Warning: fmt.Sprint(i)})
+	}
+	for i := range maxNotes {
+		if n := c.NextNote(0); n == nil || n.Warning != fmt.Sprint(i) {
+			t.Fatalf("note %d is %+v", i, n)
+		}
+	}
+	if n := c.NextNote(0); n == nil || !strings.HasPrefix(n.Warning, "3 lines of output were dropped") {
+		t.Errorf("got %+v", n)
+	}
+	if n := c.NextNote(time.Millisecond); n != nil {
+		t.Errorf("got %+v", n)
+	}
+	go c.notes.close("over")
+	if n := c.NextNote(time.Minute); n == nil || n.Closed != "over" {
+		t.Errorf("got %+v", n)
+	}
+}
+
+func TestWaitReport_NamesOneOrCountsMany(t *testing.T) {
+	for want, r := range map[string]waitReport{
+		"task f has":      {tasks: 1, name: "f"},
+		"2 tasks f have":  {tasks: 2, name: "f"},
+		"actor A has":     {actors: 1, name: "A"},
+		"3 actors A have": {actors: 3, name: "A"},
+	} {
+		if got := r.subject() + " " + r.have(); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestTried_SaysHowOftenInWords(t *testing.T) {
+	for _, c := range []struct {
+		retries, tries int
+		want           string
+	}{{0, 1, " (max_retries=0)"}, {3, 1, ""}, {1, 2, " (tried 2 times, max_retries=1)"}, {3, 4, " (tried 4 times, max_retries=3)"}} {
+		if got := afterTries(&task{tmpl: &Template{MaxRetries: c.retries}, tries: int32(c.tries)}); got != c.want {
+			t.Errorf("%d of %d: got %q, want %q", c.tries, c.retries, got, c.want)
+		}
+	}
+	if times(1) != "once" || times(2) != "2 times" {
+		t.Errorf("%s, %s", times(1), times(2))
+	}
+}
+
+// The first cancellations in a row are heard by their workers; of many they are not, until a pause.
+func TestBurst_BeginsAfterSoMany_EndsWithAPause(t *testing.T) {
+	var b burst
+	now := time.Unix(100, 0)
+	for n := range burstAfter {
+		if now = now.Add(burstGap); !b.few(now) {
+			t.Fatalf("cancellation %d is part of a burst", n+1)
+		}
+	}
+	if now = now.Add(burstGap); b.few(now) {
+		t.Error("one more is no part of a burst")
+	}
+	if now = now.Add(burstGap + 1); !b.few(now) || b.n != 1 {
+		t.Errorf("after a pause: %d in a row", b.n)
+	}
+}
