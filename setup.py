@@ -171,7 +171,8 @@ class BuildGo(build_ext):
             flags=("-buildmode=c-shared", ",".join(filter(None, [tags(), self.extra]))),
             ldflags=f"-X {MODULE}/pybind.version={version()} '-extldflags={linker}'",
             CGO_ENABLED="1",
-            CGO_CFLAGS=c_flags() + compiler,
+            # Each version of Python declares other functions: what is not declared would return an int.
+            CGO_CFLAGS=c_flags() + compiler + " -Werror=implicit-function-declaration",
         )
 
 

@@ -10,6 +10,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
@@ -56,10 +57,20 @@ func (c *Client) startUnfetched() {
 		u.tell = func(text string) { c.notes.add(Note{Error: text}) }
 	case c.opts.Role == wire.RoleWorker:
 		// In a goroutine's own time: a full pipe must not hold mu.
-		u.tell = func(text string) { c.says.add(text + "\n") }
+		u.tell = func(text string) { c.says.add(c.labelled(text) + "\n") }
 	default:
 		u.off = true // a Go service tests the error that it gets; an heir's program has ended
 	}
+}
+
+// labelled puts the name of the task that runs, or ran last, in front of what a worker says, as its Python half does
+// (worker_output.py); mu held. An actor's output has one name, which is written by then.
+func (c *Client) labelled(text string) string {
+	e := c.exec
+	if e.last == nil || e.actorID != (ids.Actor{}) || strings.ContainsAny(e.last.Name, "\r\n") {
+		return text
+	}
+	return "\x1f:name:" + e.last.Name + "\n" + text
 }
 
 // unseen tells of an object that goes and that nobody has looked at; mu held.

@@ -14,6 +14,9 @@
 #define Py_BUILD_CORE 1
 #include <internal/pycore_frame.h>
 #endif
+#if PY_VERSION_HEX < 0x030B0000
+#include <frameobject.h> // PyFrame_GetBack, which Python.h itself declares from 3.11 on
+#endif
 
 #define MAX_SITES 8192 // further ones have no number
 #define SLOTS (4 * MAX_SITES)

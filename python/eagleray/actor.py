@@ -257,7 +257,10 @@ def import_handle(actor_id: bytes, token: str, meta: bytes) -> ActorHandle[Any]:
         meta: What ``actor_kind.describe`` made.
     """
     kind = actor_kind.kind_of(meta)
-    core = process.require().hot.actor_handle(actor_id, token, kind.class_name, kind.pending_limit)
+    try:
+        core = process.require().hot.actor_handle(actor_id, token, kind.class_name, kind.pending_limit)
+    except HotError as error:
+        raise explain(error) from None
     pickling.arrived(core)
     return ActorHandle(core, kind)
 

@@ -6,6 +6,7 @@ import gc
 import logging
 import os
 import queue
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_workers_tell_on_their_standard_error(script: Any) -> None:
         assert came.wait(30)
         """
     )
-    assert HEAD + "eagleray::bad()" in done.stderr and "pid=" in done.stderr
+    assert re.search(r"\(outer pid=\d+\) " + re.escape(HEAD) + r"eagleray::bad\(\)", done.stderr)
 
 
 def test_many_are_counted_and_silence_can_be_had(script: Any) -> None:

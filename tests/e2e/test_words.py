@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -149,3 +150,15 @@ def test_a_limit_of_addresses_points_to_the_store() -> None:
     assert done.returncode != 0
     last = done.stderr.strip().splitlines()[-1]
     assert "object_store_memory" in last and "ulimit -v" in last
+
+
+def test_references_of_another_session_are_told_in_public_words(ray: Any) -> None:
+    unknown = ray.ObjectRef.from_random()
+
+    @ray.remote
+    def take(x: Any) -> None: ...
+
+    uses = [ray.get, ray.put, take.remote, ray.cancel, pickle.dumps, lambda ref: ref.owner_address()]
+    for use in [*uses, lambda ref: ray.put([ref]), lambda ref: take.remote([ref]), lambda ref: ref.future().result(30)]:
+        with pytest.raises((ValueError, TypeError, ray.exceptions.RayError)):
+            use(unknown)

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eagleray._private import device_arrays
+from eagleray._private.core import HotError, explain
 from eagleray._private.state import process
 from eagleray.exceptions import OufOfBandObjectRefSerializationException
 
@@ -72,7 +73,10 @@ def dumps(value: Any) -> Pickled:
     finally:
         _local.nested = outer
     if references.found:
-        data = process.require().hot.ref_table(references.found) + data
+        try:
+            data = process.require().hot.ref_table(references.found) + data
+        except HotError as error:
+            raise explain(error) from None
     return data, tuple(buffers) if buffers else None, tuple(nested) if nested else None, bool(references.found)
 
 
@@ -93,6 +97,8 @@ def loads(data: Any, buffers: Any, table: bool) -> Any:
         from eagleray._private import unpickling
 
         return with_refs(unpickling.loads, data, buffers)
+    except HotError as error:
+        raise explain(error) from None
 
 
 def loads_plain(data: Any, buffers: Any = None) -> Any:
@@ -115,7 +121,10 @@ def export_ref(ref: Any) -> tuple[bytes, str]:
     session = process.require()
     _check_allowed()
     _note(ref)
-    exported: tuple[bytes, str] = session.hot.ref_export(ref)
+    try:
+        exported: tuple[bytes, str] = session.hot.ref_export(ref)
+    except HotError as error:
+        raise explain(error) from None
     return exported
 
 
@@ -123,7 +132,10 @@ def export_handle(handle: Any) -> tuple[bytes, str]:
     """What the core's part of an actor handle pickles as: the actor's id and its owner's address."""
     session = process.require()
     _note(handle)
-    exported: tuple[bytes, str] = session.hot.handle_export(handle)
+    try:
+        exported: tuple[bytes, str] = session.hot.handle_export(handle)
+    except HotError as error:
+        raise explain(error) from None
     return exported
 
 

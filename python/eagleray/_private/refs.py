@@ -7,6 +7,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from eagleray._private import device_arrays, native, pickling
+from eagleray._private.core import HotError, explain
 from eagleray._private.ids import JobID, TaskID
 from eagleray._private.state import process
 
@@ -62,7 +63,10 @@ class ObjectRef(_Ref, Generic[T_co]):
 
     def owner_address(self) -> str:
         """Where the owner listens."""
-        return str(process.require().hot.ref_export(self)[1])
+        try:
+            return str(process.require().hot.ref_export(self)[1])
+        except HotError as error:
+            raise explain(error) from None
 
     def call_site(self) -> str:
         """The line at which the program made the reference, or got it: ``(put object) | file:function:line``.
@@ -143,7 +147,10 @@ device_arrays.References.kind, device_arrays.References.taken = ObjectRef, (next
 
 def from_binary(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:
     """A reference that came from elsewhere, counted here from now on."""
-    ref: ObjectRef[Any] = process.require().hot.ref_import(id_bytes, owner_addr)
+    try:
+        ref: ObjectRef[Any] = process.require().hot.ref_import(id_bytes, owner_addr)
+    except HotError as error:
+        raise explain(error) from None
     pickling.arrived(ref)
     return ref
 

@@ -182,7 +182,7 @@ def init(
 def _tell_of_variables() -> None:
     """Warns of variables that were mistyped, once in a process."""
     global _told
-    if not _told:
+    if not _told and any(name.startswith(("EAGLERAY_", "RAY_")) for name in os.environ):
         from eagleray._private import driver_log, variables
 
         _told = True
