@@ -49,7 +49,7 @@ def test_mistyped_names_are_suggested(ray: Any, call: str, error: type[Exception
 def test_variables_that_are_known_are_those_that_are_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     text = (ROOT / "docs" / "environment.md").read_text()
     explained = set(re.findall(r"`((?:EAGLERAY|RAY)_\w*\w)`", text))
-    assert explained <= variables.KNOWN
+    assert explained <= variables.KNOWN, "add the new variable to eagleray/_private/variables.py"
     bare = {name.partition("_")[2] for name in explained}
     assert {name.partition("_")[2] for name in variables.KNOWN} == bare
     for name in [name for name in os.environ if name.startswith(("RAY_", "EAGLERAY_"))]:
