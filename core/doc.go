@@ -5,20 +5,20 @@
 //	s, err := core.Connect(ctx, core.Options{})
 //	defer s.Close()
 //	f, err := s.Function("math:sqrt", core.Call{})
-//	ref, err := core.Submit[float64](f, 2.0)
+//	ref, err := core.Submit[float64](ctx, f, 2.0)
 //	root, err := core.Get(ctx, ref)
 //
 // Items of a Python generator come while it runs:
 //
-//	items, err := core.Stream[int](f, 10)
+//	items, err := core.Stream[int](ctx, f, 10)
 //	for v, err := range items.All(ctx) { … }
 //
-// Values are what msgpack knows: nil, bool, integers, floats, strings, byte
-// slices, slices, maps with string keys, structs as maps; and NDArray for
-// numpy arrays, which arrive as a typed view of shared memory. Python reads
-// what Go put as the plain value, and the other way round. A Python value of
-// another kind is an error that says so.
+// Go values become what they are in Python, and Python's values become the Go type that the
+// program names: numbers, text, bytes, lists, dicts, structs, dates, numpy arrays, and references
+// anywhere inside. Nothing is converted with a loss; what does not fit is an error. docs/go.md
+// has the table, how long things live, the errors and what is stable.
 //
-// A Session runs a reader goroutine and one per control connection; all of
-// its methods may be called from any goroutine.
+// What the program does not reach any more is let go of by the garbage collector: references,
+// functions, actors, generators and the shared memory of arrays. A Session runs a reader goroutine
+// and one per control connection. Everything here may be used from any goroutine.
 package core

@@ -2,44 +2,39 @@ package core
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// ErrNoCluster is returned by Connect when there is nothing to connect to.
-var ErrNoCluster = errors.New("no local cluster is running: start one with `eagleray start --head`, or set RAY_ADDRESS")
-
 // Options say what to connect to and what Python the workers run.
 type Options struct {
-	Address    string                           // session directory or its d.sock; "": RAY_ADDRESS, else the cluster that `eagleray start` left running
+	Address    string                           // session directory or its d.sock; "": EAGLERAY_ADDRESS, else RAY_ADDRESS, else the cluster that `eagleray start` left running
 	Namespace  string                           // of named actors; "": one of its own
-	Python     string                           // interpreter of the workers; "": EAGLERAY_PYTHON, else python3 on PATH. It must have eagleray installed
+	Python     string                           // interpreter of the workers; "": EAGLERAY_PYTHON, else python3 on PATH, else the daemon's. It must have eagleray installed
 	PythonPath []string                         // where the workers look for modules, before the interpreter's own folders
 	Env        map[string]string                // variables of the workers, beside this process's
 	OnOutput   func(pid int, name, line string) // a line that a worker printed; nil: dropped
 }
 
-// Session is this program's membership in a cluster.
+// Session is this program's membership in a cluster. All of its methods, and all functions of this
+// package, may be called from any goroutine.
 type Session struct {
 	c      *client.Client
-	envKey string
-	stop   chan struct{}
-	done   chan struct{}
+	env    wire.EnvSpec
+	done   chan struct{} // closed when the output's reader has ended
+	closed sync.Once
 
 	mu      sync.Mutex
 	methods map[methodKey]int
+	envs    map[string]bool // keys that the daemon was told of
 }
 
 // base returns the folder of this user's sessions.
@@ -55,6 +50,9 @@ func base() string {
 }
 
 func find(address string) (string, error) {
+	if address == "" {
+		address = os.Getenv("EAGLERAY_ADDRESS")
+	}
 	if address == "" {
 		address = os.Getenv("RAY_ADDRESS")
 	}
@@ -74,75 +72,45 @@ func find(address string) (string, error) {
 	return address, nil
 }
 
-// Connect joins a running local cluster as a job of its own.
+// Connect joins a running local cluster as a job of its own. The context bounds the attempt, not the session.
 func Connect(ctx context.Context, o Options) (*Session, error) {
-	sock, err := find(o.Address)
-	if err != nil {
+	if err := begin(ctx, "connect"); err != nil {
 		return nil, err
 	}
-	if err := ctx.Err(); err != nil {
+	sock, err := find(o.Address)
+	if err != nil {
 		return nil, err
 	}
 	env, err := o.env()
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Connect(client.Options{Socket: sock, Role: wire.RoleService, Job: wire.JobStart{
+	c, err := client.Connect(client.Options{Socket: sock, Role: wire.RoleService, Context: ctx, Job: wire.JobStart{
 		Namespace: o.Namespace, Entrypoint: strings.Join(os.Args, " "), Env: env, LogToDriver: o.OnOutput != nil}})
 	if err != nil {
-		return nil, err
+		return nil, connectError(ctx, sock, err)
 	}
-	s := &Session{c: c, envKey: env.Key, stop: make(chan struct{}), done: make(chan struct{}), methods: map[methodKey]int{}}
+	s := &Session{c: c, env: env, done: make(chan struct{}), methods: map[methodKey]int{}, envs: map[string]bool{}}
 	go s.print(o.OnOutput)
 	return s, nil
 }
 
-func (o *Options) env() (e wire.EnvSpec, err error) {
-	e.Python = o.Python
-	if e.Python == "" {
-		e.Python = os.Getenv("EAGLERAY_PYTHON")
+// connectError returns what a failed attempt means.
+func connectError(ctx context.Context, sock string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("connect to %s: %w", sock, ctx.Err())
+	case fault.CodeOf(err) == fault.Internal, fault.CodeOf(err) == fault.DaemonDied: // not an answer, but that none came
+		return fmt.Errorf("%w (the daemon at %s does not answer: %w)", ErrNoCluster, sock, err)
 	}
-	if e.Python == "" {
-		if e.Python, err = exec.LookPath("python3"); err != nil {
-			return e, fmt.Errorf("find the workers' Python: %w; set Options.Python or EAGLERAY_PYTHON", err)
-		}
-	}
-	if strings.ContainsRune(e.Python, filepath.Separator) {
-		if e.Python, err = filepath.Abs(e.Python); err != nil {
-			return e, err
-		}
-	}
-	if e.Cwd, err = os.Getwd(); err != nil {
-		return e, err
-	}
-	e.Env = o.Env
-	e.JobEnv = map[string]string{}
-	for _, kv := range os.Environ() {
-		if k, v, ok := strings.Cut(kv, "="); ok {
-			e.JobEnv[k] = v
-		}
-	}
-	if path := slices.Clone(o.PythonPath); len(path) > 0 {
-		if p := e.JobEnv["PYTHONPATH"]; p != "" {
-			path = append(path, p)
-		}
-		e.JobEnv["PYTHONPATH"] = strings.Join(path, string(os.PathListSeparator))
-	}
-	h := sha256.New()
-	fmt.Fprintf(h, "%q %q %q %v", e.Python, e.Cwd, o.PythonPath, e.Env)
-	e.Key = hex.EncodeToString(h.Sum(nil)[:12])
-	return e, nil
+	return err
 }
 
-func (s *Session) print(f func(int, string, string)) {
+// print hands on what workers print, until the session ends.
+func (s *Session) print(f func(pid int, name, line string)) {
 	defer close(s.done)
 	for {
-		select {
-		case <-s.stop:
-			return
-		default:
-		}
-		n := s.c.NextNote(100 * time.Millisecond)
+		n := s.c.NextNote(time.Hour)
 		switch {
 		case n == nil:
 		case n.Closed != "":
@@ -153,21 +121,38 @@ func (s *Session) print(f func(int, string, string)) {
 	}
 }
 
-// Close leaves the cluster. Non-detached actors of this job end, and its workers.
-func (s *Session) Close() {
-	close(s.stop)
-	<-s.done
-	s.c.Close(time.Second)
+// closeWithin bounds Close.
+const closeWithin = time.Second
+
+// Close leaves the cluster. Non-detached actors of this job end, and its workers. It waits at most a
+// second for the last output of the workers. Calls that wait return ErrClosed, as later ones do; arrays
+// stay readable. A second Close does nothing.
+func (s *Session) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	_ = s.Shutdown(ctx) // what was not printed in time is not worth an error
+	return nil
 }
 
-// Resources returns the cluster's declared resources.
-func (s *Session) Resources() map[string]float64 {
-	out := map[string]float64{}
-	for n, a := range s.c.Info().Totals.Resources {
-		out[n] = float64(a) / unit
+// Shutdown is Close that waits for the workers' output until the context ends. The session is closed also
+// when it returns the context's error.
+func (s *Session) Shutdown(ctx context.Context) error {
+	s.closed.Do(func() { s.c.CloseContext(ctx) })
+	select {
+	case <-s.done:
+		return nil
+	default:
 	}
-	return out
+	select {
+	case <-s.done:
+	case <-ctx.Done():
+		return fmt.Errorf("close the session: %w", ctx.Err())
+	}
+	return nil
 }
 
-// unit is how many wire units a resource of 1 has.
-const unit = 10000
+// Err returns why the session has ended, nil while it lasts.
+func (s *Session) Err() error { return s.c.Err() }
+
+// Namespace returns the namespace of the session's named actors.
+func (s *Session) Namespace() string { return s.c.Info().Namespace }

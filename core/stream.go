@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"runtime"
+	"sync/atomic"
 
 	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/ids"
@@ -18,26 +19,19 @@ type Items[T any] struct {
 	s       *Session
 	gen     ids.Object
 	cleanup runtime.Cleanup
-}
-
-// streaming registers the template of a function for Stream.
-func (s *Session) streaming(t client.Template, ahead int) (int, error) {
-	t.Flow = client.Flow{Mode: client.FlowStream, Each: 1, Limit: uint64(ahead)}
-	return s.c.NewTemplate(&t)
+	closed  atomic.Bool
 }
 
 // Stream calls a generator function; it does not wait. T is what the function yields.
-func Stream[T any](f *Function, args ...any) (*Items[T], error) {
-	tmpl, err := f.stream()
+func Stream[T any](ctx context.Context, f *Function, args ...any) (*Items[T], error) {
+	if err := begin(ctx, "submit "+f.name); err != nil {
+		return nil, err
+	}
+	template, err := f.t.streaming()
 	if err != nil {
 		return nil, err
 	}
-	v, deps, err := arguments(args)
-	if err != nil {
-		return nil, err
-	}
-	gen, _, err := f.s.c.Submit(&client.Call{Template: tmpl, Args: v, Deps: deps})
-	runtime.KeepAlive(args)
+	gen, err := f.call(ctx, template, args)
 	if err != nil {
 		return nil, err
 	}
@@ -45,18 +39,8 @@ func Stream[T any](f *Function, args ...any) (*Items[T], error) {
 }
 
 // InvokeStream calls a generator method; it does not wait.
-func InvokeStream[T any](a *Actor, method string, args ...any) (*Items[T], error) {
-	v, deps, err := arguments(args)
-	if err != nil {
-		return nil, err
-	}
-	t, err := a.s.method(method, client.Flow{Mode: client.FlowStream, Each: 1})
-	if err != nil {
-		return nil, err
-	}
-	gen, _, err := a.s.c.CallActor(a.id, &client.Call{Template: t, Args: v, Deps: deps})
-	runtime.KeepAlive(args)
-	runtime.KeepAlive(a)
+func InvokeStream[T any](ctx context.Context, a *Actor, method string, args ...any) (*Items[T], error) {
+	gen, err := a.call(ctx, method, 1, client.Flow{Mode: client.FlowStream, Each: 1}, args)
 	if err != nil {
 		return nil, err
 	}
@@ -77,20 +61,18 @@ func leave(c *client.Client, gen ids.Object) {
 // Next waits for the next item; io.EOF: there are no more. An exception of the
 // generator is its last item: Get of the reference returns it.
 func (i *Items[T]) Next(ctx context.Context) (*Ref[T], error) {
-	for {
-		id, st, err := i.s.c.NextItem(i.gen, slice)
-		switch {
-		case err != nil:
-			return nil, err
-		case st == client.StreamEnd:
-			return nil, io.EOF
-		case st != client.StreamWaits:
-			return newRef[T](i.s, id), nil
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("next item of %s: %w", i.gen, err)
-		}
+	if i.closed.Load() {
+		return nil, invalid("next item of %s: the generator was closed", i.gen)
 	}
+	id, st, err := i.s.c.NextItemContext(ctx, i.gen)
+	runtime.KeepAlive(i)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("next item of %s: %w", i.gen, err)
+	case st == client.StreamEnd:
+		return nil, io.EOF
+	}
+	return newRef[T](i.s, id), nil
 }
 
 // All iterates over the values. After an error it ends.
@@ -112,11 +94,20 @@ func (i *Items[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// Close closes the generator if it has not ended. Next is not to be called any more.
+// Close closes the generator if it has not ended; Next is an error from then on. A second Close does nothing.
 func (i *Items[T]) Close() {
-	i.cleanup.Stop()
-	leave(i.s.c, i.gen)
+	if i.closed.CompareAndSwap(false, true) {
+		i.cleanup.Stop()
+		leave(i.s.c, i.gen)
+	}
 }
 
 // Cancel ends the generator: see Ref.Cancel.
-func (i *Items[T]) Cancel(force bool) error { return i.s.c.Cancel(i.gen, force, true) }
+func (i *Items[T]) Cancel(ctx context.Context, force bool) error {
+	if i.closed.Load() {
+		return nil
+	}
+	_, err := inTime(ctx, "cancel", func() (struct{}, error) { return struct{}{}, i.s.c.Cancel(i.gen, force, true) }, nil)
+	runtime.KeepAlive(i)
+	return err
+}

@@ -5,173 +5,154 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"time"
-
-	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/client"
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/value"
 )
 
-// NDArray is a numpy array: element type, shape, order and the elements' bytes.
-type NDArray = store.NDArray
-
-// RemoteError is an exception that a Python function raised.
-type RemoteError struct {
-	Function string
-	Cause    string // the exception's class and text
-	Trace    string // the remote traceback
-}
-
-// Error returns the traceback's text.
-func (e *RemoteError) Error() string {
-	if e.Trace != "" {
-		return e.Trace
+// Put stores a value. The value may be changed when Put has returned without an error.
+func Put[T any](ctx context.Context, s *Session, v T) (*Ref[T], error) {
+	if err := begin(ctx, "put"); err != nil {
+		return nil, err
 	}
-	return e.Cause
-}
-
-// AnyRef is a reference to a value of any type.
-type AnyRef interface {
-	object() ids.Object
-	ID() string
-}
-
-// Ref is a counted reference to a value of type T that exists, or will.
-type Ref[T any] struct {
-	s  *Session
-	id ids.Object
-}
-
-func newRef[T any](s *Session, id ids.Object) *Ref[T] {
-	r := &Ref[T]{s: s, id: id}
-	runtime.AddCleanup(r, func(id ids.Object) { s.c.Release(client.Drop{Object: id}) }, id)
-	return r
-}
-
-func (r *Ref[T]) object() ids.Object { return r.id }
-
-// ID returns the object's id in hex.
-func (r *Ref[T]) ID() string { return r.id.String() }
-
-// Put stores a value.
-func Put[T any](s *Session, v T) (*Ref[T], error) {
-	val, err := encode(v)
+	e, err := value.Encode(v, s.references())
 	if err != nil {
 		return nil, err
 	}
-	id, err := s.c.Put(val)
+	val, err := s.valueOf(e)
+	if err != nil {
+		return nil, err
+	}
+	put := func() (ids.Object, error) { return s.c.Put(&val) }
+	var id ids.Object
+	if mayWait(e) {
+		id, err = inTime(ctx, "put", put, s.release)
+	} else {
+		id, err = put()
+	}
+	runtime.KeepAlive(v) // the references inside
 	if err != nil {
 		return nil, err
 	}
 	return newRef[T](s, id), nil
 }
 
-// encode makes a value of what msgpack knows, or of an NDArray.
-func encode(v any) (*client.Value, error) {
-	switch x := v.(type) {
-	case nil:
-		return &client.Value{Fmt: client.FmtNone}, nil
-	case []byte:
-		return &client.Value{Fmt: client.FmtBytes, Bufs: [][]byte{x}}, nil
-	case NDArray:
-		meta, err := msgpack.Marshal([]any{x.DType, x.Shape, string(x.Order)})
-		return &client.Value{Fmt: client.FmtNDArray, Meta: meta, Bufs: [][]byte{x.Data}}, err
+// mayWait reports whether a value is so large that it goes to the store, which may have no room.
+func mayWait(e value.Encoded) bool {
+	lens := make([]int, len(e.Bufs))
+	for i, b := range e.Bufs {
+		lens[i] = len(b)
 	}
-	b, err := msgpack.Marshal(v)
-	if err != nil {
-		return nil, fmt.Errorf("encode a %T: %w", v, err)
-	}
-	return &client.Value{Fmt: client.FmtMsgpack, Meta: b}, nil
+	total, _ := store.Layout(len(e.Meta), lens, nil)
+	return total > client.MaxInline/2
 }
 
-// slice is how long a wait goes on before it looks at its context.
-const slice = 50 * time.Millisecond
-
-// Get waits for a value. Arrays are views of shared memory: they are valid while the
-// reference is reachable. A Python exception is a *RemoteError; other failures carry a code of core/fault.
-func Get[T any](ctx context.Context, r *Ref[T]) (v T, err error) {
-	for {
-		f, err := r.s.c.Get(r.id, slice)
-		if err != nil {
-			return v, err
-		}
-		if f == nil {
-			if err := ctx.Err(); err != nil {
-				return v, fmt.Errorf("get %s: %w", r.id, err)
-			}
-			continue
-		}
-		if f.View != 0 { // the object itself stays pinned while it is referenced
-			r.s.c.Release(client.Drop{View: f.View})
-		}
-		v, err = decode[T](f.Envelope)
-		runtime.KeepAlive(r)
-		return v, err
-	}
-}
-
-func decode[T any](b []byte) (v T, err error) {
-	e, err := store.Parse(b)
-	if err != nil {
-		return v, err
-	}
-	switch uint8(e.Format) {
-	case client.FmtError:
-		return v, remoteError(e.Meta)
-	case client.FmtNone:
+// valueOf puts the table of references in front of a value.
+func (s *Session) valueOf(e value.Encoded) (client.Value, error) {
+	v := client.Value{Fmt: uint8(e.Format), Meta: e.Meta, Bufs: e.Bufs}
+	if len(e.Refs) == 0 {
 		return v, nil
 	}
-	v, err = store.DecodeValue[T](b)
+	list := make([]*ids.Object, len(e.Refs))
+	for i := range e.Refs {
+		list[i] = &e.Refs[i]
+	}
+	table, err := s.c.RefTable(list)
+	if err != nil {
+		return v, err
+	}
+	v.Meta, v.Nested = append(table, e.Meta...), e.Refs
+	return v, nil
+}
+
+func (s *Session) release(id ids.Object) { s.c.Release(client.Drop{Object: id}) }
+
+// Get waits for a value. Python's None becomes nil where T is a pointer or an interface and is an
+// error elsewhere, as is any number that T cannot hold. An exception of the Python function is a
+// *RemoteError.
+//
+// Everything that Get returns is the program's own, but for large arrays: an NDArray is a read-only
+// view of shared memory, which it keeps, also after the Ref is gone and after the session was closed.
+func Get[T any](ctx context.Context, r *Ref[T]) (v T, err error) {
+	h, err := handleOf(r)
+	if err != nil {
+		return v, err
+	}
+	f, err := h.s.c.GetContext(ctx, h.id)
+	if err != nil {
+		return v, fmt.Errorf("get %s: %w", h.id, err)
+	}
+	var keep *pin
+	if f.View != 0 {
+		keep = newPin(h.s, f.View)
+	}
+	v, err = decode[T](f.Envelope, h.s.reader(keep))
+	runtime.KeepAlive(keep)
+	runtime.KeepAlive(h)
+	if err != nil {
+		var zero T
+		return zero, fmt.Errorf("get %s: %w", h.id, err)
+	}
+	return v, nil
+}
+
+// GetAll waits for the values of all references, in their order. It returns the first error that it meets.
+func GetAll[T any](ctx context.Context, refs []*Ref[T]) ([]T, error) {
+	values := make([]T, len(refs))
+	for i, r := range refs {
+		v, err := Get(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = v
+	}
+	return values, nil
+}
+
+func decode[T any](b []byte, r value.Reader) (v T, err error) {
+	if e, err := store.Parse(b); err != nil {
+		return v, err
+	} else if uint8(e.Format) == client.FmtError {
+		return v, remoteError(e.Meta)
+	}
+	v, err = value.Decode[T](b, r)
 	if errors.Is(err, store.ErrNotPlain) {
-		err = fmt.Errorf("%w: the Python value is no plain one (numbers, text, bytes, lists, dicts, arrays); convert it before it is returned", err)
+		err = fmt.Errorf("%w; numbers, text, bytes, lists, tuples, dicts, dates, numpy arrays and references have a Go form: convert it before it is returned", err)
 	}
 	return v, err
 }
 
-// remoteError reads the head of a Python exception: a msgpack array of function, cause
-// and traceback in front of the pickled exception, see python/eagleray/_private/task_error.py.
-func remoteError(meta []byte) error {
-	var head []any
-	if wire.Check(meta, wire.MaxValues) == nil && msgpack.Unmarshal(meta, &head) == nil && len(head) >= 3 {
-		text := func(i int) string { s, _ := head[i].(string); return s }
-		return &RemoteError{Function: text(0), Cause: text(1), Trace: text(2)}
-	}
-	return &RemoteError{Cause: "the Python function raised an exception"}
-}
-
-// Wait returns as soon as n of the references are ready, in the order given;
-// earlier when nothing else can become ready.
-func Wait(ctx context.Context, s *Session, refs []AnyRef, n int) (ready, rest []AnyRef, err error) {
-	list := make([]ids.Object, len(refs))
-	for i, r := range refs {
-		list[i] = r.object()
-	}
+// Wait returns as soon as n of the references are ready, in the order given; earlier when nothing
+// else can become ready. R is *Ref of some type, or AnyRef for references of several types. When
+// the context ends it returns its error.
+func Wait[R AnyRef](ctx context.Context, refs []R, n int) (ready, rest []R, err error) {
 	if n < 1 || n > len(refs) {
-		return nil, nil, fault.New(fault.BadRequest, "wait for %d of %d references", n, len(refs))
+		return nil, nil, invalid("wait for %d of %d references", n, len(refs))
 	}
-	for {
-		ready, rest = nil, nil
-		_, done, err := s.c.Wait(list, n, slice, client.WaitHere, func(i int, yes bool) {
-			if yes && len(ready) < n {
-				ready = append(ready, refs[i])
-			} else {
-				rest = append(rest, refs[i])
-			}
-		})
-		runtime.KeepAlive(refs)
-		if err != nil || done {
-			return ready, rest, err
+	list := make([]ids.Object, len(refs))
+	var s *Session
+	for i, r := range refs {
+		h, err := handleOf(r)
+		if err == nil && s != nil && h.s != s {
+			err = invalid("it belongs to another session than those before it")
 		}
-		if err := ctx.Err(); err != nil {
-			return ready, rest, err
+		if err != nil {
+			return nil, nil, fmt.Errorf("wait for reference %d: %w", i, err)
 		}
+		s, list[i] = h.s, h.id
 	}
+	err = s.c.WaitContext(ctx, list, n, func(i int, yes bool) {
+		if yes && len(ready) < n {
+			ready = append(ready, refs[i])
+		} else {
+			rest = append(rest, refs[i])
+		}
+	})
+	runtime.KeepAlive(refs)
+	if err != nil {
+		return nil, nil, fmt.Errorf("wait for %d of %d references: %w", n, len(refs), err)
+	}
+	return ready, rest, nil
 }
-
-// Cancel ends the task that computes the value: one that waits never runs, one
-// that runs is interrupted, or with force its worker is ended.
-func (r *Ref[T]) Cancel(force bool) error { return r.s.c.Cancel(r.id, force, true) }

@@ -36,6 +36,8 @@ type Options struct {
 	Role   string        // wire.RoleDriver, RoleWorker, RoleService or RoleHeir
 	Token  string        // worker: of its fork order; heir: of its predecessor
 	Job    wire.JobStart // driver and service
+	// Context, when set, ends the attempt to join; it has no effect afterwards.
+	Context context.Context
 	// Drops, when set, hands over the references and views that the program
 	// let go of since the last call. It must not block.
 	Drops func() []Drop
@@ -194,7 +196,12 @@ type Client struct {
 
 // Connect joins the session of the daemon at o.Socket.
 func Connect(o Options) (*Client, error) {
-	u, hr, fd, err := wire.Dial(o.Socket, wire.Hello{Version: wire.Version, Role: o.Role, Pid: os.Getpid(), Token: o.Token})
+	ctx := o.Context
+	if ctx == nil {
+		ctx = context.Background()
+	}
+	o.Context = nil
+	u, hr, fd, err := wire.DialContext(ctx, o.Socket, wire.Hello{Version: wire.Version, Role: o.Role, Pid: os.Getpid(), Token: o.Token})
 	if err != nil {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
@@ -244,7 +251,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	if o.Role == wire.RoleDriver || o.Role == wire.RoleService {
 		var js wire.JobStarted
-		if err := c.daemon.Call(context.Background(), wire.TJobStart, o.Job, &js); err != nil {
+		if err := c.daemon.Call(ctx, wire.TJobStart, o.Job, &js); err != nil {
 			c.Close(0)
 			return nil, fmt.Errorf("register the job: %w", err)
 		}
@@ -327,14 +334,22 @@ func (c *Client) Err() error {
 // Close leaves the session. A driver's daemon gets drain to send the output
 // that workers wrote.
 func (c *Client) Close(drain time.Duration) {
-	if c.opts.Role != wire.RoleWorker && drain > 0 && c.Err() == nil {
-		ctx, cancel := context.WithTimeout(context.Background(), drain)
+	ctx, cancel := context.WithTimeout(context.Background(), drain)
+	defer cancel()
+	c.CloseContext(ctx)
+}
+
+// CloseContext is Close; the daemon has until the context ends to send the output.
+func (c *Client) CloseContext(ctx context.Context) {
+	if c.opts.Role != wire.RoleWorker && ctx.Err() == nil && c.Err() == nil {
 		_ = c.daemon.Call(ctx, wire.TJobEnd, nil, nil) // a deaf daemon is no reason to stay
-		cancel()
 	}
 	c.mu.Lock()
 	c.takeDrops()
 	c.shut(fault.New(fault.Closed, "the session was shut down"))
+	if c.opts.Role == wire.RoleService {
+		c.keepViews()
+	}
 	c.mu.Unlock()
 	c.closing(descriptorOf(c.daemon.Conn()))
 	c.daemon.Close()
@@ -437,6 +452,7 @@ func (c *Client) release() {
 	if c.arena != nil {
 		c.restTimer.Stop()
 		abandon(c.arena, c.views)
+		clear(c.views) // what is let go of from now on is an orphan's
 	}
 }
 

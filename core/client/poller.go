@@ -46,6 +46,7 @@ type waiter struct {
 	open     int  // objects that still can become ready
 	failFast bool // an exception or a hopeless one ends the wait
 	done     bool
+	gaveUp   bool          // its context has ended, and that ended the wait
 	wake     chan struct{} // cap 1
 	notify   func()        // asynchronous waits: called instead of waking a thread
 	number   uint32        // on the objects, see stamp.go; 0: none

@@ -18,6 +18,7 @@ const tableHead = 16
 // refTable is a table that was checked.
 type refTable struct {
 	n     int
+	size  int // bytes, all of it
 	ids   []byte
 	which []byte // empty: all are the first owner's
 	addrs []string
@@ -106,7 +107,7 @@ func parseRefs(b []byte) (*refTable, error) {
 		return nil, errBadTable
 	}
 	b = b[:size-tableHead]
-	t := &refTable{n: int(n)}
+	t := &refTable{n: int(n), size: int(size)}
 	t.ids, b = b[:n*ids.ObjectSize], b[n*ids.ObjectSize:]
 	if owners > 1 {
 		if n*4 > uint64(len(b)) {

@@ -120,7 +120,7 @@ func (c *Client) Select(list []*ids.Object, need int, timeout time.Duration, her
 	if here {
 		mode = WaitHere
 	}
-	if done, err = c.waitMany(objs, need, timeout, mode); err != nil {
+	if done, err = c.waitMany(nil, objs, need, timeout, mode); err != nil {
 		return 0, false, err
 	}
 	for i, o := range objs {

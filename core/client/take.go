@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -63,6 +64,11 @@ func (s *stream) state(o *own.Object) StreamState {
 // to it: StreamItem; of one that has failed a reference to itself, once:
 // StreamFailed. StreamWaits: the timeout passed; negative waits for ever.
 func (c *Client) NextItem(gen ids.Object, timeout time.Duration) (id ids.Object, st StreamState, err error) {
+	return c.nextItem(nil, gen, timeout)
+}
+
+// nextItem is NextItem; a context, unless it is nil, ends the wait, too.
+func (c *Client) nextItem(ctx context.Context, gen ids.Object, timeout time.Duration) (id ids.Object, st StreamState, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var deadline time.Time
@@ -99,8 +105,10 @@ func (c *Client) NextItem(gen ids.Object, timeout time.Duration) (id ids.Object,
 		x := c.place(s, s.taken)
 		watching := watchOf(x)
 		watching.waiters = append(watching.waiters, w)
+		stop := c.endsWith(ctx, w)
 		c.awaitBlocked(w, deadline)
-		if !w.done {
+		stop()
+		if !w.done || w.gaveUp {
 			c.unwatch(x, w)
 			if c.closed {
 				return id, 0, c.why

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -141,21 +142,27 @@ func (c *Client) find(id ids.Object) (*own.Object, error) {
 // Get waits for an object. It returns nil, nil when the timeout passed;
 // negative waits for ever. The program must hold the reference meanwhile.
 func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
+	return c.get(nil, id, deadlineOf(timeout))
+}
+
+// get is Get; a context, unless it is nil, ends the wait, too.
+func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*Found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o, err := c.find(id)
 	if err != nil {
 		return nil, err
 	}
-	deadline := deadlineOf(timeout)
 	for misses := 0; ; misses++ {
 		if o.State == own.Pending {
 			w := newWaiter()
 			w.need, w.open, w.failFast = 1, 1, true
 			x := watchOf(o)
 			x.waiters = append(x.waiters, w)
+			stop := c.endsWith(ctx, w)
 			c.awaitBlocked(w, deadline)
-			if !w.done {
+			stop()
+			if !w.done || w.gaveUp {
 				c.unwatch(o, w)
 				if c.closed {
 					return nil, c.why
@@ -163,7 +170,13 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 				return nil, nil
 			}
 		}
-		f, err := c.fetch(o, deadline)
+		if ctx != nil && far(o) {
+			err = c.near(ctx, o)
+		}
+		var f Found
+		if err == nil {
+			f, err = c.fetch(o, deadline)
+		}
 		switch {
 		case err == nil:
 			c.noteLook(o, &f)
@@ -173,6 +186,7 @@ func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
 		case !isLost(err) || misses == maxMisses:
 			return nil, err
 		}
+		err = nil
 		c.missed(o)
 	}
 }
@@ -218,6 +232,11 @@ const (
 // whether it is ready. It returns how many can never become ready, and
 // whether it ended before the timeout.
 func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
+	return c.wait(nil, list, need, timeout, mode, mark)
+}
+
+// wait is Wait; a context, unless it is nil, ends it, too.
+func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := make([]*ids.Object, len(list))
@@ -229,7 +248,7 @@ func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode W
 		return 0, false, err
 	}
 	defer c.scratched(objs)
-	if done, err = c.waitMany(objs, need, timeout, mode); err != nil {
+	if done, err = c.waitMany(ctx, objs, need, timeout, mode); err != nil {
 		return 0, false, err
 	}
 	for i, o := range objs {
@@ -250,10 +269,10 @@ func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode W
 }
 
 // waitMany waits as Wait says, and reports whether it ended before the timeout; mu held, released meanwhile.
-func (c *Client) waitMany(objs []*own.Object, need int, timeout time.Duration, mode WaitMode) (done bool, err error) {
+func (c *Client) waitMany(ctx context.Context, objs []*own.Object, need int, timeout time.Duration, mode WaitMode) (done bool, err error) {
 	deadline := deadlineOf(timeout)
 	for misses := 0; ; misses++ {
-		if done, err = c.waitFew(objs, need, deadline, mode == WaitAll); err != nil {
+		if done, err = c.waitFew(ctx, objs, need, deadline, mode == WaitAll); err != nil {
 			return false, err
 		}
 		if mode != WaitHere || !done || misses == maxMisses || !c.anyLost(objs, need, deadline) {
@@ -267,7 +286,7 @@ func (c *Client) waitMany(objs []*own.Object, need int, timeout time.Duration, m
 }
 
 // waitFew waits for objects to be ready, and reports whether it ended before the deadline; mu held, released meanwhile.
-func (c *Client) waitFew(objs []*own.Object, need int, deadline time.Time, failFast bool) (done bool, err error) {
+func (c *Client) waitFew(ctx context.Context, objs []*own.Object, need int, deadline time.Time, failFast bool) (done bool, err error) {
 	w := newWaiter()
 	w.failFast = failFast
 	w.need = need
@@ -287,12 +306,14 @@ func (c *Client) waitFew(objs []*own.Object, need int, deadline time.Time, failF
 		return true, nil
 	}
 	c.stamp(w, objs)
+	unlisten := c.endsWith(ctx, w)
 	err = c.awaitLooking(w, deadline)
+	unlisten()
 	c.unstamp(w)
 	if c.closed {
 		return false, c.why
 	}
-	return w.done, err
+	return w.done && !w.gaveUp, err
 }
 
 // awaitLooking is awaitBlocked for waits that cost much to begin: it looks after

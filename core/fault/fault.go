@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"context"
 	"errors"
 	"fmt"
 )
@@ -47,6 +48,11 @@ const (
 	StreamInconsistent Code = "stream_inconsistent"   // StreamingGeneratorReplayInconsistentError
 	EndOfStream        Code = "end_of_stream"         // ObjectRefStreamEndOfStreamError
 	OutOfDisk          Code = "out_of_disk"           // OutOfDiskError
+
+	// What CodeOf says of errors that never cross a socket.
+	DeadlineExceeded Code = "deadline_exceeded" // context.DeadlineExceeded
+	Canceled         Code = "canceled"          // context.Canceled: the caller gave up, see TaskCancelled for a task that was cancelled
+	Exception        Code = "exception"         // a Python function raised it
 )
 
 // Error is a failure that can cross a socket.
@@ -64,6 +70,13 @@ func New(c Code, format string, a ...any) *Error {
 	return &Error{Code: c, Message: fmt.Sprintf(format, a...)}
 }
 
+// Is reports whether target is a Kind that has the fault's code among its own,
+// so errors.Is finds sentinels.
+func (e *Error) Is(target error) bool {
+	k, ok := target.(*Kind)
+	return ok && k.Has(e.Code)
+}
+
 // From returns err as a fault, Internal when it carries no code.
 func From(err error) *Error {
 	var f *Error
@@ -73,10 +86,28 @@ func From(err error) *Error {
 	return &Error{Code: Internal, Message: err.Error()}
 }
 
-// CodeOf returns the code of err, Internal when it has none, "" for nil.
+// Coder is an error that knows its code and is no *Error.
+type Coder interface {
+	error
+	FaultCode() Code
+}
+
+// CodeOf returns the code of err, "" for nil and Internal for an error that no
+// code describes.
 func CodeOf(err error) Code {
-	if err == nil {
+	var f *Error
+	var c Coder
+	switch {
+	case err == nil:
 		return ""
+	case errors.As(err, &f):
+		return f.Code
+	case errors.As(err, &c):
+		return c.FaultCode()
+	case errors.Is(err, context.DeadlineExceeded):
+		return DeadlineExceeded
+	case errors.Is(err, context.Canceled):
+		return Canceled
 	}
-	return From(err).Code
+	return Internal
 }

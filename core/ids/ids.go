@@ -44,6 +44,13 @@ func NewObject(n uint64, o Owner, j Job, index uint32) (id Object) {
 	return id
 }
 
+// Sibling returns the result that is n behind this one among those of its task.
+func (id Object) Sibling(n int) Object {
+	binary.BigEndian.PutUint64(id[:8], id.Count()+uint64(n))
+	binary.BigEndian.PutUint32(id[24:], id.Index()+uint32(n))
+	return id
+}
+
 // Count returns the number of the object among its owner's.
 func (id Object) Count() uint64 { return binary.BigEndian.Uint64(id[:8]) }
 

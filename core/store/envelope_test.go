@@ -148,10 +148,9 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("buffer %d differs", i)
 			}
 		}
-		_, _ = DecodeEnvelope[any](e)
-		_, _ = DecodeEnvelope[map[string][]int](e)
-		if a, err := DecodeEnvelope[NDArray](e); err == nil {
-			_, _ = View[float64](a)
+		if a, err := ParseNDArray(e); err == nil {
+			_, _ = view[float64](a)
+			_, _, _ = a.Envelope()
 		}
 	})
 }

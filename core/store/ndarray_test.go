@@ -8,26 +8,40 @@ import (
 	"unsafe"
 )
 
+// passed returns the array as it comes out of its envelope.
+func passed(t *testing.T, a NDArray) NDArray {
+	t.Helper()
+	meta, data, err := a.Envelope()
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := Parse(AppendEnvelope(nil, FormatNDArray, meta, data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := ParseNDArray(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return back
+}
+
 func arrayTrip[T Element](t *testing.T, dtype string, data []T) {
 	t.Helper()
 	a, err := NewNDArray(data)
 	if err != nil || a.DType != dtype || a.Len() != len(data) {
 		t.Fatalf("%+v, %v; want dtype %s", a, err, dtype)
 	}
-	b, err := EncodeValue(a)
-	if err != nil {
-		t.Fatal(err)
+	back := passed(t, a)
+	if back.DType != dtype || back.Order != 'C' || !reflect.DeepEqual(back.Shape, []int{len(data)}) {
+		t.Fatalf("%+v", back)
 	}
-	back, err := DecodeValue[NDArray](b)
-	if err != nil || back.DType != dtype || back.Order != 'C' || !reflect.DeepEqual(back.Shape, []int{len(data)}) {
-		t.Fatalf("%+v, %v", back, err)
-	}
-	got, err := View[T](back)
+	got, err := view[T](back)
 	if err != nil || !reflect.DeepEqual(got, data) {
 		t.Errorf("%v came back as %v (%v)", data, got, err)
 	}
-	if len(got) > 0 && unsafe.Pointer(&got[0]) != unsafe.Pointer(&back.Data[0]) {
-		t.Error("View copied")
+	if len(got) > 0 && unsafe.Pointer(&got[0]) != unsafe.Pointer(&back.data[0]) {
+		t.Error("the view is a copy")
 	}
 }
 
@@ -54,15 +68,11 @@ func TestNDArray_Shapes_KeptAndChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	a.Order = 'F'
-	b, _ := EncodeValue(a)
-	back, err := DecodeValue[NDArray](b)
-	if err != nil || !reflect.DeepEqual(back.Shape, []int{2, 3, 4}) || back.Order != 'F' || back.Len() != 24 {
-		t.Errorf("%+v, %v", back, err)
+	back := passed(t, a)
+	if !reflect.DeepEqual(back.Shape, []int{2, 3, 4}) || back.Order != 'F' || back.Len() != 24 {
+		t.Errorf("%+v", back)
 	}
-	if found, err := DecodeValue[any](b); err != nil || !reflect.DeepEqual(found, back) {
-		t.Errorf("as any: %v, %v", found, err)
-	}
-	if s, err := View[float32](NDArray{DType: "<f4", Order: 'C', Data: a.Data[:4]}); err != nil || len(s) != 1 {
+	if s, err := view[float32](NDArray{DType: "<f4", Order: 'C', data: a.data[:4]}); err != nil || len(s) != 1 {
 		t.Errorf("scalar array: %v, %v", s, err)
 	}
 	for _, shape := range [][]int{{5}, {2, 3}, {-2, -12}, {1 << 62, 1 << 62}, {0, 24}} {
@@ -74,8 +84,8 @@ func TestNDArray_Shapes_KeptAndChecked(t *testing.T) {
 
 func TestView_WrongTypeSizeOrAlignment_Error(t *testing.T) {
 	data := make([]byte, 65)
-	ok := NDArray{DType: "<f8", Shape: []int{8}, Order: 'C', Data: data[:64]}
-	if _, err := View[float64](ok); err != nil {
+	ok := NDArray{DType: "<f8", Shape: []int{8}, Order: 'C', data: data[:64]}
+	if _, err := view[float64](ok); err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string]func(a *NDArray){
@@ -83,9 +93,9 @@ func TestView_WrongTypeSizeOrAlignment_Error(t *testing.T) {
 		"other type":    func(a *NDArray) { a.DType = "<i8" },
 		"other size":    func(a *NDArray) { a.DType = "<f4" },
 		"no dtype":      func(a *NDArray) { a.DType = "" },
-		"short data":    func(a *NDArray) { a.Data = data[:63] },
-		"long data":     func(a *NDArray) { a.Data = data[:65] },
-		"misaligned":    func(a *NDArray) { a.Data = data[1:65] },
+		"short data":    func(a *NDArray) { a.data = data[:63] },
+		"long data":     func(a *NDArray) { a.data = data[:65] },
+		"misaligned":    func(a *NDArray) { a.data = data[1:65] },
 		"shape differs": func(a *NDArray) { a.Shape = []int{4} },
 		"overflow":      func(a *NDArray) { a.Shape = []int{1 << 32, 1 << 32, 8} },
 		"wraps to 8":    func(a *NDArray) { a.Shape = []int{1<<61 + 8} },
@@ -93,11 +103,11 @@ func TestView_WrongTypeSizeOrAlignment_Error(t *testing.T) {
 	} {
 		a := ok
 		change(&a)
-		if v, err := View[float64](a); !errors.Is(err, ErrNotView) {
+		if v, err := view[float64](a); !errors.Is(err, ErrNotView) {
 			t.Errorf("%s: %v, %v", name, v, err)
 		}
 	}
-	if v, err := View[uint8](NDArray{DType: "|b1", Shape: []int{3}, Data: []byte{0, 1, 1}}); err != nil || len(v) != 3 {
+	if v, err := view[uint8](NDArray{DType: "|b1", Shape: []int{3}, data: []byte{0, 1, 1}}); err != nil || len(v) != 3 {
 		t.Errorf("booleans as uint8: %v, %v", v, err)
 	}
 }
@@ -126,5 +136,35 @@ func TestParseNDArray_BadMetadata_Error(t *testing.T) {
 	}
 	if a, err := ParseNDArray(Envelope{Format: FormatNDArray, Meta: []byte(good), Bufs: [][]byte{make([]byte, 16)}}); err != nil || a.Len() != 2 {
 		t.Errorf("%+v, %v", a, err)
+	}
+}
+
+func TestNDArray_ThatNumpyCannotRead_IsRefused(t *testing.T) {
+	for name, a := range map[string]NDArray{
+		"no dtype":      {Shape: []int{1}, Order: 'C', data: make([]byte, 8)},
+		"bad dtype":     {DType: "float64", Shape: []int{1}, Order: 'C', data: make([]byte, 8)},
+		"objects":       {DType: "|O8", Shape: []int{1}, Order: 'C', data: make([]byte, 8)},
+		"no order":      {DType: "<f8", Shape: []int{1}, data: make([]byte, 8)},
+		"too few bytes": {DType: "<f8", Shape: []int{2}, Order: 'C', data: make([]byte, 8)},
+		"negative":      {DType: "<f8", Shape: []int{-1}, Order: 'C'},
+		"huge dtype":    {DType: "<f99999999999999999999", Shape: []int{1}, Order: 'C'},
+	} {
+		if _, _, err := a.Envelope(); !errors.Is(err, ErrNotView) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for dtype, want := range map[string]int{"<f8": 8, "|b1": 1, "<U3": 12, "|S5": 5, "<M8[ns]": 8, "<m8[25s]": 8, "|V0": 0, "<M8[ns": -1, "<f8[x]": -1, "f8": -1, "<f-8": -1} {
+		if got := ItemSize(dtype); got != want {
+			t.Errorf("ItemSize(%q) = %d, want %d", dtype, got, want)
+		}
+	}
+}
+
+func TestNDArray_Copy_SharesNothing(t *testing.T) {
+	a, _ := NewNDArray([]int32{1, 2})
+	c := a.Keep(new(int)).Copy()
+	_ = Use(c, func(v []int32) error { v[0] = 9; return nil })
+	if v, _ := view[int32](a); v[0] != 1 || c.keep != nil {
+		t.Errorf("the array became %v after a write to its copy", v)
 	}
 }

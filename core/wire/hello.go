@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"net"
@@ -17,16 +18,38 @@ const HelloTimeout = 5 * time.Second
 // Dial connects to a daemon's socket, introduces the caller and returns the
 // connection, the daemon's answer and the arena's descriptor (-1 if none came).
 func Dial(path string, h Hello) (*net.UnixConn, *HelloReply, int, error) {
-	c, err := net.DialTimeout("unix", path, HelloTimeout)
+	return DialContext(context.Background(), path, h)
+}
+
+// DialContext is Dial until a context ends.
+func DialContext(ctx context.Context, path string, h Hello) (*net.UnixConn, *HelloReply, int, error) {
+	d := net.Dialer{Timeout: HelloTimeout}
+	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
-		return nil, nil, -1, err
+		return nil, nil, -1, ended(ctx, err)
 	}
 	u := c.(*net.UnixConn)
+	stop := context.AfterFunc(ctx, func() { u.Close() })
 	r, fd, err := Introduce(u, h)
+	if !stop() && err == nil { // the connection was closed behind the answer
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		fd, err = -1, ctx.Err()
+	}
 	if err != nil {
 		u.Close()
+		return nil, nil, fd, ended(ctx, err)
 	}
-	return u, r, fd, err
+	return u, r, fd, nil
+}
+
+// ended returns why an attempt failed: the context's reason when it has ended.
+func ended(ctx context.Context, err error) error {
+	if why := ctx.Err(); why != nil {
+		return why
+	}
+	return err
 }
 
 // Introduce sends the hello on a fresh connection and reads the answer.

@@ -9,12 +9,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"time"
 
 	"github.com/eagleray/eagleray/core"
-	"github.com/eagleray/eagleray/core/store"
 )
 
 func main() {
@@ -33,7 +33,7 @@ func run(ctx context.Context) error {
 	defer s.Close()
 
 	// A value goes in and comes back.
-	ref, err := core.Put(s, map[string]any{"answer": 42})
+	ref, err := core.Put(ctx, s, map[string]any{"answer": 42})
 	if err != nil {
 		return err
 	}
@@ -48,21 +48,21 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var roots []core.AnyRef
+	var roots []*core.Ref[float64]
 	for i := range 5 {
-		r, err := core.Submit[float64](sqrt, float64(i*i))
+		r, err := core.Submit[float64](ctx, sqrt, float64(i*i))
 		if err != nil {
 			return err
 		}
 		roots = append(roots, r)
 	}
-	ready, _, err := core.Wait(ctx, s, roots, len(roots))
+	ready, _, err := core.Wait(ctx, roots, len(roots))
 	if err != nil {
 		return err
 	}
 	sum := 0.0
 	for _, r := range ready {
-		v, err := core.Get(ctx, r.(*core.Ref[float64]))
+		v, err := core.Get(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -70,15 +70,25 @@ func run(ctx context.Context) error {
 	}
 	fmt.Println("sum of roots:", sum)
 
-	// State that lives in a Python actor.
-	counter, err := s.NewActor("collections:Counter", core.Call{}, []string{"a", "b", "a"})
+	// An exception of the function is an error with its class.
+	failed, err := core.Submit[float64](ctx, sqrt, -1)
 	if err != nil {
 		return err
 	}
-	if _, err := core.Invoke[any](counter, "update", []string{"c", "a"}); err != nil {
+	var remote *core.RemoteError
+	if _, err := core.Get(ctx, failed); errors.As(err, &remote) {
+		fmt.Println("raised:", remote.Class)
+	}
+
+	// State that lives in a Python actor.
+	counter, err := s.NewActor(ctx, "collections:Counter", core.Call{}, []string{"a", "b", "a"})
+	if err != nil {
 		return err
 	}
-	total, err := core.Invoke[int](counter, "total") // calls run in order
+	if _, err := core.Invoke[any](ctx, counter, "update", []string{"c", "a"}); err != nil {
+		return err
+	}
+	total, err := core.Invoke[int](ctx, counter, "total") // calls run in order
 	if err != nil {
 		return err
 	}
@@ -93,7 +103,7 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	arr, err := core.Submit[core.NDArray](arange, 1_000_000)
+	arr, err := core.Submit[core.NDArray](ctx, arange, 1_000_000)
 	if err != nil {
 		return err
 	}
@@ -101,10 +111,9 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	view, err := store.View[int64](a)
-	if err != nil {
-		return err
-	}
-	fmt.Println("numpy array:", a.DType, a.Shape, "last element", view[len(view)-1])
-	return nil
+	// The array keeps the shared memory; inside of Use its elements are a slice.
+	return core.Use(a, func(elements []int64) error {
+		fmt.Println("numpy array:", a.DType, a.Shape, "last element", elements[len(elements)-1])
+		return nil
+	})
 }

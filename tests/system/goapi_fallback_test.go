@@ -20,13 +20,13 @@ func TestGoAPI_Fallback_TakesWhatIsThere(t *testing.T) {
 	gpu := core.Call{NumGPUs: 1, FallbackAfter: time.Hour}
 	gpu.Fallback = []core.Alternative{{NumCPUs: 64}, {Path: "goapi_mod:double", NumCPUs: 2}}
 	f := must[*core.Function](t)(s.Function("goapi_mod:boom", gpu))
-	r := must[*core.Ref[int]](t)(core.Submit[int](f, 21))
+	r := must[*core.Ref[int]](t)(core.Submit[int](ctx, f, 21))
 	if got := must[int](t)(core.Get(ctx, r)); got != 42 {
 		t.Errorf("got %d from the other function, want 42", got)
 	}
 	gpu.Fallback = []core.Alternative{{Path: "goapi_mod:Sum"}}
-	a := must[*core.Actor](t)(s.NewActor("goapi_mod:Missing", gpu, 40))
-	r = must[*core.Ref[int]](t)(core.Invoke[int](a, "add", 2))
+	a := must[*core.Actor](t)(s.NewActor(ctx, "goapi_mod:Missing", gpu, 40))
+	r = must[*core.Ref[int]](t)(core.Invoke[int](ctx, a, "add", 2))
 	if got := must[int](t)(core.Get(ctx, r)); got != 42 {
 		t.Errorf("got %d from the other class, want 42", got)
 	}
@@ -39,7 +39,7 @@ func TestGoAPI_Fallback_NothingFits_NamesAll(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	f := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{NumGPUs: 1, Fallback: []core.Alternative{{NumCPUs: 64}}}))
-	r := must[*core.Ref[int]](t)(core.Submit[int](f, 21))
+	r := must[*core.Ref[int]](t)(core.Submit[int](ctx, f, 21))
 	_, err := core.Get(ctx, r)
 	if fault.CodeOf(err) != fault.TaskUnschedulable || !strings.Contains(err.Error(), "GPU: asked 1") || !strings.Contains(err.Error(), "CPU: asked 64") {
 		t.Errorf("got %v", err)
@@ -54,7 +54,7 @@ func TestGoAPI_Fallback_NothingFits_NamesAll(t *testing.T) {
 		if _, err := s.Function("goapi_mod:double", c); fault.CodeOf(err) != fault.BadRequest {
 			t.Errorf("a function with %s: %v", name, err)
 		}
-		if _, err := s.NewActor("goapi_mod:Sum", c, 1); fault.CodeOf(err) != fault.BadRequest {
+		if _, err := s.NewActor(ctx, "goapi_mod:Sum", c, 1); fault.CodeOf(err) != fault.BadRequest {
 			t.Errorf("an actor with %s: %v", name, err)
 		}
 	}

@@ -64,30 +64,30 @@ class Where:
 	defer s.Close()
 	size := must[int64](t)(core.ParseBytes("10GiB"))
 
-	first := must[*core.Actor](t)(s.NewActor("gpu_mod:Where", core.Call{GPUMemory: size}))
-	second := must[*core.Actor](t)(s.NewActor("gpu_mod:Where", core.Call{GPUMemory: size}))
+	first := must[*core.Actor](t)(s.NewActor(ctx, "gpu_mod:Where", core.Call{GPUMemory: size}))
+	second := must[*core.Actor](t)(s.NewActor(ctx, "gpu_mod:Where", core.Call{GPUMemory: size}))
 	for i, a := range []*core.Actor{first, second} {
-		ref := must[*core.Ref[string]](t)(core.Invoke[string](a, "visible"))
+		ref := must[*core.Ref[string]](t)(core.Invoke[string](ctx, a, "visible"))
 		if got := must[string](t)(core.Get(ctx, ref)); got != string(rune('0'+i)) {
 			t.Errorf("actor %d sees %q", i, got)
 		}
 	}
 	small := must[*core.Function](t)(s.Function("gpu_mod:visible", core.Call{GPUMemory: 6 << 30}))
-	if got := must[string](t)(core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](small)))); got != "0" {
+	if got := must[string](t)(core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](ctx, small)))); got != "0" {
 		t.Errorf("beside 10 GiB there is room for 6: saw %q", got)
 	}
-	_, err := core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](must[*core.Function](t)(s.Function("gpu_mod:visible", core.Call{GPUMemory: 17 << 30})))))
+	_, err := core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](ctx, must[*core.Function](t)(s.Function("gpu_mod:visible", core.Call{GPUMemory: 17 << 30})))))
 	if fault.CodeOf(err) != fault.TaskUnschedulable || !strings.Contains(err.Error(), "largest has 16 GiB") {
 		t.Errorf("17 GiB: %v", err)
 	}
 
 	greedy := must[*core.Function](t)(s.Function("gpu_mod:grow", core.Call{GPUMemory: 1 << 30, GPUMemoryEnforce: true}))
-	_, err = core.Get(ctx, must[*core.Ref[int]](t)(core.Submit[int](greedy, 2<<30)))
+	_, err = core.Get(ctx, must[*core.Ref[int]](t)(core.Submit[int](ctx, greedy, 2<<30)))
 	if fault.CodeOf(err) != fault.GPUMemoryExceeded {
 		t.Errorf("2 GiB of 1: %v", err)
 	}
-	actor := must[*core.Actor](t)(s.NewActor("gpu_mod:Where", core.Call{GPUMemory: 1 << 30, GPUMemoryEnforce: true}))
-	_, err = core.Get(ctx, must[*core.Ref[int]](t)(core.Invoke[int](actor, "grow", 2<<30)))
+	actor := must[*core.Actor](t)(s.NewActor(ctx, "gpu_mod:Where", core.Call{GPUMemory: 1 << 30, GPUMemoryEnforce: true}))
+	_, err = core.Get(ctx, must[*core.Ref[int]](t)(core.Invoke[int](ctx, actor, "grow", 2<<30)))
 	if fault.CodeOf(err) != fault.GPUMemoryExceeded {
 		t.Errorf("actor, 2 GiB of 1: %v", err)
 	}
@@ -95,7 +95,7 @@ class Where:
 	leaky := must[*core.Function](t)(s.Function("gpu_mod:grow", core.Call{GPUMemory: 1 << 30, MaxCalls: core.OnLeak}))
 	var pids []int
 	for _, mib := range []int{1, 1, 9, 9} {
-		pids = append(pids, must[int](t)(core.Get(ctx, must[*core.Ref[int]](t)(core.Submit[int](leaky, mib<<20)))))
+		pids = append(pids, must[int](t)(core.Get(ctx, must[*core.Ref[int]](t)(core.Submit[int](ctx, leaky, mib<<20)))))
 	}
 	if pids[0] != pids[1] || pids[1] != pids[2] || pids[2] == pids[3] {
 		t.Errorf("pids %v: want one process until the third call, which leaks", pids)

@@ -25,16 +25,16 @@ func TestGoAPI_ManyGoroutines_NoRaceAndRightAnswers(t *testing.T) {
 	double := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{}))
 	boom := must[*core.Function](t)(s.Function("goapi_mod:boom", core.Call{}))
 	sleep := must[*core.Function](t)(s.Function("goapi_mod:sleep", core.Call{}))
-	actor := must[*core.Actor](t)(s.NewActor("goapi_mod:Sum", core.Call{}, 0))
+	actor := must[*core.Actor](t)(s.NewActor(ctx, "goapi_mod:Sum", core.Call{}, 0))
 	big := strings.Repeat("x", 300_000)
 
 	steps := map[string]func(i int) error{
 		"chain": func(i int) error {
-			a, err := core.Submit[int](double, i)
+			a, err := core.Submit[int](ctx, double, i)
 			if err != nil {
 				return err
 			}
-			b, err := core.Submit[int](double, a)
+			b, err := core.Submit[int](ctx, double, a)
 			if err != nil {
 				return err
 			}
@@ -46,14 +46,14 @@ func TestGoAPI_ManyGoroutines_NoRaceAndRightAnswers(t *testing.T) {
 		"wait": func(i int) error {
 			var refs []core.AnyRef
 			for j := range 10 {
-				r, err := core.Submit[int](double, i+j)
+				r, err := core.Submit[int](ctx, double, i+j)
 				if err != nil {
 					return err
 				}
 				refs = append(refs, r)
 			}
 			for len(refs) > 0 {
-				ready, rest, err := core.Wait(ctx, s, refs, 1)
+				ready, rest, err := core.Wait(ctx, refs, 1)
 				if err != nil || len(ready) != 1 {
 					return fmt.Errorf("%d ready, %w", len(ready), err)
 				}
@@ -62,11 +62,11 @@ func TestGoAPI_ManyGoroutines_NoRaceAndRightAnswers(t *testing.T) {
 			return nil
 		},
 		"arena": func(int) error {
-			r, err := core.Put(s, big)
+			r, err := core.Put(ctx, s, big)
 			if err != nil {
 				return err
 			}
-			d, err := core.Submit[string](double, r)
+			d, err := core.Submit[string](ctx, double, r)
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ func TestGoAPI_ManyGoroutines_NoRaceAndRightAnswers(t *testing.T) {
 			return nil
 		},
 		"error": func(int) error {
-			r, err := core.Submit[int](boom)
+			r, err := core.Submit[int](ctx, boom)
 			if err != nil {
 				return err
 			}
@@ -87,7 +87,7 @@ func TestGoAPI_ManyGoroutines_NoRaceAndRightAnswers(t *testing.T) {
 			return nil
 		},
 		"actor": func(int) error {
-			r, err := core.Invoke[int](actor, "add", 1)
+			r, err := core.Invoke[int](ctx, actor, "add", 1)
 			if err != nil {
 				return err
 			}
@@ -95,11 +95,11 @@ func TestGoAPI_ManyGoroutines_NoRaceAndRightAnswers(t *testing.T) {
 			return err
 		},
 		"cancel": func(int) error {
-			r, err := core.Submit[any](sleep, 0.02)
+			r, err := core.Submit[any](ctx, sleep, 0.02)
 			if err != nil {
 				return err
 			}
-			if err := r.Cancel(false); err != nil {
+			if err := r.Cancel(ctx, false); err != nil {
 				return err
 			}
 			if _, err := core.Get(ctx, r); err != nil && fault.CodeOf(err) != fault.TaskCancelled {
@@ -112,7 +112,7 @@ func TestGoAPI_ManyGoroutines_NoRaceAndRightAnswers(t *testing.T) {
 		},
 		"drop": func(i int) error {
 			for j := range 50 {
-				if _, err := core.Submit[int](double, i+j); err != nil {
+				if _, err := core.Submit[int](ctx, double, i+j); err != nil {
 					return err
 				}
 			}

@@ -15,7 +15,6 @@ import (
 
 	"github.com/eagleray/eagleray/core"
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/store"
 )
 
 const root = "../.."
@@ -98,34 +97,34 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 	t.Run("values", func(t *testing.T) {
 		v := map[string]any{"a": int64(1), "b": []any{"x", 2.5, nil, true}}
 		double := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{}))
-		back := must[map[string]any](t)(core.Get(ctx, must[*core.Ref[map[string]any]](t)(core.Put(s, v))))
+		back := must[map[string]any](t)(core.Get(ctx, must[*core.Ref[map[string]any]](t)(core.Put(ctx, s, v))))
 		if len(back) != 2 {
 			t.Fatal(back)
 		}
 		for _, x := range []any{21, "ab", 1.25} {
-			ref := must[*core.Ref[any]](t)(core.Put(s, x))
-			if got, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](double, ref))); err != nil {
+			ref := must[*core.Ref[any]](t)(core.Put(ctx, s, x))
+			if got, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](ctx, double, ref))); err != nil {
 				t.Errorf("double(%v) = %v, %v", x, got, err)
 			}
 		}
 		big := strings.Repeat("x", 1<<20) // through the arena, both ways
-		got := must[string](t)(core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](double, big))))
+		got := must[string](t)(core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](ctx, double, big))))
 		if len(got) != 2<<20 {
 			t.Fatal(len(got))
 		}
 	})
 	t.Run("array", func(t *testing.T) {
 		arange := must[*core.Function](t)(s.Function("numpy:arange", core.Call{}))
-		ref := must[*core.Ref[core.NDArray]](t)(core.Submit[core.NDArray](arange, 1_000_000.0))
+		ref := must[*core.Ref[core.NDArray]](t)(core.Submit[core.NDArray](ctx, arange, 1_000_000.0))
 		a := must[core.NDArray](t)(core.Get(ctx, ref))
-		view := must[[]float64](t)(store.View[float64](a))
+		view := must[[]float64](t)(core.Values[float64](a))
 		if len(view) != 1_000_000 || view[999_999] != 999_999 {
 			t.Fatal(len(view))
 		}
-		mine := must[core.NDArray](t)(store.NewNDArray([]float32{1, 2, 3}))
+		mine := must[core.NDArray](t)(core.NewNDArray([]float32{1, 2, 3}))
 		double := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{}))
-		back := must[core.NDArray](t)(core.Get(ctx, must[*core.Ref[core.NDArray]](t)(core.Submit[core.NDArray](double, must[*core.Ref[core.NDArray]](t)(core.Put(s, mine))))))
-		if got := must[[]float32](t)(store.View[float32](back)); got[2] != 6 {
+		back := must[core.NDArray](t)(core.Get(ctx, must[*core.Ref[core.NDArray]](t)(core.Submit[core.NDArray](ctx, double, must[*core.Ref[core.NDArray]](t)(core.Put(ctx, s, mine))))))
+		if got := must[[]float32](t)(core.Values[float32](back)); got[2] != 6 {
 			t.Fatal(got)
 		}
 	})
@@ -133,9 +132,9 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 		sqrt := must[*core.Function](t)(s.Function("math:sqrt", core.Call{}))
 		var refs []core.AnyRef
 		for i := range 20 {
-			refs = append(refs, must[*core.Ref[float64]](t)(core.Submit[float64](sqrt, float64(i))))
+			refs = append(refs, must[*core.Ref[float64]](t)(core.Submit[float64](ctx, sqrt, float64(i))))
 		}
-		ready, rest, err := core.Wait(ctx, s, refs, 20)
+		ready, rest, err := core.Wait(ctx, refs, 20)
 		if err != nil || len(ready) != 20 || len(rest) != 0 {
 			t.Fatal(len(ready), len(rest), err)
 		}
@@ -144,35 +143,35 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 		}
 	})
 	t.Run("actor", func(t *testing.T) {
-		a := must[*core.Actor](t)(s.NewActor("goapi_mod:Sum", core.Call{}, 10))
+		a := must[*core.Actor](t)(s.NewActor(ctx, "goapi_mod:Sum", core.Call{}, 10))
 		var last *core.Ref[int]
 		for i := range 5 {
-			last = must[*core.Ref[int]](t)(core.Invoke[int](a, "add", i))
+			last = must[*core.Ref[int]](t)(core.Invoke[int](ctx, a, "add", i))
 		}
 		if v := must[int](t)(core.Get(ctx, last)); v != 20 {
 			t.Fatal(v)
 		}
-		if err := a.Kill(); err != nil {
+		if err := a.Kill(ctx); err != nil {
 			t.Fatal(err)
 		}
-		_, err := core.Get(ctx, must[*core.Ref[int]](t)(core.Invoke[int](a, "add", 1)))
+		_, err := core.Get(ctx, must[*core.Ref[int]](t)(core.Invoke[int](ctx, a, "add", 1)))
 		if fault.CodeOf(err) != fault.ActorDied {
 			t.Fatal(err)
 		}
 	})
 	t.Run("errors", func(t *testing.T) {
 		boom := must[*core.Function](t)(s.Function("goapi_mod:boom", core.Call{}))
-		_, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](boom)))
+		_, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](ctx, boom)))
 		var remote *core.RemoteError
-		if !errors.As(err, &remote) || remote.Cause != "ValueError: no good" || !strings.Contains(remote.Trace, "in boom") {
+		if !errors.As(err, &remote) || remote.Class != "ValueError" || remote.Message != "no good" || !strings.Contains(remote.Traceback, "in boom") {
 			t.Fatalf("%#v", err)
 		}
 		odd := must[*core.Function](t)(s.Function("goapi_mod:odd", core.Call{}))
-		if _, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](odd))); !errors.Is(err, store.ErrNotPlain) {
+		if _, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](ctx, odd))); !errors.Is(err, core.ErrNotPlain) {
 			t.Fatal(err)
 		}
 		never := must[*core.Function](t)(s.Function("goapi_mod:odd", core.Call{NumGPUs: 1}))
-		if _, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](never))); fault.CodeOf(err) != fault.TaskUnschedulable {
+		if _, err := core.Get(ctx, must[*core.Ref[any]](t)(core.Submit[any](ctx, never))); fault.CodeOf(err) != fault.TaskUnschedulable {
 			t.Fatal(err)
 		}
 		if _, err := s.Function("nocolon", core.Call{}); err == nil {
@@ -184,7 +183,7 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 	})
 	t.Run("streams", func(t *testing.T) {
 		count := must[*core.Function](t)(s.Function("goapi_mod:count", core.Call{ItemsAhead: 2}))
-		items := must[*core.Items[int]](t)(core.Stream[int](count, 1000))
+		items := must[*core.Items[int]](t)(core.Stream[int](ctx, count, 1000))
 		want := 0
 		for v, err := range items.All(ctx) {
 			if err != nil || v != want {
@@ -196,10 +195,10 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 			t.Fatal(want, err)
 		}
 		var got []any
-		for v, err := range must[*core.Items[int]](t)(core.Stream[int](count, 3)).All(ctx) {
+		for v, err := range must[*core.Items[int]](t)(core.Stream[int](ctx, count, 3)).All(ctx) {
 			var remote *core.RemoteError
 			if errors.As(err, &remote) {
-				got = append(got, remote.Cause)
+				got = append(got, remote.Class+": "+remote.Message)
 				continue
 			}
 			got = append(got, v)
@@ -208,7 +207,7 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 			t.Error(got)
 		}
 		closed := filepath.Join(t.TempDir(), "closed")
-		items = must[*core.Items[int]](t)(core.Stream[int](count, 1000, closed))
+		items = must[*core.Items[int]](t)(core.Stream[int](ctx, count, 1000, closed))
 		if v := must[int](t)(core.Get(ctx, must[*core.Ref[int]](t)(items.Next(ctx)))); v != 0 {
 			t.Error(v)
 		}
@@ -220,9 +219,9 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 				t.Fatal("the generator was not closed")
 			}
 		}
-		a := must[*core.Actor](t)(s.NewActor("goapi_mod:Sum", core.Call{}, 10))
+		a := must[*core.Actor](t)(s.NewActor(ctx, "goapi_mod:Sum", core.Call{}, 10))
 		want = 10
-		for v, err := range must[*core.Items[int]](t)(core.InvokeStream[int](a, "steps", 5)).All(ctx) {
+		for v, err := range must[*core.Items[int]](t)(core.InvokeStream[int](ctx, a, "steps", 5)).All(ctx) {
 			if err != nil || v != want {
 				t.Fatal(v, err)
 			}
@@ -231,26 +230,26 @@ func TestGoAPI_ValuesFunctionsActors(t *testing.T) {
 		if want != 15 {
 			t.Error(want)
 		}
-		for _, ref := range []*core.Ref[any]{must[*core.Ref[any]](t)(core.Submit[any](count, 5)), must[*core.Ref[any]](t)(core.Invoke[any](a, "steps", 5))} {
+		for _, ref := range []*core.Ref[any]{must[*core.Ref[any]](t)(core.Submit[any](ctx, count, 5)), must[*core.Ref[any]](t)(core.Invoke[any](ctx, a, "steps", 5))} {
 			if _, err := core.Get(ctx, ref); err == nil || !strings.Contains(err.Error(), "core.Stream") {
 				t.Error(err)
 			}
 		}
 		double := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{}))
-		ref := must[*core.Ref[int]](t)(must[*core.Items[int]](t)(core.Stream[int](double, 5)).Next(ctx))
+		ref := must[*core.Ref[int]](t)(must[*core.Items[int]](t)(core.Stream[int](ctx, double, 5)).Next(ctx))
 		if _, err := core.Get(ctx, ref); err == nil || !strings.Contains(err.Error(), "no generator") {
 			t.Error(err)
 		}
 	})
 	t.Run("context", func(t *testing.T) {
 		sleep := must[*core.Function](t)(s.Function("goapi_mod:sleep", core.Call{}))
-		ref := must[*core.Ref[any]](t)(core.Submit[any](sleep, 30))
+		ref := must[*core.Ref[any]](t)(core.Submit[any](ctx, sleep, 30))
 		short, stop := context.WithTimeout(ctx, 100*time.Millisecond)
 		defer stop()
 		if _, err := core.Get(short, ref); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatal(err)
 		}
-		if err := ref.Cancel(true); err != nil {
+		if err := ref.Cancel(ctx, true); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := core.Get(ctx, ref); err == nil {

@@ -1,0 +1,216 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Actor is a Python actor that this program created or looked up. One that this program created, and
+// that is not detached, ends when nobody in the cluster can call it any more.
+type Actor struct {
+	s         *Session
+	id        ids.Actor
+	class     string
+	retries   int // MaxTaskRetries
+	retryErrs bool
+}
+
+// NewActor creates a Python actor of the class at an import path. It waits only when the actor has a
+// Name, which must be free. What the constructor raises is the error of the calls.
+func (s *Session) NewActor(ctx context.Context, path string, o Call, args ...any) (*Actor, error) {
+	if err := begin(ctx, "create actor "+path); err != nil {
+		return nil, err
+	}
+	fid, blob, err := byPath(path)
+	if err != nil {
+		return nil, err
+	}
+	class := nameOf(path)
+	if err := o.checkActor(class); err != nil {
+		return nil, err
+	}
+	spec := &client.ActorSpec{FID: fid, Blob: blob, ActorCreate: wire.ActorCreate{
+		ClassName: class, Name: o.Name, Namespace: o.Namespace, Detached: o.Detached, GetIfExists: o.GetIfExists,
+		MaxRestarts: o.MaxRestarts, MaxConcurrency: max(1, o.MaxConcurrency), MaxPendingCalls: o.MaxPendingCalls}}
+	if spec.Resources, spec.RunResources, err = o.actorAmounts(); err != nil {
+		return nil, err
+	}
+	if spec.Enforce, err = s.enforce(&o, class); err != nil {
+		return nil, err
+	}
+	if spec.EnvKey, err = s.envOf(o.RuntimeEnv); err != nil {
+		return nil, err
+	}
+	if err := o.actorFallback(spec); err != nil {
+		return nil, err
+	}
+	c, err := s.arguments(args)
+	if err != nil {
+		return nil, err
+	}
+	a := &Actor{s: s, class: class, retries: o.MaxTaskRetries, retryErrs: o.RetryExceptions}
+	create := func() (*wire.ActorNamed, error) {
+		id, existing, err := s.c.NewActor(spec, &c.Args, c.Deps)
+		a.id = id
+		return existing, err
+	}
+	var existing *wire.ActorNamed
+	if c.wait || o.Name != "" {
+		existing, err = inTime(ctx, "create actor "+path, create, func(existing *wire.ActorNamed) {
+			if existing == nil {
+				s.letGo(a.id, s.c.ActorTokenID(a.id))
+			}
+		})
+	} else {
+		existing, err = create()
+	}
+	runtime.KeepAlive(args)
+	if err != nil {
+		return nil, err
+	}
+	if existing != nil {
+		return s.open(existing)
+	}
+	a.count(s.c.ActorTokenID(a.id))
+	return a, nil
+}
+
+// GetActor returns the living actor of a name. Namespace "" is the session's.
+func (s *Session) GetActor(ctx context.Context, name, namespace string) (*Actor, error) {
+	if name == "" {
+		return nil, invalid("the name of an actor is empty")
+	}
+	if namespace == "" {
+		namespace = s.c.Info().Namespace
+	}
+	var found wire.ActorNamed
+	if err := s.c.Ask(ctx, wire.TActorByName, wire.ActorByName{Name: name, Namespace: namespace}, &found); err != nil {
+		return nil, fmt.Errorf("look up actor %q in namespace %q: %w", name, namespace, err)
+	}
+	return s.open(&found)
+}
+
+// open makes a handle of an actor that was found by its name.
+func (s *Session) open(found *wire.ActorNamed) (*Actor, error) {
+	a := &Actor{s: s, class: "actor"}
+	if len(found.ActorID) != len(a.id) {
+		return nil, fmt.Errorf("an actor's id has %d bytes, want %d", len(found.ActorID), len(a.id))
+	}
+	copy(a.id[:], found.ActorID)
+	limit := 0
+	if v, err := store.DecodePlain(found.Meta); err == nil { // what Python keeps of the class; an actor of Go's has none
+		m, _ := v.(map[string]any)
+		if name, ok := m["name"].(string); ok {
+			a.class = name
+		}
+		if n, ok := m["pending"].(int64); ok && n > 0 {
+			limit = int(n)
+		}
+		if n, ok := m["retries"].(int64); ok {
+			a.retries = int(n)
+		}
+	}
+	tok, err := s.c.OpenActor(a.id, "", a.class, limit, 0)
+	if err != nil {
+		return nil, err
+	}
+	a.count(tok)
+	return a, nil
+}
+
+// count has the handle be given back when the program lets go of it.
+func (a *Actor) count(tok ids.Object) {
+	s, id := a.s, a.id
+	runtime.AddCleanup(a, func(tok ids.Object) { s.letGo(id, tok) }, tok)
+}
+
+func (s *Session) letGo(id ids.Actor, tok ids.Object) {
+	if tok == (ids.Object{}) {
+		s.c.CloseActor(id)
+		return
+	}
+	s.c.Release(client.Drop{Object: tok})
+}
+
+// ID returns the actor's id in hex.
+func (a *Actor) ID() string { return a.id.String() }
+
+// Kill ends the actor at once. Its calls return ErrActorDied.
+func (a *Actor) Kill(ctx context.Context) error {
+	_, err := inTime(ctx, "kill actor "+a.class, func() (struct{}, error) { return struct{}{}, a.s.c.KillActor(a.id, true) }, nil)
+	runtime.KeepAlive(a)
+	return err
+}
+
+// call calls a method with n results and returns the first one's object.
+func (a *Actor) call(ctx context.Context, method string, n int, f client.Flow, args []any) (id ids.Object, err error) {
+	if err := begin(ctx, "call "+a.class+"."+method); err != nil {
+		return id, err
+	}
+	if n < 1 || n > maxReturns {
+		return id, invalid("%s.%s: %d results, want from 1 to %d", a.class, method, n, maxReturns)
+	}
+	c, err := a.s.arguments(args)
+	if err != nil {
+		return id, err
+	}
+	if c.Template, err = a.s.method(methodKey{a.class, method, n, a.retries, a.retryErrs, f}); err != nil {
+		return id, err
+	}
+	id, err = a.s.submit(ctx, &c, n, func() (ids.Object, error) {
+		first, _, err := a.s.c.CallActor(a.id, &c.Call)
+		return first, err
+	})
+	runtime.KeepAlive(args)
+	runtime.KeepAlive(a)
+	return id, err
+}
+
+// Invoke calls a method; it does not wait for the result, whose type is T. Calls of one goroutine run
+// in order. The context bounds the submission, not the call.
+func Invoke[T any](ctx context.Context, a *Actor, method string, args ...any) (*Ref[T], error) {
+	id, err := a.call(ctx, method, 1, client.Flow{}, args)
+	if err != nil {
+		return nil, err
+	}
+	return newRef[T](a.s, id), nil
+}
+
+// InvokeMany is Invoke for a method that returns n results, of which each gets a reference.
+func InvokeMany[T any](ctx context.Context, a *Actor, method string, n int, args ...any) ([]*Ref[T], error) {
+	first, err := a.call(ctx, method, n, client.Flow{}, args)
+	if err != nil {
+		return nil, err
+	}
+	return results[T](a.s, first, n), nil
+}
+
+// methodKey is what calls of methods share a template by.
+type methodKey struct {
+	class, name string
+	returns     int
+	retries     int
+	retryErrs   bool
+	flow        client.Flow
+}
+
+// method returns the session's template for calls of a method.
+func (s *Session) method(k methodKey) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if t, ok := s.methods[k]; ok {
+		return t, nil
+	}
+	t, err := s.c.NewTemplate(&client.Template{Kind: client.KindMethod, Name: k.class + "." + k.name, Method: k.name, Returns: k.returns,
+		MaxRetries: k.retries, RetryErrs: k.retryErrs, Flow: k.flow})
+	if err == nil {
+		s.methods[k] = t
+	}
+	return t, err
+}

@@ -1,0 +1,161 @@
+package client
+
+import (
+	"context"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Waits that a context ends, for programs in Go.
+
+// endsWith has the end of a context, unless that is nil, end a wait; mu held. The
+// caller calls stop, with mu held, when the wait is over.
+func (c *Client) endsWith(ctx context.Context, w *waiter) (stop func() bool) {
+	if ctx == nil || ctx.Done() == nil {
+		return func() bool { return true }
+	}
+	return context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if !w.done {
+			w.gaveUp = true
+			c.finish(w)
+		}
+	})
+}
+
+// near maps an object of the store, or gives up when the context ends; mu held on entry and exit,
+// released meanwhile.
+func (c *Client) near(ctx context.Context, o *own.Object) error {
+	o.Pins++ // as in pinStored
+	p := c.askPlace(o.ID)
+	c.mu.Unlock()
+	var gone error
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+		gone = ctx.Err()
+	}
+	c.mu.Lock()
+	err := gone
+	select {
+	case <-p.done: // perhaps at the same time
+		v := p.view
+		if err = p.err; err != nil {
+			break
+		}
+		if _, ok := o.Map.(*view); !ok {
+			o.Map = v
+		} else {
+			c.unhold(v)
+		}
+	default:
+		p.users--
+	}
+	c.table.Unpin(o)
+	c.carryOut()
+	return err
+}
+
+// keepViews gives the views that the program has memory of their own, with what they show now: the
+// daemon uses the arena's memory for other objects as soon as this process has left; mu held.
+func (c *Client) keepViews() {
+	for _, v := range c.views {
+		if b, err := c.bytes(v); v.inUse > 0 && err == nil {
+			_ = store.Detach(b) // without memory for a copy, what the view shows may change
+		}
+	}
+}
+
+// GetContext is Get until a context ends, whose error it returns then.
+func (c *Client) GetContext(ctx context.Context, id ids.Object) (*Found, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		f, err := c.get(ctx, id, time.Time{})
+		if f != nil || err != nil {
+			return f, err
+		}
+	}
+}
+
+// WaitContext is Wait until a context ends, whose error it returns then.
+func (c *Client) WaitContext(ctx context.Context, list []ids.Object, need int, mark func(i int, ready bool)) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	_, done, err := c.wait(ctx, list, need, -1, WaitHere, mark)
+	if err == nil && !done {
+		err = ctx.Err()
+	}
+	return err
+}
+
+// NextItemContext is NextItem until a context ends, whose error it returns then.
+func (c *Client) NextItemContext(ctx context.Context, gen ids.Object) (ids.Object, StreamState, error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return ids.Object{}, 0, err
+		}
+		id, st, err := c.nextItem(ctx, gen, -1)
+		if err != nil || st != StreamWaits {
+			return id, st, err
+		}
+	}
+}
+
+// Ask asks the daemon, until a context ends.
+func (c *Client) Ask(ctx context.Context, t wire.Type, body, reply any) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := c.daemon.Call(ctx, t, body, reply)
+	if err != nil {
+		if why := c.Err(); why != nil {
+			return why
+		}
+	}
+	return err
+}
+
+// DefineEnv makes an environment known to the daemon, for functions and actors that name its key.
+func (c *Client) DefineEnv(e wire.EnvSpec) error {
+	if err := c.daemon.Push(wire.TEnvDefine, e); err != nil {
+		if why := c.Err(); why != nil {
+			return why
+		}
+		return err
+	}
+	return nil
+}
+
+// ImportTable makes a reference of each in the table in front of a value, and returns what follows the table.
+func (c *Client) ImportTable(table []byte) (list []ids.Object, rest []byte, err error) {
+	t, err := parseRefs(table)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, c.why
+	}
+	objs := make([]*own.Object, t.n)
+	for i := range t.n {
+		addr := t.addrs[t.owner(i)]
+		if addr == c.info.Addr {
+			addr = ""
+		}
+		o := c.borrow(t.id(i), addr)
+		o.Local++
+		c.arrived(o, 0)
+		objs[i], list = o, append(list, o.ID)
+	}
+	c.keepInside(table, objs)
+	return list, table[t.size:], nil
+}

@@ -1,0 +1,65 @@
+package core
+
+import (
+	"context"
+	"encoding/hex"
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// unit is how many wire units a resource of 1 has.
+const unit = 10000
+
+// Node is one machine of the cluster.
+type Node struct {
+	ID        string // in hex
+	Alive     bool
+	Head      bool
+	Address   string
+	Hostname  string
+	Resources map[string]float64 // declared
+	Available map[string]float64 // not held by a task or an actor now
+	Labels    map[string]string
+}
+
+// Resources returns the cluster's declared resources. Memory is in bytes.
+func (s *Session) Resources(ctx context.Context) (map[string]float64, error) {
+	info, err := s.cluster(ctx)
+	return amounts(info.Totals.Resources), err
+}
+
+// AvailableResources returns what no task or actor holds now. Memory is in bytes.
+func (s *Session) AvailableResources(ctx context.Context) (map[string]float64, error) {
+	info, err := s.cluster(ctx)
+	return amounts(info.Available), err
+}
+
+// Nodes returns the machines of the cluster.
+func (s *Session) Nodes(ctx context.Context) ([]Node, error) {
+	info, err := s.cluster(ctx)
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]Node, len(info.Nodes))
+	for i, n := range info.Nodes {
+		nodes[i] = Node{ID: hex.EncodeToString(n.NodeID), Alive: n.Alive, Head: n.IsHead, Address: n.Address, Hostname: n.Hostname,
+			Resources: amounts(n.Resources), Available: amounts(n.Available), Labels: n.Labels}
+	}
+	return nodes, nil
+}
+
+func (s *Session) cluster(ctx context.Context) (info wire.ClusterInfo, err error) {
+	if err = s.c.Ask(ctx, wire.TClusterInfo, nil, &info); err != nil {
+		err = fmt.Errorf("ask for nodes and resources: %w", err)
+	}
+	return info, err
+}
+
+func amounts(units map[string]int64) map[string]float64 {
+	out := make(map[string]float64, len(units))
+	for n, a := range units {
+		out[n] = float64(a) / unit
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package core
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// RuntimeEnv is what the workers of a function or an actor run in, besides what the session's run in.
+type RuntimeEnv struct {
+	EnvVars    map[string]string // variables
+	WorkingDir string            // a folder of this machine: their working directory, and where modules are looked for first
+	PyModules  []string          // folders or files of this machine that can be imported
+}
+
+// What a worker finds in its environment about itself, see python/eagleray/_private/environments.py.
+const (
+	envKeyVariable  = "EAGLERAY_ENV_KEY"
+	userEnvVariable = "EAGLERAY_RUNTIME_ENV"
+)
+
+// readAtImport are the prefixes of variables that libraries read when they are imported, so that a
+// process which has imported them already does not do; as in environments.py.
+var readAtImport = []string{"NUMBA_", "OMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "KMP_", "NUMEXPR_", "VECLIB_", "NPY_", "PYTHON"}
+
+// env returns the environment of the session's workers. Without python3 on this program's PATH they
+// run the interpreter that the daemon was started with.
+func (o *Options) env() (e wire.EnvSpec, err error) {
+	e.Python = o.Python
+	if e.Python == "" {
+		e.Python = os.Getenv("EAGLERAY_PYTHON")
+	}
+	if e.Python == "" {
+		e.Python, _ = exec.LookPath("python3")
+	}
+	if strings.ContainsRune(e.Python, filepath.Separator) {
+		if e.Python, err = filepath.Abs(e.Python); err != nil {
+			return e, fmt.Errorf("the workers' Python: %w", err)
+		}
+	}
+	if e.Cwd, err = os.Getwd(); err != nil {
+		return e, fmt.Errorf("the workers' folder: %w", err)
+	}
+	e.JobEnv = map[string]string{}
+	for _, kv := range os.Environ() {
+		if k, v, ok := strings.Cut(kv, "="); ok {
+			e.JobEnv[k] = v
+		}
+	}
+	ahead(&e, o.PythonPath)
+	seal(&e, o.Env, nil)
+	return e, nil
+}
+
+// ahead has modules be looked for in these folders first.
+func ahead(e *wire.EnvSpec, folders []string) {
+	if len(folders) == 0 {
+		return
+	}
+	path := slices.Clone(folders)
+	if p := e.JobEnv["PYTHONPATH"]; p != "" {
+		path = append(path, p)
+	}
+	e.JobEnv["PYTHONPATH"] = strings.Join(path, string(os.PathListSeparator))
+}
+
+// seal gives an environment its variables and the key of all that it is.
+func seal(e *wire.EnvSpec, variables map[string]string, told []byte) {
+	e.Env = maps.Clone(variables)
+	if e.Env == nil {
+		e.Env = map[string]string{}
+	}
+	h := sha256.New()
+	fmt.Fprintf(h, "%q %q %q %v %v", e.Python, e.Cwd, e.JobEnv["PYTHONPATH"], e.Bare, e.Env)
+	e.Key = hex.EncodeToString(h.Sum(nil)[:12])
+	e.Env[envKeyVariable] = e.Key
+	if len(told) > 0 {
+		e.Env[userEnvVariable] = string(told)
+	}
+}
+
+// envOf returns the key of an environment, which the daemon has been told of.
+func (s *Session) envOf(r *RuntimeEnv) (string, error) {
+	if r == nil || len(r.EnvVars) == 0 && r.WorkingDir == "" && len(r.PyModules) == 0 {
+		return s.env.Key, nil
+	}
+	e, err := r.derive(s.env)
+	if err != nil {
+		return "", err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.envs[e.Key] {
+		return e.Key, nil
+	}
+	if err := s.c.DefineEnv(e); err != nil {
+		return "", err
+	}
+	s.envs[e.Key] = true
+	return e.Key, nil
+}
+
+// derive returns the session's environment with what the runtime environment changes.
+func (r *RuntimeEnv) derive(e wire.EnvSpec) (wire.EnvSpec, error) {
+	variables := maps.Clone(e.Env)
+	delete(variables, envKeyVariable)
+	e.JobEnv = maps.Clone(e.JobEnv)
+	for name, text := range r.EnvVars {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.ContainsRune(text, 0) {
+			return e, invalid("RuntimeEnv.EnvVars: %q=%q is no environment variable", name, text)
+		}
+		variables[name] = text
+		for _, prefix := range readAtImport {
+			e.Bare = e.Bare || strings.HasPrefix(name, prefix) && e.JobEnv[name] != text
+		}
+	}
+	told := map[string]any{}
+	if len(r.EnvVars) > 0 {
+		told["env_vars"] = r.EnvVars
+	}
+	var folders []string
+	for _, m := range r.PyModules {
+		path, err := filepath.Abs(m)
+		if err == nil {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return e, invalid("RuntimeEnv.PyModules: %q must be a folder or file of this machine: %v", m, err)
+		}
+		folders = append(folders, filepath.Dir(path))
+		told["py_modules"] = r.PyModules
+	}
+	if r.WorkingDir != "" {
+		path, err := filepath.Abs(r.WorkingDir)
+		if err == nil {
+			var st os.FileInfo
+			if st, err = os.Stat(path); err == nil && !st.IsDir() {
+				err = fmt.Errorf("it is a file")
+			}
+		}
+		if err != nil {
+			return e, invalid("RuntimeEnv.WorkingDir: %q must be a folder of this machine: %v", r.WorkingDir, err)
+		}
+		e.Cwd = path
+		folders = append(folders, path)
+		told["working_dir"] = path
+	}
+	ahead(&e, folders)
+	text, err := json.Marshal(told)
+	if err != nil {
+		return e, fmt.Errorf("describe a runtime environment: %w", err)
+	}
+	seal(&e, variables, text)
+	return e, nil
+}
