@@ -151,6 +151,9 @@ func TestActor_Names(t *testing.T) {
 			t.Errorf("handle %d: %d, %v", i, got, err)
 		}
 	}
+	if got, err := call[int](t, ctx, s, "call_named", "till", "tests"); err != nil || got != 8 {
+		t.Errorf("called from Python by its name: %v, %v", got, err)
+	}
 	if _, err := s.NewActor(ctx, "shop:Counter", core.Call{Name: "till"}); !errors.Is(err, core.ErrAlreadyExists) {
 		t.Errorf("a name that is taken: %v", err)
 	}

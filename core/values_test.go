@@ -163,7 +163,7 @@ func TestValues_PythonToGo_NoLoss(t *testing.T) {
 	}
 }
 
-type lock struct{ held bool }
+type lock struct{ held bool } // no field that another package sees
 
 type withLock struct {
 	Name string
@@ -187,7 +187,7 @@ func TestValues_Unsendable_NamesThePlace(t *testing.T) {
 	}{
 		"channel":          {map[string]any{"a": []any{1, make(chan int)}}, `["a"][1]: a chan int`},
 		"func":             {struct{ F func() }{func() {}}, ".F: a func()"},
-		"no fields":        {withLock{}, ".L: a core_test.lock has no exported field"},
+		"no fields":        {withLock{L: lock{held: true}}, ".L: a core_test.lock has no exported field"},
 		"cycle":            {loop, "contain itself"},
 		"bad text":         {[]string{"ok", "\xff"}, "[1]: the text"},
 		"key":              {map[[2]int]int{{1, 2}: 3}, "key"},

@@ -12,10 +12,10 @@ import (
 
 // Waits that a context ends, for programs in Go.
 
-// endsWith has the end of a context, unless that is nil, end a wait; mu held. The
+// endsWith has the end of a context end a wait; mu held. The
 // caller calls stop, with mu held, when the wait is over.
 func (c *Client) endsWith(ctx context.Context, w *waiter) (stop func() bool) {
-	if ctx == nil || ctx.Done() == nil {
+	if ctx.Done() == nil {
 		return func() bool { return true }
 	}
 	return context.AfterFunc(ctx, func() {

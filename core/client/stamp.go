@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -120,7 +121,7 @@ func (c *Client) Select(list []*ids.Object, need int, timeout time.Duration, her
 	if here {
 		mode = WaitHere
 	}
-	if done, err = c.waitMany(nil, objs, need, timeout, mode); err != nil {
+	if done, err = c.waitMany(context.Background(), objs, need, timeout, mode); err != nil {
 		return 0, false, err
 	}
 	for i, o := range objs {

@@ -64,10 +64,10 @@ func (s *stream) state(o *own.Object) StreamState {
 // to it: StreamItem; of one that has failed a reference to itself, once:
 // StreamFailed. StreamWaits: the timeout passed; negative waits for ever.
 func (c *Client) NextItem(gen ids.Object, timeout time.Duration) (id ids.Object, st StreamState, err error) {
-	return c.nextItem(nil, gen, timeout)
+	return c.nextItem(context.Background(), gen, timeout)
 }
 
-// nextItem is NextItem; a context, unless it is nil, ends the wait, too.
+// nextItem is NextItem; a context ends the wait, too.
 func (c *Client) nextItem(ctx context.Context, gen ids.Object, timeout time.Duration) (id ids.Object, st StreamState, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -142,10 +142,10 @@ func (c *Client) find(id ids.Object) (*own.Object, error) {
 // Get waits for an object. It returns nil, nil when the timeout passed;
 // negative waits for ever. The program must hold the reference meanwhile.
 func (c *Client) Get(id ids.Object, timeout time.Duration) (*Found, error) {
-	return c.get(nil, id, deadlineOf(timeout))
+	return c.get(context.Background(), id, deadlineOf(timeout))
 }
 
-// get is Get; a context, unless it is nil, ends the wait, too.
+// get is Get; a context ends the wait, too.
 func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*Found, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -170,7 +170,7 @@ func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*F
 				return nil, nil
 			}
 		}
-		if ctx != nil && far(o) {
+		if ctx.Done() != nil && far(o) {
 			err = c.near(ctx, o)
 		}
 		var f Found
@@ -232,10 +232,10 @@ const (
 // whether it is ready. It returns how many can never become ready, and
 // whether it ended before the timeout.
 func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
-	return c.wait(nil, list, need, timeout, mode, mark)
+	return c.wait(context.Background(), list, need, timeout, mode, mark)
 }
 
-// wait is Wait; a context, unless it is nil, ends it, too.
+// wait is Wait; a context ends it, too.
 func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

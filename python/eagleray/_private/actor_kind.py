@@ -33,6 +33,18 @@ BUILT_IN: dict[str, list[Param]] = {
 }
 
 
+#: What is known of an actor that a Go program made.
+_UNKNOWN: dict[str, Any] = {
+    "name": "actor",
+    "methods": {name: ({}, params) for name, params in BUILT_IN.items()},
+    "pending": -1,
+    "retries": 0,
+    "generators": [],
+    "shared_limit": 0,
+    "groups": {},
+}
+
+
 class MethodKind:
     """One method: what calls may look like and how many results they have."""
 
@@ -43,6 +55,17 @@ class MethodKind:
         self.generator: bool = generator
         self.options: dict[str, Any] = options
         self.shape: CallShape = CallShape(params)
+
+
+class _AnyMethods(dict[str, MethodKind]):
+    """The methods of an actor that a Go program made: nothing is known of its class here, so any may be called."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The method of any name but special ones."""
+        found = super().get(name, default)
+        if found is None and not name.startswith("__"):
+            found = self[name] = MethodKind(name, {}, None, generator=False)
+        return found
 
 
 class ActorKind:
@@ -62,7 +85,7 @@ class ActorKind:
     )
 
     def __init__(self, meta: bytes) -> None:
-        found = unpack(meta)
+        found = unpack(meta) if meta else _UNKNOWN
         self.meta: bytes = meta
         self.class_name: str = found["name"]
         self.pending_limit: int = found["pending"]
@@ -74,6 +97,8 @@ class ActorKind:
             name: MethodKind(name, options, params, name in generators)
             for name, (options, params) in found["methods"].items()
         }
+        if not meta:
+            self.methods = _AnyMethods(self.methods)
         self._epoch = -1
         self._templates: Templates[tuple[Any, ...]] = Templates()
 

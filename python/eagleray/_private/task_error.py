@@ -110,7 +110,7 @@ def encode(error: BaseException) -> bytes:
     """The bytes of an error of ours: what other languages can show of it, then the pickled rest."""
     plain = getattr(error, "_task_error", error)
     cause = getattr(plain, "cause", None) or plain
-    if isinstance(cause, RayTaskError) and cause.cause is not None:  # an actor died of it: say what its constructor raised
+    if isinstance(cause, RayTaskError) and cause.cause is not None:  # an actor died of what its constructor raised
         plain, cause = cause, cause.cause
     head = [
         getattr(plain, "function_name", ""),
