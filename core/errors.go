@@ -135,7 +135,7 @@ func remoteError(meta []byte) error {
 	text := func(i int) string { s, _ := head[i].(string); return s }
 	e := &RemoteError{Function: text(0), Traceback: text(2)}
 	e.Class, e.Message, _ = strings.Cut(text(1), ": ")
-	if rest, _ := head[3].([]byte); e.Function == "" || isConstructor(rest) {
+	if rest, _ := head[len(head)-1].([]byte); e.Function == "" || isConstructor(rest) {
 		return &constructorError{e}
 	}
 	return e

@@ -109,13 +109,13 @@ def safe_text(error: BaseException) -> str:
 def encode(error: BaseException) -> bytes:
     """The bytes of an error of ours: what other languages can show of it, then the pickled rest."""
     plain = getattr(error, "_task_error", error)
-    cause = getattr(plain, "cause", None) or plain
+    shown, cause = plain, getattr(plain, "cause", None) or plain
     if isinstance(cause, RayTaskError) and cause.cause is not None:  # an actor died of what its constructor raised
-        plain, cause = cause, cause.cause
+        shown, cause = cause, cause.cause
     head = [
-        getattr(plain, "function_name", ""),
+        getattr(shown, "function_name", ""),
         f"{type(cause).__name__}: {safe_text(cause)}",
-        getattr(plain, "traceback_str", "") or str(error),
+        getattr(shown, "traceback_str", "") or str(error),
         RayTaskError._headline(plain) if isinstance(plain, RayTaskError) else "",
     ]
     packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
