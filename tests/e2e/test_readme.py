@@ -9,12 +9,21 @@ from pathlib import Path
 
 import pytest
 
-TEXT = (Path(__file__).parents[2] / "README.md").read_text()
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"(?s)^```python\n(.*?)^```", TEXT, re.MULTILINE)
 
 
 def test_there_are_programs() -> None:
     assert len(BLOCKS) >= 5
+
+
+def test_what_they_import_is_installed_with_the_package() -> None:
+    found = re.search(r"(?m)^dependencies = \[(.*)\]$", (ROOT / "pyproject.toml").read_text())
+    assert found is not None
+    installed = set(re.findall(r'"([\w-]+)', found[1])) | set(sys.stdlib_module_names) | {"eagleray"}
+    imported = {name for block in BLOCKS for name in re.findall(r"(?m)^(?:import|from) (\w+)", block)}
+    assert "numpy" in imported and imported <= installed
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=lambda block: re.findall(r"def (\w+)", block)[0])
