@@ -23,6 +23,9 @@ func TestOptions_Complete_RefusesWhatCannotWork(t *testing.T) {
 		"all three or not at all":  {ID: "a", Stores: Stores{Log: store}},
 		"given all three":          {ID: "a", Stores: Stores{Stable: store}},
 		"must be given all":        {ID: "a", Stores: Stores{Snapshots: raft.NewInmemSnapshotStore()}},
+		"not at all":               {ID: "a", Stores: Stores{Log: store, Stable: store}},
+		"all three":                {ID: "a", Stores: Stores{Log: store, Snapshots: raft.NewInmemSnapshotStore()}},
+		"three or not":             {ID: "a", Stores: Stores{Stable: store, Snapshots: raft.NewInmemSnapshotStore()}},
 		"-1 kept events":           {ID: "a", KeptEvents: -1},
 	} {
 		if err := o.complete(); err == nil || !strings.Contains(err.Error(), problem) {

@@ -27,6 +27,24 @@ func TestPage_OnePartOfTheHeaderWrong_NothingIsRead(t *testing.T) {
 	}
 }
 
+// A place that was given back is nobody's, and no reason for doubt.
+func TestPage_PlaceGivenBack_OthersAreStillKnown(t *testing.T) {
+	w, r := pair(t)
+	first, second := w.Take(who(1), 1), w.Take(who(2), 1)
+	first.Begin(7)
+	second.Begin(8)
+	w.Free(first)
+	n := r.Read()
+	if seq, known := n.Of(Caller{who(2), 1}); seq != 8 || !known {
+		t.Errorf("the second caller: %d, %t", seq, known)
+	}
+	for what, k := range map[string]Caller{"who gave its place back": {who(1), 1}, "a stranger": {who(3), 1}} {
+		if seq, known := n.Of(k); seq != 0 || !known {
+			t.Errorf("%s: %d, %t", what, seq, known)
+		}
+	}
+}
+
 // The page says by its count that it had more callers than slots; who is named is known all the same.
 func TestPage_Overfull_WhoIsNamedIsKnown(t *testing.T) {
 	w, r := pair(t)
