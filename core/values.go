@@ -88,7 +88,10 @@ func Get[T any](ctx context.Context, r *Ref[T]) (v T, err error) {
 	if f.View != 0 {
 		keep = newPin(h.s, f.View)
 	}
-	v, err = decode[T](f.Envelope, h.s.reader(keep))
+	envelope, err := h.s.c.Follow(f.Envelope)
+	if err == nil {
+		v, err = decode[T](envelope, h.s.reader(keep))
+	}
 	runtime.KeepAlive(keep)
 	runtime.KeepAlive(h)
 	if err != nil {

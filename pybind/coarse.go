@@ -194,7 +194,7 @@ func toJSON(e store.Envelope) (string, error) {
 			return "", fault.New(fault.Internal, "malformed fault")
 		}
 		return "", fault.New(fault.Code(f[0]), "%s", f[1])
-	case store.FormatError:
+	case store.FormatError, store.FormatElsewhere:
 		return "", fault.New(fault.Internal, "the task raised an exception; get its reference in Python to see it")
 	default:
 		return "", fault.New(fault.BadRequest, "the value is no plain one: JSON cannot carry it")

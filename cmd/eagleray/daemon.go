@@ -38,7 +38,7 @@ func runDaemon(args []string, _ io.Writer) error {
 	parentFD := f.Int("parent-fd", -1, "descriptor of the parent's socket")
 	dir := f.String("session-dir", "", "the session's directory")
 	ownLog := f.Bool("own-log", false, "write to the session's "+daemon.LogName)
-	text := f.String("config", "{}", "JSON")
+	text := f.String("config", "{}", "JSON; "+fromStdin+": it is read from the standard input")
 	if err := f.Parse(args); err != nil {
 		return usage("daemon: wrong flags")
 	}
@@ -49,6 +49,9 @@ func runDaemon(args []string, _ io.Writer) error {
 	var err error
 	if *ownLog {
 		err = daemon.LogTo(*dir)
+	}
+	if err == nil {
+		*text, err = configText(*text, os.Stdin)
 	}
 	if err == nil {
 		err = serve(*embedded, parent, *dir, *text)
@@ -64,6 +67,29 @@ func runDaemon(args []string, _ io.Writer) error {
 		parent.say("error: " + err.Error())
 	}
 	return err
+}
+
+// A configuration of many resources is larger than an argument of a program may be:
+// then it comes by the standard input.
+const (
+	fromStdin   = "-"
+	longConfig  = 64 << 10 // bytes from which on it does
+	largeConfig = 32 << 20 // the most that are read
+)
+
+// configText returns the text of a configuration that an argument names.
+func configText(argument string, in io.Reader) (string, error) {
+	if argument != fromStdin {
+		return argument, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(in, largeConfig+1))
+	if err != nil {
+		return "", fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(b) > largeConfig {
+		return "", &badConfig{fmt.Errorf("the configuration has more than %d bytes", largeConfig)}
+	}
+	return string(b), nil
 }
 
 func serve(embedded bool, parent *parentPipe, dir, text string) error {

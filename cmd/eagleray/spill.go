@@ -40,27 +40,29 @@ func (c *spillConfig) setting(name string) (value any, where string) {
 	return nil, ""
 }
 
-func (c *spillConfig) number(name string, low, high float64) (float64, error) {
+// number returns a setting that is a number, and whether it is there.
+func (c *spillConfig) number(name string, low, high float64) (f float64, given bool, err error) {
 	v, where := c.setting(name)
-	var f float64
 	switch x := v.(type) {
 	case nil:
-		return 0, nil
+		return 0, false, nil
 	case float64:
 		f = x
 	case string:
-		var err error
 		if f, err = strconv.ParseFloat(x, 64); err != nil {
-			return 0, fmt.Errorf("%s is %q, must be a number", where, x)
+			return 0, false, fmt.Errorf("%s is %q, must be a number", where, x)
 		}
 	default:
-		return 0, fmt.Errorf("%s is %v, must be a number", where, v)
+		return 0, false, fmt.Errorf("%s is %v, must be a number", where, v)
 	}
-	if !(f > low && f <= high) {
-		return 0, fmt.Errorf("%s is %v, must be more than %v and at most %v", where, f, low, high)
+	if !(f >= low && f <= high) {
+		return 0, false, fmt.Errorf("%s is %v, must be at least %v and at most %v", where, f, low, high)
 	}
-	return f, nil
+	return f, true, nil
 }
+
+// least stands for a share of 0: in the options that means the default.
+const least = 1e-12
 
 // options reads all of it.
 func (c *spillConfig) options() (o daemon.SpillOptions, err error) {
@@ -81,18 +83,18 @@ func (c *spillConfig) options() (o daemon.SpillOptions, err error) {
 	}
 	set := func(name string, low, high float64, to func(float64)) {
 		if err == nil {
-			var f float64
-			if f, err = c.number(name, low, high); f > 0 {
+			f, given, problem := c.number(name, low, high)
+			if err = problem; given {
 				to(f)
 			}
 		}
 	}
-	set("object_spilling_threshold", 0, 1, func(f float64) { o.Threshold = f })
-	set("local_fs_capacity_threshold", 0, 1, func(f float64) { o.Full = f })
-	set("object_spilling_cache", 0, 1, func(f float64) { o.Cache = f }) // ours: Ray has no such setting
-	set("min_spilling_size", 0, 1<<50, func(f float64) { o.MinBytes = uint64(f) })
+	set("object_spilling_threshold", 0, 1, func(f float64) { o.Threshold = max(f, least) })
+	set("local_fs_capacity_threshold", 0, 1, func(f float64) { o.Full = max(f, least) })
+	set("object_spilling_cache", 0, 1, func(f float64) { o.Cache = max(f, least) }) // ours: Ray has no such setting
+	set("min_spilling_size", 0, 1<<50, func(f float64) { o.MinBytes = uint64(max(f, 1)) })
 	set("max_io_workers", 0, 1024, func(f float64) { o.Readers = int(max(f, 1)) })
-	set("oom_grace_period_s", 0, 1e6, func(f float64) { o.Grace = time.Duration(f * float64(time.Second)) })
+	set("oom_grace_period_s", 0, 1e6, func(f float64) { o.Grace = max(time.Duration(f*float64(time.Second)), 1) })
 	return o, err
 }
 

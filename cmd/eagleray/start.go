@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -200,7 +201,14 @@ func launch(dir string, conf config) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.Command(self, "daemon", "--parent-fd", "3", "--own-log", "--session-dir", dir, "--config", string(text))
+	argument := string(text)
+	if len(text) > longConfig {
+		argument = fromStdin
+	}
+	cmd := exec.Command(self, "daemon", "--parent-fd", "3", "--own-log", "--session-dir", dir, "--config", argument)
+	if argument == fromStdin {
+		cmd.Stdin = bytes.NewReader(text)
+	}
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.Stdout, cmd.Stderr = early, early
 	cmd.Dir = "/"

@@ -33,6 +33,7 @@ type actor struct {
 	handles  int             // of this process, when not counted
 	dead     *fault.Error
 	deadEnv  []byte       // envelope of the constructor's exception
+	raised   *own.Object  // pinned: that exception, when it is in the store
 	bad      *fault.Error // can never be scheduled here
 	birth    *birth       // until its constructor has ended
 	sent     []*task      // that it had when its socket broke, while the daemon is asked
@@ -68,6 +69,9 @@ type ActorCode struct {
 // NewActor registers an actor; the program gets one handle. For a named actor it waits
 // for the head's answer; existing is what GetIfExists found.
 func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.Actor, existing *wire.ActorNamed, err error) {
+	if err := s.check(); err != nil {
+		return id, nil, err
+	}
 	total, _ := args.layout()
 	c.mu.Lock()
 	if c.closed {
@@ -91,6 +95,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		a.token.State = own.Inline
 		a.token.Watch = a
 		a.token.Site = args.Site
+		c.table.Reserve(1) // see raised.go
 	}
 	req := s.ActorCreate
 	req.ActorID, req.OwnerID, req.OwnerAddr, req.JobID = id[:], c.self[:], c.info.Addr, c.info.Job[:]
@@ -183,9 +188,14 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 		b = wire.AppendBin(b, t.args)
 	}
 	b = wire.AppendArray(b, len(t.deps))
+	room := maxTogether // the cluster's state keeps the specification
 	for _, o := range t.deps {
 		if o.State == own.Inline && !o.IsError {
-			b = c.appendPlace(b, o)
+			if room -= len(o.Value); room >= 0 {
+				b = c.appendPlace(b, o)
+			} else {
+				b = c.appendOwner(b, o)
+			}
 			continue
 		}
 		b = wire.AppendArray(b, 4) // in a store, or not ready: ask its owner
@@ -239,7 +249,7 @@ func (c *Client) resolve(a *actor) {
 func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	fd, num := -1, rand.Uint32()
 	if err == nil && s.State == wire.ActorAlive {
-		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num)}, -1)
+		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num), JobID: c.info.Job[:]}, -1)
 		if err != nil { // it died since, most likely; the daemon will know
 			c.mu.Lock()
 			defer c.mu.Unlock()

@@ -10,6 +10,7 @@ import (
 func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
 	if a.dead == nil {
 		a.dead, a.deadEnv = f, env
+		c.keepRaised(a)
 	}
 	c.failSent(a)
 	for a.queue.len() > 0 {
@@ -37,6 +38,9 @@ func (c *Client) failCall(a *actor, t *task) {
 		c.freeWritten(t)
 		t.failed = true
 		c.eachReturn(t, func(_ int, o *own.Object) {
+			if a.raised != nil && !o.State.Ready() {
+				c.table.Contain(o, a.raised)
+			}
 			c.complete(o, own.Inline, a.deadEnv, uint64(len(a.deadEnv)), true)
 		})
 		c.endTask(t)

@@ -223,7 +223,7 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	var page int
 	l.slot, page = c.begunSlot(l.id)
 	c.mu.Unlock()
-	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot}, page)
+	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot, JobID: c.info.Job[:]}, page)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed { // its heir sees to it, or nobody

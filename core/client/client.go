@@ -27,6 +27,7 @@ const MaxInline = 100 << 10
 // What one message carries of values together, and what is too small to be worth the arena.
 const (
 	maxTogether = 4 << 20
+	maxInFrame  = 16 << 20 // of all values in one frame, tiny ones too
 	smallValue  = 1 << 10
 )
 

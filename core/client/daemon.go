@@ -65,11 +65,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TActorStart:
 		s := new(wire.ActorStart)
 		if err = m.Decode(s); err == nil && c.exec != nil {
-			page := c.askPage(s.Restarts)
-			c.mu.Lock()
-			c.exec.page = page
-			err = c.exec.becomeActor(s)
-			c.mu.Unlock()
+			err = c.becomeActor(s)
 		}
 	case wire.TActorStop:
 		if c.exec != nil {

@@ -147,10 +147,28 @@ func (e *executor) stop(reason string) {
 	e.c.wakeLoop()
 }
 
+// becomeActor makes this worker an actor's. An actor ends at once when it is
+// killed, and what its process owns ends with it. So a worker that others still
+// need, for what its tasks have put or submitted, declines: it hands that to an
+// heir and ends, and the daemon gives the actor another worker.
+func (c *Client) becomeActor(s *wire.ActorStart) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.needed(time.Now()) {
+		c.exec.stop(wire.ExitDeclines)
+		return nil
+	}
+	c.mu.Unlock()
+	page := c.askPage(s.Restarts)
+	c.mu.Lock()
+	c.exec.page = page
+	return c.exec.becomeActor(s)
+}
+
 // becomeActor queues the constructor. The specification is the class's template
 // and the constructor's call; an alternative's template takes the first one's place.
 func (e *executor) becomeActor(s *wire.ActorStart) error {
-	in := &inConn{conn: conn{c: e.c, fd: -1, dead: true}, tmpls: map[uint64]*RemoteTemplate{}}
+	in := &inConn{conn: conn{c: e.c, fd: -1, dead: true}, job: e.c.info.Job, tmpls: map[uint64]*RemoteTemplate{}}
 	var k *call
 	read := func(f []byte) error {
 		r := wire.NewReader(f)

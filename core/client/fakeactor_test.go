@@ -123,7 +123,7 @@ func (a *fakeActor) begin(id []byte) {
 	a.d.mu.Unlock()
 	w, err := a.d.workerFor(forActor, func(c *Client, it *Item) {
 		if it.Kind == ItemActor {
-			_ = c.ActorReady(it.Token, true, "", nil)
+			_ = c.ActorReady(it.Token, true, "", nil, nil)
 			return
 		}
 		a.program(inc, c, it)

@@ -185,7 +185,7 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 	}
 	f.next++
 	if f.wanted(i) && !f.quit && !k.in.dead && !planted.Strikes(planted.LostItem) {
-		if err := e.sendItem(k, k.returnID(c, int(i)+1), i, v, flags); err != nil {
+		if err := e.sendItem(k, k.returnID(int(i)+1), i, v, flags); err != nil {
 			return 0, err
 		}
 	}
@@ -195,8 +195,14 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 // sendItem writes an item's frame; mu held, released while a large value goes to the arena.
 func (e *executor) sendItem(k *call, id ids.Object, i uint64, v *Value, flags int) error {
 	c, in := e.c, k.in
-	body, nested, err := e.appendResult(nil, nil, id, v, flags, true, nil)
+	body, nested, err := e.appendResult(nil, nil, id, v, true, nil)
 	if err != nil {
+		return err
+	}
+	if err := checkAnswer(k, body); err != nil {
+		for _, o := range nested {
+			c.table.Unpin(o)
+		}
 		return err
 	}
 	if nested != nil {

@@ -23,6 +23,7 @@ func (c *Client) handlesGone(a *actor) {
 func (c *Client) forgetActor(a *actor) {
 	delete(c.actors, a.id)
 	c.runsNoMore(a)
+	c.dropRaised(a)
 	if a.conn != nil {
 		c.flush(&a.conn.conn)
 		c.retire(&a.conn.conn)

@@ -41,7 +41,8 @@ type place struct {
 type inConn struct {
 	conn
 	caller ids.Owner
-	addr   string // the caller's own socket
+	job    ids.Job // the caller's, which is not this worker's when an actor is called from another job
+	addr   string  // the caller's own socket
 	lease  bool
 	tmpls  map[uint64]*RemoteTemplate
 	slot   started.Slot     // of an actor's caller, if the actor may restart
@@ -64,6 +65,10 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
 	c := e.c
 	in := &inConn{conn: conn{c: c, fd: fd}, addr: h.Addr, lease: h.Role == wire.RoleLease, tmpls: map[uint64]*RemoteTemplate{}}
 	copy(in.caller[:], h.OwnerID)
+	in.job = c.info.Job
+	if len(h.JobID) == ids.JobSize {
+		in.job = ids.Job(h.JobID)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -157,7 +162,7 @@ func (in *inConn) parseTask(r *wire.Reader) (*call, error) {
 	if k.tmpl = in.tmpls[tid]; k.tmpl == nil {
 		return nil, fmt.Errorf("%w: task of template %d, which was not sent", wire.ErrBadFrame, tid)
 	}
-	id := ids.NewObject(first, in.caller, in.c.info.Job, 1)
+	id := ids.NewObject(first, in.caller, in.job, 1)
 	copy(k.task[:], id[:])
 	var err error
 	if k.args, err = parsePlace(r); err != nil {

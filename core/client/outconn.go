@@ -345,8 +345,9 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	for _, x := range before {
 		c.table.Unpin(x)
 	}
-	if state == own.Inline && t.tries > 0 {
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}}) // an earlier try may have written a large one
+	if state == own.Inline && (t.tries > 0 || isErr && t.returns > 1) {
+		// An earlier try may have written a large one, or this one, before the next of its results had no room.
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 	}
 	o.Seen = o.Seen || isErr && t.canceled // who cancels does not wait for what comes of it
 	c.complete(o, state, value, size, isErr)

@@ -68,7 +68,14 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		}
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		var err error
-		if body, nested, err = e.appendResult(body, nested, k.returnID(c, i), v, flags, false, k); err != nil {
+		id := k.returnID(i)
+		if flags&wire.ReplyLastItem != 0 { // the exception comes first; it is the item after the last one
+			id = k.returnID(0)
+			if i == 0 {
+				id = k.returnID(int(k.feed.next) + 1)
+			}
+		}
+		if body, nested, err = e.appendResult(body, nested, id, v, false, k); err != nil {
 			for _, o := range nested {
 				c.table.Unpin(o)
 			}
@@ -77,9 +84,17 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 				e.send(token, k, wire.ReplyCancelled, us, 0, nil)
 				return
 			}
-			e.answerFault(token, k, fault.From(err))
+			e.answerFault(token, k, unstored(v, err))
 			return
 		}
+	}
+	if err := checkAnswer(k, body); err != nil {
+		for _, o := range nested {
+			c.table.Unpin(o)
+		}
+		c.freeReturns(k, n)
+		e.answerFault(token, k, fault.From(err))
+		return
 	}
 	switch {
 	case nested == nil:
@@ -92,13 +107,24 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	e.send(token, k, flags, us, n, body)
 }
 
+// checkAnswer refuses results that are too many, or contain too many references, for one message.
+func checkAnswer(k *call, body []byte) error {
+	if len(body) > maxAnswer {
+		return fault.New(fault.BadRequest, "what %s returned does not fit one message: it has %d bytes without the large values, and at most %d are allowed. It contains too many references, or num_returns is too large: return them in several pieces, from a generator for instance", k.tmpl.Name, len(body), maxAnswer)
+	}
+	return nil
+}
+
+// maxAnswer bounds what an answer says of its results, within a frame.
+const maxAnswer = wire.MaxData - 1<<10
+
 // appendResult encodes a value that id is to get; mu held, released while a large one goes to the arena.
 // The wait of an item, whose generator's code runs, a signal may end; an answer's wait, of the call k, its cancellation may.
-func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, flags int, item bool, k *call) ([]byte, []*own.Object, error) {
+func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, item bool, k *call) ([]byte, []*own.Object, error) {
 	c := e.c
 	total, _ := v.layout()
 	body = wire.AppendArray(body, 3)
-	if (total > MaxInline || len(body)+total > maxTogether && total > smallValue) && flags&wire.ReplyAppError == 0 {
+	if total > MaxInline || len(body)+total > maxTogether && total > smallValue || len(body)+total > maxInFrame {
 		stop := k.stopped()
 		c.mu.Unlock()
 		err := c.storeResult(id, v, total, item, stop)
@@ -129,10 +155,10 @@ func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object
 	return body, nested, nil
 }
 
-func (k *call) returnID(c *Client, i int) ids.Object {
+func (k *call) returnID(i int) ids.Object {
 	var first ids.Object
 	copy(first[:], k.task[:])
-	return ids.NewObject(first.Count()+uint64(i), k.in.caller, c.info.Job, uint32(i+1))
+	return ids.NewObject(first.Count()+uint64(i), k.in.caller, k.in.job, uint32(i+1))
 }
 
 // answerFault replies with a fault for every return.
@@ -198,8 +224,9 @@ func (e *executor) finishCall(token uint64, k *call) {
 	}
 }
 
-// ActorReady reports the constructor's end to the head.
-func (c *Client) ActorReady(token uint64, ok bool, message string, exception []byte) error {
+// ActorReady reports the constructor's end to the head. Brief says in short what
+// the exception is; empty when that is not large.
+func (c *Client) ActorReady(token uint64, ok bool, message string, exception, brief []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.exec
@@ -214,6 +241,9 @@ func (c *Client) ActorReady(token uint64, ok bool, message string, exception []b
 	r := wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation}
 	if r.Message = message; !ok && len(exception) > 0 {
 		v := Value{Fmt: FmtError, Meta: exception}
+		if len(brief) > 0 {
+			v = c.constructorRaised(k.actor, &v, brief)
+		}
 		n, _ := v.layout()
 		r.Error = v.envelope(n)
 	}

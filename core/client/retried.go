@@ -9,6 +9,8 @@ import (
 // to let go of them. That must arrive before the next attempt may run there,
 // which has the same id, and after what is said about earlier attempts: the
 // worker takes what it hears for the oldest one.
+// A large exception lies in the store: its room is free, too, before the next
+// attempt may want to write there.
 
 // raised tries a task again that raised an exception; mu held.
 func (c *Client) raised(t *task) {
@@ -26,15 +28,16 @@ func (c *Client) raised(t *task) {
 }
 
 // discard reads the results of a task that is tried again by then; mu held.
-// It runs at once unless there are references in them.
+// It runs at once unless there are references in them, or they lie in the store.
 func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
-	inner := false
+	inner, stored := false, false
 	for range r.Array() {
 		r.Array()
 		if r.Uint() == wire.PlaceInline {
 			r.Bin()
 		} else {
 			r.Uint()
+			stored = true
 		}
 		for range r.Array() {
 			r.Array()
@@ -43,7 +46,7 @@ func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
 			inner = true
 		}
 	}
-	if !inner || r.Err() != nil {
+	if !inner && !stored || r.Err() != nil {
 		then()
 		return
 	}
@@ -61,6 +64,13 @@ func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
 			return
 		}
 		then()
+	}
+	if stored {
+		c.freeWritten(t)
+		if !inner {
+			c.daemon.Go(wire.TObjStats, nil, func(*wire.Message, error) { again() }) // which the daemon answers after it has freed them
+			return
+		}
 	}
 	addr := o.peerAddr
 	c.whenRegistered(func() {

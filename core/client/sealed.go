@@ -48,7 +48,7 @@ func (c *Client) freeWritten(t *task) {
 func (c *Client) freeReturns(k *call, n int) {
 	list := make([][]byte, n)
 	for i := range list {
-		id := k.returnID(c, i)
+		id := k.returnID(i)
 		list[i] = id[:]
 	}
 	if n > 0 {

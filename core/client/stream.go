@@ -226,8 +226,8 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
 // failsAs gives a generator's own object the exception that is its item i; mu held.
 func (c *Client) failsAs(t *task, i uint64) {
 	x, o := c.table.FindOwned(t.first+1+i), c.table.FindOwned(t.first)
-	if x != nil && o != nil && x.IsError && x.State == own.Inline {
-		c.complete(o, own.Inline, x.Value, x.Size, true)
+	if x != nil && o != nil && x.IsError {
+		c.failAs(o, x)
 		t.stream.told = true // by the item
 	}
 }

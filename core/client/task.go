@@ -167,6 +167,9 @@ func (c *Client) templateOf(id int) (*Template, error) {
 // newTask makes the task, its returns, and pins what it needs; mu held, and
 // released while large arguments are written to the arena.
 func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
+	if err := checkReferences(tm.Name, len(call.Deps)); err != nil {
+		return nil, err
+	}
 	t := &task{tmpl: tm, returns: int32(tm.Returns), fmt: call.Args.Fmt, parent: c.parent(call.Parent)}
 	switch {
 	case total > MaxInline:
@@ -314,7 +317,7 @@ func (c *Client) failLike(t *task, dep *own.Object) {
 			c.failObject(o, &f)
 			return
 		}
-		c.complete(o, dep.State, dep.Value, dep.Size, true)
+		c.failAs(o, dep)
 	})
 	c.endTask(t)
 }
@@ -404,7 +407,14 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 		b = wire.AppendBin(b, t.args)
 	}
 	b = wire.AppendArray(b, len(t.deps))
+	room := maxInFrame
 	for _, o := range t.deps {
+		if o.State == own.Inline {
+			if room -= len(o.Value); room < 0 {
+				b = c.appendOwner(b, o)
+				continue
+			}
+		}
 		b = c.appendPlace(b, o)
 	}
 	switch {
@@ -429,6 +439,15 @@ func (c *Client) appendPlace(b []byte, o *own.Object) []byte {
 	b = wire.AppendArray(b, 2)
 	b = wire.AppendUint(b, wire.PlaceInline)
 	return wire.AppendBin(b, o.Value)
+}
+
+// appendOwner encodes that the worker is to ask the object's owner for it.
+func (c *Client) appendOwner(b []byte, o *own.Object) []byte {
+	b = wire.AppendArray(b, 4)
+	b = wire.AppendUint(b, wire.PlaceStore)
+	b = wire.AppendBin(b, o.ID[:])
+	b = wire.AppendUint(b, 0)
+	return wire.AppendStr(b, c.addrOf(o))
 }
 
 // addrOf returns the socket of the object's owner.

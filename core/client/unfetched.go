@@ -112,7 +112,15 @@ func (c *Client) neverFetched(first uint64, name string, value []byte, size uint
 	case value == nil:
 		text = fmt.Sprintf("%s raised an exception of %d bytes, which lay in the object store", name, size)
 	default:
-		text = exceptionText(value, name)
+		p, err := pointerIn(value)
+		switch {
+		case p == nil || err != nil:
+			text = exceptionText(value, name)
+		case len(p.brief) > 0:
+			text = exceptionText(briefly(p.brief), name)
+		default:
+			text = fmt.Sprintf("%s failed because of an exception of %d bytes, which lay in the object store", name, p.size)
+		}
 	}
 	u.task = first
 	now := time.Now()

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -23,6 +24,8 @@ const (
 	FmtArgs     = 6
 	FmtArgsPack = 7
 	FmtFault    = 8
+
+	FmtElsewhere = 11
 )
 
 // Value is a serialised value on its way in. Nothing here keeps it.
@@ -299,8 +302,8 @@ func (c *Client) carryOut() {
 			free = append(free, append([]byte(nil), o.ID[:]...))
 		}
 	}
-	if free != nil {
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: free})
+	for part := range slices.Chunk(free, maxListed) {
+		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: part})
 	}
 }
 

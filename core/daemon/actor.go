@@ -187,7 +187,11 @@ func (d *Daemon) endNow(a *actor) {
 	if w.reason == "" {
 		w.reason = "killed"
 	}
-	d.kill(w)
+	if a.begun || w.client == nil || w.client.gone {
+		d.kill(w)
+		return
+	}
+	d.endUnbegun(w)
 }
 
 // actorPlaced gives an actor its worker; mu held.

@@ -15,7 +15,7 @@ type claim struct {
 // claimRange chooses a range for r whose objects are idle, those that need the
 // fewest bytes to be written.
 func (t *objects) claimRange(r *request) bool {
-	if t.mover == nil {
+	if t.mover == nil || t.memoryOnly {
 		return false
 	}
 	write := !t.mover.now().Before(t.retryAt)

@@ -27,7 +27,8 @@ type Daemon struct {
 	fd     int // the arena's memfd
 	arena  *store.Arena
 	keeper *keeper
-	spill  *spiller // nil: nothing is spilled
+	spill  *spiller   // nil: nothing is spilled
+	tells  *messenger // nil before the object table is wired
 	socket *net.UnixListener
 	reaper *reaper
 	broom  *broom
@@ -203,6 +204,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	d.reaper.close()
 	d.broom.close()
 	d.keeper.close()
+	d.tells.stop()
 	d.spill.close()
 	unix.Close(d.fd)
 	if keepLogs {

@@ -24,7 +24,8 @@ type mover interface {
 // two lists, the one used last at the end: clean ones have a copy on disk and
 // can leave at once; dirty ones are written first, in batches.
 type eviction struct {
-	mover      mover // nil: nothing is spilled
+	mover      mover // nil: there is nobody to ask
+	memoryOnly bool  // nothing is spilled: what leaves is what processes let go of
 	dirty      lru
 	clean      lru
 	batches    map[*batch]struct{}
@@ -183,7 +184,7 @@ func (t *objects) send(b *batch) {
 
 // canWrite reports whether another batch may be begun.
 func (t *objects) canWrite() bool {
-	return t.mover != nil && t.underway() < maxBatches && !t.mover.now().Before(t.retryAt)
+	return t.mover != nil && !t.memoryOnly && t.underway() < maxBatches && !t.mover.now().Before(t.retryAt)
 }
 
 // underway counts the batches that make progress, as far as one can tell.

@@ -58,7 +58,7 @@ func TestFlow_Requests_ThatAreWrong_AreRefused(t *testing.T) {
 	wantCode(t, "a short actor id", d.try(wire.TActorResolve, wire.ActorResolve{ActorID: []byte("x")}, nil), fault.BadRequest)
 	wantCode(t, "a short object id", d.try(wire.TObjPin, wire.ObjRef{ObjectID: []byte("x")}, nil), fault.BadRequest)
 	many := map[string]int64{}
-	for i := range 257 {
+	for i := range wire.MaxAmounts + 1 {
 		many[fmt.Sprint("r", i)] = 1
 	}
 	bad := map[string]int64{"CPU": -1}

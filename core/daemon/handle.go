@@ -175,12 +175,9 @@ func (d *Daemon) schedule(c *client, f func(*sched.Machine)) {
 	}
 }
 
-// maxAmountNames bounds the resources of one class.
-const maxAmountNames = 256
-
 func checkAmounts(a map[string]int64) error {
-	if len(a) > maxAmountNames {
-		return fault.New(fault.BadRequest, "%d resource names, at most %d are allowed", len(a), maxAmountNames)
+	if len(a) > wire.MaxAmounts {
+		return fault.New(fault.BadRequest, "%d resource names, at most %d are allowed", len(a), wire.MaxAmounts)
 	}
 	for name, n := range a {
 		if n < 0 {

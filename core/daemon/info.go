@@ -8,6 +8,9 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
+// storeMemory is the resource that stands for the arena. Nobody reserves it: what of it is free is what objects have left.
+const storeMemory = "object_store_memory"
+
 // clusterInfo answers nodes(), cluster_resources(), available_resources() and
 // the status command.
 func (d *Daemon) clusterInfo() wire.ClusterInfo {
@@ -15,6 +18,9 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 	totals, free := d.m.Totals(), d.m.Free()
 	for name, n := range free {
 		free[name] = max(n, 0)
+	}
+	if n := totals[storeMemory]; n > 0 {
+		free[storeMemory] = max(n-resource.FromInt(int64(min(d.objects.used, d.objects.capacity))), 0)
 	}
 	info := wire.ClusterInfo{
 		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()},

@@ -302,7 +302,7 @@ func (t *objects) hopeful(r *request) bool {
 
 // elsewhere has a file made for r. What is on disk as it was is read there.
 func (t *objects) elsewhere(r *request) {
-	if t.mover == nil {
+	if t.mover == nil || t.memoryOnly {
 		t.refuse(r, t.fullError(r.size, "nothing is spilled to disk in this session"))
 		return
 	}

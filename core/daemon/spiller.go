@@ -10,7 +10,6 @@ import (
 	"github.com/eagleray/eagleray/core/machine"
 	"github.com/eagleray/eagleray/core/spill"
 	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/core/wire"
 )
 
 // SpillOptions say where objects go for which the arena has no room.
@@ -40,7 +39,7 @@ const spillLimit = time.Second
 
 // spiller does what the object table orders: each order on a goroutine.
 type spiller struct {
-	d     *Daemon
+	*messenger
 	store *spill.Store
 	slots chan struct{} // of readers
 
@@ -48,14 +47,13 @@ type spiller struct {
 
 	writing, reading      int // orders under way; the daemon's lock guards them
 	writeBegan, readBegan time.Time
-	timer                 *time.Timer
-	wake                  time.Time
 }
 
 // openSpiller makes the directories and wires the object table to them.
 func (d *Daemon) openSpiller() error {
 	o := d.o.Spill
 	if o.Off {
+		d.keepInMemory(o.Grace)
 		return nil
 	}
 	roots := o.Roots
@@ -96,9 +94,7 @@ func (d *Daemon) openSpiller() error {
 		st.Close(spillLimit)
 		return err
 	}
-	d.spill = &spiller{d: d, store: st, arena: m, slots: make(chan struct{}, o.Readers)}
-	d.spill.timer = time.AfterFunc(time.Hour, d.spill.tick)
-	d.spill.timer.Stop()
+	d.spill = &spiller{messenger: d.newMessenger(), store: st, arena: m, slots: make(chan struct{}, o.Readers)}
 	t := d.objects
 	t.mover = d.spill
 	t.batchBytes = min(o.MinBytes, d.o.ArenaBytes/8)
@@ -130,17 +126,7 @@ func (s *spiller) close() {
 	if s == nil {
 		return
 	}
-	s.timer.Stop()
 	s.store.Close(spillLimit)
-}
-
-// answer runs f with the daemon's lock, unless the daemon is closing.
-func (s *spiller) answer(f func(t *objects)) {
-	s.d.mu.Lock()
-	defer s.d.mu.Unlock()
-	if !s.d.closing {
-		f(s.d.objects)
-	}
 }
 
 // write implements mover.
@@ -269,44 +255,3 @@ func (s *spiller) makeFile(r *request) {
 
 // removeFile implements mover.
 func (s *spiller) removeFile(path string) { s.store.Remove(path) }
-
-func (s *spiller) now() time.Time { return time.Now() }
-
-// later implements mover: the earliest wish counts.
-func (s *spiller) later(after time.Duration) {
-	at := time.Now().Add(after)
-	if s.wake.IsZero() || at.Before(s.wake) {
-		s.wake = at
-		s.timer.Reset(after)
-	}
-}
-
-func (s *spiller) tick() {
-	s.answer(func(t *objects) {
-		s.wake = time.Time{}
-		t.tick()
-	})
-}
-
-// letGo implements mover.
-func (s *spiller) letGo(c *client) { _ = c.peer.Push(wire.TObjLetGo, nil) }
-
-// freed implements mover.
-func (s *spiller) freed(c *client, o *object) {
-	_ = c.peer.Push(wire.TObjFreed, wire.ObjRefs{ObjectIDs: [][]byte{append([]byte(nil), o.id[:]...)}})
-}
-
-// told implements mover.
-func (s *spiller) told(r *request, text string) {
-	s.d.log.Warn(text, "pid", r.client.pid)
-	j := r.client.job
-	if j == nil {
-		return
-	}
-	lines := []wire.LogLine{{Pid: r.client.pid, Stderr: true, Source: "daemon", Text: text}}
-	if j.sink != nil {
-		j.sink.add(lines)
-	} else if j.driver != nil { // it does not want to see output, but this is not output
-		_ = j.driver.peer.Push(wire.TLogs, wire.LogBatch{Lines: lines})
-	}
-}

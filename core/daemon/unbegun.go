@@ -1,5 +1,7 @@
 package daemon
 
+import "github.com/eagleray/eagleray/core/wire"
+
 // maxUnbegun bounds how many workers in a row may die with an actor that they
 // have not begun before that counts as the actor's end.
 const maxUnbegun = 10
@@ -15,6 +17,34 @@ func (d *Daemon) placeAgain(a *actor, w *worker) bool {
 		return false
 	}
 	delete(d.lives, a.key())
-	d.place(&actor{rec: a.rec, unbegun: a.unbegun + 1})
+	unbegun := a.unbegun + 1
+	if w.reason == wire.ExitDeclines { // it has not failed; each worker declines once
+		unbegun = a.unbegun
+	}
+	d.place(&actor{rec: a.rec, unbegun: unbegun})
 	return true
+}
+
+// endUnbegun ends the worker of an actor that is killed before the worker has
+// said that it has become the actor. It may be declining, because others need
+// what it owns: then it ends by itself, when that has moved. Else it is killed
+// as soon as it has answered; mu held.
+func (d *Daemon) endUnbegun(w *worker) {
+	timer := w.after(exitGrace, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.kill(w)
+	})
+	w.client.peer.Go(wire.TExit, nil, func(m *wire.Message, err error) {
+		var owns bool
+		if err == nil && m.Decode(&owns) == nil && owns {
+			timer.Stop()
+			return
+		}
+		go func() { // who closes a connection runs this, and may have the lock
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			d.kill(w)
+		}()
+	})
 }

@@ -359,6 +359,11 @@ func closeAll(fds []int) {
 	}
 }
 
+// maxExecVar is the size from which on a variable of the specification is not
+// given to the interpreter: the kernel takes 128 KiB for one and a few MiB for all.
+// The zygote sets them itself, with the others of its setup.
+const maxExecVar = 16 << 10
+
 // mergedEnv is the driver's environment with the specification's on top, in order.
 func mergedEnv(s *wire.EnvSpec) []string {
 	var env []string
@@ -368,7 +373,7 @@ func mergedEnv(s *wire.EnvSpec) []string {
 		}
 	}
 	for k, v := range s.Env {
-		if k != jobVar && k != sessionVar && validVar(k, v) {
+		if k != jobVar && k != sessionVar && validVar(k, v) && len(v) < maxExecVar {
 			env = append(env, k+"="+v)
 		}
 	}

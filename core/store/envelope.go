@@ -24,13 +24,14 @@ const (
 	FormatFault                     // a core/fault error in the metadata
 	FormatPickleRefs                // pickled, with a table of references in front
 	FormatArgsRefs                  // arguments, alike
+	FormatElsewhere                 // a Python exception that is the value of another object: its id and its owner's socket
 
-	lastFormat = FormatArgsRefs
+	lastFormat = FormatElsewhere
 )
 
 // String returns the name that docs/hot-api.md uses.
 func (f Format) String() string {
-	names := [...]string{"NONE", "MSGPACK", "NDARRAY", "PICKLE", "ERROR", "BYTES", "ARGS", "ARGS_MSGPACK", "FAULT", "PICKLE_REFS", "ARGS_REFS"}
+	names := [...]string{"NONE", "MSGPACK", "NDARRAY", "PICKLE", "ERROR", "BYTES", "ARGS", "ARGS_MSGPACK", "FAULT", "PICKLE_REFS", "ARGS_REFS", "ELSEWHERE"}
 	if int(f) < len(names) {
 		return names[f]
 	}

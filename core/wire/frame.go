@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
+
+	"github.com/eagleray/eagleray/core/fault"
 )
 
 // Version of the protocol. Processes of one session share a build, so a
@@ -17,11 +19,15 @@ const (
 	MaxPending   = 256 << 20 // unsent bytes of one peer before it is cut off
 )
 
+// MaxAmounts bounds the resources that one task or actor may ask for. Clients check
+// it when they are asked, the daemon when it reads.
+const MaxAmounts = 1 << 16
+
 // Errors of framing.
 var (
-	ErrFrameTooLarge = errors.New("frame exceeds its cap")
-	ErrBadFrame      = errors.New("malformed frame")
-	ErrPeerClosed    = errors.New("connection closed")
+	ErrFrameTooLarge error = fault.New(fault.BadRequest, "frame exceeds its cap")
+	ErrBadFrame            = errors.New("malformed frame")
+	ErrPeerClosed          = errors.New("connection closed")
 )
 
 // AppendFrame appends payload as one frame to dst.

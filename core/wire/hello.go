@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -64,7 +65,7 @@ func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
 	if _, err := u.Write(b); err != nil {
 		return nil, -1, err
 	}
-	payload, fd, err := readWithFD(u)
+	payload, fd, err := readWithFD(u, MaxControl) // the daemon's: its totals may have thousands of names
 	if err != nil {
 		if fd >= 0 {
 			unix.Close(fd)
@@ -108,7 +109,7 @@ func ReadHelloFD(u *net.UnixConn) (*Hello, int, error) {
 	if err := u.SetReadDeadline(time.Now().Add(HelloTimeout)); err != nil {
 		return nil, -1, err
 	}
-	payload, fd, err := readWithFD(u)
+	payload, fd, err := readWithFD(u, MaxHandshake)
 	if err != nil {
 		return nil, fd, err
 	}
@@ -136,8 +137,14 @@ func SendHelloReply(u *net.UnixConn, r HelloReply, fd int) error {
 	if fd >= 0 {
 		oob = unix.UnixRights(fd)
 	}
-	_, _, err = u.WriteMsgUnix(b, oob, nil)
-	return err
+	if err := u.SetWriteDeadline(time.Now().Add(HelloTimeout)); err != nil {
+		return err
+	}
+	n, _, err := u.WriteMsgUnix(b, oob, nil)
+	if err == nil && n < len(b) { // it is larger than the socket's buffer
+		_, err = u.Write(b[n:])
+	}
+	return errors.Join(err, u.SetWriteDeadline(time.Time{}))
 }
 
 // RefuseHello answers a hello with a fault.
@@ -171,8 +178,8 @@ func checkPeer(u *net.UnixConn) error {
 	return nil
 }
 
-// readWithFD reads exactly one frame and at most one passed descriptor.
-func readWithFD(u *net.UnixConn) ([]byte, int, error) {
+// readWithFD reads exactly one frame of at most limit bytes and at most one passed descriptor.
+func readWithFD(u *net.UnixConn, limit uint32) ([]byte, int, error) {
 	fd := -1
 	read := func(b []byte) error {
 		oob := make([]byte, unix.CmsgSpace(4))
@@ -201,7 +208,7 @@ func readWithFD(u *net.UnixConn) ([]byte, int, error) {
 		return nil, fd, err
 	}
 	n := binary.LittleEndian.Uint32(h[:])
-	if n > MaxHandshake {
+	if n > limit {
 		return nil, fd, fmt.Errorf("hello: %w: %d bytes", ErrFrameTooLarge, n)
 	}
 	b := make([]byte, n)

@@ -30,6 +30,7 @@ type Hello struct {
 	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
 	ActorID []byte // RoleActor
 	Slot    int    // RoleLease: where on the page that comes with it begun tasks are noted; 0: nowhere
+	JobID   []byte // RoleLease, RoleActor: the caller's job, which is part of the ids of its objects
 }
 
 // HelloReply answers Hello. To a process's own socket only Version is set.

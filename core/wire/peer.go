@@ -55,7 +55,11 @@ func (m *Message) Reply(v any) error {
 	if m.Kind != Request {
 		return nil
 	}
-	return m.peer.send(Reply, m.Type, m.ID, 0, v)
+	err := m.peer.send(Reply, m.Type, m.ID, 0, v)
+	if errors.Is(err, ErrFrameTooLarge) { // who asked must not wait for ever
+		return m.Fail(fault.New(fault.BadRequest, "the answer to %s does not fit one message: %v", m.Type, err))
+	}
+	return err
 }
 
 // Fail answers a request with an error.
@@ -303,7 +307,7 @@ func AppendMessage(dst []byte, k Kind, t Type, id uint64, deadlineMs uint32, bod
 		return dst, fmt.Errorf("encode %s: %w", t, err)
 	}
 	if e.buf.Len() > MaxControl {
-		return dst, fmt.Errorf("encode %s: %w: %d bytes", t, ErrFrameTooLarge, e.buf.Len())
+		return dst, fmt.Errorf("the request would be a message of %d bytes, and at most %d are allowed (%s, %w): names, options and variables travel in messages; pass large values as arguments, or put them into the object store", e.buf.Len(), MaxControl, t, ErrFrameTooLarge)
 	}
 	return AppendFrame(dst, e.buf.Bytes()), nil
 }

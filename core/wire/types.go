@@ -104,3 +104,7 @@ const (
 
 // String returns the number; logs use it.
 func (t Type) String() string { return "message type " + strconv.Itoa(int(t)) }
+
+// ExitDeclines is the reason of a worker that was to become an actor and does
+// not, because others need what it owns.
+const ExitDeclines = "it owns what others need, and so becomes no actor"

@@ -274,11 +274,11 @@ func HotAsyncDrain(o *unsafe.Pointer, n *C.int64_t) {
 }
 
 //export HotActorReady
-func HotActorReady(token C.uint64_t, good C.int, message *C.char, p unsafe.Pointer, n C.int64_t, e *C.hot_err) (r C.int) {
+func HotActorReady(token C.uint64_t, good C.int, message *C.char, p unsafe.Pointer, n C.int64_t, brief unsafe.Pointer, briefN C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err == nil {
-		err = c.ActorReady(uint64(token), good != 0, C.GoString(message), blob(p, n))
+		err = c.ActorReady(uint64(token), good != 0, C.GoString(message), blob(p, n), blob(brief, briefN))
 	}
 	if err != nil {
 		return give(err, e)

@@ -152,16 +152,16 @@ done:
   return out;
 }
 
-// actor_ready(token, ok, message, pickled exception)
+// actor_ready(token, ok, message, pickled exception, what it is in short: empty if it is not large)
 static PyObject *actor_ready(PyObject *m, PyObject *args) {
   (void)m;
   unsigned long long token;
   int good, rc;
-  const char *message, *p;
-  Py_ssize_t n;
+  const char *message, *p, *brief;
+  Py_ssize_t n, brief_n;
   hot_err e;
-  if (!usable() || !PyArg_ParseTuple(args, "Kpsy#", &token, &good, &message, &p, &n)) return NULL;
-  Py_BEGIN_ALLOW_THREADS rc = HotActorReady(token, good, (char *)message, (void *)p, n, &e);
+  if (!usable() || !PyArg_ParseTuple(args, "Kpsy#y#", &token, &good, &message, &p, &n, &brief, &brief_n)) return NULL;
+  Py_BEGIN_ALLOW_THREADS rc = HotActorReady(token, good, (char *)message, (void *)p, n, (void *)brief, brief_n, &e);
   Py_END_ALLOW_THREADS
   if (rc < 0) return raise_err(&e);
   Py_RETURN_NONE;

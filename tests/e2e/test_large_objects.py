@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import eagleray
 import msgpack
 import numpy as np
+import pytest
 from eagleray._private.state import process
 from pace import until
 
@@ -72,3 +74,54 @@ def test_zeros_of_a_huge_object_take_no_memory() -> None:
         assert eagleray.get(look.remote(refs[0])) == (7, 7, size)
         assert eagleray.get(look.remote(refs[1])) == (9, 0, size)
         assert (eagleray.get(refs[0]) == first).all()
+
+
+def test_a_full_store_that_spills_nothing_waits_for_what_ended_tasks_have_looked_at() -> None:
+    nothing_spilled = {"automatic_object_spilling_enabled": False}
+    with eagleray.init(
+        address="local", num_cpus=2, object_store_memory=100 * MIB, log_to_driver=False, _system_config=nothing_spilled
+    ):
+        size = eagleray.remote(lambda array: array.nbytes)
+        for _ in range(30):
+            assert eagleray.get(size.remote(np.zeros(10 * MIB, np.uint8))) == 10 * MIB
+        held = []
+        with pytest.raises(eagleray.exceptions.ObjectStoreFullError, match="nothing is spilled to disk"):
+            for _ in range(20):
+                held.append(eagleray.put(np.zeros(10 * MIB, np.uint8)))
+        del held[0]
+        held.append(eagleray.put(np.zeros(10 * MIB, np.uint8)))
+        assert len(held) == 9
+
+
+def test_what_objects_take_is_not_available() -> None:
+    settings = {"min_spilling_size": 0}
+    with eagleray.init(
+        address="local", num_cpus=1, object_store_memory=500 * MIB, log_to_driver=False, _system_config=settings
+    ):
+        assert eagleray.available_resources()["object_store_memory"] == 500 * MIB
+        reference = eagleray.put(np.zeros(150 * MIB, np.uint8))
+        assert 349 * MIB <= eagleray.available_resources()["object_store_memory"] <= 350 * MIB
+        assert eagleray.cluster_resources()["object_store_memory"] == 500 * MIB
+        del reference
+
+
+def test_what_a_task_has_put_outlives_an_actor_on_its_worker() -> None:
+    with eagleray.init(address="local", num_cpus=1, object_store_memory=500 * MIB, log_to_driver=False):
+
+        @eagleray.remote
+        def make() -> Any:
+            return os.getpid(), eagleray.put(np.ones(20 * MIB, np.uint8))
+
+        @eagleray.remote(num_cpus=1)
+        class Actor:
+            def pid(self) -> int:
+                return os.getpid()
+
+        for wait in (True, False, True, False):
+            pid, reference = eagleray.get(make.remote())
+            actor = Actor.remote()
+            if wait:
+                assert eagleray.get(actor.pid.remote()) != pid
+            eagleray.kill(actor)
+            del actor
+            assert int(eagleray.get(reference)[-1]) == 1

@@ -14,8 +14,7 @@ from eagleray._private.messages import pack
 from eagleray._private.messages import unpack as unpack_message
 from eagleray._private.resources import from_units
 from eagleray._private.serialization import (
-    ERROR,
-    FAULT,
+    ERRORS,
     MSGPACK,
     NONE,
     Triple,
@@ -83,7 +82,7 @@ def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bo
             if fmt == NONE:
                 return None
             value = unpack(found)
-            if fmt == ERROR or fmt == FAULT:
+            if fmt in ERRORS:
                 try:
                     raise value
                 finally:
@@ -162,7 +161,7 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
 def _value_of(found: Triple) -> Any:
     """The value in an envelope; raises the exception that is in its place."""
     value = unpack(found)
-    if found[0] in (ERROR, FAULT):
+    if found[0] in ERRORS:
         try:
             raise value
         finally:

@@ -14,8 +14,7 @@ from eagleray._private.serialization import (
     ARGS,
     ARGS_MSGPACK,
     ARGS_REFS,
-    ERROR,
-    FAULT,
+    ERRORS,
     NONE,
     Buffers,
     Triple,
@@ -156,6 +155,6 @@ def _value(triple: Triple) -> Any:
         value = decode(triple)
     except Exception as problem:
         raise _unloadable(problem) from problem
-    if triple[0] in (ERROR, FAULT):
+    if triple[0] in ERRORS:
         raise ArgumentFailed(value)
     return value

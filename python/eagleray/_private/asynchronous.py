@@ -14,7 +14,7 @@ from typing import Any
 
 from eagleray._private.api import unpack
 from eagleray._private.core import HotError, explain
-from eagleray._private.serialization import ERROR, FAULT
+from eagleray._private.serialization import ERRORS
 from eagleray._private.state import Session, process
 
 _POLL_MS = 500
@@ -141,7 +141,7 @@ def _settle(session: Session, ref: Any, future: Any) -> None:
     except Exception as error:
         _fail(future, error)
     else:
-        if found[0] in (ERROR, FAULT):
+        if found[0] in ERRORS:
             _fail(future, value)
         else:
             future.set_result(value)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, MutableMapping
 from typing import Any
 
 from eagleray._private import python_path
+from eagleray._private.core import HotError, explain
 from eagleray._private.messages import pack
 from eagleray._private.state import EnvBase, Session
 
@@ -108,7 +109,10 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     check_runtime_env(runtime_env)
     made = _derive(base, runtime_env)
     if made.key != base.key:
-        session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
+        try:
+            session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
+        except HotError as error:
+            raise explain(error) from None
     session.envs[name] = made.key
     return made.key
 
@@ -129,13 +133,47 @@ def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
         if name == "env_vars" and not (
             isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)
         ):
-            raise TypeError(f"runtime_env['env_vars'] must map strings to strings, got {value!r}")
+            raise TypeError(f"runtime_env['env_vars'] must map strings to strings, got {value!r:.200}")
+        if name == "env_vars":
+            _check_size(value)
         if name == "working_dir" and not (isinstance(value, (str, os.PathLike)) and os.path.isdir(value)):
-            raise ValueError(f"runtime_env['working_dir'] must be a folder of this machine, got {value!r}")
+            raise ValueError(f"runtime_env['working_dir'] must be a folder of this machine, got {value!r:.300}")
         if name == "py_modules" and not (
             isinstance(value, list) and all(os.path.exists(_module_path(item)) for item in value)
         ):
-            raise ValueError(f"runtime_env['py_modules'] must list folders or files of this machine, got {value!r}")
+            raise ValueError(
+                f"runtime_env['py_modules'] must list folders or files of this machine, got {value!r:.300}"
+            )
+
+
+#: The most bytes that the variables of a runtime environment may have together. Ray takes 1 MiB for all of it.
+_MOST_VARIABLES = 8 << 20
+
+#: The most bytes that the kernel gives to a program for one variable: name, "=", text and the byte behind it.
+_MOST_INHERITED = 128 << 10
+
+
+def _check_size(variables: Mapping[str, str]) -> None:
+    """Raises when variables are too large to be set in every worker."""
+    size = sum(len(name) + len(text) for name, text in variables.items())
+    if size > _MOST_VARIABLES:
+        name = max(variables, key=lambda name: len(variables[name]))
+        raise ValueError(
+            f"runtime_env['env_vars'] has {size} characters, and at most {_MOST_VARIABLES} are allowed; the largest "
+            f"variable is {name[:100]!r} with {len(variables[name])}. Pass large values as arguments, or put them into "
+            "a file or the object store"
+        )
+
+
+def check_inherited(environ: Mapping[str, str]) -> None:
+    """Raises when the program has set a variable with which no process can be started."""
+    for name, text in environ.items():
+        if len(os.fsencode(name)) + len(os.fsencode(text)) + 2 > _MOST_INHERITED:
+            raise ValueError(
+                f"os.environ[{name[:100]!r}] has {len(text)} characters: the operating system starts no process with a "
+                f"variable of more than {_MOST_INHERITED} bytes, so neither the session nor its workers. Delete it, or "
+                "give it to the tasks that need it by runtime_env={'env_vars': ...}"
+            )
 
 
 def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:

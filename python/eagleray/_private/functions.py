@@ -7,7 +7,7 @@ from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Callable
 from typing import Any
 
-from eagleray._private import pickling
+from eagleray._private import large_code, pickling
 from eagleray._private.serialization import raise_unserializable
 
 FID_SIZE = 16
@@ -33,6 +33,7 @@ def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes, Captur
 
     Raises:
         TypeError: it captures something that cannot be pickled; the message names it.
+        ValueError: it captures too much.
     """
     known = _arrived.get(id(value))
     if known is not None and hot is not None:
@@ -41,6 +42,8 @@ def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes, Captur
         blob, captured = pickling.dumps_code(value)
     except Exception as problem:
         raise_unserializable(getattr(value, "function", value), what, problem)
+    if len(blob) > large_code.INLINE and hot is not None:
+        blob, captured = large_code.store(blob, captured, value, hot)
     return blake2b(blob, digest_size=FID_SIZE).digest(), blob, captured
 
 
@@ -49,14 +52,14 @@ _PATH = b"\0path:"
 
 
 def rebuild(blob: bytes) -> Any:
-    """The function or class that came as ``blob``: pickled, or named by its import path.
+    """The function or class that came as ``blob``: pickled, here or in the object store, or named by its import path.
 
     Raises:
         ImportError: there is no such module.
         AttributeError: the module has no such name.
     """
     if not blob.startswith(_PATH):
-        return pickling.loads_plain(blob)
+        return large_code.load(blob) if blob.startswith(large_code.PREFIX) else pickling.loads_plain(blob)
     module, _, name = blob[len(_PATH) :].decode().partition(":")
     found: Any = importlib.import_module(module)
     for part in name.split("."):

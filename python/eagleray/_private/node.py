@@ -130,13 +130,15 @@ class Daemon:
         mine, its = socket.socketpair()
         said = io.FileIO(os.memfd_create("eagleray-daemon-says"))
         try:
-            with its:
+            with its, contextlib.ExitStack() as stack:
                 # The lifeline keeps its number in the child: subprocess passes descriptors under the numbers they have.
                 command = [binary, "daemon", "--embedded", "--own-log", "--parent-fd", str(its.fileno())]
-                command += ["--session-dir", folder, "--config", json.dumps({**config, "parent_pid": os.getpid()})]
+                text = json.dumps({**config, "parent_pid": os.getpid()})
+                long = len(text) > _LONG_CONFIG
+                command += ["--session-dir", folder, "--config", "-" if long else text]
                 child = subprocess.Popen(
                     command,
-                    stdin=subprocess.DEVNULL,
+                    stdin=stack.enter_context(_in_memory(text.encode())) if long else subprocess.DEVNULL,
                     stdout=said,
                     stderr=said,
                     cwd="/",
@@ -195,6 +197,24 @@ class Daemon:
         if self._child.returncode != 0:
             sweep.session(os.path.basename(self.folder))
         _remove(self.folder)
+
+
+#: Bytes of a configuration that still fit an argument of a program; a longer one the daemon reads from its input.
+_LONG_CONFIG = 64 << 10
+
+
+def _in_memory(text: bytes) -> io.FileIO:
+    """A file that has this content and no name."""
+    made = io.FileIO(os.memfd_create("eagleray-config"), "r+")
+    try:
+        view = memoryview(text)
+        while view:
+            view = view[made.write(view) :]
+        made.seek(0)
+    except BaseException:
+        made.close()
+        raise
+    return made
 
 
 def _remove(folder: str) -> None:

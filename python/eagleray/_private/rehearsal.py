@@ -65,7 +65,7 @@ class _Stage:
         """What code is named by it."""
         return self._code[fid]
 
-    def actor_ready(self, token: int, ok: bool, message: str, error: bytes) -> None:
+    def actor_ready(self, token: int, ok: bool, message: str, error: bytes, brief: bytes) -> None:
         """Nobody waits for it."""
 
     def declare_groups(self, names: tuple[str, ...], server: Callable[[], Any]) -> None:

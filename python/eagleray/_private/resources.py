@@ -33,11 +33,24 @@ def check_quantity(name: str, value: Any) -> None:
         )
 
 
+#: The longest name of a resource, in bytes. Names are repeated in many messages.
+_LONGEST_NAME = 64 << 10
+
+
+def check_name_length(what: str, name: str) -> None:
+    """Raises for a name that is too long for messages."""
+    if len(name.encode(errors="surrogatepass")) > _LONGEST_NAME:
+        raise ValueError(
+            f"{what} has {len(name)} characters, at most {_LONGEST_NAME} are allowed; it begins {name[:60]!r}"
+        )
+
+
 def check_custom(name: str, value: Mapping[Any, Any]) -> None:
     """Raises for a ``resources=`` dictionary that cannot be granted."""
     for key, amount in value.items():
         if not isinstance(key, str):
             raise TypeError(f"The names in 'resources' must be strings, got {key!r}")
+        check_name_length("the name of a resource", key)
         if not isinstance(amount, (int, float)):
             raise TypeError(f"The amounts in 'resources' must be numbers, got {key!r}: {amount!r}")
         if key in ("CPU", "GPU"):

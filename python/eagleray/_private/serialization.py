@@ -19,7 +19,10 @@ from eagleray._private.inspection import describe_failure
 if TYPE_CHECKING:
     from eagleray.exceptions import RayError
 
-NONE, MSGPACK, NDARRAY, PICKLE, ERROR, BYTES, ARGS, ARGS_MSGPACK, FAULT, PICKLE_REFS, ARGS_REFS = range(11)
+NONE, MSGPACK, NDARRAY, PICKLE, ERROR, BYTES, ARGS, ARGS_MSGPACK, FAULT, PICKLE_REFS, ARGS_REFS, ELSEWHERE = range(12)
+
+#: What stands for an exception instead of a value.
+ERRORS = frozenset({ERROR, FAULT, ELSEWHERE})
 
 Buffers = tuple[Any, ...] | None
 Triple = tuple[int, bytes, Buffers]
@@ -132,7 +135,7 @@ def _encode_array(array: Any) -> Encoded | None:
 
 
 def decode(triple: Triple) -> Any:
-    """The value in an envelope; for ERROR and FAULT the exception, as an object."""
+    """The value in an envelope; for one of ``ERRORS`` the exception, as an object."""
     fmt, meta, buffers = triple
     if fmt == MSGPACK:
         return _unpackb(meta, strict_map_key=False)
@@ -183,6 +186,12 @@ def _decode_fault(meta: bytes, buffers: Buffers) -> Exception:
     return faults.of_dependant(code, message, task[0]) if task else faults.to_exception(code, message)
 
 
+def _decode_elsewhere(meta: bytes, buffers: Buffers) -> Exception:
+    from eagleray._private import task_error
+
+    return task_error.fetch(*_unpackb(meta))
+
+
 def _decode_bytes(meta: bytes, buffers: Buffers) -> bytes:
     assert buffers is not None
     return bytes(buffers[0])
@@ -200,6 +209,7 @@ DECODERS: list[Callable[[bytes, Buffers], Any]] = [
     _decode_fault,
     _decode_refs,
     _decode_refs,
+    _decode_elsewhere,
 ]
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from eagleray._private import environments, spilling, unused
 from eagleray._private.core import HotError, explain, load, refuse_in_fork
 from eagleray._private.messages import pack, unpack
+from eagleray._private.resources import check_name_length
 from eagleray._private.sizes import parse_bytes
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 
@@ -214,6 +215,7 @@ def _daemon_config(
             raise ValueError(f"{name!r} cannot be in resources: use the keyword {keyword!r}")
         if not isinstance(name, str) or not name:
             raise TypeError(f"the names in resources must be non-empty strings, got {name!r}")
+        check_name_length("the name of a resource", name)
         if value is None:
             continue
         if not isinstance(value, (int, float)):
@@ -224,6 +226,8 @@ def _daemon_config(
             raise ValueError(f"Resource quantities must be nonnegative. {name} is {value}.")
         if value != int(value):
             raise ValueError(f"Resource quantities must all be whole numbers. {name} is {value}.")
+    for name, value in (labels or {}).items():
+        check_name_length("a label of the node", f"{name}={value}")
     if isinstance(store, float) and math.isfinite(store):
         store = int(store)  # as Ray does: 2e9
     if store is not None and not isinstance(store, int):
@@ -273,6 +277,7 @@ def _open(
             "(Pass address='local' to start a session of one's own.)"
         )
     environments.check_runtime_env(runtime_env)
+    environments.check_inherited(os.environ)
     started = node.Daemon.start(config) if folder is None else None
     hot = None
     try:

@@ -11,13 +11,16 @@ import pickle
 import traceback
 from opcode import opmap
 from types import FrameType
-from typing import Any
+from typing import Any, cast
 
 import msgpack
 from eagleray import exceptions
 from eagleray._private import pickling
+from eagleray._private.core import HotError, explain
 from eagleray._private.faults import argument_text
-from eagleray._private.serialization import ERROR, Encoded
+from eagleray._private.serialization import ERROR, FAULT, Encoded
+from eagleray._private.serialization import decode as decode_triple
+from eagleray._private.state import process
 from eagleray.exceptions import ActorDiedError, RayError, RayTaskError, UnserializableException
 
 
@@ -43,6 +46,8 @@ def task_error(
         actor_id: Its id in hex.
     """
     tb = cause.__traceback__
+    if isinstance(cause, HotError):  # the core's word in the middle of user code, of a generator's item for instance
+        cause = explain(cause)
     for _ in range(skip):
         tb = tb.tb_next if tb is not None else None
     text = "".join(traceback.format_exception(type(cause), cause, tb))
@@ -118,8 +123,50 @@ def encode(error: BaseException) -> bytes:
         getattr(shown, "traceback_str", "") or str(error),
         RayTaskError._headline(plain) if isinstance(plain, RayTaskError) else "",
     ]
-    packed: bytes = msgpack.packb([*map(str, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
+    packed: bytes = (
+        msgpack.packb([*map(shortened, head), _encode_rest(error)], unicode_errors="backslashreplace") or b""
+    )
     return packed
+
+
+#: Bytes of an encoded error from which on it lies in the object store.
+LARGE = 100 << 10
+#: Characters of a text that other languages can show of an exception.
+_MOST_SHOWN = 64 << 10
+#: Characters of a text, or bytes of an argument, in the brief form of an exception.
+BRIEF = 8 << 10
+
+
+def shortened(part: object, most: int = _MOST_SHOWN) -> str:
+    """A text of which the middle is left out when it is long."""
+    text = str(part)
+    if len(text) <= most:
+        return text
+    left = most // 2
+    return f"{text[:left]} … [{len(text) - 2 * left} characters are left out] … {text[-left:]}"
+
+
+def brief(error: RayTaskError) -> RayTaskError:
+    """A large error in short: of the same class, without what is large in it."""
+    cause = error.cause
+    try:
+        made = _rebuild(type(cause), tuple(map(_brief_value, cause.args)), {})
+        if len(encode_cause(made)) > 2 * BRIEF:
+            raise ValueError("the class itself is large")
+    except Exception:
+        made = UnserializableException(shortened(f"{type(cause).__name__}: {safe_text(cause)}", BRIEF))
+    text = shortened(error.traceback_str, BRIEF)
+    return RayTaskError(
+        error.function_name, text, made, error.proctitle, error.pid, error.ip, error.actor_repr, error.actor_id
+    )
+
+
+def _brief_value(value: object) -> object:
+    try:
+        size = len(_dumps(value))
+    except Exception:
+        size = BRIEF + 1
+    return value if size <= BRIEF else shortened(repr(value), BRIEF)
 
 
 def encoded(error: BaseException) -> Encoded:
@@ -161,6 +208,26 @@ def decode(data: bytes) -> RayError:
         return ActorDiedError(getattr(cause, "_task_error", cause), rest[1])
     found = decode_cause(*rest)
     return found if isinstance(found, RayError) else exceptions.RaySystemError(found)
+
+
+def fetch(object_id: bytes, owner: str, size: int, short: bytes) -> Exception:
+    """The exception that is the value of another object.
+
+    Args:
+        object_id: That object.
+        owner: Its owner's socket.
+        size: Its bytes.
+        short: The exception in short, which is told when the object cannot be had; empty: why it cannot is told.
+    """
+    session = process.require()
+    try:
+        reference = session.hot.ref_import(object_id, owner)
+        found = session.hot.get(reference, -1)
+    except HotError as error:
+        return decode(short) if short else explain(error)
+    if found[0] == FAULT and short:
+        return decode(short)
+    return cast(Exception, decode_triple(found))
 
 
 def encode_cause(cause: BaseException) -> bytes:

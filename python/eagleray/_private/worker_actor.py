@@ -101,12 +101,14 @@ class Actor:
                 here.label = repr(self.instance).replace("\n", " ")
             except Exception:  # the user's own; the class's name stays
                 pass
-        self.hot.actor_ready(token, True, "", b"")
+        self.hot.actor_ready(token, True, "", b"", b"")
         return True
 
     def _constructor_failed(self, token: int, name: str, error: BaseException) -> NoReturn:
         if isinstance(error, (ExitActor, SystemExit)):
-            self.hot.actor_ready(token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"")
+            self.hot.actor_ready(
+                token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"", b""
+            )
             self.worker.leave("its constructor ended it")
         where: dict[str, Any] = {
             "pid": self.worker.pid,
@@ -119,8 +121,12 @@ class Actor:
         else:
             made = task_error.task_error(error, name, skip=2, **where)
         died = ActorDiedError(made)
-        print(f"The constructor raised: {died}", file=sys.stderr)
-        self.hot.actor_ready(token, False, str(died), task_error.encode(died))
+        text = task_error.shortened(died, task_error.BRIEF)
+        print(f"The constructor raised: {text}", file=sys.stderr)
+        data, brief = task_error.encode(died), b""
+        if len(data) > task_error.LARGE:
+            brief = task_error.encode(ActorDiedError(task_error.brief(made)))
+        self.hot.actor_ready(token, False, text, data, brief)
         self.worker.leave("its constructor failed")
 
     def may_retry(self, error: BaseException, fid: bytes | None) -> bool:

@@ -1,0 +1,82 @@
+package client
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// The cluster's state keeps why an actor died, with the exception of its
+// constructor. A large one does not go there: the actor's worker writes it to the
+// store, as an object of the process that has created the actor, which has set a
+// count aside for it, behind the one of the actor's token. What the state keeps
+// says where it is, and what it is in short. The creator keeps the object for as
+// long as somebody has a handle of the actor.
+//
+// A detached actor has no process that owns it: of its exception the short form
+// is all.
+
+// raisedID is the object that an actor's constructor may write its exception to.
+func raisedID(token ids.Object) ids.Object {
+	var job ids.Job
+	copy(job[:], token[20:24])
+	return ids.NewObject(token.Count()+1, token.Owner(), job, 1)
+}
+
+// constructorRaised writes the exception to the store and returns what the
+// cluster's state is to keep; mu held, released meanwhile.
+func (c *Client) constructorRaised(s *wire.ActorStart, v *Value, brief []byte) Value {
+	short := Value{Fmt: FmtError, Meta: brief}
+	text, addr, counted := strings.Cut(s.Token, "@")
+	raw, err := hex.DecodeString(text)
+	if err != nil || !counted {
+		return short
+	}
+	token, err := ids.ParseObject(raw)
+	if err != nil {
+		return short
+	}
+	id := raisedID(token)
+	total, _ := v.layout()
+	c.mu.Unlock()
+	err = c.storeResult(id, v, total, false, nil)
+	c.mu.Lock()
+	if err != nil {
+		return short
+	}
+	return Value{Fmt: FmtElsewhere, Meta: (&pointer{id: id, addr: addr, size: uint64(total), brief: brief}).meta()}
+}
+
+// keepRaised holds the exception of a dead actor's constructor, if that is in
+// the store; mu held.
+func (c *Client) keepRaised(a *actor) {
+	p, err := pointerIn(a.deadEnv)
+	if p == nil || err != nil || a.token == nil || p.id != raisedID(a.token.ID) {
+		return
+	}
+	o := c.table.Find(p.id)
+	switch {
+	case o != nil:
+	case p.id.Owner() == c.self:
+		o = c.table.Place(p.id.Count(), p.id.Index())
+		o.State, o.Size, o.IsError = own.Stored, p.size, true
+		o.Site, o.Maker = a.token.Site, a.token.Maker
+	default:
+		o = c.borrow(p.id, p.addr)
+	}
+	c.table.Pin(o)
+	o.Seen = true // whoever calls the actor is told
+	a.raised = o
+}
+
+// dropRaised lets it go; mu held.
+func (c *Client) dropRaised(a *actor) {
+	if o := a.raised; o != nil {
+		a.raised = nil
+		c.table.Unpin(o)
+		c.carryOut()
+	}
+}
