@@ -144,6 +144,7 @@ type Client struct {
 	followers       []*waiter
 	polling, kicked bool
 	spinner         spinner
+	lone            lone
 	lookedAt        time.Time // see doze.go
 	leftAt          time.Time
 	looped          time.Time // when an event loop waited last

@@ -133,6 +133,8 @@ func (in *inConn) frame(b []byte) error {
 		e.push(k)
 	case wire.OpTaken:
 		in.taken(uint32(r.Uint()), r.Uint())
+	case wire.OpWakeup:
+		in.hearWakeup(r.Uint())
 	case wire.OpForget:
 		in.forgets(r.Uint())
 	case wire.OpQuit:

@@ -19,6 +19,7 @@ import (
 const (
 	batchBytes = 4096
 	batchFor   = 500 * time.Microsecond
+	maxRunUs   = 1e12 // what a worker may say that a call ran for: more is no time that a Duration can hold
 )
 
 // outConn is a socket through which we call a leased worker or an actor.
@@ -32,6 +33,7 @@ type outConn struct {
 	known    map[int]bool     // templates that it has
 	blobs    map[string]int   // functions that it has, and in how many of them
 	num      uint32           // of an actor's: what its worker knows this connection by
+	wakeup   time.Duration    // what the worker was told that waking costs
 }
 
 func newOutConn(c *Client, fd int, addr string) *outConn {
@@ -98,9 +100,13 @@ func (o *outConn) send(t *task) {
 	t.seq = o.seq
 	idle := len(o.tasks) == 0
 	o.tasks[t.seq] = t
+	if c.inflight == 0 {
+		o.tellWakeup()
+	}
 	o.out = c.appendTask(o.out, t, tm)
 	t.stamp(c, trace.Framed, o.fd)
 	c.inflight++
+	c.sentLone(t)
 	if idle || len(o.out) >= batchBytes {
 		c.flush(&o.conn)
 	}
@@ -203,6 +209,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 	delete(o.tasks, seq)
 	t.stamp(c, trace.Settled, o.fd)
 	c.inflight--
+	c.answeredLone(t, time.Duration(min(us, maxRunUs))*time.Microsecond)
 	if l := o.lease; l != nil {
 		l.busy--
 		l.paused, l.blocked = false, false

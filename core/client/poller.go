@@ -182,20 +182,15 @@ func (c *Client) poll(timeoutMs int) bool {
 	if all {
 		timeoutMs = 0
 	}
-	spins := c.spins(timeoutMs)
+	w := c.plan(timeoutMs)
 	c.polling = true
 	c.mu.Unlock()
 	began := trace.Now()
-	n, err := 0, error(nil)
-	if spins {
-		n = c.look()
-	}
-	if n == 0 {
-		n, err = unix.EpollWait(c.epoll, c.events[:], timeoutMs)
-	}
+	n, err := c.sit(&w)
 	c.stampPoll(began)
 	c.mu.Lock()
 	c.polling = false
+	c.waited(&w, n)
 	if err != nil {
 		if !errors.Is(err, unix.EINTR) {
 			c.fail(err)

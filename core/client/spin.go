@@ -8,25 +8,30 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// To sleep and be woken takes longer than most calls do, above all on virtual machines,
-// where a processor without work is given back to the host. So a wait that may soon be
-// over begins with looking, without sleeping. One that was not over soon is the last to
-// do so for a while, longer each time: looking takes time from who computes.
+// Falling asleep and being woken takes longer than most calls do, above all on virtual
+// machines, where an idle processor is given back to the host. A wait that may soon be
+// over therefore begins with looking: the thread asks the sockets again and again before
+// it sleeps. How long it looks depends on what waking costs on this machine, see
+// wakeup.go. A look that finds nothing is followed by waits that do not look, the more of
+// them the more looks in a row were vain: looking takes time from others who compute.
 
 const (
-	spinFor    = 50 * time.Microsecond // somebody who sleeps has woken and answered a short call by then
-	spinAtMost = 6                     // after so many vain looks in a row they get no rarer: one wait in 64
-	spinFirst  = 4                     // waits before the first look: many processes never have more
-	spinCalls  = 1                     // calls under way; of many one looks at the answers when some have come
+	spinAtLeast = 50 * time.Microsecond  // enough where waking is cheap: whoever sleeps has woken and answered by then
+	spinAtMost  = 500 * time.Microsecond // however dear waking is
+	spinMisses  = 6                      // after so many vain looks in a row they get no rarer
+	spinFirst   = 4                      // waits before the first look: many processes never have more
+	spinCalls   = 1                      // calls under way; with more of them the next answer is near anyway
+	spinGap     = 100 * time.Microsecond // a look that stood still for so long had its processor taken away
 )
 
 // severalCPUs: with one, nobody could answer while we look.
 var severalCPUs = runtime.NumCPU() > 1
 
-// spinner decides which waits begin with looking.
+// spinner decides which waits begin with looking, and for how long they look. It reads no clock.
 type spinner struct {
 	skips  int // waits that are to sleep at once
 	misses int // looks in a row that were vain
+	wakeup wakeup
 }
 
 // wanted reports whether this wait is to look.
@@ -40,27 +45,87 @@ func (s *spinner) wanted() bool {
 
 func (s *spinner) found() { s.misses = 0 }
 
+// missed makes the next looks rarer. After several vain ones long looks are rarer than
+// short ones in proportion, so that they take no more time in all. A single one costs
+// one wait, however long it was: each wait that sleeps pays for a wake-up.
 func (s *spinner) missed() {
-	s.misses = min(s.misses+1, spinAtMost)
-	s.skips = 1<<s.misses - 1
+	s.misses = min(s.misses+1, spinMisses)
+	s.skips = (1<<s.misses - 1) * min(int(s.length()/spinAtLeast), 1<<(s.misses-1))
 }
 
-// spins reports whether the leader's wait is to begin with looking. An event loop's does not: a
-// signal that comes meanwhile would not end the sleep after it; mu held.
-func (c *Client) spins(timeoutMs int) bool {
-	return timeoutMs != 0 && severalCPUs && c.inflight <= spinCalls && c.leader != c.loop.waiter && c.spinner.wanted()
+// length is how long a look lasts when it finds nothing.
+func (s *spinner) length() time.Duration {
+	return min(max(s.wakeup.cost(), spinAtLeast), spinAtMost)
 }
 
-// look returns how many events there are, after spinFor none; the leader's, mu not held.
-func (c *Client) look() int {
-	for began := time.Now(); time.Since(began) < spinFor; {
-		if n := eventsNow(c.epoll, c.events[:]); n > 0 {
-			c.spinner.found()
-			return n
+// sitting is the leader's wait for sockets.
+type sitting struct {
+	timeoutMs int
+	look      time.Duration // it begins with looking for so long; 0: it sleeps at once
+	measures  bool          // whether it sleeps is to be known
+	slept     bool
+	loops     bool // an event loop's thread waits
+}
+
+// plan decides how the leader waits; mu held.
+func (c *Client) plan(timeoutMs int) sitting {
+	w := sitting{timeoutMs: timeoutMs, loops: c.leader != nil && c.leader == c.loop.waiter}
+	if timeoutMs != 0 {
+		w.measures = c.lone.task != nil
+		if severalCPUs && c.inflight <= spinCalls && c.spinner.wanted() {
+			w.look = c.spinner.length()
 		}
 	}
-	c.spinner.missed()
-	return 0
+	return w
+}
+
+// sit waits and returns how many events there are; the leader's, mu not held.
+func (c *Client) sit(w *sitting) (n int, err error) {
+	if w.look > 0 {
+		// A signal that comes during a look would not end the sleep after it. An event
+		// loop has handlers of signals to run, so it does not sleep now: see waited.
+		if n = c.look(w.look); n > 0 || w.loops {
+			return n, nil
+		}
+	}
+	if !w.measures {
+		return unix.EpollWait(c.epoll, c.events[:], w.timeoutMs)
+	}
+	began := time.Now()
+	n, err = unix.EpollWait(c.epoll, c.events[:], w.timeoutMs)
+	w.slept = time.Since(began) > sleptAtLeast
+	return n, err
+}
+
+// waited notes how the wait went; mu held.
+func (c *Client) waited(w *sitting, n int) {
+	if w.slept {
+		c.lone.slept = true
+	}
+	if w.loops && w.look > 0 && n == 0 {
+		c.loop.fired = true // the loop comes back at once, and its next wait sleeps
+		c.wakeLoop()
+	}
+}
+
+// look returns how many events there are, 0 when none came within the length of a look;
+// the leader's, mu not held. A look during which the system gave the processor to another
+// process counts as vain even if it found something: that process had waited for us to sleep.
+func (c *Client) look(length time.Duration) int {
+	began := time.Now()
+	n, stolen := 0, false
+	for at := time.Duration(0); n == 0 && at < length; {
+		n = eventsNow(c.epoll, c.events[:])
+		now := time.Since(began)
+		stolen = stolen || now-at > spinGap
+		at = now
+	}
+	if n == 0 || stolen {
+		c.spinner.missed()
+	} else {
+		c.spinner.found()
+	}
+	return n
 }
 
 // eventsNow is EpollWait that never waits, and therefore need not tell Go's scheduler.

@@ -29,7 +29,7 @@ func TestSpinner_VainLooks_GetRarerToALimit(t *testing.T) {
 }
 
 func TestSpinner_OneThatWasNotVain_TheNextWaitLooksToo(t *testing.T) {
-	s := spinner{misses: spinAtMost}
+	s := spinner{misses: spinMisses}
 	for range 3 {
 		if !s.wanted() {
 			t.Fatal("no look after one that was not vain")
@@ -42,18 +42,18 @@ func TestSpinner_OneThatWasNotVain_TheNextWaitLooksToo(t *testing.T) {
 	}
 }
 
-func TestSpins_WhatMayTakeLong_Sleeps(t *testing.T) {
+func TestPlan_WhatMayTakeLong_Sleeps(t *testing.T) {
 	looks := func(change func(c *Client)) bool {
 		c := &Client{leader: newWaiter()}
 		change(c)
-		return c.spins(-1)
+		w := c.plan(-1)
+		return w.look > 0
 	}
 	if got := looks(func(*Client) {}); got != severalCPUs {
 		t.Errorf("a wait for one answer looks: %v, want %v", got, severalCPUs)
 	}
 	for what, change := range map[string]func(c *Client){
 		"many calls are under way": func(c *Client) { c.inflight = spinCalls + 1 },
-		"an event loop waits":      func(c *Client) { c.loop.waiter = c.leader },
 		"the last look was vain":   func(c *Client) { c.spinner.missed() },
 	} {
 		if looks(change) {
@@ -61,7 +61,7 @@ func TestSpins_WhatMayTakeLong_Sleeps(t *testing.T) {
 		}
 	}
 	c := &Client{leader: newWaiter()}
-	if c.spins(0) || !c.spinner.wanted() {
+	if w := c.plan(0); w.look > 0 || !c.spinner.wanted() {
 		t.Error("a wait of no time looks, or counts")
 	}
 }
@@ -82,13 +82,13 @@ func TestLook_SeesWhatComesAndEndsSoon(t *testing.T) {
 	}
 	c := &Client{epoll: epoll}
 	began := time.Now()
-	if n := c.look(); n != 0 || time.Since(began) < spinFor || c.spinner.misses != 1 {
+	if n := c.look(spinAtLeast); n != 0 || time.Since(began) < spinAtLeast || c.spinner.misses != 1 {
 		t.Errorf("nothing comes: %d events after %v, %d misses", n, time.Since(began), c.spinner.misses)
 	}
 	if _, err := unix.Write(bell, []byte{1, 0, 0, 0, 0, 0, 0, 0}); err != nil {
 		t.Fatal(err)
 	}
-	if n := c.look(); n != 1 || int(c.events[0].Fd) != bell || c.spinner.misses != 0 {
+	if n := c.look(spinAtLeast); n != 1 || int(c.events[0].Fd) != bell || c.spinner.misses != 0 {
 		t.Errorf("the bell rang: %d events, of %d, %d misses", n, c.events[0].Fd, c.spinner.misses)
 	}
 }

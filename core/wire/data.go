@@ -17,6 +17,7 @@ const (
 	OpTaken    Op = 4  // [op, seq, n]: the program has taken n of a generator's items
 	OpQuit     Op = 5  // [op, seq]: nobody wants more of a generator's items: close it
 	OpForget   Op = 20 // [op, template]: it is not used any more
+	OpWakeup   Op = 21 // [op, µs]: what it costs here to wake two processes, as the caller has measured
 )
 
 // Frames from the worker to the caller.

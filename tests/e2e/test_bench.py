@@ -223,6 +223,13 @@ class TestBare:
         with bench.pair.Pair("call") as pair:
             assert pair.call(2000) == [None] * 2000
 
+    def test_after_round_trips_between_two_cores_both_ends_run_where_they_did(self, bench: Any) -> None:
+        before = os.sched_getaffinity(0)
+        with bench.pair.Pair("serve") as pair:
+            for here, there in [(min(before), min(before)), (min(before), max(before))]:
+                assert pair.roundtrips_between(100, here, there) > 0
+                assert os.sched_getaffinity(0) == os.sched_getaffinity(pair._other.pid) == before
+
     def test_a_peer_that_is_gone_is_an_error(self, bench: Any) -> None:
         with bench.pair.Pair("serve") as pair:
             pair.talk.post(b"x")

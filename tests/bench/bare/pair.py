@@ -37,6 +37,21 @@ class Pair:
         self._mine.close()
         self._other.wait(10)
 
+    def roundtrips_between(self, count: int, here: int, there: int) -> float:
+        """Seconds for `count` blocking round trips while this thread runs on one core and the other process on another.
+
+        The other process has to be one that serves. Which core each end is on decides what a round trip costs: one
+        that is idle has to be woken first, which takes 10 us on some machines and 100 on others.
+        """
+        before = os.sched_getaffinity(0)
+        os.sched_setaffinity(self._other.pid, {there})
+        os.sched_setaffinity(0, {here})  # of this thread alone
+        try:
+            return float(self.talk.roundtrips(count))
+        finally:
+            os.sched_setaffinity(0, before)
+            os.sched_setaffinity(self._other.pid, before)
+
     def call(self, count: int) -> list[Any]:
         """The results of `count` calls at once of a function that does nothing."""
         post, wait = self.talk.post, self.talk.wait

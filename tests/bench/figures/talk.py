@@ -1,12 +1,14 @@
 """Calls beside the bare ones: two Python processes, a socket, and C that the calling thread runs itself.
 
-The bare call one after the other is a frame of 100 bytes there and back in C alone. Of calls at once there are two:
-one where both processes call C once for each request and answer and pickle them, as any runtime of Python has to, and
-one where C sends the frames by itself and Python sees none of them.
+The bare call one after the other is a frame of 100 bytes there and back in C alone. Both ends block, each on a core of
+its own, so that it shows what waking costs on this machine; beside it stands what it takes on one core, where nobody
+has to be woken. Of calls at once there are two: one where both processes call C once for each request and answer and
+pickle them, as any runtime of Python has to, and one where C sends the frames by itself and Python sees none of them.
 """
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from statistics import median
@@ -35,19 +37,28 @@ def beside_roundtrip(bench: Bench, one: Callable[[], object]) -> float:
         for _ in range(BLOCK):
             assert one() is None
 
+    cores = sorted(os.sched_getaffinity(0))
+    alone: list[float] = []
+
     with Pair("serve") as pair:
-        ours, bare = bench.turns(timed(block, BLOCK), lambda: pair.talk.roundtrips(BLOCK) / BLOCK * 1e6)
-    return Taken(median(ours), median(bare))
+
+        def bare() -> float:
+            alone.append(pair.roundtrips_between(BLOCK, cores[0], cores[0]) / BLOCK * 1e6)
+            return pair.roundtrips_between(BLOCK, cores[0], cores[-1]) / BLOCK * 1e6
+
+        ours, across = bench.turns(timed(block, BLOCK), bare)
+    where = "on one core" if len(cores) > 1 else "on the only core"
+    return Taken(median(ours), median(across), f"the bare round trip {where} takes {median(alone):.3g} us")
 
 
-@figure("task, one after the other; bare: socket round trip in C", "us", over=4, alone=True)
+@figure("task, one after the other; bare: blocking round trip, 2 cores", "us", limit=20, over=4, alone=True)
 def task_beside_roundtrip(bench: Bench) -> float:
     ray = bench.ray
     nothing = ray.remote(lambda: None)
     return beside_roundtrip(bench, lambda: ray.get(nothing.remote()))
 
 
-@figure("actor call, one after the other; bare: socket round trip in C", "us", over=4, alone=True)
+@figure("actor call, one after the other; bare: round trip, 2 cores", "us", limit=20, over=4, alone=True)
 def actor_beside_roundtrip(bench: Bench) -> float:
     ray = bench.ray
 

@@ -1,0 +1,106 @@
+package client
+
+import (
+	"slices"
+	"time"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// What waking costs differs between machines: a blocking round trip between two
+// processors takes 10 µs on one machine and 300 µs on another. While both ends of a
+// connection sleep, a call takes two wake-ups, the worker's and the caller's, and a look
+// that is over before the worker has even woken finds nothing. So a caller measures what
+// its calls one by one cost beyond the time that they ran, when it has slept for the
+// answer: that is both wake-ups and little else. A look of that length lasts until a
+// worker that sleeps has woken and answered; once looks are not vain, both ends stay awake.
+//
+// A worker does not know when its caller sent what it waits for. So the caller tells it
+// what it has measured.
+
+const (
+	wakeupSamples = 16                   // the latest ones that count
+	wakeupEnough  = 3                    // with fewer nothing is known
+	wakeupMost    = 2 * time.Millisecond // what took longer waited for something else: for a processor, or for a new process
+	sleptAtLeast  = 5 * time.Microsecond // a wait that was over sooner had not slept
+)
+
+// wakeup learns what two wake-ups cost.
+type wakeup struct {
+	latest [wakeupSamples]time.Duration
+	count  int           // how many were ever added
+	known  time.Duration // 0: not known
+}
+
+// add notes what a call cost beyond its run.
+func (w *wakeup) add(cost time.Duration) {
+	if cost <= 0 || cost > wakeupMost {
+		return
+	}
+	w.latest[w.count%wakeupSamples] = cost
+	w.count++
+	n := min(w.count, wakeupSamples)
+	if n < wakeupEnough {
+		return
+	}
+	// Beside processes that compute, many wake-ups wait for a processor: the lower
+	// quarter did not. Where waking is dear it is dear each time.
+	sorted := w.latest
+	slices.Sort(sorted[:n])
+	w.known = sorted[n/4]
+}
+
+// told takes what somebody else has measured, unless this process has measured itself.
+func (w *wakeup) told(cost time.Duration) {
+	if w.count < wakeupEnough {
+		w.known = min(cost, wakeupMost)
+	}
+}
+
+// cost is 0 while it is not known.
+func (w *wakeup) cost() time.Duration { return w.known }
+
+// lone is a call that was sent while no other one was under way, and none has been sent since.
+type lone struct {
+	task  *task // nil: there is none
+	sent  time.Time
+	slept bool // the wait for its answer has slept
+}
+
+// sentLone notes that t leaves now; inflight counts it; mu held.
+func (c *Client) sentLone(t *task) {
+	if c.inflight == 1 {
+		c.lone = lone{task: t, sent: time.Now()}
+	} else {
+		c.lone.task = nil
+	}
+}
+
+// answeredLone learns from the answer to t, which ran for so long; mu held.
+func (c *Client) answeredLone(t *task, ran time.Duration) {
+	if c.lone.task != t {
+		return
+	}
+	c.lone.task = nil
+	if c.lone.slept {
+		c.spinner.wakeup.add(time.Since(c.lone.sent) - ran)
+	}
+}
+
+// tellWakeup writes what waking costs ahead of a call, when it is news to the worker; mu held.
+func (o *outConn) tellWakeup() {
+	cost := o.c.spinner.wakeup.cost()
+	if off := cost - o.wakeup; off > o.wakeup/4 || -off > o.wakeup/4 {
+		o.wakeup = cost
+		b, at := wire.BeginFrame(o.out)
+		b = wire.AppendArray(b, 2)
+		b = wire.AppendUint(b, uint64(wire.OpWakeup))
+		b = wire.AppendUint(b, uint64(cost.Microseconds()))
+		o.out = wire.EndFrame(b, at)
+	}
+}
+
+// hearWakeup is the worker's side of that; mu held.
+func (in *inConn) hearWakeup(us uint64) {
+	in.c.spinner.wakeup.told(time.Duration(min(us, uint64(wakeupMost.Microseconds()))) * time.Microsecond)
+}
