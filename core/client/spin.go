@@ -21,11 +21,10 @@ const (
 	spinMisses  = 6                      // after so many vain looks in a row they get no rarer
 	spinFirst   = 4                      // waits before the first look: many processes never have more
 	spinCalls   = 1                      // calls under way; with more of them the next answer is near anyway
-	spinGap     = 100 * time.Microsecond // a look that stood still for so long had its processor taken away
 )
 
-// severalCPUs: with one, nobody could answer while we look.
-var severalCPUs = runtime.NumCPU() > 1
+// cpus is how many this process may use. With one, nobody could answer while we look.
+var cpus = runtime.NumCPU()
 
 // spinner decides which waits begin with looking, and for how long they look. It reads no clock.
 type spinner struct {
@@ -45,12 +44,13 @@ func (s *spinner) wanted() bool {
 
 func (s *spinner) found() { s.misses = 0 }
 
-// missed makes the next looks rarer. After several vain ones long looks are rarer than
-// short ones in proportion, so that they take no more time in all. A single one costs
-// one wait, however long it was: each wait that sleeps pays for a wake-up.
-func (s *spinner) missed() {
+// missed notes a look that was vain for so long, and makes the next ones rarer. After
+// several of them long looks are rarer than short ones in proportion, so that they take
+// no more time in all. A single one costs one wait, however long it was: each wait that
+// sleeps pays for a wake-up.
+func (s *spinner) missed(looked time.Duration) {
 	s.misses = min(s.misses+1, spinMisses)
-	s.skips = (1<<s.misses - 1) * min(int(s.length()/spinAtLeast), 1<<(s.misses-1))
+	s.skips = (1<<s.misses - 1) * min(max(int(looked/spinAtLeast), 1), 1<<(s.misses-1))
 }
 
 // length is how long a look lasts when it finds nothing.
@@ -72,7 +72,7 @@ func (c *Client) plan(timeoutMs int) sitting {
 	w := sitting{timeoutMs: timeoutMs, loops: c.leader != nil && c.leader == c.loop.waiter}
 	if timeoutMs != 0 {
 		w.measures = c.lone.task != nil
-		if severalCPUs && c.inflight <= spinCalls && c.spinner.wanted() {
+		if cpus > 1 && c.inflight <= spinCalls && c.spinner.wanted() {
 			w.look = c.spinner.length()
 		}
 	}
@@ -109,23 +109,25 @@ func (c *Client) waited(w *sitting, n int) {
 }
 
 // look returns how many events there are, 0 when none came within the length of a look;
-// the leader's, mu not held. A look during which the system gave the processor to another
-// process counts as vain even if it found something: that process had waited for us to sleep.
+// the leader's, mu not held. A look goes on for longer than spinAtLeast only while there
+// are processors for all that run: else the process that is to answer may be waiting for
+// ours, or one that computes would lose more than we win.
 func (c *Client) look(length time.Duration) int {
 	began := time.Now()
-	n, stolen := 0, false
-	for at := time.Duration(0); n == 0 && at < length; {
-		n = eventsNow(c.epoll, c.events[:])
-		now := time.Since(began)
-		stolen = stolen || now-at > spinGap
-		at = now
+	looked, asked := time.Duration(0), false
+	for looked < length {
+		if n := eventsNow(c.epoll, c.events[:]); n > 0 {
+			c.spinner.found()
+			return n
+		}
+		if looked = time.Since(began); looked >= spinAtLeast && !asked {
+			if asked = true; crowded() {
+				break
+			}
+		}
 	}
-	if n == 0 || stolen {
-		c.spinner.missed()
-	} else {
-		c.spinner.found()
-	}
-	return n
+	c.spinner.missed(looked)
+	return 0
 }
 
 // eventsNow is EpollWait that never waits, and therefore need not tell Go's scheduler.

@@ -32,7 +32,7 @@ func (s *side) wakes(came, cost time.Duration) (at time.Duration, slept bool) {
 			s.found()
 			return max(came, s.began), false
 		}
-		s.missed()
+		s.missed(s.look)
 		s.looked += s.look
 	}
 	s.slept++
@@ -180,7 +180,7 @@ func TestSpinner_LongLooks_TakeNoMoreTimeThanShortOnes(t *testing.T) {
 		s := spinner{wakeup: wakeup{known: cost}}
 		for range 100_000 {
 			if s.wanted() {
-				s.missed()
+				s.missed(s.length())
 				looked += s.length()
 			}
 		}

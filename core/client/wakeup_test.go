@@ -1,6 +1,7 @@
 package client
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -81,7 +82,7 @@ func TestWakeup_IsToldWhenItIsNews(t *testing.T) {
 }
 
 func TestLoopTake_VainLook_ComesBackOnceAndThenSleeps(t *testing.T) {
-	if !severalCPUs {
+	if cpus == 1 {
 		t.Skip("with one CPU nobody looks")
 	}
 	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
@@ -101,5 +102,44 @@ func TestLoopTake_VainLook_ComesBackOnceAndThenSleeps(t *testing.T) {
 	}
 	if w := c.plan(1000); w.look > 0 {
 		t.Error("the loop's next wait looks as well: with nothing to do it would never sleep")
+	}
+}
+
+func TestCrowded_ReadsHowManyRun(t *testing.T) {
+	for line, want := range map[string]int{
+		"0.20 0.18 0.12 1/80 11206\n":        1,
+		"71.20 60.18 55.12 131/4080 11206\n": 131,
+		"0.00 0.00 0.00 0/0 0\n":             0,
+		"":                                   0,
+		"0.20 0.18":                          0,
+		"0.20 0.18 0.12 many/80 11206":       0,
+	} {
+		if got := runningIn([]byte(line)); got != want {
+			t.Errorf("%q: %d threads run, want %d", line, got, want)
+		}
+	}
+	if b, err := os.ReadFile("/proc/loadavg"); err == nil && runningIn(b) < 1 {
+		t.Errorf("%q: nobody runs, though this test does", b)
+	}
+}
+
+func TestLook_LongOne_EndsEarlyWhereOthersWaitForAProcessor(t *testing.T) {
+	defer func(n int) { cpus = n }(cpus)
+	epoll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(epoll)
+	c := &Client{epoll: epoll}
+	const long = 20 * time.Second
+	cpus = 0 // this test alone is one too many
+	began := time.Now()
+	if c.look(long) != 0 || c.spinner.misses != 1 || time.Since(began) >= long {
+		t.Errorf("a look ended after %v, with %d vain looks in a row", time.Since(began), c.spinner.misses)
+	}
+	cpus = 1 << 20
+	began = time.Now()
+	if c.look(4*spinAtLeast) != 0 || time.Since(began) < 4*spinAtLeast {
+		t.Errorf("with processors for all a look of %v ended after %v", 4*spinAtLeast, time.Since(began))
 	}
 }

@@ -19,7 +19,7 @@ OURS = "eagleray"
 THEIRS = "ray"
 #: One session for all groups that use one: a GPU is declared, no machine needs to have it.
 INIT: dict[str, Any] = {"num_cpus": len(os.sched_getaffinity(0)), "num_gpus": 1, "log_to_driver": False}
-NO_SESSION = ("cold", "importing", "startup")
+NO_SESSION = ("cold", "ends", "importing", "startup")
 #: What the driver of a group imports before its session starts.
 IMPORTS = {"gpus_numba": "numba"}
 #: Groups that take minutes with Ray: measured in the first round only.
