@@ -116,7 +116,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		closeFD(pidfd)
 		return nil
 	}
-	p, err := watchPidfd(pid, pidfd, func() {
+	p, err := watchPidfd(pid, pidfd, func(*process) {
 		// What it told last may still be in its socket.
 		select {
 		case <-c.peer.Done():

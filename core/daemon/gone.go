@@ -8,10 +8,10 @@ import (
 	"github.com/eagleray/eagleray/core/sched"
 )
 
-// processGone: the pidfd says that the worker has ended. Its status is on its
-// way from the zygote that reaps it, what it told last is in its socket, and
-// its last words are in the pipes.
-func (d *Daemon) processGone(w *worker) {
+// processGone: the pidfd says that the worker has ended. What it told last is in
+// its socket, and its last words are in the pipes. Its status was read from the
+// process if the zygote has not waited for it yet; else it is on its way from there.
+func (d *Daemon) processGone(w *worker, p *process) {
 	limit := time.NewTimer(statusWait)
 	defer limit.Stop()
 	wait := func(event <-chan struct{}) {
@@ -22,12 +22,18 @@ func (d *Daemon) processGone(w *worker) {
 		}
 	}
 	d.mu.Lock()
+	if p.end.status != 0 { // a 0 may mean that reading it is forbidden: the zygote tells
+		d.statusKnown(w, p.end)
+	}
 	output, starting, c := w.output, w.state == stateStarting, w.client
 	d.mu.Unlock()
 	if c != nil {
 		wait(c.peer.Done())
 	}
 	wait(w.told)
+	d.mu.Lock()
+	d.statusKnown(w, p.end)
+	d.mu.Unlock()
 	if starting && output != nil {
 		wait(output.done)
 	}
@@ -46,6 +52,14 @@ func (d *Daemon) processGone(w *worker) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.finish(w)
+}
+
+// statusKnown notes how a worker ended, if that is not known yet; mu held.
+func (d *Daemon) statusKnown(w *worker, e ending) {
+	if e.known && !w.known {
+		w.status, w.known = e.status, true
+		close(w.told)
+	}
 }
 
 // finish tells everyone of a worker's end; mu held.

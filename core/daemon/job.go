@@ -30,7 +30,8 @@ type job struct {
 	envs      map[string]*wire.EnvSpec
 	sink      *sink // nil: its output stays in files
 	workers   map[sched.WorkerID]*worker
-	detached  bool // created actors that outlive it
+	notes     map[string]bool // what its zygotes have said, at most maxNotes
+	detached  bool            // created actors that outlive it
 	ended     bool
 }
 
@@ -157,6 +158,29 @@ func (d *Daemon) closeSpareZygotes(j *job) {
 	for z, k := range mine {
 		delete(d.zygotes, k)
 		z.close("other environments need the room")
+	}
+}
+
+// maxNotes bounds what a job's zygotes may say.
+const maxNotes = 100
+
+// zygoteNoted: something about a zygote that the user should know. It is shown once,
+// however many environments of the job have the same.
+func (d *Daemon) zygoteNoted(z *zygote, text string) {
+	d.mu.Lock()
+	j := d.jobs[z.job]
+	if j == nil || text == "" || j.notes[text] || len(j.notes) >= maxNotes {
+		d.mu.Unlock()
+		return
+	}
+	if j.notes == nil {
+		j.notes = make(map[string]bool)
+	}
+	j.notes[text] = true
+	d.mu.Unlock()
+	d.log.Warn("a zygote notes", "job", z.job, "text", text)
+	if j.sink != nil {
+		j.sink.add([]wire.LogLine{{Stderr: true, Source: "daemon", Text: text}})
 	}
 }
 

@@ -11,6 +11,11 @@ import (
 // namePrefix begins a line that names the process's later lines.
 const namePrefix = "\x1f:name:"
 
+// overMark ends a line of standard error on which nothing else need be: what the
+// process writes from there on is of other work. A report about its death quotes
+// only what follows the last one.
+const overMark = "\x1f:over:"
+
 // maxLine is where a line without an end is cut.
 const maxLine = 64 << 10
 
@@ -110,6 +115,11 @@ func (s *splitter) end(dst []wire.LogLine) []wire.LogLine {
 }
 
 func (s *splitter) emit(dst []wire.LogLine, text []byte, carriage bool) []wire.LogLine {
+	if rest, ok := bytes.CutSuffix(text, []byte(overMark)); ok {
+		if text = rest; len(text) == 0 && s.early == earlyNone {
+			return dst
+		}
+	}
 	s.progress = carriage
 	switch was := s.early; {
 	case was == earlyText && len(text) == 0:

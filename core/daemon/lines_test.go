@@ -51,6 +51,8 @@ func TestSplitter_Lines(t *testing.T) {
 		{[]string{"\n\n"}, []string{"", ""}},
 		{[]string{"\r\r\n"}, []string{""}},
 		{[]string{"x\n\x1f:name:f\ny\n\x1f:name:\nz\n"}, []string{"x", "f: y", "z"}},
+		{[]string{"x\n\x1f:over:\ny\n", "z\x1f:ov", "er:\n\x1f:over:\n"}, []string{"x", "y", "z"}},
+		{[]string{"x", pause, "\x1f:over:\ny\n"}, []string{"x", "y"}},
 		{[]string{"\xff\xfe\n"}, []string{"\uFFFD"}},
 		{[]string{strings.Repeat("x", maxLine+5) + "\n"}, []string{strings.Repeat("x", maxLine), "xxxxx"}},
 		{[]string{"a", pause, "b\n"}, []string{"a", "b"}},

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -96,11 +97,15 @@ func (t *tail) add(b []byte) {
 	}
 }
 
-// String returns whole lines, without those that name processes for the driver.
+// String returns what the process wrote for its latest work, without the lines
+// that name its work for the driver.
 func (t *tail) String() string {
 	b := t.b
 	if len(b) > tailBytes {
 		b = b[len(b)-tailBytes:]
+	}
+	if i := bytes.LastIndex(b, []byte(overMark)); i >= 0 {
+		b = b[i+len(overMark):]
 	}
 	var lines []string
 	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n") {

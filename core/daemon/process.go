@@ -1,9 +1,12 @@
 package daemon
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -15,11 +18,18 @@ type process struct {
 	pid  int
 	file *os.File
 	gone chan struct{} // closed when the process has ended
+	end  ending        // of a process that is gone
+}
+
+// ending is how a process ended.
+type ending struct {
+	status int // as from waitstatus_to_exitcode
+	known  bool
 }
 
 // watchPidfd takes over a pidfd and calls ended, once, on a goroutine of its
 // own when the process is gone.
-func watchPidfd(pid, fd int, ended func()) (*process, error) {
+func watchPidfd(pid, fd int, ended func(*process)) (*process, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("pidfd of %d: %w", pid, err)
@@ -36,9 +46,10 @@ func watchPidfd(pid, fd int, ended func()) (*process, error) {
 		if err != nil && errors.Is(err, os.ErrClosed) {
 			return
 		}
+		_ = rc.Control(func(fd uintptr) { p.end = endingOf(pid, int(fd)) })
 		close(p.gone)
 		if ended != nil {
-			ended()
+			ended(p)
 		}
 		p.file.Close()
 	}()
@@ -46,12 +57,35 @@ func watchPidfd(pid, fd int, ended func()) (*process, error) {
 }
 
 // watchPid is watchPidfd for a process known by number.
-func watchPid(pid int, ended func()) (*process, error) {
+func watchPid(pid int, ended func(*process)) (*process, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return nil, fmt.Errorf("pidfd of %d: %w", pid, err)
 	}
 	return watchPidfd(pid, fd, ended)
+}
+
+// exitCodeField is the place of the exit code in /proc/PID/stat, counted from
+// the state, which follows the name.
+const exitCodeField = 49
+
+// endingOf reads how a process ended while its parent has not waited for it. The
+// parent, which may be busy, need not be asked then.
+func endingOf(pid, fd int) (e ending) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return e
+	}
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(fields) <= exitCodeField || fields[0] != "Z" {
+		return e
+	}
+	code, err := strconv.ParseUint(fields[exitCodeField], 10, 16)
+	// The number may mean another process if the parent has waited meanwhile.
+	if err != nil || unix.PidfdSendSignal(fd, 0, nil, 0) != nil {
+		return e
+	}
+	return ending{statusCode(unix.WaitStatus(code)), true}
 }
 
 func hasEnded(fd int) bool {
@@ -115,6 +149,6 @@ func statusCode(ws unix.WaitStatus) int {
 
 // WatchPid calls ended, once, when the process is gone.
 func WatchPid(pid int, ended func()) error {
-	_, err := watchPid(pid, ended)
+	_, err := watchPid(pid, func(*process) { ended() })
 	return err
 }

@@ -198,7 +198,7 @@ func (d *Daemon) workerConnected(c *client) {
 	w.client = c
 	d.knowPid(w, c.pid)
 	if w.proc == nil { // its zygote has not told yet, or died before it could
-		if p, err := watchPid(c.pid, func() { d.processGone(w) }); err == nil {
+		if p, err := watchPid(c.pid, func(p *process) { d.processGone(w, p) }); err == nil {
 			w.proc = p
 		}
 	}
@@ -247,10 +247,10 @@ func (d *Daemon) zygoteForked(_ *zygote, token string, pid, pidfd int) {
 	var p *process
 	var err error
 	if pidfd >= 0 {
-		p, err = watchPidfd(pid, pidfd, func() { d.processGone(w) })
+		p, err = watchPidfd(pid, pidfd, func(p *process) { d.processGone(w, p) })
 	} else { // there was no descriptor free to receive it
 		err = patiently(time.Second, func() bool { return d.stillWanted(w) }, func() error {
-			p, err = watchPid(pid, func() { d.processGone(w) })
+			p, err = watchPid(pid, func(p *process) { d.processGone(w, p) })
 			return err
 		})
 	}
@@ -281,11 +281,7 @@ func (d *Daemon) reaped(pid, status int) {
 		d.zygoteReaped(pid, status)
 		return
 	}
-	if w.known {
-		return
-	}
-	w.status, w.known = status, true
-	close(w.told)
+	d.statusKnown(w, ending{status, true})
 }
 
 // zygoteFailed: one fork order came to nothing.

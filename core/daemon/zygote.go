@@ -22,6 +22,10 @@ import (
 // zygoteModule is what a zygote runs.
 const zygoteModule = "eagleray._private.zygote"
 
+// titleRoom is an argument that zygotes ignore. Its memory has room for what
+// workers show as their command line.
+var titleRoom = strings.Repeat(" ", 128)
+
 // zygoteTimeout bounds the import of the modules that a zygote preloads.
 const zygoteTimeout = 3 * time.Minute
 
@@ -36,6 +40,7 @@ type zygotePacket struct {
 	Pid    int    `json:"pid,omitempty"`
 	Status int    `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
+	Text   string `json:"text,omitempty"`
 }
 
 // zygoteSetup travels in a memfd, for an environment is longer than a packet.
@@ -53,6 +58,7 @@ type zygoteEvents interface {
 	zygoteForked(z *zygote, token string, pid, pidfd int)
 	zygoteExited(z *zygote, pid, status int)
 	zygoteFailed(z *zygote, token, message string)
+	zygoteNoted(z *zygote, text string)
 	zygoteLate(z *zygote) // zygoteTimeout is over
 	zygoteGone(z *zygote, message string)
 }
@@ -241,7 +247,7 @@ func (z *zygote) exec(r *reaper, end int) error {
 	env := append(mergedEnv(z.spec), jobVar+"="+z.job.String(), sessionVar+"="+filepath.Base(filepath.Dir(z.sock)))
 	pidfd := -1
 	r.mu.Lock()
-	pid, err := syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule}, &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule, titleRoom}, &syscall.ProcAttr{
 		Env:   env,
 		Files: []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)},
 		Dir:   "/", // `python -m` would import what lies in the user's folder
@@ -330,6 +336,8 @@ func (z *zygote) read(conn *net.UnixConn) string {
 			z.events.zygoteForked(z, p.Token, p.Pid, fd)
 		case "exit":
 			z.events.zygoteExited(z, p.Pid, p.Status)
+		case "note":
+			z.events.zygoteNoted(z, p.Text)
 		case "failed":
 			z.events.zygoteFailed(z, p.Token, p.Error)
 		}

@@ -29,6 +29,7 @@ func (o *overheard) zygoteExited(_ *zygote, pid, _ int) {
 	}
 }
 func (o *overheard) zygoteFailed(*zygote, string, string) {}
+func (o *overheard) zygoteNoted(*zygote, string)          {}
 func (o *overheard) zygoteLate(*zygote)                   {}
 func (o *overheard) zygoteGone(*zygote, string)           {}
 

@@ -274,6 +274,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 }
 
 #include "control.h"
+#include "title.h"
 #include "worker.h"
 #include "loop.h"
 #include "groups.h"
@@ -283,7 +284,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 static PyMethodDef functions[] = {
     FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_, "wait"),
     FAST(wait_all, "wait_all"), FAST(get_all, "get_all"), {"ready", ready_, METH_O, NULL},
-    CONTROL_FUNCTIONS WORKER_FUNCTIONS STREAM_FUNCTIONS GROUP_FUNCTIONS TRACE_FUNCTIONS SHEAF_FUNCTIONS {0},
+    CONTROL_FUNCTIONS WORKER_FUNCTIONS TITLE_FUNCTIONS STREAM_FUNCTIONS GROUP_FUNCTIONS TRACE_FUNCTIONS SHEAF_FUNCTIONS {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

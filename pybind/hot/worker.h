@@ -70,6 +70,7 @@ static PyObject *next_task(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   const char *group = n < 2 ? NULL : PyUnicode_AsUTF8AndSize(a[1], &group_n); // as long as the caller holds the text
   if (PyErr_Occurred() || !usable()) return NULL;
   int64_t end = timeout > 0 ? now_ms() + timeout : 0;
+  title_rests();
   for (;;) {
     hot_item it;
     hot_err e;
@@ -81,6 +82,7 @@ static PyObject *next_task(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     if (rc < 0) return raise_err(&e);
     if (rc == 0) {
       running_call = it.kind == 1 || it.kind == 2 ? it.token : 0;
+      title_runs(&it);
       PyObject *t = item(&it);
       free_item(&it);
       return t;

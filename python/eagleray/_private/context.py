@@ -91,6 +91,7 @@ class _Here:
         self.running: Any = Running()
         self.label = ""  # in front of what this process writes
         self.unfinished_line = False  # something was written that does not end with a line
+        self.wrote_error = False  # something was written to standard error since the last end of a section
         self.actor: _Actor | None = None
         self.resources: dict[str, int] = {}
         self.devices: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 from eagleray._private import python_path
@@ -53,6 +53,7 @@ ONE_THREAD = {
 }
 #: In a zygote's variables: the names of those of ONE_THREAD that it was started with and user code is not to see.
 ADDED_VARIABLE = "EAGLERAY_ZYGOTE_ADDED"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
@@ -219,12 +220,23 @@ def _make_startable(job_env: dict[str, str]) -> None:
 
 
 def _add_package(job_env: dict[str, str]) -> None:
-    """Lets the zygote find this package before it knows the driver's ``sys.path``."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    if not _in_site(package):
+    if not _in_site(_PACKAGE):
+        add_package(job_env)
+
+
+def add_package(job_env: dict[str, str], path: Sequence[str] = ()) -> None:
+    """Lets a zygote find this package before it knows the driver's ``sys.path``.
+
+    Args:
+        job_env: The variables that it is started with.
+        path: For one that starts without ``site``: where else modules are.
+    """
+    if PYTHONPATH_VARIABLE not in job_env:
         text = job_env.get(python_path.NAME)
         job_env[PYTHONPATH_VARIABLE] = "" if text is None else "=" + text
-        job_env[python_path.NAME] = os.pathsep.join(filter(None, [package, text]))
+        job_env[python_path.NAME] = os.pathsep.join(filter(None, [_PACKAGE, text]))
+    if path:
+        job_env[python_path.NAME] = os.pathsep.join([_PACKAGE, *path])
 
 
 def as_users_see(environ: MutableMapping[str, str]) -> None:

@@ -65,6 +65,9 @@ class _Stage:
         """What code is named by it."""
         return self._code[fid]
 
+    def show_as(self, title: str) -> None:
+        """Nobody sees it."""
+
     def actor_ready(self, token: int, ok: bool, message: str, error: bytes, brief: bytes) -> None:
         """Nobody waits for it."""
 

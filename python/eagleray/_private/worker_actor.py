@@ -30,7 +30,9 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
     del item
     spec = unpack(packed)
     context.become_actor(spec)
-    here.label = str(spec["class_name"])
+    if worker.ran_tasks:  # they may have written past sys.stderr
+        worker_output.end_section()
+    here.label = title = str(spec["class_name"])
     actor = Actor(worker, spec)
     worker.assigned.apply(spec.get("assignment") or {})
 
@@ -38,7 +40,11 @@ def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
         nonlocal meta, buffers, deps
         arguments = (fmt, meta, buffers, deps)
         meta = buffers = deps = None
-        return actor.construct(token, *arguments)
+        worker.hot.show_as(f"{title}.__init__")
+        try:
+            return actor.construct(token, *arguments)
+        finally:
+            worker.hot.show_as(title)
 
     described = spec.get("meta")  # a Go program's actor has none
     known = unpack(described) if described else {}

@@ -71,9 +71,11 @@ def start(sock: str, token: str, fds: list[int], given: Outfit) -> None:
         given: What the zygote has made.
     """
     worker_setup.detach(fds)
+    worker_setup.run_hooks()
     hot = core.load()
     if tracing.ON:  # not where a start is rehearsed: it calls the core, which must not start there
         tracing.watch_worker()
+    worker_setup.appear_in_ps(hot)
     worker = join(hot, sock, token, given)
     native.learn()
     worker.run()
@@ -169,6 +171,7 @@ class Worker:
         self.assigned = worker_setup.Assigned()
         self._functions: dict[bytes, tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]] = {}
         self._calls: dict[bytes, int] = {}
+        self.ran_tasks = False
         self._watch: Any = None
         self._watch_failed = False
         self.patience = patience
@@ -242,6 +245,8 @@ class Worker:
         value = args = kwargs = producer = None
         if here.unfinished_line:
             worker_output.flush_lines()
+        if here.wrote_error:
+            worker_output.end_section()
         if max_calls <= 0 and here.devices and self._leaks(fid, name, max_calls):
             self.hot.reply(token, results, flags | EXITING)
             self.leave("on_leak")
@@ -272,6 +277,7 @@ class Worker:
 
     def load(self, fid: bytes) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
         """The function that travels under ``fid``, with the exceptions that it is retried on."""
+        self.ran_tasks = True
         with pickling.received() as captured:
             function: Any = functions.rebuild(self.hot.function(fid))
         retry_on = None

@@ -2,16 +2,21 @@
 
 A line of the form ``\\x1f:name:TEXT`` tells the daemon who writes from there on; it is written when that has changed,
 so that a worker that runs one task after another pays nothing unless they print.
+
+A line that ends with ``\\x1f:over:``, on standard error only, tells it that what follows is of other work: of the next
+task, or of the actor that the worker becomes. If the process dies, what it wrote before that has nothing to do with it.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 from eagleray._private.context import here
 
 _MARK = "\x1f:name:"
+_OVER = b"\x1f:over:\n"
 
 
 class Output(io.TextIOWrapper):
@@ -22,12 +27,19 @@ class Output(io.TextIOWrapper):
         super().__init__(io.BufferedWriter(raw), encoding="utf-8", errors="backslashreplace", line_buffering=True)
         self._label = ""
         self._at_start = True
+        self._is_error = fd == 2
+
+    def begin_line(self) -> None:
+        """Notes that something else has ended the line."""
+        self._at_start = True
 
     def write(self, text: str) -> int:
         if here.label != self._label and text:
             self._label = here.label
             super().write(f"{'' if self._at_start else chr(10)}{_MARK}{self._label}\n")
         if text:
+            if self._is_error:
+                here.wrote_error = True
             self._at_start = text[-1] in "\r\n"
             if not self._at_start:
                 here.unfinished_line = True
@@ -42,6 +54,18 @@ def flush_lines() -> None:
             stream.flush()
         except (OSError, ValueError):  # the user's own stream, closed
             continue
+
+
+def end_section() -> None:
+    """Tells the daemon that what this process writes to standard error from now on is of other work."""
+    here.wrote_error = False
+    try:
+        sys.stderr.flush()
+        os.write(2, _OVER)
+    except (AttributeError, OSError, ValueError):  # the user's own stream, or none
+        return
+    if isinstance(sys.stderr, Output):
+        sys.stderr.begin_line()
 
 
 def install() -> None:

@@ -50,6 +50,31 @@ def detach(fds: list[int]) -> None:
     sys.modules["__main__"] = types.ModuleType("__main__")
 
 
+def appear_in_ps(hot: Any) -> None:
+    """Lets the core show in the process's command line what it runs, as Ray does: users find workers by that."""
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            fields = file.read().rpartition(b")")[2].split()
+        hot.show_in(int(fields[45]), int(fields[46]))  # proc(5) counts them from 1 and has two more in front
+    except (OSError, ValueError, IndexError):  # the zygote's command line stays
+        return
+    hot.show_as("IDLE")
+
+
+def run_hooks() -> None:
+    """Runs the hooks of the interpreter's start if the zygote was started without them."""
+    if not sys.flags.no_site:
+        return
+    import site
+
+    path = list(sys.path)
+    try:
+        site.main()
+    except BaseException as problem:  # code of others; an interpreter that starts goes on as well
+        print(f"a hook of the interpreter's start failed: {type(problem).__name__}: {problem}", file=sys.stderr)
+    sys.path[:] = path + [entry for entry in sys.path if entry not in path]
+
+
 def appear() -> None:
     """Makes the interpreter a worker's: outputs, arguments, variables."""
     worker_output.install()

@@ -2,6 +2,10 @@
 
 It imports what workers of its environment need, then waits on descriptor 3 for orders (docs/protocol.md) and forks a
 worker for each. A fork costs milliseconds where a new interpreter with numpy costs a hundred.
+
+A process with threads cannot be forked safely. A zygote in which a library has started one begins anew in the same
+process without modules of third parties: it is *bare*. One in which a hook of the interpreter's start has started one
+begins anew without those hooks: it is *plain*, and its workers run the hooks.
 """
 
 from __future__ import annotations
@@ -15,10 +19,10 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from eagleray._private import core, environments, heap, native, sweep
+from eagleray._private import core, environments, heap, native, sweep, zygote_threads
 
 if TYPE_CHECKING:
     from eagleray._private.worker_main import Outfit
@@ -28,6 +32,9 @@ _NAME = b"eagleray-zygote"
 _daemon = os.getppid()
 _mark = os.environ.get(sweep.MARK, "")
 _MAX_PACKET = 64 << 10
+_MAX_NOTE = 2000
+#: An argument that is ignored: its memory has room for what workers show as their command line.
+_TITLE_ROOM = " " * 128
 #: What every worker uses.
 _OWN_MODULES = (
     "cloudpickle",
@@ -50,14 +57,18 @@ def main() -> NoReturn:
     original = dict(os.environ)
     channel = socket.socket(fileno=CHANNEL)
     channel.set_inheritable(False)
+    if "--setup-fd" in sys.argv:  # there may be workers already
+        _watch_children(channel)
     setup = _receive_setup(channel)
-    bare = bool(setup["bare"]) or "--bare" in sys.argv
+    single = _Single(channel, setup, original)
+    bare = bool(setup["bare"]) or bool({"--bare", "--plain"} & set(sys.argv))
     fix_environment(os.environ, setup)
     _enter_paths(setup)
     preload = [] if bare else setup["preload"]
     core.prepare()
-    _import_modules([*_OWN_MODULES, *(name for name in preload if not name.endswith("?"))], bare)
-    _stay_single(setup, original)
+    _import_modules(_OWN_MODULES, bare)
+    single.check("", plain=True)
+    _import_modules([name for name in preload if not name.endswith("?")], bare, single)
 
     from eagleray._private import worker_main
 
@@ -68,12 +79,14 @@ def main() -> NoReturn:
     later = [*_OWN_MODULES_LATER, *(name[:-1] for name in preload if name.endswith("?"))]
 
     def improve() -> None:
-        _import_modules(later, bare)
-        _stay_single(setup, original)
+        _watch_children(channel)  # who ends meanwhile is told of at once
+        _import_modules(later, bare, single)
         _ready_to_fork()
         native.rest()
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        _reap(channel)
 
-    _serve(channel, given, improve)
+    _serve(channel, given, improve, single)
 
 
 def _receive_setup(channel: socket.socket) -> dict[str, Any]:
@@ -108,7 +121,8 @@ def _enter_paths(setup: dict[str, Any]) -> None:
         print(f"the folder {setup['cwd']!r} of this environment cannot be entered: {problem}", file=sys.stderr)
 
 
-def _import_modules(names: list[str], bare: bool) -> None:
+def _import_modules(names: Iterable[str], bare: bool, single: _Single | None = None) -> None:
+    """Imports modules, and begins anew if one of them leaves a thread and ``single`` is given."""
     saved = {name: os.environ.get(name) for name in environments.ONE_THREAD}
     if not bare:
         os.environ.update(environments.ONE_THREAD)
@@ -118,6 +132,8 @@ def _import_modules(names: list[str], bare: bool) -> None:
                 importlib.import_module(name)
             except Exception as problem:  # the task that needs it will say so
                 print(f"could not import {name} ahead: {type(problem).__name__}: {problem}", file=sys.stderr)
+            if single is not None:
+                single.check(name)
     finally:
         for name, value in saved.items():
             if value is None:
@@ -143,32 +159,82 @@ def _ready_to_fork() -> None:
     native.forking()
 
 
-def _stay_single(setup: dict[str, Any], environ: dict[str, str]) -> None:
-    """If some module has started a thread, begins anew without modules of third parties. Workers stay children."""
-    if len(os.listdir("/proc/self/task")) == 1:
-        return
-    if "--bare" in sys.argv:
-        raise RuntimeError("a bare zygote has more than one thread")
-    fd = os.memfd_create("eagleray-setup", 0)
-    os.write(fd, json.dumps(setup).encode())
-    os.set_inheritable(fd, True)
-    os.set_inheritable(CHANNEL, True)
-    os.execve(
-        sys.executable, [sys.executable, "-m", "eagleray._private.zygote", "--bare", "--setup-fd", str(fd)], environ
-    )
+class _Single:
+    """Keeps a zygote at one thread, whatever is imported.
+
+    Args:
+        channel: To the daemon.
+        setup: What this zygote was told.
+        environ: The variables that it was started with.
+    """
+
+    def __init__(self, channel: socket.socket, setup: dict[str, Any], environ: dict[str, str]) -> None:
+        self._channel = channel
+        self._setup = setup
+        self._environ = environ
+        self._told = False
+        self._in_vain = False  # there are threads although nothing of third parties was loaded
+
+    def check(self, module: str, plain: bool = False) -> None:
+        """Begins anew, bare or plain, if there is another thread that does not end.
+
+        Args:
+            module: What was imported just now; empty if nothing was.
+            plain: Nothing of third parties was imported, so that a hook of the interpreter's start is the cause.
+        """
+        if self._in_vain or zygote_threads.settle():
+            return
+        threads = zygote_threads.describe()
+        if "--plain" in sys.argv:
+            self._in_vain = True
+            self._say(f"Workers are forked from a process that has other threads: {threads}. Some may hang for that.")
+            return
+        if plain or "--bare" in sys.argv or self._setup["bare"]:
+            self._say(
+                f"The interpreter's start (sitecustomize, usercustomize or a .pth file) leaves a thread: {threads}. A "
+                "process with threads cannot be forked, so each worker runs these hooks itself and starts more slowly."
+            )
+            self._begin_anew("--plain")
+        what = f"Importing {module}" if module else "A library"
+        self._say(
+            f"{what} leaves a thread: {threads}. A process with threads cannot be forked, so each worker imports such "
+            "modules itself, at its first task that needs them."
+        )
+        self._begin_anew("--bare")
+
+    def _say(self, text: str) -> None:
+        if not self._told:
+            self._told = True
+            self._channel.send(json.dumps({"op": "note", "text": text[:_MAX_NOTE]}).encode())
+
+    def _begin_anew(self, how: str) -> NoReturn:
+        """Replaces this process by a zygote without what has started threads. Workers stay its children."""
+        fd = os.memfd_create("eagleray-setup", 0)
+        os.write(fd, json.dumps(self._setup).encode())
+        os.set_inheritable(fd, True)
+        os.set_inheritable(CHANNEL, True)
+        command = [sys.executable, "-m", "eagleray._private.zygote", how, "--setup-fd", str(fd), _TITLE_ROOM]
+        environ = dict(self._environ)
+        if how == "--plain":
+            command.insert(1, "-S")  # without site, which finds installed packages and runs the hooks
+            environments.add_package(environ, self._setup.get("sys_path") or sys.path)
+        signal.set_wakeup_fd(-1)
+        os.execve(sys.executable, command, environ)
 
 
-def _serve(channel: socket.socket, outfit: Outfit, improve: Callable[[], None]) -> NoReturn:
+def _serve(channel: socket.socket, outfit: Outfit, improve: Callable[[], None], single: _Single) -> NoReturn:
     """Forks and reaps.
 
     Args:
         channel: To the daemon.
         outfit: What workers begin with.
         improve: Called once, at the first quiet moment.
+        single: Sees to it that this process has one thread when it forks.
     """
     bell, ringer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.set_wakeup_fd(ringer, warn_on_full_buffer=False)
+    _reap(channel)
     poll = select.poll()
     poll.register(channel, select.POLLIN)
     poll.register(bell, select.POLLIN)
@@ -183,6 +249,7 @@ def _serve(channel: socket.socket, outfit: Outfit, improve: Callable[[], None]) 
                 os.read(bell, 4096)
                 _reap(channel)
                 continue
+            single.check("")  # before the order is read: if this process begins anew it is read then
             packet, fds, _, _ = socket.recv_fds(channel, _MAX_PACKET, 8)
             if not packet:
                 _orphaned()
@@ -249,6 +316,12 @@ def _fork(
         socket.send_fds(channel, [json.dumps({"op": "forked", "token": order["token"], "pid": pid}).encode()], [handle])
     finally:
         os.close(handle)
+
+
+def _watch_children(channel: socket.socket) -> None:
+    """Tells at once of workers that end, whatever this process is doing. Nothing may be forked meanwhile."""
+    signal.signal(signal.SIGCHLD, lambda *_: _reap(channel))
+    _reap(channel)
 
 
 def _reap(channel: socket.socket) -> None:

@@ -1,0 +1,73 @@
+// What `ps` shows of a worker: ray::f while it runs the task f, ray::A.m in a
+// method, ray::A when the actor has nothing to do, else ray::IDLE. Part of hot.c.
+//
+// The kernel shows the memory in which it put the process's arguments. If that
+// does not end with a zero it shows the text up to the first zero only. So a
+// change costs a copy of a few bytes and no system call.
+
+#define TITLE_PREFIX "ray::"
+#define TITLE_PREFIX_N (sizeof TITLE_PREFIX - 1)
+#define TITLE_MOST 128
+
+static char *title_at; // behind the prefix; NULL: nothing is shown
+static size_t title_room, title_n;
+static char title_idle[TITLE_MOST];
+static size_t title_idle_n;
+static int title_calls;         // threads that run a call
+static __thread int title_busy; // this one does
+
+static void title_write(const char *p, size_t n) {
+  if (n > title_room) n = title_room;
+  memcpy(title_at, p, n);
+  if (n < title_n) memset(title_at + n, 0, title_n - n);
+  title_n = n;
+}
+
+// title_runs: this thread begins a call.
+static void title_runs(const hot_item *it) {
+  if (!title_at || (it->kind != 1 && it->kind != 2) || !it->name) return;
+  title_calls += !title_busy;
+  title_busy = 1;
+  title_write((const char *)it->name, (size_t)it->name_n);
+}
+
+// title_rests: this thread waits for work.
+static void title_rests(void) {
+  if (!title_at || !title_busy) return;
+  title_busy = 0;
+  if (--title_calls == 0) title_write(title_idle, title_idle_n);
+}
+
+// show_in(start, end): the memory of the process's arguments
+static PyObject *show_in(PyObject *m, PyObject *args) {
+  (void)m;
+  unsigned long long start, end;
+  if (!PyArg_ParseTuple(args, "KK", &start, &end)) return NULL;
+  if (end <= start || end - start < TITLE_PREFIX_N + 16) {
+    PyErr_SetString(PyExc_ValueError, "the memory of the process's arguments is too small for a title");
+    return NULL;
+  }
+  char *p = (char *)(uintptr_t)start;
+  size_t n = (size_t)(end - start);
+  memset(p, 0, n);
+  p[n - 1] = ' ';
+  memcpy(p, TITLE_PREFIX, TITLE_PREFIX_N);
+  title_at = p + TITLE_PREFIX_N;
+  title_room = n - TITLE_PREFIX_N - 2; // a zero, and the last byte
+  title_n = 0;
+  Py_RETURN_NONE;
+}
+
+// show_as(text): what is shown while no call runs
+static PyObject *show_as(PyObject *m, PyObject *o) {
+  (void)m;
+  Py_ssize_t n;
+  const char *p = PyUnicode_AsUTF8AndSize(o, &n);
+  if (!p) return NULL;
+  title_idle_n = (size_t)n < TITLE_MOST ? (size_t)n : TITLE_MOST;
+  memcpy(title_idle, p, title_idle_n);
+  if (title_at && title_calls == 0) title_write(title_idle, title_idle_n);
+  Py_RETURN_NONE;
+}
+
+#define TITLE_FUNCTIONS {"show_in", show_in, METH_VARARGS, NULL}, {"show_as", show_as, METH_O, NULL},
