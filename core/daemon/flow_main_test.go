@@ -10,7 +10,7 @@ import (
 // The test binary plays the Python side too: run with -m it is a zygote, whose
 // workers are this binary again.
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "-m" {
+	if len(os.Args) >= 3 && os.Args[1] == "-m" {
 		os.Exit(playZygote())
 	}
 	if len(os.Args) == 3 && os.Args[0] == "fake-worker" {

@@ -12,7 +12,7 @@ import (
 var binary string
 
 func TestMain(m *testing.M) {
-	if len(os.Args) == 3 && os.Args[1] == "-m" {
+	if len(os.Args) >= 3 && os.Args[1] == "-m" {
 		os.Exit(playZygote())
 	}
 	if len(os.Args) == 3 && os.Args[0] == "fake-worker" {
