@@ -158,13 +158,19 @@ def test_waiting_is_explained(script: Any) -> None:
 def hold(seconds):
     time.sleep(seconds)
 
+@ray.remote(resources={"tool": 1})
+def other():
+    pass
+
 first = hold.remote(13)
-second = hold.remote(0)
+queued = hold.remote(0)  # behind another call of its own function: an ordinary queue
+second = other.remote()
 ray.get(second)
 """,
         init=', resources={"tool": 1}',
     )
-    assert any("hold" in line and "tool" in line for line in err), err
+    assert any("other" in line and "tool" in line for line in err), err
+    assert not any("task hold" in line for line in err), err
 
 
 def test_crash_in_c_leaves_its_traceback(script: Any) -> None:
