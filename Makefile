@@ -25,7 +25,7 @@ export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-dev: $(VENV)/.native ## make .venv, which runs the Python sources as they lie here; rebuilds Go only when it changed
+dev: $(VENV)/.native $(VENV)/.bytecode ## make .venv, which runs the Python sources as they lie here; rebuilds Go only when it changed
 
 build: dev ## dev, and every Go package
 	go build ./...
@@ -159,6 +159,11 @@ $(CUDA)/cuda.h: $(VENV)/.tools
 
 $(VENV)/.native: $(VENV)/.tools $(CUDA)/cuda.h $(NATIVE)
 	$(PY) setup.py -q build_ext --inplace
+	@touch $@
+
+# As pip does at an installation: where PYTHONDONTWRITEBYTECODE is set, every process would compile the sources anew.
+$(VENV)/.bytecode: $(VENV)/.tools $(shell find python/eagleray -name '*.py')
+	$(PY) -m compileall -q python/eagleray
 	@touch $@
 
 build/planted/.ready: $(VENV)/.native $(shell find python/eagleray -name '*.py')

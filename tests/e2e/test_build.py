@@ -1,7 +1,9 @@
 """What the build puts into the package, seen in the tree that the tests run on."""
 
+import importlib.util
 import platform
 import re
+import struct
 import subprocess
 import sys
 import zlib
@@ -34,6 +36,22 @@ def test_library_exports_only_its_modules() -> None:
     table = subprocess.run(["nm", "-D", "--defined-only", library()], capture_output=True, text=True, check=True).stdout
     modules = {"PyInit__core", "PyInit__hot", "PyInit__kern", "PyInit__late"}
     assert {line.split()[-1] for line in table.splitlines()} == modules
+
+
+def test_the_sources_are_compiled() -> None:
+    """Where PYTHONDONTWRITEBYTECODE is set, driver and zygote would else compile each module at every start."""
+    built = (ROOT / ".venv" / ".bytecode").stat().st_mtime
+    stale = []
+    for source in sorted((ROOT / "python" / "eagleray").rglob("*.py")):
+        found = source.stat()
+        if found.st_mtime > built:
+            continue  # edited since `make dev`
+        compiled = Path(importlib.util.cache_from_source(str(source), optimization=""))
+        header = compiled.read_bytes()[:16] if compiled.exists() else b""
+        expected = struct.pack("<4sIII", importlib.util.MAGIC_NUMBER, 0, int(found.st_mtime), found.st_size)
+        if header != expected:
+            stale.append(source.name)
+    assert not stale
 
 
 def test_daemon_is_static() -> None:
