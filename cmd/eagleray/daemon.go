@@ -132,7 +132,7 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 		return err
 	}
 	d.Serve()
-	parent.say("ready")
+	parent.ready(d)
 	if !embedded {
 		parent.close()
 	}
@@ -268,6 +268,27 @@ func openParent(fd int) *parentPipe {
 func (p *parentPipe) say(line string) {
 	if p.f != nil {
 		_, _ = p.f.WriteString(line + "\n")
+	}
+}
+
+// ready says that the daemon listens, and sends a descriptor of the store's memory with
+// it: a driver closes that last, so that the daemon's end need not wait until the
+// system has taken the memory back.
+func (p *parentPipe) ready(d *daemon.Daemon) {
+	if p.f == nil {
+		return
+	}
+	raw, err := p.f.SyscallConn()
+	if err == nil {
+		var sent error
+		err = raw.Write(func(fd uintptr) bool {
+			sent = d.SendStore(int(fd), []byte("ready\n"))
+			return !errors.Is(sent, unix.EAGAIN)
+		})
+		err = errors.Join(err, sent)
+	}
+	if err != nil { // the parent does without
+		p.say("ready")
 	}
 }
 

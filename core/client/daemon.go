@@ -83,7 +83,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TExit:
 		if c.exec != nil {
 			c.mu.Lock()
-			err = m.Reply(c.exec.busy == 0 && c.exec.actorID == (ids.Actor{}) && c.needed(time.Now()))
+			err = m.Reply(c.exitAnswer())
 			c.exec.stop("idle")
 			c.mu.Unlock()
 		}
@@ -122,6 +122,15 @@ func (e *executor) allRead() {
 	e.unread = false
 	if e.drained() {
 		e.stop("released")
+	}
+}
+
+// exitAnswer says what keeps this worker, which is told to exit; mu held.
+func (c *Client) exitAnswer() wire.ExitAnswer {
+	e := c.exec
+	return wire.ExitAnswer{
+		Needed: e.busy == 0 && e.actorID == (ids.Actor{}) && c.needed(time.Now()),
+		Runs:   !e.leaves && (e.busy > 0 || e.waitingCalls() > 0),
 	}
 }
 

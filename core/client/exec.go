@@ -102,6 +102,7 @@ type executor struct {
 	actorID  ids.Actor
 	inc      uint64
 	ended    string                 // why no more work comes
+	leaves   bool                   // the program's main loop knows that
 	canceled []*call                // asked to end, not yet seen by the program
 	started  time.Time              // of the newest running task
 	last     *RemoteTemplate        // what ran before
@@ -239,6 +240,7 @@ func (c *Client) NextTask(timeout time.Duration, group string) (*Item, error) {
 			e.ended = "released"
 		}
 		if e.ended != "" || c.closed {
+			e.leaves = e.leaves || group == ""
 			c.flushDirty()
 			return &Item{Kind: ItemExit, Reason: e.ended}, nil
 		}

@@ -224,6 +224,11 @@ func (d *Daemon) Close(keepLogs bool) {
 	d.log.Warn("session directory not removed", "error", err)
 }
 
+// SendStore sends a text and a descriptor of the store's memory through a socket.
+func (d *Daemon) SendStore(socket int, text []byte) error {
+	return unix.Sendmsg(socket, text, unix.UnixRights(d.fd), nil, 0)
+}
+
 // now is the machine's time.
 func (d *Daemon) now() time.Duration { return time.Since(d.began) }
 

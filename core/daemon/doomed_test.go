@@ -72,7 +72,7 @@ func TestWorker_DoomedBeforeItsFork_IsNotForkedAgain(t *testing.T) {
 	d, j := opened(t)
 	w, z := ordered(d, j)
 	d.mu.Lock()
-	d.endWorker(w, jobGrace)
+	d.endWithJob(w, jobGrace)
 	d.mu.Unlock()
 	d.zygoteGone(z, "it was closed")
 	d.mu.Lock()
@@ -99,7 +99,7 @@ func TestWorker_DoomedBeforeItsHello_IsKilled(t *testing.T) {
 	d, j := opened(t)
 	w, _ := ordered(d, j)
 	d.mu.Lock()
-	d.endWorker(w, jobGrace)
+	d.endWithJob(w, jobGrace)
 	d.mu.Unlock()
 	got, err := d.claim(w.token)
 	if err != nil || got != w {

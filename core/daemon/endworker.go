@@ -10,6 +10,25 @@ import (
 
 // endWorker asks a worker to exit and kills it when the grace is over; mu held.
 func (d *Daemon) endWorker(w *worker, grace time.Duration) {
+	d.askToExit(w, grace, func(a wire.ExitAnswer, timer *time.Timer) {
+		if a.Needed {
+			timer.Stop() // it leaves when others have let go of what it owns
+		}
+	})
+}
+
+// endWithJob is endWorker for a worker of a job that ends; mu held.
+func (d *Daemon) endWithJob(w *worker, grace time.Duration) {
+	d.askToExit(w, grace, func(a wire.ExitAnswer, _ *time.Timer) {
+		if a.Runs {
+			go d.endRunning(w) // who closes a connection runs this, and may have the lock
+		}
+	})
+}
+
+// askToExit asks a worker to exit, kills it when the timer of its grace fires, and
+// passes on what it answers; mu held.
+func (d *Daemon) askToExit(w *worker, grace time.Duration, answered func(wire.ExitAnswer, *time.Timer)) {
 	if w.state == stateGone || w.doomed {
 		return
 	}
@@ -23,10 +42,34 @@ func (d *Daemon) endWorker(w *worker, grace time.Duration) {
 		d.kill(w)
 	})
 	w.client.peer.Go(wire.TExit, nil, func(m *wire.Message, err error) {
-		var owns bool
-		if err == nil && m.Decode(&owns) == nil && owns && grace == exitGrace {
-			timer.Stop() // it leaves when others have let go of what it owns
+		var a wire.ExitAnswer
+		if err == nil && m.Decode(&a) == nil {
+			answered(a, timer)
 		}
+	})
+}
+
+// endRunning kills a worker of an ended job that still runs calls after runsGrace:
+// nobody waits for them, and it cannot end before they do. One that has begun to end
+// by then keeps the rest of its grace, for its exit handlers.
+func (d *Daemon) endRunning(w *worker) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w.state == stateGone || w.doomed {
+		return
+	}
+	w.after(runsGrace, func() {
+		w.client.peer.Go(wire.TExit, nil, func(m *wire.Message, err error) {
+			var a wire.ExitAnswer
+			if err != nil || m.Decode(&a) != nil || !a.Runs {
+				return
+			}
+			go func() {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				d.kill(w)
+			}()
+		})
 	})
 }
 

@@ -19,6 +19,9 @@ const drainLimit = 500 * time.Millisecond
 // jobGrace is what the workers of an ended job get to exit by themselves.
 const jobGrace = 150 * time.Millisecond
 
+// runsGrace is what a call that runs when its job ends gets to return.
+const runsGrace = 10 * time.Millisecond
+
 // maxEnvs bounds the environments of one job.
 const maxEnvs = 4096
 
@@ -210,7 +213,7 @@ func (d *Daemon) endJob(j *job, s record.JobState, message string) []*output {
 		if w.output != nil && w.pid != 0 {
 			outputs = append(outputs, w.output)
 		}
-		d.endWorker(w, jobGrace)
+		d.endWithJob(w, jobGrace)
 	}
 	for _, c := range d.clients {
 		if c.job == j && c.role == wire.RoleHeir {

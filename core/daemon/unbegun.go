@@ -36,8 +36,8 @@ func (d *Daemon) endUnbegun(w *worker) {
 		d.kill(w)
 	})
 	w.client.peer.Go(wire.TExit, nil, func(m *wire.Message, err error) {
-		var owns bool
-		if err == nil && m.Decode(&owns) == nil && owns {
+		var a wire.ExitAnswer
+		if err == nil && m.Decode(&a) == nil && a.Needed {
 			timer.Stop()
 			return
 		}

@@ -11,7 +11,7 @@ func bodies() []any {
 	return []any{
 		Hello{}, HelloReply{}, Totals{}, EnvSpec{}, JobStart{}, JobStarted{}, ClassDefine{}, Alternative{},
 		LeaseWant{}, LeaseGrant{}, Assignment{}, LeaseReturn{}, LeaseRef{}, LeaseBroken{}, Running{},
-		ClassTrouble{}, WorkerReady{}, WorkerExit{}, Inherited{}, LogBatch{}, LogLine{}, ActorCreate{},
+		ClassTrouble{}, WorkerReady{}, WorkerExit{}, ExitAnswer{}, Inherited{}, LogBatch{}, LogLine{}, ActorCreate{},
 		ActorCreated{}, ActorRef{}, ActorResolve{}, ActorState{}, ActorKill{}, ActorByName{}, ActorNamed{},
 		ActorNames{}, ActorName{}, ActorStart{}, ActorReady{}, KVPut{}, KVKey{}, ObjCreate{},
 		ObjPlace{}, ObjRef{}, ObjRefs{}, ObjStats{}, RefWait{}, RefValue{}, FaultBody{}, Cancel{}, Received{},

@@ -197,6 +197,12 @@ type WorkerExit struct {
 	Reason string
 }
 
+// ExitAnswer says what keeps a worker that was told to exit.
+type ExitAnswer struct {
+	Needed bool // it is idle, and others hold objects that it owns: it ends later
+	Runs   bool // calls run or wait in it, and its program has not begun to end
+}
+
 // Inherited tells an heir whose place it has taken.
 type Inherited struct {
 	WorkerID []byte

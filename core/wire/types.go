@@ -35,7 +35,7 @@ const (
 	TLogs            Type = 35 // push
 	TActorStart      Type = 37 // push, to a worker: become this actor
 	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived
-	TExit            Type = 39 // call, to an idle worker: exit → bool: later, others hold objects that it owns
+	TExit            Type = 39 // call, to a worker: exit → ExitAnswer: what keeps it
 	TRunning         Type = 45 // call, to a worker: nil → Running: what it runs now
 
 	// Actors: any process → daemon (head role).

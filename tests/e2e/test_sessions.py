@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -27,6 +28,17 @@ def gone(pids: list[int], folder: str, seconds: float = 30.0) -> list[str]:
         if not left or time.monotonic() > deadline:
             return left
         threading.Event().wait(0.02)
+
+
+def descriptors() -> list[str]:
+    """What this process has open."""
+    found = []
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found.append(os.readlink(f"/proc/self/fd/{name}"))
+        except OSError:  # the descriptor of the listing itself
+            pass
+    return found
 
 
 def state(pid: int) -> str:
@@ -182,6 +194,41 @@ def test_init_and_shutdown_leak_nothing(fresh: Any) -> None:
     after = counts()
     assert after[0] <= before[0] and after[1] <= before[1] + 2, (before, after)
     assert gone(pids, folder) == []
+
+
+def test_a_full_store_goes_after_the_session(fresh: Any, monkeypatch: Any) -> None:
+    """The daemon has ended before the driver lets go of the store's memory; nothing of it stays."""
+    from eagleray._private import node, store_memory
+    from eagleray._private.state import process
+
+    seen: list[tuple[bool, int]] = []
+
+    def let_go(descriptor: int) -> None:
+        seen.append((os.path.exists(f"/proc/{daemon}"), os.fstat(descriptor).st_blocks * 512))
+        store_memory.let_go(descriptor)
+
+    fresh.init(**LOCAL)
+    daemon = process.session.daemon_pid
+    monkeypatch.setattr(node, "store_memory", SimpleNamespace(let_go=let_go, await_freed=store_memory.await_freed))
+    refs = [fresh.put(bytes(2**20)) for _ in range(64)]
+    fresh.shutdown()
+    del refs
+    [(alive, held)] = seen
+    assert not alive and held >= 64 << 20
+    store_memory.await_freed()  # as the next init() does
+    assert not any("memfd:eagleray-arena" in name for name in descriptors())
+
+
+@pytest.mark.parametrize("size", [4096, 64 << 20])
+def test_the_last_descriptor_of_a_store_is_closed(size: int) -> None:
+    from eagleray._private import store_memory
+
+    fd = os.memfd_create("test-store")
+    os.posix_fallocate(fd, 0, size)
+    store_memory.let_go(fd)
+    if size > 4096:
+        store_memory.await_freed()
+    assert not any("memfd:test-store" in name for name in descriptors())
 
 
 LEAVES = {

@@ -14,7 +14,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from eagleray._private import sweep
+from eagleray._private import store_memory, sweep
 
 _READY_SECONDS = 30.0
 _STOP_SECONDS = 5.0
@@ -112,6 +112,7 @@ class Daemon:
         self._child = child
         self._lifeline = lifeline
         self._said = said
+        self._store = -1  # a descriptor of the store's memory, see store_memory
 
     @classmethod
     def start(cls, config: Mapping[str, Any]) -> Daemon:
@@ -125,6 +126,7 @@ class Daemon:
             raise RuntimeError(
                 f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone"
             )
+        store_memory.await_freed()
         # The daemon makes it: whoever is killed at any moment from now on leaves one that removes it.
         folder = os.path.join(base_dir(), "s-" + os.urandom(5).hex())
         mine, its = socket.socketpair()
@@ -167,7 +169,10 @@ class Daemon:
                 raise RuntimeError(
                     f"the daemon did not say within {_READY_SECONDS:.0f} s that it is ready{self._log_tail()}"
                 )
-            piece = self._lifeline.recv(4096)
+            piece, descriptors, _, _ = socket.recv_fds(self._lifeline, 4096, 1, socket.MSG_CMSG_CLOEXEC)
+            if descriptors:
+                self._store = descriptors[0]
+                store_memory.hold(self._store)
             if not piece:
                 raise RuntimeError(f"the daemon ended while it started{self._log_tail()}")
             line += piece
@@ -185,8 +190,8 @@ class Daemon:
         tail = text[-2000:].decode(errors="replace").strip()
         return f"; its log ends with:\n{tail}" if tail else ""
 
-    def stop(self) -> None:
-        """Ends the daemon and everything that it started."""
+    def stop(self, exiting: bool = False) -> None:
+        """Ends the daemon and everything that it started. With `exiting` this process's end closes its descriptors."""
         self._lifeline.close()
         self._said.close()
         try:
@@ -197,6 +202,9 @@ class Daemon:
         if self._child.returncode != 0:
             sweep.session(os.path.basename(self.folder))
         _remove(self.folder)
+        if self._store >= 0 and not exiting:
+            descriptor, self._store = self._store, -1
+            store_memory.let_go(descriptor)
 
 
 #: Bytes of a configuration that still fit an argument of a program; a longer one the daemon reads from its input.

@@ -357,7 +357,7 @@ def shutdown(*, wait_for_processes: bool = False, _exiting_interpreter: bool = F
             for close in session.on_close:
                 close()
             if started is not None:
-                started.stop()
+                started.stop(exiting=_exiting_interpreter)
 
 
 def is_initialized() -> bool:

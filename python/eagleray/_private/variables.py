@@ -24,7 +24,11 @@ KNOWN = frozenset(
         *(f"RAY_{name}" for name in (*_BOTH, *_RAYS)),
     }
 )
-_FREE = ("EAGLERAY_EXPERIMENTAL_NOSET_", "RAY_EXPERIMENTAL_NOSET_")
+#: Beginnings of names that are free; the last are those of this project's own benchmark and tests.
+_FREE = (
+    *("EAGLERAY_EXPERIMENTAL_NOSET_", "RAY_EXPERIMENTAL_NOSET_"),
+    *("EAGLERAY_BENCH_", "EAGLERAY_CHAOS_", "EAGLERAY_ROBUST_", "EAGLERAY_FAKE_", "EAGLERAY_TEST_"),
+)
 #: How alike a name of Ray's must be: Ray has hundreds that mean nothing here.
 _ALIKE = 0.92
 

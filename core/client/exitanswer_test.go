@@ -1,0 +1,38 @@
+package client
+
+import (
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// What keeps a worker that is told to exit: calls that run or wait, until its program
+// has been told that no more work comes.
+func TestExitAnswer(t *testing.T) {
+	c := &Client{opts: Options{Role: wire.RoleWorker}, epoll: -1, wakeFD: -1}
+	c.table = own.NewTable(c.self, c.info.Job)
+	c.exec = newExecutor(c)
+	answer := func(want bool, when string) {
+		t.Helper()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if got := c.exitAnswer(); got.Runs != want {
+			t.Errorf("%s: %+v, want Runs to be %v", when, got, want)
+		}
+	}
+	answer(false, "idle")
+	c.exec.busy = 1
+	answer(true, "a call runs")
+	c.exec.busy = 0
+	k := &call{}
+	c.exec.queue = append(c.exec.queue, k)
+	answer(true, "a call waits")
+	c.exec.queue, c.exec.busy = nil, 1
+	c.exec.ended = "idle"
+	if it, err := c.NextTask(time.Second, ""); err != nil || it == nil || it.Kind != ItemExit {
+		t.Fatalf("%+v, %v", it, err)
+	}
+	answer(false, "its program ends, beside a call in another thread")
+}

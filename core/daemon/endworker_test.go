@@ -1,0 +1,87 @@
+package daemon
+
+import (
+	"net"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// exits has a worker's process answer TExit with one answer after the other, the last
+// one again and again. asked gets a value for each.
+func exits(t *testing.T, d *Daemon, w *worker, answers ...wire.ExitAnswer) (asked chan int) {
+	t.Helper()
+	ours, its := net.Pipe()
+	asked = make(chan int, 16)
+	n := 0
+	worker := wire.NewPeer(its, func(m *wire.Message) {
+		if m.Type == wire.TExit {
+			_ = m.Reply(answers[min(n, len(answers)-1)])
+			n++
+			asked <- n
+			return
+		}
+		_ = m.Reply(nil)
+	}, func(error) {})
+	worker.Start()
+	peer := wire.NewPeer(ours, func(*wire.Message) {}, func(error) {})
+	peer.Start()
+	t.Cleanup(func() {
+		peer.Close()
+		worker.Close()
+	})
+	w.client.peer = peer
+	return asked
+}
+
+// A call that runs at its job's end is killed soon: the grace of an hour is for others.
+func TestWorker_RunsAtItsJobsEnd_IsKilledSoon(t *testing.T) {
+	d, j := opened(t)
+	w, _ := ordered(d, j)
+	d.mu.Lock()
+	ended := sleeps(t, d, w)
+	asked := exits(t, d, w, wire.ExitAnswer{Runs: true})
+	d.endWithJob(w, time.Hour)
+	d.mu.Unlock()
+	ended()
+	if n := len(asked); n != 2 {
+		t.Errorf("it was asked %d times, want twice: a call that is about to return may do so", n)
+	}
+}
+
+// A worker whose call returns meanwhile runs its exit handlers, and keeps its grace.
+func TestWorker_EndsAtItsJobsEnd_KeepsItsGrace(t *testing.T) {
+	for name, answers := range map[string][]wire.ExitAnswer{
+		"idle":             {{}},
+		"its call returns": {{Runs: true}, {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d, j := opened(t)
+			w, _ := ordered(d, j)
+			d.mu.Lock()
+			ended := sleeps(t, d, w)
+			asked := exits(t, d, w, answers...)
+			d.endWithJob(w, time.Hour)
+			peer := w.client.peer
+			d.mu.Unlock()
+			for range answers {
+				select {
+				case <-asked:
+				case <-time.After(60 * time.Second):
+					t.Fatal("it was not asked")
+				}
+			}
+			if err := peer.Call(t.Context(), wire.TRunning, nil, nil); err != nil { // by then the answers have been seen
+				t.Fatal(err)
+			}
+			d.mu.Lock()
+			if w.doomed {
+				t.Error("it was killed")
+			}
+			d.kill(w)
+			d.mu.Unlock()
+			ended()
+		})
+	}
+}
