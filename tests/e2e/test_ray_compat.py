@@ -63,6 +63,9 @@ CASES = {
             "ray.serve",
             "from ray.train.torch import TorchTrainer", "from ray.util.placement_group import placement_group",
             "from ray.util.multiprocessing import Pool", "import ray.util.metrics",
+            "from ray.runtime_env import RuntimeEnv", "import ray.cloudpickle as pickle", "ray.job_config.JobConfig()",
+            "from ray.util.annotations import PublicAPI", "from ray.util.actor_group import ActorGroup",
+            "from ray.util.serialization import register_serializer",
         ]
         for program in programs:
             try:
