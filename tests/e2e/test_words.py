@@ -82,6 +82,23 @@ def test_what_has_no_effect_says_so_once(script: Any) -> None:
     assert done.stderr.count("EAGLERAY_DEDUPLOGS is not known") == 1
 
 
+def test_settings_of_system_config_that_do_nothing_are_told_of(script: Any) -> None:
+    done = script(
+        """
+        import eagleray as ray
+
+        settings = {"object_spilling_treshold": 0.5, "min_spilling_size": 0, "health_check_period_ms": 1}
+        for _ in range(2):
+            ray.init(num_cpus=1, _system_config=settings)
+            ray.shutdown()
+        """
+    )
+    said = [line for line in done.stderr.splitlines() if "has no effect" in line]
+    assert len(said) == 2, done.stderr
+    assert "'object_spilling_treshold': …}) has no effect (did you mean 'object_spilling_threshold'?)" in said[0]
+    assert "'health_check_period_ms': …}) has no effect" in said[1] and "min_spilling_size" in said[1]
+
+
 def test_flags_of_commands_in_python_are_suggested() -> None:
     for arguments, near in (("list actors --fromat json", "--format"), ("memory --grup-by NODE_ADDRESS", "--group-by")):
         command = [sys.executable, "-c", "from eagleray._private.cli import main; main()", *arguments.split()]

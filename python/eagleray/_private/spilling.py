@@ -6,6 +6,19 @@ import json
 import os
 from typing import Any
 
+#: What the daemon reads of ``_system_config``.
+SETTINGS = (
+    "automatic_object_spilling_enabled",
+    "local_fs_capacity_threshold",
+    "max_io_workers",
+    "min_spilling_size",
+    "object_spilling_cache",
+    "object_spilling_config",
+    "object_spilling_directory",
+    "object_spilling_threshold",
+    "oom_grace_period_s",
+)
+
 
 def config(directory: Any, system: Any) -> dict[str, Any]:
     """The daemon's configuration for ``object_spilling_directory`` and ``_system_config``.

@@ -49,10 +49,19 @@ _said: set[str] = set()
 
 def tell(given: Mapping[str, Any]) -> None:
     """Warns of those of the arguments that ask for something which is not done."""
-    from eagleray._private import driver_log
+    from eagleray._private import driver_log, meant, spilling
 
     for name, (nothing, why) in _UNUSED.items():
         value = given.get(name)
         if value is not None and value != nothing and name not in _said:
             _said.add(name)
             driver_log.warning(f"init({name}=…) has no effect: {why}.")
+    system = given.get("_system_config")
+    for name in system if isinstance(system, dict) else ():
+        if name not in spilling.SETTINGS and name not in _said:
+            _said.add(name)
+            near = meant.suggestion(str(name), spilling.SETTINGS)
+            driver_log.warning(
+                f"init(_system_config={{{name!r}: …}}) has no effect{near}: the settings that do something are "
+                f"{', '.join(spilling.SETTINGS)}."
+            )
