@@ -9,7 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// A log that is asked to delete entries from its middle names them as raft does: both ends are meant.
+// A log that is asked to delete entries from its middle names them: both ends are meant.
 func TestMemoryLog_DeleteRange_InTheMiddle_NamesBothEnds(t *testing.T) {
 	var m memoryLog
 	for i := uint64(1); i <= 9; i++ {
