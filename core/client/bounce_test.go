@@ -12,7 +12,8 @@ func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
 	gone := &inConn{lease: true}
 	gone.dead = true
 	actor := &inConn{}
-	begun := &call{in: lease, tmpl: &RemoteTemplate{}, taken: true}
+	begun := &call{in: lease, tmpl: &RemoteTemplate{}, taken: true, seq: 7}
+	lease.feeds = map[uint32]*call{7: begun}
 	stay := []*call{{in: actor, tmpl: &RemoteTemplate{}}, {in: lease}, {in: gone, tmpl: &RemoteTemplate{}}, {tmpl: &RemoteTemplate{}}}
 	e := &executor{lane: lane{queue: []*call{stay[0], begun, stay[1], stay[2], begun, stay[3]}}}
 	all := e.queue
@@ -22,6 +23,9 @@ func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
 	}
 	if len(lease.out)+len(gone.out)+len(actor.out) > 0 {
 		t.Error("a call is given back that is not to be")
+	}
+	if lease.feeds[7] != begun {
+		t.Error("a call that has begun is given back, and hears no more of what its caller consumes")
 	}
 	if all[4] != nil || all[5] != nil {
 		t.Error("the queue's memory holds calls that have left it")
