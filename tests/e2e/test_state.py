@@ -48,6 +48,11 @@ def records(ref: Any) -> dict[str, ObjectState]:
     return {("owner" if row.is_owner else "borrower"): row for row in state.get_objects(ref.hex())}
 
 
+def until_borrowed(ref: Any, pid: int) -> None:
+    """Waits until the owner has heard of the borrower, which may be after a call's answer."""
+    until(lambda: records(ref)["owner"].borrowers == [pid])
+
+
 @pytest.fixture
 def holder(ray: Any) -> Iterator[Any]:
     """An actor that keeps what it is given, and that can be kept busy."""
@@ -101,8 +106,8 @@ def test_put(ray: Any) -> None:
 def test_borrowed(ray: Any, holder: Any) -> None:
     ref = ray.put([1, 2])
     pid = ray.get(holder.keep.remote([ref]))
+    until_borrowed(ref, pid)
     found = records(ref)
-    assert found["owner"].borrowers == [pid]
     assert (found["borrower"].pid, found["borrower"].type) == (pid, "WORKER")
     assert found["borrower"].call_site == "(deserialize task arg) Holder.keep"
     assert found["borrower"].place == found["owner"].place == "INLINE"
