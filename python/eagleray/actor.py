@@ -6,7 +6,18 @@ from collections.abc import Callable, Mapping, Sequence
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import actor_kind, environments, fallback, flow, functions, meant, pickling, retrying, tracing
+from eagleray._private import (
+    actor_kind,
+    environments,
+    fallback,
+    flow,
+    functions,
+    large_code,
+    meant,
+    pickling,
+    retrying,
+    tracing,
+)
 from eagleray._private.actor_kind import GROUP, METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
 from eagleray._private.core import HotError, explain, refuse_in_fork
@@ -297,7 +308,7 @@ class ActorClass(Generic[P, T]):
         self._cls = cls
         self._options = dict(options)
         self._shape = shape
-        self._exported: tuple[int, bytes, bytes, functions.Captured] | None = None
+        self._exported: tuple[tuple[int, int], bytes, bytes, functions.Captured] | None = None
         self.__doc__ = cls.__doc__
         self.__name__: str = cls.__name__
 
@@ -384,10 +395,12 @@ class ActorClass(Generic[P, T]):
 
     def _export(self, session: Session) -> tuple[bytes, bytes, functions.Captured]:
         """The fid and the bytes of the class, made once in a session, and the references inside."""
-        if self._exported is None or self._exported[0] != process.epoch:
+        detached = self._options.get("lifetime") == "detached"
+        inline = large_code.INLINE_DETACHED if detached else large_code.INLINE
+        if self._exported is None or self._exported[0] != (process.epoch, inline):
             self._exported = (
-                process.epoch,
-                *functions.export(self._cls, f"the actor class {self.__name__}", session.hot),
+                (process.epoch, inline),
+                *functions.export(self._cls, f"the actor class {self.__name__}", session.hot, inline),
             )
         return self._exported[1:]
 

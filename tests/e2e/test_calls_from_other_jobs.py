@@ -76,3 +76,34 @@ def test_large_values_pass_between_jobs() -> None:
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
         assert done.stdout == "all is well\n", done.stderr
         assert eagleray.get(worker.size.remote(np.zeros(1, np.uint8))) == 1
+
+
+#: Makes a detached actor whose class has more bytes than functions that travel in messages, and ends.
+MAKER = """
+import os, sys
+import eagleray as ray
+
+ray.init(address=sys.argv[1], namespace="shared")
+captured = os.urandom(7 << 20)
+
+
+@ray.remote(num_cpus=0)
+class Holder:
+    def size(self):
+        return len(captured)
+
+
+made = Holder.options(name="holder", lifetime="detached", max_restarts=1).remote()
+print(ray.get(made.size.remote()))
+"""
+
+
+def test_a_detached_actor_with_a_large_class_restarts_after_its_program_has_ended() -> None:
+    with eagleray.init(address="local", num_cpus=2, namespace="shared", log_to_driver=False) as context:
+        command = [sys.executable, "-c", MAKER, context.address_info["address"]]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+        assert done.stdout == f"{7 * MIB}\n", done.stdout + done.stderr
+        holder = eagleray.get_actor("holder")
+        eagleray.kill(holder, no_restart=False)
+        assert eagleray.get(holder.size.remote(), timeout=60) == 7 * MIB
+        eagleray.kill(holder)

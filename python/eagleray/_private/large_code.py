@@ -16,6 +16,10 @@ from eagleray._private.serialization import BYTES
 #: Bytes of a pickled function or class that still travel in a message.
 INLINE = 4 << 20
 
+#: The same for the class of a detached actor: the cluster keeps such a class in the actor's record, so that the actor
+#: can restart when the program that made it, which owns what is in the object store, has ended.
+INLINE_DETACHED = 8 << 20
+
 #: Bytes from which on the program is warned, and above which it is refused, as under Ray and with Ray's variables.
 _WARN = "FUNCTION_SIZE_WARN_THRESHOLD", 10**7
 _ERROR = "FUNCTION_SIZE_ERROR_THRESHOLD", 10**8
