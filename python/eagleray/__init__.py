@@ -14,6 +14,7 @@ from eagleray._version import __version__
 
 TYPE_CHECKING = False  # importing typing for it would be half of this module's time
 if TYPE_CHECKING:
+    from types import FrameType
     from typing import Any
 
     from eagleray import actor as actor
@@ -90,17 +91,17 @@ def __getattr__(name: str) -> Any:
     elif name in _MODULES:
         value = importlib.import_module(f"eagleray.{name}")
     else:
-        raise _no_attribute(name)
+        raise _no_attribute(name, sys._getframe(1))
     globals()[name] = value
     return value
 
 
-def _no_attribute(name: str) -> Exception:
+def _no_attribute(name: str, frame: FrameType) -> Exception:
     if name.startswith("_"):  # Python itself asks for many of these
         return AttributeError(f"module 'eagleray' has no attribute {name!r}")
     from eagleray._private import missing
 
-    return missing.attribute("eagleray", name)
+    return missing.attribute("eagleray", name, frame)
 
 
 class _Missing:

@@ -19,7 +19,9 @@ FILES = {
     "_version.py": (PACKAGE / "_version.py").read_text(),
     "_private/missing.py": (PACKAGE / "_private" / "missing.py").read_text(),
     "exceptions.py": "class TaskError(Exception): pass",
-    "util/__init__.py": "from . import queue",
+    "util/__init__.py": (PACKAGE / "util" / "__init__.py").read_text(),
+    "util/accelerators.py": (PACKAGE / "util" / "accelerators.py").read_text(),
+    "util/scheduling_strategies.py": (PACKAGE / "util" / "scheduling_strategies.py").read_text(),
     "util/queue.py": "from .. import remote\nclass Queue: pass",
 }
 CASES = {
@@ -60,12 +62,15 @@ CASES = {
         import importlib.util, ray
         programs = [
             "import ray.data", "import ray.data.dataset", "from ray import tune", "from ray.data import Dataset",
-            "ray.serve",
             "from ray.train.torch import TorchTrainer", "from ray.util.placement_group import placement_group",
             "from ray.util.multiprocessing import Pool", "import ray.util.metrics",
-            "from ray.runtime_env import RuntimeEnv", "import ray.cloudpickle as pickle", "ray.job_config.JobConfig()",
+            "from ray.runtime_env import RuntimeEnv", "import ray.cloudpickle as pickle",
+            "import ray.serve",
             "from ray.util.annotations import PublicAPI", "from ray.util.actor_group import ActorGroup",
-            "from ray.util.serialization import register_serializer",
+            "from ray.util.serialization import register_serializer", "from ray.util import placement_group",
+            "from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy",
+            "from ray.util.accelerators import tpu", "def f():\\n from ray import rllib as r\\nf()",
+            "; ".join(f"v{i} = {i}" for i in range(400)) + "; from ray import data",
         ]
         for program in programs:
             try:
@@ -77,6 +82,46 @@ CASES = {
             else:
                 raise AssertionError(program)
         assert importlib.util.find_spec("ray.data") is None
+    """,
+    "attributes that are not there": """
+        import inspect, ray, ray.util.accelerators, ray.util.scheduling_strategies
+        inspect.getmembers(ray)
+        for owner, names in {
+            ray: ["data", "tune", "serve", "job_config", "timeline"],
+            ray.util: ["placement_group", "iter", "PlacementGroup"],
+            ray.util.scheduling_strategies: ["PlacementGroupSchedulingStrategy"],
+            ray.util.accelerators: ["tpu"],
+        }.items():
+            where = owner.__name__.replace("eagleray", "ray")
+            for name in names:
+                assert not hasattr(owner, name) and getattr(owner, name, 7) == 7, name
+                try:
+                    getattr(owner, name)
+                except AttributeError as error:
+                    assert str(error).startswith("Eagle Ray ") and f" has no {where}.{name} (" in str(error), error
+                else:
+                    raise AssertionError(name)
+            try:
+                owner.nothing
+            except AttributeError as error:
+                assert str(error) == f"module {where!r} has no attribute 'nothing'", error
+    """,
+    "messages name the package that the program wrote": """
+        import ray
+        for text, name in [
+            ("import ray.util; ray.util.iter", "ray"),
+            ("import eagleray.util; eagleray.util.iter", "eagleray"),
+            ("import eagleray.util, eagleray as ray\\ndef f(): ray.util.iter\\nf()", "eagleray"),
+            ("import ray\\ndef f(): ray.util.iter\\nf()", "ray"),
+            ("import ray\\ndef f():\\n from ray.util import iter\\nf()", "ray"),
+            ("from eagleray.util import iter", "eagleray"),
+        ]:
+            try:
+                exec(text, {})
+            except (AttributeError, ModuleNotFoundError) as error:
+                assert f" has no {name}.util.iter (" in str(error), (text, error)
+            else:
+                raise AssertionError(text)
     """,
     "visible devices as in Ray": """
         import os, ray
@@ -116,4 +161,7 @@ def test_missing_parts_under_our_own_name() -> None:
     for program in (*programs, more):
         with pytest.raises(ModuleNotFoundError, match=r"^Eagle Ray .* has no eagleray\.\S+ \(.+\): .+\.$"):
             exec(program)
-    assert not hasattr(eagleray, "nothing") and importlib.util.find_spec("eagleray.data") is None
+    assert not hasattr(eagleray, "nothing") and not hasattr(eagleray, "data")
+    with pytest.raises(AttributeError, match=r"^Eagle Ray .* has no eagleray\.data \(.+\): .+\.$"):
+        _ = eagleray.data
+    assert importlib.util.find_spec("eagleray.data") is None

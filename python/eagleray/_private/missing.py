@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 from eagleray._version import __version__
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import FrameType
 
 #: Part of Ray, as its name below ``ray`` → what it is, and what to do without it.
 _PARTS = {
@@ -69,6 +75,31 @@ _PARTS |= {
 
 def error(name: str) -> ModuleNotFoundError | None:
     """The error for a name below ``eagleray`` or ``ray``, as ``ray.data.dataset``; None for what Ray does not have."""
+    text = _sentence(name)
+    return None if text is None else ModuleNotFoundError(text, name=name)
+
+
+def attribute(module: str, name: str, frame: FrameType) -> Exception:
+    """The error for an attribute that a module does not have.
+
+    ``hasattr`` and ``getattr`` with a default take an attribute for absent only when the error is an AttributeError.
+    A statement ``from module import name`` would drop the text of an AttributeError, so it gets a ModuleNotFoundError.
+
+    Args:
+        module: The module's name, as ``eagleray.util``.
+        name: The attribute's name.
+        frame: The frame that asked for the attribute.
+    """
+    if module.startswith("eagleray") and _uses_ray(frame):
+        module = "ray" + module.removeprefix("eagleray")
+    full = f"{module}.{name}"
+    text = _sentence(full)
+    if text is None:
+        return AttributeError(f"module {module!r} has no attribute {name!r}")
+    return ModuleNotFoundError(text, name=full) if _imports(frame) else AttributeError(text)
+
+
+def _sentence(name: str) -> str | None:
     top, _, part = name.partition(".")
     found = _PARTS.get(part)
     while found is None and part:
@@ -77,9 +108,24 @@ def error(name: str) -> ModuleNotFoundError | None:
     if found is None:
         return None
     what, instead = found
-    return ModuleNotFoundError(f"Eagle Ray {__version__} has no {top}.{part} ({what}): {instead}.", name=name)
+    return f"Eagle Ray {__version__} has no {top}.{part} ({what}): {instead}."
 
 
-def attribute(module: str, name: str) -> Exception:
-    """The error for an attribute that a module does not have."""
-    return error(f"{module}.{name}") or AttributeError(f"module {module!r} has no attribute {name!r}")
+def _imports(frame: FrameType) -> bool:
+    """Whether the frame is at the second half of a statement ``from module import name``."""
+    from opcode import EXTENDED_ARG, opmap
+
+    code, at = frame.f_code.co_code, frame.f_lasti
+    while 0 <= at < len(code) and code[at] == EXTENDED_ARG:  # up to Python 3.10 the frame is at the first of these
+        at += 2
+    return 0 <= at < len(code) and code[at] == opmap["IMPORT_FROM"]
+
+
+def _uses_ray(frame: FrameType) -> bool:
+    """Whether the frame's program says ``ray``: it is loaded, and the code does not say ``eagleray``."""
+    alias, real = sys.modules.get("ray"), sys.modules["eagleray"]
+    if alias is None or alias is real:
+        return False
+    if any(word.split(".")[0] == "eagleray" for word in frame.f_code.co_names):
+        return False
+    return not any(frame.f_globals.get(word) is real for word in ("ray", "eagleray"))

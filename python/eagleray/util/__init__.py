@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def __getattr__(name: str) -> Any:
     else:
         from eagleray._private import missing
 
-        raise missing.attribute("eagleray.util", name)
+        raise missing.attribute("eagleray.util", name, sys._getframe(1))
     globals()[name] = value
     return value
 

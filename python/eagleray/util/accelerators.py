@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 NVIDIA_TESLA_V100 = "V100"
 NVIDIA_TESLA_P100 = "P100"
@@ -68,8 +73,10 @@ MOBILINT_ARIES = "MOBILINT_ARIES"
 MOBILINT_REGULUS = "MOBILINT_REGULUS"
 
 
-def __getattr__(name: str) -> str:
+def __getattr__(name: str) -> Any:
     if name == "NVIDIA_TESLA_A100":
         warnings.warn("NVIDIA_TESLA_A100 is deprecated: use NVIDIA_A100", DeprecationWarning, stacklevel=2)
         return NVIDIA_A100
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from eagleray._private import missing
+
+    raise missing.attribute(__name__, name, sys._getframe(1))

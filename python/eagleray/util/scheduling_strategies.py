@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,4 +25,4 @@ class NodeAffinitySchedulingStrategy:
 def __getattr__(name: str) -> Any:
     from eagleray._private import missing
 
-    raise missing.attribute("eagleray.util.scheduling_strategies", name)
+    raise missing.attribute("eagleray.util.scheduling_strategies", name, sys._getframe(1))

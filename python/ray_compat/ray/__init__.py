@@ -54,9 +54,9 @@ class _Alias(MetaPathFinder, Loader):
         if real is None:
             # Programs that only ask whether a module exists (importlib.util.find_spec) are to hear no.
             if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":
-                missing = importlib.import_module("eagleray._private.missing").error(fullname)
-                if missing is not None:
-                    raise missing
+                error = _missing.error(fullname)
+                if error is not None:
+                    raise error
             return None
         return ModuleSpec(fullname, self, origin=real.origin, is_package=real.submodule_search_locations is not None)
 
@@ -72,11 +72,8 @@ class _Ray(ModuleType):
     def __getattr__(self, name: str) -> Any:
         try:
             return getattr(_real, name)
-        except ModuleNotFoundError as error:
-            raise _missing(f"{_ALIAS}.{name}") or error from None
         except AttributeError:
-            problem = AttributeError(f"module {_ALIAS!r} has no attribute {name!r}")
-            raise _missing(f"{_ALIAS}.{name}") or problem from None
+            raise _missing.attribute(_ALIAS, name, sys._getframe(1)) from None
 
     def __setattr__(self, name: str, value: object) -> None:
         if name.startswith("__"):
@@ -100,7 +97,7 @@ class _Ray(ModuleType):
 # Ray leaves CUDA_VISIBLE_DEVICES alone for num_gpus=0; Eagle Ray hides the devices unless told not to.
 os.environ.setdefault("EAGLERAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
 _real = _load()
-_missing = importlib.import_module("eagleray._private.missing").error
+_missing = importlib.import_module("eagleray._private.missing")
 __version__: str = importlib.import_module("eagleray._version").API_VERSION
 __all__ = list(_real.__all__)
 sys.meta_path.insert(0, _Alias())
