@@ -291,6 +291,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 			return
 		}
 		c.pumpActor(a)
+		c.settlesLate(a, s)
 	case s.State == wire.ActorUnschedulable:
 		a.bad = fault.New(fault.ActorUnschedulable, "%s", s.Message)
 		a.queue.each(func(t *task) { c.hopeless(t, a.bad) })

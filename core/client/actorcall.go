@@ -1,6 +1,8 @@
 package client
 
 import (
+	"maps"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
@@ -84,9 +86,18 @@ func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns 
 			c.hopeless(t, a.bad)
 		}
 		a.grouped = a.grouped || tm.Group != ""
-		behind := a.heldBack(t)
-		a.queue.push(t)
-		if !behind {
+		switch {
+		case a.heldBack(t):
+			a.queue.push(t)
+		case a.conn != nil && a.held != nil && !c.clogged(a): // all that is queued is of groups that are held
+			if c.awaits(t) {
+				a.held[tm.Group] = true
+				a.queue.push(t)
+			} else {
+				c.sendCall(a, t)
+			}
+		default:
+			a.queue.push(t)
 			c.pumpActor(a)
 		}
 	}
@@ -105,8 +116,11 @@ func (c *Client) pumpActor(a *actor) {
 	}
 	a.held = nil
 	for a.queue.len() > 0 {
+		if c.clogged(a) {
+			return
+		}
 		t := a.queue.first()
-		if c.awaits(t) {
+		if a.conn.filled[t.tmpl.Group] || c.awaits(t) {
 			if a.grouped {
 				c.pumpGroups(a)
 			}
@@ -144,10 +158,11 @@ func (c *Client) sendCall(a *actor, t *task) {
 	a.conn.send(t)
 }
 
-// pumpGroups sends what need not wait for the first call, whose arguments are late: they hold the
-// calls of its own concurrency group only; mu held.
+// pumpGroups sends what need not wait for the first call, whose arguments are late or whose concurrency
+// group takes no more for now: that holds the calls of its own group only; mu held.
 func (c *Client) pumpGroups(a *actor) {
 	held := map[string]bool{}
+	maps.Copy(held, a.conn.filled)
 	var free []*task
 	a.queue.each(func(t *task) {
 		g := t.tmpl.Group
@@ -160,7 +175,8 @@ func (c *Client) pumpGroups(a *actor) {
 	})
 	a.held = held
 	for _, t := range free {
-		if a.conn == nil { // it broke meanwhile
+		if a.conn == nil || c.clogged(a) { // it broke meanwhile, or takes no more
+			a.held = nil
 			return
 		}
 		if a.queue.remove(t) {

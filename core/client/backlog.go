@@ -7,6 +7,11 @@ import "golang.org/x/sys/unix"
 // the sockets and then in their memory. Control messages, cancellations among
 // them, have other sockets. Nothing that runs can wait for what was not read:
 // it would wait for what is queued, too.
+//
+// That does not hold for an actor with concurrency groups: what runs in one of
+// them may wait for a call of another. There each group has its share of the
+// bound, everything is read, and a group whose share is used up has its callers
+// keep its calls, and no others, in their memory: see held.go.
 const (
 	maxBacklog = 64 << 20 // bytes of calls that have not begun
 	callBytes  = 400      // of a call beside its frame
@@ -16,6 +21,7 @@ const (
 type backlog struct {
 	bytes int
 	most  int  // beyond which callers are not read
+	share int  // of each concurrency group, beyond which callers keep its calls; 0: there are no groups
 	full  bool // callers are not read
 }
 
@@ -26,6 +32,10 @@ func (e *executor) queued(k *call, frame int) {
 	}
 	k.size = frame + callBytes
 	e.backlog.bytes += k.size
+	if e.backlog.share > 0 {
+		e.queuedIn(e.laneOf(k), k)
+		return
+	}
 	if k.feed != nil {
 		e.read(k.in)
 	}
@@ -43,6 +53,9 @@ func (e *executor) queued(k *call, frame int) {
 // unqueued notes that a call does not wait any more; mu held.
 func (e *executor) unqueued(k *call) {
 	e.backlog.bytes -= k.size
+	if e.backlog.share > 0 && k.size > 0 {
+		e.unqueuedIn(e.laneOf(k), k)
+	}
 	k.size = 0
 	if !e.backlog.full || e.backlog.bytes > e.backlog.most/2 {
 		return

@@ -5,6 +5,14 @@ import "github.com/eagleray/eagleray/core/wire"
 // What a constructor's arguments refer to must live for as long as it may run
 // again: its creator keeps it until the actor is dead for good.
 
+// settlesLate holds what the constructor of an actor that runs has got, until its worker has registered the references that
+// it keeps: the owner of one may be late. An actor that may restart is held for anyway; mu held.
+func (c *Client) settlesLate(a *actor, s *wire.ActorState) {
+	if b := a.birth; s.Unsettled && b != nil && !b.again {
+		c.unsettled(b.task, s.Addr)
+	}
+}
+
 // born: the constructor has ended, one way or the other; mu held.
 func (c *Client) born(a *actor) {
 	b := a.birth

@@ -2,7 +2,6 @@ package client
 
 import (
 	"net"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -64,15 +63,6 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 		return
 	}
 	p.Go(wire.TRefBorrow, wire.ObjRefs{ObjectIDs: list}, acked)
-}
-
-// awaitAcks blocks until every registration is acknowledged; mu held.
-func (c *Client) awaitAcks() {
-	for c.unacked > 0 && !c.closed {
-		w := newWaiter()
-		c.ackWaits = append(c.ackWaits, w)
-		c.await(w, time.Now().Add(time.Second))
-	}
 }
 
 // giveBack tells the owner that we hold the object no longer; mu held.

@@ -109,8 +109,10 @@ type executor struct {
 	early    map[ids.Task]time.Time // cancelled before they arrived
 	conns    map[*inConn]bool
 	draining bool
-	unread   bool   // draining, and something may not have been read yet
-	feedMax  uint64 // items of all generators together that callers may leave untaken; 0: no limit
+	leaving  bool      // the program ends the actor: nothing begins any more
+	leavers  []*waiter // threads that wait until the last call has ended
+	unread   bool      // draining, and something may not have been read yet
+	feedMax  uint64    // items of all generators together that callers may leave untaken; 0: no limit
 
 	page    *started.Writer // of an actor that may restart
 	forgets [][]byte        // functions that the program is to let go of
@@ -145,6 +147,7 @@ func (e *executor) stop(reason string) {
 		e.ended = reason
 	}
 	e.eachLane(func(l *lane) { l.wakeAll(e.c) })
+	e.leaveIfLast()
 	e.c.wakeLoop()
 }
 
@@ -228,7 +231,7 @@ func (c *Client) NextTask(timeout time.Duration, group string) (*Item, error) {
 			e.forgets = e.forgets[:n-1]
 			return &Item{Kind: ItemForget, Blob: fid}, nil
 		}
-		if k := l.next(); k != nil {
+		if k := e.next(l); k != nil {
 			e.unqueued(k)
 			it, err := e.begin(k)
 			if it == nil && err == nil {

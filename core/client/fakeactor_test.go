@@ -20,6 +20,9 @@ type fakeActor struct {
 	program func(inc uint64, c *Client, it *Item)
 	left    int // restarts; -1: without end
 
+	construct func(c *Client) // in the constructor; nil: nothing
+	unsettled bool            // what ActorReady said of the references that came with it
+
 	inc     uint64
 	alive   bool
 	dead    bool
@@ -63,7 +66,7 @@ func (d *fakeDaemon) actorMessage(m *wire.Message) {
 		var q wire.ActorReady
 		_ = m.Decode(&q)
 		if a := d.actors[ids.Actor(q.ActorID)]; a.inc == q.Incarnation {
-			a.alive = true
+			a.alive, a.unsettled = true, q.Unsettled
 			a.answer()
 		}
 	case wire.TActorResolve:
@@ -99,7 +102,7 @@ func (a *fakeActor) answer() {
 		case q.lost == nil && a.dead:
 			_ = q.m.Reply(wire.ActorState{State: wire.ActorDead, Message: "it is dead"})
 		case q.lost == nil && a.alive && a.inc > q.after:
-			_ = q.m.Reply(wire.ActorState{State: wire.ActorAlive, Incarnation: a.inc, Addr: a.worker.info.Addr})
+			_ = q.m.Reply(wire.ActorState{State: wire.ActorAlive, Incarnation: a.inc, Addr: a.worker.info.Addr, Unsettled: a.unsettled})
 		case q.lost != nil && a.dead:
 			_ = q.m.Reply(wire.ActorFate{State: wire.ActorDead, Message: "it is dead"})
 		case q.lost != nil && a.lives && a.alive && a.inc == q.after:
@@ -123,6 +126,9 @@ func (a *fakeActor) begin(id []byte) {
 	a.d.mu.Unlock()
 	w, err := a.d.workerFor(forActor, func(c *Client, it *Item) {
 		if it.Kind == ItemActor {
+			if a.construct != nil {
+				a.construct(c)
+			}
 			_ = c.ActorReady(it.Token, true, "", nil, nil)
 			return
 		}

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"math"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -23,12 +22,15 @@ const maxGroups = 1000
 
 // lane is a queue of calls, and the threads that wait for one.
 type lane struct {
+	name    string // of the group; empty: the default one
 	queue   []*call
 	waiting []*waiter // threads in NextTask
 	index   queueIndex
 	pushed  int    // calls that were ever queued
 	parks   int    // calls that are parked
 	serve   func() // begins the thread of a lane that has none yet
+	bytes   int    // of the calls that wait, of an actor with groups
+	held    bool   // callers were told to send it no more
 }
 
 // wakeAll makes every thread of the lane look again; mu held.
@@ -50,14 +52,13 @@ func (c *Client) DeclareGroups(names []string, serve func()) error {
 	e := c.exec
 	e.groups = make(map[string]*lane, len(names)+1)
 	if serve != nil {
-		e.groups[SystemGroup] = &lane{serve: serve}
+		e.groups[SystemGroup] = &lane{name: SystemGroup, serve: serve}
 	}
 	for _, name := range names {
-		e.groups[name] = &lane{}
+		e.groups[name] = &lane{name: name}
 	}
 	if len(names) > 0 {
-		// What runs in one group may wait for a call of another that was not read yet.
-		e.backlog.most = math.MaxInt
+		e.backlog.share = e.backlog.most / (1 + len(e.groups))
 	}
 	return nil
 }

@@ -87,6 +87,7 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
 	if e.backlog.full {
 		e.hold(in)
 	}
+	e.greet(in)
 	// What came with the hello is read now: the poller was not asked yet.
 	if c.leader == nil {
 		c.arm()

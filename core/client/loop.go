@@ -111,7 +111,7 @@ func (e *executor) takeCalls(items []*Item, most int) []*Item {
 			go e.fetch()
 			break
 		}
-		k := e.next()
+		k := e.next(&e.lane)
 		e.unqueued(k)
 		if it, _ := e.begin(k); it != nil {
 			items = append(items, it)
@@ -132,7 +132,7 @@ func (e *executor) takeCalls(items []*Item, most int) []*Item {
 
 // someNext reports whether next would give a call; mu held.
 func (e *executor) someNext() bool {
-	return len(e.queue) > 0 && (e.parks == 0 || e.overtaking() >= 0)
+	return len(e.queue) > 0 && !e.leaving && (e.parks == 0 || e.overtaking() >= 0)
 }
 
 // slow reports whether something that the call takes is not at hand.
@@ -155,7 +155,7 @@ func (e *executor) fetch() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	l := &c.loop
-	if k := e.next(); k != nil {
+	if k := e.next(&e.lane); k != nil {
 		e.unqueued(k)
 		if it, _ := e.begin(k); it != nil {
 			l.fetched = append(l.fetched, it)

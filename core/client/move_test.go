@@ -62,6 +62,15 @@ func (m *member) put(t *testing.T, text string, inner ...ids.Object) ids.Object 
 	return id
 }
 
+// awaitAcks blocks until every registration is acknowledged; mu held.
+func (c *Client) awaitAcks() {
+	for c.unacked > 0 && !c.closed {
+		w := newWaiter()
+		c.ackWaits = append(c.ackWaits, w)
+		c.await(w, time.Now().Add(time.Second))
+	}
+}
+
 // give passes a reference on and waits until it is registered, as a reply does.
 func (m *member) give(t *testing.T, id ids.Object, to *member) {
 	t.Helper()

@@ -34,6 +34,7 @@ type outConn struct {
 	blobs    map[string]int   // functions that it has, and in how many of them
 	num      uint32           // of an actor's: what its worker knows this connection by
 	wakeup   time.Duration    // what the worker was told that waking costs
+	filled   map[string]bool  // concurrency groups of an actor that take no more calls for now
 }
 
 func newOutConn(c *Client, fd int, addr string) *outConn {
@@ -156,6 +157,8 @@ func (o *outConn) frame(b []byte) error {
 			return fmt.Errorf("%w: an actor gives calls back", wire.ErrBadFrame)
 		}
 		o.returned(&r)
+	case wire.OpHold:
+		return o.hearHeld(&r)
 	case wire.OpLost:
 		o.lostArguments(&r)
 	case wire.OpBlocked:

@@ -12,7 +12,15 @@ import (
 // the queue, and its caller's calls behind it do not overtake it. Only those do
 // that run again for lost results: what it waits for may be one of these.
 
-// next takes the call out of the queue whose turn it is, nil: there is nonl.
+// next takes the call out of a lane's queue whose turn it is; nil: there is none, or nothing is to begin any more.
+func (e *executor) next(l *lane) *call {
+	if e.leaving {
+		return nil
+	}
+	return l.next()
+}
+
+// next takes the call out of the queue whose turn it is, nil: there is none.
 func (l *lane) next() *call {
 	if len(l.queue) == 0 {
 		return nil
@@ -33,7 +41,7 @@ func (l *lane) next() *call {
 	return k
 }
 
-// overtaking finds the first call that does not have to wait for a parked onl.
+// overtaking finds the first call that does not have to wait for a parked one.
 func (l *lane) overtaking() int {
 	held := map[*inConn]bool{}
 	for i, k := range l.queue {

@@ -222,6 +222,7 @@ func (e *executor) finishCall(token uint64, k *call) {
 	if e.drained() {
 		e.stop("released")
 	}
+	e.leaveIfLast()
 }
 
 // ActorReady reports the constructor's end to the head. Brief says in short what
@@ -234,11 +235,9 @@ func (c *Client) ActorReady(token uint64, ok bool, message string, exception, br
 	if k == nil || k.actor == nil {
 		return fault.New(fault.BadRequest, "call %d is no constructor", token)
 	}
-	if c.unacked > 0 {
-		c.awaitAcks()
-	}
+	unsettled := c.unacked > 0 && !c.registered()
 	e.finishCall(token, k)
-	r := wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation}
+	r := wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation, Unsettled: unsettled}
 	if r.Message = message; !ok && len(exception) > 0 {
 		v := Value{Fmt: FmtError, Meta: exception}
 		if len(brief) > 0 {

@@ -11,7 +11,8 @@ import (
 // A task may keep references that it got. They have to be registered with their
 // owners before its caller lets go of what they came in. An owner that is
 // stopped, or very busy, takes its time: then the answer goes out and says so,
-// and the caller holds what the task took until the worker has been heard.
+// and the caller holds what the task took until the worker has been heard. The
+// end of a constructor waits and says so in the same way, to the actor's creator.
 
 // How long an answer waits for owners, and how often a caller asks again.
 const (

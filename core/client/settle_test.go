@@ -97,3 +97,44 @@ func TestSettle_OwnerIsLate_AnswersComeAndArgumentsStay(t *testing.T) {
 		t.Error("the worker takes the owner for late though it has answered")
 	}
 }
+
+func TestSettle_OwnerIsLate_ConstructorEndsAndItsArgumentsStay(t *testing.T) {
+	d := startDaemon(t)
+	id, addr, answer := lateOwner(t, d)
+	a := d.act(0, func(_ uint64, c *Client, it *Item) { echo(c, it) })
+	a.construct = func(c *Client) {
+		if err := c.Import(id, addr, 0); err != nil {
+			t.Error(err)
+		}
+	}
+	c := d.driver()
+	arg, err := c.Put(&Value{Fmt: FmtNone})
+	if err != nil {
+		t.Fatal(err)
+	}
+	actor, _, err := c.NewActor(&ActorSpec{}, &Value{Fmt: FmtNone}, []ids.Object{arg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Release(Drop{Object: arg})
+	out := callActor(t, c, actor, method(t, c, 0), "called")
+	if text, code := outcome(t, c, out); text != "called" || code != "" {
+		t.Fatalf("the call of an actor whose constructor has ended: %q, %q", text, code)
+	}
+	d.mu.Lock()
+	unsettled := a.unsettled
+	d.mu.Unlock()
+	if !unsettled {
+		t.Error("the constructor's end does not say that a reference is not registered")
+	}
+	held := func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.table.Find(arg) != nil
+	}
+	if !held() {
+		t.Fatal("the constructor's argument is gone before its reference is registered")
+	}
+	answer()
+	d.eventually("the argument goes", func() bool { return !held() })
+}

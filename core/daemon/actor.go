@@ -26,6 +26,7 @@ type actor struct {
 	ready   bool          // its constructor has ended
 	unbegun int           // workers that died before they had read it
 	resting time.Duration // that it is not placed for, see falls.go
+	late    bool          // its constructor got references that were not registered when it had ended
 }
 
 func (a *actor) key() sched.ActorID {
@@ -248,9 +249,17 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 		d.endWorker(w, exitGrace)
 		return
 	}
-	a.begun, a.ready = true, true
+	a.begun, a.ready, a.late = true, true, r.Unsettled
 	delete(d.falls, a.rec.ID)
 	d.head.ActorStarted(d.located(a))
+}
+
+// registersLate reports whether an actor's constructor had ended before all references that it got were registered.
+func (d *Daemon) registersLate(r *record.Actor) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := d.actors[r.ID]
+	return a != nil && a.late && a.rec.Incarnation == r.Incarnation
 }
 
 // located is the instance with the place where it runs.

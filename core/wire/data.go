@@ -27,6 +27,7 @@ const (
 	OpBlocked   Op = 12 // [op]: the running task waits; send nothing more
 	OpUnblocked Op = 13 // [op]
 	OpItem      Op = 14 // [op, seq, index, flags, result]: what a generator yielded
+	OpHold      Op = 22 // [op, concurrency group, 1: send it no more calls for now; 0: go on]
 	OpLost      Op = 19 // [op, seq, [which…]]: not started, what it takes is lost: 0 its arguments, i its i-th reference
 )
 

@@ -285,6 +285,7 @@ type ActorState struct {
 	Cause       string // fault code when DEAD
 	Message     string
 	Error       []byte // envelope of the constructor's exception, if that was the cause
+	Unsettled   bool   // ALIVE: as in ActorReady
 }
 
 // ActorKill ends an actor. The answer is its ActorFate with NoRestart, else nothing.
@@ -339,6 +340,7 @@ type ActorReady struct {
 	Incarnation uint64
 	Message     string // why it failed
 	Error       []byte // envelope of the exception
+	Unsettled   bool   // references that the actor keeps may not be registered yet: see TRegistered
 }
 
 // KVPut stores a value.

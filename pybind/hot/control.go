@@ -217,6 +217,14 @@ func HotUnload(fid *C.uchar) {
 	}
 }
 
+//export HotLastCalls
+func HotLastCalls(token C.uint64_t, ms C.int64_t) C.int {
+	if c := session.Current(); c != nil && !c.LastCalls(uint64(token), millis(ms)) {
+		return nothing
+	}
+	return ok
+}
+
 //export HotParting
 func HotParting() {
 	if c := session.Current(); c != nil {

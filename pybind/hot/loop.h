@@ -31,6 +31,7 @@ static PyObject *loop_take(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   else items = PyTuple_New(got);
   for (int i = 0; i < got; i++) {
     PyObject *t = items ? item(&it[i]) : NULL;
+    if (t) title_runs(&it[i]);
     free_item(&it[i]);
     if (t) PyTuple_SET_ITEM(items, i, t);
     else Py_CLEAR(items);

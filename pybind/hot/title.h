@@ -13,7 +13,7 @@ static char *title_at; // behind the prefix; NULL: nothing is shown
 static size_t title_room, title_n;
 static char title_idle[TITLE_MOST];
 static size_t title_idle_n;
-static int title_calls;         // threads that run a call
+static int title_calls;         // threads that run a call; with an event loop, calls that are not answered yet
 static __thread int title_busy; // this one does
 
 static void title_write(const char *p, size_t n) {
@@ -23,11 +23,15 @@ static void title_write(const char *p, size_t n) {
   title_n = n;
 }
 
-// title_runs: this thread begins a call.
+// title_runs: this thread, or an event loop, begins a call.
 static void title_runs(const hot_item *it) {
   if (!title_at || (it->kind != 1 && it->kind != 2) || !it->name) return;
-  title_calls += !title_busy;
-  title_busy = 1;
+  if (running_var) {
+    title_calls++;
+  } else {
+    title_calls += !title_busy;
+    title_busy = 1;
+  }
   title_write((const char *)it->name, (size_t)it->name_n);
 }
 
@@ -35,6 +39,12 @@ static void title_runs(const hot_item *it) {
 static void title_rests(void) {
   if (!title_at || !title_busy) return;
   title_busy = 0;
+  if (--title_calls == 0) title_write(title_idle, title_idle_n);
+}
+
+// title_answered: a call of an event loop has ended.
+static void title_answered(void) {
+  if (!title_at || !running_var || title_calls == 0) return;
   if (--title_calls == 0) title_write(title_idle, title_idle_n);
 }
 

@@ -140,6 +140,7 @@ static PyObject *reply(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   hot_err e;
   int rc;
   if (running_call == token) running_call = 0;
+  title_answered();
   Py_BEGIN_ALLOW_THREADS rc = HotReply(token, v, count, (int)flags, &e);
   Py_END_ALLOW_THREADS
   if (rc < 0) raise_err(&e);
@@ -176,6 +177,20 @@ static PyObject *exiting(PyObject *m, PyObject *o) {
   Py_BEGIN_ALLOW_THREADS HotExiting((char *)reason);
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
+}
+
+// last_calls(token): ends that call without an answer, lets no other begin, and waits until those that run have ended
+static PyObject *last_calls(PyObject *m, PyObject *o) {
+  (void)m;
+  unsigned long long token = PyLong_AsUnsignedLongLong(o);
+  if (PyErr_Occurred() || !usable()) return NULL;
+  for (;;) {
+    int rc;
+    Py_BEGIN_ALLOW_THREADS rc = HotLastCalls(token, 1000);
+    Py_END_ALLOW_THREADS
+    if (rc == 0) Py_RETURN_NONE;
+    if (PyErr_CheckSignals()) return NULL;
+  }
 }
 
 // parting(): the program is about to end the process; what it has said leaves it first.
@@ -220,5 +235,5 @@ static PyObject *calls_in(PyObject *m, PyObject *o) {
 
 #define WORKER_FUNCTIONS                                                                                              \
   FAST(next_task, "next_task"), {"function", function, METH_O, NULL}, FAST(reply, "reply"), FAST(loop_take, "loop_take"), {"loop_start", loop_start, METH_O, NULL}, \
-      {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL}, {"parting", parting, METH_NOARGS, NULL},                            \
+      {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL}, {"parting", parting, METH_NOARGS, NULL}, {"last_calls", last_calls, METH_O, NULL},                            \
       {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL}, {"calls_in", calls_in, METH_O, NULL},

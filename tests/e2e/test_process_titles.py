@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import threading
@@ -9,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 LIMIT = 60
 
@@ -85,13 +88,47 @@ def test_actors_with_threads_show_a_method_while_one_runs(ray: Any) -> None:
     assert until(lambda: title(pid) == "ray::Threads")
 
 
-def test_async_actors(ray: Any) -> None:
+@pytest.mark.parametrize("groups", [{}, {"io": 3}])
+def test_async_actors_show_a_method_while_one_runs(ray: Any, groups: dict[str, int]) -> None:
     class Loop:
-        async def m(self) -> int:
-            return os.getpid()
+        def __init__(self) -> None:
+            self.go = {name: asyncio.Event() for name in ("first", "second")}
 
-    actor = ray.remote(Loop).remote()
-    pid = ray.get(actor.m.remote(), timeout=LIMIT)
+        async def pid(self) -> tuple[int, str]:
+            return os.getpid(), title(os.getpid())
+
+        async def first(self) -> None:
+            await self.go["first"].wait()
+
+        async def second(self) -> None:
+            await self.go["second"].wait()
+
+        async def end(self, name: str) -> None:
+            self.go[name].set()
+
+        async def fails(self) -> None:
+            raise ValueError
+
+    actor = ray.remote(concurrency_groups=groups)(Loop).remote()
+
+    def call(method: str, *args: str) -> Any:
+        bound = getattr(actor, method)
+        return (bound.options(concurrency_group="io") if groups else bound).remote(*args)
+
+    pid, shown = ray.get(call("pid"), timeout=LIMIT)
+    assert shown == "ray::Loop.pid" and until(lambda: title(pid) == "ray::Loop")
+    waits = {}
+    for name in ("first", "second"):
+        waits[name] = call(name)
+        assert until(lambda name=name: title(pid) == f"ray::Loop.{name}")
+    ray.cancel(waits["first"])
+    with pytest.raises(ray.exceptions.TaskCancelledError):
+        ray.get(waits["first"], timeout=LIMIT)
+    with pytest.raises(ValueError):
+        ray.get(call("fails"), timeout=LIMIT)
+    assert title(pid) != "ray::Loop"
+    ray.get(call("end", "second"), timeout=LIMIT)
+    ray.get(waits["second"], timeout=LIMIT)
     assert until(lambda: title(pid) == "ray::Loop")
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _EXIT_REASON = "exit_actor() was called"
+EXIT_0_REASON = "sys.exit(0) was called"
 
 
 def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
@@ -216,7 +217,7 @@ class Actor:
         except BaseException as error:
             running.task_id = None
             if isinstance(error, SystemExit):
-                self.quit(error)
+                self.quit(error, token)
             if isinstance(error, ExitActor):
                 results = None
             else:
@@ -226,19 +227,25 @@ class Actor:
                     results, flags = producer.failed(error, results, flags)
         value = producer = args = kwargs = function = running.function = None
         if results is None:  # nothing holds the instance any more, the exception's frames included
-            self.end(_EXIT_REASON)
+            self.end(_EXIT_REASON, token)
         if here.unfinished_line:
             worker_output.flush_lines()
         self.hot.reply(token, results, flags)
 
-    def quit(self, error: SystemExit) -> NoReturn:
+    def quit(self, error: SystemExit, token: int) -> NoReturn:
         """A method called ``sys.exit``: with 0 the actor ends for good, otherwise it has failed and may restart."""
         if error.code == 0:
-            self.end("sys.exit(0) was called")
+            self.end(EXIT_0_REASON, token)
         self.worker.quit(error)
 
-    def end(self, reason: str) -> NoReturn:
-        """Ends the actor and its process."""
+    def end(self, reason: str, token: int = 0) -> NoReturn:
+        """Ends the actor and its process. Other calls that run end first, those that wait are never begun.
+
+        Args:
+            reason: Why it ends.
+            token: The call that ends it, which is not answered; 0 when no call does.
+        """
+        self.hot.last_calls(token)
         self._methods.clear()
         self.instance = None
         self.worker.leave(reason)

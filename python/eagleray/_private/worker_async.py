@@ -14,7 +14,7 @@ from eagleray._private import context, heap, tracing, worker_main
 from eagleray._private.arguments import EMPTY, decode_args
 from eagleray._private.context import here
 from eagleray._private.serialization import ARGS, NONE_RESULT, Encoded
-from eagleray._private.worker_actor import _EXIT_REASON, Actor
+from eagleray._private.worker_actor import _EXIT_REASON, EXIT_0_REASON, Actor
 from eagleray._private.worker_loop import CallSelector, new_loop
 from eagleray._private.worker_main import APP_ERROR, NO_RETRY, _producer, encode_results
 from eagleray.actor import ExitActor
@@ -181,6 +181,15 @@ class _Serving:
         elif not self.actor.hot.is_cancelled(task_id):  # it has ended
             self.cancelled.discard(task_id)
 
+    def leave(self, reason: str, token: int) -> None:
+        """Ends the actor when the other calls of its loops have ended; the loops go on meanwhile."""
+
+        def wait() -> None:
+            self.actor.hot.last_calls(token)
+            self.loop.call_soon_threadsafe(self.actor.end, reason)
+
+        threading.Thread(target=wait, name="eagleray-leave", daemon=True).start()
+
     async def call(self, item: tuple[Any, ...]) -> None:
         _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
         del item
@@ -213,10 +222,11 @@ class _Serving:
             elif num_returns >= 0:
                 results = encode_results(value, num_returns, name, fmt)
         except BaseException as error:
-            if isinstance(error, ExitActor):
-                actor.end(_EXIT_REASON)
+            if isinstance(error, ExitActor) or (isinstance(error, SystemExit) and error.code == 0):
+                self.leave(_EXIT_REASON if isinstance(error, ExitActor) else EXIT_0_REASON, token)
+                return
             if isinstance(error, SystemExit):
-                actor.quit(error)
+                actor.quit(error, token)
             if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
                 error = worker_main.Cancelled().with_traceback(error.__traceback__)
             flags = APP_ERROR if retriable and actor.may_retry(error, retry_on) else APP_ERROR | NO_RETRY

@@ -1,0 +1,46 @@
+package client
+
+import (
+	"slices"
+	"time"
+)
+
+// An actor may end itself while other calls of it run: exit_actor, __ray_terminate__ and sys.exit(0) in one of its
+// threads, coroutines or concurrency groups. As under Ray, what runs goes on to its end and is answered, and what has
+// not begun never does: its callers hear of the actor's end.
+
+// LastCalls ends the call of the token without an answer and lets no other call begin. It waits until those that run have
+// ended, at most for the timeout (below 0: for ever), and reports whether they have. The program then ends the process.
+func (c *Client) LastCalls(token uint64, timeout time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	e := c.exec
+	e.leaving = true
+	if k := e.calls[token]; k != nil {
+		e.finishCall(token, k)
+	}
+	deadline := deadlineOf(timeout)
+	for e.busy > 0 && e.ended == "" && !c.closed {
+		w := newWaiter()
+		e.leavers = append(e.leavers, w)
+		c.flushDirty()
+		c.await(w, deadline)
+		if !w.done {
+			e.leavers = slices.DeleteFunc(e.leavers, func(x *waiter) bool { return x == w })
+			return false
+		}
+	}
+	return true
+}
+
+// leaveIfLast wakes who waits for the last calls to end; mu held.
+func (e *executor) leaveIfLast() {
+	if len(e.leavers) == 0 || e.busy > 0 && e.ended == "" {
+		return
+	}
+	list := e.leavers
+	e.leavers = nil
+	for _, w := range list {
+		e.c.finish(w)
+	}
+}
