@@ -47,35 +47,32 @@ type Item struct {
 	Reason  string // ItemExit
 }
 
-// call is a task that arrived.
+// call is a task that arrived. There is one for each, so the order of its fields keeps it small: see TestCall_Size_FitsTheBlockOf288Bytes.
 type call struct {
 	in       *inConn
-	seq      uint32
 	tmpl     *RemoteTemplate
 	task     ids.Task
+	seq      uint32
+	cancel   bool
+	taken    bool // it has begun, was sent back, or was answered in the queue
+	again    bool // it runs again, for results that were lost
+	parked   bool // it waits in the queue for an argument that was lost
+	returned bool // by the program
 	args     place
 	deps     []place
 	assign   []byte // instead of a task
 	actor    *wire.ActorStart
 	started  time.Time
-	cancel   bool
-	taken    bool          // it has begun, was sent back, or was answered in the queue
 	owned    []*own.Object // borrowed for a constructor's arguments
 	feed     *feed         // of a generator
 	size     int           // of the backlog
 	had      map[int]bool  // results that the caller has: it runs again for others
-	again    bool          // it runs again, for results that were lost
-	parked   bool          // it waits in the queue for an argument that was lost
 	misses   int           // how often it has
-	returned bool          // by the program
 	stop     chan struct{} // closed when it is cancelled while its answer is written; nil: nobody waits
 }
 
-// stopped returns what is closed when the call is cancelled from now on; nil of no call; mu held.
+// stopped returns what is closed when the call is cancelled from now on; mu held.
 func (k *call) stopped() <-chan struct{} {
-	if k == nil {
-		return nil
-	}
 	if k.stop == nil {
 		k.stop = make(chan struct{})
 		if k.cancel && k.tmpl.Kind == KindTask { // whose answer nobody wants

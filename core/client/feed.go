@@ -185,7 +185,7 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 	}
 	f.next++
 	if f.wanted(i) && !f.quit && !k.in.dead && !planted.Strikes(planted.LostItem) {
-		if err := e.sendItem(k, k.returnID(int(i)+1), i, v, flags); err != nil {
+		if err := e.sendItem(k, i, v, flags); err != nil {
 			return 0, err
 		}
 	}
@@ -193,9 +193,9 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 }
 
 // sendItem writes an item's frame; mu held, released while a large value goes to the arena.
-func (e *executor) sendItem(k *call, id ids.Object, i uint64, v *Value, flags int) error {
+func (e *executor) sendItem(k *call, i uint64, v *Value, flags int) error {
 	c, in := e.c, k.in
-	body, nested, err := e.appendResult(nil, nil, id, v, true, nil)
+	body, nested, err := e.appendResult(nil, nil, k, int(i)+1, v, true)
 	if err != nil {
 		return err
 	}
@@ -207,6 +207,7 @@ func (e *executor) sendItem(k *call, id ids.Object, i uint64, v *Value, flags in
 	}
 	if nested != nil {
 		var at ids.Task
+		id := k.returnID(int(i) + 1)
 		copy(at[:], id[:ids.TaskSize])
 		c.hold(in.caller, at, nested)
 	}

@@ -2,6 +2,8 @@ package client
 
 import (
 	"bytes"
+	"encoding/binary"
+	"math"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
@@ -9,34 +11,81 @@ import (
 
 // Who has submitted a task remembers how it ended, see ended.go. When that process has ended nobody
 // would know of the task, so the one that has run it remembers it too.
+//
+// That is on every task's way. An entry for each task would be written to memory that no cache has any more, which
+// costs more than 1 % of a short task. Tasks of one function mostly come one after the other, and their numbers are
+// equally far apart. So an entry stands for a row of tasks, and a task that belongs to the latest row counts it up.
 
-// keptRuns is how many tasks that it has run a process remembers.
+// keptRuns is how many rows of tasks that it has run a process remembers, and how many tasks it lists.
 const keptRuns = 1024
 
-// ran is a task that this process has run.
-type ran struct {
-	task   ids.Task
+// ranRow is a row of tasks that this process has run one after the other. A template belongs to one caller, so
+// their ids differ in their numbers only.
+type ranRow struct {
+	first  ids.Task
 	tmpl   *RemoteTemplate
-	failed bool
+	last   uint64 // number of the latest task
+	step   uint32 // between the numbers of two tasks
+	n      uint32 // tasks
+	failed bool   // all of them
 }
 
-// ranTasks are the latest ones.
+// ranTasks are the latest rows; the latest one is number n-1, at its place in the ring.
 type ranTasks struct {
-	ring *[keptRuns]ran
+	ring []ranRow
 	n    uint64
 }
 
-// note remembers a task that was answered; mu held. It is on every task's way: no clock, no memory.
+// note remembers a task that was answered; mu held.
 func (x *ranTasks) note(k *call, flags int) {
 	if k.tmpl == nil || k.actor != nil {
 		return
 	}
-	if x.ring == nil {
-		x.ring = new([keptRuns]ran)
+	failed := flags&(wire.ReplyAppError|wire.ReplyCancelled) != 0
+	number := k.task.Count()
+	if x.n > 0 && x.at(x.n-1).takes(k.tmpl, number, failed) {
+		return
 	}
-	r := &x.ring[x.n%keptRuns]
+	row := ranRow{first: k.task, tmpl: k.tmpl, last: number, n: 1, failed: failed}
+	if len(x.ring) < keptRuns {
+		x.ring = append(x.ring, row)
+	} else {
+		*x.at(x.n) = row
+	}
 	x.n++
-	r.task, r.tmpl, r.failed = k.task, k.tmpl, flags&(wire.ReplyAppError|wire.ReplyCancelled) != 0
+}
+
+func (x *ranTasks) at(number uint64) *ranRow { return &x.ring[number%keptRuns] }
+
+// takes adds a task to the row if it belongs there.
+func (r *ranRow) takes(tmpl *RemoteTemplate, number uint64, failed bool) bool {
+	step := number - r.last // more than any step when the number is lower
+	if r.tmpl != tmpl || r.failed != failed || step == 0 || step > math.MaxUint32 || r.n == math.MaxUint32 {
+		return false
+	}
+	if r.n == 1 {
+		r.step = uint32(step)
+	} else if step != uint64(r.step) {
+		return false
+	}
+	r.last = number
+	r.n++
+	return true
+}
+
+// each calls f with the latest tasks, the last one first, until it returns false.
+func (x *ranTasks) each(f func(task ids.Task, tmpl *RemoteTemplate, failed bool) bool) {
+	left := keptRuns
+	for i := range uint64(len(x.ring)) {
+		r := x.at(x.n - 1 - i)
+		for j := range uint64(r.n) {
+			task := r.first
+			binary.BigEndian.PutUint64(task[:], r.last-j*uint64(r.step))
+			if left--; left < 0 || !f(task, r.tmpl, r.failed) {
+				return
+			}
+		}
+	}
 }
 
 // tallyRan adds what this process runs, and what it has run last, of tasks that others have submitted; mu held.
@@ -53,12 +102,15 @@ func (e *executor) tallyRan(t *wire.Tally, limit int) {
 			row(k.task, k.tmpl, wire.TaskRunning)
 		}
 	}
-	for i := uint64(0); i < min(e.ran.n, keptRuns) && len(t.Ran) < limit; i++ {
-		r := &e.ran.ring[(e.ran.n-1-i)%keptRuns]
+	e.ran.each(func(task ids.Task, tmpl *RemoteTemplate, failed bool) bool {
+		if len(t.Ran) >= limit {
+			return false
+		}
 		state := wire.TaskFinished
-		if r.failed {
+		if failed {
 			state = wire.TaskFailed
 		}
-		row(r.task, r.tmpl, state)
-	}
+		row(task, tmpl, state)
+		return true
+	})
 }

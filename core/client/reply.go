@@ -68,14 +68,14 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		}
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		var err error
-		id := k.returnID(i)
+		at := i
 		if flags&wire.ReplyLastItem != 0 { // the exception comes first; it is the item after the last one
-			id = k.returnID(0)
+			at = 0
 			if i == 0 {
-				id = k.returnID(int(k.feed.next) + 1)
+				at = int(k.feed.next) + 1
 			}
 		}
-		if body, nested, err = e.appendResult(body, nested, id, v, false, k); err != nil {
+		if body, nested, err = e.appendResult(body, nested, k, at, v, false); err != nil {
 			for _, o := range nested {
 				c.table.Unpin(o)
 			}
@@ -118,14 +118,18 @@ func checkAnswer(k *call, body []byte) error {
 // maxAnswer bounds what an answer says of its results, within a frame.
 const maxAnswer = wire.MaxData - 1<<10
 
-// appendResult encodes a value that id is to get; mu held, released while a large one goes to the arena.
-// The wait of an item, whose generator's code runs, a signal may end; an answer's wait, of the call k, its cancellation may.
-func (e *executor) appendResult(body []byte, nested []*own.Object, id ids.Object, v *Value, item bool, k *call) ([]byte, []*own.Object, error) {
+// appendResult encodes the value of the call's return with the index at; mu held, released while a large value goes to the
+// arena. A signal may end that wait for an item of a generator, whose code runs; the call's cancellation may end it for an answer.
+func (e *executor) appendResult(body []byte, nested []*own.Object, k *call, at int, v *Value, item bool) ([]byte, []*own.Object, error) {
 	c := e.c
 	total, _ := v.layout()
 	body = wire.AppendArray(body, 3)
 	if total > MaxInline || len(body)+total > maxTogether && total > smallValue || len(body)+total > maxInFrame {
-		stop := k.stopped()
+		id := k.returnID(at)
+		var stop <-chan struct{}
+		if !item {
+			stop = k.stopped()
+		}
 		c.mu.Unlock()
 		err := c.storeResult(id, v, total, item, stop)
 		c.mu.Lock()

@@ -67,9 +67,10 @@ type lone struct {
 	slept bool // the wait for its answer has slept
 }
 
-// sentLone notes that t leaves now; inflight counts it; mu held.
+// sentLone notes that t leaves now; inflight counts it; mu held. With one processor
+// nobody looks, so nothing is measured.
 func (c *Client) sentLone(t *task) {
-	if c.inflight == 1 {
+	if c.inflight == 1 && cpus > 1 {
 		c.lone = lone{task: t, sent: time.Now()}
 	} else {
 		c.lone.task = nil

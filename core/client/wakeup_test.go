@@ -143,3 +143,15 @@ func TestLook_LongOne_EndsEarlyWhereOthersWaitForAProcessor(t *testing.T) {
 		t.Errorf("with processors for all a look of %v ended after %v", 4*spinAtLeast, time.Since(began))
 	}
 }
+
+func TestSentLone_WithOneProcessor_NothingIsMeasured(t *testing.T) {
+	defer func(before int) { cpus = before }(cpus)
+	for number, want := range map[int]bool{1: false, 2: true} {
+		cpus = number
+		c := &Client{inflight: 1}
+		c.sentLone(&task{})
+		if got := c.lone.task != nil; got != want {
+			t.Errorf("with %d processors a call by itself is measured: %v, want %v", number, got, want)
+		}
+	}
+}

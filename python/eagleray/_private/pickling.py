@@ -89,7 +89,10 @@ def loads(data: Any, buffers: Any, table: bool) -> Any:
         table: Whether there is one.
     """
     if not table:
-        return loads_plain(data, buffers)
+        try:  # Every call's arguments come here. One more Python function on their way makes each call 2 % dearer.
+            return pickle.loads(data, buffers=buffers or ())
+        except RecursionError:
+            return loads_slowly(data, buffers)
     with_refs = process.require().hot.with_refs
     try:
         return with_refs(pickle.loads, data, buffers)
@@ -103,12 +106,14 @@ def loads(data: Any, buffers: Any, table: bool) -> Any:
 
 def loads_plain(data: Any, buffers: Any = None) -> Any:
     """What is in a pickle without a table."""
-    try:
-        return pickle.loads(data, buffers=buffers or ())
-    except RecursionError:
-        from eagleray._private import unpickling
+    return loads(data, buffers, False)
 
-        return unpickling.loads(data, buffers)
+
+def loads_slowly(data: Any, buffers: Any) -> Any:
+    """The same for what pickle has not managed: see unpickling.py."""
+    from eagleray._private import unpickling
+
+    return unpickling.loads(data, buffers)
 
 
 def collecting() -> bool:

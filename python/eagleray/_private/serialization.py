@@ -166,7 +166,10 @@ def form_of(meta: bytes) -> Form:
 
 
 def _decode_pickle(meta: bytes, buffers: Buffers) -> Any:
-    return pickling.loads_plain(meta, buffers)
+    try:
+        return pickle.loads(meta, buffers=buffers or ())
+    except RecursionError:
+        return pickling.loads_slowly(meta, buffers)
 
 
 def _decode_refs(meta: bytes, buffers: Buffers) -> Any:
