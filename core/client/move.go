@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -31,8 +32,12 @@ const (
 func (c *Client) move() bool {
 	c.mu.Unlock()
 	u, err := c.findHeir()
+	over := err != nil && c.isOver(err)
 	c.mu.Lock()
-	if err != nil {
+	switch {
+	case over:
+		return true
+	case err != nil:
 		c.warn("no heir for what this worker owns: %v", err)
 		return false
 	}
@@ -41,11 +46,32 @@ func (c *Client) move() bool {
 	w, fds := c.park()
 	c.mu.Unlock()
 	err = handOver(u, w, fds)
+	lost := err != nil && !c.isOver(err)
 	c.mu.Lock()
-	if err != nil {
+	if lost {
 		c.warn("what this worker owned is lost: %v", err)
 	}
 	return true
+}
+
+// isOver reports whether handing over failed because the job or the session has
+// ended: then nobody misses what this worker owned. Where the error does not
+// tell, asking for another heir does.
+func (c *Client) isOver(err error) bool {
+	if nobodyNeeds(err) {
+		return true
+	}
+	u, err := c.findHeir()
+	if err == nil {
+		u.Close()
+	}
+	return nobodyNeeds(err)
+}
+
+// nobodyNeeds reports whether there is no heir because the job or the session
+// has ended.
+func nobodyNeeds(err error) bool {
+	return fault.CodeOf(err) == fault.Closed || errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
 }
 
 func (c *Client) warn(format string, a ...any) {

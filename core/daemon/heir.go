@@ -26,12 +26,21 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 	token := newToken()
 	d.mu.Lock()
 	c := d.owners[ids.Owner(h.OwnerID)]
-	ok := c != nil && c.worker != nil && c.pid == pid && !d.closing
-	if ok {
+	ok := c != nil && c.worker != nil && c.pid == pid
+	over := d.closing || ok && c.job.ended
+	if c == nil { // an heir had taken its place, and ended with the job
+		for _, x := range d.clients {
+			over = over || x.worker != nil && x.pid == pid && x.job.ended
+		}
+	}
+	if ok && !over {
 		d.wills[token] = c
 	}
 	d.mu.Unlock()
-	if !ok {
+	switch {
+	case over:
+		return fault.New(fault.Closed, "the job has ended, and with it what this worker owns")
+	case !ok:
 		return fault.New(fault.BadRequest, "process %d is not the worker that it says", pid)
 	}
 	if err := wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, -1); err != nil {
@@ -41,8 +50,9 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 		err := d.o.Inherit(u, token)
 		d.mu.Lock()
 		delete(d.wills, token)
+		over := d.closing || c.job.ended
 		d.mu.Unlock()
-		if err != nil {
+		if err != nil && !over {
 			d.log.Warn("a worker could not hand over", "pid", pid, "error", err)
 		}
 	}()

@@ -1,8 +1,13 @@
 package daemon
 
 import (
+	"net"
+	"os"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -77,5 +82,46 @@ func TestHeir_Strangers_AreRefused(t *testing.T) {
 	}
 	if _, err := d.predecessor("token"); err == nil {
 		t.Error("the token serves twice")
+	}
+}
+
+// A worker that wants an heir when its job has ended is told that, whether its
+// place was still its own or an heir had it that went with the job.
+func TestHeir_JobHasEnded_WorkerIsToldThat(t *testing.T) {
+	d, j := opened(t)
+	d.o.Inherit = func(*net.UnixConn, string) error { t.Error("an heir was made"); return nil }
+	c := connected(t, wire.RoleWorker)
+	c.worker, c.self, c.job, c.pid = &worker{}, ids.NewWorker(), j, os.Getpid()
+	d.mu.Lock()
+	j.ended = true
+	d.clients[1], d.owners[c.self.Owner()] = c, c
+	d.mu.Unlock()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(pair[1])
+	f := os.NewFile(uintptr(pair[0]), "")
+	conn, err := net.FileConn(f)
+	f.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	owner, stranger := c.self.Owner(), ids.NewWorker().Owner()
+	for _, who := range []ids.Owner{owner, stranger} {
+		err := d.bequeath(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: who[:], Pid: os.Getpid()})
+		if fault.CodeOf(err) != fault.Closed {
+			t.Errorf("got %v", err)
+		}
+	}
+	d.mu.Lock()
+	j.ended = false
+	delete(d.clients, 1)
+	delete(d.owners, owner)
+	d.mu.Unlock()
+	err = d.bequeath(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: owner[:], Pid: os.Getpid()})
+	if fault.CodeOf(err) != fault.BadRequest {
+		t.Errorf("a stranger: got %v", err)
 	}
 }
