@@ -135,22 +135,24 @@ func remoteError(meta []byte) error {
 	text := func(i int) string { s, _ := head[i].(string); return s }
 	e := &RemoteError{Function: text(0), Traceback: text(2)}
 	e.Class, e.Message, _ = strings.Cut(text(1), ": ")
-	if rest, _ := head[len(head)-1].([]byte); e.Function == "" || isConstructor(rest) {
-		return &constructorError{e}
+	rest, _ := head[len(head)-1].([]byte)
+	if kind := string(rest[:min(len(rest), 40)]); e.Function == "" || strings.Contains(kind, "actor_init") {
+		return &constructorError{e, "raised "}
+	} else if strings.Contains(kind, "actor_lacks") { // its class, or an argument
+		return &constructorError{e, "could not run: "}
 	}
 	return e
 }
 
-// isConstructor reports whether a pickled rest is one of an actor whose constructor raised an exception.
-func isConstructor(rest []byte) bool {
-	return strings.Contains(string(rest[:min(len(rest), 40)]), "actor_init")
+// constructorError is an actor's death because its constructor raised an
+// exception, or could not run because of one.
+type constructorError struct {
+	cause *RemoteError
+	what  string
 }
 
-// constructorError is an actor's death because its constructor raised an exception.
-type constructorError struct{ cause *RemoteError }
-
 func (e *constructorError) Error() string {
-	return "the actor died because its constructor raised " + e.cause.Class + ": " + e.cause.Message
+	return "the actor died because its constructor " + e.what + e.cause.Class + ": " + e.cause.Message
 }
 func (e *constructorError) Unwrap() error   { return e.cause }
 func (e *constructorError) FaultCode() Code { return fault.ActorDied }

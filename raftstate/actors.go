@@ -10,6 +10,7 @@ import (
 
 // put stores a changed actor and tells of it.
 func (m *Machine) putActor(a *record.Actor) {
+	m.endCode(a)
 	m.actors[a.ID] = a
 	m.emit(record.Event{Kind: record.ActorEvent, Actor: a.Brief()})
 }
@@ -53,7 +54,12 @@ func (b *RegisterActor) apply(m *Machine) Result {
 		if holder, taken := m.names[key]; taken {
 			return Result{Outcome: NameTaken, Actor: holder}
 		}
-		m.names[key] = a.ID
+	}
+	if !m.claimCode(a.ID, a.Code) {
+		return Result{Outcome: CodeLacks}
+	}
+	if a.Name != "" {
+		m.names[name{a.Namespace, a.Name}] = a.ID
 	}
 	a.Ordinal = m.index
 	a.State = record.ActorPending

@@ -46,6 +46,25 @@ func (n *Node) ActorReleased(ctx context.Context, id ids.Actor) error {
 	return n.do(ctx, &ActorReleased{id})
 }
 
+// PutCode brings a part of a class for an actor that is about to be registered,
+// and returns how many bytes of the class are there.
+func (n *Node) PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error) {
+	r, err := n.Apply(ctx, Command{Body: &CodePart{object, a, size, offset, data}})
+	return uint64(r.Count), err
+}
+
+// DropCode says that the actor will not be registered.
+func (n *Node) DropCode(ctx context.Context, a ids.Actor) error {
+	return n.do(ctx, &CodeDrop{a})
+}
+
+// Code returns what is kept of a class from an offset on, up to the end of a
+// part, and the size of the whole.
+func (n *Node) Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool) {
+	n.fsm.view(func(m *Machine) { data, size, ok = m.Code(object, offset) })
+	return data, size, ok
+}
+
 // Actor returns an actor's record, dead ones too.
 func (n *Node) Actor(id ids.Actor) (a record.Actor, ok bool) {
 	n.fsm.view(func(m *Machine) { a, ok = m.Actor(id) })

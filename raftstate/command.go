@@ -20,6 +20,8 @@ const (
 	KindActorRestarting Kind = 23
 	KindActorDead       Kind = 24
 	KindActorReleased   Kind = 25
+	KindCodePart        Kind = 26
+	KindCodeDrop        Kind = 27
 	KindKVPut           Kind = 40
 	KindKVDel           Kind = 41
 	KindSettingPut      Kind = 50
@@ -113,6 +115,22 @@ type ActorReleased struct {
 	ID ids.Actor `msgpack:"id"`
 }
 
+// CodePart brings a part of an object that holds the class of an actor which is
+// about to be registered. Result.Count says how many bytes are there; a part
+// whose offset is another changes nothing.
+type CodePart struct {
+	Object ids.Object `msgpack:"obj"`
+	Actor  ids.Actor  `msgpack:"actor"`
+	Size   uint64     `msgpack:"size"` // of the whole
+	Offset uint64     `msgpack:"off"`
+	Data   []byte     `msgpack:"data"`
+}
+
+// CodeDrop says that the actor will not be registered.
+type CodeDrop struct {
+	Actor ids.Actor `msgpack:"actor"`
+}
+
 // KVPut stores a value; Result.Count is 1 when the key is new.
 type KVPut struct {
 	Namespace string `msgpack:"ns"`
@@ -163,6 +181,10 @@ func newBody(k Kind) Body {
 		return &ActorDead{}
 	case KindActorReleased:
 		return &ActorReleased{}
+	case KindCodePart:
+		return &CodePart{}
+	case KindCodeDrop:
+		return &CodeDrop{}
 	case KindKVPut:
 		return &KVPut{}
 	case KindKVDel:

@@ -31,7 +31,8 @@
 // (Node.Err says why) rather than go a way of its own; with several heads, new
 // kinds are proposed only when the oldest member knows them.
 //
-// A command is at most MaxCommandBytes. Content-addressed blobs, which keep
+// A command is at most MaxCommandBytes. What is larger, the class of a detached
+// actor, comes in parts of MaxCodePart bytes. Content-addressed blobs, which keep
 // values over 64 KiB out of the log, come with several heads.
 //
 // # Events

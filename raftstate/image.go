@@ -38,6 +38,8 @@ type image struct {
 	DeadNodes  []ids.Node       `msgpack:"dead_nodes"`
 	EndedJobs  []ids.Job        `msgpack:"ended_jobs"`
 	DeadActors []ids.Actor      `msgpack:"dead_actors"`
+	Code       []imageCode      `msgpack:"code"`
+	CodeFor    []imageCodeFor   `msgpack:"code_for"`
 	KV         []imageNamespace `msgpack:"kv"`
 	Settings   []imageValue     `msgpack:"settings"`
 	Requests   []imageRequest   `msgpack:"requests"`
@@ -68,6 +70,7 @@ func (m *Machine) image() *image {
 	im.Nodes = slices.SortedFunc(maps.Values(m.nodes), func(a, b *record.Node) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	im.Jobs = slices.SortedFunc(maps.Values(m.jobs), func(a, b *record.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	im.Actors = slices.SortedFunc(maps.Values(m.actors), func(a, b *record.Actor) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	im.Code, im.CodeFor = m.imageCode()
 	for _, ns := range slices.Sorted(maps.Keys(m.kv)) {
 		im.KV = append(im.KV, imageNamespace{ns, imageValues(m.kv[ns])})
 	}
@@ -109,6 +112,9 @@ func (im *image) machine() (*Machine, error) {
 		if a.Name != "" && a.Live() {
 			m.names[name{a.Namespace, a.Name}] = a.ID
 		}
+	}
+	if err := m.restoreCode(im.Code, im.CodeFor); err != nil {
+		return nil, err
 	}
 	for _, ns := range im.KV {
 		keys := make(map[string][]byte, len(ns.Values))

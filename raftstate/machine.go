@@ -27,7 +27,8 @@ type Machine struct {
 	jobs     map[ids.Job]*record.Job
 	lastJob  uint32
 	actors   map[ids.Actor]*record.Actor
-	names    map[name]ids.Actor // of live actors
+	names    map[name]ids.Actor   // of live actors
+	code     map[ids.Object]*code // large classes
 	kv       map[string]map[string][]byte
 	settings map[string][]byte
 
@@ -35,6 +36,9 @@ type Machine struct {
 	deadNodes  []ids.Node
 	endedJobs  []ids.Job
 	deadActors []ids.Actor
+
+	codeBytes uint64                     // sizes of code together
+	codeFor   map[ids.Actor][]ids.Object // of actors that are about to be registered
 
 	dedup dedup
 	out   []record.Event // of the command being applied
@@ -47,6 +51,8 @@ func NewMachine() *Machine {
 		jobs:     map[ids.Job]*record.Job{},
 		actors:   map[ids.Actor]*record.Actor{},
 		names:    map[name]ids.Actor{},
+		code:     map[ids.Object]*code{},
+		codeFor:  map[ids.Actor][]ids.Object{},
 		kv:       map[string]map[string][]byte{},
 		settings: map[string][]byte{},
 		dedup:    newDedup(),
@@ -82,6 +88,7 @@ func (m *Machine) clone() *Machine {
 	c.jobs = maps.Clone(m.jobs)
 	c.actors = maps.Clone(m.actors)
 	c.names = nil // derived from actors
+	c.code, c.codeFor = maps.Clone(m.code), maps.Clone(m.codeFor)
 	c.kv = make(map[string]map[string][]byte, len(m.kv))
 	for ns, keys := range m.kv {
 		c.kv[ns] = maps.Clone(keys)

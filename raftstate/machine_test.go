@@ -146,8 +146,19 @@ func parse(t *testing.T, line string) Command {
 	case "register-actor":
 		c.Body = &RegisterActor{record.Actor{
 			ID: actor, Name: get("name"), Namespace: get("ns"), Job: ids.JobOf(uint32(num("job"))), Detached: has("detached"),
-			Spec: []byte("s"), Meta: []byte("m"),
+			Spec: []byte("s"), Meta: []byte("m"), MaxRestarts: int(num("restarts")),
 		}}
+		if s := get("code"); s != "" {
+			var object ids.Object
+			copy(object[:], s)
+			c.Body.(*RegisterActor).Actor.Code = []ids.Object{object}
+		}
+	case "code-part":
+		var object ids.Object
+		copy(object[:], get("of"))
+		c.Body = &CodePart{object, actor, num("size"), num("at"), []byte(get("data"))}
+	case "code-drop":
+		c.Body = &CodeDrop{actor}
 	case "actor-placed":
 		c.Body = &ActorPlaced{i}
 	case "actor-alive":

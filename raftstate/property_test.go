@@ -25,11 +25,13 @@ func randomBody(r *rand.Rand) Body {
 	for range r.IntN(5) {
 		resources[fmt.Sprint("r", r.IntN(9))] = r.Int64N(100000)
 	}
-	switch r.IntN(14) {
+	object := ids.Object{byte(r.IntN(3) + 1)}
+	switch r.IntN(18) {
 	case 0, 1, 2:
 		return &RegisterActor{record.Actor{
 			ID: actor, Name: key, Namespace: ns, Job: ids.JobOf(uint32(r.IntN(5))), Detached: r.IntN(4) == 0,
 			Resources: resources, RunResources: resources, MaxRestarts: r.IntN(3) - 1, Spec: randomBytes(r), Meta: randomBytes(r), CreatedMs: at,
+			Code: [][]ids.Object{nil, {object}}[r.IntN(2)],
 		}}
 	case 3:
 		return &ActorPlaced{inst}
@@ -55,7 +57,13 @@ func randomBody(r *rand.Rand) Body {
 		}
 		return &KVPut{ns, key, randomBytes(r), r.IntN(2) == 0}
 	}
-	if r.IntN(3) == 0 {
+	switch r.IntN(6) {
+	case 0, 1, 2:
+		offset := uint64(r.IntN(3))
+		return &CodePart{object, actor, 3, offset, make([]byte, r.IntN(4-int(offset)))}
+	case 3:
+		return &CodeDrop{actor}
+	case 4:
 		return &SettingDel{key}
 	}
 	return &SettingPut{key, randomBytes(r)}
@@ -133,6 +141,7 @@ func check(t *testing.T, m *Machine) {
 			t.Fatalf("actor %s is %s with worker %s", id, a.State, a.Worker)
 		}
 	}
+	checkCode(t, m)
 	if named != len(m.names) {
 		t.Fatalf("%d names for %d named actors", len(m.names), named)
 	}

@@ -24,6 +24,9 @@ const (
 	JobOver   Outcome = 6
 	NodeGone  Outcome = 7
 	Expired   Outcome = 8 // an old retry: its result is no longer known
+	CodeFull  Outcome = 9
+	CodeLacks Outcome = 10 // a class has not arrived whole
+	Invalid   Outcome = 11
 )
 
 // Result is what the machine answers. Two members give the same one.
@@ -35,7 +38,7 @@ type Result struct {
 	Outcome Outcome   `msgpack:"o"`
 	Actor   ids.Actor `msgpack:"a"` // NameTaken: who has it
 	Job     ids.Job   `msgpack:"j"` // JobStart
-	Count   int       `msgpack:"n"` // KVPut: 1 when added; KVDel: how many
+	Count   int       `msgpack:"n"` // KVPut: 1 when added; KVDel: how many; CodePart: bytes that are there
 }
 
 // ErrExpired: a retry came so late that nobody knows any more whether the
@@ -67,6 +70,12 @@ func (r Result) err(b Body) error {
 		why = record.ErrNodeDead
 	case Expired:
 		why = ErrExpired
+	case CodeFull:
+		why = ErrCodeFull
+	case CodeLacks:
+		why = ErrCodeIncomplete
+	case Invalid:
+		why = record.ErrInvalid
 	default:
 		why = fmt.Errorf("outcome %d", r.Outcome)
 	}

@@ -111,20 +111,27 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		}
 	}
 	a.birth = &birth{task: t, tmpl: tm, req: &req}
-	if s.Name == "" {
+	code := s.codeObjects()
+	if s.Name == "" && len(code) == 0 {
 		c.bear(a)
 		c.mu.Unlock()
 		return id, nil, nil
 	}
-	// A name must be taken before we return, arguments or not: the worker
-	// asks their owners itself.
+	// A name must be taken before we return, and the class of an actor that may
+	// outlive this process given away, arguments or not: the worker asks their
+	// owners itself.
 	c.noTask(t)
 	req.Spec = c.creationSpec(t, tm)
 	a.birth.announce = true
 	c.makesRoomFor(&req)
 	c.mu.Unlock()
 	var got wire.ActorCreated
-	err = c.call(wire.TActorCreate, &req, &got)
+	got.Existing, err = c.giveCode(&req, code)
+	if err == nil && got.Existing == nil {
+		if err = c.call(wire.TActorCreate, &req, &got); len(code) > 0 && (err != nil || got.Existing != nil) {
+			c.push(wire.TCodeDrop, wire.ActorRef{ActorID: id[:]})
+		}
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err != nil || got.Existing != nil {

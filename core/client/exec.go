@@ -303,6 +303,12 @@ func (e *executor) begin(k *call) (*Item, error) {
 		}
 		it.Returns = k.tmpl.Flow.returns()
 	}
+	if k.actor != nil {
+		if err := e.fetchCode(k); err != nil {
+			e.answerFault(it.Token, k, fault.From(err))
+			return nil, nil
+		}
+	}
 	held := c.pinArguments(k)
 	lost, err := e.arguments(k, it)
 	for _, v := range held {
@@ -318,6 +324,9 @@ func (e *executor) begin(k *call) (*Item, error) {
 		return nil, nil
 	}
 	if err != nil {
+		if k.actor != nil {
+			err = lacksArgument(k, err)
+		}
 		e.answerFault(it.Token, k, fault.From(err))
 		return nil, nil
 	}

@@ -133,6 +133,7 @@ type function struct {
 	blob    []byte
 	callers int
 	loaded  bool
+	fetched bool // blob came from the cluster's state: it is large, and goes when the program has loaded it
 }
 
 // learns takes a template that a caller describes; mu held.
@@ -190,6 +191,9 @@ func (c *Client) Unload(fid [16]byte) {
 	}
 	if f := c.exec.fns[fid]; f != nil {
 		f.loaded = false
+		if f.fetched {
+			f.blob = nil
+		}
 		c.exec.dropFunction(fid)
 	}
 }

@@ -45,6 +45,7 @@ type actorSpec struct {
 	Spec     []byte
 	Classes  [][]byte // the templates of the fallback's classes
 	Enforce  bool     // see wire.ActorCreate
+	Code     [][]byte // of the class, then of the fallback's classes: see wire.ActorCreate
 }
 
 // createActor registers an actor; the head then calls PlaceActor.
@@ -81,6 +82,7 @@ func (d *Daemon) createActor(c *client, m *wire.Message) {
 		_ = m.Fail(err)
 		return
 	}
+	d.codeClaimed(c, rec.ID)
 	_ = m.Reply(wire.ActorCreated{})
 }
 
@@ -100,11 +102,15 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 	if err := errors.Join(checkAmounts(q.Resources), checkAmounts(q.RunResources), checkFallback(q.Fallback, q.AfterMs)); err != nil {
 		return rec, fmt.Errorf("actor %s: %w", q.ClassName, err)
 	}
-	kept := actorSpec{Token: q.Token, Spec: q.Spec, Enforce: q.Enforce}
+	kept := actorSpec{Token: q.Token, Spec: q.Spec, Enforce: q.Enforce, Code: [][]byte{q.Code}}
 	var fallback []record.Alternative
 	for _, o := range q.Fallback {
-		kept.Classes = append(kept.Classes, o.Template)
+		kept.Classes, kept.Code = append(kept.Classes, o.Template), append(kept.Code, o.Code)
 		fallback = append(fallback, record.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.ClassName, MaxConcurrency: o.MaxConcurrency})
+	}
+	code, err := codeIDs(kept.Code)
+	if err != nil {
+		return rec, fault.New(fault.BadRequest, "actor %s: %v", q.ClassName, err)
 	}
 	spec, err := msgpack.Marshal(kept)
 	if err != nil {
@@ -115,7 +121,7 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
 		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, EnvKey: q.EnvKey,
 		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
-		Spec: spec, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
+		Spec: spec, Code: code, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
 	}, nil
 }
 
@@ -211,6 +217,9 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 	if err == nil {
 		err = msgpack.Unmarshal(a.rec.Spec, &spec)
 	}
+	if err == nil && (len(spec.Classes) != len(a.rec.Fallback) || len(spec.Code) != len(a.rec.Fallback)+1) {
+		err = errors.New("it has another number of classes than alternatives")
+	}
 	if err != nil {
 		a.settled = true
 		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.StartFailed, Message: "its specification is damaged: " + err.Error()})
@@ -226,11 +235,12 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
 		Incarnation: a.rec.Incarnation, MaxConcurrency: a.rec.MaxConcurrency,
 		Assignment: d.assignment(w, s.Hold), Spec: spec.Spec, Token: spec.Token, Meta: a.rec.Meta,
-		Restarts: a.rec.MaxRestarts != 0,
+		Restarts: a.rec.MaxRestarts != 0, Code: spec.Code[0],
 	}
 	if s.Choice > 0 {
 		if o := a.rec.Fallback[s.Choice-1]; o.ClassName != "" {
 			start.ClassName, start.MaxConcurrency, start.Template = o.ClassName, o.MaxConcurrency, spec.Classes[s.Choice-1]
+			start.Code = spec.Code[s.Choice]
 		}
 	}
 	_ = w.client.peer.Push(wire.TActorStart, start)

@@ -59,10 +59,15 @@ func (d *Daemon) mayCreate(c *client, rec *record.Actor) error {
 	if rec.Owner != c.self.Owner() {
 		return fault.New(fault.BadRequest, "actor %s: it can be created by its owner only", rec.ClassName)
 	}
-	if c.job == nil || ids.Job(rec.ID[len(rec.ID)-ids.JobSize:]) != c.job.id {
+	if !c.mayName(rec.ID) {
 		return fault.New(fault.BadRequest, "actor %s: its id is of another job", rec.ClassName)
 	}
 	return nil
+}
+
+// mayName reports whether c may create an actor with that id; the daemon's lock is held.
+func (c *client) mayName(id ids.Actor) bool {
+	return c.job != nil && ids.Job(id[len(id)-ids.JobSize:]) == c.job.id
 }
 
 // mayRelease reports whether c may say that nobody has a handle of the actor:

@@ -29,6 +29,8 @@ type client struct {
 
 	classes map[sched.ClassID]class // of its tasks that want GPUs
 
+	codeFor map[ids.Actor]bool // actors that are not registered, for which it has brought a class
+
 	tasks       queue             // requests to the head, in order
 	cancels     map[uint64]func() // of actors that it waits for
 	lastResolve uint64

@@ -18,7 +18,8 @@ import (
 func (d *Daemon) handle(c *client, m *wire.Message) {
 	switch m.Type {
 	case wire.TJobStart, wire.TJobEnd, wire.TActorCreate, wire.TActorResolve, wire.TActorKill, wire.TActorRelease,
-		wire.TActorByName, wire.TActorNames, wire.TActorLost, wire.TKVPut, wire.TKVGet, wire.TKVDel, wire.TKVKeys, wire.TClusterInfo:
+		wire.TActorByName, wire.TActorNames, wire.TActorLost, wire.TKVPut, wire.TKVGet, wire.TKVDel, wire.TKVKeys, wire.TClusterInfo,
+		wire.TCodePart, wire.TCodeGet, wire.TCodeDrop:
 		c.tasks.add(func() {
 			select {
 			case <-d.headSet:
@@ -413,6 +414,9 @@ func (d *Daemon) dropClient(c *client) {
 	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
 	d.broom.remove(c.addr)
 	if !d.closing && d.headIsSet() {
+		if len(c.codeFor) > 0 {
+			go c.tasks.add(func() { d.dropCodeOf(c) }) // behind the requests that it has made
+		}
 		d.head.OwnerDied(owner)
 	}
 }

@@ -26,6 +26,8 @@ type Head interface {
 	GetKV(namespace, key string) ([]byte, bool)
 	DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error)
 	KVKeys(namespace, prefix string) []string
+	PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
+	Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool)
 
 	// Resolve calls done once, perhaps before it returns, unless cancelled.
 	Resolve(id ids.Actor, after uint64, done func(Resolution)) (cancel func(), err error)
@@ -42,6 +44,7 @@ type Head interface {
 	ActorExited(i record.Instance, c record.Cause)
 	ActorInfeasible(i record.Instance, message string)
 	ReleaseActor(id ids.Actor)
+	DropCode(id ids.Actor)
 	OwnerDied(o ids.Owner)
 	EndJob(id ids.Job, s record.JobState, message string)
 }

@@ -70,6 +70,8 @@ func (d *Daemon) ask(c *client, m *wire.Message) (any, error) {
 			names = append(names, wire.ActorName{Name: n.Name, Namespace: n.Namespace})
 		}
 		return names, nil
+	case wire.TCodePart, wire.TCodeGet, wire.TCodeDrop:
+		return d.code(ctx, c, m)
 	case wire.TKVPut:
 		var q wire.KVPut
 		if err := m.Decode(&q); err != nil {

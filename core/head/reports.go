@@ -122,6 +122,12 @@ func (h *Head) ReleaseActor(id ids.Actor) {
 	h.report(func() { h.failed("actor released", h.state.ActorReleased(h.ctx, id)) })
 }
 
+// DropCode says that an actor whose class has begun to arrive will not be
+// registered.
+func (h *Head) DropCode(id ids.Actor) {
+	h.report(func() { h.failed("class not needed", h.state.DropCode(h.ctx, id)) })
+}
+
 // OwnerDied says that a process is gone: the actors that it created die, but
 // for detached ones.
 func (h *Head) OwnerDied(o ids.Owner) {

@@ -57,6 +57,18 @@ func (h *Head) restart(ctx context.Context, a *record.Actor, c record.Cause, all
 	return h.state.ActorDead(ctx, a.ID, a.Incarnation, c, h.nowMs())
 }
 
+// PutCode brings a part of a large class for an actor that is about to be
+// registered, and returns how many bytes of the class are there.
+func (h *Head) PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (uint64, error) {
+	return h.state.PutCode(ctx, a, object, size, offset, data)
+}
+
+// Code returns what the state keeps of a class from an offset on, up to the end
+// of a part, and the size of the whole.
+func (h *Head) Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool) {
+	return h.state.Code(object, offset)
+}
+
 // Actor returns an actor's record, of a dead one too.
 func (h *Head) Actor(id ids.Actor) (record.Actor, error) {
 	a, ok := h.state.Actor(id)

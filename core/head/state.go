@@ -17,6 +17,7 @@ type State interface {
 	Actors
 	Nodes
 	Jobs
+	Code
 	Values
 	Feed
 }
@@ -46,6 +47,19 @@ type Actors interface {
 	ActorNamed(namespace, name string) (record.Actor, bool)
 	// ListActors returns the actors that match, in order of registration.
 	ListActors(match func(*record.Actor) bool) []record.Actor
+}
+
+// Code are the large classes of detached actors. A class comes in parts, before
+// the actor is registered, which then names its object in record.Actor.Code.
+type Code interface {
+	// PutCode brings a part and returns how many bytes of the class are there. A
+	// part at another offset changes nothing.
+	PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
+	// DropCode says that the actor will not be registered.
+	DropCode(ctx context.Context, a ids.Actor) error
+	// Code returns what is kept of a class from an offset on, up to the end of a
+	// part, and the size of the whole; false while it is not there whole.
+	Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool)
 }
 
 // Nodes are the nodes' records.

@@ -44,6 +44,7 @@ type Actor struct {
 	MaxConcurrency  int           `msgpack:"max_conc"`
 	MaxPendingCalls int           `msgpack:"max_pending"`
 	Spec            []byte        `msgpack:"spec"` // creation frame, opaque; dropped when the actor is dead
+	Code            []ids.Object  `msgpack:"code"` // large classes in Spec and its alternatives, of which the state keeps copies; dropped when it cannot start again
 	Meta            []byte        `msgpack:"meta"` // what a handle is made from, opaque; dropped when the actor is dead
 	CreatedMs       int64         `msgpack:"created"`
 

@@ -108,6 +108,7 @@ type Alternative struct {
 	ClassName      string // of another class; "": the same class with other resources
 	MaxConcurrency int
 	Template       []byte // frame of the other class, in place of the creation frame body's
+	Code           []byte // id of the object with the other class, of which the state keeps a copy; empty: Template has the class
 }
 
 // LeaseWant says how many leases of a class the sender would take now beside
@@ -248,6 +249,7 @@ type ActorCreate struct {
 	Meta            []byte // what get_actor needs to build a handle
 	Token           string // to count handles: token id, '@', owner's socket; empty when detached
 	Enforce         bool   // as in ClassDefine
+	Code            []byte // id of the object with the class, of which the state has a copy; empty: Spec has the class
 }
 
 // ActorCreated answers ActorCreate. Existing is set when GetIfExists found one.
@@ -332,6 +334,36 @@ type ActorStart struct {
 	Meta           []byte
 	Token          string // to count a handle that the actor gives of itself
 	Restarts       bool   // it has a page on which it notes which calls it begins
+	Code           []byte // id of the object with the class, to be had with TCodeGet; empty: Spec or Template has the class
+}
+
+// CodePart brings the cluster's state a part of an object with a large class,
+// before the actor is registered. With Size 0 it only asks whether the state has
+// the object, and if so takes it for the actor.
+type CodePart struct {
+	ActorID  []byte
+	ObjectID []byte
+	Size     uint64 // of the whole
+	Offset   uint64
+	Data     []byte
+}
+
+// CodeHave answers CodePart: how many bytes the state has, from the first on.
+type CodeHave struct {
+	Have uint64
+	Size uint64 // 0: the state does not know the object
+}
+
+// CodeAt asks for an object that the state keeps, from an offset on.
+type CodeAt struct {
+	ObjectID []byte
+	Offset   uint64
+}
+
+// CodeData answers CodeAt with some of the bytes.
+type CodeData struct {
+	Data []byte
+	Size uint64 // of the whole
 }
 
 // ActorReady reports the constructor's end. Error is empty on success.

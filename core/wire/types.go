@@ -48,6 +48,11 @@ const (
 	TActorReady   Type = 56 // push, from the worker: ActorReady
 	TActorLost    Type = 57 // call, answered when that incarnation has ended, or is known to live on: ActorLost → ActorFate
 
+	// Large classes of detached actors, which the cluster's state keeps.
+	TCodePart Type = 190 // call, from the actor's creator: CodePart → CodeHave
+	TCodeGet  Type = 191 // call, from the actor's worker: CodeAt → CodeData
+	TCodeDrop Type = 192 // push, from the actor's creator: ActorRef: it will not be registered
+
 	// Key-value.
 	TKVPut  Type = 60 // call: KVPut → bool (added)
 	TKVGet  Type = 61 // call: KVKey → []byte or nil

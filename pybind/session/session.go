@@ -153,6 +153,7 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 		Fallback       []alternative    `msgpack:"fallback"`
 		After          float64          `msgpack:"fallback_after"`
 		Enforce        bool             `msgpack:"gpu_memory_enforce"`
+		Code           []byte           `msgpack:"code"`
 	}
 	if err := msgpack.Unmarshal(b, &a); err != nil {
 		return nil, fault.New(fault.BadRequest, "actor specification: %v", err)
@@ -160,10 +161,10 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 	out := &client.ActorSpec{FID: a.FID, Blob: a.Blob, ActorCreate: wire.ActorCreate{
 		ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, Detached: a.Detached, GetIfExists: a.GetIfExists,
 		Resources: a.Resources, RunResources: a.RunResources, EnvKey: a.EnvKey, MaxRestarts: a.MaxRestarts,
-		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, Enforce: a.Enforce, AfterMs: millis(a.After),
+		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, Enforce: a.Enforce, AfterMs: millis(a.After), Code: a.Code,
 	}}
 	for _, o := range a.Fallback {
-		out.Fallback = append(out.Fallback, wire.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.Name, MaxConcurrency: o.MaxConcurrency})
+		out.Fallback = append(out.Fallback, wire.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.Name, MaxConcurrency: o.MaxConcurrency, Code: o.Code})
 		out.Classes = append(out.Classes, client.ActorCode{FID: o.FID, Blob: o.Blob})
 	}
 	return out, nil
@@ -178,6 +179,7 @@ type alternative struct {
 	Name           string           `msgpack:"name"` // of another function or class
 	FID            []byte           `msgpack:"fid"`
 	Blob           []byte           `msgpack:"blob"`
+	Code           []byte           `msgpack:"code"` // of an actor: the object with the class, if the cluster is to keep it
 }
 
 // millis rounds up: a time that is not zero stays so.
@@ -189,6 +191,9 @@ func ActorItem(s *wire.ActorStart, t *client.RemoteTemplate) []byte {
 		"actor_id": s.ActorID, "name": s.Name, "namespace": s.Namespace, "class_name": s.ClassName, "incarnation": s.Incarnation,
 		"max_concurrency": s.MaxConcurrency, "owner_addr": s.Token, "meta": s.Meta,
 		"assignment": map[string]any{"resources": s.Assignment.Resources, "devices": s.Assignment.Devices, "env": s.Assignment.Env, "int_ids": s.Assignment.IntIDs},
+	}
+	if len(s.Code) > 0 {
+		m["fetched"] = true // the class came from the cluster's state
 	}
 	if t != nil {
 		m["fid"] = t.FID[:]

@@ -308,7 +308,7 @@ class ActorClass(Generic[P, T]):
         self._cls = cls
         self._options = dict(options)
         self._shape = shape
-        self._exported: tuple[tuple[int, int], bytes, bytes, functions.Captured] | None = None
+        self._exported: list[tuple[int, bytes, bytes, functions.Captured]] = []  # one at most
         self.__doc__ = cls.__doc__
         self.__name__: str = cls.__name__
 
@@ -363,9 +363,15 @@ class ActorClass(Generic[P, T]):
             "meta": meta,
             "fallback": rest,
             "fallback_after": float(options.get("fallback_after") or 0),
+            "code": b"",
         }
         for one in rest:
             captured = (captured or ()) + (one.pop("captured", None) or ()) or None
+        if spec["detached"]:  # it may start when this program, which owns what is in the store, has ended
+            for one in (spec, *rest):
+                one["code"] = large_code.object_of(one.get("blob") or b"")
+            kept = captured  # until the cluster has its copies
+            captured = large_code.without(kept, {one["code"] for one in (spec, *rest)})
         *encoded, nested = encode_args(args, kwargs, self._shape, f"{self.__name__}.__init__")
         if captured is not None:
             nested = captured + (nested or ())
@@ -390,19 +396,16 @@ class ActorClass(Generic[P, T]):
         """The same class with some options changed for the actors made through the result."""
         check_options(options, ACTOR, in_options=True)
         made: ActorClass[P, T] = ActorClass(self._cls, {**self._options, **options}, shape=self._shape)
-        made._exported = self._exported
+        made._exported = self._exported  # shared: the first of them that makes an actor pickles the class for all
         return made
 
     def _export(self, session: Session) -> tuple[bytes, bytes, functions.Captured]:
         """The fid and the bytes of the class, made once in a session, and the references inside."""
-        detached = self._options.get("lifetime") == "detached"
-        inline = large_code.INLINE_DETACHED if detached else large_code.INLINE
-        if self._exported is None or self._exported[0] != (process.epoch, inline):
-            self._exported = (
-                (process.epoch, inline),
-                *functions.export(self._cls, f"the actor class {self.__name__}", session.hot, inline),
-            )
-        return self._exported[1:]
+        known = self._exported
+        if not known or known[0][0] != process.epoch:
+            exported = functions.export(self._cls, f"the actor class {self.__name__}", session.hot)
+            known[:] = [(process.epoch, *exported)]
+        return known[0][1:]
 
     def _other_class(self, target: Any, where: str) -> ActorClass[Any, Any]:
         """What a fallback names: a class, or what ``@remote`` made of one, that has this one's methods."""

@@ -130,9 +130,13 @@ class RayActorError(RayError):
 class ActorDiedError(RayActorError):
     """The actor is dead for good."""
 
-    def __init__(self, cause: RayTaskError | str | None = None, actor_id: str | None = None) -> None:
+    def __init__(
+        self, cause: RayTaskError | str | None = None, actor_id: str | None = None, lacking: str | None = None
+    ) -> None:
+        self._lacking = lacking  # why the constructor did not even begin
         if isinstance(cause, RayTaskError):
-            message = f"The actor does not exist, because its constructor raised: {cause}"
+            why = f"its constructor did not run: {lacking}" if lacking else "its constructor raised"
+            message = f"The actor does not exist, because {why}: {cause}"
             super().__init__(cause.actor_id, message, actor_init_failed=True)
             self.args: tuple[Any, ...] = (cause,)
             self.cause: RayTaskError | None = cause
@@ -142,7 +146,7 @@ class ActorDiedError(RayActorError):
             self.cause = None
 
     def __reduce__(self) -> Any:
-        return ActorDiedError, (self.cause or self.error_msg, self.actor_id)
+        return ActorDiedError, (self.cause or self.error_msg, self.actor_id, self._lacking)
 
 
 class ActorUnavailableError(RayActorError):

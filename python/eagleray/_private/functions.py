@@ -28,14 +28,13 @@ class Filtered:
         self.retry_on = retry_on
 
 
-def export(value: Any, what: str, hot: Any = None, inline: int = large_code.INLINE) -> tuple[bytes, bytes, Captured]:
+def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes, Captured]:
     """The fid and bytes of a function or class, and the references inside: every call of it has to hold them.
 
     Args:
         value: The function or class.
         what: How messages call it.
         hot: The core; without it nothing is put into the object store.
-        inline: Up to so many bytes travel as they are, and not by the object store.
 
     Raises:
         TypeError: it captures something that cannot be pickled; the message names it.
@@ -48,7 +47,7 @@ def export(value: Any, what: str, hot: Any = None, inline: int = large_code.INLI
         blob, captured = pickling.dumps_code(value)
     except Exception as problem:
         raise_unserializable(getattr(value, "function", value), what, problem)
-    if len(blob) > inline and hot is not None:
+    if len(blob) > large_code.INLINE and hot is not None:
         blob, captured = large_code.store(blob, captured, value, hot)
     return blake2b(blob, digest_size=FID_SIZE).digest(), blob, captured
 

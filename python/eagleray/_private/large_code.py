@@ -1,6 +1,7 @@
 """Functions and classes that are too large for a message: their bytes are an object in the store.
 
 What travels then is a reference to that object. The program holds it like any other reference that a function captures.
+A detached actor may start when the program has ended: the cluster keeps a copy of the object with its class.
 """
 
 from __future__ import annotations
@@ -16,16 +17,14 @@ from eagleray._private.serialization import BYTES
 #: Bytes of a pickled function or class that still travel in a message.
 INLINE = 4 << 20
 
-#: The same for the class of a detached actor: the cluster keeps such a class in the actor's record, so that the actor
-#: can restart when the program that made it, which owns what is in the object store, has ended.
-INLINE_DETACHED = 8 << 20
-
 #: Bytes from which on the program is warned, and above which it is refused, as under Ray and with Ray's variables.
 _WARN = "FUNCTION_SIZE_WARN_THRESHOLD", 10**7
 _ERROR = "FUNCTION_SIZE_ERROR_THRESHOLD", 10**8
 
-#: What the bytes of a function begin with that stand for a reference to its pickle.
+#: What the bytes of a function begin with whose pickle is in the object store. The object's id and a pickled reference
+#: to the object follow.
 PREFIX = b"\0stored:"
+_HEAD = len(PREFIX) + 28
 
 
 def store(blob: bytes, captured: tuple[Any, ...] | None, value: Any, hot: Any) -> tuple[bytes, tuple[Any, ...]]:
@@ -62,7 +61,19 @@ def store(blob: bytes, captured: tuple[Any, ...] | None, value: Any, hot: Any) -
     except HotError as error:
         raise explain(error) from None
     with pickling.collected():
-        return PREFIX + pickle.dumps(reference, 5), (*(captured or ()), reference)
+        return PREFIX + reference.binary() + pickle.dumps(reference, 5), (*(captured or ()), reference)
+
+
+def object_of(blob: bytes) -> bytes:
+    """The id of the object that holds the pickle of a function or class; empty when ``blob`` is the pickle itself."""
+    return blob[len(PREFIX) : _HEAD] if blob.startswith(PREFIX) else b""
+
+
+def without(captured: tuple[Any, ...] | None, objects: set[bytes]) -> tuple[Any, ...] | None:
+    """What code has captured, but for references to ``objects``."""
+    from eagleray._private.refs import ObjectRef
+
+    return tuple(x for x in captured or () if not (isinstance(x, ObjectRef) and x.binary() in objects)) or None
 
 
 def load(blob: bytes) -> Any:
@@ -70,7 +81,7 @@ def load(blob: bytes) -> Any:
     from eagleray._private.core import HotError, explain
     from eagleray._private.state import process
 
-    reference = pickle.loads(blob[len(PREFIX) :])
+    reference = pickle.loads(blob[_HEAD:])
     try:
         kind, meta, buffers = process.require().hot.get(reference, -1)
     except HotError as error:

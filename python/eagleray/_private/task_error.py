@@ -190,7 +190,8 @@ def _encode_rest(error: BaseException) -> bytes:
         )
         return pickle.dumps(("task", fields, encode_cause(plain.cause)), 5)
     if isinstance(error, ActorDiedError) and error.cause is not None:
-        return pickle.dumps(("actor_init", encode(error.cause), error.actor_id), 5)
+        kind = "actor_lacks" if error._lacking else "actor_init"
+        return pickle.dumps((kind, encode(error.cause), error.actor_id, error._lacking), 5)
     return pickle.dumps(("other", encode_cause(error), str(error)), 5)
 
 
@@ -203,9 +204,9 @@ def decode(data: bytes) -> RayError:
         return RayTaskError(
             name, text, decode_cause(blob, text), title, pid, ip, actor_repr, actor_id
         ).as_instanceof_cause()
-    if kind == "actor_init":
+    if kind in ("actor_init", "actor_lacks"):
         cause: Any = decode(rest[0])
-        return ActorDiedError(getattr(cause, "_task_error", cause), rest[1])
+        return ActorDiedError(getattr(cause, "_task_error", cause), *rest[1:])
     found = decode_cause(*rest)
     return found if isinstance(found, RayError) else exceptions.RaySystemError(found)
 

@@ -85,7 +85,7 @@ class Actor:
     def load_class(self) -> Any:
         """The class; what loading it raised is told by ``construct``."""
         try:
-            self._class, _ = self.worker.load(self.spec["fid"])
+            self._class, _ = self.worker.load(self.spec["fid"], self.spec.get("fetched", False))
         except BaseException as problem:
             self._load_problem = problem
         return self._class
@@ -123,16 +123,20 @@ class Actor:
             "actor_repr": here.label,
             "actor_id": self.spec["actor_id"].hex(),
         }
+        lacking = None
         if isinstance(error, ArgumentFailed):
+            lacking = "an argument of it could not be had"
             made: RayTaskError = task_error.argument_error(error.error, name, **where)
         else:
+            if error is self._load_problem:
+                lacking = "the actor's class could not be loaded"
             made = task_error.task_error(error, name, skip=2, **where)
-        died = ActorDiedError(made)
+        died = ActorDiedError(made, lacking=lacking)
         text = task_error.shortened(died, task_error.BRIEF)
-        print(f"The constructor raised: {text}", file=sys.stderr)
+        print(f"The constructor {'did not run' if lacking else 'raised'}: {text}", file=sys.stderr)
         data, brief = task_error.encode(died), b""
         if len(data) > task_error.LARGE:
-            brief = task_error.encode(ActorDiedError(task_error.brief(made)))
+            brief = task_error.encode(ActorDiedError(task_error.brief(made), lacking=lacking))
         self.hot.actor_ready(token, False, text, data, brief)
         self.worker.leave("its constructor failed")
 

@@ -275,12 +275,23 @@ class Worker:
                 print(f"Eagle Ray warning: device memory is not measured: {problem!r}", file=sys.stderr, flush=True)
             return False
 
-    def load(self, fid: bytes) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
-        """The function that travels under ``fid``, with the exceptions that it is retried on."""
+    def load(
+        self, fid: bytes, fetched: bool = False
+    ) -> tuple[Callable[..., Any], tuple[type[BaseException], ...] | None]:
+        """The function that travels under ``fid``, with the exceptions that it is retried on.
+
+        Args:
+            fid: Its name.
+            fetched: It is a large class, which the cluster keeps for this detached actor alone: when this process
+                makes other actors of it, it pickles the class anew.
+        """
         self.ran_tasks = True
         with pickling.received() as captured:
             function: Any = functions.rebuild(self.hot.function(fid))
         retry_on = None
+        if fetched:
+            self.hot.unload(fid)
+            return function, None
         if type(function) is functions.Filtered:
             function, retry_on = function.function, function.retry_on
         else:

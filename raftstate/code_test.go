@@ -1,0 +1,100 @@
+package raftstate
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// checkCode holds the invariants of the classes that the state keeps.
+func checkCode(t *testing.T, m *Machine) {
+	t.Helper()
+	users := map[ids.Object]int{}
+	for id, a := range m.actors {
+		if len(a.Code) > 0 && (!a.Live() || a.State == record.ActorAlive && !a.MayRestart()) {
+			t.Fatalf("actor %s is %s, cannot start again, and keeps its class", id, a.State)
+		}
+		for _, object := range a.Code {
+			users[object]++
+		}
+	}
+	for actor, objects := range m.codeFor {
+		if m.actors[actor] != nil || len(objects) == 0 {
+			t.Fatalf("actor %s is registered and about to be registered", actor)
+		}
+		for _, object := range objects {
+			users[object]++
+		}
+	}
+	sum := uint64(0)
+	for object, c := range m.code {
+		have := uint64(0)
+		for _, part := range c.parts {
+			have += uint64(len(part))
+		}
+		if c.users == 0 || c.users != users[object] || c.have != have || c.have > c.size {
+			t.Fatalf("class %s: %d users of %d, %d bytes of %d", object, c.users, users[object], have, c.size)
+		}
+		sum += c.size
+	}
+	if sum != m.codeBytes || len(users) != len(m.code) {
+		t.Fatalf("%d classes of %d bytes, counted as %d bytes for %d", len(m.code), sum, m.codeBytes, len(users))
+	}
+}
+
+// A class that does not fit beside the others is refused, and fits when they are gone.
+func TestMachine_ClassesTooLargeTogether_Refused(t *testing.T) {
+	m, index := NewMachine(), uint64(0)
+	apply := func(b Body) Result {
+		index++
+		r, _ := m.Apply(index, Command{Body: b})
+		return r
+	}
+	if r := apply(&CodePart{Object: ids.Object{1}, Actor: ids.Actor{1}, Size: MaxCodeBytes - 1}); r.Outcome != Done {
+		t.Fatal(r.Outcome)
+	}
+	second := &CodePart{Object: ids.Object{2}, Actor: ids.Actor{2}, Size: 2}
+	if err := apply(second).err(second); !errors.Is(err, ErrCodeFull) {
+		t.Fatalf("got %v", err)
+	}
+	checkCode(t, m)
+	apply(&CodeDrop{ids.Actor{1}})
+	if r := apply(second); r.Outcome != Done {
+		t.Fatal(r.Outcome)
+	}
+	checkCode(t, m)
+}
+
+// A class comes back as it came, whatever the parts were and wherever reading begins.
+func TestNode_Code_ComesBackAsItCame(t *testing.T) {
+	n := openLone(t)
+	actor, object, whole := ids.Actor{1}, ids.Object{1}, []byte("0123456789")
+	for at := 0; at < len(whole); at += 4 {
+		if _, _, ok := n.Code(object, 0); ok {
+			t.Fatal("a class is given that is not there whole")
+		}
+		have, err := n.PutCode(testContext(t), actor, object, 10, uint64(at), whole[at:min(at+4, 10)])
+		if err != nil || have != uint64(min(at+4, 10)) {
+			t.Fatal(have, err)
+		}
+	}
+	for at := range 10 {
+		var got []byte
+		for len(got) < 10-at {
+			data, size, ok := n.Code(object, uint64(at+len(got)))
+			if !ok || size != 10 || len(data) == 0 {
+				t.Fatal(data, size, ok)
+			}
+			got = append(got, data...)
+		}
+		if !slices.Equal(got, whole[at:]) {
+			t.Errorf("from %d: got %q", at, got)
+		}
+	}
+	if data, _, ok := n.Code(object, 10); !ok || len(data) != 0 {
+		t.Errorf("behind the end: got %q, %v", data, ok)
+	}
+}
