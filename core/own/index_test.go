@@ -44,6 +44,9 @@ func TestIndex_RandomPrograms_FindsWhatAMapFinds(t *testing.T) {
 			if x.n != len(model) {
 				t.Fatalf("seed %d: %d objects, want %d", seed, x.n, len(model))
 			}
+			if r.IntN(50) == 0 {
+				wellFormed(t, &x)
+			}
 		}
 		for _, c := range live {
 			if x.find(c) != model[c] {
@@ -64,6 +67,54 @@ func TestIndex_RandomPrograms_FindsWhatAMapFinds(t *testing.T) {
 		if len(x.branches) > 1 {
 			t.Fatalf("seed %d: %d branches stay for nothing", seed, len(x.branches))
 		}
+	}
+}
+
+// wellFormed checks that each branch and leaf counts what it holds, and that
+// none stays which holds nothing, but for the leaf of the newest count.
+func wellFormed(t *testing.T, x *index) {
+	t.Helper()
+	for at, b := range x.branches {
+		leaves := 0
+		for i, l := range b.leaf {
+			if l == nil {
+				continue
+			}
+			leaves++
+			objects := 0
+			for _, o := range l.slot {
+				if o != nil {
+					objects++
+				}
+			}
+			newest := x.newest>>leafBits == at<<branchBits|uint64(i)
+			if l.n != objects || objects == 0 && !newest {
+				t.Fatalf("leaf %d of branch %d counts %d objects and has %d", i, at, l.n, objects)
+			}
+		}
+		if b.n != leaves || leaves == 0 {
+			t.Fatalf("branch %d counts %d leaves and has %d", at, b.n, leaves)
+		}
+	}
+	if x.last != nil && x.branches[x.at] != x.last {
+		t.Fatal("the branch that was looked at last is no branch of the index")
+	}
+}
+
+// The branch that was looked at last is found without the map.
+func TestIndex_BranchLookedAtLast_IsRemembered(t *testing.T) {
+	x := newIndex()
+	far := uint64(1) << (leafBits + branchBits)
+	x.set(1, new(Object))
+	x.set(far, new(Object))
+	for _, count := range []uint64{1, far, 2, far + 1} {
+		x.find(count)
+		if x.last == nil || x.last != x.branches[count/far] || x.at != count/far {
+			t.Errorf("count %d: another branch is remembered", count)
+		}
+	}
+	if x.find(2*far) != nil || x.last == nil {
+		t.Error("a look for what is not there forgets the branch")
 	}
 }
 

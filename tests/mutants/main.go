@@ -111,7 +111,7 @@ func (r *runner) group(ctx context.Context, g group, p plan, end time.Time, w io
 				return found, err
 			}
 		}
-		result, err := r.try(ctx, c.pkg, c.place, 3*took[c.pkg]+20*time.Second)
+		result, err := r.try(ctx, c.pkg, c.place, patience(took[c.pkg]))
 		if ctx.Err() != nil {
 			break
 		}

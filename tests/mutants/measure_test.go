@@ -98,6 +98,26 @@ func TestTry_TestsThatHang_Noticed(t *testing.T) {
 	}
 }
 
+// How long changed tests may take follows from the tests alone: compiling a
+// package with cold caches takes much longer than its tests.
+func TestPlain_TimeOfTheTestsWithoutCompiling(t *testing.T) {
+	r := &runner{root: lay(t), scratch: t.TempDir()}
+	began := time.Now()
+	took, err := r.plain(context.Background(), "held")
+	whole := time.Since(began)
+	if err != nil || took <= 0 || took > whole/2 {
+		t.Errorf("the tests are said to take %v of %v, %v", took, whole, err)
+	}
+	if p := patience(took); p < took+5*time.Second || p > took+whole+5*time.Second {
+		t.Errorf("changed tests may take %v where unchanged ones take %v", p, took)
+	}
+	for _, out := range []string{"", "ok  \tsample/held\t(cached)\n"} {
+		if took, err := told([]byte(out)); err == nil {
+			t.Errorf("%q tells %v", out, took)
+		}
+	}
+}
+
 func TestMeasure_TestsFailWithoutAChange_IsAnError(t *testing.T) {
 	p := plan{seed: 1, n: 1, minutes: 10, root: lay(t), groups: []group{{"red", []string{"red"}, 0.9}}}
 	_, err := measure(context.Background(), p, new(bytes.Buffer))
