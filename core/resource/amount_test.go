@@ -20,6 +20,10 @@ func TestFromFloat_Quantities_ExactUnitsOrError(t *testing.T) {
 		{0.7 * 3, 21000, nil},
 		{123456.7891, 1234567891, nil},
 		{8 << 30, (8 << 30) * 10000, nil},
+		{0.50000000005, 5000, nil}, // as near as floating point may be
+		{0.50000000015, 0, ErrTooPrecise},
+		{1e14, 1e18, nil},
+		{1e14 + 1, 0, ErrTooLarge},
 		{1.00001, 0, ErrTooPrecise},
 		{0.00001, 0, ErrTooPrecise},
 		{1e-12, 0, ErrTooPrecise},
@@ -47,7 +51,7 @@ func TestFromFloat_EveryAmount_RoundTrips(t *testing.T) {
 }
 
 func TestFloor_OverPreciseQuantities_CutAsRayDoes(t *testing.T) {
-	for in, want := range map[float64]Amount{1.0 / 3: 3333, 1.00001: 10000, 2.0 / 3: 6666, 0.5: 5000} {
+	for in, want := range map[float64]Amount{1.0 / 3: 3333, 1.00001: 10000, 2.0 / 3: 6666, 0.5: 5000, 0.00015: 1} {
 		if got, err := Floor(in); got != want || err != nil {
 			t.Errorf("Floor(%v) = %d, %v; want %d", in, got, err, want)
 		}

@@ -69,9 +69,9 @@ func FormatBytes(n int64) string {
 	switch {
 	case n < 10_000:
 		return strconv.FormatInt(n, 10) + " B"
-	case n < 1<<20:
+	case n>>20 == 0:
 		scale, name = 1<<10, "KiB"
-	case n < 1<<30:
+	case n>>30 == 0:
 		scale, name = 1<<20, "MiB"
 	}
 	return strings.TrimSuffix(strconv.FormatFloat(float64(n)/float64(scale), 'f', 1, 64), ".0") + " " + name

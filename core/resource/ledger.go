@@ -86,7 +86,6 @@ func (l *Ledger) SetGPUMemory(bytes map[string]int64) error {
 			l.totals[GPUMemory] += d.size()
 		}
 	}
-	l.totals.Trim()
 	l.count()
 	return nil
 }
@@ -131,7 +130,7 @@ func (l *Ledger) count() {
 		}
 	}
 	l.free[GPU] = parts
-	if bytes > 0 || l.totals[GPUMemory] > 0 {
+	if _, known := l.totals[GPUMemory]; known {
 		l.free[GPUMemory] = bytes
 	}
 }

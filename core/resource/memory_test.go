@@ -119,7 +119,7 @@ func TestLedger_CanEver_SaysWhatMemoryThereIs(t *testing.T) {
 func TestLedger_SetGPUMemory_WrongAndLate(t *testing.T) {
 	l := newLedger(t, nil, map[string][]string{GPU: {"0", "1"}})
 	for want, m := range map[string]map[string]int64{
-		"no such device": {"7": gib}, "must be above 0": {"0": -1}, "at most": {"0": MaxBytes, "1": 1},
+		"no such device": {"7": gib}, "must be above 0": {"0": -1}, "0 bytes, must be above 0": {"1": 0}, "at most": {"0": MaxBytes, "1": 1},
 	} {
 		if err := l.SetGPUMemory(m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("SetGPUMemory(%v): %v, want …%s…", m, err, want)
@@ -264,10 +264,20 @@ func memoryStep(rng *rand.Rand, l *Ledger, m *memoryModel) error {
 	if len(a.Shares()[GPU]) != len(takes) {
 		return fmt.Errorf("acquire %s: shares %v, model %v", need, a.Shares(), takes)
 	}
+	frees := Set{}
 	for _, s := range a.Shares()[GPU] {
-		if takes[int(s.ID[0]-'0')] == nil {
+		i := int(s.ID[0] - '0')
+		if takes[i] == nil {
 			return fmt.Errorf("acquire %s: shares %v, model %v", need, a.Shares(), takes)
 		}
+		want := Share{ID: s.ID, Amount: Amount(ceil(takes[i], int64(Unit))), Bytes: ceil(takes[i], m.bytes[i])}
+		if s != want {
+			return fmt.Errorf("acquire %s: it takes %+v of a device, model %+v", need, s, want)
+		}
+		frees.Add(Set{GPU: want.Amount, GPUMemory: FromInt(want.Bytes)})
+	}
+	if f := a.Frees(); !f.Equal(frees) {
+		return fmt.Errorf("acquire %s: its end frees %s, model %s", need, f, frees)
 	}
 	if why, can := l.CanEver(need); !can {
 		return fmt.Errorf("acquired %s, which can never fit: %s", need, why)
@@ -285,6 +295,13 @@ func memoryStep(rng *rand.Rand, l *Ledger, m *memoryModel) error {
 		return fmt.Errorf("after %s free bytes %s, model %s", need, got, free)
 	}
 	return nil
+}
+
+// ceil gives a part of n, rounded up.
+func ceil(part *big.Rat, n int64) int64 {
+	r := new(big.Rat).Mul(part, big.NewRat(n, 1))
+	q, rest := new(big.Int).QuoRem(r.Num(), r.Denom(), new(big.Int))
+	return q.Int64() + int64(rest.Sign())
 }
 
 func randomMemoryNeed(rng *rand.Rand, bytes []int64) Set {

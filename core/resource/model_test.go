@@ -153,6 +153,12 @@ func randomStep(rng *rand.Rand, l *Ledger, m *model) error {
 		if _, can := l.CanEver(need); !can {
 			return fmt.Errorf("acquired %s, which can never fit", need)
 		}
+		if !a.Resources().Equal(need) || a.Blocked() {
+			return fmt.Errorf("acquired %s, and it says %s, blocked: %v", need, a.Resources(), a.Blocked())
+		}
+		if f := a.Frees(); !f.Equal(need) {
+			return fmt.Errorf("acquired %s, and its end frees %s", need, f)
+		}
 		return nil
 	}
 	i := rng.IntN(len(m.grants))
@@ -177,11 +183,13 @@ func randomNeed(rng *rand.Rand) Set {
 		if rng.IntN(2) == 0 {
 			continue
 		}
-		switch rng.IntN(4) {
+		switch rng.IntN(5) {
 		case 0:
 			need[name] = FromInt(rng.Int64N(4))
 		case 1:
 			need[name] = Amount(rng.IntN(4)) * 2500
+		case 2:
+			need[name] = Amount(rng.IntN(3)) // the smallest there are
 		default:
 			need[name] = Amount(rng.IntN(int(Unit) + 2000))
 		}

@@ -166,6 +166,8 @@ func (w *world) step() {
 			m.Block(id)
 			w.blocked[id] = true
 		}
+	case n < 97:
+		w.untilNext()
 	default:
 		w.now += time.Duration(r.IntN(8)) * time.Millisecond
 		if r.IntN(10) == 0 {
@@ -174,6 +176,27 @@ func (w *world) step() {
 		m.Advance(w.now)
 	}
 	w.obey()
+}
+
+// untilNext lets time pass until the machine wants to be told of it. Nothing
+// happens before, and then it wants to be told of a later time.
+func (w *world) untilNext() {
+	at, ok := w.m.Next()
+	if !ok {
+		at = w.now + time.Hour
+	}
+	if at > w.now {
+		w.m.Advance(at - 1)
+		if early := w.m.Actions(); len(early) > 0 {
+			w.t.Fatalf("at %v, before the time %v of which the machine wants to be told, it orders %v", at-1, at, early)
+		}
+		w.now = at
+	}
+	at = w.now
+	w.m.Advance(at)
+	if next, more := w.m.Next(); more && next <= at {
+		w.t.Fatalf("told that it is %v the machine wants to be told that it is %v", at, next)
+	}
 }
 
 func (w *world) class(id ClassID) Class {
