@@ -1,8 +1,10 @@
 package raftstate
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"runtime/pprof"
 	"strings"
@@ -72,3 +74,5 @@ func openLone(t testing.TB) *Node {
 		at = b.Next
 	}
 }
+
+func readCloser(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

@@ -109,6 +109,9 @@ func TestHead_Close_EndsWaits(t *testing.T) {
 	if err := receive(t, ctx, "the end of the wait", ended); !errors.Is(err, record.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
+	if n := h.Sizes()["waiters"]; n != 0 {
+		t.Errorf("%d waiters are left", n)
+	}
 	h.ActorStarted(record.Instance{Actor: a.ID, Incarnation: 1}) // dropped, not a panic
 	if err := h.Settle(ctx); !errors.Is(err, record.ErrClosed) {
 		t.Errorf("got %v", err)
@@ -125,6 +128,16 @@ func TestHead_ResolveWaitContextEnds_ReturnsItsError(t *testing.T) {
 	cancel()
 	if _, err := h.ResolveWait(ctx, a.ID, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
+	}
+	if n := h.Sizes()["waiters"]; n != 0 {
+		t.Errorf("%d waiters are left", n)
+	}
+	if _, err := h.ResolveWait(within(t), ids.Actor{9}, 0); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("got %v", err)
+	}
+	h.ActorStarted(record.Instance{Actor: a.ID, Incarnation: 1, Worker: ids.Worker{1}, Address: "/s"})
+	if r, err := h.ResolveWait(within(t), a.ID, 0); err != nil || r.State != head.Alive {
+		t.Errorf("got %v, %v", r, err)
 	}
 }
 

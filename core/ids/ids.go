@@ -37,34 +37,34 @@ type (
 
 // NewObject builds the id of the owner's n-th object.
 func NewObject(n uint64, o Owner, j Job, index uint32) (id Object) {
-	binary.BigEndian.PutUint64(id[:8], n)
-	copy(id[8:20], o[:])
-	copy(id[20:24], j[:])
+	binary.BigEndian.PutUint64(id[:], n)
+	copy(id[8:], o[:])
+	copy(id[20:], j[:])
 	binary.BigEndian.PutUint32(id[24:], index)
 	return id
 }
 
 // Sibling returns the result that is n behind this one among those of its task.
 func (id Object) Sibling(n int) Object {
-	binary.BigEndian.PutUint64(id[:8], id.Count()+uint64(n))
+	binary.BigEndian.PutUint64(id[:], id.Count()+uint64(n))
 	binary.BigEndian.PutUint32(id[24:], id.Index()+uint32(n))
 	return id
 }
 
 // Count returns the number of the object among its owner's.
-func (id Object) Count() uint64 { return binary.BigEndian.Uint64(id[:8]) }
+func (id Object) Count() uint64 { return binary.BigEndian.Uint64(id[:]) }
 
 // Count returns the number of the task's first return among its owner's objects.
-func (t Task) Count() uint64 { return binary.BigEndian.Uint64(t[:8]) }
+func (t Task) Count() uint64 { return binary.BigEndian.Uint64(t[:]) }
 
 // Owner returns the process that owns the object.
-func (id Object) Owner() (o Owner) { copy(o[:], id[8:20]); return o }
+func (id Object) Owner() (o Owner) { copy(o[:], id[8:]); return o }
 
 // Index returns the position among the task's returns, from 1; 0 for put.
 func (id Object) Index() uint32 { return binary.BigEndian.Uint32(id[24:]) }
 
 // Owner returns the id under which the worker owns objects.
-func (w Worker) Owner() (o Owner) { copy(o[:], w[:OwnerSize]); return o }
+func (w Worker) Owner() (o Owner) { copy(o[:], w[:]); return o }
 
 // JobOf returns the job with number n.
 func JobOf(n uint32) (j Job) { binary.BigEndian.PutUint32(j[:], n); return j }
@@ -82,7 +82,7 @@ func NewNode() (n Node) { random(n[:]); return n }
 func NewWorker() (w Worker) { random(w[:]); return w }
 
 // NewActor returns a fresh id in job j.
-func NewActor(j Job) (a Actor) { random(a[:12]); copy(a[12:], j[:]); return a }
+func NewActor(j Job) (a Actor) { random(a[:]); copy(a[12:], j[:]); return a }
 
 func (j Job) String() string     { return hex.EncodeToString(j[:]) }
 func (o Owner) String() string   { return hex.EncodeToString(o[:]) }

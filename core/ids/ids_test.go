@@ -25,6 +25,22 @@ func TestObject_PartsComeBack(t *testing.T) {
 	}
 }
 
+// Results of one task follow each other, in number and in index; the rest of the id is theirs all.
+func TestObject_Sibling(t *testing.T) {
+	w := NewWorker()
+	for n := range 3 {
+		if got, want := NewObject(7, w.Owner(), JobOf(3), 2).Sibling(n), NewObject(7+uint64(n), w.Owner(), JobOf(3), 2+uint32(n)); got != want {
+			t.Errorf("sibling %d is %s, want %s", n, got, want)
+		}
+	}
+}
+
+func TestString_IsHex(t *testing.T) {
+	if (Task{0xab}).String()[:4] != "ab00" || (Node{0xab}).String()[:4] != "ab00" || (Owner{0xab}).String()[:4] != "ab00" {
+		t.Error("an id is not written as hex digits")
+	}
+}
+
 func TestNew_IdsAreRandom(t *testing.T) {
 	if x, y := NewNode(), NewNode(); x == y {
 		t.Errorf("two new nodes are both %s", x)

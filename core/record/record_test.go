@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -36,11 +37,48 @@ func TestResources_Encode_IsInOrder(t *testing.T) {
 
 func TestResources_Decode_RefusesTooMany(t *testing.T) {
 	var r Resources
-	if err := msgpack.Unmarshal([]byte{0xdf, 0, 1, 0, 1}, &r); err == nil {
-		t.Error("65537 names are accepted")
+	if err := msgpack.Unmarshal([]byte{0xdf, 0, 1, 0, 1}, &r); err == nil || !strings.Contains(err.Error(), "at most 65536 are allowed") {
+		t.Errorf("65537 names: %v", err)
+	}
+	if err := msgpack.Unmarshal([]byte{0xdf, 0, 1, 0, 0}, &r); err == nil || strings.Contains(err.Error(), "allowed") {
+		t.Errorf("65536 names, of which none comes: %v", err)
 	}
 	if err := msgpack.Unmarshal([]byte{0xc0}, &r); err != nil || r != nil {
 		t.Errorf("nil: got %v, %v", r, err)
+	}
+}
+
+// shortWriter takes so many bytes, and then fails.
+type shortWriter int
+
+func (w *shortWriter) Write(b []byte) (int, error) {
+	if *w < shortWriter(len(b)) {
+		return 0, errors.New("full")
+	}
+	*w -= shortWriter(len(b))
+	return len(b), nil
+}
+
+// A map that cannot be written in full is an error, wherever the room ends,
+// and no map is written as none.
+func TestResources_Encode_CutAnywhere_IsAnError(t *testing.T) {
+	r := Resources{"CPU": 10000, "GPU": 1 << 40}
+	b, err := msgpack.Marshal(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range len(b) + 1 {
+		room := shortWriter(n)
+		if err := r.EncodeMsgpack(msgpack.NewEncoder(&room)); (err == nil) != (n == len(b)) {
+			t.Errorf("with room for %d of %d bytes: %v", n, len(b), err)
+		}
+	}
+	var none bytes.Buffer
+	if err := Resources(nil).EncodeMsgpack(msgpack.NewEncoder(&none)); err != nil || !bytes.Equal(none.Bytes(), []byte{0xc0}) {
+		t.Errorf("none is written as %x, %v", none.Bytes(), err)
+	}
+	if err := r.DecodeMsgpack(msgpack.NewDecoder(&none)); err != nil || r != nil {
+		t.Errorf("none is read as %v, %v", r, err)
 	}
 }
 
@@ -70,7 +108,7 @@ func TestRecords_RoundTrip_AndSkipLaterFields(t *testing.T) {
 
 func TestCause_Fault_IsWhatCallersGet(t *testing.T) {
 	for r, want := range map[Reason]fault.Code{
-		Killed: fault.ActorDied, StartFailed: fault.ActorDied, EnvFailed: fault.RuntimeEnvSetup, OutOfMemory: fault.OutOfMemory, "": fault.ActorDied,
+		Killed: fault.ActorDied, StartFailed: fault.ActorDied, EnvFailed: fault.RuntimeEnvSetup, GPUMemory: fault.GPUMemoryExceeded, OutOfMemory: fault.OutOfMemory, "": fault.ActorDied,
 	} {
 		if got := (Cause{Reason: r}).Fault(); got != want {
 			t.Errorf("%s: got %s, want %s", r, got, want)
@@ -105,6 +143,14 @@ func TestNameTakenError_CarriesTheCode(t *testing.T) {
 func TestActor_String_NamesIt(t *testing.T) {
 	a := Actor{ID: ids.Actor{1}, ClassName: "Counter", Name: "c"}
 	if got, want := a.String(), `actor Counter "c" 01000000000000000000000000000000`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	a.Name = ""
+	if got, want := a.String(), `actor Counter 01000000000000000000000000000000`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	a.ClassName = ""
+	if got, want := a.String(), `actor 01000000000000000000000000000000`; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

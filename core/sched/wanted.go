@@ -53,9 +53,7 @@ func (m *Machine) Move(id ClientID, lid LeaseID, class ClassID) {
 	}
 	l.demand = to
 	from.forget()
-	if to.want > 0 {
-		m.Want(id, class, to.want-1)
-	}
+	m.Want(id, class, to.want-1) // of a class that wants none this is none, too
 }
 
 // movable reports whether all leases of the class hold the same.

@@ -214,12 +214,17 @@ func (f *finder) turn(n *ast.ReturnStmt) {
 	}
 }
 
-// makes says whether a call makes room ahead for values, as make and Grow
-// do: how much is of no consequence for what the program does.
+// makes says whether a call makes room ahead for values, as Grow does, make
+// with a capacity, and make for a map: how much is of no consequence for what
+// the program does.
 func (f *finder) makes(n *ast.CallExpr) bool {
 	switch fun := n.Fun.(type) {
 	case *ast.Ident:
-		return fun.Name == "make" && len(n.Args) != 2
+		if fun.Name != "make" {
+			return false
+		}
+		_, isMap := n.Args[0].(*ast.MapType)
+		return isMap || len(n.Args) != 2
 	case *ast.SelectorExpr:
 		return fun.Sel.Name == "Grow" || fun.Sel.Name == "Clip"
 	}

@@ -22,12 +22,12 @@ func f(a, b int, on bool) (int, bool) {
 		continue
 	}
 	defer g(1)
-	c := make([]int, 0, a+9)
+	c, e := make([]int, 0, a+9), make(map[int]int, 9)
 	if planted.Bug {
 		g(2)
 	}
 	var d [5]int
-	_, _ = c, d
+	_, _, _ = c, d, e
 	if b == -1 {
 		b = -2
 	}
