@@ -74,7 +74,7 @@ func (a ask) tighter(d, o *device) bool {
 }
 
 // whole reports whether a can be counted in devices at all.
-func (a ask) whole() bool { return a.amount <= Unit || a.amount.Whole() }
+func (a ask) whole() bool { return a.amount/Unit == 0 || a.amount.Whole() }
 
 // fitsIn reports whether take would find devices.
 func (a ask) fitsIn(devices []device) bool {
