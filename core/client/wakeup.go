@@ -21,6 +21,7 @@ import (
 const (
 	wakeupSamples = 16                   // the latest ones that count
 	wakeupEnough  = 3                    // with fewer nothing is known
+	wakeupEvery   = 4                    // later than that each fourth one is the occasion to sort them
 	wakeupMost    = 2 * time.Millisecond // what took longer waited for something else: for a processor, or for a new process
 	sleptAtLeast  = 5 * time.Microsecond // a wait that was over sooner had not slept
 )
@@ -40,7 +41,7 @@ func (w *wakeup) add(cost time.Duration) {
 	w.latest[w.count%wakeupSamples] = cost
 	w.count++
 	n := min(w.count, wakeupSamples)
-	if n < wakeupEnough {
+	if n < wakeupEnough || w.count > wakeupSamples && w.count%wakeupEvery != 0 {
 		return
 	}
 	// Beside processes that compute, many wake-ups wait for a processor: the lower

@@ -144,6 +144,21 @@ func TestLook_LongOne_EndsEarlyWhereOthersWaitForAProcessor(t *testing.T) {
 	}
 }
 
+func TestWakeup_AMachineThatHasChanged_IsKnownSoonAgain(t *testing.T) {
+	for before := range 40 {
+		var w wakeup
+		for range wakeupSamples + before {
+			w.add(200 * time.Microsecond)
+		}
+		for range wakeupSamples/4 + wakeupEvery {
+			w.add(20 * time.Microsecond)
+		}
+		if w.cost() != 20*time.Microsecond {
+			t.Errorf("after %d calls of 200 us and %d of 20 us it says %v", wakeupSamples+before, wakeupSamples/4+wakeupEvery, w.cost())
+		}
+	}
+}
+
 func TestSentLone_WithOneProcessor_NothingIsMeasured(t *testing.T) {
 	defer func(before int) { cpus = before }(cpus)
 	for number, want := range map[int]bool{1: false, 2: true} {
