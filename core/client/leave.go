@@ -3,13 +3,15 @@ package client
 import (
 	"slices"
 	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
 )
 
 // An actor may end itself while other calls of it run: exit_actor, __ray_terminate__ and sys.exit(0) in one of its
 // threads, coroutines or concurrency groups. As under Ray, what runs goes on to its end and is answered, and what has
-// not begun never does: its callers hear of the actor's end.
+// not begun never does: its callers hear of the actor's end. The caller of what ends the actor does not wait for the rest.
 
-// LastCalls ends the call of the token without an answer and lets no other call begin. It waits until those that run have
+// LastCalls ends the call of the token and lets no other call begin. It waits until those that run have
 // ended, at most for the timeout (below 0: for ever), and reports whether they have. The program then ends the process.
 func (c *Client) LastCalls(token uint64, timeout time.Duration) bool {
 	c.mu.Lock()
@@ -17,7 +19,11 @@ func (c *Client) LastCalls(token uint64, timeout time.Duration) bool {
 	e := c.exec
 	e.leaving = true
 	if k := e.calls[token]; k != nil {
-		e.finishCall(token, k)
+		if e.busy > 1 { // else the actor's end, which comes now, tells more
+			e.answerFault(token, k, fault.New(fault.ActorDied, "The actor ended in %s, which has no result.", k.tmpl.Name))
+		} else {
+			e.finishCall(token, k)
+		}
 	}
 	deadline := deadlineOf(timeout)
 	for e.busy > 0 && e.ended == "" && !c.closed {

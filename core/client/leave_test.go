@@ -3,6 +3,8 @@ package client
 import (
 	"testing"
 	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
 )
 
 // An actor's program ends it from one of its groups while a call of another group runs.
@@ -17,7 +19,7 @@ func TestLastCalls_OthersRun_TheyEndAndNothingBegins(t *testing.T) {
 	runs := callActor(t, g.c, g.id, plain, "runs")
 	g.d.eventually("a call runs", func() bool { return g.inside.Load() == 1 })
 	waits := callActor(t, g.c, g.id, plain, "waits")
-	callActor(t, g.c, g.id, g.method(t, g.c, "io"), "leaves")
+	leaves := callActor(t, g.c, g.id, g.method(t, g.c, "io"), "leaves")
 	leaving := func() bool {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
@@ -26,6 +28,9 @@ func TestLastCalls_OthersRun_TheyEndAndNothingBegins(t *testing.T) {
 	g.d.eventually("the actor leaves", leaving)
 	if g.a.worker.LastCalls(0, time.Millisecond) {
 		t.Error("the last call has ended, though one runs")
+	}
+	if _, code := outcome(t, g.c, leaves); code != fault.ActorDied {
+		t.Errorf("the call that ends the actor, while another runs: %q", code)
 	}
 	close(g.gate)
 	if !<-left {

@@ -104,11 +104,16 @@ func (c *Client) neverFetched(first uint64, name string, value []byte, size uint
 		return
 	}
 	var text string
+	answered := faultOf(value)
 	switch {
 	case f != nil && !isTold(f.Code):
 		return
 	case f != nil:
 		text = f.Message
+	case answered != nil && answered.Code == fault.ActorDied:
+		return
+	case answered != nil:
+		text = name + " failed: " + answered.Message
 	case value == nil:
 		text = fmt.Sprintf("%s raised an exception of %d bytes, which lay in the object store", name, size)
 	default:
@@ -141,6 +146,16 @@ func (c *Client) neverFetched(first uint64, name string, value []byte, size uint
 		return
 	}
 	u.tell("Unhandled error (suppress with '" + ignoreUnfetched + "=1'): " + text)
+}
+
+// faultOf is the fault that a worker has answered with; nil when an envelope has something else.
+func faultOf(envelope []byte) *fault.Error {
+	e, err := store.Parse(envelope)
+	var head []string
+	if err != nil || e.Format != store.Format(FmtFault) || msgpack.Unmarshal(e.Meta, &head) != nil || len(head) < 2 {
+		return nil
+	}
+	return fault.New(fault.Code(head[0]), "%s", head[1])
 }
 
 // isTold reports whether a fault is worth telling of when nobody has asked.

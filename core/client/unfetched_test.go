@@ -8,7 +8,10 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -107,6 +110,30 @@ func TestUnfetched_SomebodyLooked_IsNotTold(t *testing.T) {
 		if got := heard(t, said); !strings.HasSuffix(got, "after "+name) {
 			t.Errorf("%s: said %q of a failure that was looked at", name, got)
 		}
+	}
+}
+
+func TestUnfetched_WorkerAnswersWithAFault_ItsTextIsToldUnlessTheActorDied(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(func(c *Client, it *Item) {
+		f := own.Object{Fault: fault.New(fault.Code(textOf(it)), "why it failed")}
+		e, err := store.Parse(faultEnvelope(&f))
+		if err != nil {
+			t.Error(err)
+		}
+		_ = c.Reply(it.Token, []Value{{Fmt: FmtFault, Meta: e.Meta}}, wire.ReplyAppError)
+	})
+	c, said := d.teller()
+	tm := template(t, c, "f")
+	for _, code := range []fault.Code{fault.ActorDied, fault.BadRequest} {
+		id := submit(t, c, tm, string(code))
+		for ready := false; !ready; {
+			ready, _ = c.Ready(id)
+		}
+		c.Release(Drop{Object: id})
+	}
+	if got := heard(t, said); !strings.HasSuffix(got, ": f failed: why it failed") {
+		t.Errorf("said %q", got)
 	}
 }
 

@@ -35,6 +35,12 @@ class Threads:
             time.sleep(0.01)
         return "ran"
 
+    def waits_for(self, file: str) -> str:
+        self.inside.set()
+        while not Path(file).exists():
+            time.sleep(0.001)
+        return "ran"
+
     def note(self, text: str) -> None:
         with self.notes.open("a") as file:
             file.write(f"{text}\n")
@@ -57,6 +63,12 @@ class Coroutines:
             await asyncio.sleep(0.001)
         for _ in range(30):
             await asyncio.sleep(0.01)
+        return "ran"
+
+    async def waits_for(self, file: str) -> str:
+        self.inside.set()
+        while not Path(file).exists():
+            await asyncio.sleep(0.001)
         return "ran"
 
     async def note(self, text: str) -> None:
@@ -123,6 +135,17 @@ def test_a_generator_that_runs_yields_to_its_end(ray: Any) -> None:
     first = ray.get(next(items), timeout=LIMIT)
     actor.leave.remote()
     assert [first, *(ray.get(ref, timeout=LIMIT) for ref in items)] == list(range(20))
+
+
+@pytest.mark.parametrize("kind", [Threads, Coroutines])
+def test_the_call_that_ends_the_actor_does_not_wait_for_others(ray: Any, tmp_path: Path, kind: type) -> None:
+    actor = ray.remote(max_concurrency=2)(kind).remote("unused")
+    runs = actor.waits_for.remote(str(tmp_path / "go"))
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(actor.leave.remote("exit_actor"), timeout=LIMIT)
+    assert not ray.wait([runs], timeout=0)[0]
+    (tmp_path / "go").touch()
+    assert ray.get(runs, timeout=LIMIT) == "ran"
 
 
 def test_two_calls_that_end_the_actor_at_once(ray: Any) -> None:
