@@ -145,7 +145,7 @@ func TestContext_EndsDuringAWait_ReturnsAtOnceAndLeavesNothing(t *testing.T) {
 	if _, err := core.Get(short, pending); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a get with a deadline: %v", err)
 	}
-	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+2; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(limit); runtime.NumGoroutine() > before+2; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%d goroutines before, %d afterwards", before, runtime.NumGoroutine())
 		}

@@ -13,13 +13,13 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // TestMain fails the package when a test leaves a goroutine behind.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
-		if left := leaked(5 * time.Second); left != "" {
+		if left := leaked(patience); left != "" {
 			fmt.Fprintf(os.Stderr, "goroutines left behind:\n%s\n", left)
 			code = 1
 		}

@@ -42,6 +42,20 @@ def until(holds: Callable[[], Any], what: object = "", seconds: float = PATIENCE
     return found
 
 
+def becomes(look: Callable[[], Any], wanted: Any, seconds: float = PATIENCE_S) -> None:
+    """Waits until a look gives what is wanted.
+
+    Raises:
+        AssertionError: it gave something else for too long.
+    """
+    found = look()
+    deadline = time.monotonic() + seconds
+    while found != wanted:
+        assert time.monotonic() < deadline, f"{found}, not {wanted}, after {seconds} s"
+        _pause.wait(0.005)
+        found = look()
+
+
 def meet(folder: Path, count: int) -> None:
     """Returns when so many callers, in whatever processes, are in here together."""
     (folder / secrets.token_hex(8)).touch()

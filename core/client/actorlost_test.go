@@ -47,7 +47,7 @@ func callActor(t *testing.T, c *Client, id ids.Actor, tm int, text string, deps 
 // outcome is what a call came to: its text, or the code of its fault.
 func outcome(t *testing.T, c *Client, ref ids.Object) (text string, code fault.Code) {
 	t.Helper()
-	f, err := c.Get(ref, 20*time.Second)
+	f, err := c.Get(ref, testLimit)
 	if err != nil || f == nil {
 		t.Errorf("no answer: %v", err)
 		return "", "none"

@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -55,7 +54,7 @@ func TestArguments_Many_MoveTogetherOrFail(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := c.Get(out, 20*time.Second)
+		f, err := c.Get(out, testLimit)
 		if err != nil || f == nil {
 			t.Fatalf("no answer: %v", err)
 		}

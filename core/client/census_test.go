@@ -163,7 +163,7 @@ func TestForget_TasksUnderWay_ToldAfterTheLast(t *testing.T) {
 		echo(c, it)
 	})
 	for _, id := range refs {
-		if f, err := c.Get(id, 5*time.Second); err != nil || f == nil {
+		if f, err := c.Get(id, testLimit); err != nil || f == nil {
 			t.Fatal(f, err)
 		}
 	}

@@ -64,7 +64,7 @@ func TestSubmit_ThousandPipelined_AllAnswered(t *testing.T) {
 		refs = append(refs, submit(t, c, tm, "x"))
 	}
 	n := 0
-	hopeless, done, err := c.Wait(refs, len(refs), 10*time.Second, WaitAll, func(_ int, ready bool) {
+	hopeless, done, err := c.Wait(refs, len(refs), testLimit, WaitAll, func(_ int, ready bool) {
 		if ready {
 			n++
 		}
@@ -122,7 +122,7 @@ func TestPut_Large_GoesThroughTheArenaAndIsFreed(t *testing.T) {
 	}
 	r := submit(t, c, template(t, c, "f"), "", id)
 	for _, x := range []ids.Object{id, r} {
-		f, err := c.Get(x, 5*time.Second)
+		f, err := c.Get(x, testLimit)
 		if err != nil || f == nil || f.View == 0 {
 			t.Fatal(f, err)
 		}
@@ -193,7 +193,7 @@ func TestWorkerDies_NoRetries_WorkerCrashed(t *testing.T) {
 	}
 	w.bury()
 	w.mu.Unlock()
-	f, err := c.Get(r, 5*time.Second)
+	f, err := c.Get(r, testLimit)
 	if err != nil || f == nil || !f.IsError {
 		t.Fatal(f, err)
 	}

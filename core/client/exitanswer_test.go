@@ -2,7 +2,6 @@ package client
 
 import (
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
@@ -31,7 +30,7 @@ func TestExitAnswer(t *testing.T) {
 	answer(true, "a call waits")
 	c.exec.queue, c.exec.busy = nil, 1
 	c.exec.ended = "idle"
-	if it, err := c.NextTask(time.Second, ""); err != nil || it == nil || it.Kind != ItemExit {
+	if it, err := c.NextTask(testLimit, ""); err != nil || it == nil || it.Kind != ItemExit {
 		t.Fatalf("%+v, %v", it, err)
 	}
 	answer(false, "its program ends, beside a call in another thread")

@@ -395,9 +395,12 @@ func echo(c *Client, it *Item) {
 	}
 }
 
+// testLimit is how long tests wait for what must come. It only tells a test that hangs from one that is slow.
+const testLimit = 60 * time.Second
+
 func (d *fakeDaemon) eventually(what string, f func() bool) {
 	d.t.Helper()
-	for end := time.Now().Add(60 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(testLimit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		d.mu.Lock()
 		ok := f()
 		d.mu.Unlock()
@@ -405,7 +408,7 @@ func (d *fakeDaemon) eventually(what string, f func() bool) {
 			return
 		}
 	}
-	d.t.Fatalf("not within 5 s: %s", what)
+	d.t.Fatalf("not within %v: %s", testLimit, what)
 }
 
 func template(t testing.TB, c *Client, name string) int {

@@ -101,7 +101,7 @@ func TestTrouble_OfAClass_IsTold(t *testing.T) {
 	d.worker(echo)
 	for what, ref := range map[string]ids.Object{"late": late, "later": later} {
 		waitFor(t, what+" runs after all", func() bool {
-			f, err := c.Get(ref, time.Second)
+			f, err := c.Get(ref, testLimit)
 			return err == nil && f != nil && !f.IsError
 		})
 	}
@@ -197,10 +197,10 @@ func TestWorkerDies_TaskIsTriedAgainOrFails(t *testing.T) {
 			}
 			began := time.Now()
 			expectOutcome(t, c, step.name, ref, "", step.code)
-			if took := time.Since(began); took > 15*time.Second { // the wait would end by itself after 20
+			if took := time.Since(began); took > testLimit/2 { // the wait would end by itself after testLimit
 				t.Errorf("the wait went on for %v after the worker's end was told", took)
 			}
-			f, err := c.Get(ref, time.Second)
+			f, err := c.Get(ref, testLimit)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -249,7 +249,7 @@ func TestGroups_SystemGroup_ThreadBeginsWithTheFirstCall(t *testing.T) {
 	first, second := callActor(t, g.c, g.id, system, "1"), callActor(t, g.c, g.id, system, "2")
 	select {
 	case <-start:
-	case <-time.After(10 * time.Second):
+	case <-time.After(testLimit):
 		t.Fatal("no thread was begun")
 	}
 	g.serve(t, SystemGroup, func(*Item) {})

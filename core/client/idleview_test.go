@@ -61,7 +61,7 @@ func (x *idleTest) submit(id ids.Object) ids.Object {
 func (x *idleTest) call(id ids.Object) {
 	x.t.Helper()
 	r := x.submit(id)
-	if f, err := x.driver.Get(r, 10*time.Second); err != nil || f == nil || f.IsError {
+	if f, err := x.driver.Get(r, testLimit); err != nil || f == nil || f.IsError {
 		x.t.Fatalf("%+v, %v", f, err)
 	}
 	x.driver.Release(Drop{Object: r})

@@ -94,7 +94,7 @@ func (x *looping) submit(t *testing.T, tmpl, number int, deps ...ids.Object) ids
 
 func (x *looping) get(t *testing.T, id ids.Object) {
 	t.Helper()
-	if f, err := x.driver.Get(id, 10*time.Second); err != nil || f == nil || f.IsError {
+	if f, err := x.driver.Get(id, testLimit); err != nil || f == nil || f.IsError {
 		t.Fatalf("%+v, %v", f, err)
 	}
 }

@@ -96,7 +96,7 @@ func (m *member) drop(id ids.Object) {
 
 func (m *member) check(t *testing.T, id ids.Object, want string) {
 	t.Helper()
-	f, err := m.c.Get(id, 10*time.Second)
+	f, err := m.c.Get(id, testLimit)
 	if err != nil || f == nil {
 		t.Fatalf("get %s: %v, %v", id, f, err)
 	}
@@ -276,7 +276,7 @@ func TestMove_TasksUnderWay_EachRunsOnceAndIsAnswered(t *testing.T) {
 		asked := make(chan error, len(friend.refs))
 		for id := range friend.refs { // waits on both sides of the move
 			go func() {
-				f, err := friend.c.Get(id, 20*time.Second)
+				f, err := friend.c.Get(id, testLimit)
 				if err == nil && (f == nil || f.IsError || !strings.Contains(string(f.Envelope), want[id])) {
 					err = fmt.Errorf("%s: %v, want %q", id, f, want[id])
 				}
@@ -354,7 +354,7 @@ func TestMove_LeasesThatComeAndGoOnTheWay_AreSettled(t *testing.T) {
 	}
 	owner.vanish()
 	d.eventually("the lease that nobody knows is given back", func() bool { return slices.Contains(d.returned, 4711) })
-	f, err := friend.c.Get(id, 10*time.Second)
+	f, err := friend.c.Get(id, testLimit)
 	if err != nil || f == nil || !f.IsError || !strings.Contains(string(f.Envelope), "worker_crashed") {
 		t.Fatalf("%v, %v", f, err)
 	}

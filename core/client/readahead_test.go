@@ -2,7 +2,6 @@ package client
 
 import (
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
@@ -35,7 +34,7 @@ func TestGet_ListOfStoredValues_AskedForTogether(t *testing.T) {
 			d.holdPins = 0 // the last ones are fewer
 			d.mu.Unlock()
 		}
-		f, err := c.Get(id, 10*time.Second)
+		f, err := c.Get(id, testLimit)
 		if err != nil || f == nil || len(f.Envelope) < size+i {
 			t.Fatalf("value %d: %v", i, err)
 		}
@@ -66,7 +65,7 @@ func TestGet_ListGivenUp_NothingStaysPinned(t *testing.T) {
 	if _, done, err := c.Wait(list, len(list), 0, WaitAll, func(int, bool) {}); err != nil || !done {
 		t.Fatal(done, err)
 	}
-	f, err := c.Get(list[0], 10*time.Second)
+	f, err := c.Get(list[0], testLimit)
 	if err != nil {
 		t.Fatal(err)
 	}

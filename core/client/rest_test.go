@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -23,7 +22,7 @@ func TestRestArena_LetsGoOfWhatNobodyLooksAt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := c.Get(id, 5*time.Second)
+		f, err := c.Get(id, testLimit)
 		if err != nil || f == nil || f.View == 0 {
 			t.Fatal(f, err)
 		}

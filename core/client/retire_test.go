@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
@@ -25,7 +24,7 @@ func runs(c *Client, it *Item) {
 
 func said(t *testing.T, c *Client, id ids.Object) string {
 	t.Helper()
-	f, err := c.Get(id, 10*time.Second)
+	f, err := c.Get(id, testLimit)
 	if err != nil || f == nil {
 		t.Fatalf("no answer: %v", err)
 	}

@@ -23,7 +23,7 @@ func putBytes(t *testing.T, c *Client, n int, fill byte) ids.Object {
 // holdsBytes checks what an object holds.
 func holdsBytes(t *testing.T, c *Client, id ids.Object, n int, fill byte) {
 	t.Helper()
-	f, err := c.Get(id, 10*time.Second)
+	f, err := c.Get(id, testLimit)
 	if err != nil || f == nil {
 		t.Fatal(f, err)
 	}
@@ -89,7 +89,7 @@ func TestReuse_OthersMayHaveIt_IsNot(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Get(r, 10*time.Second); err != nil {
+	if _, err := c.Get(r, testLimit); err != nil {
 		t.Fatal(err)
 	}
 	c.Release(Drop{Object: taken})

@@ -57,7 +57,7 @@ func TestSelect_SeveralWaitForTheSame_EachHearsWhatItNeeds(t *testing.T) {
 		go func() {
 			defer wg.Done()
 			pick := make([]uint32, need)
-			got, done, err := c.Select(list, need, 20*time.Second, true, pick)
+			got, done, err := c.Select(list, need, testLimit, true, pick)
 			if err != nil || !done || got != need {
 				t.Errorf("of %d: got %d, done %v, %v", need, got, done, err)
 			}
@@ -93,7 +93,7 @@ func TestSelect_EndsAtItsTimeout_LaterWaitsCountAnew(t *testing.T) {
 	}
 	end := make(chan int)
 	go func() {
-		got, _, _ := c.Select(list, 3, 20*time.Second, true, pick)
+		got, _, _ := c.Select(list, 3, testLimit, true, pick)
 		end <- got
 	}()
 	stampedBy(t, c, 1)
@@ -108,7 +108,7 @@ func TestWait_SameObjectTwiceInAList_CountsTwice(t *testing.T) {
 	list, objs := pendingObjects(c, 1)
 	end := make(chan bool)
 	go func() {
-		_, done, err := c.Wait([]ids.Object{*list[0], *list[0]}, 2, 20*time.Second, WaitAll, func(int, bool) {})
+		_, done, err := c.Wait([]ids.Object{*list[0], *list[0]}, 2, testLimit, WaitAll, func(int, bool) {})
 		end <- done && err == nil
 	}()
 	stampedBy(t, c, 1)
@@ -125,7 +125,7 @@ func TestSelect_NothingElseCanBecomeReady_Ends(t *testing.T) {
 	end := make(chan int)
 	go func() {
 		pick := make([]uint32, 2)
-		got, _, _ := c.Select(list, 2, 20*time.Second, true, pick)
+		got, _, _ := c.Select(list, 2, testLimit, true, pick)
 		end <- got
 	}()
 	stampedBy(t, c, 1)

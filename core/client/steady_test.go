@@ -2,7 +2,6 @@ package client
 
 import (
 	"testing"
-	"time"
 )
 
 // A class stays for as long as its process, and a program may have thousands: a connection, with its buffers, must
@@ -15,7 +14,7 @@ func TestClass_LeaseReturned_HoldsNothingOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Get(id, 5*time.Second); err != nil {
+	if _, err := c.Get(id, testLimit); err != nil {
 		t.Fatal(err)
 	}
 	var behind []*lease

@@ -33,7 +33,7 @@ func generate(yield func(c *Client, i int) *Value) func(*Client, *Item) {
 			}
 			st, err := c.FeedItem(it.Token, v, 0)
 			if err == nil && st == FeedFull {
-				st, err = c.FeedRoom(it.Token, 10*time.Second)
+				st, err = c.FeedRoom(it.Token, testLimit)
 			}
 			if err != nil || st == FeedFull {
 				panic(fmt.Sprint(st, err))
@@ -76,7 +76,7 @@ func generator(t testing.TB, c *Client, retries int, f Flow) ids.Object {
 // next takes one item and returns its text, "end", or the fault's code.
 func next(t testing.TB, c *Client, gen ids.Object) string {
 	t.Helper()
-	id, st, err := c.NextItem(gen, 5*time.Second)
+	id, st, err := c.NextItem(gen, testLimit)
 	switch {
 	case err != nil:
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func next(t testing.TB, c *Client, gen ids.Object) string {
 		t.Fatal("no item within 5 s")
 	}
 	defer c.Release(Drop{Object: id})
-	f, err := c.Get(id, 5*time.Second)
+	f, err := c.Get(id, testLimit)
 	if err != nil || f == nil {
 		t.Fatal(f, err)
 	}
@@ -149,7 +149,7 @@ func TestStream_SmallAndLargeItems_ComeInOrderAndAreFreed(t *testing.T) {
 			t.Fatal(got)
 		}
 	}
-	if f, err := c.Get(gen, 5*time.Second); err != nil || f == nil || f.IsError {
+	if f, err := c.Get(gen, testLimit); err != nil || f == nil || f.IsError {
 		t.Fatal(f, err)
 	}
 	leave(c, gen)
@@ -273,7 +273,7 @@ func TestStream_ExceptionHalfway_IsTheLastItem(t *testing.T) {
 			t.Fatalf("%q, want %q", got, want)
 		}
 	}
-	if f, err := c.Get(gen, time.Second); err != nil || f == nil || f.IsError {
+	if f, err := c.Get(gen, testLimit); err != nil || f == nil || f.IsError {
 		t.Fatal(f, err)
 	}
 	leave(c, gen)
@@ -340,11 +340,11 @@ func TestStream_ReferencesInItems_LiveAsLongAsTheItems(t *testing.T) {
 	c := d.driver()
 	gen := generator(t, c, 0, Flow{Mode: FlowStream})
 	for i := range 100 {
-		id, _, err := c.NextItem(gen, 5*time.Second)
+		id, _, err := c.NextItem(gen, testLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f, err := c.Get(id, time.Second)
+		f, err := c.Get(id, testLimit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -500,7 +500,7 @@ func TestStream_RunsAgainForLostItems_OnlyTheyCome(t *testing.T) {
 	c.mu.Unlock()
 	var items []ids.Object
 	for range most {
-		id, st, err := c.NextItem(gen, 5*time.Second)
+		id, st, err := c.NextItem(gen, testLimit)
 		if err != nil || st != StreamItem {
 			t.Fatal(st, err)
 		}
@@ -527,7 +527,7 @@ func TestStream_RunsAgainForLostItems_OnlyTheyCome(t *testing.T) {
 	}
 	check := func(i int, want string) {
 		t.Helper()
-		f, err := c.Get(items[i], 5*time.Second)
+		f, err := c.Get(items[i], testLimit)
 		if err != nil || f == nil {
 			t.Fatal(f, err)
 		}

@@ -3,7 +3,6 @@ package client
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 )
@@ -23,7 +22,7 @@ func stored(t *testing.T, c *Client, n int) (list []ids.Object) {
 
 func waitAll(t *testing.T, c *Client, list []ids.Object) {
 	t.Helper()
-	if _, done, err := c.Wait(list, len(list), 10*time.Second, WaitAll, func(int, bool) {}); err != nil || !done {
+	if _, done, err := c.Wait(list, len(list), testLimit, WaitAll, func(int, bool) {}); err != nil || !done {
 		t.Fatal(done, err)
 	}
 }
@@ -69,7 +68,7 @@ func TestGet_ListThatIsNotInTheArena_AskedForOneByOne(t *testing.T) {
 	}
 	c.mu.Unlock()
 	for _, id := range list {
-		f, err := c.Get(id, 10*time.Second)
+		f, err := c.Get(id, testLimit)
 		if err != nil || f.View == 0 {
 			t.Fatal(f, err)
 		}
@@ -92,12 +91,12 @@ func TestGet_OthersComeForOneMeanwhile_OnePinEach(t *testing.T) {
 			go func() {
 				defer wg.Done()
 				if i%2 == 0 {
-					if _, _, err := c.Wait(list, len(list), 10*time.Second, WaitAll, func(int, bool) {}); err != nil {
+					if _, _, err := c.Wait(list, len(list), testLimit, WaitAll, func(int, bool) {}); err != nil {
 						t.Error(err)
 					}
 				}
 				for _, id := range list {
-					f, err := c.Get(id, 10*time.Second)
+					f, err := c.Get(id, testLimit)
 					if err != nil || f == nil {
 						t.Error(f, err)
 						return

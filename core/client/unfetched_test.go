@@ -46,7 +46,7 @@ func heard(t *testing.T, said chan string) string {
 	select {
 	case text := <-said:
 		return text
-	case <-time.After(10 * time.Second):
+	case <-time.After(testLimit):
 		t.Fatal("nothing was said of a failure that nobody has fetched")
 	}
 	return ""
@@ -82,12 +82,12 @@ func TestUnfetched_SomebodyLooked_IsNotTold(t *testing.T) {
 	looks := map[string]func(id ids.Object){
 		"get": func(id ids.Object) { get(t, c, id) },
 		"wait": func(id ids.Object) {
-			if _, _, err := c.Wait([]ids.Object{id}, 1, 10*time.Second, WaitSome, func(int, bool) {}); err != nil {
+			if _, _, err := c.Wait([]ids.Object{id}, 1, testLimit, WaitSome, func(int, bool) {}); err != nil {
 				t.Fatal(err)
 			}
 		},
 		"select": func(id ids.Object) {
-			if _, _, err := c.Select([]*ids.Object{&id}, 1, 10*time.Second, false, make([]uint32, 1)); err != nil {
+			if _, _, err := c.Select([]*ids.Object{&id}, 1, testLimit, false, make([]uint32, 1)); err != nil {
 				t.Fatal(err)
 			}
 		},

@@ -29,7 +29,7 @@ func TestWatchPid_ParentDoesNotWait_StatusIsKnown(t *testing.T) {
 			if !e.known || e.status != want {
 				t.Errorf("%s: %+v, want %d", script, e, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(testLimit):
 			t.Fatalf("%s: its end was not noticed", script)
 		}
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
+// testLimit is how long tests wait for what must come. It only tells a test that hangs from one that is slow.
+const testLimit = 60 * time.Second
+
 // within waits for a condition.
 func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
@@ -46,8 +49,8 @@ func TestZygote_DoesNotAnswer_IsReplaced(t *testing.T) {
 		defer z.mu.Unlock()
 		return z.pid
 	}
-	within(t, 5*time.Second, "the zygote runs", func() bool { return pid() != 0 })
-	within(t, 5*time.Second, "the order was sent", func() bool {
+	within(t, testLimit, "the zygote runs", func() bool { return pid() != 0 })
+	within(t, testLimit, "the order was sent", func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return w.ordered
@@ -60,12 +63,12 @@ func TestZygote_DoesNotAnswer_IsReplaced(t *testing.T) {
 		t.Error("it is still the one that is asked")
 	}
 	d.mu.Unlock()
-	within(t, 5*time.Second, "another one is asked", func() bool {
+	within(t, testLimit, "another one is asked", func() bool {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		return w.zygote != z && w.forks == 2 && w.state == stateStarting
 	})
-	within(t, 2*zygoteGrace, "the old one is killed", func() bool { return unix.Kill(old, 0) != nil })
+	within(t, testLimit, "the old one is killed", func() bool { return unix.Kill(old, 0) != nil })
 	d.forkLate(w, z) // it is another one's order now
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -109,14 +112,14 @@ func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
 	}
 	orphan, other := start("s-dead"), start("s-alive")
 	_ = unix.Kill(orphan.Pid, unix.SIGSTOP)
-	within(t, 5*time.Second, "it runs", func() bool { return marked(orphan.Pid, []byte(sessionVar+"=s-dead")) })
+	within(t, testLimit, "it runs", func() bool { return marked(orphan.Pid, []byte(sessionVar+"=s-dead")) })
 	SweepStale(base)
 	for dir, want := range map[string]bool{dead: false, alive: true, made: true, logs: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: there %v, want %v", dir, err == nil, want)
 		}
 	}
-	within(t, 5*time.Second, "what it left is ended", func() bool {
+	within(t, testLimit, "what it left is ended", func() bool {
 		s, ok := readStat(orphan.Pid)
 		return !ok || s.state == 'Z'
 	})

@@ -19,7 +19,7 @@ import (
 )
 
 // patience is how long a test waits for what must come.
-const patience = 20 * time.Second
+const patience = 60 * time.Second
 
 // The head is held to be a raftstate user: no adapter stands between them.
 var _ head.State = (*raftstate.Node)(nil)

@@ -69,7 +69,7 @@ func TestPeer_DetachedAndResumed_OtherEndDoesNotNotice(t *testing.T) {
 		wg.Go(func() {
 			for i := range calls {
 				n := w*calls + i + 1
-				ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 				got := 0
 				if err := other.Call(ctx, TObjStats, n, &got); err != nil || got != -n {
 					t.Errorf("call %d: %d, %v", n, got, err)

@@ -69,7 +69,7 @@ func TestMessage_ReplyTooLargeForAFrame_WhoAskedIsTold(t *testing.T) {
 	answers.Start()
 	defer asks.Close()
 	defer answers.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	err := asks.Call(ctx, TClusterInfo, nil, nil)
 	if fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "does not fit one message") {

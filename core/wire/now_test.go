@@ -37,7 +37,7 @@ func TestPeer_PushNow_HasLeftWhenItReturns(t *testing.T) {
 	if err := p.PushNow(TObjSeal, ObjRef{ObjectID: []byte("x")}); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := b.SetReadDeadline(time.Now().Add(60 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
 	in := framer{r: b}
@@ -106,7 +106,7 @@ func TestPeer_PushNow_AmongOthers_KeepsTheOrder(t *testing.T) {
 	wg.Wait()
 	select {
 	case <-all:
-	case <-time.After(20 * time.Second):
+	case <-time.After(60 * time.Second):
 		t.Fatal("not all have come")
 	}
 }

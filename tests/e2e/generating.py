@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 LIMIT = 60.0
-
-
-def until(what: str, holds: Callable[[], Any]) -> None:
-    end = time.monotonic() + LIMIT
-    while not holds():
-        assert time.monotonic() < end, f"not within {LIMIT} s: {what}"
-        time.sleep(0.005)
 
 
 class Diary:

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import pathlib
-import time
 from typing import Any
 
 import msgpack
 import pytest
 from eagleray._private.internal_api import _lose
+from pace import PATIENCE_S
 
 np = pytest.importorskip("numpy")
 
 BIG = 200_000  # bytes: goes through the store
-
-
-def eventually(check: Any, what: str) -> None:
-    deadline = time.monotonic() + 60
-    while not check():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
 
 
 def stored() -> int:
@@ -34,7 +27,7 @@ def lose(*refs: Any) -> None:
     """The store loses what the references refer to, which is ready."""
     import eagleray
 
-    eagleray.wait(list(refs), num_returns=len(refs), timeout=20)
+    eagleray.wait(list(refs), num_returns=len(refs), timeout=PATIENCE_S)
     assert _lose(list(refs)) == len(refs)
 
 

@@ -7,6 +7,7 @@ import copy
 from typing import Any
 
 import pytest
+from pace import PATIENCE_S
 
 
 class Base:
@@ -66,10 +67,10 @@ def test_class_attributes_are_read_in_tasks_and_in_the_actor_itself(ray: Any) ->
     def look(actor_class: Any) -> tuple[int, int, int]:
         return actor_class.LIMIT, actor_class.double(5), Own.LIMIT
 
-    assert ray.get(Own.remote().look.remote(), timeout=20) == (4, 6, 4)
-    assert ray.get(look.remote(Own), timeout=20) == (4, 10, 4)
+    assert ray.get(Own.remote().look.remote(), timeout=PATIENCE_S) == (4, 6, 4)
+    assert ray.get(look.remote(Own), timeout=PATIENCE_S) == (4, 10, 4)
     Own.LIMIT = 9  # of the actor class, as a task gets it; the class of the instances stays
-    assert Own.LIMIT == 9 and ray.get(look.remote(Own), timeout=20)[:2] == (9, 10)
+    assert Own.LIMIT == 9 and ray.get(look.remote(Own), timeout=PATIENCE_S)[:2] == (9, 10)
 
 
 class HidesPlain:
@@ -95,7 +96,7 @@ class HidesAsync(HidesPlain):
 @pytest.mark.parametrize("cls", [HidesPlain, HidesAsync])
 def test_an_attribute_of_the_instance_does_not_hide_a_method(ray: Any, cls: type) -> None:
     a = ray.remote(num_cpus=0)(cls).remote()
-    assert ray.get([a.value.remote(), a.render.remote(), a.read.remote()], timeout=20) == [1, "the method", 0]
+    assert ray.get([a.value.remote(), a.render.remote(), a.read.remote()], timeout=PATIENCE_S) == [1, "the method", 0]
 
 
 def test_methods_of_every_kind_are_found_on_the_class(ray: Any) -> None:
@@ -108,9 +109,9 @@ def test_methods_of_every_kind_are_found_on_the_class(ray: Any) -> None:
         thrice = functools.partialmethod(double, 3)
 
     a = ray.remote(num_cpus=0)(Overridden).remote()
-    assert ray.get([a.double.remote(2), a.thrice.remote(), a.limit.remote()], timeout=20) == [6, 9, 3]
+    assert ray.get([a.double.remote(2), a.thrice.remote(), a.limit.remote()], timeout=PATIENCE_S) == [6, 9, 3]
     b = ray.remote(num_cpus=0)(Tool).remote()
-    assert ray.get([b.double.remote(2), b.limit.remote(), b.echo.remote(7)], timeout=20) == [4, 3, 7]
+    assert ray.get([b.double.remote(2), b.limit.remote(), b.echo.remote(7)], timeout=PATIENCE_S) == [4, 3, 7]
 
 
 @pytest.fixture
@@ -156,9 +157,9 @@ def test_a_method_travels_as_an_argument_a_result_and_a_value(ray: Any, tool: An
         call_captured.remote(),
         keeper.call.remote(),
     ]
-    assert ray.get(found, timeout=20) == [5, 1, 6, 8, 9]
+    assert ray.get(found, timeout=PATIENCE_S) == [5, 1, 6, 8, 9]
     given = [ray.get(give.remote(tool)), ray.get(keeper.give.remote()), ray.get(ray.put(tool.echo))]
-    assert ray.get([method.remote(4) for method in given], timeout=20) == [4, 4, 4]
+    assert ray.get([method.remote(4) for method in given], timeout=PATIENCE_S) == [4, 4, 4]
     assert set(given) == {tool.echo} and given[0] != tool.pair and copy.deepcopy(tool.echo) == tool.echo
     assert "Tool.echo" in repr(given[0])
 
@@ -169,7 +170,7 @@ def test_a_method_travels_with_its_options(ray: Any, tool: Any) -> None:
         return ray.get(method.remote())
 
     two = tool.pair.options(num_returns=2)
-    assert ray.get([call.remote(tool.pair), call.remote(two)], timeout=20) == [(1, 2), [1, 2]]
+    assert ray.get([call.remote(tool.pair), call.remote(two)], timeout=PATIENCE_S) == [(1, 2), [1, 2]]
 
 
 def test_a_method_that_travels_keeps_its_actor_alive(ray: Any) -> None:
@@ -179,7 +180,7 @@ def test_a_method_that_travels_keeps_its_actor_alive(ray: Any) -> None:
 
     actors = ray.remote(num_cpus=0)(Tool)
     only = ray.put([actors.remote().echo])  # no handle of this actor is left but the one inside
-    assert ray.get([call.remote([actors.remote().echo]), call.remote(only)], timeout=20) == [3, 3]
+    assert ray.get([call.remote([actors.remote().echo]), call.remote(only)], timeout=PATIENCE_S) == [3, 3]
 
 
 class Later:
@@ -224,12 +225,12 @@ class Mixed:
 def test_only_coroutines_are_awaited_for_the_user(ray: Any) -> None:
     ref = ray.put(7)
     a = ray.remote(num_cpus=0)(Mixed).remote([ref])
-    assert ray.get(a.coroutine.remote(), timeout=20) == 1
-    assert ray.get([a.reference.remote(), a.reference_of_a_coroutine.remote()], timeout=20) == [ref, ref]
-    assert ray.get(a.references.remote(), timeout=20) == [ref]
-    assert type(ray.get(a.awaitable.remote(), timeout=20)).__name__ == "Later"
-    assert ray.get(a.__ray_call__.remote(lambda self: self.ref), timeout=20) == ref
+    assert ray.get(a.coroutine.remote(), timeout=PATIENCE_S) == 1
+    assert ray.get([a.reference.remote(), a.reference_of_a_coroutine.remote()], timeout=PATIENCE_S) == [ref, ref]
+    assert ray.get(a.references.remote(), timeout=PATIENCE_S) == [ref]
+    assert type(ray.get(a.awaitable.remote(), timeout=PATIENCE_S)).__name__ == "Later"
+    assert ray.get(a.__ray_call__.remote(lambda self: self.ref), timeout=PATIENCE_S) == ref
     for stream in (a.generator.remote(), a.async_generator.remote()):
-        assert [ray.get(item, timeout=20) for item in stream] == [ref]
+        assert [ray.get(item, timeout=PATIENCE_S) for item in stream] == [ref]
     with pytest.raises(TypeError, match=r"[Cc]ould not serialize the result of Mixed.future"):
-        ray.get(a.future.remote(), timeout=20)
+        ray.get(a.future.remote(), timeout=PATIENCE_S)

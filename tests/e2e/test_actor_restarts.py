@@ -8,27 +8,15 @@ import os
 import re
 import signal
 import sys
-import threading
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from pace import bare_start
+from pace import bare_start, until
 
 LIMIT = 60.0
-
-
-def eventually(look: Callable[[], Any], seconds: float = LIMIT) -> bool:
-    """Whether ``look`` becomes true in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if look():
-            return True
-        threading.Event().wait(0.005)
-    return False
 
 
 def classes() -> tuple[type, type]:
@@ -104,7 +92,7 @@ def kill(pid: int) -> None:
         except OSError:
             return True
 
-    assert eventually(ended)
+    until(ended)
 
 
 #: How an actor ends, whether it comes back, and what is said.
@@ -185,7 +173,7 @@ def test_pending_calls_go_on_in_order(ray: Any, tmp_path: Path) -> None:
     pid = ray.get(actor.pid.remote())
     running = actor.note.remote(str(log), "running", str(gate))
     pending = [actor.note.remote(str(log), str(i)) for i in range(200)]
-    assert eventually(lambda: lines(log) == ["running"])
+    until(lambda: lines(log) == ["running"])
     kill(pid)
     late = [actor.note.remote(str(log), str(i)) for i in range(200, 300)]
     with pytest.raises(ray.exceptions.ActorUnavailableError):
@@ -234,7 +222,7 @@ def test_several_at_once_in_one_actor(ray: Any, tmp_path: Path) -> None:
         pid = ray.get(actor.pid.remote())
         if cls is Phoenix:
             running = [actor.note.remote(str(log), "r", str(gate)) for _ in range(2)]
-            assert eventually(lambda log=log: len(lines(log)) == 2)
+            until(lambda log=log: len(lines(log)) == 2)
         else:
             running = [actor.wait.remote(str(gate)) for _ in range(2)]
             ray.wait(running, timeout=0.1)
@@ -259,7 +247,7 @@ def test_several_callers(ray: Any, tmp_path: Path) -> None:
     pid = ray.get(actor.pid.remote())
     done = [caller.remote(name) for name in "ab"]
     for _ in range(3):
-        assert eventually(lambda: lines(log))
+        until(lambda: lines(log))
         kill(pid)
         pid = ray.get(actor.pid.remote(), timeout=LIMIT)
     assert ray.get(done, timeout=LIMIT) == [[f"{name}{i}" for i in range(100)] for name in "ab"]
@@ -361,7 +349,7 @@ def test_a_constructor_that_dies_uses_the_restarts_and_rests_between_them(ray: A
     assert len(os.listdir(few)) == 4
     endless = Dies.options(max_restarts=-1).remote(str(many))
     began = time.monotonic()
-    assert eventually(lambda: len(os.listdir(many)) >= 5)
+    until(lambda: len(os.listdir(many)) >= 5)
     # Two at once, then after 50, 100 and 200 ms.
     assert time.monotonic() - began > 0.35
     ray.kill(endless)
@@ -417,7 +405,7 @@ def test_a_detached_actor_outlives_the_worker_that_made_it(ray: Any) -> None:
         return os.getpid()
 
     maker = ray.get(make.remote(), timeout=LIMIT)
-    assert eventually(lambda: not os.path.exists(f"/proc/{maker}"))
+    until(lambda: not os.path.exists(f"/proc/{maker}"))
     actor = ray.get_actor("orphan")
     pid = ray.get(actor.pid.remote(), timeout=LIMIT)
     kill(pid)
@@ -464,7 +452,7 @@ def test_the_owners_death_is_told(ray: Any) -> None:
     box = Box.remote()
     with pytest.raises(ray.exceptions.WorkerCrashedError):
         ray.get(make.remote(box), timeout=LIMIT)
-    assert eventually(lambda: "its owner has died" in ray.get(box.call.remote(), timeout=LIMIT))
+    until(lambda: "its owner has died" in ray.get(box.call.remote(), timeout=LIMIT))
 
 
 def test_placed_on_a_worker_that_was_just_killed(ray: Any) -> None:

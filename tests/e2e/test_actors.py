@@ -8,19 +8,11 @@ import os
 import signal
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
-
-
-def eventually(look: Any, seconds: float = 60.0) -> bool:
-    """Whether ``look`` becomes true in time."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if look():
-            return True
-        threading.Event().wait(0.01)
-    return False
+from pace import PATIENCE_S, until
 
 
 def alive(pid: int) -> bool:
@@ -155,16 +147,16 @@ def test_handles_and_references_on_their_way(ray: Any, counters: Any) -> None:
         return [ray.put(3), [use.remote([counters.remote()])]]
 
     for _ in range(5):
-        assert ray.get(use.remote([counters.remote()]), timeout=20) == 5
-        assert ray.get(use.remote(make.remote()), timeout=20) == 6
-        handle = ray.get(make.remote(), timeout=20)[0]
-        assert ray.get(handle.add.remote(), timeout=20) == 2
-        value, (inner,) = ray.get(nest.remote(), timeout=20)
-        assert ray.get(value, timeout=20) == 3 and ray.get(inner, timeout=20) == 5
+        assert ray.get(use.remote([counters.remote()]), timeout=PATIENCE_S) == 5
+        assert ray.get(use.remote(make.remote()), timeout=PATIENCE_S) == 6
+        handle = ray.get(make.remote(), timeout=PATIENCE_S)[0]
+        assert ray.get(handle.add.remote(), timeout=PATIENCE_S) == 2
+        value, (inner,) = ray.get(nest.remote(), timeout=PATIENCE_S)
+        assert ray.get(value, timeout=PATIENCE_S) == 3 and ray.get(inner, timeout=PATIENCE_S) == 5
         stored = ray.put([ray.put("deep"), counters.remote()])
         deep, handle = ray.get(stored)
         del stored
-        assert ray.get(deep) == "deep" and ray.get(handle.add.remote(), timeout=20) == 1
+        assert ray.get(deep) == "deep" and ray.get(handle.add.remote(), timeout=PATIENCE_S) == 1
 
 
 def test_last_handle_ends_the_actor_after_its_calls(ray: Any, counters: Any) -> None:
@@ -174,7 +166,7 @@ def test_last_handle_ends_the_actor_after_its_calls(ray: Any, counters: Any) -> 
     del a
     gc.collect()
     assert ray.get(refs) == list(range(1, 51))
-    assert eventually(lambda: not alive(pid))
+    until(lambda: not alive(pid))
     assert ray.get(counters.remote(1).add.remote()) == 2
 
 
@@ -205,8 +197,8 @@ def test_ends(ray: Any, counters: Any, how: str) -> None:
         assert ray.get(before) == 1, "what was sent before is answered"
     for failed in (ref, a.add.remote()):
         with pytest.raises(ray.exceptions.ActorDiedError, match="Counter"):
-            ray.get(failed, timeout=20)
-    assert eventually(lambda: not alive(pid))
+            ray.get(failed, timeout=PATIENCE_S)
+    until(lambda: not alive(pid))
 
 
 def test_constructor_that_fails(ray: Any) -> None:
@@ -220,7 +212,7 @@ def test_constructor_that_fails(ray: Any) -> None:
     a = Broken.remote("no start")
     for _ in range(2):
         with pytest.raises(ray.exceptions.ActorDiedError) as caught:
-            ray.get(a.m.remote(), timeout=20)
+            ray.get(a.m.remote(), timeout=PATIENCE_S)
         assert "no start" in str(caught.value) and "__init__" in str(caught.value)
         assert isinstance(caught.value.__cause__, ValueError)
         assert caught.value.actor_init_failed
@@ -235,7 +227,7 @@ def test_constructor_that_returns_something(ray: Any) -> None:
         def m(self) -> int:
             return 1
 
-    assert ray.get(GPUActor.remote().m.remote(), timeout=20) == 1
+    assert ray.get(GPUActor.remote().m.remote(), timeout=PATIENCE_S) == 1
 
 
 def test_names(ray: Any, counters: Any) -> None:
@@ -260,7 +252,7 @@ def test_names(ray: Any, counters: Any) -> None:
 
     assert ray.get(find.remote()) == 8
     ray.kill(a)
-    assert eventually(lambda: "counter" not in ray.util.list_named_actors())
+    until(lambda: "counter" not in ray.util.list_named_actors())
     again = counters.options(name="counter").remote()
     assert ray.get(again.add.remote()) == 1
 
@@ -331,7 +323,7 @@ def test_coroutines(ray: Any) -> None:
     ray.wait([waiting], timeout=0.2)
     ray.cancel(waiting)
     with pytest.raises(ray.exceptions.TaskCancelledError):
-        ray.get(waiting, timeout=20)
+        ray.get(waiting, timeout=PATIENCE_S)
     assert ray.get(a.take.remote()) == "mail"
 
 
@@ -354,25 +346,26 @@ def test_restarts(ray: Any) -> None:
     a = Phoenix.remote()
     assert ray.get([a.add.remote(), a.add.remote(), a.lives.remote()]) == [1, 2, False]
     with pytest.raises(ray.exceptions.RayActorError):
-        ray.get(a.crash.remote(), timeout=20)
-    assert ray.get([a.add.remote(), a.lives.remote()], timeout=20) == [1, True]
+        ray.get(a.crash.remote(), timeout=PATIENCE_S)
+    assert ray.get([a.add.remote(), a.lives.remote()], timeout=PATIENCE_S) == [1, True]
     a.crash.remote()
     with pytest.raises(ray.exceptions.ActorDiedError):
-        ray.get(a.add.remote(), timeout=20)
+        ray.get(a.add.remote(), timeout=PATIENCE_S)
 
 
-def test_pending_calls_are_limited(ray: Any) -> None:
+def test_pending_calls_are_limited(ray: Any, tmp_path: Path) -> None:
     @ray.remote(max_pending_calls=2)
     class Slow:
-        def hold(self, seconds: float) -> None:
-            time.sleep(seconds)
+        def hold(self, end: Path) -> None:
+            until(end.exists)
 
-    a = Slow.remote()
-    refs = [a.hold.remote(0.2), a.hold.remote(0)]
+    a, end = Slow.remote(), tmp_path / "end"
+    refs = [a.hold.remote(end), a.hold.remote(end)]
     with pytest.raises(ray.exceptions.PendingCallsLimitExceeded):
-        a.hold.remote(0)
+        a.hold.remote(end)
+    end.touch()
     ray.get(refs)
-    ray.get(a.hold.remote(0))
+    ray.get(a.hold.remote(end))
 
 
 def test_exit_actor_outside_of_actors(ray: Any) -> None:
@@ -402,8 +395,8 @@ def test_atexit_and_destructors_run_at_the_end(ray: Any, tmp_path: Any) -> None:
 
     a = Tidy.remote()
     with pytest.raises(ray.exceptions.ActorDiedError):
-        ray.get(a.leave.remote(), timeout=20)
-    assert eventually(lambda: {path.name for path in tmp_path.iterdir()} == {"atexit", "del"})
+        ray.get(a.leave.remote(), timeout=PATIENCE_S)
+    until(lambda: {path.name for path in tmp_path.iterdir()} == {"atexit", "del"})
 
 
 def test_kill_runs_no_exit_handlers(ray: Any, tmp_path: Any) -> None:
@@ -418,11 +411,11 @@ def test_kill_runs_no_exit_handlers(ray: Any, tmp_path: Any) -> None:
             return os.getpid()
 
     a = Tidy.remote()
-    pid = ray.get(a.pid.remote(), timeout=20)
+    pid = ray.get(a.pid.remote(), timeout=PATIENCE_S)
     ray.kill(a)
     with pytest.raises(ray.exceptions.ActorDiedError):
-        ray.get(a.pid.remote(), timeout=20)
-    assert eventually(lambda: not os.path.exists(f"/proc/{pid}"))
+        ray.get(a.pid.remote(), timeout=PATIENCE_S)
+    until(lambda: not os.path.exists(f"/proc/{pid}"))
     assert list(tmp_path.iterdir()) == []
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pace import Calm
+from pace import Calm, until
 
 LIMIT = 60.0
 pytestmark = pytest.mark.timeout(300)
@@ -19,10 +19,7 @@ pytestmark = pytest.mark.timeout(300)
 
 def wait_for(path: Path, size: int = 0) -> None:
     """Waits until a file is there, and so large."""
-    deadline = time.monotonic() + LIMIT
-    while not path.exists() or path.stat().st_size < size:
-        assert time.monotonic() < deadline, f"{path.name} did not come"
-        time.sleep(0.005)
+    until(lambda: path.exists() and path.stat().st_size >= size, f"{path.name} comes")
 
 
 def loop(mark: Path, seconds: float = 300, go: Path | None = None) -> str:
@@ -232,10 +229,7 @@ def test_force_ends_children_and_is_not_retried(ray: Any, tmp_path: Path) -> Non
     ray.cancel(ref, force=True)
     assert outcome(ray, ref) == NEVER
     pid = int((tmp_path / "pid").read_text())
-    deadline = time.monotonic() + LIMIT
-    while Path(f"/proc/{pid}").exists():
-        assert time.monotonic() < deadline, "the worker lives"
-        time.sleep(0.01)
+    until(lambda: not Path(f"/proc/{pid}").exists(), "the worker ends")
     tries = (tmp_path / "parent").stat().st_size, (tmp_path / "child").stat().st_size
     assert ray.get([ray.remote(lambda: 1).remote() for _ in range(8)], timeout=LIMIT) == [1] * 8
     assert ((tmp_path / "parent").stat().st_size, (tmp_path / "child").stat().st_size) == tries
@@ -257,8 +251,10 @@ def test_while_it_waits_to_be_tried_again(ray: Any, tmp_path: Path) -> None:
         assert outcome(ray, ref) == NEVER
         assert clock() < 5
     size = (tmp_path / "mark").stat().st_size
-    assert not ray.wait([ray.remote(loop).remote(tmp_path / "other", 1.0)], timeout=0.9)[0]
+    other = ray.remote(loop).remote(tmp_path / "other")
+    assert not ray.wait([other], timeout=0.9)[0], "a task that has nothing to do with it has ended"
     assert (tmp_path / "mark").stat().st_size == size
+    ray.cancel(other)
 
 
 def test_actor_call_behind_one_that_waits_for_an_argument(ray: Any, tmp_path: Path) -> None:

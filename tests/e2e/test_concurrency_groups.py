@@ -8,6 +8,7 @@ import threading
 from typing import Any
 
 import pytest
+from pace import PATIENCE_S
 
 
 def gauge() -> dict[str, Any]:
@@ -81,7 +82,7 @@ def look(actor: Any, method: str, *args: Any) -> Any:
     """Calls a method in a group in which nothing waits."""
     import eagleray
 
-    return eagleray.get(getattr(actor, method).options(concurrency_group="look").remote(*args), timeout=20)
+    return eagleray.get(getattr(actor, method).options(concurrency_group="look").remote(*args), timeout=PATIENCE_S)
 
 
 def until(actor: Any, group: str, count: int) -> None:
@@ -100,7 +101,7 @@ def test_groups_have_limits_of_their_own_and_wait_for_nobody_else(ray: Any, thre
         until(threaded, group, limit)
     for group, refs in calls.items():
         look(threaded, "open", group)
-        names = {name for _, name in ray.get(refs, timeout=20)}
+        names = {name for _, name in ray.get(refs, timeout=PATIENCE_S)}
         assert names == {f"Grouped.{group}"}
     assert [look(threaded, "most", group) for group in calls] == [2, 3, 1]
 
@@ -113,13 +114,13 @@ def test_a_call_may_choose_its_group(ray: Any, threaded: Any) -> None:
     same = [threaded.io.options(concurrency_group=group).remote() for group in (None, "")]  # the method's own
     assert ray.wait(same, timeout=0)[0] == []
     look(threaded, "open", "io")
-    assert len(ray.get([*blocked, moved, *same], timeout=20)) == 5
+    assert len(ray.get([*blocked, moved, *same], timeout=PATIENCE_S)) == 5
 
 
 def test_each_group_has_threads_of_its_own(ray: Any, threaded: Any) -> None:
     def of(group: str) -> set[Any]:
         method = threaded.thread.options(concurrency_group=group)
-        return set(ray.get([method.remote() for _ in range(20)], timeout=20))
+        return set(ray.get([method.remote() for _ in range(20)], timeout=PATIENCE_S))
 
     assert {main for _, main in of("")} == {True}  # one thread, the main one, as without groups
     assert of("io") == {("eagleray-io", False)} and of("look") == {("eagleray-look", False)}
@@ -127,7 +128,7 @@ def test_each_group_has_threads_of_its_own(ray: Any, threaded: Any) -> None:
 
 def test_calls_of_a_group_begin_in_order(ray: Any, threaded: Any) -> None:
     method = threaded.note.options(concurrency_group="look")
-    ray.get([method.remote(number) for number in range(300)], timeout=20)
+    ray.get([method.remote(number) for number in range(300)], timeout=PATIENCE_S)
     assert look(threaded, "numbers") == list(range(300))
 
 
@@ -143,27 +144,27 @@ def test_a_late_argument_holds_its_own_group_only(ray: Any, threaded: Any, tmp_p
     method = threaded.note.options(concurrency_group="io")
     held = [method.remote(late.remote()), method.remote(2)]
     assert [look(threaded, "note", number) for number in range(10, 13)] == [10, 11, 12]
-    assert ray.get(threaded.note.remote(20), timeout=20) == 20
+    assert ray.get(threaded.note.remote(20), timeout=PATIENCE_S) == 20
     assert look(threaded, "numbers") == [10, 11, 12, 20]
     ready.touch()
-    assert ray.get(held, timeout=20) == [1, 2] and look(threaded, "numbers") == [10, 11, 12, 20, 1, 2]
+    assert ray.get(held, timeout=PATIENCE_S) == [1, 2] and look(threaded, "numbers") == [10, 11, 12, 20, 1, 2]
 
 
 def test_the_system_group_runs_beside_a_blocked_actor(ray: Any) -> None:
     a = ray.remote(num_cpus=0)(Threaded).remote()
     system = {name: getattr(a, name).options(concurrency_group="_ray_system") for name in ("inside", "open", "plain")}
     first = a.plain.remote()
-    while ray.get(system["inside"].remote("plain"), timeout=20) != 1:
+    while ray.get(system["inside"].remote("plain"), timeout=PATIENCE_S) != 1:
         pass
-    ray.get(system["open"].remote("plain"), timeout=20)
-    assert ray.get(first, timeout=20) == ("plain", "Threaded.plain")
+    ray.get(system["open"].remote("plain"), timeout=PATIENCE_S)
+    assert ray.get(first, timeout=PATIENCE_S) == ("plain", "Threaded.plain")
     # And the other way round: what blocks the system group does not block the actor.
     b = ray.remote(num_cpus=0)(Threaded).remote()
     blocked = b.plain.options(concurrency_group="_ray_system").remote()
-    while ray.get(b.inside.remote("plain"), timeout=20) != 1:
+    while ray.get(b.inside.remote("plain"), timeout=PATIENCE_S) != 1:
         pass
-    ray.get(b.open.remote("plain"), timeout=20)
-    assert ray.get(blocked, timeout=20)[0] == "plain"
+    ray.get(b.open.remote("plain"), timeout=PATIENCE_S)
+    assert ray.get(blocked, timeout=PATIENCE_S)[0] == "plain"
     for actor in (a, b):
         ray.kill(actor)
 
@@ -184,11 +185,11 @@ def test_context_and_errors_are_of_the_call_on_each_thread(ray: Any) -> None:
     a = Namer.remote()
     for group in ("", "_ray_system"):
         refs = [a.name.options(concurrency_group=group, name=f"n{i}").remote() for i in range(20)]
-        found = ray.get(refs, timeout=20)
+        found = ray.get(refs, timeout=PATIENCE_S)
         assert found == [(f"n{i}", ref.task_id().hex()) for i, ref in enumerate(refs)]
     with pytest.raises(KeyError):
-        ray.get(a.fail.options(concurrency_group="_ray_system").remote(), timeout=20)
-    assert ray.get(a.submit.options(concurrency_group="_ray_system").remote(), timeout=20) == 5
+        ray.get(a.fail.options(concurrency_group="_ray_system").remote(), timeout=PATIENCE_S)
+    assert ray.get(a.submit.options(concurrency_group="_ray_system").remote(), timeout=PATIENCE_S) == 5
 
 
 def test_cancelled_calls_of_a_group_do_not_run(ray: Any, threaded: Any) -> None:
@@ -197,9 +198,9 @@ def test_cancelled_calls_of_a_group_do_not_run(ray: Any, threaded: Any) -> None:
     waiting = threaded.note.options(concurrency_group="io").remote(1)
     ray.cancel(waiting)
     with pytest.raises(ray.exceptions.TaskCancelledError):
-        ray.get(waiting, timeout=20)
+        ray.get(waiting, timeout=PATIENCE_S)
     look(threaded, "open", "io")
-    ray.get(blocked, timeout=20)
+    ray.get(blocked, timeout=PATIENCE_S)
     assert look(threaded, "numbers") == []
 
 
@@ -207,16 +208,16 @@ def test_generators_and_lost_arguments_of_a_group(ray: Any, threaded: Any) -> No
     blocked = threaded.plain.remote()
     until(threaded, "plain", 1)
     stream = threaded.stream.options(concurrency_group="io").remote()
-    assert [ray.get(item, timeout=20) for item in stream] == [0, 1, 2]
+    assert [ray.get(item, timeout=PATIENCE_S) for item in stream] == [0, 1, 2]
     big = ray.remote(lambda: b"x" * 200_000).remote()
     assert len(look(threaded, "note", big)) == 200_000
     look(threaded, "open", "plain")
-    ray.get(blocked, timeout=20)
+    ray.get(blocked, timeout=PATIENCE_S)
 
 
 def test_groups_are_there_after_a_restart_and_in_other_processes(ray: Any, threaded: Any) -> None:
     with pytest.raises(ray.exceptions.RayActorError):
-        ray.get(threaded.crash.options(concurrency_group="io").remote(), timeout=20)
+        ray.get(threaded.crash.options(concurrency_group="io").remote(), timeout=PATIENCE_S)
 
     @ray.remote(num_cpus=0)
     def through(actor: Any, method: Any) -> Any:
@@ -225,7 +226,7 @@ def test_groups_are_there_after_a_restart_and_in_other_processes(ray: Any, threa
         look(actor, "open", "io")
         with pytest.raises(ValueError, match="'nope'"):
             method.options(concurrency_group="nope")
-        return ray.get(blocked, timeout=20)
+        return ray.get(blocked, timeout=PATIENCE_S)
 
     assert len(ray.get(through.remote(threaded, threaded.io), timeout=30)) == 3
 
@@ -239,7 +240,7 @@ def test_pending_calls_are_counted_over_all_groups(ray: Any) -> None:
     ray.kill(a)
     for ref in blocked:
         with pytest.raises(ray.exceptions.RayActorError):
-            ray.get(ref, timeout=20)
+            ray.get(ref, timeout=PATIENCE_S)
 
 
 def test_a_group_that_was_not_declared_is_refused_with_those_that_were(ray: Any, threaded: Any) -> None:
@@ -343,7 +344,7 @@ def test_coroutines_of_a_group_have_its_limit(ray: Any, asynchronous: Any) -> No
     for group, limit in (("io", 2), ("compute", 3), ("", 4)):
         until(asynchronous, group, limit)
     look(asynchronous, "leave")
-    ray.get(refs, timeout=20)
+    ray.get(refs, timeout=PATIENCE_S)
     assert [look(asynchronous, "highest", group) for group in ("io", "compute", "")] == [2, 3, 4]
 
 
@@ -354,11 +355,11 @@ def test_coroutines_of_a_group_share_a_loop_that_no_other_group_blocks(ray: Any,
     for group in ("", "compute", "look", "_ray_system"):
         for method in (asynchronous.loop, asynchronous.plain_loop):
             chosen = method.options(concurrency_group=group)
-            loops.setdefault(group, set()).update(ray.get([chosen.remote() for _ in range(5)], timeout=20))
+            loops.setdefault(group, set()).update(ray.get([chosen.remote() for _ in range(5)], timeout=PATIENCE_S))
     assert all(len(found) == 1 for found in loops.values())
     assert loops[""] == loops["_ray_system"] and len(set.union(*loops.values())) == 3
     look(asynchronous, "leave")
-    assert ray.get(blocked, timeout=20) is True
+    assert ray.get(blocked, timeout=PATIENCE_S) is True
 
 
 def test_coroutines_of_a_group_are_cancelled_submit_and_yield(ray: Any, asynchronous: Any) -> None:
@@ -368,16 +369,16 @@ def test_coroutines_of_a_group_are_cancelled_submit_and_yield(ray: Any, asynchro
         until(asynchronous, group, 1)
         ray.cancel(running)
         with pytest.raises(ray.exceptions.TaskCancelledError):
-            ray.get(running, timeout=20)
+            ray.get(running, timeout=PATIENCE_S)
     limit = 2
     method = asynchronous.enter.options(concurrency_group="io")
     refs = [method.remote("late") for _ in range(limit + 1)]  # the last one has not begun
     until(asynchronous, "late", limit)
     ray.cancel(refs[-1])
     with pytest.raises(ray.exceptions.TaskCancelledError):
-        ray.get(refs[-1], timeout=20)
+        ray.get(refs[-1], timeout=PATIENCE_S)
     look(asynchronous, "leave")
-    assert ray.get(refs[:limit], timeout=20) == ["late"] * limit
-    assert ray.get(asynchronous.submit.options(concurrency_group="io").remote(), timeout=20) == 5
+    assert ray.get(refs[:limit], timeout=PATIENCE_S) == ["late"] * limit
+    assert ray.get(asynchronous.submit.options(concurrency_group="io").remote(), timeout=PATIENCE_S) == 5
     stream = asynchronous.items.options(concurrency_group="compute").remote()
-    assert [ray.get(item, timeout=20) for item in stream] == [0, 1, 2]
+    assert [ray.get(item, timeout=PATIENCE_S) for item in stream] == [0, 1, 2]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from halt import halted
 
 LIMIT = 60
 
@@ -34,12 +35,8 @@ def test_the_status_is_known_while_the_zygote_is_busy(fresh: Any, status: int) -
     actor = fresh.remote(Ends).remote()
     zygote = fresh.get(actor.zygote.remote(), timeout=LIMIT)
     assert Path(f"/proc/{zygote}/comm").read_text() == "eagleray-zygote\n"
-    os.kill(zygote, signal.SIGSTOP)
-    try:
-        with pytest.raises(fresh.exceptions.ActorDiedError) as caught:
-            fresh.get(actor.end.remote(), timeout=LIMIT)
-    finally:
-        os.kill(zygote, signal.SIGCONT)
+    with halted(zygote), pytest.raises(fresh.exceptions.ActorDiedError) as caught:
+        fresh.get(actor.end.remote(), timeout=LIMIT)
     told = f"exited with code {status}" if status >= 0 else f"killed by signal {-status} ("
     assert told in str(caught.value)
 

@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 import pytest
+from pace import PATIENCE_S
 
 
 class TwoArguments(Exception):
@@ -361,7 +362,7 @@ def test_import_that_fails_in_the_worker(ray: Any) -> None:
         return trap
 
     with pytest.raises(ModuleNotFoundError) as caught:
-        ray.get(f.remote(), timeout=20)
+        ray.get(f.remote(), timeout=PATIENCE_S)
     assert isinstance(caught.value, ray.exceptions.RayTaskError)
 
 
@@ -379,7 +380,7 @@ def test_a_class_that_forbids_subclasses_is_warned_about_once(ray: Any, caplog: 
     with caplog.at_level("WARNING"):
         for _ in range(2):
             with pytest.raises(ray.exceptions.RayTaskError) as caught:
-                ray.get(fail.remote(), timeout=20)
+                ray.get(fail.remote(), timeout=PATIENCE_S)
             assert type(caught.value) is ray.exceptions.RayTaskError and type(caught.value.cause).__name__ == "Final"
     said = [record.getMessage() for record in caplog.records if "Final" in record.getMessage()]
     assert len(said) == len({type(caught.value.cause)}) and "catch RayTaskError" in said[0]
@@ -410,10 +411,10 @@ def test_errors_name_the_address_that_nodes_names(ray: Any) -> None:
     items = list(a.stream.remote())
     for ref in (fail.remote(), a.fail.remote(), items[-1], Fails.remote(True).fail.remote()):
         with pytest.raises(ray.exceptions.RayError) as caught:
-            ray.get(ref, timeout=20)
+            ray.get(ref, timeout=PATIENCE_S)
         assert f"ip={address}" in str(caught.value)
     with pytest.raises(KeyError) as caught:
-        ray.get(fail.remote(), timeout=20)
+        ray.get(fail.remote(), timeout=PATIENCE_S)
     assert caught.value.ip == address  # type: ignore[attr-defined]
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generating import LIMIT, Diary, closes, count, drained, until
-from pace import Calm
+from generating import LIMIT, Diary, closes, count, drained
+from pace import Calm, until
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_a_worker_that_dies_halfway_is_gone_on_from(ray: Any, diary: Diary) -> N
         first = len(diary.read()) == 1
         for i in range(n):
             if first and i == at:
-                until("what came before was taken", lambda: "taken" in diary.read())
+                until(lambda: "taken" in diary.read(), "what came before was taken")
                 os.kill(os.getpid(), signal.SIGKILL)
             yield i if i % 2 else bytes([i]) * 200_000
 
@@ -57,7 +57,7 @@ def test_a_second_run_that_is_shorter_ends_there(ray: Any, diary: Diary) -> None
         runs = len(diary.read())
         yield from range(5 if runs == 1 else 2)
         if runs == 1:
-            until("all was taken", lambda: "taken" in diary.read())
+            until(lambda: "taken" in diary.read(), "all was taken")
             os.kill(os.getpid(), signal.SIGKILL)
 
     gen = shrinks.remote()
@@ -112,7 +112,7 @@ def test_one_that_is_let_go_early_is_closed(ray: Any, diary: Diary) -> None:
     gen = ray.remote(closes(diary)).options(_generator_backpressure_num_objects=3).remote()
     next(gen)
     del gen
-    until("its finally block ran", lambda: "closed" in diary.read())
+    until(lambda: "closed" in diary.read(), "its finally block ran")
 
     def breaks() -> None:
         for ref in ray.remote(closes(diary)).options(_generator_backpressure_num_objects=3).remote():
@@ -120,7 +120,7 @@ def test_one_that_is_let_go_early_is_closed(ray: Any, diary: Diary) -> None:
             break
 
     breaks()
-    until("its finally block ran", lambda: diary.read().count("closed") == 2)
+    until(lambda: diary.read().count("closed") == 2, "its finally block ran")
 
 
 def test_one_of_which_nothing_was_wanted_runs_to_its_end(ray: Any, diary: Diary) -> None:
@@ -131,7 +131,7 @@ def test_one_of_which_nothing_was_wanted_runs_to_its_end(ray: Any, diary: Diary)
 
     limited = ray.remote(effects).options(_generator_backpressure_num_objects=2)
     limited.remote()
-    until("it went on", lambda: len(diary.read()) == 20)
+    until(lambda: len(diary.read()) == 20, "it went on")
     done = limited.remote().completed()
     assert ray.get(done, timeout=LIMIT) is None
     assert len(diary.read()) == 40
@@ -149,7 +149,7 @@ def test_cancelling(ray: Any, diary: Diary) -> None:
 
     gen = slow.remote()
     assert ray.get(next(gen)) == 1
-    until("it sleeps", diary.read)
+    until(diary.read, "it sleeps")
     ray.cancel(gen)
     with pytest.raises(ray.exceptions.TaskCancelledError):
         ray.get(next(gen))
@@ -180,7 +180,7 @@ def test_cancelling(ray: Any, diary: Diary) -> None:
 def test_ctrl_c_while_waiting_for_an_item(ray: Any, diary: Diary) -> None:
     @ray.remote
     def stuck() -> Any:
-        until("it may end", diary.read)
+        until(diary.read, "it may end")
         yield 1
 
     gen = stuck.remote()

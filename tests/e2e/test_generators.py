@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from generating import LIMIT, Diary, count, drained, until
+from generating import LIMIT, Diary, count, drained
+from pace import until
 
 
 @pytest.fixture
@@ -53,7 +54,7 @@ def test_items_come_while_the_task_runs(ray: Any, diary: Diary) -> None:
     def steps() -> Any:
         for i in range(3):
             yield i
-            until("the item was seen", lambda i=i: str(i) in diary.read())
+            until(lambda i=i: str(i) in diary.read(), "the item was seen")
 
     for ref in steps.remote():
         diary.write(ray.get(ref))
@@ -63,7 +64,7 @@ def test_items_come_while_the_task_runs(ray: Any, diary: Diary) -> None:
 def test_what_the_object_says_of_itself(ray: Any, diary: Diary) -> None:
     @ray.remote
     def one() -> Any:
-        until("it may begin", diary.read)
+        until(diary.read, "it may begin")
         yield 1
 
     gen = one.remote()
@@ -164,7 +165,7 @@ def test_no_more_items_ahead_than_allowed(ray: Any, diary: Diary) -> None:
 
     gen = ray.remote(ahead).options(_generator_backpressure_num_objects=2).remote(6)
     for taken in range(6):
-        until("it is as far ahead as it may", lambda taken=taken: len(diary.read()) >= min(6, taken + 2))
+        until(lambda taken=taken: len(diary.read()) >= min(6, taken + 2), "it is as far ahead as it may")
         time.sleep(0.02)  # for it to go too far
         assert len(diary.read()) == min(6, taken + 2)
         assert ray.get(next(gen)) == taken
@@ -253,7 +254,7 @@ def test_actors(ray: Any, diary: Diary) -> None:
             first = len(diary.read()) == 1
             for i in range(n):
                 if first and i == 2:
-                    until("two were taken", lambda: "taken" in diary.read())
+                    until(lambda: "taken" in diary.read(), "two were taken")
                     os.kill(os.getpid(), signal.SIGKILL)
                 yield i
 
@@ -328,11 +329,11 @@ def test_actors_with_an_event_loop(ray: Any, diary: Diary) -> None:
     next(gen)
     ray.cancel(gen)
     assert drained(ray, gen)[-1] == "RayTaskError(TaskCancelledError)"
-    until("its finally block ran", lambda: diary.read() == ["closed"])
+    until(lambda: diary.read() == ["closed"], "its finally block ran")
     gen = limited.remote(1000)
     next(gen)
     del gen
-    until("its finally block ran", lambda: diary.read() == ["closed"] * 2)
+    until(lambda: diary.read() == ["closed"] * 2, "its finally block ran")
 
 
 def test_async_iteration(ray: Any) -> None:

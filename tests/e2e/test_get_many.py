@@ -12,6 +12,7 @@ import eagleray
 import msgpack
 import numpy as np
 import pytest
+from pace import PATIENCE_S, becomes
 
 MANY = 300
 VALUES: list[Any] = [
@@ -30,10 +31,7 @@ def lent() -> int:
 
 
 def settles(want: int) -> None:
-    end = time.monotonic() + 60
-    while (found := lent()) != want:
-        assert time.monotonic() < end, f"{found} values are lent, not {want}"
-        time.sleep(0.01)
+    becomes(lent, want)
 
 
 def test_each_value_as_by_itself(ray: Any) -> None:
@@ -140,7 +138,7 @@ def test_the_first_error_of_the_list(ray: Any) -> None:
     slow = ray.remote(num_cpus=0)(lambda: time.sleep(60)).remote()
     for refs in ([*arrays, *bad], [slow, bad[0], bad[1]], [bad[0], slow]):
         with pytest.raises(KeyError) as error:
-            ray.get(refs, timeout=20)
+            ray.get(refs, timeout=PATIENCE_S)
         assert error.value.cause.args == (1,)
         del error
     del refs

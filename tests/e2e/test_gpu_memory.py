@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-import threading
 import time
 from itertools import pairwise
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import eagleray
 import pytest
 from eagleray._private.sizes import parse_bytes
-from pace import PATIENCE_S, Calm, meet
+from pace import PATIENCE_S, Calm, becomes, meet
 
 GIB = 2**30
 SIZES = pathlib.Path(__file__).parents[2] / "core" / "resource" / "testdata" / "sizes.json"
@@ -36,14 +35,6 @@ def session() -> Any:
         log_to_driver=False,
     ) as context:
         yield context
-
-
-def until(look: Any, wanted: Any, seconds: float = 60) -> Any:
-    """What ``look`` gives once it is what is wanted, or when the time is over."""
-    deadline = time.monotonic() + seconds
-    while (found := look()) != wanted and time.monotonic() < deadline:
-        threading.Event().wait(0.01)
-    return found
 
 
 def free(ray: Any, name: str = "gpu_memory") -> float:
@@ -72,7 +63,7 @@ def test_sizes_are_read_as_in_go() -> None:
 
 
 def test_several_actors_to_a_device_by_memory(ray: Any) -> None:
-    assert until(lambda: (free(ray), free(ray, "GPU")), (80.0, 2.0)) == (80.0, 2.0)
+    becomes(lambda: (free(ray), free(ray, "GPU")), (80.0, 2.0))
     assert ray.cluster_resources()["gpu_memory"] == 80 * GIB
     Holder = holder(ray)
     thirds = [Holder.options(gpu_memory=f"{size}GiB").remote() for size in (13, 13, 14, 30)]
@@ -83,9 +74,9 @@ def test_several_actors_to_a_device_by_memory(ray: Any) -> None:
     assert ray.get(small.seen.remote())[0] == ["1"]
     assert free(ray) == 0.0 and free(ray, "GPU") == 0.0
     ray.kill(thirds[3])
-    assert until(lambda: free(ray), 30.0) == 30.0
+    becomes(lambda: free(ray), 30.0)
     del thirds, small
-    assert until(lambda: (free(ray), free(ray, "GPU")), (80.0, 2.0)) == (80.0, 2.0)
+    becomes(lambda: (free(ray), free(ray, "GPU")), (80.0, 2.0))
 
 
 def test_tasks_wait_for_memory(ray: Any, tmp_path: pathlib.Path) -> None:
@@ -104,7 +95,7 @@ def test_tasks_wait_for_memory(ray: Any, tmp_path: pathlib.Path) -> None:
 
 def test_fractions_and_bytes_share_one_account(ray: Any) -> None:
     Holder = holder(ray)
-    assert until(lambda: free(ray), 80.0) == 80.0
+    becomes(lambda: free(ray), 80.0)
     half = Holder.options(num_gpus=0.5).remote()
     assert ray.get(half.seen.remote())[0] == ["0"]
     assert free(ray) == 60.0

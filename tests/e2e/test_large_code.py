@@ -7,12 +7,12 @@ import logging
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from typing import Any
 
 import eagleray
 import pytest
+from pace import until
 
 MIB = 1 << 20
 
@@ -54,10 +54,7 @@ def test_a_function_that_captures_much_runs_and_leaves(ray: Any, caplog: Any) ->
         logger.removeHandler(caplog.handler)
     assert "The remote function" in caplog.text and "is very large: 70 MiB" in caplog.text
     gc.collect()  # a function that calls itself refers to itself
-    deadline = time.monotonic() + 20
-    while free(ray) < before - MIB and time.monotonic() < deadline:
-        time.sleep(0.01)  # between two looks
-    assert free(ray) >= before - MIB
+    until(lambda: free(ray) >= before - MIB, "what the functions captured leaves the store")
 
 
 def test_a_default_argument_may_be_large(ray: Any) -> None:

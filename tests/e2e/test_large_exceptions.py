@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import eagleray
 import pytest
+from pace import until
 
 MIB = 1 << 20
 SIZE = 70 * MIB
@@ -39,11 +39,8 @@ def nothing_stays(ray: Any) -> Iterator[None]:
     """What a test has put into the store leaves it with its last reference."""
     yield
     gc.collect()  # the frames of an exception that a test has caught refer to each other
-    deadline = time.monotonic() + 20
     total = ray.cluster_resources()["object_store_memory"]
-    while ray.available_resources()["object_store_memory"] < total - MIB and time.monotonic() < deadline:
-        time.sleep(0.01)  # between two looks
-    assert ray.available_resources()["object_store_memory"] >= total - MIB
+    until(lambda: ray.available_resources()["object_store_memory"] >= total - MIB, "the store is empty again")
 
 
 def check(ray: Any, get: Callable[[], Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from eagleray import exceptions
 from losing import BIG, Runs, lose, maker, noted, np
+from pace import PATIENCE_S
 
 
 @pytest.fixture
@@ -51,14 +52,14 @@ def test_wait_takes_nothing_for_ready_that_is_lost(ray: Any, make: Any, runs: Ru
     assert ray.wait([ref], timeout=0) == ([], [ref])
     assert ray.wait([ref, other], timeout=10) == ([other], [ref])
     gate.unlink()
-    assert ray.wait([ref, other], num_returns=2, timeout=20) == ([ref, other], [])
+    assert ray.wait([ref, other], num_returns=2, timeout=PATIENCE_S) == ([ref, other], [])
 
     lose(ref, other)
-    assert ray.wait([ref, other], num_returns=2, timeout=20) == ([ref, other], [])
+    assert ray.wait([ref, other], num_returns=2, timeout=PATIENCE_S) == ([ref, other], [])
     assert len(runs) == 2, "it was there before anybody asked for the value"
     put = ray.put(np.ones(BIG, np.uint8))
     lose(put)
-    assert ray.wait([put], timeout=20) == ([put], []), "a get says at once that it is lost"
+    assert ray.wait([put], timeout=PATIENCE_S) == ([put], []), "a get says at once that it is lost"
     with pytest.raises(exceptions.ObjectReconstructionFailedError):
         ray.get(put, timeout=0)
 
@@ -71,13 +72,13 @@ def test_borrowers_wait_takes_nothing_for_ready_that_is_lost(ray: Any, make: Any
             ray.wait(refs)
 
         def ready(self) -> Any:
-            return len(ray.wait(self.refs, timeout=20)[0])
+            return len(ray.wait(self.refs, timeout=PATIENCE_S)[0])
 
     keeper = Keeper.remote()
     ref = make.remote(5)
     ray.get(keeper.keep.remote([ref]))
     lose(ref)
-    assert ray.get(keeper.ready.remote(), timeout=20) == 1
+    assert ray.get(keeper.ready.remote(), timeout=PATIENCE_S) == 1
     assert len(runs) == 2
 
 
@@ -165,11 +166,11 @@ def test_borrowers_get_of_a_lost_object_has_its_owner_compute_it(ray: Any, make:
     ref = make.remote(5)
     ray.get(keeper.keep.remote([ref]))
     lose(ref)
-    assert ray.get(keeper.read.remote(), timeout=20) == 5
+    assert ray.get(keeper.read.remote(), timeout=PATIENCE_S) == 5
     other = make.remote(6)
     lose(other)
     calls = [keeper.argument.remote(other), keeper.read.remote()]
-    assert ray.get(calls, timeout=20) == [6, 5]
+    assert ray.get(calls, timeout=PATIENCE_S) == [6, 5]
     third = make.remote(8)
     ray.wait([third])
     lose(third)
@@ -182,7 +183,7 @@ def test_borrowers_get_of_a_lost_object_has_its_owner_compute_it(ray: Any, make:
         def get(self) -> int:
             return self.x
 
-    assert ray.get(Built.remote(third).get.remote(), timeout=20) == 8
+    assert ray.get(Built.remote(third).get.remote(), timeout=PATIENCE_S) == 8
     assert len(runs) == 6
 
 
@@ -200,5 +201,5 @@ def test_argument_lost_while_the_task_is_queued_does_not_hold_a_worker(ray: Any,
     waiting = make.options(num_cpus=4).remote(1, ref)  # computing ref again needs a CPU of the four, too
     lose(ref)
     gate.touch()
-    assert ray.get(waiting, timeout=20)[0] == 4
+    assert ray.get(waiting, timeout=PATIENCE_S)[0] == 4
     ray.get(blocked)

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from eagleray import exceptions
 from eagleray._private.internal_api import _lose, free
-from losing import BIG, Runs, eventually, lose, maker, noted, np, stored
+from losing import BIG, Runs, lose, maker, noted, np, stored
+from pace import PATIENCE_S, until
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_nested_reference_of_an_argument_is_there_when_the_task_runs_again(ray: 
     out = inner.remote([ref])
     ray.wait([out])
     del ref
-    eventually(lambda: stored() == before + 1, "its value goes when the worker has let go of it")
+    until(lambda: stored() == before + 1, "its value goes when the worker has let go of it")
     lose(out)
     assert ray.get(out)[0] == 2
     assert len(runs) == 2
@@ -108,14 +109,14 @@ def test_what_others_own_is_not_kept_for_a_second_run(ray: Any, make: Any, way: 
     else:
         out = make.remote(1, ref) if way == "argument" else first.remote([ref])
     lose(out)
-    assert ray.get(out, timeout=20)[0] == 6
+    assert ray.get(out, timeout=PATIENCE_S)[0] == 6
     del ref, captures
     gc.collect()
 
-    eventually(lambda: stored() == before + 1, "the owner keeps what nobody holds")
+    until(lambda: stored() == before + 1, "the owner keeps what nobody holds")
     lose(out)
     with pytest.raises(exceptions.ObjectReconstructionFailedError, match="hold one for as long as you need") as caught:
-        ray.get(out, timeout=20)
+        ray.get(out, timeout=PATIENCE_S)
     assert caught.value.cause.reason == "OBJECT_UNRECONSTRUCTABLE_BORROWED"  # type: ignore[attr-defined]
 
 
@@ -137,7 +138,7 @@ def test_actors_results_are_computed_again_if_its_tasks_may_be_retried(ray: Any,
     second = counter.count.remote(first)
     ray.wait([second])
     lose(first, second)
-    assert int(ray.get(second, timeout=20)[0]) == 4  # a call of the same actor computed its argument before
+    assert int(ray.get(second, timeout=PATIENCE_S)[0]) == 4  # a call of the same actor computed its argument before
     once = counter.count.options(max_task_retries=0).remote()
     lose(once)
     with pytest.raises(exceptions.ObjectReconstructionFailedError, match="RETRIES_DISABLED"):
@@ -146,7 +147,7 @@ def test_actors_results_are_computed_again_if_its_tasks_may_be_retried(ray: Any,
     lose(left)
     ray.kill(counter)
     with pytest.raises(exceptions.ActorDiedError):
-        ray.get(left, timeout=20)
+        ray.get(left, timeout=PATIENCE_S)
 
 
 def test_lineage_does_not_keep_an_actor_alive(ray: Any) -> None:
@@ -163,10 +164,10 @@ def test_lineage_does_not_keep_an_actor_alive(ray: Any) -> None:
     ref = maker.make.remote()
     ray.wait([ref])
     del maker
-    eventually(lambda: not os.path.exists(f"/proc/{pid}"), "the actor is alive without handles")
+    until(lambda: not os.path.exists(f"/proc/{pid}"), "the actor is alive without handles")
     lose(ref)
     with pytest.raises(exceptions.ActorDiedError):
-        ray.get(ref, timeout=20)
+        ray.get(ref, timeout=PATIENCE_S)
 
 
 def test_recomputation_that_raises_gives_the_exception(ray: Any, runs: Runs) -> None:
@@ -200,7 +201,7 @@ def test_recomputation_survives_its_worker(ray: Any, runs: Runs) -> None:
 
     ref = dies_once_more.remote()
     lose(ref)
-    assert ray.get(ref, timeout=20)[0] == 1
+    assert ray.get(ref, timeout=PATIENCE_S)[0] == 1
     lose(ref)
     with pytest.raises(exceptions.ObjectReconstructionFailedError, match="MAX_ATTEMPTS"):
         ray.get(ref)
@@ -225,7 +226,7 @@ def test_object_of_a_dead_owner_is_lost_with_it(ray: Any) -> None:
             return True
         return False
 
-    eventually(gone, "the object outlived its owner")
+    until(gone, "the object outlived its owner")
 
 
 def test_lineage_outlives_the_worker_that_owned_it(ray: Any, make: Any, runs: Runs) -> None:
@@ -237,9 +238,9 @@ def test_lineage_outlives_the_worker_that_owned_it(ray: Any, make: Any, runs: Ru
         return [second], os.getpid()
 
     (ref,), pid = ray.get(owner.remote())
-    eventually(lambda: not os.path.exists(f"/proc/{pid}"), "max_calls=1 did not end the worker")
+    until(lambda: not os.path.exists(f"/proc/{pid}"), "max_calls=1 did not end the worker")
     lose(ref)
-    assert ray.get(ref, timeout=20)[0] == 2
+    assert ray.get(ref, timeout=PATIENCE_S)[0] == 2
     assert len(runs) >= 3
 
 
@@ -266,15 +267,15 @@ def test_heir_goes_on_computing_what_its_worker_had_begun_to(ray: Any, tmp_path:
         ray.wait([second])
         assert _lose([first, second]) == 2
         third = add.remote(second)  # its worker finds that it is lost
-        eventually(began.with_suffix(".again").exists, "the lost object is not computed again")
+        until(began.with_suffix(".again").exists, "the lost object is not computed again")
         return [first, second, third], os.getpid()
 
     (first, second, third), pid = ray.get(owner.remote())
-    eventually(lambda: not os.path.exists(f"/proc/{pid}"), "max_calls=1 did not end the worker")
+    until(lambda: not os.path.exists(f"/proc/{pid}"), "max_calls=1 did not end the worker")
     gate.touch()
-    assert [int(x[0]) for x in ray.get([third, second, first], timeout=20)] == [3, 2, 1]
+    assert [int(x[0]) for x in ray.get([third, second, first], timeout=PATIENCE_S)] == [3, 2, 1]
     lose(second)
-    assert ray.get(second, timeout=20)[0] == 2
+    assert ray.get(second, timeout=PATIENCE_S)[0] == 2
 
 
 def test_event_loop_goes_on_while_a_lost_object_is_computed_again(ray: Any, tmp_path: pathlib.Path) -> None:
@@ -324,7 +325,7 @@ def test_what_another_process_owned_and_freed_is_missing_when_a_task_runs_again(
     del ref
     assert ray.get(holder.lose.remote()) == 1
     with pytest.raises(exceptions.ObjectLostError):
-        ray.get(holder.read.remote(), timeout=20)
+        ray.get(holder.read.remote(), timeout=PATIENCE_S)
 
 
 def test_lineage_switched_off_says_so(script: Any) -> None:
@@ -430,8 +431,8 @@ def test_actor_computes_again_what_its_next_call_takes(ray: Any) -> None:
     made = [actor.make.remote() for _ in range(2)]
     lose(*made)
     taken, seen = actor.take.remote(*made), actor.seen.remote()
-    assert ray.get(taken, timeout=20) == 2 * BIG
-    assert ray.get(seen, timeout=20) == ["make"] * 4 + ["take"]
+    assert ray.get(taken, timeout=PATIENCE_S) == 2 * BIG
+    assert ray.get(seen, timeout=PATIENCE_S) == ["make"] * 4 + ["take"]
 
 
 def test_actor_computes_again_what_its_next_call_is_not_sent_without(ray: Any) -> None:
@@ -453,4 +454,4 @@ def test_actor_computes_again_what_its_next_call_is_not_sent_without(ray: Any) -
     with pytest.raises(exceptions.GetTimeoutError):
         ray.get(second, timeout=0.05)  # it is found out
     taken = [actor.take.remote(second) for _ in range(20)]
-    assert ray.get(taken, timeout=20) == [2 * BIG] * 20
+    assert ray.get(taken, timeout=PATIENCE_S) == [2 * BIG] * 20

@@ -6,6 +6,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from pace import PATIENCE_S
 
 
 class Doubler:
@@ -59,7 +60,7 @@ def test_map_gives_no_result_of_an_earlier_submit(ray: Any, actors: Any, how: st
     pool.submit(wait, "slow")
     pool.submit(wait, "waits for the actor")
     assert list(getattr(pool, how)(double, [1, 2, 3])) == [2, 4, 6]
-    ray.get(actors[0].open.remote(), timeout=20)
+    ray.get(actors[0].open.remote(), timeout=PATIENCE_S)
     assert list(getattr(pool, how)(double, [4])) == [8] and not pool.has_next()
 
 
@@ -72,8 +73,8 @@ def test_several_results_of_a_call_come_as_a_list(ray: Any, actors: Any) -> None
         pool.get_next(timeout=0.05)
     with pytest.raises(TimeoutError):
         pool.get_next_unordered(timeout=0.05)
-    ray.get([actor.open.remote() for actor in actors], timeout=20)
-    assert pool.get_next_unordered(timeout=20) == [10, 5]
+    ray.get([actor.open.remote() for actor in actors], timeout=PATIENCE_S)
+    assert pool.get_next_unordered(timeout=PATIENCE_S) == [10, 5]
 
 
 def test_a_result_that_is_late_stays_or_is_dropped_as_asked(ray: Any, actors: Any) -> None:
@@ -84,7 +85,7 @@ def test_a_result_that_is_late_stays_or_is_dropped_as_asked(ray: Any, actors: An
         pool.get_next(timeout=0)
     with pytest.raises(TimeoutError, match="dropped"):
         pool.get_next(timeout=0, ignore_if_timedout=True)
-    assert pool.get_next(timeout=20) == 4 and not pool.has_next()
+    assert pool.get_next(timeout=PATIENCE_S) == 4 and not pool.has_next()
     with pytest.raises(StopIteration):
         pool.get_next()
     pool.submit(wait, "third")
@@ -98,11 +99,11 @@ def test_get_next_goes_on_after_results_were_taken_out_of_order(ray: Any, actors
     pool = ray.util.ActorPool(actors)
     pool.submit(wait, "first")
     pool.submit(double, 2)
-    assert pool.get_next_unordered(timeout=20) == 4
-    ray.get([actor.open.remote() for actor in actors], timeout=20)
-    assert pool.get_next(timeout=20) == "first"
+    assert pool.get_next_unordered(timeout=PATIENCE_S) == 4
+    ray.get([actor.open.remote() for actor in actors], timeout=PATIENCE_S)
+    assert pool.get_next(timeout=PATIENCE_S) == "first"
     pool.submit(double, 3)
-    assert pool.get_next(timeout=20) == 6
+    assert pool.get_next(timeout=PATIENCE_S) == 6
 
 
 def test_push_adds_an_actor_and_starts_what_waits(ray: Any, actors: Any) -> None:
@@ -116,7 +117,7 @@ def test_push_adds_an_actor_and_starts_what_waits(ray: Any, actors: Any) -> None
     pool.push(actors[1])
     with pytest.raises(ValueError, match="already belongs"):
         pool.push(actors[1])
-    assert pool.get_next_unordered(timeout=20) == 1
+    assert pool.get_next_unordered(timeout=PATIENCE_S) == 1
     assert pool.has_free()
     with pytest.raises(ValueError, match="already belongs"):
         pool.push(actors[1])  # it is idle
@@ -135,7 +136,7 @@ def test_an_actor_that_has_died_is_given_nothing_more(ray: Any, actors: Any) -> 
     for value in range(4):
         pool.submit(double, value)
         try:
-            assert pool.get_next(timeout=20) == 2 * value
+            assert pool.get_next(timeout=PATIENCE_S) == 2 * value
         except ray.exceptions.ActorDiedError:
             died += 1
     assert died == 1 and pool.pop_idle() == actors[0] and pool.pop_idle() is None

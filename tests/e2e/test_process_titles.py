@@ -6,25 +6,17 @@ import asyncio
 import os
 import subprocess
 import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import until
 
 LIMIT = 60
 
 
 def title(pid: int) -> str:
     return Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").decode()
-
-
-def until(true: Callable[[], bool]) -> bool:
-    deadline = time.monotonic() + LIMIT
-    while not true() and time.monotonic() < deadline:
-        threading.Event().wait(0.01)
-    return true()
 
 
 def look() -> tuple[str, int]:
@@ -45,14 +37,14 @@ class Foo:
 def test_tasks_actors_and_idle_workers(ray: Any) -> None:
     shown, pid = ray.get(ray.remote(look).remote(), timeout=LIMIT)
     assert shown == "ray::look"
-    assert until(lambda: title(pid) == "ray::IDLE")
+    until(lambda: title(pid) == "ray::IDLE")
     ps = subprocess.run(["ps", "-o", "args=", "-p", str(pid)], capture_output=True, text=True, check=True)
     assert ps.stdout.strip() == "ray::IDLE"
     foo = ray.remote(Foo).remote()
     first, shown, pid = ray.get(foo.m.remote(), timeout=LIMIT)
     assert (first, shown) == ("ray::Foo.__init__", "ray::Foo.m")
     ray.get(foo.quick.remote(), timeout=LIMIT)
-    assert until(lambda: title(pid) == "ray::Foo")
+    until(lambda: title(pid) == "ray::Foo")
 
 
 def test_names_of_any_kind(ray: Any) -> None:
@@ -61,7 +53,7 @@ def test_names_of_any_kind(ray: Any) -> None:
     long = "x" * 1000
     shown, pid = ray.get(ray.remote(look).options(name=long).remote(), timeout=LIMIT)
     assert shown.startswith("ray::xxxxxxxxxx") and f"ray::{long}".startswith(shown)
-    assert until(lambda: title(pid) == "ray::IDLE")
+    until(lambda: title(pid) == "ray::IDLE")
     assert ray.get(ray.remote(look).options(name="grün").remote(), timeout=LIMIT)[0] == "ray::grün"
 
 
@@ -82,10 +74,10 @@ def test_actors_with_threads_show_a_method_while_one_runs(ray: Any) -> None:
     actor = ray.remote(max_concurrency=3)(Threads).remote()
     pid = ray.get(actor.pid.remote(), timeout=LIMIT)
     waits = actor.wait.remote()
-    assert until(lambda: title(pid) == "ray::Threads.wait")
+    until(lambda: title(pid) == "ray::Threads.wait")
     ray.get(actor.end.remote(), timeout=LIMIT)
     assert ray.get(waits, timeout=LIMIT)
-    assert until(lambda: title(pid) == "ray::Threads")
+    until(lambda: title(pid) == "ray::Threads")
 
 
 @pytest.mark.parametrize("groups", [{}, {"io": 3}])
@@ -120,7 +112,7 @@ def test_async_actors_show_a_method_while_one_runs(ray: Any, groups: dict[str, i
     waits = {}
     for name in ("first", "second"):
         waits[name] = call(name)
-        assert until(lambda name=name: title(pid) == f"ray::Loop.{name}")
+        until(lambda name=name: title(pid) == f"ray::Loop.{name}")
     ray.cancel(waits["first"])
     with pytest.raises(ray.exceptions.TaskCancelledError):
         ray.get(waits["first"], timeout=LIMIT)
@@ -129,7 +121,7 @@ def test_async_actors_show_a_method_while_one_runs(ray: Any, groups: dict[str, i
     assert title(pid) != "ray::Loop"
     ray.get(call("end", "second"), timeout=LIMIT)
     ray.get(waits["second"], timeout=LIMIT)
-    assert until(lambda: title(pid) == "ray::Loop")
+    until(lambda: title(pid) == "ray::Loop")
 
 
 def test_variables_stay_as_they_are(ray: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import cloudpickle
 import msgpack
 import pytest
+from pace import becomes
 
 MANY = 200
 
@@ -27,10 +28,7 @@ def table() -> tuple[int, int]:
 
 
 def settles(owned: int, borrowed: int) -> None:
-    end = time.monotonic() + 60
-    while (found := table()) != (owned, borrowed):
-        assert time.monotonic() < end, f"{found[0]} owned and {found[1]} borrowed, not {owned} and {borrowed}"
-        time.sleep(0.01)
+    becomes(table, (owned, borrowed))
 
 
 @pytest.fixture(autouse=True)

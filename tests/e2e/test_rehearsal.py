@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 import pytest
+from pace import PATIENCE_S
 
 #: A process that is prepared like a zygote, and tells what differs in it after the rehearsal.
 PROGRAM = """
@@ -75,4 +76,4 @@ def test_the_interpreter_has_adapted(told: dict[str, Any]) -> None:
 
 def test_zygotes_do_it_before_the_first_worker(fresh: Any) -> None:
     fresh.init(address="local", num_cpus=1, log_to_driver=False)
-    assert fresh.get(fresh.remote(lambda: "eagleray._private.rehearsal" in sys.modules).remote(), timeout=20)
+    assert fresh.get(fresh.remote(lambda: "eagleray._private.rehearsal" in sys.modules).remote(), timeout=PATIENCE_S)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 import eagleray
 import pytest
 from declared import SHARED
-from pace import PATIENCE_S, Calm, meet
+from pace import PATIENCE_S, Calm, becomes, meet
 
 
 @pytest.fixture(scope="module")
@@ -20,14 +19,6 @@ def session() -> Any:
     """The shared session's resources, in one that this module has to itself."""
     with eagleray.init(address="local", **SHARED, object_store_memory=2e8) as context:
         yield context
-
-
-def until(look: Any, wanted: Any, seconds: float = 60) -> Any:
-    """What ``look`` gives once it is what is wanted, or when the time is over."""
-    deadline = time.monotonic() + seconds
-    while (found := look()) != wanted and time.monotonic() < deadline:
-        threading.Event().wait(0.01)
-    return found
 
 
 def free(ray: Any, name: str) -> float:
@@ -42,17 +33,21 @@ def test_totals(ray: Any) -> None:
     assert node["Alive"] and node["Resources"]["GPU"] == 2.0 and len(node["NodeID"]) == 56
 
 
-def test_running_tasks_hold_and_return(ray: Any) -> None:
+def test_running_tasks_hold_and_return(ray: Any, tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+
     @ray.remote(num_cpus=1.5, resources={"slot": 0.25})
     def hold() -> dict[str, float]:
-        until(lambda: os.path.exists("/nonexistent"), True, 0.3)
+        becomes(seen.exists, True)
         return ray.get_runtime_context().get_assigned_resources()
 
-    assert until(lambda: free(ray, "CPU"), 4.0) == 4.0
+    becomes(lambda: free(ray, "CPU"), 4.0)
     ref = hold.remote()
-    assert until(lambda: free(ray, "CPU"), 2.5) == 2.5 and free(ray, "slot") == 1.75
+    becomes(lambda: free(ray, "CPU"), 2.5)
+    assert free(ray, "slot") == 1.75
+    seen.touch()
     assert ray.get(ref) == {"CPU": 1.5, "slot": 0.25}
-    assert until(lambda: free(ray, "CPU"), 4.0) == 4.0
+    becomes(lambda: free(ray, "CPU"), 4.0)
 
 
 def test_tasks_wait_for_what_they_need(ray: Any) -> None:
@@ -102,11 +97,11 @@ def test_actors_keep_devices_and_fractions_pack(ray: Any) -> None:
     assert ray.get(halves[0].held.remote()) == {"GPU": 0.5}
     assert free(ray, "GPU") == 0.5
     ray.kill(halves[1])
-    assert until(lambda: free(ray, "GPU"), 1.0) == 1.0
+    becomes(lambda: free(ray, "GPU"), 1.0)
     again = Holder.options(num_gpus=0.5).remote()
     assert ray.get(again.ids.remote()) == [0]
     del halves, again
-    assert until(lambda: free(ray, "GPU"), 2.0) == 2.0
+    becomes(lambda: free(ray, "GPU"), 2.0)
 
 
 def test_actors_need_a_cpu_to_start_and_none_to_run(ray: Any) -> None:
@@ -124,7 +119,7 @@ def test_actors_need_a_cpu_to_start_and_none_to_run(ray: Any) -> None:
 
 
 def test_variable_is_set_before_modules_are_imported(ray: Any, tmp_path: Any) -> None:
-    assert until(lambda: free(ray, "GPU"), 2.0) == 2.0
+    becomes(lambda: free(ray, "GPU"), 2.0)
     (tmp_path / "library_that_looks.py").write_text("import os\nSEEN = os.environ.get('CUDA_VISIBLE_DEVICES')\n")
 
     class Marked:  # its class is unpickled together with the function
@@ -148,7 +143,7 @@ def test_changed_variable_is_set_again(ray: Any) -> None:
         os.environ["CUDA_VISIBLE_DEVICES"] = "7"
         return os.getpid(), seen
 
-    assert until(lambda: free(ray, "GPU"), 2.0) == 2.0
+    becomes(lambda: free(ray, "GPU"), 2.0)
     found = [ray.get(change.remote()) for _ in range(3)]
     assert [seen for _, seen in found] == ["0"] * 3
     assert len({pid for pid, _ in found}) == 1, "max_calls=0 lets the worker be used again"
@@ -268,7 +263,7 @@ def test_older_names_of_ids_give_objects_and_methods_give_text(ray: Any) -> None
     actor = ray.remote(type("Look", (), {"look": lambda self: look()})).remote()
     classes = ray.JobID, ray.NodeID, ray.TaskID, ray.ActorID
     for ref, known in ((ray.remote(look).remote(), 3), (actor.look.remote(), 4)):
-        old, new, whole = ray.get(ref, timeout=20)
+        old, new, whole = ray.get(ref, timeout=PATIENCE_S)
         assert [type(one) for one in old[:known]] == list(classes[:known])
         assert [one.hex() for one in old[:known]] == list(new[:known])
         assert old[known:] == new[known:] == (None,) * (4 - known)
@@ -306,12 +301,12 @@ def test_an_actor_that_waits_gives_its_cpu_back_and_keeps_its_device(ray: Any) -
         return ray.get_gpu_ids()
 
     a = Waits.remote()
-    assert len(ray.get(a.devices.remote(), timeout=20)) == 2
-    assert ray.get(a.wait_for.remote([on_cpu.remote()]), timeout=20) == 5
+    assert len(ray.get(a.devices.remote(), timeout=PATIENCE_S)) == 2
+    assert ray.get(a.wait_for.remote([on_cpu.remote()]), timeout=PATIENCE_S) == 5
     wants_device = on_gpu.remote()
     # A task that needs CPUs only runs while the actor waits; the one that needs a device does not.
     waits = a.wait_for.remote([wants_device])
-    assert ray.get(on_cpu.remote(), timeout=20) == 5
+    assert ray.get(on_cpu.remote(), timeout=PATIENCE_S) == 5
     assert ray.wait([wants_device, waits], timeout=0)[0] == []
     ray.kill(a)
-    assert len(ray.get(wants_device, timeout=20)) == 1
+    assert len(ray.get(wants_device, timeout=PATIENCE_S)) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -20,20 +19,12 @@ from eagleray._private.state import process
 from eagleray.util import state
 from eagleray.util.state.common import ActorState, ObjectState
 from eagleray.util.state.exception import RayStateApiException
-from pace import Calm
+from halt import halted
+from pace import PATIENCE_S, Calm, until
 
 BIG = 200_000
 COMMAND = str(Path(sys.executable).with_name("eagleray"))
 pytestmark = pytest.mark.timeout(300)
-
-
-def until(found: Callable[[], Any], seconds: float = 20) -> Any:
-    """What ``found`` gives once it is something."""
-    deadline = time.monotonic() + seconds
-    while not (value := found()):
-        assert time.monotonic() < deadline, "it did not come to that in time"
-        time.sleep(0.02)
-    return value
 
 
 def line_of(text: str) -> int:
@@ -161,7 +152,7 @@ def test_tasks_and_what_waits_for_them(ray: Any) -> None:
     finally:
         Path(path).touch()
     try:
-        ray.get([second, runs, third], timeout=20)
+        ray.get([second, runs, third], timeout=PATIENCE_S)
         assert state.get_task(second).state == "FINISHED"
         (object_row,) = state.get_objects(first.hex())
         assert object_row.task_status == "FINISHED"
@@ -255,9 +246,7 @@ def test_a_stopped_process_is_named_and_does_not_hold_the_answer_up(
     ray: Any, holder: Any, run: Callable[..., str]
 ) -> None:
     pid = ray.get(holder.keep.remote(1))
-    os.kill(pid, signal.SIGSTOP)
-    until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")
-    try:
+    with halted(pid):
         with Calm() as clock:
             with pytest.raises(RayStateApiException, match=rf"process {pid} \(worker\) is left out: it is stopped"):
                 state.list_objects()
@@ -265,8 +254,6 @@ def test_a_stopped_process_is_named_and_does_not_hold_the_answer_up(
                 assert state.list_objects(raise_on_missing_output=False)
             assert clock() < 5
         assert f"process {pid} (worker) is left out" in run("memory")
-    finally:
-        os.kill(pid, signal.SIGCONT)
     assert state.list_objects()
 
 
@@ -385,7 +372,7 @@ def test_tasks_of_a_caller_that_has_ended(ray: Any) -> None:
                 ray.get(callee.fail.remote())
 
     callee, caller = Callee.remote(), Caller.remote()
-    ray.get(caller.call.remote(callee), timeout=20)
+    ray.get(caller.call.remote(callee), timeout=PATIENCE_S)
     ray.kill(caller)
     until(lambda: [a.state for a in state.list_actors(filters=[("class_name", "=", "Caller")])] == ["DEAD"])
     until(lambda: [t.state for t in state.list_tasks(filters=[("name", "=", "Callee.items")])] == ["FINISHED"])

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 import pytest
+from pace import PATIENCE_S
 
 
 def test_remote_bare_and_with_options(ray: Any) -> None:
@@ -231,7 +232,7 @@ def test_wait_splits(ray: Any) -> None:
 
     quick = [after.remote(0) for _ in range(3)]
     slow = after.remote(300)
-    ready, rest = ray.wait([*quick, slow], num_returns=3, timeout=20)
+    ready, rest = ray.wait([*quick, slow], num_returns=3, timeout=PATIENCE_S)
     assert ready == quick and rest == [slow]
     assert ray.wait([slow], timeout=0) == ([], [slow])
     assert ray.wait([], num_returns=1) == ([], [])

@@ -14,6 +14,7 @@ import uuid
 from typing import Any, NamedTuple
 
 import pytest
+from pace import PATIENCE_S
 
 np = pytest.importorskip("numpy")
 
@@ -317,7 +318,7 @@ def test_objects_that_answer_unknown_names_travel(ray: Any, kind: Any) -> None:
     def captured() -> int:
         return made.a  # type: ignore[no-any-return]
 
-    *found, back, of_function = ray.get(look.remote(made, inside), timeout=20)
+    *found, back, of_function = ray.get(look.remote(made, inside), timeout=PATIENCE_S)
     assert found == [1, 2, 99_999, 4_999_950_000] and (back.a, of_function) == (1, 1)
     again = ray.get(ray.put(inside))["list"]
     assert again[0] is again[1] and again[0].a == 1 and not again[0].array.flags.writeable
@@ -329,5 +330,5 @@ def test_objects_that_answer_unknown_names_travel(ray: Any, kind: Any) -> None:
         raise problem
 
     with pytest.raises(ValueError, match="with state") as caught:
-        ray.get(fail.remote(), timeout=20)
+        ray.get(fail.remote(), timeout=PATIENCE_S)
     assert caught.value.cause.state.a == 1  # type: ignore[attr-defined]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pace import until
 
 LOCAL: dict[str, Any] = {"address": "local", "num_cpus": 2, "log_to_driver": False}
 
@@ -31,13 +31,6 @@ def workers_of(zygote: int) -> set[int]:
         except OSError:  # ended meanwhile
             continue
     return found
-
-
-def until(true: Any, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return bool(true())
 
 
 def test_a_worker_has_few_pages_of_its_own(fresh: Any) -> None:
@@ -186,11 +179,11 @@ def test_spare_workers_come_for_actors_made_in_turn_and_go(fresh: Any) -> None:
     pids: list[int] = []
     for number in range(12):
         if number > 2:  # the first ones show that actors are made in turn
-            assert until(lambda: workers_of(zygote) - set(pids), 60), "a spare worker comes"
+            until(lambda: workers_of(zygote) - set(pids), "a spare worker comes")
         seen.append(workers_of(zygote))
         actor = Brief.remote()
         pids.append(fresh.get(actor.pid.remote()))
         fresh.kill(actor)
     assert len(set(pids)) == 12, "each has a process of its own"
     assert sum(pid in before for pid, before in zip(pids, seen, strict=True)) >= 6, "most were there before their actor"
-    assert until(lambda: len(workers_of(zygote)) <= 1, 60), "an idle session has no spare workers"
+    until(lambda: len(workers_of(zygote)) <= 1, "an idle session has no spare workers")

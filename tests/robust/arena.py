@@ -19,7 +19,7 @@ def stats() -> dict[str, int]:
     return found
 
 
-def settles(seconds: float = 10, collect: bool = True, **wanted: int) -> None:
+def settles(seconds: float = 60, collect: bool = True, **wanted: int) -> None:
     """Waits until the numbers are these, with the help of the garbage collector if ``collect``.
 
     Raises:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import json
 import os
 import re
 import signal
@@ -15,7 +16,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-from pace import bare_start
+from halt import halt
+from pace import Calm, bare_start
 from processes import alive, marked, name, state, until
 from program import Program
 
@@ -143,7 +145,7 @@ def test_an_actor_that_hangs(ray: Any, hang: str) -> None:
         for ref in (stuck, behind):
             with pytest.raises(ray.exceptions.ActorDiedError):
                 ray.get(ref, timeout=LIMIT)
-        until(lambda: not alive(pid), 5)
+        until(lambda: not alive(pid), LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -183,8 +185,7 @@ def test_idle_workers_that_end_with_an_actor_that_has_not_begun(ray: Any) -> Non
             ray.get(pid.remote(), timeout=LIMIT)
             until(lambda: ray.available_resources().get("CPU") == 2, LIMIT)
             stopped = workers()
-            for worker in stopped:
-                os.kill(worker, signal.SIGSTOP)
+            halt(*stopped)
             actor = Actor.options(num_cpus=1, **options).remote()
             until(lambda: ray.available_resources().get("CPU") == 1, LIMIT)  # one of them is to become it
             for worker in stopped:
@@ -242,7 +243,7 @@ DRIVERS = {
     "segfault": "ctypes.string_at(0)",
     "aborts": "os.abort()",
     "closes all": "os.closerange(3, 4096); time.sleep(60)",
-    "closes all and gets": "os.closerange(3, 4096); ray.get(refs, timeout=20)",
+    "closes all and gets": "os.closerange(3, 4096); ray.get(refs, timeout=60)",
     "stopped, then killed": "os.kill(os.getpid(), signal.SIGSTOP)",
 }
 
@@ -276,11 +277,13 @@ def test_a_driver_that_ends(program: Callable[..., Program], end: str) -> None:
     driver.line()
     until(lambda: "sleep 1000" in driver.members().values(), LIMIT)
     members = driver.members()
-    driver.answer()
-    if end.startswith("stopped"):
-        until(lambda: state(driver.pid) == "T", LIMIT)
-        driver.signal(signal.SIGKILL)
-    until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), 5, "the session ends")
+    with Calm() as clock:
+        driver.answer()
+        if end.startswith("stopped"):
+            until(lambda: state(driver.pid) == "T", LIMIT)
+            driver.signal(signal.SIGKILL)
+        until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), LIMIT, "the session ends")
+        assert clock() < 5
     if end == "closes all":
         driver.signal(signal.SIGKILL)
     driver.end(LIMIT)
@@ -358,7 +361,7 @@ def test_a_daemon_that_ends(program: Callable[..., Program], end: str) -> None:
         say("ready")
         input()
         for thread in threads:
-            thread.join(5)
+            thread.join(60)
         for name, call in {
             "remote": lambda: ray.get(child.remote()),
             "method": lambda: ray.get(actor.spin.remote()),
@@ -381,13 +384,17 @@ def test_a_daemon_that_ends(program: Callable[..., Program], end: str) -> None:
     until(lambda: any(state(pid) == "T" for pid in driver.members()), LIMIT)
     members = driver.members()
     daemon = driver.daemon()
-    for number in DAEMONS[end]:
-        os.kill(daemon, number)
-        time.sleep(0.1)
-    driver.answer()
-    found = __import__("json").loads(driver.line(LIMIT))
-    assert set(found.values()) == {"told"}, found
-    until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), LIMIT)
+    with Calm() as clock:
+        for number in DAEMONS[end]:
+            if number == signal.SIGSTOP:
+                halt(daemon)
+            else:
+                os.kill(daemon, number)
+        driver.answer()
+        found = json.loads(driver.line(LIMIT))
+        assert set(found.values()) == {"told"}, found
+        until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), LIMIT)
+        assert clock() < 5
     driver.answer()
     assert driver.rest() == ["again"]
     assert driver.remains() == []

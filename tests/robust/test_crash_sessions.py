@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from halt import halt
 from processes import alive, daemon_of, marked, name, until
 from program import Program
 
@@ -29,10 +30,10 @@ def test_a_zygote_that_is_stopped(fresh: Any) -> None:
 
     assert ray.get([add.remote(i) for i in range(10)], timeout=LIMIT) == list(range(1, 11))
     (zygote,) = [pid for pid in marked(mark) if name(pid) == "eagleray-zygote"]
-    os.kill(zygote, signal.SIGSTOP)
+    halt(zygote)
     assert ray.get([add.remote(i) for i in range(10)], timeout=LIMIT) == list(range(1, 11))
     ray.shutdown()
-    until(lambda: not alive(zygote), 5)
+    until(lambda: not alive(zygote), LIMIT)
 
 
 def test_a_daemon_without_descriptors(fresh: Any) -> None:
@@ -83,8 +84,8 @@ def test_daemon_and_driver_killed_at_once(program: Callable[..., Program], fresh
     for pid in members:
         if " daemon " in members[pid] or pid == driver.pid:
             os.kill(pid, signal.SIGKILL)
-    until(lambda: not driver.members(), 5)
+    until(lambda: not driver.members(), LIMIT)
     assert folder.exists()
     monkeypatch.setenv("EAGLERAY_TMPDIR", str(driver.folder))
     fresh.init(address="local", num_cpus=1, log_to_driver=False)
-    until(lambda: not folder.exists(), 5)
+    until(lambda: not folder.exists(), LIMIT)

@@ -209,7 +209,7 @@ def test_an_actor_that_is_killed_again_and_again(ray: Any) -> None:
         pid = ray.get(actor.pid.remote(), timeout=LIMIT)
         seen.add(pid)
         os.kill(pid, signal.SIGKILL)
-        until(lambda pid=pid: not alive(pid), 5)  # type: ignore[misc]
+        until(lambda pid=pid: not alive(pid), LIMIT)  # type: ignore[misc]
 
         def works() -> bool:
             try:

@@ -118,8 +118,9 @@ def test_a_chain_goes_on_while_the_driver_is_busy(ray: Any, tmp_path: Path, busy
     elif busy == "sleeps":
         until(sign.exists, LIMIT)
     else:
-        ctypes.PyDLL(None).usleep(900_000)
-        ctypes.PyDLL(None).usleep(900_000)
+        # One call in C, which keeps the interpreter's lock until the chain has ended.
+        wait = f"i=0; while [ ! -e '{sign}' ] && [ $i -lt {LIMIT * 50:.0f} ]; do sleep 0.02; i=$((i+1)); done"
+        ctypes.PyDLL(None).system(wait.encode())
         assert sign.exists(), "the chain stood still while the driver held the interpreter's lock"
     assert ray.get(ref, timeout=LIMIT) == 61
 
@@ -278,10 +279,12 @@ def test_two_actors_call_each_other(ray: Any) -> None:
     assert ray.get([x.hop.remote(x, y, 3) for _ in range(4) for x, y in ((a, b), (b, a))], timeout=LIMIT) == [3] * 8
 
 
-def test_a_wait_with_a_timeout_leaves_nothing_behind(ray: Any) -> None:
+def test_a_wait_with_a_timeout_leaves_nothing_behind(ray: Any, tmp_path: Path) -> None:
+    go = tmp_path / "go"
+
     @ray.remote
     def slow() -> int:
-        time.sleep(0.3)
+        until(go.exists, LIMIT)
         return 1
 
     refs = [slow.remote() for _ in range(4)]
@@ -289,4 +292,5 @@ def test_a_wait_with_a_timeout_leaves_nothing_behind(ray: Any) -> None:
         ray.wait(refs, num_returns=4, timeout=0.001)
         with pytest.raises(ray.exceptions.GetTimeoutError):
             ray.get(refs[3], timeout=0)
+    go.touch()
     assert ray.get(refs, timeout=LIMIT) == [1] * 4

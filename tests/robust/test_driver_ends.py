@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from halt import halt
+from pace import PATIENCE_S
 from processes import alive, descriptors, private, threads, until
 from program import Program
 
@@ -101,10 +103,10 @@ def finish(driver: Program, number: int | None, status: int, least: int = 2) -> 
             members = driver.members()
         assert len(members) >= least, members
         driver.signal(number)
-    assert driver.end(20) in (status, 128 - status), driver.errors()[-2000:]
+    assert driver.end() in (status, 128 - status), driver.errors()[-2000:]
     assert driver.remains() == []
     # One that is on its way out has no environment any more, but a state for some milliseconds.
-    until(lambda: not any(alive(pid) for pid in members), 2)
+    until(lambda: not any(alive(pid) for pid in members), PATIENCE_S)
 
 
 @pytest.mark.parametrize("load", BUSY)
@@ -129,7 +131,7 @@ def test_the_end_while_the_session_starts(program: Callable[..., Program]) -> No
             time.sleep(10)
             """
         )
-        assert driver.end(20) == -9
+        assert driver.end() == -9
         assert driver.remains() == []
 
 
@@ -144,7 +146,7 @@ def test_the_end_when_its_daemon_begins(program: Callable[..., Program], tmp_pat
         ray.init(address="local", num_cpus=2)
         """
     )
-    assert driver.end(20) == -9
+    assert driver.end() == -9
     assert driver.remains() == []
 
 
@@ -152,11 +154,9 @@ def test_the_end_of_one_that_was_stopped(program: Callable[..., Program]) -> Non
     """Its workers are stopped, too: they cannot notice anything by themselves."""
     driver = program(START, BUSY["busy"], READY, "input()")
     assert driver.line() == "ready"
-    for pid, line in driver.members().items():
-        if "daemon" not in line:
-            os.kill(pid, signal.SIGSTOP)
+    halt(*(pid for pid, line in driver.members().items() if "daemon" not in line))
     driver.signal(signal.SIGKILL)
-    driver.end(5)
+    driver.end()
     assert driver.remains() == []
 
 
@@ -165,10 +165,10 @@ def test_a_driver_whose_daemon_is_stopped_can_leave(program: Callable[..., Progr
     driver = program(START, BUSY["idle"], READY, "input()", "ray.shutdown()", "say('left')")
     assert driver.line() == "ready"
     daemon = driver.daemon()
-    os.kill(daemon, signal.SIGSTOP)
+    halt(daemon)
     driver.answer()
-    assert driver.line(20) == "left"
-    assert driver.end(10) == 0
+    assert driver.line() == "left"
+    assert driver.end() == 0
     assert driver.remains() == []
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from pace import PATIENCE_S
 from processes import until
 from program import Program
 
@@ -72,6 +73,6 @@ def test_at_any_moment(program: Callable[..., Program], tmp_path: Path, how: str
         driver.signal(signal.SIGKILL)
     else:
         driver.signal(signal.Signals[how])
-    assert driver.end(20) != 0
-    assert driver.remains(10) == []
-    until(lambda: not os.listdir(spill), 10, f"the folder of spilled objects is empty: {os.listdir(spill)}")
+    assert driver.end() != 0
+    assert driver.remains() == []
+    until(lambda: not os.listdir(spill), PATIENCE_S, f"the folder of spilled objects is empty: {os.listdir(spill)}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import eagleray as ray_module
 import numpy as np
+from pace import PATIENCE_S
 from processes import until
 
 MIB = 1 << 20
@@ -38,7 +39,7 @@ def test_freed_memory_is_kept_for_the_next_task_and_given_back_when_there_is_non
         assert {other for _, other in found} == {pid}
         assert resident(pid) > 80 * MIB
         assert min(faults for faults, _ in found[1:]) < 1000, found  # all 80 MiB anew take 20,480, or 40 huge ones
-        until(lambda: resident(pid) < 60 * MIB, 20)
+        until(lambda: resident(pid) < 60 * MIB, PATIENCE_S)
 
 
 def test_the_users_own_settings_stay(monkeypatch: Any) -> None:

@@ -88,7 +88,7 @@ def test_ready_objects(ray: Any) -> None:
         ray.get(keeper.keep.remote(refs), timeout=LIMIT)
         del refs
     assert before is not None
-    until(lambda: not alive(before), 5, "the last worker ends")
+    until(lambda: not alive(before), LIMIT, "the last worker ends")
     for tag, keeper in enumerate(keepers):
         assert ray.get(keeper.read.remote(), timeout=LIMIT) == [tag] * 3
         small, outer = ray.get(keeper.give.remote(), timeout=LIMIT)
@@ -232,7 +232,7 @@ def test_actors_that_the_worker_made(ray: Any, named: bool) -> None:
     assert ray.get([now.add.remote(1), late.add.remote(1)], timeout=LIMIT) == [6, 12]
     pids = ray.get([now.pid.remote(), late.pid.remote()], timeout=LIMIT)
     del now, late, refs
-    until(lambda: not any(map(alive, pids)), 10, "the actors end")
+    until(lambda: not any(map(alive, pids)), LIMIT, "the actors end")
 
 
 @pytest.mark.parametrize("size", [1, BIG])
@@ -322,7 +322,7 @@ def test_the_borrower_dies(ray: Any) -> None:
     keeper = Keeper.remote()
     pid = ray.get(keeper.keep.remote(ray.get(make.remote(), timeout=LIMIT)), timeout=LIMIT)
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not alive(pid), 5)
+    until(lambda: not alive(pid), LIMIT)
 
 
 @pytest.mark.parametrize("how", ["atexit", "thread", "child"])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from eagleray._private.internal_api import _lose
 from eagleray._private.templates import KEPT, Template
+from pace import PATIENCE_S
 
 np = pytest.importorskip("numpy")
 
@@ -94,7 +95,7 @@ def test_what_may_still_run_is_kept(ray: Any, tmp_path: Any) -> None:
     gate.touch()
     called_once(ray, lambda number: closure(ray, number), KEPT + 100)
     assert ray.get(waiting, timeout=60) == list(range(12))
-    ray.wait(large, num_returns=len(large), timeout=20)
+    ray.wait(large, num_returns=len(large), timeout=PATIENCE_S)
     gc.collect()
     assert _lose(large) == len(large)
     assert [int(value[0]) for value in ray.get(large, timeout=60)] == list(range(4))

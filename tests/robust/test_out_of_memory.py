@@ -96,7 +96,7 @@ def test_the_error_says_who_where_how_much_and_who_else(ray: Any) -> None:
     told = re.search(r"pid (\d+), RSS ([\d.]+) MB", text)
     assert told is not None and float(told[2]) > 100, text
     assert f"\n{told[1]}\t" in text, "the process is among the largest"
-    until(lambda: not alive(int(told[1])), 5)
+    until(lambda: not alive(int(told[1])), LIMIT)
 
 
 @pytest.mark.slow
@@ -148,7 +148,7 @@ def test_there_is_no_more_memory_than_the_node_has(ray: Any, tmp_path: Path) -> 
     with pytest.raises(ray.exceptions.OutOfMemoryError, match=rf"3 times.*memory={4096 * MIB}.*all that the node has"):
         ray.get(insatiable.remote(str(tmp_path / "c")), timeout=LIMIT)
     assert tries(str(tmp_path / "c")) == 3
-    until(lambda: ray.available_resources().get("memory") == 4096 * MIB, 5)
+    until(lambda: ray.available_resources().get("memory") == 4096 * MIB, LIMIT)
 
 
 def test_more_memory_without_retries_is_refused(ray: Any) -> None:

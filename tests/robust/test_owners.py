@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from arena import BIG, settles
+from halt import halted
 from processes import alive, until
 
 LIMIT = 60.0
@@ -51,7 +52,7 @@ def test_a_pooled_worker_keeps_what_it_owns(ray: Any) -> None:
         assert int(ray.get(large, timeout=LIMIT)[0]) == ray.get(small, timeout=LIMIT) == depth
     del found, large, small
     settles(objects=0, borrowed=0)
-    until(lambda: sum(map(alive, pids)) <= 2, 10, "spare workers end when nobody needs them any more")
+    until(lambda: sum(map(alive, pids)) <= 2, LIMIT, "spare workers end when nobody needs them any more")
 
 
 @pytest.mark.parametrize("big_value", [False, True])
@@ -65,7 +66,7 @@ def test_a_worker_that_is_used_once_keeps_what_it_owns(ray: Any, big_value: bool
     assert [int(ray.get(ref, timeout=LIMIT)[0]) for ref, _ in found] == list(range(6))
     pids = [pid for _, pid in found]
     found.clear()
-    until(lambda: not any(map(alive, pids)), 10, "workers that were used once end")
+    until(lambda: not any(map(alive, pids)), LIMIT, "workers that were used once end")
 
 
 def test_its_resources_are_free_while_it_stays(ray: Any) -> None:
@@ -141,7 +142,7 @@ def test_the_owner_is_killed(ray: Any, where: str) -> None:
     if found is not None:
         assert not ray.wait([found], timeout=0.5)[0]
     os.kill(pid, signal.SIGKILL)
-    until(lambda: not alive(pid), 5)
+    until(lambda: not alive(pid), LIMIT)
     if found is not None:
         assert ray.get(found, timeout=LIMIT) == ["there", "there", "OwnerDiedError"]
     elif where == "task":
@@ -154,7 +155,7 @@ def test_the_owner_is_killed(ray: Any, where: str) -> None:
         assert len(ready) == 3 and not left
 
 
-def test_the_owner_of_an_argument_ends_before_the_task_begins(ray: Any) -> None:
+def test_the_owner_of_an_argument_ends_before_the_task_begins(ray: Any, tmp_path: Path) -> None:
     @ray.remote(num_cpus=0)
     class Owner:
         def make(self) -> Any:
@@ -165,14 +166,16 @@ def test_the_owner_of_an_argument_ends_before_the_task_begins(ray: Any) -> None:
         return int(value[0])
 
     @ray.remote
-    def sleeps(seconds: float) -> None:
-        time.sleep(seconds)
+    def waits() -> None:
+        until((tmp_path / "go").exists, LIMIT)
 
     owner = Owner.remote()
     pid, ref = ray.get(owner.make.remote(), timeout=LIMIT)
-    busy = [sleeps.remote(1) for _ in range(2)]
+    busy = [waits.remote() for _ in range(2)]
     late = use.remote(ref)
     os.kill(pid, signal.SIGKILL)
+    until(lambda: not alive(pid), LIMIT)
+    (tmp_path / "go").touch()
     with pytest.raises(ray.exceptions.OwnerDiedError):
         ray.get(late, timeout=LIMIT)
     ray.get(busy, timeout=LIMIT)
@@ -218,13 +221,10 @@ def test_a_stopped_owner_keeps_nobody_waiting(ray: Any) -> None:
     owner, keeper = Owner.remote(), Keeper.remote()
     ray.get(keeper.other.remote())
     pid, *refs = ray.get(owner.make.remote(), timeout=LIMIT)
-    os.kill(pid, signal.SIGSTOP)
-    try:
+    with halted(pid):
         assert ray.get(keeper.keep.remote(refs), timeout=LIMIT) == 1
         assert ray.get([keeper.other.remote() for _ in range(200)], timeout=LIMIT) == [2] * 200
         assert ray.get(passes.remote(refs), timeout=LIMIT) == refs
         del refs
         assert ray.get(keeper.other.remote(), timeout=LIMIT) == 2
-    finally:
-        os.kill(pid, signal.SIGCONT)
     assert ray.get(keeper.read.remote(), timeout=LIMIT) == [True, True]

@@ -155,7 +155,7 @@ def test_a_driver_is_killed_and_another_goes_on(program: Callable[..., Program],
     until(lambda: len(own_workers(first)) >= 6, LIMIT)
     detached = len(own_workers(first))
     first.signal(number)
-    first.end(20)
+    first.end()
     until(
         lambda: len(own_workers(first)) <= 2, 5, f"{detached} workers end, those of the detached actor excepted"
     )  # its zygote, too
@@ -186,12 +186,12 @@ def test_drivers_come_and_go(program: Callable[..., Program], cluster: Cluster) 
         )
         assert driver.line() == "True 2"
         assert driver.rest() == []
-        until(lambda driver=driver: not driver.members(), 5)  # type: ignore[misc]
-        until(lambda: len(processes.marked(cluster.mark)) == 1 and not os.listdir(folder / "p"), 5)
+        until(lambda driver=driver: not driver.members(), LIMIT)  # type: ignore[misc]
+        until(lambda: len(processes.marked(cluster.mark)) == 1 and not os.listdir(folder / "p"), LIMIT)
         if number == 1:
             time.sleep(0.5)  # what is being closed is closed
             before = descriptors()
-    until(lambda: descriptors() <= before, 5, f"no more than {before} descriptors")
+    until(lambda: descriptors() <= before, LIMIT, f"no more than {before} descriptors")
 
 
 def test_two_drivers_exchange_values(program: Callable[..., Program], cluster: Cluster) -> None:
@@ -241,7 +241,7 @@ def test_two_drivers_exchange_values(program: Callable[..., Program], cluster: C
     )
     assert second.line() == "999999 5 True"
     first.signal(signal.SIGKILL)
-    first.end(5)
+    first.end()
     second.answer()
     total = sum(range(1_000_000))
     assert second.line() == f"{total} {total}"  # what this process has read, it has
@@ -268,7 +268,7 @@ def test_drivers_that_leave_while_their_workers_are_forked(program: Callable[...
     # What stays is the zygote of the session that runs, with the worker that it was asked for ahead.
     until(lambda: len(own_workers(driver)) <= 2, LIMIT, "the workers of the sessions before end")
     driver.answer()
-    driver.end(5)
+    driver.end()
     ends(driver)
 
 
@@ -303,8 +303,8 @@ def test_the_cluster_ends_below_its_drivers(program: Callable[..., Program], clu
     else:
         os.kill(cluster.daemon(), signal.SIGKILL)
     for driver in drivers:
-        assert driver.line(10) == "told"
+        assert driver.line() == "told"
         assert driver.rest() == []
-    until(lambda: not any(map(alive, members)), 5)
+    until(lambda: not any(map(alive, members)), LIMIT)
     cluster("status", status=1)
     cluster("start", "--head", "--num-cpus=1", "--object-store-memory=100000000")

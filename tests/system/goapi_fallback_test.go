@@ -15,7 +15,7 @@ func TestGoAPI_Fallback_TakesWhatIsThere(t *testing.T) {
 	o := cluster(t)
 	s := must[*core.Session](t)(core.Connect(context.Background(), o))
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	gpu := core.Call{NumGPUs: 1, FallbackAfter: time.Hour}
 	gpu.Fallback = []core.Alternative{{NumCPUs: 64}, {Path: "goapi_mod:double", NumCPUs: 2}}
@@ -36,7 +36,7 @@ func TestGoAPI_Fallback_NothingFits_NamesAll(t *testing.T) {
 	o := cluster(t)
 	s := must[*core.Session](t)(core.Connect(context.Background(), o))
 	defer s.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	f := must[*core.Function](t)(s.Function("goapi_mod:double", core.Call{NumGPUs: 1, Fallback: []core.Alternative{{NumCPUs: 64}}}))
 	r := must[*core.Ref[int]](t)(core.Submit[int](ctx, f, 21))

@@ -15,6 +15,7 @@ from eagleray.util import state
 from processes import marked, name, until
 from processes import state as state_of
 
+from chaos import LIMIT
 from chaos.killer import children, workers
 
 
@@ -40,7 +41,7 @@ class Audit:
         self._folder = Path(session.session_dir)
         self._shared = set(os.listdir("/dev/shm"))
         self._mark = os.environ["EAGLERAY_ROBUST_MARK"]
-        until(lambda: not self.stock()["busy resources"], 10, "leases of what ran before go back")
+        until(lambda: not self.stock()["busy resources"], LIMIT, "leases of what ran before go back")
         self._first = self.stock()
 
     def stock(self) -> dict[str, Any]:
@@ -87,11 +88,11 @@ class Audit:
             return not left
 
         try:
-            until(none, 10)
+            until(none, LIMIT)
         except TimeoutError:
             raise AssertionError(f"idle workers that are killed come again and again: {sorted(killed)}") from None
 
-    def leaks(self, seconds: float = 20) -> dict[str, tuple[Any, Any]]:
+    def leaks(self, seconds: float = LIMIT) -> dict[str, tuple[Any, Any]]:
         """What is still more than at first after that time: before and after."""
         found: dict[str, tuple[Any, Any]] = {}
 

@@ -111,8 +111,8 @@ class Run(Travels, Losses):
         self.ballast.clear()
         self.end_lodgers()
         ray.get([holder.clear.remote() for holder in self.holders], timeout=LIMIT)
-        settles(objects=0, used=0, pinned=0, owned=len(self.holders), borrowed=0)
-        until(lambda: not spilled(), 10, "files of spilled objects go with the objects")
+        settles(LIMIT, objects=0, used=0, pinned=0, owned=len(self.holders), borrowed=0)
+        until(lambda: not spilled(), LIMIT, "files of spilled objects go with the objects")
 
     # What is checked.
 
@@ -172,7 +172,7 @@ class Run(Travels, Losses):
         others = [*(node for _, _, node in self.kept), *(node for _, node in self.lodgers)]
         wanted = Census.of([node for _, node in self.variables], others, self.deaths)
         more = len(self.ballast)
-        settles(owned=wanted.owned + len(self.holders), borrowed=wanted.borrowed)
+        settles(LIMIT, owned=wanted.owned + len(self.holders), borrowed=wanted.borrowed)
         least, most = wanted.objects
         found = 0
 
@@ -182,7 +182,7 @@ class Run(Travels, Losses):
             return least <= found <= most
 
         try:
-            until(counted, 10)
+            until(counted, LIMIT)
         except TimeoutError:
             raise AssertionError(f"expected {least} to {most} objects, found {found}") from None
 
