@@ -3,6 +3,7 @@ package core_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -152,6 +153,31 @@ func TestContext_EndsDuringAWait_ReturnsAtOnceAndLeavesNothing(t *testing.T) {
 	}
 }
 
+// halt stops a process until the test ends, and returns when no thread of the process runs any more: the
+// kernel gives the signal to one thread, and the others run on until that thread has had a processor.
+func halt(t *testing.T, pid int) {
+	t.Helper()
+	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(pid, syscall.SIGCONT) })
+	stopped := func() bool {
+		threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+		for _, name := range threads {
+			b, err := os.ReadFile(name)
+			if _, after, ok := strings.Cut(string(b), ") "); err == nil && ok && after[0] != 'T' {
+				return false
+			}
+		}
+		return true
+	}
+	for end := time.Now().Add(limit); !stopped(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("process %d does not stop within %v", pid, limit)
+		}
+	}
+}
+
 // A daemon that does not answer keeps nobody beyond the context.
 func TestContext_DaemonIsStopped_EveryCallReturnsInTime(t *testing.T) {
 	o := cluster(t)
@@ -159,11 +185,7 @@ func TestContext_DaemonIsStopped_EveryCallReturnsInTime(t *testing.T) {
 	sleep := must[*core.Function](t)(s.Function("shop:sleep", core.Call{}))
 	pending := must[*core.Ref[any]](t)(core.Submit[any](ctx, sleep, 60))
 	actor := must[*core.Actor](t)(s.NewActor(ctx, "shop:Counter", core.Call{}))
-	pid := daemonOf(t, o)
-	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = syscall.Kill(pid, syscall.SIGCONT) }()
+	halt(t, daemonOf(t, o))
 	// The daemon is needed for these; the others go on without.
 	for name, do := range map[string]func(context.Context) error{
 		"Connect":   func(c context.Context) error { _, err := core.Connect(c, o); return err },

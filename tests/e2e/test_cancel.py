@@ -7,6 +7,7 @@ import os
 import pickle
 import threading
 import time
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -346,6 +347,36 @@ def test_blocked_in_get_and_in_a_lock(ray: Any, tmp_path: Path) -> None:
         assert clock() < 3
     assert not ray.wait([slow], timeout=0)[0], "it was another one's child"
     ray.cancel(slow)
+
+
+def drops(how: str, mark: Path) -> None:
+    """Runs code whose exceptions the interpreter drops, or puts into one of its own, and then goes on for long."""
+
+    class Thing:
+        def __set_name__(self, owner: type, name: str) -> None:
+            loop(mark)
+
+        def __del__(self) -> None:
+            if how == "__del__":
+                loop(mark)
+
+    thing: Any = Thing()
+    if how == "__set_name__":
+        type("Owner", (), {"attribute": thing})
+    kept = weakref.ref(thing, lambda _: loop(mark)) if how == "weak reference" else None
+    del thing
+    loop(mark.with_name("later"))
+    del kept
+
+
+@pytest.mark.parametrize("how", ["weak reference", "__del__", "__set_name__"])
+def test_where_the_interpreter_drops_exceptions(ray: Any, tmp_path: Path, how: str) -> None:
+    """Each import runs a callback of a weak reference, so this happens to tasks that are cancelled as they begin."""
+    ref = ray.remote(max_retries=0)(drops).remote(how, tmp_path / "mark")
+    wait_for(tmp_path / "mark")
+    ray.cancel(ref)
+    assert outcome(ray, ref) == INTERRUPTED
+    assert ray.get(ray.remote(lambda: 1).remote(), timeout=LIMIT) == 1
 
 
 @pytest.mark.parametrize("swallowed", [False, True])

@@ -31,7 +31,8 @@ def state():
     return {
         "streams": [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__, sys.argv, sys.modules["__main__"]],
         "here": dict(vars(here)), "environ": dict(os.environ), "exit": os._exit, "session": process.session,
-        "signals": [signal.getsignal(number) for number in signals], "arrived": dict(functions._arrived),
+        "hook": sys.unraisablehook, "signals": [signal.getsignal(number) for number in signals],
+        "arrived": dict(functions._arrived),
         "early": set(worker_main._early), "handler": worker_main._on_cancel, "kept": list(worker_setup._keep),
         "threads": len(os.listdir("/proc/self/task")), "files": sorted(os.listdir("/proc/self/fd")),
     }

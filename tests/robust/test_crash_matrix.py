@@ -393,7 +393,11 @@ def test_a_daemon_that_ends(program: Callable[..., Program], end: str) -> None:
         driver.answer()
         found = json.loads(driver.line(LIMIT))
         assert set(found.values()) == {"told"}, found
-        until(lambda: not any(alive(pid) for pid in members if pid != driver.pid), LIMIT)
+        left = {pid: line for pid, line in members.items() if pid != driver.pid}
+        try:
+            until(lambda: not any(map(alive, left)), LIMIT)
+        except TimeoutError:
+            raise AssertionError([(pid, state(pid), line) for pid, line in left.items() if alive(pid)]) from None
         assert clock() < 5
     driver.answer()
     assert driver.rest() == ["again"]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from eagleray._private import functions, pickling, worker_main, worker_setup
+from eagleray._private import functions, interruption, pickling, worker_main, worker_setup
 from eagleray._private.arguments import EMPTY
 from eagleray._private.context import here
 from eagleray._private.messages import pack
@@ -143,6 +143,7 @@ def _as_it_was() -> Iterator[None]:
     finally:
         for name, value in streams.items():
             setattr(sys, name, value)
+        interruption.forget_dropped()
         vars(here).clear()
         vars(here).update(situation)
         for name in os.environ.keys() - variables.keys():

@@ -27,6 +27,8 @@ from eagleray._private import (
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.ids import TaskID
+from eagleray._private.interruption import Cancelled as Cancelled
+from eagleray._private.interruption import meant, notice_dropped, take_dropped
 from eagleray._private.messages import pack, unpack
 from eagleray._private.retrying import may_retry
 from eagleray._private.serialization import ARGS, ARGS_MSGPACK, NONE_RESULT, Encoded, encode, raise_unserializable
@@ -38,10 +40,6 @@ if TYPE_CHECKING:
 
 #: Flags of a reply.
 APP_ERROR, EXITING, CANCELLED, NO_RETRY = 1, 2, 4, 8
-
-
-class Cancelled(KeyboardInterrupt):
-    """Raised in the task that somebody cancelled."""
 
 
 class Outfit(NamedTuple):
@@ -91,6 +89,7 @@ def join(hot: Any, sock: str, token: str, given: Outfit) -> Worker:
         given: What the zygote has made.
     """
     signal.signal(signal.SIGUSR1, _interrupt)
+    notice_dropped()
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
     process.enter(Session(WORKER, hot, unpack(answer), given.base))
     _say_before_exit(hot)
@@ -118,7 +117,10 @@ def _interrupt(signum: int, frame: Any) -> None:
     if session is None:
         return
     found = False
+    asked = take_dropped()
     while (task_id := session.hot.current_cancelled()) is not None:
+        asked.append(task_id)
+    for task_id in asked:
         if _on_cancel is not None:
             _on_cancel(task_id)
         elif here.actor is None:  # a plain actor's calls may ask whether they were cancelled
@@ -230,8 +232,9 @@ class Worker:
                     else encode_results(value, num_returns, name, fmt)
                 )
             running.task_id = None
-        except BaseException as error:
+        except BaseException as raised:
             running.task_id = None
+            error = meant(raised)
             if isinstance(error, SystemExit):
                 self.quit(error)
             flags = APP_ERROR
@@ -242,6 +245,7 @@ class Worker:
                 flags, results = CANCELLED, ()
             elif producer is not None:
                 results, flags = producer.failed(error, results, flags)
+            del error
         value = args = kwargs = producer = None
         if here.unfinished_line:
             worker_output.flush_lines()
