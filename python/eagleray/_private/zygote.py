@@ -33,6 +33,8 @@ _daemon = os.getppid()
 _mark = os.environ.get(sweep.MARK, "")
 _MAX_PACKET = 64 << 10
 _MAX_NOTE = 2000
+#: The kernel's flag of a process that ends, in the ninth field of /proc/PID/stat. It is set before sockets close.
+_PF_EXITING = 4
 #: An argument that is ignored: its memory has room for what workers show as their command line.
 _TITLE_ROOM = " " * 128
 #: What every worker uses.
@@ -338,11 +340,22 @@ def _reap(channel: socket.socket) -> None:
 def _orphaned() -> NoReturn:
     """The daemon is gone: nobody else can end workers that are stopped, and what tasks have started."""
     deadline = time.monotonic() + 1
-    while os.getppid() == _daemon and time.monotonic() < deadline:  # its sockets close before it has ended
+    # The daemon's sockets close before it has ended.
+    while os.getppid() == _daemon and (time.monotonic() < deadline or _is_ending(_daemon)):
         time.sleep(0.005)
     if os.getppid() != _daemon:
         sweep.session(_mark, spared=frozenset({_NAME}))
     os._exit(0)
+
+
+def _is_ending(pid: int) -> bool:
+    """Whether a process has begun to end. On a busy machine it may take seconds from then until it has ended."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            state, *fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return True
+    return state in (b"Z", b"X") or bool(int(fields[5]) & _PF_EXITING)
 
 
 def _name_process(name: bytes) -> None:
