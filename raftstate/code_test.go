@@ -2,8 +2,10 @@ package raftstate
 
 import (
 	"errors"
+	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
@@ -97,4 +99,40 @@ func TestNode_Code_ComesBackAsItCame(t *testing.T) {
 	if data, _, ok := n.Code(object, 10); !ok || len(data) != 0 {
 		t.Errorf("behind the end: got %q, %v", data, ok)
 	}
+}
+
+// A lone member gives the memory of a class back when nobody needs it any more.
+func TestNode_ClassNotNeeded_MemoryIsFree(t *testing.T) {
+	n := openLone(t)
+	const size = 64 << 20
+	before := heap()
+	actor, object := ids.Actor{1}, ids.Object{1}
+	for at := uint64(0); at < size; at += MaxCodePart {
+		if _, err := n.PutCode(testContext(t), actor, object, size, at, make([]byte, MaxCodePart)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if grown := heap() - before; grown < size {
+		t.Fatalf("a class of %d bytes takes %d", size, grown)
+	}
+	if err := n.DropCode(testContext(t), actor); err != nil {
+		t.Fatal(err)
+	}
+	// What the log still has goes with the next snapshots, in the background.
+	left := int64(0)
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if left = heap() - before; left < 4*MaxCodePart {
+			return
+		}
+	}
+	t.Errorf("of a class of %d bytes, which nobody needs, %d are left", size, left)
+}
+
+// heap returns the bytes that are in use.
+func heap() int64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc)
 }
