@@ -159,9 +159,7 @@ func devicesKey(a *resource.Allocation) string {
 	ids := a.DeviceIDs()
 	s := ""
 	for _, name := range slices.Sorted(maps.Keys(ids)) {
-		if len(ids[name]) > 0 {
-			s += name + ":" + strings.Join(ids[name], ",") + ";"
-		}
+		s += name + ":" + strings.Join(ids[name], ",") + ";"
 	}
 	return s
 }

@@ -46,12 +46,6 @@ func (m *Machine) opens(d *demand) (time.Duration, bool) {
 	return at, later && m.possible(d.choices[0])
 }
 
-// opensAlone reports whether that comes with the time alone, without a word
-// of the client's.
-func (d *demand) opensAlone() bool {
-	return d.class.After > 0 && len(d.choices) > 1 && d.isActor()
-}
-
 // dropEarly unreserves the alternatives of more wants than are due: their
 // tasks have found a worker meanwhile.
 func (m *Machine) dropEarly(d *demand) {
@@ -90,7 +84,8 @@ func (m *Machine) opensBy(then time.Duration) bool {
 	several := false
 	for _, d := range m.waiting {
 		several = several || len(d.choices) > 1
-		if d.opensAlone() && passes(d.queue[0].since+d.class.After) {
+		// An actor's comes with the time alone; a class's needs a word of its client's.
+		if d.isActor() && passes(d.queue[0].since+d.class.After) {
 			return true
 		}
 	}

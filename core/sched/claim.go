@@ -91,9 +91,6 @@ func (m *Machine) claimed(d *demand, need resource.Set) bool {
 }
 
 // claimEnds returns when the claim is over at the latest.
-func (m *Machine) claimEnds() (time.Duration, bool) {
-	if m.claim == nil {
-		return 0, false
-	}
-	return m.claimSince + ClaimFor, true
+func (m *Machine) claimEnds() (at time.Duration, active bool) {
+	return m.claimSince + ClaimFor, m.claim != nil
 }

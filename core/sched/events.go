@@ -129,10 +129,7 @@ func (m *Machine) Wish(id ClientID, class ClassID, w Wish) {
 		n -= crossed
 		due = max(0, due-crossed)
 	}
-	d.due, d.dueAt = due, 0
-	if w.Next > 0 {
-		d.dueAt = m.now + w.Next
-	}
+	d.due, d.dueAt = due, m.now+max(w.Next, 0)
 	m.Want(id, class, n)
 }
 
@@ -214,7 +211,7 @@ func (m *Machine) Block(id WorkerID) {
 func (m *Machine) Unblock(id WorkerID) {
 	if w := m.workers[id]; w != nil && w.blocked {
 		m.unblock(w)
-		if len(m.waiting) > 0 { // who waited for this CPU may take another choice
+		if len(m.waiting) != 0 { // who waited for this CPU may take another choice
 			m.settle()
 		}
 	}

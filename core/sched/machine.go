@@ -253,7 +253,7 @@ func (m *Machine) Next() (time.Duration, bool) {
 			sooner(t)
 		}
 		if t, later := m.opens(d); later {
-			if d.opensAlone() {
+			if d.isActor() {
 				sooner(t)
 			}
 		} else if len(d.choices) > 1 {

@@ -131,10 +131,11 @@ func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]in
 	return true
 }
 
-// helps reports whether some of what is short would come.
+// helps reports whether some of what is short would come. Of what is overdrawn
+// nothing is short for those who need none of it.
 func helps(yield, need, have resource.Set) bool {
 	for name, n := range yield {
-		if n > 0 && need[name] > have[name] {
+		if n > 0 && need[name] > max(have[name], 0) {
 			return true
 		}
 	}

@@ -2,7 +2,11 @@ package sched
 
 import (
 	"fmt"
+	"maps"
 	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/resource"
 )
 
 // Shapes that no actor waits in are forgotten when there are many, and those
@@ -31,5 +35,25 @@ func TestTrimShapes_OnlyWhenMany_OnlyIdleOnes(t *testing.T) {
 		if many.actors[name] == nil {
 			t.Errorf("the shape %q is forgotten", name)
 		}
+	}
+}
+
+func TestSizes_CountEachTable(t *testing.T) {
+	l, err := resource.NewLedger(resource.Set{"CPU": resource.Unit}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := New(Options{Ledger: l})
+	m.AddClient(1, ids.JobOf(1))
+	for id := range ClassID(3) {
+		m.DefineClass(1, Class{ID: id})
+	}
+	m.PlaceActor(actorNumber(1), ids.JobOf(1), Class{Need: resource.Set{"CPU": resource.Unit}}, nil)
+	want := map[string]int{
+		"jobs": 1, "clients": 1, "classes": 3, "shapes": 1, "actors": 1, "pools": 1, "reservations": 1, "workers": 1, "starting": 1,
+		"leases": 0, "waiting": 0,
+	}
+	if got := m.Sizes(); !maps.Equal(got, want) {
+		t.Errorf("sizes %v, want %v", got, want)
 	}
 }
