@@ -43,8 +43,8 @@ def watch_worker() -> None:
     actor: Any = worker_actor.Actor
     load, method = worker.load, actor.method
 
-    def load_traced(self: Any, fid: bytes) -> Any:
-        function, retry_on = load(self, fid)
+    def load_traced(self: Any, fid: bytes, fetched: bool = False) -> Any:
+        function, retry_on = load(self, fid, fetched)
         if not isinstance(function, type):
             function = _span(function, DECODED, RAN)
             self._functions[fid] = (function, retry_on)
