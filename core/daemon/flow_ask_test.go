@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/tests/play"
 )
 
 func wantCode(t *testing.T, what string, err error, code fault.Code) {
@@ -22,18 +23,18 @@ func wantCode(t *testing.T, what string, err error, code fault.Code) {
 }
 
 func TestFlow_Hello_TellsWhoOneIs(t *testing.T) {
-	s := start(t, 3)
-	d := s.driver(nil)
-	h := d.hello
-	if h.Version != wire.Version || h.SessionDir != s.dir || h.DaemonPid != os.Getpid() || h.ArenaBytes != 100<<20 || h.Totals.Resources["CPU"] != 30000 {
+	s := play.Start(t, 3)
+	d := s.Driver(nil)
+	h := d.Hello
+	if h.Version != wire.Version || h.SessionDir != s.Dir || h.DaemonPid != os.Getpid() || h.ArenaBytes != 100<<20 || h.Totals.Resources["CPU"] != 30000 {
 		t.Errorf("got %+v", h)
 	}
-	if !strings.HasSuffix(h.Addr, d.owner().String()+".sock") || d.job.Namespace != "n" {
-		t.Errorf("its address is %s, its namespace %s", h.Addr, d.job.Namespace)
+	if !strings.HasSuffix(h.Addr, d.Owner().String()+".sock") || d.Job.Namespace != "n" {
+		t.Errorf("its address is %s, its namespace %s", h.Addr, d.Job.Namespace)
 	}
-	cli := s.connect(wire.RoleCLI)
-	if len(cli.hello.WorkerID) != 0 || cli.hello.Addr != "" {
-		t.Errorf("a command line tool owns nothing: %+v", cli.hello)
+	cli := s.Tool()
+	if len(cli.Hello.WorkerID) != 0 || cli.Hello.Addr != "" {
+		t.Errorf("a command line tool owns nothing: %+v", cli.Hello)
 	}
 	for what, hello := range map[string]wire.Hello{
 		"another version":    {Version: wire.Version + 1, Role: wire.RoleDriver},
@@ -42,7 +43,7 @@ func TestFlow_Hello_TellsWhoOneIs(t *testing.T) {
 		"a worker, no token": {Version: wire.Version, Role: wire.RoleWorker},
 		"an heir of nobody":  {Version: wire.Version, Role: wire.RoleHeir, Token: "guessed"},
 	} {
-		if u, _, _, err := wire.Dial(s.dir+"/d.sock", hello); err == nil {
+		if u, _, _, err := wire.Dial(s.Dir+"/d.sock", hello); err == nil {
 			u.Close()
 			t.Errorf("%s gets in", what)
 		}
@@ -50,13 +51,13 @@ func TestFlow_Hello_TellsWhoOneIs(t *testing.T) {
 }
 
 func TestFlow_Requests_ThatAreWrong_AreRefused(t *testing.T) {
-	s := start(t, 1)
-	d, cli := s.driver(nil), s.connect(wire.RoleCLI)
-	wantCode(t, "a second job", d.try(wire.TJobStart, wire.JobStart{}, nil), fault.BadRequest)
-	wantCode(t, "a tool's job", cli.try(wire.TJobStart, wire.JobStart{}, nil), fault.BadRequest)
-	wantCode(t, "not a worker", d.try(wire.TWorkerReady, wire.WorkerReady{}, nil), fault.BadRequest)
-	wantCode(t, "a short actor id", d.try(wire.TActorResolve, wire.ActorResolve{ActorID: []byte("x")}, nil), fault.BadRequest)
-	wantCode(t, "a short object id", d.try(wire.TObjPin, wire.ObjRef{ObjectID: []byte("x")}, nil), fault.BadRequest)
+	s := play.Start(t, 1)
+	d, cli := s.Driver(nil), s.Tool()
+	wantCode(t, "a second job", d.Try(wire.TJobStart, wire.JobStart{}, nil), fault.BadRequest)
+	wantCode(t, "a tool's job", cli.Try(wire.TJobStart, wire.JobStart{}, nil), fault.BadRequest)
+	wantCode(t, "not a worker", d.Try(wire.TWorkerReady, wire.WorkerReady{}, nil), fault.BadRequest)
+	wantCode(t, "a short actor id", d.Try(wire.TActorResolve, wire.ActorResolve{ActorID: []byte("x")}, nil), fault.BadRequest)
+	wantCode(t, "a short object id", d.Try(wire.TObjPin, wire.ObjRef{ObjectID: []byte("x")}, nil), fault.BadRequest)
 	many := map[string]int64{}
 	for i := range wire.MaxAmounts + 1 {
 		many[fmt.Sprint("r", i)] = 1
@@ -70,27 +71,27 @@ func TestFlow_Requests_ThatAreWrong_AreRefused(t *testing.T) {
 		"a negative time":               {ClassID: 1, AfterMs: -1},
 		"too many alternatives":         {ClassID: 1, Fallback: make([]wire.Alternative, wire.MaxAlternatives+1)},
 	} {
-		wantCode(t, what, d.try(wire.TClassDefine, k, nil), fault.BadRequest)
+		wantCode(t, what, d.Try(wire.TClassDefine, k, nil), fault.BadRequest)
 	}
 	delete(many, "r0")
-	d.push(wire.TClassDefine, wire.ClassDefine{ClassID: 5, Resources: map[string]int64{"CPU": 0}, EnvKey: "default", Fallback: make([]wire.Alternative, wire.MaxAlternatives)})
-	d.want(5, 1)
-	if d.lease().ClassID != 5 {
+	d.Push(wire.TClassDefine, wire.ClassDefine{ClassID: 5, Resources: map[string]int64{"CPU": 0}, EnvKey: "default", Fallback: make([]wire.Alternative, wire.MaxAlternatives)})
+	d.Want(5, 1)
+	if d.Lease().ClassID != 5 {
 		t.Error("what is just allowed is refused")
 	}
 }
 
 func TestFlow_Census_ShowsProcessesActorsAndJobs(t *testing.T) {
-	s := start(t, 2)
-	d := s.driver(nil)
-	d.class(1, oneCPU, "default")
-	d.want(1, 1)
-	a := d.lease()
-	id := d.made("", func(q *wire.ActorCreate) { q.Name = "it" })
-	st := d.resolve(id, 0)
+	s := play.Start(t, 2)
+	d := s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	d.Want(1, 1)
+	a := d.Lease()
+	id := d.Made("", func(q *wire.ActorCreate) { q.Name = "it" })
+	st := d.Resolve(id, 0)
 	var c wire.Census
-	cli := s.connect(wire.RoleCLI)
-	cli.call(wire.TCensus, wire.CensusAsk{}, &c)
+	cli := s.Tool()
+	cli.Call(wire.TCensus, wire.CensusAsk{}, &c)
 	alive := map[int]string{}
 	for _, w := range c.Workers {
 		if w.Alive {
@@ -109,11 +110,11 @@ func TestFlow_Census_ShowsProcessesActorsAndJobs(t *testing.T) {
 	if len(c.Jobs) != 1 || c.Jobs[0].Entrypoint != "prog.py" || c.Jobs[0].Pid != os.Getpid() || len(c.Nodes) != 1 {
 		t.Errorf("jobs %+v", c.Jobs)
 	}
-	d.want(1, 0)
+	d.Want(1, 0)
 	_ = unix.Kill(a.Pid, unix.SIGKILL)
 	var x wire.LeaseBroken
-	d.expect(wire.TLeaseBroken, &x)
-	cli.call(wire.TCensus, wire.CensusAsk{}, &c)
+	d.Expect(wire.TLeaseBroken, &x)
+	cli.Call(wire.TCensus, wire.CensusAsk{}, &c)
 	found := false
 	for _, w := range c.Workers {
 		found = found || w.Pid == a.Pid && !w.Alive && w.EndedMs > 0 && strings.Contains(w.Detail, "SIGKILL")
@@ -125,80 +126,80 @@ func TestFlow_Census_ShowsProcessesActorsAndJobs(t *testing.T) {
 
 // Who lost its connection to an actor is told what became of it.
 func TestFlow_ActorLost_FateIsTold(t *testing.T) {
-	s := start(t, 2)
-	d := s.driver(nil)
-	id := d.made("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
-	st := d.resolve(id, 0)
+	s := play.Start(t, 2)
+	d := s.Driver(nil)
+	id := d.Made("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
+	st := d.Resolve(id, 0)
 	var fate wire.ActorFate
-	d.call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &fate)
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &fate)
 	if fate.State != wire.ActorAlive || fate.Cause != string(fault.ActorUnavailable) || !strings.Contains(fate.Message, fmt.Sprintf("pid: %d", st.Pid)) {
 		t.Errorf("it lives: %+v", fate)
 	}
 	_ = unix.Kill(st.Pid, unix.SIGKILL)
-	d.call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &fate)
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &fate)
 	if fate.State != wire.ActorRestarting || !strings.Contains(fate.Message, "it restarts because its worker process has died") || !strings.Contains(fate.Message, "SIGKILL") {
 		t.Errorf("it restarts: %+v", fate)
 	}
-	_ = unix.Kill(d.resolve(id, 1).Pid, unix.SIGKILL)
-	d.call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 2}, &fate)
+	_ = unix.Kill(d.Resolve(id, 1).Pid, unix.SIGKILL)
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 2}, &fate)
 	if fate.State != wire.ActorDead || fate.Cause != string(fault.ActorDied) || !strings.Contains(fate.Message, "restarted as often as max_restarts allows, which is 1") {
 		t.Errorf("it is dead: %+v", fate)
 	}
-	never := ids.NewActor(ids.Job(d.job.JobID))
-	d.call(wire.TActorLost, wire.ActorLost{ActorID: never[:], Incarnation: 1}, &fate)
+	never := ids.NewActor(ids.Job(d.Job.JobID))
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: never[:], Incarnation: 1}, &fate)
 	if fate.State != wire.ActorDead || !strings.Contains(fate.Message, never.String()) {
 		t.Errorf("nobody knows it: %+v", fate)
 	}
 }
 
 func TestFlow_Environment_MayKeepDevicesVisible(t *testing.T) {
-	s := start(t, 2)
-	d := s.driver(nil)
-	d.class(1, oneCPU, "default")
-	d.push(wire.TEnvDefine, environment("visible", map[string]string{"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}))
-	d.class(2, oneCPU, "visible")
+	s := play.Start(t, 2)
+	d := s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	d.Push(wire.TEnvDefine, d.Environment("visible", map[string]string{"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}))
+	d.Class(2, play.OneCPU, "visible")
 	for id, hidden := range map[uint32]bool{1: true, 2: false} {
-		d.want(id, 1)
-		h := d.lease()
+		d.Want(id, 1)
+		h := d.Lease()
 		if v, ok := h.Assignment.Env["CUDA_VISIBLE_DEVICES"]; h.ClassID != id || ok != hidden || v != "" {
 			t.Errorf("class %d: devices are %q, set %v", id, v, ok)
 		}
-		d.want(id, 0)
-		h.giveBack()
+		d.Want(id, 0)
+		h.GiveBack()
 	}
 }
 
 // What somebody else wants is asked back from who does not use it.
 func TestFlow_Lease_OthersWait_IsAskedBack(t *testing.T) {
-	s := start(t, 1)
-	a, b := s.driver(nil), s.driver(nil)
-	a.class(1, oneCPU, "default")
-	a.want(1, 1)
-	h := a.lease()
-	b.class(1, oneCPU, "default")
-	b.want(1, 1)
+	s := play.Start(t, 1)
+	a, b := s.Driver(nil), s.Driver(nil)
+	a.Class(1, play.OneCPU, "default")
+	a.Want(1, 1)
+	h := a.Lease()
+	b.Class(1, play.OneCPU, "default")
+	b.Want(1, 1)
 	var ref wire.LeaseRef
-	a.expect(wire.TLeaseWanted, &ref)
+	a.Expect(wire.TLeaseWanted, &ref)
 	if ref.LeaseID != h.LeaseID {
 		t.Errorf("lease %d is wanted, want %d", ref.LeaseID, h.LeaseID)
 	}
-	a.want(1, 0)
-	h.giveBack()
-	if b.lease().Pid == h.Pid {
+	a.Want(1, 0)
+	h.GiveBack()
+	if b.Lease().Pid == h.Pid {
 		t.Error("another job gets the worker")
 	}
 }
 
 func TestFlow_Shutdown_OnlyOnWhoMay(t *testing.T) {
-	s := start(t, 1)
-	d := s.driver(nil)
-	d.class(1, oneCPU, "default")
+	s := play.Start(t, 1)
+	d := s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
 	select {
-	case <-s.d.Stopping():
+	case <-s.D.Stopping():
 		t.Fatal("it ends by itself")
 	default:
 	}
-	cli := s.connect(wire.RoleCLI)
-	cli.call(wire.TShutdown, nil, nil)
-	<-s.d.Stopping()
+	cli := s.Tool()
+	cli.Call(wire.TShutdown, nil, nil)
+	<-s.D.Stopping()
 }

@@ -2,65 +2,62 @@ package daemon_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/tests/play"
 )
 
 // A driver that says goodbye is answered when its workers' last words were sent.
 func TestFlow_JobEnd_AnsweredAfterTheLastWords(t *testing.T) {
-	s := start(t, 2)
-	d, other := s.driver(nil), s.driver(nil)
-	d.class(1, oneCPU, "default")
-	d.want(1, 1)
-	a := d.lease()
-	a.tell("print last words")
-	d.call(wire.TJobEnd, nil, nil)
-	d.mu.Lock()
-	found := false
-	for _, l := range d.logs {
-		found = found || l.Text == "last words"
-	}
-	d.mu.Unlock()
-	if !found {
+	s := play.Start(t, 2)
+	d, other := s.Driver(nil), s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	d.Want(1, 1)
+	a := d.Lease()
+	a.Tell(`print last words\n`)
+	d.Call(wire.TJobEnd, nil, nil)
+	if !slices.ContainsFunc(d.Logs(), func(l wire.LogLine) bool { return l.Text == "last words" }) {
 		t.Error("the last words come after the answer")
 	}
-	eventually(t, "its worker has ended", func() bool { return !running(a.Pid) })
-	eventually(t, "one job is left", func() bool { return other.info().Jobs == 1 })
-	cli := s.connect(wire.RoleCLI)
-	wantCode(t, "a tool's job", cli.try(wire.TJobEnd, nil, nil), fault.BadRequest)
+	play.Eventually(t, "its worker has ended", func() bool { return !play.Running(a.Pid) })
+	play.Eventually(t, "one job is left", func() bool { return other.Info().Jobs == 1 })
+	cli := s.Tool()
+	wantCode(t, "a tool's job", cli.Try(wire.TJobEnd, nil, nil), fault.BadRequest)
 }
 
 func TestFlow_Forget_ReachesTheJobsWorkers(t *testing.T) {
-	s := start(t, 2)
-	d, other := s.driver(nil), s.driver(nil)
-	d.class(1, oneCPU, "default")
-	other.class(1, oneCPU, "default")
-	d.want(1, 1)
-	other.want(1, 1)
-	mine, theirs := d.lease(), other.lease()
-	d.push(wire.TForget, wire.FunctionRef{FID: []byte("function-of-mine")})
-	eventually(t, "the worker has heard it", func() bool { return mine.tell("forgot") == "function-of-mine" })
-	if got := theirs.tell("forgot"); got != "ok" {
+	s := play.Start(t, 2)
+	d, other := s.Driver(nil), s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	other.Class(1, play.OneCPU, "default")
+	d.Want(1, 1)
+	other.Want(1, 1)
+	mine, theirs := d.Lease(), other.Lease()
+	d.Push(wire.TForget, wire.FunctionRef{FID: []byte("function-of-mine")})
+	play.Eventually(t, "the worker has heard it", func() bool { return mine.Tell("forgot") == "function-of-mine" })
+	if got := theirs.Tell("forgot"); got != "ok" {
 		t.Errorf("another job's worker forgets %s", got)
 	}
 }
 
 func TestFlow_Footprint_CountsTheTables(t *testing.T) {
-	s := start(t, 2)
-	d, cli := s.driver(nil), s.connect(wire.RoleCLI)
-	d.class(1, oneCPU, "default")
-	d.want(1, 1)
-	d.lease()
-	id := d.made("", nil)
-	d.resolve(id, 0)
-	d.put(4096)
+	s := play.Start(t, 2)
+	d, cli := s.Driver(nil), s.Tool()
+	d.Class(1, play.OneCPU, "default")
+	d.Want(1, 1)
+	d.Lease()
+	id := d.Made("", nil)
+	d.Resolve(id, 0)
+	d.Put(4096)
 	var n map[string]uint64
-	cli.call(wire.TFootprint, wire.FootprintAsk{}, &n)
+	cli.Call(wire.TFootprint, wire.FootprintAsk{}, &n)
 	for name, want := range map[string]uint64{
 		"n_jobs": 1, "n_actors": 1, "n_objects": 1, "n_zygotes": 1, "n_envs": 1, "n_in_arena": 1, "n_sched_leases": 1, "n_head_actors": 1,
 		"n_cancels": 0, "n_wills": 0, "n_falls": 0, "n_clients": 4, "n_owners": 3,
@@ -112,5 +109,30 @@ func TestSessionDir_IsFreshAndPrivate(t *testing.T) {
 	daemon.SweepStale(base)
 	if _, err := os.Stat(one); err == nil {
 		t.Error("a session that nobody uses is left")
+	}
+}
+
+// What a daemon of its own writes goes to a file of its session, behind what was there.
+func TestLogTo_OutputGoesToTheSession(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	for range 2 {
+		cmd := exec.Command("/proc/self/exe")
+		cmd.Env = append(os.Environ(), "PLAY_LOG_TO="+dir)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("%q, %v", out, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, daemon.LogName)); string(b) != "said\nwarned\nsaid\nwarned\n" {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.LogTo(filepath.Join(file, "s")); err == nil {
+		t.Error("a file is taken for a folder")
+	}
+	if _, err := daemon.NewSessionDir(filepath.Join(file, "s")); err == nil {
+		t.Error("a session begins in a file")
 	}
 }

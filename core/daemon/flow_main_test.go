@@ -1,20 +1,28 @@
 package daemon_test
 
 import (
+	"fmt"
 	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/daemon"
+	"github.com/eagleray/eagleray/tests/play"
 )
 
-// The test binary plays the Python side too: run with -m it is a zygote, whose
-// workers are this binary again.
+// The test binary plays the Python side too: zygotes and workers are this
+// binary again.
 func TestMain(m *testing.M) {
-	if len(os.Args) >= 3 && os.Args[1] == "-m" {
-		os.Exit(playZygote())
-	}
-	if len(os.Args) == 3 && os.Args[0] == "fake-worker" {
-		os.Exit(playWorker(os.Args[1], os.Args[2]))
+	play.Roles(nil)
+	if dir := os.Getenv("PLAY_LOG_TO"); dir != "" { // see TestLogTo_OutputGoesToTheSession
+		if err := daemon.LogTo(dir); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		fmt.Println("said")
+		fmt.Fprintln(os.Stderr, "warned")
+		os.Exit(0)
 	}
 	// As the daemon's process does: what a dead zygote leaves becomes its own.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)

@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/tests/play"
 )
 
 // anonymous says how many MiB of 1000 the machine's processes have.
@@ -36,21 +37,97 @@ func TestFlow_MemoryIsShort_OneTaskIsEnded(t *testing.T) {
 	}
 	anonymous(t, root, 500)
 	watch := pressure.Options{Every: 5 * time.Millisecond, Threshold: 0.9, MinFree: -1, Root: root}
-	s := startWith(t, 2, func(o *daemon.Options) { o.Memory = watch })
-	d := s.driver(nil)
-	d.class(1, oneCPU, "default")
-	d.want(1, 2)
-	a, b := d.lease(), d.lease()
-	d.want(1, 0)
-	d.info()
-	if !running(a.Pid) || !running(b.Pid) {
+	s := play.StartWith(t, 2, func(o *daemon.Options) { o.Memory = watch })
+	d := s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	d.Want(1, 2)
+	a, b := d.Lease(), d.Lease()
+	d.Want(1, 0)
+	d.Info()
+	if !play.Running(a.Pid) || !play.Running(b.Pid) {
 		t.Fatal("a worker is ended while there is enough")
 	}
 	anonymous(t, root, 950)
 	var x wire.LeaseBroken
-	d.expect(wire.TLeaseBroken, &x)
+	d.Expect(wire.TLeaseBroken, &x)
 	anonymous(t, root, 500)
 	if x.Code != string(fault.OutOfMemory) || !strings.Contains(x.Detail, "greedy") || !strings.Contains(x.Detail, "memory") {
 		t.Errorf("got %+v", x)
+	}
+}
+
+// short begins a session on a machine whose memory the test says.
+func short(t *testing.T, cpus int64) (*play.Session, string) {
+	t.Helper()
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "proc"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	anonymous(t, root, 500)
+	watch := pressure.Options{Every: 5 * time.Millisecond, Threshold: 0.9, MinFree: -1, Root: root}
+	return play.StartWith(t, cpus, func(o *daemon.Options) { o.Memory = watch }), root
+}
+
+// Who is ended first: a worker without work, whose owner hears nothing, before
+// one that works.
+func TestFlow_MemoryIsShort_IdleWorkersFirst(t *testing.T) {
+	s, root := short(t, 2)
+	d := s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	d.Want(1, 2)
+	idle, works := d.Lease(), d.Lease()
+	d.Want(1, 0)
+	idle.GiveBack()
+	d.Info()
+	anonymous(t, root, 950)
+	play.Eventually(t, "the worker without work has ended", func() bool { return !play.Running(idle.Pid) })
+	anonymous(t, root, 500)
+	if !play.Running(works.Pid) {
+		t.Error("the worker that works is ended, too")
+	}
+	d.Info()
+	var x wire.LeaseBroken
+	if d.Take(wire.TLeaseBroken, &x) {
+		t.Errorf("got %+v for a worker that nobody had", x)
+	}
+}
+
+// An actor that is ended for its memory restarts if it may, and its callers hear why.
+func TestFlow_MemoryIsShort_ActorsHearWhy(t *testing.T) {
+	s, root := short(t, 2)
+	d := s.Driver(nil)
+	id := d.Made("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
+	for i, want := range []struct{ state, words string }{{wire.ActorRestarting, "it restarts because its node ran out of memory"}, {wire.ActorDead, "its node ran out of memory"}} {
+		st := d.Resolve(id, uint64(i))
+		anonymous(t, root, 950)
+		play.Eventually(t, "its process has ended", func() bool { return !play.Running(st.Pid) })
+		anonymous(t, root, 500)
+		f := d.Lost(id, uint64(i+1))
+		if f.State != want.state || f.Cause != string(fault.OutOfMemory) || !strings.Contains(f.Message, want.words) || !strings.Contains(f.Message, "Counter") {
+			t.Errorf("incarnation %d: got %+v", i+1, f)
+		}
+	}
+}
+
+// A task that can run again is ended before one that must not, whichever came first.
+func TestFlow_MemoryIsShort_TasksThatCanRunAgainFirst(t *testing.T) {
+	for _, firstIsOnce := range []bool{true, false} {
+		s, root := short(t, 2)
+		d := s.Driver(nil)
+		d.Class(1, play.OneCPU, "default")
+		d.Want(1, 2)
+		once, again := d.Lease(), d.Lease()
+		if !firstIsOnce {
+			once, again = again, once
+		}
+		d.Want(1, 0)
+		once.Tell("once")
+		anonymous(t, root, 950)
+		var x wire.LeaseBroken
+		d.Expect(wire.TLeaseBroken, &x)
+		anonymous(t, root, 500)
+		if x.LeaseID != again.LeaseID {
+			t.Errorf("lease %d is ended first, want %d", x.LeaseID, again.LeaseID)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/tests/play"
 )
 
 // cli runs the command with sessions in a directory of the test's own.
@@ -92,16 +93,16 @@ func TestCLI_StartStatusStop(t *testing.T) {
 
 	// Several drivers share it; it outlives them.
 	a, b := s.start(nil), s.start(nil)
-	a.class(1, map[string]float64{"CPU": 2, "foo": 0.5}, "default")
-	a.want(1, 2)
-	h := a.lease()
-	if h.tell("pid") == "" {
+	a.Class(1, map[string]float64{"CPU": 2, "foo": 0.5}, "default")
+	a.Want(1, 2)
+	h := a.Lease()
+	if h.Tell("pid") == "" {
 		t.Error("the worker does not answer")
 	}
 	c.expect(0, []string{"CPU                    2 / 3", "foo                    0.5 / 4", "2 jobs", "f1                     1", "alive head"}, "status")
-	a.close()
-	b.close()
-	eventually(t, "both jobs are over", func() bool {
+	a.Peer.Close()
+	b.Peer.Close()
+	play.Eventually(t, "both jobs are over", func() bool {
 		out, _ := c.run("status")
 		return strings.Contains(out, "0 jobs, 0 workers") && strings.Contains(out, "Nothing waits")
 	})
@@ -125,9 +126,9 @@ func TestCLI_DaemonStuck_StopEndsIt(t *testing.T) {
 	c.expect(0, nil, "start", "--head", "--num-cpus=1", "--object-store-memory=100000000")
 	s := c.session()
 	d := s.connect(wire.RoleDriver)
-	_ = unix.Kill(d.hello.DaemonPid, unix.SIGSTOP)
-	eventually(t, "the daemon is stopped", func() bool {
-		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.hello.DaemonPid))
+	_ = unix.Kill(d.Hello.DaemonPid, unix.SIGSTOP)
+	play.Eventually(t, "the daemon is stopped", func() bool {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", d.Hello.DaemonPid))
 		return bytes.Contains(status, []byte(") T "))
 	})
 	c.expect(1, []string{"already but does not answer"}, "start", "--head")
@@ -138,8 +139,8 @@ func TestCLI_DaemonStuck_StopEndsIt(t *testing.T) {
 func TestCLI_DaemonKilled_StartAgain(t *testing.T) {
 	c := newCLI(t)
 	c.expect(0, nil, "start", "--head", "--num-cpus=1", "--object-store-memory=100000000")
-	_ = unix.Kill(c.session().connect(wire.RoleDriver).hello.DaemonPid, unix.SIGKILL)
-	eventually(t, "status says so", func() bool { out, _ := c.run("status"); return strings.Contains(out, "no cluster is running") })
+	_ = unix.Kill(c.session().connect(wire.RoleDriver).Hello.DaemonPid, unix.SIGKILL)
+	play.Eventually(t, "status says so", func() bool { out, _ := c.run("status"); return strings.Contains(out, "no cluster is running") })
 	c.expect(0, []string{"had ended by itself"}, "stop")
 	c.expect(0, nil, "start", "--head", "--num-cpus=1", "--object-store-memory=100000000")
 }
@@ -152,7 +153,7 @@ func TestCLI_Block_EndsWithSIGINT(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "status answers", func() bool { _, code := c.run("status"); return code == 0 })
+	play.Eventually(t, "status answers", func() bool { _, code := c.run("status"); return code == 0 })
 	_ = cmd.Process.Signal(unix.SIGINT)
 	done := make(chan error, 1)
 	go func() { done <- cmd.Wait() }()
@@ -161,7 +162,7 @@ func TestCLI_Block_EndsWithSIGINT(t *testing.T) {
 		if err != nil {
 			t.Errorf("%v:\n%s", err, out.String())
 		}
-	case <-time.After(limit):
+	case <-time.After(play.Limit):
 		t.Fatal("start --block does not end")
 	}
 	c.expect(1, []string{"no cluster is running"}, "status")

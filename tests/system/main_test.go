@@ -6,18 +6,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"github.com/eagleray/eagleray/tests/play"
 )
 
 // binary is the daemon under test, built once.
 var binary string
 
 func TestMain(m *testing.M) {
-	if len(os.Args) >= 3 && os.Args[1] == "-m" {
-		os.Exit(playZygote())
-	}
-	if len(os.Args) == 3 && os.Args[0] == "fake-worker" {
-		os.Exit(playWorker(os.Args[1], os.Args[2]))
-	}
+	play.Roles(nil)
 	os.Exit(run(m))
 }
 
