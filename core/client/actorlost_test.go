@@ -52,6 +52,9 @@ func outcome(t *testing.T, c *Client, ref ids.Object) (text string, code fault.C
 		t.Errorf("no answer: %v", err)
 		return "", "none"
 	}
+	if f.View != 0 {
+		defer c.Release(Drop{View: f.View})
+	}
 	e, err := store.Parse(f.Envelope)
 	if err != nil {
 		t.Error(err)
