@@ -106,8 +106,10 @@ def test_first_error_of_a_list(ray: Any) -> None:
     def slow() -> None:
         time.sleep(60)
 
+    both = [fail.remote(KeyError), fail.remote(ValueError)]
+    ray.wait(both, num_returns=2, timeout=60)  # get raises as soon as one of them has failed, and either may be first
     with pytest.raises(KeyError):
-        ray.get([fail.remote(KeyError), fail.remote(ValueError)])
+        ray.get(both)
     waiting = slow.remote()
     with pytest.raises(ValueError):
         ray.get([waiting, fail.remote(ValueError)], timeout=30)
