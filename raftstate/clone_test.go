@@ -15,6 +15,9 @@ func TestResults_Clone_ChangesIndependently(t *testing.T) {
 		for n := range limit {
 			a.add(id(n), Result{Index: uint64(n)})
 		}
+		if n := len(a.places); n < 2*limit || n >= 4*limit {
+			t.Errorf("limit %d: a table of %d places, want room for twice the limit, rounded up to a power of two", limit, n)
+		}
 		b := a.clone()
 		for n := limit; n < 3*limit; n++ {
 			if old, full := b.add(id(n), Result{Index: uint64(n)}); !full || old != id(n-limit) {

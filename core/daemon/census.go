@@ -97,8 +97,9 @@ func stopped(pid int) bool {
 	if err != nil {
 		return false
 	}
-	i := bytes.LastIndexByte(b, ')')
-	return i >= 0 && i+2 < len(b) && (b[i+2] == 'T' || b[i+2] == 't')
+	// The state follows the program's name, which is in parentheses and may hold some.
+	state := b[bytes.LastIndexByte(b, ')')+1:]
+	return bytes.HasPrefix(state, []byte(" T")) || bytes.HasPrefix(state, []byte(" t"))
 }
 
 // placesOf adds what the store knows of the objects in the tallies; mu held.

@@ -131,3 +131,21 @@ func TestIndex_OneObjectAtATime_AllocatesNothing(t *testing.T) {
 		t.Fatalf("%v allocations for each object", n)
 	}
 }
+
+// Looking at one object after another asks the map of branches only where a new branch begins.
+func TestIndex_LookAtNeighbours_BranchIsRemembered(t *testing.T) {
+	x := newIndex()
+	const far = fan << branchBits // the first count of the next branch
+	for _, count := range []uint64{1, far} {
+		x.set(count, new(Object))
+		if x.last == nil || x.last != x.branches[count/far] || x.at != count/far {
+			t.Errorf("after object %d is set, branch %d is remembered", count, x.at)
+		}
+	}
+	for _, count := range []uint64{1, far, 1} {
+		x.find(count)
+		if x.last == nil || x.last != x.branches[count/far] || x.at != count/far {
+			t.Errorf("after a look at object %d, branch %d is remembered", count, x.at)
+		}
+	}
+}

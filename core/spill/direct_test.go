@@ -314,3 +314,30 @@ func TestStore_Direct_DiskFullOrBroken_NextDirectoryIsUsed(t *testing.T) {
 		s.Close(closeLimit)
 	}
 }
+
+// TestStore_Direct_ManyTransfers_NoGapBetweenThem: the records of a batch that takes several
+// transfers lie one behind the other, and none of them goes through the page cache.
+func TestStore_Direct_ManyTransfers_NoGapBetweenThem(t *testing.T) {
+	s := past(t, nil)
+	var want []Item
+	for i := range 7 {
+		want = append(want, item(uint64(i+1), inPages(uint64(i), transfer/2-pageSize+i)))
+	}
+	rs, err := s.Write(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range rs {
+		into := newArena(t, len(want[i].Bytes))
+		if err := r.Read(into); err != nil || !bytes.Equal(into.memory[:r.Size()], want[i].Bytes) || !r.direct {
+			t.Errorf("object %d, past the page cache %v: %v", i, r.direct, err)
+		}
+		if i == 0 {
+			continue
+		}
+		before := rs[i-1]
+		if end := before.at + headerSize + pages(int64(before.Size())); r.Path() != before.Path() || r.at+headerSize != end+pageSize {
+			t.Errorf("object %d begins at %d, and the one before it ends at %d", i, r.at+headerSize, end)
+		}
+	}
+}

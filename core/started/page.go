@@ -62,7 +62,6 @@ func unchecked(w, salt uint64) (uint32, bool) {
 func mix(x uint64) uint32 {
 	x ^= x >> 31
 	x *= 0x9e3779b97f4a7c15
-	x ^= x >> 29
 	return uint32(x >> 32)
 }
 

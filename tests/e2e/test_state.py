@@ -251,7 +251,13 @@ def test_a_stopped_process_is_named_and_does_not_hold_the_answer_up(
                 state.list_objects()
             with pytest.warns(UserWarning, match=f"process {pid}"):
                 assert state.list_objects(raise_on_missing_output=False)
-            assert clock() < 5
+            with pytest.raises(RayStateApiException, match=f"the list of tasks is not complete: process {pid}"):
+                state.summarize_tasks()
+            with pytest.warns(UserWarning, match=f"process {pid}"):
+                assert state.summarize_tasks(raise_on_missing_output=False)
+            with pytest.raises(RayStateApiException, match=f"the list of objects is not complete: process {pid}"):
+                state.summarize_objects()
+            assert clock() < 8
         assert f"process {pid} (worker) is left out" in run("memory")
     assert state.list_objects()
 
