@@ -115,10 +115,11 @@ type executor struct {
 	forgets [][]byte        // functions that the program is to let go of
 	backlog backlog
 	ran     ranTasks
+	die     func() // ends the process at once
 }
 
 func newExecutor(c *Client) *executor {
-	return &executor{c: c, backlog: backlog{most: maxBacklog}, calls: map[uint64]*call{}, fns: map[[16]byte]*function{}, conns: map[*inConn]bool{}, early: map[ids.Task]time.Time{}}
+	return &executor{c: c, backlog: backlog{most: maxBacklog}, calls: map[uint64]*call{}, fns: map[[16]byte]*function{}, conns: map[*inConn]bool{}, early: map[ids.Task]time.Time{}, die: killProcess}
 }
 
 func (e *executor) running() bool { return e.busy > 0 }

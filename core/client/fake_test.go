@@ -54,6 +54,7 @@ type fakeDaemon struct {
 	returned  []uint64              // leases given back
 	ended     int                   // heirs
 	forgotten int                   // functions
+	exits     []string              // what workers said before they ended on purpose
 	together  int                   // questions for the places of many
 	full      bool                  // who asks for room waits
 	onDisk    bool                  // nothing is in the arena: places are told one by one
@@ -279,6 +280,10 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		_ = m.Reply(r)
 	case wire.TForget:
 		d.forgotten++
+	case wire.TWorkerExit:
+		var x wire.WorkerExit
+		_ = m.Decode(&x)
+		d.exits = append(d.exits, x.Reason)
 	case wire.TObjStats:
 		_ = m.Reply(wire.ObjStats{})
 	case wire.TBlocked:

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"syscall"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -11,9 +10,8 @@ import (
 // What cancellations do in the process that runs the task: see cancel.go for the caller's side.
 
 const (
-	maxEarly   = 10_000      // from so many on, cancellations whose tasks never came are forgotten
-	earlyFor   = time.Minute // after so long
-	exitNotice = 5 * time.Millisecond
+	maxEarly = 10_000      // from so many on, cancellations whose tasks never came are forgotten
+	earlyFor = time.Minute // after so long
 )
 
 // cancel ends a queued call, or interrupts the running one.
@@ -72,19 +70,7 @@ func (e *executor) interrupt(token uint64, k *call, q *wire.Cancel) {
 		children = e.cancelChildren(token, q.Force)
 	}
 	if q.Force {
-		go func() {
-			if children != nil { // who owns them is about to be gone
-				limit := time.NewTimer(cancelPatience)
-				defer limit.Stop()
-				select {
-				case <-children:
-				case <-limit.C:
-				}
-			}
-			c.push(wire.TWorkerExit, wire.WorkerExit{Reason: "its task was cancelled with force"})
-			time.Sleep(exitNotice) // let the message leave
-			_ = syscall.Kill(syscall.Getpid(), syscall.SIGKILL)
-		}()
+		go e.endByForce(token, k, children)
 		return
 	}
 	e.canceled = append(e.canceled, k)

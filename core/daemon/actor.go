@@ -303,7 +303,7 @@ func (d *Daemon) actorEnded(w *worker) {
 			delete(d.falls, a.rec.ID)
 		}
 		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(w.excess), Message: w.exceeded})
-	case a.drains || w.reason != "":
+	case a.drains || w.reason != "" && w.reason != wire.ExitForced: // nobody cancels an actor with force: that end is none of its own
 		delete(d.falls, a.rec.ID)
 		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
 	default: // with status 0 too: it ended without a word

@@ -81,6 +81,28 @@ func TestFlow_Actor_Restarts_AsOftenAsItMay(t *testing.T) {
 	}
 }
 
+// Only an actor that ends itself is gone for good while it may restart: a task's cancellation is not its doing.
+func TestFlow_Actor_EndsOnPurpose_RestartsUnlessItEndedItself(t *testing.T) {
+	s := play.Start(t, 1)
+	d := s.Driver(nil)
+	for reason, want := range map[string]string{wire.ExitForced: wire.ActorAlive, "exit_actor": wire.ActorDead} {
+		id := d.Made("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
+		first := d.Resolve(id, 0)
+		d.At(first).Tell("leave " + reason)
+		st := d.Resolve(id, 1)
+		if st.State != want || want == wire.ActorAlive && (st.Incarnation != 2 || st.Pid == first.Pid) {
+			t.Errorf("its worker ended because of %q: %+v", reason, st)
+			continue
+		}
+		if want == wire.ActorAlive {
+			d.At(st).Tell("leave " + reason)
+			if st = d.Resolve(id, 2); st.State != wire.ActorDead || !strings.Contains(st.Message, "has died") || !strings.Contains(st.Message, reason) {
+				t.Errorf("after the last restart: %+v", st)
+			}
+		}
+	}
+}
+
 func TestFlow_Actor_Names_AreFoundTakenAndFree(t *testing.T) {
 	s := play.Start(t, 2)
 	d := s.Driver(nil)

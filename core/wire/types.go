@@ -113,3 +113,6 @@ func (t Type) String() string { return "message type " + strconv.Itoa(int(t)) }
 // ExitDeclines is the reason of a worker that was to become an actor and does
 // not, because others need what it owns.
 const ExitDeclines = "it owns what others need, and so becomes no actor"
+
+// ExitForced is the reason of a worker that ends because the task that it runs was cancelled with force.
+const ExitForced = "its task was cancelled with force"

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"sync/atomic"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// forced is a worker of the test, whose end by force is only counted.
+type forced struct {
+	*Client
+	begun chan *Item
+	goOn  chan struct{} // each message lets one task be answered
+	ends  atomic.Int32
+}
+
+func (d *fakeDaemon) forcedWorker() *forced {
+	f := &forced{begun: make(chan *Item, 10), goOn: make(chan struct{}, 10)}
+	f.Client = d.worker(func(c *Client, it *Item) {
+		f.begun <- it
+		<-f.goOn
+		echo(c, it)
+	})
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.exec.die = func() { f.ends.Add(1) }
+	return f
+}
+
+// runs returns the call that the worker runs.
+func (f *forced) runs(token uint64) *call {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.exec.calls[token]
+}
+
+func TestEndByForce_CallRuns_ProcessEndsAndTellsTheDaemonBefore(t *testing.T) {
+	d := startDaemon(t)
+	w, c := d.forcedWorker(), d.driver()
+	ref := submit(t, c, template(t, c, "f"), "x")
+	it := <-w.begun
+	told := atomic.Int32{}
+	w.mu.Lock()
+	w.exec.die = func() { // who has the lock answers nothing in between
+		if w.mu.TryLock() {
+			w.mu.Unlock()
+			t.Error("the lock is free while the process ends: its task may still be answered")
+		}
+		d.eventually("the daemon has heard why", func() bool { return len(d.exits) == 1 && d.exits[0] == wire.ExitForced })
+		told.Add(1)
+	}
+	w.mu.Unlock()
+	w.exec.endByForce(it.Token, w.runs(it.Token), nil)
+	if told.Load() != 1 {
+		t.Error("a process whose task was cancelled with force lives on")
+	}
+	w.goOn <- struct{}{}
+	outcome(t, c, ref)
+}
+
+// The children of a task that is cancelled with force hear of that first. Meanwhile the task is
+// answered, and the process runs the next one.
+func TestEndByForce_CallIsAnsweredMeanwhile_ProcessGoesOn(t *testing.T) {
+	d := startDaemon(t)
+	w, c := d.forcedWorker(), d.driver()
+	tm := template(t, c, "f")
+	ref := submit(t, c, tm, "first")
+	it := <-w.begun
+	k := w.runs(it.Token)
+	children, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.exec.endByForce(it.Token, k, children)
+	}()
+	w.goOn <- struct{}{}
+	if text, code := outcome(t, c, ref); text != "first" {
+		t.Fatalf("%q, %q", text, code)
+	}
+	next := submit(t, c, tm, "next")
+	<-w.begun
+	close(children)
+	<-ended
+	w.goOn <- struct{}{}
+	if text, code := outcome(t, c, next); text != "next" {
+		t.Errorf("the next task: %q, %q", text, code)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w.ends.Load() != 0 || len(d.exits) != 0 {
+		t.Errorf("the process of another task was ended %d times, and the daemon was told %q", w.ends.Load(), d.exits)
+	}
+}
+
+func TestEndByForce_AnswerOfAnEarlierCallIsNotWrittenYet_ItLeavesFirst(t *testing.T) {
+	d := startDaemon(t)
+	w, c := d.forcedWorker(), d.driver()
+	ref := submit(t, c, template(t, c, "f"), "earlier")
+	it := <-w.begun
+	earlier := w.runs(it.Token)
+	w.mu.Lock()
+	earlier.in.stuck = true // nothing is written for now
+	w.mu.Unlock()
+	w.goOn <- struct{}{}
+	d.eventually("the earlier call has its answer", func() bool { return w.runs(it.Token) == nil })
+	later := &call{in: earlier.in, tmpl: earlier.tmpl}
+	w.mu.Lock()
+	w.exec.calls[it.Token+1] = later
+	w.mu.Unlock()
+	w.exec.endByForce(it.Token+1, later, nil)
+	if text, code := outcome(t, c, ref); text != "earlier" || w.ends.Load() != 1 {
+		t.Errorf("the earlier call: %q, %q; the process ended %d times", text, code, w.ends.Load())
+	}
+}
+
+// Through the messages: a child that does not hear holds its parent's forced end up.
+func TestCancel_ForcedWhileAChildDoesNotHear_TheNextTaskIsLeftAlone(t *testing.T) {
+	d := startDaemon(t)
+	w := d.forcedWorker()
+	c := d.driver()
+	tm := template(t, c, "parent")
+	ref := submit(t, c, tm, "parent")
+	it := <-w.begun
+	v := d.forcedWorker()
+	submit(t, w.Client, template(t, w.Client, "child"), "child")
+	<-v.begun
+	v.mu.Lock() // it does not hear
+	if err := c.Cancel(ref, true, true); err != nil {
+		t.Fatal(err)
+	}
+	w.goOn <- struct{}{}
+	d.eventually("the parent is answered", func() bool { return w.runs(it.Token) == nil })
+	if text, code := outcome(t, c, ref); text != "parent" {
+		t.Errorf("the task that had ended before it was to: %q, %q", text, code)
+	}
+	next := submit(t, c, tm, "next")
+	<-w.begun
+	v.mu.Unlock()
+	d.eventually("the child's worker ends", func() bool { return v.ends.Load() == 1 })
+	v.goOn <- struct{}{}
+	w.goOn <- struct{}{}
+	if text, code := outcome(t, c, next); text != "next" || w.ends.Load() != 0 {
+		t.Errorf("the next task: %q, %q; its process was ended %d times", text, code, w.ends.Load())
+	}
+}
