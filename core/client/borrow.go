@@ -341,12 +341,13 @@ func (c *Client) serveWait(q *wire.RefWait, m *wire.Message) error {
 	return nil
 }
 
-// letGoBy tells a borrower of an object that its owner has not. Who registers
-// when a reference arrives is never told so; what a task took whose lost result
-// is computed again may be gone, for lineage keeps only what the task's caller owns.
+// letGoBy tells a borrower of an object that its owner has not. That happens in two ways. What a
+// task took whose lost result is computed again may be gone, for lineage keeps only what the task's
+// caller owns. And the owner may not have heard yet of who asks when the last other holder was killed.
 func letGoBy(id ids.Object) error {
 	return fault.New(fault.LostBorrowed, "object %s is gone: the process that owned it has let go of it when nobody held a reference any more. "+
-		"A task that took it runs again because its own result was lost, and its caller, which did not own the object, kept no reference to it: hold one for as long as you need the task's result", id)
+		"Either a task that took it runs again because its own result was lost, and its caller, which did not own the object, kept no reference to it: hold one for as long as you need the task's result. "+
+		"Or the process that this reference came from was killed within the millisecond or so that the owner needs to hear of a new holder", id)
 }
 
 func refValue(o *own.Object, node ids.Node) wire.RefValue {

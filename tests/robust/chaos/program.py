@@ -314,14 +314,29 @@ class Run(Travels, Losses):
             ray.wait([found], timeout=self.chance.choice([0, 0.005]))
         force = self.chance.random() < 0.3
         self.deaths.forced |= force
+        if force:
+            self.owners_know()
         ray.cancel(found, force=force)
         try:
             ray.get(found, timeout=LIMIT)
         except (ray.exceptions.TaskCancelledError, ray.exceptions.WorkerCrashedError):
             return
 
+    def owners_know(self) -> None:
+        """Waits until every owner has heard that this process holds its objects.
+
+        That takes about a millisecond after a reference has come. When the process that it came from, and the last
+        other one that held it, is killed before, the owner lets go of the object: nobody promises that it is kept. An
+        owner answers what is asked behind the registration, so its answer shows that it has heard.
+        """
+        others = {ref for ref, node in self.variables if node.owner != DRIVER}
+        if others:
+            ready, _ = ray.wait([*others], num_returns=len(others), timeout=LIMIT, fetch_local=False)
+            assert len(ready) == len(others), "an owner does not answer"
+
     def kill_worker(self) -> None:
         """Any worker, holders' excepted."""
+        self.owners_know()
         victims = [pid for pid in workers(self.daemon) if pid not in {*self.pids, *self.spared.values()}]
         if victims:
             self.kill(self.chance.choice(victims))
@@ -329,6 +344,7 @@ class Run(Travels, Losses):
     def kill_holder(self) -> None:
         """What it kept is let go, what it owned is lost; another takes its place."""
         index = self.chance.randrange(len(self.holders))
+        self.owners_know()
         self.settle_calls()  # else a call of another holder's that is under way is lost with it
         self.kept = [entry for entry in self.kept if entry[0] != index]
         if self.chance.random() < 0.5:

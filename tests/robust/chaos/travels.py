@@ -54,6 +54,7 @@ class Travels:
     excused: Callable[[Node, Any], bool]
     same: Callable[[int, Node], None]
     forget: Callable[[], None]
+    owners_know: Callable[[], None]
 
     def __init__(self) -> None:
         self.flows: list[Flow] = []
@@ -197,6 +198,7 @@ class Travels:
 
     def end_lodger(self, name: str) -> None:
         """Ends a detached actor. What its process owned is lost: it may have run tasks before."""
+        self.owners_know()
         pid = self.spared.pop(name)
         if pid in self.makers:
             self.deaths.pids.add(pid)
