@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -19,6 +20,8 @@ type process struct {
 	file *os.File
 	gone chan struct{} // closed when the process has ended
 	end  ending        // of a process that is gone
+
+	released atomic.Bool // nobody wants to know of its end any more
 }
 
 // ending is how a process ended.
@@ -42,9 +45,9 @@ func watchPidfd(pid, fd int, ended func(*process)) (*process, error) {
 	}
 	go func() {
 		// A pidfd is readable when its process is gone; there is nothing to read.
-		err := rc.Read(func(fd uintptr) bool { return hasEnded(int(fd)) })
-		if err != nil && errors.Is(err, os.ErrClosed) {
-			return
+		_ = rc.Read(func(fd uintptr) bool { return hasEnded(int(fd)) })
+		if p.released.Load() {
+			return // the read ended because the file was closed
 		}
 		_ = rc.Control(func(fd uintptr) { p.end = endingOf(pid, int(fd)) })
 		close(p.gone)
@@ -122,6 +125,7 @@ func (p *process) over() bool {
 // release ends the watch of a process that may live on.
 func (p *process) release() {
 	if p != nil {
+		p.released.Store(true)
 		p.file.Close()
 	}
 }

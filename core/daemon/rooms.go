@@ -293,9 +293,7 @@ func (t *objects) hopeful(r *request) bool {
 	now := t.mover.now()
 	if r.blocked.IsZero() {
 		r.blocked = now
-		if t.grace > 0 {
-			t.mover.later(t.grace)
-		}
+		t.mover.later(t.grace)
 	}
 	return now.Sub(r.blocked) < t.grace
 }
