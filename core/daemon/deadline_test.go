@@ -39,9 +39,12 @@ func TestWorker_TimeToComeUp_BeginsWithAReadyZygote(t *testing.T) {
 	}
 	w.deadline.Stop()
 	w.deadline = nil
+	w.stopTimers()
 	if d.forkFrom(w, z); w.deadline == nil {
 		t.Error("its time does not run although the zygote is ready")
 	}
+	w.deadline.Stop()
+	w.stopTimers()
 	delete(d.workers, 2)
 	delete(d.workers, 3)
 }
