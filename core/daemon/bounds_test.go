@@ -87,14 +87,20 @@ func TestSink_Full_DropsOneLineForOneByte(t *testing.T) {
 			half := wire.LogLine{Text: strings.Repeat("x", maxSinkBytes/2-empty)}
 			s.add([]wire.LogLine{half, half})
 			if c.more > 0 {
+				s.mu.Lock()
 				s.lines[1].Text += "y"
 				s.bytes++
+				s.mu.Unlock()
 				s.add([]wire.LogLine{})
 				half.Text = half.Text[:0]
 				s.add([]wire.LogLine{half})
 			}
+			s.mu.Lock() // the sink asks what is unsent under it
 			unsent = 0
+			s.mu.Unlock()
 			s.flush(time.Minute)
+			s.mu.Lock()
+			defer s.mu.Unlock()
 			told := len(got) > 0 && strings.HasPrefix(got[0].Text, fmt.Sprintf("%d lines of output were dropped", c.dropped))
 			if told != (c.dropped > 0) || s.bytes != 0 {
 				t.Errorf("%d bytes more: %d lines, the first %.40q; %d bytes stay", c.more, len(got), got[0].Text, s.bytes)
