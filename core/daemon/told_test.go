@@ -82,33 +82,45 @@ func TestMessenger_Later_EarliestWishCounts(t *testing.T) {
 		}
 		disk := &fakeDisk{t: d.objects, clock: began}
 		d.objects.mover = disk
+		wake := func() time.Time {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return m.wake
+		}
+		later := func(after time.Duration) {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			m.later(after)
+		}
 		sleeps := func(want time.Duration) {
 			t.Helper()
-			at := m.wake
+			at := wake()
 			if at.Sub(began) != want {
 				t.Errorf("it wakes after %v, want %v", at.Sub(began), want)
 			}
 			time.Sleep(time.Until(at) - 1)
 			synctest.Wait()
-			if m.wake.IsZero() {
+			if wake().IsZero() {
 				t.Error("it has woken too early")
 			}
 			time.Sleep(time.Nanosecond)
 			synctest.Wait()
-			if !m.wake.IsZero() {
-				t.Errorf("it has not woken; the next time is %v", m.wake.Sub(began))
+			if !wake().IsZero() {
+				t.Errorf("it has not woken; the next time is %v", wake().Sub(began))
 			}
 		}
-		m.later(3 * time.Second)
-		m.later(time.Second)
-		m.later(2 * time.Second)
+		later(3 * time.Second)
+		later(time.Second)
+		later(2 * time.Second)
 		sleeps(time.Second)
-		m.later(time.Second)
+		later(time.Second)
 		sleeps(2 * time.Second)
-		m.later(time.Hour)
+		later(time.Hour)
+		d.mu.Lock()
 		d.closing = true
+		d.mu.Unlock()
 		m.tick()
-		if m.wake.IsZero() {
+		if wake().IsZero() {
 			t.Error("a daemon that closes looks after waiting requests")
 		}
 		m.stop()
