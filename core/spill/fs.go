@@ -132,8 +132,13 @@ func (Disk) Usage(dir string) (used, total uint64, err error) {
 }
 
 // Allocate implements File. A file system that cannot reserve room gets a
-// sparse file: then writing it can fail.
+// sparse file: then writing it can fail. What there is no room for is not
+// tried: ext4 takes all blocks that are left before it finds that they are too
+// few, and meanwhile nobody else can write.
 func (f diskFile) Allocate(size int64) error {
+	if !f.hasRoom(size) {
+		return &os.PathError{Op: "fallocate", Path: f.Name(), Err: unix.ENOSPC}
+	}
 	for {
 		err := unix.Fallocate(int(f.Fd()), 0, 0, size)
 		switch {
@@ -146,6 +151,17 @@ func (f diskFile) Allocate(size int64) error {
 		}
 		return &os.PathError{Op: "fallocate", Path: f.Name(), Err: err}
 	}
+}
+
+// hasRoom reports whether the file system has the blocks that the file lacks
+// for so many bytes. Where that cannot be known the allocation finds out.
+func (f diskFile) hasRoom(size int64) bool {
+	var s unix.Statfs_t
+	var have unix.Stat_t
+	if size < 0 || unix.Fstatfs(int(f.Fd()), &s) != nil || unix.Fstat(int(f.Fd()), &have) != nil {
+		return true
+	}
+	return s.Blocks == 0 || uint64(size) <= s.Bavail*uint64(s.Bsize)+512*uint64(have.Blocks)
 }
 
 // IsFull reports whether an error says that there is no room.
