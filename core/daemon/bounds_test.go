@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -167,6 +168,35 @@ func sleeper(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
+// sessionOfTwo starts a process that leads a session of its own and a child of
+// it in that session. A test's own session may belong to a process that a
+// container does not show, whose number reads as 0.
+func sessionOfTwo(t *testing.T) (leader, child int) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = fmt.Fscan(out, &child)
+	t.Cleanup(func() {
+		if child > 0 {
+			_ = syscall.Kill(child, syscall.SIGKILL) // its parent reaps it, and ends
+		} else {
+			_ = cmd.Process.Kill()
+		}
+		_ = cmd.Wait()
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cmd.Process.Pid, child
+}
+
 // Workers are the kernel's first choice when it has no memory left, as much as
 // the environment says; what a child has inherited of the daemon's protection goes.
 func TestScores_WorkersFirst(t *testing.T) {
@@ -282,7 +312,7 @@ func TestGPUWatch_Account_EndsWhoExceedsItsShare(t *testing.T) {
 func TestGPUWatch_OfPid_SessionCounts(t *testing.T) {
 	d := &Daemon{pids: map[int]*worker{}}
 	w := &worker{}
-	pid := sleeper(t)
+	leader, pid := sessionOfTwo(t)
 	if d.ofPid(pid) != nil {
 		t.Error("a process of nobody has a worker")
 	}
@@ -291,9 +321,7 @@ func TestGPUWatch_OfPid_SessionCounts(t *testing.T) {
 		t.Error("a worker's own process is not its own")
 	}
 	delete(d.pids, pid)
-	if me, ok := readStat(pid); ok {
-		d.pids[me.session] = w
-	}
+	d.pids[leader] = w
 	if d.ofPid(pid) != w {
 		t.Error("a process of a worker's session is not its own")
 	}
