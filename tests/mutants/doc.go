@@ -11,7 +11,13 @@
 // places in the same sources. A change that does not compile is replaced by
 // the next one.
 //
+// A changed program may allocate, write or start processes without end. Each
+// trial therefore has bounds on its memory, files and processes, a temporary
+// folder that is removed, and no process of it lives on. Tests that exceed the
+// bounds count as failed.
+//
 // places.go finds what can be changed, run.go applies one change and runs the
-// tests, report.go prints the rates, and groups.go names the packages and the
+// tests, trial.go holds them within their bounds, descendants.go finds and ends
+// their processes, report.go prints the rates, and groups.go names the packages and the
 // share of changes that the tests of each group have to notice.
 package main

@@ -22,8 +22,16 @@ var module = map[string]string{
 	// Its only change makes it wait for ever.
 	"waits/waits.go":  "package waits\n\nfunc Wait(c chan int) { close(c) }\n",
 	"waits/w_test.go": "package waits\n\nimport \"testing\"\n\nfunc TestWait(t *testing.T) {\n\tc := make(chan int)\n\tWait(c)\n\t<-c\n}\n",
-	"red/red.go":      "package red\n\nfunc Less(a, b int) bool { return a < b }\n",
-	"red/r_test.go":   "package red\n\nimport \"testing\"\n\nfunc TestLess(t *testing.T) { t.Fail() }\n",
+	// Its only change makes it allocate for ever.
+	"grows/grows.go":  "package grows\n\nfunc Done() bool { return true }\n",
+	"grows/g_test.go": "package grows\n\nimport \"testing\"\n\nfunc TestGrow(t *testing.T) {\n\tvar kept [][]byte\n\tfor !Done() {\n\t\tkept = append(kept, make([]byte, 1<<24))\n\t\tclear(kept[len(kept)-1])\n\t}\n}\n",
+	// Its test leaves a process in a session of its own behind.
+	"leaves/leaves.go": "package leaves\n\nfunc Less(a, b int) bool { return a < b }\n",
+	"leaves/l_test.go": "package leaves\n\nimport (\n\t\"os\"\n\t\"os/exec\"\n\t\"strconv\"\n\t\"syscall\"\n\t\"testing\"\n)\n\n" +
+		"func TestLess(t *testing.T) {\n\tLess(1, 2)\n\tcmd := exec.Command(\"sleep\", \"1000\")\n\tcmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}\n" +
+		"\tif err := cmd.Start(); err != nil {\n\t\tt.Fatal(err)\n\t}\n\tos.WriteFile(\"pid\", []byte(strconv.Itoa(cmd.Process.Pid)), 0o600)\n}\n",
+	"red/red.go":    "package red\n\nfunc Less(a, b int) bool { return a < b }\n",
+	"red/r_test.go": "package red\n\nimport \"testing\"\n\nfunc TestLess(t *testing.T) { t.Fail() }\n",
 }
 
 func lay(t *testing.T) string {
@@ -88,7 +96,7 @@ func TestMeasure_At_ThoseLinesOnly(t *testing.T) {
 
 // A change after which a test waits for ever is noticed by the limit.
 func TestTry_TestsThatHang_Noticed(t *testing.T) {
-	r := &runner{root: lay(t), scratch: t.TempDir()}
+	r := &runner{root: lay(t), scratch: t.TempDir(), bounds: ordinary}
 	places, err := placesOf(filepath.Join(r.root, "waits"))
 	if err != nil || len(places) != 1 {
 		t.Fatal(places, err)
@@ -101,7 +109,7 @@ func TestTry_TestsThatHang_Noticed(t *testing.T) {
 // How long changed tests may take follows from the tests alone: compiling a
 // package with cold caches takes much longer than its tests.
 func TestPlain_TimeOfTheTestsWithoutCompiling(t *testing.T) {
-	r := &runner{root: lay(t), scratch: t.TempDir()}
+	r := &runner{root: lay(t), scratch: t.TempDir(), bounds: ordinary}
 	began := time.Now()
 	took, err := r.plain(context.Background(), "held")
 	whole := time.Since(began)
