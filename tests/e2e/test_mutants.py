@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).parents[1] / "mutants"))
 from python_mutants import TESTS, Finder, measure
+from trial import Bounds, descendants, run
 
 SOURCE = b"""\
 def f(a, b):
@@ -59,6 +61,39 @@ def test_a_small_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     tried, survivors = measure(sources, tests, 1, 10, time.monotonic() + 600)
     assert (tried, survivors) == (2, ["free_module.py:2: < becomes <="])
     assert "survived: free_module.py:2" in capsys.readouterr().out
+    lines = ["held_module.py:2", "free_module.py:1"]
+    assert measure(sources, tests, 1, 10, time.monotonic() + 600, lines) == (1, [])
     held.write_text("def test_less():\n    assert False\n")
     with pytest.raises(RuntimeError, match=r"the unchanged tests of held_module\.py fail"):
         measure(sources, tests, 1, 10, time.monotonic() + 600)
+
+
+def test_a_trial_leaves_nothing_behind(tmp_path: Path) -> None:
+    script = """setsid sh -c 'echo $$ > pid; exec sleep 1000' &
+        while ! test -s pid; do sleep 0.01; done
+        echo $TMPDIR > folder && test "$TMPDIR" = "$EAGLERAY_TMPDIR" && touch $TMPDIR/a"""
+    assert run(["sh", "-c", script], tmp_path, os.environ, 60)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
+    assert not Path((tmp_path / "folder").read_text().strip()).exists()
+    assert descendants() == []
+
+
+@pytest.mark.parametrize(
+    ("script", "bounds"),
+    [
+        ("dd if=/dev/zero of=/dev/null bs=256M & wait; exit 0", Bounds(memory=64 << 20)),
+        ("i=0; while :; do i=$((i+1)); head -c 1M /dev/zero > $TMPDIR/$i || exit 0; done", Bounds(disk=16 << 20)),
+        ("while :; do sleep 1000 & done", Bounds(processes=20)),
+        ("head -c 9M /dev/zero > large", Bounds(file=8 << 20)),
+        ("exit 1", Bounds()),
+        ("sleep 1000", None),
+    ],
+    ids=["memory", "disk", "processes", "file", "failure", "time"],
+)
+def test_a_trial_that_exceeds_its_bounds_fails(tmp_path: Path, script: str, bounds: Bounds | None) -> None:
+    began = time.monotonic()
+    assert not run(["sh", "-c", script], tmp_path, os.environ, 60 if bounds else 0.2, bounds)
+    assert time.monotonic() - began < 60, "the limit of the time ended it"
+    assert descendants() == []
+    (tmp_path / "large").write_bytes(bytes(9 << 20))  # the bound on files holds for the trial only

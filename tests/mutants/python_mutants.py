@@ -1,10 +1,11 @@
 """Measures whether the tests of the Python package bite; the Go program beside this one does the same for Go.
 
     python tests/mutants/python_mutants.py --seed 7 -n 10
+    python tests/mutants/python_mutants.py -at actor.py:120
 
 One place of one module is changed at a time, in a copy of the package that is made of links, and the test files that
 ``TESTS`` names for the module run. A change that none of them notices is a survivor. The same seed chooses the same
-places in the same sources.
+places in the same sources. Each run has bounds, see ``trial.py``; tests that exceed them count as failed.
 """
 
 from __future__ import annotations
@@ -14,14 +15,14 @@ import ast
 import os
 import random
 import shutil
-import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from trial import run
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The share of changes that the tests have to notice.
@@ -42,6 +43,7 @@ TESTS: dict[str, list[str]] = {
     "remote_function": ["test_tasks.py", "test_resources.py", "test_errors.py"],
     "util/state/api": ["test_state_totals.py", "test_state.py"],
 }
+AT = "only places at these lines, as actor.py:120, separated by commas; every change of them"
 SWAPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "is": "is not", "is not": "is"}
 SWAPPED |= {"in": "not in", "not in": "in", "+": "-", "-": "+", "and": "or", "or": "and"}
 SIGNS = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=", ast.Is: "is"}
@@ -137,23 +139,16 @@ def passes(package: Path, tests: list[Path], limit: float) -> bool:
         f"--timeout={limit}",
         *map(str, tests),
     ]
-    child = subprocess.Popen(
-        command, cwd=ROOT, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-    )
-    try:
-        return child.wait(4 * limit) == 0
-    except subprocess.TimeoutExpired:
-        return False
-    finally:
-        try:
-            os.killpg(child.pid, signal.SIGKILL)  # a change may keep a test from ending what it started
-        except ProcessLookupError:
-            pass
-        child.wait()
+    return run(command, ROOT, env, 4 * limit)
 
 
-def measure(sources: Path, tests: dict[str, list[Path]], seed: int, n: int, end: float) -> tuple[int, list[str]]:
+def measure(
+    sources: Path, tests: dict[str, list[Path]], seed: int, n: int, end: float, at: Container[str] | None = None
+) -> tuple[int, list[str]]:
     """Makes changes to the modules of a folder.
+
+    Args:
+        at: Lines such as ``actor.py:120``; only places there are changed. All places when it is None.
 
     Returns:
         How many changes were made, and those that no test noticed.
@@ -161,7 +156,12 @@ def measure(sources: Path, tests: dict[str, list[Path]], seed: int, n: int, end:
     Raises:
         RuntimeError: the tests fail without a change.
     """
-    chosen = [(name, place) for name in sorted(tests) for place in Finder((sources / name).read_bytes()).places()]
+    chosen = [
+        (name, place)
+        for name in sorted(tests)
+        for place in Finder((sources / name).read_bytes()).places()
+        if at is None or f"{name}:{place.line}" in at
+    ]
     random.Random(seed).shuffle(chosen)
     took: dict[str, float] = {}
     tried, survivors = 0, []
@@ -196,13 +196,20 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=60, help="no change is begun after so many minutes")
     parser.add_argument("--modules", default="", help="modules of TESTS, separated by commas; all unless given")
     parser.add_argument("--strict", action="store_true", help="fail when the tests notice less than is wanted")
+    parser.add_argument("-at", "--at", default="", help=AT)
     options = parser.parse_args()
     names = options.modules.split(",") if options.modules else list(TESTS)
     if unknown := [name for name in names if name not in TESTS]:
         parser.error(f"the module {unknown[0]} is not in the table TESTS of {__file__}")
     tests = {f"eagleray/{name}.py": [ROOT / "tests/e2e" / test for test in TESTS[name]] for name in names}
+    at = None
+    if options.at:
+        at = [f"eagleray/{name.removeprefix('python/').removeprefix('eagleray/')}" for name in options.at.split(",")]
+        if unknown := [line for line in at if line.partition(":")[0] not in tests]:
+            parser.error(f"{unknown[0]} is in no module of the table TESTS of {__file__}")
+        options.n = sys.maxsize
     end = time.monotonic() + 60 * options.minutes
-    tried, survivors = measure(ROOT / "python", tests, options.seed, options.n, end)
+    tried, survivors = measure(ROOT / "python", tests, options.seed, options.n, end, at)
     share = (tried - len(survivors)) / max(1, tried)
     verdict = "enough" if share >= WANTED else "too few"
     line = f"{tried - len(survivors)} of {tried} changes noticed, {100 * share:.1f} % (wanted {100 * WANTED:.0f} %)"
