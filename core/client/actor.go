@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -156,9 +157,7 @@ func (c *Client) bear(a *actor) {
 	}
 	a.asking = true
 	t.actor = nil
-	w := newWaiter()
-	w.need, w.open = int(t.waiting), int(t.waiting)
-	w.notify = func() { c.createActor(a) }
+	w := wait.Calling(func() { c.createActor(a) }).For(int(t.waiting), int(t.waiting), false)
 	c.noTask(t)
 	for _, o := range t.deps {
 		if !o.State.Ready() {
@@ -290,10 +289,10 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 		c.actorDead(a, fault.From(err), nil)
 	case s.State == wire.ActorAlive:
 		a.inc, a.bad = s.Incarnation, nil
-		o := newOutConn(c, fd, s.Addr)
+		o := newOutConn(c, s.Addr)
 		o.actor, o.num = a, num
 		a.conn, a.stuck = o, false
-		if err := c.adopt(o); err != nil {
+		if err := c.poller.Add(&o.Conn, fd, o); err != nil {
 			c.fail(err)
 			return
 		}

@@ -428,7 +428,7 @@ func TestActorLost_ConnectionOnly_IsMadeAnew(t *testing.T) {
 	old := conn()
 	w.mu.Lock()
 	for in := range w.exec.conns {
-		w.lose(in, &in.conn, errPeerLeft)
+		in.CloseWhenRead() // as when the daemon says that the caller is dead
 	}
 	w.mu.Unlock()
 	d.eventually("the caller has noticed", func() bool { return conn() != old })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 )
 
 // An event loop must not wait: not for the store to find a value, nor for a
@@ -43,8 +44,7 @@ func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
 
 // watchAhead rings when the object is ready and a get of it returns at once; mu held.
 func (c *Client) watchAhead(o *own.Object, token uint64, misses int) {
-	w := &waiter{need: 1, open: 1, failFast: true}
-	w.notify = func() {
+	settled := func() {
 		if far(o) {
 			go c.fetchAhead(o.ID, token, misses)
 		} else {
@@ -52,12 +52,11 @@ func (c *Client) watchAhead(o *own.Object, token uint64, misses int) {
 		}
 	}
 	if o.State != own.Pending { // somebody has seen to it meanwhile
-		w.notify()
+		settled()
 		return
 	}
 	x := watchOf(o)
-	x.waiters = append(x.waiters, w)
-	c.flushDirty()
-	c.looped = time.Now()
-	c.armReader()
+	x.waiters = append(x.waiters, wait.Calling(settled).For(1, 1, true))
+	c.poller.SendAll()
+	c.poller.LoopWaits()
 }

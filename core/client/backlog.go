@@ -1,7 +1,5 @@
 package client
 
-import "golang.org/x/sys/unix"
-
 // What callers have sent to an actor waits in its process until it is begun.
 // When that is much, nothing more is read from callers: it waits at theirs, in
 // the sockets and then in their memory. Control messages, cancellations among
@@ -67,31 +65,20 @@ func (e *executor) unqueued(k *call) {
 	if e.draining {
 		e.unread = true // what was held had arrived before the end was asked for
 	}
-	if e.c.leader != nil {
-		e.c.kick()
-	}
+	e.c.poller.Kick()
 }
 
 // hold stops reading from a caller. What the caller of a generator tells it
 // comes behind its calls, and the generator may wait for that.
 func (e *executor) hold(in *inConn) {
-	if !in.lease && !in.held && !in.dead && len(in.feeds) == 0 {
-		in.held = true
-		e.c.interest(&in.conn)
+	if !in.lease && !in.Paused() && !in.Closed() && len(in.feeds) == 0 {
+		in.Pause()
 	}
 }
 
 // read goes on reading from a caller.
 func (e *executor) read(in *inConn) {
-	if in.held {
-		in.held = false
-		e.c.interest(&in.conn)
-	}
-}
-
-// hungUp reads what a caller that is gone has left, though it is held: the end of its stream is behind that.
-func (c *Client) hungUp(k *conn, events uint32) {
-	if k.held && events&(unix.EPOLLHUP|unix.EPOLLERR) != 0 {
-		k.held = false
+	if in.Paused() {
+		in.Resume()
 	}
 }

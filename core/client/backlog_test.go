@@ -11,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -52,7 +53,7 @@ func TestBacklog_CallersAreHeld_AndNothingIsLost(t *testing.T) {
 	d.eventually("callers are held", func() bool { _, full, _ := state(); return full })
 	// What one read brings may come on top of it, for each caller.
 	for range 20 {
-		if bytes, _, queued := state(); bytes > most+callers*2*readChunk {
+		if bytes, _, queued := state(); bytes > most+callers*2*transport.ReadChunk {
 			t.Fatalf("%d bytes in %d calls wait, at most %d should", bytes, queued, most)
 		}
 		time.Sleep(time.Millisecond)
@@ -114,16 +115,16 @@ func TestBacklog_ReleasedWhileCallersAreHeld_WhatHasArrivedRunsFirst(t *testing.
 	d.eventually("the socket is full", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.actors[id].conn.stuck
+		return c.actors[id].conn.Full()
 	})
 	a.worker.mu.Lock()
 	arrived := 1 + len(a.worker.exec.queue) // with the one that runs
 	for in := range a.worker.exec.conns {
-		n, err := unix.IoctlGetInt(in.fd, unix.TIOCINQ)
+		n, err := unix.IoctlGetInt(in.FD(), unix.TIOCINQ)
 		if err != nil {
 			t.Fatal(err)
 		}
-		arrived += (n + in.have) / (len(pad) + 100)
+		arrived += (n + len(in.Unread())) / (len(pad) + 100)
 	}
 	a.worker.mu.Unlock()
 	d.mu.Lock()

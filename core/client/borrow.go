@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -38,7 +39,7 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 		c.unacked -= len(list)
 		if c.unacked == 0 {
 			for _, w := range c.ackWaits {
-				c.finish(w)
+				c.poller.Finish(w)
 			}
 			c.ackWaits = nil
 			c.ownerLate = false
@@ -177,7 +178,7 @@ func (c *Client) whenRegistered(f func()) {
 		f()
 		return
 	}
-	c.ackWaits = append(c.ackWaits, &waiter{notify: f})
+	c.ackWaits = append(c.ackWaits, wait.Calling(f))
 }
 
 // accept serves this process's own socket.

@@ -8,7 +8,7 @@ import (
 
 // bounce gives calls that have not started back to their caller.
 func (in *inConn) bounce(ks []*call) {
-	b, at := wire.BeginFrame(in.out)
+	b, at := wire.BeginFrame(in.Buffer())
 	b = wire.AppendArray(b, 2)
 	b = wire.AppendUint(b, uint64(wire.OpReturned))
 	b = wire.AppendArray(b, len(ks))
@@ -17,8 +17,8 @@ func (in *inConn) bounce(ks []*call) {
 		b = wire.AppendUint(b, uint64(k.seq))
 		delete(in.feeds, k.seq)
 	}
-	in.out = wire.EndFrame(b, at)
-	in.c.flush(&in.conn)
+	in.Queue(wire.EndFrame(b, at))
+	in.Flush()
 }
 
 // bounceAll gives back every task of a lease that has not started.
@@ -29,7 +29,7 @@ func (e *executor) bounceAll() {
 		if k.taken {
 			continue
 		}
-		if k.in != nil && k.in.lease && k.tmpl != nil && !k.in.dead {
+		if k.in != nil && k.in.lease && k.tmpl != nil && !k.in.Closed() {
 			back[k.in] = append(back[k.in], k)
 		} else {
 			keep = append(keep, k)
@@ -60,10 +60,11 @@ func (e *executor) late() bool {
 // answer waits for another.
 func (e *executor) answersAtOnce() bool { return e.last != nil && e.last.usual > batchFor }
 
-// overdue is how long the background may sleep before a long task's followers go back.
-func (e *executor) overdue() time.Duration {
+// overdue is how long it takes until the calls behind a long one go back, most
+// when there are none.
+func (e *executor) overdue(most time.Duration) time.Duration {
 	if e.busy == 0 || len(e.queue) == 0 {
-		return beatWatch
+		return most
 	}
 	return max(0, e.patience()-time.Since(e.started))
 }
@@ -130,13 +131,13 @@ func (e *executor) lendsAtOnce(now time.Time) bool {
 
 func (e *executor) tellState(op wire.Op) {
 	for in := range e.conns {
-		if !in.lease || in.dead {
+		if !in.lease || in.Closed() {
 			continue
 		}
-		b, at := wire.BeginFrame(in.out)
+		b, at := wire.BeginFrame(in.Buffer())
 		b = wire.AppendArray(b, 1)
 		b = wire.AppendUint(b, uint64(op))
-		in.out = wire.EndFrame(b, at)
-		e.c.flush(&in.conn)
+		in.Queue(wire.EndFrame(b, at))
+		in.Flush()
 	}
 }

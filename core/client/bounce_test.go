@@ -3,6 +3,8 @@ package client
 import (
 	"slices"
 	"testing"
+
+	"github.com/eagleray/eagleray/core/transport"
 )
 
 // A call that has begun or was sent back before leaves the queue and goes to
@@ -10,7 +12,7 @@ import (
 func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
 	lease := &inConn{lease: true}
 	gone := &inConn{lease: true}
-	gone.dead = true
+	gone.Conn = transport.Closed(nil)
 	actor := &inConn{}
 	begun := &call{in: lease, tmpl: &RemoteTemplate{}, taken: true, seq: 7}
 	lease.feeds = map[uint32]*call{7: begun}
@@ -21,7 +23,7 @@ func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
 	if !slices.Equal(e.queue, stay) {
 		t.Errorf("%d calls stay, want %d", len(e.queue), len(stay))
 	}
-	if len(lease.out)+len(gone.out)+len(actor.out) > 0 {
+	if lease.Unsent()+gone.Unsent()+actor.Unsent() > 0 {
 		t.Error("a call is given back that is not to be")
 	}
 	if lease.feeds[7] != begun {

@@ -88,7 +88,7 @@ func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
 		c.ensureEnded(t)
 	}
 	task := t.id(c)
-	c.flush(&t.on.conn)
+	t.on.Flush()
 	q := wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}
 	if heard {
 		_ = c.tell(t.on.peerAddr, q, cancelPatience)
@@ -109,7 +109,7 @@ func (c *Client) sendCancel(t *task, q wire.Cancel, left int) {
 		time.AfterFunc(cancelAgain, func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			if !c.closed && t.counted && t.on == on && !on.dead {
+			if !c.closed && t.counted && t.on == on && !on.Closed() {
 				c.sendCancel(t, q, left-1)
 			}
 		})

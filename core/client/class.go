@@ -237,14 +237,14 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 		c.adjustWant(k)
 		return
 	}
-	o := newOutConn(c, fd, g.Addr)
+	o := newOutConn(c, g.Addr)
 	o.lease = l
 	l.conn = o
-	o.assign(&g.Assignment)
-	if err := c.adopt(o); err != nil {
+	if err := c.poller.Add(&o.Conn, fd, o); err != nil {
 		c.fail(err)
 		return
 	}
+	o.assign(&g.Assignment)
 	k.leases = append(k.leases, l)
 	c.pump(k)
 	if l.busy == 0 {
@@ -306,7 +306,7 @@ func (c *Client) returnIdle() {
 }
 
 func (c *Client) returnLease(l *lease) {
-	c.flush(&l.conn.conn)
+	l.conn.Flush()
 	c.dropLease(l, wire.LeaseReturn{LeaseID: l.id})
 }
 
@@ -323,7 +323,7 @@ func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
 		l.class.leases = slices.Delete(l.class.leases, i, i+1)
 	}
 	if l.conn != nil {
-		c.retire(&l.conn.conn)
+		l.conn.Close()
 	}
 	if len(l.lost) == 0 {
 		c.lastBegun(l)
@@ -404,7 +404,7 @@ func (c *Client) brokenLease(b *wire.LeaseBroken) {
 	case l.gone:
 		c.retryLost(l, b.Detail)
 	case l.conn != nil: // a child that it forked keeps the socket open
-		c.doom(&l.conn.conn)
+		l.conn.CloseWhenRead()
 	}
 }
 

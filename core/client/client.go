@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -15,10 +14,10 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
-
-var errPeerLeft = errors.New("the process at the other end is gone")
 
 // MaxInline is the largest envelope that travels in a message; larger ones go
 // through the arena. Bytes.
@@ -47,9 +46,9 @@ type Options struct {
 	// Signals, when set, runs the program's handlers of signals that have come,
 	// if the calling thread is the one for that; true: one has raised an exception.
 	Signals func() bool
-	// Beat, when set, lends the session's background a thread that is not Go's:
-	// it calls Turn until that says BeatEnds. false: there is none.
-	Beat func(*Beat) bool
+	// Background, when set, lends the background poller a thread that is not Go's,
+	// which calls Turn until that says transport.ModeEnd. False: there is none.
+	Background func(*transport.Background) bool
 	// Rest, when set, lets go of memory that only the beginning of a driver's session uses.
 	Rest func()
 	// Descriptor, when set, is told of descriptors that a forked child must
@@ -101,6 +100,7 @@ type Client struct {
 	listen     net.Listener
 
 	mu       sync.Mutex
+	poller   *transport.Poller // of the task sockets; it releases mu while it waits
 	closed   bool
 	why      error // why it closed
 	table    *own.Table
@@ -124,48 +124,31 @@ type Client struct {
 	held       map[ids.Owner]map[ids.Task][][]*own.Object
 	sought     map[string]ids.Owner // callers that are looked for, by address, see gonecaller.go
 	unfinished int                  // tasks and calls submitted
-	leaving    *waiter              // of a worker that ends and is still needed, or of its heir
+	leaving    *wait.Wait           // of a worker that ends and is still needed, or of its heir
 	limbo      int                  // tasks whose arguments are being moved to the arena
 	admitted   sync.WaitGroup       // accept, and connections that have not said who they are
 	parked     []*wire.Peer         // that served others until we moved
 
 	// Borrow registrations, see borrow.go.
 	unacked  int
-	ackWaits []*waiter
+	ackWaits []*wait.Wait
 	dropQ    []Drop
 	dropWait []Drop // until unacked is 0, see drops.go
 
-	// The reader, see poller.go.
-	epoll, wakeFD   int
-	events          [64]unix.EpollEvent
-	sockets         map[int]socket
-	leader          *waiter
-	background      *waiter
-	followers       []*waiter
-	polling, kicked bool
-	spinner         spinner
-	lone            lone
-	lookedAt        time.Time // see doze.go
-	leftAt          time.Time
-	looped          time.Time // when an event loop waited last
-	beat            *Beat
-	dirty           []*conn
-	graves          []int
-	doomed          []*conn // of dead processes, to be read to the end
-	inflight        int     // tasks and calls sent and not answered
-	idleTimer       *time.Timer
-	idleLook        time.Time // when idle leases are looked at; zero: not
-	pendingTimer    *time.Timer
-	pendingArmed    bool
-	looks           uint32               // of the timer, see pending.go
-	pendingFrom     uint32               // the look that came last before it was armed
-	reported        map[string]time.Time // what was warned about, and when to again
-	notes           notes
-	async           asyncQueue
-	delayed         map[*task]*delay // see backoff.go
-	begun           *begunPage       // see begun.go
-	cancels         burst            // see cancel.go
-	retryDelay      time.Duration    // before every retry, by the environment
+	inflight     int // tasks and calls sent and not answered
+	idleTimer    *time.Timer
+	idleLook     time.Time // when idle leases are looked at; zero: not
+	pendingTimer *time.Timer
+	pendingArmed bool
+	looks        uint32               // of the timer, see pending.go
+	pendingFrom  uint32               // the look that came last before it was armed
+	reported     map[string]time.Time // what was warned about, and when to again
+	notes        notes
+	async        asyncQueue
+	delayed      map[*task]*delay // see backoff.go
+	begun        *begunPage       // see begun.go
+	cancels      burst            // see cancel.go
+	retryDelay   time.Duration    // before every retry, by the environment
 
 	texts      []string          // sites and functions that have no number elsewhere, see census.go
 	byText     map[string]uint32 // their numbers
@@ -184,8 +167,8 @@ type Client struct {
 	lastGot lookedAt // the latest value of others that has references inside, see sheaf.go
 
 	// Waits for many objects, see stamp.go.
-	stamps  uint32    // the latest number
-	stamped []*waiter // that have one
+	stamps  uint32     // the latest number
+	stamped []numbered // that have one
 	scratch []*own.Object
 
 	lineage  lineage
@@ -210,7 +193,7 @@ func Connect(o Options) (*Client, error) {
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
 		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][][]*own.Object{}, streams: map[uint64]*stream{},
-		sockets: map[int]socket{}, background: newWaiter(), spinner: spinner{skips: spinFirst}, wakeFD: -1, epoll: -1, arenaFD: -1, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
+		arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
 	c.lineage = c.newLineage(hr.ArenaBytes)
 	copy(c.info.Node[:], hr.NodeID)
@@ -219,11 +202,7 @@ func Connect(o Options) (*Client, error) {
 	c.info.Namespace = hr.Namespace
 	c.info.SessionDir, c.info.NodeAddr, c.info.Addr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.NodeAddr, hr.Addr, hr.DaemonPid, hr.Totals
 	c.self = c.info.Worker.Owner()
-	err = c.open(fd, hr.ArenaBytes)
-	if err == nil {
-		err = c.startBeat()
-	}
-	if err != nil {
+	if err = c.open(fd, hr.ArenaBytes); err != nil {
 		u.Close()
 		c.release()
 		return nil, err
@@ -243,7 +222,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	c.table = own.NewTable(c.self, c.info.Job)
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
-	for _, fd := range []int{c.epoll, c.wakeFD, c.async.fd, descriptorOf(c.listen), descriptorOf(u)} {
+	for _, fd := range []int{c.async.fd, descriptorOf(c.listen), descriptorOf(u)} {
 		c.opened(fd)
 	}
 	c.daemon.Start()
@@ -282,13 +261,11 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 			return err
 		}
 	}
-	if c.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return err
+	o := transport.Options{Descriptor: c.opts.Descriptor, Lend: c.opts.Background}
+	if c.opts.Role == wire.RoleWorker {
+		o.Quiet = bounceAfter // its next task counts on a turn before it is long
 	}
-	if c.wakeFD, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
-		return err
-	}
-	if err = unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, c.wakeFD, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(c.wakeFD)}); err != nil {
+	if c.poller, err = transport.New(&c.mu, (*host)(c), o); err != nil {
 		return err
 	}
 	if c.async.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
@@ -370,13 +347,7 @@ func (c *Client) shut(why error) {
 	if c.idleTimer != nil {
 		c.idleTimer.Stop()
 	}
-	for _, f := range c.followers {
-		f.signal()
-	}
-	if c.polling {
-		one := [8]byte{1}
-		_, _ = unix.Write(c.wakeFD, one[:])
-	}
+	c.poller.End()
 	f := fault.From(why)
 	c.table.Each(func(o *own.Object) bool {
 		if !o.State.Ready() {
@@ -384,7 +355,7 @@ func (c *Client) shut(why error) {
 			if w, ok := o.Watch.(*watch); ok {
 				o.Watch = nil
 				for _, x := range w.waiters {
-					c.finish(x)
+					c.poller.Finish(x)
 				}
 				c.tellBorrowers(o, w)
 			}
@@ -392,7 +363,7 @@ func (c *Client) shut(why error) {
 		return true
 	})
 	for _, w := range c.ackWaits {
-		c.finish(w)
+		c.poller.Finish(w)
 	}
 	c.lessNeeded()
 	for id := range c.kept {
@@ -406,32 +377,23 @@ func (c *Client) shut(why error) {
 
 // release gives all descriptors back once nobody polls.
 func (c *Client) release() {
-	c.stopBeat()
-	for {
-		c.mu.Lock()
-		if c.leader == nil {
-			break
-		}
-		if c.polling {
-			one := [8]byte{1}
-			_, _ = unix.Write(c.wakeFD, one[:])
-		}
-		c.mu.Unlock()
-		time.Sleep(100 * time.Microsecond) // the leader is on its way out of its poll
+	if c.poller != nil { // else it could not be made
+		c.poller.StopBackground()
 	}
+	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.poller != nil {
+		c.poller.End()
+		c.poller.AwaitNoLeader()
+	}
 	if c.listen != nil {
 		c.closing(descriptorOf(c.listen))
 		c.listen.Close()
 		os.Remove(c.info.Addr)
 	}
-	for fd, s := range c.sockets {
-		s.base().dead = true
-		c.closing(fd)
-		unix.Close(fd)
+	if c.poller != nil {
+		c.poller.Close()
 	}
-	clear(c.sockets)
-	c.bury()
 	for _, l := range c.peers {
 		if l.peer != nil {
 			c.closing(descriptorOf(l.peer.Conn()))
@@ -442,7 +404,7 @@ func (c *Client) release() {
 		c.closing(descriptorOf(p.Conn()))
 		go p.Close()
 	}
-	for _, fd := range []*int{&c.epoll, &c.wakeFD, &c.async.fd, &c.arenaFD} {
+	for _, fd := range []*int{&c.async.fd, &c.arenaFD} {
 		if *fd >= 0 {
 			c.closing(*fd)
 			unix.Close(*fd)

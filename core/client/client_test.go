@@ -188,10 +188,10 @@ func TestWorkerDies_NoRetries_WorkerCrashed(t *testing.T) {
 	r := submit(t, c, template(t, c, "f"), "x")
 	<-started
 	w.mu.Lock()
-	for _, s := range w.sockets {
-		w.retire(s.base())
+	for in := range w.exec.conns {
+		in.Close()
 	}
-	w.bury()
+	w.poller.LookSoon()
 	w.mu.Unlock()
 	f, err := c.Get(r, testLimit)
 	if err != nil || f == nil || !f.IsError {

@@ -7,6 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -14,16 +15,16 @@ import (
 
 // endsWith has the end of a context end a wait; mu held. The
 // caller calls stop, with mu held, when the wait is over.
-func (c *Client) endsWith(ctx context.Context, w *waiter) (stop func() bool) {
+func (c *Client) endsWith(ctx context.Context, w *wait.Wait) (stop func() bool) {
 	if ctx.Done() == nil {
 		return func() bool { return true }
 	}
 	return context.AfterFunc(ctx, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if !w.done {
-			w.gaveUp = true
-			c.finish(w)
+		if !w.Over() {
+			w.GiveUp()
+			c.poller.Finish(w)
 		}
 	})
 }

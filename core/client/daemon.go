@@ -107,11 +107,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 // the sockets' buffers: the leader reads them first.
 func (e *executor) drain() {
 	e.draining, e.unread = true, true
-	if e.c.leader == nil {
-		e.c.arm()
-	} else {
-		e.c.kick()
-	}
+	e.c.poller.LookSoon()
 }
 
 // allRead: the leader has read everything that had arrived by the time of drain.

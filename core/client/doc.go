@@ -5,13 +5,11 @@
 //
 // # Who runs
 //
-// The thread that waits does the I/O. All task sockets of the process, those
-// that it calls through (outConn) and those that it is called through
-// (inConn), are on one epoll descriptor. A thread that waits for an object or
-// for work becomes the leader: it flushes, reads, and completes the others'
-// waits; the rest follow on a channel and one of them is promoted when the
-// leader leaves. When nobody has led for 1 ms and something is outstanding, a
-// background goroutine leads until a thread wants to.
+// The thread that waits does the I/O, see package transport. All task sockets of
+// the process are on its poller: those that the process calls through (outConn)
+// and those that it is called through (inConn). Both are handlers of what
+// arrives on their connection. What the poller has to know of the session it
+// asks through the methods in host.go.
 //
 // Control traffic has sockets and goroutines of its own (wire.Peer): one to the
 // daemon, one to each process whose references we hold or whose tasks we cancel.
@@ -24,10 +22,9 @@
 //
 // # Invariants
 //
-//   - Client.mu guards everything but a connection's read buffer, which is the
-//     leader's. It is never held while waiting for anybody.
+//   - Client.mu guards everything here and in the poller. It is never held while
+//     waiting for anybody.
 //   - No Go code here calls Python, or needs the interpreter's lock.
 //   - A process tells nobody that it let something go (a reply, a returned
 //     reference) while a registration of its own is unacknowledged.
-//   - Descriptors are closed by the leader, or while there is none.
 package client

@@ -43,7 +43,7 @@ func (e *executor) sayLastWords(reason string) {
 	deadline, _ := ctx.Deadline()
 	c.push(wire.TWorkerExit, wire.WorkerExit{Reason: reason})
 	for in := range e.conns {
-		c.flushHard(&in.conn, deadline)
+		in.FlushUntil(deadline)
 	}
 	_ = c.daemon.Flush(ctx)
 }

@@ -1,8 +1,11 @@
 package client
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -92,17 +95,50 @@ func TestEndByForce_CallIsAnsweredMeanwhile_ProcessGoesOn(t *testing.T) {
 	}
 }
 
+// stall lets nothing leave through the socket of a caller: another socket, which is full, takes the place of its
+// descriptor until the returned function is called. After that the poller still believes that the socket is full.
+func stall(t *testing.T, in *inConn) (goOn func()) {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		unix.Close(pair[0])
+		unix.Close(pair[1])
+	})
+	for b := make([]byte, 64<<10); err == nil; {
+		_, err = unix.Write(pair[0], b)
+	}
+	if err != unix.EAGAIN {
+		t.Fatalf("fill a socket: %v", err)
+	}
+	own, err := unix.FcntlInt(uintptr(in.FD()), unix.F_DUPFD_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	replace := func(fd int) {
+		if err := unix.Dup3(fd, in.FD(), unix.O_CLOEXEC); err != nil {
+			t.Errorf("put descriptor %d in the place of %d: %v", fd, in.FD(), err)
+		}
+	}
+	replace(pair[0])
+	return sync.OnceFunc(func() {
+		replace(own)
+		unix.Close(own)
+	})
+}
+
 func TestEndByForce_AnswerOfAnEarlierCallIsNotWrittenYet_ItLeavesFirst(t *testing.T) {
 	d := startDaemon(t)
 	w, c := d.forcedWorker(), d.driver()
 	ref := submit(t, c, template(t, c, "f"), "earlier")
 	it := <-w.begun
 	earlier := w.runs(it.Token)
-	w.mu.Lock()
-	earlier.in.stuck = true // nothing is written for now
-	w.mu.Unlock()
+	goOn := stall(t, earlier.in)
 	w.goOn <- struct{}{}
 	d.eventually("the earlier call has its answer", func() bool { return w.runs(it.Token) == nil })
+	goOn()
 	later := &call{in: earlier.in, tmpl: earlier.tmpl}
 	w.mu.Lock()
 	w.exec.calls[it.Token+1] = later

@@ -11,6 +11,8 @@ import (
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/trace"
+	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -106,10 +108,10 @@ type executor struct {
 	early    map[ids.Task]time.Time // cancelled before they arrived
 	conns    map[*inConn]bool
 	draining bool
-	leaving  bool      // the program ends the actor: nothing begins any more
-	leavers  []*waiter // threads that wait until the last call has ended
-	unread   bool      // draining, and something may not have been read yet
-	feedMax  uint64    // items of all generators together that callers may leave untaken; 0: no limit
+	leaving  bool         // the program ends the actor: nothing begins any more
+	leavers  []*wait.Wait // threads that wait until the last call has ended
+	unread   bool         // draining, and something may not have been read yet
+	feedMax  uint64       // items of all generators together that callers may leave untaken; 0: no limit
 
 	page    *started.Writer // of an actor that may restart
 	forgets [][]byte        // functions that the program is to let go of
@@ -132,7 +134,7 @@ func (e *executor) push(k *call) {
 	if len(l.waiting) > 0 {
 		w := l.waiting[0]
 		l.waiting = l.waiting[1:]
-		e.c.finish(w)
+		e.c.poller.Finish(w)
 	} else if l.serve != nil {
 		l.serve()
 		l.serve = nil
@@ -170,7 +172,7 @@ func (c *Client) becomeActor(s *wire.ActorStart) error {
 // becomeActor queues the constructor. The specification is the class's template
 // and the constructor's call; an alternative's template takes the first one's place.
 func (e *executor) becomeActor(s *wire.ActorStart) error {
-	in := &inConn{conn: conn{c: e.c, fd: -1, dead: true}, job: e.c.info.Job, tmpls: map[uint64]*RemoteTemplate{}}
+	in := &inConn{Conn: transport.Closed(e.c.poller), c: e.c, job: e.c.info.Job, tmpls: map[uint64]*RemoteTemplate{}}
 	var k *call
 	read := func(f []byte) error {
 		r := wire.NewReader(f)
@@ -242,17 +244,17 @@ func (c *Client) NextTask(timeout time.Duration, group string) (*Item, error) {
 		}
 		if e.ended != "" || c.closed {
 			e.leaves = e.leaves || group == ""
-			c.flushDirty()
+			c.poller.SendAll()
 			return &Item{Kind: ItemExit, Reason: e.ended}, nil
 		}
 		if len(l.queue) == 0 {
 			l.index.calls = nil
 		}
-		c.flushDirty()
-		w := newWaiter()
+		c.poller.SendAll()
+		w := wait.New()
 		l.waiting = append(l.waiting, w)
-		c.await(w, deadline)
-		if !w.done {
+		c.poller.Await(w, deadline)
+		if !w.Over() {
 			for i, x := range l.waiting {
 				if x == w {
 					l.waiting = slices.Delete(l.waiting, i, i+1)
@@ -272,7 +274,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 	if k.assign != nil {
 		return &Item{Kind: ItemAssign, Blob: k.assign}, nil
 	}
-	if k.in.dead && k.actor == nil || k.taken {
+	if k.in.Closed() && k.actor == nil || k.taken {
 		return nil, nil
 	}
 	k.taken = true
@@ -291,10 +293,10 @@ func (e *executor) begin(k *call) (*Item, error) {
 	e.started = k.started
 	// Answers of earlier calls are not to be lost with this one. Calls of one
 	// function come in quick succession: theirs may share a write.
-	if in := k.in; len(in.out) > 0 && (k.tmpl.Once || k.tmpl != e.last || k.started.Sub(in.flushed) > batchFor) {
-		c.flush(&in.conn)
+	if in := k.in; in.Unsent() > 0 && (k.tmpl.Once || k.tmpl != e.last || k.started.Sub(in.flushed) > batchFor) {
+		in.Flush()
 		in.flushed = k.started
-		c.cleaned(&in.conn)
+		in.Sent()
 	}
 	e.last = k.tmpl
 	if k.feed != nil {
@@ -337,8 +339,8 @@ func (e *executor) begin(k *call) (*Item, error) {
 		}
 		k.in.mark.set(k.seq)
 	}
-	k.stamp(trace.Begun, k.in.fd)
-	c.armLater() // somebody has to look after the sockets while it runs
+	k.stamp(trace.Begun, k.in.FD())
+	c.poller.ArmLater(len(e.queue) > 0) // somebody has to look after the sockets while it runs
 	return it, nil
 }
 

@@ -10,7 +10,7 @@ import (
 // What keeps a worker that is told to exit: calls that run or wait, until its program
 // has been told that no more work comes.
 func TestExitAnswer(t *testing.T) {
-	c := &Client{opts: Options{Role: wire.RoleWorker}, epoll: -1, wakeFD: -1}
+	c := bareClient(t, Options{Role: wire.RoleWorker})
 	c.table = own.NewTable(c.self, c.info.Job)
 	c.exec = newExecutor(c)
 	answer := func(want bool, when string) {

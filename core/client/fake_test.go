@@ -15,6 +15,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -359,7 +360,7 @@ func (d *fakeDaemon) workerWith(o Options, f func(c *Client, it *Item)) (*Client
 
 func (d *fakeDaemon) driver() *Client {
 	d.t.Helper()
-	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Beat: lend})
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Background: lend})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -423,4 +424,24 @@ func template(t testing.TB, c *Client, name string) int {
 		t.Fatal(err)
 	}
 	return id
+}
+
+// bareClient is a session without a daemon, for what needs none.
+func bareClient(t *testing.T, o Options) *Client {
+	t.Helper()
+	c := &Client{opts: o}
+	p, err := transport.New(&c.mu, (*host)(c), transport.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.poller = p
+	t.Cleanup(func() {
+		p.StopBackground()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		p.End()
+		p.AwaitNoLeader()
+		p.Close()
+	})
+	return c
 }

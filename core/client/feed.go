@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -19,14 +20,14 @@ const feedBacklog = 4 << 20
 // feed is the worker's end of a generator that it runs; stream.go is the other.
 type feed struct {
 	flow   *Flow
-	next   uint64   // index of the next item
-	have   uint64   // its caller has those before
-	taken  uint64   // of them, by the caller's program
-	quit   bool     // nobody wants more
-	stored bool     // the item before lies in the store
-	lost   []uint64 // of what it had, what it is to get again
-	queued bool     // it waits for the others, or did when it last looked
-	room   *waiter  // the generator, waiting until it may go on
+	next   uint64     // index of the next item
+	have   uint64     // its caller has those before
+	taken  uint64     // of them, by the caller's program
+	quit   bool       // nobody wants more
+	stored bool       // the item before lies in the store
+	lost   []uint64   // of what it had, what it is to get again
+	queued bool       // it waits for the others, or did when it last looked
+	room   *wait.Wait // the generator, waiting until it may go on
 }
 
 // FeedState says whether a generator may yield more.
@@ -76,7 +77,7 @@ func (in *inConn) quit(seq uint32) {
 func (f *feed) wake(c *Client) {
 	if w := f.room; w != nil {
 		f.room = nil
-		c.finish(w)
+		c.poller.Finish(w)
 	}
 }
 
@@ -110,10 +111,10 @@ func (e *executor) feedState(k *call) FeedState {
 	switch {
 	case k.cancel:
 		return FeedCancelled
-	case f.quit || k.in.dead || e.c.closed || f.done():
+	case f.quit || k.in.Closed() || e.c.closed || f.done():
 		return FeedClosed
 	}
-	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || len(k.in.out) > feedBacklog || f.stored && len(k.in.out) > 0
+	full := f.flow.Limit > 0 && f.ahead() >= f.flow.Limit || k.in.Unsent() > feedBacklog || f.stored && k.in.Unsent() > 0
 	f.queued = !full && e.feedMax > 0 && e.feedsFull(f)
 	if full || f.queued {
 		return FeedFull
@@ -184,7 +185,7 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 		return 0, fault.New(fault.BadRequest, "the generator %s has yielded %d items, which is the most that one may", k.tmpl.Name, i)
 	}
 	f.next++
-	if f.wanted(i) && !f.quit && !k.in.dead && !planted.Strikes(planted.LostItem) {
+	if f.wanted(i) && !f.quit && !k.in.Closed() && !planted.Strikes(planted.LostItem) {
 		if err := e.sendItem(k, i, v, flags); err != nil {
 			return 0, err
 		}
@@ -211,24 +212,24 @@ func (e *executor) sendItem(k *call, i uint64, v *Value, flags int) error {
 		copy(at[:], id[:ids.TaskSize])
 		c.hold(in.caller, at, nested)
 	}
-	if in.dead {
+	if in.Closed() {
 		return nil
 	}
-	b, at := wire.BeginFrame(in.out)
+	b, at := wire.BeginFrame(in.Buffer())
 	b = wire.AppendArray(b, 5)
 	b = wire.AppendUint(b, uint64(wire.OpItem))
 	b = wire.AppendUint(b, uint64(k.seq))
 	b = wire.AppendUint(b, i)
 	b = wire.AppendUint(b, uint64(flags))
-	in.out = wire.EndFrame(append(b, body...), at)
+	in.Queue(wire.EndFrame(append(b, body...), at))
 	// The first leaves at once. Those that follow soon share a write, and a millisecond later it is made.
 	// Of what lies in the store its caller has to hear before this worker can die.
 	k.feed.stored = body[1] == wire.PlaceStore
-	if now := time.Now(); k.feed.stored || len(in.out) >= batchBytes || now.Sub(in.flushed) > batchFor {
-		c.flush(&in.conn)
+	if now := time.Now(); k.feed.stored || in.Unsent() >= batchBytes || now.Sub(in.flushed) > batchFor {
+		in.Flush()
 		in.flushed = now
 	} else {
-		c.touch(&in.conn)
+		in.SendSoon()
 	}
 	return nil
 }
@@ -248,10 +249,10 @@ func (c *Client) FeedRoom(token uint64, timeout time.Duration) (FeedState, error
 		if st != FeedFull {
 			return st, nil
 		}
-		w := newWaiter()
+		w := wait.New()
 		e.awaitRoom(k, w)
 		c.awaitBlocked(w, deadline)
-		if !w.done {
+		if !w.Over() {
 			k.feed.room = nil
 			return e.feedState(k), nil
 		}
@@ -282,26 +283,24 @@ func (c *Client) FeedWatch(token, notify uint64) (FeedState, error) {
 	if st := e.feedState(k); st != FeedFull {
 		return st, nil
 	}
-	w := &waiter{}
-	w.notify = func() {
+	e.awaitRoom(k, wait.Calling(func() {
 		c.async.ended = append(c.async.ended, notify)
 		one := [8]byte{1}
 		_, _ = unix.Write(c.async.fd, one[:])
-	}
-	e.awaitRoom(k, w)
-	c.arm()
+	}))
+	c.poller.Arm()
 	return FeedFull, nil
 }
 
 // awaitRoom finishes w when the generator may look again.
-func (e *executor) awaitRoom(k *call, w *waiter) {
+func (e *executor) awaitRoom(k *call, w *wait.Wait) {
 	in := k.in
 	k.feed.room = w
-	e.c.flush(&in.conn)
-	if len(in.out) > 0 && in.eased == nil {
-		in.eased = e.wakeFeeds
+	in.Flush()
+	if in.Unsent() > 0 {
+		in.WhenSent(e.wakeFeeds)
 	}
-	if len(in.out) == 0 && e.feedState(k) != FeedFull {
+	if in.Unsent() == 0 && e.feedState(k) != FeedFull {
 		k.feed.wake(e.c)
 	}
 }

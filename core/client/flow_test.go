@@ -186,10 +186,10 @@ func TestWorkerDies_TaskIsTriedAgainOrFails(t *testing.T) {
 			c.brokenLease(&wire.LeaseBroken{LeaseID: step.told.LeaseID + 1})
 			c.brokenLease(&step.told)
 			worker.mu.Lock()
-			for _, s := range worker.sockets {
-				worker.retire(s.base())
+			for in := range worker.exec.conns {
+				in.Close()
 			}
-			worker.bury()
+			worker.poller.LookSoon()
 			worker.mu.Unlock()
 			if step.code == "" {
 				expectOutcome(t, c, step.name, ref, "x", "")

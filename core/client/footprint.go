@@ -15,6 +15,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	defer c.mu.Unlock()
 	c.takeDrops()
 	owned, borrowed := c.table.Len()
+	sockets := c.poller.Counts()
 	recipes, held, idle := 0, 0, 0
 	c.table.Recipes(func(*own.Recipe) { recipes++ })
 	c.unconfirmed(func(ids.Owner, ids.Task, []*own.Object) { held++ })
@@ -25,9 +26,9 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls),
 		"shapes": len(c.shapes), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
 		"mapped": len(c.mapped), "kept": len(c.kept), "streams": len(c.streams), "peers": len(c.peers),
-		"serving": len(c.serving), "held": held, "sockets": len(c.sockets), "graves": len(c.graves),
+		"serving": len(c.serving), "held": held, "sockets": sockets.Connections, "graves": sockets.Retired,
 		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": len(c.pinnings),
-		"unfinished": c.unfinished, "drops": len(c.dropQ) + len(c.dropWait), "dirty": len(c.dirty), "doomed": len(c.doomed), "loans": Loans(), "sheaves": countSheaves(),
+		"unfinished": c.unfinished, "drops": len(c.dropQ) + len(c.dropWait), "dirty": sockets.Unsent, "doomed": sockets.Ending, "loans": Loans(), "sheaves": countSheaves(),
 	} {
 		found["n_"+name] = uint64(n)
 	}

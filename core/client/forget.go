@@ -46,6 +46,6 @@ func (e *executor) forget(fid []byte) {
 	if len(e.waiting) > 0 {
 		w := e.waiting[0]
 		e.waiting = e.waiting[1:]
-		e.c.finish(w)
+		e.c.poller.Finish(w)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -50,8 +51,8 @@ func FuzzReplyFrames(f *testing.F) {
 				t.Fatal(err)
 			}
 			c.count(k)
-			o := newOutConn(c, -1, "")
-			o.dead = true
+			o := newOutConn(c, "")
+			o.Conn = transport.Closed(c.poller)
 			if ofActor {
 				o.actor = &actor{name: "A", conn: o, pending: 1}
 				k.actor = o.actor

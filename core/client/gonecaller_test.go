@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 )
 
 // holdsFor makes the worker hold an object of its own for a caller, as part of
@@ -19,7 +20,7 @@ func holdsFor(t *testing.T, w *Client, who ids.Owner, addr string) (*inConn, fun
 	w.hold(who, ids.Task{1}, []*own.Object{o})
 	w.mu.Unlock()
 	w.Release(Drop{Object: id})
-	return &inConn{conn: conn{c: w, fd: -1}, caller: who, addr: addr}, func() bool {
+	return &inConn{Conn: transport.Closed(w.poller), c: w, caller: who, addr: addr}, func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.takeDrops()
@@ -30,7 +31,7 @@ func holdsFor(t *testing.T, w *Client, who ids.Owner, addr string) (*inConn, fun
 func breaks(w *Client, in *inConn) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	in.gone(nil)
+	in.Gone(nil)
 }
 
 func TestHeld_CallerEndedWithoutAControlConnection_LetGo(t *testing.T) {

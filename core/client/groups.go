@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wait"
 )
 
 // An actor may have concurrency groups. The calls of each wait in a lane of their own, in order, and each lane
@@ -24,7 +25,7 @@ const maxGroups = 1000
 type lane struct {
 	name    string // of the group; empty: the default one
 	queue   []*call
-	waiting []*waiter // threads in NextTask
+	waiting []*wait.Wait // threads in NextTask
 	index   queueIndex
 	pushed  int    // calls that were ever queued
 	parks   int    // calls that are parked
@@ -36,7 +37,7 @@ type lane struct {
 // wakeAll makes every thread of the lane look again; mu held.
 func (l *lane) wakeAll(c *Client) {
 	for _, w := range l.waiting {
-		c.finish(w)
+		c.poller.Finish(w)
 	}
 	l.waiting = nil
 }

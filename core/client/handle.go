@@ -25,8 +25,8 @@ func (c *Client) forgetActor(a *actor) {
 	c.runsNoMore(a)
 	c.dropRaised(a)
 	if a.conn != nil {
-		c.flush(&a.conn.conn)
-		c.retire(&a.conn.conn)
+		a.conn.Flush()
+		a.conn.Close()
 		a.conn = nil
 	}
 }

@@ -48,20 +48,20 @@ func (e *executor) greet(in *inConn) {
 }
 
 func (in *inConn) tellHeld(l *lane) {
-	if in.lease || in.dead {
+	if in.lease || in.Closed() {
 		return
 	}
 	on := uint64(0)
 	if l.held {
 		on = 1
 	}
-	b, at := wire.BeginFrame(in.out)
+	b, at := wire.BeginFrame(in.Buffer())
 	b = wire.AppendArray(b, 3)
 	b = wire.AppendUint(b, uint64(wire.OpHold))
 	b = wire.AppendStr(b, l.name)
 	b = wire.AppendUint(b, on)
-	in.out = wire.EndFrame(b, at)
-	in.c.touch(&in.conn)
+	in.Queue(wire.EndFrame(b, at))
+	in.SendSoon()
 }
 
 // hearHeld: the actor takes no more calls of a group for now, or takes them again; mu held.
@@ -94,16 +94,14 @@ func (o *outConn) hearHeld(r *wire.Reader) error {
 // can still be held, what is in the socket cannot. Its sending goes on when the socket has taken it; mu held.
 func (c *Client) clogged(a *actor) bool {
 	o := a.conn
-	if !a.grouped || !o.stuck || len(o.out) < maxClog {
+	if !a.grouped || !o.Full() || o.Unsent() < maxClog {
 		return false
 	}
-	if o.eased == nil {
-		o.eased = func() {
-			if a.conn == o {
-				c.pumpActor(a)
-			}
+	o.WhenSent(func() {
+		if a.conn == o {
+			c.pumpActor(a)
 		}
-	}
+	})
 	return true
 }
 

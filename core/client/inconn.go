@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/trace"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -39,7 +40,8 @@ type place struct {
 
 // inConn is a socket through which somebody calls us.
 type inConn struct {
-	conn
+	transport.Conn
+	c      *Client
 	caller ids.Owner
 	job    ids.Job // the caller's, which is not this worker's when an actor is called from another job
 	addr   string  // the caller's own socket
@@ -49,6 +51,8 @@ type inConn struct {
 	latest uint32           // call that was begun, of an actor
 	feeds  map[uint32]*call // generators that it called, by sequence number
 	mark   begunMark
+
+	flushed time.Time // when answers that share a write left last
 }
 
 // welcome adopts an accepted task connection.
@@ -63,7 +67,7 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
 		return
 	}
 	c := e.c
-	in := &inConn{conn: conn{c: c, fd: fd}, addr: h.Addr, lease: h.Role == wire.RoleLease, tmpls: map[uint64]*RemoteTemplate{}}
+	in := &inConn{c: c, addr: h.Addr, lease: h.Role == wire.RoleLease, tmpls: map[uint64]*RemoteTemplate{}}
 	copy(in.caller[:], h.OwnerID)
 	in.job = c.info.Job
 	if len(h.JobID) == ids.JobSize {
@@ -80,7 +84,7 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
 		in.slot = e.page.Take(in.caller, uint32(h.LeaseID))
 	}
 	in.mark = openMark(page, h.Slot, h.LeaseID)
-	if err := c.adopt(in); err != nil {
+	if err := c.poller.Add(&in.Conn, fd, in); err != nil {
 		c.fail(err)
 		return
 	}
@@ -89,12 +93,11 @@ func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
 	}
 	e.greet(in)
 	// What came with the hello is read now: the poller was not asked yet.
-	if c.leader == nil {
-		c.arm()
-	}
+	in.ReadSoon()
 }
 
-func (in *inConn) frames(b []byte) (int, error) {
+// Frames implements transport.Handler.
+func (in *inConn) Frames(b []byte) (int, error) {
 	return eachFrame(b, func(f []byte) error { return in.frame(append([]byte(nil), f...)) })
 }
 
@@ -116,7 +119,7 @@ func (in *inConn) frame(b []byte) error {
 		if err != nil {
 			return err
 		}
-		k.stamp(trace.Arrived, in.fd)
+		k.stamp(trace.Arrived, in.FD())
 		if _, ok := e.early[k.task]; ok {
 			delete(e.early, k.task)
 			e.dismiss(k) // now: what runs may run for long
@@ -135,7 +138,7 @@ func (in *inConn) frame(b []byte) error {
 	case wire.OpTaken:
 		in.taken(uint32(r.Uint()), r.Uint())
 	case wire.OpWakeup:
-		in.hearWakeup(r.Uint())
+		in.HearWakeup(r.Uint())
 	case wire.OpForget:
 		in.forgets(r.Uint())
 	case wire.OpQuit:
@@ -204,8 +207,9 @@ func parsePlace(r *wire.Reader) (p place, err error) {
 	return p, r.Err()
 }
 
-// gone: the caller left. What it asked for and has not begun is dropped.
-func (in *inConn) gone(error) {
+// Gone implements transport.Handler: the caller left. What it asked for and has
+// not begun is dropped.
+func (in *inConn) Gone(error) {
 	e := in.c.exec
 	delete(e.conns, in)
 	in.forgetsAll()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -74,16 +75,16 @@ func Inherit(u *net.UnixConn, socket, token string) error {
 func (c *Client) outlive() {
 	began := time.Now()
 	for !c.closed && c.needed(began) {
-		w := newWaiter()
+		w := wait.New()
 		c.leaving = w
 		if c.unfinished > 0 {
-			c.await(w, time.Now().Add(time.Second))
+			c.poller.Await(w, time.Now().Add(time.Second))
 			continue
 		}
 		// No task socket is open: nobody has to poll, or to hold a thread for it.
 		left := receiptPatience - time.Since(began)
 		c.mu.Unlock()
-		w.wait(left + time.Millisecond) // negative: until something changes
+		w.Sleep(left + time.Millisecond) // negative: until something changes
 		c.mu.Lock()
 	}
 	c.leaving = nil

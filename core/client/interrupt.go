@@ -126,7 +126,7 @@ func (x *queueIndex) find(l *lane, id ids.Task) *call {
 	}
 	x.upTo = l.pushed
 	k := x.calls[id]
-	if k == nil || k.taken || k.in.dead {
+	if k == nil || k.taken || k.in.Closed() {
 		return nil
 	}
 	delete(x.calls, id)

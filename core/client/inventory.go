@@ -82,16 +82,16 @@ func (c *Client) inventory(w *will, fds []int) []int {
 		for _, t := range l.lost {
 			v.task(t, taskWaits)
 		}
-		if l.conn != nil && !l.conn.dead && len(l.conn.tasks) > 0 {
+		if l.conn != nil && !l.conn.Closed() && len(l.conn.tasks) > 0 {
 			v.conn(l.conn, willConn{LeaseID: l.id, Class: l.class.id, Choice: l.choice})
-			fds = append(fds, l.conn.fd)
+			fds = append(fds, l.conn.FD())
 		}
 	}
 	for _, a := range c.actors {
 		v.actor(a)
-		if a.conn != nil && !a.conn.dead && len(a.conn.tasks) > 0 {
+		if a.conn != nil && !a.conn.Closed() && len(a.conn.tasks) > 0 {
 			v.conn(a.conn, willConn{ActorID: append([]byte(nil), a.id[:]...)})
-			fds = append(fds, a.conn.fd)
+			fds = append(fds, a.conn.FD())
 		}
 	}
 	v.recipes()
@@ -169,7 +169,7 @@ func (v *inventory) complete(t *task, place taskPlace) willTask {
 }
 
 func (v *inventory) conn(o *outConn, x willConn) {
-	x.Addr, x.Seq, x.Unread, x.Unsent, x.Num = o.peerAddr, o.seq, o.in[:o.have], o.out, o.num
+	x.Addr, x.Seq, x.Unread, x.Unsent, x.Num = o.peerAddr, o.seq, o.Unread(), o.Buffer(), o.num
 	for _, t := range o.tasks {
 		x.Tasks = append(x.Tasks, v.task(t, taskSent))
 	}

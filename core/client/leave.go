@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wait"
 )
 
 // An actor may end itself while other calls of it run: exit_actor, __ray_terminate__ and sys.exit(0) in one of its
@@ -27,12 +28,12 @@ func (c *Client) LastCalls(token uint64, timeout time.Duration) bool {
 	}
 	deadline := deadlineOf(timeout)
 	for e.busy > 0 && e.ended == "" && !c.closed {
-		w := newWaiter()
+		w := wait.New()
 		e.leavers = append(e.leavers, w)
-		c.flushDirty()
-		c.await(w, deadline)
-		if !w.done {
-			e.leavers = slices.DeleteFunc(e.leavers, func(x *waiter) bool { return x == w })
+		c.poller.SendAll()
+		c.poller.Await(w, deadline)
+		if !w.Over() {
+			e.leavers = slices.DeleteFunc(e.leavers, func(x *wait.Wait) bool { return x == w })
 			return false
 		}
 	}
@@ -47,6 +48,6 @@ func (e *executor) leaveIfLast() {
 	list := e.leavers
 	e.leavers = nil
 	for _, w := range list {
-		e.c.finish(w)
+		e.c.poller.Finish(w)
 	}
 }

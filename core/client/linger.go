@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -25,9 +26,7 @@ func (c *Client) Exiting(reason string) error {
 	defer c.mu.Unlock()
 	c.push(wire.TWorkerExit, wire.WorkerExit{Reason: reason})
 	deadline := time.Now().Add(exitPatience)
-	for _, s := range c.sockets {
-		c.flushHard(s.base(), deadline)
-	}
+	c.poller.FlushUntil(deadline)
 	c.linger()
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), exitPatience)
@@ -52,8 +51,8 @@ func (c *Client) linger() {
 			}
 			moves = now.Add(moveAgain)
 		}
-		c.leaving = newWaiter()
-		c.await(c.leaving, moves)
+		c.leaving = wait.New()
+		c.poller.Await(c.leaving, moves)
 	}
 	c.leaving = nil
 }
@@ -61,7 +60,7 @@ func (c *Client) linger() {
 // lessNeeded lets linger look again; mu held.
 func (c *Client) lessNeeded() {
 	if c.leaving != nil {
-		c.finish(c.leaving)
+		c.poller.Finish(c.leaving)
 	}
 }
 

@@ -3,7 +3,7 @@ package client
 import (
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/eagleray/eagleray/core/wait"
 )
 
 // An actor with coroutines has an event loop on its main thread. When the loop has
@@ -20,7 +20,7 @@ type eventLoop struct {
 	fd       int  // of its poller
 	armed    bool // our poller tells of it, once
 	fired    bool // it did
-	waiter   *waiter
+	waiter   *wait.Wait
 	fetching bool    // a goroutine has the call whose turn it is
 	fetched  []*Item // what it has made of that
 }
@@ -33,12 +33,8 @@ func (c *Client) LoopStart(fd int) error {
 		return c.why
 	}
 	c.loop = eventLoop{on: true, fd: fd, armed: true}
-	return unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: loopEvents, Fd: int32(fd)})
+	return c.poller.WatchOnce(fd, c.fire)
 }
-
-// loopEvents: once, for another thread may lead while the loop is busy, and would find
-// the descriptor readable over and over.
-const loopEvents = unix.EPOLLIN | unix.EPOLLONESHOT
 
 // LoopTake appends up to most calls to items. When there are none it waits for one, for
 // the loop's descriptors, a signal or the timeout (0: not at all). Fired: the loop has
@@ -49,22 +45,23 @@ func (c *Client) LoopTake(items []*Item, most int, timeout time.Duration) (taken
 	e, l := c.exec, &c.loop
 	if !l.armed && !c.closed {
 		l.armed = true
-		_ = unix.EpollCtl(c.epoll, unix.EPOLL_CTL_MOD, l.fd, &unix.EpollEvent{Events: loopEvents, Fd: int32(l.fd)})
+		c.poller.WatchAgain(l.fd)
 	}
 	c.takeDrops()
-	c.flushDirty()
+	c.poller.SendAll()
 	if timeout == 0 || most > 0 && len(e.queue) > 0 {
-		c.glance()
+		c.poller.Glance()
 	}
 	if items = e.takeCalls(items, most); len(items) > 0 || l.fired || timeout == 0 {
 		return items, l.unfire()
 	}
-	w := newWaiter()
+	w := wait.New()
+	w.Signals = true
 	l.waiter = w
 	if most > 0 {
 		e.waiting = append(e.waiting, w)
 	}
-	c.await(w, deadlineOf(timeout))
+	c.poller.Await(w, deadlineOf(timeout))
 	l.waiter = nil
 	for i, x := range e.waiting {
 		if x == w {
@@ -72,23 +69,8 @@ func (c *Client) LoopTake(items []*Item, most int, timeout time.Duration) (taken
 			break
 		}
 	}
-	return e.takeCalls(items, most), l.unfire()
-}
-
-// glance handles what the sockets have now; mu held.
-func (c *Client) glance() {
-	if c.leader != nil || c.closed {
-		return // whoever leads sees to them
-	}
-	c.leader = c.background // nobody else, and nobody to be kicked
-	c.poll(0)
-	c.leader = nil
-	c.leftAt = time.Now()
-	c.bury()
-	if c.outstanding() {
-		c.arm()
-	}
-	c.promote()
+	items = e.takeCalls(items, most)
+	return items, l.unfire() || w.Early() // after an early end the loop runs its signal handlers and comes back
 }
 
 // takeCalls appends what the program can begin now; mu held.
@@ -121,7 +103,7 @@ func (e *executor) takeCalls(items []*Item, most int) []*Item {
 		e.ended = "released"
 	}
 	if len(items) == 0 && (e.ended != "" || e.c.closed) {
-		e.c.flushDirty()
+		e.c.poller.SendAll()
 		return append(items, &Item{Kind: ItemExit, Reason: e.ended})
 	}
 	if len(e.queue) == 0 {
@@ -165,13 +147,13 @@ func (e *executor) fetch() {
 	if len(l.fetched) > 0 || e.someNext() || e.ended != "" {
 		c.wakeLoop()
 	}
-	c.arm()
+	c.poller.Arm()
 }
 
 // wakeLoop ends the loop's wait; mu held.
 func (c *Client) wakeLoop() {
 	if w := c.loop.waiter; w != nil {
-		c.finish(w)
+		c.poller.Finish(w)
 	}
 }
 
@@ -187,16 +169,8 @@ func (l *eventLoop) unfire() bool {
 	return fired
 }
 
-// interrupted ends the loop's wait if its thread is the one that leads: a signal's
-// handler is to run there. Mu held.
-func (c *Client) interrupted() {
-	if c.leader == c.loop.waiter {
-		c.wakeLoop()
-	}
-}
-
 // later reports whether an answer may wait until the loop has nothing to run: it sends
 // what all that ran together have answered. Mu held.
 func (l *eventLoop) later(c *Client) bool {
-	return l.on && (c.leader == nil || c.leader == c.background)
+	return l.on && !c.poller.Led()
 }

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"runtime"
 	"testing"
 	"time"
 
@@ -148,4 +149,35 @@ func TestLoop_SlowArgument_LoopGoesOn(t *testing.T) {
 	x.d.mu.Unlock()
 	x.get(t, slow)
 	x.get(t, x.submit(t, tmpl, 2, stored[0]))
+}
+
+// A look takes no notice of signals, so an event loop that looked in vain comes
+// back, to run its signal handlers, and then sleeps.
+func TestLoopTake_VainLook_ComesBackOnceAndThenSleeps(t *testing.T) {
+	if runtime.NumCPU() == 1 {
+		t.Skip("with one CPU nobody looks")
+	}
+	c := bareClient(t, Options{Role: wire.RoleWorker})
+	c.exec = newExecutor(c)
+	never, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(never) })
+	if err := c.LoopStart(never); err != nil {
+		t.Fatal(err)
+	}
+	back, before := 0, false
+	for range 12 { // the first waits of a process sleep
+		_, fired := c.LoopTake(nil, 1, 5*time.Millisecond)
+		if fired && before {
+			t.Error("the wait after one that came back looks as well: with nothing to do it would never sleep")
+		}
+		if before = fired; fired {
+			back++
+		}
+	}
+	if back == 0 {
+		t.Error("after a vain look the loop does not come back: a signal that came meanwhile would not be seen")
+	}
 }

@@ -112,10 +112,10 @@ func (c *Client) wanted(k *call, p place) *own.Object {
 func (e *executor) giveLost(token uint64, k *call, lost []int) {
 	in := k.in
 	e.finishCall(token, k)
-	if in.dead {
+	if in.Closed() {
 		return
 	}
-	b, at := wire.BeginFrame(in.out)
+	b, at := wire.BeginFrame(in.Buffer())
 	b = wire.AppendArray(b, 3)
 	b = wire.AppendUint(b, uint64(wire.OpLost))
 	b = wire.AppendUint(b, uint64(k.seq))
@@ -123,8 +123,8 @@ func (e *executor) giveLost(token uint64, k *call, lost []int) {
 	for _, i := range lost {
 		b = wire.AppendUint(b, uint64(i))
 	}
-	in.out = wire.EndFrame(b, at)
-	e.c.flush(&in.conn)
+	in.Queue(wire.EndFrame(b, at))
+	in.Flush()
 }
 
 // lostArguments: a worker gives a task back.

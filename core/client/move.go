@@ -14,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -141,7 +142,7 @@ func (c *Client) settleDown() {
 	}
 	c.carryOut()
 	for deadline := time.Now().Add(quietPatience); !c.quiet() && !c.closed && time.Now().Before(deadline); {
-		c.await(newWaiter(), time.Now().Add(time.Millisecond))
+		c.poller.Await(wait.New(), time.Now().Add(time.Millisecond))
 	}
 	c.dropSpare()
 }
@@ -166,18 +167,8 @@ func (c *Client) park() (*will, []int) {
 	c.admitted.Wait()
 	c.mu.Lock()
 	c.closed, c.why = true, fault.New(fault.Closed, "this worker is ending")
-	for _, f := range c.followers {
-		f.signal()
-	}
-	for c.leader != nil {
-		if c.polling {
-			c.kicked = false
-			c.kick()
-		}
-		c.mu.Unlock()
-		time.Sleep(50 * time.Microsecond) // the leader is on its way out of its poll
-		c.mu.Lock()
-	}
+	c.poller.End()
+	c.poller.AwaitNoLeader()
 	w := &will{Next: c.table.Peek() - 1}
 	fds := []int{descriptorOf(ln)}
 	for p, who := range c.serving {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -65,9 +66,9 @@ func (m *member) put(t *testing.T, text string, inner ...ids.Object) ids.Object 
 // awaitAcks blocks until every registration is acknowledged; mu held.
 func (c *Client) awaitAcks() {
 	for c.unacked > 0 && !c.closed {
-		w := newWaiter()
+		w := wait.New()
 		c.ackWaits = append(c.ackWaits, w)
-		c.await(w, time.Now().Add(time.Second))
+		c.poller.Await(w, time.Now().Add(time.Second))
 	}
 }
 
@@ -380,9 +381,7 @@ func (m *member) vanish() {
 	ln := c.listen.(*net.UnixListener)
 	ln.SetUnlinkOnClose(false)
 	ln.Close()
-	for _, s := range c.sockets {
-		closeFD(s.base().fd)
-	}
+	c.poller.CloseConnections()
 }
 
 func waitFor(t *testing.T, what string, ok func() bool) {

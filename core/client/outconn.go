@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/trace"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -24,7 +25,8 @@ const (
 
 // outConn is a socket through which we call a leased worker or an actor.
 type outConn struct {
-	conn
+	transport.Conn
+	c        *Client
 	lease    *lease
 	actor    *actor
 	peerAddr string // the worker's own socket
@@ -33,12 +35,11 @@ type outConn struct {
 	known    map[int]bool     // templates that it has
 	blobs    map[string]int   // functions that it has, and in how many of them
 	num      uint32           // of an actor's: what its worker knows this connection by
-	wakeup   time.Duration    // what the worker was told that waking costs
 	filled   map[string]bool  // concurrency groups of an actor that take no more calls for now
 }
 
-func newOutConn(c *Client, fd int, addr string) *outConn {
-	return &outConn{conn: conn{c: c, fd: fd}, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]int{}}
+func newOutConn(c *Client, addr string) *outConn {
+	return &outConn{c: c, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]int{}}
 }
 
 // dialData connects to a process's socket; the hello goes ahead of the first frame, without answer, with the
@@ -80,12 +81,12 @@ func (o *outConn) assign(a *wire.Assignment) {
 	if err != nil {
 		panic("client: an assignment is always encodable: " + err.Error())
 	}
-	b, at := wire.BeginFrame(o.out)
+	b, at := wire.BeginFrame(o.Buffer())
 	b = wire.AppendArray(b, 2)
 	b = wire.AppendUint(b, uint64(wire.OpAssign))
 	b = wire.AppendBin(b, body)
-	o.out = wire.EndFrame(b, at)
-	o.c.touch(&o.conn)
+	o.Queue(wire.EndFrame(b, at))
+	o.SendSoon()
 }
 
 // send writes the task behind what is waiting; mu held.
@@ -95,31 +96,31 @@ func (o *outConn) send(t *task) {
 		tm = tm.as(o.lease.choice)
 	}
 	if !o.known[tm.id] {
-		o.out = c.appendTemplate(o.out, tm, o.knows(tm))
+		o.Queue(c.appendTemplate(o.Buffer(), tm, o.knows(tm)))
 	}
 	o.seq++
 	t.seq = o.seq
 	idle := len(o.tasks) == 0
 	o.tasks[t.seq] = t
 	if c.inflight == 0 {
-		o.tellWakeup()
+		o.TellWakeup()
 	}
-	o.out = c.appendTask(o.out, t, tm)
-	t.stamp(c, trace.Framed, o.fd)
+	o.Queue(c.appendTask(o.Buffer(), t, tm))
+	t.stamp(c, trace.Framed, o.FD())
 	c.inflight++
-	c.sentLone(t)
-	if idle || len(o.out) >= batchBytes {
-		c.flush(&o.conn)
+	o.CallSent(t.seq, c.inflight)
+	if idle || o.Unsent() >= batchBytes {
+		o.Flush()
 	}
-	if len(o.out) > 0 {
-		c.touch(&o.conn)
-	} else if c.leader == nil {
-		c.armReader()
+	if o.Unsent() > 0 {
+		o.SendSoon()
+	} else {
+		o.ReadSoon()
 	}
 }
 
-// frames handles what the worker answered.
-func (o *outConn) frames(b []byte) (int, error) {
+// Frames implements transport.Handler: it handles what the worker answered.
+func (o *outConn) Frames(b []byte) (int, error) {
 	used, err := eachFrame(b, o.frame)
 	if err == nil {
 		o.refill()
@@ -210,9 +211,9 @@ func (o *outConn) reply(r *wire.Reader) error {
 		return fmt.Errorf("%w: reply to call %d, which is not outstanding", wire.ErrBadFrame, seq)
 	}
 	delete(o.tasks, seq)
-	t.stamp(c, trace.Settled, o.fd)
+	t.stamp(c, trace.Settled, o.FD())
 	c.inflight--
-	c.answeredLone(t, time.Duration(min(us, maxRunUs))*time.Microsecond)
+	o.CallAnswered(seq, time.Duration(min(us, maxRunUs))*time.Microsecond)
 	if l := o.lease; l != nil {
 		l.busy--
 		l.paused, l.blocked = false, false
@@ -364,8 +365,8 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	return inner, nil
 }
 
-// gone: the worker left.
-func (o *outConn) gone(err error) {
+// Gone implements transport.Handler: the worker left.
+func (o *outConn) Gone(error) {
 	c := o.c
 	left := make([]*task, 0, len(o.tasks))
 	for _, t := range o.tasks {

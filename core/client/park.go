@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -82,7 +83,7 @@ func (e *executor) park(token uint64, k *call, lost []int) {
 		e.answer(token, k, nil, wire.ReplyCancelled)
 		return
 	}
-	if k.in.dead {
+	if k.in.Closed() {
 		e.finishCall(token, k)
 		return
 	}
@@ -101,27 +102,26 @@ func (e *executor) park(token uint64, k *call, lost []int) {
 		l.index.calls = map[ids.Task]*call{}
 	}
 	l.index.calls[k.task] = k
-	w := &waiter{}
-	w.notify = func() {
+	w, missing := wait.Calling(func() {
 		e.unpark(k)
 		l.wakeAll(c)
-	}
+	}), 0
 	for _, i := range lost {
 		p := k.args
 		if i > 0 {
 			p = k.deps[i-1]
 		}
 		if o := c.wanted(k, p); o.State == own.Pending {
-			w.need++
+			missing++
 			x := watchOf(o)
 			x.waiters = append(x.waiters, w)
 		}
 	}
-	if w.open = w.need; w.need == 0 {
-		c.finish(w)
+	if w.For(missing, missing, false); missing == 0 {
+		c.poller.Finish(w)
 	}
-	c.flushDirty()
-	c.arm()
+	c.poller.SendAll()
+	c.poller.Arm()
 }
 
 func (e *executor) unpark(k *call) {

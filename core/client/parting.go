@@ -17,9 +17,7 @@ func (c *Client) Parting() {
 		return
 	}
 	deadline := time.Now().Add(partingPatience)
-	for _, s := range c.sockets {
-		c.flushHard(s.base(), deadline)
-	}
+	c.poller.FlushUntil(deadline)
 	c.mu.Unlock()
 	ctx, cancel := context.WithDeadline(context.Background(), deadline)
 	defer cancel()

@@ -168,7 +168,7 @@ func (c *Client) pinArguments(k *call) (held []*view) {
 		ask(&k.deps[i])
 	}
 	if len(asked) > 0 {
-		c.flushDirty() // answers that wait to share a write do not wait for the store
+		c.poller.SendAll() // answers that wait to share a write do not wait for the store
 	}
 	for _, p := range asked {
 		if v, err := c.awaitPlace(p, time.Time{}); err == nil {

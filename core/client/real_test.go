@@ -37,7 +37,7 @@ func joinReal(t *testing.T, s *play.Session) *real {
 	r := &real{t: t, s: s, note: make(chan string, 100)}
 	job := wire.JobStart{Namespace: "n", Entrypoint: "prog.py", LogToDriver: true, Env: play.Environment(t, s.Dir, "default", nil)}
 	var err error
-	r.Client, err = Connect(Options{Socket: s.Dir + "/d.sock", Role: wire.RoleDriver, Job: job, Beat: lend, Unfetched: func(text string) { r.note <- text }})
+	r.Client, err = Connect(Options{Socket: s.Dir + "/d.sock", Role: wire.RoleDriver, Job: job, Background: lend, Unfetched: func(text string) { r.note <- text }})
 	if err != nil {
 		t.Fatal(err)
 	}

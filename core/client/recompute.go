@@ -74,7 +74,7 @@ func (c *Client) askDoubted() {
 		c.looked(list, lacks.ObjectIDs, err)
 		c.askDoubted()
 		c.carryOut()
-		c.arm() // calls may have been sent
+		c.poller.Arm() // calls may have been sent
 	})
 }
 

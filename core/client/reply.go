@@ -5,8 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
@@ -98,7 +96,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	}
 	switch {
 	case nested == nil:
-	case k.in.dead: // nobody reads the answer
+	case k.in.Closed(): // nobody reads the answer
 		c.unpinAll(nested)
 		c.carryOut()
 	default:
@@ -187,10 +185,10 @@ func (e *executor) answerFault(token uint64, k *call, f *fault.Error) {
 func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body []byte) {
 	in := k.in
 	e.finishCall(token, k)
-	if in.dead || planted.Strikes(planted.LostReply) {
+	if in.Closed() || planted.Strikes(planted.LostReply) {
 		return
 	}
-	b, at := wire.BeginFrame(in.out)
+	b, at := wire.BeginFrame(in.Buffer())
 	b = wire.AppendArray(b, 5)
 	b = wire.AppendUint(b, uint64(wire.OpReply))
 	b = wire.AppendUint(b, uint64(k.seq))
@@ -198,14 +196,14 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 	b = wire.AppendUint(b, uint64(us))
 	b = wire.AppendArray(b, n)
 	b = append(b, body...)
-	in.out = wire.EndFrame(b, at)
-	k.stamp(trace.Answered, in.fd)
-	if len(e.queue) == 0 && !e.c.loop.later(e.c) || len(in.out) >= batchBytes || flags&wire.ReplyExiting != 0 {
-		e.c.flush(&in.conn)
+	in.Queue(wire.EndFrame(b, at))
+	k.stamp(trace.Answered, in.FD())
+	if len(e.queue) == 0 && !e.c.loop.later(e.c) || in.Unsent() >= batchBytes || flags&wire.ReplyExiting != 0 {
+		in.Flush()
 	} else if in.lease && k.returned { // its thread comes for the next one now, which sees to it
-		e.c.soil(&in.conn)
+		in.SendLater()
 	} else {
-		e.c.touch(&in.conn)
+		in.SendSoon()
 	}
 }
 
@@ -252,21 +250,4 @@ func (c *Client) ActorReady(token uint64, ok bool, message string, exception, br
 	}
 	c.push(wire.TActorReady, r)
 	return nil
-}
-
-// flushHard sends everything, waiting for the peer to read; mu held.
-func (c *Client) flushHard(k *conn, deadline time.Time) {
-	for !k.dead && len(k.out) > 0 {
-		k.stuck = false
-		c.flush(k)
-		if len(k.out) == 0 {
-			return
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			return
-		}
-		p := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLOUT}}
-		_, _ = unix.Poll(p, int(left.Milliseconds())+1)
-	}
 }

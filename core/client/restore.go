@@ -238,8 +238,9 @@ func (h *heir) conns() error {
 		if err != nil {
 			return fmt.Errorf("a task socket that was handed over: %w", err)
 		}
-		o := newOutConn(c, fd, x.Addr)
-		o.seq, o.in, o.have, o.out, o.num = x.Seq, x.Unread, len(x.Unread), x.Unsent, x.Num
+		o := newOutConn(c, x.Addr)
+		o.seq, o.num = x.Seq, x.Num
+		o.Restore(x.Unread, x.Unsent)
 		if len(x.ActorID) > 0 {
 			a := c.actors[ids.Actor(x.ActorID)]
 			if a == nil {
@@ -269,10 +270,10 @@ func (h *heir) conns() error {
 			}
 			c.inflight++
 		}
-		if err := c.adopt(o); err != nil {
+		if err := c.poller.Add(&o.Conn, fd, o); err != nil {
 			return err
 		}
-		c.touch(&o.conn)
+		o.SendSoon()
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (o *outConn) knows(t *Template) (lacks bool) {
 
 // forget has the worker forget a template; mu held.
 func (o *outConn) forget(t *Template) {
-	if o.dead || !o.known[t.id] {
+	if o.Closed() || !o.known[t.id] {
 		return
 	}
 	delete(o.known, t.id)
@@ -119,12 +119,12 @@ func (o *outConn) forget(t *Template) {
 			delete(o.blobs, fid)
 		}
 	}
-	b, at := wire.BeginFrame(o.out)
+	b, at := wire.BeginFrame(o.Buffer())
 	b = wire.AppendArray(b, 2)
 	b = wire.AppendUint(b, uint64(wire.OpForget))
 	b = wire.AppendUint(b, uint64(t.id))
-	o.out = wire.EndFrame(b, at)
-	o.c.touch(&o.conn)
+	o.Queue(wire.EndFrame(b, at))
+	o.SendSoon()
 }
 
 // function is the code of a function in a worker. It stays while a caller's

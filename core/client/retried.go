@@ -1,8 +1,6 @@
 package client
 
-import (
-	"github.com/eagleray/eagleray/core/wire"
-)
+import "github.com/eagleray/eagleray/core/wire"
 
 // An exception that a task is retried for may carry references, and so may the
 // one of a task that was cancelled meanwhile. Nobody gets it: its worker is told

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -25,11 +26,11 @@ const (
 // and reports whether they are. While an owner is known to be late it does not wait; mu held.
 func (c *Client) registered() bool {
 	if c.unacked > 0 && !c.ownerLate {
-		w := newWaiter()
+		w := wait.New()
 		c.ackWaits = append(c.ackWaits, w)
-		c.await(w, time.Now().Add(ackPatience))
-		if !w.done {
-			c.ackWaits = slices.DeleteFunc(c.ackWaits, func(x *waiter) bool { return x == w })
+		c.poller.Await(w, time.Now().Add(ackPatience))
+		if !w.Over() {
+			c.ackWaits = slices.DeleteFunc(c.ackWaits, func(x *wait.Wait) bool { return x == w })
 		}
 		c.ownerLate = c.unacked > 0
 	}

@@ -39,7 +39,7 @@ func TestDrained_OnlyWhenNothingIsLeft(t *testing.T) {
 
 // Functions to be let go of are told before calls, each once, the latest first.
 func TestTakeCalls_Forgets_EachOnce(t *testing.T) {
-	e := &executor{c: &Client{}, forgets: [][]byte{[]byte("a"), []byte("b"), []byte("c")}}
+	e := &executor{c: startDaemon(t).driver(), forgets: [][]byte{[]byte("a"), []byte("b"), []byte("c")}}
 	got := ""
 	for _, it := range e.takeCalls(nil, 2) {
 		got += string(it.Blob)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 )
 
 // A thread that waits for many objects puts a number on each of them, the
@@ -17,65 +18,69 @@ import (
 // An object has room for one number. Further waits for it are in its watch.
 // Numbers are no state to be moved: a process that moves has no thread that waits.
 
+// numbered is a wait with its number.
+type numbered struct {
+	number uint32
+	wait   *wait.Wait
+	beside []*own.Object // that had the number of another wait
+}
+
 // stamp makes w count what becomes ready of the objects; mu held.
-func (c *Client) stamp(w *waiter, objs []*own.Object) {
+func (c *Client) stamp(w *wait.Wait, objs []*own.Object) {
 	c.stamps++
 	if c.stamps == 0 {
 		c.stamps = 1
 	}
-	w.number = c.stamps
-	c.stamped = append(c.stamped, w)
+	c.stamped = append(c.stamped, numbered{number: c.stamps, wait: w})
+	x := &c.stamped[len(c.stamped)-1]
 	for _, o := range objs {
 		switch {
 		case o.State.Ready():
 		case o.Stamp == 0 || c.stamper(o.Stamp) == nil:
-			o.Stamp = w.number
+			o.Stamp = x.number
 		default:
-			x := watchOf(o)
-			x.waiters = append(x.waiters, w)
-			w.beside = append(w.beside, o)
+			y := watchOf(o)
+			y.waiters = append(y.waiters, w)
+			x.beside = append(x.beside, o)
 		}
 	}
 }
 
 // unstamp ends that; mu held.
-func (c *Client) unstamp(w *waiter) {
-	for i, x := range c.stamped {
-		if x == w {
+func (c *Client) unstamp(w *wait.Wait) {
+	for i := range c.stamped {
+		if x := c.stamped[i]; x.wait == w {
 			last := len(c.stamped) - 1
-			c.stamped[i], c.stamped[last] = c.stamped[last], nil
+			c.stamped[i], c.stamped[last] = c.stamped[last], numbered{}
 			c.stamped = c.stamped[:last]
-			break
+			for _, o := range x.beside {
+				c.unwatch(o, w)
+			}
+			return
 		}
 	}
-	for _, o := range w.beside {
-		c.unwatch(o, w)
-	}
-	w.beside = nil
 }
 
 // stamper returns the wait with a number, nil when it has ended; mu held.
-func (c *Client) stamper(number uint32) *waiter {
-	for _, w := range c.stamped {
-		if w.number == number {
-			return w
+func (c *Client) stamper(number uint32) *wait.Wait {
+	for i := range c.stamped {
+		if c.stamped[i].number == number {
+			return c.stamped[i].wait
 		}
 	}
 	return nil
 }
 
 // settledFor tells a wait that an object of its is ready or hopeless; mu held.
-func (c *Client) settledFor(w *waiter, o *own.Object) {
-	w.open--
+func (c *Client) settledFor(w *wait.Wait, o *own.Object) {
+	ends := false
 	if o.State == own.Hopeless {
-		if w.failFast || w.open <= 0 {
-			c.finish(w)
-		}
-		return
+		ends = w.Infeasible()
+	} else {
+		ends = w.Ready(o.IsError || o.State == own.Failed)
 	}
-	w.need--
-	if w.need <= 0 || w.open <= 0 || w.failFast && (o.IsError || o.State == own.Failed) {
-		c.finish(w)
+	if ends {
+		c.poller.Finish(w)
 	}
 }
 

@@ -1,8 +1,6 @@
 package client
 
-import (
-	"testing"
-)
+import "testing"
 
 // A class stays for as long as its process, and a program may have thousands: a connection, with its buffers, must
 // not stay with each.

@@ -301,12 +301,12 @@ func (c *Client) unwanted(t *task, o *own.Object) {
 	}
 	s.quit = true
 	if t.on != nil {
-		b, at := wire.BeginFrame(t.on.out)
+		b, at := wire.BeginFrame(t.on.Buffer())
 		b = wire.AppendArray(b, 2)
 		b = wire.AppendUint(b, uint64(wire.OpQuit))
 		b = wire.AppendUint(b, uint64(t.seq))
-		t.on.out = wire.EndFrame(b, at)
-		c.flush(&t.on.conn)
+		t.on.Queue(wire.EndFrame(b, at))
+		t.on.Flush()
 	}
 }
 
@@ -322,18 +322,18 @@ func (c *Client) tellTaken(s *stream, now bool) {
 		n = math.MaxUint64
 	}
 	o := t.on
-	b, at := wire.BeginFrame(o.out)
+	b, at := wire.BeginFrame(o.Buffer())
 	b = wire.AppendArray(b, 3)
 	b = wire.AppendUint(b, uint64(wire.OpTaken))
 	b = wire.AppendUint(b, uint64(t.seq))
 	b = wire.AppendUint(b, n)
-	o.out = wire.EndFrame(b, at)
+	o.Queue(wire.EndFrame(b, at))
 	// A worker that has all that it may send waits for this.
 	if now || f.Counted || s.got-s.taken+1 >= f.Limit {
-		c.flush(&o.conn)
+		o.Flush()
 	}
-	if len(o.out) > 0 {
-		c.touch(&o.conn)
+	if o.Unsent() > 0 {
+		o.SendSoon()
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -36,8 +37,8 @@ func FuzzItemFrames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := newOutConn(c, -1, "")
-		o.dead = true
+		o := newOutConn(c, "")
+		o.Conn = transport.Closed(c.poller)
 		k.seq, k.on, o.tasks[1] = 1, o, k
 		s := k.stream
 		c.inflight++
@@ -79,7 +80,7 @@ func FuzzCallFrames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		in := &inConn{conn: conn{c: c, fd: -1, dead: true}, lease: true, tmpls: map[uint64]*RemoteTemplate{}}
+		in := &inConn{Conn: transport.Closed(c.poller), c: c, lease: true, tmpls: map[uint64]*RemoteTemplate{}}
 		for _, frame := range [][]byte{first, b, b} {
 			_ = in.frame(frame)
 		}

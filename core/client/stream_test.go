@@ -194,10 +194,10 @@ func TestStream_Limit_WorkerIsNeverFurtherAhead(t *testing.T) {
 func die(w *Client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, s := range w.sockets {
-		w.retire(s.base())
+	for in := range w.exec.conns {
+		in.Close()
 	}
-	w.bury()
+	w.poller.LookSoon()
 }
 
 func TestStream_WorkerDiesHalfway_AnotherGoesOn(t *testing.T) {

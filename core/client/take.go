@@ -7,6 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 )
 
 // What a program sees of a generator that it called: item after item.
@@ -100,15 +101,15 @@ func (c *Client) nextItem(ctx context.Context, gen ids.Object, timeout time.Dura
 		if first {
 			deadline = deadlineOf(timeout)
 		}
-		w := newWaiter()
-		w.need, w.open, w.failFast = 1, 1, true
+		w := wait.New()
+		w.For(1, 1, true)
 		x := c.place(s, s.taken)
 		watching := watchOf(x)
 		watching.waiters = append(watching.waiters, w)
 		stop := c.endsWith(ctx, w)
 		c.awaitBlocked(w, deadline)
 		stop()
-		if !w.done || w.gaveUp {
+		if !w.Over() || w.GaveUp() {
 			c.unwatch(x, w)
 			if c.closed {
 				return id, 0, c.why
@@ -132,7 +133,7 @@ func (c *Client) PeekItem(gen ids.Object) (ids.Object, error) {
 		o = c.place(s, s.taken)
 	case StreamWaits:
 		o = c.place(s, s.taken)
-		c.arm()
+		c.poller.Arm()
 	}
 	o.Local++
 	return o.ID, nil

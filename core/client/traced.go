@@ -35,20 +35,6 @@ func (k *call) traced(s trace.Stage, fd int) {
 	}
 }
 
-// stampSpan marks a read or write of the socket that began at began.
-func (k *conn) stampSpan(s trace.Stage, began int64, bytes int) {
-	if trace.On {
-		trace.Span(s, began, k.fd, bytes)
-	}
-}
-
-// stampPoll marks a wait for sockets.
-func (c *Client) stampPoll(began int64) {
-	if trace.On {
-		trace.Span(trace.Polled, began, c.epoll, 0)
-	}
-}
-
 // startTrace opens the ring of this process when its program asked for one.
 func (c *Client) startTrace() error {
 	folder, ok := c.setting(trace.Variable)

@@ -33,7 +33,7 @@ func raising(c *Client, it *Item) {
 func (d *fakeDaemon) teller() (*Client, chan string) {
 	d.t.Helper()
 	said := make(chan string, 1000)
-	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Beat: lend, Unfetched: func(text string) { said <- text }})
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Background: lend, Unfetched: func(text string) { said <- text }})
 	if err != nil {
 		d.t.Fatal(err)
 	}

@@ -253,7 +253,7 @@ func (c *Client) Holds() (owned, borrowed int) {
 func (c *Client) DropsWaiting() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.arm()
+	c.poller.Arm()
 }
 
 // carryOut frees what the table says is dead; mu held.

@@ -10,12 +10,13 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
 // watch is who waits for an object that is not ready.
 type watch struct {
-	waiters []*waiter
+	waiters []*wait.Wait
 	tasks   []*task         // that take it as an argument
 	remote  []*wire.Message // borrowers' questions
 }
@@ -29,7 +30,7 @@ func watchOf(o *own.Object) *watch {
 	return w
 }
 
-func (c *Client) unwatch(o *own.Object, w *waiter) {
+func (c *Client) unwatch(o *own.Object, w *wait.Wait) {
 	if x, ok := o.Watch.(*watch); ok {
 		for i, y := range x.waiters {
 			if y == w {
@@ -89,12 +90,12 @@ func (c *Client) revive(o *own.Object) {
 	o.State, o.Fault, o.Value = own.Pending, nil, nil
 	if o.Stamp != 0 {
 		if w := c.stamper(o.Stamp); w != nil {
-			w.open++
+			w.Feasible()
 		}
 	}
 	if x, ok := o.Watch.(*watch); ok {
 		for _, w := range x.waiters {
-			w.open++
+			w.Feasible()
 		}
 	}
 }
@@ -155,14 +156,14 @@ func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*F
 	}
 	for misses := 0; ; misses++ {
 		if o.State == own.Pending {
-			w := newWaiter()
-			w.need, w.open, w.failFast = 1, 1, true
+			w := wait.New()
+			w.For(1, 1, true)
 			x := watchOf(o)
 			x.waiters = append(x.waiters, w)
 			stop := c.endsWith(ctx, w)
 			c.awaitBlocked(w, deadline)
 			stop()
-			if !w.done || w.gaveUp {
+			if !w.Over() || w.GaveUp() {
 				c.unwatch(o, w)
 				if c.closed {
 					return nil, c.why
@@ -287,24 +288,22 @@ func (c *Client) waitMany(ctx context.Context, objs []*own.Object, need int, tim
 
 // waitFew waits for objects to be ready, and reports whether it ended before the deadline; mu held, released meanwhile.
 func (c *Client) waitFew(ctx context.Context, objs []*own.Object, need int, deadline time.Time, failFast bool) (done bool, err error) {
-	w := newWaiter()
-	w.failFast = failFast
-	w.need = need
-	stop := false
+	missing, open, stop := need, 0, false
 	for _, o := range objs {
 		switch {
 		case o.State.Ready():
-			w.need--
+			missing--
 			stop = stop || failFast && o.IsError
 		case o.State == own.Hopeless:
 			stop = stop || failFast
 		default:
-			w.open++
+			open++
 		}
 	}
-	if w.need <= 0 || w.open <= 0 || stop {
+	if missing <= 0 || open <= 0 || stop {
 		return true, nil
 	}
+	w := wait.New().For(missing, open, failFast)
 	c.stamp(w, objs)
 	unlisten := c.endsWith(ctx, w)
 	err = c.awaitLooking(w, deadline)
@@ -313,12 +312,12 @@ func (c *Client) waitFew(ctx context.Context, objs []*own.Object, need int, dead
 	if c.closed {
 		return false, c.why
 	}
-	return w.done && !w.gaveUp, err
+	return w.Over() && !w.GaveUp(), err
 }
 
 // awaitLooking is awaitBlocked for waits that cost much to begin: it looks after
 // the program's signals on the way. Interrupted: the handler of one has raised.
-func (c *Client) awaitLooking(w *waiter, deadline time.Time) error {
+func (c *Client) awaitLooking(w *wait.Wait, deadline time.Time) error {
 	for {
 		next := deadline
 		if c.opts.Signals != nil {
@@ -327,7 +326,7 @@ func (c *Client) awaitLooking(w *waiter, deadline time.Time) error {
 			}
 		}
 		c.awaitBlocked(w, next)
-		if w.done || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
+		if w.Over() || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
 			return nil
 		}
 		if c.opts.Signals == nil {
@@ -344,9 +343,9 @@ func (c *Client) awaitLooking(w *waiter, deadline time.Time) error {
 
 // awaitBlocked waits like await. In a worker whose task waits longer than a
 // moment it gives the task's CPUs and the tasks queued behind it back.
-func (c *Client) awaitBlocked(w *waiter, deadline time.Time) {
+func (c *Client) awaitBlocked(w *wait.Wait, deadline time.Time) {
 	if c.exec == nil || !c.exec.running() {
-		c.await(w, deadline)
+		c.poller.Await(w, deadline)
 		return
 	}
 	if now := time.Now(); !c.exec.lendsAtOnce(now) {
@@ -354,13 +353,13 @@ func (c *Client) awaitBlocked(w *waiter, deadline time.Time) {
 		if !deadline.IsZero() && deadline.Before(first) {
 			first = deadline
 		}
-		c.await(w, first)
-		if w.done || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
+		c.poller.Await(w, first)
+		if w.Over() || c.closed || !deadline.IsZero() && !time.Now().Before(deadline) {
 			return
 		}
 	}
 	c.exec.block()
-	c.await(w, deadline)
+	c.poller.Await(w, deadline)
 	c.exec.unblock()
 }
 

@@ -107,13 +107,13 @@ func takeDrops() []client.Drop {
 
 func init() {
 	session.Hooks = client.Options{
-		Drops:     takeDrops,
-		Interrupt: func() { C.hot_interrupt() },
-		Signals:   func() bool { return C.hot_signals() != 0 },
-		Exit:      func(code int) { syscall.Exit(code) },
-		Site:      siteText,
-		Beat:      lendThread,
-		Rest:      func() { C.hot_rest() },
+		Drops:      takeDrops,
+		Interrupt:  func() { C.hot_interrupt() },
+		Signals:    func() bool { return C.hot_signals() != 0 },
+		Exit:       func(code int) { syscall.Exit(code) },
+		Site:       siteText,
+		Background: lendThread,
+		Rest:       func() { C.hot_rest() },
 		Descriptor: func(fd int, open bool) {
 			flag := C.int(0)
 			if open {

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "beat.h"
+#include "background.h"
 #include "late.h"
 
 typedef void (*initialiser)(int, char **, char **);

@@ -16,7 +16,8 @@ const module = "github.com/eagleray/eagleray"
 // layers names every package of the project, its folders included, from the
 // bottom up. A new package is given its place here.
 var layers = map[string][]string{
-	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/trace", "core/wire"},
+	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/trace", "core/wait", "core/wire"},
+	"sockets": {"core/transport"},
 	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
 	"part":    {"core/accelerator", "core/machine", "core/nvml", "core/pressure", "core/spill", "core/started", "core/store"},
 	"pure":    {"core/own", "core/sched"},
@@ -42,9 +43,9 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"leaf", []string{"kernels", "part", "pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
+	{"leaf", []string{"kernels", "sockets", "part", "pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
 		"both ends of every connection link the leaves, so what a leaf imports is in every process", false},
-	{"kernels", []string{"leaf", "part", "pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
+	{"kernels", []string{"leaf", "sockets", "part", "pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
 		"a Go program uses device arrays without the runtime", false},
 	{"part", []string{"pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
 		"the roles compose parts, and a part is tested without any role", false},
@@ -54,6 +55,12 @@ var rules = []rule{
 		"the same events must give the same actions: a trace that a file or a die decides cannot be replayed", true},
 	{"state", []string{"kernels", "part", "pure", "client", "daemon", "head", "api", "pybind", "cmd"},
 		"every head must compute the same state, whatever roles its binary has", false},
+	{"sockets", []string{"kernels", "part", "pure", "state", "client", "daemon", "head", "api", "pybind", "cmd"},
+		"what is said on a socket is its user's: the poller knows connections and waits, and no tasks or objects", false},
+	{"part", []string{"sockets"},
+		"parts do not talk: whoever composes them does", false},
+	{"pure", []string{"sockets"},
+		"a pure machine sends nothing itself", false},
 	{"client", []string{"daemon", "head", "state", "api", "pybind", "cmd"},
 		"the client is loaded in every worker and must not bring a server along", false},
 	{"value", []string{"client", "daemon", "head", "state", "api", "pybind", "cmd"},

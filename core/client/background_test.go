@@ -7,24 +7,25 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// lend is the beat's thread as a program gives it, in Go.
-func lend(b *Beat) bool {
-	go serve(b, func(*Pause) {})
+// lend is the background poller's thread as a program gives it, in Go.
+func lend(b *transport.Background) bool {
+	go serve(b, func(*transport.Pause) {})
 	return true
 }
 
 // serve is such a thread; told sees each pause before it begins.
-func serve(b *Beat, told func(*Pause)) {
-	ring := func(p Pause) {
+func serve(b *transport.Background, told func(*transport.Pause)) {
+	ring := func(p transport.Pause) {
 		fds := []unix.PollFd{{Fd: int32(b.Bell), Events: unix.POLLIN}, {Fd: int32(b.Epoll), Events: unix.POLLIN}}
 		timeout := int(p.Quiet / time.Millisecond)
 		switch p.Mode {
-		case BeatParks:
+		case transport.ModePark:
 			fds, timeout = fds[:1], -1
-		case BeatRests:
+		case transport.ModeRest:
 			fds = fds[:1]
 		}
 		for {
@@ -37,10 +38,10 @@ func serve(b *Beat, told func(*Pause)) {
 			_, _ = unix.Read(b.Bell, n[:])
 		}
 	}
-	p := Pause{}
-	for told(&p); p.Mode != BeatEnds; told(&p) {
-		if p.Mode == BeatNaps {
-			b.nap(p)
+	p := transport.Pause{}
+	for told(&p); p.Mode != transport.ModeEnd; told(&p) {
+		if p.Mode == transport.ModeNap {
+			b.Nap(p)
 		} else {
 			ring(p)
 		}
@@ -48,12 +49,12 @@ func serve(b *Beat, told func(*Pause)) {
 	}
 }
 
-// beats is a driver whose pauses the test sees.
-func (d *fakeDaemon) beats() (*Client, *atomic.Int32, *atomic.Int32) {
+// watched is a driver whose background poller the test watches.
+func (d *fakeDaemon) watched() (*Client, *atomic.Int32, *atomic.Int32) {
 	d.t.Helper()
 	var turns, mode atomic.Int32
-	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Beat: func(b *Beat) bool {
-		go serve(b, func(p *Pause) {
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Background: func(b *transport.Background) bool {
+		go serve(b, func(p *transport.Pause) {
 			mode.Store(int32(p.Mode))
 			turns.Add(1)
 		})
@@ -64,19 +65,19 @@ func (d *fakeDaemon) beats() (*Client, *atomic.Int32, *atomic.Int32) {
 	}
 	d.t.Cleanup(func() {
 		c.Close(time.Second)
-		if mode.Load() != BeatEnds {
-			d.t.Errorf("the session is closed and its beat in mode %d, want %d: ended", mode.Load(), BeatEnds)
+		if mode.Load() != transport.ModeEnd {
+			d.t.Errorf("the session is closed and its background poller in mode %d, want %d: ended", mode.Load(), transport.ModeEnd)
 		}
 	})
 	return c, &turns, &mode
 }
 
-// What nobody waits for is read all the same; then the beat parks, and a
+// What nobody waits for is read all the same; then the background poller parks, and a
 // parked one is not called.
-func TestBeat_AnswersThatNobodyReads_AreReadAndItParks(t *testing.T) {
+func TestBackground_AnswersThatNobodyReads_AreReadAndItParks(t *testing.T) {
 	d := startDaemon(t)
 	d.worker(echo)
-	c, turns, mode := d.beats()
+	c, turns, mode := d.watched()
 	tm := template(t, c, "f")
 	for round := range 3 {
 		for range 100 {
@@ -87,32 +88,32 @@ func TestBeat_AnswersThatNobodyReads_AreReadAndItParks(t *testing.T) {
 			defer c.mu.Unlock()
 			return c.unfinished == 0
 		})
-		d.eventually("it parks", func() bool { return mode.Load() == BeatParks })
+		d.eventually("it parks", func() bool { return mode.Load() == transport.ModePark })
 		before := turns.Load()
-		if time.Sleep(3 * beatQuiet); turns.Load() != before {
-			t.Errorf("round %d: %d turns of a parked beat", round, turns.Load()-before)
+		if time.Sleep(60 * time.Millisecond); turns.Load() != before {
+			t.Errorf("round %d: %d turns of a parked background poller", round, turns.Load()-before)
 		}
 	}
 }
 
-// While somebody waits for a long task the beat is not needed.
-func TestBeat_SomebodyReads_Parks(t *testing.T) {
+// While a thread waits for a long task the background poller is not needed.
+func TestBackground_SomebodyReads_Parks(t *testing.T) {
 	d := startDaemon(t)
 	goOn := make(chan struct{})
 	d.worker(func(c *Client, it *Item) {
 		<-goOn
 		echo(c, it)
 	})
-	c, _, mode := d.beats()
+	c, _, mode := d.watched()
 	id := submit(t, c, template(t, c, "f"), "x")
 	got := make(chan string)
 	go func() { got <- get(t, c, id) }()
 	d.eventually("somebody reads", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return c.polling && c.leader != c.background
+		return c.poller.Led()
 	})
-	d.eventually("it parks", func() bool { return mode.Load() == BeatParks })
+	d.eventually("it parks", func() bool { return mode.Load() == transport.ModePark })
 	close(goOn)
 	if s := <-got; s != "x" {
 		t.Errorf("got %q, want x", s)
@@ -121,21 +122,21 @@ func TestBeat_SomebodyReads_Parks(t *testing.T) {
 
 // Amid tasks of some length nothing looks at a worker's sockets. Those that a
 // task submits and does not wait for run one after the other all the same.
-func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
+func TestBackground_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
 	d := startDaemon(t)
 	const tasks, nested = 5, 50
 	var rests, ran atomic.Int32
 	all := make(chan struct{}, tasks) // of those that one task submitted have run
-	lent := func(b *Beat) bool {
-		go serve(b, func(p *Pause) {
-			if p.Mode == BeatRests {
+	lent := func(b *transport.Background) bool {
+		go serve(b, func(p *transport.Pause) {
+			if p.Mode == transport.ModeRest {
 				rests.Add(1)
 				p.Quiet = time.Minute // the bell alone ends it
 			}
 		})
 		return true
 	}
-	_, err := d.workerWith(Options{Token: "t", Beat: lent}, func(c *Client, it *Item) {
+	_, err := d.workerWith(Options{Token: "t", Background: lent}, func(c *Client, it *Item) {
 		for end := time.Now().Add(usually); time.Now().Before(end); { // computes
 		}
 		if textOf(it) == "submits" {
@@ -161,7 +162,7 @@ func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
 		get(t, c, submit(t, c, tm, "x"))
 	}
 	if rests.Load() == 0 {
-		t.Errorf("the beat does not rest while tasks of %v run", usually)
+		t.Errorf("the background poller does not rest while tasks of %v run", usually)
 	}
 	d.worker(func(c *Client, it *Item) {
 		if ran.Add(1) == nested {
@@ -174,12 +175,12 @@ func TestBeat_WorkerComputes_RestsAndWhatItSubmitsRuns(t *testing.T) {
 	}
 }
 
-// A program that lends no thread has a beat of Go's.
-func TestBeat_NoThreadLent_AnswersAreRead(t *testing.T) {
+// A program that lends no thread has a background poller in a goroutine.
+func TestBackground_NoThreadLent_AnswersAreRead(t *testing.T) {
 	d := startDaemon(t)
 	d.worker(echo)
 	asked := false
-	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Beat: func(*Beat) bool {
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver, Background: func(*transport.Background) bool {
 		asked = true
 		return false
 	}})

@@ -1,5 +1,5 @@
-// The beat outside of Go: see core/client/beat.go. While this thread waits, the
-// Go runtime has nothing that waits, so that it costs a computing task nothing.
+// The background poller outside of Go: see core/transport/background.go. While this
+// thread waits, the Go runtime has nothing that waits, so a computing task pays nothing for it.
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -7,7 +7,7 @@
 #include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
-#include "beat.h"
+#include "background.h"
 #include "_cgo_export.h"
 
 enum { PARKS, NAPS, WATCHES, ENDS, RESTS };
@@ -37,9 +37,9 @@ typedef struct {
   uintptr_t handle;
   int epoll, bell;
   uint32_t *armed;
-} beat;
+} background;
 
-static uint32_t armed(beat *b) { return __atomic_load_n(b->armed, __ATOMIC_ACQUIRE); }
+static uint32_t armed(background *b) { return __atomic_load_n(b->armed, __ATOMIC_ACQUIRE); }
 
 static int64_t now(void) {
   struct timespec t;
@@ -59,19 +59,19 @@ static int ready(int fd, int ms) {
 }
 
 // silence takes the bell's ring; 1: the turn may wait for more to come.
-static int silence(beat *b) {
+static int silence(background *b) {
   uint64_t count;
   return read(b->bell, &count, sizeof count) > 0 && armed(b) != NOW;
 }
 
 // watch ends when a socket is readable, a while after the bell, or after `ns`.
-static void watch(beat *b, int64_t ns) {
+static void watch(background *b, int64_t ns) {
   struct pollfd fds[2] = {{b->bell, POLLIN, 0}, {b->epoll, POLLIN, 0}};
   if (poll(fds, 2, (int)(ns / MILLISECOND)) > 0 && fds[0].revents && silence(b) && !fds[1].revents) ready(b->epoll, 1);
 }
 
 static void *run(void *p) {
-  beat *b = p;
+  background *b = p;
   hot_pause next = {PARKS, 0, 0};
   prctl(PR_SET_TIMERSLACK, 50000UL);
   for (;;) {
@@ -95,19 +95,19 @@ static void *run(void *p) {
     default:
       if (ready(b->bell, -1) && silence(b)) nap(MILLISECOND);
     }
-    HotBeat(b->handle, &next);
+    HotBackground(b->handle, &next);
   }
 }
 
-uint32_t *hot_beat_start(uintptr_t handle, int epoll, int bell) {
-  beat *b = malloc(sizeof *b);
+uint32_t *hot_background_start(uintptr_t handle, int epoll, int bell) {
+  background *b = malloc(sizeof *b);
   uint32_t *word = calloc(1, sizeof *word);
   pthread_attr_t attr;
   pthread_t thread;
   sigset_t all, before;
   int rc = -1;
   if (b && word && !pthread_attr_init(&attr)) {
-    *b = (beat){handle, epoll, bell, word};
+    *b = (background){handle, epoll, bell, word};
     pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
     pthread_attr_setstacksize(&attr, STACK);
     sigfillset(&all); // the program's handlers run on its own threads

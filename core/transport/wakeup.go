@@ -1,4 +1,4 @@
-package client
+package transport
 
 import (
 	"slices"
@@ -63,46 +63,49 @@ func (w *wakeup) cost() time.Duration { return w.known }
 
 // lone is a call that was sent while no other one was under way, and none has been sent since.
 type lone struct {
-	task  *task // nil: there is none
+	conn  *Conn // nil: there is none
+	seq   uint32
 	sent  time.Time
 	slept bool // the wait for its answer has slept
 }
 
-// sentLone notes that t leaves now; inflight counts it; mu held. With one processor
-// nobody looks, so nothing is measured.
-func (c *Client) sentLone(t *task) {
-	if c.inflight == 1 && cpus > 1 {
-		c.lone = lone{task: t, sent: time.Now()}
+// CallSent notes that the call with a sequence number is queued now. Unanswered
+// counts it. With one processor nobody looks, so nothing is measured.
+func (k *Conn) CallSent(seq uint32, unanswered int) {
+	if unanswered == 1 && cpus > 1 {
+		k.p.lone = lone{conn: k, seq: seq, sent: time.Now()}
 	} else {
-		c.lone.task = nil
+		k.p.lone.conn = nil
 	}
 }
 
-// answeredLone learns from the answer to t, which ran for so long; mu held.
-func (c *Client) answeredLone(t *task, ran time.Duration) {
-	if c.lone.task != t {
+// CallAnswered learns from the answer to a call, which ran for so long.
+func (k *Conn) CallAnswered(seq uint32, ran time.Duration) {
+	l := &k.p.lone
+	if l.conn != k || l.seq != seq {
 		return
 	}
-	c.lone.task = nil
-	if c.lone.slept {
-		c.spinner.wakeup.add(time.Since(c.lone.sent) - ran)
+	l.conn = nil
+	if l.slept {
+		k.p.spinner.wakeup.add(time.Since(l.sent) - ran)
 	}
 }
 
-// tellWakeup writes what waking costs ahead of a call, when it is news to the worker; mu held.
-func (o *outConn) tellWakeup() {
-	cost := o.c.spinner.wakeup.cost()
-	if off := cost - o.wakeup; off > o.wakeup/4 || -off > o.wakeup/4 {
-		o.wakeup = cost
-		b, at := wire.BeginFrame(o.out)
+// TellWakeup queues what waking up costs, ahead of a call, when that is news to
+// the other end.
+func (k *Conn) TellWakeup() {
+	cost := k.p.spinner.wakeup.cost()
+	if off := cost - k.toldWakeup; off > k.toldWakeup/4 || -off > k.toldWakeup/4 {
+		k.toldWakeup = cost
+		b, at := wire.BeginFrame(k.out)
 		b = wire.AppendArray(b, 2)
 		b = wire.AppendUint(b, uint64(wire.OpWakeup))
 		b = wire.AppendUint(b, uint64(cost.Microseconds()))
-		o.out = wire.EndFrame(b, at)
+		k.out = wire.EndFrame(b, at)
 	}
 }
 
-// hearWakeup is the worker's side of that; mu held.
-func (in *inConn) hearWakeup(us uint64) {
-	in.c.spinner.wakeup.told(time.Duration(min(us, uint64(wakeupMost.Microseconds()))) * time.Microsecond)
+// HearWakeup takes what the other end says that waking up costs, in microseconds.
+func (k *Conn) HearWakeup(us uint64) {
+	k.p.spinner.wakeup.told(time.Duration(min(us, uint64(wakeupMost.Microseconds()))) * time.Microsecond)
 }

@@ -1,4 +1,4 @@
-package client
+package transport
 
 import (
 	"runtime"
@@ -58,66 +58,68 @@ func (s *spinner) length() time.Duration {
 	return min(max(s.wakeup.cost(), spinAtLeast), spinAtMost)
 }
 
-// sitting is the leader's wait for sockets.
-type sitting struct {
+// sleep is how the leader waits for the sockets.
+type sleep struct {
 	timeoutMs int
 	look      time.Duration // it begins with looking for so long; 0: it sleeps at once
-	measures  bool          // whether it sleeps is to be known
-	slept     bool
-	loops     bool // an event loop's thread waits
+	measures  bool          // whether it really sleeps is to be known
+	long      bool          // it did
+	signals   bool          // the thread has signal handlers to run
 }
 
-// plan decides how the leader waits; mu held.
-func (c *Client) plan(timeoutMs int) sitting {
-	w := sitting{timeoutMs: timeoutMs, loops: c.leader != nil && c.leader == c.loop.waiter}
+// plan decides how the leader waits.
+func (p *Poller) plan(timeoutMs int) sleep {
+	s := sleep{timeoutMs: timeoutMs, signals: p.leader != nil && p.leader.Signals}
 	if timeoutMs != 0 {
-		w.measures = c.lone.task != nil
-		if cpus > 1 && c.inflight <= spinCalls && c.spinner.wanted() {
-			w.look = c.spinner.length()
+		s.measures = p.lone.conn != nil
+		if cpus > 1 && p.host.Unanswered() <= spinCalls && p.spinner.wanted() {
+			s.look = p.spinner.length()
 		}
 	}
-	return w
+	return s
 }
 
-// sit waits and returns how many events there are; the leader's, mu not held.
-func (c *Client) sit(w *sitting) (n int, err error) {
-	if w.look > 0 {
-		// A signal that comes during a look would not end the sleep after it. An event
-		// loop has handlers of signals to run, so it does not sleep now: see waited.
-		if n = c.look(w.look); n > 0 || w.loops {
+// sleep waits and returns how many events there are; the leader calls it,
+// without the mutex.
+func (p *Poller) sleep(s *sleep) (n int, err error) {
+	if s.look > 0 {
+		// A signal that comes during a look would not end the sleep after it. A thread
+		// that has signal handlers to run therefore does not sleep now: see slept.
+		if n = p.look(s.look); n > 0 || s.signals {
 			return n, nil
 		}
 	}
-	if !w.measures {
-		return unix.EpollWait(c.epoll, c.events[:], w.timeoutMs)
+	if !s.measures {
+		return unix.EpollWait(p.epoll, p.events[:], s.timeoutMs)
 	}
 	began := time.Now()
-	n, err = unix.EpollWait(c.epoll, c.events[:], w.timeoutMs)
-	w.slept = time.Since(began) > sleptAtLeast
+	n, err = unix.EpollWait(p.epoll, p.events[:], s.timeoutMs)
+	s.long = time.Since(began) > sleptAtLeast
 	return n, err
 }
 
-// waited notes how the wait went; mu held.
-func (c *Client) waited(w *sitting, n int) {
-	if w.slept {
-		c.lone.slept = true
+// slept notes how the wait went.
+func (p *Poller) slept(s *sleep, n int) {
+	if s.long {
+		p.lone.slept = true
 	}
-	if w.loops && w.look > 0 && n == 0 {
-		c.loop.fired = true // the loop comes back at once, and its next wait sleeps
-		c.wakeLoop()
+	if s.signals && s.look > 0 && n == 0 && p.leader != nil {
+		p.leader.EndEarly() // the thread comes back at once, and its next wait sleeps
+		p.Finish(p.leader)
 	}
 }
 
-// look returns how many events there are, 0 when none came within the length of a look;
-// the leader's, mu not held. A look goes on for longer than spinAtLeast only while there
-// are processors for all that run: else the process that is to answer may be waiting for
-// ours, or one that computes would lose more than we win.
-func (c *Client) look(length time.Duration) int {
+// look returns how many events there are, 0 when none came within the length of
+// a look; the leader calls it, without the mutex. A look goes on for longer than
+// spinAtLeast only while there are processors for all threads that run: else the
+// process that is to answer may be waiting for ours, or one that computes would
+// lose more than we win.
+func (p *Poller) look(length time.Duration) int {
 	began := time.Now()
 	looked, asked := time.Duration(0), false
 	for looked < length {
-		if n := eventsNow(c.epoll, c.events[:]); n > 0 {
-			c.spinner.found()
+		if n := eventsNow(p.epoll, p.events[:]); n > 0 {
+			p.spinner.found()
 			return n
 		}
 		if looked = time.Since(began); looked >= spinAtLeast && !asked {
@@ -126,7 +128,7 @@ func (c *Client) look(length time.Duration) int {
 			}
 		}
 	}
-	c.spinner.missed(looked)
+	p.spinner.missed(looked)
 	return 0
 }
 
@@ -134,7 +136,7 @@ func (c *Client) look(length time.Duration) int {
 func eventsNow(epoll int, events []unix.EpollEvent) int {
 	n, _, e := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
 	if e != 0 {
-		return 0 // who waits afterwards learns why
+		return 0 // the wait that follows tells why
 	}
 	return int(n)
 }

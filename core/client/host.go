@@ -1,0 +1,81 @@
+package client
+
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/transport"
+)
+
+// host is what the poller of the task sockets asks of the session. The session's
+// mutex is held in all of it.
+type host Client
+
+var _ transport.Host = (*host)(nil)
+
+// BeforePoll implements transport.Host: what the program let go of is seen to.
+func (h *host) BeforePoll() { (*Client)(h).takeDrops() }
+
+// Unanswered implements transport.Host.
+func (h *host) Unanswered() int { return h.inflight }
+
+// Serving implements transport.Host.
+func (h *host) Serving() bool { return h.exec != nil && (h.exec.unread || h.exec.busy > 0) }
+
+// ReadsAll implements transport.Host.
+func (h *host) ReadsAll() bool { return h.exec != nil && h.exec.unread && !h.exec.backlog.full }
+
+// AllRead implements transport.Host.
+func (h *host) AllRead() { h.exec.allRead() }
+
+// Polled implements transport.Host: the calls behind one that takes long go back
+// to their callers.
+func (h *host) Polled() {
+	if h.exec != nil {
+		h.exec.bounceOverdue()
+	}
+}
+
+// Failed implements transport.Host.
+func (h *host) Failed(err error) { (*Client)(h).fail(err) }
+
+// Undisturbed implements transport.Host.
+func (h *host) Undisturbed() (left time.Duration, rests bool) {
+	e := h.exec
+	if e == nil || e.busy == 0 || e.unread || h.inflight > 0 {
+		return 0, false
+	}
+	left = e.patience() - time.Since(e.started)
+	return left, left > bounceAfter/2 && e.answersAtOnce()
+}
+
+// LookAgain implements transport.Host: when the calls behind a long one are due
+// to go back, and a little later.
+func (h *host) LookAgain(most time.Duration) time.Duration {
+	if h.exec == nil {
+		return most
+	}
+	return min(most, h.exec.overdue(most)+time.Millisecond)
+}
+
+// What every worker must have to do while answers collect.
+const (
+	busyFor  = 3000.0 // µs of work: more than the time until the next look
+	busyEach = 50.0   // µs that a task runs: the answers of shorter ones come many at a time anyway
+)
+
+// MayCoalesce implements transport.Host: it reports whether every lease has work
+// until long after the next look.
+func (h *host) MayCoalesce() bool {
+	some := false
+	if h.exec != nil {
+		return false // others wait for its answers
+	}
+	for _, l := range h.leases {
+		us := l.class.paces[l.choice].us
+		if l.busy == 0 || l.paused || us < busyEach || float64(l.busy)*us < busyFor {
+			return false
+		}
+		some = true
+	}
+	return some
+}

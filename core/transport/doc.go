@@ -1,0 +1,36 @@
+// Package transport reads and writes the task sockets of one process, and
+// decides which of its threads does so.
+//
+// # Who reads
+//
+// All task sockets of a process are on one epoll descriptor. A thread that has
+// to wait calls Poller.Await and becomes the leader if there is none: it sends
+// what has collected, sleeps until a socket has something, reads, and gives
+// what it read to the sockets' handlers, until its own wait is over. Other
+// threads that wait are followers: each sleeps in its wait.Wait, and one of
+// them is promoted when the leader leaves. When nobody has led for a
+// millisecond and answers are still to come, the background poller reads.
+//
+// # The lock
+//
+// The package has no lock of its own. It is given the session's mutex, which
+// guards everything here except a connection's read buffer: that one is the
+// leader's. The mutex is released in four places only: while the leader sleeps
+// in epoll, while it reads a socket, while a follower sleeps, and while
+// answers are left to collect (coalesce.go). Every method expects the mutex to
+// be held, unless its comment says otherwise; handlers and the Host are called
+// with the mutex held.
+//
+// # Goroutines
+//
+// None, except the background poller of a program that lends no thread
+// (background.go).
+//
+// # Invariants
+//
+//   - At most one thread leads.
+//   - A descriptor is closed by the leader, or while there is none: nobody can
+//     be reading it.
+//   - What is queued on a connection is sent in order. Queued bytes leave at the
+//     latest when the leader polls or at the next turn of the background poller.
+package transport
