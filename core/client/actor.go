@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
@@ -255,7 +257,7 @@ func (c *Client) resolve(a *actor) {
 func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	fd, num := -1, rand.Uint32()
 	if err == nil && s.State == wire.ActorAlive {
-		fd, err = dialData(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num), JobID: c.info.Job[:]}, -1)
+		fd, err = c.dialer.Dial(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num), JobID: c.info.Job[:]}, -1)
 		if err != nil { // it died since, most likely; the daemon will know
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -270,7 +272,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	a.asking = false
 	if c.closed {
 		if fd >= 0 {
-			closeFD(fd)
+			unix.Close(fd)
 		}
 		return
 	}
@@ -318,5 +320,5 @@ const resolveAgain = 50 * time.Millisecond
 
 // unannounced reports whether another process, which lives, is about to register the actor.
 func (c *Client) unannounced(a *actor) bool {
-	return a.token != nil && !a.token.Owned() && c.peers[a.token.OwnerAddr] != nil
+	return a.token != nil && !a.token.Owned() && c.links.Find(a.token.OwnerAddr) != nil
 }

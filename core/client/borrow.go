@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -21,13 +22,7 @@ func (c *Client) borrow(id ids.Object, addr string) *own.Object {
 		return o
 	}
 	c.unacked++
-	l := c.linkTo(addr)
-	raw := append([]byte(nil), id[:]...)
-	if j := l.last(); j != nil && j.borrow != nil && len(j.borrow) < maxListed {
-		j.borrow = append(j.borrow, raw)
-	} else {
-		l.add(c, peerJob{borrow: [][]byte{raw}})
-	}
+	c.links.To(addr).Batch(wire.TRefBorrow, raw(id))
 	return o
 }
 
@@ -68,16 +63,11 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 
 // giveBack tells the owner that we hold the object no longer; mu held.
 func (c *Client) giveBack(o *own.Object) {
-	l := c.peers[o.OwnerAddr]
+	l := c.links.Find(o.OwnerAddr)
 	if l == nil || planted.Strikes(planted.LostReturn) {
 		return // it is gone
 	}
-	raw := append([]byte(nil), o.ID[:]...)
-	if j := l.last(); j != nil && j.giveBack != nil && len(j.giveBack) < maxListed {
-		j.giveBack = append(j.giveBack, raw)
-	} else {
-		l.add(c, peerJob{giveBack: [][]byte{raw}})
-	}
+	l.Batch(wire.TRefReturn, raw(o.ID))
 }
 
 // ask requests a borrowed object's value from its owner; mu held.
@@ -214,7 +204,7 @@ func (c *Client) welcome(u *net.UnixConn) {
 		if !closed {
 			p = c.serve(ids.Owner(h.OwnerID), func(handle wire.Handler, closed func(error)) *wire.Peer {
 				return wire.NewPeer(u, handle, closed)
-			}, descriptorOf(u))
+			}, transport.Descriptor(u))
 		}
 		c.mu.Unlock()
 		if closed {
@@ -364,3 +354,12 @@ func refValue(o *own.Object, node ids.Node) wire.RefValue {
 	}
 	return v
 }
+
+// ownerDied is what the references of a process that has ended fail with.
+func ownerDied(o *own.Object) *fault.Error {
+	return fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", o.ID)
+}
+
+// withPeer has f called with a control connection to a process, or with why
+// there is none; mu held, but not in f.
+func (c *Client) withPeer(addr string, f func(*wire.Peer, error)) { c.links.To(addr).Do(f) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
@@ -223,12 +225,12 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	var page int
 	l.slot, page = c.begunSlot(l.id)
 	c.mu.Unlock()
-	fd, err := dialData(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot, JobID: c.info.Job[:]}, page)
+	fd, err := c.dialer.Dial(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot, JobID: c.info.Job[:]}, page)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed { // its heir sees to it, or nobody
 		if err == nil {
-			closeFD(fd)
+			unix.Close(fd)
 		}
 		return
 	}

@@ -116,7 +116,8 @@ type Client struct {
 	kept     map[ids.Object]func() // see Keep
 	streams  map[uint64]*stream    // generators that the program reads, by the count of their own object
 	yielding map[uint64]*task      // generators whose items come, alike
-	peers    map[string]*peerLink  // by address
+	dialer   transport.Dialer
+	links    *transport.Links // control connections to other processes
 	serving  map[*wire.Peer]ids.Owner
 	exec     *executor // workers
 
@@ -192,9 +193,10 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, peers: map[string]*peerLink{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][][]*own.Object{}, streams: map[uint64]*stream{},
-		arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][][]*own.Object{}, streams: map[uint64]*stream{},
+		dialer: transport.UnixDialer{}, arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
+	c.links = transport.NewLinks(&c.mu, (*host)(c), c.dialer, (*host)(c).hello, o.Descriptor)
 	c.lineage = c.newLineage(hr.ArenaBytes)
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Worker[:], hr.WorkerID)
@@ -222,7 +224,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	c.table = own.NewTable(c.self, c.info.Job)
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
-	for _, fd := range []int{c.async.fd, descriptorOf(c.listen), descriptorOf(u)} {
+	for _, fd := range []int{c.async.fd, transport.Descriptor(c.listen), transport.Descriptor(u)} {
 		c.opened(fd)
 	}
 	c.daemon.Start()
@@ -330,7 +332,7 @@ func (c *Client) CloseContext(ctx context.Context) {
 		c.keepViews()
 	}
 	c.mu.Unlock()
-	c.closing(descriptorOf(c.daemon.Conn()))
+	c.closing(transport.Descriptor(c.daemon.Conn()))
 	c.daemon.Close()
 	c.release()
 }
@@ -387,21 +389,16 @@ func (c *Client) release() {
 		c.poller.AwaitNoLeader()
 	}
 	if c.listen != nil {
-		c.closing(descriptorOf(c.listen))
+		c.closing(transport.Descriptor(c.listen))
 		c.listen.Close()
 		os.Remove(c.info.Addr)
 	}
 	if c.poller != nil {
 		c.poller.Close()
 	}
-	for _, l := range c.peers {
-		if l.peer != nil {
-			c.closing(descriptorOf(l.peer.Conn()))
-		}
-		go l.close()
-	}
+	c.links.Close()
 	for p := range c.serving {
-		c.closing(descriptorOf(p.Conn()))
+		c.closing(transport.Descriptor(p.Conn()))
 		go p.Close()
 	}
 	for _, fd := range []*int{&c.async.fd, &c.arenaFD} {

@@ -17,7 +17,7 @@ func (c *Client) lookForCaller(in *inConn) {
 		c.sought = map[string]ids.Owner{}
 	}
 	c.sought[in.addr] = in.caller
-	c.linkTo(in.addr)
+	c.links.To(in.addr)
 }
 
 // callerGone is told of each process that a connection of ours has lost, or

@@ -54,8 +54,7 @@ func TestHeld_CallerLivesWithoutItsTaskSocket_KeptUntilItsEnd(t *testing.T) {
 	linked := func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		l := w.peers[c.info.Addr]
-		return l != nil && l.peer != nil && !l.busy
+		return w.links.Find(c.info.Addr) != nil && w.links.Quiet()
 	}
 	d.eventually("the worker is connected to its caller", linked)
 	if !there() {

@@ -1,16 +1,22 @@
 package client
 
 import (
+	"bytes"
 	"time"
 
+	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
-// host is what the poller of the task sockets asks of the session. The session's
-// mutex is held in all of it.
+// host is what the poller of the task sockets and the links to other processes
+// ask of the session. The session's mutex is held, except in Send.
 type host Client
 
-var _ transport.Host = (*host)(nil)
+var (
+	_ transport.Host     = (*host)(nil)
+	_ transport.LinkHost = (*host)(nil)
+)
 
 // BeforePoll implements transport.Host: what the program let go of is seen to.
 func (h *host) BeforePoll() { (*Client)(h).takeDrops() }
@@ -78,4 +84,39 @@ func (h *host) MayCoalesce() bool {
 		some = true
 	}
 	return some
+}
+
+// hello introduces this process to one that it opens a control connection to.
+func (h *host) hello() wire.Hello {
+	return wire.Hello{Version: wire.Version, Role: wire.RoleControl, OwnerID: bytes.Clone(h.self[:]), Addr: h.info.Addr}
+}
+
+// Send implements transport.LinkHost. The mutex is not held.
+func (h *host) Send(t wire.Type, batch [][]byte, p *wire.Peer, err error) {
+	switch {
+	case t == wire.TRefBorrow:
+		(*Client)(h).register(batch, p, err)
+	case err == nil:
+		_ = p.Push(t, wire.ObjRefs{ObjectIDs: batch}) // a broken connection is told by its end
+	}
+}
+
+// Lost implements transport.LinkHost: the references that are waited for there
+// will not become ready.
+func (h *host) Lost(addr string) {
+	c := (*Client)(h)
+	if c.closed {
+		return
+	}
+	var lost []*own.Object
+	c.callerGone(addr)
+	c.table.EachBorrowed(func(o *own.Object) bool {
+		if o.OwnerAddr == addr && !o.State.Ready() {
+			lost = append(lost, o)
+		}
+		return true
+	})
+	for _, o := range lost {
+		c.failObject(o, ownerDied(o))
+	}
 }

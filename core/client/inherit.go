@@ -152,11 +152,7 @@ func (h *heir) wake(at *wire.Inherited) {
 	for p := range c.serving {
 		p.Start()
 	}
-	for _, l := range c.peers {
-		if l.peer != nil {
-			l.peer.Start()
-		}
-	}
+	c.links.Start()
 	var ask []*own.Object
 	c.table.Each(func(o *own.Object) bool {
 		if !o.Owned() && o.Asked && !o.State.Ready() {

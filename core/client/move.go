@@ -14,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -149,12 +150,7 @@ func (c *Client) settleDown() {
 
 // quiet reports whether all that we told other owners has arrived; mu held.
 func (c *Client) quiet() bool {
-	for _, l := range c.peers {
-		if l.busy || len(l.todo) > 0 {
-			return false
-		}
-	}
-	return c.unacked == 0 && c.limbo == 0
+	return c.links.Quiet() && c.unacked == 0 && c.limbo == 0
 }
 
 // park stops all reading and writing and writes down where everything stands.
@@ -170,7 +166,7 @@ func (c *Client) park() (*will, []int) {
 	c.poller.End()
 	c.poller.AwaitNoLeader()
 	w := &will{Next: c.table.Peek() - 1}
-	fds := []int{descriptorOf(ln)}
+	fds := []int{transport.Descriptor(ln)}
 	for p, who := range c.serving {
 		c.mu.Unlock()
 		s, ok := p.Detach()
@@ -179,36 +175,13 @@ func (c *Client) park() (*will, []int) {
 			continue // its end is being told
 		}
 		w.Serving = append(w.Serving, willServing{Owner: append([]byte(nil), who[:]...), State: s})
-		fds = append(fds, descriptorOf(p.Conn()))
+		fds = append(fds, transport.Descriptor(p.Conn()))
 		c.parked = append(c.parked, p)
 	}
 	c.carryOut()
-	links := make([]*peerLink, 0, len(c.peers))
-	for _, l := range c.peers {
-		l.parked = true
-		links = append(links, l)
-	}
-	for _, l := range links {
-		for l.busy && l.peer != nil {
-			c.mu.Unlock()
-			time.Sleep(50 * time.Microsecond) // it is being written
-			c.mu.Lock()
-		}
-		if l.peer == nil || l.err != nil {
-			continue // borrowed anew by the heir
-		}
-		c.mu.Unlock()
-		s, ok := l.peer.Detach()
-		c.mu.Lock()
-		if ok {
-			x := willLink{Addr: l.addr, State: s}
-			for _, j := range l.todo {
-				x.GiveBack = append(x.GiveBack, j.giveBack...)
-			}
-			x.Again = c.unacked > 0
-			w.Links = append(w.Links, x)
-			fds = append(fds, descriptorOf(l.peer.Conn()))
-		}
+	for _, l := range c.links.Detach() {
+		w.Links = append(w.Links, willLink{Addr: l.Addr, State: l.State, GiveBack: l.Unsent[wire.TRefReturn], Again: c.unacked > 0})
+		fds = append(fds, transport.Descriptor(l.Conn))
 	}
 	fds = c.inventory(w, fds)
 	c.mu.Unlock()

@@ -373,11 +373,7 @@ func (m *member) vanish() {
 	for _, p := range c.parked {
 		p.Conn().Close()
 	}
-	for _, l := range c.peers {
-		if l.peer != nil {
-			l.peer.Conn().Close()
-		}
-	}
+	c.links.CloseConnections()
 	ln := c.listen.(*net.UnixListener)
 	ln.SetUnlinkOnClose(false)
 	ln.Close()

@@ -2,12 +2,10 @@ package client
 
 import (
 	"fmt"
-	"net"
 	"sort"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
-	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
@@ -41,39 +39,6 @@ type outConn struct {
 func newOutConn(c *Client, addr string) *outConn {
 	return &outConn{c: c, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]int{}}
 }
-
-// dialData connects to a process's socket; the hello goes ahead of the first frame, without answer, with the
-// descriptor of a page unless that is -1.
-func dialData(addr string, h wire.Hello, page int) (int, error) {
-	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
-	if err != nil {
-		return -1, err
-	}
-	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return -1, err
-	}
-	for {
-		err = unix.Connect(fd, &unix.SockaddrUnix{Name: addr})
-		if err != unix.EINTR {
-			break
-		}
-	}
-	if err == nil {
-		var rights []byte
-		if page >= 0 {
-			rights = unix.UnixRights(page)
-		}
-		err = unix.Sendmsg(fd, b, rights, nil, 0)
-	}
-	if err != nil {
-		unix.Close(fd)
-		return -1, fmt.Errorf("connect to %s: %w", addr, err)
-	}
-	return fd, nil
-}
-
-func closeFD(fd int) { unix.Close(fd) }
 
 // assign tells the worker what the lease gives.
 func (o *outConn) assign(a *wire.Assignment) {
@@ -380,32 +345,4 @@ func (o *outConn) Gone(error) {
 		return
 	}
 	c.leaseLost(o.lease, left)
-}
-
-// dialControl opens a Peer to another process's socket.
-func dialControl(addr string, h wire.Hello, handle wire.Handler, onClose func(error)) (*wire.Peer, error) {
-	d, err := net.DialTimeout("unix", addr, wire.HelloTimeout)
-	if err != nil {
-		return nil, err
-	}
-	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
-	if err != nil {
-		d.Close()
-		return nil, err
-	}
-	if err := d.SetWriteDeadline(time.Now().Add(wire.HelloTimeout)); err != nil {
-		d.Close()
-		return nil, err
-	}
-	if _, err := d.Write(b); err != nil {
-		d.Close()
-		return nil, err
-	}
-	if err := d.SetWriteDeadline(time.Time{}); err != nil {
-		d.Close()
-		return nil, err
-	}
-	p := wire.NewPeer(d, handle, onClose)
-	p.Start()
-	return p, nil
 }

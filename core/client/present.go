@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -32,7 +33,7 @@ func (c *Client) anyLost(objs []*own.Object, need int, deadline time.Time) bool 
 	}
 	lost := false
 	for len(list) > 0 && !c.closed {
-		part := list[:min(len(list), maxListed)]
+		part := list[:min(len(list), transport.MaxBatch)]
 		list = list[len(part):]
 		lacks, ok := c.lacks(part, deadline)
 		if !ok {

@@ -6,6 +6,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -56,9 +57,9 @@ func (c *Client) askDoubted() {
 	}
 	list := l.doubted
 	l.doubted, l.asking = nil, true
-	if len(list) > maxListed {
-		l.doubted = slices.Clone(list[maxListed:])
-		list = list[:maxListed]
+	if len(list) > transport.MaxBatch {
+		l.doubted = slices.Clone(list[transport.MaxBatch:])
+		list = list[:transport.MaxBatch]
 	}
 	c.daemon.Go(wire.TObjCheck, wire.ObjRefs{ObjectIDs: rawOf(list)}, func(m *wire.Message, err error) {
 		var lacks wire.ObjRefs

@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -135,7 +136,7 @@ func (h *heir) serving() error {
 		}
 		p := c.serve(ids.Owner(x.Owner), func(handle wire.Handler, closed func(error)) *wire.Peer {
 			return wire.Resume(u, x.State, handle, closed)
-		}, descriptorOf(u))
+		}, transport.Descriptor(u))
 		for _, q := range x.Questions {
 			l, err := h.found([][]byte{q.Object})
 			if err != nil {
@@ -163,12 +164,9 @@ func (h *heir) links() error {
 		if err != nil {
 			return err
 		}
-		l := &peerLink{addr: x.Addr, fd: descriptorOf(u)}
-		l.peer = wire.Resume(u, x.State, refuseCalls, func(error) { c.peerLost(l) })
-		c.peers[x.Addr] = l
-		c.opened(l.fd)
+		l := c.links.Resume(u, x.Addr, x.State)
 		if len(x.GiveBack) > 0 {
-			l.add(c, peerJob{giveBack: x.GiveBack})
+			l.BatchAll(wire.TRefReturn, x.GiveBack)
 		}
 		if !x.Again {
 			delete(again, x.Addr)
@@ -176,7 +174,7 @@ func (h *heir) links() error {
 	}
 	for addr, list := range again {
 		c.unacked += len(list)
-		c.linkTo(addr).add(c, peerJob{borrow: list})
+		c.links.To(addr).BatchAll(wire.TRefBorrow, list)
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -378,7 +379,7 @@ func TestStream_CallerDoesNotRead_GeneratorWaits(t *testing.T) {
 		return value
 	}))
 	caller := ids.NewWorker().Owner()
-	fd, err := dialData(w.Info().Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: caller[:]}, -1)
+	fd, err := transport.UnixDialer{}.Dial(w.Info().Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: caller[:]}, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

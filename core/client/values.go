@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -302,7 +303,7 @@ func (c *Client) carryOut() {
 			free = append(free, append([]byte(nil), o.ID[:]...))
 		}
 	}
-	for part := range slices.Chunk(free, maxListed) {
+	for part := range slices.Chunk(free, transport.MaxBatch) {
 		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: part})
 	}
 }

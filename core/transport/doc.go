@@ -1,5 +1,7 @@
-// Package transport reads and writes the task sockets of one process, and
-// decides which of its threads does so.
+// Package transport connects one process to others. It reads and writes the task
+// sockets and decides which thread does so (Poller, Conn), keeps the control
+// connections that the process opens (Links), and is the only one to know what
+// an address is (Dialer).
 //
 // # Who reads
 //
@@ -23,8 +25,9 @@
 //
 // # Goroutines
 //
-// None, except the background poller of a program that lends no thread
-// (background.go).
+// One for each link while it is being opened or has something to say, beside
+// the two of its wire.Peer; and the background poller of a program that lends
+// no thread (background.go).
 //
 // # Invariants
 //
@@ -33,4 +36,5 @@
 //     be reading it.
 //   - What is queued on a connection is sent in order. Queued bytes leave at the
 //     latest when the leader polls or at the next turn of the background poller.
+//   - What is asked of a link is said in order.
 package transport

@@ -1,0 +1,281 @@
+package transport
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// MaxBatch is how many ids share a message of a link.
+const MaxBatch = 10_000
+
+// errLinksClosed is what waits for a link when the session ends.
+var errLinksClosed = errors.New("the session has ended")
+
+// LinkHost is the process that has the links.
+type LinkHost interface {
+	// Send sends ids that were batched for a message type, over p, or hears why
+	// there is no connection. It is called without the mutex.
+	Send(t wire.Type, batch [][]byte, p *wire.Peer, err error)
+	// Lost is called when the process at an address is gone, or cannot be
+	// reached. It is called with the mutex held.
+	Lost(addr string)
+}
+
+// Links are the control connections that this process has opened to others: to
+// the owners of references that it holds, and to the workers of tasks that it
+// cancels. Each has its own goroutine while there is something to say. The
+// session's mutex guards them.
+type Links struct {
+	mu     *sync.Mutex
+	host   LinkHost
+	dialer Dialer
+	hello  func() wire.Hello
+	tell   func(fd int, open bool)
+	links  map[string]*Link // by address
+	closed bool
+}
+
+// Link is a connection to one process, which may still be being opened. What
+// is to be said is said in order: a reference that we let go of and then got
+// again must not seem let go of.
+type Link struct {
+	all     *Links
+	addr    string
+	peer    *wire.Peer // nil while connecting
+	err     error
+	fd      int // -1: there is none
+	jobs    []job
+	busy    bool // a goroutine sees to jobs
+	stopped bool // jobs are not to be done here any more
+}
+
+// job is either ids for a message or a function.
+type job struct {
+	kind  wire.Type
+	batch [][]byte
+	do    func(*wire.Peer, error)
+}
+
+// NewLinks returns no links yet. Hello says who opens them; descriptor is told
+// of descriptors as Options.Descriptor is.
+func NewLinks(mu *sync.Mutex, host LinkHost, dialer Dialer, hello func() wire.Hello, descriptor func(fd int, open bool)) *Links {
+	tell := func(fd int, open bool) {
+		if descriptor != nil && fd >= 0 {
+			descriptor(fd, open)
+		}
+	}
+	return &Links{mu: mu, host: host, dialer: dialer, hello: hello, tell: tell, links: map[string]*Link{}}
+}
+
+// Find returns the link to an address, nil when there is none.
+func (a *Links) Find(addr string) *Link { return a.links[addr] }
+
+// Len is how many there are.
+func (a *Links) Len() int { return len(a.links) }
+
+// To returns the link to an address, and begins to open it if there is none.
+func (a *Links) To(addr string) *Link {
+	l := a.links[addr]
+	if l == nil {
+		l = &Link{all: a, addr: addr, fd: -1, busy: true}
+		a.links[addr] = l
+		go l.open()
+	}
+	return l
+}
+
+// Do has f called with the connection, or with why there is none, when
+// everything that was asked for before has been said. F is called without the mutex.
+func (l *Link) Do(f func(*wire.Peer, error)) { l.add(job{do: f}) }
+
+// Batch has an id sent in a message of a type. Ids of one type that are asked
+// for one after the other share a message.
+func (l *Link) Batch(t wire.Type, id []byte) {
+	if n := len(l.jobs); n > 0 {
+		if j := &l.jobs[n-1]; j.do == nil && j.kind == t && len(j.batch) < MaxBatch {
+			j.batch = append(j.batch, id)
+			return
+		}
+	}
+	l.add(job{kind: t, batch: [][]byte{id}})
+}
+
+// BatchAll is Batch for many, which share one message.
+func (l *Link) BatchAll(t wire.Type, list [][]byte) { l.add(job{kind: t, batch: list}) }
+
+func (l *Link) add(j job) {
+	l.jobs = append(l.jobs, j)
+	if !l.busy && !l.stopped {
+		l.busy = true
+		go l.serve()
+	}
+}
+
+// serve does what is queued.
+func (l *Link) serve() {
+	a := l.all
+	for {
+		a.mu.Lock()
+		jobs := l.jobs
+		if len(jobs) == 0 || l.stopped {
+			l.busy = false
+			a.mu.Unlock()
+			return
+		}
+		l.jobs = nil
+		p, err := l.peer, l.err
+		a.mu.Unlock()
+		for _, j := range jobs {
+			if j.do != nil {
+				j.do(p, err)
+			} else {
+				a.host.Send(j.kind, j.batch, p, err)
+			}
+		}
+	}
+}
+
+func (l *Link) open() {
+	a := l.all
+	a.mu.Lock()
+	h := a.hello()
+	a.mu.Unlock()
+	p, err := a.dialer.DialControl(l.addr, h, refuse, func(error) { l.lost() })
+	a.mu.Lock()
+	switch {
+	case err != nil:
+	case a.closed: // nobody would close it
+		go p.Close()
+		p, err = nil, errLinksClosed
+	default:
+		l.fd = Descriptor(p.Conn())
+		a.tell(l.fd, true)
+		p.Start()
+	}
+	l.peer, l.err = p, err
+	a.mu.Unlock()
+	l.serve()
+	if err != nil {
+		l.lost()
+	}
+}
+
+// refuse is the handler of connections on which only this process asks.
+func refuse(m *wire.Message) {
+	_ = m.Fail(fault.New(fault.BadRequest, "%s is not for the calling side", m.Type))
+}
+
+// lost forgets a link whose process is gone.
+func (l *Link) lost() {
+	a := l.all
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.links[l.addr] == l {
+		delete(a.links, l.addr)
+	}
+	if l.fd >= 0 {
+		a.tell(l.fd, false)
+		l.fd = -1
+	}
+	a.host.Lost(l.addr)
+}
+
+// Close closes all links, and those that are being opened as soon as they are.
+func (a *Links) Close() {
+	a.closed = true
+	for _, l := range a.links {
+		if l.peer != nil {
+			if l.fd >= 0 {
+				a.tell(l.fd, false)
+				l.fd = -1
+			}
+			go l.peer.Close()
+		}
+	}
+}
+
+// CloseConnections closes the sockets of all links, as the end of the process
+// would. Nobody is told.
+func (a *Links) CloseConnections() {
+	for _, l := range a.links {
+		if l.peer != nil {
+			_ = l.peer.Conn().Close()
+		}
+	}
+}
+
+// Quiet reports whether everything that was to be said has been said.
+func (a *Links) Quiet() bool {
+	for _, l := range a.links {
+		if l.busy || len(l.jobs) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Detached is a link that was stopped, for another process to go on with.
+type Detached struct {
+	Addr   string
+	State  wire.State
+	Conn   net.Conn
+	Unsent map[wire.Type][][]byte // batches that were not sent
+}
+
+// Detach stops all links and returns those that are open. The mutex is
+// released meanwhile.
+func (a *Links) Detach() (out []Detached) {
+	list := make([]*Link, 0, len(a.links))
+	for _, l := range a.links {
+		l.stopped = true
+		list = append(list, l)
+	}
+	for _, l := range list {
+		for l.busy && l.peer != nil {
+			a.mu.Unlock()
+			time.Sleep(50 * time.Microsecond) // it is being written
+			a.mu.Lock()
+		}
+		if l.peer == nil || l.err != nil {
+			continue // who goes on opens it anew
+		}
+		a.mu.Unlock()
+		s, ok := l.peer.Detach()
+		a.mu.Lock()
+		if !ok {
+			continue // its end is being told
+		}
+		d := Detached{Addr: l.addr, State: s, Conn: l.peer.Conn(), Unsent: map[wire.Type][][]byte{}}
+		for _, j := range l.jobs {
+			if j.do == nil {
+				d.Unsent[j.kind] = append(d.Unsent[j.kind], j.batch...)
+			}
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// Resume takes a link over that another process had detached. It is not
+// started yet: see Start.
+func (a *Links) Resume(u *net.UnixConn, addr string, s wire.State) *Link {
+	l := &Link{all: a, addr: addr, fd: Descriptor(u)}
+	l.peer = wire.Resume(u, s, refuse, func(error) { l.lost() })
+	a.links[addr] = l
+	a.tell(l.fd, true)
+	return l
+}
+
+// Start sets the links going that were resumed.
+func (a *Links) Start() {
+	for _, l := range a.links {
+		if l.peer != nil {
+			l.peer.Start()
+		}
+	}
+}
