@@ -44,7 +44,7 @@ type block struct {
 	off, size  uint64
 	warm       uint64 // free: so many bytes at the start are taken for warm
 	reach      uint64 // free: no page behind so many bytes; ≥ warm
-	tick       uint64 // free: when written data was last freed into it
+	tick       uint64 // free: which of the arena's frees was the last one of written data into it, counted from 1
 	prev, next *block // neighbours by offset
 	inUse      bool
 	links      [2]links
@@ -97,14 +97,14 @@ func (a *Arena) Free(off uint64) error { return a.giveBack(off, true) }
 // merely not written may have pages of an earlier owner: Free it.)
 func (a *Arena) FreeCold(off uint64) error { return a.giveBack(off, false) }
 
-// TakeIdle hands out up to most bytes of pages that may be there and have
-// been free since before the given tick, for the caller to punch out and FreeCold.
-func (a *Arena) TakeIdle(before, most uint64) (off, size uint64, ok bool) {
+// TakeIdle hands out up to most bytes of pages that may be there and have been
+// free since Ticks gave the value since, for the caller to punch out and FreeCold.
+func (a *Arena) TakeIdle(since, most uint64) (off, size uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.free.descend(a.free.root, func(b *block) bool {
 		lo, hi := b.off, b.off+b.reach
-		if b.tick < before && lo < hi {
+		if b.tick <= since && lo < hi {
 			size = min(hi-lo, most&^(pageSize-1))
 			off, ok = hi-size, size > 0
 			if ok {

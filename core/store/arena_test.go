@@ -113,13 +113,14 @@ func TestArena_WrongOffsetsAndSizes_ErrorNotDamage(t *testing.T) {
 func TestArena_TakeIdle_EachPageOnce(t *testing.T) {
 	a := NewArena(8 * mib)
 	_, most := alloc(t, a, mib), alloc(t, a, 7*mib)
+	before := a.Ticks()
 	free(t, a, most)
-	now := a.Ticks()
-	if _, _, ok := a.TakeIdle(now, mib); ok {
-		t.Error("the last free is not before now")
+	if _, _, ok := a.TakeIdle(before, mib); ok {
+		t.Error("a range was idle before it was freed")
 	}
+	now := a.Ticks()
 	for range 7 {
-		off, size, ok := a.TakeIdle(now+1, mib)
+		off, size, ok := a.TakeIdle(now, mib)
 		if !ok || size != mib {
 			t.Fatalf("TakeIdle: %d, %d, %v", off, size, ok)
 		}
