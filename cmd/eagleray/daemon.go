@@ -22,6 +22,7 @@ import (
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/head"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
@@ -117,7 +118,7 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 		opened <- state{n, err}
 	}()
 	d, err := daemon.Open(o)
-	var unusable *daemon.SpillError
+	var unusable *objects.SpillError
 	if errors.As(err, &unusable) {
 		return &badConfig{err}
 	}

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/eagleray/eagleray/core/daemon"
+	"github.com/eagleray/eagleray/core/objects"
 )
 
 // spillConfig is what a daemon is told about objects that its store has no room
@@ -65,7 +65,7 @@ func (c *spillConfig) number(name string, low, high float64) (f float64, given b
 const least = 1e-12
 
 // options reads all of it.
-func (c *spillConfig) options() (o daemon.SpillOptions, err error) {
+func (c *spillConfig) options() (o objects.SpillOptions, err error) {
 	if v, where := c.setting("automatic_object_spilling_enabled"); v != nil {
 		on, err := strconv.ParseBool(fmt.Sprint(v))
 		if err != nil {

@@ -94,7 +94,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	fd := -1
 	if c.role != wire.RoleCLI {
 		c.addr = d.socketOf(c.self.Owner())
-		r.WorkerID, r.Addr, fd = c.self[:], c.addr, d.fd
+		r.WorkerID, r.Addr, fd = c.self[:], c.addr, d.objects.FD()
 	}
 	if c.job != nil {
 		r.JobID, r.Namespace = c.job.id[:], c.job.namespace

@@ -3,6 +3,7 @@ package daemon
 import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -34,7 +35,7 @@ func (d *Daemon) mayWrite(c *client, id ids.Object) error {
 		c.worker.actor == nil && (owner == nil || owner.job != c.job):
 		return fault.New(fault.BadRequest, "object %s: this process may not write it", id)
 	}
-	if o := d.objects.table[id]; o != nil && !o.sealed && o.creator == owner {
+	if w := d.objects.Writer(id); w != nil && w == objects.Holder(owner) {
 		return fault.New(fault.BadRequest, "object %s: its owner is writing it", id)
 	}
 	return nil
@@ -46,7 +47,7 @@ func (d *Daemon) mayFree(c *client, id ids.Object) error {
 	if o := id.Owner(); o == c.self.Owner() || o == c.former {
 		return nil
 	}
-	if o := d.objects.table[id]; o != nil && !o.sealed && o.creator == c || d.objects.asksFor(c, id) != nil {
+	if d.objects.Writer(id) == objects.Holder(c) || d.objects.WaitsForRoom(c, id) {
 		return nil
 	}
 	return fault.New(fault.BadRequest, "object %s: this process does not own it, and may not free it", id)

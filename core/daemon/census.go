@@ -104,8 +104,8 @@ func stopped(pid int) bool {
 
 // placesOf adds what the store knows of the objects in the tallies; mu held.
 func (d *Daemon) placesOf(out *wire.Census) {
-	o := d.objects
-	out.Store = wire.StoreSums{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, Peak: o.peak, More: o.counters()}
+	st := d.objects.Stats()
+	out.Store = wire.StoreSums{Capacity: st.Capacity, Used: st.Used, Objects: st.Objects, Pinned: st.Pinned, Peak: st.Peak, More: st.More}
 	seen := map[ids.Object]bool{}
 	for i := range out.Tallies {
 		for j := range out.Tallies[i].Objects {
@@ -113,9 +113,9 @@ func (d *Daemon) placesOf(out *wire.Census) {
 			if err != nil || seen[id] {
 				continue
 			}
-			if x := o.table[id]; x != nil {
+			if x, ok := d.objects.Find(id); ok {
 				seen[id] = true
-				out.Places = append(out.Places, wire.Place{ObjectID: bytes.Clone(id[:]), Where: x.where(), Size: x.size, Pins: x.pins})
+				out.Places = append(out.Places, wire.Place{ObjectID: bytes.Clone(id[:]), Where: x.Where, Size: x.Size, Pins: x.Pins})
 			}
 		}
 	}

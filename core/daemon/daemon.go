@@ -7,16 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
-	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -24,11 +23,6 @@ import (
 type Daemon struct {
 	o      Options
 	log    *slog.Logger
-	fd     int // the arena's memfd
-	arena  *store.Arena
-	keeper *keeper
-	spill  *spiller   // nil: nothing is spilled
-	tells  *messenger // nil before the object table is wired
 	socket *net.UnixListener
 	reaper *reaper
 	broom  *broom
@@ -46,8 +40,7 @@ type Daemon struct {
 	timer      *time.Timer
 	restTimer  *time.Timer // see rest.go
 	resting    time.Duration
-	objects    *objects
-	diskChecks atomic.Int32 // that are under way, see check.go
+	objects    *objects.Store
 	clients    map[sched.ClientID]*client
 	owners     map[ids.Owner]*client
 	workers    map[sched.WorkerID]*worker
@@ -98,14 +91,8 @@ func Open(o Options) (*Daemon, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
 	}
-	fd, err := store.CreateMemory("eagleray-arena", o.ArenaBytes)
-	if err != nil {
-		socket.Close()
-		return nil, fmt.Errorf("object store of %d bytes: %w", o.ArenaBytes, err)
-	}
 	d := &Daemon{
-		o: o, log: o.Log, fd: fd, socket: socket,
-		arena:   store.NewArena(o.ArenaBytes),
+		o: o, log: o.Log, socket: socket,
 		began:   time.Now(),
 		headSet: make(chan struct{}), memoryKnown: make(chan struct{}), gpus: gpuWatch{wake: make(chan struct{}, 1)},
 		stop: make(chan struct{}),
@@ -124,11 +111,11 @@ func Open(o Options) (*Daemon, error) {
 		lives:   make(map[sched.ActorID]*life),
 		falls:   make(map[ids.Actor]int),
 	}
-	d.keeper = newKeeper(d.arena, fd, o.ArenaBytes, d.log)
-	d.objects = newObjects(d.keeper, o.ArenaBytes)
-	if err := d.openSpiller(); err != nil {
+	d.objects, err = objects.Open(objects.Options{
+		Bytes: o.ArenaBytes, Dir: o.SessionDir, Spill: o.Spill, Lock: &d.mu, Notify: storeEvents{d}, Log: d.log,
+	})
+	if err != nil {
 		socket.Close()
-		unix.Close(fd)
 		return nil, err
 	}
 	d.broom = newBroom()
@@ -178,6 +165,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	d.Stop()
 	d.mu.Lock()
 	d.closing = true
+	d.objects.Stop()
 	d.timer.Stop()
 	if d.restTimer != nil {
 		d.restTimer.Stop()
@@ -203,13 +191,9 @@ func (d *Daemon) Close(keepLogs bool) {
 	}
 	d.reaper.close()
 	d.broom.close()
-	d.keeper.close()
-	d.tells.stop()
-	d.spill.close()
-	unix.Close(d.fd)
+	d.objects.Close()
 	if keepLogs {
 		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))
-		os.Remove(filepath.Join(d.o.SessionDir, spilledName))
 		os.RemoveAll(filepath.Join(d.o.SessionDir, "p"))
 		return
 	}
@@ -225,9 +209,7 @@ func (d *Daemon) Close(keepLogs bool) {
 }
 
 // SendStore sends a text and a descriptor of the store's memory through a socket.
-func (d *Daemon) SendStore(socket int, text []byte) error {
-	return unix.Sendmsg(socket, text, unix.UnixRights(d.fd), nil, 0)
-}
+func (d *Daemon) SendStore(socket int, text []byte) error { return d.objects.SendTo(socket, text) }
 
 // now is the machine's time.
 func (d *Daemon) now() time.Duration { return time.Since(d.began) }

@@ -1,11 +1,12 @@
 // Package daemon is the node role: the process that every driver and worker of
 // a machine talks to. It owns the connections, the leases (through package
-// sched), the worker pool with its zygotes, the object arena, the actors that
-// run here, and the workers' output. docs/protocol.md is its contract.
+// sched), the worker pool with its zygotes, the object store (package objects),
+// the actors that run here, and the workers' output. docs/protocol.md is its
+// contract.
 //
 // # State
 //
-// One mutex, Daemon.mu, guards the scheduler, the object table and all tables
+// One mutex, Daemon.mu, guards the scheduler, the object store and all tables
 // of clients, workers, jobs and actors. A message is handled on its
 // connection's reader goroutine: take the lock, change tables, give the
 // scheduler its event, carry out the actions that it orders, answer. Nothing
@@ -18,9 +19,9 @@
 //
 // One accepts; each connection has the peer's two; each process a waiter on
 // its pidfd; each pipe of a worker a reader; each zygote two and a reader of
-// its output; each job a sender of output while there is some; the keeper of
-// the arena's pages while there are large objects; the reaper; the timer of
-// the scheduler. Close ends them all.
+// its output; each job a sender of output while there is some; the object store
+// those that its doc.go names; the reaper; the timer of the scheduler. Close
+// ends them all.
 //
 // # Life and death
 //

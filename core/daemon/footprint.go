@@ -23,9 +23,11 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "tokens": len(d.tokens),
 		"pids": len(d.pids), "zygotes": len(d.zygotes), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
 		"wills": len(d.wills), "lives": len(d.lives), "falls": len(d.falls), "ended_workers": len(d.ended), "cancels": cancels,
-		"objects": len(d.objects.table), "holders": len(d.objects.holders), "object_owners": len(d.objects.owned),
-		"in_arena": len(d.objects.at), "room_queues": len(d.objects.queues), "complaints": d.refuse.count(),
+		"complaints": d.refuse.count(),
 	} {
+		found["n_"+name] = uint64(n)
+	}
+	for name, n := range d.objects.Sizes() {
 		found["n_"+name] = uint64(n)
 	}
 	for name, n := range d.m.Sizes() {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
@@ -273,16 +274,16 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 			return
 		}
 		if q.Anew {
-			d.objects.supersede(c, id)
+			d.objects.Supersede(c, id)
 		}
-		d.objects.create(c, id, q.Size, func(at place, err error) { answerPlace(m, at, q.Size, err) })
+		d.objects.Create(c, id, q.Size, func(at objects.Place, err error) { answerPlace(m, at, q.Size, err) })
 	case wire.TObjReuse:
 		fail(d.reuse(c, m))
 	case wire.TObjStats:
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		o := d.objects
-		_ = m.Reply(wire.ObjStats{Capacity: o.capacity, Used: o.used, Objects: len(o.table), Pinned: o.pinned, PeakBytes: o.peak, More: o.counters()})
+		st := d.objects.Stats()
+		_ = m.Reply(wire.ObjStats{Capacity: st.Capacity, Used: st.Used, Objects: st.Objects, Pinned: st.Pinned, PeakBytes: st.Peak, More: st.More})
 	case wire.TObjCheck:
 		var q wire.ObjRefs
 		if err := m.Decode(&q); err != nil {
@@ -291,7 +292,7 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		d.answerCheck(m, q.ObjectIDs)
+		d.objects.Check(q.ObjectIDs, func(missing [][]byte) { _ = m.Reply(wire.ObjRefs{ObjectIDs: missing}) })
 	case wire.TObjPins:
 		fail(d.pinAll(c, m))
 	case wire.TObjFree:
@@ -310,7 +311,7 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 			if err != nil {
 				d.refuse.once(d, "message refused", err)
 			} else if !c.gone {
-				d.objects.free(c, id)
+				d.objects.Free(c, id)
 			}
 		}
 	default:
@@ -327,14 +328,14 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 		}
 		switch m.Type {
 		case wire.TObjSeal:
-			fail(d.objects.seal(c, id))
+			fail(d.objects.Seal(c, id))
 		case wire.TObjSealed:
-			fail(d.objects.sealHeld(c, id))
+			fail(d.objects.SealPinned(c, id))
 		case wire.TObjUnpin:
-			d.objects.unpin(c, id)
+			d.objects.Unpin(c, id)
 		case wire.TObjPin:
-			known := d.objects.table[id] != nil
-			d.objects.pin(c, id, func(at place, size uint64, err error) {
+			known := d.objects.Has(id)
+			d.objects.Pin(c, id, func(at objects.Place, size uint64, err error) {
 				if err != nil && !known && d.owners[id.Owner()] == nil {
 					err = fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", id)
 				}
@@ -344,12 +345,12 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 	}
 }
 
-func answerPlace(m *wire.Message, at place, size uint64, err error) {
+func answerPlace(m *wire.Message, at objects.Place, size uint64, err error) {
 	if err != nil {
 		_ = m.Fail(err)
 		return
 	}
-	_ = m.Reply(wire.ObjPlace{Offset: at.off, Size: size, Path: at.path})
+	_ = m.Reply(wire.ObjPlace{Offset: at.Off, Size: size, Path: at.Path})
 }
 
 func decodeObject(m *wire.Message, q any, raw *[]byte) (ids.Object, error) {
@@ -410,7 +411,7 @@ func (d *Daemon) dropClient(c *client) {
 	c.proc.release()
 	owner := c.self.Owner()
 	delete(d.owners, owner)
-	d.objects.dropClient(c, owner)
+	d.objects.DropHolder(c, owner)
 	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
 	d.broom.remove(c.addr)
 	if !d.closing && d.headIsSet() {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -35,10 +36,12 @@ func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	owner, id := old.self.Owner(), old.id
 	d.mu.Lock()
 	object := ids.NewObject(1, owner, j.id, 0)
-	if err := create(d.objects, old, object, 100); err != nil {
+	var err error
+	d.objects.Create(old, object, 100, func(_ objects.Place, e error) { err = e })
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := d.objects.seal(old, object); err != nil {
+	if err := d.objects.Seal(old, object); err != nil {
 		t.Fatal(err)
 	}
 	d.mu.Unlock()
@@ -59,11 +62,11 @@ func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 		t.Error("the heir is not in the worker's place")
 	}
 	d.forget(w) // the process is gone
-	if d.objects.table[object] == nil || d.owners[owner] != heir || len(d.clients) != 1 {
+	if !d.objects.Has(object) || d.owners[owner] != heir || len(d.clients) != 1 {
 		t.Error("what was inherited went with the worker")
 	}
 	d.dropClient(heir)
-	if d.objects.table[object] != nil || d.objects.used != 0 {
+	if d.objects.Has(object) || d.objects.UsedBytes() != 0 {
 		t.Error("what was inherited outlives the heir")
 	}
 }

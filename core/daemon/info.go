@@ -20,7 +20,7 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 		free[name] = max(n, 0)
 	}
 	if n := totals[storeMemory]; n > 0 {
-		free[storeMemory] = max(n-resource.FromInt(int64(min(d.objects.used, d.objects.capacity))), 0)
+		free[storeMemory] = max(n-resource.FromInt(int64(d.objects.UsedBytes())), 0)
 	}
 	info := wire.ClusterInfo{
 		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()},

@@ -7,6 +7,7 @@ import (
 	"net"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/resource"
 )
@@ -41,7 +42,7 @@ type Options struct {
 	NVML, CUDA  string // those; "": where the dynamic linker finds them
 	Memory      pressure.Options
 	Log         *slog.Logger
-	Spill       SpillOptions
+	Spill       objects.SpillOptions
 	// Inherit makes an heir of the worker that hands over through u and names
 	// itself with the token; it returns when the heir has ended. Without it,
 	// workers stay while they are needed.

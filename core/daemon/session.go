@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/objects"
 )
 
 // Base returns the directory of this user's sessions.
@@ -114,7 +116,7 @@ func SweepStale(base string) {
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
 			endMarked(filepath.Base(dir))
-			sweepSpilled(dir)
+			objects.SweepSpilled(dir)
 			os.RemoveAll(dir)
 		}
 		f.Close()

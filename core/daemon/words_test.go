@@ -136,16 +136,3 @@ func TestDeathText_NamesTheActorAndTheReason(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 }
-
-func TestOnlyOnDisk_WhatNobodyReads(t *testing.T) {
-	tb, d := withDisk(16 * mib)
-	id := func(n uint64) []byte { o := owned(1, n); return o[:] }
-	tb.table[owned(1, 1)] = &object{away: true, disk: &fakeCopy{d: d}}
-	tb.table[owned(1, 2)] = &object{away: true, pins: 1}
-	tb.table[owned(1, 3)] = &object{}
-	tb.table[owned(1, 4)] = &object{away: true, moving: spilling}
-	got := tb.onlyOnDisk([][]byte{id(3), id(1), id(2), id(4), id(9), {1}})
-	if len(got) != 1 || got[0].o != tb.table[owned(1, 1)] || got[0].copy == nil {
-		t.Errorf("got %+v", got)
-	}
-}

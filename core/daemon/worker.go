@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/fdlimit"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/sched"
 )
@@ -249,7 +250,7 @@ func (d *Daemon) zygoteForked(_ *zygote, token string, pid, pidfd int) {
 	if pidfd >= 0 {
 		p, err = watchPidfd(pid, pidfd, func(p *process) { d.processGone(w, p) })
 	} else { // there was no descriptor free to receive it
-		err = patiently(time.Second, func() bool { return d.stillWanted(w) }, func() error {
+		err = fdlimit.Retry(time.Second, func() bool { return d.stillWanted(w) }, func() error {
 			p, err = watchPid(pid, func(p *process) { d.processGone(w, p) })
 			return err
 		})

@@ -1,0 +1,130 @@
+package objects
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/store"
+)
+
+const (
+	largeFrom  = 1 << 20 // an allocation of so many bytes is large
+	punchEvery = 5 * time.Second
+	punchStep  = 64 << 20
+	activeFor  = 2 * time.Second // so long after a large allocation more are expected
+)
+
+// reclaimer is the arena's allocator. It gives those pages of the arena back to the
+// system that have been free for a while, unless large objects are being put. Its
+// goroutine runs only while there is something to do.
+type reclaimer struct {
+	arena *store.Arena
+	fd    int
+	size  uint64
+	log   *slog.Logger
+
+	mu      sync.Mutex
+	last    time.Time // of a large allocation
+	running bool
+	closed  bool
+	stop    chan struct{} // closed by close
+	stopped chan struct{}
+}
+
+func newReclaimer(a *store.Arena, fd int, size uint64, log *slog.Logger) *reclaimer {
+	return &reclaimer{arena: a, fd: fd, size: size, log: log, stop: make(chan struct{})}
+}
+
+// Alloc is the arena's, and notices large allocations.
+func (k *reclaimer) Alloc(size uint64) (uint64, bool) {
+	off, ok := k.arena.Alloc(size)
+	if size >= largeFrom {
+		k.mu.Lock()
+		k.last = time.Now()
+		if !k.running && !k.closed {
+			k.running = true
+			k.stopped = make(chan struct{})
+			go k.run(k.stopped)
+		}
+		k.mu.Unlock()
+	}
+	return off, ok
+}
+
+// Window is the arena's.
+func (k *reclaimer) Window(size uint64, cost func(off, size uint64) (uint64, bool)) ([]store.Piece, bool) {
+	return k.arena.Window(size, cost)
+}
+
+// Merge is the arena's.
+func (k *reclaimer) Merge(off, size uint64) error { return k.arena.Merge(off, size) }
+
+// Free is the arena's.
+func (k *reclaimer) Free(off uint64) error { return k.arena.Free(off) }
+
+func (k *reclaimer) run(stopped chan struct{}) {
+	defer close(stopped)
+	m, err := store.Map(k.fd, k.size)
+	if err != nil {
+		k.log.Warn("the object store gives no pages back to the system", "error", err)
+		return
+	}
+	defer m.Close()
+	tick := time.NewTicker(punchEvery)
+	defer tick.Stop()
+	ticks := k.arena.Ticks()
+	for {
+		select {
+		case <-k.stop:
+			return
+		case <-tick.C:
+		}
+		for !k.active() {
+			off, size, ok := k.arena.TakeIdle(ticks, punchStep)
+			if !ok {
+				break
+			}
+			if err := m.Punch(off, size); err != nil {
+				_ = k.arena.Free(off)
+				break
+			}
+			_ = k.arena.FreeCold(off)
+		}
+		ticks = k.arena.Ticks()
+		k.mu.Lock()
+		if k.quiet() {
+			k.running = false
+			k.mu.Unlock()
+			return
+		}
+		k.mu.Unlock()
+	}
+}
+
+// active reports whether large objects are being put.
+func (k *reclaimer) active() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return !k.closed && time.Since(k.last) < activeFor
+}
+
+// quiet reports whether nothing is left to do; mu held.
+func (k *reclaimer) quiet() bool {
+	s := k.arena.Stats()
+	return s.FreeWarm == 0 && s.Used == 0 && time.Since(k.last) > activeFor
+}
+
+func (k *reclaimer) close() {
+	k.mu.Lock()
+	again := k.closed
+	k.closed = true
+	running, stopped := k.running, k.stopped
+	k.mu.Unlock()
+	if !again {
+		close(k.stop)
+	}
+	if running {
+		<-stopped
+	}
+}
