@@ -33,7 +33,11 @@ func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o, err := c.find(id); err == nil && far(o) && misses < maxMisses {
-		if _, err = c.pinStored(o, time.Time{}); isLost(err) {
+		v, err := c.pinStored(o, time.Time{})
+		switch {
+		case err == nil:
+			c.unhold(v)
+		case isLost(err):
 			c.missed(o)
 			c.watchAhead(o, token, misses+1)
 			return

@@ -32,6 +32,9 @@ func (c *Client) endsWith(ctx context.Context, w *wait.Wait) (stop func() bool) 
 // near maps an object of the store, or gives up when the context ends; mu held on entry and exit,
 // released meanwhile.
 func (c *Client) near(ctx context.Context, o *own.Object) error {
+	if c.mapped[o.ID] != nil {
+		return nil // it is mapped here already, though not for the table
+	}
 	o.Pins++ // as in pinStored
 	p := c.askPlace(o.ID)
 	c.mu.Unlock()
@@ -49,11 +52,8 @@ func (c *Client) near(ctx context.Context, o *own.Object) error {
 		if err = p.err; err != nil {
 			break
 		}
-		if _, ok := o.Map.(*view); !ok {
-			o.Map = v
-		} else {
-			c.unhold(v)
-		}
+		c.keepMapped(o, v)
+		c.unhold(v)
 	default:
 		p.users--
 	}

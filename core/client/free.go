@@ -60,7 +60,7 @@ func (c *Client) freeValue(o *own.Object) {
 		return
 	}
 	if o.State == own.Stored || doubtful(o) {
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{raw(o.ID)}})
+		c.freeCopy(o.ID)
 	}
 	c.forgetValue(o)
 	c.table.SetRecipe(o, nil)
@@ -69,12 +69,15 @@ func (c *Client) freeValue(o *own.Object) {
 	c.failObject(o, fault.New(fault.ObjectFreed, "object %s was freed by the program (internal_api.free)", o.ID))
 }
 
+// freeCopy has the store free its copy of an object of ours, and lets go of it here; mu held.
+func (c *Client) freeCopy(id ids.Object) {
+	c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{raw(id)}})
+	c.valueFreed(id)
+}
+
 // forgetValue makes an object Pending again; mu held.
 func (c *Client) forgetValue(o *own.Object) {
-	if v, ok := o.Map.(*view); ok {
-		o.Map = nil
-		c.unhold(v)
-	}
+	c.valueFreed(o.ID)
 	o.State, o.Value, o.Fault, o.IsError = own.Pending, nil, nil, false
 }
 
@@ -87,7 +90,8 @@ func (c *Client) freeing(q *wire.RefFree) {
 			switch o := c.table.Find(id); {
 			case o == nil || !o.Owned():
 			case q.Lose:
-				c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{b}})
+				c.takeDrops() // the program may have let go of the value just now
+				c.freeCopy(id)
 			default:
 				c.freeValue(o)
 			}
@@ -99,9 +103,9 @@ func (c *Client) freeing(q *wire.RefFree) {
 // losePatience is how long Lose waits for others to let go.
 const losePatience = time.Second
 
-// Lose makes the store forget its copy of an object, as if it had been lost:
-// for tests of what follows. Nobody else may be reading the value. It reports
-// whether the copy is gone.
+// Lose makes the store forget its copy of an object, as if it had been lost: for
+// tests of what follows. It reports whether the copy is gone: nobody gets it any
+// more, and its memory waits only for those who look at it now.
 func (c *Client) Lose(id ids.Object) (bool, error) {
 	list := wire.ObjRefs{ObjectIDs: [][]byte{id[:]}}
 	// Whoever wrote it may not have said yet that it did, and who has read it that it is done.
@@ -128,15 +132,12 @@ func (c *Client) loseCopy(id ids.Object) error {
 		c.mu.Unlock()
 		return err
 	}
-	if v, ok := o.Map.(*view); ok {
-		o.Map = nil
-		c.unhold(v)
-	}
 	if o.Owned() {
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+		c.freeCopy(id)
 		c.mu.Unlock()
 		return nil
 	}
+	c.valueFreed(id)
 	done := make(chan struct{})
 	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
 		if err != nil {

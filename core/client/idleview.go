@@ -112,8 +112,7 @@ func (c *Client) restViews() {
 	}
 }
 
-// freedElsewhere serves TObjFreed: the owners let go of these, and their memory
-// waits only for who still looks at it.
+// freedElsewhere serves TObjFreed: the owners let go of these.
 func (c *Client) freedElsewhere(q *wire.ObjRefs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,17 +121,32 @@ func (c *Client) freedElsewhere(q *wire.ObjRefs) {
 	}
 	c.takeDrops() // the program may have let go of one just now
 	for _, b := range q.ObjectIDs {
-		id, err := ids.ParseObject(b)
-		if err != nil {
-			continue
+		if id, err := ids.ParseObject(b); err == nil {
+			c.valueFreed(id)
 		}
-		v := c.mapped[id]
-		switch {
-		case v == nil: // it was unpinned meanwhile
-		case v.holds == 0:
-			c.unpinIdle(v)
-		default:
-			v.freed = true
+	}
+}
+
+// valueFreed gives up what only waits here to be looked at again of a value that its owner
+// has let go of, were it this process: the idle view, and that of the references to
+// the object. Its memory then waits only for those who look at it now; mu held.
+func (c *Client) valueFreed(id ids.Object) {
+	v := c.mapped[id]
+	switch {
+	case v == nil:
+		if p := c.pinnings[id]; p != nil { // its place is known, and its file is being opened
+			p.freed = true
 		}
+		return
+	case v == c.spare.view:
+		return
+	case v.holds == 0:
+		c.unpinIdle(v)
+		return
+	}
+	v.freed = true
+	if o := c.table.Find(id); o != nil && o.Map == any(v) {
+		o.Map = nil
+		c.unhold(v)
 	}
 }

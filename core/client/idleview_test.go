@@ -159,3 +159,79 @@ func TestIdleView_Many_TheLatestStay(t *testing.T) {
 		t.Errorf("the oldest was not given up: %d asked for, %d before", asked, before)
 	}
 }
+
+// A reference keeps what it refers to mapped for the next get, until its owner lets go of the value.
+func TestIdleView_FreedWhileOnlyAReferenceKeepsIt_IsUnpinned(t *testing.T) {
+	x := startIdle(t, time.Hour, size)
+	id := x.put()
+	addr, err := x.driver.Export(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.worker.Import(id, addr, 0); err != nil {
+		t.Fatal(err)
+	}
+	look := func() *Found {
+		f, err := x.worker.Get(id, testLimit)
+		if err != nil || f == nil || f.View == 0 {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		return f
+	}
+	x.worker.Release(Drop{View: look().View})
+	if held, _ := x.pins(); held != 1 {
+		t.Fatalf("%d objects are pinned for the next get", held)
+	}
+	x.push(wire.TObjFreed, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+	x.d.eventually("it is unpinned, though the reference is held", func() bool { return x.d.pins == 0 })
+
+	f := look()
+	x.push(wire.TObjFreed, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+	x.d.eventually("the table lets go of it", func() bool {
+		x.worker.mu.Lock()
+		defer x.worker.mu.Unlock()
+		v := x.worker.mapped[id]
+		return v != nil && v.freed && v.holds == 1
+	})
+	again := look() // at the same memory
+	if again.View != f.View {
+		t.Error("a value that is looked at is mapped twice")
+	}
+	x.worker.Release(Drop{View: again.View})
+	if held, _ := x.pins(); held != 1 {
+		t.Errorf("%d objects are pinned while the program looks at one", held)
+	}
+	x.worker.Release(Drop{View: f.View})
+	x.d.eventually("it is unpinned with the last look", func() bool { return x.d.pins == 0 })
+}
+
+// The daemon's word that a value was freed may come while the file that it lies in is being opened.
+func TestIdleView_FreedWhileItsFileIsOpened_IsNotKept(t *testing.T) {
+	x := startIdle(t, time.Hour, size)
+	id := x.put()
+	addr, err := x.driver.Export(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.worker.Import(id, addr, 0); err != nil {
+		t.Fatal(err)
+	}
+	c := x.worker
+	c.mu.Lock()
+	p := &pinning{users: 1, done: make(chan struct{})}
+	c.pinnings = map[ids.Object]*pinning{id: p}
+	c.mu.Unlock()
+	c.freedElsewhere(&wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+	c.placed(id, p, wire.ObjPlace{Size: 100}, nil, true, nil)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := c.table.Find(id)
+	c.keepMapped(o, p.view)
+	if !p.view.freed || o.Map != nil || p.view.holds != 1 {
+		t.Errorf("%+v, kept for the reference: %v", p.view, o.Map != nil)
+	}
+	c.unhold(p.view)
+	if len(c.mapped) != 0 {
+		t.Error("it is mapped still")
+	}
+}

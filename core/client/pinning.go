@@ -16,6 +16,7 @@ import (
 type pinning struct {
 	users int  // who wait; each gets a hold
 	ahead bool // see readahead.go
+	freed bool // the daemon said meanwhile that the object's owner has let go of it
 	done  chan struct{}
 	view  *view // mu guards these once done is closed
 	err   error
@@ -74,7 +75,7 @@ func (c *Client) settlePlace(id ids.Object, p *pinning, at wire.ObjPlace, file *
 	delete(c.pinnings, id)
 	switch {
 	case err == nil && !c.closed:
-		v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, file: file, holds: p.users}
+		v := &view{n: viewSeq.Add(1), id: id, off: at.Offset, size: at.Size, file: file, holds: p.users, freed: p.freed}
 		c.views[v.n], c.mapped[id] = v, v
 		p.view = v
 		if p.users == 0 && !(p.ahead && c.keepAhead(v)) { // they have given up
@@ -127,10 +128,12 @@ func (c *Client) awaitPlace(p *pinning, deadline time.Time) (*view, error) {
 	}
 }
 
-// pinStored pins the stored copy of an object for as long as the table has it;
-// mu as in pin.
+// pinStored pins the stored copy of an object for as long as the table has it, and
+// gives the caller a hold of its own; mu as in pin. A copy that was freed is not
+// pinned for the table: it goes when nobody looks at it any more.
 func (c *Client) pinStored(o *own.Object, deadline time.Time) (*view, error) {
 	if v, ok := o.Map.(*view); ok {
+		v.holds++
 		return v, nil
 	}
 	o.Pins++ // it must not go while we ask; of which nobody else hears, so that it is not shared
@@ -139,15 +142,19 @@ func (c *Client) pinStored(o *own.Object, deadline time.Time) (*view, error) {
 	}
 	v, err := c.pin(o.ID, deadline)
 	if err == nil {
-		if _, ok := o.Map.(*view); !ok {
-			o.Map = v
-		} else {
-			c.unhold(v)
-		}
+		c.keepMapped(o, v)
 	}
 	c.table.Unpin(o)
 	c.carryOut()
 	return v, err
+}
+
+// keepMapped has the table hold a view of an object, for the next get; mu held.
+func (c *Client) keepMapped(o *own.Object, v *view) {
+	if o.Map == nil && !v.freed {
+		o.Map = v
+		v.holds++
+	}
 }
 
 // pinArguments has all stored arguments of a call brought to memory at the same

@@ -72,10 +72,9 @@ func (c *Client) askAhead(id ids.Object) {
 // keepAhead keeps the view of a value that nobody has taken yet; mu held.
 func (c *Client) keepAhead(v *view) bool {
 	o := c.table.Find(v.id)
-	if o == nil || !far(o) {
+	if o == nil || !far(o) || v.freed {
 		return false
 	}
-	v.holds = 1
-	o.Map = v
+	c.keepMapped(o, v)
 	return true
 }

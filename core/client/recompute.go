@@ -102,10 +102,7 @@ func (c *Client) looked(list []*own.Object, lacks [][]byte, err error) {
 		}
 	}
 	for _, o := range lost {
-		if v, ok := o.Map.(*view); ok { // of the copy that was
-			o.Map = nil
-			c.unhold(v)
-		}
+		c.valueFreed(o.ID) // of the copy that was
 	}
 	for _, o := range lost {
 		if doubtful(o) {

@@ -187,9 +187,9 @@ func (c *Client) fetch(o *own.Object, deadline time.Time) (Found, error) {
 		}
 		b, err := c.bytes(v)
 		if err != nil {
+			c.unhold(v)
 			return Found{}, fmt.Errorf("get object %s: %w", o.ID, err)
 		}
-		v.holds++
 		v.inUse++
 		return Found{Envelope: b, View: v.n, IsError: o.IsError}, nil
 	}
@@ -271,10 +271,7 @@ func (c *Client) carryOut() {
 	c.lessNeeded()
 	var free [][]byte
 	for _, o := range empty {
-		if v, ok := o.Map.(*view); ok {
-			o.Map = nil
-			c.unhold(v)
-		}
+		c.valueFreed(o.ID)
 		free = append(free, raw(o.ID))
 	}
 	for _, o := range dead {

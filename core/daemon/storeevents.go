@@ -11,9 +11,6 @@ import (
 // Gone implements objects.Holder.
 func (c *client) Gone() bool { return c.gone }
 
-// KeepsIdleViews implements objects.Holder.
-func (c *client) KeepsIdleViews() bool { return c.worker != nil }
-
 // storeEvents implements objects.Notify; mu is held.
 type storeEvents struct{ d *Daemon }
 

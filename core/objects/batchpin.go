@@ -7,12 +7,9 @@ import (
 
 // PinMany pins those objects of a list that lie in the arena and can be read now,
 // and returns their places. A process asks for the others one by one.
-//
-// An object that its owner has freed is one of the others: the process that pins
-// such an object is told so at once, which must not come before the answer.
 func (t *Table) PinMany(c Holder, list []ids.Object) (r wire.ObjPlaces) {
 	for i, id := range list {
-		if o := t.table[id]; o == nil || !o.sealed || !o.inArena || o.freed || o.moving == restoring {
+		if o := t.table[id]; o == nil || !o.sealed || !o.inArena || o.over() || o.moving == restoring {
 			continue
 		}
 		t.Pin(c, id, func(at Place, size uint64, _ error) {

@@ -13,7 +13,7 @@ func (t *Table) Missing(list [][]byte) [][]byte {
 		if err != nil {
 			continue
 		}
-		if o := t.table[id]; o == nil || o.freed && o.sealed {
+		if o := t.table[id]; o == nil || o.over() {
 			out = append(out, raw)
 		}
 	}

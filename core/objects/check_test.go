@@ -52,7 +52,7 @@ func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
 // What is let go of while it is written can be had when it is there: it is not lacking until then.
 func TestObjects_FreedBeforeTheSeal_IsNotLackingYet(t *testing.T) {
 	tb, _ := withDisk(1 << 20)
-	owner, writer, reader := &proc{}, &proc{worker: true}, &proc{}
+	owner, writer, reader := &proc{}, &proc{}, &proc{}
 	id := owned(1, 1)
 	if err := create(tb, writer, id, 1000); err != nil {
 		t.Fatal(err)

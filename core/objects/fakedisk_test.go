@@ -11,13 +11,11 @@ import (
 
 // proc is a process.
 type proc struct {
-	pid    int
-	worker bool
-	gone   bool
+	pid  int
+	gone bool
 }
 
-func (c *proc) Gone() bool           { return c.gone }
-func (c *proc) KeepsIdleViews() bool { return c.worker }
+func (c *proc) Gone() bool { return c.gone }
 
 // fakeDisk is a disk whose orders are carried out when the test says so.
 type fakeDisk struct {

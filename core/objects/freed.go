@@ -1,10 +1,11 @@
 package objects
 
-// Workers keep objects pinned that their tasks have looked at, for their next task
-// (idleview.go of core/client). When the owner frees such an object the workers are
-// told, so that the memory comes back after two messages.
+// Processes keep objects pinned that they have looked at: workers for their next task
+// (idleview.go of core/client), and every process for the next get of a reference
+// that it holds. When the owner frees such an object these processes are told, so that
+// the memory comes back after two messages.
 
-// setFreed notes that the owner has freed the object, and tells the workers that
+// setFreed notes that the owner has freed the object, and tells the processes that
 // have it pinned. By is the process that freed it; it is not told.
 func (t *Table) setFreed(o *object, by Holder) {
 	if !o.freed {
@@ -25,9 +26,9 @@ func (t *Table) setFreed(o *object, by Holder) {
 	t.release(o)
 }
 
-// tellFreed tells a worker that has the object pinned that it was freed, if it was.
+// tellFreed tells a process that has the object pinned that it was freed, if it was.
 func (t *Table) tellFreed(c Holder, o *object) {
-	if o.freed && t.notify != nil && c.KeepsIdleViews() && !c.Gone() {
+	if o.freed && t.notify != nil && !c.Gone() {
 		t.notify.Freed(c, o.id)
 	}
 }

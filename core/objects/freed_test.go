@@ -4,15 +4,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 )
 
-// Who has a freed object pinned is told, whenever it came to the pin; who freed it,
-// drivers and the dead are not.
-func TestObjects_Freed_WorkersThatPinItAreTold(t *testing.T) {
+// Processes that have a freed object pinned are told, the process that freed it and dead
+// ones excepted. Who asks for the object afterwards does not get it.
+func TestObjects_Freed_ProcessesThatPinItAreTold(t *testing.T) {
 	tb, d := withDisk(1 << 20)
-	owner, driver := &proc{worker: true}, &proc{}
-	first, second, third := &proc{worker: true}, &proc{worker: true}, &proc{worker: true}
+	owner, driver := &proc{}, &proc{}
+	first, second, third := &proc{}, &proc{}, &proc{}
 	id := owned(1, 1)
 	if err := create(tb, owner, id, 1000); err != nil {
 		t.Fatal(err)
@@ -29,19 +30,19 @@ func TestObjects_Freed_WorkersThatPinItAreTold(t *testing.T) {
 	}
 	tb.Free(owner, id)
 	tb.Free(owner, id)
-	if want := []holding{{first, id}}; !slices.Equal(d.toldFreed, want) {
+	if len(d.toldFreed) != 2 || !slices.Contains(d.toldFreed, holding{first, id}) || !slices.Contains(d.toldFreed, holding{driver, id}) {
 		t.Errorf("told: %v", d.toldFreed)
 	}
 	if got := tb.Missing([][]byte{id[:]}); len(got) != 1 {
 		t.Error("its owner is told that it has what it has freed")
 	}
-	tb.Pin(second, id, o.done) // it is still there
-	if want := []holding{{first, id}, {second, id}}; !slices.Equal(d.toldFreed, want) {
-		t.Errorf("told after a later pin: %v", d.toldFreed)
+	tb.Pin(second, id, o.done)
+	if fault.CodeOf(o.err) != fault.ObjectLost || len(d.toldFreed) != 2 {
+		t.Errorf("a later pin: %v, told %v", o.err, d.toldFreed)
 	}
 	third.gone = true
 	tb.tellFreed(third, tb.table[id])
-	for _, c := range []*proc{owner, driver, first, second} {
+	for _, c := range []*proc{owner, driver, first} {
 		tb.Unpin(c, id)
 	}
 	if len(d.toldFreed) != 2 || len(tb.table) != 0 || tb.used != 0 || o.n != 4 {
@@ -49,11 +50,10 @@ func TestObjects_Freed_WorkersThatPinItAreTold(t *testing.T) {
 	}
 }
 
-// The answer to a question for many comes after what is told of each, so none of a freed
-// object is given there: asked for alone, the worker hears of the end after the answer.
-func TestObjects_FreedAmongMany_IsAskedForAlone(t *testing.T) {
+// Of a freed object a question for many gives no place: the process asks for it alone and is told why.
+func TestObjects_FreedAmongMany_IsNotPinned(t *testing.T) {
 	tb, d := withDisk(1 << 20)
-	owner, first, second := &proc{}, &proc{worker: true}, &proc{worker: true}
+	owner, first, second := &proc{}, &proc{}, &proc{}
 	for n := range uint64(2) {
 		if err := create(tb, owner, owned(1, n), 1000); err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestObjects_FreedAmongMany_IsAskedForAlone(t *testing.T) {
 // An owner that ends frees all that it had, and a copy that is written anew frees the old one.
 func TestObjects_OwnerGoneOrWrittenAnew_WorkersAreTold(t *testing.T) {
 	tb, d := withDisk(1 << 20)
-	owner, reader := &proc{worker: true}, &proc{worker: true}
+	owner, reader := &proc{}, &proc{}
 	var o outcome
 	for n := range uint64(2) {
 		if err := create(tb, owner, owned(1, n), 1000); err != nil {
@@ -97,5 +97,33 @@ func TestObjects_OwnerGoneOrWrittenAnew_WorkersAreTold(t *testing.T) {
 	tb.DropHolder(owner, ids.Owner{1})
 	if want := []holding{{reader, owned(1, 0)}, {reader, owned(1, 1)}}; !slices.Equal(d.toldFreed, want) {
 		t.Errorf("told: %v", d.toldFreed)
+	}
+}
+
+// An object that is freed while it is being written is given to the readers that asked for it
+// before the end of the writing, and they hear right after the answer that it was freed.
+func TestObjects_FreedWhileWritten_ReadersThatWaitAreAnsweredAndTold(t *testing.T) {
+	tb, d := withDisk(1 << 20)
+	writer, early, late := &proc{}, &proc{}, &proc{}
+	id := owned(1, 1)
+	if err := create(tb, writer, id, 1000); err != nil {
+		t.Fatal(err)
+	}
+	var o, after outcome
+	tb.Free(&proc{}, id) // its owner, which is another process
+	tb.Pin(early, id, o.done)
+	if err := tb.Seal(writer, id); err != nil {
+		t.Fatal(err)
+	}
+	if want := []holding{{early, id}}; o.n != 1 || o.err != nil || !slices.Equal(d.toldFreed, want) {
+		t.Errorf("%+v, told: %v", o, d.toldFreed)
+	}
+	tb.Pin(late, id, after.done)
+	if fault.CodeOf(after.err) != fault.ObjectLost {
+		t.Errorf("%+v", after)
+	}
+	tb.Unpin(early, id)
+	if len(tb.table) != 0 || tb.used != 0 {
+		t.Errorf("left: %d objects, %d bytes", len(tb.table), tb.used)
 	}
 }

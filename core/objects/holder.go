@@ -7,9 +7,6 @@ import "github.com/eagleray/eagleray/core/ids"
 type Holder interface {
 	// Gone reports whether the process has ended. Nobody answers such a process.
 	Gone() bool
-	// KeepsIdleViews reports whether the process keeps objects pinned that its
-	// program does not look at any more. Workers do, for their next task.
-	KeepsIdleViews() bool
 }
 
 // Notify tells processes something. Its methods are called under the lock of the

@@ -71,6 +71,11 @@ func (o *object) where() string {
 	return "spilled"
 }
 
+// over reports whether the owner has freed an object that was written: only the
+// processes that look at it already have it. An object that is still being written is
+// given to those who ask for it, also when its owner has freed it.
+func (o *object) over() bool { return o.freed && o.sealed }
+
 // readable reports whether a process can read the object where it is now.
 func (o *object) readable() bool { return o.inArena || o.Path != "" }
 

@@ -3,17 +3,20 @@ package objects
 import "github.com/eagleray/eagleray/core/ids"
 
 // Pin holds the object for c. It is answered at once when the object can be read,
-// else when it is sealed or back from disk. Done is called exactly once, unless c
-// goes first.
+// else when it is sealed or back from disk. An object that its owner has freed is
+// lost for c, though other processes may still look at it: a reader that comes now
+// could keep it for as long as that reader lives. Done is called exactly once,
+// unless c goes first.
 func (t *Table) Pin(c Holder, id ids.Object, done func(at Place, size uint64, err error)) {
 	o := t.table[id]
 	switch {
 	case o == nil:
 		done(Place{}, 0, lost(id, "it is not in this node's store"))
+	case o.over():
+		done(Place{}, 0, lost(id, "its owner has freed it"))
 	case o.sealed && o.readable() && o.moving != restoring:
 		t.addPin(c, o)
 		done(o.Place, o.size, nil)
-		t.tellFreed(c, o)
 	default:
 		o.waiters = append(o.waiters, pinWaiter{c, done})
 		if o.sealed && o.moving == still {

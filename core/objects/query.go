@@ -19,8 +19,11 @@ func (t *Table) Stats() Stats {
 // UsedBytes returns how many bytes of the arena are used.
 func (t *Table) UsedBytes() uint64 { return min(t.used, t.capacity) }
 
-// Has reports whether the object is in the table, sealed or not.
-func (t *Table) Has(id ids.Object) bool { return t.table[id] != nil }
+// Has reports whether the object is in the table, sealed or not, and can be pinned.
+func (t *Table) Has(id ids.Object) bool {
+	o := t.table[id]
+	return o != nil && !o.over()
+}
 
 // Writer returns the process that is writing the object, nil when nobody is.
 func (t *Table) Writer(id ids.Object) Holder {

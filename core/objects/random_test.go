@@ -81,14 +81,18 @@ func playSpilling(t *testing.T, r *rand.Rand) {
 			}
 		case 7, 8, 9:
 			asked++
+			over := tb.table[id] != nil && tb.table[id].over()
 			tb.Pin(c, id, func(at Place, _ uint64, err error) {
 				answered++
 				if c.gone {
 					t.Error("a dead process was answered")
 				}
+				if over && fault.CodeOf(err) != fault.ObjectLost {
+					t.Errorf("a freed object is given to a reader that comes now: %v", err)
+				}
 				if err == nil {
 					views[c] = append(views[c], pinned{id, at})
-				} else if code := fault.CodeOf(err); sealed[id] && tb.table[id] != nil && code == fault.ObjectLost && !lossy {
+				} else if code := fault.CodeOf(err); sealed[id] && tb.table[id] != nil && !over && code == fault.ObjectLost && !lossy {
 					t.Error(err)
 				}
 			})

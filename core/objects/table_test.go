@@ -52,14 +52,21 @@ func TestObjects_FreedWhilePinned_StaysUntilUnpin(t *testing.T) {
 	if early.n != 1 || early.err != nil || early.size != 1000 {
 		t.Errorf("%+v", early)
 	}
-	tb.Free(a, id)
 	var again outcome
 	tb.Pin(a, id, again.done)
 	tb.Pin(a, id, again.done) // one pin per process
+	tb.Free(a, id)
 	tb.Unpin(b, id)
 	tb.Unpin(b, id)
-	if len(tb.table) != 1 {
-		t.Error("gone while pinned")
+	if len(tb.table) != 1 || again.n != 2 || again.err != nil {
+		t.Errorf("gone while pinned: %+v", again)
+	}
+	var late outcome
+	for _, c := range []*proc{a, b, {}} {
+		tb.Pin(c, id, late.done)
+		if fault.CodeOf(late.err) != fault.ObjectLost {
+			t.Errorf("a freed object is given to a reader that comes now: %+v", late)
+		}
 	}
 	tb.Unpin(a, id)
 	if len(tb.table) != 0 || tb.used != 0 || tb.pinned != 0 || len(tb.owned) != 0 {
