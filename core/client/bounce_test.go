@@ -12,7 +12,7 @@ import (
 func TestBounceAll_TakenOnesGoNowhere_OthersThanTasksStay(t *testing.T) {
 	lease := &inConn{lease: true}
 	gone := &inConn{lease: true}
-	gone.Conn = transport.Closed(nil)
+	gone.Conn = transport.Closed(new(transport.Poller))
 	actor := &inConn{}
 	begun := &call{in: lease, tmpl: &RemoteTemplate{}, taken: true, seq: 7}
 	lease.feeds = map[uint32]*call{7: begun}

@@ -1,9 +1,7 @@
 package transport
 
 import (
-	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,22 +15,12 @@ import (
 // where the program offers a thread for it, and enters Go only when there is
 // something to do.
 
-// Timings of the background poller.
+// Timings of the background poller; see napFor, too.
 const (
-	napFor    = time.Millisecond       // whoever wants a turn waits at most this long
 	quietFor  = 20 * time.Millisecond  // it stops when nobody has wanted it for so long
 	busyFor   = 250 * time.Microsecond // between reads while messages come that nobody waits for
 	watchFor  = 100 * time.Millisecond // how long it watches the sockets at a time
 	followFor = 10 * time.Millisecond  // an event loop that waited so lately waits again soon
-)
-
-// What the background poller does until its next turn.
-const (
-	ModePark  = iota // wait until the bell rings
-	ModeNap          // nap for Nap at a time, until Armed is set or Quiet has passed
-	ModeWatch        // wait until a socket is readable, the bell rings, or Quiet has passed
-	ModeEnd          // stop for ever: neither descriptor may be touched any more
-	ModeRest         // wait until the bell rings, or Quiet has passed; only on a thread that is lent
 )
 
 // Pause is what comes between two turns. After the bell there is one more nap
@@ -43,78 +31,20 @@ type Pause struct {
 	Nap, Quiet time.Duration
 }
 
-// What Background.Armed holds.
-const (
-	armedIdle = iota
-	armedWanted
-	// ArmedNow is set when the session ends.
-	ArmedNow
-)
-
 // Background is the background poller of one session, as the program sees it
 // that lends it a thread.
 type Background struct {
-	Epoll int     // readable when a socket is
-	Bell  int     // an eventfd
-	Armed *uint32 // not zero: a turn is wanted; it may be replaced before the first turn
+	Alarm
+	Epoll int // readable when a socket is
 	p     *Poller
-	mode  int // what the thread does now; the mutex guards it
-	timer *time.Timer
-	gone  chan struct{}
-}
-
-// startBackground begins it, parked. The mutex need not be held.
-func (p *Poller) startBackground() error {
-	b := &Background{Epoll: p.epoll, Armed: new(uint32), p: p, gone: make(chan struct{})}
-	if p.o.Lend != nil {
-		bell, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-		if err != nil {
-			return err
-		}
-		if b.Bell = bell; p.o.Lend(b) {
-			p.Opened(bell)
-			p.background = b
-			return nil
-		}
-		unix.Close(bell)
-	}
-	b.Bell = p.bell // which is among what it watches
-	b.timer = time.AfterFunc(time.Hour, b.run)
-	b.timer.Stop()
-	p.background = b
-	return nil
-}
-
-// Arm makes sure of a turn within a millisecond.
-func (p *Poller) Arm() {
-	b := p.background
-	if b == nil || p.ended || atomic.LoadUint32(b.Armed) != armedIdle {
-		return
-	}
-	atomic.StoreUint32(b.Armed, armedWanted)
-	b.wake(napFor)
-}
-
-// ReadSoon makes sure that somebody reads the answer to what was just sent.
-func (k *Conn) ReadSoon() {
-	if p := k.p; p.leader == nil {
-		p.ArmReader()
-	}
-}
-
-// ArmReader makes sure that somebody reads; a background poller that watches the
-// sockets does.
-func (p *Poller) ArmReader() {
-	if b := p.background; b != nil && b.mode != ModeWatch {
-		p.Arm()
-	}
+	quiet time.Duration // see Options
 }
 
 // ArmLater makes sure of a turn before a call that begins now is a long one, at
 // once when something is to be sent. A nap is followed by a turn anyway, and a
 // watch ends when there is something to read; behind says that more calls wait.
 func (p *Poller) ArmLater(behind bool) {
-	if b := p.background; b != nil && (b.mode == ModePark || b.mode == ModeWatch && behind || len(p.unsent) > 0) {
+	if a := p.alarm; a != nil && (a.mode == ModePark || a.mode == ModeWatch && behind || len(p.unsent) > 0) {
 		p.Arm()
 	}
 }
@@ -126,59 +56,24 @@ func (p *Poller) LoopWaits() {
 	p.ArmReader()
 }
 
-// wake ends a park or a watch.
-func (b *Background) wake(after time.Duration) {
-	was := b.mode
-	b.mode = ModeNap
-	switch {
-	case was == ModeNap || was == ModeEnd: // it looks at Armed
-	case was == ModePark && b.timer != nil:
-		b.timer.Reset(after)
-	default:
-		one := [8]byte{1}
-		_, _ = rawWrite(b.Bell, one[:])
-	}
-}
-
-// StopBackground ends the background poller; the sockets may be closed then. The
-// mutex must not be held.
-func (p *Poller) StopBackground() {
-	p.mu.Lock()
-	b := p.background
-	p.background = nil
-	if b != nil {
-		atomic.StoreUint32(b.Armed, ArmedNow)
-		b.wake(0)
-	}
-	p.mu.Unlock()
-	if b == nil {
-		return
-	}
-	<-b.gone
-	if b.timer == nil {
-		p.Closing(b.Bell)
-		unix.Close(b.Bell)
-	}
-}
-
 // Turn does what there is to do and says when it wants to be called again. The
 // mutex must not be held.
 func (b *Background) Turn() Pause {
-	p := b.p
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	next := p.turn(b)
+	b.p.mu.Lock()
+	defer b.p.mu.Unlock()
+	next := b.turn()
 	if b.mode = next.Mode; next.Mode == ModeEnd {
 		close(b.gone)
 	}
 	return next
 }
 
-func (p *Poller) turn(b *Background) Pause {
-	if atomic.LoadUint32(b.Armed) == ArmedNow {
+func (b *Background) turn() Pause {
+	p := b.p
+	if b.ending() {
 		return Pause{Mode: ModeEnd}
 	}
-	wanted := atomic.SwapUint32(b.Armed, armedIdle) != armedIdle
+	wanted := b.take()
 	if p.ended {
 		return Pause{Mode: ModePark}
 	}
@@ -187,7 +82,7 @@ func (p *Poller) turn(b *Background) Pause {
 	looped := time.Since(p.loopedAt) < followFor
 	if p.leader != nil || !p.expecting() && !looped {
 		if wanted {
-			return p.napOn()
+			return b.napOn()
 		}
 		return Pause{Mode: ModePark}
 	}
@@ -209,24 +104,20 @@ func (p *Poller) turn(b *Background) Pause {
 	p.promote()
 	switch {
 	case p.leader != nil || len(p.followers) > 0:
-		return p.napOn()
+		return b.napOn()
 	case found && !looped:
 		return Pause{Mode: ModeNap, Nap: busyFor, Quiet: busyFor}
 	case looped:
 		return Pause{Mode: ModeWatch, Quiet: followFor}
 	case !p.expecting():
-		return p.napOn()
+		return b.napOn()
 	}
 	return Pause{Mode: ModeWatch, Quiet: p.host.LookAgain(watchFor)}
 }
 
 // napOn is the pause of a background poller that is not needed now and may soon be.
-func (p *Poller) napOn() Pause {
-	quiet := p.o.Quiet
-	if quiet == 0 {
-		quiet = quietFor
-	}
-	return Pause{Mode: ModeNap, Nap: napFor, Quiet: quiet}
+func (b *Background) napOn() Pause {
+	return Pause{Mode: ModeNap, Nap: napFor, Quiet: b.quiet}
 }
 
 // run is the background poller where nobody lends a thread.
@@ -249,17 +140,8 @@ func (b *Background) run() {
 func (b *Background) Nap(p Pause) {
 	for until := time.Now().Add(p.Quiet); ; {
 		time.Sleep(p.Nap)
-		if atomic.LoadUint32(b.Armed) != armedIdle || !time.Now().Before(until) {
+		if b.wanted() || !time.Now().Before(until) {
 			return
 		}
 	}
-}
-
-// rawWrite writes to what never blocks, without telling Go's scheduler.
-func rawWrite(fd int, b []byte) (int, error) {
-	n, _, e := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
-	if e != 0 {
-		return -1, e
-	}
-	return int(n), nil
 }

@@ -16,23 +16,24 @@ const (
 	coalesceFor  = 2 * time.Millisecond
 )
 
-// coalesce lets answers collect; the leader calls it. The mutex is released
-// meanwhile. It ends early like a poll does, except for what the sockets bring.
-func (p *Poller) coalesce(timeoutMs int) {
-	now := time.Now()
-	left := coalesceFor - now.Sub(p.lookedAt)
-	if left <= 0 || timeoutMs >= 0 && timeoutMs <= int(coalesceFor/time.Millisecond) || len(p.followers) > 0 || !p.host.MayCoalesce() {
-		p.lookedAt = now
-		return
+// coalescer says how long answers are left to collect.
+type coalescer struct {
+	lookedAt time.Time // when the sockets were looked at last
+}
+
+// pause is how long answers may collect from now on, given the timeout of the
+// poll; 0 or less: the sockets are to be looked at now.
+func (c *coalescer) pause(now time.Time, timeoutMs int) time.Duration {
+	if timeoutMs >= 0 && timeoutMs <= int(coalesceFor/time.Millisecond) {
+		return 0
 	}
-	p.polling = true
-	p.mu.Unlock()
-	limit := unix.NsecToTimespec(int64(left))
-	_, err := unix.Ppoll([]unix.PollFd{{Fd: int32(p.bell), Events: unix.POLLIN}}, &limit, nil)
-	p.mu.Lock()
-	p.polling = false
-	if err == unix.EINTR {
-		p.interrupted()
-	}
-	p.lookedAt = time.Now()
+	return coalesceFor - now.Sub(c.lookedAt)
+}
+
+// sleepUntilKicked sleeps until the bell rings or the time is over. What the
+// sockets bring does not end it.
+func sleepUntilKicked(bell int, limit time.Duration) error {
+	t := unix.NsecToTimespec(int64(limit))
+	_, err := unix.Ppoll([]unix.PollFd{{Fd: int32(bell), Events: unix.POLLIN}}, &t, nil)
+	return err
 }

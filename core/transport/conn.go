@@ -1,6 +1,8 @@
 package transport
 
 import (
+	"errors"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,12 +13,34 @@ import (
 // ReadChunk is how much is read at a time, bytes.
 const ReadChunk = 128 << 10
 
-// keptBuffer is how much memory for bytes to send a connection keeps, bytes.
-const keptBuffer = 1 << 20
+// errPeerLeft is what a handler is told when the other end has closed.
+var errPeerLeft = errors.New("the process at the other end is gone")
+
+// Handler gets what arrives on a connection.
+type Handler interface {
+	// Frames handles the complete frames at the beginning of b and returns how
+	// many bytes they were. An error closes the connection.
+	Frames(b []byte) (used int, err error)
+	// Gone is called once, when the other end has left or Frames failed.
+	Gone(err error)
+}
+
+// sockets are the task sockets of one process.
+type sockets struct {
+	mu *sync.Mutex // the session's
+	reading
+	sleeper
+	descriptor func(fd int, open bool) // see Options; nil: nobody wants to know
+
+	conns   map[int]*Conn // by descriptor
+	unsent  []*Conn       // with bytes that were not sent
+	ending  []*Conn       // to be closed when everything that has arrived on them is read
+	retired []int         // descriptors to be closed when nobody reads
+}
 
 // Conn is one task socket on a poller. The zero Conn is on none; see Poller.Add.
 type Conn struct {
-	p       *Poller
+	s       *sockets
 	fd      int
 	handler Handler
 
@@ -24,7 +48,7 @@ type Conn struct {
 	have int    // bytes of in that were read and not handled
 	out  []byte // to be sent
 
-	listed bool // in Poller.unsent
+	listed bool // in sockets.unsent
 	full   bool // the socket takes no more; the poller tells when it does
 	closed bool
 	paused bool // nothing is read from it
@@ -33,19 +57,31 @@ type Conn struct {
 	toldWakeup time.Duration // what the other end was told that waking up costs
 }
 
-// Closed returns a connection of a poller that nothing can be sent to.
-func Closed(p *Poller) Conn { return Conn{p: p, fd: -1, closed: true} }
-
 // Add puts a connected socket on the poller, which closes it in the end. The
 // bytes that it has received so far are read at the next poll.
-func (p *Poller) Add(k *Conn, fd int, h Handler) error {
-	k.p, k.fd, k.handler = p, fd, h
+func (s *sockets) Add(k *Conn, fd int, h Handler) error {
+	k.s, k.fd, k.handler = s, fd, h
 	if err := unix.SetNonblock(fd, true); err != nil {
 		return err
 	}
-	p.conns[fd] = k
-	p.Opened(fd)
-	return unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
+	s.conns[fd] = k
+	s.Opened(fd)
+	return unix.EpollCtl(s.epoll, unix.EPOLL_CTL_ADD, fd, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(fd)})
+}
+
+// Opened tells Options.Descriptor of a descriptor. The mutex need not be held.
+func (s *sockets) Opened(fd int) {
+	if s.descriptor != nil && fd >= 0 {
+		s.descriptor(fd, true)
+	}
+}
+
+// Closing tells Options.Descriptor that a descriptor is about to be closed. The
+// mutex need not be held.
+func (s *sockets) Closing(fd int) {
+	if s.descriptor != nil && fd >= 0 {
+		s.descriptor(fd, false)
+	}
 }
 
 // Restore gives a connection that is about to be added the bytes that another
@@ -63,131 +99,6 @@ func (k *Conn) Full() bool { return k.full }
 
 // Unread returns what was read and not handled. Nobody leads.
 func (k *Conn) Unread() []byte { return k.in[:k.have] }
-
-// Buffer returns the bytes that wait to be sent. The caller appends to them
-// and hands the result to Queue.
-func (k *Conn) Buffer() []byte { return k.out }
-
-// Queue sets the bytes that wait to be sent.
-func (k *Conn) Queue(b []byte) { k.out = b }
-
-// Unsent is how many bytes wait to be sent.
-func (k *Conn) Unsent() int { return len(k.out) }
-
-// WhenSent has f called once everything is sent, unless a function waits for
-// that already.
-func (k *Conn) WhenSent(f func()) {
-	if k.whenSent == nil {
-		k.whenSent = f
-	}
-}
-
-// SendSoon has what is queued sent within a millisecond.
-func (k *Conn) SendSoon() {
-	k.SendLater()
-	if p := k.p; p.leader == nil || p.leader == p.nobody || p.polling { // else the leader sends it before it polls, or arms when it leaves
-		p.Arm()
-	}
-}
-
-// SendLater has what is queued sent at the next poll. The caller makes sure
-// that one comes.
-func (k *Conn) SendLater() {
-	if !k.listed && !k.closed {
-		k.listed = true
-		k.p.unsent = append(k.p.unsent, k)
-	}
-}
-
-// Sent takes the connection off the list of those with unsent bytes when it is
-// the only one there and everything has left.
-func (k *Conn) Sent() {
-	if p := k.p; len(p.unsent) == 1 && p.unsent[0] == k && len(k.out) == 0 {
-		k.listed = false
-		p.unsent = p.unsent[:0]
-	}
-}
-
-// SendAll sends what all connections have queued.
-func (p *Poller) SendAll() {
-	if len(p.unsent) == 0 {
-		return
-	}
-	for _, k := range p.unsent {
-		k.listed = false
-		k.Flush()
-	}
-	p.unsent = p.unsent[:0]
-}
-
-// Flush sends without blocking. What does not fit is sent when the socket is
-// writable again.
-func (k *Conn) Flush() {
-	if k.full || k.closed {
-		return
-	}
-	for sent := 0; ; {
-		if sent == len(k.out) {
-			k.out = k.out[:0]
-			if cap(k.out) > keptBuffer {
-				k.out = nil
-			}
-			if f := k.whenSent; f != nil {
-				k.whenSent = nil
-				f()
-			}
-			return
-		}
-		began := trace.Now()
-		n, err := unix.Write(k.fd, k.out[sent:])
-		k.traced(trace.Wrote, began, n)
-		switch {
-		case err == unix.EINTR:
-		case err == unix.EAGAIN:
-			k.out = append(k.out[:0], k.out[sent:]...)
-			k.full = true
-			k.watch()
-			return
-		case err != nil:
-			k.out = k.out[:0] // the reader will see the end and tell
-			return
-		default:
-			sent += n
-		}
-	}
-}
-
-// unblock goes on sending to a socket that was full.
-func (k *Conn) unblock() {
-	k.full = false
-	k.watch()
-	k.Flush()
-}
-
-// FlushUntil sends everything, and waits for the other end to read until the
-// deadline. The mutex stays held: the process is about to end.
-func (k *Conn) FlushUntil(deadline time.Time) {
-	for !k.closed && len(k.out) > 0 {
-		k.full = false
-		k.Flush()
-		if len(k.out) == 0 {
-			return
-		}
-		left := time.Until(deadline)
-		if left <= 0 {
-			return
-		}
-		f := []unix.PollFd{{Fd: int32(k.fd), Events: unix.POLLOUT}}
-		_, _ = unix.Poll(f, int(left.Milliseconds())+1)
-	}
-}
-
-// FlushUntil is Conn.FlushUntil of all connections.
-func (p *Poller) FlushUntil(deadline time.Time) {
-	for _, k := range p.conns {
-		k.FlushUntil(deadline)
-	}
-}
 
 // Pause stops reading from the connection; Resume goes on.
 func (k *Conn) Pause() {
@@ -213,23 +124,30 @@ func (k *Conn) watch() {
 	if k.full {
 		ev |= unix.EPOLLOUT
 	}
-	_ = unix.EpollCtl(k.p.epoll, unix.EPOLL_CTL_MOD, k.fd, &unix.EpollEvent{Events: ev, Fd: int32(k.fd)}) // it fails only for a closed socket
-	k.p.Arm()
+	_ = unix.EpollCtl(k.s.epoll, unix.EPOLL_CTL_MOD, k.fd, &unix.EpollEvent{Events: ev, Fd: int32(k.fd)}) // it fails only for a closed socket
+	k.s.Arm()
+}
+
+// ReadSoon makes sure that somebody reads the answer to what was just sent.
+func (k *Conn) ReadSoon() {
+	if k.s.leader == nil {
+		k.s.ArmReader()
+	}
 }
 
 // read reads what the socket has and has it handled; the leader calls it. The
 // mutex is released while reading.
 func (k *Conn) read() {
-	p := k.p
+	s := k.s
 	for !k.closed && !k.paused {
 		if len(k.in)-k.have < ReadChunk/2 {
 			k.grow()
 		}
-		p.mu.Unlock()
+		s.mu.Unlock()
 		began := trace.Now()
 		n, err := unix.Read(k.fd, k.in[k.have:])
 		k.traced(trace.Read, began, n)
-		p.mu.Lock()
+		s.mu.Lock()
 		switch {
 		case err == unix.EINTR:
 			continue
@@ -278,41 +196,52 @@ func (k *Conn) Close() {
 		return
 	}
 	k.closed = true
-	p := k.p
-	_ = unix.EpollCtl(p.epoll, unix.EPOLL_CTL_DEL, k.fd, nil) // it is closed anyway
-	delete(p.conns, k.fd)
-	p.retired = append(p.retired, k.fd)
-	if p.leader == nil {
-		p.closeRetired()
+	s := k.s
+	_ = unix.EpollCtl(s.epoll, unix.EPOLL_CTL_DEL, k.fd, nil) // it is closed anyway
+	delete(s.conns, k.fd)
+	s.retired = append(s.retired, k.fd)
+	if s.leader == nil {
+		s.closeRetired()
 	}
 }
 
 // closeRetired closes the descriptors of closed connections; the leader, or
 // whoever runs while there is none, calls it.
-func (p *Poller) closeRetired() {
-	for _, fd := range p.retired {
-		p.Closing(fd)
+func (s *sockets) closeRetired() {
+	for _, fd := range s.retired {
+		s.Closing(fd)
 		unix.Close(fd)
 	}
-	p.retired = p.retired[:0]
+	s.retired = s.retired[:0]
 }
 
 // CloseWhenRead closes the connection of a process that is known to be dead,
 // when the leader has read what that process had sent. The end of the stream
 // need not show: a child of the process may hold the socket open.
 func (k *Conn) CloseWhenRead() {
-	k.p.ending = append(k.p.ending, k)
-	k.p.LookSoon()
+	k.s.ending = append(k.s.ending, k)
+	k.s.LookSoon()
 }
 
 // closeEnding does what CloseWhenRead asked for; the leader calls it.
-func (p *Poller) closeEnding() {
-	for len(p.ending) > 0 {
-		k := p.ending[0]
-		p.ending = p.ending[1:]
+func (s *sockets) closeEnding() {
+	for len(s.ending) > 0 {
+		k := s.ending[0]
+		s.ending = s.ending[1:]
 		k.read()
 		k.lose(errPeerLeft)
 	}
+}
+
+// CloseConnections closes all connections; their handlers are not told. Nobody leads.
+func (s *sockets) CloseConnections() {
+	for fd, k := range s.conns {
+		k.closed = true
+		s.Closing(fd)
+		unix.Close(fd)
+	}
+	clear(s.conns)
+	s.closeRetired()
 }
 
 // traced tells the tracer of a read or write that began at began.

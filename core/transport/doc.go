@@ -19,7 +19,7 @@
 // guards everything here except a connection's read buffer: that one is the
 // leader's. The mutex is released in four places only: while the leader sleeps
 // in epoll, while it reads a socket, while a follower sleeps, and while
-// answers are left to collect (coalesce.go). Every method expects the mutex to
+// answers are left to collect. Every method expects the mutex to
 // be held, unless its comment says otherwise; handlers and the Host are called
 // with the mutex held.
 //

@@ -3,7 +3,6 @@ package transport
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,18 +10,6 @@ import (
 	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/wait"
 )
-
-// errPeerLeft is what a handler is told when the other end has closed.
-var errPeerLeft = errors.New("the process at the other end is gone")
-
-// Handler gets what arrives on a connection.
-type Handler interface {
-	// Frames handles the complete frames at the beginning of b and returns how
-	// many bytes they were. An error closes the connection.
-	Frames(b []byte) (used int, err error)
-	// Gone is called once, when the other end has left or Frames failed.
-	Gone(err error)
-}
 
 // Host is the process whose sockets are polled.
 type Host interface {
@@ -53,90 +40,19 @@ type Host interface {
 	Failed(err error)
 }
 
-// Options of a Poller.
-type Options struct {
-	// Descriptor is told of each descriptor that is opened, and before one is
-	// closed; nil: nobody wants to know.
-	Descriptor func(fd int, open bool)
-	// Lend gives the background poller a thread that is not Go's: it calls Turn
-	// until that says ModeEnd. Nil, or the answer false: there is none.
-	Lend func(*Background) bool
-	// Quiet is how long the background poller goes on napping when it was not
-	// needed.
-	Quiet time.Duration
-}
-
 // Poller reads and writes the sockets of one process.
 type Poller struct {
-	mu    *sync.Mutex // the session's
-	host  Host
-	o     Options
-	epoll int
-	bell  int // an eventfd that ends the leader's sleep
-
-	events  [64]unix.EpollEvent
-	conns   map[int]*Conn  // by descriptor
-	watched map[int]func() // other descriptors, see WatchOnce
-
-	leader    *wait.Wait
-	nobody    *wait.Wait // leads in the place of a thread that waits for nothing
-	left      *sync.Cond // there is no leader any more
+	sockets
+	host      Host
+	watched   map[int]func() // other descriptors, see WatchOnce
 	followers []*wait.Wait
-	polling   bool // the leader sleeps, or reads
-	kicked    bool // the bell was rung, and nobody has heard it yet
-	ended     bool
-
-	unsent  []*Conn // with bytes that were not sent
-	ending  []*Conn // to be closed when everything that has arrived on them is read
-	retired []int   // descriptors to be closed when nobody reads
-
-	spinner    spinner
-	lone       lone
-	lookedAt   time.Time // when the sockets were looked at last, see coalesce.go
-	leftAt     time.Time // when a thread led last
-	loopedAt   time.Time // when an event loop began to wait last
-	background *Background
+	coalescer
+	leftAt   time.Time // when a thread led last
+	loopedAt time.Time // when an event loop began to wait last
 }
 
-// New returns a poller for the process that host is, guarded by mu. The caller
-// has to call Close. Mu need not be held.
-func New(mu *sync.Mutex, host Host, o Options) (*Poller, error) {
-	p := &Poller{
-		mu: mu, host: host, o: o, epoll: -1, bell: -1, conns: map[int]*Conn{}, nobody: wait.New(), left: sync.NewCond(mu), spinner: spinner{skips: spinFirst},
-	}
-	var err error
-	if p.epoll, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
-		return nil, fmt.Errorf("make the poller of task sockets: %w", err)
-	}
-	if p.bell, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err == nil {
-		err = unix.EpollCtl(p.epoll, unix.EPOLL_CTL_ADD, p.bell, &unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(p.bell)})
-	}
-	if err == nil {
-		err = p.startBackground()
-	}
-	if err != nil {
-		p.Close()
-		return nil, fmt.Errorf("make the poller of task sockets: %w", err)
-	}
-	p.Opened(p.epoll)
-	p.Opened(p.bell)
-	return p, nil
-}
-
-// Opened tells Options.Descriptor of a descriptor. The mutex need not be held.
-func (p *Poller) Opened(fd int) {
-	if p.o.Descriptor != nil && fd >= 0 {
-		p.o.Descriptor(fd, true)
-	}
-}
-
-// Closing tells Options.Descriptor that a descriptor is about to be closed. The
-// mutex need not be held.
-func (p *Poller) Closing(fd int) {
-	if p.o.Descriptor != nil && fd >= 0 {
-		p.o.Descriptor(fd, false)
-	}
-}
+// Closed returns a connection of a poller that nothing can be sent to.
+func Closed(p *Poller) Conn { return Conn{s: &p.sockets, fd: -1, closed: true} }
 
 // Finish ends a wait: its thread wakes up, or its function is called.
 func (p *Poller) Finish(w *wait.Wait) {
@@ -146,18 +62,9 @@ func (p *Poller) Finish(w *wait.Wait) {
 	switch {
 	case w.Call():
 	case p.leader == w:
-		p.kick()
+		p.Kick()
 	default:
 		w.Wake()
-	}
-}
-
-// kick makes the leader return from its sleep.
-func (p *Poller) kick() {
-	if p.polling && !p.kicked {
-		p.kicked = true
-		one := [8]byte{1}
-		_, _ = unix.Write(p.bell, one[:]) // it is full when it has rung already
 	}
 }
 
@@ -232,8 +139,25 @@ func (p *Poller) stopLeading() {
 	}
 }
 
-// Led reports whether a thread that waits leads: the background poller is none.
-func (p *Poller) Led() bool { return p.leader != nil && p.leader != p.nobody }
+// coalesce lets answers collect; the leader calls it. The mutex is released
+// meanwhile. It ends early like a poll does, except for what the sockets bring.
+func (p *Poller) coalesce(timeoutMs int) {
+	now := time.Now()
+	left := p.pause(now, timeoutMs)
+	if left <= 0 || len(p.followers) > 0 || !p.host.MayCoalesce() {
+		p.lookedAt = now
+		return
+	}
+	p.polling = true
+	p.mu.Unlock()
+	err := sleepUntilKicked(p.bell, left)
+	p.mu.Lock()
+	p.polling = false
+	if err == unix.EINTR {
+		p.interrupted()
+	}
+	p.lookedAt = time.Now()
+}
 
 // Glance handles what the sockets have now, unless somebody reads them anyway.
 func (p *Poller) Glance() {
@@ -263,7 +187,7 @@ func (p *Poller) poll(timeoutMs int) bool {
 	if all {
 		timeoutMs = 0
 	}
-	s := p.plan(timeoutMs)
+	s := p.plan(timeoutMs, timeoutMs != 0 && p.mayLook(), p.leader != nil && p.leader.Signals)
 	p.polling = true
 	p.mu.Unlock()
 	began := trace.Now()
@@ -273,7 +197,10 @@ func (p *Poller) poll(timeoutMs int) bool {
 	}
 	p.mu.Lock()
 	p.polling = false
-	p.slept(&s, n)
+	if p.slept(&s, n) && p.leader != nil {
+		p.leader.EndEarly()
+		p.Finish(p.leader)
+	}
 	if err != nil {
 		if !errors.Is(err, unix.EINTR) {
 			p.host.Failed(fmt.Errorf("poll the task sockets: %w", err))
@@ -290,6 +217,10 @@ func (p *Poller) poll(timeoutMs int) bool {
 	p.host.Polled()
 	return found
 }
+
+// mayLook reports whether a wait may begin with looking: with one processor nobody
+// could answer meanwhile, and with many calls under way the next answer is near.
+func (p *Poller) mayLook() bool { return cpus > 1 && p.host.Unanswered() <= spinCalls }
 
 // handle sees to what epoll has told, and reports whether it was more than the bell.
 func (p *Poller) handle(events []unix.EpollEvent) (found bool) {
@@ -351,45 +282,13 @@ func (p *Poller) WatchAgain(fd int) {
 	_ = unix.EpollCtl(p.epoll, unix.EPOLL_CTL_MOD, fd, &unix.EpollEvent{Events: watchEvents, Fd: int32(fd)}) // it fails only when the owner has closed it
 }
 
-// LookSoon has the sockets read soon, whoever leads.
-func (p *Poller) LookSoon() {
-	if p.leader == nil {
-		p.Arm()
-	} else {
-		p.kick()
-	}
-}
-
-// Kick makes a leader that sleeps look again; there need not be one.
-func (p *Poller) Kick() { p.kick() }
-
 // End ends all waits. Nothing is read or sent from now on.
 func (p *Poller) End() {
 	p.ended = true
 	for _, f := range p.followers {
 		f.Wake()
 	}
-	p.kick()
-}
-
-// AwaitNoLeader returns when nobody reads any more; End was called before. The
-// mutex is released meanwhile.
-func (p *Poller) AwaitNoLeader() {
-	for p.leader != nil {
-		p.kick()
-		p.left.Wait()
-	}
-}
-
-// CloseConnections closes all connections; their handlers are not told. Nobody leads.
-func (p *Poller) CloseConnections() {
-	for fd, k := range p.conns {
-		k.closed = true
-		p.Closing(fd)
-		unix.Close(fd)
-	}
-	clear(p.conns)
-	p.closeRetired()
+	p.Kick()
 }
 
 // Close closes all connections and the poller's own descriptors. Nobody leads,

@@ -3,9 +3,6 @@ package transport
 import (
 	"runtime"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 )
 
 // Falling asleep and being woken takes longer than most calls do, above all on virtual
@@ -56,87 +53,4 @@ func (s *spinner) missed(looked time.Duration) {
 // length is how long a look lasts when it finds nothing.
 func (s *spinner) length() time.Duration {
 	return min(max(s.wakeup.cost(), spinAtLeast), spinAtMost)
-}
-
-// sleep is how the leader waits for the sockets.
-type sleep struct {
-	timeoutMs int
-	look      time.Duration // it begins with looking for so long; 0: it sleeps at once
-	measures  bool          // whether it really sleeps is to be known
-	long      bool          // it did
-	signals   bool          // the thread has signal handlers to run
-}
-
-// plan decides how the leader waits.
-func (p *Poller) plan(timeoutMs int) sleep {
-	s := sleep{timeoutMs: timeoutMs, signals: p.leader != nil && p.leader.Signals}
-	if timeoutMs != 0 {
-		s.measures = p.lone.conn != nil
-		if cpus > 1 && p.host.Unanswered() <= spinCalls && p.spinner.wanted() {
-			s.look = p.spinner.length()
-		}
-	}
-	return s
-}
-
-// sleep waits and returns how many events there are; the leader calls it,
-// without the mutex.
-func (p *Poller) sleep(s *sleep) (n int, err error) {
-	if s.look > 0 {
-		// A signal that comes during a look would not end the sleep after it. A thread
-		// that has signal handlers to run therefore does not sleep now: see slept.
-		if n = p.look(s.look); n > 0 || s.signals {
-			return n, nil
-		}
-	}
-	if !s.measures {
-		return unix.EpollWait(p.epoll, p.events[:], s.timeoutMs)
-	}
-	began := time.Now()
-	n, err = unix.EpollWait(p.epoll, p.events[:], s.timeoutMs)
-	s.long = time.Since(began) > sleptAtLeast
-	return n, err
-}
-
-// slept notes how the wait went.
-func (p *Poller) slept(s *sleep, n int) {
-	if s.long {
-		p.lone.slept = true
-	}
-	if s.signals && s.look > 0 && n == 0 && p.leader != nil {
-		p.leader.EndEarly() // the thread comes back at once, and its next wait sleeps
-		p.Finish(p.leader)
-	}
-}
-
-// look returns how many events there are, 0 when none came within the length of
-// a look; the leader calls it, without the mutex. A look goes on for longer than
-// spinAtLeast only while there are processors for all threads that run: else the
-// process that is to answer may be waiting for ours, or one that computes would
-// lose more than we win.
-func (p *Poller) look(length time.Duration) int {
-	began := time.Now()
-	looked, asked := time.Duration(0), false
-	for looked < length {
-		if n := eventsNow(p.epoll, p.events[:]); n > 0 {
-			p.spinner.found()
-			return n
-		}
-		if looked = time.Since(began); looked >= spinAtLeast && !asked {
-			if asked = true; crowded() {
-				break
-			}
-		}
-	}
-	p.spinner.missed(looked)
-	return 0
-}
-
-// eventsNow is EpollWait that never waits, and therefore need not tell Go's scheduler.
-func eventsNow(epoll int, events []unix.EpollEvent) int {
-	n, _, e := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(epoll), uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
-	if e != 0 {
-		return 0 // the wait that follows tells why
-	}
-	return int(n)
 }

@@ -46,10 +46,10 @@ func TestSpinner_OneThatWasNotVain_TheNextWaitLooksToo(t *testing.T) {
 
 func TestPlan_WhatMayTakeLong_Sleeps(t *testing.T) {
 	looks := func(change func(p *Poller, h *fakeHost)) bool {
-		h := &fakeHost{}
-		p := &Poller{host: h, leader: wait.New()}
+		p, h := newPoller(t)
+		p.spinner.skips = 0
 		change(p, h)
-		return p.plan(-1).look > 0
+		return p.plan(-1, p.mayLook(), false).look > 0
 	}
 	if got := looks(func(*Poller, *fakeHost) {}); got != (cpus > 1) {
 		t.Errorf("a wait for one answer looks: %v, want %v", got, cpus > 1)
@@ -62,8 +62,8 @@ func TestPlan_WhatMayTakeLong_Sleeps(t *testing.T) {
 			t.Errorf("it looks where %s", what)
 		}
 	}
-	p := &Poller{host: &fakeHost{}, leader: wait.New()}
-	if s := p.plan(0); s.look > 0 || !p.spinner.wanted() {
+	var fresh sleeper
+	if s := fresh.plan(0, true, false); s.look > 0 || !fresh.spinner.wanted() {
 		t.Error("a wait of no time looks, or counts")
 	}
 }
@@ -115,7 +115,7 @@ func TestPoll_VainLookOfAThreadWithSignalHandlers_ComesBackOnceAndThenSleeps(t *
 	if !w.Early() || !w.Over() {
 		t.Error("after a vain look the thread does not come back: a signal that came meanwhile would not be seen")
 	}
-	if s := p.plan(1000); s.look > 0 {
+	if s := p.plan(1000, p.mayLook(), true); s.look > 0 {
 		t.Error("the thread's next wait looks as well: with nothing to do it would never sleep")
 	}
 	p.leader = nil

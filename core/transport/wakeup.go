@@ -3,8 +3,6 @@ package transport
 import (
 	"slices"
 	"time"
-
-	"github.com/eagleray/eagleray/core/wire"
 )
 
 // What waking costs differs between machines: a blocking round trip between two
@@ -63,49 +61,9 @@ func (w *wakeup) cost() time.Duration { return w.known }
 
 // lone is a call that was sent while no other one was under way, and none has been sent since.
 type lone struct {
-	conn  *Conn // nil: there is none
-	seq   uint32
-	sent  time.Time
-	slept bool // the wait for its answer has slept
-}
-
-// CallSent notes that the call with a sequence number is queued now. Unanswered
-// counts it. With one processor nobody looks, so nothing is measured.
-func (k *Conn) CallSent(seq uint32, unanswered int) {
-	if unanswered == 1 && cpus > 1 {
-		k.p.lone = lone{conn: k, seq: seq, sent: time.Now()}
-	} else {
-		k.p.lone.conn = nil
-	}
-}
-
-// CallAnswered learns from the answer to a call, which ran for so long.
-func (k *Conn) CallAnswered(seq uint32, ran time.Duration) {
-	l := &k.p.lone
-	if l.conn != k || l.seq != seq {
-		return
-	}
-	l.conn = nil
-	if l.slept {
-		k.p.spinner.wakeup.add(time.Since(l.sent) - ran)
-	}
-}
-
-// TellWakeup queues what waking up costs, ahead of a call, when that is news to
-// the other end.
-func (k *Conn) TellWakeup() {
-	cost := k.p.spinner.wakeup.cost()
-	if off := cost - k.toldWakeup; off > k.toldWakeup/4 || -off > k.toldWakeup/4 {
-		k.toldWakeup = cost
-		b, at := wire.BeginFrame(k.out)
-		b = wire.AppendArray(b, 2)
-		b = wire.AppendUint(b, uint64(wire.OpWakeup))
-		b = wire.AppendUint(b, uint64(cost.Microseconds()))
-		k.out = wire.EndFrame(b, at)
-	}
-}
-
-// HearWakeup takes what the other end says that waking up costs, in microseconds.
-func (k *Conn) HearWakeup(us uint64) {
-	k.p.spinner.wakeup.told(time.Duration(min(us, uint64(wakeupMost.Microseconds()))) * time.Microsecond)
+	measured bool // there is such a call
+	fd       int  // the connection that it was sent on
+	seq      uint32
+	sent     time.Time
+	slept    bool // the wait for its answer has slept
 }

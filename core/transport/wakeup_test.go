@@ -10,13 +10,13 @@ import (
 
 // learned sends call 1 as the only one, has it answered, and returns how many measurements there are.
 func learned(slept bool, before func(k *Conn)) int {
-	k := &Conn{p: &Poller{}}
+	k := &Conn{s: new(sockets)}
 	k.CallSent(1, 1)
-	k.p.lone.slept = slept
-	k.p.lone.sent = k.p.lone.sent.Add(-time.Millisecond)
+	k.s.lone.slept = slept
+	k.s.lone.sent = k.s.lone.sent.Add(-time.Millisecond)
 	before(k)
 	k.CallAnswered(1, 100*time.Microsecond)
-	return k.p.spinner.wakeup.count
+	return k.s.spinner.wakeup.count
 }
 
 func TestCallAnswered_OnlyCallsThatWereAloneAndSleptFor_AreMeasured(t *testing.T) {
@@ -33,26 +33,26 @@ func TestCallAnswered_OnlyCallsThatWereAloneAndSleptFor_AreMeasured(t *testing.T
 	if learned(true, func(k *Conn) { k.CallSent(2, 1) }) != 0 {
 		t.Error("a call is measured that was not the latest")
 	}
-	if learned(true, func(k *Conn) { (&Conn{p: k.p}).CallSent(1, 1) }) != 0 {
+	if learned(true, func(k *Conn) { (&Conn{s: k.s, fd: k.fd + 1}).CallSent(1, 1) }) != 0 {
 		t.Error("a call is measured though the latest one, of the same number, went to another process")
 	}
 }
 
 func TestCallAnswered_CountsWhatTheCallTookBeyondItsRun(t *testing.T) {
-	k := &Conn{p: &Poller{}}
+	k := &Conn{s: new(sockets)}
 	for range wakeupEnough {
 		k.CallSent(1, 1)
-		k.p.lone.slept = true
-		k.p.lone.sent = k.p.lone.sent.Add(-900 * time.Microsecond)
+		k.s.lone.slept = true
+		k.s.lone.sent = k.s.lone.sent.Add(-900 * time.Microsecond)
 		k.CallAnswered(1, 600*time.Microsecond)
 	}
-	if got := k.p.spinner.wakeup.cost(); got < 300*time.Microsecond || got > wakeupMost {
+	if got := k.s.spinner.wakeup.cost(); got < 300*time.Microsecond || got > wakeupMost {
 		t.Errorf("calls took 900 us and a little, of which they ran 600: waking costs %v", got)
 	}
 }
 
 func TestWakeup_IsToldWhenItIsNews(t *testing.T) {
-	from, to := &Conn{p: &Poller{}}, &Conn{p: &Poller{}}
+	from, to := &Conn{s: new(sockets)}, &Conn{s: new(sockets)}
 	hear := func(b []byte) {
 		r := wire.NewReader(b[4:]) // behind the frame's length
 		if n, op := r.Array(), wire.Op(r.Uint()); n != 2 || op != wire.OpWakeup {
@@ -66,7 +66,7 @@ func TestWakeup_IsToldWhenItIsNews(t *testing.T) {
 		news bool
 	}{{0, false}, {200 * us, true}, {200 * us, false}, {240 * us, false}, {300 * us, true}, {100 * us, true}} {
 		from.Queue(nil)
-		from.p.spinner.wakeup.known = x.cost
+		from.s.spinner.wakeup.known = x.cost
 		from.TellWakeup()
 		if got := from.Unsent() > 0; got != x.news {
 			t.Errorf("a cost of %v: told %v, want %v", x.cost, got, x.news)
@@ -75,11 +75,11 @@ func TestWakeup_IsToldWhenItIsNews(t *testing.T) {
 			hear(from.Buffer())
 		}
 	}
-	if got := to.p.spinner.length(); got != 100*us {
+	if got := to.s.spinner.length(); got != 100*us {
 		t.Errorf("told that waking costs 100 us, the worker looks for %v", got)
 	}
-	if to.HearWakeup(1 << 63); to.p.spinner.length() != spinAtMost {
-		t.Errorf("told nonsense, the worker looks for %v", to.p.spinner.length())
+	if to.HearWakeup(1 << 63); to.s.spinner.length() != spinAtMost {
+		t.Errorf("told nonsense, the worker looks for %v", to.s.spinner.length())
 	}
 }
 
@@ -120,9 +120,9 @@ func TestCallSent_WithOneProcessor_NothingIsMeasured(t *testing.T) {
 	defer func(before int) { cpus = before }(cpus)
 	for number, want := range map[int]bool{1: false, 2: true} {
 		cpus = number
-		k := &Conn{p: &Poller{}}
+		k := &Conn{s: new(sockets)}
 		k.CallSent(1, 1)
-		if got := k.p.lone.conn != nil; got != want {
+		if got := k.s.lone.measured; got != want {
 			t.Errorf("with %d processors a call by itself is measured: %v, want %v", number, got, want)
 		}
 	}
