@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import sys
 
+from eagleray._private import hooks
 from eagleray._version import __version__
 
 TYPE_CHECKING = False  # importing typing for it would be half of this module's time
@@ -94,6 +95,9 @@ def __getattr__(name: str) -> Any:
         raise _no_attribute(name, sys._getframe(1))
     globals()[name] = value
     return value
+
+
+hooks.register(hooks.START_SESSION, lambda: importlib.import_module("eagleray._private.session").auto_init())
 
 
 def _no_attribute(name: str, frame: FrameType) -> Exception:

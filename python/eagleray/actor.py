@@ -20,11 +20,14 @@ from eagleray._private import (
 )
 from eagleray._private.actor_kind import GROUP, METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
-from eagleray._private.core import HotError, explain, refuse_in_fork
+from eagleray._private.core import refuse_in_fork
+from eagleray._private.formats import ARGS
 from eagleray._private.gpu_watch import enforced
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.ids import ActorID
 from eagleray._private.messages import pack
-from eagleray._private.options import ACTOR, TABLE, check_options, check_type
+from eagleray._private.option_types import ACTOR, check_type
+from eagleray._private.options import TABLE, check_options
 from eagleray._private.resources import (
     GPU_MEMORY,
     actor_resources,
@@ -34,7 +37,6 @@ from eagleray._private.resources import (
     shortage,
     show,
 )
-from eagleray._private.serialization import ARGS
 from eagleray._private.signatures import CallShape
 from eagleray._private.state import Session, process
 from eagleray.exceptions import ActorAlreadyExistsError, ActorHandleNotFoundError, ActorUnschedulableError
@@ -494,7 +496,7 @@ def _check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str
     by_memory = any(GPU_MEMORY in placement for placement in choices)
     if session.can_grow or session.wait or not (by_memory or impossible()):
         return
-    from eagleray._private.api import fetch_cluster
+    from eagleray._private.control import fetch_cluster
 
     totals = fetch_cluster(session)["totals"]
     session.totals = totals["resources"]

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, 
 
 from eagleray._private import environments, fallback, flow, functions, retrying, tracing
 from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
-from eagleray._private.core import HotError, explain
+from eagleray._private.formats import ARGS
 from eagleray._private.gpu_watch import enforced
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.leaks import WATCHED
 from eagleray._private.messages import pack
-from eagleray._private.options import TASK, check_more_memory, check_options, strategy_name
+from eagleray._private.option_types import TASK
+from eagleray._private.options import check_more_memory, check_options, strategy_name
 from eagleray._private.resources import ON_LEAK, check_together, task_resources, uses_accelerator
-from eagleray._private.serialization import ARGS
 from eagleray._private.signatures import CallShape, params_of
 from eagleray._private.state import process
 from eagleray._private.templates import Template, Templates

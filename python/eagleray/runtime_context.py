@@ -124,7 +124,7 @@ class RuntimeContext:
 
     def get_node_labels(self) -> dict[str, str]:
         """The labels of this machine."""
-        from eagleray._private.api import fetch_cluster
+        from eagleray._private.control import fetch_cluster
 
         mine = [node for node in fetch_cluster(self._session)["nodes"] if node["node_id"] == self._session.node_id]
         return dict(mine[0].get("labels") or {}) if mine else {}

@@ -251,7 +251,7 @@ def test_a_mix_of_all_ends(ray: Any) -> None:
 
 def demands(ray: Any) -> dict[str, tuple[dict[str, float], int]]:
     """What waits for resources: the function's name, what it counts as, how often."""
-    from eagleray._private.api import fetch_cluster
+    from eagleray._private.control import fetch_cluster
     from eagleray._private.resources import from_units
     from eagleray._private.state import process
 

@@ -15,7 +15,8 @@ from pace import PATIENCE_S
 PROGRAM = """
 import dis, json, os, signal, sys
 
-from eagleray._private import core, functions, rehearsal, worker_actor, worker_main, worker_setup
+from eagleray._private import core, functions, rehearsal, worker_actor, worker_host, worker_main, worker_setup
+from eagleray._private.worker_cancel import cancellation
 from eagleray._private.context import here
 from eagleray._private.state import process
 
@@ -33,7 +34,7 @@ def state():
         "here": dict(vars(here)), "environ": dict(os.environ), "exit": os._exit, "session": process.session,
         "hook": sys.unraisablehook, "signals": [signal.getsignal(number) for number in signals],
         "arrived": dict(functions._arrived),
-        "early": set(worker_main._early), "handler": worker_main._on_cancel, "kept": list(worker_setup._keep),
+        "early": set(cancellation.early), "handler": cancellation.handler, "kept": list(worker_setup._keep),
         "threads": len(os.listdir("/proc/self/task")), "files": sorted(os.listdir("/proc/self/fd")),
     }
 
@@ -43,7 +44,7 @@ rehearsal.rehearse(given)
 after = state()
 ways = {
     "start": worker_main.join, "run": worker_main.Worker.run, "task": worker_main.Worker._run_task,
-    "host": worker_actor.host, "call": worker_actor.Actor._call,
+    "host": worker_host.host, "call": worker_actor.Actor._call,
 }
 
 def operations(way, **how):

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from eagleray._private import arguments
 from eagleray._private.device_arrays import References
-from eagleray._private.serialization import ERROR, encode
+from eagleray._private.formats import ERROR
+from eagleray._private.serialization import encode
 from eagleray._private.signatures import CallShape
 
 

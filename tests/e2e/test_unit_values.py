@@ -13,7 +13,7 @@ import msgpack
 import pytest
 from eagleray import exceptions
 from eagleray._private import arguments, faults, inspection, serialization, task_error
-from eagleray._private.serialization import BYTES, MSGPACK, NDARRAY, NONE, PICKLE
+from eagleray._private.formats import ARGS, BYTES, MSGPACK, NDARRAY, NONE, PICKLE
 from eagleray._private.signatures import CallShape, params_of
 
 
@@ -224,7 +224,7 @@ def python_functions(call: Any) -> list[str]:
 def test_few_python_functions_are_on_the_way_of_arguments_and_values() -> None:
     """Each costs every call about 2 % of a worker's time."""
     data = pickle.dumps(((1,), {}), 5)
-    assert python_functions(lambda: arguments.decode_args(serialization.ARGS, data, None, None)) == [
+    assert python_functions(lambda: arguments.decode_args(ARGS, data, None, None)) == [
         "<lambda>",
         "decode_args",
         "loads",

@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar, overload
 
 import msgpack
 from eagleray._private import meant, tracing
-from eagleray._private.core import HotError, explain
-from eagleray._private.messages import pack
-from eagleray._private.messages import unpack as unpack_message
+from eagleray._private.control import fetch_cluster, rpc
+from eagleray._private.formats import ERRORS, MSGPACK, NONE, Triple
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.resources import from_units
-from eagleray._private.serialization import (
-    ERRORS,
-    MSGPACK,
-    NONE,
-    Triple,
-    decode,
-    encode,
-    form_of,
-    raise_unserializable,
-)
+from eagleray._private.serialization import encode, form_of, raise_unserializable, unpack
 from eagleray._private.state import Session, process
 from eagleray.exceptions import GetTimeoutError, RaySystemError
 
@@ -34,7 +25,6 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 W = TypeVar("W", bound="ObjectRef[Any] | ObjectRefGenerator[Any]")
 _unpackb = msgpack.unpackb
-_RPC_TIMEOUT_MS = 30_000
 _SHOWN = 3
 
 
@@ -91,18 +81,6 @@ def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bo
         return _get_list(session.hot, object_refs, timeout)
     except HotError as error:
         raise explain(error) from None
-
-
-def unpack(found: Triple) -> Any:
-    """The value in an envelope, or the exception that is in its place.
-
-    Raises:
-        RaySystemError: it cannot be unpickled here.
-    """
-    try:
-        return decode(found)
-    except Exception as problem:
-        raise RaySystemError(f"the value cannot be unpickled here: {type(problem).__name__}: {problem}") from problem
 
 
 def _is_generator(value: Any) -> TypeGuard[ObjectRefGenerator[Any]]:
@@ -383,21 +361,6 @@ def get_actor(name: str, namespace: str | None = None, **unknown: NoReturn) -> A
             "It may have ended, or live in another namespace."
         )
     return import_handle(found["actor_id"], found.get("owner_addr") or "", found["meta"])
-
-
-def rpc(session: Session, method: str, body: Any = None) -> Any:
-    """A control call to the daemon."""
-    answer = session.hot.rpc(method, pack(body if body is not None else {}), _RPC_TIMEOUT_MS)
-    return unpack_message(answer) if answer else None
-
-
-def fetch_cluster(session: Session) -> dict[str, Any]:
-    """What the head knows about nodes and resources."""
-    try:
-        found: dict[str, Any] = rpc(session, "cluster_info")
-        return found
-    except HotError as error:
-        raise explain(error) from None
 
 
 def _state_session() -> Session:

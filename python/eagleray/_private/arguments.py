@@ -10,17 +10,8 @@ from typing import Any, NoReturn
 import msgpack
 from eagleray._private import pickling
 from eagleray._private.device_arrays import References
-from eagleray._private.serialization import (
-    ARGS,
-    ARGS_MSGPACK,
-    ARGS_REFS,
-    ERRORS,
-    NONE,
-    Buffers,
-    Triple,
-    decode,
-    raise_unserializable,
-)
+from eagleray._private.formats import ARGS, ARGS_MSGPACK, ARGS_REFS, ERRORS, NONE, Buffers, Triple
+from eagleray._private.serialization import decode, raise_unserializable
 from eagleray._private.signatures import CallShape
 from eagleray.exceptions import RayError, RaySystemError
 

@@ -12,9 +12,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from eagleray._private.api import unpack
-from eagleray._private.core import HotError, explain
-from eagleray._private.serialization import ERRORS
+from eagleray._private.formats import ERRORS
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.serialization import unpack
 from eagleray._private.state import Session, process
 
 _POLL_MS = 500

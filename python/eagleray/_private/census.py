@@ -11,7 +11,7 @@ from typing import Any
 
 import msgpack
 from eagleray._private import node
-from eagleray._private.core import HotError
+from eagleray._private.hot_error import HotError
 from eagleray._private.messages import pack
 from eagleray._private.state import UNIT, process
 from eagleray.util.state.exception import RayStateApiException, ServerUnavailable

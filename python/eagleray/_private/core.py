@@ -6,25 +6,12 @@ import os
 from typing import Any
 
 from eagleray._private import native, sites
-from eagleray._private.faults import to_exception
+from eagleray._private.hot_error import HotError
 from eagleray._private.state import process
 
 _loaded: Any = None
 #: What the zygote has made ready.
 _prepared: Any = None
-
-
-class HotError(Exception):
-    """A fault that the core reports from a call; never shown to users: see ``explain``."""
-
-    def __init__(self, code: str, message: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-
-
-def explain(error: HotError) -> Exception:
-    """The public exception for a core's fault."""
-    return to_exception(error.code, str(error))
 
 
 def load() -> Any:

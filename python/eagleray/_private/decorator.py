@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from eagleray._private import flow
-from eagleray._private.options import ACTOR, TASK, check_options
+from eagleray._private.option_types import ACTOR, TASK
+from eagleray._private.options import check_options
 from eagleray.actor import ActorClass
 from eagleray.remote_function import RemoteFunction
 

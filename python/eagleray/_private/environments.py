@@ -10,7 +10,7 @@ from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
 from eagleray._private import python_path
-from eagleray._private.core import HotError, explain
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack
 from eagleray._private.state import EnvBase, Session
 

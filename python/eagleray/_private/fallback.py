@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from eagleray._private.option_types import RESOURCES, check_type
+
 #: What ``fallback=`` takes, the best first: what is needed, or another function or class and what that needs.
 Fallback = Sequence[Mapping[str, Any] | tuple[Any, Mapping[str, Any]]]
 #: How many alternatives there may be. The core knows the same number.
 MOST = 16
-#: What an alternative may state.
-NAMES = ("num_cpus", "num_gpus", "gpu_memory", "memory", "resources", "accelerator_type")
 
 
 def check_list(name: str, value: Any) -> None:
@@ -43,15 +43,12 @@ def split(entry: Any, where: str = "fallback") -> tuple[Any, Mapping[str, Any]]:
 
 
 def _check_resources(where: str, needs: Mapping[str, Any]) -> None:
-    from eagleray._private.options import TABLE, check_type
-
-    allowed = [name for name in NAMES if name in TABLE]
     for name, value in needs.items():
         if name in ("fallback", "fallback_after"):
             raise ValueError(f"{where} cannot have {name!r}: write all alternatives into one list, the best one first")
-        if name not in allowed:
-            raise ValueError(f"{where} cannot set {name!r}: an alternative takes {', '.join(allowed)}")
-        check_type(f"{where}[{name!r}]", TABLE[name], value)
+        if name not in RESOURCES:
+            raise ValueError(f"{where} cannot set {name!r}: an alternative takes {', '.join(RESOURCES)}")
+        check_type(f"{where}[{name!r}]", RESOURCES[name], value)
 
 
 def refuse_both(options: Mapping[str, Any]) -> None:

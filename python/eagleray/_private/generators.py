@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Generic, NoReturn, TypeVar
 
-from eagleray._private.core import HotError, explain
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.refs import ObjectRef, from_binary
 
 T = TypeVar("T")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eagleray._private.core import HotError, explain
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack, unpack
 
 

@@ -12,7 +12,10 @@ import pickle
 from typing import Any
 
 from eagleray._private import pickling
-from eagleray._private.serialization import BYTES
+from eagleray._private.formats import BYTES
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.serialization import decode
+from eagleray._private.state import process
 
 #: Bytes of a pickled function or class that still travel in a message.
 INLINE = 4 << 20
@@ -43,8 +46,6 @@ def store(blob: bytes, captured: tuple[Any, ...] | None, value: Any, hot: Any) -
         ValueError: it is larger than what is allowed.
         ObjectStoreFullError: the store has no room.
     """
-    from eagleray._private.core import HotError, explain
-
     size = len(blob)
     most = _threshold(_ERROR)
     if size > most:
@@ -78,17 +79,12 @@ def without(captured: tuple[Any, ...] | None, objects: set[bytes]) -> tuple[Any,
 
 def load(blob: bytes) -> Any:
     """The function or class whose bytes are in the object store."""
-    from eagleray._private.core import HotError, explain
-    from eagleray._private.state import process
-
     reference = pickle.loads(blob[_HEAD:])
     try:
         kind, meta, buffers = process.require().hot.get(reference, -1)
     except HotError as error:
         raise explain(error) from None
     if kind != BYTES:  # why it is not there, as an exception
-        from eagleray._private.serialization import decode
-
         raise decode((kind, meta, buffers))
     return pickling.loads_plain(buffers[0])
 

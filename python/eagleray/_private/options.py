@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from eagleray._private import flow
-from eagleray._private.resources import ON_LEAK, check_custom, check_gpu_memory, check_quantity
+from eagleray._private import fallback, flow, meant, retrying
+from eagleray._private.option_types import ACTOR, NUMBER, RESOURCES, TASK, Check, Option, both, check_type
+from eagleray._private.resources import ON_LEAK
 
-TASK, ACTOR = "task", "actor"
 _KIND_NAMES = {TASK: "remote functions", ACTOR: "actors"}
-_NUMBER = (int, float)
-
-Check = Callable[[str, Any], None]
-
-
-class Option(NamedTuple):
-    """One option: where it applies, the types that it takes (None is always fine), and what else must hold."""
-
-    kinds: frozenset[str]
-    types: tuple[type, ...]
-    check: Check | None = None
-    decorator_only: bool = False
 
 
 def _at_least(least: int, meaning: str = "") -> Check:
@@ -73,8 +61,6 @@ def _max_calls(name: str, value: Any) -> None:
 
 
 def _exceptions(name: str, value: Any) -> None:
-    from eagleray._private import retrying
-
     retrying.check_classes(value)
 
 
@@ -123,22 +109,6 @@ def _events(name: str, value: Any) -> None:
         driver_log.warning(f"{name}=False has no effect: tasks are listed from what runs, no events are recorded.")
 
 
-def _fallback(name: str, value: Any) -> None:
-    from eagleray._private import fallback
-
-    fallback.check_list(name, value)
-
-
-def _fallback_after(name: str, value: Any) -> None:
-    from eagleray._private import fallback
-
-    fallback.check_after(name, value)
-
-
-def _both(*types: type, check: Check | None = None) -> Option:
-    return Option(frozenset({TASK, ACTOR}), types, check)
-
-
 def _task(*types: type, check: Check | None = None, decorator_only: bool = False) -> Option:
     return Option(frozenset({TASK}), types, check, decorator_only)
 
@@ -148,23 +118,23 @@ def _actor(*types: type, check: Check | None = None, decorator_only: bool = Fals
 
 
 TABLE: dict[str, Option] = {
-    "num_cpus": _both(*_NUMBER, check=check_quantity),
-    "num_gpus": _both(*_NUMBER, check=check_quantity),
-    "gpu_memory": _both(object, check=check_gpu_memory),
-    "gpu_memory_enforce": _both(bool),
-    "memory": _both(*_NUMBER, check=check_quantity),
-    "resources": _both(dict, check=check_custom),
-    "accelerator_type": _both(str),
-    "name": _both(str),
-    "runtime_env": _both(dict),
-    "scheduling_strategy": _both(object, check=_strategy),
-    "object_store_memory": _both(int, check=_unsupported),
-    "enable_task_events": _both(bool, check=_events),
-    "label_selector": _both(dict, check=_unless_empty),
-    "fallback": _both(list, tuple, check=_fallback),
-    "fallback_after": _both(*_NUMBER, check=_fallback_after),
-    "fallback_strategy": _both(list, check=_unless_empty),
-    "_labels": _both(dict, check=_unless_empty),
+    "num_cpus": RESOURCES["num_cpus"],
+    "num_gpus": RESOURCES["num_gpus"],
+    "gpu_memory": RESOURCES["gpu_memory"],
+    "gpu_memory_enforce": both(bool),
+    "memory": RESOURCES["memory"],
+    "resources": RESOURCES["resources"],
+    "accelerator_type": RESOURCES["accelerator_type"],
+    "name": both(str),
+    "runtime_env": both(dict),
+    "scheduling_strategy": both(object, check=_strategy),
+    "object_store_memory": both(int, check=_unsupported),
+    "enable_task_events": both(bool, check=_events),
+    "label_selector": both(dict, check=_unless_empty),
+    "fallback": both(list, tuple, check=fallback.check_list),
+    "fallback_after": both(*NUMBER, check=fallback.check_after),
+    "fallback_strategy": both(list, check=_unless_empty),
+    "_labels": both(dict, check=_unless_empty),
     "num_returns": _task(int, str, check=_num_returns),
     flow.LIMIT: _task(int, check=_items_ahead),
     flow.EACH: _task(int, check=_per_yield, decorator_only=True),
@@ -199,8 +169,6 @@ def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) ->
         ValueError: a name or a value is wrong.
     """
     if "fallback_strategy" in options and "fallback" in options:
-        from eagleray._private import fallback
-
         fallback.refuse_both(options)
     check_more_memory(options)
     for name, value in options.items():
@@ -223,19 +191,6 @@ def check_more_memory(options: Mapping[str, Any]) -> None:
         )
 
 
-def check_type(name: str, option: Option, value: Any) -> None:
-    """Checks one value; ``name`` is what messages call it."""
-    if value is None:
-        return
-    if not isinstance(value, option.types):
-        wanted = " or ".join(kind.__name__ for kind in option.types)
-        raise TypeError(
-            f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}"
-        )
-    if option.check is not None:
-        option.check(name, value)
-
-
 def _valid(kind: str) -> list[str]:
     return [
         name
@@ -245,8 +200,6 @@ def _valid(kind: str) -> list[str]:
 
 
 def _suggestion(name: str, kind: str) -> str:
-    from eagleray._private import meant
-
     other = TABLE.get(name)
     if other is not None:
         return f" (it is one of {_KIND_NAMES[next(iter(other.kinds))]})"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from eagleray._private import device_arrays
-from eagleray._private.core import HotError, explain
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.state import process
 from eagleray.exceptions import OufOfBandObjectRefSerializationException
 

@@ -7,7 +7,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from eagleray._private import device_arrays, native, pickling
-from eagleray._private.core import HotError, explain
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.ids import JobID, TaskID
 from eagleray._private.state import process
 

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from eagleray._private import functions, interruption, pickling, worker_main, worker_setup
 from eagleray._private.arguments import EMPTY
 from eagleray._private.context import here
+from eagleray._private.formats import ARGS
 from eagleray._private.messages import pack
-from eagleray._private.serialization import ARGS
 from eagleray._private.state import UNIT, process
 
 if TYPE_CHECKING:

@@ -10,27 +10,32 @@ from __future__ import annotations
 import pickle
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import msgpack
 from eagleray._private import pickling
+from eagleray._private.formats import (
+    BYTES,
+    FAULT,
+    MSGPACK,
+    NDARRAY,
+    NONE_RESULT,
+    PICKLE,
+    PICKLE_REFS,
+    Buffers,
+    Encoded,
+    Triple,
+)
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.inspection import describe_failure
+from eagleray._private.state import process
+from eagleray.exceptions import RaySystemError
 
 if TYPE_CHECKING:
     from eagleray.exceptions import RayError
 
-NONE, MSGPACK, NDARRAY, PICKLE, ERROR, BYTES, ARGS, ARGS_MSGPACK, FAULT, PICKLE_REFS, ARGS_REFS, ELSEWHERE = range(12)
-
-#: What stands for an exception instead of a value.
-ERRORS = frozenset({ERROR, FAULT, ELSEWHERE})
-
-Buffers = tuple[Any, ...] | None
-Triple = tuple[int, bytes, Buffers]
-Encoded = tuple[int, bytes, Buffers, tuple[Any, ...] | None]
-
 #: Bytes from this length on are a buffer of their own.
 LARGE_BYTES = 4096
-NONE_RESULT: Encoded = (NONE, b"", None, None)
 
 _SCALARS = frozenset({int, float, str, bool})
 _PLAIN = _SCALARS | {type(None), bytes}
@@ -142,6 +147,18 @@ def decode(triple: Triple) -> Any:
     return DECODERS[fmt](meta, buffers)
 
 
+def unpack(found: Triple) -> Any:
+    """The value in an envelope, or the exception that is in its place.
+
+    Raises:
+        RaySystemError: it cannot be unpickled here.
+    """
+    try:
+        return decode(found)
+    except Exception as problem:
+        raise RaySystemError(f"the value cannot be unpickled here: {type(problem).__name__}: {problem}") from problem
+
+
 Form = tuple[Any, tuple[int, ...], str, Any]
 #: What the metadata of arrays says: data type, shape, order, and numpy's class. There are few forms and many arrays.
 _forms: dict[bytes, Form] = {}
@@ -190,9 +207,27 @@ def _decode_fault(meta: bytes, buffers: Buffers) -> Exception:
 
 
 def _decode_elsewhere(meta: bytes, buffers: Buffers) -> Exception:
-    from eagleray._private import task_error
+    return fetch_error(*_unpackb(meta))
 
-    return task_error.fetch(*_unpackb(meta))
+
+def fetch_error(object_id: bytes, owner: str, size: int, short: bytes) -> Exception:
+    """The exception that is the value of another object.
+
+    Args:
+        object_id: That object.
+        owner: Its owner's socket.
+        size: Its bytes.
+        short: The exception in short, which is told when the object cannot be had; empty: why it cannot is told.
+    """
+    session = process.require()
+    try:
+        reference = session.hot.ref_import(object_id, owner)
+        found = session.hot.get(reference, -1)
+    except HotError as error:
+        return _decode_error(short, None) if short else explain(error)
+    if found[0] == FAULT and short:
+        return _decode_error(short, None)
+    return cast(Exception, decode(found))
 
 
 def _decode_bytes(meta: bytes, buffers: Buffers) -> bytes:

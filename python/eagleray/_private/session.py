@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from eagleray._private import environments, spilling, unused
-from eagleray._private.core import HotError, explain, load, refuse_in_fork
+from eagleray._private.core import load, refuse_in_fork
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack, unpack
 from eagleray._private.resources import check_name_length
 from eagleray._private.sizes import parse_bytes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from eagleray._private import hooks
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -100,9 +102,8 @@ class _Process:
                 "this process was forked by user code from one that is in an Eagle Ray session, and cannot use it: "
                 "call the API in the parent, or start the process with multiprocessing's 'spawn' method"
             )
-        from eagleray._private.session import auto_init
-
-        return auto_init()
+        started: Session = hooks.call(hooks.START_SESSION)
+        return started
 
 
 process = _Process()

@@ -11,16 +11,14 @@ import pickle
 import traceback
 from opcode import opmap
 from types import FrameType
-from typing import Any, cast
+from typing import Any
 
 import msgpack
 from eagleray import exceptions
 from eagleray._private import pickling
-from eagleray._private.core import HotError, explain
 from eagleray._private.faults import argument_text
-from eagleray._private.serialization import ERROR, FAULT, Encoded
-from eagleray._private.serialization import decode as decode_triple
-from eagleray._private.state import process
+from eagleray._private.formats import ERROR, Encoded
+from eagleray._private.hot_error import HotError, explain
 from eagleray.exceptions import ActorDiedError, RayError, RayTaskError, UnserializableException
 
 
@@ -209,26 +207,6 @@ def decode(data: bytes) -> RayError:
         return ActorDiedError(getattr(cause, "_task_error", cause), *rest[1:])
     found = decode_cause(*rest)
     return found if isinstance(found, RayError) else exceptions.RaySystemError(found)
-
-
-def fetch(object_id: bytes, owner: str, size: int, short: bytes) -> Exception:
-    """The exception that is the value of another object.
-
-    Args:
-        object_id: That object.
-        owner: Its owner's socket.
-        size: Its bytes.
-        short: The exception in short, which is told when the object cannot be had; empty: why it cannot is told.
-    """
-    session = process.require()
-    try:
-        reference = session.hot.ref_import(object_id, owner)
-        found = session.hot.get(reference, -1)
-    except HotError as error:
-        return decode(short) if short else explain(error)
-    if found[0] == FAULT and short:
-        return decode(short)
-    return cast(Exception, decode_triple(found))
 
 
 def encode_cause(cause: BaseException) -> bytes:

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Any, Generic, TypeVar
 
+from eagleray._private.hot_error import HotError, explain
 from eagleray._private.state import process
 
 K = TypeVar("K", bound=Hashable)
@@ -65,8 +66,6 @@ def define(session: Any, spec: bytes) -> int:
     Raises:
         Exception: what the core says is wrong with it.
     """
-    from eagleray._private.core import HotError, explain
-
     try:
         number: int = session.hot.template(spec)
         return number

@@ -35,12 +35,13 @@ def _span(function: Callable[..., Any], before: int, after: int) -> Any:
     return core.load().span(function, before, after)
 
 
-def watch_worker() -> None:
-    """Stamps what a worker's Python does with a call; before it takes the first one."""
-    from eagleray._private import worker_actor, worker_main
+def watch_worker(worker: Any, actor: Any) -> None:
+    """Stamps what a worker's Python does with a call; before it takes the first one.
 
-    worker: Any = worker_main.Worker
-    actor: Any = worker_actor.Actor
+    Args:
+        worker: The class of workers.
+        actor: The class of what is around an actor's instance.
+    """
     load, method = worker.load, actor.method
 
     def load_traced(self: Any, fid: bytes, fetched: bool = False) -> Any:

@@ -1,72 +1,29 @@
-"""A worker that hosts an actor: the constructor, then calls, on one thread, several, or an event loop."""
+"""The actor that a worker hosts: its instance, and the calls that one thread runs."""
 
 from __future__ import annotations
 
 import functools
 import sys
-import threading
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from eagleray._private import actor_kind, context, heap, retrying, task_error, worker_output
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
-from eagleray._private.messages import unpack
-from eagleray._private.serialization import NONE_RESULT, Encoded
+from eagleray._private.formats import NONE_RESULT, Encoded
 from eagleray._private.state import process
-from eagleray._private.worker_main import APP_ERROR, NO_RETRY, Worker, _producer, encode_results
+from eagleray._private.worker_results import APP_ERROR, NO_RETRY, encode_results
+from eagleray._private.worker_results import producer as producer_of
 from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_EXIT_REASON = "exit_actor() was called"
+    from eagleray._private.worker_main import Worker
+
+EXIT_REASON = "exit_actor() was called"
 EXIT_0_REASON = "sys.exit(0) was called"
-
-
-def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
-    """Runs an actor until it ends."""
-    _, token, packed, fmt, meta, buffers, deps = item
-    del item
-    spec = unpack(packed)
-    context.become_actor(spec)
-    if worker.ran_tasks:  # they may have written past sys.stderr
-        worker_output.end_section()
-    here.label = title = str(spec["class_name"])
-    actor = Actor(worker, spec)
-    worker.assigned.apply(spec.get("assignment") or {})
-
-    def construct() -> bool:
-        nonlocal meta, buffers, deps
-        arguments = (fmt, meta, buffers, deps)
-        meta = buffers = deps = None
-        worker.hot.show_as(f"{title}.__init__")
-        try:
-            return actor.construct(token, *arguments)
-        finally:
-            worker.hot.show_as(title)
-
-    described = spec.get("meta")  # a Go program's actor has none
-    known = unpack(described) if described else {}
-    if known.get("shared_limit"):
-        worker.hot.feed_limit(known["shared_limit"])
-    groups: dict[str, int] = known.get("groups") or {}
-    cls = actor.load_class()
-    if isinstance(cls, type) and actor_kind.is_async(cls):
-        from eagleray._private import worker_async
-
-        worker_async.run(actor, construct, spec["max_concurrency"], groups)
-    worker.hot.declare_groups(tuple(groups), actor.serve_system)
-    if construct():
-        threads = [""] * (spec["max_concurrency"] - 1) + [name for name, limit in groups.items() for _ in range(limit)]
-        if threads:
-            here.running = context.RunningPerThread()
-        for group in threads:
-            name = f"eagleray-{group}" if group else "eagleray-actor"
-            threading.Thread(target=actor.serve, args=(group,), name=name, daemon=True).start()
-    actor.serve()
-    raise AssertionError("an actor's loop does not end")
 
 
 class Actor:
@@ -207,7 +164,7 @@ class Actor:
             value = function(*args, **kwargs)
             results: tuple[Encoded, ...] | None
             if num_returns < 0:
-                producer = _producer(self.hot, token, num_returns, name, task_id)
+                producer = producer_of(self.hot, token, num_returns, name, task_id)
                 results = producer.run(value)
                 retriable = False
             else:
@@ -231,7 +188,7 @@ class Actor:
                     results, flags = producer.failed(error, results, flags)
         value = producer = args = kwargs = function = running.function = None
         if results is None:  # nothing holds the instance any more, the exception's frames included
-            self.end(_EXIT_REASON, token)
+            self.end(EXIT_REASON, token)
         if here.unfinished_line:
             worker_output.flush_lines()
         self.hot.reply(token, results, flags)

@@ -10,13 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from types import CoroutineType
 from typing import Any, NoReturn
 
-from eagleray._private import context, heap, tracing, worker_main
+from eagleray._private import context, heap, tracing
 from eagleray._private.arguments import EMPTY, decode_args
 from eagleray._private.context import here
-from eagleray._private.serialization import ARGS, NONE_RESULT, Encoded
-from eagleray._private.worker_actor import _EXIT_REASON, EXIT_0_REASON, Actor
+from eagleray._private.formats import ARGS, NONE_RESULT, Encoded
+from eagleray._private.interruption import Cancelled
+from eagleray._private.worker_actor import EXIT_0_REASON, EXIT_REASON, Actor
+from eagleray._private.worker_cancel import cancellation
 from eagleray._private.worker_loop import CallSelector, new_loop
-from eagleray._private.worker_main import APP_ERROR, NO_RETRY, _producer, encode_results
+from eagleray._private.worker_results import APP_ERROR, CANCELLED, NO_RETRY, encode_results
+from eagleray._private.worker_results import producer as producer_of
 from eagleray.actor import ExitActor
 
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
@@ -92,7 +95,7 @@ class _Serving:
         self.actor.hot.calls_in(_call)
         for group, limit in groups.items():
             _Serving(self.actor, asyncio.new_event_loop(), limit, self.calls, group).begin_thread()
-        worker_main.set_cancel_handler(self.calls.cancel)
+        cancellation.handler = self.calls.cancel
         if selector is None:
             self.begin_feeding()
         else:
@@ -164,7 +167,7 @@ class _Serving:
             token = self.fresh.pop(task_id, None)
             if token is not None:
                 self.ended(task_id)
-                self.actor.hot.reply(token, (), worker_main.CANCELLED)
+                self.actor.hot.reply(token, (), CANCELLED)
 
     def ended(self, task_id: bytes) -> None:
         self.tasks.pop(task_id, None)
@@ -210,25 +213,25 @@ class _Serving:
                 value = function(*args, **kwargs)
                 del args, kwargs
             if num_returns < 0:
-                producer = _producer(actor.hot, token, num_returns, name, task_id)
+                producer = producer_of(actor.hot, token, num_returns, name, task_id)
                 results = await producer.run_async(value)
             elif type(value) is CoroutineType:  # nothing else: a reference is a result, not to be waited for
                 value = await value
             retriable = False
             if self.cancelled and task_id in self.cancelled:
-                raise worker_main.Cancelled  # as Ray: nothing is returned, although the method caught it
+                raise Cancelled  # as Ray: nothing is returned, although the method caught it
             if value is None and num_returns == 1:
                 results = _NONE
             elif num_returns >= 0:
                 results = encode_results(value, num_returns, name, fmt)
         except BaseException as error:
             if isinstance(error, ExitActor) or (isinstance(error, SystemExit) and error.code == 0):
-                self.leave(_EXIT_REASON if isinstance(error, ExitActor) else EXIT_0_REASON, token)
+                self.leave(EXIT_REASON if isinstance(error, ExitActor) else EXIT_0_REASON, token)
                 return
             if isinstance(error, SystemExit):
                 actor.quit(error, token)
             if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
-                error = worker_main.Cancelled().with_traceback(error.__traceback__)
+                error = Cancelled().with_traceback(error.__traceback__)
             flags = APP_ERROR if retriable and actor.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
             results = actor.worker.error_results(error, name, task_id, 1 if producer is None else 2)
             if producer is not None:

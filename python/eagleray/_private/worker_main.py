@@ -9,8 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from types import GeneratorType
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from eagleray._private import (
     core,
@@ -21,25 +20,23 @@ from eagleray._private import (
     pickling,
     task_error,
     tracing,
+    worker_host,
     worker_output,
     worker_setup,
 )
 from eagleray._private.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
+from eagleray._private.formats import NONE_RESULT, Encoded
 from eagleray._private.ids import TaskID
-from eagleray._private.interruption import Cancelled as Cancelled
-from eagleray._private.interruption import meant, notice_dropped, take_dropped
+from eagleray._private.interruption import meant, notice_dropped
 from eagleray._private.messages import pack, unpack
 from eagleray._private.retrying import may_retry
-from eagleray._private.serialization import ARGS, ARGS_MSGPACK, NONE_RESULT, Encoded, encode, raise_unserializable
 from eagleray._private.state import WORKER, EnvBase, Session, process
+from eagleray._private.worker_actor import Actor
+from eagleray._private.worker_cancel import cancellation, interrupt, raise_if_cancelled
+from eagleray._private.worker_results import APP_ERROR, CANCELLED, EXITING, NO_RETRY, encode_results, node_address
+from eagleray._private.worker_results import producer as producer_of
 from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
-
-if TYPE_CHECKING:
-    from eagleray._private.worker_stream import Producer
-
-#: Flags of a reply.
-APP_ERROR, EXITING, CANCELLED, NO_RETRY = 1, 2, 4, 8
 
 
 class Outfit(NamedTuple):
@@ -72,7 +69,7 @@ def start(sock: str, token: str, fds: list[int], given: Outfit) -> None:
     worker_setup.run_hooks()
     hot = core.load()
     if tracing.ON:  # not where a start is rehearsed: it calls the core, which must not start there
-        tracing.watch_worker()
+        tracing.watch_worker(Worker, Actor)
     worker_setup.appear_in_ps(hot)
     worker = join(hot, sock, token, given)
     native.learn()
@@ -88,7 +85,7 @@ def join(hot: Any, sock: str, token: str, given: Outfit) -> Worker:
         token: What the fork was ordered with.
         given: What the zygote has made.
     """
-    signal.signal(signal.SIGUSR1, _interrupt)
+    signal.signal(signal.SIGUSR1, interrupt)
     notice_dropped()
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
     process.enter(Session(WORKER, hot, unpack(answer), given.base))
@@ -111,57 +108,11 @@ def _say_before_exit(hot: Any) -> None:
     os._exit = exit_now
 
 
-def _interrupt(signum: int, frame: Any) -> None:
-    """The core's sign that tasks were cancelled. Raises in the code of the one that runs."""
-    session = process.session
-    if session is None:
-        return
-    found = False
-    asked = take_dropped()
-    while (task_id := session.hot.current_cancelled()) is not None:
-        asked.append(task_id)
-    for task_id in asked:
-        if _on_cancel is not None:
-            _on_cancel(task_id)
-        elif here.actor is None:  # a plain actor's calls may ask whether they were cancelled
-            if here.running.task_id == task_id and getattr(frame, "f_code", None) is not _RUNS_TASKS:
-                found = True
-            else:
-                _early.add(task_id)
-    if found:
-        global _spoiled
-        _spoiled = _spoiled or _importing(frame)
-        raise Cancelled
-
-
-#: A task was cancelled amid an import: modules are there by half, so this process runs no other one.
-_spoiled = False
-
-
-def _importing(frame: Any) -> bool:
-    """Whether an import is under way."""
-    while frame is not None:
-        if frame.f_code.co_filename.startswith("<frozen importlib"):
-            return True
-        frame = frame.f_back
-    return False
-
-
-#: Cancelled while nothing of theirs ran: before their function began, or after it ended.
-_early: set[bytes] = set()
+_early = cancellation.early
 
 #: How many functions a worker keeps as objects. Those that came first go first, and are made anew from their bytes when
 #: they are called again: a program that makes functions in a loop must not fill its workers.
 KEPT_FUNCTIONS = 1000
-
-#: What actors with an event loop do instead of raising.
-_on_cancel: Callable[[bytes], None] | None = None
-
-
-def set_cancel_handler(handler: Callable[[bytes], None]) -> None:
-    """Lets ``handler`` see to cancellations."""
-    global _on_cancel
-    _on_cancel = handler
 
 
 class Worker:
@@ -196,9 +147,7 @@ class Worker:
             elif kind == "assign":
                 self.assigned.apply(unpack(item[1]))
             elif kind == "actor":
-                from eagleray._private import worker_actor
-
-                worker_actor.host(self, item)
+                worker_host.host(self, item)
             else:
                 self.leave(str(item[1]))
             item = None  # what it holds must not outlive the answer
@@ -217,11 +166,11 @@ class Worker:
             args, kwargs = decode_args(fmt, meta, buffers, deps)
             running.function = function
             if _early:
-                _raise_if_cancelled(task_id)
+                raise_if_cancelled(task_id)
             retriable = True
             value = function(*args, **kwargs)
             if num_returns < 0:
-                producer = _producer(self.hot, token, num_returns, name, task_id)
+                producer = producer_of(self.hot, token, num_returns, name, task_id)
                 results = producer.run(value)
                 retriable = False
             else:
@@ -259,7 +208,7 @@ class Worker:
             if count >= max_calls:
                 self.hot.reply(token, results, flags | EXITING)
                 self.leave("max_calls")
-        if _spoiled:
+        if cancellation.spoiled:
             self.hot.reply(token, results, flags | EXITING)
             self.leave("a task was cancelled amid an import")
         self.hot.reply(token, results, flags)
@@ -328,11 +277,11 @@ class Worker:
         except Exception as problem:
             what = f"{type(error).__module__}.{type(error).__qualname__}"
             text = f"  {name} raised {what}, whose own code fails: {type(problem).__name__}"
-            made = RayTaskError(name, text, RaySystemError(text), pid=self.pid, ip=_node_address())
+            made = RayTaskError(name, text, RaySystemError(text), pid=self.pid, ip=node_address())
             return (task_error.encoded(made),)
 
     def _error_results(self, error: BaseException, name: str, task_id: bytes | None, skip: int) -> tuple[Encoded, ...]:
-        where: dict[str, Any] = {"pid": self.pid, "ip": _node_address()}
+        where: dict[str, Any] = {"pid": self.pid, "ip": node_address()}
         if here.actor is not None:
             where.update(actor_repr=here.label, actor_id=here.actor.id.hex())
         if isinstance(error, ArgumentFailed):
@@ -367,94 +316,4 @@ class Worker:
         worker_output.flush_lines()
 
 
-#: Where a cancellation is only noted: the task's own code does not run there.
-_RUNS_TASKS = Worker._run_task.__code__
-
-
-def _raise_if_cancelled(task_id: bytes) -> None:
-    cancelled = task_id in _early
-    _early.clear()
-    if cancelled:
-        raise Cancelled
-
-
-def _node_address() -> str:
-    session = process.session
-    return session.node_addr if session is not None else ""
-
-
-def _producer(hot: Any, token: int, num_returns: int, name: str, task_id: bytes) -> Producer:
-    """What sends the items of a generator."""
-    from eagleray._private.worker_stream import Producer
-
-    return Producer(hot, token, num_returns, name, task_id)
-
-
-def encode_results(value: Any, num_returns: int, name: str, args_fmt: int = ARGS) -> tuple[Encoded, ...]:
-    """The envelopes of a task's results.
-
-    Args:
-        value: What the function returned.
-        num_returns: How many results there are to be.
-        name: The function, for messages.
-        args_fmt: How its arguments came; Go programs have a way of their own.
-
-    Raises:
-        TypeError: a result cannot be pickled, or is not iterable where several are wanted.
-        ValueError: their number is wrong.
-    """
-    if num_returns == 1:
-        try:
-            return (encode(value),)
-        except Exception as problem:
-            if isinstance(value, GeneratorType):
-                if args_fmt == ARGS_MSGPACK:
-                    raise TypeError(
-                        f"{name} is a generator: a Go program takes its items with core.Stream or core.InvokeStream"
-                    ) from None
-                return _encode_stream(value, 1, name)
-            raise_unserializable(value, f"the result of {name}", problem)
-    if num_returns == 0:
-        return ()
-    if hasattr(type(value), "__next__"):
-        return _encode_stream(value, num_returns, name)
-    count = len(value)
-    if count != num_returns:
-        raise ValueError(f"Task returned {count} objects, but num_returns={num_returns}.")
-    results: list[Encoded] = []
-    for item in value:
-        try:
-            results.append(encode(item))
-        except Exception as problem:
-            raise_unserializable(item, f"result {len(results)} of {name}", problem)
-    return tuple(results)
-
-
-def _encode_result(value: Any, what: str) -> Encoded:
-    try:
-        return encode(value)
-    except Exception as problem:
-        raise_unserializable(value, what, problem)
-
-
-def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, ...]:
-    """Results that a generator yields one by one: those before an exception stay good."""
-    results: list[Encoded] = []
-    problem: BaseException | None = None
-    try:
-        for value in values:
-            results.append(_encode_result(value, f"result {len(results)} of {name}"))
-            if len(results) == num_returns:
-                break  # as Ray, which drops what else there is
-        if len(results) < num_returns:
-            raise ValueError(f"Task returned {len(results)} objects, but num_returns={num_returns}.")
-    except Exception as error:
-        if not results or len(results) == num_returns:
-            raise
-        problem = error
-    if problem is not None:
-        made: Any = task_error.task_error(problem, name, pid=os.getpid(), ip=_node_address())
-        results += [task_error.encoded(made)] * (num_returns - len(results))
-        task_error.let_go(problem)
-        problem = made = None  # it holds this frame, and that all that was yielded
-    return tuple(results)
+cancellation.runner = Worker._run_task.__code__

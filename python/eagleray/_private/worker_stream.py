@@ -6,7 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from eagleray._private.serialization import NONE_RESULT, PICKLE, Encoded, encode, raise_unserializable
+from eagleray._private.formats import NONE_RESULT, PICKLE, Encoded
+from eagleray._private.interruption import Cancelled
+from eagleray._private.serialization import encode, raise_unserializable
 
 #: The reply's flag: the results are the exception, which is the last item, and the generator's own value.
 LAST_ITEM = 16
@@ -147,8 +149,6 @@ class Producer:
     def _stop(self, state: int) -> None:
         if state == _CLOSED:
             raise _Closed
-        from eagleray._private.worker_main import Cancelled
-
         raise Cancelled
 
     def answer(self) -> tuple[Encoded, ...]:

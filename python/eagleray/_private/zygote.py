@@ -46,7 +46,7 @@ _OWN_MODULES = (
     "eagleray._private.decorator",
     "eagleray._private.session",
     "eagleray._private.worker_main",
-    "eagleray._private.worker_actor",
+    "eagleray._private.worker_host",
 )
 #: What many workers use, imported when there is nothing else to do.
 _OWN_MODULES_LATER = ("inspect", "traceback", "logging", "dataclasses")

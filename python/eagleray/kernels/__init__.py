@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import importlib
 
+from eagleray._private import hooks
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -105,6 +107,16 @@ def __getattr__(name: str) -> Any:
     value = getattr(importlib.import_module(f"eagleray.kernels.{where}"), name)
     globals()[name] = value
     return value
+
+
+def _for_the_extension() -> tuple[Any, ...]:
+    """What the C extension is configured with: the class of arrays, the data types, who makes errors and arrays."""
+    names = ("_array.Array", "dtypes.ALL", "errors.make", "_make.adapt")
+    found = (name.split(".") for name in names)
+    return tuple(getattr(importlib.import_module(f"eagleray.kernels.{module}"), name) for module, name in found)
+
+
+hooks.register(hooks.KERNELS, _for_the_extension)
 
 
 def __dir__() -> list[str]:

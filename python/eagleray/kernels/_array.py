@@ -99,7 +99,9 @@ class Array(_Base):
     def __setitem__(self, index: Any, value: Any) -> None:
         """Writes into a part: a number, or an array of the same data type that broadcasts to it."""
         target = self if index is ... else _views.index(self, index)
-        _views.assign(target, value)
+        from eagleray.kernels import _assign
+
+        _assign.assign(target, value)
 
     def __iter__(self) -> Iterator[Array]:
         return (self[index] for index in range(len(self)))

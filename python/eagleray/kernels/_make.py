@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from typing import TYPE_CHECKING, Any
 
+from eagleray._private import native
 from eagleray.kernels import _devices, _dlpack, _native, _views
 from eagleray.kernels.dtypes import DType, parse
 from eagleray.kernels.errors import DTypeError
@@ -127,9 +128,7 @@ def adapt(obj: Any) -> Array:
 
 def _source(obj: Any, wanted: DType | None) -> tuple[Array, bool]:
     """The object as an array, without a copy where that can be, and whether its device is to be kept."""
-    from eagleray.kernels._array import Array
-
-    if isinstance(obj, Array):
+    if isinstance(obj, native.kern().Array):
         return obj, True
     if hasattr(obj, "__cuda_array_interface__"):
         return _of_cuda(obj), True

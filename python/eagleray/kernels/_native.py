@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from eagleray._private import native
+from eagleray._private import hooks, native
 
 SCALE, ADD_SCALAR, ADD, SUB, RSUB, MUL, DIV, AXPY, CLIP, EXP, RELU = range(1, 12)
 SUM, MIN, MAX, MEAN, DOT, MATMUL, SOFTMAX, CAST, TO = range(1, 10)
@@ -24,11 +24,7 @@ def load() -> Any:
     global _kern
     if _kern is None:
         module = native.kern()
-        from eagleray.kernels import dtypes, errors
-        from eagleray.kernels._array import Array
-        from eagleray.kernels._make import adapt
-
-        module.configure(Array, dtypes.ALL, errors.make, adapt)
+        module.configure(*hooks.call(hooks.KERNELS))
         for folder in sys.path:
             if folder.endswith("-packages"):  # where pip puts NVIDIA's libraries
                 module.search(folder)

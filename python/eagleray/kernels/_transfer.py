@@ -63,7 +63,7 @@ def _share(array: Array) -> tuple[Any, bytes, int, int, tuple[int, ...]] | None:
     """What receivers on the same device need to map the memory; None where it is only staged."""
     from eagleray._private import pickling
     from eagleray._private.context import here
-    from eagleray._private.serialization import NONE_RESULT
+    from eagleray._private.formats import NONE_RESULT
     from eagleray._private.state import WORKER, process
 
     session = process.session

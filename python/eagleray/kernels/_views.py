@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from eagleray.kernels import _native
-from eagleray.kernels.errors import ClosedError, DTypeError, ShapeError
+from eagleray.kernels.errors import ClosedError, ShapeError
 
 if TYPE_CHECKING:
     from eagleray.kernels._array import Array
@@ -166,22 +166,6 @@ def _strides_for(array: Array, shape: Sequence[int]) -> list[int] | None:
         at = last + 1
         new += 1
     return strides
-
-
-def assign(target: Array, value: Any) -> None:
-    """Writes a number or an array into a part."""
-    from eagleray.kernels import _make, _ops
-
-    if isinstance(value, (int, float)):
-        value = _make.full((), value, target.dtype, target.device)
-    else:
-        value = _make.asarray(value)
-        if value.dtype != target.dtype:
-            raise DTypeError(
-                f"{value.dtype} does not go into {target.dtype}: cast it with .astype({str(target.dtype)!r})"
-            )
-    value = value.to(target.device)
-    _ops.copy(value if value.shape == target.shape else broadcast_to(value, target.shape), out=target)
 
 
 def item(array: Array) -> int | float:

@@ -81,7 +81,7 @@ def deregister_serializer(cls: type) -> None:
 
 def list_named_actors(all_namespaces: bool = False) -> list[Any]:
     """The names of living actors of this namespace, or dictionaries with name and namespace of all."""
-    from eagleray._private.api import rpc
+    from eagleray._private.control import rpc
 
     rows = rpc(process.require(), "actor_names", {"all": all_namespaces})
     if not all_namespaces:

@@ -1,0 +1,26 @@
+"""Control calls to the daemon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.messages import pack, unpack
+from eagleray._private.state import Session
+
+_TIMEOUT_MS = 30_000
+
+
+def rpc(session: Session, method: str, body: Any = None) -> Any:
+    """A control call to the daemon."""
+    answer = session.hot.rpc(method, pack(body if body is not None else {}), _TIMEOUT_MS)
+    return unpack(answer) if answer else None
+
+
+def fetch_cluster(session: Session) -> dict[str, Any]:
+    """What the head knows about nodes and resources."""
+    try:
+        found: dict[str, Any] = rpc(session, "cluster_info")
+        return found
+    except HotError as error:
+        raise explain(error) from None

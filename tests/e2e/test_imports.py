@@ -1,0 +1,96 @@
+"""The modules of the package import each other one way only: see "Python" in docs/architecture.md.
+
+Imports inside functions count like those at the top of a file: a late import hides a circle and does not remove it.
+Imports for type checkers do not count, since nothing runs them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import eagleray
+from eagleray import kernels, util
+
+PACKAGE = Path(eagleray.__file__).parent
+
+
+def modules() -> dict[str, Path]:
+    """All modules of the package by name."""
+    found = {}
+    for path in PACKAGE.glob("**/*.py"):
+        parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """The import statements that can run, however deep inside functions."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            node = ast.Module(node.orelse, [])
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        yield from statements(node)
+
+
+def imports_of(source: str, known: dict[str, Path]) -> set[str]:
+    """The modules among ``known`` that a source imports. The package uses no relative imports."""
+    found = set()
+    for node in statements(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+            continue
+        assert node.level == 0, f"line {node.lineno}: a relative import"
+        base = node.module or ""
+        for alias in node.names:
+            name = f"{base}.{alias.name}"
+            found.add(name if name in known else base)
+    return found & known.keys()
+
+
+def graph() -> dict[str, set[str]]:
+    """Who imports whom, with the names that the packages load by their tables."""
+    known = modules()
+    edges = {name: imports_of(path.read_text(), known) - {name} for name, path in known.items()}
+    for package in (eagleray, kernels, util):
+        edges[package.__name__] |= {f"{package.__name__}.{where}" for where in package._NAMES.values()}
+    return edges
+
+
+def circles(edges: dict[str, set[str]]) -> list[list[str]]:
+    """The groups of modules of which each reaches all the others."""
+    reached = {name: reach(edges, name) for name in edges}
+    left, found = set(edges), []
+    while left:
+        name = left.pop()
+        group = sorted({name} | {other for other in reached[name] if name in reached[other]})
+        left -= set(group)
+        if len(group) > 1:
+            found.append(group)
+    return found
+
+
+def reach(edges: dict[str, set[str]], start: str) -> set[str]:
+    """What a module imports, and what that imports, and so on."""
+    seen: set[str] = set()
+    waiting = [start]
+    while waiting:
+        for name in edges[waiting.pop()] - seen:
+            seen.add(name)
+            waiting.append(name)
+    return seen
+
+
+def test_no_modules_import_each_other_in_a_circle_even_inside_functions() -> None:
+    found = circles(graph())
+    assert not found, "\n".join(f"{len(group)} modules import each other: {', '.join(group)}" for group in found)
+
+
+def test_a_late_import_and_a_circle_of_three_are_found() -> None:
+    known = {"a": Path(), "b": Path(), "b.c": Path()}
+    late = "if TYPE_CHECKING:\n    import b\ndef f():\n    if x:\n        from b import c, d\n"
+    assert imports_of(late, known) == {"b.c", "b"}
+    assert imports_of("if TYPE_CHECKING:\n    import b\nelse:\n    import a\n", known) == {"a"}
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]
