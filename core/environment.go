@@ -22,7 +22,7 @@ type RuntimeEnv struct {
 	PyModules  []string          // folders or files of this machine that can be imported
 }
 
-// What a worker finds in its environment about itself, see python/eagleray/_private/environments.py.
+// What a worker finds in its environment about itself, see python/eagleray/_private/calls/environments.py.
 const (
 	envKeyVariable  = "EAGLERAY_ENV_KEY"
 	userEnvVariable = "EAGLERAY_RUNTIME_ENV"

@@ -64,7 +64,7 @@ func (c *Client) startUnfetched() {
 }
 
 // labelled puts the name of the task that runs, or ran last, in front of what a worker says, as its Python half does
-// (worker_output.py); mu held. An actor's output has one name, which is written by then.
+// (worker/output.py); mu held. An actor's output has one name, which is written by then.
 func (c *Client) labelled(text string) string {
 	e := c.exec
 	if e.last == nil || e.actorID != (ids.Actor{}) || strings.ContainsAny(e.last.Name, "\r\n") {

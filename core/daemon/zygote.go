@@ -20,7 +20,7 @@ import (
 )
 
 // zygoteModule is what a zygote runs.
-const zygoteModule = "eagleray._private.zygote"
+const zygoteModule = "eagleray._private.worker.zygote"
 
 // titleRoom is an argument that zygotes ignore. Its memory has room for what
 // workers show as their command line.

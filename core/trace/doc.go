@@ -16,7 +16,7 @@
 // they were written to.
 //
 // The C half of the hot path writes into the same ring, see pybind/hot/trace.h.
-// `eagleray trace-report` reads the files [python/eagleray/_private/trace_report.py];
+// `eagleray trace-report` reads the files [python/eagleray/_private/tools/trace_report.py];
 // docs/performance.md has its table.
 //
 // The package imports nothing of the project and starts no goroutine. A process

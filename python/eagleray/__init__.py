@@ -24,17 +24,6 @@ if TYPE_CHECKING:
     from eagleray import remote_function as remote_function
     from eagleray import runtime_context as runtime_context
     from eagleray import util as util
-    from eagleray._private.api import available_resources as available_resources
-    from eagleray._private.api import cancel as cancel
-    from eagleray._private.api import cluster_resources as cluster_resources
-    from eagleray._private.api import get as get
-    from eagleray._private.api import get_actor as get_actor
-    from eagleray._private.api import get_gpu_ids as get_gpu_ids
-    from eagleray._private.api import kill as kill
-    from eagleray._private.api import nodes as nodes
-    from eagleray._private.api import put as put
-    from eagleray._private.api import wait as wait
-    from eagleray._private.decorator import remote as remote
     from eagleray._private.generators import DynamicObjectRefGenerator as DynamicObjectRefGenerator
     from eagleray._private.generators import ObjectRefGenerator as ObjectRefGenerator
     from eagleray._private.ids import ActorID as ActorID
@@ -45,9 +34,20 @@ if TYPE_CHECKING:
     from eagleray._private.ids import WorkerID as WorkerID
     from eagleray._private.refs import ObjectID as ObjectID
     from eagleray._private.refs import ObjectRef as ObjectRef
-    from eagleray._private.session import init as init
-    from eagleray._private.session import is_initialized as is_initialized
-    from eagleray._private.session import shutdown as shutdown
+    from eagleray._private.session.api import available_resources as available_resources
+    from eagleray._private.session.api import cancel as cancel
+    from eagleray._private.session.api import cluster_resources as cluster_resources
+    from eagleray._private.session.api import get as get
+    from eagleray._private.session.api import get_actor as get_actor
+    from eagleray._private.session.api import get_gpu_ids as get_gpu_ids
+    from eagleray._private.session.api import kill as kill
+    from eagleray._private.session.api import nodes as nodes
+    from eagleray._private.session.api import put as put
+    from eagleray._private.session.api import wait as wait
+    from eagleray._private.session.decorator import remote as remote
+    from eagleray._private.session.driver import init as init
+    from eagleray._private.session.driver import is_initialized as is_initialized
+    from eagleray._private.session.driver import shutdown as shutdown
     from eagleray.actor import method as method
     from eagleray.runtime_context import get_runtime_context as get_runtime_context
 
@@ -63,22 +63,22 @@ _NAMES = {
     "TaskID": "_private.ids",
     "UniqueID": "_private.ids",
     "WorkerID": "_private.ids",
-    "available_resources": "_private.api",
-    "cancel": "_private.api",
-    "cluster_resources": "_private.api",
-    "get": "_private.api",
-    "get_actor": "_private.api",
-    "get_gpu_ids": "_private.api",
+    "available_resources": "_private.session.api",
+    "cancel": "_private.session.api",
+    "cluster_resources": "_private.session.api",
+    "get": "_private.session.api",
+    "get_actor": "_private.session.api",
+    "get_gpu_ids": "_private.session.api",
     "get_runtime_context": "runtime_context",
-    "init": "_private.session",
-    "is_initialized": "_private.session",
-    "kill": "_private.api",
+    "init": "_private.session.driver",
+    "is_initialized": "_private.session.driver",
+    "kill": "_private.session.api",
     "method": "actor",
-    "nodes": "_private.api",
-    "put": "_private.api",
-    "remote": "_private.decorator",
-    "shutdown": "_private.session",
-    "wait": "_private.api",
+    "nodes": "_private.session.api",
+    "put": "_private.session.api",
+    "remote": "_private.session.decorator",
+    "shutdown": "_private.session.driver",
+    "wait": "_private.session.api",
 }
 _MODULES = frozenset({"actor", "exceptions", "kernels", "remote_function", "runtime_context", "util"})
 
@@ -97,7 +97,7 @@ def __getattr__(name: str) -> Any:
     return value
 
 
-hooks.register(hooks.START_SESSION, lambda: importlib.import_module("eagleray._private.session").auto_init())
+hooks.register(hooks.START_SESSION, lambda: importlib.import_module("eagleray._private.session.driver").auto_init())
 
 
 def _no_attribute(name: str, frame: FrameType) -> Exception:

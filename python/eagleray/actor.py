@@ -6,29 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import (
-    actor_kind,
-    environments,
-    fallback,
-    flow,
-    functions,
-    large_code,
-    meant,
-    pickling,
-    retrying,
-    tracing,
-)
-from eagleray._private.actor_kind import GROUP, METHOD_OPTIONS, ActorKind, MethodKind
-from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
-from eagleray._private.core import refuse_in_fork
-from eagleray._private.formats import ARGS
-from eagleray._private.gpu_watch import enforced
-from eagleray._private.hot_error import HotError, explain
-from eagleray._private.ids import ActorID
-from eagleray._private.messages import pack
-from eagleray._private.option_types import ACTOR, check_type
-from eagleray._private.options import TABLE, check_options
-from eagleray._private.resources import (
+from eagleray._private import functions, meant
+from eagleray._private.calls import actor_kind, environments, fallback, flow, retrying, tracing
+from eagleray._private.calls.actor_kind import GROUP, METHOD_OPTIONS, ActorKind, MethodKind
+from eagleray._private.calls.arguments import EMPTY, SIMPLE, encode_args
+from eagleray._private.calls.core import refuse_in_fork
+from eagleray._private.calls.gpu_watch import enforced
+from eagleray._private.calls.option_types import ACTOR, check_type
+from eagleray._private.calls.options import TABLE, check_options
+from eagleray._private.calls.resources import (
     GPU_MEMORY,
     actor_resources,
     check_together,
@@ -37,12 +23,17 @@ from eagleray._private.resources import (
     shortage,
     show,
 )
-from eagleray._private.signatures import CallShape
+from eagleray._private.calls.signatures import CallShape
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.ids import ActorID
+from eagleray._private.messages import pack
 from eagleray._private.state import Session, process
+from eagleray._private.values import large_code, pickling
+from eagleray._private.values.formats import ARGS
 from eagleray.exceptions import ActorAlreadyExistsError, ActorHandleNotFoundError, ActorUnschedulableError
 
 if TYPE_CHECKING:
-    from eagleray._private.fallback import Fallback
+    from eagleray._private.calls.fallback import Fallback
     from eagleray._private.refs import ObjectRef
 
 T = TypeVar("T")
@@ -496,7 +487,7 @@ def _check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str
     by_memory = any(GPU_MEMORY in placement for placement in choices)
     if session.can_grow or session.wait or not (by_memory or impossible()):
         return
-    from eagleray._private.control import fetch_cluster
+    from eagleray._private.calls.control import fetch_cluster
 
     totals = fetch_cluster(session)["totals"]
     session.totals = totals["resources"]

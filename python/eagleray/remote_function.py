@@ -7,23 +7,24 @@ from collections.abc import Callable, Mapping
 from pickle import dumps
 from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
 
-from eagleray._private import environments, fallback, flow, functions, retrying, tracing
-from eagleray._private.arguments import EMPTY, SIMPLE, encode_args
-from eagleray._private.formats import ARGS
-from eagleray._private.gpu_watch import enforced
+from eagleray._private import functions
+from eagleray._private.calls import environments, fallback, flow, retrying, tracing
+from eagleray._private.calls.arguments import EMPTY, SIMPLE, encode_args
+from eagleray._private.calls.gpu_watch import enforced
+from eagleray._private.calls.option_types import TASK
+from eagleray._private.calls.options import check_more_memory, check_options, strategy_name
+from eagleray._private.calls.resources import ON_LEAK, check_together, task_resources, uses_accelerator
+from eagleray._private.calls.signatures import CallShape, params_of
+from eagleray._private.calls.templates import Template, Templates
+from eagleray._private.calls.templates import define as define_template
 from eagleray._private.hot_error import HotError, explain
-from eagleray._private.leaks import WATCHED
 from eagleray._private.messages import pack
-from eagleray._private.option_types import TASK
-from eagleray._private.options import check_more_memory, check_options, strategy_name
-from eagleray._private.resources import ON_LEAK, check_together, task_resources, uses_accelerator
-from eagleray._private.signatures import CallShape, params_of
 from eagleray._private.state import process
-from eagleray._private.templates import Template, Templates
-from eagleray._private.templates import define as define_template
+from eagleray._private.values.formats import ARGS
+from eagleray._private.worker.leaks import WATCHED
 
 if TYPE_CHECKING:
-    from eagleray._private.fallback import Fallback
+    from eagleray._private.calls.fallback import Fallback
     from eagleray._private.generators import ObjectRefGenerator
     from eagleray._private.refs import ObjectRef
 

@@ -6,10 +6,10 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from eagleray._private.calls.resources import from_units
 from eagleray._private.context import RunningPerCoroutine, here
 from eagleray._private.families import ACCELERATORS
 from eagleray._private.ids import ActorID, JobID, NodeID, TaskID
-from eagleray._private.resources import from_units
 from eagleray._private.state import DRIVER, Session, process
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class RuntimeContext:
 
     def get_node_labels(self) -> dict[str, str]:
         """The labels of this machine."""
-        from eagleray._private.control import fetch_cluster
+        from eagleray._private.calls.control import fetch_cluster
 
         mine = [node for node in fetch_cluster(self._session)["nodes"] if node["node_id"] == self._session.node_id]
         return dict(mine[0].get("labels") or {}) if mine else {}

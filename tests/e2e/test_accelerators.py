@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from device_trees import FAMILIES, ROOT_VARIABLE, VARIABLES, Family, build
-from eagleray._private.node import BINARY
+from eagleray._private.session.node import BINARY
 
 #: For a module that the tests import in workers.
 LOOKS = f"import os\nSEEN = {{name: os.environ.get(name) for name in {VARIABLES!r}}}\n"

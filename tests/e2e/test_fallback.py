@@ -251,8 +251,8 @@ def test_a_mix_of_all_ends(ray: Any) -> None:
 
 def demands(ray: Any) -> dict[str, tuple[dict[str, float], int]]:
     """What waits for resources: the function's name, what it counts as, how often."""
-    from eagleray._private.control import fetch_cluster
-    from eagleray._private.resources import from_units
+    from eagleray._private.calls.control import fetch_cluster
+    from eagleray._private.calls.resources import from_units
     from eagleray._private.state import process
 
     rows = fetch_cluster(process.require())["demands"]

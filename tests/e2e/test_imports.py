@@ -16,6 +16,22 @@ from eagleray import kernels, util
 PACKAGE = Path(eagleray.__file__).parent
 
 
+PRIVATE = "eagleray._private"
+#: The packages below ``_private`` from the bottom up.
+FLOORS = ("leaves", "values", "calls", "session", "worker", "tools")
+#: Modules that stand beside the packages and belong to one of them: pickles, Ray and the shell know these names.
+STANDS_OUTSIDE = {
+    **dict.fromkeys(("refs", "generators", "functions", "task_error"), "values"),
+    **{"internal_api": "session", "ray_perf": "tools", "cli": "tools"},
+}
+
+
+def floor(name: str) -> int:
+    """The floor of a private module, counted from the bottom."""
+    first = name.removeprefix(PRIVATE).removeprefix(".").partition(".")[0]
+    return FLOORS.index(first if first in FLOORS else STANDS_OUTSIDE.get(first, "leaves"))
+
+
 def modules() -> dict[str, Path]:
     """All modules of the package by name."""
     found = {}
@@ -86,6 +102,17 @@ def reach(edges: dict[str, set[str]], start: str) -> set[str]:
 def test_no_modules_import_each_other_in_a_circle_even_inside_functions() -> None:
     found = circles(graph())
     assert not found, "\n".join(f"{len(group)} modules import each other: {', '.join(group)}" for group in found)
+
+
+def test_packages_of_private_modules_import_only_those_below_them() -> None:
+    edges = graph()
+    upward = [
+        f"{name} imports {other}"
+        for name in edges
+        for other in edges[name]
+        if name.startswith(PRIVATE) and other.startswith(PRIVATE) and floor(other) > floor(name)
+    ]
+    assert not upward, "\n".join(upward)
 
 
 def test_a_late_import_and_a_circle_of_three_are_found() -> None:

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from eagleray._private import leaks
-from eagleray._private.leaks import Leaks
+from eagleray._private.worker import leaks
+from eagleray._private.worker.leaks import Leaks
 
 FAKES = pathlib.Path(__file__).parents[2] / "core" / "nvml" / "testdata"
 MIB = 2**20
@@ -143,7 +143,7 @@ def test_workers_without_devices_are_not_measured(run: Any) -> None:
     done = run("""
         @ray.remote
         def f():
-            return "eagleray._private.leaks" in sys.modules and sys.modules["eagleray._private.worker_main"]
+            return "eagleray._private.worker.leaks" in sys.modules and sys.modules["eagleray._private.worker.main"]
         @ray.remote
         def g():
             hold(more(50 * MIB))

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray._private import microbenchmark, microbenchmark_lines, ray_perf
-from eagleray._private.microbenchmark_lines import Line
+from eagleray._private import ray_perf
+from eagleray._private.tools import microbenchmark, microbenchmark_lines
+from eagleray._private.tools.microbenchmark_lines import Line
 
 COMMAND = str(Path(sys.executable).with_name("eagleray"))
 SHORT = ["--seconds", "0.001", "--runs", "1", "--rest", "0"]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray._private import python_path
+from eagleray._private.calls import python_path
 
 
 @pytest.fixture
@@ -275,7 +275,7 @@ def test_the_value_at_the_start_is_the_interpreters(script: Any) -> None:
     source = """
     import os
     os.environ["PYTHONPATH"] = "/elsewhere"
-    from eagleray._private import python_path
+    from eagleray._private.calls import python_path
     print(python_path.at_start())
     """
     assert script(source, env={**os.environ, "PYTHONPATH": "/given"}).stdout == "/given\n"

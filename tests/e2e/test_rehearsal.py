@@ -15,8 +15,10 @@ from pace import PATIENCE_S
 PROGRAM = """
 import dis, json, os, signal, sys
 
-from eagleray._private import core, functions, rehearsal, worker_actor, worker_host, worker_main, worker_setup
-from eagleray._private.worker_cancel import cancellation
+from eagleray._private import functions
+from eagleray._private.calls import core
+from eagleray._private.worker import actor, host, main, rehearsal, startup
+from eagleray._private.worker.cancel import cancellation
 from eagleray._private.context import here
 from eagleray._private.state import process
 
@@ -24,7 +26,7 @@ core.prepare()
 ADAPTIVE = {"adaptive": True} if sys.version_info >= (3, 11) else {}
 setup = {"env": {"EAGLERAY_ENV_KEY": "k"}, "sys_path": [], "cwd": "/", "preload": [], "bare": False}
 os.environ["EAGLERAY_ENV_KEY"] = "k"
-given = worker_main.outfit(setup, dict(os.environ))
+given = main.outfit(setup, dict(os.environ))
 signals = [signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD, signal.SIGTERM]
 
 
@@ -34,7 +36,7 @@ def state():
         "here": dict(vars(here)), "environ": dict(os.environ), "exit": os._exit, "session": process.session,
         "hook": sys.unraisablehook, "signals": [signal.getsignal(number) for number in signals],
         "arrived": dict(functions._arrived),
-        "early": set(cancellation.early), "handler": cancellation.handler, "kept": list(worker_setup._keep),
+        "early": set(cancellation.early), "handler": cancellation.handler, "kept": list(startup._keep),
         "threads": len(os.listdir("/proc/self/task")), "files": sorted(os.listdir("/proc/self/fd")),
     }
 
@@ -43,8 +45,8 @@ before = state()
 rehearsal.rehearse(given)
 after = state()
 ways = {
-    "start": worker_main.join, "run": worker_main.Worker.run, "task": worker_main.Worker._run_task,
-    "host": worker_host.host, "call": worker_actor.Actor._call,
+    "start": main.join, "run": main.Worker.run, "task": main.Worker._run_task,
+    "host": host.host, "call": actor.Actor._call,
 }
 
 def operations(way, **how):
@@ -78,4 +80,6 @@ def test_the_interpreter_has_adapted(told: dict[str, Any]) -> None:
 
 def test_zygotes_do_it_before_the_first_worker(fresh: Any) -> None:
     fresh.init(address="local", num_cpus=1, log_to_driver=False)
-    assert fresh.get(fresh.remote(lambda: "eagleray._private.rehearsal" in sys.modules).remote(), timeout=PATIENCE_S)
+    assert fresh.get(
+        fresh.remote(lambda: "eagleray._private.worker.rehearsal" in sys.modules).remote(), timeout=PATIENCE_S
+    )

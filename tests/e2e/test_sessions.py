@@ -198,7 +198,7 @@ def test_init_and_shutdown_leak_nothing(fresh: Any) -> None:
 
 def test_a_full_store_goes_after_the_session(fresh: Any, monkeypatch: Any) -> None:
     """The daemon has ended before the driver lets go of the store's memory; nothing of it stays."""
-    from eagleray._private import node, store_memory
+    from eagleray._private.session import node, store_memory
     from eagleray._private.state import process
 
     seen: list[tuple[bool, int]] = []
@@ -221,7 +221,7 @@ def test_a_full_store_goes_after_the_session(fresh: Any, monkeypatch: Any) -> No
 
 @pytest.mark.parametrize("size", [4096, 64 << 20])
 def test_the_last_descriptor_of_a_store_is_closed(size: int) -> None:
-    from eagleray._private import store_memory
+    from eagleray._private.session import store_memory
 
     fd = os.memfd_create("test-store")
     os.posix_fallocate(fd, 0, size)

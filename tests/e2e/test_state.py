@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from eagleray._private import memory_table, state_cli
-from eagleray._private.census import Census
+from eagleray._private.session.census import Census
 from eagleray._private.state import process
+from eagleray._private.tools import memory_table, state_cli
 from eagleray.util import state
 from eagleray.util.state.common import ActorState, ObjectState
 from eagleray.util.state.exception import RayStateApiException

@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray._private import trace_files, trace_report
-from eagleray._private.trace_files import POINTS, Way
+from eagleray._private.tools import trace_files, trace_report
+from eagleray._private.tools.trace_files import POINTS, Way
 
 PROGRAM = """
 import json, time
@@ -167,7 +167,8 @@ def test_traced_code_looks_as_ever(traced: tuple[str, dict[str, Any]]) -> None:
 def test_off_there_is_nothing(script: Callable[..., Any], tmp_path: Path) -> None:
     source = """
     import eagleray as ray
-    from eagleray._private import api, tracing
+    from eagleray._private.calls import tracing
+    from eagleray._private.session import api
     ray.init(address="local", num_cpus=1)
     f = ray.remote(lambda: None)
     ray.get(f.remote())
@@ -175,8 +176,8 @@ def test_off_there_is_nothing(script: Callable[..., Any], tmp_path: Path) -> Non
     assert f.remote.__code__.co_filename.endswith("remote_function.py") and ray.get.__code__ is api.get.__code__
     @ray.remote
     def look():
-        from eagleray._private import worker_main
-        return type(worker_main.Worker.load).__name__ + worker_main.Worker.load.__name__
+        from eagleray._private.worker import main
+        return type(main.Worker.load).__name__ + main.Worker.load.__name__
     assert ray.get(look.remote()) == "functionload"
     """
     env = {name: text for name, text in os.environ.items() if name != "EAGLERAY_TRACE"}

@@ -6,11 +6,11 @@ import pickle
 from typing import Any
 
 import pytest
-from eagleray._private import arguments
-from eagleray._private.device_arrays import References
-from eagleray._private.formats import ERROR
-from eagleray._private.serialization import encode
-from eagleray._private.signatures import CallShape
+from eagleray._private.calls import arguments
+from eagleray._private.calls.signatures import CallShape
+from eagleray._private.values.device_arrays import References
+from eagleray._private.values.formats import ERROR
+from eagleray._private.values.serialization import encode
 
 
 class Ref:

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from eagleray._private.printing import Printer
+from eagleray._private.session.printing import Printer
 
 
 class Terminal(io.StringIO):
@@ -94,9 +94,9 @@ def test_warnings_of_the_daemon_have_no_process(printer: Any) -> None:
 
 def test_worker_output_names_who_writes() -> None:
     program = (
-        "from eagleray._private import worker_output\n"
+        "from eagleray._private.worker import output\n"
         "from eagleray._private.context import here\n"
-        "worker_output.install()\n"
+        "output.install()\n"
         "here.label = 'a'\nprint('one'); print('two')\n"
         "here.label = 'b'\nprint('three', end='')\n"
         "here.label = 'c'\nprint('four')\n"

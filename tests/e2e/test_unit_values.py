@@ -12,9 +12,11 @@ from typing import Any
 import msgpack
 import pytest
 from eagleray import exceptions
-from eagleray._private import arguments, faults, inspection, serialization, task_error
-from eagleray._private.formats import ARGS, BYTES, MSGPACK, NDARRAY, NONE, PICKLE
-from eagleray._private.signatures import CallShape, params_of
+from eagleray._private import faults, task_error
+from eagleray._private.calls import arguments
+from eagleray._private.calls.signatures import CallShape, params_of
+from eagleray._private.values import inspection, serialization
+from eagleray._private.values.formats import ARGS, BYTES, MSGPACK, NDARRAY, NONE, PICKLE
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from eagleray._private import variables
+from eagleray._private.session import variables
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,7 +110,7 @@ def test_an_option_without_effect_says_so(caplog: pytest.LogCaptureFixture) -> N
     import logging
 
     import eagleray
-    from eagleray._private import options
+    from eagleray._private.calls import options
 
     options._told_of_events = False
     logging.getLogger("eagleray").addHandler(caplog.handler)

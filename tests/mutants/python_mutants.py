@@ -29,15 +29,15 @@ ROOT = Path(__file__).resolve().parents[2]
 WANTED = 0.75
 #: Module, without its ending: the files below tests/e2e that test it.
 TESTS: dict[str, list[str]] = {
-    "_private/arguments": ["test_unit_arguments.py", "test_tasks.py", "test_values.py"],
-    "_private/asynchronous": ["test_waiting.py"],
+    "_private/calls/arguments": ["test_unit_arguments.py", "test_tasks.py", "test_values.py"],
+    "_private/values/asynchronous": ["test_waiting.py"],
     "_private/faults": ["test_errors.py", "test_retries.py"],
-    "_private/options": ["test_resources.py", "test_errors.py", "test_tasks.py", "test_actors.py"],
-    "_private/printing": ["test_unit_printing.py", "test_output.py"],
-    "_private/resources": ["test_resources.py", "test_gpu_memory.py"],
-    "_private/retrying": ["test_retries.py", "test_actor_restarts.py"],
-    "_private/serialization": ["test_unit_values.py", "test_values.py"],
-    "_private/worker_stream": ["test_generators.py", "test_generator_ends.py"],
+    "_private/calls/options": ["test_resources.py", "test_errors.py", "test_tasks.py", "test_actors.py"],
+    "_private/session/printing": ["test_unit_printing.py", "test_output.py"],
+    "_private/calls/resources": ["test_resources.py", "test_gpu_memory.py"],
+    "_private/calls/retrying": ["test_retries.py", "test_actor_restarts.py"],
+    "_private/values/serialization": ["test_unit_values.py", "test_values.py"],
+    "_private/worker/stream": ["test_generators.py", "test_generator_ends.py"],
     "actor": ["test_actors.py", "test_actor_restarts.py"],
     "exceptions": ["test_errors.py", "test_retries.py"],
     "remote_function": ["test_tasks.py", "test_resources.py", "test_errors.py"],

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from eagleray._private.calls.templates import KEPT, Template
 from eagleray._private.internal_api import _lose
-from eagleray._private.templates import KEPT, Template
 from pace import PATIENCE_S
 
 np = pytest.importorskip("numpy")

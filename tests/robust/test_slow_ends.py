@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from eagleray._private.sweep import MARK
+from eagleray._private.session.sweep import MARK
 from pace import killed, until
 from processes import alive
 

@@ -126,7 +126,7 @@ def work(amount: Amount) -> None:
 
 
 def footprint(here: bool) -> dict[str, int]:
-    from eagleray._private.api import rpc
+    from eagleray._private.session.api import rpc
     from eagleray._private.state import process
 
     gc.collect()

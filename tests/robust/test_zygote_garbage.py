@@ -30,7 +30,7 @@ class Zygote:
         setup = {"bare": True, "preload": [], "env": {}, "sys_path": sys.path, "cwd": str(folder)}
         # What a shell does with 3<&N: the channel has to be descriptor 3.
         start = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.execv(sys.executable, sys.argv[2:])"
-        module = [sys.executable, "-m", "eagleray._private.zygote", "--bare"]
+        module = [sys.executable, "-m", "eagleray._private.worker.zygote", "--bare"]
         with self.log.open("w") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-c", start, str(its.fileno()), *module],

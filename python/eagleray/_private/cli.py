@@ -22,15 +22,15 @@ def main() -> None:
     # The daemon starts its workers with the interpreter that the command was installed for.
     os.environ.setdefault("EAGLERAY_PYTHON", sys.executable)
     if sys.argv[1:2] and sys.argv[1] in _HERE:
-        from eagleray._private import state_cli
+        from eagleray._private.tools import state_cli
 
         sys.exit(state_cli.main(sys.argv[1:]))
     if sys.argv[1:2] == ["microbenchmark"]:
-        from eagleray._private import microbenchmark
+        from eagleray._private.tools import microbenchmark
 
         sys.exit(microbenchmark.main(sys.argv[2:]))
     if sys.argv[1:2] == ["trace-report"]:
-        from eagleray._private import trace_report
+        from eagleray._private.tools import trace_report
 
         sys.exit(trace_report.main(sys.argv[2:]))
     if sys.argv[1:2] in ([], ["-h"], ["--help"], ["help"]):

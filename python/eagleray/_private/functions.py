@@ -7,8 +7,8 @@ from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Callable
 from typing import Any
 
-from eagleray._private import large_code, pickling
-from eagleray._private.serialization import raise_unserializable
+from eagleray._private.values import large_code, pickling
+from eagleray._private.values.serialization import raise_unserializable
 
 FID_SIZE = 16
 

@@ -121,7 +121,7 @@ class ObjectRefGenerator(Generic[T]):
     async def _next_async(self, timeout_s: float | None = None) -> ObjectRef[T]:
         import asyncio
 
-        from eagleray._private.asynchronous import ready_future
+        from eagleray._private.values.asynchronous import ready_future
 
         while True:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from eagleray._private.control import rpc
+from eagleray._private.calls.control import rpc
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.refs import ObjectRef
 from eagleray._private.state import process

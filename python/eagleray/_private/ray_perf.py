@@ -2,7 +2,7 @@
 
 import sys
 
-from eagleray._private.microbenchmark import REST, RUNS, SECONDS, Result, run
+from eagleray._private.tools.microbenchmark import REST, RUNS, SECONDS, Result, run
 
 
 def main(results: list[Result] | None = None) -> list[Result]:

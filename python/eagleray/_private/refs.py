@@ -6,10 +6,11 @@ import os
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from eagleray._private import device_arrays, native, pickling
+from eagleray._private import native
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.ids import JobID, TaskID
 from eagleray._private.state import process
+from eagleray._private.values import device_arrays, pickling
 
 if TYPE_CHECKING:
     import asyncio
@@ -102,13 +103,13 @@ class ObjectRef(_Ref, Generic[T_co]):
 
     def future(self) -> concurrent.futures.Future[T_co]:
         """A future for threads."""
-        from eagleray._private import asynchronous
+        from eagleray._private.values import asynchronous
 
         return asynchronous.thread_future(self)
 
     def as_future(self, _internal: bool = False) -> asyncio.Future[T_co]:
         """A future of the running event loop; where none runs, of the one that ``asyncio.get_event_loop()`` gives."""
-        from eagleray._private import asynchronous
+        from eagleray._private.values import asynchronous
 
         return asynchronous.loop_future(self)
 

@@ -14,11 +14,12 @@ from types import FrameType
 from typing import Any
 
 import msgpack
+
 from eagleray import exceptions
-from eagleray._private import pickling
 from eagleray._private.faults import argument_text
-from eagleray._private.formats import ERROR, Encoded
 from eagleray._private.hot_error import HotError, explain
+from eagleray._private.values import pickling
+from eagleray._private.values.formats import ERROR, Encoded
 from eagleray.exceptions import ActorDiedError, RayError, RayTaskError, UnserializableException
 
 

@@ -61,10 +61,10 @@ def reduce(array: Array, protocol: int) -> Any:
 
 def _share(array: Array) -> tuple[Any, bytes, int, int, tuple[int, ...]] | None:
     """What receivers on the same device need to map the memory; None where it is only staged."""
-    from eagleray._private import pickling
     from eagleray._private.context import here
-    from eagleray._private.formats import NONE_RESULT
     from eagleray._private.state import WORKER, process
+    from eagleray._private.values import pickling
+    from eagleray._private.values.formats import NONE_RESULT
 
     session = process.session
     if array._cuda < 0 or array.size == 0 or session is None or not pickling.collecting():

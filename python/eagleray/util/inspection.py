@@ -7,9 +7,9 @@ import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from eagleray._private import pickling
-from eagleray._private.inspection import failure, find_culprit
 from eagleray._private.state import process
+from eagleray._private.values import pickling
+from eagleray._private.values.inspection import failure, find_culprit
 
 
 class FailureTuple(NamedTuple):
@@ -81,7 +81,7 @@ def deregister_serializer(cls: type) -> None:
 
 def list_named_actors(all_namespaces: bool = False) -> list[Any]:
     """The names of living actors of this namespace, or dictionaries with name and namespace of all."""
-    from eagleray._private.control import rpc
+    from eagleray._private.calls.control import rpc
 
     rows = rpc(process.require(), "actor_names", {"all": all_namespaces})
     if not all_namespaces:

@@ -1,0 +1,276 @@
+"""What a process must know of an actor's class to call its methods: a handle's metadata, which travels with it."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from _blake2 import blake2b
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from eagleray._private.calls import flow, retrying, templates
+from eagleray._private.calls.signatures import CallShape, Param, params_of
+from eagleray._private.calls.templates import Template, Templates
+from eagleray._private.functions import FID_SIZE
+from eagleray._private.messages import pack, unpack
+from eagleray._private.state import process
+
+#: The attribute in which ``@method`` leaves its options.
+METHOD_OPTIONS = "__eagleray_method__"
+_COROUTINE = 0x80
+#: The option of a method that names the concurrency group in which its calls run.
+GROUP = "concurrency_group"
+#: A concurrency group that every actor has.
+SYSTEM_GROUP = "_ray_system"
+_ASYNC_GENERATOR = 0x200
+
+#: Methods that every actor has. ``__ray_call__(f, *args)`` runs ``f(self, *args)``.
+BUILT_IN: dict[str, list[Param]] = {
+    "__ray_ready__": [],
+    "__ray_terminate__": [],
+    "__ray_call__": [("fn", 0, False), ("args", 2, False), ("kwargs", 4, False)],
+}
+
+
+#: What is known of an actor that a Go program made.
+_UNKNOWN: dict[str, Any] = {
+    "name": "actor",
+    "methods": {name: ({}, params) for name, params in BUILT_IN.items()},
+    "pending": -1,
+    "retries": 0,
+    "generators": [],
+    "shared_limit": 0,
+    "groups": {},
+}
+
+
+class MethodKind:
+    """One method: what calls may look like and how many results they have."""
+
+    __slots__ = ("generator", "name", "options", "shape")
+
+    def __init__(self, name: str, options: dict[str, Any], params: list[Param] | None, generator: bool) -> None:
+        self.name: str = name
+        self.generator: bool = generator
+        self.options: dict[str, Any] = options
+        self.shape: CallShape = CallShape(params)
+
+
+class _AnyMethods(dict[str, MethodKind]):
+    """The methods of an actor that a Go program made: nothing is known of its class here, so any may be called."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The method of any name but special ones."""
+        found = super().get(name, default)
+        if found is None and not name.startswith("__"):
+            found = self[name] = MethodKind(name, {}, None, generator=False)
+        return found
+
+
+class ActorKind:
+    """A class as its handles see it. Handles of one class share it, and with it the core's templates."""
+
+    __slots__ = (
+        "__weakref__",
+        "_epoch",
+        "_templates",
+        "class_name",
+        "groups",
+        "meta",
+        "methods",
+        "pending_limit",
+        "shared_limit",
+        "task_retries",
+    )
+
+    def __init__(self, meta: bytes) -> None:
+        found = unpack(meta) if meta else _UNKNOWN
+        self.meta: bytes = meta
+        self.class_name: str = found["name"]
+        self.pending_limit: int = found["pending"]
+        self.task_retries: int = found["retries"]
+        self.shared_limit: int = found["shared_limit"]
+        self.groups: dict[str, int] = found["groups"]
+        generators = frozenset(found["generators"])
+        self.methods: dict[str, MethodKind] = {
+            name: MethodKind(name, options, params, name in generators)
+            for name, (options, params) in found["methods"].items()
+        }
+        if not meta:
+            self.methods = _AnyMethods(self.methods)
+        self._epoch = -1
+        self._templates: Templates[tuple[Any, ...]] = Templates()
+
+    def template(self, session: Any, method: str, options: Mapping[str, Any]) -> Template:
+        """The template for calls of a method with these options; whoever calls holds it."""
+        if self._epoch != process.epoch:
+            self._epoch = process.epoch
+            self._templates = Templates()
+        key = (method, *sorted(options.items()))
+        found = self._templates.find(key)
+        if found is None:
+            streams = flow.of(options, self.methods[method].generator, shared_limit=self.shared_limit > 0)
+            returns = options.get("num_returns")
+            spec = {
+                "kind": "method",
+                "name": options.get("name") or f"{self.class_name.rpartition('.')[2]}.{method}",
+                "method": method,
+                "num_returns": 1 if returns is None or streams is not None else returns,
+                "max_retries": options.get("max_task_retries", self.task_retries),
+                "retry_exceptions": bool(options.get("retry_exceptions")),
+            }
+            if options.get(GROUP):
+                spec["group"] = options[GROUP]
+            classes = options.get("retry_exceptions")
+            if isinstance(classes, bytes):
+                spec |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
+            if streams is not None:
+                spec["flow"] = streams
+            found = self._templates.add(key, templates.define(session, pack(spec)))
+        return found
+
+
+#: What of an actor's options its handles have to know.
+_Described = tuple[int, int, int, tuple[tuple[str, int], ...]]
+
+#: Those that live, and for a while those that nobody has a handle of.
+_kinds: weakref.WeakValueDictionary[bytes, ActorKind] = weakref.WeakValueDictionary()
+_latest_kinds: OrderedDict[bytes, ActorKind] = OrderedDict()
+KEPT_KINDS = 200
+#: Class → the numbers and metadata that were last made of it.
+_descriptions: weakref.WeakKeyDictionary[type, tuple[_Described, bytes]] = weakref.WeakKeyDictionary()
+
+
+def kind_of(meta: bytes) -> ActorKind:
+    """The kind for a handle's metadata."""
+    found = _kinds.get(meta)
+    if found is None:
+        found = _kinds[meta] = ActorKind(meta)
+    _latest_kinds[meta] = found
+    _latest_kinds.move_to_end(meta)
+    if len(_latest_kinds) > KEPT_KINDS:
+        _latest_kinds.popitem(last=False)
+    return found
+
+
+def check_group(group: Any, groups: Mapping[str, int], method: str) -> None:
+    """Refuses a concurrency group that an actor has not.
+
+    Args:
+        group: What a method or a call names.
+        groups: Those that the actor's class declares.
+        method: The method with its class, for messages.
+
+    Raises:
+        TypeError: this is no name.
+        ValueError: no such group is declared.
+    """
+    if not isinstance(group, str):
+        raise TypeError(f"concurrency_group takes the name of a group, a text; {method} has {group!r}")
+    if group in groups or group == SYSTEM_GROUP:
+        return
+    declared = f"its class declares {', '.join(map(repr, groups))}" if groups else "its class declares none"
+    raise ValueError(
+        f"{method} names the concurrency group {group!r}, but {declared}. "
+        f"Declare it in the decorator: @remote(concurrency_groups={{{group!r}: 1}})"
+    )
+
+
+def describe(
+    cls: type,
+    pending_limit: int,
+    task_retries: int,
+    shared_limit: int = 0,
+    groups: Mapping[str, int] | None = None,
+) -> bytes:
+    """The metadata of handles to actors of a class.
+
+    Raises:
+        TypeError, ValueError: a method is in a concurrency group that is not among ``groups``.
+    """
+    groups = groups or {}
+    described = (pending_limit, task_retries, shared_limit, tuple(groups.items()))
+    known = _descriptions.get(cls)
+    if known is not None and known[0] == described:
+        return known[1]
+    methods: dict[str, Any] = {}
+    generators: list[str] = []
+    for name, function, bound in _functions(cls):
+        options = dict(getattr(function, METHOD_OPTIONS, {}))
+        if "retry_exceptions" in options:
+            options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
+        if options.get(GROUP):
+            check_group(options[GROUP], groups, f"{cls.__qualname__}.{name}")
+        methods[name] = (options, params_of(function, bound=bound))
+        if flow.is_generator(function):
+            generators.append(name)
+    for name, params in BUILT_IN.items():
+        methods[name] = ({}, params)
+    found = {
+        "name": cls.__qualname__,
+        "methods": methods,
+        "pending": pending_limit,
+        "retries": task_retries,
+        "generators": generators,
+        "shared_limit": shared_limit,
+        "groups": dict(groups),
+    }
+    packed = pack(found)
+    _descriptions[cls] = (described, packed)
+    return packed
+
+
+def constructor_shape(cls: type) -> CallShape:
+    """What the arguments of the constructor may look like."""
+    init = cls.__init__  # type: ignore[misc]
+    if isinstance(init, types.FunctionType):
+        return CallShape(params_of(init, bound=True))
+    if getattr(cls, "__new__", None) is object.__new__:
+        return CallShape([])
+    return CallShape(None)  # built in, or made by __new__: the constructor itself will say
+
+
+def method_names(cls: type) -> list[str]:
+    """The methods that handles offer, special ones aside."""
+    return [name for name, _, _ in _functions(cls) if not name.startswith("__")]
+
+
+def is_async(cls: type) -> bool:
+    """Whether the class has coroutine methods: its actor then runs an event loop."""
+    return any(function.__code__.co_flags & (_COROUTINE | _ASYNC_GENERATOR) for _, function, _ in _functions(cls))
+
+
+def bound_method(instance: Any, name: str) -> Callable[..., Any]:
+    """What a call of a method runs: what the class has under this name, bound to the instance.
+
+    An attribute of the instance with the same name does not hide the method. A name that the class does not have, or
+    has for something else than a function, is looked up on the instance.
+    """
+    cls = type(instance)
+    found = getattr(cls, name, None)
+    if isinstance(found, types.FunctionType):
+        return found if _is_static(cls, name) else types.MethodType(found, instance)
+    if isinstance(found, types.MethodType):
+        return found
+    other: Callable[..., Any] = getattr(instance, name)
+    return other
+
+
+def _is_static(cls: type, name: str) -> bool:
+    """Whether the class has a static method of this name, and no class before it another kind of method."""
+    holder = next((klass for klass in cls.__mro__ if name in vars(klass)), None)
+    return holder is not None and isinstance(vars(holder)[name], staticmethod)
+
+
+def _functions(cls: type) -> Iterator[tuple[str, types.FunctionType, bool]]:
+    """The methods of a class: name, function, and whether calls give it a first argument."""
+    for name in dir(cls):
+        try:
+            found = getattr(cls, name)
+        except AttributeError:
+            continue
+        if isinstance(found, types.FunctionType):
+            yield name, found, not _is_static(cls, name)
+        elif isinstance(found, types.MethodType) and isinstance(found.__func__, types.FunctionType):
+            yield name, found.__func__, True

@@ -1,0 +1,313 @@
+"""Runtime environments: what the processes start with that run this program's tasks."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
+from collections.abc import Mapping, MutableMapping, Sequence
+from typing import Any
+
+from eagleray._private.calls import python_path
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.messages import pack
+from eagleray._private.state import EnvBase, Session
+
+#: Variables that libraries read when they are imported: a zygote that has imported them already is no use then.
+_READ_AT_IMPORT = (
+    "NUMBA_",
+    "OMP_",
+    "MKL_",
+    "OPENBLAS_",
+    "GOTO_",
+    "BLIS_",
+    "KMP_",
+    "NUMEXPR_",
+    "VECLIB_",
+    "NPY_",
+    "PYTHON",
+)
+#: Modules of third parties that a zygote imports ahead, when the driver has them.
+_PRELOAD_ALWAYS = ("numpy",)
+_PRELOAD_IF_IMPORTED = ("pandas", "numba", "numba.cuda")
+_SUPPORTED = ("env_vars", "working_dir", "py_modules")
+_RPC_TIMEOUT_MS = 30_000
+
+#: Behind the name of a module that a zygote imports when it is idle.
+WHEN_IDLE = "?"
+
+#: What a worker finds in its environment about itself; taken out before user code runs.
+KEY_VARIABLE = "EAGLERAY_ENV_KEY"
+USER_VARIABLE = "EAGLERAY_RUNTIME_ENV"
+PYTHONPATH_VARIABLE = "EAGLERAY_DRIVER_PYTHONPATH"
+#: Settings that keep libraries from starting threads while they are imported: a process with threads cannot be forked
+#: safely. A zygote starts with those that its environment does not set, and takes them out again for user code.
+ONE_THREAD = {
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "JE_ARROW_MALLOC_CONF": "background_thread:false",
+}
+#: In a zygote's variables: the names of those of ONE_THREAD that it was started with and user code is not to see.
+ADDED_VARIABLE = "EAGLERAY_ZYGOTE_ADDED"
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+
+
+def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
+    """The environment of a driver's tasks: the driver's own interpreter, paths, folder and variables."""
+    cwd = os.getcwd()
+    now, before = os.environ.get(python_path.NAME), python_path.at_start()
+    path = [_absolute(os.fspath(entry), cwd) for entry in sys.path]
+    if now != before:
+        path = python_path.follow(path, python_path.folders(now, cwd), python_path.folders(before, cwd))
+    job_env = dict(os.environ)
+    _make_startable(job_env)
+    spec = {
+        "python": sys.executable or os.environ.get("EAGLERAY_PYTHON", "python3"),
+        "sys_path": path,
+        "cwd": cwd,
+        "env": {},
+        "preload": _preload(),
+        "bare": False,
+        "job_env": job_env,
+    }
+    return _derive(EnvBase("", spec, {}), runtime_env or {})
+
+
+def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase:
+    """The environment that a worker runs in, which its own tasks inherit.
+
+    Args:
+        setup: What its zygote was told.
+        environ: The zygote's variables.
+    """
+    variables = {name: text for name, text in setup["env"].items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
+    job_env = {name: text for name, text in environ.items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
+    _make_startable(job_env)
+    spec = {
+        "python": sys.executable,
+        "sys_path": setup["sys_path"],
+        "cwd": setup["cwd"],
+        "env": variables,
+        "preload": setup["preload"],
+    }
+    spec.update(bare=bool(setup["bare"]), job_env=job_env)
+    return EnvBase(setup["env"].get(KEY_VARIABLE, ""), spec, json.loads(setup["env"].get(USER_VARIABLE) or "{}"))
+
+
+def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
+    """The key of the environment for a task's or actor's ``runtime_env``, made known to the daemon."""
+    base = session.env
+    if not runtime_env:
+        return base.key
+    name = json.dumps(runtime_env, sort_keys=True, default=repr)
+    known = session.envs.get(name)
+    if known is not None:
+        return known
+    check_runtime_env(runtime_env)
+    made = _derive(base, runtime_env)
+    if made.key != base.key:
+        try:
+            session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
+        except HotError as error:
+            raise explain(error) from None
+    session.envs[name] = made.key
+    return made.key
+
+
+def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
+    """Raises for a ``runtime_env`` that cannot be made."""
+    for name, value in (runtime_env or {}).items():
+        if name == "config":
+            continue
+        if name not in _SUPPORTED:
+            from eagleray._private import meant
+
+            raise ValueError(
+                f"runtime_env field {name!r} is not supported{meant.suggestion(name, _SUPPORTED)}; "
+                f"{', '.join(_SUPPORTED)} are. "
+                "Install what tasks need into the driver's interpreter: workers use it."
+            )
+        if name == "env_vars" and not (
+            isinstance(value, Mapping) and all(isinstance(text, str) for pair in value.items() for text in pair)
+        ):
+            raise TypeError(f"runtime_env['env_vars'] must map strings to strings, got {value!r:.200}")
+        if name == "env_vars":
+            _check_size(value)
+        if name == "working_dir" and not (isinstance(value, (str, os.PathLike)) and os.path.isdir(value)):
+            raise ValueError(f"runtime_env['working_dir'] must be a folder of this machine, got {value!r:.300}")
+        if name == "py_modules" and not (
+            isinstance(value, list) and all(os.path.exists(_module_path(item)) for item in value)
+        ):
+            raise ValueError(
+                f"runtime_env['py_modules'] must list folders or files of this machine, got {value!r:.300}"
+            )
+
+
+#: The most bytes that the variables of a runtime environment may have together. Ray takes 1 MiB for all of it.
+_MOST_VARIABLES = 8 << 20
+
+#: The most bytes that the kernel gives to a program for one variable: name, "=", text and the byte behind it.
+_MOST_INHERITED = 128 << 10
+
+
+def _check_size(variables: Mapping[str, str]) -> None:
+    """Raises when variables are too large to be set in every worker."""
+    size = sum(len(name) + len(text) for name, text in variables.items())
+    if size > _MOST_VARIABLES:
+        name = max(variables, key=lambda name: len(variables[name]))
+        raise ValueError(
+            f"runtime_env['env_vars'] has {size} characters, and at most {_MOST_VARIABLES} are allowed; the largest "
+            f"variable is {name[:100]!r} with {len(variables[name])}. Pass large values as arguments, or put them into "
+            "a file or the object store"
+        )
+
+
+def check_inherited(environ: Mapping[str, str]) -> None:
+    """Raises when the program has set a variable with which no process can be started."""
+    for name, text in environ.items():
+        if len(os.fsencode(name)) + len(os.fsencode(text)) + 2 > _MOST_INHERITED:
+            raise ValueError(
+                f"os.environ[{name[:100]!r}] has {len(text)} characters: the operating system starts no process with a "
+                f"variable of more than {_MOST_INHERITED} bytes, so neither the session nor its workers. Delete it, or "
+                "give it to the tasks that need it by runtime_env={'env_vars': ...}"
+            )
+
+
+def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
+    """The environment that ``runtime_env`` makes of ``base``; variables add up, other fields replace."""
+    spec = {**base.spec, "env": dict(base.spec["env"])}
+    merged = {**base.runtime_env, **runtime_env}
+    variables = {**base.runtime_env.get("env_vars", {}), **runtime_env.get("env_vars", {})}
+    if variables:
+        merged["env_vars"] = variables
+    inherited = _user_variables(base.spec)
+    wanted = _expanded(runtime_env.get("env_vars", {}), inherited)
+    spec["env"].update(wanted)
+    if any(name.startswith(_READ_AT_IMPORT) for name, text in wanted.items() if inherited.get(name) != text):
+        spec["bare"] = True
+    ahead = [os.path.dirname(os.path.abspath(_module_path(item))) for item in runtime_env.get("py_modules", ())]
+    if "working_dir" in runtime_env:
+        spec["cwd"] = os.path.abspath(runtime_env["working_dir"])
+        ahead.append(spec["cwd"])
+    path = spec["sys_path"]
+    if python_path.NAME in wanted:
+        text = spec["env"].pop(python_path.NAME)  # the zygote's own differs while it starts: see _make_startable
+        spec["job_env"] = {**spec["job_env"], python_path.NAME: text}
+        spec["job_env"].pop(PYTHONPATH_VARIABLE, None)
+        _add_package(spec["job_env"])
+        before = python_path.folders(inherited.get(python_path.NAME), base.spec["cwd"])
+        path = python_path.follow(path, python_path.folders(text, spec["cwd"]), before)
+    spec["sys_path"] = [*ahead, *path]
+    for name in (KEY_VARIABLE, USER_VARIABLE):
+        spec["env"].pop(name, None)
+    key = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
+    spec["env"][KEY_VARIABLE] = key
+    if merged:
+        spec["env"][USER_VARIABLE] = json.dumps(merged, default=str)
+    return EnvBase(key, spec, merged)
+
+
+def _make_startable(job_env: dict[str, str]) -> None:
+    """Adds to a zygote's variables what it starts with and user code is not to see; ``as_users_see`` takes it out."""
+    added = [name for name in ONE_THREAD if name not in job_env]
+    job_env.update({name: ONE_THREAD[name] for name in added})
+    job_env[ADDED_VARIABLE] = ",".join(added)
+    _add_package(job_env)
+
+
+def _add_package(job_env: dict[str, str]) -> None:
+    if not _in_site(_PACKAGE):
+        add_package(job_env)
+
+
+def add_package(job_env: dict[str, str], path: Sequence[str] = ()) -> None:
+    """Lets a zygote find this package before it knows the driver's ``sys.path``.
+
+    Args:
+        job_env: The variables that it is started with.
+        path: For one that starts without ``site``: where else modules are.
+    """
+    if PYTHONPATH_VARIABLE not in job_env:
+        text = job_env.get(python_path.NAME)
+        job_env[PYTHONPATH_VARIABLE] = "" if text is None else "=" + text
+        job_env[python_path.NAME] = os.pathsep.join(filter(None, [_PACKAGE, text]))
+    if path:
+        job_env[python_path.NAME] = os.pathsep.join([_PACKAGE, *path])
+
+
+def as_users_see(environ: MutableMapping[str, str]) -> None:
+    """Takes out of a zygote's variables what was added for its start."""
+    for name in environ.pop(ADDED_VARIABLE, "").split(","):
+        environ.pop(name, None)
+    text = environ.pop(PYTHONPATH_VARIABLE, None)
+    if text:
+        environ[python_path.NAME] = text[1:]
+    elif text is not None:
+        environ.pop(python_path.NAME, None)
+
+
+def _user_variables(spec: Mapping[str, Any]) -> dict[str, str]:
+    """The variables that user code sees in an environment."""
+    seen = dict(spec["job_env"])
+    as_users_see(seen)
+    seen.update(spec["env"])
+    return seen
+
+
+def _expanded(wanted: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
+    """The values of ``env_vars``: each may refer to inherited variables and to those before it."""
+    known, values = dict(inherited), {}
+    for name, text in wanted.items():
+        known[name] = values[name] = python_path.expand(text, known)
+    return values
+
+
+def _absolute(entry: str, cwd: str) -> str:
+    """An entry of ``sys.path`` that means the same in another folder; one that names no folder stays as it is."""
+    if not entry or (not os.path.isabs(entry) and os.path.exists(os.path.join(cwd, entry))):
+        return os.path.normpath(os.path.join(cwd, entry))
+    return entry
+
+
+def _module_path(item: Any) -> str:
+    """The folder or file of one entry of ``py_modules``: a path, or a module."""
+    found = getattr(item, "__path__", None)
+    path: str = os.fspath(next(iter(found)) if found else getattr(item, "__file__", item))
+    return path
+
+
+def _preload() -> list[str]:
+    """Modules that the zygote may import ahead: those that it would find where the driver does.
+
+    What the driver has not imported itself is marked: the zygote imports it when it has nothing else to do.
+    """
+    from importlib.util import find_spec
+
+    chosen = []
+    for name in _PRELOAD_ALWAYS + _PRELOAD_IF_IMPORTED:
+        module = sys.modules.get(name)
+        if module is None and name in _PRELOAD_IF_IMPORTED:
+            continue
+        try:
+            found = find_spec(name)
+        except (ImportError, ValueError):
+            continue
+        if found is not None and (module is None or found.origin == getattr(module, "__file__", None)):
+            chosen.append(name if module is not None else name + WHEN_IDLE)
+    return chosen
+
+
+def _in_site(folder: str) -> bool:
+    site = sys.modules.get("site")
+    if site is None:
+        return False
+    return folder in site.getsitepackages() or folder == site.getusersitepackages()
+
+
+def settings() -> dict[str, str]:
+    """The variables that the core may read: it does not see what this program has set since it started."""
+    return {name: value for name, value in os.environ.items() if name.startswith(("RAY_", "EAGLERAY_"))}

@@ -1,0 +1,94 @@
+"""Alternatives of a remote function or an actor: what runs while what it asks for is not free."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from eagleray._private.calls.option_types import RESOURCES, check_type
+
+#: What ``fallback=`` takes, the best first: what is needed, or another function or class and what that needs.
+Fallback = Sequence[Mapping[str, Any] | tuple[Any, Mapping[str, Any]]]
+#: How many alternatives there may be. The core knows the same number.
+MOST = 16
+
+
+def check_list(name: str, value: Any) -> None:
+    """Raises for a ``fallback=`` that is wrong, whatever it is an option of."""
+    if len(value) > MOST:
+        raise ValueError(f"The keyword {name!r} takes at most {MOST} alternatives, got {len(value)}")
+    for index, entry in enumerate(value):
+        _check_resources(f"{name}[{index}]", split(entry, f"{name}[{index}]")[1])
+
+
+def check_after(name: str, value: Any) -> None:
+    """Raises for a ``fallback_after=`` that is no time to wait."""
+    if isinstance(value, bool) or not 0 <= value < math.inf:
+        raise ValueError(f"The keyword {name!r} takes seconds, 0 or more, got {value!r}")
+
+
+def split(entry: Any, where: str = "fallback") -> tuple[Any, Mapping[str, Any]]:
+    """An alternative's other function or class, None for the same one, and what it needs."""
+    if isinstance(entry, dict):
+        return None, entry
+    if isinstance(entry, (tuple, list)) and len(entry) == 2:
+        target, needs = entry
+        if callable(target) and isinstance(needs, dict):
+            return target, needs
+    raise TypeError(
+        f"{where} must be a dictionary of resources, as {{'num_cpus': 2}}, or a function and such a dictionary, as "
+        f"(f, {{'num_cpus': 2}}); got {entry!r}"
+    )
+
+
+def _check_resources(where: str, needs: Mapping[str, Any]) -> None:
+    for name, value in needs.items():
+        if name in ("fallback", "fallback_after"):
+            raise ValueError(f"{where} cannot have {name!r}: write all alternatives into one list, the best one first")
+        if name not in RESOURCES:
+            raise ValueError(f"{where} cannot set {name!r}: an alternative takes {', '.join(RESOURCES)}")
+        check_type(f"{where}[{name!r}]", RESOURCES[name], value)
+
+
+def refuse_both(options: Mapping[str, Any]) -> None:
+    """Raises for ``fallback`` beside Ray's ``fallback_strategy``."""
+    if options.get("fallback") is not None and options.get("fallback_strategy") is not None:
+        raise ValueError(
+            "fallback and fallback_strategy cannot be used together: 'fallback' lists resources that do instead, and "
+            "chooses by what is free"
+        )
+
+
+def check_together(options: Mapping[str, Any]) -> None:
+    """Raises for options that are fine each and not together.
+
+    Args:
+        options: Those in force: of the decorator and of ``.options()``.
+    """
+    if options.get("fallback_after") is not None and "fallback" not in options:
+        raise ValueError("fallback_after is how long to wait before 'fallback' is looked at: give that, too")
+    if options.get("fallback") is None:
+        return
+    refuse_both(options)
+    strategy = options.get("scheduling_strategy")
+    if getattr(strategy, "placement_group", None) is not None:
+        raise ValueError("fallback in a placement group is not supported yet: leave one of them out")
+
+
+def normalise(options: dict[str, Any], wrap: Callable[[Any, str], Any]) -> None:
+    """Checks the options together and puts what ``wrap`` makes of other functions or classes in their place.
+
+    Args:
+        options: The options in force; ``fallback`` becomes a list of pairs.
+        wrap: Makes a remote function or actor class of what the user wrote, or raises.
+    """
+    check_together(options)
+    entries = options.get("fallback")
+    if not entries:
+        return
+    made = []
+    for index, entry in enumerate(entries):
+        target, needs = split(entry)
+        made.append(dict(needs) if target is None else (wrap(target, f"fallback[{index}]"), dict(needs)))
+    options["fallback"] = made

@@ -1,0 +1,51 @@
+"""One option of remote functions or actors, how its value is checked, and the options that state resources."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from eagleray._private.calls.resources import check_custom, check_gpu_memory, check_quantity
+
+TASK, ACTOR = "task", "actor"
+NUMBER = (int, float)
+
+Check = Callable[[str, Any], None]
+
+
+class Option(NamedTuple):
+    """One option: where it applies, the types that it takes (None is always fine), and what else must hold."""
+
+    kinds: frozenset[str]
+    types: tuple[type, ...]
+    check: Check | None = None
+    decorator_only: bool = False
+
+
+def both(*types: type, check: Check | None = None) -> Option:
+    """An option of remote functions and of actors."""
+    return Option(frozenset({TASK, ACTOR}), types, check)
+
+
+#: What a task or an actor needs. Each alternative of ``fallback=`` states these, too.
+RESOURCES: dict[str, Option] = {
+    "num_cpus": both(*NUMBER, check=check_quantity),
+    "num_gpus": both(*NUMBER, check=check_quantity),
+    "gpu_memory": both(object, check=check_gpu_memory),
+    "memory": both(*NUMBER, check=check_quantity),
+    "resources": both(dict, check=check_custom),
+    "accelerator_type": both(str),
+}
+
+
+def check_type(name: str, option: Option, value: Any) -> None:
+    """Checks one value; ``name`` is what messages call it."""
+    if value is None:
+        return
+    if not isinstance(value, option.types):
+        wanted = " or ".join(kind.__name__ for kind in option.types)
+        raise TypeError(
+            f"The type of keyword {name!r} must be {wanted}, but received type {type(value).__name__}: {value!r}"
+        )
+    if option.check is not None:
+        option.check(name, value)

@@ -1,0 +1,444 @@
+"""The functions of the public API that work on a running session."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar, overload
+
+import msgpack
+
+from eagleray._private import meant
+from eagleray._private.calls import tracing
+from eagleray._private.calls.control import fetch_cluster, rpc
+from eagleray._private.calls.resources import from_units
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.state import Session, process
+from eagleray._private.values.formats import ERRORS, MSGPACK, NONE, Triple
+from eagleray._private.values.serialization import encode, form_of, raise_unserializable, unpack
+from eagleray.exceptions import GetTimeoutError, RaySystemError
+
+if TYPE_CHECKING:
+    from eagleray._private.generators import ObjectRefGenerator
+    from eagleray._private.refs import ObjectRef
+    from eagleray.actor import ActorHandle
+
+R = TypeVar("R")
+W = TypeVar("W", bound="ObjectRef[Any] | ObjectRefGenerator[Any]")
+_unpackb = msgpack.unpackb
+_SHOWN = 3
+
+
+def _timeout_ms(timeout: float | None) -> int:
+    if timeout is None:
+        return -1
+    if not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}: {timeout!r}")
+    return round(timeout * 1000) if 0 <= timeout < 1e9 else -1
+
+
+@overload
+def get(object_refs: ObjectRef[R], *, timeout: float | None = None, _use_object_store: bool = False) -> R: ...
+@overload
+def get(
+    object_refs: Sequence[ObjectRef[R]], *, timeout: float | None = None, _use_object_store: bool = False
+) -> list[R]: ...
+
+
+def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bool = False) -> Any:
+    """The value of a reference, or the values of a list of them, waiting until they are there.
+
+    Arrays inside come as read-only views on the object store.
+
+    Args:
+        object_refs: A reference or a list of references.
+        timeout: Seconds to wait; 0 only looks.
+
+    Raises:
+        GetTimeoutError: the time passed.
+        Exception: what the task raised, also as the class that it raised there; or why there is no value.
+        ValueError: this is neither a reference nor a list.
+    """
+    session = process.session
+    if session is None:
+        session = _session_for(object_refs)
+    try:
+        if type(object_refs) is _ref_type():
+            found = session.hot.get(object_refs, -1 if timeout is None else _timeout_ms(timeout))
+            if found is None:
+                raise _timed_out([object_refs], timeout)
+            fmt, meta, _ = found
+            if fmt == MSGPACK:
+                return _unpackb(meta, strict_map_key=False)
+            if fmt == NONE:
+                return None
+            value = unpack(found)
+            if fmt in ERRORS:
+                try:
+                    raise value
+                finally:
+                    value = None  # a cycle: it holds this frame and, by those of the callers, what they refer to
+            return value
+        return _get_list(session.hot, object_refs, timeout)
+    except HotError as error:
+        raise explain(error) from None
+
+
+def _is_generator(value: Any) -> TypeGuard[ObjectRefGenerator[Any]]:
+    return type(value).__name__ == "ObjectRefGenerator" and type(value).__module__ == "eagleray._private.generators"
+
+
+def _ref_type() -> Any:
+    return _ObjectRef if _ObjectRef is not None else _load_ref_type()
+
+
+_ObjectRef: Any = None
+
+
+def _load_ref_type() -> Any:
+    global _ObjectRef
+    from eagleray._private.refs import ObjectRef
+
+    _ObjectRef = ObjectRef
+    return ObjectRef
+
+
+def _session_for(refs: Any) -> Session:
+    """The session to use when there was none: a new one, unless something of an old one is asked for."""
+    found = [ref for ref in (refs if isinstance(refs, list) else [refs]) if type(ref).__name__ == "ObjectRef"]
+    if found and not process.forked:
+        raise ValueError(
+            f"{found[0]!r} is not known here: the session that it belongs to was shut down. "
+            "References do not outlive their session."
+        )
+    return process.require()
+
+
+def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
+    if not isinstance(refs, list):
+        if _is_generator(refs):  # as Ray
+            return refs
+        raise ValueError(
+            f"Invalid type of object refs, {type(refs)}, is given. 'object_refs' must either be an ObjectRef or a list "
+            "of ObjectRefs."
+        )
+    ms = _timeout_ms(timeout)
+    end = time.monotonic() + ms / 1000 if ms > 0 else 0.0
+    values = hot.get_all(refs, _value_of, form_of)
+    if values is False:
+        other = next(ref for ref in refs if not isinstance(ref, _ref_type()))
+        raise TypeError(f"Attempting to call 'get' on the value {other!r}, which is not an ObjectRef.")
+    while values is None:
+        if not hot.wait_all(refs, ms):
+            raise _timed_out([ref for ref in refs if not hot.ready(ref)] or refs, timeout)
+        values = hot.get_all(refs, _value_of, form_of) or _fetch_all(hot, refs)
+        if ms > 0:
+            ms = max(0, round((end - time.monotonic()) * 1000))
+    return values
+
+
+def _value_of(found: Triple) -> Any:
+    """The value in an envelope; raises the exception that is in its place."""
+    value = unpack(found)
+    if found[0] in ERRORS:
+        try:
+            raise value
+        finally:
+            value = None  # a cycle, as above
+    return value
+
+
+def _fetch_all(hot: Any, refs: list[Any]) -> list[Any] | None:
+    """The values of references that are said to be ready; None when some were lost and are computed again."""
+    values = []
+    missing = 0
+    fetch = hot.get
+    for ref in refs:
+        # wait_all also returns when one has failed: then the others may not be there yet, and the failed one tells.
+        found = fetch(ref, 0)
+        if found is None:
+            missing += 1
+        else:
+            values.append(_value_of(found))
+    return None if missing else values
+
+
+def _timed_out(refs: list[Any], timeout: float | None) -> GetTimeoutError:
+    shown = ", ".join(repr(ref) for ref in refs[:_SHOWN]) + (
+        f" and {len(refs) - _SHOWN} more" if len(refs) > _SHOWN else ""
+    )
+    return GetTimeoutError(f"Get timed out: some object(s) not ready after {timeout} s: {shown}")
+
+
+def put(value: R, *, _owner: Any = None, _tensor_transport: str | None = None) -> ObjectRef[R]:
+    """Stores a value and returns a reference to it.
+
+    The calling process owns it: another ``_owner``, and a ``_tensor_transport`` beside the object store, are refused.
+
+    Raises:
+        TypeError: the value is a reference, or cannot be serialised: the message names the part.
+    """
+    session = process.require()
+    if _owner is not None or _tensor_transport is not None:
+        _refuse_put(_owner, _tensor_transport)
+    if isinstance(value, _ref_type()):
+        raise TypeError(
+            "Calling 'put' on an ObjectRef is not allowed. If you really want to do this, you can wrap the ObjectRef "
+            "in a list and call 'put' on it."
+        )
+    try:
+        encoded = encode(value)
+    except Exception as problem:
+        raise_unserializable(value, "the value given to put", problem)
+    try:
+        ref: ObjectRef[R] = session.hot.put(*encoded)
+        return ref
+    except HotError as error:
+        raise explain(error) from None
+
+
+def _refuse_put(owner: Any, transport: Any) -> None:
+    if owner is not None:
+        raise ValueError("put(_owner=…) is not supported: call a method of that actor which puts the value itself")
+    if str(transport).lower() != "object_store":
+        raise ValueError(f"put(_tensor_transport={transport!r}) is not supported: tensors go through the object store")
+
+
+def wait(
+    ray_waitables: list[W], *, num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
+) -> tuple[list[W], list[W]]:
+    """Splits references into those that are ready and the rest, waiting until ``num_returns`` are.
+
+    A reference whose task can never run never counts as ready; when only such are left, the call returns at once.
+
+    Args:
+        ray_waitables: The references, each once.
+        num_returns: How many to wait for, and at most return as ready.
+        timeout: Seconds to wait at most; 0 only looks.
+        fetch_local: Whether ready means that the value is here. What the store has lost is computed again first, where
+            that is possible; without this it counts as ready, and the next ``get`` waits for it.
+
+    Returns:
+        The ready ones and the others, each in the order given.
+    """
+    session = process.session
+    ms = -1 if timeout is None else _timeout_ms(timeout) if type(timeout) in _NUMBERS and timeout >= 0 else None
+    if session is not None and ms is not None:
+        try:
+            split: tuple[list[W], list[W]] | None = session.hot.wait(ray_waitables, num_returns, ms, fetch_local, None)
+        except HotError as error:
+            raise explain(error) from None
+        if split is not None:
+            return split
+    return _wait_checked(ray_waitables, num_returns, timeout, fetch_local)
+
+
+_NUMBERS = frozenset({int, float})
+
+
+def _wait_checked(refs: Any, num_returns: Any, timeout: Any, fetch_local: bool) -> tuple[list[Any], list[Any]]:
+    """``wait`` of what is not a plain list of distinct references: of generators, or the error."""
+    kind = _ref_type()
+    if isinstance(refs, kind) or _is_generator(refs):
+        raise TypeError(
+            f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got a single {type(refs).__name__}."
+        )
+    if not isinstance(refs, list):
+        raise TypeError(f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got {type(refs)}.")
+    for ref in refs:
+        if not isinstance(ref, kind) and not _is_generator(ref):
+            raise TypeError(
+                f"wait() expected a list of ObjectRefs or ObjectRefGenerators, got a list containing {type(ref)}."
+            )
+    if timeout is not None and not isinstance(timeout, (int, float)):
+        raise TypeError(f"timeout must be a number of seconds or None, got {type(timeout).__name__}: {timeout!r}")
+    if timeout is not None and timeout < 0:
+        raise ValueError(f"The 'timeout' argument must be nonnegative. Received {timeout}")
+    if not isinstance(num_returns, int):
+        raise TypeError(f"num_returns must be a whole number, got {type(num_returns).__name__}: {num_returns!r}")
+    session = process.session or _session_for(refs)
+    if not refs:
+        return [], []
+    if len(set(refs)) != len(refs):
+        raise ValueError("Wait requires a list of unique ObjectRefs.")
+    if num_returns <= 0:
+        raise ValueError(f"Invalid number of objects to return {num_returns}.")
+    if num_returns > len(refs):
+        raise ValueError(f"num_returns cannot be greater than the number of ObjectRefs: {num_returns} > {len(refs)}")
+    try:
+        waited = [ref._peek() if _is_generator(ref) else ref for ref in refs]
+        split: tuple[list[Any], list[Any]] = session.hot.wait(
+            waited, int(num_returns), _timeout_ms(timeout), fetch_local, list(refs)
+        )
+        return split
+    except HotError as error:
+        raise explain(error) from None
+
+
+def kill(actor: ActorHandle[Any], *, no_restart: bool = True, **unknown: NoReturn) -> None:
+    """Ends an actor at once; what it had not answered fails.
+
+    Args:
+        actor: Its handle.
+        no_restart: Whether it stays dead although it has restarts left.
+    """
+    from eagleray.actor import ActorHandle, stale_handle
+
+    if unknown:
+        meant.refuse("kill", unknown, ("no_restart",))
+    if not isinstance(actor, ActorHandle):
+        raise ValueError(f"kill() only supported for actors. For tasks, try cancel(). Got: {type(actor)}.")
+    if actor._er_epoch != process.epoch:
+        raise stale_handle(actor._er_kind.class_name)
+    try:
+        process.require().hot.actor_kill(actor._er_id, no_restart)
+    except HotError as error:
+        raise explain(error) from None
+
+
+def cancel(
+    ray_waitable: ObjectRef[Any] | ObjectRefGenerator[Any],
+    *,
+    force: bool = False,
+    recursive: bool = True,
+    **unknown: NoReturn,
+) -> None:
+    """Cancels a task: one that waits never runs, one that runs gets a KeyboardInterrupt.
+
+    Of an actor, a coroutine gets ``asyncio.CancelledError``; a plain method is not interrupted and may ask
+    ``get_runtime_context().is_canceled()``. What is cancelled is not tried again. What has ended is left alone.
+
+    Args:
+        ray_waitable: A reference to one of its results, or the generator of them.
+        force: End its worker process instead of interrupting it; not for actor calls.
+        recursive: Cancel the tasks and calls that it submitted, too.
+
+    Raises:
+        TypeError: this is no reference.
+        ValueError: ``force`` for a call of an actor.
+    """
+    if unknown:
+        meant.refuse("cancel", unknown, ("force", "recursive"))
+    if _is_generator(ray_waitable):
+        ray_waitable = ray_waitable.completed()
+    if not isinstance(ray_waitable, _ref_type()):
+        raise TypeError(f"cancel() only supported for object refs. For actors, try kill(). Got: {type(ray_waitable)}.")
+    session = process.session or _session_for(ray_waitable)
+    try:
+        session.hot.cancel(ray_waitable, force, recursive)
+    except HotError as error:
+        raise explain(error) from None
+
+
+def get_actor(name: str, namespace: str | None = None, **unknown: NoReturn) -> ActorHandle[Any]:
+    """A handle to the living actor with this name.
+
+    Raises:
+        ValueError: there is none.
+    """
+    from eagleray.actor import import_handle
+
+    if unknown:
+        meant.refuse("get_actor", unknown, ("name", "namespace"))
+    if not name:
+        raise ValueError(f"get_actor() takes an actor's name that is not empty; got {name!r}")
+    if not isinstance(name, str):
+        raise TypeError(f"get_actor() takes an actor's name, a string; got {type(name).__name__}")
+    if namespace is not None and not isinstance(namespace, str):
+        raise TypeError(f"get_actor() takes a namespace as a string, got {type(namespace).__name__}: {namespace!r}")
+    if namespace == "":
+        raise ValueError("get_actor() takes a namespace that is not empty; leave it out for the session's namespace")
+    session = process.require()
+    where = namespace or session.namespace
+    try:
+        found = rpc(session, "actor_by_name", {"name": name, "namespace": where})
+    except HotError as error:
+        if error.code != "not_found":
+            raise explain(error) from None
+        found = None
+    if not found:
+        raise ValueError(
+            f"Failed to look up actor with name {name!r}: namespace {where!r} has no living actor of that name. "
+            "It may have ended, or live in another namespace."
+        )
+    return import_handle(found["actor_id"], found.get("owner_addr") or "", found["meta"])
+
+
+def _state_session() -> Session:
+    if process.session is None and not process.forked:
+        raise RaySystemError(
+            "Eagle Ray has not been started yet: nodes and resources are known after init() has been called."
+        )
+    return process.require()
+
+
+def nodes() -> list[dict[str, Any]]:
+    """The machines of the cluster, as dictionaries with Ray's keys.
+
+    Where workers hold memory of NVIDIA GPUs there is also ``GpuMemory``: who holds how many bytes of which.
+    """
+    rows = []
+    found = fetch_cluster(_state_session())
+    for node in found["nodes"]:
+        node_id = node["node_id"].hex()
+        rows.append(
+            {
+                "NodeID": node_id,
+                "Alive": node["alive"],
+                "NodeManagerAddress": node["address"],
+                "NodeManagerHostname": node["hostname"],
+                "NodeManagerPort": 0,
+                "ObjectManagerPort": 0,
+                "ObjectStoreSocketName": node["session_dir"] + "/d.sock",
+                "RayletSocketName": node["session_dir"] + "/d.sock",
+                "MetricsExportPort": -1,
+                "NodeName": node["address"],
+                "RuntimeEnvAgentPort": -1,
+                "DeathReason": 0,
+                "DeathReasonMessage": "",
+                "alive": node["alive"],
+                "Resources": from_units(node["resources"]) if node["alive"] else {},
+                "Labels": {"ray.io/node-id": node_id, **(node.get("labels") or {})},
+                **(
+                    {"GpuMemory": [_gpu_use(use) for use in found["gpu_uses"]]}
+                    if node["is_head"] and found["gpu_uses"]
+                    else {}
+                ),
+            }
+        )
+    return rows
+
+
+def _gpu_use(use: dict[str, Any]) -> dict[str, Any]:
+    return {name: use[name] for name in ("pid", "name", "device", "used", "gpu_memory")}
+
+
+def cluster_resources() -> dict[str, float]:
+    """What the cluster has in all."""
+    return from_units(fetch_cluster(_state_session())["totals"]["resources"])
+
+
+def available_resources() -> dict[str, float]:
+    """What of that is free now; what is used up is left out."""
+    return {
+        name: amount for name, amount in from_units(fetch_cluster(_state_session())["available"]).items() if amount > 0
+    }
+
+
+def get_gpu_ids() -> list[int] | list[str]:
+    """The GPUs that the running task or actor was given; empty in a driver."""
+    process.require()
+    context = sys.modules.get("eagleray._private.context")
+    if context is None:
+        return []
+    ids: list[str] = context.here.devices.get("GPU", [])
+    return (
+        [int(device) for device in ids]
+        if context.here.int_ids and all(device.isdigit() for device in ids)
+        else list(ids)
+    )
+
+
+if tracing.ON:
+    globals()["get"] = tracing.around(get, 0, tracing.GIVEN)

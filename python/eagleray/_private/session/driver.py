@@ -1,0 +1,373 @@
+"""``init``, ``shutdown`` and what lies between them in a driver."""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from eagleray._private.calls import environments
+from eagleray._private.calls.core import load, refuse_in_fork
+from eagleray._private.calls.resources import check_name_length
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.messages import pack, unpack
+from eagleray._private.session import spilling, unused
+from eagleray._private.sizes import parse_bytes
+from eagleray._private.state import DRIVER, EnvBase, Session, process
+
+_DRAIN_MS = 2_000
+_MIN_STORE_BYTES = 78_643_200
+
+_lock = threading.RLock()
+_daemon: Any = None
+_registered = False
+_told = False
+
+
+class RayContext(Mapping[str, Any]):
+    """What ``init`` returns: facts about the session as a mapping. Leaving its ``with`` block ends the session."""
+
+    def __init__(self, session: Session) -> None:
+        self.dashboard_url = ""
+        self.python_version = ".".join(map(str, sys.version_info[:3]))
+        from eagleray._version import API_VERSION
+
+        self.ray_version = API_VERSION
+        self.ray_commit = ""
+        self.address_info: dict[str, Any] = {
+            "node_ip_address": session.node_addr,
+            "redis_address": None,
+            "object_store_address": session.session_dir + "/d.sock",
+            "raylet_socket_name": session.session_dir + "/d.sock",
+            "webui_url": "",
+            "session_dir": session.session_dir,
+            "metrics_export_port": None,
+            "gcs_address": session.session_dir,
+            "address": session.session_dir,
+            "dashboard_agent_listen_port": None,
+            "node_id": session.node_id.hex(),
+        }
+
+    def __getitem__(self, key: str) -> Any:
+        return self.address_info[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.address_info)
+
+    def __len__(self) -> int:
+        return len(self.address_info)
+
+    def __enter__(self) -> RayContext:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.disconnect()
+
+    def disconnect(self) -> None:
+        """Ends the session."""
+        shutdown()
+
+    def __repr__(self) -> str:
+        names = ("dashboard_url", "python_version", "ray_version", "ray_commit")
+        return f"RayContext({', '.join(f'{name}={getattr(self, name)!r}' for name in names)})"
+
+
+def init(
+    address: str | None = None,
+    *,
+    num_cpus: int | None = None,
+    num_gpus: int | None = None,
+    gpu_memory: str | int | list[str | int] | None = None,
+    resources: dict[str, float] | None = None,
+    labels: dict[str, str] | None = None,
+    object_store_memory: float | None = None,
+    local_mode: bool = False,
+    ignore_reinit_error: bool = False,
+    include_dashboard: bool | None = None,
+    dashboard_host: str = "127.0.0.1",
+    dashboard_port: int | None = None,
+    job_config: Any = None,
+    configure_logging: bool = True,
+    logging_level: int | str = "info",
+    logging_format: str | None = None,
+    logging_config: Any = None,
+    log_to_driver: bool | None = None,
+    namespace: str | None = None,
+    runtime_env: dict[str, Any] | None = None,
+    infeasible: str | None = None,
+    object_spilling_directory: str | None = None,
+    **kwargs: Any,
+) -> RayContext:
+    """Starts a session.
+
+    Without an address it joins RAY_ADDRESS, else the local cluster that ``eagleray start`` left running, else starts a
+    daemon of its own that ends with this process.
+
+    Args:
+        address: "local": a daemon of one's own. "auto": the running cluster. Or the path of a session.
+        num_cpus: CPUs to declare; found out when None.
+        num_gpus: GPUs to declare, also on a machine that has none; found out when None.
+        gpu_memory: Memory of every GPU, ``"16GiB"`` or bytes, or a list of one for each; found out when None.
+        resources: Further resources by name, in whole numbers.
+        labels: Labels of the node.
+        object_store_memory: Bytes for objects.
+        local_mode: Not supported.
+        ignore_reinit_error: Return the running session instead of raising.
+        include_dashboard: There is none: what asks for one has no effect, and a warning says so. The same holds for
+            dashboard_host, dashboard_port, job_config and logging_config.
+        dashboard_host: See include_dashboard.
+        dashboard_port: See include_dashboard.
+        job_config: See include_dashboard.
+        configure_logging: Whether the logger ``eagleray`` gets a level.
+        logging_level: That level.
+        logging_format: Format of the runtime's own messages.
+        logging_config: See include_dashboard.
+        log_to_driver: Whether workers' output is shown here; yes when None.
+        namespace: For names of actors; one of its own when None.
+        runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
+        infeasible: "raise" (default): what can never run fails; "wait": it waits, as in Ray.
+        object_spilling_directory: Where objects go that the store has no room for; the session's folder when None.
+        **kwargs: ``_memory`` (bytes); ``_system_config``, of which the settings of spilling are used; Ray's other
+            private keywords have no effect, and a warning says so.
+
+    Raises:
+        RuntimeError: a session is running, or a keyword is unknown.
+        ConnectionError: nothing runs at the address.
+        ValueError, TypeError: an argument is wrong.
+    """
+    refuse_in_fork()
+    if address is not None and not isinstance(address, str):
+        raise TypeError(f"address must be a string or None, got {address!r}")
+    if runtime_env is not None and not isinstance(runtime_env, dict):
+        raise TypeError(f"runtime_env must be a dictionary, got {runtime_env!r}")
+    given = locals()
+    unknown = [name for name in kwargs if name not in unused.MORE]
+    if unknown:
+        from eagleray._private import meant
+
+        known = [name for name in (*given, *unused.MORE) if name not in ("kwargs", "local_mode")]
+        raise RuntimeError(f"Unknown keyword argument(s): {meant.listed(unknown, known)}")
+    if local_mode:
+        raise ValueError(
+            "local_mode is not supported: tasks always run in workers; print and logging reach the driver from there"
+        )
+    if namespace is not None and not isinstance(namespace, str):
+        raise TypeError(f"namespace must be None or a string, got {type(namespace).__name__}")
+    if namespace == "":
+        raise ValueError('"" is not a valid namespace. Pass None to not specify a namespace.')
+    config = _daemon_config(
+        num_cpus, num_gpus, gpu_memory, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
+    )
+    directory = object_spilling_directory or kwargs.get("_object_spilling_directory")
+    config |= spilling.config(directory, kwargs.get("_system_config"))
+    with _lock:
+        if process.session is not None:
+            if ignore_reinit_error:
+                return RayContext(process.session)
+            raise RuntimeError(
+                "Maybe you called init twice by accident? This error can be suppressed by passing in "
+                "'ignore_reinit_error=True' or by calling 'shutdown()' prior to 'init()'."
+            )
+        session = _open(address, config, namespace, log_to_driver is not False, runtime_env)
+        if configure_logging:
+            from eagleray._private import driver_log
+
+            driver_log.configure(logging_level, logging_format)
+        unused.tell({**given, **kwargs})
+        _tell_of_variables()
+        return RayContext(session)
+
+
+def _tell_of_variables() -> None:
+    """Warns of variables that were mistyped, once in a process."""
+    global _told
+    if not _told and any(name.startswith(("EAGLERAY_", "RAY_")) for name in os.environ):
+        from eagleray._private import driver_log
+        from eagleray._private.session import variables
+
+        _told = True
+        for text in variables.unknown():
+            driver_log.warning(text)
+
+
+def _daemon_config(
+    num_cpus: Any,
+    num_gpus: Any,
+    gpu_memory: Any,
+    resources: Any,
+    labels: Any,
+    store: Any,
+    memory: Any,
+    infeasible: str | None,
+) -> dict[str, Any]:
+    """What an own daemon is told; what is None it finds out."""
+    for name, value in (("num_cpus", num_cpus), ("num_gpus", num_gpus)):
+        if value is not None and not isinstance(value, (int, float)):
+            raise TypeError(f"{name} must be a number, got {type(value).__name__}: {value!r}")
+    if resources is not None and not isinstance(resources, dict):
+        raise TypeError(f"resources must be a dictionary of names and amounts, got {type(resources).__name__}")
+    if "CPU" in (resources or {}) or "GPU" in (resources or {}):
+        raise AssertionError("'CPU' and 'GPU' cannot be in resources: use num_cpus and num_gpus.")
+    for name, value in {"num_cpus": num_cpus, "num_gpus": num_gpus, **(resources or {})}.items():
+        if name in ("memory", "object_store_memory", "gpu_memory"):
+            keyword = {"memory": "_memory"}.get(name, name)
+            raise ValueError(f"{name!r} cannot be in resources: use the keyword {keyword!r}")
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"the names in resources must be non-empty strings, got {name!r}")
+        check_name_length("the name of a resource", name)
+        if value is None:
+            continue
+        if not isinstance(value, (int, float)):
+            raise TypeError(f"the amount of resource {name!r} must be a number, got {value!r}")
+        if value != value or value in (float("inf"), float("-inf")):
+            raise ValueError(f"Resource quantities must be finite numbers. {name} is {value}.")
+        if value < 0:
+            raise ValueError(f"Resource quantities must be nonnegative. {name} is {value}.")
+        if value != int(value):
+            raise ValueError(f"Resource quantities must all be whole numbers. {name} is {value}.")
+    for name, value in (labels or {}).items():
+        check_name_length("a label of the node", f"{name}={value}")
+    if isinstance(store, float) and math.isfinite(store):
+        store = int(store)  # as Ray does: 2e9
+    if store is not None and not isinstance(store, int):
+        raise TypeError(f"object_store_memory must be a number of bytes, got {store!r}")
+    if store is not None and store < _MIN_STORE_BYTES:
+        raise ValueError(f"object_store_memory must be at least {_MIN_STORE_BYTES} bytes, got {store!r}")
+    if infeasible not in (None, "raise", "wait"):
+        raise ValueError(f"infeasible takes 'raise' or 'wait', got {infeasible!r}")
+    found = {
+        "num_cpus": num_cpus,
+        "num_gpus": num_gpus,
+        "gpu_memory": _sizes(gpu_memory),
+        "resources": resources,
+        "labels": labels,
+        "object_store_memory": store,
+        "memory": memory,
+        "infeasible": infeasible or os.environ.get("EAGLERAY_INFEASIBLE") or None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _sizes(gpu_memory: Any) -> list[int] | None:
+    if gpu_memory is None:
+        return None
+    if not isinstance(gpu_memory, (list, tuple)):
+        return [parse_bytes("gpu_memory", gpu_memory)]
+    if not gpu_memory:
+        raise ValueError("gpu_memory is an empty list: give one size for all GPUs, or one for each")
+    return [parse_bytes(f"gpu_memory[{index}]", value) for index, value in enumerate(gpu_memory)]
+
+
+def _open(
+    address: str | None,
+    config: dict[str, Any],
+    namespace: str | None,
+    show_output: bool,
+    runtime_env: Mapping[str, Any] | None,
+) -> Session:
+    global _daemon, _registered
+    from eagleray._private.session import node
+
+    folder = node.resolve(address)
+    if folder is not None and config:
+        given = ", ".join(name for name in config)
+        raise ValueError(
+            f"When connecting to a running cluster, {given} must not be provided: they were set when it was started. "
+            "(Pass address='local' to start a session of one's own.)"
+        )
+    environments.check_runtime_env(runtime_env)
+    environments.check_inherited(os.environ)
+    started = node.Daemon.start(config) if folder is None else None
+    hot = None
+    try:
+        # While the daemon comes up.
+        env = environments.driver_base(runtime_env)
+        hot = load()
+        if started is not None:
+            started.await_ready()
+            folder = started.folder
+        answer = _connect(hot, os.path.join(folder or "", "d.sock"), env, namespace, show_output)
+        session = Session(DRIVER, hot, answer, env)
+        _daemon = started
+        process.enter(session)
+    except BaseException:  # Ctrl-C may come at any point
+        _daemon = None
+        process.leave()
+        if hot is not None and hot.connected():
+            hot.disconnect(0)
+        if started is not None:
+            started.stop()
+        raise
+    if not _registered:
+        _registered = True
+        atexit.register(_at_exit, os.getpid())
+    from eagleray._private.session import printing
+
+    session.on_close.append(printing.start(hot))
+    return session
+
+
+def _connect(hot: Any, sock: str, env: EnvBase, namespace: str | None, show_output: bool) -> dict[str, Any]:
+    hello = {
+        "sock": sock,
+        "role": DRIVER,
+        "token": "",
+        "vars": environments.settings(),
+        "job": {
+            "namespace": namespace or os.environ.get("RAY_NAMESPACE") or "",
+            "entrypoint": " ".join(sys.argv),
+            "log_to_driver": show_output,
+        },
+        "env": {**env.spec, "key": env.key},
+    }
+    try:
+        answer: dict[str, Any] = unpack(hot.connect(pack(hello)))
+        return answer
+    except HotError as error:
+        raise explain(error) from None
+
+
+def auto_init() -> Session:
+    """The default session, for a program that uses the API without ``init``."""
+    with _lock:
+        if process.session is None:
+            init()
+        assert process.session is not None
+        return process.session
+
+
+def shutdown(*, wait_for_processes: bool = False, _exiting_interpreter: bool = False) -> None:
+    """Ends the session: tasks and actors of this program end, and a daemon of its own. Does nothing without one."""
+    global _daemon
+    with _lock:
+        session = process.session
+        if session is None:
+            return
+        if session.role != DRIVER:
+            raise RuntimeError("shutdown() cannot be called inside a task or actor: the session is the driver's")
+        process.leave()
+        session.pinned.clear()
+        started, _daemon = _daemon, None
+        try:
+            session.hot.disconnect(_DRAIN_MS)
+        except HotError:
+            pass  # the daemon has gone already
+        finally:
+            for close in session.on_close:
+                close()
+            if started is not None:
+                started.stop(exiting=_exiting_interpreter)
+
+
+def is_initialized() -> bool:
+    """Whether a session is running."""
+    return process.session is not None
+
+
+def _at_exit(pid: int) -> None:
+    if os.getpid() == pid and process.session is not None and process.session.role == DRIVER:
+        shutdown(_exiting_interpreter=True)

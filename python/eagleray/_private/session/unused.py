@@ -1,0 +1,68 @@
+"""What ``init`` takes for the sake of Ray's programs and does nothing with: it says so, once for each keyword."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+_DASHBOARD = "there is no dashboard; `eagleray status` and `eagleray list` show what runs"
+_CGROUPS = "workers are not put into cgroups of their own"
+_PORTS = "processes of a session talk through Unix sockets, not through ports"
+_LOGGING = "set up logging in the program and in its tasks with Python's module logging"
+
+#: Keyword → the value that asks for nothing, and why any other does nothing.
+_UNUSED: dict[str, tuple[Any, str]] = {
+    "include_dashboard": (False, _DASHBOARD),
+    "dashboard_host": ("127.0.0.1", _DASHBOARD),
+    "dashboard_port": (None, _DASHBOARD),
+    "job_config": (None, "give namespace= and runtime_env= to init() itself"),
+    "logging_config": (None, _LOGGING),
+    "enable_resource_isolation": (False, _CGROUPS),
+    "cgroup_path": (None, _CGROUPS),
+    "system_reserved_cpu": (None, _CGROUPS),
+    "system_reserved_memory": (None, _CGROUPS),
+    "proxy_server_url": (None, _DASHBOARD),
+    "_driver_object_store_memory": (None, "object_store_memory= is for all processes together"),
+    "_enable_object_reconstruction": (None, "lost objects are computed again unless RAY_lineage_pinning_enabled is 0"),
+    "_metrics_export_port": (None, _PORTS),
+    "_node_ip_address": (None, "a session has one machine, whose address is found out"),
+    "_node_name": (None, "a session has one machine"),
+    "_plasma_directory": (None, "objects lie in anonymous shared memory"),
+    "_redis_password": (None, _PORTS),
+    "_redis_username": (None, _PORTS),
+    "_skip_env_hook": (False, "there are no hooks"),
+    "_temp_dir": (None, "set the variable EAGLERAY_TMPDIR before the program starts"),
+    "_tracing_startup_hook": (None, "set EAGLERAY_TRACE and use `eagleray trace-report`"),
+}
+#: Private keywords that do something.
+USED = ("_memory", "_system_config", "_object_spilling_directory")
+#: Keywords that are no parameters of ``init``.
+MORE = frozenset({*(name for name in _UNUSED if name.startswith("_")), *USED}) | {
+    "enable_resource_isolation",
+    "cgroup_path",
+    "system_reserved_cpu",
+    "system_reserved_memory",
+    "proxy_server_url",
+}
+_said: set[str] = set()
+
+
+def tell(given: Mapping[str, Any]) -> None:
+    """Warns of those of the arguments that ask for something which is not done."""
+    from eagleray._private import driver_log, meant
+    from eagleray._private.session import spilling
+
+    for name, (nothing, why) in _UNUSED.items():
+        value = given.get(name)
+        if value is not None and value != nothing and name not in _said:
+            _said.add(name)
+            driver_log.warning(f"init({name}=…) has no effect: {why}.")
+    system = given.get("_system_config")
+    for name in system if isinstance(system, dict) else ():
+        if name not in spilling.SETTINGS and name not in _said:
+            _said.add(name)
+            near = meant.suggestion(str(name), spilling.SETTINGS)
+            driver_log.warning(
+                f"init(_system_config={{{name!r}: …}}) has no effect{near}: the settings that do something are "
+                f"{', '.join(spilling.SETTINGS)}."
+            )

@@ -1,0 +1,208 @@
+"""``await ref`` and futures: the core rings an event descriptor, an event loop or a thread listens to it."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import contextlib
+import os
+import select
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.state import Session, process
+from eagleray._private.values.formats import ERRORS
+from eagleray._private.values.serialization import unpack
+
+_POLL_MS = 500
+#: What is done with a future whose time has come: session, reference, future.
+Settle = Callable[[Session, Any, Any], None]
+
+
+class _Waits:
+    """Who waits for what in a session. Whoever drains the core's queue serves all."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.lock = threading.Lock()
+        self.next_token = 0
+        self.waiting: dict[int, tuple[Any, Any, asyncio.AbstractEventLoop | None, Settle]] = {}
+        self.loops: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, int] = weakref.WeakKeyDictionary()
+        self.thread: threading.Thread | None = None
+        self.closed = False
+        session.on_close.append(self.close)
+
+    def enter(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None, settle: Settle) -> int:
+        """The token under which ``future`` is settled."""
+        with self.lock:
+            self.next_token += 1
+            token = self.next_token
+            self.waiting[token] = (ref, future, loop, settle)
+        return token
+
+    def add(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None, settle: Settle | None = None) -> None:
+        """Sets ``future`` when ``ref`` is ready."""
+        settle = settle or _settle
+        token = self.enter(ref, future, loop, settle)
+        try:
+            ready = self.session.hot.async_watch(ref, token)
+        except HotError as error:
+            self.waiting.pop(token, None)
+            _fail(future, explain(error))
+            return
+        if ready:
+            if self.waiting.pop(token, None) is not None:
+                settle(self.session, ref, future)
+            return
+        future.add_done_callback(lambda _: self.waiting.pop(token, None))
+        if loop is not None:
+            self.listen(loop)
+        elif self.thread is None:
+            self.thread = threading.Thread(target=self.run, name="eagleray-futures", daemon=True)
+            self.thread.start()
+
+    def listen(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Makes a loop serve the queue. It has a descriptor of its own, which it closes itself."""
+        if loop not in self.loops:
+            fd = os.dup(self.session.hot.async_fd())
+            self.loops[loop] = fd
+            loop.add_reader(fd, self.drain)
+
+    def drain(self) -> None:
+        """Settles everything that has become ready."""
+        if self.closed:
+            return
+        for token in self.session.hot.async_drain():
+            found = self.waiting.pop(token, None)
+            if found is None:
+                continue
+            ref, future, loop, settle = found
+            if loop is None or _running_loop() is loop:
+                settle(self.session, ref, future)
+            else:
+                with contextlib.suppress(RuntimeError):  # that loop was closed
+                    loop.call_soon_threadsafe(settle, self.session, ref, future)
+
+    def run(self) -> None:
+        """The thread for futures outside of event loops."""
+        poll = select.poll()
+        poll.register(self.session.hot.async_fd(), select.POLLIN)
+        while not self.closed:
+            poll.poll(_POLL_MS)
+            self.drain()
+
+    def close(self) -> None:
+        """The session is over: what still waits fails."""
+        self.closed = True
+        error = ValueError("the session was shut down before the value was there")
+        for token in list(self.waiting):
+            found = self.waiting.pop(token, None)
+            if found is None:
+                continue
+            _, future, loop, _ = found
+            if loop is None or _running_loop() is loop:
+                _fail(future, error)
+            else:
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(_fail, future, error)
+        for loop, fd in list(self.loops.items()):
+            if loop.is_closed() or not loop.is_running():
+                _unlisten(loop, fd)
+            elif _running_loop() is loop:
+                _unlisten(loop, fd)
+            else:
+                with contextlib.suppress(RuntimeError):
+                    loop.call_soon_threadsafe(_unlisten, loop, fd)
+
+
+def _unlisten(loop: asyncio.AbstractEventLoop, fd: int) -> None:
+    with contextlib.suppress(Exception):
+        loop.remove_reader(fd)
+    os.close(fd)
+
+
+def _running_loop() -> asyncio.AbstractEventLoop | None:
+    return asyncio._get_running_loop()
+
+
+def _settle(session: Session, ref: Any, future: Any) -> None:
+    if future.done():
+        return
+    if isinstance(future, concurrent.futures.Future) and not future.set_running_or_notify_cancel():
+        return
+    try:
+        found = session.hot.get(ref, -1)
+        value = unpack(found)
+    except HotError as error:
+        _fail(future, explain(error))
+    except Exception as error:
+        _fail(future, error)
+    else:
+        if found[0] in ERRORS:
+            _fail(future, value)
+        else:
+            future.set_result(value)
+
+
+def _fail(future: Any, error: BaseException) -> None:
+    if not future.done():
+        future.set_exception(error)
+
+
+_waits: _Waits | None = None
+_making = threading.Lock()
+
+
+def _current() -> _Waits:
+    global _waits
+    session = process.require()
+    with _making:
+        if _waits is None or _waits.session is not session:
+            _waits = _Waits(session)
+        return _waits
+
+
+def loop_future(ref: Any) -> asyncio.Future[Any]:
+    """A future of the running event loop; where none runs, of the one that this thread will run.
+
+    Raises:
+        RuntimeError: no loop runs, and this thread has none.
+    """
+    loop = _running_loop() or asyncio.get_event_loop()
+    future: asyncio.Future[Any] = loop.create_future()
+    _current().add(ref, future, loop)
+    return future
+
+
+def thread_future(ref: Any) -> concurrent.futures.Future[Any]:
+    """A future for threads."""
+    future: concurrent.futures.Future[Any] = concurrent.futures.Future()
+    _current().add(ref, future, None)
+    return future
+
+
+def ready_future(ref: Any) -> asyncio.Future[None]:
+    """A future of the running event loop that is done when a reference is ready; it does not fetch the value."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    _current().add(ref, future, loop, _note)
+    return future
+
+
+def room_future(call: int) -> tuple[int, asyncio.Future[None]]:
+    """The state of a generator that runs here, and when that is full a future that is done when it may have changed."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[None] = loop.create_future()
+    waits = _current()
+    token = waits.enter(None, future, loop, _note)
+    future.add_done_callback(lambda _: waits.waiting.pop(token, None))
+    waits.listen(loop)
+    return waits.session.hot.feed_watch(call, token), future
+
+
+def _note(session: Session, ref: Any, future: Any) -> None:
+    if not future.done():
+        future.set_result(None)

@@ -1,0 +1,241 @@
+"""The actor that a worker hosts: its instance, and the calls that one thread runs."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from eagleray._private import context, task_error
+from eagleray._private.calls import actor_kind, retrying
+from eagleray._private.calls.arguments import ArgumentFailed, decode_args
+from eagleray._private.context import here
+from eagleray._private.state import process
+from eagleray._private.values.formats import NONE_RESULT, Encoded
+from eagleray._private.worker import heap, output
+from eagleray._private.worker.results import APP_ERROR, NO_RETRY, encode_results
+from eagleray._private.worker.results import producer as producer_of
+from eagleray.actor import ExitActor
+from eagleray.exceptions import ActorDiedError, RayTaskError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from eagleray._private.worker.main import Worker
+
+EXIT_REASON = "exit_actor() was called"
+EXIT_0_REASON = "sys.exit(0) was called"
+
+
+class Actor:
+    """The instance and what is around it."""
+
+    def __init__(self, worker: Worker, spec: dict[str, Any]) -> None:
+        self.worker = worker
+        self.hot = worker.hot
+        self.spec = spec
+        self.instance: Any = None
+        self._class: Any = None
+        self._load_problem: BaseException | None = None
+        self._retry_on: dict[bytes, tuple[type[BaseException], ...]] = {}
+        self._methods: dict[str, Callable[..., Any]] = {}  # that were called, bound to the instance
+
+    def load_class(self) -> Any:
+        """The class; what loading it raised is told by ``construct``."""
+        try:
+            self._class, _ = self.worker.load(self.spec["fid"], self.spec.get("fetched", False))
+        except BaseException as problem:
+            self._load_problem = problem
+        return self._class
+
+    def construct(self, token: int, fmt: int, meta: bytes, buffers: Any, deps: Any) -> bool:
+        """Makes the instance and tells the core. Does not return when that fails: the process ends."""
+        running = here.running
+        name = f"{self.spec['class_name']}.__init__"
+        running.name = name
+        running.function = getattr(self._class, "__init__", None)
+        try:
+            if self._load_problem is not None:
+                raise self._load_problem
+            args, kwargs = decode_args(fmt, meta, buffers, deps)
+            self.instance = _instantiate(self._class, args, kwargs)
+        except BaseException as error:
+            self._constructor_failed(token, name, error)
+        if getattr(type(self.instance), "__repr__", None) is not object.__repr__:
+            try:
+                here.label = repr(self.instance).replace("\n", " ")
+            except Exception:  # the user's own; the class's name stays
+                pass
+        self.hot.actor_ready(token, True, "", b"", b"")
+        return True
+
+    def _constructor_failed(self, token: int, name: str, error: BaseException) -> NoReturn:
+        if isinstance(error, (ExitActor, SystemExit)):
+            self.hot.actor_ready(
+                token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"", b""
+            )
+            self.worker.leave("its constructor ended it")
+        where: dict[str, Any] = {
+            "pid": self.worker.pid,
+            "ip": process.require().node_addr,
+            "actor_repr": here.label,
+            "actor_id": self.spec["actor_id"].hex(),
+        }
+        lacking = None
+        if isinstance(error, ArgumentFailed):
+            lacking = "an argument of it could not be had"
+            made: RayTaskError = task_error.argument_error(error.error, name, **where)
+        else:
+            if error is self._load_problem:
+                lacking = "the actor's class could not be loaded"
+            made = task_error.task_error(error, name, skip=2, **where)
+        died = ActorDiedError(made, lacking=lacking)
+        text = task_error.shortened(died, task_error.BRIEF)
+        print(f"The constructor {'did not run' if lacking else 'raised'}: {text}", file=sys.stderr)
+        data, brief = task_error.encode(died), b""
+        if len(data) > task_error.LARGE:
+            brief = task_error.encode(ActorDiedError(task_error.brief(made), lacking=lacking))
+        self.hot.actor_ready(token, False, text, data, brief)
+        self.worker.leave("its constructor failed")
+
+    def may_retry(self, error: BaseException, fid: bytes | None) -> bool:
+        """Whether an exception of a method counts for ``retry_exceptions``; ``fid`` names the classes that it lists."""
+        if fid is None:
+            return retrying.may_retry(error, None)
+        found = self._retry_on.get(fid)
+        if found is None:
+            found = self._retry_on[fid] = retrying.load_classes(self.hot.function(fid))
+        return retrying.may_retry(error, found)
+
+    def method(self, name: str) -> Callable[..., Any]:
+        """What a call of ``name`` runs."""
+        found = self._methods.get(name)
+        if found is None:
+            found = self._methods[name] = self._find(name)
+        return found
+
+    def _find(self, name: str) -> Callable[..., Any]:
+        if not name.startswith("__ray_"):
+            return actor_kind.bound_method(self.instance, name)
+        if name == "__ray_ready__":
+            return _ready
+        if name == "__ray_terminate__":
+            return _terminate
+        if name == "__ray_call__":
+            instance = self.instance
+            return lambda fn, *args, **kwargs: fn(instance, *args, **kwargs)
+        return actor_kind.bound_method(self.instance, name)
+
+    def serve_system(self) -> NoReturn:
+        """Takes the calls of the system group, on a thread that the core begins with the first of them."""
+        if type(here.running) is context.Running:
+            here.running = context.RunningBeside(here.running)
+        self.serve(actor_kind.SYSTEM_GROUP)
+
+    def serve(self, group: str = "") -> NoReturn:
+        """Takes calls of a concurrency group on this thread until the actor ends; by default those of no group."""
+        next_task = functools.partial(_next_of_group, self.hot.next_task, group) if group else self.hot.next_task
+        patience = self.worker.patience
+        while True:
+            item = next_task(patience)
+            if item is None:
+                patience = heap.rest(patience)
+                continue
+            patience = self.worker.patience
+            if item[0] == "method":
+                self._call(item)
+            elif item[0] == "forget":
+                self.worker.forget(item[1])
+            elif item[0] == "exit":
+                self.end(str(item[1]))
+            item = None
+
+    def _call(self, item: tuple[Any, ...]) -> None:
+        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
+        running = here.running
+        running.name = name
+        function = args = kwargs = value = producer = None
+        flags, retriable = 0, False
+        try:
+            function = self.method(method)
+            args, kwargs = decode_args(fmt, meta, buffers, deps)
+            running.function = function
+            running.task_id = task_id
+            retriable = True
+            value = function(*args, **kwargs)
+            results: tuple[Encoded, ...] | None
+            if num_returns < 0:
+                producer = producer_of(self.hot, token, num_returns, name, task_id)
+                results = producer.run(value)
+                retriable = False
+            else:
+                retriable = False
+                results = (
+                    (NONE_RESULT,)
+                    if num_returns == 1 and value is None
+                    else encode_results(value, num_returns, name, fmt)
+                )
+            running.task_id = None
+        except BaseException as error:
+            running.task_id = None
+            if isinstance(error, SystemExit):
+                self.quit(error, token)
+            if isinstance(error, ExitActor):
+                results = None
+            else:
+                flags = APP_ERROR if retriable and self.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
+                results = self.worker.error_results(error, name, task_id, 1 if producer is None else 2)
+                if producer is not None:
+                    results, flags = producer.failed(error, results, flags)
+        value = producer = args = kwargs = function = running.function = None
+        if results is None:  # nothing holds the instance any more, the exception's frames included
+            self.end(EXIT_REASON, token)
+        if here.unfinished_line:
+            output.flush_lines()
+        self.hot.reply(token, results, flags)
+
+    def quit(self, error: SystemExit, token: int) -> NoReturn:
+        """A method called ``sys.exit``: with 0 the actor ends for good, otherwise it has failed and may restart."""
+        if error.code == 0:
+            self.end(EXIT_0_REASON, token)
+        self.worker.quit(error)
+
+    def end(self, reason: str, token: int = 0) -> NoReturn:
+        """Ends the actor and its process. Other calls that run end first, those that wait are never begun.
+
+        Args:
+            reason: Why it ends.
+            token: The call that ends it, which is not answered; 0 when no call does.
+        """
+        self.hot.last_calls(token)
+        self._methods.clear()
+        self.instance = None
+        self.worker.leave(reason)
+
+
+def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """An instance; a constructor that returns something is warned about and not fatal."""
+    if type(cls).__call__ is not type.__call__:
+        return cls(*args, **kwargs)
+    instance = cls.__new__(cls, *args, **kwargs)
+    if isinstance(instance, cls):
+        returned = instance.__init__(*args, **kwargs)
+        if returned is not None:
+            warnings.warn(
+                f"{cls.__name__}.__init__ returned {returned!r}: the value is ignored, a constructor returns None",
+                stacklevel=1,
+            )
+    return instance
+
+
+def _next_of_group(next_task: Callable[[int, str], Any], group: str, patience: int) -> Any:
+    return next_task(patience, group)
+
+
+def _ready() -> bool:
+    return True
+
+
+def _terminate() -> NoReturn:
+    raise ExitActor

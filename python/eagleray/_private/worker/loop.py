@@ -1,0 +1,71 @@
+"""What an actor's event loop waits with: the core, which wakes it for calls as for the loop's own descriptors.
+
+asyncio waits in its selector. In this one the thread that waits reads the task sockets, as other workers' do, so
+that no second thread hands calls over; the loop's own descriptors are watched by the core, as one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import selectors
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from eagleray._private.worker import heap
+
+#: Calls that are begun together, before the loop looks at its other descriptors.
+_MOST = 64
+
+
+class CallSelector(selectors.EpollSelector):
+    """An epoll selector that also takes calls.
+
+    Args:
+        hot: The core.
+        patience: Milliseconds without anything to do after which memory is given back, -1 for never.
+    """
+
+    def __init__(self, hot: Any, patience: int) -> None:
+        super().__init__()
+        self._take = hot.loop_take
+        self._patience = self._rest_after = patience
+        self._begin: Callable[[Sequence[Any]], None] | None = None
+        self._look = super().select
+        self.room = 0
+        hot.loop_start(self.fileno())
+
+    def serve(self, begin: Callable[[Sequence[Any]], None], room: int) -> None:
+        """From now on ``begin`` is called with calls, ``room`` of them at first; it and others change ``room``."""
+        self._begin = begin
+        self.room = room
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        """The loop's descriptors that have something; calls that have come are begun."""
+        if timeout is None:
+            wait = self._rest_after
+        elif timeout <= 0:
+            wait = 0
+        else:
+            wait = math.ceil(timeout * 1000)
+        room = self.room
+        calls, ready = self._take(room if room < _MOST else _MOST, wait)
+        if calls is not None:
+            self._rest_after = self._patience
+            assert self._begin is not None
+            self._begin(calls)
+        elif ready:
+            self._rest_after = self._patience
+        elif timeout is None and wait >= 0:
+            self._rest_after = heap.rest(wait)
+        return self._look(0) if ready else []
+
+
+def new_loop(hot: Any, patience: int) -> tuple[asyncio.AbstractEventLoop, CallSelector | None]:
+    """An event loop that takes calls itself; one of the user's own kind with None, where a policy is set."""
+    loop = asyncio.new_event_loop()
+    if type(loop) is not asyncio.SelectorEventLoop:
+        return loop, None
+    loop.close()
+    selector = CallSelector(hot, patience)
+    return asyncio.SelectorEventLoop(selector), selector
