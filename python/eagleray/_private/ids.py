@@ -91,7 +91,7 @@ class JobID(BaseID):
     """A driver's program."""
 
     __slots__ = ()
-    SIZE = 4
+    SIZE: ClassVar[int] = 4
 
     @classmethod
     def from_int(cls, value: int) -> JobID:
@@ -107,7 +107,7 @@ class ActorID(BaseID):
     """An actor."""
 
     __slots__ = ()
-    SIZE = 16
+    SIZE: ClassVar[int] = 16
 
     @property
     def job_id(self) -> JobID:
@@ -119,7 +119,7 @@ class TaskID(BaseID):
     """A task: the first 24 bytes of its first result's id."""
 
     __slots__ = ()
-    SIZE = 24
+    SIZE: ClassVar[int] = 24
 
     def job_id(self) -> JobID:
         """The job that submitted the task."""

@@ -27,9 +27,9 @@ class EnvBase:
     __slots__ = ("key", "runtime_env", "spec")
 
     def __init__(self, key: str, spec: dict[str, Any], runtime_env: dict[str, Any]) -> None:
-        self.key = key
-        self.spec = spec
-        self.runtime_env = runtime_env
+        self.key: str = key
+        self.spec: dict[str, Any] = spec
+        self.runtime_env: dict[str, Any] = runtime_env
 
 
 class Session:
@@ -57,8 +57,8 @@ class Session:
         self.namespace: str = answer.get("namespace") or ""
         self.session_dir: str = answer.get("session_dir") or ""
         self.totals: dict[str, int] = answer.get("totals") or {}
-        self.can_grow = bool(answer.get("can_grow"))
-        self.wait = bool(answer.get("wait"))
+        self.can_grow: bool = bool(answer.get("can_grow"))
+        self.wait: bool = bool(answer.get("wait"))
         self.addr: str = answer.get("addr") or ""
         self.node_addr: str = answer.get("node_addr") or ""  # of the machine, as nodes() says it
         self.daemon_pid: int = answer.get("daemon_pid") or 0

@@ -24,10 +24,10 @@ class CallShape:
     __slots__ = ("_signature", "least", "most", "params")
 
     def __init__(self, params: Sequence[Param] | None) -> None:
-        self.params = params
+        self.params: Sequence[Param] | None = params
         self._signature: Any = None
-        self.least = 0
-        self.most = _UNLIMITED
+        self.least: int = 0
+        self.most: int = _UNLIMITED
         if params is None:
             return
         kinds = [kind for _, kind, _ in params]

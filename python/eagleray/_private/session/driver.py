@@ -33,7 +33,7 @@ class RayContext(Mapping[str, Any]):
 
     def __init__(self, session: Session) -> None:
         self.dashboard_url = ""
-        self.python_version = ".".join(map(str, sys.version_info[:3]))
+        self.python_version: str = ".".join(map(str, sys.version_info[:3]))
         from eagleray._version import API_VERSION
 
         self.ray_version = API_VERSION
