@@ -29,7 +29,7 @@ def rest():
 threading.Thread(target=rest).start()
 ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
 """
-ORPHAN = "from eagleray._private import zygote; zygote._orphaned()"
+ORPHAN = "from eagleray._private.worker import zygote; zygote._orphaned()"
 
 
 @pytest.mark.skipif(
