@@ -263,12 +263,12 @@ func TestGPUWatch_Account_EndsWhoExceedsItsShare(t *testing.T) {
 	}
 	d.mu.Unlock()
 	free, fits, over := add(100, false), add(100, true), add(100, true)
-	defer func() { // the daemon ends without them
+	d.mu.Lock()
+	defer func() { // the daemon ends without them; its reaper may be looking, for one of them is killed
 		clear(d.workers)
 		clear(d.pids)
+		d.mu.Unlock()
 	}()
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	every, any := d.account([]gpus.Use{
 		{Pid: free.pid, Device: 1, Bytes: 500}, {Pid: fits.pid, Device: 1, Bytes: 60}, {Pid: fits.pid, Device: 1, Bytes: 40},
 		{Pid: over.pid, Device: 0, Bytes: 50}, {Pid: over.pid, Device: 1, Bytes: 101}, {Pid: 1, Device: 1, Bytes: 999},

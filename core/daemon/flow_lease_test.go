@@ -40,7 +40,7 @@ func TestFlow_Lease_GrantedReturnedAndGrantedAgain(t *testing.T) {
 	}
 }
 
-func TestFlow_Lease_Devices_AreGivenAndComeBackWithTheProcess(t *testing.T) {
+func TestFlow_Lease_Devices_AreGivenAndComeBack(t *testing.T) {
 	s := play.Start(t, 2)
 	d := s.Driver(nil)
 	d.Class(1, map[string]float64{"GPU": 1}, "default")
@@ -55,8 +55,12 @@ func TestFlow_Lease_Devices_AreGivenAndComeBackWithTheProcess(t *testing.T) {
 	}
 	d.Want(1, 0)
 	a.GiveBack()
-	play.Eventually(t, "the process that used the device has ended", func() bool { return !play.Running(a.Pid) })
 	play.Eventually(t, "the device is free", func() bool { return d.Info().Available["GPU"] == 10000 })
+	d.Want(1, 1)
+	c := d.Lease()
+	if had, has := a.Assignment.Env["CUDA_VISIBLE_DEVICES"], c.Assignment.Env["CUDA_VISIBLE_DEVICES"]; has != had {
+		t.Errorf("device %q is given, want %q, which came back", has, had)
+	}
 }
 
 // How a worker ended is told to who had it, however it ended.
