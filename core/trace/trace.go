@@ -27,7 +27,7 @@ const _ = uint(32-stampSize) + uint(stampSize-32) // as C has it, and as the rep
 
 // Stamp is a record of the ring. C writes the same one.
 type Stamp struct {
-	Ns    int64  // CLOCK_MONOTONIC
+	Ns    int64  // CLOCK_MONOTONIC; 0: of a write that has not returned
 	Key   uint64 // the call's count; its token when Owner is 0; a span's beginning
 	Owner uint32 // first four bytes of the call's owner, big endian
 	Aux   uint32 // a descriptor; of Taken, the token
@@ -159,9 +159,10 @@ func OwnerOf(id [12]byte) uint32 {
 
 func now() int64 { return zeroNs + int64(time.Since(zero)) }
 
-func put(s Stamp) {
-	n := atomic.AddUint64(&store.next, 1) - 1
-	store.stamps[n&(capacity-1)] = s
+func put(s Stamp) *Stamp {
+	at := &store.stamps[(atomic.AddUint64(&store.next, 1)-1)&(capacity-1)]
+	*at = s
+	return at
 }
 
 // Now is the time in ns, 0 when nothing is stamped.
@@ -186,7 +187,33 @@ func CallOf(s Stage, count uint64, owner [12]byte, method bool) {
 	put(st)
 }
 
-// Span stamps a read, a write or a poll that began at began and has ended; only when On.
+// Write is the stamp of a write that has begun; of none when nothing is stamped.
+type Write struct {
+	at    *Stamp
+	began int64
+}
+
+// BeginWrite stamps a write that begins now; only when On. Its end is stamped by End. What it writes can be read, and this
+// process be ended, before the write returns: then the stamp keeps 0 as its end.
+func BeginWrite(fd int) Write {
+	began := now()
+	return Write{put(Stamp{Key: uint64(began), Aux: uint32(fd), Stage: Wrote}), began}
+}
+
+// End stamps how many bytes were written, and that the write has returned.
+func (w Write) End(bytes int) {
+	if w.at != nil {
+		w.end(bytes)
+	}
+}
+
+func (w Write) end(bytes int) {
+	if w.at.Stage == Wrote && w.at.Key == uint64(w.began) { // else the ring has let go of it
+		w.at.Bytes, w.at.Ns = uint32(max(bytes, 0)), now()
+	}
+}
+
+// Span stamps a read or a poll that began at began and has ended; only when On.
 func Span(s Stage, began int64, fd, bytes int) {
 	put(Stamp{Ns: now(), Key: uint64(began), Aux: uint32(fd), Bytes: uint32(max(bytes, 0)), Stage: s})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -69,7 +70,7 @@ func TestOpen_Stamps_AreInTheFile(t *testing.T) {
 	began := Now()
 	CallOf(Queued, 7, me, true)
 	Call(Framed, 8, me, 5)
-	Span(Wrote, began, 5, 100)
+	Span(Polled, began, 5, 100)
 	Span(Read, began, 5, -1)
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &after); err != nil {
 		t.Fatal(err)
@@ -82,7 +83,7 @@ func TestOpen_Stamps_AreInTheFile(t *testing.T) {
 	want := []Stamp{
 		{Key: 7, Owner: owner, Stage: Queued, Kind: 1},
 		{Key: 8, Owner: owner, Aux: 5, Stage: Framed},
-		{Key: uint64(began), Aux: 5, Bytes: 100, Stage: Wrote},
+		{Key: uint64(began), Aux: 5, Bytes: 100, Stage: Polled},
 		{Key: uint64(began), Aux: 5, Stage: Read},
 	}
 	if len(got) != len(want) {
@@ -98,6 +99,31 @@ func TestOpen_Stamps_AreInTheFile(t *testing.T) {
 			t.Errorf("stamp %d is %+v, want %+v", i, s, want[i])
 		}
 	}
+}
+
+// The other side may have read what is written, and this process be ended, before the write returns.
+func TestBeginWrite_IsInTheFileBeforeItsEnd(t *testing.T) {
+	path := opened(t)
+	before := now()
+	w := BeginWrite(5)
+	_, got := saved(t, path)
+	if len(got) != 1 || got[0].Stage != Wrote || got[0].Aux != 5 || got[0].Ns != 0 || int64(got[0].Key) < before {
+		t.Fatalf("a write that began after %d is stamped %+v", before, got)
+	}
+	w.End(100)
+	_, got = saved(t, path)
+	if len(got) != 1 || got[0].Bytes != 100 || got[0].Ns < int64(got[0].Key) {
+		t.Fatalf("the write has ended, and is stamped %+v", got)
+	}
+	lost := BeginWrite(6)
+	for i := range capacity {
+		Call(Framed, uint64(i), me, 7)
+	}
+	lost.End(100)
+	if _, got = saved(t, path); slices.ContainsFunc(got, func(s Stamp) bool { return s.Stage != Framed || s.Bytes != 0 }) {
+		t.Error("the end of a write that the ring has let go of changed another stamp")
+	}
+	Write{}.End(100) // nothing was stamped when it began
 }
 
 func TestOpen_Again_KeepsTheRing(t *testing.T) {

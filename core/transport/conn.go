@@ -146,7 +146,7 @@ func (k *Conn) read() {
 		s.mu.Unlock()
 		began := trace.Now()
 		n, err := unix.Read(k.fd, k.in[k.have:])
-		k.traced(trace.Read, began, n)
+		k.tracedRead(began, n)
 		s.mu.Lock()
 		switch {
 		case err == unix.EINTR:
@@ -244,9 +244,17 @@ func (s *sockets) CloseConnections() {
 	s.closeRetired()
 }
 
-// traced tells the tracer of a read or write that began at began.
-func (k *Conn) traced(s trace.Stage, began int64, bytes int) {
+// tracedRead tells the tracer of a read that began at began.
+func (k *Conn) tracedRead(began int64, bytes int) {
 	if trace.On {
-		trace.Span(s, began, k.fd, bytes)
+		trace.Span(trace.Read, began, k.fd, bytes)
 	}
+}
+
+// tracedWrite tells the tracer that a write begins; the caller tells of its end.
+func (k *Conn) tracedWrite() (w trace.Write) {
+	if trace.On {
+		w = trace.BeginWrite(k.fd)
+	}
+	return w
 }

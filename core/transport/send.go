@@ -4,8 +4,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/eagleray/eagleray/core/trace"
 )
 
 // keptBuffer is how much memory for bytes to send a connection keeps, bytes.
@@ -85,9 +83,9 @@ func (k *Conn) Flush() {
 			}
 			return
 		}
-		began := trace.Now()
+		w := k.tracedWrite()
 		n, err := unix.Write(k.fd, k.out[sent:])
-		k.traced(trace.Wrote, began, n)
+		w.End(n)
 		switch {
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
+
+from pace import PATIENCE_S, killed, until
 
 PROGRAM = """
 import sys, time, logging
@@ -150,27 +155,32 @@ assert ray.get(A.remote().m.remote()) == 1
     assert any("A.__init__ returned 'a string'" in line for line in err)
 
 
-def test_waiting_is_explained(script: Any) -> None:
-    _, err = run(
-        script,
-        """
-@ray.remote(resources={"tool": 1})
-def hold(seconds):
-    time.sleep(seconds)
+def test_waiting_is_explained(tmp_path: Path) -> None:
+    said, explained = tmp_path / "stderr", tmp_path / "explained"
+    body = f"""
+from pathlib import Path
 
-@ray.remote(resources={"tool": 1})
+@ray.remote(resources={{"tool": 1}})
+def hold():
+    while not Path({str(explained)!r}).exists():
+        time.sleep(0.01)
+
+@ray.remote(resources={{"tool": 1}})
 def other():
     pass
 
-first = hold.remote(13)
-queued = hold.remote(0)  # behind another call of its own function: an ordinary queue
-second = other.remote()
-ray.get(second)
-""",
-        init=', resources={"tool": 1}',
-    )
-    assert any("other" in line and "tool" in line for line in err), err
-    assert not any("task hold" in line for line in err), err
+first = hold.remote()
+queued = hold.remote()  # behind another call of its own function: an ordinary queue
+ray.get(other.remote())
+"""
+    program = PROGRAM.format(body=body, init=', resources={"tool": 1}')
+    with said.open("wb") as err, killed(subprocess.Popen([sys.executable, "-c", program], stderr=err)) as child:
+        until(lambda: "task other" in said.read_text() or child.poll() is not None, "the warning")
+        explained.touch()  # the task of the same function, older than the other, would have been named by now
+        assert child.wait(PATIENCE_S) == 0, said.read_text()
+    lines = said.read_text().splitlines()
+    assert any("task other" in line and "tool" in line for line in lines), lines
+    assert not any("task hold" in line for line in lines), lines
 
 
 def test_crash_in_c_leaves_its_traceback(script: Any) -> None:

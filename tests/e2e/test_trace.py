@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import statistics
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -126,6 +127,25 @@ def test_stages_come_in_order(traced: tuple[str, dict[str, Any]]) -> None:
             if way.points[at + 1] < way.points[at] - slack
         ]
         assert not backwards, (way.call, backwards)
+
+
+def test_a_worker_ends_before_its_writes_return(traced: tuple[str, dict[str, Any]], tmp_path: Path) -> None:
+    """The driver has read the answers then, and may end the worker: each call has all its stages all the same."""
+    for path in Path(traced[0]).glob("*.trace"):
+        stamps = bytearray(path.read_bytes())
+        about = json.loads(stamps[:4096].rstrip(b"\0"))
+        if about["role"] == "worker":
+            for at in range(4096 + 64, 4096 + 64 + 32 * about["stamps"], 32):
+                if struct.unpack_from("<H", stamps, at + 28)[0] == about["stages"].index("wrote"):
+                    struct.pack_into("<q", stamps, at, 0)
+        (tmp_path / path.name).write_bytes(stamps)
+    whole, _ = trace_files.ways(trace_files.load(traced[0]))
+    ways, others = trace_files.ways(trace_files.load(str(tmp_path)))
+    assert others == 3
+    for way, other in zip(ways, whole, strict=True):
+        assert way.call == other.call
+        assert span(way, "write back", "read back") == span(other, "write back", "read back")
+    assert trace_report.main([str(tmp_path), "--json"]) == 0
 
 
 def test_tables(traced: tuple[str, dict[str, Any]], capsys: pytest.CaptureFixture[str]) -> None:

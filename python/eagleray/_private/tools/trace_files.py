@@ -39,6 +39,8 @@ POINTS = (
     "given",
 )
 
+UNKNOWN = 2**63 - 1
+
 Call = tuple[int, int]  # the first bytes of its owner, and its number there
 
 
@@ -46,8 +48,12 @@ class Span(NamedTuple):
     """A read, a write or a poll, in ns."""
 
     begin: int
-    end: int
+    end: int  # UNKNOWN of a write that had not returned when its process was ended
     size: int
+
+    @property
+    def took(self) -> int:
+        return self.end - self.begin if self.end != UNKNOWN else 0
 
 
 class Way(NamedTuple):
@@ -88,7 +94,7 @@ class Process:
         for ns, key, owner, aux, size, stage, kind in stamps:
             name = names[stage] if stage < len(names) else ""
             if name in self.spans:
-                self.spans[name].setdefault(aux, []).append(Span(key, ns, size))
+                self.spans[name].setdefault(aux, []).append(Span(key, ns or UNKNOWN, size))
             elif owner == 0:
                 inside.append((name, key, ns))
             else:

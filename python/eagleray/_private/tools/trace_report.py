@@ -164,7 +164,7 @@ def shared(group: Group, processes: list[Process]) -> dict[str, dict[str, float]
         for what, per_fd in process.spans.items():
             for span in (span for spans in per_fd.values() for span in spans):
                 if _inside(span.begin, group.bursts):
-                    entry[f"{what} ns"] = entry.get(f"{what} ns", 0) + (span.end - span.begin) / calls
+                    entry[f"{what} ns"] = entry.get(f"{what} ns", 0) + span.took / calls
                     entry[what] = entry.get(what, 0) + 1 / calls
     return found
 
