@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"sync"
 	"time"
@@ -97,7 +96,7 @@ type Client struct {
 	// An heir maps the arena when it has to write there.
 	arenaFD    int
 	arenaBytes uint64
-	listen     net.Listener
+	listener   *transport.Listener // nil: it could not be made, or is not taken over yet
 
 	mu       sync.Mutex
 	poller   *transport.Poller // of the task sockets; it releases mu while it waits
@@ -117,9 +116,9 @@ type Client struct {
 	streams  map[uint64]*stream    // generators that the program reads, by the count of their own object
 	yielding map[uint64]*task      // generators whose items come, alike
 	dialer   transport.Dialer
-	links    *transport.Links // control connections to other processes
-	serving  map[*wire.Peer]ids.Owner
-	exec     *executor // workers
+	links    *transport.Links  // control connections to other processes
+	served   *transport.Served // control connections of other processes
+	exec     *executor         // workers
 
 	// Results whose caller has not said yet that it registered the references inside.
 	held       map[ids.Owner]map[ids.Task][][]*own.Object
@@ -127,8 +126,6 @@ type Client struct {
 	unfinished int                  // tasks and calls submitted
 	leaving    *wait.Wait           // of a worker that ends and is still needed, or of its heir
 	limbo      int                  // tasks whose arguments are being moved to the arena
-	admitted   sync.WaitGroup       // accept, and connections that have not said who they are
-	parked     []*wire.Peer         // that served others until we moved
 
 	// Borrow registrations, see borrow.go.
 	unacked  int
@@ -193,9 +190,10 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, serving: map[*wire.Peer]ids.Owner{}, held: map[ids.Owner]map[ids.Task][][]*own.Object{}, streams: map[uint64]*stream{},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, held: map[ids.Owner]map[ids.Task][][]*own.Object{}, streams: map[uint64]*stream{},
 		dialer: transport.UnixDialer{}, arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
+	c.served = transport.NewServed(&c.mu, (*host)(c), o.Descriptor)
 	c.links = transport.NewLinks(&c.mu, (*host)(c), c.dialer, (*host)(c).hello, o.Descriptor)
 	c.lineage = c.newLineage(hr.ArenaBytes)
 	copy(c.info.Node[:], hr.NodeID)
@@ -224,13 +222,12 @@ func Connect(o Options) (*Client, error) {
 	}
 	c.table = own.NewTable(c.self, c.info.Job)
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
-	for _, fd := range []int{c.async.fd, transport.Descriptor(c.listen), transport.Descriptor(u)} {
+	for _, fd := range []int{c.async.fd, transport.Descriptor(u)} {
 		c.opened(fd)
 	}
 	c.daemon.Start()
 	if o.Role != wire.RoleHeir {
-		c.admitted.Add(1)
-		go c.accept()
+		c.listener.Start()
 	}
 	if o.Role == wire.RoleDriver || o.Role == wire.RoleService {
 		var js wire.JobStarted
@@ -274,7 +271,7 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 		return err
 	}
 	if c.opts.Role != wire.RoleHeir { // it gets its predecessor's
-		c.listen, err = net.Listen("unix", c.info.Addr)
+		c.listener, err = transport.Listen(c.info.Addr, (*host)(c), c.served)
 	}
 	return err
 }
@@ -350,6 +347,7 @@ func (c *Client) shut(why error) {
 		c.idleTimer.Stop()
 	}
 	c.poller.End()
+	c.served.Refuse()
 	f := fault.From(why)
 	c.table.Each(func(o *own.Object) bool {
 		if !o.State.Ready() {
@@ -388,19 +386,14 @@ func (c *Client) release() {
 		c.poller.End()
 		c.poller.AwaitNoLeader()
 	}
-	if c.listen != nil {
-		c.closing(transport.Descriptor(c.listen))
-		c.listen.Close()
-		os.Remove(c.info.Addr)
+	if c.listener != nil {
+		c.listener.Close()
 	}
 	if c.poller != nil {
 		c.poller.Close()
 	}
 	c.links.Close()
-	for p := range c.serving {
-		c.closing(transport.Descriptor(p.Conn()))
-		go p.Close()
-	}
+	c.served.Close()
 	for _, fd := range []*int{&c.async.fd, &c.arenaFD} {
 		if *fd >= 0 {
 			c.closing(*fd)

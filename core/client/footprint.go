@@ -26,7 +26,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls),
 		"shapes": len(c.shapes), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
 		"mapped": len(c.mapped), "kept": len(c.kept), "streams": len(c.streams), "peers": c.links.Len(),
-		"serving": len(c.serving), "held": held, "sockets": sockets.Connections, "graves": sockets.Retired,
+		"serving": c.served.Len(), "held": held, "sockets": sockets.Connections, "graves": sockets.Retired,
 		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": len(c.pinnings),
 		"unfinished": c.unfinished, "drops": len(c.dropQ) + len(c.dropWait), "dirty": sockets.Unsent, "doomed": sockets.Ending, "loans": Loans(), "sheaves": countSheaves(),
 	} {

@@ -10,7 +10,7 @@ import "github.com/eagleray/eagleray/core/ids"
 
 // lookForCaller sees to what is held for a caller whose task socket broke; mu held.
 func (c *Client) lookForCaller(in *inConn) {
-	if c.closed || len(c.held[in.caller]) == 0 || c.serves(in.caller) {
+	if c.closed || len(c.held[in.caller]) == 0 || c.served.Has(in.caller) {
 		return
 	}
 	if c.sought == nil {
@@ -28,19 +28,9 @@ func (c *Client) callerGone(addr string) {
 		return
 	}
 	delete(c.sought, addr)
-	if !c.serves(who) {
+	if !c.served.Has(who) {
 		c.dropReplies(who)
 		c.carryOut()
 		c.lessNeeded()
 	}
-}
-
-// serves reports whether the process has a control connection to this one; mu held.
-func (c *Client) serves(who ids.Owner) bool {
-	for _, x := range c.serving {
-		if x == who {
-			return true
-		}
-	}
-	return false
 }

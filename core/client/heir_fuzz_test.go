@@ -1,7 +1,6 @@
 package client
 
 import (
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -83,7 +83,8 @@ func FuzzHeir(f *testing.F) {
 			t.Fatal(err)
 		}
 		made++
-		if c.listen, err = net.Listen("unix", filepath.Join(d.dir, strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(made))); err != nil {
+		addr := filepath.Join(d.dir, strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(made))
+		if c.listener, err = transport.Listen(addr, (*host)(c), c.served); err != nil {
 			t.Fatal(err)
 		}
 		h := &heir{c: c, w: w}
@@ -97,7 +98,7 @@ func FuzzHeir(f *testing.F) {
 		}
 		files := h.files
 		c.mu.Lock()
-		_ = h.begin(&wire.Inherited{WorkerID: make([]byte, 16), Addr: c.listen.Addr().String()})
+		_ = h.begin(&wire.Inherited{WorkerID: make([]byte, 16), Addr: addr})
 		c.mu.Unlock()
 		for _, x := range files {
 			x.Close()

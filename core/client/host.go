@@ -4,18 +4,24 @@ import (
 	"bytes"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// host is what the poller of the task sockets and the links to other processes
-// ask of the session. The session's mutex is held, except in Send.
+// host is what the poller of the task sockets and the connections to and from
+// other processes ask of the session. The session's mutex is held, except in
+// Send, Asked and Called.
 type host Client
 
 var (
-	_ transport.Host     = (*host)(nil)
-	_ transport.LinkHost = (*host)(nil)
+	_ transport.Host         = (*host)(nil)
+	_ transport.LinkHost     = (*host)(nil)
+	_ transport.ServedHost   = (*host)(nil)
+	_ transport.ListenerHost = (*host)(nil)
 )
 
 // BeforePoll implements transport.Host: what the program let go of is seen to.
@@ -119,4 +125,27 @@ func (h *host) Lost(addr string) {
 	for _, o := range lost {
 		c.failObject(o, ownerDied(o))
 	}
+}
+
+// Asked implements transport.ServedHost. The mutex is not held.
+func (h *host) Asked(who ids.Owner, m *wire.Message) { (*Client)(h).fromPeer(who, m) }
+
+// Left implements transport.ServedHost: the process holds nothing of ours any more.
+func (h *host) Left(who ids.Owner) {
+	c := (*Client)(h)
+	if c.closed {
+		return
+	}
+	c.table.DropProcess(who)
+	c.dropReplies(who)
+	c.carryOut()
+}
+
+// Called implements transport.ListenerHost. The mutex is not held.
+func (h *host) Called(fd int, hello *wire.Hello, page int) {
+	if h.exec == nil { // only workers are called
+		unix.Close(fd)
+		return
+	}
+	h.exec.welcome(fd, hello, page)
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"encoding/binary"
 	"fmt"
-	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -55,17 +54,8 @@ type inConn struct {
 	flushed time.Time // when answers that share a write left last
 }
 
-// welcome adopts an accepted task connection.
-func (e *executor) welcome(u *net.UnixConn, h *wire.Hello, page int) {
-	rc, err := u.SyscallConn()
-	fd := -1
-	if err == nil {
-		_ = rc.Control(func(f uintptr) { fd, err = unix.FcntlInt(f, unix.F_DUPFD_CLOEXEC, 0) })
-	}
-	u.Close()
-	if err != nil || fd < 0 {
-		return
-	}
+// welcome takes over a task connection that somebody has opened to this process.
+func (e *executor) welcome(fd int, h *wire.Hello, page int) {
 	c := e.c
 	in := &inConn{c: c, addr: h.Addr, lease: h.Role == wire.RoleLease, tmpls: map[uint64]*RemoteTemplate{}}
 	copy(in.caller[:], h.OwnerID)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -46,11 +47,11 @@ func Inherit(u *net.UnixConn, socket, token string) error {
 	if n := 1 + len(w.Serving) + len(w.Links) + len(w.Conns); len(files) != n {
 		return fmt.Errorf("what is handed over has %d descriptors, not %d", len(files), n)
 	}
-	if c.listen, err = net.FileListener(files[0]); err != nil {
-		return fmt.Errorf("the listener that was handed over: %w", err)
-	}
 	var at wire.Inherited
 	if err := c.daemon.Call(context.Background(), wire.TInherit, nil, &at); err != nil {
+		return err
+	}
+	if c.listener, err = transport.Takeover(files[0], at.Addr, (*host)(c), c.served); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -141,17 +142,14 @@ func (h *heir) begin(at *wire.Inherited) error {
 	c.table.Sweep()
 	h.wake(at)
 	c.carryOut()
-	c.admitted.Add(1)
-	go c.accept()
+	c.listener.Start()
 	return nil
 }
 
 // wake sets everything going; mu held.
 func (h *heir) wake(at *wire.Inherited) {
 	c := h.c
-	for p := range c.serving {
-		p.Start()
-	}
+	c.served.Start()
 	c.links.Start()
 	var ask []*own.Object
 	c.table.Each(func(o *own.Object) bool {

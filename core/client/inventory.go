@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -18,7 +19,7 @@ type inventory struct {
 }
 
 // inventory writes table, tasks and task sockets down; mu held.
-func (c *Client) inventory(w *will, fds []int) []int {
+func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) []int {
 	v := &inventory{c: c, w: w, tasks: map[*task]int{}, templates: map[*Template]int{}, serves: map[ids.Owner]bool{}}
 	inside := map[*Template]bool{}
 	all := c.templates()
@@ -42,8 +43,8 @@ func (c *Client) inventory(w *will, fds []int) []int {
 	}
 	waiting := map[*task]bool{}
 	asks := map[*wire.Peer]*willServing{}
-	for i, p := range c.parked {
-		asks[p] = &w.Serving[i]
+	for i := range served {
+		asks[served[i].Peer] = &w.Serving[i]
 		v.serves[ids.Owner(w.Serving[i].Owner)] = true
 	}
 	c.table.Each(func(o *own.Object) bool {

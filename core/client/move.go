@@ -157,33 +157,25 @@ func (c *Client) quiet() bool {
 // Afterwards this client does nothing any more; mu held, released meanwhile.
 func (c *Client) park() (*will, []int) {
 	// Nobody new is let in: who connects from now on waits for the heir.
-	ln := c.listen.(*net.UnixListener)
-	_ = ln.SetDeadline(time.Unix(1, 0))
 	c.mu.Unlock()
-	c.admitted.Wait()
+	c.listener.Stop()
 	c.mu.Lock()
 	c.closed, c.why = true, fault.New(fault.Closed, "this worker is ending")
 	c.poller.End()
 	c.poller.AwaitNoLeader()
 	w := &will{Next: c.table.Peek() - 1}
-	fds := []int{transport.Descriptor(ln)}
-	for p, who := range c.serving {
-		c.mu.Unlock()
-		s, ok := p.Detach()
-		c.mu.Lock()
-		if !ok {
-			continue // its end is being told
-		}
-		w.Serving = append(w.Serving, willServing{Owner: append([]byte(nil), who[:]...), State: s})
-		fds = append(fds, transport.Descriptor(p.Conn()))
-		c.parked = append(c.parked, p)
+	fds := []int{c.listener.FD()}
+	served := c.served.Detach()
+	for _, x := range served {
+		w.Serving = append(w.Serving, willServing{Owner: append([]byte(nil), x.Who[:]...), State: x.State})
+		fds = append(fds, transport.Descriptor(x.Peer.Conn()))
 	}
 	c.carryOut()
 	for _, l := range c.links.Detach() {
 		w.Links = append(w.Links, willLink{Addr: l.Addr, State: l.State, GiveBack: l.Unsent[wire.TRefReturn], Again: c.unacked > 0})
 		fds = append(fds, transport.Descriptor(l.Conn))
 	}
-	fds = c.inventory(w, fds)
+	fds = c.inventory(w, fds, served)
 	c.mu.Unlock()
 	// What the daemon was told so far, it knows now.
 	ctx, cancel := context.WithTimeout(context.Background(), movePatience)

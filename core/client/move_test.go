@@ -370,13 +370,9 @@ func (m *member) vanish() {
 	c.daemon.Close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range c.parked {
-		p.Conn().Close()
-	}
+	c.served.CloseConnections()
 	c.links.CloseConnections()
-	ln := c.listen.(*net.UnixListener)
-	ln.SetUnlinkOnClose(false)
-	ln.Close()
+	c.listener.Abandon()
 	c.poller.CloseConnections()
 }
 

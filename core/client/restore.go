@@ -11,7 +11,6 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
-	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -134,9 +133,7 @@ func (h *heir) serving() error {
 		if err != nil {
 			return err
 		}
-		p := c.serve(ids.Owner(x.Owner), func(handle wire.Handler, closed func(error)) *wire.Peer {
-			return wire.Resume(u, x.State, handle, closed)
-		}, transport.Descriptor(u))
+		p := c.served.Resume(u, ids.Owner(x.Owner), x.State)
 		for _, q := range x.Questions {
 			l, err := h.found([][]byte{q.Object})
 			if err != nil {

@@ -19,3 +19,21 @@ func Descriptor(x any) int {
 	}
 	return out
 }
+
+// watcher is told of each descriptor that is opened, and before one is closed;
+// nil: nobody wants to know.
+type watcher func(fd int, open bool)
+
+func (w watcher) opened(fd int) {
+	if w != nil && fd >= 0 {
+		w(fd, true)
+	}
+}
+
+// closing tells that a descriptor is about to be closed, once: it becomes -1.
+func (w watcher) closing(fd *int) {
+	if w != nil && *fd >= 0 {
+		w(*fd, false)
+	}
+	*fd = -1
+}

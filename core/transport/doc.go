@@ -1,7 +1,7 @@
 // Package transport connects one process to others. It reads and writes the task
-// sockets and decides which thread does so (Poller, Conn), keeps the control
-// connections that the process opens (Links), and is the only one to know what
-// an address is (Dialer).
+// sockets and decides which thread does so (Poller, Conn), lets other processes
+// in (Listener), keeps the control connections that they open (Served) and those
+// that this process opens (Links). Only Dialer and Listener know what an address is.
 //
 // # Who reads
 //
@@ -25,8 +25,9 @@
 //
 // # Goroutines
 //
-// One for each link while it is being opened or has something to say, beside
-// the two of its wire.Peer; and the background poller of a program that lends
+// One for each link while it is being opened or has something to say; two for
+// the wire.Peer of each link and of each process that is served; one that accepts,
+// and one for each process that was let in and has not introduced itself yet; and the background poller of a program that lends
 // no thread (background.go).
 //
 // # Invariants

@@ -35,7 +35,7 @@ type Links struct {
 	host   LinkHost
 	dialer Dialer
 	hello  func() wire.Hello
-	tell   func(fd int, open bool)
+	told   watcher
 	links  map[string]*Link // by address
 	closed bool
 }
@@ -64,12 +64,7 @@ type job struct {
 // NewLinks returns no links yet. Hello says who opens them; descriptor is told
 // of descriptors as Options.Descriptor is.
 func NewLinks(mu *sync.Mutex, host LinkHost, dialer Dialer, hello func() wire.Hello, descriptor func(fd int, open bool)) *Links {
-	tell := func(fd int, open bool) {
-		if descriptor != nil && fd >= 0 {
-			descriptor(fd, open)
-		}
-	}
-	return &Links{mu: mu, host: host, dialer: dialer, hello: hello, tell: tell, links: map[string]*Link{}}
+	return &Links{mu: mu, host: host, dialer: dialer, hello: hello, told: descriptor, links: map[string]*Link{}}
 }
 
 // Find returns the link to an address, nil when there is none.
@@ -154,7 +149,7 @@ func (l *Link) open() {
 		p, err = nil, errLinksClosed
 	default:
 		l.fd = Descriptor(p.Conn())
-		a.tell(l.fd, true)
+		a.told.opened(l.fd)
 		p.Start()
 	}
 	l.peer, l.err = p, err
@@ -178,10 +173,7 @@ func (l *Link) lost() {
 	if a.links[l.addr] == l {
 		delete(a.links, l.addr)
 	}
-	if l.fd >= 0 {
-		a.tell(l.fd, false)
-		l.fd = -1
-	}
+	a.told.closing(&l.fd)
 	a.host.Lost(l.addr)
 }
 
@@ -190,10 +182,7 @@ func (a *Links) Close() {
 	a.closed = true
 	for _, l := range a.links {
 		if l.peer != nil {
-			if l.fd >= 0 {
-				a.tell(l.fd, false)
-				l.fd = -1
-			}
+			a.told.closing(&l.fd)
 			go l.peer.Close()
 		}
 	}
@@ -267,7 +256,7 @@ func (a *Links) Resume(u *net.UnixConn, addr string, s wire.State) *Link {
 	l := &Link{all: a, addr: addr, fd: Descriptor(u)}
 	l.peer = wire.Resume(u, s, refuse, func(error) { l.lost() })
 	a.links[addr] = l
-	a.tell(l.fd, true)
+	a.told.opened(l.fd)
 	return l
 }
 
