@@ -3,6 +3,7 @@ package raftstate
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"strings"
@@ -70,6 +71,19 @@ func TestCodec_UnknownCommand_SaysSo(t *testing.T) {
 	} {
 		if _, err := decode(data); !errors.Is(err, ErrUnknownCommand) {
 			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// A kind that does not fit its type is unknown, also where its lower bits are a known kind.
+func TestCodec_KindBeyondItsType_IsUnknown(t *testing.T) {
+	for _, kind := range []uint64{0, 1<<16 - 1, 1<<16 + uint64(KindKVPut), 1<<17 + uint64(KindKVPut), 1<<32 + uint64(KindKVPut), 1<<63 + uint64(KindKVPut)} {
+		data, err := msgpack.Marshal([]any{1, kind, make([]byte, 16), 1, map[string]any{"key": "k"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c, err := decode(data); !errors.Is(err, ErrUnknownCommand) || !strings.Contains(err.Error(), fmt.Sprintf("kind %d", kind)) {
+			t.Errorf("kind %d: got %+v, %v", kind, c, err)
 		}
 	}
 }

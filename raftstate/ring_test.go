@@ -3,6 +3,8 @@ package raftstate
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
+	"reflect"
 	"testing"
 	"testing/synctest"
 
@@ -121,4 +123,58 @@ func TestRing_NothingNew_WaitsForEventLeadershipOrEnd(t *testing.T) {
 			t.Errorf("closed: got %+v", got)
 		}
 	})
+}
+
+// A ring of any size against a list of all events: batches that fit it and
+// that do not, states that come from snapshots, and watches from everywhere.
+func TestRing_RandomHistory_AsAListOfAllEvents(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 1))
+	for size := 1; size <= 9; size++ {
+		r := newRing(size)
+		first, last := uint64(1), uint64(0) // first: the oldest that is kept
+		for step := range 300 {
+			if rng.IntN(20) == 0 {
+				last += uint64(rng.IntN(30))
+				first = last + 1
+				r.reset(last)
+			} else {
+				n := uint64(rng.IntN(2 * size))
+				r.add(events(last+1, last+n))
+				last += n
+				if kept := last + 1 - first; kept > uint64(size) {
+					first = last + 1 - uint64(size)
+				}
+			}
+			for seq := last - min(last, uint64(2*size)); seq <= last+2; seq++ {
+				b, wake, err := r.poll(record.Cursor{Seq: seq, Epoch: 1})
+				switch {
+				case seq+1 < first || seq > last:
+					if !errors.Is(err, record.ErrCompacted) || wake != nil {
+						t.Fatalf("size %d, step %d: event %d of %d to %d is watched: %v, %v", size, step, seq+1, first, last, b, err)
+					}
+				case seq == last:
+					if err != nil || wake == nil {
+						t.Fatalf("size %d, step %d: the watch after the last event does not wait: %v, %v", size, step, b, err)
+					}
+				case err != nil || wake != nil || !reflect.DeepEqual(b.Events, events(seq+1, last)) || b.Next != (record.Cursor{Seq: last, Epoch: 1}):
+					t.Fatalf("size %d, step %d: after %d of %d to %d: got %v, %v", size, step, seq, first, last, b, err)
+				}
+			}
+		}
+	}
+}
+
+// Each change of who leads is a new epoch: a cursor of an earlier one does not wait.
+func TestRing_Lead_EachTermIsAnEpoch(t *testing.T) {
+	r := newRing(4)
+	for i, c := range []struct {
+		leading bool
+		epoch   uint64
+	}{{false, 1}, {true, 2}, {true, 3}, {false, 4}, {false, 4}, {true, 5}} {
+		r.lead(c.leading)
+		b, wake, err := r.poll(record.Cursor{})
+		if err != nil || wake != nil || b.Leading != c.leading || b.Next.Epoch != c.epoch {
+			t.Errorf("step %d: got %+v, %v", i, b, err)
+		}
+	}
 }

@@ -18,7 +18,7 @@ var groups = []group{
 	{"pure machines", []string{
 		"core/head", "core/ids", "core/own", "core/record", "core/resource", "core/sched", "core/started", "core/wait", "raftstate",
 	}, 0.9},
-	{"store, spill, wire", []string{"core/spill", "core/store", "core/wire"}, 0.75},
+	{"store spill wire", []string{"core/spill", "core/store", "core/wire"}, 0.75},
 	{"client", []string{"core/client", "core/transport"}, 0.75},
 	{"daemon", []string{"core/daemon", "core/fdlimit", "core/objects"}, 0.75},
 }
