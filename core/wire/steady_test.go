@@ -58,3 +58,21 @@ func TestPeer_Closed_HasNoBuffers(t *testing.T) {
 		t.Errorf("%d bytes to write, %d to read", cap(p.out), len(p.in.buf))
 	}
 }
+
+// A connection that has sent much once keeps little room for what it sends next.
+func TestPeer_SentMuch_KeepsLittleRoom(t *testing.T) {
+	p, _ := talk(t, func(*Message) {})
+	for _, size := range []int{1 << 20, 100, 100, 100} {
+		if err := p.Push(TObjSeal, make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.Flush(minute(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if c := cap(p.out); c == 0 || c > spareKeep {
+		t.Errorf("room for %d bytes is kept, want 1 to %d", c, spareKeep)
+	}
+}
