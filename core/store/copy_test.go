@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 )
 
@@ -32,3 +33,17 @@ func TestCopyParallel_AnySizeAndThreads_CopiesThatOnly(t *testing.T) {
 
 // moveSize is where the ways of copying change, on the machines that have two.
 const moveSize = 64 << 10
+
+// A copy gets as many threads as pay, and at most half of the processors.
+func TestCopiers_FewForLittle(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	for _, c := range []struct{ processors, bytes, want int }{
+		{16, 0, 1}, {16, 2*parallelCopy - 1, 1}, {16, 2 * parallelCopy, 2}, {16, 3*parallelCopy - 1, 2}, {16, 4 * parallelCopy, 4}, {16, 99 * parallelCopy, maxCopiers},
+		{1, 99 * parallelCopy, 1}, {2, 99 * parallelCopy, 1}, {3, 99 * parallelCopy, 1}, {4, 99 * parallelCopy, 2}, {6, 99 * parallelCopy, 3},
+	} {
+		runtime.GOMAXPROCS(c.processors)
+		if got := copiers(c.bytes); got != c.want {
+			t.Errorf("%d bytes, %d processors: %d threads, want %d", c.bytes, c.processors, got, c.want)
+		}
+	}
+}
