@@ -114,21 +114,21 @@ func TestArena_RandomSequences_TakesTheRangeThatItPromises(t *testing.T) {
 				}
 				held = append(held[:i], held[i+1:]...)
 			case k == 9:
-				before, most := rng.Uint64N(a.Ticks()+2), uint64(rng.IntN(20*pageSize))
+				since, most := rng.Uint64N(a.Ticks()+2), uint64(rng.IntN(20*pageSize))
 				longest := uint64(0) // of those that have been free for so long
 				ends := map[uint64]*block{}
 				for b := a.first; b != nil; b = b.next {
-					if !b.inUse && b.tick < before && b.reach > 0 {
+					if !b.inUse && b.tick <= since && b.reach > 0 {
 						longest = max(longest, b.size)
 						ends[b.off+b.reach] = &block{off: b.off, size: b.size, reach: b.reach}
 					}
 				}
-				off, size, ok := a.TakeIdle(before, most)
+				off, size, ok := a.TakeIdle(since, most)
 				if ok != (longest > 0 && most >= pageSize) {
-					t.Fatalf("seed %d, step %d: idle before %d, at most %d: %v, longest %d", seed, step, before, most, ok, longest)
+					t.Fatalf("seed %d, step %d: idle since %d, at most %d: %v, longest %d", seed, step, since, most, ok, longest)
 				}
 				if b := ends[off+size]; ok && (b == nil || b.size != longest || size != min(b.reach, most&^(pageSize-1))) {
-					t.Fatalf("seed %d, step %d: idle before %d, at most %d: %d+%d of %+v", seed, step, before, most, off, size, b)
+					t.Fatalf("seed %d, step %d: idle since %d, at most %d: %d+%d of %+v", seed, step, since, most, off, size, b)
 				}
 				if ok {
 					held = append(held, off)
