@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -181,6 +182,18 @@ func TestWarmth_ExactBorders(t *testing.T) {
 	ran := false
 	if err := w.measure(5, func() error { ran = true; return io.EOF }); !errors.Is(err, io.EOF) || !ran || w.bytes != 5 {
 		t.Errorf("measured: %v, %v, %+v", err, ran, &w)
+	}
+}
+
+// A thread's time grows while it computes.
+func TestThreadTime_Grows(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	before := threadTime()
+	for deadline := time.Now().Add(time.Minute); threadTime() <= before; {
+		if time.Now().After(deadline) {
+			t.Fatalf("it stays %v", before)
+		}
 	}
 }
 

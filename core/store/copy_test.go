@@ -45,5 +45,8 @@ func TestCopiers_FewForLittle(t *testing.T) {
 		if got := copiers(c.bytes); got != c.want {
 			t.Errorf("%d bytes, %d processors: %d threads, want %d", c.bytes, c.processors, got, c.want)
 		}
+		if now := runtime.GOMAXPROCS(0); now != c.processors {
+			t.Fatalf("%d processors became %d", c.processors, now)
+		}
 	}
 }

@@ -437,3 +437,24 @@ def test_a_class_makes_more_of_itself(ray: Any) -> None:
     assert ray.get(root.leaf.remote(), timeout=60) == 7
     with pytest.raises(TypeError, match="too many positional arguments"):
         ray.get(root.wrong.remote(), timeout=60)
+
+
+def test_a_class_that_refers_to_objects(ray: Any) -> None:
+    """References inside of the class live as long as it is used, with and without references among the arguments."""
+
+    def class_of(inside: Any) -> Any:
+        class Refers:
+            def __init__(self, *given: Any) -> None:
+                self.given = [one if isinstance(one, str) else ray.get(one[0]) for one in given]
+
+            def read(self) -> Any:
+                return ray.get(inside), self.given
+
+        return ray.remote(Refers)
+
+    made = class_of(ray.put("inside"))
+    handles = [made.remote(), made.remote("plain"), made.remote([ray.put("in a list")])]
+    del made
+    gc.collect()
+    expected = [("inside", []), ("inside", ["plain"]), ("inside", ["in a list"])]
+    assert ray.get([handle.read.remote() for handle in handles], timeout=PATIENCE_S) == expected

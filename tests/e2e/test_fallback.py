@@ -151,6 +151,17 @@ class TestTasks:
         ray.kill(gpu_is_held)
         assert ray.get(f.remote(x, y=7), timeout=PATIENCE_S) == ("gpu", 42, {"CPU": 1.0, "GPU": 1.0})
 
+    def test_another_function_has_its_name_unless_one_is_given(self, ray: Any, gpu_is_held: Any) -> None:
+        def other() -> str | None:
+            return str(eagleray.get_runtime_context().get_task_name())
+
+        @ray.remote(num_gpus=1, fallback=[(other, {})])
+        def best() -> str | None:
+            return None
+
+        names = [best.remote(), best.options(name="given").remote()]
+        assert [name.rpartition(".")[2] for name in ray.get(names, timeout=PATIENCE_S)] == ["other", "given"]
+
     def test_another_function_takes_the_same_arguments(self, ray: Any) -> None:
         @ray.remote(num_gpus=1, fallback=[(lambda: None, {"num_cpus": 1})])
         def f(x: int) -> int:

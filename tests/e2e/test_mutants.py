@@ -19,6 +19,7 @@ def f(a, b):
         print("\xc3\xa4", a + b)
     a += 2
     return True if a in b else a - 1
+    return -1
 """
 
 

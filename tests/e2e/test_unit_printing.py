@@ -6,10 +6,16 @@ import io
 import os
 import subprocess
 import sys
+import threading
+import time
 from typing import Any
 
 import pytest
-from eagleray._private.session.printing import Printer
+from eagleray._private import driver_log
+from eagleray._private.messages import pack
+from eagleray._private.session.printing import Printer, _run, start
+from eagleray._private.state import process
+from pace import until
 
 
 class Terminal(io.StringIO):
@@ -104,3 +110,82 @@ def test_worker_output_names_who_writes() -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, env=env)
     assert done.stdout == "\x1f:name:a\none\ntwo\n\x1f:name:b\nthree\n\x1f:name:c\nfour\n", done.stderr
+
+
+class Events:
+    """The core as the printer's thread sees it: events that come, then none."""
+
+    def __init__(self, *events: Any) -> None:
+        self.events = list(events)
+        self.empty = threading.Event()
+
+    def next_event(self, timeout_ms: int) -> bytes | None:
+        if not self.events:
+            self.empty.set()
+            time.sleep(timeout_ms / 1e5)
+            return None
+        event = self.events.pop(0)
+        if isinstance(event, Exception):
+            raise event
+        return pack(event)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """What goes to the driver's own log."""
+    found: list[tuple[str, str]] = []
+    monkeypatch.setattr(driver_log, "warning", lambda text: found.append(("warning", text)))
+    monkeypatch.setattr(driver_log, "error", lambda text: found.append(("error", text)))
+    return found
+
+
+LINE = ("log", 7, "f", False, False, "a line", "")
+
+
+def test_each_event_is_shown_in_its_place(said: list[tuple[str, str]], capsys: pytest.CaptureFixture[str]) -> None:
+    events = Events(("warn", "careful", "x"), LINE, ("error", "Unhandled error", "x"), ("unknown", 1))
+    close = start(events)
+    assert events.empty.wait(60)
+    close()
+    assert said == [("warning", "careful"), ("error", "Unhandled error")]
+    assert capsys.readouterr().out == "(f pid=7) a line\n"
+    assert not [t for t in threading.enumerate() if t.name == "eagleray-printer"], "the thread has ended"
+
+
+def test_what_was_held_back_is_shown_at_the_end(capsys: pytest.CaptureFixture[str]) -> None:
+    events = Events(*[LINE] * 5)
+    close = start(events)
+    assert events.empty.wait(60)
+    assert "repeated" not in capsys.readouterr().out
+    close()
+    assert "repeated 2x" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("live", [True, False], ids=["a session that lives", "one that was shut down"])
+def test_a_session_that_ends_by_itself_is_told(
+    live: bool, said: list[tuple[str, str]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "session", object() if live else None)
+    events = Events(*[LINE] * 5, ("closed", "the daemon was killed", "x"), LINE)
+    close = start(events)
+    until(lambda: not [t for t in threading.enumerate() if t.name == "eagleray-printer"])
+    close()
+    assert said == ([("warning", "the session has ended: the daemon was killed")] if live else [])
+    assert "repeated 2x" in capsys.readouterr().out
+    assert events.events == [LINE], "nothing is read after the end"
+
+
+def test_errors_of_the_core_and_of_a_closed_output_end_nothing(said: list[tuple[str, str]]) -> None:
+    class Closed(io.StringIO):
+        def write(self, text: str) -> int:
+            raise ValueError("I/O operation on closed file")
+
+    events = Events(RuntimeError("no session"), LINE, ("warn", "still here"))
+    stop = threading.Event()
+    thread = threading.Thread(target=_run, args=(events, Printer(Closed(), Closed(), Clock()), stop))
+    thread.start()
+    assert events.empty.wait(60)
+    stop.set()
+    thread.join(60)
+    assert said == [("warning", "still here")]
+    assert not thread.is_alive()

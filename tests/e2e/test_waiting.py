@@ -247,3 +247,36 @@ def test_as_future_where_no_loop_runs(ray: Any) -> None:
     thread.join(20)
     assert "event loop" in str(problems[0])  # as asyncio says it: this thread has none
     assert asyncio.run(asyncio.wait_for(ref, 20)) == 5
+
+
+def test_a_loop_waits_for_a_reference_without_its_value(ray: Any) -> None:
+    """What ``async for`` waits for: it becomes done without a value, and giving it up before disturbs nobody."""
+    from eagleray._private.asynchronous import ready_future
+
+    @ray.remote
+    class Gate:
+        def __init__(self) -> None:
+            self.opened = asyncio.Event()
+
+        async def open(self) -> None:
+            self.opened.set()
+
+        async def wait(self) -> str:
+            await self.opened.wait()
+            return "open"
+
+    gate = Gate.remote()
+    problems: list[Any] = []
+
+    async def main() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context))
+        ref = gate.wait.remote()
+        kept, given_up = ready_future(ref), ready_future(ref)
+        given_up.cancel()
+        await gate.open.remote()
+        assert await asyncio.wait_for(kept, PATIENCE_S) is None
+        assert await ref == "open"
+        assert await asyncio.wait_for(ready_future(ref), PATIENCE_S) is None, "it is ready already"
+
+    asyncio.run(main())
+    assert problems == []
