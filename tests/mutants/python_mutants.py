@@ -5,7 +5,8 @@
 
 One place of one module is changed at a time, in a copy of the package that is made of links, and the test files that
 ``TESTS`` names for the module run. A change that none of them notices is a survivor. The same seed chooses the same
-places in the same sources. Left out, as in Go, are negative numbers: -1 and -2 both stand for none. Each run has bounds, see ``trial.py``; tests that exceed them count as failed.
+places in the same sources. Left out, as in Go, are negative numbers: -1 and -2 both stand for none. Each run has
+bounds, see ``trial.py``; tests that exceed them count as failed.
 """
 
 from __future__ import annotations
