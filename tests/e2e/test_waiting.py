@@ -251,7 +251,7 @@ def test_as_future_where_no_loop_runs(ray: Any) -> None:
 
 def test_a_loop_waits_for_a_reference_without_its_value(ray: Any) -> None:
     """What ``async for`` waits for: it becomes done without a value, and giving it up before disturbs nobody."""
-    from eagleray._private.asynchronous import ready_future
+    from eagleray._private.values.asynchronous import ready_future
 
     @ray.remote
     class Gate:
