@@ -2,11 +2,9 @@ package daemon
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"os"
 	"path/filepath"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +29,7 @@ func (d *Daemon) accept() {
 				return
 			}
 			// Out of descriptors, most likely: others may go meanwhile.
-			d.refuse.once(d, "accept", err)
+			d.refuse("accept", err)
 			time.Sleep(20 * time.Millisecond)
 			continue
 		}
@@ -39,7 +37,7 @@ func (d *Daemon) accept() {
 		go func() {
 			defer func() { <-slots }()
 			if err := d.welcome(u); err != nil {
-				d.refuse.once(d, "connection refused", err)
+				d.refuse("connection refused", err)
 				_ = u.SetWriteDeadline(time.Now().Add(time.Second))
 				_ = wire.RefuseHello(u, err)
 				u.Close()
@@ -192,30 +190,5 @@ func peerProcess(u *net.UnixConn, said int) (pid, pidfd int) {
 func closeFD(fd int) {
 	if fd >= 0 {
 		unix.Close(fd)
-	}
-}
-
-// complaints logs each kind of trouble once.
-type complaints struct {
-	mu   sync.Mutex
-	seen map[string]bool
-}
-
-// maxComplaints bounds the memory of what was said.
-const maxComplaints = 256
-
-func (k *complaints) once(d *Daemon, what string, err error) {
-	text := fmt.Sprintf("%s: %v", what, err)
-	k.mu.Lock()
-	known := k.seen[text] || len(k.seen) >= maxComplaints
-	if !known {
-		if k.seen == nil {
-			k.seen = make(map[string]bool)
-		}
-		k.seen[text] = true
-	}
-	k.mu.Unlock()
-	if !known {
-		d.log.Warn(what, "error", err, "note", "said once")
 	}
 }

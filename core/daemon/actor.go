@@ -280,8 +280,8 @@ func (d *Daemon) located(a *actor) record.Instance {
 	return i
 }
 
-// actorEnded: the worker of an actor is gone; mu held.
-func (d *Daemon) actorEnded(w *worker) {
+// actorEnded handles the end of an actor's worker; mu held.
+func (d *Daemon) actorEnded(w *worker, end workerEnd) {
 	a := w.actor
 	if d.actors[a.rec.ID] == a {
 		delete(d.actors, a.rec.ID)
@@ -289,7 +289,7 @@ func (d *Daemon) actorEnded(w *worker) {
 	if d.placeAgain(a, w) {
 		return
 	}
-	d.lifeEnds(a.key(), w.detail)
+	d.lifeEnds(a.key(), end.detail)
 	if w.job.ended && w.job.detached {
 		d.reviewDetached(w.job)
 	}
@@ -298,17 +298,17 @@ func (d *Daemon) actorEnded(w *worker) {
 	}
 	a.settled = true
 	switch {
-	case w.exceeded != "":
+	case end.code != "":
 		if !a.rec.MayRestart() {
 			delete(d.falls, a.rec.ID)
 		}
-		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(w.excess), Message: w.exceeded})
+		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(end.code), Message: end.detail})
 	case a.drains || w.reason != "" && w.reason != wire.ExitForced: // nobody cancels an actor with force: that end is none of its own
 		delete(d.falls, a.rec.ID)
 		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
 	default: // with status 0 too: it ended without a word
 		d.fell(a)
-		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: w.detail})
+		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: end.detail})
 	}
 }
 

@@ -155,13 +155,13 @@ func ms(t time.Time) int64 {
 	return t.UnixMilli()
 }
 
-// noteEnd remembers a worker that has ended; mu held.
-func (d *Daemon) noteEnd(w *worker) {
+// noteEnd remembers a worker that has ended, for the census; mu held.
+func (d *Daemon) noteEnd(w *worker, end workerEnd) {
 	if len(d.ended) >= keptWorkers {
 		d.ended = append(d.ended[:0], d.ended[keptWorkers/2:]...)
 	}
 	r := w.row()
-	r.EndedMs, r.Reason, r.Detail, r.Alive = time.Now().UnixMilli(), w.reason, w.detail, false
+	r.EndedMs, r.Reason, r.Detail, r.Alive = time.Now().UnixMilli(), w.reason, end.detail, false
 	d.ended = append(d.ended, r)
 }
 
@@ -195,7 +195,7 @@ func (d *Daemon) headRows(out *wire.Census) {
 func (d *Daemon) passOn(c *client, m *wire.Message) {
 	var q wire.FunctionRef
 	if err := m.Decode(&q); err != nil {
-		d.refuse.once(d, "message refused", err)
+		d.refuse("message refused", err)
 		return
 	}
 	d.mu.Lock()

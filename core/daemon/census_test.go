@@ -59,7 +59,7 @@ func TestNoteEnd_ManyWorkers_TheLastOnesAreKept(t *testing.T) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for i := range 3 * keptWorkers {
-		d.noteEnd(&worker{self: ids.NewWorker(), job: j, pid: i + 1, detail: "gone"})
+		d.noteEnd(&worker{self: ids.NewWorker(), job: j, pid: i + 1}, workerEnd{detail: "gone"})
 	}
 	if n := len(d.ended); n > keptWorkers || n < keptWorkers/2 {
 		t.Errorf("%d are kept", n)

@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/resource"
@@ -21,13 +20,13 @@ import (
 
 // Daemon is the node role of one machine. See doc.go.
 type Daemon struct {
-	o      Options
-	log    *slog.Logger
-	socket *net.UnixListener
-	reaper *reaper
-	broom  *broom
-	began  time.Time
-	refuse complaints
+	o          Options
+	log        *slog.Logger
+	socket     *net.UnixListener
+	reaper     *reaper
+	broom      *broom
+	began      time.Time
+	complaints complaints // of what is refused
 
 	headSet chan struct{} // closed when head is set
 	head    Head
@@ -51,13 +50,10 @@ type Daemon struct {
 	actors     map[ids.Actor]*actor
 	wills      map[string]*client // workers that hand over, by token
 	lastClient sched.ClientID
-	lastDetail string // how the worker that the scheduler is being told of ended
-	startKills int    // workers killed in a row while they started
+	startKills int // workers killed in a row while they started
 	closing    bool
 	ended      []wire.WorkerRow // the workers that ended last
 
-	lastCode    fault.Code // what its task fails with, "" for a crash
-	lastBytes   uint64     // what it held when it was ended for that
 	memory      memWatch
 	gpus        gpuWatch
 	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
@@ -123,6 +119,9 @@ func Open(o Options) (*Daemon, error) {
 	d.timer.Stop()
 	d.reaper = startReaper(d.reaped)
 	if err := d.learnMemory(); err != nil {
+		socket.Close()
+		d.reaper.close()
+		d.objects.Close()
 		return nil, err
 	}
 	d.memory.o = o.Memory
@@ -215,13 +214,17 @@ func (d *Daemon) SendStore(socket int, text []byte) error { return d.objects.Sen
 func (d *Daemon) now() time.Duration { return time.Since(d.began) }
 
 // event passes an event to the scheduler and does what it orders; mu held.
-func (d *Daemon) event(f func(m *sched.Machine)) {
+func (d *Daemon) event(f func(m *sched.Machine)) { d.eventOfEnd(workerEnd{}, f) }
+
+// eventOfEnd is event for the end of a worker. The scheduler then says which leases
+// the worker had, and their holders are told how it ended; mu held.
+func (d *Daemon) eventOfEnd(end workerEnd, f func(m *sched.Machine)) {
 	if d.closing {
 		return
 	}
 	d.m.Advance(d.now())
 	f(d.m)
-	d.act()
+	d.act(end)
 }
 
 // tick runs when the scheduler asked to be told the time.
@@ -231,15 +234,16 @@ func (d *Daemon) tick() {
 	d.event(func(*sched.Machine) {})
 }
 
-// act does the scheduler's actions and sets its timer; mu held.
-func (d *Daemon) act() {
+// act does the scheduler's actions and sets its timer. End is how a worker ended, when
+// the actions follow from that; mu held.
+func (d *Daemon) act(end workerEnd) {
 	for {
 		as := d.m.Actions()
 		if len(as) == 0 {
 			break
 		}
 		for _, a := range as {
-			d.do(a)
+			d.do(a, end)
 		}
 	}
 	if at, ok := d.m.Next(); ok {

@@ -23,7 +23,7 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "tokens": len(d.tokens),
 		"pids": len(d.pids), "zygotes": len(d.zygotes), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
 		"wills": len(d.wills), "lives": len(d.lives), "falls": len(d.falls), "ended_workers": len(d.ended), "cancels": cancels,
-		"complaints": d.refuse.count(),
+		"complaints": d.complaints.count(),
 	} {
 		found["n_"+name] = uint64(n)
 	}
@@ -50,11 +50,4 @@ func (d *Daemon) answerFootprint(m *wire.Message) {
 		}
 	}
 	_ = m.Reply(found)
-}
-
-// count is how many kinds of trouble were logged.
-func (k *complaints) count() int {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return len(k.seen)
 }

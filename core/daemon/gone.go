@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/sched"
 )
 
@@ -37,11 +38,9 @@ func (d *Daemon) processGone(w *worker, p *process) {
 	if starting && output != nil {
 		wait(output.done)
 	}
+	said := ""
 	if !starting {
-		said := output.epitaph()
-		d.mu.Lock()
-		w.said = said
-		d.mu.Unlock()
+		said = output.epitaph()
 	}
 	d.mu.Lock()
 	odd := w.known && w.status == -int(unix.SIGKILL) && (!w.ended || w.deaf) && w.state == stateReady
@@ -51,7 +50,7 @@ func (d *Daemon) processGone(w *worker, p *process) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.finish(w)
+	d.finish(w, said)
 }
 
 // statusKnown notes how a worker ended, if that is not known yet; mu held.
@@ -62,51 +61,54 @@ func (d *Daemon) statusKnown(w *worker, e ending) {
 	}
 }
 
-// finish tells everyone of a worker's end; mu held.
-func (d *Daemon) finish(w *worker) {
+// workerEnd is how a worker ended, as it is told to those who needed the worker.
+type workerEnd struct {
+	detail string     // in words
+	code   fault.Code // what its task fails with; "" for a crash
+	bytes  uint64     // what it held when it was ended for holding too much memory
+}
+
+// endOf says how a worker ended. Said is what the worker wrote last; mu held.
+func endOf(w *worker, said string) workerEnd {
+	if w.exceeded != "" {
+		return workerEnd{detail: w.exceeded, code: w.excess, bytes: w.held}
+	}
+	detail := exitText(w.pid, w.status, w.known)
+	if w.known && w.status == -int(unix.SIGKILL) && !w.ended {
+		detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
+	}
+	switch {
+	case w.reason != "":
+		detail += " on purpose: " + w.reason
+	case w.status != 0:
+		detail += said
+	}
+	return workerEnd{detail: detail, bytes: w.held}
+}
+
+// finish tells everyone of a worker's end. Said is what the worker wrote last to
+// standard error; mu held.
+func (d *Daemon) finish(w *worker, said string) {
 	if w.state == stateGone {
 		return
 	}
-	w.detail = exitText(w.pid, w.status, w.known)
-	if w.known && w.status == -int(unix.SIGKILL) && !w.ended {
-		w.detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
-	}
-	switch {
-	case w.exceeded != "":
-		w.detail = w.exceeded
-	case w.reason != "":
-		w.detail += " on purpose: " + w.reason
-	case w.status != 0:
-		w.detail += w.said
-	}
+	end := endOf(w, said)
 	starting := w.state == stateStarting
 	doomed := w.doomed || starting && d.killedAtStart(w)
-	said := ""
-	if starting && w.output != nil {
-		said = w.output.lastWords()
-	}
-	d.noteEnd(w)
+	d.noteEnd(w, end)
 	d.forget(w)
 	if w.actor != nil {
-		d.actorEnded(w)
+		d.actorEnded(w, end)
 	}
-	d.lastDetail, d.lastCode = w.detail, ""
-	if w.exceeded != "" {
-		d.lastCode = w.excess
+	if !starting || doomed {
+		d.eventOfEnd(end, func(m *sched.Machine) { m.WorkerGone(w.id) })
+		return
 	}
-	d.lastBytes = w.held
-	d.event(func(m *sched.Machine) {
-		switch {
-		case starting && doomed:
-			m.WorkerGone(w.id)
-		case starting:
-			why := w.detail + " before it was ready"
-			if said != "" {
-				why += "; it last wrote:\n" + said
-			}
-			m.WorkerFailed(w.id, "the worker process for this task's environment could not be started: "+why)
-		default:
-			m.WorkerGone(w.id)
+	why := "the worker process for this task's environment could not be started: " + end.detail + " before it was ready"
+	if w.output != nil {
+		if text := w.output.lastWords(); text != "" {
+			why += "; it last wrote:\n" + text
 		}
-	})
+	}
+	d.event(func(m *sched.Machine) { m.WorkerFailed(w.id, why) })
 }

@@ -86,7 +86,7 @@ func (d *Daemon) look() {
 	for {
 		uses, err := lib.Uses()
 		if err != nil {
-			d.refuse.once(d, "the memory of GPUs cannot be watched", err)
+			d.refuse("the memory of GPUs cannot be watched", err)
 		}
 		d.mu.Lock()
 		every, any := d.account(uses)

@@ -39,7 +39,7 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 		go d.answerFootprint(m)
 	case wire.TShutdown:
 		if err := mayStop(c); err != nil {
-			d.refuse.once(d, "message refused", err)
+			d.refuse("message refused", err)
 			_ = m.Fail(err)
 			return
 		}
@@ -48,7 +48,7 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 		time.AfterFunc(10*time.Millisecond, d.Stop)
 	default:
 		if err := d.control(c, m); err != nil {
-			d.refuse.once(d, "message refused", fmt.Errorf("from %s: %w", c.role, err))
+			d.refuse("message refused", fmt.Errorf("from %s: %w", c.role, err))
 			_ = m.Fail(err)
 		}
 	}
@@ -248,7 +248,7 @@ func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 func (d *Daemon) object(c *client, m *wire.Message) {
 	fail := func(err error) {
 		if err != nil {
-			d.refuse.once(d, "message refused", err)
+			d.refuse("message refused", err)
 			_ = m.Fail(err)
 		}
 	}
@@ -309,7 +309,7 @@ func (d *Daemon) object(c *client, m *wire.Message) {
 				err = d.mayFree(c, id)
 			}
 			if err != nil {
-				d.refuse.once(d, "message refused", err)
+				d.refuse("message refused", err)
 			} else if !c.gone {
 				d.objects.Free(c, id)
 			}

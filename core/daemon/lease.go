@@ -10,8 +10,9 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// do carries out one action of the scheduler; mu held.
-func (d *Daemon) do(a sched.Action) {
+// do carries out one action of the scheduler. End is how the worker ended whose end
+// the action follows from; mu held.
+func (d *Daemon) do(a sched.Action, end workerEnd) {
 	switch a := a.(type) {
 	case sched.StartWorker:
 		d.startWorker(a)
@@ -31,7 +32,7 @@ func (d *Daemon) do(a sched.Action) {
 		}
 	case sched.Broken:
 		if c := d.clients[a.Client]; c != nil {
-			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: d.lastDetail, Code: string(d.lastCode), Bytes: d.lastBytes})
+			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: end.detail, Code: string(end.code), Bytes: end.bytes})
 		}
 	case sched.ClassFailed:
 		if c := d.clients[a.Client]; c != nil {

@@ -27,7 +27,7 @@ func (d *Daemon) learnMemory() error {
 		if err := d.m.SetGPUMemory(found); err != nil {
 			d.log.Warn("the memory of the GPUs stays unknown", "error", err)
 		}
-		d.act()
+		d.act(workerEnd{})
 	}()
 	return nil
 }

@@ -56,8 +56,6 @@ type worker struct {
 	known  bool          // status is
 	told   chan struct{} // closed when it is
 	reason string        // announced by WorkerExit
-	detail string        // how it ended
-	said   string        // what it wrote last
 	actor  *actor
 
 	gpu      gpuHold

@@ -1,6 +1,7 @@
 package objects
 
 import (
+	"sync/atomic"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fdlimit"
@@ -18,13 +19,38 @@ type spiller struct {
 	disk    *spill.Store
 	readers chan struct{} // bounds how many objects are read at a time
 	arena   *store.Mapping
+	// users counts the orders that read or write the mapping, and the store itself.
+	// A disk that hangs holds its order for longer than the store lives.
+	users atomic.Int32
 
 	writing, reading      int // orders under way; the lock guards them
 	writeBegan, readBegan time.Time
 }
 
+func newSpiller(w *waker, disk *spill.Store, arena *store.Mapping, readers int) *spiller {
+	s := &spiller{waker: w, disk: disk, readers: make(chan struct{}, readers), arena: arena}
+	s.users.Store(1)
+	return s
+}
+
+// close gives up the disk. The mapping goes with the last order that uses it.
+func (s *spiller) close() {
+	s.disk.Close(closeLimit)
+	s.unuse()
+}
+
+func (s *spiller) unuse() {
+	if s.users.Add(-1) == 0 {
+		_ = s.arena.Close()
+	}
+}
+
 // write implements effects.
 func (s *spiller) write(b *batch) {
+	if s.store.stopped {
+		return // nobody needs it any more, and the mapping may be gone
+	}
+	s.users.Add(1)
 	items := make([]spill.Item, len(b.objects))
 	offs := make([]uint64, len(items))
 	for i, o := range b.objects {
@@ -44,6 +70,7 @@ func (s *spiller) write(b *batch) {
 		if err == nil {
 			records, err = s.disk.Write(items)
 		}
+		s.unuse()
 		if err != nil {
 			s.store.o.Log.Warn("spilling objects failed", "error", err)
 		}
@@ -66,6 +93,10 @@ func (s *spiller) write(b *batch) {
 
 // restore implements effects.
 func (s *spiller) restore(o *object, to Place) {
+	if s.store.stopped {
+		return
+	}
+	s.users.Add(1)
 	r := o.disk.(*spill.Record)
 	if s.reading++; s.reading == 1 {
 		s.readBegan = time.Now()
@@ -74,6 +105,7 @@ func (s *spiller) restore(o *object, to Place) {
 		s.readers <- struct{}{}
 		err := s.read(r, to)
 		<-s.readers
+		s.unuse()
 		if err != nil {
 			s.store.o.Log.Warn("a spilled object is lost", "object", o.id.String(), "error", err)
 		}

@@ -82,7 +82,7 @@ func (s *Store) openDisk(o SpillOptions) error {
 		os.Remove(filepath.Join(s.o.Dir, spilledName))
 		return err
 	}
-	s.spill = &spiller{waker: s.wake, disk: disk, readers: make(chan struct{}, o.Readers), arena: arena}
+	s.spill = newSpiller(s.wake, disk, arena, o.Readers)
 	s.effects = s.spill
 	s.batchBytes = min(o.MinBytes, s.o.Bytes/8)
 	s.writeAheadFrom = uint64(o.Threshold * float64(s.o.Bytes))
@@ -125,8 +125,7 @@ func (s *Store) Close() {
 	s.reclaimer.close()
 	s.wake.stop()
 	if s.spill != nil {
-		// The mapping stays: a write that hangs may still read from it.
-		s.spill.disk.Close(closeLimit)
+		s.spill.close()
 		os.Remove(filepath.Join(s.o.Dir, spilledName))
 	}
 	unix.Close(s.fd)
