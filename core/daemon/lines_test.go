@@ -104,3 +104,26 @@ func TestSplitter_NamesOfTwoStreams(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// The memory of a long line is let go of when the line is over, that of a line
+// that goes on is not.
+func TestSplitter_LongLineOver_ItsMemoryGoes(t *testing.T) {
+	latest := ""
+	s := splitter{latest: &latest}
+	s.add(nil, []byte(strings.Repeat("x", 5000)))
+	if len(s.partial) != 5000 {
+		t.Fatalf("%d bytes of a line that goes on are kept", len(s.partial))
+	}
+	if got := s.add(nil, []byte("y\nz")); len(got) != 1 || got[0].Text != strings.Repeat("x", 5000)+"y" || string(s.partial) != "z" {
+		t.Fatalf("%d lines, %q goes on", len(got), s.partial)
+	}
+	if got := s.add(nil, []byte("\n")); len(got) != 1 || got[0].Text != "z" || s.partial != nil {
+		t.Errorf("%d lines, %d bytes are kept", len(got), cap(s.partial))
+	}
+	s.add(nil, []byte("short\n"))
+	s.add(nil, []byte("sh"))
+	s.add(nil, []byte("ort\n"))
+	if s.partial == nil || cap(s.partial) > 1<<10 {
+		t.Errorf("of short lines %d bytes are kept", cap(s.partial))
+	}
+}

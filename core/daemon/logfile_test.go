@@ -101,3 +101,36 @@ func TestOutput_SetPid_WhatCameEarlierIsKept(t *testing.T) {
 		o.out[i].file.Close()
 	}
 }
+
+// When a pipe has ended its file is closed, its last line is kept, and nothing is
+// written any more; the output is over with the second pipe.
+func TestOutput_Ended_FilesAreClosed(t *testing.T) {
+	dir := t.TempDir()
+	o := &output{dir: dir, open: 2, done: make(chan struct{})}
+	for i := range o.out {
+		o.out[i].splitter.latest = &o.name
+	}
+	o.setPid(5)
+	o.got(0, []byte("out\nlast"))
+	o.got(1, []byte("err\n"))
+	files := []*os.File{o.out[0].file, o.out[1].file}
+	for i, file := range files {
+		select {
+		case <-o.done:
+			t.Fatal("it is over while a pipe is open")
+		default:
+		}
+		o.ended(i)
+		if err := file.Close(); err == nil {
+			t.Errorf("file %d was open", i)
+		}
+		o.keep(i, []byte("more"))
+		if !o.out[i].full || o.out[i].file != nil {
+			t.Errorf("pipe %d: %+v", i, &o.out[i])
+		}
+	}
+	<-o.done
+	if out, errs := logged(t, dir, "worker-5.out"), logged(t, dir, "worker-5.err"); out != "out\nlast" || errs != "err\n" {
+		t.Errorf("got %q and %q", out, errs)
+	}
+}

@@ -85,3 +85,22 @@ func TestSink_Flush_IsBounded(t *testing.T) {
 		time.Sleep(2 * sinkPause) // its goroutine sees that it is closed
 	})
 }
+
+// When all lines are sent the sink holds no memory for them, and a later line comes all the same.
+func TestSink_AllSent_HoldsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{}
+		s := newSink(r.send, r.waiting)
+		for range 2 {
+			r.lines = nil
+			s.add([]wire.LogLine{{Text: "a"}, {Text: "b"}})
+			time.Sleep(10 * sinkPause)
+			synctest.Wait()
+			s.mu.Lock()
+			if s.lines != nil || s.bytes != 0 || s.running || strings.Join(r.lines, "") != "ab" {
+				t.Errorf("it holds %d lines of %d bytes, runs %v, sent %q", len(s.lines), s.bytes, s.running, r.lines)
+			}
+			s.mu.Unlock()
+		}
+	})
+}
