@@ -143,3 +143,27 @@ func TestBacklog_ReleasedWhileCallersAreHeld_WhatHasArrivedRunsFirst(t *testing.
 		t.Errorf("%d calls ran before the actor ended, %d had arrived", n, arrived)
 	}
 }
+
+// When callers that were held are read again, an actor that is to end takes into
+// account that what they had sent before lies unread.
+func TestUnqueued_BelowHalf_CallersAreReadAgain(t *testing.T) {
+	for _, draining := range []bool{false, true} {
+		e := &executor{c: bareClient(t, Options{}), draining: draining, conns: map[*inConn]bool{}}
+		e.backlog.full, e.backlog.most, e.backlog.bytes = true, 100, 111
+		k := &call{size: 60}
+		e.unqueued(k)
+		if !e.backlog.full || e.backlog.bytes != 51 || e.unread || k.size != 0 {
+			t.Fatalf("above the half: %+v, unread %v", e.backlog, e.unread)
+		}
+		e.unqueued(k) // it counts once
+		e.unqueued(&call{size: 1})
+		if e.backlog.full || e.backlog.bytes != 50 || e.unread != draining {
+			t.Errorf("at the half: %+v, unread %v", e.backlog, e.unread)
+		}
+		e.unread = false
+		e.unqueued(&call{size: 1})
+		if e.unread {
+			t.Error("nobody was held, and something counts as unread")
+		}
+	}
+}

@@ -62,8 +62,9 @@ type fakeDaemon struct {
 	holdPins  int                   // so many places are asked for before one is told
 	late      []lateObject
 
-	actors map[ids.Actor]*fakeActor // see fakeactor_test.go
-	ends   bool                     // the test is over: nobody is started any more
+	first  func(m *wire.Message) bool // sees each message first, and says whether it has seen to it
+	actors map[ids.Actor]*fakeActor   // see fakeactor_test.go
+	ends   bool                       // the test is over: nobody is started any more
 }
 
 // forActor is the token of a worker that becomes an actor: it runs no tasks.
@@ -168,6 +169,9 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.first != nil && d.first(m) {
+		return
+	}
 	switch m.Type {
 	case wire.TJobStart:
 		j := ids.JobOf(1)
@@ -287,6 +291,15 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		d.exits = append(d.exits, x.Reason)
 	case wire.TObjStats:
 		_ = m.Reply(wire.ObjStats{})
+	case wire.TObjCheck:
+		var q, lacks wire.ObjRefs
+		_ = m.Decode(&q)
+		for _, id := range q.ObjectIDs {
+			if _, there := d.objects[string(id)]; !there {
+				lacks.ObjectIDs = append(lacks.ObjectIDs, id)
+			}
+		}
+		_ = m.Reply(lacks)
 	case wire.TBlocked:
 		d.blocked++
 	case wire.TUnblocked:

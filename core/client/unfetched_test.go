@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -174,5 +175,114 @@ func TestUnfetched_HostileEnvelope_NamesTheFunction(t *testing.T) {
 		if got := exceptionText(b, "f"); got != "f failed" {
 			t.Errorf("%q: %q", b, got)
 		}
+	}
+}
+
+// A worker's words are named by the task that ran last; an actor's have its name
+// anyway, and a name of several lines cannot be told in one.
+func TestLabelled_TasksNameInFront(t *testing.T) {
+	named := func(name string) *RemoteTemplate {
+		r := new(RemoteTemplate)
+		r.Name = name
+		return r
+	}
+	for _, x := range []struct {
+		e    executor
+		want string
+	}{
+		{executor{last: named("f")}, "\x1f:name:f\ntext"},
+		{executor{}, "text"},
+		{executor{last: named("f"), actorID: ids.Actor{1}}, "text"},
+		{executor{last: named("f\ng")}, "text"},
+		{executor{last: named("f\rg")}, "text"},
+	} {
+		if got := (&Client{exec: &x.e}).labelled("text"); got != x.want {
+			t.Errorf("got %q, want %q", got, x.want)
+		}
+	}
+}
+
+// Where the exception itself is not in this process, what is known of it is told.
+func TestNeverFetched_ExceptionElsewhere_SaysWhatIsKnown(t *testing.T) {
+	var said []string
+	c := &Client{}
+	c.unfetched.tell = func(text string) { said = append(said, text) }
+	begin := "Unhandled error (suppress with 'RAY_IGNORE_UNHANDLED_ERRORS=1'): "
+	for i, x := range []struct {
+		size uint64
+		f    *fault.Error
+		want string
+	}{
+		{5 << 20, nil, begin + "f raised an exception of 5242880 bytes, which lay in the object store"},
+		{0, fault.New(fault.WorkerCrashed, "its worker died"), begin + "its worker died"},
+		{0, fault.New(fault.OutOfMemory, "too much"), begin + "too much"},
+		{0, fault.New(fault.TaskCancelled, "cancelled"), ""},
+		{0, fault.New(fault.ActorDied, "dead"), ""},
+	} {
+		said = nil
+		c.neverFetched(uint64(i+1), "f", nil, x.size, x.f)
+		c.neverFetched(uint64(i+1), "f", nil, x.size, x.f) // another result of the same task
+		if got := strings.Join(said, "|"); got != x.want {
+			t.Errorf("got %q, want %q", got, x.want)
+		}
+	}
+	said = nil
+	c.closed = true
+	if c.neverFetched(99, "f", nil, 1, nil); said != nil {
+		t.Errorf("a closed session said %q", said)
+	}
+}
+
+// What was not shown is counted, and told when the window is over or when the
+// next failure comes after it.
+func TestNeverFetched_WindowOver_TheRestIsCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said []string
+		c := &Client{}
+		c.unfetched.tell = func(text string) { said = append(said, text) }
+		n := uint64(0)
+		fails := func(many int) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for range many {
+				n++
+				c.neverFetched(n, "f", nil, 0, fault.New(fault.WorkerCrashed, "first line\ncrash %d\n", n))
+			}
+		}
+		fails(unfetchedShown)
+		time.Sleep(2 * unfetchedWindow)
+		synctest.Wait()
+		if len(said) != unfetchedShown {
+			t.Fatalf("said %q", said)
+		}
+		said = nil
+		fails(unfetchedShown + 3)
+		time.Sleep(unfetchedWindow + time.Second)
+		synctest.Wait()
+		if len(said) != unfetchedShown+1 || !strings.HasPrefix(said[unfetchedShown], "Unhandled errors: 3 more within 5s") || !strings.HasSuffix(said[unfetchedShown], "the last one: crash 23") {
+			t.Fatalf("said %d, the last one %q", len(said), said[len(said)-1])
+		}
+		said = nil
+		fails(1)
+		if len(said) != 1 {
+			t.Errorf("in the next window: %q", said)
+		}
+		c.unfetched.off = true
+		fails(20)
+		time.Sleep(2 * unfetchedWindow)
+		if len(said) != 1 {
+			t.Errorf("switched off: %q", said)
+		}
+	})
+}
+
+// What waits for a standard error that nobody reads is bounded.
+func TestSays_NobodyReads_IsBounded(t *testing.T) {
+	s := says{runs: true} // its goroutine writes
+	for range maxSays + 5 {
+		s.add("x")
+	}
+	if len(s.list) != maxSays {
+		t.Errorf("%d lines wait, want %d", len(s.list), maxSays)
 	}
 }
