@@ -10,10 +10,10 @@ import (
 func (e *executor) report() wire.Running {
 	var newest *call
 	r := wire.Running{Busy: len(e.calls)}
-	for _, k := range e.calls {
+	for token, k := range e.calls {
 		r.Once = r.Once || k.tmpl.Once
 		if newest == nil || k.started.After(newest.started) {
-			newest = k
+			newest, r.Call = k, token
 		}
 	}
 	if newest != nil {

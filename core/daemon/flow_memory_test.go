@@ -131,3 +131,31 @@ func TestFlow_MemoryIsShort_TasksThatCanRunAgainFirst(t *testing.T) {
 		}
 	}
 }
+
+// The chosen worker begins a task that must not run twice before it is ended: so another one is
+// chosen. Where tasks are so short that each look shows another one, that stops nobody.
+func TestFlow_MemoryIsShort_ChosenWorkerDoesSomethingElseByThen(t *testing.T) {
+	for _, verb := range []string{"turns", "hurries"} {
+		t.Run(verb, func(t *testing.T) {
+			s, root := short(t, 2)
+			d := s.Driver(nil)
+			d.Class(1, play.OneCPU, "default")
+			d.Want(1, 2)
+			changes, stays := d.Lease(), d.Lease()
+			d.Want(1, 0)
+			changes.Tell(verb)
+			stays.Tell("old") // the newest task is chosen first
+			want := changes
+			if verb == "turns" {
+				want = stays
+			}
+			anonymous(t, root, 950)
+			var x wire.LeaseBroken
+			d.Expect(wire.TLeaseBroken, &x)
+			anonymous(t, root, 500)
+			if x.LeaseID != want.LeaseID || x.Code != string(fault.OutOfMemory) {
+				t.Errorf("got %+v, want lease %d", x, want.LeaseID)
+			}
+		})
+	}
+}

@@ -89,33 +89,6 @@ func (d *Daemon) tightest() (machine.Level, int64, bool) {
 	return o.Tightest(levels)
 }
 
-// relieve ends one worker and waits until it is gone and its memory is back.
-func (d *Daemon) relieve(level machine.Level) {
-	view := d.usage()
-	w, ok := pressure.Pick(view.workers)
-	if !ok {
-		if time.Since(d.memory.warned) > warnAgain {
-			d.memory.warned = time.Now()
-			d.log.Warn("memory is short, and no worker is there that could be ended", "where", level.Name, "used", level.Anon, "room", level.Room)
-		}
-		return
-	}
-	gone := d.endForMemory(w, d.memory.o.Report(d.nodeName(), w, level, view.largest()))
-	limit := time.NewTimer(goneWait)
-	defer limit.Stop()
-	select {
-	case <-gone:
-	case <-limit.C:
-	case <-d.stop:
-		return
-	}
-	for end := time.Now().Add(d.memory.o.Every); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
-		if _, left, ok := d.tightest(); !ok || left >= 0 {
-			return
-		}
-	}
-}
-
 func (d *Daemon) nodeName() string {
 	return fmt.Sprintf("node %s (%s)", d.o.Address, d.o.Node)
 }

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/machine"
 	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/sched"
@@ -21,7 +20,8 @@ type usage struct {
 	workers   []pressure.Worker
 	processes []procStat
 	bytes     map[int]uint64
-	names     map[int]string // of workers
+	names     map[int]string            // of workers
+	sights    map[sched.WorkerID]*sight // of workers that may be ended
 }
 
 // descendants lists the processes below the daemon.
@@ -29,7 +29,7 @@ func descendants() []int { return descendantsOf(os.Getpid(), processes()) }
 
 // newUsage looks at all processes.
 func newUsage() *usage {
-	v := &usage{processes: processes(), bytes: make(map[int]uint64), names: make(map[int]string)}
+	v := &usage{processes: processes(), bytes: make(map[int]uint64), names: make(map[int]string), sights: make(map[sched.WorkerID]*sight)}
 	for _, p := range v.processes {
 		v.bytes[p.pid] = machine.ProcessAnon(p.pid, false)
 	}
@@ -39,7 +39,7 @@ func newUsage() *usage {
 // usage looks at all processes and asks the workers what they run.
 func (d *Daemon) usage() *usage {
 	v := newUsage()
-	running := d.askRunning()
+	running := d.askRunning(func(*worker) bool { return true })
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, w := range d.workers {
@@ -48,6 +48,7 @@ func (d *Daemon) usage() *usage {
 			continue
 		}
 		x.Bytes = v.below(w.pid)
+		v.sights[w.id] = d.sightOf(w, running[w.id])
 		v.workers = append(v.workers, x)
 		v.names[w.pid] = fmt.Sprintf("eagleray worker: %s", cmp.Or(x.Name, "idle"))
 	}
@@ -95,15 +96,14 @@ func (v *usage) largest() []pressure.Process {
 	return list
 }
 
-// askRunning asks the busy workers what they run; one that does not answer in
-// time is left out.
-func (d *Daemon) askRunning() map[sched.WorkerID]*wire.Running {
+// askRunning asks workers what they run; one that does not answer in time is left out.
+func (d *Daemon) askRunning(wanted func(*worker) bool) map[sched.WorkerID]*wire.Running {
 	var mu sync.Mutex
 	answers := make(map[sched.WorkerID]*wire.Running)
 	var asked sync.WaitGroup
 	d.mu.Lock()
 	for _, w := range d.workers {
-		if w.state != stateReady || w.client == nil || w.client.gone {
+		if w.state != stateReady || w.client == nil || w.client.gone || !wanted(w) {
 			continue
 		}
 		asked.Add(1)
@@ -168,24 +168,4 @@ func (d *Daemon) endable(w *worker, r *wire.Running) (x pressure.Worker, ok bool
 		x.Started = time.Now().Add(-time.Duration(r.AgeUs) * time.Microsecond)
 	}
 	return x, true
-}
-
-// endForMemory ends the worker and returns what is closed when it is gone.
-func (d *Daemon) endForMemory(x pressure.Worker, text string) <-chan struct{} {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	w := d.workers[sched.WorkerID(x.ID)]
-	if w == nil || w.state == stateGone || w.proc == nil || d.closing {
-		gone := make(chan struct{})
-		close(gone)
-		return gone
-	}
-	d.log.Warn("a worker is ended for want of memory", "pid", w.pid, "what", x.Name, "bytes", x.Bytes, "report", text)
-	if o, ok := d.m.Occupation(w.id); ok && o.Idle {
-		d.event(func(m *sched.Machine) { m.Retire(w.id) })
-		return w.proc.gone
-	}
-	w.exceeded, w.excess, w.held = text, fault.OutOfMemory, x.Bytes
-	d.kill(w)
-	return w.proc.gone
 }

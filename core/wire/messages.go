@@ -178,6 +178,7 @@ type Running struct {
 	AgeUs int64  // since that began
 	Busy  int    // calls that run
 	Once  bool   // one of them must not run twice
+	Call  uint64 // the newest call's number among all that this worker has begun
 }
 
 // ClassTrouble says why a class gets nothing.

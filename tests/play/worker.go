@@ -67,6 +67,10 @@ type worker struct {
 	forgotten atomic.Pointer[string]
 	needed    atomic.Bool // it answers that it cannot end yet
 	once      atomic.Bool // what it runs must not run a second time
+	turnsOnce atomic.Bool // so it will be after its next answer
+	hurries   atomic.Bool // it runs another task each time that it is asked
+	old       atomic.Bool // what it runs began long ago
+	asked     atomic.Uint64
 	silent    atomic.Bool // it answers no question of the daemon
 }
 
@@ -87,7 +91,17 @@ func (w *worker) handle(m *wire.Message) {
 		}
 	case wire.TRunning:
 		if !w.silent.Load() {
-			_ = m.Reply(wire.Running{Busy: 1, Name: "greedy", AgeUs: 5, Once: w.once.Load()})
+			r := wire.Running{Busy: 1, Name: "greedy", AgeUs: 5, Once: w.once.Load(), Call: 1}
+			if n := w.asked.Add(1); w.hurries.Load() {
+				r.Call = n
+			}
+			if w.old.Load() {
+				r.AgeUs = time.Hour.Microseconds()
+			}
+			if w.turnsOnce.Swap(false) {
+				w.once.Store(true)
+			}
+			_ = m.Reply(r)
 		}
 	case wire.TActorStart:
 		w.startActor(m)
@@ -200,6 +214,12 @@ func (w *worker) told(verb, rest string) string {
 		w.needed.Store(true)
 	case "once":
 		w.once.Store(true)
+	case "turns": // once, when it has answered the next time
+		w.turnsOnce.Store(true)
+	case "old":
+		w.old.Store(true)
+	case "hurries":
+		w.hurries.Store(true)
 	case "silent":
 		w.silent.Store(true)
 	case "deaf": // closes its connection to the daemon
