@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from processes import alive, until
@@ -64,11 +64,15 @@ def ended(pid: int) -> bool:
     return True
 
 
-def living(roots: Iterable[Node]) -> tuple[set[Node], set[Node]]:
+def living(roots: Iterable[Node], empty: Callable[[Node], bool] = lambda _: False) -> tuple[set[Node], set[Node]]:
     """The objects that live because these do, and those that are only known yet, to be made again if need be.
 
     What a task has made in the store is made again when it is lost, so what the task was given has to be known. If that
     cannot be made again itself, its value has to stay; else the value goes when nobody else wants it.
+
+    Args:
+        roots: What the program has references to.
+        empty: Whether an object has no value, which would hold others or would have to be made again.
     """
     values: set[Node] = set()
     known: set[Node] = set()
@@ -79,6 +83,9 @@ def living(roots: Iterable[Node]) -> tuple[set[Node], set[Node]]:
         if node in values or (node in known and not wanted):
             continue
         known.add(node)
+        if empty(node):
+            values.add(node)
+            continue
         if wanted:
             values.add(node)
             todo += [(one, True) for one in node.inside]
@@ -89,24 +96,32 @@ def living(roots: Iterable[Node]) -> tuple[set[Node], set[Node]]:
 
 @dataclass
 class Census:
-    """How many of what there should be while nothing is under way, if no owner was killed."""
+    """How many of what there should be while nothing is under way, if no owner was killed: at least, and at most.
 
-    objects: tuple[int, int]  # at least, at most: what was lost may have been made again
-    owned: int
-    borrowed: int
+    What was lost may have been made again. A task that needs an object which was lost for good may have run before, or
+    it has failed: then its result holds nothing.
+    """
+
+    objects: tuple[int, int]
+    owned: tuple[int, int]
+    borrowed: tuple[int, int]
 
     @classmethod
     def of(cls, variables: list[Node], kept: list[Node], deaths: Deaths) -> Census:
         """Counts what variables of the driver and names of the holders lead to."""
-        values, known = living([*variables, *kept])
-        stored = [node for node in values if node.large and not node.gone]
-        mine = {node for node in values if node.owner == DRIVER}
-        held = {node for node in [*variables, *inside(mine)] if node.owner != DRIVER}
-        least = len(stored) - sum(node.away or deaths.lost(node) for node in stored)
-        return cls(objects=(least, len(stored)), owned=len(mine) + len(known), borrowed=len(held))
 
+        def failed(node: Node) -> bool:
+            return node.source is not None and deaths.lost(node.source)
 
-def inside(nodes: Iterable[Node]) -> Iterator[Node]:
-    """What these hold."""
-    for node in nodes:
-        yield from node.inside
+        def count(empty: Callable[[Node], bool]) -> tuple[list[Node], int, int]:
+            values, known = living([*variables, *kept], empty)
+            stored = [node for node in values if node.large and not node.gone]
+            mine = {node for node in values if node.owner == DRIVER}
+            held = {node for node in variables if node.owner != DRIVER}
+            held |= {one for node in mine if not empty(node) for one in node.inside if one.owner != DRIVER}
+            return stored, len(mine) + len(known), len(held)
+
+        stored, owned, borrowed = count(failed)
+        least = sum(not (node.away or deaths.lost(node)) for node in stored)
+        most_stored, most_owned, most_borrowed = count(lambda _: False)
+        return cls((least, len(most_stored)), (owned, most_owned), (borrowed, most_borrowed))

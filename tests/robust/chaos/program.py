@@ -6,6 +6,7 @@ its turn comes and does nothing if there is nothing, so any part of a program is
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import signal
@@ -171,20 +172,21 @@ class Run(Travels, Losses):
         self.flows.clear()
         others = [*(node for _, _, node in self.kept), *(node for _, node in self.lodgers)]
         wanted = Census.of([node for _, node in self.variables], others, self.deaths)
-        more = len(self.ballast)
-        settles(LIMIT, owned=wanted.owned + len(self.holders), borrowed=wanted.borrowed)
-        least, most = wanted.objects
-        found = 0
+        more = {"objects": len(self.ballast), "owned": len(self.holders), "borrowed": 0}
+        found: dict[str, int] = {}
 
         def counted() -> bool:
             nonlocal found
-            found = stats()["objects"] - more
-            return least <= found <= most
+            gc.collect()
+            now = stats()
+            found = {name: now[name] - number for name, number in more.items()}
+            bounds = {name: getattr(wanted, name) for name in more}
+            return all(least <= found[name] <= most for name, (least, most) in bounds.items())
 
         try:
             until(counted, LIMIT)
         except TimeoutError:
-            raise AssertionError(f"expected {least} to {most} objects, found {found}") from None
+            raise AssertionError(f"expected {wanted}, found {found}") from None
 
     # What is made.
 
