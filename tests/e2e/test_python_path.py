@@ -109,7 +109,11 @@ def test_in_env_vars(script: Any, folders: Any, where: str) -> None:
             import everywhere, only_in_second
             child = subprocess.run([sys.executable, "-c", "import everywhere; print(everywhere.WHERE)"],
                                    capture_output=True, text=True, check=True)
-            return everywhere.WHERE, os.environ["PYTHONPATH"], child.stdout.strip()
+            try:
+                import only_in_first  # which the driver has, and an interpreter with the new value has not
+            except ModuleNotFoundError:
+                return everywhere.WHERE, os.environ["PYTHONPATH"], child.stdout.strip()
+            return only_in_first.__file__, sys.path, ""
 
         class Looker:
             def look(self):
@@ -264,6 +268,37 @@ LIBRARY = os.path.dirname(os.__file__)
 )
 def test_where_changed_folders_go(path: list[str], now: list[str], before: list[str], expected: list[str]) -> None:
     assert python_path.follow(path, now, before) == expected
+
+
+def test_replaced_folders_are_gone_but_for_those_of_the_program_and_of_the_interpreter() -> None:
+    path = ["/s", "/a", "/own", LIBRARY, "/late"]
+    assert python_path.replace(path, ["/b"], ["/a", "/own"], ["/own"]) == ["/s", "/b", "/own", LIBRARY, "/late"]
+    assert python_path.replace(path, ["/a", "/c"], ["/a"], []) == ["/s", "/a", "/c", *path[2:]]
+    assert python_path.replace(path, ["/b"], ["/s", "/a"], []) == ["/s", "/b", *path[2:]]
+    assert python_path.replace(path, [], ["/a"], []) == ["/s", *path[2:]]
+    assert python_path.replace(path, ["/a"], ["/a"], []) == path
+
+
+def test_new_value_may_name_the_old_one(script: Any, folders: Any) -> None:
+    first, second = folders("first", "second")
+    done = script(
+        f"""
+        import sys
+        import eagleray as ray
+
+        @ray.remote
+        def look():
+            import everywhere, only_in_first
+            return everywhere.WHERE, [name for name in ({first!r}, {second!r}) if name in sys.path]
+
+        ray.init(address="local", num_cpus=1)
+        both = {{"env_vars": {{"PYTHONPATH": {second!r} + ":${{PYTHONPATH}}"}}}}
+        found = ray.get(look.options(runtime_env=both).remote())
+        assert found == ("second", [{first!r}, {second!r}]), found
+        """,
+        env={**os.environ, "PYTHONPATH": first},
+    )
+    assert done.returncode == 0
 
 
 def test_folders_that_a_value_names() -> None:

@@ -200,7 +200,7 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
         spec["job_env"].pop(PYTHONPATH_VARIABLE, None)
         _add_package(spec["job_env"])
         before = python_path.folders(inherited.get(python_path.NAME), base.spec["cwd"])
-        path = python_path.follow(path, python_path.folders(text, spec["cwd"]), before)
+        path = python_path.replace(path, python_path.folders(text, spec["cwd"]), before, _always_there())
     spec["sys_path"] = [*ahead, *path]
     for name in (KEY_VARIABLE, USER_VARIABLE):
         spec["env"].pop(name, None)
@@ -209,6 +209,16 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
     if merged:
         spec["env"][USER_VARIABLE] = json.dumps(merged, default=str)
     return EnvBase(key, spec, merged)
+
+
+def _always_there() -> list[str]:
+    """Folders that workers have whatever ``PYTHONPATH`` says: the interpreter's and this package's."""
+    import site
+    import sysconfig
+
+    paths = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+    own = [*site.getsitepackages(), site.getusersitepackages(), *paths]
+    return [_PACKAGE, os.path.join(_PACKAGE, "ray_compat"), *own]
 
 
 def _make_startable(job_env: dict[str, str]) -> None:

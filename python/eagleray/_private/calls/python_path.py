@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 NAME = "PYTHONPATH"
 _REFERENCE = re.compile(r"\$(?:(\w+)|\{([^}]*)\})", re.ASCII)
@@ -61,6 +61,22 @@ def follow(path: Sequence[str], now: Sequence[str], before: Sequence[str]) -> li
     head = list(path[:place])
     added = [folder for folder in now if folder not in head]
     return [*head, *added, *(entry for entry in path[place:] if entry not in added)]
+
+
+def replace(path: Sequence[str], now: Sequence[str], before: Sequence[str], kept: Collection[str]) -> list[str]:
+    """The search path of an interpreter that starts with another value of the variable.
+
+    Folders that the variable named before and does not name now are gone. The first entry stays in any case: that is
+    the folder of the program, which the interpreter has put there itself.
+
+    Args:
+        path: The search path before the change.
+        now: The folders that the variable names now.
+        before: Those that it named when ``path`` was made.
+        kept: Folders that stay although the variable does not name them any more.
+    """
+    gone = {*path[:1]} | {*before} - {*now} - {*kept}
+    return [*path[:1], *(entry for entry in follow(path[1:], now, before) if entry not in gone)]
 
 
 def _library(path: Sequence[str]) -> int:
