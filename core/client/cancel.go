@@ -1,6 +1,7 @@
 package client
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -34,12 +35,6 @@ func (b *burst) few(now time.Time) bool {
 	return b.n <= burstAfter
 }
 
-// How often, and after which time, a worker is told again that could not be reached.
-const (
-	cancelTries = 20
-	cancelAgain = 25 * time.Millisecond
-)
-
 // Cancel ends the task that returns the object. A finished one is left alone.
 // When the task was sent, its worker has heard of it on return, unless many are cancelled in a row. Of what another
 // process has submitted, be it gone and only its heir left, that one is asked.
@@ -56,7 +51,10 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	}
 	if !o.Owned() {
 		q := wire.Cancel{ObjectID: raw(id), Force: force, Recursive: recursive}
-		return c.tell(o.OwnerAddr, q, 2*cancelPatience) // it waits, too
+		k := &cancellation{c: c, addr: o.OwnerAddr, q: q, what: fmt.Sprintf("the task of object %s", id), wanted: func() bool {
+			return c.table.Find(id) == o && !o.State.Ready()
+		}}
+		return k.await(2 * cancelPatience) // the owner waits, too
 	}
 	t, ok := o.Producer.(*task)
 	if !ok {
@@ -90,41 +88,16 @@ func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
 	task := t.id(c)
 	t.on.Flush()
 	q := wire.Cancel{TaskID: task[:], Force: force, Recursive: recursive}
+	on := t.on
+	k := &cancellation{c: c, addr: on.peerAddr, q: q, what: "task " + t.tmpl.Name, wanted: func() bool {
+		return t.counted && t.on == on && !on.Closed()
+	}}
 	if heard {
-		_ = c.tell(t.on.peerAddr, q, cancelPatience)
+		_ = k.await(cancelPatience)
 		return
 	}
-	c.sendCancel(t, q, cancelTries)
+	k.send()
 	c.mu.Unlock()
-}
-
-// sendCancel tells the worker of a task that was sent. One that cannot be reached has ended, most
-// likely, and its end tells; if it lives it is told again; mu held.
-func (c *Client) sendCancel(t *task, q wire.Cancel, left int) {
-	on := t.on
-	failed := func() {
-		if left == 0 {
-			return
-		}
-		time.AfterFunc(cancelAgain, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			if !c.closed && t.counted && t.on == on && !on.Closed() {
-				c.sendCancel(t, q, left-1)
-			}
-		})
-	}
-	c.withPeer(on.peerAddr, func(p *wire.Peer, err error) {
-		if err != nil {
-			failed()
-			return
-		}
-		p.Go(wire.TCancel, q, func(_ *wire.Message, err error) {
-			if err != nil {
-				failed()
-			}
-		})
-	})
 }
 
 // takeOut ends a cancelled task that was not sent; mu held.
@@ -141,30 +114,6 @@ func (c *Client) takeOut(t *task) {
 	if a != nil {
 		c.pumpActor(a) // those behind it may have waited for its arguments
 	}
-}
-
-// tell sends a cancellation to another process and waits until it was heard.
-// Of a process that has ended there is nothing to say; mu held on entry, not on return.
-func (c *Client) tell(addr string, q wire.Cancel, patience time.Duration) error {
-	heard := make(chan error, 1)
-	c.withPeer(addr, func(p *wire.Peer, err error) {
-		if err != nil {
-			heard <- nil // its end will tell
-			return
-		}
-		p.Go(wire.TCancel, q, func(_ *wire.Message, err error) { heard <- err })
-	})
-	c.mu.Unlock()
-	limit := time.NewTimer(patience)
-	defer limit.Stop()
-	select {
-	case err := <-heard:
-		if fault.CodeOf(err) == fault.BadRequest {
-			return err
-		}
-	case <-limit.C:
-	}
-	return nil
 }
 
 // canceling serves a cancellation that another process asks for: of a task that

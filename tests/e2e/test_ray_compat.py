@@ -165,3 +165,19 @@ def test_missing_parts_under_our_own_name() -> None:
     with pytest.raises(AttributeError, match=r"^Eagle Ray .* has no eagleray\.data \(.+\): .+\.$"):
         _ = eagleray.data
     assert importlib.util.find_spec("eagleray.data") is None
+
+
+def test_names_of_private_modules_that_libraries_import() -> None:
+    program = """
+        import ray
+        from ray._private.services import get_node_ip_address
+        import ray._private.services as services
+        assert services.get_node_ip_address is get_node_ip_address is ray.util.get_node_ip_address
+        assert get_node_ip_address("127.0.0.1:6379") == get_node_ip_address("127.0.0.1") == "127.0.0.1"
+        assert get_node_ip_address().count(".") == 3
+        """
+    path = os.pathsep.join([str(PACKAGE.parent), str(COMPAT)])
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], env={**os.environ, "PYTHONPATH": path}, timeout=120
+    )
+    assert done.returncode == 0

@@ -90,7 +90,11 @@ def list_named_actors(all_namespaces: bool = False) -> list[Any]:
 
 
 def get_node_ip_address(address: str | None = None) -> str:
-    """The address of this machine that others would use: in a session the one that ``nodes()`` says."""
+    """The address of this machine that others would use: in a session the one that ``nodes()`` says.
+
+    Args:
+        address: Another machine, with or without ``:port``: then it is the address that this machine uses to reach it.
+    """
     import socket
 
     if address is None and process.session is not None and process.session.node_addr:
@@ -98,7 +102,8 @@ def get_node_ip_address(address: str | None = None) -> str:
 
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            probe.connect((address or "192.0.2.1", 9))
+            host, _, port = (address or "192.0.2.1").partition(":")
+            probe.connect((host, int(port or 9)))
             return str(probe.getsockname()[0])
         except OSError:
             return "127.0.0.1"

@@ -1,0 +1,92 @@
+package client
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// A process that a cancellation is for, and that cannot be reached, has ended most
+// likely, and its end ends the task. If it lives the cancellation must not be lost,
+// for whoever waits for the task would wait for ever: so it is sent again until it
+// arrives, or until nobody needs it any more.
+const (
+	cancelAgain = 25 * time.Millisecond // the pause before the second try; each pause is twice as long as the one before,
+	cancelRests = time.Second           // up to this
+	cancelSays  = 6                     // after so many tries, about a second, the program is told
+)
+
+// cancellation is on its way to the worker that runs a task, or to the task's owner.
+type cancellation struct {
+	c      *Client
+	addr   string
+	q      wire.Cancel
+	what   string      // is cancelled, for the warning
+	wanted func() bool // whether the task still runs there; called with mu held
+	heard  chan error  // nil: nobody waits
+	tries  int
+}
+
+// await sends the cancellation and waits until the process has heard of it. After the
+// patience it goes on without the caller; mu held on entry, not on return.
+func (k *cancellation) await(patience time.Duration) error {
+	k.heard = make(chan error, 1)
+	k.send()
+	k.c.mu.Unlock()
+	limit := time.NewTimer(patience)
+	defer limit.Stop()
+	select {
+	case err := <-k.heard:
+		return err
+	case <-limit.C:
+		return nil
+	}
+}
+
+// send tries once; mu held.
+func (k *cancellation) send() {
+	k.tries++
+	k.c.withPeer(k.addr, func(p *wire.Peer, err error) {
+		if err != nil {
+			k.failed(err)
+			return
+		}
+		p.Go(wire.TCancel, k.q, func(_ *wire.Message, err error) {
+			switch {
+			case err == nil:
+				k.over(nil)
+			case fault.CodeOf(err) == fault.BadRequest: // it was heard, and refused
+				k.over(err)
+			default:
+				k.failed(err)
+			}
+		})
+	})
+}
+
+// failed tries again after a pause. It may be called with mu held or without.
+func (k *cancellation) failed(why error) {
+	pause := min(cancelAgain<<min(k.tries-1, 10), cancelRests)
+	time.AfterFunc(pause, func() {
+		c := k.c
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.closed || !k.wanted() {
+			k.over(nil)
+			return
+		}
+		if k.tries == cancelSays {
+			c.notes.add(Note{Warning: fmt.Sprintf("the cancellation of %s has not reached the process at %s yet, which cannot be connected to: %v; it is sent again until it arrives or the task ends", k.what, k.addr, why)})
+		}
+		k.send()
+	})
+}
+
+// over tells who waits.
+func (k *cancellation) over(err error) {
+	if k.heard != nil {
+		k.heard <- err
+	}
+}

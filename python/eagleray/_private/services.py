@@ -1,0 +1,7 @@
+"""What programs take from ``ray._private.services``: libraries such as modin import it when they start."""
+
+from __future__ import annotations
+
+from eagleray.util.inspection import get_node_ip_address
+
+__all__ = ["get_node_ip_address"]
