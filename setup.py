@@ -2,7 +2,7 @@
 
 - ``eagleray/_bin/eagleray``: the daemon and command line, one static Go binary.
 - ``eagleray/_core.*.so``: one shared object with one Go runtime and four extension modules in it. ``_core`` is what
-  gopy generates from the Go package ``pybind``; the others are written by hand in ``pybind/hot``.
+  gopy generates from the Go package ``pybind``; the others are written by hand in ``pybind/hot`` and ``pybind/kern``.
 
 ``make dev`` runs ``build_ext --inplace``, which puts both beside the Python sources.
 """
@@ -26,6 +26,7 @@ from setuptools.command.build_py import build_py
 
 ROOT = Path(__file__).resolve().parent
 HOT = ROOT / "pybind" / "hot"
+KERN = ROOT / "pybind" / "kern"
 TOOLS = ROOT / "build" / "tools"
 CUDA = ROOT / "build" / "cuda"
 MODULE = "github.com/eagleray/eagleray"
@@ -213,7 +214,11 @@ class CudaFiles(Plain):
 
 
 class CheckHot(Plain):
-    """``check_hot``: go vet and the C compiler's warnings for pybind/hot, which ``./...`` does not reach."""
+    """``check_hot``: go vet and the C compiler's warnings for what ``./...`` does not reach.
+
+    That is pybind/hot and pybind/kern. Each file is compiled by itself, headers too: none relies on what another one
+    has included before.
+    """
 
     def run(self) -> None:
         work = sources()
@@ -221,8 +226,8 @@ class CheckHot(Plain):
         include = ["-I" + sysconfig.get_paths()["include"], "-I."]
         cgo = [file.name for file in work.glob("*.go") if 'import "C"' in file.read_text()]
         go("tool", "cgo", "-objdir=lint", "--", *include, *cgo, cwd=work)  # writes lint/_cgo_export.h
-        for file in HOT.glob("*.c"):
-            strict = ["-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Ilint"]
+        for file in [p for folder in (HOT, KERN) for p in folder.glob("*.[ch]")]:
+            strict = ["-fsyntax-only", "-x", "c", "-Wall", "-Wextra", "-Werror", "-Ilint"]
             subprocess.run([os.environ.get("CC", "cc"), *strict, *include, file.name], cwd=work, check=True)
 
 
@@ -280,14 +285,20 @@ def generate(work: Path) -> None:
 
 
 def update_hot(work: Path) -> None:
-    """Makes ``work`` hold the files of ``pybind/hot`` as they are now."""
-    hot = {p.name for p in HOT.iterdir() if p.suffix in {".go", ".c", ".h", ".ld"}}
+    """Makes ``work`` hold the files of ``pybind/hot`` and ``pybind/kern`` as they are now.
+
+    Both are one Go package, that of the shared object, so no file of one may have the name of a file of the other.
+    """
+    files = [p for folder in (HOT, KERN) for p in folder.iterdir() if p.suffix in {".go", ".c", ".h", ".ld"}]
+    hot = {p.name: p for p in files}
+    if len(hot) < len(files):
+        raise SystemExit("error: a file of pybind/hot and one of pybind/kern have the same name")
     listing = work / "hot.files"
     old = set(listing.read_text().split()) if listing.exists() else set()
-    for name in old - hot:
+    for name in old - hot.keys():
         (work / name).unlink(missing_ok=True)
-    for name in hot:
-        shutil.copyfile(HOT / name, work / name)
+    for name, file in hot.items():
+        shutil.copyfile(file, work / name)
     listing.write_text("\n".join(sorted(hot)))
 
 

@@ -15,7 +15,7 @@
 // polls are stamped with their beginning, and calls with the descriptor that
 // they were written to.
 //
-// The C half of the hot path writes into the same ring, see pybind/hot/trace.h.
+// The C half of the hot path writes into the same ring, see pybind/hot/trace.c.
 // `eagleray trace-report` reads the files [python/eagleray/_private/tools/trace_report.py];
 // docs/performance.md has its table.
 //

@@ -1,6 +1,6 @@
 package trace
 
-// Stage is a point on a call's way. The numbers are in files, in pybind/hot/trace.h and in the names below.
+// Stage is a point on a call's way. The numbers are in files, in pybind/hot/trace.c and in the names below.
 type Stage uint16
 
 // The stages, in the order in which a call passes them. O: its owner's process, W: the worker's.

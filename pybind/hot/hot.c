@@ -1,34 +1,16 @@
 // The C half of the hot path: it turns Python objects into pointers and back.
 // What it decides is only which interpreter lock to hold; all logic is in Go.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <errno.h>
-#include <pthread.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-#include "hot.h"
-#include "kern.h"
-#include "late.h"
-#include "site.h"
-#include "_cgo_export.h"
+#include "py.h"
 
-#define SLICE_MS 100           // how long a wait may keep Ctrl-C waiting
-#define BIG (64 << 10)         // bytes: above, the lock is released while copying
-#define MANY 16                // arguments that need no malloc
-#define FEW 2                  // buffers, and references, of a value that need none: a task may have thousands of results
-
-static PyTypeObject *ref_type;      // eagleray.ObjectRef
-static PyObject *hot_error;         // HotError(code, message)
-static pthread_t main_thread;
-static int have_main;
-static int forked;                  // in a child that user code forked
+PyTypeObject *hot_ref_type;      // eagleray.ObjectRef
+PyObject *hot_error;         // HotError(code, message)
+pthread_t hot_main_thread;
+int hot_have_main;
+int hot_forked;                  // in a child that user code forked
 
 // ---- errors -------------------------------------------------------------
 
-static PyObject *raise_err(hot_err *e) {
+PyObject *hot_raise(hot_err *e) {
   if (PyErr_Occurred()) { // a signal's handler has raised: see hot_signals
     free(e->code);
     free(e->message);
@@ -45,28 +27,23 @@ static PyObject *raise_err(hot_err *e) {
   return NULL;
 }
 
-int hot_is_forked(void) { return forked; }
+int hot_is_forked(void) { return hot_forked; }
 
-static int usable(void) {
-  if (!forked) return 1;
+int hot_unusable(void) {
   PyErr_SetString(PyExc_RuntimeError,
                   "this process was forked from one that uses eagleray: its session does not reach here. "
                   "Call eagleray.init() before forking only in the parent, or use multiprocessing's spawn method");
   return 0;
 }
 
-static int arity(const char *name, Py_ssize_t n, Py_ssize_t want) {
-  if (n == want) return 1;
+int hot_wrong_arity(const char *name, Py_ssize_t n, Py_ssize_t want) {
   PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", name, want, n);
   return 0;
 }
 
-#include "objects.h"
-#include "values.h"
-
 static PyObject *refs_of(unsigned char *first, int n) {
   if (n == 0) Py_RETURN_NONE;
-  if (n == 1) return new_ref(first);
+  if (n == 1) return hot_new_ref(first);
   PyObject *out = PyTuple_New(n);
   uint64_t count;
   memcpy(&count, first, 8);
@@ -78,40 +55,28 @@ static PyObject *refs_of(unsigned char *first, int n) {
     uint32_t index = __builtin_bswap32((uint32_t)i + 1);
     memcpy(id, &c, 8);
     memcpy(id + 24, &index, 4);
-    if (!out) { drop(id, 0); continue; }
-    PyObject *r = new_ref(id);
+    if (!out) { hot_let_go(id, 0); continue; }
+    PyObject *r = hot_new_ref(id);
     if (!r) Py_CLEAR(out);
     else PyTuple_SET_ITEM(out, i, r);
   }
   return out;
 }
 
-#define UNLOCKED(big, expr)                      \
-  do {                                           \
-    if (big) {                                   \
-      Py_BEGIN_ALLOW_THREADS expr;               \
-      Py_END_ALLOW_THREADS                       \
-    } else {                                     \
-      expr;                                      \
-    }                                            \
-  } while (0)
-
 // ---- which call runs: what it submits is its child -----------------------
 
-static __thread uint64_t running_call; // that this thread took, and has not answered
-static PyObject *running_var;          // a context variable with it, in actors with an event loop
+__thread uint64_t hot_running_call; // that this thread took, and has not answered
+PyObject *hot_running_var;          // a context variable with it, in actors with an event loop
 
-static uint64_t parent_call(void) {
-  if (!running_var) return running_call;
+uint64_t hot_parent_call(void) {
+  if (!hot_running_var) return hot_running_call;
   PyObject *v = NULL;
   uint64_t n = UINT64_MAX;
-  if (PyContextVar_Get(running_var, NULL, &v) == 0 && v) n = PyLong_AsUnsignedLongLong(v);
+  if (PyContextVar_Get(hot_running_var, NULL, &v) == 0 && v) n = PyLong_AsUnsignedLongLong(v);
   Py_XDECREF(v);
   PyErr_Clear();
   return n;
 }
-
-#include "trace.h"
 
 static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl) {
   value_in in;
@@ -122,32 +87,32 @@ static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl)
   int rc;
   int64_t packed = 0;
   if (TRACING) packed = trace_now();
-  if (!usable()) return NULL;
+  if (!hot_usable()) return NULL;
   k.tmpl = PyLong_AsLongLong(tmpl);
   if (k.tmpl == -1 && PyErr_Occurred()) return NULL;
-  if (!take_value(&in, a[0], a[1], a[2], a[4])) return NULL;
-  if (!take_ids(a[3], few, MANY, &heap, &k.ndeps)) { release_value(&in); return NULL; }
+  if (!hot_take_value(&in, a[0], a[1], a[2], a[4])) return NULL;
+  if (!hot_take_ids(a[3], few, MANY, &heap, &k.ndeps)) { hot_release_value(&in); return NULL; }
   k.deps = heap ? heap : few;
   k.args = in.v;
-  k.parent = parent_call();
+  k.parent = hot_parent_call();
   k.args.site = hot_site();
   UNLOCKED(in.bytes > BIG, rc = HotSubmit(&k, actor, first, &n, &e));
   free(heap);
-  release_value(&in);
-  if (rc < 0) return raise_err(&e);
+  hot_release_value(&in);
+  if (rc < 0) return hot_raise(&e);
   if (TRACING) trace_submitted(packed, first);
   return refs_of(first, n);
 }
 
 static PyObject *submit(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("submit", n, 6)) return NULL;
+  if (!hot_arity("submit", n, 6)) return NULL;
   return start(a + 1, NULL, a[0]);
 }
 
 static PyObject *call(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("call", n, 7)) return NULL;
+  if (!hot_arity("call", n, 7)) return NULL;
   if (Py_TYPE(a[0]) != &HandleType) {
     PyErr_SetString(PyExc_TypeError, "call() needs a Handle");
     return NULL;
@@ -161,37 +126,34 @@ static PyObject *put(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   hot_err e;
   unsigned char id[HOT_OBJECT];
   int rc;
-  if (!arity("put", n, 4) || !usable() || !take_value(&in, a[0], a[1], a[2], a[3])) return NULL;
+  if (!hot_arity("put", n, 4) || !hot_usable() || !hot_take_value(&in, a[0], a[1], a[2], a[3])) return NULL;
   in.v.site = hot_site();
   UNLOCKED(in.bytes > BIG, rc = HotPut(&in.v, id, &e));
-  release_value(&in);
-  if (rc < 0) return raise_err(&e);
-  return new_ref(id);
+  hot_release_value(&in);
+  if (rc < 0) return hot_raise(&e);
+  return hot_new_ref(id);
 }
 
 // left is what remains of a timeout, at most one slice; -1: for ever.
-static int64_t now_ms(void) {
+int64_t hot_now_ms(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-static int64_t slice_of(int64_t timeout, int64_t end, int *last) {
+int64_t hot_slice_of(int64_t timeout, int64_t end, int *last) {
   *last = 0;
   if (timeout < 0) return SLICE_MS;
-  int64_t left = end - now_ms();
+  int64_t left = end - hot_now_ms();
   if (left <= SLICE_MS) *last = 1;
   if (left < 0) left = 0;
   return left < SLICE_MS ? left : SLICE_MS;
 }
 
-#include "lists.h"
-#include "sheaf.h"
-
 static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("get", n, 2) || !usable()) return NULL;
-  unsigned char *id = ref_id(a[0]);
+  if (!hot_arity("get", n, 2) || !hot_usable()) return NULL;
+  unsigned char *id = hot_ref_id(a[0]);
   if (!id) return NULL;
   int64_t timeout = PyLong_AsLongLong(a[1]);
   if (timeout == -1 && PyErr_Occurred()) return NULL;
@@ -199,9 +161,9 @@ static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   hot_found f = {0};
   hot_err e;
   int rc = HotTryGet(id, &f, &e), last;
-  int64_t end = timeout > 0 ? now_ms() + timeout : 0;
+  int64_t end = timeout > 0 ? hot_now_ms() + timeout : 0;
   while (rc == 1) {
-    int64_t ms = slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
+    int64_t ms = hot_slice_of(timeout, timeout == 0 ? hot_now_ms() : end, &last);
     Py_BEGIN_ALLOW_THREADS rc = HotGet(id, ms, &f, &e);
     Py_END_ALLOW_THREADS
     if (rc == 1) {
@@ -209,9 +171,9 @@ static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
       if (last) Py_RETURN_NONE;
     }
   }
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return hot_raise(&e);
   if (TRACING) trace_found(id);
-  return triple(&f);
+  return hot_triple(&f);
 }
 
 // wait_on waits for a list; ready gets a byte per reference.
@@ -226,7 +188,7 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char 
   int good = p && *ready;
   if (!good) PyErr_NoMemory();
   for (Py_ssize_t i = 0; good && i < n; i++) {
-    unsigned char *id = ref_id(PyList_GET_ITEM(list, i));
+    unsigned char *id = hot_ref_id(PyList_GET_ITEM(list, i));
     if (id) memcpy(p + i * HOT_OBJECT, id, HOT_OBJECT);
     else good = 0;
   }
@@ -236,7 +198,7 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char 
     Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, timeout, how, *ready, hopeless, &e);
     Py_END_ALLOW_THREADS
     if (rc < 0) {
-      raise_err(&e);
+      hot_raise(&e);
       good = 0;
     }
     *timed_out = rc != 0;
@@ -248,7 +210,7 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char 
 
 static PyObject *wait_all(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("wait_all", n, 2) || !usable()) return NULL;
+  if (!hot_arity("wait_all", n, 2) || !hot_usable()) return NULL;
   int64_t timeout = PyLong_AsLongLong(a[1]), hopeless = 0;
   if (PyErr_Occurred()) return NULL;
   char *ready;
@@ -264,50 +226,31 @@ static PyObject *wait_all(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 
 static PyObject *ready_(PyObject *m, PyObject *o) {
   (void)m;
-  unsigned char *id = ref_id(o);
-  if (!id || !usable()) return NULL;
+  unsigned char *id = hot_ref_id(o);
+  if (!id || !hot_usable()) return NULL;
   char mark = 0;
   int64_t hopeless = 0;
   hot_err e;
-  if (HotWait(id, 1, 1, 0, HOT_WAIT_SOME, &mark, &hopeless, &e) < 0) return raise_err(&e);
+  if (HotWait(id, 1, 1, 0, HOT_WAIT_SOME, &mark, &hopeless, &e) < 0) return hot_raise(&e);
   return PyBool_FromLong(mark);
 }
 
-#include "control.h"
-#include "title.h"
-#include "worker.h"
-#include "loop.h"
-#include "groups.h"
-#include "stream.h"
-
-#define FAST(f, name) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
 static PyMethodDef functions[] = {
-    FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_, "wait"),
-    FAST(wait_all, "wait_all"), FAST(get_all, "get_all"), {"ready", ready_, METH_O, NULL},
-    CONTROL_FUNCTIONS WORKER_FUNCTIONS TITLE_FUNCTIONS STREAM_FUNCTIONS GROUP_FUNCTIONS TRACE_FUNCTIONS SHEAF_FUNCTIONS {0},
+    FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_all, "wait_all"), {"ready", ready_, METH_O, NULL}, {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};
 
-// hot_arm makes children that user code forks known as such; both modules of this library call it.
-int hot_arm(void) {
-  static int armed;
-  if (!armed && !pthread_atfork(before_fork, after_fork_parent, after_fork_child)) armed = 1;
-  return armed;
-}
-
 PyMODINIT_FUNC PyInit__hot(void) {
+  PyMethodDef *const others[] = {
+      hot_control_functions, hot_group_functions, hot_list_functions, hot_loop_functions, hot_sheaf_functions,
+      hot_stream_functions, hot_title_functions, hot_trace_functions, hot_worker_functions,
+  };
   late_imported();
-  if (PyType_Ready(&RefType) || PyType_Ready(&HandleType) || PyType_Ready(&BufferType) || PyType_Ready(&PinType) || PyType_Ready(&SpanType))
-    return NULL;
   PyObject *m = PyModule_Create(&module);
-  if (!m) return NULL;
-  Py_INCREF(&RefType);
-  Py_INCREF(&HandleType);
-  Py_INCREF(&BufferType);
-  if (PyModule_AddObject(m, "Ref", (PyObject *)&RefType) || PyModule_AddObject(m, "Handle", (PyObject *)&HandleType) ||
-      PyModule_AddObject(m, "Buffer", (PyObject *)&BufferType))
-    return NULL;
+  if (!m || hot_add_types(m) || hot_trace_types()) return NULL;
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (PyModule_AddFunctions(m, others[i])) return NULL;
   hot_arm();
   return m;
 }

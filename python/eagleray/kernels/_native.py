@@ -1,6 +1,6 @@
 """The C extension behind the public names, loaded when it is first used.
 
-Numbers here are those of pybind/hot/kern.h and of the Go package kernels/backend.
+Numbers here are those of pybind/kern/kern.h and of the Go package kernels/backend.
 """
 
 from __future__ import annotations

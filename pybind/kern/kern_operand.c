@@ -1,26 +1,20 @@
-// Arguments of operations: arrays, memory of numpy, numbers. Part of kern.c.
+// Arguments of operations: arrays, memory of numpy, numbers.
+#include "kern_py.h"
 
-typedef struct {
-  kern_view v;
-  PyObject *made; // what stands for the argument: an array, or a copy of numpy's
-  Py_buffer buf;
-  char has_buf;
-} operand;
+PyTypeObject *kern_numpy_array, *kern_numpy_generic;
+PyObject *kern_numpy_asarray, *kern_numpy_empty_like;
 
-static PyTypeObject *numpy_array, *numpy_generic; // once numpy is loaded
-static PyObject *numpy_asarray, *numpy_empty_like;
-
-static int find_numpy(void) {
-  if (numpy_array) return 1;
+int kern_find_numpy(void) {
+  if (kern_numpy_array) return 1;
   PyObject *numpy = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy"); // borrowed
   if (!numpy) return 0;
   PyObject *a = PyObject_GetAttrString(numpy, "ndarray"), *g = PyObject_GetAttrString(numpy, "generic");
   PyObject *f = PyObject_GetAttrString(numpy, "asarray"), *e = PyObject_GetAttrString(numpy, "empty_like");
   if (a && g && f && e && PyType_Check(a) && PyType_Check(g)) {
-    numpy_asarray = f;
-    numpy_empty_like = e;
-    numpy_generic = (PyTypeObject *)g;
-    numpy_array = (PyTypeObject *)a;
+    kern_numpy_asarray = f;
+    kern_numpy_empty_like = e;
+    kern_numpy_generic = (PyTypeObject *)g;
+    kern_numpy_array = (PyTypeObject *)a;
     return 1;
   }
   PyErr_Clear(); // numpy is being imported
@@ -31,9 +25,9 @@ static int find_numpy(void) {
   return 0;
 }
 
-static int is_numpy(PyObject *o) { return find_numpy() && PyObject_TypeCheck(o, numpy_array); }
+int kern_is_numpy(PyObject *o) { return kern_find_numpy() && PyObject_TypeCheck(o, kern_numpy_array); }
 
-static void release_operand(operand *o) {
+void kern_release_operand(operand *o) {
   if (o->has_buf) PyBuffer_Release(&o->buf);
   Py_CLEAR(o->made);
   o->has_buf = 0;
@@ -54,18 +48,18 @@ static int dtype_of_buffer(const Py_buffer *b) {
   return 0;
 }
 
-// view_of_buffer describes memory of the host. 0: it cannot be, an error is set; -1: not aligned for its elements.
-static int view_of_buffer(const Py_buffer *b, kern_view *v) {
+// kern_view_of_buffer describes memory of the host. 0: it cannot be, an error is set; -1: not aligned for its elements.
+int kern_view_of_buffer(const Py_buffer *b, kern_view *v) {
   int dtype = dtype_of_buffer(b);
   if (!dtype) {
-    raise_code("dtype",
+    kern_fail("dtype",
                "elements of %zd bytes with buffer format '%s': arrays hold float16, bfloat16, float32, float64, int32, int64 or "
                "uint8 in the machine's byte order; convert them with .astype() first",
                b->itemsize, b->format ? b->format : "B");
     return 0;
   }
   if (b->ndim > KERN_DIMS) {
-    raise_code("shape", "%d dimensions: an array has at most %d", b->ndim, KERN_DIMS);
+    kern_fail("shape", "%d dimensions: an array has at most %d", b->ndim, KERN_DIMS);
     return 0;
   }
   v->handle = 0;
@@ -83,10 +77,10 @@ static int view_of_buffer(const Py_buffer *b, kern_view *v) {
     if (v->shape[i] > 1) bits |= v->strides[i];
     if (v->shape[i] == 0) any = 0;
   }
-  return any && (bits & (dtypes[dtype].size - 1)) ? -1 : 1;
+  return any && (bits & (kern_dtypes[dtype].size - 1)) ? -1 : 1;
 }
 
-static int take_number(PyObject *x, kern_view *v) {
+int kern_take_number(PyObject *x, kern_view *v) {
   v->handle = 0;
   v->beyond = 0;
   if (PyFloat_Check(x)) {
@@ -105,83 +99,83 @@ static int take_number(PyObject *x, kern_view *v) {
     Py_DECREF(n);
     if (v->f != -1 || !PyErr_Occurred()) return 1;
     PyErr_Clear();
-    raise_code("overflow", "an integer of that size fits no data type");
+    kern_fail("overflow", "an integer of that size fits no data type");
     return 0;
   }
   v->scalar = KERN_FLOAT;
   v->f = PyFloat_AsDouble(x);
   if (v->f != -1 || !PyErr_Occurred()) return 1;
   PyErr_Clear();
-  raise_code("dtype", "%.100s is neither an array nor a real number", Py_TYPE(x)->tp_name);
+  kern_fail("dtype", "%.100s is neither an array nor a real number", Py_TYPE(x)->tp_name);
   return 0;
 }
 
 // take_host views numpy's memory; one that is not aligned is copied, unless it is to be written to.
 static int take_host(PyObject *x, operand *o, int write) {
-  if (Py_TYPE(x) != numpy_array && PyObject_HasAttrString(x, "mask")) {
-    raise_code("dtype", "a masked array: arrays have no mask; call .filled(value) or .data first");
+  if (Py_TYPE(x) != kern_numpy_array && PyObject_HasAttrString(x, "mask")) {
+    kern_fail("dtype", "a masked array: arrays have no mask; call .filled(value) or .data first");
     return 0;
   }
   if (PyObject_GetBuffer(x, &o->buf, PyBUF_RECORDS_RO)) {
     PyErr_Clear();
-    raise_code("dtype", "an array of %.100s cannot be read as numbers: arrays hold float16, bfloat16, float32, float64, int32, int64 or uint8",
+    kern_fail("dtype", "an array of %.100s cannot be read as numbers: arrays hold float16, bfloat16, float32, float64, int32, int64 or uint8",
                Py_TYPE(x)->tp_name);
     return 0;
   }
   o->has_buf = 1;
-  int rc = view_of_buffer(&o->buf, &o->v);
+  int rc = kern_view_of_buffer(&o->buf, &o->v);
   if (rc >= 0) return rc;
   if (write) {
-    raise_code("shape", "out is not aligned for its elements: nothing can be written to it in place");
+    kern_fail("shape", "out is not aligned for its elements: nothing can be written to it in place");
     return 0;
   }
   PyObject *copy = PyObject_CallMethod(x, "copy", NULL);
-  release_operand(o);
+  kern_release_operand(o);
   if (!copy) return 0;
   o->made = copy;
   if (PyObject_GetBuffer(copy, &o->buf, PyBUF_RECORDS_RO)) return 0;
   o->has_buf = 1;
-  return view_of_buffer(&o->buf, &o->v) == 1;
+  return kern_view_of_buffer(&o->buf, &o->v) == 1;
 }
 
-// take reads an argument; release_operand is due in any case.
-static int take(PyObject *x, operand *o) {
+// kern_take reads an argument; release_operand is due in any case.
+int kern_take(PyObject *x, operand *o) {
   o->made = NULL;
   o->has_buf = 0;
-  if (is_array(x)) {
-    view_of((Array *)x, &o->v);
+  if (kern_is_array(x)) {
+    kern_view_of((Array *)x, &o->v);
     return 1;
   }
-  if (PyFloat_Check(x) || PyLong_Check(x)) return take_number(x, &o->v);
-  if (is_numpy(x)) return take_host(x, o, 0);
-  if (numpy_generic && PyObject_TypeCheck(x, numpy_generic)) return take_number(x, &o->v);
-  if (!as_array) {
+  if (PyFloat_Check(x) || PyLong_Check(x)) return kern_take_number(x, &o->v);
+  if (kern_is_numpy(x)) return take_host(x, o, 0);
+  if (kern_numpy_generic && PyObject_TypeCheck(x, kern_numpy_generic)) return kern_take_number(x, &o->v);
+  if (!kern_as_array) {
     PyErr_Format(PyExc_TypeError, "an Array or ndarray is needed, not %.100s", Py_TYPE(x)->tp_name);
     return 0;
   }
-  o->made = PyObject_CallOneArg(as_array, x);
+  o->made = PyObject_CallOneArg(kern_as_array, x);
   if (!o->made) return 0;
-  view_of((Array *)o->made, &o->v);
+  kern_view_of((Array *)o->made, &o->v);
   return 1;
 }
 
-// take_array is take for operations that have no form for numbers; numpy's are arrays without dimensions.
-static int take_array(PyObject *x, operand *o) {
+// kern_take_array is take for operations that have no form for numbers; numpy's are arrays without dimensions.
+int kern_take_array(PyObject *x, operand *o) {
   o->made = NULL;
   o->has_buf = 0;
-  if (find_numpy() && PyObject_TypeCheck(x, numpy_generic)) return take_host(x, o, 0);
-  return take(x, o);
+  if (kern_find_numpy() && PyObject_TypeCheck(x, kern_numpy_generic)) return take_host(x, o, 0);
+  return kern_take(x, o);
 }
 
-// take_out reads where the result goes.
-static int take_out(PyObject *x, operand *o) {
+// kern_take_out reads where the result goes.
+int kern_take_out(PyObject *x, operand *o) {
   o->made = NULL;
   o->has_buf = 0;
-  if (is_array(x)) {
-    view_of((Array *)x, &o->v);
+  if (kern_is_array(x)) {
+    kern_view_of((Array *)x, &o->v);
     return 1;
   }
-  if (is_numpy(x)) return take_host(x, o, 1);
-  raise_code("dtype", "out must be an Array or an ndarray, not %.100s", Py_TYPE(x)->tp_name);
+  if (kern_is_numpy(x)) return take_host(x, o, 1);
+  kern_fail("dtype", "out must be an Array or an ndarray, not %.100s", Py_TYPE(x)->tp_name);
   return 0;
 }

@@ -1,38 +1,21 @@
-// The Python object of an array. Part of kern.c.
+// The Python object of an array.
+#include "kern_py.h"
 
-// Everything but the closed flag is fixed at creation, so that no reader needs
-// a lock: whether the array is still open is what Go says when it is used.
-typedef struct {
-  PyObject_HEAD
-  PyObject *weak;
-  uint64_t handle;  // gives the memory up when the object goes
-  uint64_t exposed; // an alias, from when a bare pointer was handed out
-  uintptr_t ptr;
-  int32_t dtype, ndim, device;
-  char readonly, closed;
-  int64_t *dims; // shape, then strides
-  int64_t few[8];
-} Array;
+PyTypeObject *kern_array_type; // eagleray.kernels.Array
 
-static PyTypeObject ArrayType;
-static PyTypeObject *array_type; // eagleray.kernels.Array
-
-static const struct { const char *name, *typestr, *format; int size; } dtypes[] = {
+const kern_dtype kern_dtypes[DTYPES] = {
     {0}, {"float16", "<f2", "e", 2}, {"bfloat16", NULL, NULL, 2}, {"float32", "<f4", "f", 4}, {"float64", "<f8", "d", 8},
     {"int32", "<i4", "i", 4}, {"int64", "<i8", "q", 8}, {"uint8", "|u1", "B", 1}};
-enum { DTYPES = sizeof dtypes / sizeof dtypes[0], BF16 = 2 };
 
-static int64_t elements(const int64_t *shape, int ndim) {
+int64_t kern_elements(const int64_t *shape, int ndim) {
   int64_t n = 1;
   for (int i = 0; i < ndim; i++) n *= shape[i];
   return n;
 }
 
-static int is_array(PyObject *o) { return PyObject_TypeCheck(o, &ArrayType); }
-
-// new_array takes over the view's handle.
-static PyObject *new_array(const kern_view *v) {
-  PyTypeObject *t = array_type ? array_type : &ArrayType;
+// kern_new_array takes over the view's handle.
+PyObject *kern_new_array(const kern_view *v) {
+  PyTypeObject *t = kern_array_type ? kern_array_type : &ArrayType;
   Array *a = (Array *)t->tp_alloc(t, 0);
   if (!a) { KernDrop(v->handle); return NULL; }
   a->handle = v->handle;
@@ -51,7 +34,7 @@ static PyObject *new_array(const kern_view *v) {
   return (PyObject *)a;
 }
 
-static void view_of(const Array *a, kern_view *v) {
+void kern_view_of(const Array *a, kern_view *v) {
   v->handle = a->handle;
   v->scalar = 0;
   v->ptr = a->ptr;
@@ -80,34 +63,34 @@ static PyObject *array_new(PyTypeObject *t, PyObject *args, PyObject *kw) {
   return NULL;
 }
 
-static int usable_array(Array *a) {
-  if (!usable()) return 0;
+int kern_usable_array(Array *a) {
+  if (!kern_usable()) return 0;
   if (!a->closed) return 1;
-  raise_code("closed", "the array was freed: nothing can be done with it");
+  kern_fail("closed", "the array was freed: nothing can be done with it");
   return 0;
 }
 
 static PyObject *array_free(PyObject *self, PyObject *unused) {
   (void)unused;
   Array *a = (Array *)self;
-  if (!usable()) return NULL;
+  if (!kern_usable()) return NULL;
   kern_err e;
   int rc;
   a->closed = 1;
   Py_BEGIN_ALLOW_THREADS rc = KernFree(a->handle, &e); // waits for work on the device
   Py_END_ALLOW_THREADS
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return kern_raise(&e);
   Py_RETURN_NONE;
 }
 
 // expose makes the memory outlive free(): somebody holds a bare pointer, and
 // this object for as long as the pointer is used.
 static int expose(Array *a) {
-  if (!usable_array(a)) return 0;
+  if (!kern_usable_array(a)) return 0;
   if (a->exposed) return 1;
   kern_view v;
   kern_err e;
-  if (KernAlias(a->handle, &v, &e) < 0) { raise_err(&e); return 0; }
+  if (KernAlias(a->handle, &v, &e) < 0) { kern_raise(&e); return 0; }
   a->exposed = v.handle;
   return 1;
 }
@@ -116,7 +99,7 @@ static PyObject *array_pointer(PyObject *self, PyObject *unused) {
   (void)unused;
   Array *a = (Array *)self;
   if (!expose(a)) return NULL;
-  return PyLong_FromUnsignedLongLong(elements(a->dims, a->ndim) ? a->ptr : 0);
+  return PyLong_FromUnsignedLongLong(kern_elements(a->dims, a->ndim) ? a->ptr : 0);
 }
 
 static PyObject *tuple_of(const int64_t *p, int n) {
@@ -135,22 +118,22 @@ static PyObject *array_strides(PyObject *self, void *u) {
   return tuple_of(((Array *)self)->dims + ((Array *)self)->ndim, ((Array *)self)->ndim);
 }
 static PyObject *array_ndim(PyObject *self, void *u) { (void)u; return PyLong_FromLong(((Array *)self)->ndim); }
-static PyObject *array_itemsize(PyObject *self, void *u) { (void)u; return PyLong_FromLong(dtypes[((Array *)self)->dtype].size); }
+static PyObject *array_itemsize(PyObject *self, void *u) { (void)u; return PyLong_FromLong(kern_dtypes[((Array *)self)->dtype].size); }
 static PyObject *array_size(PyObject *self, void *u) {
   (void)u;
-  return PyLong_FromLongLong(elements(((Array *)self)->dims, ((Array *)self)->ndim));
+  return PyLong_FromLongLong(kern_elements(((Array *)self)->dims, ((Array *)self)->ndim));
 }
 static PyObject *array_nbytes(PyObject *self, void *u) {
   (void)u;
   Array *a = (Array *)self;
-  return PyLong_FromLongLong(elements(a->dims, a->ndim) * dtypes[a->dtype].size);
+  return PyLong_FromLongLong(kern_elements(a->dims, a->ndim) * kern_dtypes[a->dtype].size);
 }
 static PyObject *array_dtype(PyObject *self, void *u) {
   (void)u;
-  PyObject *t = dtype_objects ? PyTuple_GetItem(dtype_objects, ((Array *)self)->dtype) : NULL;
+  PyObject *t = kern_dtype_objects ? PyTuple_GetItem(kern_dtype_objects, ((Array *)self)->dtype) : NULL;
   if (t) return Py_NewRef(t);
   PyErr_Clear();
-  return PyUnicode_FromString(dtypes[((Array *)self)->dtype].name);
+  return PyUnicode_FromString(kern_dtypes[((Array *)self)->dtype].name);
 }
 static PyObject *array_device(PyObject *self, void *u) {
   (void)u;
@@ -170,8 +153,8 @@ static Py_ssize_t array_length(PyObject *self) {
 
 // ---- buffer protocol: memory of the host ----------------------------------------
 
-static int contiguous(const Array *a, int fortran) {
-  int64_t want = dtypes[a->dtype].size;
+int kern_contiguous(const Array *a, int fortran) {
+  int64_t want = kern_dtypes[a->dtype].size;
   for (int k = 0; k < a->ndim; k++) {
     int i = fortran ? k : a->ndim - 1 - k;
     if (a->dims[i] == 0) return 1;
@@ -192,8 +175,8 @@ static int array_getbuffer(PyObject *self, Py_buffer *v, int flags) {
     PyErr_SetString(PyExc_TypeError, "bfloat16 has no counterpart in numpy and the buffer protocol: call .astype('float32')");
     return -1;
   }
-  if (!usable_array(a)) return -1;
-  int c = contiguous(a, 0), f = contiguous(a, 1);
+  if (!kern_usable_array(a)) return -1;
+  int c = kern_contiguous(a, 0), f = kern_contiguous(a, 1);
   const char *problem = NULL;
   if ((flags & PyBUF_WRITABLE) && a->readonly) problem = "the array is read-only";
   else if ((flags & PyBUF_C_CONTIGUOUS) == PyBUF_C_CONTIGUOUS && !c) problem = "the array is not contiguous";
@@ -206,13 +189,13 @@ static int array_getbuffer(PyObject *self, Py_buffer *v, int flags) {
   }
   kern_view alias; // the view outlives free()
   kern_err e;
-  if (KernAlias(a->handle, &alias, &e) < 0) { raise_err(&e); return -1; }
+  if (KernAlias(a->handle, &alias, &e) < 0) { kern_raise(&e); return -1; }
   v->buf = (void *)a->ptr;
-  v->itemsize = dtypes[a->dtype].size;
-  v->len = elements(a->dims, a->ndim) * v->itemsize;
+  v->itemsize = kern_dtypes[a->dtype].size;
+  v->len = kern_elements(a->dims, a->ndim) * v->itemsize;
   v->readonly = a->readonly;
   v->ndim = a->ndim;
-  v->format = flags & PyBUF_FORMAT ? (char *)dtypes[a->dtype].format : NULL;
+  v->format = flags & PyBUF_FORMAT ? (char *)kern_dtypes[a->dtype].format : NULL;
   v->shape = flags & PyBUF_ND ? (Py_ssize_t *)a->dims : NULL;
   v->strides = (flags & PyBUF_STRIDES) == PyBUF_STRIDES ? (Py_ssize_t *)(a->dims + a->ndim) : NULL;
   v->suboffsets = NULL;
@@ -251,7 +234,7 @@ static PyMethodDef array_methods[] = {
     {0},
 };
 
-static PyTypeObject ArrayType = {
+PyTypeObject ArrayType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._kern.Array",
     .tp_doc = "Base of eagleray.kernels.Array: elements on a device.",
     .tp_basicsize = sizeof(Array),

@@ -1,20 +1,11 @@
 // eagleray._kern, the C half: Python's arrays and calls of package kernels.
 // It reads arguments, makes the result's object and decides which lock to hold;
 // shapes, data types, devices and lifetimes are checked in Go.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <pthread.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-#include "kern.h"
-#include "late.h"
-#include "_cgo_export.h"
+#include "kern_py.h"
 
 static PyObject *make_error;    // (code, message, detail, asked, free, total) → exception
-static PyObject *as_array;      // anything with a protocol → Array
-static PyObject *dtype_objects; // by number
+PyObject *kern_as_array;      // anything with a protocol → Array
+PyObject *kern_dtype_objects; // by number
 
 // ---- errors -------------------------------------------------------------
 
@@ -29,7 +20,7 @@ static void set_error(const char *code, const char *message, const char *detail,
   Py_DECREF(x);
 }
 
-static PyObject *raise_err(kern_err *e) {
+PyObject *kern_raise(kern_err *e) {
   set_error(e->code, e->message, e->detail, e->asked, e->free, e->total);
   free(e->code);
   free(e->message);
@@ -37,7 +28,7 @@ static PyObject *raise_err(kern_err *e) {
   return NULL;
 }
 
-static void raise_code(const char *code, const char *format, ...) {
+void kern_fail(const char *code, const char *format, ...) {
   va_list args;
   va_start(args, format);
   PyObject *text = PyUnicode_FromFormatV(format, args);
@@ -47,16 +38,14 @@ static void raise_code(const char *code, const char *format, ...) {
   Py_XDECREF(text);
 }
 
-static int usable(void) {
-  if (!hot_is_forked()) return 1;
+int kern_unusable(void) {
   PyErr_SetString(PyExc_RuntimeError,
                   "this process was forked from one that uses eagleray.kernels, whose runtime does not reach here: "
                   "use multiprocessing's spawn method, or kernels in one of the two only");
   return 0;
 }
 
-static int arity(const char *name, Py_ssize_t n, Py_ssize_t want) {
-  if (n == want) return 1;
+int kern_wrong_arity(const char *name, Py_ssize_t n, Py_ssize_t want) {
   PyErr_Format(PyExc_TypeError, "%s() takes %zd arguments, got %zd", name, want, n);
   return 0;
 }
@@ -98,26 +87,18 @@ void kern_release(uintptr_t owner) {
   Py_AddPendingCall(drop_owners, NULL); // when its list is full, the next release does it
 }
 
-#include "kern_array.h"
-#include "kern_operand.h"
-#include "kern_ops.h"
-#include "kern_make.h"
-#include "kern_dlpack.h"
-#include "kern_stream.h"
-#include "kern_share.h"
-
 // configure(Array, dtypes by number, make_error, as_array)
 static PyObject *py_configure(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("configure", n, 4)) return NULL;
+  if (!kern_arity("configure", n, 4)) return NULL;
   if (!PyType_Check(a[0]) || !PyType_IsSubtype((PyTypeObject *)a[0], &ArrayType) || !PyTuple_Check(a[1])) {
     PyErr_SetString(PyExc_TypeError, "configure() takes a subclass of Array, a tuple and two functions");
     return NULL;
   }
-  Py_XSETREF(array_type, (PyTypeObject *)Py_NewRef(a[0]));
-  Py_XSETREF(dtype_objects, Py_NewRef(a[1]));
+  Py_XSETREF(kern_array_type, (PyTypeObject *)Py_NewRef(a[0]));
+  Py_XSETREF(kern_dtype_objects, Py_NewRef(a[1]));
   Py_XSETREF(make_error, Py_NewRef(a[2]));
-  Py_XSETREF(as_array, Py_NewRef(a[3]));
+  Py_XSETREF(kern_as_array, Py_NewRef(a[3]));
   Py_RETURN_NONE;
 }
 
@@ -133,7 +114,7 @@ static PyObject *py_search(PyObject *m, PyObject *folder) {
 // count() → (number of CUDA devices that this process sees, why there is none)
 static PyObject *py_count(PyObject *m, PyObject *unused) {
   (void)m, (void)unused;
-  if (!usable()) return NULL;
+  if (!kern_usable()) return NULL;
   char *why = NULL;
   int n;
   Py_BEGIN_ALLOW_THREADS n = KernCount(&why);
@@ -146,14 +127,14 @@ static PyObject *py_count(PyObject *m, PyObject *unused) {
 // device_bytes() → what this process's arrays hold of CUDA devices
 static PyObject *py_device_bytes(PyObject *m, PyObject *unused) {
   (void)m, (void)unused;
-  if (!usable()) return NULL;
+  if (!kern_usable()) return NULL;
   return PyLong_FromLongLong(KernDeviceBytes());
 }
 
 // describe(device) → (name, uuid, total bytes, free bytes, major, minor)
 static PyObject *py_describe(PyObject *m, PyObject *o) {
   (void)m;
-  if (!usable()) return NULL;
+  if (!kern_usable()) return NULL;
   int device = (int)PyLong_AsLong(o), rc;
   if (device == -1 && PyErr_Occurred()) return NULL;
   char *name = NULL, *uuid = NULL;
@@ -161,34 +142,29 @@ static PyObject *py_describe(PyObject *m, PyObject *o) {
   kern_err e;
   Py_BEGIN_ALLOW_THREADS rc = KernDescribe(device, &name, &uuid, numbers, &e);
   Py_END_ALLOW_THREADS
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return kern_raise(&e);
   PyObject *r = Py_BuildValue("(zzLLLL)", name, uuid, (long long)numbers[0], (long long)numbers[1], (long long)numbers[2], (long long)numbers[3]);
   free(name);
   free(uuid);
   return r;
 }
 
-#define FAST(f, name) {name, (PyCFunction)(void (*)(void))f, METH_FASTCALL, NULL}
 static PyMethodDef functions[] = {
-    FAST(py_configure, "configure"), FAST(py_step, "step"), FAST(py_repeat, "repeat"), FAST(py_chain, "chain"), FAST(py_operate, "operate"),
-    FAST(py_new, "new"), {"host", py_host, METH_O, NULL}, FAST(py_foreign, "foreign"), FAST(py_view, "view"),
-    FAST(py_copy_into, "copy_into"), FAST(py_dlpack, "dlpack"), {"from_dlpack", py_from_dlpack, METH_O, NULL},
-    FAST(py_stream, "stream"), {"set_stream", py_set_stream, METH_O, NULL}, FAST(py_compile, "compile"),
-    FAST(py_launch, "launch"), {"export", py_export, METH_O, NULL}, FAST(py_keep, "keep"),
-    FAST(py_import, "import_"), {"search", py_search, METH_O, NULL},
-    {"count", py_count, METH_NOARGS, NULL}, {"device_bytes", py_device_bytes, METH_NOARGS, NULL}, {"describe", py_describe, METH_O, NULL}, {0},
+    FAST(py_configure, "configure"), {"search", py_search, METH_O, NULL}, {"count", py_count, METH_NOARGS, NULL},
+    {"device_bytes", py_device_bytes, METH_NOARGS, NULL}, {"describe", py_describe, METH_O, NULL}, {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_kern", "Arrays and kernels; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};
 
 PyMODINIT_FUNC PyInit__kern(void) {
+  PyMethodDef *const others[] = {kern_dlpack_functions, kern_make_functions, kern_ops_functions, kern_share_functions, kern_stream_functions};
   late_imported();
-  ArrayType.tp_as_number = &array_number;
+  ArrayType.tp_as_number = &kern_array_number;
   if (PyType_Ready(&ArrayType) || PyType_Ready(&ResourceType)) return NULL;
   PyObject *m = PyModule_Create(&module);
-  if (!m) return NULL;
-  Py_INCREF(&ArrayType);
-  if (PyModule_AddObject(m, "Array", (PyObject *)&ArrayType)) return NULL;
+  if (!m || PyModule_AddObjectRef(m, "Array", (PyObject *)&ArrayType)) return NULL;
+  for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+    if (PyModule_AddFunctions(m, others[i])) return NULL;
   hot_arm();
   return m;
 }

@@ -1,13 +1,14 @@
-// What takes lists of references. Part of hot.c.
+// What takes lists of references.
 //
 // Go reads the ids where they lie, in the references, which the list keeps:
 // what is handed over is an array of their addresses.
+#include "py.h"
 
-// ids_of fills p with where the ids are; 0: something in the list is no reference.
-static int ids_of(PyObject **items, Py_ssize_t n, const unsigned char **p) {
+// hot_ids_of fills p with where the ids are; 0: something in the list is no reference.
+int hot_ids_of(PyObject **items, Py_ssize_t n, const unsigned char **p) {
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = items[i];
-    if (Py_TYPE(x) != ref_type && !PyObject_TypeCheck(x, &RefType)) return 0;
+    if (Py_TYPE(x) != hot_ref_type && !PyObject_TypeCheck(x, &RefType)) return 0;
     p[i] = ((Ref *)x)->id;
   }
   return 1;
@@ -67,14 +68,14 @@ static int wait_more(const unsigned char **p, Py_ssize_t n, int64_t need, int64_
   int rc; // Go looks after signals
   Py_BEGIN_ALLOW_THREADS rc = HotSelect((unsigned char **)p, n, need, timeout, here, pick, got, &e);
   Py_END_ALLOW_THREADS
-  if (rc < 0) raise_err(&e);
+  if (rc < 0) hot_raise(&e);
   return rc >= 0;
 }
 
 // wait(refs, num_returns, timeout_ms, here, shown) -> (ready, rest) | None
 static PyObject *wait_(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
-  if (!arity("wait", nargs, 5) || !usable()) return NULL;
+  if (!hot_arity("wait", nargs, 5) || !hot_usable()) return NULL;
   if (!PyList_CheckExact(a[0]) || !PyLong_Check(a[1])) Py_RETURN_NONE;
   Py_ssize_t n = PyList_GET_SIZE(a[0]);
   int overflow;
@@ -87,7 +88,7 @@ static PyObject *wait_(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   if (!p) return PyErr_NoMemory();
   uint32_t *pick = (uint32_t *)(p + n);
   PyObject **items = ((PyListObject *)a[0])->ob_item, *out = NULL;
-  int plain = ids_of(items, n, p);
+  int plain = hot_ids_of(items, n, p);
   if (plain && shown == a[0]) plain = distinct(p, n);
   if (plain <= 0) {
     free(p);
@@ -116,7 +117,7 @@ static PyObject *scalar(const hot_found *f) {
   if (f->n < 6 || p[0] != 0x94 || p[1] != 1 || p[2] > 1 || p[3] != 0xc4 || f->n != 6 + (int64_t)p[4] || p[f->n - 1] != 0x90) return NULL;
   if (p[2] == 0) Py_RETURN_NONE;
   if (p[4] == 0) return NULL;
-  reader r = {p + 6, p + 5 + p[4], 1};
+  hot_reader r = {p + 6, p + 5 + p[4], 1};
   unsigned char t = p[5];
   int64_t left = r.end - r.p;
   if (t < 0x80 && left == 0) return PyLong_FromLong(t);
@@ -127,17 +128,17 @@ static PyObject *scalar(const hot_found *f) {
     case 0xc2: if (left == 0) Py_RETURN_FALSE; break;
     case 0xc3: if (left == 0) Py_RETURN_TRUE; break;
     case 0xcc: case 0xcd: case 0xce: case 0xcf:
-      if (left == 1 << (t - 0xcc)) return PyLong_FromUnsignedLongLong(be(&r, (int)left));
+      if (left == 1 << (t - 0xcc)) return PyLong_FromUnsignedLongLong(hot_big_endian(&r, (int)left));
       break;
     case 0xd0: case 0xd1: case 0xd2: case 0xd3:
       if (left == 1 << (t - 0xd0)) {
         int shift = 64 - 8 * (int)left;
-        return PyLong_FromLongLong((int64_t)(be(&r, (int)left) << shift) >> shift);
+        return PyLong_FromLongLong((int64_t)(hot_big_endian(&r, (int)left) << shift) >> shift);
       }
       break;
     case 0xcb:
       if (left == 8) {
-        uint64_t bits = be(&r, 8);
+        uint64_t bits = hot_big_endian(&r, 8);
         double d;
         memcpy(&d, &bits, 8);
         return PyFloat_FromDouble(d);
@@ -177,7 +178,7 @@ static PyObject *array_of(PyObject *t, PyObject *form_of, last_form *last) {
 // value_of makes the value of a triple, and raises what stands in the place of one.
 static PyObject *get_all(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
-  if (!arity("get_all", nargs, 3) || !usable()) return NULL;
+  if (!hot_arity("get_all", nargs, 3) || !hot_usable()) return NULL;
   if (!PyList_Check(a[0])) {
     PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
     return NULL;
@@ -194,11 +195,11 @@ static PyObject *get_all(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   PyObject *out = NULL;
   if (!f) {
     PyErr_NoMemory();
-  } else if (!ids_of(((PyTupleObject *)held)->ob_item, n, p)) {
+  } else if (!hot_ids_of(((PyTupleObject *)held)->ob_item, n, p)) {
     out = Py_False;
     Py_INCREF(out);
   } else if (HotTryGetAll((unsigned char **)p, n, f, &keep, &missing, &e) < 0) {
-    raise_err(&e);
+    hot_raise(&e);
   } else {
     out = PyList_New(n);
     for (; out && i < n; i++) {
@@ -209,7 +210,7 @@ static PyObject *get_all(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
       }
       PyObject *v = f[i].view ? NULL : scalar(&f[i]);
       if (!v && !PyErr_Occurred()) {
-        PyObject *t = triple(&f[i]);
+        PyObject *t = hot_triple(&f[i]);
         if (t && PyLong_AsLong(PyTuple_GET_ITEM(t, 0)) == 2) v = array_of(t, a[2], &last);
         if (t && !v) {
           PyErr_Clear();
@@ -221,9 +222,9 @@ static PyObject *get_all(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
       else PyList_SET_ITEM(out, i, v);
     }
     for (; i < n; i++)
-      if (f[i].n >= 0 && f[i].view) drop(NULL, f[i].view);
+      if (f[i].n >= 0 && f[i].view) hot_let_go(NULL, f[i].view);
   }
-  if (keep) drop(NULL, keep);
+  if (keep) hot_let_go(NULL, keep);
   Py_XDECREF(last.meta);
   Py_XDECREF(last.form);
   free(f);
@@ -234,3 +235,7 @@ static PyObject *get_all(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   }
   return out;
 }
+
+PyMethodDef hot_list_functions[] = {
+    FAST(wait_, "wait"), FAST(get_all, "get_all"), {0},
+};

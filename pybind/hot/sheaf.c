@@ -1,19 +1,20 @@
-// References that come together in one value: see core/client/sheaf.go. Part of hot.c.
+// References that come together in one value: see core/client/sheaf.go.
+#include "py.h"
 
-// gone notes that the program has let go of a reference of a sheaf. The last thing that
+// hot_ref_gone notes that the program has let go of a reference of a sheaf. The last thing that
 // it does with one whose references are all gone is to say so.
-static void gone(struct sheaf *s, uint32_t place) {
-  if (forked) return;
+void hot_ref_gone(struct sheaf *s, uint32_t place) {
+  if (hot_forked) return;
   uint64_t *bits = &s->dead[place >> 6];
   __atomic_store_n(bits, *bits | 1ull << (place & 63), __ATOMIC_RELAXED); // only who has the interpreter's lock writes
   unsigned char id[HOT_OBJECT] = {0};
   uint64_t number = __builtin_bswap64(s->number);
   if (--s->alive == 0) {
     memcpy(id, &number, 8);
-    drop(id, HOT_DROP_LAST);
+    hot_let_go(id, HOT_DROP_LAST);
   } else if (__atomic_exchange_n(&s->told, 1, __ATOMIC_SEQ_CST) == 0) {
     memcpy(id, &number, 8);
-    drop(id, HOT_DROP_SOME);
+    hot_let_go(id, HOT_DROP_SOME);
   }
 }
 
@@ -36,7 +37,7 @@ static PyObject *next_ref(PyObject *m, PyObject *unused) {
     PyErr_SetString(PyExc_RuntimeError, "a value has more references than were sent with it: this is only for what the session's own pickles name");
     return NULL;
   }
-  PyTypeObject *t = ref_type ? ref_type : &RefType;
+  PyTypeObject *t = hot_ref_type ? hot_ref_type : &RefType;
   Ref *r = (Ref *)t->tp_alloc(t, 0);
   if (!r) return NULL;
   memcpy(r->id, g->ids + (size_t)g->next * HOT_OBJECT, HOT_OBJECT);
@@ -48,7 +49,7 @@ static PyObject *next_ref(PyObject *m, PyObject *unused) {
 // ref_table(list of references) -> bytes that go in front of the pickle
 static PyObject *ref_table(PyObject *m, PyObject *list) {
   (void)m;
-  if (!usable()) return NULL;
+  if (!hot_usable()) return NULL;
   if (!PyList_Check(list)) {
     PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
     return NULL;
@@ -60,8 +61,8 @@ static PyObject *ref_table(PyObject *m, PyObject *list) {
   void *table = NULL;
   int64_t size = 0;
   hot_err e;
-  if (!ids_of(((PyListObject *)list)->ob_item, n, p)) PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
-  else if (HotRefTable((unsigned char **)p, n, &table, &size, &e) < 0) raise_err(&e);
+  if (!hot_ids_of(((PyListObject *)list)->ob_item, n, p)) PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
+  else if (HotRefTable((unsigned char **)p, n, &table, &size, &e) < 0) hot_raise(&e);
   else out = PyBytes_FromStringAndSize(table, (Py_ssize_t)size);
   free(table);
   free(p);
@@ -71,7 +72,7 @@ static PyObject *ref_table(PyObject *m, PyObject *list) {
 // with_refs(loads, meta, buffers) -> what loads makes of the pickle behind the table of references in meta
 static PyObject *with_refs(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
   (void)m;
-  if (!arity("with_refs", nargs, 3) || !usable()) return NULL;
+  if (!hot_arity("with_refs", nargs, 3) || !hot_usable()) return NULL;
   Py_buffer meta;
   if (PyObject_GetBuffer(a[1], &meta, PyBUF_SIMPLE)) return NULL;
   uint32_t size = 0, n = 0;
@@ -88,7 +89,7 @@ static PyObject *with_refs(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
     PyErr_NoMemory();
   } else if (s->n = n, s->alive = n, HotImportAll(s, meta.buf, size, hot_site(), &e) < 0) {
     free(s);
-    raise_err(&e);
+    hot_raise(&e);
   } else {
     gather g = {s, (unsigned char *)meta.buf + 16, 0, n, gathering};
     PyObject *pickled = PyMemoryView_FromMemory((char *)meta.buf + size, meta.len - size, PyBUF_READ);
@@ -101,12 +102,13 @@ static PyObject *with_refs(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
     Py_XDECREF(kw);
     Py_XDECREF(args);
     Py_XDECREF(pickled);
-    while (g.next < n) gone(s, g.next++); // it failed on the way
+    while (g.next < n) hot_ref_gone(s, g.next++); // it failed on the way
   }
   PyBuffer_Release(&meta);
   return out;
 }
 
-#define SHEAF_FUNCTIONS                                                        \
-  {"next_ref", next_ref, METH_NOARGS, "The next reference of a value."},       \
-      {"ref_table", ref_table, METH_O, NULL}, FAST(with_refs, "with_refs"),
+PyMethodDef hot_sheaf_functions[] = {
+    {"next_ref", next_ref, METH_NOARGS, "The next reference of a value."}, {"ref_table", ref_table, METH_O, NULL},
+    FAST(with_refs, "with_refs"), {0},
+};

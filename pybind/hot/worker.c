@@ -1,8 +1,9 @@
-// The executing side. Part of hot.c.
+// The executing side.
+#include "py.h"
 
 static PyObject *text_at(uintptr_t p, int64_t n) { return PyUnicode_DecodeUTF8(p ? (const char *)p : "", (Py_ssize_t)n, "replace"); }
 
-static void free_item(hot_item *it) {
+void hot_free_item(hot_item *it) {
   free(it->deps);
   free(it->blob);
 }
@@ -12,7 +13,7 @@ static PyObject *deps_of(hot_item *it) {
   if (it->ndeps == 0) Py_RETURN_NONE;
   PyObject *t = PyTuple_New((Py_ssize_t)it->ndeps);
   for (int64_t i = 0; i < it->ndeps; i++) {
-    PyObject *x = t ? triple(&it->deps[i]) : NULL;
+    PyObject *x = t ? hot_triple(&it->deps[i]) : NULL;
     if (x) PyTuple_SET_ITEM(t, (Py_ssize_t)i, x);
     else Py_CLEAR(t);
   }
@@ -26,12 +27,12 @@ static const char *some(const unsigned char *p, int n) {
   return NULL;
 }
 
-static PyObject *item(hot_item *it) {
+PyObject *hot_item_tuple(hot_item *it) {
   PyObject *out = NULL, *args = NULL, *deps = NULL;
   if (it->kind == 3) return Py_BuildValue("(sy#)", "assign", it->blob, (Py_ssize_t)it->blob_n);
   if (it->kind == 6) return Py_BuildValue("(sy#)", "forget", it->blob, (Py_ssize_t)it->blob_n);
   if (it->kind == 5) return Py_BuildValue("(ss#)", "exit", it->blob, (Py_ssize_t)it->blob_n);
-  args = triple(&it->args);
+  args = hot_triple(&it->args);
   deps = args ? deps_of(it) : NULL;
   if (!deps) goto done;
   PyObject *fmt = PyTuple_GET_ITEM(args, 0), *meta = PyTuple_GET_ITEM(args, 1), *bufs = PyTuple_GET_ITEM(args, 2);
@@ -68,23 +69,23 @@ static PyObject *next_task(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   int64_t timeout = PyLong_AsLongLong(a[0]);
   Py_ssize_t group_n = 0;
   const char *group = n < 2 ? NULL : PyUnicode_AsUTF8AndSize(a[1], &group_n); // as long as the caller holds the text
-  if (PyErr_Occurred() || !usable()) return NULL;
-  int64_t end = timeout > 0 ? now_ms() + timeout : 0;
+  if (PyErr_Occurred() || !hot_usable()) return NULL;
+  int64_t end = timeout > 0 ? hot_now_ms() + timeout : 0;
   title_rests();
   for (;;) {
     hot_item it;
     hot_err e;
     int rc, last = 0;
-    int64_t ms = timeout < 0 ? 1000 : slice_of(timeout, timeout == 0 ? now_ms() : end, &last);
+    int64_t ms = timeout < 0 ? 1000 : hot_slice_of(timeout, timeout == 0 ? hot_now_ms() : end, &last);
     memset(&it, 0, sizeof it);
     Py_BEGIN_ALLOW_THREADS rc = HotNextTask(ms, (char *)group, group_n, &it, &e);
     Py_END_ALLOW_THREADS
-    if (rc < 0) return raise_err(&e);
+    if (rc < 0) return hot_raise(&e);
     if (rc == 0) {
-      running_call = it.kind == 1 || it.kind == 2 ? it.token : 0;
+      hot_running_call = it.kind == 1 || it.kind == 2 ? it.token : 0;
       title_runs(&it);
-      PyObject *t = item(&it);
-      free_item(&it);
+      PyObject *t = hot_item_tuple(&it);
+      hot_free_item(&it);
       return t;
     }
     if (PyErr_CheckSignals()) return NULL;
@@ -99,19 +100,19 @@ static PyObject *function(PyObject *m, PyObject *o) {
   uintptr_t p = 0;
   int64_t size = 0;
   hot_err e;
-  if (!usable() || PyBytes_AsStringAndSize(o, &fid, &n)) return NULL;
+  if (!hot_usable() || PyBytes_AsStringAndSize(o, &fid, &n)) return NULL;
   if (n != HOT_FID) {
     PyErr_SetString(PyExc_ValueError, "a function id has 16 bytes");
     return NULL;
   }
-  if (HotFunction((unsigned char *)fid, &p, &size, &e) < 0) return raise_err(&e);
+  if (HotFunction((unsigned char *)fid, &p, &size, &e) < 0) return hot_raise(&e);
   return PyBytes_FromStringAndSize((const char *)p, (Py_ssize_t)size);
 }
 
 // reply(token, results, flags): results is a tuple of (fmt, meta, bufs, nested).
 static PyObject *reply(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("reply", n, 3) || !usable()) return NULL;
+  if (!hot_arity("reply", n, 3) || !hot_usable()) return NULL;
   unsigned long long token = PyLong_AsUnsignedLongLong(a[0]);
   long flags = PyLong_AsLong(a[2]);
   if (PyErr_Occurred()) return NULL;
@@ -134,22 +135,22 @@ static PyObject *reply(PyObject *m, PyObject *const *a, Py_ssize_t n) {
       PyErr_SetString(PyExc_TypeError, "a result is (fmt, meta, bufs, nested)");
       goto done;
     }
-    if (!take_value(&in[got], PyTuple_GET_ITEM(r, 0), PyTuple_GET_ITEM(r, 1), PyTuple_GET_ITEM(r, 2), PyTuple_GET_ITEM(r, 3))) goto done;
+    if (!hot_take_value(&in[got], PyTuple_GET_ITEM(r, 0), PyTuple_GET_ITEM(r, 1), PyTuple_GET_ITEM(r, 2), PyTuple_GET_ITEM(r, 3))) goto done;
     v[got] = in[got].v;
   }
   hot_err e;
   int rc;
-  if (running_call == token) running_call = 0;
+  if (hot_running_call == token) hot_running_call = 0;
   title_answered();
   Py_BEGIN_ALLOW_THREADS rc = HotReply(token, v, count, (int)flags, &e);
   Py_END_ALLOW_THREADS
-  if (rc < 0) raise_err(&e);
+  if (rc < 0) hot_raise(&e);
   else {
     out = Py_None;
     Py_INCREF(out);
   }
 done:
-  for (Py_ssize_t i = 0; in && i < got; i++) release_value(&in[i]);
+  for (Py_ssize_t i = 0; in && i < got; i++) hot_release_value(&in[i]);
   if (in != &one) free(in);
   if (v != &few) free(v);
   return out;
@@ -163,17 +164,17 @@ static PyObject *actor_ready(PyObject *m, PyObject *args) {
   const char *message, *p, *brief;
   Py_ssize_t n, brief_n;
   hot_err e;
-  if (!usable() || !PyArg_ParseTuple(args, "Kpsy#y#", &token, &good, &message, &p, &n, &brief, &brief_n)) return NULL;
+  if (!hot_usable() || !PyArg_ParseTuple(args, "Kpsy#y#", &token, &good, &message, &p, &n, &brief, &brief_n)) return NULL;
   Py_BEGIN_ALLOW_THREADS rc = HotActorReady(token, good, (char *)message, (void *)p, n, (void *)brief, brief_n, &e);
   Py_END_ALLOW_THREADS
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return hot_raise(&e);
   Py_RETURN_NONE;
 }
 
 static PyObject *exiting(PyObject *m, PyObject *o) {
   (void)m;
   const char *reason = PyUnicode_AsUTF8(o);
-  if (!reason || !usable()) return NULL;
+  if (!reason || !hot_usable()) return NULL;
   Py_BEGIN_ALLOW_THREADS HotExiting((char *)reason);
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
@@ -183,7 +184,7 @@ static PyObject *exiting(PyObject *m, PyObject *o) {
 static PyObject *last_calls(PyObject *m, PyObject *o) {
   (void)m;
   unsigned long long token = PyLong_AsUnsignedLongLong(o);
-  if (PyErr_Occurred() || !usable()) return NULL;
+  if (PyErr_Occurred() || !hot_usable()) return NULL;
   for (;;) {
     int rc;
     Py_BEGIN_ALLOW_THREADS rc = HotLastCalls(token, 1000);
@@ -197,7 +198,7 @@ static PyObject *last_calls(PyObject *m, PyObject *o) {
 static PyObject *parting(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
-  if (!usable()) return NULL;
+  if (!hot_usable()) return NULL;
   Py_BEGIN_ALLOW_THREADS HotParting();
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
@@ -207,7 +208,7 @@ static PyObject *current_cancelled(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
   unsigned char task[HOT_TASK];
-  if (!usable()) return NULL;
+  if (!hot_usable()) return NULL;
   if (!HotCancelled(task)) Py_RETURN_NONE;
   return PyBytes_FromStringAndSize((char *)task, HOT_TASK);
 }
@@ -217,7 +218,7 @@ static PyObject *is_cancelled(PyObject *m, PyObject *o) {
   (void)m;
   char *task;
   Py_ssize_t n;
-  if (!usable() || PyBytes_AsStringAndSize(o, &task, &n)) return NULL;
+  if (!hot_usable() || PyBytes_AsStringAndSize(o, &task, &n)) return NULL;
   if (n != HOT_TASK) {
     PyErr_SetString(PyExc_ValueError, "a task id has 24 bytes");
     return NULL;
@@ -229,11 +230,14 @@ static PyObject *is_cancelled(PyObject *m, PyObject *o) {
 static PyObject *calls_in(PyObject *m, PyObject *o) {
   (void)m;
   Py_INCREF(o);
-  Py_XSETREF(running_var, o);
+  Py_XSETREF(hot_running_var, o);
   Py_RETURN_NONE;
 }
 
-#define WORKER_FUNCTIONS                                                                                              \
-  FAST(next_task, "next_task"), {"function", function, METH_O, NULL}, FAST(reply, "reply"), FAST(loop_take, "loop_take"), {"loop_start", loop_start, METH_O, NULL}, \
-      {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL}, {"parting", parting, METH_NOARGS, NULL}, {"last_calls", last_calls, METH_O, NULL},                            \
-      {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL}, {"calls_in", calls_in, METH_O, NULL},
+PyMethodDef hot_worker_functions[] = {
+    FAST(next_task, "next_task"), {"function", function, METH_O, NULL}, FAST(reply, "reply"),
+    {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL},
+    {"parting", parting, METH_NOARGS, NULL}, {"last_calls", last_calls, METH_O, NULL},
+    {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL},
+    {"calls_in", calls_in, METH_O, NULL}, {0},
+};

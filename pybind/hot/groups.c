@@ -1,4 +1,5 @@
-// Concurrency groups of an actor: see core/client/groups.go. Part of hot.c.
+// Concurrency groups of an actor: see core/client/groups.go.
+#include "py.h"
 
 static PyObject *group_server; // what the thread of the system group runs
 
@@ -30,7 +31,7 @@ void hot_serve_group(void) {
 // declare_groups(names, server): the actor's groups; server, if it is not None, is called on the system group's thread
 static PyObject *declare_groups(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("declare_groups", n, 2) || !usable()) return NULL;
+  if (!hot_arity("declare_groups", n, 2) || !hot_usable()) return NULL;
   if (!PyTuple_Check(a[0])) {
     PyErr_SetString(PyExc_TypeError, "declare_groups takes a tuple of names");
     return NULL;
@@ -51,8 +52,10 @@ static PyObject *declare_groups(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   hot_err e;
   int rc = HotDeclareGroups((char **)names, count, a[1] != Py_None, &e);
   PyMem_Free(names);
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return hot_raise(&e);
   Py_RETURN_NONE;
 }
 
-#define GROUP_FUNCTIONS FAST(declare_groups, "declare_groups"),
+PyMethodDef hot_group_functions[] = {
+    FAST(declare_groups, "declare_groups"), {0},
+};

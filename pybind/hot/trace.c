@@ -1,21 +1,9 @@
-// The C half's stamps, see core/trace. Part of hot.c.
+// The C half's stamps, see core/trace.
 // Off, hot_trace is NULL and each stage costs a branch on it. On, Python's own stages are stamped by
 // spans: callables that stand in for others and add no frame of Python.
+#include "py.h"
 
-typedef struct {
-  int64_t ns;
-  uint64_t key;
-  uint32_t owner, aux, bytes;
-  uint16_t stage, kind;
-} hot_stamp;
-
-typedef struct {
-  uint64_t next, mask;
-  uint64_t rest[6];
-  hot_stamp stamps[];
-} hot_ring;
-
-static hot_ring *hot_trace;
+hot_ring *hot_trace;
 
 // A call as stamps name it, and what this thread has of one.
 typedef struct {
@@ -28,9 +16,7 @@ static __thread int64_t trace_called;    // when remote() was entered
 static __thread trace_call trace_sent;   // submitted, and not yet given back to the program
 static __thread trace_call trace_found_; // whose value is being made
 
-#define TRACING __builtin_expect(hot_trace != NULL, 0)
-
-static int64_t trace_now(void) {
+int64_t trace_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -56,17 +42,17 @@ static void trace_at(int stage, int64_t ns, trace_call c) {
 }
 
 // Of the call that runs here, by its token.
-static void trace_running(int stage, uint64_t token) {
+void trace_running(int stage, uint64_t token) {
   trace_put((hot_stamp){.ns = trace_now(), .key = token, .stage = (uint16_t)stage});
 }
 
-static void trace_taken(const hot_item *it) {
+void trace_taken(const hot_item *it) {
   trace_call c = trace_of(it->task);
   trace_put((hot_stamp){.ns = trace_now(), .key = c.key, .owner = c.owner, .aux = (uint32_t)it->token, .stage = TRACE_TAKEN});
 }
 
 // The call was submitted: its id is known now, so what went before can be stamped.
-static void trace_submitted(int64_t packed, const unsigned char *first) {
+void trace_submitted(int64_t packed, const unsigned char *first) {
   trace_sent = trace_of(first);
   if (trace_called) trace_at(TRACE_CALLED, trace_called, trace_sent);
   trace_at(TRACE_PACKED, packed, trace_sent);
@@ -74,13 +60,13 @@ static void trace_submitted(int64_t packed, const unsigned char *first) {
 }
 
 // The value that was found last has become an object: of a list's, when the next one is asked for.
-static void trace_given(void) {
+void trace_given(void) {
   if (!trace_found_.there) return;
   trace_at(TRACE_GIVEN, trace_now(), trace_found_);
   trace_found_.there = 0;
 }
 
-static void trace_found(const unsigned char *id) {
+void trace_found(const unsigned char *id) {
   trace_found_ = trace_of(id);
   trace_at(TRACE_FOUND, trace_now(), trace_found_);
 }
@@ -100,7 +86,7 @@ static void trace_stage(int stage) {
       trace_given();
       break;
     default:
-      trace_running(stage, parent_call());
+      trace_running(stage, hot_parent_call());
   }
 }
 
@@ -170,4 +156,6 @@ static PyObject *span(PyObject *m, PyObject *args) {
   return (PyObject *)s;
 }
 
-#define TRACE_FUNCTIONS {"span", span, METH_VARARGS, NULL},
+PyMethodDef hot_trace_functions[] = {{"span", span, METH_VARARGS, NULL}, {0}};
+
+int hot_trace_types(void) { return PyType_Ready(&SpanType); }

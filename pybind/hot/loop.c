@@ -1,4 +1,5 @@
-// What an actor's event loop waits with. Part of hot.c.
+// What an actor's event loop waits with.
+#include "py.h"
 
 #define LOOP_MOST 64 // calls that are taken at a time
 
@@ -7,15 +8,15 @@ static PyObject *loop_start(PyObject *m, PyObject *o) {
   (void)m;
   hot_err e;
   long fd = PyLong_AsLong(o);
-  if ((fd == -1 && PyErr_Occurred()) || !usable()) return NULL;
-  if (HotLoopStart((int)fd, &e) < 0) return raise_err(&e);
+  if ((fd == -1 && PyErr_Occurred()) || !hot_usable()) return NULL;
+  if (HotLoopStart((int)fd, &e) < 0) return hot_raise(&e);
   Py_RETURN_NONE;
 }
 
 // loop_take(most, timeout_ms) -> (items or None, whether the loop's own descriptors have something)
 static PyObject *loop_take(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!arity("loop_take", n, 2) || !usable()) return NULL;
+  if (!hot_arity("loop_take", n, 2) || !hot_usable()) return NULL;
   long most = PyLong_AsLong(a[0]);
   int64_t ms = PyLong_AsLongLong(a[1]);
   if (PyErr_Occurred()) return NULL;
@@ -25,14 +26,14 @@ static PyObject *loop_take(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   memset(it, 0, sizeof it[0] * (size_t)((most < 0 ? 0 : most > LOOP_MOST ? LOOP_MOST : most) + 1));
   Py_BEGIN_ALLOW_THREADS rc = HotLoopTake((int)(most < 0 ? 0 : most > LOOP_MOST ? LOOP_MOST : most), ms, it, &got, &fired, &e);
   Py_END_ALLOW_THREADS
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return hot_raise(&e);
   PyObject *items = Py_None;
   if (got == 0) Py_INCREF(items);
   else items = PyTuple_New(got);
   for (int i = 0; i < got; i++) {
-    PyObject *t = items ? item(&it[i]) : NULL;
+    PyObject *t = items ? hot_item_tuple(&it[i]) : NULL;
     if (t) title_runs(&it[i]);
-    free_item(&it[i]);
+    hot_free_item(&it[i]);
     if (t) PyTuple_SET_ITEM(items, i, t);
     else Py_CLEAR(items);
   }
@@ -43,3 +44,7 @@ static PyObject *loop_take(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   }
   return Py_BuildValue("(NO)", items, fired ? Py_True : Py_False);
 }
+
+PyMethodDef hot_loop_functions[] = {
+    FAST(loop_take, "loop_take"), {"loop_start", loop_start, METH_O, NULL}, {0},
+};

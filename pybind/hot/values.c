@@ -1,38 +1,29 @@
-// Serialised values, on their way out and in. Part of hot.c.
+// Serialised values, on their way out and in.
+#include "py.h"
 
 // ---- envelopes --------------------------------------------------------------
 
-// A reader of the few msgpack forms that a header has; ok turns 0 on anything else.
-typedef struct { const unsigned char *p, *end; int ok; } reader;
-
-static uint64_t be(reader *r, int n) {
-  uint64_t v = 0;
-  if (r->end - r->p < n) { r->ok = 0; return 0; }
-  while (n--) v = v << 8 | *r->p++;
-  return v;
-}
-
-static uint64_t rd_len(reader *r, unsigned char fix, unsigned char mask, unsigned char first) {
-  unsigned char t = (unsigned char)be(r, 1);
+static uint64_t rd_len(hot_reader *r, unsigned char fix, unsigned char mask, unsigned char first) {
+  unsigned char t = (unsigned char)hot_big_endian(r, 1);
   if (fix && (t & ~mask) == fix) return t & mask;
-  if (t >= first && t < first + 3) return be(r, 1 << (t - first));
+  if (t >= first && t < first + 3) return hot_big_endian(r, 1 << (t - first));
   r->ok = 0;
   return 0;
 }
 
-static uint64_t rd_uint(reader *r) {
-  unsigned char t = (unsigned char)be(r, 1);
+static uint64_t rd_uint(hot_reader *r) {
+  unsigned char t = (unsigned char)hot_big_endian(r, 1);
   if (t < 128) return t;
-  if (t >= 0xcc && t <= 0xcf) return be(r, 1 << (t - 0xcc));
+  if (t >= 0xcc && t <= 0xcf) return hot_big_endian(r, 1 << (t - 0xcc));
   r->ok = 0;
   return 0;
 }
 
-static uint64_t rd_array(reader *r) {
-  unsigned char t = (unsigned char)be(r, 1);
+static uint64_t rd_array(hot_reader *r) {
+  unsigned char t = (unsigned char)hot_big_endian(r, 1);
   if ((t & 0xf0) == 0x90) return t & 15;
-  if (t == 0xdc) return be(r, 2);
-  if (t == 0xdd) return be(r, 4);
+  if (t == 0xdc) return hot_big_endian(r, 2);
+  if (t == 0xdd) return hot_big_endian(r, 4);
   r->ok = 0;
   return 0;
 }
@@ -55,18 +46,18 @@ static PyObject *format_of(uint64_t fmt) {
   return small[fmt];
 }
 
-// triple makes (fmt, meta, bufs or None) of a found value.
-static PyObject *triple(hot_found *f) {
+// hot_triple makes (fmt, meta, bufs or None) of a found value.
+PyObject *hot_triple(hot_found *f) {
   PyObject *pin = NULL, *meta = NULL, *bufs = NULL, *out = NULL;
   uint64_t view = f->view; // ours until something of Python's has it
   if (f->n == 0) { // no arguments, no value
     PyObject *none = PyBytes_FromStringAndSize(NULL, 0);
     if (none) out = Py_BuildValue("(iNO)", 0, none, Py_None);
-    if (view) drop(NULL, view);
+    if (view) hot_let_go(NULL, view);
     return out;
   }
   const unsigned char *base = (const unsigned char *)f->env;
-  reader r = {base, base + f->n, 1};
+  hot_reader r = {base, base + f->n, 1};
   uint64_t fields = rd_array(&r), version = rd_uint(&r), fmt = rd_uint(&r);
   uint64_t n = rd_len(&r, 0, 0, 0xc4);
   if (!r.ok || fields != 4 || version != 1 || (uint64_t)(r.end - r.p) < n) goto bad;
@@ -77,7 +68,7 @@ static PyObject *triple(hot_found *f) {
   // What was lent and lies so that its buffers would not be aligned is copied.
   int stays = view && (view < HOT_LOAN || ((uintptr_t)base & 63) == 0);
   if (stays && (n > BIG || count > 1) && !(pin = pin_of(&view))) goto done;
-  if (n > BIG && pin) meta = new_buffer(pin, 0, head, (Py_ssize_t)n);
+  if (n > BIG && pin) meta = hot_new_buffer(pin, 0, head, (Py_ssize_t)n);
   else meta = PyBytes_FromStringAndSize((const char *)head, (Py_ssize_t)n);
   if (!meta) goto done;
   if (count == 0) {
@@ -86,14 +77,14 @@ static PyObject *triple(hot_found *f) {
   } else {
     bufs = PyTuple_New((Py_ssize_t)count);
     if (!bufs) goto done;
-    reader lens = r;
+    hot_reader lens = r;
     for (uint64_t i = 0; i < count; i++) rd_uint(&r);
     uint64_t at = (uint64_t)(r.p - base);
     for (uint64_t i = 0; i < count; i++) {
       uint64_t size = rd_uint(&lens);
       at = (at + 63) & ~(uint64_t)63;
       if (!r.ok || at > (uint64_t)f->n || size > (uint64_t)f->n - at) goto bad;
-      PyObject *b = new_buffer(pin, stays && !pin ? view : 0, base + at, (Py_ssize_t)size);
+      PyObject *b = hot_new_buffer(pin, stays && !pin ? view : 0, base + at, (Py_ssize_t)size);
       if (!b) goto done;
       if (stays && !pin) view = 0; // there is one buffer, and it has it
       PyTuple_SET_ITEM(bufs, (Py_ssize_t)i, b);
@@ -114,7 +105,7 @@ static PyObject *triple(hot_found *f) {
 bad:
   PyErr_SetString(PyExc_RuntimeError, "the object is damaged: what is stored of it is no value, so some process has written over it");
 done:
-  if (view) drop(NULL, view);
+  if (view) hot_let_go(NULL, view);
   Py_XDECREF(pin);
   Py_XDECREF(meta);
   Py_XDECREF(bufs);
@@ -123,18 +114,8 @@ done:
 
 // ---- values on their way in ----------------------------------------------------
 
-typedef struct {
-  hot_value v;
-  Py_buffer meta;
-  Py_buffer few[FEW], *views;
-  hot_buf few_bufs[FEW];
-  unsigned char few_ids[FEW * HOT_OBJECT], *idsp;
-  int nviews;
-  int64_t bytes;
-} value_in;
-
 // ids of a tuple of ObjectRefs and Handles (or None); few has room for some.
-static int take_ids(PyObject *o, unsigned char *few, Py_ssize_t some, unsigned char **heap, int64_t *count) {
+int hot_take_ids(PyObject *o, unsigned char *few, Py_ssize_t some, unsigned char **heap, int64_t *count) {
   *count = 0;
   *heap = NULL;
   if (o == Py_None) return 1;
@@ -154,7 +135,7 @@ static int take_ids(PyObject *o, unsigned char *few, Py_ssize_t some, unsigned c
     if (Py_TYPE(x) == &HandleType) {
       if (!((Handle *)x)->counted) continue;
       id = ((Handle *)x)->token;
-    } else if (!(id = ref_id(x))) {
+    } else if (!(id = hot_ref_id(x))) {
       free(*heap);
       *heap = NULL;
       return 0;
@@ -165,7 +146,7 @@ static int take_ids(PyObject *o, unsigned char *few, Py_ssize_t some, unsigned c
   return 1;
 }
 
-static void release_value(value_in *in) {
+void hot_release_value(value_in *in) {
   for (int i = 0; i < in->nviews; i++) PyBuffer_Release(&in->views[i]);
   if (in->views && in->views != in->few) free(in->views);
   if (in->v.bufs && in->v.bufs != in->few_bufs) free(in->v.bufs);
@@ -173,7 +154,7 @@ static void release_value(value_in *in) {
   free(in->idsp);
 }
 
-static int take_value(value_in *in, PyObject *fmt, PyObject *meta, PyObject *bufs, PyObject *nested) {
+int hot_take_value(value_in *in, PyObject *fmt, PyObject *meta, PyObject *bufs, PyObject *nested) {
   memset(&in->v, 0, sizeof in->v);
   in->meta.obj = NULL;
   in->views = NULL;
@@ -209,10 +190,10 @@ static int take_value(value_in *in, PyObject *fmt, PyObject *meta, PyObject *buf
     }
     in->v.nbufs = (int32_t)n;
   }
-  if (!take_ids(nested, in->few_ids, FEW, &in->idsp, &in->v.nnested)) goto fail;
+  if (!hot_take_ids(nested, in->few_ids, FEW, &in->idsp, &in->v.nnested)) goto fail;
   in->v.nested = in->idsp ? in->idsp : in->few_ids;
   return 1;
 fail:
-  release_value(in);
+  hot_release_value(in);
   return 0;
 }

@@ -1,5 +1,6 @@
 // The types that Python sees: references, handles, views; and what a fork
-// does to them. Part of hot.c.
+// does to them.
+#include "py.h"
 
 // ---- what the program lets go of ------------------------------------------
 
@@ -8,8 +9,8 @@ static hot_drop *drops, *taken;
 static int64_t drops_cap, taken_cap;
 volatile int32_t hot_drop_count;
 
-static void drop(const unsigned char *id, uint64_t view) {
-  if (forked) return;
+void hot_let_go(const unsigned char *id, uint64_t view) {
+  if (hot_forked) return;
   pthread_mutex_lock(&drop_lock);
   int64_t n = hot_drop_count;
   if (n == drops_cap) {
@@ -38,12 +39,12 @@ int64_t hot_take_drops(hot_drop **out) {
 }
 
 void hot_interrupt(void) {
-  if (have_main) pthread_kill(main_thread, SIGUSR1);
+  if (hot_have_main) pthread_kill(hot_main_thread, SIGUSR1);
 }
 
 // A call that waits in Go on the main thread, without the lock, looks here after signals.
 int hot_signals(void) {
-  if (forked || syscall(SYS_gettid) != getpid()) return 0;
+  if (hot_forked || syscall(SYS_gettid) != getpid()) return 0;
   PyGILState_STATE s = PyGILState_Ensure();
   int raised = PyErr_CheckSignals() != 0;
   PyGILState_Release(s);
@@ -77,31 +78,22 @@ static void before_fork(void) { pthread_mutex_lock(&fd_lock); }
 static void after_fork_parent(void) { pthread_mutex_unlock(&fd_lock); }
 
 static void after_fork_child(void) {
-  forked = late_started(); // what a zygote forks begins with Go
-  if (!forked) warm_up();
+  hot_forked = late_started(); // what a zygote forks begins with Go
+  if (!hot_forked) warm_up();
   for (int i = 0; i < fds_n; i++) close(fds[i]);
   fds_n = 0;
   pthread_mutex_unlock(&fd_lock);
 }
 
-static struct sheaf single; // that of references which the core counts one by one
-static void gone(struct sheaf *s, uint32_t place);
+struct sheaf hot_single; // that of references which the core counts one by one
 
 // ---- Ref: the base of ObjectRef -------------------------------------------
-
-typedef struct {
-  PyObject_HEAD
-  PyObject *weak;
-  unsigned char id[HOT_OBJECT];
-  uint32_t place;      // in its sheaf
-  struct sheaf *sheaf; // &single: counted alone; NULL: nobody counts it
-} Ref;
 
 static void ref_dealloc(PyObject *self) {
   Ref *r = (Ref *)self;
   if (r->weak) PyObject_ClearWeakRefs(self);
-  if (r->sheaf == &single) drop(r->id, 0);
-  else if (r->sheaf) gone(r->sheaf, r->place);
+  if (r->sheaf == &hot_single) hot_let_go(r->id, 0);
+  else if (r->sheaf) hot_ref_gone(r->sheaf, r->place);
   Py_TYPE(self)->tp_free(self); // a subclass's own dealloc counts its type
 }
 
@@ -118,8 +110,6 @@ static Py_hash_t ref_hash(PyObject *self) {
   return (Py_hash_t)(a == (uint64_t)-1 ? 0 : a);
 }
 
-static PyTypeObject RefType;
-
 static PyObject *ref_compare(PyObject *a, PyObject *b, int op) {
   if (!PyObject_TypeCheck(b, &RefType) || (op != Py_EQ && op != Py_NE)) Py_RETURN_NOTIMPLEMENTED;
   int same = memcmp(((Ref *)a)->id, ((Ref *)b)->id, HOT_OBJECT) == 0;
@@ -131,7 +121,7 @@ static PyMethodDef ref_methods[] = {
     {0},
 };
 
-static PyTypeObject RefType = {
+PyTypeObject RefType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._hot.Ref",
     .tp_doc = "Base of ObjectRef: one counted reference to an object.",
     .tp_basicsize = sizeof(Ref),
@@ -153,8 +143,8 @@ static void object_ref_dealloc(PyObject *self) {
   Py_DECREF(t); // in Python's own destructor of subclasses it is the nearest class's of this kind that does it
 }
 
-// no_garbage takes the class from the collector, as long as nobody has made an object of it.
-static void no_garbage(PyTypeObject *t) {
+// hot_no_garbage takes the class from the collector, as long as nobody has made an object of it.
+void hot_no_garbage(PyTypeObject *t) {
   if (!(t->tp_flags & Py_TPFLAGS_HAVE_GC) || t->tp_base != &RefType || t->tp_basicsize != sizeof(Ref) || t->tp_dictoffset) return;
   t->tp_flags &= ~(unsigned long)Py_TPFLAGS_HAVE_GC;
   t->tp_free = PyObject_Free;
@@ -164,34 +154,21 @@ static void no_garbage(PyTypeObject *t) {
   PyType_Modified(t);
 }
 
-static PyObject *new_ref(const unsigned char *id) {
-  PyTypeObject *t = ref_type ? ref_type : &RefType;
+PyObject *hot_new_ref(const unsigned char *id) {
+  PyTypeObject *t = hot_ref_type ? hot_ref_type : &RefType;
   Ref *r = (Ref *)t->tp_alloc(t, 0);
-  if (!r) { drop(id, 0); return NULL; }
+  if (!r) { hot_let_go(id, 0); return NULL; }
   memcpy(r->id, id, HOT_OBJECT);
-  r->sheaf = &single;
+  r->sheaf = &hot_single;
   return (PyObject *)r;
-}
-
-static unsigned char *ref_id(PyObject *o) {
-  if (PyObject_TypeCheck(o, &RefType)) return ((Ref *)o)->id;
-  PyErr_Format(PyExc_TypeError, "an ObjectRef is needed, not %.100s", Py_TYPE(o)->tp_name);
-  return NULL;
 }
 
 // ---- Handle: one counted handle of an actor --------------------------------
 
-typedef struct {
-  PyObject_HEAD
-  unsigned char actor[HOT_ACTOR];
-  unsigned char token[HOT_OBJECT];
-  char counted; // through the token; else by the actor's id
-} Handle;
-
 static void handle_dealloc(PyObject *self) {
   Handle *h = (Handle *)self;
-  if (h->counted) drop(h->token, 0);
-  else if (!forked) HotActorClose(h->actor);
+  if (h->counted) hot_let_go(h->token, 0);
+  else if (!hot_forked) HotActorClose(h->actor);
   Py_TYPE(self)->tp_free(self);
 }
 
@@ -202,7 +179,7 @@ static PyObject *handle_actor(PyObject *self, void *unused) {
 
 static PyGetSetDef handle_attrs[] = {{"actor_id", handle_actor, NULL, "16 bytes", NULL}, {0}};
 
-static PyTypeObject HandleType = {
+PyTypeObject HandleType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._hot.Handle",
     .tp_doc = "One counted handle of an actor.",
     .tp_basicsize = sizeof(Handle),
@@ -211,7 +188,7 @@ static PyTypeObject HandleType = {
     .tp_getset = handle_attrs,
 };
 
-static PyObject *new_handle(const unsigned char *actor, const unsigned char *token) {
+PyObject *hot_new_handle(const unsigned char *actor, const unsigned char *token) {
   static const unsigned char none[HOT_OBJECT];
   Handle *h = PyObject_New(Handle, &HandleType);
   if (!h) return NULL;
@@ -223,17 +200,12 @@ static PyObject *new_handle(const unsigned char *actor, const unsigned char *tok
 
 // ---- Buffer: a read-only view of a value's buffer ---------------------------
 
-typedef struct {
-  PyObject_HEAD
-  uint64_t view;
-} Pin; // gives the view of an arena object back
-
 static void pin_dealloc(PyObject *self) {
-  drop(NULL, ((Pin *)self)->view);
+  hot_let_go(NULL, ((Pin *)self)->view);
   Py_TYPE(self)->tp_free(self);
 }
 
-static PyTypeObject PinType = {
+PyTypeObject PinType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._hot.Pin",
     .tp_basicsize = sizeof(Pin),
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -251,7 +223,7 @@ typedef struct {
 static void buffer_dealloc(PyObject *self) {
   Buffer *b = (Buffer *)self;
   if (b->pin) Py_DECREF(b->pin);
-  else if (b->view) drop(NULL, b->view);
+  else if (b->view) hot_let_go(NULL, b->view);
   else free(b->p);
   Py_TYPE(self)->tp_free(self);
 }
@@ -276,8 +248,8 @@ static PyTypeObject BufferType = {
     .tp_as_sequence = &buffer_seq,
 };
 
-// new_buffer views memory under a pin or a view, which it takes over, or copies it when there is neither.
-static PyObject *new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssize_t n) {
+// hot_new_buffer views memory under a pin or a view, which it takes over, or copies it when there is neither.
+PyObject *hot_new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssize_t n) {
   Buffer *b = PyObject_New(Buffer, &BufferType);
   if (!b) return NULL;
   b->pin = pin;
@@ -295,4 +267,22 @@ static PyObject *new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssiz
   }
   memcpy(b->p, p, n);
   return (PyObject *)b;
+}
+
+// hot_arm makes children that user code forks known as such; both modules of this library call it.
+int hot_arm(void) {
+  static int armed;
+  if (!armed && !pthread_atfork(before_fork, after_fork_parent, after_fork_child)) armed = 1;
+  return armed;
+}
+
+// hot_add_types gives the module its classes; not 0: an exception is set.
+int hot_add_types(PyObject *m) {
+  static const struct { const char *name; PyTypeObject *type; } types[] = {
+      {"Ref", &RefType}, {"Handle", &HandleType}, {"Buffer", &BufferType}, {NULL, &PinType}};
+  for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+    if (PyType_Ready(types[i].type)) return -1;
+    if (types[i].name && PyModule_AddObjectRef(m, types[i].name, (PyObject *)types[i].type)) return -1;
+  }
+  return 0;
 }

@@ -1,4 +1,5 @@
-// Streams, events and the user's kernels. Part of kern.c.
+// Streams, events and the user's kernels.
+#include "kern_py.h"
 
 // Resource is a stream, an event or a kernel: a handle that goes with the object.
 typedef struct {
@@ -11,7 +12,7 @@ static void resource_dealloc(PyObject *self) {
   Py_TYPE(self)->tp_free(self);
 }
 
-static PyTypeObject ResourceType = {
+PyTypeObject ResourceType = {
     PyVarObject_HEAD_INIT(NULL, 0).tp_name = "eagleray._kern.Resource",
     .tp_basicsize = sizeof(Resource),
     .tp_flags = Py_TPFLAGS_DEFAULT,
@@ -34,19 +35,19 @@ static uint64_t handle_of(PyObject *o, int *bad) {
   return 0;
 }
 
-// stream(KERN_STREAM_NEW …, device, resource or None, another or None) → resource or number
+// kern_current_stream(KERN_STREAM_NEW …, device, resource or None, another or None) → resource or number
 static PyObject *py_stream(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   kern_err e;
   int bad = 0, rc;
-  if (!arity("stream", n, 4) || !usable()) return NULL;
+  if (!kern_arity("stream", n, 4) || !kern_usable()) return NULL;
   int what = (int)PyLong_AsLong(a[0]), device = (int)PyLong_AsLong(a[1]);
   uint64_t x = handle_of(a[2], &bad), y = handle_of(a[3], &bad), made = 0;
   double value = 0;
   if (bad || PyErr_Occurred()) return NULL;
   Py_BEGIN_ALLOW_THREADS rc = KernStream(what, device, x, y, &made, &value, &e);
   Py_END_ALLOW_THREADS
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return kern_raise(&e);
   if (made) return new_resource(made);
   return PyFloat_FromDouble(value);
 }
@@ -57,17 +58,17 @@ static PyObject *py_set_stream(PyObject *m, PyObject *o) {
   int bad = 0;
   uint64_t h = handle_of(o, &bad);
   if (bad) return NULL;
-  stream = h;
+  kern_current_stream = h;
   Py_RETURN_NONE;
 }
 
 // dtype_of_scalar is 0 for Python's own numbers, -1 for numpy's that no array holds.
 static int dtype_of_scalar(PyObject *x) {
-  if (!numpy_generic || !PyObject_TypeCheck(x, numpy_generic)) return 0;
+  if (!kern_numpy_generic || !PyObject_TypeCheck(x, kern_numpy_generic)) return 0;
   PyObject *t = PyObject_GetAttrString(x, "dtype"), *name = t ? PyObject_GetAttrString(t, "name") : NULL;
   int found = -1;
   for (int i = 1; name && i < DTYPES; i++) {
-    if (PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, dtypes[i].name)) found = i;
+    if (PyUnicode_Check(name) && !PyUnicode_CompareWithASCIIString(name, kern_dtypes[i].name)) found = i;
   }
   Py_XDECREF(name);
   Py_XDECREF(t);
@@ -82,7 +83,7 @@ static PyObject *py_compile(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   kern_err e;
   uint64_t made;
   int rc;
-  if (!arity("compile", n, 4) || !usable()) return NULL;
+  if (!kern_arity("compile", n, 4) || !kern_usable()) return NULL;
   int device = (int)PyLong_AsLong(a[0]);
   if (PyErr_Occurred()) return NULL;
   const char *source = PyUnicode_AsUTF8(a[1]), *name = source ? PyUnicode_AsUTF8(a[2]) : NULL;
@@ -97,7 +98,7 @@ static PyObject *py_compile(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   }
   Py_BEGIN_ALLOW_THREADS rc = KernCompile(device, (char *)source, (char *)name, (char **)options, count, &made, &e);
   Py_END_ALLOW_THREADS
-  return rc < 0 ? raise_err(&e) : new_resource(made);
+  return rc < 0 ? kern_raise(&e) : new_resource(made);
 }
 
 // launch(kernel, (gx, gy, gz), (bx, by, bz), shared bytes, arguments: tuple)
@@ -106,9 +107,9 @@ static PyObject *py_launch(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   kern_err e;
   int64_t grid[KERN_DIMS], block[KERN_DIMS];
   int ng, nb, bad = 0, rc = -1;
-  if (!arity("launch", n, 5) || !usable()) return NULL;
+  if (!kern_arity("launch", n, 5) || !kern_usable()) return NULL;
   uint64_t kernel = handle_of(a[0], &bad);
-  if (bad || !axes(a[1], grid, &ng, 1) || !axes(a[2], block, &nb, 1)) return NULL;
+  if (bad || !kern_axes(a[1], grid, &ng, 1) || !kern_axes(a[2], block, &nb, 1)) return NULL;
   int64_t shared = PyLong_AsLongLong(a[3]);
   if (PyErr_Occurred()) return NULL;
   if (ng != 3 || nb != 3 || !PyTuple_Check(a[4])) {
@@ -122,22 +123,26 @@ static PyObject *py_launch(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   for (; ops && views && done < count; done++) {
     PyObject *x = PyTuple_GET_ITEM(a[4], done);
     views[done] = &ops[done].v;
-    if (is_numpy(x)) {
-      raise_code("dtype", "argument %zd is a numpy array, which a kernel cannot reach: pass an Array of the kernel's device", done);
+    if (kern_is_numpy(x)) {
+      kern_fail("dtype", "argument %zd is a numpy array, which a kernel cannot reach: pass an Array of the kernel's device", done);
       break;
     }
-    int fine = take(x, &ops[done]);
-    if (!fine) { release_operand(&ops[done]); break; }
+    int fine = kern_take(x, &ops[done]);
+    if (!fine) { kern_release_operand(&ops[done]); break; }
     if (ops[done].v.scalar) ops[done].v.dtype = dtype_of_scalar(x);
   }
   if (!PyErr_Occurred()) {
-    Py_BEGIN_ALLOW_THREADS rc = KernLaunch(kernel, stream, grid, block, shared, views, (int)count, &e);
+    Py_BEGIN_ALLOW_THREADS rc = KernLaunch(kernel, kern_current_stream, grid, block, shared, views, (int)count, &e);
     Py_END_ALLOW_THREADS
-    if (rc < 0) raise_err(&e);
+    if (rc < 0) kern_raise(&e);
   }
-  while (done--) release_operand(&ops[done]);
+  while (done--) kern_release_operand(&ops[done]);
   free(ops);
   free(views);
   if (rc < 0) return NULL;
   Py_RETURN_NONE;
 }
+
+PyMethodDef kern_stream_functions[] = {
+    FAST(py_stream, "stream"), {"set_stream", py_set_stream, METH_O, NULL}, FAST(py_compile, "compile"), FAST(py_launch, "launch"), {0},
+};

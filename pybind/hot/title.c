@@ -1,9 +1,10 @@
 // What `ps` shows of a worker: ray::f while it runs the task f, ray::A.m in a
-// method, ray::A when the actor has nothing to do, else ray::IDLE. Part of hot.c.
+// method, ray::A when the actor has nothing to do, else ray::IDLE.
 //
 // The kernel shows the memory in which it put the process's arguments. If that
 // does not end with a zero it shows the text up to the first zero only. So a
 // change costs a copy of a few bytes and no system call.
+#include "py.h"
 
 #define TITLE_PREFIX "ray::"
 #define TITLE_PREFIX_N (sizeof TITLE_PREFIX - 1)
@@ -24,9 +25,9 @@ static void title_write(const char *p, size_t n) {
 }
 
 // title_runs: this thread, or an event loop, begins a call.
-static void title_runs(const hot_item *it) {
+void title_runs(const hot_item *it) {
   if (!title_at || (it->kind != 1 && it->kind != 2) || !it->name) return;
-  if (running_var) {
+  if (hot_running_var) {
     title_calls++;
   } else {
     title_calls += !title_busy;
@@ -36,15 +37,15 @@ static void title_runs(const hot_item *it) {
 }
 
 // title_rests: this thread waits for work.
-static void title_rests(void) {
+void title_rests(void) {
   if (!title_at || !title_busy) return;
   title_busy = 0;
   if (--title_calls == 0) title_write(title_idle, title_idle_n);
 }
 
 // title_answered: a call of an event loop has ended.
-static void title_answered(void) {
-  if (!title_at || !running_var || title_calls == 0) return;
+void title_answered(void) {
+  if (!title_at || !hot_running_var || title_calls == 0) return;
   if (--title_calls == 0) title_write(title_idle, title_idle_n);
 }
 
@@ -80,4 +81,6 @@ static PyObject *show_as(PyObject *m, PyObject *o) {
   Py_RETURN_NONE;
 }
 
-#define TITLE_FUNCTIONS {"show_in", show_in, METH_VARARGS, NULL}, {"show_as", show_as, METH_O, NULL},
+PyMethodDef hot_title_functions[] = {
+    {"show_in", show_in, METH_VARARGS, NULL}, {"show_as", show_as, METH_O, NULL}, {0},
+};

@@ -1,4 +1,5 @@
-// Memory of a device in several processes. Part of kern.c.
+// Memory of a device in several processes.
+#include "kern_py.h"
 
 enum { HANDLE_ROOM = 512, OBJECT_ID = 28 };
 
@@ -9,14 +10,14 @@ static PyObject *py_export(PyObject *m, PyObject *o) {
   int n = 0, rc;
   int64_t size, offset;
   kern_err e;
-  if (!is_array(o)) {
+  if (!kern_is_array(o)) {
     PyErr_SetString(PyExc_TypeError, "export() needs an Array");
     return NULL;
   }
-  if (!usable_array((Array *)o)) return NULL;
+  if (!kern_usable_array((Array *)o)) return NULL;
   Py_BEGIN_ALLOW_THREADS rc = KernExport(((Array *)o)->handle, handle, HANDLE_ROOM, &n, &size, &offset, &e);
   Py_END_ALLOW_THREADS
-  if (rc < 0) return raise_err(&e);
+  if (rc < 0) return kern_raise(&e);
   return Py_BuildValue("(y#LL)", (char *)handle, (Py_ssize_t)n, (long long)size, (long long)offset);
 }
 
@@ -24,13 +25,13 @@ static PyObject *py_export(PyObject *m, PyObject *o) {
 static PyObject *py_keep(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   kern_err e;
-  if (!arity("keep", n, 2)) return NULL;
-  if (!is_array(a[0]) || !PyBytes_Check(a[1]) || PyBytes_GET_SIZE(a[1]) != OBJECT_ID) {
+  if (!kern_arity("keep", n, 2)) return NULL;
+  if (!kern_is_array(a[0]) || !PyBytes_Check(a[1]) || PyBytes_GET_SIZE(a[1]) != OBJECT_ID) {
     PyErr_SetString(PyExc_TypeError, "keep() needs an Array and the id of an object");
     return NULL;
   }
-  if (!usable_array((Array *)a[0])) return NULL;
-  if (KernKeep(((Array *)a[0])->handle, (unsigned char *)PyBytes_AS_STRING(a[1]), &e) < 0) return raise_err(&e);
+  if (!kern_usable_array((Array *)a[0])) return NULL;
+  if (KernKeep(((Array *)a[0])->handle, (unsigned char *)PyBytes_AS_STRING(a[1]), &e) < 0) return kern_raise(&e);
   Py_RETURN_NONE;
 }
 
@@ -40,7 +41,7 @@ static PyObject *py_import(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   kern_view v = {0}, made;
   kern_err e;
   int steps, rc;
-  if (!arity("import_", n, 7) || !usable()) return NULL;
+  if (!kern_arity("import_", n, 7) || !kern_usable()) return NULL;
   if (!PyBytes_Check(a[0])) {
     PyErr_SetString(PyExc_TypeError, "import_() needs a handle");
     return NULL;
@@ -48,14 +49,18 @@ static PyObject *py_import(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   int64_t size = PyLong_AsLongLong(a[1]);
   v.ptr = (uintptr_t)PyLong_AsLongLong(a[2]);
   v.dtype = (int32_t)PyLong_AsLong(a[3]);
-  if (PyErr_Occurred() || !axes(a[4], v.shape, &v.ndim, 1) || !axes(a[5], v.strides, &steps, 0)) return NULL;
+  if (PyErr_Occurred() || !kern_axes(a[4], v.shape, &v.ndim, 1) || !kern_axes(a[5], v.strides, &steps, 0)) return NULL;
   if (steps != v.ndim) {
-    raise_code("shape", "%d strides for %d dimensions", steps, v.ndim);
+    kern_fail("shape", "%d strides for %d dimensions", steps, v.ndim);
     return NULL;
   }
   Py_INCREF(a[6]);
   Py_BEGIN_ALLOW_THREADS rc = KernImport((unsigned char *)PyBytes_AS_STRING(a[0]), (int)PyBytes_GET_SIZE(a[0]), size, &v,
                                          (uintptr_t)a[6], &made, &e);
   Py_END_ALLOW_THREADS
-  return rc < 0 ? raise_err(&e) : new_array(&made);
+  return rc < 0 ? kern_raise(&e) : kern_new_array(&made);
 }
+
+PyMethodDef kern_share_functions[] = {
+    {"export", py_export, METH_O, NULL}, FAST(py_keep, "keep"), FAST(py_import, "import_"), {0},
+};

@@ -1,5 +1,6 @@
-// DLPack, both ways: its structures, and capsules of them. Part of kern.c.
+// DLPack, both ways: its structures, and capsules of them.
 // The layout is the one that the DLPack specification fixes, version 1.1 and, without a version, the one before 1.0.
+#include "kern_py.h"
 
 typedef struct { int32_t type, id; } dl_device;
 typedef struct { uint8_t code, bits; uint16_t lanes; } dl_dtype;
@@ -58,24 +59,24 @@ static void capsule_end(PyObject *c) {
 // dlpack(array, versioned, copied) → capsule
 static PyObject *py_dlpack(PyObject *m, PyObject *const *args, Py_ssize_t n) {
   (void)m;
-  if (!arity("dlpack", n, 3)) return NULL;
-  if (!is_array(args[0])) {
+  if (!kern_arity("dlpack", n, 3)) return NULL;
+  if (!kern_is_array(args[0])) {
     PyErr_SetString(PyExc_TypeError, "dlpack() needs an Array");
     return NULL;
   }
   Array *a = (Array *)args[0];
   int versioned = PyObject_IsTrue(args[1]), copied = PyObject_IsTrue(args[2]);
-  if (!usable_array(a)) return NULL;
+  if (!kern_usable_array(a)) return NULL;
   dl_export *x = calloc(1, sizeof *x + (size_t)a->ndim * 16);
   if (!x) return PyErr_NoMemory();
   kern_view v;
   kern_err e;
   if (KernAlias(a->handle, &v, &e) < 0) {
     free(x);
-    return raise_err(&e);
+    return kern_raise(&e);
   }
   x->alias = v.handle;
-  int size = dtypes[a->dtype].size;
+  int size = kern_dtypes[a->dtype].size;
   for (int i = 0; i < a->ndim; i++) {
     x->dims[i] = a->dims[i];
     x->dims[a->ndim + i] = a->dims[a->ndim + i] / size;
@@ -124,7 +125,7 @@ static PyObject *array_of_tensor(const dl_tensor *t, int readonly, PyObject *own
   kern_err e;
   v.dtype = dtype_of_dl(t->dtype);
   if (!v.dtype) {
-    raise_code("dtype", "a DLPack tensor of type code %d with %d bits and %d lanes: arrays hold float16, bfloat16, float32, float64, "
+    kern_fail("dtype", "a DLPack tensor of type code %d with %d bits and %d lanes: arrays hold float16, bfloat16, float32, float64, "
                "int32, int64 or uint8", t->dtype.code, t->dtype.bits, t->dtype.lanes);
     return NULL;
   }
@@ -132,14 +133,14 @@ static PyObject *array_of_tensor(const dl_tensor *t, int readonly, PyObject *own
   case DL_CPU: case DL_CUDA_HOST: v.device = KERN_CPU; break;
   case DL_CUDA: case DL_MANAGED: v.device = t->device.id; break;
   default:
-    raise_code("device", "a DLPack tensor on a device of type %d: arrays are on the host (1) or on CUDA devices (2)", t->device.type);
+    kern_fail("device", "a DLPack tensor on a device of type %d: arrays are on the host (1) or on CUDA devices (2)", t->device.type);
     return NULL;
   }
   if (t->ndim < 0 || t->ndim > KERN_DIMS) {
-    raise_code("shape", "a DLPack tensor of %d dimensions: arrays have at most %d", t->ndim, KERN_DIMS);
+    kern_fail("shape", "a DLPack tensor of %d dimensions: arrays have at most %d", t->ndim, KERN_DIMS);
     return NULL;
   }
-  int size = dtypes[v.dtype].size;
+  int size = kern_dtypes[v.dtype].size;
   int64_t step = size;
   v.ptr = (uintptr_t)t->data + t->byte_offset;
   v.ndim = t->ndim;
@@ -150,17 +151,17 @@ static PyObject *array_of_tensor(const dl_tensor *t, int readonly, PyObject *own
     step *= v.shape[i];
   }
   if (v.ptr % (uintptr_t)size) {
-    raise_code("shape", "the DLPack tensor is not aligned for its elements: copy it first");
+    kern_fail("shape", "the DLPack tensor is not aligned for its elements: copy it first");
     return NULL;
   }
   Py_INCREF(owner);
-  return KernWrap(&v, (uintptr_t)owner, &made, &e) < 0 ? raise_err(&e) : new_array(&made);
+  return KernWrap(&v, (uintptr_t)owner, &made, &e) < 0 ? kern_raise(&e) : kern_new_array(&made);
 }
 
 // from_dlpack(capsule): takes the tensor over; its producer's deleter runs when the last view goes.
 static PyObject *py_from_dlpack(PyObject *m, PyObject *c) {
   (void)m;
-  if (!usable()) return NULL;
+  if (!kern_usable()) return NULL;
   int versioned = PyCapsule_IsValid(c, dl_names[1]);
   if (!versioned && !PyCapsule_IsValid(c, dl_names[0])) {
     PyErr_SetString(PyExc_BufferError, "a DLPack capsule that was not consumed before is needed");
@@ -183,3 +184,7 @@ static PyObject *py_from_dlpack(PyObject *m, PyObject *c) {
   Py_DECREF(owner);
   return a;
 }
+
+PyMethodDef kern_dlpack_functions[] = {
+    FAST(py_dlpack, "dlpack"), {"from_dlpack", py_from_dlpack, METH_O, NULL}, {0},
+};
