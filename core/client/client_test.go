@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -205,6 +206,7 @@ func TestWorkerDies_NoRetries_WorkerCrashed(t *testing.T) {
 
 func BenchmarkSubmitGet(b *testing.B) {
 	d := startDaemon(&testing.T{})
+	b.Cleanup(func() { os.RemoveAll(d.dir) })
 	d.worker(echo)
 	c := d.driver()
 	tm := template(b, c, "f")

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -14,6 +15,7 @@ import (
 // cancelled nothing is left of it.
 func FuzzReplyFrames(f *testing.F) {
 	d := startDaemon(&testing.T{})
+	f.Cleanup(func() { os.RemoveAll(d.dir) })
 	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver})
 	if err != nil {
 		f.Fatal(err)

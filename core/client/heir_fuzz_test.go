@@ -19,6 +19,7 @@ import (
 // process, in which heirs live, stays whole: an heir begins or it is refused.
 func FuzzHeir(f *testing.F) {
 	d := startDaemon(&testing.T{})
+	f.Cleanup(func() { os.RemoveAll(d.dir) })
 	id := ids.NewObject(1, ids.Owner{5}, ids.Job{}, 1)
 	other := ids.NewObject(7, ids.Owner{9}, ids.Job{}, 1)
 	aid := make([]byte, ids.ActorSize)

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"os"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -12,6 +13,7 @@ import (
 // taken or refused, and the stream's counts agree with its objects.
 func FuzzItemFrames(f *testing.F) {
 	d := startDaemon(&testing.T{})
+	f.Cleanup(func() { os.RemoveAll(d.dir) })
 	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver})
 	if err != nil {
 		f.Fatal(err)
@@ -67,6 +69,7 @@ func FuzzItemFrames(f *testing.F) {
 // Whatever a caller sends, the worker stays whole.
 func FuzzCallFrames(f *testing.F) {
 	d := startDaemon(&testing.T{})
+	f.Cleanup(func() { os.RemoveAll(d.dir) })
 	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleWorker, Token: "t"})
 	if err != nil {
 		f.Fatal(err)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"os"
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -15,6 +16,7 @@ import (
 // made of it or it is refused.
 func FuzzWill(f *testing.F) {
 	d := startDaemon(&testing.T{})
+	f.Cleanup(func() { os.RemoveAll(d.dir) })
 	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleDriver})
 	if err != nil {
 		f.Fatal(err)

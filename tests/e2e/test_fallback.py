@@ -254,7 +254,7 @@ def test_a_mix_of_all_ends(ray: Any) -> None:
         if chance.random() < 0.05:
             ray.cancel(chance.choice(refs[-5:]))
     left = list(refs)
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 240
     while left and time.monotonic() < deadline:
         _, left = ray.wait(left, num_returns=len(left), timeout=1)
     assert left == []
@@ -317,9 +317,9 @@ class TestAfter:
                 def held():
                     return ray.get_runtime_context().get_assigned_resources()
                 f = ray.remote(num_gpus=1, fallback=[{"num_cpus": 2}])(held)
-                print(ray.get(f.remote(), timeout=20))
+                print(ray.get(f.remote(), timeout=50))
                 began = time.monotonic()
-                print(ray.get(f.options(fallback_after=0.3).remote(), timeout=20), time.monotonic() - began >= 0.3)
+                print(ray.get(f.options(fallback_after=0.3).remote(), timeout=50), time.monotonic() - began >= 0.3)
                 print(ray.wait([f.options(fallback=[{"num_cpus": 3}]).remote()], timeout=0.2)[0])
         """)
         assert done.stdout.split("\n")[:3] == ["{'CPU': 2.0}", "{'CPU': 2.0} True", "[]"]

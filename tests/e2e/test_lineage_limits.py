@@ -435,13 +435,14 @@ def test_actor_computes_again_what_its_next_call_takes(ray: Any) -> None:
     assert ray.get(seen, timeout=PATIENCE_S) == ["make"] * 4 + ["take"]
 
 
-def test_actor_computes_again_what_its_next_call_is_not_sent_without(ray: Any) -> None:
+def test_actor_computes_again_what_its_next_call_is_not_sent_without(ray: Any, tmp_path: Any) -> None:
     """The loss is known when the call is submitted: it waits in the caller's queue, what computes it again passes."""
+    gate = tmp_path / "gate"
 
     @ray.remote(max_task_retries=-1)
     class Actor:
         def make(self, value: Any) -> Any:
-            time.sleep(0.1)
+            until(lambda: not gate.exists(), "the gate opens")
             return value + 1
 
         def take(self, value: Any) -> int:
@@ -451,7 +452,9 @@ def test_actor_computes_again_what_its_next_call_is_not_sent_without(ray: Any) -
     first = actor.make.remote(np.zeros(BIG, np.uint8))
     second = actor.make.remote(first)
     lose(first, second)
+    gate.touch()
     with pytest.raises(exceptions.GetTimeoutError):
         ray.get(second, timeout=0.05)  # it is found out
     taken = [actor.take.remote(second) for _ in range(20)]
+    gate.unlink()
     assert ray.get(taken, timeout=PATIENCE_S) == [2 * BIG] * 20

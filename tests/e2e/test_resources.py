@@ -57,7 +57,7 @@ def test_tasks_wait_for_what_they_need(ray: Any) -> None:
         time.sleep(0.05)
         return start, time.monotonic()
 
-    spans = sorted(ray.get([alone.remote(0) for _ in range(3)], timeout=30))
+    spans = sorted(ray.get([alone.remote(0) for _ in range(3)], timeout=PATIENCE_S))
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
