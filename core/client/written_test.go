@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // What a worker may have left in the store is freed when its task fails; a
@@ -16,15 +17,26 @@ func TestFreeWritten_OnlyWhatWasSent(t *testing.T) {
 		id := ids.NewObject(first+uint64(index)-1, c.self, c.info.Job, index)
 		return string(id[:])
 	}
+	told := 0
+	d.mu.Lock()
+	d.first = func(m *wire.Message) bool {
+		if m.Type == wire.TObjFree {
+			told++
+		}
+		return false
+	}
+	d.mu.Unlock()
 	c.mu.Lock()
 	c.freeWritten(&task{first: 100, returns: 1})
+	c.freeWritten(&task{first: 150, returns: 0, seq: 1}) // a generator without a result of its own
 	c.freeWritten(&task{first: 200, returns: 2, seq: 1})
+	c.freeWritten(&task{first: 300, returns: 1, seq: 1})
 	c.mu.Unlock()
-	d.eventually("both results are freed", func() bool { return d.freed[result(200, 1)] && d.freed[result(200, 2)] })
+	d.eventually("the results are freed", func() bool { return d.freed[result(200, 1)] && d.freed[result(200, 2)] && d.freed[result(300, 1)] })
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.freed) != 2 {
-		t.Errorf("%d objects are freed, want 2", len(d.freed))
+	if len(d.freed) != 3 || told != 2 {
+		t.Errorf("%d objects are freed by %d messages, want 3 by 2", len(d.freed), told)
 	}
 }
 
