@@ -83,7 +83,7 @@ func (t *Table) loseCopy(o *object, err error) {
 	ws := o.takeWaiters()
 	t.detach(o)
 	t.dropCopy(o)
-	failAll(ws, lost(o.id, err.Error()))
+	failLost(ws, o.id, err.Error())
 }
 
 // abandon ends an object that its creator will not seal.
@@ -92,5 +92,5 @@ func (t *Table) abandon(o *object, why string) {
 	ws := o.takeWaiters()
 	t.detach(o)
 	t.discard(o)
-	failAll(ws, lost(o.id, why))
+	failLost(ws, o.id, why)
 }

@@ -111,7 +111,7 @@ func (t *Table) detach(o *object) {
 	if len(own) == 0 {
 		delete(t.owned, o.id.Owner())
 	}
-	failAll(o.takeWaiters(), lost(o.id, "it was freed or is being written anew"))
+	failLost(o.takeWaiters(), o.id, "it was freed or is being written anew")
 }
 
 // occupy gives the object its place in memory.
@@ -174,6 +174,14 @@ func (t *Table) addPin(c Holder, o *object) {
 	if o.pins++; o.pins == 1 {
 		t.pinned++
 		unlist(o)
+	}
+}
+
+// failLost tells pins that the object is lost. Each freed object comes by here, mostly
+// without a pin that waits, so the error is made only for somebody.
+func failLost(ws []pinWaiter, id ids.Object, why string) {
+	if len(ws) > 0 {
+		failAll(ws, lost(id, why))
 	}
 }
 

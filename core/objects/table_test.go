@@ -227,3 +227,25 @@ func check(t *testing.T, tb *Table) {
 		}
 	}
 }
+
+// The way of every put through the table makes little garbage: the object and what
+// the maps of its owner need.
+func TestTable_PutPinnedAndFreed_MakesLittleGarbage(t *testing.T) {
+	tb, _ := withDisk(64 * mib)
+	c, reader := &proc{}, &proc{}
+	n := uint64(0)
+	got := testing.AllocsPerRun(1000, func() {
+		n++
+		id := owned(1, n)
+		tb.Create(c, id, 200_000, func(Place, error) {})
+		if err := tb.Seal(c, id); err != nil {
+			t.Error(err)
+		}
+		tb.Pin(reader, id, func(Place, uint64, error) {})
+		tb.Unpin(reader, id)
+		tb.Free(c, id)
+	})
+	if got > 6 {
+		t.Errorf("%v allocations for an object, want at most 6", got)
+	}
+}
