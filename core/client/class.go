@@ -66,7 +66,7 @@ type lease struct {
 	better  bool    // a choice before may come free
 	never   bool    // the first choice can never be had
 	used    bool    // it had a task
-	slot    int     // see begun.go
+	slot    int     // see progress.go
 }
 
 func classKey(t *Template) string {
@@ -223,7 +223,7 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 		return
 	}
 	var page int
-	l.slot, page = c.begunSlot(l.id)
+	l.slot, page = c.takeSlot(l.id)
 	c.mu.Unlock()
 	fd, err := c.dialer.Dial(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot, JobID: c.info.Job[:]}, page)
 	c.mu.Lock()
@@ -328,7 +328,7 @@ func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
 		l.conn.Close()
 	}
 	if len(l.lost) == 0 {
-		c.lastBegun(l)
+		c.giveSlotBack(l)
 	}
 	c.push(wire.TLeaseReturn, r)
 	c.dropClass(l.class)

@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
@@ -143,10 +144,10 @@ type Client struct {
 	reported     map[string]time.Time // what was warned about, and when to again
 	notes        notes
 	async        asyncQueue
-	delayed      map[*task]*delay // see backoff.go
-	begun        *begunPage       // see begun.go
-	cancels      burst            // see cancel.go
-	retryDelay   time.Duration    // before every retry, by the environment
+	delayed      map[*task]*delay    // see backoff.go
+	begun        *progress.LeasePage // see progress.go
+	cancels      burst               // see cancel.go
+	retryDelay   time.Duration       // before every retry, by the environment
 
 	texts      []string          // sites and functions that have no number elsewhere, see census.go
 	byText     map[string]uint32 // their numbers

@@ -9,7 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
-	"github.com/eagleray/eagleray/core/started"
+	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
@@ -113,8 +113,8 @@ type executor struct {
 	unread   bool         // draining, and something may not have been read yet
 	feedMax  uint64       // items of all generators together that callers may leave untaken; 0: no limit
 
-	page    *started.Writer // of an actor that may restart
-	forgets [][]byte        // functions that the program is to let go of
+	page    *progress.Writer // of an actor that may restart
+	forgets [][]byte         // functions that the program is to let go of
 	backlog backlog
 	ran     ranTasks
 	die     func() // ends the process at once
@@ -337,7 +337,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 		if e.page != nil {
 			k.in.begins(k)
 		}
-		k.in.mark.set(k.seq)
+		k.in.mark.Set(k.seq)
 	}
 	k.stamp(trace.Begun, k.in.FD())
 	c.poller.ArmLater(len(e.queue) > 0) // somebody has to look after the sockets while it runs

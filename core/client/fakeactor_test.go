@@ -8,7 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/started"
+	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -27,8 +27,8 @@ type fakeActor struct {
 	alive   bool
 	dead    bool
 	worker  *Client
-	page    *started.Reader
-	numbers map[uint64]*started.Numbers
+	page    *progress.Reader
+	numbers map[uint64]*progress.Numbers
 	asked   []asked
 	lives   bool       // who asks after an incarnation that runs is told so
 	cause   fault.Code // how those that are followed by another ended
@@ -44,7 +44,7 @@ type asked struct {
 
 // act makes what NewActor registers next run the program, which gets method calls only.
 func (d *fakeDaemon) act(restarts int, program func(inc uint64, c *Client, it *Item)) *fakeActor {
-	a := &fakeActor{d: d, left: restarts, program: program, numbers: map[uint64]*started.Numbers{}}
+	a := &fakeActor{d: d, left: restarts, program: program, numbers: map[uint64]*progress.Numbers{}}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.actors = map[ids.Actor]*fakeActor{{}: a}
@@ -109,7 +109,7 @@ func (a *fakeActor) answer() {
 			_ = q.m.Reply(wire.ActorFate{State: wire.ActorAlive, Message: "it lives"})
 		case q.lost != nil && a.inc > q.after:
 			f := wire.ActorFate{State: wire.ActorRestarting, Cause: string(a.cause), Message: "it restarts"}
-			f.Started, f.Known = a.numbers[q.after].Of(started.Caller{Owner: q.owner, Conn: q.lost.Conn})
+			f.Started, f.Known = a.numbers[q.after].Of(progress.Caller{Owner: q.owner, Conn: q.lost.Conn})
 			_ = q.m.Reply(f)
 		default:
 			return false
@@ -152,7 +152,7 @@ func (a *fakeActor) begin(id []byte) {
 
 // givePage serves an actor's worker that asks for its page.
 func (d *fakeDaemon) givePage(u *net.UnixConn, owner []byte) {
-	fd, r, err := started.Create()
+	fd, r, err := progress.CreateActorPage()
 	if err != nil {
 		d.t.Error(err)
 		return

@@ -4,8 +4,6 @@ import (
 	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -93,36 +91,3 @@ func FuzzReplyFrames(f *testing.F) {
 		}
 	})
 }
-
-// Whatever a caller says of a page of begun tasks, and whatever a worker leaves there: nothing is written beyond it,
-// and what is read is what was written for that lease or is not known.
-func FuzzBegun(f *testing.F) {
-	f.Add(uint64(0), uint64(7), int64(1), uint32(3))
-	f.Add(begunValue(3, 7), uint64(7), int64(-1), uint32(3))
-	f.Add(^uint64(0), uint64(1), int64(begunSlots), uint32(0))
-	f.Fuzz(func(t *testing.T, wild, lease uint64, slot int64, seq uint32) {
-		p, err := newBegunPage()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer unix.Munmap(p.mem)
-		m := openMark(p.fd, int(slot), lease)
-		defer m.close()
-		unix.Close(p.fd)
-		m.set(seq)
-		at := int(slot)
-		if m.word == nil {
-			at = 1
-		} else if w := *begunWord(p.mem, at); w != begunValue(seq, lease) {
-			t.Fatalf("%x is read back of %d", w, seq)
-		}
-		*begunWord(p.mem, at) = wild
-		c := &Client{begun: p}
-		got, known := c.lastBegun(&holder{id: lease, slot: at})
-		if known && wild != begunValue(got, lease) {
-			t.Fatalf("%x is believed to say %d", wild, got)
-		}
-	})
-}
-
-type holder = lease

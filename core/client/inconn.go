@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/started"
+	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -46,10 +46,10 @@ type inConn struct {
 	addr   string  // the caller's own socket
 	lease  bool
 	tmpls  map[uint64]*RemoteTemplate
-	slot   started.Slot     // of an actor's caller, if the actor may restart
+	slot   progress.Slot    // of an actor's caller, if the actor may restart
 	latest uint32           // call that was begun, of an actor
 	feeds  map[uint32]*call // generators that it called, by sequence number
-	mark   begunMark
+	mark   progress.Mark
 
 	flushed time.Time // when answers that share a write left last
 }
@@ -73,7 +73,7 @@ func (e *executor) welcome(fd int, h *wire.Hello, page int) {
 	if e.page != nil && h.Role == wire.RoleActor {
 		in.slot = e.page.Take(in.caller, uint32(h.LeaseID))
 	}
-	in.mark = openMark(page, h.Slot, h.LeaseID)
+	in.mark = progress.OpenMark(page, h.Slot, h.LeaseID)
 	if err := c.poller.Add(&in.Conn, fd, in); err != nil {
 		c.fail(err)
 		return
@@ -205,10 +205,10 @@ func (in *inConn) Gone(error) {
 	in.forgetsAll()
 	if e.page != nil {
 		e.page.Free(in.slot)
-		in.slot = started.Slot{}
+		in.slot = progress.Slot{}
 	}
 	e.wakeFeeds()
-	in.mark.close()
+	in.mark.Close()
 	in.c.lookForCaller(in)
 	var gone []*call
 	e.eachLane(func(l *lane) {

@@ -8,9 +8,9 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/sched"
-	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -108,7 +108,7 @@ func (k *lostCall) ended(r Resolution) {
 		fate := wire.ActorFate{State: wire.ActorRestarting, Cause: string(r.Actor.Cause.Fault())}
 		detail := r.Actor.Cause.Message
 		if l := d.lives[k.key]; l != nil && l.over {
-			fate.Started, fate.Known = l.numbers.Of(started.Caller{Owner: k.c.self.Owner(), Conn: k.conn})
+			fate.Started, fate.Known = l.numbers.Of(progress.Caller{Owner: k.c.self.Owner(), Conn: k.conn})
 			if r.Actor.Cause.Reason == record.WorkerDied {
 				detail = l.detail
 			}

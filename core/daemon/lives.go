@@ -8,19 +8,19 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/sched"
-	"github.com/eagleray/eagleray/core/started"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
 // life is what this node keeps of one incarnation of an actor that may restart:
 // which calls it has begun, for the callers that ask after its end.
 type life struct {
-	page    *started.Reader // nil: its worker has not asked for one
+	page    *progress.Reader // nil: its worker has not asked for one
 	over    bool
-	numbers *started.Numbers // once it is over
-	detail  string           // how its process ended
-	heard   []func()         // who waits for that
+	numbers *progress.Numbers // once it is over
+	detail  string            // how its process ended
+	heard   []func()          // who waits for that
 }
 
 // livesKept is how long callers may take to ask about an incarnation that has
@@ -42,8 +42,8 @@ func (d *Daemon) startPage(u *net.UnixConn, h *wire.Hello) error {
 	}
 	fd := -1
 	if l != nil {
-		var page *started.Reader
-		if fd, page, err = started.Create(); err != nil {
+		var page *progress.Reader
+		if fd, page, err = progress.CreateActorPage(); err != nil {
 			return err
 		}
 		defer unix.Close(fd)

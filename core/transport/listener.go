@@ -131,7 +131,7 @@ func (l *Listener) welcome(u *net.UnixConn) {
 	case wire.RoleControl:
 		l.served.admit(u, ids.Owner(h.OwnerID))
 	case wire.RoleLease, wire.RoleActor:
-		fd, err := own(u)
+		fd, err := duplicate(u)
 		u.Close()
 		if err == nil { // else the other end sees that the connection is closed
 			l.host.Called(fd, h, page)
@@ -141,8 +141,8 @@ func (l *Listener) welcome(u *net.UnixConn) {
 	}
 }
 
-// own returns a descriptor of a connection's socket that Go's network poller does not know.
-func own(u *net.UnixConn) (fd int, err error) {
+// duplicate returns a descriptor of a connection's socket that Go's network poller does not know.
+func duplicate(u *net.UnixConn) (fd int, err error) {
 	rc, err := u.SyscallConn()
 	if err != nil {
 		return -1, err

@@ -12,7 +12,7 @@ const (
 	RoleCLI     = "cli"
 	RoleWill    = "will"    // a worker that hands over to an heir; then a parcel
 	RoleHeir    = "heir"    // who goes on in the place of a worker
-	RoleStarted = "started" // an actor's worker that asks for its page of started calls; the answer carries it
+	RoleStarted = "started" // an actor's worker that asks for its page of begun calls; the answer carries it
 	// To another process's own socket:
 	RoleControl = "control" // a Peer: references, cancellation
 	RoleLease   = "lease"   // then data frames: tasks

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/started"
+	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -157,7 +157,7 @@ func (w *worker) beginCalls() {
 		return // an actor that may not restart has no page
 	}
 	u.Close()
-	page, err := started.Open(fd)
+	page, err := progress.OpenActorPage(fd)
 	unix.Close(fd)
 	if err != nil {
 		return

@@ -19,7 +19,7 @@ var layers = map[string][]string{
 	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/trace", "core/wait", "core/wire"},
 	"sockets": {"core/transport"},
 	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
-	"part":    {"core/accelerator", "core/fdlimit", "core/machine", "core/nvml", "core/pressure", "core/spill", "core/started", "core/store"},
+	"part":    {"core/accelerator", "core/fdlimit", "core/machine", "core/nvml", "core/pressure", "core/progress", "core/spill", "core/store"},
 	"pure":    {"core/own", "core/sched"},
 	"objects": {"core/objects"},
 	"state":   {"raftstate"},

@@ -1,4 +1,4 @@
-package started
+package progress
 
 import (
 	"fmt"
@@ -16,15 +16,15 @@ type Writer struct {
 	free []int
 }
 
-// Open maps a page that a daemon made for writing. The descriptor stays the caller's.
-func Open(fd int) (*Writer, error) {
+// OpenActorPage maps a page that a daemon made for writing. The descriptor stays the caller's.
+func OpenActorPage(fd int) (*Writer, error) {
 	p, err := mapPage(fd, unix.PROT_READ|unix.PROT_WRITE)
 	if err != nil {
 		return nil, err
 	}
 	if p.head().magic != magic {
 		p.close()
-		return nil, fmt.Errorf("map the page of started calls: it is none")
+		return nil, fmt.Errorf("map the page of begun calls: it is none")
 	}
 	// A child that the user's code forks has no business here.
 	_ = unix.Madvise(p.mem, unix.MADV_DONTFORK)

@@ -1,4 +1,4 @@
-package started
+package progress
 
 import (
 	"testing"
@@ -12,12 +12,12 @@ func FuzzPage(f *testing.F) {
 	f.Add([]byte{9, 0, 0, 0}, uint16(16))
 	f.Add(make([]byte, 200), uint16(32))
 	f.Fuzz(func(t *testing.T, wild []byte, at uint16) {
-		fd, r, err := Create()
+		fd, r, err := CreateActorPage()
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer r.Close()
-		w, err := Open(fd)
+		w, err := OpenActorPage(fd)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package started
+package progress
 
 import (
 	"testing"
@@ -61,13 +61,13 @@ func TestPage_NoneOrClosed(t *testing.T) {
 	if err := unix.Ftruncate(fd, pageSize); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Open(fd); err == nil {
+	if _, err := OpenActorPage(fd); err == nil {
 		t.Error("zeros are taken for a page")
 	}
-	if _, err := Open(-1); err == nil {
+	if _, err := OpenActorPage(-1); err == nil {
 		t.Error("no descriptor is taken for a page's")
 	}
-	page, r, err := Create()
+	page, r, err := CreateActorPage()
 	if err != nil {
 		t.Fatal(err)
 	}

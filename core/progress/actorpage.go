@@ -1,4 +1,4 @@
-package started
+package progress
 
 import (
 	"fmt"
@@ -78,7 +78,7 @@ func identity(who ids.Owner, conn uint32, salt uint64) uint64 {
 func mapPage(fd, prot int) (page, error) {
 	mem, err := unix.Mmap(fd, 0, pageSize, prot, unix.MAP_SHARED)
 	if err != nil {
-		return page{}, fmt.Errorf("map the page of started calls: %w", err)
+		return page{}, fmt.Errorf("map the page of begun calls: %w", err)
 	}
 	return page{mem}, nil
 }

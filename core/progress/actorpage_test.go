@@ -1,4 +1,4 @@
-package started
+package progress
 
 import (
 	"math/rand/v2"
@@ -11,12 +11,12 @@ import (
 
 func pair(t testing.TB) (*Writer, *Reader) {
 	t.Helper()
-	fd, r, err := Create()
+	fd, r, err := CreateActorPage()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unix.Close(fd)
-	w, err := Open(fd)
+	w, err := OpenActorPage(fd)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package started
+package progress
 
 import (
 	"crypto/rand"
@@ -16,12 +16,12 @@ type Reader struct {
 	salt uint64
 }
 
-// Create makes a page. The descriptor is for the worker and the caller's to
+// CreateActorPage makes a page. The descriptor is for the worker and the caller's to
 // close; it is sealed against resizing, so that reading can never fault.
-func Create() (fd int, r *Reader, err error) {
+func CreateActorPage() (fd int, r *Reader, err error) {
 	fd, err = unix.MemfdCreate("eagleray-started", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
-		return -1, nil, fmt.Errorf("make a page of started calls: %w", err)
+		return -1, nil, fmt.Errorf("make a page of begun calls: %w", err)
 	}
 	r = &Reader{}
 	if err = unix.Ftruncate(fd, pageSize); err == nil {
@@ -42,7 +42,7 @@ func Create() (fd int, r *Reader, err error) {
 	}
 	if err != nil {
 		unix.Close(fd)
-		return -1, nil, fmt.Errorf("make a page of started calls: %w", err)
+		return -1, nil, fmt.Errorf("make a page of begun calls: %w", err)
 	}
 	return fd, r, nil
 }

@@ -1,4 +1,4 @@
-package started
+package progress
 
 import (
 	"errors"
@@ -9,7 +9,7 @@ import (
 
 // A worker cannot make the page shorter or longer: the daemon, which reads it, would fault.
 func TestCreate_PageKeepsItsSize(t *testing.T) {
-	fd, r, err := Create()
+	fd, r, err := CreateActorPage()
 	if err != nil {
 		t.Fatal(err)
 	}

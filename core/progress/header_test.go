@@ -1,4 +1,4 @@
-package started
+package progress
 
 import "testing"
 
