@@ -289,6 +289,9 @@ func (d *Daemon) actorEnded(w *worker, end workerEnd) {
 	if d.placeAgain(a, w) {
 		return
 	}
+	if len(a.rec.Code) > 0 {
+		d.restSoon()
+	}
 	d.lifeEnds(a.key(), end.detail)
 	if w.job.ended && w.job.detached {
 		d.reviewDetached(w.job)

@@ -94,6 +94,7 @@ func (d *Daemon) dropCodeOf(c *client) {
 	defer d.mu.Unlock()
 	for id := range c.codeFor {
 		d.head.DropCode(id)
+		d.restSoon()
 	}
 	c.codeFor = nil
 }

@@ -34,25 +34,26 @@ type Daemon struct {
 	stopped sync.Once
 	served  sync.WaitGroup
 
-	mu         sync.Mutex
-	m          *sched.Machine
-	timer      *time.Timer
-	restTimer  *time.Timer // see rest.go
-	resting    time.Duration
-	objects    *objects.Store
-	clients    map[sched.ClientID]*client
-	owners     map[ids.Owner]*client
-	workers    map[sched.WorkerID]*worker
-	tokens     map[string]*worker // forks that have not said hello
-	pids       map[int]*worker
-	zygotes    map[zygoteKey]*zygote
-	jobs       map[ids.Job]*job
-	actors     map[ids.Actor]*actor
-	wills      map[string]*client // workers that hand over, by token
-	lastClient sched.ClientID
-	startKills int // workers killed in a row while they started
-	closing    bool
-	ended      []wire.WorkerRow // the workers that ended last
+	mu          sync.Mutex
+	m           *sched.Machine
+	timer       *time.Timer
+	restTimer   *time.Timer // see rest.go
+	resting     time.Duration
+	collections uint64 // of garbage, by the last rest
+	objects     *objects.Store
+	clients     map[sched.ClientID]*client
+	owners      map[ids.Owner]*client
+	workers     map[sched.WorkerID]*worker
+	tokens      map[string]*worker // forks that have not said hello
+	pids        map[int]*worker
+	zygotes     map[zygoteKey]*zygote
+	jobs        map[ids.Job]*job
+	actors      map[ids.Actor]*actor
+	wills       map[string]*client // workers that hand over, by token
+	lastClient  sched.ClientID
+	startKills  int // workers killed in a row while they started
+	closing     bool
+	ended       []wire.WorkerRow // the workers that ended last
 
 	memory      memWatch
 	gpus        gpuWatch

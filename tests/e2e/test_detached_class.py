@@ -246,3 +246,19 @@ def test_a_class_that_cannot_be_loaded_is_told_as_that(address: str) -> None:
     taker = Taker.options(name="taker").remote(broken.remote())
     with pytest.raises(eagleray.exceptions.ActorDiedError, match="did not run: an argument of it could not be had"):
         eagleray.get(taker.ready.remote(), timeout=60)
+
+
+def test_daemon_gives_back_the_memory_of_a_class_whose_actor_has_ended(address: str) -> None:
+    from eagleray._private.state import process
+    from pace import until
+
+    daemon = process.require().daemon_pid
+
+    def memory() -> int:
+        lines = open(f"/proc/{daemon}/smaps_rollup").read().splitlines()
+        return sum(int(line.split()[1]) << 10 for line in lines if line.startswith("Anonymous:"))
+
+    program(address, "assert ray.get(Holder.options(name='large', lifetime='detached').remote().size.remote())", mib=90)
+    assert memory() > 90 * MIB
+    eagleray.kill(eagleray.get_actor("large"))
+    until(lambda: memory() < 45 * MIB, "the daemon keeps the memory of the class")
