@@ -7,15 +7,18 @@ import pickle
 import sys
 import threading
 from types import FrameType
+from types import SimpleNamespace as Namespace
 from typing import Any
 
+import eagleray
 import msgpack
 import pytest
 from eagleray import exceptions
 from eagleray._private import faults, task_error
 from eagleray._private.calls import arguments
 from eagleray._private.calls.signatures import CallShape, params_of
-from eagleray._private.values import inspection, serialization
+from eagleray._private.hot_error import HotError
+from eagleray._private.values import formats, inspection, serialization
 from eagleray._private.values.formats import ARGS, BYTES, MSGPACK, NDARRAY, NONE, PICKLE
 
 
@@ -237,3 +240,45 @@ def test_few_python_functions_are_on_the_way_of_arguments_and_values() -> None:
         "decode",
         "_decode_pickle",
     ]
+
+
+@pytest.mark.parametrize(
+    "short", [b"", task_error.encode(exceptions.ActorDiedError("in short"))], ids=["none", "short"]
+)
+def test_an_exception_that_lies_elsewhere(short: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is fetched; when it cannot be had, what is known of it in short is told, or why it cannot."""
+    whole = (formats.ERROR, task_error.encode(exceptions.ActorDiedError("the whole")), None)
+    lost = (formats.FAULT, msgpack.packb(["object_lost", "it is lost"]), None)
+
+    class Hot:
+        found: Any = whole
+
+        def ref_import(self, object_id: bytes, owner: str) -> tuple[bytes, str]:
+            return object_id, owner
+
+        def get(self, reference: tuple[bytes, str], timeout_ms: int) -> Any:
+            assert reference == (b"id", "/owner") and timeout_ms == -1
+            if isinstance(self.found, Exception):
+                raise self.found
+            return self.found
+
+    session = Namespace(hot=Hot())
+    monkeypatch.setattr(serialization, "process", Namespace(require=lambda: session))
+    assert "the whole" in str(serialization.fetch_error(b"id", "/owner", 9, short))
+    for gone in (lost, HotError("object_lost", "it is lost")):
+        session.hot.found = gone
+        assert ("in short" if short else "it is lost") in str(serialization.fetch_error(b"id", "/owner", 9, short))
+
+
+def test_messages_of_exceptions() -> None:
+    assert "daemon died" in str(exceptions.LocalRayletDiedError())
+    assert str(exceptions.LocalRayletDiedError("mine")) == "mine"
+
+
+def test_method_with_and_without_parentheses() -> None:
+    def f(self: Any) -> None: ...
+
+    assert eagleray.method(f) is f
+    assert eagleray.method()(f) is f
+    assert eagleray.method(num_returns=2)(f) is f
+    assert f.__eagleray_method__ == {"num_returns": 2}  # type: ignore[attr-defined]
