@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wait"
@@ -110,7 +111,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 	}
 	for i, k := range s.Classes {
 		if len(k.FID) > 0 {
-			req.Fallback[i].Template = c.appendTemplate(nil, &Template{Kind: KindTask, Name: req.Fallback[i].ClassName, FID: k.FID, Blob: k.Blob}, true)
+			req.Fallback[i].Template = appendTemplate(nil, &Template{Kind: KindTask, Name: req.Fallback[i].ClassName, FID: k.FID, Blob: k.Blob}, true)
 		}
 	}
 	a.birth = &birth{task: t, tmpl: tm, req: &req}
@@ -181,21 +182,10 @@ func (c *Client) noTask(t *task) {
 // creationSpec encodes what the worker needs to run the constructor: the
 // function, then the frame of a task.
 func (c *Client) creationSpec(t *task, tm *Template) []byte {
-	b := c.appendTemplate(nil, tm, true)
-	b, at := wire.BeginFrame(b)
-	b = wire.AppendArray(b, 6)
-	b = wire.AppendUint(b, uint64(wire.OpTask))
-	b = wire.AppendUint(b, 0)
-	b = wire.AppendUint(b, uint64(tm.id))
-	b = wire.AppendUint(b, t.first)
-	if t.argsRef != nil {
-		b = c.appendPlace(b, t.argsRef)
-	} else {
-		b = wire.AppendArray(b, 2)
-		b = wire.AppendUint(b, wire.PlaceInline)
-		b = wire.AppendBin(b, t.args)
-	}
-	b = wire.AppendArray(b, len(t.deps))
+	b := appendTemplate(nil, tm, true)
+	b, at := frame.BeginTask(b, 0, uint64(tm.id), t.first, false)
+	b = c.appendArgs(b, t)
+	b = frame.AppendCount(b, len(t.deps))
 	room := maxTogether // the cluster's state keeps the specification
 	for _, o := range t.deps {
 		if o.State == own.Inline && !o.IsError {
@@ -206,13 +196,9 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 			}
 			continue
 		}
-		b = wire.AppendArray(b, 4) // in a store, or not ready: ask its owner
-		b = wire.AppendUint(b, wire.PlaceStore)
-		b = wire.AppendBin(b, o.ID[:])
-		b = wire.AppendUint(b, o.Size)
-		b = wire.AppendStr(b, c.addrOf(o))
+		b = frame.AppendStored(b, &o.ID, o.Size, c.addrOf(o)) // in a store, or not ready: ask its owner
 	}
-	return wire.EndFrame(b, at)
+	return frame.End(b, at)
 }
 
 // createActor sends the registration once the arguments are ready; mu held.

@@ -3,21 +3,19 @@ package client
 import (
 	"time"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
 // bounce gives calls that have not started back to their caller.
 func (in *inConn) bounce(ks []*call) {
-	b, at := wire.BeginFrame(in.Buffer())
-	b = wire.AppendArray(b, 2)
-	b = wire.AppendUint(b, uint64(wire.OpReturned))
-	b = wire.AppendArray(b, len(ks))
+	b, at := frame.BeginReturned(in.Buffer(), len(ks))
 	for _, k := range ks {
 		k.taken = true
-		b = wire.AppendUint(b, uint64(k.seq))
+		b = frame.AppendSeq(b, k.seq)
 		delete(in.feeds, k.seq)
 	}
-	in.Queue(wire.EndFrame(b, at))
+	in.Queue(frame.End(b, at))
 	in.Flush()
 }
 
@@ -84,7 +82,7 @@ func (e *executor) block() {
 	}
 	e.lent, e.lentAt = true, time.Now()
 	e.bounceAll()
-	e.tellState(wire.OpBlocked)
+	e.tellBlocked(true)
 	e.c.push(wire.TBlocked, nil)
 }
 
@@ -119,7 +117,7 @@ func (e *executor) takeBackLater() {
 // takeBack ends the loan; mu held.
 func (e *executor) takeBack() {
 	e.lent = false
-	e.tellState(wire.OpUnblocked)
+	e.tellBlocked(false)
 	e.c.push(wire.TUnblocked, nil)
 }
 
@@ -129,15 +127,13 @@ func (e *executor) lendsAtOnce(now time.Time) bool {
 	return e.lent || now.Sub(e.started) > bounceAfter && now.Sub(e.lentAt) > lendEvery
 }
 
-func (e *executor) tellState(op wire.Op) {
+// tellBlocked tells those who lease this worker that the running task waits, or goes on.
+func (e *executor) tellBlocked(blocked bool) {
 	for in := range e.conns {
 		if !in.lease || in.Closed() {
 			continue
 		}
-		b, at := wire.BeginFrame(in.Buffer())
-		b = wire.AppendArray(b, 1)
-		b = wire.AppendUint(b, uint64(op))
-		in.Queue(wire.EndFrame(b, at))
+		in.Queue(frame.AppendBlocked(in.Buffer(), blocked))
 		in.Flush()
 	}
 }

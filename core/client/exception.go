@@ -2,11 +2,9 @@ package client
 
 import (
 	"bytes"
-	"errors"
-	"fmt"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
@@ -39,29 +37,18 @@ func (c *Client) failAs(o, from *own.Object) {
 
 // elsewhere returns the envelope that stands for an exception in the store.
 func (c *Client) elsewhere(o *own.Object) []byte {
-	v := Value{Fmt: FmtElsewhere, Meta: (&pointer{id: o.ID, addr: c.addrOf(o), size: o.Size}).meta()}
+	v := pointTo(&frame.Pointer{ID: o.ID, Owner: c.addrOf(o), Size: o.Size})
 	n, _ := v.layout()
 	return v.envelope(n)
 }
 
-// pointer is what an envelope of FmtElsewhere says.
-type pointer struct {
-	id    ids.Object
-	addr  string // the socket of its owner
-	size  uint64
-	brief []byte // the exception in short, for who cannot get it; may be empty
-}
-
-func (p *pointer) meta() []byte {
-	meta := wire.AppendArray(nil, 4)
-	meta = wire.AppendBin(meta, p.id[:])
-	meta = wire.AppendStr(meta, p.addr)
-	meta = wire.AppendUint(meta, p.size)
-	return wire.AppendBin(meta, p.brief)
+// pointTo returns the value that stands for an exception in the store.
+func pointTo(p *frame.Pointer) Value {
+	return Value{Fmt: FmtElsewhere, Meta: frame.AppendPointer(nil, p)}
 }
 
 // pointerIn reads an envelope of FmtElsewhere; nil for any other envelope.
-func pointerIn(env []byte) (*pointer, error) {
+func pointerIn(env []byte) (*frame.Pointer, error) {
 	if len(env) < 3 || store.Format(env[2]) != store.FormatElsewhere { // behind the head of the array and the version
 		return nil, nil
 	}
@@ -69,15 +56,11 @@ func pointerIn(env []byte) (*pointer, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := wire.NewReader(e.Meta)
-	r.Array()
-	p := new(pointer)
-	p.id, err = ids.ParseObject(r.Bin())
-	p.addr, p.size, p.brief = r.Str(), r.Uint(), r.Bin()
-	if err = errors.Join(err, r.Err()); err != nil {
-		return nil, fmt.Errorf("the place of an exception: %w", err)
+	p, err := frame.ReadPointer(e.Meta)
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	return &p, nil
 }
 
 // Follow returns the envelope of the exception that an envelope says is elsewhere,
@@ -89,8 +72,8 @@ func (c *Client) Follow(env []byte) ([]byte, error) {
 	}
 	got, err := c.follow(p)
 	lost := err != nil || len(got) > 2 && store.Format(got[2]) == store.FormatFault
-	if lost && len(p.brief) > 0 {
-		return briefly(p.brief), nil
+	if lost && len(p.Brief) > 0 {
+		return briefly(p.Brief), nil
 	}
 	return got, err
 }
@@ -102,12 +85,12 @@ func briefly(brief []byte) []byte {
 	return v.envelope(n)
 }
 
-func (c *Client) follow(p *pointer) ([]byte, error) {
-	if err := c.Import(p.id, p.addr, 0); err != nil {
+func (c *Client) follow(p *frame.Pointer) ([]byte, error) {
+	if err := c.Import(p.ID, p.Owner, 0); err != nil {
 		return nil, err
 	}
-	defer c.Release(Drop{Object: p.id})
-	f, err := c.Get(p.id, -1)
+	defer c.Release(Drop{Object: p.ID})
+	f, err := c.Get(p.ID, -1)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/progress"
@@ -60,8 +61,8 @@ type call struct {
 	again    bool // it runs again, for results that were lost
 	parked   bool // it waits in the queue for an argument that was lost
 	returned bool // by the program
-	args     place
-	deps     []place
+	args     frame.Place
+	deps     []frame.Place
 	assign   []byte // instead of a task
 	actor    *wire.ActorStart
 	started  time.Time
@@ -176,13 +177,14 @@ func (e *executor) becomeActor(s *wire.ActorStart) error {
 	var k *call
 	read := func(f []byte) error {
 		r := wire.NewReader(f)
-		r.Array()
-		switch op := wire.Op(r.Uint()); {
+		op, n, err := frame.Head(&r)
+		switch {
+		case err != nil:
+			return err
 		case op == wire.OpTemplate:
-			in.template(&r)
-			return r.Err()
+			return in.template(&r)
 		case op == wire.OpTask && k == nil:
-			t, err := in.parseTask(&r)
+			t, err := in.parseTask(&r, n)
 			if err != nil {
 				return err
 			}
@@ -199,7 +201,7 @@ func (e *executor) becomeActor(s *wire.ActorStart) error {
 		}
 		b = slices.Concat(s.Template, b[4+binary.LittleEndian.Uint32(b):])
 	}
-	used, err := eachFrame(b, read)
+	used, err := frame.Each(b, read)
 	if err == nil && (k == nil || used != len(b)) {
 		err = fmt.Errorf("%w: actor %s: malformed specification", wire.ErrBadFrame, s.ClassName)
 	}
@@ -304,7 +306,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 			e.answer(it.Token, k, []Value{{Fmt: FmtNone}}, 0)
 			return nil, nil
 		}
-		it.Returns = k.tmpl.Flow.returns()
+		it.Returns = generatorReturns(k.tmpl.Flow)
 	}
 	if k.actor != nil {
 		if err := e.fetchCode(k); err != nil {
@@ -345,18 +347,18 @@ func (e *executor) begin(k *call) (*Item, error) {
 }
 
 // open finds an argument; mu held, released while asking.
-func (e *executor) open(k *call, p place) (Found, error) {
-	if p.env != nil {
-		return Found{Envelope: p.env}, nil
+func (e *executor) open(k *call, p frame.Place) (Found, error) {
+	if p.Envelope != nil {
+		return Found{Envelope: p.Envelope}, nil
 	}
 	c := e.c
-	if p.size == 0 { // not known to be ready when it was sent
-		o := c.borrow(p.id, p.addr)
+	if p.Size == 0 { // not known to be ready when it was sent
+		o := c.borrow(p.ID, p.Owner)
 		c.table.Pin(o)
 		k.owned = append(k.owned, o)
-		return c.getHere(p.id)
+		return c.getHere(p.ID)
 	}
-	v, err := c.pin(p.id, time.Time{})
+	v, err := c.pin(p.ID, time.Time{})
 	if err != nil {
 		return Found{}, err
 	}

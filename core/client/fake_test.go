@@ -432,7 +432,7 @@ func (d *fakeDaemon) eventually(what string, f func() bool) {
 
 func template(t testing.TB, c *Client, name string) int {
 	t.Helper()
-	id, err := c.NewTemplate(&Template{Kind: KindTask, Name: name, FID: []byte(fmt.Sprintf("%-16s", name)), Blob: []byte(name), Returns: 1, MaxRetries: 0})
+	id, err := c.NewTemplate(&Template{Kind: KindTask, Name: name, FID: []byte(fmt.Sprintf("%-16.16s", name)), Blob: []byte(name), Returns: 1, MaxRetries: 0})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,12 @@
 package client
 
 import (
-	"math"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wait"
@@ -41,18 +41,19 @@ const (
 	FeedCancelled           // raise
 )
 
-// feed makes a call that of a generator; r is at what stream.appendBegin wrote.
-func (in *inConn) feed(k *call, r *wire.Reader) {
-	n := r.Array()
-	f := &feed{flow: &k.tmpl.Flow, have: r.Uint(), taken: r.Uint(), quit: r.Uint() == 1}
-	for range n - 3 {
-		f.lost = append(f.lost, r.Uint())
+// feed makes a call that of a generator; r is at its state.
+func (in *inConn) feed(k *call, r *wire.Reader) error {
+	x, err := frame.ReadResume(r)
+	if err != nil {
+		return err
 	}
-	k.feed, k.again = f, len(f.lost) > 0
+	k.feed = &feed{flow: &k.tmpl.Flow, have: x.Have, taken: x.Taken, quit: x.Quit, lost: x.Lost}
+	k.again = len(x.Lost) > 0
 	if in.feeds == nil {
 		in.feeds = map[uint32]*call{}
 	}
 	in.feeds[k.seq] = k
+	return nil
 }
 
 // taken: the caller's program has taken n items in all.
@@ -125,7 +126,7 @@ func (e *executor) feedState(k *call) FeedState {
 // done reports whether the generator runs again and has yielded all that was
 // lost: it may have no end. A list of the items needs them all.
 func (f *feed) done() bool {
-	return f.have == math.MaxUint64 && len(f.lost) == 0 && f.flow.Mode == FlowStream
+	return f.have == frame.All && len(f.lost) == 0 && f.flow.Mode == FlowStream
 }
 
 // wanted reports whether its caller needs item i.
@@ -215,16 +216,10 @@ func (e *executor) sendItem(k *call, i uint64, v *Value, flags int) error {
 	if in.Closed() {
 		return nil
 	}
-	b, at := wire.BeginFrame(in.Buffer())
-	b = wire.AppendArray(b, 5)
-	b = wire.AppendUint(b, uint64(wire.OpItem))
-	b = wire.AppendUint(b, uint64(k.seq))
-	b = wire.AppendUint(b, i)
-	b = wire.AppendUint(b, uint64(flags))
-	in.Queue(wire.EndFrame(append(b, body...), at))
+	in.Queue(frame.AppendItem(in.Buffer(), frame.Item{Seq: k.seq, Index: i, Flags: uint64(flags)}, body))
 	// The first leaves at once. Those that follow soon share a write, and a millisecond later it is made.
 	// Of what lies in the store its caller has to hear before this worker can die.
-	k.feed.stored = body[1] == wire.PlaceStore
+	k.feed.stored = frame.IsStored(body)
 	if now := time.Now(); k.feed.stored || in.Unsent() >= batchBytes || now.Sub(in.flushed) > batchFor {
 		in.Flush()
 		in.flushed = now

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -19,16 +21,11 @@ func FuzzReplyFrames(f *testing.F) {
 		f.Fatal(err)
 	}
 	reply := func(flags uint64, results ...[]byte) []byte {
-		b := wire.AppendUint(wire.AppendArray(nil, 5), uint64(wire.OpReply))
-		b = wire.AppendUint(wire.AppendUint(wire.AppendUint(b, 1), flags), 9)
-		b = wire.AppendArray(b, len(results))
-		for _, r := range results {
-			b = append(b, r...)
-		}
-		return b
+		x := frame.Reply{Seq: 1, Flags: flags, Micros: 9, Results: len(results)}
+		return frame.AppendReply(nil, x, bytes.Join(results, nil))[4:] // behind the frame's length
 	}
-	inline := wire.AppendArray(wire.AppendBin(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceInline), []byte("v")), 0)
-	stored := wire.AppendArray(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceStore), 1<<20), 0)
+	inline := frame.AppendCount(append(frame.AppendInlineResult(nil, 1), 'v'), 0)
+	stored := frame.AppendCount(frame.AppendStoredResult(nil, 1<<20), 0)
 	f.Add(reply(0, inline, inline))
 	f.Add(reply(0, stored, inline))
 	f.Add(reply(wire.ReplyAppError, inline))

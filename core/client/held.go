@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -51,30 +52,21 @@ func (in *inConn) tellHeld(l *lane) {
 	if in.lease || in.Closed() {
 		return
 	}
-	on := uint64(0)
-	if l.held {
-		on = 1
-	}
-	b, at := wire.BeginFrame(in.Buffer())
-	b = wire.AppendArray(b, 3)
-	b = wire.AppendUint(b, uint64(wire.OpHold))
-	b = wire.AppendStr(b, l.name)
-	b = wire.AppendUint(b, on)
-	in.Queue(wire.EndFrame(b, at))
+	in.Queue(frame.AppendHold(in.Buffer(), l.name, l.held))
 	in.SendSoon()
 }
 
 // hearHeld: the actor takes no more calls of a group for now, or takes them again; mu held.
 func (o *outConn) hearHeld(r *wire.Reader) error {
-	group, on := r.Str(), r.Uint()
-	if err := r.Err(); err != nil {
+	group, held, err := frame.ReadHold(r)
+	if err != nil {
 		return err
 	}
 	if o.actor == nil {
 		return fmt.Errorf("%w: a leased worker holds a concurrency group", wire.ErrBadFrame)
 	}
 	o.actor.grouped = true
-	if on == 0 {
+	if !held {
 		delete(o.filled, group)
 		o.c.pumpActor(o.actor)
 		return nil

@@ -1,12 +1,12 @@
 package client
 
 import (
-	"encoding/binary"
 	"fmt"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/trace"
@@ -27,14 +27,6 @@ type RemoteTemplate struct {
 	Group    string // concurrency group, see groups.go
 
 	usual time.Duration // its calls ran for, smoothed
-}
-
-// place is where an argument is.
-type place struct {
-	env  []byte
-	id   ids.Object
-	size uint64
-	addr string
 }
 
 // inConn is a socket through which somebody calls us.
@@ -88,24 +80,27 @@ func (e *executor) welcome(fd int, h *wire.Hello, page int) {
 
 // Frames implements transport.Handler.
 func (in *inConn) Frames(b []byte) (int, error) {
-	return eachFrame(b, func(f []byte) error { return in.frame(append([]byte(nil), f...)) })
+	return frame.Each(b, func(f []byte) error { return in.frame(append([]byte(nil), f...)) })
 }
 
 func (in *inConn) frame(b []byte) error {
 	e := in.c.exec
 	r := wire.NewReader(b)
-	n := r.Array()
-	switch op := wire.Op(r.Uint()); op {
+	op, n, err := frame.Head(&r)
+	if err != nil {
+		return err
+	}
+	switch op {
 	case wire.OpAssign:
-		e.push(&call{in: in, assign: r.Bin()})
-	case wire.OpTemplate:
-		in.template(&r)
-	case wire.OpTask:
-		k, err := in.parseTask(&r)
-		if err == nil && n > 6 && k.feed == nil {
-			k.again = true
-			err = k.parseHad(&r)
+		assignment, err := frame.ReadAssign(&r)
+		if err != nil {
+			return err
 		}
+		e.push(&call{in: in, assign: assignment})
+	case wire.OpTemplate:
+		return in.template(&r)
+	case wire.OpTask:
+		k, err := in.parseTask(&r, n)
 		if err != nil {
 			return err
 		}
@@ -126,75 +121,67 @@ func (in *inConn) frame(b []byte) error {
 		e.queued(k, len(b))
 		e.push(k)
 	case wire.OpTaken:
-		in.taken(uint32(r.Uint()), r.Uint())
+		seq, taken, err := frame.ReadTaken(&r)
+		if err != nil {
+			return err
+		}
+		in.taken(seq, taken)
 	case wire.OpWakeup:
-		in.HearWakeup(r.Uint())
+		us, err := frame.ReadWakeup(&r)
+		if err != nil {
+			return err
+		}
+		in.HearWakeup(us)
 	case wire.OpForget:
-		in.forgets(r.Uint())
+		template, err := frame.ReadForget(&r)
+		if err != nil {
+			return err
+		}
+		in.forgets(template)
 	case wire.OpQuit:
-		in.quit(uint32(r.Uint()))
+		seq, err := frame.ReadQuit(&r)
+		if err != nil {
+			return err
+		}
+		in.quit(seq)
 	default:
 		return fmt.Errorf("%w: op %d from a caller", wire.ErrBadFrame, op)
 	}
-	return r.Err()
+	return nil
 }
 
-func (in *inConn) template(r *wire.Reader) {
-	id := r.Uint()
-	t := &RemoteTemplate{Kind: int(r.Uint())}
-	copy(t.FID[:], r.Bin())
-	t.Name, t.Method = r.Str(), r.Str()
-	t.Returns, t.MaxCalls = int(r.Uint()), int(r.Uint())
-	t.Once = r.Uint() == 1
-	blob := r.Bin()
-	t.Flow.read(r)
-	t.Group = r.Str()
-	in.learns(id, t, blob)
-}
-
-func (in *inConn) parseTask(r *wire.Reader) (*call, error) {
-	k := &call{in: in, seq: uint32(r.Uint())}
-	tid, first := r.Uint(), r.Uint()
-	if k.tmpl = in.tmpls[tid]; k.tmpl == nil {
-		return nil, fmt.Errorf("%w: task of template %d, which was not sent", wire.ErrBadFrame, tid)
+// template takes what a caller says that its next calls are of.
+func (in *inConn) template(r *wire.Reader) error {
+	x, err := frame.ReadTemplate(r)
+	if err != nil {
+		return err
 	}
-	id := ids.NewObject(first, in.caller, in.job, 1)
-	copy(k.task[:], id[:])
-	var err error
-	if k.args, err = parsePlace(r); err != nil {
+	t := &RemoteTemplate{Kind: x.Kind, Name: x.Name, Method: x.Method, Returns: x.Returns, MaxCalls: x.MaxCalls, Once: x.Once, Flow: x.Flow, Group: x.Group}
+	copy(t.FID[:], x.FID)
+	in.learns(x.ID, t, x.Blob)
+	return nil
+}
+
+// parseTask reads a call, whose frame has n elements.
+func (in *inConn) parseTask(r *wire.Reader, n int) (*call, error) {
+	x, err := frame.ReadTask(r, n)
+	if err != nil {
 		return nil, err
 	}
-	n := r.Array()
-	for range n {
-		p, err := parsePlace(r)
-		if err != nil {
-			return nil, err
-		}
-		k.deps = append(k.deps, p)
+	k := &call{in: in, seq: x.Seq, tmpl: in.tmpls[x.Template], args: x.Args, deps: x.Deps}
+	if k.tmpl == nil {
+		return nil, fmt.Errorf("%w: task of template %d, which was not sent", wire.ErrBadFrame, x.Template)
 	}
-	if k.tmpl.Flow.Mode != 0 {
-		in.feed(k, r)
+	id := ids.NewObject(x.First, in.caller, in.job, 1)
+	copy(k.task[:], id[:])
+	switch {
+	case k.tmpl.Flow.Mode != 0:
+		err = in.feed(k, r)
+	case x.More:
+		k.again = true
+		k.had, err = frame.ReadHad(r, k.tmpl.Returns)
 	}
-	return k, r.Err()
-}
-
-func parsePlace(r *wire.Reader) (p place, err error) {
-	r.Array()
-	switch kind := r.Uint(); kind {
-	case wire.PlaceInline:
-		p.env = r.Bin()
-		if p.env == nil {
-			p.env = []byte{}
-		}
-	case wire.PlaceStore:
-		if p.id, err = ids.ParseObject(r.Bin()); err != nil {
-			return p, fmt.Errorf("%w: %v", wire.ErrBadFrame, err)
-		}
-		p.size, p.addr = r.Uint(), r.Str()
-	default:
-		return p, fmt.Errorf("%w: place %d", wire.ErrBadFrame, kind)
-	}
-	return p, r.Err()
+	return k, err
 }
 
 // Gone implements transport.Handler: the caller left. What it asked for and has
@@ -227,22 +214,4 @@ func (in *inConn) Gone(error) {
 		e.unpark(k)
 		in.c.letGoOfArguments(k)
 	}
-}
-
-// eachFrame hands the complete frames of b to f and returns how many bytes they were.
-func eachFrame(b []byte, f func([]byte) error) (used int, err error) {
-	for len(b)-used >= 4 {
-		n := int(binary.LittleEndian.Uint32(b[used:]))
-		if n > wire.MaxData {
-			return used, fmt.Errorf("%w: %d bytes", wire.ErrFrameTooLarge, n)
-		}
-		if len(b)-used-4 < n {
-			break
-		}
-		if err := f(b[used+4 : used+4+n]); err != nil {
-			return used, err
-		}
-		used += 4 + n
-	}
-	return used, nil
 }

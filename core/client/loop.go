@@ -3,6 +3,7 @@ package client
 import (
 	"time"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/wait"
 )
 
@@ -122,7 +123,7 @@ func (e *executor) slow(k *call) bool {
 	if k.assign != nil {
 		return false
 	}
-	far := func(p *place) bool { return p.env == nil && (p.size == 0 || e.c.mapped[p.id] == nil) }
+	far := func(p *frame.Place) bool { return p.Envelope == nil && (p.Size == 0 || e.c.mapped[p.ID] == nil) }
 	for i := range k.deps {
 		if far(&k.deps[i]) {
 			return true

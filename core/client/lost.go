@@ -2,6 +2,7 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
@@ -34,7 +35,7 @@ func isLost(err error) bool { return err != nil && fault.CodeOf(err) == fault.Ob
 // arguments, i for its i-th reference. Of a constructor, and of what comes back
 // in another way or not at all, it is waited for here; mu held, released while asking.
 func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
-	fetch := func(i int, p place) Found {
+	fetch := func(i int, p frame.Place) Found {
 		if err != nil {
 			return Found{}
 		}
@@ -43,7 +44,7 @@ func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
 			return Found{}
 		}
 		f, e1 := e.open(k, p)
-		if isLost(e1) && p.size > 0 {
+		if isLost(e1) && p.Size > 0 {
 			if k.in.lease || k.actor == nil && e.mayPark(k, p) {
 				lost = append(lost, i)
 				return Found{}
@@ -75,9 +76,9 @@ func (e *executor) close(it *Item) {
 }
 
 // openAgain waits until the owner of a lost argument has computed it again; mu held, released meanwhile.
-func (e *executor) openAgain(k *call, p place) (Found, error) {
+func (e *executor) openAgain(k *call, p frame.Place) (Found, error) {
 	e.c.wanted(k, p)
-	return e.c.getHere(p.id)
+	return e.c.getHere(p.ID)
 }
 
 // getHere waits for an object as the program does; mu held, released meanwhile.
@@ -92,8 +93,8 @@ func (c *Client) getHere(id ids.Object) (Found, error) {
 }
 
 // wanted has a call's lost argument computed again; mu held.
-func (c *Client) wanted(k *call, p place) *own.Object {
-	o := c.borrow(p.id, p.addr)
+func (c *Client) wanted(k *call, p frame.Place) *own.Object {
+	o := c.borrow(p.ID, p.Owner)
 	c.table.Pin(o)
 	k.owned = append(k.owned, o)
 	switch {
@@ -115,25 +116,19 @@ func (e *executor) giveLost(token uint64, k *call, lost []int) {
 	if in.Closed() {
 		return
 	}
-	b, at := wire.BeginFrame(in.Buffer())
-	b = wire.AppendArray(b, 3)
-	b = wire.AppendUint(b, uint64(wire.OpLost))
-	b = wire.AppendUint(b, uint64(k.seq))
-	b = wire.AppendArray(b, len(lost))
-	for _, i := range lost {
-		b = wire.AppendUint(b, uint64(i))
-	}
-	in.Queue(wire.EndFrame(b, at))
+	in.Queue(frame.AppendLost(in.Buffer(), k.seq, lost))
 	in.Flush()
 }
 
 // lostArguments: a worker gives a task back.
-func (o *outConn) lostArguments(r *wire.Reader) {
-	c := o.c
-	t := o.tasks[uint32(r.Uint())]
-	n := r.Array()
+func (o *outConn) lostArguments(r *wire.Reader) error {
+	seq, lost, err := frame.ReadLost(r)
+	if err != nil {
+		return err
+	}
+	c, t := o.c, o.tasks[seq]
 	if t == nil {
-		return
+		return nil
 	}
 	delete(o.tasks, t.seq)
 	c.inflight--
@@ -148,10 +143,9 @@ func (o *outConn) lostArguments(r *wire.Reader) {
 			f = fault.New(fault.ObjectLost, "an argument of %s was lost again and again", t.tmpl.Name)
 		}
 		c.failTask(t, f)
-		return
+		return nil
 	}
-	for range n {
-		i := int(r.Uint())
+	for _, i := range lost {
 		switch {
 		case i == 0 && t.argsRef != nil:
 			c.missed(t.argsRef)
@@ -162,6 +156,7 @@ func (o *outConn) lostArguments(r *wire.Reader) {
 		}
 	}
 	c.begin(t)
+	return nil
 }
 
 // appendHad encodes which results of a task that runs again are there, or wanted no more; mu held.
@@ -172,27 +167,5 @@ func (c *Client) appendHad(b []byte, t *task) []byte {
 			had = append(had, i)
 		}
 	}
-	b = wire.AppendArray(b, len(had))
-	for _, i := range had {
-		b = wire.AppendUint(b, uint64(i))
-	}
-	return b
-}
-
-func (k *call) parseHad(r *wire.Reader) error {
-	for range r.Array() {
-		if k.had == nil {
-			k.had = map[int]bool{}
-		}
-		k.had[int(r.Uint())] = true
-	}
-	return r.Err()
-}
-
-// appendHadResult stands for a result that the caller has.
-func appendHadResult(body []byte) []byte {
-	body = wire.AppendArray(body, 3)
-	body = wire.AppendUint(body, wire.PlaceHad)
-	body = wire.AppendUint(body, 0)
-	return wire.AppendArray(body, 0)
+	return frame.AppendHad(b, had)
 }

@@ -2,6 +2,7 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -22,14 +23,13 @@ const (
 // cluster's state keeps them, whose commands are at most 16 MiB.
 const maxActor = 12 << 20
 
-// maxReferences is how many references a call may take as arguments: each is
-// some 100 bytes of the call's message.
-const maxReferences = 1 << 18
-
 // check refuses what no worker would read.
 func (t *Template) check() error {
 	if err := checkName("the name of a task", t.Name); err != nil {
 		return err
+	}
+	if n := len(t.FID); n > 0 && n != frame.FIDSize {
+		return fault.New(fault.BadRequest, "the function id of %.60s has %d bytes, want %d", t.Name, n, frame.FIDSize)
 	}
 	if n := len(t.Blob); n > maxTemplate {
 		return fault.New(fault.BadRequest, "function %s has %d bytes pickled, at most %d are allowed: pass what is large in it as an argument, or as a reference that ray.put returned", t.Name, n, maxTemplate)
@@ -94,8 +94,8 @@ func checkResources(whose string, r map[string]int64) error {
 
 // checkReferences refuses a call whose message would be too large.
 func checkReferences(name string, n int) error {
-	if n > maxReferences {
-		return fault.New(fault.BadRequest, "a call of %.60s takes %d references as arguments, and at most %d are allowed: pass them in a list", name, n, maxReferences)
+	if n > frame.MaxReferences {
+		return fault.New(fault.BadRequest, "a call of %.60s takes %d references as arguments, and at most %d are allowed: pass them in a list", name, n, frame.MaxReferences)
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -25,6 +26,18 @@ func TestNewTemplate_LargerThanAFrame_Refused(t *testing.T) {
 	}
 	if got := get(t, c, submit(t, c, template(t, c, strings.Repeat("x", maxName)), "a")); got != "a" {
 		t.Error(got)
+	}
+}
+
+func TestNewTemplate_FunctionIDOfAnotherLength_Refused(t *testing.T) {
+	c := startDaemon(t).driver()
+	for _, fid := range []string{"short", "longer than sixteen"} {
+		bad := Template{Kind: KindTask, Name: "f", FID: []byte(fid), Returns: 1}
+		for _, x := range []*Template{&bad, {Kind: KindTask, Name: "g", FID: make([]byte, 16), Returns: 1, Fallback: []*Template{&bad}}} {
+			if _, err := c.NewTemplate(x); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "function id of f") {
+				t.Errorf("%v", err)
+			}
+		}
 	}
 }
 
@@ -67,7 +80,7 @@ func TestNewActor_TooLargeForTheState_Refused(t *testing.T) {
 func TestSubmit_TooManyReferences_Refused(t *testing.T) {
 	c := startDaemon(t).driver()
 	tm := template(t, c, "f")
-	_, _, err := c.Submit(&Call{Template: tm, Deps: make([]ids.Object, maxReferences+1)})
+	_, _, err := c.Submit(&Call{Template: tm, Deps: make([]ids.Object, frame.MaxReferences+1)})
 	if fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), "pass them in a list") {
 		t.Error(err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/trace"
@@ -46,11 +47,7 @@ func (o *outConn) assign(a *wire.Assignment) {
 	if err != nil {
 		panic("client: an assignment is always encodable: " + err.Error())
 	}
-	b, at := wire.BeginFrame(o.Buffer())
-	b = wire.AppendArray(b, 2)
-	b = wire.AppendUint(b, uint64(wire.OpAssign))
-	b = wire.AppendBin(b, body)
-	o.Queue(wire.EndFrame(b, at))
+	o.Queue(frame.AppendAssign(o.Buffer(), body))
 	o.SendSoon()
 }
 
@@ -61,7 +58,7 @@ func (o *outConn) send(t *task) {
 		tm = tm.as(o.lease.choice)
 	}
 	if !o.known[tm.id] {
-		o.Queue(c.appendTemplate(o.Buffer(), tm, o.knows(tm)))
+		o.Queue(appendTemplate(o.Buffer(), tm, o.knows(tm)))
 	}
 	o.seq++
 	t.seq = o.seq
@@ -86,7 +83,7 @@ func (o *outConn) send(t *task) {
 
 // Frames implements transport.Handler: it handles what the worker answered.
 func (o *outConn) Frames(b []byte) (int, error) {
-	used, err := eachFrame(b, o.frame)
+	used, err := frame.Each(b, o.frame)
 	if err == nil {
 		o.refill()
 	}
@@ -109,12 +106,12 @@ func (o *outConn) refill() {
 
 func (o *outConn) frame(b []byte) error {
 	r := wire.NewReader(b)
-	n := r.Array()
-	switch op := wire.Op(r.Uint()); op {
+	op, _, err := frame.Head(&r)
+	if err != nil {
+		return err
+	}
+	switch op {
 	case wire.OpReply:
-		if n != 5 {
-			return fmt.Errorf("%w: reply of %d fields", wire.ErrBadFrame, n)
-		}
 		return o.reply(&r)
 	case wire.OpItem:
 		return o.item(&r)
@@ -122,11 +119,11 @@ func (o *outConn) frame(b []byte) error {
 		if o.lease == nil {
 			return fmt.Errorf("%w: an actor gives calls back", wire.ErrBadFrame)
 		}
-		o.returned(&r)
+		return o.returned(&r)
 	case wire.OpHold:
 		return o.hearHeld(&r)
 	case wire.OpLost:
-		o.lostArguments(&r)
+		return o.lostArguments(&r)
 	case wire.OpBlocked:
 		if o.lease != nil {
 			o.lease.paused, o.lease.blocked = true, true
@@ -138,13 +135,16 @@ func (o *outConn) frame(b []byte) error {
 	default:
 		return fmt.Errorf("%w: op %d from a worker", wire.ErrBadFrame, op)
 	}
-	return r.Err()
+	return nil
 }
 
-func (o *outConn) returned(r *wire.Reader) {
+func (o *outConn) returned(r *wire.Reader) error {
+	seqs, err := frame.ReadReturned(r)
+	if err != nil {
+		return err
+	}
 	var back []*task
-	for range r.Array() {
-		seq := uint32(r.Uint())
+	for _, seq := range seqs {
 		if t := o.tasks[seq]; t != nil {
 			delete(o.tasks, seq)
 			o.c.inflight--
@@ -166,11 +166,16 @@ func (o *outConn) returned(r *wire.Reader) {
 		l.class.changed = time.Now()
 		o.c.pump(l.class)
 	}
+	return nil
 }
 
 func (o *outConn) reply(r *wire.Reader) error {
 	c := o.c
-	seq, flags, us := uint32(r.Uint()), r.Uint(), r.Uint()
+	x, err := frame.ReadReply(r)
+	if err != nil {
+		return err
+	}
+	seq, us := x.Seq, x.Micros
 	t := o.tasks[seq]
 	if t == nil {
 		return fmt.Errorf("%w: reply to call %d, which is not outstanding", wire.ErrBadFrame, seq)
@@ -184,7 +189,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 		l.paused, l.blocked = false, false
 		l.class.paces[l.choice].measure(float64(us) + 1)
 	}
-	err := o.answered(t, r, flags)
+	err = o.answered(t, r, &x)
 	if err != nil && t.counted && t.on == o { // it has no answer: it is lost with the connection
 		o.tasks[seq] = t
 		c.inflight++
@@ -193,22 +198,22 @@ func (o *outConn) reply(r *wire.Reader) error {
 }
 
 // answered reads the rest of a reply.
-func (o *outConn) answered(t *task, r *wire.Reader, flags uint64) error {
-	c := o.c
+func (o *outConn) answered(t *task, r *wire.Reader, x *frame.Reply) error {
+	c, flags := o.c, x.Flags
 	isErr := flags&wire.ReplyAppError != 0
 	if flags&wire.ReplyUnsettled != 0 {
 		c.unsettled(t, o.peerAddr)
 	}
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
 		if t.canceled {
-			c.discard(r, t, o, func() {})
+			c.discard(r, x.Results, t, o, func() {})
 			c.failTask(t, cancelFault(t))
 			o.exitIf(flags)
 			return nil
 		}
 		t.tries++
 		t.on = nil
-		c.discard(r, t, o, func() { c.raised(t) })
+		c.discard(r, x.Results, t, o, func() { c.raised(t) })
 		o.exitIf(flags)
 		return nil
 	}
@@ -218,14 +223,13 @@ func (o *outConn) answered(t *task, r *wire.Reader, flags uint64) error {
 		return nil
 	}
 	if t.stream != nil {
-		return o.lastOf(t, r, flags)
+		return o.lastOf(t, r, x)
 	}
 	inner := false
-	n := r.Array()
-	if n != int(t.returns) {
-		return fmt.Errorf("%w: %d results for %d returns", wire.ErrBadFrame, n, t.returns)
+	if x.Results != int(t.returns) {
+		return fmt.Errorf("%w: %d results for %d returns", wire.ErrBadFrame, x.Results, t.returns)
 	}
-	for i := range n {
+	for i := range x.Results {
 		had, err := c.result(r, t, i, isErr)
 		if err != nil {
 			return err
@@ -266,48 +270,40 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	if o != nil && c.awaitsFirst(t, o) {
 		o = nil
 	}
-	r.Array()
+	x, err := frame.ReadResult(r)
+	if err != nil {
+		return false, err
+	}
 	var value []byte
 	var size uint64
 	state := own.Inline
-	switch place := r.Uint(); place {
+	switch x.Place {
 	case wire.PlaceInline:
-		value = append([]byte(nil), r.Bin()...)
+		value = append([]byte(nil), x.Envelope...)
 		size = uint64(len(value))
 	case wire.PlaceStore:
 		state = own.Stored
-		size = r.Uint()
+		size = x.Size
 		t.stored = true
 	case wire.PlaceHad:
-		r.Uint()
-		r.Array()
 		if o != nil && !o.State.Ready() && o.Producer == any(t) {
 			return false, fmt.Errorf("%w: result %d of %s was left out, and is not here", wire.ErrBadFrame, i, t.tmpl.Name)
 		}
-		return false, r.Err()
-	default:
-		return false, fmt.Errorf("%w: place %d", wire.ErrBadFrame, place)
+		return false, nil
 	}
 	var before []*own.Object
 	if o != nil && !o.State.Ready() {
 		before, o.Contained = o.Contained, nil // of the value that is lost
 	}
-	m := r.Array()
-	for range m {
-		r.Array()
-		raw, addr := r.Bin(), r.Str()
-		in, err := ids.ParseObject(raw)
+	for range x.Contained {
+		in, addr, err := frame.ReadContained(r)
 		if err != nil {
-			return inner, fmt.Errorf("%w: %v", wire.ErrBadFrame, err)
+			return inner, err
 		}
 		inner = true
 		if o != nil {
-			x := c.borrow(in, addr)
-			c.table.Contain(o, x)
+			c.table.Contain(o, c.borrow(in, addr))
 		}
-	}
-	if err := r.Err(); err != nil {
-		return inner, err
 	}
 	if o == nil { // nobody waits for it any more
 		if state == own.Stored {

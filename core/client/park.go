@@ -3,6 +3,7 @@ package client
 import (
 	"slices"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wait"
@@ -58,21 +59,21 @@ func (l *lane) overtaking() int {
 
 // mayPark reports whether the loss of an argument is to be waited for in the
 // queue: not again for one that is not to be had, or was lost again and again.
-func (e *executor) mayPark(k *call, p place) bool {
+func (e *executor) mayPark(k *call, p frame.Place) bool {
 	if k.misses == 0 {
 		return true
 	}
-	o := e.c.table.Find(p.id)
+	o := e.c.table.Find(p.ID)
 	return k.misses < maxMisses && (o == nil || o.State == own.Stored || o.State == own.Pending)
 }
 
 // toCome reports whether an argument of an actor's call was not there when the
 // call was sent, since it was being looked for, and still is not.
-func (e *executor) toCome(k *call, p place) bool {
-	if p.env != nil || p.size > 0 || k.in.lease || k.actor != nil || k.misses >= maxMisses {
+func (e *executor) toCome(k *call, p frame.Place) bool {
+	if p.Envelope != nil || p.Size > 0 || k.in.lease || k.actor != nil || k.misses >= maxMisses {
 		return false
 	}
-	o := e.c.table.Find(p.id)
+	o := e.c.table.Find(p.ID)
 	return o == nil || o.State == own.Pending
 }
 

@@ -3,6 +3,7 @@ package client
 import (
 	"testing"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/transport"
@@ -57,15 +58,15 @@ func TestMayPark_AsLongAsItMayComeBack(t *testing.T) {
 	e := &executor{c: c}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	unknown := place{id: ids.NewObject(77, c.self, c.info.Job, 0)}
-	state := func(s own.State) place {
+	unknown := frame.Place{ID: ids.NewObject(77, c.self, c.info.Job, 0)}
+	state := func(s own.State) frame.Place {
 		o := c.borrow(ids.NewObject(uint64(100+s), ids.Owner{9}, c.info.Job, 0), "somewhere")
 		o.State = s
-		return place{id: o.ID}
+		return frame.Place{ID: o.ID}
 	}
 	for _, x := range []struct {
 		what   string
-		p      place
+		p      frame.Place
 		misses int
 		want   bool
 	}{
@@ -97,18 +98,18 @@ func TestToCome_OnlyWhatWasNotThereWhenTheCallWasSent(t *testing.T) {
 	for _, x := range []struct {
 		what string
 		k    call
-		p    place
+		p    frame.Place
 		want bool
 	}{
-		{"nobody knows it", call{in: actor}, place{id: unknown}, true},
-		{"it is awaited", call{in: actor}, place{id: awaited.ID}, true},
-		{"it has come", call{in: actor}, place{id: there.ID}, false},
-		{"its value came with the call", call{in: actor}, place{id: unknown, env: []byte("x")}, false},
-		{"it is in the store", call{in: actor}, place{id: unknown, size: 1}, false},
-		{"a task, whose caller holds it", call{in: lease}, place{id: unknown}, false},
-		{"a constructor", call{in: actor, actor: new(wire.ActorStart)}, place{id: unknown}, false},
-		{"lost too often", call{in: actor, misses: maxMisses}, place{id: unknown}, false},
-		{"lost often", call{in: actor, misses: maxMisses - 1}, place{id: unknown}, true},
+		{"nobody knows it", call{in: actor}, frame.Place{ID: unknown}, true},
+		{"it is awaited", call{in: actor}, frame.Place{ID: awaited.ID}, true},
+		{"it has come", call{in: actor}, frame.Place{ID: there.ID}, false},
+		{"its value came with the call", call{in: actor}, frame.Place{ID: unknown, Envelope: []byte("x")}, false},
+		{"it is in the store", call{in: actor}, frame.Place{ID: unknown, Size: 1}, false},
+		{"a task, whose caller holds it", call{in: lease}, frame.Place{ID: unknown}, false},
+		{"a constructor", call{in: actor, actor: new(wire.ActorStart)}, frame.Place{ID: unknown}, false},
+		{"lost too often", call{in: actor, misses: maxMisses}, frame.Place{ID: unknown}, false},
+		{"lost often", call{in: actor, misses: maxMisses - 1}, frame.Place{ID: unknown}, true},
 	} {
 		if got := e.toCome(&x.k, x.p); got != x.want {
 			t.Errorf("%s: %v", x.what, got)
@@ -132,7 +133,7 @@ func TestPark_LostArguments_TheCallGoesOnWhenAllHaveCome(t *testing.T) {
 	a, b, other := awaited(100), awaited(101), awaited(102)
 	in := &inConn{c: c}
 	behind := &call{in: in}
-	k := &call{in: in, task: ids.Task{5}, taken: true, args: place{id: other.ID}, deps: []place{{id: a.ID}, {id: b.ID}}}
+	k := &call{in: in, task: ids.Task{5}, taken: true, args: frame.Place{ID: other.ID}, deps: []frame.Place{{ID: a.ID}, {ID: b.ID}}}
 	e.calls[7], e.busy, e.queue = k, 1, []*call{behind}
 	e.park(7, k, []int{1, 2})
 	if len(e.calls) != 0 || e.busy != 0 || !k.parked || k.taken || k.misses != 1 || e.parks != 1 || len(e.queue) != 2 || e.queue[0] != k {

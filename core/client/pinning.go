@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/store"
@@ -165,9 +166,9 @@ func (c *Client) pinArguments(k *call) (held []*view) {
 		return nil
 	}
 	var asked []*pinning
-	ask := func(p *place) {
-		if p.env == nil && p.size > 0 && c.mapped[p.id] == nil {
-			asked = append(asked, c.askPlace(p.id))
+	ask := func(p *frame.Place) {
+		if p.Envelope == nil && p.Size > 0 && c.mapped[p.ID] == nil {
+			asked = append(asked, c.askPlace(p.ID))
 		}
 	}
 	ask(&k.args)

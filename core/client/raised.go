@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
@@ -47,25 +48,25 @@ func (c *Client) constructorRaised(s *wire.ActorStart, v *Value, brief []byte) V
 	if err != nil {
 		return short
 	}
-	return Value{Fmt: FmtElsewhere, Meta: (&pointer{id: id, addr: addr, size: uint64(total), brief: brief}).meta()}
+	return pointTo(&frame.Pointer{ID: id, Owner: addr, Size: uint64(total), Brief: brief})
 }
 
 // keepRaised holds the exception of a dead actor's constructor, if that is in
 // the store; mu held.
 func (c *Client) keepRaised(a *actor) {
 	p, err := pointerIn(a.deadEnv)
-	if p == nil || err != nil || a.token == nil || p.id != raisedID(a.token.ID) {
+	if p == nil || err != nil || a.token == nil || p.ID != raisedID(a.token.ID) {
 		return
 	}
-	o := c.table.Find(p.id)
+	o := c.table.Find(p.ID)
 	switch {
 	case o != nil:
-	case p.id.Owner() == c.self:
-		o = c.table.Place(p.id.Count(), p.id.Index())
-		o.State, o.Size, o.IsError = own.Stored, p.size, true
+	case p.ID.Owner() == c.self:
+		o = c.table.Place(p.ID.Count(), p.ID.Index())
+		o.State, o.Size, o.IsError = own.Stored, p.Size, true
 		o.Site, o.Maker = a.token.Site, a.token.Maker
 	default:
-		o = c.borrow(p.id, p.addr)
+		o = c.borrow(p.ID, p.Owner)
 	}
 	c.table.Pin(o)
 	o.Seen = true // whoever calls the actor is told

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
@@ -61,7 +62,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	var nested []*own.Object
 	for i := range n {
 		if k.had[i] && flags&wire.ReplyAppError == 0 {
-			body = appendHadResult(body)
+			body = frame.AppendHadResult(body)
 			continue
 		}
 		v := &results[min(i, len(results)-1)] // an exception is every return
@@ -121,8 +122,8 @@ const maxAnswer = wire.MaxData - 1<<10
 func (e *executor) appendResult(body []byte, nested []*own.Object, k *call, at int, v *Value, item bool) ([]byte, []*own.Object, error) {
 	c := e.c
 	total, _ := v.layout()
-	body = wire.AppendArray(body, 3)
-	if total > MaxInline || len(body)+total > maxTogether && total > smallValue || len(body)+total > maxInFrame {
+	size := len(body) + frame.ResultHead + total
+	if total > MaxInline || size > maxTogether && total > smallValue || size > maxInFrame {
 		id := k.returnID(at)
 		var stop <-chan struct{}
 		if !item {
@@ -134,17 +135,13 @@ func (e *executor) appendResult(body []byte, nested []*own.Object, k *call, at i
 		if err != nil {
 			return body, nested, err
 		}
-		body = wire.AppendUint(body, wire.PlaceStore)
-		body = wire.AppendUint(body, uint64(total))
+		body = frame.AppendStoredResult(body, uint64(total))
 	} else {
-		body = wire.AppendUint(body, wire.PlaceInline)
-		body = wire.AppendBinHeader(body, total)
+		body = frame.AppendInlineResult(body, total)
 		body = store.AppendEnvelope(body, store.Format(v.Fmt), v.Meta, v.Bufs...)
 	}
-	body = wire.AppendArray(body, len(v.Nested))
-	for _, id := range v.Nested {
-		body = wire.AppendArray(body, 2)
-		body = wire.AppendBin(body, id[:])
+	body = frame.AppendCount(body, len(v.Nested))
+	for i, id := range v.Nested {
 		o := c.table.Find(id)
 		addr := ""
 		if o != nil {
@@ -152,7 +149,7 @@ func (e *executor) appendResult(body []byte, nested []*own.Object, k *call, at i
 			nested = append(nested, o)
 			addr = c.addrOf(o)
 		}
-		body = wire.AppendStr(body, addr)
+		body = frame.AppendContained(body, &v.Nested[i], addr)
 	}
 	return body, nested, nil
 }
@@ -174,10 +171,8 @@ func (e *executor) answerFault(token uint64, k *call, f *fault.Error) {
 	env := faultEnvelope(&o)
 	var body []byte
 	for range k.tmpl.Returns {
-		body = wire.AppendArray(body, 3)
-		body = wire.AppendUint(body, wire.PlaceInline)
-		body = wire.AppendBin(body, env)
-		body = wire.AppendArray(body, 0)
+		body = append(frame.AppendInlineResult(body, len(env)), env...)
+		body = frame.AppendCount(body, 0)
 	}
 	e.send(token, k, wire.ReplyAppError, 0, k.tmpl.Returns, body)
 }
@@ -188,15 +183,8 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 	if in.Closed() || planted.Strikes(planted.LostReply) {
 		return
 	}
-	b, at := wire.BeginFrame(in.Buffer())
-	b = wire.AppendArray(b, 5)
-	b = wire.AppendUint(b, uint64(wire.OpReply))
-	b = wire.AppendUint(b, uint64(k.seq))
-	b = wire.AppendUint(b, uint64(flags))
-	b = wire.AppendUint(b, uint64(us))
-	b = wire.AppendArray(b, n)
-	b = append(b, body...)
-	in.Queue(wire.EndFrame(b, at))
+	x := frame.Reply{Seq: k.seq, Flags: uint64(flags), Micros: uint64(us), Results: n}
+	in.Queue(frame.AppendReply(in.Buffer(), x, body))
 	k.stamp(trace.Answered, in.FD())
 	if len(e.queue) == 0 && !e.c.loop.later(e.c) || in.Unsent() >= batchBytes || flags&wire.ReplyExiting != 0 {
 		in.Flush()

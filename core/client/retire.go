@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -119,11 +120,7 @@ func (o *outConn) forget(t *Template) {
 			delete(o.blobs, fid)
 		}
 	}
-	b, at := wire.BeginFrame(o.Buffer())
-	b = wire.AppendArray(b, 2)
-	b = wire.AppendUint(b, uint64(wire.OpForget))
-	b = wire.AppendUint(b, uint64(t.id))
-	o.Queue(wire.EndFrame(b, at))
+	o.Queue(frame.AppendForget(o.Buffer(), uint64(t.id)))
 	o.SendSoon()
 }
 

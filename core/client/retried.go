@@ -1,6 +1,9 @@
 package client
 
-import "github.com/eagleray/eagleray/core/wire"
+import (
+	"github.com/eagleray/eagleray/core/frame"
+	"github.com/eagleray/eagleray/core/wire"
+)
 
 // An exception that a task is retried for may carry references, and so may the
 // one of a task that was cancelled meanwhile. Nobody gets it: its worker is told
@@ -25,26 +28,11 @@ func (c *Client) raised(t *task) {
 	c.pump(t.tmpl.class)
 }
 
-// discard reads the results of a task that is tried again by then; mu held.
+// discard reads the n results of a task that is tried again by then; mu held.
 // It runs at once unless there are references in them, or they lie in the store.
-func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
-	inner, stored := false, false
-	for range r.Array() {
-		r.Array()
-		if r.Uint() == wire.PlaceInline {
-			r.Bin()
-		} else {
-			r.Uint()
-			stored = true
-		}
-		for range r.Array() {
-			r.Array()
-			r.Bin()
-			r.Str()
-			inner = true
-		}
-	}
-	if !inner && !stored || r.Err() != nil {
+func (c *Client) discard(r *wire.Reader, n int, t *task, o *outConn, then func()) {
+	inner, stored, err := skipResults(r, n)
+	if !inner && !stored || err != nil {
 		then()
 		return
 	}
@@ -80,4 +68,23 @@ func (c *Client) discard(r *wire.Reader, t *task, o *outConn, then func()) {
 			p.Go(wire.TReceived, wire.Received{TaskID: id[:]}, func(*wire.Message, error) { again() })
 		})
 	})
+}
+
+// skipResults reads n results that nobody gets. It reports whether there are
+// references inside one of them, and whether one lies in the store.
+func skipResults(r *wire.Reader, n int) (inner, stored bool, err error) {
+	for range n {
+		x, err := frame.ReadResult(r)
+		if err != nil {
+			return inner, stored, err
+		}
+		stored = stored || x.Place != wire.PlaceInline
+		for range x.Contained {
+			if _, _, err := frame.ReadContained(r); err != nil {
+				return inner, stored, err
+			}
+			inner = true
+		}
+	}
+	return inner, stored, nil
 }

@@ -8,7 +8,7 @@ func TestFlow_Returns_TellsKindAndNumberApart(t *testing.T) {
 	for _, mode := range []int{FlowStream, FlowDynamic} {
 		for each := range 6 {
 			f := Flow{Mode: mode, Each: each}
-			n := f.returns()
+			n := generatorReturns(f)
 			if n >= 0 || (n%2 != 0) != (mode == FlowStream) {
 				t.Errorf("%+v is told as %d", f, n)
 			}

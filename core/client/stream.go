@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/wire"
@@ -25,41 +26,15 @@ const DropStream = math.MaxUint64
 
 // Modes of a Flow.
 const (
-	FlowStream  = 1 // the program takes the items one by one
-	FlowDynamic = 2 // the generator's object is the list of them, at the end
+	FlowStream  = frame.FlowStream
+	FlowDynamic = frame.FlowDynamic
 )
 
 // Flow says how the results of a generator travel. Mode 0: it is none.
-type Flow struct {
-	Mode    int
-	Each    int    // items per yield
-	Limit   uint64 // items that the worker may be ahead of the program; 0: any number
-	Counted bool   // the worker is told what was taken although there is no Limit
-}
+type Flow = frame.Flow
 
-func (f *Flow) append(b []byte) []byte {
-	if f.Mode == 0 {
-		return wire.AppendArray(b, 0)
-	}
-	counted := uint64(0)
-	if f.Counted {
-		counted = 1
-	}
-	b = wire.AppendArray(b, 4)
-	b = wire.AppendUint(b, uint64(f.Mode))
-	b = wire.AppendUint(b, uint64(f.Each))
-	b = wire.AppendUint(b, f.Limit)
-	return wire.AppendUint(b, counted)
-}
-
-func (f *Flow) read(r *wire.Reader) {
-	if r.Array() > 0 {
-		*f = Flow{Mode: int(r.Uint()), Each: int(r.Uint()), Limit: r.Uint(), Counted: r.Uint() == 1}
-	}
-}
-
-// returns is what Item.Returns says of a generator: negative, odd for FlowStream.
-func (f *Flow) returns() int { return -(2*(max(1, f.Each)-1) + f.Mode) }
+// generatorReturns is what Item.Returns says of a generator: negative, odd for FlowStream.
+func generatorReturns(f Flow) int { return -(2*(max(1, f.Each)-1) + f.Mode) }
 
 // untold is how many items a worker may have stored at most that its caller does not know.
 const untold = 2
@@ -135,39 +110,34 @@ func (c *Client) eachItem(t *task, f func(o *own.Object)) {
 	}
 }
 
-// appendBegin encodes with what a call of the generator goes on.
-func (c *Client) appendBegin(b []byte, t *task) []byte {
+// appendResume encodes with what a call of the generator goes on.
+func (c *Client) appendResume(b []byte, t *task) []byte {
 	s := t.stream
-	quit, have, taken := uint64(0), s.got, s.taken
-	if s.quit {
-		quit = 1
-	}
+	x := frame.Resume{Have: s.got, Taken: s.taken, Quit: s.quit}
 	if s.left {
-		taken = math.MaxUint64
+		x.Taken = frame.All
 	}
-	var lost []uint64
 	if s.again {
-		have = math.MaxUint64
-		c.eachLost(t, func(i uint64, _ *own.Object) { lost = append(lost, i) })
+		x.Have = frame.All
+		c.eachLost(t, func(i uint64, _ *own.Object) { x.Lost = append(x.Lost, i) })
 	}
-	b = wire.AppendArray(b, 3+len(lost))
-	for _, n := range append([]uint64{have, taken, quit}, lost...) {
-		b = wire.AppendUint(b, n)
-	}
-	return b
+	return frame.AppendResume(b, &x)
 }
 
 // item is what a generator yielded.
 func (o *outConn) item(r *wire.Reader) error {
-	seq, i, flags := uint32(r.Uint()), r.Uint(), r.Uint()
-	t := o.tasks[seq]
+	x, err := frame.ReadItem(r)
+	if err != nil {
+		return err
+	}
+	t, i := o.tasks[x.Seq], x.Index
 	if t == nil || t.stream == nil {
-		return fmt.Errorf("%w: item of call %d, which is no generator", wire.ErrBadFrame, seq)
+		return fmt.Errorf("%w: item of call %d, which is no generator", wire.ErrBadFrame, x.Seq)
 	}
 	if s := t.stream; i != s.got && !(s.again && i < s.got) {
 		return fmt.Errorf("%w: item %d of a generator after %d", wire.ErrBadFrame, i, s.got)
 	}
-	had, err := o.comes(t, i, r, flags&wire.ReplyAppError != 0)
+	had, err := o.comes(t, i, r, x.Flags&wire.ReplyAppError != 0)
 	if had {
 		at := o.c.itemID(t.stream, i)
 		var id ids.Task
@@ -191,15 +161,14 @@ func (o *outConn) comes(t *task, i uint64, r *wire.Reader, isErr bool) (inner bo
 }
 
 // lastOf reads a generator's answer. Of one that raised the exception comes as its last item.
-func (o *outConn) lastOf(t *task, r *wire.Reader, flags uint64) error {
-	c := o.c
-	n, want := r.Array(), 1
+func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
+	c, flags, want := o.c, x.Flags, 1
 	last := flags&wire.ReplyLastItem != 0
 	if last {
 		want = 2
 	}
-	if n != want {
-		return fmt.Errorf("%w: %d results of a generator, want %d", wire.ErrBadFrame, n, want)
+	if x.Results != want {
+		return fmt.Errorf("%w: %d results of a generator, want %d", wire.ErrBadFrame, x.Results, want)
 	}
 	inner := false
 	if last {
@@ -301,11 +270,7 @@ func (c *Client) unwanted(t *task, o *own.Object) {
 	}
 	s.quit = true
 	if t.on != nil {
-		b, at := wire.BeginFrame(t.on.Buffer())
-		b = wire.AppendArray(b, 2)
-		b = wire.AppendUint(b, uint64(wire.OpQuit))
-		b = wire.AppendUint(b, uint64(t.seq))
-		t.on.Queue(wire.EndFrame(b, at))
+		t.on.Queue(frame.AppendQuit(t.on.Buffer(), t.seq))
 		t.on.Flush()
 	}
 }
@@ -319,15 +284,10 @@ func (c *Client) tellTaken(s *stream, now bool) {
 	}
 	n := s.taken
 	if s.left {
-		n = math.MaxUint64
+		n = frame.All
 	}
 	o := t.on
-	b, at := wire.BeginFrame(o.Buffer())
-	b = wire.AppendArray(b, 3)
-	b = wire.AppendUint(b, uint64(wire.OpTaken))
-	b = wire.AppendUint(b, uint64(t.seq))
-	b = wire.AppendUint(b, n)
-	o.Queue(wire.EndFrame(b, at))
+	o.Queue(frame.AppendTaken(o.Buffer(), t.seq, n))
 	// A worker that has all that it may send waits for this.
 	if now || f.Counted || s.got-s.taken+1 >= f.Limit {
 		o.Flush()

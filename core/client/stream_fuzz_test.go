@@ -2,8 +2,10 @@ package client
 
 import (
 	"os"
+	"slices"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -18,19 +20,17 @@ func FuzzItemFrames(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	inline := wire.AppendArray(wire.AppendBin(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceInline), []byte("v")), 0)
-	stored := wire.AppendArray(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 3), wire.PlaceStore), 1<<20), 0)
+	inline := frame.AppendCount(append(frame.AppendInlineResult(nil, 1), 'v'), 0)
+	stored := frame.AppendCount(frame.AppendStoredResult(nil, 1<<20), 0)
 	item := func(i uint64, result []byte) []byte {
-		b := wire.AppendUint(wire.AppendArray(nil, 5), uint64(wire.OpItem))
-		return append(wire.AppendUint(wire.AppendUint(wire.AppendUint(b, 1), i), 0), result...)
+		return frame.AppendItem(nil, frame.Item{Seq: 1, Index: i}, result)[4:] // behind the frame's length
 	}
 	f.Add(item(0, inline))
 	f.Add(item(0, stored))
 	f.Add(item(7, inline))
 	f.Add(item(1<<40, inline))
-	reply := wire.AppendUint(wire.AppendArray(nil, 5), uint64(wire.OpReply))
-	reply = wire.AppendUint(wire.AppendUint(wire.AppendUint(reply, 1), wire.ReplyAppError|wire.ReplyLastItem), 9)
-	f.Add(append(append(wire.AppendArray(reply, 2), inline...), inline...))
+	last := frame.Reply{Seq: 1, Flags: wire.ReplyAppError | wire.ReplyLastItem, Micros: 9, Results: 2}
+	f.Add(frame.AppendReply(nil, last, slices.Concat(inline, inline))[4:])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -75,17 +75,17 @@ func FuzzCallFrames(f *testing.F) {
 		f.Fatal(err)
 	}
 	tm := &Template{Kind: KindTask, Name: "g", FID: make([]byte, 16), Returns: 1, Flow: Flow{Mode: FlowStream, Each: 2, Limit: 3}}
-	first := c.appendTemplate(nil, tm, true)[4:]
+	first := appendTemplate(nil, tm, true)[4:]
 	f.Add(c.appendTask(nil, &task{tmpl: tm, first: 1, seq: 1, stream: &stream{got: 3, taken: 1}}, tm)[4:])
 	f.Add(first)
-	f.Add(wire.AppendUint(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 3), uint64(wire.OpTaken)), 1), 4))
-	f.Add(wire.AppendUint(wire.AppendUint(wire.AppendArray(nil, 2), uint64(wire.OpQuit)), 1))
+	f.Add(frame.AppendTaken(nil, 1, 4)[4:])
+	f.Add(frame.AppendQuit(nil, 1)[4:])
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		in := &inConn{Conn: transport.Closed(c.poller), c: c, lease: true, tmpls: map[uint64]*RemoteTemplate{}}
-		for _, frame := range [][]byte{first, b, b} {
-			_ = in.frame(frame)
+		for _, one := range [][]byte{first, b, b} {
+			_ = in.frame(one)
 		}
 		c.exec.queue = nil
 	})

@@ -386,7 +386,7 @@ func TestStream_CallerDoesNotRead_GeneratorWaits(t *testing.T) {
 	defer unix.Close(fd)
 	tm := &Template{Kind: KindTask, Name: "g", FID: []byte("the generator's."), Returns: 1, Flow: Flow{Mode: FlowStream}}
 	call := &task{tmpl: tm, first: 1, seq: 1, stream: &stream{}}
-	if _, err := unix.Write(fd, w.appendTask(w.appendTemplate(nil, tm, true), call, tm)); err != nil {
+	if _, err := unix.Write(fd, w.appendTask(appendTemplate(nil, tm, true), call, tm)); err != nil {
 		t.Fatal(err)
 	}
 	stopped := func() (int, bool) {

@@ -4,16 +4,16 @@ import (
 	"unique"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
-	"github.com/eagleray/eagleray/core/wire"
 )
 
 // Kinds of templates.
 const (
-	KindTask   = 0
-	KindMethod = 1
+	KindTask   = frame.KindTask
+	KindMethod = frame.KindMethod
 )
 
 // CallsUntilLeak as Template.MaxCalls ends a worker whose device memory grows.
@@ -389,24 +389,9 @@ func (c *Client) unpinTask(t *task) {
 
 // appendTask encodes the task's frame, to run as tm says.
 func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
-	b, at := wire.BeginFrame(b)
-	fields := 6
-	if t.stream != nil || t.recipe != nil {
-		fields = 7
-	}
-	b = wire.AppendArray(b, fields)
-	b = wire.AppendUint(b, uint64(wire.OpTask))
-	b = wire.AppendUint(b, uint64(t.seq))
-	b = wire.AppendUint(b, uint64(tm.id))
-	b = wire.AppendUint(b, t.first)
-	if t.argsRef != nil {
-		b = c.appendPlace(b, t.argsRef)
-	} else {
-		b = wire.AppendArray(b, 2)
-		b = wire.AppendUint(b, wire.PlaceInline)
-		b = wire.AppendBin(b, t.args)
-	}
-	b = wire.AppendArray(b, len(t.deps))
+	b, at := frame.BeginTask(b, t.seq, uint64(tm.id), t.first, t.stream != nil || t.recipe != nil)
+	b = c.appendArgs(b, t)
+	b = frame.AppendCount(b, len(t.deps))
 	room := maxInFrame
 	for _, o := range t.deps {
 		if o.State == own.Inline {
@@ -419,35 +404,33 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	}
 	switch {
 	case t.stream != nil:
-		b = c.appendBegin(b, t)
+		b = c.appendResume(b, t)
 	case t.recipe != nil:
 		b = c.appendHad(b, t)
 	}
-	return wire.EndFrame(b, at)
+	return frame.End(b, at)
+}
+
+// appendArgs encodes where the task's arguments are.
+func (c *Client) appendArgs(b []byte, t *task) []byte {
+	if t.argsRef != nil {
+		return c.appendPlace(b, t.argsRef)
+	}
+	return frame.AppendInline(b, t.args)
 }
 
 // appendPlace encodes where a ready object is, or was: one that is lost, or
 // could not be computed again, the worker will not find.
 func (c *Client) appendPlace(b []byte, o *own.Object) []byte {
-	if o.State != own.Inline {
-		b = wire.AppendArray(b, 4)
-		b = wire.AppendUint(b, wire.PlaceStore)
-		b = wire.AppendBin(b, o.ID[:])
-		b = wire.AppendUint(b, o.Size)
-		return wire.AppendStr(b, c.addrOf(o))
+	if o.State == own.Inline {
+		return frame.AppendInline(b, o.Value)
 	}
-	b = wire.AppendArray(b, 2)
-	b = wire.AppendUint(b, wire.PlaceInline)
-	return wire.AppendBin(b, o.Value)
+	return frame.AppendStored(b, &o.ID, o.Size, c.addrOf(o))
 }
 
 // appendOwner encodes that the worker is to ask the object's owner for it.
 func (c *Client) appendOwner(b []byte, o *own.Object) []byte {
-	b = wire.AppendArray(b, 4)
-	b = wire.AppendUint(b, wire.PlaceStore)
-	b = wire.AppendBin(b, o.ID[:])
-	b = wire.AppendUint(b, 0)
-	return wire.AppendStr(b, c.addrOf(o))
+	return frame.AppendStored(b, &o.ID, 0, c.addrOf(o))
 }
 
 // addrOf returns the socket of the object's owner.
@@ -458,28 +441,18 @@ func (c *Client) addrOf(o *own.Object) string {
 	return o.OwnerAddr
 }
 
-func (c *Client) appendTemplate(b []byte, t *Template, withBlob bool) []byte {
-	b, at := wire.BeginFrame(b)
-	b = wire.AppendArray(b, 12)
-	b = wire.AppendUint(b, uint64(wire.OpTemplate))
-	b = wire.AppendUint(b, uint64(t.id))
-	b = wire.AppendUint(b, uint64(t.Kind))
-	b = wire.AppendBin(b, t.FID)
-	b = wire.AppendStr(b, t.Name)
-	b = wire.AppendStr(b, t.Method)
-	b = wire.AppendUint(b, uint64(t.Returns))
-	b = wire.AppendUint(b, uint64(t.MaxCalls))
-	once := uint64(0)
-	if t.Kind == KindTask && t.MaxRetries == 0 {
-		once = 1
+// appendTemplate encodes the template's frame, with the function's code or without.
+func appendTemplate(b []byte, t *Template, withBlob bool) []byte {
+	x := frame.Template{
+		ID: uint64(t.id), Kind: t.Kind, FID: t.FID, Name: t.Name, Method: t.Method, Returns: t.Returns, MaxCalls: t.MaxCalls,
+		Once: t.Kind == KindTask && t.MaxRetries == 0, Flow: t.Flow, Group: t.Group,
 	}
-	b = wire.AppendUint(b, once)
 	if withBlob {
-		b = wire.AppendBin(b, t.Blob)
-	} else {
-		b = wire.AppendNil(b)
+		if x.Blob = t.Blob; x.Blob == nil { // the code of a large class is elsewhere, and its worker asks for it
+			x.Blob = []byte{}
+		}
 	}
-	return wire.EndFrame(wire.AppendStr(t.Flow.append(b), t.Group), at)
+	return frame.AppendTemplate(b, &x)
 }
 
 // PathPrefix marks the blob of a function that the worker imports instead of

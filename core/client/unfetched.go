@@ -121,10 +121,10 @@ func (c *Client) neverFetched(first uint64, name string, value []byte, size uint
 		switch {
 		case p == nil || err != nil:
 			text = exceptionText(value, name)
-		case len(p.brief) > 0:
-			text = exceptionText(briefly(p.brief), name)
+		case len(p.Brief) > 0:
+			text = exceptionText(briefly(p.Brief), name)
 		default:
-			text = fmt.Sprintf("%s failed because of an exception of %d bytes, which lay in the object store", name, p.size)
+			text = fmt.Sprintf("%s failed because of an exception of %d bytes, which lay in the object store", name, p.Size)
 		}
 	}
 	u.task = first

@@ -3,7 +3,7 @@ package transport
 import (
 	"time"
 
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/frame"
 )
 
 // CallSent notes that the call with a sequence number is queued now. Unanswered
@@ -34,11 +34,7 @@ func (k *Conn) TellWakeup() {
 	cost := k.s.spinner.wakeup.cost()
 	if off := cost - k.toldWakeup; off > k.toldWakeup/4 || -off > k.toldWakeup/4 {
 		k.toldWakeup = cost
-		b, at := wire.BeginFrame(k.out)
-		b = wire.AppendArray(b, 2)
-		b = wire.AppendUint(b, uint64(wire.OpWakeup))
-		b = wire.AppendUint(b, uint64(cost.Microseconds()))
-		k.out = wire.EndFrame(b, at)
+		k.out = frame.AppendWakeup(k.out, uint64(cost.Microseconds()))
 	}
 }
 

@@ -179,6 +179,23 @@ func (r *Reader) Uint() uint64 {
 	return 0
 }
 
+// UintTo reads an unsigned integer of at most most.
+func (r *Reader) UintTo(most uint64) uint64 {
+	v := r.Uint()
+	if v > most {
+		r.fail("a smaller integer")
+		return 0
+	}
+	return v
+}
+
+// Fields reads the head of an array that has exactly n elements.
+func (r *Reader) Fields(n int) {
+	if r.Array() != n {
+		r.fail("another number of fields")
+	}
+}
+
 // Array reads the length of an array; each element has at least one byte, so
 // a longer one than the frame is malformed.
 func (r *Reader) Array() int {

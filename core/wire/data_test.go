@@ -46,6 +46,21 @@ func TestAppend_EqualsMsgpack(t *testing.T) {
 	}
 }
 
+func TestReader_ValueBeyondItsBound_IsRefused(t *testing.T) {
+	for v, fits := range map[uint64]bool{0: true, 300: true, 301: false, math.MaxUint64: false} {
+		r := NewReader(AppendUint(nil, v))
+		if got := r.UintTo(300); (r.Err() == nil) != fits || fits && got != v || !fits && got != 0 {
+			t.Errorf("%d of at most 300 is read as %d, %v", v, got, r.Err())
+		}
+	}
+	for n := range 4 {
+		r := NewReader(append(AppendArray(nil, n), 1, 2, 3))
+		if r.Fields(2); (r.Err() == nil) != (n == 2) {
+			t.Errorf("an array of %d, where 2 are wanted: %v", n, r.Err())
+		}
+	}
+}
+
 func FuzzReader(f *testing.F) {
 	f.Add(AppendBin(AppendArray(nil, 3), []byte("abc")), uint8(0x1b))
 	f.Add([]byte{0xdd, 0xff, 0xff, 0xff, 0xff}, uint8(1))

@@ -6,7 +6,7 @@
 // A Peer speaks it over a stream in both directions: calls with replies,
 // one-way pushes, in order. It owns two goroutines per connection, a reader
 // that runs the handler and a writer, and closes both with the connection.
-// The task sockets (data.go) carry the same frames without envelope, written
+// The task sockets (package frame) carry the same frames without envelope, written
 // and read by the thread that waits; their bodies are plain msgpack arrays.
 //
 // Everything read is capped: see the constants in frame.go.

@@ -16,7 +16,7 @@ type group struct {
 // groups lists what is measured unless -packages chooses.
 var groups = []group{
 	{"pure machines", []string{
-		"core/head", "core/ids", "core/own", "core/progress", "core/record", "core/resource", "core/sched", "core/wait", "raftstate",
+		"core/frame", "core/head", "core/ids", "core/own", "core/progress", "core/record", "core/resource", "core/sched", "core/wait", "raftstate",
 	}, 0.9},
 	{"store spill wire", []string{"core/spill", "core/store", "core/wire"}, 0.75},
 	{"client", []string{"core/client", "core/transport"}, 0.75},

@@ -16,7 +16,7 @@ const module = "github.com/eagleray/eagleray"
 // layers names every package of the project, its folders included, from the
 // bottom up. A new package is given its place here.
 var layers = map[string][]string{
-	"leaf":    {"core/fault", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/trace", "core/wait", "core/wire"},
+	"leaf":    {"core/fault", "core/frame", "core/gpus", "core/ids", "core/planted", "core/record", "core/resource", "core/trace", "core/wait", "core/wire"},
 	"sockets": {"core/transport"},
 	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
 	"part":    {"core/accelerator", "core/fdlimit", "core/machine", "core/nvml", "core/pressure", "core/progress", "core/spill", "core/store"},

@@ -1,0 +1,232 @@
+package client
+
+import (
+	"encoding/hex"
+	"flag"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/frame"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// recordedFrames has one frame a line: its name and its bytes in hexadecimal. It was recorded before core/frame existed,
+// and core/frame's own test reads it, too.
+const recordedFrames = "../frame/testdata/recorded.txt"
+
+var recordFrames = flag.Bool("record-frames", false, "write "+recordedFrames+" anew; only when the wire format is meant to change")
+
+// frameRecorder collects what one session writes to its task sockets.
+type frameRecorder struct {
+	t     *testing.T
+	c     *Client
+	lines []string
+}
+
+func (r *frameRecorder) add(name string, b []byte) {
+	r.t.Helper()
+	if len(b) == 0 {
+		r.t.Errorf("%s: nothing was written", name)
+	}
+	r.lines = append(r.lines, name+" "+hex.EncodeToString(b))
+}
+
+// sent records what write has sent through a connection, which it puts on the poller.
+func (r *frameRecorder) sent(name string, k *transport.Conn, h transport.Handler, write func()) {
+	r.t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer unix.Close(fds[1])
+	if err := r.c.poller.Add(k, fds[0], h); err != nil {
+		r.t.Fatal(err)
+	}
+	write()
+	k.Flush()
+	b := make([]byte, 1<<20)
+	n, err := unix.Read(fds[1], b)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	k.Close()
+	r.add(name, b[:n])
+}
+
+// The bytes on a task socket are those that were recorded: of every kind of frame that this package writes.
+func TestFrames_OnTheTaskSockets_AreTheRecordedBytes(t *testing.T) {
+	d := startDaemon(t)
+	c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleWorker, Token: "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(0) })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	self, info, table := c.self, c.info, c.table
+	defer func() { c.self, c.info, c.table = self, info, table }()
+	c.self, c.info.Job, c.info.Addr = ids.Owner{1, 2, 3}, ids.JobOf(7), "/s/own.sock"
+	c.table = own.NewTable(c.self, c.info.Job)
+
+	r := &frameRecorder{t: t, c: c}
+	r.callersFrames()
+	r.workersFrames()
+	r.add("exception-pointer", pointTo(&frame.Pointer{ID: c.object(9, own.Stored, nil).ID, Owner: "/s/own.sock", Size: 1 << 33, Brief: []byte("short")}).Meta)
+
+	text := strings.Join(r.lines, "\n") + "\n"
+	if *recordFrames {
+		if err := os.WriteFile(recordedFrames, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b, err := os.ReadFile(recordedFrames)
+	if err != nil {
+		t.Fatal(err)
+	}
+	recorded := strings.Split(strings.TrimSpace(string(b)), "\n")
+	for _, line := range r.lines {
+		if !slices.Contains(recorded, line) {
+			t.Errorf("this frame was recorded in another form: %s", line)
+		}
+	}
+	if len(recorded) != len(r.lines) {
+		t.Errorf("%d frames are recorded, and %d were written", len(recorded), len(r.lines))
+	}
+}
+
+// object makes an object of ours with a fixed count.
+func (c *Client) object(count uint64, state own.State, value []byte) *own.Object {
+	return &own.Object{ID: ids.NewObject(count, c.self, c.info.Job, 1), State: state, Value: value, Size: uint64(len(value))}
+}
+
+// callersFrames records what the caller writes.
+func (r *frameRecorder) callersFrames() {
+	c := r.c
+	f := &Template{id: 300, Kind: KindTask, Name: "f", FID: []byte("0123456789abcdef"), Blob: []byte("code"), Returns: 2, MaxCalls: CallsUntilLeak, MaxRetries: 3}
+	r.add("template-function", appendTemplate(nil, f, true))
+	r.add("template-known-function", appendTemplate(nil, f, false))
+	large := *f
+	large.Blob = nil
+	r.add("template-code-elsewhere", appendTemplate(nil, &large, true))
+	m := &Template{id: 5, Kind: KindMethod, Name: "A.m", Method: "m", Returns: 1, Group: "io"}
+	r.add("template-method", appendTemplate(nil, m, false))
+	g := &Template{id: 70000, Kind: KindTask, Name: strings.Repeat("g", 40), FID: []byte("0123456789abcdef"), Returns: 1, MaxCalls: 9,
+		Flow: Flow{Mode: FlowStream, Each: 2, Limit: 3, Counted: true}}
+	r.add("template-generator", appendTemplate(nil, g, false))
+
+	inline, stored, lost := c.object(1, own.Inline, []byte("inline")), c.object(2, own.Stored, nil), c.object(3, own.Failed, nil)
+	stored.Size = 1 << 40
+	foreign := &own.Object{ID: ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), State: own.Stored, OwnerAddr: "/s/other.sock", Size: 200}
+	args := &task{tmpl: f, seq: 7, first: 20, returns: 2, args: []byte("arguments")}
+	r.add("task", c.appendTask(nil, args, f))
+	deps := *args
+	deps.seq, deps.argsRef, deps.deps = 1<<32-1, stored, []*own.Object{inline, stored, lost, foreign}
+	r.add("task-references", c.appendTask(nil, &deps, f))
+	large1, large2 := c.object(5, own.Inline, make([]byte, maxInFrame)), c.object(6, own.Inline, []byte("x"))
+	huge := *args
+	huge.deps = []*own.Object{large2, large1}
+	b := c.appendTask(nil, &huge, f)
+	r.add("task-too-large-together", b)
+	again := *args
+	again.recipe, again.first = &own.Recipe{}, c.table.Peek()
+	o := c.table.New(1, 1)
+	o.State = own.Pending
+	c.table.New(2, 1).State = own.Inline
+	r.add("task-again", c.appendTask(nil, &again, f))
+	item := *args
+	item.tmpl, item.stream = g, &stream{got: 3, taken: 1}
+	r.add("task-generator", c.appendTask(nil, &item, g))
+	item.stream = &stream{got: 3, left: true, quit: true}
+	r.add("task-generator-left", c.appendTask(nil, &item, g))
+	item.first = c.table.Peek()
+	item.stream = &stream{gen: item.first, task: &item, got: 3, left: true, again: true}
+	c.table.New(1, 1)
+	c.table.New(2, 1)
+	for i := range uint32(2) {
+		x := c.table.New(i+3, 1)
+		x.State, x.Producer = own.Pending, &item
+	}
+	r.add("task-generator-again", c.appendTask(nil, &item, g))
+	spec := &task{tmpl: f, first: 30, args: []byte("arguments"), deps: []*own.Object{inline, stored, foreign}}
+	r.add("constructor", c.creationSpec(spec, f))
+	x := newOutConn(c, "")
+	r.sent("forget", &x.Conn, x, func() {
+		x.known[f.id] = true
+		x.forget(f)
+	})
+	x = newOutConn(c, "")
+	r.sent("taken", &x.Conn, x, func() {
+		c.tellTaken(&stream{task: &task{tmpl: g, seq: 500, on: x}, taken: 2, got: 4}, false)
+	})
+	x = newOutConn(c, "")
+	r.sent("quit", &x.Conn, x, func() {
+		gen := c.table.New(1, 1)
+		s := &stream{gen: gen.ID.Count(), left: true}
+		s.task = &task{tmpl: g, seq: 12, on: x, stream: s}
+		c.unwanted(s.task, gen)
+	})
+}
+
+// workersFrames records what the worker writes.
+func (r *frameRecorder) workersFrames() {
+	c, e := r.c, r.c.exec
+	running := func(in *inConn, seq uint32) *call {
+		k := &call{in: in, seq: seq, tmpl: &RemoteTemplate{Name: "f", Returns: 2}}
+		id := ids.NewObject(40, ids.Owner{9}, ids.JobOf(8), 1)
+		copy(k.task[:], id[:])
+		return k
+	}
+	writes := func(name string, lease bool, write func(in *inConn)) {
+		in := &inConn{c: c, lease: lease, caller: ids.Owner{9}, job: ids.JobOf(8)}
+		e.conns = map[*inConn]bool{in: true}
+		r.sent(name, &in.Conn, in, func() { write(in) })
+		delete(e.conns, in)
+	}
+	value := Value{Fmt: FmtPickle, Meta: []byte("value")}
+	inside := c.table.New(1, 1)
+	known := Value{Fmt: FmtPickle, Meta: []byte("references inside"), Nested: []ids.Object{inside.ID, ids.NewObject(5, ids.Owner{8}, ids.JobOf(8), 1)}}
+	item := func(k *call, i uint64, v *Value) func(*inConn) {
+		return func(in *inConn) {
+			k.in, k.feed = in, &feed{flow: &Flow{Mode: FlowStream}, next: i}
+			if err := e.sendItem(k, i, v, 0); err != nil {
+				r.t.Error(err)
+			}
+		}
+	}
+	body := func(in *inConn, list ...*Value) (b []byte) {
+		for i, v := range list {
+			var err error
+			if b, _, err = e.appendResult(b, nil, running(in, 0), i, v, false); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		return b
+	}
+	writes("reply", true, func(in *inConn) { e.send(0, running(in, 3), 0, 1500, 2, body(in, &value, &known)) })
+	writes("reply-flags", true, func(in *inConn) {
+		e.send(0, running(in, 300), wire.ReplyAppError|wire.ReplyLastItem, 0, 2, frame.AppendHadResult(body(in, &value)))
+	})
+	writes("reply-empty", true, func(in *inConn) { e.send(0, running(in, 300), wire.ReplyCancelled, 1<<40, 0, nil) })
+	writes("reply-fault", true, func(in *inConn) {
+		e.answerFault(0, running(in, 4), cancelFault(&task{tmpl: &Template{Name: "f"}}))
+	})
+	writes("reply-stored", true, func(in *inConn) {
+		stored := Value{Fmt: FmtPickle, Meta: make([]byte, 2*MaxInline)}
+		e.send(0, running(in, 9), 0, 20, 1, body(in, &stored))
+	})
+	writes("item", false, item(running(nil, 8), 0, &value))
+	writes("item-references", false, item(running(nil, 8), 1<<20, &known))
+	writes("returned", true, func(in *inConn) { in.bounce([]*call{running(in, 5), running(in, 70000)}) })
+	writes("blocked", true, func(*inConn) { e.tellBlocked(true) })
+	writes("unblocked", true, func(*inConn) { e.tellBlocked(false) })
+	writes("hold", false, func(in *inConn) { in.tellHeld(&lane{name: "io", held: true}) })
+	writes("hold-no-more", false, func(in *inConn) { in.tellHeld(&lane{}) })
+	writes("lost", true, func(in *inConn) { e.giveLost(0, running(in, 6), []int{0, 3, 200}) })
+}
