@@ -36,7 +36,7 @@ func TestOpen_DirectoryIsAFile_LeavesNothingOpen(t *testing.T) {
 	if !errors.As(err, &unusable) {
 		t.Errorf("got %v, want an error that says which directory cannot be used", err)
 	}
-	if after := openFiles(t); after != before {
+	if after := openFiles(t); after > before {
 		t.Errorf("%d files are open, before it were %d", after, before)
 	}
 }
@@ -92,10 +92,10 @@ func TestClose_LeavesNothingOpen(t *testing.T) {
 	o.Lock.Unlock()
 	s.Close()
 	// A batch that was being written may end a moment later.
-	for end := time.Now().Add(10 * time.Second); openFiles(t) != before && time.Now().Before(end); {
+	for end := time.Now().Add(10 * time.Second); openFiles(t) > before && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
-	if after := openFiles(t); after != before {
+	if after := openFiles(t); after > before {
 		t.Errorf("%d files are open, before it were %d", after, before)
 	}
 }
