@@ -142,7 +142,7 @@ func (v *inventory) written(t *task, place taskPlace) willTask {
 		x.Aside = append([]byte(nil), t.actor.id[:]...)
 	}
 	if t.stream != nil {
-		x.Items, x.GoOn, x.Again = t.stream.got, t.stream.goOn, t.stream.again
+		x.Items, x.GoOn, x.Again = t.stream.came(), t.stream.goOn, t.stream.again
 	}
 	if t.argsRef != nil {
 		x.ArgsRef = raw(t.argsRef.ID)

@@ -77,7 +77,9 @@ func (c *Client) remember(t *task) {
 			t.recipe = nil
 		}
 		for _, o := range stored {
-			c.table.SetRecipe(o, own.NoRecipe(why))
+			if r == nil || !o.Renewable() { // else a run of the generator that ended meanwhile can make it
+				c.table.SetRecipe(o, own.NoRecipe(why))
+			}
 		}
 	case r != nil:
 		c.table.Attach(r, stored)

@@ -50,6 +50,17 @@ type stream struct {
 	goOn  bool   // although it is left
 	quit  bool   // it is to be closed: nobody waits for its end either
 	again bool   // it runs again, for items that were lost
+
+	first *stream // of one that runs again: the stream of the first run, which may still yield; nil: it ended in another process
+}
+
+// came is how many items have come. Of a run for lost items those count that the
+// first run has yielded since: whichever run ends last can make all of them anew.
+func (s *stream) came() uint64 {
+	if s.first != nil {
+		return max(s.got, s.first.got)
+	}
+	return s.got
 }
 
 // newStream makes the task a generator; mu held.
@@ -86,15 +97,19 @@ func (c *Client) itemID(s *stream, i uint64) ids.Object {
 // head returns the object that the next item to come will be, if somebody waits for it.
 func (c *Client) head(s *stream) *own.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
 
-// streamAgain makes t, which is to compute lost results of a generator that has
-// ended, its second run; mu held. Those results are Pending, and t produces them.
-func (c *Client) streamAgain(t, ended *task) {
-	t.stream = &stream{gen: t.first, task: t, got: ended.stream.got, left: true, again: true}
+// streamAgain makes t, which is to compute lost results of a generator, a run of
+// it after another one, which may go on; mu held. Those results are Pending, and t produces them.
+func (c *Client) streamAgain(t, before *task) {
+	first := before.stream
+	if first.first != nil {
+		first = first.first
+	}
+	t.stream = &stream{gen: t.first, task: t, got: before.stream.came(), left: true, again: true, first: first}
 }
 
 // eachLost calls f with the items that a second run is to make anew.
 func (c *Client) eachLost(t *task, f func(i uint64, o *own.Object)) {
-	for i := range t.stream.got {
+	for i := range t.stream.came() {
 		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State == own.Pending && o.Producer == any(t) {
 			f(i, o)
 		}
@@ -103,7 +118,7 @@ func (c *Client) eachLost(t *task, f func(i uint64, o *own.Object)) {
 
 // eachItem calls f with the items that have come and that somebody still holds.
 func (c *Client) eachItem(t *task, f func(o *own.Object)) {
-	for i := range t.stream.got {
+	for i := range t.stream.came() {
 		if o := c.table.FindOwned(t.first + 1 + i); o != nil {
 			f(o)
 		}

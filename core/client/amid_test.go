@@ -1,0 +1,179 @@
+package client
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+// gated is a generator of large items whose runs wait for the test: the first
+// run before some of its items, the second run before it answers that it has ended.
+type gated struct {
+	t      *testing.T
+	c      *Client
+	d      *fakeDaemon
+	gen    ids.Object
+	refs   []ids.Object
+	gates  map[int]chan struct{}
+	answer chan struct{}
+	stop   chan struct{} // the test is over
+
+	mu   sync.Mutex
+	runs int
+}
+
+// startGated calls a generator of n items with two workers to run it at once.
+func startGated(t *testing.T, retries, n int, gates ...int) *gated {
+	d := startDaemon(t)
+	g := &gated{t: t, d: d, gates: map[int]chan struct{}{}, answer: make(chan struct{}), stop: make(chan struct{})}
+	for _, i := range gates {
+		g.gates[i] = make(chan struct{})
+	}
+	run := func(c *Client, it *Item) { g.run(c, it, n) }
+	d.worker(run)
+	d.worker(run)
+	g.c = d.driver()
+	t.Cleanup(func() { close(g.stop) })
+	g.gen = generator(t, g.c, retries, Flow{Mode: FlowStream})
+	return g
+}
+
+// run is what the workers do. The text of an item is its index and the run that made it.
+func (g *gated) run(c *Client, it *Item, n int) {
+	g.mu.Lock()
+	g.runs++
+	run := g.runs
+	g.mu.Unlock()
+	st := FeedOpen
+	for i := 0; i < n && st == FeedOpen; i++ {
+		if run == 1 && g.gates[i] != nil {
+			g.pass(g.gates[i])
+		}
+		v := large(fmt.Sprintf("%d.%d", i, run))
+		var err error
+		if st, err = c.FeedItem(it.Token, &v, 0); err == nil && st == FeedFull {
+			st, err = c.FeedRoom(it.Token, testLimit)
+		}
+		if err != nil {
+			return // the session is closed: the test is over
+		}
+	}
+	if run == 2 {
+		g.pass(g.answer)
+	}
+	_ = c.Reply(it.Token, []Value{{Fmt: FmtNone}}, 0)
+}
+
+func (g *gated) pass(gate chan struct{}) {
+	select {
+	case <-gate:
+	case <-g.stop:
+	}
+}
+
+// take takes the next n items.
+func (g *gated) take(n int) {
+	g.t.Helper()
+	for range n {
+		id, st, err := g.c.NextItem(g.gen, testLimit)
+		if err != nil || st != StreamItem {
+			g.t.Fatalf("item %d: state %d, %v", len(g.refs), st, err)
+		}
+		g.refs = append(g.refs, id)
+	}
+}
+
+// lose has the store lose items that nobody reads at the moment.
+func (g *gated) lose(items ...int) {
+	g.c.letGoOfViews()
+	for _, i := range items {
+		g.d.loses(g.refs[i])
+	}
+}
+
+// wants checks which run made items: each is the index of an item, a dot and the number of the run.
+func (g *gated) wants(list ...string) {
+	g.t.Helper()
+	for _, want := range list {
+		var i int
+		if _, err := fmt.Sscanf(want, "%d.", &i); err != nil {
+			g.t.Fatal(err)
+		}
+		f, err := g.c.Get(g.refs[i], testLimit)
+		if err != nil || f == nil {
+			g.t.Fatalf("item %d: %v, %v", i, f, err)
+		}
+		if got := meta(g.t, f); got != want {
+			g.t.Errorf("item %d is %q, want %q", i, got, want)
+		}
+		if f.View != 0 {
+			g.c.Release(Drop{View: f.View})
+		}
+	}
+}
+
+// unfinished waits until so many runs have not ended for their caller.
+func (g *gated) unfinished(n int) {
+	g.t.Helper()
+	waitFor(g.t, fmt.Sprintf("%d runs have not ended", n), func() bool {
+		g.c.mu.Lock()
+		defer g.c.mu.Unlock()
+		return g.c.unfinished == n
+	})
+}
+
+func (g *gated) ranTimes(n int) {
+	g.t.Helper()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.runs != n {
+		g.t.Errorf("the generator ran %d times, want %d", g.runs, n)
+	}
+}
+
+// The second run of a generator, for a lost item, may end after the first run.
+// Items that are lost later together are made by one run, also those that the
+// second run did not know because they came after it had begun.
+func TestAmid_SecondRunEndsAfterTheFirst_OneRunMakesAllThatIsLostLater(t *testing.T) {
+	for _, retries := range []int{-1, 1} { // one retry is what the second run takes; the first run has it still
+		g := startGated(t, retries, 4, 3)
+		g.take(3)
+		g.lose(1)
+		g.wants("1.2")
+		close(g.gates[3])
+		g.take(1)
+		g.unfinished(1) // the first run has ended, the second has not
+		close(g.answer)
+		g.unfinished(0)
+		g.lose(0, 3)
+		g.wants("0.3", "1.2", "2.1", "3.3")
+		g.ranTimes(3)
+	}
+}
+
+// A lost item that a second run could make, and a lost item that came after
+// that run had ended, are made by one run, while the first run goes on.
+func TestAmid_ItemsFromBeforeAndAfterASecondRunAreLost_OneRunMakesThem(t *testing.T) {
+	for _, order := range []string{"1.3 3.3", "3.3 1.3"} {
+		g := startGated(t, -1, 5, 3, 4)
+		g.take(3)
+		g.lose(1)
+		g.wants("1.2")
+		close(g.answer)
+		g.unfinished(1) // the second run has ended, the first has not
+		close(g.gates[3])
+		g.take(1)
+		g.lose(1, 3)
+		g.wants(strings.Fields(order)...)
+		g.ranTimes(3)
+		close(g.gates[4])
+		g.take(1)
+		g.unfinished(0)
+		g.lose(0, 4)
+		g.wants("0.4", "1.3", "2.1", "3.3", "4.4")
+		g.ranTimes(4)
+	}
+}
