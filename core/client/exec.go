@@ -176,8 +176,7 @@ func (e *executor) becomeActor(s *wire.ActorStart) error {
 	in := &inConn{Conn: transport.Closed(e.c.poller), c: e.c, job: e.c.info.Job, tmpls: map[uint64]*RemoteTemplate{}}
 	var k *call
 	read := func(f []byte) error {
-		r := wire.NewReader(f)
-		op, n, err := frame.Head(&r)
+		r, op, n, err := frame.Open(f)
 		switch {
 		case err != nil:
 			return err

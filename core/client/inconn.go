@@ -85,8 +85,7 @@ func (in *inConn) Frames(b []byte) (int, error) {
 
 func (in *inConn) frame(b []byte) error {
 	e := in.c.exec
-	r := wire.NewReader(b)
-	op, n, err := frame.Head(&r)
+	r, op, n, err := frame.Open(b)
 	if err != nil {
 		return err
 	}

@@ -105,8 +105,7 @@ func (o *outConn) refill() {
 }
 
 func (o *outConn) frame(b []byte) error {
-	r := wire.NewReader(b)
-	op, _, err := frame.Head(&r)
+	r, op, _, err := frame.Open(b)
 	if err != nil {
 		return err
 	}

@@ -133,11 +133,11 @@ func (m *message) results() (b []byte) {
 // read decodes a frame without its length. A task's last element is read as a
 // Resume when generator says so: only the reader's templates tell.
 func read(b []byte, generator bool) (m message, err error) {
-	r := wire.NewReader(b)
-	n := 0
-	if m.Op, n, err = Head(&r); err != nil {
+	r, op, n, err := Open(b)
+	if err != nil {
 		return m, err
 	}
+	m.Op = op
 	switch m.Op {
 	case wire.OpAssign:
 		m.Bytes, err = ReadAssign(&r)

@@ -11,7 +11,7 @@
 // is written in parts: a Begin function, one Append function for each part in
 // the order of the array, and End.
 //
-// Each hands the complete frames of a buffer to a function, Head reads a
+// Each hands the complete frames of a buffer to a function, Open reads a
 // frame's kind, and one Read function for each kind reads the rest. A frame is
 // a stranger's word: a malformed or truncated one gives wire.ErrBadFrame, a
 // length above wire.MaxData gives wire.ErrFrameTooLarge, and no count makes a

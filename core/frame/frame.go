@@ -11,11 +11,13 @@ import (
 // headBytes is the length of a frame's length.
 const headBytes = 4
 
+// shortArray marks the head of an array of fewer than 16 elements, whose number
+// stands in the low bits. Every frame is one, and its op takes one byte.
+const shortArray = 0x90
+
 // begin opens a frame with so many elements, the first of which is its kind. End closes it.
 func begin(b []byte, op wire.Op, fields int) (out []byte, at int) {
-	b, at = wire.BeginFrame(b)
-	b = wire.AppendArray(b, fields)
-	return wire.AppendUint(b, uint64(op)), at
+	return append(b, 0, 0, 0, 0, shortArray|byte(fields), byte(op)), len(b)
 }
 
 // End closes the frame that a Begin function opened at that offset.
@@ -62,20 +64,24 @@ var fields = [...]struct{ least, most int }{
 	wire.OpLost:      {3, 3},
 }
 
-// Head reads the kind of a frame, and how many elements the frame has.
-func Head(r *wire.Reader) (op wire.Op, n int, err error) {
-	n = r.Array()
-	kind := r.Uint()
-	if err := r.Err(); err != nil {
-		return 0, 0, err
+// Open reads the kind of a frame, and how many elements the frame has. The
+// reader is behind the kind.
+func Open(b []byte) (r wire.Reader, op wire.Op, n int, err error) {
+	if len(b) > 1 && b[0]&0xf0 == shortArray && b[1] < byte(len(fields)) { // as encoders write it
+		op, n, r = wire.Op(b[1]), int(b[0]&0x0f), wire.NewReader(b[2:])
+	} else {
+		r = wire.NewReader(b)
+		n = r.Array()
+		kind := r.UintTo(uint64(len(fields) - 1))
+		if err := r.Err(); err != nil {
+			return r, 0, 0, err
+		}
+		op = wire.Op(kind)
 	}
-	if kind >= uint64(len(fields)) || fields[kind].least == 0 {
-		return 0, 0, fmt.Errorf("%w: op %d does not exist", wire.ErrBadFrame, kind)
+	if f := fields[op]; n < f.least || n > f.most || f.least == 0 {
+		return r, 0, 0, fmt.Errorf("%w: op %d has %d fields", wire.ErrBadFrame, op, n)
 	}
-	if f := fields[kind]; n < f.least || n > f.most {
-		return 0, 0, fmt.Errorf("%w: op %d has %d fields", wire.ErrBadFrame, kind, n)
-	}
-	return wire.Op(kind), n, nil
+	return r, op, n, nil
 }
 
 // readSeq reads the sequence number of a call.

@@ -74,8 +74,7 @@ func TestEach_SeveralFrames_AreHandedOutInOrderUntilOneIsRefused(t *testing.T) {
 	var ops []wire.Op
 	bad := errors.New("bad")
 	each := func(f []byte) error {
-		r := wire.NewReader(f)
-		op, _, err := Head(&r)
+		_, op, _, err := Open(f)
 		if err != nil {
 			t.Error(err)
 		}
@@ -167,6 +166,16 @@ func TestFrames_ValuesBeyondTheirBounds_AreRefused(t *testing.T) {
 	}
 }
 
+// A head that is longer than encoders write it says the same.
+func TestOpen_LongFormOfTheHead_IsRead(t *testing.T) {
+	for _, head := range [][]byte{{0xdc, 0, 2, 5}, {0xdd, 0, 0, 0, 2, 5}, {0x92, 0xcc, 5}, {0xdc, 0, 2, 0xcd, 0, 5}} {
+		got, err := read(append(head, 7), false)
+		if want := (message{Op: wire.OpQuit, Seq: 7}); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("% x: %+v, %v", head, got, err)
+		}
+	}
+}
+
 // The bounds themselves are allowed.
 func TestFrames_ValuesAtTheirBounds_AreRead(t *testing.T) {
 	lost := make([]int, MaxReferences+1)
@@ -225,15 +234,13 @@ func TestFrames_OfAPlainCall_AllocateNothing(t *testing.T) {
 		b, at := BeginTask(buffer, 1, 2, 3, false)
 		b = AppendCount(AppendStored(b, &id, 1, "owner"), 0)
 		b = End(b, at)
-		r := wire.NewReader(b[headBytes:])
-		op, fields, err := Head(&r)
+		r, op, fields, err := Open(b[headBytes:])
 		failed = failed || op != wire.OpTask || err != nil
 		task, err := ReadTask(&r, fields)
 		failed = failed || task.Args.Size != 1 || err != nil
 		result := AppendCount(append(AppendInlineResult(b, len(env)), env...), 0)
 		answer := AppendReply(result[len(result):], Reply{Seq: 1, Micros: 5, Results: 1}, result[len(b):])
-		r = wire.NewReader(answer[headBytes:])
-		_, _, _ = Head(&r)
+		r, _, _, _ = Open(answer[headBytes:])
 		reply, err := ReadReply(&r)
 		x, err2 := ReadResult(&r)
 		failed = failed || reply.Seq != 1 || len(x.Envelope) != len(env) || err != nil || err2 != nil
