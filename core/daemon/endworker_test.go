@@ -17,9 +17,9 @@ func exits(t *testing.T, d *Daemon, w *worker, answers ...wire.ExitAnswer) (aske
 	n := 0
 	worker := wire.NewPeer(its, func(m *wire.Message) {
 		if m.Type == wire.TExit {
-			_ = m.Reply(answers[min(n, len(answers)-1)])
 			n++
-			asked <- n
+			asked <- n // before the answer: the worker may be killed as soon as the daemon has it
+			_ = m.Reply(answers[min(n, len(answers))-1])
 			return
 		}
 		_ = m.Reply(nil)
