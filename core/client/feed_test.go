@@ -321,11 +321,10 @@ func TestFeed_AsManyItemsAsThereMayBe_TheNextIsRefused(t *testing.T) {
 // An item that the store cannot take is the generator's error. It goes on with the next one.
 func TestFeed_ItemDoesNotFit_IsAnErrorOfTheGenerator(t *testing.T) {
 	d := startDaemon(t)
-	d.size = 1 << 20
 	w := d.programless()
 	p := calls(t, w, wire.RoleLease, nil)
 	it := p.generates(1, Flow{Mode: FlowStream}, nil)
-	v := &Value{Fmt: FmtPickle, Meta: []byte("large"), Bufs: [][]byte{make([]byte, 2<<20)}}
+	v := &Value{Fmt: FmtPickle, Meta: []byte("large"), Bufs: [][]byte{make([]byte, d.size+1)}}
 	if st, err := w.FeedItem(it.Token, v, 0); st != 0 || fault.CodeOf(err) != fault.StoreFull {
 		t.Errorf("%d, %v", st, err)
 	}
