@@ -137,8 +137,7 @@ func (p *fakeCaller) readsOne() (s heardFrame) {
 	if f == nil {
 		p.t.Fatal("the worker has closed the connection")
 	}
-	r := wire.NewReader(f)
-	op, _, err := frame.Head(&r)
+	r, op, _, err := frame.Open(f)
 	s.op = op
 	results := 0
 	if err == nil {

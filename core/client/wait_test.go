@@ -161,7 +161,14 @@ func TestWait_HopelessObjectMayComeAfterAll_IsCountedAgain(t *testing.T) {
 	if objs[0].State != own.Pending || objs[0].Fault != nil {
 		t.Fatalf("the object that may come: %+v", objs[0])
 	}
-	hopeless(objs[1]) // ends a wait that counts no other one any more
+	hopeless(objs[1])
+	c.mu.Lock()
+	for i := range c.stamped {
+		if c.stamped[i].wait.Over() {
+			t.Error("a wait is over although the first object may come")
+		}
+	}
+	c.mu.Unlock()
 	completeAll(c, objs[0])
 	for range 2 {
 		if got := <-ended; got != 1 {
