@@ -8,10 +8,11 @@ What is measured, once a second, from outside the processes (``/proc/PID/status`
 - ``anon``: the anonymous memory in that, all that the process has allocated.
 
 What is judged is the issue's rule: the end (the median of the last minute) must not be more than ``PART`` above the
-settled minute (the median of the minute around it). For a process that lives the whole run that holds for ``rss`` and
-for ``own``. For a crowd, processes that come and go, each sample is the median over those that are old enough to have
-settled, and only ``own`` is judged: how much of the arena a process has touched says how long it has lived. A crowd
-shows what a single process cannot: whether those that are forked late begin larger.
+settled minute (the median of the minute around it). For a process that lives the whole run that holds for ``own`` and,
+in runs of at least ``LONG`` minutes, for ``rss``: until then processes touch ranges of the arena for the first time,
+and a busy machine gets less far. For a crowd, processes that come and go, each sample is the median over those that are
+old enough to have settled, and only ``own`` is judged: how much of the arena a process has touched says how long it has
+lived. A crowd shows what a single process cannot: whether those that are forked late begin larger.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from pathlib import Path
 
 #: How much larger than at the settled minute a process may end.
 PART = 0.05
+#: Minutes after which the whole arena has been touched, so that ``rss`` tells something.
+LONG = 10.0
 #: Kinds of size, in the order of the file's columns.
 KINDS = ("rss", "own", "anon")
 MIB = 1 << 20
@@ -123,7 +126,7 @@ class Series:
             if not later:
                 continue
             start, end = around(points, settled, half), around(points, minutes - half, half)
-            judged = kind == "own" or (kind == "rss" and role not in crowds)
+            judged = kind == "own" or (kind == "rss" and role not in crowds and minutes >= LONG)
             seen = [size for _, size in later]
             allowed = max(PART * start, slack) if judged else None
             found.append(Verdict(role, kind, start, end, min(seen), max(seen), slope(later), allowed))
