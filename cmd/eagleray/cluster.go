@@ -15,6 +15,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/daemon"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // errNoCluster means that nothing is running that `start` began.
@@ -132,7 +133,7 @@ func daemonPid(dir string) int {
 // waitEnd waits for a process's end.
 func waitEnd(pid int, limit time.Duration) bool {
 	gone := make(chan struct{})
-	if err := daemon.WatchPid(pid, func() { close(gone) }); err != nil {
+	if _, err := workers.Watch(pid, func(*workers.Process) { close(gone) }); err != nil {
 		return errors.Is(err, unix.ESRCH)
 	}
 	select {

@@ -24,6 +24,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/workers"
 	"github.com/eagleray/eagleray/raftstate"
 )
 
@@ -232,7 +233,7 @@ func isolate() {
 	_, _ = unix.Setsid() // fails when the starter did it
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	unix.Umask(0o077)
-	daemon.Spare()
+	workers.Spare()
 }
 
 // waitForEnd returns when the daemon is to end.
@@ -315,7 +316,7 @@ func (p *parentPipe) gone(pid int) <-chan struct{} {
 		}()
 	}
 	if pid > 0 {
-		if err := daemon.WatchPid(pid, func() { ch <- struct{}{} }); err != nil {
+		if _, err := workers.Watch(pid, func(*workers.Process) { ch <- struct{}{} }); err != nil {
 			ch <- struct{}{}
 		}
 	}

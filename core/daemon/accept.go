@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // maxHandshakes bounds the connections that have not introduced themselves.
@@ -114,7 +115,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		closeFD(pidfd)
 		return nil
 	}
-	p, err := watchPidfd(pid, pidfd, func(*process) {
+	p, err := workers.WatchHandle(pid, pidfd, func(*workers.Process) {
 		// What it told last may still be in its socket.
 		select {
 		case <-c.peer.Done():
@@ -125,7 +126,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	if err == nil {
 		d.mu.Lock()
 		if c.proc = p; c.gone {
-			p.release()
+			p.Release()
 		}
 		d.mu.Unlock()
 	}

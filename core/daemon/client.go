@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // client is one connected process. Its fields are guarded by the daemon's
@@ -17,12 +18,12 @@ type client struct {
 	role   string
 	pid    int
 	peer   *wire.Peer
-	self   ids.Worker // drivers, services and workers
-	addr   string     // the socket at which it listens
-	proc   *process   // of a driver or service; a worker's is the worker's
-	worker *worker    // role worker
-	heirOf *client    // role heir, until it has taken over
-	former ids.Owner  // what a worker was before its heir took over: it may have said things before
+	self   ids.Worker       // drivers, services and workers
+	addr   string           // the socket at which it listens
+	proc   *workers.Process // of a driver or service; a worker's is the worker's
+	worker *worker          // role worker
+	heirOf *client          // role heir, until it has taken over
+	former ids.Owner        // what a worker was before its heir took over: it may have said things before
 
 	job  *job // nil for a driver before JobStart, and for the CLI
 	gone bool

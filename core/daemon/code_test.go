@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // codeHead is a head that is told of classes.
@@ -33,7 +34,7 @@ func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
 		head := codeHead{dropped: make(chan ids.Actor, 2), put: func() {}}
 		d.SetHead(head)
 		c, actor := connected(t, wire.RoleDriver), ids.NewActor(j.id)
-		c.self, c.job, c.proc = ids.NewWorker(), j, &process{}
+		c.self, c.job, c.proc = ids.NewWorker(), j, &workers.Process{}
 		end := func() {
 			d.mu.Lock()
 			defer d.mu.Unlock()

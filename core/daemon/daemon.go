@@ -16,6 +16,7 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // Daemon is the node role of one machine. See doc.go.
@@ -23,8 +24,8 @@ type Daemon struct {
 	o          Options
 	log        *slog.Logger
 	socket     *net.UnixListener
-	reaper     *reaper
-	broom      *broom
+	reaper     *workers.Reaper
+	broom      *workers.Orphans
 	began      time.Time
 	complaints complaints // of what is refused
 
@@ -61,11 +62,6 @@ type Daemon struct {
 
 	lives map[sched.ActorID]*life // incarnations of actors that may restart
 	falls map[ids.Actor]int       // how often in a row an actor's worker died before its constructor had ended
-}
-
-type zygoteKey struct {
-	job ids.Job
-	env string
 }
 
 // Open makes the node's session directory, arena and socket. Nothing is
@@ -115,13 +111,13 @@ func Open(o Options) (*Daemon, error) {
 		socket.Close()
 		return nil, err
 	}
-	d.broom = newBroom()
+	d.broom = workers.NewOrphans()
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
-	d.reaper = startReaper(d.reaped)
+	d.reaper = workers.StartReaper(d.reaped)
 	if err := d.learnMemory(); err != nil {
 		socket.Close()
-		d.reaper.close()
+		d.reaper.Close()
 		d.objects.Close()
 		return nil, err
 	}
@@ -130,8 +126,9 @@ func Open(o Options) (*Daemon, error) {
 	return d, nil
 }
 
-// maxStarts bounds the workers being started on large machines.
-const maxStarts = 64
+// maxStarts bounds the workers being started on large machines. A zygote owes at
+// most that many forks, and those that have been given up since.
+const maxStarts = workers.MaxOrders / 8
 
 // SetHead wires the head role. Requests that need it wait until then.
 func (d *Daemon) SetHead(h Head) {
@@ -175,10 +172,10 @@ func (d *Daemon) Close(keepLogs bool) {
 		peers = append(peers, c.peer)
 	}
 	for _, w := range d.workers {
-		w.proc.signal(unix.SIGKILL)
+		w.proc.Signal(unix.SIGKILL)
 	}
 	for _, z := range d.zygotes {
-		z.close("the daemon is ending")
+		z.Close("the daemon is ending")
 	}
 	d.mu.Unlock()
 	d.socket.Close()
@@ -186,11 +183,11 @@ func (d *Daemon) Close(keepLogs bool) {
 	for _, p := range peers {
 		p.Close()
 	}
-	if left := killDescendants(closeLimit, d.reaper.sweep); left > 0 {
+	if left := workers.KillDescendants(closeLimit, d.reaper.Sweep); left > 0 {
 		d.log.Warn("processes do not end", "left", left)
 	}
-	d.reaper.close()
-	d.broom.close()
+	d.reaper.Close()
+	d.broom.Close()
 	d.objects.Close()
 	if keepLogs {
 		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))

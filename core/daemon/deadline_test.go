@@ -21,7 +21,7 @@ func TestWorker_TimeToComeUp_BeginsWithAReadyZygote(t *testing.T) {
 		t.Errorf("after the order: %d forks, ordered %v", w.forks, w.ordered)
 	}
 	up := &worker{id: 2, self: ids.NewWorker(), job: j, zygote: z, state: stateReady}
-	elsewhere := &worker{id: 3, self: ids.NewWorker(), job: j, zygote: newZygote(j.envs["env"], j.id, "", "", d)}
+	elsewhere := &worker{id: 3, self: ids.NewWorker(), job: j, zygote: d.newZygote(j.envs["env"], j.id)}
 	d.workers[2], d.workers[3] = up, elsewhere
 	d.mu.Unlock()
 	d.zygoteReady(z)

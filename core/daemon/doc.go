@@ -1,8 +1,8 @@
 // Package daemon is the node role: the process that every driver and worker of
 // a machine talks to. It owns the connections, the leases (through package
-// sched), the worker pool with its zygotes, the object store (package objects),
-// the actors that run here, and the workers' output. docs/protocol.md is its
-// contract.
+// sched), the worker pool, the object store (package objects) and the actors that
+// run here. Package workers starts, watches and ends the processes. docs/protocol.md
+// is its contract.
 //
 // # State
 //
@@ -17,11 +17,9 @@
 //
 // # Goroutines
 //
-// One accepts; each connection has the peer's two; each process a waiter on
-// its pidfd; each pipe of a worker a reader; each zygote two and a reader of
-// its output; each job a sender of output while there is some; the object store
-// those that its doc.go names; the reaper; the timer of the scheduler. Close
-// ends them all.
+// One accepts; each connection has the peer's two; package workers and the object
+// store have those that their doc.go names; the timer of the scheduler. Close ends
+// them all.
 //
 // # Life and death
 //

@@ -58,7 +58,7 @@ func connected(t *testing.T, role string) *client {
 func ordered(d *Daemon, j *job) (*worker, *zygote) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	z := newZygote(j.envs["env"], j.id, "", "", d)
+	z := d.newZygote(j.envs["env"], j.id)
 	z.ready = true
 	w := &worker{id: 1, self: ids.NewWorker(), job: j, env: "env", token: newToken(), told: make(chan struct{}), zygote: z, forks: 1}
 	d.workers[w.id], d.tokens[w.token], j.workers[w.id] = w, w, w
@@ -133,7 +133,7 @@ func sleeps(t *testing.T, d *Daemon, w *worker) (ended func()) {
 	c := connected(t, wire.RoleWorker)
 	c.pid, c.worker, c.self, c.job = cmd.Process.Pid, w, w.self, w.job
 	d.workerConnected(c)
-	gone := w.proc.gone
+	gone := w.proc.Gone
 	return func() {
 		t.Helper()
 		select {

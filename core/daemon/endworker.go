@@ -111,8 +111,8 @@ func (d *Daemon) kill(w *worker) {
 		return
 	}
 	w.doomed = true
-	if !w.proc.over() {
+	if !w.proc.Over() {
 		w.ended = true
 	}
-	w.proc.signal(unix.SIGKILL)
+	w.proc.Signal(unix.SIGKILL)
 }

@@ -148,7 +148,7 @@ func (w *worker) serves() bool {
 	}
 	if w.proc != nil {
 		select {
-		case <-w.proc.gone:
+		case <-w.proc.Gone:
 			return false
 		default:
 		}

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // A zygote tells of a fork. A worker that waits for it takes the handle, a worker
@@ -30,14 +32,14 @@ func TestZygoteForked_NobodyWaits_ProcessIsEnded(t *testing.T) {
 		}, true},
 	} {
 		d, j := opened(t)
-		w, z := ordered(d, j)
+		w, _ := ordered(d, j)
 		pid := sleeper(t)
 		ended := make(chan struct{})
-		p, err := watchPid(pid, func(*process) { close(ended) })
+		p, err := workers.Watch(pid, func(*workers.Process) { close(ended) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(p.release)
+		t.Cleanup(p.Release)
 		pidfd, err := unix.PidfdOpen(pid, 0)
 		if err != nil {
 			t.Fatal(err)
@@ -46,7 +48,7 @@ func TestZygoteForked_NobodyWaits_ProcessIsEnded(t *testing.T) {
 		token := c.change(d, w, pid)
 		had := w.proc
 		d.mu.Unlock()
-		d.zygoteForked(z, token, pid, pidfd)
+		d.workerForked(token, pid, pidfd)
 		d.mu.Lock()
 		taken := w.proc != had
 		d.mu.Unlock()
@@ -54,7 +56,7 @@ func TestZygoteForked_NobodyWaits_ProcessIsEnded(t *testing.T) {
 			t.Errorf("%s: the handle is taken: %v", name, taken)
 		}
 		if c.lives {
-			if p.over() {
+			if p.Over() {
 				t.Errorf("%s: the process is ended", name)
 			}
 		} else {
@@ -65,7 +67,7 @@ func TestZygoteForked_NobodyWaits_ProcessIsEnded(t *testing.T) {
 			}
 		}
 		d.mu.Lock() // the daemon ends without the worker
-		w.proc.release()
+		w.proc.Release()
 		clear(d.workers)
 		clear(d.pids)
 		clear(d.tokens)
@@ -77,7 +79,7 @@ func TestZygoteForked_NobodyWaits_ProcessIsEnded(t *testing.T) {
 // watched gives a worker a process; mu held.
 func watched(t *testing.T, d *Daemon, w *worker, pid int) {
 	t.Helper()
-	p, err := watchPid(pid, nil)
+	p, err := workers.Watch(pid, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,12 +7,13 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // processGone: the pidfd says that the worker has ended. What it told last is in
 // its socket, and its last words are in the pipes. Its status was read from the
 // process if the zygote has not waited for it yet; else it is on its way from there.
-func (d *Daemon) processGone(w *worker, p *process) {
+func (d *Daemon) processGone(w *worker, p *workers.Process) {
 	limit := time.NewTimer(statusWait)
 	defer limit.Stop()
 	wait := func(event <-chan struct{}) {
@@ -23,8 +24,8 @@ func (d *Daemon) processGone(w *worker, p *process) {
 		}
 	}
 	d.mu.Lock()
-	if p.end.status != 0 { // a 0 may mean that reading it is forbidden: the zygote tells
-		d.statusKnown(w, p.end)
+	if p.End.Status != 0 { // a 0 may mean that reading it is forbidden: the zygote tells
+		d.statusKnown(w, p.End)
 	}
 	output, starting, c := w.output, w.state == stateStarting, w.client
 	d.mu.Unlock()
@@ -33,14 +34,14 @@ func (d *Daemon) processGone(w *worker, p *process) {
 	}
 	wait(w.told)
 	d.mu.Lock()
-	d.statusKnown(w, p.end)
+	d.statusKnown(w, p.End)
 	d.mu.Unlock()
 	if starting && output != nil {
-		wait(output.done)
+		wait(output.Done())
 	}
 	said := ""
 	if !starting {
-		said = output.epitaph()
+		said = output.StderrTail()
 	}
 	d.mu.Lock()
 	odd := w.known && w.status == -int(unix.SIGKILL) && (!w.ended || w.deaf) && w.state == stateReady
@@ -54,9 +55,9 @@ func (d *Daemon) processGone(w *worker, p *process) {
 }
 
 // statusKnown notes how a worker ended, if that is not known yet; mu held.
-func (d *Daemon) statusKnown(w *worker, e ending) {
-	if e.known && !w.known {
-		w.status, w.known = e.status, true
+func (d *Daemon) statusKnown(w *worker, e workers.Ending) {
+	if e.Known && !w.known {
+		w.status, w.known = e.Status, true
 		close(w.told)
 	}
 }
@@ -73,7 +74,7 @@ func endOf(w *worker, said string) workerEnd {
 	if w.exceeded != "" {
 		return workerEnd{detail: w.exceeded, code: w.excess, bytes: w.held}
 	}
-	detail := exitText(w.pid, w.status, w.known)
+	detail := workers.ExitText(w.pid, w.status, w.known)
 	if w.known && w.status == -int(unix.SIGKILL) && !w.ended {
 		detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
 	}
@@ -106,7 +107,7 @@ func (d *Daemon) finish(w *worker, said string) {
 	}
 	why := "the worker process for this task's environment could not be started: " + end.detail + " before it was ready"
 	if w.output != nil {
-		if text := w.output.lastWords(); text != "" {
+		if text := w.output.LastWords(); text != "" {
 			why += "; it last wrote:\n" + text
 		}
 	}

@@ -388,7 +388,7 @@ func (d *Daemon) connectionClosed(c *client) {
 	if driver {
 		d.endJob(j, record.JobLost, "its driver is gone")
 		if j.sink != nil {
-			j.sink.close()
+			j.sink.Close()
 		}
 	}
 }
@@ -408,12 +408,12 @@ func (d *Daemon) dropClient(c *client) {
 	if c.role == wire.RoleCLI {
 		return
 	}
-	c.proc.release()
+	c.proc.Release()
 	owner := c.self.Owner()
 	delete(d.owners, owner)
 	d.objects.DropHolder(c, owner)
 	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
-	d.broom.remove(c.addr)
+	removeSoon(c.addr)
 	if !d.closing && d.headIsSet() {
 		if len(c.codeFor) > 0 {
 			go c.tasks.add(func() { d.dropCodeOf(c) }) // behind the requests that it has made

@@ -2,8 +2,6 @@ package daemon
 
 import (
 	"context"
-	"os/exec"
-	"strings"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -11,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // drainLimit bounds how long the end of a job waits for its workers' output.
@@ -31,7 +30,7 @@ type job struct {
 	namespace string
 	driver    *client
 	envs      map[string]*wire.EnvSpec
-	sink      *sink // nil: its output stays in files
+	sink      *workers.Sink // nil: its output stays in files
 	workers   map[sched.WorkerID]*worker
 	notes     map[string]bool // what its zygotes have said, at most maxNotes
 	detached  bool            // created actors that outlive it
@@ -75,7 +74,7 @@ func (d *Daemon) startJob(c *client, m *wire.Message) {
 		workers: make(map[sched.WorkerID]*worker),
 	}
 	if q.LogToDriver {
-		j.sink = newSink(func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }, c.peer.Unsent)
+		j.sink = workers.NewSink(func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }, c.peer.Unsent)
 	}
 	d.mu.Lock()
 	if c.gone || d.closing {
@@ -111,101 +110,16 @@ func (d *Daemon) defineEnv(j *job, e wire.EnvSpec) {
 	j.envs[e.Key] = &e
 }
 
-// zygoteFor returns the fork server of a job's environment, started if it is
-// not there; mu held.
-func (d *Daemon) zygoteFor(j *job, env string) (*zygote, error) {
-	k := zygoteKey{j.id, env}
-	if z := d.zygotes[k]; z != nil {
-		return z, nil
-	}
-	spec := j.envs[env]
-	if spec == nil {
-		return nil, fault.New(fault.RuntimeEnvSetup, "environment %q was not defined", env)
-	}
-	s := *spec
-	if s.Python == "" {
-		s.Python = d.o.Interpreter
-	}
-	if !strings.Contains(s.Python, "/") {
-		path, err := exec.LookPath(s.Python)
-		if err != nil {
-			return nil, fault.New(fault.RuntimeEnvSetup, "interpreter: %v", err)
-		}
-		s.Python = path
-	}
-	d.closeSpareZygotes(j)
-	z := newZygote(&s, j.id, d.o.SessionDir+"/d.sock", d.o.SessionDir+"/logs", d)
-	d.zygotes[k] = z
-	go z.run(d.reaper)
-	return z, nil
-}
-
-// maxSpareZygotes is how many zygotes a job keeps before those without workers
-// are ended.
-const maxSpareZygotes = 8
-
-// closeSpareZygotes makes room for one more; mu held.
-func (d *Daemon) closeSpareZygotes(j *job) {
-	mine := make(map[*zygote]zygoteKey)
-	for k, z := range d.zygotes {
-		if k.job == j.id {
-			mine[z] = k
-		}
-	}
-	if len(mine) < maxSpareZygotes {
-		return
-	}
-	for _, w := range j.workers {
-		delete(mine, w.zygote)
-	}
-	for z, k := range mine {
-		delete(d.zygotes, k)
-		z.close("other environments need the room")
-	}
-}
-
-// maxNotes bounds what a job's zygotes may say.
-const maxNotes = 100
-
-// zygoteNoted: something about a zygote that the user should know. It is shown once,
-// however many environments of the job have the same.
-func (d *Daemon) zygoteNoted(z *zygote, text string) {
-	d.mu.Lock()
-	j := d.jobs[z.job]
-	if j == nil || text == "" || j.notes[text] || len(j.notes) >= maxNotes {
-		d.mu.Unlock()
-		return
-	}
-	if j.notes == nil {
-		j.notes = make(map[string]bool)
-	}
-	j.notes[text] = true
-	d.mu.Unlock()
-	d.log.Warn("a zygote notes", "job", z.job, "text", text)
-	if j.sink != nil {
-		j.sink.add([]wire.LogLine{{Stderr: true, Source: "daemon", Text: text}})
-	}
-}
-
-// zygoteLate: it has not become ready in time.
-func (d *Daemon) zygoteLate(z *zygote) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !z.ready {
-		z.close("importing the modules that workers share took longer than " + zygoteTimeout.String())
-	}
-}
-
 // endJob ends what runs for a job and returns the outputs that are to be
 // drained; nil when it had ended before.
-func (d *Daemon) endJob(j *job, s record.JobState, message string) []*output {
+func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Output {
 	d.mu.Lock()
 	if j.ended || d.closing {
 		d.mu.Unlock()
 		return nil
 	}
 	j.ended = true
-	outputs := []*output{}
+	outputs := []*workers.Output{}
 	for _, w := range j.workers {
 		if w.actor != nil && w.actor.rec.Detached {
 			continue
@@ -245,16 +159,7 @@ func (d *Daemon) dropJob(j *job) {
 		known[pid] = true
 	}
 	if !d.closing {
-		go d.broom.sweepJob(j.id, known)
-	}
-}
-
-func (d *Daemon) closeZygotes(j *job) {
-	for k, z := range d.zygotes {
-		if k.job == j.id {
-			delete(d.zygotes, k)
-			z.close("its job has ended")
-		}
+		go d.broom.SweepJob(j.id, known)
 	}
 }
 
@@ -291,14 +196,14 @@ func (d *Daemon) jobEnd(c *client, m *wire.Message) {
 drain:
 	for _, o := range outputs {
 		select {
-		case <-o.done:
+		case <-o.Done():
 		case <-timer.C:
 			break drain
 		}
 	}
 	if j.sink != nil {
-		j.sink.flush(max(time.Until(limit), 20*time.Millisecond))
-		j.sink.close()
+		j.sink.Flush(max(time.Until(limit), 20*time.Millisecond))
+		j.sink.Close()
 	}
 	_ = m.Reply(nil)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/machine"
 	"github.com/eagleray/eagleray/core/pressure"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // memWatch ends workers before the kernel has to end somebody for want of
@@ -120,7 +121,7 @@ func (d *Daemon) byKernel(w *worker) {
 			what = "task " + o.Name
 		}
 	}
-	status := exitText(w.pid, w.status, true)
+	status := workers.ExitText(w.pid, w.status, true)
 	d.mu.Unlock()
 	if !rose {
 		return

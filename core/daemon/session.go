@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/objects"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // Base returns the directory of this user's sessions.
@@ -115,7 +116,7 @@ func SweepStale(base string) {
 			continue
 		}
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
-			endMarked(filepath.Base(dir))
+			workers.EndSession(filepath.Base(dir))
 			objects.SweepSpilled(dir)
 			os.RemoveAll(dir)
 		}

@@ -181,7 +181,7 @@ func (d *Daemon) killActor(m *wire.Message) (any, error) {
 	d.mu.Lock()
 	var gone chan struct{}
 	if a := d.actors[id]; a != nil && a.worker != nil && a.worker.proc != nil {
-		gone = a.worker.proc.gone
+		gone = a.worker.proc.Gone
 	}
 	d.mu.Unlock()
 	ctx, cancel := d.headContext()

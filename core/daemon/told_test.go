@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // listening returns a driver, and what it is sent.
@@ -49,12 +50,12 @@ func TestStoreEvents_Warn_ReachesTheDriver(t *testing.T) {
 		t.Fatal("the driver is told nothing")
 	}
 	lines := make(chan wire.LogLine, 4)
-	j.sink = newSink(func(ls []wire.LogLine) {
+	j.sink = workers.NewSink(func(ls []wire.LogLine) {
 		for _, l := range ls {
 			lines <- l
 		}
 	}, func() int { return 0 })
-	defer j.sink.close()
+	defer j.sink.Close()
 	m.Warn(waits, "it waits on")
 	select {
 	case l := <-lines:

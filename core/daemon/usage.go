@@ -13,25 +13,26 @@ import (
 	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // usage is who has how much memory, and which workers may be ended.
 type usage struct {
 	workers   []pressure.Worker
-	processes []procStat
+	processes []workers.ProcStat
 	bytes     map[int]uint64
 	names     map[int]string            // of workers
 	sights    map[sched.WorkerID]*sight // of workers that may be ended
 }
 
 // descendants lists the processes below the daemon.
-func descendants() []int { return descendantsOf(os.Getpid(), processes()) }
+func descendants() []int { return workers.DescendantsOf(os.Getpid(), workers.Processes()) }
 
 // newUsage looks at all processes.
 func newUsage() *usage {
-	v := &usage{processes: processes(), bytes: make(map[int]uint64), names: make(map[int]string), sights: make(map[sched.WorkerID]*sight)}
+	v := &usage{processes: workers.Processes(), bytes: make(map[int]uint64), names: make(map[int]string), sights: make(map[sched.WorkerID]*sight)}
 	for _, p := range v.processes {
-		v.bytes[p.pid] = machine.ProcessAnon(p.pid, false)
+		v.bytes[p.Pid] = machine.ProcessAnon(p.Pid, false)
 	}
 	return v
 }
@@ -67,12 +68,12 @@ func (v *usage) below(pid int) uint64 {
 			sum += v.bytes[p]
 		}
 	}
-	for _, p := range descendantsOf(pid, v.processes) {
+	for _, p := range workers.DescendantsOf(pid, v.processes) {
 		add(p)
 	}
 	for _, p := range v.processes {
-		if p.session == pid {
-			add(p.pid)
+		if p.Session == pid {
+			add(p.Pid)
 		}
 	}
 	return sum
@@ -82,8 +83,8 @@ func (v *usage) below(pid int) uint64 {
 func (v *usage) largest() []pressure.Process {
 	var list []pressure.Process
 	for _, p := range v.processes {
-		if n := v.bytes[p.pid]; n > 0 {
-			list = append(list, pressure.Process{Pid: p.pid, Bytes: n})
+		if n := v.bytes[p.Pid]; n > 0 {
+			list = append(list, pressure.Process{Pid: p.Pid, Bytes: n})
 		}
 	}
 	slices.SortFunc(list, func(a, b pressure.Process) int { return cmp.Compare(b.Bytes, a.Bytes) })

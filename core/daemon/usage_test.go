@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/machine"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // The processes with the most memory come first; ten of them are named, workers
@@ -14,11 +15,11 @@ func TestUsage_Largest_MostFirstAndTenAreNamed(t *testing.T) {
 	me := os.Getpid()
 	v := &usage{bytes: map[int]uint64{}, names: map[int]string{1002: "eagleray worker: f"}}
 	for i := range 12 {
-		v.processes = append(v.processes, procStat{pid: 1000 + i})
+		v.processes = append(v.processes, workers.ProcStat{Pid: 1000 + i})
 		v.bytes[1000+i] = uint64(100 + i)
 		v.names[1000+i] = fmt.Sprintf("w%d", i)
 	}
-	v.processes = append(v.processes, procStat{pid: me}, procStat{pid: 999})
+	v.processes = append(v.processes, workers.ProcStat{Pid: me}, workers.ProcStat{Pid: 999})
 	v.bytes[me], v.bytes[999] = 1000, 0
 	got := v.largest()
 	if len(got) != 13 {
@@ -36,7 +37,7 @@ func TestUsage_Largest_MostFirstAndTenAreNamed(t *testing.T) {
 			t.Errorf("place %d: %+v, want %q", i+1, p, name)
 		}
 	}
-	if got := (&usage{processes: []procStat{{pid: 7}}, bytes: map[int]uint64{7: 1}, names: map[int]string{7: "w"}}).largest(); len(got) != 1 || got[0].Command != "w" {
+	if got := (&usage{processes: []workers.ProcStat{{Pid: 7}}, bytes: map[int]uint64{7: 1}, names: map[int]string{7: "w"}}).largest(); len(got) != 1 || got[0].Command != "w" {
 		t.Errorf("one process: %+v", got)
 	}
 }
@@ -47,9 +48,9 @@ func TestUsage_Below_DescendantsAndSessionOnce(t *testing.T) {
 	me := os.Getpid()
 	own := func() uint64 { return machine.ProcessAnon(me, true) }
 	v := &usage{bytes: map[int]uint64{101: 1 << 40, 102: 1 << 41, 103: 1 << 42, 104: 1 << 43, 105: 1 << 44}}
-	v.processes = []procStat{
-		{pid: me, ppid: 1, session: 1}, {pid: 101, ppid: me, session: 9}, {pid: 102, ppid: 101, session: me},
-		{pid: 103, ppid: 1, session: me}, {pid: 104, ppid: 1, session: 9}, {pid: 105, ppid: 104, session: 104},
+	v.processes = []workers.ProcStat{
+		{Pid: me, PPid: 1, Session: 1}, {Pid: 101, PPid: me, Session: 9}, {Pid: 102, PPid: 101, Session: me},
+		{Pid: 103, PPid: 1, Session: me}, {Pid: 104, PPid: 1, Session: 9}, {Pid: 105, PPid: 104, Session: 104},
 	}
 	got := v.below(me)
 	if rest := got &^ (1<<40 - 1); rest != 1<<40|1<<41|1<<42 {
@@ -65,7 +66,7 @@ func TestEndable_UnknownWorker_MayNotBeEnded(t *testing.T) {
 	d, _ := opened(t)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, ok := d.endable(&worker{id: 1000, state: stateReady, proc: &process{}}, nil); ok {
+	if _, ok := d.endable(&worker{id: 1000, state: stateReady, proc: &workers.Process{}}, nil); ok {
 		t.Error("a worker that the scheduler does not know may be ended")
 	}
 }

@@ -123,9 +123,9 @@ func (d *Daemon) endForMemory(x pressure.Worker, saw *sight, exact bool, text st
 	d.log.Warn("a worker is ended for want of memory", "pid", w.pid, "what", x.Name, "bytes", x.Bytes, "report", text)
 	if now.what.Idle {
 		d.event(func(m *sched.Machine) { m.Retire(w.id) })
-		return w.proc.gone, true
+		return w.proc.Gone, true
 	}
 	w.exceeded, w.excess, w.held = text, fault.OutOfMemory, x.Bytes
 	d.kill(w)
-	return w.proc.gone, true
+	return w.proc.Gone, true
 }

@@ -10,46 +10,6 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-func TestTail_KeepsTheEnd_InWholeLines(t *testing.T) {
-	var k tail
-	k.add([]byte("first\n" + namePrefix + "name\n\n"))
-	k.add([]byte("second\n"))
-	if got := k.String(); got != "first\n\nsecond" {
-		t.Errorf("got %q", got)
-	}
-	k.add([]byte(strings.Repeat("x", tailBytes-7)))
-	if got := k.String(); got != "second\n"+strings.Repeat("x", tailBytes-7) {
-		t.Errorf("the last %d bytes are %q…", tailBytes, got[:20])
-	}
-	for range 5 {
-		if k.add([]byte(strings.Repeat("y", tailBytes))); len(k.b) > 2*tailBytes {
-			t.Fatalf("%d bytes are kept", len(k.b))
-		}
-	}
-	if got := k.String(); got != strings.Repeat("y", tailBytes) {
-		t.Errorf("%d bytes are shown", len(got))
-	}
-	k = tail{}
-	k.add(make([]byte, 2*tailBytes))
-	if len(k.b) != 2*tailBytes {
-		t.Errorf("%d bytes are kept of as many as there is room for", len(k.b))
-	}
-}
-
-func TestValidVar_WhatExecTakes(t *testing.T) {
-	for _, c := range []struct {
-		name, value string
-		want        bool
-	}{{"A", "b=c", true}, {"A", "", true}, {"", "b", false}, {"A=B", "c", false}, {"A\x00", "c", false}, {"A", "b\x00", false}} {
-		if validVar(c.name, c.value) != c.want {
-			t.Errorf("%q=%q: got %v", c.name, c.value, !c.want)
-		}
-	}
-	if orEmpty(nil) == nil || len(orEmpty([]string{"a"})) != 1 {
-		t.Error("a list that is nil is told as none")
-	}
-}
-
 // Of classes with a device the name and the wish to enforce are kept, for the
 // watch over devices; of others nothing.
 func TestDefine_KeepsClassesWithDevices(t *testing.T) {

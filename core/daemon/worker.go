@@ -4,14 +4,15 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/fdlimit"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // The times in a worker's life.
@@ -46,9 +47,9 @@ type worker struct {
 	state workerState
 
 	pid      int
-	proc     *process // nil until the zygote told
-	client   *client  // nil until it said hello
-	output   *output  // nil until its fork was ordered
+	proc     *workers.Process // nil until the zygote told
+	client   *client          // nil until it said hello
+	output   *workers.Output  // nil until its fork was ordered
 	deadline *time.Timer
 
 	doomed bool          // to be killed as soon as its process is known
@@ -92,16 +93,6 @@ func (d *Daemon) startWorker(a sched.StartWorker) {
 	d.forkFrom(w, z)
 }
 
-// forkFrom orders the worker's fork from a zygote; mu held.
-func (d *Daemon) forkFrom(w *worker, z *zygote) {
-	w.zygote, w.ordered = z, false
-	w.forks++
-	if z.ready {
-		d.setDeadline(w)
-	}
-	go d.orderFork(w, z)
-}
-
 // setDeadline gives a worker its time to come up; mu held.
 func (d *Daemon) setDeadline(w *worker) {
 	w.deadline = time.AfterFunc(startTimeout, func() {
@@ -111,72 +102,12 @@ func (d *Daemon) setDeadline(w *worker) {
 	w.after(forkTimeout, func() { d.forkLate(w, z) })
 }
 
-// zygoteReady: from now on its forks are quick.
-func (d *Daemon) zygoteReady(z *zygote) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	z.ready = true
-	for _, w := range d.workers {
-		if w.zygote == z && w.state == stateStarting && w.deadline == nil {
-			d.setDeadline(w)
-		}
-	}
-}
-
 func newToken() string {
 	var b [16]byte
 	if _, err := rand.Read(b[:]); err != nil {
 		panic("daemon: no randomness: " + err.Error())
 	}
 	return hex.EncodeToString(b[:])
-}
-
-// orderFork makes the worker's pipes and sends the order.
-func (d *Daemon) orderFork(w *worker, z *zygote) {
-	o, stdout, stderr, err := d.workerPipes(w)
-	if err != nil {
-		d.workerFailed(w, err.Error())
-		return
-	}
-	d.mu.Lock()
-	if w.zygote == z { // else another one was ordered to since
-		w.output, w.ordered = o, true
-	}
-	d.mu.Unlock()
-	if order := (forkOrder{w.token, stdout, stderr}); !z.fork(order) {
-		order.close()
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		d.forkLost(w, z, "the zygote (the process that forks workers) ended")
-	}
-}
-
-// forkLost: the zygote will not fork the worker. If it is one that could, or
-// a signal has ended it, it was killed, and the next one shall do it; mu held.
-func (d *Daemon) forkLost(w *worker, z *zygote, why string) {
-	if w.state != stateStarting || w.zygote != z || w.pid != 0 {
-		return
-	}
-	if (z.ready || z.killed) && w.forks < maxForks && !w.doomed && !d.closing {
-		d.dropZygote(z)
-		if next, err := d.zygoteFor(w.job, w.env); err == nil {
-			if w.deadline != nil {
-				w.deadline.Stop()
-				w.deadline = nil
-			}
-			d.forkFrom(w, next)
-			return
-		}
-	}
-	d.failed(w, why)
-}
-
-func (d *Daemon) dropZygote(z *zygote) {
-	for k, o := range d.zygotes {
-		if o == z {
-			delete(d.zygotes, k)
-		}
-	}
 }
 
 // claim finds the fork that a worker's hello belongs to.
@@ -197,12 +128,12 @@ func (d *Daemon) workerConnected(c *client) {
 	w.client = c
 	d.knowPid(w, c.pid)
 	if w.proc == nil { // its zygote has not told yet, or died before it could
-		if p, err := watchPid(c.pid, func(p *process) { d.processGone(w, p) }); err == nil {
+		if p, err := workers.Watch(c.pid, func(p *workers.Process) { d.processGone(w, p) }); err == nil {
 			w.proc = p
 		}
 	}
 	if w.doomed { // before its process was known
-		w.proc.signal(unix.SIGKILL)
+		w.proc.Signal(unix.SIGKILL)
 	}
 	d.event(func(m *sched.Machine) { m.AddClient(c.id, w.job.id) })
 }
@@ -214,98 +145,9 @@ func (d *Daemon) knowPid(w *worker, pid int) {
 	}
 	w.pid = pid
 	d.pids[pid] = w
-	offer(pid)
+	workers.Offer(pid)
 	if w.output != nil {
-		w.output.setPid(pid)
-	}
-}
-
-// zygoteForked: the fork was done and here is its handle.
-func (d *Daemon) zygoteForked(_ *zygote, token string, pid, pidfd int) {
-	d.mu.Lock()
-	w := d.tokens[token]
-	if w == nil {
-		w = d.pids[pid] // it was quick to say hello
-	}
-	if w != nil && w.state != stateGone && w.pid == pid && w.proc != nil {
-		d.mu.Unlock() // it said so itself
-		closeFD(pidfd)
-		return
-	}
-	if w == nil || w.state == stateGone || w.token != token || w.proc != nil {
-		d.mu.Unlock()
-		// Nobody waits for it any more.
-		if pidfd >= 0 {
-			_ = unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)
-			unix.Close(pidfd)
-		}
-		return
-	}
-	d.knowPid(w, pid)
-	d.mu.Unlock()
-	var p *process
-	var err error
-	if pidfd >= 0 {
-		p, err = watchPidfd(pid, pidfd, func(p *process) { d.processGone(w, p) })
-	} else { // there was no descriptor free to receive it
-		err = fdlimit.Retry(time.Second, func() bool { return d.stillWanted(w) }, func() error {
-			p, err = watchPid(pid, func(p *process) { d.processGone(w, p) })
-			return err
-		})
-	}
-	if err != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
-		d.workerFailed(w, err.Error())
-		return
-	}
-	d.mu.Lock()
-	if w.proc == nil {
-		w.proc = p
-	}
-	if w.doomed {
-		p.signal(unix.SIGKILL)
-	}
-	d.mu.Unlock()
-}
-
-// zygoteExited: a zygote reaped a worker.
-func (d *Daemon) zygoteExited(_ *zygote, pid, status int) { d.reaped(pid, status) }
-
-// reaped: this is how a process ended.
-func (d *Daemon) reaped(pid, status int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	w := d.pids[pid]
-	if w == nil {
-		d.zygoteReaped(pid, status)
-		return
-	}
-	d.statusKnown(w, ending{status, true})
-}
-
-// zygoteFailed: one fork order came to nothing.
-func (d *Daemon) zygoteFailed(_ *zygote, token, message string) {
-	d.mu.Lock()
-	w := d.tokens[token]
-	d.mu.Unlock()
-	if w != nil {
-		d.workerFailed(w, message)
-	}
-}
-
-// zygoteGone: the forks that it still owed are another one's, or come to nothing.
-func (d *Daemon) zygoteGone(z *zygote, message string) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.dropZygote(z)
-	var owed []*worker
-	for _, w := range d.tokens {
-		if w.zygote == z && w.pid == 0 {
-			owed = append(owed, w)
-		}
-	}
-	for _, w := range owed {
-		d.forkLost(w, z, message)
+		w.output.SetPid(pid)
 	}
 }
 
@@ -320,7 +162,7 @@ func (d *Daemon) workerReady(w *worker) {
 		w.deadline.Stop()
 	}
 	if w.output != nil {
-		w.output.setReady()
+		w.output.SetReady()
 	}
 	d.event(func(m *sched.Machine) { m.WorkerReady(w.id) })
 }
@@ -338,7 +180,7 @@ func (d *Daemon) failed(w *worker, why string) {
 		return
 	}
 	if w.output != nil {
-		if said := w.output.lastWords(); said != "" {
+		if said := w.output.LastWords(); said != "" {
 			why += "; it last wrote:\n" + said
 		}
 	}
@@ -367,12 +209,19 @@ func (d *Daemon) forget(w *worker) {
 		d.dropJob(w.job)
 	}
 	w.doomed = true
-	w.proc.signal(unix.SIGKILL)
+	w.proc.Signal(unix.SIGKILL)
 	if c := w.client; c != nil {
 		d.dropClient(c)
 	}
 	if w.pid != 0 && w.proc != nil {
-		d.broom.sweep(w.pid)
+		d.broom.Sweep(w.pid)
 	}
-	d.broom.remove(d.socketOf(w.self.Owner()))
+	removeSoon(d.socketOf(w.self.Owner()))
+}
+
+// removeSoon deletes the socket of a process that is gone. It does not wait for the disk.
+func removeSoon(path string) {
+	if path != "" {
+		go os.Remove(path)
+	}
 }

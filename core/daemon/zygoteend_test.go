@@ -1,8 +1,11 @@
 package daemon
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // testLimit is how long tests wait for what must come. It only tells a test that hangs from one that is slow.
@@ -44,11 +48,7 @@ func TestZygote_DoesNotAnswer_IsReplaced(t *testing.T) {
 	d.workers[w.id], d.tokens[w.token], j.workers[w.id] = w, w, w
 	d.forkFrom(w, z)
 	d.mu.Unlock()
-	pid := func() int {
-		z.mu.Lock()
-		defer z.mu.Unlock()
-		return z.pid
-	}
+	pid := z.Process
 	within(t, testLimit, "the zygote runs", func() bool { return pid() != 0 })
 	within(t, testLimit, "the order was sent", func() bool {
 		d.mu.Lock()
@@ -100,7 +100,7 @@ func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
 		t.Error("a living session was locked twice")
 	}
 	start := func(session string) *os.Process {
-		p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{Env: []string{sessionVar + "=" + session}})
+		p, err := os.StartProcess("/bin/sleep", []string{"sleep", "1000"}, &os.ProcAttr{Env: []string{"EAGLERAY_SESSION_MARK=" + session}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,18 +112,21 @@ func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
 	}
 	orphan, other := start("s-dead"), start("s-alive")
 	_ = unix.Kill(orphan.Pid, unix.SIGSTOP)
-	within(t, testLimit, "it runs", func() bool { return marked(orphan.Pid, []byte(sessionVar+"=s-dead")) })
+	within(t, testLimit, "it runs", func() bool {
+		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", orphan.Pid))
+		return err == nil && bytes.Contains(env, []byte("EAGLERAY_SESSION_MARK=s-dead"))
+	})
 	SweepStale(base)
 	for dir, want := range map[string]bool{dead: false, alive: true, made: true, logs: true} {
 		if _, err := os.Stat(dir); (err == nil) != want {
 			t.Errorf("%s: there %v, want %v", dir, err == nil, want)
 		}
 	}
-	within(t, testLimit, "what it left is ended", func() bool {
-		s, ok := readStat(orphan.Pid)
-		return !ok || s.state == 'Z'
-	})
-	if s, ok := readStat(other.Pid); !ok || s.state == 'Z' {
+	runs := func(p *os.Process) bool {
+		return slices.ContainsFunc(workers.Processes(), func(s workers.ProcStat) bool { return s.Pid == p.Pid && s.State != 'Z' })
+	}
+	within(t, testLimit, "what it left is ended", func() bool { return !runs(orphan) })
+	if !runs(other) {
 		t.Error("a living session's process was ended")
 	}
 }

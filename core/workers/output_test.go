@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"os"
@@ -22,7 +22,7 @@ func logged(t *testing.T, dir, name string) string {
 // other pipe's file has its own cap.
 func TestOutput_Keep_UpToTheCapAndNoFurther(t *testing.T) {
 	dir := t.TempDir()
-	o := &output{dir: dir, pid: 7}
+	o := &Output{dir: dir, pid: 7}
 	o.out[0].written = maxLogFile - 5
 	o.keep(0, []byte("123"))
 	o.keep(0, []byte("45"))
@@ -49,7 +49,7 @@ func TestOutput_Keep_UpToTheCapAndNoFurther(t *testing.T) {
 
 func TestOutput_Keep_CutsWhatDoesNotFit(t *testing.T) {
 	dir := t.TempDir()
-	o := &output{dir: dir, pid: 8}
+	o := &Output{dir: dir, pid: 8}
 	o.out[1].written = maxLogFile - 3
 	o.keep(1, []byte("abcdef"))
 	if got := logged(t, dir, "worker-8.err"); !strings.HasPrefix(got, "abc\n[eagleray") || !strings.Contains(got, capped) {
@@ -59,7 +59,7 @@ func TestOutput_Keep_CutsWhatDoesNotFit(t *testing.T) {
 
 func TestOutput_Keep_NoFolder_GivesUpForGood(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "gone")
-	o := &output{dir: dir, pid: 9}
+	o := &Output{dir: dir, pid: 9}
 	o.keep(0, []byte("x"))
 	if !o.out[0].full || o.out[0].file != nil {
 		t.Fatal("a file that cannot be made is tried again with each line")
@@ -76,7 +76,7 @@ func TestOutput_Keep_NoFolder_GivesUpForGood(t *testing.T) {
 // What a worker writes before its process id is known comes first, up to a bound.
 func TestOutput_SetPid_WhatCameEarlierIsKept(t *testing.T) {
 	dir := t.TempDir()
-	o := &output{dir: dir}
+	o := &Output{dir: dir}
 	for i := range o.out {
 		o.out[i].splitter.latest = &o.name
 	}
@@ -85,8 +85,8 @@ func TestOutput_SetPid_WhatCameEarlierIsKept(t *testing.T) {
 	for range 3 {
 		o.got(0, []byte(strings.Repeat("x", maxLine)))
 	}
-	o.setPid(5)
-	o.setPid(6) // the first one names the files
+	o.SetPid(5)
+	o.SetPid(6) // the first one names the files
 	if within := o.got(0, []byte("late\nand")); !within {
 		t.Error("an unfinished line is said to be finished")
 	}
@@ -106,11 +106,11 @@ func TestOutput_SetPid_WhatCameEarlierIsKept(t *testing.T) {
 // written any more; the output is over with the second pipe.
 func TestOutput_Ended_FilesAreClosed(t *testing.T) {
 	dir := t.TempDir()
-	o := &output{dir: dir, open: 2, done: make(chan struct{})}
+	o := &Output{dir: dir, open: 2, done: make(chan struct{})}
 	for i := range o.out {
 		o.out[i].splitter.latest = &o.name
 	}
-	o.setPid(5)
+	o.SetPid(5)
 	o.got(0, []byte("out\nlast"))
 	o.got(1, []byte("err\n"))
 	files := []*os.File{o.out[0].file, o.out[1].file}

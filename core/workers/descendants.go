@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"bytes"
@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// procStat is what /proc/<pid>/stat says about a process.
-type procStat struct {
-	pid, ppid, pgrp, session int
-	state                    byte
+// ProcStat is what /proc/<pid>/stat says about a process.
+type ProcStat struct {
+	Pid, PPid, Pgrp, Session int
+	State                    byte
 }
 
-// processes lists what runs.
-func processes() []procStat {
+// Processes lists all processes that this one may see.
+func Processes() []ProcStat {
 	d, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -27,7 +27,7 @@ func processes() []procStat {
 	if err != nil {
 		return nil
 	}
-	ps := make([]procStat, 0, len(names))
+	ps := make([]ProcStat, 0, len(names))
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
 			if s, ok := readStat(pid); ok {
@@ -40,16 +40,16 @@ func processes() []procStat {
 
 // children lists this process's children. One that was a child all the time may
 // be missing when another ended meanwhile.
-func children() []procStat {
+func children() []ProcStat {
 	threads, err := os.ReadDir("/proc/self/task")
 	if err != nil {
-		return processes()
+		return Processes()
 	}
-	var ps []procStat
+	var ps []ProcStat
 	for _, t := range threads {
 		b, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
 		if err != nil && t.Name() == strconv.Itoa(os.Getpid()) {
-			return processes() // this kernel has no such files
+			return Processes() // this kernel has no such files
 		}
 		for _, field := range bytes.Fields(b) {
 			if pid, ok := number(field); ok {
@@ -68,7 +68,7 @@ const statBytes = 512
 // readStat reads one process's line; the name in it may hold anything. After
 // each end of a worker all processes of the machine are looked at: it makes no
 // garbage.
-func readStat(pid int) (s procStat, ok bool) {
+func readStat(pid int) (s ProcStat, ok bool) {
 	fd, err := unix.Open("/proc/"+strconv.Itoa(pid)+"/stat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return s, false
@@ -82,13 +82,13 @@ func readStat(pid int) (s procStat, ok bool) {
 	return parseStat(pid, line[:n])
 }
 
-func parseStat(pid int, b []byte) (s procStat, ok bool) {
+func parseStat(pid int, b []byte) (s ProcStat, ok bool) {
 	b = b[bytes.LastIndexByte(b, ')')+1:]
 	if len(b) < 3 || b[0] != ' ' || b[2] != ' ' {
 		return s, false
 	}
-	s.pid, s.state, b = pid, b[1], b[3:]
-	for _, p := range []*int{&s.ppid, &s.pgrp, &s.session} {
+	s.Pid, s.State, b = pid, b[1], b[3:]
+	for _, p := range []*int{&s.PPid, &s.Pgrp, &s.Session} {
 		end := bytes.IndexByte(b, ' ')
 		if end < 0 {
 			return s, false
@@ -122,12 +122,12 @@ func number(b []byte) (n int, ok bool) {
 	return n, true
 }
 
-// descendantsOf returns the living descendants of root.
-func descendantsOf(root int, ps []procStat) []int {
+// DescendantsOf returns the living descendants of root.
+func DescendantsOf(root int, ps []ProcStat) []int {
 	children := make(map[int][]int)
 	for _, p := range ps {
-		if p.state != 'Z' && p.state != 'X' {
-			children[p.ppid] = append(children[p.ppid], p.pid)
+		if p.State != 'Z' && p.State != 'X' {
+			children[p.PPid] = append(children[p.PPid], p.Pid)
 		}
 	}
 	var all []int
@@ -140,17 +140,17 @@ func descendantsOf(root int, ps []procStat) []int {
 	return all
 }
 
-// killDescendants kills everything below this process until nothing is left or
+// KillDescendants kills everything below this process until nothing is left or
 // their number has not fallen for as long as limit. Orphans come to the
 // subreaper, so nothing escapes; a look at /proc may miss one whose parent is
 // just dying, so only reap, which reports that there is no child any more, ends
 // it early.
-func killDescendants(limit time.Duration, reap func() (none bool)) (left int) {
+func KillDescendants(limit time.Duration, reap func() (none bool)) (left int) {
 	me := os.Getpid()
 	fewest := math.MaxInt
 	for end := time.Now(); ; {
 		began := time.Now()
-		all := descendantsOf(me, processes())
+		all := DescendantsOf(me, Processes())
 		for _, pid := range all {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}

@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"bytes"
@@ -13,31 +13,31 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// process watches one process through its pidfd: the only handle that cannot
-// mean another process later.
-type process struct {
+// Process watches one process through its pidfd, the only handle that cannot
+// mean another process later. A nil Process stands for one that is not known yet.
+type Process struct {
 	pid  int
 	file *os.File
-	gone chan struct{} // closed when the process has ended
-	end  ending        // of a process that is gone
+	Gone chan struct{} // closed when the process has ended
+	End  Ending        // how it ended; valid when Gone is closed
 
 	released atomic.Bool // nobody wants to know of its end any more
 }
 
-// ending is how a process ended.
-type ending struct {
-	status int // as from waitstatus_to_exitcode
-	known  bool
+// Ending is how a process ended.
+type Ending struct {
+	Status int  // the exit code, or the negative number of the signal that ended it
+	Known  bool // Status is
 }
 
-// watchPidfd takes over a pidfd and calls ended, once, on a goroutine of its
+// WatchHandle takes over a pidfd and calls ended, once, on a goroutine of its
 // own when the process is gone.
-func watchPidfd(pid, fd int, ended func(*process)) (*process, error) {
+func WatchHandle(pid, fd int, ended func(*Process)) (*Process, error) {
 	if err := unix.SetNonblock(fd, true); err != nil {
 		unix.Close(fd)
 		return nil, fmt.Errorf("pidfd of %d: %w", pid, err)
 	}
-	p := &process{pid: pid, file: os.NewFile(uintptr(fd), "pidfd"), gone: make(chan struct{})}
+	p := &Process{pid: pid, file: os.NewFile(uintptr(fd), "pidfd"), Gone: make(chan struct{})}
 	rc, err := p.file.SyscallConn()
 	if err != nil {
 		p.file.Close()
@@ -49,8 +49,8 @@ func watchPidfd(pid, fd int, ended func(*process)) (*process, error) {
 		if p.released.Load() {
 			return // the read ended because the file was closed
 		}
-		_ = rc.Control(func(fd uintptr) { p.end = endingOf(pid, int(fd)) })
-		close(p.gone)
+		_ = rc.Control(func(fd uintptr) { p.End = endingOf(pid, int(fd)) })
+		close(p.Gone)
 		if ended != nil {
 			ended(p)
 		}
@@ -59,13 +59,13 @@ func watchPidfd(pid, fd int, ended func(*process)) (*process, error) {
 	return p, nil
 }
 
-// watchPid is watchPidfd for a process known by number.
-func watchPid(pid int, ended func(*process)) (*process, error) {
+// Watch is watchPidfd for a process known by number.
+func Watch(pid int, ended func(*Process)) (*Process, error) {
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
 		return nil, fmt.Errorf("pidfd of %d: %w", pid, err)
 	}
-	return watchPidfd(pid, fd, ended)
+	return WatchHandle(pid, fd, ended)
 }
 
 // exitCodeField is the place of the exit code in /proc/PID/stat, counted from
@@ -74,7 +74,7 @@ const exitCodeField = 49
 
 // endingOf reads how a process ended while its parent has not waited for it. The
 // parent, which may be busy, need not be asked then.
-func endingOf(pid, fd int) (e ending) {
+func endingOf(pid, fd int) (e Ending) {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return e
@@ -88,7 +88,7 @@ func endingOf(pid, fd int) (e ending) {
 	if err != nil || unix.PidfdSendSignal(fd, 0, nil, 0) != nil {
 		return e
 	}
-	return ending{statusCode(unix.WaitStatus(code)), true}
+	return Ending{statusCode(unix.WaitStatus(code)), true}
 }
 
 func hasEnded(fd int) bool {
@@ -97,8 +97,8 @@ func hasEnded(fd int) bool {
 	return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
 }
 
-// signal sends a signal; a process that is gone is no error.
-func (p *process) signal(s unix.Signal) {
+// Signal sends a Signal; a process that is gone is no error.
+func (p *Process) Signal(s unix.Signal) {
 	if p == nil {
 		return
 	}
@@ -109,30 +109,30 @@ func (p *process) signal(s unix.Signal) {
 	_ = rc.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), s, nil, 0) })
 }
 
-// over reports whether the process is known to have ended.
-func (p *process) over() bool {
+// Over reports whether the process is known to have ended.
+func (p *Process) Over() bool {
 	if p == nil {
 		return false
 	}
 	select {
-	case <-p.gone:
+	case <-p.Gone:
 		return true
 	default:
 		return false
 	}
 }
 
-// release ends the watch of a process that may live on.
-func (p *process) release() {
+// Release ends the watch of a process that may live on.
+func (p *Process) Release() {
 	if p != nil {
 		p.released.Store(true)
 		p.file.Close()
 	}
 }
 
-// exitText says how a process ended: status as from waitstatus_to_exitcode,
+// ExitText says how a process ended: status as from waitstatus_to_exitcode,
 // negative for a signal.
-func exitText(pid, status int, known bool) string {
+func ExitText(pid, status int, known bool) string {
 	switch {
 	case !known:
 		return fmt.Sprintf("worker pid %d is gone, its exit status is not known", pid)
@@ -149,10 +149,4 @@ func statusCode(ws unix.WaitStatus) int {
 		return -int(ws.Signal())
 	}
 	return ws.ExitStatus()
-}
-
-// WatchPid calls ended, once, when the process is gone.
-func WatchPid(pid int, ended func()) error {
-	_, err := watchPid(pid, func(*process) { ended() })
-	return err
 }

@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"encoding/json"
@@ -26,8 +26,8 @@ const zygoteModule = "eagleray._private.worker.zygote"
 // workers show as their command line.
 var titleRoom = strings.Repeat(" ", 128)
 
-// zygoteTimeout bounds the import of the modules that a zygote preloads.
-const zygoteTimeout = 3 * time.Minute
+// ImportLimit bounds the import of the modules that a zygote preloads.
+const ImportLimit = 3 * time.Minute
 
 // maxZygotePacket caps a packet from a zygote.
 const maxZygotePacket = 16 << 10
@@ -52,25 +52,25 @@ type zygoteSetup struct {
 	Bare    bool              `json:"bare"`
 }
 
-// zygoteEvents is what a zygote tells; the methods run on its goroutines.
-type zygoteEvents interface {
-	zygoteReady(z *zygote)
-	zygoteForked(z *zygote, token string, pid, pidfd int)
-	zygoteExited(z *zygote, pid, status int)
-	zygoteFailed(z *zygote, token, message string)
-	zygoteNoted(z *zygote, text string)
-	zygoteLate(z *zygote) // zygoteTimeout is over
-	zygoteGone(z *zygote, message string)
+// ZygoteEvents is what a zygote tells; the methods run on its goroutines.
+type ZygoteEvents interface {
+	Ready() // it has imported its modules, so its forks are quick
+	Forked(token string, pid, pidfd int)
+	Exited(pid, status int)
+	Failed(token, message string) // one order came to nothing
+	Noted(text string)            // for the user
+	Late()                        // ImportLimit is over, and it is not ready
+	Gone(message string)          // it has ended, and forks nothing more
 }
 
-// maxOrders is how many forks a zygote can owe. The scheduler has at most
-// maxStarts under way; some may have been given up since.
-const maxOrders = 8 * maxStarts
+// MaxOrders is how many forks a zygote can owe.
+const MaxOrders = 512
 
-// forkOrder asks for one worker. The descriptors are closed by the zygote's goroutine.
-type forkOrder struct {
-	token          string
-	stdout, stderr int
+// ForkOrder asks for one worker, which shows the token when it says hello. The
+// zygote closes the descriptors of an order that it takes.
+type ForkOrder struct {
+	Token          string
+	Stdout, Stderr int
 }
 
 // jobVar marks every process of a job: the zygote gets it, and what it forks and
@@ -81,22 +81,19 @@ const jobVar = "EAGLERAY_JOB_ID"
 // folder. When the daemon is killed that is how what it started is found.
 const sessionVar = "EAGLERAY_SESSION_MARK"
 
-// zygote is one fork server. Two goroutines serve it: run starts the process
-// and sends orders, read receives. Nothing here takes the daemon's lock.
-type zygote struct {
+// Zygote is one fork server. Two goroutines serve it: Run starts the process
+// and sends orders, read receives.
+type Zygote struct {
 	spec   *wire.EnvSpec
 	job    ids.Job
 	sock   string
-	events zygoteEvents
+	events ZygoteEvents
 	logDir string
 
-	orders chan forkOrder
+	orders chan ForkOrder
 	stop   chan struct{}
 	once   sync.Once
 	why    string // set before stop is closed
-
-	ready  bool // has imported its modules; guarded by the daemon's lock, as is killed
-	killed bool // a signal has ended it
 
 	self int // its pidfd, -1 when there is none; run's own
 
@@ -107,17 +104,19 @@ type zygote struct {
 	dead bool
 }
 
-func newZygote(spec *wire.EnvSpec, job ids.Job, sock, logDir string, ev zygoteEvents) *zygote {
-	return &zygote{
+// NewZygote returns the fork server of a job's environment. Its workers connect
+// to sock; what it writes goes to a file in logDir.
+func NewZygote(spec *wire.EnvSpec, job ids.Job, sock, logDir string, ev ZygoteEvents) *Zygote {
+	return &Zygote{
 		spec: spec, job: job, sock: sock, events: ev, logDir: logDir,
-		orders: make(chan forkOrder, maxOrders), self: -1,
+		orders: make(chan ForkOrder, MaxOrders), self: -1,
 		stop: make(chan struct{}),
 	}
 }
 
-// fork queues an order. It never blocks; false when the queue is full or the
+// Fork queues an order. It never blocks; false when the queue is full or the
 // zygote is closed, and the caller keeps the descriptors.
-func (z *zygote) fork(o forkOrder) bool {
+func (z *Zygote) Fork(o ForkOrder) bool {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.dead {
@@ -131,16 +130,16 @@ func (z *zygote) fork(o forkOrder) bool {
 	}
 }
 
-// close ends the zygote: it exits when its socket closes.
-func (z *zygote) close(why string) {
+// Close ends the zygote: it exits when its socket closes.
+func (z *Zygote) Close(why string) {
 	z.once.Do(func() {
 		z.why = why
 		close(z.stop)
 	})
 }
 
-// run starts the process and serves orders until the zygote or the daemon ends.
-func (z *zygote) run(r *reaper) {
+// Run starts the process and serves orders until the zygote or the daemon ends.
+func (z *Zygote) Run(r *Reaper) {
 	var message string
 	conn, err := z.start(r)
 	defer z.ensureEnd()
@@ -162,7 +161,7 @@ func (z *zygote) run(r *reaper) {
 	for {
 		select {
 		case o := <-z.orders:
-			o.close()
+			o.Close()
 			continue
 		default:
 		}
@@ -171,17 +170,18 @@ func (z *zygote) run(r *reaper) {
 	if text != "" {
 		message += "; it last wrote:\n" + text
 	}
-	z.events.zygoteGone(z, message)
+	z.events.Gone(message)
 }
 
-func (o forkOrder) close() {
-	unix.Close(o.stdout)
-	unix.Close(o.stderr)
+// Close closes the descriptors of an order that no zygote has taken.
+func (o ForkOrder) Close() {
+	unix.Close(o.Stdout)
+	unix.Close(o.Stderr)
 }
 
-func (z *zygote) serve(conn *net.UnixConn, gone <-chan string) string {
+func (z *Zygote) serve(conn *net.UnixConn, gone <-chan string) string {
 	// Orders sent before it is ready wait in its socket.
-	late := time.AfterFunc(zygoteTimeout, func() { z.events.zygoteLate(z) })
+	late := time.AfterFunc(ImportLimit, func() { z.events.Late() })
 	defer late.Stop()
 	for {
 		select {
@@ -191,23 +191,23 @@ func (z *zygote) serve(conn *net.UnixConn, gone <-chan string) string {
 		case m := <-gone:
 			return m
 		case o := <-z.orders:
-			b, err := json.Marshal(zygotePacket{Op: "fork", Token: o.token, Sock: z.sock})
+			b, err := json.Marshal(zygotePacket{Op: "fork", Token: o.Token, Sock: z.sock})
 			if err == nil {
-				_, _, err = conn.WriteMsgUnix(b, unix.UnixRights(o.stdout, o.stderr), nil)
+				_, _, err = conn.WriteMsgUnix(b, unix.UnixRights(o.Stdout, o.Stderr), nil)
 			}
-			o.close()
+			o.Close()
 			if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, os.ErrDeadlineExceeded) {
 				continue // it has ended, or was given up: what it owes is seen to when that is told
 			}
 			if err != nil {
-				z.events.zygoteFailed(z, o.token, fmt.Sprintf("fork order: %v", err))
+				z.events.Failed(o.Token, fmt.Sprintf("fork order: %v", err))
 			}
 		}
 	}
 }
 
 // start runs the interpreter and sends the setup.
-func (z *zygote) start(r *reaper) (*net.UnixConn, error) {
+func (z *Zygote) start(r *Reaper) (*net.UnixConn, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, fmt.Errorf("zygote socket: %w", err)
@@ -232,7 +232,7 @@ func (z *zygote) start(r *reaper) (*net.UnixConn, error) {
 }
 
 // exec starts the interpreter with end as its descriptor 3.
-func (z *zygote) exec(r *reaper, end int) error {
+func (z *Zygote) exec(r *Reaper, end int) error {
 	out, err := newPipe()
 	if err != nil {
 		return err
@@ -275,7 +275,7 @@ func (z *zygote) exec(r *reaper, end int) error {
 }
 
 // setup sends what the zygote needs before its first fork.
-func (z *zygote) setup(conn *net.UnixConn) error {
+func (z *Zygote) setup(conn *net.UnixConn) error {
 	b, err := json.Marshal(zygoteSetup{
 		Preload: orEmpty(z.spec.Preload), SysPath: orEmpty(z.spec.SysPath), Cwd: z.spec.Cwd,
 		Env: z.spec.Env, Bare: z.spec.Bare,
@@ -302,7 +302,7 @@ func (z *zygote) setup(conn *net.UnixConn) error {
 }
 
 // read receives packets until the zygote is gone and says why it is.
-func (z *zygote) read(conn *net.UnixConn) string {
+func (z *Zygote) read(conn *net.UnixConn) string {
 	buf := make([]byte, maxZygotePacket)
 	oob := make([]byte, unix.CmsgSpace(4*4))
 	for {
@@ -327,19 +327,19 @@ func (z *zygote) read(conn *net.UnixConn) string {
 		}
 		switch p.Op {
 		case "ready":
-			z.events.zygoteReady(z)
+			z.events.Ready()
 		case "forked":
 			fd := -1
 			if len(fds) > 0 {
 				fd, fds = fds[0], fds[1:]
 			}
-			z.events.zygoteForked(z, p.Token, p.Pid, fd)
+			z.events.Forked(p.Token, p.Pid, fd)
 		case "exit":
-			z.events.zygoteExited(z, p.Pid, p.Status)
+			z.events.Exited(p.Pid, p.Status)
 		case "note":
-			z.events.zygoteNoted(z, p.Text)
+			z.events.Noted(p.Text)
 		case "failed":
-			z.events.zygoteFailed(z, p.Token, p.Error)
+			z.events.Failed(p.Token, p.Error)
 		}
 		closeAll(fds)
 	}

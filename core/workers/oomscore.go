@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"os"
@@ -37,8 +37,8 @@ func unspare(pid int) {
 // workerScore is what workers get, unless the environment says something else; as Ray's.
 const workerScore = "1000"
 
-// offer lets the kernel choose the worker first.
-func offer(pid int) {
+// Offer lets the kernel end this worker before others when memory is short.
+func Offer(pid int) {
 	score := workerScore
 	for _, name := range []string{"EAGLERAY_worker_oom_score_adjustment", "RAY_worker_oom_score_adjustment"} {
 		if v := os.Getenv(name); v != "" {

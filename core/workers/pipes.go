@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"time"
@@ -14,9 +14,11 @@ const shortageLimit = 10 * time.Second
 // beside its pipes: its pidfd, its connection, and what they need on the way.
 const perWorker = 6
 
-// workerPipes makes a worker's output, with room for the rest that it needs.
-func (d *Daemon) workerPipes(w *worker) (o *output, stdout, stderr int, err error) {
-	err = fdlimit.Retry(shortageLimit, func() bool { return d.stillWanted(w) }, func() error {
+// OpenOutput makes the pipes of a worker that is to be forked, with room for the
+// other descriptors that it needs. It waits for descriptors while the worker is
+// still wanted. The write ends are the caller's.
+func OpenOutput(logDir string, to *Sink, wanted func() bool) (o *Output, stdout, stderr int, err error) {
+	err = fdlimit.Retry(shortageLimit, wanted, func() error {
 		if err := fdlimit.Free(perWorker); err != nil {
 			return err
 		}
@@ -29,7 +31,7 @@ func (d *Daemon) workerPipes(w *worker) (o *output, stdout, stderr int, err erro
 			closeAll([]int{out.r, out.w})
 			return err
 		}
-		if o, err = newOutput(d.o.SessionDir+"/logs", w.job.sink, [2]int{out.r, errs.r}); err != nil {
+		if o, err = newOutput(logDir, to, [2]int{out.r, errs.r}); err != nil {
 			closeAll([]int{out.w, errs.w})
 			return err
 		}
@@ -37,10 +39,4 @@ func (d *Daemon) workerPipes(w *worker) (o *output, stdout, stderr int, err erro
 		return nil
 	})
 	return o, stdout, stderr, err
-}
-
-func (d *Daemon) stillWanted(w *worker) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return w.state == stateStarting && !w.doomed && !d.closing
 }

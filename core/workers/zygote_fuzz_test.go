@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"net"
@@ -13,8 +13,8 @@ type overheard struct {
 	t *testing.T
 }
 
-func (o *overheard) zygoteReady(*zygote) {}
-func (o *overheard) zygoteForked(_ *zygote, _ string, pid, pidfd int) {
+func (o *overheard) Ready() {}
+func (o *overheard) Forked(_ string, pid, pidfd int) {
 	if pid <= 1 { // signals to these go to everybody
 		o.t.Errorf("process %d was forked", pid)
 	}
@@ -23,15 +23,15 @@ func (o *overheard) zygoteForked(_ *zygote, _ string, pid, pidfd int) {
 	}
 }
 
-func (o *overheard) zygoteExited(_ *zygote, pid, _ int) {
+func (o *overheard) Exited(pid, _ int) {
 	if pid <= 1 {
 		o.t.Errorf("process %d has ended", pid)
 	}
 }
-func (o *overheard) zygoteFailed(*zygote, string, string) {}
-func (o *overheard) zygoteNoted(*zygote, string)          {}
-func (o *overheard) zygoteLate(*zygote)                   {}
-func (o *overheard) zygoteGone(*zygote, string)           {}
+func (o *overheard) Failed(string, string) {}
+func (o *overheard) Noted(string)          {}
+func (o *overheard) Late()                 {}
+func (o *overheard) Gone(string)           {}
 
 // Whatever comes from a zygote is understood or ignored, and its descriptors are closed.
 func FuzzZygotePackets(f *testing.F) {
@@ -69,7 +69,7 @@ func FuzzZygotePackets(f *testing.F) {
 			t.Fatal(err)
 		}
 		unix.Close(pair[1])
-		z := &zygote{events: &overheard{t: t}}
+		z := &Zygote{events: &overheard{t: t}}
 		z.read(c.(*net.UnixConn))
 	})
 }

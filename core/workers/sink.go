@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"fmt"
@@ -16,10 +16,10 @@ const (
 	sinkPause     = 5 * time.Millisecond
 )
 
-// sink gathers the lines of a job's workers and sends them to its driver in
+// Sink gathers the lines of a job's workers and sends them to its driver in
 // batches, in the order in which they were read. One goroutine runs while
 // there is something to send.
-type sink struct {
+type Sink struct {
 	send   func([]wire.LogLine) // to the driver
 	unsent func() int           // bytes that the driver has not taken yet
 
@@ -32,14 +32,16 @@ type sink struct {
 	idle    *sync.Cond // running became false
 }
 
-func newSink(send func([]wire.LogLine), unsent func() int) *sink {
-	s := &sink{send: send, unsent: unsent}
+// NewSink returns one without lines. Send sends a batch to the driver, and unsent
+// tells how many bytes the driver has not taken yet.
+func NewSink(send func([]wire.LogLine), unsent func() int) *Sink {
+	s := &Sink{send: send, unsent: unsent}
 	s.idle = sync.NewCond(&s.mu)
 	return s
 }
 
-// add queues lines.
-func (s *sink) add(lines []wire.LogLine) {
+// Add queues lines.
+func (s *Sink) Add(lines []wire.LogLine) {
 	if len(lines) == 0 {
 		return
 	}
@@ -69,7 +71,7 @@ func (s *sink) add(lines []wire.LogLine) {
 
 func lineBytes(l *wire.LogLine) int { return len(l.Text) + len(l.Name) + 48 }
 
-func (s *sink) run() {
+func (s *Sink) run() {
 	for {
 		s.mu.Lock()
 		if s.closed || len(s.lines) == 0 {
@@ -105,8 +107,8 @@ func (s *sink) run() {
 	}
 }
 
-// flush waits until everything that was added is sent, or the time is over.
-func (s *sink) flush(limit time.Duration) {
+// Flush waits until everything that was added is sent, or until the limit, after which nothing more is taken.
+func (s *Sink) Flush(limit time.Duration) {
 	timer := time.AfterFunc(limit, func() {
 		s.mu.Lock()
 		s.closed = true
@@ -121,8 +123,8 @@ func (s *sink) flush(limit time.Duration) {
 	}
 }
 
-// close drops what is left.
-func (s *sink) close() {
+// Close drops what is left.
+func (s *Sink) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed, s.lines, s.bytes = true, nil, 0

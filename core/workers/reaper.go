@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"errors"
@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reaper collects the daemon's children: the zygotes that it started, and
+// Reaper collects the daemon's children: the zygotes that it started, and
 // everything whose own parent died, for the daemon is the child subreaper.
-type reaper struct {
+type Reaper struct {
 	mu      sync.Mutex // held from a fork until its pid is known, so that no child is reaped before
 	reaped  func(pid, status int)
 	signals chan os.Signal
@@ -19,8 +19,10 @@ type reaper struct {
 	stopped chan struct{}
 }
 
-func startReaper(reaped func(pid, status int)) *reaper {
-	r := &reaper{
+// StartReaper begins to collect children. It calls reaped for each, on one goroutine;
+// status is as in Ending.
+func StartReaper(reaped func(pid, status int)) *Reaper {
+	r := &Reaper{
 		reaped:  reaped,
 		signals: make(chan os.Signal, 1),
 		stop:    make(chan struct{}),
@@ -31,10 +33,10 @@ func startReaper(reaped func(pid, status int)) *reaper {
 	return r
 }
 
-func (r *reaper) run() {
+func (r *Reaper) run() {
 	defer close(r.stopped)
 	for {
-		r.sweep()
+		r.Sweep()
 		select {
 		case <-r.signals:
 		case <-r.stop:
@@ -43,9 +45,9 @@ func (r *reaper) run() {
 	}
 }
 
-// sweep reaps what there is. It reports whether no child is left at all: then
-// this process, being the subreaper, has no descendant either.
-func (r *reaper) sweep() (none bool) {
+// Sweep reaps the children that have ended. It reports whether no child is left at
+// all: then this process, being the subreaper, has no descendant either.
+func (r *Reaper) Sweep() (none bool) {
 	for {
 		var ws unix.WaitStatus
 		r.mu.Lock()
@@ -61,7 +63,8 @@ func (r *reaper) sweep() (none bool) {
 	}
 }
 
-func (r *reaper) close() {
+// Close ends the collecting and waits for its goroutine.
+func (r *Reaper) Close() {
 	signal.Stop(r.signals)
 	close(r.stop)
 	<-r.stopped

@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"fmt"
@@ -35,11 +35,11 @@ func (r *reader) waiting() int {
 func TestSink_Lines_ComeInOrderAndBatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{}
-		s := newSink(r.send, r.waiting)
+		s := NewSink(r.send, r.waiting)
 		for i := range 1000 {
-			s.add([]wire.LogLine{{Text: fmt.Sprint(i)}})
+			s.Add([]wire.LogLine{{Text: fmt.Sprint(i)}})
 		}
-		s.flush(time.Second)
+		s.Flush(time.Second)
 		if len(r.lines) != 1000 || r.lines[999] != "999" || r.lines[0] != "0" {
 			t.Errorf("%d lines", len(r.lines))
 		}
@@ -49,10 +49,10 @@ func TestSink_Lines_ComeInOrderAndBatches(t *testing.T) {
 func TestSink_StuckDriver_OldLinesAreDroppedAndCounted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{unsent: maxUnsent}
-		s := newSink(r.send, r.waiting)
+		s := NewSink(r.send, r.waiting)
 		text := strings.Repeat("x", 1<<20-48)
 		for range 40 {
-			s.add([]wire.LogLine{{Text: text}})
+			s.Add([]wire.LogLine{{Text: text}})
 		}
 		time.Sleep(time.Second)
 		if len(r.lines) != 0 {
@@ -64,7 +64,7 @@ func TestSink_StuckDriver_OldLinesAreDroppedAndCounted(t *testing.T) {
 		r.mu.Lock()
 		r.unsent = 0
 		r.mu.Unlock()
-		s.flush(time.Minute)
+		s.Flush(time.Minute)
 		if len(r.lines) != 33 || !strings.HasPrefix(r.lines[0], "8 lines of output were dropped") {
 			t.Errorf("%d lines, the first %.60q", len(r.lines), r.lines[0])
 		}
@@ -74,14 +74,14 @@ func TestSink_StuckDriver_OldLinesAreDroppedAndCounted(t *testing.T) {
 func TestSink_Flush_IsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{unsent: maxUnsent}
-		s := newSink(r.send, r.waiting)
-		s.add([]wire.LogLine{{Text: "a"}})
+		s := NewSink(r.send, r.waiting)
+		s.Add([]wire.LogLine{{Text: "a"}})
 		began := time.Now()
-		s.flush(100 * time.Millisecond)
+		s.Flush(100 * time.Millisecond)
 		if took := time.Since(began); took != 100*time.Millisecond {
 			t.Errorf("took %v", took)
 		}
-		s.add([]wire.LogLine{{Text: "b"}})
+		s.Add([]wire.LogLine{{Text: "b"}})
 		time.Sleep(2 * sinkPause) // its goroutine sees that it is closed
 	})
 }
@@ -90,10 +90,10 @@ func TestSink_Flush_IsBounded(t *testing.T) {
 func TestSink_AllSent_HoldsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := &reader{}
-		s := newSink(r.send, r.waiting)
+		s := NewSink(r.send, r.waiting)
 		for range 2 {
 			r.lines = nil
-			s.add([]wire.LogLine{{Text: "a"}, {Text: "b"}})
+			s.Add([]wire.LogLine{{Text: "a"}, {Text: "b"}})
 			time.Sleep(10 * sinkPause)
 			synctest.Wait()
 			s.mu.Lock()

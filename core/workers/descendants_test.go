@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 )
 
 func TestParseStat(t *testing.T) {
-	for line, want := range map[string]procStat{
+	for line, want := range map[string]ProcStat{
 		"7 (cat) R 3 7 5 34816 7 4194304":     {7, 3, 7, 5, 'R'},
 		"7 (a) b ) (c) Z 1 0 -1 0 -1 4194":    {7, 1, 0, -1, 'Z'},
 		"7 (cat) R 3 7 x 34816":               {},
@@ -22,13 +22,13 @@ func TestParseStat(t *testing.T) {
 		"7 (cat) R 99999999999999999999 7 5 ": {},
 	} {
 		got, ok := parseStat(7, []byte(line))
-		if ok != (want != procStat{}) || ok && got != want {
+		if ok != (want != ProcStat{}) || ok && got != want {
 			t.Errorf("%q: %+v %v", line, got, ok)
 		}
 	}
 	me, ok := readStat(os.Getpid())
 	session, _ := unix.Getsid(0)
-	if want := (procStat{os.Getpid(), os.Getppid(), unix.Getpgrp(), session, me.state}); !ok || me != want {
+	if want := (ProcStat{os.Getpid(), os.Getppid(), unix.Getpgrp(), session, me.State}); !ok || me != want {
 		t.Errorf("this process: %+v %v, want %+v", me, ok, want)
 	}
 	if _, ok := readStat(1 << 30); ok {
@@ -52,15 +52,15 @@ func TestChildren(t *testing.T) {
 	defer func() {
 		_ = sleeper.Process.Kill()
 		_ = sleeper.Wait()
-		if slices.ContainsFunc(children(), func(p procStat) bool { return p.pid == sleeper.Process.Pid }) {
+		if slices.ContainsFunc(children(), func(p ProcStat) bool { return p.Pid == sleeper.Process.Pid }) {
 			t.Error("a child that was waited for is listed")
 		}
 	}()
 	for _, p := range children() {
-		if p.ppid != os.Getpid() {
+		if p.PPid != os.Getpid() {
 			t.Errorf("%+v is no child of %d", p, os.Getpid())
 		}
-		if p.pid == sleeper.Process.Pid {
+		if p.Pid == sleeper.Process.Pid {
 			return
 		}
 	}

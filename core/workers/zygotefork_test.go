@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"testing"
@@ -10,32 +10,32 @@ import (
 // An order that is refused stays the caller's, with its descriptors: so a
 // refusal must be told, when the queue is full as when the zygote is closed.
 func TestZygote_Fork_RefusesWhenFullAndWhenClosed(t *testing.T) {
-	z := newZygote(&wire.EnvSpec{}, ids.JobOf(1), "", "", nil)
-	for n := range maxOrders {
-		if !z.fork(forkOrder{token: "t"}) {
-			t.Fatalf("order %d of %d is refused", n, maxOrders)
+	z := NewZygote(&wire.EnvSpec{}, ids.JobOf(1), "", "", nil)
+	for n := range MaxOrders {
+		if !z.Fork(ForkOrder{Token: "t"}) {
+			t.Fatalf("order %d of %d is refused", n, MaxOrders)
 		}
 	}
-	if z.fork(forkOrder{token: "one too many"}) {
+	if z.Fork(ForkOrder{Token: "one too many"}) {
 		t.Error("an order beyond the queue's room is taken")
 	}
 	<-z.orders
-	if !z.fork(forkOrder{token: "t"}) {
+	if !z.Fork(ForkOrder{Token: "t"}) {
 		t.Error("an order is refused though there is room again")
 	}
 	<-z.orders
 	z.mu.Lock()
 	z.dead = true
 	z.mu.Unlock()
-	if z.fork(forkOrder{token: "late"}) {
+	if z.Fork(ForkOrder{Token: "late"}) {
 		t.Error("a closed zygote takes an order")
 	}
 }
 
 func TestZygote_Close_KeepsTheFirstReason(t *testing.T) {
-	z := newZygote(&wire.EnvSpec{}, ids.JobOf(1), "", "", nil)
-	z.close("the job is over")
-	z.close("another reason")
+	z := NewZygote(&wire.EnvSpec{}, ids.JobOf(1), "", "", nil)
+	z.Close("the job is over")
+	z.Close("another reason")
 	select {
 	case <-z.stop:
 	default:

@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"net"
@@ -13,13 +13,13 @@ const zygoteGrace = 2 * time.Second
 
 // dismiss tells the zygote that it is to end. One whose socket closes without
 // that has lost its daemon, and ends all that it finds of the session.
-func (z *zygote) dismiss(conn *net.UnixConn) {
+func (z *Zygote) dismiss(conn *net.UnixConn) {
 	_ = conn.SetWriteDeadline(time.Now().Add(50 * time.Millisecond))
 	_, _ = conn.Write([]byte(`{"op":"end"}`))
 }
 
 // ensureEnd kills the process if it does not end.
-func (z *zygote) ensureEnd() {
+func (z *Zygote) ensureEnd() {
 	fd := z.self
 	if z.self = -1; fd < 0 {
 		return
@@ -40,22 +40,8 @@ func (z *zygote) ensureEnd() {
 	}()
 }
 
-// forkLate gives a zygote up that has not answered an order: it is stopped, or
-// hangs. What it owes is ordered from another one when it is gone.
-func (d *Daemon) forkLate(w *worker, z *zygote) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w.state != stateStarting || w.zygote != z || w.pid != 0 || !w.ordered || d.closing {
-		return
-	}
-	d.log.Warn("a zygote does not answer: another one takes its place", "env", w.env)
-	d.dropZygote(z)
-	z.close("the zygote (the process that forks workers) did not answer")
-	z.unblock()
-}
-
-// unblock ends a write that waits for the zygote to read.
-func (z *zygote) unblock() {
+// Unblock ends a write that waits for the zygote to read.
+func (z *Zygote) Unblock() {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.conn != nil {
@@ -63,17 +49,8 @@ func (z *zygote) unblock() {
 	}
 }
 
-// zygoteReaped notes how a zygote ended, if the process was one; mu held.
-func (d *Daemon) zygoteReaped(pid, status int) {
-	for _, z := range d.zygotes {
-		if z.process() == pid {
-			z.killed = status < 0
-			return
-		}
-	}
-}
-
-func (z *zygote) process() int {
+// Process returns the zygote's process id, 0 before it runs.
+func (z *Zygote) Process() int {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	return z.pid

@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"bytes"
@@ -13,12 +13,12 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 )
 
-// broom ends what dead workers leave behind: their process groups at once, and
+// Orphans ends what dead workers leave behind: their process groups at once, and
 // a little later, in one look for all of them, the members of their sessions
 // that the subreaper inherited. That look is at this process's children, of
 // which there are few; the kernel may leave one out when others end meanwhile,
 // so some time later all processes are looked at.
-type broom struct {
+type Orphans struct {
 	mu     sync.Mutex
 	soon   round
 	later  round
@@ -36,17 +36,11 @@ const (
 	againAfter = time.Second
 )
 
-func newBroom() *broom { return &broom{} }
+// NewOrphans returns one that watches nothing yet.
+func NewOrphans() *Orphans { return &Orphans{} }
 
-// remove deletes the socket of a process that is gone. It does not wait for the disk.
-func (b *broom) remove(path string) {
-	if path != "" {
-		go os.Remove(path)
-	}
-}
-
-// sweep ends what the dead session leader left.
-func (b *broom) sweep(pid int) {
+// Sweep ends what a worker has left. Pid is the worker's, which led a session of its own.
+func (b *Orphans) Sweep(pid int) {
 	if pid <= 1 {
 		return
 	}
@@ -54,11 +48,11 @@ func (b *broom) sweep(pid int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.plan(&b.soon, pid, sweepAfter, children)
-	b.plan(&b.later, pid, againAfter, processes)
+	b.plan(&b.later, pid, againAfter, Processes)
 }
 
 // plan adds a dead session leader to a round, which begins when the time is over; mu held.
-func (b *broom) plan(r *round, pid int, after time.Duration, list func() []procStat) {
+func (b *Orphans) plan(r *round, pid int, after time.Duration, list func() []ProcStat) {
 	if b.closed {
 		return
 	}
@@ -76,42 +70,42 @@ func (b *broom) plan(r *round, pid int, after time.Duration, list func() []procS
 }
 
 // endLeftBehind kills the orphans among ps whose session leader is dead.
-func endLeftBehind(dead map[int]bool, ps []procStat) {
+func endLeftBehind(dead map[int]bool, ps []ProcStat) {
 	me := os.Getpid()
 	for _, p := range ps {
-		if p.ppid == me && p.pid != p.session && dead[p.session] {
-			_ = unix.Kill(p.pid, unix.SIGKILL)
+		if p.PPid == me && p.Pid != p.Session && dead[p.Session] {
+			_ = unix.Kill(p.Pid, unix.SIGKILL)
 		}
 	}
 }
 
-// sweepJob ends what an ended job left: orphans that the subreaper inherited and
-// that carry the job's mark. Known ones are not touched.
-func (b *broom) sweepJob(job ids.Job, known map[int]bool) {
+// SweepJob ends what an ended job has left: orphans that the subreaper inherited and
+// that carry the job's mark. The processes in known are left alone.
+func (b *Orphans) SweepJob(job ids.Job, known map[int]bool) {
 	mark := []byte(jobVar + "=" + job.String())
 	me := os.Getpid()
-	for _, p := range processes() {
-		if p.ppid != me || known[p.pid] {
+	for _, p := range Processes() {
+		if p.PPid != me || known[p.Pid] {
 			continue
 		}
-		if marked(p.pid, mark) {
-			for _, pid := range append(descendantsOf(p.pid, processes()), p.pid) {
+		if marked(p.Pid, mark) {
+			for _, pid := range append(DescendantsOf(p.Pid, Processes()), p.Pid) {
 				_ = unix.Kill(pid, unix.SIGKILL)
 			}
 		}
 	}
 }
 
-// endMarked ends what a session has left whose daemon was killed.
-func endMarked(session string) {
+// EndSession ends what a session has left whose daemon was killed. Session is the name of its folder.
+func EndSession(session string) {
 	mark := []byte(sessionVar + "=" + session)
 	me := os.Getpid()
 	for range 10 { // one that is killed may just have started another
 		left := false
-		for _, p := range processes() {
-			if p.pid != me && p.state != 'Z' && marked(p.pid, mark) {
+		for _, p := range Processes() {
+			if p.Pid != me && p.State != 'Z' && marked(p.Pid, mark) {
 				left = true
-				_ = unix.Kill(p.pid, unix.SIGKILL)
+				_ = unix.Kill(p.Pid, unix.SIGKILL)
 			}
 		}
 		if !left {
@@ -127,7 +121,8 @@ func marked(pid int, mark []byte) bool {
 	return err == nil && slices.ContainsFunc(bytes.Split(env, []byte{0}), func(v []byte) bool { return bytes.Equal(v, mark) })
 }
 
-func (b *broom) close() {
+// Close ends the looks that are still to come.
+func (b *Orphans) Close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.closed = true

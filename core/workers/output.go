@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 // maxLogFile caps one log file of a worker.
 const maxLogFile = 64 << 20
 
-// output is what one worker writes: two pipes, always drained, into two files
-// and to the driver of its job.
-type output struct {
+// Output takes what one worker writes: two pipes, always drained, into two files
+// and to the driver of its job. A nil Output stands for a worker that was not ordered yet.
+type Output struct {
 	dir  string
-	sink *sink // nil: the job does not want it
+	sink *Sink // nil: the job does not want it
 
 	mu    sync.Mutex
 	pid   int
@@ -39,8 +39,8 @@ type stream struct {
 }
 
 // newOutput takes over the read ends of stdout and stderr.
-func newOutput(dir string, s *sink, fds [2]int) (*output, error) {
-	o := &output{dir: dir, sink: s, open: 2, done: make(chan struct{})}
+func newOutput(dir string, s *Sink, fds [2]int) (*Output, error) {
+	o := &Output{dir: dir, sink: s, open: 2, done: make(chan struct{})}
 	for i := range o.out {
 		o.out[i].splitter = splitter{line: wire.LogLine{Stderr: i == 1}, latest: &o.name}
 	}
@@ -52,8 +52,8 @@ func newOutput(dir string, s *sink, fds [2]int) (*output, error) {
 	return o, nil
 }
 
-// setPid names the worker's files.
-func (o *output) setPid(pid int) {
+// SetPid names the worker's files.
+func (o *Output) SetPid(pid int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.pid != 0 {
@@ -70,22 +70,22 @@ func (o *output) setPid(pid int) {
 	}
 }
 
-// setReady says that the last words of a failed start are no longer of interest.
-func (o *output) setReady() {
+// SetReady says that the worker has come up: what it wrote before is no longer of interest.
+func (o *Output) SetReady() {
 	o.mu.Lock()
 	o.ready, o.tail = true, tail{}
 	o.mu.Unlock()
 }
 
-// lastWords returns the end of what the worker wrote before it was ready, or what epitaph is made of.
-func (o *output) lastWords() string {
+// LastWords returns the end of what the worker wrote before it was ready, or what StderrTail is made of.
+func (o *Output) LastWords() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.tail.String()
 }
 
 // got takes what came and says whether it ends within a line.
-func (o *output) got(i int, b []byte) bool {
+func (o *Output) got(i int, b []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.ready || i == 1 {
@@ -103,27 +103,27 @@ func (o *output) got(i int, b []byte) bool {
 }
 
 // still shows an unfinished line that nothing has followed.
-func (o *output) still(i int) {
+func (o *Output) still(i int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sink != nil {
-		o.sink.add(o.out[i].splitter.still(nil))
+		o.sink.Add(o.out[i].splitter.still(nil))
 	}
 }
 
 // write handles bytes of a known process; mu held.
-func (o *output) write(i int, b []byte) {
+func (o *Output) write(i int, b []byte) {
 	s := &o.out[i]
 	o.keep(i, b)
 	lines := s.splitter.add(nil, b)
 	if o.sink == nil {
 		return
 	}
-	o.sink.add(lines)
+	o.sink.Add(lines)
 }
 
 // keep appends to the log file until it is full.
-func (o *output) keep(i int, b []byte) {
+func (o *Output) keep(i int, b []byte) {
 	s := &o.out[i]
 	if s.full {
 		return
@@ -149,14 +149,17 @@ func (o *output) keep(i int, b []byte) {
 	}
 }
 
-func (o *output) ended(i int) {
+// Done is closed when the worker and all that has its pipes have ended.
+func (o *Output) Done() <-chan struct{} { return o.done }
+
+func (o *Output) ended(i int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	s := &o.out[i]
 	if o.pid != 0 {
 		lines := s.splitter.end(nil)
 		if o.sink != nil {
-			o.sink.add(lines)
+			o.sink.Add(lines)
 		}
 	}
 	if s.file != nil {

@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"os"
@@ -23,7 +23,7 @@ func TestEndMarked_OnlyTheSessionsProcesses(t *testing.T) {
 	marked, other := start(name), start(name+"x")
 	ended := make(chan error, 2)
 	go func() { ended <- marked.Wait() }()
-	endMarked(name)
+	EndSession(name)
 	select {
 	case err := <-ended:
 		if err == nil || !strings.Contains(err.Error(), "killed") {
@@ -32,7 +32,7 @@ func TestEndMarked_OnlyTheSessionsProcesses(t *testing.T) {
 	case <-time.After(testLimit):
 		t.Fatal("a process of the session lives on")
 	}
-	if s, ok := readStat(other.Process.Pid); !ok || s.state == 'Z' {
+	if s, ok := readStat(other.Process.Pid); !ok || s.State == 'Z' {
 		t.Error("a process of another session was ended")
 	}
 	_ = other.Process.Kill()
@@ -72,11 +72,11 @@ func TestEndLeftBehind_OrphansOfDeadSessions(t *testing.T) {
 		defer func() { _ = c.Process.Kill() }()
 	}
 	me, pid, other := os.Getpid(), orphan.Process.Pid, stays.Process.Pid
-	endLeftBehind(map[int]bool{7: true, other: true}, []procStat{
-		{pid: other, ppid: me, session: 8},
-		{pid: other, ppid: 1, session: 7},
-		{pid: other, ppid: me, session: other},
-		{pid: pid, ppid: me, session: 7},
+	endLeftBehind(map[int]bool{7: true, other: true}, []ProcStat{
+		{Pid: other, PPid: me, Session: 8},
+		{Pid: other, PPid: 1, Session: 7},
+		{Pid: other, PPid: me, Session: other},
+		{Pid: pid, PPid: me, Session: 7},
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- orphan.Wait() }()
@@ -85,7 +85,7 @@ func TestEndLeftBehind_OrphansOfDeadSessions(t *testing.T) {
 	case <-time.After(testLimit):
 		t.Fatal("the orphan lives on")
 	}
-	if s, ok := readStat(other); !ok || s.state == 'Z' {
+	if s, ok := readStat(other); !ok || s.State == 'Z' {
 		t.Error("a process is ended that is no orphan of a dead session")
 	}
 	_ = stays.Process.Kill()
