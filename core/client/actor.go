@@ -201,8 +201,12 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 	return frame.End(b, at)
 }
 
-// createActor sends the registration once the arguments are ready; mu held.
+// createActor sends the registration once the arguments are ready; mu held. The end of a
+// session ends all waits, that for the arguments too: nothing is registered any more then.
 func (c *Client) createActor(a *actor) {
+	if c.closed {
+		return
+	}
 	b := a.birth
 	b.req.Spec = c.creationSpec(b.task, b.tmpl)
 	b.announce = true

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -262,6 +263,43 @@ func TestResolve_NotRegisteredYet_CallsWaitForItsCreator(t *testing.T) {
 	expectOutcome(t, other, "the early call", ref, "early", "")
 	letGo(t, other, ref, other.ActorTokenID(id))
 	letGo(t, c, list[0], c.ActorTokenID(id))
+}
+
+// A session that ends while an argument of a constructor is pending registers the actor no more.
+func TestNewActor_SessionEndsWhileAnArgumentIsPending_NothingIsRegistered(t *testing.T) {
+	d := startDaemon(t)
+	d.act(0, echoes)
+	created := d.creations(nil)
+	c := d.driver()
+	list, _ := inStates(c, "p")
+	if _, _, err := c.NewActor(oneActor(), &Value{Fmt: FmtNone}, list); err != nil {
+		t.Fatal(err)
+	}
+	c.mu.Lock()
+	c.shut(errors.New("the program ends"))
+	c.mu.Unlock()
+	// What was sent before this question has arrived when the question is answered.
+	if err := c.daemon.Call(t.Context(), wire.TObjStats, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if n := len(created()); n != 0 {
+		t.Errorf("%d actors are registered by a session that has ended", n)
+	}
+}
+
+// A process confirms the references inside an answer once it has registered them with their
+// owner. One whose session ends before that confirms nothing.
+func TestReceived_SessionEndsBeforeTheOwnerHasAnswered_NothingIsConfirmed(t *testing.T) {
+	c := startDaemon(t).driver()
+	ran := 0
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unacked++
+	c.whenRegistered(func() { ran++ })
+	c.shut(errors.New("the program ends"))
+	if ran != 0 {
+		t.Error("the references are confirmed although they are not registered")
+	}
 }
 
 // What nobody is about to register is not waited for.

@@ -157,13 +157,18 @@ func (c *Client) received(id ids.Task, o *outConn) {
 }
 
 // whenRegistered runs f, under mu, when all references that came here are
-// registered with their owners: at once if they are; mu held.
+// registered with their owners: at once if they are. It is not run when the
+// session ends before that; mu held.
 func (c *Client) whenRegistered(f func()) {
 	if c.unacked == 0 {
 		f()
 		return
 	}
-	c.ackWaits = append(c.ackWaits, wait.Calling(f))
+	c.ackWaits = append(c.ackWaits, wait.Calling(func() {
+		if !c.closed {
+			f()
+		}
+	}))
 }
 
 // letGoBy tells a borrower of an object that its owner has not. That happens in two ways. What a

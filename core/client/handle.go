@@ -51,6 +51,17 @@ func (c *Client) OpenActor(id ids.Actor, token, name string, limit int, site uin
 	if c.closed {
 		return tok, c.why
 	}
+	var oid ids.Object
+	h, addr, ok := strings.Cut(token, "@")
+	if token != "" {
+		raw, err := hex.DecodeString(h)
+		if !ok || err != nil {
+			return tok, fault.New(fault.BadRequest, "malformed actor token %.100q", token)
+		}
+		if oid, err = ids.ParseObject(raw); err != nil {
+			return tok, fault.New(fault.BadRequest, "malformed actor token: %v", err)
+		}
+	}
 	a := c.actors[id]
 	if a == nil {
 		a = &actor{id: id, name: name, limit: limit}
@@ -63,15 +74,6 @@ func (c *Client) OpenActor(id ids.Actor, token, name string, limit int, site uin
 		}
 		a.token.Local++
 		return a.token.ID, nil
-	}
-	h, addr, ok := strings.Cut(token, "@")
-	raw, err := hex.DecodeString(h)
-	if !ok || err != nil {
-		return tok, fault.New(fault.BadRequest, "malformed actor token %q", token)
-	}
-	oid, err := ids.ParseObject(raw)
-	if err != nil {
-		return tok, fault.New(fault.BadRequest, "malformed actor token: %v", err)
 	}
 	if a.token == nil {
 		a.token = c.borrow(oid, addr)

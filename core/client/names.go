@@ -1,8 +1,11 @@
 package client
 
 import (
+	"math"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -23,13 +26,31 @@ const (
 // cluster's state keeps them, whose commands are at most 16 MiB.
 const maxActor = 12 << 20
 
+// maxReturns is how many results a call can have: its answer is one frame, which takes some bytes for each.
+const maxReturns = wire.MaxData / 16
+
 // check refuses what no worker would read.
 func (t *Template) check() error {
-	if err := checkName("the name of a task", t.Name); err != nil {
+	for what, name := range map[string]string{"the name of a task": t.Name, "the name of a method": t.Method, "the name of a concurrency group": t.Group,
+		"the key of an environment": t.EnvKey, "the name of a scheduling strategy": t.Strategy} {
+		if err := checkName(what, name); err != nil {
+			return err
+		}
+	}
+	if err := checkFID("function", t.Name, t.FID); err != nil {
 		return err
 	}
-	if n := len(t.FID); n > 0 && n != frame.FIDSize {
-		return fault.New(fault.BadRequest, "the function id of %.60s has %d bytes, want %d", t.Name, n, frame.FIDSize)
+	switch {
+	case t.Kind != KindTask && t.Kind != KindMethod:
+		return fault.New(fault.BadRequest, "%.60s is of kind %d, which is neither a function nor a method", t.Name, t.Kind)
+	case t.Returns < 0 || t.Returns > maxReturns:
+		return fault.New(fault.BadRequest, "a call of %.60s has %d results (num_returns), want 0 to %d: return a list, or yield them", t.Name, t.Returns, maxReturns)
+	case t.MaxRetries < -1 || t.MaxRetries > math.MaxInt32:
+		return fault.New(fault.BadRequest, "%.60s may be tried again %d times (max_retries, max_task_retries), want -1 (without end) to %d", t.Name, t.MaxRetries, math.MaxInt32)
+	case t.MaxCalls < CallsUntilLeak:
+		return fault.New(fault.BadRequest, "a worker runs %.60s %d times (max_calls), want 0 (no limit) or more", t.Name, t.MaxCalls)
+	case t.Flow.Mode < 0 || t.Flow.Mode > FlowDynamic || t.Flow.Each < 0 || t.Flow.Each > math.MaxInt32:
+		return fault.New(fault.BadRequest, "the generator %.60s has mode %d and %d items per yield, which nothing can read", t.Name, t.Flow.Mode, t.Flow.Each)
 	}
 	if n := len(t.Blob); n > maxTemplate {
 		return fault.New(fault.BadRequest, "function %s has %d bytes pickled, at most %d are allowed: pass what is large in it as an argument, or as a reference that ray.put returned", t.Name, n, maxTemplate)
@@ -50,13 +71,34 @@ func (t *Template) check() error {
 
 // check refuses an actor that the cluster's state would not take.
 func (s *ActorSpec) check() error {
-	for what, name := range map[string]string{"the name of an actor": s.Name, "the namespace of an actor": s.Namespace, "the name of an actor's class": s.ClassName} {
+	for what, name := range map[string]string{"the name of an actor": s.Name, "the namespace of an actor": s.Namespace, "the name of an actor's class": s.ClassName,
+		"the key of an environment": s.EnvKey} {
 		if err := checkName(what, name); err != nil {
 			return err
 		}
 	}
+	if err := checkFID("class", s.ClassName, s.FID); err != nil {
+		return err
+	}
+	switch {
+	case len(s.Fallback) > wire.MaxAlternatives:
+		return fault.New(fault.BadRequest, "actor %.60s: fallback has %d alternatives, at most %d are allowed", s.ClassName, len(s.Fallback), wire.MaxAlternatives)
+	case len(s.Classes) > len(s.Fallback):
+		return fault.New(fault.BadRequest, "actor %.60s has the classes of %d alternatives and %d alternatives", s.ClassName, len(s.Classes), len(s.Fallback))
+	case s.MaxRestarts < -1 || s.MaxConcurrency < 0 || s.AfterMs < 0:
+		return fault.New(fault.BadRequest, "actor %.60s: max_restarts=%d, max_concurrency=%d and %d ms until its fallback is looked at: want -1 (without end) or more, and no other negative number",
+			s.ClassName, s.MaxRestarts, s.MaxConcurrency, s.AfterMs)
+	}
+	for _, id := range s.codeObjects() {
+		if _, err := ids.ParseObject(id); err != nil {
+			return fault.New(fault.BadRequest, "actor %.60s: the object with its class: %v", s.ClassName, err)
+		}
+	}
 	size := len(s.Meta) + len(s.Blob)
-	for _, k := range s.Classes {
+	for i, k := range s.Classes {
+		if err := checkFID("class", s.Fallback[i].ClassName, k.FID); err != nil {
+			return err
+		}
 		size += len(k.Blob)
 	}
 	if size > maxActor {
@@ -68,9 +110,22 @@ func (s *ActorSpec) check() error {
 		}
 	}
 	for _, o := range s.Fallback {
-		if err := checkResources(s.ClassName, o.Resources); err != nil {
+		if err := checkName("the name of an alternative class", o.ClassName); err != nil {
 			return err
 		}
+		for _, r := range []map[string]int64{o.Resources, o.RunResources} {
+			if err := checkResources(s.ClassName, r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkFID refuses a hash of a function or a class that is not one. None at all stands for another's.
+func checkFID(what, name string, fid []byte) error {
+	if n := len(fid); n > 0 && n != frame.FIDSize {
+		return fault.New(fault.BadRequest, "the %s id of %.60s has %d bytes, want %d", what, name, n, frame.FIDSize)
 	}
 	return nil
 }

@@ -41,6 +41,77 @@ func TestNewTemplate_FunctionIDOfAnotherLength_Refused(t *testing.T) {
 	}
 }
 
+// What no worker, no daemon or no state of the cluster could read is refused where the program gives it.
+func TestNewTemplate_CountOrNameOutOfRange_Refused(t *testing.T) {
+	c := startDaemon(t).driver()
+	long := strings.Repeat("x", maxName+1)
+	for what, change := range map[string]func(*Template){
+		"kind":     func(x *Template) { x.Kind = KindMethod + 1 },
+		"method":   func(x *Template) { x.Method = long },
+		"group":    func(x *Template) { x.Group = long },
+		"key":      func(x *Template) { x.EnvKey = long },
+		"strategy": func(x *Template) { x.Strategy = long },
+		"results":  func(x *Template) { x.Returns = -1 },
+		"(num_ret": func(x *Template) { x.Returns = 1<<32 + 1 }, // as 32 bits it would be 1
+		"-2 times": func(x *Template) { x.MaxRetries = -2 },
+		"tried":    func(x *Template) { x.MaxRetries = 1 << 32 },
+		"max_call": func(x *Template) { x.MaxCalls = -2 },
+		"mode 3":   func(x *Template) { x.Flow.Mode = FlowDynamic + 1 },
+		"mode -1":  func(x *Template) { x.Flow.Mode = -1 },
+		"yield":    func(x *Template) { x.Flow = Flow{Mode: FlowStream, Each: -1} },
+	} {
+		x := Template{Kind: KindTask, Name: "f", FID: make([]byte, 16), Returns: 1}
+		change(&x)
+		if _, err := c.NewTemplate(&x); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), what) || len(err.Error()) > 1000 {
+			t.Errorf("%s: %.200v", what, err)
+		}
+	}
+	if len(c.tmpls) > 0 {
+		t.Errorf("%d templates are kept", len(c.tmpls))
+	}
+}
+
+func TestNewActor_IDCountOrNameOutOfRange_Refused(t *testing.T) {
+	c := startDaemon(t).driver()
+	long := strings.Repeat("x", maxName+1)
+	other := func(k ActorCode, a wire.Alternative) *ActorSpec {
+		return &ActorSpec{Classes: []ActorCode{k}, ActorCreate: wire.ActorCreate{Fallback: []wire.Alternative{a}}}
+	}
+	for what, s := range map[string]*ActorSpec{
+		"class id of A":     {FID: []byte("short"), ActorCreate: wire.ActorCreate{ClassName: "A"}},
+		"class id of B":     other(ActorCode{FID: []byte("longer than sixteen")}, wire.Alternative{ClassName: "B"}),
+		"alternative class": other(ActorCode{}, wire.Alternative{ClassName: long}),
+		"resource":          other(ActorCode{}, wire.Alternative{RunResources: map[string]int64{strings.Repeat("x", maxResourceName+1): 1}}),
+		"17 alternatives":   {ActorCreate: wire.ActorCreate{Fallback: make([]wire.Alternative, 17)}},
+		"classes of 1":      {Classes: make([]ActorCode, 1)},
+		"key of an env":     {ActorCreate: wire.ActorCreate{EnvKey: long}},
+		"max_restarts=-2":   {ActorCreate: wire.ActorCreate{MaxRestarts: -2}},
+		"concurrency=-1":    {ActorCreate: wire.ActorCreate{MaxConcurrency: -1}},
+		"-1 ms":             {ActorCreate: wire.ActorCreate{AfterMs: -1}},
+		"with its class":    {ActorCreate: wire.ActorCreate{Code: []byte("short")}},
+	} {
+		if _, _, err := c.NewActor(s, &Value{}, nil); fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), what) || len(err.Error()) > 1000 {
+			t.Errorf("%s: %.200v", what, err)
+		}
+	}
+	if n := c.Footprint(false)["actors"]; n != 0 || len(c.actors) > 0 {
+		t.Errorf("%d actors are kept", len(c.actors))
+	}
+}
+
+// A token that cannot be read leaves nothing of the actor in the session.
+func TestOpenActor_MalformedToken_RefusedAndNothingKept(t *testing.T) {
+	c := startDaemon(t).driver()
+	for _, token := range []string{"x", "zz@addr", "abcd@addr", strings.Repeat("ab", ids.ObjectSize)} {
+		if _, err := c.OpenActor(ids.NewActor(c.info.Job), token, "A", 0, 0); fault.CodeOf(err) != fault.BadRequest {
+			t.Errorf("%s: %v", token, err)
+		}
+	}
+	if len(c.actors) > 0 {
+		t.Errorf("%d actors are kept", len(c.actors))
+	}
+}
+
 func TestCheckResources_NamesTooLongOrTooMany_Refused(t *testing.T) {
 	many := func(n int, length int) map[string]int64 {
 		r := map[string]int64{}
@@ -65,7 +136,7 @@ func TestNewActor_TooLargeForTheState_Refused(t *testing.T) {
 	c := startDaemon(t).driver()
 	for what, s := range map[string]*ActorSpec{
 		"class":       {Blob: make([]byte, maxActor+1)},
-		"alternative": {Classes: []ActorCode{{Blob: make([]byte, maxActor+1)}}},
+		"alternative": {Classes: []ActorCode{{Blob: make([]byte, maxActor+1)}}, ActorCreate: wire.ActorCreate{Fallback: make([]wire.Alternative, 1)}},
 		"metadata":    {ActorCreate: wire.ActorCreate{Meta: make([]byte, maxActor+1)}},
 		"name":        {ActorCreate: wire.ActorCreate{Name: strings.Repeat("x", maxName+1)}},
 		"namespace":   {ActorCreate: wire.ActorCreate{Namespace: strings.Repeat("x", maxName+1)}},
