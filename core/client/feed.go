@@ -201,10 +201,10 @@ func (e *executor) sendItem(k *call, i uint64, v *Value, flags int) error {
 	if err != nil {
 		return err
 	}
-	if err := checkAnswer(k, body); err != nil {
-		for _, o := range nested {
-			c.table.Unpin(o)
-		}
+	err = checkAnswer(k, body)
+	if err != nil || in.Closed() { // the caller may have left while a large value went to the arena
+		c.unpinAll(nested)
+		c.carryOut()
 		return err
 	}
 	if nested != nil {
@@ -212,9 +212,6 @@ func (e *executor) sendItem(k *call, i uint64, v *Value, flags int) error {
 		id := k.returnID(int(i) + 1)
 		copy(at[:], id[:ids.TaskSize])
 		c.hold(in.caller, at, nested)
-	}
-	if in.Closed() {
-		return nil
 	}
 	in.Queue(frame.AppendItem(in.Buffer(), frame.Item{Seq: k.seq, Index: i, Flags: uint64(flags)}, body))
 	// The first leaves at once. Those that follow soon share a write, and a millisecond later it is made.

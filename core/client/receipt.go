@@ -33,6 +33,9 @@ func (c *Client) confirmed(who ids.Owner, raw []byte) {
 	} else {
 		delete(c.held[who], t)
 	}
+	if len(c.held[who]) == 0 {
+		delete(c.held, who)
+	}
 	c.carryOut()
 	c.lessNeeded()
 }

@@ -51,6 +51,9 @@ func TestConfirmed_TwoRunsOfOneTask_LetsGoOfTheOldest(t *testing.T) {
 			t.Errorf("after %d confirmations %d objects are there, want %d", i, n, want)
 		}
 	}
+	if len(c.held) > 0 {
+		t.Errorf("%d callers are kept that have nothing to confirm", len(c.held))
+	}
 	if held := c.Footprint(false)["held"]; held != 0 {
 		t.Errorf("%d results are held still", held)
 	}
