@@ -48,8 +48,8 @@ func (n *Node) ActorReleased(ctx context.Context, id ids.Actor) error {
 
 // PutCode brings a part of a class for an actor that is about to be registered,
 // and returns how many bytes of the class are there.
-func (n *Node) PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error) {
-	r, err := n.Apply(ctx, Command{Body: &CodePart{object, a, size, offset, data}})
+func (n *Node) PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error) {
+	r, err := n.Apply(ctx, Command{Body: &CodePart{object, a, size, offset, data, node}})
 	return uint64(r.Count), err
 }
 

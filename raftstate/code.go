@@ -40,6 +40,12 @@ type code struct {
 	users int      // actors that need it, registered or about to be
 }
 
+// codeFor is what an actor needs that is about to be registered. It never changes, too.
+type codeFor struct {
+	node    ids.Node // of the actor's creator, zero when it is not known
+	objects []ids.Object
+}
+
 // useCode counts one more actor, or one less, that needs the object.
 func (m *Machine) useCode(object ids.Object, by int) {
 	next := *m.code[object]
@@ -53,16 +59,25 @@ func (m *Machine) useCode(object ids.Object, by int) {
 
 // dropCode ends what an actor that is not registered was to need.
 func (m *Machine) dropCode(a ids.Actor) {
-	for _, object := range m.codeFor[a] {
+	for _, object := range m.codeFor[a].objects {
 		m.useCode(object, -1)
 	}
 	delete(m.codeFor, a)
 }
 
+// dropCodeFrom ends what the actors were to need whose creators a node had: they have died with it.
+func (m *Machine) dropCodeFrom(n ids.Node) {
+	for a, x := range m.codeFor {
+		if x.node == n {
+			m.dropCode(a)
+		}
+	}
+}
+
 // claimCode makes the objects those of an actor that is being registered; false
 // when one has not arrived whole: then nothing changes.
 func (m *Machine) claimCode(a ids.Actor, objects []ids.Object) bool {
-	arrived := m.codeFor[a]
+	arrived := m.codeFor[a].objects
 	for i, object := range objects {
 		if !slices.Contains(arrived, object) || m.code[object].have < m.code[object].size || slices.Contains(objects[:i], object) {
 			return false
@@ -104,6 +119,9 @@ func (b *CodePart) apply(m *Machine) Result {
 	if m.actors[b.Actor] != nil {
 		return Result{Outcome: Exists}
 	}
+	if n := m.nodes[b.Node]; n != nil && n.State == record.NodeDead {
+		return Result{Outcome: NodeGone} // the part was under way when its node was declared dead
+	}
 	c := m.code[b.Object]
 	switch {
 	case c == nil && b.Size > MaxCodeBytes-m.codeBytes:
@@ -115,8 +133,8 @@ func (b *CodePart) apply(m *Machine) Result {
 		return Result{Outcome: Invalid}
 	}
 	next := *c
-	if !slices.Contains(m.codeFor[b.Actor], b.Object) {
-		m.codeFor[b.Actor] = append(slices.Clip(m.codeFor[b.Actor]), b.Object)
+	if use := m.codeFor[b.Actor]; !slices.Contains(use.objects, b.Object) {
+		m.codeFor[b.Actor] = codeFor{b.Node, append(slices.Clip(use.objects), b.Object)}
 		next.users++
 	}
 	if b.Offset == next.have && len(b.Data) > 0 { // else another process was quicker with this part
@@ -161,6 +179,7 @@ type imageCode struct {
 type imageCodeFor struct {
 	Actor   ids.Actor    `msgpack:"a"`
 	Objects []ids.Object `msgpack:"o"`
+	Node    ids.Node     `msgpack:"n"`
 }
 
 // imageCode lays the code out.
@@ -169,8 +188,8 @@ func (m *Machine) imageCode() (list []imageCode, pending []imageCodeFor) {
 		list = append(list, imageCode{object, c.size, c.parts})
 	}
 	slices.SortFunc(list, func(a, b imageCode) int { return bytes.Compare(a.Object[:], b.Object[:]) })
-	for a, objects := range m.codeFor {
-		pending = append(pending, imageCodeFor{a, objects})
+	for a, x := range m.codeFor {
+		pending = append(pending, imageCodeFor{a, x.objects, x.node})
 	}
 	slices.SortFunc(pending, func(a, b imageCodeFor) int { return bytes.Compare(a.Actor[:], b.Actor[:]) })
 	return list, pending
@@ -204,7 +223,7 @@ func (m *Machine) restoreCode(list []imageCode, pending []imageCodeFor) error {
 		if err := use(x.Objects); err != nil {
 			return err
 		}
-		m.codeFor[x.Actor] = x.Objects
+		m.codeFor[x.Actor] = codeFor{x.Node, x.Objects}
 	}
 	return nil
 }

@@ -23,11 +23,14 @@ func checkCode(t *testing.T, m *Machine) {
 			users[object]++
 		}
 	}
-	for actor, objects := range m.codeFor {
-		if m.actors[actor] != nil || len(objects) == 0 {
+	for actor, x := range m.codeFor {
+		if m.actors[actor] != nil || len(x.objects) == 0 {
 			t.Fatalf("actor %s is registered and about to be registered", actor)
 		}
-		for _, object := range objects {
+		if n := m.nodes[x.node]; n != nil && n.State == record.NodeDead {
+			t.Fatalf("actor %s is about to be registered by a node that is dead", actor)
+		}
+		for _, object := range x.objects {
 			users[object]++
 		}
 	}
@@ -81,7 +84,7 @@ func TestNode_Code_ComesBackAsItCame(t *testing.T) {
 		if _, _, ok := n.Code(object, 0); ok {
 			t.Fatal("a class is given that is not there whole")
 		}
-		have, err := n.PutCode(testContext(t), actor, object, 10, uint64(at), whole[at:min(at+3, 10)])
+		have, err := n.PutCode(testContext(t), ids.Node{1}, actor, object, 10, uint64(at), whole[at:min(at+3, 10)])
 		if err != nil || have != uint64(min(at+3, 10)) {
 			t.Fatal(have, err)
 		}
@@ -111,7 +114,7 @@ func TestNode_ClassNotNeeded_MemoryIsFree(t *testing.T) {
 	before := heap()
 	actor, object := ids.Actor{1}, ids.Object{1}
 	for at := uint64(0); at < size; at += MaxCodePart {
-		if _, err := n.PutCode(testContext(t), actor, object, size, at, make([]byte, MaxCodePart)); err != nil {
+		if _, err := n.PutCode(testContext(t), ids.Node{1}, actor, object, size, at, make([]byte, MaxCodePart)); err != nil {
 			t.Fatal(err)
 		}
 	}

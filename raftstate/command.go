@@ -124,6 +124,7 @@ type CodePart struct {
 	Size   uint64     `msgpack:"size"` // of the whole
 	Offset uint64     `msgpack:"off"`
 	Data   []byte     `msgpack:"data"`
+	Node   ids.Node   `msgpack:"node"` // of the creator: with its death the actor is not registered any more
 }
 
 // CodeDrop says that the actor will not be registered.

@@ -37,8 +37,8 @@ type Machine struct {
 	endedJobs  []ids.Job
 	deadActors []ids.Actor
 
-	codeBytes uint64                     // sizes of code together
-	codeFor   map[ids.Actor][]ids.Object // of actors that are about to be registered
+	codeBytes uint64                // sizes of code together
+	codeFor   map[ids.Actor]codeFor // of actors that are about to be registered
 
 	dedup dedup
 	out   []record.Event // of the command being applied
@@ -52,7 +52,7 @@ func NewMachine() *Machine {
 		actors:   map[ids.Actor]*record.Actor{},
 		names:    map[name]ids.Actor{},
 		code:     map[ids.Object]*code{},
-		codeFor:  map[ids.Actor][]ids.Object{},
+		codeFor:  map[ids.Actor]codeFor{},
 		kv:       map[string]map[string][]byte{},
 		settings: map[string][]byte{},
 		dedup:    newDedup(),

@@ -156,7 +156,7 @@ func parse(t *testing.T, line string) Command {
 	case "code-part":
 		var object ids.Object
 		copy(object[:], get("of"))
-		c.Body = &CodePart{object, actor, num("size"), num("at"), []byte(get("data"))}
+		c.Body = &CodePart{object, actor, num("size"), num("at"), []byte(get("data")), node}
 	case "code-drop":
 		c.Body = &CodeDrop{actor}
 	case "actor-placed":

@@ -50,6 +50,7 @@ func (b *NodeDead) apply(m *Machine) Result {
 	n := *old
 	n.State, n.Reason, n.EndedMs = record.NodeDead, b.Reason, b.AtMs
 	m.putNode(&n)
+	m.dropCodeFrom(n.ID)
 	var gone ids.Node
 	var full bool
 	if m.deadNodes, gone, full = retire(m.deadNodes, n.ID, keptDeadNodes); full {

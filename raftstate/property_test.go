@@ -60,7 +60,7 @@ func randomBody(r *rand.Rand) Body {
 	switch r.IntN(6) {
 	case 0, 1, 2:
 		offset := uint64(r.IntN(3))
-		return &CodePart{object, actor, 3, offset, make([]byte, r.IntN(4-int(offset)))}
+		return &CodePart{object, actor, 3, offset, make([]byte, r.IntN(4-int(offset))), node}
 	case 3:
 		return &CodeDrop{actor}
 	case 4:

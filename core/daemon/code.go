@@ -74,7 +74,7 @@ func (d *Daemon) codePart(ctx context.Context, c *client, m *wire.Message) (any,
 	case !may:
 		return nil, fault.New(fault.BadRequest, "actor %s: its id is of another job", id)
 	}
-	have, err := d.head.PutCode(ctx, id, object, q.Size, q.Offset, q.Data)
+	have, err := d.head.PutCode(ctx, d.o.Node, id, object, q.Size, q.Offset, q.Data)
 	return wire.CodeHave{Have: have, Size: q.Size}, err
 }
 

@@ -19,7 +19,7 @@ type codeHead struct {
 	put     func()
 }
 
-func (h codeHead) PutCode(context.Context, ids.Actor, ids.Object, uint64, uint64, []byte) (uint64, error) {
+func (h codeHead) PutCode(context.Context, ids.Node, ids.Actor, ids.Object, uint64, uint64, []byte) (uint64, error) {
 	h.put()
 	return 4, nil
 }

@@ -26,7 +26,7 @@ type Head interface {
 	GetKV(namespace, key string) ([]byte, bool)
 	DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error)
 	KVKeys(namespace, prefix string) []string
-	PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
+	PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
 	Code(object ids.Object, offset uint64) (data []byte, size uint64, ok bool)
 
 	// Resolve calls done once, perhaps before it returns, unless cancelled.

@@ -57,10 +57,10 @@ func (h *Head) restart(ctx context.Context, a *record.Actor, c record.Cause, all
 	return h.state.ActorDead(ctx, a.ID, a.Incarnation, c, h.nowMs())
 }
 
-// PutCode brings a part of a large class for an actor that is about to be
+// PutCode brings a part of a large class, from the node of the actor's creator, for an actor that is about to be
 // registered, and returns how many bytes of the class are there.
-func (h *Head) PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (uint64, error) {
-	return h.state.PutCode(ctx, a, object, size, offset, data)
+func (h *Head) PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (uint64, error) {
+	return h.state.PutCode(ctx, node, a, object, size, offset, data)
 }
 
 // Code returns what the state keeps of a class from an offset on, up to the end

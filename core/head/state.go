@@ -52,9 +52,9 @@ type Actors interface {
 // Code are the large classes of detached actors. A class comes in parts, before
 // the actor is registered, which then names its object in record.Actor.Code.
 type Code interface {
-	// PutCode brings a part and returns how many bytes of the class are there. A
+	// PutCode brings a part, from the node of the actor's creator, and returns how many bytes of the class are there. A
 	// part at another offset changes nothing.
-	PutCode(ctx context.Context, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
+	PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
 	// DropCode says that the actor will not be registered.
 	DropCode(ctx context.Context, a ids.Actor) error
 	// Code returns what is kept of a class from an offset on, up to the end of a
