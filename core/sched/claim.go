@@ -9,8 +9,9 @@ import (
 
 // A want for much would never be served while wants for little take every bit
 // that is given back. One that has got nothing for ClaimAfter therefore claims
-// what it needs: until it is served nothing of that goes to others, for
-// ClaimFor at most, and then not again for ClaimRest.
+// what it needs: until it is served nothing of that goes to those who were served
+// later than it, for ClaimFor at most, and then not again for ClaimRest. Who was
+// served longer ago keeps its turn: it is served once, and is behind the claim then.
 const (
 	ClaimAfter = 200 * time.Millisecond
 	ClaimFor   = time.Second
@@ -69,7 +70,7 @@ func (m *Machine) reachable(d *demand) (needs []resource.Set) {
 
 // claimed reports whether serving d in this choice would take what the claim waits for.
 func (m *Machine) claimed(d *demand, need resource.Set) bool {
-	if m.claim == nil || m.claim == d {
+	if m.claim == nil || m.claim == d || d.before(m.claim) {
 		return false
 	}
 	var free resource.Set
