@@ -1,0 +1,95 @@
+package client
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+)
+
+// taken is a submitted task that a test takes out of its queue, as if a worker had it; mu is held afterwards.
+func taken(t *testing.T, c *Client, tm int) (*task, *own.Object) {
+	t.Helper()
+	id := submit(t, c, tm, "x")
+	c.mu.Lock()
+	k := c.tmpls[tm].class
+	if k.queue.len() != 1 {
+		t.Fatalf("%d tasks wait", k.queue.len())
+	}
+	return k.queue.pop(), c.table.Find(id)
+}
+
+// What becomes of a task whose worker is lost: it is tried again as often as it may, and waits first when
+// workers end with it again and again. A reason that the daemon told ends it at once.
+func TestTryAgain_WorkerIsLost_AsOftenAsItMay(t *testing.T) {
+	for _, x := range []struct {
+		what    string
+		retries int
+		tries   int32
+		crashes uint8
+		code    fault.Code
+		ran     bool
+
+		queued, waits bool
+		failure       fault.Code
+		words         string
+	}{
+		{what: "no retries", ran: true, failure: fault.WorkerCrashed, words: "the worker that ran f died: it broke, on node"},
+		{what: "the first of one retry", retries: 1, ran: true, queued: true},
+		{what: "the first of one retry is used", retries: 1, tries: 1, ran: true, failure: fault.WorkerCrashed, words: "(tried 2 times, max_retries=1)"},
+		{what: "without end", retries: -1, tries: 99, ran: true, queued: true},
+		{what: "a second worker ended with it", retries: 5, tries: 1, crashes: 1, ran: true, waits: true},
+		{what: "it had run, and its answer is lost", retries: 5, crashes: 1, queued: true},
+		{what: "the daemon ended the worker for a reason", retries: 5, code: fault.OutOfMemory + "-of-gpu", ran: true, failure: fault.OutOfMemory + "-of-gpu", words: "it broke"},
+		{what: "it had run in a worker that was ended for a reason", retries: 5, code: fault.OutOfMemory + "-of-gpu", queued: true},
+	} {
+		c := startDaemon(t).driver()
+		k, o := taken(t, c, retried(t, c, "f", x.retries))
+		k.tries, k.crashes = x.tries, x.crashes
+		queued := c.tryAgain(k, &lease{code: x.code}, "it broke\nits last words", x.ran)
+		if queued != x.queued || (c.delayed[k] != nil) != x.waits || (o.State == own.Failed) != (x.failure != "") {
+			t.Errorf("%s: queued %v, waits %v, state %d", x.what, queued, c.delayed[k] != nil, o.State)
+		}
+		if want := x.tries + 1; x.code == "" && k.tries != want {
+			t.Errorf("%s: %d tries, want %d", x.what, k.tries, want)
+		}
+		if d := c.delayed[k]; d != nil {
+			if d.until.Sub(d.since) < crashDelay/2 || !strings.Contains(d.describe(time.Now()), "its worker died, 2 times so far") {
+				t.Errorf("%s: it waits %v, %s", x.what, d.until.Sub(d.since), d.why)
+			}
+		}
+		if f := o.Fault; x.failure != "" && (f == nil || f.Code != x.failure || !strings.Contains(f.Message, x.words) || !strings.HasSuffix(f.Message, "\nits last words")) {
+			t.Errorf("%s: %v", x.what, f)
+		}
+		c.mu.Unlock()
+	}
+}
+
+// A crash says how often the task was tried, and what the worker said last, if anything.
+func TestCrashFault_SaysHowOftenAndTheLastWords(t *testing.T) {
+	c := &Client{}
+	c.info.Node = ids.NewNode()
+	node := ", on node " + c.info.Node.String()
+	for _, x := range []struct {
+		retries int
+		tries   int32
+		detail  string
+		want    string
+	}{
+		{0, 1, "it broke", "it broke" + node + " (max_retries=0)"},
+		{3, 1, "it broke", "it broke" + node},
+		{3, 2, "it broke", "it broke" + node + " (tried 2 times, max_retries=3)"},
+		{3, 4, "it broke\nsaid\nmuch", "it broke" + node + " (tried 4 times, max_retries=3)\nsaid\nmuch"},
+	} {
+		f := c.crashFault(&task{tmpl: &Template{Name: "f", MaxRetries: x.retries}, tries: x.tries}, x.detail)
+		if want := "the worker that ran f died: " + x.want; f.Code != fault.WorkerCrashed || f.Message != want {
+			t.Errorf("%s: %q, want %q", f.Code, f.Message, want)
+		}
+	}
+	if times(1) != "once" || times(2) != "2 times" {
+		t.Errorf("%s, %s", times(1), times(2))
+	}
+}
