@@ -14,12 +14,15 @@ func (c *Client) ensureEnded(t *task) {
 	if o == nil || o.lease == nil {
 		return
 	}
-	time.AfterFunc(cancelPatience, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if l := o.lease; !c.closed && !l.gone && o.tasks[t.seq] == t {
-			l.paused = true // nothing more goes there: what was sent comes back when it is gone
-			c.push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
-		}
-	})
+	time.AfterFunc(cancelPatience, func() { c.endWorker(o, t) })
+}
+
+// endWorker has the daemon end the worker that a task was sent to, unless the task has ended.
+func (c *Client) endWorker(o *outConn, t *task) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if l := o.lease; !c.closed && !l.gone && o.tasks[t.seq] == t {
+		l.paused = true // nothing more goes there: what was sent comes back when it is gone
+		c.push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
+	}
 }
