@@ -58,6 +58,7 @@ type fakeDaemon struct {
 	exits     []string              // what workers said before they ended on purpose
 	together  int                   // questions for the places of many
 	full      bool                  // who asks for room waits
+	noArena   bool                  // who joins gets no descriptor of the arena
 	onDisk    bool                  // nothing is in the arena: places are told one by one
 	holdPins  int                   // so many places are asked for before one is told
 	late      []lateObject
@@ -140,8 +141,14 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 	w := ids.NewWorker()
 	addr := filepath.Join(d.dir, "p", w.Owner().String()+".sock")
 	job := ids.JobOf(1)
+	d.mu.Lock()
+	arena := d.fd
+	if d.noArena {
+		arena = -1
+	}
+	d.mu.Unlock()
 	err = wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version, NodeID: d.node[:], WorkerID: w[:], JobID: job[:], SessionDir: d.dir, Addr: addr,
-		ArenaBytes: d.size, DaemonPid: os.Getpid()}, d.fd)
+		ArenaBytes: d.size, DaemonPid: os.Getpid()}, arena)
 	if err != nil {
 		u.Close()
 		return

@@ -114,3 +114,43 @@ func TestBackoff_GrowsToItsLimit(t *testing.T) {
 		}
 	}
 }
+
+// A queue that was long gives its memory back: places that were left are cleared, and an empty one keeps no large array.
+func TestFifo_LongQueueIsEmptied_MemoryIsGivenBack(t *testing.T) {
+	const n = 20_000
+	var q fifo
+	var tasks []*task
+	for range n {
+		x := new(task)
+		tasks = append(tasks, x)
+		q.push(x)
+	}
+	for i := range n * 2 / 3 {
+		if q.pop() != tasks[i] {
+			t.Fatalf("task %d did not come in its turn", i)
+		}
+	}
+	rest := tasks[n*2/3:]
+	if len(q.items) > n*2/3 || !slices.Equal(q.all(), rest) {
+		t.Errorf("%d slots are kept for %d tasks", len(q.items), len(rest))
+	}
+	for i, x := range q.items[:cap(q.items)] {
+		if i >= len(q.items) && x != nil {
+			t.Fatalf("slot %d, behind the queue, still holds a task", i)
+		}
+	}
+	if !q.remove(rest[5]) || q.remove(tasks[0]) || q.len() != len(rest)-1 {
+		t.Errorf("%d tasks are left, want %d", q.len(), len(rest)-1)
+	}
+	for q.len() > 0 {
+		q.pop()
+	}
+	if cap(q.items) != 0 || q.head != 0 || q.empty != 0 {
+		t.Errorf("an empty queue keeps %d slots, head %d, %d empty", cap(q.items), q.head, q.empty)
+	}
+	again := new(task)
+	q.push(again)
+	if q.first() != again || q.remove(tasks[0]) || !q.remove(again) {
+		t.Error("a queue that was emptied does not work again")
+	}
+}
