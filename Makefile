@@ -125,11 +125,13 @@ soak: dev ## mixed load for MINUTES (30): memory ends as it was at minute 5
 
 N ?= 20
 PACKAGES ?=
+FILES ?=
 MODULES ?=
-mutants: dev ## change N (20) places of each group and see whether tests notice; SEED=, PACKAGES= and MODULES= choose which
-	@seed=$(SEED); echo "SEED=$$seed"; \
-	if test -n '$(PACKAGES)' || test -z '$(MODULES)'; then go run ./tests/mutants -seed $$seed -n $(N) -packages '$(PACKAGES)' || exit 1; fi; \
-	if test -n '$(MODULES)' || test -z '$(PACKAGES)'; then $(PY) tests/mutants/python_mutants.py --seed $$seed -n $(N) --modules '$(MODULES)'; fi
+mutants: dev ## change N (20) places of each group and see whether tests notice; SEED=, PACKAGES=, FILES= and MODULES= choose which
+	@seed=$(SEED); echo "SEED=$$seed"; result=0; \
+	if test -n '$(PACKAGES)$(FILES)' || test -z '$(MODULES)'; then go run ./tests/mutants -seed $$seed -n $(N) -packages '$(PACKAGES)' -files '$(FILES)' || result=1; fi; \
+	if test -n '$(MODULES)' || test -z '$(PACKAGES)$(FILES)'; then $(PY) tests/mutants/python_mutants.py --seed $$seed -n $(N) --modules '$(MODULES)' || result=1; fi; \
+	exit $$result
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) build dist python/eagleray/_bin python/eagleray/_core.*.so python/ray_compat/build

@@ -1,23 +1,39 @@
 // Command mutants measures whether the tests bite. It changes the program in
-// one random place, runs the tests of the package that holds the place, and
+// one random place, runs the tests of the package that reach the place, and
 // notes whether one of them fails. A change that no test notices is a
 // survivor: a test is missing there, or the change changes nothing.
 //
 //	go run ./tests/mutants -seed 7 -n 20 -packages core/own,core/sched
+//	go run ./tests/mutants -files core/own/table.go -n 100
 //	go run ./tests/mutants -at core/own/table.go:120
 //
-// The changed file reaches the compiler through the -overlay option of the go
-// command, so the working tree stays as it is. The same seed chooses the same
-// places in the same sources. A change that does not compile is replaced by
-// the next one.
+// Each package is compiled once, into a program that holds all its changes.
+// The end of the name of the program's file chooses the change that is on.
+// Each test then runs alone with no change on, and the program notes which
+// places the test reaches, also in processes that the test starts. A change
+// that cannot be written behind a switch, such as one of the assignment in a
+// case of a select statement, is compiled by itself. The changed files reach
+// the compiler through the -overlay option of the go command, so the working
+// tree stays as it is. The same seed chooses the same places in the same
+// sources. A change that would not compile by itself is replaced by the next one.
+//
+// Limits: a place that no test reaches when it runs alone has survived. A
+// test with several goroutines may reach a place only now and then; such a
+// place counts as not reached by that test when it was not reached in the one
+// run. With -thorough every change that would survive meets all tests of the
+// package. A test that fails twice without a change is left out, and named. A
+// package whose tests cannot be run is given up, and named; the rates are
+// then those of what was measured, and the exit status is 2.
 //
 // A changed program may allocate, write or start processes without end. Each
 // trial therefore has bounds on its memory, files and processes, a temporary
 // folder that is removed, and no process of it lives on. Tests that exceed the
 // bounds count as failed.
 //
-// places.go finds what can be changed, run.go applies one change and runs the
-// tests, trial.go holds them within their bounds, descendants.go finds and ends
-// their processes, report.go prints the rates, and groups.go names the packages and the
-// share of changes that the tests of each group have to notice.
+// finder.go and within.go find what can be changed, load.go reads a package and its types,
+// switched.go and helpers.go write the program with all changes, build.go
+// compiles it, tests.go finds which tests reach which places, run.go tries one
+// change, trial.go holds the tests within their bounds, descendants.go finds and
+// ends their processes, report.go prints the rates, and groups.go names the
+// packages and the share of changes that the tests of each group have to notice.
 package main

@@ -32,6 +32,7 @@ func f(a, b int, on bool) (int, bool) {
 		b = -2
 	}
 	a += 3
+	kept = nil
 	return a - b, true
 }
 `
@@ -51,7 +52,7 @@ func TestPlaces_EachKindOfChange(t *testing.T) {
 		"12: 0 becomes 1", "12: condition negated: i < a", "12: < becomes <=", "12: skipped: i++",
 		"13: assignment dropped: a, b = b, a", "14: skipped: continue", "16: skipped: defer g(1)", "16: 1 becomes 2",
 		"23: condition negated: b == -1", "23: == becomes !=", "24: assignment dropped: b = -2",
-		"26: assignment dropped: a += 3", "26: 3 becomes 4", "27: - becomes +", "27: returns false for true",
+		"26: assignment dropped: a += 3", "26: 3 becomes 4", "27: assignment dropped: kept = nil", "28: - becomes +", "28: returns false for true",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -65,7 +66,9 @@ func TestPlace_Apply_ChangesThePlaceOnly(t *testing.T) {
 	}
 	for _, c := range []struct{ what, before, after string }{
 		{"condition negated: a < b && on", "if a < b && on {", "if !(a < b && on) {"},
-		{"skipped: g(a)", "\tg(a)\n", "\t{}\n"},
+		{"skipped: g(a)", "\tg(a)\n", "\tif false { g(a) }\n"},
+		{"skipped: i++", "i < a; i++ {", "i < a;  {"},
+		{"assignment dropped: kept = nil", "kept = nil", "{}"},
 		{"assignment dropped: a, b = b, a", "a, b = b, a", "_, _ = b, a"},
 		{"returns false for true", "return a - b, true", "return a - b, false"},
 	} {

@@ -44,6 +44,8 @@ TESTS: dict[str, list[str]] = {
     "remote_function": ["test_tasks.py", "test_resources.py", "test_errors.py", "test_fallback.py"],
     "util/state/api": ["test_state_totals.py", "test_state.py"],
 }
+#: How often the unchanged tests of a module run before it is given up: other programs may hold one run up.
+TRIES = 2
 AT = "only places at these lines, as actor.py:120, separated by commas; every change of them"
 SWAPPED = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "is": "is not", "is not": "is"}
 SWAPPED |= {"in": "not in", "not in": "in", "+": "-", "-": "+", "and": "or", "or": "and"}
@@ -72,6 +74,18 @@ class Place:
     def apply(self, source: bytes) -> bytes:
         """The source with the change made."""
         return source[: self.start] + self.text.encode() + source[self.end :]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What became of the changes to some modules."""
+
+    #: How many changes were made.
+    tried: int
+    #: Those that no test noticed.
+    survivors: list[str]
+    #: The modules whose tests fail without a change, so that they could tell nothing.
+    given_up: list[str]
 
 
 class Finder:
@@ -148,17 +162,14 @@ def passes(package: Path, tests: list[Path], limit: float) -> bool:
 
 def measure(
     sources: Path, tests: dict[str, list[Path]], seed: int, n: int, end: float, at: Container[str] | None = None
-) -> tuple[int, list[str]]:
+) -> Measured:
     """Makes changes to the modules of a folder.
 
     Args:
         at: Lines such as ``actor.py:120``; only places there are changed. All places when it is None.
 
     Returns:
-        How many changes were made, and those that no test noticed.
-
-    Raises:
-        RuntimeError: the tests fail without a change.
+        What became of the changes. Modules whose tests fail without a change are left out, and named.
     """
     chosen = [
         (name, place)
@@ -169,17 +180,25 @@ def measure(
     random.Random(seed).shuffle(chosen)
     took: dict[str, float] = {}
     tried, survivors = 0, []
+    given_up: list[str] = []
     with tempfile.TemporaryDirectory(prefix="mutants") as folder:
         copy = Path(folder) / "package"
         shutil.copytree(sources, copy, copy_function=os.symlink, ignore=shutil.ignore_patterns("__pycache__"))
         for name, place in chosen:
             if tried == n or time.monotonic() > end:
                 break
+            if name in given_up:
+                continue
             if name not in took:
-                began = time.monotonic()
-                if not passes(copy, tests[name], 300):
-                    raise RuntimeError(f"the unchanged tests of {name} fail")
-                took[name] = time.monotonic() - began
+                for _ in range(TRIES):
+                    began = time.monotonic()
+                    if passes(copy, tests[name], 300):
+                        took[name] = time.monotonic() - began
+                        break
+                else:
+                    given_up.append(name)
+                    print(f"given up: the unchanged tests of {name} fail {TRIES} times", flush=True)
+                    continue
             file = copy / name
             file.unlink()
             file.write_bytes(place.apply((sources / name).read_bytes()))
@@ -189,7 +208,7 @@ def measure(
             file.unlink()
             file.symlink_to(sources / name)
             tried += 1
-    return tried, survivors
+    return Measured(tried, survivors, given_up)
 
 
 def main() -> int:
@@ -213,11 +232,15 @@ def main() -> int:
             parser.error(f"{unknown[0]} is in no module of the table TESTS of {__file__}")
         options.n = sys.maxsize
     end = time.monotonic() + 60 * options.minutes
-    tried, survivors = measure(ROOT / "python", tests, options.seed, options.n, end, at)
-    share = (tried - len(survivors)) / max(1, tried)
+    found = measure(ROOT / "python", tests, options.seed, options.n, end, at)
+    tried, noticed = found.tried, found.tried - len(found.survivors)
+    share = noticed / max(1, tried)
     verdict = "enough" if share >= WANTED else "too few"
-    line = f"{tried - len(survivors)} of {tried} changes noticed, {100 * share:.1f} % (wanted {100 * WANTED:.0f} %)"
+    line = f"{noticed} of {tried} changes noticed, {100 * share:.1f} % (wanted {100 * WANTED:.0f} %)"
     print(f"{'Python':20} {line}: {verdict}")
+    if found.given_up:
+        print(f"not measured, for their unchanged tests fail: {', '.join(found.given_up)}")
+        return 2
     return int(options.strict and share < WANTED)
 
 

@@ -11,6 +11,7 @@ type rate struct {
 	group     group
 	tried     int
 	noticed   int
+	unreached int // of those that survived
 	survivors []place
 }
 
@@ -29,8 +30,8 @@ func report(w io.Writer, rates []rate) {
 		if !r.enough() {
 			verdict = "too few"
 		}
-		fmt.Fprintf(w, "%-20s %3d of %3d changes noticed, %5.1f %% (wanted %.0f %%): %s\n",
-			r.group.name, r.noticed, r.tried, 100*r.share(), 100*r.group.wanted, verdict)
+		fmt.Fprintf(w, "%-20s %3d of %3d changes noticed, %5.1f %% (wanted %.0f %%): %s; of %d survivors no test reaches %d\n",
+			r.group.name, r.noticed, r.tried, 100*r.share(), 100*r.group.wanted, verdict, len(r.survivors), r.unreached)
 	}
 	for _, r := range rates {
 		if len(r.survivors) > 0 {

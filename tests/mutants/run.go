@@ -1,15 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"syscall"
+	"strconv"
 	"time"
 )
 
@@ -17,106 +15,104 @@ import (
 type outcome int
 
 const (
-	noticed  outcome = iota // a test failed, or the tests did not come to an end
-	survived                // all tests passed
-	unusable                // the changed program does not compile
+	noticed   outcome = iota // a test failed, or the tests did not come to an end
+	survived                 // all tests that reach the place passed
+	unreached                // no test reaches the place
+	unusable                 // the changed program does not compile
 )
-
-// compileMost is how long compiling and linking a changed package may take.
-const compileMost = 10 * time.Minute
 
 // runner runs the tests of packages with changed files.
 type runner struct {
-	root    string // the module's folder
-	scratch string // where changed files, the overlay and the trials' temporary folders lie
-	bounds  bounds
+	root     string // the module's folder
+	scratch  string // where changed files, the overlay and the trials' temporary folders lie
+	bounds   bounds
+	thorough bool // run all tests of the package before a change counts as survived
+	apart    bool // compile each change by itself
+	w        io.Writer
 }
 
-// plain runs the unchanged tests of a package and gives the time that they
-// took, compiling left out. Tests that fail without a change could tell nothing.
-func (r *runner) plain(ctx context.Context, pkg string) (time.Duration, error) {
-	out, verdict, err := r.test(ctx, pkg, nil, 10*time.Minute)
-	if err != nil {
-		return 0, fmt.Errorf("try the unchanged tests of %s: %w", pkg, err)
-	}
-	if verdict != nil {
-		return 0, fmt.Errorf("the unchanged tests of %s fail: %w\n%s", pkg, verdict, out)
-	}
-	took, err := told(out)
-	if err != nil {
-		return 0, fmt.Errorf("read how long the tests of %s took: %w", pkg, err)
-	}
-	return took, nil
+// subject is a package that is ready to be changed.
+type subject struct {
+	*program
+	binary  string       // its tests with all changes; the end of the file's name chooses one
+	slow    map[int]bool // indices of the places that are not in the binary
+	tests   []test       // fastest first
+	reached map[int][]test
+	blind   map[int]bool // indices of the places of which is not known who reaches them
 }
 
-// told reads from the last line of the go command, such as
-// "ok  	example.org/sample	0.784s", how long tests took.
-func told(out []byte) (time.Duration, error) {
-	fields := bytes.Fields(out)
-	if len(fields) == 0 {
-		return 0, errors.New("the go command printed nothing")
+// prepare compiles a package with all its changes, runs each of its tests
+// without a change, and notes which places each reaches.
+func (r *runner) prepare(ctx context.Context, pkg string) (*subject, error) {
+	began := time.Now()
+	p, err := load(ctx, r.root, pkg)
+	if err != nil {
+		return nil, err
 	}
-	return time.ParseDuration(string(fields[len(fields)-1]))
+	s := &subject{program: p, binary: filepath.Join(r.scratch, filepath.Base(pkg)+".test")}
+	if s.slow, s.blind, err = r.buildAll(ctx, p, s.binary); err != nil {
+		return nil, err
+	}
+	built := time.Since(began)
+	if err := r.record(ctx, s); err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(r.w, "%s: %d places, %d of them compiled one by one; compiled in %.0f s, %d tests run in %.0f s\n",
+		pkg, len(p.places), len(s.slow), built.Seconds(), len(s.tests), (time.Since(began) - built).Seconds())
+	return s, nil
 }
 
 // patience is how long changed tests may take when the unchanged ones take
 // this long: other programs on the machine may slow one run and not the other.
 func patience(took time.Duration) time.Duration { return 4*took + 5*time.Second }
 
-// try runs a package's tests with one place changed. Tests that take longer
-// than the limit or need more than the bounds count as failed: the change made
-// something wait or grow for ever.
-func (r *runner) try(ctx context.Context, pkg string, p place, limit time.Duration) (outcome, error) {
-	source, err := os.ReadFile(p.file)
-	if err != nil {
-		return 0, fmt.Errorf("read source: %w", err)
-	}
-	changed := filepath.Join(r.scratch, filepath.Base(p.file))
-	if err := os.WriteFile(changed, p.apply(source), 0o600); err != nil {
-		return 0, fmt.Errorf("write changed source: %w", err)
-	}
-	defer os.Remove(changed)
-	out, verdict, err := r.test(ctx, pkg, map[string]string{p.file: changed}, limit)
-	switch {
-	case ctx.Err() != nil:
-		return 0, ctx.Err()
-	case err != nil:
-		return 0, fmt.Errorf("try %s: %w", p, err)
-	case verdict == nil:
-		return survived, nil
-	case errors.Is(verdict, errBound):
-		return noticed, nil
-	case bytes.Contains(out, []byte("[build failed]")) || bytes.Contains(out, []byte("[setup failed]")):
+// try runs the tests that reach a place with the place changed. Tests that
+// take much longer than without the change or need more than the bounds count
+// as failed: the change made something wait or grow for ever.
+func (r *runner) try(ctx context.Context, s *subject, c place) (outcome, error) {
+	i := s.find(c)
+	if i < 0 || !s.compiles(c) {
 		return unusable, nil
-	default:
-		return noticed, nil
 	}
+	tests := s.reached[i]
+	if s.blind[i] || r.thorough {
+		tests = ahead(tests, s.tests)
+	}
+	if len(tests) == 0 {
+		return unreached, nil
+	}
+	binary := s.binary + "." + strconv.Itoa(i+1)
+	defer os.Remove(binary)
+	if !s.slow[i] && !r.apart {
+		if err := os.Link(s.binary, binary); err != nil {
+			return 0, fmt.Errorf("name the changed program: %w", err)
+		}
+	} else if _, err := r.build(ctx, s.pkg, map[string][]byte{c.file: c.apply(s.sources[c.file])}, binary); errors.Is(err, errCompile) {
+		return unusable, nil
+	} else if err != nil {
+		return 0, fmt.Errorf("try %s: %w", c, err)
+	}
+	for _, some := range batches(tests) {
+		passed, err := r.run(ctx, s, binary, some)
+		if err != nil {
+			return 0, fmt.Errorf("try %s: %w", c, err)
+		}
+		if !passed {
+			return noticed, nil
+		}
+	}
+	return survived, nil
 }
 
-// test runs the tests of a package with some files replaced. It gives what
-// they printed and how they failed; err says that they could not be run.
-func (r *runner) test(ctx context.Context, pkg string, replaced map[string]string, limit time.Duration) (out []byte, verdict, err error) {
-	overlay := filepath.Join(r.scratch, "overlay.json")
-	text, err := json.Marshal(map[string]map[string]string{"Replace": replaced})
-	if err != nil {
-		return nil, nil, fmt.Errorf("encode overlay: %w", err)
+// ahead puts some of all tests first.
+func ahead(some, all []test) []test {
+	known := map[string]bool{}
+	var found []test
+	for _, t := range append(some[:len(some):len(some)], all...) {
+		if !known[t.name] {
+			known[t.name] = true
+			found = append(found, t)
+		}
 	}
-	if err := os.WriteFile(overlay, text, 0o600); err != nil {
-		return nil, nil, fmt.Errorf("write overlay: %w", err)
-	}
-	// The go command ends tests at its own limit, with a dump of what they
-	// wait for. Ours comes later and is for programs that hold even that up.
-	ctx, cancel := context.WithTimeout(ctx, 2*limit+compileMost)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "go", "test", "-count=1", "-failfast", "-vet=off", "-overlay="+overlay, "-timeout="+limit.String(), "./"+pkg)
-	cmd.Dir = r.root
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C ends this program, which then ends the trial
-	cmd.WaitDelay = time.Second                           // what the tests left behind may hold the pipe
-	var printed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &printed, &printed
-	verdict, err = r.bounds.run(cmd, filepath.Join(r.scratch, "t"))
-	if errors.Is(verdict, exec.ErrWaitDelay) {
-		verdict = nil
-	}
-	return printed.Bytes(), verdict, err
+	return found
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -63,6 +64,19 @@ func (b bounds) run(cmd *exec.Cmd, folder string) (verdict, err error) {
 		verdict = found
 	}
 	return verdict, nil
+}
+
+// output runs a command as run does, and gives what it printed.
+func (b bounds) output(cmd *exec.Cmd, folder string) (printed []byte, verdict, err error) {
+	var buffer bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &buffer, &buffer
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C ends this program, which then ends the trial
+	cmd.WaitDelay = time.Second                           // what the command left behind may hold the pipe
+	verdict, err = b.run(cmd, folder)
+	if errors.Is(verdict, exec.ErrWaitDelay) {
+		verdict = nil
+	}
+	return buffer.Bytes(), verdict, err
 }
 
 // start starts the command with the bound on files, which children inherit.

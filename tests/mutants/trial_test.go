@@ -101,15 +101,12 @@ func TestTrial_WithinBounds_IsNotDisturbed(t *testing.T) {
 
 // A trial that cannot be made has no verdict: it is not counted as noticed.
 func TestTry_TrialCannotBeMade_IsAnError(t *testing.T) {
-	r := &runner{root: lay(t), scratch: t.TempDir(), bounds: ordinary}
-	places, err := placesOf(filepath.Join(r.root, "held"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := sampleRunner(t)
+	s := ready(t, r, "held")
 	if err := os.Mkdir(filepath.Join(r.scratch, "t"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.try(context.Background(), "held", places[0], time.Minute); err == nil || !strings.Contains(err.Error(), "make the trial's folder") {
+	if _, err := r.try(context.Background(), s, s.places[0]); err == nil || !strings.Contains(err.Error(), "make the trial's folder") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -117,14 +114,14 @@ func TestTry_TrialCannotBeMade_IsAnError(t *testing.T) {
 // A change whose tests pass although they leave processes behind is a
 // survivor, and one after which the program grows without end is noticed.
 func TestTry_GrowsOrLeavesProcesses(t *testing.T) {
-	r := &runner{root: lay(t), scratch: t.TempDir(), bounds: ordinary}
+	r := sampleRunner(t)
 	r.bounds.memory = 2 << 30
 	for pkg, want := range map[string]outcome{"grows": noticed, "leaves": survived} {
-		places, err := placesOf(filepath.Join(r.root, pkg))
-		if err != nil || len(places) != 1 {
-			t.Fatal(places, err)
+		s := ready(t, r, pkg)
+		if len(s.places) != 1 {
+			t.Fatal(s.places)
 		}
-		if got, err := r.try(context.Background(), pkg, places[0], time.Minute); err != nil || got != want {
+		if got, err := r.try(context.Background(), s, s.places[0]); err != nil || got != want {
 			t.Errorf("%s: got %v, %v", pkg, got, err)
 		}
 	}
