@@ -21,9 +21,11 @@
 // test with several goroutines may reach a place only now and then; such a
 // place counts as not reached by that test when it was not reached in the one
 // run. With -thorough every change that would survive meets all tests of the
-// package. A test that fails twice without a change is left out, and named. A
-// package whose tests cannot be run is given up, and named; the rates are
-// then those of what was measured, and the exit status is 2.
+// package. A test that fails now and then without a change makes a change look
+// noticed; it is named when it fails in its first run without a change. A test
+// that fails twice without a change is left out, and named. A package whose
+// tests cannot be run is given up, and named; the rates are then those of what
+// was measured, and the exit status is 2.
 //
 // A changed program may allocate, write or start processes without end. Each
 // trial therefore has bounds on its memory, files and processes, a temporary

@@ -2,6 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -54,4 +57,19 @@ func chosen(names string) ([]group, error) {
 		return nil, fmt.Errorf("package %q is in no group of tests/mutants/groups.go", wanted[i])
 	}
 	return found, nil
+}
+
+// named checks that the files and lines that a plan names are of its packages.
+func (p plan) named() error {
+	for _, name := range slices.Concat(p.files, p.at) {
+		file, _, _ := strings.Cut(name, ":")
+		has := func(g group) bool { return slices.Contains(g.packages, path.Dir(file)) }
+		if !slices.ContainsFunc(p.groups, has) || !measured(file) {
+			return fmt.Errorf("%q is not a source of a package that is measured; name it as core/own/table.go", name)
+		}
+		if _, err := os.Stat(filepath.Join(p.root, file)); err != nil {
+			return fmt.Errorf("find the source: %w", err)
+		}
+	}
+	return nil
 }

@@ -54,7 +54,10 @@ func main() {
 	if *files != "" {
 		p.files = strings.Split(*files, ",")
 	}
-	if p.groups, err = chosen(*names); err == nil && !*list {
+	if p.groups, err = chosen(*names); err == nil {
+		err = p.named()
+	}
+	if err == nil && !*list {
 		rates, err = measure(ctx, p, os.Stdout)
 	} else if err == nil {
 		err = show(p, os.Stdout)

@@ -148,9 +148,11 @@ func TestMeasure_TestsFailWithoutAChange_OthersAreMeasured(t *testing.T) {
 // machine holds up. It is tried again, so the package is measured.
 func TestRecord_TestFailsOnce_IsTriedAgain(t *testing.T) {
 	r := sampleRunner(t)
+	var told bytes.Buffer
+	r.w = &told
 	s := ready(t, r, "once")
-	if len(s.tests) != 1 {
-		t.Fatalf("the tests are %v", s.tests)
+	if len(s.tests) != 1 || !strings.Contains(told.String(), "not steady: TestLess of once failed once") {
+		t.Fatalf("the tests are %v, told is %q", s.tests, told.String())
 	}
 	if got, err := r.try(context.Background(), s, s.places[0]); err != nil || got != noticed {
 		t.Errorf("got %v, %v", got, err)

@@ -91,3 +91,16 @@ func TestChosen_NamesPackagesAndGroups(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestPlan_Named_FilesAndLinesOfThePackages(t *testing.T) {
+	p := plan{root: lay(t), groups: []group{{packages: []string{"held", "free"}}}, files: []string{"free/free.go"}, at: []string{"held/held.go:3"}}
+	if err := p.named(); err != nil {
+		t.Error(err)
+	}
+	for name, want := range map[string]string{"text/text.go": "not a source", "held/h_test.go": "not a source", "held.go": "not a source", "held/hold.go": "no such file"} {
+		p.files = []string{name}
+		if err := p.named(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}

@@ -73,6 +73,9 @@ func (r *runner) record(ctx context.Context, s *subject) error {
 				return fmt.Errorf("run the unchanged test %s of %s: %w", name, s.pkg, err)
 			}
 			took = time.Since(began)
+			if passed && try > 0 {
+				fmt.Fprintf(r.w, "not steady: %s of %s failed once without a change\n", name, s.pkg)
+			}
 		}
 		if !passed {
 			fmt.Fprintf(r.w, "left out: %s of %s fails without a change\n", name, s.pkg)
