@@ -304,6 +304,7 @@ func TestStore_Direct_DiskFullOrBroken_NextDirectoryIsUsed(t *testing.T) {
 				t.Fatalf("%v: %v", why, err)
 			}
 		}
+		s.gone.Wait() // the removal of the first file that failed changes bad, too
 		fs.fail = why
 		s.dirs[0].bad, s.dirs[1].bad = nil, nil
 		rs, err := s.Write([]Item{item(9, inPages(9, 1<<20))})
