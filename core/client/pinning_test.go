@@ -1,0 +1,212 @@
+package client
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/store"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// storedObjects are objects that the store has, and that this process does not look at.
+func storedObjects(t *testing.T, d *fakeDaemon, c *Client, n int) (list []ids.Object) {
+	t.Helper()
+	for range n {
+		id, err := c.Put(&Value{Bufs: [][]byte{make([]byte, MaxInline+1)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, id)
+	}
+	c.letGoOfViews()
+	d.eventually("nothing is pinned", func() bool { return d.pins == 0 })
+	return list
+}
+
+// Who asks for a place that somebody asks for already waits for the same answer, and each gets a hold.
+func TestPin_TwoAsk_OneQuestionAndTwoHolds(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	id := storedObjects(t, d, c, 1)[0]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a, b := c.askPlace(id), c.askPlace(id)
+	if a != b || a.users != 2 {
+		t.Fatalf("%d wait for one answer", a.users)
+	}
+	for range 2 {
+		if v, err := c.awaitPlace(a, time.Now().Add(testLimit)); err != nil || v == nil || v != c.mapped[id] {
+			t.Fatalf("%+v, %v", v, err)
+		}
+	}
+	v := c.mapped[id]
+	if v.holds != 2 || len(c.pinnings) != 0 {
+		t.Errorf("%d holds; %d questions are left", v.holds, len(c.pinnings))
+	}
+	if again, err := c.pin(id, time.Time{}); again != v || err != nil || v.holds != 3 {
+		t.Errorf("who asks later gets %+v, %v; %d holds", again, err, v.holds)
+	}
+	d.mu.Lock()
+	if d.asked != 1 {
+		t.Errorf("the store was asked %d times", d.asked)
+	}
+	d.mu.Unlock()
+	for range 3 {
+		c.unhold(v)
+	}
+}
+
+// A place in a file is read from there; one that cannot be mapped is unpinned, and the answer says which object it was.
+func TestAskPlace_InAFile_IsMappedOrUnpinned(t *testing.T) {
+	d := startDaemon(t)
+	path := filepath.Join(t.TempDir(), "spilled")
+	if err := os.WriteFile(path, []byte("....value"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	at := wire.ObjPlace{Path: path, Offset: 4, Size: 5}
+	unpinned := map[ids.Object]bool{}
+	d.answers(wire.TObjPin, func(m *wire.Message) bool { _ = m.Reply(at); return true })
+	d.answers(wire.TObjUnpin, func(m *wire.Message) bool {
+		var q wire.ObjRef
+		_ = m.Decode(&q)
+		unpinned[ids.Object(q.ObjectID)] = true
+		return true
+	})
+	c := d.driver()
+	here, gone := ids.NewObject(70, c.self, c.info.Job, 1), ids.NewObject(71, c.self, c.info.Job, 1)
+	c.mu.Lock()
+	v, err := c.pin(here, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := c.bytes(v); err != nil || string(b) != "value" {
+		t.Errorf("the file has %q, %v", b, err)
+	}
+	c.mu.Unlock()
+	d.mu.Lock()
+	at.Path += " that is not there"
+	d.mu.Unlock()
+	c.mu.Lock()
+	_, err = c.pin(gone, time.Time{})
+	if !errors.Is(err, os.ErrNotExist) || c.mapped[gone] != nil || len(c.pinnings) != 0 {
+		t.Errorf("%v", err)
+	}
+	c.mu.Unlock()
+	d.eventually("it is unpinned", func() bool { return unpinned[gone] && !unpinned[here] })
+}
+
+// A store that says no is told on; it has pinned nothing that would have to be unpinned.
+func TestAskPlace_StoreRefuses_IsTold(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	unpinned := 0
+	d.answers(wire.TObjUnpin, func(*wire.Message) bool { unpinned++; return false })
+	id := ids.NewObject(70, c.self, c.info.Job, 1)
+	c.mu.Lock()
+	_, err := c.pin(id, time.Time{})
+	c.mu.Unlock()
+	if fault.CodeOf(err) != fault.ObjectLost {
+		t.Errorf("%v", err)
+	}
+	if err := c.daemon.Call(t.Context(), wire.TObjStats, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if unpinned != 0 {
+		t.Error("what was not pinned is unpinned")
+	}
+}
+
+// When all who waited have given up, the answer pins nothing.
+func TestSettlePlace_NobodyWaitsAnyMore_IsUnpinned(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	id := storedObjects(t, d, c, 1)[0]
+	d.mu.Lock()
+	d.holdPins = 2 // the answer comes with the next one
+	d.mu.Unlock()
+	c.mu.Lock()
+	if _, err := c.pin(id, time.Now().Add(-time.Second)); !errors.Is(err, errSlow) || c.pinnings[id].users != 0 {
+		t.Fatalf("%v", err)
+	}
+	c.mu.Unlock()
+	d.mu.Lock()
+	for _, l := range d.late {
+		_ = l.m.Reply(l.at)
+	}
+	d.late, d.holdPins = nil, 0
+	d.mu.Unlock()
+	d.eventually("it is unpinned", func() bool { return d.asked == 1 && d.pins == 0 })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pinnings) != 0 || c.mapped[id] != nil {
+		t.Error("it is looked at")
+	}
+}
+
+// A call's stored arguments are all asked for before the first answer is waited for; what came with the call,
+// what is looked at already and what is lost needs no question.
+func TestPinArguments_AllStoredOnes_AreAskedForTogether(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	list := storedObjects(t, d, c, 4)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, err := c.pin(list[3], time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.mu.Lock()
+	d.asked, d.holdPins, d.late = 0, 3, nil // an answer comes when all three are asked for
+	d.mu.Unlock()
+	e := &executor{c: c}
+	place := func(i int) frame.Place { return frame.Place{ID: list[i], Size: MaxInline} }
+	k := &call{args: place(0), deps: []frame.Place{place(1), {Envelope: inlineText("x")}, place(2), place(3), {ID: ids.Object{9}}}}
+	held := e.c.pinArguments(k)
+	if len(held) != 3 || held[0].id != list[0] || held[1].id != list[1] || held[2].id != list[2] {
+		t.Errorf("%d are held", len(held))
+	}
+	for _, v := range append(held, known) {
+		if v.holds != 1 {
+			t.Errorf("%s has %d holds", v.id, v.holds)
+		}
+		c.unhold(v)
+	}
+	if one := e.c.pinArguments(&call{args: place(0)}); one != nil {
+		t.Error("a call without references asks twice for its arguments")
+	}
+}
+
+// What the program does not look at goes when the room is needed; what it looks at stays.
+func TestLetGoOfViews_OnlyWhatNobodyLooksAt(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	list := storedObjects(t, d, c, 2)
+	seen, err := c.Get(list[0], testLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := c.Get(list[1], testLimit)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Release(Drop{View: other.View})
+	c.letGoOfViews()
+	c.mu.Lock()
+	if a, b := c.table.Find(list[0]), c.table.Find(list[1]); a.Map == nil || b.Map != nil || c.mapped[list[1]] != nil {
+		t.Errorf("the one that is looked at: %v, the other: %v", a.Map, b.Map)
+	}
+	c.mu.Unlock()
+	d.eventually("one is pinned", func() bool { return d.pins == 1 })
+	if _, err := store.Parse(seen.Envelope); err != nil {
+		t.Error(err)
+	}
+	c.Release(Drop{View: seen.View})
+}
