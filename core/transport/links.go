@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"sync"
-	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/wire"
@@ -37,6 +36,7 @@ type Links struct {
 	hello  func() wire.Hello
 	told   watcher
 	links  map[string]*Link // by address
+	idle   *sync.Cond       // a link has nothing to say any more, or is stopped
 	closed bool
 }
 
@@ -64,7 +64,7 @@ type job struct {
 // NewLinks returns no links yet. Hello says who opens them; descriptor is told
 // of descriptors as Options.Descriptor is.
 func NewLinks(mu *sync.Mutex, host LinkHost, dialer Dialer, hello func() wire.Hello, descriptor func(fd int, open bool)) *Links {
-	return &Links{mu: mu, host: host, dialer: dialer, hello: hello, told: descriptor, links: map[string]*Link{}}
+	return &Links{mu: mu, host: host, dialer: dialer, hello: hello, told: descriptor, links: map[string]*Link{}, idle: sync.NewCond(mu)}
 }
 
 // Find returns the link to an address, nil when there is none.
@@ -119,6 +119,7 @@ func (l *Link) serve() {
 		jobs := l.jobs
 		if len(jobs) == 0 || l.stopped {
 			l.busy = false
+			a.idle.Broadcast()
 			a.mu.Unlock()
 			return
 		}
@@ -226,9 +227,7 @@ func (a *Links) Detach() (out []Detached) {
 	}
 	for _, l := range list {
 		for l.busy && l.peer != nil {
-			a.mu.Unlock()
-			time.Sleep(50 * time.Microsecond) // it is being written
-			a.mu.Lock()
+			a.idle.Wait() // it is being written
 		}
 		if l.peer == nil || l.err != nil {
 			continue // who goes on opens it anew

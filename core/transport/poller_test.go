@@ -18,23 +18,27 @@ const patience = 30 * time.Second
 // fakeHost is a process that says what the test tells it to say.
 type fakeHost struct {
 	unanswered  int
+	serving     bool
 	readsAll    bool
 	allRead     int
 	coalesces   bool
 	undisturbed time.Duration
+	rests       bool
+	lookAgain   time.Duration // what LookAgain shortens its bound by
+	begins      int           // how often BeforePoll was called
 	polls       int
 	failed      error
 }
 
-func (h *fakeHost) BeforePoll()                                {}
+func (h *fakeHost) BeforePoll()                                { h.begins++ }
 func (h *fakeHost) Unanswered() int                            { return h.unanswered }
-func (h *fakeHost) Serving() bool                              { return false }
+func (h *fakeHost) Serving() bool                              { return h.serving }
 func (h *fakeHost) ReadsAll() bool                             { return h.readsAll }
 func (h *fakeHost) AllRead()                                   { h.allRead++; h.readsAll = false }
 func (h *fakeHost) Polled()                                    { h.polls++ }
 func (h *fakeHost) MayCoalesce() bool                          { return h.coalesces }
-func (h *fakeHost) Undisturbed() (time.Duration, bool)         { return h.undisturbed, false }
-func (h *fakeHost) LookAgain(most time.Duration) time.Duration { return most }
+func (h *fakeHost) Undisturbed() (time.Duration, bool)         { return h.undisturbed, h.rests }
+func (h *fakeHost) LookAgain(most time.Duration) time.Duration { return most - h.lookAgain }
 func (h *fakeHost) Failed(err error)                           { h.failed = err }
 
 // newPoller returns a poller that ends with the test.
