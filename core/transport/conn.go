@@ -30,7 +30,7 @@ type sockets struct {
 	mu *sync.Mutex // the session's
 	reading
 	sleeper
-	descriptor func(fd int, open bool) // see Options; nil: nobody wants to know
+	told watcher // see Options.Descriptor
 
 	conns   map[int]*Conn // by descriptor
 	unsent  []*Conn       // with bytes that were not sent
@@ -70,19 +70,11 @@ func (s *sockets) Add(k *Conn, fd int, h Handler) error {
 }
 
 // Opened tells Options.Descriptor of a descriptor. The mutex need not be held.
-func (s *sockets) Opened(fd int) {
-	if s.descriptor != nil && fd >= 0 {
-		s.descriptor(fd, true)
-	}
-}
+func (s *sockets) Opened(fd int) { s.told.opened(fd) }
 
 // Closing tells Options.Descriptor that a descriptor is about to be closed. The
 // mutex need not be held.
-func (s *sockets) Closing(fd int) {
-	if s.descriptor != nil && fd >= 0 {
-		s.descriptor(fd, false)
-	}
-}
+func (s *sockets) Closing(fd int) { s.told.closing(&fd) }
 
 // Restore gives a connection that is about to be added the bytes that another
 // process had read from the socket and not handled, or not sent yet.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,9 @@ func TestDial_NobodyAccepts_EndsInTime(t *testing.T) {
 		if err != nil {
 			if !errors.Is(err, unix.EAGAIN) {
 				t.Errorf("it failed for another reason: %v", err)
+			}
+			if !strings.Contains(err.Error(), addr+": it took no connection within 20ms") {
+				t.Errorf("the error does not say what happened: %v", err)
 			}
 			break // the queue of those that wait to be accepted is full
 		}

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -262,5 +263,94 @@ func TestFull_WhileItIsPaused_WatchesForRoomOnly(t *testing.T) {
 	k.Resume()
 	if p.Glance(); k.Paused() || len(h.got) != 1 {
 		t.Errorf("paused %v, read %q", k.Paused(), h.got)
+	}
+}
+
+func TestWatcher_ToldOfEachDescriptorOnce(t *testing.T) {
+	var told []int
+	w := watcher(func(fd int, open bool) {
+		if open {
+			fd += 100
+		}
+		told = append(told, fd)
+	})
+	for _, fd := range []int{0, 7, -1} {
+		w.opened(fd)
+		again := fd
+		w.closing(&again)
+		if w.closing(&again); again != -1 {
+			t.Errorf("descriptor %d is kept as %d", fd, again)
+		}
+	}
+	if !slices.Equal(told, []int{100, 0, 107, 7}) {
+		t.Errorf("told %v", told)
+	}
+	fd := 7
+	watcher(nil).opened(fd) // nobody wants to know
+	watcher(nil).closing(&fd)
+}
+
+// A sleep that does not begin with looking is no vain look, and really sleeps.
+func TestSleep_WithoutALook_DoesNotCountAsOne(t *testing.T) {
+	p, _ := newPoller(t)
+	x := sleep{timeoutMs: 3, signals: true, measures: true}
+	began := time.Now()
+	if n, err := p.sleep(&x); n != 0 || err != nil && err != unix.EINTR || p.spinner.misses != 0 {
+		t.Errorf("%d events, %v, %d vain looks", n, err, p.spinner.misses)
+	}
+	if took := time.Since(began); took > 3*time.Millisecond && !x.long {
+		t.Errorf("it slept %v, and does not know", took)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.slept(&sleep{long: true}, 0) || !p.lone.slept {
+		t.Error("the call does not learn that its answer was slept for")
+	}
+	for _, x := range []struct {
+		s     sleep
+		n     int
+		early bool
+	}{{sleep{signals: true, look: 1}, 0, true}, {sleep{signals: true, look: 1}, 1, false}, {sleep{signals: true}, 0, false}, {sleep{look: 1}, 0, false}} {
+		if got := p.slept(&x.s, x.n); got != x.early {
+			t.Errorf("%+v brought %d events: it comes back early: %v", x.s, x.n, got)
+		}
+	}
+}
+
+func TestSleep_AnEventIsThereAtOnce_HasNotSlept(t *testing.T) {
+	p, _ := newPoller(t)
+	p.mu.Lock()
+	p.polling = true
+	p.Kick()
+	p.polling = false
+	p.mu.Unlock()
+	quick := false
+	for range 100 { // the machine may be slow now and then
+		x := sleep{timeoutMs: -1, measures: true}
+		if n, err := p.sleep(&x); n != 1 || err != nil {
+			t.Fatalf("%d events, %v", n, err)
+		}
+		quick = quick || !x.long
+	}
+	if !quick {
+		t.Error("each of 100 waits that were over at once is said to have slept")
+	}
+}
+
+// Looking never waits: it takes less time than as many waits of the shortest length.
+func TestEventsNow_DoesNotWait(t *testing.T) {
+	p, _ := newPoller(t)
+	const n = 100
+	began := time.Now()
+	for range n {
+		if eventsNow(p.epoll, p.events[:]) != 0 {
+			t.Fatal("nothing came, and there are events")
+		}
+	}
+	if took := time.Since(began); took > n*time.Millisecond {
+		t.Errorf("%d looks take %v", n, took)
+	}
+	if eventsNow(-1, p.events[:]) != 0 {
+		t.Error("a descriptor that is none has events")
 	}
 }

@@ -27,7 +27,7 @@ type Options struct {
 // has to call StopBackground and Close. Mu need not be held.
 func New(mu *sync.Mutex, host Host, o Options) (*Poller, error) {
 	p := &Poller{host: host, sockets: sockets{
-		mu: mu, descriptor: o.Descriptor, conns: map[int]*Conn{},
+		mu: mu, told: o.Descriptor, conns: map[int]*Conn{},
 		reading: reading{bell: -1, nobody: wait.New(), left: sync.NewCond(mu)},
 		sleeper: sleeper{epoll: -1, spinner: spinner{skips: spinFirst}},
 	}}

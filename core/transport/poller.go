@@ -296,11 +296,9 @@ func (p *Poller) End() {
 func (p *Poller) Close() {
 	p.CloseConnections()
 	for _, fd := range []*int{&p.epoll, &p.bell} {
-		if *fd >= 0 {
-			p.Closing(*fd)
-			unix.Close(*fd)
-			*fd = -1
-		}
+		was := *fd
+		p.told.closing(fd)
+		unix.Close(was) // -1 is refused
 	}
 }
 
