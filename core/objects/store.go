@@ -71,16 +71,16 @@ func (s *Store) openDisk(o SpillOptions) error {
 	if err != nil {
 		return &SpillError{err}
 	}
-	// What a daemon that is killed has spilled is found by this file.
-	if err := os.WriteFile(filepath.Join(s.o.Dir, spilledName), []byte(strings.Join(disk.Dirs(), "\n")+"\n"), 0o600); err != nil {
-		disk.Close(closeLimit)
-		return fmt.Errorf("session directory: %w", err)
-	}
 	arena, err := store.Map(s.fd, s.o.Bytes)
 	if err != nil {
 		disk.Close(closeLimit)
-		os.Remove(filepath.Join(s.o.Dir, spilledName))
 		return err
+	}
+	// What a daemon that is killed has spilled is found by this file.
+	if err := os.WriteFile(filepath.Join(s.o.Dir, spilledName), []byte(strings.Join(disk.Dirs(), "\n")+"\n"), 0o600); err != nil {
+		_ = arena.Close() // nobody uses it yet
+		disk.Close(closeLimit)
+		return fmt.Errorf("session directory: %w", err)
 	}
 	s.spill = newSpiller(s.wake, disk, arena, o.Readers)
 	s.effects = s.spill

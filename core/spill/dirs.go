@@ -90,6 +90,9 @@ func (d *dir) renew(err error) bool {
 	}
 	d.renewing.Lock()
 	defer d.renewing.Unlock()
+	if d.removed {
+		return false // the Store is closed
+	}
 	if _, err := os.Lstat(d.path); err == nil {
 		return true // another write has
 	}
@@ -106,6 +109,7 @@ func (d *dir) renew(err error) bool {
 func (d *dir) remove() {
 	d.renewing.Lock()
 	defer d.renewing.Unlock()
+	d.removed = true
 	os.RemoveAll(d.path)
 	d.letGo()
 }

@@ -67,6 +67,7 @@ type dir struct {
 
 	renewing   sync.Mutex
 	lock, held *os.File
+	removed    bool // for ever: the Store is closed
 
 	buffers atomic.Bool // its file system does not transfer without the page cache
 
@@ -74,6 +75,8 @@ type dir struct {
 	bad   error // why it is left out
 	until time.Time
 	begun map[uint64]time.Time // uses on their way
+
+	uses sync.WaitGroup // the same uses: Close waits for them
 }
 
 // Open makes the directories. One that cannot be made is an error: the user
@@ -166,6 +169,7 @@ func (s *Store) turn(why *error) (*use, error) {
 		}
 		s.uses++
 		d.begun[s.uses] = now
+		d.uses.Add(1)
 		return &use{s, d, s.uses}, nil
 	}
 	return nil, *why
@@ -173,6 +177,7 @@ func (s *Store) turn(why *error) (*use, error) {
 
 // end says how it went; a directory that failed is left out for a while.
 func (u *use) end(err error) {
+	defer u.d.uses.Done()
 	u.s.mu.Lock()
 	defer u.s.mu.Unlock()
 	delete(u.d.begun, u.number)
@@ -286,18 +291,28 @@ func (s *Store) retry() {
 	}
 }
 
-// Close removes the directories. It waits for a disk that hangs no longer than limit.
+// Close removes the directories. It waits for writes that are on their way, and
+// for a disk that hangs no longer than limit. A write that takes longer than half
+// of that loses its directory.
 func (s *Store) Close(limit time.Duration) {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	done := make(chan struct{})
-	go func() {
+	within(limit, func() {
 		s.gone.Wait()
 		for _, d := range s.dirs {
+			within(limit/2, d.uses.Wait)
 			d.remove()
 		}
-		close(done)
+	})
+}
+
+// within runs f, and returns when that is done or after the limit. F may go on then.
+func within(limit time.Duration, f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
 	}()
 	select {
 	case <-done:
