@@ -80,11 +80,11 @@ func (c *Client) fateKnown(a *actor, f *wire.ActorFate, err error) {
 		case t.canceled:
 			c.failTask(t, cancelFault(t))
 			continue
-		case began && retries >= 0 && t.tries >= retries:
+		case began && retries >= 0 && t.tried() >= retries:
 			c.failTask(t, unavailableFault(f))
 			continue
 		case began:
-			t.tries++
+			t.triesAgain()
 		}
 		again = append(again, t)
 	}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 )
 
@@ -138,7 +139,7 @@ func (g *gated) ranTimes(n int) {
 // Items that are lost later together are made by one run, also those that the
 // second run did not know because they came after it had begun.
 func TestAmid_SecondRunEndsAfterTheFirst_OneRunMakesAllThatIsLostLater(t *testing.T) {
-	for _, retries := range []int{-1, 1} { // one retry is what the second run takes; the first run has it still
+	for _, retries := range []int{-1, 2} { // the second and the third run take two retries
 		g := startGated(t, retries, 4, 3)
 		g.take(3)
 		g.lose(1)
@@ -151,6 +152,28 @@ func TestAmid_SecondRunEndsAfterTheFirst_OneRunMakesAllThatIsLostLater(t *testin
 		g.lose(0, 3)
 		g.wants("0.3", "1.2", "2.1", "3.3")
 		g.ranTimes(3)
+	}
+}
+
+// All runs of a generator share its budget of retries, also those that begin while the first run goes on.
+func TestAmid_RetriesAreUsedUp_ALaterLossIsTold(t *testing.T) {
+	for retries := 1; retries <= 2; retries++ {
+		g := startGated(t, retries, 4, 3)
+		close(g.answer)
+		g.take(3)
+		for run := range retries {
+			g.lose(run)
+			g.wants(fmt.Sprintf("%d.%d", run, run+2))
+			g.unfinished(1) // the run for the lost item has ended, the first has not
+		}
+		g.lose(2)
+		expectOutcome(t, g.c, fmt.Sprintf("%d retries: an item that is lost after the retries were used up", retries), g.refs[2], "", fault.LostExhausted)
+		close(g.gates[3])
+		g.take(1)
+		g.unfinished(0)
+		g.lose(3)
+		expectOutcome(t, g.c, fmt.Sprintf("%d retries: an item that is lost after the generator's end", retries), g.refs[3], "", fault.LostExhausted)
+		g.ranTimes(1 + retries)
 	}
 }
 

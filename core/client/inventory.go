@@ -135,7 +135,7 @@ func (v *inventory) object(o *own.Object) willObject {
 
 func (v *inventory) written(t *task, place taskPlace) willTask {
 	x := willTask{
-		First: t.first, Returns: t.returns, Tries: t.tries, Fmt: t.fmt, Seq: t.seq, Canceled: t.canceled,
+		First: t.first, Returns: t.returns, Tries: t.tried(), Fmt: t.fmt, Seq: t.seq, Canceled: t.canceled,
 		Args: t.args, Deps: rawOf(t.deps), Nested: rawOf(t.nested), Place: place, Misses: t.misses,
 	}
 	if t.aside {

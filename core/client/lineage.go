@@ -126,7 +126,7 @@ func (c *Client) once(t *task) own.Why {
 		return own.Off
 	case m == 0:
 		return own.NoRetries
-	case m > 0 && t.tries >= int32(m):
+	case m > 0 && t.tried() >= int32(m):
 		return own.Exhausted
 	}
 	return own.Whole

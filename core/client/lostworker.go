@@ -20,7 +20,7 @@ func (c *Client) tryAgain(t *task, l *lease, detail string, ran bool) bool {
 		c.failTask(t, fault.New(l.code, "%s", detail))
 		return false
 	}
-	t.tries++
+	t.triesAgain()
 	if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {
 		c.failTask(t, c.crashFault(t, detail))
 		return false

@@ -203,14 +203,14 @@ func (o *outConn) answered(t *task, r *wire.Reader, x *frame.Reply) error {
 	if flags&wire.ReplyUnsettled != 0 {
 		c.unsettled(t, o.peerAddr)
 	}
-	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tries < int32(t.tmpl.MaxRetries)) {
+	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tried() < int32(t.tmpl.MaxRetries)) {
 		if t.canceled {
 			c.discard(r, x.Results, t, o, func() {})
 			c.failTask(t, cancelFault(t))
 			o.exitIf(flags)
 			return nil
 		}
-		t.tries++
+		t.triesAgain()
 		t.on = nil
 		c.discard(r, x.Results, t, o, func() { c.raised(t) })
 		o.exitIf(flags)

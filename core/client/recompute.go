@@ -139,13 +139,14 @@ func (c *Client) recompute(o *own.Object) {
 	}
 	c.table.Use(r)
 	t := &task{
-		tmpl: old.tmpl, first: old.first, returns: old.returns, tries: old.tries + 1, fmt: old.fmt,
+		tmpl: old.tmpl, first: old.first, returns: old.returns, tries: old.tries, fmt: old.fmt,
 		args: old.args, argsRef: old.argsRef, actor: old.actor, recipe: r, aside: old.actor != nil,
 	}
 	r.Task = t
 	if old.stream != nil {
 		c.streamAgain(t, old)
 	}
+	t.triesAgain()
 	c.takeAgain(t, old)
 	c.eachResult(t, func(x *own.Object) {
 		if doubtful(x) {

@@ -50,6 +50,7 @@ type stream struct {
 	goOn  bool   // although it is left
 	quit  bool   // it is to be closed: nobody waits for its end either
 	again bool   // it runs again, for items that were lost
+	tries int32  // of all runs together: only the first run's stream counts them
 
 	first *stream // of one that runs again: the stream of the first run, which may still yield; nil: it ended in another process
 }
@@ -61,6 +62,31 @@ func (s *stream) came() uint64 {
 		return max(s.got, s.first.got)
 	}
 	return s.got
+}
+
+// root is the stream of the first run.
+func (s *stream) root() *stream {
+	if s.first != nil {
+		return s.first
+	}
+	return s
+}
+
+// tried is how often the task was tried again. Runs of a generator for lost items
+// count for the generator: all its runs share one budget of retries; mu held.
+func (t *task) tried() int32 {
+	if t.stream == nil {
+		return t.tries
+	}
+	return max(t.tries, t.stream.root().tries)
+}
+
+// triesAgain counts one more try; mu held.
+func (t *task) triesAgain() {
+	t.tries = t.tried() + 1
+	if t.stream != nil {
+		t.stream.root().tries = t.tries
+	}
 }
 
 // newStream makes the task a generator; mu held.
@@ -100,11 +126,7 @@ func (c *Client) head(s *stream) *own.Object { return c.table.FindOwned(s.gen + 
 // streamAgain makes t, which is to compute lost results of a generator, a run of
 // it after another one, which may go on; mu held. Those results are Pending, and t produces them.
 func (c *Client) streamAgain(t, before *task) {
-	first := before.stream
-	if first.first != nil {
-		first = first.first
-	}
-	t.stream = &stream{gen: t.first, task: t, got: before.stream.came(), left: true, again: true, first: first}
+	t.stream = &stream{gen: t.first, task: t, got: before.stream.came(), left: true, again: true, first: before.stream.root()}
 }
 
 // eachLost calls f with the items that a second run is to make anew.

@@ -15,13 +15,23 @@ const (
 	activeFor  = 2 * time.Second // so long after a large allocation more are expected
 )
 
+// A program that puts large objects now and then, with pauses, meets pages that are there: so many bytes of
+// freed pages, but no more than a part of the arena, stay for so many looks after their range was freed.
+const (
+	keptWarm  = 256 << 20
+	keptShare = 8
+	keptLooks = 6
+)
+
 // reclaimer is the arena's allocator. It gives those pages of the arena back to the
-// system that have been free for a while, unless large objects are being put. Its
+// system that have been free for a while, unless large objects are being put: most
+// of them after 5 to 10 seconds, the last keptWarm bytes after half a minute. Its
 // goroutine runs only while there is something to do.
 type reclaimer struct {
 	arena *store.Arena
 	fd    int
 	size  uint64
+	keeps uint64 // bytes of freed pages that stay for keptLooks
 	log   *slog.Logger
 
 	mu      sync.Mutex
@@ -33,7 +43,7 @@ type reclaimer struct {
 }
 
 func newReclaimer(a *store.Arena, fd int, size uint64, log *slog.Logger) *reclaimer {
-	return &reclaimer{arena: a, fd: fd, size: size, log: log, stop: make(chan struct{})}
+	return &reclaimer{arena: a, fd: fd, size: size, keeps: min(keptWarm, size/keptShare), log: log, stop: make(chan struct{})}
 }
 
 // Alloc is the arena's, and notices large allocations.
@@ -73,25 +83,20 @@ func (k *reclaimer) run(stopped chan struct{}) {
 	defer m.Close()
 	tick := time.NewTicker(punchEvery)
 	defer tick.Stop()
-	ticks := k.arena.Ticks()
+	looks := []uint64{k.arena.Ticks()} // what Ticks was at the last looks, the oldest first
 	for {
 		select {
 		case <-k.stop:
 			return
 		case <-tick.C:
 		}
-		for !k.active() {
-			off, size, ok := k.arena.TakeIdle(ticks, punchStep)
-			if !ok {
-				break
-			}
-			if err := m.Punch(off, size); err != nil {
-				_ = k.arena.Free(off)
-				break
-			}
-			_ = k.arena.FreeCold(off)
+		if len(looks) >= keptLooks {
+			k.punch(m, looks[len(looks)-keptLooks], 0)
 		}
-		ticks = k.arena.Ticks()
+		k.punch(m, looks[len(looks)-1], k.keeps)
+		if looks = append(looks, k.arena.Ticks()); len(looks) > keptLooks {
+			looks = looks[1:]
+		}
 		k.mu.Lock()
 		if k.quiet() {
 			k.running = false
@@ -99,6 +104,29 @@ func (k *reclaimer) run(stopped chan struct{}) {
 			return
 		}
 		k.mu.Unlock()
+	}
+}
+
+// punch gives pages back that have been free since Ticks was ticks, until at most keep bytes of freed pages are left.
+func (k *reclaimer) punch(m *store.Mapping, ticks, keep uint64) {
+	for !k.active() {
+		warm := k.arena.Stats().FreeWarm
+		if keep > 0 && warm <= keep {
+			return
+		}
+		step := uint64(punchStep)
+		if keep > 0 {
+			step = min(step, max(warm-keep, largeFrom))
+		}
+		off, size, ok := k.arena.TakeIdle(ticks, step)
+		if !ok {
+			return
+		}
+		if err := m.Punch(off, size); err != nil {
+			_ = k.arena.Free(off)
+			return
+		}
+		_ = k.arena.FreeCold(off)
 	}
 }
 

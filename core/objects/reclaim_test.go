@@ -62,6 +62,9 @@ func (k kept) held() int64 {
 	return st.Blocks * 512
 }
 
+// allLooks is how long the reclaimer may take until it has given back all that was freed.
+const allLooks = (keptLooks + 1) * punchEvery
+
 // runs reports whether the reclaimer's goroutine runs once it is at rest.
 func (k kept) runs() bool {
 	synctest.Wait()
@@ -78,12 +81,12 @@ func TestReclaimer_AllFreed_AllMemoryGoesBackAndItEnds(t *testing.T) {
 		a, b, c := k.put(100*mib), k.put(8*mib), k.put(mib)
 		k.drop(b)
 		k.drop(a)
-		time.Sleep(2 * punchEvery)
+		time.Sleep(allLooks)
 		if held := k.held(); held != mib || !k.runs() {
 			t.Errorf("after the first two went the arena has %d bytes, the reclaimer runs: %v", held, k.runs())
 		}
 		k.drop(c)
-		time.Sleep(2 * punchEvery)
+		time.Sleep(allLooks)
 		if held := k.held(); held != 0 || k.runs() {
 			t.Errorf("after the last one went the arena has %d bytes, the reclaimer runs: %v", held, k.runs())
 		}
@@ -95,27 +98,49 @@ func TestReclaimer_AllFreed_AllMemoryGoesBackAndItEnds(t *testing.T) {
 		if !k.runs() {
 			t.Error("the reclaimer does not run although a large object was put")
 		}
-		time.Sleep(3 * punchEvery)
+		time.Sleep(allLooks)
 		if held := k.held(); held != 0 || k.runs() {
 			t.Errorf("the arena has %d bytes, the reclaimer runs: %v", held, k.runs())
 		}
 	})
 }
 
-// What was freed only after the reclaimer had last looked stays until it has looked again.
-func TestReclaimer_FreedSinceTheLastLook_StaysOnceMore(t *testing.T) {
+// What was freed only after the reclaimer had last looked stays until it has looked again. Then
+// the last eighth of the arena is left, which stays for half a minute: a program that puts large
+// objects with pauses in between finds pages there.
+func TestReclaimer_FreedSinceTheLastLook_StaysOnceMoreAndAPartForLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		k := newKept(t, 64*mib)
-		a := k.put(2 * mib)
+		a := k.put(20 * mib)
 		time.Sleep(punchEvery + activeFor)
 		k.drop(a)
 		time.Sleep(punchEvery - activeFor)
-		if held := k.held(); held != 2*mib {
+		if held := k.held(); held != 20*mib {
 			t.Errorf("at the first look after the object went the arena has %d bytes", held)
+		}
+		for look := 2; look <= keptLooks; look++ {
+			time.Sleep(punchEvery)
+			if held := k.held(); held != 8*mib {
+				t.Errorf("at look %d the arena has %d bytes", look, held)
+			}
 		}
 		time.Sleep(punchEvery)
 		if held := k.held(); held != 0 {
-			t.Errorf("at the second look the arena has %d bytes", held)
+			t.Errorf("at the last look the arena has %d bytes", held)
+		}
+	})
+}
+
+// A range that is written again and freed again with a pause in between keeps its pages, for as long as that goes on.
+func TestReclaimer_PutAgainAfterAPause_FindsItsPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := newKept(t, 64*mib)
+		for range 5 {
+			k.drop(k.put(8 * mib))
+			time.Sleep(4 * punchEvery)
+			if held := k.held(); held != 8*mib {
+				t.Errorf("after a pause the arena has %d bytes", held)
+			}
 		}
 	})
 }
@@ -135,7 +160,7 @@ func TestReclaimer_LargePutsGoOn_MemoryStays(t *testing.T) {
 		if held := k.held(); held != 5*mib {
 			t.Errorf("the arena has %d bytes", held)
 		}
-		time.Sleep(2*punchEvery + activeFor)
+		time.Sleep(allLooks + activeFor)
 		if held := k.held(); held != 2*mib {
 			t.Errorf("after the puts have ended the arena has %d bytes", held)
 		}
@@ -173,7 +198,7 @@ func TestReclaimer_PunchFails_TheRangeStaysInTheArena(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		k.drop(off)
-		time.Sleep(3 * punchEvery)
+		time.Sleep(allLooks)
 		synctest.Wait()
 		if s := k.arena.Stats(); s.Used != 0 || s.FreeWarm != 4*mib || s.LargestFree != 64*mib || k.held() != 4*mib || !k.runs() {
 			t.Errorf("%+v, %d bytes of memory, the reclaimer runs: %v", s, k.held(), k.runs())
