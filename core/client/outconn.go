@@ -2,6 +2,7 @@ package client
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"time"
 
@@ -255,8 +256,15 @@ func (o *outConn) exitIf(flags uint64) {
 		}
 		clear(o.tasks)
 		sort.Slice(back, func(i, j int) bool { return back[i].seq < back[j].seq })
-		o.lease.class.queue.pushFront(back)
 		o.c.dropLease(o.lease, wire.LeaseReturn{LeaseID: o.lease.id, Exiting: true})
+		// The worker may have ended before it heard of a cancellation.
+		back = slices.DeleteFunc(back, func(t *task) bool {
+			if t.canceled {
+				o.c.failTask(t, cancelFault(t))
+			}
+			return t.canceled
+		})
+		o.lease.class.queue.pushFront(back)
 		o.c.pump(o.lease.class)
 	}
 }
