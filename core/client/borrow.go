@@ -104,8 +104,11 @@ func (c *Client) answered(id ids.Object, v *wire.RefValue, err error) {
 	case v.Fault != nil:
 		f := &fault.Error{Code: fault.Code(v.Fault.Code), Message: v.Fault.Message, Task: v.Fault.Task}
 		if f.Code == fault.TaskUnschedulable || f.Code == fault.ActorUnschedulable {
+			known := o.State == own.Hopeless
 			o.State, o.Fault, o.Asked = own.Hopeless, f, false
-			c.settled(o)
+			if !known { // who waits counts the object once
+				c.settled(o)
+			}
 			return
 		}
 		c.failObject(o, f)

@@ -132,8 +132,8 @@ func (c *Client) find(id ids.Object) (*own.Object, error) {
 		return nil, fault.New(fault.BadRequest, "object %s is not known here: it belongs to another session", id)
 	}
 	switch {
-	case o.State == own.Pending && !o.Asked && !o.Owned():
-		c.ask(o)
+	case (o.State == own.Pending || o.State == own.Hopeless) && !o.Asked && !o.Owned():
+		c.ask(o) // of a hopeless object the owner may know better by now
 	case o.State == own.Emptied:
 		c.doubt(o)
 	}
