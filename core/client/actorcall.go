@@ -133,9 +133,6 @@ func (c *Client) pumpActor(a *actor) {
 
 // awaits reports whether a call of an actor has to wait for its arguments; mu held.
 func (c *Client) awaits(t *task) bool {
-	if t.canceled {
-		return false
-	}
 	if t.waiting == 0 && t.badDep() == nil && c.tooMuch(t) {
 		t.waiting++ // until its arguments are in the arena
 		t.since = c.looks
@@ -144,12 +141,9 @@ func (c *Client) awaits(t *task) bool {
 	return t.waiting > 0
 }
 
-// sendCall sends a call that was taken out of the queue, or ends it; mu held.
+// sendCall sends a call that was taken out of the queue, or ends it. A cancelled
+// call is in no queue any more; mu held.
 func (c *Client) sendCall(a *actor, t *task) {
-	if t.canceled {
-		c.failTask(t, cancelFault(t))
-		return
-	}
 	if d := t.badDep(); d != nil {
 		c.failLike(t, d)
 		return

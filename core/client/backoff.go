@@ -64,7 +64,7 @@ func (c *Client) again(t *task, wait time.Duration) {
 func (c *Client) againBecause(t *task, wait time.Duration, why string) {
 	t.on = nil
 	if wait <= 0 {
-		c.requeue([]*task{t})
+		c.requeue(t)
 		return
 	}
 	if c.delayed == nil {
@@ -80,7 +80,7 @@ func (c *Client) againBecause(t *task, wait time.Duration, why string) {
 			return
 		}
 		delete(c.delayed, t)
-		c.requeue([]*task{t})
+		c.requeue(t)
 	})
 	c.watchPending()
 }
@@ -96,29 +96,18 @@ func (c *Client) undelay(t *task) bool {
 	return true
 }
 
-// requeue puts tasks of one class, in order, in front of its queue; mu held.
-func (c *Client) requeue(ts []*task) {
-	var good []*task
-	for _, t := range ts {
-		switch d := t.badDep(); {
-		case t.canceled:
-			c.failTask(t, cancelFault(t))
-		case d != nil:
-			c.failLike(t, d)
-		default:
-			good = append(good, t)
-		}
-	}
-	if len(good) == 0 {
+// requeue puts a task in front of its class's queue. A cancelled task does not
+// come here: undelay takes it out first; mu held.
+func (c *Client) requeue(t *task) {
+	if d := t.badDep(); d != nil {
+		c.failLike(t, d)
 		return
 	}
-	k := good[0].tmpl.class
+	k := t.tmpl.class
 	if k.bad != nil {
-		for _, t := range good {
-			c.hopeless(t, k.bad)
-		}
+		c.hopeless(t, k.bad)
 	}
-	k.queue.pushFront(good)
+	k.queue.pushFront([]*task{t})
 	c.pump(k)
 }
 

@@ -107,11 +107,9 @@ func (e *executor) takeBackLater() {
 	if e.c.closed || !e.lent || e.blocked > 0 {
 		return
 	}
-	if left := lentFor - time.Since(e.resumed); left > 0 {
-		e.taker.Reset(left)
-		return
+	if time.Since(e.resumed) >= lentFor { // else the task has waited again meanwhile, and unblock has set the timer anew
+		e.takeBack()
 	}
-	e.takeBack()
 }
 
 // takeBack ends the loan; mu held.
