@@ -49,6 +49,7 @@ func TestParseRefs_SoundAndDamaged(t *testing.T) {
 		"an owner that is not there":  table32(two, 2, 2, a[:], b[:], word32(1), word32(2), addr, word32(0)),
 		"no room for an address":      table32(one-3, 1, 1, a[:], word32(0)[:3]),
 		"an address beyond the end":   table32(one, 1, 1, a[:], word32(3), []byte("xy")),
+		"an address in the pickle":    append(table32(one-2, 1, 1, a[:], word32(2)), "xy"...),
 		"one address of two":          table32(two-4, 2, 2, a[:], b[:], word32(1), word32(0), addr),
 		"a very long address":         table32(one, 1, 1, a[:], word32(1<<32-1), []byte("xy")),
 	} {
@@ -80,6 +81,19 @@ func TestImportTable_OwnAndBorrowed(t *testing.T) {
 	table, err := c.RefTable([]*ids.Object{&mine, &its})
 	if err != nil {
 		t.Fatal(err)
+	}
+	mixed, err := c.RefTable([]*ids.Object{&mine, &its, &its, &mine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := parseRefs(mixed)
+	if err != nil || r.n != 4 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for i, want := range []string{c.info.Addr, addr, addr, c.info.Addr} {
+		if got := r.addrs[r.owner(i)]; got != want || r.id(i) != []ids.Object{mine, its, its, mine}[i] {
+			t.Errorf("reference %d is %s of %s, want that of %s", i, r.id(i), got, want)
+		}
 	}
 	list, rest, err := c.ImportTable(append(table, "rest"...))
 	if err != nil || string(rest) != "rest" || !slices.Equal(list, []ids.Object{mine, its}) {
