@@ -199,7 +199,7 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 func (e *executor) finishCall(token uint64, k *call) {
 	delete(e.calls, token)
 	e.busy--
-	if k.cancel && len(e.canceled) > 0 {
+	if k.cancel {
 		e.canceled = slices.DeleteFunc(e.canceled, func(x *call) bool { return x == k })
 	}
 	if k.feed != nil {

@@ -42,14 +42,9 @@ func (c *Client) discard(r *wire.Reader, n int, t *task, o *outConn, then func()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.limbo--
-		if c.closed || !t.counted { // it has ended meanwhile
-			return
+		if !c.closed && t.counted { // else it has ended meanwhile, because it was cancelled for example
+			then()
 		}
-		if t.canceled {
-			c.failTask(t, cancelFault(t))
-			return
-		}
-		then()
 	}
 	if stored {
 		c.freeWritten(t)

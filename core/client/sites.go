@@ -93,10 +93,7 @@ func (c *Client) siteOf(o *own.Object) string {
 
 // makerOf names the function that makes the object; mu held.
 func (c *Client) makerOf(o *own.Object) string {
-	switch n := o.Maker; {
-	case n == 0:
-		return ""
-	case n&ownText != 0:
+	if n := o.Maker; n&ownText != 0 {
 		return c.texts[n&^(ownText|ofMethod)]
 	}
 	return ""

@@ -27,9 +27,8 @@ type numbered struct {
 
 // stamp makes w count what becomes ready of the objects; mu held.
 func (c *Client) stamp(w *wait.Wait, objs []*own.Object) {
-	c.stamps++
-	if c.stamps == 0 {
-		c.stamps = 1
+	if c.stamps++; c.stamps == 0 { // that number stands for no wait
+		c.stamps++
 	}
 	c.stamped = append(c.stamped, numbered{number: c.stamps, wait: w})
 	x := &c.stamped[len(c.stamped)-1]
