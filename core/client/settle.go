@@ -80,6 +80,8 @@ func (c *Client) askSettled(s *settling) {
 				c.settlingEnds(s)
 				return
 			}
+			c.mu.Lock()
+			defer c.mu.Unlock()
 			time.AfterFunc(s.pause, func() {
 				c.mu.Lock()
 				defer c.mu.Unlock()
