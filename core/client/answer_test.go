@@ -139,9 +139,9 @@ func TestReply_CallerHasLeft_ReferencesAreLetGo(t *testing.T) {
 	it := takes(t, w)
 	p.leave()
 	waitFor(t, "the worker knows that the caller has left", func() bool {
-		w.poller.LookSoon()
 		w.mu.Lock()
 		defer w.mu.Unlock()
+		w.poller.LookSoon()
 		return len(w.exec.conns) == 0
 	})
 	inside := putBytes(t, w, 10, 1)
