@@ -54,6 +54,9 @@ func TestSiteOf_EachWayToMakeAReference_HasItsWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	says("what a method returns", c, call, "(actor call) A.m | line 6")
+	if _, code := outcome(t, c, call); code != "" { // so the actor's worker has started before the test is over
+		t.Errorf("the method came to %q", code)
+	}
 
 	if err := friend.c.Import(put, c.info.Addr, 7); err != nil {
 		t.Fatal(err)
