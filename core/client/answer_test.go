@@ -183,8 +183,8 @@ func TestReport_SeveralCalls_TheNewestIsNamed(t *testing.T) {
 	}
 }
 
-// readies notes what the daemon is told of constructors.
-func (d *fakeDaemon) readies() (list func() []wire.ActorReady) {
+// constructorEnds notes what the daemon is told of constructors.
+func (d *fakeDaemon) constructorEnds() (list func() []wire.ActorReady) {
 	var seen []wire.ActorReady
 	d.answers(wire.TActorReady, func(m *wire.Message) bool {
 		var q wire.ActorReady
@@ -228,7 +228,7 @@ func TestActorReady_ConstructorRaises_TheExceptionOrItsShortFormIsTold(t *testin
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			d := startDaemon(t)
-			list := d.readies()
+			list := d.constructorEnds()
 			w := d.programless()
 			start := &wire.ActorStart{ActorID: make([]byte, len(ids.Actor{})), ClassName: "A", Incarnation: 3, Token: x.token,
 				Spec: slices.Concat(templateOf(1, nil), callOf(1, 1, "args"))}
@@ -282,7 +282,7 @@ func TestActorReady_ConstructorRaises_TheExceptionOrItsShortFormIsTold(t *testin
 // A constructor whose class cannot be had does not run, and the reason is told.
 func TestActorReady_ClassCannotBeHad_IsTold(t *testing.T) {
 	d := startDaemon(t)
-	list := d.readies()
+	list := d.constructorEnds()
 	d.answers(wire.TCodeGet, func(m *wire.Message) bool { return m.Fail(fault.New(fault.NotFound, "it is gone")) == nil })
 	w := d.programless()
 	start := &wire.ActorStart{ActorID: make([]byte, len(ids.Actor{})), ClassName: "A", Incarnation: 2, Code: []byte("an object's id"),
