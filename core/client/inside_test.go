@@ -7,9 +7,9 @@ import (
 	"github.com/eagleray/eagleray/core/store"
 )
 
-// borrows is how many objects a process borrows when all owners have answered it:
+// borrowsInside is how many objects a process borrows when all owners have answered it:
 // before that it may keep what it has let go of.
-func borrows(t *testing.T, c *Client) int {
+func borrowsInside(t *testing.T, c *Client) int {
 	t.Helper()
 	waitFor(t, "all owners have answered", func() bool {
 		c.mu.Lock()
@@ -28,7 +28,7 @@ func TestKeepInside_TableOfTheValueThatWasGot_ItKeepsWhatIsInside(t *testing.T) 
 	owner, c := d.driver(), d.driver()
 	holds := func(what string, want int) {
 		t.Helper()
-		if borrowed := borrows(t, c); borrowed != want {
+		if borrowed := borrowsInside(t, c); borrowed != want {
 			t.Errorf("%s: %d objects are borrowed, want %d", what, borrowed, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestKeepInside_AnotherTable_KeepsNothing(t *testing.T) {
 		h := takeAll(t, c, copied, 2)
 		h.letGo(0)
 		h.letGo(1)
-		if borrowed := borrows(t, c); borrowed != 1 {
+		if borrowed := borrowsInside(t, c); borrowed != 1 {
 			t.Errorf("format %d: %d objects are borrowed, want the value", format, borrowed)
 		}
 		c.Release(Drop{Object: outer})
