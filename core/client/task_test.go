@@ -275,8 +275,9 @@ func TestReal_ActorResultLostWithItsArgument_BothComeBack(t *testing.T) {
 		return err1 == nil && err2 == nil && one && two
 	})
 	text, code := outcome(t, r.Client, gives)
-	n := runsIn(path) // once, if the actor's process still looks at what it took
-	if want := fmt.Sprintf("%s%d<1048576>", strings.Repeat("y", MaxInline), n); text != want || code != "" || n > 2 {
+	n := runsIn(path) // once, if the actor's process still looks at what it took; that may end while the second run goes on
+	what := func(run int) string { return fmt.Sprintf("%s%d<1048576>", strings.Repeat("y", MaxInline), run) }
+	if text != what(1) && text != what(n) || code != "" || n > 2 {
 		t.Errorf("got %d bytes ending in %.20q, %s; the argument was computed %d times", len(text), text[max(0, len(text)-20):], code, n)
 	}
 	pid := r.pid(a)
