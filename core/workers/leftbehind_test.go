@@ -83,7 +83,7 @@ func TestOrphans_Sweep_PlansTwoLooks(t *testing.T) {
 		time.Sleep(sweepAfter - 1)
 		synctest.Wait()
 		planned("just before the early look", 2, 2)
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		planned("after the early look", 0, 2)
 		o.Sweep(one)
@@ -123,7 +123,7 @@ func TestOrphans_Plan_LooksWhenTheTimeIsOver(t *testing.T) {
 		if n := looks.Load(); n != 0 || !runs(orphan) {
 			t.Errorf("%d looks before the time was over", n)
 		}
-		time.Sleep(1)
+		time.Sleep(time.Nanosecond)
 		synctest.Wait()
 		if n := looks.Load(); n != 1 {
 			t.Errorf("%d looks, want 1", n)
