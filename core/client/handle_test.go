@@ -1,0 +1,112 @@
+package client
+
+import (
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/wait"
+)
+
+// knowsActor reports whether a process knows an actor.
+func knowsActor(c *Client, id ids.Actor) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.actors[id] != nil
+}
+
+// Each handle of an actor that another process counts is a reference to the actor's token. The last one that goes forgets the actor.
+func TestOpenActor_CountedHandles_TheLastOneForgetsIt(t *testing.T) {
+	d := startDaemon(t)
+	d.act(0, echoes)
+	c, other := d.driver(), d.driver()
+	id := newActor(t, c, ActorSpec{})
+	token, want := c.ActorToken(id), c.ActorTokenID(id)
+	for i, text := range []string{token, token, ""} { // the third handle came by the actor's name
+		got, err := other.OpenActor(id, text, "A", 0, 0)
+		if err != nil || got != want {
+			t.Fatalf("handle %d: token %s, %v, want %s", i, got, err, want)
+		}
+		other.mu.Lock()
+		a := other.actors[id]
+		if o := a.token; o.ID != want || o.State != own.Inline || o.Watch != any(a) || int(o.Local) != i+1 || a.handles != 0 {
+			t.Errorf("after handle %d the token is in state %v with %d references, and %d handles do not count", i, o.State, o.Local, a.handles)
+		}
+		other.mu.Unlock()
+	}
+	for i := range 3 {
+		if !knowsActor(other, id) {
+			t.Fatalf("the actor is forgotten when %d of 3 handles have gone", i)
+		}
+		other.Release(Drop{Object: want})
+	}
+	waitFor(t, "the process forgets the actor", func() bool { return !knowsActor(other, id) })
+}
+
+// Handles that nobody counts end one by one. One that comes with a token later counts with them.
+func TestOpenActor_UncountedHandles_TheLastOneForgetsIt(t *testing.T) {
+	d := startDaemon(t)
+	d.act(0, echoes)
+	c, other := d.driver(), d.driver()
+	id := newActor(t, c, ActorSpec{})
+	for i, text := range []string{"", "", c.ActorToken(id)} {
+		if got, err := other.OpenActor(id, text, "A", 0, 0); err != nil || got != (ids.Object{}) {
+			t.Fatalf("handle %d: token %s, %v, want none", i, got, err)
+		}
+	}
+	if other.ActorToken(id) != "" || other.ActorTokenID(id) != (ids.Object{}) {
+		t.Error("an actor whose handles nobody counts has a token")
+	}
+	for i := range 3 {
+		if !knowsActor(other, id) {
+			t.Fatalf("the actor is forgotten when %d of 3 handles have gone", i)
+		}
+		other.CloseActor(id)
+	}
+	if knowsActor(other, id) {
+		t.Error("the actor is known when all handles have gone")
+	}
+}
+
+// What fails with the exception of another object keeps that object for the references inside it, and when somebody else owns it.
+func TestFailAs_InlineException_KeepsTheObjectOnlyForReferences(t *testing.T) {
+	c := startDaemon(t).driver()
+	plain, outer, inner := putBytes(t, c, 10, 1), putBytes(t, c, 10, 1), putBytes(t, c, 10, 1)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.table.Contain(c.table.Find(outer), c.table.Find(inner))
+	foreign := c.borrow(ids.NewObject(1, ids.Owner{9}, c.info.Job, 0), "/somewhere")
+	foreign.State, foreign.Value = own.Inline, []byte("v")
+	for what, x := range map[string]struct {
+		from *own.Object
+		kept int
+	}{
+		"an object of its own":   {c.table.Find(plain), 0},
+		"one with a reference":   {c.table.Find(outer), 1},
+		"an object of another's": {foreign, 1},
+	} {
+		o := c.table.New(0, 1)
+		c.failAs(o, x.from)
+		if !o.IsError || string(o.Value) != string(x.from.Value) || len(o.Contained) != x.kept {
+			t.Errorf("%s: what fails has the value %q and keeps %d objects, want %d", what, o.Value, len(o.Contained), x.kept)
+		}
+	}
+}
+
+// A process that waits for its end looks again when a caller for which it holds something has ended.
+func TestHeld_CallerEnded_WhoWaitsToEndLooksAgain(t *testing.T) {
+	d := startDaemon(t)
+	w := d.worker(echo)
+	in, there := holdsFor(t, w, ids.Owner{7}, d.dir+"/p/none.sock")
+	end := wait.New()
+	w.mu.Lock()
+	w.leaving = end
+	w.mu.Unlock()
+	breaks(w, in)
+	d.eventually("the object is let go of", func() bool { return !there() })
+	waitFor(t, "the process looks whether it can end", func() bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return end.Over()
+	})
+}
