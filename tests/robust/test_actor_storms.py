@@ -14,6 +14,9 @@ from typing import Any
 import pytest
 
 LIMIT = 60.0
+#: A call's line in the log. A process that is killed while it writes may leave the beginning of one, at the border of
+#: two pages: such a line has no end, and the next one begins anew. Its call has no answer.
+ROW = "\n{} {} {};"
 pytestmark = pytest.mark.timeout(180)
 
 
@@ -28,7 +31,7 @@ def make_class(ray: Any, kind: str) -> Any:
             os.rename(f"{log}.pid.new", f"{log}.pid")
 
         def work(self, caller: int, n: int) -> tuple[int, int]:
-            os.write(self.log, f"{os.getpid()} {caller} {n}\n".encode())
+            os.write(self.log, ROW.format(os.getpid(), caller, n).encode())
             time.sleep(0.002 if n % 7 == 0 else 0.0005)
             return caller, n
 
@@ -36,7 +39,7 @@ def make_class(ray: Any, kind: str) -> Any:
         async def wait(self, caller: int, n: int) -> tuple[int, int]:
             import asyncio
 
-            os.write(self.log, f"{os.getpid()} {caller} {n}\n".encode())
+            os.write(self.log, ROW.format(os.getpid(), caller, n).encode())
             await asyncio.sleep(0.002)
             return caller, n
 
@@ -86,7 +89,8 @@ def storm(ray: Any, folder: Path, kind: str, retries: int, calls: int, seed: int
     thread.join()
     outcomes = [mine, *ray.get(refs, timeout=LIMIT)]
     assert kills > 3
-    check_log(log.read_text().splitlines(), outcomes, ordered=kind == "plain", retries=retries)
+    rows = [row[:-1] for row in log.read_text().split("\n") if row.endswith(";")]
+    check_log(rows, outcomes, ordered=kind == "plain", retries=retries)
     ray.kill(actor)
     return Counter(one for many in outcomes for one in many)
 
