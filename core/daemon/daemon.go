@@ -25,7 +25,7 @@ type Daemon struct {
 	log        *slog.Logger
 	socket     *net.UnixListener
 	reaper     *workers.Reaper
-	broom      *workers.Orphans
+	orphans    *workers.Orphans
 	began      time.Time
 	complaints complaints // of what is refused
 
@@ -111,7 +111,7 @@ func Open(o Options) (*Daemon, error) {
 		socket.Close()
 		return nil, err
 	}
-	d.broom = workers.NewOrphans()
+	d.orphans = workers.NewOrphans()
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
 	d.reaper = workers.StartReaper(d.reaped)
@@ -187,7 +187,7 @@ func (d *Daemon) Close(keepLogs bool) {
 		d.log.Warn("processes do not end", "left", left)
 	}
 	d.reaper.Close()
-	d.broom.Close()
+	d.orphans.Close()
 	d.objects.Close()
 	if keepLogs {
 		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))

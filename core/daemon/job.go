@@ -159,7 +159,7 @@ func (d *Daemon) dropJob(j *job) {
 		known[pid] = true
 	}
 	if !d.closing {
-		go d.broom.SweepJob(j.id, known)
+		go d.orphans.SweepJob(j.id, known)
 	}
 }
 

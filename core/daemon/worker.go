@@ -214,7 +214,7 @@ func (d *Daemon) forget(w *worker) {
 		d.dropClient(c)
 	}
 	if w.pid != 0 && w.proc != nil {
-		d.broom.Sweep(w.pid)
+		d.orphans.Sweep(w.pid)
 	}
 	removeSoon(d.socketOf(w.self.Owner()))
 }

@@ -25,7 +25,8 @@
 //
 // # Locks
 //
-// Reaper.mu is held from the start of a zygote until its process id is known. Zygote.mu, Output.mu and
-// Sink.mu guard their own fields; Output.mu is taken before Sink.mu. No callback is called with
-// one of them held, except Sink's unsent. Callers may hold a lock of their own.
+// Reaper.mu is held from the start of a zygote until its process id is known. Zygote.mu,
+// Output.mu, Sink.mu and Orphans.mu guard the fields of their own struct; Output.mu is
+// taken before Sink.mu. A callback is called with none of them held, except the
+// sink's unsent. Callers may hold a lock of their own.
 package workers
