@@ -11,7 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -22,8 +22,8 @@ import (
 type actor struct {
 	id       ids.Actor
 	name     string
-	token    *own.Object // nil: not counted (detached, or looked up by name)
-	inc      uint64      // incarnation that conn belongs to
+	token    *refs.Object // nil: not counted (detached, or looked up by name)
+	inc      uint64       // incarnation that conn belongs to
 	conn     *outConn
 	asking   bool            // a resolve is under way
 	stuck    bool            // calls of it cannot be sent,
@@ -37,7 +37,7 @@ type actor struct {
 	handles  int             // of this process, when not counted
 	dead     *fault.Error
 	deadEnv  []byte       // envelope of the constructor's exception
-	raised   *own.Object  // pinned: that exception, when it is in the store
+	raised   *refs.Object // pinned: that exception, when it is in the store
 	bad      *fault.Error // can never be scheduled here
 	birth    *birth       // until its constructor has ended
 	sent     []*task      // that it had when its socket broke, while the daemon is asked
@@ -96,7 +96,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		a.handles = 1
 	} else {
 		a.token = c.table.New(0, 1)
-		a.token.State = own.Inline
+		a.token.State = refs.Inline
 		a.token.Watch = a
 		a.token.Site = args.Site
 		c.table.Reserve(1) // see raised.go
@@ -188,7 +188,7 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 	b = frame.AppendCount(b, len(t.deps))
 	room := maxTogether // the cluster's state keeps the specification
 	for _, o := range t.deps {
-		if o.State == own.Inline && !o.IsError {
+		if o.State == refs.Inline && !o.IsError {
 			if room -= len(o.Value); room >= 0 {
 				b = c.appendPlace(b, o)
 			} else {

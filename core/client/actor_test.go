@@ -11,7 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -143,22 +143,22 @@ func TestNewActor_RegistrationFails_CallsSayWhy(t *testing.T) {
 			t.Fatal(err)
 		}
 		tm := method(t, c, -1)
-		refs := []ids.Object{callActor(t, c, id, tm, "x"), callActor(t, c, id, tm, "y")}
+		results := []ids.Object{callActor(t, c, id, tm, "x"), callActor(t, c, id, tm, "y")}
 		if late {
-			if f, err := c.Get(refs[0], time.Millisecond); f != nil || err != nil {
+			if f, err := c.Get(results[0], time.Millisecond); f != nil || err != nil {
 				t.Fatalf("a call is answered before the constructor's arguments are there: %v, %v", f, err)
 			}
 			completeAll(c, objs[0])
 		}
 		for range 2 {
-			refs = append(refs, callActor(t, c, id, tm, "z"))
+			results = append(results, callActor(t, c, id, tm, "z"))
 		}
-		for _, ref := range refs {
+		for _, ref := range results {
 			if code, words, _ := faultIn(t, c, ref); code != fault.BadRequest || !strings.Contains(words, "no such resource") {
 				t.Errorf("%s: %s", code, words)
 			}
 		}
-		letGo(t, c, append(refs, list[0], c.ActorTokenID(id))...)
+		letGo(t, c, append(results, list[0], c.ActorTokenID(id))...)
 		d.nothingLeft(t, c)
 	}
 }
@@ -258,7 +258,7 @@ func TestResolve_NotRegisteredYet_CallsWaitForItsCreator(t *testing.T) {
 		t.Fatalf("a call is answered before the actor is registered: %v, %v", f, err)
 	}
 	c.mu.Lock()
-	c.complete(objs[0], own.Inline, text("arg").envelope(100), 1, false)
+	c.complete(objs[0], refs.Inline, text("arg").envelope(100), 1, false)
 	c.mu.Unlock()
 	expectOutcome(t, other, "the early call", ref, "early", "")
 	letGo(t, other, ref, other.ActorTokenID(id))
@@ -433,9 +433,9 @@ func TestResolved_CannotBeReached_TheDaemonIsAsked(t *testing.T) {
 	})
 	c := d.driver()
 	id := newActor(t, c, ActorSpec{})
-	refs := []ids.Object{callActor(t, c, id, method(t, c, 0), "x"), callActor(t, c, id, method(t, c, 0), "y")}
-	expectOutcome(t, c, "the first call", refs[0], "x", "")
-	expectOutcome(t, c, "the second call", refs[1], "y", "")
+	results := []ids.Object{callActor(t, c, id, method(t, c, 0), "x"), callActor(t, c, id, method(t, c, 0), "y")}
+	expectOutcome(t, c, "the first call", results[0], "x", "")
+	expectOutcome(t, c, "the second call", results[1], "y", "")
 	if after := asked(); !slices.Equal(after, []uint64{0, 0}) {
 		t.Errorf("it was asked for after incarnations %v", after)
 	}
@@ -444,5 +444,5 @@ func TestResolved_CannotBeReached_TheDaemonIsAsked(t *testing.T) {
 		t.Errorf("the daemon was asked about %+v", lost)
 	}
 	d.mu.Unlock()
-	letGo(t, c, append(refs, c.ActorTokenID(id))...)
+	letGo(t, c, append(results, c.ActorTokenID(id))...)
 }

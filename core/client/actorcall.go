@@ -5,7 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // actorDead fails everything that is queued for it.
@@ -39,11 +39,11 @@ func (c *Client) failCall(a *actor, t *task) {
 	if a.deadEnv != nil {
 		c.freeWritten(t)
 		t.failed = true
-		c.eachReturn(t, func(_ int, o *own.Object) {
+		c.eachReturn(t, func(_ int, o *refs.Object) {
 			if a.raised != nil && !o.State.Ready() {
 				c.table.Contain(o, a.raised)
 			}
-			c.complete(o, own.Inline, a.deadEnv, uint64(len(a.deadEnv)), true)
+			c.complete(o, refs.Inline, a.deadEnv, uint64(len(a.deadEnv)), true)
 		})
 		c.endTask(t)
 		return

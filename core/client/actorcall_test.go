@@ -31,9 +31,9 @@ func TestCallActor_PendingCalls_AreBounded(t *testing.T) {
 	for _, limit := range []int{1, 2} {
 		id := newActor(t, c, ActorSpec{ActorCreate: wire.ActorCreate{MaxPendingCalls: limit}})
 		tm := method(t, c, 0)
-		var refs []ids.Object
+		var results []ids.Object
 		for range limit {
-			refs = append(refs, callActor(t, c, id, tm, "x"))
+			results = append(results, callActor(t, c, id, tm, "x"))
 		}
 		call := &Call{Template: tm, Args: Value{Fmt: FmtPickle, Meta: []byte("y")}}
 		if first, n, err := c.CallActor(id, call); fault.CodeOf(err) != fault.PendingCallsLimit || n != 0 || first != (ids.Object{}) {
@@ -42,16 +42,16 @@ func TestCallActor_PendingCalls_AreBounded(t *testing.T) {
 		if _, n, err := c.CallActor(id, &Call{Template: 1 << 20}); err == nil || n != 0 {
 			t.Errorf("a method that does not exist: %d results, %v", n, err)
 		}
-		if err := c.Cancel(refs[0], false, false); err != nil {
+		if err := c.Cancel(results[0], false, false); err != nil {
 			t.Fatal(err)
 		}
 		if limit == 1 {
 			close(gate)
 		}
-		outcome(t, c, refs[0])
-		refs = append(refs, callActor(t, c, id, tm, "z"))
-		expectOutcome(t, c, "the next call", refs[limit], "z", "")
-		letGo(t, c, append(refs, c.ActorTokenID(id))...)
+		outcome(t, c, results[0])
+		results = append(results, callActor(t, c, id, tm, "z"))
+		expectOutcome(t, c, "the next call", results[limit], "z", "")
+		letGo(t, c, append(results, c.ActorTokenID(id))...)
 	}
 }
 
@@ -137,14 +137,14 @@ func TestPumpGroups_CallsWaitedForTheActor_OnlyLateGroupsStay(t *testing.T) {
 		}
 		tms[name] = tm
 	}
-	refs := map[string]ids.Object{}
+	results := map[string]ids.Object{}
 	call := func(group, text string, deps ...ids.Object) {
-		refs[text] = callActor(t, c, id, tms[group], text, deps...)
+		results[text] = callActor(t, c, id, tms[group], text, deps...)
 	}
 	answered := func(list ...string) {
 		t.Helper()
 		for _, text := range list {
-			expectOutcome(t, c, text, refs[text], text, "")
+			expectOutcome(t, c, text, results[text], text, "")
 		}
 	}
 	late := *born[1]
@@ -160,7 +160,7 @@ func TestPumpGroups_CallsWaitedForTheActor_OnlyLateGroupsStay(t *testing.T) {
 	call("disk", "disk 2")
 	answered("disk 2")
 	for _, text := range []string{"io 1", "io 2", "plain 3", "plain 4"} {
-		if f, err := c.Get(refs[text], 0); f != nil || err != nil {
+		if f, err := c.Get(results[text], 0); f != nil || err != nil {
 			t.Errorf("%s does not wait: %v, %v", text, f, err)
 		}
 	}
@@ -252,22 +252,22 @@ func TestForgetSent_CancelledWhileItsFateIsUnknown_EndsOnce(t *testing.T) {
 	c := d.driver()
 	id = newActor(t, c, ActorSpec{ActorCreate: wire.ActorCreate{MaxRestarts: -1}})
 	tm := method(t, c, -1)
-	var refs []ids.Object
+	var results []ids.Object
 	for i := range 3 {
-		refs = append(refs, callActor(t, c, id, tm, fmt.Sprint(i)))
+		results = append(results, callActor(t, c, id, tm, fmt.Sprint(i)))
 	}
 	<-begun
 	close(goOn)
 	d.eventually("the daemon is asked what became of the calls", func() bool { return held != nil })
-	if err := c.Cancel(refs[1], false, false); err != nil {
+	if err := c.Cancel(results[1], false, false); err != nil {
 		t.Fatal(err)
 	}
-	expectOutcome(t, c, "the cancelled call", refs[1], "", fault.TaskCancelled)
+	expectOutcome(t, c, "the cancelled call", results[1], "", fault.TaskCancelled)
 	d.mu.Lock()
 	d.ask(id[:], asked{m: held, after: 1, lost: &wire.ActorLost{ActorID: id[:], Incarnation: 1}})
 	d.mu.Unlock()
-	expectOutcome(t, c, "the first call", refs[0], "0", "")
-	expectOutcome(t, c, "the last call", refs[2], "2", "")
+	expectOutcome(t, c, "the first call", results[0], "0", "")
+	expectOutcome(t, c, "the last call", results[2], "2", "")
 	d.mu.Lock()
 	if want := []string{"0", "2"}; !slices.Equal(ran, want) {
 		t.Errorf("the next incarnation ran %q, want %q", ran, want)
@@ -278,7 +278,7 @@ func TestForgetSent_CancelledWhileItsFateIsUnknown_EndsOnce(t *testing.T) {
 		t.Errorf("%d calls are pending, %d are unfinished", n, c.unfinished)
 	}
 	c.mu.Unlock()
-	letGo(t, c, append(refs, c.ActorTokenID(id))...)
+	letGo(t, c, append(results, c.ActorTokenID(id))...)
 }
 
 // fileDialer gives a descriptor that no poller takes.

@@ -40,10 +40,10 @@ func TestFateKnown_Dead_CallsGetItsCause(t *testing.T) {
 		c := d.driver()
 		id = newActor(t, c, ActorSpec{})
 		tm := method(t, c, -1)
-		refs := []ids.Object{callActor(t, c, id, tm, "0 1"), callActor(t, c, id, tm, "0 2")}
+		results := []ids.Object{callActor(t, c, id, tm, "0 1"), callActor(t, c, id, tm, "0 2")}
 		<-runs
 		close(die)
-		for _, ref := range refs {
+		for _, ref := range results {
 			if code, words, _ := faultIn(t, c, ref); code != x.code || !strings.Contains(words, "these words") {
 				t.Errorf("%v: %s, %s", x.answer, code, words)
 			}
@@ -52,7 +52,7 @@ func TestFateKnown_Dead_CallsGetItsCause(t *testing.T) {
 		if code, _, _ := faultIn(t, c, late); code != x.code {
 			t.Errorf("%v: a later call: %s", x.answer, code)
 		}
-		letGo(t, c, append(refs, late, c.ActorTokenID(id))...)
+		letGo(t, c, append(results, late, c.ActorTokenID(id))...)
 	}
 }
 

@@ -179,14 +179,14 @@ func randomDeaths(t *testing.T, seed uint64, retries int) {
 		all.Go(func() {
 			<-ready
 			tm := method(t, c, retries)
-			var refs []ids.Object
+			var results []ids.Object
 			for n := range calls {
-				refs = append(refs, callActor(t, c, id, tm, fmt.Sprintf("%d %d", k, n+1)))
+				results = append(results, callActor(t, c, id, tm, fmt.Sprintf("%d %d", k, n+1)))
 				if n%40 == 39 {
 					time.Sleep(time.Millisecond) // so that some are made while it restarts
 				}
 			}
-			for n, ref := range refs {
+			for n, ref := range results {
 				want := fmt.Sprintf("%d %d", k, n+1)
 				text, code := outcome(t, c, ref)
 				if code == "" && text != want || code != "" && (retries < 0 || code != fault.ActorUnavailable) {
@@ -227,12 +227,12 @@ func TestActorLost_NotStarted_CostNoRetry(t *testing.T) {
 	c := d.driver()
 	id = newActor(t, c, ActorSpec{ActorCreate: wire.ActorCreate{MaxRestarts: -1}})
 	tm := method(t, c, 0)
-	var refs []ids.Object
+	var results []ids.Object
 	for n := range 10 {
-		refs = append(refs, callActor(t, c, id, tm, fmt.Sprintf("0 %d", n+1)))
+		results = append(results, callActor(t, c, id, tm, fmt.Sprintf("0 %d", n+1)))
 	}
 	close(hold)
-	for n, ref := range refs {
+	for n, ref := range results {
 		want := fault.Code("")
 		if n < 3 { // one for each death
 			want = fault.ActorUnavailable
@@ -290,11 +290,11 @@ func TestActorLost_PageUnreadable_SentCallsCountAsStarted(t *testing.T) {
 	c := d.driver()
 	id = newActor(t, c, ActorSpec{ActorCreate: wire.ActorCreate{MaxRestarts: -1}})
 	never, once := method(t, c, 0), method(t, c, 1)
-	refs := []ids.Object{callActor(t, c, id, never, "0 1")}
+	results := []ids.Object{callActor(t, c, id, never, "0 1")}
 	<-begun
-	refs = append(refs, callActor(t, c, id, never, "0 2"), callActor(t, c, id, once, "0 3"))
+	results = append(results, callActor(t, c, id, never, "0 2"), callActor(t, c, id, once, "0 3"))
 	close(arrived)
-	for n, ref := range refs {
+	for n, ref := range results {
 		want := fault.ActorUnavailable
 		if n == 2 {
 			want = ""
@@ -337,11 +337,11 @@ func TestActorLost_LastDeath_AllFailAsDead(t *testing.T) {
 	c := d.driver()
 	id = newActor(t, c, ActorSpec{})
 	tm := method(t, c, -1)
-	var refs []ids.Object
+	var results []ids.Object
 	for range 5 {
-		refs = append(refs, callActor(t, c, id, tm, "0 1"))
+		results = append(results, callActor(t, c, id, tm, "0 1"))
 	}
-	for _, ref := range refs {
+	for _, ref := range results {
 		if _, code := outcome(t, c, ref); code != fault.ActorDied {
 			t.Errorf("%q", code)
 		}
@@ -417,7 +417,7 @@ func TestActorLost_ConnectionOnly_IsMadeAnew(t *testing.T) {
 	c := d.driver()
 	id := newActor(t, c, ActorSpec{})
 	never, again := method(t, c, 0), method(t, c, 2)
-	refs := []ids.Object{callActor(t, c, id, never, "0 1"), callActor(t, c, id, never, "0 2"), callActor(t, c, id, again, "0 3")}
+	results := []ids.Object{callActor(t, c, id, never, "0 1"), callActor(t, c, id, never, "0 2"), callActor(t, c, id, again, "0 3")}
 	<-begun
 	w := a.worker
 	conn := func() *outConn {
@@ -433,9 +433,9 @@ func TestActorLost_ConnectionOnly_IsMadeAnew(t *testing.T) {
 	w.mu.Unlock()
 	d.eventually("the caller has noticed", func() bool { return conn() != old })
 	close(gate)
-	refs = append(refs, callActor(t, c, id, never, "0 4"))
+	results = append(results, callActor(t, c, id, never, "0 4"))
 	for n, want := range []fault.Code{fault.ActorUnavailable, fault.ActorUnavailable, "", ""} {
-		if _, code := outcome(t, c, refs[n]); code != want {
+		if _, code := outcome(t, c, results[n]); code != want {
 			t.Errorf("call %d: %q, not %q", n+1, code, want)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 )
 
@@ -15,7 +15,7 @@ import (
 // for it before it is told.
 
 // far reports whether a value has to be fetched from the store first.
-func far(o *own.Object) bool { return o.State == own.Stored && o.Map == nil }
+func far(o *refs.Object) bool { return o.State == refs.Stored && o.Map == nil }
 
 // ring tells the event loop that what it waits for with the token has come; mu held.
 func (c *Client) ring(token uint64) {
@@ -47,7 +47,7 @@ func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
 }
 
 // watchAhead rings when the object is ready and a get of it returns at once; mu held.
-func (c *Client) watchAhead(o *own.Object, token uint64, misses int) {
+func (c *Client) watchAhead(o *refs.Object, token uint64, misses int) {
 	settled := func() {
 		if far(o) {
 			go c.fetchAhead(o.ID, token, misses)
@@ -55,7 +55,7 @@ func (c *Client) watchAhead(o *own.Object, token uint64, misses int) {
 			c.ring(token)
 		}
 	}
-	if o.State != own.Pending { // somebody has seen to it meanwhile
+	if o.State != refs.Pending { // somebody has seen to it meanwhile
 		settled()
 		return
 	}

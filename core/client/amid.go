@@ -1,6 +1,6 @@
 package client
 
-import "github.com/eagleray/eagleray/core/own"
+import "github.com/eagleray/eagleray/core/refs"
 
 // An item of a generator may be lost while others are still to come. Its program
 // may take no more of them until it has that one, so it cannot wait for the end:
@@ -15,7 +15,7 @@ func (c *Client) yields(t *task) {
 }
 
 // yieldingOf returns the task that yields an item, nil if it has ended, or if it is none.
-func (c *Client) yieldingOf(o *own.Object) *task {
+func (c *Client) yieldingOf(o *refs.Object) *task {
 	i := uint64(o.ID.Index())
 	if i < 2 || i > o.ID.Count() {
 		return nil
@@ -26,20 +26,20 @@ func (c *Client) yieldingOf(o *own.Object) *task {
 // amid gives a lost item a recipe if its generator still runs and may run once
 // more. A call of an actor's that waits for its program to take items would
 // keep a second one from ever beginning; mu held.
-func (c *Client) amid(o *own.Object) {
+func (c *Client) amid(o *refs.Object) {
 	t := c.yieldingOf(o)
 	if t == nil || t.actor != nil && t.tmpl.Flow.Limit > 0 {
 		return
 	}
-	if why := c.once(t); why != own.Whole {
-		c.table.SetRecipe(o, own.NoRecipe(why))
+	if why := c.once(t); why != refs.Whole {
+		c.table.SetRecipe(o, refs.NoRecipe(why))
 		return
 	}
-	c.table.Record(c.recipeOf(t), []*own.Object{o})
+	c.table.Record(c.recipeOf(t), []*refs.Object{o})
 }
 
 // awaitsFirst reports whether t runs again for lost items of a generator, and
 // the object is to come from the first run.
-func (c *Client) awaitsFirst(t *task, o *own.Object) bool {
+func (c *Client) awaitsFirst(t *task, o *refs.Object) bool {
 	return t.stream != nil && t.stream.again && !o.State.Ready() && o.Producer != any(t)
 }

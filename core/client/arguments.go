@@ -3,7 +3,7 @@ package client
 import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -14,14 +14,14 @@ import (
 func (c *Client) tooMuch(t *task) bool {
 	n := 0
 	for _, o := range t.deps {
-		if o.State == own.Inline && promotable(o) {
+		if o.State == refs.Inline && promotable(o) {
 			n += len(o.Value)
 		}
 	}
 	return n > maxTogether
 }
 
-func promotable(o *own.Object) bool { return o.Owned() && !o.IsError && len(o.Value) > smallValue }
+func promotable(o *refs.Object) bool { return o.Owned() && !o.IsError && len(o.Value) > smallValue }
 
 // moveArguments moves the arguments of a task to the arena and then starts it. The task has them pinned.
 func (c *Client) moveArguments(t *task) {
@@ -29,10 +29,10 @@ func (c *Client) moveArguments(t *task) {
 	defer c.mu.Unlock()
 	c.limbo++
 	defer func() { c.limbo-- }()
-	var list []*own.Object
-	seen := map[*own.Object]bool{} // one that comes twice moves once
+	var list []*refs.Object
+	seen := map[*refs.Object]bool{} // one that comes twice moves once
 	for _, o := range t.deps {
-		if o.State == own.Inline && promotable(o) && !seen[o] {
+		if o.State == refs.Inline && promotable(o) && !seen[o] {
 			seen[o] = true
 			list = append(list, o)
 		}
@@ -62,7 +62,7 @@ type room struct {
 }
 
 // moveAll moves small values to the arena; mu held, released meanwhile.
-func (c *Client) moveAll(list []*own.Object) (err error) {
+func (c *Client) moveAll(list []*refs.Object) (err error) {
 	if err := c.mapArena(); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func (c *Client) moveAll(list []*own.Object) (err error) {
 	}
 	c.mu.Lock()
 	for i, o := range list {
-		if moved[i] && o.State == own.Inline {
-			o.State = own.Stored // Value stays: somebody may be reading it
+		if moved[i] && o.State == refs.Inline {
+			o.State = refs.Stored // Value stays: somebody may be reading it
 		}
 	}
 	if c.closed {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // Two tasks may move the same small result to the arena at once. The second must
@@ -19,10 +19,10 @@ func TestArguments_SameResultMovedTwice_IsWrittenOnce(t *testing.T) {
 	total, _ := v.layout()
 	c.mu.Lock()
 	o := c.table.New(1, 1)
-	o.State, o.Value = own.Inline, v.envelope(total)
+	o.State, o.Value = refs.Inline, v.envelope(total)
 	for range 2 {
-		o.State = own.Inline
-		if err := c.moveAll([]*own.Object{o}); err != nil || o.State != own.Stored {
+		o.State = refs.Inline
+		if err := c.moveAll([]*refs.Object{o}); err != nil || o.State != refs.Stored {
 			t.Fatalf("moved: %v, state %d", err, o.State)
 		}
 	}

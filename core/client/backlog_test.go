@@ -38,7 +38,7 @@ func TestBacklog_CallersAreHeld_AndNothingIsLost(t *testing.T) {
 		return e.backlog.bytes, e.backlog.full, len(e.queue)
 	}
 	pad := strings.Repeat("x", 20_000)
-	refs := make([][]ids.Object, callers)
+	results := make([][]ids.Object, callers)
 	for k, c := range clients {
 		if k > 0 {
 			if _, err := c.OpenActor(id, "", "A", 0, 0); err != nil {
@@ -47,7 +47,7 @@ func TestBacklog_CallersAreHeld_AndNothingIsLost(t *testing.T) {
 		}
 		tm := method(t, c, 0)
 		for n := range calls {
-			refs[k] = append(refs[k], callActor(t, c, id, tm, fmt.Sprintf("%d %d %s", k, n+1, pad)))
+			results[k] = append(results[k], callActor(t, c, id, tm, fmt.Sprintf("%d %d %s", k, n+1, pad)))
 		}
 	}
 	d.eventually("callers are held", func() bool { _, full, _ := state(); return full })
@@ -59,7 +59,7 @@ func TestBacklog_CallersAreHeld_AndNothingIsLost(t *testing.T) {
 		time.Sleep(time.Millisecond)
 	}
 	// A cancellation comes through, of a call that was not read too, and a caller that leaves is noticed.
-	if err := clients[1].Cancel(refs[1][calls-1], false, false); err != nil {
+	if err := clients[1].Cancel(results[1][calls-1], false, false); err != nil {
 		t.Fatal(err)
 	}
 	clients[2].Close(0)
@@ -70,7 +70,7 @@ func TestBacklog_CallersAreHeld_AndNothingIsLost(t *testing.T) {
 	})
 	close(gate)
 	for k, c := range clients[:2] {
-		for n, ref := range refs[k] {
+		for n, ref := range results[k] {
 			want, code := fmt.Sprintf("%d %d %s", k, n+1, pad), fault.Code("")
 			if k == 1 && n == calls-1 {
 				want, code = "", fault.TaskCancelled

@@ -3,15 +3,15 @@ package client
 import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
 // borrow returns the object of a reference that came from elsewhere and
 // registers us with its owner; mu held.
-func (c *Client) borrow(id ids.Object, addr string) *own.Object {
+func (c *Client) borrow(id ids.Object, addr string) *refs.Object {
 	o, isNew := c.table.Borrow(id, addr)
 	if !isNew {
 		return o
@@ -57,7 +57,7 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 }
 
 // giveBack tells the owner that we hold the object no longer; mu held.
-func (c *Client) giveBack(o *own.Object) {
+func (c *Client) giveBack(o *refs.Object) {
 	l := c.links.Find(o.OwnerAddr)
 	if l == nil || planted.Strikes(planted.LostReturn) {
 		return // it is gone
@@ -66,10 +66,10 @@ func (c *Client) giveBack(o *own.Object) {
 }
 
 // ask requests a borrowed object's value from its owner; mu held.
-func (c *Client) ask(o *own.Object) { c.askOwner(o, false) }
+func (c *Client) ask(o *refs.Object) { c.askOwner(o, false) }
 
 // askOwner is ask; lost: the store has no copy, though the owner said so; mu held.
-func (c *Client) askOwner(o *own.Object, lost bool) {
+func (c *Client) askOwner(o *refs.Object, lost bool) {
 	o.Asked = true
 	id := o.ID
 	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
@@ -104,8 +104,8 @@ func (c *Client) answered(id ids.Object, v *wire.RefValue, err error) {
 	case v.Fault != nil:
 		f := &fault.Error{Code: fault.Code(v.Fault.Code), Message: v.Fault.Message, Task: v.Fault.Task}
 		if f.Code == fault.TaskUnschedulable || f.Code == fault.ActorUnschedulable {
-			known := o.State == own.Hopeless
-			o.State, o.Fault, o.Asked = own.Hopeless, f, false
+			known := o.State == refs.Hopeless
+			o.State, o.Fault, o.Asked = refs.Hopeless, f, false
 			if !known { // who waits counts the object once
 				c.settled(o)
 			}
@@ -113,9 +113,9 @@ func (c *Client) answered(id ids.Object, v *wire.RefValue, err error) {
 		}
 		c.failObject(o, f)
 	case v.Inline != nil:
-		c.complete(o, own.Inline, v.Inline, v.Size, v.IsError)
+		c.complete(o, refs.Inline, v.Inline, v.Size, v.IsError)
 	default:
-		c.complete(o, own.Stored, nil, v.Size, v.IsError)
+		c.complete(o, refs.Stored, nil, v.Size, v.IsError)
 	}
 }
 
@@ -183,13 +183,13 @@ func letGoBy(id ids.Object) error {
 		"Or the process that this reference came from was killed within the millisecond or so that the owner needs to hear of a new holder", id)
 }
 
-func refValue(o *own.Object, node ids.Node) wire.RefValue {
-	o.Seen = o.IsError || o.State == own.Hopeless
+func refValue(o *refs.Object, node ids.Node) wire.RefValue {
+	o.Seen = o.IsError || o.State == refs.Hopeless
 	v := wire.RefValue{Size: o.Size, IsError: o.IsError}
 	switch o.State {
-	case own.Inline:
+	case refs.Inline:
 		v.Inline = o.Value
-	case own.Stored:
+	case refs.Stored:
 		v.NodeID = node[:]
 	default:
 		v.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message, Task: o.Fault.Task}
@@ -198,7 +198,7 @@ func refValue(o *own.Object, node ids.Node) wire.RefValue {
 }
 
 // ownerDied is what the references of a process that has ended fail with.
-func ownerDied(o *own.Object) *fault.Error {
+func ownerDied(o *refs.Object) *fault.Error {
 	return fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", o.ID)
 }
 

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -32,10 +32,10 @@ func (c *Client) tally(q *wire.CensusAsk) *wire.Tally {
 }
 
 func (c *Client) tallyObjects(t *wire.Tally, limit int) {
-	captured, replies := map[*own.Object]int{}, map[*own.Object]int{}
-	var largest []*own.Object
-	var cut *own.Object // what comes behind it is not among the largest
-	c.table.Each(func(o *own.Object) bool {
+	captured, replies := map[*refs.Object]int{}, map[*refs.Object]int{}
+	var largest []*refs.Object
+	var cut *refs.Object // what comes behind it is not among the largest
+	c.table.Each(func(o *refs.Object) bool {
 		t.Looked++
 		if o.Owned() {
 			t.Bytes += o.Size
@@ -55,7 +55,7 @@ func (c *Client) tallyObjects(t *wire.Tally, limit int) {
 		}
 		return t.Looked < maxLooked
 	})
-	c.unconfirmed(func(_ ids.Owner, _ ids.Task, list []*own.Object) {
+	c.unconfirmed(func(_ ids.Owner, _ ids.Task, list []*refs.Object) {
 		for _, o := range list {
 			replies[o]++
 		}
@@ -66,8 +66,8 @@ func (c *Client) tallyObjects(t *wire.Tally, limit int) {
 	}
 }
 
-func sortObjects(list []*own.Object) {
-	slices.SortFunc(list, func(a, b *own.Object) int {
+func sortObjects(list []*refs.Object) {
+	slices.SortFunc(list, func(a, b *refs.Object) int {
 		switch {
 		case before(a, b):
 			return -1
@@ -79,20 +79,20 @@ func sortObjects(list []*own.Object) {
 }
 
 // before puts the larger first, then the older.
-func before(a, b *own.Object) bool {
+func before(a, b *refs.Object) bool {
 	if a.Size != b.Size {
 		return a.Size > b.Size
 	}
 	return a.ID.Count() < b.ID.Count()
 }
 
-func (c *Client) heldRow(o *own.Object, captured, replies int) wire.Held {
+func (c *Client) heldRow(o *refs.Object, captured, replies int) wire.Held {
 	h := wire.Held{
 		ObjectID: raw(o.ID), Owned: o.Owned(), State: stateName(o.State), Size: int64(o.Size),
 		Local: int(o.Local), Lineage: int(o.Lineage), Tasks: int(o.Pins) - captured - replies, Captured: captured, Replies: replies,
 		Site: c.siteOf(o), Maker: c.makerOf(o),
 	}
-	if !o.State.Ready() || o.State == own.Failed {
+	if !o.State.Ready() || o.State == refs.Failed {
 		h.Size = -1
 	}
 	if v, ok := o.Map.(*view); ok {
@@ -110,17 +110,17 @@ func (c *Client) heldRow(o *own.Object, captured, replies int) wire.Held {
 	return h
 }
 
-func stateName(s own.State) string {
+func stateName(s refs.State) string {
 	switch s {
-	case own.Pending:
+	case refs.Pending:
 		return "pending"
-	case own.Hopeless:
+	case refs.Hopeless:
 		return "hopeless"
-	case own.Emptied:
+	case refs.Emptied:
 		return "emptied"
-	case own.Inline:
+	case refs.Inline:
 		return "inline"
-	case own.Stored:
+	case refs.Stored:
 		return "stored"
 	}
 	return "failed"
@@ -175,7 +175,7 @@ func (c *Client) tallyTasks(t *wire.Tally, limit int) {
 		}
 	}
 	n := 0
-	c.table.Each(func(o *own.Object) bool { // those that wait for arguments are in no queue
+	c.table.Each(func(o *refs.Object) bool { // those that wait for arguments are in no queue
 		n++
 		x, ok := o.Producer.(*task)
 		return n < maxLooked && (!ok || o.State.Ready() || add(x))
@@ -208,7 +208,7 @@ func (c *Client) taskRow(t *task) wire.TaskRow {
 	if t.on != nil && t.on.lease != nil {
 		r.LeaseID = t.on.lease.id
 	}
-	c.eachReturn(t, func(i int, o *own.Object) {
+	c.eachReturn(t, func(i int, o *refs.Object) {
 		if r.Site == "" {
 			r.Site = c.siteOf(o)
 		}

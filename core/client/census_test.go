@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -138,13 +138,13 @@ func TestForget_TasksUnderWay_ToldAfterTheLast(t *testing.T) {
 	c := d.driver()
 	tm := template(t, c, "f")
 	fid := c.tmpls[tm].FID
-	var refs []ids.Object
+	var results []ids.Object
 	for range 3 {
 		id, _, err := c.Submit(&Call{Template: tm, Args: Value{Fmt: FmtPickle, Meta: []byte("z")}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		refs = append(refs, id)
+		results = append(results, id)
 	}
 	c.Forget(fid)
 	if c.tmpls[tm].open != 3 || !c.tmpls[tm].Forget {
@@ -162,7 +162,7 @@ func TestForget_TasksUnderWay_ToldAfterTheLast(t *testing.T) {
 		}
 		echo(c, it)
 	})
-	for _, id := range refs {
+	for _, id := range results {
 		if f, err := c.Get(id, testLimit); err != nil || f == nil {
 			t.Fatal(f, err)
 		}
@@ -192,8 +192,8 @@ func TestTally_ManyMoreThanTheLimit_AreTheLargest(t *testing.T) {
 	got := c.tally(&wire.CensusAsk{Limit: limit, Objects: true})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all []*own.Object
-	c.table.Each(func(o *own.Object) bool {
+	var all []*refs.Object
+	c.table.Each(func(o *refs.Object) bool {
 		all = append(all, o)
 		return true
 	})

@@ -3,7 +3,7 @@ package client
 import (
 	"sync"
 
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // A task knows the call that submitted it: recursive cancellation ends what the
@@ -59,7 +59,7 @@ func (c *Client) eachTask(f func(*task)) {
 	for t := range c.delayed {
 		f(t)
 	}
-	c.table.Each(func(o *own.Object) bool { // those that wait for arguments
+	c.table.Each(func(o *refs.Object) bool { // those that wait for arguments
 		if t, ok := o.Producer.(*task); ok {
 			f(t)
 		}

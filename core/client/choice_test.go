@@ -102,11 +102,11 @@ func TestSubmit_WaitedForTheBest_OneTaskForEachLease(t *testing.T) {
 	d.gives(1, true)
 	d.never = true // nothing is waited for
 	for range 3 {  // short ones: another lease would get many at a time
-		var refs []ids.Object
+		var results []ids.Object
 		for range 10 {
-			refs = append(refs, submit(t, c, tm, "x"))
+			results = append(results, submit(t, c, tm, "x"))
 		}
-		for _, r := range refs {
+		for _, r := range results {
 			get(t, c, r)
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/progress"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
@@ -103,7 +103,7 @@ type Client struct {
 	poller   *transport.Poller // of the task sockets; it releases mu while it waits
 	closed   bool
 	why      error // why it closed
-	table    *own.Table
+	table    *refs.Table
 	classes  map[uint32]*class
 	byClass  map[string]*class
 	shapes   map[string]*shape
@@ -122,7 +122,7 @@ type Client struct {
 	exec     *executor         // workers
 
 	// Results whose caller has not said yet that it registered the references inside.
-	held       map[ids.Owner]map[ids.Task][][]*own.Object
+	held       map[ids.Owner]map[ids.Task][][]*refs.Object
 	sought     map[string]ids.Owner // callers that are looked for, by address, see gonecaller.go
 	unfinished int                  // tasks and calls submitted
 	leaving    *wait.Wait           // of a worker that ends and is still needed, or of its heir
@@ -168,7 +168,7 @@ type Client struct {
 	// Waits for many objects, see stamp.go.
 	stamps  uint32     // the latest number
 	stamped []numbered // that have one
-	scratch []*own.Object
+	scratch []*refs.Object
 
 	lineage  lineage
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
@@ -191,7 +191,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, held: map[ids.Owner]map[ids.Task][][]*own.Object{}, streams: map[uint64]*stream{},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, held: map[ids.Owner]map[ids.Task][][]*refs.Object{}, streams: map[uint64]*stream{},
 		dialer: transport.UnixDialer{}, arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
 	c.served = transport.NewServed(&c.mu, (*host)(c), o.Descriptor)
@@ -221,7 +221,7 @@ func Connect(o Options) (*Client, error) {
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)
 	}
-	c.table = own.NewTable(c.self, c.info.Job)
+	c.table = refs.NewTable(c.self, c.info.Job)
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
 	for _, fd := range []int{c.async.fd, transport.Descriptor(u)} {
 		c.opened(fd)
@@ -239,7 +239,7 @@ func Connect(o Options) (*Client, error) {
 		c.mu.Lock()
 		copy(c.info.Job[:], js.JobID)
 		c.info.Namespace = js.Namespace
-		c.table = own.NewTable(c.self, c.info.Job)
+		c.table = refs.NewTable(c.self, c.info.Job)
 		c.mu.Unlock()
 	}
 	if o.Role == wire.RoleWorker {
@@ -350,9 +350,9 @@ func (c *Client) shut(why error) {
 	c.poller.End()
 	c.served.Refuse()
 	f := fault.From(why)
-	c.table.Each(func(o *own.Object) bool {
+	c.table.Each(func(o *refs.Object) bool {
 		if !o.State.Ready() {
-			o.State, o.Fault = own.Failed, f
+			o.State, o.Fault = refs.Failed, f
 			if w, ok := o.Watch.(*watch); ok {
 				o.Watch = nil
 				for _, x := range w.waiters {

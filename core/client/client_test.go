@@ -60,12 +60,12 @@ func TestSubmit_ThousandPipelined_AllAnswered(t *testing.T) {
 	d.worker(echo)
 	c := d.driver()
 	tm := template(t, c, "f")
-	var refs []ids.Object
+	var results []ids.Object
 	for range 1000 {
-		refs = append(refs, submit(t, c, tm, "x"))
+		results = append(results, submit(t, c, tm, "x"))
 	}
 	n := 0
-	hopeless, done, err := c.Wait(refs, len(refs), testLimit, WaitAll, func(_ int, ready bool) {
+	hopeless, done, err := c.Wait(results, len(results), testLimit, WaitAll, func(_ int, ready bool) {
 		if ready {
 			n++
 		}
@@ -73,7 +73,7 @@ func TestSubmit_ThousandPipelined_AllAnswered(t *testing.T) {
 	if err != nil || !done || hopeless != 0 || n != 1000 {
 		t.Fatal(n, hopeless, done, err)
 	}
-	for _, r := range refs {
+	for _, r := range results {
 		c.Release(Drop{Object: r})
 	}
 	c.mu.Lock()

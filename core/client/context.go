@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
@@ -31,7 +31,7 @@ func (c *Client) endsWith(ctx context.Context, w *wait.Wait) (stop func() bool) 
 
 // near maps an object of the store, or gives up when the context ends; mu held on entry and exit,
 // released meanwhile.
-func (c *Client) near(ctx context.Context, o *own.Object) error {
+func (c *Client) near(ctx context.Context, o *refs.Object) error {
 	if c.mapped[o.ID] != nil {
 		return nil // it is mapped here already, though not for the table
 	}
@@ -146,7 +146,7 @@ func (c *Client) ImportTable(table []byte) (list []ids.Object, rest []byte, err 
 	if c.closed {
 		return nil, nil, c.why
 	}
-	objs := make([]*own.Object, t.n)
+	objs := make([]*refs.Object, t.n)
 	for i := range t.n {
 		addr := t.addrs[t.owner(i)]
 		if addr == c.info.Addr {

@@ -1,6 +1,6 @@
 package client
 
-import "github.com/eagleray/eagleray/core/own"
+import "github.com/eagleray/eagleray/core/refs"
 
 // takeDrops handles what the program let go of; mu held.
 //
@@ -64,7 +64,7 @@ func (c *Client) harmless(d Drop) bool {
 	return o == nil || c.isHarmless(o)
 }
 
-func (c *Client) isHarmless(o *own.Object) bool {
+func (c *Client) isHarmless(o *refs.Object) bool {
 	_, handle := o.Watch.(*actor) // its end would let go of what it has given us
 	return o.Owned() && o.Contained == nil && !handle
 }

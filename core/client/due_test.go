@@ -68,17 +68,17 @@ func TestDue_ALaterTaskIsCancelled_TheOthersKeepTheirTime(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	tm := either(t, c, hourMs)
-	var refs []ids.Object
+	var results []ids.Object
 	for range 3 {
-		refs = append(refs, submit(t, c, tm, "x"))
+		results = append(results, submit(t, c, tm, "x"))
 	}
 	soonDue(c, hourMs+1)
 	d.eventually("one of three is due", func() bool { return d.wanted().n == 3 && d.wanted().due == 1 })
-	if err := c.Cancel(refs[2], false, false); err != nil {
+	if err := c.Cancel(results[2], false, false); err != nil {
 		t.Fatal(err)
 	}
 	d.eventually("one of two is due", func() bool { return d.wanted().n == 2 && d.wanted().due == 1 })
-	if err := c.Cancel(refs[0], false, false); err != nil {
+	if err := c.Cancel(results[0], false, false); err != nil {
 		t.Fatal(err)
 	}
 	d.eventually("none is due", func() bool { return d.wanted().n == 1 && d.wanted().due == 0 })

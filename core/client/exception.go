@@ -5,7 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -16,27 +16,27 @@ import (
 // is (FmtElsewhere), and keeps that object alive.
 
 // failAs ends o with the exception that from, which is ready, has; mu held.
-func (c *Client) failAs(o, from *own.Object) {
+func (c *Client) failAs(o, from *refs.Object) {
 	if o.State.Ready() {
 		return
 	}
 	switch from.State {
-	case own.Inline:
+	case refs.Inline:
 		if len(from.Contained) > 0 || !from.Owned() { // references inside have to live for as long as o
 			c.table.Contain(o, from)
 		}
-		c.complete(o, own.Inline, from.Value, from.Size, true)
-	case own.Stored:
+		c.complete(o, refs.Inline, from.Value, from.Size, true)
+	case refs.Stored:
 		c.table.Contain(o, from)
 		value := c.elsewhere(from)
-		c.complete(o, own.Inline, value, uint64(len(value)), true)
+		c.complete(o, refs.Inline, value, uint64(len(value)), true)
 	default:
 		c.failObject(o, from.Fault)
 	}
 }
 
 // elsewhere returns the envelope that stands for an exception in the store.
-func (c *Client) elsewhere(o *own.Object) []byte {
+func (c *Client) elsewhere(o *refs.Object) []byte {
 	v := pointTo(&frame.Pointer{ID: o.ID, Owner: c.addrOf(o), Size: o.Size})
 	n, _ := v.layout()
 	return v.envelope(n)

@@ -9,8 +9,8 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/progress"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
@@ -66,12 +66,12 @@ type call struct {
 	assign   []byte // instead of a task
 	actor    *wire.ActorStart
 	started  time.Time
-	owned    []*own.Object // borrowed for a constructor's arguments
-	feed     *feed         // of a generator
-	size     int           // of the backlog
-	had      map[int]bool  // results that the caller has: it runs again for others
-	misses   int           // how often it has
-	stop     chan struct{} // closed when it is cancelled while its answer is written; nil: nobody waits
+	owned    []*refs.Object // borrowed for a constructor's arguments
+	feed     *feed          // of a generator
+	size     int            // of the backlog
+	had      map[int]bool   // results that the caller has: it runs again for others
+	misses   int            // how often it has
+	stop     chan struct{}  // closed when it is cancelled while its answer is written; nil: nobody waits
 }
 
 // stopped returns what is closed when the call is cancelled from now on; mu held.

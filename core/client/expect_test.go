@@ -5,13 +5,13 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
 // spilled puts values of these sizes, of which the daemon tells places one by one. A size of 0
 // is a small value, which is in this process.
-func spilled(t *testing.T, d *fakeDaemon, c *Client, sizes ...int) (list []ids.Object, objs []*own.Object, asked func() []ids.Object) {
+func spilled(t *testing.T, d *fakeDaemon, c *Client, sizes ...int) (list []ids.Object, objs []*refs.Object, asked func() []ids.Object) {
 	t.Helper()
 	var seen []ids.Object
 	d.answers(wire.TObjPin, func(m *wire.Message) bool {

@@ -3,7 +3,7 @@ package client
 import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/machine"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // Footprint is what the Go side of this process has of memory and how many
@@ -17,8 +17,8 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	owned, borrowed := c.table.Len()
 	sockets := c.poller.Counts()
 	recipes, held, idle := 0, 0, 0
-	c.table.Recipes(func(*own.Recipe) { recipes++ })
-	c.unconfirmed(func(ids.Owner, ids.Task, []*own.Object) { held++ })
+	c.table.Recipes(func(*refs.Recipe) { recipes++ })
+	c.unconfirmed(func(ids.Owner, ids.Task, []*refs.Object) { held++ })
 	for _, k := range c.classes {
 		idle += cap(k.leases)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/frame"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -41,7 +41,7 @@ func FuzzReplyFrames(f *testing.F) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, ofActor := range []bool{false, true} {
-			c.table = own.NewTable(c.self, c.info.Job) // what the last input asked of others may still come
+			c.table = refs.NewTable(c.self, c.info.Job) // what the last input asked of others may still come
 			tm := &Template{Kind: KindTask, Name: "f", Returns: 2, RetryErrs: true, class: &class{paces: make([]pace, 1)}}
 			k, err := c.newTask(tm, &Call{Template: 0}, 0)
 			if err != nil {

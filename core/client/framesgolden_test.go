@@ -12,7 +12,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -73,12 +73,12 @@ func TestFrames_OnTheTaskSockets_AreTheRecordedBytes(t *testing.T) {
 	self, info, table := c.self, c.info, c.table
 	defer func() { c.self, c.info, c.table = self, info, table }()
 	c.self, c.info.Job, c.info.Addr = ids.Owner{1, 2, 3}, ids.JobOf(7), "/s/own.sock"
-	c.table = own.NewTable(c.self, c.info.Job)
+	c.table = refs.NewTable(c.self, c.info.Job)
 
 	r := &frameRecorder{t: t, c: c}
 	r.callersFrames()
 	r.workersFrames()
-	r.add("exception-pointer", pointTo(&frame.Pointer{ID: c.object(9, own.Stored, nil).ID, Owner: "/s/own.sock", Size: 1 << 33, Brief: []byte("short")}).Meta)
+	r.add("exception-pointer", pointTo(&frame.Pointer{ID: c.object(9, refs.Stored, nil).ID, Owner: "/s/own.sock", Size: 1 << 33, Brief: []byte("short")}).Meta)
 
 	text := strings.Join(r.lines, "\n") + "\n"
 	if *recordFrames {
@@ -102,8 +102,8 @@ func TestFrames_OnTheTaskSockets_AreTheRecordedBytes(t *testing.T) {
 }
 
 // object makes an object of ours with a fixed count.
-func (c *Client) object(count uint64, state own.State, value []byte) *own.Object {
-	return &own.Object{ID: ids.NewObject(count, c.self, c.info.Job, 1), State: state, Value: value, Size: uint64(len(value))}
+func (c *Client) object(count uint64, state refs.State, value []byte) *refs.Object {
+	return &refs.Object{ID: ids.NewObject(count, c.self, c.info.Job, 1), State: state, Value: value, Size: uint64(len(value))}
 }
 
 // callersFrames records what the caller writes.
@@ -121,24 +121,24 @@ func (r *frameRecorder) callersFrames() {
 		Flow: Flow{Mode: FlowStream, Each: 2, Limit: 3, Counted: true}}
 	r.add("template-generator", appendTemplate(nil, g, false))
 
-	inline, stored, lost := c.object(1, own.Inline, []byte("inline")), c.object(2, own.Stored, nil), c.object(3, own.Failed, nil)
+	inline, stored, lost := c.object(1, refs.Inline, []byte("inline")), c.object(2, refs.Stored, nil), c.object(3, refs.Failed, nil)
 	stored.Size = 1 << 40
-	foreign := &own.Object{ID: ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), State: own.Stored, OwnerAddr: "/s/other.sock", Size: 200}
+	foreign := &refs.Object{ID: ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), State: refs.Stored, OwnerAddr: "/s/other.sock", Size: 200}
 	args := &task{tmpl: f, seq: 7, first: 20, returns: 2, args: []byte("arguments")}
 	r.add("task", c.appendTask(nil, args, f))
 	deps := *args
-	deps.seq, deps.argsRef, deps.deps = 1<<32-1, stored, []*own.Object{inline, stored, lost, foreign}
+	deps.seq, deps.argsRef, deps.deps = 1<<32-1, stored, []*refs.Object{inline, stored, lost, foreign}
 	r.add("task-references", c.appendTask(nil, &deps, f))
-	large1, large2 := c.object(5, own.Inline, make([]byte, maxInFrame)), c.object(6, own.Inline, []byte("x"))
+	large1, large2 := c.object(5, refs.Inline, make([]byte, maxInFrame)), c.object(6, refs.Inline, []byte("x"))
 	huge := *args
-	huge.deps = []*own.Object{large2, large1}
+	huge.deps = []*refs.Object{large2, large1}
 	b := c.appendTask(nil, &huge, f)
 	r.add("task-too-large-together", b)
 	again := *args
-	again.recipe, again.first = &own.Recipe{}, c.table.Peek()
+	again.recipe, again.first = &refs.Recipe{}, c.table.Peek()
 	o := c.table.New(1, 1)
-	o.State = own.Pending
-	c.table.New(2, 1).State = own.Inline
+	o.State = refs.Pending
+	c.table.New(2, 1).State = refs.Inline
 	r.add("task-again", c.appendTask(nil, &again, f))
 	item := *args
 	item.tmpl, item.stream = g, &stream{got: 3, taken: 1}
@@ -151,10 +151,10 @@ func (r *frameRecorder) callersFrames() {
 	c.table.New(2, 1)
 	for i := range uint32(2) {
 		x := c.table.New(i+3, 1)
-		x.State, x.Producer = own.Pending, &item
+		x.State, x.Producer = refs.Pending, &item
 	}
 	r.add("task-generator-again", c.appendTask(nil, &item, g))
-	spec := &task{tmpl: f, first: 30, args: []byte("arguments"), deps: []*own.Object{inline, stored, foreign}}
+	spec := &task{tmpl: f, first: 30, args: []byte("arguments"), deps: []*refs.Object{inline, stored, foreign}}
 	r.add("constructor", c.creationSpec(spec, f))
 	x := newOutConn(c, "")
 	r.sent("forget", &x.Conn, x, func() {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -55,11 +55,11 @@ func (c *Client) Free(list []ids.Object) error {
 }
 
 // freeValue lets the value of an object of ours go; mu held.
-func (c *Client) freeValue(o *own.Object) {
-	if _, token := o.Watch.(*actor); token || !o.State.Ready() && o.State != own.Emptied && !doubtful(o) {
+func (c *Client) freeValue(o *refs.Object) {
+	if _, token := o.Watch.(*actor); token || !o.State.Ready() && o.State != refs.Emptied && !doubtful(o) {
 		return
 	}
-	if o.State == own.Stored || doubtful(o) {
+	if o.State == refs.Stored || doubtful(o) {
 		c.freeCopy(o.ID)
 	}
 	c.forgetValue(o)
@@ -76,9 +76,9 @@ func (c *Client) freeCopy(id ids.Object) {
 }
 
 // forgetValue makes an object Pending again; mu held.
-func (c *Client) forgetValue(o *own.Object) {
+func (c *Client) forgetValue(o *refs.Object) {
 	c.valueFreed(o.ID)
-	o.State, o.Value, o.Fault, o.IsError = own.Pending, nil, nil, false
+	o.State, o.Value, o.Fault, o.IsError = refs.Pending, nil, nil, false
 }
 
 // freeing serves RefFree.

@@ -6,7 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -91,7 +91,7 @@ func TestFree_NotReady_StaysAsItIs(t *testing.T) {
 	token := c.table.Find(list[0])
 	token.Watch = &actor{}
 	c.freeValue(token)
-	if token.State != own.Inline {
+	if token.State != refs.Inline {
 		t.Errorf("the token of an actor is in state %v", token.State)
 	}
 	token.Watch = nil

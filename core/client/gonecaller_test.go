@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 )
 
@@ -17,7 +17,7 @@ func holdsFor(t *testing.T, w *Client, who ids.Owner, addr string) (*inConn, fun
 	w.mu.Lock()
 	o := w.table.Find(id)
 	w.table.Pin(o)
-	w.hold(who, ids.Task{1}, []*own.Object{o})
+	w.hold(who, ids.Task{1}, []*refs.Object{o})
 	w.mu.Unlock()
 	w.Release(Drop{Object: id})
 	return &inConn{Conn: transport.Closed(w.poller), c: w, caller: who, addr: addr}, func() bool {

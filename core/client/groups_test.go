@@ -81,12 +81,12 @@ func TestGroups_DefaultGroupIsBlocked_OthersRunInOrder(t *testing.T) {
 	plain, io := g.method(t, g.c, ""), g.method(t, g.c, "io")
 	blocked := []ids.Object{callActor(t, g.c, g.id, plain, "first"), callActor(t, g.c, g.id, plain, "second")}
 	var want []string
-	var refs []ids.Object
+	var results []ids.Object
 	for i := range 200 {
 		want = append(want, fmt.Sprint(i))
-		refs = append(refs, callActor(t, g.c, g.id, io, want[i]))
+		results = append(results, callActor(t, g.c, g.id, io, want[i]))
 	}
-	for i, ref := range refs {
+	for i, ref := range results {
 		if text, code := outcome(t, g.c, ref); text != want[i] || code != "" {
 			t.Fatalf("call %d of the group: %q, %q", i, text, code)
 		}

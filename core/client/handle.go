@@ -6,7 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -77,8 +77,8 @@ func (c *Client) OpenActor(id ids.Actor, token, name string, limit int, site uin
 	}
 	if a.token == nil {
 		a.token = c.borrow(oid, addr)
-		if a.token.State == own.Pending {
-			a.token.State = own.Inline
+		if a.token.State == refs.Pending {
+			a.token.State = refs.Inline
 		}
 		a.token.Watch = a
 		c.arrived(a.token, site)

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 )
 
@@ -29,7 +29,7 @@ func TestOpenActor_CountedHandles_TheLastOneForgetsIt(t *testing.T) {
 		}
 		other.mu.Lock()
 		a := other.actors[id]
-		if o := a.token; o.ID != want || o.State != own.Inline || o.Watch != any(a) || int(o.Local) != i+1 || a.handles != 0 {
+		if o := a.token; o.ID != want || o.State != refs.Inline || o.Watch != any(a) || int(o.Local) != i+1 || a.handles != 0 {
 			t.Errorf("after handle %d the token is in state %v with %d references, and %d handles do not count", i, o.State, o.Local, a.handles)
 		}
 		other.mu.Unlock()
@@ -76,9 +76,9 @@ func TestFailAs_InlineException_KeepsTheObjectOnlyForReferences(t *testing.T) {
 	defer c.mu.Unlock()
 	c.table.Contain(c.table.Find(outer), c.table.Find(inner))
 	foreign := c.borrow(ids.NewObject(1, ids.Owner{9}, c.info.Job, 0), "/somewhere")
-	foreign.State, foreign.Value = own.Inline, []byte("v")
+	foreign.State, foreign.Value = refs.Inline, []byte("v")
 	for what, x := range map[string]struct {
-		from *own.Object
+		from *refs.Object
 		kept int
 	}{
 		"an object of its own":   {c.table.Find(plain), 0},

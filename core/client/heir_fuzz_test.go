@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -26,8 +26,8 @@ func FuzzHeir(f *testing.F) {
 	w := will{
 		Next: 3,
 		Objects: []willObject{
-			{ID: raw(id), State: own.Pending, HeldBy: [][]byte{make([]byte, ids.OwnerSize)}},
-			{ID: raw(other), OwnerAddr: "/nowhere", State: own.Inline, Value: []byte{1}, Contained: [][]byte{raw(id)}},
+			{ID: raw(id), State: refs.Pending, HeldBy: [][]byte{make([]byte, ids.OwnerSize)}},
+			{ID: raw(other), OwnerAddr: "/nowhere", State: refs.Inline, Value: []byte{1}, Contained: [][]byte{raw(id)}},
 		},
 		Templates: []Template{{Kind: KindTask, Name: "f", FID: make([]byte, 16), Returns: 1}, {Kind: KindMethod, Name: "A.m", Method: "m", Returns: 1}},
 		Tasks: []willTask{

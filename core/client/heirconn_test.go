@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // handsOver gives an heir n connections.
@@ -33,7 +33,7 @@ func TestHeir_Conns_CallsUnderWayAreCounted(t *testing.T) {
 	c := h.c
 	handsOver(t, h, 2)
 	token := ownedBy(c, 1)
-	c.table.Install(&own.Object{ID: token, State: own.Inline})
+	c.table.Install(&refs.Object{ID: token, State: refs.Inline})
 	id := ids.Actor{7}
 	a := &actor{id: id, token: c.table.Find(token)}
 	c.actors[id] = a
@@ -99,10 +99,10 @@ func TestHeir_Links_OwnersHearOfWhatIsBorrowed(t *testing.T) {
 		other := ids.NewWorker().Owner()
 		a, b := ids.NewObject(1, other, c.info.Job, 1), ids.NewObject(2, other, c.info.Job, 1)
 		for _, id := range []ids.Object{a, b} {
-			c.table.Install(&own.Object{ID: id, OwnerAddr: "/owner", State: own.Inline})
+			c.table.Install(&refs.Object{ID: id, OwnerAddr: "/owner", State: refs.Inline})
 		}
 		mine := ownedBy(c, 3)
-		c.table.Install(&own.Object{ID: mine, State: own.Inline})
+		c.table.Install(&refs.Object{ID: mine, State: refs.Inline})
 		gone := ids.NewObject(4, other, c.info.Job, 1)
 		h.w.Links = []willLink{{Addr: "/owner", Again: !known, GiveBack: [][]byte{gone[:]}}}
 		if err := h.links(); err != nil {

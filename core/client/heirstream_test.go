@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // An heir's generator goes on when somebody wants what it makes or does. A list of
@@ -28,12 +28,12 @@ func TestRestoreStream_EachKind_GoesOnAsLongAsItIsWanted(t *testing.T) {
 	} {
 		h := heirOf(t, new(will))
 		c := h.c
-		install := func(n uint64, index uint32) *own.Object {
-			o := &own.Object{ID: ids.NewObject(n, c.self, c.info.Job, index), State: own.Inline}
+		install := func(n uint64, index uint32) *refs.Object {
+			o := &refs.Object{ID: ids.NewObject(n, c.self, c.info.Job, index), State: refs.Inline}
 			c.table.Install(o)
 			return o
 		}
-		items := []*own.Object{install(11, 2), install(13, 4), install(14, 5)} // item 1 is gone, item 3 has not come
+		items := []*refs.Object{install(11, 2), install(13, 4), install(14, 5)} // item 1 is gone, item 3 has not come
 		if x.wanted {
 			install(10, 1)
 		}
@@ -63,13 +63,13 @@ func TestRestoreStream_EachKind_GoesOnAsLongAsItIsWanted(t *testing.T) {
 func TestRestoreStream_RunsAgain_MakesWhatIsLost(t *testing.T) {
 	h := heirOf(t, new(will))
 	c := h.c
-	var items []*own.Object
-	for i, state := range []own.State{own.Inline, own.Pending, own.Pending} {
-		o := &own.Object{ID: ids.NewObject(11+uint64(i), c.self, c.info.Job, uint32(i+2)), State: state}
+	var items []*refs.Object
+	for i, state := range []refs.State{refs.Inline, refs.Pending, refs.Pending} {
+		o := &refs.Object{ID: ids.NewObject(11+uint64(i), c.self, c.info.Job, uint32(i+2)), State: state}
 		c.table.Install(o)
 		items = append(items, o)
 	}
-	c.lineage.doubted = []*own.Object{items[2]}
+	c.lineage.doubted = []*refs.Object{items[2]}
 	defer func() { c.lineage.doubted = nil }()
 	task := &task{first: 10, returns: 1, tmpl: &Template{Flow: Flow{Mode: FlowStream}}}
 	c.restoreStream(task, &willTask{First: 10, Items: 3, Again: true})
@@ -83,7 +83,7 @@ func TestRestoreStream_RunsAgain_MakesWhatIsLost(t *testing.T) {
 	}
 	// A fault of the run is that of the items that it was to make, and of no others.
 	var reached []int
-	c.eachReturn(task, func(i int, _ *own.Object) { reached = append(reached, i) })
+	c.eachReturn(task, func(i int, _ *refs.Object) { reached = append(reached, i) })
 	if len(reached) != 1 || reached[0] != 2 {
 		t.Errorf("the run makes the results %v, want 2, which is item 1", reached)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -133,14 +133,14 @@ func TestHeir_Wakes_AsksOwnersAgain(t *testing.T) {
 	d := startDaemon(t)
 	owner, c := d.driver(), d.driver()
 	awaited, known, idle := putBytes(t, owner, 10, 1), putBytes(t, owner, 10, 1), putBytes(t, owner, 10, 1)
-	objects := map[ids.Object]*own.Object{}
+	objects := map[ids.Object]*refs.Object{}
 	wakes(t, c, func(*heir) {
 		for _, id := range []ids.Object{awaited, known, idle} {
 			objects[id] = c.borrow(id, owner.info.Addr)
 			c.table.Pin(objects[id])
 			objects[id].Asked = id != idle
 		}
-		objects[known].State = own.Inline
+		objects[known].State = refs.Inline
 		objects[known].Value = []byte("known")
 	})
 	waitFor(t, "the owner has told the value", func() bool {

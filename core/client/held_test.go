@@ -10,28 +10,28 @@ import (
 )
 
 // fill gives the actor's groups a bound of their own, and calls the blocked default group until it is held.
-func (g *grouped) fill(t *testing.T, share, calls int) (refs []ids.Object) {
+func (g *grouped) fill(t *testing.T, share, calls int) (results []ids.Object) {
 	t.Helper()
 	g.a.worker.mu.Lock()
 	g.a.worker.exec.backlog.share = share
 	g.a.worker.mu.Unlock()
 	plain, pad := g.method(t, g.c, ""), strings.Repeat("x", 10_000)
 	for i := range calls {
-		refs = append(refs, callActor(t, g.c, g.id, plain, fmt.Sprint(i, " ", pad)))
+		results = append(results, callActor(t, g.c, g.id, plain, fmt.Sprint(i, " ", pad)))
 	}
 	g.d.eventually("the group is held", func() bool {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
 		return g.a.worker.exec.lane.held
 	})
-	return refs
+	return results
 }
 
 func TestHeld_GroupHasItsFill_ItsCallersKeepItsCallsAndOthersRun(t *testing.T) {
 	const share, calls = 1 << 20, 4000 // 40 MB
 	g := startGrouped(t, []string{"io"}, nil)
 	g.serve(t, "io", func(*Item) {})
-	refs := g.fill(t, share, calls)
+	results := g.fill(t, share, calls)
 	io := g.method(t, g.c, "io")
 	for i := range 300 {
 		want := fmt.Sprint(i)
@@ -61,11 +61,11 @@ func TestHeld_GroupHasItsFill_ItsCallersKeepItsCallsAndOthersRun(t *testing.T) {
 	if kept != 1 {
 		t.Errorf("a new caller keeps %d calls of the group that is held, want 1", kept)
 	}
-	if err := g.c.Cancel(refs[calls-1], false, false); err != nil {
+	if err := g.c.Cancel(results[calls-1], false, false); err != nil {
 		t.Fatal(err)
 	}
 	close(g.gate)
-	for i, ref := range refs[:calls-1] {
+	for i, ref := range results[:calls-1] {
 		if text, code := outcome(t, g.c, ref); !strings.HasPrefix(text, fmt.Sprint(i, " ")) || code != "" {
 			t.Fatalf("call %d of the group that was held: %.20q, %q", i, text, code)
 		}
@@ -84,11 +84,11 @@ func TestHeld_GroupHasItsFill_ItsCallersKeepItsCallsAndOthersRun(t *testing.T) {
 func TestHeld_HeldCallsWaitForAnotherGroup_ItsCallArrives(t *testing.T) {
 	g := startGrouped(t, []string{"io"}, nil)
 	g.serve(t, "io", func(*Item) { close(g.gate) }) // what blocks the default group ends by this call only
-	refs := g.fill(t, 100_000, 500)
+	results := g.fill(t, 100_000, 500)
 	if _, code := outcome(t, g.c, callActor(t, g.c, g.id, g.method(t, g.c, "io"), "open")); code != "" {
 		t.Fatalf("the call that the others wait for: %q", code)
 	}
-	if _, code := outcome(t, g.c, refs[len(refs)-1]); code != "" {
+	if _, code := outcome(t, g.c, results[len(results)-1]); code != "" {
 		t.Fatalf("the last call: %q", code)
 	}
 }

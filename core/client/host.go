@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -114,9 +114,9 @@ func (h *host) Lost(addr string) {
 	if c.closed {
 		return
 	}
-	var lost []*own.Object
+	var lost []*refs.Object
 	c.callerGone(addr)
-	c.table.EachBorrowed(func(o *own.Object) bool {
+	c.table.EachBorrowed(func(o *refs.Object) bool {
 		if o.OwnerAddr == addr && !o.State.Ready() {
 			lost = append(lost, o)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -105,23 +105,23 @@ func TestLost_OwnerIsGone_WhatIsAwaitedThereFails(t *testing.T) {
 	c := startDaemon(t).driver()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	borrow := func(n uint64, addr string, state own.State) *own.Object {
+	borrow := func(n uint64, addr string, state refs.State) *refs.Object {
 		o := c.borrow(ids.NewObject(n, ids.Owner{9}, c.info.Job, 0), addr)
 		o.State = state
 		return o
 	}
-	awaited, ready, other := borrow(1, "/gone", own.Pending), borrow(2, "/gone", own.Inline), borrow(3, "/there", own.Pending)
+	awaited, ready, other := borrow(1, "/gone", refs.Pending), borrow(2, "/gone", refs.Inline), borrow(3, "/there", refs.Pending)
 	c.closed = true
 	(*host)(c).Lost("/gone")
-	if awaited.State != own.Pending {
+	if awaited.State != refs.Pending {
 		t.Error("a session that has ended changes its references")
 	}
 	c.closed = false
 	(*host)(c).Lost("/gone")
-	if awaited.State != own.Failed || awaited.Fault == nil || awaited.Fault.Code != fault.OwnerDied {
+	if awaited.State != refs.Failed || awaited.Fault == nil || awaited.Fault.Code != fault.OwnerDied {
 		t.Errorf("what is awaited from the owner is in state %v, %v", awaited.State, awaited.Fault)
 	}
-	if ready.State != own.Inline || other.State != own.Pending {
+	if ready.State != refs.Inline || other.State != refs.Pending {
 		t.Errorf("a value that is there: %v; one of another owner: %v", ready.State, other.State)
 	}
 }
@@ -136,7 +136,7 @@ func TestLeft_BorrowerIsGone_ItHoldsNothing(t *testing.T) {
 	c.table.AddBorrower(c.table.Find(id), who)
 	o := c.table.Find(held)
 	c.table.Pin(o)
-	c.hold(who, ids.Task{1}, []*own.Object{o})
+	c.hold(who, ids.Task{1}, []*refs.Object{o})
 	c.mu.Unlock()
 	c.Release(Drop{Object: id})
 	c.Release(Drop{Object: held})

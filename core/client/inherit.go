@@ -8,7 +8,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
@@ -111,7 +111,7 @@ func (h *heir) begin(at *wire.Inherited) error {
 	c, w := h.c, h.w
 	copy(c.info.Worker[:], at.WorkerID)
 	c.self, c.info.Addr = c.info.Worker.Owner(), at.Addr
-	c.table = own.NewTable(c.self, c.info.Job)
+	c.table = refs.NewTable(c.self, c.info.Job)
 	c.table.SkipTo(w.Next)
 	if err := h.objects(); err != nil {
 		return err
@@ -151,8 +151,8 @@ func (h *heir) wake(at *wire.Inherited) {
 	c := h.c
 	c.served.Start()
 	c.links.Start()
-	var ask []*own.Object
-	c.table.Each(func(o *own.Object) bool {
+	var ask []*refs.Object
+	c.table.Each(func(o *refs.Object) bool {
 		if !o.Owned() && o.Asked && !o.State.Ready() {
 			ask = append(ask, o)
 		}

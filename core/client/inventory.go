@@ -4,7 +4,7 @@ import (
 	"sort"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -47,7 +47,7 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 		asks[served[i].Peer] = &w.Serving[i]
 		v.serves[ids.Owner(w.Serving[i].Owner)] = true
 	}
-	c.table.Each(func(o *own.Object) bool {
+	c.table.Each(func(o *refs.Object) bool {
 		w.Objects = append(w.Objects, v.object(o))
 		if x, ok := o.Watch.(*watch); ok {
 			for _, t := range x.tasks {
@@ -96,7 +96,7 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 		}
 	}
 	v.recipes()
-	c.unconfirmed(func(caller ids.Owner, t ids.Task, list []*own.Object) {
+	c.unconfirmed(func(caller ids.Owner, t ids.Task, list []*refs.Object) {
 		w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
 	})
 	for _, s := range c.settlings {
@@ -105,7 +105,7 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 	return fds
 }
 
-func (v *inventory) object(o *own.Object) willObject {
+func (v *inventory) object(o *refs.Object) willObject {
 	x := willObject{
 		ID: raw(o.ID), OwnerAddr: o.OwnerAddr, State: o.State, IsError: o.IsError, Asked: o.Asked, Size: o.Size,
 		Contained: rawOf(o.Contained), Site: v.c.siteOf(o), Maker: v.c.makerOf(o),
@@ -114,15 +114,15 @@ func (v *inventory) object(o *own.Object) willObject {
 		x.Why = o.Recipe.Why
 	}
 	switch o.State {
-	case own.Inline:
+	case refs.Inline:
 		x.Value = o.Value
-	case own.Pending:
+	case refs.Pending:
 		x.Doubtful = doubtful(o)
-	case own.Stored:
+	case refs.Stored:
 		x.Value = o.Value // of one that went to the store as an argument
-	case own.Hopeless: // the heir's scheduler says so again
-		x.State = own.Pending
-	case own.Failed:
+	case refs.Hopeless: // the heir's scheduler says so again
+		x.State = refs.Pending
+	case refs.Failed:
 		x.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message, Task: o.Fault.Task}
 	}
 	for _, p := range o.HeldBy() {

@@ -4,13 +4,13 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // An actor goes to the heir while somebody has a handle of it, a call of it is
 // open, or it is not registered yet; else nobody can call it any more.
 func TestInventory_Actor_OnlyWhileItMayBeCalled(t *testing.T) {
-	token := &own.Object{ID: ids.NewObject(7, ids.Owner{1}, ids.Job{}, 0)}
+	token := &refs.Object{ID: ids.NewObject(7, ids.Owner{1}, ids.Job{}, 0)}
 	for what, x := range map[string]struct {
 		a       actor
 		written bool

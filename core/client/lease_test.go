@@ -46,15 +46,15 @@ func TestAdjustWant_QueueGrowsAndShrinks_TheDaemonHearsOfMuch(t *testing.T) {
 	wants := d.leaseWants()
 	c := d.driver()
 	tm := template(t, c, "f")
-	var refs []ids.Object
+	var results []ids.Object
 	for range 16 {
-		refs = append(refs, submit(t, c, tm, "x"))
+		results = append(results, submit(t, c, tm, "x"))
 	}
 	if got := toldWants(t, c, wants); !slices.Equal(got, []int{1, 2, 4, 8, 16}) {
 		t.Errorf("while 16 tasks came: %v", got)
 	}
-	for i := range refs {
-		if err := c.Cancel(refs[i], false, false); err != nil {
+	for i := range results {
+		if err := c.Cancel(results[i], false, false); err != nil {
 			t.Fatal(err)
 		}
 	}

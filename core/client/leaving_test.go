@@ -11,7 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -192,7 +192,7 @@ func TestHarmless_NothingCanHaveComeOutOfIt(t *testing.T) {
 	c.table.Contain(c.table.Find(outer), inside)
 	c.table.Find(handle).Watch = &actor{}
 	foreign := c.borrow(ids.NewObject(1, ids.Owner{9}, c.info.Job, 0), "/somewhere")
-	foreign.State = own.Inline
+	foreign.State = refs.Inline
 	for what, x := range map[string]struct {
 		d    Drop
 		want bool

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // Lineage in wills: the finished tasks that are kept go to the heir, with those
@@ -12,10 +12,10 @@ import (
 
 // recipes writes them down: first those that may be evicted, from the oldest.
 func (v *inventory) recipes() {
-	results := map[*own.Recipe][][]byte{}
-	var list []*own.Recipe
-	v.c.table.Recipes(func(r *own.Recipe) { list = append(list, r) })
-	v.c.table.Each(func(o *own.Object) bool {
+	results := map[*refs.Recipe][][]byte{}
+	var list []*refs.Recipe
+	v.c.table.Recipes(func(r *refs.Recipe) { list = append(list, r) })
+	v.c.table.Each(func(o *refs.Object) bool {
 		if r := o.Recipe; o.Renewable() {
 			if results[r] == nil && r.Busy() {
 				list = append(list, r)
@@ -40,7 +40,7 @@ func (v *inventory) recipes() {
 	}
 }
 
-func refsOf(list []*own.Object) (out []willRef) {
+func refsOf(list []*refs.Object) (out []willRef) {
 	for _, o := range list {
 		out = append(out, willRef{raw(o.ID), o.OwnerAddr})
 	}
@@ -98,7 +98,7 @@ func (h *heir) kept(x *willRecipe) (*task, error) {
 		t.nested, err = h.mentioned(x.Nested)
 	}
 	if err == nil && len(y.ArgsRef) > 0 {
-		var l []*own.Object
+		var l []*refs.Object
 		if l, err = h.found([][]byte{y.ArgsRef}); err == nil {
 			t.argsRef = l[0]
 		}
@@ -115,7 +115,7 @@ func (h *heir) actor(id ids.Actor) *actor {
 }
 
 // mentioned returns objects that the table may not have.
-func (h *heir) mentioned(list []willRef) (out []*own.Object, err error) {
+func (h *heir) mentioned(list []willRef) (out []*refs.Object, err error) {
 	for _, x := range list {
 		id, err := ids.ParseObject(x.ID)
 		if err != nil {
@@ -123,7 +123,7 @@ func (h *heir) mentioned(list []willRef) (out []*own.Object, err error) {
 		}
 		o := h.c.table.Find(id)
 		if o == nil {
-			o = &own.Object{ID: id, OwnerAddr: x.Addr}
+			o = &refs.Object{ID: id, OwnerAddr: x.Addr}
 		}
 		out = append(out, o)
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -93,11 +93,11 @@ func readsWill(t *testing.T, w *will, of *testator) *heir {
 	c := startDaemon(t).driver()
 	c.mu.Lock()
 	c.self = of.self
-	c.table = own.NewTable(of.self, of.info.Job)
+	c.table = refs.NewTable(of.self, of.info.Job)
 	c.table.SkipTo(w.Next)
 	t.Cleanup(func() {
 		clear(c.actors)
-		c.table = own.NewTable(c.self, c.info.Job)
+		c.table = refs.NewTable(c.self, c.info.Job)
 		c.mu.Unlock()
 	})
 	h := &heir{c: c, w: w}
@@ -124,20 +124,20 @@ func readsWill(t *testing.T, w *will, of *testator) *heir {
 func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	x := writesWill(t)
 	x.tmpl.MaxRetries, x.meth.MaxRetries = 3, 3
-	stored := func() *own.Object {
+	stored := func() *refs.Object {
 		o := x.table.New(1, 1)
-		o.State, o.Size = own.Stored, 9
+		o.State, o.Size = refs.Stored, 9
 		return o
 	}
-	keeps := func(k *task) *own.Object {
+	keeps := func(k *task) *refs.Object {
 		o := stored()
 		k.first, k.returns = o.ID.Count(), 1
-		x.table.Record(x.recipe(k), []*own.Object{o})
+		x.table.Record(x.recipe(k), []*refs.Object{o})
 		return o
 	}
 	dep, nested, ref := stored(), stored(), stored()
-	gone := &own.Object{ID: ids.NewObject(4, ids.Owner{9}, x.info.Job, 1), OwnerAddr: "its owner"}
-	plain := keeps(&task{tmpl: x.tmpl, fmt: 2, args: []byte("args"), argsRef: ref, deps: []*own.Object{dep, gone}, nested: []*own.Object{nested}})
+	gone := &refs.Object{ID: ids.NewObject(4, ids.Owner{9}, x.info.Job, 1), OwnerAddr: "its owner"}
+	plain := keeps(&task{tmpl: x.tmpl, fmt: 2, args: []byte("args"), argsRef: ref, deps: []*refs.Object{dep, gone}, nested: []*refs.Object{nested}})
 	served, left := &actor{id: ids.Actor{5}, name: "served", pending: 1}, &actor{id: ids.Actor{6}}
 	x.actors[served.id] = served
 	call := keeps(&task{tmpl: x.meth, actor: served})
@@ -149,7 +149,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	items := keeps(&task{tmpl: gen, stream: &stream{got: 8}})
 	busy := &task{tmpl: x.tmpl, counted: true, args: []byte("again")}
 	again := keeps(busy)
-	again.State, again.Producer = own.Pending, busy
+	again.State, again.Producer = refs.Pending, busy
 	x.table.Use(again.Recipe)
 	x.tmpl.class.queue.push(busy)
 
@@ -168,7 +168,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	if err := h.recipes(); err != nil {
 		t.Fatal(err)
 	}
-	of := func(o *own.Object) *task {
+	of := func(o *refs.Object) *task {
 		t.Helper()
 		y := c.table.Find(o.ID)
 		if y == nil || !y.Renewable() {
@@ -187,7 +187,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	if len(k.deps) != 2 || k.deps[0] != c.table.Find(dep.ID) || k.deps[1].ID != gone.ID || k.deps[1].OwnerAddr != "its owner" || c.table.Find(gone.ID) != nil || len(k.nested) != 1 || k.nested[0] != c.table.Find(nested.ID) {
 		t.Errorf("it takes %v and %v", k.deps, k.nested)
 	}
-	if n := k.recipe.Needs; !slices.Equal(n, []*own.Object{k.deps[0], k.nested[0], k.argsRef}) {
+	if n := k.recipe.Needs; !slices.Equal(n, []*refs.Object{k.deps[0], k.nested[0], k.argsRef}) {
 		t.Errorf("it needs %d objects", len(n))
 	}
 	for _, y := range k.recipe.Needs {
@@ -208,7 +208,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 		t.Errorf("the task that runs again: %+v", k)
 	}
 	var order []*task
-	c.table.Recipes(func(r *own.Recipe) { order = append(order, r.Task.(*task)) })
+	c.table.Recipes(func(r *refs.Recipe) { order = append(order, r.Task.(*task)) })
 	if !slices.Equal(order, []*task{of(plain), of(call), of(other), of(items)}) {
 		t.Errorf("%d may be forgotten, or in another order", len(order))
 	}

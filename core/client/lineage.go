@@ -7,12 +7,12 @@ import (
 	"strconv"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // A finished task is kept for as long as a result of it lies in the store, so
 // that the result can be computed again when the store has lost it: see
-// own.Recipe, and recompute.go for how. Results that travelled in the answer
+// refs.Recipe, and recompute.go for how. Results that travelled in the answer
 // are in this process's memory and need nothing.
 
 // defaultLineageBytes bounds the finished tasks that a process keeps.
@@ -34,7 +34,7 @@ type lineage struct {
 	off     bool
 	limit   uint64 // bytes of kept tasks
 	captive uint64 // bytes of values that only they hold
-	doubted []*own.Object
+	doubted []*refs.Object
 	asking  bool // the daemon is being asked about some
 }
 
@@ -56,11 +56,11 @@ func (c *Client) newLineage(arena uint64) lineage {
 
 // remember keeps a task that has ended for the results that lie in the store; mu held.
 func (c *Client) remember(t *task) {
-	var stored, late []*own.Object
+	var stored, late []*refs.Object
 	r := t.recipe
-	c.eachResult(t, func(o *own.Object) {
+	c.eachResult(t, func(o *refs.Object) {
 		switch {
-		case o.State == own.Stored:
+		case o.State == refs.Stored:
 			stored = append(stored, o)
 		case r == nil && o.Recipe == nil && doubtful(o): // an item that is being looked for as its generator ends
 			stored = append(stored, o)
@@ -71,14 +71,14 @@ func (c *Client) remember(t *task) {
 		}
 	})
 	switch why := c.once(t); {
-	case why != own.Whole:
+	case why != refs.Whole:
 		if r != nil {
 			c.table.Drop(r, why)
 			t.recipe = nil
 		}
 		for _, o := range stored {
 			if r == nil || !o.Renewable() { // else a run of the generator that ended meanwhile can make it
-				c.table.SetRecipe(o, own.NoRecipe(why))
+				c.table.SetRecipe(o, refs.NoRecipe(why))
 			}
 		}
 	case r != nil:
@@ -101,42 +101,42 @@ func (c *Client) remember(t *task) {
 }
 
 // eachResult calls f with every result of a task that somebody still holds.
-func (c *Client) eachResult(t *task, f func(*own.Object)) {
-	c.eachReturn(t, func(_ int, o *own.Object) { f(o) })
+func (c *Client) eachResult(t *task, f func(*refs.Object)) {
+	c.eachReturn(t, func(_ int, o *refs.Object) { f(o) })
 	if t.stream != nil {
 		c.eachItem(t, f)
 	}
 }
 
 // recipe makes a task one that is kept; mu held.
-func (c *Client) recipe(t *task) *own.Recipe {
+func (c *Client) recipe(t *task) *refs.Recipe {
 	t.recipe = c.recipeOf(t)
 	return t.recipe
 }
 
-func (c *Client) recipeOf(t *task) *own.Recipe {
+func (c *Client) recipeOf(t *task) *refs.Recipe {
 	t.tmpl.recipes++
-	return &own.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
+	return &refs.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
 }
 
 // once says why a task can not run again, Whole if it can.
-func (c *Client) once(t *task) own.Why {
+func (c *Client) once(t *task) refs.Why {
 	switch m := t.tmpl.MaxRetries; {
 	case c.lineage.off:
-		return own.Off
+		return refs.Off
 	case m == 0:
-		return own.NoRetries
+		return refs.NoRetries
 	case m > 0 && t.tried() >= int32(m):
-		return own.Exhausted
+		return refs.Exhausted
 	}
-	return own.Whole
+	return refs.Whole
 }
 
 // needs are the objects of ours that a task takes. What others own is asked for
 // again; an actor lives as long as there are handles, not longer.
-func (c *Client) needs(t *task) []*own.Object {
-	var list []*own.Object
-	add := func(o *own.Object) {
+func (c *Client) needs(t *task) []*refs.Object {
+	var list []*refs.Object
+	add := func(o *refs.Object) {
 		if _, token := o.Watch.(*actor); o.Owned() && !token && c.table.Find(o.ID) == o {
 			list = append(list, o)
 		}
@@ -154,21 +154,21 @@ func (c *Client) needs(t *task) []*own.Object {
 }
 
 // unmade says why an object that is lost stays so.
-func unmade(o *own.Object) *fault.Error {
-	why := own.Whole
+func unmade(o *refs.Object) *fault.Error {
+	why := refs.Whole
 	if o.Recipe != nil {
 		why = o.Recipe.Why
 	}
 	switch {
 	case o.ID.Index() == 0:
 		return fault.New(fault.LostPut, "object %s is lost, and cannot be computed again: put() made it, or it was a large argument, and no task returns it", o.ID)
-	case why == own.Evicted:
+	case why == refs.Evicted:
 		return fault.New(fault.LostEvicted, "object %s is lost, and cannot be computed again: the task that returned it was forgotten to save memory (RAY_max_lineage_bytes bounds it; values that only such tasks need may take a quarter of the object store)", o.ID)
-	case why == own.Exhausted:
+	case why == refs.Exhausted:
 		return fault.New(fault.LostExhausted, "object %s is lost, and cannot be computed again: the task that returned it has used all its retries (max_retries, max_task_retries)", o.ID)
-	case why == own.NoRetries:
+	case why == refs.NoRetries:
 		return fault.New(fault.LostNoRetries, "object %s is lost, and cannot be computed again: the task that returned it was submitted without retries (max_retries=0; of actors max_task_retries=0, the default)", o.ID)
-	case why == own.Off:
+	case why == refs.Off:
 		return fault.New(fault.LostLineageOff, "object %s is lost, and cannot be computed again: RAY_lineage_pinning_enabled is off", o.ID)
 	}
 	return fault.New(fault.ObjectLost, "object %s is lost: the store has no copy of it", o.ID)

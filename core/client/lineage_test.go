@@ -9,7 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -322,10 +322,10 @@ func TestLineage_BorrowerFindsItLost_OwnerComputesItAgain(t *testing.T) {
 		other.mu.Lock()
 		defer other.mu.Unlock()
 		o := other.table.Find(id)
-		if o.State == own.Pending && !o.Asked {
+		if o.State == refs.Pending && !o.Asked {
 			other.ask(o)
 		}
-		return o.State == own.Stored
+		return o.State == refs.Stored
 	})
 	d.loses(id)
 	if got := get(t, other, id); got != "f0.2," {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -78,7 +78,7 @@ func (c *Client) needed(began time.Time) bool {
 		}
 	}
 	lent := false
-	c.table.Each(func(o *own.Object) bool {
+	c.table.Each(func(o *refs.Object) bool {
 		lent = o.Owned() && o.Borrowers() > 0
 		return !lent
 	})

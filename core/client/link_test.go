@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // A reference that goes and comes back is, in the end, what it last was: the
@@ -32,7 +32,7 @@ func TestBorrow_LetGoAndTakenAgain_OwnerKnows(t *testing.T) {
 	}
 	for round := range 300 {
 		b.mu.Lock()
-		var o *own.Object
+		var o *refs.Object
 		for range 1 + round%3 { // in one go: all of it may wait behind each other
 			if o != nil {
 				b.table.Unpin(o)

@@ -4,7 +4,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -16,15 +16,15 @@ const maxMisses = 10
 
 // missed: the store has no copy of an object that was ready; mu held. It is
 // ready again, in whatever way, when its owner has seen to it.
-func (c *Client) missed(o *own.Object) {
-	if o.State != own.Stored {
+func (c *Client) missed(o *refs.Object) {
+	if o.State != refs.Stored {
 		return
 	}
 	if o.Owned() {
 		c.doubt(o)
 		return
 	}
-	o.State = own.Pending
+	o.State = refs.Pending
 	c.askOwner(o, true)
 }
 
@@ -93,16 +93,16 @@ func (c *Client) getHere(id ids.Object) (Found, error) {
 }
 
 // wanted has a call's lost argument computed again; mu held.
-func (c *Client) wanted(k *call, p frame.Place) *own.Object {
+func (c *Client) wanted(k *call, p frame.Place) *refs.Object {
 	o := c.borrow(p.ID, p.Owner)
 	c.table.Pin(o)
 	k.owned = append(k.owned, o)
 	switch {
 	case o.Owned():
 		c.doubt(o)
-	case o.State == own.Stored:
+	case o.State == refs.Stored:
 		c.missed(o)
-	case o.State == own.Pending && !o.Asked:
+	case o.State == refs.Pending && !o.Asked:
 		c.askOwner(o, true)
 	}
 	return o
@@ -163,7 +163,7 @@ func (o *outConn) lostArguments(r *wire.Reader) error {
 func (c *Client) appendHad(b []byte, t *task) []byte {
 	var had []int
 	for i := range int(t.returns) {
-		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State.Ready() || o.State == own.Emptied {
+		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State.Ready() || o.State == refs.Emptied {
 			had = append(had, i)
 		}
 	}

@@ -7,12 +7,12 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // atWorker is a task that a worker has, with large arguments and two references, all of which lie in the
 // store; mu is held afterwards. The store is not asked about them: the test says what it has.
-func atWorker(t *testing.T, c *Client) (k *task, conn *outConn, o *own.Object) {
+func atWorker(t *testing.T, c *Client) (k *task, conn *outConn, o *refs.Object) {
 	t.Helper()
 	k, o = taken(t, c, retried(t, c, "f", 0))
 	conn = newOutConn(c, "worker")
@@ -20,13 +20,13 @@ func atWorker(t *testing.T, c *Client) (k *task, conn *outConn, o *own.Object) {
 	k.seq, k.on = 5, conn
 	conn.tasks[k.seq] = k
 	c.inflight++
-	stored := func() *own.Object {
+	stored := func() *refs.Object {
 		x := c.table.New(1, 1)
-		x.State, x.Size = own.Stored, 9
+		x.State, x.Size = refs.Stored, 9
 		c.table.Pin(x)
 		return x
 	}
-	k.argsRef, k.deps = stored(), []*own.Object{stored(), stored()}
+	k.argsRef, k.deps = stored(), []*refs.Object{stored(), stored()}
 	c.lineage.asking = true // so that nothing is asked
 	return k, conn, o
 }
@@ -50,8 +50,8 @@ func TestLostArguments_TaskWaitsForWhatIsLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := 0
-		for i, y := range append([]*own.Object{k.argsRef}, k.deps...) {
-			if got := y.State == own.Pending; got != x.pending[i] {
+		for i, y := range append([]*refs.Object{k.argsRef}, k.deps...) {
+			if got := y.State == refs.Pending; got != x.pending[i] {
 				t.Errorf("%s: argument %d is lost: %v", x.what, i, got)
 			}
 			if x.pending[i] {
@@ -61,7 +61,7 @@ func TestLostArguments_TaskWaitsForWhatIsLost(t *testing.T) {
 				}
 			}
 		}
-		if int(k.waiting) != want || k.misses != 1 || o.State != own.Pending || k.on != nil || len(conn.tasks) != 0 || c.inflight != 0 || conn.lease.busy != 0 || conn.lease.paused {
+		if int(k.waiting) != want || k.misses != 1 || o.State != refs.Pending || k.on != nil || len(conn.tasks) != 0 || c.inflight != 0 || conn.lease.busy != 0 || conn.lease.paused {
 			t.Errorf("%s: it waits for %d; %+v; %d are sent", x.what, k.waiting, conn.lease, c.inflight)
 		}
 		if queued := k.tmpl.class.queue.len() == 1; queued != (want == 0) {
@@ -91,7 +91,7 @@ func TestLostArguments_TooOftenOrCancelled_IsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := fault.Code("")
-		if o.State == own.Failed {
+		if o.State == refs.Failed {
 			got = o.Fault.Code
 		}
 		if got != x.code || x.code != "" && !strings.Contains(o.Fault.Message, x.words) {

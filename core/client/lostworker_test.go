@@ -7,11 +7,11 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // taken is a submitted task that a test takes out of its queue, as if a worker had it; mu is held afterwards.
-func taken(t *testing.T, c *Client, tm int) (*task, *own.Object) {
+func taken(t *testing.T, c *Client, tm int) (*task, *refs.Object) {
 	t.Helper()
 	id := submit(t, c, tm, "x")
 	c.mu.Lock()
@@ -50,7 +50,7 @@ func TestTryAgain_WorkerIsLost_AsOftenAsItMay(t *testing.T) {
 		k, o := taken(t, c, retried(t, c, "f", x.retries))
 		k.tries, k.crashes = x.tries, x.crashes
 		queued := c.tryAgain(k, &lease{code: x.code}, "it broke\nits last words", x.ran)
-		if queued != x.queued || (c.delayed[k] != nil) != x.waits || (o.State == own.Failed) != (x.failure != "") {
+		if queued != x.queued || (c.delayed[k] != nil) != x.waits || (o.State == refs.Failed) != (x.failure != "") {
 			t.Errorf("%s: queued %v, waits %v, state %d", x.what, queued, c.delayed[k] != nil, o.State)
 		}
 		if want := x.tries + 1; x.code == "" && k.tries != want {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
@@ -130,8 +130,8 @@ func (c *Client) settleDown() {
 			c.push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.id})
 		}
 	}
-	var mine []*own.Object
-	c.table.Each(func(o *own.Object) bool {
+	var mine []*refs.Object
+	c.table.Each(func(o *refs.Object) bool {
 		if o.Local > 0 {
 			mine = append(mine, o)
 		}

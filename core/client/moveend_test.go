@@ -13,7 +13,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -95,9 +95,9 @@ func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 	c.settlings = []*settling{{}}
 	needed("a worker has not registered what it keeps", began, true)
 	c.settlings = nil
-	c.held[ids.Owner{1}] = map[ids.Task][][]*own.Object{}
+	c.held[ids.Owner{1}] = map[ids.Task][][]*refs.Object{}
 	needed("a caller that has confirmed all", began, false)
-	c.held[ids.Owner{1}][ids.Task{2}] = [][]*own.Object{{o}}
+	c.held[ids.Owner{1}][ids.Task{2}] = [][]*refs.Object{{o}}
 	needed("a caller has not confirmed", began, true)
 	needed("a caller has not confirmed for long", began.Add(-receiptPatience), false)
 	clear(c.held)
@@ -107,7 +107,7 @@ func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 	needed("it is borrowed no more", began, false)
 
 	token := c.table.New(0, 1)
-	dep := []*own.Object{o}
+	dep := []*refs.Object{o}
 	for _, x := range []struct {
 		what string
 		a    actor

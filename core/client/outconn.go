@@ -10,7 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -283,13 +283,13 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	}
 	var value []byte
 	var size uint64
-	state := own.Inline
+	state := refs.Inline
 	switch x.Place {
 	case wire.PlaceInline:
 		value = append([]byte(nil), x.Envelope...)
 		size = uint64(len(value))
 	case wire.PlaceStore:
-		state = own.Stored
+		state = refs.Stored
 		size = x.Size
 		t.stored = true
 	case wire.PlaceHad:
@@ -298,7 +298,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		}
 		return false, nil
 	}
-	var before []*own.Object
+	var before []*refs.Object
 	if o != nil && !o.State.Ready() {
 		before, o.Contained = o.Contained, nil // of the value that is lost
 	}
@@ -313,7 +313,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		}
 	}
 	if o == nil { // nobody waits for it any more
-		if state == own.Stored {
+		if state == refs.Stored {
 			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 		}
 		if isErr && !held && !t.canceled {
@@ -324,7 +324,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	for _, x := range before {
 		c.table.Unpin(x)
 	}
-	if state == own.Inline && (t.tries > 0 || isErr && t.returns > 1) {
+	if state == refs.Inline && (t.tries > 0 || isErr && t.returns > 1) {
 		// An earlier try may have written a large one, or this one, before the next of its results had no room.
 		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 	}

@@ -42,17 +42,17 @@ func TestAhead_LongQueue_TheNextOneIsThere(t *testing.T) {
 	})
 	c := d.driver()
 	tm := template(t, c, "f")
-	refs := make([]ids.Object, 60)
-	for i := range refs {
-		refs[i] = submit(t, c, tm, "x")
+	results := make([]ids.Object, 60)
+	for i := range results {
+		results[i] = submit(t, c, tm, "x")
 	}
-	for _, id := range refs {
+	for _, id := range results {
 		if s := get(t, c, id); s != "x" {
 			t.Fatalf("got %q, want x", s)
 		}
 	}
-	if n := began.Load(); n != int32(len(refs)) {
-		t.Errorf("%d tasks began, want %d", n, len(refs))
+	if n := began.Load(); n != int32(len(results)) {
+		t.Errorf("%d tasks began, want %d", n, len(results))
 	}
 	if behind.Load() == 0 {
 		t.Error("no task ever waited at the worker when the one before it ended")
@@ -93,18 +93,18 @@ func TestAhead_OneRunsLong_ThoseBehindItGoOn(t *testing.T) {
 	first := d.worker(slowly(gate, &runs))
 	c := d.driver()
 	tm := template(t, c, "f")
-	var refs []ids.Object
+	var results []ids.Object
 	for range 40 {
-		refs = append(refs, submit(t, c, tm, "x"))
+		results = append(results, submit(t, c, tm, "x"))
 	}
 	long := submit(t, c, tm, "L")
 	for range 40 {
-		refs = append(refs, submit(t, c, tm, "x"))
+		results = append(results, submit(t, c, tm, "x"))
 	}
 	d.eventually("the long one runs", runs.Load) // on a slow machine not as the 41st: others may have gone back and come again
 	d.eventually("nothing waits behind it", func() bool { return waitingAt(first) == 0 })
 	d.worker(slowly(gate, &runs))
-	for _, id := range refs {
+	for _, id := range results {
 		if s := get(t, c, id); s != "x" {
 			t.Fatalf("got %q, want x", s)
 		}

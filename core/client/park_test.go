@@ -5,7 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -59,7 +59,7 @@ func TestMayPark_AsLongAsItMayComeBack(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	unknown := frame.Place{ID: ids.NewObject(77, c.self, c.info.Job, 0)}
-	state := func(s own.State) frame.Place {
+	state := func(s refs.State) frame.Place {
 		o := c.borrow(ids.NewObject(uint64(100+s), ids.Owner{9}, c.info.Job, 0), "somewhere")
 		o.State = s
 		return frame.Place{ID: o.ID}
@@ -70,12 +70,12 @@ func TestMayPark_AsLongAsItMayComeBack(t *testing.T) {
 		misses int
 		want   bool
 	}{
-		{"the first time", state(own.Failed), 0, true},
-		{"it has failed", state(own.Failed), 1, false},
+		{"the first time", state(refs.Failed), 0, true},
+		{"it has failed", state(refs.Failed), 1, false},
 		{"nobody knows it", unknown, 1, true},
-		{"it is stored", state(own.Stored), maxMisses - 1, true},
-		{"it is awaited", state(own.Pending), 1, true},
-		{"too often", state(own.Stored), maxMisses, false},
+		{"it is stored", state(refs.Stored), maxMisses - 1, true},
+		{"it is awaited", state(refs.Pending), 1, true},
+		{"too often", state(refs.Stored), maxMisses, false},
 	} {
 		if got := e.mayPark(&call{misses: x.misses}, x.p); got != x.want {
 			t.Errorf("%s: %v", x.what, got)
@@ -90,9 +90,9 @@ func TestToCome_OnlyWhatWasNotThereWhenTheCallWasSent(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	there := c.borrow(ids.NewObject(100, ids.Owner{9}, c.info.Job, 0), "somewhere")
-	there.State = own.Stored
+	there.State = refs.Stored
 	awaited := c.borrow(ids.NewObject(101, ids.Owner{9}, c.info.Job, 0), "somewhere")
-	awaited.State = own.Pending
+	awaited.State = refs.Pending
 	unknown := ids.NewObject(102, ids.Owner{9}, c.info.Job, 0)
 	actor, lease := &inConn{}, &inConn{lease: true}
 	for _, x := range []struct {
@@ -124,9 +124,9 @@ func TestPark_LostArguments_TheCallGoesOnWhenAllHaveCome(t *testing.T) {
 	e := &executor{c: c, calls: map[uint64]*call{}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	awaited := func(n uint64) *own.Object {
+	awaited := func(n uint64) *refs.Object {
 		o := c.borrow(ids.NewObject(n, ids.Owner{9}, c.info.Job, 0), "somewhere")
-		o.State, o.Asked = own.Pending, true // its owner has been asked
+		o.State, o.Asked = refs.Pending, true // its owner has been asked
 		c.table.Pin(o)
 		return o
 	}
@@ -151,11 +151,11 @@ func TestPark_LostArguments_TheCallGoesOnWhenAllHaveCome(t *testing.T) {
 	if n := len(watchOf(other).waiters); n != 0 {
 		t.Errorf("%d wait for an argument that is not lost", n)
 	}
-	for i, o := range []*own.Object{a, b} {
+	for i, o := range []*refs.Object{a, b} {
 		if !k.parked {
 			t.Fatalf("it goes on after %d of two have come", i)
 		}
-		o.State = own.Failed
+		o.State = refs.Failed
 		c.settled(o)
 	}
 	if k.parked || e.parks != 0 || e.next(&e.lane) != k || e.next(&e.lane) != behind {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // An answer waits a moment for references that are not registered yet. When an owner
@@ -70,7 +70,7 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 		w.unacked++
 		w.mu.Unlock()
 		c.mu.Lock()
-		objs := make([]*own.Object, len(list))
+		objs := make([]*refs.Object, len(list))
 		for i, id := range list {
 			objs[i] = c.table.Find(id)
 		}

@@ -3,7 +3,7 @@ package client
 import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -83,10 +83,10 @@ func (c *Client) serveWait(q *wire.RefWait, m *wire.Message) error {
 	if o == nil {
 		return letGoBy(id)
 	}
-	if q.Lost || o.State == own.Emptied {
+	if q.Lost || o.State == refs.Emptied {
 		c.doubt(o)
 	}
-	if o.State != own.Pending {
+	if o.State != refs.Pending {
 		_ = m.Reply(refValue(o, c.info.Node))
 		return nil
 	}

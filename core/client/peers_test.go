@@ -7,7 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -131,7 +131,7 @@ func TestServeWait_ReadyOrLost(t *testing.T) {
 	ask(false)
 	questions(1)
 	c.mu.Lock()
-	c.complete(o, own.Stored, nil, 9, false)
+	c.complete(o, refs.Stored, nil, 9, false)
 	c.mu.Unlock()
 	if err := <-answers; err != nil {
 		t.Error(err)
@@ -143,11 +143,11 @@ func TestServeWait_ReadyOrLost(t *testing.T) {
 	ask(true)
 	questions(1)
 	c.mu.Lock()
-	if o.State != own.Pending || len(c.lineage.doubted) != 1 {
+	if o.State != refs.Pending || len(c.lineage.doubted) != 1 {
 		t.Errorf("a copy that could not be read: state %d, %d are looked for", o.State, len(c.lineage.doubted))
 	}
 	c.lineage.doubted = nil
-	c.complete(o, own.Inline, inlineText("x"), 3, false)
+	c.complete(o, refs.Inline, inlineText("x"), 3, false)
 	c.mu.Unlock()
 	if err := <-answers; err != nil {
 		t.Error(err)

@@ -6,7 +6,7 @@ import (
 	"sort"
 	"time"
 
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -172,7 +172,7 @@ func (k *class) runs() bool {
 
 // isComing reports whether an object that is not ready is being computed: nothing is wrong with a task that waits
 // for it; mu held. An object that waits for an argument itself is left to the report about that argument.
-func (c *Client) isComing(o *own.Object) bool {
+func (c *Client) isComing(o *refs.Object) bool {
 	t, ok := o.Producer.(*task)
 	switch {
 	case !ok || !o.Owned() || c.delayed[t] != nil:
@@ -198,16 +198,16 @@ func (a *actor) waits(look uint32) {
 // some: there are others.
 func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
 	byName := map[string]*waitReport{}
-	c.table.Each(func(o *own.Object) bool {
+	c.table.Each(func(o *refs.Object) bool {
 		t, ok := o.Producer.(*task)
-		if !ok || t.waiting == 0 || o.ID.Index() != 1 || o.State != own.Pending {
+		if !ok || t.waiting == 0 || o.ID.Index() != 1 || o.State != refs.Pending {
 			return true
 		}
 		some = true
 		if !c.waitedLong(t.since) {
 			return true
 		}
-		late := slices.IndexFunc(t.deps, func(d *own.Object) bool { return !d.State.Ready() && !c.isComing(d) })
+		late := slices.IndexFunc(t.deps, func(d *refs.Object) bool { return !d.State.Ready() && !c.isComing(d) })
 		if late < 0 {
 			return true
 		}
@@ -224,7 +224,7 @@ func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
 }
 
 // describe says what an object that is not ready waits for.
-func (c *Client) describe(o *own.Object) string {
+func (c *Client) describe(o *refs.Object) string {
 	t, ok := o.Producer.(*task)
 	switch {
 	case !o.Owned():

@@ -7,7 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -132,7 +132,7 @@ func (c *Client) awaitPlace(p *pinning, deadline time.Time) (*view, error) {
 // pinStored pins the stored copy of an object for as long as the table has it, and
 // gives the caller a hold of its own; mu as in pin. A copy that was freed is not
 // pinned for the table: it goes when nobody looks at it any more.
-func (c *Client) pinStored(o *own.Object, deadline time.Time) (*view, error) {
+func (c *Client) pinStored(o *refs.Object, deadline time.Time) (*view, error) {
 	if v, ok := o.Map.(*view); ok {
 		v.holds++
 		return v, nil
@@ -151,7 +151,7 @@ func (c *Client) pinStored(o *own.Object, deadline time.Time) (*view, error) {
 }
 
 // keepMapped has the table hold a view of an object, for the next get; mu held.
-func (c *Client) keepMapped(o *own.Object, v *view) {
+func (c *Client) keepMapped(o *refs.Object, v *view) {
 	if o.Map == nil && !v.freed {
 		o.Map = v
 		v.holds++

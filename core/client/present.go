@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -17,8 +17,8 @@ import (
 // again; true: there were some. A store that has not answered after a moment,
 // or after the deadline if that is later, is taken to have all. Mu held on
 // entry and exit, released while asking.
-func (c *Client) anyLost(objs []*own.Object, need int, deadline time.Time) bool {
-	var list []*own.Object
+func (c *Client) anyLost(objs []*refs.Object, need int, deadline time.Time) bool {
+	var list []*refs.Object
 	for _, o := range objs {
 		if need <= 0 {
 			break
@@ -52,7 +52,7 @@ func (c *Client) anyLost(objs []*own.Object, need int, deadline time.Time) bool 
 }
 
 // lacks asks which of the objects the store has not; mu as in anyLost.
-func (c *Client) lacks(list []*own.Object, deadline time.Time) (lacks [][]byte, ok bool) {
+func (c *Client) lacks(list []*refs.Object, deadline time.Time) (lacks [][]byte, ok bool) {
 	answer := make(chan [][]byte, 1)
 	c.daemon.Go(wire.TObjCheck, wire.ObjRefs{ObjectIDs: rawOf(list)}, func(m *wire.Message, err error) {
 		var got wire.ObjRefs

@@ -6,7 +6,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -34,9 +34,9 @@ func readWill(body []byte) (*will, error) {
 			return nil, err
 		case seen[id]:
 			return nil, fmt.Errorf("object %s is handed over twice", id)
-		case x.State > own.Failed:
+		case x.State > refs.Failed:
 			return nil, fmt.Errorf("object %s is in state %d, which does not exist", id, x.State)
-		case (x.State == own.Failed || x.State == own.Hopeless) && x.Fault == nil:
+		case (x.State == refs.Failed || x.State == refs.Hopeless) && x.Fault == nil:
 			return nil, fmt.Errorf("object %s has failed for no reason", id)
 		}
 		seen[id] = true

@@ -7,7 +7,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -16,7 +16,7 @@ func soundWill() *will {
 	a, b := ids.NewObject(1, ids.Owner{1}, ids.Job{}, 0), ids.NewObject(2, ids.Owner{1}, ids.Job{}, 0)
 	actor, owner := make([]byte, ids.ActorSize), make([]byte, ids.OwnerSize)
 	return &will{
-		Objects:   []willObject{{ID: a[:], State: own.Failed, Fault: &wire.FaultBody{}}, {ID: b[:], State: own.Hopeless, Fault: &wire.FaultBody{}}},
+		Objects:   []willObject{{ID: a[:], State: refs.Failed, Fault: &wire.FaultBody{}}, {ID: b[:], State: refs.Hopeless, Fault: &wire.FaultBody{}}},
 		Templates: []Template{{Kind: KindTask, Fallback: []*Template{{}}}, {Kind: KindMethod}},
 		Tasks:     []willTask{{Returns: 1}, {Template: 1}, {}, {Template: 1}, {Template: 1, Aside: actor}},
 		Actors:    []willActor{{ID: actor, Calls: []int{1}, Birth: &willBirth{Template: Template{Kind: KindTask}}}},
@@ -45,7 +45,7 @@ func TestReadWill_Nonsense_IsRefused(t *testing.T) {
 	for words, change := range map[string]func(*will){
 		"object":                                func(w *will) { w.Objects[0].ID = []byte("x") },
 		"is handed over twice":                  func(w *will) { w.Objects[1].ID = w.Objects[0].ID },
-		"which does not exist":                  func(w *will) { w.Objects[0].State = own.Failed + 1 },
+		"which does not exist":                  func(w *will) { w.Objects[0].State = refs.Failed + 1 },
 		"has failed for no reason":              func(w *will) { w.Objects[0].Fault = nil },
 		"failed for no reason":                  func(w *will) { w.Objects[1].Fault = nil },
 		"a task with -1 results":                func(w *will) { w.Tasks[2].Returns = -1 },
@@ -79,7 +79,7 @@ func TestReadWill_Nonsense_IsRefused(t *testing.T) {
 	for what, change := range map[string]func(*will){
 		"all is well":        func(*will) {},
 		"many items":         func(w *will) { w.Tasks[2].Items = maxHandedOver - 1 },
-		"a state of the end": func(w *will) { w.Objects[0].State = own.Inline },
+		"a state of the end": func(w *will) { w.Objects[0].State = refs.Inline },
 		"no constructor":     func(w *will) { w.Actors[0].Birth = nil },
 	} {
 		if err := read(change); err != nil {
@@ -101,7 +101,7 @@ func TestHeir_Kept_TasksOfRecipes(t *testing.T) {
 	h := &heir{c: c, w: soundWill(), tasks: []*task{running}}
 	h.w.Templates[1].Flow.Mode = FlowStream
 	args := ids.NewObject(70, c.self, c.info.Job, 0)
-	c.table.Install(&own.Object{ID: args, State: own.Stored})
+	c.table.Install(&refs.Object{ID: args, State: refs.Stored})
 	elsewhere := ids.NewObject(71, ids.Owner{9}, c.info.Job, 0)
 	ref := []willRef{{ID: elsewhere[:], Addr: "there"}}
 	got, err := h.kept(&willRecipe{Again: -1, Actor: make([]byte, ids.ActorSize), Deps: ref, Nested: append(ref, willRef{ID: args[:]}),

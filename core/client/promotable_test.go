@@ -3,7 +3,7 @@ package client
 import (
 	"testing"
 
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // Arguments go to the arena when those that can go there are too many bytes for one message:
@@ -11,22 +11,22 @@ import (
 func TestTooMuch_OnlyWhatCanBeMovedCounts(t *testing.T) {
 	const each = 1 << 20
 	bytes := make([]byte, maxTogether+each)
-	full := func(change func(o *own.Object)) *own.Object {
-		o := &own.Object{State: own.Inline, Value: bytes[:each]}
+	full := func(change func(o *refs.Object)) *refs.Object {
+		o := &refs.Object{State: refs.Inline, Value: bytes[:each]}
 		if change != nil {
 			change(o)
 		}
 		return o
 	}
 	for what, x := range map[string]struct {
-		one  *own.Object
+		one  *refs.Object
 		want bool
 	}{
 		"in memory":        {full(nil), true},
-		"in the store too": {full(func(o *own.Object) { o.State = own.Stored }), false},
-		"an error":         {full(func(o *own.Object) { o.IsError = true }), false},
-		"another's":        {full(func(o *own.Object) { o.OwnerAddr = "x" }), false},
-		"tiny":             {full(func(o *own.Object) { o.Value = bytes[:smallValue] }), false},
+		"in the store too": {full(func(o *refs.Object) { o.State = refs.Stored }), false},
+		"an error":         {full(func(o *refs.Object) { o.IsError = true }), false},
+		"another's":        {full(func(o *refs.Object) { o.OwnerAddr = "x" }), false},
+		"tiny":             {full(func(o *refs.Object) { o.Value = bytes[:smallValue] }), false},
 	} {
 		y := &task{}
 		for range maxTogether / each {
@@ -40,14 +40,14 @@ func TestTooMuch_OnlyWhatCanBeMovedCounts(t *testing.T) {
 			t.Errorf("one more, which is %s: they are too many: %v", what, got)
 		}
 	}
-	if promotable(&own.Object{Value: bytes[:smallValue]}) || !promotable(&own.Object{Value: bytes[:smallValue+1]}) {
+	if promotable(&refs.Object{Value: bytes[:smallValue]}) || !promotable(&refs.Object{Value: bytes[:smallValue+1]}) {
 		t.Error("what is tiny is decided elsewhere than at its bound")
 	}
 }
 
 // A creator keeps something for a constructor that may run again if it took anything.
 func TestHolds_AnyArgumentThatIsReferredTo(t *testing.T) {
-	o := []*own.Object{{}}
+	o := []*refs.Object{{}}
 	for what, x := range map[string]struct {
 		t    task
 		want bool

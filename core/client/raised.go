@@ -6,7 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -63,7 +63,7 @@ func (c *Client) keepRaised(a *actor) {
 	case o != nil:
 	case p.ID.Owner() == c.self:
 		o = c.table.Place(p.ID.Count(), p.ID.Index())
-		o.State, o.Size, o.IsError = own.Stored, p.Size, true
+		o.State, o.Size, o.IsError = refs.Stored, p.Size, true
 		o.Site, o.Maker = a.token.Site, a.token.Maker
 	default:
 		o = c.borrow(p.ID, p.Owner)

@@ -9,7 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -94,7 +94,7 @@ func TestKeepRaised_OnlyTheActorsOwnException(t *testing.T) {
 	a.token = token
 	c.keepRaised(a)
 	o := a.raised
-	if o == nil || o.ID != id || !o.Owned() || o.State != own.Stored || o.Size != 99 || !o.IsError || !o.Seen || o.Pins != 1 || o.Site != 5 || o.Maker != 6 {
+	if o == nil || o.ID != id || !o.Owned() || o.State != refs.Stored || o.Size != 99 || !o.IsError || !o.Seen || o.Pins != 1 || o.Site != 5 || o.Maker != 6 {
 		t.Fatalf("%+v is kept", o)
 	}
 	twin := &actor{id: ids.Actor{2}, token: token, deadEnv: a.deadEnv}
@@ -121,7 +121,7 @@ func TestKeepRaised_AnothersActor_IsBorrowed(t *testing.T) {
 	theirs := owner.table.New(0, 1)
 	owner.table.Reserve(1)
 	exception := owner.table.Place(theirs.ID.Count()+1, 1)
-	exception.Local, exception.State = 1, own.Stored
+	exception.Local, exception.State = 1, refs.Stored
 	owner.mu.Unlock()
 	p := frame.Pointer{ID: exception.ID, Owner: owner.info.Addr, Size: 99}
 	c.mu.Lock()

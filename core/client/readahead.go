@@ -2,7 +2,7 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // A get of a list takes its values one after another, and one that was spilled comes
@@ -17,7 +17,7 @@ const (
 
 // expect notes that a program is about to take these values, in this order; mu held.
 // The note is a hint: that of another get may take its place.
-func (c *Client) expect(objs []*own.Object) {
+func (c *Client) expect(objs []*refs.Object) {
 	n := 0
 	for _, o := range objs {
 		if far(o) {

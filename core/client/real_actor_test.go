@@ -61,11 +61,11 @@ func TestReal_Actor_CallsRunInOrder_ItEndsWithItsHandles(t *testing.T) {
 	r := startReal(t, 1)
 	late := r.submit("echo", 0, "xy")
 	a := r.actor("abc", nil, late) // its constructor waits for an argument
-	var refs []ids.Object
+	var results []ids.Object
 	for range 20 {
-		refs = append(refs, r.call(a, "add", ""))
+		results = append(results, r.call(a, "add", ""))
 	}
-	for i, ref := range refs {
+	for i, ref := range results {
 		r.expect(ref, fmt.Sprint(5+i+1), "")
 	}
 	slow := r.submit("echo", 0, "late")

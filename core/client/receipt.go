@@ -2,16 +2,16 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // hold keeps what a result refers to until its caller confirms that it has
 // registered the references; they are pinned already; mu held. A task may run
 // here again before that, because a result of it was lost.
-func (c *Client) hold(caller ids.Owner, t ids.Task, list []*own.Object) {
+func (c *Client) hold(caller ids.Owner, t ids.Task, list []*refs.Object) {
 	m := c.held[caller]
 	if m == nil {
-		m = map[ids.Task][][]*own.Object{}
+		m = map[ids.Task][][]*refs.Object{}
 		c.held[caller] = m
 	}
 	m[t] = append(m[t], list)
@@ -50,14 +50,14 @@ func (c *Client) dropReplies(who ids.Owner) {
 	delete(c.held, who)
 }
 
-func (c *Client) unpinAll(list []*own.Object) {
+func (c *Client) unpinAll(list []*refs.Object) {
 	for _, o := range list {
 		c.table.Unpin(o)
 	}
 }
 
 // unconfirmed calls f with what each run's result refers to; mu held.
-func (c *Client) unconfirmed(f func(caller ids.Owner, t ids.Task, list []*own.Object)) {
+func (c *Client) unconfirmed(f func(caller ids.Owner, t ids.Task, list []*refs.Object)) {
 	for caller, m := range c.held {
 		for t, runs := range m {
 			for _, list := range runs {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // A task whose result was lost runs again, here too, and the confirmation of its
@@ -14,13 +14,13 @@ func TestConfirmed_TwoRunsOfOneTask_LetsGoOfTheOldest(t *testing.T) {
 	c := d.driver()
 	var caller ids.Owner
 	var task ids.Task
-	refs := make([]ids.Object, 3)
-	for i := range refs {
-		refs[i] = putBytes(t, c, 10, byte(i))
+	results := make([]ids.Object, 3)
+	for i := range results {
+		results[i] = putBytes(t, c, 10, byte(i))
 	}
 	c.mu.Lock()
-	for _, run := range [][]ids.Object{refs[:2], refs[2:]} {
-		var list []*own.Object
+	for _, run := range [][]ids.Object{results[:2], results[2:]} {
+		var list []*refs.Object
 		for _, id := range run {
 			o := c.table.Find(id)
 			c.table.Pin(o)
@@ -29,13 +29,13 @@ func TestConfirmed_TwoRunsOfOneTask_LetsGoOfTheOldest(t *testing.T) {
 		c.hold(caller, task, list)
 	}
 	c.mu.Unlock()
-	for _, id := range refs {
+	for _, id := range results {
 		c.Release(Drop{Object: id})
 	}
 	there := func() (n int) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		for _, id := range refs {
+		for _, id := range results {
 			if c.table.Find(id) != nil {
 				n++
 			}

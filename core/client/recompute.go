@@ -5,7 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -19,18 +19,18 @@ import (
 // and no worker waits meanwhile.
 
 // doubt has an object of ours looked for, that is said to be lost or was let go of; mu held.
-func (c *Client) doubt(o *own.Object) {
-	if o.State != own.Stored && o.State != own.Emptied {
+func (c *Client) doubt(o *refs.Object) {
+	if o.State != refs.Stored && o.State != refs.Emptied {
 		return
 	}
 	c.suspect(o)
 	t := c.yieldingOf(o)
-	if r := o.Recipe; r != nil && r.Why == own.Whole {
+	if r := o.Recipe; r != nil && r.Why == refs.Whole {
 		t = r.Task.(*task)
 	}
 	if t != nil {
-		c.eachResult(t, func(x *own.Object) {
-			if x.State == own.Stored {
+		c.eachResult(t, func(x *refs.Object) {
+			if x.State == refs.Stored {
 				c.suspect(x)
 			}
 		})
@@ -38,14 +38,14 @@ func (c *Client) doubt(o *own.Object) {
 	c.askDoubted()
 }
 
-func (c *Client) suspect(o *own.Object) {
-	o.State, o.Producer = own.Pending, nil
+func (c *Client) suspect(o *refs.Object) {
+	o.State, o.Producer = refs.Pending, nil
 	c.lineage.doubted = append(c.lineage.doubted, o)
 }
 
 // doubtful reports whether the object had a copy in the store that is being looked for.
-func doubtful(o *own.Object) bool {
-	return o.State == own.Pending && o.Size > 0 && o.Producer == nil && o.Owned()
+func doubtful(o *refs.Object) bool {
+	return o.State == refs.Pending && o.Size > 0 && o.Producer == nil && o.Owned()
 }
 
 // askDoubted asks the daemon about what is doubted; mu held. The daemon has by
@@ -80,14 +80,14 @@ func (c *Client) askDoubted() {
 }
 
 // looked: the daemon said which of the objects it has not; mu held.
-func (c *Client) looked(list []*own.Object, lacks [][]byte, err error) {
+func (c *Client) looked(list []*refs.Object, lacks [][]byte, err error) {
 	missing := make(map[ids.Object]bool, len(lacks))
 	for _, raw := range lacks {
 		if id, e := ids.ParseObject(raw); e == nil {
 			missing[id] = true
 		}
 	}
-	var lost []*own.Object
+	var lost []*refs.Object
 	for _, o := range list {
 		switch {
 		case c.table.Find(o.ID) != o || !doubtful(o):
@@ -96,7 +96,7 @@ func (c *Client) looked(list []*own.Object, lacks [][]byte, err error) {
 		case err != nil:
 			c.failObject(o, fault.From(err))
 		default:
-			o.State = own.Stored
+			o.State = refs.Stored
 			c.settled(o)
 			c.table.Settle(o)
 		}
@@ -114,14 +114,14 @@ func (c *Client) looked(list []*own.Object, lacks [][]byte, err error) {
 // recompute runs the task again that returned an object of ours, which is
 // Pending because no copy of it is left. It does so for all lost results
 // together, and once however many ask; mu held.
-func (c *Client) recompute(o *own.Object) {
+func (c *Client) recompute(o *refs.Object) {
 	if o.Recipe == nil {
 		c.amid(o)
 	}
 	r := o.Recipe
 	switch {
 	case o.Value != nil && !o.IsError: // it was small, and went to the store as an argument among many
-		o.State = own.Inline
+		o.State = refs.Inline
 		c.settled(o)
 		return
 	case !o.Renewable():
@@ -148,7 +148,7 @@ func (c *Client) recompute(o *own.Object) {
 	}
 	t.triesAgain()
 	c.takeAgain(t, old)
-	c.eachResult(t, func(x *own.Object) {
+	c.eachResult(t, func(x *refs.Object) {
 		if doubtful(x) {
 			x.Producer = t
 		}
@@ -211,7 +211,7 @@ func (c *Client) awaitArguments(t *task) {
 	}
 	for _, o := range takes {
 		switch {
-		case !o.Owned() && o.State == own.Pending && !o.Asked:
+		case !o.Owned() && o.State == refs.Pending && !o.Asked:
 			c.ask(o)
 		case o.Owned():
 			c.doubt(o)
@@ -222,7 +222,7 @@ func (c *Client) awaitArguments(t *task) {
 }
 
 // waitFor makes the task wait for an argument that is not ready; mu held.
-func (c *Client) waitFor(t *task, o *own.Object) {
+func (c *Client) waitFor(t *task, o *refs.Object) {
 	if !o.State.Ready() {
 		t.waiting++
 		x := watchOf(o)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -68,11 +68,11 @@ func TestAskDoubted_VeryMany_OneBoundedQuestionAtATime(t *testing.T) {
 	asked, release := d.holdChecks()
 	c := d.driver()
 	const n = transport.MaxBatch + 3
-	var list []*own.Object
+	var list []*refs.Object
 	c.mu.Lock()
 	for range n {
 		o := c.table.New(0, 1)
-		o.State, o.Size = own.Stored, 1
+		o.State, o.Size = refs.Stored, 1
 		list = append(list, o)
 	}
 	for _, o := range list {
@@ -85,7 +85,7 @@ func TestAskDoubted_VeryMany_OneBoundedQuestionAtATime(t *testing.T) {
 	waitFor(t, "all are ready again", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return !slices.ContainsFunc(list, func(o *own.Object) bool { return o.State != own.Stored })
+		return !slices.ContainsFunc(list, func(o *refs.Object) bool { return o.State != refs.Stored })
 	})
 	if got := asked(); !slices.Equal(got, []int{1, transport.MaxBatch, 2}) {
 		t.Errorf("the questions are of %d objects", got)
@@ -150,7 +150,7 @@ func TestRecompute_SmallValueThatWasMoved_ComesBackAtOnce(t *testing.T) {
 	ref := putBytes(t, c, 2*smallValue, 7)
 	c.mu.Lock()
 	o := c.table.Find(ref)
-	if err := c.moveAll([]*own.Object{o}); err != nil || o.State != own.Stored {
+	if err := c.moveAll([]*refs.Object{o}); err != nil || o.State != refs.Stored {
 		t.Fatalf("moved: %v, state %d", err, o.State)
 	}
 	c.mu.Unlock()
@@ -158,7 +158,7 @@ func TestRecompute_SmallValueThatWasMoved_ComesBackAtOnce(t *testing.T) {
 	missing(c, ref)
 	holdsBytes(t, c, ref, 2*smallValue, 7)
 	c.mu.Lock()
-	if o.State != own.Inline {
+	if o.State != refs.Inline {
 		t.Errorf("its state is %s", stateName(o.State))
 	}
 	c.mu.Unlock()

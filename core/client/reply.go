@@ -8,8 +8,8 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/trace"
 	"github.com/eagleray/eagleray/core/wire"
@@ -59,7 +59,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	case flags&wire.ReplyLastItem != 0:
 		n = len(results)
 	}
-	var nested []*own.Object
+	var nested []*refs.Object
 	for i := range n {
 		if k.had[i] && flags&wire.ReplyAppError == 0 {
 			body = frame.AppendHadResult(body)
@@ -119,7 +119,7 @@ const maxAnswer = wire.MaxData - 1<<10
 
 // appendResult encodes the value of the call's return with the index at; mu held, released while a large value goes to the
 // arena. A signal may end that wait for an item of a generator, whose code runs; the call's cancellation may end it for an answer.
-func (e *executor) appendResult(body []byte, nested []*own.Object, k *call, at int, v *Value, item bool) ([]byte, []*own.Object, error) {
+func (e *executor) appendResult(body []byte, nested []*refs.Object, k *call, at int, v *Value, item bool) ([]byte, []*refs.Object, error) {
 	c := e.c
 	total, _ := v.layout()
 	size := len(body) + frame.ResultHead + total
@@ -167,7 +167,7 @@ func (e *executor) answerFault(token uint64, k *call, f *fault.Error) {
 		e.c.push(wire.TActorReady, wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation, Message: f.Message})
 		return
 	}
-	o := own.Object{Fault: f}
+	o := refs.Object{Fault: f}
 	env := faultEnvelope(&o)
 	var body []byte
 	for range k.tmpl.Returns {

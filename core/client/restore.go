@@ -10,7 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -25,13 +25,13 @@ func (h *heir) objects() error {
 		if err != nil {
 			return err
 		}
-		o := &own.Object{ID: id, OwnerAddr: x.OwnerAddr, State: x.State, IsError: x.IsError, Asked: x.Asked, Size: x.Size, Value: x.Value}
+		o := &refs.Object{ID: id, OwnerAddr: x.OwnerAddr, State: x.State, IsError: x.IsError, Asked: x.Asked, Size: x.Size, Value: x.Value}
 		if f := x.Fault; f != nil {
 			o.Fault = &fault.Error{Code: fault.Code(f.Code), Message: f.Message, Task: f.Task}
 		}
 		o.Site, o.Maker = c.textNumber(x.Site), c.textNumber(x.Maker)
-		if x.Why != own.Whole {
-			o.Recipe = own.NoRecipe(x.Why)
+		if x.Why != refs.Whole {
+			o.Recipe = refs.NoRecipe(x.Why)
 		}
 		if x.Doubtful {
 			c.lineage.doubted = append(c.lineage.doubted, o)
@@ -58,8 +58,8 @@ func (h *heir) objects() error {
 }
 
 // found returns objects of the table.
-func (h *heir) found(list [][]byte) ([]*own.Object, error) {
-	var out []*own.Object
+func (h *heir) found(list [][]byte) ([]*refs.Object, error) {
+	var out []*refs.Object
 	for _, b := range list {
 		id, err := ids.ParseObject(b)
 		if err != nil {
@@ -91,7 +91,7 @@ func (h *heir) task(x *willTask, tm *Template) (*task, error) {
 		t.argsRef = l[0]
 		h.c.table.Pin(t.argsRef)
 	}
-	for _, list := range [][]*own.Object{t.deps, t.nested} {
+	for _, list := range [][]*refs.Object{t.deps, t.nested} {
 		for _, o := range list {
 			h.c.table.Pin(o)
 		}
@@ -99,8 +99,8 @@ func (h *heir) task(x *willTask, tm *Template) (*task, error) {
 	if tm.Flow.Mode != 0 {
 		h.c.restoreStream(t, x)
 	}
-	h.c.eachReturn(t, func(_ int, o *own.Object) {
-		if o.State == own.Pending && !slices.Contains(h.c.lineage.doubted, o) {
+	h.c.eachReturn(t, func(_ int, o *refs.Object) {
+		if o.State == refs.Pending && !slices.Contains(h.c.lineage.doubted, o) {
 			o.Producer = t
 		}
 	})
@@ -149,7 +149,7 @@ func (h *heir) serving() error {
 func (h *heir) links() error {
 	c := h.c
 	again := map[string][][]byte{}
-	c.table.Each(func(o *own.Object) bool {
+	c.table.Each(func(o *refs.Object) bool {
 		if !o.Owned() {
 			again[o.OwnerAddr] = append(again[o.OwnerAddr], raw(o.ID))
 		}

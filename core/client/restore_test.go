@@ -6,7 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -28,18 +28,18 @@ func TestHeir_Objects_AreAsTheyWere(t *testing.T) {
 	failed, lost, outer := ownedBy(c, 1), ownedBy(c, 2), ownedBy(c, 3)
 	borrower := ids.Owner{5}
 	h.w.Objects = []willObject{
-		{ID: failed[:], State: own.Failed, IsError: true, Fault: &wire.FaultBody{Code: string(fault.WorkerCrashed), Message: "why", Task: "f"}},
-		{ID: lost[:], State: own.Pending, Size: 7, Doubtful: true, Why: own.Exhausted},
-		{ID: outer[:], State: own.Inline, Value: []byte("v"), Contained: [][]byte{lost[:]}, HeldBy: [][]byte{borrower[:], []byte("short")}},
+		{ID: failed[:], State: refs.Failed, IsError: true, Fault: &wire.FaultBody{Code: string(fault.WorkerCrashed), Message: "why", Task: "f"}},
+		{ID: lost[:], State: refs.Pending, Size: 7, Doubtful: true, Why: refs.Exhausted},
+		{ID: outer[:], State: refs.Inline, Value: []byte("v"), Contained: [][]byte{lost[:]}, HeldBy: [][]byte{borrower[:], []byte("short")}},
 	}
 	if err := h.objects(); err != nil {
 		t.Fatal(err)
 	}
 	a, b, x := c.table.Find(failed), c.table.Find(lost), c.table.Find(outer)
-	if f := a.Fault; a.State != own.Failed || !a.IsError || f == nil || f.Code != fault.WorkerCrashed || f.Message != "why" || f.Task != "f" {
+	if f := a.Fault; a.State != refs.Failed || !a.IsError || f == nil || f.Code != fault.WorkerCrashed || f.Message != "why" || f.Task != "f" {
 		t.Errorf("the failed one: %+v", a)
 	}
-	if b.Size != 7 || b.Recipe == nil || b.Recipe.Why != own.Exhausted || len(c.lineage.doubted) != 1 || c.lineage.doubted[0] != b {
+	if b.Size != 7 || b.Recipe == nil || b.Recipe.Why != refs.Exhausted || len(c.lineage.doubted) != 1 || c.lineage.doubted[0] != b {
 		t.Errorf("the lost one: %+v, %d are doubted", b, len(c.lineage.doubted))
 	}
 	if x.Fault != nil || x.Recipe != nil || len(x.Contained) != 1 || x.Contained[0] != b {
@@ -63,13 +63,13 @@ func TestHeir_Objects_AreAsTheyWere(t *testing.T) {
 func TestHeir_Task_WaitsForWhatIsNotThere(t *testing.T) {
 	h := heirOf(t, new(will))
 	c := h.c
-	install := func(n uint64, state own.State) ids.Object {
+	install := func(n uint64, state refs.State) ids.Object {
 		id := ownedBy(c, n)
-		c.table.Install(&own.Object{ID: id, State: state})
+		c.table.Install(&refs.Object{ID: id, State: state})
 		return id
 	}
-	there, pending, large := install(1, own.Inline), install(2, own.Pending), install(3, own.Pending)
-	result, done := install(10, own.Pending), install(11, own.Inline)
+	there, pending, large := install(1, refs.Inline), install(2, refs.Pending), install(3, refs.Pending)
+	result, done := install(10, refs.Pending), install(11, refs.Inline)
 	x := willTask{First: 10, Returns: 2, Tries: 2, Fmt: 3, Seq: 4, Canceled: true, Args: []byte("a"), Misses: 5,
 		Deps: [][]byte{there[:], pending[:]}, Nested: [][]byte{there[:]}, ArgsRef: large[:]}
 	for place, waits := range map[taskPlace]int{taskWaits: 2, taskSent: 0} {
@@ -108,7 +108,7 @@ func TestHeir_Actors_WithTheirCalls(t *testing.T) {
 	h := heirOf(t, new(will))
 	c := h.c
 	token := ownedBy(c, 1)
-	c.table.Install(&own.Object{ID: token, State: own.Inline})
+	c.table.Install(&refs.Object{ID: token, State: refs.Inline})
 	id := ids.Actor{7}
 	h.tasks = []*task{{first: 100}, {first: 101}, {first: 102}}
 	h.w.Tasks = []willTask{{}, {Place: taskLost}, {}}
@@ -153,7 +153,7 @@ func TestHeir_Results_AreHeldOn(t *testing.T) {
 	h := heirOf(t, new(will))
 	c := h.c
 	id, caller := ownedBy(c, 1), ids.Owner{6}
-	c.table.Install(&own.Object{ID: id, State: own.Inline})
+	c.table.Install(&refs.Object{ID: id, State: refs.Inline})
 	h.w.Held = []willHeld{{Caller: caller[:], Task: make([]byte, ids.TaskSize), Objects: [][]byte{id[:]}}}
 	if err := h.results(); err != nil || c.table.Find(id).Pins != 1 {
 		t.Errorf("%v, %d pins", err, c.table.Find(id).Pins)

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -53,9 +53,9 @@ func (c *Client) unpinWritten() {
 }
 
 // spared keeps the range of an object that is dead for the next put, if it can; mu held.
-func (c *Client) spared(o *own.Object) bool {
+func (c *Client) spared(o *refs.Object) bool {
 	v := c.mapped[o.ID]
-	if v == nil || v != c.idle.written || o.Shared || o.State != own.Stored || !o.Owned() || c.closed {
+	if v == nil || v != c.idle.written || o.Shared || o.State != refs.Stored || !o.Owned() || c.closed {
 		return false
 	}
 	held := 0

@@ -8,7 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // SelectNow finds the first objects of a list that are ready, as many as are needed, and waits for nobody.
@@ -37,7 +37,7 @@ func TestSelectNow_PartOfTheListIsReady_ItsPlacesAreFound(t *testing.T) {
 		t.Errorf("with an object that does not exist: %d, %v", got, sure)
 	}
 	c.mu.Lock()
-	objs[1].State = own.Stored // it may have been lost
+	objs[1].State = refs.Stored // it may have been lost
 	c.mu.Unlock()
 	if got, sure := c.SelectNow(list[:2], 1, true, pick); got != 0 || sure {
 		t.Errorf("with an object that may have been lost: %d, %v", got, sure)

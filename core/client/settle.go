@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -41,7 +41,7 @@ func (c *Client) registered() bool {
 // registered what it keeps of that. It is pinned.
 type settling struct {
 	addr  string // the worker's
-	list  []*own.Object
+	list  []*refs.Object
 	pause time.Duration
 }
 

@@ -102,18 +102,18 @@ func TestServeOther_SeveralFunctionsWait_EachHasItsTurn(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.inflight == 1
 	})
-	var refs []ids.Object
+	var results []ids.Object
 	var classes []uint32
 	for _, name := range []string{"g", "h", "i"} {
 		tm := template(t, c, name)
 		c.mu.Lock()
 		classes = append(classes, c.tmpls[tm].class.id)
 		c.mu.Unlock()
-		refs = append(refs, submit(t, c, tm, name))
+		results = append(results, submit(t, c, tm, name))
 	}
 	close(gate)
 	expectOutcome(t, c, "the first", first, "waits", "")
-	for i, ref := range refs {
+	for i, ref := range results {
 		expectOutcome(t, c, "one that waited", ref, []string{"g", "h", "i"}[i], "")
 	}
 	toldWants(t, c, func() []wire.LeaseWant { return nil }) // the daemon has heard all

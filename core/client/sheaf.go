@@ -6,7 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 )
 
@@ -34,7 +34,7 @@ const (
 type sheaf struct {
 	Sheaf
 	c    *Client
-	objs []*own.Object
+	objs []*refs.Object
 	seen []uint64
 }
 
@@ -65,7 +65,7 @@ func (c *Client) ImportAll(table []byte, site uint32, s Sheaf) (number uint64, e
 			t.addrs[i] = ""
 		}
 	}
-	x := &sheaf{Sheaf: s, c: c, objs: make([]*own.Object, t.n), seen: make([]uint64, len(s.Dead))}
+	x := &sheaf{Sheaf: s, c: c, objs: make([]*refs.Object, t.n), seen: make([]uint64, len(s.Dead))}
 	for i := range t.n {
 		o := c.borrow(t.id(i), t.addrs[t.owner(i)])
 		o.Local++
@@ -92,7 +92,7 @@ type lookedAt struct {
 
 // noteLook notes that the program is getting a value that we borrow and that has a
 // table of references; mu held.
-func (c *Client) noteLook(o *own.Object, f *Found) {
+func (c *Client) noteLook(o *refs.Object, f *Found) {
 	if b := f.Envelope; !o.Owned() && o.Contained == nil && len(b) > 2 && store.Format(b[2]) == store.FormatPickleRefs {
 		c.lastGot = lookedAt{o.ID, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b))}
 	}
@@ -102,7 +102,7 @@ func (c *Client) noteLook(o *own.Object, f *Found) {
 // its owner, when the table is that of the value that was got last. So a program that
 // gets it again and again does not borrow and give back all of that each time. It
 // is a matter of speed: without it the references are borrowed while they are held.
-func (c *Client) keepInside(table []byte, inner []*own.Object) {
+func (c *Client) keepInside(table []byte, inner []*refs.Object) {
 	at := uintptr(unsafe.Pointer(&table[0])) - c.lastGot.from // very large when it lies before
 	if c.lastGot.n == 0 || at >= c.lastGot.n {
 		return
@@ -129,7 +129,7 @@ func (c *Client) dropSheaf(number uint64, last bool) {
 	if ours {
 		// First: what changes after we have looked is told again.
 		atomic.StoreUint32(x.Told, 0)
-		x.each(func(o *own.Object) {
+		x.each(func(o *refs.Object) {
 			if c.unacked > 0 && !c.isHarmless(o) {
 				c.dropWait = append(c.dropWait, Drop{Object: o.ID})
 			} else {
@@ -143,7 +143,7 @@ func (c *Client) dropSheaf(number uint64, last bool) {
 }
 
 // each calls f with the objects whose bits are new.
-func (x *sheaf) each(f func(*own.Object)) {
+func (x *sheaf) each(f func(*refs.Object)) {
 	for i := range x.Dead {
 		now := atomic.LoadUint64(&x.Dead[i])
 		news := now &^ x.seen[i]

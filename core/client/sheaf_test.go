@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // half is what the program's side has of a sheaf, in memory of the test's.
@@ -50,7 +50,7 @@ func (h *half) letGo(i int) {
 	h.c.Release(d)
 }
 
-func owned(c *Client, n int) (list []*ids.Object, objs []*own.Object) {
+func owned(c *Client, n int) (list []*ids.Object, objs []*refs.Object) {
 	list, objs = pendingObjects(c, n)
 	completeAll(c, objs...)
 	return list, objs
@@ -147,7 +147,7 @@ func TestSheaf_BorrowedOfSeveralOwners_GivenBackToEach(t *testing.T) {
 	}
 	for _, of := range []struct {
 		c    *Client
-		objs []*own.Object
+		objs []*refs.Object
 	}{{a, inA}, {b, inB}} {
 		d.eventually("the owner knows who borrows", func() bool {
 			of.c.mu.Lock()
@@ -190,7 +190,7 @@ func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
 	list, objs := owned(c, 3)
 	c.mu.Lock()
 	inner := c.table.New(0, 0)
-	c.complete(inner, own.Inline, []byte{1}, 1, false)
+	c.complete(inner, refs.Inline, []byte{1}, 1, false)
 	c.table.Contain(objs[1], inner)
 	c.unacked++
 	c.mu.Unlock()

@@ -2,7 +2,7 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // Where references were made. Each object carries two numbers: of a line of
@@ -55,7 +55,7 @@ func (c *Client) makerNumber(t *Template) uint32 {
 }
 
 // arrived notes where a reference of another process's came in; mu held.
-func (c *Client) arrived(o *own.Object, site uint32) {
+func (c *Client) arrived(o *refs.Object, site uint32) {
 	if o.Site != 0 || o.Owned() {
 		return
 	}
@@ -66,7 +66,7 @@ func (c *Client) arrived(o *own.Object, site uint32) {
 }
 
 // siteOf says where a reference was made, "" when nobody knows; mu held.
-func (c *Client) siteOf(o *own.Object) string {
+func (c *Client) siteOf(o *refs.Object) string {
 	if o.Site&ownText != 0 {
 		return c.texts[o.Site&^ownText]
 	}
@@ -92,14 +92,14 @@ func (c *Client) siteOf(o *own.Object) string {
 }
 
 // makerOf names the function that makes the object; mu held.
-func (c *Client) makerOf(o *own.Object) string {
+func (c *Client) makerOf(o *refs.Object) string {
 	if n := o.Maker; n&ownText != 0 {
 		return c.texts[n&^(ownText|ofMethod)]
 	}
 	return ""
 }
 
-func (c *Client) isCall(o *own.Object) bool {
+func (c *Client) isCall(o *refs.Object) bool {
 	return o.Maker&ofMethod != 0
 }
 

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -117,7 +117,7 @@ func TestMakerNumber_TooManyNames_TheLaterOnesShareOne(t *testing.T) {
 	}
 	says := func(n uint32, name string, method bool) {
 		t.Helper()
-		o := &own.Object{Maker: n}
+		o := &refs.Object{Maker: n}
 		if got := c.makerOf(o); got != name || c.isCall(o) != method {
 			t.Errorf("number %x: %q, a method: %v; want %q, %v", n, got, c.isCall(o), name, method)
 		}

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 )
 
@@ -22,11 +22,11 @@ import (
 type numbered struct {
 	number uint32
 	wait   *wait.Wait
-	beside []*own.Object // that had the number of another wait
+	beside []*refs.Object // that had the number of another wait
 }
 
 // stamp makes w count what becomes ready of the objects; mu held.
-func (c *Client) stamp(w *wait.Wait, objs []*own.Object) {
+func (c *Client) stamp(w *wait.Wait, objs []*refs.Object) {
 	if c.stamps++; c.stamps == 0 { // that number stands for no wait
 		c.stamps++
 	}
@@ -71,12 +71,12 @@ func (c *Client) stamper(number uint32) *wait.Wait {
 }
 
 // settledFor tells a wait that an object of its is ready or hopeless; mu held.
-func (c *Client) settledFor(w *wait.Wait, o *own.Object) {
+func (c *Client) settledFor(w *wait.Wait, o *refs.Object) {
 	ends := false
-	if o.State == own.Hopeless {
+	if o.State == refs.Hopeless {
 		ends = w.Infeasible()
 	} else {
-		ends = w.Ready(o.IsError || o.State == own.Failed)
+		ends = w.Ready(o.IsError || o.State == refs.Failed)
 	}
 	if ends {
 		c.poller.Finish(w)
@@ -146,12 +146,12 @@ func (c *Client) Select(list []*ids.Object, need int, timeout time.Duration, her
 const keptScratch = 1 << 14
 
 // lookUp returns the objects of a list, in memory that scratched takes back; mu held.
-func (c *Client) lookUp(list []*ids.Object) ([]*own.Object, error) {
+func (c *Client) lookUp(list []*ids.Object) ([]*refs.Object, error) {
 	n := len(list)
 	objs := c.scratch
 	c.scratch = nil
 	if cap(objs) < n {
-		objs = make([]*own.Object, n)
+		objs = make([]*refs.Object, n)
 	}
 	objs = objs[:n]
 	for i, id := range list {
@@ -165,7 +165,7 @@ func (c *Client) lookUp(list []*ids.Object) ([]*own.Object, error) {
 	return objs, nil
 }
 
-func (c *Client) scratched(objs []*own.Object) {
+func (c *Client) scratched(objs []*refs.Object) {
 	clear(objs)
 	if cap(objs) <= keptScratch {
 		c.scratch = objs

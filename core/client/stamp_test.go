@@ -7,11 +7,11 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // pending makes n objects that complete when the test says so.
-func pendingObjects(c *Client, n int) (at []*ids.Object, objs []*own.Object) {
+func pendingObjects(c *Client, n int) (at []*ids.Object, objs []*refs.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for range n {
@@ -23,11 +23,11 @@ func pendingObjects(c *Client, n int) (at []*ids.Object, objs []*own.Object) {
 	return at, objs
 }
 
-func completeAll(c *Client, objs ...*own.Object) {
+func completeAll(c *Client, objs ...*refs.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range objs {
-		c.complete(o, own.Inline, []byte{1}, 1, false)
+		c.complete(o, refs.Inline, []byte{1}, 1, false)
 	}
 }
 
@@ -130,7 +130,7 @@ func TestSelect_NothingElseCanBecomeReady_Ends(t *testing.T) {
 	}()
 	stampedBy(t, c, 1)
 	c.mu.Lock()
-	objs[1].State = own.Hopeless
+	objs[1].State = refs.Hopeless
 	c.settled(objs[1])
 	c.mu.Unlock()
 	if got := <-end; got != 1 {

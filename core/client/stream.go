@@ -8,7 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -101,7 +101,7 @@ func (c *Client) newStream(t *task) {
 }
 
 // place returns the object of an item that the program was not given yet, and holds it.
-func (c *Client) place(s *stream, i uint64) *own.Object {
+func (c *Client) place(s *stream, i uint64) *refs.Object {
 	if o := c.table.FindOwned(s.gen + 1 + i); o != nil {
 		return o
 	}
@@ -121,7 +121,7 @@ func (c *Client) itemID(s *stream, i uint64) ids.Object {
 }
 
 // head returns the object that the next item to come will be, if somebody waits for it.
-func (c *Client) head(s *stream) *own.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
+func (c *Client) head(s *stream) *refs.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
 
 // streamAgain makes t, which is to compute lost results of a generator, a run of
 // it after another one, which may go on; mu held. Those results are Pending, and t produces them.
@@ -130,16 +130,16 @@ func (c *Client) streamAgain(t, before *task) {
 }
 
 // eachLost calls f with the items that a second run is to make anew.
-func (c *Client) eachLost(t *task, f func(i uint64, o *own.Object)) {
+func (c *Client) eachLost(t *task, f func(i uint64, o *refs.Object)) {
 	for i := range t.stream.came() {
-		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State == own.Pending && o.Producer == any(t) {
+		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State == refs.Pending && o.Producer == any(t) {
 			f(i, o)
 		}
 	}
 }
 
 // eachItem calls f with the items that have come and that somebody still holds.
-func (c *Client) eachItem(t *task, f func(o *own.Object)) {
+func (c *Client) eachItem(t *task, f func(o *refs.Object)) {
 	for i := range t.stream.came() {
 		if o := c.table.FindOwned(t.first + 1 + i); o != nil {
 			f(o)
@@ -156,7 +156,7 @@ func (c *Client) appendResume(b []byte, t *task) []byte {
 	}
 	if s.again {
 		x.Have = frame.All
-		c.eachLost(t, func(i uint64, _ *own.Object) { x.Lost = append(x.Lost, i) })
+		c.eachLost(t, func(i uint64, _ *refs.Object) { x.Lost = append(x.Lost, i) })
 	}
 	return frame.AppendResume(b, &x)
 }
@@ -247,7 +247,7 @@ func (c *Client) streamEnded(t *task) {
 	}
 	if s.again {
 		f := fault.New(fault.StreamInconsistent, "the generator %s ran again, for items that were lost, and yielded fewer than before: what it yields must not change", t.tmpl.Name)
-		c.eachLost(t, func(_ uint64, o *own.Object) { c.failObject(o, f) })
+		c.eachLost(t, func(_ uint64, o *refs.Object) { c.failObject(o, f) })
 	}
 	if o := c.head(s); o != nil && !s.again {
 		c.failObject(o, fault.New(fault.EndOfStream, "the generator %s has no more items", t.tmpl.Name))
@@ -294,7 +294,7 @@ func (c *Client) leaveStream(id ids.Object) {
 }
 
 // unwanted: nobody has a reference to the generator itself any more; mu held.
-func (c *Client) unwanted(t *task, o *own.Object) {
+func (c *Client) unwanted(t *task, o *refs.Object) {
 	s := t.stream
 	if o.ID.Count() != s.gen || s.task == nil {
 		return
@@ -340,8 +340,8 @@ func (c *Client) restoreStream(t *task, x *willTask) {
 	s := &stream{gen: t.first, task: t, got: x.Items, left: true, goOn: x.GoOn}
 	t.stream = s
 	if s.again = x.Again; s.again {
-		c.eachItem(t, func(o *own.Object) {
-			if o.State == own.Pending && !slices.Contains(c.lineage.doubted, o) {
+		c.eachItem(t, func(o *refs.Object) {
+			if o.State == refs.Pending && !slices.Contains(c.lineage.doubted, o) {
 				o.Producer = t
 			}
 		})

@@ -12,7 +12,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -521,7 +521,7 @@ func TestStream_RunsAgainForLostItems_OnlyTheyCome(t *testing.T) {
 				o.Map = nil
 				c.unhold(v)
 			}
-			o.State, o.Producer = own.Pending, x
+			o.State, o.Producer = refs.Pending, x
 		}
 		c.count(x)
 		c.enqueue(x)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 )
 
@@ -23,7 +23,7 @@ const (
 	StreamEnd
 )
 
-func (c *Client) streamOf(gen ids.Object) (*stream, *own.Object, error) {
+func (c *Client) streamOf(gen ids.Object) (*stream, *refs.Object, error) {
 	if c.closed {
 		return nil, nil, c.why
 	}
@@ -45,13 +45,13 @@ func (c *Client) Stream(gen ids.Object) (StreamState, error) {
 	return s.state(o), nil
 }
 
-func (s *stream) state(o *own.Object) StreamState {
+func (s *stream) state(o *refs.Object) StreamState {
 	switch {
 	case s.taken < s.got:
 		return StreamItem
 	case s.told:
 		return StreamEnd
-	case o.State == own.Hopeless:
+	case o.State == refs.Hopeless:
 		return StreamFailed
 	case s.task != nil:
 		return StreamWaits
@@ -82,7 +82,7 @@ func (c *Client) nextItem(ctx context.Context, gen ids.Object, timeout time.Dura
 		case StreamEnd:
 			return id, st, nil
 		case StreamFailed:
-			s.told = o.State != own.Hopeless
+			s.told = o.State != refs.Hopeless
 			o.Local++
 			return gen, st, nil
 		case StreamItem:

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -141,7 +141,7 @@ func TestTally_ReplyThatIsNotConfirmed_IsCountedApart(t *testing.T) {
 	o := c.table.Find(ref)
 	for range 2 {
 		c.table.Pin(o)
-		c.hold(ids.Owner{1}, ids.Task{2}, []*own.Object{o})
+		c.hold(ids.Owner{1}, ids.Task{2}, []*refs.Object{o})
 	}
 	c.table.Pin(o) // a task's
 	c.mu.Unlock()
@@ -156,7 +156,7 @@ func TestTallyObjects_VeryMany_LooksAtSoMany(t *testing.T) {
 	c := d.driver()
 	c.mu.Lock()
 	for range maxLooked + 7 {
-		c.table.New(0, 1).State = own.Inline
+		c.table.New(0, 1).State = refs.Inline
 	}
 	c.mu.Unlock()
 	for _, limit := range []int{0, 5} {

@@ -6,8 +6,8 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/refs"
 )
 
 // Kinds of templates.
@@ -74,17 +74,17 @@ type task struct {
 	aside    bool  // runs again, and is not in its actor's queue yet
 	misses   uint8 // how often an argument was lost when it should have begun
 	seq      uint32
-	since    uint32        // while it waits for arguments: the look that came last before; then see due.go
-	args     []byte        // envelope, unless argsRef
-	argsRef  *own.Object   // large arguments, in the arena
-	deps     []*own.Object // pinned
-	nested   []*own.Object // pinned
-	on       *outConn      // where it runs
+	since    uint32         // while it waits for arguments: the look that came last before; then see due.go
+	args     []byte         // envelope, unless argsRef
+	argsRef  *refs.Object   // large arguments, in the arena
+	deps     []*refs.Object // pinned
+	nested   []*refs.Object // pinned
+	on       *outConn       // where it runs
 	actor    *actor
-	place    int64       // in its queue, see fifo.go
-	parent   uint64      // the call that submitted it, see children.go; 0: none
-	stream   *stream     // of a generator
-	recipe   *own.Recipe // kept for its results
+	place    int64        // in its queue, see fifo.go
+	parent   uint64       // the call that submitted it, see children.go; 0: none
+	stream   *stream      // of a generator
+	recipe   *refs.Recipe // kept for its results
 }
 
 func (t *task) id(c *Client) (id ids.Task) {
@@ -184,7 +184,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 			c.carryOut()
 			return nil, err
 		}
-		o.State, o.Size = own.Stored, uint64(total)
+		o.State, o.Size = refs.Stored, uint64(total)
 		t.argsRef = o
 	case call.Args.Fmt != FmtNone:
 		t.args = call.Args.envelope(total)
@@ -218,11 +218,11 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	var bad *fault.Error
 	for _, o := range t.deps {
 		switch {
-		case o.State == own.Pending:
+		case o.State == refs.Pending:
 			t.waiting++
 			x := watchOf(o)
 			x.tasks = append(x.tasks, t)
-		case o.State == own.Hopeless:
+		case o.State == refs.Hopeless:
 			t.waiting++
 			x := watchOf(o)
 			x.tasks = append(x.tasks, t)
@@ -254,26 +254,26 @@ func (c *Client) depReady(t *task) {
 		c.pumpActor(t.actor)
 		return
 	}
-	c.eachReturn(t, func(_ int, o *own.Object) { c.revive(o) })
+	c.eachReturn(t, func(_ int, o *refs.Object) { c.revive(o) })
 	c.enqueue(t)
 }
 
 // badDep returns an argument that is an exception or lost, nil if all are good.
-func (t *task) badDep() *own.Object {
+func (t *task) badDep() *refs.Object {
 	for _, o := range t.deps {
-		if o.IsError || o.State == own.Failed {
+		if o.IsError || o.State == refs.Failed {
 			o.Seen = true
 			return o
 		}
 	}
-	if t.argsRef != nil && t.argsRef.State == own.Failed {
+	if t.argsRef != nil && t.argsRef.State == refs.Failed {
 		return t.argsRef
 	}
 	return nil
 }
 
 // eachReturn calls f with every return that somebody still holds.
-func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
+func (c *Client) eachReturn(t *task, f func(i int, o *refs.Object)) {
 	for i := range t.returns {
 		if o := c.table.FindOwned(t.first + uint64(i)); o != nil && !c.awaitsFirst(t, o) {
 			f(int(i), o)
@@ -282,7 +282,7 @@ func (c *Client) eachReturn(t *task, f func(i int, o *own.Object)) {
 	switch {
 	case t.stream == nil:
 	case t.stream.again:
-		c.eachLost(t, func(i uint64, o *own.Object) { f(int(i)+1, o) })
+		c.eachLost(t, func(i uint64, o *refs.Object) { f(int(i)+1, o) })
 	default:
 		if o := c.head(t.stream); o != nil {
 			f(int(t.stream.got)+1, o)
@@ -295,7 +295,7 @@ func (c *Client) failTask(t *task, f *fault.Error) {
 	c.freeWritten(t)
 	t.failed = true
 	held := false
-	c.eachReturn(t, func(_ int, o *own.Object) {
+	c.eachReturn(t, func(_ int, o *refs.Object) {
 		held = true
 		c.failObject(o, f)
 	})
@@ -306,10 +306,10 @@ func (c *Client) failTask(t *task, f *fault.Error) {
 }
 
 // failLike ends the task as its argument ended.
-func (c *Client) failLike(t *task, dep *own.Object) {
+func (c *Client) failLike(t *task, dep *refs.Object) {
 	t.failed = true
-	c.eachReturn(t, func(_ int, o *own.Object) {
-		if dep.State == own.Failed {
+	c.eachReturn(t, func(_ int, o *refs.Object) {
+		if dep.State == refs.Failed {
 			f := *dep.Fault
 			if f.Task == "" {
 				f.Task = t.tmpl.Name
@@ -325,10 +325,10 @@ func (c *Client) failLike(t *task, dep *own.Object) {
 // hopeless marks what the task returns; mu held.
 func (c *Client) hopeless(t *task, f *fault.Error) {
 	held := false
-	c.eachReturn(t, func(_ int, o *own.Object) {
+	c.eachReturn(t, func(_ int, o *refs.Object) {
 		held = true
-		if o.State == own.Pending {
-			o.State, o.Fault, o.Value = own.Hopeless, f, nil
+		if o.State == refs.Pending {
+			o.State, o.Fault, o.Value = refs.Hopeless, f, nil
 			c.settled(o)
 		}
 	})
@@ -394,7 +394,7 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	b = frame.AppendCount(b, len(t.deps))
 	room := maxInFrame
 	for _, o := range t.deps {
-		if o.State == own.Inline {
+		if o.State == refs.Inline {
 			if room -= len(o.Value); room < 0 {
 				b = c.appendOwner(b, o)
 				continue
@@ -421,20 +421,20 @@ func (c *Client) appendArgs(b []byte, t *task) []byte {
 
 // appendPlace encodes where a ready object is, or was: one that is lost, or
 // could not be computed again, the worker will not find.
-func (c *Client) appendPlace(b []byte, o *own.Object) []byte {
-	if o.State == own.Inline {
+func (c *Client) appendPlace(b []byte, o *refs.Object) []byte {
+	if o.State == refs.Inline {
 		return frame.AppendInline(b, o.Value)
 	}
 	return frame.AppendStored(b, &o.ID, o.Size, c.addrOf(o))
 }
 
 // appendOwner encodes that the worker is to ask the object's owner for it.
-func (c *Client) appendOwner(b []byte, o *own.Object) []byte {
+func (c *Client) appendOwner(b []byte, o *refs.Object) []byte {
 	return frame.AppendStored(b, &o.ID, 0, c.addrOf(o))
 }
 
 // addrOf returns the socket of the object's owner.
-func (c *Client) addrOf(o *own.Object) string {
+func (c *Client) addrOf(o *refs.Object) string {
 	if o.Owned() {
 		return c.info.Addr
 	}

@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -21,8 +21,8 @@ const (
 
 // pinTogether pins what it can of ready objects; mu held on entry and exit,
 // released while the daemon is asked.
-func (c *Client) pinTogether(objs []*own.Object, deadline time.Time) {
-	var list []*own.Object
+func (c *Client) pinTogether(objs []*refs.Object, deadline time.Time) {
+	var list []*refs.Object
 	room := c.arena.Size() / togetherShare
 	for _, o := range objs {
 		if !far(o) || c.mapped[o.ID] != nil || c.pinnings[o.ID] != nil {
@@ -33,7 +33,7 @@ func (c *Client) pinTogether(objs []*own.Object, deadline time.Time) {
 		}
 		room -= o.Size
 		if len(list) == 0 {
-			list = make([]*own.Object, 0, min(len(objs), 1<<12))
+			list = make([]*refs.Object, 0, min(len(objs), 1<<12))
 		}
 		list = append(list, o)
 		c.begins(o)
@@ -61,7 +61,7 @@ func (c *Client) pinTogether(objs []*own.Object, deadline time.Time) {
 }
 
 // begins notes that a place is being asked for; mu held.
-func (c *Client) begins(o *own.Object) {
+func (c *Client) begins(o *refs.Object) {
 	if c.pinnings == nil {
 		c.pinnings = make(map[ids.Object]*pinning)
 	}
@@ -69,7 +69,7 @@ func (c *Client) begins(o *own.Object) {
 }
 
 // askTogether asks for the places of objects whose pinnings have begun; mu held.
-func (c *Client) askTogether(part []*own.Object) chan struct{} {
+func (c *Client) askTogether(part []*refs.Object) chan struct{} {
 	done := make(chan struct{})
 	asked := make([]ids.Object, len(part))
 	raws := make([][]byte, len(part))

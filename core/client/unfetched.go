@@ -11,7 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -74,17 +74,17 @@ func (c *Client) labelled(text string) string {
 }
 
 // unseen tells of an object that goes and that nobody has looked at; mu held.
-func (c *Client) unseen(o *own.Object) {
+func (c *Client) unseen(o *refs.Object) {
 	if o.Seen || !o.Owned() || c.unfetched.off {
 		return
 	}
 	first := o.ID.Count() - uint64(max(o.ID.Index(), 1)-1)
 	switch o.State {
-	case own.Inline:
+	case refs.Inline:
 		c.neverFetched(first, c.makerOf(o), o.Value, o.Size, nil)
-	case own.Stored:
+	case refs.Stored:
 		c.neverFetched(first, c.makerOf(o), nil, o.Size, nil)
-	case own.Failed, own.Hopeless:
+	case refs.Failed, refs.Hopeless:
 		c.neverFetched(first, c.makerOf(o), nil, 0, o.Fault)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -70,16 +70,16 @@ func TestUnseen_ExceptionOutsideThisProcess_SaysWhatIsKnown(t *testing.T) {
 	self := ids.NewWorker().Owner()
 	for _, x := range []struct {
 		what string
-		o    own.Object
+		o    refs.Object
 		want string
 	}{
-		{"a short form", own.Object{State: own.Inline, Value: points(frame.Pointer{Size: 7, Brief: brief})}, begin + "in short"},
-		{"no short form", own.Object{State: own.Inline, Value: points(frame.Pointer{Size: 7})}, begin + "g failed because of an exception of 7 bytes, which lay in the object store"},
-		{"a pointer that is none", own.Object{State: own.Inline, Value: []byte("\x93\x01\x0bxyz")}, begin + "g failed"},
-		{"one in the store", own.Object{State: own.Stored, Size: 9}, begin + "g raised an exception of 9 bytes, which lay in the object store"},
-		{"one that was looked at", own.Object{State: own.Stored, Size: 9, Seen: true}, ""},
-		{"one of another owner", own.Object{State: own.Stored, Size: 9, OwnerAddr: "/sock"}, ""},
-		{"one that is not ready", own.Object{State: own.Pending}, ""},
+		{"a short form", refs.Object{State: refs.Inline, Value: points(frame.Pointer{Size: 7, Brief: brief})}, begin + "in short"},
+		{"no short form", refs.Object{State: refs.Inline, Value: points(frame.Pointer{Size: 7})}, begin + "g failed because of an exception of 7 bytes, which lay in the object store"},
+		{"a pointer that is none", refs.Object{State: refs.Inline, Value: []byte("\x93\x01\x0bxyz")}, begin + "g failed"},
+		{"one in the store", refs.Object{State: refs.Stored, Size: 9}, begin + "g raised an exception of 9 bytes, which lay in the object store"},
+		{"one that was looked at", refs.Object{State: refs.Stored, Size: 9, Seen: true}, ""},
+		{"one of another owner", refs.Object{State: refs.Stored, Size: 9, OwnerAddr: "/sock"}, ""},
+		{"one that is not ready", refs.Object{State: refs.Pending}, ""},
 	} {
 		var said []string
 		c := &Client{self: self}

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
 	"github.com/eagleray/eagleray/core/planted"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -143,7 +143,7 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 	id := o.ID
 	c.contain(o, v.Nested)
 	if env != nil {
-		o.State, o.Value, o.Size = own.Inline, env, uint64(total)
+		o.State, o.Value, o.Size = refs.Inline, env, uint64(total)
 		c.mu.Unlock()
 		return id, nil
 	}
@@ -154,11 +154,11 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 		c.carryOut()
 		return ids.Object{}, err
 	}
-	o.State, o.Size = own.Stored, uint64(total)
+	o.State, o.Size = refs.Stored, uint64(total)
 	return id, nil
 }
 
-func (c *Client) contain(outer *own.Object, nested []ids.Object) {
+func (c *Client) contain(outer *refs.Object, nested []ids.Object) {
 	for _, id := range nested {
 		if in := c.table.Find(id); in != nil {
 			if !planted.Strikes(planted.EarlyFree) {
@@ -170,17 +170,17 @@ func (c *Client) contain(outer *own.Object, nested []ids.Object) {
 
 // fetch returns a ready object's value; mu held on entry and exit, released to
 // pin a stored copy; errSlow when that takes longer than until the deadline.
-func (c *Client) fetch(o *own.Object, deadline time.Time) (Found, error) {
+func (c *Client) fetch(o *refs.Object, deadline time.Time) (Found, error) {
 	if o.IsError {
 		o.Seen = true
 	}
 	switch o.State {
-	case own.Inline:
+	case refs.Inline:
 		return Found{Envelope: o.Value, IsError: o.IsError}, nil
-	case own.Failed, own.Hopeless:
+	case refs.Failed, refs.Hopeless:
 		o.Seen = true
 		return Found{Envelope: faultEnvelope(o), IsError: true}, nil
-	case own.Stored:
+	case refs.Stored:
 		v, err := c.pinStored(o, deadline)
 		if err != nil {
 			return Found{}, err
@@ -197,7 +197,7 @@ func (c *Client) fetch(o *own.Object, deadline time.Time) (Found, error) {
 }
 
 // faultEnvelope caches the envelope of a failed object in its Value.
-func faultEnvelope(o *own.Object) []byte {
+func faultEnvelope(o *refs.Object) []byte {
 	if o.Value == nil {
 		n := 2
 		if o.Fault.Task != "" {
@@ -279,7 +279,7 @@ func (c *Client) carryOut() {
 			c.handlesGone(a)
 			continue
 		}
-		if o.IsError || o.State == own.Hopeless {
+		if o.IsError || o.State == refs.Hopeless {
 			c.unseen(o)
 		}
 		if c.spared(o) {
@@ -296,7 +296,7 @@ func (c *Client) carryOut() {
 		switch {
 		case !o.Owned():
 			c.giveBack(o)
-		case o.State == own.Stored, doubtful(o):
+		case o.State == refs.Stored, doubtful(o):
 			free = append(free, append([]byte(nil), o.ID[:]...))
 		}
 	}

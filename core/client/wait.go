@@ -9,7 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -21,7 +21,7 @@ type watch struct {
 	remote  []*wire.Message // borrowers' questions
 }
 
-func watchOf(o *own.Object) *watch {
+func watchOf(o *refs.Object) *watch {
 	w, ok := o.Watch.(*watch)
 	if !ok {
 		w = new(watch)
@@ -30,7 +30,7 @@ func watchOf(o *own.Object) *watch {
 	return w
 }
 
-func (c *Client) unwatch(o *own.Object, w *wait.Wait) {
+func (c *Client) unwatch(o *refs.Object, w *wait.Wait) {
 	if x, ok := o.Watch.(*watch); ok {
 		for i, y := range x.waiters {
 			if y == w {
@@ -42,12 +42,12 @@ func (c *Client) unwatch(o *own.Object, w *wait.Wait) {
 }
 
 // settled tells everybody who waits that the object is ready or hopeless; mu held.
-func (c *Client) settled(o *own.Object) {
+func (c *Client) settled(o *refs.Object) {
 	if o.Stamp != 0 {
 		if w := c.stamper(o.Stamp); w != nil {
 			c.settledFor(w, o)
 		}
-		if o.State != own.Hopeless {
+		if o.State != refs.Hopeless {
 			o.Stamp = 0
 		}
 	}
@@ -55,13 +55,13 @@ func (c *Client) settled(o *own.Object) {
 	if !ok {
 		return
 	}
-	if o.State != own.Hopeless {
+	if o.State != refs.Hopeless {
 		o.Watch = nil
 	}
 	for _, w := range x.waiters {
 		c.settledFor(w, o)
 	}
-	if o.State == own.Hopeless {
+	if o.State == refs.Hopeless {
 		for _, t := range x.tasks {
 			c.hopeless(t, o.Fault)
 		}
@@ -74,7 +74,7 @@ func (c *Client) settled(o *own.Object) {
 }
 
 // tellBorrowers answers who asked for an object that is ready or hopeless.
-func (c *Client) tellBorrowers(o *own.Object, x *watch) {
+func (c *Client) tellBorrowers(o *refs.Object, x *watch) {
 	asked := x.remote
 	x.remote = nil
 	for _, m := range asked {
@@ -83,11 +83,11 @@ func (c *Client) tellBorrowers(o *own.Object, x *watch) {
 }
 
 // revive undoes Hopeless: its resources came after all.
-func (c *Client) revive(o *own.Object) {
-	if o.State != own.Hopeless {
+func (c *Client) revive(o *refs.Object) {
+	if o.State != refs.Hopeless {
 		return
 	}
-	o.State, o.Fault, o.Value = own.Pending, nil, nil
+	o.State, o.Fault, o.Value = refs.Pending, nil, nil
 	if o.Stamp != 0 {
 		if w := c.stamper(o.Stamp); w != nil {
 			w.Feasible()
@@ -101,7 +101,7 @@ func (c *Client) revive(o *own.Object) {
 }
 
 // complete gives an object of ours its value; mu held.
-func (c *Client) complete(o *own.Object, state own.State, value []byte, size uint64, isError bool) {
+func (c *Client) complete(o *refs.Object, state refs.State, value []byte, size uint64, isError bool) {
 	if o.State.Ready() {
 		return
 	}
@@ -110,16 +110,16 @@ func (c *Client) complete(o *own.Object, state own.State, value []byte, size uin
 }
 
 // failObject ends an object with a fault; mu held.
-func (c *Client) failObject(o *own.Object, f *fault.Error) {
+func (c *Client) failObject(o *refs.Object, f *fault.Error) {
 	if o.State.Ready() {
 		return
 	}
-	o.State, o.Fault, o.Producer, o.IsError, o.Value = own.Failed, f, nil, true, nil
+	o.State, o.Fault, o.Producer, o.IsError, o.Value = refs.Failed, f, nil, true, nil
 	c.settled(o)
 }
 
 // find returns the object of an id that the program holds.
-func (c *Client) find(id ids.Object) (*own.Object, error) {
+func (c *Client) find(id ids.Object) (*refs.Object, error) {
 	if c.closed {
 		return nil, c.why
 	}
@@ -132,9 +132,9 @@ func (c *Client) find(id ids.Object) (*own.Object, error) {
 		return nil, fault.New(fault.BadRequest, "object %s is not known here: it belongs to another session", id)
 	}
 	switch {
-	case (o.State == own.Pending || o.State == own.Hopeless) && !o.Asked && !o.Owned():
+	case (o.State == refs.Pending || o.State == refs.Hopeless) && !o.Asked && !o.Owned():
 		c.ask(o) // of a hopeless object the owner may know better by now
-	case o.State == own.Emptied:
+	case o.State == refs.Emptied:
 		c.doubt(o)
 	}
 	return o, nil
@@ -155,7 +155,7 @@ func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*F
 		return nil, err
 	}
 	for misses := 0; ; misses++ {
-		if o.State == own.Pending {
+		if o.State == refs.Pending {
 			w := wait.New()
 			w.For(1, 1, true)
 			x := watchOf(o)
@@ -201,7 +201,7 @@ func (c *Client) TryGet(id ids.Object) (Found, error) {
 		return Found{}, c.why
 	}
 	o := c.table.Find(id)
-	if o == nil || !o.State.Ready() || o.State == own.Stored && o.Map == nil {
+	if o == nil || !o.State.Ready() || o.State == refs.Stored && o.Map == nil {
 		return Found{}, nil
 	}
 	f, err := c.fetch(o, time.Time{})
@@ -257,7 +257,7 @@ func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout 
 		if o.IsError {
 			o.Seen = true
 		}
-		if o.State == own.Hopeless {
+		if o.State == refs.Hopeless {
 			hopeless++
 			o.Seen = true
 		}
@@ -270,7 +270,7 @@ func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout 
 }
 
 // waitMany waits as Wait says, and reports whether it ended before the timeout; mu held, released meanwhile.
-func (c *Client) waitMany(ctx context.Context, objs []*own.Object, need int, timeout time.Duration, mode WaitMode) (done bool, err error) {
+func (c *Client) waitMany(ctx context.Context, objs []*refs.Object, need int, timeout time.Duration, mode WaitMode) (done bool, err error) {
 	deadline := deadlineOf(timeout)
 	for misses := 0; ; misses++ {
 		if done, err = c.waitFew(ctx, objs, need, deadline, mode == WaitAll); err != nil {
@@ -287,14 +287,14 @@ func (c *Client) waitMany(ctx context.Context, objs []*own.Object, need int, tim
 }
 
 // waitFew waits for objects to be ready, and reports whether it ended before the deadline; mu held, released meanwhile.
-func (c *Client) waitFew(ctx context.Context, objs []*own.Object, need int, deadline time.Time, failFast bool) (done bool, err error) {
+func (c *Client) waitFew(ctx context.Context, objs []*refs.Object, need int, deadline time.Time, failFast bool) (done bool, err error) {
 	missing, open, stop := need, 0, false
 	for _, o := range objs {
 		switch {
 		case o.State.Ready():
 			missing--
 			stop = stop || failFast && o.IsError
-		case o.State == own.Hopeless:
+		case o.State == refs.Hopeless:
 			stop = stop || failFast
 		default:
 			open++
@@ -384,7 +384,7 @@ func (c *Client) AsyncWatch(id ids.Object, token uint64) (bool, error) {
 	case far(o):
 		go c.fetchAhead(id, token, 0)
 		return false, nil
-	case o.State != own.Pending:
+	case o.State != refs.Pending:
 		return true, nil
 	}
 	c.watchAhead(o, token, 0)

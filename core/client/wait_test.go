@@ -12,26 +12,26 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
 // inStates makes one object for each letter: r is ready, e holds an exception,
 // h is hopeless, and p is pending.
-func inStates(c *Client, states string) (list []ids.Object, objs []*own.Object) {
+func inStates(c *Client, states string) (list []ids.Object, objs []*refs.Object) {
 	at, objs := pendingObjects(c, len(states))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i, s := range states {
 		switch o := objs[i]; s {
 		case 'r':
-			c.complete(o, own.Inline, text("value").envelope(100), 1, false)
+			c.complete(o, refs.Inline, text("value").envelope(100), 1, false)
 		case 'e':
 			v := exception("no")
 			total, _ := v.layout()
-			c.complete(o, own.Inline, v.envelope(total), 1, true)
+			c.complete(o, refs.Inline, v.envelope(total), 1, true)
 		case 'h':
-			o.State, o.Fault = own.Hopeless, fault.New(fault.TaskUnschedulable, "no node has it")
+			o.State, o.Fault = refs.Hopeless, fault.New(fault.TaskUnschedulable, "no node has it")
 			c.settled(o)
 		}
 		list = append(list, *at[i])
@@ -147,10 +147,10 @@ func TestWait_HopelessObjectMayComeAfterAll_IsCountedAgain(t *testing.T) {
 		}()
 		stampedBy(t, c, n+1)
 	}
-	hopeless := func(o *own.Object) {
+	hopeless := func(o *refs.Object) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		o.State, o.Fault = own.Hopeless, fault.New(fault.TaskUnschedulable, "no node has it")
+		o.State, o.Fault = refs.Hopeless, fault.New(fault.TaskUnschedulable, "no node has it")
 		c.settled(o)
 	}
 	hopeless(objs[0])
@@ -158,7 +158,7 @@ func TestWait_HopelessObjectMayComeAfterAll_IsCountedAgain(t *testing.T) {
 	c.revive(objs[0])
 	c.revive(objs[1]) // which is not hopeless: it is not counted twice
 	c.mu.Unlock()
-	if objs[0].State != own.Pending || objs[0].Fault != nil {
+	if objs[0].State != refs.Pending || objs[0].Fault != nil {
 		t.Fatalf("the object that may come: %+v", objs[0])
 	}
 	hopeless(objs[1])
@@ -244,7 +244,7 @@ func TestGet_GivesUp_OthersGoOnWaiting(t *testing.T) {
 		t.Errorf("%d are waiting, want 2", n)
 	}
 	c.mu.Lock()
-	c.complete(objs[0], own.Inline, text("x").envelope(100), 1, false)
+	c.complete(objs[0], refs.Inline, text("x").envelope(100), 1, false)
 	c.mu.Unlock()
 	for range 2 {
 		if !<-ended {
@@ -261,18 +261,18 @@ func TestComplete_SecondValueOrFault_ChangesNothing(t *testing.T) {
 	defer c.mu.Unlock()
 	a, b := objs[0], objs[1]
 	a.Producer, b.Producer = new(task), new(task)
-	c.complete(a, own.Inline, []byte("first"), 5, true)
-	c.complete(a, own.Inline, []byte("second"), 6, false)
+	c.complete(a, refs.Inline, []byte("first"), 5, true)
+	c.complete(a, refs.Inline, []byte("second"), 6, false)
 	c.failObject(a, fault.New(fault.WorkerCrashed, "late"))
-	if a.State != own.Inline || string(a.Value) != "first" || a.Size != 5 || !a.IsError || a.Fault != nil || a.Producer != nil {
+	if a.State != refs.Inline || string(a.Value) != "first" || a.Size != 5 || !a.IsError || a.Fault != nil || a.Producer != nil {
 		t.Errorf("%+v", a)
 	}
 	why := fault.New(fault.WorkerCrashed, "early")
 	b.Value = []byte("half")
 	c.failObject(b, why)
-	c.complete(b, own.Inline, []byte("late"), 4, false)
+	c.complete(b, refs.Inline, []byte("late"), 4, false)
 	c.failObject(b, fault.New(fault.WorkerCrashed, "late"))
-	if b.State != own.Failed || b.Fault != why || b.Value != nil || !b.IsError || b.Producer != nil {
+	if b.State != refs.Failed || b.Fault != why || b.Value != nil || !b.IsError || b.Producer != nil {
 		t.Errorf("%+v", b)
 	}
 }
@@ -424,7 +424,7 @@ func TestFind_ValueThatOnlyLineageKept_IsComputedAgain(t *testing.T) {
 	d.loses(a)
 	c.mu.Lock()
 	o := c.table.Find(a)
-	if o == nil || o.State != own.Emptied {
+	if o == nil || o.State != refs.Emptied {
 		t.Fatalf("what lineage keeps: %+v", o)
 	}
 	o.Local++ // as a reference inside another value does

@@ -9,7 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -204,7 +204,7 @@ func TestDescribe_SaysWhatAnArgumentWaitsFor(t *testing.T) {
 	c.mu.Lock()
 	defer func() { c.delayed = nil; c.mu.Unlock() }()
 	now := time.Now()
-	one := func(k *task) *own.Object {
+	one := func(k *task) *refs.Object {
 		o := c.table.New(1, 1)
 		if k != nil {
 			k.tmpl = &Template{Name: "f", class: &class{}}
@@ -225,7 +225,7 @@ func TestDescribe_SaysWhatAnArgumentWaitsFor(t *testing.T) {
 	lives, starts := one(&task{actor: &actor{conn: &outConn{}}}), one(&task{actor: &actor{}})
 	for _, x := range []struct {
 		what   string
-		o      *own.Object
+		o      *refs.Object
 		coming bool
 		words  string
 	}{

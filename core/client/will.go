@@ -2,7 +2,7 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -28,7 +28,7 @@ type will struct {
 type willObject struct {
 	ID        []byte
 	OwnerAddr string
-	State     own.State
+	State     refs.State
 	IsError   bool
 	Asked     bool
 	Size      uint64
@@ -38,8 +38,8 @@ type willObject struct {
 	HeldBy    [][]byte // processes that borrow it
 	Site      string
 	Maker     string
-	Doubtful  bool    // its copy is being looked for
-	Why       own.Why // it cannot be computed again
+	Doubtful  bool     // its copy is being looked for
+	Why       refs.Why // it cannot be computed again
 }
 
 // willTask is a task without answer. Those of Conns were sent.
@@ -159,7 +159,7 @@ type willConn struct {
 
 func raw(id ids.Object) []byte { return append([]byte(nil), id[:]...) }
 
-func rawOf(list []*own.Object) [][]byte {
+func rawOf(list []*refs.Object) [][]byte {
 	var out [][]byte
 	for _, o := range list {
 		out = append(out, raw(o.ID))

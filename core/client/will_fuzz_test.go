@@ -8,7 +8,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -27,8 +27,8 @@ func FuzzWill(f *testing.F) {
 	w := will{
 		Next: 3,
 		Objects: []willObject{
-			{ID: raw(id), State: own.Pending, HeldBy: [][]byte{make([]byte, ids.OwnerSize)}},
-			{ID: raw(other), OwnerAddr: "/nowhere", State: own.Inline, Value: []byte{1}, Contained: [][]byte{raw(id)}},
+			{ID: raw(id), State: refs.Pending, HeldBy: [][]byte{make([]byte, ids.OwnerSize)}},
+			{ID: raw(other), OwnerAddr: "/nowhere", State: refs.Inline, Value: []byte{1}, Contained: [][]byte{raw(id)}},
 		},
 		Templates: []Template{{Kind: KindTask, Name: "f", FID: make([]byte, 16), Returns: 1}},
 		Tasks:     []willTask{{First: 1, Returns: 1, Deps: [][]byte{raw(other)}}},
@@ -55,7 +55,7 @@ func FuzzWill(f *testing.F) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		h := &heir{c: c, w: w}
-		c.table, c.actors = own.NewTable(c.self, c.info.Job), map[ids.Actor]*actor{}
+		c.table, c.actors = refs.NewTable(c.self, c.info.Job), map[ids.Actor]*actor{}
 		if h.objects() != nil {
 			return
 		}
@@ -68,8 +68,8 @@ func FuzzWill(f *testing.F) {
 		}
 		if errors.Join(h.actors(), h.results()) == nil {
 			c.table.Sweep()
-			c.table.Each(func(o *own.Object) bool {
-				if o.State != own.Pending {
+			c.table.Each(func(o *refs.Object) bool {
+				if o.State != refs.Pending {
 					refValue(o, c.info.Node)
 				}
 				return true

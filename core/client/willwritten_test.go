@@ -9,7 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -32,7 +32,7 @@ func writesWill(t *testing.T) *testator {
 	x.tmpl, x.meth = c.tmpls[task], c.tmpls[meth]
 	t.Cleanup(func() { // before the session's own end
 		c.actors, c.leases, c.delayed, c.settlings = map[ids.Actor]*actor{}, map[uint64]*lease{}, nil, nil
-		c.held = map[ids.Owner]map[ids.Task][][]*own.Object{}
+		c.held = map[ids.Owner]map[ids.Task][][]*refs.Object{}
 		c.mu.Unlock()
 	})
 	return x
@@ -57,7 +57,7 @@ func firsts(w *will, tasks []int) (list []uint64) {
 func TestInventory_Objects_EachStateIsWrittenDown(t *testing.T) {
 	x := writesWill(t)
 	friend, stranger := ids.Owner{5}, ids.Owner{6}
-	make1 := func(s own.State, change func(*own.Object)) *own.Object {
+	make1 := func(s refs.State, change func(*refs.Object)) *refs.Object {
 		o := x.table.New(1, 1)
 		o.State = s
 		if change != nil {
@@ -66,13 +66,13 @@ func TestInventory_Objects_EachStateIsWrittenDown(t *testing.T) {
 		return o
 	}
 	failed := &fault.Error{Code: fault.WorkerCrashed, Message: "it died", Task: "f"}
-	pending := make1(own.Pending, nil)
-	sought := make1(own.Pending, func(o *own.Object) { o.Size = 9 })
-	inline := make1(own.Inline, func(o *own.Object) { o.Value, o.Size, o.IsError = []byte("value"), 5, true })
-	stored := make1(own.Stored, func(o *own.Object) { o.Value, o.Size = []byte("argument"), 8 })
-	hopeless := make1(own.Hopeless, func(o *own.Object) { o.Fault = failed })
-	bad := make1(own.Failed, func(o *own.Object) { o.Fault = failed })
-	unmade := make1(own.Stored, func(o *own.Object) { o.Recipe = own.NoRecipe(own.Exhausted) })
+	pending := make1(refs.Pending, nil)
+	sought := make1(refs.Pending, func(o *refs.Object) { o.Size = 9 })
+	inline := make1(refs.Inline, func(o *refs.Object) { o.Value, o.Size, o.IsError = []byte("value"), 5, true })
+	stored := make1(refs.Stored, func(o *refs.Object) { o.Value, o.Size = []byte("argument"), 8 })
+	hopeless := make1(refs.Hopeless, func(o *refs.Object) { o.Fault = failed })
+	bad := make1(refs.Failed, func(o *refs.Object) { o.Fault = failed })
+	unmade := make1(refs.Stored, func(o *refs.Object) { o.Recipe = refs.NoRecipe(refs.Exhausted) })
 	x.table.AddBorrower(inline, friend)
 	x.table.AddBorrower(inline, stranger)
 	x.table.Contain(stored, inline)
@@ -80,24 +80,24 @@ func TestInventory_Objects_EachStateIsWrittenDown(t *testing.T) {
 	borrowed.Asked = true
 
 	v := &inventory{c: x.Client, w: new(will), serves: map[ids.Owner]bool{friend: true}}
-	got := map[*own.Object]willObject{}
-	for _, o := range []*own.Object{pending, sought, inline, stored, hopeless, bad, unmade, borrowed} {
+	got := map[*refs.Object]willObject{}
+	for _, o := range []*refs.Object{pending, sought, inline, stored, hopeless, bad, unmade, borrowed} {
 		y := v.object(o)
 		if got[o] = y; ids.Object(y.ID) != o.ID || y.OwnerAddr != o.OwnerAddr || y.Size != o.Size || y.Asked != o.Asked || y.IsError != o.IsError {
 			t.Errorf("of %+v the will says %+v", o, y)
 		}
 	}
 	for what, ok := range map[string]bool{
-		"an object that is computed is no doubtful one":   got[pending].State == own.Pending && !got[pending].Doubtful,
-		"one whose copy is looked for is doubtful":        got[sought].State == own.Pending && got[sought].Doubtful,
-		"a value is written down":                         got[inline].State == own.Inline && string(got[inline].Value) == "value",
+		"an object that is computed is no doubtful one":   got[pending].State == refs.Pending && !got[pending].Doubtful,
+		"one whose copy is looked for is doubtful":        got[sought].State == refs.Pending && got[sought].Doubtful,
+		"a value is written down":                         got[inline].State == refs.Inline && string(got[inline].Value) == "value",
 		"of borrowers those with a connection are":        len(got[inline].HeldBy) == 1 && ids.Owner(got[inline].HeldBy[0]) == friend,
-		"the value of a stored argument is, too":          got[stored].State == own.Stored && string(got[stored].Value) == "argument",
+		"the value of a stored argument is, too":          got[stored].State == refs.Stored && string(got[stored].Value) == "argument",
 		"so is what a value contains":                     len(got[stored].Contained) == 1 && ids.Object(got[stored].Contained[0]) == inline.ID,
-		"what cannot be scheduled here the heir tries":    got[hopeless].State == own.Pending && got[hopeless].Fault == nil && got[hopeless].Value == nil,
-		"a failure is written down":                       got[bad].State == own.Failed && *got[bad].Fault == wire.FaultBody{Code: string(fault.WorkerCrashed), Message: "it died", Task: "f"},
+		"what cannot be scheduled here the heir tries":    got[hopeless].State == refs.Pending && got[hopeless].Fault == nil && got[hopeless].Value == nil,
+		"a failure is written down":                       got[bad].State == refs.Failed && *got[bad].Fault == wire.FaultBody{Code: string(fault.WorkerCrashed), Message: "it died", Task: "f"},
 		"an ordinary object has no failure":               got[inline].Fault == nil && got[stored].Fault == nil && got[pending].Fault == nil,
-		"why one cannot be computed again is written":     got[unmade].Why == own.Exhausted && got[stored].Why == own.Whole,
+		"why one cannot be computed again is written":     got[unmade].Why == refs.Exhausted && got[stored].Why == refs.Whole,
 		"what is borrowed and was asked for says so":      got[borrowed].Asked && got[borrowed].OwnerAddr == "its owner",
 		"an object that has no copy has no value or size": got[pending].Value == nil && got[pending].Size == 0,
 	} {
@@ -113,7 +113,7 @@ func TestInventory_Task_IsWrittenDownWhole(t *testing.T) {
 	dep, nested, ref := x.table.New(1, 1), x.table.New(1, 1), x.table.New(0, 1)
 	a := &actor{id: ids.Actor{3}}
 	task := &task{tmpl: x.tmpl, first: 11, returns: 2, tries: 3, fmt: 4, seq: 5, canceled: true, misses: 6, args: []byte("args"),
-		argsRef: ref, deps: []*own.Object{dep}, nested: []*own.Object{nested}, actor: a}
+		argsRef: ref, deps: []*refs.Object{dep}, nested: []*refs.Object{nested}, actor: a}
 	v := &inventory{c: x.Client, w: new(will), tasks: nil}
 	got := v.written(task, taskLost)
 	if got.First != 11 || got.Returns != 2 || got.Tries != 3 || got.Fmt != 4 || got.Seq != 5 || !got.Canceled || got.Misses != 6 || string(got.Args) != "args" || got.Place != taskLost {
@@ -316,8 +316,8 @@ func TestInventory_HeldForOthers_IsWrittenDown(t *testing.T) {
 	x := writesWill(t)
 	a, b := x.table.New(1, 1), x.table.New(1, 1)
 	caller, id := ids.Owner{4}, ids.Task{5}
-	x.hold(caller, id, []*own.Object{a})
-	x.settlings = []*settling{{addr: "worker", list: []*own.Object{b, a}}}
+	x.hold(caller, id, []*refs.Object{a})
+	x.settlings = []*settling{{addr: "worker", list: []*refs.Object{b, a}}}
 	w, _ := x.will()
 	if len(w.Held) != 1 || ids.Owner(w.Held[0].Caller) != caller || !bytes.Equal(w.Held[0].Task, id[:]) || !slices.EqualFunc(w.Held[0].Objects, []ids.Object{a.ID}, sameID) {
 		t.Errorf("held: %+v", w.Held)

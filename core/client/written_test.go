@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/own"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -51,16 +51,16 @@ func TestDepReady_HopelessTask_IsAwaitedAgain(t *testing.T) {
 	c.mu.Lock()
 	o := c.table.Find(out)
 	waits := o.Producer.(*task)
-	o.State = own.Hopeless
+	o.State = refs.Hopeless
 	c.mu.Unlock()
 	c.mu.Lock()
 	waits.waiting = 2
 	c.depReady(waits)
-	if o.State != own.Hopeless || waits.waiting != 1 {
+	if o.State != refs.Hopeless || waits.waiting != 1 {
 		t.Errorf("one of two arguments is there: state %v, %d are missing", o.State, waits.waiting)
 	}
 	c.depReady(waits)
-	if o.State != own.Pending {
+	if o.State != refs.Pending {
 		t.Errorf("both arguments are there: state %v, want pending", o.State)
 	}
 	c.mu.Unlock()

@@ -19,7 +19,7 @@ type group struct {
 // groups lists what is measured unless -packages chooses.
 var groups = []group{
 	{"pure machines", []string{
-		"core/frame", "core/head", "core/ids", "core/own", "core/progress", "core/record", "core/resource", "core/sched", "core/wait", "raftstate",
+		"core/frame", "core/head", "core/ids", "core/progress", "core/record", "core/refs", "core/resource", "core/sched", "core/wait", "raftstate",
 	}, 0.9},
 	{"store spill wire", []string{"core/spill", "core/store", "core/wire"}, 0.75},
 	{"client", []string{"core/client", "core/transport"}, 0.75},
@@ -65,7 +65,7 @@ func (p plan) named() error {
 		file, _, _ := strings.Cut(name, ":")
 		has := func(g group) bool { return slices.Contains(g.packages, path.Dir(file)) }
 		if !slices.ContainsFunc(p.groups, has) || !measured(file) {
-			return fmt.Errorf("%q is not a source of a package that is measured; name it as core/own/table.go", name)
+			return fmt.Errorf("%q is not a source of a package that is measured; name it as core/refs/table.go", name)
 		}
 		if _, err := os.Stat(filepath.Join(p.root, file)); err != nil {
 			return fmt.Errorf("find the source: %w", err)

@@ -20,7 +20,7 @@ var layers = map[string][]string{
 	"sockets": {"core/transport"},
 	"kernels": {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
 	"part":    {"core/accelerator", "core/fdlimit", "core/machine", "core/nvml", "core/pressure", "core/progress", "core/spill", "core/store"},
-	"pure":    {"core/own", "core/sched"},
+	"pure":    {"core/refs", "core/sched"},
 	"objects": {"core/objects"},
 	"workers": {"core/workers"},
 	"state":   {"raftstate"},

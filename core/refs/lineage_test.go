@@ -1,4 +1,4 @@
-package own
+package refs
 
 import (
 	"math/rand/v2"

@@ -1,4 +1,4 @@
-// Package own is the reference table of one process: the objects that it owns
+// Package refs is the reference table of one process: the objects that it owns
 // and those that it borrows, who holds each of them, and what is known of
 // their values.
 //
@@ -11,4 +11,4 @@
 // task that takes it as argument, a value that contains it, a reply not yet
 // received), a borrower. An owned object that dies frees its stored copy and
 // lets go of what its value contains; a borrowed one is given back to its owner.
-package own
+package refs

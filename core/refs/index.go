@@ -1,4 +1,4 @@
-package own
+package refs
 
 // index finds the objects that this process owns by their counts.
 //

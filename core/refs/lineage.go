@@ -1,4 +1,4 @@
-package own
+package refs
 
 // Why says whether, and why not, an object can be computed again.
 type Why uint8
