@@ -154,12 +154,12 @@ func (c *Client) tallyTasks(t *wire.Tally, limit int) {
 	}
 	for _, l := range c.leases {
 		if l.conn != nil {
-			addAll(l.conn.tasks, add)
+			addAll(&l.conn.sent, add)
 		}
 	}
 	for _, a := range c.actors {
 		if a.conn != nil {
-			addAll(a.conn.tasks, add)
+			addAll(&a.conn.sent, add)
 		}
 		for _, x := range a.queue.items[a.queue.head:] {
 			if !add(x) {
@@ -189,8 +189,8 @@ func (c *Client) tallyTasks(t *wire.Tally, limit int) {
 	c.tallyEnded(t, limit)
 }
 
-func addAll(tasks map[uint32]*task, add func(*task) bool) {
-	for _, x := range tasks {
+func addAll(sent *outstanding, add func(*task) bool) {
+	for x := range sent.all() {
 		if !add(x) {
 			return
 		}

@@ -40,7 +40,7 @@ func (c *Client) eachTask(f func(*task)) {
 			f(t)
 		}
 		if l.conn != nil {
-			for _, t := range l.conn.tasks {
+			for t := range l.conn.sent.all() {
 				f(t)
 			}
 		}
@@ -51,7 +51,7 @@ func (c *Client) eachTask(f func(*task)) {
 			f(t)
 		}
 		if a.conn != nil {
-			for _, t := range a.conn.tasks {
+			for t := range a.conn.sent.all() {
 				f(t)
 			}
 		}

@@ -21,7 +21,7 @@ func (c *Client) ensureEnded(t *task) {
 func (c *Client) endWorker(o *outConn, t *task) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if l := o.lease; !c.closed && !l.gone && o.tasks[t.seq] == t {
+	if l := o.lease; !c.closed && !l.gone && o.sent.get(t.seq) == t {
 		l.paused = true // nothing more goes there: what was sent comes back when it is gone
 		c.push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
 	}

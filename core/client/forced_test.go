@@ -18,11 +18,11 @@ func TestEnsureEnded_TaskStillRunsThere_TheDaemonEndsTheWorker(t *testing.T) {
 		sent   bool
 	}{
 		"the task still runs":           {func(*Client, *outConn) {}, true},
-		"the task has ended":            {func(_ *Client, o *outConn) { delete(o.tasks, 3) }, false},
-		"another task has its number":   {func(_ *Client, o *outConn) { o.tasks[3] = &task{} }, false},
+		"the task has ended":            {func(_ *Client, o *outConn) { o.sent.take(3) }, false},
+		"another task has its number":   {func(_ *Client, o *outConn) { o.sent.take(3); o.sent.add(&task{seq: 3}) }, false},
 		"the lease was given back":      {func(_ *Client, o *outConn) { o.lease.gone = true }, false},
 		"the session has ended":         {func(c *Client, _ *outConn) { c.closed = true }, false},
-		"its other tasks have the same": {func(_ *Client, o *outConn) { o.tasks[4] = &task{} }, true},
+		"its other tasks have the same": {func(_ *Client, o *outConn) { o.sent.add(&task{seq: 4}) }, true},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			here, there := net.Pipe()
@@ -40,7 +40,8 @@ func TestEnsureEnded_TaskStillRunsThere_TheDaemonEndsTheWorker(t *testing.T) {
 				defer p.Close()
 			}
 			k := &task{seq: 3}
-			o := &outConn{lease: &lease{id: 7}, tasks: map[uint32]*task{3: k}}
+			o := &outConn{lease: &lease{id: 7}}
+			o.sent.add(k)
 			k.on = o
 			c.mu.Lock()
 			c.ensureEnded(k)

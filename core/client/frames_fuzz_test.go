@@ -56,17 +56,18 @@ func FuzzReplyFrames(f *testing.F) {
 			} else {
 				o.lease = &lease{id: 1, class: tm.class, conn: o, busy: 1}
 			}
-			k.seq, k.on, o.tasks[1] = 1, o, k
+			k.seq, k.on = 1, o
+			o.sent.add(k)
 			c.inflight++
 			for range 2 {
 				_ = o.frame(b)
 			}
-			somewhere := len(o.tasks) + tm.class.queue.len() + c.limbo // an actor's call that comes back is sent again
+			somewhere := o.sent.len() + tm.class.queue.len() + c.limbo // an actor's call that comes back is sent again
 			if k.counted && somewhere == 0 && c.delayed[k] == nil {
 				t.Fatal("the task has not ended, and is nowhere")
 			}
-			c.inflight -= len(o.tasks)
-			clear(o.tasks)
+			c.inflight -= o.sent.len()
+			o.sent.takeAll()
 			if k.counted {
 				k.canceled = true
 				c.undelay(k)

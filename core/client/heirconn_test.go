@@ -62,7 +62,7 @@ func TestHeir_Conns_CallsUnderWayAreCounted(t *testing.T) {
 		t.Errorf("%d calls are under way, want 3", c.inflight)
 	}
 	for i, o := range []*outConn{l.conn, a.conn, a.conn} {
-		if x := h.tasks[i]; x.on != o || o.tasks[x.seq] != x || (x.actor == a) != (i > 0) {
+		if x := h.tasks[i]; x.on != o || o.sent.get(x.seq) != x || (x.actor == a) != (i > 0) {
 			t.Errorf("call %d is not on its connection, or not a call of its actor", i)
 		}
 	}
@@ -84,7 +84,7 @@ func TestHeir_Conns_CallsUnderWayAreCounted(t *testing.T) {
 	clear(c.leases)
 	c.inflight = 0
 	for _, o := range []*outConn{l.conn, a.conn} { // the client's end must not end these calls
-		clear(o.tasks)
+		o.sent.takeAll()
 		o.actor, o.lease = a, nil
 	}
 }

@@ -83,14 +83,14 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 		for _, t := range l.lost {
 			v.task(t, taskWaits)
 		}
-		if l.conn != nil && !l.conn.Closed() && len(l.conn.tasks) > 0 {
+		if l.conn != nil && !l.conn.Closed() && l.conn.sent.len() > 0 {
 			v.conn(l.conn, willConn{LeaseID: l.id, Class: l.class.id, Choice: l.choice})
 			fds = append(fds, l.conn.FD())
 		}
 	}
 	for _, a := range c.actors {
 		v.actor(a)
-		if a.conn != nil && !a.conn.Closed() && len(a.conn.tasks) > 0 {
+		if a.conn != nil && !a.conn.Closed() && a.conn.sent.len() > 0 {
 			v.conn(a.conn, willConn{ActorID: append([]byte(nil), a.id[:]...)})
 			fds = append(fds, a.conn.FD())
 		}
@@ -171,7 +171,7 @@ func (v *inventory) complete(t *task, place taskPlace) willTask {
 
 func (v *inventory) conn(o *outConn, x willConn) {
 	x.Addr, x.Seq, x.Unread, x.Unsent, x.Num = o.peerAddr, o.seq, o.Unread(), o.Buffer(), o.num
-	for _, t := range o.tasks {
+	for t := range o.sent.all() {
 		x.Tasks = append(x.Tasks, v.task(t, taskSent))
 	}
 	v.w.Conns = append(v.w.Conns, x)

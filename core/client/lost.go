@@ -126,11 +126,10 @@ func (o *outConn) lostArguments(r *wire.Reader) error {
 	if err != nil {
 		return err
 	}
-	c, t := o.c, o.tasks[seq]
+	c, t := o.c, o.sent.take(seq)
 	if t == nil {
 		return nil
 	}
-	delete(o.tasks, t.seq)
 	c.inflight--
 	t.on = nil
 	if l := o.lease; l != nil {

@@ -18,7 +18,7 @@ func atWorker(t *testing.T, c *Client) (k *task, conn *outConn, o *refs.Object) 
 	conn = newOutConn(c, "worker")
 	conn.lease = &lease{class: k.tmpl.class, conn: conn, busy: 1, paused: true}
 	k.seq, k.on = 5, conn
-	conn.tasks[k.seq] = k
+	conn.sent.add(k)
 	c.inflight++
 	stored := func() *refs.Object {
 		x := c.table.New(1, 1)
@@ -61,7 +61,7 @@ func TestLostArguments_TaskWaitsForWhatIsLost(t *testing.T) {
 				}
 			}
 		}
-		if int(k.waiting) != want || k.misses != 1 || o.State != refs.Pending || k.on != nil || len(conn.tasks) != 0 || c.inflight != 0 || conn.lease.busy != 0 || conn.lease.paused {
+		if int(k.waiting) != want || k.misses != 1 || o.State != refs.Pending || k.on != nil || conn.sent.len() != 0 || c.inflight != 0 || conn.lease.busy != 0 || conn.lease.paused {
 			t.Errorf("%s: it waits for %d; %+v; %d are sent", x.what, k.waiting, conn.lease, c.inflight)
 		}
 		if queued := k.tmpl.class.queue.len() == 1; queued != (want == 0) {
@@ -107,8 +107,8 @@ func TestLostArguments_OfNoTask_ChangesNothing(t *testing.T) {
 	c := startDaemon(t).driver()
 	k, conn, _ := atWorker(t, c)
 	defer c.mu.Unlock()
-	if _, err := conn.Frames(frame.AppendLost(nil, k.seq+1, []int{1})); err != nil || len(conn.tasks) != 1 || c.inflight != 1 || k.waiting != 0 {
-		t.Errorf("%v: %d tasks are left, %d are sent", err, len(conn.tasks), c.inflight)
+	if _, err := conn.Frames(frame.AppendLost(nil, k.seq+1, []int{1})); err != nil || conn.sent.len() != 1 || c.inflight != 1 || k.waiting != 0 {
+		t.Errorf("%v: %d tasks are left, %d are sent", err, conn.sent.len(), c.inflight)
 	}
 	c.inflight = 0
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -31,15 +30,15 @@ type outConn struct {
 	actor    *actor
 	peerAddr string // the worker's own socket
 	seq      uint32
-	tasks    map[uint32]*task // sent and not answered
-	known    map[int]bool     // templates that it has
-	blobs    map[string]int   // functions that it has, and in how many of them
-	num      uint32           // of an actor's: what its worker knows this connection by
-	filled   map[string]bool  // concurrency groups of an actor that take no more calls for now
+	sent     outstanding
+	known    map[int]bool    // templates that it has
+	blobs    map[string]int  // functions that it has, and in how many of them
+	num      uint32          // of an actor's: what its worker knows this connection by
+	filled   map[string]bool // concurrency groups of an actor that take no more calls for now
 }
 
 func newOutConn(c *Client, addr string) *outConn {
-	return &outConn{c: c, peerAddr: addr, tasks: map[uint32]*task{}, known: map[int]bool{}, blobs: map[string]int{}}
+	return &outConn{c: c, peerAddr: addr, known: map[int]bool{}, blobs: map[string]int{}}
 }
 
 // assign tells the worker what the lease gives.
@@ -63,8 +62,8 @@ func (o *outConn) send(t *task) {
 	}
 	o.seq++
 	t.seq = o.seq
-	idle := len(o.tasks) == 0
-	o.tasks[t.seq] = t
+	idle := o.sent.len() == 0
+	o.sent.add(t)
 	if c.inflight == 0 {
 		o.TellWakeup()
 	}
@@ -145,8 +144,7 @@ func (o *outConn) returned(r *wire.Reader) error {
 	}
 	var back []*task
 	for _, seq := range seqs {
-		if t := o.tasks[seq]; t != nil {
-			delete(o.tasks, seq)
+		if t := o.sent.take(seq); t != nil {
 			o.c.inflight--
 			t.on = nil
 			if t.canceled {
@@ -176,11 +174,10 @@ func (o *outConn) reply(r *wire.Reader) error {
 		return err
 	}
 	seq, us := x.Seq, x.Micros
-	t := o.tasks[seq]
+	t := o.sent.take(seq)
 	if t == nil {
 		return fmt.Errorf("%w: reply to call %d, which is not outstanding", wire.ErrBadFrame, seq)
 	}
-	delete(o.tasks, seq)
 	t.stamp(c, trace.Settled, o.FD())
 	c.inflight--
 	o.CallAnswered(seq, time.Duration(min(us, maxRunUs))*time.Microsecond)
@@ -191,7 +188,7 @@ func (o *outConn) reply(r *wire.Reader) error {
 	}
 	err = o.answered(t, r, &x)
 	if err != nil && t.counted && t.on == o { // it has no answer: it is lost with the connection
-		o.tasks[seq] = t
+		o.sent.add(t)
 		c.inflight++
 	}
 	return err
@@ -248,14 +245,11 @@ func (o *outConn) answered(t *task, r *wire.Reader, x *frame.Reply) error {
 // exitIf gives a lease up whose worker ends by itself.
 func (o *outConn) exitIf(flags uint64) {
 	if flags&wire.ReplyExiting != 0 && o.lease != nil {
-		back := make([]*task, 0, len(o.tasks))
-		for _, t := range o.tasks {
-			o.c.inflight--
+		back := o.sent.takeAll()
+		o.c.inflight -= len(back)
+		for _, t := range back {
 			t.on = nil
-			back = append(back, t)
 		}
-		clear(o.tasks)
-		sort.Slice(back, func(i, j int) bool { return back[i].seq < back[j].seq })
 		o.c.dropLease(o.lease, wire.LeaseReturn{LeaseID: o.lease.id, Exiting: true})
 		// The worker may have ended before it heard of a cancellation.
 		back = slices.DeleteFunc(back, func(t *task) bool {
@@ -336,12 +330,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 // Gone implements transport.Handler: the worker left.
 func (o *outConn) Gone(error) {
 	c := o.c
-	left := make([]*task, 0, len(o.tasks))
-	for _, t := range o.tasks {
-		left = append(left, t)
-	}
-	sort.Slice(left, func(i, j int) bool { return int32(left[i].seq-left[j].seq) < 0 })
-	clear(o.tasks)
+	left := o.sent.takeAll()
 	c.inflight -= len(left)
 	if o.actor != nil {
 		c.actorLost(o.actor, o, left)

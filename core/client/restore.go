@@ -259,7 +259,11 @@ func (h *heir) conns() error {
 				return fmt.Errorf("task %d, of %d, was handed over", n, len(h.tasks))
 			}
 			t := h.tasks[n]
-			t.on, o.tasks[t.seq] = o, t
+			if o.sent.get(t.seq) != nil {
+				return fmt.Errorf("two calls with number %d were handed over", t.seq)
+			}
+			t.on = o
+			o.sent.add(t)
 			if o.actor != nil {
 				h.call(o.actor, t)
 			}

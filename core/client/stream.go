@@ -167,7 +167,7 @@ func (o *outConn) item(r *wire.Reader) error {
 	if err != nil {
 		return err
 	}
-	t, i := o.tasks[x.Seq], x.Index
+	t, i := o.sent.get(x.Seq), x.Index
 	if t == nil || t.stream == nil {
 		return fmt.Errorf("%w: item of call %d, which is no generator", wire.ErrBadFrame, x.Seq)
 	}

@@ -41,7 +41,8 @@ func FuzzItemFrames(f *testing.F) {
 		}
 		o := newOutConn(c, "")
 		o.Conn = transport.Closed(c.poller)
-		k.seq, k.on, o.tasks[1] = 1, o, k
+		k.seq, k.on = 1, o
+		o.sent.add(k)
 		s := k.stream
 		c.inflight++
 		for range 2 {
@@ -52,7 +53,7 @@ func FuzzItemFrames(f *testing.F) {
 				t.Fatalf("item %d of %d is not in the table", i, s.got)
 			}
 		}
-		if o.tasks[1] != nil {
+		if o.sent.get(1) != nil {
 			c.inflight--
 			c.failTask(k, cancelFault(k))
 		}

@@ -165,17 +165,19 @@ func TestInventory_Tasks_EachOnceAndWhereItIs(t *testing.T) {
 	sent := one(x.tmpl)
 	broken := one(x.tmpl)
 	open := newOutConn(x.Client, "worker")
-	open.tasks[sent.seq], open.seq, open.num = sent, 77, 78
+	open.seq, open.num = 77, 78
+	open.sent.add(sent)
 	shut := newOutConn(x.Client, "ended worker")
 	shut.Conn = transport.Closed(x.poller)
-	shut.tasks[broken.seq] = broken
+	shut.sent.add(broken)
 	x.leases[1] = &lease{id: 1, class: x.tmpl.class, lost: []*task{lost}}
 	x.leases[2] = &lease{id: 2, class: x.tmpl.class, conn: open, choice: 1}
 	x.leases[3] = &lease{id: 3, class: x.tmpl.class, conn: shut}
 	x.leases[4] = &lease{id: 4, class: x.tmpl.class, conn: newOutConn(x.Client, "idle worker")}
 	served, calls := &actor{id: ids.Actor{8}, pending: 1}, newOutConn(x.Client, "actor")
 	sentCall := one(x.meth)
-	sentCall.actor, calls.tasks[sentCall.seq], served.conn = served, sentCall, calls
+	sentCall.actor, served.conn = served, calls
+	calls.sent.add(sentCall)
 	x.actors[served.id] = served
 	quiet := &actor{id: ids.Actor{9}, pending: 1, conn: newOutConn(x.Client, "idle actor")}
 	x.actors[quiet.id] = quiet
