@@ -17,7 +17,7 @@ import dis, json, os, signal, sys
 
 from eagleray._private import functions
 from eagleray._private.calls import core
-from eagleray._private.worker import actor, host, main, rehearsal, startup
+from eagleray._private.worker import host, main, rehearsal, runner, startup
 from eagleray._private.worker.cancel import cancellation
 from eagleray._private.context import here
 from eagleray._private.state import process
@@ -45,8 +45,7 @@ before = state()
 rehearsal.rehearse(given)
 after = state()
 ways = {
-    "start": main.join, "run": main.Worker.run, "task": main.Worker._run_task,
-    "host": host.host, "call": actor.Actor._call,
+    "start": main.join, "host": host.host, "take": runner.CallRunner.take, "call": runner.CallRunner.run_call,
 }
 
 def operations(way, **how):

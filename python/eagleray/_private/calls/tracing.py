@@ -35,29 +35,25 @@ def _span(function: Callable[..., Any], before: int, after: int) -> Any:
     return core.load().span(function, before, after)
 
 
-def watch_worker(worker: Any, actor: Any) -> None:
+def watch_calls(*runners: Any) -> None:
     """Stamps what a worker's Python does with a call; before it takes the first one.
 
     Args:
-        worker: The class of workers.
-        actor: The class of what is around an actor's instance.
+        runners: The classes of call runners.
     """
-    load, method = worker.load, actor.method
 
-    def load_traced(self: Any, fid: bytes, fetched: bool = False) -> Any:
-        function, retry_on = load(self, fid, fetched)
-        if not isinstance(function, type):
-            function = _span(function, DECODED, RAN)
-            self._functions[fid] = (function, retry_on)
-        return function, retry_on
+    def traced(find: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        def find_traced(self: Any, key: Any) -> Any:
+            found = self.known[key] = _span(find(self, key), DECODED, _function_ends)
+            return found
 
-    def method_traced(self: Any, name: str) -> Any:
-        return _span(method(self, name), DECODED, _method_ends)
+        return find_traced
 
-    worker.load, actor.method = load_traced, method_traced
+    for runner in runners:
+        runner.find = traced(runner.find)
 
 
-_method_ends = RAN
+_function_ends = RAN
 
 
 def watch_loop(module: Any) -> None:
@@ -65,6 +61,6 @@ def watch_loop(module: Any) -> None:
 
     They end where their results are encoded; None is not, so such a method's end is that of the stage after it.
     """
-    global _method_ends
-    _method_ends = 0
+    global _function_ends
+    _function_ends = 0
     module.encode_results = _span(module.encode_results, RAN, 0)

@@ -11,11 +11,9 @@ from eagleray._private import context, task_error
 from eagleray._private.calls import actor_kind, retrying
 from eagleray._private.calls.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
-from eagleray._private.state import process
-from eagleray._private.values.formats import NONE_RESULT, Encoded
-from eagleray._private.worker import heap, output
-from eagleray._private.worker.results import APP_ERROR, NO_RETRY, encode_results
-from eagleray._private.worker.results import producer as producer_of
+from eagleray._private.values.formats import Encoded
+from eagleray._private.worker.results import error_origin
+from eagleray._private.worker.runner import CallRunner, RetryOn
 from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
 
@@ -28,23 +26,24 @@ EXIT_REASON = "exit_actor() was called"
 EXIT_0_REASON = "sys.exit(0) was called"
 
 
-class Actor:
-    """The instance and what is around it."""
+class Actor(CallRunner):
+    """The instance and what is around it. Runs calls of its methods, on each of its threads one at a time."""
+
+    kind = "method"
 
     def __init__(self, worker: Worker, spec: dict[str, Any]) -> None:
+        super().__init__(worker.hot, worker.patience)
         self.worker = worker
-        self.hot = worker.hot
         self.spec = spec
         self.instance: Any = None
         self._class: Any = None
         self._load_problem: BaseException | None = None
         self._retry_on: dict[bytes, tuple[type[BaseException], ...]] = {}
-        self._methods: dict[str, Callable[..., Any]] = {}  # that were called, bound to the instance
 
     def load_class(self) -> Any:
         """The class; what loading it raised is told by ``construct``."""
         try:
-            self._class, _ = self.worker.load(self.spec["fid"], self.spec.get("fetched", False))
+            self._class = self.worker.load(self.spec["fid"], self.spec.get("fetched", False))
         except BaseException as problem:
             self._load_problem = problem
         return self._class
@@ -76,20 +75,15 @@ class Actor:
                 token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"", b""
             )
             self.worker.leave("its constructor ended it")
-        where: dict[str, Any] = {
-            "pid": self.worker.pid,
-            "ip": process.require().node_addr,
-            "actor_repr": here.label,
-            "actor_id": self.spec["actor_id"].hex(),
-        }
+        origin = error_origin()
         lacking = None
         if isinstance(error, ArgumentFailed):
             lacking = "an argument of it could not be had"
-            made: RayTaskError = task_error.argument_error(error.error, name, **where)
+            made: RayTaskError = task_error.argument_error(error.error, name, **origin)
         else:
             if error is self._load_problem:
                 lacking = "the actor's class could not be loaded"
-            made = task_error.task_error(error, name, skip=2, **where)
+            made = task_error.task_error(error, name, skip=2, **origin)
         died = ActorDiedError(made, lacking=lacking)
         text = task_error.shortened(died, task_error.BRIEF)
         print(f"The constructor {'did not run' if lacking else 'raised'}: {text}", file=sys.stderr)
@@ -99,20 +93,18 @@ class Actor:
         self.hot.actor_ready(token, False, text, data, brief)
         self.worker.leave("its constructor failed")
 
-    def may_retry(self, error: BaseException, fid: bytes | None) -> bool:
-        """Whether an exception of a method counts for ``retry_exceptions``; ``fid`` names the classes that it lists."""
-        if fid is None:
-            return retrying.may_retry(error, None)
-        found = self._retry_on.get(fid)
+    def retry_on(self, key: str, extra: bytes | None) -> RetryOn:
+        """The exceptions that ``retry_exceptions`` of the call lists; ``extra`` is the id of the list."""
+        if extra is None:
+            return None
+        found = self._retry_on.get(extra)
         if found is None:
-            found = self._retry_on[fid] = retrying.load_classes(self.hot.function(fid))
-        return retrying.may_retry(error, found)
+            found = self._retry_on[extra] = retrying.load_classes(self.hot.function(extra))
+        return found
 
-    def method(self, name: str) -> Callable[..., Any]:
-        """What a call of ``name`` runs."""
-        found = self._methods.get(name)
-        if found is None:
-            found = self._methods[name] = self._find(name)
+    def find(self, key: str) -> Callable[..., Any]:
+        """What a call of the method runs, bound to the instance."""
+        found = self.known[key] = self._find(key)
         return found
 
     def _find(self, name: str) -> Callable[..., Any]:
@@ -135,81 +127,44 @@ class Actor:
 
     def serve(self, group: str = "") -> NoReturn:
         """Takes calls of a concurrency group on this thread until the actor ends; by default those of no group."""
-        next_task = functools.partial(_next_of_group, self.hot.next_task, group) if group else self.hot.next_task
-        patience = self.worker.patience
-        while True:
-            item = next_task(patience)
-            if item is None:
-                patience = heap.rest(patience)
-                continue
-            patience = self.worker.patience
-            if item[0] == "method":
-                self._call(item)
-            elif item[0] == "forget":
-                self.worker.forget(item[1])
-            elif item[0] == "exit":
-                self.end(str(item[1]))
-            item = None
+        next_task = self.hot.next_task
+        self.take(functools.partial(_next_of_group, next_task, group) if group else next_task)
 
-    def _call(self, item: tuple[Any, ...]) -> None:
-        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
-        running = here.running
-        running.name = name
-        function = args = kwargs = value = producer = None
-        flags, retriable = 0, False
-        try:
-            function = self.method(method)
-            args, kwargs = decode_args(fmt, meta, buffers, deps)
-            running.function = function
-            running.task_id = task_id
-            retriable = True
-            value = function(*args, **kwargs)
-            results: tuple[Encoded, ...] | None
-            if num_returns < 0:
-                producer = producer_of(self.hot, token, num_returns, name, task_id)
-                results = producer.run(value)
-                retriable = False
-            else:
-                retriable = False
-                results = (
-                    (NONE_RESULT,)
-                    if num_returns == 1 and value is None
-                    else encode_results(value, num_returns, name, fmt)
-                )
-            running.task_id = None
-        except BaseException as error:
-            running.task_id = None
-            if isinstance(error, SystemExit):
-                self.quit(error, token)
-            if isinstance(error, ExitActor):
-                results = None
-            else:
-                flags = APP_ERROR if retriable and self.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
-                results = self.worker.error_results(error, name, task_id, 1 if producer is None else 2)
-                if producer is not None:
-                    results, flags = producer.failed(error, results, flags)
-        value = producer = args = kwargs = function = running.function = None
-        if results is None:  # nothing holds the instance any more, the exception's frames included
-            self.end(EXIT_REASON, token)
-        if here.unfinished_line:
-            output.flush_lines()
+    def handle(self, item: tuple[Any, ...]) -> None:
+        """Does what the daemon asks for besides calls."""
+        if item[0] == "forget":
+            self.worker.forget(item[1])
+        elif item[0] == "exit":
+            self.end(str(item[1]))
+
+    def ends(self, error: BaseException) -> str | None:
+        """Why the actor ends for good: ``exit_actor()`` or ``sys.exit(0)`` was called.
+
+        With another status of ``sys.exit`` the process ends at once: the actor has failed and may be restarted.
+        """
+        if isinstance(error, ExitActor):
+            return EXIT_REASON
+        if isinstance(error, SystemExit):
+            if error.code == 0:
+                return EXIT_0_REASON
+            self.worker.quit(error)
+        return None
+
+    def answer(
+        self, token: int, results: tuple[Encoded, ...], flags: int, key: str, name: str, extra: bytes | None
+    ) -> None:
+        """Sends the results of a call."""
         self.hot.reply(token, results, flags)
 
-    def quit(self, error: SystemExit, token: int) -> NoReturn:
-        """A method called ``sys.exit``: with 0 the actor ends for good, otherwise it has failed and may restart."""
-        if error.code == 0:
-            self.end(EXIT_0_REASON, token)
-        self.worker.quit(error)
-
     def end(self, reason: str, token: int = 0) -> NoReturn:
-        """Ends the actor and its process. Other calls that run end first, those that wait are never begun.
+        """Ends the actor and its process. Other calls that run end before, those that wait are never begun.
 
         Args:
             reason: Why it ends.
             token: The call that ends it, which is not answered; 0 when no call does.
         """
         self.hot.last_calls(token)
-        self._methods.clear()
+        self.known.clear()
         self.instance = None
         self.worker.leave(reason)
 

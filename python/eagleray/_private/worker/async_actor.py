@@ -16,13 +16,12 @@ from eagleray._private.calls.arguments import EMPTY, decode_args
 from eagleray._private.context import here
 from eagleray._private.values.formats import ARGS, NONE_RESULT, Encoded
 from eagleray._private.worker import heap
-from eagleray._private.worker.actor import EXIT_0_REASON, EXIT_REASON, Actor
+from eagleray._private.worker.actor import Actor
 from eagleray._private.worker.cancel import cancellation
 from eagleray._private.worker.interruption import Cancelled
 from eagleray._private.worker.loop import CallSelector, new_loop
-from eagleray._private.worker.results import APP_ERROR, CANCELLED, NO_RETRY, encode_results
+from eagleray._private.worker.results import CANCELLED, encode_results
 from eagleray._private.worker.results import producer as producer_of
-from eagleray.actor import ExitActor
 
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
 _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
@@ -196,7 +195,7 @@ class _Serving:
         threading.Thread(target=wait, name="eagleray-leave", daemon=True).start()
 
     async def call(self, item: tuple[Any, ...]) -> None:
-        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, retry_on = item
+        _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, extra = item
         del item
         actor = self.actor
         flags, retriable, producer = 0, False, None
@@ -204,7 +203,9 @@ class _Serving:
         del self.fresh[task_id]
         _call.set(token)
         try:
-            function = actor.method(method)
+            function = actor.known.get(method)
+            if function is None:
+                function = actor.find(method)
             _running.begin(task_id, name, function)
             if deps is None and meta == EMPTY and fmt == ARGS:
                 retriable = True
@@ -227,17 +228,13 @@ class _Serving:
             elif num_returns >= 0:
                 results = encode_results(value, num_returns, name, fmt)
         except BaseException as error:
-            if isinstance(error, ExitActor) or (isinstance(error, SystemExit) and error.code == 0):
-                self.leave(EXIT_REASON if isinstance(error, ExitActor) else EXIT_0_REASON, token)
+            ending = actor.ends(error)
+            if ending is not None:
+                self.leave(ending, token)
                 return
-            if isinstance(error, SystemExit):
-                actor.quit(error, token)
             if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
                 error = Cancelled().with_traceback(error.__traceback__)
-            flags = APP_ERROR if retriable and actor.may_retry(error, retry_on) else APP_ERROR | NO_RETRY
-            results = actor.worker.error_results(error, name, task_id, 1 if producer is None else 2)
-            if producer is not None:
-                results, flags = producer.failed(error, results, flags)
+            results, flags = actor.failure(error, retriable, method, extra, name, task_id, producer)
         value = None
         self.ended(task_id)
         actor.hot.reply(token, results, flags)

@@ -7,9 +7,13 @@ from types import GeneratorType
 from typing import TYPE_CHECKING, Any
 
 from eagleray._private import task_error
+from eagleray._private.calls.arguments import ArgumentFailed
+from eagleray._private.context import here
+from eagleray._private.ids import TaskID
 from eagleray._private.state import process
 from eagleray._private.values.formats import ARGS, ARGS_MSGPACK, Encoded
 from eagleray._private.values.serialization import encode, raise_unserializable
+from eagleray.exceptions import RaySystemError, RayTaskError, TaskCancelledError
 
 if TYPE_CHECKING:
     from eagleray._private.worker.stream import Producer
@@ -99,3 +103,43 @@ def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, .
         task_error.let_go(problem)
         problem = made = None  # it holds this frame, and that all that was yielded
     return tuple(results)
+
+
+def error_results(error: BaseException, name: str, task_id: bytes | None, skip: int) -> tuple[Encoded, ...]:
+    """The results of a call that raised. There are some, whatever the class of the exception does.
+
+    Args:
+        error: What was raised.
+        name: The name of the call.
+        task_id: The id of the call.
+        skip: How many frames of the runtime stand at the top of the traceback.
+    """
+    try:
+        results = (task_error.encoded(_wrapped(error, name, task_id, skip)),)
+        task_error.let_go(error)
+        return results
+    except Exception as problem:
+        what = f"{type(error).__module__}.{type(error).__qualname__}"
+        text = f"  {name} raised {what}, whose own code fails: {type(problem).__name__}"
+        made = RayTaskError(name, text, RaySystemError(text), pid=os.getpid(), ip=node_address())
+        return (task_error.encoded(made),)
+
+
+def error_origin() -> dict[str, Any]:
+    """Where an error comes from, as the functions of ``task_error`` take it: this process, and its actor if any."""
+    origin: dict[str, Any] = {"pid": os.getpid(), "ip": node_address()}
+    if here.actor is not None:
+        origin.update(actor_repr=here.label, actor_id=here.actor.id.hex())
+    return origin
+
+
+def _wrapped(error: BaseException, name: str, task_id: bytes | None, skip: int) -> RayTaskError:
+    """The exception that the caller is to get."""
+    origin = error_origin()
+    if isinstance(error, ArgumentFailed):
+        return task_error.argument_error(error.error, name, **origin)
+    made = task_error.task_error(error, name, skip=skip, **origin)
+    if isinstance(error, KeyboardInterrupt):
+        made.cause = TaskCancelledError(TaskID(task_id) if task_id is not None else None)
+        made.traceback_str += str(made.cause)
+    return made

@@ -1,0 +1,111 @@
+"""One call runner serves tasks, methods of plain and threaded actors, and coroutines: each promise holds for all."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pace import PATIENCE_S, until
+
+KINDS = ("task", "method", "threads", "group", "async")
+
+
+class TaskIdWhereUnpickled:
+    """Becomes the id of the task that unpickles it."""
+
+    def __reduce__(self) -> Any:
+        return eval, ("__import__('eagleray').get_runtime_context().get_task_id()",)
+
+
+def _runs(ray: Any, kind: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """What calls the function as a task or as a method; the result has ``options`` as well."""
+    if kind == "task":
+        return ray.remote(num_cpus=0)(function)
+
+    class Plain:
+        def method(self, *args: Any) -> Any:
+            return function(*args)
+
+    class Async:
+        async def method(self, *args: Any) -> Any:
+            return function(*args)
+
+    options = {"threads": {"max_concurrency": 2}, "group": {"concurrency_groups": {"g": 1}}}.get(kind, {})
+    actor = ray.remote(num_cpus=0, **options)(Async if kind == "async" else Plain).remote()
+    method = actor.method.options(concurrency_group="g") if kind == "group" else actor.method
+    method.keeps_the_actor = actor
+    return method
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_an_argument_knows_the_task_id_while_it_is_unpickled(ray: Any, kind: str) -> None:
+    def compare(seen: str | None) -> tuple[str | None, str | None]:
+        return seen, ray.get_runtime_context().get_task_id()
+
+    seen, own = ray.get(_runs(ray, kind, compare).remote(TaskIdWhereUnpickled()), timeout=PATIENCE_S)
+    assert seen == own and own is not None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_traceback_begins_in_the_code_of_the_user(ray: Any, kind: str) -> None:
+    def fail() -> None:
+        raise ValueError("on purpose")
+
+    with pytest.raises(ValueError, match="on purpose") as caught:
+        ray.get(_runs(ray, kind, fail).remote(), timeout=PATIENCE_S)
+    files = [line for line in str(caught.value).splitlines() if line.strip().startswith("File ")]
+    assert files and all(__file__ in line for line in files), str(caught.value)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_an_actor_survives_exceptions_to_retry_on_that_it_cannot_unpickle(
+    ray: Any, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"only_in_the_driver_{kind}"
+    source = tmp_path / f"{name}.py"
+    source.write_text("class Known(Exception): ...\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    known = __import__(name).Known
+
+    def fail(message: str) -> str:
+        if message:
+            raise ValueError(message)
+        return "still there"
+
+    method: Any = _runs(ray, kind, fail)
+    assert ray.get(method.remote(""), timeout=PATIENCE_S) == "still there"
+    source.unlink()
+    for compiled in tmp_path.glob("__pycache__/*"):
+        compiled.unlink()
+    with pytest.raises(ModuleNotFoundError, match=name) as caught:
+        ray.get(
+            method.options(max_task_retries=3, retry_exceptions=[known]).remote("the first failure"),
+            timeout=PATIENCE_S,
+        )
+    assert "the first failure" in str(caught.value)
+    assert ray.get(method.remote(""), timeout=PATIENCE_S) == "still there"
+
+
+@pytest.mark.parametrize("how", ["exit_actor", "sys.exit(0)"])
+def test_the_instance_is_deleted_when_the_actor_ends_for_good(ray: Any, how: str, tmp_path: Path) -> None:
+    @ray.remote(num_cpus=0)
+    class Ends:
+        def __init__(self, path: Path) -> None:
+            self.path = path
+
+        def end(self) -> None:
+            if how == "exit_actor":
+                ray.actor.exit_actor()
+            sys.exit(0)
+
+        def __del__(self) -> None:
+            self.path.write_text("deleted")
+
+    path = tmp_path / "deleted"
+    actor = Ends.remote(path)
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(actor.end.remote(), timeout=PATIENCE_S)
+    until(path.exists, "the instance was not deleted")
