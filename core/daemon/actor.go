@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
@@ -229,7 +230,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 	d.lifeBegins(a)
 	i := a.instance()
 	i.Node = d.o.Node
-	d.watch(w, s.Hold, a.rec.ClassName, spec.Enforce)
+	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.pid, Actor: true, Name: a.rec.ClassName, Hold: s.Hold, Enforce: spec.Enforce})
 	d.head.ActorPlaced(i)
 	start := wire.ActorStart{
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,

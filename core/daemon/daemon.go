@@ -13,6 +13,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/objects"
+	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
@@ -56,8 +57,8 @@ type Daemon struct {
 	closing     bool
 	ended       []wire.WorkerRow // the workers that ended last
 
-	memory      memWatch
-	gpus        gpuWatch
+	memory      *pressure.MemoryWatch
+	gpus        *pressure.GPUWatch
 	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
 
 	lives map[sched.ActorID]*life // incarnations of actors that may restart
@@ -87,7 +88,7 @@ func Open(o Options) (*Daemon, error) {
 	d := &Daemon{
 		o: o, log: o.Log, socket: socket,
 		began:   time.Now(),
-		headSet: make(chan struct{}), memoryKnown: make(chan struct{}), gpus: gpuWatch{wake: make(chan struct{}, 1)},
+		headSet: make(chan struct{}), memoryKnown: make(chan struct{}),
 		stop: make(chan struct{}),
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
@@ -104,6 +105,7 @@ func Open(o Options) (*Daemon, error) {
 		lives:   make(map[sched.ActorID]*life),
 		falls:   make(map[ids.Actor]int),
 	}
+	d.openWatches()
 	d.objects, err = objects.Open(objects.Options{
 		Bytes: o.ArenaBytes, Dir: o.SessionDir, Spill: o.Spill, Lock: &d.mu, Notify: storeEvents{d}, Log: d.log,
 	})
@@ -121,8 +123,7 @@ func Open(o Options) (*Daemon, error) {
 		d.objects.Close()
 		return nil, err
 	}
-	d.memory.o = o.Memory
-	d.watchMemory()
+	go d.memory.Run()
 	return d, nil
 }
 
@@ -162,6 +163,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	d.Stop()
 	d.mu.Lock()
 	d.closing = true
+	d.gpus.Close()
 	d.objects.Stop()
 	d.timer.Stop()
 	if d.restTimer != nil {

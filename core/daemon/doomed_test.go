@@ -23,14 +23,19 @@ func (noDevices) GPUMemory() map[string]int64                   { return nil }
 func (noDevices) MemoryDeclared() bool                          { return true }
 
 // opened returns a daemon that serves nobody, and a job with the environment "env".
-func opened(t *testing.T) (*Daemon, *job) {
+func opened(t *testing.T) (*Daemon, *job) { return openedWith(t, func(*Options) {}) }
+
+// openedWith is opened with options that the test changes.
+func openedWith(t *testing.T, change func(*Options)) (*Daemon, *job) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "er") // t.TempDir's names are too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	d, err := Open(Options{SessionDir: dir + "/s", Node: ids.NewNode(), Totals: resource.Set{resource.CPU: 4 * resource.Unit}, Devices: noDevices{}, ArenaBytes: minArena, CPUs: 4})
+	o := Options{SessionDir: dir + "/s", Node: ids.NewNode(), Totals: resource.Set{resource.CPU: 4 * resource.Unit}, Devices: noDevices{}, ArenaBytes: minArena, CPUs: 4}
+	change(&o)
+	d, err := Open(o)
 	if err != nil {
 		t.Fatal(err)
 	}

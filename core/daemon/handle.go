@@ -151,9 +151,9 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		}
 		return m.Reply(text)
 	case wire.TGPUWatch:
-		go func() { _ = m.Reply(d.watchable()) }()
+		go func() { _ = m.Reply(d.gpus.Unenforceable()) }()
 	case wire.TGPUUsed:
-		go func() { _ = m.Reply(d.gpuUsed(c)) }()
+		go func() { _ = m.Reply(d.gpuHeld(c)) }()
 	case wire.TWorkerReady, wire.TWorkerExit, wire.TActorReady:
 		return d.fromWorker(c, m)
 	case wire.TInherit:

@@ -32,7 +32,7 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 	for _, x := range d.m.Demands() {
 		info.Demands = append(info.Demands, wire.Demand{Name: x.Name, Resources: x.Need.Wire(), Count: x.N})
 	}
-	info.GPUUses = d.gpuUses()
+	info.GPUUses = d.gpus.Uses()
 	for _, j := range d.jobs {
 		if !j.ended {
 			info.Jobs++

@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
@@ -52,7 +53,7 @@ func (d *Daemon) grant(a sched.Grant) {
 		return
 	}
 	of := c.classes[a.Class]
-	d.watch(w, a.Hold, of.name, of.enforce)
+	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.pid, Name: of.name, Hold: a.Hold, Enforce: of.enforce})
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
 		ClassID: uint32(a.Class), LeaseID: uint64(a.Lease), WorkerID: w.self[:],
 		Addr: d.socketOf(w.self.Owner()), Pid: w.pid, Assignment: d.assignment(w, a.Hold),

@@ -59,7 +59,6 @@ type worker struct {
 	reason string        // announced by WorkerExit
 	actor  *actor
 
-	gpu      gpuHold
 	exceeded string     // why it was ended: it held too much memory
 	excess   fault.Code // of which kind
 	held     uint64     // bytes, of the node's memory
@@ -201,6 +200,7 @@ func (d *Daemon) forget(w *worker) {
 	w.stopTimers()
 	delete(d.workers, w.id)
 	delete(d.tokens, w.token)
+	d.gpus.Forget(uint64(w.id))
 	if d.pids[w.pid] == w {
 		delete(d.pids, w.pid)
 	}

@@ -6,42 +6,44 @@ import (
 	"time"
 )
 
-// Kind is what a worker does.
+// Kind says what a worker does.
 type Kind int
 
 // The kinds of workers, in the order in which they are ended.
 const (
-	Idle      Kind = iota // nothing
-	Task                  // a task that may be tried again
-	Restarts              // an actor that may restart
-	Once                  // a task that may not
-	LastActor             // an actor that may not
+	Idle      Kind = iota // the worker does nothing
+	Task                  // the worker runs a task that may be tried again
+	Restarts              // an actor that may restart lives in the worker
+	Once                  // the worker runs a task that must not run twice
+	LastActor             // an actor that may not restart lives in the worker
 )
 
-// Worker is one that may be ended.
+// Worker is a worker that may be ended. The workers of one kind, owner and name are a
+// group.
 type Worker struct {
 	ID      uint64
-	Kind    Kind
-	Owner   string // who submitted what it runs, and
-	Name    string // the function or class; one owner's of one name are a group
-	Started time.Time
-	Bytes   uint64 // anonymous memory, with its children
 	Pid     int
+	Kind    Kind
+	Owner   string // who submitted what the worker runs
+	Name    string // the function or class that the worker runs
+	Started time.Time
+	Bytes   uint64 // the anonymous memory of the worker, with its children
+	Work    Work   // what the worker did when this was noted
 }
 
-// trifle is the part of the largest group's memory below which a group is left
-// alone: to end it would cost work and bring nothing.
-const trifle = 10
+// smallest is the divisor of the largest group's memory below which a group is left
+// alone: to end one of its workers would lose work and free next to nothing.
+const smallest = 10
 
 type group struct {
 	workers []Worker
 	bytes   uint64
 }
 
-// Pick chooses the worker that is ended: of the first kind, the newest one of
-// the largest group. The largest is the one with the most workers, of equals
-// the one with the most memory. Groups that hold next to nothing are left alone
-// while another one holds much.
+// Pick chooses the worker that is ended: among the groups of the first kind that there
+// is, the newest worker of the largest group. The largest group is the one with the most
+// workers, or, among equals, the one with the most memory. Groups that hold next to
+// nothing are left alone while another group holds much.
 func Pick(list []Worker) (w Worker, ok bool) {
 	type key struct {
 		kind        Kind
@@ -63,7 +65,7 @@ func Pick(list []Worker) (w Worker, ok bool) {
 	var best *group
 	var of key
 	for k, g := range groups {
-		if g.bytes < most/trifle {
+		if g.bytes < most/smallest {
 			continue
 		}
 		if best == nil || better(k.kind, g, of.kind, best) {

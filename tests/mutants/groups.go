@@ -23,7 +23,7 @@ var groups = []group{
 	}, 0.9},
 	{"store spill wire", []string{"core/spill", "core/store", "core/wire"}, 0.75},
 	{"client", []string{"core/client", "core/transport"}, 0.75},
-	{"daemon", []string{"core/daemon", "core/fdlimit", "core/objects", "core/workers"}, 0.75},
+	{"daemon", []string{"core/daemon", "core/fdlimit", "core/objects", "core/pressure", "core/workers"}, 0.75},
 }
 
 // chosen gives the groups with only the packages that are named in a list

@@ -1,0 +1,196 @@
+package daemon
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/pressure"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
+)
+
+// openWatches makes the watches over the memory of the node and of its GPUs.
+func (d *Daemon) openWatches() {
+	d.gpus = pressure.NewGPUWatch(pressure.GPUConfig{
+		Open:    func() (pressure.GPUs, error) { return pressure.OpenGPUs(d.o.GPUHelper, d.o.NVML, d.o.CUDA) },
+		Workers: watchHost{d}, Lock: &d.mu, Log: d.log, Complain: d.refuse, Stop: d.stop,
+	})
+	d.memory = pressure.NewMemoryWatch(pressure.MemoryConfig{
+		Options: d.o.Memory, Node: fmt.Sprintf("node %s (%s)", d.o.Address, d.o.Node),
+		Figures: pressure.FiguresOf(d.o.Memory.Root), Workers: watchHost{d}, Log: d.log, Stop: d.stop,
+	})
+}
+
+// watchHost shows the node's workers to the watches of package pressure: it implements
+// pressure.Workers and pressure.GPUWorkers.
+type watchHost struct{ d *Daemon }
+
+// askWait is how long workers have to say what they run.
+const askWait = 100 * time.Millisecond
+
+// List implements pressure.Workers.
+func (h watchHost) List() []pressure.View {
+	d := h.d
+	running := d.askRunning(func(*worker) bool { return true })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var list []pressure.View
+	for _, w := range d.workers {
+		if w.state != stateReady || w.doomed || w.proc == nil {
+			continue
+		}
+		if _, known := d.m.Occupation(w.id); !known {
+			continue
+		}
+		v := pressure.View{ID: uint64(w.id), Pid: w.pid, Work: d.workOf(w, running[w.id])}
+		if w.actor != nil {
+			v.Class, v.Owner, v.MayRestart = w.actor.rec.ClassName, w.actor.rec.Owner.String(), w.actor.rec.MayRestart()
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
+// workOf returns what a worker does. Runs is what the worker itself has answered, or
+// nil; mu held.
+func (d *Daemon) workOf(w *worker, runs *wire.Running) pressure.Work {
+	o, _ := d.m.Occupation(w.id)
+	x := pressure.Work{Idle: o.Idle, Ending: o.Ending, Client: uint64(o.Client), Name: o.Name, Since: d.began.Add(o.Since)}
+	if w.actor != nil {
+		x.Actor = w.actor.rec.ID
+	}
+	if runs != nil {
+		x.Answered, x.Runs = true, *runs
+	}
+	return x
+}
+
+// End implements pressure.Workers.
+func (h watchHost) End(v pressure.Worker, exact bool, why pressure.Ending) (gone <-chan struct{}, ended bool) {
+	d, id := h.d, sched.WorkerID(v.ID)
+	runs := d.askRunning(func(w *worker) bool { return w.id == id })
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := d.workers[id]
+	if w == nil || w.state == stateGone || w.proc == nil || d.closing {
+		over := make(chan struct{})
+		close(over)
+		return over, true
+	}
+	now := d.workOf(w, runs[id])
+	if !v.Work.Same(now, exact) {
+		d.log.Info("a worker that was to be ended for want of memory does something else by now", "pid", w.pid, "what", v.Name)
+		return nil, false
+	}
+	d.log.Warn("a worker is ended for want of memory", "pid", w.pid, "what", v.Name, "bytes", v.Bytes, "report", why.Text)
+	if now.Idle {
+		d.event(func(m *sched.Machine) { m.Retire(w.id) })
+		return w.proc.Gone, true
+	}
+	d.blame(w, why)
+	d.kill(w)
+	return w.proc.Gone, true
+}
+
+// WorkerOf implements pressure.GPUWorkers.
+func (h watchHost) WorkerOf(pid int) (id uint64, ok bool) {
+	w := h.d.pids[pid]
+	if w == nil {
+		return 0, false
+	}
+	return uint64(w.id), true
+}
+
+// EndNow implements pressure.GPUWorkers.
+func (h watchHost) EndNow(id uint64, why pressure.Ending) bool {
+	w := h.d.workers[sched.WorkerID(id)]
+	if w == nil || !h.d.blame(w, why) {
+		return false
+	}
+	h.d.kill(w)
+	return true
+}
+
+// blame notes why a worker ends, and reports whether that is the first reason that has to
+// do with memory: the first one stays; mu held.
+func (d *Daemon) blame(w *worker, why pressure.Ending) bool {
+	if w.exceeded != "" {
+		return false
+	}
+	w.exceeded, w.excess, w.held = why.Text, why.Code, why.Bytes
+	return true
+}
+
+// byKernel notes of a worker that somebody has killed that it was the kernel, if the
+// kernel has just ended processes because memory was short.
+func (d *Daemon) byKernel(w *worker) {
+	why, ok := d.memory.KernelKill(func() (what, status string) {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		what = "a worker"
+		if o, known := d.m.Occupation(w.id); known {
+			switch {
+			case w.actor != nil:
+				what = "actor " + w.actor.rec.ClassName
+			case o.Name != "":
+				what = "task " + o.Name
+			}
+		}
+		return what, workers.ExitText(w.pid, w.status, true)
+	})
+	if !ok {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.blame(w, why)
+}
+
+// gpuHeld answers a worker how many bytes of GPUs it holds now.
+func (d *Daemon) gpuHeld(c *client) int64 {
+	if c.worker == nil {
+		return pressure.Unwatched
+	}
+	return d.gpus.Held(uint64(c.worker.id))
+}
+
+// askRunning asks workers what they run. A worker that does not answer in time is left
+// out of the answer.
+func (d *Daemon) askRunning(wanted func(*worker) bool) map[sched.WorkerID]*wire.Running {
+	var mu sync.Mutex // guards answers
+	answers := make(map[sched.WorkerID]*wire.Running)
+	var asked sync.WaitGroup
+	d.mu.Lock()
+	for _, w := range d.workers {
+		if w.state != stateReady || w.client == nil || w.client.gone || !wanted(w) {
+			continue
+		}
+		asked.Add(1)
+		id := w.id
+		w.client.peer.Go(wire.TRunning, nil, func(m *wire.Message, err error) {
+			defer asked.Done()
+			r := new(wire.Running)
+			if err == nil && m.Decode(r) == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				answers[id] = r
+			}
+		})
+	}
+	d.mu.Unlock()
+	all := make(chan struct{})
+	go func() {
+		asked.Wait()
+		close(all)
+	}()
+	select {
+	case <-all:
+	case <-time.After(askWait):
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	return maps.Clone(answers) // answers that come later go into the first map
+}
