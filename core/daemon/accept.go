@@ -19,6 +19,10 @@ import (
 // maxHandshakes bounds the connections that have not introduced themselves.
 const maxHandshakes = 4096
 
+// lastWordsWait is how long the end of a driver's process waits for what the driver has
+// sent before, which may still be in its socket.
+const lastWordsWait = 100 * time.Millisecond
+
 // accept takes connections. Each is introduced on a goroutine of its own.
 func (d *Daemon) accept() {
 	defer d.served.Done()
@@ -96,7 +100,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		r.WorkerID, r.Addr, fd = c.self[:], c.addr, d.objects.FD()
 	}
 	if c.job != nil {
-		r.JobID, r.Namespace = c.job.id[:], c.job.namespace
+		r.JobID, r.Namespace = c.job.ID[:], c.job.namespace
 	}
 	c.peer = wire.NewPeer(u, func(m *wire.Message) { d.handle(c, m) }, func(error) { go d.connectionClosed(c) })
 	c.peer.Tag = c
@@ -119,7 +123,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		// What it told last may still be in its socket.
 		select {
 		case <-c.peer.Done():
-		case <-time.After(statusWait):
+		case <-time.After(lastWordsWait):
 		}
 		d.connectionClosed(c)
 	})
@@ -150,7 +154,7 @@ func (d *Daemon) enlist(c *client) bool {
 		d.workerConnected(c)
 	}
 	if c.heirOf != nil {
-		d.event(func(m *sched.Machine) { m.AddClient(c.id, c.job.id) })
+		d.event(func(m *sched.Machine) { m.AddClient(c.id, c.job.ID) })
 	}
 	return true
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // actor is an incarnation that this node places or runs. The daemon's lock
@@ -118,7 +119,7 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 		return rec, fault.New(fault.BadRequest, "actor %s: %v", q.ClassName, err)
 	}
 	return record.Actor{
-		ID: ids.Actor(q.ActorID), Job: j.id, Name: q.Name, Namespace: q.Namespace, ClassName: q.ClassName,
+		ID: ids.Actor(q.ActorID), Job: j.ID, Name: q.Name, Namespace: q.Namespace, ClassName: q.ClassName,
 		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
 		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, EnvKey: q.EnvKey,
 		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
@@ -177,8 +178,8 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 		d.event(func(m *sched.Machine) { m.CancelActor(a.key()) })
 	case drain:
 		a.drains = true
-		if w.client != nil {
-			_ = w.client.peer.Push(wire.TActorStop, nil)
+		if p := w.Peer(); p != nil {
+			_ = p.Push(wire.TActorStop, nil)
 		}
 	default:
 		d.endNow(a)
@@ -192,14 +193,16 @@ func (d *Daemon) endNow(a *actor) {
 	a.settled = true
 	delete(d.falls, a.rec.ID)
 	d.event(func(m *sched.Machine) { m.Leaving(w.id) })
-	if w.reason == "" {
-		w.reason = "killed"
+	if w.Reason() == "" {
+		w.SetReason("killed")
 	}
-	if a.begun || w.client == nil || w.client.gone {
-		d.kill(w)
+	if a.begun || w.Peer() == nil {
+		d.table.Kill(w.Worker)
 		return
 	}
-	d.endUnbegun(w)
+	// The worker has not said that it has become the actor. It may be declining, because
+	// others need what it owns: then it ends by itself, when that has moved.
+	d.table.EndUnlessNeeded(w.Worker, exitGrace)
 }
 
 // actorPlaced gives an actor its worker; mu held.
@@ -209,7 +212,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		return // it is gone; the scheduler will hear of it
 	}
 	if a == nil || a.rec.Incarnation != s.Actor.Incarnation || w.client == nil {
-		d.endWorker(w, exitGrace)
+		d.table.End(w.Worker, exitGrace)
 		return
 	}
 	a.worker, w.actor = w, a
@@ -224,13 +227,13 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 	if err != nil {
 		a.settled = true
 		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.StartFailed, Message: "its specification is damaged: " + err.Error()})
-		d.endWorker(w, exitGrace)
+		d.table.End(w.Worker, exitGrace)
 		return
 	}
 	d.lifeBegins(a)
 	i := a.instance()
 	i.Node = d.o.Node
-	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.pid, Actor: true, Name: a.rec.ClassName, Hold: s.Hold, Enforce: spec.Enforce})
+	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Actor: true, Name: a.rec.ClassName, Hold: s.Hold, Enforce: spec.Enforce})
 	d.head.ActorPlaced(i)
 	start := wire.ActorStart{
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
@@ -257,7 +260,7 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 		a.settled = true
 		delete(d.falls, a.rec.ID)
 		d.head.ActorStartFailed(d.located(a), record.Cause{Reason: record.StartFailed, Message: r.Message, Error: r.Error})
-		d.endWorker(w, exitGrace)
+		d.table.End(w.Worker, exitGrace)
 		return
 	}
 	a.begun, a.ready, a.late = true, true, r.Unsettled
@@ -276,13 +279,13 @@ func (d *Daemon) registersLate(r *record.Actor) bool {
 // located is the instance with the place where it runs.
 func (d *Daemon) located(a *actor) record.Instance {
 	i := a.instance()
-	i.Node, i.Worker, i.Pid = d.o.Node, a.worker.self, a.worker.pid
+	i.Node, i.Worker, i.Pid = d.o.Node, a.worker.self, a.worker.Pid()
 	i.Address = d.socketOf(a.worker.self.Owner())
 	return i
 }
 
 // actorEnded handles the end of an actor's worker; mu held.
-func (d *Daemon) actorEnded(w *worker, end workerEnd) {
+func (d *Daemon) actorEnded(w *worker, end workers.End) {
 	a := w.actor
 	if d.actors[a.rec.ID] == a {
 		delete(d.actors, a.rec.ID)
@@ -293,7 +296,7 @@ func (d *Daemon) actorEnded(w *worker, end workerEnd) {
 	if len(a.rec.Code) > 0 {
 		d.restSoon()
 	}
-	d.lifeEnds(a.key(), end.detail)
+	d.lifeEnds(a.key(), end.Detail)
 	if w.job.ended && w.job.detached {
 		d.reviewDetached(w.job)
 	}
@@ -302,17 +305,17 @@ func (d *Daemon) actorEnded(w *worker, end workerEnd) {
 	}
 	a.settled = true
 	switch {
-	case end.code != "":
+	case end.Code != "":
 		if !a.rec.MayRestart() {
 			delete(d.falls, a.rec.ID)
 		}
-		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(end.code), Message: end.detail})
-	case a.drains || w.reason != "" && w.reason != wire.ExitForced: // nobody cancels an actor with force: that end is none of its own
+		d.head.ActorWorkerDied(d.located(a), record.Cause{Reason: reasonOf(end.Code), Message: end.Detail})
+	case a.drains || w.Reason() != "" && w.Reason() != wire.ExitForced: // nobody cancels an actor with force: that end is none of its own
 		delete(d.falls, a.rec.ID)
-		d.head.ActorExited(d.located(a), record.Cause{Message: w.reason})
+		d.head.ActorExited(d.located(a), record.Cause{Message: w.Reason()})
 	default: // with status 0 too: it ended without a word
 		d.fell(a)
-		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: end.detail})
+		d.head.ActorWorkerDied(d.located(a), record.Cause{Message: end.Detail})
 	}
 }
 
@@ -334,7 +337,7 @@ func (d *Daemon) explainActor(raw []byte) string {
 	case a.resting > 0:
 		return fmt.Sprintf("its worker died %d times in a row before its constructor had ended; the next one starts %v after the last", d.falls[id], a.resting)
 	case a.worker != nil:
-		return fmt.Sprintf("its constructor runs in worker pid %d", a.worker.pid)
+		return fmt.Sprintf("its constructor runs in worker pid %d", a.worker.Pid())
 	}
 	return d.m.ExplainActor(a.key())
 }

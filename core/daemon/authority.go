@@ -68,7 +68,7 @@ func (d *Daemon) mayCreate(c *client, rec *record.Actor) error {
 
 // mayName reports whether c may create an actor with that id; the daemon's lock is held.
 func (c *client) mayName(id ids.Actor) bool {
-	return c.job != nil && ids.Job(id[len(id)-ids.JobSize:]) == c.job.id
+	return c.job != nil && ids.Job(id[len(id)-ids.JobSize:]) == c.job.ID
 }
 
 // mayRelease reports whether c may say that nobody has a handle of the actor:

@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // Bounds of a census.
@@ -129,7 +130,7 @@ func (d *Daemon) workerRows(out *wire.Census) {
 		if c.role == wire.RoleDriver || c.role == wire.RoleService {
 			r := wire.WorkerRow{WorkerID: bytes.Clone(c.self[:]), Role: c.role, Pid: c.pid, Alive: true}
 			if c.job != nil {
-				r.JobID = bytes.Clone(c.job.id[:])
+				r.JobID = bytes.Clone(c.job.ID[:])
 			}
 			out.Workers = append(out.Workers, r)
 		}
@@ -138,9 +139,10 @@ func (d *Daemon) workerRows(out *wire.Census) {
 }
 
 func (w *worker) row() wire.WorkerRow {
-	r := wire.WorkerRow{WorkerID: bytes.Clone(w.self[:]), Role: wire.RoleWorker, Pid: w.pid, Alive: w.state != stateGone, StartedMs: ms(w.born), ReadyMs: ms(w.up)}
-	if w.job != nil {
-		r.JobID = bytes.Clone(w.job.id[:])
+	ordered, ready := w.Times()
+	r := wire.WorkerRow{
+		WorkerID: bytes.Clone(w.self[:]), Role: wire.RoleWorker, Pid: w.Pid(), JobID: bytes.Clone(w.job.ID[:]),
+		Alive: w.State() != workers.Gone, StartedMs: ms(ordered), ReadyMs: ms(ready),
 	}
 	if w.actor != nil {
 		r.ActorID = bytes.Clone(w.actor.rec.ID[:])
@@ -156,12 +158,12 @@ func ms(t time.Time) int64 {
 }
 
 // noteEnd remembers a worker that has ended, for the census; mu held.
-func (d *Daemon) noteEnd(w *worker, end workerEnd) {
+func (d *Daemon) noteEnd(w *worker, end workers.End) {
 	if len(d.ended) >= keptWorkers {
 		d.ended = append(d.ended[:0], d.ended[keptWorkers/2:]...)
 	}
 	r := w.row()
-	r.EndedMs, r.Reason, r.Detail, r.Alive = time.Now().UnixMilli(), w.reason, end.detail, false
+	r.EndedMs, r.Reason, r.Detail, r.Alive = time.Now().UnixMilli(), w.Reason(), end.Detail, false
 	d.ended = append(d.ended, r)
 }
 
@@ -204,8 +206,8 @@ func (d *Daemon) passOn(c *client, m *wire.Message) {
 		return
 	}
 	for _, w := range c.job.workers {
-		if w.client != nil {
-			_ = w.client.peer.Push(wire.TForget, q)
+		if p := w.Peer(); p != nil {
+			_ = p.Push(wire.TForget, q)
 		}
 	}
 }

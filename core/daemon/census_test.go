@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // A process that says nothing and one that is stopped are named; what others
@@ -56,15 +58,18 @@ func TestCensus_SilentProcesses_AreNamed(t *testing.T) {
 
 func TestNoteEnd_ManyWorkers_TheLastOnesAreKept(t *testing.T) {
 	d, j := opened(t)
+	w := ordered(d, j)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for i := range 3 * keptWorkers {
-		d.noteEnd(&worker{self: ids.NewWorker(), job: j, pid: i + 1}, workerEnd{detail: "gone"})
+	for range 3*keptWorkers - 1 {
+		d.noteEnd(w, workers.End{Detail: "gone"})
 	}
+	w.self = ids.NewWorker()
+	d.noteEnd(w, workers.End{Detail: "gone"})
 	if n := len(d.ended); n > keptWorkers || n < keptWorkers/2 {
 		t.Errorf("%d are kept", n)
 	}
-	if last := d.ended[len(d.ended)-1]; last.Pid != 3*keptWorkers || last.Alive || last.Detail != "gone" || last.EndedMs == 0 {
+	if last := d.ended[len(d.ended)-1]; !bytes.Equal(last.WorkerID, w.self[:]) || last.Alive || last.Detail != "gone" || last.EndedMs == 0 {
 		t.Errorf("the last one: %+v", last)
 	}
 }

@@ -33,7 +33,7 @@ func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
 		d, j := opened(t)
 		head := codeHead{dropped: make(chan ids.Actor, 2), put: func() {}}
 		d.SetHead(head)
-		c, actor := connected(t, wire.RoleDriver), ids.NewActor(j.id)
+		c, actor := connected(t, wire.RoleDriver), ids.NewActor(j.ID)
 		c.self, c.job, c.proc = ids.NewWorker(), j, &workers.Process{}
 		end := func() {
 			d.mu.Lock()

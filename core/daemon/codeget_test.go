@@ -30,12 +30,12 @@ func TestCode_GetPartDrop_AnswersWhatTheClusterHas(t *testing.T) {
 	d, j := opened(t)
 	head := keptCode{
 		codeHead: codeHead{dropped: make(chan ids.Actor, 9), put: func() {}},
-		object:   ids.NewObject(1, ids.Owner{1}, j.id, 0), data: "the class",
+		object:   ids.NewObject(1, ids.Owner{1}, j.ID, 0), data: "the class",
 	}
 	d.SetHead(head)
 	c := connected(t, wire.RoleDriver)
 	c.job = j
-	other := ids.NewObject(2, ids.Owner{1}, j.id, 0)
+	other := ids.NewObject(2, ids.Owner{1}, j.ID, 0)
 	got, err := d.code(t.Context(), c, received(t, wire.TCodeGet, wire.CodeAt{ObjectID: head.object[:], Offset: 4}))
 	if x, ok := got.(wire.CodeData); err != nil || !ok || string(x.Data) != "class" || x.Size != 9 {
 		t.Errorf("got %+v, %v", got, err)
@@ -46,7 +46,7 @@ func TestCode_GetPartDrop_AnswersWhatTheClusterHas(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	actor := ids.NewActor(j.id)
+	actor := ids.NewActor(j.ID)
 	part := func(id ids.Object, size uint64) (wire.CodeHave, error) {
 		got, err := d.code(t.Context(), c, received(t, wire.TCodePart, wire.CodePart{ActorID: actor[:], ObjectID: id[:], Size: size, Data: []byte("ab")}))
 		have, _ := got.(wire.CodeHave)

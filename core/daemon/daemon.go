@@ -9,8 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/objects"
 	"github.com/eagleray/eagleray/core/pressure"
@@ -25,8 +23,6 @@ type Daemon struct {
 	o          Options
 	log        *slog.Logger
 	socket     *net.UnixListener
-	reaper     *workers.Reaper
-	orphans    *workers.Orphans
 	began      time.Time
 	complaints complaints // of what is refused
 
@@ -45,15 +41,12 @@ type Daemon struct {
 	objects     *objects.Store
 	clients     map[sched.ClientID]*client
 	owners      map[ids.Owner]*client
-	workers     map[sched.WorkerID]*worker
-	tokens      map[string]*worker // forks that have not said hello
-	pids        map[int]*worker
-	zygotes     map[zygoteKey]*zygote
+	table       *workers.Table
+	workers     map[sched.WorkerID]*worker // those of the table
 	jobs        map[ids.Job]*job
 	actors      map[ids.Actor]*actor
 	wills       map[string]*client // workers that hand over, by token
 	lastClient  sched.ClientID
-	startKills  int // workers killed in a row while they started
 	closing     bool
 	ended       []wire.WorkerRow // the workers that ended last
 
@@ -96,9 +89,6 @@ func Open(o Options) (*Daemon, error) {
 		clients: make(map[sched.ClientID]*client),
 		owners:  make(map[ids.Owner]*client),
 		workers: make(map[sched.WorkerID]*worker),
-		tokens:  make(map[string]*worker),
-		pids:    make(map[int]*worker),
-		zygotes: make(map[zygoteKey]*zygote),
 		jobs:    make(map[ids.Job]*job),
 		actors:  make(map[ids.Actor]*actor),
 		wills:   make(map[string]*client),
@@ -113,13 +103,12 @@ func Open(o Options) (*Daemon, error) {
 		socket.Close()
 		return nil, err
 	}
-	d.orphans = workers.NewOrphans()
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
-	d.reaper = workers.StartReaper(d.reaped)
+	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log})
 	if err := d.learnMemory(); err != nil {
 		socket.Close()
-		d.reaper.Close()
+		d.table.Discard()
 		d.objects.Close()
 		return nil, err
 	}
@@ -173,23 +162,16 @@ func (d *Daemon) Close(keepLogs bool) {
 	for _, c := range d.clients {
 		peers = append(peers, c.peer)
 	}
-	for _, w := range d.workers {
-		w.proc.Signal(unix.SIGKILL)
-	}
-	for _, z := range d.zygotes {
-		z.Close("the daemon is ending")
-	}
+	d.table.Stop()
 	d.mu.Unlock()
 	d.socket.Close()
 	d.served.Wait()
 	for _, p := range peers {
 		p.Close()
 	}
-	if left := workers.KillDescendants(closeLimit, d.reaper.Sweep); left > 0 {
+	if left := d.table.Close(closeLimit); left > 0 {
 		d.log.Warn("processes do not end", "left", left)
 	}
-	d.reaper.Close()
-	d.orphans.Close()
 	d.objects.Close()
 	if keepLogs {
 		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))
@@ -214,11 +196,11 @@ func (d *Daemon) SendStore(socket int, text []byte) error { return d.objects.Sen
 func (d *Daemon) now() time.Duration { return time.Since(d.began) }
 
 // event passes an event to the scheduler and does what it orders; mu held.
-func (d *Daemon) event(f func(m *sched.Machine)) { d.eventOfEnd(workerEnd{}, f) }
+func (d *Daemon) event(f func(m *sched.Machine)) { d.eventOfEnd(workers.End{}, f) }
 
 // eventOfEnd is event for the end of a worker. The scheduler then says which leases
 // the worker had, and their holders are told how it ended; mu held.
-func (d *Daemon) eventOfEnd(end workerEnd, f func(m *sched.Machine)) {
+func (d *Daemon) eventOfEnd(end workers.End, f func(m *sched.Machine)) {
 	if d.closing {
 		return
 	}
@@ -236,7 +218,7 @@ func (d *Daemon) tick() {
 
 // act does the scheduler's actions and sets its timer. End is how a worker ended, when
 // the actions follow from that; mu held.
-func (d *Daemon) act(end workerEnd) {
+func (d *Daemon) act(end workers.End) {
 	for {
 		as := d.m.Actions()
 		if len(as) == 0 {

@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -27,25 +29,42 @@ func TestEndJob_EndsAllButDetachedActors(t *testing.T) {
 	d, j := opened(t)
 	var told []string
 	d.SetHead(endHead{ended: &told})
-	began, unborn, silent, detached, other := &workers.Output{}, &workers.Output{}, (*workers.Output)(nil), &workers.Output{}, &workers.Output{}
-	all := map[*worker]bool{ // whether the worker is to be ended
-		{id: 11, pid: 1 << 23, output: began}:  true,
-		{id: 12, output: unborn}:               true,
-		{id: 13, pid: 1 << 23, output: silent}: true,
-		{id: 14, pid: 1 << 23, output: detached, actor: &actor{rec: record.Actor{Detached: true}}}: false,
-		{id: 15, pid: 1 << 23, output: other, actor: &actor{}}:                                     true,
+	script := filepath.Join(t.TempDir(), "python")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nexec sleep 1000\n"), 0o755); err != nil {
+		t.Fatal(err)
 	}
+	j.DefineEnv(wire.EnvSpec{Key: "sleeps", Python: script})
+	add := func(id sched.WorkerID, ordered, runs bool, a *actor) *worker {
+		d.mu.Lock()
+		w := d.addWorker(id, j, "sleeps")
+		if ordered {
+			d.table.Start(w.Worker)
+		}
+		if runs { // as a process that is gone
+			d.table.Connected(w.Worker, 1<<23+int(id), nil)
+		}
+		w.actor = a
+		d.mu.Unlock()
+		if ordered {
+			within(t, testLimit, "the worker's output is there", func() bool {
+				d.mu.Lock()
+				defer d.mu.Unlock()
+				return w.Output() != nil
+			})
+		}
+		return w
+	}
+	runs, unborn, silent := add(11, true, true, nil), add(12, true, false, nil), add(13, false, true, nil)
+	detached := add(14, true, true, &actor{rec: record.Actor{Detached: true}})
+	other := add(15, true, true, &actor{settled: true})
+	all := map[*worker]bool{runs: true, unborn: true, silent: true, detached: false, other: true} // whether the worker is to be ended
 	d.mu.Lock()
-	for w := range all {
-		w.job, w.told, w.token = j, make(chan struct{}), newToken()
-		j.workers[w.id] = w
-	}
 	heir, stranger, driver := connected(t, wire.RoleHeir), connected(t, wire.RoleHeir), connected(t, wire.RoleDriver)
 	for i, c := range []*client{heir, stranger, driver} {
 		c.id, c.job = sched.ClientID(100+i), j
 		d.clients[c.id] = c
 	}
-	stranger.job = &job{id: ids.JobOf(2)}
+	stranger.job = jobOf(2)
 	d.mu.Unlock()
 
 	outputs := d.endJob(j, record.JobFinished, "it is done")
@@ -53,13 +72,13 @@ func TestEndJob_EndsAllButDetachedActors(t *testing.T) {
 	for _, o := range outputs {
 		has[o] = true
 	}
-	if len(outputs) != 2 || !has[began] || !has[other] {
+	if len(outputs) != 2 || !has[runs.Output()] || !has[other.Output()] {
 		t.Errorf("%d outputs are to be drained, want those of the two workers that have begun and are ended", len(outputs))
 	}
 	if again := d.endJob(j, record.JobLost, "again"); again != nil {
 		t.Errorf("an ended job ends again with %d outputs", len(again))
 	}
-	if want := j.id.String() + " " + string(record.JobFinished) + " it is done"; len(told) != 1 || told[0] != want {
+	if want := j.ID.String() + " " + string(record.JobFinished) + " it is done"; len(told) != 1 || told[0] != want {
 		t.Errorf("the head heard %q, want once %q", told, want)
 	}
 	d.mu.Lock()
@@ -68,28 +87,10 @@ func TestEndJob_EndsAllButDetachedActors(t *testing.T) {
 		t.Errorf("of the clients are gone: the job's heir %v, another job's heir %v, the driver %v", heir.gone, stranger.gone, driver.gone)
 	}
 	for w, want := range all {
-		if w.doomed != want {
-			t.Errorf("worker %d is ended: %v", w.id, w.doomed)
+		if w.Dismissed() != want {
+			t.Errorf("worker %d is ended: %v", w.id, w.Dismissed())
 		}
-		delete(j.workers, w.id)
 	}
 	delete(d.clients, stranger.id)
 	delete(d.clients, driver.id)
-}
-
-// How a zygote ended is noted at the zygote of that process only: one that a
-// signal has ended is known as killed.
-func TestZygoteReaped_KilledBySignal_IsNoted(t *testing.T) {
-	d, j := opened(t)
-	_, z := ordered(d, j) // it does not run, so its process is 0
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, c := range []struct {
-		pid, status int
-		killed      bool
-	}{{0, 1, false}, {0, 0, false}, {5, -9, false}, {0, -9, true}, {5, 0, true}, {0, -1, true}, {0, 0, false}} {
-		if d.zygoteReaped(c.pid, c.status); z.killed != c.killed {
-			t.Errorf("process %d ended with %d: killed is %v", c.pid, c.status, z.killed)
-		}
-	}
 }

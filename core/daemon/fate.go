@@ -132,28 +132,13 @@ func (k *lostCall) look() {
 		return
 	}
 	a := d.actors[k.key.Actor]
-	if a == nil || a.rec.Incarnation != k.key.Incarnation || a.settled || a.worker == nil || !a.worker.serves() {
+	if a == nil || a.rec.Incarnation != k.key.Incarnation || a.settled || a.worker == nil || !a.worker.Serves() {
 		k.timer = time.AfterFunc(brokenFor, k.look)
 		return
 	}
 	k.settle()
 	_ = k.m.Reply(wire.ActorFate{State: wire.ActorAlive, Cause: string(fault.ActorUnavailable),
-		Message: d.actorLines(&a.rec, a.worker.pid) + "the connection to it broke, it lives on"})
-}
-
-// serves reports whether a worker lives and does not mean to end; mu held.
-func (w *worker) serves() bool {
-	if w.state == stateGone || w.doomed || w.reason != "" || w.client == nil || w.client.gone {
-		return false
-	}
-	if w.proc != nil {
-		select {
-		case <-w.proc.Gone:
-			return false
-		default:
-		}
-	}
-	return true
+		Message: d.actorLines(&a.rec, a.worker.Pid()) + "the connection to it broke, it lives on"})
 }
 
 // actorLines name an actor in the form that errors about actors have.

@@ -13,18 +13,20 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	defer d.mu.Unlock()
 	envs := 0
 	for _, j := range d.jobs {
-		envs += len(j.envs)
+		envs += j.Envs()
 	}
 	cancels := 0
 	for _, c := range d.clients {
 		cancels += len(c.cancels)
 	}
 	for name, n := range map[string]int{
-		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "tokens": len(d.tokens),
-		"pids": len(d.pids), "zygotes": len(d.zygotes), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
+		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
 		"wills": len(d.wills), "lives": len(d.lives), "falls": len(d.falls), "ended_workers": len(d.ended), "cancels": cancels,
 		"complaints": d.complaints.count(),
 	} {
+		found["n_"+name] = uint64(n)
+	}
+	for name, n := range d.table.Sizes() {
 		found["n_"+name] = uint64(n)
 	}
 	for name, n := range d.objects.Sizes() {

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -63,8 +64,10 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 			return err
 		}
 		d.mu.Lock()
-		d.defineEnv(c.job, q)
-		d.mu.Unlock()
+		defer d.mu.Unlock()
+		if c.job != nil {
+			c.job.DefineEnv(q)
+		}
 	case wire.TClassDefine:
 		var q wire.ClassDefine
 		if err := m.Decode(&q); err != nil {
@@ -112,7 +115,9 @@ func (d *Daemon) control(c *client, m *wire.Message) error {
 		}
 		d.schedule(c, func(s *sched.Machine) {
 			if q.Exiting {
-				d.expectEnd(d.workers[s.WorkerOf(c.id, sched.LeaseID(q.LeaseID))], leaveGrace)
+				if w := d.workers[s.WorkerOf(c.id, sched.LeaseID(q.LeaseID))]; w != nil {
+					d.table.ExpectEnd(w.Worker, leaveGrace)
+				}
 			}
 			s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable)
 		})
@@ -226,9 +231,7 @@ func (d *Daemon) fromWorker(c *client, m *wire.Message) error {
 		}
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		if w.reason = q.Reason; w.reason == "" {
-			w.reason = "exit"
-		}
+		w.SetReason(cmp.Or(q.Reason, "exit"))
 		if !c.gone {
 			d.event(func(s *sched.Machine) { s.Leaving(w.id) })
 		}
@@ -375,20 +378,14 @@ func (d *Daemon) connectionClosed(c *client) {
 	d.dropClient(c)
 	j := c.job
 	driver := j != nil && j.driver == c
-	if w := c.worker; w != nil && w.state != stateGone {
-		// It is dead, or wants to be: its pidfd tells within a moment.
-		time.AfterFunc(deafWait, func() {
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			w.deaf = !w.ended // what ends it may have been sent before: a large process takes a while to go
-			d.kill(w)
-		})
+	if c.worker != nil {
+		d.table.EndDisconnected(c.worker.Worker)
 	}
 	d.mu.Unlock()
 	if driver {
 		d.endJob(j, record.JobLost, "its driver is gone")
-		if j.sink != nil {
-			j.sink.Close()
+		if j.Sink != nil {
+			j.Sink.Close()
 		}
 	}
 }
@@ -399,6 +396,9 @@ func (d *Daemon) dropClient(c *client) {
 		return
 	}
 	c.gone = true
+	if c.worker != nil {
+		d.table.Disconnected(c.worker.Worker)
+	}
 	delete(d.clients, c.id)
 	for _, cancel := range c.cancels {
 		go cancel()

@@ -6,6 +6,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // A worker that is to end while others need what it owns hands that over to an
@@ -23,7 +24,7 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 	}
 	pid, pidfd := peerProcess(u, h.Pid)
 	closeFD(pidfd)
-	token := newToken()
+	token := workers.NewToken()
 	d.mu.Lock()
 	c := d.owners[ids.Owner(h.OwnerID)]
 	ok := c != nil && c.worker != nil && c.pid == pid

@@ -18,13 +18,14 @@ import (
 // nothing of the heir's goes with it.
 func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	d, j := opened(t)
-	w, _ := ordered(d, j)
+	w := ordered(d, j)
 	old, heir := connected(t, wire.RoleWorker), connected(t, wire.RoleHeir)
 	old.worker, old.self, old.job, old.addr = w, w.self, j, d.socketOf(w.self.Owner())
 	heir.self, heir.job, heir.heirOf = ids.NewWorker(), j, old
 	heir.addr = d.socketOf(heir.self.Owner())
 	d.mu.Lock()
-	w.state, w.client = stateReady, old
+	d.table.SetReady(w.Worker)
+	w.client = old
 	d.mu.Unlock()
 	for _, c := range []*client{old, heir} {
 		c.worker = nil // its process is not under test here
@@ -35,7 +36,7 @@ func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	old.worker = w
 	owner, id := old.self.Owner(), old.id
 	d.mu.Lock()
-	object := ids.NewObject(1, owner, j.id, 0)
+	object := ids.NewObject(1, owner, j.ID, 0)
 	var err error
 	d.objects.Create(old, object, 100, func(_ objects.Place, e error) { err = e })
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
@@ -18,23 +17,14 @@ const drainLimit = 500 * time.Millisecond
 // jobGrace is what the workers of an ended job get to exit by themselves.
 const jobGrace = 150 * time.Millisecond
 
-// runsGrace is what a call that runs when its job ends gets to return.
-const runsGrace = 10 * time.Millisecond
-
-// maxEnvs bounds the environments of one job.
-const maxEnvs = 4096
-
 // job is a driver's program as this node sees it. The daemon's lock guards it.
 type job struct {
-	id        ids.Job
-	namespace string
-	driver    *client
-	envs      map[string]*wire.EnvSpec
-	sink      *workers.Sink // nil: its output stays in files
-	workers   map[sched.WorkerID]*worker
-	notes     map[string]bool // what its zygotes have said, at most maxNotes
-	detached  bool            // created actors that outlive it
-	ended     bool
+	*workers.Job // its environments, and where the output of its workers goes
+	namespace    string
+	driver       *client
+	workers      map[sched.WorkerID]*worker
+	detached     bool // created actors that outlive it
+	ended        bool
 }
 
 // startJob registers a driver's program.
@@ -56,7 +46,7 @@ func (d *Daemon) startJob(c *client, m *wire.Message) {
 		return
 	}
 	if q.Namespace == "" {
-		q.Namespace = newToken()
+		q.Namespace = workers.NewToken()
 	}
 	ctx, cancel := d.headContext()
 	defer cancel()
@@ -68,13 +58,12 @@ func (d *Daemon) startJob(c *client, m *wire.Message) {
 		_ = m.Fail(err)
 		return
 	}
-	j := &job{
-		id: id, namespace: q.Namespace, driver: c,
-		envs:    make(map[string]*wire.EnvSpec),
-		workers: make(map[sched.WorkerID]*worker),
-	}
+	var sink *workers.Sink
 	if q.LogToDriver {
-		j.sink = workers.NewSink(func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }, c.peer.Unsent)
+		sink = workers.NewSink(func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }, c.peer.Unsent)
+	}
+	j := &job{
+		Job: workers.NewJob(id, sink), namespace: q.Namespace, driver: c, workers: make(map[sched.WorkerID]*worker),
 	}
 	d.mu.Lock()
 	if c.gone || d.closing {
@@ -83,7 +72,7 @@ func (d *Daemon) startJob(c *client, m *wire.Message) {
 		return
 	}
 	d.jobs[id], c.job = j, j
-	d.defineEnv(j, q.Env)
+	j.DefineEnv(q.Env)
 	d.event(func(m *sched.Machine) {
 		m.AddClient(c.id, id)
 		if c.role == wire.RoleDriver && q.Env.Key != "" {
@@ -102,14 +91,6 @@ func (d *Daemon) headContext() (context.Context, context.CancelFunc) {
 // headTimeout is far beyond a change of leaders.
 const headTimeout = 60 * time.Second
 
-// defineEnv notes an environment of a job; mu held.
-func (d *Daemon) defineEnv(j *job, e wire.EnvSpec) {
-	if j == nil || e.Key == "" || j.envs[e.Key] != nil || len(j.envs) >= maxEnvs {
-		return
-	}
-	j.envs[e.Key] = &e
-}
-
 // endJob ends what runs for a job and returns the outputs that are to be
 // drained; nil when it had ended before.
 func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Output {
@@ -124,43 +105,37 @@ func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Ou
 		if w.actor != nil && w.actor.rec.Detached {
 			continue
 		}
-		if w.output != nil && w.pid != 0 {
-			outputs = append(outputs, w.output)
+		if w.Output() != nil && w.Pid() != 0 {
+			outputs = append(outputs, w.Output())
 		}
-		d.endWithJob(w, jobGrace)
+		d.table.EndWithJob(w.Worker, jobGrace)
 	}
 	for _, c := range d.clients {
 		if c.job == j && c.role == wire.RoleHeir {
 			d.dropClient(c)
 		}
 	}
-	d.event(func(m *sched.Machine) { m.RemoveJob(j.id) })
+	d.event(func(m *sched.Machine) { m.RemoveJob(j.ID) })
 	if !j.detached {
-		d.closeZygotes(j)
+		d.table.CloseZygotes(j.Job)
 	} else {
 		d.reviewDetached(j)
 	}
 	d.dropJob(j)
 	d.mu.Unlock()
-	d.head.EndJob(j.id, s, message)
+	d.head.EndJob(j.ID, s, message)
 	return outputs
 }
 
 // dropJob forgets a job when nothing of it is left, and ends what its workers
 // left running; mu held.
 func (d *Daemon) dropJob(j *job) {
-	if !j.ended || j.detached || len(j.workers) > 0 || d.jobs[j.id] != j {
+	if !j.ended || j.detached || len(j.workers) > 0 || d.jobs[j.ID] != j {
 		return
 	}
-	delete(d.jobs, j.id)
-	d.closeZygotes(j)
-	known := make(map[int]bool, len(d.pids))
-	for pid := range d.pids {
-		known[pid] = true
-	}
-	if !d.closing {
-		go d.orphans.SweepJob(j.id, known)
-	}
+	delete(d.jobs, j.ID)
+	d.table.CloseZygotes(j.Job)
+	d.table.SweepJob(j.Job)
 }
 
 // detachedWait is how long a restart of a detached actor may take to be ordered.
@@ -169,7 +144,7 @@ const detachedWait = 2 * time.Second
 // reviewDetached forgets an ended job once its last detached actor is dead.
 func (d *Daemon) reviewDetached(j *job) {
 	time.AfterFunc(detachedWait, func() {
-		live := d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.id && a.Live() })
+		live := d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.ID && a.Live() })
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		if len(live) == 0 && !d.closing {
@@ -201,9 +176,9 @@ drain:
 			break drain
 		}
 	}
-	if j.sink != nil {
-		j.sink.Flush(max(time.Until(limit), 20*time.Millisecond))
-		j.sink.Close()
+	if j.Sink != nil {
+		j.Sink.Flush(max(time.Until(limit), 20*time.Millisecond))
+		j.Sink.Close()
 	}
 	_ = m.Reply(nil)
 }

@@ -9,17 +9,18 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // do carries out one action of the scheduler. End is how the worker ended whose end
 // the action follows from; mu held.
-func (d *Daemon) do(a sched.Action, end workerEnd) {
+func (d *Daemon) do(a sched.Action, end workers.End) {
 	switch a := a.(type) {
 	case sched.StartWorker:
 		d.startWorker(a)
 	case sched.StopWorker:
 		if w := d.workers[a.Worker]; w != nil {
-			d.endWorker(w, exitGrace)
+			d.table.End(w.Worker, exitGrace)
 		}
 	case sched.Grant:
 		d.grant(a)
@@ -33,7 +34,7 @@ func (d *Daemon) do(a sched.Action, end workerEnd) {
 		}
 	case sched.Broken:
 		if c := d.clients[a.Client]; c != nil {
-			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: end.detail, Code: string(end.code), Bytes: end.bytes})
+			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: end.Detail, Code: string(end.Code), Bytes: end.Bytes})
 		}
 	case sched.ClassFailed:
 		if c := d.clients[a.Client]; c != nil {
@@ -53,10 +54,10 @@ func (d *Daemon) grant(a sched.Grant) {
 		return
 	}
 	of := c.classes[a.Class]
-	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.pid, Name: of.name, Hold: a.Hold, Enforce: of.enforce})
+	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Name: of.name, Hold: a.Hold, Enforce: of.enforce})
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
 		ClassID: uint32(a.Class), LeaseID: uint64(a.Lease), WorkerID: w.self[:],
-		Addr: d.socketOf(w.self.Owner()), Pid: w.pid, Assignment: d.assignment(w, a.Hold),
+		Addr: d.socketOf(w.self.Owner()), Pid: w.Pid(), Assignment: d.assignment(w, a.Hold),
 		Choice: a.Choice, Better: a.Better, Never: a.Never,
 	})
 }
@@ -81,7 +82,7 @@ func (d *Daemon) assignment(w *worker, hold *resource.Allocation) wire.Assignmen
 // keepsVisible reports whether the job's environment asks to leave the
 // visibility variables of unused accelerators alone.
 func (w *worker) keepsVisible() bool {
-	if s := w.job.envs[w.env]; s != nil {
+	if s := w.job.Env(w.Env()); s != nil {
 		for _, name := range []string{overrideOnZero, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"} {
 			if v, ok := s.Env[name]; ok {
 				return v == "0"

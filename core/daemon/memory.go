@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/eagleray/eagleray/core/resource"
+	"github.com/eagleray/eagleray/core/workers"
 )
 
 // learnMemory tells the scheduler how much memory the node's GPUs have: at
@@ -27,7 +28,7 @@ func (d *Daemon) learnMemory() error {
 		if err := d.m.SetGPUMemory(found); err != nil {
 			d.log.Warn("the memory of the GPUs stays unknown", "error", err)
 		}
-		d.act(workerEnd{})
+		d.act(workers.End{})
 	}()
 	return nil
 }

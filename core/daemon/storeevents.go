@@ -30,8 +30,8 @@ func (e storeEvents) Warn(h objects.Holder, text string) {
 		return
 	}
 	lines := []wire.LogLine{{Pid: c.pid, Stderr: true, Source: "daemon", Text: text}}
-	if j.sink != nil {
-		j.sink.Add(lines)
+	if j.Sink != nil {
+		j.Sink.Add(lines)
 	} else if j.driver != nil { // The driver does not want to see its workers' output; this is not output.
 		_ = j.driver.peer.Push(wire.TLogs, wire.LogBatch{Lines: lines})
 	}

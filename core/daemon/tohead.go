@@ -180,8 +180,8 @@ func (d *Daemon) killActor(m *wire.Message) (any, error) {
 	}
 	d.mu.Lock()
 	var gone chan struct{}
-	if a := d.actors[id]; a != nil && a.worker != nil && a.worker.proc != nil {
-		gone = a.worker.proc.Gone
+	if a := d.actors[id]; a != nil && a.worker != nil && a.worker.Process() != nil {
+		gone = a.worker.Process().Gone
 	}
 	d.mu.Unlock()
 	ctx, cancel := d.headContext()

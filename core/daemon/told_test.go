@@ -50,12 +50,12 @@ func TestStoreEvents_Warn_ReachesTheDriver(t *testing.T) {
 		t.Fatal("the driver is told nothing")
 	}
 	lines := make(chan wire.LogLine, 4)
-	j.sink = workers.NewSink(func(ls []wire.LogLine) {
+	j.Job = workers.NewJob(j.ID, workers.NewSink(func(ls []wire.LogLine) {
 		for _, l := range ls {
 			lines <- l
 		}
-	}, func() int { return 0 })
-	defer j.sink.Close()
+	}, func() int { return 0 }))
+	defer j.Sink.Close()
 	m.Warn(waits, "it waits on")
 	select {
 	case l := <-lines:

@@ -39,13 +39,13 @@ func (h watchHost) List() []pressure.View {
 	defer d.mu.Unlock()
 	var list []pressure.View
 	for _, w := range d.workers {
-		if w.state != stateReady || w.doomed || w.proc == nil {
+		if w.State() != workers.Ready || w.Dismissed() || w.Process() == nil {
 			continue
 		}
 		if _, known := d.m.Occupation(w.id); !known {
 			continue
 		}
-		v := pressure.View{ID: uint64(w.id), Pid: w.pid, Work: d.workOf(w, running[w.id])}
+		v := pressure.View{ID: uint64(w.id), Pid: w.Pid(), Work: d.workOf(w, running[w.id])}
 		if w.actor != nil {
 			v.Class, v.Owner, v.MayRestart = w.actor.rec.ClassName, w.actor.rec.Owner.String(), w.actor.rec.MayRestart()
 		}
@@ -75,53 +75,48 @@ func (h watchHost) End(v pressure.Worker, exact bool, why pressure.Ending) (gone
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	w := d.workers[id]
-	if w == nil || w.state == stateGone || w.proc == nil || d.closing {
+	if w == nil || w.State() == workers.Gone || w.Process() == nil || d.closing {
 		over := make(chan struct{})
 		close(over)
 		return over, true
 	}
 	now := d.workOf(w, runs[id])
 	if !v.Work.Same(now, exact) {
-		d.log.Info("a worker that was to be ended for want of memory does something else by now", "pid", w.pid, "what", v.Name)
+		d.log.Info("a worker that was to be ended for want of memory does something else by now", "pid", w.Pid(), "what", v.Name)
 		return nil, false
 	}
-	d.log.Warn("a worker is ended for want of memory", "pid", w.pid, "what", v.Name, "bytes", v.Bytes, "report", why.Text)
+	d.log.Warn("a worker is ended for want of memory", "pid", w.Pid(), "what", v.Name, "bytes", v.Bytes, "report", why.Text)
 	if now.Idle {
 		d.event(func(m *sched.Machine) { m.Retire(w.id) })
-		return w.proc.Gone, true
+		return w.Process().Gone, true
 	}
-	d.blame(w, why)
-	d.kill(w)
-	return w.proc.Gone, true
+	w.Blame(excessOf(why))
+	d.table.Kill(w.Worker)
+	return w.Process().Gone, true
 }
 
 // WorkerOf implements pressure.GPUWorkers.
 func (h watchHost) WorkerOf(pid int) (id uint64, ok bool) {
-	w := h.d.pids[pid]
+	w := h.d.table.ByPid(pid)
 	if w == nil {
 		return 0, false
 	}
-	return uint64(w.id), true
+	return w.ID(), true
 }
 
 // EndNow implements pressure.GPUWorkers.
 func (h watchHost) EndNow(id uint64, why pressure.Ending) bool {
 	w := h.d.workers[sched.WorkerID(id)]
-	if w == nil || !h.d.blame(w, why) {
+	if w == nil || !w.Blame(excessOf(why)) {
 		return false
 	}
-	h.d.kill(w)
+	h.d.table.Kill(w.Worker)
 	return true
 }
 
-// blame notes why a worker ends, and reports whether that is the first reason that has to
-// do with memory: the first one stays; mu held.
-func (d *Daemon) blame(w *worker, why pressure.Ending) bool {
-	if w.exceeded != "" {
-		return false
-	}
-	w.exceeded, w.excess, w.held = why.Text, why.Code, why.Bytes
-	return true
+// excessOf is why a worker ends, as the table of workers keeps it.
+func excessOf(why pressure.Ending) workers.Excess {
+	return workers.Excess{Text: why.Text, Code: why.Code, Bytes: why.Bytes}
 }
 
 // byKernel notes of a worker that somebody has killed that it was the kernel, if the
@@ -139,14 +134,14 @@ func (d *Daemon) byKernel(w *worker) {
 				what = "task " + o.Name
 			}
 		}
-		return what, workers.ExitText(w.pid, w.status, true)
+		return what, w.ExitText()
 	})
 	if !ok {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.blame(w, why)
+	w.Blame(excessOf(why))
 }
 
 // gpuHeld answers a worker how many bytes of GPUs it holds now.
@@ -165,12 +160,12 @@ func (d *Daemon) askRunning(wanted func(*worker) bool) map[sched.WorkerID]*wire.
 	var asked sync.WaitGroup
 	d.mu.Lock()
 	for _, w := range d.workers {
-		if w.state != stateReady || w.client == nil || w.client.gone || !wanted(w) {
+		if w.State() != workers.Ready || w.Peer() == nil || !wanted(w) {
 			continue
 		}
 		asked.Add(1)
 		id := w.id
-		w.client.peer.Go(wire.TRunning, nil, func(m *wire.Message, err error) {
+		w.Peer().Go(wire.TRunning, nil, func(m *wire.Message, err error) {
 			defer asked.Done()
 			r := new(wire.Running)
 			if err == nil && m.Decode(r) == nil {

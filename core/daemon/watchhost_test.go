@@ -11,17 +11,18 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/pressure"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/workers"
 )
 
 // A worker that was idle in the picture has become an actor's before it is ended.
 func TestWatchHost_End_IdleInThePictureAndAnActorByNow_Lives(t *testing.T) {
 	d, j := opened(t)
-	w, _ := ordered(d, j)
+	w := ordered(d, j)
 	d.mu.Lock()
 	ended := sleeps(t, d, w)
-	idle := pressure.Worker{ID: uint64(w.id), Pid: w.pid, Work: d.workOf(w, nil)}
-	w.actor = &actor{rec: record.Actor{ID: ids.NewActor(j.id)}}
+	idle := pressure.Worker{ID: uint64(w.id), Pid: w.Pid(), Work: d.workOf(w, nil)}
+	w.actor = &actor{rec: record.Actor{ID: ids.NewActor(j.ID)}}
 	d.mu.Unlock()
 	why := pressure.Ending{Code: fault.OutOfMemory, Text: "memory is short", Bytes: 9}
 	for _, exact := range []bool{true, false} {
@@ -30,7 +31,7 @@ func TestWatchHost_End_IdleInThePictureAndAnActorByNow_Lives(t *testing.T) {
 		}
 	}
 	d.mu.Lock()
-	if w.doomed || w.exceeded != "" {
+	if w.Dismissed() || w.Excess().Text != "" {
 		t.Error("the actor is ended")
 	}
 	now := idle
@@ -43,8 +44,8 @@ func TestWatchHost_End_IdleInThePictureAndAnActorByNow_Lives(t *testing.T) {
 	ended()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if w.exceeded != why.Text || w.excess != why.Code || w.held != why.Bytes {
-		t.Errorf("the worker's end is told as %q, %q, %d bytes", w.exceeded, w.excess, w.held)
+	if got := w.Excess(); got != excessOf(why) {
+		t.Errorf("the worker's end is told as %+v", got)
 	}
 	w.actor = nil
 }
@@ -63,45 +64,66 @@ func TestWatchHost_End_WorkerIsGone_HasEnded(t *testing.T) {
 // are not shown to the memory watch.
 func TestWatchHost_List_OnlyWorkersThatMayBeEnded(t *testing.T) {
 	d, j := opened(t)
-	w, _ := ordered(d, j)
-	list := func() int { return len(watchHost{d}.List()) }
-	for name, change := range map[string]func(){
-		"a worker that comes up":                    func() { w.state, w.doomed, w.proc = stateStarting, false, &workers.Process{} },
-		"a worker that is being ended":              func() { w.state, w.doomed, w.proc = stateReady, true, &workers.Process{} },
-		"a worker without a process":                func() { w.state, w.doomed, w.proc = stateReady, false, nil },
-		"a worker that the scheduler does not know": func() { w.state, w.doomed, w.proc = stateReady, false, &workers.Process{} },
-	} {
-		d.mu.Lock()
-		change()
-		d.mu.Unlock()
-		if n := list(); n != 0 {
-			t.Errorf("%s may be ended", name)
+	w := ordered(d, j)
+	wants := func(what string, known bool) {
+		t.Helper()
+		if n := len(watchHost{d}.List()); (n == 1) != known || n > 1 {
+			t.Errorf("%s: %d workers may be ended", what, n)
 		}
 	}
+	wants("a worker without a process", false)
 	d.mu.Lock()
-	w.proc = nil
+	ended := sleeps(t, d, w)
 	d.mu.Unlock()
+	wants("a worker that comes up", false)
+	d.mu.Lock()
+	d.table.SetReady(w.Worker)
+	d.mu.Unlock()
+	wants("a worker that the scheduler does not know", false)
+	d.mu.Lock()
+	d.event(func(m *sched.Machine) { m.AddJob(j.ID, "env") }) // orders a worker
+	var known *worker
+	for _, x := range d.workers {
+		if x != w {
+			known = x
+		}
+	}
+	if known == nil {
+		d.mu.Unlock()
+		t.Fatal("the scheduler orders no worker")
+	}
+	endedToo := sleeps(t, d, known)
+	d.workerReady(known)
+	d.mu.Unlock()
+	wants("a worker that is ready", true)
+	d.mu.Lock()
+	d.table.Kill(w.Worker)
+	d.table.Kill(known.Worker)
+	d.mu.Unlock()
+	ended()
+	endedToo()
+	wants("a worker that was ended", false)
 }
 
 // A worker that exceeds its share of a GPU is ended by the reason that comes first.
 func TestWatchHost_EndNow_TheFirstReasonStays(t *testing.T) {
 	d, j := opened(t)
-	w, _ := ordered(d, j)
+	w := ordered(d, j)
 	d.mu.Lock()
 	ended := sleeps(t, d, w)
 	h, id := watchHost{d}, uint64(w.id)
-	if found, ok := h.WorkerOf(w.pid); !ok || found != id {
-		t.Errorf("process %d belongs to worker %d (%v), want %d", w.pid, found, ok, id)
+	if found, ok := h.WorkerOf(w.Pid()); !ok || found != id {
+		t.Errorf("process %d belongs to worker %d (%v), want %d", w.Pid(), found, ok, id)
 	}
 	if _, ok := h.WorkerOf(1 << 30); ok {
 		t.Error("a process that does not exist has a worker")
 	}
 	first := pressure.Ending{Code: fault.GPUMemoryExceeded, Text: "too much of a GPU"}
-	if !h.EndNow(id, first) || h.EndNow(id, pressure.Ending{Code: fault.OutOfMemory, Text: "memory is short"}) || h.EndNow(1000, first) {
+	if !h.EndNow(id, first) || h.EndNow(id, pressure.Ending{Code: fault.OutOfMemory, Text: "memory is short"}) || h.EndNow(2000, first) {
 		t.Error("only the first reason ends a worker that is there")
 	}
-	if !w.doomed || w.exceeded != first.Text || w.excess != first.Code {
-		t.Errorf("the worker's end is told as %q, %q", w.exceeded, w.excess)
+	if !w.Dismissed() || w.Excess() != excessOf(first) {
+		t.Errorf("the worker's end is told as %+v", w.Excess())
 	}
 	d.mu.Unlock()
 	ended()
@@ -121,30 +143,30 @@ func TestByKernel_CountRose_ExplainsTheDeath(t *testing.T) {
 	}
 	kills(3)
 	d, j := openedWith(t, func(o *Options) { o.Memory.Root = root })
-	w, _ := ordered(d, j)
-	w.pid, w.status = 77, -9
+	w := ordered(d, j)
 	said := func() string {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		return w.exceeded
+		return w.Excess().Text
 	}
 	if d.byKernel(w); said() != "" {
 		t.Fatalf("the kernel has ended nobody: %q", said())
 	}
 	kills(4)
 	d.byKernel(w)
-	for _, words := range []string{"a worker", "worker pid 77 was killed by signal 9", "node " + d.o.Address} {
+	for _, words := range []string{"a worker", "worker pid 0 is gone", "node " + d.o.Address} {
 		if !strings.Contains(said(), words) {
 			t.Errorf("%q does not say %q", said(), words)
 		}
 	}
-	if w.excess != fault.OutOfMemory {
-		t.Errorf("the reason is %q", w.excess)
+	if w.Excess().Code != fault.OutOfMemory {
+		t.Errorf("the reason is %q", w.Excess().Code)
 	}
 	d.mu.Lock()
-	w.exceeded, w.excess = "it had too much of a GPU", fault.GPUMemoryExceeded
+	w = d.addWorker(1001, j, "env")
+	w.Blame(workers.Excess{Text: "it had too much of a GPU", Code: fault.GPUMemoryExceeded})
 	d.mu.Unlock()
-	if d.byKernel(w); said() != "it had too much of a GPU" || w.excess != fault.GPUMemoryExceeded {
+	if d.byKernel(w); said() != "it had too much of a GPU" || w.Excess().Code != fault.GPUMemoryExceeded {
 		t.Errorf("the known reason became %q", said())
 	}
 }

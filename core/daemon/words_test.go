@@ -34,9 +34,9 @@ func TestDefine_KeepsClassesWithDevices(t *testing.T) {
 func TestPlaceActor_OlderOrSameIncarnation_ChangesNothing(t *testing.T) {
 	d, j := opened(t)
 	d.SetHead(deafHead{})
-	rec := record.Actor{ID: ids.Actor{1}, Job: j.id, Incarnation: 3, EnvKey: "env", State: record.ActorPending}
+	rec := record.Actor{ID: ids.Actor{1}, Job: j.ID, Incarnation: 3, EnvKey: "env", State: record.ActorPending}
 	d.mu.Lock()
-	d.event(func(m *sched.Machine) { m.AddJob(j.id, "env") })
+	d.event(func(m *sched.Machine) { m.AddJob(j.ID, "env") })
 	there := &actor{rec: rec}
 	d.actors[rec.ID] = there
 	d.mu.Unlock()

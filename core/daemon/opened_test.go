@@ -11,7 +11,21 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
 )
+
+// testLimit is how long tests wait for what must come. It only tells a test that hangs from one that is slow.
+const testLimit = 60 * time.Second
+
+// within waits for a condition.
+func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within %v: %s", limit, what)
+		}
+	}
+}
 
 type noDevices struct{}
 
@@ -40,11 +54,18 @@ func openedWith(t *testing.T, change func(*Options)) (*Daemon, *job) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { d.Close(false) })
-	j := &job{id: ids.JobOf(1), envs: map[string]*wire.EnvSpec{"env": {Key: "env", Python: "/bin/false"}}, workers: map[sched.WorkerID]*worker{}}
+	j := jobOf(1)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.jobs[j.id] = j
+	d.jobs[j.ID] = j
 	return d, j
+}
+
+// jobOf returns a job that no driver has started.
+func jobOf(number uint32) *job {
+	j := &job{Job: workers.NewJob(ids.JobOf(number), nil), workers: make(map[sched.WorkerID]*worker)}
+	j.DefineEnv(wire.EnvSpec{Key: "env", Python: "/bin/false"})
+	return j
 }
 
 // connected returns a process that says nothing.
@@ -59,73 +80,12 @@ func connected(t *testing.T, role string) *client {
 	return c
 }
 
-// ordered returns a worker whose fork was ordered from a zygote that imports nothing more.
-func ordered(d *Daemon, j *job) (*worker, *zygote) {
+// ordered returns a worker that is starting. No zygote forks it, and the scheduler does
+// not know its number.
+func ordered(d *Daemon, j *job) *worker {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	z := d.newZygote(j.envs["env"], j.id)
-	z.ready = true
-	w := &worker{id: 1, self: ids.NewWorker(), job: j, env: "env", token: newToken(), told: make(chan struct{}), zygote: z, forks: 1}
-	d.workers[w.id], d.tokens[w.token], j.workers[w.id] = w, w, w
-	d.zygotes[zygoteKey{j.id, "env"}] = z
-	return w, z
-}
-
-// A driver leaves while its worker is being forked: the order is lost with the
-// zygote, and nobody forks that worker again.
-func TestWorker_DoomedBeforeItsFork_IsNotForkedAgain(t *testing.T) {
-	d, j := opened(t)
-	w, z := ordered(d, j)
-	d.mu.Lock()
-	d.endWithJob(w, jobGrace)
-	d.mu.Unlock()
-	d.zygoteGone(z, "it was closed")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w.state != stateGone || w.forks != 1 || len(d.zygotes) != 0 || len(d.tokens) != 0 || len(j.workers) != 0 {
-		t.Errorf("state %d after %d forks; %d zygotes, %d orders, %d workers", w.state, w.forks, len(d.zygotes), len(d.tokens), len(j.workers))
-	}
-}
-
-// One that is not doomed is.
-func TestWorker_ZygoteLostBeforeItsFork_IsForkedByAnother(t *testing.T) {
-	d, j := opened(t)
-	w, z := ordered(d, j)
-	d.zygoteGone(z, "it was killed")
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if w.forks != 2 || w.zygote == z {
-		t.Errorf("%d forks", w.forks)
-	}
-}
-
-// The fork was done, but nobody told; the worker that says hello is to be gone.
-func TestWorker_DoomedBeforeItsHello_IsKilled(t *testing.T) {
-	d, j := opened(t)
-	w, _ := ordered(d, j)
-	d.mu.Lock()
-	d.endWithJob(w, jobGrace)
-	d.mu.Unlock()
-	got, err := d.claim(w.token)
-	if err != nil || got != w {
-		t.Fatalf("%v, %v", got, err)
-	}
-	d.mu.Lock()
-	ended := sleeps(t, d, w)
-	d.mu.Unlock()
-	ended()
-}
-
-// A worker that said that it ends by itself and does not is killed: it may hold a device.
-func TestWorker_DoesNotEndByItself_IsKilled(t *testing.T) {
-	d, j := opened(t)
-	w, _ := ordered(d, j)
-	d.mu.Lock()
-	ended := sleeps(t, d, w)
-	d.workerReady(w)
-	d.expectEnd(w, 10*time.Millisecond)
-	d.mu.Unlock()
-	ended()
+	return d.addWorker(1000, j, "env")
 }
 
 // sleeps makes a process that does not end the worker's; mu held. The result waits for its end.
@@ -138,12 +98,12 @@ func sleeps(t *testing.T, d *Daemon, w *worker) (ended func()) {
 	c := connected(t, wire.RoleWorker)
 	c.pid, c.worker, c.self, c.job = cmd.Process.Pid, w, w.self, w.job
 	d.workerConnected(c)
-	gone := w.proc.Gone
+	gone := w.Process().Gone
 	return func() {
 		t.Helper()
 		select {
 		case <-gone:
-		case <-time.After(60 * time.Second):
+		case <-time.After(testLimit):
 			_ = cmd.Process.Kill()
 			t.Fatal("it lives")
 		}

@@ -1,4 +1,4 @@
-package daemon
+package workers
 
 import (
 	"net"
@@ -10,7 +10,7 @@ import (
 
 // exits has a worker's process answer TExit with one answer after the other, the last
 // one again and again. asked gets a value for each.
-func exits(t *testing.T, d *Daemon, w *worker, answers ...wire.ExitAnswer) (asked chan int) {
+func exits(t *testing.T, d *Table, w *Worker, answers ...wire.ExitAnswer) (asked chan int) {
 	t.Helper()
 	ours, its := net.Pipe()
 	asked = make(chan int, 16)
@@ -31,19 +31,19 @@ func exits(t *testing.T, d *Daemon, w *worker, answers ...wire.ExitAnswer) (aske
 		peer.Close()
 		worker.Close()
 	})
-	w.client.peer = peer
+	w.peer = peer
 	return asked
 }
 
 // A call that runs at its job's end is killed soon: the grace of an hour is for others.
 func TestWorker_RunsAtItsJobsEnd_IsKilledSoon(t *testing.T) {
-	d, j := opened(t)
-	w, _ := ordered(d, j)
-	d.mu.Lock()
-	ended := sleeps(t, d, w)
-	asked := exits(t, d, w, wire.ExitAnswer{Runs: true})
-	d.endWithJob(w, time.Hour)
-	d.mu.Unlock()
+	tb, j := openTable(t)
+	w, _, _ := ordered(tb, j)
+	tb.mu.Lock()
+	ended := sleeps(t, tb, w)
+	asked := exits(t, tb, w, wire.ExitAnswer{Runs: true})
+	tb.EndWithJob(w, time.Hour)
+	tb.mu.Unlock()
 	ended()
 	if n := len(asked); n != 2 {
 		t.Errorf("it was asked %d times, want twice: a call that is about to return may do so", n)
@@ -57,14 +57,14 @@ func TestWorker_EndsAtItsJobsEnd_KeepsItsGrace(t *testing.T) {
 		"its call returns": {{Runs: true}, {}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d, j := opened(t)
-			w, _ := ordered(d, j)
-			d.mu.Lock()
-			ended := sleeps(t, d, w)
-			asked := exits(t, d, w, answers...)
-			d.endWithJob(w, time.Hour)
-			peer := w.client.peer
-			d.mu.Unlock()
+			tb, j := openTable(t)
+			w, _, _ := ordered(tb, j)
+			tb.mu.Lock()
+			ended := sleeps(t, tb, w)
+			asked := exits(t, tb, w, answers...)
+			tb.EndWithJob(w, time.Hour)
+			peer := w.peer
+			tb.mu.Unlock()
 			for range answers {
 				select {
 				case <-asked:
@@ -75,12 +75,12 @@ func TestWorker_EndsAtItsJobsEnd_KeepsItsGrace(t *testing.T) {
 			if err := peer.Call(t.Context(), wire.TRunning, nil, nil); err != nil { // by then the answers have been seen
 				t.Fatal(err)
 			}
-			d.mu.Lock()
-			if w.doomed {
+			tb.mu.Lock()
+			if w.dismissed {
 				t.Error("it was killed")
 			}
-			d.kill(w)
-			d.mu.Unlock()
+			tb.Kill(w)
+			tb.mu.Unlock()
 			ended()
 		})
 	}

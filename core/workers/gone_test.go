@@ -1,0 +1,125 @@
+package workers
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+)
+
+// What is said of a worker's end is of this worker: how its process ended, what it
+// announced or wrote, or that it held too much memory.
+func TestWorker_End_SaysHowThisWorkerEnded(t *testing.T) {
+	const said = "\nIt last wrote to standard error:\n  boom"
+	for name, c := range map[string]struct {
+		w        Worker
+		has, not []string
+		code     fault.Code
+		bytes    uint64
+	}{
+		"it crashed":              {Worker{pid: 7, status: Ending{Status: 3, Known: true}}, []string{"pid 7 exited with code 3", "boom"}, []string{"on purpose"}, "", 0},
+		"it exited with 0":        {Worker{pid: 7, status: Ending{Known: true}}, []string{"pid 7 exited with code 0"}, []string{"boom"}, "", 0},
+		"it said that it exits":   {Worker{pid: 7, status: Ending{Status: 3, Known: true}, reason: "exit_actor"}, []string{"code 3 on purpose: exit_actor"}, []string{"boom"}, "", 0},
+		"a stranger killed it":    {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}}, []string{"SIGKILL", "nobody in this session", "boom"}, nil, "", 0},
+		"the table killed it":     {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}, killed: true}, []string{"SIGKILL", "boom"}, []string{"nobody in this session"}, "", 0},
+		"its status is unknown":   {Worker{pid: 7}, []string{"is not known"}, []string{"boom", "nobody"}, "", 0},
+		"it held too much":        {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}, excess: Excess{Text: "it held 9 bytes", Code: fault.OutOfMemory, Bytes: 9}}, []string{"it held 9 bytes"}, []string{"boom", "SIGKILL"}, fault.OutOfMemory, 9},
+		"it held too much of GPU": {Worker{pid: 7, excess: Excess{Text: "it held a GPU", Code: fault.GPUMemoryExceeded}, reason: "exit"}, []string{"it held a GPU"}, []string{"on purpose"}, fault.GPUMemoryExceeded, 0},
+	} {
+		end := c.w.end(said)
+		if end.Code != c.code || end.Bytes != c.bytes {
+			t.Errorf("%s: code %q, %d bytes", name, end.Code, end.Bytes)
+		}
+		for _, words := range c.has {
+			if !strings.Contains(end.Detail, words) {
+				t.Errorf("%s: %q lacks %q", name, end.Detail, words)
+			}
+		}
+		for _, words := range c.not {
+			if strings.Contains(end.Detail, words) {
+				t.Errorf("%s: %q has %q", name, end.Detail, words)
+			}
+		}
+	}
+}
+
+// A worker that ends before it is ready says something about its environment, unless it
+// was killed from outside: then another one is started, but not for ever.
+func TestTable_EndsBeforeItIsReady_EnvironmentIsAtFaultUnlessItWasKilled(t *testing.T) {
+	tb, j := openTable(t)
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	for i := range maxStartKills + 1 {
+		w, _, h := begun(tb, j, i, Ending{Status: -int(unix.SIGKILL), Known: true})
+		tb.finish(w, "")
+		if faulty := h.ends[0].StartFailure != ""; faulty != (i == maxStartKills) {
+			t.Errorf("start %d was killed: its environment is at fault: %v", i, faulty)
+		}
+	}
+	w, _, h := begun(tb, j, 100, Ending{Status: 3, Known: true})
+	tb.finish(w, "")
+	if want := "could not be started: worker pid 1073741924 exited with code 3 before it was ready"; !strings.Contains(h.ends[0].StartFailure, want) {
+		t.Errorf("%q does not say %q", h.ends[0].StartFailure, want)
+	}
+	w, _, h = begun(tb, j, 101, Ending{Status: 3, Known: true})
+	w.dismissed = true
+	tb.finish(w, "")
+	tb.finish(w, "") // its end is told once
+	if len(h.ends) != 1 || h.ends[0].StartFailure != "" {
+		t.Errorf("a worker that was ended while it started: %+v", h.ends)
+	}
+	tb.startKills = maxStartKills
+	w, _, _ = begun(tb, j, 102, Ending{})
+	tb.SetReady(w)
+	if tb.SetReady(w) || w.State() != Ready || tb.startKills != 0 {
+		t.Error("a worker that is ready is so twice, or leaves the count of killed ones as it was")
+	}
+	tb.remove(w)
+}
+
+// begun returns a worker whose process, which is not there, has ended before it was ready; mu held.
+func begun(tb *Table, j *Job, number int, e Ending) (*Worker, *envZygote, *heard) {
+	h := &heard{gone: make(chan struct{}, 4), outside: make(chan struct{}, 4)}
+	w := tb.Add(uint64(number), j, "env", h)
+	w.pid = 1<<30 + number
+	w.status = e
+	return w, nil, h
+}
+
+// A worker that is ready and is killed by a signal of somebody else is reported as
+// such before its end is told. One that the table has killed is not.
+func TestTable_ProcessGone_KilledFromOutsideIsToldFirst(t *testing.T) {
+	for _, ours := range []bool{false, true} {
+		t.Run(fmt.Sprintf("killed by the table: %v", ours), func(t *testing.T) {
+			tb, j := openTable(t)
+			w, _, h := ordered(tb, j)
+			tb.mu.Lock()
+			sleeps(t, tb, w)
+			tb.SetReady(w)
+			if ours {
+				tb.Kill(w)
+			} else if err := unix.Kill(w.pid, unix.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			tb.mu.Unlock()
+			w.peer.Close()
+			select {
+			case <-h.gone:
+			case <-time.After(testLimit):
+				t.Fatal("the end of the worker is not told")
+			}
+			if n := len(h.outside); (n == 1) == ours {
+				t.Errorf("%d kills from outside were reported", n)
+			}
+			tb.mu.Lock()
+			defer tb.mu.Unlock()
+			if len(h.ends) != 1 || strings.Contains(h.ends[0].Detail, "nobody in this session") == ours || tb.ByPid(w.pid) != nil || len(tb.workers) != 0 {
+				t.Errorf("the end is %+v; %d workers are left", h.ends, len(tb.workers))
+			}
+		})
+	}
+}
