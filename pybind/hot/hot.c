@@ -104,17 +104,13 @@ static PyObject *start(PyObject *const *a, unsigned char *actor, PyObject *tmpl)
   return refs_of(first, n);
 }
 
+// submit(actor, template, fmt, meta, bufs, deps, nested): the actor is the Handle of a method call, None for a task.
 static PyObject *submit(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
-  if (!hot_arity("submit", n, 6)) return NULL;
-  return start(a + 1, NULL, a[0]);
-}
-
-static PyObject *call(PyObject *m, PyObject *const *a, Py_ssize_t n) {
-  (void)m;
-  if (!hot_arity("call", n, 7)) return NULL;
+  if (!hot_arity("submit", n, 7)) return NULL;
+  if (a[0] == Py_None) return start(a + 2, NULL, a[1]);
   if (Py_TYPE(a[0]) != &HandleType) {
-    PyErr_SetString(PyExc_TypeError, "call() needs a Handle");
+    PyErr_SetString(PyExc_TypeError, "submit() takes a Handle, or None for a task");
     return NULL;
   }
   return start(a + 2, ((Handle *)a[0])->actor, a[1]);
@@ -236,7 +232,7 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
 }
 
 static PyMethodDef functions[] = {
-    FAST(submit, "submit"), FAST(call, "call"), FAST(put, "put"), FAST(get, "get"), FAST(wait_all, "wait_all"), {"ready", ready_, METH_O, NULL}, {0},
+    FAST(submit, "submit"), FAST(put, "put"), FAST(get, "get"), FAST(wait_all, "wait_all"), {"ready", ready_, METH_O, NULL}, {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pickle import dumps
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
 from eagleray._private import functions, meant
-from eagleray._private.calls import actor_kind, environments, fallback, flow, retrying, tracing
+from eagleray._private.calls import actor_kind, environments, fallback, flow, retrying
 from eagleray._private.calls.actor_kind import GROUP, METHOD_OPTIONS, ActorKind, MethodKind
-from eagleray._private.calls.arguments import EMPTY, SIMPLE, encode_args
+from eagleray._private.calls.arguments import encode_args
 from eagleray._private.calls.core import refuse_in_fork
 from eagleray._private.calls.gpu_watch import enforced
 from eagleray._private.calls.option_types import ACTOR, check_type
@@ -24,12 +23,12 @@ from eagleray._private.calls.resources import (
     show,
 )
 from eagleray._private.calls.signatures import CallShape
+from eagleray._private.calls.submitter import Target, submitter
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.ids import ActorID
 from eagleray._private.messages import pack
 from eagleray._private.state import Session, process
 from eagleray._private.values import large_code, pickling
-from eagleray._private.values.formats import ARGS
 from eagleray.exceptions import ActorAlreadyExistsError, ActorHandleNotFoundError, ActorUnschedulableError
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ class ActorMethod(Generic[P, R]):
         self._kind = kind
         self._method = method
         self._options = options
-        self.remote = _caller(core, epoch, kind, method, options)  # type: ignore[method-assign]
+        self.remote = _submitter(core, epoch, kind, method, options)  # type: ignore[method-assign]
 
     if TYPE_CHECKING:
 
@@ -132,61 +131,18 @@ class ActorMethod(Generic[P, R]):
         )
 
 
-def _caller(
+def _submitter(
     core: Any, epoch: int, kind: ActorKind, method: MethodKind, options: Mapping[str, Any]
 ) -> Callable[..., Any]:
-    """The function behind a method's ``.remote``."""
-    shape = method.shape
-    least, most = shape.least, shape.most
-    here = process
+    """The function behind a method's ``.remote``. It does not refer to the handle, see ``ActorMethod``."""
     chosen = {**method.options, **options}
-    streams = flow.of(chosen, method.generator)
-    single = streams is not None or chosen.get("num_returns") in (None, 1)
-    held: Any = None
-    template = -1
-    call: Any = None
 
-    def define() -> None:
-        nonlocal held, template, call
-        if here.epoch != epoch:
+    def resolve() -> Target:
+        if process.epoch != epoch:
             raise stale_handle(kind.class_name)
-        session = here.require()
-        held = kind.template(session, method.name, chosen)
-        template = held.number
-        call = session.hot.call if single else _many(session.hot.call)
-        if streams is not None and streams[0] == 1:
-            from eagleray._private.generators import reading
+        return kind.target(process.require(), method.name, chosen)
 
-            call = reading(call, session.hot)
-
-    def remote(*args: Any, **kwargs: Any) -> Any:
-        if template < 0 or here.epoch != epoch:
-            define()
-        count = len(args)
-        if kwargs or count < least or count > most:
-            shape.check(args, kwargs)
-        try:
-            if not kwargs:
-                if not count:
-                    return call(core, template, ARGS, EMPTY, None, None, None)
-                for value in args:
-                    if type(value) not in SIMPLE:
-                        break
-                else:
-                    return call(core, template, ARGS, dumps((args, kwargs), 5), None, None, None)
-            return call(core, template, *encode_args(args, kwargs, shape, f"{kind.class_name}.{method.name}"))
-        except HotError as error:
-            raise explain(error) from None
-
-    return tracing.around(remote, tracing.CALLED, tracing.RETURNED) if tracing.ON else remote
-
-
-def _many(call: Callable[..., Any]) -> Callable[..., Any]:
-    def call_many(*args: Any) -> Any:
-        found = call(*args)
-        return None if found is None else list(found) if isinstance(found, tuple) else [found]
-
-    return call_many
+    return submitter(f"{kind.class_name}.{method.name}", method.shape, resolve, core)
 
 
 def stale_handle(class_name: str) -> ActorHandleNotFoundError:

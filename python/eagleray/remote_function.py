@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from pickle import dumps
-from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, NamedTuple, ParamSpec, TypeVar, overload
 
 from eagleray._private import functions
-from eagleray._private.calls import environments, fallback, flow, retrying, tracing
-from eagleray._private.calls.arguments import EMPTY, SIMPLE, encode_args
+from eagleray._private.calls import environments, fallback, flow, retrying
 from eagleray._private.calls.gpu_watch import enforced
 from eagleray._private.calls.option_types import TASK
 from eagleray._private.calls.options import check_more_memory, check_options, strategy_name
 from eagleray._private.calls.resources import ON_LEAK, check_together, task_resources, uses_accelerator
 from eagleray._private.calls.signatures import CallShape, params_of
-from eagleray._private.calls.templates import Template, Templates
-from eagleray._private.calls.templates import define as define_template
-from eagleray._private.hot_error import HotError, explain
+from eagleray._private.calls.submitter import Target, submitter
+from eagleray._private.calls.templates import Templates, define
 from eagleray._private.messages import pack
 from eagleray._private.state import process
-from eagleray._private.values.formats import ARGS
 from eagleray._private.worker.leaks import WATCHED
 
 if TYPE_CHECKING:
@@ -180,78 +176,29 @@ def _other_function(target: Any, where: str) -> RemoteFunction[Any, Any]:
 
 
 def _submitter(made: _Source) -> Callable[..., Any]:
-    """The function behind ``.remote``: everything that does not change between calls is in its closure."""
-    shape = made.code.shape
+    """The function behind ``.remote``."""
     others = [entry[0]._code.shape for entry in made.options.get("fallback") or () if isinstance(entry, tuple)]
-    least = max(shape.least, *(other.least for other in others)) if others else shape.least
-    most = min(shape.most, *(other.most for other in others)) if others else shape.most
-    what = made.function.__name__
-    here = process
-    epoch = -1
-    template = 0
-    submit: Any = None
-    held: Template | None = None
-    captured: functions.Captured = None  # references inside the function: every call holds them
 
-    def define() -> None:
-        nonlocal epoch, template, submit, captured, held
-        session = here.require()
+    def resolve() -> Target:
+        session = process.require()
         spec, blobs, captured = _spec(made, session)
-        key = pack(spec)
         if session.templates is None:
             session.templates = Templates()
-        found: Template | None = session.templates.find(key) if captured is None else None
-        if found is None:
-            whole = {**spec, "blob": blobs[0]}
+
+        def whole() -> bytes:
+            found = {**spec, "blob": blobs[0]}
             if "fallback" in spec:
-                whole["fallback"] = [
-                    {**entry, "blob": blob} for entry, blob in zip(spec["fallback"], blobs[1:], strict=True)
-                ]
-            number = define_template(session, pack(whole))
-            found = Template(number) if captured is not None else cast(Template, session.templates.add(key, number))
-        held, template = found, found.number
-        submit = session.hot.submit
-        if spec["num_returns"] != 1:
-            submit = _many(submit)
-        elif spec.get("flow", (0,))[0] == 1:
-            from eagleray._private.generators import reading
+                pairs = zip(spec["fallback"], blobs[1:], strict=True)
+                found["fallback"] = [{**entry, "blob": blob} for entry, blob in pairs]
+            return pack(found)
 
-            submit = reading(submit, session.hot)
-        epoch = here.epoch
+        if captured is None:
+            template = session.templates.obtain(session, pack(spec), whole)
+        else:  # not shared: the template must go with the function, whose references it holds
+            template = define(session, whole())
+        return Target(template, flow.results_of(made.options, made.generator), captured)
 
-    def remote(*args: Any, **kwargs: Any) -> Any:
-        if here.epoch != epoch:
-            define()
-        count = len(args)
-        if kwargs or count < least or count > most:
-            shape.check(args, kwargs)
-            for other in others:
-                other.check(args, kwargs)
-        try:
-            if not kwargs:
-                if not count:
-                    return submit(template, ARGS, EMPTY, None, None, captured)
-                for value in args:
-                    if type(value) not in SIMPLE:
-                        break
-                else:
-                    return submit(template, ARGS, dumps((args, kwargs), 5), None, None, captured)
-            if captured is None:
-                return submit(template, *encode_args(args, kwargs, shape, what))
-            *encoded, nested = encode_args(args, kwargs, shape, what)
-            return submit(template, *encoded, captured + (nested or ()))
-        except HotError as error:
-            raise explain(error) from None
-
-    return tracing.around(remote, tracing.CALLED, tracing.RETURNED) if tracing.ON else remote
-
-
-def _many(submit: Callable[..., Any]) -> Callable[..., Any]:
-    def submit_many(*args: Any) -> Any:
-        found = submit(*args)
-        return None if found is None else list(found) if isinstance(found, tuple) else [found]
-
-    return submit_many
+    return submitter(made.function.__name__, made.code.shape, resolve, others=others)
 
 
 def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], functions.Captured]:
@@ -262,10 +209,7 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
         references that these functions captured.
     """
     options, function = made.options, made.function
-    num_returns = options.get("num_returns")
-    streams = flow.of(options, made.generator)
-    if num_returns is None or streams is not None:
-        num_returns = 1
+    results = flow.results_of(options, made.generator)
     check_more_memory(options)
     retries = options.get("max_retries")
     retry_on = options.get("retry_exceptions") or False
@@ -278,7 +222,6 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
         "fid": fid,
         "resources": resources,
         "env_key": environments.key_for(session, options.get("runtime_env")),
-        "num_returns": num_returns,
         "max_retries": retrying.default_retries() if retries is None else retries,
         "retry_exceptions": bool(retry_on),
         "retry_with_more_memory": bool(options.get("retry_with_more_memory")),
@@ -286,12 +229,11 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
         "gpu_memory_enforce": enforced(session, options, function.__name__),
         "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),
         "method": "",
+        **results.spec(),
     }
-    if streams is not None:
-        spec["flow"] = streams
     blobs = [blob]
-    alternatives: list[dict[str, Any]] = []
     if options.get("fallback"):
+        alternatives: list[dict[str, Any]] = []
         spec["fallback"] = alternatives
         spec["fallback_after"] = float(options.get("fallback_after") or 0)
         for entry in options["fallback"]:
@@ -300,7 +242,7 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
             one: dict[str, Any] = {"resources": resources, "max_calls": _max_calls(options, resources)}
             blob = b""
             if other is not None:
-                _check_alike(made, other, streams is not None)
+                _check_alike(made, other, results.stream is not None)
                 one["name"] = options.get("name") or other._function.__name__
                 one["fid"], blob, more = other._code.export(session, filtered)
                 captured = (captured or ()) + (more or ()) or None

@@ -193,12 +193,12 @@ def test_off_there_is_nothing(script: Callable[..., Any], tmp_path: Path) -> Non
     f = ray.remote(lambda: None)
     ray.get(f.remote())
     assert not tracing.ON
-    assert f.remote.__code__.co_filename.endswith("remote_function.py") and ray.get.__code__ is api.get.__code__
+    assert f.remote.__code__.co_filename.endswith("submitter.py") and ray.get.__code__ is api.get.__code__
     @ray.remote
     def look():
         from eagleray._private.worker import main
-        return type(main.Worker.load).__name__ + main.Worker.load.__name__
-    assert ray.get(look.remote()) == "functionload"
+        return type(main.Worker.find).__name__ + main.Worker.find.__name__
+    assert ray.get(look.remote()) == "functionfind"
     """
     env = {name: text for name, text in os.environ.items() if name != "EAGLERAY_TRACE"}
     script(source, env=env, cwd=tmp_path)

@@ -9,9 +9,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from eagleray._private.calls import flow, retrying, templates
+from eagleray._private.calls import flow, retrying
 from eagleray._private.calls.signatures import CallShape, Param, params_of
-from eagleray._private.calls.templates import Template, Templates
+from eagleray._private.calls.submitter import Target
+from eagleray._private.calls.templates import Templates
 from eagleray._private.functions import FID_SIZE
 from eagleray._private.messages import pack, unpack
 from eagleray._private.state import process
@@ -102,33 +103,30 @@ class ActorKind:
         self._epoch = -1
         self._templates: Templates[tuple[Any, ...]] = Templates()
 
-    def template(self, session: Any, method: str, options: Mapping[str, Any]) -> Template:
-        """The template for calls of a method with these options; whoever calls holds it."""
+    def target(self, session: Any, method: str, options: Mapping[str, Any]) -> Target:
+        """What calls of a method with these options are submitted to."""
         if self._epoch != process.epoch:
             self._epoch = process.epoch
             self._templates = Templates()
-        key = (method, *sorted(options.items()))
-        found = self._templates.find(key)
-        if found is None:
-            streams = flow.of(options, self.methods[method].generator, shared_limit=self.shared_limit > 0)
-            returns = options.get("num_returns")
-            spec = {
+        results = flow.results_of(options, self.methods[method].generator, shared_limit=self.shared_limit > 0)
+
+        def spec() -> bytes:
+            classes = options.get("retry_exceptions")
+            made = {
                 "kind": "method",
                 "name": options.get("name") or f"{self.class_name.rpartition('.')[2]}.{method}",
                 "method": method,
-                "num_returns": 1 if returns is None or streams is not None else returns,
                 "max_retries": options.get("max_task_retries", self.task_retries),
-                "retry_exceptions": bool(options.get("retry_exceptions")),
+                "retry_exceptions": bool(classes),
+                **results.spec(),
             }
             if options.get(GROUP):
-                spec["group"] = options[GROUP]
-            classes = options.get("retry_exceptions")
+                made["group"] = options[GROUP]
             if isinstance(classes, bytes):
-                spec |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
-            if streams is not None:
-                spec["flow"] = streams
-            found = self._templates.add(key, templates.define(session, pack(spec)))
-        return found
+                made |= {"fid": blake2b(classes, digest_size=FID_SIZE).digest(), "blob": classes}
+            return pack(made)
+
+        return Target(self._templates.obtain(session, (method, *sorted(options.items())), spec), results)
 
 
 #: What of an actor's options its handles have to know.

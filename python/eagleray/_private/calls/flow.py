@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 STREAMING, DYNAMIC = "streaming", "dynamic"
 LIMIT, EACH, SHARED_LIMIT = (
@@ -45,20 +45,42 @@ def check_returns(num_returns: Any, generator: bool, name: str, stacklevel: int)
         raise ValueError(f"num_returns={num_returns!r} needs a generator function, one that yields; {name} is none")
 
 
-def of(options: Mapping[str, Any], generator: bool, *, shared_limit: bool = False) -> list[int] | None:
-    """What the core is told about a call's results; None: they come together, when it ends.
+class Results(NamedTuple):
+    """How the results of a call come.
+
+    Attributes:
+        number: How many results there are. A generator whose results travel one by one has one: the generator itself.
+        stream: What the core is told of such a generator: mode, items per yield, limit of items that nobody has taken,
+            and whether the actor's generators share a limit. None for calls whose results come together at the end.
+    """
+
+    number: int
+    stream: list[int] | None
+
+    @property
+    def streams_references(self) -> bool:
+        """Whether the caller gets an iterator over references."""
+        return self.stream is not None and self.stream[0] == _MODES[STREAMING]
+
+    def spec(self) -> dict[str, Any]:
+        """The entries of a template that tell the core of it."""
+        return {"num_returns": self.number} if self.stream is None else {"num_returns": 1, "flow": self.stream}
+
+
+def results_of(options: Mapping[str, Any], generator: bool, *, shared_limit: bool = False) -> Results:
+    """How the results of calls with these options come.
 
     Args:
         options: Of the function or method.
         generator: Whether it is a generator function.
         shared_limit: Whether the actor's generators have a limit together.
     """
-    num_returns = options.get("num_returns")
-    if num_returns is None and generator:
-        num_returns = STREAMING
+    num_returns: Any = options.get("num_returns")
+    if num_returns is None:
+        num_returns = STREAMING if generator else 1
     if num_returns not in _MODES:
-        return None
+        return Results(num_returns, None)
     limit = options.get(LIMIT)
     if limit is None or num_returns == DYNAMIC:
         limit = 0
-    return [_MODES[num_returns], options.get(EACH) or 1, max(0, limit), int(shared_limit)]
+    return Results(1, [_MODES[num_returns], options.get(EACH) or 1, max(0, limit), int(shared_limit)])

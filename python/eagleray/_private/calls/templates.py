@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any, Generic, TypeVar
 
 from eagleray._private.hot_error import HotError, explain
@@ -40,18 +40,19 @@ class Templates(Generic[K]):
         self._all: weakref.WeakValueDictionary[K, Template] = weakref.WeakValueDictionary()
         self._latest: OrderedDict[K, Template] = OrderedDict()
 
-    def find(self, key: K) -> Template | None:
-        """The one that was made of this, if it lives."""
-        found = self._all.get(key)
-        if found is not None:
-            self._keep(key, found)
-        return found
+    def obtain(self, session: Any, key: K, spec: Callable[[], bytes]) -> Template:
+        """The template that was made of this; a new one if none is alive.
 
-    def add(self, key: K, number: int) -> Template:
-        """Notes what a new one was made of."""
-        made = self._all[key] = Template(number)
-        self._keep(key, made)
-        return made
+        Args:
+            session: The session in which it is defined.
+            key: What the template is made of.
+            spec: Makes the specification that the core is told.
+        """
+        found = self._all.get(key)
+        if found is None:
+            found = self._all[key] = define(session, spec())
+        self._keep(key, found)
+        return found
 
     def _keep(self, key: K, template: Template) -> None:
         self._latest[key] = template
@@ -60,14 +61,13 @@ class Templates(Generic[K]):
             self._latest.popitem(last=False)
 
 
-def define(session: Any, spec: bytes) -> int:
-    """The core's number for a new template.
+def define(session: Any, spec: bytes) -> Template:
+    """Has the core make a new template.
 
     Raises:
         Exception: what the core says is wrong with it.
     """
     try:
-        number: int = session.hot.template(spec)
-        return number
+        return Template(session.hot.template(spec))
     except HotError as error:
         raise explain(error) from None

@@ -11,7 +11,6 @@ from eagleray._private import context, task_error
 from eagleray._private.calls import actor_kind, retrying
 from eagleray._private.calls.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
-from eagleray._private.values.formats import Encoded
 from eagleray._private.worker.results import error_origin
 from eagleray._private.worker.runner import CallRunner, RetryOn
 from eagleray.actor import ExitActor
@@ -149,12 +148,6 @@ class Actor(CallRunner):
                 return EXIT_0_REASON
             self.worker.quit(error)
         return None
-
-    def answer(
-        self, token: int, results: tuple[Encoded, ...], flags: int, key: str, name: str, extra: bytes | None
-    ) -> None:
-        """Sends the results of a call."""
-        self.hot.reply(token, results, flags)
 
     def end(self, reason: str, token: int = 0) -> NoReturn:
         """Ends the actor and its process. Other calls that run end before, those that wait are never begun.

@@ -17,12 +17,10 @@ from eagleray._private.context import here
 from eagleray._private.messages import pack, unpack
 from eagleray._private.state import WORKER, EnvBase, Session, process
 from eagleray._private.values import pickling
-from eagleray._private.values.formats import Encoded
 from eagleray._private.worker import heap, host, output, startup
 from eagleray._private.worker.actor import Actor
 from eagleray._private.worker.cancel import cancellation, interrupt
 from eagleray._private.worker.interruption import notice_dropped
-from eagleray._private.worker.results import EXITING
 from eagleray._private.worker.runner import CallRunner, RetryOn
 
 
@@ -149,24 +147,19 @@ class Worker(CallRunner):
         if isinstance(error, SystemExit):
             self.quit(error)
 
-    def answer(self, token: int, results: tuple[Encoded, ...], flags: int, key: bytes, name: str, extra: int) -> None:
-        """Sends the results of a task. The process ends when that was the last task that it may run."""
-        if here.wrote_error:
-            output.end_section()
-        reason = None
+    def wrote_errors(self) -> None:
+        """Tells the daemon that what the process writes to standard error from now on is of another task."""
+        output.end_section()
+
+    def last_call(self, key: bytes, name: str, extra: int) -> str | None:
+        """Why the process ends after this task: its function was called often enough, or leaks memory of devices."""
         if extra > 0:
             count = self._calls[key] = self._calls.get(key, 0) + 1
             if count >= extra:
-                reason = "max_calls"
+                return "max_calls"
         elif here.devices and self._leaks(key, name, extra):
-            reason = "on_leak"
-        if reason is None and cancellation.spoiled:
-            reason = "a task was cancelled during an import"
-        if reason is None:
-            self.hot.reply(token, results, flags)
-        else:
-            self.hot.reply(token, results, flags | EXITING)
-            self.leave(reason)
+            return "on_leak"
+        return "a task was cancelled during an import" if cancellation.spoiled else None
 
     def _leaks(self, fid: bytes, name: str, max_calls: int) -> bool:
         """Whether the worker is to end because the function, which has just run, leaks device memory."""

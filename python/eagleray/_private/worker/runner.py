@@ -12,7 +12,7 @@ from eagleray._private.values.formats import NONE_RESULT, Encoded
 from eagleray._private.worker import heap, output
 from eagleray._private.worker.cancel import cancellation, raise_if_cancelled
 from eagleray._private.worker.interruption import meant
-from eagleray._private.worker.results import APP_ERROR, CANCELLED, NO_RETRY, encode_results, error_results
+from eagleray._private.worker.results import APP_ERROR, CANCELLED, EXITING, NO_RETRY, encode_results, error_results
 from eagleray._private.worker.results import producer as producer_of
 
 _early = cancellation.early
@@ -49,8 +49,9 @@ class CallRunner:
         """Finds what a call with this key runs, and adds it to ``known``."""
         raise NotImplementedError
 
-    def begin(self, name: str) -> None:
-        """Prepares the process for the call of this name. What it raises, the call has raised."""
+    #: Prepares the process for the call of this name; None where nothing is to be prepared. What it raises, the call
+    #: has raised.
+    begin: Callable[[str], None] | None = None
 
     def retry_on(self, key: Any, extra: Any) -> RetryOn:
         """The exceptions that a failed call is retried on. The arguments are the key and the last field of the call."""
@@ -64,8 +65,20 @@ class CallRunner:
         """Ends the runner and the process without an answer to the call with this token."""
         raise NotImplementedError
 
-    def answer(self, token: int, results: tuple[Encoded, ...], flags: int, key: Any, name: str, extra: Any) -> None:
-        """Sends the results of a call. The last three arguments are fields of the call."""
+    def wrote_errors(self) -> None:
+        """Called after a call during which the process has written to standard error."""
+        here.wrote_error = False
+
+    def last_call(self, key: Any, name: str, extra: Any) -> str | None:
+        """Why the process ends after this call, None when it goes on. The arguments are fields of the call.
+
+        It is asked only about calls with an ``extra``, calls of processes that hold devices, and after a task was
+        cancelled during an import: other calls pay nothing for it.
+        """
+        return None
+
+    def leave(self, reason: str) -> NoReturn:
+        """Ends the process, in which everything has been answered."""
         raise NotImplementedError
 
     def handle(self, item: tuple[Any, ...]) -> None:
@@ -101,7 +114,8 @@ class CallRunner:
         results: tuple[Encoded, ...] = ()
         flags, retriable = 0, False
         try:
-            self.begin(name)
+            if self.begin is not None:
+                self.begin(name)
             running.task_id = task_id
             function = self.known.get(key)
             if function is None:
@@ -137,7 +151,14 @@ class CallRunner:
             self.end(ending, token)
         if here.unfinished_line:
             output.flush_lines()
-        self.answer(token, results, flags, key, name, extra)
+        if here.wrote_error:
+            self.wrote_errors()
+        if extra or here.devices or cancellation.spoiled:
+            reason = self.last_call(key, name, extra)
+            if reason is not None:
+                self.hot.reply(token, results, flags | EXITING)
+                self.leave(reason)
+        self.hot.reply(token, results, flags)
 
     def failure(
         self, error: BaseException, retriable: bool, key: Any, extra: Any, name: str, task_id: bytes, producer: Any
