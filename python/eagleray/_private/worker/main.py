@@ -102,6 +102,7 @@ class Worker(CallRunner):
     """Runs tasks, one at a time, until the daemon ends the worker or makes it an actor."""
 
     kind = "task"
+    prepares = True
 
     def __init__(self, hot: Any, patience: int) -> None:
         super().__init__(hot, patience)

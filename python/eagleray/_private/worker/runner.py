@@ -33,12 +33,14 @@ class CallRunner:
 
     Attributes:
         kind: What the core calls the calls that this runner takes.
+        prepares: Whether ``begin`` is called before each call.
         hot: The core.
         patience: Milliseconds without work after which free memory is given back to the system, -1 for never.
         known: The functions or bound methods that were called before, by key.
     """
 
     kind: ClassVar[str]
+    prepares: ClassVar[bool] = False
 
     def __init__(self, hot: Any, patience: int) -> None:
         self.hot = hot
@@ -49,9 +51,8 @@ class CallRunner:
         """Finds what a call with this key runs, and adds it to ``known``."""
         raise NotImplementedError
 
-    #: Prepares the process for the call of this name; None where nothing is to be prepared. What it raises, the call
-    #: has raised.
-    begin: Callable[[str], None] | None = None
+    def begin(self, name: str) -> None:
+        """Prepares the process for the call of this name, if ``prepares`` is set. The call raises what this raises."""
 
     def retry_on(self, key: Any, extra: Any) -> RetryOn:
         """The exceptions that a failed call is retried on. The arguments are the key and the last field of the call."""
@@ -114,7 +115,7 @@ class CallRunner:
         results: tuple[Encoded, ...] = ()
         flags, retriable = 0, False
         try:
-            if self.begin is not None:
+            if self.prepares:
                 self.begin(name)
             running.task_id = task_id
             function = self.known.get(key)
