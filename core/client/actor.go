@@ -3,7 +3,6 @@ package client
 import (
 	"encoding/hex"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -96,9 +95,8 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 		a.handles = 1
 	} else {
 		a.token = c.table.New(0, 1)
-		a.token.State = refs.Inline
-		a.token.Watch = a
-		a.token.Site = args.Site
+		c.table.MakeToken(a.token, a)
+		a.token.SetSite(args.Site)
 		c.table.Reserve(1) // see raised.go
 	}
 	req := s.ActorCreate
@@ -140,7 +138,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 	defer c.mu.Unlock()
 	if err != nil || got.Existing != nil {
 		if a.token != nil {
-			a.token.Watch = nil
+			c.table.EndToken(a.token)
 			c.table.Unref(a.token, 1)
 		}
 		delete(c.actors, id)
@@ -163,9 +161,8 @@ func (c *Client) bear(a *actor) {
 	w := wait.Calling(func() { c.createActor(a) }).For(int(t.waiting), int(t.waiting), false)
 	c.noTask(t)
 	for _, o := range t.deps {
-		if !o.State.Ready() {
-			x := watchOf(o)
-			x.waiters = append(x.waiters, w)
+		if !o.State().Ready() {
+			c.table.Watch(o, w)
 		}
 	}
 }
@@ -173,9 +170,7 @@ func (c *Client) bear(a *actor) {
 // noTask keeps a constructor from being started like a task when its arguments come; mu held.
 func (c *Client) noTask(t *task) {
 	for _, o := range t.deps {
-		if x, ok := o.Watch.(*watch); ok {
-			x.tasks = slices.DeleteFunc(x.tasks, func(y *task) bool { return y == t })
-		}
+		c.table.UnwatchBy(o, t)
 	}
 }
 
@@ -188,15 +183,15 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 	b = frame.AppendCount(b, len(t.deps))
 	room := maxTogether // the cluster's state keeps the specification
 	for _, o := range t.deps {
-		if o.State == refs.Inline && !o.IsError {
-			if room -= len(o.Value); room >= 0 {
+		if o.State() == refs.Inline && !o.IsError() {
+			if room -= len(o.Value()); room >= 0 {
 				b = c.appendPlace(b, o)
 			} else {
 				b = c.appendOwner(b, o)
 			}
 			continue
 		}
-		b = frame.AppendStored(b, &o.ID, o.Size, c.addrOf(o)) // in a store, or not ready: ask its owner
+		b = frame.AppendStored(b, &o.ID, o.Size(), c.addrOf(o)) // in a store, or not ready: ask its owner
 	}
 	return frame.End(b, at)
 }
@@ -292,7 +287,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 		c.settlesLate(a, s)
 	case s.State == wire.ActorUnschedulable:
 		a.bad = fault.New(fault.ActorUnschedulable, "%s", s.Message)
-		a.queue.each(func(t *task) { c.hopeless(t, a.bad) })
+		a.queue.each(func(t *task) { c.infeasible(t, a.bad) })
 		return // the constructor may still run one day: keep its arguments
 	default:
 		code := fault.Code(s.Cause)
@@ -310,5 +305,5 @@ const resolveAgain = 50 * time.Millisecond
 
 // unannounced reports whether another process, which lives, is about to register the actor.
 func (c *Client) unannounced(a *actor) bool {
-	return a.token != nil && !a.token.Owned() && c.links.Find(a.token.OwnerAddr) != nil
+	return a.token != nil && !a.token.Owned() && c.links.Find(a.token.OwnerAddr()) != nil
 }

@@ -258,7 +258,7 @@ func TestResolve_NotRegisteredYet_CallsWaitForItsCreator(t *testing.T) {
 		t.Fatalf("a call is answered before the actor is registered: %v, %v", f, err)
 	}
 	c.mu.Lock()
-	c.complete(objs[0], refs.Inline, text("arg").envelope(100), 1, false)
+	c.table.Complete(objs[0], refs.Inline, text("arg").envelope(100), 1, false)
 	c.mu.Unlock()
 	expectOutcome(t, other, "the early call", ref, "early", "")
 	letGo(t, other, ref, other.ActorTokenID(id))

@@ -40,10 +40,10 @@ func (c *Client) failCall(a *actor, t *task) {
 		c.freeWritten(t)
 		t.failed = true
 		c.eachReturn(t, func(_ int, o *refs.Object) {
-			if a.raised != nil && !o.State.Ready() {
+			if a.raised != nil && !o.State().Ready() {
 				c.table.Contain(o, a.raised)
 			}
-			c.complete(o, refs.Inline, a.deadEnv, uint64(len(a.deadEnv)), true)
+			c.table.Complete(o, refs.Inline, a.deadEnv, uint64(len(a.deadEnv)), true)
 		})
 		c.endTask(t)
 		return
@@ -83,7 +83,7 @@ func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns 
 		c.failCall(a, t)
 	default:
 		if a.bad != nil {
-			c.hopeless(t, a.bad)
+			c.infeasible(t, a.bad)
 		}
 		a.grouped = a.grouped || tm.Group != ""
 		switch {

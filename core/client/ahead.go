@@ -15,7 +15,7 @@ import (
 // for it before it is told.
 
 // far reports whether a value has to be fetched from the store first.
-func far(o *refs.Object) bool { return o.State == refs.Stored && o.Map == nil }
+func far(o *refs.Object) bool { return o.State() == refs.Stored && o.Copy() == nil }
 
 // ring tells the event loop that what it waits for with the token has come; mu held.
 func (c *Client) ring(token uint64) {
@@ -55,12 +55,11 @@ func (c *Client) watchAhead(o *refs.Object, token uint64, misses int) {
 			c.ring(token)
 		}
 	}
-	if o.State != refs.Pending { // somebody has seen to it meanwhile
+	if o.State() != refs.Pending { // somebody has seen to it meanwhile
 		settled()
 		return
 	}
-	x := watchOf(o)
-	x.waiters = append(x.waiters, wait.Calling(settled).For(1, 1, true))
+	c.table.Watch(o, wait.Calling(settled).For(1, 1, true))
 	c.poller.SendAll()
 	c.poller.LoopWaits()
 }

@@ -41,5 +41,5 @@ func (c *Client) amid(o *refs.Object) {
 // awaitsFirst reports whether t runs again for lost items of a generator, and
 // the object is to come from the first run.
 func (c *Client) awaitsFirst(t *task, o *refs.Object) bool {
-	return t.stream != nil && t.stream.again && !o.State.Ready() && o.Producer != any(t)
+	return t.stream != nil && t.stream.again && !o.State().Ready() && o.Source() != t
 }

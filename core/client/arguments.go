@@ -14,14 +14,14 @@ import (
 func (c *Client) tooMuch(t *task) bool {
 	n := 0
 	for _, o := range t.deps {
-		if o.State == refs.Inline && promotable(o) {
-			n += len(o.Value)
+		if o.State() == refs.Inline && promotable(o) {
+			n += len(o.Value())
 		}
 	}
 	return n > maxTogether
 }
 
-func promotable(o *refs.Object) bool { return o.Owned() && !o.IsError && len(o.Value) > smallValue }
+func promotable(o *refs.Object) bool { return o.Owned() && !o.IsError() && len(o.Value()) > smallValue }
 
 // moveArguments moves the arguments of a task to the arena and then starts it. The task has them pinned.
 func (c *Client) moveArguments(t *task) {
@@ -32,7 +32,7 @@ func (c *Client) moveArguments(t *task) {
 	var list []*refs.Object
 	seen := map[*refs.Object]bool{} // one that comes twice moves once
 	for _, o := range t.deps {
-		if o.State == refs.Inline && promotable(o) && !seen[o] {
+		if o.State() == refs.Inline && promotable(o) && !seen[o] {
 			seen[o] = true
 			list = append(list, o)
 		}
@@ -68,7 +68,7 @@ func (c *Client) moveAll(list []*refs.Object) (err error) {
 	}
 	values := make([][]byte, len(list))
 	for i, o := range list {
-		values[i] = o.Value
+		values[i] = o.Value()
 	}
 	moved := make([]bool, len(list))
 	c.mu.Unlock()
@@ -94,8 +94,8 @@ func (c *Client) moveAll(list []*refs.Object) (err error) {
 	}
 	c.mu.Lock()
 	for i, o := range list {
-		if moved[i] && o.State == refs.Inline {
-			o.State = refs.Stored // Value stays: somebody may be reading it
+		if moved[i] {
+			c.table.Moved(o)
 		}
 	}
 	if c.closed {

@@ -19,11 +19,11 @@ func TestArguments_SameResultMovedTwice_IsWrittenOnce(t *testing.T) {
 	total, _ := v.layout()
 	c.mu.Lock()
 	o := c.table.New(1, 1)
-	o.State, o.Value = refs.Inline, v.envelope(total)
+	c.table.PutInline(o, v.envelope(total), uint64(total))
 	for range 2 {
-		o.State = refs.Inline
-		if err := c.moveAll([]*refs.Object{o}); err != nil || o.State != refs.Stored {
-			t.Fatalf("moved: %v, state %d", err, o.State)
+		inState(o, refs.Inline)
+		if err := c.moveAll([]*refs.Object{o}); err != nil || o.State() != refs.Stored {
+			t.Fatalf("moved: %v, state %d", err, o.State())
 		}
 	}
 	c.mu.Unlock()

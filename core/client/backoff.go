@@ -105,7 +105,7 @@ func (c *Client) requeue(t *task) {
 	}
 	k := t.tmpl.class
 	if k.bad != nil {
-		c.hopeless(t, k.bad)
+		c.infeasible(t, k.bad)
 	}
 	k.queue.pushFront([]*task{t})
 	c.pump(k)

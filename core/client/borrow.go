@@ -40,8 +40,8 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 		c.mu.Lock()
 		for _, raw := range list {
 			if id, e := ids.ParseObject(raw); e == nil {
-				if o := c.table.Find(id); o != nil && !o.State.Ready() {
-					c.failObject(o, ownerDied(o))
+				if o := c.table.Find(id); o != nil && !o.State().Ready() {
+					c.table.Fail(o, ownerDied(o))
 				}
 			}
 		}
@@ -58,7 +58,7 @@ func (c *Client) register(list [][]byte, p *wire.Peer, err error) {
 
 // giveBack tells the owner that we hold the object no longer; mu held.
 func (c *Client) giveBack(o *refs.Object) {
-	l := c.links.Find(o.OwnerAddr)
+	l := c.links.Find(o.OwnerAddr())
 	if l == nil || planted.Strikes(planted.LostReturn) {
 		return // it is gone
 	}
@@ -70,9 +70,9 @@ func (c *Client) ask(o *refs.Object) { c.askOwner(o, false) }
 
 // askOwner is ask; lost: the store has no copy, though the owner said so; mu held.
 func (c *Client) askOwner(o *refs.Object, lost bool) {
-	o.Asked = true
+	o.MarkAsked()
 	id := o.ID
-	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+	c.withPeer(o.OwnerAddr(), func(p *wire.Peer, err error) {
 		if err != nil {
 			c.answered(id, nil, fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended (%v)", id, err))
 			return
@@ -100,22 +100,18 @@ func (c *Client) answered(id ids.Object, v *wire.RefValue, err error) {
 	}
 	switch {
 	case err != nil:
-		c.failObject(o, fault.From(err))
+		c.table.Fail(o, fault.From(err))
 	case v.Fault != nil:
 		f := &fault.Error{Code: fault.Code(v.Fault.Code), Message: v.Fault.Message, Task: v.Fault.Task}
 		if f.Code == fault.TaskUnschedulable || f.Code == fault.ActorUnschedulable {
-			known := o.State == refs.Hopeless
-			o.State, o.Fault, o.Asked = refs.Hopeless, f, false
-			if !known { // who waits counts the object once
-				c.settled(o)
-			}
+			c.table.Infeasible(o, f)
 			return
 		}
-		c.failObject(o, f)
+		c.table.Fail(o, f)
 	case v.Inline != nil:
-		c.complete(o, refs.Inline, v.Inline, v.Size, v.IsError)
+		c.table.Complete(o, refs.Inline, v.Inline, v.Size, v.IsError)
 	default:
-		c.complete(o, refs.Stored, nil, v.Size, v.IsError)
+		c.table.Complete(o, refs.Stored, nil, v.Size, v.IsError)
 	}
 }
 
@@ -130,7 +126,7 @@ func (c *Client) Import(id ids.Object, addr string, site uint32) error {
 		addr = ""
 	}
 	o := c.borrow(id, addr)
-	o.Local++
+	c.table.Ref(o)
 	c.arrived(o, site)
 	return nil
 }
@@ -143,7 +139,7 @@ func (c *Client) Export(id ids.Object) (string, error) {
 	if o == nil {
 		return "", fault.New(fault.ObjectLost, "object %s is not known here", id)
 	}
-	o.Shared = true
+	o.MarkShared()
 	return c.addrOf(o), nil
 }
 
@@ -184,15 +180,17 @@ func letGoBy(id ids.Object) error {
 }
 
 func refValue(o *refs.Object, node ids.Node) wire.RefValue {
-	o.Seen = o.IsError || o.State == refs.Hopeless
-	v := wire.RefValue{Size: o.Size, IsError: o.IsError}
-	switch o.State {
+	if o.IsError() || o.State() == refs.Infeasible {
+		o.MarkSeen()
+	}
+	v := wire.RefValue{Size: o.Size(), IsError: o.IsError()}
+	switch o.State() {
 	case refs.Inline:
-		v.Inline = o.Value
+		v.Inline = o.Value()
 	case refs.Stored:
 		v.NodeID = node[:]
 	default:
-		v.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message, Task: o.Fault.Task}
+		v.Fault = &wire.FaultBody{Code: string(o.Fault().Code), Message: o.Fault().Message, Task: o.Fault().Task}
 	}
 	return v
 }

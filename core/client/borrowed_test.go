@@ -68,13 +68,13 @@ func TestAnswered_NothingCanRunIt_BorrowerIsToldAndGetsItLater(t *testing.T) {
 	ref := submit(t, owner, template(t, owner, "f"), "x")
 	borrows(t, c, owner, ref)
 	owner.trouble(onlyClass(t, owner).id, fault.New(fault.TaskUnschedulable, "no node has it"))
-	hopeless, _, err := c.Wait([]ids.Object{ref}, 1, testLimit, WaitSome, func(_ int, ready bool) {
+	infeasible, _, err := c.Wait([]ids.Object{ref}, 1, testLimit, WaitSome, func(_ int, ready bool) {
 		if ready {
 			t.Error("it is ready")
 		}
 	})
-	if hopeless != 1 || err != nil {
-		t.Errorf("%d are hopeless, %v", hopeless, err)
+	if infeasible != 1 || err != nil {
+		t.Errorf("%d are infeasible, %v", infeasible, err)
 	}
 	if code, words, _ := faultIn(t, c, ref); code != fault.TaskUnschedulable || !strings.Contains(words, "no node has it") {
 		t.Errorf("%s, %s", code, words)

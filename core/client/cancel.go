@@ -45,19 +45,19 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 		c.mu.Unlock()
 		return err
 	}
-	if o.State.Ready() {
+	if o.State().Ready() {
 		c.mu.Unlock()
 		return nil
 	}
 	if !o.Owned() {
 		q := wire.Cancel{ObjectID: raw(id), Force: force, Recursive: recursive}
-		k := &cancellation{c: c, addr: o.OwnerAddr, q: q, what: fmt.Sprintf("the task of object %s", id), wanted: func() bool {
-			return c.table.Find(id) == o && !o.State.Ready()
+		k := &cancellation{c: c, addr: o.OwnerAddr(), q: q, what: fmt.Sprintf("the task of object %s", id), wanted: func() bool {
+			return c.table.Find(id) == o && !o.State().Ready()
 		}}
 		return k.await(2 * cancelPatience) // the owner waits, too
 	}
-	t, ok := o.Producer.(*task)
-	if !ok {
+	t := taskOf(o.Source())
+	if t == nil {
 		c.mu.Unlock()
 		return nil
 	}

@@ -38,9 +38,9 @@ func (c *Client) tallyObjects(t *wire.Tally, limit int) {
 	c.table.Each(func(o *refs.Object) bool {
 		t.Looked++
 		if o.Owned() {
-			t.Bytes += o.Size
+			t.Bytes += o.Size()
 		}
-		for _, in := range o.Contained {
+		for _, in := range o.Contained() {
 			captured[in]++
 		}
 		if cut != nil && !before(o, cut) {
@@ -80,31 +80,31 @@ func sortObjects(list []*refs.Object) {
 
 // before puts the larger first, then the older.
 func before(a, b *refs.Object) bool {
-	if a.Size != b.Size {
-		return a.Size > b.Size
+	if a.Size() != b.Size() {
+		return a.Size() > b.Size()
 	}
 	return a.ID.Count() < b.ID.Count()
 }
 
 func (c *Client) heldRow(o *refs.Object, captured, replies int) wire.Held {
 	h := wire.Held{
-		ObjectID: raw(o.ID), Owned: o.Owned(), State: stateName(o.State), Size: int64(o.Size),
-		Local: int(o.Local), Lineage: int(o.Lineage), Tasks: int(o.Pins) - captured - replies, Captured: captured, Replies: replies,
+		ObjectID: raw(o.ID), Owned: o.Owned(), State: stateName(o.State()), Size: int64(o.Size()),
+		Local: int(o.Local()), Lineage: int(o.Lineage()), Tasks: int(o.Pins()) - captured - replies, Captured: captured, Replies: replies,
 		Site: c.siteOf(o), Maker: c.makerOf(o),
 	}
-	if !o.State.Ready() || o.State == refs.Failed {
+	if !o.State().Ready() || o.State() == refs.Failed {
 		h.Size = -1
 	}
-	if v, ok := o.Map.(*view); ok {
-		h.Viewed = v.inUse > 0
+	if x := o.Copy(); x != nil {
+		h.Viewed = x.InUse()
 	}
 	for _, p := range o.HeldBy() {
 		h.Borrowers = append(h.Borrowers, bytes.Clone(p[:]))
 	}
-	if a, ok := o.Watch.(*actor); ok {
+	if a := actorOf(o); a != nil {
 		h.ActorID, h.Maker = bytes.Clone(a.id[:]), a.name
 	}
-	if p, ok := o.Producer.(*task); ok && !o.State.Ready() {
+	if p := taskOf(o.Source()); p != nil && !o.State().Ready() {
 		h.TaskState, h.Attempt = c.taskState(p), int(p.tries)
 	}
 	return h
@@ -114,10 +114,10 @@ func stateName(s refs.State) string {
 	switch s {
 	case refs.Pending:
 		return "pending"
-	case refs.Hopeless:
-		return "hopeless"
-	case refs.Emptied:
-		return "emptied"
+	case refs.Infeasible:
+		return "infeasible"
+	case refs.Evicted:
+		return "evicted"
 	case refs.Inline:
 		return "inline"
 	case refs.Stored:
@@ -177,8 +177,8 @@ func (c *Client) tallyTasks(t *wire.Tally, limit int) {
 	n := 0
 	c.table.Each(func(o *refs.Object) bool { // those that wait for arguments are in no queue
 		n++
-		x, ok := o.Producer.(*task)
-		return n < maxLooked && (!ok || o.State.Ready() || add(x))
+		x := taskOf(o.Source())
+		return n < maxLooked && (x == nil || o.State().Ready() || add(x))
 	})
 	if e := c.exec; e != nil {
 		for _, k := range e.calls {

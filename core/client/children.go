@@ -60,13 +60,11 @@ func (c *Client) eachTask(f func(*task)) {
 		f(t)
 	}
 	c.table.Each(func(o *refs.Object) bool { // those that wait for arguments
-		if t, ok := o.Producer.(*task); ok {
+		if t := taskOf(o.Source()); t != nil {
 			f(t)
 		}
-		if x, ok := o.Watch.(*watch); ok {
-			for _, t := range x.tasks {
-				f(t)
-			}
+		for _, t := range o.Tasks() {
+			f(taskOf(t))
 		}
 		return true
 	})

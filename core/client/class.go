@@ -121,7 +121,7 @@ func (c *Client) enqueue(t *task) {
 	}
 	k := t.tmpl.class
 	if k.bad != nil {
-		c.hopeless(t, k.bad)
+		c.infeasible(t, k.bad)
 	}
 	k.queue.push(t)
 	if k.after > 0 {
@@ -367,7 +367,7 @@ func (c *Client) trouble(id uint32, f *fault.Error) {
 		return
 	}
 	k.bad = f
-	k.queue.each(func(t *task) { c.hopeless(t, f) })
+	k.queue.each(func(t *task) { c.infeasible(t, f) })
 }
 
 // brokenGrace is how long a broken socket waits for the daemon to say how the

@@ -165,10 +165,7 @@ type Client struct {
 
 	lastGot lookedAt // the latest value of others that has references inside, see sheaf.go
 
-	// Waits for many objects, see stamp.go.
-	stamps  uint32     // the latest number
-	stamped []numbered // that have one
-	scratch []*refs.Object
+	scratch []*refs.Object // memory for the next list that the program waits for, see select.go
 
 	lineage  lineage
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
@@ -221,7 +218,7 @@ func Connect(o Options) (*Client, error) {
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)
 	}
-	c.table = refs.NewTable(c.self, c.info.Job)
+	c.table = c.newTable()
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
 	for _, fd := range []int{c.async.fd, transport.Descriptor(u)} {
 		c.opened(fd)
@@ -239,7 +236,7 @@ func Connect(o Options) (*Client, error) {
 		c.mu.Lock()
 		copy(c.info.Job[:], js.JobID)
 		c.info.Namespace = js.Namespace
-		c.table = refs.NewTable(c.self, c.info.Job)
+		c.table = c.newTable()
 		c.mu.Unlock()
 	}
 	if o.Role == wire.RoleWorker {
@@ -350,19 +347,7 @@ func (c *Client) shut(why error) {
 	c.poller.End()
 	c.served.Refuse()
 	f := fault.From(why)
-	c.table.Each(func(o *refs.Object) bool {
-		if !o.State.Ready() {
-			o.State, o.Fault = refs.Failed, f
-			if w, ok := o.Watch.(*watch); ok {
-				o.Watch = nil
-				for _, x := range w.waiters {
-					c.poller.Finish(x)
-				}
-				c.tellBorrowers(o, w)
-			}
-		}
-		return true
-	})
+	c.table.FailAll(f)
 	for _, w := range c.ackWaits {
 		c.poller.Finish(w)
 	}

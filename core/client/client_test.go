@@ -65,13 +65,13 @@ func TestSubmit_ThousandPipelined_AllAnswered(t *testing.T) {
 		results = append(results, submit(t, c, tm, "x"))
 	}
 	n := 0
-	hopeless, done, err := c.Wait(results, len(results), testLimit, WaitAll, func(_ int, ready bool) {
+	infeasible, done, err := c.Wait(results, len(results), testLimit, WaitAll, func(_ int, ready bool) {
 		if ready {
 			n++
 		}
 	})
-	if err != nil || !done || hopeless != 0 || n != 1000 {
-		t.Fatal(n, hopeless, done, err)
+	if err != nil || !done || infeasible != 0 || n != 1000 {
+		t.Fatal(n, infeasible, done, err)
 	}
 	for _, r := range results {
 		c.Release(Drop{Object: r})

@@ -35,7 +35,7 @@ func (c *Client) near(ctx context.Context, o *refs.Object) error {
 	if c.mapped[o.ID] != nil {
 		return nil // it is mapped here already, though not for the table
 	}
-	o.Pins++ // as in pinStored
+	c.table.PinHere(o)
 	p := c.askPlace(o.ID)
 	c.mu.Unlock()
 	var gone error
@@ -153,7 +153,7 @@ func (c *Client) ImportTable(table []byte) (list []ids.Object, rest []byte, err 
 			addr = ""
 		}
 		o := c.borrow(t.id(i), addr)
-		o.Local++
+		c.table.Ref(o)
 		c.arrived(o, 0)
 		objs[i], list = o, append(list, o.ID)
 	}

@@ -41,7 +41,7 @@ func TestWaitContext_ContextEndsMeanwhile_IsItsError(t *testing.T) {
 	c := startDaemon(t).driver()
 	list, objs := inStates(c, "pp")
 	none := func(int, bool) {}
-	watched := func() bool { return len(c.stamped) > 0 }
+	watched := func() bool { return len(openWaits(c)) > 0 }
 	err := waitsWith(t, c, func(ctx context.Context) error { return c.WaitContext(ctx, list, 1, none) }, watched)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("WaitContext: %v", err)
@@ -52,7 +52,7 @@ func TestWaitContext_ContextEndsMeanwhile_IsItsError(t *testing.T) {
 			t.Errorf("GetContext gives %+v", f)
 		}
 		return err
-	}, func() bool { return objs[1].Watch != nil })
+	}, func() bool { return len(objs[1].Waits()) > 0 })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("GetContext: %v", err)
 	}
@@ -83,8 +83,7 @@ func TestNextItemContext_ContextEnds_IsItsError(t *testing.T) {
 	gen := generator(t, c, 0, Flow{Mode: FlowStream})
 	waits := func() bool {
 		s := c.streams[gen.Count()]
-		w, ok := c.place(s, s.taken).Watch.(*watch)
-		return ok && len(w.waiters) > 0
+		return len(c.place(s, s.taken).Waits()) > 0
 	}
 	err := waitsWith(t, c, func(ctx context.Context) error {
 		id, _, err := c.NextItemContext(ctx, gen)

@@ -65,8 +65,7 @@ func (c *Client) harmless(d Drop) bool {
 }
 
 func (c *Client) isHarmless(o *refs.Object) bool {
-	_, handle := o.Watch.(*actor) // its end would let go of what it has given us
-	return o.Owned() && o.Contained == nil && !handle
+	return o.Owned() && o.Contained() == nil && !o.IsToken() // an actor's end would let go of what the actor has given us
 }
 
 // drop lets one go; mu held, carryOut is to follow.

@@ -17,27 +17,27 @@ import (
 
 // failAs ends o with the exception that from, which is ready, has; mu held.
 func (c *Client) failAs(o, from *refs.Object) {
-	if o.State.Ready() {
+	if o.State().Ready() {
 		return
 	}
-	switch from.State {
+	switch from.State() {
 	case refs.Inline:
-		if len(from.Contained) > 0 || !from.Owned() { // references inside have to live for as long as o
+		if len(from.Contained()) > 0 || !from.Owned() { // references inside have to live for as long as o
 			c.table.Contain(o, from)
 		}
-		c.complete(o, refs.Inline, from.Value, from.Size, true)
+		c.table.Complete(o, refs.Inline, from.Value(), from.Size(), true)
 	case refs.Stored:
 		c.table.Contain(o, from)
 		value := c.elsewhere(from)
-		c.complete(o, refs.Inline, value, uint64(len(value)), true)
+		c.table.Complete(o, refs.Inline, value, uint64(len(value)), true)
 	default:
-		c.failObject(o, from.Fault)
+		c.table.Fail(o, from.Fault())
 	}
 }
 
 // elsewhere returns the envelope that stands for an exception in the store.
 func (c *Client) elsewhere(o *refs.Object) []byte {
-	v := pointTo(&frame.Pointer{ID: o.ID, Owner: c.addrOf(o), Size: o.Size})
+	v := pointTo(&frame.Pointer{ID: o.ID, Owner: c.addrOf(o), Size: o.Size()})
 	n, _ := v.layout()
 	return v.envelope(n)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -45,7 +46,7 @@ func TestFailAs_ExceptionInTheStore_PointsThereAndKeepsIt(t *testing.T) {
 	}
 	c.mu.Lock()
 	x, o := c.table.Find(from), c.table.New(0, 1)
-	x.IsError = true
+	alter(x, func(f *refs.Facts) { f.IsError = true })
 	c.failAs(o, x)
 	c.mu.Unlock()
 	c.Release(Drop{Object: from}) // the program has no other reference to it

@@ -3,7 +3,6 @@ package client
 import (
 	"testing"
 
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -11,7 +10,7 @@ import (
 // has been told that no more work comes.
 func TestExitAnswer(t *testing.T) {
 	c := bareClient(t, Options{Role: wire.RoleWorker})
-	c.table = refs.NewTable(c.self, c.info.Job)
+	c.table = c.newTable()
 	c.exec = newExecutor(c)
 	answer := func(want bool, when string) {
 		t.Helper()

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/frame"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -41,7 +40,7 @@ func FuzzReplyFrames(f *testing.F) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		for _, ofActor := range []bool{false, true} {
-			c.table = refs.NewTable(c.self, c.info.Job) // what the last input asked of others may still come
+			c.table = c.newTable() // what the last input asked of others may still come
 			tm := &Template{Kind: KindTask, Name: "f", Returns: 2, RetryErrs: true, class: &class{paces: make([]pace, 1)}}
 			k, err := c.newTask(tm, &Call{Template: 0}, 0)
 			if err != nil {
@@ -75,7 +74,7 @@ func FuzzReplyFrames(f *testing.F) {
 			}
 			for i := range k.returns {
 				if x := c.table.FindOwned(k.first + uint64(i)); x != nil {
-					if !x.State.Ready() {
+					if !x.State().Ready() {
 						t.Fatalf("result %d has no value and no error", i)
 					}
 					c.table.Unref(x, 1)

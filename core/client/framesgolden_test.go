@@ -73,7 +73,7 @@ func TestFrames_OnTheTaskSockets_AreTheRecordedBytes(t *testing.T) {
 	self, info, table := c.self, c.info, c.table
 	defer func() { c.self, c.info, c.table = self, info, table }()
 	c.self, c.info.Job, c.info.Addr = ids.Owner{1, 2, 3}, ids.JobOf(7), "/s/own.sock"
-	c.table = refs.NewTable(c.self, c.info.Job)
+	c.table = c.newTable()
 
 	r := &frameRecorder{t: t, c: c}
 	r.callersFrames()
@@ -103,7 +103,7 @@ func TestFrames_OnTheTaskSockets_AreTheRecordedBytes(t *testing.T) {
 
 // object makes an object of ours with a fixed count.
 func (c *Client) object(count uint64, state refs.State, value []byte) *refs.Object {
-	return &refs.Object{ID: ids.NewObject(count, c.self, c.info.Job, 1), State: state, Value: value, Size: uint64(len(value))}
+	return refs.Known(ids.NewObject(count, c.self, c.info.Job, 1), refs.Facts{State: state, Value: value, Size: uint64(len(value))})
 }
 
 // callersFrames records what the caller writes.
@@ -122,8 +122,8 @@ func (r *frameRecorder) callersFrames() {
 	r.add("template-generator", appendTemplate(nil, g, false))
 
 	inline, stored, lost := c.object(1, refs.Inline, []byte("inline")), c.object(2, refs.Stored, nil), c.object(3, refs.Failed, nil)
-	stored.Size = 1 << 40
-	foreign := &refs.Object{ID: ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), State: refs.Stored, OwnerAddr: "/s/other.sock", Size: 200}
+	alter(stored, func(f *refs.Facts) { f.Size = 1 << 40 })
+	foreign := refs.Known(ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), refs.Facts{State: refs.Stored, OwnerAddr: "/s/other.sock", Size: 200})
 	args := &task{tmpl: f, seq: 7, first: 20, returns: 2, args: []byte("arguments")}
 	r.add("task", c.appendTask(nil, args, f))
 	deps := *args
@@ -136,9 +136,8 @@ func (r *frameRecorder) callersFrames() {
 	r.add("task-too-large-together", b)
 	again := *args
 	again.recipe, again.first = &refs.Recipe{}, c.table.Peek()
-	o := c.table.New(1, 1)
-	o.State = refs.Pending
-	c.table.New(2, 1).State = refs.Inline
+	c.table.New(1, 1)
+	c.table.PutInline(c.table.New(2, 1), nil, 0)
 	r.add("task-again", c.appendTask(nil, &again, f))
 	item := *args
 	item.tmpl, item.stream = g, &stream{got: 3, taken: 1}
@@ -150,8 +149,7 @@ func (r *frameRecorder) callersFrames() {
 	c.table.New(1, 1)
 	c.table.New(2, 1)
 	for i := range uint32(2) {
-		x := c.table.New(i+3, 1)
-		x.State, x.Producer = refs.Pending, &item
+		c.table.New(i+3, 1).SetSource(&item)
 	}
 	r.add("task-generator-again", c.appendTask(nil, &item, g))
 	spec := &task{tmpl: f, first: 30, args: []byte("arguments"), deps: []*refs.Object{inline, stored, foreign}}

@@ -32,14 +32,14 @@ func (c *Client) Free(list []ids.Object) error {
 			continue
 		}
 		asked++
-		c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+		c.withPeer(o.OwnerAddr(), func(p *wire.Peer, err error) {
 			if err != nil {
 				heard <- nil // its end frees it
 				return
 			}
 			p.Go(wire.TRefFree, wire.RefFree{ObjectIDs: [][]byte{id[:]}}, func(_ *wire.Message, err error) { heard <- err })
 		})
-		if o.State.Ready() { // what the owner says next holds
+		if o.State().Ready() && !o.IsToken() { // what the owner says next holds
 			c.forgetValue(o)
 			c.askOwner(o, false)
 		}
@@ -56,17 +56,17 @@ func (c *Client) Free(list []ids.Object) error {
 
 // freeValue lets the value of an object of ours go; mu held.
 func (c *Client) freeValue(o *refs.Object) {
-	if _, token := o.Watch.(*actor); token || !o.State.Ready() && o.State != refs.Emptied && !doubtful(o) {
+	if o.IsToken() || !o.State().Ready() && o.State() != refs.Evicted && !o.Verifying() {
 		return
 	}
-	if o.State == refs.Stored || doubtful(o) {
+	if o.State() == refs.Stored || o.Verifying() {
 		c.freeCopy(o.ID)
 	}
 	c.forgetValue(o)
 	c.table.SetRecipe(o, nil)
 	c.table.Replace(o, nil)
 	c.letGo(o.ID)
-	c.failObject(o, fault.New(fault.ObjectFreed, "object %s was freed by the program (internal_api.free)", o.ID))
+	c.table.Fail(o, fault.New(fault.ObjectFreed, "object %s was freed by the program (internal_api.free)", o.ID))
 }
 
 // freeCopy has the store free its copy of an object of ours, and lets go of it here; mu held.
@@ -78,7 +78,7 @@ func (c *Client) freeCopy(id ids.Object) {
 // forgetValue makes an object Pending again; mu held.
 func (c *Client) forgetValue(o *refs.Object) {
 	c.valueFreed(o.ID)
-	o.State, o.Value, o.Fault, o.IsError = refs.Pending, nil, nil, false
+	c.table.Forget(o)
 }
 
 // freeing serves RefFree.
@@ -139,7 +139,7 @@ func (c *Client) loseCopy(id ids.Object) error {
 	}
 	c.valueFreed(id)
 	done := make(chan struct{})
-	c.withPeer(o.OwnerAddr, func(p *wire.Peer, err error) {
+	c.withPeer(o.OwnerAddr(), func(p *wire.Peer, err error) {
 		if err != nil {
 			close(done)
 			return

@@ -89,12 +89,12 @@ func TestFree_NotReady_StaysAsItIs(t *testing.T) {
 	}
 	c.mu.Lock()
 	token := c.table.Find(list[0])
-	token.Watch = &actor{}
+	c.table.MakeToken(token, &actor{})
 	c.freeValue(token)
-	if token.State != refs.Inline {
-		t.Errorf("the token of an actor is in state %v", token.State)
+	if token.State() != refs.Inline {
+		t.Errorf("the token of an actor is in state %v", token.State())
 	}
-	token.Watch = nil
+	c.table.EndToken(token)
 	c.mu.Unlock()
 	c.Close(0)
 	for range 2 { // the lock is free again
@@ -120,7 +120,7 @@ func TestFree_ResultOfATask_IsNotComputedAgain(t *testing.T) {
 	expectOutcome(t, c, "the result", ref, "", fault.ObjectFreed)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if o := c.table.Find(ref); o.Recipe != nil {
+	if o := c.table.Find(ref); o.Recipe() != nil {
 		t.Error("the freed result can still be computed")
 	}
 }

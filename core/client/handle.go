@@ -6,7 +6,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -72,18 +71,15 @@ func (c *Client) OpenActor(id ids.Actor, token, name string, limit int, site uin
 			a.handles++
 			return tok, nil
 		}
-		a.token.Local++
+		c.table.Ref(a.token)
 		return a.token.ID, nil
 	}
 	if a.token == nil {
 		a.token = c.borrow(oid, addr)
-		if a.token.State == refs.Pending {
-			a.token.State = refs.Inline
-		}
-		a.token.Watch = a
+		c.table.MakeToken(a.token, a)
 		c.arrived(a.token, site)
 	}
-	a.token.Local++
+	c.table.Ref(a.token)
 	return oid, nil
 }
 

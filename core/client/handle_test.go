@@ -29,8 +29,8 @@ func TestOpenActor_CountedHandles_TheLastOneForgetsIt(t *testing.T) {
 		}
 		other.mu.Lock()
 		a := other.actors[id]
-		if o := a.token; o.ID != want || o.State != refs.Inline || o.Watch != any(a) || int(o.Local) != i+1 || a.handles != 0 {
-			t.Errorf("after handle %d the token is in state %v with %d references, and %d handles do not count", i, o.State, o.Local, a.handles)
+		if o := a.token; o.ID != want || o.State() != refs.Inline || o.Source() != a || int(o.Local()) != i+1 || a.handles != 0 {
+			t.Errorf("after handle %d the token is in state %v with %d references, and %d handles do not count", i, o.State(), o.Local(), a.handles)
 		}
 		other.mu.Unlock()
 	}
@@ -41,6 +41,26 @@ func TestOpenActor_CountedHandles_TheLastOneForgetsIt(t *testing.T) {
 		other.Release(Drop{Object: want})
 	}
 	waitFor(t, "the process forgets the actor", func() bool { return !knowsActor(other, id) })
+}
+
+// A handle has no value that the program could free, whoever owns its token.
+func TestFree_HandleOfAnothersActor_StaysAHandle(t *testing.T) {
+	d := startDaemon(t)
+	d.act(0, echoes)
+	c, other := d.driver(), d.driver()
+	id := newActor(t, c, ActorSpec{})
+	token, err := other.OpenActor(id, c.ActorToken(id), "A", 0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Free([]ids.Object{token}); err != nil {
+		t.Error(err)
+	}
+	other.mu.Lock()
+	if o := other.table.Find(token); o.State() != refs.Inline || !o.IsToken() {
+		t.Errorf("the token is in state %d, and is one: %v", o.State(), o.IsToken())
+	}
+	other.mu.Unlock()
 }
 
 // Handles that nobody counts end one by one. One that comes with a token later counts with them.
@@ -76,7 +96,7 @@ func TestFailAs_InlineException_KeepsTheObjectOnlyForReferences(t *testing.T) {
 	defer c.mu.Unlock()
 	c.table.Contain(c.table.Find(outer), c.table.Find(inner))
 	foreign := c.borrow(ids.NewObject(1, ids.Owner{9}, c.info.Job, 0), "/somewhere")
-	foreign.State, foreign.Value = refs.Inline, []byte("v")
+	c.table.Complete(foreign, refs.Inline, []byte("v"), 1, false)
 	for what, x := range map[string]struct {
 		from *refs.Object
 		kept int
@@ -87,8 +107,8 @@ func TestFailAs_InlineException_KeepsTheObjectOnlyForReferences(t *testing.T) {
 	} {
 		o := c.table.New(0, 1)
 		c.failAs(o, x.from)
-		if !o.IsError || string(o.Value) != string(x.from.Value) || len(o.Contained) != x.kept {
-			t.Errorf("%s: what fails has the value %q and keeps %d objects, want %d", what, o.Value, len(o.Contained), x.kept)
+		if !o.IsError() || string(o.Value()) != string(x.from.Value()) || len(o.Contained()) != x.kept {
+			t.Errorf("%s: what fails has the value %q and keeps %d objects, want %d", what, o.Value(), len(o.Contained()), x.kept)
 		}
 	}
 }

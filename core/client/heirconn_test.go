@@ -33,7 +33,7 @@ func TestHeir_Conns_CallsUnderWayAreCounted(t *testing.T) {
 	c := h.c
 	handsOver(t, h, 2)
 	token := ownedBy(c, 1)
-	c.table.Install(&refs.Object{ID: token, State: refs.Inline})
+	c.table.Install(refs.Known(token, refs.Facts{State: refs.Inline}))
 	id := ids.Actor{7}
 	a := &actor{id: id, token: c.table.Find(token)}
 	c.actors[id] = a
@@ -55,7 +55,7 @@ func TestHeir_Conns_CallsUnderWayAreCounted(t *testing.T) {
 	if l == nil || l.busy != 1 || !l.recall || l.choice != 1 || l.class != k || !slices.Equal(k.leases, []*lease{l}) || l.conn.lease != l || l.conn.peerAddr != "/worker" {
 		t.Fatalf("the lease: %+v", l)
 	}
-	if a.conn == nil || a.conn.actor != a || a.conn.seq != 6 || a.conn.num != 3 || a.conn.peerAddr != "/actor" || a.pending != 2 || a.token.Pins != 2 {
+	if a.conn == nil || a.conn.actor != a || a.conn.seq != 6 || a.conn.num != 3 || a.conn.peerAddr != "/actor" || a.pending != 2 || a.token.Pins() != 2 {
 		t.Fatalf("the actor: %+v", a)
 	}
 	if c.inflight != 3 {
@@ -99,10 +99,10 @@ func TestHeir_Links_OwnersHearOfWhatIsBorrowed(t *testing.T) {
 		other := ids.NewWorker().Owner()
 		a, b := ids.NewObject(1, other, c.info.Job, 1), ids.NewObject(2, other, c.info.Job, 1)
 		for _, id := range []ids.Object{a, b} {
-			c.table.Install(&refs.Object{ID: id, OwnerAddr: "/owner", State: refs.Inline})
+			c.table.Install(refs.Known(id, refs.Facts{OwnerAddr: "/owner", State: refs.Inline}))
 		}
 		mine := ownedBy(c, 3)
-		c.table.Install(&refs.Object{ID: mine, State: refs.Inline})
+		c.table.Install(refs.Known(mine, refs.Facts{State: refs.Inline}))
 		gone := ids.NewObject(4, other, c.info.Job, 1)
 		h.w.Links = []willLink{{Addr: "/owner", Again: !known, GiveBack: [][]byte{gone[:]}}}
 		if err := h.links(); err != nil {
@@ -130,14 +130,14 @@ func TestHeir_Settlings_ArgumentsStayUntilTheWorkerIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.table.Find(id)
-	if len(c.settlings) != 1 || o.Pins != 1 || c.settlings[0].pause < settleFirst {
-		t.Errorf("%d calls are not settled, the argument has %d pins", len(c.settlings), o.Pins)
+	if len(c.settlings) != 1 || o.Pins() != 1 || c.settlings[0].pause < settleFirst {
+		t.Errorf("%d calls are not settled, the argument has %d pins", len(c.settlings), o.Pins())
 	}
 	c.mu.Unlock()
 	waitFor(t, "the worker is found to have ended", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(c.settlings) == 0 && o.Pins == 0
+		return len(c.settlings) == 0 && o.Pins() == 0
 	})
 	letGo(t, c, id)
 }

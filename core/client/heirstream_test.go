@@ -29,7 +29,7 @@ func TestRestoreStream_EachKind_GoesOnAsLongAsItIsWanted(t *testing.T) {
 		h := heirOf(t, new(will))
 		c := h.c
 		install := func(n uint64, index uint32) *refs.Object {
-			o := &refs.Object{ID: ids.NewObject(n, c.self, c.info.Job, index), State: refs.Inline}
+			o := refs.Known(ids.NewObject(n, c.self, c.info.Job, index), refs.Facts{State: refs.Inline})
 			c.table.Install(o)
 			return o
 		}
@@ -51,8 +51,8 @@ func TestRestoreStream_EachKind_GoesOnAsLongAsItIsWanted(t *testing.T) {
 			if !x.left && i < 2 {
 				want = 1
 			}
-			if int(o.Pins) != want {
-				t.Errorf("%s: item %d has %d pins, want %d", x.what, i, o.Pins, want)
+			if int(o.Pins()) != want {
+				t.Errorf("%s: item %d has %d pins, want %d", x.what, i, o.Pins(), want)
 			}
 		}
 		delete(c.yielding, 10)
@@ -65,19 +65,19 @@ func TestRestoreStream_RunsAgain_MakesWhatIsLost(t *testing.T) {
 	c := h.c
 	var items []*refs.Object
 	for i, state := range []refs.State{refs.Inline, refs.Pending, refs.Pending} {
-		o := &refs.Object{ID: ids.NewObject(11+uint64(i), c.self, c.info.Job, uint32(i+2)), State: state}
+		o := refs.Known(ids.NewObject(11+uint64(i), c.self, c.info.Job, uint32(i+2)), refs.Facts{State: state})
 		c.table.Install(o)
 		items = append(items, o)
 	}
-	c.lineage.doubted = []*refs.Object{items[2]}
-	defer func() { c.lineage.doubted = nil }()
+	c.lineage.unverified = []*refs.Object{items[2]}
+	defer func() { c.lineage.unverified = nil }()
 	task := &task{first: 10, returns: 1, tmpl: &Template{Flow: Flow{Mode: FlowStream}}}
 	c.restoreStream(task, &willTask{First: 10, Items: 3, Again: true})
 	if s := task.stream; !s.again || !s.left || s.quit || s.got != 3 || c.yielding[10] != nil {
 		t.Errorf("%+v", s)
 	}
 	for i, want := range []bool{false, true, false} {
-		if got := items[i].Producer == any(task); got != want {
+		if got := items[i].Source() == task; got != want {
 			t.Errorf("item %d is made by the run: %v, want %v", i, got, want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestRestoreStream_RunsAgain_MakesWhatIsLost(t *testing.T) {
 	if len(reached) != 1 || reached[0] != 2 {
 		t.Errorf("the run makes the results %v, want 2, which is item 1", reached)
 	}
-	items[1].Producer = nil
+	items[1].SetSource(nil)
 }
 
 // What an item tells says how many references of a generator travel, and of which kind it is.

@@ -138,20 +138,19 @@ func TestHeir_Wakes_AsksOwnersAgain(t *testing.T) {
 		for _, id := range []ids.Object{awaited, known, idle} {
 			objects[id] = c.borrow(id, owner.info.Addr)
 			c.table.Pin(objects[id])
-			objects[id].Asked = id != idle
+			alter(objects[id], func(f *refs.Facts) { f.Asked = id != idle })
 		}
-		objects[known].State = refs.Inline
-		objects[known].Value = []byte("known")
+		c.table.Complete(objects[known], refs.Inline, []byte("known"), 5, false)
 	})
 	waitFor(t, "the owner has told the value", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return objects[awaited].State.Ready()
+		return objects[awaited].State().Ready()
 	})
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if string(objects[known].Value) != "known" || objects[idle].State.Ready() || objects[idle].Asked {
-		t.Errorf("what was known is %q, and what nobody asked for is in state %v", objects[known].Value, objects[idle].State)
+	if string(objects[known].Value()) != "known" || objects[idle].State().Ready() || objects[idle].Asked() {
+		t.Errorf("what was known is %q, and what nobody asked for is in state %v", objects[known].Value(), objects[idle].State())
 	}
 	for _, o := range objects {
 		c.table.Unpin(o)

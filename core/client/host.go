@@ -117,13 +117,13 @@ func (h *host) Lost(addr string) {
 	var lost []*refs.Object
 	c.callerGone(addr)
 	c.table.EachBorrowed(func(o *refs.Object) bool {
-		if o.OwnerAddr == addr && !o.State.Ready() {
+		if o.OwnerAddr() == addr && !o.State().Ready() {
 			lost = append(lost, o)
 		}
 		return true
 	})
 	for _, o := range lost {
-		c.failObject(o, ownerDied(o))
+		c.table.Fail(o, ownerDied(o))
 	}
 }
 

@@ -107,22 +107,22 @@ func TestLost_OwnerIsGone_WhatIsAwaitedThereFails(t *testing.T) {
 	defer c.mu.Unlock()
 	borrow := func(n uint64, addr string, state refs.State) *refs.Object {
 		o := c.borrow(ids.NewObject(n, ids.Owner{9}, c.info.Job, 0), addr)
-		o.State = state
+		inState(o, state)
 		return o
 	}
 	awaited, ready, other := borrow(1, "/gone", refs.Pending), borrow(2, "/gone", refs.Inline), borrow(3, "/there", refs.Pending)
 	c.closed = true
 	(*host)(c).Lost("/gone")
-	if awaited.State != refs.Pending {
+	if awaited.State() != refs.Pending {
 		t.Error("a session that has ended changes its references")
 	}
 	c.closed = false
 	(*host)(c).Lost("/gone")
-	if awaited.State != refs.Failed || awaited.Fault == nil || awaited.Fault.Code != fault.OwnerDied {
-		t.Errorf("what is awaited from the owner is in state %v, %v", awaited.State, awaited.Fault)
+	if awaited.State() != refs.Failed || awaited.Fault() == nil || awaited.Fault().Code != fault.OwnerDied {
+		t.Errorf("what is awaited from the owner is in state %v, %v", awaited.State(), awaited.Fault())
 	}
-	if ready.State != refs.Inline || other.State != refs.Pending {
-		t.Errorf("a value that is there: %v; one of another owner: %v", ready.State, other.State)
+	if ready.State() != refs.Inline || other.State() != refs.Pending {
+		t.Errorf("a value that is there: %v; one of another owner: %v", ready.State(), other.State())
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// viewOf makes a view of an object of another process, which one holds.
-func viewOf(c *Client, n uint64) *view {
+// foreignView makes a view of an object of another process, which one holds.
+func foreignView(c *Client, n uint64) *view {
 	id := ids.NewObject(n, ids.Owner{9}, c.info.Job, 0)
 	p := &pinning{users: 1, done: make(chan struct{})}
 	c.settlePlace(id, p, wire.ObjPlace{Size: 100}, nil, true, nil)
@@ -36,7 +36,7 @@ func TestRest_OnlyWhatTheNextTaskMayUse_StaysPinned(t *testing.T) {
 		c := startDaemon(t).programless()
 		c.mu.Lock()
 		e, self := c.exec, c.self
-		v := viewOf(c, 5)
+		v := foreignView(c, 5)
 		x.change(c, v)
 		c.rest(v)
 		if c.idle.n != x.idle || v.holds != x.left {
@@ -59,7 +59,7 @@ func TestRestViews_SomeAreIdleForLong_TheOthersStay(t *testing.T) {
 	c.idle.rest = time.Hour
 	var list []*view
 	for i := range uint64(3) {
-		v := viewOf(c, i)
+		v := foreignView(c, i)
 		list = append(list, v)
 		c.rest(v)
 	}
@@ -99,7 +99,7 @@ func TestIdleViews_TakenOutAnywhere_TheOthersStayInOrder(t *testing.T) {
 		c.idle.rest = time.Hour
 		var list []*view
 		for i := range uint64(3) {
-			v := viewOf(c, i)
+			v := foreignView(c, i)
 			list = append(list, v)
 			c.rest(v)
 		}

@@ -145,8 +145,8 @@ func (c *Client) valueFreed(id ids.Object) {
 		return
 	}
 	v.freed = true
-	if o := c.table.Find(id); o != nil && o.Map == any(v) {
-		o.Map = nil
+	if o := c.table.Find(id); o != nil && o.Copy() == v {
+		o.SetCopy(nil)
 		c.unhold(v)
 	}
 }

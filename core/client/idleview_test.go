@@ -227,8 +227,8 @@ func TestIdleView_FreedWhileItsFileIsOpened_IsNotKept(t *testing.T) {
 	defer c.mu.Unlock()
 	o := c.table.Find(id)
 	c.keepMapped(o, p.view)
-	if !p.view.freed || o.Map != nil || p.view.holds != 1 {
-		t.Errorf("%+v, kept for the reference: %v", p.view, o.Map != nil)
+	if !p.view.freed || o.Copy() != nil || p.view.holds != 1 {
+		t.Errorf("%+v, kept for the reference: %v", p.view, o.Copy() != nil)
 	}
 	c.unhold(p.view)
 	if len(c.mapped) != 0 {

@@ -111,7 +111,7 @@ func (h *heir) begin(at *wire.Inherited) error {
 	c, w := h.c, h.w
 	copy(c.info.Worker[:], at.WorkerID)
 	c.self, c.info.Addr = c.info.Worker.Owner(), at.Addr
-	c.table = refs.NewTable(c.self, c.info.Job)
+	c.table = c.newTable()
 	c.table.SkipTo(w.Next)
 	if err := h.objects(); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (h *heir) wake(at *wire.Inherited) {
 	c.links.Start()
 	var ask []*refs.Object
 	c.table.Each(func(o *refs.Object) bool {
-		if !o.Owned() && o.Asked && !o.State.Ready() {
+		if !o.Owned() && o.Asked() && !o.State().Ready() {
 			ask = append(ask, o)
 		}
 		return true
@@ -161,7 +161,7 @@ func (h *heir) wake(at *wire.Inherited) {
 	for _, o := range ask {
 		c.ask(o)
 	}
-	c.askDoubted()
+	c.askUnverified()
 	for _, a := range c.actors {
 		switch {
 		case a.birth != nil && a.birth.again:

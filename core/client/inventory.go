@@ -49,14 +49,13 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 	}
 	c.table.Each(func(o *refs.Object) bool {
 		w.Objects = append(w.Objects, v.object(o))
-		if x, ok := o.Watch.(*watch); ok {
-			for _, t := range x.tasks {
-				waiting[t] = t.counted && (t.actor == nil || t.aside)
-			}
-			for _, m := range x.remote {
-				if s := asks[m.Peer()]; s != nil {
-					s.Questions = append(s.Questions, willQuestion{raw(o.ID), m.ID})
-				}
+		for _, x := range o.Tasks() {
+			t := taskOf(x)
+			waiting[t] = t.counted && (t.actor == nil || t.aside)
+		}
+		for _, m := range o.Questions() {
+			if s := asks[m.Peer()]; s != nil {
+				s.Questions = append(s.Questions, willQuestion{raw(o.ID), m.ID})
 			}
 		}
 		return true
@@ -107,23 +106,23 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 
 func (v *inventory) object(o *refs.Object) willObject {
 	x := willObject{
-		ID: raw(o.ID), OwnerAddr: o.OwnerAddr, State: o.State, IsError: o.IsError, Asked: o.Asked, Size: o.Size,
-		Contained: rawOf(o.Contained), Site: v.c.siteOf(o), Maker: v.c.makerOf(o),
+		ID: raw(o.ID), OwnerAddr: o.OwnerAddr(), State: o.State(), IsError: o.IsError(), Asked: o.Asked(), Size: o.Size(),
+		Contained: rawOf(o.Contained()), Site: v.c.siteOf(o), Maker: v.c.makerOf(o),
 	}
-	if o.Recipe != nil {
-		x.Why = o.Recipe.Why
+	if o.Recipe() != nil {
+		x.Why = o.Recipe().Why()
 	}
-	switch o.State {
+	switch o.State() {
 	case refs.Inline:
-		x.Value = o.Value
+		x.Value = o.Value()
 	case refs.Pending:
-		x.Doubtful = doubtful(o)
+		x.Verifying = o.Verifying()
 	case refs.Stored:
-		x.Value = o.Value // of one that went to the store as an argument
-	case refs.Hopeless: // the heir's scheduler says so again
+		x.Value = o.Value() // of one that went to the store as an argument
+	case refs.Infeasible: // the heir's scheduler says so again
 		x.State = refs.Pending
 	case refs.Failed:
-		x.Fault = &wire.FaultBody{Code: string(o.Fault.Code), Message: o.Fault.Message, Task: o.Fault.Task}
+		x.Fault = &wire.FaultBody{Code: string(o.Fault().Code), Message: o.Fault().Message, Task: o.Fault().Task}
 	}
 	for _, p := range o.HeldBy() {
 		if v.serves[p] { // else its end is being told

@@ -10,7 +10,7 @@ import (
 // An actor goes to the heir while somebody has a handle of it, a call of it is
 // open, or it is not registered yet; else nobody can call it any more.
 func TestInventory_Actor_OnlyWhileItMayBeCalled(t *testing.T) {
-	token := &refs.Object{ID: ids.NewObject(7, ids.Owner{1}, ids.Job{}, 0)}
+	token := refs.Known(ids.NewObject(7, ids.Owner{1}, ids.Job{}, 0), refs.Facts{})
 	for what, x := range map[string]struct {
 		a       actor
 		written bool

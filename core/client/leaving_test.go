@@ -190,9 +190,9 @@ func TestHarmless_NothingCanHaveComeOutOfIt(t *testing.T) {
 	defer c.mu.Unlock()
 	inside := c.table.Find(leaf)
 	c.table.Contain(c.table.Find(outer), inside)
-	c.table.Find(handle).Watch = &actor{}
+	c.table.MakeToken(c.table.Find(handle), &actor{})
 	foreign := c.borrow(ids.NewObject(1, ids.Owner{9}, c.info.Job, 0), "/somewhere")
-	foreign.State = refs.Inline
+	inState(foreign, refs.Inline)
 	for what, x := range map[string]struct {
 		d    Drop
 		want bool
@@ -209,7 +209,7 @@ func TestHarmless_NothingCanHaveComeOutOfIt(t *testing.T) {
 			t.Errorf("%s: %v", what, got)
 		}
 	}
-	c.table.Find(handle).Watch = nil
+	c.table.EndToken(c.table.Find(handle))
 }
 
 // An actor that this process kills for good is dead for its own later calls at once; one that may restart is not.

@@ -16,8 +16,8 @@ func (v *inventory) recipes() {
 	var list []*refs.Recipe
 	v.c.table.Recipes(func(r *refs.Recipe) { list = append(list, r) })
 	v.c.table.Each(func(o *refs.Object) bool {
-		if r := o.Recipe; o.Renewable() {
-			if results[r] == nil && r.Busy() {
+		if r := o.Recipe(); o.Recomputable() {
+			if results[r] == nil && r.Running() {
 				list = append(list, r)
 			}
 			results[r] = append(results[r], raw(o.ID))
@@ -25,9 +25,9 @@ func (v *inventory) recipes() {
 		return true
 	})
 	for _, r := range list {
-		t := r.Task.(*task)
+		t := taskOf(r.Task())
 		x := willRecipe{Again: -1, Results: results[r]}
-		if r.Busy() {
+		if r.Running() {
 			x.Again = v.task(t, taskWaits) // written already, wherever it is
 		} else {
 			x.Task, x.Deps, x.Nested = v.complete(t, taskSent), refsOf(t.deps), refsOf(t.nested)
@@ -42,7 +42,7 @@ func (v *inventory) recipes() {
 
 func refsOf(list []*refs.Object) (out []willRef) {
 	for _, o := range list {
-		out = append(out, willRef{raw(o.ID), o.OwnerAddr})
+		out = append(out, willRef{raw(o.ID), o.OwnerAddr()})
 	}
 	return out
 }
@@ -68,7 +68,7 @@ func (h *heir) recipes() error {
 		r := c.recipe(t)
 		c.table.Record(r, results)
 		if x.Again >= 0 {
-			c.table.Use(r)
+			c.table.Begin(r, t)
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (h *heir) mentioned(list []willRef) (out []*refs.Object, err error) {
 		}
 		o := h.c.table.Find(id)
 		if o == nil {
-			o = &refs.Object{ID: id, OwnerAddr: x.Addr}
+			o = refs.Known(id, refs.Facts{OwnerAddr: x.Addr})
 		}
 		out = append(out, o)
 	}

@@ -93,11 +93,11 @@ func readsWill(t *testing.T, w *will, of *testator) *heir {
 	c := startDaemon(t).driver()
 	c.mu.Lock()
 	c.self = of.self
-	c.table = refs.NewTable(of.self, of.info.Job)
+	c.table = refs.NewTable(of.self, of.info.Job, (*host)(c))
 	c.table.SkipTo(w.Next)
 	t.Cleanup(func() {
 		clear(c.actors)
-		c.table = refs.NewTable(c.self, c.info.Job)
+		c.table = c.newTable()
 		c.mu.Unlock()
 	})
 	h := &heir{c: c, w: w}
@@ -126,7 +126,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	x.tmpl.MaxRetries, x.meth.MaxRetries = 3, 3
 	stored := func() *refs.Object {
 		o := x.table.New(1, 1)
-		o.State, o.Size = refs.Stored, 9
+		x.table.PutStored(o, 9, false)
 		return o
 	}
 	keeps := func(k *task) *refs.Object {
@@ -136,7 +136,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 		return o
 	}
 	dep, nested, ref := stored(), stored(), stored()
-	gone := &refs.Object{ID: ids.NewObject(4, ids.Owner{9}, x.info.Job, 1), OwnerAddr: "its owner"}
+	gone := refs.Known(ids.NewObject(4, ids.Owner{9}, x.info.Job, 1), refs.Facts{OwnerAddr: "its owner"})
 	plain := keeps(&task{tmpl: x.tmpl, fmt: 2, args: []byte("args"), argsRef: ref, deps: []*refs.Object{dep, gone}, nested: []*refs.Object{nested}})
 	served, left := &actor{id: ids.Actor{5}, name: "served", pending: 1}, &actor{id: ids.Actor{6}}
 	x.actors[served.id] = served
@@ -149,8 +149,9 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	items := keeps(&task{tmpl: gen, stream: &stream{got: 8}})
 	busy := &task{tmpl: x.tmpl, counted: true, args: []byte("again")}
 	again := keeps(busy)
-	again.State, again.Producer = refs.Pending, busy
-	x.table.Use(again.Recipe)
+	inState(again, refs.Pending)
+	again.SetSource(busy)
+	x.table.Begin(again.Recipe(), busy)
 	x.tmpl.class.queue.push(busy)
 
 	w, _ := x.will()
@@ -171,10 +172,10 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	of := func(o *refs.Object) *task {
 		t.Helper()
 		y := c.table.Find(o.ID)
-		if y == nil || !y.Renewable() {
+		if y == nil || !y.Recomputable() {
 			t.Fatalf("%s cannot be computed again", o.ID)
 		}
-		if k := y.Recipe.Task.(*task); k.recipe == y.Recipe {
+		if k := y.Recipe().Task().(*task); k.recipe == y.Recipe() {
 			return k
 		}
 		t.Fatalf("the task of %s has another recipe", o.ID)
@@ -184,15 +185,15 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	if k.tmpl.Name != "f" || k.first != plain.ID.Count() || k.returns != 1 || k.fmt != 2 || string(k.args) != "args" || k.argsRef != c.table.Find(ref.ID) || k.actor != nil || k.stream != nil {
 		t.Errorf("the task: %+v", k)
 	}
-	if len(k.deps) != 2 || k.deps[0] != c.table.Find(dep.ID) || k.deps[1].ID != gone.ID || k.deps[1].OwnerAddr != "its owner" || c.table.Find(gone.ID) != nil || len(k.nested) != 1 || k.nested[0] != c.table.Find(nested.ID) {
+	if len(k.deps) != 2 || k.deps[0] != c.table.Find(dep.ID) || k.deps[1].ID != gone.ID || k.deps[1].OwnerAddr() != "its owner" || c.table.Find(gone.ID) != nil || len(k.nested) != 1 || k.nested[0] != c.table.Find(nested.ID) {
 		t.Errorf("it takes %v and %v", k.deps, k.nested)
 	}
-	if n := k.recipe.Needs; !slices.Equal(n, []*refs.Object{k.deps[0], k.nested[0], k.argsRef}) {
+	if n := k.recipe.Needs(); !slices.Equal(n, []*refs.Object{k.deps[0], k.nested[0], k.argsRef}) {
 		t.Errorf("it needs %d objects", len(n))
 	}
-	for _, y := range k.recipe.Needs {
-		if y.Lineage != 1 {
-			t.Errorf("%s is needed by %d tasks", y.ID, y.Lineage)
+	for _, y := range k.recipe.Needs() {
+		if y.Lineage() != 1 {
+			t.Errorf("%s is needed by %d tasks", y.ID, y.Lineage())
 		}
 	}
 	if a := of(call).actor; a != c.actors[served.id] {
@@ -204,11 +205,11 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 	if s := of(items).stream; s == nil || s.gen != items.ID.Count() || s.got != 8 || !s.left {
 		t.Errorf("the generator: %+v", s)
 	}
-	if k := of(again); k != h.tasks[0] || !k.recipe.Busy() {
+	if k := of(again); k != h.tasks[0] || !k.recipe.Running() {
 		t.Errorf("the task that runs again: %+v", k)
 	}
 	var order []*task
-	c.table.Recipes(func(r *refs.Recipe) { order = append(order, r.Task.(*task)) })
+	c.table.Recipes(func(r *refs.Recipe) { order = append(order, r.Task().(*task)) })
 	if !slices.Equal(order, []*task{of(plain), of(call), of(other), of(items)}) {
 		t.Errorf("%d may be forgotten, or in another order", len(order))
 	}
@@ -237,7 +238,7 @@ func TestRecipes_OfWhatWasNotHandedOver_AreRefused(t *testing.T) {
 		}
 	}
 	w.Recipes = []willRecipe{{Again: -1, Results: [][]byte{raw(o.ID)}, Task: willTask{Template: len(w.Templates) - 1}}}
-	if err := h.recipes(); err != nil || !o.Renewable() {
+	if err := h.recipes(); err != nil || !o.Recomputable() {
 		t.Errorf("what was handed over: %v", err)
 	}
 }

@@ -11,31 +11,25 @@ import (
 )
 
 // A finished task is kept for as long as a result of it lies in the store, so
-// that the result can be computed again when the store has lost it: see
-// refs.Recipe, and recompute.go for how. Results that travelled in the answer
-// are in this process's memory and need nothing.
+// that the result can be computed again when the store has lost it: refs.Recipe
+// says what is kept, and recompute.go how the task runs again. Results that
+// travelled in the answer are in this process's memory and need nothing.
 
-// defaultLineageBytes bounds the finished tasks that a process keeps.
+// defaultLineageBytes bounds the memory of the finished tasks that a process keeps.
 const defaultLineageBytes = 1 << 30
 
-// captiveShare is the part of the store that values may take which only
-// lineage holds: what put made, or was passed as a large argument, and cannot
-// be computed again.
-const captiveShare = 4
-
-// recipeBytes is what a kept task takes beside its arguments, and each argument.
-const (
-	recipeBytes = 400
-	needBytes   = 32
-)
+// lineageShare is the part of the store that values may take which only lineage
+// holds. Those are values that put made, or that were passed as large arguments,
+// so they cannot be computed again.
+const lineageShare = 4
 
 // lineage is what a client knows of lost objects.
 type lineage struct {
-	off     bool
-	limit   uint64 // bytes of kept tasks
-	captive uint64 // bytes of values that only they hold
-	doubted []*refs.Object
-	asking  bool // the daemon is being asked about some
+	off        bool
+	limit      uint64         // bytes of recipes
+	bytes      uint64         // most bytes of values that only recipes hold
+	unverified []*refs.Object // the daemon is to be asked whether it has copies of them
+	asking     bool           // the daemon is being asked about others
 }
 
 func (c *Client) newLineage(arena uint64) lineage {
@@ -50,7 +44,7 @@ func (c *Client) newLineage(arena uint64) lineage {
 	}
 	v, _ := c.setting("lineage_pinning_enabled")
 	l.off = slices.Contains([]string{"0", "false", "False"}, v)
-	l.captive = min(l.limit, arena/captiveShare)
+	l.bytes = min(l.limit, arena/lineageShare)
 	return l
 }
 
@@ -60,13 +54,13 @@ func (c *Client) remember(t *task) {
 	r := t.recipe
 	c.eachResult(t, func(o *refs.Object) {
 		switch {
-		case o.State == refs.Stored:
+		case o.State() == refs.Stored:
 			stored = append(stored, o)
-		case r == nil && o.Recipe == nil && doubtful(o): // an item that is being looked for as its generator ends
+		case r == nil && o.Recipe() == nil && o.Verifying(): // an item that is being looked for as its generator ends
 			stored = append(stored, o)
-		case r != nil && o.Recipe == r && doubtful(o): // lost while the task ran again
+		case r != nil && o.Recipe() == r && o.Verifying(): // lost while the task ran again
 			late = append(late, o)
-		case o.State.Ready() && o.Recipe == r && r != nil:
+		case o.State().Ready() && o.Recipe() == r && r != nil:
 			c.table.SetRecipe(o, nil)
 		}
 	})
@@ -77,24 +71,24 @@ func (c *Client) remember(t *task) {
 			t.recipe = nil
 		}
 		for _, o := range stored {
-			if r == nil || !o.Renewable() { // else a run of the generator that ended meanwhile can make it
+			if r == nil || !o.Recomputable() { // else a run of the generator that ended meanwhile can make it
 				c.table.SetRecipe(o, refs.NoRecipe(why))
 			}
 		}
 	case r != nil:
 		c.table.Attach(r, stored)
-		c.table.Rest(r)
+		c.table.Finish(r)
 	case len(stored) > 0:
 		c.table.Record(c.recipe(t), stored)
 	}
 	for _, o := range stored {
-		c.table.Settle(o)
+		c.table.Recheck(o)
 	}
 	for _, o := range late {
 		c.recompute(o)
 	}
-	for l := &c.lineage; c.table.LineageBytes() > l.limit || c.table.Captive() > l.captive; {
-		if !c.table.Evict() {
+	for l := &c.lineage; c.table.RecipeBytes() > l.limit || c.table.LineageBytes() > l.bytes; {
+		if !c.table.DropOldest() {
 			break
 		}
 	}
@@ -116,7 +110,7 @@ func (c *Client) recipe(t *task) *refs.Recipe {
 
 func (c *Client) recipeOf(t *task) *refs.Recipe {
 	t.tmpl.recipes++
-	return &refs.Recipe{Task: t, Needs: c.needs(t), Bytes: uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))}
+	return refs.NewRecipe(t, c.needs(t))
 }
 
 // once says why a task can not run again, Whole if it can.
@@ -137,7 +131,7 @@ func (c *Client) once(t *task) refs.Why {
 func (c *Client) needs(t *task) []*refs.Object {
 	var list []*refs.Object
 	add := func(o *refs.Object) {
-		if _, token := o.Watch.(*actor); o.Owned() && !token && c.table.Find(o.ID) == o {
+		if o.Owned() && !o.IsToken() && c.table.Find(o.ID) == o {
 			list = append(list, o)
 		}
 	}
@@ -153,16 +147,16 @@ func (c *Client) needs(t *task) []*refs.Object {
 	return list
 }
 
-// unmade says why an object that is lost stays so.
-func unmade(o *refs.Object) *fault.Error {
+// unrecoverable says why an object that is lost stays so.
+func unrecoverable(o *refs.Object) *fault.Error {
 	why := refs.Whole
-	if o.Recipe != nil {
-		why = o.Recipe.Why
+	if o.Recipe() != nil {
+		why = o.Recipe().Why()
 	}
 	switch {
 	case o.ID.Index() == 0:
 		return fault.New(fault.LostPut, "object %s is lost, and cannot be computed again: put() made it, or it was a large argument, and no task returns it", o.ID)
-	case why == refs.Evicted:
+	case why == refs.Forgotten:
 		return fault.New(fault.LostEvicted, "object %s is lost, and cannot be computed again: the task that returned it was forgotten to save memory (RAY_max_lineage_bytes bounds it; values that only such tasks need may take a quarter of the object store)", o.ID)
 	case why == refs.Exhausted:
 		return fault.New(fault.LostExhausted, "object %s is lost, and cannot be computed again: the task that returned it has used all its retries (max_retries, max_task_retries)", o.ID)

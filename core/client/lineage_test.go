@@ -322,10 +322,10 @@ func TestLineage_BorrowerFindsItLost_OwnerComputesItAgain(t *testing.T) {
 		other.mu.Lock()
 		defer other.mu.Unlock()
 		o := other.table.Find(id)
-		if o.State == refs.Pending && !o.Asked {
+		if o.State() == refs.Pending && !o.Asked() {
 			other.ask(o)
 		}
-		return o.State == refs.Stored
+		return o.State() == refs.Stored
 	})
 	d.loses(id)
 	if got := get(t, other, id); got != "f0.2," {
@@ -338,11 +338,11 @@ func TestLineage_BorrowerFindsItLost_OwnerComputesItAgain(t *testing.T) {
 // Settings bound what is kept for losses; a value that is no number is passed over.
 func TestNewLineage_Settings(t *testing.T) {
 	for _, x := range []struct {
-		env     map[string]string
-		arena   uint64
-		limit   uint64
-		captive uint64
-		off     bool
+		env   map[string]string
+		arena uint64
+		limit uint64
+		bytes uint64
+		off   bool
 	}{
 		{map[string]string{}, 400, defaultLineageBytes, 100, false},
 		{map[string]string{"RAY_max_lineage_bytes": "70"}, 400, 70, 70, false},
@@ -353,7 +353,7 @@ func TestNewLineage_Settings(t *testing.T) {
 		{map[string]string{"RAY_lineage_pinning_enabled": "1"}, 400, defaultLineageBytes, 100, false},
 	} {
 		l := (&Client{opts: Options{Env: x.env}}).newLineage(x.arena)
-		if l.limit != x.limit || l.captive != x.captive || l.off != x.off {
+		if l.limit != x.limit || l.bytes != x.bytes || l.off != x.off {
 			t.Errorf("%v: %+v", x.env, l)
 		}
 	}

@@ -104,7 +104,7 @@ func (c *Client) TryGetAll(list []*ids.Object, give func(i int, f *Found)) (keep
 	var kept []*byte
 	for i, id := range list {
 		o := c.table.Find(*id)
-		if o == nil || !o.State.Ready() || far(o) {
+		if o == nil || !o.State().Ready() || far(o) {
 			missing++
 			continue
 		}

@@ -17,14 +17,14 @@ const maxMisses = 10
 // missed: the store has no copy of an object that was ready; mu held. It is
 // ready again, in whatever way, when its owner has seen to it.
 func (c *Client) missed(o *refs.Object) {
-	if o.State != refs.Stored {
+	if o.State() != refs.Stored {
 		return
 	}
 	if o.Owned() {
-		c.doubt(o)
+		c.verifyCopy(o)
 		return
 	}
-	o.State = refs.Pending
+	c.table.Missing(o)
 	c.askOwner(o, true)
 }
 
@@ -99,10 +99,10 @@ func (c *Client) wanted(k *call, p frame.Place) *refs.Object {
 	k.owned = append(k.owned, o)
 	switch {
 	case o.Owned():
-		c.doubt(o)
-	case o.State == refs.Stored:
+		c.verifyCopy(o)
+	case o.State() == refs.Stored:
 		c.missed(o)
-	case o.State == refs.Pending && !o.Asked:
+	case o.State() == refs.Pending && !o.Asked():
 		c.askOwner(o, true)
 	}
 	return o
@@ -162,7 +162,7 @@ func (o *outConn) lostArguments(r *wire.Reader) error {
 func (c *Client) appendHad(b []byte, t *task) []byte {
 	var had []int
 	for i := range int(t.returns) {
-		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State.Ready() || o.State == refs.Emptied {
+		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State().Ready() || o.State() == refs.Evicted {
 			had = append(had, i)
 		}
 	}

@@ -22,7 +22,7 @@ func atWorker(t *testing.T, c *Client) (k *task, conn *outConn, o *refs.Object) 
 	c.inflight++
 	stored := func() *refs.Object {
 		x := c.table.New(1, 1)
-		x.State, x.Size = refs.Stored, 9
+		c.table.PutStored(x, 9, false)
 		c.table.Pin(x)
 		return x
 	}
@@ -51,23 +51,23 @@ func TestLostArguments_TaskWaitsForWhatIsLost(t *testing.T) {
 		}
 		want := 0
 		for i, y := range append([]*refs.Object{k.argsRef}, k.deps...) {
-			if got := y.State == refs.Pending; got != x.pending[i] {
+			if got := y.State() == refs.Pending; got != x.pending[i] {
 				t.Errorf("%s: argument %d is lost: %v", x.what, i, got)
 			}
 			if x.pending[i] {
 				want++
-				if w, ok := y.Watch.(*watch); !ok || !slices.Contains(w.tasks, k) {
+				if !slices.Contains(y.Tasks(), refs.Task(k)) {
 					t.Errorf("%s: the task does not hear of argument %d", x.what, i)
 				}
 			}
 		}
-		if int(k.waiting) != want || k.misses != 1 || o.State != refs.Pending || k.on != nil || conn.sent.len() != 0 || c.inflight != 0 || conn.lease.busy != 0 || conn.lease.paused {
+		if int(k.waiting) != want || k.misses != 1 || o.State() != refs.Pending || k.on != nil || conn.sent.len() != 0 || c.inflight != 0 || conn.lease.busy != 0 || conn.lease.paused {
 			t.Errorf("%s: it waits for %d; %+v; %d are sent", x.what, k.waiting, conn.lease, c.inflight)
 		}
 		if queued := k.tmpl.class.queue.len() == 1; queued != (want == 0) {
 			t.Errorf("%s: it is queued: %v", x.what, queued)
 		}
-		c.lineage.doubted = nil
+		c.lineage.unverified = nil
 		c.mu.Unlock()
 	}
 }
@@ -91,13 +91,13 @@ func TestLostArguments_TooOftenOrCancelled_IsOver(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := fault.Code("")
-		if o.State == refs.Failed {
-			got = o.Fault.Code
+		if o.State() == refs.Failed {
+			got = o.Fault().Code
 		}
-		if got != x.code || x.code != "" && !strings.Contains(o.Fault.Message, x.words) {
-			t.Errorf("after %d losses, cancelled %v: %v", x.misses, x.canceled, o.Fault)
+		if got != x.code || x.code != "" && !strings.Contains(o.Fault().Message, x.words) {
+			t.Errorf("after %d losses, cancelled %v: %v", x.misses, x.canceled, o.Fault())
 		}
-		c.lineage.doubted = nil
+		c.lineage.unverified = nil
 		c.mu.Unlock()
 	}
 }

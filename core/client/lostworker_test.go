@@ -50,8 +50,8 @@ func TestTryAgain_WorkerIsLost_AsOftenAsItMay(t *testing.T) {
 		k, o := taken(t, c, retried(t, c, "f", x.retries))
 		k.tries, k.crashes = x.tries, x.crashes
 		queued := c.tryAgain(k, &lease{code: x.code}, "it broke\nits last words", x.ran)
-		if queued != x.queued || (c.delayed[k] != nil) != x.waits || (o.State == refs.Failed) != (x.failure != "") {
-			t.Errorf("%s: queued %v, waits %v, state %d", x.what, queued, c.delayed[k] != nil, o.State)
+		if queued != x.queued || (c.delayed[k] != nil) != x.waits || (o.State() == refs.Failed) != (x.failure != "") {
+			t.Errorf("%s: queued %v, waits %v, state %d", x.what, queued, c.delayed[k] != nil, o.State())
 		}
 		if want := x.tries + 1; x.code == "" && k.tries != want {
 			t.Errorf("%s: %d tries, want %d", x.what, k.tries, want)
@@ -61,7 +61,7 @@ func TestTryAgain_WorkerIsLost_AsOftenAsItMay(t *testing.T) {
 				t.Errorf("%s: it waits %v, %s", x.what, d.until.Sub(d.since), d.why)
 			}
 		}
-		if f := o.Fault; x.failure != "" && (f == nil || f.Code != x.failure || !strings.Contains(f.Message, x.words) || !strings.HasSuffix(f.Message, "\nits last words")) {
+		if f := o.Fault(); x.failure != "" && (f == nil || f.Code != x.failure || !strings.Contains(f.Message, x.words) || !strings.HasSuffix(f.Message, "\nits last words")) {
 			t.Errorf("%s: %v", x.what, f)
 		}
 		c.mu.Unlock()

@@ -132,14 +132,14 @@ func (c *Client) settleDown() {
 	}
 	var mine []*refs.Object
 	c.table.Each(func(o *refs.Object) bool {
-		if o.Local > 0 {
+		if o.Local() > 0 {
 			mine = append(mine, o)
 		}
 		return true
 	})
 	c.leaveSheaves()
 	for _, o := range mine {
-		c.table.Unref(o, o.Local)
+		c.table.Unref(o, o.Local())
 	}
 	c.carryOut()
 	for deadline := time.Now().Add(quietPatience); !c.quiet() && !c.closed && time.Now().Before(deadline); {

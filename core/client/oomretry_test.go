@@ -43,10 +43,10 @@ func TestOutOfMemory_TaskIsTriedAgainAsOftenAsItMay(t *testing.T) {
 			t.Errorf("%s: it costs %d retries and %d crashes", x.what, k.tries, k.crashes)
 		}
 		switch d := c.delayed[k]; {
-		case x.waits > 0 && (d == nil || d.until.Sub(d.since) != x.waits || !strings.Contains(d.why, x.words) || o.State != refs.Pending):
-			t.Errorf("%s: it waits as %+v, state %d", x.what, d, o.State)
-		case x.waits == 0 && (d != nil || o.State != refs.Failed || o.Fault.Code != fault.OutOfMemory || o.Fault.Message != "there was no memory"+x.words):
-			t.Errorf("%s: it waits as %+v, and has %v", x.what, d, o.Fault)
+		case x.waits > 0 && (d == nil || d.until.Sub(d.since) != x.waits || !strings.Contains(d.why, x.words) || o.State() != refs.Pending):
+			t.Errorf("%s: it waits as %+v, state %d", x.what, d, o.State())
+		case x.waits == 0 && (d != nil || o.State() != refs.Failed || o.Fault().Code != fault.OutOfMemory || o.Fault().Message != "there was no memory"+x.words):
+			t.Errorf("%s: it waits as %+v, and has %v", x.what, d, o.Fault())
 		}
 		c.mu.Unlock()
 	}
@@ -80,8 +80,8 @@ func TestOutOfMemory_NodeHasNoMore_SaysWhatItAskedFor(t *testing.T) {
 		k.ooms = x.ooms
 		c.outOfMemory(k, "there was no memory", 7<<20)
 		got := ""
-		if o.State == refs.Failed {
-			got = strings.TrimPrefix(o.Fault.Message, "there was no memory")
+		if o.State() == refs.Failed {
+			got = strings.TrimPrefix(o.Fault().Message, "there was no memory")
 		}
 		if got != x.words || (c.delayed[k] != nil) != (x.words == "") {
 			t.Errorf("%s: %q, want %q", x.what, got, x.words)

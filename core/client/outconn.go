@@ -287,14 +287,14 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		size = x.Size
 		t.stored = true
 	case wire.PlaceHad:
-		if o != nil && !o.State.Ready() && o.Producer == any(t) {
+		if o != nil && !o.State().Ready() && o.Source() == t {
 			return false, fmt.Errorf("%w: result %d of %s was left out, and is not here", wire.ErrBadFrame, i, t.tmpl.Name)
 		}
 		return false, nil
 	}
 	var before []*refs.Object
-	if o != nil && !o.State.Ready() {
-		before, o.Contained = o.Contained, nil // of the value that is lost
+	if o != nil && !o.State().Ready() {
+		before = c.table.TakeContained(o) // of the value that is lost
 	}
 	for range x.Contained {
 		in, addr, err := frame.ReadContained(r)
@@ -322,8 +322,10 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		// An earlier try may have written a large one, or this one, before the next of its results had no room.
 		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 	}
-	o.Seen = o.Seen || isErr && t.canceled // who cancels does not wait for what comes of it
-	c.complete(o, state, value, size, isErr)
+	if isErr && t.canceled { // who cancels does not wait for what comes of it
+		o.MarkSeen()
+	}
+	c.table.Complete(o, state, value, size, isErr)
 	return inner, nil
 }
 

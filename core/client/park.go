@@ -64,7 +64,7 @@ func (e *executor) mayPark(k *call, p frame.Place) bool {
 		return true
 	}
 	o := e.c.table.Find(p.ID)
-	return k.misses < maxMisses && (o == nil || o.State == refs.Stored || o.State == refs.Pending)
+	return k.misses < maxMisses && (o == nil || o.State() == refs.Stored || o.State() == refs.Pending)
 }
 
 // toCome reports whether an argument of an actor's call was not there when the
@@ -74,7 +74,7 @@ func (e *executor) toCome(k *call, p frame.Place) bool {
 		return false
 	}
 	o := e.c.table.Find(p.ID)
-	return o == nil || o.State == refs.Pending
+	return o == nil || o.State() == refs.Pending
 }
 
 // park puts a call back that has not begun, until what it takes is there; mu held.
@@ -112,10 +112,9 @@ func (e *executor) park(token uint64, k *call, lost []int) {
 		if i > 0 {
 			p = k.deps[i-1]
 		}
-		if o := c.wanted(k, p); o.State == refs.Pending {
+		if o := c.wanted(k, p); o.State() == refs.Pending {
 			missing++
-			x := watchOf(o)
-			x.waiters = append(x.waiters, w)
+			c.table.Watch(o, w)
 		}
 	}
 	if w.For(missing, missing, false); missing == 0 {

@@ -61,7 +61,7 @@ func TestMayPark_AsLongAsItMayComeBack(t *testing.T) {
 	unknown := frame.Place{ID: ids.NewObject(77, c.self, c.info.Job, 0)}
 	state := func(s refs.State) frame.Place {
 		o := c.borrow(ids.NewObject(uint64(100+s), ids.Owner{9}, c.info.Job, 0), "somewhere")
-		o.State = s
+		inState(o, s)
 		return frame.Place{ID: o.ID}
 	}
 	for _, x := range []struct {
@@ -90,9 +90,8 @@ func TestToCome_OnlyWhatWasNotThereWhenTheCallWasSent(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	there := c.borrow(ids.NewObject(100, ids.Owner{9}, c.info.Job, 0), "somewhere")
-	there.State = refs.Stored
+	inState(there, refs.Stored)
 	awaited := c.borrow(ids.NewObject(101, ids.Owner{9}, c.info.Job, 0), "somewhere")
-	awaited.State = refs.Pending
 	unknown := ids.NewObject(102, ids.Owner{9}, c.info.Job, 0)
 	actor, lease := &inConn{}, &inConn{lease: true}
 	for _, x := range []struct {
@@ -126,7 +125,7 @@ func TestPark_LostArguments_TheCallGoesOnWhenAllHaveCome(t *testing.T) {
 	defer c.mu.Unlock()
 	awaited := func(n uint64) *refs.Object {
 		o := c.borrow(ids.NewObject(n, ids.Owner{9}, c.info.Job, 0), "somewhere")
-		o.State, o.Asked = refs.Pending, true // its owner has been asked
+		o.MarkAsked() // its owner has been asked
 		c.table.Pin(o)
 		return o
 	}
@@ -148,26 +147,25 @@ func TestPark_LostArguments_TheCallGoesOnWhenAllHaveCome(t *testing.T) {
 	if len(k.owned) != 2 || k.owned[0] != a || k.owned[1] != b {
 		t.Errorf("it holds %d objects", len(k.owned))
 	}
-	if n := len(watchOf(other).waiters); n != 0 {
+	if n := len(other.Waits()); n != 0 {
 		t.Errorf("%d wait for an argument that is not lost", n)
 	}
 	for i, o := range []*refs.Object{a, b} {
 		if !k.parked {
 			t.Fatalf("it goes on after %d of two have come", i)
 		}
-		o.State = refs.Failed
-		c.settled(o)
+		c.table.Fail(o, ownerDied(o))
 	}
 	if k.parked || e.parks != 0 || e.next(&e.lane) != k || e.next(&e.lane) != behind {
 		t.Error("it does not go on when everything has come")
 	}
-	held := a.Pins
-	if c.letGoOfArguments(k); k.owned != nil || a.Pins != held-1 {
-		t.Errorf("it holds %d objects, and the first has %d pins", len(k.owned), a.Pins)
+	held := a.Pins()
+	if c.letGoOfArguments(k); k.owned != nil || a.Pins() != held-1 {
+		t.Errorf("it holds %d objects, and the first has %d pins", len(k.owned), a.Pins())
 	}
 	c.letGoOfArguments(k) // nothing is left to let go of
-	if a.Pins != held-1 {
-		t.Errorf("the first has %d pins", a.Pins)
+	if a.Pins() != held-1 {
+		t.Errorf("the first has %d pins", a.Pins())
 	}
 }
 

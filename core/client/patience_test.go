@@ -81,8 +81,8 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 		c.unsettled(&task{deps: objs[:1], nested: objs[1:2], argsRef: objs[2]}, addr)
 		s := c.settlings[0]
 		for i, o := range objs {
-			if o.Pins != 1 {
-				t.Errorf("argument %d has %d pins", i, o.Pins)
+			if o.Pins() != 1 {
+				t.Errorf("argument %d has %d pins", i, o.Pins())
 			}
 		}
 		c.mu.Unlock()
@@ -93,8 +93,8 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 				return s.pause >= 8*settleFirst
 			})
 			c.mu.Lock()
-			if len(c.settlings) != 1 || objs[2].Pins != 1 {
-				t.Errorf("%d calls are not settled, the arguments have %d pins", len(c.settlings), objs[2].Pins)
+			if len(c.settlings) != 1 || objs[2].Pins() != 1 {
+				t.Errorf("%d calls are not settled, the arguments have %d pins", len(c.settlings), objs[2].Pins())
 			}
 			c.mu.Unlock()
 		}
@@ -104,7 +104,7 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 		waitFor(t, "nothing is held any more", func() bool {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return len(c.settlings) == 0 && objs[0].Pins+objs[1].Pins+objs[2].Pins == 0
+			return len(c.settlings) == 0 && objs[0].Pins()+objs[1].Pins()+objs[2].Pins() == 0
 		})
 	}
 	letGo(t, c, list...)

@@ -83,14 +83,13 @@ func (c *Client) serveWait(q *wire.RefWait, m *wire.Message) error {
 	if o == nil {
 		return letGoBy(id)
 	}
-	if q.Lost || o.State == refs.Emptied {
-		c.doubt(o)
+	if q.Lost || o.State() == refs.Evicted {
+		c.verifyCopy(o)
 	}
-	if o.State != refs.Pending {
+	if o.State() != refs.Pending {
 		_ = m.Reply(refValue(o, c.info.Node))
 		return nil
 	}
-	x := watchOf(o)
-	x.remote = append(x.remote, m)
+	c.table.Question(o, m)
 	return nil
 }

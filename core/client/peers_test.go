@@ -38,7 +38,7 @@ func TestFromPeer_BorrowAndReturn_OnlyOfWhatIsOurs(t *testing.T) {
 	c.mu.Lock()
 	o := c.table.Find(id)
 	theirs, _ := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
-	theirs.Pins++
+	c.table.PinHere(theirs)
 	gone := ids.NewObject(99, c.self, c.info.Job, 1)
 	c.mu.Unlock()
 	p := peerTo(t, other, c)
@@ -124,14 +124,13 @@ func TestServeWait_ReadyOrLost(t *testing.T) {
 		waitFor(t, "the question waits", func() bool {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			x, ok := o.Watch.(*watch)
-			return ok && len(x.remote) == want
+			return len(o.Questions()) == want
 		})
 	}
 	ask(false)
 	questions(1)
 	c.mu.Lock()
-	c.complete(o, refs.Stored, nil, 9, false)
+	c.table.Complete(o, refs.Stored, nil, 9, false)
 	c.mu.Unlock()
 	if err := <-answers; err != nil {
 		t.Error(err)
@@ -143,11 +142,11 @@ func TestServeWait_ReadyOrLost(t *testing.T) {
 	ask(true)
 	questions(1)
 	c.mu.Lock()
-	if o.State != refs.Pending || len(c.lineage.doubted) != 1 {
-		t.Errorf("a copy that could not be read: state %d, %d are looked for", o.State, len(c.lineage.doubted))
+	if o.State() != refs.Pending || len(c.lineage.unverified) != 1 {
+		t.Errorf("a copy that could not be read: state %d, %d are looked for", o.State(), len(c.lineage.unverified))
 	}
-	c.lineage.doubted = nil
-	c.complete(o, refs.Inline, inlineText("x"), 3, false)
+	c.lineage.unverified = nil
+	c.table.Complete(o, refs.Inline, inlineText("x"), 3, false)
 	c.mu.Unlock()
 	if err := <-answers; err != nil {
 		t.Error(err)

@@ -173,9 +173,9 @@ func (k *class) runs() bool {
 // isComing reports whether an object that is not ready is being computed: nothing is wrong with a task that waits
 // for it; mu held. An object that waits for an argument itself is left to the report about that argument.
 func (c *Client) isComing(o *refs.Object) bool {
-	t, ok := o.Producer.(*task)
+	t := taskOf(o.Source())
 	switch {
-	case !ok || !o.Owned() || c.delayed[t] != nil:
+	case t == nil || !o.Owned() || c.delayed[t] != nil:
 		return false
 	case t.on != nil:
 		return t.on.lease == nil || !t.on.lease.blocked
@@ -199,15 +199,15 @@ func (a *actor) waits(look uint32) {
 func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
 	byName := map[string]*waitReport{}
 	c.table.Each(func(o *refs.Object) bool {
-		t, ok := o.Producer.(*task)
-		if !ok || t.waiting == 0 || o.ID.Index() != 1 || o.State != refs.Pending {
+		t := taskOf(o.Source())
+		if t == nil || t.waiting == 0 || o.ID.Index() != 1 || o.State() != refs.Pending {
 			return true
 		}
 		some = true
 		if !c.waitedLong(t.since) {
 			return true
 		}
-		late := slices.IndexFunc(t.deps, func(d *refs.Object) bool { return !d.State.Ready() && !c.isComing(d) })
+		late := slices.IndexFunc(t.deps, func(d *refs.Object) bool { return !d.State().Ready() && !c.isComing(d) })
 		if late < 0 {
 			return true
 		}
@@ -225,11 +225,11 @@ func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
 
 // describe says what an object that is not ready waits for.
 func (c *Client) describe(o *refs.Object) string {
-	t, ok := o.Producer.(*task)
+	t := taskOf(o.Source())
 	switch {
 	case !o.Owned():
-		return fmt.Sprintf("%s is not ready; the process at %s owns it", o.ID, o.OwnerAddr)
-	case !ok:
+		return fmt.Sprintf("%s is not ready; the process at %s owns it", o.ID, o.OwnerAddr())
+	case t == nil:
 		return fmt.Sprintf("%s is not ready", o.ID)
 	case c.delayed[t] != nil:
 		return fmt.Sprintf("%s is computed by %s, which is %s", o.ID, t.tmpl.Name, c.delayed[t].describe(time.Now()))

@@ -133,11 +133,11 @@ func (c *Client) awaitPlace(p *pinning, deadline time.Time) (*view, error) {
 // gives the caller a hold of its own; mu as in pin. A copy that was freed is not
 // pinned for the table: it goes when nobody looks at it any more.
 func (c *Client) pinStored(o *refs.Object, deadline time.Time) (*view, error) {
-	if v, ok := o.Map.(*view); ok {
+	if v := viewOf(o); v != nil {
 		v.holds++
 		return v, nil
 	}
-	o.Pins++ // it must not go while we ask; of which nobody else hears, so that it is not shared
+	c.table.PinHere(o) // it must not go while we ask
 	if len(c.expected) > 0 {
 		c.askAhead(o.ID)
 	}
@@ -152,8 +152,8 @@ func (c *Client) pinStored(o *refs.Object, deadline time.Time) (*view, error) {
 
 // keepMapped has the table hold a view of an object, for the next get; mu held.
 func (c *Client) keepMapped(o *refs.Object, v *view) {
-	if o.Map == nil && !v.freed {
-		o.Map = v
+	if o.Copy() == nil && !v.freed {
+		o.SetCopy(v)
 		v.holds++
 	}
 }
@@ -198,8 +198,8 @@ func (c *Client) letGoOfViews() {
 	c.dropSpare()
 	c.unpinAllIdle()
 	for _, v := range c.mapped {
-		if o := c.table.Find(v.id); o != nil && v.holds == 1 && o.Map == any(v) {
-			o.Map = nil
+		if o := c.table.Find(v.id); o != nil && v.holds == 1 && o.Copy() == v {
+			o.SetCopy(nil)
 			c.unhold(v)
 		}
 	}

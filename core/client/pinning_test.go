@@ -200,8 +200,8 @@ func TestLetGoOfViews_OnlyWhatNobodyLooksAt(t *testing.T) {
 	c.Release(Drop{View: other.View})
 	c.letGoOfViews()
 	c.mu.Lock()
-	if a, b := c.table.Find(list[0]), c.table.Find(list[1]); a.Map == nil || b.Map != nil || c.mapped[list[1]] != nil {
-		t.Errorf("the one that is looked at: %v, the other: %v", a.Map, b.Map)
+	if a, b := c.table.Find(list[0]), c.table.Find(list[1]); a.Copy() == nil || b.Copy() != nil || c.mapped[list[1]] != nil {
+		t.Errorf("the one that is looked at: %v, the other: %v", a.Copy(), b.Copy())
 	}
 	c.mu.Unlock()
 	d.eventually("one is pinned", func() bool { return d.pins == 1 })

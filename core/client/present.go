@@ -23,7 +23,7 @@ func (c *Client) anyLost(objs []*refs.Object, need int, deadline time.Time) bool
 		if need <= 0 {
 			break
 		}
-		if !o.State.Ready() {
+		if !o.State().Ready() {
 			continue
 		}
 		need--
@@ -43,7 +43,7 @@ func (c *Client) anyLost(objs []*refs.Object, need int, deadline time.Time) bool
 			if id, err := ids.ParseObject(raw); err == nil {
 				if o := c.table.Find(id); o != nil && far(o) {
 					c.missed(o)
-					lost = lost || !o.State.Ready()
+					lost = lost || !o.State().Ready()
 				}
 			}
 		}

@@ -36,7 +36,7 @@ func readWill(body []byte) (*will, error) {
 			return nil, fmt.Errorf("object %s is handed over twice", id)
 		case x.State > refs.Failed:
 			return nil, fmt.Errorf("object %s is in state %d, which does not exist", id, x.State)
-		case (x.State == refs.Failed || x.State == refs.Hopeless) && x.Fault == nil:
+		case (x.State == refs.Failed || x.State == refs.Infeasible) && x.Fault == nil:
 			return nil, fmt.Errorf("object %s has failed for no reason", id)
 		}
 		seen[id] = true

@@ -16,7 +16,7 @@ func soundWill() *will {
 	a, b := ids.NewObject(1, ids.Owner{1}, ids.Job{}, 0), ids.NewObject(2, ids.Owner{1}, ids.Job{}, 0)
 	actor, owner := make([]byte, ids.ActorSize), make([]byte, ids.OwnerSize)
 	return &will{
-		Objects:   []willObject{{ID: a[:], State: refs.Failed, Fault: &wire.FaultBody{}}, {ID: b[:], State: refs.Hopeless, Fault: &wire.FaultBody{}}},
+		Objects:   []willObject{{ID: a[:], State: refs.Failed, Fault: &wire.FaultBody{}}, {ID: b[:], State: refs.Infeasible, Fault: &wire.FaultBody{}}},
 		Templates: []Template{{Kind: KindTask, Fallback: []*Template{{}}}, {Kind: KindMethod}},
 		Tasks:     []willTask{{Returns: 1}, {Template: 1}, {}, {Template: 1}, {Template: 1, Aside: actor}},
 		Actors:    []willActor{{ID: actor, Calls: []int{1}, Birth: &willBirth{Template: Template{Kind: KindTask}}}},
@@ -101,7 +101,7 @@ func TestHeir_Kept_TasksOfRecipes(t *testing.T) {
 	h := &heir{c: c, w: soundWill(), tasks: []*task{running}}
 	h.w.Templates[1].Flow.Mode = FlowStream
 	args := ids.NewObject(70, c.self, c.info.Job, 0)
-	c.table.Install(&refs.Object{ID: args, State: refs.Stored})
+	c.table.Install(refs.Known(args, refs.Facts{State: refs.Stored}))
 	elsewhere := ids.NewObject(71, ids.Owner{9}, c.info.Job, 0)
 	ref := []willRef{{ID: elsewhere[:], Addr: "there"}}
 	got, err := h.kept(&willRecipe{Again: -1, Actor: make([]byte, ids.ActorSize), Deps: ref, Nested: append(ref, willRef{ID: args[:]}),
@@ -118,7 +118,7 @@ func TestHeir_Kept_TasksOfRecipes(t *testing.T) {
 	if a := got.actor; a == nil || a.id != (ids.Actor{}) || a.dead == nil {
 		t.Errorf("its actor, of which nobody has a handle: %+v", a)
 	}
-	if len(got.deps) != 1 || got.deps[0].ID != elsewhere || got.deps[0].OwnerAddr != "there" || len(got.nested) != 2 || got.nested[1] != got.argsRef {
+	if len(got.deps) != 1 || got.deps[0].ID != elsewhere || got.deps[0].OwnerAddr() != "there" || len(got.nested) != 2 || got.nested[1] != got.argsRef {
 		t.Errorf("it takes %+v and %+v", got.deps, got.nested)
 	}
 	if again, err := h.kept(&willRecipe{Again: 0}); err != nil || again != running {

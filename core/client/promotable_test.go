@@ -3,6 +3,7 @@ package client
 import (
 	"testing"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
 )
 
@@ -11,10 +12,10 @@ import (
 func TestTooMuch_OnlyWhatCanBeMovedCounts(t *testing.T) {
 	const each = 1 << 20
 	bytes := make([]byte, maxTogether+each)
-	full := func(change func(o *refs.Object)) *refs.Object {
-		o := &refs.Object{State: refs.Inline, Value: bytes[:each]}
+	full := func(change func(f *refs.Facts)) *refs.Object {
+		o := refs.Known(ids.Object{}, refs.Facts{State: refs.Inline, Value: bytes[:each]})
 		if change != nil {
-			change(o)
+			alter(o, change)
 		}
 		return o
 	}
@@ -23,10 +24,10 @@ func TestTooMuch_OnlyWhatCanBeMovedCounts(t *testing.T) {
 		want bool
 	}{
 		"in memory":        {full(nil), true},
-		"in the store too": {full(func(o *refs.Object) { o.State = refs.Stored }), false},
-		"an error":         {full(func(o *refs.Object) { o.IsError = true }), false},
-		"another's":        {full(func(o *refs.Object) { o.OwnerAddr = "x" }), false},
-		"tiny":             {full(func(o *refs.Object) { o.Value = bytes[:smallValue] }), false},
+		"in the store too": {full(func(f *refs.Facts) { f.State = refs.Stored }), false},
+		"an error":         {full(func(f *refs.Facts) { f.IsError = true }), false},
+		"another's":        {full(func(f *refs.Facts) { f.OwnerAddr = "x" }), false},
+		"tiny":             {full(func(f *refs.Facts) { f.Value = bytes[:smallValue] }), false},
 	} {
 		y := &task{}
 		for range maxTogether / each {
@@ -40,7 +41,7 @@ func TestTooMuch_OnlyWhatCanBeMovedCounts(t *testing.T) {
 			t.Errorf("one more, which is %s: they are too many: %v", what, got)
 		}
 	}
-	if promotable(&refs.Object{Value: bytes[:smallValue]}) || !promotable(&refs.Object{Value: bytes[:smallValue+1]}) {
+	if promotable(refs.Known(ids.Object{}, refs.Facts{Value: bytes[:smallValue]})) || !promotable(refs.Known(ids.Object{}, refs.Facts{Value: bytes[:smallValue+1]})) {
 		t.Error("what is tiny is decided elsewhere than at its bound")
 	}
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -63,13 +62,13 @@ func (c *Client) keepRaised(a *actor) {
 	case o != nil:
 	case p.ID.Owner() == c.self:
 		o = c.table.Place(p.ID.Count(), p.ID.Index())
-		o.State, o.Size, o.IsError = refs.Stored, p.Size, true
-		o.Site, o.Maker = a.token.Site, a.token.Maker
+		c.table.PutStored(o, p.Size, true)
+		o.SetOrigin(a.token.Site(), a.token.Maker())
 	default:
 		o = c.borrow(p.ID, p.Owner)
 	}
 	c.table.Pin(o)
-	o.Seen = true // whoever calls the actor is told
+	o.MarkSeen() // whoever calls the actor is told
 	a.raised = o
 }
 

@@ -72,7 +72,7 @@ func TestKeepRaised_OnlyTheActorsOwnException(t *testing.T) {
 	c.mu.Lock()
 	token := c.table.New(0, 1)
 	c.table.Reserve(1)
-	token.Site, token.Maker = 5, 6
+	token.SetOrigin(5, 6)
 	a := &actor{id: ids.Actor{1}, token: token}
 	id := raisedID(token.ID)
 	for what, env := range map[string][]byte{
@@ -94,16 +94,16 @@ func TestKeepRaised_OnlyTheActorsOwnException(t *testing.T) {
 	a.token = token
 	c.keepRaised(a)
 	o := a.raised
-	if o == nil || o.ID != id || !o.Owned() || o.State != refs.Stored || o.Size != 99 || !o.IsError || !o.Seen || o.Pins != 1 || o.Site != 5 || o.Maker != 6 {
+	if o == nil || o.ID != id || !o.Owned() || o.State() != refs.Stored || o.Size() != 99 || !o.IsError() || !o.Seen() || o.Pins() != 1 || o.Site() != 5 || o.Maker() != 6 {
 		t.Fatalf("%+v is kept", o)
 	}
 	twin := &actor{id: ids.Actor{2}, token: token, deadEnv: a.deadEnv}
-	if c.keepRaised(twin); twin.raised != o || o.Pins != 2 {
+	if c.keepRaised(twin); twin.raised != o || o.Pins() != 2 {
 		t.Errorf("who has it already gets %+v", twin.raised)
 	}
 	c.dropRaised(twin)
 	c.dropRaised(twin) // once
-	if c.table.Find(id) != o || o.Pins != 1 {
+	if c.table.Find(id) != o || o.Pins() != 1 {
 		t.Error("it goes while it is kept")
 	}
 	c.dropRaised(a)
@@ -121,7 +121,8 @@ func TestKeepRaised_AnothersActor_IsBorrowed(t *testing.T) {
 	theirs := owner.table.New(0, 1)
 	owner.table.Reserve(1)
 	exception := owner.table.Place(theirs.ID.Count()+1, 1)
-	exception.Local, exception.State = 1, refs.Stored
+	owner.table.Ref(exception)
+	owner.table.PutStored(exception, 0, false)
 	owner.mu.Unlock()
 	p := frame.Pointer{ID: exception.ID, Owner: owner.info.Addr, Size: 99}
 	c.mu.Lock()
@@ -129,7 +130,7 @@ func TestKeepRaised_AnothersActor_IsBorrowed(t *testing.T) {
 	a := &actor{id: ids.Actor{1}, token: token, deadEnv: store.AppendEnvelope(nil, store.FormatElsewhere, frame.AppendPointer(nil, &p))}
 	c.keepRaised(a)
 	o := a.raised
-	if o == nil || o.ID != exception.ID || o.OwnerAddr != owner.info.Addr || o.Pins != 1 || !o.Seen {
+	if o == nil || o.ID != exception.ID || o.OwnerAddr() != owner.info.Addr || o.Pins() != 1 || !o.Seen() {
 		t.Fatalf("%+v is kept", o)
 	}
 	c.mu.Unlock()

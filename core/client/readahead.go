@@ -57,10 +57,10 @@ func (c *Client) askAhead(id ids.Object) {
 		if o == nil || !far(o) {
 			continue
 		}
-		if o.Size > room {
+		if o.Size() > room {
 			return
 		}
-		room -= o.Size
+		room -= o.Size()
 		if c.mapped[next] == nil && c.pinnings[next] == nil {
 			p := c.askPlace(next)
 			p.users--

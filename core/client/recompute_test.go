@@ -61,9 +61,9 @@ func hasGivenBack(t *testing.T, c *Client) {
 	waitFor(t, "nothing is borrowed", func() bool { _, borrowed := c.Holds(); return borrowed == 0 })
 }
 
-// The daemon is asked about what is doubted with one question at a time, of a bounded
+// The daemon is asked about what is to be looked for with one question at a time, of a bounded
 // number of objects. What it has after all is ready again.
-func TestAskDoubted_VeryMany_OneBoundedQuestionAtATime(t *testing.T) {
+func TestAskUnverified_VeryMany_OneBoundedQuestionAtATime(t *testing.T) {
 	d := startDaemon(t)
 	asked, release := d.holdChecks()
 	c := d.driver()
@@ -72,11 +72,11 @@ func TestAskDoubted_VeryMany_OneBoundedQuestionAtATime(t *testing.T) {
 	c.mu.Lock()
 	for range n {
 		o := c.table.New(0, 1)
-		o.State, o.Size = refs.Stored, 1
+		c.table.PutStored(o, 1, false)
 		list = append(list, o)
 	}
 	for _, o := range list {
-		c.doubt(o)
+		c.verifyCopy(o)
 	}
 	c.mu.Unlock()
 	release()
@@ -85,15 +85,15 @@ func TestAskDoubted_VeryMany_OneBoundedQuestionAtATime(t *testing.T) {
 	waitFor(t, "all are ready again", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return !slices.ContainsFunc(list, func(o *refs.Object) bool { return o.State != refs.Stored })
+		return !slices.ContainsFunc(list, func(o *refs.Object) bool { return o.State() != refs.Stored })
 	})
 	if got := asked(); !slices.Equal(got, []int{1, transport.MaxBatch, 2}) {
 		t.Errorf("the questions are of %d objects", got)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lineage.asking || len(c.lineage.doubted) != 0 {
-		t.Errorf("a question is under way: %v, %d objects are doubted", c.lineage.asking, len(c.lineage.doubted))
+	if c.lineage.asking || len(c.lineage.unverified) != 0 {
+		t.Errorf("a question is under way: %v, %d objects are to be looked for", c.lineage.asking, len(c.lineage.unverified))
 	}
 }
 
@@ -150,16 +150,16 @@ func TestRecompute_SmallValueThatWasMoved_ComesBackAtOnce(t *testing.T) {
 	ref := putBytes(t, c, 2*smallValue, 7)
 	c.mu.Lock()
 	o := c.table.Find(ref)
-	if err := c.moveAll([]*refs.Object{o}); err != nil || o.State != refs.Stored {
-		t.Fatalf("moved: %v, state %d", err, o.State)
+	if err := c.moveAll([]*refs.Object{o}); err != nil || o.State() != refs.Stored {
+		t.Fatalf("moved: %v, state %d", err, o.State())
 	}
 	c.mu.Unlock()
 	d.loses(ref)
 	missing(c, ref)
 	holdsBytes(t, c, ref, 2*smallValue, 7)
 	c.mu.Lock()
-	if o.State != refs.Inline {
-		t.Errorf("its state is %s", stateName(o.State))
+	if o.State() != refs.Inline {
+		t.Errorf("its state is %s", stateName(o.State()))
 	}
 	c.mu.Unlock()
 	letGo(t, c, ref)
@@ -218,13 +218,13 @@ func TestTakeAgain_ReferencesOfOthers_AreBorrowedAgain(t *testing.T) {
 	waitFor(t, "the task waits for its second run", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		again, _ = c.table.Find(ref).Producer.(*task)
+		again, _ = c.table.Find(ref).Source().(*task)
 		return again != nil && again.waiting == 0
 	})
 	c.mu.Lock()
 	for _, id := range append(slices.Clone(its), mine) {
 		o := c.table.Find(id)
-		if o == nil || o.Pins == 0 {
+		if o == nil || o.Pins() == 0 {
 			t.Errorf("%s is not held for the second run: %+v", id, o)
 		}
 	}

@@ -49,7 +49,7 @@ func (c *Client) RefTable(list []*ids.Object) ([]byte, error) {
 		if o == nil {
 			return nil, fault.New(fault.ObjectLost, "object %s is not known here", *id)
 		}
-		o.Shared = true // whoever gets the table
+		o.MarkShared() // whoever gets the table
 		if addr := c.addrOf(o); addr != last {
 			n, ok := at[addr]
 			if !ok {

@@ -167,8 +167,7 @@ func (e *executor) answerFault(token uint64, k *call, f *fault.Error) {
 		e.c.push(wire.TActorReady, wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation, Message: f.Message})
 		return
 	}
-	o := refs.Object{Fault: f}
-	env := faultEnvelope(&o)
+	env := encodeFault(f)
 	var body []byte
 	for range k.tmpl.Returns {
 		body = append(frame.AppendInlineResult(body, len(env)), env...)

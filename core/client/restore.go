@@ -25,16 +25,19 @@ func (h *heir) objects() error {
 		if err != nil {
 			return err
 		}
-		o := &refs.Object{ID: id, OwnerAddr: x.OwnerAddr, State: x.State, IsError: x.IsError, Asked: x.Asked, Size: x.Size, Value: x.Value}
+		known := refs.Facts{
+			State: x.State, IsError: x.IsError, Asked: x.Asked, OwnerAddr: x.OwnerAddr, Size: x.Size, Value: x.Value,
+			Site: c.textNumber(x.Site), Maker: c.textNumber(x.Maker),
+		}
 		if f := x.Fault; f != nil {
-			o.Fault = &fault.Error{Code: fault.Code(f.Code), Message: f.Message, Task: f.Task}
+			known.Fault = &fault.Error{Code: fault.Code(f.Code), Message: f.Message, Task: f.Task}
 		}
-		o.Site, o.Maker = c.textNumber(x.Site), c.textNumber(x.Maker)
+		o := refs.Known(id, known)
 		if x.Why != refs.Whole {
-			o.Recipe = refs.NoRecipe(x.Why)
+			c.table.SetRecipe(o, refs.NoRecipe(x.Why))
 		}
-		if x.Doubtful {
-			c.lineage.doubted = append(c.lineage.doubted, o)
+		if x.Verifying {
+			c.lineage.unverified = append(c.lineage.unverified, o)
 		}
 		c.table.Install(o)
 		for _, p := range x.HeldBy {
@@ -100,8 +103,8 @@ func (h *heir) task(x *willTask, tm *Template) (*task, error) {
 		h.c.restoreStream(t, x)
 	}
 	h.c.eachReturn(t, func(_ int, o *refs.Object) {
-		if o.State == refs.Pending && !slices.Contains(h.c.lineage.doubted, o) {
-			o.Producer = t
+		if o.State() == refs.Pending && !slices.Contains(h.c.lineage.unverified, o) {
+			o.SetSource(t)
 		}
 	})
 	if x.Place != taskWaits {
@@ -139,8 +142,7 @@ func (h *heir) serving() error {
 			if err != nil {
 				return err
 			}
-			y := watchOf(l[0])
-			y.remote = append(y.remote, p.Question(wire.TRefWait, q.ID))
+			c.table.Question(l[0], p.Question(wire.TRefWait, q.ID))
 		}
 	}
 	return nil
@@ -151,7 +153,7 @@ func (h *heir) links() error {
 	again := map[string][][]byte{}
 	c.table.Each(func(o *refs.Object) bool {
 		if !o.Owned() {
-			again[o.OwnerAddr] = append(again[o.OwnerAddr], raw(o.ID))
+			again[o.OwnerAddr()] = append(again[o.OwnerAddr()], raw(o.ID))
 		}
 		return true
 	})
@@ -191,7 +193,7 @@ func (h *heir) actors() error {
 				return err
 			}
 			a.token = l[0]
-			a.token.Watch = a
+			c.table.MakeToken(a.token, a)
 		}
 		for _, n := range x.Calls {
 			if n < 0 || n >= len(h.tasks) {

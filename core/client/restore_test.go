@@ -29,23 +29,23 @@ func TestHeir_Objects_AreAsTheyWere(t *testing.T) {
 	borrower := ids.Owner{5}
 	h.w.Objects = []willObject{
 		{ID: failed[:], State: refs.Failed, IsError: true, Fault: &wire.FaultBody{Code: string(fault.WorkerCrashed), Message: "why", Task: "f"}},
-		{ID: lost[:], State: refs.Pending, Size: 7, Doubtful: true, Why: refs.Exhausted},
+		{ID: lost[:], State: refs.Pending, Size: 7, Verifying: true, Why: refs.Exhausted},
 		{ID: outer[:], State: refs.Inline, Value: []byte("v"), Contained: [][]byte{lost[:]}, HeldBy: [][]byte{borrower[:], []byte("short")}},
 	}
 	if err := h.objects(); err != nil {
 		t.Fatal(err)
 	}
 	a, b, x := c.table.Find(failed), c.table.Find(lost), c.table.Find(outer)
-	if f := a.Fault; a.State != refs.Failed || !a.IsError || f == nil || f.Code != fault.WorkerCrashed || f.Message != "why" || f.Task != "f" {
+	if f := a.Fault(); a.State() != refs.Failed || !a.IsError() || f == nil || f.Code != fault.WorkerCrashed || f.Message != "why" || f.Task != "f" {
 		t.Errorf("the failed one: %+v", a)
 	}
-	if b.Size != 7 || b.Recipe == nil || b.Recipe.Why != refs.Exhausted || len(c.lineage.doubted) != 1 || c.lineage.doubted[0] != b {
-		t.Errorf("the lost one: %+v, %d are doubted", b, len(c.lineage.doubted))
+	if b.Size() != 7 || b.Recipe() == nil || b.Recipe().Why() != refs.Exhausted || len(c.lineage.unverified) != 1 || c.lineage.unverified[0] != b {
+		t.Errorf("the lost one: %+v, %d are to be looked for", b, len(c.lineage.unverified))
 	}
-	if x.Fault != nil || x.Recipe != nil || len(x.Contained) != 1 || x.Contained[0] != b {
+	if x.Fault() != nil || x.Recipe() != nil || len(x.Contained()) != 1 || x.Contained()[0] != b {
 		t.Errorf("the one that contains it: %+v", x)
 	}
-	c.lineage.doubted = nil
+	c.lineage.unverified = nil
 	for what, y := range map[string]willObject{
 		"no id":           {ID: []byte("x")},
 		"contains no id":  {ID: failed[:], Contained: [][]byte{[]byte("x")}},
@@ -65,7 +65,7 @@ func TestHeir_Task_WaitsForWhatIsNotThere(t *testing.T) {
 	c := h.c
 	install := func(n uint64, state refs.State) ids.Object {
 		id := ownedBy(c, n)
-		c.table.Install(&refs.Object{ID: id, State: state})
+		c.table.Install(refs.Known(id, refs.Facts{State: state}))
 		return id
 	}
 	there, pending, large := install(1, refs.Inline), install(2, refs.Pending), install(3, refs.Pending)
@@ -74,7 +74,7 @@ func TestHeir_Task_WaitsForWhatIsNotThere(t *testing.T) {
 		Deps: [][]byte{there[:], pending[:]}, Nested: [][]byte{there[:]}, ArgsRef: large[:]}
 	for place, waits := range map[taskPlace]int{taskWaits: 2, taskSent: 0} {
 		x.Place = place
-		pins := c.table.Find(there).Pins
+		pins := c.table.Find(there).Pins()
 		got, err := h.task(&x, &Template{})
 		if err != nil {
 			t.Fatal(err)
@@ -82,10 +82,10 @@ func TestHeir_Task_WaitsForWhatIsNotThere(t *testing.T) {
 		if int(got.waiting) != waits || got.first != 10 || got.returns != 2 || got.tries != 2 || got.fmt != 3 || got.seq != 4 || !got.canceled || string(got.args) != "a" || got.misses != 5 || got.aside {
 			t.Errorf("place %d: %+v", place, got)
 		}
-		if n := c.table.Find(there).Pins - pins; n != 2 || c.table.Find(large).Pins == 0 {
+		if n := c.table.Find(there).Pins() - pins; n != 2 || c.table.Find(large).Pins() == 0 {
 			t.Errorf("place %d: an argument that is also inside another has %d pins more", place, n)
 		}
-		if c.table.Find(result).Producer != any(got) || c.table.Find(done).Producer != nil {
+		if c.table.Find(result).Source() != got || c.table.Find(done).Source() != nil {
 			t.Errorf("place %d: the results do not know who makes them", place)
 		}
 	}
@@ -108,7 +108,7 @@ func TestHeir_Actors_WithTheirCalls(t *testing.T) {
 	h := heirOf(t, new(will))
 	c := h.c
 	token := ownedBy(c, 1)
-	c.table.Install(&refs.Object{ID: token, State: refs.Inline})
+	c.table.Install(refs.Known(token, refs.Facts{State: refs.Inline}))
 	id := ids.Actor{7}
 	h.tasks = []*task{{first: 100}, {first: 101}, {first: 102}}
 	h.w.Tasks = []willTask{{}, {Place: taskLost}, {}}
@@ -125,13 +125,13 @@ func TestHeir_Actors_WithTheirCalls(t *testing.T) {
 		t.Errorf("%+v, queued %v", a, queued)
 	}
 	o := c.table.Find(token)
-	if a.token != o || o.Watch != any(a) || o.Pins != 3 || a.broken == nil || a.broken.num != 8 {
-		t.Errorf("its token has %d pins, %+v", o.Pins, a.broken)
+	if a.token != o || o.Source() != a || o.Pins() != 3 || a.broken == nil || a.broken.num != 8 {
+		t.Errorf("its token has %d pins, %+v", o.Pins(), a.broken)
 	}
 	if b := a.birth; b == nil || b.tmpl.Name != "birth" || !b.announce || !b.again || b.task == nil {
 		t.Errorf("its constructor: %+v", b)
 	}
-	o.Watch = nil
+	c.table.EndToken(o)
 	for words, x := range map[string]willActor{
 		"call 3, of 3":        {ID: id[:], Calls: []int{3}},
 		"call -1, of 3":       {ID: id[:], Calls: []int{-1}},
@@ -153,10 +153,10 @@ func TestHeir_Results_AreHeldOn(t *testing.T) {
 	h := heirOf(t, new(will))
 	c := h.c
 	id, caller := ownedBy(c, 1), ids.Owner{6}
-	c.table.Install(&refs.Object{ID: id, State: refs.Inline})
+	c.table.Install(refs.Known(id, refs.Facts{State: refs.Inline}))
 	h.w.Held = []willHeld{{Caller: caller[:], Task: make([]byte, ids.TaskSize), Objects: [][]byte{id[:]}}}
-	if err := h.results(); err != nil || c.table.Find(id).Pins != 1 {
-		t.Errorf("%v, %d pins", err, c.table.Find(id).Pins)
+	if err := h.results(); err != nil || c.table.Find(id).Pins() != 1 {
+		t.Errorf("%v, %d pins", err, c.table.Find(id).Pins())
 	}
 	unknown := ownedBy(c, 99)
 	h.w.Held[0].Objects = [][]byte{unknown[:]}

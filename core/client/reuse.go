@@ -55,11 +55,11 @@ func (c *Client) unpinWritten() {
 // spared keeps the range of an object that is dead for the next put, if it can; mu held.
 func (c *Client) spared(o *refs.Object) bool {
 	v := c.mapped[o.ID]
-	if v == nil || v != c.idle.written || o.Shared || o.State != refs.Stored || !o.Owned() || c.closed {
+	if v == nil || v != c.idle.written || o.Shared() || o.State() != refs.Stored || !o.Owned() || c.closed {
 		return false
 	}
 	held := 0
-	if o.Map == any(v) {
+	if o.Copy() == v {
 		held = 1
 	}
 	if v.holds != held { // the program still looks at it
@@ -68,7 +68,8 @@ func (c *Client) spared(o *refs.Object) bool {
 	if held == 0 {
 		c.idle.unlist(v)
 	}
-	o.Map, c.idle.written = nil, nil
+	o.SetCopy(nil)
+	c.idle.written = nil
 	v.holds = 1 // the spare's
 	c.dropSpare()
 	s := &c.spare

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"math"
 	"slices"
 	"testing"
 	"time"
@@ -17,7 +16,9 @@ func TestSelectNow_PartOfTheListIsReady_ItsPlacesAreFound(t *testing.T) {
 	list, objs := pendingObjects(c, 5)
 	completeAll(c, objs[1], objs[3], objs[4])
 	c.mu.Lock()
-	objs[3].IsError, objs[4].IsError = true, true
+	for _, o := range objs[3:] {
+		alter(o, func(f *refs.Facts) { f.IsError = true })
+	}
 	c.mu.Unlock()
 	for need, want := range map[int][]uint32{1: {1}, 2: {1, 3}} {
 		pick := make([]uint32, need)
@@ -25,11 +26,11 @@ func TestSelectNow_PartOfTheListIsReady_ItsPlacesAreFound(t *testing.T) {
 			t.Errorf("of %d that are needed: %d, %v, %v", need, got, sure, pick)
 		}
 	}
-	if !objs[3].Seen || objs[4].Seen || objs[1].Seen {
+	if !objs[3].Seen() || objs[4].Seen() || objs[1].Seen() {
 		t.Error("a failure counts as looked at if and only if it was found")
 	}
 	pick := make([]uint32, 5)
-	if got, sure := c.SelectNow(list, 5, false, pick); got != 3 || !sure || !slices.Equal(pick[:3], []uint32{1, 3, 4}) || !objs[4].Seen {
+	if got, sure := c.SelectNow(list, 5, false, pick); got != 3 || !sure || !slices.Equal(pick[:3], []uint32{1, 3, 4}) || !objs[4].Seen() {
 		t.Errorf("of all: %d, %v, %v", got, sure, pick)
 	}
 	unknown := ids.NewObject(1<<40, c.self, c.info.Job, 1)
@@ -37,7 +38,7 @@ func TestSelectNow_PartOfTheListIsReady_ItsPlacesAreFound(t *testing.T) {
 		t.Errorf("with an object that does not exist: %d, %v", got, sure)
 	}
 	c.mu.Lock()
-	objs[1].State = refs.Stored // it may have been lost
+	inState(objs[1], refs.Stored) // it may have been lost
 	c.mu.Unlock()
 	if got, sure := c.SelectNow(list[:2], 1, true, pick); got != 0 || sure {
 		t.Errorf("with an object that may have been lost: %d, %v", got, sure)
@@ -47,47 +48,21 @@ func TestSelectNow_PartOfTheListIsReady_ItsPlacesAreFound(t *testing.T) {
 	}
 }
 
-// Numbers of waits begin again after the last one, without the number that stands for no wait.
-func TestSelect_NumbersOfWaitsAreUsedUp_TheyBeginAgain(t *testing.T) {
-	c := startDaemon(t).driver()
-	c.mu.Lock()
-	c.stamps = math.MaxUint32 - 1
-	c.mu.Unlock()
-	for range 3 {
-		list, objs := pendingObjects(c, 2)
-		done := make(chan bool, 1)
-		go func() {
-			got, ended, err := c.Select(list, 1, testLimit, false, make([]uint32, 1))
-			done <- got == 1 && ended && err == nil
-		}()
-		stampedBy(t, c, 1)
-		c.mu.Lock()
-		if objs[1].Stamp == 0 || objs[1].Stamp != objs[0].Stamp {
-			t.Errorf("the objects have the numbers %d and %d", objs[0].Stamp, objs[1].Stamp)
-		}
-		c.mu.Unlock()
-		completeAll(c, objs[1])
-		if !<-done {
-			t.Error("the wait has not found the object")
-		}
-	}
-}
-
 // Select counts failures as looked at when it gives their places, and not those behind them.
 func TestSelect_MoreFailuresThanNeeded_TheFirstAreLookedAt(t *testing.T) {
 	c := startDaemon(t).driver()
 	list, objs := pendingObjects(c, 3)
 	c.mu.Lock()
 	for _, o := range objs[1:] {
-		c.failObject(o, fault.New(fault.WorkerCrashed, "why"))
+		c.table.Fail(o, fault.New(fault.WorkerCrashed, "why"))
 	}
 	c.mu.Unlock()
 	pick := make([]uint32, 1)
 	if got, done, err := c.Select(list, 1, testLimit, false, pick); got != 1 || !done || err != nil || pick[0] != 1 {
 		t.Errorf("%d, %v, %v, %v", got, done, err, pick)
 	}
-	if objs[0].Seen || !objs[1].Seen || objs[2].Seen {
-		t.Errorf("looked at: %v, %v, %v", objs[0].Seen, objs[1].Seen, objs[2].Seen)
+	if objs[0].Seen() || !objs[1].Seen() || objs[2].Seen() {
+		t.Errorf("looked at: %v, %v, %v", objs[0].Seen(), objs[1].Seen(), objs[2].Seen())
 	}
 	unknown := ids.NewObject(1<<40, c.self, c.info.Job, 1)
 	if got, done, err := c.Select([]*ids.Object{list[1], &unknown}, 2, testLimit, false, make([]uint32, 2)); got != 0 || done || fault.CodeOf(err) != fault.ObjectLost {

@@ -70,7 +70,7 @@ func TestClose_KeptThingsAndWaits_End(t *testing.T) {
 	waitFor(t, "it waits", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return objs[0].Watch != nil
+		return len(objs[0].Waits()) > 0
 	})
 	c.Close(0)
 	if said := <-got; !strings.Contains(said, c.Err().Error()) {

@@ -68,7 +68,7 @@ func (c *Client) ImportAll(table []byte, site uint32, s Sheaf) (number uint64, e
 	x := &sheaf{Sheaf: s, c: c, objs: make([]*refs.Object, t.n), seen: make([]uint64, len(s.Dead))}
 	for i := range t.n {
 		o := c.borrow(t.id(i), t.addrs[t.owner(i)])
-		o.Local++
+		c.table.Ref(o)
 		c.arrived(o, site)
 		x.objs[i] = o
 	}
@@ -93,7 +93,7 @@ type lookedAt struct {
 // noteLook notes that the program is getting a value that we borrow and that has a
 // table of references; mu held.
 func (c *Client) noteLook(o *refs.Object, f *Found) {
-	if b := f.Envelope; !o.Owned() && o.Contained == nil && len(b) > 2 && store.Format(b[2]) == store.FormatPickleRefs {
+	if b := f.Envelope; !o.Owned() && o.Contained() == nil && len(b) > 2 && store.Format(b[2]) == store.FormatPickleRefs {
 		c.lastGot = lookedAt{o.ID, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b))}
 	}
 }
@@ -107,7 +107,7 @@ func (c *Client) keepInside(table []byte, inner []*refs.Object) {
 	if c.lastGot.n == 0 || at >= c.lastGot.n {
 		return
 	}
-	if o := c.table.Find(c.lastGot.id); o != nil && !o.Owned() && o.Contained == nil {
+	if o := c.table.Find(c.lastGot.id); o != nil && !o.Owned() && o.Contained() == nil {
 		c.table.ContainAll(o, inner)
 	}
 	c.lastGot = lookedAt{}

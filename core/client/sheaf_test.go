@@ -68,8 +68,8 @@ func TestSheaf_ReferencesGoInAnyOrder_EachIsGivenBackOnce(t *testing.T) {
 		h := takeAll(t, c, table, n)
 		gone := map[int]bool{}
 		for _, i := range r.Perm(n) {
-			if objs[i].Local != 2 {
-				t.Fatalf("of %d: reference %d is counted %d times", n, i, objs[i].Local)
+			if objs[i].Local() != 2 {
+				t.Fatalf("of %d: reference %d is counted %d times", n, i, objs[i].Local())
 			}
 			h.letGo(i)
 			gone[i] = true
@@ -80,8 +80,8 @@ func TestSheaf_ReferencesGoInAnyOrder_EachIsGivenBackOnce(t *testing.T) {
 			if gone[i] {
 				want = 1
 			}
-			if objs[i].Local != want {
-				t.Fatalf("of %d: reference %d was let go of and is counted %d times", n, i, objs[i].Local)
+			if objs[i].Local() != want {
+				t.Fatalf("of %d: reference %d was let go of and is counted %d times", n, i, objs[i].Local())
 			}
 		}
 		if h.freed != 1 {
@@ -101,20 +101,20 @@ func TestSheaf_SameValueTwice_CountsAreApart(t *testing.T) {
 	list, objs := owned(c, 3)
 	table, _ := c.RefTable([]*ids.Object{list[0], list[1], list[2], list[0]})
 	a, b := takeAll(t, c, table, 4), takeAll(t, c, table, 4)
-	if objs[0].Local != 5 || objs[1].Local != 3 {
-		t.Fatal(objs[0].Local, objs[1].Local)
+	if objs[0].Local() != 5 || objs[1].Local() != 3 {
+		t.Fatal(objs[0].Local(), objs[1].Local())
 	}
 	for i := range 4 {
 		a.letGo(i)
 	}
-	if objs[0].Local != 3 || a.freed != 1 || b.freed != 0 {
-		t.Fatal(objs[0].Local, a.freed, b.freed)
+	if objs[0].Local() != 3 || a.freed != 1 || b.freed != 0 {
+		t.Fatal(objs[0].Local(), a.freed, b.freed)
 	}
 	for i := range 4 {
 		b.letGo(3 - i)
 	}
-	if objs[0].Local != 1 || b.freed != 1 {
-		t.Fatal(objs[0].Local, b.freed)
+	if objs[0].Local() != 1 || b.freed != 1 {
+		t.Fatal(objs[0].Local(), b.freed)
 	}
 }
 
@@ -190,7 +190,7 @@ func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
 	list, objs := owned(c, 3)
 	c.mu.Lock()
 	inner := c.table.New(0, 0)
-	c.complete(inner, refs.Inline, []byte{1}, 1, false)
+	c.table.Complete(inner, refs.Inline, []byte{1}, 1, false)
 	c.table.Contain(objs[1], inner)
 	c.unacked++
 	c.mu.Unlock()
@@ -199,14 +199,14 @@ func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
 	for i := range 3 {
 		h.letGo(i)
 	}
-	if objs[0].Local != 1 || objs[1].Local != 2 || objs[2].Local != 1 {
-		t.Fatal(objs[0].Local, objs[1].Local, objs[2].Local)
+	if objs[0].Local() != 1 || objs[1].Local() != 2 || objs[2].Local() != 1 {
+		t.Fatal(objs[0].Local(), objs[1].Local(), objs[2].Local())
 	}
 	c.mu.Lock()
 	c.unacked--
 	c.takeDrops()
 	c.mu.Unlock()
-	if objs[1].Local != 1 {
+	if objs[1].Local() != 1 {
 		t.Fatal("it was not let go of later")
 	}
 }

@@ -56,32 +56,32 @@ func (c *Client) makerNumber(t *Template) uint32 {
 
 // arrived notes where a reference of another process's came in; mu held.
 func (c *Client) arrived(o *refs.Object, site uint32) {
-	if o.Site != 0 || o.Owned() {
+	if o.Site() != 0 || o.Owned() {
 		return
 	}
 	if site == 0 && c.exec != nil && c.exec.last != nil { // no line of the program's: it came with its arguments
 		site = c.textNumber("(deserialize task arg) " + c.exec.last.Name)
 	}
-	o.Site = site
+	o.SetSite(site)
 }
 
 // siteOf says where a reference was made, "" when nobody knows; mu held.
 func (c *Client) siteOf(o *refs.Object) string {
-	if o.Site&ownText != 0 {
-		return c.texts[o.Site&^ownText]
+	if o.Site()&ownText != 0 {
+		return c.texts[o.Site()&^ownText]
 	}
-	if o.Site == 0 || c.opts.Site == nil {
+	if o.Site() == 0 || c.opts.Site == nil {
 		return ""
 	}
-	line := c.opts.Site(o.Site)
-	switch _, handle := o.Watch.(*actor); {
+	line := c.opts.Site(o.Site())
+	switch handle := o.IsToken(); {
 	case handle && o.Owned():
 		return "(actor creation) | " + line
 	case handle:
 		return "(actor handle) | " + line
 	case !o.Owned():
 		return "(deserialize) | " + line
-	case o.Maker == 0:
+	case o.Maker() == 0:
 		return "(put object) | " + line
 	case o.ID.Index() == 0:
 		return "(task argument) " + c.makerOf(o) + " | " + line
@@ -93,14 +93,14 @@ func (c *Client) siteOf(o *refs.Object) string {
 
 // makerOf names the function that makes the object; mu held.
 func (c *Client) makerOf(o *refs.Object) string {
-	if n := o.Maker; n&ownText != 0 {
+	if n := o.Maker(); n&ownText != 0 {
 		return c.texts[n&^(ownText|ofMethod)]
 	}
 	return ""
 }
 
 func (c *Client) isCall(o *refs.Object) bool {
-	return o.Maker&ofMethod != 0
+	return o.Maker()&ofMethod != 0
 }
 
 // SiteOf says where the program got a reference, "" when nobody knows.

@@ -117,7 +117,7 @@ func TestMakerNumber_TooManyNames_TheLaterOnesShareOne(t *testing.T) {
 	}
 	says := func(n uint32, name string, method bool) {
 		t.Helper()
-		o := &refs.Object{Maker: n}
+		o := refs.Known(ids.Object{}, refs.Facts{Maker: n})
 		if got := c.makerOf(o); got != name || c.isCall(o) != method {
 			t.Errorf("number %x: %q, a method: %v; want %q, %v", n, got, c.isCall(o), name, method)
 		}

@@ -108,10 +108,10 @@ func (c *Client) place(s *stream, i uint64) *refs.Object {
 	o := c.table.Place(s.gen+1+i, uint32(i+2))
 	c.table.Pin(o)
 	if s.task != nil {
-		o.Producer = s.task
+		o.SetSource(s.task)
 	}
 	if gen := c.table.FindOwned(s.gen); gen != nil {
-		o.Site, o.Maker = gen.Site, gen.Maker
+		o.SetOrigin(gen.Site(), gen.Maker())
 	}
 	return o
 }
@@ -132,7 +132,7 @@ func (c *Client) streamAgain(t, before *task) {
 // eachLost calls f with the items that a second run is to make anew.
 func (c *Client) eachLost(t *task, f func(i uint64, o *refs.Object)) {
 	for i := range t.stream.came() {
-		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State == refs.Pending && o.Producer == any(t) {
+		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State() == refs.Pending && o.Source() == t {
 			f(i, o)
 		}
 	}
@@ -232,7 +232,7 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 // failsAs gives a generator's own object the exception that is its item i; mu held.
 func (c *Client) failsAs(t *task, i uint64) {
 	x, o := c.table.FindOwned(t.first+1+i), c.table.FindOwned(t.first)
-	if x != nil && o != nil && x.IsError {
+	if x != nil && o != nil && x.IsError() {
 		c.failAs(o, x)
 		t.stream.told = true // by the item
 	}
@@ -247,10 +247,10 @@ func (c *Client) streamEnded(t *task) {
 	}
 	if s.again {
 		f := fault.New(fault.StreamInconsistent, "the generator %s ran again, for items that were lost, and yielded fewer than before: what it yields must not change", t.tmpl.Name)
-		c.eachLost(t, func(_ uint64, o *refs.Object) { c.failObject(o, f) })
+		c.eachLost(t, func(_ uint64, o *refs.Object) { c.table.Fail(o, f) })
 	}
 	if o := c.head(s); o != nil && !s.again {
-		c.failObject(o, fault.New(fault.EndOfStream, "the generator %s has no more items", t.tmpl.Name))
+		c.table.Fail(o, fault.New(fault.EndOfStream, "the generator %s has no more items", t.tmpl.Name))
 		if !s.left {
 			c.table.Unpin(o)
 		}
@@ -341,8 +341,8 @@ func (c *Client) restoreStream(t *task, x *willTask) {
 	t.stream = s
 	if s.again = x.Again; s.again {
 		c.eachItem(t, func(o *refs.Object) {
-			if o.State == refs.Pending && !slices.Contains(c.lineage.doubted, o) {
-				o.Producer = t
+			if o.State() == refs.Pending && !slices.Contains(c.lineage.unverified, o) {
+				o.SetSource(t)
 			}
 		})
 		return

@@ -517,11 +517,12 @@ func TestStream_RunsAgainForLostItems_OnlyTheyCome(t *testing.T) {
 		c.streamAgain(x, first)
 		for _, i := range lost {
 			o := c.table.Find(items[i])
-			if v, ok := o.Map.(*view); ok {
-				o.Map = nil
+			if v := viewOf(o); v != nil {
+				o.SetCopy(nil)
 				c.unhold(v)
 			}
-			o.State, o.Producer = refs.Pending, x
+			inState(o, refs.Pending)
+			o.SetSource(x)
 		}
 		c.count(x)
 		c.enqueue(x)

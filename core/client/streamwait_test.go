@@ -25,8 +25,8 @@ func TestNextItem_ItemDoesNotCome_TheWaitEnds(t *testing.T) {
 	}
 	c.mu.Lock()
 	o := c.head(c.streams[gen.Count()])
-	if x := watchOf(o); len(x.waiters) != 0 {
-		t.Errorf("%d waits are left", len(x.waiters))
+	if n := len(o.Waits()); n != 0 {
+		t.Errorf("%d waits are left", n)
 	}
 	c.mu.Unlock()
 	ended := make(chan error, 1)
@@ -37,7 +37,7 @@ func TestNextItem_ItemDoesNotCome_TheWaitEnds(t *testing.T) {
 	waitFor(t, "it waits", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(watchOf(o).waiters) == 1
+		return len(o.Waits()) == 1
 	})
 	c.Close(0)
 	if err := <-ended; err == nil || err.Error() != c.Err().Error() {

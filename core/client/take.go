@@ -51,11 +51,11 @@ func (s *stream) state(o *refs.Object) StreamState {
 		return StreamItem
 	case s.told:
 		return StreamEnd
-	case o.State == refs.Hopeless:
+	case o.State() == refs.Infeasible:
 		return StreamFailed
 	case s.task != nil:
 		return StreamWaits
-	case o.IsError:
+	case o.IsError():
 		return StreamFailed
 	}
 	return StreamEnd
@@ -82,12 +82,12 @@ func (c *Client) nextItem(ctx context.Context, gen ids.Object, timeout time.Dura
 		case StreamEnd:
 			return id, st, nil
 		case StreamFailed:
-			s.told = o.State != refs.Hopeless
-			o.Local++
+			s.told = o.State() != refs.Infeasible
+			c.table.Ref(o)
 			return gen, st, nil
 		case StreamItem:
 			x := c.place(s, s.taken)
-			x.Local++
+			c.table.Ref(x)
 			s.taken++
 			c.table.Unpin(x)
 			if s.task != nil {
@@ -104,13 +104,12 @@ func (c *Client) nextItem(ctx context.Context, gen ids.Object, timeout time.Dura
 		w := wait.New()
 		w.For(1, 1, true)
 		x := c.place(s, s.taken)
-		watching := watchOf(x)
-		watching.waiters = append(watching.waiters, w)
+		c.table.Watch(x, w)
 		stop := c.endsWith(ctx, w)
 		c.awaitBlocked(w, deadline)
 		stop()
 		if !w.Over() || w.GaveUp() {
-			c.unwatch(x, w)
+			c.table.Unwatch(x, w)
 			if c.closed {
 				return id, 0, c.why
 			}
@@ -135,6 +134,6 @@ func (c *Client) PeekItem(gen ids.Object) (ids.Object, error) {
 		o = c.place(s, s.taken)
 		c.poller.Arm()
 	}
-	o.Local++
+	c.table.Ref(o)
 	return o.ID, nil
 }

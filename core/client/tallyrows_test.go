@@ -156,7 +156,7 @@ func TestTallyObjects_VeryMany_LooksAtSoMany(t *testing.T) {
 	c := d.driver()
 	c.mu.Lock()
 	for range maxLooked + 7 {
-		c.table.New(0, 1).State = refs.Inline
+		c.table.PutInline(c.table.New(0, 1), nil, 0)
 	}
 	c.mu.Unlock()
 	for _, limit := range []int{0, 5} {

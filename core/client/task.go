@@ -174,7 +174,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	switch {
 	case total > MaxInline:
 		o := c.table.New(0, 0)
-		o.Site, o.Maker = call.Args.Site, tm.maker
+		o.SetOrigin(call.Args.Site, tm.maker)
 		c.table.Pin(o)
 		c.mu.Unlock()
 		err := c.storeValue(o.ID, &call.Args, total, false, true)
@@ -184,7 +184,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 			c.carryOut()
 			return nil, err
 		}
-		o.State, o.Size = refs.Stored, uint64(total)
+		c.table.PutStored(o, uint64(total), false)
 		t.argsRef = o
 	case call.Args.Fmt != FmtNone:
 		t.args = call.Args.envelope(total)
@@ -210,7 +210,8 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	t.first = c.table.Peek()
 	for i := range t.returns {
 		o := c.table.New(uint32(i+1), 1)
-		o.Producer, o.Site, o.Maker = t, call.Args.Site, tm.maker
+		o.SetSource(t)
+		o.SetOrigin(call.Args.Site, tm.maker)
 	}
 	if tm.Flow.Mode != 0 {
 		c.newStream(t)
@@ -218,19 +219,17 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	var bad *fault.Error
 	for _, o := range t.deps {
 		switch {
-		case o.State == refs.Pending:
+		case o.State() == refs.Pending:
 			t.waiting++
-			x := watchOf(o)
-			x.tasks = append(x.tasks, t)
-		case o.State == refs.Hopeless:
+			c.table.WatchBy(o, t)
+		case o.State() == refs.Infeasible:
 			t.waiting++
-			x := watchOf(o)
-			x.tasks = append(x.tasks, t)
-			bad = o.Fault
+			c.table.WatchBy(o, t)
+			bad = o.Fault()
 		}
 	}
 	if bad != nil {
-		c.hopeless(t, bad)
+		c.infeasible(t, bad)
 	}
 	if t.waiting > 0 {
 		t.since = c.looks
@@ -254,19 +253,19 @@ func (c *Client) depReady(t *task) {
 		c.pumpActor(t.actor)
 		return
 	}
-	c.eachReturn(t, func(_ int, o *refs.Object) { c.revive(o) })
+	c.eachReturn(t, func(_ int, o *refs.Object) { c.table.Feasible(o) })
 	c.enqueue(t)
 }
 
 // badDep returns an argument that is an exception or lost, nil if all are good.
 func (t *task) badDep() *refs.Object {
 	for _, o := range t.deps {
-		if o.IsError || o.State == refs.Failed {
-			o.Seen = true
+		if o.IsError() || o.State() == refs.Failed {
+			o.MarkSeen()
 			return o
 		}
 	}
-	if t.argsRef != nil && t.argsRef.State == refs.Failed {
+	if t.argsRef != nil && t.argsRef.State() == refs.Failed {
 		return t.argsRef
 	}
 	return nil
@@ -297,7 +296,7 @@ func (c *Client) failTask(t *task, f *fault.Error) {
 	held := false
 	c.eachReturn(t, func(_ int, o *refs.Object) {
 		held = true
-		c.failObject(o, f)
+		c.table.Fail(o, f)
 	})
 	if !held {
 		c.unheld(t, f)
@@ -309,12 +308,12 @@ func (c *Client) failTask(t *task, f *fault.Error) {
 func (c *Client) failLike(t *task, dep *refs.Object) {
 	t.failed = true
 	c.eachReturn(t, func(_ int, o *refs.Object) {
-		if dep.State == refs.Failed {
-			f := *dep.Fault
+		if dep.State() == refs.Failed {
+			f := *dep.Fault()
 			if f.Task == "" {
 				f.Task = t.tmpl.Name
 			}
-			c.failObject(o, &f)
+			c.table.Fail(o, &f)
 			return
 		}
 		c.failAs(o, dep)
@@ -322,14 +321,13 @@ func (c *Client) failLike(t *task, dep *refs.Object) {
 	c.endTask(t)
 }
 
-// hopeless marks what the task returns; mu held.
-func (c *Client) hopeless(t *task, f *fault.Error) {
+// infeasible marks what the task returns; mu held.
+func (c *Client) infeasible(t *task, f *fault.Error) {
 	held := false
 	c.eachReturn(t, func(_ int, o *refs.Object) {
 		held = true
-		if o.State == refs.Pending {
-			o.State, o.Fault, o.Value = refs.Hopeless, f, nil
-			c.settled(o)
+		if o.State() == refs.Pending {
+			c.table.Infeasible(o, f)
 		}
 	})
 	if !held {
@@ -394,8 +392,8 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 	b = frame.AppendCount(b, len(t.deps))
 	room := maxInFrame
 	for _, o := range t.deps {
-		if o.State == refs.Inline {
-			if room -= len(o.Value); room < 0 {
+		if o.State() == refs.Inline {
+			if room -= len(o.Value()); room < 0 {
 				b = c.appendOwner(b, o)
 				continue
 			}
@@ -422,10 +420,10 @@ func (c *Client) appendArgs(b []byte, t *task) []byte {
 // appendPlace encodes where a ready object is, or was: one that is lost, or
 // could not be computed again, the worker will not find.
 func (c *Client) appendPlace(b []byte, o *refs.Object) []byte {
-	if o.State == refs.Inline {
-		return frame.AppendInline(b, o.Value)
+	if o.State() == refs.Inline {
+		return frame.AppendInline(b, o.Value())
 	}
-	return frame.AppendStored(b, &o.ID, o.Size, c.addrOf(o))
+	return frame.AppendStored(b, &o.ID, o.Size(), c.addrOf(o))
 }
 
 // appendOwner encodes that the worker is to ask the object's owner for it.
@@ -438,7 +436,7 @@ func (c *Client) addrOf(o *refs.Object) string {
 	if o.Owned() {
 		return c.info.Addr
 	}
-	return o.OwnerAddr
+	return o.OwnerAddr()
 }
 
 // appendTemplate encodes the template's frame, with the function's code or without.

@@ -28,10 +28,10 @@ func (c *Client) pinTogether(objs []*refs.Object, deadline time.Time) {
 		if !far(o) || c.mapped[o.ID] != nil || c.pinnings[o.ID] != nil {
 			continue
 		}
-		if o.Size > room {
+		if o.Size() > room {
 			break
 		}
-		room -= o.Size
+		room -= o.Size()
 		if len(list) == 0 {
 			list = make([]*refs.Object, 0, min(len(objs), 1<<12))
 		}

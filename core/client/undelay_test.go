@@ -14,7 +14,7 @@ func delays(t *testing.T, c *Client, ref ids.Object, wait time.Duration) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	x := c.table.Find(ref).Producer.(*task)
+	x := c.table.Find(ref).Source().(*task)
 	if !x.tmpl.class.queue.remove(x) {
 		t.Fatal("the task is in no queue")
 	}
@@ -30,7 +30,7 @@ func TestUndelay_CancelledBeforeItsRetry_DoesNotRun(t *testing.T) {
 	delays(t, c, ref, time.Hour)
 	delays(t, c, other, time.Hour)
 	c.mu.Lock()
-	timer := c.delayed[c.table.Find(ref).Producer.(*task)].timer
+	timer := c.delayed[c.table.Find(ref).Source().(*task)].timer
 	c.mu.Unlock()
 	if err := c.Cancel(ref, false, false); err != nil {
 		t.Fatal(err)
@@ -78,16 +78,16 @@ func TestRequeue_WorldHasChangedMeanwhile_TaskSaysSo(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	put := putBytes(t, c, 10, 1)
-	lacks, hopeless := submit(t, c, template(t, c, "f"), "", put), submit(t, c, template(t, c, "g"), "x")
+	lacks, infeasible := submit(t, c, template(t, c, "f"), "", put), submit(t, c, template(t, c, "g"), "x")
 	delays(t, c, lacks, time.Hour)
-	delays(t, c, hopeless, time.Hour)
+	delays(t, c, infeasible, time.Hour)
 	if err := c.Free([]ids.Object{put}); err != nil {
 		t.Fatal(err)
 	}
 	c.mu.Lock()
 	var tasks []*task
-	for _, ref := range []ids.Object{lacks, hopeless} {
-		x := c.table.Find(ref).Producer.(*task)
+	for _, ref := range []ids.Object{lacks, infeasible} {
+		x := c.table.Find(ref).Source().(*task)
 		if !c.undelay(x) || c.undelay(x) {
 			t.Error("a task that waits for its retry is taken out never, or twice")
 		}
@@ -107,7 +107,7 @@ func TestRequeue_WorldHasChangedMeanwhile_TaskSaysSo(t *testing.T) {
 	if code, _, task := faultIn(t, c, lacks); code != fault.ObjectFreed || task != "f" {
 		t.Errorf("the task whose argument was freed: %s, of %q", code, task)
 	}
-	if code, _, _ := faultIn(t, c, hopeless); code != fault.TaskUnschedulable {
+	if code, _, _ := faultIn(t, c, infeasible); code != fault.TaskUnschedulable {
 		t.Errorf("the task that nothing can run: %s", code)
 	}
 }

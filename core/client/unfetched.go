@@ -75,17 +75,17 @@ func (c *Client) labelled(text string) string {
 
 // unseen tells of an object that goes and that nobody has looked at; mu held.
 func (c *Client) unseen(o *refs.Object) {
-	if o.Seen || !o.Owned() || c.unfetched.off {
+	if o.Seen() || !o.Owned() || c.unfetched.off {
 		return
 	}
 	first := o.ID.Count() - uint64(max(o.ID.Index(), 1)-1)
-	switch o.State {
+	switch o.State() {
 	case refs.Inline:
-		c.neverFetched(first, c.makerOf(o), o.Value, o.Size, nil)
+		c.neverFetched(first, c.makerOf(o), o.Value(), o.Size(), nil)
 	case refs.Stored:
-		c.neverFetched(first, c.makerOf(o), nil, o.Size, nil)
-	case refs.Failed, refs.Hopeless:
-		c.neverFetched(first, c.makerOf(o), nil, 0, o.Fault)
+		c.neverFetched(first, c.makerOf(o), nil, o.Size(), nil)
+	case refs.Failed, refs.Infeasible:
+		c.neverFetched(first, c.makerOf(o), nil, 0, o.Fault())
 	}
 }
 

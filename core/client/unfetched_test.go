@@ -11,7 +11,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -117,8 +116,7 @@ func TestUnfetched_SomebodyLooked_IsNotTold(t *testing.T) {
 func TestUnfetched_WorkerAnswersWithAFault_ItsTextIsToldUnlessTheActorDied(t *testing.T) {
 	d := startDaemon(t)
 	d.worker(func(c *Client, it *Item) {
-		f := refs.Object{Fault: fault.New(fault.Code(textOf(it)), "why it failed")}
-		e, err := store.Parse(faultEnvelope(&f))
+		e, err := store.Parse(encodeFault(fault.New(fault.Code(textOf(it)), "why it failed")))
 		if err != nil {
 			t.Error(err)
 		}

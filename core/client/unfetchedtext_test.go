@@ -70,23 +70,23 @@ func TestUnseen_ExceptionOutsideThisProcess_SaysWhatIsKnown(t *testing.T) {
 	self := ids.NewWorker().Owner()
 	for _, x := range []struct {
 		what string
-		o    refs.Object
+		o    refs.Facts
 		want string
 	}{
-		{"a short form", refs.Object{State: refs.Inline, Value: points(frame.Pointer{Size: 7, Brief: brief})}, begin + "in short"},
-		{"no short form", refs.Object{State: refs.Inline, Value: points(frame.Pointer{Size: 7})}, begin + "g failed because of an exception of 7 bytes, which lay in the object store"},
-		{"a pointer that is none", refs.Object{State: refs.Inline, Value: []byte("\x93\x01\x0bxyz")}, begin + "g failed"},
-		{"one in the store", refs.Object{State: refs.Stored, Size: 9}, begin + "g raised an exception of 9 bytes, which lay in the object store"},
-		{"one that was looked at", refs.Object{State: refs.Stored, Size: 9, Seen: true}, ""},
-		{"one of another owner", refs.Object{State: refs.Stored, Size: 9, OwnerAddr: "/sock"}, ""},
-		{"one that is not ready", refs.Object{State: refs.Pending}, ""},
+		{"a short form", refs.Facts{State: refs.Inline, Value: points(frame.Pointer{Size: 7, Brief: brief})}, begin + "in short"},
+		{"no short form", refs.Facts{State: refs.Inline, Value: points(frame.Pointer{Size: 7})}, begin + "g failed because of an exception of 7 bytes, which lay in the object store"},
+		{"a pointer that is none", refs.Facts{State: refs.Inline, Value: []byte("\x93\x01\x0bxyz")}, begin + "g failed"},
+		{"one in the store", refs.Facts{State: refs.Stored, Size: 9}, begin + "g raised an exception of 9 bytes, which lay in the object store"},
+		{"one that was looked at", refs.Facts{State: refs.Stored, Size: 9, Seen: true}, ""},
+		{"one of another owner", refs.Facts{State: refs.Stored, Size: 9, OwnerAddr: "/sock"}, ""},
+		{"one that is not ready", refs.Facts{State: refs.Pending}, ""},
 	} {
 		var said []string
 		c := &Client{self: self}
 		c.unfetched.tell = func(text string) { said = append(said, text) }
-		x.o.ID = ids.NewObject(12, self, ids.JobOf(1), 3)
 		x.o.Maker = c.textNumber("g")
-		c.unseen(&x.o)
+		o := refs.Known(ids.NewObject(12, self, ids.JobOf(1), 3), x.o)
+		c.unseen(o)
 		if got := strings.Join(said, "|"); got != x.want {
 			t.Errorf("%s: told %q, want %q", x.what, got, x.want)
 		}
@@ -95,7 +95,7 @@ func TestUnseen_ExceptionOutsideThisProcess_SaysWhatIsKnown(t *testing.T) {
 		}
 		c.unfetched.off, said = true, nil
 		c.unfetched.task = 0
-		if c.unseen(&x.o); said != nil {
+		if c.unseen(o); said != nil {
 			t.Errorf("%s: told although that is switched off: %q", x.what, said)
 		}
 	}

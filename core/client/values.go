@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/refs"
@@ -139,11 +140,11 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 	}
 	c.takeDrops()
 	o := c.table.New(0, 1)
-	o.Site = v.Site
+	o.SetSite(v.Site)
 	id := o.ID
 	c.contain(o, v.Nested)
 	if env != nil {
-		o.State, o.Value, o.Size = refs.Inline, env, uint64(total)
+		c.table.PutInline(o, env, uint64(total))
 		c.mu.Unlock()
 		return id, nil
 	}
@@ -154,7 +155,7 @@ func (c *Client) Put(v *Value) (ids.Object, error) {
 		c.carryOut()
 		return ids.Object{}, err
 	}
-	o.State, o.Size = refs.Stored, uint64(total)
+	c.table.PutStored(o, uint64(total), false)
 	return id, nil
 }
 
@@ -171,14 +172,14 @@ func (c *Client) contain(outer *refs.Object, nested []ids.Object) {
 // fetch returns a ready object's value; mu held on entry and exit, released to
 // pin a stored copy; errSlow when that takes longer than until the deadline.
 func (c *Client) fetch(o *refs.Object, deadline time.Time) (Found, error) {
-	if o.IsError {
-		o.Seen = true
+	if o.IsError() {
+		o.MarkSeen()
 	}
-	switch o.State {
+	switch o.State() {
 	case refs.Inline:
-		return Found{Envelope: o.Value, IsError: o.IsError}, nil
-	case refs.Failed, refs.Hopeless:
-		o.Seen = true
+		return Found{Envelope: o.Value(), IsError: o.IsError()}, nil
+	case refs.Failed, refs.Infeasible:
+		o.MarkSeen()
 		return Found{Envelope: faultEnvelope(o), IsError: true}, nil
 	case refs.Stored:
 		v, err := c.pinStored(o, deadline)
@@ -191,29 +192,33 @@ func (c *Client) fetch(o *refs.Object, deadline time.Time) (Found, error) {
 			return Found{}, fmt.Errorf("get object %s: %w", o.ID, err)
 		}
 		v.inUse++
-		return Found{Envelope: b, View: v.n, IsError: o.IsError}, nil
+		return Found{Envelope: b, View: v.n, IsError: o.IsError()}, nil
 	}
 	return Found{}, fmt.Errorf("object %s is not ready", o.ID)
 }
 
-// faultEnvelope caches the envelope of a failed object in its Value.
+// faultEnvelope returns the envelope of a failed or infeasible object, and keeps it with the object.
 func faultEnvelope(o *refs.Object) []byte {
-	if o.Value == nil {
-		n := 2
-		if o.Fault.Task != "" {
-			n = 3
-		}
-		meta := wire.AppendArray(nil, n)
-		meta = wire.AppendStr(meta, string(o.Fault.Code))
-		meta = wire.AppendStr(meta, o.Fault.Message)
-		if n == 3 {
-			meta = wire.AppendStr(meta, o.Fault.Task)
-		}
-		v := Value{Fmt: FmtFault, Meta: meta}
-		total, _ := v.layout()
-		o.Value = v.envelope(total)
+	if o.Value() == nil {
+		o.SetFaultEnvelope(encodeFault(o.Fault()))
 	}
-	return o.Value
+	return o.Value()
+}
+
+func encodeFault(f *fault.Error) []byte {
+	n := 2
+	if f.Task != "" {
+		n = 3
+	}
+	meta := wire.AppendArray(nil, n)
+	meta = wire.AppendStr(meta, string(f.Code))
+	meta = wire.AppendStr(meta, f.Message)
+	if n == 3 {
+		meta = wire.AppendStr(meta, f.Task)
+	}
+	v := Value{Fmt: FmtFault, Meta: meta}
+	total, _ := v.layout()
+	return v.envelope(total)
 }
 
 func (c *Client) unhold(v *view) {
@@ -260,43 +265,43 @@ func (c *Client) DropsWaiting() {
 // carryOut frees what the table says is dead; mu held.
 func (c *Client) carryOut() {
 	for _, x := range c.table.TakeUnused() {
-		tm := x.(*task).tmpl
+		tm := taskOf(x).tmpl
 		tm.recipes--
 		c.dropTemplate(tm)
 	}
-	dead, empty := c.table.Take(), c.table.TakeEmptied()
-	if len(dead)+len(empty) == 0 {
+	dead, evicted := c.table.Take(), c.table.TakeEvicted()
+	if len(dead)+len(evicted) == 0 {
 		return
 	}
 	c.lessNeeded()
 	var free [][]byte
-	for _, o := range empty {
+	for _, o := range evicted {
 		c.valueFreed(o.ID)
 		free = append(free, raw(o.ID))
 	}
 	for _, o := range dead {
-		if a, ok := o.Watch.(*actor); ok { // an actor's lifetime token
+		if a := actorOf(o); a != nil { // an actor's lifetime token
 			c.handlesGone(a)
 			continue
 		}
-		if o.IsError || o.State == refs.Hopeless {
+		if o.IsError() || o.State() == refs.Infeasible {
 			c.unseen(o)
 		}
 		if c.spared(o) {
 			c.letGo(o.ID)
 			continue
 		}
-		if v, ok := o.Map.(*view); ok {
+		if v := viewOf(o); v != nil {
 			c.unhold(v)
 		}
 		c.letGo(o.ID)
-		if t, ok := o.Producer.(*task); ok && t.stream != nil {
+		if t := taskOf(o.Source()); t != nil && t.stream != nil {
 			c.unwanted(t, o)
 		}
 		switch {
 		case !o.Owned():
 			c.giveBack(o)
-		case o.State == refs.Stored, doubtful(o):
+		case o.State() == refs.Stored, o.Verifying():
 			free = append(free, append([]byte(nil), o.ID[:]...))
 		}
 	}

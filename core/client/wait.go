@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,112 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
-	"github.com/eagleray/eagleray/core/wire"
 )
-
-// watch is who waits for an object that is not ready.
-type watch struct {
-	waiters []*wait.Wait
-	tasks   []*task         // that take it as an argument
-	remote  []*wire.Message // borrowers' questions
-}
-
-func watchOf(o *refs.Object) *watch {
-	w, ok := o.Watch.(*watch)
-	if !ok {
-		w = new(watch)
-		o.Watch = w
-	}
-	return w
-}
-
-func (c *Client) unwatch(o *refs.Object, w *wait.Wait) {
-	if x, ok := o.Watch.(*watch); ok {
-		for i, y := range x.waiters {
-			if y == w {
-				x.waiters = slices.Delete(x.waiters, i, i+1)
-				return
-			}
-		}
-	}
-}
-
-// settled tells everybody who waits that the object is ready or hopeless; mu held.
-func (c *Client) settled(o *refs.Object) {
-	if o.Stamp != 0 {
-		if w := c.stamper(o.Stamp); w != nil {
-			c.settledFor(w, o)
-		}
-		if o.State != refs.Hopeless {
-			o.Stamp = 0
-		}
-	}
-	x, ok := o.Watch.(*watch)
-	if !ok {
-		return
-	}
-	if o.State != refs.Hopeless {
-		o.Watch = nil
-	}
-	for _, w := range x.waiters {
-		c.settledFor(w, o)
-	}
-	if o.State == refs.Hopeless {
-		for _, t := range x.tasks {
-			c.hopeless(t, o.Fault)
-		}
-	} else {
-		for _, t := range x.tasks {
-			c.depReady(t)
-		}
-	}
-	c.tellBorrowers(o, x)
-}
-
-// tellBorrowers answers who asked for an object that is ready or hopeless.
-func (c *Client) tellBorrowers(o *refs.Object, x *watch) {
-	asked := x.remote
-	x.remote = nil
-	for _, m := range asked {
-		_ = m.Reply(refValue(o, c.info.Node))
-	}
-}
-
-// revive undoes Hopeless: its resources came after all.
-func (c *Client) revive(o *refs.Object) {
-	if o.State != refs.Hopeless {
-		return
-	}
-	o.State, o.Fault, o.Value = refs.Pending, nil, nil
-	if o.Stamp != 0 {
-		if w := c.stamper(o.Stamp); w != nil {
-			w.Feasible()
-		}
-	}
-	if x, ok := o.Watch.(*watch); ok {
-		for _, w := range x.waiters {
-			w.Feasible()
-		}
-	}
-}
-
-// complete gives an object of ours its value; mu held.
-func (c *Client) complete(o *refs.Object, state refs.State, value []byte, size uint64, isError bool) {
-	if o.State.Ready() {
-		return
-	}
-	o.State, o.Value, o.Size, o.IsError, o.Producer, o.Fault = state, value, size, isError, nil, nil
-	c.settled(o)
-}
-
-// failObject ends an object with a fault; mu held.
-func (c *Client) failObject(o *refs.Object, f *fault.Error) {
-	if o.State.Ready() {
-		return
-	}
-	o.State, o.Fault, o.Producer, o.IsError, o.Value = refs.Failed, f, nil, true, nil
-	c.settled(o)
-}
 
 // find returns the object of an id that the program holds.
 func (c *Client) find(id ids.Object) (*refs.Object, error) {
@@ -132,10 +26,10 @@ func (c *Client) find(id ids.Object) (*refs.Object, error) {
 		return nil, fault.New(fault.BadRequest, "object %s is not known here: it belongs to another session", id)
 	}
 	switch {
-	case (o.State == refs.Pending || o.State == refs.Hopeless) && !o.Asked && !o.Owned():
-		c.ask(o) // of a hopeless object the owner may know better by now
-	case o.State == refs.Emptied:
-		c.doubt(o)
+	case (o.State() == refs.Pending || o.State() == refs.Infeasible) && !o.Asked() && !o.Owned():
+		c.ask(o) // of a infeasible object the owner may know better by now
+	case o.State() == refs.Evicted:
+		c.verifyCopy(o)
 	}
 	return o, nil
 }
@@ -155,16 +49,15 @@ func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*F
 		return nil, err
 	}
 	for misses := 0; ; misses++ {
-		if o.State == refs.Pending {
+		if o.State() == refs.Pending {
 			w := wait.New()
 			w.For(1, 1, true)
-			x := watchOf(o)
-			x.waiters = append(x.waiters, w)
+			c.table.Watch(o, w)
 			stop := c.endsWith(ctx, w)
 			c.awaitBlocked(w, deadline)
 			stop()
 			if !w.Over() || w.GaveUp() {
-				c.unwatch(o, w)
+				c.table.Unwatch(o, w)
 				if c.closed {
 					return nil, c.why
 				}
@@ -201,7 +94,7 @@ func (c *Client) TryGet(id ids.Object) (Found, error) {
 		return Found{}, c.why
 	}
 	o := c.table.Find(id)
-	if o == nil || !o.State.Ready() || o.State == refs.Stored && o.Map == nil {
+	if o == nil || !o.State().Ready() || o.State() == refs.Stored && o.Copy() == nil {
 		return Found{}, nil
 	}
 	f, err := c.fetch(o, time.Time{})
@@ -214,7 +107,7 @@ func (c *Client) Ready(id ids.Object) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o, err := c.find(id)
-	return err == nil && o.State.Ready(), err
+	return err == nil && o.State().Ready(), err
 }
 
 // WaitMode says when Wait returns.
@@ -232,12 +125,12 @@ const (
 // ready, or the timeout passed. mark is called for each object in order with
 // whether it is ready. It returns how many can never become ready, and
 // whether it ended before the timeout.
-func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
+func (c *Client) Wait(list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (infeasible int, done bool, err error) {
 	return c.wait(context.Background(), list, need, timeout, mode, mark)
 }
 
 // wait is Wait; a context ends it, too.
-func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (hopeless int, done bool, err error) {
+func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout time.Duration, mode WaitMode, mark func(i int, ready bool)) (infeasible int, done bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	at := make([]*ids.Object, len(list))
@@ -253,20 +146,20 @@ func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout 
 		return 0, false, err
 	}
 	for i, o := range objs {
-		mark(i, o.State.Ready())
-		if o.IsError {
-			o.Seen = true
+		mark(i, o.State().Ready())
+		if o.IsError() {
+			o.MarkSeen()
 		}
-		if o.State == refs.Hopeless {
-			hopeless++
-			o.Seen = true
+		if o.State() == refs.Infeasible {
+			infeasible++
+			o.MarkSeen()
 		}
 	}
 	if mode == WaitAll && done {
 		c.pinTogether(objs, deadlineOf(timeout))
 		c.expect(objs)
 	}
-	return hopeless, done, nil
+	return infeasible, done, nil
 }
 
 // waitMany waits as Wait says, and reports whether it ended before the timeout; mu held, released meanwhile.
@@ -291,10 +184,10 @@ func (c *Client) waitFew(ctx context.Context, objs []*refs.Object, need int, dea
 	missing, open, stop := need, 0, false
 	for _, o := range objs {
 		switch {
-		case o.State.Ready():
+		case o.State().Ready():
 			missing--
-			stop = stop || failFast && o.IsError
-		case o.State == refs.Hopeless:
+			stop = stop || failFast && o.IsError()
+		case o.State() == refs.Infeasible:
 			stop = stop || failFast
 		default:
 			open++
@@ -304,11 +197,11 @@ func (c *Client) waitFew(ctx context.Context, objs []*refs.Object, need int, dea
 		return true, nil
 	}
 	w := wait.New().For(missing, open, failFast)
-	c.stamp(w, objs)
+	c.table.WatchAll(w, objs)
 	unlisten := c.endsWith(ctx, w)
 	err = c.awaitLooking(w, deadline)
 	unlisten()
-	c.unstamp(w)
+	c.table.UnwatchAll(w)
 	if c.closed {
 		return false, c.why
 	}
@@ -384,7 +277,7 @@ func (c *Client) AsyncWatch(id ids.Object, token uint64) (bool, error) {
 	case far(o):
 		go c.fetchAhead(id, token, 0)
 		return false, nil
-	case o.State != refs.Pending:
+	case o.State() != refs.Pending:
 		return true, nil
 	}
 	c.watchAhead(o, token, 0)

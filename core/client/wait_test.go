@@ -17,7 +17,7 @@ import (
 )
 
 // inStates makes one object for each letter: r is ready, e holds an exception,
-// h is hopeless, and p is pending.
+// h is infeasible, and p is pending.
 func inStates(c *Client, states string) (list []ids.Object, objs []*refs.Object) {
 	at, objs := pendingObjects(c, len(states))
 	c.mu.Lock()
@@ -25,14 +25,13 @@ func inStates(c *Client, states string) (list []ids.Object, objs []*refs.Object)
 	for i, s := range states {
 		switch o := objs[i]; s {
 		case 'r':
-			c.complete(o, refs.Inline, text("value").envelope(100), 1, false)
+			c.table.Complete(o, refs.Inline, text("value").envelope(100), 1, false)
 		case 'e':
 			v := exception("no")
 			total, _ := v.layout()
-			c.complete(o, refs.Inline, v.envelope(total), 1, true)
+			c.table.Complete(o, refs.Inline, v.envelope(total), 1, true)
 		case 'h':
-			o.State, o.Fault = refs.Hopeless, fault.New(fault.TaskUnschedulable, "no node has it")
-			c.settled(o)
+			c.table.Infeasible(o, fault.New(fault.TaskUnschedulable, "no node has it"))
 		}
 		list = append(list, *at[i])
 	}
@@ -44,11 +43,11 @@ func inStates(c *Client, states string) (list []ids.Object, objs []*refs.Object)
 func TestWait_WhatIsThereDecides_ItEndsAtOnceOrAtItsTimeout(t *testing.T) {
 	c := startDaemon(t).driver()
 	for _, x := range []struct {
-		states   string
-		need     int
-		mode     WaitMode
-		ends     bool
-		hopeless int
+		states     string
+		need       int
+		mode       WaitMode
+		ends       bool
+		infeasible int
 	}{
 		{"rp", 1, WaitSome, true, 0},
 		{"rp", 2, WaitSome, false, 0},
@@ -75,14 +74,14 @@ func TestWait_WhatIsThereDecides_ItEndsAtOnceOrAtItsTimeout(t *testing.T) {
 		if x.ends {
 			timeout = -1 // it has to end without one
 		}
-		hopeless, done, err := c.Wait(list, x.need, timeout, x.mode, func(i int, ready bool) {
+		infeasible, done, err := c.Wait(list, x.need, timeout, x.mode, func(i int, ready bool) {
 			if i != len(marked) {
 				t.Errorf("%s: object %d is told after %d others", name, i, len(marked))
 			}
 			marked += map[bool]string{true: "1", false: "0"}[ready]
 		})
-		if err != nil || done != x.ends || hopeless != x.hopeless {
-			t.Errorf("%s: %d are hopeless, ended %v, %v", name, hopeless, done, err)
+		if err != nil || done != x.ends || infeasible != x.infeasible {
+			t.Errorf("%s: %d are infeasible, ended %v, %v", name, infeasible, done, err)
 		}
 		for i, o := range objs {
 			ready := x.states[i] == 'r' || x.states[i] == 'e'
@@ -90,8 +89,8 @@ func TestWait_WhatIsThereDecides_ItEndsAtOnceOrAtItsTimeout(t *testing.T) {
 				t.Errorf("%s: told %q", name, marked)
 				break
 			}
-			if looked := x.states[i] == 'e' || x.states[i] == 'h'; o.Seen != looked {
-				t.Errorf("%s: the program was told of the failure of object %d: %v", name, i, o.Seen)
+			if looked := x.states[i] == 'e' || x.states[i] == 'h'; o.Seen() != looked {
+				t.Errorf("%s: the program was told of the failure of object %d: %v", name, i, o.Seen())
 			}
 		}
 	}
@@ -134,9 +133,9 @@ func TestWait_UnknownObjectOrClosedSession_IsRefused(t *testing.T) {
 	}
 }
 
-// What was hopeless and may come after all counts again for those who wait for
+// What was infeasible and may come after all counts again for those who wait for
 // it, whether the object has the number of their wait or a place in its list.
-func TestWait_HopelessObjectMayComeAfterAll_IsCountedAgain(t *testing.T) {
+func TestWait_InfeasibleObjectMayComeAfterAll_IsCountedAgain(t *testing.T) {
 	c := startDaemon(t).driver()
 	list, objs := pendingObjects(c, 2)
 	ended := make(chan int, 2)
@@ -145,26 +144,25 @@ func TestWait_HopelessObjectMayComeAfterAll_IsCountedAgain(t *testing.T) {
 			got, _, _ := c.Select(list, 1, testLimit, false, make([]uint32, 2))
 			ended <- got
 		}()
-		stampedBy(t, c, n+1)
+		awaitOpenWaits(t, c, n+1)
 	}
-	hopeless := func(o *refs.Object) {
+	infeasible := func(o *refs.Object) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		o.State, o.Fault = refs.Hopeless, fault.New(fault.TaskUnschedulable, "no node has it")
-		c.settled(o)
+		c.table.Infeasible(o, fault.New(fault.TaskUnschedulable, "no node has it"))
 	}
-	hopeless(objs[0])
+	infeasible(objs[0])
 	c.mu.Lock()
-	c.revive(objs[0])
-	c.revive(objs[1]) // which is not hopeless: it is not counted twice
+	c.table.Feasible(objs[0])
+	c.table.Feasible(objs[1]) // which is not infeasible: it is not counted twice
 	c.mu.Unlock()
-	if objs[0].State != refs.Pending || objs[0].Fault != nil {
+	if objs[0].State() != refs.Pending || objs[0].Fault() != nil {
 		t.Fatalf("the object that may come: %+v", objs[0])
 	}
-	hopeless(objs[1])
+	infeasible(objs[1])
 	c.mu.Lock()
-	for i := range c.stamped {
-		if c.stamped[i].wait.Over() {
+	for _, w := range openWaits(c) {
+		if w.Over() {
 			t.Error("a wait is over although the first object may come")
 		}
 	}
@@ -177,9 +175,9 @@ func TestWait_HopelessObjectMayComeAfterAll_IsCountedAgain(t *testing.T) {
 	}
 }
 
-// A task that takes a hopeless result is hopeless, also one that is submitted
+// A task that takes a infeasible result is infeasible, also one that is submitted
 // later; each runs when the first one can run after all.
-func TestHopeless_GoesOnToTasksThatTakeIt_TheyRunWhenItComes(t *testing.T) {
+func TestInfeasible_GoesOnToTasksThatTakeIt_TheyRunWhenItComes(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	tm := template(t, c, "f")
@@ -192,8 +190,8 @@ func TestHopeless_GoesOnToTasksThatTakeIt_TheyRunWhenItComes(t *testing.T) {
 	for i, ref := range all {
 		expectOutcome(t, c, fmt.Sprint("task ", i), ref, "", fault.TaskUnschedulable)
 	}
-	if hopeless, done, err := c.Wait(all, 1, -1, WaitSome, func(int, bool) {}); hopeless != len(all) || !done || err != nil {
-		t.Errorf("%d are hopeless, ended %v, %v", hopeless, done, err)
+	if infeasible, done, err := c.Wait(all, 1, -1, WaitSome, func(int, bool) {}); infeasible != len(all) || !done || err != nil {
+		t.Errorf("%d are infeasible, ended %v, %v", infeasible, done, err)
 	}
 	d.worker(echo)
 	for i, ref := range all {
@@ -213,10 +211,7 @@ func TestGet_GivesUp_OthersGoOnWaiting(t *testing.T) {
 	waiting := func() int {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		if x, ok := objs[0].Watch.(*watch); ok {
-			return len(x.waiters)
-		}
-		return 0
+		return len(objs[0].Waits())
 	}
 	ended := make(chan bool, 2)
 	for n := range 2 {
@@ -244,36 +239,12 @@ func TestGet_GivesUp_OthersGoOnWaiting(t *testing.T) {
 		t.Errorf("%d are waiting, want 2", n)
 	}
 	c.mu.Lock()
-	c.complete(objs[0], refs.Inline, text("x").envelope(100), 1, false)
+	c.table.Complete(objs[0], refs.Inline, text("x").envelope(100), 1, false)
 	c.mu.Unlock()
 	for range 2 {
 		if !<-ended {
 			t.Error("one that goes on waiting does not get it")
 		}
-	}
-}
-
-// An object gets its value once: what comes later changes nothing.
-func TestComplete_SecondValueOrFault_ChangesNothing(t *testing.T) {
-	c := startDaemon(t).driver()
-	_, objs := pendingObjects(c, 2)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, b := objs[0], objs[1]
-	a.Producer, b.Producer = new(task), new(task)
-	c.complete(a, refs.Inline, []byte("first"), 5, true)
-	c.complete(a, refs.Inline, []byte("second"), 6, false)
-	c.failObject(a, fault.New(fault.WorkerCrashed, "late"))
-	if a.State != refs.Inline || string(a.Value) != "first" || a.Size != 5 || !a.IsError || a.Fault != nil || a.Producer != nil {
-		t.Errorf("%+v", a)
-	}
-	why := fault.New(fault.WorkerCrashed, "early")
-	b.Value = []byte("half")
-	c.failObject(b, why)
-	c.complete(b, refs.Inline, []byte("late"), 4, false)
-	c.failObject(b, fault.New(fault.WorkerCrashed, "late"))
-	if b.State != refs.Failed || b.Fault != why || b.Value != nil || !b.IsError || b.Producer != nil {
-		t.Errorf("%+v", b)
 	}
 }
 
@@ -424,10 +395,10 @@ func TestFind_ValueThatOnlyLineageKept_IsComputedAgain(t *testing.T) {
 	d.loses(a)
 	c.mu.Lock()
 	o := c.table.Find(a)
-	if o == nil || o.State != refs.Emptied {
+	if o == nil || o.State() != refs.Evicted {
 		t.Fatalf("what lineage keeps: %+v", o)
 	}
-	o.Local++ // as a reference inside another value does
+	c.table.Ref(o) // as a reference inside another value does
 	c.mu.Unlock()
 	if ready, err := c.Ready(a); ready || err != nil {
 		t.Fatalf("it is there at once: %v, %v", ready, err)

@@ -208,7 +208,7 @@ func TestDescribe_SaysWhatAnArgumentWaitsFor(t *testing.T) {
 		o := c.table.New(1, 1)
 		if k != nil {
 			k.tmpl = &Template{Name: "f", class: &class{}}
-			o.Producer = k
+			o.SetSource(k)
 		}
 		return o
 	}
@@ -216,12 +216,12 @@ func TestDescribe_SaysWhatAnArgumentWaitsFor(t *testing.T) {
 	c.delayed = map[*task]*delay{late: {since: now, until: now.Add(time.Hour), why: "it crashed"}}
 	theirs, _ := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
 	idle, runs, blocked := one(&task{}), one(&task{}), one(&task{})
-	runs.Producer.(*task).on = &outConn{lease: &lease{busy: 1}}
-	blocked.Producer.(*task).on = &outConn{lease: &lease{busy: 1, blocked: true}}
+	runs.Source().(*task).on = &outConn{lease: &lease{busy: 1}}
+	blocked.Source().(*task).on = &outConn{lease: &lease{busy: 1, blocked: true}}
 	call := one(&task{on: &outConn{}})
 	waits := one(&task{waiting: 1})
 	busy := one(&task{})
-	busy.Producer.(*task).tmpl.class.leases = []*lease{{busy: 1}}
+	busy.Source().(*task).tmpl.class.leases = []*lease{{busy: 1}}
 	lives, starts := one(&task{actor: &actor{conn: &outConn{}}}), one(&task{actor: &actor{}})
 	for _, x := range []struct {
 		what   string

@@ -38,7 +38,7 @@ type willObject struct {
 	HeldBy    [][]byte // processes that borrow it
 	Site      string
 	Maker     string
-	Doubtful  bool     // its copy is being looked for
+	Verifying bool     // its copy is being looked for
 	Why       refs.Why // it cannot be computed again
 }
 

@@ -55,7 +55,7 @@ func FuzzWill(f *testing.F) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		h := &heir{c: c, w: w}
-		c.table, c.actors = refs.NewTable(c.self, c.info.Job), map[ids.Actor]*actor{}
+		c.table, c.actors = c.newTable(), map[ids.Actor]*actor{}
 		if h.objects() != nil {
 			return
 		}
@@ -69,7 +69,7 @@ func FuzzWill(f *testing.F) {
 		if errors.Join(h.actors(), h.results()) == nil {
 			c.table.Sweep()
 			c.table.Each(func(o *refs.Object) bool {
-				if o.State != refs.Pending {
+				if o.State() != refs.Pending {
 					refValue(o, c.info.Node)
 				}
 				return true

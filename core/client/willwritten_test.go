@@ -57,47 +57,48 @@ func firsts(w *will, tasks []int) (list []uint64) {
 func TestInventory_Objects_EachStateIsWrittenDown(t *testing.T) {
 	x := writesWill(t)
 	friend, stranger := ids.Owner{5}, ids.Owner{6}
-	make1 := func(s refs.State, change func(*refs.Object)) *refs.Object {
+	make1 := func(s refs.State, change func(*refs.Facts)) *refs.Object {
 		o := x.table.New(1, 1)
-		o.State = s
+		inState(o, s)
 		if change != nil {
-			change(o)
+			alter(o, change)
 		}
 		return o
 	}
 	failed := &fault.Error{Code: fault.WorkerCrashed, Message: "it died", Task: "f"}
 	pending := make1(refs.Pending, nil)
-	sought := make1(refs.Pending, func(o *refs.Object) { o.Size = 9 })
-	inline := make1(refs.Inline, func(o *refs.Object) { o.Value, o.Size, o.IsError = []byte("value"), 5, true })
-	stored := make1(refs.Stored, func(o *refs.Object) { o.Value, o.Size = []byte("argument"), 8 })
-	hopeless := make1(refs.Hopeless, func(o *refs.Object) { o.Fault = failed })
-	bad := make1(refs.Failed, func(o *refs.Object) { o.Fault = failed })
-	unmade := make1(refs.Stored, func(o *refs.Object) { o.Recipe = refs.NoRecipe(refs.Exhausted) })
+	sought := make1(refs.Pending, func(f *refs.Facts) { f.Size = 9 })
+	inline := make1(refs.Inline, func(f *refs.Facts) { f.Value, f.Size, f.IsError = []byte("value"), 5, true })
+	stored := make1(refs.Stored, func(f *refs.Facts) { f.Value, f.Size = []byte("argument"), 8 })
+	infeasible := make1(refs.Infeasible, func(f *refs.Facts) { f.Fault = failed })
+	bad := make1(refs.Failed, func(f *refs.Facts) { f.Fault = failed })
+	unrecoverable := make1(refs.Stored, nil)
+	x.table.SetRecipe(unrecoverable, refs.NoRecipe(refs.Exhausted))
 	x.table.AddBorrower(inline, friend)
 	x.table.AddBorrower(inline, stranger)
 	x.table.Contain(stored, inline)
 	borrowed, _ := x.table.Borrow(ids.NewObject(4, ids.Owner{9}, x.info.Job, 1), "its owner")
-	borrowed.Asked = true
+	borrowed.MarkAsked()
 
 	v := &inventory{c: x.Client, w: new(will), serves: map[ids.Owner]bool{friend: true}}
 	got := map[*refs.Object]willObject{}
-	for _, o := range []*refs.Object{pending, sought, inline, stored, hopeless, bad, unmade, borrowed} {
+	for _, o := range []*refs.Object{pending, sought, inline, stored, infeasible, bad, unrecoverable, borrowed} {
 		y := v.object(o)
-		if got[o] = y; ids.Object(y.ID) != o.ID || y.OwnerAddr != o.OwnerAddr || y.Size != o.Size || y.Asked != o.Asked || y.IsError != o.IsError {
+		if got[o] = y; ids.Object(y.ID) != o.ID || y.OwnerAddr != o.OwnerAddr() || y.Size != o.Size() || y.Asked != o.Asked() || y.IsError != o.IsError() {
 			t.Errorf("of %+v the will says %+v", o, y)
 		}
 	}
 	for what, ok := range map[string]bool{
-		"an object that is computed is no doubtful one":   got[pending].State == refs.Pending && !got[pending].Doubtful,
-		"one whose copy is looked for is doubtful":        got[sought].State == refs.Pending && got[sought].Doubtful,
+		"an object that is computed is not looked for":    got[pending].State == refs.Pending && !got[pending].Verifying,
+		"one whose copy is looked for says so":            got[sought].State == refs.Pending && got[sought].Verifying,
 		"a value is written down":                         got[inline].State == refs.Inline && string(got[inline].Value) == "value",
 		"of borrowers those with a connection are":        len(got[inline].HeldBy) == 1 && ids.Owner(got[inline].HeldBy[0]) == friend,
 		"the value of a stored argument is, too":          got[stored].State == refs.Stored && string(got[stored].Value) == "argument",
 		"so is what a value contains":                     len(got[stored].Contained) == 1 && ids.Object(got[stored].Contained[0]) == inline.ID,
-		"what cannot be scheduled here the heir tries":    got[hopeless].State == refs.Pending && got[hopeless].Fault == nil && got[hopeless].Value == nil,
+		"what cannot be scheduled here the heir tries":    got[infeasible].State == refs.Pending && got[infeasible].Fault == nil && got[infeasible].Value == nil,
 		"a failure is written down":                       got[bad].State == refs.Failed && *got[bad].Fault == wire.FaultBody{Code: string(fault.WorkerCrashed), Message: "it died", Task: "f"},
 		"an ordinary object has no failure":               got[inline].Fault == nil && got[stored].Fault == nil && got[pending].Fault == nil,
-		"why one cannot be computed again is written":     got[unmade].Why == refs.Exhausted && got[stored].Why == refs.Whole,
+		"why one cannot be computed again is written":     got[unrecoverable].Why == refs.Exhausted && got[stored].Why == refs.Whole,
 		"what is borrowed and was asked for says so":      got[borrowed].Asked && got[borrowed].OwnerAddr == "its owner",
 		"an object that has no copy has no value or size": got[pending].Value == nil && got[pending].Size == 0,
 	} {
@@ -157,8 +158,12 @@ func TestInventory_Tasks_EachOnceAndWhereItIs(t *testing.T) {
 	done := one(x.tmpl)
 	done.counted = false
 	first, second := x.table.New(1, 1), x.table.New(1, 1)
-	first.Watch = &watch{tasks: []*task{late[3], call, late[1], queued[0]}}
-	second.Watch = &watch{tasks: []*task{aside, late[2], late[0], done, late[1]}}
+	for _, k := range []*task{late[3], call, late[1], queued[0]} {
+		x.table.WatchBy(first, k)
+	}
+	for _, k := range []*task{aside, late[2], late[0], done, late[1]} {
+		x.table.WatchBy(second, k)
+	}
 	delayed := one(x.tmpl)
 	x.delayed = map[*task]*delay{delayed: {}}
 	lost := one(x.tmpl)

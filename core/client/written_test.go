@@ -42,7 +42,7 @@ func TestFreeWritten_OnlyWhatWasSent(t *testing.T) {
 
 // The results of a task that could not be scheduled are awaited again once its
 // arguments are there: there may be what it needs by now.
-func TestDepReady_HopelessTask_IsAwaitedAgain(t *testing.T) {
+func TestDepReady_InfeasibleTask_IsAwaitedAgain(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	tm := template(t, c, "f")
@@ -50,18 +50,18 @@ func TestDepReady_HopelessTask_IsAwaitedAgain(t *testing.T) {
 	out := submit(t, c, tm, "x", argument)
 	c.mu.Lock()
 	o := c.table.Find(out)
-	waits := o.Producer.(*task)
-	o.State = refs.Hopeless
+	waits := o.Source().(*task)
+	inState(o, refs.Infeasible)
 	c.mu.Unlock()
 	c.mu.Lock()
 	waits.waiting = 2
 	c.depReady(waits)
-	if o.State != refs.Hopeless || waits.waiting != 1 {
-		t.Errorf("one of two arguments is there: state %v, %d are missing", o.State, waits.waiting)
+	if o.State() != refs.Infeasible || waits.waiting != 1 {
+		t.Errorf("one of two arguments is there: state %v, %d are missing", o.State(), waits.waiting)
 	}
 	c.depReady(waits)
-	if o.State != refs.Pending {
-		t.Errorf("both arguments are there: state %v, want pending", o.State)
+	if o.State() != refs.Pending {
+		t.Errorf("both arguments are there: state %v, want pending", o.State())
 	}
 	c.mu.Unlock()
 }

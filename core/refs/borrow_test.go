@@ -21,21 +21,21 @@ func TestTable_RandomBorrowing_KnowsWhatAMapKnows(t *testing.T) {
 			switch r.IntN(3) {
 			case 0:
 				o, isNew := tb.Borrow(id, "its owner")
-				if was := known[id]; isNew != (was == nil) || was != nil && was != o || o.ID != id || o.OwnerAddr != "its owner" || o.Owned() {
+				if was := known[id]; isNew != (was == nil) || was != nil && was != o || o.ID != id || o.ownerAddr != "its owner" || o.Owned() {
 					t.Fatalf("seed %d: borrowing %s gives %+v, new: %v, known before: %v", seed, id, o, isNew, was != nil)
 				}
 				known[id] = o
-				o.Local++
+				o.local++
 			case 1:
 				o := known[id]
 				if o == nil {
 					continue
 				}
 				tb.Unref(o, 1)
-				if freed := tb.Take(); (o.Local == 0) != (len(freed) == 1 && freed[0] == o) {
-					t.Fatalf("seed %d: %d references are left and %v is given back", seed, o.Local, freed)
+				if freed := tb.Take(); (o.local == 0) != (len(freed) == 1 && freed[0] == o) {
+					t.Fatalf("seed %d: %d references are left and %v is given back", seed, o.local, freed)
 				}
-				if o.Local == 0 {
+				if o.local == 0 {
 					delete(known, id)
 				}
 			case 2:
@@ -113,7 +113,7 @@ func TestTable_BorrowOfOwnFreedObject_IsOursUntilLetGo(t *testing.T) {
 	if !late.Owned() || tb.Find(o.ID) != late {
 		t.Fatalf("got %+v", late)
 	}
-	late.Local = 1
+	late.local = 1
 	tb.Unref(late, 1)
 	if freed := tb.Take(); len(freed) != 1 || freed[0] != late || tb.Find(o.ID) != nil {
 		t.Errorf("freed %v", freed)

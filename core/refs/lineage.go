@@ -1,54 +1,9 @@
 package refs
 
-// Why says whether, and why not, an object can be computed again.
-type Why uint8
-
-// A recipe is Whole until it is evicted; the others are of what never had one.
-const (
-	Whole     Why = iota
-	Evicted       // it was let go to bound the memory of lineage
-	Exhausted     // its task has used its retries up
-	NoRetries     // its task was submitted with none
-	Off           // lineage is switched off
-	Freed         // the program freed the value by hand
-)
-
-// Recipe is a finished task that is kept to compute its results again, should
-// they be lost. It needs the objects that the task took: their entries stay,
-// and so do the values of those that cannot be computed again themselves;
-// others' values go when nobody holds them, to be computed again when needed.
-type Recipe struct {
-	Task  any // core/client's
-	Bytes uint64
-	Needs []*Object // of ours
-	Why   Why
-
-	results      int  // objects that it can compute
-	busy         bool // the task runs again
-	older, newer *Recipe
-	listed       bool
-}
-
-// Busy reports whether the recipe is in use.
-func (r *Recipe) Busy() bool { return r.busy }
-
-// NoRecipe is the recipe of objects that cannot be computed again, and why.
-func NoRecipe(w Why) *Recipe { return missing[w] }
-
-var missing = func() (m [Freed + 1]*Recipe) {
-	for w := Evicted; w <= Freed; w++ {
-		m[w] = &Recipe{Why: w}
-	}
-	return m
-}()
-
-// Renewable reports whether the object can be computed again.
-func (o *Object) Renewable() bool { return o.Recipe != nil && o.Recipe.Why == Whole }
-
-// Record remembers how to compute results again; each is Stored.
+// Record remembers how to compute results again, each of which is Stored.
 func (t *Table) Record(r *Recipe, results []*Object) {
-	for _, n := range r.Needs {
-		n.Lineage++
+	for _, n := range r.needs {
+		n.lineage++
 	}
 	t.list(r)
 	t.Attach(r, results)
@@ -57,66 +12,66 @@ func (t *Table) Record(r *Recipe, results []*Object) {
 // Attach adds results that the recipe can compute.
 func (t *Table) Attach(r *Recipe, results []*Object) {
 	for _, o := range results {
-		if o.Recipe == r {
+		if o.recipe == r {
 			continue
 		}
-		old := o.Recipe
-		o.Recipe = r
+		old := o.recipe
+		o.recipe = r
 		r.results++
 		t.unlearn(old)
 	}
-	t.retire(r)
+	t.dropUnneeded(r)
 	t.work()
 }
 
 // SetRecipe gives an object a recipe that computes nothing, in place of the one it has.
 func (t *Table) SetRecipe(o *Object, r *Recipe) {
-	old := o.Recipe
-	o.Recipe = r
+	old := o.recipe
+	o.recipe = r
 	t.unlearn(old)
 	t.work()
 }
 
-// Use takes a recipe out of those that may be evicted while its task runs again.
-func (t *Table) Use(r *Recipe) {
-	r.busy = true
+// Begin notes that the recipe's task runs again, as task k. The recipe cannot be evicted meanwhile.
+func (t *Table) Begin(r *Recipe, k Task) {
+	r.running, r.task = true, k
 	t.unlist(r)
 }
 
-// Rest puts it back; it is the newest then.
-func (t *Table) Rest(r *Recipe) {
-	r.busy = false
-	if r.Why == Whole {
+// Finish notes that the task has ended. The recipe is the newest one then.
+func (t *Table) Finish(r *Recipe) {
+	r.running = false
+	if r.why == Whole {
 		t.list(r)
 	}
-	t.retire(r)
+	t.dropUnneeded(r)
 	t.work()
 }
 
-// Drop lets a recipe go; what it could compute is lost for good, and says why, if it is lost.
+// Drop lets a recipe go. What only this recipe could compute is lost for good when its copy is lost, and says why.
 func (t *Table) Drop(r *Recipe, why Why) {
-	r.busy = false
+	r.running = false
 	t.discard(r, why)
 	t.work()
 }
 
-// Evict lets the oldest recipe go; false: there is none.
-func (t *Table) Evict() bool {
+// DropOldest lets the oldest recipe go that does not run. It returns false when there is none.
+func (t *Table) DropOldest() bool {
 	r := t.oldest
 	if r == nil {
 		return false
 	}
-	t.Drop(r, Evicted)
+	t.Drop(r, Forgotten)
 	return true
 }
 
-// LineageBytes is what the recipes take.
-func (t *Table) LineageBytes() uint64 { return t.recipeBytes }
+// RecipeBytes is how much memory the recipes take that do not run.
+func (t *Table) RecipeBytes() uint64 { return t.recipeBytes }
 
-// Captive is how many bytes of values only recipes hold.
-func (t *Table) Captive() uint64 { return t.captive }
+// LineageBytes is how many bytes the values have that only recipes hold.
+func (t *Table) LineageBytes() uint64 { return t.lineageBytes }
 
-// Recipes calls f with each recipe that is not in use, from the oldest.
+// Recipes calls f with each recipe that does not run, from the oldest.
 func (t *Table) Recipes(f func(*Recipe)) {
 	for r := t.oldest; r != nil; r = r.newer {
 		f(r)
@@ -124,20 +79,20 @@ func (t *Table) Recipes(f func(*Recipe)) {
 }
 
 // TakeUnused returns the tasks of the recipes that were let go of since the last call.
-func (t *Table) TakeUnused() []any {
+func (t *Table) TakeUnused() []Task {
 	u := t.unused
 	t.unused = nil
 	return u
 }
 
-// Settle looks at an object again whose value has come or gone.
-func (t *Table) Settle(o *Object) { t.check(o) }
+// Recheck looks at an object whose value has come or gone, in case that nobody holds it.
+func (t *Table) Recheck(o *Object) { t.check(o) }
 
-// TakeEmptied returns the objects whose stored copies are to be freed though
-// they live on as Emptied: only lineage needs them.
-func (t *Table) TakeEmptied() []*Object {
-	e := t.emptied
-	t.emptied = nil
+// TakeEvicted returns the objects that became Evicted since the last call. Only
+// lineage needs them, so their copies are to be freed while their entries live on.
+func (t *Table) TakeEvicted() []*Object {
+	e := t.evicted
+	t.evicted = nil
 	return e
 }
 
@@ -149,7 +104,7 @@ func (t *Table) list(r *Recipe) {
 		t.oldest = r
 	}
 	t.newest, r.listed = r, true
-	t.recipeBytes += r.Bytes
+	t.recipeBytes += r.bytes
 }
 
 func (t *Table) unlist(r *Recipe) {
@@ -167,77 +122,78 @@ func (t *Table) unlist(r *Recipe) {
 		t.newest = r.older
 	}
 	r.older, r.newer, r.listed = nil, nil, false
-	t.recipeBytes -= r.Bytes
+	t.recipeBytes -= r.bytes
 }
 
-// unlearn: one object fewer has the recipe.
+// unlearn notes that one object fewer has the recipe.
 func (t *Table) unlearn(r *Recipe) {
-	if r == nil || r.Why != Whole {
+	if r == nil || r.why != Whole {
 		return
 	}
 	r.results--
-	t.retire(r)
+	t.dropUnneeded(r)
 }
 
-// retire lets a recipe go that nobody needs.
-func (t *Table) retire(r *Recipe) {
-	if r.results <= 0 && !r.busy && r.Why == Whole {
-		t.discard(r, Evicted)
+// dropUnneeded lets a recipe go that no object has any more.
+func (t *Table) dropUnneeded(r *Recipe) {
+	if r.results <= 0 && !r.running && r.why == Whole {
+		t.discard(r, Forgotten)
 	}
 }
 
 func (t *Table) discard(r *Recipe, why Why) {
 	t.unlist(r)
-	if r.Why != Whole {
+	if r.why != Whole {
 		return
 	}
-	r.Why = why
-	needs := r.Needs
-	t.unused = append(t.unused, r.Task)
-	r.Needs, r.Task = nil, nil
+	r.why = why
+	needs := r.needs
+	t.unused = append(t.unused, r.task)
+	r.needs, r.task = nil, nil
 	for _, n := range needs {
-		n.Lineage--
-		if n.Lineage == 0 && n.captive {
-			n.captive = false
-			t.captive -= n.Size
+		n.lineage--
+		if n.lineage == 0 && n.has(lineageOnly) {
+			n.flags &^= lineageOnly
+			t.lineageBytes -= n.size
 		}
 		t.todo = append(t.todo, n)
 	}
 }
 
-// lineageHolds sees to an object of ours that only recipes need.
+// lineageHolds decides about an object of ours that only recipes need: its value
+// stays when nothing else can make it, and goes when a recipe can.
 func (t *Table) lineageHolds(o *Object) {
 	switch {
-	case !o.Renewable():
-		if !o.captive && (o.State == Stored || o.State == Inline) {
-			o.captive = true
-			t.captive += o.Size
+	case !o.Recomputable():
+		if !o.has(lineageOnly) && (o.state == Stored || o.state == Inline) {
+			o.flags |= lineageOnly
+			t.lineageBytes += o.size
 		}
-	case o.State == Stored:
-		o.State = Emptied
-		t.emptied = append(t.emptied, o)
+	case o.state == Stored:
+		o.state = Evicted
+		t.evicted = append(t.evicted, o)
 		t.uncontain(o)
 	}
 }
 
 // uncontain lets go of what the object's value contains.
 func (t *Table) uncontain(o *Object) {
-	inner := o.Contained
-	o.Contained = nil
+	inner := o.contained
+	o.contained = nil
 	for _, i := range inner {
-		i.Pins--
+		i.pins--
 		t.todo = append(t.todo, i)
 	}
 }
 
-// Replace makes outer contain what is contained from now on, and no more what
-// it did: its value was computed again.
+// Replace makes outer contain these objects in place of those that it contained:
+// its value was computed again, or freed.
 func (t *Table) Replace(outer *Object, contained []*Object) {
 	for _, i := range contained {
-		i.Pins++
-		i.Shared = true
+		i.pins++
+		i.flags |= shared
 	}
 	t.uncontain(outer)
-	outer.Contained = contained
+	outer.contained = contained
 	t.work()
 }

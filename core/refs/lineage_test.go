@@ -8,32 +8,32 @@ import (
 
 func stored(tb *Table, index uint32, size uint64) *Object {
 	o := tb.New(index, 1)
-	o.State, o.Size = Stored, size
+	o.state, o.size = Stored, size
 	return o
 }
 
 // made is a result of a task that took needs, recorded.
 func made(tb *Table, needs ...*Object) (*Object, *Recipe) {
 	o := stored(tb, 1, 10)
-	r := &Recipe{Task: 1, Bytes: 100, Needs: needs}
+	r := NewRecipe(job(1), needs)
 	tb.Record(r, []*Object{o})
 	return o, r
 }
 
-func TestLineage_DependencyLetGo_EmptiedNotForgotten(t *testing.T) {
+func TestLineage_DependencyLetGo_EvictedNotForgotten(t *testing.T) {
 	tb := table()
 	a, _ := made(tb)
 	b, _ := made(tb, a)
 	tb.Unref(a, 1)
-	if a.State != Emptied || tb.Find(a.ID) != a || len(tb.Take()) != 0 {
-		t.Fatalf("state %d", a.State)
+	if a.state != Evicted || tb.Find(a.ID) != a || len(tb.Take()) != 0 {
+		t.Fatalf("state %d", a.state)
 	}
-	if e := tb.TakeEmptied(); len(e) != 1 || e[0] != a {
+	if e := tb.TakeEvicted(); len(e) != 1 || e[0] != a {
 		t.Fatalf("emptied %v", e)
 	}
 	tb.Unref(b, 1)
-	if got := tb.Take(); len(got) != 2 || tb.LineageBytes() != 0 {
-		t.Fatalf("%d freed, %d bytes of lineage left", len(got), tb.LineageBytes())
+	if got := tb.Take(); len(got) != 2 || tb.RecipeBytes() != 0 {
+		t.Fatalf("%d freed, %d bytes of recipes left", len(got), tb.RecipeBytes())
 	}
 }
 
@@ -42,16 +42,16 @@ func TestLineage_PutIsNeeded_ValueStays(t *testing.T) {
 	p := stored(tb, 0, 1000)
 	b, _ := made(tb, p)
 	tb.Unref(p, 1)
-	if p.State != Stored || tb.Captive() != 1000 {
-		t.Fatalf("state %d, %d bytes captive", p.State, tb.Captive())
+	if p.state != Stored || tb.LineageBytes() != 1000 {
+		t.Fatalf("state %d, %d lineage bytes", p.state, tb.LineageBytes())
 	}
-	if !tb.Evict() || tb.Evict() {
+	if !tb.DropOldest() || tb.DropOldest() {
 		t.Fatal("there was one recipe to evict")
 	}
-	if got := tb.Take(); len(got) != 1 || got[0] != p || tb.Captive() != 0 {
-		t.Fatalf("freed %v, %d bytes captive", got, tb.Captive())
+	if got := tb.Take(); len(got) != 1 || got[0] != p || tb.LineageBytes() != 0 {
+		t.Fatalf("freed %v, %d lineage bytes", got, tb.LineageBytes())
 	}
-	if b.Renewable() || b.Recipe.Why != Evicted {
+	if b.Recomputable() || b.recipe.why != Forgotten {
 		t.Fatal("what was evicted can be computed again")
 	}
 	tb.Unref(b, 1)
@@ -65,14 +65,14 @@ func TestLineage_EvictedInTheMiddle_ValueStays(t *testing.T) {
 	tb := table()
 	a, _ := made(tb)
 	b, _ := made(tb, a)
-	tb.Evict()
+	tb.DropOldest()
 	tb.Unref(a, 1)
-	if a.State != Stored || tb.Captive() != a.Size {
-		t.Fatalf("state %d, %d bytes captive", a.State, tb.Captive())
+	if a.state != Stored || tb.LineageBytes() != a.size {
+		t.Fatalf("state %d, %d lineage bytes", a.state, tb.LineageBytes())
 	}
 	tb.Unref(b, 1)
-	if n, _ := tb.Len(); n != 0 || tb.Captive() != 0 {
-		t.Fatalf("%d left, %d bytes captive", n, tb.Captive())
+	if n, _ := tb.Len(); n != 0 || tb.LineageBytes() != 0 {
+		t.Fatalf("%d left, %d lineage bytes", n, tb.LineageBytes())
 	}
 }
 
@@ -85,8 +85,8 @@ func TestLineage_ChainOfManyGoes_WithoutRecursion(t *testing.T) {
 		o = next
 	}
 	tb.Unref(o, 1)
-	if n, _ := tb.Len(); n != 0 || tb.LineageBytes() != 0 {
-		t.Fatalf("%d left, %d bytes of lineage", n, tb.LineageBytes())
+	if n, _ := tb.Len(); n != 0 || tb.RecipeBytes() != 0 {
+		t.Fatalf("%d left, %d bytes of recipes", n, tb.RecipeBytes())
 	}
 }
 
@@ -94,8 +94,8 @@ func TestLineage_BusyRecipe_IsNotEvictedAndEndsAfterRest(t *testing.T) {
 	tb := table()
 	p := stored(tb, 0, 1)
 	o, r := made(tb, p)
-	tb.Use(r)
-	if tb.Evict() {
+	tb.Begin(r, r.task)
+	if tb.DropOldest() {
 		t.Fatal("evicted while its task runs")
 	}
 	tb.Unref(o, 1)
@@ -103,7 +103,7 @@ func TestLineage_BusyRecipe_IsNotEvictedAndEndsAfterRest(t *testing.T) {
 	if tb.Find(p.ID) == nil {
 		t.Fatal("an argument went while the task runs")
 	}
-	tb.Rest(r)
+	tb.Finish(r)
 	if n, _ := tb.Len(); n != 0 {
 		t.Fatalf("%d left", n)
 	}
@@ -173,7 +173,7 @@ func TestLineage_RandomPrograms_NothingEarlyNothingKept(t *testing.T) {
 			}
 			return l
 		}
-		valued := func(o *Object) bool { return m.held[o] > 0 && o.State == Stored }
+		valued := func(o *Object) bool { return m.held[o] > 0 && o.state == Stored }
 		freed := map[*Object]bool{}
 		for range 150 {
 			l := live(func(*Object) bool { return true })
@@ -194,7 +194,7 @@ func TestLineage_RandomPrograms_NothingEarlyNothingKept(t *testing.T) {
 						needs = append(needs, x)
 					}
 				}
-				rec := &Recipe{Task: 1, Bytes: 50, Needs: needs}
+				rec := NewRecipe(job(1), needs)
 				var results []*Object
 				for i := range 1 + r.IntN(3) {
 					x := stored(tb, uint32(i+1), 1+r.Uint64N(100))
@@ -206,14 +206,14 @@ func TestLineage_RandomPrograms_NothingEarlyNothingKept(t *testing.T) {
 			case 3, 4:
 				if m.held[o] > 0 {
 					m.held[o]--
-					if pinned := int(o.Pins) > insides(m, o); pinned && (o.Local == 0 || r.IntN(2) == 0) {
+					if pinned := int(o.pins) > insides(m, o); pinned && (o.local == 0 || r.IntN(2) == 0) {
 						tb.Unpin(o)
 					} else {
 						tb.Unref(o, 1)
 					}
 				}
 			case 5:
-				if o.State == Stored && m.value[o] {
+				if o.state == Stored && m.value[o] {
 					m.held[o]++
 					tb.Pin(o)
 				}
@@ -228,43 +228,43 @@ func TestLineage_RandomPrograms_NothingEarlyNothingKept(t *testing.T) {
 			case 7:
 				if r.IntN(4) == 0 && tb.oldest != nil {
 					delete(m.whole, tb.oldest)
-					tb.Evict()
+					tb.DropOldest()
 				}
 			case 8: // its task runs again, and ends
-				if rec := m.recipeOf[o]; o.State == Emptied && m.whole[rec] {
+				if rec := m.recipeOf[o]; o.state == Evicted && m.whole[rec] {
 					if m.busy[rec] = !m.busy[rec]; m.busy[rec] {
-						tb.Use(rec)
+						tb.Begin(rec, rec.task)
 						break
 					}
-					o.State = Stored
+					o.state = Stored
 					m.value[o] = true
 					tb.Attach(rec, []*Object{o})
-					tb.Rest(rec)
-					tb.Settle(o)
+					tb.Finish(rec)
+					tb.Recheck(o)
 				}
 			}
 			m.settle()
-			var captive, bytes uint64
+			var lineage, bytes uint64
 			for x := range m.held {
 				if tb.Find(x.ID) != x {
 					t.Fatalf("seed %d: %s freed early", seed, x.ID)
 				}
-				if m.value[x] != (x.State == Stored) {
-					t.Fatalf("seed %d: %s has state %d, a value in the model: %v", seed, x.ID, x.State, m.value[x])
+				if m.value[x] != (x.state == Stored) {
+					t.Fatalf("seed %d: %s has state %d, a value in the model: %v", seed, x.ID, x.state, m.value[x])
 				}
-				if x.captive {
-					captive += x.Size
+				if x.has(lineageOnly) {
+					lineage += x.size
 				} else if m.value[x] && m.held[x]+insides(m, x) == 0 {
 					t.Fatalf("seed %d: only lineage holds %s, and that is not counted", seed, x.ID)
 				}
 			}
 			for rec := range m.whole {
 				if !m.busy[rec] {
-					bytes += rec.Bytes
+					bytes += rec.bytes
 				}
 			}
-			if n, _ := tb.Len(); n != len(m.held) || tb.Captive() != captive || tb.LineageBytes() != bytes {
-				t.Fatalf("seed %d: table has %d objects, model %d; %d bytes captive, not %d; %d of lineage, not %d", seed, n, len(m.held), tb.Captive(), captive, tb.LineageBytes(), bytes)
+			if n, _ := tb.Len(); n != len(m.held) || tb.LineageBytes() != lineage || tb.RecipeBytes() != bytes {
+				t.Fatalf("seed %d: table has %d objects, model %d; %d lineage bytes, not %d; %d of recipes, not %d", seed, n, len(m.held), tb.LineageBytes(), lineage, tb.RecipeBytes(), bytes)
 			}
 			for _, x := range tb.Take() {
 				if freed[x] {

@@ -1,7 +1,5 @@
 package refs
 
-import "github.com/eagleray/eagleray/core/ids"
-
 // What another process needs to go on with a table: its identity, its count,
 // and each of its objects.
 
@@ -18,15 +16,6 @@ func (t *Table) Install(o *Object) {
 
 // SkipTo makes New count on after n.
 func (t *Table) SkipTo(n uint64) { t.next = max(t.next, n) }
-
-// HeldBy returns the processes that borrow the object.
-func (o *Object) HeldBy() []ids.Owner {
-	list := make([]ids.Owner, 0, len(o.borrowers))
-	for p := range o.borrowers {
-		list = append(list, p)
-	}
-	return list
-}
 
 // Sweep lets objects go that nobody has ever held since they were installed.
 func (t *Table) Sweep() {

@@ -5,58 +5,9 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 )
 
-// State says what is known of an object's value.
-type State uint8
-
-// The states of an object. Hopeless can still become ready when the cluster's
-// resources change. Inline and Failed are final; Stored is unless the copy is lost.
-const (
-	Pending  State = iota
-	Hopeless       // its task can never be scheduled here; Fault says why
-	Emptied        // only lineage needs it: its value was let go, and can be computed again
-	Inline         // Value is its envelope
-	Stored         // in the node's arena, Size bytes
-	Failed         // Fault instead of a value
-)
-
-// Ready reports whether get returns without waiting for anybody.
-func (s State) Ready() bool { return s >= Inline }
-
-// Object is what this process knows of one object.
-type Object struct {
-	ID        ids.Object
-	State     State
-	IsError   bool   // the value is an exception
-	Asked     bool   // borrowed: the owner was asked for the value
-	Seen      bool   // somebody has looked at the failure that it is
-	OwnerAddr string // socket of the owner; "" when it is ours
-	Site      uint32 // where in the program it was made or came; core/client's number
-	Maker     uint32 // the function that makes it; core/client's number
-	Stamp     uint32 // of a wait that counts it; core/client's number
-	Local     int32  // references in this process's program
-	Pins      int32  // tasks, containers, replies
-	Size      uint64
-	Value     []byte
-	Fault     *fault.Error
-	Contained []*Object // kept alive by this value
-	Producer  any       // the unfinished task that returns it
-	Watch     any       // who waits; core/client's
-	Map       any       // core/client's pin of the stored copy
-	Recipe    *Recipe   // how it can be computed again; nil: it never had one
-	borrowers map[ids.Owner]struct{}
-	Lineage   int32 // recipes that need it
-	captive   bool  // only recipes hold its value
-	Shared    bool  // others may know of it: it was pinned, borrowed, or its reference written
-}
-
-// Owned reports whether this process owns the object.
-func (o *Object) Owned() bool { return o.OwnerAddr == "" }
-
-// Borrowers returns how many processes borrow the object.
-func (o *Object) Borrowers() int { return len(o.borrowers) }
-
 // Table holds the objects of one process.
 type Table struct {
+	effects  Effects
 	self     ids.Owner
 	job      ids.Job
 	next     uint64
@@ -69,23 +20,27 @@ type Table struct {
 	freed    []*Object         // died since the last Take
 	todo     []*Object         // to be looked at by work
 
+	// Waits that have an id, see waitid.go.
+	waits    []identified
+	lastWait uint32
+
 	// Lineage, see lineage.go.
 	oldest, newest *Recipe
 	recipeBytes    uint64
-	captive        uint64
-	emptied        []*Object // since the last TakeEmptied
-	unused         []any     // tasks, since the last TakeUnused
+	lineageBytes   uint64    // of values that only recipes hold
+	evicted        []*Object // since the last TakeEvicted
+	unused         []Task    // since the last TakeUnused
 }
 
-// NewTable returns the empty table of process self in a job.
-func NewTable(self ids.Owner, job ids.Job) *Table {
-	return &Table{self: self, job: job, owned: newIndex(), borrowed: map[ids.Owner]*index{}, lentTo: map[ids.Owner]int{}}
+// NewTable returns the empty table of process self in a job, which has effects carried out at once.
+func NewTable(self ids.Owner, job ids.Job, effects Effects) *Table {
+	return &Table{effects: effects, self: self, job: job, owned: newIndex(), borrowed: map[ids.Owner]*index{}, lentTo: map[ids.Owner]int{}}
 }
 
 // Len returns how many objects are owned and borrowed.
 func (t *Table) Len() (owned, borrowed int) { return t.owned.n, t.foreign }
 
-// Each calls f with every object until it returns false; f must not change the table.
+// Each calls f with every object until f returns false. It must not change the table.
 func (t *Table) Each(f func(*Object) bool) {
 	if !t.owned.each(f) {
 		return
@@ -102,11 +57,11 @@ func (t *Table) EachBorrowed(f func(*Object) bool) {
 	}
 }
 
-// New makes an object of ours with the given index among a task's returns (0:
-// put) and local references.
+// New makes an object of ours with the given index among a task's returns (0
+// for put) and the given number of local references.
 func (t *Table) New(index uint32, local int32) *Object {
 	t.next++
-	o := &Object{ID: ids.NewObject(t.next, t.self, t.job, index), Local: local}
+	o := &Object{ID: ids.NewObject(t.next, t.self, t.job, index), local: local}
 	t.owned.set(t.next, o)
 	return o
 }
@@ -148,12 +103,12 @@ func (t *Table) Borrow(id ids.Object, addr string) (o *Object, isNew bool) {
 	if o := t.Find(id); o != nil {
 		return o, false
 	}
-	o = &Object{ID: id, OwnerAddr: addr}
+	o = &Object{ID: id, ownerAddr: addr}
 	if id.Owner() == t.self {
-		// Ours, but gone: whoever held it did not tell us in time.
-		o.OwnerAddr = ""
-		o.State = Failed
-		o.Fault = fault.New(fault.ObjectLost, "object %s was freed: its last reference went before this one arrived", id)
+		// This process owned it and has freed it: whoever held it did not tell us in time.
+		o.ownerAddr = ""
+		o.state = Failed
+		o.fault = fault.New(fault.ObjectLost, "object %s was freed: its last reference went before this one arrived", id)
 		t.owned.set(id.Count(), o)
 		return o, false
 	}
@@ -170,7 +125,7 @@ func (t *Table) AddBorrower(o *Object, p ids.Owner) {
 		o.borrowers[p] = struct{}{}
 		t.lentTo[p]++
 	}
-	o.Shared = true
+	o.flags |= shared
 }
 
 // DropBorrower forgets that process p holds the object.
@@ -197,38 +152,52 @@ func (t *Table) DropProcess(p ids.Owner) {
 	})
 }
 
+// Ref adds a local reference.
+func (t *Table) Ref(o *Object) { o.local++ }
+
 // Unref takes n local references away.
 func (t *Table) Unref(o *Object, n int32) {
-	o.Local -= n
+	o.local -= n
 	t.check(o)
 }
 
 // Pin keeps the object until Unpin.
 func (t *Table) Pin(o *Object) {
-	o.Pins++
-	o.Shared = true
+	o.pins++
+	o.flags |= shared
 }
 
-// Unpin undoes one Pin.
+// PinHere is Pin for a moment in which nobody else hears of the object, so that it does not become shared.
+func (t *Table) PinHere(o *Object) { o.pins++ }
+
+// Unpin undoes one Pin or PinHere.
 func (t *Table) Unpin(o *Object) {
-	o.Pins--
+	o.pins--
 	t.check(o)
 }
 
 // Contain makes outer keep inner alive.
 func (t *Table) Contain(outer, inner *Object) {
-	inner.Pins++
-	inner.Shared = true
-	outer.Contained = append(outer.Contained, inner)
+	inner.pins++
+	inner.flags |= shared
+	outer.contained = append(outer.contained, inner)
 }
 
 // ContainAll makes outer, which contains nothing that is known here, keep all of
 // inner alive. The slice is the table's from now on.
 func (t *Table) ContainAll(outer *Object, inner []*Object) {
 	for _, i := range inner {
-		i.Pins++
+		i.pins++
 	}
-	outer.Contained = inner
+	outer.contained = inner
+}
+
+// TakeContained returns what the object's value contains and forgets it. The
+// objects stay pinned until the caller calls Unpin for each.
+func (t *Table) TakeContained(o *Object) []*Object {
+	inner := o.contained
+	o.contained = nil
+	return inner
 }
 
 func (t *Table) check(o *Object) {
@@ -240,16 +209,17 @@ func (t *Table) check(o *Object) {
 }
 
 // held reports whether somebody holds the object: its value must stay.
-func (o *Object) held() bool { return o.Local > 0 || o.Pins > 0 || len(o.borrowers) > 0 }
+func (o *Object) held() bool { return o.local > 0 || o.pins > 0 || len(o.borrowers) > 0 }
 
-// work lets go of what nobody holds, and of what that held: chains may be long.
+// work lets go of what nobody holds, and then of what that held. It does not
+// recurse, because chains may be long.
 func (t *Table) work() {
 	for len(t.todo) > 0 {
 		o := t.todo[len(t.todo)-1]
 		t.todo = t.todo[:len(t.todo)-1]
 		switch {
 		case o.held() || t.Find(o.ID) != o:
-		case o.Lineage > 0:
+		case o.lineage > 0:
 			t.lineageHolds(o)
 		default:
 			if o.Owned() {
@@ -258,8 +228,8 @@ func (t *Table) work() {
 				t.unlend(o)
 			}
 			t.freed = append(t.freed, o)
-			if r := o.Recipe; r != nil {
-				o.Recipe = nil
+			if r := o.recipe; r != nil {
+				o.recipe = nil
 				t.unlearn(r)
 			}
 			t.uncontain(o)
@@ -268,7 +238,7 @@ func (t *Table) work() {
 }
 
 // Take returns the objects that died since the last call. Owned ones that are
-// Stored have a copy to free; borrowed ones are to be given back.
+// Stored have a copy to free, and borrowed ones are to be given back.
 func (t *Table) Take() []*Object {
 	f := t.freed
 	t.freed = nil

@@ -8,7 +8,7 @@ import (
 )
 
 func TestState_Ready_WhenGetNeedNotWait(t *testing.T) {
-	for state, want := range map[State]bool{Pending: false, Hopeless: false, Emptied: false, Inline: true, Stored: true, Failed: true} {
+	for state, want := range map[State]bool{Pending: false, Infeasible: false, Evicted: false, Inline: true, Stored: true, Failed: true} {
 		if state.Ready() != want {
 			t.Errorf("state %d is ready: %v, want %v", state, state.Ready(), want)
 		}
@@ -26,10 +26,10 @@ func TestObject_Shared_FromThenOn(t *testing.T) {
 	} {
 		tb := table()
 		o := tb.New(0, 1)
-		if o.Shared {
+		if o.Shared() {
 			t.Fatal("a new object is shared")
 		}
-		if share(tb, o); !o.Shared {
+		if share(tb, o); !o.Shared() {
 			t.Errorf("%s: not shared", name)
 		}
 	}
@@ -85,32 +85,32 @@ func TestLineage_Recipes_InOrderOfTheirAge(t *testing.T) {
 		var recipes []*Recipe
 		for i := range 4 {
 			_, r := made(tb)
-			r.Task = i
+			r.task = job(i)
 			recipes = append(recipes, r)
 		}
 		listed := func() (tasks []int) {
-			tb.Recipes(func(r *Recipe) { tasks = append(tasks, r.Task.(int)) })
+			tb.Recipes(func(r *Recipe) { tasks = append(tasks, int(r.task.(job))) })
 			return tasks
 		}
 		r := recipes[use]
-		tb.Use(r)
-		tb.Use(r) // a second time changes nothing
+		tb.Begin(r, r.task)
+		tb.Begin(r, r.task) // a second time changes nothing
 		left := slices.DeleteFunc([]int{0, 1, 2, 3}, func(i int) bool { return i == use })
-		if !r.Busy() || !slices.Equal(listed(), left) || tb.LineageBytes() != 300 {
-			t.Fatalf("with recipe %d in use %v are listed, of %d bytes", use, listed(), tb.LineageBytes())
+		if !r.Running() || !slices.Equal(listed(), left) || tb.RecipeBytes() != 300 {
+			t.Fatalf("with recipe %d in use %v are listed, of %d bytes", use, listed(), tb.RecipeBytes())
 		}
-		tb.Rest(r)
-		if order := append(left, use); r.Busy() || !slices.Equal(listed(), order) || tb.LineageBytes() != 400 {
-			t.Fatalf("after its use %v are listed, want %v, of %d bytes", listed(), order, tb.LineageBytes())
+		tb.Finish(r)
+		if order := append(left, use); r.Running() || !slices.Equal(listed(), order) || tb.RecipeBytes() != 400 {
+			t.Fatalf("after its use %v are listed, want %v, of %d bytes", listed(), order, tb.RecipeBytes())
 		}
 		var gone []int
-		for tb.Evict() {
+		for tb.DropOldest() {
 			for _, task := range tb.TakeUnused() {
-				gone = append(gone, task.(int))
+				gone = append(gone, int(task.(job)))
 			}
 		}
-		if order := append(left, use); !slices.Equal(gone, order) || tb.LineageBytes() != 0 {
-			t.Fatalf("evicted in the order %v, want %v; %d bytes are left", gone, order, tb.LineageBytes())
+		if order := append(left, use); !slices.Equal(gone, order) || tb.RecipeBytes() != 0 {
+			t.Fatalf("evicted in the order %v, want %v; %d bytes are left", gone, order, tb.RecipeBytes())
 		}
 	}
 }
@@ -120,26 +120,26 @@ func TestLineage_Recipes_InOrderOfTheirAge(t *testing.T) {
 func TestLineage_Drop_SaysWhy(t *testing.T) {
 	tb := table()
 	o, r := made(tb)
-	tb.Use(r)
+	tb.Begin(r, r.task)
 	tb.Drop(r, Exhausted)
 	tb.Drop(r, Freed)
-	if r.Busy() || r.Why != Exhausted || o.Renewable() || len(tb.TakeUnused()) != 1 || len(tb.TakeUnused()) != 0 {
-		t.Errorf("the recipe says %d, busy: %v", r.Why, r.Busy())
+	if r.Running() || r.why != Exhausted || o.Recomputable() || len(tb.TakeUnused()) != 1 || len(tb.TakeUnused()) != 0 {
+		t.Errorf("the recipe says %d, busy: %v", r.why, r.Running())
 	}
-	tb.Rest(r)
-	if tb.Evict() || tb.LineageBytes() != 0 {
+	tb.Finish(r)
+	if tb.DropOldest() || tb.RecipeBytes() != 0 {
 		t.Error("a recipe that was dropped can be evicted")
 	}
-	for w := Evicted; w <= Freed; w++ {
+	for w := Forgotten; w <= Freed; w++ {
 		tb.SetRecipe(o, NoRecipe(w))
-		if o.Renewable() || o.Recipe.Why != w {
-			t.Errorf("an object without a recipe says %d, want %d", o.Recipe.Why, w)
+		if o.Recomputable() || o.recipe.why != w {
+			t.Errorf("an object without a recipe says %d, want %d", o.recipe.why, w)
 		}
 	}
 }
 
 // What was emptied is told once, and computed again it contains nothing of before.
-func TestLineage_Emptied_ToldOnceAndLetsGoOfWhatItContained(t *testing.T) {
+func TestLineage_Evicted_ToldOnceAndLetsGoOfWhatItContained(t *testing.T) {
 	tb := table()
 	inner := stored(tb, 0, 5)
 	a, _ := made(tb)
@@ -147,10 +147,10 @@ func TestLineage_Emptied_ToldOnceAndLetsGoOfWhatItContained(t *testing.T) {
 	made(tb, a)
 	tb.Unref(inner, 1)
 	tb.Unref(a, 1)
-	if freed := tb.Take(); len(freed) != 1 || freed[0] != inner || a.State != Emptied {
-		t.Fatalf("freed %v, state %d", freed, a.State)
+	if freed := tb.Take(); len(freed) != 1 || freed[0] != inner || a.state != Evicted {
+		t.Fatalf("freed %v, state %d", freed, a.state)
 	}
-	if len(tb.TakeEmptied()) != 1 || len(tb.TakeEmptied()) != 0 {
+	if len(tb.TakeEvicted()) != 1 || len(tb.TakeEvicted()) != 0 {
 		t.Error("what was emptied is told twice, or never")
 	}
 }
@@ -159,18 +159,18 @@ func TestLineage_Emptied_ToldOnceAndLetsGoOfWhatItContained(t *testing.T) {
 func TestLineage_InlineValueThatOnlyLineageNeeds_Counted(t *testing.T) {
 	tb := table()
 	p := tb.New(0, 1)
-	p.State, p.Size = Inline, 30
+	p.state, p.size = Inline, 30
 	made(tb, p)
 	tb.Unref(p, 1)
-	tb.Settle(p) // looked at again, it counts once
-	if tb.Captive() != 30 || p.State != Inline {
-		t.Errorf("%d bytes captive, state %d", tb.Captive(), p.State)
+	tb.Recheck(p) // looked at again, it counts once
+	if tb.LineageBytes() != 30 || p.state != Inline {
+		t.Errorf("%d lineage bytes, state %d", tb.LineageBytes(), p.state)
 	}
 	q := tb.New(0, 1) // no value yet: nothing to count
-	q.Size = 7
+	q.size = 7
 	made(tb, q)
 	tb.Unref(q, 1)
-	if tb.Captive() != 30 {
-		t.Errorf("%d bytes captive with an object without a value", tb.Captive())
+	if tb.LineageBytes() != 30 {
+		t.Errorf("%d lineage bytes with an object without a value", tb.LineageBytes())
 	}
 }

@@ -64,7 +64,7 @@ type Tally struct {
 type Held struct {
 	ObjectID  []byte
 	Owned     bool
-	State     string // "pending", "hopeless", "emptied", "inline", "stored", "failed"
+	State     string // "pending", "infeasible", "evicted", "inline", "stored", "failed"
 	Size      int64  // -1: not known
 	Local     int    // references of the program
 	Tasks     int    // unfinished tasks that take it

@@ -21,9 +21,9 @@ from eagleray.util.state.exception import RayStateApiException, ServerUnavailabl
 MOST = 10_000
 _PLACES = {
     "pending": "PENDING",
-    "hopeless": "PENDING",
+    "infeasible": "PENDING",
     "failed": "LOST",
-    "emptied": "LINEAGE",
+    "evicted": "LINEAGE",
     "inline": "INLINE",
     "stored": "STORED",
 }

@@ -27,16 +27,16 @@ func completeAll(c *Client, objs ...*refs.Object) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, o := range objs {
-		c.complete(o, refs.Inline, []byte{1}, 1, false)
+		c.table.Complete(o, refs.Inline, []byte{1}, 1, false)
 	}
 }
 
-// stampedBy waits until n waits are under way.
-func stampedBy(t *testing.T, c *Client, n int) {
+// awaitOpenWaits waits until n waits for many objects are under way.
+func awaitOpenWaits(t *testing.T, c *Client, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(60 * time.Second); ; {
 		c.mu.Lock()
-		have := len(c.stamped)
+		have := len(openWaits(c))
 		c.mu.Unlock()
 		if have == n {
 			return
@@ -63,18 +63,18 @@ func TestSelect_SeveralWaitForTheSame_EachHearsWhatItNeeds(t *testing.T) {
 			}
 		}()
 	}
-	stampedBy(t, c, 5)
+	awaitOpenWaits(t, c, 5)
 	for i := len(objs) - 1; i >= 0; i-- {
 		completeAll(c, objs[i])
 	}
 	wg.Wait()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.stamped) != 0 {
-		t.Fatalf("%d waits are left", len(c.stamped))
+	if len(openWaits(c)) != 0 {
+		t.Fatalf("%d waits are left", len(openWaits(c)))
 	}
 	for i, o := range objs {
-		if o.Stamp != 0 || o.Watch != nil {
+		if len(o.Waits()) != 0 {
 			t.Errorf("object %d is still waited for", i)
 		}
 	}
@@ -96,7 +96,7 @@ func TestSelect_EndsAtItsTimeout_LaterWaitsCountAnew(t *testing.T) {
 		got, _, _ := c.Select(list, 3, testLimit, true, pick)
 		end <- got
 	}()
-	stampedBy(t, c, 1)
+	awaitOpenWaits(t, c, 1)
 	completeAll(c, objs[1], objs[2])
 	if got := <-end; got != 3 {
 		t.Fatalf("got %d, want 3", got)
@@ -111,7 +111,7 @@ func TestWait_SameObjectTwiceInAList_CountsTwice(t *testing.T) {
 		_, done, err := c.Wait([]ids.Object{*list[0], *list[0]}, 2, testLimit, WaitAll, func(int, bool) {})
 		end <- done && err == nil
 	}()
-	stampedBy(t, c, 1)
+	awaitOpenWaits(t, c, 1)
 	completeAll(c, objs[0])
 	if !<-end {
 		t.Fatal("the wait has not ended")
@@ -128,10 +128,9 @@ func TestSelect_NothingElseCanBecomeReady_Ends(t *testing.T) {
 		got, _, _ := c.Select(list, 2, testLimit, true, pick)
 		end <- got
 	}()
-	stampedBy(t, c, 1)
+	awaitOpenWaits(t, c, 1)
 	c.mu.Lock()
-	objs[1].State = refs.Hopeless
-	c.settled(objs[1])
+	c.table.Infeasible(objs[1], fault.New(fault.TaskUnschedulable, "no node has it"))
 	c.mu.Unlock()
 	if got := <-end; got != 1 {
 		t.Fatalf("got %d, want 1", got)
@@ -146,7 +145,7 @@ func TestSelect_SessionEnds_Error(t *testing.T) {
 		_, _, err := c.Select(list, 1, -1, true, make([]uint32, 1))
 		end <- err
 	}()
-	stampedBy(t, c, 1)
+	awaitOpenWaits(t, c, 1)
 	c.Close(0)
 	if err := <-end; err == nil {
 		t.Fatal("no error")
@@ -184,8 +183,8 @@ func TestSelect_LooksAfterSignals_BeginsOnce(t *testing.T) {
 		t.Fatal(e)
 	}
 	c.mu.Lock()
-	if c.stamps != 1 {
-		t.Errorf("the wait has begun %d times", c.stamps)
+	if n := c.table.WaitsBegun(); n != 1 {
+		t.Errorf("the wait has begun %d times", n)
 	}
 	c.mu.Unlock()
 
@@ -199,11 +198,11 @@ func TestSelect_LooksAfterSignals_BeginsOnce(t *testing.T) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.stamped) != 0 {
-		t.Errorf("%d waits are left", len(c.stamped))
+	if len(openWaits(c)) != 0 {
+		t.Errorf("%d waits are left", len(openWaits(c)))
 	}
 	for _, o := range objs {
-		if o.State.Ready() {
+		if o.State().Ready() {
 			t.Error("it is ready")
 		}
 	}

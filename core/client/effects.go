@@ -1,0 +1,73 @@
+package client
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/wait"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// What the reference table has the session do, and the session's own kinds of
+// what the table keeps for it. The session's mutex is held.
+
+var (
+	_ refs.Effects = (*host)(nil)
+	_ refs.Task    = (*task)(nil)
+	_ refs.Source  = (*actor)(nil)
+	_ refs.Copy    = (*view)(nil)
+)
+
+// newTable returns the empty table of this process in its job.
+func (c *Client) newTable() *refs.Table { return refs.NewTable(c.self, c.info.Job, (*host)(c)) }
+
+// Wake implements refs.Effects.
+func (h *host) Wake(w *wait.Wait) { h.poller.Finish(w) }
+
+// Ready implements refs.Effects.
+func (h *host) Ready(t refs.Task) { (*Client)(h).depReady(taskOf(t)) }
+
+// Infeasible implements refs.Effects.
+func (h *host) Infeasible(t refs.Task, why *fault.Error) { (*Client)(h).infeasible(taskOf(t), why) }
+
+// Reply implements refs.Effects.
+func (h *host) Reply(question *wire.Message, o *refs.Object) {
+	_ = question.Reply(refValue(o, h.info.Node)) // a borrower that is gone needs no answer
+}
+
+// taskOf returns the task that an object comes from, nil when it comes from none.
+func taskOf(s refs.Source) *task {
+	t, _ := s.(*task)
+	return t
+}
+
+// actorOf returns the actor whose lifetime token the object is, nil when it is none.
+func actorOf(o *refs.Object) *actor {
+	a, _ := o.Source().(*actor)
+	return a
+}
+
+// viewOf returns the view that the table holds of the object's stored copy, nil when it holds none.
+func viewOf(o *refs.Object) *view {
+	v, _ := o.Copy().(*view)
+	return v
+}
+
+// IsActor implements refs.Source.
+func (*task) IsActor() bool { return false }
+
+// IsActor implements refs.Source.
+func (*actor) IsActor() bool { return true }
+
+// What a recipe takes beside its task's arguments, and for each argument.
+const (
+	recipeBytes = 400
+	needBytes   = 32
+)
+
+// LineageBytes implements refs.Task.
+func (t *task) LineageBytes() uint64 {
+	return uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))
+}
+
+// InUse implements refs.Copy.
+func (v *view) InUse() bool { return v.inUse > 0 }
