@@ -1,4 +1,4 @@
-"""A daemon that takes long to end: what it has started is ended all the same."""
+"""A daemon that ends slowly, or while its zygote is busy: what it has started is ended all the same."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import secrets
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,5 +43,45 @@ def test_what_a_slowly_ending_daemon_has_started_is_ended(place: Any) -> None:
         command = [sys.executable, "-c", ENDS_SLOWLY, ORPHAN]
         with killed(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)) as daemon:
             zygote = int(daemon.stdout.readline())
+            until(lambda: not alive(zygote), "the zygote ends")
+        assert not alive(left.pid)
+
+
+#: A daemon that has a zygote, and waits to be killed.
+HAS_ZYGOTE = """
+import os, socket, subprocess, sys, time
+ours, its = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+alive, ends = os.pipe()
+subprocess.Popen([sys.executable, "-c", sys.argv[1], str(its.fileno()), str(alive)], pass_fds=[its.fileno(), alive])
+its.close()
+os.close(alive)
+time.sleep(600)
+"""
+#: A zygote whose worker ends with the daemon, while the zygote imports a module.
+IMPORTS = """
+import os, signal, socket, sys, time
+from eagleray._private.worker import zygote
+
+zygote._watch_children(socket.socket(fileno=int(sys.argv[1])))
+if os.fork() == 0:
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    os.read(int(sys.argv[2]), 1)
+    os._exit(0)
+zygote._import_modules(["module_that_takes_long"], bare=False)
+time.sleep(600)
+"""
+TAKES_LONG = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+
+
+def test_a_daemon_ends_while_its_zygote_imports(place: Any, tmp_path: Path) -> None:
+    """A worker ends meanwhile and nobody is left to be told: the zygote ends what the session has started."""
+    (tmp_path / "module_that_takes_long.py").write_text(TAKES_LONG)
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    env = {**os.environ, MARK: f"s-{secrets.token_hex(8)}", "PYTHONPATH": path}
+    with killed(subprocess.Popen(["sleep", "600"], env=env)) as left:
+        command = [sys.executable, "-c", HAS_ZYGOTE, IMPORTS]
+        with killed(subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True)) as daemon:
+            zygote = int(daemon.stdout.readline())
+            daemon.kill()
             until(lambda: not alive(zygote), "the zygote ends")
         assert not alive(left.pid)

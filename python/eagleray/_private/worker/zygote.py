@@ -337,11 +337,17 @@ def _reap(channel: socket.socket) -> None:
             return
         if pid == 0:
             return
-        channel.send(json.dumps({"op": "exit", "pid": pid, "status": os.waitstatus_to_exitcode(status)}).encode())
+        report = json.dumps({"op": "exit", "pid": pid, "status": os.waitstatus_to_exitcode(status)}).encode()
+        try:
+            channel.send(report)
+        except (BrokenPipeError, ConnectionResetError):
+            # An exception would leave a signal handler here, into whatever this process imports or sweeps just then.
+            _orphaned()
 
 
 def _orphaned() -> NoReturn:
     """The daemon is gone: nobody else can end workers that are stopped, and what tasks have started."""
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # nobody is told any more of workers that end
     deadline = time.monotonic() + 1
     # The daemon's sockets close before it has ended.
     while os.getppid() == _daemon and (time.monotonic() < deadline or _is_ending(_daemon)):
