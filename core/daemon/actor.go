@@ -142,7 +142,7 @@ func (d *Daemon) place(a *actor) {
 	rec := &a.rec
 	d.actors[rec.ID] = a
 	j := d.jobs[rec.Job]
-	if j == nil || j.ended && !rec.Detached {
+	if d.actorOver(j, rec) {
 		delete(d.actors, rec.ID)
 		delete(d.falls, rec.ID)
 		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.JobEnded, Message: "its job has ended"})
@@ -176,6 +176,7 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 		delete(d.actors, i.Actor)
 		delete(d.falls, i.Actor)
 		d.event(func(m *sched.Machine) { m.CancelActor(a.key()) })
+		d.incarnationGone(&a.rec)
 	case drain:
 		a.drains = true
 		if p := w.Peer(); p != nil {
@@ -216,6 +217,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		return
 	}
 	a.worker, w.actor = w, a
+	w.outlives = a.rec.Detached || d.ownerOutlives(&a.rec)
 	var spec actorSpec
 	err := wire.Check(a.rec.Spec, wire.MaxValues)
 	if err == nil {
@@ -297,9 +299,7 @@ func (d *Daemon) actorEnded(w *worker, end workers.End) {
 		d.restSoon()
 	}
 	d.lifeEnds(a.key(), end.Detail)
-	if w.job.ended && w.job.detached {
-		d.reviewDetached(w.job)
-	}
+	d.incarnationGone(&a.rec)
 	if a.settled {
 		return
 	}

@@ -186,6 +186,7 @@ func (d *Daemon) headRows(out *wire.Census) {
 		out.Actors = append(out.Actors, r)
 	}
 	for _, j := range d.head.Jobs() {
+		d.markLeft(&j)
 		out.Jobs = append(out.Jobs, wire.JobRow{
 			JobID: j.ID[:], State: string(j.State), Entrypoint: j.Entrypoint, Namespace: j.Namespace, Message: j.Message, Pid: j.DriverPid,
 			StartedMs: j.StartedMs, EndedMs: j.EndedMs,

@@ -25,6 +25,8 @@ type client struct {
 	heirOf *client          // role heir, until it has taken over
 	former ids.Owner        // what a worker was before its heir took over: it may have said things before
 
+	inherited bool // of an heir: the worker that it follows outlives its driver, see outlive.go
+
 	job  *job // nil for a driver before JobStart, and for the CLI
 	gone bool
 

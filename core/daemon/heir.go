@@ -28,10 +28,10 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 	d.mu.Lock()
 	c := d.owners[ids.Owner(h.OwnerID)]
 	ok := c != nil && c.worker != nil && c.pid == pid
-	over := d.closing || ok && c.job.ended
+	over := d.closing || ok && c.over()
 	if c == nil { // an heir had taken its place, and ended with the job
 		for _, x := range d.clients {
-			over = over || x.worker != nil && x.pid == pid && x.job.ended
+			over = over || x.worker != nil && x.pid == pid && x.over()
 		}
 	}
 	if ok && !over {
@@ -51,7 +51,7 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 		err := d.o.Inherit(u, token)
 		d.mu.Lock()
 		delete(d.wills, token)
-		over := d.closing || c.job.ended
+		over := d.closing || c.over()
 		d.mu.Unlock()
 		if err != nil && !over {
 			d.log.Warn("a worker could not hand over", "pid", pid, "error", err)
@@ -80,7 +80,7 @@ func (d *Daemon) inherit(c *client) (*wire.Inherited, error) {
 	if old == nil || c.gone {
 		return nil, fault.New(fault.BadRequest, "this process is nobody's heir")
 	}
-	if old.gone || c.job.ended {
+	if old.gone || old.over() {
 		return nil, fault.New(fault.OwnerDied, "the worker, or its job, ended while it handed over")
 	}
 	c.heirOf = nil
@@ -89,6 +89,7 @@ func (d *Daemon) inherit(c *client) (*wire.Inherited, error) {
 	c.self, old.self = old.self, c.self
 	c.addr, old.addr = old.addr, c.addr
 	old.worker.self = old.self
+	c.inherited = old.outlives()
 	for _, x := range []*client{c, old} {
 		d.clients[x.id] = x
 		d.owners[x.self.Owner()] = x

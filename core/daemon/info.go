@@ -34,7 +34,7 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 	}
 	info.GPUUses = d.gpus.Uses()
 	for _, j := range d.jobs {
-		if !j.ended {
+		if !j.ended && !j.left {
 			info.Jobs++
 		}
 	}

@@ -24,7 +24,12 @@ type job struct {
 	driver       *client
 	workers      map[sched.WorkerID]*worker
 	detached     bool // created actors that outlive it
+	left         bool // its driver is gone, and detached actors of it live, see outlive.go
 	ended        bool
+
+	endState   record.JobState // how the driver has left
+	endMessage string
+	endMs      int64 // when
 }
 
 // startJob registers a driver's program.
@@ -94,27 +99,28 @@ const headTimeout = 60 * time.Second
 // endJob ends what runs for a job and returns the outputs that are to be
 // drained; nil when it had ended before.
 func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Output {
+	stays := d.hasDetached(j)
 	d.mu.Lock()
-	if j.ended || d.closing {
+	if j.ended || j.left || d.closing {
 		d.mu.Unlock()
 		return nil
 	}
+	if stays {
+		defer d.mu.Unlock()
+		return d.driverLeaves(j, s, message)
+	}
+	outputs := d.jobOver(j)
+	d.mu.Unlock()
+	d.head.EndJob(j.ID, s, message)
+	return outputs
+}
+
+// jobOver ends a job with all that runs for it but detached actors, and returns
+// the outputs that are to be drained; mu held.
+func (d *Daemon) jobOver(j *job) []*workers.Output {
 	j.ended = true
-	outputs := []*workers.Output{}
-	for _, w := range j.workers {
-		if w.actor != nil && w.actor.rec.Detached {
-			continue
-		}
-		if w.Output() != nil && w.Pid() != 0 {
-			outputs = append(outputs, w.Output())
-		}
-		d.table.EndWithJob(w.Worker, jobGrace)
-	}
-	for _, c := range d.clients {
-		if c.job == j && c.role == wire.RoleHeir {
-			d.dropClient(c)
-		}
-	}
+	outputs := d.endWorkersOf(j, func(w *worker) bool { return w.actor == nil || !w.actor.rec.Detached })
+	d.dropHeirs(j, func(*client) bool { return true })
 	d.event(func(m *sched.Machine) { m.RemoveJob(j.ID) })
 	if !j.detached {
 		d.table.CloseZygotes(j.Job)
@@ -122,8 +128,6 @@ func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Ou
 		d.reviewDetached(j)
 	}
 	d.dropJob(j)
-	d.mu.Unlock()
-	d.head.EndJob(j.ID, s, message)
 	return outputs
 }
 
@@ -136,22 +140,6 @@ func (d *Daemon) dropJob(j *job) {
 	delete(d.jobs, j.ID)
 	d.table.CloseZygotes(j.Job)
 	d.table.SweepJob(j.Job)
-}
-
-// detachedWait is how long a restart of a detached actor may take to be ordered.
-const detachedWait = 2 * time.Second
-
-// reviewDetached forgets an ended job once its last detached actor is dead.
-func (d *Daemon) reviewDetached(j *job) {
-	time.AfterFunc(detachedWait, func() {
-		live := d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.ID && a.Live() })
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if len(live) == 0 && !d.closing {
-			j.detached = false
-			d.dropJob(j)
-		}
-	})
 }
 
 // jobEnd answers a driver that leaves when its workers' output was sent.

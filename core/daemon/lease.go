@@ -53,6 +53,7 @@ func (d *Daemon) grant(a sched.Grant) {
 		d.m.Undelivered(a)
 		return
 	}
+	w.outlives = c.outlives()
 	of := c.classes[a.Class]
 	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Name: of.name, Hold: a.Hold, Enforce: of.enforce})
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
@@ -107,5 +108,6 @@ func (d *Daemon) actorFailed(a sched.ActorFailed) {
 	}
 	delete(d.actors, x.rec.ID)
 	delete(d.falls, x.rec.ID)
+	d.incarnationGone(&x.rec)
 	d.head.ActorStartFailed(x.instance(), record.Cause{Reason: record.EnvFailed, Message: a.Message})
 }

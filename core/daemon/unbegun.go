@@ -13,7 +13,7 @@ func (d *Daemon) placeAgain(a *actor, w *worker) bool {
 	if a.begun || a.settled || a.drains || w.Excess().Text != "" || a.unbegun >= maxUnbegun {
 		return false
 	}
-	if w.job.ended && !a.rec.Detached {
+	if d.actorOver(w.job, &a.rec) {
 		return false
 	}
 	delete(d.lives, a.key())

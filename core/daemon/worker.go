@@ -27,6 +27,8 @@ type worker struct {
 	job    *job
 	client *client // nil until the worker has connected
 	actor  *actor
+
+	outlives bool // what it runs, or ran last, comes from a detached actor, see outlive.go
 }
 
 // startWorker has the pool's zygote fork a worker; mu held.

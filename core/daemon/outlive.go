@@ -1,0 +1,149 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/core/sched"
+	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/workers"
+)
+
+// A detached actor outlives its driver, and so does what it has submitted: its
+// tasks, its actors, and what those submit in turn. All of these outlive the driver.
+// While a detached actor of a job lives, the job does not end with its driver: the
+// driver has left, what belongs to the driver ends, and the rest goes on. The job
+// ends when its last detached actor is dead.
+
+// outlives reports whether the process goes on when its job's driver leaves:
+// what it runs comes from a detached actor; mu held.
+func (c *client) outlives() bool {
+	switch {
+	case c.worker != nil:
+		return c.worker.outlives
+	case c.heirOf != nil:
+		return c.heirOf.outlives()
+	}
+	return c.inherited
+}
+
+// over reports whether what the process does is wanted by nobody any more: its
+// job has ended, or the driver has left and the process belongs to the driver; mu held.
+func (c *client) over() bool {
+	return c.job.ended || c.job.left && !c.outlives()
+}
+
+// actorOver reports whether an actor of the job is not to be started any more; mu held.
+func (d *Daemon) actorOver(j *job, rec *record.Actor) bool {
+	switch {
+	case j == nil:
+		return true
+	case rec.Detached:
+		return false
+	}
+	return j.ended || j.left && !d.ownerOutlives(rec)
+}
+
+// ownerOutlives reports whether the actor's owner lives and goes on when the
+// driver of the actor's job leaves; mu held.
+func (d *Daemon) ownerOutlives(rec *record.Actor) bool {
+	owner := d.owners[rec.Owner]
+	return owner != nil && owner.outlives()
+}
+
+// incarnationGone has the job of an actor reviewed when that may have been its
+// last detached actor; mu held.
+func (d *Daemon) incarnationGone(rec *record.Actor) {
+	if j := d.jobs[rec.Job]; j != nil && rec.Detached && (j.ended || j.left) {
+		d.reviewDetached(j)
+	}
+}
+
+// hasDetached reports whether a detached actor of the job lives. It asks the
+// head, so mu is not held.
+func (d *Daemon) hasDetached(j *job) bool {
+	d.mu.Lock()
+	may := j.detached && !d.closing
+	d.mu.Unlock()
+	return may && len(d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.ID && a.Detached && a.Live() })) > 0
+}
+
+// driverLeaves ends what belongs to the driver of a job that goes on, and returns
+// the outputs that are to be drained. How the driver ended is told when the job ends; mu held.
+func (d *Daemon) driverLeaves(j *job, s record.JobState, message string) []*workers.Output {
+	j.left, j.endState, j.endMessage, j.endMs = true, s, message, time.Now().UnixMilli()
+	outputs := d.endWorkersOf(j, func(w *worker) bool { return !w.outlives })
+	d.dropHeirs(j, func(c *client) bool { return !c.outlives() })
+	if j.driver != nil {
+		d.event(func(m *sched.Machine) { m.RemoveClient(j.driver.id) })
+	}
+	d.reviewDetached(j)
+	return outputs
+}
+
+// detachedWait is how long a restart of a detached actor may take to be ordered.
+const detachedWait = 2 * time.Second
+
+// reviewDetached calls lastDetached when what has just begun at the head is over.
+func (d *Daemon) reviewDetached(j *job) {
+	time.AfterFunc(detachedWait, func() { d.lastDetached(j) })
+}
+
+// lastDetached ends a job whose driver has left, and forgets it, if no detached
+// actor of the job lives any more.
+func (d *Daemon) lastDetached(j *job) {
+	if d.hasDetached(j) {
+		return
+	}
+	d.mu.Lock()
+	if d.closing || !j.ended && !j.left {
+		d.mu.Unlock()
+		return
+	}
+	j.detached = false
+	ends := !j.ended
+	if ends {
+		d.jobOver(j)
+	} else {
+		d.dropJob(j)
+	}
+	d.mu.Unlock()
+	if ends {
+		d.head.EndJob(j.ID, j.endState, j.endMessage)
+	}
+}
+
+// markLeft has the record of a job whose driver has left say how that was: the
+// record says so itself only when the job has ended.
+func (d *Daemon) markLeft(r *record.Job) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if j := d.jobs[r.ID]; j != nil && j.left && r.State == record.JobRunning {
+		r.State, r.Message, r.EndedMs = j.endState, j.endMessage, j.endMs
+	}
+}
+
+// endWorkersOf ends those workers of a job that match, and returns the outputs
+// that are to be drained; mu held.
+func (d *Daemon) endWorkersOf(j *job, match func(*worker) bool) []*workers.Output {
+	outputs := []*workers.Output{}
+	for _, w := range j.workers {
+		if !match(w) {
+			continue
+		}
+		if w.Output() != nil && w.Pid() != 0 {
+			outputs = append(outputs, w.Output())
+		}
+		d.table.EndWithJob(w.Worker, jobGrace)
+	}
+	return outputs
+}
+
+// dropHeirs drops those heirs of a job that match; mu held.
+func (d *Daemon) dropHeirs(j *job, match func(*client) bool) {
+	for _, c := range d.clients {
+		if c.job == j && c.role == wire.RoleHeir && match(c) {
+			d.dropClient(c)
+		}
+	}
+}
