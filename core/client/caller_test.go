@@ -137,13 +137,13 @@ func (p *fakeCaller) readsOne() (s heardFrame) {
 	if f == nil {
 		p.t.Fatal("the worker has closed the connection")
 	}
-	r, op, _, err := frame.Open(f)
+	r, op, n, err := frame.Open(f)
 	s.op = op
 	results := 0
 	if err == nil {
 		switch op {
 		case wire.OpReply:
-			s.reply, err = frame.ReadReply(&r)
+			s.reply, err = frame.ReadReply(&r, n)
 			results = s.reply.Results
 		case wire.OpItem:
 			s.item, err = frame.ReadItem(&r)

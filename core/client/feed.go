@@ -141,6 +141,21 @@ func (f *feed) wanted(i uint64) bool {
 	return i >= f.have
 }
 
+// raises returns which item the exception becomes that ends the generator. A run for lost items ends the first
+// one that it has not made yet with it; wanted is false if there is none. A generator that was tried
+// again may raise earlier than before: its caller keeps the items that it has, and the exception follows them.
+func (f *feed) raises() (item uint64, wanted bool) {
+	if f.have != frame.All {
+		return max(f.next, f.have), true
+	}
+	for _, i := range f.lost {
+		if i >= f.next {
+			return i, true
+		}
+	}
+	return f.next, false
+}
+
 // feedsFull reports whether a generator is to wait because all together are too
 // far ahead. Those that are less far ahead go first, so that each has its turn.
 func (e *executor) feedsFull(f *feed) bool {

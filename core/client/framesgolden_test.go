@@ -209,7 +209,9 @@ func (r *frameRecorder) workersFrames() {
 	}
 	writes("reply", true, func(in *inConn) { e.send(0, running(in, 3), 0, 1500, 2, body(in, &value, &known)) })
 	writes("reply-flags", true, func(in *inConn) {
-		e.send(0, running(in, 300), wire.ReplyAppError|wire.ReplyLastItem, 0, 2, frame.AppendHadResult(body(in, &value)))
+		k := running(in, 300)
+		k.feed = &feed{flow: &Flow{Mode: FlowStream}, next: 2000}
+		e.send(0, k, wire.ReplyAppError|wire.ReplyLastItem, 0, 2, frame.AppendHadResult(body(in, &value)))
 	})
 	writes("reply-empty", true, func(in *inConn) { e.send(0, running(in, 300), wire.ReplyCancelled, 1<<40, 0, nil) })
 	writes("reply-fault", true, func(in *inConn) {

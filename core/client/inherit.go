@@ -139,6 +139,7 @@ func (h *heir) begin(at *wire.Inherited) error {
 	if err := errors.Join(h.serving(), h.links(), h.actors(), h.conns(), h.recipes(), h.results()); err != nil {
 		return err
 	}
+	h.joinRuns()
 	c.table.Sweep()
 	h.wake(at)
 	c.carryOut()

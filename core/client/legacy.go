@@ -74,6 +74,35 @@ func (h *heir) recipes() error {
 	return nil
 }
 
+// joinRuns makes the runs of one generator know each other, as they did in the process
+// where they began: they share a budget of retries, and a run for lost items knows what the first one has yielded since.
+func (h *heir) joinRuns() {
+	runs := map[uint64][]*stream{} // by the generator
+	add := func(t *task) {
+		if s := t.stream; s != nil {
+			s.tries = t.tries
+			runs[s.gen] = append(runs[s.gen], s)
+		}
+	}
+	for _, t := range h.tasks {
+		add(t)
+	}
+	h.c.table.Recipes(func(r *refs.Recipe) { add(taskOf(r.Task())) })
+	for _, list := range runs {
+		root := list[0]
+		for _, s := range list {
+			if s.task != nil && !s.again {
+				root = s // the first run, which may still yield
+			}
+		}
+		for _, s := range list {
+			if s != root {
+				s.first, root.tries = root, max(root.tries, s.tries)
+			}
+		}
+	}
+}
+
 // kept is the task of a recipe.
 func (h *heir) kept(x *willRecipe) (*task, error) {
 	if x.Again >= 0 {

@@ -56,7 +56,7 @@ func (c *Client) remember(t *task) {
 		switch {
 		case o.State() == refs.Stored:
 			stored = append(stored, o)
-		case r == nil && o.Recipe() == nil && o.Verifying(): // an item that is being looked for as its generator ends
+		case r == nil && o.Verifying() && !runsAgain(o): // an item that is being looked for as its generator ends
 			stored = append(stored, o)
 		case r != nil && o.Recipe() == r && o.Verifying(): // lost while the task ran again
 			late = append(late, o)
@@ -70,10 +70,8 @@ func (c *Client) remember(t *task) {
 			c.table.Drop(r, why)
 			t.recipe = nil
 		}
-		for _, o := range stored {
-			if r == nil || !o.Recomputable() { // else a run of the generator that ended meanwhile can make it
-				c.table.SetRecipe(o, refs.NoRecipe(why))
-			}
+		for _, o := range stored { // no other run of a generator can make its items either: all share one budget
+			c.table.SetRecipe(o, refs.NoRecipe(why))
 		}
 	case r != nil:
 		c.table.Attach(r, stored)
@@ -93,6 +91,9 @@ func (c *Client) remember(t *task) {
 		}
 	}
 }
+
+// runsAgain reports whether the task that can make the object runs again at the moment.
+func runsAgain(o *refs.Object) bool { return o.Recipe() != nil && o.Recipe().Running() }
 
 // eachResult calls f with every result of a task that somebody still holds.
 func (c *Client) eachResult(t *task, f func(*refs.Object)) {

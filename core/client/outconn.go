@@ -105,13 +105,13 @@ func (o *outConn) refill() {
 }
 
 func (o *outConn) frame(b []byte) error {
-	r, op, _, err := frame.Open(b)
+	r, op, n, err := frame.Open(b)
 	if err != nil {
 		return err
 	}
 	switch op {
 	case wire.OpReply:
-		return o.reply(&r)
+		return o.reply(&r, n)
 	case wire.OpItem:
 		return o.item(&r)
 	case wire.OpReturned:
@@ -167,9 +167,10 @@ func (o *outConn) returned(r *wire.Reader) error {
 	return nil
 }
 
-func (o *outConn) reply(r *wire.Reader) error {
+// reply handles an answer, a frame of n elements.
+func (o *outConn) reply(r *wire.Reader, n int) error {
 	c := o.c
-	x, err := frame.ReadReply(r)
+	x, err := frame.ReadReply(r, n)
 	if err != nil {
 		return err
 	}
@@ -271,6 +272,10 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	if o != nil && c.awaitsFirst(t, o) {
 		o = nil
 	}
+	good := o != nil && o.State() == refs.Stored // a copy from a run before this one
+	if o != nil && (o.State().Ready() || o.State() == refs.Evicted) {
+		o = nil
+	}
 	x, err := frame.ReadResult(r)
 	if err != nil {
 		return false, err
@@ -293,7 +298,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		return false, nil
 	}
 	var before []*refs.Object
-	if o != nil && !o.State().Ready() {
+	if o != nil {
 		before = c.table.TakeContained(o) // of the value that is lost
 	}
 	for range x.Contained {
@@ -307,7 +312,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		}
 	}
 	if o == nil { // nobody waits for it any more
-		if state == refs.Stored {
+		if state == refs.Stored && !good {
 			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 		}
 		if isErr && !held && !t.canceled {

@@ -12,7 +12,7 @@ import (
 // Pending because no copy of it is left. It does so for all lost results
 // together, and once however many ask; mu held.
 func (c *Client) recompute(o *refs.Object) {
-	if o.Recipe() == nil {
+	if o.Recipe() == nil || o.Recipe().Why() == refs.Forgotten {
 		c.amid(o)
 	}
 	r := o.Recipe()
@@ -27,6 +27,11 @@ func (c *Client) recompute(o *refs.Object) {
 		return // the task runs; when it has ended this is looked at
 	}
 	old := taskOf(r.Task())
+	if why := c.once(old); why != refs.Whole { // another run of the generator has used its retries up since
+		c.table.SetRecipe(o, refs.NoRecipe(why))
+		c.table.Fail(o, unrecoverable(o))
+		return
+	}
 	if a := old.actor; a != nil {
 		if f := c.unreachable(a); f != nil {
 			c.table.Fail(o, f)

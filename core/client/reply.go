@@ -61,24 +61,18 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 	}
 	var nested []*refs.Object
 	for i := range n {
-		if k.had[i] && flags&wire.ReplyAppError == 0 {
+		at, wanted := k.place(i, flags)
+		if !wanted {
 			body = frame.AppendHadResult(body)
 			continue
 		}
 		v := &results[min(i, len(results)-1)] // an exception is every return
 		var err error
-		at := i
-		if flags&wire.ReplyLastItem != 0 { // the exception comes first; it is the item after the last one
-			at = 0
-			if i == 0 {
-				at = int(k.feed.next) + 1
-			}
-		}
 		if body, nested, err = e.appendResult(body, nested, k, at, v, false); err != nil {
 			for _, o := range nested {
 				c.table.Unpin(o)
 			}
-			c.freeReturns(k, i)
+			c.freeReturns(k, i, flags)
 			if errors.Is(err, errTakenBack) {
 				e.send(token, k, wire.ReplyCancelled, us, 0, nil)
 				return
@@ -91,7 +85,7 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		for _, o := range nested {
 			c.table.Unpin(o)
 		}
-		c.freeReturns(k, n)
+		c.freeReturns(k, n, flags)
 		e.answerFault(token, k, fault.From(err))
 		return
 	}
@@ -104,6 +98,19 @@ func (e *executor) answer(token uint64, k *call, results []Value, flags int) {
 		c.hold(k.in.caller, k.task, nested)
 	}
 	e.send(token, k, flags, us, n, body)
+}
+
+// place returns which return of the call the i-th result of its answer is. It is not wanted
+// when the caller has that from an earlier run: then neither a value nor an exception may take its place.
+func (k *call) place(i, flags int) (at int, wanted bool) {
+	switch {
+	case flags&wire.ReplyLastItem == 0:
+		return i, !k.had[i]
+	case i == 0: // the exception, an item; the generator's own value follows
+		item, wanted := k.feed.raises()
+		return int(item) + 1, wanted
+	}
+	return 0, true
 }
 
 // checkAnswer refuses results that are too many, or contain too many references, for one message.
@@ -183,6 +190,9 @@ func (e *executor) send(token uint64, k *call, flags int, us int64, n int, body 
 		return
 	}
 	x := frame.Reply{Seq: k.seq, Flags: uint64(flags), Micros: uint64(us), Results: n}
+	if flags&wire.ReplyLastItem != 0 {
+		x.Item, _ = k.feed.raises()
+	}
 	in.Queue(frame.AppendReply(in.Buffer(), x, body))
 	k.stamp(trace.Answered, in.FD())
 	if len(e.queue) == 0 && !e.c.loop.later(e.c) || in.Unsent() >= batchBytes || flags&wire.ReplyExiting != 0 {

@@ -28,30 +28,33 @@ func (c *Client) storeResult(id ids.Object, v *Value, total int, program bool, s
 }
 
 // freeWritten frees what a task that fails may have left in the arena: a worker
-// that wrote a result and was killed before it answered; mu held.
+// that wrote a result and was killed before it answered. A task that runs again
+// for some of its results has written only these: the copies of the others are good; mu held.
 func (c *Client) freeWritten(t *task) {
 	if t.seq == 0 {
 		return // it was never sent
 	}
-	list := make([][]byte, t.returns)
-	for i := range list {
-		id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
-		list[i] = id[:]
+	var list [][]byte
+	for i := range t.returns {
+		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.Source() == t {
+			list = append(list, raw(ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))))
+		}
 	}
 	if len(list) > 0 {
 		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
 	}
 }
 
-// freeReturns frees the first n results of a call, which were stored before the
-// next could not be.
-func (c *Client) freeReturns(k *call, n int) {
-	list := make([][]byte, n)
-	for i := range list {
-		id := k.returnID(i)
-		list[i] = id[:]
+// freeReturns frees the first n results of an answer, which were stored before the
+// next could not be. It leaves those alone that the caller has had from an earlier run.
+func (c *Client) freeReturns(k *call, n, flags int) {
+	var list [][]byte
+	for i := range n {
+		if at, wanted := k.place(i, flags); wanted {
+			list = append(list, raw(k.returnID(at)))
+		}
 	}
-	if n > 0 {
+	if len(list) > 0 {
 		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
 	}
 }

@@ -103,8 +103,8 @@ func TestFreeReturns_NoneStored_NothingIsTold(t *testing.T) {
 	d.mu.Unlock()
 	k := &call{in: &inConn{caller: c.self, job: c.info.Job}}
 	c.mu.Lock()
-	c.freeReturns(k, 0)
-	c.freeReturns(k, 1)
+	c.freeReturns(k, 0, 0)
+	c.freeReturns(k, 1, 0)
 	c.mu.Unlock()
 	d.eventually("one result is freed", func() bool { return len(d.freed) == 1 })
 	d.mu.Lock()

@@ -209,13 +209,19 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 	}
 	inner := false
 	if last {
+		if s := t.stream; x.Item >= streamCounts-2 || x.Item != s.got && !s.again && !(s.left && x.Item > s.got) {
+			return fmt.Errorf("%w: an exception as item %d of a generator after %d", wire.ErrBadFrame, x.Item, s.got)
+		}
 		var err error
-		if inner, err = o.comes(t, t.stream.got, r, true); err != nil {
+		if inner, err = o.comes(t, x.Item, r, true); err != nil {
 			return err
 		}
-	}
-	if last && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 { // it would have been tried again: then all of it has failed
-		c.failsAs(t, t.stream.got-1)
+		if t.stream.again {
+			c.lostFail(t, x.Item)
+		}
+		if t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 { // it would have been tried again: then all of it has failed
+			c.failsAs(t, x.Item)
+		}
 	}
 	had, err := c.result(r, t, 0, flags&wire.ReplyAppError != 0 && !last)
 	if err != nil {
@@ -235,6 +241,13 @@ func (c *Client) failsAs(t *task, i uint64) {
 	if x != nil && o != nil && x.IsError() {
 		c.failAs(o, x)
 		t.stream.told = true // by the item
+	}
+}
+
+// lostFail ends the items that a second run was to make, and has not, with the exception that it raised: its item i; mu held.
+func (c *Client) lostFail(t *task, i uint64) {
+	if x := c.table.FindOwned(t.first + 1 + i); x != nil && x.IsError() && x.State().Ready() {
+		c.eachLost(t, func(_ uint64, o *refs.Object) { c.failAs(o, x) })
 	}
 }
 

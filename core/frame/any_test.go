@@ -163,7 +163,7 @@ func read(b []byte, generator bool) (m message, err error) {
 	case wire.OpWakeup:
 		m.Number, err = ReadWakeup(&r)
 	case wire.OpReply:
-		if m.Reply, err = ReadReply(&r); err == nil {
+		if m.Reply, err = ReadReply(&r, n); err == nil {
 			m.Results, err = readResults(&r, m.Reply.Results)
 		}
 	case wire.OpItem:
@@ -285,6 +285,9 @@ func (d die) message(op wire.Op) (m message) {
 	case wire.OpReply:
 		n := d.IntN(20)
 		m.Reply = Reply{Seq: uint32(d.number()), Flags: d.number(), Micros: d.number(), Results: n}
+		if m.Reply.Flags&wire.ReplyLastItem != 0 {
+			m.Reply.Item = d.number()
+		}
 		for range n {
 			m.Results = append(m.Results, d.result())
 		}

@@ -55,7 +55,7 @@ var fields = [...]struct{ least, most int }{
 	wire.OpQuit:      {2, 2},
 	wire.OpForget:    {2, 2},
 	wire.OpWakeup:    {2, 2},
-	wire.OpReply:     {5, 5},
+	wire.OpReply:     {5, 6},
 	wire.OpReturned:  {2, 2},
 	wire.OpBlocked:   {1, 1},
 	wire.OpUnblocked: {1, 1},

@@ -240,8 +240,8 @@ func TestFrames_OfAPlainCall_AllocateNothing(t *testing.T) {
 		failed = failed || task.Args.Size != 1 || err != nil
 		result := AppendCount(append(AppendInlineResult(b, len(env)), env...), 0)
 		answer := AppendReply(result[len(result):], Reply{Seq: 1, Micros: 5, Results: 1}, result[len(b):])
-		r, _, _, _ = Open(answer[headBytes:])
-		reply, err := ReadReply(&r)
+		r, _, fields, _ = Open(answer[headBytes:])
+		reply, err := ReadReply(&r, fields)
 		x, err2 := ReadResult(&r)
 		failed = failed || reply.Seq != 1 || len(x.Envelope) != len(env) || err != nil || err2 != nil
 	})

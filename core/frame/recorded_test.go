@@ -84,7 +84,7 @@ func TestFrames_Recorded_AreReadAndWrittenByteForByte(t *testing.T) {
 		"taken":                   {Op: wire.OpTaken, Seq: 500, Number: 2},
 		"quit":                    {Op: wire.OpQuit, Seq: 12},
 		"reply":                   {Op: wire.OpReply, Reply: Reply{Seq: 3, Micros: 1500, Results: 2}, Results: []whole{value("value"), inside}},
-		"reply-flags": {Op: wire.OpReply, Reply: Reply{Seq: 300, Flags: wire.ReplyAppError | wire.ReplyLastItem, Results: 2},
+		"reply-flags": {Op: wire.OpReply, Reply: Reply{Seq: 300, Flags: wire.ReplyAppError | wire.ReplyLastItem, Item: 2000, Results: 2},
 			Results: []whole{value("value"), {Result: Result{Place: wire.PlaceHad}}}},
 		"reply-empty":     {Op: wire.OpReply, Reply: Reply{Seq: 300, Flags: wire.ReplyCancelled, Micros: 1 << 40}},
 		"reply-stored":    {Op: wire.OpReply, Reply: Reply{Seq: 9, Micros: 20, Results: 1}, Results: []whole{{Result: Result{Place: wire.PlaceStore, Size: 204809}}}},

@@ -12,23 +12,37 @@ type Reply struct {
 	Seq     uint32
 	Flags   uint64 // see wire.ReplyAppError
 	Micros  uint64 // how long the call ran
+	Item    uint64 // with wire.ReplyLastItem: which item of the generator the exception is
 	Results int    // how many results follow; ReadResult reads each
 }
 
 // AppendReply writes the answer to a call. results is what the functions for
 // results appended, x.Results times.
 func AppendReply(b []byte, x Reply, results []byte) []byte {
-	b, at := begin(b, wire.OpReply, 5)
+	fields := 5
+	if x.Flags&wire.ReplyLastItem != 0 {
+		fields = 6
+	}
+	b, at := begin(b, wire.OpReply, fields)
 	b = wire.AppendUint(b, uint64(x.Seq))
 	b = wire.AppendUint(b, x.Flags)
 	b = wire.AppendUint(b, x.Micros)
+	if fields == 6 {
+		b = wire.AppendUint(b, x.Item)
+	}
 	b = wire.AppendArray(b, x.Results)
 	return End(append(b, results...), at)
 }
 
-// ReadReply reads what follows the kind of an answer's frame, up to its results.
-func ReadReply(r *wire.Reader) (x Reply, err error) {
-	x.Seq, x.Flags, x.Micros, x.Results = readSeq(r), r.Uint(), r.Uint(), r.Array()
+// ReadReply reads what follows the kind of an answer's frame, up to its results. The frame has n elements.
+func ReadReply(r *wire.Reader, n int) (x Reply, err error) {
+	x.Seq, x.Flags, x.Micros = readSeq(r), r.Uint(), r.Uint()
+	if last := x.Flags&wire.ReplyLastItem != 0; last != (n == 6) && r.Err() == nil {
+		return x, fmt.Errorf("%w: the answer to call %d has %d elements and the flags %d", wire.ErrBadFrame, x.Seq, n, x.Flags)
+	} else if last {
+		x.Item = r.Uint()
+	}
+	x.Results = r.Array()
 	return x, r.Err()
 }
 

@@ -22,7 +22,7 @@ const (
 
 // Frames from the worker to the caller.
 const (
-	OpReply     Op = 10 // [op, seq, flags, exec µs, [result…]]
+	OpReply     Op = 10 // [op, seq, flags, exec µs, [result…]]; with ReplyLastItem [op, seq, flags, exec µs, index, [result…]]
 	OpReturned  Op = 11 // [op, [seq…]]: not started; send them elsewhere
 	OpBlocked   Op = 12 // [op]: the running task waits; send nothing more
 	OpUnblocked Op = 13 // [op]
@@ -37,7 +37,7 @@ const (
 	ReplyExiting               // the worker exits after this reply
 	ReplyCancelled             // the task was cancelled
 	ReplyNoRetry               // an exception that the task is not to be retried on
-	ReplyLastItem              // of a generator that raised: the results are its own and the exception, which is its last item
+	ReplyLastItem              // of a generator that raised: the results are the exception, which is the item with that index, and the generator's own
 	ReplyUnsettled             // references that the task keeps may not be registered yet: see TRegistered
 )
 

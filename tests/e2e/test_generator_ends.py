@@ -195,6 +195,47 @@ def test_ctrl_c_while_waiting_for_an_item(ray: Any, diary: Diary) -> None:
     assert drained(ray, gen) == [1]
 
 
+def test_a_large_exception_that_is_lost_is_raised_again(ray: Any, diary: Diary) -> None:
+    from eagleray._private.internal_api import _lose
+
+    @ray.remote
+    def make() -> Any:
+        diary.write("run")
+        yield bytes([1]) * 300_000
+        raise ValueError(f"run {len(diary.read())}", "x" * 300_000)
+
+    refs = list(make.remote())
+    with pytest.raises(ValueError, match="run 1"):
+        ray.get(refs[1], timeout=LIMIT)
+    _lose([refs[1]])
+    with pytest.raises(ValueError, match="run 2"):
+        ray.get(refs[1], timeout=LIMIT)
+    assert ray.get(refs[0], timeout=LIMIT)[0] == 1
+    assert diary.read() == ["run"] * 2
+
+
+def test_a_second_run_that_raises_gives_lost_items_its_exception(ray: Any, diary: Diary) -> None:
+    from eagleray._private.internal_api import _lose
+
+    @ray.remote
+    def make() -> Any:
+        diary.write("run")
+        for i in range(6):
+            if i == 2 and len(diary.read()) > 1:
+                raise ValueError("the second time")
+            yield bytes([i]) * 300_000
+
+    refs = list(make.remote())
+    _lose([refs[1], refs[3], refs[5]])
+    for i, ref in enumerate(refs):
+        if i in (3, 5):
+            with pytest.raises(ValueError, match="the second time"):
+                ray.get(ref, timeout=LIMIT)
+        else:
+            assert ray.get(ref, timeout=LIMIT)[0] == i
+    assert diary.read() == ["run"] * 2
+
+
 def test_lost_items_are_made_again(ray: Any, diary: Diary) -> None:
     from eagleray._private.internal_api import _lose
 

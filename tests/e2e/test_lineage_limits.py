@@ -189,6 +189,25 @@ def test_recomputation_that_raises_gives_the_exception(ray: Any, runs: Runs) -> 
     assert len(runs) == 2
 
 
+@pytest.mark.parametrize("size", [10, 1_000_000], ids=["small", "large"])
+def test_recomputation_that_raises_leaves_the_other_results_alone(ray: Any, runs: Runs, size: int) -> None:
+    path = runs.path
+
+    @ray.remote(num_returns=3)
+    def fragile() -> Any:
+        noted(path)
+        if len(path.read_text().split()) > 1:
+            raise KeyError("the second time", "x" * size)
+        return [np.full(BIG, i, np.uint8) for i in range(3)]
+
+    refs = fragile.remote()
+    lose(refs[1])
+    with pytest.raises(KeyError, match="the second time"):
+        ray.get(refs[1])
+    assert [int(ray.get(refs[i])[0]) for i in (0, 2)] == [0, 2]
+    assert len(runs) == 2
+
+
 def test_recomputation_survives_its_worker(ray: Any, runs: Runs) -> None:
     path = runs.path
 

@@ -1,0 +1,146 @@
+package client
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/refs"
+)
+
+// A second run that goes on after the first has ended may use up the retries of all runs. Then no item can be
+// made again: neither the one that it made, nor those that the first run has yielded.
+func TestAmid_SecondRunUsesTheRetriesUpAfterTheFirstEnded_NoItemIsMadeAgain(t *testing.T) {
+	for _, ends := range []bool{true, false} { // the second run, before the next item is lost
+		g := &gated{t: t, d: startDaemon(t), gates: map[int]chan struct{}{3: make(chan struct{})}, answer: make(chan struct{}), stop: make(chan struct{})}
+		dies, third := make(chan struct{}), make(chan struct{})
+		run := func(c *Client, it *Item) {
+			g.mu.Lock()
+			run := g.runs + 1
+			if run == 2 {
+				g.runs++
+			}
+			g.mu.Unlock()
+			switch run {
+			case 2:
+				g.pass(dies)
+				die(c)
+				return
+			case 3:
+				g.pass(third)
+			}
+			g.run(c, it, 4)
+		}
+		for range 3 {
+			g.d.worker(run)
+		}
+		g.c = g.d.driver()
+		t.Cleanup(func() { close(g.stop) })
+		g.gen = generator(t, g.c, 2, Flow{Mode: FlowStream})
+		g.take(3)
+		g.lose(1)
+		missing(g.c, g.refs[1])
+		waitFor(t, "the second run has begun", func() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.runs == 2 })
+		close(g.gates[3])
+		g.take(1)
+		g.unfinished(1) // the first run has ended, the second has not
+		close(dies)
+		waitFor(t, "the second run is tried again", func() bool {
+			g.c.mu.Lock()
+			defer g.c.mu.Unlock()
+			x, _ := g.c.table.Find(g.refs[1]).Source().(*task)
+			return x != nil && x.tried() == 2
+		})
+		if ends {
+			close(third)
+			g.unfinished(0)
+			g.wants("1.3")
+		}
+		g.lose(0)
+		expectOutcome(t, g.c, "an item of the first run", g.refs[0], "", fault.LostExhausted)
+		if !ends {
+			close(third)
+			g.wants("1.3")
+			g.unfinished(0)
+		}
+		g.lose(1, 3)
+		expectOutcome(t, g.c, "the item of the second run", g.refs[1], "", fault.LostExhausted)
+		expectOutcome(t, g.c, "another item of the first run", g.refs[3], "", fault.LostExhausted)
+		g.ranTimes(3)
+	}
+}
+
+// A run that could make lost items may be forgotten to save memory while the first run still yields, or is
+// about to end. The generator itself can make them then.
+func TestAmid_SecondRunIsForgotten_TheGeneratorMakesWhatIsLost(t *testing.T) {
+	for _, ends := range []bool{false, true} { // the first run, while the daemon looks for the item
+		g := startGated(t, -1, 4, 3)
+		close(g.answer)
+		g.take(3)
+		g.lose(1)
+		g.wants("1.2")
+		g.unfinished(1) // the second run has ended, the first has not
+		_, release := g.d.holdChecks()
+		g.lose(1)
+		missing(g.c, g.refs[1])
+		g.c.mu.Lock()
+		if !g.c.table.DropOldest() {
+			t.Error("no run is kept")
+		}
+		g.c.mu.Unlock()
+		if ends {
+			close(g.gates[3])
+			g.take(1)
+			g.unfinished(0)
+		}
+		release(g.refs[1])
+		g.wants("0.1", "1.3", "2.1")
+		g.ranTimes(3)
+	}
+}
+
+// An heir that takes over amid two runs of a generator counts their retries together, and the
+// second run knows what the first yields from then on.
+func TestHeir_TakesOverAmidTwoRuns_TheyKnowEachOther(t *testing.T) {
+	for _, order := range [][]bool{{false, true}, {true, false}} { // which of the tasks runs again
+		h := heirOf(t, new(will))
+		c := h.c
+		tm := &Template{Kind: KindTask, Name: "g", Returns: 1, MaxRetries: 4, Flow: Flow{Mode: FlowStream}}
+		var first, second *task
+		for i, again := range order {
+			x, err := h.task(&willTask{First: 10, Returns: 1, Tries: int32(1 + i), Items: 3, Again: again}, tm)
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.tasks = append(h.tasks, x)
+			if again {
+				second = x
+			} else {
+				first = x
+			}
+		}
+		third := &task{tmpl: tm, first: 10, tries: 1, stream: &stream{gen: 10, got: 2, left: true}} // it has ended
+		o := refs.Known(ids.NewObject(11, c.self, c.info.Job, 2), refs.Facts{State: refs.Stored})
+		c.table.Install(o)
+		c.table.Record(refs.NewRecipe(third, nil), []*refs.Object{o})
+		h.joinRuns()
+		for i, x := range []*task{second, first, third, second} {
+			x.triesAgain()
+			for what, y := range map[string]*task{"first": first, "second": second, "ended": third} {
+				if y.tried() != int32(3+i) {
+					t.Errorf("after try %d the %s run counts %d", 3+i, what, y.tried())
+				}
+			}
+		}
+		first.stream.got = 7
+		if got := fmt.Sprint(second.stream.came(), third.stream.came()); got != "7 7" {
+			t.Errorf("the other runs know of %s items, want 7", got)
+		}
+		if first.stream.first != nil {
+			t.Error("the first run has another before it")
+		}
+		delete(c.yielding, 10)
+		c.table.SetRecipe(o, nil)
+	}
+}

@@ -1,0 +1,279 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/frame"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// raiser is a generator of large items, whose runs raise a large exception at
+// the item that raisesAt gives for the run. The text of an item and of the
+// exception is its index, a dot and the number of the run.
+type raiser struct {
+	t    *testing.T
+	d    *fakeDaemon
+	c    *Client
+	gen  ids.Object
+	refs []ids.Object
+
+	mu       sync.Mutex
+	runs     int
+	raisesAt []int
+}
+
+func startRaising(t *testing.T, f Flow, raisesAt ...int) *raiser {
+	g := &raiser{t: t, d: startDaemon(t), raisesAt: raisesAt}
+	g.d.worker(func(c *Client, it *Item) {
+		g.mu.Lock()
+		run := g.runs
+		g.runs++
+		g.mu.Unlock()
+		item := func(_ *Client, i int) *Value {
+			v := large(fmt.Sprintf("%d.%d", i, run+1))
+			if i == g.raisesAt[run] {
+				v.Fmt = FmtError
+			}
+			return &v
+		}
+		if f.Mode == FlowStream {
+			generate(item)(c, it)
+		} else {
+			listOf(c, it, g.raisesAt[run], item)
+		}
+	})
+	g.c = g.d.driver()
+	g.gen = generator(t, g.c, 3, f)
+	return g
+}
+
+// listOf is a worker's program for a generator that raises at its item n, whose items go to its caller as a list.
+func listOf(c *Client, it *Item, n int, item func(c *Client, i int) *Value) {
+	answer := Value{Fmt: FmtBytes, Meta: []byte("list")}
+	var first ids.Object
+	copy(first[:], it.TaskID[:])
+	for i := range n + 1 {
+		answer.Nested = append(answer.Nested, ids.NewObject(first.Count()+1+uint64(i), first.Owner(), c.info.Job, uint32(i+2)))
+		if i < n {
+			if _, err := c.FeedItem(it.Token, item(c, i), 0); err != nil {
+				panic(err)
+			}
+		}
+	}
+	if err := c.Reply(it.Token, []Value{*item(c, n), answer}, wire.ReplyAppError|wire.ReplyLastItem); err != nil {
+		panic(err)
+	}
+}
+
+// take takes n items, of which the last is the exception, and the end.
+func (g *raiser) take(n int) {
+	g.t.Helper()
+	for i := range n {
+		id, st, err := g.c.NextItem(g.gen, testLimit)
+		if err != nil || st != StreamItem {
+			g.t.Fatalf("item %d: state %d, %v", i, st, err)
+		}
+		g.refs = append(g.refs, id)
+	}
+	if got := next(g.t, g.c, g.gen); got != "end" {
+		g.t.Fatalf("behind the exception comes %q", got)
+	}
+}
+
+func (g *raiser) wants(i int, text string, isError bool) {
+	g.t.Helper()
+	f, err := g.c.Get(g.refs[i], testLimit)
+	if err != nil || f == nil {
+		g.t.Fatalf("item %d: %v, %v", i, f, err)
+	}
+	env, err := g.c.Follow(f.Envelope)
+	if err != nil {
+		g.t.Fatalf("item %d: %v", i, err)
+	}
+	if got := meta(g.t, &Found{Envelope: env}); got != text || f.IsError != isError {
+		g.t.Errorf("item %d is %q, an exception: %v; want %q, %v", i, got, f.IsError, text, isError)
+	}
+	if f.View != 0 {
+		g.c.Release(Drop{View: f.View})
+	}
+}
+
+// ends lets go of everything, and checks how often the generator ran and that nothing of it is left.
+func (g *raiser) ends(runs int) {
+	g.t.Helper()
+	g.mu.Lock()
+	if g.runs != runs {
+		g.t.Errorf("the generator ran %d times, want %d", g.runs, runs)
+	}
+	g.mu.Unlock()
+	for _, id := range g.refs {
+		g.c.Release(Drop{Object: id})
+	}
+	leave(g.c, g.gen)
+	g.d.nothingLeft(g.t, g.c)
+}
+
+// lose has the store lose items. Of the others the store has copies that a second run must not write over.
+func (g *raiser) lose(items ...int) {
+	g.c.letGoOfViews()
+	for _, i := range items {
+		g.d.loses(g.refs[i])
+	}
+}
+
+// The exception with which a generator ended is an item like the others: lost, it is made again by a second run.
+func TestStream_LargeExceptionIsLost_SecondRunRaisesItAgain(t *testing.T) {
+	for _, lost := range [][]int{{2}, {0, 2}} {
+		g := startRaising(t, Flow{Mode: FlowStream}, 2, 2)
+		g.take(3)
+		g.lose(lost...)
+		g.wants(lost[0], fmt.Sprint(lost[0], ".2"), lost[0] == 2)
+		g.wants(2, "2.2", true)
+		g.wants(1, "1.1", false)
+		g.ends(2)
+	}
+}
+
+// A second run that raises before it has made all lost items gives them its exception. What was not lost stays as it was.
+func TestStream_SecondRunRaisesEarlier_LostItemsItDidNotMakeAreItsException(t *testing.T) {
+	for _, x := range []struct {
+		at     int
+		second string // what comes of item 1
+	}{{2, "1.2"}, {1, ""}, {0, ""}} {
+		g := startRaising(t, Flow{Mode: FlowStream}, 5, x.at)
+		g.take(6)
+		g.lose(1, 3, 4)
+		raised := fmt.Sprint(x.at, ".2")
+		if x.second == "" {
+			g.wants(1, raised, true)
+		} else {
+			g.wants(1, x.second, false)
+		}
+		g.wants(3, raised, true)
+		g.wants(4, raised, true)
+		g.wants(0, "0.1", false)
+		g.wants(2, "2.1", false)
+		g.wants(5, "5.1", true)
+		g.ends(2)
+	}
+}
+
+// The second run of a list of items goes on to its end, and raises again there. The exception was not lost, so it is not written again.
+func TestStream_SecondRunOfAListRaisesAtItsEnd_FirstExceptionStays(t *testing.T) {
+	g := startRaising(t, Flow{Mode: FlowDynamic}, 2, 2)
+	waitFor(t, "the first run has ended", func() bool { ready, _ := g.c.Ready(g.gen); return ready })
+	for i := range 3 {
+		id := ids.Object(itemID(g.gen, i))
+		if err := g.c.Import(id, g.c.info.Addr, 0); err != nil {
+			t.Fatal(err)
+		}
+		g.refs = append(g.refs, id)
+	}
+	g.wants(2, "2.1", true)
+	g.lose(0)
+	g.wants(0, "0.2", false)
+	waitFor(t, "the second run has ended", func() bool {
+		g.c.mu.Lock()
+		defer g.c.mu.Unlock()
+		return g.c.unfinished == 0
+	})
+	g.wants(2, "2.1", true)
+	g.ends(2)
+}
+
+// A generator that is tried again after its worker's death may raise earlier than it did before. The
+// items that have come stay, and the exception follows them, also one that lies in the store.
+func TestStream_RetryRaisesEarlier_ExceptionFollowsWhatHasCome(t *testing.T) {
+	d := startDaemon(t)
+	var mu sync.Mutex
+	runs := 0
+	gate := make(chan struct{})
+	work := func(c *Client, it *Item) {
+		mu.Lock()
+		runs++
+		run := runs
+		mu.Unlock()
+		generate(func(w *Client, i int) *Value {
+			switch {
+			case run == 1 && i == 3:
+				<-gate
+				die(w)
+				return nil
+			case run == 2 && i == 1:
+				v := large("raised")
+				v.Fmt = FmtError
+				return &v
+			}
+			return numbers(5)(w, i)
+		})(c, it)
+	}
+	d.worker(work)
+	d.worker(work)
+	c := d.driver()
+	gen := generator(t, c, 1, Flow{Mode: FlowStream})
+	var got []string
+	for range 3 {
+		got = append(got, next(t, c, gen))
+	}
+	close(gate)
+	for len(got) < 5 {
+		got = append(got, next(t, c, gen))
+	}
+	if want := []string{"0", "1", "2", "error raised", "end"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	leave(c, gen)
+	d.nothingLeft(t, c)
+}
+
+// An exception in a place where none can be ends the connection, and no object outside of the generator's gets it.
+func TestStream_ExceptionAtAnImpossiblePlace_IsRefused(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	inline := frame.AppendCount(append(frame.AppendInlineResult(nil, 1), 'v'), 0)
+	for _, x := range []struct {
+		what        string
+		left, again bool
+		item        uint64
+		refused     bool
+	}{
+		{"the next item", false, false, 2, false},
+		{"an item that has come", false, false, 1, true},
+		{"an item after the next one", false, false, 3, true},
+		{"an item that is not kept", true, false, 5, false},
+		{"an item that came before nobody wanted more", true, false, 1, true},
+		{"an item of a second run", true, true, 0, false},
+		{"an object behind the generator's", true, true, streamCounts, true},
+		{"a number that wraps around", true, true, math.MaxUint64, true},
+	} {
+		c.mu.Lock()
+		k, err := c.newTask(&Template{Kind: KindTask, Name: "g", Returns: 1, Flow: Flow{Mode: FlowStream}}, &Call{}, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := newOutConn(c, "")
+		o.Conn = transport.Closed(c.poller)
+		k.seq, k.on = 1, o
+		o.sent.add(k)
+		c.inflight++
+		k.stream.got, k.stream.left, k.stream.again = 2, x.left, x.again
+		answer := frame.Reply{Seq: 1, Flags: wire.ReplyAppError | wire.ReplyLastItem, Item: x.item, Results: 2}
+		err = o.frame(frame.AppendReply(nil, answer, slices.Concat(inline, inline))[4:])
+		if refused := errors.Is(err, wire.ErrBadFrame); refused != x.refused || !refused && err != nil {
+			t.Errorf("%s: %v, want a refusal: %v", x.what, err, x.refused)
+		}
+		if o.sent.get(1) != nil {
+			c.inflight--
+			c.failTask(k, cancelFault(k))
+		}
+		delete(c.streams, k.first)
+		c.mu.Unlock()
+	}
+}
