@@ -2,10 +2,10 @@ package refs
 
 import "github.com/eagleray/eagleray/core/ids"
 
-// What this process borrows is found by its owner first: references that come
-// together mostly have the same.
+// What this process borrows is found by its owner first, because references that
+// come together mostly have the same owner.
 
-// of returns what is borrowed of an owner, nil: nothing.
+// of returns what is borrowed of an owner, nil when nothing is.
 func (t *Table) of(p ids.Owner) *index {
 	if t.lent != nil && t.lender == p {
 		return t.lent
@@ -32,7 +32,7 @@ func (t *Table) lend(o *Object) {
 	t.foreign += x.n
 }
 
-// unlend takes it out.
+// unlend takes a borrowed object out.
 func (t *Table) unlend(o *Object) {
 	p := o.ID.Owner()
 	x := t.of(p)

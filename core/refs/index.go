@@ -5,16 +5,16 @@ package refs
 // Counts are given out one after another, and with large gaps where generators
 // have set some aside. Objects of neighbouring counts share a leaf, leaves share
 // a branch, and only branches are in a map: it has one entry for thousands of
-// objects, so it never has to grow by much at once, and a look at one object
-// after another costs two loads each. What holds nothing is let go of, but for
-// the leaf of the newest count, so that a program which makes one object at a
-// time allocates none.
+// objects, so it never has to grow by much at once, and finding one object after
+// another costs two loads each. A leaf or branch that holds nothing is freed. Only
+// the leaf of the newest count stays, so that a program which makes one object at
+// a time allocates no leaf.
 type index struct {
 	branches map[uint64]*branch
 	n        int
-	at       uint64  // of the branch that was looked at last
-	last     *branch // nil: none
-	newest   uint64  // count of the newest object
+	at       uint64  // the place of the branch that was looked up last,
+	last     *branch // and that branch, nil when there is none
+	newest   uint64  // the count of the newest object
 }
 
 const (
@@ -48,7 +48,7 @@ func (x *index) branch(count uint64) *branch {
 	return b
 }
 
-// find returns the object with a count, nil: there is none.
+// find returns the object with a count, nil when there is none.
 func (x *index) find(count uint64) *Object {
 	b := x.branch(count)
 	if b == nil {
@@ -72,7 +72,7 @@ func (x *index) set(count uint64, o *Object) {
 	}
 	l := &b.leaf[count>>leafBits&(1<<branchBits-1)]
 	if *l == nil {
-		b.n++ // first: fresh may take the branch's only other leaf
+		b.n++ // before fresh, which may take the branch's only other leaf
 		*l = x.fresh(count)
 	}
 	s := &(*l).slot[count&leafMask]
@@ -83,8 +83,8 @@ func (x *index) set(count uint64, o *Object) {
 	*s = o
 }
 
-// fresh returns an empty leaf for a count that has none: that of the newest
-// count so far, if nothing is left there.
+// fresh returns an empty leaf for a count that has none. It takes the leaf of the
+// newest count so far, if no object is left in it.
 func (x *index) fresh(count uint64) *leaf {
 	old := x.newest
 	if count <= old {
@@ -121,7 +121,7 @@ func (x *index) remove(count uint64) {
 	}
 }
 
-// prune lets go of an empty leaf, and of its branch when that was the last one.
+// prune frees an empty leaf, and its branch when that was the branch's last leaf.
 func (x *index) prune(count uint64, b *branch) {
 	b.leaf[count>>leafBits&(1<<branchBits-1)] = nil
 	if b.n--; b.n > 0 {
@@ -134,7 +134,7 @@ func (x *index) prune(count uint64, b *branch) {
 	}
 }
 
-// each calls f with every object until it returns false; those that f removes are not met again.
+// each calls f with every object until f returns false. It passes over objects that f has removed.
 func (x *index) each(f func(*Object) bool) bool {
 	for _, b := range x.branches {
 		for i := range b.leaf {

@@ -78,7 +78,7 @@ func (t *Table) Recipes(f func(*Recipe)) {
 	}
 }
 
-// TakeUnused returns the tasks of the recipes that were let go of since the last call.
+// TakeUnused returns the tasks of the recipes that were dropped since the last call.
 func (t *Table) TakeUnused() []Task {
 	u := t.unused
 	t.unused = nil

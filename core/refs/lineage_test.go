@@ -29,7 +29,7 @@ func TestLineage_DependencyLetGo_EvictedNotForgotten(t *testing.T) {
 		t.Fatalf("state %d", a.state)
 	}
 	if e := tb.TakeEvicted(); len(e) != 1 || e[0] != a {
-		t.Fatalf("emptied %v", e)
+		t.Fatalf("evicted %v", e)
 	}
 	tb.Unref(b, 1)
 	if got := tb.Take(); len(got) != 2 || tb.RecipeBytes() != 0 {

@@ -13,12 +13,12 @@ type Table struct {
 	next     uint64
 	owned    index
 	borrowed map[ids.Owner]*index
-	foreign  int // how many are borrowed
-	lender   ids.Owner
+	foreign  int               // how many objects are borrowed
+	lender   ids.Owner         // the owner that was looked up last,
+	lent     *index            // and what is borrowed of it; nil: none was looked up
 	lentTo   map[ids.Owner]int // how many objects of ours a process borrows
-	lent     *index            // of lender, who was asked about last; nil: nobody
 	freed    []*Object         // died since the last Take
-	todo     []*Object         // to be looked at by work
+	todo     []*Object         // work is to look at them
 
 	// Waits that have an id, see waitid.go.
 	waits    []identified
@@ -97,8 +97,8 @@ func (t *Table) Find(id ids.Object) *Object {
 // FindOwned returns the owned object with that count, or nil.
 func (t *Table) FindOwned(n uint64) *Object { return t.owned.find(n) }
 
-// Borrow returns the object with a given owner's address, new when this process did not
-// know it; then the owner has to be told.
+// Borrow returns the object of a reference that came from elsewhere, with its
+// owner's address. When the object is new here, the owner has to be told.
 func (t *Table) Borrow(id ids.Object, addr string) (o *Object, isNew bool) {
 	if o := t.Find(id); o != nil {
 		return o, false
@@ -142,7 +142,7 @@ func (t *Table) DropBorrower(o *Object, p ids.Owner) {
 // DropProcess forgets everything that process p borrowed.
 func (t *Table) DropProcess(p ids.Owner) {
 	if t.lentTo[p] == 0 {
-		return // most processes that end, and there may be a million objects
+		return // as of most processes that end: the walk below may pass a million objects
 	}
 	t.owned.each(func(o *Object) bool {
 		if _, ok := o.borrowers[p]; ok {
@@ -183,8 +183,8 @@ func (t *Table) Contain(outer, inner *Object) {
 	outer.contained = append(outer.contained, inner)
 }
 
-// ContainAll makes outer, which contains nothing that is known here, keep all of
-// inner alive. The slice is the table's from now on.
+// ContainAll makes outer keep all of inner alive. Outer must contain nothing
+// before. The slice is the table's from now on.
 func (t *Table) ContainAll(outer *Object, inner []*Object) {
 	for _, i := range inner {
 		i.pins++
@@ -208,7 +208,7 @@ func (t *Table) check(o *Object) {
 	t.work()
 }
 
-// held reports whether somebody holds the object: its value must stay.
+// held reports whether somebody holds the object, so that its value must stay.
 func (o *Object) held() bool { return o.local > 0 || o.pins > 0 || len(o.borrowers) > 0 }
 
 // work lets go of what nobody holds, and then of what that held. It does not

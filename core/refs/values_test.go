@@ -138,7 +138,7 @@ func TestLineage_Drop_SaysWhy(t *testing.T) {
 	}
 }
 
-// What was emptied is told once, and computed again it contains nothing of before.
+// An object that was evicted is told once. Its value was freed, so it contains nothing any more.
 func TestLineage_Evicted_ToldOnceAndLetsGoOfWhatItContained(t *testing.T) {
 	tb := table()
 	inner := stored(tb, 0, 5)
@@ -151,7 +151,7 @@ func TestLineage_Evicted_ToldOnceAndLetsGoOfWhatItContained(t *testing.T) {
 		t.Fatalf("freed %v, state %d", freed, a.state)
 	}
 	if len(tb.TakeEvicted()) != 1 || len(tb.TakeEvicted()) != 0 {
-		t.Error("what was emptied is told twice, or never")
+		t.Error("what was evicted is told twice, or never")
 	}
 }
 
