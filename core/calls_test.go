@@ -28,6 +28,11 @@ func TestRemoteError_ClassMessageTraceback(t *testing.T) {
 	if _, err = core.Get(ctx, ref); !errors.As(err, &e) || e.Class != "KeyError" || !errors.Is(err, core.ErrActorDied) || core.CodeOf(err) != "actor_died" {
 		t.Errorf("a constructor's exception: %v", err)
 	}
+	function := must[*core.Actor](t)(s.NewActor(ctx, "shop:same", core.Call{}, 1))
+	ref = must[*core.Ref[int]](t)(core.Invoke[int](ctx, function, "add"))
+	if _, err = core.Get(ctx, ref); !errors.Is(err, core.ErrActorDied) || !strings.Contains(err.Error(), "same is no class, so no actor can be made of it") {
+		t.Errorf("an actor of a function: %v", err)
+	}
 	if _, err := call[any](t, ctx, s, "no_such_function"); err == nil || !strings.Contains(err.Error(), "no_such_function") {
 		t.Errorf("a function that is not there: %v", err)
 	}
@@ -158,7 +163,7 @@ func TestActor_Names(t *testing.T) {
 		t.Errorf("a name that is taken: %v", err)
 	}
 	for _, where := range []string{"", "elsewhere"} {
-		if _, err := s.GetActor(ctx, "nobody", where); !errors.Is(err, core.ErrNotFound) {
+		if _, err := s.GetActor(ctx, "nobody", where); !errors.Is(err, core.ErrNotFound) || errors.Is(err, core.ErrNoCluster) {
 			t.Errorf("a name that nobody has: %v", err)
 		}
 	}

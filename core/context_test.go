@@ -238,7 +238,7 @@ func TestDaemonKilled_EveryCallSaysSo(t *testing.T) {
 			t.Errorf("%s after the kill: %v", name, err)
 		}
 	}
-	if _, err := core.Connect(ctx, o); !errors.Is(err, core.ErrNoCluster) || core.CodeOf(err) != "not_found" {
+	if _, err := core.Connect(ctx, o); !errors.Is(err, core.ErrNoCluster) || core.CodeOf(err) != "no_cluster" {
 		t.Errorf("Connect after the kill: %v", err)
 	}
 	if !errors.Is(s.Err(), core.ErrDaemonDied) {

@@ -19,7 +19,7 @@ import (
 // and an exception of Python code is a *RemoteError.
 var (
 	// ErrNoCluster: Connect found no cluster to connect to, or one whose daemon is gone.
-	ErrNoCluster error = fault.NewKind("no local cluster is running: start one with `eagleray start --head`, or set RAY_ADDRESS", fault.NotFound)
+	ErrNoCluster error = fault.NewKind("no local cluster is running: start one with `eagleray start --head`, or set RAY_ADDRESS", fault.NoCluster)
 	// ErrClosed: the session was closed.
 	ErrClosed error = fault.NewKind("the session is closed", fault.Closed)
 	// ErrDaemonDied: the cluster's daemon ended while the session used it.

@@ -121,6 +121,9 @@ const (
 )
 
 func (o *Call) amounts(cpus float64) (map[string]int64, error) {
+	if o.ZeroCPUs && o.NumCPUs != 0 {
+		return nil, fault.New(fault.BadRequest, "NumCPUs is %v and ZeroCPUs says that it is 0: give one of them", o.NumCPUs)
+	}
 	if o.GPUMemory < 0 || o.GPUMemory > resource.MaxBytes {
 		return nil, fault.New(fault.BadRequest, "GPUMemory: %d bytes must be from 0 to %d", o.GPUMemory, resource.MaxBytes)
 	}
@@ -134,6 +137,9 @@ func (o *Call) amounts(cpus float64) (map[string]int64, error) {
 	out := map[string]int64{}
 	for n, v := range r {
 		u := math.Round(v * unit)
+		if v > float64(resource.MaxBytes) {
+			return nil, fault.New(fault.BadRequest, "resource %s: %v is too large: at most %v", n, v, float64(resource.MaxBytes))
+		}
 		if v < 0 || math.IsNaN(v) || math.Abs(u-v*unit) > 1e-6*max(1, math.Abs(u)) {
 			return nil, fault.New(fault.BadRequest, "resource %s: %v must be a non-negative number of at most 4 decimals", n, v)
 		}

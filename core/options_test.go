@@ -21,6 +21,11 @@ func TestCall_Amounts_CheckedAsInPython(t *testing.T) {
 		{Call{Resources: map[string]float64{"HPU": 0.5}}, "HPU: asked 0.5"},
 		{Call{NumGPUs: math.NaN()}, "GPU: NaN must be a non-negative number"},
 		{Call{NumGPUs: -1}, "GPU: -1 must be a non-negative number"},
+		{Call{Memory: 1 << 50}, "memory: 1.125899906842624e+15 is too large"},
+		{Call{NumGPUs: math.Inf(1)}, "GPU: +Inf is too large"},
+		{Call{Resources: map[string]float64{"slot": 1e300}}, "slot: 1e+300 is too large"},
+		{Call{NumCPUs: 2, ZeroCPUs: true}, "NumCPUs is 2 and ZeroCPUs says that it is 0"},
+		{Call{ZeroCPUs: true}, ""},
 	} {
 		_, err := c.call.amounts(1)
 		if c.words == "" && err != nil || c.words != "" && (fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), c.words)) {

@@ -93,7 +93,7 @@ func TestValues_PythonToGo_NoLoss(t *testing.T) {
 	ctx, s := join(t, opts)
 	fails := func(err error, words string) {
 		t.Helper()
-		if !errors.Is(err, core.ErrType) || !strings.Contains(err.Error(), words) {
+		if !errors.Is(err, core.ErrType) || core.CodeOf(err) != "type_mismatch" || !strings.Contains(err.Error(), words) {
 			t.Errorf("got %v, want ErrType with %q", err, words)
 		}
 	}
@@ -157,7 +157,7 @@ func TestValues_PythonToGo_NoLoss(t *testing.T) {
 		t.Errorf("a datetime: %v, %v", got, err)
 	}
 	for expr, words := range map[string]string{"{1, 2}": "set", "object()": "object", "numpy.array([object()])": "numpy", "datetime.datetime(2024, 1, 1)": "time zone", "print": "print"} {
-		if _, err := call[any](t, ctx, s, "evaluate", expr); !errors.Is(err, core.ErrNotPlain) || !strings.Contains(err.Error(), words) {
+		if _, err := call[any](t, ctx, s, "evaluate", expr); !errors.Is(err, core.ErrNotPlain) || core.CodeOf(err) != "not_plain" || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v, want ErrNotPlain with %q", expr, err, words)
 		}
 	}

@@ -99,6 +99,11 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	}
 	available := here.MemoryAvailable()
 	o.ArenaBytes = min(uint64(float64(available)*storeShare), maxStore)
+	for name, bytes := range map[string]*uint64{"object_store_memory": c.ObjectStoreMemory, "memory": c.Memory} {
+		if bytes != nil && *bytes > uint64(resource.MaxBytes) {
+			return o, fmt.Errorf("%s is %d bytes, at most %d are possible", name, *bytes, resource.MaxBytes)
+		}
+	}
 	if c.ObjectStoreMemory != nil {
 		o.ArenaBytes = *c.ObjectStoreMemory
 	}

@@ -54,6 +54,11 @@ func TestStartConfig_Values_AreChecked(t *testing.T) {
 		`--resources={"TPU":0.5}`:  "TPU is 0.5, must be a whole number of devices",
 		"--labels=plain":           `"plain" is not key=value`,
 		"--object-store-memory=1G": `"1G" is not a number`,
+
+		"--object-store-memory=1125899906842624": "--object-store-memory: 1125899906842624 is too large",
+		"--memory=1e18":                          "--memory: 1e18 is too large",
+		`--resources={"memory":5}`:               "memory is given with --memory",
+		`--resources={"object_store_memory":5}`:  "object_store_memory is given with --object-store-memory",
 	} {
 		flags, err := parseFlags("start", startOptions, []string{flag})
 		if err != nil {

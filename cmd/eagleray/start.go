@@ -109,6 +109,9 @@ func startConfig(flags map[string]string) (c config, err error) {
 	}
 	bytes := func(name string) *uint64 {
 		if f := number(name); f != nil {
+			if *f > float64(resource.MaxBytes) && err == nil {
+				err = fmt.Errorf("%s: %s is too large: at most %s", name, flags[name], resource.FormatBytes(resource.MaxBytes))
+			}
 			n := uint64(*f)
 			return &n
 		}
@@ -130,8 +133,11 @@ func startConfig(flags map[string]string) (c config, err error) {
 			return c, fmt.Errorf(`--resources: %q is not a JSON object of numbers, as in '{"name": 4}': %w`, text, err)
 		}
 		for name, n := range c.Resources {
-			if name == "CPU" || name == "GPU" {
+			switch name {
+			case "CPU", "GPU":
 				return c, fmt.Errorf("--resources: %s is given with --num-%ss", name, strings.ToLower(name))
+			case "memory", "object_store_memory", resource.GPUMemory:
+				return c, fmt.Errorf("--resources: %s is given with --%s", name, strings.ReplaceAll(name, "_", "-"))
 			}
 			if n < 0 {
 				return c, fmt.Errorf("--resources: %s is negative", name)

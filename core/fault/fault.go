@@ -53,6 +53,9 @@ const (
 	DeadlineExceeded Code = "deadline_exceeded" // context.DeadlineExceeded
 	Canceled         Code = "canceled"          // context.Canceled: the caller gave up, see TaskCancelled for a task that was cancelled
 	Exception        Code = "exception"         // a Python function raised it
+	NoCluster        Code = "no_cluster"        // a Go program found none to connect to
+	TypeMismatch     Code = "type_mismatch"     // a Python value does not fit the Go type that was asked for
+	NotPlain         Code = "not_plain"         // a Python value has no form in Go
 )
 
 // Error is a failure that can cross a socket.

@@ -1,14 +1,13 @@
 package store
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/eagleray/eagleray/core/fault"
 )
 
 // ErrNotPlain is wrapped when a value is Python's own and has no Go form.
-var ErrNotPlain = errors.New("not a plain value")
+var ErrNotPlain error = fault.NewKind("not a plain value", fault.NotPlain)
 
 // DecodePlain reads msgpack that another process wrote as nil, bool, int64 (uint64
 // above its range), float64, string, []byte, []any, map[string]any, and

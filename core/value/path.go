@@ -1,7 +1,6 @@
 package value
 
 import (
-	"errors"
 	"fmt"
 	"reflect"
 
@@ -9,7 +8,7 @@ import (
 )
 
 // ErrType is wrapped when a value cannot become the Go type that was asked for.
-var ErrType = errors.New("the value does not fit the Go type")
+var ErrType error = fault.NewKind("the value does not fit the Go type", fault.TypeMismatch)
 
 // maxDepth bounds how deeply values are nested; Python's msgpack reads 511.
 const maxDepth = 500

@@ -49,6 +49,8 @@ _METHOD_OPTIONS = (
     flow.EACH,
 )
 _ASYNC_CONCURRENCY = 1000
+#: How many threads one actor may have: the kernel has numbers for some 32,000 on many machines.
+_MOST_THREADS = 32_768
 #: Special attributes that an actor class has of its class; its others are its own.
 _OF_CLASS = frozenset({"__qualname__", "__annotations__", "__match_args__", "__dataclass_fields__"})
 
@@ -418,7 +420,15 @@ _OWN = frozenset({"_cls", "_options", "_shape", "_exported", "__doc__", "__name_
 
 def _concurrency(cls: type, options: Mapping[str, Any]) -> int:
     stated: int | None = options.get("max_concurrency")
-    return stated or (_ASYNC_CONCURRENCY if actor_kind.is_async(cls) else 1)
+    if actor_kind.is_async(cls):
+        return stated or _ASYNC_CONCURRENCY
+    threads = (stated or 1) + sum((options.get("concurrency_groups") or {}).values())
+    if threads > _MOST_THREADS:
+        raise ValueError(
+            f"the actor {cls.__name__} would have {threads} threads (max_concurrency and concurrency_groups together), "
+            f"and at most {_MOST_THREADS} are allowed. Calls of a class with coroutine methods need no threads"
+        )
+    return stated or 1
 
 
 def _alternative(

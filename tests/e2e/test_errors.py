@@ -227,6 +227,12 @@ BAD_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"lifetime": "detached"}, ValueError, "lifetime"),
     ({"retry_exceptions": [1]}, ValueError, "retry_exceptions"),
     ({"name": 1}, TypeError, "name"),
+    ({"num_cpus": 1e15}, ValueError, "'num_cpus' is too large"),
+    ({"num_gpus": 2**70}, ValueError, "'num_gpus' is too large"),
+    ({"memory": 1 << 50}, ValueError, "'memory' is too large"),
+    ({"resources": {"a": 1e300}}, ValueError, "'a'.*too large"),
+    ({"max_retries": 2**70}, ValueError, "'max_retries' only accepts numbers up to"),
+    ({"scheduling_strategy": "spread"}, ValueError, "'SPREAD'.*got 'spread'"),
 ]
 
 
@@ -247,6 +253,11 @@ BAD_ACTOR_OPTIONS: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"max_concurrency": 1.5}, TypeError, "max_concurrency"),
     ({"lifetime": "x"}, ValueError, "detached"),
     ({"memory": -1}, ValueError, "nonnegative"),
+    ({"memory": 1 << 50}, ValueError, "'memory' is too large"),
+    ({"max_restarts": 2**70}, ValueError, "'max_restarts' only accepts numbers up to"),
+    ({"max_pending_calls": 2**70}, ValueError, "'max_pending_calls' only accepts numbers up to"),
+    ({"max_concurrency": 2**70}, ValueError, "'max_concurrency' only accepts numbers up to"),
+    ({"scheduling_strategy": "spread"}, ValueError, "'SPREAD'.*got 'spread'"),
 ]
 
 
@@ -256,6 +267,22 @@ def test_wrong_options_of_actors(ray: Any, options: dict[str, Any], kind: type[E
 
     with pytest.raises(kind, match=text):
         ray.remote(**options)(A)
+
+
+def test_more_threads_than_a_process_can_have_are_refused(ray: Any) -> None:
+    class Plain:
+        def m(self) -> int:
+            return 1
+
+    class Asynchronous:
+        async def m(self) -> int:
+            return 1
+
+    for options in ({"max_concurrency": 2**31}, {"concurrency_groups": {"io": 40_000}}):
+        with pytest.raises(ValueError, match=r"the actor Plain would have \d+ threads"):
+            ray.remote(**options)(Plain).remote()
+        actor = ray.remote(**options)(Asynchronous).remote()
+        assert ray.get(actor.m.remote(), timeout=60) == 1
 
 
 @pytest.mark.parametrize(("name", "amount"), [("TPU", 3), ("neuron_cores", 0.5), ("HPU", 1.5), ("GPU", 1.5)])

@@ -13,10 +13,16 @@ from eagleray._private.calls.resources import ON_LEAK
 _KIND_NAMES = {TASK: "remote functions", ACTOR: "actors"}
 
 
+#: The largest number that travels.
+_MOST = 2**63 - 1
+
+
 def _at_least(least: int, meaning: str = "") -> Check:
     def check(name: str, value: Any) -> None:
         if value < least:
             raise ValueError(f"The keyword {name!r} only accepts {least} or a larger number{meaning}, got {value!r}")
+        if value > _MOST:
+            raise ValueError(f"The keyword {name!r} only accepts numbers up to {_MOST}{meaning}, got {value!r}")
 
     return check
 
@@ -70,6 +76,8 @@ def _strategy(name: str, value: Any) -> None:
         raise TypeError(
             f"The keyword {name!r} takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {value!r}"
         )
+    if isinstance(value, str):
+        strategy_name(value, "")
 
 
 def _namespace(name: str, value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from eagleray._private import native
 from eagleray._private.families import ACCELERATORS
-from eagleray._private.sizes import parse_bytes, show_bytes
+from eagleray._private.sizes import MOST_BYTES, parse_bytes, show_bytes
 from eagleray._private.state import UNIT
 
 #: Bytes of the memory of GPUs.
@@ -17,16 +17,16 @@ GPU_MEMORY = "gpu_memory"
 ON_LEAK = "on_leak"
 #: What a task that wants a type of accelerator asks for, so that only nodes with that type have it.
 _TYPE_AMOUNT = 0.001
-#: The largest amount that travels, in units: more is as impossible as this.
-_MOST = 2**62
 
 
 def check_quantity(name: str, value: Any) -> None:
-    """Raises ValueError for an amount that is negative or finer than 0.0001."""
+    """Raises ValueError for an amount that is negative, too large or finer than 0.0001."""
     if value != value or value in (float("inf"), float("-inf")):
         raise ValueError(f"The resource quantity of {name!r} must be a finite number, got {value!r}")
     if value < 0:
         raise ValueError(f"The resource quantity of {name!r} must be nonnegative, got {value!r}")
+    if value > MOST_BYTES:
+        raise ValueError(f"The resource quantity of {name!r} is too large: at most {MOST_BYTES:.0e}, got {value!r}")
     if name != "memory" and abs(value * UNIT - round(value * UNIT)) > 1e-6 * max(1.0, abs(value)):
         raise ValueError(
             f"The precision of the resource quantity of {name!r} must be no more than 0.0001, got {value!r}"
@@ -115,7 +115,7 @@ def _check_devices(amounts: Mapping[str, float]) -> None:
 
 def to_units(amounts: Mapping[str, float]) -> dict[str, int]:
     """Amounts in integer units, without the zeros."""
-    units = {name: min(round(value * UNIT), _MOST) for name, value in amounts.items()}
+    units = {name: round(value * UNIT) for name, value in amounts.items()}
     return {name: value for name, value in sorted(units.items()) if value > 0}
 
 

@@ -16,7 +16,7 @@ from eagleray._private.calls.resources import check_name_length
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack, unpack
 from eagleray._private.session import spilling, unused
-from eagleray._private.sizes import parse_bytes
+from eagleray._private.sizes import MOST_BYTES, parse_bytes
 from eagleray._private.state import DRIVER, EnvBase, Session, process
 
 _DRAIN_MS = 2_000
@@ -229,12 +229,9 @@ def _daemon_config(
             raise ValueError(f"Resource quantities must be nonnegative. {name} is {value}.")
         if value != int(value):
             raise ValueError(f"Resource quantities must all be whole numbers. {name} is {value}.")
-    for name, value in (labels or {}).items():
-        check_name_length("a label of the node", f"{name}={value}")
-    if isinstance(store, float) and math.isfinite(store):
-        store = int(store)  # as Ray does: 2e9
-    if store is not None and not isinstance(store, int):
-        raise TypeError(f"object_store_memory must be a number of bytes, got {store!r}")
+    _check_labels(labels)
+    store = _bytes_of("object_store_memory", store)
+    memory = _bytes_of("_memory", memory)
     if store is not None and store < _MIN_STORE_BYTES:
         raise ValueError(f"object_store_memory must be at least {_MIN_STORE_BYTES} bytes, got {store!r}")
     if infeasible not in (None, "raise", "wait"):
@@ -250,6 +247,26 @@ def _daemon_config(
         "infeasible": infeasible or os.environ.get("EAGLERAY_INFEASIBLE") or None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _check_labels(labels: Any) -> None:
+    if labels is not None and not isinstance(labels, Mapping):
+        raise TypeError(f"labels must be a dictionary of names and texts, got {type(labels).__name__}")
+    for name, value in (labels or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str):
+            raise TypeError(f"labels must map strings to strings, got {name!r}: {value!r}")
+        check_name_length("a label of the node", f"{name}={value}")
+
+
+def _bytes_of(name: str, value: Any) -> int | None:
+    """The bytes of memory that a keyword of ``init`` asks for; floats count too, as under Ray: 2e9."""
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        raise TypeError(f"{name} must be a number of bytes, got {value!r}")
+    if not 0 <= value <= MOST_BYTES:
+        raise ValueError(f"{name} must be from 0 to {MOST_BYTES} bytes (100 TB), got {value!r}")
+    return int(value)
 
 
 def _sizes(gpu_memory: Any) -> list[int] | None:

@@ -43,6 +43,10 @@ class Actor(CallRunner):
         """The class; what loading it raised is told by ``construct``."""
         try:
             self._class = self.worker.load(self.spec["fid"], self.spec.get("fetched", False))
+            if not isinstance(self._class, type):  # a Go program names it by its path
+                raise TypeError(
+                    f"{self.spec['class_name']} is no class, so no actor can be made of it: {self._class!r}"
+                )
         except BaseException as problem:
             self._load_problem = problem
         return self._class
