@@ -104,7 +104,7 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	if err != nil {
 		return &badConfig{err}
 	}
-	o.Inherit = func(u *net.UnixConn, token string) error {
+	o.Succeed = func(u *net.UnixConn, token string) error {
 		return client.Inherit(u, filepath.Join(dir, "d.sock"), token)
 	}
 

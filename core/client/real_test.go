@@ -26,7 +26,7 @@ type real struct {
 func startReal(t *testing.T, cpus int64) *real {
 	t.Helper()
 	s := play.StartWith(t, cpus, func(o *daemon.Options) {
-		o.Inherit = func(u *net.UnixConn, token string) error { return Inherit(u, o.SessionDir+"/d.sock", token) }
+		o.Succeed = func(u *net.UnixConn, token string) error { return Inherit(u, o.SessionDir+"/d.sock", token) }
 	})
 	return joinReal(t, s)
 }

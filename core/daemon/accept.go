@@ -4,10 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
-	"path/filepath"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -16,14 +13,14 @@ import (
 	"github.com/eagleray/eagleray/core/workers"
 )
 
-// maxHandshakes bounds the connections that have not introduced themselves.
+// maxHandshakes bounds the connections that have not sent their hello.
 const maxHandshakes = 4096
 
 // lastWordsWait is how long the end of a driver's process waits for what the driver has
 // sent before, which may still be in its socket.
 const lastWordsWait = 100 * time.Millisecond
 
-// accept takes connections. Each is introduced on a goroutine of its own.
+// accept takes connections. The handshake of each runs on a goroutine of its own.
 func (d *Daemon) accept() {
 	defer d.served.Done()
 	slots := make(chan struct{}, maxHandshakes)
@@ -33,7 +30,7 @@ func (d *Daemon) accept() {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			// Out of descriptors, most likely: others may go meanwhile.
+			// Most likely there are no descriptors left: others may be closed meanwhile.
 			d.refuse("accept", err)
 			time.Sleep(20 * time.Millisecond)
 			continue
@@ -61,7 +58,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		return fault.New(fault.VersionMismatch, "this daemon speaks protocol version %d, the caller %d: both must come from one installation", wire.Version, h.Version)
 	}
 	if h.Role == wire.RoleWill {
-		return d.bequeath(u, h)
+		return d.handOver(u, h)
 	}
 	if h.Role == wire.RoleStarted {
 		return d.startPage(u, h)
@@ -78,9 +75,9 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		c.self, c.job = c.worker.self, c.worker.job
 	case wire.RoleHeir:
 		c.self = ids.NewWorker()
-		c.heirOf, err = d.predecessor(h.Token)
+		c.predecessor, err = d.predecessorOf(h.Token)
 		if err == nil {
-			c.job = c.heirOf.job
+			c.job = c.predecessor.job
 		}
 	case wire.RoleCLI:
 	default:
@@ -115,12 +112,12 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	}
 	c.peer.Start()
 	if c.worker != nil || c.role == wire.RoleCLI || c.role == wire.RoleHeir || pidfd < 0 {
-		// A worker's pidfd comes from its zygote; an heir is of this process.
+		// A worker's pidfd comes from its zygote, and a successor runs in this process.
 		closeFD(pidfd)
 		return nil
 	}
 	p, err := workers.WatchHandle(pid, pidfd, func(*workers.Process) {
-		// What it told last may still be in its socket.
+		// What the process sent last may still be in its socket.
 		select {
 		case <-c.peer.Done():
 		case <-time.After(lastWordsWait):
@@ -137,7 +134,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	return nil
 }
 
-// enlist makes the connection known; false when the daemon is closing.
+// enlist enters the connection in the tables. It reports false when the daemon is closing.
 func (d *Daemon) enlist(c *client) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -153,14 +150,10 @@ func (d *Daemon) enlist(c *client) bool {
 	if c.worker != nil {
 		d.workerConnected(c)
 	}
-	if c.heirOf != nil {
+	if c.predecessor != nil {
 		d.event(func(m *sched.Machine) { m.AddClient(c.id, c.job.ID) })
 	}
 	return true
-}
-
-func (d *Daemon) socketOf(o ids.Owner) string {
-	return filepath.Join(d.o.SessionDir, "p", o.String()+".sock")
 }
 
 // totals are what the cluster has, as processes are told.
@@ -168,32 +161,4 @@ func (d *Daemon) totals() wire.Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit}
-}
-
-// peerProcess returns who is at the other end: its pid and a pidfd, or -1.
-func peerProcess(u *net.UnixConn, said int) (pid, pidfd int) {
-	pid, pidfd = said, -1
-	rc, err := u.SyscallConn()
-	if err != nil {
-		return pid, -1
-	}
-	_ = rc.Control(func(fd uintptr) {
-		if cred, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil && cred.Pid > 0 {
-			pid = int(cred.Pid)
-		}
-		if got, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_PEERPIDFD); err == nil {
-			pidfd = got
-			return
-		}
-		if got, err := unix.PidfdOpen(pid, 0); err == nil {
-			pidfd = got
-		}
-	})
-	return pid, pidfd
-}
-
-func closeFD(fd int) {
-	if fd >= 0 {
-		unix.Close(fd)
-	}
 }

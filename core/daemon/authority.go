@@ -44,7 +44,7 @@ func (d *Daemon) mayWrite(c *client, id ids.Object) error {
 // mayFree reports whether c may say that the object is not needed: its owner
 // may, and who has not written it to the end. mu held.
 func (d *Daemon) mayFree(c *client, id ids.Object) error {
-	if o := id.Owner(); o == c.self.Owner() || o == c.former {
+	if o := id.Owner(); o == c.self.Owner() || o == c.formerOwner {
 		return nil
 	}
 	if d.objects.Writer(id) == objects.Holder(c) || d.objects.WaitsForRoom(c, id) {

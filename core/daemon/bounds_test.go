@@ -53,9 +53,9 @@ func sleeper(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-func TestRest_LongerEachTimeUntilTheMost(t *testing.T) {
-	for falls, want := range map[int]time.Duration{0: 0, 1: 0, 2: firstRest, 3: 2 * firstRest, 4: 4 * firstRest, 9: 128 * firstRest, 10: maxRest, 60: maxRest, 1 << 40: maxRest} {
-		if got := rest(falls); got != want {
+func TestBackoff_LongerEachTimeUntilTheMost(t *testing.T) {
+	for falls, want := range map[int]time.Duration{0: 0, 1: 0, 2: firstBackoff, 3: 2 * firstBackoff, 4: 4 * firstBackoff, 9: 128 * firstBackoff, 10: maxBackoff, 60: maxBackoff, 1 << 40: maxBackoff} {
+		if got := backoff(falls); got != want {
 			t.Errorf("%d falls: %v, want %v", falls, got, want)
 		}
 	}
@@ -68,10 +68,10 @@ func TestWhy_EachReasonInWords(t *testing.T) {
 		record.OwnerDied: "owner has died: d", record.JobEnded: "its job has ended: d", record.StartFailed: "could not be started: d", record.EnvFailed: "runtime environment could not be made: d",
 		record.OutOfMemory: "ran out of memory: d", record.GPUMemory: "GPU's memory than it had asked for: d", record.NodeDied: "its node has died: d", "else": "else: d",
 	} {
-		if got := why(r, "d."); !strings.Contains(got, words) {
+		if got := causeText(r, "d."); !strings.Contains(got, words) {
 			t.Errorf("%s: %q", r, got)
 		}
-		if got := why(r, ""); strings.Contains(got, ":") {
+		if got := causeText(r, ""); strings.Contains(got, ":") {
 			t.Errorf("%s without a detail: %q", r, got)
 		}
 		comes := r == record.WorkerDied || r == record.NodeDied || r == record.OutOfMemory || r == record.GPUMemory || r == record.Killed

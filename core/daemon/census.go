@@ -12,14 +12,12 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/core/wire"
-	"github.com/eagleray/eagleray/core/workers"
 )
 
 // Bounds of a census.
 const (
-	tallyPatience = 3 * time.Second // for one process's part
-	censusRows    = 200_000         // of all processes together
-	keptWorkers   = 500             // that have ended
+	answerWait = 3 * time.Second // how long a process may take to answer
+	censusRows = 200_000         // of all processes together
 )
 
 // census asks every process of the session what it holds, all at the same
@@ -39,7 +37,7 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 		if len(asked) > 0 {
 			q.Limit = max(1, min(q.Limit, censusRows/len(asked)))
 		}
-		patience := tallyPatience
+		patience := answerWait
 		if q.TimeoutMs > 0 {
 			patience = min(patience, time.Duration(q.TimeoutMs)*time.Millisecond)
 		}
@@ -52,7 +50,7 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 			all.Add(1)
 			go func() {
 				defer all.Done()
-				found[i], silent[i] = tallyOf(ctx, c, &q, patience)
+				found[i], silent[i] = partOf(ctx, c, &q, patience)
 			}()
 		}
 		all.Wait()
@@ -74,8 +72,8 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 	return out
 }
 
-// tallyOf asks one process; why is "" when it has left meanwhile.
-func tallyOf(ctx context.Context, c *client, q *wire.CensusAsk, patience time.Duration) (t *wire.Tally, why string) {
+// partOf asks one process; why is "" when it has left meanwhile.
+func partOf(ctx context.Context, c *client, q *wire.CensusAsk, patience time.Duration) (t *wire.Tally, why string) {
 	if c.role != wire.RoleHeir && stopped(c.pid) {
 		return nil, "it is stopped (SIGSTOP)"
 	}
@@ -138,35 +136,6 @@ func (d *Daemon) workerRows(out *wire.Census) {
 	out.Workers = append(out.Workers, d.ended...)
 }
 
-func (w *worker) row() wire.WorkerRow {
-	ordered, ready := w.Times()
-	r := wire.WorkerRow{
-		WorkerID: bytes.Clone(w.self[:]), Role: wire.RoleWorker, Pid: w.Pid(), JobID: bytes.Clone(w.job.ID[:]),
-		Alive: w.State() != workers.Gone, StartedMs: ms(ordered), ReadyMs: ms(ready),
-	}
-	if w.actor != nil {
-		r.ActorID = bytes.Clone(w.actor.rec.ID[:])
-	}
-	return r
-}
-
-func ms(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// noteEnd remembers a worker that has ended, for the census; mu held.
-func (d *Daemon) noteEnd(w *worker, end workers.End) {
-	if len(d.ended) >= keptWorkers {
-		d.ended = append(d.ended[:0], d.ended[keptWorkers/2:]...)
-	}
-	r := w.row()
-	r.EndedMs, r.Reason, r.Detail, r.Alive = time.Now().UnixMilli(), w.Reason(), end.Detail, false
-	d.ended = append(d.ended, r)
-}
-
 // The states of actors as Ray calls them.
 var actorStates = map[record.ActorState]string{
 	record.ActorPending: "PENDING_CREATION", record.ActorAlive: "ALIVE", record.ActorRestarting: "RESTARTING", record.ActorDead: "DEAD",
@@ -194,27 +163,8 @@ func (d *Daemon) headRows(out *wire.Census) {
 	}
 }
 
-// passOn tells the workers of a process's job to let go of a function.
-func (d *Daemon) passOn(c *client, m *wire.Message) {
-	var q wire.FunctionRef
-	if err := m.Decode(&q); err != nil {
-		d.refuse("message refused", err)
-		return
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.job == nil {
-		return
-	}
-	for _, w := range c.job.workers {
-		if p := w.Peer(); p != nil {
-			_ = p.Push(wire.TForget, q)
-		}
-	}
-}
-
 // answerCensus serves a request, on a goroutine of its own.
-func (d *Daemon) answerCensus(m *wire.Message) {
+func (d *Daemon) answerCensus(_ *client, m *wire.Message) {
 	var q wire.CensusAsk
 	if err := m.Decode(&q); err != nil {
 		_ = m.Fail(err)

@@ -13,23 +13,22 @@ import (
 // The large class of a detached actor goes from the actor's creator to the
 // cluster's state, and from there to each worker that starts the actor.
 
-// code serves what concerns large classes, on the process's queue.
-func (d *Daemon) code(ctx context.Context, c *client, m *wire.Message) (any, error) {
-	switch m.Type {
-	case wire.TCodePart:
-		return d.codePart(ctx, c, m)
-	case wire.TCodeGet:
-		var q wire.CodeAt
-		object, err := decodeObject(m, &q, &q.ObjectID)
-		if err != nil {
-			return nil, err
-		}
-		data, size, ok := d.head.Code(object, q.Offset)
-		if !ok {
-			return nil, fault.New(fault.ObjectLost, "the cluster does not have the class in object %s", object)
-		}
-		return wire.CodeData{Data: data, Size: size}, nil
+// codeGet serves TCodeGet.
+func (d *Daemon) codeGet(_ context.Context, _ *client, m *wire.Message) (any, error) {
+	var q wire.CodeAt
+	object, err := decodeObject(m, &q, &q.ObjectID)
+	if err != nil {
+		return nil, err
 	}
+	data, size, ok := d.head.Code(object, q.Offset)
+	if !ok {
+		return nil, fault.New(fault.ObjectLost, "the cluster does not have the class in object %s", object)
+	}
+	return wire.CodeData{Data: data, Size: size}, nil
+}
+
+// codeDrop serves TCodeDrop.
+func (d *Daemon) codeDrop(_ context.Context, c *client, m *wire.Message) (any, error) {
 	var q wire.ActorRef
 	id, err := decodeActor(m, &q, &q.ActorID)
 	if err != nil {
@@ -41,7 +40,8 @@ func (d *Daemon) code(ctx context.Context, c *client, m *wire.Message) (any, err
 	return nil, nil
 }
 
-// codePart passes a part on to the state, or says what the state has.
+// codePart serves TCodePart: it passes a part of a class on to the cluster's state. A part
+// without a size asks what the state has.
 func (d *Daemon) codePart(ctx context.Context, c *client, m *wire.Message) (any, error) {
 	var q wire.CodePart
 	id, err := decodeActor(m, &q, &q.ActorID)
@@ -78,8 +78,8 @@ func (d *Daemon) codePart(ctx context.Context, c *client, m *wire.Message) (any,
 	return wire.CodeHave{Have: have, Size: q.Size}, err
 }
 
-// codeClaimed forgets that a process brings the class of an actor, which is
-// registered, or will not be, and reports whether it did.
+// codeClaimed notes that the actor whose class a process has brought is registered, or
+// never will be. It reports whether the process had brought a class.
 func (d *Daemon) codeClaimed(c *client, id ids.Actor) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,18 +88,19 @@ func (d *Daemon) codeClaimed(c *client, id ids.Actor) bool {
 	return known
 }
 
-// dropCodeOf lets go of classes whose actors the process, which has ended, has not registered.
+// dropCodeOf has the classes dropped that a process has brought for actors which it never
+// registered. The process has ended.
 func (d *Daemon) dropCodeOf(c *client) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for id := range c.codeFor {
 		d.head.DropCode(id)
-		d.restSoon()
+		d.trimSoon()
 	}
 	c.codeFor = nil
 }
 
-// codeIDs returns the objects of an actor's large classes, each once.
+// codeIDs returns the objects that hold an actor's large classes, without duplicates.
 func codeIDs(raw [][]byte) (list []ids.Object, err error) {
 	for _, b := range raw {
 		if len(b) == 0 {

@@ -36,19 +36,19 @@ func TestCode_GetPartDrop_AnswersWhatTheClusterHas(t *testing.T) {
 	c := connected(t, wire.RoleDriver)
 	c.job = j
 	other := ids.NewObject(2, ids.Owner{1}, j.ID, 0)
-	got, err := d.code(t.Context(), c, received(t, wire.TCodeGet, wire.CodeAt{ObjectID: head.object[:], Offset: 4}))
+	got, err := d.codeGet(t.Context(), c, received(t, wire.TCodeGet, wire.CodeAt{ObjectID: head.object[:], Offset: 4}))
 	if x, ok := got.(wire.CodeData); err != nil || !ok || string(x.Data) != "class" || x.Size != 9 {
 		t.Errorf("got %+v, %v", got, err)
 	}
 	for name, id := range map[string][]byte{"one that is not there": other[:], "no id": []byte("x")} {
 		want := map[bool]fault.Code{true: fault.ObjectLost, false: fault.BadRequest}[len(id) > 1]
-		if _, err := d.code(t.Context(), c, received(t, wire.TCodeGet, wire.CodeAt{ObjectID: id})); fault.CodeOf(err) != want {
+		if _, err := d.codeGet(t.Context(), c, received(t, wire.TCodeGet, wire.CodeAt{ObjectID: id})); fault.CodeOf(err) != want {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	actor := ids.NewActor(j.ID)
 	part := func(id ids.Object, size uint64) (wire.CodeHave, error) {
-		got, err := d.code(t.Context(), c, received(t, wire.TCodePart, wire.CodePart{ActorID: actor[:], ObjectID: id[:], Size: size, Data: []byte("ab")}))
+		got, err := d.codePart(t.Context(), c, received(t, wire.TCodePart, wire.CodePart{ActorID: actor[:], ObjectID: id[:], Size: size, Data: []byte("ab")}))
 		have, _ := got.(wire.CodeHave)
 		return have, err
 	}
@@ -63,14 +63,14 @@ func TestCode_GetPartDrop_AnswersWhatTheClusterHas(t *testing.T) {
 	}
 	drop := wire.ActorRef{ActorID: actor[:]}
 	for range 2 {
-		if _, err := d.code(t.Context(), c, received(t, wire.TCodeDrop, drop)); err != nil {
+		if _, err := d.codeDrop(t.Context(), c, received(t, wire.TCodeDrop, drop)); err != nil {
 			t.Error(err)
 		}
 	}
 	if len(head.dropped) != 1 || len(c.codeFor) != 0 {
 		t.Errorf("the class was dropped %d times, %d are claimed", len(head.dropped), len(c.codeFor))
 	}
-	if _, err := d.code(t.Context(), c, received(t, wire.TCodeDrop, wire.ActorRef{ActorID: []byte("x")})); fault.CodeOf(err) != fault.BadRequest {
+	if _, err := d.codeDrop(t.Context(), c, received(t, wire.TCodeDrop, wire.ActorRef{ActorID: []byte("x")})); fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("no actor: %v", err)
 	}
 }

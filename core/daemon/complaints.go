@@ -33,9 +33,6 @@ type complaint struct {
 	again  int // how often it came since
 }
 
-// refuse logs that the daemon refused something, and why.
-func (d *Daemon) refuse(what string, err error) { d.complaints.add(d.log, what, err) }
-
 func (k *complaints) add(log *slog.Logger, what string, err error) {
 	text := err.Error()
 	if len(text) > complaintBytes {

@@ -1,45 +1,56 @@
-// Package daemon is the node role: the process that every driver and worker of
-// a machine talks to. It owns the connections, the leases (through package
-// sched), the worker pool, the object store (package objects) and the actors that
-// run here. Package workers starts, watches and ends the processes. docs/protocol.md
-// is its contract.
+// Package daemon is the node role: the process that every driver and every worker of
+// a machine talks to. It accepts their connections, passes their requests to the
+// scheduler (package sched), the object store (package objects), the table of workers
+// (package workers) and the head role, and it places and ends the actors that run here.
+// docs/protocol.md describes its messages.
+//
+// # Files
+//
+// state.go has all tables and the types of their rows. events.go passes events to the
+// scheduler, and orders.go carries out what the scheduler orders. The files named
+// …requests.go serve one group of messages each; handle.go says which function serves
+// which message. Above them are accept.go and daemon.go (Open, Serve, Close). A file
+// calls only files below it. What would be a call back up is an interface
+// (workers.Events, objects.Notify, pressure.Workers), or the field perform, through which
+// events.go reaches orders.go.
 //
 // # State
 //
 // One mutex, Daemon.mu, guards the scheduler, the object store and all tables
-// of clients, workers, jobs and actors. A message is handled on its
-// connection's reader goroutine: take the lock, change tables, give the
-// scheduler its event, carry out the actions that it orders, answer. Nothing
-// under the lock blocks: sending appends to a buffer (wire.Peer), forks are
-// handed to the zygote's goroutine, reports to the head are queued there.
-// Requests to the head, which may wait for a commit, run on a queue per
-// process, in order, without the lock.
+// of clients, workers, jobs and actors. A message is handled on the goroutine that reads
+// its connection: the function takes the lock, changes tables, gives the
+// scheduler its event, has the orders carried out, and answers. Nothing
+// blocks while the lock is held: sending appends to a buffer (wire.Peer), forks are
+// ordered by goroutines of their own, and reports to the head are queued by the head.
+// Requests to the head may wait for a commit. They run without the lock, in the order in
+// which a process has sent them, in the queue of that process.
 //
 // # Goroutines
 //
-// One accepts; each connection has the peer's two; package workers and the object
-// store have those that their doc.go names; the timer of the scheduler. Close ends
-// them all.
+// One goroutine accepts connections. Each connection has the two of its wire.Peer, and a process
+// with requests to the head has one while there are any. The packages workers, objects and pressure
+// have those that their doc.go names. Timers of the scheduler, of actors' backoff and of
+// trim.go run on goroutines of their own. Close ends them all.
 //
 // # Life and death
 //
-// A process is gone when its pidfd fires or its connection closes, whichever
-// comes first. A worker's end is told when its exit status is known, at most
-// statusWait after the pidfd. What a worker leaves (process group, orphans of
-// its session) is killed, for this process is the child subreaper.
+// A process is gone when its pidfd says so or when its connection closes, whichever
+// comes first. The end of a worker is told when its exit status is known, or a
+// moment after the pidfd. What a worker leaves (its process group, orphans of its
+// session) is killed, because this process is the child subreaper.
 // Close kills every descendant and removes the session directory. When the
 // daemon itself is killed, zygotes and workers end because their sockets
 // close.
 //
-// A worker that ends while it is needed hands over to an heir, a client of this
-// daemon in its own process (Options.Inherit); heir.go puts it in its place.
+// A worker that ends while others need what it owns hands that over to a successor, which
+// is a client of this daemon in the daemon's own process (Options.Succeed, successor.go).
 //
 // # Invariants
 //
-//   - A worker's devices are free only after its process has ended, unless it
+//   - The devices of a worker are free only after its process has ended, or after it
 //     went back to the pool.
-//   - Whatever a process held (leases, wants, pins, rooms it writes, objects it
+//   - Whatever a process held (leases, wants, pins, objects that it writes, objects that it
 //     owns) goes with it.
-//   - Nothing read from a socket or pipe is kept without a cap.
+//   - Nothing that is read from a socket or a pipe is kept without a cap.
 //   - A process that does not read cannot hold up another one.
 package daemon

@@ -56,11 +56,11 @@ func TestEndJob_EndsAllButDetachedActors(t *testing.T) {
 	}
 	runs, unborn, silent := add(11, true, true, nil), add(12, true, false, nil), add(13, false, true, nil)
 	detached := add(14, true, true, &actor{rec: record.Actor{Detached: true}})
-	other := add(15, true, true, &actor{settled: true})
+	other := add(15, true, true, &actor{endReported: true})
 	all := map[*worker]bool{runs: true, unborn: true, silent: true, detached: false, other: true} // whether the worker is to be ended
 	d.mu.Lock()
-	heir, stranger, driver := connected(t, wire.RoleHeir), connected(t, wire.RoleHeir), connected(t, wire.RoleDriver)
-	for i, c := range []*client{heir, stranger, driver} {
+	successor, stranger, driver := connected(t, wire.RoleHeir), connected(t, wire.RoleHeir), connected(t, wire.RoleDriver)
+	for i, c := range []*client{successor, stranger, driver} {
 		c.id, c.job = sched.ClientID(100+i), j
 		d.clients[c.id] = c
 	}
@@ -83,8 +83,8 @@ func TestEndJob_EndsAllButDetachedActors(t *testing.T) {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !heir.gone || stranger.gone || driver.gone || d.clients[heir.id] != nil || d.clients[stranger.id] == nil {
-		t.Errorf("of the clients are gone: the job's heir %v, another job's heir %v, the driver %v", heir.gone, stranger.gone, driver.gone)
+	if !successor.gone || stranger.gone || driver.gone || d.clients[successor.id] != nil || d.clients[stranger.id] == nil {
+		t.Errorf("of the clients are gone: the job's successor %v, another job's successor %v, the driver %v", successor.gone, stranger.gone, driver.gone)
 	}
 	for w, want := range all {
 		if w.Dismissed() != want {

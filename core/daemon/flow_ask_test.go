@@ -125,7 +125,7 @@ func TestFlow_Census_ShowsProcessesActorsAndJobs(t *testing.T) {
 }
 
 // Who lost its connection to an actor is told what became of it.
-func TestFlow_ActorLost_FateIsTold(t *testing.T) {
+func TestFlow_ActorLost_ItsEndIsTold(t *testing.T) {
 	s := play.Start(t, 2)
 	d := s.Driver(nil)
 	id := d.Made("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })

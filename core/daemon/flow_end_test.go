@@ -64,7 +64,7 @@ func TestFlow_Footprint_CountsTheTables(t *testing.T) {
 	})
 	for name, want := range map[string]uint64{
 		"n_jobs": 1, "n_actors": 1, "n_objects": 1, "n_zygotes": 1, "n_envs": 1, "n_in_arena": 1, "n_sched_leases": 1, "n_head_actors": 1,
-		"n_wills": 0, "n_falls": 0, "n_clients": 4, "n_owners": 3,
+		"n_handovers": 0, "n_failed_starts": 0, "n_clients": 4, "n_owners": 3,
 	} {
 		if n[name] != want {
 			t.Errorf("%s is %d, want %d", name, n[name], want)

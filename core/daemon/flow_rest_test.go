@@ -21,7 +21,7 @@ func explained(d *play.Driver, id ids.Actor) (why string) {
 
 // An actor whose constructor kills its worker again and again rests before the
 // next one, and whoever asks is told so.
-func TestFlow_Actor_DiesInItsConstructor_RestsBetween(t *testing.T) {
+func TestFlow_Actor_DiesInItsConstructor_BacksOff(t *testing.T) {
 	s := play.Start(t, 1)
 	d, tool := s.Driver(nil), s.Tool()
 	id := d.Made("dies", func(q *wire.ActorCreate) { q.MaxRestarts = -1 })
@@ -39,7 +39,7 @@ func TestFlow_Actor_DiesInItsConstructor_RestsBetween(t *testing.T) {
 	play.Eventually(t, "nothing is kept of them", func() bool {
 		var n map[string]uint64
 		tool.Call(wire.TFootprint, wire.FootprintAsk{}, &n)
-		return n["n_actors"] == 0 && n["n_falls"] == 0
+		return n["n_actors"] == 0 && n["n_failed_starts"] == 0
 	})
 }
 

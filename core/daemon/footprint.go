@@ -21,7 +21,7 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	}
 	for name, n := range map[string]int{
 		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
-		"wills": len(d.wills), "lives": len(d.lives), "falls": len(d.falls), "ended_workers": len(d.ended), "cancels": cancels,
+		"handovers": len(d.handovers), "incarnations": len(d.incarnations), "failed_starts": len(d.failedStarts), "ended_workers": len(d.ended), "cancels": cancels,
 		"complaints": d.complaints.count(),
 	} {
 		found["n_"+name] = uint64(n)
@@ -39,7 +39,7 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 }
 
 // answerFootprint serves a request, on a goroutine of its own.
-func (d *Daemon) answerFootprint(m *wire.Message) {
+func (d *Daemon) answerFootprint(_ *client, m *wire.Message) {
 	var q wire.FootprintAsk
 	if err := m.Decode(&q); err != nil {
 		_ = m.Fail(err)

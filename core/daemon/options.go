@@ -43,10 +43,10 @@ type Options struct {
 	Memory      pressure.Options
 	Log         *slog.Logger
 	Spill       objects.SpillOptions
-	// Inherit makes an heir of the worker that hands over through u and names
-	// itself with the token; it returns when the heir has ended. Without it,
-	// workers stay while they are needed.
-	Inherit func(u *net.UnixConn, token string) error
+	// Succeed runs the successor of the worker that hands over through u. The successor
+	// names itself with the token. Succeed returns when the successor has ended. Where it
+	// is nil, workers stay while they are needed.
+	Succeed func(u *net.UnixConn, token string) error
 }
 
 // maxSocketPath is what the kernel takes, without the end mark.

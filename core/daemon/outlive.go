@@ -21,8 +21,8 @@ func (c *client) outlives() bool {
 	switch {
 	case c.worker != nil:
 		return c.worker.outlives
-	case c.heirOf != nil:
-		return c.heirOf.outlives()
+	case c.predecessor != nil:
+		return c.predecessor.outlives()
 	}
 	return c.inherited
 }
@@ -73,7 +73,7 @@ func (d *Daemon) hasDetached(j *job) bool {
 func (d *Daemon) driverLeaves(j *job, s record.JobState, message string) []*workers.Output {
 	j.left, j.endState, j.endMessage, j.endMs = true, s, message, time.Now().UnixMilli()
 	outputs := d.endWorkersOf(j, func(w *worker) bool { return !w.outlives })
-	d.dropHeirs(j, func(c *client) bool { return !c.outlives() })
+	d.dropSuccessors(j, func(c *client) bool { return !c.outlives() })
 	if j.driver != nil {
 		d.event(func(m *sched.Machine) { m.RemoveClient(j.driver.id) })
 	}
@@ -123,6 +123,9 @@ func (d *Daemon) markLeft(r *record.Job) {
 	}
 }
 
+// jobGrace is how long the workers of an ended job may take to exit by themselves.
+const jobGrace = 150 * time.Millisecond
+
 // endWorkersOf ends those workers of a job that match, and returns the outputs
 // that are to be drained; mu held.
 func (d *Daemon) endWorkersOf(j *job, match func(*worker) bool) []*workers.Output {
@@ -139,11 +142,38 @@ func (d *Daemon) endWorkersOf(j *job, match func(*worker) bool) []*workers.Outpu
 	return outputs
 }
 
-// dropHeirs drops those heirs of a job that match; mu held.
-func (d *Daemon) dropHeirs(j *job, match func(*client) bool) {
+// dropSuccessors drops those successors of a job that match; mu held.
+func (d *Daemon) dropSuccessors(j *job, match func(*client) bool) {
 	for _, c := range d.clients {
 		if c.job == j && c.role == wire.RoleHeir && match(c) {
 			d.dropClient(c)
 		}
 	}
+}
+
+// jobOver ends a job with all that runs for it but detached actors, and returns
+// the outputs that are to be drained; mu held.
+func (d *Daemon) jobOver(j *job) []*workers.Output {
+	j.ended = true
+	outputs := d.endWorkersOf(j, func(w *worker) bool { return w.actor == nil || !w.actor.rec.Detached })
+	d.dropSuccessors(j, func(*client) bool { return true })
+	d.event(func(m *sched.Machine) { m.RemoveJob(j.ID) })
+	if !j.detached {
+		d.table.CloseZygotes(j.Job)
+	} else {
+		d.reviewDetached(j)
+	}
+	d.dropJob(j)
+	return outputs
+}
+
+// dropJob forgets a job when nothing of it is left, and ends what its workers
+// left running; mu held.
+func (d *Daemon) dropJob(j *job) {
+	if !j.ended || j.detached || len(j.workers) > 0 || d.jobs[j.ID] != j {
+		return
+	}
+	delete(d.jobs, j.ID)
+	d.table.CloseZygotes(j.Job)
+	d.table.SweepJob(j.Job)
 }

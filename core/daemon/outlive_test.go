@@ -45,18 +45,18 @@ func TestEndJob_DetachedActorLives_WhatItHasSubmittedGoesOn(t *testing.T) {
 		return w
 	}
 	all := map[*worker]bool{ // whether the worker is ended with the driver
-		add(11, &actor{rec: actors[0], settled: true}, true): false,
+		add(11, &actor{rec: actors[0], endReported: true}, true): false,
 		add(12, nil, true):  false,
 		add(13, nil, false): true,
-		add(14, &actor{rec: actors[2], settled: true}, false): true,
+		add(14, &actor{rec: actors[2], endReported: true}, false): true,
 	}
-	heirs := map[*client]bool{ // whether the heir is dropped with the driver
+	successors := map[*client]bool{ // whether the successor is dropped with the driver
 		connected(t, wire.RoleHeir): true,
 		connected(t, wire.RoleHeir): false,
 	}
 	d.mu.Lock()
 	number := sched.ClientID(100)
-	for c, dropped := range heirs {
+	for c, dropped := range successors {
 		number++
 		c.id, c.job, c.inherited = number, j, !dropped
 		d.clients[c.id] = c
@@ -74,9 +74,9 @@ func TestEndJob_DetachedActorLives_WhatItHasSubmittedGoesOn(t *testing.T) {
 			t.Errorf("worker %d is ended with the driver: %v", w.id, w.Dismissed())
 		}
 	}
-	for c, want := range heirs {
+	for c, want := range successors {
 		if c.gone != want {
-			t.Errorf("the heir that outlives the driver (%v) is dropped: %v", c.inherited, c.gone)
+			t.Errorf("the successor that outlives the driver (%v) is dropped: %v", c.inherited, c.gone)
 		}
 	}
 	seen := record.Job{ID: j.ID, State: record.JobRunning}
@@ -100,9 +100,9 @@ func TestEndJob_DetachedActorLives_WhatItHasSubmittedGoesOn(t *testing.T) {
 			t.Errorf("worker %d is not ended with the last detached actor", w.id)
 		}
 	}
-	for c := range heirs {
+	for c := range successors {
 		if !c.gone {
-			t.Error("an heir stays when the last detached actor is dead")
+			t.Error("a successor stays when the last detached actor is dead")
 		}
 	}
 }
@@ -113,7 +113,7 @@ func TestOutlives_ComesFromWhoSubmitted(t *testing.T) {
 	d, j := opened(t)
 	driver := &client{role: wire.RoleDriver, job: j}
 	keeper := &client{role: wire.RoleWorker, job: j, worker: &worker{outlives: true}, self: ids.NewWorker()}
-	heir := &client{role: wire.RoleHeir, job: j, heirOf: keeper}
+	successor := &client{role: wire.RoleHeir, job: j, predecessor: keeper}
 	plain := &client{role: wire.RoleWorker, job: j, worker: &worker{}, self: ids.NewWorker()}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,7 +126,7 @@ func TestOutlives_ComesFromWhoSubmitted(t *testing.T) {
 	}{
 		{"the driver", driver.outlives(), false},
 		{"a detached actor", keeper.outlives(), true},
-		{"who is to be its heir", heir.outlives(), true},
+		{"who is to be its successor", successor.outlives(), true},
 		{"a worker of the driver", plain.outlives(), false},
 		{"an actor whose owner is gone", d.ownerOutlives(&record.Actor{Owner: ids.Owner{9}}), false},
 		{"an actor of the detached one", d.ownerOutlives(&record.Actor{Owner: keeper.self.Owner()}), true},

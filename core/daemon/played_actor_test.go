@@ -175,7 +175,7 @@ func TestActor_DriverGone_DetachedStays(t *testing.T) {
 	})
 }
 
-func TestActor_ConnectionLost_FateIsTold(t *testing.T) {
+func TestActor_ConnectionLost_CallerIsTold(t *testing.T) {
 	s := play.Start(t, 1)
 	d := s.Driver(nil)
 	id, _, err := d.Actor("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })

@@ -89,7 +89,7 @@ func TestAuthority_WorkerAsksForWhatIsOthers_IsRefused(t *testing.T) {
 	refused("an actor of another job", x.Says("call", wire.TActorCreate, wire.ActorCreate{ActorID: id[:], OwnerID: mine[:], ClassName: "A"}), fault.BadRequest, "another job")
 	refused("another job's end", x.Says("call", wire.TJobEnd, nil), fault.BadRequest, "not a job's driver")
 	refused("a job", x.Says("call", wire.TJobStart, wire.JobStart{}), fault.BadRequest, "cannot start a job")
-	refused("to inherit", x.Says("call", wire.TInherit, nil), fault.BadRequest, "nobody's heir")
+	refused("to take over", x.Says("call", wire.TInherit, nil), fault.BadRequest, "no pending takeover")
 	for _, m := range []struct {
 		t    wire.Type
 		body any

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -122,4 +123,13 @@ func SweepStale(base string) {
 		}
 		f.Close()
 	}
+}
+
+// ownerOf returns the uid that a file belongs to.
+func ownerOf(st os.FileInfo) (int, bool) {
+	s, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, false
+	}
+	return int(s.Uid), true
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // How often an actor fell is of no interest once it will not come again, however it ends.
-func TestFalls_ActorEnds_AreForgotten(t *testing.T) {
+func TestFailedStarts_ActorEnds_AreForgotten(t *testing.T) {
 	d, j := opened(t)
 	d.SetHead(deafHead{})
 	rec := record.Actor{ID: ids.Actor{1}, Job: j.ID, Incarnation: 3, MaxRestarts: -1, State: record.ActorRestarting}
@@ -24,11 +24,11 @@ func TestFalls_ActorEnds_AreForgotten(t *testing.T) {
 		},
 	} {
 		j.ended = false
-		d.falls[rec.ID] = 2
-		d.actors[rec.ID] = &actor{rec: rec, resting: time.Second}
+		d.failedStarts[rec.ID] = 2
+		d.actors[rec.ID] = &actor{rec: rec, backoff: time.Second}
 		end()
-		if len(d.falls) != 0 || len(d.actors) != 0 {
-			t.Errorf("%s: %d falls and %d actors are kept", name, len(d.falls), len(d.actors))
+		if len(d.failedStarts) != 0 || len(d.actors) != 0 {
+			t.Errorf("%s: %d falls and %d actors are kept", name, len(d.failedStarts), len(d.actors))
 		}
 	}
 }

@@ -6,11 +6,6 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// What the object store needs to know of a process, and what it tells processes.
-
-// Gone implements objects.Holder.
-func (c *client) Gone() bool { return c.gone }
-
 // storeEvents implements objects.Notify; mu is held.
 type storeEvents struct{ d *Daemon }
 

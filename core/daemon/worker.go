@@ -1,49 +1,10 @@
 package daemon
 
 import (
-	"fmt"
-	"os"
-	"time"
-
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/workers"
 )
-
-// What workers get when they are to end.
-const (
-	exitGrace    = time.Second     // from TExit to the kill
-	killPatience = 5 * time.Second // from a kill to the process's end
-	leaveGrace   = time.Minute     // from the last answer of a worker that ends by itself to the kill
-)
-
-// worker is a process of the table of workers, with what the daemon knows of it
-// besides. The daemon's lock guards it.
-type worker struct {
-	*workers.Worker
-	d      *Daemon
-	id     sched.WorkerID
-	self   ids.Worker
-	job    *job
-	client *client // nil until the worker has connected
-	actor  *actor
-
-	outlives bool // what it runs, or ran last, comes from a detached actor, see outlive.go
-}
-
-// startWorker has the pool's zygote fork a worker; mu held.
-func (d *Daemon) startWorker(a sched.StartWorker) {
-	j := d.jobs[a.Job]
-	if j == nil {
-		go func() { // the scheduler is not told while it gives orders
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.event(func(m *sched.Machine) { m.WorkerFailed(a.Worker, fmt.Sprintf("job %s is not known", a.Job)) })
-		}()
-		return
-	}
-	d.table.Start(d.addWorker(a.Worker, j, a.Env).Worker)
-}
 
 // addWorker puts a worker into the tables; mu held.
 func (d *Daemon) addWorker(id sched.WorkerID, j *job, env string) *worker {
@@ -116,11 +77,4 @@ func (d *Daemon) forget(w *worker) {
 		d.dropClient(c)
 	}
 	removeSoon(d.socketOf(w.self.Owner()))
-}
-
-// removeSoon deletes the socket of a process that is gone. It does not wait for the disk.
-func removeSoon(path string) {
-	if path != "" {
-		go os.Remove(path)
-	}
 }

@@ -114,7 +114,7 @@ func (t *Table) EndDisconnected(w *Worker) {
 	w.after(closedWait, func() {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		w.killedDeaf = !w.killed // the signal may have been sent before: a large process takes a while to go
+		w.killedDisconnected = !w.killed // the signal may have been sent before: a large process takes a while to go
 		t.Kill(w)
 	})
 }

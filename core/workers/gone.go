@@ -61,7 +61,7 @@ func (t *Table) processGone(w *Worker, p *Process) {
 		stderr = output.StderrTail()
 	}
 	t.mu.Lock()
-	outside := (w.killedFromOutside() || w.killedDeaf && w.status.Status == -int(unix.SIGKILL)) && w.state == Ready
+	outside := (w.killedFromOutside() || w.killedDisconnected && w.status.Status == -int(unix.SIGKILL)) && w.state == Ready
 	t.mu.Unlock()
 	if outside {
 		w.events.KilledFromOutside()

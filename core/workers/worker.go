@@ -64,12 +64,12 @@ type Worker struct {
 	timers    []*time.Timer
 	dismissed bool // it is to be killed as soon as its process is known
 
-	status     Ending
-	statusSet  chan struct{} // closed when status is known
-	reason     string        // why it ends by itself, as it said
-	excess     Excess
-	killed     bool // the table sent a SIGKILL while the process lived
-	killedDeaf bool // that was only because its connection had closed
+	status             Ending
+	statusSet          chan struct{} // closed when status is known
+	reason             string        // why it ends by itself, as it said
+	excess             Excess
+	killed             bool // the table sent a SIGKILL while the process lived
+	killedDisconnected bool // that was only because its connection had closed
 }
 
 // ID returns the number that the owner gave the worker.

@@ -24,7 +24,7 @@ from sockets import REQUEST, hello, message
 LIMIT = 60.0
 JOB_START = 10
 #: Tables that remember what has ended, up to a number and for a while.
-REMEMBERS = {"n_ended_workers", "n_lives", "n_complaints", "n_head_actors", "n_head_jobs"}
+REMEMBERS = {"n_ended_workers", "n_incarnations", "n_complaints", "n_head_actors", "n_head_jobs"}
 #: As many as there are processes at the moment: workers come and go beside the measurement.
 BY_PROCESS = {"n_class_leases", "n_leases", "n_peers", "n_serving", "n_sockets", "n_exec_callers", "n_sched_leases"}
 BY_PROCESS |= {f"n_{kind}" for kind in ("workers", "clients", "owners", "pids", "tokens", "holders", "object_owners")}
@@ -188,7 +188,7 @@ def driver() -> dict[str, int]:
 def wrong(before: dict[str, int], after: dict[str, int], allowed: int) -> str:
     """What there is more of: live memory of Go's, or objects of Python's. Empty: nothing."""
     grown = after["heap_live"] - before["heap_live"]
-    allowed += LIFE * max(after.get("n_lives", 0) - before.get("n_lives", 0), 0)
+    allowed += LIFE * max(after.get("n_incarnations", 0) - before.get("n_incarnations", 0), 0)
     if grown >= allowed:
         return f"{grown} bytes more live: {before} {after}"
     if "blocks" in before and after["blocks"] - before["blocks"] >= allowed // 100:
@@ -227,7 +227,7 @@ def test_processes_that_are_gone_leave_nothing(joined: Any) -> None:
     work(much)
     after = settled(daemon, before, 1_000_000)
     assert after["n_ended_workers"] <= 500, after
-    assert after["n_lives"] <= 2 * (few.actors + much.actors) // 4, "more than the lives of those that restarted"
+    assert after["n_incarnations"] <= 2 * (few.actors + much.actors) // 4, "more than of actors that restarted"
 
 
 @pytest.mark.slow

@@ -9,15 +9,16 @@ import (
 	"github.com/eagleray/eagleray/core/workers"
 )
 
-// A worker that is to end while others need what it owns hands that over to an
-// heir. Here the heir takes its place: the owner's id, its socket's path, and
-// its number in the scheduler, and with that its classes and leases. What the worker
-// holds stays the worker's until its process is gone.
+// A worker that is to end while others need what it owns hands that over to a
+// successor, which is a client of this daemon in the daemon's own process. Here the
+// successor takes the worker's place: the owner's id, the path of its socket, and its
+// number in the scheduler, with which come its classes and leases. What the worker
+// holds (its devices, its pins) stays with the worker until its process is gone.
 
-// bequeath finds an heir for the worker at the other end.
-func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
-	if d.o.Inherit == nil {
-		return fault.New(fault.BadRequest, "this daemon has no heirs")
+// handOver starts a successor for the worker at the other end of the connection.
+func (d *Daemon) handOver(u *net.UnixConn, h *wire.Hello) error {
+	if d.o.Succeed == nil {
+		return fault.New(fault.BadRequest, "this daemon starts no successors")
 	}
 	if len(h.OwnerID) != ids.OwnerSize {
 		return fault.New(fault.BadRequest, "an owner's id has %d bytes, not %d", ids.OwnerSize, len(h.OwnerID))
@@ -29,13 +30,13 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 	c := d.owners[ids.Owner(h.OwnerID)]
 	ok := c != nil && c.worker != nil && c.pid == pid
 	over := d.closing || ok && c.over()
-	if c == nil { // an heir had taken its place, and ended with the job
+	if c == nil { // a successor had taken its place, and ended with the job
 		for _, x := range d.clients {
 			over = over || x.worker != nil && x.pid == pid && x.over()
 		}
 	}
 	if ok && !over {
-		d.wills[token] = c
+		d.handovers[token] = c
 	}
 	d.mu.Unlock()
 	switch {
@@ -48,9 +49,9 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 		return err
 	}
 	go func() {
-		err := d.o.Inherit(u, token)
+		err := d.o.Succeed(u, token)
 		d.mu.Lock()
-		delete(d.wills, token)
+		delete(d.handovers, token)
 		over := d.closing || c.over()
 		d.mu.Unlock()
 		if err != nil && !over {
@@ -60,31 +61,40 @@ func (d *Daemon) bequeath(u *net.UnixConn, h *wire.Hello) error {
 	return nil
 }
 
-// predecessor returns the worker that hands over with the token, once.
-func (d *Daemon) predecessor(token string) (*client, error) {
+// predecessorOf returns the worker that hands over with the token. A token serves once.
+func (d *Daemon) predecessorOf(token string) (*client, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	c := d.wills[token]
+	c := d.handovers[token]
 	if c == nil {
 		return nil, fault.New(fault.BadRequest, "no worker hands over with this token")
 	}
-	delete(d.wills, token)
+	delete(d.handovers, token)
 	return c, nil
 }
 
-// inherit puts an heir in its predecessor's place.
-func (d *Daemon) inherit(c *client) (*wire.Inherited, error) {
+// answerTakeOver serves TInherit.
+func (d *Daemon) answerTakeOver(c *client, m *wire.Message) error {
+	reply, err := d.takeOver(c)
+	if err != nil {
+		return err
+	}
+	return m.Reply(reply)
+}
+
+// takeOver puts a successor in the place of its predecessor.
+func (d *Daemon) takeOver(c *client) (*wire.Inherited, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	old := c.heirOf
+	old := c.predecessor
 	if old == nil || c.gone {
-		return nil, fault.New(fault.BadRequest, "this process is nobody's heir")
+		return nil, fault.New(fault.BadRequest, "this connection has no pending takeover")
 	}
 	if old.gone || old.over() {
 		return nil, fault.New(fault.OwnerDied, "the worker, or its job, ended while it handed over")
 	}
-	c.heirOf = nil
-	old.former = old.self.Owner()
+	c.predecessor = nil
+	old.formerOwner = old.self.Owner()
 	c.id, old.id = old.id, c.id
 	c.self, old.self = old.self, c.self
 	c.addr, old.addr = old.addr, c.addr

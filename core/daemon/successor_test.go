@@ -13,21 +13,21 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// An heir has its predecessor's place: id, socket, classes, leases, objects. What
+// A successor has its predecessor's place: id, socket, classes, leases, objects. What
 // the worker holds is free when its process is gone, not sooner, and then
-// nothing of the heir's goes with it.
-func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
+// nothing of the successor's goes with it.
+func TestSuccessor_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	d, j := opened(t)
 	w := ordered(d, j)
-	old, heir := connected(t, wire.RoleWorker), connected(t, wire.RoleHeir)
+	old, successor := connected(t, wire.RoleWorker), connected(t, wire.RoleHeir)
 	old.worker, old.self, old.job, old.addr = w, w.self, j, d.socketOf(w.self.Owner())
-	heir.self, heir.job, heir.heirOf = ids.NewWorker(), j, old
-	heir.addr = d.socketOf(heir.self.Owner())
+	successor.self, successor.job, successor.predecessor = ids.NewWorker(), j, old
+	successor.addr = d.socketOf(successor.self.Owner())
 	d.mu.Lock()
 	d.table.SetReady(w.Worker)
 	w.client = old
 	d.mu.Unlock()
-	for _, c := range []*client{old, heir} {
+	for _, c := range []*client{old, successor} {
 		c.worker = nil // its process is not under test here
 		if !d.enlist(c) {
 			t.Fatal("the daemon is closing")
@@ -47,53 +47,53 @@ func TestHeir_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	}
 	d.mu.Unlock()
 
-	got, err := d.inherit(heir)
+	got, err := d.takeOver(successor)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.Addr != d.socketOf(owner) || ids.Owner(got.WorkerID[:ids.OwnerSize]) != owner {
-		t.Errorf("the heir is told %+v", got)
+		t.Errorf("the successor is told %+v", got)
 	}
-	if _, err := d.inherit(heir); err == nil {
-		t.Error("it inherits twice")
+	if _, err := d.takeOver(successor); err == nil {
+		t.Error("it takes over twice")
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.owners[owner] != heir || d.clients[id] != heir || heir.id != id || w.self.Owner() == owner {
-		t.Error("the heir is not in the worker's place")
+	if d.owners[owner] != successor || d.clients[id] != successor || successor.id != id || w.self.Owner() == owner {
+		t.Error("the successor is not in the worker's place")
 	}
 	d.forget(w) // the process is gone
-	if !d.objects.Has(object) || d.owners[owner] != heir || len(d.clients) != 1 {
-		t.Error("what was inherited went with the worker")
+	if !d.objects.Has(object) || d.owners[owner] != successor || len(d.clients) != 1 {
+		t.Error("what was taken over went with the worker")
 	}
-	d.dropClient(heir)
+	d.dropClient(successor)
 	if d.objects.Has(object) || d.objects.UsedBytes() != 0 {
-		t.Error("what was inherited outlives the heir")
+		t.Error("what was taken over outlives the successor")
 	}
 }
 
-// Nobody but the worker itself opens its will, and nobody without the token inherits.
-func TestHeir_Strangers_AreRefused(t *testing.T) {
+// Nobody but the worker itself hands over what it owns, and nobody without the token takes over.
+func TestSuccessor_Strangers_AreRefused(t *testing.T) {
 	d, j := opened(t)
-	if _, err := d.predecessor("guess"); err == nil {
-		t.Error("a stranger inherits")
+	if _, err := d.predecessorOf("guess"); err == nil {
+		t.Error("a stranger takes over")
 	}
 	c := connected(t, wire.RoleWorker)
 	c.job = j
-	d.wills["token"] = c
-	if got, err := d.predecessor("token"); err != nil || got != c {
+	d.handovers["token"] = c
+	if got, err := d.predecessorOf("token"); err != nil || got != c {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := d.predecessor("token"); err == nil {
+	if _, err := d.predecessorOf("token"); err == nil {
 		t.Error("the token serves twice")
 	}
 }
 
-// A worker that wants an heir when its job has ended is told that, whether its
-// place was still its own or an heir had it that went with the job.
-func TestHeir_JobHasEnded_WorkerIsToldThat(t *testing.T) {
+// A worker that wants a successor when its job has ended is told that, whether its
+// place was still its own, or a successor that ended with the job had taken it.
+func TestSuccessor_JobHasEnded_WorkerIsToldThat(t *testing.T) {
 	d, j := opened(t)
-	d.o.Inherit = func(*net.UnixConn, string) error { t.Error("an heir was made"); return nil }
+	d.o.Succeed = func(*net.UnixConn, string) error { t.Error("a successor was made"); return nil }
 	c := connected(t, wire.RoleWorker)
 	c.worker, c.self, c.job, c.pid = &worker{}, ids.NewWorker(), j, os.Getpid()
 	d.mu.Lock()
@@ -114,7 +114,7 @@ func TestHeir_JobHasEnded_WorkerIsToldThat(t *testing.T) {
 	defer conn.Close()
 	owner, stranger := c.self.Owner(), ids.NewWorker().Owner()
 	for _, who := range []ids.Owner{owner, stranger} {
-		err := d.bequeath(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: who[:], Pid: os.Getpid()})
+		err := d.handOver(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: who[:], Pid: os.Getpid()})
 		if fault.CodeOf(err) != fault.Closed {
 			t.Errorf("got %v", err)
 		}
@@ -124,7 +124,7 @@ func TestHeir_JobHasEnded_WorkerIsToldThat(t *testing.T) {
 	delete(d.clients, 1)
 	delete(d.owners, owner)
 	d.mu.Unlock()
-	err = d.bequeath(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: owner[:], Pid: os.Getpid()})
+	err = d.handOver(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: owner[:], Pid: os.Getpid()})
 	if fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("a stranger: got %v", err)
 	}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"maps"
 
 	"github.com/eagleray/eagleray/core/record"
@@ -10,6 +11,12 @@ import (
 
 // storeMemory is the resource that stands for the arena. Nobody reserves it: what of it is free is what objects have left.
 const storeMemory = "object_store_memory"
+
+// answerClusterInfo serves TClusterInfo.
+func (d *Daemon) answerClusterInfo(context.Context, *client, *wire.Message) (any, error) {
+	d.awaitMemory(nil)
+	return d.clusterInfo(), nil
+}
 
 // clusterInfo answers nodes(), cluster_resources(), available_resources() and
 // the status command.

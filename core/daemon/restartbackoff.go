@@ -1,0 +1,46 @@
+package daemon
+
+import "time"
+
+// An actor whose worker dies in its constructor would, with many restarts, keep
+// the machine busy with nothing but that. The first restart is immediate. Those
+// after it wait, each twice as long as the one before.
+const (
+	firstBackoff = 50 * time.Millisecond
+	maxBackoff   = 10 * time.Second
+)
+
+// noteFailedStart counts how often in a row the worker of an actor has died before the
+// actor's constructor had ended. It is called when the worker of an incarnation has
+// died; mu held.
+func (d *Daemon) noteFailedStart(a *actor) {
+	if !a.created && a.rec.MayRestart() {
+		d.failedStarts[a.rec.ID]++
+		return
+	}
+	delete(d.failedStarts, a.rec.ID)
+}
+
+// backoff returns how long an actor is not placed after so many failed starts in a row.
+func backoff(failedStarts int) time.Duration {
+	if failedStarts < 2 {
+		return 0
+	}
+	return min(firstBackoff<<min(failedStarts-2, 20), maxBackoff)
+}
+
+// afterBackoff places an actor at once, or when its backoff is over; mu held.
+func (d *Daemon) afterBackoff(a *actor, place func()) {
+	if a.backoff = backoff(d.failedStarts[a.rec.ID]); a.backoff == 0 {
+		place()
+		return
+	}
+	time.AfterFunc(a.backoff, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		a.backoff = 0
+		if d.actors[a.rec.ID] == a && !d.closing {
+			place()
+		}
+	})
+}
