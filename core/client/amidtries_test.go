@@ -49,7 +49,7 @@ func TestAmid_SecondRunUsesTheRetriesUpAfterTheFirstEnded_NoItemIsMadeAgain(t *t
 		waitFor(t, "the second run is tried again", func() bool {
 			g.c.mu.Lock()
 			defer g.c.mu.Unlock()
-			x, _ := g.c.table.Find(g.refs[1]).Source().(*task)
+			x := taskOf(g.c.table.Find(g.refs[1]).Source())
 			return x != nil && x.tried() == 2
 		})
 		if ends {

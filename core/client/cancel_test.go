@@ -81,7 +81,7 @@ func TestCancel_NothingToCancel_IsRefusedOrLeftAlone(t *testing.T) {
 	d.worker(echo)
 	ref := submit(t, c, template(t, c, "f"), "x")
 	c.mu.Lock()
-	x := c.table.Find(ref).Source().(*task)
+	x := taskOf(c.table.Find(ref).Source())
 	c.mu.Unlock()
 	expectOutcome(t, c, "the task", ref, "x", "")
 	c.mu.Lock()
@@ -245,7 +245,7 @@ func TestExitIf_CancelledTaskIsBehind_DoesNotRunElsewhere(t *testing.T) {
 		c.sendTask(l, k.queue.pop())
 	}
 	l.conn.Flush()
-	x := c.table.Find(behind).Source().(*task)
+	x := taskOf(c.table.Find(behind).Source())
 	x.canceled = true // the worker does not hear of it before it ends
 	c.mu.Unlock()
 	var ran []string

@@ -40,7 +40,7 @@ func (f *family) pair(call func(parent uint64) (ids.Object, error), hold bool) (
 			f.t.Fatal(err)
 		}
 		f.c.mu.Lock()
-		list[i] = f.c.table.Find(ref).Source().(*task)
+		list[i] = taskOf(f.c.table.Find(ref).Source())
 		f.c.mu.Unlock()
 		if hold {
 			f.kept = append(f.kept, ref)
@@ -209,7 +209,7 @@ func TestCancelChildren_OneEndsMeanwhile_TheOthersAreCancelled(t *testing.T) {
 	c := f.c
 	c.mu.Lock()
 	done := c.exec.cancelChildren(ourCall, false)
-	first := c.table.Find(f.kept[0]).Source().(*task)
+	first := taskOf(c.table.Find(f.kept[0]).Source())
 	first.tmpl.class.queue.remove(first)
 	c.failTask(first, fault.New(fault.RuntimeEnvSetup, "the test says so"))
 	c.mu.Unlock()

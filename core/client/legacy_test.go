@@ -175,7 +175,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 		if y == nil || !y.Recomputable() {
 			t.Fatalf("%s cannot be computed again", o.ID)
 		}
-		if k := y.Recipe().Task().(*task); k.recipe == y.Recipe() {
+		if k := taskOf(y.Recipe().Task()); k.recipe == y.Recipe() {
 			return k
 		}
 		t.Fatalf("the task of %s has another recipe", o.ID)
@@ -209,7 +209,7 @@ func TestRecipes_HandedOver_AreAsTheyWere(t *testing.T) {
 		t.Errorf("the task that runs again: %+v", k)
 	}
 	var order []*task
-	c.table.Recipes(func(r *refs.Recipe) { order = append(order, r.Task().(*task)) })
+	c.table.Recipes(func(r *refs.Recipe) { order = append(order, taskOf(r.Task())) })
 	if !slices.Equal(order, []*task{of(plain), of(call), of(other), of(items)}) {
 		t.Errorf("%d may be forgotten, or in another order", len(order))
 	}

@@ -218,7 +218,7 @@ func TestTakeAgain_ReferencesOfOthers_AreBorrowedAgain(t *testing.T) {
 	waitFor(t, "the task waits for its second run", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		again, _ = c.table.Find(ref).Source().(*task)
+		again = taskOf(c.table.Find(ref).Source())
 		return again != nil && again.waiting == 0
 	})
 	c.mu.Lock()

@@ -14,7 +14,7 @@ func delays(t *testing.T, c *Client, ref ids.Object, wait time.Duration) {
 	t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	x := c.table.Find(ref).Source().(*task)
+	x := taskOf(c.table.Find(ref).Source())
 	if !x.tmpl.class.queue.remove(x) {
 		t.Fatal("the task is in no queue")
 	}
@@ -30,7 +30,7 @@ func TestUndelay_CancelledBeforeItsRetry_DoesNotRun(t *testing.T) {
 	delays(t, c, ref, time.Hour)
 	delays(t, c, other, time.Hour)
 	c.mu.Lock()
-	timer := c.delayed[c.table.Find(ref).Source().(*task)].timer
+	timer := c.delayed[taskOf(c.table.Find(ref).Source())].timer
 	c.mu.Unlock()
 	if err := c.Cancel(ref, false, false); err != nil {
 		t.Fatal(err)
@@ -87,7 +87,7 @@ func TestRequeue_WorldHasChangedMeanwhile_TaskSaysSo(t *testing.T) {
 	c.mu.Lock()
 	var tasks []*task
 	for _, ref := range []ids.Object{lacks, infeasible} {
-		x := c.table.Find(ref).Source().(*task)
+		x := taskOf(c.table.Find(ref).Source())
 		if !c.undelay(x) || c.undelay(x) {
 			t.Error("a task that waits for its retry is taken out never, or twice")
 		}

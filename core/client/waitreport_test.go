@@ -216,12 +216,12 @@ func TestDescribe_SaysWhatAnArgumentWaitsFor(t *testing.T) {
 	c.delayed = map[*task]*delay{late: {since: now, until: now.Add(time.Hour), why: "it crashed"}}
 	theirs, _ := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
 	idle, runs, blocked := one(&task{}), one(&task{}), one(&task{})
-	runs.Source().(*task).on = &outConn{lease: &lease{busy: 1}}
-	blocked.Source().(*task).on = &outConn{lease: &lease{busy: 1, blocked: true}}
+	taskOf(runs.Source()).on = &outConn{lease: &lease{busy: 1}}
+	taskOf(blocked.Source()).on = &outConn{lease: &lease{busy: 1, blocked: true}}
 	call := one(&task{on: &outConn{}})
 	waits := one(&task{waiting: 1})
 	busy := one(&task{})
-	busy.Source().(*task).tmpl.class.leases = []*lease{{busy: 1}}
+	taskOf(busy.Source()).tmpl.class.leases = []*lease{{busy: 1}}
 	lives, starts := one(&task{actor: &actor{conn: &outConn{}}}), one(&task{actor: &actor{}})
 	for _, x := range []struct {
 		what   string

@@ -50,7 +50,7 @@ func TestDepReady_InfeasibleTask_IsAwaitedAgain(t *testing.T) {
 	out := submit(t, c, tm, "x", argument)
 	c.mu.Lock()
 	o := c.table.Find(out)
-	waits := o.Source().(*task)
+	waits := taskOf(o.Source())
 	inState(o, refs.Infeasible)
 	c.mu.Unlock()
 	c.mu.Lock()
