@@ -2,6 +2,7 @@ package client
 
 import (
 	"github.com/eagleray/eagleray/core/frame"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -46,21 +47,37 @@ func (c *Client) discard(r *wire.Reader, n int, t *task, o *outConn, then func()
 			then()
 		}
 	}
-	if stored {
-		c.freeWritten(t)
+	if !stored {
+		c.unpinDiscarded(id, o.peerAddr, again)
+		return
+	}
+	c.freeWritten(t)
+	c.daemon.Go(wire.TObjStats, nil, func(*wire.Message, error) { // which the daemon answers after it has freed them
 		if !inner {
-			c.daemon.Go(wire.TObjStats, nil, func(*wire.Message, error) { again() }) // which the daemon answers after it has freed them
+			again()
 			return
 		}
-	}
-	addr := o.peerAddr
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.closed {
+			c.limbo--
+			return
+		}
+		c.unpinDiscarded(id, o.peerAddr, again)
+	})
+}
+
+// unpinDiscarded has a worker let go of the references inside the results of a
+// run that nobody gets, once they are registered here, and then calls done; mu is
+// held, but not in done.
+func (c *Client) unpinDiscarded(id ids.Task, worker string, done func()) {
 	c.whenRegistered(func() {
-		c.withPeer(addr, func(p *wire.Peer, err error) {
+		c.withPeer(worker, func(p *wire.Peer, err error) {
 			if err != nil {
-				again()
+				done()
 				return
 			}
-			p.Go(wire.TReceived, wire.Received{TaskID: id[:]}, func(*wire.Message, error) { again() })
+			p.Go(wire.TReceived, wire.Received{TaskID: id[:]}, func(*wire.Message, error) { done() })
 		})
 	})
 }
