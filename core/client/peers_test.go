@@ -153,8 +153,8 @@ func TestServeWait_ReadyOrLost(t *testing.T) {
 	}
 }
 
-// What waits to share a write has left the process when Parting returns; a session that has ended has nothing to send.
-func TestParting_WhatWaits_IsSent(t *testing.T) {
+// What waits to share a write has left the process when FlushOnExit returns; a session that has ended has nothing to send.
+func TestFlushOnExit_WhatWaits_IsSent(t *testing.T) {
 	d := startDaemon(t)
 	w := d.programless()
 	p := calls(t, w, wire.RoleActor, nil)
@@ -167,7 +167,7 @@ func TestParting_WhatWaits_IsSent(t *testing.T) {
 		t.Error("nothing waits")
 	}
 	w.mu.Unlock()
-	w.Parting()
+	w.FlushOnExit()
 	w.mu.Lock()
 	if n := in.Unsent(); n != 0 {
 		t.Errorf("%d bytes still wait", n)
@@ -175,5 +175,5 @@ func TestParting_WhatWaits_IsSent(t *testing.T) {
 	w.mu.Unlock()
 	answers(t, w, it, "y")
 	w.Close(0)
-	w.Parting()
+	w.FlushOnExit()
 }

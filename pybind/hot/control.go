@@ -225,10 +225,10 @@ func HotLastCalls(token C.uint64_t, ms C.int64_t) C.int {
 	return ok
 }
 
-//export HotParting
-func HotParting() {
+//export HotFlushOnExit
+func HotFlushOnExit() {
 	if c := session.Current(); c != nil {
-		c.Parting()
+		c.FlushOnExit()
 	}
 }
 

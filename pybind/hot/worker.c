@@ -194,12 +194,12 @@ static PyObject *last_calls(PyObject *m, PyObject *o) {
   }
 }
 
-// parting(): the program is about to end the process; what it has said leaves it first.
-static PyObject *parting(PyObject *m, PyObject *unused) {
+// flush_on_exit(): the program is about to end the process; what it has said leaves it first.
+static PyObject *flush_on_exit(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
   if (!hot_usable()) return NULL;
-  Py_BEGIN_ALLOW_THREADS HotParting();
+  Py_BEGIN_ALLOW_THREADS HotFlushOnExit();
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
 }
@@ -237,7 +237,7 @@ static PyObject *calls_in(PyObject *m, PyObject *o) {
 PyMethodDef hot_worker_functions[] = {
     FAST(next_task, "next_task"), {"function", function, METH_O, NULL}, FAST(reply, "reply"),
     {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL},
-    {"parting", parting, METH_NOARGS, NULL}, {"last_calls", last_calls, METH_O, NULL},
+    {"flush_on_exit", flush_on_exit, METH_NOARGS, NULL}, {"last_calls", last_calls, METH_O, NULL},
     {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL},
     {"calls_in", calls_in, METH_O, NULL}, {0},
 };

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar, overload
 
-from eagleray._private import functions, meant
-from eagleray._private.calls import actor_kind, environments, fallback, flow, retrying
-from eagleray._private.calls.actor_kind import GROUP, METHOD_OPTIONS, ActorKind, MethodKind
+from eagleray._private import context, functions
+from eagleray._private.calls import actor_creation, actor_kind, environments, fallback, flow, method_options
+from eagleray._private.calls.actor_kind import METHOD_OPTIONS, ActorKind, MethodKind
 from eagleray._private.calls.arguments import encode_args
 from eagleray._private.calls.core import refuse_in_fork
 from eagleray._private.calls.gpu_watch import enforced
-from eagleray._private.calls.option_types import ACTOR, check_type
-from eagleray._private.calls.options import TABLE, check_options
-from eagleray._private.calls.resources import (
-    GPU_MEMORY,
-    actor_resources,
-    check_together,
-    exceeds,
-    memory_short,
-    shortage,
-    show,
-)
+from eagleray._private.calls.option_types import ACTOR
+from eagleray._private.calls.options import check_options
+from eagleray._private.calls.resources import actor_resources, check_together
 from eagleray._private.calls.signatures import CallShape
 from eagleray._private.calls.submitter import Target, submitter
 from eagleray._private.hot_error import HotError, explain
@@ -29,7 +21,7 @@ from eagleray._private.ids import ActorID
 from eagleray._private.messages import pack
 from eagleray._private.state import Session, process
 from eagleray._private.values import large_code, pickling
-from eagleray.exceptions import ActorAlreadyExistsError, ActorHandleNotFoundError, ActorUnschedulableError
+from eagleray.exceptions import ActorHandleNotFoundError
 
 if TYPE_CHECKING:
     from eagleray._private.calls.fallback import Fallback
@@ -38,16 +30,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 P = ParamSpec("P")
 R = TypeVar("R")
-_METHOD_OPTIONS = (
-    "num_returns",
-    GROUP,
-    "max_task_retries",
-    "retry_exceptions",
-    "name",
-    "enable_task_events",
-    flow.LIMIT,
-    flow.EACH,
-)
 _ASYNC_CONCURRENCY = 1000
 #: How many threads one actor may have: the kernel has numbers for some 32,000 on many machines.
 _MOST_THREADS = 32_768
@@ -81,24 +63,7 @@ class ActorMethod(Generic[P, R]):
 
     def options(self, **options: Any) -> ActorMethod[P, R]:
         """The method with some options changed for the calls made through the result."""
-        for name in options:
-            if name not in _METHOD_OPTIONS:
-                near = meant.suggestion(name, _METHOD_OPTIONS)
-                raise TypeError(
-                    f"ActorMethod.options() got an unexpected keyword argument {name!r}{near}; "
-                    f"it takes {', '.join(_METHOD_OPTIONS)}"
-                )
-            if name == flow.EACH:
-                raise ValueError(f"{name} is no option of a call: write it in the decorator, @method({name}=…)")
-        if "retry_exceptions" in options:
-            options["retry_exceptions"] = retrying.pack_classes(options["retry_exceptions"])
-        _check_flow(options)
-        full_name = f"{self._kind.class_name}.{self._method.name}"
-        if options.get(GROUP):
-            actor_kind.check_group(options[GROUP], self._kind.groups, full_name)
-        else:
-            options.pop(GROUP, None)  # the method's own
-        flow.check_returns(options.get("num_returns"), self._method.generator, full_name, 2)
+        options = method_options.of_call(options, self._kind, self._method)
         return ActorMethod(self._core, self._epoch, self._kind, self._method, {**self._options, **options})
 
     def __reduce__(self) -> Any:
@@ -288,7 +253,7 @@ class ActorClass(Generic[P, T]):
             if other is not None:
                 other._shape.check(args, kwargs)
         rest = [_alternative(session, other, needs, options) for other, needs in alternatives]
-        _check_fits(session, self.__name__, [placement, *(one["resources"] for one in rest)])
+        actor_creation.check_fits(session, self.__name__, [placement, *(one["resources"] for one in rest)])
         fid, blob, captured = self._export(session)
         pending = options.get("max_pending_calls")
         pending = -1 if pending is None else pending
@@ -329,7 +294,7 @@ class ActorClass(Generic[P, T]):
         try:
             made, found = session.hot.actor_create(pack(spec), *encoded, nested)
         except HotError as error:
-            raise _creation_error(error, spec) from None
+            raise actor_creation.explain_error(error, spec) from None
         if found is not None:  # get_if_exists
             return import_handle(made, "", found)
         return ActorHandle(made, actor_kind.kind_of(meta))
@@ -444,50 +409,6 @@ def _alternative(
     return found
 
 
-def _check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str, int]]) -> None:
-    """Raises when a cluster that cannot grow has less in all than each of what would do for the actor."""
-
-    def impossible() -> bool:
-        return all(exceeds(placement, session.totals) for placement in choices)
-
-    by_memory = any(GPU_MEMORY in placement for placement in choices)
-    if session.can_grow or session.wait or not (by_memory or impossible()):
-        return
-    from eagleray._private.calls.control import fetch_cluster
-
-    totals = fetch_cluster(session)["totals"]
-    session.totals = totals["resources"]
-    short = [memory_short(placement, session.totals, totals["largest_gpu"]) for placement in choices]
-    if all(why or exceeds(placement, session.totals) for why, placement in zip(short, choices, strict=True)) and any(
-        short
-    ):
-        needs = ", or ".join(show(placement) for placement in choices)
-        whys = [why or shortage(placement, session.totals) for why, placement in zip(short, choices, strict=True)]
-        raise ActorUnschedulableError(
-            f"actor {class_name} needs {needs}, but {'; '.join(dict.fromkeys(whys))}. Ask for less, or wait for it: "
-            "init(infeasible='wait')."
-        )
-    if impossible():
-        asked = {"CPU", "GPU"}.union(*choices)
-        there = {name: value for name, value in session.totals.items() if name in asked}
-        needs = ", or ".join(show(placement) for placement in choices)
-        why = "; ".join(dict.fromkeys(shortage(placement, session.totals) for placement in choices))
-        raise ActorUnschedulableError(
-            f"actor {class_name} needs {needs} but the cluster has at most {show(there)} ({why}). "
-            "Ask for less, declare more in init() or `eagleray start`, or wait for it: init(infeasible='wait')."
-        )
-
-
-def _creation_error(error: HotError, spec: Mapping[str, Any]) -> Exception:
-    if error.code == "already_exists":
-        name, namespace = spec["name"], spec["namespace"]
-        return ActorAlreadyExistsError(
-            f"The name {name} (namespace={namespace}) is already taken. Please use a different name or get the "
-            f"existing actor using get_actor({name!r}, namespace={namespace!r})"
-        )
-    return explain(error)
-
-
 if TYPE_CHECKING:
 
     @overload
@@ -500,24 +421,7 @@ if TYPE_CHECKING:
 
 def method(*args: Any, **kwargs: Any) -> Any:
     """Sets options of an actor's method, as ``@method(num_returns=2)``."""
-    unknown = [name for name in kwargs if name not in (*_METHOD_OPTIONS, "tensor_transport")]
-    if unknown:
-        raise AssertionError(
-            f"@method takes {', '.join(_METHOD_OPTIONS)}; got {meant.listed(unknown, _METHOD_OPTIONS)}"
-        )
-    transport = kwargs.get("tensor_transport")
-    if transport is not None and str(transport).lower() != "object_store":
-        raise ValueError(
-            f"@method(tensor_transport={transport!r}) is not supported: tensors go through the object store"
-        )
-    check = kwargs.get("num_returns")
-    if isinstance(check, int) and check < 0:
-        raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {check}")
-    retrying.check_classes(kwargs.get("retry_exceptions"))
-
-    _check_flow(kwargs)
-    if not isinstance(kwargs.get(GROUP, ""), (str, type(None))):
-        raise TypeError(f"concurrency_group takes the name of a group, a text; got {kwargs[GROUP]!r}")
+    method_options.check_decorator(kwargs)
 
     def annotate(function: Any) -> Any:
         code = getattr(function, "__code__", None)
@@ -527,12 +431,6 @@ def method(*args: Any, **kwargs: Any) -> Any:
         return function
 
     return annotate(args[0]) if args and callable(args[0]) else annotate
-
-
-def _check_flow(options: Mapping[str, Any]) -> None:
-    for name in ("num_returns", flow.LIMIT, flow.EACH):
-        if name in options:
-            check_type(name, TABLE[name], options[name])
 
 
 class ExitActor(BaseException):
@@ -545,8 +443,6 @@ def exit_actor() -> NoReturn:
     Raises:
         TypeError: not called in an actor.
     """
-    from eagleray._private import context
-
     if context.actor_id() is None:
         raise TypeError("exit_actor called on a non-actor worker: it works inside the methods of an actor only")
     raise ExitActor

@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from eagleray._private.calls.control import fetch_cluster
 from eagleray._private.calls.resources import from_units
 from eagleray._private.context import RunningPerCoroutine, here
 from eagleray._private.families import ACCELERATORS
@@ -124,8 +125,6 @@ class RuntimeContext:
 
     def get_node_labels(self) -> dict[str, str]:
         """The labels of this machine."""
-        from eagleray._private.calls.control import fetch_cluster
-
         mine = [node for node in fetch_cluster(self._session)["nodes"] if node["node_id"] == self._session.node_id]
         return dict(mine[0].get("labels") or {}) if mine else {}
 

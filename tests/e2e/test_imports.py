@@ -41,20 +41,28 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def statements(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
-    """The import statements that can run, however deep inside functions."""
+def statements(tree: ast.AST, late: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
+    """The import statements that can run, however deep inside functions, and whether they stand in a function."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
             node = ast.Module(node.orelse, [])
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield node
-        yield from statements(node)
+            yield node, late
+        yield from statements(node, late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
 
 
-def imports_of(source: str, known: dict[str, Path]) -> set[str]:
-    """The modules among ``known`` that a source imports. The package uses no relative imports."""
+def imports_of(source: str, known: dict[str, Path], when: tuple[bool, ...] = (False, True)) -> set[str]:
+    """The modules among ``known`` that a source imports. The package uses no relative imports.
+
+    Args:
+        source: The source.
+        known: The modules that count.
+        when: False stands for the imports at the top of the file, True for those in functions.
+    """
     found = set()
-    for node in statements(ast.parse(source)):
+    for node, late in statements(ast.parse(source)):
+        if late not in when:
+            continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
             continue
@@ -113,6 +121,35 @@ def test_packages_of_private_modules_import_only_those_below_them() -> None:
         if name.startswith(PRIVATE) and other.startswith(PRIVATE) and floor(other) > floor(name)
     ]
     assert not upward, "\n".join(upward)
+
+
+def useless_late_imports(sources: dict[str, str], known: dict[str, Path]) -> list[str]:
+    """The imports in functions of modules that the imports at the top of the files have loaded anyway."""
+    top = {name: imports_of(source, known, (False,)) - {name} for name, source in sources.items()}
+    return [
+        f"{name} imports {other} in a function, and has loaded it before: import it at the top"
+        for name, source in sources.items()
+        for other in sorted(imports_of(source, known, (True,)) & reach(top, name))
+    ]
+
+
+def test_imports_in_functions_load_something_that_is_not_loaded_yet() -> None:
+    known = modules()
+    found = useless_late_imports({name: path.read_text() for name, path in known.items()}, known)
+    assert not found, "\n".join(found)
+
+
+def test_a_late_import_of_a_loaded_module_is_found() -> None:
+    sources = {
+        "a": "import b\ndef f():\n    import c, d\n",
+        "b": "import c\ndef g():\n    import d\n",
+        "c": "",
+        "d": "",
+    }
+    known = dict.fromkeys(sources, Path())
+    assert useless_late_imports(sources, known) == [
+        "a imports c in a function, and has loaded it before: import it at the top"
+    ]
 
 
 def test_a_late_import_and_a_circle_of_three_are_found() -> None:

@@ -275,6 +275,6 @@ def test_only_a_pickle_of_the_sessions_takes_references(ray: Any) -> None:
 
     with pytest.raises(RuntimeError, match="more references than were sent"):
         refs.next_ref()
-    made_up = ray.ObjectRef(b"\1" * 28)
+    bare_ref = ray.ObjectRef(b"\1" * 28)
     with pytest.raises(Exception, match="not known here"):
-        ray.put([made_up])
+        ray.put([bare_ref])

@@ -90,19 +90,19 @@ def test_pages_that_the_first_worker_wrote_are_copied_for_the_next(script: Any) 
         def write(pages):
             for page in pages:
                 memory[page * SIZE] = 1
-            native.learn()
+            native.record_written_pages()
             return own()
 
-        assert native.hold()
+        assert native.delay_start()
         native.hot()
-        native.forking()
+        native.before_forks()
         some = [3, 4, 5, 17, 63]
         assert child(own) == []
         assert child(lambda: write(some)) == some
         assert child(own) == (some if known else []), "what was learned is copied at the fork"
         assert child(lambda: write([0])) == ([0, *some] if known else [0])
         assert child(own) == (some if known else []), "the first one teaches"
-        native.forking()
+        native.before_forks()
         assert child(own) == [], "more was loaded: learned anew"
         print("good")
         """
@@ -121,10 +121,10 @@ def test_code_rests_while_libraries_are_loaded_and_children_forked(script: Any) 
             with open("/proc/self/smaps_rollup") as rows:
                 return next(int(row.split()[1]) for row in rows if row.startswith("Pss_File:"))
 
-        assert native.hold()
+        assert native.delay_start()
         native.hot()
         before = of_files()
-        native.rest()
+        native.release_code()
         assert of_files() < before / 2, "most of the code that has run is let go of"
 
         def load(name):
@@ -134,7 +134,7 @@ def test_code_rests_while_libraries_are_loaded_and_children_forked(script: Any) 
         def keep_resting():
             while not over.is_set():
                 begins.set()
-                native.rest()
+                native.release_code()
 
         over, begins = threading.Event(), threading.Event()
         resting = threading.Thread(target=keep_resting, daemon=True)

@@ -17,7 +17,7 @@ Captured = tuple[Any, ...] | None
 
 #: Functions that this process got as bytes: id → (the function, which keeps the id valid, its fid, what it captured). A
 #: recursive task submits itself under the name that it came with, and is not pickled again.
-_arrived: dict[int, tuple[Any, bytes, Captured]] = {}
+_received: dict[int, tuple[Any, bytes, Captured]] = {}
 
 
 class Filtered:
@@ -40,7 +40,7 @@ def export(value: Any, what: str, hot: Any = None) -> tuple[bytes, bytes, Captur
         TypeError: it captures something that cannot be pickled; the message names it.
         ValueError: it captures too much.
     """
-    known = _arrived.get(id(value))
+    known = _received.get(id(value))
     if known is not None and hot is not None:
         return known[1], hot.function(known[1]), known[2]
     try:
@@ -73,12 +73,12 @@ def rebuild(blob: bytes) -> Any:
     return getattr(found, "_decorated", found)
 
 
-def arrive(value: Any, fid: bytes, captured: Captured) -> None:
+def remember(value: Any, fid: bytes, captured: Captured) -> None:
     """Remembers under which name a function came."""
-    _arrived[id(value)] = (value, fid, captured)
+    _received[id(value)] = (value, fid, captured)
 
 
 def forget(fid: bytes) -> None:
     """Lets go of a function that came."""
-    for key in [key for key, known in _arrived.items() if known[1] == fid]:
-        del _arrived[key]
+    for key in [key for key, known in _received.items() if known[1] == fid]:
+        del _received[key]

@@ -32,7 +32,7 @@ def kern() -> ModuleType:
     return sys.modules.get(_KERN) or _load(_KERN)
 
 
-def hold() -> bool:
+def delay_start() -> bool:
     """Lets this process load the library without starting Go, so that it can be forked.
 
     Returns:
@@ -43,25 +43,25 @@ def hold() -> bool:
 
 
 def start() -> None:
-    """Starts Go in a process whose parent has called ``hold``."""
+    """Starts Go in a process whose parent has called ``delay_start``."""
     late = sys.modules.get(_LATE)
     if late is not None:
         late.start()
 
 
-def forking() -> None:
+def before_forks() -> None:
     """Says that this process has loaded what there is to load and is going to be forked."""
     sys.modules[_LATE].forking()
 
 
-def learn() -> None:
+def record_written_pages() -> None:
     """Notes, for the workers that this one's zygote forks next, which pages one writes to when it comes up."""
     late = sys.modules.get(_LATE)
     if late is not None:
         late.learn()
 
 
-def rest() -> None:
+def release_code() -> None:
     """Lets go of the code in memory that an idle process does not run; what it runs comes back."""
     late = sys.modules.get(_LATE)
     if late is not None:

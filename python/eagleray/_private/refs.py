@@ -40,7 +40,7 @@ class ObjectRef(_Ref, Generic[T_co]):
     if not TYPE_CHECKING:
 
         def __new__(cls, id: bytes, owner_addr: str = "", call_site_data: str = "") -> ObjectRef:
-            return from_binary(id, owner_addr) if owner_addr else made_up(id)
+            return from_binary(id, owner_addr) if owner_addr else bare_ref(id)
 
     def hex(self) -> str:
         """The id in hex: 56 digits."""
@@ -84,22 +84,22 @@ class ObjectRef(_Ref, Generic[T_co]):
     @classmethod
     def nil(cls) -> ObjectRef[Any]:
         """The reference to nothing."""
-        return made_up(b"\xff" * _SIZE)
+        return bare_ref(b"\xff" * _SIZE)
 
     @classmethod
     def from_hex(cls, hex_id: str | bytes) -> ObjectRef[Any]:
         """The reference with this id."""
-        return made_up(bytes.fromhex(hex_id if isinstance(hex_id, str) else hex_id.decode()))
+        return bare_ref(bytes.fromhex(hex_id if isinstance(hex_id, str) else hex_id.decode()))
 
     @classmethod
     def from_binary(cls, id_bytes: bytes) -> ObjectRef[Any]:
         """The reference with these bytes."""
-        return made_up(id_bytes)
+        return bare_ref(id_bytes)
 
     @classmethod
     def from_random(cls) -> ObjectRef[Any]:
         """A reference to nothing that exists."""
-        return made_up(os.urandom(24) + bytes(4))
+        return bare_ref(os.urandom(24) + bytes(4))
 
     def future(self) -> concurrent.futures.Future[T_co]:
         """A future for threads."""
@@ -156,7 +156,7 @@ def from_binary(id_bytes: bytes, owner_addr: str) -> ObjectRef[Any]:
     return ref
 
 
-def made_up(id_bytes: bytes) -> ObjectRef[Any]:
+def bare_ref(id_bytes: bytes) -> ObjectRef[Any]:
     """A reference that only names an object: it does not keep it alive."""
     if not isinstance(id_bytes, bytes) or len(id_bytes) != _SIZE:
         raise ValueError(f"an ObjectRef's id has {_SIZE} bytes, got {id_bytes!r}")

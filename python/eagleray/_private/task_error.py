@@ -71,7 +71,7 @@ def argument_error(
     return RayTaskError(function_name, text, cause, pid=pid, ip=ip, actor_repr=actor_repr, actor_id=actor_id)
 
 
-def let_go(error: BaseException) -> None:
+def clear_frames(error: BaseException) -> None:
     """Empties the frames of an exception that was told: one that a local variable names holds all else in its frame.
 
     Those of generators and coroutines that may go on stay.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from eagleray._private import native
-from eagleray.kernels import _devices, _native, _views
+from eagleray.kernels import _devices, _native, _ops, _streams, _views
 from eagleray.kernels.dtypes import DType, parse
 from eagleray.kernels.errors import ClosedError, DTypeError
 
@@ -140,8 +140,6 @@ class Array(_Base):
 
     def astype(self, dtype: Any) -> Array:
         """A copy with another data type; floating point to integers truncates, as numpy's."""
-        from eagleray.kernels import _ops
-
         return _ops.cast(self, dtype)
 
     def to(self, device: Any) -> Array:
@@ -154,8 +152,6 @@ class Array(_Base):
             DeviceError: there is no such device.
             OutOfMemoryError: it has no room.
         """
-        from eagleray.kernels import _ops
-
         return _ops.to_device(self, _devices.index_of(device))
 
     def numpy(self) -> np.ndarray[Any, Any]:
@@ -196,26 +192,18 @@ class Array(_Base):
 
     def sum(self, axis: int | None = None) -> Array:
         """``kernels.sum`` of this."""
-        from eagleray.kernels import _ops
-
         return _ops.sum(self, axis)
 
     def min(self, axis: int | None = None) -> Array:
         """``kernels.min`` of this."""
-        from eagleray.kernels import _ops
-
         return _ops.min(self, axis)
 
     def max(self, axis: int | None = None) -> Array:
         """``kernels.max`` of this."""
-        from eagleray.kernels import _ops
-
         return _ops.max(self, axis)
 
     def mean(self, axis: int | None = None) -> Array:
         """``kernels.mean`` of this."""
-        from eagleray.kernels import _ops
-
         return _ops.mean(self, axis)
 
     # ---- protocols ---------------------------------------------------------
@@ -265,8 +253,6 @@ class Array(_Base):
             )
         if self.dtype == "bfloat16":
             raise AttributeError("bfloat16 has no __cuda_array_interface__: use DLPack, or .astype('float32')")
-        from eagleray.kernels import _streams
-
         return {**self._interface(), "stream": _streams.native_of_current()}
 
     def _interface(self) -> dict[str, Any]:

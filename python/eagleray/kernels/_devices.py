@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
+from eagleray._private.context import here
+from eagleray._private.state import WORKER, process
 from eagleray.kernels import _native
 from eagleray.kernels.errors import DeviceError
 
@@ -107,8 +109,5 @@ def name_of(index: int) -> str:
 
 def _without_gpu() -> bool:
     """Whether this is a worker that was given no GPU: the driver is not touched there."""
-    from eagleray._private.context import here
-    from eagleray._private.state import WORKER, process
-
     session = process.session
     return session is not None and session.role == WORKER and not here.devices.get("GPU")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from eagleray.kernels import _native
+from eagleray.kernels import _native, _streams
 
 if TYPE_CHECKING:
     from eagleray.kernels._array import Array
@@ -20,8 +20,6 @@ def export(
     copy: bool | None,
 ) -> Any:
     """A capsule of the array's memory, or of a copy: see ``Array.__dlpack__``."""
-    from eagleray.kernels import _streams
-
     if array._cuda < 0 and stream is not None:
         raise BufferError(f"the array is on the host: stream must be None, got {stream!r}")
     here = array.__dlpack_device__()
@@ -52,8 +50,6 @@ def take(obj: Any) -> Array:
     kind, index = obj.__dlpack_device__()
     arguments: dict[str, Any] = {}
     if int(kind) in (CUDA, 13):
-        from eagleray.kernels import _streams
-
         arguments["stream"] = _streams.native_of_current(int(index))
     try:
         capsule = obj.__dlpack__(max_version=(1, 1), **arguments)

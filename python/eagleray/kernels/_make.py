@@ -6,7 +6,7 @@ import operator
 from typing import TYPE_CHECKING, Any
 
 from eagleray._private import native
-from eagleray.kernels import _devices, _dlpack, _native, _views
+from eagleray.kernels import _devices, _dlpack, _native, _streams, _views
 from eagleray.kernels.dtypes import DType, parse
 from eagleray.kernels.errors import DTypeError
 
@@ -204,8 +204,6 @@ def _of_cuda(obj: Any) -> Array:
         device, code, pointer, shape, None if strides is None else tuple(strides), bool(readonly), obj
     )
     if stream is not None:
-        from eagleray.kernels import _streams
-
         _streams.wait_for_native(device, int(stream))
     return made
 

@@ -17,6 +17,8 @@ import pickle
 import weakref
 from typing import TYPE_CHECKING, Any
 
+from eagleray._private.context import here
+from eagleray._private.state import WORKER, process
 from eagleray.kernels import _devices, _native, _views
 from eagleray.kernels.dtypes import ALL
 from eagleray.kernels.errors import ClosedError, DeviceError, KernelError
@@ -61,8 +63,6 @@ def reduce(array: Array, protocol: int) -> Any:
 
 def _share(array: Array) -> tuple[Any, bytes, int, int, tuple[int, ...]] | None:
     """What receivers on the same device need to map the memory; None where it is only staged."""
-    from eagleray._private.context import here
-    from eagleray._private.state import WORKER, process
     from eagleray._private.values import pickling
     from eagleray._private.values.formats import NONE_RESULT
 

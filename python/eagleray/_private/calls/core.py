@@ -37,7 +37,7 @@ def _prepare() -> Any:
 def prepare() -> None:
     """Does what ``load`` does, except for starting Go: for a process that is to be forked."""
     global _prepared
-    if native.hold():
+    if native.delay_start():
         _prepared = _prepare()
 
 

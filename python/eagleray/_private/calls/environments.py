@@ -9,6 +9,7 @@ from _blake2 import blake2b  # what hashlib gives, without loading OpenSSL
 from collections.abc import Mapping, MutableMapping, Sequence
 from typing import Any
 
+from eagleray._private import suggestions
 from eagleray._private.calls import python_path
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack
@@ -124,10 +125,8 @@ def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
         if name == "config":
             continue
         if name not in _SUPPORTED:
-            from eagleray._private import meant
-
             raise ValueError(
-                f"runtime_env field {name!r} is not supported{meant.suggestion(name, _SUPPORTED)}; "
+                f"runtime_env field {name!r} is not supported{suggestions.suggestion(name, _SUPPORTED)}; "
                 f"{', '.join(_SUPPORTED)} are. "
                 "Install what tasks need into the driver's interpreter: workers use it."
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from eagleray._private import meant
+from eagleray._private import driver_log, suggestions
 from eagleray._private.calls import fallback, flow, retrying
 from eagleray._private.calls.option_types import ACTOR, NUMBER, RESOURCES, TASK, Check, Option, both, check_type
 from eagleray._private.calls.resources import ON_LEAK
@@ -112,8 +112,6 @@ _told_of_events = False
 def _events(name: str, value: Any) -> None:
     global _told_of_events
     if value is False and not _told_of_events:
-        from eagleray._private import driver_log
-
         _told_of_events = True
         driver_log.warning(f"{name}=False has no effect: tasks are listed from what runs, no events are recorded.")
 
@@ -212,7 +210,7 @@ def _suggestion(name: str, kind: str) -> str:
     other = TABLE.get(name)
     if other is not None:
         return f" (it is one of {_KIND_NAMES[next(iter(other.kinds))]})"
-    return meant.suggestion(name, _valid(kind))
+    return suggestions.suggestion(name, _valid(kind))
 
 
 def strategy_name(strategy: Any, node_id: str) -> str:

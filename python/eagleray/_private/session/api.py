@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeGuard, TypeVar, overload
 
 import msgpack
 
-from eagleray._private import meant
+from eagleray._private import suggestions
 from eagleray._private.calls import tracing
 from eagleray._private.calls.control import fetch_cluster, rpc
 from eagleray._private.calls.resources import from_units
@@ -286,7 +286,7 @@ def kill(actor: ActorHandle[Any], *, no_restart: bool = True, **unknown: NoRetur
     from eagleray.actor import ActorHandle, stale_handle
 
     if unknown:
-        meant.refuse("kill", unknown, ("no_restart",))
+        suggestions.refuse_unknown("kill", unknown, ("no_restart",))
     if not isinstance(actor, ActorHandle):
         raise ValueError(f"kill() only supported for actors. For tasks, try cancel(). Got: {type(actor)}.")
     if actor._er_epoch != process.epoch:
@@ -319,7 +319,7 @@ def cancel(
         ValueError: ``force`` for a call of an actor.
     """
     if unknown:
-        meant.refuse("cancel", unknown, ("force", "recursive"))
+        suggestions.refuse_unknown("cancel", unknown, ("force", "recursive"))
     if _is_generator(ray_waitable):
         ray_waitable = ray_waitable.completed()
     if not isinstance(ray_waitable, _ref_type()):
@@ -340,7 +340,7 @@ def get_actor(name: str, namespace: str | None = None, **unknown: NoReturn) -> A
     from eagleray.actor import import_handle
 
     if unknown:
-        meant.refuse("get_actor", unknown, ("name", "namespace"))
+        suggestions.refuse_unknown("get_actor", unknown, ("name", "namespace"))
     if not name:
         raise ValueError(f"get_actor() takes an actor's name that is not empty; got {name!r}")
     if not isinstance(name, str):

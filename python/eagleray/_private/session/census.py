@@ -48,7 +48,7 @@ class Census:
         self._pids = {bytes(row["WorkerID"][:12]): int(row["Pid"]) for row in raw["Tallies"] or ()}
 
     @property
-    def tallies(self) -> list[dict[str, Any]]:
+    def reports(self) -> list[dict[str, Any]]:
         """What each process told."""
         return self.raw["Tallies"] or []
 
@@ -56,9 +56,9 @@ class Census:
         """The rows of ``ObjectState``, one for each object and process."""
         places = {row["ObjectID"]: row for row in self.raw["Places"] or ()}
         rows = []
-        for tally in self.tallies:
-            for held in tally["Objects"] or ():
-                rows.append(self._object(tally, held, places.get(held["ObjectID"])))
+        for report in self.reports:
+            for held in report["Objects"] or ():
+                rows.append(self._object(report, held, places.get(held["ObjectID"])))
         owners = {row["object_id"]: row for row in rows if row["is_owner"]}
         for row in rows:  # who has not asked for a value yet does not know what its owner knows
             owner = owners.get(row["object_id"])
@@ -66,7 +66,7 @@ class Census:
                 row["place"], row["object_size"] = owner["place"], owner["object_size"]
         return rows
 
-    def _object(self, tally: dict[str, Any], held: dict[str, Any], place: dict[str, Any] | None) -> dict[str, Any]:
+    def _object(self, report: dict[str, Any], held: dict[str, Any], place: dict[str, Any] | None) -> dict[str, Any]:
         where = _PLACES[held["State"]]
         size = held["Size"]
         if place is not None:
@@ -81,13 +81,13 @@ class Census:
             "attempt_number": held["Attempt"] + 1,
             "reference_type": reference_type(held),
             "call_site": held["Site"] or "disabled",
-            "type": _type(tally["Role"]),
-            "pid": tally["Pid"],
+            "type": _type(report["Role"]),
+            "pid": report["Pid"],
             "ip": self.address,
             "place": where,
             "function": held["Maker"] or None,
             "is_owner": held["Owned"],
-            "worker_id": tally["WorkerID"].hex(),
+            "worker_id": report["WorkerID"].hex(),
             "actor_id": _hex(held["ActorID"]),
             "local_ref_count": held["Local"],
             "submitted_task_ref_count": held["Tasks"],
@@ -98,35 +98,37 @@ class Census:
 
     def objects_total(self) -> int:
         """How many rows there would be without a limit."""
-        return sum(tally["Owned"] + tally["Borrows"] for tally in self.tallies)
+        return sum(report["Owned"] + report["Borrows"] for report in self.reports)
 
     def tasks(self) -> list[dict[str, Any]]:
         """The rows of ``TaskState``: unfinished ones first, then those that ended last."""
         runs: dict[bytes, tuple[dict[str, Any], int]] = {}
-        for tally in self.tallies:
-            for run in tally["Runs"] or ():
-                runs[run["TaskID"]] = (tally, run["StartedMs"])
+        for report in self.reports:
+            for run in report["Runs"] or ():
+                runs[run["TaskID"]] = (report, run["StartedMs"])
         rows = [
-            self._task(tally, task, runs.get(task["TaskID"])) for tally in self.tallies for task in tally["Tasks"] or ()
+            self._task(report, task, runs.get(task["TaskID"]))
+            for report in self.reports
+            for task in report["Tasks"] or ()
         ]
-        rows += [self._task(tally, task, None) for tally in self.tallies for task in tally["Ended"] or ()]
+        rows += [self._task(report, task, None) for report in self.reports for task in report["Ended"] or ()]
         return rows + self._orphans()
 
     def _orphans(self) -> list[dict[str, Any]]:
         """The tasks whose submitter has ended, as those tell that run them or have run them."""
-        alive = {bytes(tally["WorkerID"][:12]) for tally in self.tallies}
+        alive = {bytes(report["WorkerID"][:12]) for report in self.reports}
         rows: dict[str, dict[str, Any]] = {}
-        for tally in self.tallies:
-            for task in tally["Ran"] or ():
+        for report in self.reports:
+            for task in report["Ran"] or ():
                 if task["TaskID"][8:20] in alive:
                     continue
-                row = self._task(tally, task, (tally, None))
+                row = self._task(report, task, (report, None))
                 row["state"] = task["State"]
                 rows.setdefault(row["task_id"], row)
         return list(rows.values())
 
     def _task(
-        self, tally: dict[str, Any], task: dict[str, Any], run: tuple[dict[str, Any], int | None] | None
+        self, report: dict[str, Any], task: dict[str, Any], run: tuple[dict[str, Any], int | None] | None
     ) -> dict[str, Any]:
         where, started = run if run is not None else (None, None)
         return {
@@ -134,7 +136,7 @@ class Census:
             "attempt_number": task["Attempt"],
             "name": task["Name"],
             "state": "RUNNING" if where is not None else task["State"],
-            "job_id": tally["JobID"].hex(),
+            "job_id": report["JobID"].hex(),
             "actor_id": _hex(task["ActorID"]),
             "type": "ACTOR_TASK" if task["Method"] else "NORMAL_TASK",
             "func_or_class_name": task["Name"],
@@ -151,8 +153,8 @@ class Census:
         """The rows of ``ActorState``."""
         sites = {
             held["ActorID"]: held["Site"]
-            for tally in self.tallies
-            for held in tally["Objects"] or ()
+            for report in self.reports
+            for held in report["Objects"] or ()
             if held["ActorID"] and held["Owned"]
         }
         rows = []

@@ -10,14 +10,16 @@ import threading
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from eagleray._private import driver_log, suggestions
 from eagleray._private.calls import environments
 from eagleray._private.calls.core import load, refuse_in_fork
 from eagleray._private.calls.resources import check_name_length
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack, unpack
-from eagleray._private.session import spilling, unused
+from eagleray._private.session import spilling, unused, variables
 from eagleray._private.sizes import MOST_BYTES, parse_bytes
 from eagleray._private.state import DRIVER, EnvBase, Session, process
+from eagleray._version import API_VERSION
 
 _DRAIN_MS = 2_000
 _MIN_STORE_BYTES = 78_643_200
@@ -34,8 +36,6 @@ class RayContext(Mapping[str, Any]):
     def __init__(self, session: Session) -> None:
         self.dashboard_url = ""
         self.python_version: str = ".".join(map(str, sys.version_info[:3]))
-        from eagleray._version import API_VERSION
-
         self.ray_version = API_VERSION
         self.ray_commit = ""
         self.address_info: dict[str, Any] = {
@@ -147,10 +147,8 @@ def init(
     given = locals()
     unknown = [name for name in kwargs if name not in unused.MORE]
     if unknown:
-        from eagleray._private import meant
-
         known = [name for name in (*given, *unused.MORE) if name not in ("kwargs", "local_mode")]
-        raise RuntimeError(f"Unknown keyword argument(s): {meant.listed(unknown, known)}")
+        raise RuntimeError(f"Unknown keyword argument(s): {suggestions.with_suggestions(unknown, known)}")
     if local_mode:
         raise ValueError(
             "local_mode is not supported: tasks always run in workers; print and logging reach the driver from there"
@@ -174,10 +172,8 @@ def init(
             )
         session = _open(address, config, namespace, log_to_driver is not False, runtime_env)
         if configure_logging:
-            from eagleray._private import driver_log
-
             driver_log.configure(logging_level, logging_format)
-        unused.tell({**given, **kwargs})
+        unused.warn({**given, **kwargs})
         _tell_of_variables()
         return RayContext(session)
 
@@ -186,9 +182,6 @@ def _tell_of_variables() -> None:
     """Warns of variables that were mistyped, once in a process."""
     global _told
     if not _told and any(name.startswith(("EAGLERAY_", "RAY_")) for name in os.environ):
-        from eagleray._private import driver_log
-        from eagleray._private.session import variables
-
         _told = True
         for text in variables.unknown():
             driver_log.warning(text)

@@ -201,7 +201,7 @@ class Daemon:
             self._child.kill()
             self._child.wait()
         if self._child.returncode != 0:
-            sweep.session(os.path.basename(self.folder))
+            sweep.kill_processes(os.path.basename(self.folder))
         _remove(self.folder)
         if self._store >= 0 and not exiting:
             descriptor, self._store = self._store, -1

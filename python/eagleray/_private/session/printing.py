@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TextIO
 
+from eagleray._private import driver_log
 from eagleray._private.messages import unpack
 from eagleray._private.state import process
 
@@ -158,8 +159,6 @@ def start(hot: Any) -> Callable[[], None]:
 
 
 def _run(hot: Any, printer: Printer, stop: threading.Event) -> None:
-    from eagleray._private import driver_log
-
     while True:
         try:
             packed = hot.next_event(_POLL_MS)

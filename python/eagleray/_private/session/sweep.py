@@ -11,7 +11,7 @@ MARK = "EAGLERAY_SESSION_MARK"
 _ROUNDS = 50
 
 
-def session(mark: str, spared: frozenset[bytes] = frozenset()) -> None:
+def kill_processes(mark: str, spared: frozenset[bytes] = frozenset()) -> None:
     """Kills the processes of a session, this one excepted, also those that are stopped or hang.
 
     Args:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from eagleray._private import driver_log, suggestions
+from eagleray._private.session import spilling
+
 _DASHBOARD = "there is no dashboard; `eagleray status` and `eagleray list` show what runs"
 _CGROUPS = "workers are not put into cgroups of their own"
 _PORTS = "processes of a session talk through Unix sockets, not through ports"
@@ -47,11 +50,8 @@ MORE = frozenset({*(name for name in _UNUSED if name.startswith("_")), *USED}) |
 _said: set[str] = set()
 
 
-def tell(given: Mapping[str, Any]) -> None:
+def warn(given: Mapping[str, Any]) -> None:
     """Warns of those of the arguments that ask for something which is not done."""
-    from eagleray._private import driver_log, meant
-    from eagleray._private.session import spilling
-
     for name, (nothing, why) in _UNUSED.items():
         value = given.get(name)
         if value is not None and value != nothing and name not in _said:
@@ -61,7 +61,7 @@ def tell(given: Mapping[str, Any]) -> None:
     for name in system if isinstance(system, dict) else ():
         if name not in spilling.SETTINGS and name not in _said:
             _said.add(name)
-            near = meant.suggestion(str(name), spilling.SETTINGS)
+            near = suggestions.suggestion(str(name), spilling.SETTINGS)
             driver_log.warning(
                 f"init(_system_config={{{name!r}: …}}) has no effect{near}: the settings that do something are "
                 f"{', '.join(spilling.SETTINGS)}."

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from eagleray._private import suggestions
 from eagleray._private.session import census
 from eagleray._private.tools import memory_table
 from eagleray.util import state
@@ -47,10 +48,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         head, _, unknown = message.partition("unrecognized arguments: ")
         if not head and unknown.startswith("-"):
-            from eagleray._private import meant
-
             name = unknown.split()[0].partition("=")[0]
-            message += meant.suggestion(name, sorted(_flags(self)))
+            message += suggestions.suggestion(name, sorted(_flags(self)))
         self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import msgpack
 
+from eagleray._private import faults
 from eagleray._private.hot_error import HotError, explain
 from eagleray._private.state import process
 from eagleray._private.values import pickling
@@ -201,8 +202,6 @@ def _decode_error(meta: bytes, buffers: Buffers) -> RayError:
 
 
 def _decode_fault(meta: bytes, buffers: Buffers) -> Exception:
-    from eagleray._private import faults
-
     code, message, *task = _unpackb(meta)
     return faults.of_dependant(code, message, task[0]) if task else faults.to_exception(code, message)
 

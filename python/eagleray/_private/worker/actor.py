@@ -31,7 +31,7 @@ class Actor(CallRunner):
     kind = "method"
 
     def __init__(self, worker: Worker, spec: dict[str, Any]) -> None:
-        super().__init__(worker.hot, worker.patience)
+        super().__init__(worker.hot, worker.idle_ms)
         self.worker = worker
         self.spec = spec
         self.instance: Any = None
@@ -181,8 +181,8 @@ def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     return instance
 
 
-def _next_of_group(next_task: Callable[[int, str], Any], group: str, patience: int) -> Any:
-    return next_task(patience, group)
+def _next_of_group(next_task: Callable[[int, str], Any], group: str, idle_ms: int) -> Any:
+    return next_task(idle_ms, group)
 
 
 def _ready() -> bool:

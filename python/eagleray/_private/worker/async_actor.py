@@ -42,7 +42,7 @@ def run(actor: Actor, construct: Callable[[], bool], max_concurrency: int, group
         tracing.watch_loop(sys.modules[__name__])
     if groups:
         actor.hot.declare_groups(tuple(groups), None)
-    loop, selector = new_loop(actor.hot, actor.worker.patience)
+    loop, selector = new_loop(actor.hot, actor.worker.idle_ms)
     asyncio.set_event_loop(loop)
     serving = _Serving(actor, loop, max_concurrency, _Calls())
     loop.run_until_complete(serving.serve(construct, selector, groups))
@@ -130,9 +130,9 @@ class _Serving:
         next_task = self.actor.hot.next_task
         while True:
             room.acquire()
-            patience = self.actor.worker.patience
-            while (item := next_task(patience, self.group)) is None:
-                patience = heap.rest(patience)
+            idle_ms = self.actor.worker.idle_ms
+            while (item := next_task(idle_ms, self.group)) is None:
+                idle_ms = heap.release(idle_ms)
             self.loop.call_soon_threadsafe(self.begin, (item,))
 
     def begin_taken(self, items: Sequence[tuple[Any, ...]]) -> None:

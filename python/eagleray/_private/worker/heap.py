@@ -24,7 +24,7 @@ def keep() -> int:
     """Has malloc keep freed memory, unless the user has set it up in another way.
 
     Returns:
-        For how many milliseconds to wait for work before ``rest``, -1 for ever.
+        For how many milliseconds to wait for work before ``release``, -1 for ever.
     """
     if any(name in os.environ for name in _SETTINGS) or "glibc.malloc" in os.environ.get("GLIBC_TUNABLES", ""):
         return -1
@@ -45,13 +45,13 @@ def trim() -> None:
         pass
 
 
-def rest(patience: int) -> int:
-    """Gives memory back to the system that is free, or holds code, after ``patience`` milliseconds without work.
+def release(idle_ms: int) -> int:
+    """Gives memory back to the system that is free, or holds code, after ``idle_ms`` milliseconds without work.
 
     Returns:
         How long to wait from now on.
     """
-    if patience >= 0:
+    if idle_ms >= 0:
         trim()
-        native.rest()
+        native.release_code()
     return -1

@@ -47,7 +47,7 @@ def take_dropped() -> list[bytes]:
     return found
 
 
-def meant(error: BaseException) -> BaseException:
+def raised_error(error: BaseException) -> BaseException:
     """What a task raised, or the interruption that Python up to 3.11 has put into an exception of its own.
 
     A class whose attribute fails in ``__set_name__`` gives a ``RuntimeError``, whatever the failure was.

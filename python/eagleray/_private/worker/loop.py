@@ -23,13 +23,13 @@ class CallSelector(selectors.EpollSelector):
 
     Args:
         hot: The core.
-        patience: Milliseconds without anything to do after which memory is given back, -1 for never.
+        idle_ms: Milliseconds without anything to do after which memory is given back, -1 for never.
     """
 
-    def __init__(self, hot: Any, patience: int) -> None:
+    def __init__(self, hot: Any, idle_ms: int) -> None:
         super().__init__()
         self._take = hot.loop_take
-        self._patience = self._rest_after = patience
+        self._idle_ms = self._rest_after = idle_ms
         self._begin: Callable[[Sequence[Any]], None] | None = None
         self._look = super().select
         self.room = 0
@@ -51,21 +51,21 @@ class CallSelector(selectors.EpollSelector):
         room = self.room
         calls, ready = self._take(room if room < _MOST else _MOST, wait)
         if calls is not None:
-            self._rest_after = self._patience
+            self._rest_after = self._idle_ms
             assert self._begin is not None
             self._begin(calls)
         elif ready:
-            self._rest_after = self._patience
+            self._rest_after = self._idle_ms
         elif timeout is None and wait >= 0:
-            self._rest_after = heap.rest(wait)
+            self._rest_after = heap.release(wait)
         return self._look(0) if ready else []
 
 
-def new_loop(hot: Any, patience: int) -> tuple[asyncio.AbstractEventLoop, CallSelector | None]:
+def new_loop(hot: Any, idle_ms: int) -> tuple[asyncio.AbstractEventLoop, CallSelector | None]:
     """An event loop that takes calls itself; one of the user's own kind with None, where a policy is set."""
     loop = asyncio.new_event_loop()
     if type(loop) is not asyncio.SelectorEventLoop:
         return loop, None
     loop.close()
-    selector = CallSelector(hot, patience)
+    selector = CallSelector(hot, idle_ms)
     return asyncio.SelectorEventLoop(selector), selector

@@ -24,58 +24,58 @@ from eagleray._private.worker.interruption import notice_dropped
 from eagleray._private.worker.runner import CallRunner, RetryOn
 
 
-class Outfit(NamedTuple):
-    """What all workers of a zygote begin with; it is made before the forks, once."""
+class WorkerDefaults(NamedTuple):
+    """What all workers of a zygote begin with. The zygote makes it once, before the forks."""
 
     base: EnvBase
-    patience: int  # see heap.keep
+    idle_ms: int  # see heap.keep
 
 
-def outfit(setup: Mapping[str, Any], environ: Mapping[str, str]) -> Outfit:
+def worker_defaults(setup: Mapping[str, Any], environ: Mapping[str, str]) -> WorkerDefaults:
     """What the zygote makes for its workers.
 
     Args:
         setup: What it was told.
         environ: Its variables.
     """
-    return Outfit(environments.worker_base(setup, environ), heap.keep())
+    return WorkerDefaults(environments.worker_base(setup, environ), heap.keep())
 
 
-def start(sock: str, token: str, fds: list[int], given: Outfit) -> None:
+def start(sock: str, token: str, fds: list[int], defaults: WorkerDefaults) -> None:
     """Becomes a worker; called in the fork.
 
     Args:
         sock: The daemon's socket.
         token: What the fork was ordered with.
         fds: The pipes for standard output and error.
-        given: What the zygote has made.
+        defaults: What the zygote has made.
     """
     startup.detach(fds)
     startup.run_hooks()
     hot = core.load()
-    if tracing.ON:  # not where a start is rehearsed: it calls the core, which must not start there
+    if tracing.ON:  # not in a warm-up: it calls the core, which must not start in a zygote
         tracing.watch_calls(Worker, Actor)
     startup.appear_in_ps(hot)
-    worker = join(hot, sock, token, given)
-    native.learn()
+    worker = join(hot, sock, token, defaults)
+    native.record_written_pages()
     worker.run()
 
 
-def join(hot: Any, sock: str, token: str, given: Outfit) -> Worker:
+def join(hot: Any, sock: str, token: str, defaults: WorkerDefaults) -> Worker:
     """Joins the session.
 
     Args:
         hot: The core.
         sock: The daemon's socket.
         token: What the fork was ordered with.
-        given: What the zygote has made.
+        defaults: What the zygote has made.
     """
     signal.signal(signal.SIGUSR1, interrupt)
     notice_dropped()
     answer = hot.connect(pack({"sock": sock, "role": WORKER, "token": token, "vars": environments.settings()}))
-    process.enter(Session(WORKER, hot, unpack(answer), given.base))
+    process.enter(Session(WORKER, hot, unpack(answer), defaults.base))
     _say_before_exit(hot)
-    return Worker(hot, given.patience)
+    return Worker(hot, defaults.idle_ms)
 
 
 def _say_before_exit(hot: Any) -> None:
@@ -86,7 +86,7 @@ def _say_before_exit(hot: Any) -> None:
     def exit_now(status: int) -> NoReturn:
         try:
             if not process.forked:
-                hot.parting()
+                hot.flush_on_exit()
         finally:
             leave(status)
 
@@ -104,8 +104,8 @@ class Worker(CallRunner):
     kind = "task"
     prepares = True
 
-    def __init__(self, hot: Any, patience: int) -> None:
-        super().__init__(hot, patience)
+    def __init__(self, hot: Any, idle_ms: int) -> None:
+        super().__init__(hot, idle_ms)
         self.assigned = startup.Assigned()
         self._retry_on: dict[bytes, RetryOn] = {}  # of the functions in ``known`` whose retry_exceptions is a list
         self._calls: dict[bytes, int] = {}
@@ -195,7 +195,7 @@ class Worker(CallRunner):
         if type(function) is functions.Filtered:
             function, retry_on = function.function, function.retry_on
         else:
-            functions.arrive(function, fid, tuple(captured) or None)
+            functions.remember(function, fid, tuple(captured) or None)
         while len(self.known) >= KEPT_FUNCTIONS:
             self._drop(next(iter(self.known)))
         self.known[fid] = function

@@ -100,7 +100,7 @@ def _encode_stream(values: Any, num_returns: int, name: str) -> tuple[Encoded, .
     if problem is not None:
         made: Any = task_error.task_error(problem, name, pid=os.getpid(), ip=node_address())
         results += [task_error.encoded(made)] * (num_returns - len(results))
-        task_error.let_go(problem)
+        task_error.clear_frames(problem)
         problem = made = None  # it holds this frame, and that all that was yielded
     return tuple(results)
 
@@ -116,7 +116,7 @@ def error_results(error: BaseException, name: str, task_id: bytes | None, skip: 
     """
     try:
         results = (task_error.encoded(_wrapped(error, name, task_id, skip)),)
-        task_error.let_go(error)
+        task_error.clear_frames(error)
         return results
     except Exception as problem:
         what = f"{type(error).__module__}.{type(error).__qualname__}"

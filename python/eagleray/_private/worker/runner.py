@@ -11,7 +11,7 @@ from eagleray._private.context import here
 from eagleray._private.values.formats import NONE_RESULT, Encoded
 from eagleray._private.worker import heap, output
 from eagleray._private.worker.cancel import cancellation, raise_if_cancelled
-from eagleray._private.worker.interruption import meant
+from eagleray._private.worker.interruption import raised_error
 from eagleray._private.worker.results import APP_ERROR, CANCELLED, EXITING, NO_RETRY, encode_results, error_results
 from eagleray._private.worker.results import producer as producer_of
 
@@ -35,16 +35,16 @@ class CallRunner:
         kind: What the core calls the calls that this runner takes.
         prepares: Whether ``begin`` is called before each call.
         hot: The core.
-        patience: Milliseconds without work after which free memory is given back to the system, -1 for never.
+        idle_ms: Milliseconds without work after which free memory is given back to the system, -1 for never.
         known: The functions or bound methods that were called before, by key.
     """
 
     kind: ClassVar[str]
     prepares: ClassVar[bool] = False
 
-    def __init__(self, hot: Any, patience: int) -> None:
+    def __init__(self, hot: Any, idle_ms: int) -> None:
         self.hot = hot
-        self.patience = patience
+        self.idle_ms = idle_ms
         self.known: dict[Any, Callable[..., Any]] = {}
 
     def find(self, key: Any) -> Callable[..., Any]:
@@ -93,13 +93,13 @@ class CallRunner:
             next_item: Waits at most so many milliseconds for the next item; None when no item came.
         """
         kind, run = self.kind, self.run_call
-        patience = self.patience
+        idle_ms = self.idle_ms
         while True:
-            item = next_item(patience)
+            item = next_item(idle_ms)
             if item is None:
-                patience = heap.rest(patience)
+                idle_ms = heap.release(idle_ms)
                 continue
-            patience = self.patience
+            idle_ms = self.idle_ms
             if item[0] == kind:
                 run(item)
             else:
@@ -141,7 +141,7 @@ class CallRunner:
             running.task_id = None
         except BaseException as raised:
             running.task_id = None
-            error = meant(raised)
+            error = raised_error(raised)
             ending = self.ends(error)
             if ending is None:
                 results, flags = self.failure(error, retriable, key, extra, name, task_id, producer)

@@ -28,7 +28,7 @@ from eagleray._private.session import sweep
 from eagleray._private.worker import heap, zygote_threads
 
 if TYPE_CHECKING:
-    from eagleray._private.worker.main import Outfit
+    from eagleray._private.worker.main import WorkerDefaults
 
 CHANNEL = 3
 _NAME = b"eagleray-zygote"
@@ -77,8 +77,8 @@ def main() -> NoReturn:
 
     from eagleray._private.worker import main as worker_main
 
-    given = worker_main.outfit(setup, dict(os.environ))
-    _rehearse(given)  # now: what is written to later the first workers would have for themselves
+    defaults = worker_main.worker_defaults(setup, dict(os.environ))
+    _warm_up(defaults)  # before the first fork: what is written to later is a copy in each worker
     _ready_to_fork()
     channel.send(b'{"op":"ready"}')
     later = [*_OWN_MODULES_LATER, *(name[:-1] for name in preload if name.endswith("?"))]
@@ -87,11 +87,11 @@ def main() -> NoReturn:
         _watch_children(channel)  # who ends meanwhile is told of at once
         _import_modules(later, bare, single)
         _ready_to_fork()
-        native.rest()
+        native.release_code()
         signal.signal(signal.SIGCHLD, lambda *_: None)
         _reap(channel)
 
-    _serve(channel, given, improve, single)
+    _serve(channel, defaults, improve, single)
 
 
 def _receive_setup(channel: socket.socket) -> dict[str, Any]:
@@ -147,21 +147,23 @@ def _import_modules(names: Iterable[str], bare: bool, single: _Single | None = N
                 os.environ[name] = value
 
 
-def _rehearse(given: Outfit) -> None:
+def _warm_up(defaults: WorkerDefaults) -> None:
     try:
-        from eagleray._private.worker import rehearsal
+        from eagleray._private.worker import warmup
 
-        rehearsal.rehearse(given)
+        warmup.warm_up(defaults)
     except Exception as problem:  # workers come up without it
-        print(f"could not rehearse a worker's start: {type(problem).__name__}: {problem}", file=sys.stderr)
+        print(
+            f"the zygote could not run through a worker's start: {type(problem).__name__}: {problem}", file=sys.stderr
+        )
 
 
 def _ready_to_fork() -> None:
     """Settles what this process has in memory, for its workers to share."""
     gc.collect()
-    heap.trim()  # each worker would copy what is known of these pages, and write to some
+    heap.trim()  # each worker would copy what malloc notes about these pages, and write to some
     gc.freeze()
-    native.forking()
+    native.before_forks()
 
 
 class _Single:
@@ -227,12 +229,12 @@ class _Single:
         os.execve(sys.executable, command, environ)
 
 
-def _serve(channel: socket.socket, outfit: Outfit, improve: Callable[[], None], single: _Single) -> NoReturn:
+def _serve(channel: socket.socket, defaults: WorkerDefaults, improve: Callable[[], None], single: _Single) -> NoReturn:
     """Forks and reaps.
 
     Args:
         channel: To the daemon.
-        outfit: What workers begin with.
+        defaults: What workers begin with.
         improve: Called once, at the first quiet moment.
         single: Sees to it that this process has one thread when it forks.
     """
@@ -243,11 +245,11 @@ def _serve(channel: socket.socket, outfit: Outfit, improve: Callable[[], None], 
     poll = select.poll()
     poll.register(channel, select.POLLIN)
     poll.register(bell, select.POLLIN)
-    patience: int | None = _IDLE_MS
+    wait_ms: int | None = _IDLE_MS
     while True:
-        events = poll.poll(patience)
+        events = poll.poll(wait_ms)
         if not events:
-            patience = None
+            wait_ms = None
             improve()
         for fd, _ in events:
             if fd == bell:
@@ -262,7 +264,7 @@ def _serve(channel: socket.socket, outfit: Outfit, improve: Callable[[], None], 
             if order.get("op") == "end":
                 os._exit(0)
             if order.get("op") == "fork":
-                _fork(channel, order, fds, outfit, (bell, ringer))
+                _fork(channel, order, fds, defaults, (bell, ringer))
             for passed in fds:
                 os.close(passed)
 
@@ -291,7 +293,7 @@ def _fork(
     channel: socket.socket,
     order: dict[str, Any],
     fds: list[int],
-    outfit: Outfit,
+    defaults: WorkerDefaults,
     bells: tuple[int, int],
 ) -> None:
     try:
@@ -308,7 +310,7 @@ def _fork(
                 os.close(fd)
             from eagleray._private.worker import main as worker_main
 
-            worker_main.start(order["sock"], order["token"], fds, outfit)
+            worker_main.start(order["sock"], order["token"], fds, defaults)
             status = 0
         except BaseException:
             import traceback
@@ -353,7 +355,7 @@ def _orphaned() -> NoReturn:
     while os.getppid() == _daemon and (time.monotonic() < deadline or _is_ending(_daemon)):
         time.sleep(0.005)
     if os.getppid() != _daemon:
-        sweep.session(_mark, spared=frozenset({_NAME}))
+        sweep.kill_processes(_mark, spared=frozenset({_NAME}))
     os._exit(0)
 
 

@@ -85,7 +85,7 @@ def _tasks(address: str | None, timeout: float) -> Answer:
     found = census.take(address, timeout, tasks=True)
     # Of tasks that have ended only the last ones of each process are listed, and nothing is missing for that.
     rows = found.tasks()
-    waiting = sum(tally["Open"] - len(tally["Tasks"] or ()) for tally in found.tallies)
+    waiting = sum(report["Open"] - len(report["Tasks"] or ()) for report in found.reports)
     return Answer(rows, len(rows) + max(waiting, 0), found.silent)
 
 
@@ -323,7 +323,7 @@ def summarize_tasks(
     """
     found = census.take(address, timeout, tasks=True, objects=False)
     rows = [row for row in found.tasks() if row["state"] not in ("FINISHED", "FAILED")]
-    waiting = sum(tally["Open"] for tally in found.tallies)
+    waiting = sum(report["Open"] for report in found.reports)
     Answer(rows, waiting, found.silent).check("tasks", raise_on_missing_output)
     out = TaskSummaries({}, 0, 0, sum(actor["State"] != "PENDING_CREATION" for actor in found.raw["Actors"] or ()))
 
@@ -340,8 +340,8 @@ def summarize_tasks(
 
     for row in rows:
         count(row["name"], row["type"] == "ACTOR_TASK", row["state"], 1)
-    for tally in found.tallies:
-        for ends in tally["ByMaker"] or ():
+    for report in found.reports:
+        for ends in report["ByMaker"] or ():
             count(ends["Name"], ends["Method"], "FINISHED", ends["Finished"])
             count(ends["Name"], ends["Method"], "FAILED", ends["Failed"])
     return {"cluster": dataclasses.asdict(out)}

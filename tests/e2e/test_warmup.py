@@ -1,4 +1,4 @@
-"""The zygote's rehearsal of a worker's start: it leaves its process as it was, and the interpreter knows the way."""
+"""A zygote's warm-up: it leaves the process as it was, and the interpreter has adapted the code of a worker's start."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from pace import PATIENCE_S
 
-#: A process that is prepared like a zygote, and tells what differs in it after the rehearsal.
+#: A process that is prepared like a zygote, and tells what differs in it after the warm-up.
 PROGRAM = """
 import dis, json, os, signal, sys
 
 from eagleray._private import functions
 from eagleray._private.calls import core
-from eagleray._private.worker import host, main, rehearsal, runner, startup
+from eagleray._private.worker import host, main, runner, startup, warmup
 from eagleray._private.worker.cancel import cancellation
 from eagleray._private.context import here
 from eagleray._private.state import process
@@ -26,7 +26,7 @@ core.prepare()
 ADAPTIVE = {"adaptive": True} if sys.version_info >= (3, 11) else {}
 setup = {"env": {"EAGLERAY_ENV_KEY": "k"}, "sys_path": [], "cwd": "/", "preload": [], "bare": False}
 os.environ["EAGLERAY_ENV_KEY"] = "k"
-given = main.outfit(setup, dict(os.environ))
+defaults = main.worker_defaults(setup, dict(os.environ))
 signals = [signal.SIGINT, signal.SIGUSR1, signal.SIGCHLD, signal.SIGTERM]
 
 
@@ -35,14 +35,14 @@ def state():
         "streams": [sys.stdout, sys.stderr, sys.__stdout__, sys.__stderr__, sys.argv, sys.modules["__main__"]],
         "here": dict(vars(here)), "environ": dict(os.environ), "exit": os._exit, "session": process.session,
         "hook": sys.unraisablehook, "signals": [signal.getsignal(number) for number in signals],
-        "arrived": dict(functions._arrived),
+        "arrived": dict(functions._received),
         "early": set(cancellation.early), "handler": cancellation.handler, "kept": list(startup._keep),
         "threads": len(os.listdir("/proc/self/task")), "files": sorted(os.listdir("/proc/self/fd")),
     }
 
 
 before = state()
-rehearsal.rehearse(given)
+warmup.warm_up(defaults)
 after = state()
 ways = {
     "start": main.join, "host": host.host, "take": runner.CallRunner.take, "call": runner.CallRunner.run_call,
@@ -80,5 +80,5 @@ def test_the_interpreter_has_adapted(told: dict[str, Any]) -> None:
 def test_zygotes_do_it_before_the_first_worker(fresh: Any) -> None:
     fresh.init(address="local", num_cpus=1, log_to_driver=False)
     assert fresh.get(
-        fresh.remote(lambda: "eagleray._private.worker.rehearsal" in sys.modules).remote(), timeout=PATIENCE_S
+        fresh.remote(lambda: "eagleray._private.worker.warmup" in sys.modules).remote(), timeout=PATIENCE_S
     )

@@ -1,9 +1,9 @@
-"""What every worker does first, done a few times by the zygote, with nobody at the other end.
+"""The warm-up of a zygote: it does a few times what every worker does first, with a core that does nothing.
 
 The interpreter writes down what it learns: how often code ran and for which types, in the code; which attributes were
 looked up, in one table for all; what a type's version is, in the type. A worker that is the first to do a thing copies
 the pages that this stands on, one for each function, and learns what the worker before it had learned. What was
-rehearsed is there when it is forked.
+done in the warm-up is there when it is forked.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from eagleray._private.values.formats import ARGS
 from eagleray._private.worker import interruption, main, startup
 
 if TYPE_CHECKING:
-    from eagleray._private.worker.main import Outfit
+    from eagleray._private.worker.main import WorkerDefaults
 
 #: Code is adapted to what it meets once it has run eight times.
 TURNS = 16
-_FID = b"\0rehearsal: class"
-_FUNCTION = b"\0rehearsal: task."
+_FID = b"\0warm-up: a class"
+_FUNCTION = b"\0warm-up: a task."
 _ANSWER = {
     **{"node_id": bytes(28), "worker_id": bytes(28), "job_id": bytes(4), "namespace": "", "session_dir": "/"},
     **{"addr": "/", "totals": {"CPU": UNIT}, "can_grow": False, "wait": False, "daemon_pid": 1},
@@ -46,7 +46,7 @@ class _Over(BaseException):
     """Ends a turn: there is no more work."""
 
 
-class _Stage:
+class _IdleCore:
     """Stands in for the core."""
 
     def __init__(self, code: dict[bytes, bytes], items: Iterator[tuple[Any, ...]]) -> None:
@@ -57,7 +57,7 @@ class _Stage:
         """Whom it has come to."""
         return _PACKED_ANSWER
 
-    def next_task(self, patience: int) -> tuple[Any, ...]:
+    def next_task(self, idle_ms: int) -> tuple[Any, ...]:
         """The next thing to do."""
         for item in self._items:
             return item
@@ -83,11 +83,11 @@ class _Stage:
 _PACKED_ANSWER = pack(_ANSWER)
 
 
-def rehearse(given: Outfit) -> None:
+def warm_up(defaults: WorkerDefaults) -> None:
     """Takes this process through a worker's start, a task, and an actor's first call. It is then as it was.
 
     Args:
-        given: What workers begin with.
+        defaults: What workers begin with.
     """
     code = {_FID: pickling.dumps_code(_part())[0], _FUNCTION: pickling.dumps_code(_task())[0]}
     no_arguments = (ARGS, EMPTY, None, None)
@@ -98,14 +98,14 @@ def rehearse(given: Outfit) -> None:
     with _as_it_was():
         for _ in range(TURNS):
             for items in ((assign, task, task), (actor, call, call)):
-                _play(_Stage(code, iter(items)), given)
+                _play(_IdleCore(code, iter(items)), defaults)
 
 
-def _play(stage: _Stage, given: Outfit) -> None:
+def _play(core: _IdleCore, defaults: WorkerDefaults) -> None:
     startup.appear()
     startup.reseed()
     try:
-        main.join(stage, "", "", given).run()
+        main.join(core, "", "", defaults).run()
     except _Over:
         process.leave()
     functions.forget(_FID)

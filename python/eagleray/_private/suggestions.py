@@ -1,4 +1,4 @@
-"""Names that were mistyped: which one was probably meant."""
+"""Suggestions for names that were mistyped."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     return f" (did you mean {next(one for one in known if one.lower() == near[0])!r}?)"
 
 
-def listed(names: Iterable[str], known: Iterable[str]) -> str:
+def with_suggestions(names: Iterable[str], known: Iterable[str]) -> str:
     """The names with a suggestion behind each that has one."""
     known = list(known)
     return ", ".join(name + suggestion(name, known) for name in names)
 
 
-def refuse(function: str, unknown: Iterable[str], known: Iterable[str]) -> None:
+def refuse_unknown(function: str, unknown: Iterable[str], known: Iterable[str]) -> None:
     """Raises for keywords that a function does not take.
 
     Raises:
@@ -29,4 +29,4 @@ def refuse(function: str, unknown: Iterable[str], known: Iterable[str]) -> None:
     """
     names = list(unknown)
     if names:
-        raise TypeError(f"{function}() got an unexpected keyword argument: {listed(names, known)}")
+        raise TypeError(f"{function}() got an unexpected keyword argument: {with_suggestions(names, known)}")

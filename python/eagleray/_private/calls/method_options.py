@@ -1,0 +1,87 @@
+"""The options of an actor's method: of ``@method``, and of ``.options()`` for single calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from eagleray._private import suggestions
+from eagleray._private.calls import actor_kind, flow, retrying
+from eagleray._private.calls.actor_kind import GROUP, ActorKind, MethodKind
+from eagleray._private.calls.option_types import check_type
+from eagleray._private.calls.options import TABLE
+
+NAMES = (
+    "num_returns",
+    GROUP,
+    "max_task_retries",
+    "retry_exceptions",
+    "name",
+    "enable_task_events",
+    flow.LIMIT,
+    flow.EACH,
+)
+
+
+def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> dict[str, Any]:
+    """Checks the options of a method's calls and returns them as they travel.
+
+    Args:
+        options: What the user wrote.
+        kind: The actor's class as its handles see it.
+        method: The method.
+
+    Raises:
+        TypeError: no option has such a name, or a value has the wrong type.
+        ValueError: a value is wrong.
+    """
+    for name in options:
+        if name not in NAMES:
+            near = suggestions.suggestion(name, NAMES)
+            raise TypeError(
+                f"ActorMethod.options() got an unexpected keyword argument {name!r}{near}; it takes {', '.join(NAMES)}"
+            )
+        if name == flow.EACH:
+            raise ValueError(f"{name} is no option of a call: write it in the decorator, @method({name}=…)")
+    found = dict(options)
+    if "retry_exceptions" in found:
+        found["retry_exceptions"] = retrying.pack_classes(found["retry_exceptions"])
+    _check_flow(found)
+    full_name = f"{kind.class_name}.{method.name}"
+    if found.get(GROUP):
+        actor_kind.check_group(found[GROUP], kind.groups, full_name)
+    else:
+        found.pop(GROUP, None)  # the method's own
+    flow.check_returns(found.get("num_returns"), method.generator, full_name, 3)
+    return found
+
+
+def check_decorator(options: Mapping[str, Any]) -> None:
+    """Checks what ``@method`` is given.
+
+    Raises:
+        AssertionError: no option has such a name.
+        TypeError: a value has the wrong type.
+        ValueError: a value is wrong.
+    """
+    unknown = [name for name in options if name not in (*NAMES, "tensor_transport")]
+    if unknown:
+        raise AssertionError(f"@method takes {', '.join(NAMES)}; got {suggestions.with_suggestions(unknown, NAMES)}")
+    transport = options.get("tensor_transport")
+    if transport is not None and str(transport).lower() != "object_store":
+        raise ValueError(
+            f"@method(tensor_transport={transport!r}) is not supported: tensors go through the object store"
+        )
+    count = options.get("num_returns")
+    if isinstance(count, int) and count < 0:
+        raise ValueError(f"The keyword 'num_returns' only accepts 0 or a larger number, got {count}")
+    retrying.check_classes(options.get("retry_exceptions"))
+    _check_flow(options)
+    if not isinstance(options.get(GROUP, ""), (str, type(None))):
+        raise TypeError(f"concurrency_group takes the name of a group, a text; got {options[GROUP]!r}")
+
+
+def _check_flow(options: Mapping[str, Any]) -> None:
+    for name in ("num_returns", flow.LIMIT, flow.EACH):
+        if name in options:
+            check_type(name, TABLE[name], options[name])
