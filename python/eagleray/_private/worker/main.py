@@ -102,10 +102,9 @@ class Worker(CallRunner):
     """Runs tasks, one at a time, until the daemon ends the worker or makes it an actor."""
 
     kind = "task"
-    prepares = True
 
     def __init__(self, hot: Any, idle_ms: int) -> None:
-        super().__init__(hot, idle_ms)
+        super().__init__(hot, idle_ms, prepares=True)
         self.assigned = startup.Assigned()
         self._retry_on: dict[bytes, RetryOn] = {}  # of the functions in ``known`` whose retry_exceptions is a list
         self._calls: dict[bytes, int] = {}

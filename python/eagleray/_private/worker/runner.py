@@ -40,10 +40,10 @@ class CallRunner:
     """
 
     kind: ClassVar[str]
-    prepares: ClassVar[bool] = False
 
-    def __init__(self, hot: Any, idle_ms: int) -> None:
+    def __init__(self, hot: Any, idle_ms: int, prepares: bool = False) -> None:
         self.hot = hot
+        self.prepares = prepares
         self.idle_ms = idle_ms
         self.known: dict[Any, Callable[..., Any]] = {}
 
