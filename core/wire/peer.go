@@ -223,7 +223,7 @@ func (p *Peer) writeNow(frame []byte) bool {
 	if p.raw == nil || p.closed || p.leaves || p.writing || len(p.out) > 0 {
 		return false
 	}
-	n := 0
+	var n int
 	err := p.raw.Write(func(fd uintptr) bool {
 		n, _ = unix.Write(int(fd), frame) // what fails here fails for the writer, too
 		return true
