@@ -63,7 +63,7 @@ func TestReceiveParcel_NoParcel_IsAnErrorAtOnce(t *testing.T) {
 	}{
 		"more bytes than are allowed":             {header(0, MaxParcel+1), false, ErrFrameTooLarge, 0},
 		"a byte without its descriptors":          {append(header(1, 3), 0), false, ErrBadFrame, 0},
-		"an end before the descriptors":           {header(1, 3), true, ErrBadFrame, 0},
+		"an end before the descriptors":           {header(1, 3), true, io.EOF, 0},
 		"an end in the header":                    {header(1, 3)[:5], true, io.ErrUnexpectedEOF, 0},
 		"an end before the last byte of the body": {append(header(0, 3), 1, 2), true, io.ErrUnexpectedEOF, 0},
 	} {
