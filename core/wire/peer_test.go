@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"net"
@@ -243,29 +245,57 @@ func TestPeer_TooLarge_IsRefusedAndTheNextIsSent(t *testing.T) {
 	}
 }
 
-// The largest message that may be sent arrives; one byte more is refused.
-func TestPeer_LargestMessage_Arrives(t *testing.T) {
-	got := make(chan int, 1)
+// The largest message that may be sent waits whole for the socket, and one byte more is refused. The other
+// end takes just as much. The message itself does not travel here: under the race detector that takes 15 s.
+func TestPeer_LargestMessage_IsTakenByBothEnds(t *testing.T) {
+	a, _ := handshakePair(t)
+	p := NewPeer(a, nil, nil) // its writer does not run
+	frame, err := AppendMessage(nil, Push, TObjSeal, 0, 0, make([]byte, 1<<20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := make([]byte, MaxControl-(len(frame)-4-1<<20)+1) // one byte more than there is room for
+	if err := p.Push(TObjSeal, body); !errors.Is(err, ErrFrameTooLarge) {
+		t.Errorf("one byte more: got %v", err)
+	}
+	if err := p.Push(TObjSeal, body[:len(body)-1]); err != nil || p.Unsent() != 4+MaxControl {
+		t.Errorf("the largest message: got %v, %d bytes wait, want %d", err, p.Unsent(), 4+MaxControl)
+	}
+	for size, want := range map[uint32]error{MaxControl: io.ErrUnexpectedEOF, MaxControl + 1: ErrFrameTooLarge} {
+		a, b := handshakePair(t)
+		ended := make(chan error, 1)
+		p := NewPeer(b, nil, func(err error) { ended <- err })
+		p.Start()
+		if _, err := a.Write(append(binary.LittleEndian.AppendUint32(nil, size), 0)); err != nil {
+			t.Fatal(err)
+		}
+		a.Close() // without the rest
+		if err := soon(t, "the connection's end", ended); !errors.Is(err, want) {
+			t.Errorf("a message of %d bytes that is cut off: got %v, want %v", size, err, want)
+		}
+		p.Close()
+	}
+}
+
+// A message that needs many reads and writes arrives whole.
+func TestPeer_LargeMessage_Arrives(t *testing.T) {
+	got := make(chan []byte, 1)
 	asks, _ := talk(t, func(m *Message) {
 		var b []byte
 		if err := m.Decode(&b); err != nil {
 			t.Error(err)
 		}
-		got <- len(b)
+		got <- b
 	})
-	frame, err := AppendMessage(nil, Push, TObjSeal, 0, 0, make([]byte, MaxControl/2))
-	if err != nil {
+	want := make([]byte, 2<<20+1)
+	for i := range want {
+		want[i] = byte(i ^ i>>8 ^ i>>16)
+	}
+	if err := asks.PushAtOnce(TObjSeal, want); err != nil {
 		t.Fatal(err)
 	}
-	n := MaxControl - (len(frame) - 4 - MaxControl/2) // what is left for the bytes
-	if err := asks.Push(TObjSeal, make([]byte, n+1)); !errors.Is(err, ErrFrameTooLarge) {
-		t.Errorf("one byte more: got %v", err)
-	}
-	if err := asks.PushAtOnce(TObjSeal, make([]byte, n)); err != nil {
-		t.Fatal(err)
-	}
-	if b := soon(t, "the message", got); b != n {
-		t.Errorf("%d of %d bytes arrive", b, n)
+	if b := soon(t, "the message", got); !bytes.Equal(b, want) {
+		t.Errorf("%d bytes arrive, which are not the %d that were sent", len(b), len(want))
 	}
 }
 
