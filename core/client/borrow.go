@@ -72,21 +72,46 @@ func (c *Client) ask(o *refs.Object) { c.askOwner(o, false) }
 func (c *Client) askOwner(o *refs.Object, lost bool) {
 	o.MarkAsked()
 	id := o.ID
+	c.question(o, wire.RefWait{ObjectID: id[:], Lost: lost}, func(v *wire.RefValue, err error) { c.answered(id, v, err) })
+}
+
+// awaitFeasible asks the owner of a borrowed object that no node can make to say when it is there after
+// all: tasks and waits here may wait for it. One such question is under way at a time; mu held.
+func (c *Client) awaitFeasible(o *refs.Object) {
+	id := o.ID
+	if c.patient[id] {
+		return
+	}
+	if c.patient == nil {
+		c.patient = map[ids.Object]bool{}
+	}
+	c.patient[id] = true
+	c.question(o, wire.RefWait{ObjectID: id[:], Infeasible: true}, func(v *wire.RefValue, err error) {
+		c.mu.Lock()
+		delete(c.patient, id)
+		c.mu.Unlock()
+		c.answered(id, v, err)
+	})
+}
+
+// question sends the owner of a borrowed object a question. answered is called without mu, with a value or an error; mu held.
+func (c *Client) question(o *refs.Object, q wire.RefWait, answered func(*wire.RefValue, error)) {
+	id := o.ID
 	c.withPeer(o.OwnerAddr(), func(p *wire.Peer, err error) {
 		if err != nil {
-			c.answered(id, nil, fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended (%v)", id, err))
+			answered(nil, fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended (%v)", id, err))
 			return
 		}
-		p.Go(wire.TRefWait, wire.RefWait{ObjectID: id[:], Lost: lost}, func(m *wire.Message, err error) {
+		p.Go(wire.TRefWait, q, func(m *wire.Message, err error) {
 			if err != nil {
 				if fault.CodeOf(err) == fault.Internal {
 					err = fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", id)
 				}
-				c.answered(id, nil, err)
+				answered(nil, err)
 				return
 			}
 			v := new(wire.RefValue)
-			c.answered(id, v, m.Decode(v))
+			answered(v, m.Decode(v))
 		})
 	})
 }
@@ -105,6 +130,9 @@ func (c *Client) answered(id ids.Object, v *wire.RefValue, err error) {
 		f := &fault.Error{Code: fault.Code(v.Fault.Code), Message: v.Fault.Message, Task: v.Fault.Task}
 		if f.Code == fault.TaskUnschedulable || f.Code == fault.ActorUnschedulable {
 			c.table.Infeasible(o, f)
+			if o.State() == refs.Infeasible {
+				c.awaitFeasible(o)
+			}
 			return
 		}
 		c.table.Fail(o, f)

@@ -131,6 +131,7 @@ type Client struct {
 	// Borrow registrations, see borrow.go.
 	unacked  int
 	ackWaits []*wait.Wait
+	patient  map[ids.Object]bool // borrowed objects whose owner says when they are there after all, see awaitFeasible
 	dropQ    []Drop
 	dropWait []Drop // until unacked is 0, see drops.go
 

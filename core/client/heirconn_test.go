@@ -1,15 +1,18 @@
 package client
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // handsOver gives an heir n connections.
@@ -89,34 +92,91 @@ func TestHeir_Conns_CallsUnderWayAreCounted(t *testing.T) {
 	}
 }
 
-// An heir tells owners anew what it borrows from them, except those whose
-// connection it has and that know it.
+// An heir tells owners anew what it borrows from them, except those whose connection it has and that know
+// it. What its parent was about to give back is given back before: a reference that was let go of and taken again stays.
 func TestHeir_Links_OwnersHearOfWhatIsBorrowed(t *testing.T) {
 	for _, known := range []bool{true, false} {
-		h := heirOf(t, new(will))
-		c := h.c
-		handsOver(t, h, 1)
+		c := startDaemon(t).driver() // without its lock: what is said is said by goroutines that take it
+		h := &heir{c: c, w: new(will)}
+		heard := playsOwner(t, h)
 		other := ids.NewWorker().Owner()
-		a, b := ids.NewObject(1, other, c.info.Job, 1), ids.NewObject(2, other, c.info.Job, 1)
+		a, b, gone := ids.NewObject(1, other, c.info.Job, 1), ids.NewObject(2, other, c.info.Job, 1), ids.NewObject(4, other, c.info.Job, 1)
+		mine := ownedBy(c, 3)
+		c.mu.Lock()
 		for _, id := range []ids.Object{a, b} {
 			c.table.Install(refs.Known(id, refs.Facts{OwnerAddr: "/owner", State: refs.Inline}))
 		}
-		mine := ownedBy(c, 3)
 		c.table.Install(refs.Known(mine, refs.Facts{State: refs.Inline}))
-		gone := ids.NewObject(4, other, c.info.Job, 1)
-		h.w.Links = []willLink{{Addr: "/owner", Again: !known, GiveBack: [][]byte{gone[:]}}}
+		h.w.Links = []willLink{{Addr: "/owner", Again: !known, GiveBack: [][]byte{gone[:], a[:]}}}
 		if err := h.links(); err != nil {
 			t.Fatal(err)
 		}
-		want := 2
+		want := []string{"give back 4 1", "borrow 1 2"}
 		if known {
-			want = 0
+			want = want[:1]
 		}
-		if c.unacked != want {
-			t.Errorf("the owner knows: %v; it is asked to register %d references, want %d", known, c.unacked, want)
+		if c.unacked != 2*(len(want)-1) {
+			t.Errorf("the owner knows: %v; it is asked to register %d references", known, c.unacked)
 		}
-		c.unacked = 0
+		c.links.Start()
+		c.mu.Unlock()
+		if got := heard(len(want)); !slices.Equal(got, want) {
+			t.Errorf("the owner knows: %v; it hears %q, want %q", known, got, want)
+		}
+		waitFor(t, "the references are registered", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.unacked == 0 })
+		letGoOfLinks(c)
 	}
+}
+
+// playsOwner gives an heir a connection to an owner that the test plays. The function that it returns waits until
+// the owner has heard n messages, and tells what they say of which objects.
+func playsOwner(t *testing.T, h *heir) (heard func(n int) []string) {
+	t.Helper()
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mine := os.NewFile(uintptr(pair[0]), "handed over")
+	t.Cleanup(func() { mine.Close() })
+	h.files = append(h.files, mine)
+	var mu sync.Mutex
+	var list []string
+	owner := wire.NewPeer(unixConn(t, pair[1]), func(m *wire.Message) {
+		words := map[wire.Type]string{wire.TRefBorrow: "borrow", wire.TRefReturn: "give back"}[m.Type]
+		var q wire.ObjRefs
+		if err := m.Decode(&q); err != nil {
+			t.Error(err)
+		}
+		var counts []uint64
+		for _, raw := range q.ObjectIDs {
+			counts = append(counts, ids.Object(raw).Count())
+		}
+		if m.Type == wire.TRefBorrow {
+			slices.Sort(counts) // they come from a table
+		}
+		for _, n := range counts {
+			words += fmt.Sprint(" ", n)
+		}
+		mu.Lock()
+		list = append(list, words)
+		mu.Unlock()
+		_ = m.Reply(nil)
+	}, nil)
+	owner.Start()
+	t.Cleanup(owner.Close)
+	return func(n int) []string {
+		t.Helper()
+		waitFor(t, "the owner has heard it", func() bool { mu.Lock(); defer mu.Unlock(); return len(list) >= n })
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(list)
+	}
+}
+
+func letGoOfLinks(c *Client) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.links.Close()
 }
 
 // Arguments that a worker may not have registered stay pinned for an heir, too.

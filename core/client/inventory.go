@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -53,7 +54,7 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 			t := taskOf(x)
 			waiting[t] = t.counted && (t.actor == nil || t.aside)
 		}
-		for _, m := range o.Questions() {
+		for _, m := range slices.Concat(o.Questions(), o.PatientQuestions()) {
 			if s := asks[m.Peer()]; s != nil {
 				s.Questions = append(s.Questions, willQuestion{raw(o.ID), m.ID})
 			}
@@ -119,7 +120,8 @@ func (v *inventory) object(o *refs.Object) willObject {
 		x.Verifying = o.Verifying()
 	case refs.Stored:
 		x.Value = o.Value() // of one that went to the store as an argument
-	case refs.Infeasible: // the heir's scheduler says so again
+	case refs.Infeasible: // the heir's scheduler says so again, or the owner, whom the heir asks
+		x.Asked = !o.Owned()
 		x.State = refs.Pending
 	case refs.Failed:
 		x.Fault = &wire.FaultBody{Code: string(o.Fault().Code), Message: o.Fault().Message, Task: o.Fault().Task}

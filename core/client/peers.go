@@ -86,10 +86,13 @@ func (c *Client) serveWait(q *wire.RefWait, m *wire.Message) error {
 	if q.Lost || o.State() == refs.Evicted {
 		c.verifyCopy(o)
 	}
-	if o.State() != refs.Pending {
+	switch {
+	case q.Infeasible && !o.State().Ready():
+		c.table.PatientQuestion(o, m)
+	case o.State() == refs.Pending:
+		c.table.Question(o, m)
+	default:
 		_ = m.Reply(refValue(o, c.info.Node))
-		return nil
 	}
-	c.table.Question(o, m)
 	return nil
 }

@@ -20,6 +20,7 @@ func (t *Table) Complete(o *Object, state State, value []byte, size uint64, isEr
 	if o.state.Ready() {
 		return
 	}
+	t.Feasible(o) // who waits counts it again
 	o.state, o.value, o.size, o.isError, o.source, o.fault = state, value, size, isError, nil, nil
 	t.settle(o)
 }
@@ -30,6 +31,7 @@ func (t *Table) Fail(o *Object, f *fault.Error) {
 	if o.state.Ready() {
 		return
 	}
+	t.Feasible(o) // who waits counts it again
 	o.state, o.fault, o.source, o.isError, o.value = Failed, f, nil, true, nil
 	t.settle(o)
 }

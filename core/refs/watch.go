@@ -25,6 +25,7 @@ type watch struct {
 	waits     []*wait.Wait
 	tasks     []Task          // that take the object as an argument
 	questions []*wire.Message // of borrowers
+	patient   []*wire.Message // of borrowers who know that the object is infeasible
 }
 
 func (o *Object) watched() *watch {
@@ -61,6 +62,14 @@ func (o *Object) Questions() []*wire.Message {
 	return o.watch.questions
 }
 
+// PatientQuestions returns the questions of borrowers who know that the object is infeasible. The slice is the table's.
+func (o *Object) PatientQuestions() []*wire.Message {
+	if o.watch == nil {
+		return nil
+	}
+	return o.watch.patient
+}
+
 // Watch has the wait count the object when it becomes ready.
 func (t *Table) Watch(o *Object, w *wait.Wait) {
 	x := o.watched()
@@ -93,6 +102,12 @@ func (t *Table) UnwatchBy(o *Object, k Task) {
 func (t *Table) Question(o *Object, m *wire.Message) {
 	x := o.watched()
 	x.questions = append(x.questions, m)
+}
+
+// PatientQuestion has a borrower answered when the object is ready. That it is infeasible is no answer: the borrower knows.
+func (t *Table) PatientQuestion(o *Object, m *wire.Message) {
+	x := o.watched()
+	x.patient = append(x.patient, m)
 }
 
 // settle tells everybody who waits that the object is ready or infeasible.
@@ -131,6 +146,10 @@ func (t *Table) settle(o *Object) {
 func (t *Table) reply(o *Object, x *watch) {
 	asked := x.questions
 	x.questions = nil
+	if o.state != Infeasible {
+		asked = append(asked, x.patient...)
+		x.patient = nil
+	}
 	for _, m := range asked {
 		t.effects.Reply(m, o)
 	}

@@ -444,6 +444,9 @@ type ObjStats struct {
 type RefWait struct {
 	ObjectID []byte
 	Lost     bool // the store has it not, though the owner said so
+
+	// The asker knows that no node can make it as things are, and is answered when it is there after all.
+	Infeasible bool
 }
 
 // RefValue is a ready object: an envelope, or the node that holds it.
