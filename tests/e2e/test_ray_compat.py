@@ -167,6 +167,19 @@ def test_missing_parts_under_our_own_name() -> None:
     assert importlib.util.find_spec("eagleray.data") is None
 
 
+NAMES = ("ClientBuilder", "Language", "LoggingConfig", "PlacementGroupID", "client", "cpp_function", "java_function")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names_of_ray_that_are_missing_say_what_to_do(name: str) -> None:
+    import eagleray
+
+    with pytest.raises(AttributeError, match=rf"^Eagle Ray .* has no eagleray\.{name} \(.+\): .+\.$"):
+        getattr(eagleray, name)
+    with pytest.raises(ModuleNotFoundError, match=rf"^Eagle Ray .* has no eagleray\.{name} \(.+\): .+\.$"):
+        exec(f"from eagleray import {name}")
+
+
 def test_names_of_private_modules_that_libraries_import() -> None:
     program = """
         import ray

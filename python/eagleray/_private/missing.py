@@ -12,12 +12,17 @@ if TYPE_CHECKING:
 
 #: Part of Ray, as its name below ``ray`` → what it is, and what to do without it.
 _PARTS = {
+    "ClientBuilder": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
+    "Language": ("calls to Java and C++", "call Go services instead, or use Ray itself"),
+    "LoggingConfig": ("LoggingConfig", "set up the module logging in the driver and in each task or actor instead"),
+    "PlacementGroupID": ("placement groups", "ask for resources in the options of each task or actor instead"),
     "air": ("Ray AIR", "write the loop with tasks and actors, or use Ray itself"),
     "autoscaler": ("the autoscaler", "a session has the one machine that it runs on; leave it out"),
     "client": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "client_builder": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "cloudpickle": ("its copy of cloudpickle", "import the package cloudpickle itself"),
     "cluster_utils": ("clusters for tests", "start a session with ray.init() in each test"),
+    "cpp_function": ("calls to C++", "call Go services instead, or use Ray itself"),
     "cross_language": ("calls to Java and C++", "call Go services instead, or use Ray itself"),
     "dag": ("compiled graphs", "pass references from task to task instead, or use Ray itself"),
     "dashboard": ("the dashboard", "use `eagleray status` and `eagleray list` instead"),
@@ -34,6 +39,7 @@ _PARTS = {
     "timeline": ("ray.timeline()", "set EAGLERAY_TRACE and use `eagleray trace-report` instead"),
     "train": ("Ray Train", "run the workers as actors, or use Ray itself"),
     "tune": ("Ray Tune", "submit one task for each trial and collect with ray.wait, or use Ray itself"),
+    "types": ("names for annotations", "import ObjectRef from ray itself"),
     "util.accelerators.tpu": ("helpers for slices of TPUs", "ask for resources={'TPU': n} instead, or use Ray itself"),
     "util.actor_group": ("ActorGroup", "keep the actors in a list or use eagleray.util.ActorPool instead"),
     "util.annotations": ("marks of Ray's own API", "leave them out"),
