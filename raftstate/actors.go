@@ -10,7 +10,7 @@ import (
 
 // put stores a changed actor and tells of it.
 func (m *Machine) putActor(a *record.Actor) {
-	m.endCode(a)
+	m.releaseCode(a)
 	m.actors[a.ID] = a
 	m.emit(record.Event{Kind: record.ActorEvent, Actor: a.Brief()})
 }
@@ -55,7 +55,7 @@ func (b *RegisterActor) apply(m *Machine) Result {
 			return Result{Outcome: NameTaken, Actor: holder}
 		}
 	}
-	if !m.claimCode(a.ID, a.Code) {
+	if !m.assignCode(a.ID, a.Code) {
 		return Result{Outcome: CodeLacks}
 	}
 	if a.Name != "" {
@@ -164,7 +164,7 @@ func (b *ActorDead) apply(m *Machine) Result {
 	m.putActor(&next)
 	var old ids.Actor
 	var full bool
-	if m.deadActors, old, full = retire(m.deadActors, a.ID, keptDeadActors); full {
+	if m.deadActors, old, full = appendBounded(m.deadActors, a.ID, keptDeadActors); full {
 		delete(m.actors, old)
 	}
 	return Result{}

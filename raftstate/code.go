@@ -13,11 +13,11 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// The class of an actor that outlives its program has to outlive the program,
-// too. A small class is in the actor's record. A large one is an object in the
-// program's object store, so the state keeps a copy of that object. The copy
-// arrives in parts before the actor is registered, is shared by all actors that
-// name the same object, and goes when no actor can start any more that needs it.
+// When an actor outlives its program, its class must outlive the program, too. A small class is
+// in the actor's record. A large class is an object in the program's object store, so the state
+// keeps a copy of that object. The copy arrives in parts before the actor is registered. All
+// actors that name the same object share the copy. It goes when no actor that needs it can start
+// any more.
 
 const (
 	// MaxCodePart caps the bytes of one part.
@@ -32,7 +32,7 @@ var ErrCodeFull = fault.New(fault.StoreFull, "the cluster keeps at most %d MiB o
 // ErrCodeIncomplete says that an actor names a class that has not arrived whole.
 var ErrCodeIncomplete = fault.New(fault.BadRequest, "the cluster does not have the whole of its class")
 
-// code is the copy of one object. It never changes: a new part makes a new one.
+// code is the copy of one object. It never changes: a new part makes a new code.
 type code struct {
 	size  uint64
 	have  uint64   // bytes of parts
@@ -40,14 +40,15 @@ type code struct {
 	users int      // actors that need it, registered or about to be
 }
 
-// codeFor is what an actor needs that is about to be registered. It never changes, too.
-type codeFor struct {
+// pendingCode lists the objects that an actor needs that is about to be registered. It never
+// changes either.
+type pendingCode struct {
 	node    ids.Node // of the actor's creator, zero when it is not known
 	objects []ids.Object
 }
 
-// useCode counts one more actor, or one less, that needs the object.
-func (m *Machine) useCode(object ids.Object, by int) {
+// countCodeUser adds by to the number of actors that need the object.
+func (m *Machine) countCodeUser(object ids.Object, by int) {
 	next := *m.code[object]
 	if next.users += by; next.users > 0 {
 		m.code[object] = &next
@@ -57,46 +58,46 @@ func (m *Machine) useCode(object ids.Object, by int) {
 	delete(m.code, object)
 }
 
-// dropCode ends what an actor that is not registered was to need.
+// dropCode drops the code of an actor that will not be registered.
 func (m *Machine) dropCode(a ids.Actor) {
-	for _, object := range m.codeFor[a].objects {
-		m.useCode(object, -1)
+	for _, object := range m.pendingCode[a].objects {
+		m.countCodeUser(object, -1)
 	}
-	delete(m.codeFor, a)
+	delete(m.pendingCode, a)
 }
 
-// dropCodeFrom ends what the actors were to need whose creators a node had: they have died with it.
+// dropCodeFrom drops the code of unregistered actors whose creators were on a node that has died.
 func (m *Machine) dropCodeFrom(n ids.Node) {
-	for a, x := range m.codeFor {
+	for a, x := range m.pendingCode {
 		if x.node == n {
 			m.dropCode(a)
 		}
 	}
 }
 
-// claimCode makes the objects those of an actor that is being registered; false
-// when one has not arrived whole: then nothing changes.
-func (m *Machine) claimCode(a ids.Actor, objects []ids.Object) bool {
-	arrived := m.codeFor[a].objects
+// assignCode gives the objects to an actor that is being registered. It returns false, and
+// changes nothing, when an object has not arrived whole.
+func (m *Machine) assignCode(a ids.Actor, objects []ids.Object) bool {
+	arrived := m.pendingCode[a].objects
 	for i, object := range objects {
 		if !slices.Contains(arrived, object) || m.code[object].have < m.code[object].size || slices.Contains(objects[:i], object) {
 			return false
 		}
 	}
 	for _, object := range objects {
-		m.useCode(object, 1)
+		m.countCodeUser(object, 1)
 	}
 	m.dropCode(a)
 	return true
 }
 
-// endCode lets go of the code of an actor that cannot start again.
-func (m *Machine) endCode(a *record.Actor) {
+// releaseCode drops the code of an actor if the actor cannot start again.
+func (m *Machine) releaseCode(a *record.Actor) {
 	if len(a.Code) == 0 || a.Live() && (a.State != record.ActorAlive || a.MayRestart()) {
 		return
 	}
 	for _, object := range a.Code {
-		m.useCode(object, -1)
+		m.countCodeUser(object, -1)
 	}
 	a.Code = nil
 }
@@ -133,11 +134,11 @@ func (b *CodePart) apply(m *Machine) Result {
 		return Result{Outcome: Invalid}
 	}
 	next := *c
-	if use := m.codeFor[b.Actor]; !slices.Contains(use.objects, b.Object) {
-		m.codeFor[b.Actor] = codeFor{b.Node, append(slices.Clip(use.objects), b.Object)}
+	if use := m.pendingCode[b.Actor]; !slices.Contains(use.objects, b.Object) {
+		m.pendingCode[b.Actor] = pendingCode{b.Node, append(slices.Clip(use.objects), b.Object)}
 		next.users++
 	}
-	if b.Offset == next.have && len(b.Data) > 0 { // else another process was quicker with this part
+	if b.Offset == next.have && len(b.Data) > 0 { // else another process has brought this part before
 		next.parts = append(slices.Clip(next.parts), b.Data)
 		next.have += uint64(len(b.Data))
 	}
@@ -182,20 +183,20 @@ type imageCodeFor struct {
 	Node    ids.Node     `msgpack:"n"`
 }
 
-// imageCode lays the code out.
+// imageCode returns the code in the form of a snapshot.
 func (m *Machine) imageCode() (list []imageCode, pending []imageCodeFor) {
 	for object, c := range m.code {
 		list = append(list, imageCode{object, c.size, c.parts})
 	}
 	slices.SortFunc(list, func(a, b imageCode) int { return bytes.Compare(a.Object[:], b.Object[:]) })
-	for a, x := range m.codeFor {
+	for a, x := range m.pendingCode {
 		pending = append(pending, imageCodeFor{a, x.objects, x.node})
 	}
 	slices.SortFunc(pending, func(a, b imageCodeFor) int { return bytes.Compare(a.Actor[:], b.Actor[:]) })
 	return list, pending
 }
 
-// restoreCode is the inverse, after the actors are there.
+// restoreCode is the inverse of imageCode. It is called when the actors are restored.
 func (m *Machine) restoreCode(list []imageCode, pending []imageCodeFor) error {
 	for _, x := range list {
 		c := &code{size: x.Size, parts: x.Parts}
@@ -223,7 +224,7 @@ func (m *Machine) restoreCode(list []imageCode, pending []imageCodeFor) error {
 		if err := use(x.Objects); err != nil {
 			return err
 		}
-		m.codeFor[x.Actor] = codeFor{x.Node, x.Objects}
+		m.pendingCode[x.Actor] = pendingCode{x.Node, x.Objects}
 	}
 	return nil
 }

@@ -23,7 +23,7 @@ func checkCode(t *testing.T, m *Machine) {
 			users[object]++
 		}
 	}
-	for actor, x := range m.codeFor {
+	for actor, x := range m.pendingCode {
 		if m.actors[actor] != nil || len(x.objects) == 0 {
 			t.Fatalf("actor %s is registered and about to be registered", actor)
 		}

@@ -4,15 +4,15 @@ import "maps"
 
 // Bounds of the table of answered requests.
 const (
-	keptResults     = 8192 // results, over all clients
-	keptClients     = 1024 // clients whose results have all gone
-	loneKeptResults = 4096 // where no command travels; commands under way at once overtake each other
+	keptResults       = 8192 // results, over all clients
+	keptClients       = 1024 // clients whose results have all gone
+	singleKeptResults = 4096 // in a cluster of one member, where no command travels; commands proposed at the same time may still overtake each other
 )
 
-// dedup remembers the results of the latest requests, in log order. For a
-// client whose older results are gone it remembers the highest number among
-// them: what is not above that and not in the table cannot be told apart from
-// a retry, and is refused.
+// dedup remembers the results of the latest requests, in log order. For a client whose older
+// results are gone it remembers the highest sequence number among them. A request with a number
+// that is not higher, and that is not in the table, cannot be told apart from a retry, and is
+// refused.
 type dedup struct {
 	results results
 	floors  map[Client]uint64
@@ -55,7 +55,7 @@ func (d *dedup) raise(old RequestID) {
 	}
 	var gone Client
 	var full bool
-	if d.clients, gone, full = retire(d.clients, old.Client, keptClients); full {
+	if d.clients, gone, full = appendBounded(d.clients, old.Client, keptClients); full {
 		delete(d.floors, gone)
 	}
 }

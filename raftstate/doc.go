@@ -1,7 +1,6 @@
-// Package raftstate is the cluster's replicated state: a deterministic state
-// machine behind hashicorp/raft. It remembers nodes, jobs, actors and their
-// names, internal key-value pairs and settings; the records themselves are
-// those of core/record.
+// Package raftstate is the cluster's replicated state: a deterministic state machine
+// behind hashicorp/raft. It remembers nodes, jobs, actors and their names, key-value pairs
+// and settings. The records themselves are those of core/record.
 //
 // # Layers
 //
@@ -11,49 +10,49 @@
 //
 // # The machine
 //
-// Machine knows no clock, no randomness, no I/O, no goroutine, and never walks
-// a map where the order could show: times and ids come with the command. The
-// same commands give the same state, the same results, the same events and the
-// same snapshot bytes on every member. A refused command (the name is taken,
-// the incarnation is old) is a result like any other.
+// Machine has no clock, no random numbers, no I/O and no goroutine, and never walks a map
+// where the order could show: times and ids come with the command. So the same commands
+// give the same state, the same results, the same events and the same snapshot bytes on
+// every member. A refused command (the name is taken, the incarnation is old) has a result
+// like any other command.
 //
-// A record in the machine never changes: a change stores a new one. Reads hand
-// records out without copying their maps and bytes; a snapshot is a copy of
-// the maps of pointers, written while later commands are applied.
+// A record in the machine never changes: a change stores a new record. Therefore reads hand
+// out records without copying their maps and bytes, and a snapshot is a copy of the maps of
+// pointers, which is written while later commands are applied.
 //
 // # Commands
 //
-// A command is a msgpack array: version, kind, client, sequence, body. The
-// pair of client and sequence makes a retry apply once: the machine keeps the
-// results of the last keptResults commands (loneKeptResults), and refuses as expired what is
-// older than that for its client. Bodies are msgpack maps, so that a field can
-// be added. A member that meets a kind or version that it does not know stops
-// (Node.Err says why) rather than go a way of its own; with several heads, new
-// kinds are proposed only when the oldest member knows them.
+// A command is a msgpack array: version, kind, client, sequence, body. Client and sequence
+// together make a retry apply once: the machine keeps the results of the last keptResults
+// commands (singleKeptResults where the cluster has one member), and refuses a client's
+// command that is older than those as expired. Bodies are msgpack maps, so that a field can
+// be added. A member that meets a kind or version that it does not know stops, and Node.Err
+// says why: it must not compute another state than the others. With several heads, new kinds are
+// proposed only when the oldest member knows them.
 //
-// A command is at most MaxCommandBytes. What is larger, the class of a detached
-// actor, comes in parts of MaxCodePart bytes. Content-addressed blobs, which keep
-// values over 64 KiB out of the log, come with several heads.
+// A command has at most MaxCommandBytes. The class of a detached actor may be larger, and
+// comes in parts of MaxCodePart bytes. Content-addressed blobs, which keep values over
+// 64 KiB out of the log, come with several heads.
 //
 // # Events
 //
-// Every change makes events, numbered without gaps. Watch is a long poll from
-// a cursor: there is no watcher object, and nothing to close. The last
-// Options.KeptEvents are kept; who is later than that, or watches a member that
-// was restored from a snapshot, gets record.ErrCompacted, reads the state anew
-// and goes on from Now.
+// Every change makes events, which are numbered without gaps. Watch is a long poll from a
+// cursor: there is no watcher object, and nothing has to be closed. The latest
+// Options.KeptEvents events are kept. A caller whose cursor is older than that, or whose
+// member was restored from a snapshot, gets record.ErrCompacted, reads the state anew and
+// goes on from Now.
 //
 // # Goroutines
 //
-// raft's own, and one per Node that follows the leadership. A Propose whose
-// context can end runs its wait in a goroutine that ends with the commit.
-// Close waits for all of them.
+// Raft has its own. Each Node has one that follows the leadership, and one that takes
+// snapshots at times. An Apply whose context can end waits in a goroutine that ends with
+// the commit. Close waits for all of them.
 //
 // # What a caller may rely on
 //
-// When Apply returns without an error the command is committed and this
-// member's reads show it, on a follower too. record.ErrMayHaveBeenApplied means
-// what it says; retrying the same Command (with the Request that Apply filled
-// in) is safe. Reads on a follower, and on a leader that does not yet know that
-// it was replaced, may lag.
+// When Apply returns without an error, the command is committed and this member's reads
+// show it, on a follower too. After record.ErrMayHaveBeenApplied the command may or may not
+// have been applied; sending the same Command again, with the Request that Apply filled in,
+// is safe. Reads may lag on a follower, and on a leader that does not know yet that it was
+// replaced.
 package raftstate

@@ -23,7 +23,7 @@ type fsm struct {
 	maxBytes   int
 
 	ring    *ring
-	discard bool          // snapshots only shorten the log, nobody reads them
+	discard bool          // snapshots only shorten the log; nobody reads them
 	compact chan struct{} // buffered by one: the log is long enough for a snapshot
 	failed  chan struct{} // closed when broken is set
 }
@@ -35,7 +35,7 @@ func newFSM(o Options, discard bool) *fsm {
 		compact: make(chan struct{}, 1), failed: make(chan struct{}),
 	}
 	if discard {
-		f.machine.dedup.results = results{limit: loneKeptResults}
+		f.machine.dedup.results = results{limit: singleKeptResults}
 	}
 	return f
 }
@@ -65,7 +65,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 	return answer{result: result}
 }
 
-// wake wakes who waits for a command to be applied; the lock is held.
+// wake wakes the callers that wait for a command to be applied; the lock is held.
 func (f *fsm) wake() {
 	if f.applied != nil {
 		close(f.applied)
@@ -73,7 +73,7 @@ func (f *fsm) wake() {
 	}
 }
 
-// grow counts what the log has grown by.
+// grow counts how much the log has grown.
 func (f *fsm) grow(bytes int) {
 	f.entries++
 	f.bytes += bytes

@@ -47,7 +47,7 @@ func (b *JobEnd) apply(m *Machine) Result {
 	m.putJob(&j)
 	var gone ids.Job
 	var full bool
-	if m.endedJobs, gone, full = retire(m.endedJobs, j.ID, keptEndedJobs); full {
+	if m.endedJobs, gone, full = appendBounded(m.endedJobs, j.ID, keptEndedJobs); full {
 		delete(m.jobs, gone)
 	}
 	return Result{}

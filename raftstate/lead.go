@@ -9,21 +9,21 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// follow keeps up with who leads, and compacts the log when it is long.
+// follow notes which member leads, and compacts the log when it is long.
 func (n *Node) follow(observed <-chan raft.Observation) {
 	defer close(n.done)
 	failed := n.fsm.failed
 	for {
 		select {
 		case leading := <-n.raft.LeaderCh():
-			n.fsm.ring.lead(leading && n.settled())
+			n.fsm.ring.lead(leading && n.caughtUp())
 		case <-observed:
 			n.leaderChanged()
 		case <-n.fsm.compact:
 			n.compact()
 		case <-failed:
-			// Going on would be going astray. The others elect a leader that
-			// knows the command; watchers and proposers here hear of it.
+			// To go on would mean to compute another state than the others. They elect a
+			// leader that knows the command; watchers and proposers of this member get an error.
 			failed = nil
 			n.fsm.ring.lead(false)
 			n.fsm.ring.close()
@@ -35,8 +35,8 @@ func (n *Node) follow(observed <-chan raft.Observation) {
 	}
 }
 
-// settled waits until a new leader's machine shows all that was committed.
-func (n *Node) settled() bool {
+// caughtUp waits until a new leader's machine shows all that was committed.
+func (n *Node) caughtUp() bool {
 	if !n.enter() {
 		return false
 	}
@@ -52,7 +52,7 @@ func (n *Node) compact() {
 	}
 	go func() {
 		defer n.inside.Done()
-		// Nothing new, or a configuration change under way: the next time.
+		// There is nothing new, or the configuration is being changed: the next call tries again.
 		_ = n.raft.Snapshot().Error()
 	}()
 }
@@ -63,7 +63,7 @@ func (n *Node) Leader() string {
 	return string(id)
 }
 
-// leaderChanged wakes who waits for a leader.
+// leaderChanged wakes the callers that wait for a leader.
 func (n *Node) leaderChanged() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -73,8 +73,8 @@ func (n *Node) leaderChanged() {
 	}
 }
 
-// leaderWake returns a channel that is closed when the leader changes. Take it
-// before looking who leads.
+// leaderWake returns a channel that is closed when the leader changes. A caller takes the
+// channel before it looks who leads.
 func (n *Node) leaderWake() <-chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// What the machine keeps of things that have ended. The oldest go first.
+// How many ended things the machine keeps. The oldest are forgotten first.
 const (
 	keptDeadActors = 500
 	keptEndedJobs  = 1_000
@@ -37,8 +37,8 @@ type Machine struct {
 	endedJobs  []ids.Job
 	deadActors []ids.Actor
 
-	codeBytes uint64                // sizes of code together
-	codeFor   map[ids.Actor]codeFor // of actors that are about to be registered
+	codeBytes   uint64                    // sizes of code together
+	pendingCode map[ids.Actor]pendingCode // of actors that are about to be registered
 
 	dedup dedup
 	out   []record.Event // of the command being applied
@@ -47,15 +47,15 @@ type Machine struct {
 // NewMachine returns an empty machine.
 func NewMachine() *Machine {
 	return &Machine{
-		nodes:    map[ids.Node]*record.Node{},
-		jobs:     map[ids.Job]*record.Job{},
-		actors:   map[ids.Actor]*record.Actor{},
-		names:    map[name]ids.Actor{},
-		code:     map[ids.Object]*code{},
-		codeFor:  map[ids.Actor]codeFor{},
-		kv:       map[string]map[string][]byte{},
-		settings: map[string][]byte{},
-		dedup:    newDedup(),
+		nodes:       map[ids.Node]*record.Node{},
+		jobs:        map[ids.Job]*record.Job{},
+		actors:      map[ids.Actor]*record.Actor{},
+		names:       map[name]ids.Actor{},
+		code:        map[ids.Object]*code{},
+		pendingCode: map[ids.Actor]pendingCode{},
+		kv:          map[string]map[string][]byte{},
+		settings:    map[string][]byte{},
+		dedup:       newDedup(),
 	}
 }
 
@@ -88,7 +88,7 @@ func (m *Machine) clone() *Machine {
 	c.jobs = maps.Clone(m.jobs)
 	c.actors = maps.Clone(m.actors)
 	c.names = nil // derived from actors
-	c.code, c.codeFor = maps.Clone(m.code), maps.Clone(m.codeFor)
+	c.code, c.pendingCode = maps.Clone(m.code), maps.Clone(m.pendingCode)
 	c.kv = make(map[string]map[string][]byte, len(m.kv))
 	for ns, keys := range m.kv {
 		c.kv[ns] = maps.Clone(keys)
@@ -102,9 +102,9 @@ func (m *Machine) clone() *Machine {
 	return &c
 }
 
-// retire appends an id to the list of ended things and returns the id that has
-// to be forgotten for it, if there is one.
-func retire[T any](list []T, id T, limit int) (rest []T, forget T, full bool) {
+// appendBounded appends an id to a list of at most limit ids. When the list is full, it returns
+// the oldest id, which has to be forgotten.
+func appendBounded[T any](list []T, id T, limit int) (rest []T, forget T, full bool) {
 	list = append(list, id)
 	if len(list) <= limit {
 		return list, forget, false

@@ -51,8 +51,8 @@ func (n *Node) start() error {
 	stores, discard := o.Stores, false
 	if stores.Log == nil {
 		stores = NewMemoryStores()
-		if o.lone() {
-			// Nobody will ever read a snapshot of a lone member that lives in memory.
+		if o.single() {
+			// Nobody will ever read a snapshot of a single member that lives in memory.
 			stores.Snapshots, discard = raft.NewDiscardSnapshotStore(), true
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-func TestNode_Lone_KeepsWhatItIsTold(t *testing.T) {
+func TestNode_SingleMember_KeepsWhatItIsTold(t *testing.T) {
 	ctx, n := testContext(t), openLone(t)
 	job, err := n.StartJob(ctx, record.Job{Entrypoint: "train.py"})
 	if err != nil || job != ids.JobOf(1) {
@@ -245,7 +245,7 @@ func TestOptions_Wrong_SaysSo(t *testing.T) {
 	}
 }
 
-func TestNode_Log_IsQuietForALoneMember(t *testing.T) {
+func TestNode_Log_IsQuietForASingleMember(t *testing.T) {
 	var log bytes.Buffer
 	n, err := Open(Options{ID: "a", LogOutput: &log})
 	if err != nil {

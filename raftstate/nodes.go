@@ -53,7 +53,7 @@ func (b *NodeDead) apply(m *Machine) Result {
 	m.dropCodeFrom(n.ID)
 	var gone ids.Node
 	var full bool
-	if m.deadNodes, gone, full = retire(m.deadNodes, n.ID, keptDeadNodes); full {
+	if m.deadNodes, gone, full = appendBounded(m.deadNodes, n.ID, keptDeadNodes); full {
 		delete(m.nodes, gone)
 	}
 	return Result{}

@@ -63,17 +63,17 @@ var DefaultTiming = Timing{
 
 const (
 	defaultKeptEvents = 8192
-	loneKeptEvents    = 1024
+	singleKeptEvents  = 1024
 	// The log is compacted after so many entries, or bytes in them.
 	compactEntries = 8192
 	compactBytes   = 32 << 20
 	// Where nobody reads the snapshot it costs nothing, and what the log holds
 	// is only in the way.
-	loneCompactEntries = 256
-	loneCompactBytes   = 1 << 20
+	singleCompactEntries = 256
+	singleCompactBytes   = 1 << 20
 	// Entries kept behind a snapshot, for followers that lag a little.
-	trailingLogs     = 4096
-	loneTrailingLogs = 1
+	trailingLogs       = 4096
+	singleTrailingLogs = 1
 	// raft's own check comes after ours, see fsm.grow.
 	snapshotInterval = time.Hour
 )
@@ -98,8 +98,8 @@ func (o *Options) complete() error {
 	}
 	if o.KeptEvents == 0 {
 		o.KeptEvents = defaultKeptEvents
-		if o.lone() {
-			o.KeptEvents = loneKeptEvents
+		if o.single() {
+			o.KeptEvents = singleKeptEvents
 		}
 	}
 	if o.KeptEvents < 0 {
@@ -109,8 +109,8 @@ func (o *Options) complete() error {
 		o.LogOutput = io.Discard
 	}
 	entries, bytes := compactEntries, compactBytes
-	if o.lone() && s.Log == nil {
-		entries, bytes = loneCompactEntries, loneCompactBytes
+	if o.single() && s.Log == nil {
+		entries, bytes = singleCompactEntries, singleCompactBytes
 	}
 	if o.compactEntries == 0 {
 		o.compactEntries = entries
@@ -120,15 +120,15 @@ func (o *Options) complete() error {
 	}
 	if o.trailingLogs == 0 {
 		o.trailingLogs = trailingLogs
-		if o.lone() {
-			o.trailingLogs = loneTrailingLogs
+		if o.single() {
+			o.trailingLogs = singleTrailingLogs
 		}
 	}
 	return nil
 }
 
-// lone reports whether this member is on its own for good.
-func (o *Options) lone() bool { return o.Transport == nil }
+// single reports whether this member is on its own for good.
+func (o *Options) single() bool { return o.Transport == nil }
 
 // config returns raft's configuration.
 func (o *Options) config() *raft.Config {
@@ -144,7 +144,7 @@ func (o *Options) config() *raft.Config {
 	c.ShutdownOnRemove = false // Close does that, after the commands under way
 	c.NoLegacyTelemetry = true
 	level := hclog.Warn
-	if o.lone() {
+	if o.single() {
 		c.PreVoteDisabled = true
 		level = hclog.Error // that it heard from no leader is no news
 	}

@@ -57,7 +57,7 @@ func TestOptions_Complete_FillsInWhatWasLeftOut(t *testing.T) {
 	if len(lone.Voters) != 1 || lone.Voters[0] != (Voter{ID: "a", Address: "a"}) || len(one.Voters) != 0 {
 		t.Errorf("voters %v and %v", lone.Voters, one.Voters)
 	}
-	if lone.KeptEvents != loneKeptEvents || lone.compactEntries != loneCompactEntries || lone.compactBytes != loneCompactBytes || lone.trailingLogs != loneTrailingLogs {
+	if lone.KeptEvents != singleKeptEvents || lone.compactEntries != singleCompactEntries || lone.compactBytes != singleCompactBytes || lone.trailingLogs != singleTrailingLogs {
 		t.Errorf("a lone member keeps %+v", lone)
 	}
 	if one.KeptEvents != defaultKeptEvents || one.compactEntries != compactEntries || one.compactBytes != compactBytes || one.trailingLogs != trailingLogs {

@@ -15,8 +15,7 @@ import (
 // not lead. A Forwarder must pass it on such that errors.Is finds it.
 var ErrNotLeader = errors.New("not the leader")
 
-// retryPause is how long to wait before asking again when nothing is heard of
-// a new leader.
+// retryPause is how long to wait before the next try when no new leader becomes known.
 const retryPause = 20 * time.Millisecond
 
 // Forwarder carries an encoded command to the leader, whose Node.Forwarded
@@ -67,7 +66,7 @@ func (n *Node) commit(ctx context.Context, data []byte) (Result, error) {
 		if outcome == final {
 			return r, err
 		}
-		sent = sent || outcome == unsure
+		sent = sent || outcome == maybeApplied
 		if err = n.pause(ctx, wake); err != nil {
 			if sent {
 				err = fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
@@ -77,13 +76,13 @@ func (n *Node) commit(ctx context.Context, data []byte) (Result, error) {
 	}
 }
 
-// attempt says what is known after a failed try.
+// attempt says what is known about the command after a failed try.
 type attempt int
 
 const (
-	refused attempt = iota // certainly not applied
-	unsure                 // perhaps applied, or applied later
-	final                  // no use to try again
+	refused      attempt = iota // the command was certainly not applied
+	maybeApplied                // perhaps applied, or applied later
+	final                       // no use to try again
 )
 
 // try sends the command to the leader once.
@@ -105,11 +104,11 @@ func (n *Node) try(ctx context.Context, data []byte) (Result, attempt, error) {
 	case errors.Is(err, ErrUnknownCommand):
 		return Result{}, final, err
 	case err != nil:
-		return Result{}, unsure, err
+		return Result{}, maybeApplied, err
 	}
 	r, err := decodeResult(b)
 	if err != nil {
-		return Result{}, unsure, err
+		return Result{}, maybeApplied, err
 	}
 	if err := n.catchUp(ctx, r.Index); err != nil {
 		return Result{}, final, fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
@@ -144,7 +143,7 @@ func (n *Node) propose(ctx context.Context, data []byte) (Result, attempt, error
 	case p := <-done:
 		return p.r, p.a, p.err
 	case <-ctx.Done():
-		return Result{}, unsure, ctx.Err()
+		return Result{}, maybeApplied, ctx.Err()
 	}
 }
 
@@ -157,7 +156,7 @@ func (n *Node) await(f raft.ApplyFuture) (Result, attempt, error) {
 		errors.Is(err, raft.ErrEnqueueTimeout):
 		return Result{}, refused, err
 	case err != nil:
-		return Result{}, unsure, err
+		return Result{}, maybeApplied, err
 	}
 	a := f.Response().(answer)
 	if a.err != nil {

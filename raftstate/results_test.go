@@ -53,7 +53,7 @@ func TestResults_RandomRequests_AsInAMap(t *testing.T) {
 // What is remembered of requests takes the same memory after ten thousand of them as after a hundred thousand.
 func TestDedup_ManyRequests_NoMoreMemory(t *testing.T) {
 	d := newDedup()
-	d.results = results{limit: loneKeptResults}
+	d.results = results{limit: singleKeptResults}
 	live := func() int64 {
 		runtime.GC()
 		runtime.GC()

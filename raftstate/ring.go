@@ -7,8 +7,8 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// ring keeps the latest events and wakes who waits for more. It has its own
-// lock, below fsm's: an event is in the ring only after the state shows it.
+// ring keeps the latest events and wakes the callers that wait for more. It has its own lock,
+// which may be taken under that of fsm. An event is in the ring only after the state shows it.
 type ring struct {
 	mu      sync.Mutex
 	size    uint64         // of events, once it is full
@@ -71,7 +71,7 @@ func (r *ring) reset(seq uint64) {
 func (r *ring) lead(leading bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if leading || r.leading { // leading again: another may have led in between
+	if leading || r.leading { // when this member leads again, another one may have led in between
 		r.leading = leading
 		r.epoch++
 		r.changed()

@@ -40,7 +40,7 @@ func TestNode_ManyActorsEnded_KeepsAsMuchAsItSays(t *testing.T) {
 		}
 	}
 	// The log is shortened beside the commands: some more of them give it the time.
-	for i := 0; logLength(t, n) > 2*loneCompactEntries; i++ {
+	for i := 0; logLength(t, n) > 2*singleCompactEntries; i++ {
 		if i == 1000 {
 			t.Fatalf("the log has %d entries", logLength(t, n))
 		}
@@ -49,11 +49,11 @@ func TestNode_ManyActorsEnded_KeepsAsMuchAsItSays(t *testing.T) {
 		}
 	}
 	n.fsm.view(func(m *Machine) {
-		if len(m.actors) != keptDeadActors || len(m.dedup.results.kept) != loneKeptResults {
+		if len(m.actors) != keptDeadActors || len(m.dedup.results.kept) != singleKeptResults {
 			t.Errorf("%d dead actors and %d results are kept", len(m.actors), len(m.dedup.results.kept))
 		}
 	})
-	if kept := len(n.fsm.ring.events); kept != loneKeptEvents {
+	if kept := len(n.fsm.ring.events); kept != singleKeptEvents {
 		t.Errorf("%d events are kept", kept)
 	}
 }

@@ -48,7 +48,7 @@ func (c *Client) restArena() {
 		}
 	}
 	c.mu.Unlock()
-	c.arena.Rest(used)
+	c.arena.Trim(used)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.closed {

@@ -87,7 +87,7 @@ func (h watchHost) End(v pressure.Worker, exact bool, why pressure.Ending) (gone
 	}
 	d.log.Warn("a worker is ended for want of memory", "pid", w.Pid(), "what", v.Name, "bytes", v.Bytes, "report", why.Text)
 	if now.Idle {
-		d.event(func(m *sched.Machine) { m.Retire(w.id) })
+		d.event(func(m *sched.Machine) { m.StopIdle(w.id) })
 		return w.Process().Gone, true
 	}
 	w.Blame(excessOf(why))

@@ -39,7 +39,7 @@ func (h *Head) events(b record.Batch) {
 	}
 	h.mu.Unlock()
 	if turned {
-		// It covers the batch's events: the state shows them already.
+		// The state shows the events of this batch already, so resync covers them.
 		h.resync(b.Next.Seq)
 		return
 	}
@@ -58,16 +58,16 @@ func (h *Head) event(e record.Event) {
 		h.act(todo)
 	case e.Node != nil && e.Node.State == record.NodeDead:
 		if h.Leading() {
-			h.failAll(func(a *record.Actor) bool { return a.Node == e.Node.ID }, nodeDied(e.Node), true)
+			h.endIncarnations(func(a *record.Actor) bool { return a.Node == e.Node.ID }, nodeDied(e.Node), true)
 		}
 	case e.Job != nil && e.Job.State != record.JobRunning:
 		if h.Leading() {
-			h.failAll(func(a *record.Actor) bool { return a.Job == e.Job.ID && !a.Detached }, jobEnded(e.Job.ID), false)
+			h.endIncarnations(func(a *record.Actor) bool { return a.Job == e.Job.ID && !a.Detached }, jobEnded(e.Job.ID), false)
 		}
 	}
 }
 
-// resync acts on the whole state as it is now; at least the event seq shows.
+// resync acts on the whole state as it is now, which shows all events up to seq.
 func (h *Head) resync(seq uint64) {
 	h.mu.Lock()
 	all, leading := h.state.ListActors(nil), h.leading
@@ -75,14 +75,14 @@ func (h *Head) resync(seq uint64) {
 	h.mu.Unlock()
 	h.act(todo)
 	if leading {
-		h.failStranded(all)
+		h.endStranded(all)
 	}
 	h.progress(seq)
 }
 
-// failStranded ends the actors whose job or node is gone: a leader that fell
-// may have left that half done.
-func (h *Head) failStranded(all []record.Actor) {
+// endStranded ends the actors whose job or node is gone. A leader that fell may have ended
+// only some of them.
+func (h *Head) endStranded(all []record.Actor) {
 	over := map[ids.Job]bool{}
 	for _, j := range h.state.ListJobs() {
 		over[j.ID] = j.State != record.JobRunning
@@ -98,9 +98,9 @@ func (h *Head) failStranded(all []record.Actor) {
 		switch {
 		case !a.Live():
 		case over[a.Job] && !a.Detached:
-			h.fail(a, jobEnded(a.Job), false)
+			h.endIncarnation(a, jobEnded(a.Job), false)
 		case gone[a.Node] != nil:
-			h.fail(a, nodeDied(gone[a.Node]), true)
+			h.endIncarnation(a, nodeDied(gone[a.Node]), true)
 		}
 	}
 }
@@ -109,13 +109,13 @@ func (h *Head) progress(seq uint64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.handled, h.acted = max(h.handled, seq), h.leading
-	if h.caught != nil {
-		close(h.caught)
-		h.caught = nil
+	if h.progressed != nil {
+		close(h.progressed)
+		h.progressed = nil
 	}
 }
 
-// act does what the tracker says, without the lock.
+// act carries out the actions of the tracker. The lock is not held.
 func (h *Head) act(todo []action) {
 	for _, a := range todo {
 		switch {
@@ -127,7 +127,7 @@ func (h *Head) act(todo []action) {
 		case a.stop != nil:
 			h.placer.StopActor(*a.stop, a.how)
 		case a.end != nil:
-			h.fail(a.end, record.Cause{Reason: record.Released, Message: "all handles to it went before it could be placed"}, false)
+			h.endIncarnation(a.end, record.Cause{Reason: record.Released, Message: "all handles to it went before it could be placed"}, false)
 		case a.tell != nil:
 			a.tell.tell(a.as)
 		}

@@ -30,12 +30,12 @@ type Head struct {
 	log    *slog.Logger
 
 	// The state's lock may be taken under mu, never the other way round.
-	mu      sync.Mutex
-	tracker *tracker
-	leading bool
-	acted   bool          // leading, as of the last batch acted upon
-	handled uint64        // the last event acted upon
-	caught  chan struct{} // closed when handled grows; nil while nobody waits
+	mu         sync.Mutex
+	tracker    *tracker
+	leading    bool
+	acted      bool          // leading, as of the last batch acted upon
+	handled    uint64        // the last event acted upon
+	progressed chan struct{} // closed when handled grows; nil while nobody waits
 
 	inbox  *inbox
 	ctx    context.Context
@@ -80,7 +80,7 @@ func (h *Head) Leading() bool {
 	return h.leading
 }
 
-// work empties the inbox.
+// work carries out what is put into the inbox, until the head is closed.
 func (h *Head) work() {
 	for {
 		items := h.inbox.take()
@@ -96,13 +96,13 @@ func (h *Head) work() {
 	}
 }
 
-// Settle waits until this head leads and all reports so far are committed and
+// AwaitReports waits until this head leads and all reports so far are committed and
 // acted upon.
-func (h *Head) Settle(ctx context.Context) error {
+func (h *Head) AwaitReports(ctx context.Context) error {
 	for {
 		mark := make(chan struct{})
 		if !h.inbox.put(func() { close(mark) }) {
-			return fmt.Errorf("settle: %w", record.ErrClosed)
+			return fmt.Errorf("await reports: %w", record.ErrClosed)
 		}
 		if err := h.until(ctx, mark); err != nil {
 			return err
@@ -126,10 +126,10 @@ func (h *Head) behind(seq uint64) <-chan struct{} {
 	if h.handled >= seq && h.acted {
 		return nil
 	}
-	if h.caught == nil {
-		h.caught = make(chan struct{})
+	if h.progressed == nil {
+		h.progressed = make(chan struct{})
 	}
-	return h.caught
+	return h.progressed
 }
 
 func (h *Head) until(ctx context.Context, event <-chan struct{}) error {
@@ -137,8 +137,8 @@ func (h *Head) until(ctx context.Context, event <-chan struct{}) error {
 	case <-event:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("settle: %w", ctx.Err())
+		return fmt.Errorf("await reports: %w", ctx.Err())
 	case <-h.ctx.Done():
-		return fmt.Errorf("settle: %w", record.ErrClosed)
+		return fmt.Errorf("await reports: %w", record.ErrClosed)
 	}
 }

@@ -74,7 +74,7 @@ func TestHead_ManyActorsFewEventsKept_EachIsPlacedOnce(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if err := h.Settle(ctx); err != nil {
+	if err := h.AwaitReports(ctx); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[ids.Actor]bool{}
@@ -97,7 +97,7 @@ func TestHead_Close_EndsWaits(t *testing.T) {
 	if err := h.CreateActor(ctx, a); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.Settle(ctx); err != nil {
+	if err := h.AwaitReports(ctx); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
@@ -113,7 +113,7 @@ func TestHead_Close_EndsWaits(t *testing.T) {
 		t.Errorf("%d waiters are left", n)
 	}
 	h.ActorStarted(record.Instance{Actor: a.ID, Incarnation: 1}) // dropped, not a panic
-	if err := h.Settle(ctx); !errors.Is(err, record.ErrClosed) {
+	if err := h.AwaitReports(ctx); !errors.Is(err, record.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -212,7 +212,7 @@ func (m *members) leader(t *testing.T, ctx context.Context, except string) strin
 	for _, id := range m.ids {
 		if id != except {
 			go func() {
-				if m.heads[id].Settle(ctx) == nil {
+				if m.heads[id].AwaitReports(ctx) == nil {
 					found <- id
 				}
 			}()

@@ -2,7 +2,7 @@ package head
 
 import "sync"
 
-// inbox is an unbounded queue: who reports never waits.
+// inbox is an unbounded queue, so a caller that reports something never waits.
 type inbox struct {
 	mu     sync.Mutex
 	items  []func()

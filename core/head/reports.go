@@ -8,27 +8,27 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// The reports: what daemons see happen. They never block, are kept in order
-// and are committed by the head's goroutine. One about an incarnation that is
-// not the current one is ignored.
+// Reports say what daemons have seen happen. A report never blocks. Reports are kept in
+// order and committed by the head's goroutine. A report about an incarnation that is not the
+// current one is ignored.
 
 func (h *Head) report(do func()) { h.inbox.put(do) }
 
-// late reports whether err says that the change came too late to matter.
-func late(err error) bool {
+// tooLate reports whether err says that the change came too late to matter.
+func tooLate(err error) bool {
 	return errors.Is(err, record.ErrDead) || errors.Is(err, record.ErrStale) || errors.Is(err, record.ErrNotFound)
 }
 
-// failed logs an error that nobody can be told.
-func (h *Head) failed(what string, err error) {
-	if err != nil && !late(err) && h.ctx.Err() == nil {
+// logLost logs the error of a report, because there is no caller who could be told.
+func (h *Head) logLost(what string, err error) {
+	if err != nil && !tooLate(err) && h.ctx.Err() == nil {
 		h.log.Error("a report was lost", "report", what, "error", err)
 	}
 }
 
 // ActorPlaced says which node starts the instance, so that NodeDied finds it.
 func (h *Head) ActorPlaced(i record.Instance) {
-	h.report(func() { h.failed("actor placed", h.state.ActorPlaced(h.ctx, i)) })
+	h.report(func() { h.logLost("actor placed", h.state.ActorPlaced(h.ctx, i)) })
 }
 
 // ActorStarted says that the constructor returned and the address takes calls.
@@ -36,11 +36,11 @@ func (h *Head) ActorPlaced(i record.Instance) {
 func (h *Head) ActorStarted(i record.Instance) {
 	h.report(func() {
 		err := h.state.ActorAlive(h.ctx, i, h.nowMs())
-		if late(err) {
+		if tooLate(err) {
 			h.placer.StopActor(i, StopNow)
 			return
 		}
-		h.failed("actor started", err)
+		h.logLost("actor started", err)
 	})
 }
 
@@ -81,13 +81,13 @@ func (h *Head) ended(i record.Instance, c record.Cause, reason record.Reason, ma
 				c = record.Cause{Reason: record.Released, Message: "all handles to it went"}
 			}
 		}
-		h.fail(&a, c, mayRestart)
+		h.endIncarnation(&a, c, mayRestart)
 	})
 }
 
-// fail ends the record's incarnation, on the head's goroutine.
-func (h *Head) fail(a *record.Actor, c record.Cause, mayRestart bool) {
-	h.failed("actor ended", h.restart(h.ctx, a, c, mayRestart))
+// endIncarnation ends the record's incarnation, on the head's goroutine.
+func (h *Head) endIncarnation(a *record.Actor, c record.Cause, mayRestart bool) {
+	h.logLost("actor ended", h.restart(h.ctx, a, c, mayRestart))
 }
 
 // ActorInfeasible says that no node could ever take the instance; the placer
@@ -96,13 +96,13 @@ func (h *Head) ActorInfeasible(i record.Instance, message string) {
 	if message == "" {
 		message = "no node can take it"
 	}
-	h.feasible(i, message)
+	h.setFeasible(i, message)
 }
 
 // ActorFeasible takes ActorInfeasible back; ActorStarted does too.
-func (h *Head) ActorFeasible(i record.Instance) { h.feasible(i, "") }
+func (h *Head) ActorFeasible(i record.Instance) { h.setFeasible(i, "") }
 
-func (h *Head) feasible(i record.Instance, message string) {
+func (h *Head) setFeasible(i record.Instance, message string) {
 	h.report(func() {
 		h.mu.Lock()
 		a, ok := h.state.Actor(i.Actor)
@@ -119,13 +119,13 @@ func (h *Head) feasible(i record.Instance, message string) {
 // calls that have arrived are done; one that is still being started starts
 // first, as calls may be queued at its callers. Detached actors stay.
 func (h *Head) ReleaseActor(id ids.Actor) {
-	h.report(func() { h.failed("actor released", h.state.ActorReleased(h.ctx, id)) })
+	h.report(func() { h.logLost("actor released", h.state.ActorReleased(h.ctx, id)) })
 }
 
 // DropCode says that an actor whose class has begun to arrive will not be
 // registered.
 func (h *Head) DropCode(id ids.Actor) {
-	h.report(func() { h.failed("class not needed", h.state.DropCode(h.ctx, id)) })
+	h.report(func() { h.logLost("class not needed", h.state.DropCode(h.ctx, id)) })
 }
 
 // OwnerDied says that a process is gone: the actors that it created die, but
@@ -133,13 +133,13 @@ func (h *Head) DropCode(id ids.Actor) {
 func (h *Head) OwnerDied(o ids.Owner) {
 	h.report(func() {
 		cause := record.Cause{Reason: record.OwnerDied, Message: fmt.Sprintf("its owner %s is gone", o)}
-		h.failAll(func(a *record.Actor) bool { return a.Owner == o && !a.Detached }, cause, false)
+		h.endIncarnations(func(a *record.Actor) bool { return a.Owner == o && !a.Detached }, cause, false)
 	})
 }
 
 // EndJob says that a job is over: its actors die, but for detached ones.
 func (h *Head) EndJob(id ids.Job, s record.JobState, message string) {
-	h.report(func() { h.failed("job ended", h.state.EndJob(h.ctx, id, s, message, h.nowMs())) })
+	h.report(func() { h.logLost("job ended", h.state.EndJob(h.ctx, id, s, message, h.nowMs())) })
 }
 
 func jobEnded(id ids.Job) record.Cause {
@@ -149,17 +149,17 @@ func jobEnded(id ids.Job) record.Cause {
 // NodeDied says that a machine's daemon is gone: its actors restart elsewhere
 // while max_restarts allows.
 func (h *Head) NodeDied(id ids.Node, reason string) {
-	h.report(func() { h.failed("node died", h.state.NodeDead(h.ctx, id, reason, h.nowMs())) })
+	h.report(func() { h.logLost("node died", h.state.NodeDead(h.ctx, id, reason, h.nowMs())) })
 }
 
 func nodeDied(n *record.Node) record.Cause {
 	return record.Cause{Reason: record.NodeDied, Message: fmt.Sprintf("its node %s is gone: %s", n.ID, n.Reason)}
 }
 
-// failAll ends the live actors that match.
-func (h *Head) failAll(match func(*record.Actor) bool, c record.Cause, mayRestart bool) {
+// endIncarnations ends the live actors that match.
+func (h *Head) endIncarnations(match func(*record.Actor) bool, c record.Cause, mayRestart bool) {
 	list := h.state.ListActors(func(a *record.Actor) bool { return a.Live() && match(a) })
 	for i := range list {
-		h.fail(&list[i], c, mayRestart)
+		h.endIncarnation(&list[i], c, mayRestart)
 	}
 }

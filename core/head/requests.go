@@ -35,14 +35,14 @@ func (h *Head) KillActor(ctx context.Context, id ids.Actor, noRestart bool) erro
 	}
 	cause := record.Cause{Reason: record.Killed, Message: "it was killed by kill()"}
 	if noRestart {
-		return known(h.state.ActorDead(ctx, id, 0, cause, h.nowMs()))
+		return ignoreTooLate(h.state.ActorDead(ctx, id, 0, cause, h.nowMs()))
 	}
-	return known(h.restart(ctx, &a, cause, true))
+	return ignoreTooLate(h.restart(ctx, &a, cause, true))
 }
 
-// known is nil for a change that came too late: the actor is already dead, or
+// ignoreTooLate returns nil for a change that came too late: the actor is already dead, or
 // the incarnation has ended otherwise.
-func known(err error) error {
+func ignoreTooLate(err error) error {
 	if errors.Is(err, record.ErrDead) || errors.Is(err, record.ErrStale) {
 		return nil
 	}

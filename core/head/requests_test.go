@@ -20,7 +20,7 @@ func openClocked(t *testing.T, now int64) (*head.Head, *raftstate.Node, *placer)
 		t.Fatal(err)
 	}
 	t.Cleanup(h.Close)
-	if err := h.Settle(within(t)); err != nil {
+	if err := h.AwaitReports(within(t)); err != nil {
 		t.Fatal(err)
 	}
 	return h, s, p
@@ -153,7 +153,7 @@ func TestHead_LateReports_AreDroppedAndTheWorkerStopped(t *testing.T) {
 	if i := receive(t, ctx, "the end of the late worker", p.stopped); i != gone {
 		t.Errorf("stopped %+v", i)
 	}
-	if err := h.Settle(ctx); err != nil {
+	if err := h.AwaitReports(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if log.Len() > 0 {

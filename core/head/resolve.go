@@ -9,7 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// The states of a resolution: an actor's state as its callers see it.
+// The states of a Resolution: the state of an actor as its callers see it.
 const (
 	Alive         = "ALIVE"
 	Restarting    = "RESTARTING" // Ended only
@@ -51,15 +51,15 @@ func unschedulable(a *record.Actor, message string) Resolution {
 
 // waiter waits for an actor's incarnation.
 type waiter struct {
-	after   uint64
-	ended   bool // for the end of incarnation after; not for the next one's start
-	done    func(Resolution)
-	claimed atomic.Bool // by the answer or by the cancellation
-	name    string      // in traces
+	after    uint64
+	ended    bool // it waits for the end of incarnation after, not for the start of a later one
+	done     func(Resolution)
+	answered atomic.Bool // the waiter has its answer, or was cancelled
+	name     string      // in traces
 }
 
 func (w *waiter) tell(r Resolution) {
-	if w.claimed.CompareAndSwap(false, true) {
+	if w.answered.CompareAndSwap(false, true) {
 		w.done(r)
 	}
 }
@@ -73,9 +73,8 @@ func (h *Head) Resolve(id ids.Actor, after uint64, done func(Resolution)) (cance
 	return h.await(id, &waiter{after: after, done: done})
 }
 
-// Ended calls done once, as Resolve does: when the incarnation has ended, with
-// what became of the actor then. An incarnation that it never reaches waits for
-// the actor's death.
+// Ended calls done once, as Resolve does: when the incarnation has ended, with what became of
+// the actor then. For an incarnation that the actor never reaches, that is the actor's death.
 func (h *Head) Ended(id ids.Actor, incarnation uint64, done func(Resolution)) (cancel func() bool, err error) {
 	return h.await(id, &waiter{after: incarnation, ended: true, done: done})
 }
@@ -93,7 +92,7 @@ func (h *Head) await(id ids.Actor, w *waiter) (cancel func() bool, err error) {
 		act.tell.tell(act.as)
 	}
 	return func() bool {
-		if !w.claimed.CompareAndSwap(false, true) {
+		if !w.answered.CompareAndSwap(false, true) {
 			return false
 		}
 		h.mu.Lock()

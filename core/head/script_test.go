@@ -97,7 +97,7 @@ func (p *play) open() *head.Head {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(h.Close)
-	if err := h.Settle(p.ctx); err != nil {
+	if err := h.AwaitReports(p.ctx); err != nil {
 		p.t.Fatal(err)
 	}
 	return h
@@ -146,7 +146,7 @@ func (p *play) run(script string) string {
 		p.trace = nil
 		p.clock += 1000
 		err := p.command(strings.Fields(line))
-		if serr := p.head.Settle(p.ctx); serr != nil {
+		if serr := p.head.AwaitReports(p.ctx); serr != nil {
 			p.t.Fatalf("%s: %v", line, serr)
 		}
 		if err != nil {

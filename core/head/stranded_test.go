@@ -156,7 +156,7 @@ func TestReports_Lost_AreLogged(t *testing.T) {
 		if c.closed {
 			h.cancel()
 		}
-		h.failed("actor placed", c.err)
+		h.logLost("actor placed", c.err)
 		if told := strings.Contains(log.String(), "actor placed"); told != c.logged {
 			t.Errorf("error %v, closed: %v: the log says %q", c.err, c.closed, log.String())
 		}

@@ -8,17 +8,17 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// tracker knows what this head did about each actor, and who waits for it.
+// tracker knows what this head has asked for about each actor, and who waits for the actor.
 type tracker struct {
 	actors map[ids.Actor]*tracked
 }
 
 // tracked is the soft state of one actor that is live or waited for.
 type tracked struct {
-	placed  uint64 // the latest incarnation that the placer was asked to start, or that is known to run
-	drained uint64 // the latest that it was asked to drain
-	stuck   string // why no node can take it; "" when one can
-	waiters []*waiter
+	placed     uint64 // the latest incarnation that the placer was asked to start, or that is known to run
+	drained    uint64 // the latest incarnation that the placer was asked to drain
+	infeasible string // why no node can take it; "" when one can
+	waiters    []*waiter
 }
 
 func newTracker() *tracker { return &tracker{actors: map[ids.Actor]*tracked{}} }
@@ -26,11 +26,11 @@ func newTracker() *tracker { return &tracker{actors: map[ids.Actor]*tracked{}} }
 // An action is what the head has to do. Exactly one field is set.
 type action struct {
 	place *record.Actor    // ask the placer to start the record's incarnation
-	stop  *record.Instance // ask the placer to end it, how
-	how   Stop
-	end   *record.Actor // give the actor up: it was released and cannot be placed
-	tell  *waiter       // with the resolution
-	as    Resolution
+	stop  *record.Instance // ask the placer to end this instance
+	how   Stop             // how it ends
+	end   *record.Actor    // give the actor up: it was released and cannot be placed
+	tell  *waiter          // answer this waiter
+	as    Resolution       // with this
 }
 
 // String is what the tests' traces show.
@@ -73,10 +73,10 @@ func (t *tracker) actor(a *record.Actor, leading bool) []action {
 		if a.State == record.ActorRestarting {
 			out = append(out, e.stop(a.Previous, a.Cause.Reason)...)
 		}
-		e.placed, e.stuck = a.Incarnation, ""
+		e.placed, e.infeasible = a.Incarnation, ""
 		return append(out, action{place: a})
 	}
-	if a.Released && e.stuck != "" {
+	if a.Released && e.infeasible != "" {
 		out = append(out, action{end: a})
 	}
 	return out
@@ -84,7 +84,7 @@ func (t *tracker) actor(a *record.Actor, leading bool) []action {
 
 func (t *tracker) alive(a *record.Actor, leading bool) []action {
 	e := t.get(a.ID)
-	e.stuck = ""
+	e.infeasible = ""
 	out := e.tell(func(w *waiter) bool { return w.after < a.Incarnation }, resolved(a))
 	if !leading {
 		return out
@@ -111,8 +111,8 @@ func (t *tracker) dead(a *record.Actor, leading bool) []action {
 	return out
 }
 
-// stop ends what the placer was asked to start, unless the reason says that it
-// has ended. When events were missed, the reason is that of a later incarnation.
+// stop ends what the placer was asked to start, unless the reason says that its worker is
+// gone. When events were missed, the reason belongs to a later incarnation.
 func (e *tracked) stop(ended record.Instance, r record.Reason) []action {
 	switch {
 	case e.placed == 0, e.placed == ended.Incarnation && r.WorkerGone():
@@ -123,14 +123,14 @@ func (e *tracked) stop(ended record.Instance, r record.Reason) []action {
 	return []action{{stop: &ended, how: StopNow}}
 }
 
-// infeasible takes the placer's word that no node can ever take the
-// incarnation; message "" takes it back.
+// infeasible notes that no node can ever take the incarnation, as the placer says. An empty
+// message takes that back.
 func (t *tracker) infeasible(a *record.Actor, incarnation uint64, message string) []action {
 	if !a.Live() || a.State == record.ActorAlive || a.Incarnation != incarnation {
 		return nil
 	}
 	e := t.get(a.ID)
-	e.stuck = message
+	e.infeasible = message
 	switch {
 	case message == "":
 		return nil
@@ -140,14 +140,14 @@ func (t *tracker) infeasible(a *record.Actor, incarnation uint64, message string
 	return e.tell(func(w *waiter) bool { return !w.ended }, unschedulable(a, message))
 }
 
-// wait answers at once with what is known, else keeps the waiter.
+// wait answers the waiter at once if the answer is known, and keeps the waiter otherwise.
 func (t *tracker) wait(a *record.Actor, w *waiter) []action {
 	if !a.Live() || a.Incarnation > w.after && (w.ended || a.State == record.ActorAlive) {
 		return []action{{tell: w, as: resolved(a)}}
 	}
 	e := t.get(a.ID)
-	if e.stuck != "" && !w.ended {
-		return []action{{tell: w, as: unschedulable(a, e.stuck)}}
+	if e.infeasible != "" && !w.ended {
+		return []action{{tell: w, as: unschedulable(a, e.infeasible)}}
 	}
 	e.waiters = append(e.waiters, w)
 	return nil
@@ -160,16 +160,15 @@ func (t *tracker) forget(id ids.Actor, w *waiter) {
 	}
 }
 
-// forgetPlaced is called when this head begins or ends to lead: it cannot know
-// what another leader has asked for.
+// forgetPlaced is called when this head begins or stops leading, because it cannot know what
+// another leader has asked for.
 func (t *tracker) forgetPlaced() {
 	for _, e := range t.actors {
 		e.placed, e.drained = 0, 0
 	}
 }
 
-// resync takes all records anew, in order of registration, as events were
-// missed.
+// resync looks at all records again, in order of registration, because events were missed.
 func (t *tracker) resync(all []record.Actor, leading bool) []action {
 	known := make(map[ids.Actor]bool, len(all))
 	var out []action

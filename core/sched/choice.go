@@ -16,17 +16,16 @@ type Choice struct {
 	Run  resource.Set // of an actor: what it keeps while it lives
 }
 
-// A demand may have several choices: its own need, then the alternatives, in
-// order. The first of them that fits now is taken. While none does they all
-// stay open, and whatever comes first decides. With Class.After the first
-// choice is waited for alone.
+// A demand may have several choices: its own need, and then the alternatives, in order. The
+// first choice that fits now is taken. While none fits, all choices stay open, and the one
+// that fits first is taken. With Class.After, the first choice alone is open for that time.
 //
-// How long a task has waited only its client knows: wants are numbers, and
-// they cross grants on the way. So the client says how many of its wants are
-// due (Wish). Actors are known one by one, and their time is measured here.
+// Only the client knows how long a task has waited, because wants are numbers and cross
+// grants on their way. So the client says how many of its wants are due (Wish). Actors are
+// known one by one, and the machine measures their time.
 
-// dueLater reports whether none of what d, which waits, wants has waited for
-// Class.After. The time is when the oldest will have, as far as is known.
+// dueLater reports whether no want of d, which waits, has waited for Class.After yet. It
+// returns when the oldest want will have, as far as that is known.
 func (m *Machine) dueLater(d *demand) (at time.Duration, later bool) {
 	switch {
 	case d.class.After == 0 || len(d.choices) < 2:
@@ -38,17 +37,17 @@ func (m *Machine) dueLater(d *demand) (at time.Duration, later bool) {
 	return d.dueAt, d.due <= len(d.reserved) // reservations serve the oldest
 }
 
-// opens returns when more than the first choice of d, which waits, may be
-// taken, as far as is known; false if that is so now. What the node can never
-// give is not waited for, unless the node may grow.
-func (m *Machine) opens(d *demand) (time.Duration, bool) {
-	at, later := m.dueLater(d)
+// alternativesFrom returns the time from which on the alternatives of d, which waits, may be
+// taken, as far as that is known; later is false if they may be taken now. A choice that the
+// node can never give is not waited for, unless the node may grow.
+func (m *Machine) alternativesFrom(d *demand) (at time.Duration, later bool) {
+	at, later = m.dueLater(d)
 	return at, later && m.possible(d.choices[0])
 }
 
-// dropEarly unreserves the alternatives of more wants than are due: their
-// tasks have found a worker meanwhile.
-func (m *Machine) dropEarly(d *demand) {
+// unreserveNotDue gives reserved alternatives back when there are more of them than wants
+// that are due: the other tasks have found a worker meanwhile.
+func (m *Machine) unreserveNotDue(d *demand) {
 	if d.class.After == 0 || d.isActor() || !m.possible(d.choices[0]) {
 		return
 	}
@@ -63,9 +62,9 @@ func (m *Machine) dropEarly(d *demand) {
 	}
 }
 
-// open returns what d, which waits, may be given now.
-func (m *Machine) open(d *demand) []Choice {
-	if _, later := m.opens(d); later {
+// openChoices returns the choices that d, which waits, may be given now.
+func (m *Machine) openChoices(d *demand) []Choice {
+	if _, later := m.alternativesFrom(d); later {
 		return d.choices[:1]
 	}
 	return d.choices
@@ -77,14 +76,14 @@ func (m *Machine) possible(c Choice) bool {
 	return ok || m.o.WaitForFit
 }
 
-// opensBy reports whether between now and then alternatives may be taken that
-// could not be.
-func (m *Machine) opensBy(then time.Duration) bool {
+// alternativesOpenBy reports whether alternatives that may not be taken now may be taken at
+// the time then.
+func (m *Machine) alternativesOpenBy(then time.Duration) bool {
 	passes := func(at time.Duration) bool { return m.now < at && at <= then }
 	several := false
 	for _, d := range m.waiting {
 		several = several || len(d.choices) > 1
-		// An actor's comes with the time alone; a class's needs a word of its client's.
+		// For an actor the time alone decides. For a class its client has to say so.
 		if d.isActor() && passes(d.queue[0].since+d.class.After) {
 			return true
 		}
@@ -99,16 +98,16 @@ func (m *Machine) opensBy(then time.Duration) bool {
 	return false
 }
 
-// choose returns the first choice of d that can be taken now, -1 if none can
-// or if a moment's patience brings a better one: a worker that has used a
-// device mostly ends after it, and the next task is to have it.
+// choose returns the first choice of d that can be taken now. It returns -1 if none can, or
+// if a better one will be free in a moment: a worker that has used a device mostly ends after
+// its task, and then the next task should get the device.
 func (m *Machine) choose(d *demand) int {
-	open := m.open(d)
+	open := m.openChoices(d)
 	for i, c := range open {
 		switch {
-		case m.fits(d, c.Need) && !m.claimed(d, c.Need):
+		case m.fits(d, c.Need) && !m.takesFromClaim(d, c.Need):
 			return i
-		case i < len(open)-1 && m.comes(c.Need):
+		case i < len(open)-1 && m.fitsSoon(c.Need):
 			return -1
 		}
 	}
@@ -126,8 +125,8 @@ func (m *Machine) leaving() iter.Seq[*worker] {
 	}
 }
 
-// comes reports whether need, which does not fit, fits when the workers that are leaving are gone.
-func (m *Machine) comes(need resource.Set) bool {
+// fitsSoon reports whether need, which does not fit, fits when the workers that are leaving are gone.
+func (m *Machine) fitsSoon(need resource.Set) bool {
 	free := m.ledger.Free()
 	then := free.Clone()
 	short := false
@@ -142,15 +141,15 @@ func (m *Machine) comes(need resource.Set) bool {
 	return short && need.Fits(then)
 }
 
-// better reports whether a choice before the one that was taken may come free.
-func (m *Machine) better(d *demand, taken int) bool {
+// betterMayCome reports whether a choice before the one that was taken may come free.
+func (m *Machine) betterMayCome(d *demand, taken int) bool {
 	return slices.ContainsFunc(d.choices[:taken], m.possible)
 }
 
-// asks returns what d, which waits, counts as: the first choice while it is
-// waited for alone, then the first that the node could ever give.
-func (m *Machine) asks(d *demand) Choice {
-	for _, c := range m.open(d) {
+// countsAs returns the choice as which d, which waits, is counted: the first one while that
+// is waited for alone, and then the first one that the node could ever give.
+func (m *Machine) countsAs(d *demand) Choice {
+	for _, c := range m.openChoices(d) {
 		if _, ok := m.ledger.CanEver(c.Need); ok {
 			return c
 		}
@@ -158,9 +157,9 @@ func (m *Machine) asks(d *demand) Choice {
 	return d.choices[0]
 }
 
-// misfitElse reports whether an idle node could serve an alternative of d, and
-// if there are some and it could serve none, why.
-func (m *Machine) misfitElse(d *demand) (text string, possible bool) {
+// whyAlternativesInfeasible reports whether an idle node could serve an alternative of d. If
+// d has alternatives and the node could serve none of them, text says why.
+func (m *Machine) whyAlternativesInfeasible(d *demand) (text string, possible bool) {
 	var why []string
 	for _, c := range d.choices[1:] {
 		reason, ok := m.ledger.CanEver(c.Need)
@@ -175,10 +174,10 @@ func (m *Machine) misfitElse(d *demand) (text string, possible bool) {
 	return "; of its fallback nothing fits either: " + strings.Join(why, ", "), false
 }
 
-// explainChoices says what d, which waits and has alternatives, waits for.
+// explainChoices says in words what d waits for; d has alternatives.
 func (m *Machine) explainChoices(d *demand) string {
 	var parts []string
-	for i, c := range m.open(d) {
+	for i, c := range m.openChoices(d) {
 		text, ok := m.ledger.CanEver(c.Need)
 		if ok {
 			text = m.explainNeed(d, c.Need)
@@ -190,7 +189,7 @@ func (m *Machine) explainChoices(d *demand) string {
 		}
 		parts = append(parts, text)
 	}
-	if at, later := m.opens(d); later && at > m.now {
+	if at, later := m.alternativesFrom(d); later && at > m.now {
 		parts = append(parts, fmt.Sprintf("its fallback is tried in %s", (at-m.now).Round(10*time.Millisecond)))
 	}
 	return strings.Join(parts, "; ")

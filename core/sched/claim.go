@@ -7,28 +7,28 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 )
 
-// A want for much would never be served while wants for little take every bit
-// that is given back. One that has got nothing for ClaimAfter therefore claims
-// what it needs: until it is served nothing of that goes to those who were served
-// later than it, for ClaimFor at most, and then not again for ClaimRest. Who was
-// served longer ago keeps its turn: it is served once, and is behind the claim then.
+// A want that needs much would never be served while wants that need little take every
+// bit that is given back. A want that has got nothing for ClaimAfter therefore claims what
+// it needs: until it is served, nothing of that goes to wants that were served later. The
+// claim lasts for ClaimFor at most, and the next claim begins ClaimPause later. A want that
+// was served longer ago keeps its turn: it is served once, and then stands behind the claim.
 const (
 	ClaimAfter = 200 * time.Millisecond
 	ClaimFor   = time.Second
-	ClaimRest  = time.Second
+	ClaimPause = time.Second
 )
 
 // reviewClaim ends a claim that is over and begins the next.
 func (m *Machine) reviewClaim() {
-	if c := m.claim; c != nil && (!c.waits || c.fed > m.claimSince || m.now >= m.claimSince+ClaimFor || len(m.reachable(c)) == 0) {
-		if c.waits && c.fed <= m.claimSince {
-			m.claimRest = m.now + ClaimRest
+	if c := m.claim; c != nil && (!c.waits || c.reservedAt > m.claimSince || m.now >= m.claimSince+ClaimFor || len(m.reachable(c)) == 0) {
+		if c.waits && c.reservedAt <= m.claimSince {
+			m.noClaimBefore = m.now + ClaimPause
 		}
 		m.claim = nil
 	}
-	if m.claim == nil && m.now >= m.claimRest {
+	if m.claim == nil && m.now >= m.noClaimBefore {
 		for _, d := range m.waiting {
-			if m.now-max(d.since, d.fed) >= ClaimAfter && !m.fitsAny(d) && (m.claim == nil || d.before(m.claim)) &&
+			if m.now-max(d.since, d.reservedAt) >= ClaimAfter && !m.fitsAny(d) && (m.claim == nil || d.servedBefore(m.claim)) &&
 				len(m.reachable(d)) > 0 {
 				m.claim, m.claimSince = d, m.now
 			}
@@ -42,15 +42,15 @@ func (m *Machine) reviewClaim() {
 
 // fitsAny reports whether a choice of d, which waits, is free.
 func (m *Machine) fitsAny(d *demand) bool {
-	return slices.ContainsFunc(m.open(d), func(c Choice) bool { return m.ledger.Fits(c.Need) })
+	return slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return m.ledger.Fits(c.Need) })
 }
 
-// reachable returns which of d's choices would fit when all leases were over.
-// Actors are not waited for.
+// reachable returns the choices of d that would fit if all leases ended. The ends of
+// actors are not counted on.
 func (m *Machine) reachable(d *demand) (needs []resource.Set) {
 	then := m.ledger.Free()
 	for _, l := range m.leases {
-		then.Add(l.yield())
+		then.Add(l.frees())
 	}
 	for _, p := range m.pools {
 		for _, r := range p.queue {
@@ -60,7 +60,7 @@ func (m *Machine) reachable(d *demand) (needs []resource.Set) {
 			}
 		}
 	}
-	for _, c := range m.open(d) {
+	for _, c := range m.openChoices(d) {
 		if c.Need.Fits(then) {
 			needs = append(needs, c.Need)
 		}
@@ -68,9 +68,9 @@ func (m *Machine) reachable(d *demand) (needs []resource.Set) {
 	return needs
 }
 
-// claimed reports whether serving d in this choice would take what the claim waits for.
-func (m *Machine) claimed(d *demand, need resource.Set) bool {
-	if m.claim == nil || m.claim == d || d.before(m.claim) {
+// takesFromClaim reports whether serving d in this choice would take what the claim waits for.
+func (m *Machine) takesFromClaim(d *demand, need resource.Set) bool {
+	if m.claim == nil || m.claim == d || d.servedBefore(m.claim) {
 		return false
 	}
 	var free resource.Set

@@ -13,8 +13,8 @@ import (
 // the first want.
 func (m *Machine) AddJob(id ids.Job, env string) {
 	j := m.jobOf(id)
-	m.spare(m.poolOf(j, env), 1, false)
-	m.settle()
+	m.orderAhead(m.poolOf(j, env), 1, false)
+	m.reschedule()
 }
 
 // RemoveJob drops the wants of the job's clients and stops its idle workers.
@@ -39,7 +39,7 @@ func (m *Machine) RemoveJob(id ids.Job) {
 			p.ordered = 0
 		}
 	}
-	m.settle()
+	m.reschedule()
 }
 
 // AddClient makes a process known that may want leases for a job.
@@ -69,7 +69,7 @@ func (m *Machine) RemoveClient(id ClientID) {
 			m.emit(StopWorker{w.id})
 		}
 	}
-	m.settle()
+	m.reschedule()
 }
 
 // DefineClass tells what the tasks of a client's class need.
@@ -97,12 +97,12 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 	for len(d.reserved) > d.want {
 		m.unreserve(d.reserved[len(d.reserved)-1])
 	}
-	m.dropEarly(d)
-	m.wait(d)
+	m.unreserveNotDue(d)
+	m.updateWaiting(d)
 	if d.waits {
-		m.judge(d)
+		m.failInfeasible(d)
 	}
-	m.settle()
+	m.reschedule()
 }
 
 // Wish is a want as a client states it.
@@ -143,7 +143,7 @@ func (m *Machine) Undelivered(g Grant) {
 		if g.Due {
 			d.due++
 		}
-		m.wait(d)
+		m.updateWaiting(d)
 	}
 }
 
@@ -157,26 +157,26 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	}
 	w := l.worker
 	if exiting || unusable {
-		m.leave(l, exiting)
+		m.markExiting(l, exiting)
 		if exiting { // the next workers start while this one ends
-			m.spare(w.pool, min(1+l.demand.outstanding(), 2), w.devices != "")
-			m.ended(w)
+			m.orderAhead(w.pool, min(1+l.demand.outstanding(), 2), w.devices != "")
+			m.noteUsedUp(w)
 		} else {
 			m.emit(StopWorker{w.id})
-			m.spare(w.pool, 1, w.devices != "")
-			m.lost(w)
+			m.orderAhead(w.pool, 1, w.devices != "")
+			m.noteCrash(w)
 		}
-		m.settle()
+		m.reschedule()
 		return
 	}
 	m.closeLease(l)
-	m.drop(w)
-	m.park(w)
-	m.settle()
+	m.releaseHold(w)
+	m.addIdle(w)
+	m.reschedule()
 }
 
-// leave marks a lease whose worker ends; announced means by itself.
-func (m *Machine) leave(l *lease, announced bool) {
+// markExiting marks a lease whose worker ends; announced means by itself.
+func (m *Machine) markExiting(l *lease, announced bool) {
 	if !l.recalled {
 		m.uncount(l)
 	}
@@ -204,7 +204,7 @@ func (m *Machine) Block(id WorkerID) {
 	if w.cpuLess {
 		m.cpuLess--
 	}
-	m.settle()
+	m.reschedule()
 }
 
 // Unblock is the opposite of Block: the CPU is taken again at once, free or not.
@@ -212,7 +212,7 @@ func (m *Machine) Unblock(id WorkerID) {
 	if w := m.workers[id]; w != nil && w.blocked {
 		m.unblock(w)
 		if len(m.waiting) != 0 { // who waited for this CPU may take another choice
-			m.settle()
+			m.reschedule()
 		}
 	}
 }
@@ -233,8 +233,8 @@ func (m *Machine) WorkerReady(id WorkerID) {
 	}
 	m.started(w)
 	w.pool.failures = 0
-	m.park(w)
-	m.settle()
+	m.addIdle(w)
+	m.reschedule()
 }
 
 // WorkerFailed says that an ordered worker did not come up, and why. After
@@ -251,7 +251,7 @@ func (m *Machine) WorkerFailed(id WorkerID, why string) {
 		p.failures, p.ordered = 0, 0
 		m.failPool(p, why)
 	}
-	m.settle()
+	m.reschedule()
 }
 
 // WorkerGone says that a worker's process is gone; what it held is free.
@@ -265,10 +265,10 @@ func (m *Machine) WorkerGone(id WorkerID) {
 	case workerStarting:
 		m.started(w)
 	case workerIdle:
-		m.unpark(w)
+		m.takeIdle(w)
 	case workerLeased, workerActor:
 		if !w.leaves {
-			m.lost(w)
+			m.noteCrash(w)
 		}
 	}
 	if l := w.lease; l != nil {
@@ -277,8 +277,8 @@ func (m *Machine) WorkerGone(id WorkerID) {
 		}
 		m.closeLease(l)
 	}
-	m.drop(w)
-	m.settle()
+	m.releaseHold(w)
+	m.reschedule()
 }
 
 // PlaceActor queues an actor for a worker. It needs c.Need to be placed and
@@ -303,13 +303,13 @@ func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set)
 	m.actors[id] = d
 	d.queue = append(d.queue, actorWant{id, c.Name, m.now})
 	d.want++
-	m.wait(d)
+	m.updateWaiting(d)
 	if !m.o.WaitForFit {
-		if why := m.misfit(d, c.Name); why != "" {
+		if why := m.whyInfeasible(d, c.Name); why != "" {
 			m.emit(ActorFailed{id, fault.ActorUnschedulable, why})
 		}
 	}
-	m.settle()
+	m.reschedule()
 }
 
 // CancelActor forgets an actor that waits for a worker. It reports whether it did wait.
@@ -326,7 +326,7 @@ func (m *Machine) CancelActor(id ActorID) bool {
 		m.unreserve(d.reserved[i])
 		d.want--
 	}
-	m.wait(d)
-	m.settle()
+	m.updateWaiting(d)
+	m.reschedule()
 	return true
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 )
 
-// misfit explains why an idle node could not serve d, "" when it could.
-func (m *Machine) misfit(d *demand, name string) string {
+// whyInfeasible explains why an idle node could not serve d, "" when it could.
+func (m *Machine) whyInfeasible(d *demand, name string) string {
 	why, ok := m.ledger.CanEver(d.class.Need)
-	rest, possible := m.misfitElse(d)
+	rest, possible := m.whyAlternativesInfeasible(d)
 	if ok || possible {
 		return ""
 	}
@@ -86,7 +86,7 @@ func (m *Machine) explainNeed(d *demand, need resource.Set) string {
 	if len(short) == 0 && isCPULess(d, need) && m.cpuLess >= MaxCPULess {
 		return fmt.Sprintf("%d tasks that need next to no CPU run already", m.cpuLess)
 	}
-	if len(short) == 0 && m.claimed(d, need) {
+	if len(short) == 0 && m.takesFromClaim(d, need) {
 		return fmt.Sprintf("what it needs is kept for a moment for %s, which needs %s and has waited for longer", m.claim.class.Name, m.claim.class.Need)
 	}
 	if n := need[resource.GPUMemory]; len(short) == 0 && n > 0 {

@@ -27,9 +27,9 @@ func (m *Machine) Pending() map[string]int {
 	return n
 }
 
-// Demand is what waits for a worker and what it counts as: for classes and
-// actors with alternatives the first while it is waited for, else the first of
-// them that the node could ever give.
+// Demand is what waits for a worker, and the resources that it counts as. A class or an
+// actor with alternatives counts as its first choice while that is waited for alone, and
+// after that as the first choice that the node could ever give.
 type Demand struct {
 	Name string
 	Need resource.Set
@@ -40,7 +40,7 @@ type Demand struct {
 func (m *Machine) Demands() []Demand {
 	var all []Demand
 	for _, d := range m.waiting {
-		all = append(all, Demand{d.class.Name, m.asks(d).Need.Clone(), d.outstanding()})
+		all = append(all, Demand{d.class.Name, m.countsAs(d).Need.Clone(), d.outstanding()})
 	}
 	return all
 }
@@ -54,13 +54,13 @@ func (m *Machine) Free() resource.Set { return m.ledger.Free() }
 // LargestGPU returns the bytes of the GPU with the most memory, 0 where none is known.
 func (m *Machine) LargestGPU() int64 { return m.ledger.LargestGPU() }
 
-// SetGPUMemory tells how many bytes the node's GPUs have, by device id. What
-// asked for some before waits until then.
+// SetGPUMemory says how many bytes the node's GPUs have, by device id. Wants that need
+// memory of GPUs wait until this is known.
 func (m *Machine) SetGPUMemory(bytes map[string]int64) error {
 	if err := m.ledger.SetGPUMemory(bytes); err != nil {
 		return err
 	}
-	m.settle()
+	m.reschedule()
 	return nil
 }
 

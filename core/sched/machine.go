@@ -52,17 +52,17 @@ type Machine struct {
 	waiting []*demand           // all demands with a want that is not reserved, in order of since
 	pools   []*pool             // in order of creation
 
-	starting   int // workers ordered and not ready
-	cpuLess    int // unblocked leases without CPU
-	turn       uint64
-	claim      *demand
-	claimNeeds []resource.Set // what of its choices could come
-	claimSince time.Duration
-	claimRest  time.Duration // no claim before
-	ending     bool          // some job is ended and not forgotten
-	nextPool   int           // turn of the pool that starts a worker
-	lastLease  LeaseID
-	lastWorker WorkerID
+	starting      int // workers ordered and not ready
+	cpuLess       int // unblocked leases without CPU
+	turn          uint64
+	claim         *demand
+	claimNeeds    []resource.Set // what of its choices could come
+	claimSince    time.Duration
+	noClaimBefore time.Duration // no claim before
+	ending        bool          // some job is ended and not forgotten
+	nextPool      int           // turn of the pool that starts a worker
+	lastLease     LeaseID
+	lastWorker    WorkerID
 }
 
 // New returns an empty machine at time 0.
@@ -125,12 +125,12 @@ type demand struct {
 	due      int           // wants of a class with After that an alternative may serve, reservations included
 	dueAt    time.Duration // when there will be one more, as far as the client said
 
-	served  uint64
-	since   time.Duration // of the wait
-	fed     time.Duration // when it got its latest reservation
-	waits   bool          // is in Machine.waiting
-	dropped bool          // its client or job is gone
-	retired bool          // nothing of it is wanted any more
+	served     uint64
+	since      time.Duration // of the wait
+	reservedAt time.Duration // when it got its latest reservation
+	waits      bool          // is in Machine.waiting
+	dropped    bool          // its client or job is gone
+	retired    bool          // nothing of it is wanted any more
 }
 
 // actorWant is one waiting actor.
@@ -212,15 +212,15 @@ func (m *Machine) emit(a Action) { m.actions = append(m.actions, a) }
 
 // Advance tells the time since the machine's start.
 func (m *Machine) Advance(now time.Duration) {
-	opened := m.opensBy(now)
+	opened := m.alternativesOpenBy(now)
 	if now > m.now {
 		m.now = now
 	}
 	m.expireIdle()
-	m.giveUp()
+	m.stopUnneeded()
 	m.trim()
 	if at, ok := m.claimEnds(); opened || ok && m.now >= at {
-		m.settle()
+		m.reschedule()
 		return
 	}
 	m.recall()
@@ -252,7 +252,7 @@ func (m *Machine) Next() (time.Duration, bool) {
 		if t := d.since + RecallAfter; t > m.now {
 			sooner(t)
 		}
-		if t, later := m.opens(d); later {
+		if t, later := m.alternativesFrom(d); later {
 			if d.isActor() {
 				sooner(t)
 			}

@@ -2,16 +2,17 @@ package sched
 
 import "time"
 
-// Occupation is what a worker is there for.
+// Occupation says what a worker is used for.
 type Occupation struct {
-	Idle   bool          // it is in its pool
-	Ending bool          // it does nothing more
-	Client ClientID      // that has it leased
+	Idle   bool          // the worker is in its pool
+	Ending bool          // the worker does nothing more
+	Client ClientID      // the client that has leased the worker
 	Name   string        // of the lease's class
 	Since  time.Duration // of the lease
 }
 
-// Occupation tells it of a worker that is not being started.
+// Occupation returns what a worker is used for. ok is false for a worker that is unknown or
+// is being started.
 func (m *Machine) Occupation(id WorkerID) (o Occupation, ok bool) {
 	w := m.workers[id]
 	if w == nil {
@@ -32,10 +33,10 @@ func (m *Machine) Occupation(id WorkerID) (o Occupation, ok bool) {
 	return o, false
 }
 
-// Retire stops a worker if it is idle.
-func (m *Machine) Retire(id WorkerID) {
+// StopIdle stops a worker if it is idle.
+func (m *Machine) StopIdle(id WorkerID) {
 	if w := m.workers[id]; w != nil && w.state == workerIdle {
 		m.stopIdle(w)
-		m.settle()
+		m.reschedule()
 	}
 }

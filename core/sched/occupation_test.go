@@ -31,19 +31,19 @@ func TestOccupation_IdleLeasedActorGone(t *testing.T) {
 	if o, ok := m.Occupation(g.Worker); !ok || o.Idle || o.Client != 1 || o.Name != "f" || o.Since != 5 {
 		t.Errorf("leased: %+v, %v", o, ok)
 	}
-	m.Retire(g.Worker)
+	m.StopIdle(g.Worker)
 	if as := m.Actions(); len(as) != 0 {
 		t.Errorf("a leased worker was stopped: %v", as)
 	}
 	m.Return(1, g.Lease, false, false)
-	m.Retire(g.Worker)
+	m.StopIdle(g.Worker)
 	if as := m.Actions(); len(as) != 1 || as[0] != (StopWorker{g.Worker}) {
 		t.Errorf("%v, want the idle worker stopped", as)
 	}
 	if o, ok := m.Occupation(g.Worker); !ok || !o.Ending || o.Name != "" {
 		t.Errorf("ending: %+v, %v", o, ok)
 	}
-	m.Retire(99)
+	m.StopIdle(99)
 	if _, ok := m.Occupation(99); ok {
 		t.Error("one that nobody knows has an occupation")
 	}

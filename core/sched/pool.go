@@ -16,8 +16,8 @@ func (m *Machine) poolOf(j *job, env string) *pool {
 	return p
 }
 
-// match gives idle workers to the reservations that wait for one. It reports
-// whether that freed anything.
+// match gives idle workers to the reservations that wait for a worker. It reports whether
+// that has freed any resources.
 func (m *Machine) match() (freed bool) {
 	for _, p := range m.pools {
 		for i := 0; i < len(p.queue) && len(p.idle) > 0; {
@@ -28,21 +28,21 @@ func (m *Machine) match() (freed bool) {
 				continue
 			}
 			p.queue = slices.Delete(p.queue, i, i+1)
-			m.unpark(w)
-			m.deliver(r, w)
+			m.takeIdle(w)
+			m.assign(r, w)
 			freed = freed || r.extra != nil
 		}
 	}
 	return freed
 }
 
-// pick returns the idle worker that is to serve a reservation of these devices,
-// nil if there is none. Of several it takes the one that was used last.
+// pick returns the idle worker that serves a reservation of these devices, nil if there is
+// none. Among several it takes the one that was used last.
 //
-// What a library sees when it first looks for devices stays true for the rest
-// of the process. So work with devices gets a process that has seen exactly
-// these, else one that has run nothing. Work without devices gets a process that
-// has run such work, and a new one only if there is no other.
+// A library sees for as long as its process lives the devices that it found at its first
+// look. So work with devices gets a process that has seen exactly these devices, or else one
+// that has run nothing. Work without devices gets a process that has run such work, and a new
+// process only if there is no other.
 func (p *pool) pick(devices string) (found *worker) {
 	for _, w := range slices.Backward(p.idle) {
 		switch {
@@ -55,8 +55,7 @@ func (p *pool) pick(devices string) (found *worker) {
 	return found
 }
 
-// usable counts the idle workers that may serve any devices if devices is set,
-// else all of them.
+// usable counts the idle workers, with devices only those that may serve any devices.
 func (p *pool) usable(devices bool) int {
 	if !devices {
 		return len(p.idle)
@@ -70,8 +69,8 @@ func (p *pool) usable(devices bool) int {
 	return n
 }
 
-// deliver turns a reservation into a lease or an actor.
-func (m *Machine) deliver(r *reservation, w *worker) {
+// assign turns a reservation into a lease or an actor.
+func (m *Machine) assign(r *reservation, w *worker) {
 	d := r.demand
 	d.reserved = slices.DeleteFunc(d.reserved, func(o *reservation) bool { return o == r })
 	d.want--
@@ -98,14 +97,14 @@ func (m *Machine) deliver(r *reservation, w *worker) {
 	d.client.job.leases++
 	w.state, w.lease, w.cpuLess = workerLeased, l, r.cpuLess
 	if fresh && w.devices != "" {
-		m.spare(w.pool, 2, true) // a worker that has seen a device is mostly used once, and the next take a while to start
+		m.orderAhead(w.pool, 2, true) // a worker that has seen a device is mostly used once, and the next take a while to start
 	}
 	d.granted++
-	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.better(d, r.choice), !m.possible(d.choices[0]), due})
+	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.betterMayCome(d, r.choice), !m.possible(d.choices[0]), due})
 }
 
-// drop frees what the worker holds.
-func (m *Machine) drop(w *worker) {
+// releaseHold frees what the worker holds.
+func (m *Machine) releaseHold(w *worker) {
 	if w.hold == nil {
 		return
 	}
@@ -119,7 +118,7 @@ func (m *Machine) drop(w *worker) {
 	w.hold, w.cpuLess = nil, false
 }
 
-// closeLease forgets a lease; what it held is the worker's until drop.
+// closeLease forgets a lease. The worker keeps what the lease held until releaseHold.
 func (m *Machine) closeLease(l *lease) {
 	delete(m.leases, l.id)
 	l.worker.lease = nil
@@ -169,8 +168,8 @@ func (m *Machine) started(w *worker) {
 	w.pool.starting--
 }
 
-// park puts a worker into its pool.
-func (m *Machine) park(w *worker) {
+// addIdle puts a worker into its pool.
+func (m *Machine) addIdle(w *worker) {
 	p := w.pool
 	p.ordered = 0
 	w.state, w.idleSince = workerIdle, m.now
@@ -190,14 +189,14 @@ func (w *worker) leave(now time.Duration) {
 	}
 }
 
-func (m *Machine) unpark(w *worker) {
+func (m *Machine) takeIdle(w *worker) {
 	p := w.pool
 	p.idle = slices.DeleteFunc(p.idle, func(o *worker) bool { return o == w })
 	p.job.idle--
 }
 
 func (m *Machine) stopIdle(w *worker) {
-	m.unpark(w)
+	m.takeIdle(w)
 	w.end(m.now)
 	m.emit(StopWorker{w.id})
 }

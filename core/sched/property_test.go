@@ -361,8 +361,8 @@ func (w *world) check() {
 		if m.choose(d) >= 0 {
 			w.t.Fatalf("%v waits although it fits", d.class)
 		}
-		for i, c := range m.open(d) {
-			if m.fits(d, c.Need) && !m.claimed(d, c.Need) && (i == 0 || !leaving) {
+		for i, c := range m.openChoices(d) {
+			if m.fits(d, c.Need) && !m.takesFromClaim(d, c.Need) && (i == 0 || !leaving) {
 				w.t.Fatalf("%v waits although its choice %d fits", d.class, i)
 			}
 		}

@@ -6,31 +6,30 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 )
 
-// recall asks holders to give leases back to wants that have waited for
-// RecallAfter. It counts on what was recalled before and on workers that are
-// ending, and takes from a holder only while it keeps more leases than the one
-// who waits: between jobs, within a job between clients, within a client
-// between classes.
+// recall asks holders to give leases back for wants that have waited for RecallAfter. It
+// counts on leases that were recalled before and on workers that are ending. It recalls a
+// lease only from a holder that keeps more leases than the side that waits: compared are
+// jobs, within a job clients, and within a client classes.
 func (m *Machine) recall() {
 	var ask []*demand
 	for _, d := range m.waiting {
-		if m.now >= d.since+RecallAfter && slices.ContainsFunc(m.open(d), func(c Choice) bool { return !c.Need.IsZero() }) {
+		if m.now >= d.since+RecallAfter && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
 			ask = append(ask, d)
 		}
 	}
 	if len(ask) == 0 {
 		return
 	}
-	soon := m.expected()
+	soon := m.freeSoon()
 	if soon == nil {
 		return
 	}
-	// As reserve will do it: one lease each, in turn, until nothing fits.
+	// In the order of reserve: one lease each, in turn, until nothing fits.
 	slices.SortStableFunc(ask, func(a, b *demand) int {
 		switch {
-		case a.before(b):
+		case a.servedBefore(b):
 			return -1
-		case b.before(a):
+		case b.servedBefore(a):
 			return 1
 		}
 		return 0
@@ -41,9 +40,9 @@ func (m *Machine) recall() {
 			if gains[d] == d.outstanding() {
 				return true
 			}
-			// Nobody knows what comes first: each choice is asked for.
+			// Nobody knows which choice will be free first, so leases are recalled for each.
 			var coming resource.Set
-			for _, c := range m.open(d) {
+			for _, c := range m.openChoices(d) {
 				if c.Need.Fits(soon) || m.recallFor(d, c.Need, soon, gains) {
 					coming = atLeast(c.Need, coming)
 				}
@@ -60,9 +59,9 @@ func (m *Machine) recall() {
 	}
 }
 
-// expected returns what will be free when every lease that is ending is over,
+// freeSoon returns what will be free when every lease that is ending has ended. It returns
 // nil when no lease can be recalled now.
-func (m *Machine) expected() resource.Set {
+func (m *Machine) freeSoon() resource.Set {
 	left := false
 	for _, l := range m.leases {
 		left = left || m.recallable(l)
@@ -73,7 +72,7 @@ func (m *Machine) expected() resource.Set {
 	soon := m.ledger.Free()
 	for _, l := range m.leases {
 		if l.ending() {
-			soon.Add(l.yield())
+			soon.Add(l.frees())
 		}
 	}
 	return soon
@@ -85,8 +84,8 @@ func (m *Machine) recallable(l *lease) bool {
 
 func (l *lease) ending() bool { return l.recalled || l.exiting }
 
-// yield is what the end of the lease frees.
-func (l *lease) yield() resource.Set {
+// frees returns what the end of the lease frees.
+func (l *lease) frees() resource.Set {
 	s := l.worker.hold.Frees()
 	if l.worker.blocked {
 		delete(s, resource.CPU)
@@ -94,8 +93,8 @@ func (l *lease) yield() resource.Set {
 	return s
 }
 
-// recallFor recalls what lets d's need, in one of its choices, fit into soon,
-// all or nothing.
+// recallFor recalls leases until need, a choice of d, fits into soon. It recalls no lease if
+// that is not possible.
 func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]int) bool {
 	then := soon.Clone()
 	var chosen []*lease
@@ -104,10 +103,10 @@ func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]in
 		var best *lease
 		bestOver := 0
 		for _, l := range m.leases {
-			if !m.recallable(l) || slices.Contains(chosen, l) || !helps(l.yield(), need, then) {
+			if !m.recallable(l) || slices.Contains(chosen, l) || !helps(l.frees(), need, then) {
 				continue
 			}
-			over := l.over(d, taken, gains)
+			over := l.surplus(d, taken, gains)
 			if over > bestOver || over == bestOver && over > 0 && l.id < best.id {
 				best, bestOver = l, over
 			}
@@ -116,7 +115,7 @@ func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]in
 			return false
 		}
 		chosen = append(chosen, best)
-		then.Add(best.yield())
+		then.Add(best.frees())
 		h := best.demand
 		taken[h]++
 		taken[h.client]++
@@ -124,15 +123,15 @@ func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]in
 	}
 	for _, l := range chosen {
 		l.recalled = true
-		soon.Add(l.yield())
+		soon.Add(l.frees())
 		m.uncount(l)
 		m.emit(Recall{l.demand.client.id, l.id})
 	}
 	return true
 }
 
-// helps reports whether some of what is short would come. Of what is overdrawn
-// nothing is short for those who need none of it.
+// helps reports whether yield has some of a resource of which need is more than have. A
+// resource of which have is below zero does not count unless it is needed.
 func helps(yield, need, have resource.Set) bool {
 	for name, n := range yield {
 		if n > 0 && need[name] > max(have[name], 0) {
@@ -142,9 +141,10 @@ func helps(yield, need, have resource.Set) bool {
 	return false
 }
 
-// over is how many leases more the holder of l keeps than d's side has, at the
-// level where the two differ; not above 0 when it must not be taken.
-func (l *lease) over(d *demand, taken, gains map[any]int) int {
+// surplus returns how many leases the holder of l keeps beyond those that d's side has,
+// counted for jobs, clients or classes, whichever is the first in which the two differ. The
+// lease must not be recalled for d unless this is above 0.
+func (l *lease) surplus(d *demand, taken, gains map[any]int) int {
 	h := l.demand
 	switch {
 	case h.client.job != d.client.job:
@@ -156,7 +156,7 @@ func (l *lease) over(d *demand, taken, gains map[any]int) int {
 	}
 }
 
-// uncount takes a lease out of the numbers that its holders keep.
+// uncount takes a lease out of the counts of its class, client and job.
 func (m *Machine) uncount(l *lease) {
 	d := l.demand
 	d.leases--

@@ -8,23 +8,24 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 )
 
-// settle brings the machine to rest after an event.
-func (m *Machine) settle() {
+// reschedule draws all consequences of an event: afterwards nothing more can be granted
+// until the next event.
+func (m *Machine) reschedule() {
 	m.reviewClaim()
 	m.reserve()
-	for m.match() { // what actors needed only to be placed is free again
+	for m.match() { // an actor has a worker, and what it needed only to be placed is free again
 		m.reserve()
 	}
 	m.trim()
-	m.stock()
+	m.orderSpares()
 	m.order()
 	m.recall()
-	m.tell()
+	m.notifyHolders()
 	m.forget()
 }
 
-// forget drops what ended jobs leave: their pools, and the jobs themselves
-// when no process of theirs is left.
+// forget drops what is left of ended jobs, pools and jobs, once no process of the job is
+// left.
 func (m *Machine) forget() {
 	if !m.ending {
 		return
@@ -60,11 +61,11 @@ func (m *Machine) jobOf(id ids.Job) *job {
 	return j
 }
 
-// outstanding is how many wants have no resources yet.
+// outstanding returns how many wants have no resources yet.
 func (d *demand) outstanding() int { return d.want - len(d.reserved) }
 
-// wait puts d into the list of those that wait, or takes it out.
-func (m *Machine) wait(d *demand) {
+// updateWaiting puts d into the list of waiting demands, or takes d out of it.
+func (m *Machine) updateWaiting(d *demand) {
 	if waits := d.outstanding() > 0 && !d.dropped; waits != d.waits {
 		d.waits = waits
 		if waits {
@@ -76,26 +77,26 @@ func (m *Machine) wait(d *demand) {
 	}
 }
 
-// judge fails a class that an idle node could not serve.
-func (m *Machine) judge(d *demand) {
+// failInfeasible fails a class that even an idle node could not serve.
+func (m *Machine) failInfeasible(d *demand) {
 	if m.o.WaitForFit {
 		return
 	}
-	if why := m.misfit(d, d.class.Name); why != "" {
+	if why := m.whyInfeasible(d, d.class.Name); why != "" {
 		d.want = len(d.reserved)
-		m.wait(d)
+		m.updateWaiting(d)
 		m.emit(ClassFailed{d.client.id, d.class.ID, fault.TaskUnschedulable, why})
 	}
 }
 
-// reserve takes resources for wants until none of those that wait fits. Jobs,
-// clients and classes that were served longest ago come first.
+// reserve takes resources for waiting wants until none of them fits. Jobs, clients and
+// classes that were served longest ago come first.
 func (m *Machine) reserve() {
 	for {
 		var best *demand
 		choice := -1
 		for _, d := range m.waiting {
-			if best != nil && !d.before(best) {
+			if best != nil && !d.servedBefore(best) {
 				continue
 			}
 			if i := m.choose(d); i >= 0 {
@@ -106,7 +107,7 @@ func (m *Machine) reserve() {
 			return
 		}
 		m.turn++
-		best.fed = m.now
+		best.reservedAt = m.now
 		if best == m.claim {
 			m.claim, m.claimNeeds = nil, nil
 		}
@@ -122,7 +123,7 @@ func (m *Machine) reserve() {
 			if !extra.IsZero() {
 				r.extra = m.take(extra)
 			}
-			m.late(best.pool, devicesKey(r.hold) != "")
+			m.noteActorReserved(best.pool, devicesKey(r.hold) != "")
 		} else {
 			r.hold = m.take(c.Need)
 			if r.cpuLess = isCPULess(best, c.Need); r.cpuLess {
@@ -131,11 +132,11 @@ func (m *Machine) reserve() {
 		}
 		best.reserved = append(best.reserved, r)
 		best.pool.queue = append(best.pool.queue, r)
-		m.wait(best)
+		m.updateWaiting(best)
 	}
 }
 
-// take acquires what fits.
+// take acquires resources that are known to fit.
 func (m *Machine) take(need resource.Set) *resource.Allocation {
 	a, ok := m.ledger.Acquire(need)
 	if !ok {
@@ -153,9 +154,9 @@ func atLeast(need, run resource.Set) resource.Set {
 	return s
 }
 
-// before orders demands by who was served longest ago, then by the beginning
-// of the wait.
-func (d *demand) before(o *demand) bool {
+// servedBefore reports whether d comes before o: demands whose job, client or class was
+// served longer ago come first.
+func (d *demand) servedBefore(o *demand) bool {
 	switch a, b := d.client, o.client; {
 	case a.job.served != b.job.served:
 		return a.job.served < b.job.served
@@ -168,7 +169,7 @@ func (d *demand) before(o *demand) bool {
 	}
 }
 
-// fits reports whether what d needs, in one of its choices, is free.
+// fits reports whether need, which is one of d's choices, is free.
 func (m *Machine) fits(d *demand, need resource.Set) bool {
 	if isCPULess(d, need) && m.cpuLess >= MaxCPULess {
 		return false
@@ -198,7 +199,7 @@ func (m *Machine) unreserve(r *reservation) {
 	}
 }
 
-// dropDemand forgets what d wants.
+// dropDemand forgets all wants of d.
 func (m *Machine) dropDemand(d *demand) {
 	d.dropped = true
 	for len(d.reserved) > 0 {
@@ -212,7 +213,7 @@ func (m *Machine) dropDemand(d *demand) {
 		delete(m.actors, a.id)
 	}
 	d.want, d.due, d.queue = 0, 0, nil
-	m.wait(d)
+	m.updateWaiting(d)
 }
 
 // failPool fails everything that waits for a worker of p.

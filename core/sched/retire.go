@@ -1,7 +1,7 @@
 package sched
 
-// RetireClass forgets a class of which the client wants nothing any more. What
-// it holds of it, or gets because that was on its way, it gives back.
+// RetireClass forgets a class of which the client wants nothing any more. The client gives
+// back the leases of the class that it holds, or that were on their way to it.
 func (m *Machine) RetireClass(id ClientID, class ClassID) {
 	cl := m.clients[id]
 	if cl == nil || cl.classes[class] == nil {
@@ -13,7 +13,7 @@ func (m *Machine) RetireClass(id ClientID, class ClassID) {
 	d.forget()
 }
 
-// forget removes a retired class once no lease is of it.
+// forget removes a retired class that has no lease any more.
 func (d *demand) forget() {
 	if d.retired && d.leases == 0 && d.client.classes[d.class.ID] == d {
 		delete(d.client.classes, d.class.ID)

@@ -19,8 +19,8 @@ func (m *Machine) Sizes() map[string]int {
 	}
 }
 
-// keptShapes is how many shapes of actors a job keeps that no actor waits in:
-// they remember whose turn it is.
+// keptShapes is how many shapes a job keeps for which no actor waits: a shape remembers
+// when its actors were served last.
 const keptShapes = 64
 
 // trimShapes makes room in the table of a job's shapes.

@@ -2,13 +2,13 @@ package sched
 
 import "slices"
 
-// A lease that has nothing to do stays with its holder for a moment, for there
-// may be another task of its class soon. While somebody else waits that would
-// leave resources unused: holders are told so, at once and once per lease. What
-// they use is theirs all the same, until it is recalled.
+// A holder keeps a lease that has nothing to do for a moment, because the next task of the
+// class may come soon. While others wait, that leaves resources unused. So the holder is told
+// at once that others wait for what the lease holds, once per lease (the action Wanted). A
+// lease that is in use stays with its holder until it is recalled.
 
-// tell lets the holders of what the waiting demands lack know of them.
-func (m *Machine) tell() {
+// notifyHolders tells the holders of what the waiting demands lack that others wait for it.
+func (m *Machine) notifyHolders() {
 	if len(m.waiting) == 0 {
 		return
 	}
@@ -18,12 +18,12 @@ func (m *Machine) tell() {
 		if l.wanted || l.ending() {
 			continue
 		}
-		yield := l.yield()
+		yield := l.frees()
 		for _, d := range m.waiting {
 			if d == l.demand || d.outstanding() == 0 {
 				continue
 			}
-			if slices.ContainsFunc(m.open(d), func(c Choice) bool { return helps(yield, c.Need, free) }) {
+			if slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return helps(yield, c.Need, free) }) {
 				told = append(told, l)
 				break
 			}
@@ -36,8 +36,8 @@ func (m *Machine) tell() {
 	}
 }
 
-// Move lets a lease serve another class of its holder's that needs the same. It
-// counts as one of the leases which that class wants.
+// Move lets a lease serve another class of its holder that needs the same resources. The
+// lease counts as one of those that the other class wants.
 func (m *Machine) Move(id ClientID, lid LeaseID, class ClassID) {
 	l := m.leases[lid]
 	if l == nil || l.exiting || l.demand.client.id != id {
@@ -53,8 +53,8 @@ func (m *Machine) Move(id ClientID, lid LeaseID, class ClassID) {
 	}
 	l.demand = to
 	from.forget()
-	m.Want(id, class, to.want-1) // of a class that wants none this is none, too
+	m.Want(id, class, to.want-1) // a class that wants no lease still wants none then
 }
 
-// movable reports whether all leases of the class hold the same.
+// movable reports whether all leases of the class hold the same resources.
 func (d *demand) movable() bool { return len(d.choices) == 1 && d.class.After == 0 }

@@ -214,7 +214,7 @@ func TestWriteCached_OnlyRawBytesUnderABoundAreMeasured(t *testing.T) {
 		if _, err := s.Write([]Item{item(1, x.b)}); err != nil {
 			t.Fatal(err)
 		}
-		if got := s.warmth.bytes; got != x.measured {
+		if got := s.cost.bytes; got != x.measured {
 			t.Errorf("%s: %d bytes are measured, want %d", what, got, x.measured)
 		}
 	}

@@ -10,28 +10,28 @@ import (
 	"unsafe"
 )
 
-// The page cache takes the first objects that are spilled: writing to it and reading
-// from it costs a copy. Of much more, the kernel makes the writer wait, and what it does
-// for each page costs more than the disk's transfer. Beyond Options.Cache bytes, records
-// pass it by:
+// The first objects that are spilled go through the page cache, where writing and reading cost
+// a copy. When more is spilled, the kernel makes the writer wait, and its work for each page
+// costs more than the disk's transfer. So when Options.Cache bytes lie in the page cache, large
+// objects go between memory and disk directly, in whole pages:
 //
 //	… │ page: zeros, header at its end │ pages: the object │ page: the object's tail, zeros │ …
 //
-// The header lies right before the bytes, as in other records; only, the bytes begin with a page.
+// As in other records the header lies right before the bytes; here the bytes begin a page.
 const (
 	pageSize = 4096
-	// passFrom is the size from which on an object may pass the page cache by.
-	passFrom = 64 << 10
-	// transfer is how much is moved at a time, where a batch has so much.
+	// bypassFrom is the size from which on an object may bypass the page cache.
+	bypassFrom = 64 << 10
+	// transfer is how many bytes are moved at a time, if a batch has so many.
 	transfer = 8 << 20
 	// margins is the memory for the headers and tails of one transfer.
 	margins = 512 << 10
 )
 
-// Pages is a destination of Record.Read that can be read into directly.
+// Pages is a destination of Record.Read into which the disk can write directly.
 type Pages interface {
 	// Pages returns writable memory for size bytes, rounded up to whole pages, at a multiple
-	// of pageSize. False: it cannot be had.
+	// of pageSize. It returns false when there is no such memory.
 	Pages(size uint64) ([]byte, bool)
 }
 
@@ -39,10 +39,10 @@ func pages(n int64) int64 { return (n + pageSize - 1) &^ (pageSize - 1) }
 
 func aligned(b []byte) bool { return uintptr(unsafe.Pointer(unsafe.SliceData(b)))%pageSize == 0 }
 
-// passes reports whether an object can be written without the page cache.
-func passes(b []byte) bool { return len(b) >= passFrom && aligned(b) }
+// canBypassCache reports whether an object can be written directly.
+func canBypassCache(b []byte) bool { return len(b) >= bypassFrom && aligned(b) }
 
-// cacheTakes reports whether the page cache is to take what out has no record for.
+// cacheTakes reports whether the items that have no record in out go through the page cache.
 func (s *Store) cacheTakes(items []Item, out []*Record) bool {
 	if s.cache == nil {
 		return true
@@ -54,7 +54,7 @@ func (s *Store) cacheTakes(items []Item, out []*Record) bool {
 			all += uint64(len(items[i].Bytes))
 		}
 	}
-	return all <= s.cache() && s.warmth.takes(int64(all-before))
+	return all <= s.cache() && s.cost.takes(int64(all-before))
 }
 
 // alignedPages returns n bytes at a multiple of pageSize.
@@ -69,33 +69,33 @@ var (
 	pagePool   = sync.Pool{New: func() any { b := alignedPages(pageSize); return &b }}
 )
 
-// bypass writes records of one file without the page cache, those that follow one
-// another in one transfer.
-type bypass struct {
+// directWriter writes records of one file without the page cache. Records that follow one
+// another are written by one transfer.
+type directWriter struct {
 	s        *Store
 	d        *dir
 	file     *file
 	buffered File       // the same file, through the page cache
 	direct   DirectFile // opened when the first transfer is due
 
-	at      int64 // of what waits, in the file
+	at      int64 // where the waiting records begin in the file
 	bytes   int64
 	bufs    [][]byte
-	waiting []passing
+	waiting []directRecord
 	margins *[]byte
-	used    int // of margins
+	used    int // how many bytes of margins are used
 }
 
-// passing is a record that waits for its transfer.
-type passing struct {
+// directRecord is a record that waits for its transfer; out is where it is noted then.
+type directRecord struct {
 	r     *Record
 	bytes []byte
 	out   **Record
 }
 
-// add takes a record for the next whole page from at on, and returns where it ends. It is
-// noted in out when it is written: at the latest by flush.
-func (p *bypass) add(r *Record, b []byte, at int64, out **Record) (int64, error) {
+// add takes a record, which begins at the next whole page from at on, and returns where the
+// record ends. The record is noted in out when it is written, which flush does at the latest.
+func (p *directWriter) add(r *Record, b []byte, at int64, out **Record) (int64, error) {
 	start := pages(at)
 	if p.margins == nil {
 		p.margins = marginPool.Get().(*[]byte)
@@ -119,20 +119,20 @@ func (p *bypass) add(r *Record, b []byte, at int64, out **Record) (int64, error)
 		p.bufs = append(p.bufs, tail)
 	}
 	p.bytes += pageSize + pages(int64(len(b)))
-	p.waiting = append(p.waiting, passing{r, b, out})
+	p.waiting = append(p.waiting, directRecord{r, b, out})
 	return p.at + p.bytes, nil
 }
 
 // margin returns a page of zeros.
-func (p *bypass) margin() []byte {
+func (p *directWriter) margin() []byte {
 	b := (*p.margins)[p.used:][:pageSize:pageSize]
 	p.used += pageSize
 	clear(b)
 	return b
 }
 
-// flush writes what waits. Where the file system refuses, the page cache takes it.
-func (p *bypass) flush() error {
+// flush writes the waiting records. If the file system refuses, they go through the page cache.
+func (p *directWriter) flush() error {
 	if len(p.waiting) == 0 {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (p *bypass) flush() error {
 	return nil
 }
 
-func (p *bypass) transfer() (err error) {
+func (p *directWriter) transfer() (err error) {
 	if p.direct == nil {
 		if p.direct, err = p.s.fs.Direct(p.file.path, true); err != nil {
 			return err
@@ -175,16 +175,16 @@ func (p *bypass) transfer() (err error) {
 	return err
 }
 
-func (p *bypass) close() {
+func (p *directWriter) close() {
 	if p.direct != nil {
-		_ = p.direct.Close() // what it wrote is written
+		_ = p.direct.Close() // everything is written already, so an error does no harm
 	}
 	if p.margins != nil {
 		marginPool.Put(p.margins)
 	}
 }
 
-// move has all buffers moved, so much at a time, until f moves nothing or fails.
+// move moves all buffers by f, at most transfer bytes at a time, until f moves nothing or fails.
 func move(bufs [][]byte, at int64, f func([][]byte, int64) (int, error)) (moved int64, err error) {
 	for len(bufs) > 0 {
 		var now [][]byte
@@ -214,8 +214,8 @@ func move(bufs [][]byte, at int64, f func([][]byte, int64) (int, error)) (moved 
 	return moved, nil
 }
 
-// readDirect reads from the disk to dst's own memory. Not done: Read is to take the
-// page cache.
+// readDirect reads from the disk straight into the memory of dst. When done is false, Read has
+// to go through the page cache.
 func (r *Record) readDirect(dst io.WriterAt) (done bool, err error) {
 	to, ok := dst.(Pages)
 	if !ok {
@@ -230,7 +230,7 @@ func (r *Record) readDirect(dst io.WriterAt) (done bool, err error) {
 	case errors.Is(err, os.ErrNotExist):
 		return true, fmt.Errorf("open the spilled copy of object %s: %w", r.id, err)
 	case err != nil:
-		return false, nil // Read finds out whether that is all that fails
+		return false, nil // Read finds out whether reading fails, too
 	}
 	defer f.Close()
 	head := pagePool.Get().(*[]byte)
@@ -239,7 +239,7 @@ func (r *Record) readDirect(dst io.WriterAt) (done bool, err error) {
 	got, err := move([][]byte{*head, b[:want-pageSize]}, r.at&^(pageSize-1), f.Readv)
 	switch {
 	case refused(err):
-		return false, nil // as it is with the end of a file that was cut
+		return false, nil // as at the end of a file that was cut
 	case err == nil && got < want:
 		err = io.ErrUnexpectedEOF
 	}

@@ -54,7 +54,7 @@ func past(t *testing.T, fs FS, roots ...string) *Store {
 	return s
 }
 
-var directSizes = []int{passFrom, passFrom + 1, 3*passFrom - 1, 1 << 20, 5*pageSize*16 + 4095, 2*transfer + 77}
+var directSizes = []int{bypassFrom, bypassFrom + 1, 3*bypassFrom - 1, 1 << 20, 5*pageSize*16 + 4095, 2*transfer + 77}
 
 func TestStore_Direct_RestoresWhatItWrote(t *testing.T) {
 	s := past(t, nil)
@@ -64,7 +64,7 @@ func TestStore_Direct_RestoresWhatItWrote(t *testing.T) {
 			item(uint64(3*i+1), noise(uint64(i), 700)), // too small
 			item(uint64(3*i+2), text(n)))               // compressed
 	}
-	unaligned := alignedPages(passFrom + pageSize)[64:]
+	unaligned := alignedPages(bypassFrom + pageSize)[64:]
 	copy(unaligned, noise(9, len(unaligned)))
 	items = append(items, item(99, unaligned))
 	rs, err := s.Write(items)
@@ -144,8 +144,8 @@ func TestStore_Direct_OnlyBeyondTheCachesShare(t *testing.T) {
 
 func TestRecord_Direct_DamagedOrCut_IsNoticed(t *testing.T) {
 	s := past(t, nil)
-	size := 3*passFrom - 1000
-	rs, err := s.Write([]Item{item(1, inPages(1, passFrom)), item(2, inPages(2, size))})
+	size := 3*bypassFrom - 1000
+	rs, err := s.Write([]Item{item(1, inPages(1, bypassFrom)), item(2, inPages(2, size))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +163,7 @@ func TestRecord_Direct_DamagedOrCut_IsNoticed(t *testing.T) {
 		if err := r.Read(newArena(t, size)); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if err := rs[0].Read(newArena(t, passFrom)); err != nil {
+		if err := rs[0].Read(newArena(t, bypassFrom)); err != nil {
 			t.Errorf("%s: the other object: %v", what, err)
 		}
 	}
@@ -238,7 +238,7 @@ func TestStore_Direct_Refused_PageCacheTakesIt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := past(t, fs)
 			for round := range uint64(2) {
-				want := []Item{item(2*round, inPages(1, passFrom+5)), item(2*round+1, inPages(2, 1<<20))}
+				want := []Item{item(2*round, inPages(1, bypassFrom+5)), item(2*round+1, inPages(2, 1<<20))}
 				rs, err := s.Write(want)
 				if err != nil {
 					t.Fatal(err)
@@ -274,7 +274,7 @@ func TestStore_Direct_Refused_PageCacheTakesIt(t *testing.T) {
 // TestStore_Direct_MovedInParts: a transfer that the system cuts goes on where it stopped.
 func TestStore_Direct_MovedInParts(t *testing.T) {
 	s := past(t, &odd{short: 3 * pageSize})
-	want := []Item{item(1, inPages(1, passFrom+5)), item(2, inPages(2, passFrom))}
+	want := []Item{item(1, inPages(1, bypassFrom+5)), item(2, inPages(2, bypassFrom))}
 	rs, err := s.Write(want)
 	if err != nil {
 		t.Fatal(err)

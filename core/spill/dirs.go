@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Names below a root. A directory gets its final name when its lock is held, so
-// that nobody sweeps it before.
+// Names below a root. A directory gets its final name when its lock is held, so that no other
+// process sweeps it before.
 const (
 	prefix     = "eagleray_spilled_"
 	unfinished = ".eagleray_new_"
@@ -59,9 +59,9 @@ func newDir(root, name string) (*dir, error) {
 	return nil, err
 }
 
-// holdDir locks the directory itself: programs that clean temporary folders leave
-// such ones alone, and a sweep does even if the lock's file was deleted. Nil: the
-// file system has no such locks.
+// holdDir locks the directory itself. Programs that clean temporary folders leave locked
+// directories alone, and so does a sweep, even if the lock's file was deleted. holdDir returns
+// nil where the file system has no such locks.
 func holdDir(path string) *os.File {
 	f, err := os.Open(path)
 	if err != nil {
@@ -74,17 +74,18 @@ func holdDir(path string) *os.File {
 	return f
 }
 
-// letGo closes what marks the directory as in use.
-func (d *dir) letGo() {
+// unlock closes the files whose locks mark the directory as used.
+func (d *dir) unlock() {
 	d.lock.Close()
 	if d.held != nil {
 		d.held.Close()
 	}
 }
 
-// renew makes the directory again if somebody has deleted it, and that is what
-// err, of a write to it, says. What was in it is lost, the rest goes on.
-func (d *dir) renew(err error) bool {
+// recreate makes the directory again if err, the error of a write to it, says that somebody has
+// deleted it. The files in it are lost; everything else goes on. recreate reports whether the
+// write may be tried again.
+func (d *dir) recreate(err error) bool {
 	if !errors.Is(err, os.ErrNotExist) {
 		return false
 	}
@@ -94,13 +95,13 @@ func (d *dir) renew(err error) bool {
 		return false // the Store is closed
 	}
 	if _, err := os.Lstat(d.path); err == nil {
-		return true // another write has
+		return true // another write has made it again
 	}
 	n, err := newDir(d.root, d.name)
 	if err != nil {
 		return false
 	}
-	d.letGo()
+	d.unlock()
 	d.lock, d.held = n.lock, n.held
 	return true
 }
@@ -111,7 +112,7 @@ func (d *dir) remove() {
 	defer d.renewing.Unlock()
 	d.removed = true
 	os.RemoveAll(d.path)
-	d.letGo()
+	d.unlock()
 }
 
 // Sweep removes what killed processes of this user left below a root.
@@ -151,7 +152,7 @@ func SweepDir(path string) error {
 		return fmt.Errorf("%s does not hold spilled objects", path)
 	}
 	lock, err := os.OpenFile(filepath.Join(path, lockFile), os.O_RDWR, 0)
-	if errors.Is(err, os.ErrNotExist) { // its removal was interrupted, or somebody deleted what is in it
+	if errors.Is(err, os.ErrNotExist) { // its removal was interrupted, or somebody deleted the lock
 		lock, err = os.Open(path)
 	}
 	if err != nil {

@@ -1,19 +1,25 @@
-// Package spill keeps objects on disk: batches of objects in files of their own
-// (Store.Write, Record.Read), and files that stand for memory where the arena
-// has no room (Store.NewFile). It knows directories and bytes, not who owns
-// what.
+// Package spill keeps objects on disk: batches of objects, each batch in a file
+// (Store.Write, Record.Read), and files that stand for memory where the arena has no room
+// (Store.NewFile). It knows directories and bytes, and not who owns an object.
 //
-// A Store has one directory of its own below each root that it was given. They
-// are used in turn; one that is full, broken or hanging is left out while
-// others work. Their contents go with Close, and those of a process that was
-// killed with the next Open or Sweep at the same root: each directory has a
-// lock that its process holds.
+// # Directories
 //
-// A file of a batch is a sequence of records: a header with the object's id,
-// its sizes and a checksum, and the bytes, compressed where that pays. Beyond
-// Options.Cache, large ones go between memory and disk without the page cache, in
-// whole pages; see direct.go. Reading verifies all of it. A file is removed when its last record is released.
+// A Store has one directory of its own below each root that it was given, and uses them in
+// turn. A directory that is full, broken or hanging is left out while others work. Close
+// removes the directories. Each directory has a lock that its process holds, so the
+// directories of a process that was killed are removed by the next Open or Sweep at the
+// same root.
 //
-// Everything blocks on the disk, but for Record.Release and Remove, which hand
-// over to a goroutine. A Store is safe for concurrent use.
+// # Files
+//
+// The file of a batch is a sequence of records. A record is a header, with the object's id,
+// its sizes and a checksum, and then the object's bytes, which are compressed where that
+// saves enough. When more than Options.Cache bytes lie in the page cache, large objects
+// move between memory and disk without the page cache, in whole pages (direct.go). Reading
+// verifies the header and the bytes. A file is removed when its last record is released.
+//
+// # Blocking
+//
+// Every method may wait for the disk, except for Record.Release and Remove, which hand the
+// work to a goroutine. A Store is safe for concurrent use.
 package spill

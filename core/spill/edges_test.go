@@ -47,7 +47,7 @@ func TestMakeDir_LocksItselfAndItsFile(t *testing.T) {
 	if err := SweepDir(first.path); !errors.Is(err, unix.EWOULDBLOCK) || !strings.Contains(err.Error(), "is in use") {
 		t.Errorf("swept while in use: %v", err)
 	}
-	first.letGo()
+	first.unlock()
 	if locked(t, first.path) || locked(t, lock) || !locked(t, second.path) {
 		t.Error("another directory was let go")
 	}
@@ -106,17 +106,17 @@ func TestDir_Renew_OnlyWhenItIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.remove()
-	if d.renew(nil) || d.renew(unix.ENOSPC) {
+	if d.recreate(nil) || d.recreate(unix.ENOSPC) {
 		t.Error("another error has it made again")
 	}
 	held := d.lock
-	if !d.renew(os.ErrNotExist) || d.lock != held {
+	if !d.recreate(os.ErrNotExist) || d.lock != held {
 		t.Error("it is there: the write is to be tried again, and nothing is made")
 	}
 	if err := os.RemoveAll(d.path); err != nil {
 		t.Fatal(err)
 	}
-	if !d.renew(os.ErrNotExist) || d.lock == held || !locked(t, d.path) || !locked(t, filepath.Join(d.path, lockFile)) {
+	if !d.recreate(os.ErrNotExist) || d.lock == held || !locked(t, d.path) || !locked(t, filepath.Join(d.path, lockFile)) {
 		t.Error("it is not made again, or not locked")
 	}
 	if _, err := held.Stat(); !errors.Is(err, os.ErrClosed) {
@@ -157,23 +157,23 @@ func TestRecord_Gone_OnlyWhenItIsCertain(t *testing.T) {
 
 // The page cache is measured over exactly so many bytes, and passed by only
 // when it costs more than is allowed.
-func TestWarmth_ExactBorders(t *testing.T) {
-	atMost := time.Duration(float64(dear) * float64(warmthOver) / gigabyte)
+func TestCacheCost_ExactBorders(t *testing.T) {
+	atMost := time.Duration(float64(costLimit) * float64(measuredBytes) / gigabyte)
 	for _, c := range []struct {
 		n     int64
 		spent time.Duration
 		away  int64
 		kept  int64 // bytes that the next measurement begins with
 	}{
-		{warmthOver, atMost, 0, 0}, {warmthOver, atMost + time.Microsecond, awayFor, 0}, {warmthOver - 1, time.Hour, 0, warmthOver - 1}, {0, 0, 0, 0},
+		{measuredBytes, atMost, 0, 0}, {measuredBytes, atMost + time.Microsecond, bypassBytes, 0}, {measuredBytes - 1, time.Hour, 0, measuredBytes - 1}, {0, 0, 0, 0},
 	} {
-		var w warmth
+		var w cacheCost
 		w.note(c.n, c.spent)
-		if w.away != c.away || w.bytes != c.kept || (w.spent != 0) != (c.kept > 0) {
+		if w.bypass != c.away || w.bytes != c.kept || (w.spent != 0) != (c.kept > 0) {
 			t.Errorf("%d bytes in %v: %+v", c.n, c.spent, &w)
 		}
 	}
-	w := warmth{away: 10}
+	w := cacheCost{bypass: 10}
 	for i, want := range []bool{false, false, true, true} {
 		if got := w.takes(6); got != want {
 			t.Errorf("%d: takes %v", i, got)
@@ -217,11 +217,11 @@ func TestProber_SmallAndEven(t *testing.T) {
 		worth bool
 		vain  int32
 	}{
-		{noise(1, 100), false, 1}, {text(4000), true, 0}, {noise(2, glance-1), false, 1}, {noise(3, glance), false, 2}, {nil, true, 0},
+		{noise(1, 100), false, 1}, {text(4000), true, 0}, {noise(2, sampleSize-1), false, 1}, {noise(3, sampleSize), false, 2}, {nil, true, 0},
 		{append(noise(4, 200_000), text(10)...), false, 1}, {append(append(noise(5, 100_000), text(probeSize)...), noise(6, 100_000)...), true, 0},
 	} {
-		if got := p.worthIt(c.b); got != c.worth || p.vain.Load() != c.vain {
-			t.Errorf("case %d: worth it %v, %d probes in vain", i, got, p.vain.Load())
+		if got := p.worthIt(c.b); got != c.worth || p.failed.Load() != c.vain {
+			t.Errorf("case %d: worth it %v, %d probes in vain", i, got, p.failed.Load())
 		}
 	}
 }

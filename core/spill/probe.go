@@ -14,20 +14,20 @@ const (
 	probeDen  = 2
 )
 
-// A probe takes as long as writing a megabyte. After several that were in vain,
-// one is made only of what does not look like noise at a glance: bytes of which
-// none is much more frequent than others.
+// A probe takes as long as writing a megabyte. After several probes that did not shrink, only
+// objects whose bytes do not look random are probed. The bytes of a small sample look random
+// when none of them is much more frequent than the others.
 const (
-	vainProbes = 4
-	glance     = 8 << 10
-	noisy      = 7.9 // bits a byte, of 8; 8 KiB of random bytes have 7.97 or more
+	failedProbes = 4
+	sampleSize   = 8 << 10
+	randomBits   = 7.9 // bits a byte, of 8; 8 KiB of random bytes have 7.97 or more
 )
 
 // prober decides what is worth compressing.
-type prober struct{ vain atomic.Int32 }
+type prober struct{ failed atomic.Int32 }
 
 func (p *prober) worthIt(b []byte) bool {
-	if p.vain.Load() >= vainProbes && len(b) >= glance && bitsPerByte(b[len(b)/2:][:min(glance, len(b)-len(b)/2)]) >= noisy {
+	if p.failed.Load() >= failedProbes && len(b) >= sampleSize && bitsPerByte(b[len(b)/2:][:min(sampleSize, len(b)-len(b)/2)]) >= randomBits {
 		return false
 	}
 	n := min(len(b), probeSize)
@@ -38,9 +38,9 @@ func (p *prober) worthIt(b []byte) bool {
 	defer chunks.Put(buf)
 	worth := len(e.EncodeAll(probe, (*buf)[:0]))*probeNum <= n*probeDen
 	if worth {
-		p.vain.Store(0)
-	} else if p.vain.Load() < vainProbes {
-		p.vain.Add(1)
+		p.failed.Store(0)
+	} else if p.failed.Load() < failedProbes {
+		p.failed.Add(1)
 	}
 	return worth
 }

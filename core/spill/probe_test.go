@@ -14,20 +14,20 @@ func TestProber_FindsWhatShrinks_AlsoAfterMuchThatDoesNot(t *testing.T) {
 			t.Fatal("noise is worth compressing")
 		}
 	}
-	if p.vain.Load() != vainProbes {
-		t.Fatalf("%d probes in vain", p.vain.Load())
+	if p.failed.Load() != failedProbes {
+		t.Fatalf("%d probes in vain", p.failed.Load())
 	}
 	text := bytes.Repeat([]byte("one object after the other, "), 40000)
-	if !p.worthIt(text) || p.vain.Load() != 0 {
+	if !p.worthIt(text) || p.failed.Load() != 0 {
 		t.Error("text is not")
 	}
-	if bits := bitsPerByte(random[:glance]); bits < noisy {
+	if bits := bitsPerByte(random[:sampleSize]); bits < randomBits {
 		t.Errorf("noise has %v bits a byte", bits)
 	}
 }
 
-func TestWarmth_DearMemory_IsPassedByForAWhile(t *testing.T) {
-	var w warmth
+func TestCacheCost_HighCost_IsBypassedForAWhile(t *testing.T) {
+	var w cacheCost
 	cheap, costly := 200*time.Millisecond, 2500*time.Millisecond // for a gigabyte
 	per := func(n int64, cost time.Duration) time.Duration {
 		return time.Duration(float64(cost) * float64(n) / gigabyte)

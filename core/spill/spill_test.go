@@ -378,7 +378,7 @@ func TestSweep_LockFileDeleted_DirectoryInUseStays(t *testing.T) {
 	if _, err := os.Stat(s.Dirs()[0]); err != nil {
 		t.Error(err)
 	}
-	s.dirs[0].letGo()
+	s.dirs[0].unlock()
 	Sweep(root)
 	if left, _ := os.ReadDir(root); len(left) > 0 {
 		t.Errorf("left: %v", left)
@@ -392,7 +392,7 @@ func TestSweep_RemovesWhatKilledProcessesLeft(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dead.letGo() // as if its process had been killed
+	dead.unlock() // as if its process had been killed
 	other := filepath.Join(root, "mine")
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)

@@ -20,7 +20,8 @@ var (
 	ErrStuck = errors.New("the disk does not answer")
 )
 
-// How long a directory is left out, and after how long a write counts as hanging.
+// leaveOut is how long a directory is not used after a failure. A write that takes longer than
+// stuckAfter counts as hanging. closeLimit is how long a failing Open waits for Close.
 const (
 	leaveOut   = time.Second
 	stuckAfter = 3 * time.Second
@@ -31,16 +32,16 @@ const (
 type Options struct {
 	Roots []string // below which directories are made
 	Name  string   // of the session
-	// Full is the share of a file system from which on nothing more is
-	// written to it; 0: no limit but its size.
+	// Full is the share of a file system that may be used before nothing more is written to
+	// it; 0: the size of the file system is the only limit.
 	Full float64
-	// Cache says how many bytes of objects on disk may lie in the page cache now;
-	// what is more passes it by. Nil: no limit.
+	// Cache returns how many bytes of objects on disk may lie in the page cache now; further
+	// objects bypass the cache. Nil: no limit.
 	Cache func() uint64
 	FS    FS // nil: the machine's
 }
 
-// Store is where one session's objects go. See doc.go.
+// Store keeps the objects of one session on disk. See doc.go.
 type Store struct {
 	fs   FS
 	full float64
@@ -49,10 +50,10 @@ type Store struct {
 
 	cache  func() uint64
 	cached atomic.Int64 // bytes of records that went through the page cache
-	warmth warmth
+	cost   cacheCost
 	probe  prober
 
-	gone sync.WaitGroup // removals on their way
+	gone sync.WaitGroup // removals that are going on
 
 	mu     sync.Mutex
 	next   int
@@ -67,19 +68,19 @@ type dir struct {
 
 	renewing   sync.Mutex
 	lock, held *os.File
-	removed    bool // for ever: the Store is closed
+	removed    bool // the Store is closed, so the directory is not made again
 
-	buffers atomic.Bool // its file system does not transfer without the page cache
+	buffers atomic.Bool // the file system does not transfer without the page cache
 
 	// Guarded by Store.mu:
-	bad   error // why it is left out
+	bad   error // why the directory is not used; nil: it works
 	until time.Time
-	begun map[uint64]time.Time // uses on their way
+	begun map[uint64]time.Time // the uses that are going on, by number
 
-	uses sync.WaitGroup // the same uses: Close waits for them
+	uses sync.WaitGroup // counts the same uses; Close waits for them
 }
 
-// Open makes the directories. One that cannot be made is an error: the user
+// Open makes the directories. A directory that cannot be made is an error, because the user
 // should know before work begins.
 func Open(o Options) (*Store, error) {
 	if len(o.Roots) == 0 {
@@ -114,7 +115,7 @@ func (s *Store) name(d *dir, kind string) string {
 	return filepath.Join(d.path, kind+"-"+strconv.FormatUint(s.seq.Add(1), 10))
 }
 
-// use is a write that a directory was chosen for.
+// use is a write for which a directory was chosen.
 type use struct {
 	s      *Store
 	d      *dir
@@ -133,7 +134,7 @@ func (s *Store) begin(needed bool) (*use, error) {
 			return u, nil
 		}
 		used, total, err := s.fs.Usage(u.d.path)
-		if u.d.renew(err) {
+		if u.d.recreate(err) {
 			used, total, err = s.fs.Usage(u.d.path)
 		}
 		if err == nil && float64(used) > s.full*float64(total) {
@@ -175,7 +176,7 @@ func (s *Store) turn(why *error) (*use, error) {
 	return nil, *why
 }
 
-// end says how it went; a directory that failed is left out for a while.
+// end ends a use. A directory that failed is not used for a while.
 func (u *use) end(err error) {
 	defer u.d.uses.Done()
 	u.s.mu.Lock()
@@ -186,7 +187,7 @@ func (u *use) end(err error) {
 	}
 }
 
-// hanging returns for how long the oldest write is on its way, if that is too long.
+// hanging returns how long the oldest write has taken so far, if that is too long.
 func (d *dir) hanging(now time.Time) (longest time.Duration) {
 	for _, t := range d.begun {
 		if age := now.Sub(t); age > stuckAfter {
@@ -196,8 +197,8 @@ func (d *dir) hanging(now time.Time) (longest time.Duration) {
 	return longest
 }
 
-// NewFile makes a file of size bytes that stands for memory. What is needed may
-// use the room that Options.Full leaves free.
+// NewFile makes a file of size bytes that stands for memory. With needed the file may use the
+// room that Options.Full leaves free.
 func (s *Store) NewFile(size uint64, needed bool) (path string, err error) {
 	var failed error
 	for range s.dirs {
@@ -239,7 +240,7 @@ func (s *Store) makeFile(d *dir, size uint64) (string, error) {
 
 func (s *Store) create(d *dir, path string) (File, error) {
 	f, err := s.fs.Create(path)
-	if d.renew(err) {
+	if d.recreate(err) {
 		f, err = s.fs.Create(path)
 	}
 	return f, err
@@ -263,14 +264,14 @@ func (s *Store) Remove(path string) {
 	if planted.Strikes(planted.LeftFile) {
 		return
 	}
-	s.later(func() { _ = s.fs.Remove(path) }) // what is left goes with the directory
+	s.later(func() { _ = s.fs.Remove(path) }) // a file that is left goes with the directory
 }
 
 func (s *Store) later(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return // everything goes
+		return // Close removes everything
 	}
 	s.gone.Add(1)
 	go func() {
@@ -280,7 +281,7 @@ func (s *Store) later(f func()) {
 	}()
 }
 
-// retry takes full directories into account again: something has gone from one.
+// retry lets full directories be used again, because something was removed from a directory.
 func (s *Store) retry() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -291,9 +292,8 @@ func (s *Store) retry() {
 	}
 }
 
-// Close removes the directories. It waits for writes that are on their way, and
-// for a disk that hangs no longer than limit. A write that takes longer than half
-// of that loses its directory.
+// Close removes the directories. It waits for writes that are going on, but no longer than
+// limit for a disk that hangs. A write that takes longer than half of limit loses its directory.
 func (s *Store) Close(limit time.Duration) {
 	s.mu.Lock()
 	s.closed = true
@@ -307,7 +307,7 @@ func (s *Store) Close(limit time.Duration) {
 	})
 }
 
-// within runs f, and returns when that is done or after the limit. F may go on then.
+// within runs f and returns when f has ended, or after the limit; then f goes on.
 func within(limit time.Duration, f func()) {
 	done := make(chan struct{})
 	go func() {

@@ -17,9 +17,9 @@ type Item struct {
 	Bytes []byte
 }
 
-// Write puts the objects into one file, in the directory whose turn it is, and
-// in the next one when that fails. It returns a record for each object, nil
-// for those that are not on disk, and then an error.
+// Write writes the objects into one file, in the directory whose turn it is, or in the next
+// directory when that fails. It returns a record for each object. The record of an object that
+// could not be written is nil; then there is an error, too.
 func (s *Store) Write(items []Item) ([]*Record, error) {
 	out := make([]*Record, len(items))
 	var failed error
@@ -38,7 +38,7 @@ func (s *Store) Write(items []Item) ([]*Record, error) {
 	return out, failed
 }
 
-// joined keeps the first trouble, unless the second says that a disk is full.
+// joined returns the first error, or the second one if only that says that a disk is full.
 func joined(first, second error) error {
 	if first == nil || IsFull(second) && !IsFull(first) {
 		return second
@@ -46,23 +46,23 @@ func joined(first, second error) error {
 	return first
 }
 
-// writeTo writes what out has no record for yet.
+// writeTo writes the items that have no record in out yet.
 func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 	f := &file{s: s, path: s.name(d, "objects")}
 	w, err := s.create(d, f.path)
 	if err != nil {
 		return fmt.Errorf("spill to %s: %w", d.path, err)
 	}
-	f.live.Store(1) // ours
+	f.live.Store(1) // one for this function, see release
 	defer f.release()
 	defer func() {
 		if e := w.Close(); e != nil && err == nil {
 			err = fmt.Errorf("spill to %s: %w", d.path, e)
 		}
 	}()
-	var past *bypass // nil: everything through the page cache
+	var past *directWriter // nil: everything through the page cache
 	if !s.cacheTakes(items, out) && !d.buffers.Load() {
-		past = &bypass{s: s, d: d, file: f, buffered: w}
+		past = &directWriter{s: s, d: d, file: f, buffered: w}
 		defer past.close()
 	}
 	at := int64(0)
@@ -72,7 +72,7 @@ func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 		}
 		b := items[i].Bytes
 		r := &Record{id: items[i].ID, file: f, at: at, size: uint64(len(b)), compressed: s.probe.worthIt(b)}
-		if past != nil && !r.compressed && passes(b) {
+		if past != nil && !r.compressed && canBypassCache(b) {
 			r.stored = r.size
 			at, err = past.add(r, b, at, &out[i])
 		} else {
@@ -95,15 +95,15 @@ func (s *Store) writeTo(d *dir, items []Item, out []*Record) (err error) {
 	return nil
 }
 
-// writeCached puts one record into the page cache, and sees what that costs.
+// writeCached writes one record through the page cache, and measures what that costs.
 func (s *Store) writeCached(r *Record, w io.WriterAt, b []byte) error {
 	if r.compressed || s.cache == nil {
 		return r.write(w, b)
 	}
-	return s.warmth.measure(int64(len(b)), func() error { return r.write(w, b) })
+	return s.cost.measure(int64(len(b)), func() error { return r.write(w, b) })
 }
 
-// write puts one record at its place: first the bytes, then the header.
+// write writes one record at its place: first the bytes, then the header.
 func (r *Record) write(w io.WriterAt, b []byte) error {
 	out := &summing{w: w, at: r.at + headerSize}
 	if r.compressed {
@@ -119,7 +119,7 @@ func (r *Record) write(w io.WriterAt, b []byte) error {
 			return err
 		}
 	} else {
-		// In pieces, so that what was summed is still in the cache.
+		// In pieces, so that the summed bytes are still in the processor's cache when they are written.
 		for i := 0; i < len(b); i += chunk {
 			if _, err := out.Write(b[i:min(i+chunk, len(b))]); err != nil {
 				return err
@@ -131,7 +131,7 @@ func (r *Record) write(w io.WriterAt, b []byte) error {
 	return err
 }
 
-// summing writes and sums.
+// summing is a writer that computes a checksum of what it writes.
 type summing struct {
 	w   io.WriterAt
 	at  int64

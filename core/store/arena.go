@@ -6,17 +6,17 @@ import (
 	"sync"
 )
 
-// pageSize is the grain of the arena. Ranges never share a page, so that one can
-// be written by pwrite, populated or punched out without its neighbours; what is
-// stored is larger than 100 KiB, so that rounding up costs little.
+// pageSize is the unit of the arena. Ranges never share a page, so that a range can be written
+// by pwrite, mapped or punched out without its neighbours. Stored objects are larger than
+// 100 KiB, so rounding up costs little.
 const pageSize = 4096
 
 // ErrNotAllocated reports an offset that no allocation starts at.
 var ErrNotAllocated = errors.New("no allocation at this offset")
 
-// Arena hands out page-aligned ranges of an address space [0, size). It prefers warm ranges,
-// whose pages exist because they were written before, then the tightest, then
-// the most recently freed.
+// Arena hands out page-aligned ranges of the offsets [0, size). It prefers warm ranges, whose
+// pages exist because they were written before; among these the tightest fit; and among equal
+// ones the one that was freed last.
 type Arena struct {
 	mu       sync.Mutex
 	capacity uint64
@@ -34,17 +34,17 @@ type ArenaStats struct {
 	Used        uint64 // handed out, rounding included
 	Peak        uint64 // largest Used so far
 	Objects     int    // ranges handed out
-	FreeWarm    uint64 // free and with pages behind it
+	FreeWarm    uint64 // free, with pages that exist
 	LargestFree uint64
 }
 
-// block is a range, free or in use. A range in use may have pages up to half a megabyte
-// before its start, see huge.go; they count as its own.
+// block is a range, free or in use. A range in use may have pages up to half a megabyte before
+// its start (see huge.go); these count as its own.
 type block struct {
 	off, size  uint64
-	warm       uint64 // free: so many bytes at the start are taken for warm
-	reach      uint64 // free: no page behind so many bytes; ≥ warm
-	tick       uint64 // free: which of the arena's frees was the last one of written data into it, counted from 1
+	warm       uint64 // of a free block: how many bytes at the start are taken for warm
+	reach      uint64 // of a free block: behind so many bytes no page exists; at least warm
+	tick       uint64 // of a free block: the number of the latest free that added written memory to it, from 1
 	prev, next *block // neighbours by offset
 	inUse      bool
 	links      [2]links
@@ -90,15 +90,15 @@ func (a *Arena) Alloc(size uint64) (off uint64, ok bool) {
 // wholePages rounds a size up to pages, at least one.
 func wholePages(size uint64) uint64 { return (max(size, 1) + pageSize - 1) &^ (pageSize - 1) }
 
-// Free takes a range back whose pages were written.
+// Free takes back a range whose pages were written.
 func (a *Arena) Free(off uint64) error { return a.giveBack(off, true) }
 
-// FreeCold takes a range back whose pages were punched out. (A range that was
-// merely not written may have pages of an earlier owner: Free it.)
+// FreeCold takes back a range whose pages were punched out. (A range that was not written may
+// still have pages of an earlier object: such a range goes to Free.)
 func (a *Arena) FreeCold(off uint64) error { return a.giveBack(off, false) }
 
-// TakeIdle hands out up to most bytes of pages that may be there and have been
-// free since Ticks gave the value since, for the caller to punch out and FreeCold.
+// TakeIdle hands out up to most bytes of memory whose pages may exist and that has been free
+// since Ticks returned the value since. The caller punches the pages out and calls FreeCold.
 func (a *Arena) TakeIdle(since, most uint64) (off, size uint64, ok bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -117,8 +117,8 @@ func (a *Arena) TakeIdle(since, most uint64) (off, size uint64, ok bool) {
 	return off, size, ok
 }
 
-// Ticks counts the frees so far. Sampled at intervals it tells TakeIdle what
-// has been free for how long.
+// Ticks returns the number of frees so far. A caller that notes it at intervals can tell
+// TakeIdle for how long memory must have been free.
 func (a *Arena) Ticks() uint64 {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -199,10 +199,9 @@ func (a *Arena) freeLocked(off uint64, written bool) error {
 	return nil
 }
 
-// join lets b, which is free, grow over its free neighbour. Only a prefix of a
-// block can be warm: when a cold part lies between two warm ones, the longer
-// one decides whether all is taken for warm or only the first, and reach keeps
-// in mind that there are pages behind.
+// join lets b, which is free, grow over its free neighbour n. Only a prefix of a block can be
+// warm. When a cold part lies between two warm ones, the longer of the two decides whether all
+// three count as warm, or only the first; reach still says how far pages may exist.
 func (b *block) join(n *block) {
 	if b.warm == b.size || n.warm > b.warm {
 		b.warm = b.size + n.warm

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Detach puts a copy of mapped memory in its place, at the same address, so that what others write
-// to the object behind the mapping is not seen any more. Readers notice nothing. Whole pages are
-// copied; the mapping's owner unmaps them as before.
+// Detach replaces mapped memory with a copy at the same address, so that b does not show any
+// more what others write to the file behind it. Readers notice nothing. Whole pages are copied;
+// the owner of the mapping unmaps them as before.
 func Detach(b []byte) error {
 	if len(b) == 0 {
 		return nil
@@ -23,7 +23,7 @@ func Detach(b []byte) error {
 	if err != nil {
 		return fmt.Errorf("copy %d bytes of mapped memory: %w", size, err)
 	}
-	copy(unsafe.Slice((*byte)(fresh), size), unsafe.Slice((*byte)(from), size)) // others may read the rest of these pages
+	copy(unsafe.Slice((*byte)(fresh), size), unsafe.Slice((*byte)(from), size)) // whole pages, because others may read the rest of them
 	if err := unix.Mprotect(unsafe.Slice((*byte)(fresh), size), unix.PROT_READ); err != nil {
 		_ = unix.MunmapPtr(fresh, size)
 		return fmt.Errorf("protect a copy of mapped memory: %w", err)

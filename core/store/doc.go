@@ -1,17 +1,18 @@
-// Package store holds objects in shared memory: the allocator of the node's
-// arena, the envelope that every value travels in, the mapping of the arena
-// into a process, and typed access for Go programs.
+// Package store holds objects in shared memory. It has four parts: Arena, the allocator of
+// the node's memory; Envelope, the form in which every value travels; Mapping, the memory
+// as one process sees it; and typed access for Go programs (NDArray, DecodePlain).
 //
-// Arena is arithmetic on offsets, for the daemon: it never touches memory.
-// Mapping is one process's view of the memory. Envelopes are read without
-// copying; every length in one is checked, so bytes from another process can
-// be parsed as they are. docs/hot-api.md lists the formats.
+// Arena computes offsets for the daemon and never touches memory. Envelopes are read
+// without copying; every length in an envelope is checked, so bytes from another process
+// can be parsed as they are. docs/hot-api.md lists the formats.
 //
-// There are no goroutines here. Arena and Mapping are safe for concurrent use.
+// The package starts no goroutine that outlives a call. Arena and Mapping are safe for
+// concurrent use.
+//
 // Invariants:
 //
-//   - ranges that are handed out never overlap, and what is freed is found again
-//     as one range with its free neighbours;
+//   - ranges that are handed out never overlap, and a freed range becomes one range with
+//     its free neighbours;
 //   - a buffer of an envelope starts at a multiple of 64 bytes;
-//   - Mapping.Slice is mapped without write permission.
+//   - the memory that Mapping.Slice returns cannot be written.
 package store

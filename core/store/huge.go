@@ -9,46 +9,49 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What a first write costs is that its pages have to be made, which is several times
-// faster 2 MiB at a time. Most systems give shared memory huge pages only when one asks
-// for each: a block, which is so much of the file at a multiple of that, is made one by
-// MADV_COLLAPSE (Linux 6.1). What is in it stays, so it does not matter that neighbours
-// have a part of it. Where that fails, pages are small, as for what is smaller.
+// The first write to memory is slow because the system has to make its pages. That is
+// several times faster with huge pages, 2 MiB at a time. Most systems give shared memory
+// huge pages only on request: MADV_COLLAPSE (Linux 6.1) makes a huge page of a block, which
+// is 2 MiB of the file at a multiple of 2 MiB. The bytes in the block stay, so neighbours may
+// have a part of the block. Where that fails, and for smaller writes, the pages are small.
 //
-// Huge pages can be dear, too: a virtual machine's host may have taken back what was
-// free and brings it again 4 KiB at a time, or the system moves other pages away to have
-// 2 MiB in one piece. Then it takes longer than small pages, which are found among what is
-// left over. So what they cost is watched: of the first only one is made, then more.
+// Huge pages can also be slow. The host of a virtual machine may have taken free memory
+// back, and returns it 4 KiB at a time; or the system has to move other pages away for 2 MiB
+// in one piece. Then small pages are faster. So the time that huge pages take is measured:
+// first one is made, and more at once only when that was fast.
 
 const (
 	hugePage = 2 << 20
-	// claimLeast is how much of a block a write has to cover, and its end: what lies before
-	// was somebody else's, or is memory that nobody asked for.
-	claimLeast = hugePage / 4 * 3
-	// claimPause is how long small pages do after huge ones could not be had.
-	claimPause = time.Second
-	// dearPage is the processor's time for a huge page from which on small ones are cheaper;
-	// then there are none for pauseTimes as long as that took.
-	dearPage   = 600 * time.Microsecond
-	pauseTimes = 20
-	// claimMost is how many huge pages are made at once when the one before was not dear.
-	claimMost = partSize / hugePage
-	// probe lies in the middle of a block: who had a part of it, but not most, had not this.
+	// hugeLeast is how much of a block a write must cover, up to the block's end, so that the
+	// block becomes a huge page. The rest of the block belonged to somebody else, or is memory
+	// that nobody has asked for.
+	hugeLeast = hugePage / 4 * 3
+	// hugePause is how long only small pages are used after a huge page could not be made.
+	hugePause = time.Second
+	// slowHugePage is the processor time for a huge page from which on small pages are
+	// faster. After such a page only small pages are used, for pauseFactor times as long as
+	// the page took.
+	slowHugePage = 600 * time.Microsecond
+	pauseFactor  = 20
+	// hugeMost is how many huge pages are made at once when the one before was not slow.
+	hugeMost = partSize / hugePage
+	// probe is an offset in the middle of a block. It tells about the block: an object that has
+	// only a small part of the block does not have this page.
 	probe = hugePage / 2
 )
 
-// claim sees to it that the blocks which a range covers are mapped to be written as huge
-// pages, if they can be. The caller holds use, and is the only one to write the range.
-func (m *Mapping) claim(off, size uint64) {
+// useHugePages makes huge pages of the blocks that a range covers, if that is possible, and
+// maps them so that they can be written. The caller holds use, and nobody else writes the range.
+func (m *Mapping) useHugePages(off, size uint64) {
 	rw := m.writableAll()
 	if rw == nil {
 		return
 	}
 	empty := uint64(0) // bytes before block that are to become huge pages
 	end := min(off+size, m.size) &^ (hugePage - 1)
-	block := (off + claimLeast - 1) &^ (hugePage - 1)
+	block := (off + hugeLeast - 1) &^ (hugePage - 1)
 	for ; block < end; block += hugePage {
-		if m.look(rw, block) == blockEmpty {
+		if m.inspect(rw, block) == blockEmpty {
 			empty += hugePage
 			continue
 		}
@@ -58,29 +61,29 @@ func (m *Mapping) claim(off, size uint64) {
 	m.makeHuge(rw, block-empty, empty)
 }
 
-// blockState is what became of a block that look has looked at.
+// blockState is what inspect has found out about a block.
 type blockState uint8
 
 const (
 	blockMapped blockState = iota
-	blockEmpty             // there is one small page, which making it huge needs
-	blockSmall             // it has small pages that are best written through the descriptor
+	blockEmpty             // the block has one small page, which is needed to make it huge
+	blockSmall             // the block has small pages that are best written through the descriptor
 )
 
-// look finds out what a block is, and maps it if it is a huge page already.
-func (m *Mapping) look(rw []byte, block uint64) blockState {
+// inspect finds out the state of a block, and maps the block if it is a huge page already.
+func (m *Mapping) inspect(rw []byte, block uint64) blockState {
 	m.mu.Lock()
 	before := m.state[(block+probe)/granule]
 	m.mu.Unlock()
 	there := pageThere(rw[block+probe:])
 	if there && before == pagesMapped {
-		m.note(block, hugePage, pagesMapped) // the rest may have been punched out meanwhile: the copy finds out
+		m.remember(block, hugePage, pagesMapped) // if the rest was punched out meanwhile, the copy brings it back
 		return blockMapped
 	}
 	if !there {
-		m.note(block, hugePage, pagesUnknown)
-		// Through the descriptor: a page that is mapped would have to be unmapped on all cores.
-		if m.pausing() || m.pwrite(block+probe, []byte{0}) != nil {
+		m.remember(block, hugePage, pagesUnknown)
+		// Written through the descriptor: a mapped page would have to be unmapped on all cores.
+		if m.paused() || m.pwrite(block+probe, []byte{0}) != nil {
 			return blockSmall
 		}
 		return blockEmpty
@@ -89,44 +92,45 @@ func (m *Mapping) look(rw []byte, block uint64) blockState {
 		return blockMapped
 	}
 	if before == pagesUnknown {
-		return blockSmall // others' pages, for the first time; the second time they are worth more
+		return blockSmall // another process made the pages; they are mapped at the second write
 	}
 	return blockEmpty
 }
 
-// makeHuge makes blocks huge pages, as long as they are not dear.
+// makeHuge makes blocks huge pages, as long as that is fast.
 func (m *Mapping) makeHuge(rw []byte, off, size uint64) {
 	if size == 0 {
 		return
 	}
-	runtime.LockOSThread() // its time is looked at
+	runtime.LockOSThread() // the thread's time is measured
 	defer runtime.UnlockOSThread()
-	for size > 0 && !m.pausing() {
-		n := min(uint64(max(1, m.atOnce.Load()))*hugePage, size)
+	for size > 0 && !m.paused() {
+		n := min(uint64(max(1, m.hugeAtOnce.Load()))*hugePage, size)
 		began := threadTime()
 		err := m.collapse(rw[off : off+n])
 		took := threadTime() - began
 		if err == nil {
-			m.note(off, n, pagesMapped)
+			m.remember(off, n, pagesMapped)
 		} else {
-			for block := off; block < off+n; block += hugePage { // of many, most may have become huge
+			for block := off; block < off+n; block += hugePage { // most of many blocks may have become huge
 				m.mapsHuge(rw, block)
 			}
 		}
 		switch {
-		case errors.Is(err, unix.EAGAIN): // somebody looks at a neighbour's page
+		case errors.Is(err, unix.EAGAIN): // somebody uses a page of a neighbour
 		case err != nil:
-			m.pause(errors.Is(err, unix.EINVAL) && !collapses(rw), claimPause)
-		case took > time.Duration(n/hugePage)*m.dear:
-			m.pause(false, pauseTimes*took)
+			m.pause(errors.Is(err, unix.EINVAL) && !collapses(rw), hugePause)
+		case took > time.Duration(n/hugePage)*m.slowFrom:
+			m.pause(false, pauseFactor*took)
 		default:
-			m.atOnce.Store(claimMost)
+			m.hugeAtOnce.Store(hugeMost)
 		}
 		off, size = off+n, size-n
 	}
 }
 
-// mapsHuge maps a page of a block, and reports whether that has mapped the whole block.
+// mapsHuge maps a page of a block. It reports whether that has mapped the whole block, which
+// is then a huge page.
 func (m *Mapping) mapsHuge(rw []byte, block uint64) bool {
 	if populate(rw[block+probe:block+probe+pageSize]) != nil {
 		return false
@@ -135,23 +139,23 @@ func (m *Mapping) mapsHuge(rw []byte, block uint64) bool {
 	if !pageMapped(m.pagemap, rw[block+probe+pageSize:]) {
 		return false
 	}
-	m.note(block, hugePage, pagesMapped)
+	m.remember(block, hugePage, pagesMapped)
 	return true
 }
 
-// pause lets small pages do for a while, or forever.
+// pause lets only small pages be used for a while, or for ever.
 func (m *Mapping) pause(forever bool, d time.Duration) {
 	until := time.Now().Add(d).UnixNano()
 	if forever {
 		until = math.MaxInt64
 	}
-	m.atOnce.Store(1)
-	m.barren.Store(until)
+	m.hugeAtOnce.Store(1)
+	m.pausedUntil.Store(until)
 }
 
-func (m *Mapping) pausing() bool { return time.Now().UnixNano() < m.barren.Load() }
+func (m *Mapping) paused() bool { return time.Now().UnixNano() < m.pausedUntil.Load() }
 
-// intact reports whether a range is known to be mapped and its pages are still there.
+// intact reports whether a range is known to be mapped, with its pages still there.
 func (m *Mapping) intact(off, size uint64) bool {
 	if !m.known(off, size) {
 		return false
@@ -167,7 +171,7 @@ func (m *Mapping) intact(off, size uint64) bool {
 	return true
 }
 
-// known reports whether the range's pages are mapped to be written.
+// known reports whether the range's pages are known to be mapped for writing.
 func (m *Mapping) known(off, size uint64) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()

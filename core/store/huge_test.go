@@ -151,7 +151,7 @@ func TestMapping_HugePagesPunchedOut_MemoryGivenBackAndMadeAgain(t *testing.T) {
 	if err := m.Punch(3*mib, 8*mib); err != nil { // reading has made pages
 		t.Fatal(err)
 	}
-	m.Rest(nil)
+	m.Trim(nil)
 	before := mappedHuge(t)
 	write(t, 0, 16*mib, 2, m)
 	if n := mappedHuge(t) - before; n < 2*14<<10 { // all but the one of which the probe is still there
@@ -185,21 +185,21 @@ func TestMapping_HugePagesFail_SmallOnesDo(t *testing.T) {
 			began := time.Now().UnixNano()
 			write(t, 64, 8*mib, 1, m)
 			first := calls
-			if pauses := c.err != unix.EAGAIN; pauses != (m.barren.Load() > began) {
-				t.Errorf("huge pages are given up until %d, the first write began at %d", m.barren.Load(), began)
-			} else if pauses && m.barren.Load() != math.MaxInt64 {
-				m.barren.Store(math.MaxInt64 - 1) // the pause lasts for as long as this machine needs
+			if pauses := c.err != unix.EAGAIN; pauses != (m.pausedUntil.Load() > began) {
+				t.Errorf("huge pages are given up until %d, the first write began at %d", m.pausedUntil.Load(), began)
+			} else if pauses && m.pausedUntil.Load() != math.MaxInt64 {
+				m.pausedUntil.Store(math.MaxInt64 - 1) // the pause lasts for as long as this machine needs
 			}
 			write(t, 64, 8*mib, 2, m)
 			write(t, 8*mib, 8*mib, 3, m)
 			if again := c.err == unix.EAGAIN; again != (calls > first) || first == 0 {
 				t.Errorf("asked %d times by the first write, %d in all", first, calls)
 			}
-			if known := collapses(m.ro); c.err == unix.EINVAL && known == (m.barren.Load() == math.MaxInt64) {
-				t.Errorf("this system makes huge pages: %v; given up until %d", known, m.barren.Load())
+			if known := collapses(m.ro); c.err == unix.EINVAL && known == (m.pausedUntil.Load() == math.MaxInt64) {
+				t.Errorf("this system makes huge pages: %v; given up until %d", known, m.pausedUntil.Load())
 			}
 			m.collapse = collapse
-			m.barren.Store(time.Now().UnixNano())
+			m.pausedUntil.Store(time.Now().UnixNano())
 			if err := m.Punch(0, 16*mib); err != nil {
 				t.Fatal(err)
 			}
@@ -208,9 +208,9 @@ func TestMapping_HugePagesFail_SmallOnesDo(t *testing.T) {
 	}
 }
 
-func TestMapping_DearHugePages_FewAreMade(t *testing.T) {
+func TestMapping_SlowHugePages_FewAreMade(t *testing.T) {
 	m := newMapping(t, 64*mib)
-	m.dear = dearPage
+	m.slowFrom = slowHugePage
 	var mu sync.Mutex // several threads ask
 	calls, most := 0, 0
 	count := func(b []byte) {
@@ -232,13 +232,13 @@ func TestMapping_DearHugePages_FewAreMade(t *testing.T) {
 		count(b)
 		return nil // at no cost
 	}
-	m.barren.Store(0)
+	m.pausedUntil.Store(0)
 	if err := m.Punch(0, 64*mib); err != nil {
 		t.Fatal(err)
 	}
 	write(t, 0, 64*mib, 2, m)
-	if most != claimMost {
-		t.Errorf("up to %d pages at once where they cost nothing, want %d", most, claimMost)
+	if most != hugeMost {
+		t.Errorf("up to %d pages at once where they cost nothing, want %d", most, hugeMost)
 	}
 }
 

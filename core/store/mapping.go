@@ -18,11 +18,11 @@ var (
 )
 
 const (
-	// granule is the grain in which a Mapping remembers what it wrote.
+	// granule is the unit in which a Mapping remembers what it has written.
 	granule = 64 << 10
-	// mapAfter is the write from which on a mapping is worth its page faults.
+	// mapAfter is the size of a write from which on mapping its pages is worth the page faults.
 	mapAfter = 256 << 10
-	// maxPwrite is written in one call at most: it keeps others' writes waiting.
+	// maxPwrite is the most that one call writes, because other processes' writes wait meanwhile.
 	maxPwrite = 1 << 20
 )
 
@@ -38,17 +38,17 @@ type Mapping struct {
 	fd   int
 	size uint64
 
-	collapse func([]byte) error // makes huge pages; tests have it fail
-	dear     time.Duration      // what a huge page may cost
-	barren   atomic.Int64       // in nanoseconds of Unix time: until then there are none to be had
-	atOnce   atomic.Int64       // so many are made at once; 0: one
+	collapse    func([]byte) error // makes huge pages; in tests it may fail
+	slowFrom    time.Duration      // the processor time of a huge page that counts as slow
+	pausedUntil atomic.Int64       // no huge pages are made until then, in nanoseconds of Unix time
+	hugeAtOnce  atomic.Int64       // how many huge pages are made at once; 0: one
 
 	use sync.RWMutex // held for writing by Close
 	ro  []byte       // nil once closed
 
 	openMap sync.Once
-	pagemap int        // tells what is mapped here; -1: not open
-	small   sync.Mutex // held by the thread that writes small pages: more of them would wait in the kernel
+	pagemap int        // the file that tells which pages this process has mapped; -1: not open
+	small   sync.Mutex // held by the one thread that writes small pages; more threads would wait in the kernel
 
 	mu    sync.Mutex
 	rw    []byte
@@ -78,7 +78,7 @@ func Map(fd int, size uint64) (*Mapping, error) {
 		unix.Close(own)
 		return nil, err
 	}
-	return &Mapping{fd: own, size: size, ro: ro, pagemap: -1, collapse: collapse, dear: dearPage}, nil
+	return &Mapping{fd: own, size: size, ro: ro, pagemap: -1, collapse: collapse, slowFrom: slowHugePage}, nil
 }
 
 // Fd returns the mapping's own descriptor.
@@ -100,9 +100,9 @@ func (m *Mapping) Slice(off, size uint64) ([]byte, error) {
 	return m.ro[off : off+size : off+size], nil
 }
 
-// Pages returns writable memory for a range that nobody else writes meanwhile, rounded up
-// to whole pages, which are made to exist. It is valid until Close. For the daemon, which
-// has disks write there.
+// Pages returns writable memory for a range that nobody else writes meanwhile, rounded up to
+// whole pages, which exist then. The memory is valid until Close. The daemon lets disks write
+// to it.
 func (m *Mapping) Pages(off, size uint64) ([]byte, error) {
 	if err := m.check(off, size); err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (m *Mapping) Pages(off, size uint64) ([]byte, error) {
 	if m.ro == nil {
 		return nil, ErrMappingClosed
 	}
-	m.claim(off, end-off)
+	m.useHugePages(off, end-off)
 	rw := m.mapped(off, end-off, true)
 	if rw == nil {
 		return nil, fmt.Errorf("map %d bytes at %d of the arena: %w", size, off, unix.ENOMEM)
@@ -139,7 +139,7 @@ func (m *Mapping) Close() error {
 	return err
 }
 
-// WriteAt writes src one after another from off on. Nobody else may write the
+// WriteAt writes the slices of src one after another, from off on. Nobody else may write the
 // range meanwhile.
 func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
 	total := uint64(0)
@@ -163,7 +163,7 @@ func (m *Mapping) WriteAt(off uint64, src ...[]byte) error {
 	return nil
 }
 
-// write is WriteAt for who holds use.
+// write is WriteAt for one slice. The caller holds use.
 func (m *Mapping) write(off uint64, b []byte) error {
 	if len(b) >= sparseFrom || len(b) >= hugePage && !m.intact(off, uint64(len(b))) {
 		return m.writeParts(off, b, len(b) >= sparseFrom)
@@ -198,7 +198,8 @@ func (m *Mapping) writable(off, size uint64) []byte {
 	return m.mapped(off, size, false)
 }
 
-// mapped is writable for any size. At once: also when the range is written for the first time.
+// mapped is writable for a range of any size. With atOnce it maps the range also at its first
+// write.
 func (m *Mapping) mapped(off, size uint64, atOnce bool) []byte {
 	first, last := off/granule, (off+size+granule-1)/granule
 	m.mu.Lock()
@@ -260,7 +261,7 @@ func (m *Mapping) withPages(off, size uint64, f func() error) error {
 	return f()
 }
 
-// punch is Punch for who holds use.
+// punch is Punch. The caller holds use.
 func (m *Mapping) punch(off, size uint64) error {
 	return m.fallocate("punch out", unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, off, size)
 }

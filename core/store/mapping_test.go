@@ -31,7 +31,7 @@ func mapped(t testing.TB, fd int, size uint64) *Mapping {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.dear = time.Hour // whatever else the machine does
+	m.slowFrom = time.Hour // whatever else the machine does
 	t.Cleanup(func() {
 		if err := m.Close(); err != nil {
 			t.Error(err)

@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// What the system tells of pages, and does with them when asked.
+// What the system tells about pages, and does with them on request.
 
-// populate faults all pages in at once. A kernel before 5.14 cannot; there the
-// copy that follows faults them in one by one.
+// populate maps all pages of b at once. A kernel before 5.14 cannot do that; there the copy
+// that follows maps them one by one, with a fault each.
 func populate(b []byte) error {
 	for {
 		switch err := unix.Madvise(b, unix.MADV_POPULATE_WRITE); err {
@@ -24,23 +24,23 @@ func populate(b []byte) error {
 	}
 }
 
-// collapse makes huge pages of whole blocks in which there is a page each.
+// collapse makes huge pages of whole blocks, each of which has at least one page.
 func collapse(b []byte) error { return unix.Madvise(b, unix.MADV_COLLAPSE) }
 
-// collapses reports whether the system knows how to.
+// collapses reports whether the system can make huge pages on request.
 func collapses(b []byte) bool {
 	_, _, e := unix.RawSyscall(unix.SYS_MADVISE, uintptr(unsafe.Pointer(&b[0])), 0, unix.MADV_COLLAPSE)
 	return e == 0
 }
 
-// pageThere reports whether the page at the start of b is there, mapped or not.
+// pageThere reports whether the page at the start of b exists, mapped or not.
 func pageThere(b []byte) bool {
 	var found [1]byte
 	_, _, e := unix.RawSyscall(unix.SYS_MINCORE, uintptr(unsafe.Pointer(&b[0])), 1, uintptr(unsafe.Pointer(&found[0])))
 	return e == 0 && found[0]&1 != 0
 }
 
-// openPagemap opens what tells which pages this process has mapped; -1: it is not to be had.
+// openPagemap opens the file that tells which pages this process has mapped; -1: it cannot.
 func openPagemap() int {
 	fd, err := unix.Open("/proc/self/pagemap", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -57,7 +57,7 @@ func pageMapped(pagemap int, b []byte) bool {
 	return err == nil && n == len(entry) && entry[7]&0x80 != 0
 }
 
-// threadTime returns the processor's time that the calling thread has had.
+// threadTime returns the processor time that the calling thread has used.
 func threadTime() time.Duration {
 	var t unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t)

@@ -6,16 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// Writes to pages that are not known to be there. What takes time is not the copy: it is
-// to have memory made and cleared, so that goes to several cores, each of which copies to
-// what it has just made.
+// Writes to pages that may not be there yet. Such a write takes long because the system makes
+// and clears the pages, not because of the copy. So several cores share the work, and each of
+// them copies to the pages that it has just made.
 
-// partSize is what a thread takes at a time: little enough to be in the cache when it is
-// copied to. (To have huge pages made waits for all cores a moment, however many pages.)
+// partSize is how much a thread takes at a time: so little that its new pages are still in
+// the processor's cache when they are written. (It is not less, because each request for huge
+// pages waits for all cores for a moment, for however many pages.)
 const partSize = 4 << 20
 
-// writeParts writes b from off on; the range is the caller's. Sparse: with holes for
-// zeros. The caller holds use.
+// writeParts writes b to the arena from off on. With sparse, whole blocks of zeros become
+// holes. The caller holds use, and nobody else writes the range.
 func (m *Mapping) writeParts(off uint64, b []byte, sparse bool) error {
 	rw := m.writableAll()
 	if rw == nil {
@@ -49,20 +50,20 @@ func (m *Mapping) writeParts(off uint64, b []byte, sparse bool) error {
 	return nil
 }
 
-// writePart writes one thread's part: holes for whole blocks of zeros, if wanted, and the rest as it is.
+// writePart writes one thread's part. With sparse, whole blocks of zeros become holes.
 func (m *Mapping) writePart(rw []byte, off uint64, b []byte, sparse bool) error {
 	for len(b) > 0 {
 		n, zeros := uint64(len(b)), false
 		if sparse {
-			n, zeros = stretch(off, b)
+			n, zeros = run(off, b)
 		}
 		if zeros {
-			m.note(off, n, pagesUnknown)
+			m.remember(off, n, pagesUnknown)
 			if err := m.punch(off, n); err != nil {
 				return err
 			}
 		} else {
-			m.claim(off, n)
+			m.useHugePages(off, n)
 			if err := m.writeRuns(rw, off, b[:n], sparse); err != nil {
 				return err
 			}
@@ -72,11 +73,11 @@ func (m *Mapping) writePart(rw []byte, off uint64, b []byte, sparse bool) error 
 	return nil
 }
 
-// toBlock returns how far it is to the next block.
+// toBlock returns how many bytes it is from off to the next block.
 func toBlock(off uint64) uint64 { return hugePage - off%hugePage }
 
-// writeRuns copies to where pages are known to be mapped. The others are mapped first
-// when the range is large, else written through the descriptor, and mapped the next time.
+// writeRuns copies b to pages that are known to be mapped. Other pages are mapped first when
+// the range is large; else they are written through the descriptor, and mapped at the next write.
 func (m *Mapping) writeRuns(rw []byte, off uint64, b []byte, large bool) error {
 	for len(b) > 0 {
 		n := min(toBlock(off), uint64(len(b)))
@@ -105,8 +106,8 @@ func (m *Mapping) writeSmall(off uint64, b []byte) error {
 	return m.pwrite(off, b)
 }
 
-// note remembers what was done with the granules that lie in a range as a whole.
-func (m *Mapping) note(off, size uint64, s pageState) {
+// remember stores what was done with the granules that lie in the range as a whole.
+func (m *Mapping) remember(off, size uint64, s pageState) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := (off + granule - 1) / granule; i < (off+size)/granule; i++ {

@@ -32,14 +32,14 @@ func TestMapping_NoteAndKnown_PartsOfGranules(t *testing.T) {
 		{0, granule - 1, "uuuu"}, {1, granule, "uuuu"}, {0, granule, "muuu"}, {1, 2*granule - 1, "umuu"}, {1, 3*granule - 1, "ummu"},
 		{granule - 1, granule + 1, "umuu"}, {0, 4 * granule, "mmmm"}, {3 * granule, granule, "uuum"}, {2 * granule, 0, "uuuu"},
 	} {
-		m.note(0, 4*granule, pagesUnknown)
-		m.note(c.off, c.size, pagesMapped)
+		m.remember(0, 4*granule, pagesUnknown)
+		m.remember(c.off, c.size, pagesMapped)
 		if got := states(m); got != c.want {
 			t.Errorf("%d+%d: got %s, want %s", c.off, c.size, got, c.want)
 		}
 	}
-	m.note(0, 4*granule, pagesUnknown)
-	m.note(granule, 2*granule, pagesMapped)
+	m.remember(0, 4*granule, pagesUnknown)
+	m.remember(granule, 2*granule, pagesMapped)
 	for _, c := range []struct {
 		off, size uint64
 		want      bool
@@ -91,7 +91,7 @@ func TestMapping_Holes_AreNotTakenForMappedPages(t *testing.T) {
 	const size = 3 * hugePage
 	m := newMapping(t, size)
 	m.writableAll()
-	m.note(0, size, pagesMapped)
+	m.remember(0, size, pagesMapped)
 	src := make([]byte, size)
 	src[hugePage+7] = 1
 	if err := m.writeParts(0, src, true); err != nil {
@@ -106,7 +106,7 @@ func TestMapping_Holes_AreNotTakenForMappedPages(t *testing.T) {
 }
 
 // A stretch is as many bytes as are alike: whole blocks of zeros, or anything else.
-func TestStretch_WholeBlocksOfZerosOrTheRest(t *testing.T) {
+func TestRun_WholeBlocksOfZerosOrTheRest(t *testing.T) {
 	const most = 4 * hugePage
 	for _, c := range []struct {
 		off   uint64
@@ -125,18 +125,18 @@ func TestStretch_WholeBlocksOfZerosOrTheRest(t *testing.T) {
 		for _, at := range c.set {
 			b[at] = 1
 		}
-		if n, zeros := stretch(c.off, b); n != c.n || zeros != c.zeros {
+		if n, zeros := run(c.off, b); n != c.n || zeros != c.zeros {
 			t.Errorf("%d bytes at %d with %v: %d, %v, want %d, %v", c.size, c.off, c.set, n, zeros, c.n, c.zeros)
 		}
 	}
 }
 
 // Resting lets go of everything outside of what is in use, to whole pages.
-func TestMapping_Rest_ForgetsWhatIsMapped(t *testing.T) {
+func TestMapping_Trim_ForgetsWhatIsMapped(t *testing.T) {
 	m := newMapping(t, 4*granule)
 	m.writableAll()
-	m.note(0, 4*granule, pagesMapped)
-	m.Rest([]Span{{granule, granule}})
+	m.remember(0, 4*granule, pagesMapped)
+	m.Trim([]Span{{granule, granule}})
 	if got := states(m); got != "uuuu" {
 		t.Errorf("got %s", got)
 	}

@@ -2,16 +2,16 @@ package store
 
 import "fmt"
 
-// Piece is a part of a window: a range that was free, or one in use.
+// Piece is a part of a window: a range that was free, or a range in use.
 type Piece struct {
 	Off, Size uint64
 	Free      bool
 }
 
-// Window finds neighbouring ranges that could become one range of size bytes,
-// those whose cost is least together. Cost is asked of ranges in use; false:
-// not to be had. The free ones among them are handed out now, the last of them
-// only as far as it is needed; the caller Merges when it has the others, too.
+// Window finds neighbouring ranges that together could become one range of size bytes, and
+// among all such windows the one that costs least. cost returns the cost of a range in use, or
+// false if that range must stay. The free ranges of the window are handed out now, the last of
+// them only as far as it is needed. The caller calls Merge when it has the other ranges, too.
 func (a *Arena) Window(size uint64, cost func(off, size uint64) (uint64, bool)) (pieces []Piece, ok bool) {
 	size = wholePages(size)
 	a.mu.Lock()
@@ -58,8 +58,8 @@ func (a *Arena) Window(size uint64, cost func(off, size uint64) (uint64, bool)) 
 	return pieces, true
 }
 
-// Merge makes one range of size bytes of the neighbouring ranges, all handed
-// out, that begin at off. What they have beyond that becomes free.
+// Merge makes one range of size bytes of the neighbouring ranges that begin at off, all of
+// which were handed out. What they have beyond size becomes free.
 func (a *Arena) Merge(off, size uint64) error {
 	size = wholePages(size)
 	a.mu.Lock()

@@ -1,18 +1,18 @@
 package wire
 
-// Who holds what. The one who asks sends Census to the daemon; the daemon sends
-// Tally to every process of the session and answers with all of it.
+// The census: who holds what. A process sends CensusAsk to the daemon; the daemon asks every
+// process of the session for its Tally and answers with all of them.
 
-// CensusAsk says how much of it is wanted.
+// CensusAsk says how much of the census is wanted.
 type CensusAsk struct {
-	Limit     int   // rows of a kind from one process
-	TimeoutMs int64 // for a process to answer
+	Limit     int   // the rows of each kind that one process sends at most
+	TimeoutMs int64 // how long a process may take to answer
 	Objects   bool
 	Tasks     bool
 }
 
-// FootprintAsk asks a daemon what its process has of memory. Collect: after
-// everything that nobody refers to is freed, which stops it for milliseconds.
+// FootprintAsk asks a daemon how much memory its process uses. With Collect the daemon
+// collects its garbage first, which stops it for milliseconds.
 type FootprintAsk struct {
 	Collect bool
 }
@@ -22,7 +22,7 @@ type Census struct {
 	NodeID  []byte
 	Tallies []Tally
 	Silent  []Silent // processes that did not answer
-	Places  []Place  // of the objects in Tallies that the store has
+	Places  []Place  // of those objects in Tallies that the store has
 	Store   StoreSums
 	Actors  []ActorRow
 	Jobs    []JobRow
@@ -30,7 +30,7 @@ type Census struct {
 	Nodes   []NodeInfo
 }
 
-// Silent is a process whose part is missing.
+// Silent is a process whose Tally is missing.
 type Silent struct {
 	Pid      int
 	Role     string
@@ -44,20 +44,20 @@ type Tally struct {
 	Role     string
 	WorkerID []byte
 	JobID    []byte
-	ActorID  []byte // of the actor that it hosts
+	ActorID  []byte // the actor that lives in the process
 
-	Objects []Held
-	Owned   int    // objects in its table: Objects may be fewer, the largest
-	Borrows int    // of others
-	Bytes   uint64 // of those that it owns
-	Looked  int    // at so many for Bytes and Objects
+	Objects []Held // the largest objects, if there are more than the limit
+	Owned   int    // how many objects the process owns
+	Borrows int    // how many objects of other owners it holds
+	Bytes   uint64 // of the objects that it owns
+	Looked  int    // how many objects were looked at for Bytes and Objects
 
-	Tasks   []TaskRow // unfinished ones that it submitted
-	Open    int       // how many there are
-	Runs    []Run     // that it runs
-	Ended   []TaskRow // of those that ended the last ones
+	Tasks   []TaskRow // unfinished tasks that the process submitted
+	Open    int       // how many of these there are
+	Runs    []Run     // the tasks that it runs
+	Ended   []TaskRow // the tasks that it submitted and that ended last
 	ByMaker []Ends
-	Ran     []TaskRow // of what others submitted: what it runs, and has run last
+	Ran     []TaskRow // tasks of other submitters that it runs, or has run last
 }
 
 // Held is one object as a process holds it.
@@ -65,19 +65,19 @@ type Held struct {
 	ObjectID  []byte
 	Owned     bool
 	State     string // "pending", "infeasible", "evicted", "inline", "stored", "failed"
-	Size      int64  // -1: not known
+	Size      int64  // -1: unknown
 	Local     int    // references of the program
 	Tasks     int    // unfinished tasks that take it
 	Captured  int    // values that contain it
 	Replies   int    // results on their way that contain it
 	Viewed    bool   // a value of the program looks at its memory
-	ActorID   []byte // it counts the handles of this actor
+	ActorID   []byte // the object counts the handles of this actor
 	Borrowers [][]byte
 	Site      string // "(put object) | file:function:line"
 	Maker     string // the function that makes it
-	TaskState string // of the task that makes it, "" when there is none any more
+	TaskState string // of the task that makes the object; "" when that has ended
 	Attempt   int    // of that task, from 0
-	Lineage   int    // finished tasks that are kept and took it
+	Lineage   int    // how many finished tasks that took the object are kept
 }
 
 // TaskRow is one task or actor call.
@@ -90,7 +90,7 @@ type TaskRow struct {
 	Attempt   int
 	Site      string
 	Resources map[string]int64
-	LeaseID   uint64 // where it was sent
+	LeaseID   uint64 // the lease to which the task was sent
 }
 
 // Run is a task that a process has begun.
@@ -110,9 +110,9 @@ type Ends struct {
 // Place is where the node has an object.
 type Place struct {
 	ObjectID []byte
-	Where    string // "arena", "creating"; others as package daemon says
+	Where    string // "arena", "creating"; other words as package objects says
 	Size     uint64
-	Pins     int // processes that look at it
+	Pins     int // how many processes have it pinned
 }
 
 // StoreSums are the store's totals.
@@ -120,7 +120,7 @@ type StoreSums struct {
 	Capacity, Used  uint64
 	Objects, Pinned int
 	Peak            uint64
-	More            map[string]uint64 // what else is counted, by name: spilling
+	More            map[string]uint64 // counters of spilling, by name
 }
 
 // ActorRow is one actor, living or dead.

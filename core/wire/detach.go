@@ -5,18 +5,18 @@ import (
 	"time"
 )
 
-// State is where one end of a control connection stands: with it and the
-// connection's descriptor another process goes on, and the other end does not notice.
+// State is how far one end of a control connection has got. With it and the connection's
+// descriptor another process goes on, and the other end does not notice.
 type State struct {
-	Unread []byte // received and not handled
-	Unsent []byte
-	LastID uint64 // of requests sent
+	Unread []byte // bytes that were received and not handled
+	Unsent []byte // bytes that are still to be sent
+	LastID uint64 // the id of the latest request that was sent
 }
 
-// Detach stops p without closing its connection. The handler has ended and its
-// answers are in the state; what is sent later is refused; onClose is not
-// called, nor what waits for answers. The caller must not hold what the
-// handler takes. False: the connection is closed already.
+// Detach stops p without closing its connection. When it returns, the handler has ended, and
+// its answers are in the state. Later messages are refused. Neither onClose nor the functions
+// that wait for answers are called. The caller must not hold a lock that the handler takes.
+// Detach returns false when the connection is closed already.
 func (p *Peer) Detach() (State, bool) {
 	p.stops.Store(true)
 	past := time.Unix(1, 0)
@@ -35,7 +35,7 @@ func (p *Peer) Detach() (State, bool) {
 	}
 	p.closed, p.leaves, p.err, p.calls = true, true, ErrPeerClosed, nil
 	p.mu.Unlock()
-	_ = p.conn.SetWriteDeadline(past) // it may be stuck in a full socket
+	_ = p.conn.SetWriteDeadline(past) // the writer may be stuck at a full socket
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -57,8 +57,8 @@ func Resume(conn net.Conn, s State, h Handler, onClose func(error)) *Peer {
 	return p
 }
 
-// Question is a request that came before the connection was detached and is to
-// be answered now.
+// Question makes a request that came before the connection was detached, so that it can be
+// answered now.
 func (p *Peer) Question(t Type, id uint64) *Message {
 	return &Message{Kind: Request, Type: t, ID: id, peer: p}
 }

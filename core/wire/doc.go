@@ -1,13 +1,14 @@
-// Package wire is the one protocol between Eagle Ray's processes: frames of a
-// little-endian uint32 length and a msgpack array
+// Package wire is the protocol of control messages between Eagle Ray's processes. A
+// message is a frame: a little-endian uint32 length, and then a msgpack array
 //
 //	[version, kind, type, request id, deadline ms, body]
 //
-// A Peer speaks it over a stream in both directions: calls with replies,
-// one-way pushes, in order. It owns two goroutines per connection, a reader
-// that runs the handler and a writer, and closes both with the connection.
-// The task sockets (package frame) carry the same frames without envelope, written
-// and read by the thread that waits; their bodies are plain msgpack arrays.
+// A Peer speaks the protocol over a stream, in both directions: calls that are answered,
+// and pushes that are not, in order. Each Peer has two goroutines, a reader that runs the
+// handler and a writer; both end when the connection closes.
 //
-// Everything read is capped: see the constants in frame.go.
+// The task sockets (package frame) carry the same frames without the envelope. The thread
+// that waits writes and reads them, and their bodies are plain msgpack arrays.
+//
+// Everything that is read has a cap; the caps are the constants in frame.go.
 package wire

@@ -6,23 +6,23 @@ import (
 	"io"
 )
 
-// framer cuts a stream into frames. What it has read and not handed out stays
-// at hand: another process may go on where this one stopped.
+// framer cuts a stream into frames. It keeps the bytes that it has read and not handed out,
+// so that another process can go on where this one stopped (Peer.Detach).
 type framer struct {
 	r   io.Reader
 	buf []byte
 	at  int // where the next frame begins in buf
-	end int // what was read ends here
+	end int // where the bytes that were read end in buf
 
-	full bool // a read has filled the buffer: there was more
+	full bool // a read has filled the buffer, so there was more to read
 }
 
-// Sizes of a framer's buffer, in bytes. A daemon has one for each of hundreds of
-// processes, most of which say little: it grows with those that say much.
+// Sizes of a framer's buffer, in bytes. A daemon has a buffer for each of hundreds of
+// processes. Most of them send little, so a buffer grows only when much is sent.
 const (
 	framerFirst = 2 << 10
 	framerSize  = 16 << 10
-	framerKeep  = 64 << 10 // a larger one is given back after its frame
+	framerKeep  = 64 << 10 // a larger buffer is given back after its frame
 )
 
 // next returns the next frame's payload, valid until the next call.
@@ -85,13 +85,13 @@ func (f *framer) size(n int) int {
 	}
 	f.full = false
 	if n > size {
-		// A frame's length is a stranger's word: room is made as it comes.
+		// The other end claims this length: the buffer grows only as the bytes come.
 		size = max(framerFirst, min(n, 2*(f.end-f.at)+framerSize))
 	}
 	return size
 }
 
-// drop gives the buffer back: nothing more is read, or wanted of what was.
+// drop gives the buffer back, with the bytes in it. Nothing is read after that.
 func (f *framer) drop() { f.buf, f.at, f.end = nil, 0, 0 }
 
 // rest returns what was read beyond the frames that were handed out.

@@ -10,8 +10,8 @@ const (
 	RoleWorker  = "worker"
 	RoleService = "service" // a Go program
 	RoleCLI     = "cli"
-	RoleWill    = "will"    // a worker that hands over to an heir; then a parcel
-	RoleHeir    = "heir"    // who goes on in the place of a worker
+	RoleWill    = "will"    // a worker that hands over to a successor; then a parcel
+	RoleHeir    = "heir"    // a successor: a client in the daemon's process that goes on in the place of a worker
 	RoleStarted = "started" // an actor's worker that asks for its page of begun calls; the answer carries it
 	// To another process's own socket:
 	RoleControl = "control" // a Peer: references, cancellation
@@ -24,8 +24,8 @@ type Hello struct {
 	Version int
 	Role    string
 	Pid     int
-	Token   string // worker: the token that its fork was ordered with; heir: of its predecessor
-	OwnerID []byte // to a process: who calls, 12 bytes; RoleWill, RoleStarted: whose it is
+	Token   string // worker: the token that its fork was ordered with; successor: the token of its predecessor
+	OwnerID []byte // to a process: the caller, 12 bytes; RoleWill, RoleStarted: the worker that says hello
 	Addr    string // to a process: the caller's own socket
 	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
 	ActorID []byte // RoleActor
@@ -93,15 +93,15 @@ type ClassDefine struct {
 	Name      string // for messages: the function of the first task
 	Strategy  string // "DEFAULT", "SPREAD"
 	Fallback  []Alternative
-	AfterMs   int64 // how long Resources are waited for before Fallback is looked at
+	AfterMs   int64 // how long a task waits for Resources before an alternative of Fallback may serve it
 	Enforce   bool  // end a worker that exceeds its gpu_memory
 }
 
 // MaxAlternatives bounds a fallback.
 const MaxAlternatives = 16
 
-// Alternative is what does instead when the resources that were asked for are
-// not free. The other fields are an actor's.
+// Alternative is a set of resources to use when those that were asked for are not free. The
+// fields after Resources are for actors.
 type Alternative struct {
 	Resources      map[string]int64
 	RunResources   map[string]int64
@@ -119,8 +119,8 @@ type LeaseWant struct {
 	Seen    uint64 // grants of the class that the sender knows of, and 1; 0: it does not say
 
 	// Of a class with AfterMs, whose sender measures how long each task waits:
-	Due   int   // the oldest so many of Want have waited for AfterMs: an alternative may serve them
-	DueMs int64 // the next one will have in so many milliseconds; 0: it is not said. Only for texts
+	Due   int   // how many of Want, the oldest ones, have waited for AfterMs: an alternative may serve them
+	DueMs int64 // in how many milliseconds the next one will have; 0: the sender does not say. Only for texts
 }
 
 // LeaseGrant gives the sender a worker until LeaseReturn.
@@ -172,13 +172,13 @@ type LeaseBroken struct {
 	Bytes   uint64 // code out_of_memory: what the worker held, 0 when not known
 }
 
-// Running answers what a worker runs.
+// Running says what a worker runs.
 type Running struct {
-	Name  string // of the function of the newest call
-	AgeUs int64  // since that began
-	Busy  int    // calls that run
-	Once  bool   // one of them must not run twice
-	Call  uint64 // the newest call's number among all that this worker has begun
+	Name  string // the function of the newest call
+	AgeUs int64  // how long ago the newest call began
+	Busy  int    // how many calls run
+	Once  bool   // one of the calls must not run twice
+	Call  uint64 // the number of the newest call among all that this worker has begun
 }
 
 // ClassTrouble says why a class gets nothing.
@@ -201,15 +201,15 @@ type WorkerExit struct {
 
 // ExitAnswer says what keeps a worker that was told to exit.
 type ExitAnswer struct {
-	Needed bool // it is idle, and others hold objects that it owns: it ends later
-	Runs   bool // calls run or wait in it, and its program has not begun to end
+	Needed bool // the worker is idle, and others hold objects that it owns: it exits later
+	Runs   bool // calls run or wait in the worker, and its program has not begun to end
 }
 
-// Inherited tells an heir whose place it has taken.
+// Inherited tells a successor whose place it has taken.
 type Inherited struct {
 	WorkerID []byte
 	Addr     string
-	LeaseIDs []uint64 // that its predecessor had
+	LeaseIDs []uint64 // the leases of the predecessor
 }
 
 // LogBatch carries output of workers to their job's driver.
@@ -263,7 +263,7 @@ type ActorRef struct {
 	ActorID []byte
 }
 
-// ActorResolve asks for the actor's incarnation after After (0: any).
+// ActorResolve asks for an incarnation of the actor that is later than After (0: any).
 type ActorResolve struct {
 	ActorID []byte
 	After   uint64
@@ -367,7 +367,7 @@ type CodeData struct {
 	Size uint64 // of the whole
 }
 
-// ActorReady reports the constructor's end. Error is empty on success.
+// ActorReady reports that the constructor has ended. Message and Error are empty on success.
 type ActorReady struct {
 	ActorID     []byte
 	Incarnation uint64
@@ -413,7 +413,7 @@ type ObjPlace struct {
 	Path   string // of the file that stands for memory; "": the arena
 }
 
-// ObjPlaces tells of some of the objects that were asked for where they are in the arena.
+// ObjPlaces says where in the arena some of the objects are that were asked for.
 type ObjPlaces struct {
 	Which   []uint32 // of those asked for, in order
 	Offsets []uint64
@@ -443,7 +443,7 @@ type ObjStats struct {
 // RefWait asks an owner for an object; answered when it is ready.
 type RefWait struct {
 	ObjectID []byte
-	Lost     bool // the store has it not, though the owner said so
+	Lost     bool // the store does not have the object, though the owner said that it has
 
 	// The asker knows that no node can make it as things are, and is answered when it is there after all.
 	Infeasible bool
@@ -488,12 +488,12 @@ type ClusterInfo struct {
 	Workers   int
 	Actors    int
 	Pending   map[string]int // class name → leases wanted and not granted
-	Demands   []Demand       // of those the ones without resources
-	GPUUses   []GPUUse       // of the workers that hold some, as last seen
+	Demands   []Demand       // what of Pending has no resources yet
+	GPUUses   []GPUUse       // what workers hold of GPUs, as last seen
 }
 
-// Demand is what a number of tasks or actors waits for. What has alternatives
-// counts as one of them.
+// Demand is what a number of tasks or actors waits for. A task or actor with alternatives
+// counts with one of them.
 type Demand struct {
 	Name      string
 	Resources map[string]int64
@@ -503,7 +503,7 @@ type Demand struct {
 // GPUUse is what one worker holds of one GPU's memory.
 type GPUUse struct {
 	Pid    int
-	Name   string // of its task's function or its actor's class
+	Name   string // the function of the worker's task or the class of its actor
 	Device string
 	Bytes  int64
 	Share  int64 // gpu_memory that it asked for, 0 if it did not
@@ -530,23 +530,22 @@ type ActorLost struct {
 	Conn        uint32 // the sender's number for that connection
 }
 
-// ActorNever is an incarnation that no actor reaches: ActorLost about it is answered when the actor is dead.
+// ActorNever is an incarnation that no actor reaches: ActorLost with it is answered when the actor is dead.
 const ActorNever = 1<<64 - 1
 
-// ActorFate answers ActorLost. State is ActorAlive when the incarnation lives
-// and only the connection broke, ActorRestarting when the next one is on its
-// way, ActorDead.
+// ActorFate answers ActorLost. State is ActorAlive when the incarnation lives and only the
+// connection broke, ActorRestarting when the next incarnation will follow, else ActorDead.
 type ActorFate struct {
 	State   string
 	Cause   string // fault code of the incarnation's end
 	Message string // how it ended, and of which actor
 	Error   []byte // when dead: envelope of the constructor's exception, if that was the cause
-	Known   bool   // Started is
-	Started uint32 // number of the latest call of that connection which was begun
+	Known   bool   // Started is known
+	Started uint32 // the number of the latest call of that connection that was begun
 }
 
 // RefFree asks an owner to let go of values that others may hold.
 type RefFree struct {
 	ObjectIDs [][]byte
-	Lose      bool // the copy only, as if the store had lost it: for tests
+	Lose      bool // for tests: let go of the copy only, as if the store had lost it
 }

@@ -5,17 +5,17 @@ import (
 	"fmt"
 )
 
-// maxNesting is how deep the values of a control message may lie in each other.
-// The decoder calls itself for each level: without a bound, a message of
-// opening brackets alone would overflow the stack of whoever reads it.
+// maxNesting is how deeply the values of a control message may be nested. The decoder calls
+// itself for each level: without a bound, a message that only opens arrays would overflow the
+// stack of its reader.
 const maxNesting = 64
 
 // MaxValues is how many values an array or map in a control message may have.
 const MaxValues = 1 << 20
 
-// Check refuses bytes whose first value cannot be decoded safely: nested too
-// deeply, with an array or map of more values than most, or of more than there
-// are bytes. The decoder makes room for an array before it reads it.
+// Check refuses bytes whose first value cannot be decoded safely: a value that is nested too
+// deeply, or an array or map that claims more values than most, or than there are bytes. (The
+// decoder makes room for an array before it reads the values.)
 func Check(b []byte, most uint64) error {
 	deep, wide := survey(b, most)
 	switch {
@@ -27,9 +27,9 @@ func Check(b []byte, most uint64) error {
 	return nil
 }
 
-// survey reports whether the first msgpack value of b is nested deeper than
-// maxNesting, or says that it has more values than it can, or than most. What
-// is malformed otherwise is left to the decoder.
+// survey reports whether the first msgpack value of b is nested deeper than maxNesting
+// (deep), and whether an array or map in it claims more values than it can have, or than most
+// (wide). Other malformed bytes are left to the decoder.
 func survey(b []byte, most uint64) (deep, wide bool) {
 	var left [maxNesting + 1]uint64 // values still to come at each level
 	left[0] = 1
@@ -58,8 +58,8 @@ func survey(b []byte, most uint64) (deep, wide bool) {
 	}
 }
 
-// head returns how many bytes the value at the start of b has, without those of the
-// values in it, and how many values are in it.
+// head returns how many bytes the value at the start of b has without the values inside it,
+// and how many values are inside it.
 func head(b []byte) (size, children uint64, ok bool) {
 	if len(b) == 0 {
 		return 0, 0, false

@@ -56,7 +56,7 @@ func (m *Message) Reply(v any) error {
 		return nil
 	}
 	err := m.peer.send(Reply, m.Type, m.ID, 0, v)
-	if errors.Is(err, ErrFrameTooLarge) { // who asked must not wait for ever
+	if errors.Is(err, ErrFrameTooLarge) { // the process that asked must not wait for ever
 		return m.Fail(fault.New(fault.BadRequest, "the answer to %s does not fit one message: %v", m.Type, err))
 	}
 	return err
@@ -169,11 +169,11 @@ func (p *Peer) shut(err error) {
 	}
 	p.closed, p.err = true, err
 	calls := p.calls
-	p.calls, p.out = nil, nil // who has p may keep it for a while
+	p.calls, p.out = nil, nil // others may keep p for a while
 	close(p.done)
 	p.mu.Unlock()
 	p.conn.Close()
-	if p.onClose != nil { // first: those whose calls fail ask why
+	if p.onClose != nil { // first, because callers whose calls fail ask it why
 		p.onClose(err)
 	}
 	for _, f := range calls {
@@ -187,8 +187,8 @@ func (p *Peer) Push(t Type, body any) error { return p.send(Push, t, 0, 0, body)
 // nowFor is how long PushNow waits for a peer that does not read.
 const nowFor = 100 * time.Millisecond
 
-// PushNow is Push, and the message has left this process when it returns: the
-// process may end then. A peer that does not read for nowFor is not waited for.
+// PushNow is Push, and when it returns the message has left this process, which may end then.
+// PushNow waits for nowFor at most for a peer that does not read.
 func (p *Peer) PushNow(t Type, body any) error {
 	frame, err := AppendMessage(nil, Push, t, 0, 0, body)
 	if err != nil {
@@ -206,8 +206,8 @@ func (p *Peer) PushNow(t Type, body any) error {
 	return nil
 }
 
-// PushAtOnce is Push without the detour by the writer, when nothing is before
-// it. It does not wait either.
+// PushAtOnce is Push, and writes the message on the caller's goroutine when nothing else is
+// waiting to be written. It does not wait either.
 func (p *Peer) PushAtOnce(t Type, body any) error {
 	frame, err := AppendMessage(nil, Push, t, 0, 0, body)
 	if err != nil || p.writeNow(frame) {
@@ -216,7 +216,8 @@ func (p *Peer) PushAtOnce(t Type, body any) error {
 	return p.queue(frame)
 }
 
-// writeNow writes a frame when nothing is before it; false: nothing of it is written.
+// writeNow writes a frame if nothing else is waiting to be written. It returns false when
+// nothing of the frame was written.
 func (p *Peer) writeNow(frame []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -238,9 +239,9 @@ func (p *Peer) writeNow(frame []byte) bool {
 	return true
 }
 
-// Go sends a request; done runs on the reader goroutine with the reply, a
-// fault, or the connection's error; never before Go returns, for the caller may
-// hold a lock that done takes.
+// Go sends a request. done runs on the reader's goroutine, with the reply, a fault, or the
+// connection's error. It never runs before Go returns, because the caller may hold a lock that
+// done takes.
 func (p *Peer) Go(t Type, body any, done func(*Message, error)) {
 	p.mu.Lock()
 	if p.closed {
@@ -388,7 +389,7 @@ func (p *Peer) wakeWriter() {
 	}
 }
 
-// spareKeep is how large a buffer a silent connection keeps for what it sends next.
+// spareKeep is the largest buffer that a silent connection keeps for its next messages.
 const spareKeep = 64 << 10
 
 func (p *Peer) write() {

@@ -1,7 +1,7 @@
 package wire
 
-// Unsent returns how many bytes wait in p to be written: a sender of much that
-// nobody asked for (logs) looks here before it adds more.
+// Unsent returns how many bytes wait in p to be written. A sender of much that nobody has
+// asked for, such as output of workers, looks at this before it sends more.
 func (p *Peer) Unsent() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

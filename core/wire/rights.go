@@ -72,7 +72,7 @@ func ReceiveParcel(u *net.UnixConn) (body []byte, fds []*os.File, err error) {
 			return nil, fds, fmt.Errorf("%w: parcel with %d of %d descriptors", ErrBadFrame, len(fds), count)
 		}
 	}
-	// The size is the other end's word: room is made as the bytes come.
+	// The other end claims this size: the buffer grows only as the bytes come.
 	if body, err = io.ReadAll(io.LimitReader(u, int64(size))); err == nil && len(body) < size {
 		err = io.ErrUnexpectedEOF
 	}

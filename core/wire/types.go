@@ -22,8 +22,8 @@ const (
 	TJobEnd      Type = 19 // call: the driver leaves; answered when its output was sent
 	TClusterInfo Type = 20 // call: nil → ClusterInfo
 	TShutdown    Type = 21 // call: stop this daemon (CLI)
-	TWhoHolds    Type = 22 // call: ClassID → text: why a class waits
-	TInherit     Type = 23 // call, from an heir: from now on it is its predecessor → Inherited
+	TWhoHolds    Type = 22 // call: ClassTrouble → text: why a class or an actor waits
+	TInherit     Type = 23 // call, from a successor: from now on it takes the place of its predecessor → Inherited
 	TGPUWatch    Type = 26 // call: nil → text: why gpu_memory_enforce cannot be had here, "" if it can
 	TGPUUsed     Type = 27 // call, from a worker: nil → int64: bytes of GPU memory that it holds, -1: not known now, -2: never
 
@@ -35,12 +35,12 @@ const (
 	TLogs            Type = 35 // push
 	TActorStart      Type = 37 // push, to a worker: become this actor
 	TActorStop       Type = 38 // push, to a worker: end after the calls that have arrived
-	TExit            Type = 39 // call, to a worker: exit → ExitAnswer: what keeps it
+	TExit            Type = 39 // call, to a worker: exit → ExitAnswer: what keeps the worker from exiting
 	TRunning         Type = 45 // call, to a worker: nil → Running: what it runs now
 
 	// Actors: any process → daemon (head role).
 	TActorCreate  Type = 50 // call: ActorCreate → ActorCreated
-	TActorResolve Type = 51 // call, answered when the actor's fate is known: ActorResolve → ActorState
+	TActorResolve Type = 51 // call, answered when the actor is alive, dead or unschedulable: ActorResolve → ActorState
 	TActorKill    Type = 52 // call: ActorKill
 	TActorRelease Type = 53 // push: ActorID: the last handle went
 	TActorByName  Type = 54 // call: ActorByName → ActorNamed
@@ -64,14 +64,14 @@ const (
 	TObjSeal   Type = 71 // push: ObjectID: readable from now on
 	TObjPin    Type = 72 // call: ObjectID → ObjPlace; the process holds it until TObjUnpin or death
 	TObjUnpin  Type = 73 // push: ObjectID
-	TObjFree   Type = 74 // push: []ObjectID: the owner has no reference left; goes when unpinned
+	TObjFree   Type = 74 // push: []ObjectID: the owner has no reference left; the object goes when nobody has it pinned
 	TObjStats  Type = 75 // call: nil → ObjStats
-	TObjCheck  Type = 79 // call: []ObjectID → []ObjectID: those that the store has not
+	TObjCheck  Type = 79 // call: []ObjectID → []ObjectID: those that the store does not have
 
 	// Process ↔ process (to an object's owner, or to a running task).
 	TRefWait   Type = 90 // call, answered when ready: RefWait → RefValue
-	TRefBorrow Type = 91 // call: []ObjectID: the caller holds these
-	TRefReturn Type = 92 // push: []ObjectID: it no longer does
+	TRefBorrow Type = 91 // call: []ObjectID: the caller holds references to these
+	TRefReturn Type = 92 // push: []ObjectID: the sender holds no references to these any more
 	TCancel    Type = 93 // push: Cancel
 	TRefFree   Type = 98 // call: RefFree: let go of the values, whoever holds them
 	TReceived  Type = 94 // push: Received: the references inside that reply are registered; let go
@@ -84,27 +84,27 @@ const (
 	TFootprint Type = 167 // call, to a daemon: FootprintAsk → map of names to bytes and counts
 
 	// Daemon → any process.
-	TObjLetGo Type = 160 // push: others need room: unpin what only waits to be looked at again
+	TObjLetGo Type = 160 // push: others need room: unpin what is kept only to be read quickly again
 
 	// Leases that have nothing to do.
-	TLeaseWanted Type = 161 // push, to a lease's holder: LeaseRef; others wait: return it when it has nothing to do
-	TLeaseMove   Type = 162 // push, to the daemon: LeaseMove: it serves another class of the same shape from now on
+	TLeaseWanted Type = 161 // push, to a lease's holder: LeaseRef; others wait: return the lease when it has nothing to do
+	TLeaseMove   Type = 162 // push, to the daemon: LeaseMove: the lease serves another class of the same shape from now on
 
 	// Process ↔ process, as above.
-	TRegistered Type = 165 // call: nil → bool: whether all references that came to you are registered with their owners
+	TRegistered Type = 165 // call: nil → bool: whether all references that came to the callee are registered with their owners
 
 	// Any process → daemon.
-	TClassRetire Type = 166 // push: LeaseWant, of which the class counts: nothing of it is wanted any more
+	TClassRetire Type = 166 // push: LeaseWant, of which only the class is read: no lease of it is wanted any more
 
 	// Process → daemon.
-	TObjReuse  Type = 186 // push: ObjReuse: the new object takes the place of one that only the sender has
-	TObjSealed Type = 187 // push: ObjectID: TObjSeal, and pinned from then on
+	TObjReuse  Type = 186 // push: ObjReuse: a new object takes the place of one that only the sender has pinned
+	TObjSealed Type = 187 // push: ObjectID: as TObjSeal, and the sender has the object pinned from then on
 
 	// Any process → daemon.
-	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: those that can be read now are pinned as by TObjPin, the others are not
+	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: the objects that can be read now are pinned as by TObjPin, the others are not
 
 	// Daemon → worker.
-	TObjFreed Type = 185 // push: ObjRefs that it has pinned: their owners have let go of them
+	TObjFreed Type = 185 // push: ObjRefs that the receiver has pinned: their owners have freed them
 )
 
 // String returns the number; logs use it.

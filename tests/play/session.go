@@ -60,7 +60,7 @@ func StartWith(t testing.TB, cpus int64, change func(*daemon.Options)) *Session 
 	t.Cleanup(s.End)
 	ctx, cancel := context.WithTimeout(context.Background(), Limit)
 	defer cancel()
-	if err := s.head.Settle(ctx); err != nil {
+	if err := s.head.AwaitReports(ctx); err != nil {
 		t.Fatal(err)
 	}
 	node := record.Node{ID: o.Node, Address: o.Address, Hostname: o.Hostname, SessionDir: s.Dir, Resources: record.Resources(s.D.Totals()), IsHead: true}

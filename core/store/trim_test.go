@@ -31,14 +31,14 @@ func resident(t *testing.T, b []byte) int {
 	return total
 }
 
-func TestMapping_Rest_LetsGoOfWhatIsNotInUse(t *testing.T) {
+func TestMapping_Trim_LetsGoOfWhatIsNotInUse(t *testing.T) {
 	m := newMapping(t, 8<<20)
 	m.collapse = noHugePages
 	restLetsGo(t, m, 3<<10)
 }
 
 // A huge page goes when a part of it does.
-func TestMapping_RestOfHugePages_LetsGoOfWhatIsNotInUse(t *testing.T) {
+func TestMapping_TrimOfHugePages_LetsGoOfWhatIsNotInUse(t *testing.T) {
 	needHuge(t)
 	m := newMapping(t, 8<<20)
 	restLetsGo(t, m, 2<<10)
@@ -65,7 +65,7 @@ func restLetsGo(t *testing.T, m *Mapping, left int) {
 		t.Fatalf("%d KiB of %d are mapped to read", got, size>>10)
 	}
 	// Out of order, overlapping, within pages, to the end.
-	m.Rest([]Span{{6 << 20, 2 << 20}, {1<<20 + 100, 1 << 20}, {1 << 20, 1 << 20}})
+	m.Trim([]Span{{6 << 20, 2 << 20}, {1<<20 + 100, 1 << 20}, {1 << 20, 1 << 20}})
 	if got := resident(t, m.ro); got < left || got > left+64 {
 		t.Errorf("%d KiB are mapped to read, want %d of the 3 MiB in use", got, left)
 	}
@@ -75,7 +75,7 @@ func restLetsGo(t *testing.T, m *Mapping, left int) {
 	if !bytes.Equal(all, want) {
 		t.Error("the bytes have changed")
 	}
-	m.Rest(nil)
+	m.Trim(nil)
 	if i := slices.IndexFunc(m.state, func(s pageState) bool { return s != 0 }); i >= 0 || len(m.state) == 0 {
 		t.Errorf("part %d of %d is still taken for mapped to write", i, len(m.state))
 	}
@@ -93,5 +93,5 @@ func restLetsGo(t *testing.T, m *Mapping, left int) {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	m.Rest(nil) // after the end: nothing
+	m.Trim(nil) // after the end: nothing
 }

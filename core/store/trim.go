@@ -10,11 +10,11 @@ import (
 // Span is a range of the arena in use.
 type Span struct{ Off, Size uint64 }
 
-// Rest unmaps the pages that this process has touched, those of used excepted:
-// each comes back with a fault. They stay in the arena; what goes is their count
-// in the process's resident size, which would else end as the whole arena's,
-// and the tables behind it. Used may be in any order, and ranges may overlap.
-func (m *Mapping) Rest(used []Span) {
+// Trim unmaps the pages that this process has touched, except for those of the ranges used,
+// which may be in any order and may overlap. An unmapped page stays in the arena and comes
+// back at the next access, with a fault. What goes is its part of the process's resident
+// size, which would else grow up to the size of the arena, and of the page tables.
+func (m *Mapping) Trim(used []Span) {
 	m.use.RLock()
 	defer m.use.RUnlock()
 	if m.ro == nil {
@@ -25,7 +25,7 @@ func (m *Mapping) Rest(used []Span) {
 	clear(m.state)
 	m.mu.Unlock()
 	if rw != nil {
-		_ = unix.Madvise(rw, unix.MADV_DONTNEED) // advice: nothing is wrong when it is not taken
+		_ = unix.Madvise(rw, unix.MADV_DONTNEED) // it is only advice, so an error does no harm
 	}
 	slices.SortFunc(used, func(a, b Span) int { return cmp.Compare(a.Off, b.Off) })
 	from := uint64(0)
