@@ -23,7 +23,7 @@ const worthTrimming = 16 << 20
 
 // trim gives back memory that the daemon does not need. It is run by trimTimer.
 func (d *Daemon) trim() {
-	machine.RestCode()
+	machine.TrimCode()
 	d.mu.Lock()
 	seen := d.collections
 	d.mu.Unlock()

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RestCode lets go of the pages that this process has of its executable's code
+// TrimCode lets go of the pages that this process has of its executable's code
 // and constants: they are in the file, and those that it uses come back at once.
-func RestCode() {
+func TrimCode() {
 	exe, err := os.Readlink("/proc/self/exe")
 	if err != nil {
 		return

@@ -26,9 +26,9 @@ x-y r-xp 00000000 fe:00 7 /bin/it
 }
 
 // What runs goes on, and less of the executable is in memory.
-func TestRestCode(t *testing.T) {
+func TestTrimCode(t *testing.T) {
 	before := residentOfFiles(t)
-	RestCode()
+	TrimCode()
 	if after := residentOfFiles(t); after >= before {
 		t.Errorf("%s of files before, %s after", before, after)
 	}

@@ -3,5 +3,5 @@
 // limits (version 1 and 2) of the process and of every group above it.
 //
 // It reads /proc and /sys only, at each call; a value that cannot be read does
-// not limit. RestCode makes this process smaller while it has nothing to do.
+// not limit. TrimCode makes this process smaller while it is idle.
 package machine

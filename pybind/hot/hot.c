@@ -173,7 +173,7 @@ static PyObject *get(PyObject *m, PyObject *const *a, Py_ssize_t n) {
 }
 
 // wait_on waits for a list; ready gets a byte per reference.
-static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char **ready, int64_t *hopeless, int *timed_out) {
+static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char **ready, int64_t *infeasible, int *timed_out) {
   if (!PyList_Check(list)) {
     PyErr_SetString(PyExc_TypeError, "a list of ObjectRefs is needed");
     return 0;
@@ -191,7 +191,7 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char 
   if (good) {
     hot_err e;
     int rc; // Go looks after signals
-    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, timeout, how, *ready, hopeless, &e);
+    Py_BEGIN_ALLOW_THREADS rc = HotWait(p, n, need, timeout, how, *ready, infeasible, &e);
     Py_END_ALLOW_THREADS
     if (rc < 0) {
       hot_raise(&e);
@@ -207,7 +207,7 @@ static int wait_on(PyObject *list, int64_t need, int64_t timeout, int how, char 
 static PyObject *wait_all(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   (void)m;
   if (!hot_arity("wait_all", n, 2) || !hot_usable()) return NULL;
-  int64_t timeout = PyLong_AsLongLong(a[1]), hopeless = 0;
+  int64_t timeout = PyLong_AsLongLong(a[1]), infeasible = 0;
   if (PyErr_Occurred()) return NULL;
   char *ready;
   if (!PyList_Check(a[0])) {
@@ -215,7 +215,7 @@ static PyObject *wait_all(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     return NULL;
   }
   int late;
-  if (!wait_on(a[0], PyList_GET_SIZE(a[0]), timeout, HOT_WAIT_ALL, &ready, &hopeless, &late)) return NULL;
+  if (!wait_on(a[0], PyList_GET_SIZE(a[0]), timeout, HOT_WAIT_ALL, &ready, &infeasible, &late)) return NULL;
   free(ready);
   return PyBool_FromLong(!late);
 }
@@ -225,9 +225,9 @@ static PyObject *ready_(PyObject *m, PyObject *o) {
   unsigned char *id = hot_ref_id(o);
   if (!id || !hot_usable()) return NULL;
   char mark = 0;
-  int64_t hopeless = 0;
+  int64_t infeasible = 0;
   hot_err e;
-  if (HotWait(id, 1, 1, 0, HOT_WAIT_SOME, &mark, &hopeless, &e) < 0) return hot_raise(&e);
+  if (HotWait(id, 1, 1, 0, HOT_WAIT_SOME, &mark, &infeasible, &e) < 0) return hot_raise(&e);
   return PyBool_FromLong(mark);
 }
 
@@ -239,7 +239,7 @@ static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_hot", "The hot path
 
 PyMODINIT_FUNC PyInit__hot(void) {
   PyMethodDef *const others[] = {
-      hot_control_functions, hot_group_functions, hot_list_functions, hot_loop_functions, hot_sheaf_functions,
+      hot_control_functions, hot_group_functions, hot_list_functions, hot_loop_functions, hot_refbatch_functions,
       hot_stream_functions, hot_title_functions, hot_trace_functions, hot_worker_functions,
   };
   late_imported();

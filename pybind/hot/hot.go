@@ -113,7 +113,7 @@ func init() {
 		Exit:       func(code int) { syscall.Exit(code) },
 		Site:       siteText,
 		Background: lendThread,
-		Rest:       func() { C.hot_rest() },
+		Rest:       func() { C.hot_trim() },
 		Descriptor: func(fd int, open bool) {
 			flag := C.int(0)
 			if open {
@@ -216,7 +216,7 @@ func HotGet(id *C.uchar, ms C.int64_t, out *C.hot_found, e *C.hot_err) (r C.int)
 }
 
 //export HotWait
-func HotWait(list *C.uchar, n, need, ms C.int64_t, how C.int, ready *C.char, hopeless *C.int64_t, e *C.hot_err) (r C.int) {
+func HotWait(list *C.uchar, n, need, ms C.int64_t, how C.int, ready *C.char, infeasible *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err != nil {
@@ -239,7 +239,7 @@ func HotWait(list *C.uchar, n, need, ms C.int64_t, how C.int, ready *C.char, hop
 	if err != nil {
 		return give(err, e)
 	}
-	*hopeless = C.int64_t(h)
+	*infeasible = C.int64_t(h)
 	if !done {
 		return nothing
 	}

@@ -1,29 +1,30 @@
 // What the Go half and the C half of the hot path tell each other.
-// Memory: strings and arrays that Go hands out are the C side's to free where
-// it says "malloc"; the others point into memory that Go keeps for as long as
-// the call's object, or the running task, lives.
+// Memory: the C side frees the strings and arrays that Go hands out and that are marked
+// "malloc". The others point into memory that Go keeps for as long as the call's object, or
+// the running task, lives.
 #ifndef EAGLERAY_HOT_H
 #define EAGLERAY_HOT_H
 #include <stdint.h>
 
 enum { HOT_OBJECT = 28, HOT_ACTOR = 16, HOT_TASK = 24, HOT_FID = 16 };
 
-// What a wait waits for: enough that are ready, all or one that failed, enough that are ready and not lost.
+// What a wait waits for: enough references that are ready; all, or one that failed; enough that are ready and not lost.
 enum { HOT_WAIT_SOME, HOT_WAIT_ALL, HOT_WAIT_HERE };
 
-// What a drop says instead of a view: the program reads that generator no more.
+// A drop with this in the place of a view says that the program does not read that generator any more.
 #define HOT_DROP_STREAM UINT64_MAX
-// It says of a sheaf, whose number stands where an object has its count: references of it are gone, the last is.
+// A drop of a batch of references has the number of the batch in the place of an object's count. It says that some
+// references of the batch are gone, or that the last one is.
 #define HOT_DROP_SOME (UINT64_MAX - 1)
 #define HOT_DROP_LAST (UINT64_MAX - 2)
 
-// References that came together.
-struct sheaf {
-  uint64_t number; // the core's
-  int64_t alive;   // references that the program has, or is yet to get
+// References that came together in one value.
+struct ref_batch {
+  uint64_t number; // the core's number of the batch
+  int64_t alive;   // how many references the program has, or will still get
   uint32_t n;
   uint32_t told;
-  uint64_t dead[]; // a bit for each that is gone
+  uint64_t dead[]; // a bit for each reference that is gone
 };
 
 // Stages of core/trace that C stamps.
@@ -59,7 +60,7 @@ typedef struct {
   uint64_t view; // 0: not in the arena
 } hot_found;
 
-// A view that is no part of the arena, but lent by Go: from this number on.
+// Views with numbers from this one on are not parts of the arena, but memory that Go lends.
 #define HOT_LOAN (1ull << 62)
 
 typedef struct {
@@ -86,7 +87,7 @@ typedef struct {
   int64_t blob_n;
 } hot_item;
 
-// Something that the program let go of.
+// Something of which the program has let go.
 typedef struct {
   unsigned char id[28];
   uint64_t view;
@@ -97,8 +98,8 @@ int64_t hot_take_drops(hot_drop **out); // the buffer is valid until the next ca
 void hot_interrupt(void);               // SIGUSR1 to the main thread
 int hot_signals(void);                  // on the main thread: 1 when a signal's handler has raised, and the exception is set
 void hot_serve_group(void);             // begins a thread that runs what declare_groups was given
-void hot_rest(void);                    // lets go of memory that the process does not use, see rest.c
-void hot_descriptor(int fd, int open);  // to be closed in a child that user code forks
+void hot_trim(void);                    // gives back memory that the process does not use, see trim.c
+void hot_descriptor(int fd, int open);  // the descriptor is to be closed in a child that user code forks
 extern volatile int32_t hot_drop_count;
 
 #endif

@@ -1,10 +1,9 @@
-// Go starts when it is told to, not when the library is loaded: a zygote maps
-// the library once for all its workers, and Go, which does not survive a fork,
-// starts in each of them.
+// Go starts on request, and not when the library is loaded. A zygote loads the library once
+// for all its workers. Go does not survive a fork, so it starts in each worker.
 //
-// The linker puts Go's own initialiser into a section that the loader does not
-// know (late.ld). `_late.hold()` says that the modules of this library which
-// are imported next are not to start Go, `_late.start()` that it is time.
+// The linker puts Go's own initialiser into a section that the loader does not know (late.ld).
+// After `_late.hold()`, importing the modules of this library does not start Go. `_late.start()`
+// starts it.
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -33,9 +32,9 @@ __attribute__((constructor)) static void keep_arguments(int c, char **v) {
 
 // ---- the stack of the main thread ------------------------------------------
 
-// Go asks for it at the main thread's first call, and the C library reads all
-// of /proc/self/maps for that: 0.4 ms with a few hundred libraries. It is where
-// it was in the zygote. The linker lets Go's calls come here.
+// Go asks where the main thread's stack is at that thread's first call, and the C library reads
+// all of /proc/self/maps for that: 0.4 ms with a few hundred libraries. The stack is where it was
+// in the zygote, so the answer is remembered. The linker lets Go's calls come here.
 extern int __real_pthread_getattr_np(pthread_t, pthread_attr_t *);
 
 static pthread_t main_thread;
@@ -59,8 +58,8 @@ static void note_stack(void) {
 
 enum { WORKER_PROCESSORS = 4 };
 
-// A worker's Go serves one task, so more processors than a few are of no use to
-// it, and it need not look for limits of cgroups.
+// A worker's Go serves one task, so it needs no more than a few processors, and it need not look
+// for the limits of cgroups.
 static char processors[32];
 static char no_cgroups[] = "GODEBUG=containermaxprocs=0";
 
@@ -71,8 +70,8 @@ static int is_set(char **environment, const char *name) {
   return 0;
 }
 
-// vector_for_workers makes what the kernel has put on the stack anew, with
-// variables of ours: arguments, environment, and what is behind that.
+// vector_for_workers makes a copy of what the kernel has put on the stack (arguments,
+// environment, and what follows them), with variables of ours in the environment.
 static char **vector_for_workers(void) {
   char **environment = argv + argc + 1;
   size_t variables = 0, behind = 0;
@@ -146,10 +145,10 @@ static PyObject *learn(PyObject *m, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-static PyObject *rest(PyObject *m, PyObject *unused) {
+static PyObject *trim(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
-  Py_BEGIN_ALLOW_THREADS rest_code();
+  Py_BEGIN_ALLOW_THREADS trim_code();
   Py_END_ALLOW_THREADS
   Py_RETURN_NONE;
 }
@@ -157,7 +156,7 @@ static PyObject *rest(PyObject *m, PyObject *unused) {
 static PyMethodDef functions[] = {
     {"hold", hold, METH_NOARGS, NULL}, {"start", start, METH_NOARGS, NULL},
     {"forking", forking, METH_NOARGS, NULL}, {"learn", learn, METH_NOARGS, NULL},
-    {"rest", rest, METH_NOARGS, NULL}, {0},
+    {"trim", trim, METH_NOARGS, NULL}, {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_late", "When Go starts; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

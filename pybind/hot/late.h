@@ -11,6 +11,6 @@ void warm_begin(void); // in the zygote: from here on workers are forked
 void warm_learn(void); // in a worker that has come up
 void warm_up(void);    // in a worker that was just forked
 
-void rest_code(void); // see rest.c
+void trim_code(void); // see trim.c
 
 #endif

@@ -1,10 +1,8 @@
-// What takes lists of references.
-//
-// Go reads the ids where they lie, in the references, which the list keeps:
-// what is handed over is an array of their addresses.
+// Functions that take lists of references. Go gets an array of addresses and reads the ids where
+// they lie, in the references, which the list keeps alive.
 #include "py.h"
 
-// hot_ids_of fills p with where the ids are; 0: something in the list is no reference.
+// hot_ids_of fills p with the addresses of the ids. It returns 0 when something in the list is no reference.
 int hot_ids_of(PyObject **items, Py_ssize_t n, const unsigned char **p) {
   for (Py_ssize_t i = 0; i < n; i++) {
     PyObject *x = items[i];
@@ -20,7 +18,7 @@ static uint64_t count_of(const unsigned char *id) {
   return __builtin_bswap64(n);
 }
 
-// distinct reports whether each id is there once; -1: there is no memory to find that out.
+// distinct reports whether each id is there only once; -1: there is not enough memory to find that out.
 static int distinct(const unsigned char **p, Py_ssize_t n) {
   // What a program makes one after another and keeps in that order counts up: no table is needed.
   Py_ssize_t i = 1;
@@ -44,7 +42,7 @@ static int distinct(const unsigned char **p, Py_ssize_t n) {
   return once;
 }
 
-// split makes the two lists: those that were picked, in order, and the others.
+// split makes two lists: the references that were picked, in order, and the others.
 static PyObject *split(PyObject **items, Py_ssize_t n, const uint32_t *pick, int64_t got) {
   PyObject *ready = PyList_New((Py_ssize_t)got), *rest = PyList_New(n - (Py_ssize_t)got);
   if (!ready || !rest) {
@@ -62,7 +60,7 @@ static PyObject *split(PyObject **items, Py_ssize_t n, const uint32_t *pick, int
   return Py_BuildValue("(NN)", ready, rest);
 }
 
-// wait_more waits for what was not there at once; 0: an exception is set.
+// wait_more waits for references that were not ready at once. It returns 0 when an exception is set.
 static int wait_more(const unsigned char **p, Py_ssize_t n, int64_t need, int64_t timeout, int here, uint32_t *pick, int64_t *got) {
   hot_err e;
   int rc; // Go looks after signals
@@ -110,7 +108,7 @@ static PyObject *wait_(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
 
 // ---- get of a list ----------------------------------------------------------
 
-// A number, a text or None that stands alone; NULL without an exception: it is something else.
+// scalar makes a number, a text or None. It returns NULL without an exception when the value is something else.
 static PyObject *scalar(const hot_found *f) {
   const unsigned char *p = (const unsigned char *)f->env;
   // [1, format, metadata of less than 256 bytes, []]
@@ -147,12 +145,13 @@ static PyObject *scalar(const hot_found *f) {
   return NULL;
 }
 
-// The form of the array before: arrays that come together mostly have the same.
+// The form of the previous array: arrays that come together mostly have the same form.
 typedef struct {
   PyObject *meta, *form; // (data type, shape, order, numpy's class)
 } last_form;
 
-// array_of makes an array of a triple; NULL, maybe with an exception: it is to be made in the long way, which tells why.
+// array_of makes an array of a triple. It returns NULL, maybe with an exception, when the general way has to make it, which
+// also says what is wrong.
 static PyObject *array_of(PyObject *t, PyObject *form_of, last_form *last) {
   PyObject *meta = PyTuple_GET_ITEM(t, 1), *bufs = PyTuple_GET_ITEM(t, 2);
   if (!PyBytes_Check(meta) || !PyTuple_Check(bufs) || PyTuple_GET_SIZE(bufs) != 1) return NULL;

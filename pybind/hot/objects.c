@@ -1,5 +1,4 @@
-// The types that Python sees: references, handles, views; and what a fork
-// does to them.
+// The types that Python sees (references, handles, views), and what becomes of them at a fork.
 #include "py.h"
 
 // ---- what the program lets go of ------------------------------------------
@@ -42,7 +41,7 @@ void hot_interrupt(void) {
   if (hot_have_main) pthread_kill(hot_main_thread, SIGUSR1);
 }
 
-// A call that waits in Go on the main thread, without the lock, looks here after signals.
+// hot_signals runs the handlers of signals. A call that waits in Go on the main thread, without the interpreter's lock, calls it.
 int hot_signals(void) {
   if (hot_forked || syscall(SYS_gettid) != getpid()) return 0;
   PyGILState_STATE s = PyGILState_Ensure();
@@ -85,15 +84,15 @@ static void after_fork_child(void) {
   pthread_mutex_unlock(&fd_lock);
 }
 
-struct sheaf hot_single; // that of references which the core counts one by one
+struct ref_batch hot_single; // that of references which the core counts one by one
 
 // ---- Ref: the base of ObjectRef -------------------------------------------
 
 static void ref_dealloc(PyObject *self) {
   Ref *r = (Ref *)self;
   if (r->weak) PyObject_ClearWeakRefs(self);
-  if (r->sheaf == &hot_single) hot_let_go(r->id, 0);
-  else if (r->sheaf) hot_ref_gone(r->sheaf, r->place);
+  if (r->batch == &hot_single) hot_let_go(r->id, 0);
+  else if (r->batch) hot_ref_gone(r->batch, r->place);
   Py_TYPE(self)->tp_free(self); // a subclass's own dealloc counts its type
 }
 
@@ -143,7 +142,7 @@ static void object_ref_dealloc(PyObject *self) {
   Py_DECREF(t); // in Python's own destructor of subclasses it is the nearest class's of this kind that does it
 }
 
-// hot_no_garbage takes the class from the collector, as long as nobody has made an object of it.
+// hot_no_garbage takes the class away from the garbage collector. No object of the class may exist yet.
 void hot_no_garbage(PyTypeObject *t) {
   if (!(t->tp_flags & Py_TPFLAGS_HAVE_GC) || t->tp_base != &RefType || t->tp_basicsize != sizeof(Ref) || t->tp_dictoffset) return;
   t->tp_flags &= ~(unsigned long)Py_TPFLAGS_HAVE_GC;
@@ -159,7 +158,7 @@ PyObject *hot_new_ref(const unsigned char *id) {
   Ref *r = (Ref *)t->tp_alloc(t, 0);
   if (!r) { hot_let_go(id, 0); return NULL; }
   memcpy(r->id, id, HOT_OBJECT);
-  r->sheaf = &hot_single;
+  r->batch = &hot_single;
   return (PyObject *)r;
 }
 
@@ -248,7 +247,7 @@ static PyTypeObject BufferType = {
     .tp_as_sequence = &buffer_seq,
 };
 
-// hot_new_buffer views memory under a pin or a view, which it takes over, or copies it when there is neither.
+// hot_new_buffer makes a view of memory under a pin or a view, which it takes over. Without either it copies the memory.
 PyObject *hot_new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssize_t n) {
   Buffer *b = PyObject_New(Buffer, &BufferType);
   if (!b) return NULL;
@@ -269,14 +268,14 @@ PyObject *hot_new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssize_t
   return (PyObject *)b;
 }
 
-// hot_arm makes children that user code forks known as such; both modules of this library call it.
+// hot_arm arranges that children that user code forks are known as such. Both modules of this library call it.
 int hot_arm(void) {
   static int armed;
   if (!armed && !pthread_atfork(before_fork, after_fork_parent, after_fork_child)) armed = 1;
   return armed;
 }
 
-// hot_add_types gives the module its classes; not 0: an exception is set.
+// hot_add_types gives the module its classes. When it does not return 0, an exception is set.
 int hot_add_types(PyObject *m) {
   static const struct { const char *name; PyTypeObject *type; } types[] = {
       {"Ref", &RefType}, {"Handle", &HandleType}, {"Buffer", &BufferType}, {NULL, &PinType}};

@@ -55,8 +55,8 @@ typedef struct {
   PyObject_HEAD
   PyObject *weak;
   unsigned char id[HOT_OBJECT];
-  uint32_t place;      // in its sheaf
-  struct sheaf *sheaf; // &hot_single: counted alone; NULL: nobody counts it
+  uint32_t place;          // in its batch
+  struct ref_batch *batch; // &hot_single: counted alone; NULL: nobody counts it
 } Ref;
 
 typedef struct {
@@ -72,7 +72,7 @@ typedef struct {
 } Pin; // gives the view of an arena object back
 
 extern PyTypeObject RefType, HandleType, PinType;
-extern struct sheaf hot_single; // that of references which the core counts one by one
+extern struct ref_batch hot_single; // that of references which the core counts one by one
 
 // A value that comes from Python.
 typedef struct {
@@ -126,12 +126,12 @@ PyObject *hot_new_handle(const unsigned char *actor, const unsigned char *token)
 PyObject *hot_new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssize_t n);
 int hot_add_types(PyObject *m);
 
-// sheaf.c
-void hot_ref_gone(struct sheaf *s, uint32_t place);
+// refbatch.c
+void hot_ref_gone(struct ref_batch *s, uint32_t place);
 
 // title.c
 void title_runs(const hot_item *it);
-void title_rests(void);
+void title_waits(void);
 void title_answered(void);
 
 // trace.c
@@ -153,7 +153,7 @@ int hot_take_value(value_in *in, PyObject *fmt, PyObject *meta, PyObject *bufs, 
 void hot_free_item(hot_item *it);
 PyObject *hot_item_tuple(hot_item *it);
 
-extern PyMethodDef hot_control_functions[], hot_group_functions[], hot_list_functions[], hot_loop_functions[], hot_sheaf_functions[],
+extern PyMethodDef hot_control_functions[], hot_group_functions[], hot_list_functions[], hot_loop_functions[], hot_refbatch_functions[],
     hot_stream_functions[], hot_title_functions[], hot_trace_functions[], hot_worker_functions[];
 
 #pragma GCC visibility pop

@@ -1,6 +1,6 @@
-// The sites of references: lines of the user's program, numbered as they are
-// met. Finding one takes a look at a few frames and a hash table; nothing is
-// allocated but at a line's first time.
+// The sites of references: lines of the user's program, which get their numbers when they are
+// met first. To find a site takes a look at a few frames and at a hash table; memory is
+// allocated only when a line is met for the first time.
 #include "site.h"
 #include <stdlib.h>
 #include <string.h>

@@ -50,7 +50,7 @@ static PyObject *stream_drop(PyObject *m, PyObject *o) {
   (void)m;
   unsigned char *gen = hot_ref_id(o);
   if (!gen) return NULL;
-  if (((Ref *)o)->sheaf) hot_let_go(gen, HOT_DROP_STREAM);
+  if (((Ref *)o)->batch) hot_let_go(gen, HOT_DROP_STREAM);
   Py_RETURN_NONE;
 }
 

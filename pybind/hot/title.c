@@ -1,9 +1,9 @@
-// What `ps` shows of a worker: ray::f while it runs the task f, ray::A.m in a
-// method, ray::A when the actor has nothing to do, else ray::IDLE.
+// The command line that `ps` shows for a worker: ray::f while it runs the task f, ray::A.m
+// while it runs a method of an actor, ray::A while the actor has nothing to do, else ray::IDLE.
 //
-// The kernel shows the memory in which it put the process's arguments. If that
-// does not end with a zero it shows the text up to the first zero only. So a
-// change costs a copy of a few bytes and no system call.
+// The kernel shows the memory in which it has put the process's arguments. If that memory does
+// not end with a zero, the kernel shows the text up to the first zero only. So a change costs a
+// copy of a few bytes and no system call.
 #include "py.h"
 
 #define TITLE_PREFIX "ray::"
@@ -36,8 +36,8 @@ void title_runs(const hot_item *it) {
   title_write((const char *)it->name, (size_t)it->name_n);
 }
 
-// title_rests: this thread waits for work.
-void title_rests(void) {
+// title_waits: this thread waits for work, so the title says what the worker is.
+void title_waits(void) {
   if (!title_at || !title_busy) return;
   title_busy = 0;
   if (--title_calls == 0) title_write(title_idle, title_idle_n);
@@ -69,7 +69,7 @@ static PyObject *show_in(PyObject *m, PyObject *args) {
   Py_RETURN_NONE;
 }
 
-// show_as(text): what is shown while no call runs
+// show_as(text): the text that is shown while no call runs
 static PyObject *show_as(PyObject *m, PyObject *o) {
   (void)m;
   Py_ssize_t n;

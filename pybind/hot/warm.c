@@ -1,10 +1,10 @@
-// The pages that every worker writes to are copied for it at once, when it is
-// forked: one by one, each costs a fault, and when Go's threads run on other
-// processors an interrupt there.
+// Every worker writes to certain pages of the memory that it shares with its zygote. These
+// pages are copied together when the worker is forked. Otherwise each of them would cost a
+// fault, and, when Go's threads run on other processors, an interrupt there.
 //
-// Which pages those are the first worker of a zygote finds out, when it has
-// come up: the ones that it shares with nobody. It notes them on a page that
-// all workers of the zygote share. Addresses are the same in all of them.
+// The first worker of a zygote finds out which pages these are: when it has come up, they are
+// the pages that it shares with nobody. It notes them on a page that all workers of the zygote
+// share. Addresses are the same in all workers.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 enum { MOST = 4096, CHUNK = 512 };
 
-// What pagemap says of a page.
+// The bits of a page in pagemap.
 #define PRESENT (1ULL << 63)
 #define OF_FILE (1ULL << 61)
 #define EXCLUSIVE (1ULL << 56)

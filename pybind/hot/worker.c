@@ -1,4 +1,4 @@
-// The executing side.
+// The functions of a worker: next_task, reply and others.
 #include "py.h"
 
 static PyObject *text_at(uintptr_t p, int64_t n) { return PyUnicode_DecodeUTF8(p ? (const char *)p : "", (Py_ssize_t)n, "replace"); }
@@ -8,7 +8,7 @@ void hot_free_item(hot_item *it) {
   free(it->blob);
 }
 
-// deps_of makes a tuple of triples; None without.
+// deps_of makes a tuple of the triples of the dependencies, or None when there are none.
 static PyObject *deps_of(hot_item *it) {
   if (it->ndeps == 0) Py_RETURN_NONE;
   PyObject *t = PyTuple_New((Py_ssize_t)it->ndeps);
@@ -20,7 +20,7 @@ static PyObject *deps_of(hot_item *it) {
   return t;
 }
 
-// some is p, NULL when all its bytes are 0.
+// some returns p, or NULL when all its bytes are 0.
 static const char *some(const unsigned char *p, int n) {
   for (int i = 0; i < n; i++)
     if (p[i]) return (const char *)p;
@@ -71,7 +71,7 @@ static PyObject *next_task(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   const char *group = n < 2 ? NULL : PyUnicode_AsUTF8AndSize(a[1], &group_n); // as long as the caller holds the text
   if (PyErr_Occurred() || !hot_usable()) return NULL;
   int64_t end = timeout > 0 ? hot_now_ms() + timeout : 0;
-  title_rests();
+  title_waits();
   for (;;) {
     hot_item it;
     hot_err e;
@@ -180,7 +180,7 @@ static PyObject *exiting(PyObject *m, PyObject *o) {
   Py_RETURN_NONE;
 }
 
-// last_calls(token): ends that call without an answer, lets no other begin, and waits until those that run have ended
+// last_calls(token): ends that call without an answer, lets no other call begin, and waits until the running calls have ended
 static PyObject *last_calls(PyObject *m, PyObject *o) {
   (void)m;
   unsigned long long token = PyLong_AsUnsignedLongLong(o);
@@ -194,7 +194,7 @@ static PyObject *last_calls(PyObject *m, PyObject *o) {
   }
 }
 
-// flush_on_exit(): the program is about to end the process; what it has said leaves it first.
+// flush_on_exit(): the program is about to end the process; everything that it has said leaves the process first.
 static PyObject *flush_on_exit(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;

@@ -65,7 +65,7 @@ def release_code() -> None:
     """Lets go of the code in memory that an idle process does not run; what it runs comes back."""
     late = sys.modules.get(_LATE)
     if late is not None:
-        late.rest()
+        late.trim()
 
 
 def _load(name: str) -> ModuleType:

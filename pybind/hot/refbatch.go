@@ -29,11 +29,11 @@ func HotRefTable(list **C.uchar, n C.int64_t, table *unsafe.Pointer, size *C.int
 	return ok
 }
 
-// HotImportAll counts the references of a table; from now on the sheaf is freed when
+// HotImportAll counts the references of a table; from now on the batch is freed when
 // the program has told that the last of them is gone.
 //
 //export HotImportAll
-func HotImportAll(s *C.struct_sheaf, table unsafe.Pointer, size C.int64_t, site C.uint32_t, e *C.hot_err) (r C.int) {
+func HotImportAll(s *C.struct_ref_batch, table unsafe.Pointer, size C.int64_t, site C.uint32_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
 	c, err := current()
 	if err != nil {

@@ -1,12 +1,13 @@
-// References that come together in one value: see core/client/sheaf.go.
+// Batches of references: references that come together in one value. The Go half is
+// core/client/sheaf.go.
 #include "py.h"
 
-// hot_ref_gone notes that the program has let go of a reference of a sheaf. The last thing that
-// it does with one whose references are all gone is to say so.
-void hot_ref_gone(struct sheaf *s, uint32_t place) {
+// hot_ref_gone notes that the program has let go of a reference of a batch. When all references
+// of the batch are gone it tells the core, and does not touch the batch any more.
+void hot_ref_gone(struct ref_batch *s, uint32_t place) {
   if (hot_forked) return;
   uint64_t *bits = &s->dead[place >> 6];
-  __atomic_store_n(bits, *bits | 1ull << (place & 63), __ATOMIC_RELAXED); // only who has the interpreter's lock writes
+  __atomic_store_n(bits, *bits | 1ull << (place & 63), __ATOMIC_RELAXED); // only the thread that has the interpreter's lock writes
   unsigned char id[HOT_OBJECT] = {0};
   uint64_t number = __builtin_bswap64(s->number);
   if (--s->alive == 0) {
@@ -18,17 +19,18 @@ void hot_ref_gone(struct sheaf *s, uint32_t place) {
   }
 }
 
-// What a thread is unpickling now takes its references from here, one after another.
+// gather is where the value that a thread unpickles now takes its references from, one after
+// another.
 typedef struct gather {
-  struct sheaf *s;
+  struct ref_batch *s;
   const unsigned char *ids;
-  uint32_t next, n; // the sheaf may be gone when all that were taken are
+  uint32_t next, n; // the batch may be gone when all references that were taken are gone
   struct gather *outer;
 } gather;
 
 static __thread gather *gathering;
 
-// next_ref() -> the next reference of the value that this thread unpickles
+// next_ref() -> the next reference of the value that this thread is unpickling
 static PyObject *next_ref(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
@@ -41,12 +43,12 @@ static PyObject *next_ref(PyObject *m, PyObject *unused) {
   Ref *r = (Ref *)t->tp_alloc(t, 0);
   if (!r) return NULL;
   memcpy(r->id, g->ids + (size_t)g->next * HOT_OBJECT, HOT_OBJECT);
-  r->sheaf = g->s;
+  r->batch = g->s;
   r->place = g->next++;
   return (PyObject *)r;
 }
 
-// ref_table(list of references) -> bytes that go in front of the pickle
+// ref_table(list of references) -> the bytes that go in front of the pickle
 static PyObject *ref_table(PyObject *m, PyObject *list) {
   (void)m;
   if (!hot_usable()) return NULL;
@@ -80,7 +82,7 @@ static PyObject *with_refs(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
     memcpy(&size, meta.buf, 4);
     memcpy(&n, (char *)meta.buf + 4, 4);
   }
-  struct sheaf *s = NULL;
+  struct ref_batch *s = NULL;
   PyObject *out = NULL;
   hot_err e;
   if (n == 0 || size > (size_t)meta.len || (uint64_t)n * HOT_OBJECT + 16 > size) {
@@ -102,13 +104,13 @@ static PyObject *with_refs(PyObject *m, PyObject *const *a, Py_ssize_t nargs) {
     Py_XDECREF(kw);
     Py_XDECREF(args);
     Py_XDECREF(pickled);
-    while (g.next < n) hot_ref_gone(s, g.next++); // it failed on the way
+    while (g.next < n) hot_ref_gone(s, g.next++); // unpickling has failed before it took these
   }
   PyBuffer_Release(&meta);
   return out;
 }
 
-PyMethodDef hot_sheaf_functions[] = {
+PyMethodDef hot_refbatch_functions[] = {
     {"next_ref", next_ref, METH_NOARGS, "The next reference of a value."}, {"ref_table", ref_table, METH_O, NULL},
     FAST(with_refs, "with_refs"), {0},
 };
