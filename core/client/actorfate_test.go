@@ -16,8 +16,8 @@ func TestFateKnown_Dead_CallsGetItsCause(t *testing.T) {
 		answer any
 		code   fault.Code
 	}{
-		{wire.ActorFate{State: wire.ActorDead, Message: "these words"}, fault.ActorDied},
-		{wire.ActorFate{State: wire.ActorDead, Cause: string(fault.OutOfMemory), Message: "these words"}, fault.OutOfMemory},
+		{wire.ActorDeath{State: wire.ActorDead, Message: "these words"}, fault.ActorDied},
+		{wire.ActorDeath{State: wire.ActorDead, Cause: string(fault.OutOfMemory), Message: "these words"}, fault.OutOfMemory},
 		{fault.New(fault.BadRequest, "these words"), fault.BadRequest},
 	} {
 		d := startDaemon(t)

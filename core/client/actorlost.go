@@ -44,7 +44,7 @@ func (c *Client) askFate(a *actor) {
 	a.asking = true
 	q := wire.ActorLost{ActorID: a.id[:], Incarnation: a.inc, Conn: a.broken.num}
 	c.daemon.Go(wire.TActorLost, q, func(m *wire.Message, err error) {
-		var f wire.ActorFate
+		var f wire.ActorDeath
 		if err == nil {
 			err = m.Decode(&f)
 		}
@@ -60,7 +60,7 @@ func (c *Client) askFate(a *actor) {
 // fateKnown divides the calls that a dead incarnation had: those that had begun
 // are tried again if their retries allow, the others are sent as if never sent;
 // mu held.
-func (c *Client) fateKnown(a *actor, f *wire.ActorFate, err error) {
+func (c *Client) fateKnown(a *actor, f *wire.ActorDeath, err error) {
 	if err != nil || f.State == wire.ActorDead {
 		died := diedFault(f)
 		if err != nil {
@@ -106,7 +106,7 @@ func (a *actor) forgetSent(t *task) {
 }
 
 // diedFault is what calls of a dead actor fail with.
-func diedFault(f *wire.ActorFate) *fault.Error {
+func diedFault(f *wire.ActorDeath) *fault.Error {
 	died := fault.New(fault.ActorDied, "%s", f.Message)
 	if f.Cause != "" {
 		died.Code = fault.Code(f.Cause)
@@ -117,7 +117,7 @@ func diedFault(f *wire.ActorFate) *fault.Error {
 // unavailableFault is what calls fail with that an incarnation had begun which
 // is followed by another. One that took too much memory is told as that, as
 // the last one's end is.
-func unavailableFault(f *wire.ActorFate) *fault.Error {
+func unavailableFault(f *wire.ActorDeath) *fault.Error {
 	switch code := fault.Code(f.Cause); code {
 	case fault.OutOfMemory, fault.GPUMemoryExceeded:
 		return fault.New(code, "%s", f.Message)

@@ -247,7 +247,7 @@ func TestActorReady_ConstructorRaises_TheExceptionOrItsShortFormIsTold(t *testin
 				t.Fatal(err)
 			}
 			got := oneReady(t, list)
-			if !slices.Equal(got.ActorID, start.ActorID) || got.Incarnation != 3 || got.Message != "words" || got.Unsettled {
+			if !slices.Equal(got.ActorID, start.ActorID) || got.Incarnation != 3 || got.Message != "words" || got.Unregistered {
 				t.Errorf("told %+v", got)
 			}
 			p, err := pointerIn(got.Error)

@@ -8,7 +8,7 @@ import "github.com/eagleray/eagleray/core/wire"
 // settlesLate holds what the constructor of an actor that runs has got, until its worker has registered the references that
 // it keeps: the owner of one may be late. An actor that may restart is held for anyway; mu held.
 func (c *Client) settlesLate(a *actor, s *wire.ActorState) {
-	if b := a.birth; s.Unsettled && b != nil && !b.again {
+	if b := a.birth; s.Unregistered && b != nil && !b.again {
 		c.unsettled(b.task, s.Addr)
 	}
 }
@@ -53,7 +53,7 @@ func (b *birth) holds() bool {
 // watchDeath asks to be told when the actor is dead for good; mu held.
 func (c *Client) watchDeath(a *actor) {
 	c.daemon.Go(wire.TActorLost, wire.ActorLost{ActorID: a.id[:], Incarnation: wire.ActorNever}, func(m *wire.Message, err error) {
-		var f wire.ActorFate
+		var f wire.ActorDeath
 		if err != nil || m.Decode(&f) != nil {
 			return // the session has ended
 		}

@@ -14,10 +14,10 @@ import (
 const maxLooked = 200_000
 
 // tally answers what this process holds; it runs on the daemon connection's goroutine.
-func (c *Client) tally(q *wire.CensusAsk) *wire.Tally {
+func (c *Client) tally(q *wire.CensusAsk) *wire.ProcessCensus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := &wire.Tally{Pid: os.Getpid(), Role: c.opts.Role, WorkerID: bytes.Clone(c.info.Worker[:]), JobID: c.info.Job[:]}
+	t := &wire.ProcessCensus{Pid: os.Getpid(), Role: c.opts.Role, WorkerID: bytes.Clone(c.info.Worker[:]), JobID: c.info.Job[:]}
 	if e := c.exec; e != nil && e.actorID != (ids.Actor{}) {
 		t.ActorID = bytes.Clone(e.actorID[:])
 	}
@@ -31,7 +31,7 @@ func (c *Client) tally(q *wire.CensusAsk) *wire.Tally {
 	return t
 }
 
-func (c *Client) tallyObjects(t *wire.Tally, limit int) {
+func (c *Client) tallyObjects(t *wire.ProcessCensus, limit int) {
 	captured, replies := map[*refs.Object]int{}, map[*refs.Object]int{}
 	var largest []*refs.Object
 	var cut *refs.Object // what comes behind it is not among the largest
@@ -139,7 +139,7 @@ func (c *Client) taskState(t *task) string {
 	return wire.TaskWaitsForNode
 }
 
-func (c *Client) tallyTasks(t *wire.Tally, limit int) {
+func (c *Client) tallyTasks(t *wire.ProcessCensus, limit int) {
 	t.Open = c.unfinished
 	seen := map[*task]bool{}
 	add := func(x *task) bool {

@@ -110,7 +110,7 @@ func TestTally_OfAnHeir_SitesAndFunctionsAreKept(t *testing.T) {
 	w := &will{}
 	w.Objects = append(w.Objects, (&inventory{c: owner.c, serves: map[ids.Owner]bool{}}).object(owner.c.table.Find(id)))
 	owner.c.mu.Unlock()
-	if got := installed(t, d.sited(wire.RoleHeir).c, w); got.Site != "(put object) | line 5" || got.Maker != "" {
+	if got := installed(t, d.sited(wire.RoleSuccessor).c, w); got.Site != "(put object) | line 5" || got.Maker != "" {
 		t.Errorf("inherited: %+v", got)
 	}
 }

@@ -186,7 +186,7 @@ func (c *Client) adjustWant(k *class) {
 // seen tells the daemon which of its grants a want comes after: one that is on
 // its way is not wanted once more. An heir has not counted its predecessor's.
 func (c *Client) seen(k *class) uint64 {
-	if c.opts.Role == wire.RoleHeir {
+	if c.opts.Role == wire.RoleSuccessor {
 		return 0
 	}
 	return k.granted + 1

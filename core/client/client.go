@@ -33,7 +33,7 @@ const (
 // Options say how to join a session.
 type Options struct {
 	Socket string        // the daemon's
-	Role   string        // wire.RoleDriver, RoleWorker, RoleService or RoleHeir
+	Role   string        // wire.RoleDriver, RoleWorker, RoleService or RoleSuccessor
 	Token  string        // worker: of its fork order; heir: of its predecessor
 	Job    wire.JobStart // driver and service
 	// Context, when set, ends the attempt to join; it has no effect afterwards.
@@ -225,7 +225,7 @@ func Connect(o Options) (*Client, error) {
 		c.opened(fd)
 	}
 	c.daemon.Start()
-	if o.Role != wire.RoleHeir {
+	if o.Role != wire.RoleSuccessor {
 		c.listener.Start()
 	}
 	if o.Role == wire.RoleDriver || o.Role == wire.RoleService {
@@ -254,7 +254,7 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 		return fmt.Errorf("the daemon sent no arena")
 	}
 	c.arenaFD, c.arenaBytes = arenaFD, arenaBytes
-	if c.opts.Role != wire.RoleHeir { // of which there may be thousands in a process, and they read nothing
+	if c.opts.Role != wire.RoleSuccessor { // of which there may be thousands in a process, and they read nothing
 		if err := c.mapArena(); err != nil {
 			return err
 		}
@@ -269,7 +269,7 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	if c.async.fd, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return err
 	}
-	if c.opts.Role != wire.RoleHeir { // it gets its predecessor's
+	if c.opts.Role != wire.RoleSuccessor { // it gets its predecessor's
 		c.listener, err = transport.Listen(c.info.Addr, (*host)(c), c.served)
 	}
 	return err

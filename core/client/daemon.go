@@ -57,7 +57,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 			c.exec.forget(q.FID)
 			c.mu.Unlock()
 		}
-	case wire.TTally:
+	case wire.TProcessCensus:
 		var q wire.CensusAsk
 		if err = m.Decode(&q); err == nil {
 			err = m.Reply(c.tally(&q))

@@ -32,8 +32,8 @@ func (d *fakeDaemon) says(c *Client, list ...func(p *wire.Peer) error) {
 			d.t.Fatal(err)
 		}
 	}
-	var tally wire.Tally // which comes after the answers to all before
-	if err := d.asks(c, wire.TTally, wire.CensusAsk{}, &tally); err != nil {
+	var tally wire.ProcessCensus // which comes after the answers to all before
+	if err := d.asks(c, wire.TProcessCensus, wire.CensusAsk{}, &tally); err != nil {
 		d.t.Fatalf("ask what the process has: %v", err)
 	}
 }
@@ -79,7 +79,7 @@ func TestFromDaemon_MalformedOrForeignMessages_AreRefusedAndNoted(t *testing.T) 
 	d := startDaemon(t)
 	w := d.programless()
 	for _, what := range []wire.Type{wire.TLeaseGrant, wire.TLeaseRecall, wire.TLeaseWanted, wire.TLeaseBroken, wire.TClassInfeasible,
-		wire.TLogs, wire.TForget, wire.TTally, wire.TActorStart, wire.TObjFreed, wire.TWorkerReady} {
+		wire.TLogs, wire.TForget, wire.TProcessCensus, wire.TActorStart, wire.TObjFreed, wire.TWorkerReady} {
 		err := d.asks(w, what, "no map", nil)
 		if fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), what.String()) {
 			t.Errorf("%s: the answer is %v", what, err)

@@ -67,7 +67,7 @@ func (t *task) become(tm *Template) {
 }
 
 // tallyEnded adds the tasks that have ended, the last one first; mu held.
-func (c *Client) tallyEnded(t *wire.Tally, limit int) {
+func (c *Client) tallyEnded(t *wire.ProcessCensus, limit int) {
 	x := &c.endings
 	for i := uint64(0); i < min(x.n, keptEnds, uint64(limit)); i++ {
 		e := &x.ring[(x.n-1-i)%keptEnds]

@@ -127,14 +127,14 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 		u.Close()
 		return
 	}
-	if h.Role == wire.RoleWill {
+	if h.Role == wire.RoleHandover {
 		d.mu.Lock()
 		f := d.takesOver
 		d.mu.Unlock()
 		f(u, h.OwnerID)
 		return
 	}
-	if h.Role == wire.RoleStarted {
+	if h.Role == wire.RoleProgress {
 		d.givePage(u, h.OwnerID)
 		return
 	}
@@ -161,7 +161,7 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 	d.mu.Lock()
 	d.peers[p] = h.Role
 	d.peerOf[w] = p
-	if h.Role == wire.RoleHeir {
+	if h.Role == wire.RoleSuccessor {
 		for x := range d.peerOf {
 			if o := x.Owner(); string(o[:]) == h.Token {
 				w = x

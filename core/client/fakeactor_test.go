@@ -66,7 +66,7 @@ func (d *fakeDaemon) actorMessage(m *wire.Message) {
 		var q wire.ActorReady
 		_ = m.Decode(&q)
 		if a := d.actors[ids.Actor(q.ActorID)]; a.inc == q.Incarnation {
-			a.alive, a.unsettled = true, q.Unsettled
+			a.alive, a.unsettled = true, q.Unregistered
 			a.answer()
 		}
 	case wire.TActorResolve:
@@ -102,13 +102,13 @@ func (a *fakeActor) answer() {
 		case q.lost == nil && a.dead:
 			_ = q.m.Reply(wire.ActorState{State: wire.ActorDead, Message: "it is dead"})
 		case q.lost == nil && a.alive && a.inc > q.after:
-			_ = q.m.Reply(wire.ActorState{State: wire.ActorAlive, Incarnation: a.inc, Addr: a.worker.info.Addr, Unsettled: a.unsettled})
+			_ = q.m.Reply(wire.ActorState{State: wire.ActorAlive, Incarnation: a.inc, Addr: a.worker.info.Addr, Unregistered: a.unsettled})
 		case q.lost != nil && a.dead:
-			_ = q.m.Reply(wire.ActorFate{State: wire.ActorDead, Message: "it is dead"})
+			_ = q.m.Reply(wire.ActorDeath{State: wire.ActorDead, Message: "it is dead"})
 		case q.lost != nil && a.lives && a.alive && a.inc == q.after:
-			_ = q.m.Reply(wire.ActorFate{State: wire.ActorAlive, Message: "it lives"})
+			_ = q.m.Reply(wire.ActorDeath{State: wire.ActorAlive, Message: "it lives"})
 		case q.lost != nil && a.inc > q.after:
-			f := wire.ActorFate{State: wire.ActorRestarting, Cause: string(a.cause), Message: "it restarts"}
+			f := wire.ActorDeath{State: wire.ActorRestarting, Cause: string(a.cause), Message: "it restarts"}
 			f.Started, f.Known = a.numbers[q.after].Of(progress.Caller{Owner: q.owner, Conn: q.lost.Conn})
 			_ = q.m.Reply(f)
 		default:

@@ -111,7 +111,7 @@ func (c *Client) KillActor(id ids.Actor, noRestart bool) error {
 	if !noRestart {
 		return c.call(wire.TActorKill, q, nil)
 	}
-	var f wire.ActorFate
+	var f wire.ActorDeath
 	if err := c.call(wire.TActorKill, q, &f); err != nil {
 		return err
 	}

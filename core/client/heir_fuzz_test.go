@@ -79,7 +79,7 @@ func FuzzHeir(f *testing.F) {
 		if work > 1000 {
 			return // allowed, and slow
 		}
-		c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleHeir, Token: string(make([]byte, ids.OwnerSize))})
+		c, err := Connect(Options{Socket: d.sock(), Role: wire.RoleSuccessor, Token: string(make([]byte, ids.OwnerSize))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,7 @@ import (
 // until nobody needs it any more. The token names that worker to the daemon.
 func Inherit(u *net.UnixConn, socket, token string) error {
 	defer u.Close()
-	c, err := Connect(Options{Socket: socket, Role: wire.RoleHeir, Token: token})
+	c, err := Connect(Options{Socket: socket, Role: wire.RoleSuccessor, Token: token})
 	if err != nil {
 		return err // the worker stays as it was
 	}

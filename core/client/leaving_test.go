@@ -222,7 +222,7 @@ func TestKillActor_ForGood_LaterCallsFailAtOnce(t *testing.T) {
 		var asked wire.ActorKill
 		d.answers(wire.TActorKill, func(m *wire.Message) bool {
 			_ = m.Decode(&asked)
-			_ = m.Reply(wire.ActorFate{State: wire.ActorDead, Message: "it was killed"})
+			_ = m.Reply(wire.ActorDeath{State: wire.ActorDead, Message: "it was killed"})
 			return true
 		})
 		if err := c.KillActor(id, noRestart); err != nil {
@@ -268,7 +268,7 @@ func TestTallyEnded_LatestFirst_WithTheirStates(t *testing.T) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var all, one wire.Tally
+	var all, one wire.ProcessCensus
 	c.tallyEnded(&all, 10)
 	c.tallyEnded(&one, 1)
 	var states []string

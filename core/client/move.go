@@ -82,7 +82,7 @@ func (c *Client) warn(format string, a ...any) {
 
 // findHeir opens a connection that leads to an heir.
 func (c *Client) findHeir() (*net.UnixConn, error) {
-	u, _, fd, err := wire.Dial(c.opts.Socket, wire.Hello{Version: wire.Version, Role: wire.RoleWill, OwnerID: c.self[:]})
+	u, _, fd, err := wire.Dial(c.opts.Socket, wire.Hello{Version: wire.Version, Role: wire.RoleHandover, OwnerID: c.self[:]})
 	if fd >= 0 {
 		unix.Close(fd)
 	}

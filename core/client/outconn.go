@@ -199,7 +199,7 @@ func (o *outConn) reply(r *wire.Reader, n int) error {
 func (o *outConn) answered(t *task, r *wire.Reader, x *frame.Reply) error {
 	c, flags := o.c, x.Flags
 	isErr := flags&wire.ReplyAppError != 0
-	if flags&wire.ReplyUnsettled != 0 {
+	if flags&wire.ReplyUnregistered != 0 {
 		c.unsettled(t, o.peerAddr)
 	}
 	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tried() < int32(t.tmpl.MaxRetries)) {

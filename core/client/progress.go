@@ -70,7 +70,7 @@ func (c *Client) begunOf(l *lease, tasks []*task) int {
 // dies earlier costs it nothing. One that may restart gets the page. Without
 // it, calls that were sent count as started when this process dies.
 func (c *Client) askPage(restarts bool) *progress.Writer {
-	u, _, fd, err := wire.Dial(c.opts.Socket, wire.Hello{Version: wire.Version, Role: wire.RoleStarted, OwnerID: c.self[:]})
+	u, _, fd, err := wire.Dial(c.opts.Socket, wire.Hello{Version: wire.Version, Role: wire.RoleProgress, OwnerID: c.self[:]})
 	if err == nil {
 		u.Close()
 		if fd < 0 {

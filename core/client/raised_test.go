@@ -166,7 +166,7 @@ func TestTallyRan_RunningFirstUpToTheLimit(t *testing.T) {
 	all := []row{{50, "A.m", wire.TaskRunning, true}, {11, "f", wire.TaskFailed, false}, {9, "A.m", wire.TaskFailed, true}, {7, "f", wire.TaskFinished, false}}
 	for limit := range 6 {
 		var got []row
-		var tally wire.Tally
+		var tally wire.ProcessCensus
 		e.tallyRan(&tally, limit)
 		for _, r := range tally.Ran {
 			id := ids.Task(r.TaskID)

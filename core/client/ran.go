@@ -89,7 +89,7 @@ func (x *ranTasks) each(f func(task ids.Task, tmpl *RemoteTemplate, failed bool)
 }
 
 // tallyRan adds what this process runs, and what it has run last, of tasks that others have submitted; mu held.
-func (e *executor) tallyRan(t *wire.Tally, limit int) {
+func (e *executor) tallyRan(t *wire.ProcessCensus, limit int) {
 	row := func(task ids.Task, tmpl *RemoteTemplate, state string) {
 		r := wire.TaskRow{TaskID: bytes.Clone(task[:]), Name: tmpl.Name, Method: tmpl.Kind == KindMethod, State: state}
 		if r.Method {

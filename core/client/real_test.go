@@ -313,11 +313,11 @@ func TestReal_Census_StatesOfTasksAndObjects(t *testing.T) {
 	call := r.call(a, "add", "")
 	behind := r.call(a, "add", "", runs)
 	r.expect(call, "1", "")
-	var mine wire.Tally
+	var mine wire.ProcessCensus
 	var c wire.Census
 	r.s.Tool().Call(wire.TCensus, wire.CensusAsk{Objects: true, Tasks: true, Limit: 100}, &c)
 	ranElsewhere := 0
-	for _, tally := range c.Tallies {
+	for _, tally := range c.Processes {
 		ranElsewhere += len(tally.Runs)
 		if tally.Role == wire.RoleDriver {
 			mine = tally

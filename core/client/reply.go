@@ -35,7 +35,7 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 	}
 	// References that the task keeps are registered before its caller may let go.
 	if c.unacked > 0 && !c.registered() {
-		flags |= wire.ReplyUnsettled
+		flags |= wire.ReplyUnregistered
 	}
 	k.returned = true
 	e.ran.note(k, flags)
@@ -236,7 +236,7 @@ func (c *Client) ActorReady(token uint64, ok bool, message string, exception, br
 	}
 	unsettled := c.unacked > 0 && !c.registered()
 	e.finishCall(token, k)
-	r := wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation, Unsettled: unsettled}
+	r := wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation, Unregistered: unsettled}
 	if r.Message = message; !ok && len(exception) > 0 {
 		v := Value{Fmt: FmtError, Meta: exception}
 		if len(brief) > 0 {

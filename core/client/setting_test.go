@@ -47,7 +47,7 @@ func TestStartUnfetched_ByRoleAndSetting_IsOnOrOff(t *testing.T) {
 		{"a driver that switched it off", Options{Role: wire.RoleDriver, Env: off}, true},
 		{"a worker", Options{Role: wire.RoleWorker, Env: map[string]string{}}, false},
 		{"a worker that switched it off", Options{Role: wire.RoleWorker, Env: off}, true},
-		{"an heir", Options{Role: wire.RoleHeir, Env: map[string]string{}}, true},
+		{"an heir", Options{Role: wire.RoleSuccessor, Env: map[string]string{}}, true},
 		{"a program with a function of its own", Options{Role: "other", Env: map[string]string{}, Unfetched: func(string) {}}, false},
 		{"a program with a function of its own that switched it off", Options{Role: "other", Env: off, Unfetched: func(string) {}}, true},
 	} {

@@ -38,7 +38,7 @@ func (k *call) traced(s trace.Stage, fd int) {
 // startTrace opens the ring of this process when its program asked for one.
 func (c *Client) startTrace() error {
 	folder, ok := c.setting(trace.Variable)
-	if !ok || c.opts.Role == wire.RoleHeir {
+	if !ok || c.opts.Role == wire.RoleSuccessor {
 		return nil
 	}
 	return trace.Open(folder, c.opts.Role, c.self)

@@ -57,10 +57,10 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	if h.Version != wire.Version {
 		return fault.New(fault.VersionMismatch, "this daemon speaks protocol version %d, the caller %d: both must come from one installation", wire.Version, h.Version)
 	}
-	if h.Role == wire.RoleWill {
+	if h.Role == wire.RoleHandover {
 		return d.handOver(u, h)
 	}
-	if h.Role == wire.RoleStarted {
+	if h.Role == wire.RoleProgress {
 		return d.startPage(u, h)
 	}
 	pid, pidfd := peerProcess(u, h.Pid)
@@ -73,7 +73,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 			break
 		}
 		c.self, c.job = c.worker.self, c.worker.job
-	case wire.RoleHeir:
+	case wire.RoleSuccessor:
 		c.self = ids.NewWorker()
 		c.predecessor, err = d.predecessorOf(h.Token)
 		if err == nil {
@@ -111,7 +111,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		return err
 	}
 	c.peer.Start()
-	if c.worker != nil || c.role == wire.RoleCLI || c.role == wire.RoleHeir || pidfd < 0 {
+	if c.worker != nil || c.role == wire.RoleCLI || c.role == wire.RoleSuccessor || pidfd < 0 {
 		// A worker's pidfd comes from its zygote, and a successor runs in this process.
 		closeFD(pidfd)
 		return nil

@@ -83,7 +83,7 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 		d.table.End(w.Worker, exitGrace)
 		return
 	}
-	a.creating, a.created, a.lateRefs = true, true, r.Unsettled
+	a.creating, a.created, a.lateRefs = true, true, r.Unregistered
 	delete(d.failedStarts, a.rec.ID)
 	d.head.ActorStarted(d.located(a))
 }

@@ -26,7 +26,7 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 	d.mu.Lock()
 	asked := make([]*client, 0, len(d.clients))
 	for _, c := range d.clients {
-		if c.role != wire.RoleCLI && c.role != wire.RoleWill {
+		if c.role != wire.RoleCLI && c.role != wire.RoleHandover {
 			asked = append(asked, c)
 		}
 	}
@@ -44,7 +44,7 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		var all sync.WaitGroup
-		found := make([]*wire.Tally, len(asked))
+		found := make([]*wire.ProcessCensus, len(asked))
 		silent := make([]string, len(asked))
 		for i, c := range asked {
 			all.Add(1)
@@ -56,7 +56,7 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 		all.Wait()
 		for i, c := range asked {
 			if found[i] != nil {
-				out.Tallies = append(out.Tallies, *found[i])
+				out.Processes = append(out.Processes, *found[i])
 			} else if silent[i] != "" {
 				out.Silent = append(out.Silent, wire.Silent{Pid: c.pid, Role: c.role, WorkerID: bytes.Clone(c.self[:]), Why: silent[i]})
 			}
@@ -73,12 +73,12 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 }
 
 // partOf asks one process; why is "" when it has left meanwhile.
-func partOf(ctx context.Context, c *client, q *wire.CensusAsk, patience time.Duration) (t *wire.Tally, why string) {
-	if c.role != wire.RoleHeir && stopped(c.pid) {
+func partOf(ctx context.Context, c *client, q *wire.CensusAsk, patience time.Duration) (t *wire.ProcessCensus, why string) {
+	if c.role != wire.RoleSuccessor && stopped(c.pid) {
 		return nil, "it is stopped (SIGSTOP)"
 	}
-	t = new(wire.Tally)
-	err := c.peer.Call(ctx, wire.TTally, q, t)
+	t = new(wire.ProcessCensus)
+	err := c.peer.Call(ctx, wire.TProcessCensus, q, t)
 	switch {
 	case err == nil:
 		return t, ""
@@ -106,9 +106,9 @@ func (d *Daemon) placesOf(out *wire.Census) {
 	st := d.objects.Stats()
 	out.Store = wire.StoreSums{Capacity: st.Capacity, Used: st.Used, Objects: st.Objects, Pinned: st.Pinned, Peak: st.Peak, More: st.More}
 	seen := map[ids.Object]bool{}
-	for i := range out.Tallies {
-		for j := range out.Tallies[i].Objects {
-			id, err := ids.ParseObject(out.Tallies[i].Objects[j].ObjectID)
+	for i := range out.Processes {
+		for j := range out.Processes[i].Objects {
+			id, err := ids.ParseObject(out.Processes[i].Objects[j].ObjectID)
 			if err != nil || seen[id] {
 				continue
 			}

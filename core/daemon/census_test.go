@@ -43,7 +43,7 @@ func TestCensus_SilentProcesses_AreNamed(t *testing.T) {
 		}
 	}
 	got := d.census(wire.CensusAsk{Limit: 10, TimeoutMs: 50, Objects: true})
-	if len(got.Tallies) != 0 || len(got.Silent) != 2 {
+	if len(got.Processes) != 0 || len(got.Silent) != 2 {
 		t.Fatalf("%+v", got)
 	}
 	for i, want := range []string{"did not answer within 50ms", "stopped"} {

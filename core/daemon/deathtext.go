@@ -32,7 +32,7 @@ func (d *Daemon) actorLines(a *record.Actor, pid int) string {
 }
 
 // deathReplyOf returns what callers of a dead actor are told.
-func (d *Daemon) deathReplyOf(id ids.Actor) wire.ActorFate {
+func (d *Daemon) deathReplyOf(id ids.Actor) wire.ActorDeath {
 	a, err := d.head.Actor(id)
 	if err != nil {
 		return forgottenReply(id)
@@ -41,13 +41,13 @@ func (d *Daemon) deathReplyOf(id ids.Actor) wire.ActorFate {
 }
 
 // deathReply returns what callers of a dead actor are told, from its record.
-func (d *Daemon) deathReply(a *record.Actor) wire.ActorFate {
-	return wire.ActorFate{State: wire.ActorDead, Cause: string(a.Cause.Fault()), Message: d.deathText(a), Error: a.Cause.Error}
+func (d *Daemon) deathReply(a *record.Actor) wire.ActorDeath {
+	return wire.ActorDeath{State: wire.ActorDead, Cause: string(a.Cause.Fault()), Message: d.deathText(a), Error: a.Cause.Error}
 }
 
 // forgottenReply returns what callers are told of an actor whose record is no longer kept.
-func forgottenReply(id ids.Actor) wire.ActorFate {
-	return wire.ActorFate{State: wire.ActorDead, Message: fmt.Sprintf("\tactor_id: %s\nThe actor is dead; it ended long ago.", id)}
+func forgottenReply(id ids.Actor) wire.ActorDeath {
+	return wire.ActorDeath{State: wire.ActorDead, Message: fmt.Sprintf("\tactor_id: %s\nThe actor is dead; it ended long ago.", id)}
 }
 
 // deathText names the actor and says how it ended.

@@ -59,7 +59,7 @@ func TestEndJob_EndsAllButDetachedActors(t *testing.T) {
 	other := add(15, true, true, &actor{endReported: true})
 	all := map[*worker]bool{runs: true, unborn: true, silent: true, detached: false, other: true} // whether the worker is to be ended
 	d.mu.Lock()
-	successor, stranger, driver := connected(t, wire.RoleHeir), connected(t, wire.RoleHeir), connected(t, wire.RoleDriver)
+	successor, stranger, driver := connected(t, wire.RoleSuccessor), connected(t, wire.RoleSuccessor), connected(t, wire.RoleDriver)
 	for i, c := range []*client{successor, stranger, driver} {
 		c.id, c.job = sched.ClientID(100+i), j
 		d.clients[c.id] = c

@@ -41,7 +41,7 @@ func TestFlow_Hello_TellsWhoOneIs(t *testing.T) {
 		"no role":            {Version: wire.Version, Role: "king"},
 		"a worker of nobody": {Version: wire.Version, Role: wire.RoleWorker, Token: "guessed"},
 		"a worker, no token": {Version: wire.Version, Role: wire.RoleWorker},
-		"an heir of nobody":  {Version: wire.Version, Role: wire.RoleHeir, Token: "guessed"},
+		"an heir of nobody":  {Version: wire.Version, Role: wire.RoleSuccessor, Token: "guessed"},
 	} {
 		if u, _, _, err := wire.Dial(s.Dir+"/d.sock", hello); err == nil {
 			u.Close()
@@ -130,7 +130,7 @@ func TestFlow_ActorLost_ItsEndIsTold(t *testing.T) {
 	d := s.Driver(nil)
 	id := d.Made("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
 	st := d.Resolve(id, 0)
-	var fate wire.ActorFate
+	var fate wire.ActorDeath
 	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &fate)
 	if fate.State != wire.ActorAlive || fate.Cause != string(fault.ActorUnavailable) || !strings.Contains(fate.Message, fmt.Sprintf("pid: %d", st.Pid)) {
 		t.Errorf("it lives: %+v", fate)

@@ -128,17 +128,17 @@ func TestFlow_Census_PlacesAndProcesses(t *testing.T) {
 	ask := wire.CensusAsk{Objects: true, Limit: 10, TimeoutMs: 30}
 	var c wire.Census
 	tool.Call(wire.TCensus, ask, &c)
-	if len(c.Tallies) != 0 || len(c.Silent) == 0 || !strings.Contains(c.Silent[0].Why, "did not answer within 30ms") {
+	if len(c.Processes) != 0 || len(c.Silent) == 0 || !strings.Contains(c.Silent[0].Why, "did not answer within 30ms") {
 		t.Errorf("nobody answers: %+v", c)
 	}
-	held := wire.Tally{Pid: 42, Role: wire.RoleDriver}
+	held := wire.ProcessCensus{Pid: 42, Role: wire.RoleDriver}
 	for _, id := range [][]byte{sealed[:], writing[:], unknown[:], sealed[:], []byte("short")} {
 		held.Objects = append(held.Objects, wire.Held{ObjectID: id, Owned: true})
 	}
 	d.Holds(held)
 	tool.Call(wire.TCensus, ask, &c)
-	if len(c.Tallies) != 1 || c.Tallies[0].Pid != 42 || len(c.Tallies[0].Objects) != 5 {
-		t.Errorf("tallies %+v", c.Tallies)
+	if len(c.Processes) != 1 || c.Processes[0].Pid != 42 || len(c.Processes[0].Objects) != 5 {
+		t.Errorf("tallies %+v", c.Processes)
 	}
 	where := map[string]wire.Place{}
 	for _, p := range c.Places {

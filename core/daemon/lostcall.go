@@ -105,7 +105,7 @@ func (k *lostCall) ended(r Resolution) {
 		return
 	}
 	answer := func() {
-		reply := wire.ActorFate{State: wire.ActorRestarting, Cause: string(r.Actor.Cause.Fault())}
+		reply := wire.ActorDeath{State: wire.ActorRestarting, Cause: string(r.Actor.Cause.Fault())}
 		detail := r.Actor.Cause.Message
 		if l := d.incarnations[k.key]; l != nil && l.ended {
 			reply.Started, reply.Known = l.numbers.Of(progress.Caller{Owner: k.c.self.Owner(), Conn: k.conn})
@@ -138,6 +138,6 @@ func (k *lostCall) look() {
 		return
 	}
 	k.finish()
-	_ = k.m.Reply(wire.ActorFate{State: wire.ActorAlive, Cause: string(fault.ActorUnavailable),
+	_ = k.m.Reply(wire.ActorDeath{State: wire.ActorAlive, Cause: string(fault.ActorUnavailable),
 		Message: d.actorLines(&a.rec, a.worker.Pid()) + "the connection to it broke, it lives on"})
 }

@@ -145,7 +145,7 @@ func (d *Daemon) endWorkersOf(j *job, match func(*worker) bool) []*workers.Outpu
 // dropSuccessors drops those successors of a job that match; mu held.
 func (d *Daemon) dropSuccessors(j *job, match func(*client) bool) {
 	for _, c := range d.clients {
-		if c.job == j && c.role == wire.RoleHeir && match(c) {
+		if c.job == j && c.role == wire.RoleSuccessor && match(c) {
 			d.dropClient(c)
 		}
 	}

@@ -51,8 +51,8 @@ func TestEndJob_DetachedActorLives_WhatItHasSubmittedGoesOn(t *testing.T) {
 		add(14, &actor{rec: actors[2], endReported: true}, false): true,
 	}
 	successors := map[*client]bool{ // whether the successor is dropped with the driver
-		connected(t, wire.RoleHeir): true,
-		connected(t, wire.RoleHeir): false,
+		connected(t, wire.RoleSuccessor): true,
+		connected(t, wire.RoleSuccessor): false,
 	}
 	d.mu.Lock()
 	number := sched.ClientID(100)
@@ -113,7 +113,7 @@ func TestOutlives_ComesFromWhoSubmitted(t *testing.T) {
 	d, j := opened(t)
 	driver := &client{role: wire.RoleDriver, job: j}
 	keeper := &client{role: wire.RoleWorker, job: j, worker: &worker{outlives: true}, self: ids.NewWorker()}
-	successor := &client{role: wire.RoleHeir, job: j, predecessor: keeper}
+	successor := &client{role: wire.RoleSuccessor, job: j, predecessor: keeper}
 	plain := &client{role: wire.RoleWorker, job: j, worker: &worker{}, self: ids.NewWorker()}
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -90,7 +90,7 @@ func TestActor_Kill_EndsIt(t *testing.T) {
 		t.Error("it restarts, and the call was answered before its process was gone")
 	}
 	st = d.Resolve(id, 1)
-	var fate wire.ActorFate
+	var fate wire.ActorDeath
 	d.Call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: true}, &fate)
 	if fate.State != wire.ActorDead || !strings.Contains(fate.Message, "killed by `ray.kill`") {
 		t.Errorf("the answer is %+v", fate)
@@ -213,7 +213,7 @@ func TestActor_PageOfStartedCalls_IsForItsWorkerOnly(t *testing.T) {
 	owner := d.Owner()
 	st := d.Resolve(id, 0)
 	for _, who := range [][]byte{owner[:], st.WorkerID[:ids.OwnerSize], nil, []byte("short")} {
-		_, _, fd, err := wire.Dial(s.Dir+"/d.sock", wire.Hello{Version: wire.Version, Role: wire.RoleStarted, OwnerID: who})
+		_, _, fd, err := wire.Dial(s.Dir+"/d.sock", wire.Hello{Version: wire.Version, Role: wire.RoleProgress, OwnerID: who})
 		if fault.CodeOf(err) != fault.BadRequest || fd >= 0 {
 			t.Errorf("%x got descriptor %d, %v", who, fd, err)
 		}

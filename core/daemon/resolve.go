@@ -39,7 +39,7 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 		switch r.State {
 		case wire.ActorAlive:
 			s.Addr, s.Pid, s.NodeID, s.WorkerID = r.Actor.Address, r.Actor.Pid, r.Actor.Node[:], r.Actor.Worker[:]
-			s.Unsettled = d.hasLateRefs(&r.Actor)
+			s.Unregistered = d.hasLateRefs(&r.Actor)
 		case wire.ActorDead:
 			s.Message = d.deathText(&r.Actor)
 			s.Cause, s.Error = string(r.Actor.Cause.Fault()), r.Actor.Cause.Error

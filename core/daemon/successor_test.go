@@ -19,7 +19,7 @@ import (
 func TestSuccessor_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	d, j := opened(t)
 	w := ordered(d, j)
-	old, successor := connected(t, wire.RoleWorker), connected(t, wire.RoleHeir)
+	old, successor := connected(t, wire.RoleWorker), connected(t, wire.RoleSuccessor)
 	old.worker, old.self, old.job, old.addr = w, w.self, j, d.socketOf(w.self.Owner())
 	successor.self, successor.job, successor.predecessor = ids.NewWorker(), j, old
 	successor.addr = d.socketOf(successor.self.Owner())
@@ -114,7 +114,7 @@ func TestSuccessor_JobHasEnded_WorkerIsToldThat(t *testing.T) {
 	defer conn.Close()
 	owner, stranger := c.self.Owner(), ids.NewWorker().Owner()
 	for _, who := range []ids.Owner{owner, stranger} {
-		err := d.handOver(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: who[:], Pid: os.Getpid()})
+		err := d.handOver(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleHandover, OwnerID: who[:], Pid: os.Getpid()})
 		if fault.CodeOf(err) != fault.Closed {
 			t.Errorf("got %v", err)
 		}
@@ -124,7 +124,7 @@ func TestSuccessor_JobHasEnded_WorkerIsToldThat(t *testing.T) {
 	delete(d.clients, 1)
 	delete(d.owners, owner)
 	d.mu.Unlock()
-	err = d.handOver(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleWill, OwnerID: owner[:], Pid: os.Getpid()})
+	err = d.handOver(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleHandover, OwnerID: owner[:], Pid: os.Getpid()})
 	if fault.CodeOf(err) != fault.BadRequest {
 		t.Errorf("a stranger: got %v", err)
 	}

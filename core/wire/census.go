@@ -1,7 +1,7 @@
 package wire
 
 // The census: who holds what. A process sends CensusAsk to the daemon; the daemon asks every
-// process of the session for its Tally and answers with all of them.
+// process of the session for its ProcessCensus and answers with all of them.
 
 // CensusAsk says how much of the census is wanted.
 type CensusAsk struct {
@@ -19,18 +19,18 @@ type FootprintAsk struct {
 
 // Census answers CensusAsk.
 type Census struct {
-	NodeID  []byte
-	Tallies []Tally
-	Silent  []Silent // processes that did not answer
-	Places  []Place  // of those objects in Tallies that the store has
-	Store   StoreSums
-	Actors  []ActorRow
-	Jobs    []JobRow
-	Workers []WorkerRow
-	Nodes   []NodeInfo
+	NodeID    []byte
+	Processes []ProcessCensus
+	Silent    []Silent // processes that did not answer
+	Places    []Place  // of those objects in Processes that the store has
+	Store     StoreSums
+	Actors    []ActorRow
+	Jobs      []JobRow
+	Workers   []WorkerRow
+	Nodes     []NodeInfo
 }
 
-// Silent is a process whose Tally is missing.
+// Silent is a process whose ProcessCensus is missing.
 type Silent struct {
 	Pid      int
 	Role     string
@@ -38,8 +38,8 @@ type Silent struct {
 	Why      string
 }
 
-// Tally is what one process owns, borrows, runs and waits for.
-type Tally struct {
+// ProcessCensus is what one process owns, borrows, runs and waits for.
+type ProcessCensus struct {
 	Pid      int
 	Role     string
 	WorkerID []byte

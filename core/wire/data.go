@@ -33,12 +33,12 @@ const (
 
 // Flags of a reply.
 const (
-	ReplyAppError  = 1 << iota // the results are one exception
-	ReplyExiting               // the worker exits after this reply
-	ReplyCancelled             // the task was cancelled
-	ReplyNoRetry               // an exception that the task is not to be retried on
-	ReplyLastItem              // of a generator that raised: the results are the exception, which is the item with that index, and the generator's own
-	ReplyUnsettled             // references that the task keeps may not be registered yet: see TRegistered
+	ReplyAppError     = 1 << iota // the results are one exception
+	ReplyExiting                  // the worker exits after this reply
+	ReplyCancelled                // the task was cancelled
+	ReplyNoRetry                  // an exception that the task is not to be retried on
+	ReplyLastItem                 // of a generator that raised: the results are the exception, which is the item with that index, and the generator's own
+	ReplyUnregistered             // references that the task keeps may not be registered yet: see TRegistered
 )
 
 // Places of a value. In a task: [0, envelope] or [1, object id, size, owner's

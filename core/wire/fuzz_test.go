@@ -15,8 +15,8 @@ func bodies() []any {
 		ActorCreated{}, ActorRef{}, ActorResolve{}, ActorState{}, ActorKill{}, ActorByName{}, ActorNamed{},
 		ActorNames{}, ActorName{}, ActorStart{}, ActorReady{}, KVPut{}, KVKey{}, ObjCreate{},
 		ObjPlace{}, ObjRef{}, ObjRefs{}, ObjStats{}, RefWait{}, RefValue{}, FaultBody{}, Cancel{}, Received{},
-		ClusterInfo{}, Demand{}, GPUUse{}, NodeInfo{}, ActorLost{}, ActorFate{}, CensusAsk{}, Census{}, Silent{},
-		Tally{}, Held{}, TaskRow{}, Run{}, Ends{}, Place{}, StoreSums{}, ActorRow{}, JobRow{}, WorkerRow{},
+		ClusterInfo{}, Demand{}, GPUUse{}, NodeInfo{}, ActorLost{}, ActorDeath{}, CensusAsk{}, Census{}, Silent{},
+		ProcessCensus{}, Held{}, TaskRow{}, Run{}, Ends{}, Place{}, StoreSums{}, ActorRow{}, JobRow{}, WorkerRow{},
 		FunctionRef{},
 	}
 }

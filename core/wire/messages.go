@@ -6,13 +6,13 @@ package wire
 
 // Roles of a process that says hello to a daemon.
 const (
-	RoleDriver  = "driver"
-	RoleWorker  = "worker"
-	RoleService = "service" // a Go program
-	RoleCLI     = "cli"
-	RoleWill    = "will"    // a worker that hands over to a successor; then a parcel
-	RoleHeir    = "heir"    // a successor: a client in the daemon's process that goes on in the place of a worker
-	RoleStarted = "started" // an actor's worker that asks for its page of begun calls; the answer carries it
+	RoleDriver    = "driver"
+	RoleWorker    = "worker"
+	RoleService   = "service" // a Go program
+	RoleCLI       = "cli"
+	RoleHandover  = "will"    // a worker that hands over to a successor; then a parcel
+	RoleSuccessor = "heir"    // a successor: a client in the daemon's process that goes on in the place of a worker
+	RoleProgress  = "started" // an actor's worker that asks for its page of begun calls; the answer carries it
 	// To another process's own socket:
 	RoleControl = "control" // a Peer: references, cancellation
 	RoleLease   = "lease"   // then data frames: tasks
@@ -25,7 +25,7 @@ type Hello struct {
 	Role    string
 	Pid     int
 	Token   string // worker: the token that its fork was ordered with; successor: the token of its predecessor
-	OwnerID []byte // to a process: the caller, 12 bytes; RoleWill, RoleStarted: the worker that says hello
+	OwnerID []byte // to a process: the caller, 12 bytes; RoleHandover, RoleProgress: the worker that says hello
 	Addr    string // to a process: the caller's own socket
 	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
 	ActorID []byte // RoleActor
@@ -274,24 +274,24 @@ const (
 	ActorAlive         = "ALIVE"
 	ActorDead          = "DEAD"
 	ActorUnschedulable = "UNSCHEDULABLE"
-	ActorRestarting    = "RESTARTING" // in ActorFate
+	ActorRestarting    = "RESTARTING" // in ActorDeath
 )
 
 // ActorState answers ActorResolve.
 type ActorState struct {
-	State       string
-	Incarnation uint64
-	Addr        string
-	Pid         int
-	NodeID      []byte
-	WorkerID    []byte
-	Cause       string // fault code when DEAD
-	Message     string
-	Error       []byte // envelope of the constructor's exception, if that was the cause
-	Unsettled   bool   // ALIVE: as in ActorReady
+	State        string
+	Incarnation  uint64
+	Addr         string
+	Pid          int
+	NodeID       []byte
+	WorkerID     []byte
+	Cause        string // fault code when DEAD
+	Message      string
+	Error        []byte // envelope of the constructor's exception, if that was the cause
+	Unregistered bool   // ALIVE: as in ActorReady
 }
 
-// ActorKill ends an actor. The answer is its ActorFate with NoRestart, else nothing.
+// ActorKill ends an actor. The answer is its ActorDeath with NoRestart, else nothing.
 type ActorKill struct {
 	ActorID   []byte
 	NoRestart bool
@@ -369,11 +369,11 @@ type CodeData struct {
 
 // ActorReady reports that the constructor has ended. Message and Error are empty on success.
 type ActorReady struct {
-	ActorID     []byte
-	Incarnation uint64
-	Message     string // why it failed
-	Error       []byte // envelope of the exception
-	Unsettled   bool   // references that the actor keeps may not be registered yet: see TRegistered
+	ActorID      []byte
+	Incarnation  uint64
+	Message      string // why it failed
+	Error        []byte // envelope of the exception
+	Unregistered bool   // references that the actor keeps may not be registered yet: see TRegistered
 }
 
 // KVPut stores a value.
@@ -533,9 +533,9 @@ type ActorLost struct {
 // ActorNever is an incarnation that no actor reaches: ActorLost with it is answered when the actor is dead.
 const ActorNever = 1<<64 - 1
 
-// ActorFate answers ActorLost. State is ActorAlive when the incarnation lives and only the
+// ActorDeath answers ActorLost. State is ActorAlive when the incarnation lives and only the
 // connection broke, ActorRestarting when the next incarnation will follow, else ActorDead.
-type ActorFate struct {
+type ActorDeath struct {
 	State   string
 	Cause   string // fault code of the incarnation's end
 	Message string // how it ended, and of which actor

@@ -46,7 +46,7 @@ const (
 	TActorByName  Type = 54 // call: ActorByName → ActorNamed
 	TActorNames   Type = 55 // call: ActorNames → []ActorName
 	TActorReady   Type = 56 // push, from the worker: ActorReady
-	TActorLost    Type = 57 // call, answered when that incarnation has ended, or is known to live on: ActorLost → ActorFate
+	TActorLost    Type = 57 // call, answered when that incarnation has ended, or is known to live on: ActorLost → ActorDeath
 
 	// Large classes of detached actors, which the cluster's state keeps.
 	TCodePart Type = 190 // call, from the actor's creator: CodePart → CodeHave
@@ -77,9 +77,9 @@ const (
 	TReceived  Type = 94 // push: Received: the references inside that reply are registered; let go
 
 	// Who holds what.
-	TCensus Type = 150 // call, to a daemon: CensusAsk → Census
-	TTally  Type = 151 // call, from a daemon to each process: CensusAsk → Tally
-	TForget Type = 152 // push, to a daemon and on to the job's workers: FunctionRef: let go of what that function captured
+	TCensus        Type = 150 // call, to a daemon: CensusAsk → Census
+	TProcessCensus Type = 151 // call, from a daemon to each process: CensusAsk → ProcessCensus
+	TForget        Type = 152 // push, to a daemon and on to the job's workers: FunctionRef: let go of what that function captured
 
 	TFootprint Type = 167 // call, to a daemon: FootprintAsk → map of names to bytes and counts
 

@@ -347,7 +347,7 @@ def test_what_the_store_counts_of_spilling() -> None:
     more = {"file_bytes": 3 * mib, "spill_bytes": 100 * mib, "spill_objects": 4, "spill_ms": 500, "waiting": 2}
     more |= {"restore_bytes": 50 * mib, "restore_objects": 2, "restore_ms": 1000, "spilled_bytes": 75 * mib}
     store = {"Capacity": 200 * mib, "Used": 50 * mib, "Objects": 9, "Pinned": 1, "Peak": 60 * mib}
-    raw = {"NodeID": b"", "Silent": None, "Tallies": None, "Store": {**store, "More": {**more, "spilled_objects": 3}}}
+    raw = {"NodeID": b"", "Silent": None, "Processes": None, "Store": {**store, "More": {**more, "spilled_objects": 3}}}
     assert memory_table.text(Census(raw), stats_only=True).splitlines()[1:] == [
         "50 of 200 MiB used (25.00 %) by 9 objects, 1 of them looked at; at most 60 MiB were used",
         "3 MiB of files stand for memory.",

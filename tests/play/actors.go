@@ -38,7 +38,7 @@ func (d *Driver) Resolve(id ids.Actor, after uint64) (s wire.ActorState) {
 }
 
 // Lost tells that the connection to an actor broke, and gives the actor's fate.
-func (d *Driver) Lost(id ids.Actor, incarnation uint64) (f wire.ActorFate) {
+func (d *Driver) Lost(id ids.Actor, incarnation uint64) (f wire.ActorDeath) {
 	d.T.Helper()
 	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: incarnation, Conn: 1}, &f)
 	return f

@@ -29,7 +29,7 @@ type Driver struct {
 	Job   wire.JobStarted
 
 	mu    sync.Mutex
-	tally *wire.Tally // what it answers when it is asked what it holds
+	tally *wire.ProcessCensus // what it answers when it is asked what it holds
 	inbox []*wire.Message
 	logs  []wire.LogLine
 	news  chan struct{}
@@ -89,7 +89,7 @@ func Environment(t testing.TB, dir, key string, env map[string]string) wire.EnvS
 func (d *Driver) got(m *wire.Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m.Type == wire.TTally && d.tally != nil {
+	if m.Type == wire.TProcessCensus && d.tally != nil {
 		_ = m.Reply(d.tally)
 		return
 	}
@@ -159,7 +159,7 @@ func (d *Driver) Take(t wire.Type, body any) bool {
 
 // Holds has the driver answer with a tally when it is asked what it holds.
 // Before, it does not answer.
-func (d *Driver) Holds(t wire.Tally) {
+func (d *Driver) Holds(t wire.ProcessCensus) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.tally = &t

@@ -151,7 +151,7 @@ const BegunFor = 1
 // begun, and notes some of its owner's. A worker of another actor, and a worker
 // that asks a second time, get none.
 func (w *worker) beginCalls() {
-	hello := wire.Hello{Version: wire.Version, Role: wire.RoleStarted, OwnerID: w.self[:ids.OwnerSize], Pid: os.Getpid()}
+	hello := wire.Hello{Version: wire.Version, Role: wire.RoleProgress, OwnerID: w.self[:ids.OwnerSize], Pid: os.Getpid()}
 	u, _, fd, err := wire.Dial(w.sock, hello)
 	if err != nil || fd < 0 {
 		return // an actor that may not restart has no page

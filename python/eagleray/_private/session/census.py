@@ -45,12 +45,12 @@ class Census:
             (row["Address"] for row in raw.get("Nodes") or () if row["NodeID"] == raw["NodeID"]), "127.0.0.1"
         )
         self.silent = [f"process {row['Pid']} ({row['Role']}) is left out: {row['Why']}" for row in raw["Silent"] or ()]
-        self._pids = {bytes(row["WorkerID"][:12]): int(row["Pid"]) for row in raw["Tallies"] or ()}
+        self._pids = {bytes(row["WorkerID"][:12]): int(row["Pid"]) for row in raw["Processes"] or ()}
 
     @property
     def reports(self) -> list[dict[str, Any]]:
         """What each process told."""
-        return self.raw["Tallies"] or []
+        return self.raw["Processes"] or []
 
     def objects(self) -> list[dict[str, Any]]:
         """The rows of ``ObjectState``, one for each object and process."""
