@@ -2,16 +2,18 @@
 //
 // It owns the two ways in which a Python process reaches the Go core:
 //
-//   - The control surface: the exported functions of this package. gopy binds
-//     them into the extension module eagleray._core. They are coarse, take and
-//     return strings, numbers and booleans only, and return within 100 ms
-//     slices so that Ctrl-C is seen.
-//   - The hot path: the files of pybind/hot, a small hand-written extension
-//     module, eagleray._hot. The build copies them beside gopy's generated
-//     files and compiles both into one shared object, so that one Go runtime
-//     lives in the process.
+//   - The control surface: the exported functions of this package, which gopy binds
+//     into the extension module eagleray._core. Each does much in one call. They take
+//     and return strings, numbers and booleans only, and wait for at most 100 ms, so
+//     that Python notices Ctrl-C.
+//   - The hot path: the files of pybind/hot, an extension module that is written by
+//     hand, eagleray._hot. The build copies them beside gopy's generated files and
+//     compiles both into one shared object, so that one Go runtime lives in the process.
 //
-// Invariants: gopy strings are UTF-8 without NUL, so binary data never crosses
-// the control surface; no function keeps a Python buffer after it returned; a
-// panic never crosses into C.
+// Invariants:
+//
+//   - binary data never crosses the control surface, because gopy's strings are UTF-8
+//     without NUL;
+//   - no function keeps a Python buffer after it has returned;
+//   - a panic never crosses into C.
 package pybind

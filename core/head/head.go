@@ -29,7 +29,7 @@ type Head struct {
 	nowMs  func() int64
 	log    *slog.Logger
 
-	// The state's lock may be taken under mu, never the other way round.
+	// The state's lock may be taken while mu is held, never the other way round.
 	mu         sync.Mutex
 	tracker    *tracker
 	leading    bool

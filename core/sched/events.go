@@ -17,10 +17,9 @@ func (m *Machine) AddJob(id ids.Job, env string) {
 	m.reschedule()
 }
 
-// RemoveJob drops the wants of the job's clients and stops its idle workers.
-// Leases go with their clients, and actors when they are cancelled or their
-// workers are gone: detached ones outlive their job, and may be placed after
-// its end.
+// RemoveJob drops the wants of the job's clients and stops its idle workers. Leases end with
+// their clients. Actors end when they are cancelled or their workers are gone: detached actors
+// outlive their job, and may be placed after its end.
 func (m *Machine) RemoveJob(id ids.Job) {
 	j := m.jobs[id]
 	if j == nil || j.ended {
@@ -49,9 +48,9 @@ func (m *Machine) AddClient(id ClientID, job ids.Job) {
 	}
 }
 
-// RemoveClient drops the wants of a process that is gone and ends its leases.
-// Their workers may run the client's tasks still: they are stopped and what
-// they hold is free when they are gone.
+// RemoveClient drops the wants of a process that is gone and ends its leases. The leased
+// workers may still run the client's tasks, so they are stopped, and what they hold is free when
+// they are gone.
 func (m *Machine) RemoveClient(id ClientID) {
 	c := m.clients[id]
 	if c == nil {
@@ -72,7 +71,7 @@ func (m *Machine) RemoveClient(id ClientID) {
 	m.reschedule()
 }
 
-// DefineClass tells what the tasks of a client's class need.
+// DefineClass says what the tasks of a client's class need.
 func (m *Machine) DefineClass(id ClientID, c Class) {
 	cl := m.clients[id]
 	if cl == nil || cl.classes[c.ID] != nil {
@@ -81,8 +80,7 @@ func (m *Machine) DefineClass(id ClientID, c Class) {
 	cl.classes[c.ID] = &demand{client: cl, class: c, choices: choicesOf(c, nil), pool: m.poolOf(cl.job, c.Env)}
 }
 
-// Want says how many leases of the class the client would take beside those
-// it holds.
+// Want says how many leases of the class the client wants besides those that it holds.
 func (m *Machine) Want(id ClientID, class ClassID, n int) {
 	cl := m.clients[id]
 	if cl == nil || cl.job.ended {
@@ -107,12 +105,12 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 
 // Wish is a want as a client states it.
 type Wish struct {
-	N    int    // leases beside those that it holds
-	Seen uint64 // grants of the class that it knew of, and 1: those on their way serve the oldest wants; 0: it does not say
+	N    int    // how many leases, besides those that the client holds
+	Seen uint64 // 1 + the number of grants of the class that the client knew of; further grants serve the oldest wants; 0: it does not say
 
-	// Of a class with After:
-	Due  int           // so many of N, the oldest, have waited for After
-	Next time.Duration // the next one will have after so long; 0: it does not say
+	// For a class with After:
+	Due  int           // how many of N, the oldest ones, have waited for After
+	Next time.Duration // after how long the next one will have; 0: the client does not say
 }
 
 // Wish is Want for a client whose message may have crossed grants.
@@ -133,8 +131,8 @@ func (m *Machine) Wish(id ClientID, class ClassID, w Wish) {
 	m.Want(id, class, n)
 }
 
-// Undelivered says that a grant will not reach its client, because the worker
-// is gone: it was not seen, and is wanted still. Its exit is told besides.
+// Undelivered says that a grant does not reach its client, because the worker is gone. So the
+// client has not seen the grant, and still wants a lease. WorkerGone tells of the worker.
 func (m *Machine) Undelivered(g Grant) {
 	if cl := m.clients[g.Client]; cl != nil && cl.classes[g.Class] != nil {
 		d := cl.classes[g.Class]
@@ -147,9 +145,9 @@ func (m *Machine) Undelivered(g Grant) {
 	}
 }
 
-// Return ends a lease. With exiting the worker ends by itself and what it
-// holds is free when it is gone; unusable means that it must not be used again
-// (perhaps because it has died: Broken then tells how).
+// Return ends a lease. With exiting, the worker ends by itself, and what it holds is free when it
+// is gone. With unusable, the worker must not be used again, perhaps because it has died; then
+// Broken says how.
 func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	l := m.leases[lid]
 	if l == nil || l.exiting || l.demand.client.id != id {
@@ -175,7 +173,7 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	m.reschedule()
 }
 
-// markExiting marks a lease whose worker ends; announced means by itself.
+// markExiting marks a lease whose worker ends. announced means that the worker ends by itself.
 func (m *Machine) markExiting(l *lease, announced bool) {
 	if !l.recalled {
 		m.uncount(l)
@@ -184,16 +182,15 @@ func (m *Machine) markExiting(l *lease, announced bool) {
 	l.worker.end(m.now)
 }
 
-// Leaving says that a worker's process is about to end: what it holds is free
-// when WorkerGone tells.
+// Leaving says that a worker's process is about to end. What the worker holds is free at
+// WorkerGone.
 func (m *Machine) Leaving(id WorkerID) {
 	if w := m.workers[id]; w != nil && w.state != workerStarting {
 		w.leave(m.now)
 	}
 }
 
-// Block gives back the CPU of a worker whose task waits; Unblock takes it
-// again at once.
+// Block gives back the CPU of a worker whose task waits. Unblock takes the CPU again.
 func (m *Machine) Block(id WorkerID) {
 	w := m.workers[id]
 	if w == nil || w.blocked || w.hold == nil {
@@ -207,11 +204,11 @@ func (m *Machine) Block(id WorkerID) {
 	m.reschedule()
 }
 
-// Unblock is the opposite of Block: the CPU is taken again at once, free or not.
+// Unblock is the opposite of Block. It takes the CPU at once, even if no CPU is free.
 func (m *Machine) Unblock(id WorkerID) {
 	if w := m.workers[id]; w != nil && w.blocked {
 		m.unblock(w)
-		if len(m.waiting) != 0 { // who waited for this CPU may take another choice
+		if len(m.waiting) != 0 { // a demand that waited for this CPU may take another choice
 			m.reschedule()
 		}
 	}
@@ -237,8 +234,8 @@ func (m *Machine) WorkerReady(id WorkerID) {
 	m.reschedule()
 }
 
-// WorkerFailed says that an ordered worker did not come up, and why. After
-// MaxStartFailures in a row everything that waits for its pool fails.
+// WorkerFailed says that an ordered worker did not start, and why. After MaxStartFailures
+// failures in a row everything that waits for the pool fails.
 func (m *Machine) WorkerFailed(id WorkerID, why string) {
 	w := m.workers[id]
 	if w == nil || w.state != workerStarting {
@@ -281,8 +278,8 @@ func (m *Machine) WorkerGone(id WorkerID) {
 	m.reschedule()
 }
 
-// PlaceActor queues an actor for a worker. It needs c.Need to be placed and
-// keeps run while it lives, or an alternative's.
+// PlaceActor queues an actor for a worker. The actor needs c.Need to be placed, and keeps run
+// while it lives; an alternative has its own two sets.
 func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set) {
 	if m.actors[id] != nil {
 		return

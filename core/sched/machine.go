@@ -12,19 +12,18 @@ const (
 	// RecallAfter is how long a want waits before holders of what it needs are
 	// asked to give leases back, and how long a lease is left alone.
 	RecallAfter = 5 * time.Millisecond
-	// IdleTimeout ends a pooled worker that nothing wanted.
+	// IdleTimeout is how long an idle worker that is not wanted stays in its pool.
 	IdleTimeout = 60 * time.Second
-	// SurplusFor ends one beyond MaxIdle. Tasks that wait for others let more of
-	// them run than there are CPUs, again and again.
+	// SurplusFor is how long idle workers beyond MaxIdle stay. They are not stopped at once,
+	// because tasks that wait for other tasks let more workers than CPUs run again and again.
 	SurplusFor = time.Second
-	// LeavingFor is how long what an ending worker holds is waited for, rather
-	// than taking an alternative.
+	// LeavingFor is how long a demand waits for what an ending worker holds before it takes an
+	// alternative.
 	LeavingFor = time.Second
-	// MaxStartFailures in a row end the wants of an environment.
+	// MaxStartFailures is how many failed starts in a row end the wants of an environment.
 	MaxStartFailures = 3
-	// MaxCPULess is how many leases with next to no CPU (less than MinCPU) run
-	// at a time, blocked ones not counted: nothing else bounds the number of
-	// their processes.
+	// MaxCPULess is how many leases that need less CPU than MinCPU run at a time, blocked ones
+	// not counted. Nothing else bounds the number of their processes.
 	MaxCPULess = 256
 	MinCPU     = resource.Unit / 20
 )
@@ -48,7 +47,7 @@ type Machine struct {
 	clients map[ClientID]*client
 	workers map[WorkerID]*worker
 	leases  map[LeaseID]*lease
-	actors  map[ActorID]*demand // those waiting
+	actors  map[ActorID]*demand // the demands of waiting actors
 	waiting []*demand           // all demands with a want that is not reserved, in order of since
 	pools   []*pool             // in order of creation
 
@@ -56,10 +55,10 @@ type Machine struct {
 	cpuLess       int // unblocked leases without CPU
 	turn          uint64
 	claim         *demand
-	claimNeeds    []resource.Set // what of its choices could come
+	claimNeeds    []resource.Set // the choices of claim that could be met
 	claimSince    time.Duration
 	noClaimBefore time.Duration // no claim before
-	ending        bool          // some job is ended and not forgotten
+	ending        bool          // some job has ended and is not forgotten yet
 	nextPool      int           // turn of the pool that starts a worker
 	lastLease     LeaseID
 	lastWorker    WorkerID
@@ -87,7 +86,7 @@ type job struct {
 	idle   int // pooled workers
 	ended  bool
 	actors map[string]*demand // waiting actors by shape
-	queue  client             // the turn that its actors share
+	queue  client             // stands for its actors, which share a turn
 }
 
 // client is a connected process that may want leases.
@@ -106,8 +105,8 @@ type Class struct {
 	Env  string
 	Name string
 
-	Else  []Choice      // what does instead, in order
-	After time.Duration // how long Need is waited for before Else is looked at
+	Else  []Choice      // the alternatives, in order
+	After time.Duration // how long a task waits for Need before an alternative may serve it
 }
 
 // demand is a class with its want, or the waiting actors of one shape.
@@ -123,10 +122,10 @@ type demand struct {
 	granted  uint64
 	queue    []actorWant
 	due      int           // wants of a class with After that an alternative may serve, reservations included
-	dueAt    time.Duration // when there will be one more, as far as the client said
+	dueAt    time.Duration // when one more will be due, as far as the client has said
 
 	served     uint64
-	since      time.Duration // of the wait
+	since      time.Duration // the beginning of the wait
 	reservedAt time.Duration // when it got its latest reservation
 	waits      bool          // is in Machine.waiting
 	dropped    bool          // its client or job is gone
@@ -157,8 +156,8 @@ type lease struct {
 	worker    *worker
 	since     time.Duration
 	recalled  bool
-	wanted    bool // its holder knows that others wait
-	exiting   bool // returned; the hold ends with the process
+	wanted    bool // its holder was told that others wait
+	exiting   bool // it was returned, and the hold ends with the process
 	announced bool // the worker said that it would exit
 }
 
@@ -169,7 +168,7 @@ type pool struct {
 	idle     []*worker // the most recently used last
 	queue    []*reservation
 	starting int
-	ordered  int // wanted without a reservation (prestart)
+	ordered  int // workers to be started without a reservation
 	failures int
 
 	spares spares

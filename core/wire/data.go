@@ -15,20 +15,20 @@ const (
 	OpTemplate Op = 2  // [op, template, kind, fid, name, method, returns, max calls, once, blob or nil, flow, concurrency group]; flow: [] or [mode, items per yield, limit, 1: tell what was taken]
 	OpTask     Op = 3  // [op, seq, template, first return's count, place of the arguments, [place of each reference…]]; of a generator also [items that came, items taken, 1: close it, items to come again…]; of another task that runs again for lost results [which of its results the caller has…]
 	OpTaken    Op = 4  // [op, seq, n]: the program has taken n of a generator's items
-	OpQuit     Op = 5  // [op, seq]: nobody wants more of a generator's items: close it
-	OpForget   Op = 20 // [op, template]: it is not used any more
-	OpWakeup   Op = 21 // [op, µs]: what it costs here to wake two processes, as the caller has measured
+	OpQuit     Op = 5  // [op, seq]: nobody wants more items of the generator: close it
+	OpForget   Op = 20 // [op, template]: the template is not used any more
+	OpWakeup   Op = 21 // [op, µs]: what it costs on this machine to wake two processes, as the caller has measured
 )
 
 // Frames from the worker to the caller.
 const (
 	OpReply     Op = 10 // [op, seq, flags, exec µs, [result…]]; with ReplyLastItem [op, seq, flags, exec µs, index, [result…]]
-	OpReturned  Op = 11 // [op, [seq…]]: not started; send them elsewhere
+	OpReturned  Op = 11 // [op, [seq…]]: these calls were not started; send them elsewhere
 	OpBlocked   Op = 12 // [op]: the running task waits; send nothing more
 	OpUnblocked Op = 13 // [op]
 	OpItem      Op = 14 // [op, seq, index, flags, result]: what a generator yielded
 	OpHold      Op = 22 // [op, concurrency group, 1: send it no more calls for now; 0: go on]
-	OpLost      Op = 19 // [op, seq, [which…]]: not started, what it takes is lost: 0 its arguments, i its i-th reference
+	OpLost      Op = 19 // [op, seq, [which…]]: not started, because what the call takes is lost: 0 its arguments, i its i-th reference
 )
 
 // Flags of a reply.
@@ -36,8 +36,8 @@ const (
 	ReplyAppError     = 1 << iota // the results are one exception
 	ReplyExiting                  // the worker exits after this reply
 	ReplyCancelled                // the task was cancelled
-	ReplyNoRetry                  // an exception that the task is not to be retried on
-	ReplyLastItem                 // of a generator that raised: the results are the exception, which is the item with that index, and the generator's own
+	ReplyNoRetry                  // the exception is none on which the task is retried
+	ReplyLastItem                 // a generator raised: the results are the exception, which is the item with that index, and the generator's own one
 	ReplyUnregistered             // references that the task keeps may not be registered yet: see TRegistered
 )
 
