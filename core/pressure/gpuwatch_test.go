@@ -32,6 +32,7 @@ type rack struct {
 	openErr  error
 	opened   int
 	complain int
+	log      strings.Builder
 	stop     chan struct{}
 
 	mu      sync.Mutex
@@ -52,7 +53,7 @@ func newRack(t *testing.T) *rack {
 			r.opened++
 			return r, r.openErr
 		},
-		Workers: r, Lock: &r.lock, Log: slog.New(slog.DiscardHandler), Complain: func(string, error) { r.complain++ }, Stop: r.stop,
+		Workers: r, Lock: &r.lock, Log: slog.New(slog.NewTextHandler(&r.log, nil)), Complain: func(string, error) { r.complain++ }, Stop: r.stop,
 	})
 	return r
 }
@@ -232,6 +233,9 @@ func TestGPUWatch_Run_LooksWhileAWorkerHasAGPU(t *testing.T) {
 			t.Errorf("%d looks though nobody has a GPU", n)
 		}
 		r.give(1, 0, false, false)
+		if r.log.Len() != 0 {
+			t.Errorf("the log of GPUs that are watched: %s", r.log.String())
+		}
 		if n := looks(10*time.Second + 1); n != 10 {
 			t.Errorf("%d looks in ten seconds, want 10", n)
 		}
@@ -290,6 +294,9 @@ func TestGPUWatch_CannotBeOpened_SaysSoOnce(t *testing.T) {
 		synctest.Wait()
 		if why := r.Unenforceable(); why != "no driver" || r.opened != 1 || r.looks != 0 {
 			t.Errorf("%q after %d tries", why, r.opened)
+		}
+		if n := strings.Count(r.log.String(), "the memory of GPUs is not watched"); n != 1 {
+			t.Errorf("the log says %d times that nothing is watched", n)
 		}
 		if n := r.Held(1); n != Unwatched {
 			t.Errorf("worker 1 holds %d", n)

@@ -276,6 +276,9 @@ func TestMemoryWatch_Run_NoticesKills(t *testing.T) {
 		n.mu.Unlock()
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
+		if n.asked > 7 {
+			t.Errorf("the kills were read %d times in ten seconds", n.asked)
+		}
 		if why, ok := m.KernelKill(func() (string, string) { return "", "" }); ok {
 			t.Errorf("a kill of ten seconds ago explains the death: %+v", why)
 		}

@@ -47,6 +47,7 @@ func TestBar_ThresholdAndLeastFree(t *testing.T) {
 		{0.95, 10, 1000, 990}, // so much free suffices
 		{0.95, 200, 1000, 950},
 		{0.95, 5000, 1000, 950},
+		{0.5, 0, 1000, 1000},
 		{0, -1, 1000, 0},
 		{1, -1, 1000, 1000},
 	} {

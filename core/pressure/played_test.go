@@ -26,6 +26,7 @@ type node struct {
 	room    uint64
 	others  uint64 // memory of processes that are no workers
 	kills   uint64
+	asked   int // how often the kills were read
 	views   map[uint64]View
 	bytes   map[uint64]uint64
 	dies    time.Duration            // from the end of a worker to the end of its process
@@ -75,6 +76,7 @@ func (n *node) Levels() []machine.Level {
 func (n *node) Kills() uint64 {
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.asked++
 	return n.kills
 }
 
