@@ -16,17 +16,19 @@ FAKES = pathlib.Path(__file__).parents[2] / "core" / "nvml" / "testdata"
 GIB = 2**30
 #: What every program begins with: ``use(bytes)`` makes the driver say that this process holds so much.
 HEAD = """
-import os, time
+import fcntl, os, time
 import eagleray as ray
 
 def use(count, device=0, pid=None):
-    with open(os.environ["FAKE_NVML"]) as file:
-        mine = f"use {device} {os.getpid()} "
-        lines = [line for line in file.read().split("\\n") if line and not line.startswith(mine)]
-    lines.append(f"use {device} {pid or os.getpid()} {count}")
-    with open(os.environ["FAKE_NVML"] + str(os.getpid()), "w") as file:
-        file.write("\\n".join(lines) + "\\n")
-    os.replace(file.name, os.environ["FAKE_NVML"])
+    with open(os.environ["FAKE_NVML"] + "-lock", "w") as lock:  # another task may use a GPU at the same time
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with open(os.environ["FAKE_NVML"]) as file:
+            mine = f"use {device} {os.getpid()} "
+            lines = [line for line in file.read().split("\\n") if line and not line.startswith(mine)]
+        lines.append(f"use {device} {pid or os.getpid()} {count}")
+        with open(os.environ["FAKE_NVML"] + str(os.getpid()), "w") as file:
+            file.write("\\n".join(lines) + "\\n")
+        os.replace(file.name, os.environ["FAKE_NVML"])
 
 def until(look):
     end = time.monotonic() + 60
