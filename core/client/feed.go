@@ -200,9 +200,11 @@ func (c *Client) FeedItem(token uint64, v *Value, flags int) (FeedState, error) 
 	if i >= streamCounts-2 {
 		return 0, fault.New(fault.BadRequest, "the generator %s has yielded %d items, which is the most that one may", k.tmpl.Name, i)
 	}
+	lost := f.lost
 	f.next++
 	if f.wanted(i) && !f.quit && !k.in.Closed() && !planted.Strikes(planted.LostItem) {
 		if err := e.sendItem(k, i, v, flags); err != nil {
+			f.next, f.lost = i, lost // the exception of the generator becomes this item
 			return 0, err
 		}
 	}

@@ -318,7 +318,8 @@ func TestFeed_AsManyItemsAsThereMayBe_TheNextIsRefused(t *testing.T) {
 	p.isReply(1, 0, "end")
 }
 
-// An item that the store cannot take is the generator's error. It goes on with the next one.
+// An item that the store cannot take is the generator's error and takes no place among the items: what the generator
+// yields next, or the exception that ends it, has that place.
 func TestFeed_ItemDoesNotFit_IsAnErrorOfTheGenerator(t *testing.T) {
 	d := startDaemon(t)
 	w := d.programless()
@@ -333,10 +334,10 @@ func TestFeed_ItemDoesNotFit_IsAnErrorOfTheGenerator(t *testing.T) {
 	if err != nil || st != FeedOpen && st != FeedFull {
 		t.Errorf("%d, %v", st, err)
 	}
-	if s := p.reads(); s.op != wire.OpItem || s.item.Index != 1 || s.texts[0] != "stored" {
-		t.Errorf("the worker says %+v, want the second item", s)
+	if s := p.reads(); s.op != wire.OpItem || s.item.Index != 0 || s.texts[0] != "stored" {
+		t.Errorf("the worker says %+v, want the first item", s)
 	}
-	id := ids.NewObject(100+2, p.self, w.info.Job, 3)
+	id := ids.NewObject(100+1, p.self, w.info.Job, 2)
 	d.eventually("it lies in the store under its own id", func() bool { _, there := d.objects[string(id[:])]; return there })
 	answers(t, w, it, "end")
 }
