@@ -170,6 +170,36 @@ def test_working_dir_and_py_modules_come_before_it(script: Any, folders: Any, tm
     assert done.returncode == 0
 
 
+@pytest.mark.parametrize("where", ["init", "task", "job and task"])
+def test_a_relative_folder_is_one_of_the_working_dir(script: Any, folders: Any, tmp_path: Path, where: str) -> None:
+    """Set by the program before the session. What the driver's own folder has stays behind it."""
+    folders("mods", "work")
+    for folder, name in ((tmp_path / "work" / "mods", "work"), (tmp_path / "mods", "driver")):
+        folder.mkdir(exist_ok=True)
+        (folder / "in_both.py").write_text(f"WHERE = {name!r}\n")
+        (folder / f"only_in_{name}_mods.py").write_text("")
+    done = script(
+        f"""
+        import os
+        os.environ["PYTHONPATH"] = "mods"
+        import eagleray as ray
+
+        @ray.remote
+        def look():
+            import in_both, only_in_work_mods, only_in_driver_mods
+            return in_both.WHERE, os.environ["PYTHONPATH"]
+
+        work, where = {{"working_dir": "work"}}, {where!r}
+        ray.init(address="local", num_cpus=1, runtime_env=work if where != "task" else None)
+        call = look.options(runtime_env={{"init": None, "task": work}}.get(where, {{"env_vars": {{"A": "1"}}}}))
+        assert ray.get(call.remote()) == ("work", "mods"), ray.get(call.remote())
+        """,
+        env=path_without("PYTHONPATH"),
+        cwd=tmp_path,
+    )
+    assert done.returncode == 0
+
+
 def test_env_vars_may_refer_to_other_variables(script: Any, folders: Any) -> None:
     first, second = folders("first", "second")
     done = script(

@@ -200,6 +200,10 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
         _add_package(spec["job_env"])
         before = python_path.folders(inherited.get(python_path.NAME), base.spec["cwd"])
         path = python_path.replace(path, python_path.folders(text, spec["cwd"]), before, _always_there())
+    elif spec["cwd"] != base.spec["cwd"]:  # an interpreter that starts there finds other folders by relative names
+        text = inherited.get(python_path.NAME)
+        now, before = (python_path.folders(text, cwd) for cwd in (spec["cwd"], base.spec["cwd"]))
+        path = [*path[:1], *python_path.follow(path[1:], now, before)]
     spec["sys_path"] = [*ahead, *path]
     for name in (KEY_VARIABLE, USER_VARIABLE):
         spec["env"].pop(name, None)
