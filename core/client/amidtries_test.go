@@ -144,3 +144,56 @@ func TestHeir_TakesOverAmidTwoRuns_TheyKnowEachOther(t *testing.T) {
 		c.table.SetRecipe(o, nil)
 	}
 }
+
+// A second run that raises while the first run still yields gives its exception to the lost item only: the
+// generator ends as its first run does.
+func TestAmid_SecondRunRaises_FirstRunStillEndsWell(t *testing.T) {
+	d := startDaemon(t)
+	g := &gated{t: t, d: d, stop: make(chan struct{})}
+	gate := make(chan struct{})
+	run := generate(func(c *Client, i int) *Value {
+		g.mu.Lock()
+		second := g.runs > 1
+		g.mu.Unlock()
+		v := large(fmt.Sprint(i))
+		switch {
+		case second && i == 1:
+			v.Fmt = FmtError
+		case !second && i == 3:
+			g.pass(gate)
+			return nil
+		}
+		return &v
+	})
+	for range 2 {
+		d.worker(func(c *Client, it *Item) {
+			g.mu.Lock()
+			g.runs++
+			g.mu.Unlock()
+			run(c, it)
+		})
+	}
+	g.c = d.driver()
+	t.Cleanup(func() { close(g.stop) })
+	tm, err := g.c.NewTemplate(&Template{Kind: KindTask, Name: "g", FID: []byte("the generator's."), Blob: []byte("g"), Returns: 1, MaxRetries: 1, RetryErrs: true, Flow: Flow{Mode: FlowStream}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if g.gen, _, err = g.c.Submit(&Call{Template: tm}); err != nil {
+		t.Fatal(err)
+	}
+	g.take(3)
+	g.lose(1)
+	f, err := g.c.Get(g.refs[1], testLimit)
+	if err != nil || f == nil || !f.IsError {
+		t.Fatalf("the lost item is %+v, %v; want the exception of the second run", f, err)
+	}
+	close(gate)
+	if got := next(t, g.c, g.gen); got != "end" {
+		t.Errorf("behind the last item comes %q", got)
+	}
+	if f, err := g.c.Get(g.gen, testLimit); err != nil || f == nil || f.IsError {
+		t.Errorf("the generator has ended as %+v, %v; its first run ended well", f, err)
+	}
+	g.ranTimes(2)
+}

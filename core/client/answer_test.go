@@ -155,7 +155,7 @@ func TestReply_CallerHasLeft_ReferencesAreLetGo(t *testing.T) {
 // What a worker runs is told by its newest call, and whether one of all its calls must not run twice.
 func TestReport_SeveralCalls_TheNewestIsNamed(t *testing.T) {
 	w := startDaemon(t).programless()
-	p := calls(t, w, wire.RoleLease, nil)
+	p := calls(t, w, wire.RoleActor, nil)
 	report := func() wire.Running {
 		w.mu.Lock()
 		defer w.mu.Unlock()

@@ -221,7 +221,7 @@ func TestFeed_NobodyWantsItBeforeItBegins_IsAnswered(t *testing.T) {
 func TestFeed_LimitOfAllTogether_EachHasItsTurn(t *testing.T) {
 	w := startDaemon(t).programless()
 	w.LimitFeeds(3)
-	p := calls(t, w, wire.RoleLease, nil)
+	p := calls(t, w, wire.RoleActor, nil)
 	flow := Flow{Mode: FlowStream, Counted: true}
 	one := p.generates(1, flow, nil)
 	two := p.generates(2, flow, nil)
@@ -247,7 +247,7 @@ func TestFeed_LimitOfAllTogether_EachHasItsTurn(t *testing.T) {
 
 func TestFeed_CallsThatAreNoGenerators_AreRefused(t *testing.T) {
 	w := startDaemon(t).programless()
-	p := calls(t, w, wire.RoleLease, func(h *wire.Hello) { h.Addr = "the address of the owner" })
+	p := calls(t, w, wire.RoleActor, func(h *wire.Hello) { h.Addr = "the address of the owner" })
 	p.send(templateOf(9, nil), callOf(9, 9, "no generator"))
 	plain := takes(t, w)
 	it := p.generates(1, Flow{Mode: FlowStream}, nil)

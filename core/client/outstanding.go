@@ -47,7 +47,7 @@ func (s *outstanding) add(t *task) {
 	if s.calls == 0 {
 		s.first, s.next = t.seq, t.seq
 	}
-	if t.seq-s.next < maxWindow {
+	if int32(t.seq-s.next) >= 0 { // a successor's numbers may go on far behind those that it took over
 		s.extend(t.seq)
 	}
 	s.calls++

@@ -17,6 +17,9 @@ func TestOutstanding_RandomCalls_ModelAgrees(t *testing.T) {
 		seq := uint32(math.MaxUint32 - 20_000)
 		growing := true
 		for range 20_000 {
+			if r.IntN(5000) == 0 { // a successor goes on with the number behind its predecessor's last one
+				seq += uint32(r.IntN(3 * maxWindow))
+			}
 			switch n := r.IntN(100); {
 			case n < 50 && growing || n < 25:
 				k := &task{seq: seq}

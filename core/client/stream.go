@@ -238,7 +238,7 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 // failsAs gives a generator's own object the exception that is its item i; mu held.
 func (c *Client) failsAs(t *task, i uint64) {
 	x, o := c.table.FindOwned(t.first+1+i), c.table.FindOwned(t.first)
-	if x != nil && o != nil && x.IsError() {
+	if x != nil && o != nil && x.IsError() && !c.awaitsFirst(t, o) { // the first run may still end well
 		c.failAs(o, x)
 		t.stream.told = true // by the item
 	}

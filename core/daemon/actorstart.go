@@ -35,7 +35,7 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		return
 	}
 	a.worker, w.actor = w, a
-	w.outlives = a.rec.Detached || d.ownerOutlives(&a.rec)
+	w.outlives = w.outlives || a.rec.Detached || d.ownerOutlives(&a.rec)
 	var spec actorSpec
 	err := wire.Check(a.rec.Spec, wire.MaxValues)
 	if err == nil {

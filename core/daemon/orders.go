@@ -65,7 +65,7 @@ func (d *Daemon) grant(a sched.Grant) {
 		d.m.Undelivered(a)
 		return
 	}
-	w.outlives = c.outlives()
+	w.outlives = w.outlives || c.outlives() // what it put for a detached actor stays its own
 	of := c.classes[a.Class]
 	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Name: of.name, Hold: a.Hold, Enforce: of.enforce})
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{

@@ -72,7 +72,13 @@ func (d *Daemon) hasDetached(j *job) bool {
 // the outputs that are to be drained. How the driver ended is told when the job ends; mu held.
 func (d *Daemon) driverLeaves(j *job, s record.JobState, message string) []*workers.Output {
 	j.left, j.endState, j.endMessage, j.endMs = true, s, message, time.Now().UnixMilli()
-	outputs := d.endWorkersOf(j, func(w *worker) bool { return !w.outlives })
+	belongs := func(w *worker) bool { return !w.outlives }
+	outputs := d.endWorkersOf(j, belongs)
+	for id, w := range j.workers {
+		if belongs(w) { // an idle one would be given to others until its process has ended
+			d.event(func(m *sched.Machine) { m.StopIdle(id) })
+		}
+	}
 	d.dropSuccessors(j, func(c *client) bool { return !c.outlives() })
 	if j.driver != nil {
 		d.event(func(m *sched.Machine) { m.RemoveClient(j.driver.id) })

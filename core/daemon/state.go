@@ -112,7 +112,7 @@ type worker struct {
 	client *client // nil until the worker has connected
 	actor  *actor
 
-	outlives bool // what it runs, or ran last, comes from a detached actor, see outlive.go
+	outlives bool // something that it runs or has run comes from a detached actor, see outlive.go
 }
 
 // job is a driver's program as this node sees it. The daemon's lock guards it.

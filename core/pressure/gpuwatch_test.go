@@ -240,10 +240,10 @@ func TestGPUWatch_Run_LooksWhileAWorkerHasAGPU(t *testing.T) {
 			t.Errorf("%d looks in ten seconds, want 10", n)
 		}
 		before := time.Now()
-		pid := r.give(2, 100, false, true)
 		r.mu.Lock()
-		r.uses = []gpus.Use{{Pid: pid, Device: 1, Bytes: 101}}
+		r.uses = []gpus.Use{{Pid: beyond + 2, Device: 1, Bytes: 101}} // before the watch looks, which it does at once
 		r.mu.Unlock()
+		r.give(2, 100, false, true)
 		synctest.Wait()
 		if len(r.ended) != 1 || time.Since(before) != 0 {
 			t.Errorf("after %v %d workers are ended", time.Since(before), len(r.ended))

@@ -109,3 +109,25 @@ def test_the_instance_is_deleted_when_the_actor_ends_for_good(ray: Any, how: str
     with pytest.raises(ray.exceptions.ActorDiedError):
         ray.get(actor.end.remote(), timeout=PATIENCE_S)
     until(path.exists, "the instance was not deleted")
+
+
+@pytest.mark.parametrize("kind", ["method", "threads", "async"])
+def test_arguments_of_a_constructor_go_when_it_has_ended(ray: Any, kind: str) -> None:
+    class Plain:
+        def __init__(self, *values: bytes) -> None:
+            self.size = sum(map(len, values))
+
+        def total(self) -> int:
+            return self.size
+
+    class Async(Plain):
+        async def nothing(self) -> None: ...
+
+    def free() -> float:
+        return float(ray.available_resources()["object_store_memory"])
+
+    until(lambda: free() == ray.cluster_resources()["object_store_memory"], "the store is empty")
+    cls = ray.remote(num_cpus=0, max_concurrency=2 if kind == "threads" else None)(Async if kind == "async" else Plain)
+    actor = cls.remote(bytes(1 << 20), ray.put(bytes(1 << 20)))
+    assert ray.get(actor.total.remote(), timeout=PATIENCE_S) == 2 << 20
+    until(lambda: free() == ray.cluster_resources()["object_store_memory"], "nothing keeps what the constructor got")

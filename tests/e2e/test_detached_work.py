@@ -180,3 +180,35 @@ def test_nothing_of_the_job_is_left_when_its_last_detached_actor_has_ended(addre
     worker = eagleray.get(keeper.own_process.remote(), timeout=60)
     eagleray.kill(keeper)
     until(lambda: not runs(worker), "the idle worker of the job ends")
+
+
+#: Its detached actor has a value put by a task, and the driver then uses that task's process.
+SHARES = """
+import os, sys
+import eagleray as ray
+
+ray.init(address=sys.argv[1], namespace="shared")
+
+
+@ray.remote(num_cpus=0)
+class Keeper:
+    def take(self):
+        (self.process, self.ref), = ray.get([ray.remote(lambda: (os.getpid(), ray.put("from a task"))).remote()])
+        return self.process
+
+    def value(self):
+        return ray.get(self.ref)
+
+
+keeper = Keeper.options(name="keeper", lifetime="detached").remote()
+process = ray.get(keeper.take.remote())
+assert process in ray.get([ray.remote(lambda: os.getpid()).remote() for _ in range(20)])
+print(process)
+"""
+
+
+def test_what_its_tasks_have_put_stays_when_the_driver_has_used_their_process(address: str) -> None:
+    command = [sys.executable, "-c", SHARES, address]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert eagleray.get(eagleray.get_actor("keeper").value.remote(), timeout=60) == "from a task"

@@ -133,8 +133,9 @@ class Actor(CallRunner):
         next_task = self.hot.next_task
         self.take(functools.partial(_next_of_group, next_task, group) if group else next_task)
 
-    def handle(self, item: tuple[Any, ...]) -> None:
+    def handle(self, items: list[tuple[Any, ...]]) -> None:
         """Does what the daemon asks for besides calls."""
+        item = items.pop()
         if item[0] == "forget":
             self.worker.forget(item[1])
         elif item[0] == "exit":

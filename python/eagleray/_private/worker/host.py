@@ -16,10 +16,14 @@ if TYPE_CHECKING:
     from eagleray._private.worker.main import Worker
 
 
-def host(worker: Worker, item: tuple[Any, ...]) -> NoReturn:
-    """Runs an actor until it ends."""
-    _, token, packed, fmt, meta, buffers, deps = item
-    del item
+def host(worker: Worker, items: list[tuple[Any, ...]]) -> NoReturn:
+    """Runs an actor until it ends.
+
+    Args:
+        worker: Whose process becomes the actor's.
+        items: What the daemon said. It is taken out, so that nothing keeps the constructor's arguments afterwards.
+    """
+    _, token, packed, fmt, meta, buffers, deps = items.pop()
     spec = unpack(packed)
     context.become_actor(spec)
     if worker.ran_tasks:  # they may have written past sys.stderr

@@ -116,15 +116,16 @@ class Worker(CallRunner):
         """Serves until the daemon says that it is enough."""
         self.take(self.hot.next_task)
 
-    def handle(self, item: tuple[Any, ...]) -> None:
+    def handle(self, items: list[tuple[Any, ...]]) -> None:
         """Does what the daemon asks for besides tasks."""
-        kind = item[0]
+        kind = items[0][0]
+        if kind == "actor":
+            host.host(self, items)
+        item = items.pop()
         if kind == "forget":
             self.forget(item[1])
         elif kind == "assign":
             self.assigned.apply(unpack(item[1]))
-        elif kind == "actor":
-            host.host(self, item)
         else:
             self.leave(str(item[1]))
 

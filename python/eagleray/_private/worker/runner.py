@@ -82,8 +82,12 @@ class CallRunner:
         """Ends the process, in which everything has been answered."""
         raise NotImplementedError
 
-    def handle(self, item: tuple[Any, ...]) -> None:
-        """Does what the core asks for besides calls."""
+    def handle(self, items: list[tuple[Any, ...]]) -> None:
+        """Does what the core asks for besides calls.
+
+        Args:
+            items: One item, to be taken out: what a constructor gets must not live in the frames below the actor.
+        """
         raise NotImplementedError
 
     def take(self, next_item: Callable[[int], Any]) -> NoReturn:
@@ -103,7 +107,8 @@ class CallRunner:
             if item[0] == kind:
                 run(item)
             else:
-                self.handle(item)
+                items, item = [item], None
+                self.handle(items)
             item = None  # what the item refers to must not outlive the answer
 
     def run_call(self, item: tuple[Any, ...]) -> None:
