@@ -55,6 +55,11 @@ func (s *outstanding) add(t *task) {
 		*s.slot(t.seq) = t
 		return
 	}
+	s.setLate(t)
+}
+
+// setLate keeps a call whose number is before the window.
+func (s *outstanding) setLate(t *task) {
 	if s.late == nil {
 		s.late = map[uint32]*task{}
 	}
@@ -65,10 +70,8 @@ func (s *outstanding) add(t *task) {
 func (s *outstanding) extend(seq uint32) {
 	for seq-s.first >= maxWindow && s.first != s.next {
 		if t := *s.slot(s.first); t != nil {
-			if s.late == nil {
-				s.late = map[uint32]*task{}
-			}
-			*s.slot(s.first), s.late[s.first] = nil, t
+			*s.slot(s.first) = nil
+			s.setLate(t)
 		}
 		s.first++
 	}

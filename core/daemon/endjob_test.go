@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
 	"github.com/eagleray/eagleray/core/workers"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // endHead notes which job has ended, and how.
@@ -46,7 +47,7 @@ func TestEndJob_EndsAllButDetachedActors(t *testing.T) {
 		w.actor = a
 		d.mu.Unlock()
 		if ordered {
-			within(t, testLimit, "the worker's output is there", func() bool {
+			await.Within(t, testLimit, "the worker's output is there", func() bool {
 				d.mu.Lock()
 				defer d.mu.Unlock()
 				return w.Output() != nil

@@ -5,27 +5,17 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/resource"
 	"github.com/eagleray/eagleray/core/sched"
 	"github.com/eagleray/eagleray/core/wire"
 	"github.com/eagleray/eagleray/core/workers"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // testLimit is how long tests wait for what must come. It only tells a test that hangs from one that is slow.
-const testLimit = 60 * time.Second
-
-// within waits for a condition.
-func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
-	}
-}
+const testLimit = await.Limit
 
 type noDevices struct{}
 
@@ -101,11 +91,6 @@ func sleeps(t *testing.T, d *Daemon, w *worker) (ended func()) {
 	gone := w.Process().Gone
 	return func() {
 		t.Helper()
-		select {
-		case <-gone:
-		case <-time.After(testLimit):
-			_ = cmd.Process.Kill()
-			t.Fatal("it lives")
-		}
+		await.Gone(t, gone, "the process of the worker", cmd.Process.Kill)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/workers"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // The daemon of a session was killed, and the next one sweeps: folder and processes.
@@ -48,7 +49,7 @@ func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
 	}
 	orphan, other := start("s-dead"), start("s-alive")
 	_ = unix.Kill(orphan.Pid, unix.SIGSTOP)
-	within(t, testLimit, "it runs", func() bool {
+	await.Within(t, testLimit, "it runs", func() bool {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", orphan.Pid))
 		return err == nil && bytes.Contains(env, []byte("EAGLERAY_SESSION_MARK=s-dead"))
 	})
@@ -61,7 +62,7 @@ func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
 	runs := func(p *os.Process) bool {
 		return slices.ContainsFunc(workers.Processes(), func(s workers.ProcStat) bool { return s.Pid == p.Pid && s.State != 'Z' })
 	}
-	within(t, testLimit, "what it left is ended", func() bool { return !runs(orphan) })
+	await.Within(t, testLimit, "what it left is ended", func() bool { return !runs(orphan) })
 	if !runs(other) {
 		t.Error("a living session's process was ended")
 	}

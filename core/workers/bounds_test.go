@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // A batch ends with the line that fills it, and a driver that has just room gets one.
@@ -230,4 +231,4 @@ func sleeper(t *testing.T) int {
 }
 
 // testLimit is how long tests wait for what must come. It only tells a test that hangs from one that is slow.
-const testLimit = 60 * time.Second
+const testLimit = await.Limit

@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // A zygote is stopped, or hangs: its fork is ordered from another one, and it is killed.
@@ -29,8 +30,8 @@ func TestZygote_DoesNotAnswer_IsReplaced(t *testing.T) {
 	tb.forkFrom(w, z)
 	tb.mu.Unlock()
 	pid := z.Process
-	within(t, testLimit, "the zygote runs", func() bool { return pid() != 0 })
-	within(t, testLimit, "the order was sent", func() bool {
+	await.Within(t, testLimit, "the zygote runs", func() bool { return pid() != 0 })
+	await.Within(t, testLimit, "the order was sent", func() bool {
 		tb.mu.Lock()
 		defer tb.mu.Unlock()
 		return w.forkSent
@@ -43,12 +44,12 @@ func TestZygote_DoesNotAnswer_IsReplaced(t *testing.T) {
 		t.Error("it is still the one that is asked")
 	}
 	tb.mu.Unlock()
-	within(t, testLimit, "another one is asked", func() bool {
+	await.Within(t, testLimit, "another one is asked", func() bool {
 		tb.mu.Lock()
 		defer tb.mu.Unlock()
 		return w.zygote != z && w.forks == 2 && w.state == Starting
 	})
-	within(t, testLimit, "the old one is killed", func() bool { return unix.Kill(old, 0) != nil })
+	await.Within(t, testLimit, "the old one is killed", func() bool { return unix.Kill(old, 0) != nil })
 	tb.forkLate(w, z) // it is another one's order now
 	tb.mu.Lock()
 	defer tb.mu.Unlock()

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 	"weak"
+
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // A worker that has ended must not stay in memory until the timers that were set for it would have fired: with
@@ -27,7 +29,7 @@ func TestWorker_Ended_NothingKeepsIt(t *testing.T) {
 		return weak.Make(w)
 	}()
 	// Every timer fires later than that, so a timer that nobody stopped still holds the worker then.
-	within(t, forkTimeout*2/3, "nothing refers to the worker", func() bool {
+	await.Within(t, forkTimeout*2/3, "nothing refers to the worker", func() bool {
 		// Go keeps a stopped timer on its processor until that has to do with timers again.
 		for range runtime.GOMAXPROCS(0) {
 			go time.Sleep(time.Microsecond)

@@ -7,10 +7,10 @@ import (
 	"os/exec"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // heard notes what the table tells of one worker. The table's lock guards failed and
@@ -89,22 +89,7 @@ func sleeps(t *testing.T, tb *Table, w *Worker) (ended func()) {
 	gone := w.process.Gone
 	return func() {
 		t.Helper()
-		select {
-		case <-gone:
-		case <-time.After(testLimit):
-			_ = cmd.Process.Kill()
-			t.Fatal("the worker's process lives")
-		}
-	}
-}
-
-// within waits for a condition.
-func within(t *testing.T, limit time.Duration, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", limit, what)
-		}
+		await.Gone(t, gone, "the process of the worker", cmd.Process.Kill)
 	}
 }
 
@@ -156,7 +141,7 @@ func TestTable_Start_UnknownEnvironment_Fails(t *testing.T) {
 		t.Error("the owner is told while it gives the order")
 	}
 	tb.mu.Unlock()
-	within(t, testLimit, "the worker fails", func() bool {
+	await.Within(t, testLimit, "the worker fails", func() bool {
 		tb.mu.Lock()
 		defer tb.mu.Unlock()
 		return len(h.failed) == 1
