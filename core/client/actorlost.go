@@ -74,19 +74,18 @@ func (c *Client) fateKnown(a *actor, f *wire.ActorDeath, err error) {
 	a.broken, a.sent = nil, nil
 	var again []*task
 	for _, t := range sent {
-		began := !f.Known || int32(t.seq-f.Started) <= 0
-		retries := int32(t.tmpl.MaxRetries)
-		switch {
-		case t.canceled:
-			c.failTask(t, cancelFault(t))
-			continue
-		case began && retries >= 0 && t.tried() >= retries:
-			c.failTask(t, unavailableFault(f))
-			continue
-		case began:
-			t.triesAgain()
+		why := notBegun
+		if !f.Known || int32(t.seq-f.Started) <= 0 {
+			why = actorDied
 		}
-		again = append(again, t)
+		switch v := c.retry(t, why); v.refusal {
+		case permitted:
+			again = append(again, t)
+		case cancelled:
+			c.failTask(t, cancelFault(t))
+		default:
+			c.failTask(t, unavailableFault(f))
+		}
 	}
 	if len(again) > 1 && planted.Strikes(planted.WrongOrder) {
 		slices.Reverse(again)

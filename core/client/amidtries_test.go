@@ -120,13 +120,14 @@ func TestHeir_TakesOverAmidTwoRuns_TheyKnowEachOther(t *testing.T) {
 				first = x
 			}
 		}
-		third := &task{tmpl: tm, first: 10, tries: 1, stream: &stream{gen: 10, got: 2, left: true}} // it has ended
+		third := &task{tmpl: tm, first: 10, attempts: attempts{tries: 1}, stream: &stream{gen: 10, got: 2, left: true}} // it has ended
 		o := refs.Known(ids.NewObject(11, c.self, c.info.Job, 2), refs.Facts{State: refs.Stored})
 		c.table.Install(o)
 		c.table.Record(refs.NewRecipe(third, nil), []*refs.Object{o})
 		h.joinRuns()
 		for i, x := range []*task{second, first, third, second} {
-			x.triesAgain()
+			v := verdict{used: attempts{tries: x.tried() + 1}}
+			x.spend(&v)
 			for what, y := range map[string]*task{"first": first, "second": second, "ended": third} {
 				if y.tried() != int32(3+i) {
 					t.Errorf("after try %d the %s run counts %d", 3+i, what, y.tried())

@@ -113,7 +113,7 @@ func TestCancelChildren_TasksInEveryPlace_OnlyTheCallsOwnEnd(t *testing.T) {
 	for i := range retries {
 		k := retries[i].tmpl.class
 		k.queue.remove(retries[i])
-		c.againBecause(retries[i], time.Hour, "the test says so")
+		c.again(retries[i], time.Hour, "the test says so")
 		lost[i].tmpl.class.queue.remove(lost[i])
 	}
 	c.leases[99] = &lease{id: 99, class: lost[0].tmpl.class, lost: lost[:]}

@@ -418,17 +418,12 @@ func (c *Client) retryLost(l *lease, detail string) {
 	var again []*task
 	for i, t := range tasks {
 		t.on = nil
-		if t.canceled {
-			c.failTask(t, cancelFault(t))
+		if i < begun && !t.canceled && planted.Strikes(planted.LostRetry) {
 			continue
 		}
-		if i < begun && planted.Strikes(planted.LostRetry) {
-			continue
+		if c.lostWithWorker(t, l, detail, l.setbackAt(i, begun)) {
+			again = append(again, t)
 		}
-		if i < begun && !c.tryAgain(t, l, detail, i == begun-1) {
-			continue
-		}
-		again = append(again, t)
 	}
 	if len(again) > 0 {
 		l.class.queue.pushFront(again)

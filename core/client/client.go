@@ -126,7 +126,7 @@ type Client struct {
 	sought     map[string]ids.Owner // callers that are looked for, by address, see gonecaller.go
 	unfinished int                  // tasks and calls submitted
 	leaving    *wait.Wait           // of a worker that ends and is still needed, or of its heir
-	limbo      int                  // tasks whose arguments are being moved to the arena
+	limbo      int                  // tasks that are nowhere: arguments move to the arena, or an exception is cleared away
 
 	// Borrow registrations, see borrow.go.
 	unacked  int
@@ -145,7 +145,7 @@ type Client struct {
 	reported     map[string]time.Time // what was warned about, and when to again
 	notes        notes
 	async        asyncQueue
-	delayed      map[*task]*delay    // see backoff.go
+	delayed      map[*task]*delay    // see delay.go
 	begun        *progress.LeasePage // see progress.go
 	cancels      burst               // see cancel.go
 	retryDelay   time.Duration       // before every retry, by the environment

@@ -289,7 +289,7 @@ func TestTried_SaysHowOftenInWords(t *testing.T) {
 		retries, tries int
 		want           string
 	}{{0, 1, " (max_retries=0)"}, {3, 1, ""}, {1, 2, " (tried 2 times, max_retries=1)"}, {3, 4, " (tried 4 times, max_retries=3)"}} {
-		if got := afterTries(&task{tmpl: &Template{MaxRetries: c.retries}, tries: int32(c.tries)}); got != c.want {
+		if got := afterTries(&task{tmpl: &Template{MaxRetries: c.retries}, attempts: attempts{tries: int32(c.tries)}}); got != c.want {
 			t.Errorf("%d of %d: got %q, want %q", c.tries, c.retries, got, c.want)
 		}
 	}

@@ -114,19 +114,6 @@ func (c *Client) recipeOf(t *task) *refs.Recipe {
 	return refs.NewRecipe(t, c.needs(t))
 }
 
-// once says why a task can not run again, Whole if it can.
-func (c *Client) once(t *task) refs.Why {
-	switch m := t.tmpl.MaxRetries; {
-	case c.lineage.off:
-		return refs.Off
-	case m == 0:
-		return refs.NoRetries
-	case m > 0 && t.tried() >= int32(m):
-		return refs.Exhausted
-	}
-	return refs.Whole
-}
-
 // needs are the objects of ours that a task takes. What others own is asked for
 // again; an actor lives as long as there are handles, not longer.
 func (c *Client) needs(t *task) []*refs.Object {

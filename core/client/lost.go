@@ -136,12 +136,12 @@ func (o *outConn) lostArguments(r *wire.Reader) error {
 		l.busy--
 		l.paused = false
 	}
-	if t.misses++; t.canceled || t.misses > maxMisses {
-		f := cancelFault(t)
-		if !t.canceled {
-			f = fault.New(fault.ObjectLost, "an argument of %s was lost again and again", t.tmpl.Name)
-		}
-		c.failTask(t, f)
+	switch v := c.retry(t, argumentLost); v.refusal {
+	case cancelled:
+		c.failTask(t, cancelFault(t))
+		return nil
+	case lostTooOften:
+		c.failTask(t, fault.New(fault.ObjectLost, "an argument of %s was lost again and again", t.tmpl.Name))
 		return nil
 	}
 	for _, i := range lost {

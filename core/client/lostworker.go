@@ -7,35 +7,50 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 )
 
-// tryAgain decides what becomes of a task that a lost worker had begun: true
-// when it goes back to its queue now, false when it waits, or has failed. The
-// one that ran is the worker's end, perhaps; others had run, and their answers
-// are lost; mu held.
-func (c *Client) tryAgain(t *task, l *lease, detail string, ran bool) bool {
-	if ran && l.code == fault.OutOfMemory {
+// lostWithWorker carries out what is decided about a task that was at a worker
+// which has ended. It returns true if the task is to go to the front of its
+// class's queue now; false if it runs again later, or has failed; mu held.
+func (c *Client) lostWithWorker(t *task, l *lease, detail string, s setback) bool {
+	if s == memoryRanOut && !t.canceled {
 		c.outOfMemory(t, detail, l.held)
 		return false
 	}
-	if ran && l.code != "" {
+	switch v := c.retry(t, s); v.refusal {
+	case permitted:
+		wait := v.wait()
+		if wait > 0 {
+			c.again(t, wait, fmt.Sprintf("its worker died, %s so far", times(int(t.crashes))))
+		}
+		return wait == 0
+	case cancelled:
+		c.failTask(t, cancelFault(t))
+	case forbidden:
 		c.failTask(t, fault.New(l.code, "%s", detail))
-		return false
-	}
-	t.triesAgain()
-	if m := int32(t.tmpl.MaxRetries); m >= 0 && t.tries > m {
+	default:
 		c.failTask(t, c.crashFault(t, detail))
-		return false
 	}
-	if !ran {
-		return true
-	}
-	if d := t.crashed(c.retryDelay); d > 0 {
-		c.again(t, d)
-		return false
-	}
-	return true
+	return false
 }
 
-// crashFault is what a task ends with that may not be tried again after a crash.
+// setbackAt says what the end of the lease's worker means for the i-th of the
+// tasks that it had, in the order in which they were sent. It had begun so many
+// of them. The last of these ran when the worker ended, so what the daemon says
+// of the worker's end concerns that one; the answers of the others were lost.
+func (l *lease) setbackAt(i, begun int) setback {
+	switch {
+	case i >= begun:
+		return notBegun
+	case i < begun-1:
+		return answerLost
+	case l.code == fault.OutOfMemory:
+		return memoryRanOut
+	case l.code != "":
+		return workerEnded
+	}
+	return workerDied
+}
+
+// crashFault is what a task fails with when its worker died and it may not run again.
 func (c *Client) crashFault(t *task, detail string) *fault.Error {
 	how, said, _ := strings.Cut(detail, "\n")
 	f := fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s, on node %s%s", t.tmpl.Name, how, c.info.Node, afterTries(t))
@@ -45,6 +60,7 @@ func (c *Client) crashFault(t *task, detail string) *fault.Error {
 	return f
 }
 
+// afterTries says how often the task ran, for the message of its failure.
 func afterTries(t *task) string {
 	switch {
 	case t.tmpl.MaxRetries == 0:

@@ -24,7 +24,7 @@ func taken(t *testing.T, c *Client, tm int) (*task, *refs.Object) {
 
 // What becomes of a task whose worker is lost: it is tried again as often as it may, and waits first when
 // workers end with it again and again. A reason that the daemon told ends it at once.
-func TestTryAgain_WorkerIsLost_AsOftenAsItMay(t *testing.T) {
+func TestLostWithWorker_TaskRunsAgainAsOftenAsItMay(t *testing.T) {
 	for _, x := range []struct {
 		what    string
 		retries int
@@ -49,7 +49,12 @@ func TestTryAgain_WorkerIsLost_AsOftenAsItMay(t *testing.T) {
 		c := startDaemon(t).driver()
 		k, o := taken(t, c, retried(t, c, "f", x.retries))
 		k.tries, k.crashes = x.tries, x.crashes
-		queued := c.tryAgain(k, &lease{code: x.code}, "it broke\nits last words", x.ran)
+		begun := 2 // the task is the first of two
+		if x.ran {
+			begun = 1
+		}
+		l := &lease{code: x.code}
+		queued := c.lostWithWorker(k, l, "it broke\nits last words", l.setbackAt(0, begun))
 		if queued != x.queued || (c.delayed[k] != nil) != x.waits || (o.State() == refs.Failed) != (x.failure != "") {
 			t.Errorf("%s: queued %v, waits %v, state %d", x.what, queued, c.delayed[k] != nil, o.State())
 		}
@@ -84,7 +89,7 @@ func TestCrashFault_SaysHowOftenAndTheLastWords(t *testing.T) {
 		{3, 2, "it broke", "it broke" + node + " (tried 2 times, max_retries=3)"},
 		{3, 4, "it broke\nsaid\nmuch", "it broke" + node + " (tried 4 times, max_retries=3)\nsaid\nmuch"},
 	} {
-		f := c.crashFault(&task{tmpl: &Template{Name: "f", MaxRetries: x.retries}, tries: x.tries}, x.detail)
+		f := c.crashFault(&task{tmpl: &Template{Name: "f", MaxRetries: x.retries}, attempts: attempts{tries: x.tries}}, x.detail)
 		if want := "the worker that ran f died: " + x.want; f.Code != fault.WorkerCrashed || f.Message != want {
 			t.Errorf("%s: %q, want %q", f.Code, f.Message, want)
 		}

@@ -202,18 +202,19 @@ func (o *outConn) answered(t *task, r *wire.Reader, x *frame.Reply) error {
 	if flags&wire.ReplyUnregistered != 0 {
 		c.unsettled(t, o.peerAddr)
 	}
-	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 && (t.tmpl.MaxRetries < 0 || t.tried() < int32(t.tmpl.MaxRetries)) {
-		if t.canceled {
-			c.discard(r, x.Results, t, o, func() {})
+	if isErr && t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 {
+		switch v := c.retry(t, raised); v.refusal {
+		case permitted:
+			t.on = nil
+			c.discard(r, x.Results, t, o, v.wait())
+			o.exitIf(flags)
+			return nil
+		case cancelled:
+			c.discard(r, x.Results, t, o, 0)
 			c.failTask(t, cancelFault(t))
 			o.exitIf(flags)
 			return nil
 		}
-		t.triesAgain()
-		t.on = nil
-		c.discard(r, x.Results, t, o, func() { c.raised(t) })
-		o.exitIf(flags)
-		return nil
 	}
 	if flags&wire.ReplyCancelled != 0 {
 		c.failTask(t, cancelFault(t))

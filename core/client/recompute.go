@@ -27,8 +27,9 @@ func (c *Client) recompute(o *refs.Object) {
 		return // the task runs; when it has ended this is looked at
 	}
 	old := taskOf(r.Task())
-	if why := c.once(old); why != refs.Whole { // another run of the generator has used its retries up since
-		c.table.SetRecipe(o, refs.NoRecipe(why))
+	v := c.judge(old, resultLost)
+	if !v.again() { // another run of the generator has used its retries up since
+		c.table.SetRecipe(o, refs.NoRecipe(v.whyLost()))
 		c.table.Fail(o, unrecoverable(o))
 		return
 	}
@@ -39,14 +40,14 @@ func (c *Client) recompute(o *refs.Object) {
 		}
 	}
 	t := &task{
-		tmpl: old.tmpl, first: old.first, returns: old.returns, tries: old.tries, fmt: old.fmt,
+		tmpl: old.tmpl, first: old.first, returns: old.returns, fmt: old.fmt,
 		args: old.args, argsRef: old.argsRef, actor: old.actor, recipe: r, aside: old.actor != nil,
 	}
 	c.table.Begin(r, t)
 	if old.stream != nil {
 		c.streamAgain(t, old)
 	}
-	t.triesAgain()
+	t.spend(&v)
 	c.takeAgain(t, old)
 	c.eachResult(t, func(x *refs.Object) {
 		if x.Verifying() {

@@ -72,23 +72,6 @@ func (s *stream) root() *stream {
 	return s
 }
 
-// tried is how often the task was tried again. Runs of a generator for lost items
-// count for the generator: all its runs share one budget of retries; mu held.
-func (t *task) tried() int32 {
-	if t.stream == nil {
-		return t.tries
-	}
-	return max(t.tries, t.stream.root().tries)
-}
-
-// triesAgain counts one more try; mu held.
-func (t *task) triesAgain() {
-	t.tries = t.tried() + 1
-	if t.stream != nil {
-		t.stream.root().tries = t.tries
-	}
-}
-
 // newStream makes the task a generator; mu held.
 func (c *Client) newStream(t *task) {
 	s := &stream{gen: t.first, task: t}

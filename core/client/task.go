@@ -62,17 +62,14 @@ type task struct {
 	tmpl     *Template
 	first    uint64 // count of the first return
 	returns  int32
-	tries    int32 // how often it was lost so far
+	attempts       // what it has used of its retries, see retries.go
 	waiting  int32 // arguments that are not ready
 	fmt      uint8
 	canceled bool
-	counted  bool  // in Client.unfinished
-	crashes  uint8 // how many workers ended with it
-	failed   bool  // its results are errors
-	ooms     uint8
-	stored   bool  // a result lies in the store
-	aside    bool  // runs again, and is not in its actor's queue yet
-	misses   uint8 // how often an argument was lost when it should have begun
+	counted  bool // in Client.unfinished
+	failed   bool // its results are errors
+	stored   bool // a result lies in the store
+	aside    bool // runs again, and is not in its actor's queue yet
 	seq      uint32
 	since    uint32         // while it waits for arguments: the look that came last before; then see due.go
 	args     []byte         // envelope, unless argsRef

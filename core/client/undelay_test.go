@@ -18,7 +18,7 @@ func delays(t *testing.T, c *Client, ref ids.Object, wait time.Duration) {
 	if !x.tmpl.class.queue.remove(x) {
 		t.Fatal("the task is in no queue")
 	}
-	c.againBecause(x, wait, "the test says so")
+	c.again(x, wait, "the test says so")
 }
 
 // A task that waits for its retry ends when it is cancelled, and is not queued when the time has come.

@@ -113,7 +113,7 @@ func TestInventory_Task_IsWrittenDownWhole(t *testing.T) {
 	x := writesWill(t)
 	dep, nested, ref := x.table.New(1, 1), x.table.New(1, 1), x.table.New(0, 1)
 	a := &actor{id: ids.Actor{3}}
-	task := &task{tmpl: x.tmpl, first: 11, returns: 2, tries: 3, fmt: 4, seq: 5, canceled: true, misses: 6, args: []byte("args"),
+	task := &task{tmpl: x.tmpl, first: 11, returns: 2, attempts: attempts{tries: 3, misses: 6}, fmt: 4, seq: 5, canceled: true, args: []byte("args"),
 		argsRef: ref, deps: []*refs.Object{dep}, nested: []*refs.Object{nested}, actor: a}
 	v := &inventory{c: x.Client, w: new(will), tasks: nil}
 	got := v.written(task, taskLost)

@@ -11,11 +11,13 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 )
 
-// A task that the daemon has ended because the machine ran out of memory is
-// tried again without a cost to its max_retries: these retries are counted for
-// themselves, and wait longer each time. A task with max_retries=0 has none.
+// When the machine runs out of memory the daemon ends workers. Their tasks run
+// again, and max_retries does not pay for that: retries.go counts these retries
+// separately, and each delay is longer than the one before. A task with
+// max_retries=0 does not run again.
 
-// The variables say how often (-1: without end) and how long the first waits.
+// The settings say how many such retries a task has (-1: unlimited), and the
+// delay before the first one in milliseconds.
 const (
 	oomRetriesVar = "task_oom_retries"
 	oomDelayVar   = "task_oom_retry_delay_base_ms"
@@ -33,21 +35,23 @@ const maxOOMDelay = time.Minute
 // memoryName is the resource that a retry may ask more of.
 const memoryName = "memory"
 
-// outOfMemory: the worker that ran the task was ended for want of memory while
-// it held so many bytes; mu held.
+// outOfMemory carries out what is decided about a task whose worker the daemon
+// has ended because the machine ran out of memory. The worker held so many
+// bytes; mu held.
 func (c *Client) outOfMemory(t *task, detail string, held uint64) {
-	limit := c.number(oomRetriesVar, oomRetries)
-	if t.tmpl.MaxRetries == 0 || limit >= 0 && int(t.ooms) >= limit || t.tmpl.MoreMemory && !c.enlarge(t, held) {
-		c.failTask(t, fault.New(fault.OutOfMemory, "%s%s", detail, c.triedOOM(t, limit)))
+	v := c.judge(t, memoryRanOut)
+	if v.again() && t.tmpl.MoreMemory && !c.enlarge(t, held) {
+		v = verdict{refusal: noMoreMemory, used: t.attempts}
+	}
+	t.spend(&v)
+	if !v.again() {
+		c.failTask(t, fault.New(fault.OutOfMemory, "%s%s", detail, c.triedOOM(t)))
 		return
 	}
-	delay := oomDelay(time.Duration(c.number(oomDelayVar, oomDelayMs))*time.Millisecond, t.ooms)
-	if t.ooms < math.MaxUint8 {
-		t.ooms++
-	}
-	c.againBecause(t, delay, fmt.Sprintf("the machine ran out of memory, %s so far", times(int(t.ooms))))
+	c.again(t, v.wait(), fmt.Sprintf("the machine ran out of memory, %s so far", times(int(t.ooms))))
 }
 
+// oomDelay is the delay before a retry for want of memory when there were n such retries before.
 func oomDelay(base time.Duration, n uint8) time.Duration {
 	if n >= 32 || base > maxOOMDelay>>n {
 		return maxOOMDelay
@@ -55,8 +59,8 @@ func oomDelay(base time.Duration, n uint8) time.Duration {
 	return base << n
 }
 
-// triedOOM ends the message of a task that is not tried again.
-func (c *Client) triedOOM(t *task, limit int) string {
+// triedOOM returns the end of the message of a task that does not run again.
+func (c *Client) triedOOM(t *task) string {
 	if t.tmpl.MaxRetries == 0 {
 		return "\nIt is not tried again (max_retries=0)."
 	}
@@ -84,7 +88,7 @@ func (c *Client) enlarge(t *task, held uint64) bool {
 	tm := t.tmpl
 	total := c.info.Totals.Resources[memoryName]
 	asked := tm.Resources[memoryName]
-	if asked >= total && asked > 0 {
+	if c.asksForAll(tm) {
 		return false
 	}
 	if tm.larger == nil || asked == 0 { // what was held differs from task to task
@@ -102,6 +106,12 @@ func (c *Client) enlarge(t *task, held uint64) bool {
 	t.become(tm.larger)
 	c.dropTemplate(tm)
 	return true
+}
+
+// asksForAll reports whether a template asks for all the memory of the node.
+func (c *Client) asksForAll(tm *Template) bool {
+	asked := tm.Resources[memoryName]
+	return asked > 0 && asked >= c.info.Totals.Resources[memoryName]
 }
 
 // doubled returns twice the amount asked for, in units, or, when that is 0,

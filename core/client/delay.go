@@ -7,18 +7,19 @@ import (
 	"time"
 )
 
-// A task whose worker ended is tried again at once the first time: workers die
-// for reasons of their own. One that takes worker after worker with it waits,
-// longer each time, so that a loop of crashes does not burn the machine.
+// This file has the delays before retries. retries.go says how long they are.
+// A task whose worker died runs again at once the first time, because workers
+// die for reasons of their own. Then each delay is twice as long as the one
+// before, so that a task that ends each of its workers does not keep the machine busy.
 const (
 	crashDelay    = 50 * time.Millisecond // before the second retry
 	maxCrashDelay = 10 * time.Second
 )
 
-// retryDelayVar names the milliseconds that every retry waits.
+// retryDelayVar names the setting with the least delay before a retry, in milliseconds.
 const retryDelayVar = "task_retry_delay_ms"
 
-// delay is a task's time until it is queued again.
+// delay is the time for which a task is in no queue before it runs again.
 type delay struct {
 	timer *time.Timer
 	since time.Time
@@ -31,19 +32,13 @@ func (d *delay) describe(now time.Time) string {
 	return fmt.Sprintf("tried again in %v: %s", max(0, d.until.Sub(now)).Round(100*time.Millisecond), d.why)
 }
 
-// crashed counts a worker that ended with the task, and returns how long to wait
-// before it is tried again, at least least.
-func (t *task) crashed(least time.Duration) time.Duration {
-	if t.crashes < 255 {
-		t.crashes++
-	}
-	return max(least, Backoff(int(t.crashes)-1, crashDelay, maxCrashDelay))
-}
-
 // Backoff is the time before a retry: nothing for the zeroth, base before the
 // first, twice as much each time, at most limit; give or take a quarter, so
 // that what failed together does not come back together.
-func Backoff(n int, base, limit time.Duration) time.Duration {
+func Backoff(n int, base, limit time.Duration) time.Duration { return spread(growing(n, base, limit)) }
+
+// growing is Backoff before it is varied.
+func growing(n int, base, limit time.Duration) time.Duration {
 	if n <= 0 || base <= 0 {
 		return 0
 	}
@@ -51,17 +46,21 @@ func Backoff(n int, base, limit time.Duration) time.Duration {
 	for ; n > 1 && d < limit; n-- {
 		d = min(limit, 2*d)
 	}
+	return d
+}
+
+// spread varies a delay by up to a quarter of it, in both directions.
+func spread(d time.Duration) time.Duration {
+	if d <= 0 {
+		return 0
+	}
 	return d*3/4 + rand.N(d/2+1)
 }
 
-// again queues a task that is nowhere else after a delay, before those that
-// were submitted later. Cancelling ends the wait; what waits for long is told of; mu held.
-func (c *Client) again(t *task, wait time.Duration) {
-	c.againBecause(t, wait, fmt.Sprintf("its worker died, %s so far", times(int(t.crashes))))
-}
-
-// againBecause is again for another reason than a crash; mu held.
-func (c *Client) againBecause(t *task, wait time.Duration, why string) {
+// again queues a task that is nowhere else after a delay, in front of the tasks
+// that were submitted later. Cancelling the task ends the delay. A delay that
+// takes long is reported to the user with the reason why; mu held.
+func (c *Client) again(t *task, wait time.Duration, why string) {
 	t.on = nil
 	if wait <= 0 {
 		c.requeue(t)
@@ -85,7 +84,7 @@ func (c *Client) againBecause(t *task, wait time.Duration, why string) {
 	c.watchPending()
 }
 
-// undelay takes a task out of those that wait for a retry; false: it is not there; mu held.
+// undelay ends the delay of a task without queueing it, and reports whether there was one; mu held.
 func (c *Client) undelay(t *task) bool {
 	d := c.delayed[t]
 	if d == nil {
@@ -96,8 +95,8 @@ func (c *Client) undelay(t *task) bool {
 	return true
 }
 
-// requeue puts a task in front of its class's queue. A cancelled task does not
-// come here: undelay takes it out first; mu held.
+// requeue puts a task into the front of its class's queue. Cancelling a task
+// calls undelay, so no cancelled task comes here; mu held.
 func (c *Client) requeue(t *task) {
 	if d := t.badDep(); d != nil {
 		c.failLike(t, d)
@@ -111,7 +110,7 @@ func (c *Client) requeue(t *task) {
 	c.pump(k)
 }
 
-// delayedTasks are those that wait for a retry, in the order of their submission; mu held.
+// delayedTasks returns the tasks that have a delay, in the order of their submission; mu held.
 func (c *Client) delayedTasks() []*task {
 	out := make([]*task, 0, len(c.delayed))
 	for t := range c.delayed {
@@ -121,7 +120,8 @@ func (c *Client) delayedTasks() []*task {
 	return out
 }
 
-// waitingToRetry groups by function what waits for a retry for as long as is worth a word; mu held.
+// waitingToRetry returns one report for each function whose tasks have had a delay for so long
+// that the user should be told; mu held.
 func (c *Client) waitingToRetry(now time.Time) (out []*waitReport) {
 	byName := map[string]*waitReport{}
 	for t, d := range c.delayed {

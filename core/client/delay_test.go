@@ -26,24 +26,6 @@ func TestBackoff_DoublesToItsBound_GiveOrTakeAQuarter(t *testing.T) {
 	}
 }
 
-func TestCrashed_CountsAndWaitsAtLeastAsAsked(t *testing.T) {
-	var task task
-	if d := task.crashed(0); d != 0 || task.crashes != 1 {
-		t.Errorf("the first crash waits %v, %d are counted", d, task.crashes)
-	}
-	if d := task.crashed(0); d == 0 || task.crashes != 2 {
-		t.Errorf("the second crash waits %v, %d are counted", d, task.crashes)
-	}
-	if d := task.crashed(time.Hour); d != time.Hour {
-		t.Errorf("it waits %v, want an hour", d)
-	}
-	task.crashes = 254
-	task.crashed(0)
-	if task.crashed(0); task.crashes != 255 {
-		t.Errorf("%d crashes are counted, want 255 at most", task.crashes)
-	}
-}
-
 // Retries that are soon over are not worth a word; of those that are, tasks of
 // one function are counted together.
 func TestWaitingToRetry_OnlyTheLongOnes_ByFunction(t *testing.T) {

@@ -36,7 +36,8 @@ func TestOutOfMemory_TaskIsTriedAgainAsOftenAsItMay(t *testing.T) {
 		c.opts.Env = x.env
 		k, o := taken(t, c, retried(t, c, "f", x.retries))
 		k.ooms = x.ooms
-		if c.tryAgain(k, &lease{code: fault.OutOfMemory, held: 5 << 20}, "there was no memory", true) {
+		l := &lease{code: fault.OutOfMemory, held: 5 << 20}
+		if c.lostWithWorker(k, l, "there was no memory", l.setbackAt(0, 1)) {
 			t.Errorf("%s: it is queued at once", x.what)
 		}
 		if k.tries != 0 || k.crashes != 0 {
