@@ -49,21 +49,43 @@ func (d *Daemon) createActor(c *client, m *wire.Message) {
 		return
 	}
 	d.codeClaimed(c, rec.ID)
+	d.endIfOrphaned(&rec)
 	_ = m.Reply(wire.ActorCreated{})
 }
 
+// endIfOrphaned has an actor ended that was registered after its owner had died: the head
+// was told of that death when it did not know the actor yet.
+func (d *Daemon) endIfOrphaned(rec *record.Actor) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.owners[rec.Owner] == nil && !rec.Detached && !d.closing {
+		d.head.OwnerDied(rec.Owner)
+	}
+}
+
+// jobOfCreator returns the job of a process that creates an actor. It notes that the job has
+// a detached actor, if that actor is one.
+func (d *Daemon) jobOfCreator(c *client, q *wire.ActorCreate) (*job, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case c.job == nil:
+		return nil, fault.New(fault.BadRequest, "actor %s: the process that creates it has no job", q.ClassName)
+	case c.job.ended:
+		return nil, fmt.Errorf("actor %s: %w", q.ClassName, record.ErrJobEnded)
+	}
+	c.job.detached = c.job.detached || q.Detached
+	return c.job, nil
+}
+
+// actorRecord returns the record with which an actor is registered.
 func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, err error) {
 	if len(q.ActorID) != ids.ActorSize || len(q.OwnerID) != ids.OwnerSize {
 		return rec, fault.New(fault.BadRequest, "actor %s: ids of the wrong length", q.ClassName)
 	}
-	d.mu.Lock()
-	j := c.job
-	if j != nil && q.Detached {
-		j.detached = true
-	}
-	d.mu.Unlock()
-	if j == nil {
-		return rec, fault.New(fault.BadRequest, "actor %s: the process that creates it has no job", q.ClassName)
+	j, err := d.jobOfCreator(c, q)
+	if err != nil {
+		return rec, err
 	}
 	if err := errors.Join(checkAmounts(q.Resources), checkAmounts(q.RunResources), checkFallback(q.Fallback, q.AfterMs)); err != nil {
 		return rec, fmt.Errorf("actor %s: %w", q.ClassName, err)

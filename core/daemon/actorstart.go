@@ -27,15 +27,21 @@ type actorSpec struct {
 // actorPlaced gives an actor its worker; mu held.
 func (d *Daemon) actorPlaced(s sched.StartActor) {
 	a, w := d.actors[s.Actor.Actor], d.workers[s.Worker]
+	wanted := a != nil && a.rec.Incarnation == s.Actor.Incarnation
 	if w == nil {
-		return // it is gone; the scheduler will hear of it
+		// The worker's process is gone, and the scheduler is told of that after this
+		// order. The scheduler has forgotten the actor when it gave this order.
+		if wanted {
+			d.place(&actor{rec: a.rec, replaced: a.replaced})
+		}
+		return
 	}
-	if a == nil || a.rec.Incarnation != s.Actor.Incarnation || w.client == nil {
+	if !wanted {
 		d.table.End(w.Worker, exitGrace)
 		return
 	}
 	a.worker, w.actor = w, a
-	w.outlives = w.outlives || a.rec.Detached || d.ownerOutlives(&a.rec)
+	a.outlives = a.rec.Detached || d.ownerOutlives(&a.rec)
 	var spec actorSpec
 	err := wire.Check(a.rec.Spec, wire.MaxValues)
 	if err == nil {
@@ -70,6 +76,14 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 	_ = w.client.peer.Push(wire.TActorStart, start)
 }
 
+// beginCreation notes that the worker of an actor has begun to create it: the worker does
+// not decline the actor any more. What the worker hands over to a successor from now on
+// outlives the driver, if the actor does; mu held.
+func (d *Daemon) beginCreation(a *actor) {
+	a.creating = true
+	a.worker.outlives = a.worker.outlives || a.outlives
+}
+
 // actorReady tells the head that the actor's constructor has ended, and how; mu held.
 func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 	a := w.actor
@@ -83,7 +97,8 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 		d.table.End(w.Worker, exitGrace)
 		return
 	}
-	a.creating, a.created, a.lateRefs = true, true, r.Unregistered
+	d.beginCreation(a)
+	a.created, a.lateRefs = true, r.Unregistered
 	delete(d.failedStarts, a.rec.ID)
 	d.head.ActorStarted(d.located(a))
 }

@@ -38,8 +38,14 @@ func (d *Daemon) tick() {
 }
 
 // act has the scheduler's orders carried out and sets its timer. End is how a worker ended,
-// if the orders follow from that; mu held.
+// if the orders follow from that. An order may cause another event: what the scheduler
+// orders then is carried out after all earlier orders; mu held.
 func (d *Daemon) act(end workers.End) {
+	if d.acting {
+		return // the loop of the call that carries out orders finds the new ones
+	}
+	d.acting = true
+	defer func() { d.acting = false }()
 	for {
 		as := d.m.Actions()
 		if len(as) == 0 {

@@ -71,7 +71,12 @@ var headRequests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message){
 // handle serves one message of a process, on its connection's goroutine.
 func (d *Daemon) handle(c *client, m *wire.Message) {
 	if serve := headRequests[m.Type]; serve != nil {
+		served := func() {}
+		if m.Type == wire.TActorCreate {
+			served = d.beginRegistration(c)
+		}
 		c.tasks.add(func() {
+			defer served()
 			select {
 			case <-d.headSet:
 				serve(d, c, m)

@@ -62,7 +62,7 @@ func (d *Daemon) creationBegins(owner ids.Owner, pid int) (*incarnation, error) 
 		return nil, fault.New(fault.BadRequest, "process %d is not the worker of an actor that is to begin", pid)
 	}
 	a := c.worker.actor
-	a.creating = true
+	d.beginCreation(a)
 	return d.incarnations[a.key()], nil
 }
 

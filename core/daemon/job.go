@@ -6,21 +6,27 @@ import (
 )
 
 // endJob ends what runs for a job. It returns the workers' outputs that are to be drained,
-// nil if the job had ended before. While a detached actor of the job lives, only the
-// driver leaves.
+// nil if the job had ended before. While a detached actor of the job lives, or may be
+// registered, only the driver leaves.
 func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Output {
 	stays := d.hasDetached(j)
-	d.mu.Lock()
-	if j.ended || j.left || d.closing {
-		d.mu.Unlock()
-		return nil
+	outputs, over := d.endOrLeave(j, stays, s, message)
+	if over {
+		d.head.EndJob(j.ID, s, message)
 	}
-	if stays {
-		defer d.mu.Unlock()
-		return d.driverLeaves(j, s, message)
-	}
-	outputs := d.jobOver(j)
-	d.mu.Unlock()
-	d.head.EndJob(j.ID, s, message)
 	return outputs
+}
+
+// endOrLeave ends a job, or notes that only its driver has left. It reports whether the job
+// is over by this call.
+func (d *Daemon) endOrLeave(j *job, stays bool, s record.JobState, message string) (outputs []*workers.Output, over bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case j.ended || j.left || d.closing:
+		return nil, false
+	case stays || j.registering > 0:
+		return d.driverLeaves(j, s, message), false
+	}
+	return d.jobOver(j), true
 }

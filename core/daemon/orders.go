@@ -48,11 +48,7 @@ func (d *Daemon) carryOut(a sched.Action, end workers.End) {
 func (d *Daemon) startWorker(a sched.StartWorker) {
 	j := d.jobs[a.Job]
 	if j == nil {
-		go func() { // the scheduler is not told while it gives orders
-			d.mu.Lock()
-			defer d.mu.Unlock()
-			d.event(func(m *sched.Machine) { m.WorkerFailed(a.Worker, fmt.Sprintf("job %s is not known", a.Job)) })
-		}()
+		d.event(func(m *sched.Machine) { m.WorkerFailed(a.Worker, fmt.Sprintf("job %s is not known", a.Job)) })
 		return
 	}
 	d.table.Start(d.addWorker(a.Worker, j, a.Env).Worker)

@@ -59,23 +59,55 @@ func (d *Daemon) incarnationGone(rec *record.Actor) {
 	}
 }
 
-// hasDetached reports whether a detached actor of the job lives. It asks the
-// head, so mu is not held.
-func (d *Daemon) hasDetached(j *job) bool {
+// beginRegistration notes that a process has asked for the registration of an actor, which
+// may be a detached one. The driver may end before the head is asked. The job does not end
+// until the returned function was called.
+func (d *Daemon) beginRegistration(c *client) (registered func()) {
 	d.mu.Lock()
-	may := j.detached && !d.closing
-	d.mu.Unlock()
-	return may && len(d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.ID && a.Detached && a.Live() })) > 0
+	defer d.mu.Unlock()
+	j := c.job
+	if j == nil {
+		return func() {}
+	}
+	j.registering++
+	return func() {
+		if d.endRegistration(j) {
+			d.lastDetached(j)
+		}
+	}
+}
+
+// endRegistration notes that a request to register an actor is answered. It reports whether
+// this was the last request and the driver of the job has left or ended.
+func (d *Daemon) endRegistration(j *job) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	j.registering--
+	return j.registering == 0 && (j.left || j.ended)
+}
+
+// hasDetached reports whether a detached actor of the job lives, or may be registered in a
+// moment. It asks the head, so mu is not held.
+func (d *Daemon) hasDetached(j *job) bool {
+	may, registering := d.mayHaveDetached(j)
+	return registering || may && len(d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.ID && a.Detached && a.Live() })) > 0
+}
+
+// mayHaveDetached reports whether a process of the job has ever created a detached actor,
+// and whether a process of it registers an actor now.
+func (d *Daemon) mayHaveDetached(j *job) (may, registering bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return j.detached && !d.closing, j.registering > 0 && !d.closing
 }
 
 // driverLeaves ends what belongs to the driver of a job that goes on, and returns
 // the outputs that are to be drained. How the driver ended is told when the job ends; mu held.
 func (d *Daemon) driverLeaves(j *job, s record.JobState, message string) []*workers.Output {
 	j.left, j.endState, j.endMessage, j.endMs = true, s, message, time.Now().UnixMilli()
-	belongs := func(w *worker) bool { return !w.outlives }
-	outputs := d.endWorkersOf(j, belongs)
+	outputs := d.endWorkersOf(j, (*worker).endsWithDriver)
 	for id, w := range j.workers {
-		if belongs(w) { // an idle one would be given to others until its process has ended
+		if w.endsWithDriver() { // an idle one would be given to others until its process has ended
 			d.event(func(m *sched.Machine) { m.StopIdle(id) })
 		}
 	}
@@ -101,22 +133,26 @@ func (d *Daemon) lastDetached(j *job) {
 	if d.hasDetached(j) {
 		return
 	}
-	d.mu.Lock()
-	if d.closing || !j.ended && !j.left {
-		d.mu.Unlock()
-		return
-	}
-	j.detached = false
-	ends := !j.ended
-	if ends {
-		d.jobOver(j)
-	} else {
-		d.dropJob(j)
-	}
-	d.mu.Unlock()
-	if ends {
+	if d.endLeft(j) {
 		d.head.EndJob(j.ID, j.endState, j.endMessage)
 	}
+}
+
+// endLeft ends a job whose driver has left, or forgets it if it has ended before. It reports
+// whether the head is to be told of the end.
+func (d *Daemon) endLeft(j *job) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing || j.registering > 0 || !j.ended && !j.left {
+		return false
+	}
+	j.detached = false
+	if j.ended {
+		d.dropJob(j)
+		return false
+	}
+	d.jobOver(j)
+	return true
 }
 
 // markLeft has the record of a job whose driver has left say how that was: the

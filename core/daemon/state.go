@@ -36,6 +36,7 @@ type Daemon struct {
 	mu          sync.Mutex
 	m           *sched.Machine
 	perform     func(sched.Action, workers.End) // carries out an order of the scheduler: carryOut in orders.go
+	acting      bool                            // the scheduler's orders are being carried out
 	timer       *time.Timer
 	trimTimer   *time.Timer   // see trim.go
 	trimWait    time.Duration // until the next trim
@@ -115,6 +116,13 @@ type worker struct {
 	outlives bool // something that it runs or has run comes from a detached actor, see outlive.go
 }
 
+// endsWithDriver reports whether the worker ends when the driver of its job leaves. A worker
+// that was given an actor which outlives the driver goes on, although the worker may still
+// decline the actor; mu held.
+func (w *worker) endsWithDriver() bool {
+	return !w.outlives && (w.actor == nil || !w.actor.outlives)
+}
+
 // job is a driver's program as this node sees it. The daemon's lock guards it.
 type job struct {
 	*workers.Job // its environments, and where the output of its workers goes
@@ -122,6 +130,7 @@ type job struct {
 	driver       *client
 	workers      map[sched.WorkerID]*worker
 	detached     bool // it has created actors that outlive it
+	registering  int  // requests of its processes to register an actor that have arrived and are not answered
 	left         bool // its driver is gone, and detached actors of it live, see outlive.go
 	ended        bool
 
@@ -139,6 +148,7 @@ type actor struct {
 	endReported bool          // the head knows of its end, or does not want to hear of it
 	creating    bool          // its worker has begun its creation
 	created     bool          // its constructor has ended
+	outlives    bool          // it goes on when the driver of its job leaves; known when it has a worker
 	replaced    int           // workers that ended before they had begun its creation
 	backoff     time.Duration // for which it is not placed, see restartbackoff.go
 	lateRefs    bool          // its constructor got references that were not registered when it had ended
