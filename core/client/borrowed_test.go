@@ -27,8 +27,8 @@ func TestRegister_OwnerCannotBeReached_ReferencesFailAndNothingWaits(t *testing.
 	}
 	registered := make(chan struct{})
 	c.mu.Lock()
-	if c.unacked != 1 {
-		t.Errorf("%d registrations are under way, want 1", c.unacked)
+	if c.table.Unregistered() != 1 {
+		t.Errorf("%d registrations are under way, want 1", c.table.Unregistered())
 	}
 	c.whenRegistered(func() { close(registered) })
 	c.mu.Unlock()
@@ -42,8 +42,8 @@ func TestRegister_OwnerCannotBeReached_ReferencesFailAndNothingWaits(t *testing.
 		}
 	})
 	c.mu.Lock()
-	if c.unacked != 0 || c.ackWaits != nil {
-		t.Errorf("%d registrations are under way, %d wait", c.unacked, len(c.ackWaits))
+	if c.table.Unregistered() != 0 {
+		t.Errorf("%d registrations are under way", c.table.Unregistered())
 	}
 	c.mu.Unlock()
 	letGo(t, c, id)

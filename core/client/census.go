@@ -55,7 +55,7 @@ func (c *Client) tallyObjects(t *wire.ProcessCensus, limit int) {
 		}
 		return t.Looked < maxLooked
 	})
-	c.unconfirmed(func(_ ids.Owner, _ ids.Task, list []*refs.Object) {
+	c.table.EachUnconfirmed(func(_ ids.Owner, _ ids.Task, list []*refs.Object) {
 		for _, o := range list {
 			replies[o]++
 		}

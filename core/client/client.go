@@ -66,13 +66,6 @@ type Options struct {
 	Site func(number uint32) string
 }
 
-// Drop is one thing that the program let go of: a reference, a view of a
-// mapped object (View != 0) or an actor handle.
-type Drop struct {
-	Object ids.Object
-	View   uint64
-}
-
 // Info describes the session.
 type Info struct {
 	Node       ids.Node
@@ -113,27 +106,16 @@ type Client struct {
 	actors   map[ids.Actor]*actor
 	views    map[uint64]*view
 	mapped   map[ids.Object]*view
-	kept     map[ids.Object]func() // see Keep
-	streams  map[uint64]*stream    // generators that the program reads, by the count of their own object
-	yielding map[uint64]*task      // generators whose items come, alike
+	streams  map[uint64]*stream // generators that the program reads, by the count of their own object
+	yielding map[uint64]*task   // generators whose items come, alike
 	dialer   transport.Dialer
 	links    *transport.Links  // control connections to other processes
 	served   *transport.Served // control connections of other processes
 	exec     *executor         // workers
 
-	// Results whose caller has not said yet that it registered the references inside.
-	held       map[ids.Owner]map[ids.Task][][]*refs.Object
-	sought     map[string]ids.Owner // callers that are looked for, by address, see gonecaller.go
-	unfinished int                  // tasks and calls submitted
-	leaving    *wait.Wait           // of a worker that ends and is still needed, or of its heir
-	limbo      int                  // tasks that are nowhere: arguments move to the arena, or an exception is cleared away
-
-	// Borrow registrations, see borrow.go.
-	unacked  int
-	ackWaits []*wait.Wait
-	patient  map[ids.Object]bool // borrowed objects whose owner says when they are there after all, see awaitFeasible
-	dropQ    []Drop
-	dropWait []Drop // until unacked is 0, see drops.go
+	unfinished int        // tasks and calls submitted
+	leaving    *wait.Wait // of a worker that ends and is still needed, or of its heir
+	limbo      int        // tasks that are nowhere: arguments move to the arena, or an exception is cleared away
 
 	inflight     int // tasks and calls sent and not answered
 	idleTimer    *time.Timer
@@ -161,11 +143,6 @@ type Client struct {
 
 	nextClass uint32 // number
 
-	settlings []*settling // see settle.go
-	ownerLate bool        // an owner has not acknowledged for a while, and does not keep answers waiting
-
-	lastGot lookedAt // the latest value of others that has references inside, see sheaf.go
-
 	scratch []*refs.Object // memory for the next list that the program waits for, see select.go
 
 	lineage  lineage
@@ -189,7 +166,7 @@ func Connect(o Options) (*Client, error) {
 	}
 	c := &Client{
 		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, held: map[ids.Owner]map[ids.Task][][]*refs.Object{}, streams: map[uint64]*stream{},
+		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, streams: map[uint64]*stream{},
 		dialer: transport.UnixDialer{}, arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
 	c.served = transport.NewServed(&c.mu, (*host)(c), o.Descriptor)
@@ -201,6 +178,7 @@ func Connect(o Options) (*Client, error) {
 	c.info.Namespace = hr.Namespace
 	c.info.SessionDir, c.info.NodeAddr, c.info.Addr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.NodeAddr, hr.Addr, hr.DaemonPid, hr.Totals
 	c.self = c.info.Worker.Owner()
+	c.table = c.newTable()
 	if err = c.open(fd, hr.ArenaBytes); err != nil {
 		u.Close()
 		c.release()
@@ -219,7 +197,6 @@ func Connect(o Options) (*Client, error) {
 	if o.Role == wire.RoleWorker {
 		c.exec = newExecutor(c)
 	}
-	c.table = c.newTable()
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
 	for _, fd := range []int{c.async.fd, transport.Descriptor(u)} {
 		c.opened(fd)
@@ -349,13 +326,9 @@ func (c *Client) shut(why error) {
 	c.served.Refuse()
 	f := fault.From(why)
 	c.table.FailAll(f)
-	for _, w := range c.ackWaits {
-		c.poller.Finish(w)
-	}
+	c.table.EndRegistrationWaits()
 	c.lessNeeded()
-	for id := range c.kept {
-		c.letGo(id)
-	}
+	c.table.ReleaseAllKept()
 	if c.exec != nil {
 		c.exec.stop("the session ended")
 	}
@@ -389,7 +362,7 @@ func (c *Client) release() {
 		}
 	}
 	c.dropBegun()
-	c.leaveSheaves()
+	c.table.LeaveBatches()
 	if c.arena != nil {
 		c.restTimer.Stop()
 		abandon(c.arena, c.views)

@@ -134,29 +134,3 @@ func (c *Client) DefineEnv(e wire.EnvSpec) error {
 	}
 	return nil
 }
-
-// ImportTable makes a reference of each in the table in front of a value, and returns what follows the table.
-func (c *Client) ImportTable(table []byte) (list []ids.Object, rest []byte, err error) {
-	t, err := parseRefs(table)
-	if err != nil {
-		return nil, nil, err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, nil, c.why
-	}
-	objs := make([]*refs.Object, t.n)
-	for i := range t.n {
-		addr := t.addrs[t.owner(i)]
-		if addr == c.info.Addr {
-			addr = ""
-		}
-		o := c.borrow(t.id(i), addr)
-		c.table.Ref(o)
-		c.arrived(o, 0)
-		objs[i], list = o, append(list, o.ID)
-	}
-	c.keepInside(table, objs)
-	return list, table[t.size:], nil
-}

@@ -1,92 +1,119 @@
 package client
 
-import "github.com/eagleray/eagleray/core/refs"
+import (
+	"slices"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// Drop is one thing that the program let go of: a reference, a view of a mapped
+// object (View != 0), an actor handle, a generator or references of a batch.
+type Drop = refs.Drop
+
+// What Drop.View says when references of a batch go.
+const (
+	DropSome = refs.DropSome
+	DropLast = refs.DropLast
+)
 
 // takeDrops handles what the program let go of; mu held.
-//
-// While an owner has not acknowledged a reference that we have just got, what
-// that reference came in must not go: then nobody the owner knows of would hold
-// it. What cannot have brought a reference goes at once all the same, for an
-// owner that is stopped or very busy would keep it for as long.
 func (c *Client) takeDrops() {
+	var list []Drop
 	if c.opts.Drops != nil {
-		c.dropQ = append(c.dropQ, c.opts.Drops()...)
+		list = c.opts.Drops()
 	}
-	if c.unacked > 0 {
-		if len(c.dropQ) == 0 {
-			return
-		}
-		for _, d := range c.dropQ {
-			if c.harmless(d) {
-				c.drop(d)
-			} else {
-				c.dropWait = append(c.dropWait, d)
-			}
-		}
-	} else {
-		if len(c.dropQ)+len(c.dropWait) == 0 {
-			return
-		}
-		for _, d := range c.dropWait {
-			c.drop(d)
-		}
-		for _, d := range c.dropQ {
-			c.drop(d)
-		}
-		c.dropWait = emptied(c.dropWait)
-	}
-	c.dropQ = emptied(c.dropQ)
-	c.carryOut()
+	c.table.Drop(list)
 }
 
-// keptDrops is for how many drops room is kept: a program that lets go of a
-// million references at once does so once.
-const keptDrops = 1 << 14
-
-// emptied returns an empty slice for the next ones.
-func emptied(list []Drop) []Drop {
-	if cap(list) > keptDrops {
-		return nil
-	}
-	return list[:0]
+// Release lets one thing go.
+func (c *Client) Release(d Drop) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.table.Drop([]Drop{d})
+	c.takeDrops()
 }
 
-// harmless reports whether no reference can have come out of what is let go of:
-// a look at memory, and an object of ours that contains none. mu held.
-func (c *Client) harmless(d Drop) bool {
-	if d.View == DropStream {
-		return false
+// DropsWaiting says that the program has let go of something.
+func (c *Client) DropsWaiting() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.poller.Arm()
+}
+
+// carryOut has the table carry out what follows from the references that have gone; mu held.
+func (c *Client) carryOut() { c.table.CarryOut() }
+
+// unpinAll unpins each of the objects; carryOut is to follow; mu held.
+func (c *Client) unpinAll(list []*refs.Object) { c.table.UnpinAll(list) }
+
+// DropView implements refs.Effects.
+func (h *host) DropView(view uint64) {
+	c := (*Client)(h)
+	if isLoan(view) {
+		EndLoan(view)
+		return
 	}
-	if d.View != 0 {
+	if v := c.views[view]; v != nil {
+		v.inUse--
+		c.rest(v)
+		return
+	}
+	dropOrphan(view) // of an earlier session
+}
+
+// DropStream implements refs.Effects.
+func (h *host) DropStream(generator ids.Object) { (*Client)(h).leaveStream(generator) }
+
+// DropCopy implements refs.Effects.
+func (h *host) DropCopy(o *refs.Object) (kept bool) {
+	c := (*Client)(h)
+	if c.spared(o) {
 		return true
 	}
-	o := c.table.Find(d.Object)
-	return o == nil || c.isHarmless(o)
+	if v := viewOf(o); v != nil {
+		c.unhold(v)
+	}
+	return false
 }
 
-func (c *Client) isHarmless(o *refs.Object) bool {
-	return o.Owned() && o.Contained() == nil && !o.IsToken() // an actor's end would let go of what the actor has given us
+// CopyLost implements refs.Effects.
+func (h *host) CopyLost(id ids.Object) { (*Client)(h).valueFreed(id) }
+
+// Free implements refs.Effects.
+func (h *host) Free(list [][]byte) {
+	for part := range slices.Chunk(list, transport.MaxBatch) {
+		(*Client)(h).push(wire.TObjFree, wire.ObjRefs{ObjectIDs: part})
+	}
 }
 
-// drop lets one go; mu held, carryOut is to follow.
-func (c *Client) drop(d Drop) {
-	switch {
-	case d.View == DropStream:
-		c.leaveStream(d.Object)
-	case d.View == DropSome, d.View == DropLast:
-		c.dropSheaf(d.Object.Count(), d.View == DropLast)
-	case isLoan(d.View):
-		EndLoan(d.View)
-	case d.View != 0:
-		if v := c.views[d.View]; v != nil {
-			v.inUse--
-			c.rest(v)
-		} else {
-			dropOrphan(d.View) // of an earlier session
-		}
-	default:
-		if o := c.table.Find(d.Object); o != nil {
-			c.table.Unref(o, 1)
+// SourceGone implements refs.Effects.
+func (h *host) SourceGone(s refs.Source, o *refs.Object) {
+	c := (*Client)(h)
+	switch s := s.(type) {
+	case *actor:
+		c.handlesGone(s)
+	case *task:
+		if s.stream != nil {
+			c.unwanted(s, o)
 		}
 	}
 }
+
+// RecipeGone implements refs.Effects.
+func (h *host) RecipeGone(t refs.Task) {
+	tm := taskOf(t).tmpl
+	tm.recipes--
+	(*Client)(h).dropTemplate(tm)
+}
+
+// Unseen implements refs.Effects.
+func (h *host) Unseen(o *refs.Object) { (*Client)(h).unseen(o) }
+
+// Released implements refs.Effects.
+func (h *host) Released(release func()) { go release() } // it may wait for a device
+
+// Needed implements refs.Effects.
+func (h *host) Needed() { (*Client)(h).lessNeeded() }

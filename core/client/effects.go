@@ -18,7 +18,9 @@ var (
 )
 
 // newTable returns the empty table of this process in its job.
-func (c *Client) newTable() *refs.Table { return refs.NewTable(c.self, c.info.Job, (*host)(c)) }
+func (c *Client) newTable() *refs.Table {
+	return refs.NewTable(c.self, c.info.Job, c.info.Addr, (*host)(c))
+}
 
 // Wake implements refs.Effects.
 func (h *host) Wake(w *wait.Wait) { h.poller.Finish(w) }
@@ -31,7 +33,7 @@ func (h *host) Infeasible(t refs.Task, why *fault.Error) { (*Client)(h).infeasib
 
 // Reply implements refs.Effects.
 func (h *host) Reply(question *wire.Message, o *refs.Object) {
-	_ = question.Reply(refValue(o, h.info.Node)) // a borrower that is gone needs no answer
+	_ = question.Reply(o.Answer(h.info.Node)) // a borrower that is gone needs no answer
 }
 
 // taskOf returns the task that an object comes from, nil when it comes from none.

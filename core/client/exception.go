@@ -15,29 +15,12 @@ import (
 // it as an argument, has no copy of its own: its value says where the exception
 // is (FmtElsewhere), and keeps that object alive.
 
-// failAs ends o with the exception that from, which is ready, has; mu held.
-func (c *Client) failAs(o, from *refs.Object) {
-	if o.State().Ready() {
-		return
-	}
-	switch from.State() {
-	case refs.Inline:
-		if len(from.Contained()) > 0 || !from.Owned() { // references inside have to live for as long as o
-			c.table.Contain(o, from)
-		}
-		c.table.Complete(o, refs.Inline, from.Value(), from.Size(), true)
-	case refs.Stored:
-		c.table.Contain(o, from)
-		value := c.elsewhere(from)
-		c.table.Complete(o, refs.Inline, value, uint64(len(value)), true)
-	default:
-		c.table.Fail(o, from.Fault())
-	}
-}
+// failAs fails o with the exception that from, which is ready, has; mu held.
+func (c *Client) failAs(o, from *refs.Object) { c.table.FailAs(o, from) }
 
-// elsewhere returns the envelope that stands for an exception in the store.
-func (c *Client) elsewhere(o *refs.Object) []byte {
-	v := pointTo(&frame.Pointer{ID: o.ID, Owner: c.addrOf(o), Size: o.Size()})
+// Pointer implements refs.Effects: it returns the envelope that stands for an exception in the store.
+func (h *host) Pointer(o *refs.Object) []byte {
+	v := pointTo(&frame.Pointer{ID: o.ID, Owner: h.table.AddrOf(o), Size: o.Size()})
 	n, _ := v.layout()
 	return v.envelope(n)
 }

@@ -450,6 +450,7 @@ func template(t testing.TB, c *Client, name string) int {
 func bareClient(t *testing.T, o Options) *Client {
 	t.Helper()
 	c := &Client{opts: o}
+	c.table = c.newTable()
 	p, err := transport.New(&c.mu, (*host)(c), transport.Options{})
 	if err != nil {
 		t.Fatal(err)

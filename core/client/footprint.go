@@ -18,17 +18,17 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	sockets := c.poller.Counts()
 	recipes, held, idle := 0, 0, 0
 	c.table.Recipes(func(*refs.Recipe) { recipes++ })
-	c.unconfirmed(func(ids.Owner, ids.Task, []*refs.Object) { held++ })
+	c.table.EachUnconfirmed(func(ids.Owner, ids.Task, []*refs.Object) { held++ })
 	for _, k := range c.classes {
 		idle += cap(k.leases)
 	}
 	for name, n := range map[string]int{
 		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls),
 		"shapes": len(c.shapes), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
-		"mapped": len(c.mapped), "kept": len(c.kept), "streams": len(c.streams), "peers": c.links.Len(),
+		"mapped": len(c.mapped), "kept": c.table.Kept(), "streams": len(c.streams), "peers": c.links.Len(),
 		"serving": c.served.Len(), "held": held, "sockets": sockets.Connections, "graves": sockets.Retired,
 		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": len(c.pinnings),
-		"unfinished": c.unfinished, "drops": len(c.dropQ) + len(c.dropWait), "dirty": sockets.Unsent, "doomed": sockets.Ending, "loans": Loans(), "sheaves": countSheaves(),
+		"unfinished": c.unfinished, "drops": c.table.LateDrops(), "dirty": sockets.Unsent, "doomed": sockets.Ending, "loans": Loans(), "sheaves": refs.Batches(),
 	} {
 		found["n_"+name] = uint64(n)
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -28,7 +27,7 @@ func (c *Client) Free(list []ids.Object) error {
 			return err
 		}
 		if o.Owned() {
-			c.freeValue(o)
+			c.table.FreeValue(o)
 			continue
 		}
 		asked++
@@ -40,8 +39,8 @@ func (c *Client) Free(list []ids.Object) error {
 			p.Go(wire.TRefFree, wire.RefFree{ObjectIDs: [][]byte{id[:]}}, func(_ *wire.Message, err error) { heard <- err })
 		})
 		if o.State().Ready() && !o.IsToken() { // what the owner says next holds
-			c.forgetValue(o)
-			c.askOwner(o, false)
+			c.table.ForgetValue(o)
+			c.table.Ask(o, false)
 		}
 	}
 	c.carryOut()
@@ -54,33 +53,6 @@ func (c *Client) Free(list []ids.Object) error {
 	return nil
 }
 
-// freeValue lets the value of an object of ours go; mu held.
-func (c *Client) freeValue(o *refs.Object) {
-	if o.IsToken() || !o.State().Ready() && o.State() != refs.Evicted && !o.Verifying() {
-		return
-	}
-	if o.State() == refs.Stored || o.Verifying() {
-		c.freeCopy(o.ID)
-	}
-	c.forgetValue(o)
-	c.table.SetRecipe(o, nil)
-	c.table.Replace(o, nil)
-	c.letGo(o.ID)
-	c.table.Fail(o, fault.New(fault.ObjectFreed, "object %s was freed by the program (internal_api.free)", o.ID))
-}
-
-// freeCopy has the store free its copy of an object of ours, and lets go of it here; mu held.
-func (c *Client) freeCopy(id ids.Object) {
-	c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{raw(id)}})
-	c.valueFreed(id)
-}
-
-// forgetValue makes an object Pending again; mu held.
-func (c *Client) forgetValue(o *refs.Object) {
-	c.valueFreed(o.ID)
-	c.table.Forget(o)
-}
-
 // freeing serves RefFree.
 func (c *Client) freeing(q *wire.RefFree) {
 	c.mu.Lock()
@@ -91,9 +63,9 @@ func (c *Client) freeing(q *wire.RefFree) {
 			case o == nil || !o.Owned():
 			case q.Lose:
 				c.takeDrops() // the program may have let go of the value just now
-				c.freeCopy(id)
+				c.table.FreeCopy(id)
 			default:
-				c.freeValue(o)
+				c.table.FreeValue(o)
 			}
 		}
 	}
@@ -133,7 +105,7 @@ func (c *Client) loseCopy(id ids.Object) error {
 		return err
 	}
 	if o.Owned() {
-		c.freeCopy(id)
+		c.table.FreeCopy(id)
 		c.mu.Unlock()
 		return nil
 	}

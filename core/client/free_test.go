@@ -90,7 +90,7 @@ func TestFree_NotReady_StaysAsItIs(t *testing.T) {
 	c.mu.Lock()
 	token := c.table.Find(list[0])
 	c.table.MakeToken(token, &actor{})
-	c.freeValue(token)
+	c.table.FreeValue(token)
 	if token.State() != refs.Inline {
 		t.Errorf("the token of an actor is in state %v", token.State())
 	}

@@ -13,8 +13,6 @@ import (
 func (c *Client) handlesGone(a *actor) {
 	if a.token.Owned() {
 		c.push(wire.TActorRelease, wire.ActorRef{ActorID: a.id[:]})
-	} else {
-		c.giveBack(a.token)
 	}
 	c.forgetActor(a)
 }

@@ -115,15 +115,15 @@ func TestHeir_Links_OwnersHearOfWhatIsBorrowed(t *testing.T) {
 		if known {
 			want = want[:1]
 		}
-		if c.unacked != 2*(len(want)-1) {
-			t.Errorf("the owner knows: %v; it is asked to register %d references", known, c.unacked)
+		if c.table.Unregistered() != 2*(len(want)-1) {
+			t.Errorf("the owner knows: %v; it is asked to register %d references", known, c.table.Unregistered())
 		}
 		c.links.Start()
 		c.mu.Unlock()
 		if got := heard(len(want)); !slices.Equal(got, want) {
 			t.Errorf("the owner knows: %v; it hears %q, want %q", known, got, want)
 		}
-		waitFor(t, "the references are registered", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.unacked == 0 })
+		waitFor(t, "the references are registered", func() bool { c.mu.Lock(); defer c.mu.Unlock(); return c.table.Unregistered() == 0 })
 		letGoOfLinks(c)
 	}
 }
@@ -190,14 +190,14 @@ func TestHeir_Settlings_ArgumentsStayUntilTheWorkerIsHeard(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := c.table.Find(id)
-	if len(c.settlings) != 1 || o.Pins() != 1 || c.settlings[0].pause < settleFirst {
-		t.Errorf("%d calls are not settled, the argument has %d pins", len(c.settlings), o.Pins())
+	if len(c.table.Retained()) != 1 || o.Pins() != 1 || c.table.Retained()[0].Pause() < refs.RetainFirst {
+		t.Errorf("%d calls are not settled, the argument has %d pins", len(c.table.Retained()), o.Pins())
 	}
 	c.mu.Unlock()
 	waitFor(t, "the worker is found to have ended", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return len(c.settlings) == 0 && o.Pins() == 0
+		return len(c.table.Retained()) == 0 && o.Pins() == 0
 	})
 	letGo(t, c, id)
 }

@@ -69,8 +69,7 @@ func TestRestoreStream_RunsAgain_MakesWhatIsLost(t *testing.T) {
 		c.table.Install(o)
 		items = append(items, o)
 	}
-	c.lineage.unverified = []*refs.Object{items[2]}
-	defer func() { c.lineage.unverified = nil }()
+	c.table.VerifyLater(items[2])
 	task := &task{first: 10, returns: 1, tmpl: &Template{Flow: Flow{Mode: FlowStream}}}
 	c.restoreStream(task, &willTask{First: 10, Items: 3, Again: true})
 	if s := task.stream; !s.again || !s.left || s.quit || s.got != 3 || c.yielding[10] != nil {

@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -114,17 +113,7 @@ func (h *host) Lost(addr string) {
 	if c.closed {
 		return
 	}
-	var lost []*refs.Object
-	c.callerGone(addr)
-	c.table.EachBorrowed(func(o *refs.Object) bool {
-		if o.OwnerAddr() == addr && !o.State().Ready() {
-			lost = append(lost, o)
-		}
-		return true
-	})
-	for _, o := range lost {
-		c.table.Fail(o, ownerDied(o))
-	}
+	c.table.OwnerGone(addr)
 }
 
 // Asked implements transport.ServedHost. The mutex is not held.
@@ -136,9 +125,7 @@ func (h *host) Left(who ids.Owner) {
 	if c.closed {
 		return
 	}
-	c.table.DropProcess(who)
-	c.dropReplies(who)
-	c.carryOut()
+	c.table.BorrowerGone(who)
 }
 
 // Called implements transport.ListenerHost. The mutex is not held.

@@ -184,8 +184,8 @@ func TestAwaitFeasible_OwnerEnds_BorrowerIsTold(t *testing.T) {
 	letGo(t, x.c, x.refs[:]...)
 	x.c.mu.Lock()
 	defer x.c.mu.Unlock()
-	if len(x.c.patient) != 0 {
-		t.Errorf("%d questions are noted", len(x.c.patient))
+	if x.c.table.Patient() != 0 {
+		t.Errorf("%d questions are noted", x.c.table.Patient())
 	}
 }
 

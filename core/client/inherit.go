@@ -160,9 +160,9 @@ func (h *heir) wake(at *wire.Inherited) {
 		return true
 	})
 	for _, o := range ask {
-		c.ask(o)
+		c.table.Ask(o, false)
 	}
-	c.askUnverified()
+	c.table.CheckCopies()
 	for _, a := range c.actors {
 		switch {
 		case a.birth != nil && a.birth.again:

@@ -96,11 +96,11 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 		}
 	}
 	v.recipes()
-	c.unconfirmed(func(caller ids.Owner, t ids.Task, list []*refs.Object) {
+	c.table.EachUnconfirmed(func(caller ids.Owner, t ids.Task, list []*refs.Object) {
 		w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
 	})
-	for _, s := range c.settlings {
-		w.Settlings = append(w.Settlings, willSettling{s.addr, rawOf(s.list)})
+	for _, r := range c.table.Retained() {
+		w.Settlings = append(w.Settlings, willSettling{r.Worker(), rawOf(r.Objects())})
 	}
 	return fds
 }

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -180,36 +178,6 @@ func TestDrops_OfAnEarlierSessionOrALoan_AreTaken(t *testing.T) {
 	if Loans() != before {
 		t.Errorf("%d values are lent after the loan's end, want %d", Loans(), before)
 	}
-}
-
-// What the end of a reference may let go of decides whether it has to wait for an owner that is silent.
-func TestHarmless_NothingCanHaveComeOutOfIt(t *testing.T) {
-	c := startDaemon(t).driver()
-	leaf, outer, handle := putBytes(t, c, 10, 1), putBytes(t, c, 10, 1), putBytes(t, c, 10, 1)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	inside := c.table.Find(leaf)
-	c.table.Contain(c.table.Find(outer), inside)
-	c.table.MakeToken(c.table.Find(handle), &actor{})
-	foreign := c.borrow(ids.NewObject(1, ids.Owner{9}, c.info.Job, 0), "/somewhere")
-	inState(foreign, refs.Inline)
-	for what, x := range map[string]struct {
-		d    Drop
-		want bool
-	}{
-		"a value":                     {Drop{Object: leaf}, true},
-		"a value with a reference":    {Drop{Object: outer}, false},
-		"an actor's handle":           {Drop{Object: handle}, false},
-		"another's value":             {Drop{Object: foreign.ID}, false},
-		"an object that is not known": {Drop{Object: ids.NewObject(99, ids.Owner{9}, c.info.Job, 0)}, true},
-		"a look at memory":            {Drop{View: 7}, true},
-		"a generator":                 {Drop{Object: leaf, View: DropStream}, false},
-	} {
-		if got := c.harmless(x.d); got != x.want {
-			t.Errorf("%s: %v", what, got)
-		}
-	}
-	c.table.EndToken(c.table.Find(handle))
 }
 
 // An actor that this process kills for good is dead for its own later calls at once; one that may restart is not.

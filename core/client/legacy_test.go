@@ -93,7 +93,7 @@ func readsWill(t *testing.T, w *will, of *testator) *heir {
 	c := startDaemon(t).driver()
 	c.mu.Lock()
 	c.self = of.self
-	c.table = refs.NewTable(of.self, of.info.Job, (*host)(c))
+	c.table = refs.NewTable(of.self, of.info.Job, of.info.Addr, (*host)(c))
 	c.table.SkipTo(w.Next)
 	t.Cleanup(func() {
 		clear(c.actors)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/refs"
 )
 
@@ -23,13 +22,11 @@ const defaultLineageBytes = 1 << 30
 // so they cannot be computed again.
 const lineageShare = 4
 
-// lineage is what a client knows of lost objects.
+// lineage says what may be kept to compute lost objects again.
 type lineage struct {
-	off        bool
-	limit      uint64         // bytes of recipes
-	bytes      uint64         // most bytes of values that only recipes hold
-	unverified []*refs.Object // the daemon is to be asked whether it has copies of them
-	asking     bool           // the daemon is being asked about others
+	off   bool
+	limit uint64 // bytes of recipes
+	bytes uint64 // most bytes of values that only recipes hold
 }
 
 func (c *Client) newLineage(arena uint64) lineage {
@@ -67,7 +64,7 @@ func (c *Client) remember(t *task) {
 	switch why := c.once(t); {
 	case why != refs.Whole:
 		if r != nil {
-			c.table.Drop(r, why)
+			c.table.DropRecipe(r, why)
 			t.recipe = nil
 		}
 		for _, o := range stored { // no other run of a generator can make its items either: all share one budget
@@ -85,11 +82,7 @@ func (c *Client) remember(t *task) {
 	for _, o := range late {
 		c.recompute(o)
 	}
-	for l := &c.lineage; c.table.RecipeBytes() > l.limit || c.table.LineageBytes() > l.bytes; {
-		if !c.table.DropOldest() {
-			break
-		}
-	}
+	c.table.BoundLineage(c.lineage.limit, c.lineage.bytes)
 }
 
 // runsAgain reports whether the task that can make the object runs again at the moment.
@@ -133,25 +126,4 @@ func (c *Client) needs(t *task) []*refs.Object {
 		add(t.argsRef)
 	}
 	return list
-}
-
-// unrecoverable says why an object that is lost stays so.
-func unrecoverable(o *refs.Object) *fault.Error {
-	why := refs.Whole
-	if o.Recipe() != nil {
-		why = o.Recipe().Why()
-	}
-	switch {
-	case o.ID.Index() == 0:
-		return fault.New(fault.LostPut, "object %s is lost, and cannot be computed again: put() made it, or it was a large argument, and no task returns it", o.ID)
-	case why == refs.Forgotten:
-		return fault.New(fault.LostEvicted, "object %s is lost, and cannot be computed again: the task that returned it was forgotten to save memory (RAY_max_lineage_bytes bounds it; values that only such tasks need may take a quarter of the object store)", o.ID)
-	case why == refs.Exhausted:
-		return fault.New(fault.LostExhausted, "object %s is lost, and cannot be computed again: the task that returned it has used all its retries (max_retries, max_task_retries)", o.ID)
-	case why == refs.NoRetries:
-		return fault.New(fault.LostNoRetries, "object %s is lost, and cannot be computed again: the task that returned it was submitted without retries (max_retries=0; of actors max_task_retries=0, the default)", o.ID)
-	case why == refs.Off:
-		return fault.New(fault.LostLineageOff, "object %s is lost, and cannot be computed again: RAY_lineage_pinning_enabled is off", o.ID)
-	}
-	return fault.New(fault.ObjectLost, "object %s is lost: the store has no copy of it", o.ID)
 }

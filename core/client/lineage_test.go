@@ -323,7 +323,7 @@ func TestLineage_BorrowerFindsItLost_OwnerComputesItAgain(t *testing.T) {
 		defer other.mu.Unlock()
 		o := other.table.Find(id)
 		if o.State() == refs.Pending && !o.Asked() {
-			other.ask(o)
+			other.table.Ask(o, false)
 		}
 		return o.State() == refs.Stored
 	})

@@ -67,15 +67,11 @@ func (c *Client) lessNeeded() {
 // needed reports whether something would be lost with this worker, which
 // wants to end since began; mu held.
 func (c *Client) needed(began time.Time) bool {
-	if c.unfinished > 0 || c.bearing() || len(c.settlings) > 0 {
+	if c.unfinished > 0 || c.bearing() || len(c.table.Retained()) > 0 {
 		return true
 	}
-	if time.Since(began) < receiptPatience {
-		for _, m := range c.held {
-			if len(m) > 0 {
-				return true
-			}
-		}
+	if time.Since(began) < receiptPatience && c.table.Unconfirmed() {
+		return true
 	}
 	lent := false
 	c.table.Each(func(o *refs.Object) bool {

@@ -24,7 +24,7 @@ func TestBorrow_LetGoAndTakenAgain_OwnerKnows(t *testing.T) {
 	acked := func() bool {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		return b.unacked == 0
+		return b.table.Unregistered() == 0
 	}
 	id, err := owner.Put(&Value{Fmt: FmtBytes, Bufs: [][]byte{[]byte("x")}})
 	if err != nil {

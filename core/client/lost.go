@@ -14,20 +14,6 @@ import (
 // its owner says is there; the next time it fails.
 const maxMisses = 10
 
-// missed: the store has no copy of an object that was ready; mu held. It is
-// ready again, in whatever way, when its owner has seen to it.
-func (c *Client) missed(o *refs.Object) {
-	if o.State() != refs.Stored {
-		return
-	}
-	if o.Owned() {
-		c.verifyCopy(o)
-		return
-	}
-	c.table.Missing(o)
-	c.askOwner(o, true)
-}
-
 // isLost reports whether err says that the store has no copy.
 func isLost(err error) bool { return err != nil && fault.CodeOf(err) == fault.ObjectLost }
 
@@ -103,7 +89,7 @@ func (c *Client) wanted(k *call, p frame.Place) *refs.Object {
 	case o.State() == refs.Stored:
 		c.missed(o)
 	case o.State() == refs.Pending && !o.Asked():
-		c.askOwner(o, true)
+		c.table.Ask(o, true)
 	}
 	return o
 }

@@ -137,7 +137,7 @@ func (c *Client) settleDown() {
 		}
 		return true
 	})
-	c.leaveSheaves()
+	c.table.LeaveBatches()
 	for _, o := range mine {
 		c.table.Unref(o, o.Local())
 	}
@@ -150,7 +150,7 @@ func (c *Client) settleDown() {
 
 // quiet reports whether all that we told other owners has arrived; mu held.
 func (c *Client) quiet() bool {
-	return c.links.Quiet() && c.unacked == 0 && c.limbo == 0
+	return c.links.Quiet() && c.table.Unregistered() == 0 && c.limbo == 0
 }
 
 // park stops all reading and writing and writes down where everything stands.
@@ -172,7 +172,7 @@ func (c *Client) park() (*will, []int) {
 	}
 	c.carryOut()
 	for _, l := range c.links.Detach() {
-		w.Links = append(w.Links, willLink{Addr: l.Addr, State: l.State, GiveBack: l.Unsent[wire.TRefReturn], Again: c.unacked > 0})
+		w.Links = append(w.Links, willLink{Addr: l.Addr, State: l.State, GiveBack: l.Unsent[wire.TRefReturn], Again: c.table.Unregistered() > 0})
 		fds = append(fds, transport.Descriptor(l.Conn))
 	}
 	fds = c.inventory(w, fds, served)

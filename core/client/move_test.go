@@ -65,9 +65,9 @@ func (m *member) put(t *testing.T, text string, inner ...ids.Object) ids.Object 
 
 // awaitAcks blocks until every registration is acknowledged; mu held.
 func (c *Client) awaitAcks() {
-	for c.unacked > 0 && !c.closed {
+	for c.table.Unregistered() > 0 && !c.closed {
 		w := wait.New()
-		c.ackWaits = append(c.ackWaits, w)
+		c.table.AwaitRegistered(w)
 		c.poller.Await(w, time.Now().Add(time.Second))
 	}
 }

@@ -73,8 +73,7 @@ func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 	c := startDaemon(t).driver()
 	c.mu.Lock()
 	defer func() {
-		c.unfinished, c.settlings = 0, nil
-		clear(c.held)
+		c.unfinished = 0
 		clear(c.actors)
 		c.mu.Unlock()
 	}()
@@ -86,21 +85,23 @@ func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 		}
 	}
 	o := c.table.New(1, 1)
-	theirs, _ := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
+	theirs := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
 	_ = theirs
 	needed("nothing", began, false)
 	c.unfinished = 1
 	needed("a task has no answer", began, true)
 	c.unfinished = 0
-	c.settlings = []*settling{{}}
+	c.table.Ref(o)
+	c.table.Retain("/nobody", []*refs.Object{o})
 	needed("a worker has not registered what it keeps", began, true)
-	c.settlings = nil
-	c.held[ids.Owner{1}] = map[ids.Task][][]*refs.Object{}
-	needed("a caller that has confirmed all", began, false)
-	c.held[ids.Owner{1}][ids.Task{2}] = [][]*refs.Object{{o}}
+	c.table.WorkerRegistered(c.table.Retained()[0], true)
+	needed("a worker has registered what it keeps", began, false)
+	c.table.Pin(o)
+	c.hold(ids.Owner{1}, ids.Task{2}, []*refs.Object{o})
 	needed("a caller has not confirmed", began, true)
 	needed("a caller has not confirmed for long", began.Add(-receiptPatience), false)
-	clear(c.held)
+	c.table.Confirmed(ids.Owner{1}, ids.Task{2})
+	needed("a caller that has confirmed all", began, false)
 	c.table.AddBorrower(o, ids.Owner{7})
 	needed("an object is borrowed", began, true)
 	c.table.DropBorrower(o, ids.Owner{7})

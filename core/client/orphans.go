@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 )
 
@@ -53,7 +54,7 @@ func DropOrphans(list []Drop) {
 		switch d.View {
 		case 0:
 		case DropSome, DropLast:
-			(*Client)(nil).dropSheaf(d.Object.Count(), d.View == DropLast)
+			refs.DropOrphanBatch(d)
 		default:
 			if isLoan(d.View) {
 				EndLoan(d.View)

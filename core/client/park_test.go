@@ -154,7 +154,7 @@ func TestPark_LostArguments_TheCallGoesOnWhenAllHaveCome(t *testing.T) {
 		if !k.parked {
 			t.Fatalf("it goes on after %d of two have come", i)
 		}
-		c.table.Fail(o, ownerDied(o))
+		c.table.Fail(o, refs.OwnerDied(o.ID))
 	}
 	if k.parked || e.parks != 0 || e.next(&e.lane) != k || e.next(&e.lane) != behind {
 		t.Error("it does not go on when everything has come")

@@ -16,29 +16,28 @@ func TestRegistered_OwnerAnswersInTimeOrNot_IsKnown(t *testing.T) {
 	if !c.registered() {
 		t.Error("with nothing to register something is not")
 	}
-	c.unacked = 1
-	if c.registered() || !c.ownerLate {
-		t.Errorf("an owner that does not answer: late is %v", c.ownerLate)
+	c.table.Registering(1)
+	if c.registered() || !c.table.OwnerLate() {
+		t.Errorf("an owner that does not answer: late is %v", c.table.OwnerLate())
 	}
-	if len(c.ackWaits) != 0 {
-		t.Errorf("%d waits are left", len(c.ackWaits))
+	if n := c.table.AwaitingRegistered(); n != 0 {
+		t.Errorf("%d waits are left", n)
 	}
 	c.mu.Unlock()
 	// The owner answers while the answer waits. A slow machine may need several attempts.
 	in := false
 	for end := time.Now().Add(testLimit); !in && time.Now().Before(end); {
 		c.mu.Lock()
-		c.unacked, c.ownerLate = 1, false
+		c.table.Registered(c.table.Unregistered()) // of the attempt before
+		c.table.Registering(1)
 		c.mu.Unlock()
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			for stop := time.Now().Add(10 * ackPatience); time.Now().Before(stop); time.Sleep(time.Millisecond / 10) {
 				c.mu.Lock()
-				if len(c.ackWaits) > 0 {
-					c.unacked = 0
-					c.poller.Finish(c.ackWaits[0])
-					c.ackWaits = nil
+				if c.table.AwaitingRegistered() > 0 {
+					c.table.Registered(1)
 					c.mu.Unlock()
 					return
 				}
@@ -46,7 +45,7 @@ func TestRegistered_OwnerAnswersInTimeOrNot_IsKnown(t *testing.T) {
 			}
 		}()
 		c.mu.Lock()
-		in = c.registered() && !c.ownerLate
+		in = c.registered() && !c.table.OwnerLate()
 		c.mu.Unlock()
 		<-done
 	}
@@ -54,7 +53,7 @@ func TestRegistered_OwnerAnswersInTimeOrNot_IsKnown(t *testing.T) {
 		t.Error("an answer does not wait for an owner that answers in time")
 	}
 	c.mu.Lock()
-	c.unacked = 0
+	c.table.Registered(c.table.Unregistered())
 	c.mu.Unlock()
 }
 
@@ -67,7 +66,7 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 	list := []ids.Object{dep, inner, args}
 	for _, addr := range []string{w.info.Addr, d.dir + "/ended.sock"} {
 		w.mu.Lock()
-		w.unacked++
+		w.table.Registering(1)
 		w.mu.Unlock()
 		c.mu.Lock()
 		objs := make([]*refs.Object, len(list))
@@ -75,11 +74,11 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 			objs[i] = c.table.Find(id)
 		}
 		c.unsettled(&task{}, addr)
-		if len(c.settlings) != 0 {
+		if len(c.table.Retained()) != 0 {
 			t.Error("a call that took nothing has something that is not settled")
 		}
 		c.unsettled(&task{deps: objs[:1], nested: objs[1:2], argsRef: objs[2]}, addr)
-		s := c.settlings[0]
+		s := c.table.Retained()[0]
 		for i, o := range objs {
 			if o.Pins() != 1 {
 				t.Errorf("argument %d has %d pins", i, o.Pins())
@@ -90,21 +89,21 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 			waitFor(t, "the worker was asked three times", func() bool {
 				c.mu.Lock()
 				defer c.mu.Unlock()
-				return s.pause >= 8*settleFirst
+				return s.Pause() >= 8*refs.RetainFirst
 			})
 			c.mu.Lock()
-			if len(c.settlings) != 1 || objs[2].Pins() != 1 {
-				t.Errorf("%d calls are not settled, the arguments have %d pins", len(c.settlings), objs[2].Pins())
+			if len(c.table.Retained()) != 1 || objs[2].Pins() != 1 {
+				t.Errorf("%d calls are not settled, the arguments have %d pins", len(c.table.Retained()), objs[2].Pins())
 			}
 			c.mu.Unlock()
 		}
 		w.mu.Lock()
-		w.unacked--
+		w.table.Registered(1)
 		w.mu.Unlock()
 		waitFor(t, "nothing is held any more", func() bool {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return len(c.settlings) == 0 && objs[0].Pins()+objs[1].Pins()+objs[2].Pins() == 0
+			return len(c.table.Retained()) == 0 && objs[0].Pins()+objs[1].Pins()+objs[2].Pins() == 0
 		})
 	}
 	letGo(t, c, list...)

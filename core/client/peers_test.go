@@ -37,7 +37,7 @@ func TestFromPeer_BorrowAndReturn_OnlyOfWhatIsOurs(t *testing.T) {
 	}
 	c.mu.Lock()
 	o := c.table.Find(id)
-	theirs, _ := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
+	theirs := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
 	c.table.PinHere(theirs)
 	gone := ids.NewObject(99, c.self, c.info.Job, 1)
 	c.mu.Unlock()
@@ -97,7 +97,7 @@ func TestFromPeer_Registered_OnlyWhenNothingIsOpen(t *testing.T) {
 	p := peerTo(t, other, c)
 	for _, open := range []int{0, 1, 0} {
 		c.mu.Lock()
-		c.unacked = open
+		c.table.Registering(open - c.table.Unregistered())
 		c.mu.Unlock()
 		var yes bool
 		if err := p.Call(t.Context(), wire.TRegistered, nil, &yes); err != nil || yes != (open == 0) {
@@ -109,10 +109,11 @@ func TestFromPeer_Registered_OnlyWhenNothingIsOpen(t *testing.T) {
 // A borrower that waits is answered when the object is ready; one that could not read the copy has it looked for.
 func TestServeWait_ReadyOrLost(t *testing.T) {
 	d := startDaemon(t)
+	_, release := d.holdChecks()
+	defer release()
 	c, other := d.driver(), d.driver()
 	p := peerTo(t, other, c)
 	c.mu.Lock()
-	c.lineage.asking = true // the store is not asked
 	o := c.table.New(1, 1)
 	c.mu.Unlock()
 	answers := make(chan error, 2)
@@ -142,10 +143,9 @@ func TestServeWait_ReadyOrLost(t *testing.T) {
 	ask(true)
 	questions(1)
 	c.mu.Lock()
-	if o.State() != refs.Pending || len(c.lineage.unverified) != 1 {
-		t.Errorf("a copy that could not be read: state %d, %d are looked for", o.State(), len(c.lineage.unverified))
+	if !o.Verifying() {
+		t.Errorf("a copy that could not be read is not verified: state %d", o.State())
 	}
-	c.lineage.unverified = nil
 	c.table.Complete(o, refs.Inline, inlineText("x"), 3, false)
 	c.mu.Unlock()
 	if err := <-answers; err != nil {

@@ -126,7 +126,7 @@ func TestKeepRaised_AnothersActor_IsBorrowed(t *testing.T) {
 	owner.mu.Unlock()
 	p := frame.Pointer{ID: exception.ID, Owner: owner.info.Addr, Size: 99}
 	c.mu.Lock()
-	token, _ := c.table.Borrow(theirs.ID, owner.info.Addr)
+	token := c.table.Borrow(theirs.ID, owner.info.Addr)
 	a := &actor{id: ids.Actor{1}, token: token, deadEnv: store.AppendEnvelope(nil, store.FormatElsewhere, frame.AppendPointer(nil, &p))}
 	c.keepRaised(a)
 	o := a.raised

@@ -15,22 +15,15 @@ func (c *Client) recompute(o *refs.Object) {
 	if o.Recipe() == nil || o.Recipe().Why() == refs.Forgotten {
 		c.amid(o)
 	}
-	r := o.Recipe()
-	switch {
-	case o.Value() != nil && !o.IsError(): // it was small, and went to the store as an argument among many
-		c.table.StillInline(o)
+	r := c.table.ToRecompute(o)
+	if r == nil {
 		return
-	case !o.Recomputable():
-		c.table.Fail(o, unrecoverable(o))
-		return
-	case r.Running():
-		return // the task runs; when it has ended this is looked at
 	}
 	old := taskOf(r.Task())
 	v := c.judge(old, resultLost)
 	if !v.again() { // another run of the generator has used its retries up since
 		c.table.SetRecipe(o, refs.NoRecipe(v.whyLost()))
-		c.table.Fail(o, unrecoverable(o))
+		c.table.FailUnrecoverable(o)
 		return
 	}
 	if a := old.actor; a != nil {
@@ -113,7 +106,7 @@ func (c *Client) awaitArguments(t *task) {
 	for _, o := range takes {
 		switch {
 		case !o.Owned() && o.State() == refs.Pending && !o.Asked():
-			c.ask(o)
+			c.table.Ask(o, false)
 		case o.Owned():
 			c.verifyCopy(o)
 		}

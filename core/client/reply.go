@@ -34,7 +34,7 @@ func (c *Client) Reply(token uint64, results []Value, flags int) error {
 		results = nil
 	}
 	// References that the task keeps are registered before its caller may let go.
-	if c.unacked > 0 && !c.registered() {
+	if c.table.Unregistered() > 0 && !c.registered() {
 		flags |= wire.ReplyUnregistered
 	}
 	k.returned = true
@@ -234,7 +234,7 @@ func (c *Client) ActorReady(token uint64, ok bool, message string, exception, br
 	if k == nil || k.actor == nil {
 		return fault.New(fault.BadRequest, "call %d is no constructor", token)
 	}
-	unsettled := c.unacked > 0 && !c.registered()
+	unsettled := c.table.Unregistered() > 0 && !c.registered()
 	e.finishCall(token, k)
 	r := wire.ActorReady{ActorID: k.actor.ActorID, Incarnation: k.actor.Incarnation, Unregistered: unsettled}
 	if r.Message = message; !ok && len(exception) > 0 {

@@ -37,7 +37,7 @@ func (h *heir) objects() error {
 			c.table.SetRecipe(o, refs.NoRecipe(x.Why))
 		}
 		if x.Verifying {
-			c.lineage.unverified = append(c.lineage.unverified, o)
+			c.table.VerifyLater(o)
 		}
 		c.table.Install(o)
 		for _, p := range x.HeldBy {
@@ -103,7 +103,7 @@ func (h *heir) task(x *willTask, tm *Template) (*task, error) {
 		h.c.restoreStream(t, x)
 	}
 	h.c.eachReturn(t, func(_ int, o *refs.Object) {
-		if o.State() == refs.Pending && !slices.Contains(h.c.lineage.unverified, o) {
+		if o.State() == refs.Pending && !slices.Contains(h.c.table.Unverified(), o) {
 			o.SetSource(t)
 		}
 	})
@@ -172,7 +172,7 @@ func (h *heir) links() error {
 		}
 	}
 	for addr, list := range again {
-		c.unacked += len(list)
+		c.table.Registering(len(list))
 		c.links.To(addr).BatchAll(wire.TRefBorrow, list)
 	}
 	return nil
@@ -298,7 +298,7 @@ func (h *heir) results() error {
 		if err != nil {
 			return err
 		}
-		h.c.settle(&settling{addr: x.Addr, list: list, pause: settleFirst})
+		h.c.table.Retain(x.Addr, list)
 	}
 	return nil
 }

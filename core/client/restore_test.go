@@ -39,13 +39,12 @@ func TestHeir_Objects_AreAsTheyWere(t *testing.T) {
 	if f := a.Fault(); a.State() != refs.Failed || !a.IsError() || f == nil || f.Code != fault.WorkerCrashed || f.Message != "why" || f.Task != "f" {
 		t.Errorf("the failed one: %+v", a)
 	}
-	if b.Size() != 7 || b.Recipe() == nil || b.Recipe().Why() != refs.Exhausted || len(c.lineage.unverified) != 1 || c.lineage.unverified[0] != b {
-		t.Errorf("the lost one: %+v, %d are to be looked for", b, len(c.lineage.unverified))
+	if b.Size() != 7 || b.Recipe() == nil || b.Recipe().Why() != refs.Exhausted || len(c.table.Unverified()) != 1 || c.table.Unverified()[0] != b {
+		t.Errorf("the lost one: %+v, %d are to be looked for", b, len(c.table.Unverified()))
 	}
 	if x.Fault() != nil || x.Recipe() != nil || len(x.Contained()) != 1 || x.Contained()[0] != b {
 		t.Errorf("the one that contains it: %+v", x)
 	}
-	c.lineage.unverified = nil
 	for what, y := range map[string]willObject{
 		"no id":           {ID: []byte("x")},
 		"contains no id":  {ID: failed[:], Contained: [][]byte{[]byte("x")}},

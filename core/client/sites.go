@@ -59,10 +59,15 @@ func (c *Client) arrived(o *refs.Object, site uint32) {
 	if o.Site() != 0 || o.Owned() {
 		return
 	}
-	if site == 0 && c.exec != nil && c.exec.last != nil { // no line of the program's: it came with its arguments
+	o.Arrived(c.arrivalSite(site))
+}
+
+// arrivalSite returns the site of references that come in at a site of the program; mu held.
+func (c *Client) arrivalSite(site uint32) uint32 {
+	if site == 0 && c.exec != nil && c.exec.last != nil { // no line of the program's: they came with its arguments
 		site = c.textNumber("(deserialize task arg) " + c.exec.last.Name)
 	}
-	o.SetSite(site)
+	return site
 }
 
 // siteOf says where a reference was made, "" when nobody knows; mu held.

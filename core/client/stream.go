@@ -2,7 +2,6 @@ package client
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -22,7 +21,7 @@ import (
 const streamCounts = 1 << 32
 
 // DropStream as Drop.View: the program reads the generator of that object no more.
-const DropStream = math.MaxUint64
+const DropStream = refs.DropStream
 
 // Modes of a Flow.
 const (
@@ -337,7 +336,7 @@ func (c *Client) restoreStream(t *task, x *willTask) {
 	t.stream = s
 	if s.again = x.Again; s.again {
 		c.eachItem(t, func(o *refs.Object) {
-			if o.State() == refs.Pending && !slices.Contains(c.lineage.unverified, o) {
+			if o.State() == refs.Pending && !slices.Contains(c.table.Unverified(), o) {
 				o.SetSource(t)
 			}
 		})

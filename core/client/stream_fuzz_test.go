@@ -58,9 +58,8 @@ func FuzzItemFrames(f *testing.F) {
 			c.failTask(k, cancelFault(k))
 		}
 		gen := ids.NewObject(s.gen, c.self, c.info.Job, 1)
-		c.dropQ = append(c.dropQ, Drop{Object: gen, View: DropStream}, Drop{Object: gen})
-		c.unacked = 0 // addresses that are made up
-		c.takeDrops()
+		c.table.Registered(c.table.Unregistered()) // addresses that are made up
+		c.table.Drop([]Drop{{Object: gen, View: DropStream}, {Object: gen}})
 		if n, _ := c.table.Len(); n != 0 {
 			t.Fatalf("%d objects are left", n)
 		}

@@ -186,9 +186,6 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 	case call.Args.Fmt != FmtNone:
 		t.args = call.Args.envelope(total)
 	}
-	if len(c.dropQ) > 0 {
-		c.takeDrops()
-	}
 	for _, id := range call.Deps {
 		o, err := c.find(id)
 		if err != nil {

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -11,7 +10,6 @@ import (
 	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -197,6 +195,13 @@ func (c *Client) fetch(o *refs.Object, deadline time.Time) (Found, error) {
 	return Found{}, fmt.Errorf("object %s is not ready", o.ID)
 }
 
+// noteLook notes that the program is getting a value; mu held.
+func (c *Client) noteLook(o *refs.Object, envelope []byte) {
+	if !o.Owned() && len(envelope) > 2 && store.Format(envelope[2]) == store.FormatPickleRefs {
+		c.table.Got(o, envelope)
+	}
+}
+
 // faultEnvelope returns the envelope of a failed or infeasible object, and keeps it with the object.
 func faultEnvelope(o *refs.Object) []byte {
 	if o.Value() == nil {
@@ -239,75 +244,12 @@ func (c *Client) unpin(v *view) {
 // push tells the daemon; a broken connection ends the session elsewhere.
 func (c *Client) push(t wire.Type, body any) { _ = c.daemon.Push(t, body) }
 
-// Release lets one reference go.
-func (c *Client) Release(d Drop) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.dropQ = append(c.dropQ, d)
-	c.takeDrops()
-}
-
 // Holds returns how many objects this process owns and borrows.
 func (c *Client) Holds() (owned, borrowed int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.takeDrops()
 	return c.table.Len()
-}
-
-// DropsWaiting says that the program has let go of something.
-func (c *Client) DropsWaiting() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.poller.Arm()
-}
-
-// carryOut frees what the table says is dead; mu held.
-func (c *Client) carryOut() {
-	for _, x := range c.table.TakeUnused() {
-		tm := taskOf(x).tmpl
-		tm.recipes--
-		c.dropTemplate(tm)
-	}
-	dead, evicted := c.table.Take(), c.table.TakeEvicted()
-	if len(dead)+len(evicted) == 0 {
-		return
-	}
-	c.lessNeeded()
-	var free [][]byte
-	for _, o := range evicted {
-		c.valueFreed(o.ID)
-		free = append(free, raw(o.ID))
-	}
-	for _, o := range dead {
-		if a := actorOf(o); a != nil { // an actor's lifetime token
-			c.handlesGone(a)
-			continue
-		}
-		if o.IsError() || o.State() == refs.Infeasible {
-			c.unseen(o)
-		}
-		if c.spared(o) {
-			c.letGo(o.ID)
-			continue
-		}
-		if v := viewOf(o); v != nil {
-			c.unhold(v)
-		}
-		c.letGo(o.ID)
-		if t := taskOf(o.Source()); t != nil && t.stream != nil {
-			c.unwanted(t, o)
-		}
-		switch {
-		case !o.Owned():
-			c.giveBack(o)
-		case o.State() == refs.Stored, o.Verifying():
-			free = append(free, append([]byte(nil), o.ID[:]...))
-		}
-	}
-	for part := range slices.Chunk(free, transport.MaxBatch) {
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: part})
-	}
 }
 
 func deadlineOf(timeout time.Duration) time.Time {

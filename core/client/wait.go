@@ -27,7 +27,7 @@ func (c *Client) find(id ids.Object) (*refs.Object, error) {
 	}
 	switch {
 	case (o.State() == refs.Pending || o.State() == refs.Infeasible) && !o.Asked() && !o.Owned():
-		c.ask(o) // of a infeasible object the owner may know better by now
+		c.table.Ask(o, false) // of a infeasible object the owner may know better by now
 	case o.State() == refs.Evicted:
 		c.verifyCopy(o)
 	}
@@ -73,7 +73,7 @@ func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*F
 		}
 		switch {
 		case err == nil:
-			c.noteLook(o, &f)
+			c.noteLook(o, f.Envelope)
 			return &f, nil
 		case err == errSlow:
 			return nil, nil
@@ -98,7 +98,7 @@ func (c *Client) TryGet(id ids.Object) (Found, error) {
 		return Found{}, nil
 	}
 	f, err := c.fetch(o, time.Time{})
-	c.noteLook(o, &f)
+	c.noteLook(o, f.Envelope)
 	return f, err
 }
 

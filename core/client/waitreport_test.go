@@ -214,7 +214,7 @@ func TestDescribe_SaysWhatAnArgumentWaitsFor(t *testing.T) {
 	}
 	late := &task{}
 	c.delayed = map[*task]*delay{late: {since: now, until: now.Add(time.Hour), why: "it crashed"}}
-	theirs, _ := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
+	theirs := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
 	idle, runs, blocked := one(&task{}), one(&task{}), one(&task{})
 	taskOf(runs.Source()).on = &outConn{lease: &lease{busy: 1}}
 	taskOf(blocked.Source()).on = &outConn{lease: &lease{busy: 1, blocked: true}}

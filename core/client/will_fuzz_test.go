@@ -70,7 +70,7 @@ func FuzzWill(f *testing.F) {
 			c.table.Sweep()
 			c.table.Each(func(o *refs.Object) bool {
 				if o.State() != refs.Pending {
-					refValue(o, c.info.Node)
+					o.Answer(c.info.Node)
 				}
 				return true
 			})

@@ -31,8 +31,7 @@ func writesWill(t *testing.T) *testator {
 	c.mu.Lock()
 	x.tmpl, x.meth = c.tmpls[task], c.tmpls[meth]
 	t.Cleanup(func() { // before the session's own end
-		c.actors, c.leases, c.delayed, c.settlings = map[ids.Actor]*actor{}, map[uint64]*lease{}, nil, nil
-		c.held = map[ids.Owner]map[ids.Task][][]*refs.Object{}
+		c.actors, c.leases, c.delayed = map[ids.Actor]*actor{}, map[uint64]*lease{}, nil
 		c.mu.Unlock()
 	})
 	return x
@@ -77,7 +76,7 @@ func TestInventory_Objects_EachStateIsWrittenDown(t *testing.T) {
 	x.table.AddBorrower(inline, friend)
 	x.table.AddBorrower(inline, stranger)
 	x.table.Contain(stored, inline)
-	borrowed, _ := x.table.Borrow(ids.NewObject(4, ids.Owner{9}, x.info.Job, 1), "its owner")
+	borrowed := x.table.Borrow(ids.NewObject(4, ids.Owner{9}, x.info.Job, 1), "its owner")
 	borrowed.MarkAsked()
 
 	v := &inventory{c: x.Client, w: new(will), serves: map[ids.Owner]bool{friend: true}}
@@ -324,7 +323,7 @@ func TestInventory_HeldForOthers_IsWrittenDown(t *testing.T) {
 	a, b := x.table.New(1, 1), x.table.New(1, 1)
 	caller, id := ids.Owner{4}, ids.Task{5}
 	x.hold(caller, id, []*refs.Object{a})
-	x.settlings = []*settling{{addr: "worker", list: []*refs.Object{b, a}}}
+	x.table.Retain("worker", []*refs.Object{b, a})
 	w, _ := x.will()
 	if len(w.Held) != 1 || ids.Owner(w.Held[0].Caller) != caller || !bytes.Equal(w.Held[0].Task, id[:]) || !slices.EqualFunc(w.Held[0].Objects, []ids.Object{a.ID}, sameID) {
 		t.Errorf("held: %+v", w.Held)

@@ -20,7 +20,9 @@ func TestTable_RandomBorrowing_KnowsWhatAMapKnows(t *testing.T) {
 			id := ids.NewObject(1+r.Uint64N(6), p, ids.JobOf(1), 1)
 			switch r.IntN(3) {
 			case 0:
-				o, isNew := tb.Borrow(id, "its owner")
+				before := tb.Unregistered()
+				o := tb.Borrow(id, "its owner")
+				isNew := tb.Unregistered() == before+1
 				if was := known[id]; isNew != (was == nil) || was != nil && was != o || o.ID != id || o.ownerAddr != "its owner" || o.Owned() {
 					t.Fatalf("seed %d: borrowing %s gives %+v, new: %v, known before: %v", seed, id, o, isNew, was != nil)
 				}
@@ -97,8 +99,8 @@ func TestTable_Each_EndsWhenTold(t *testing.T) {
 func TestTable_BorrowOfOwnLiveObject_IsThatObject(t *testing.T) {
 	tb := table()
 	o := tb.New(3, 1)
-	if got, isNew := tb.Borrow(o.ID, "somewhere"); got != o || isNew || !o.Owned() {
-		t.Errorf("got %+v, new: %v", got, isNew)
+	if got := tb.Borrow(o.ID, "somewhere"); got != o || tb.Unregistered() != 0 || !o.Owned() {
+		t.Errorf("got %+v, %d references are to be registered", got, tb.Unregistered())
 	}
 }
 
@@ -109,7 +111,7 @@ func TestTable_BorrowOfOwnFreedObject_IsOursUntilLetGo(t *testing.T) {
 	o := tb.New(0, 1)
 	tb.Unref(o, 1)
 	tb.Take()
-	late, _ := tb.Borrow(o.ID, "somewhere")
+	late := tb.Borrow(o.ID, "somewhere")
 	if !late.Owned() || tb.Find(o.ID) != late {
 		t.Fatalf("got %+v", late)
 	}

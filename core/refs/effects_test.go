@@ -2,10 +2,14 @@ package refs
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -14,6 +18,11 @@ import (
 type recorder struct {
 	seen []string
 	then func() // runs at the next effect
+
+	connected map[ids.Owner]bool // who has a control connection
+	siblings  map[*Object][]*Object
+	keeps     *Object // the session keeps the memory of its copy
+	closed    bool
 }
 
 func (r *recorder) note(format string, args ...any) {
@@ -34,6 +43,81 @@ func (r *recorder) Infeasible(t Task, why *fault.Error) {
 	r.note("task %d infeasible: %s", t, why.Message)
 }
 func (r *recorder) Reply(q *wire.Message, o *Object) { r.note("reply %d: state %d", q.ID, o.state) }
+
+func (r *recorder) Borrow(o *Object)          { r.note("borrow %d", o.ID.Count()) }
+func (r *recorder) GiveBack(o *Object)        { r.note("give back %d", o.ID.Count()) }
+func (r *recorder) Ask(o *Object, q Question) { r.note("ask %d: question %d", o.ID.Count(), q) }
+func (r *recorder) Receipt(worker string, t ids.Task) {
+	r.note("receipt to %s for task %d", worker, t[0])
+}
+func (r *recorder) AskRegistered(x *Retained, pause time.Duration) {
+	r.note("ask %s what it has registered after %s", x.Worker(), pause)
+}
+func (r *recorder) Connected(p ids.Owner) bool { return r.connected[p] }
+func (r *recorder) Reach(addr string)          { r.note("reach %s", addr) }
+
+func (r *recorder) Check(list []*Object) bool {
+	r.note("check %s", counts(list))
+	return !r.closed
+}
+func (r *recorder) Siblings(o *Object) []*Object { return r.siblings[o] }
+func (r *recorder) Recompute(o *Object)          { r.note("recompute %d", o.ID.Count()) }
+func (r *recorder) Pointer(o *Object) []byte     { return fmt.Appendf(nil, "pointer to %d", o.ID.Count()) }
+
+func (r *recorder) Free(list [][]byte) {
+	var all []*Object
+	for _, raw := range list {
+		id, err := ids.ParseObject(raw)
+		if err != nil {
+			panic(err)
+		}
+		all = append(all, &Object{ID: id})
+	}
+	r.note("free %s", counts(all))
+}
+func (r *recorder) CopyLost(id ids.Object) { r.note("copy of %d is lost", id.Count()) }
+func (r *recorder) DropCopy(o *Object) bool {
+	kept := r.keeps == o
+	r.note("drop the copy of %d, kept: %v", o.ID.Count(), kept)
+	return kept
+}
+func (r *recorder) SourceGone(s Source, o *Object) { r.note("the source of %d is told", o.ID.Count()) }
+func (r *recorder) RecipeGone(t Task)              { r.note("task %d is not kept", t) }
+func (r *recorder) Unseen(o *Object)               { r.note("nobody looked at %d", o.ID.Count()) }
+func (r *recorder) Released(f func())              { f() }
+func (r *recorder) DropView(view uint64)           { r.note("drop view %d", view) }
+func (r *recorder) DropStream(g ids.Object)        { r.note("drop generator %d", g.Count()) }
+func (r *recorder) Needed()                        {}
+
+// counts names objects by their counts.
+func counts(list []*Object) string {
+	var words []string
+	for _, o := range list {
+		words = append(words, strconv.FormatUint(o.ID.Count(), 10))
+	}
+	return strings.Join(words, " ")
+}
+
+// Take returns the objects that died since the last call.
+func (t *Table) Take() []*Object {
+	list := t.freed
+	t.freed = nil
+	return list
+}
+
+// TakeEvicted returns the objects that became Evicted since the last call.
+func (t *Table) TakeEvicted() []*Object {
+	list := t.evicted
+	t.evicted = nil
+	return list
+}
+
+// TakeUnused returns the tasks of the recipes that were dropped since the last call.
+func (t *Table) TakeUnused() []Task {
+	list := t.unused
+	t.unused = nil
+	return list
+}
 
 // job is a task of the tests. While a recipe keeps it, it takes 100 bytes.
 type job int

@@ -37,8 +37,8 @@ func TestPut_ValueIsHereOrInTheArena(t *testing.T) {
 
 // The owner of a borrowed object is asked once, and again after it has said that the object is infeasible.
 func TestAsked_UntilTheOwnerSaysInfeasible(t *testing.T) {
-	tb, _ := recorded()
-	o, _ := tb.Borrow(ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), "its owner")
+	tb, r := recorded()
+	o := tb.Borrow(ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), "its owner")
 	if o.Asked() {
 		t.Error("a new reference was asked for")
 	}
@@ -51,10 +51,11 @@ func TestAsked_UntilTheOwnerSaysInfeasible(t *testing.T) {
 		t.Errorf("the owner is not asked again, state %d", o.State())
 	}
 	tb.Complete(o, Stored, nil, 9, false)
-	tb.Missing(o)
-	if o.State() != Pending || o.Size() != 9 || o.Verifying() {
+	tb.Missed(o)
+	if o.State() != Pending || o.Size() != 9 || o.Verifying() || !o.Asked() {
 		t.Errorf("a copy that is missing: %+v", o.Facts())
 	}
+	expectEffects(t, r, "borrow 3", "ask 3: question 1")
 }
 
 // A value that the program frees, or that its owner tells anew, leaves nothing behind.
@@ -72,15 +73,17 @@ func TestForget_FailedObject_IsPendingWithoutValue(t *testing.T) {
 }
 
 // A small value whose copy in the store is lost is ready again at once.
-func TestStillInline_CopyIsLost_WhoeverWaitsIsTold(t *testing.T) {
+func TestToRecompute_SmallValueWhoseCopyIsLost_WhoeverWaitsIsTold(t *testing.T) {
 	tb, r := recorded()
 	o := tb.New(0, 1)
 	tb.PutInline(o, []byte("v"), 1)
 	tb.Moved(o)
-	tb.Verify(o)
+	tb.VerifyCopy(o)
 	tb.WatchBy(o, job(1))
-	tb.StillInline(o)
-	expectEffects(t, r, "task 1 ready")
+	if tb.ToRecompute(o) != nil {
+		t.Error("it is to be computed again")
+	}
+	expectEffects(t, r, "check 1", "task 1 ready")
 	if o.State() != Inline || string(o.Value()) != "v" {
 		t.Errorf("%+v", o.Facts())
 	}

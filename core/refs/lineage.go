@@ -48,8 +48,8 @@ func (t *Table) Finish(r *Recipe) {
 	t.work()
 }
 
-// Drop lets a recipe go. What only this recipe could compute is lost for good when its copy is lost, and says why.
-func (t *Table) Drop(r *Recipe, why Why) {
+// DropRecipe lets a recipe go. What only this recipe could compute is lost for good when its copy is lost, and says why.
+func (t *Table) DropRecipe(r *Recipe, why Why) {
 	r.running = false
 	t.discard(r, why)
 	t.work()
@@ -61,7 +61,7 @@ func (t *Table) DropOldest() bool {
 	if r == nil {
 		return false
 	}
-	t.Drop(r, Forgotten)
+	t.DropRecipe(r, Forgotten)
 	return true
 }
 
@@ -78,22 +78,17 @@ func (t *Table) Recipes(f func(*Recipe)) {
 	}
 }
 
-// TakeUnused returns the tasks of the recipes that were dropped since the last call.
-func (t *Table) TakeUnused() []Task {
-	u := t.unused
-	t.unused = nil
-	return u
-}
-
 // Recheck looks at an object whose value has come or gone, in case that nobody holds it.
 func (t *Table) Recheck(o *Object) { t.check(o) }
 
-// TakeEvicted returns the objects that became Evicted since the last call. Only
-// lineage needs them, so their copies are to be freed while their entries live on.
-func (t *Table) TakeEvicted() []*Object {
-	e := t.evicted
-	t.evicted = nil
-	return e
+// BoundLineage lets the oldest recipes go that do not run, until the recipes take
+// at most recipes bytes, and the values that only recipes hold take at most values bytes.
+func (t *Table) BoundLineage(recipes, values uint64) {
+	for t.recipeBytes > recipes || t.lineageBytes > values {
+		if !t.DropOldest() {
+			return
+		}
+	}
 }
 
 func (t *Table) list(r *Recipe) {

@@ -13,7 +13,7 @@ func TestTable_Install_CountsOn_SweepDropsWhatNobodyHolds(t *testing.T) {
 	old.Reserve(6)
 	kept, dropped := old.New(1, 1), old.New(1, 1)
 	lent := &Object{ID: ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), ownerAddr: "elsewhere"}
-	heir := NewTable(old.self, ids.JobOf(1), new(recorder))
+	heir := NewTable(old.self, ids.JobOf(1), "own", new(recorder))
 	first, second := &Object{ID: dropped.ID}, &Object{ID: kept.ID}
 	for _, o := range []*Object{first, second, lent} {
 		heir.Install(o)

@@ -175,6 +175,13 @@ func (o *Object) MarkShared() { o.flags |= shared }
 // SetSite notes where in the program the reference was made or came in.
 func (o *Object) SetSite(site uint32) { o.site = site }
 
+// Arrived notes where in the program the reference of a borrowed object came in first.
+func (o *Object) Arrived(site uint32) {
+	if o.site == 0 && !o.Owned() {
+		o.site = site
+	}
+}
+
 // SetOrigin notes where in the program the reference was made, and by which function.
 func (o *Object) SetOrigin(site, maker uint32) { o.site, o.maker = site, maker }
 

@@ -9,6 +9,7 @@ import (
 type Table struct {
 	effects  Effects
 	self     ids.Owner
+	addr     string // of this process
 	job      ids.Job
 	next     uint64
 	owned    index
@@ -17,7 +18,7 @@ type Table struct {
 	lender   ids.Owner         // the owner that was looked up last,
 	lent     *index            // and what is borrowed of it; nil: none was looked up
 	lentTo   map[ids.Owner]int // how many objects of ours a process borrows
-	freed    []*Object         // died since the last Take
+	freed    []*Object         // died since the last CarryOut
 	todo     []*Object         // work is to look at them
 
 	// Waits that have an id, see waitid.go.
@@ -28,13 +29,21 @@ type Table struct {
 	oldest, newest *Recipe
 	recipeBytes    uint64
 	lineageBytes   uint64    // of values that only recipes hold
-	evicted        []*Object // since the last TakeEvicted
-	unused         []Task    // since the last TakeUnused
+	evicted        []*Object // became Evicted since the last CarryOut
+	unused         []Task    // of recipes that were dropped since the last CarryOut
+
+	registrations
+	confirmations
+	verification
+	patient   map[ids.Object]bool   // questions ForFeasible that are under way
+	lateDrops []Drop                // wait until all references are registered
+	kept      map[ids.Object]func() // see Keep
+	lastGot   lookedAt
 }
 
-// NewTable returns the empty table of process self in a job, which has effects carried out at once.
-func NewTable(self ids.Owner, job ids.Job, effects Effects) *Table {
-	return &Table{effects: effects, self: self, job: job, owned: newIndex(), borrowed: map[ids.Owner]*index{}, lentTo: map[ids.Owner]int{}}
+// NewTable returns the empty table of process self, which others reach at addr, in a job.
+func NewTable(self ids.Owner, job ids.Job, addr string, effects Effects) *Table {
+	return &Table{effects: effects, self: self, addr: addr, job: job, owned: newIndex(), borrowed: map[ids.Owner]*index{}, lentTo: map[ids.Owner]int{}}
 }
 
 // Len returns how many objects are owned and borrowed.
@@ -97,23 +106,33 @@ func (t *Table) Find(id ids.Object) *Object {
 // FindOwned returns the owned object with that count, or nil.
 func (t *Table) FindOwned(n uint64) *Object { return t.owned.find(n) }
 
-// Borrow returns the object of a reference that came from elsewhere, with its
-// owner's address. When the object is new here, the owner has to be told.
-func (t *Table) Borrow(id ids.Object, addr string) (o *Object, isNew bool) {
-	if o := t.Find(id); o != nil {
-		return o, false
+// AddrOf returns the address of the object's owner.
+func (t *Table) AddrOf(o *Object) string {
+	if o.Owned() {
+		return t.addr
 	}
-	o = &Object{ID: id, ownerAddr: addr}
+	return o.ownerAddr
+}
+
+// Borrow returns the object of a reference that came from elsewhere, with its
+// owner's address. When the object is new here, its owner is told.
+func (t *Table) Borrow(id ids.Object, addr string) *Object {
+	if o := t.Find(id); o != nil {
+		return o
+	}
+	o := &Object{ID: id, ownerAddr: addr}
 	if id.Owner() == t.self {
 		// This process owned it and has freed it: whoever held it did not tell us in time.
 		o.ownerAddr = ""
 		o.state = Failed
 		o.fault = fault.New(fault.ObjectLost, "object %s was freed: its last reference went before this one arrived", id)
 		t.owned.set(id.Count(), o)
-		return o, false
+		return o
 	}
 	t.lend(o)
-	return o, true
+	t.unregistered++
+	t.effects.Borrow(o)
+	return o
 }
 
 // AddBorrower records that process p holds the object.
@@ -235,12 +254,4 @@ func (t *Table) work() {
 			t.uncontain(o)
 		}
 	}
-}
-
-// Take returns the objects that died since the last call. Owned ones that are
-// Stored have a copy to free, and borrowed ones are to be given back.
-func (t *Table) Take() []*Object {
-	f := t.freed
-	t.freed = nil
-	return f
 }

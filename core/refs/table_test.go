@@ -7,7 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 )
 
-func table() *Table { return NewTable(ids.NewWorker().Owner(), ids.JobOf(1), new(recorder)) }
+func table() *Table { return NewTable(ids.NewWorker().Owner(), ids.JobOf(1), "own", new(recorder)) }
 
 func TestTable_LastHolderGoes_ObjectDies(t *testing.T) {
 	tb, p := table(), ids.NewWorker().Owner()
@@ -49,8 +49,8 @@ func TestTable_BorrowOfOwnFreedObject_Fails(t *testing.T) {
 	tb := table()
 	o := tb.New(0, 1)
 	tb.Unref(o, 1)
-	got, isNew := tb.Borrow(o.ID, "somewhere")
-	if isNew || got.state != Failed || got.fault == nil {
+	got := tb.Borrow(o.ID, "somewhere")
+	if tb.Unregistered() != 0 || got.state != Failed || got.fault == nil {
 		t.Fatalf("got %+v", got)
 	}
 }

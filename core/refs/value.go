@@ -86,33 +86,6 @@ func (t *Table) Moved(o *Object) {
 	}
 }
 
-// Missing makes a borrowed object Pending again: the store has no copy of it.
-func (t *Table) Missing(o *Object) { o.state = Pending }
-
-// Verify makes an object of ours Pending while the daemon looks for its copy in
-// the store. Verified or Fail ends that, or the object's task runs again.
-func (t *Table) Verify(o *Object) { o.state, o.source = Pending, nil }
-
-// Verifying reports whether the object had a copy in the store that is being
-// looked for, or that its task is about to make again.
-func (o *Object) Verifying() bool {
-	return o.state == Pending && o.size > 0 && o.source == nil && o.Owned()
-}
-
-// Verified notes that the store has the copy after all.
-func (t *Table) Verified(o *Object) {
-	o.state = Stored
-	t.settle(o)
-	t.Recheck(o)
-}
-
-// StillInline makes an object ready again whose copy in the store is lost: it was
-// small, and this process still has its value.
-func (t *Table) StillInline(o *Object) {
-	o.state = Inline
-	t.settle(o)
-}
-
 // Forget makes an object Pending again and lets go of the value that is here.
 func (t *Table) Forget(o *Object) {
 	o.state, o.value, o.fault, o.isError = Pending, nil, nil, false

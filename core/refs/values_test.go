@@ -121,8 +121,8 @@ func TestLineage_Drop_SaysWhy(t *testing.T) {
 	tb := table()
 	o, r := made(tb)
 	tb.Begin(r, r.task)
-	tb.Drop(r, Exhausted)
-	tb.Drop(r, Freed)
+	tb.DropRecipe(r, Exhausted)
+	tb.DropRecipe(r, Freed)
 	if r.Running() || r.why != Exhausted || o.Recomputable() || len(tb.TakeUnused()) != 1 || len(tb.TakeUnused()) != 0 {
 		t.Errorf("the recipe says %d, busy: %v", r.why, r.Running())
 	}

@@ -3,22 +3,9 @@ package refs
 import (
 	"slices"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
-
-// Effects are what the table has the session do at once, in the middle of an event.
-type Effects interface {
-	// Wake ends a wait: it has what it waits for.
-	Wake(w *wait.Wait)
-	// Ready tells a task that an argument which it waited for is ready.
-	Ready(t Task)
-	// Infeasible tells a task that an argument which it waits for may never come.
-	Infeasible(t Task, why *fault.Error)
-	// Reply answers a borrower who asked for the object.
-	Reply(question *wire.Message, o *Object)
-}
 
 // watch lists who waits for an object that is not ready.
 type watch struct {

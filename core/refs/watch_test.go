@@ -16,7 +16,7 @@ var noNode = fault.New(fault.TaskUnschedulable, "no node has it")
 // recorded returns an empty table whose effects are noted.
 func recorded() (*Table, *recorder) {
 	r := new(recorder)
-	return NewTable(ids.NewWorker().Owner(), ids.JobOf(1), r), r
+	return NewTable(ids.NewWorker().Owner(), ids.JobOf(1), "own", r), r
 }
 
 func expectEffects(t *testing.T, r *recorder, want ...string) {
@@ -200,13 +200,14 @@ func TestFailAll_WhatIsReadyStays_TheRestFails(t *testing.T) {
 }
 
 // A copy that is looked for is pending, is told apart from what a task makes, and comes back.
-func TestVerify_CopyIsThere_ReadyAgain(t *testing.T) {
+func TestChecked_CopyIsThere_ReadyAgain(t *testing.T) {
 	tb, r := recorded()
 	o := stored(tb, 1, 10)
 	if o.Verifying() {
 		t.Error("a copy that is there is looked for")
 	}
-	tb.Verify(o)
+	tb.VerifyCopy(o)
+	expectEffects(t, r, "check 1")
 	if !o.Verifying() || o.State() != Pending {
 		t.Errorf("state %d", o.State())
 	}
@@ -216,14 +217,14 @@ func TestVerify_CopyIsThere_ReadyAgain(t *testing.T) {
 	}
 	o.SetSource(nil)
 	tb.WatchBy(o, job(1))
-	tb.Verified(o)
+	tb.Checked([]*Object{o}, nil, nil)
 	expectEffects(t, r, "task 1 ready")
-	tb.Verify(o)
+	tb.VerifyCopy(o)
 	tb.Unref(o, 1)
 	if freed := tb.Take(); len(freed) != 1 || !freed[0].Verifying() {
 		t.Errorf("freed %v while its copy was looked for", freed)
 	}
-	if other, _ := tb.Borrow(ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), "elsewhere"); other.Verifying() {
+	if other := tb.Borrow(ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), "elsewhere"); other.Verifying() {
 		t.Error("another owner's object is looked for")
 	}
 }

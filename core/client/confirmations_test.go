@@ -47,7 +47,9 @@ func TestConfirmed_TwoRunsOfOneTask_LetsGoOfTheOldest(t *testing.T) {
 	c.mu.Unlock()
 	for i, want := range []int{3, 1, 0, 0} {
 		if i > 0 {
-			c.confirmed(caller, task[:])
+			c.mu.Lock()
+			c.table.Confirmed(caller, task)
+			c.mu.Unlock()
 		}
 		if n := there(); n != want {
 			t.Errorf("after %d confirmations %d objects are there, want %d", i, n, want)
@@ -55,7 +57,7 @@ func TestConfirmed_TwoRunsOfOneTask_LetsGoOfTheOldest(t *testing.T) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.held) > 0 {
-		t.Errorf("%d callers are kept that have nothing to confirm", len(c.held))
+	if c.table.Unconfirmed() {
+		t.Error("a caller is kept that has nothing to confirm")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -79,7 +80,7 @@ func TestSettle_OwnerIsLate_AnswersComeAndArgumentsStay(t *testing.T) {
 		all = append(all, took("passes"))
 	}
 	// Not each of them: the machine may be slow now and then.
-	if slices.Sort(all); all[10] >= settleMost {
+	if slices.Sort(all); all[10] >= refs.RetainMost {
 		t.Fatalf("answers took %s", all)
 	}
 	c.Release(Drop{Object: arg})
@@ -93,7 +94,7 @@ func TestSettle_OwnerIsLate_AnswersComeAndArgumentsStay(t *testing.T) {
 	})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.ownerLate {
+	if w.table.OwnerLate() {
 		t.Error("the worker takes the owner for late though it has answered")
 	}
 }

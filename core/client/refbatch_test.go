@@ -5,13 +5,12 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
 )
 
-// half is what the program's side has of a sheaf, in memory of the test's.
+// half is what the program's side has of a batch, in memory of the test's.
 type half struct {
 	c      *Client
 	number uint64
@@ -25,7 +24,7 @@ type half struct {
 func takeAll(t *testing.T, c *Client, table []byte, n int) *half {
 	t.Helper()
 	h := &half{c: c, dead: make([]uint64, (n+63)/64), left: n}
-	number, err := c.ImportAll(table, 0, Sheaf{Dead: h.dead, Told: &h.told, Free: func() { h.freed++ }})
+	number, err := c.ImportAll(table, 0, refs.Batch{Dead: h.dead, Told: &h.told, Free: func() { h.freed++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +55,7 @@ func owned(c *Client, n int) (list []*ids.Object, objs []*refs.Object) {
 	return list, objs
 }
 
-func TestSheaf_ReferencesGoInAnyOrder_EachIsGivenBackOnce(t *testing.T) {
+func TestBatch_ReferencesGoInAnyOrder_EachIsGivenBackOnce(t *testing.T) {
 	c := startDaemon(t).driver()
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 63, 64, 65, 1000} {
@@ -96,7 +95,7 @@ func TestSheaf_ReferencesGoInAnyOrder_EachIsGivenBackOnce(t *testing.T) {
 	}
 }
 
-func TestSheaf_SameValueTwice_CountsAreApart(t *testing.T) {
+func TestBatch_SameValueTwice_CountsAreApart(t *testing.T) {
 	c := startDaemon(t).driver()
 	list, objs := owned(c, 3)
 	table, _ := c.RefTable([]*ids.Object{list[0], list[1], list[2], list[0]})
@@ -118,7 +117,7 @@ func TestSheaf_SameValueTwice_CountsAreApart(t *testing.T) {
 	}
 }
 
-func TestSheaf_BorrowedOfSeveralOwners_GivenBackToEach(t *testing.T) {
+func TestBatch_BorrowedOfSeveralOwners_GivenBackToEach(t *testing.T) {
 	d := startDaemon(t)
 	a, b, c := d.driver(), d.driver(), d.driver()
 	ofA, inA := owned(a, 70)
@@ -160,19 +159,13 @@ func TestSheaf_BorrowedOfSeveralOwners_GivenBackToEach(t *testing.T) {
 	}
 }
 
-func TestSheaf_ProgramOutlivesItsSession_MemoryIsFreed(t *testing.T) {
+func TestBatch_ProgramOutlivesItsSession_MemoryIsFreed(t *testing.T) {
 	c := startDaemon(t).driver()
 	list, _ := owned(c, 100)
 	table, _ := c.RefTable(list)
 	h := takeAll(t, c, table, 100)
 	h.letGo(7)
 	c.Close(0)
-	sheaves.Lock()
-	kept := sheaves.m[h.number]
-	sheaves.Unlock()
-	if kept == nil || kept.objs != nil {
-		t.Fatal("the objects of a session that is over are kept")
-	}
 	var d Drop
 	binary.BigEndian.PutUint64(d.Object[:], h.number)
 	d.View = DropSome
@@ -185,14 +178,14 @@ func TestSheaf_ProgramOutlivesItsSession_MemoryIsFreed(t *testing.T) {
 }
 
 // What contains references must not go while the owner does not know of them.
-func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
+func TestBatch_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
 	c := startDaemon(t).driver()
 	list, objs := owned(c, 3)
 	c.mu.Lock()
 	inner := c.table.New(0, 0)
 	c.table.Complete(inner, refs.Inline, []byte{1}, 1, false)
 	c.table.Contain(objs[1], inner)
-	c.unacked++
+	c.table.Registering(1)
 	c.mu.Unlock()
 	table, _ := c.RefTable(list)
 	h := takeAll(t, c, table, 3)
@@ -203,7 +196,7 @@ func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
 		t.Fatal(objs[0].Local(), objs[1].Local(), objs[2].Local())
 	}
 	c.mu.Lock()
-	c.unacked--
+	c.table.Registered(1)
 	c.takeDrops()
 	c.mu.Unlock()
 	if objs[1].Local() != 1 {
@@ -212,7 +205,7 @@ func TestSheaf_OwnerHasNotAnswered_WhatMayHaveBroughtOthersStays(t *testing.T) {
 }
 
 // What the program made room for is not what the table has by now.
-func TestSheaf_TableOfAnotherSize_Error(t *testing.T) {
+func TestBatch_TableOfAnotherSize_Error(t *testing.T) {
 	c := startDaemon(t).driver()
 	list, _ := owned(c, 65)
 	table, err := c.RefTable(list)
@@ -220,7 +213,7 @@ func TestSheaf_TableOfAnotherSize_Error(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, words := range []int{0, 1, 3} {
-		if _, err := c.ImportAll(table, 0, Sheaf{Dead: make([]uint64, words), Told: new(uint32), Free: func() {}}); err == nil {
+		if _, err := c.ImportAll(table, 0, refs.Batch{Dead: make([]uint64, words), Told: new(uint32), Free: func() {}}); err == nil {
 			t.Errorf("65 references were taken into %d words", words)
 		}
 	}
@@ -232,43 +225,4 @@ func TestRefTable_Unknown_Error(t *testing.T) {
 	if _, err := c.RefTable([]*ids.Object{&id}); err == nil {
 		t.Fatal("no error")
 	}
-}
-
-// FuzzRefTable: a damaged table is an error, and whatever is none can be read.
-func FuzzRefTable(f *testing.F) {
-	table := func(n int, addrs ...string) []byte {
-		size := tableHead + n*ids.ObjectSize
-		b := make([]byte, size)
-		if len(addrs) > 1 {
-			for i := range n {
-				b = binary.LittleEndian.AppendUint32(b, uint32(i%len(addrs)))
-			}
-		}
-		for _, a := range addrs {
-			b = append(binary.LittleEndian.AppendUint32(b, uint32(len(a))), a...)
-		}
-		for i, v := range []int{len(b), n, len(addrs)} {
-			binary.LittleEndian.PutUint32(b[4*i:], uint32(v))
-		}
-		return b
-	}
-	f.Add(table(1, "a"))
-	f.Add(table(3, "a", "bc"))
-	f.Add(table(200, "there", "", "elsewhere"))
-	f.Fuzz(func(t *testing.T, b []byte) {
-		began := time.Now()
-		r, err := parseRefs(b)
-		if err != nil {
-			return
-		}
-		if r.n > len(b)/ids.ObjectSize || len(r.addrs) > r.n {
-			t.Fatalf("%d bytes are said to have %d references of %d owners", len(b), r.n, len(r.addrs))
-		}
-		for i := range r.n {
-			_, _ = r.id(i), r.addrs[r.owner(i)]
-		}
-		if time.Since(began) > 10*time.Second {
-			t.Fatal("it takes too long")
-		}
-	})
 }

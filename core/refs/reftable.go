@@ -1,4 +1,4 @@
-package client
+package refs
 
 import (
 	"encoding/binary"
@@ -13,44 +13,52 @@ import (
 // has, and 0. Then come the ids; when there are several owners, which of them has
 // each; and the owners' addresses, each behind its length.
 
-const tableHead = 16
+const refsHead = 16
 
-// refTable is a table that was checked.
-type refTable struct {
+// ValueRefs is the table of a value's references, which was checked.
+type ValueRefs struct {
+	raw   []byte // all of it, and what follows it
 	n     int
-	size  int // bytes, all of it
+	size  int // bytes
 	ids   []byte
 	which []byte // empty: all are the first owner's
 	addrs []string
 }
 
-func (t *refTable) id(i int) ids.Object { return ids.Object(t.ids[i*ids.ObjectSize:]) }
+// Len returns how many references there are.
+func (v *ValueRefs) Len() int { return v.n }
 
-func (t *refTable) owner(i int) int {
-	if len(t.which) == 0 {
+// Rest returns what follows the table.
+func (v *ValueRefs) Rest() []byte { return v.raw[v.size:] }
+
+// Ref returns the i-th reference and the address of its owner.
+func (v *ValueRefs) Ref(i int) (id ids.Object, owner string) { return v.id(i), v.addr(i) }
+
+func (v *ValueRefs) id(i int) ids.Object { return ids.Object(v.ids[i*ids.ObjectSize:]) }
+
+func (v *ValueRefs) owner(i int) int {
+	if len(v.which) == 0 {
 		return 0
 	}
-	return int(binary.LittleEndian.Uint32(t.which[4*i:]))
+	return int(binary.LittleEndian.Uint32(v.which[4*i:]))
 }
 
-// RefTable makes the table of references.
-func (c *Client) RefTable(list []*ids.Object) ([]byte, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, c.why
-	}
+// addr returns the address of the owner of the i-th reference.
+func (v *ValueRefs) addr(i int) string { return v.addrs[v.owner(i)] }
+
+// WriteRefs makes the table of references, for a value that others will get.
+func (t *Table) WriteRefs(list []*ids.Object) ([]byte, error) {
 	var addrs []string
 	which := make([]uint32, len(list))
 	at := map[string]uint32{}
 	last, number := "", uint32(0)
 	for i, id := range list {
-		o := c.table.Find(*id)
+		o := t.Find(*id)
 		if o == nil {
 			return nil, fault.New(fault.ObjectLost, "object %s is not known here", *id)
 		}
 		o.MarkShared() // whoever gets the table
-		if addr := c.addrOf(o); addr != last {
+		if addr := t.AddrOf(o); addr != last {
 			n, ok := at[addr]
 			if !ok {
 				n = uint32(len(addrs))
@@ -61,7 +69,7 @@ func (c *Client) RefTable(list []*ids.Object) ([]byte, error) {
 		}
 		which[i] = number
 	}
-	size := tableHead + len(list)*ids.ObjectSize
+	size := refsHead + len(list)*ids.ObjectSize
 	if len(addrs) > 1 {
 		size += 4 * len(list)
 	}
@@ -87,13 +95,14 @@ func (c *Client) RefTable(list []*ids.Object) ([]byte, error) {
 	return b, nil
 }
 
-var errBadTable = fault.New(fault.BadRequest,
+var errBadRefs = fault.New(fault.BadRequest,
 	"the references of a value are damaged: what is stored of it is no value, so some process has written over it")
 
-// parseRefs checks a table; what follows it is left alone.
-func parseRefs(b []byte) (*refTable, error) {
-	if len(b) < tableHead {
-		return nil, errBadTable
+// ReadRefs checks the table in front of a value.
+func ReadRefs(b []byte) (*ValueRefs, error) {
+	raw := b
+	if len(b) < refsHead {
+		return nil, errBadRefs
 	}
 	word := func() uint64 {
 		n := binary.LittleEndian.Uint32(b)
@@ -103,32 +112,32 @@ func parseRefs(b []byte) (*refTable, error) {
 	all := uint64(len(b))
 	size, n, owners := word(), word(), word()
 	word()
-	if size > all || size < tableHead || n == 0 || n*ids.ObjectSize > size-tableHead || owners == 0 || owners > n {
-		return nil, errBadTable
+	if size > all || size < refsHead || n == 0 || n*ids.ObjectSize > size-refsHead || owners == 0 || owners > n {
+		return nil, errBadRefs
 	}
-	b = b[:size-tableHead]
-	t := &refTable{n: int(n), size: int(size)}
+	b = b[:size-refsHead]
+	t := &ValueRefs{raw: raw, n: int(n), size: int(size)}
 	t.ids, b = b[:n*ids.ObjectSize], b[n*ids.ObjectSize:]
 	if owners > 1 {
 		if n*4 > uint64(len(b)) {
-			return nil, errBadTable
+			return nil, errBadRefs
 		}
 		t.which, b = b[:n*4], b[n*4:]
 		for i := range t.n {
 			if uint64(t.owner(i)) >= owners {
-				return nil, errBadTable
+				return nil, errBadRefs
 			}
 		}
 	}
 	for range owners {
 		if len(b) < 4 {
-			return nil, errBadTable
+			return nil, errBadRefs
 		}
 		if k := word(); k <= uint64(len(b)) {
 			t.addrs = append(t.addrs, string(b[:k]))
 			b = b[k:]
 		} else {
-			return nil, errBadTable
+			return nil, errBadRefs
 		}
 	}
 	return t, nil
