@@ -11,7 +11,7 @@ import (
 
 // handlesGone: the token died, nobody can call the actor any more.
 func (c *Client) handlesGone(a *actor) {
-	if a.token.Owned() {
+	if a.token.Owned() { // a borrowed token is given back by the table
 		c.push(wire.TActorRelease, wire.ActorRef{ActorID: a.id[:]})
 	}
 	c.forgetActor(a)

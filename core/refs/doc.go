@@ -3,20 +3,32 @@
 // values, and who waits for them.
 //
 // It is a machine of events. A method of Table is an event: a reference was made,
-// a value came, a borrower went. The table tells what follows in two ways. What
-// concerns those who wait is an effect, which the session carries out in the
-// middle of the event (Effects). What died, or was evicted, is kept until the
-// session asks for it (Take, TakeEvicted, TakeUnused). The package has no lock,
-// clock, socket or goroutine: core/client calls it under the session's mutex.
+// a value came, a borrower went, an owner answered. What follows is an effect,
+// which the session carries out (Effects). Most effects happen in the middle of
+// the event. What follows from the death of objects is kept until the session
+// calls CarryOut: then a million objects that went together are one message. The
+// package has no clock, socket or goroutine, and no lock of its own apart from
+// that of the process's ref batches: core/client calls it under the session's
+// mutex, and the effects run under it, too.
 //
 // An object lives while any of these is left: a local reference, a pin (a task
 // that takes it as an argument, a value that contains it, a reply that was not
 // yet received), a borrower. An owned object that dies frees its stored copy and
 // lets go of what its value contains. A borrowed one is given back to its owner.
 //
-// The files: object.go is one object and what others may read of it, value.go
-// the events of its value, watch.go and waitid.go who waits for it, table.go who
-// holds it, recipe.go and lineage.go how it is computed again, facts.go and
-// move.go how another process takes it over, index.go and borrowed.go how it is
-// found.
+// A reference that comes from elsewhere is registered with its owner. Until the
+// owner has acknowledged that, nothing goes that may have brought the reference:
+// neither what the program drops, nor what a result refers to, nor the arguments
+// of a call that is answered (Registered, Drop, HoldResult, Retain).
+//
+// The files: object.go is one object and what others may read of it, effects.go
+// what the session does. value.go has the events of a value, watch.go and
+// waitid.go who waits for it, errorvalue.go and unrecoverable.go how it fails.
+// table.go has who holds an object, drops.go and refbatch.go what the program
+// lets go of, attachments.go what goes with an object, and release.go all that
+// follows when nobody holds it. borrow.go, registration.go and confirmations.go
+// are what processes tell each other, reftable.go and inside.go the references
+// inside a value. recipe.go, lineage.go and verifycopy.go say how a lost object is
+// computed again, facts.go and move.go how another process takes objects over,
+// index.go and borrowed.go how an object is found.
 package refs

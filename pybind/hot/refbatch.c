@@ -1,5 +1,5 @@
 // Batches of references: references that come together in one value. The Go half is
-// core/client/sheaf.go.
+// core/refs/refbatch.go.
 #include "py.h"
 
 // hot_ref_gone notes that the program has let go of a reference of a batch. When all references
