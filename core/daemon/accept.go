@@ -125,11 +125,11 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		d.connectionClosed(c)
 	})
 	if err == nil {
-		d.mu.Lock()
-		if c.proc = p; c.gone {
-			p.Release()
-		}
-		d.mu.Unlock()
+		d.locked(func() {
+			if c.proc = p; c.gone {
+				p.Release()
+			}
+		})
 	}
 	return nil
 }

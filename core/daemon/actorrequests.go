@@ -123,21 +123,16 @@ func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any
 	if err != nil {
 		return nil, err
 	}
-	d.mu.Lock()
-	var gone chan struct{}
-	if a := d.actors[id]; a != nil && a.worker != nil && a.worker.Process() != nil {
-		gone = a.worker.Process().Gone
-	}
-	d.mu.Unlock()
+	gone := d.processOf(id)
 	if err := d.head.KillActor(ctx, id, q.NoRestart); err != nil {
 		return nil, err
 	}
 	if q.NoRestart {
-		d.mu.Lock()
-		if a := d.actors[id]; a != nil && a.worker != nil { // else the head sees to it
-			d.endNow(a)
-		}
-		d.mu.Unlock()
+		d.locked(func() {
+			if a := d.actors[id]; a != nil && a.worker != nil { // else the head sees to it
+				d.endNow(a)
+			}
+		})
 		return d.deathReplyOf(id), nil
 	}
 	if gone != nil {
@@ -147,6 +142,17 @@ func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any
 		}
 	}
 	return nil, nil
+}
+
+// processOf returns the channel that closes when the process of an actor is gone, nil if the
+// actor has none here.
+func (d *Daemon) processOf(id ids.Actor) <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.actors[id]; a != nil && a.worker != nil && a.worker.Process() != nil {
+		return a.worker.Process().Gone
+	}
+	return nil
 }
 
 // explainActor says what an actor that does not run waits for; d.mu held.

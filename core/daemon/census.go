@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -23,15 +24,7 @@ const (
 // census asks every process of the session what it holds, all at the same
 // time, and joins what the node and the head know.
 func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
-	d.mu.Lock()
-	asked := make([]*client, 0, len(d.clients))
-	for _, c := range d.clients {
-		if c.role != wire.RoleCLI && c.role != wire.RoleHandover {
-			asked = append(asked, c)
-		}
-	}
-	d.mu.Unlock()
-	slices.SortFunc(asked, func(a, b *client) int { return int(a.id) - int(b.id) })
+	asked := d.censusClients()
 	out := &wire.Census{NodeID: d.o.Node[:]}
 	if q.Objects || q.Tasks {
 		if len(asked) > 0 {
@@ -62,14 +55,28 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 			}
 		}
 	}
-	d.mu.Lock()
-	d.placesOf(out)
-	d.workerRows(out)
-	d.mu.Unlock()
+	d.locked(func() {
+		d.placesOf(out)
+		d.workerRows(out)
+	})
 	if d.headIsSet() {
 		d.headRows(out)
 	}
 	return out
+}
+
+// censusClients returns the processes that a census asks, in the order in which they came.
+func (d *Daemon) censusClients() []*client {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	asked := make([]*client, 0, len(d.clients))
+	for _, c := range d.clients {
+		if c.role != wire.RoleCLI && c.role != wire.RoleHandover {
+			asked = append(asked, c)
+		}
+	}
+	slices.SortFunc(asked, func(a, b *client) int { return cmp.Compare(a.id, b.id) })
+	return asked
 }
 
 // partOf asks one process; why is "" when it has left meanwhile.

@@ -21,7 +21,29 @@ func (d *Daemon) answerClusterInfo(context.Context, *client, *wire.Message) (any
 // clusterInfo answers nodes(), cluster_resources(), available_resources() and
 // the status command.
 func (d *Daemon) clusterInfo() wire.ClusterInfo {
+	info, totals := d.nodeUse()
+	for _, n := range d.head.Nodes() {
+		row := wire.NodeInfo{
+			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Address: n.Address, Hostname: n.Hostname,
+			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
+		}
+		if n.ID == d.o.Node {
+			row.Available = info.Available
+			if n := totals[resource.GPUMemory]; n > 0 {
+				row.Resources = maps.Clone(row.Resources) // it was registered before this was known
+				row.Resources[resource.GPUMemory] = int64(n)
+			}
+		}
+		info.Nodes = append(info.Nodes, row)
+	}
+	return info
+}
+
+// nodeUse returns what the node has, and what of it is in use, waits or is free: the answer
+// of clusterInfo without the list of nodes.
+func (d *Daemon) nodeUse() (wire.ClusterInfo, resource.Set) {
 	d.mu.Lock()
+	defer d.mu.Unlock()
 	totals, free := d.m.Totals(), d.m.Free()
 	for name, n := range free {
 		free[name] = max(n, 0)
@@ -45,20 +67,5 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 			info.Jobs++
 		}
 	}
-	d.mu.Unlock()
-	for _, n := range d.head.Nodes() {
-		row := wire.NodeInfo{
-			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Address: n.Address, Hostname: n.Hostname,
-			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
-		}
-		if n.ID == d.o.Node {
-			row.Available = info.Available
-			if n := totals[resource.GPUMemory]; n > 0 {
-				row.Resources = maps.Clone(row.Resources) // it was registered before this was known
-				row.Resources[resource.GPUMemory] = int64(n)
-			}
-		}
-		info.Nodes = append(info.Nodes, row)
-	}
-	return info
+	return info, totals
 }

@@ -59,23 +59,27 @@ func (d *Daemon) codePart(ctx context.Context, c *client, m *wire.Message) (any,
 		}
 		q.Size, q.Offset, q.Data = size, size, nil
 	}
-	d.mu.Lock()
-	may, gone := c.mayName(id), c.gone
-	if may && !gone {
-		if c.codeFor == nil {
-			c.codeFor = make(map[ids.Actor]bool)
-		}
-		c.codeFor[id] = true
-	}
-	d.mu.Unlock()
-	switch {
-	case gone:
-		return nil, fault.New(fault.Closed, "the process has ended")
-	case !may:
-		return nil, fault.New(fault.BadRequest, "actor %s: its id is of another job", id)
+	if err := d.noteCode(c, id); err != nil {
+		return nil, err
 	}
 	have, err := d.head.PutCode(ctx, d.o.Node, id, object, q.Size, q.Offset, q.Data)
 	return wire.CodeHave{Have: have, Size: q.Size}, err
+}
+
+// noteCode notes that a process brings the class of an actor which it will register.
+func (d *Daemon) noteCode(c *client, id ids.Actor) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case c.gone:
+		return fault.New(fault.Closed, "the process has ended")
+	case !c.mayName(id):
+		return fault.New(fault.BadRequest, "actor %s: its id is of another job", id)
+	case c.codeFor == nil:
+		c.codeFor = make(map[ids.Actor]bool)
+	}
+	c.codeFor[id] = true
+	return nil
 }
 
 // codeClaimed notes that the actor whose class a process has brought is registered, or

@@ -102,20 +102,7 @@ const closeLimit = time.Second
 // been closed before.
 func (d *Daemon) Close(keepLogs bool) {
 	d.Stop()
-	d.mu.Lock()
-	d.closing = true
-	d.gpus.Close()
-	d.objects.Stop()
-	d.timer.Stop()
-	if d.trimTimer != nil {
-		d.trimTimer.Stop()
-	}
-	var peers []*wire.Peer
-	for _, c := range d.clients {
-		peers = append(peers, c.peer)
-	}
-	d.table.Stop()
-	d.mu.Unlock()
+	peers := d.beginClose()
 	d.socket.Close()
 	d.served.Wait()
 	for _, p := range peers {
@@ -139,6 +126,25 @@ func (d *Daemon) Close(keepLogs bool) {
 		time.Sleep(2 * time.Millisecond)
 	}
 	d.log.Warn("session directory not removed", "error", err)
+}
+
+// beginClose stops what the daemon does by itself, and returns the connections that are to
+// be closed. Nothing is started any more.
+func (d *Daemon) beginClose() (peers []*wire.Peer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closing = true
+	d.gpus.Close()
+	d.objects.Stop()
+	d.timer.Stop()
+	if d.trimTimer != nil {
+		d.trimTimer.Stop()
+	}
+	for _, c := range d.clients {
+		peers = append(peers, c.peer)
+	}
+	d.table.Stop()
+	return peers
 }
 
 // SendStore sends a text and a descriptor of the store's memory through a socket.

@@ -6,22 +6,27 @@ import "github.com/eagleray/eagleray/core/record"
 // pidfd of the process says so, and when its socket does; the second call finds nothing
 // to do. The end of a driver is the end of its job.
 func (d *Daemon) connectionClosed(c *client) {
-	d.mu.Lock()
-	if c.gone {
-		d.mu.Unlock()
+	j := d.disconnect(c)
+	if j == nil {
 		return
 	}
+	d.endJob(j, record.JobLost, "its driver is gone")
+	if j.Sink != nil {
+		j.Sink.Close()
+	}
+}
+
+// disconnect drops a process whose connection has closed, once. It returns the job whose
+// driver the process was, if it was one.
+func (d *Daemon) disconnect(c *client) *job {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.gone {
+		return nil
+	}
 	d.dropClient(c)
-	j := c.job
-	driver := j != nil && j.driver == c
 	if c.worker != nil {
 		d.table.EndDisconnected(c.worker.Worker)
 	}
-	d.mu.Unlock()
-	if driver {
-		d.endJob(j, record.JobLost, "its driver is gone")
-		if j.Sink != nil {
-			j.Sink.Close()
-		}
-	}
+	return c.drives()
 }

@@ -37,19 +37,25 @@ func (d *Daemon) startPage(u *net.UnixConn, h *wire.Hello) error {
 			return err
 		}
 		defer unix.Close(fd)
-		d.mu.Lock()
-		ok := !x.ended
-		if ok {
-			x.page = page
-		}
-		d.mu.Unlock()
-		if !ok {
+		if !d.keepPage(x, page) {
 			page.Close()
 			return fault.New(fault.BadRequest, "the actor of process %d has ended", pid)
 		}
 	}
 	defer u.Close()
 	return wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, fd)
+}
+
+// keepPage keeps the page of an incarnation until the incarnation ends. It reports false if
+// that has ended already.
+func (d *Daemon) keepPage(x *incarnation, page *progress.Reader) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if x.ended {
+		return false
+	}
+	x.page = page
+	return true
 }
 
 // creationBegins notes that the worker of an actor begins to create it. It returns the

@@ -24,10 +24,8 @@ func (d *Daemon) startJob(c *client, m *wire.Message) {
 		_ = m.Fail(fault.New(fault.BadRequest, "a %s cannot start a job", c.role))
 		return
 	}
-	d.mu.Lock()
-	again := c.job != nil
-	d.mu.Unlock()
-	if again {
+	again := false
+	if d.locked(func() { again = c.job != nil }); again {
 		_ = m.Fail(fault.New(fault.BadRequest, "this connection has started a job already"))
 		return
 	}
@@ -51,32 +49,44 @@ func (d *Daemon) startJob(c *client, m *wire.Message) {
 	j := &job{
 		Job: workers.NewJob(id, sink), namespace: q.Namespace, driver: c, workers: make(map[sched.WorkerID]*worker),
 	}
-	d.mu.Lock()
-	if c.gone || d.closing {
-		d.mu.Unlock()
+	if !d.addJob(c, j, q.Env) {
 		d.head.EndJob(id, record.JobLost, "its driver went while it started")
 		return
 	}
-	d.jobs[id], c.job = j, j
-	j.DefineEnv(q.Env)
+	_ = m.Reply(wire.JobStarted{JobID: id[:], Namespace: q.Namespace})
+}
+
+// addJob enters a job of a driver in the tables. It reports false when the driver has gone.
+func (d *Daemon) addJob(c *client, j *job, env wire.EnvSpec) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.gone || d.closing {
+		return false
+	}
+	d.jobs[j.ID], c.job = j, j
+	j.DefineEnv(env)
 	d.event(func(m *sched.Machine) {
-		m.AddClient(c.id, id)
-		if c.role == wire.RoleDriver && q.Env.Key != "" {
-			m.AddJob(id, q.Env.Key)
+		m.AddClient(c.id, j.ID)
+		if c.role == wire.RoleDriver && env.Key != "" {
+			m.AddJob(j.ID, env.Key)
 		}
 	})
-	d.mu.Unlock()
-	_ = m.Reply(wire.JobStarted{JobID: id[:], Namespace: q.Namespace})
+	return true
+}
+
+// drives returns the job whose driver the process is, nil if it is none; mu held.
+func (c *client) drives() *job {
+	if c.job != nil && c.job.driver == c {
+		return c.job
+	}
+	return nil
 }
 
 // jobEnd serves TJobEnd: a driver leaves. The answer is sent when the output of its workers
 // was sent.
 func (d *Daemon) jobEnd(c *client, m *wire.Message) {
-	d.mu.Lock()
-	j := c.job
-	mine := j != nil && j.driver == c
-	d.mu.Unlock()
-	if !mine {
+	var j *job
+	if d.locked(func() { j = c.drives() }); j == nil {
 		_ = m.Fail(fault.New(fault.BadRequest, "this process is not a job's driver"))
 		return
 	}

@@ -136,13 +136,15 @@ func (d *Daemon) explainWait(c *client, m *wire.Message) error {
 	if err := m.Decode(&q); err != nil {
 		return err
 	}
+	return m.Reply(cmp.Or(d.explain(c, &q), "nothing of it waits for a worker"))
+}
+
+// explain says what a class of a process, or an actor, waits for; "" if it waits for nothing.
+func (d *Daemon) explain(c *client, q *wire.ClassTrouble) string {
 	d.mu.Lock()
-	text := ""
+	defer d.mu.Unlock()
 	if len(q.ActorID) > 0 {
-		text = d.explainActor(q.ActorID)
-	} else {
-		text = d.m.Explain(c.id, sched.ClassID(q.ClassID))
+		return d.explainActor(q.ActorID)
 	}
-	d.mu.Unlock()
-	return m.Reply(cmp.Or(text, "nothing of it waits for a worker"))
+	return d.m.Explain(c.id, sched.ClassID(q.ClassID))
 }

@@ -39,10 +39,7 @@ func (d *Daemon) actorLost(c *client, m *wire.Message) {
 		_ = m.Fail(err)
 		return
 	}
-	d.mu.Lock()
-	c.lastResolve++
-	k := &lostCall{d: d, c: c, m: m, key: sched.ActorID{Actor: id, Incarnation: q.Incarnation}, conn: q.Conn, n: c.lastResolve}
-	d.mu.Unlock()
+	k := &lostCall{d: d, c: c, m: m, key: sched.ActorID{Actor: id, Incarnation: q.Incarnation}, conn: q.Conn, n: d.nextQuestion(c)}
 	cancel, err := d.head.Ended(id, q.Incarnation, k.ended)
 	if errors.Is(err, record.ErrNotFound) {
 		_ = m.Reply(forgottenReply(id))

@@ -31,19 +31,24 @@ func (q *queue) add(f func()) {
 }
 
 func (q *queue) run() {
-	for {
-		q.mu.Lock()
-		if len(q.list) == 0 {
-			q.running = false
-			q.mu.Unlock()
-			return
-		}
-		f := q.list[0]
-		q.list = q.list[1:]
-		if len(q.list) < maxQueued/2 {
-			q.room.Broadcast()
-		}
-		q.mu.Unlock()
+	for f := q.next(); f != nil; f = q.next() {
 		f()
 	}
+}
+
+// next takes the first function out of the queue. It returns nil when there is none, and
+// then the queue has no goroutine any more.
+func (q *queue) next() func() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.list) == 0 {
+		q.running = false
+		return nil
+	}
+	f := q.list[0]
+	q.list = q.list[1:]
+	if len(q.list) < maxQueued/2 {
+		q.room.Broadcast()
+	}
+	return f
 }

@@ -29,10 +29,7 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 		_ = m.Fail(err)
 		return
 	}
-	d.mu.Lock()
-	c.lastResolve++
-	n := c.lastResolve
-	d.mu.Unlock()
+	n := d.nextQuestion(c)
 	answered := make(chan struct{})
 	cancel, err := d.head.Resolve(id, q.After, func(r Resolution) {
 		s := wire.ActorState{State: r.State, Incarnation: r.Actor.Incarnation, Message: r.Message}
@@ -71,6 +68,14 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 		c.cancels = make(map[uint64]func())
 	}
 	c.cancels[n] = cancel
+}
+
+// nextQuestion returns the number of the next question of a process to the head.
+func (d *Daemon) nextQuestion(c *client) uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	c.lastResolve++
+	return c.lastResolve
 }
 
 // resolved drops the cancel function of a question that was answered.

@@ -172,6 +172,13 @@ type incarnation struct {
 	waiting []func()          // called when it has ended
 }
 
+// locked calls f with the daemon's lock held. The lock is released also when f panics.
+func (d *Daemon) locked(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+}
+
 // now is the machine's time.
 func (d *Daemon) now() time.Duration { return time.Since(d.began) }
 

@@ -25,9 +25,29 @@ func (d *Daemon) handOver(u *net.UnixConn, h *wire.Hello) error {
 	}
 	pid, pidfd := peerProcess(u, h.Pid)
 	closeFD(pidfd)
-	token := workers.NewToken()
+	c, token, err := d.beginHandover(ids.Owner(h.OwnerID), pid)
+	if err != nil {
+		return err
+	}
+	if err := wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, -1); err != nil {
+		d.endHandover(c, token)
+		return err
+	}
+	go func() {
+		err := d.o.Succeed(u, token)
+		if over := d.endHandover(c, token); err != nil && !over {
+			d.log.Warn("a worker could not hand over", "pid", pid, "error", err)
+		}
+	}()
+	return nil
+}
+
+// beginHandover notes that the worker which owns what the id names hands over. It returns
+// the worker, and the token with which its successor names itself.
+func (d *Daemon) beginHandover(owner ids.Owner, pid int) (c *client, token string, err error) {
 	d.mu.Lock()
-	c := d.owners[ids.Owner(h.OwnerID)]
+	defer d.mu.Unlock()
+	c = d.owners[owner]
 	ok := c != nil && c.worker != nil && c.pid == pid
 	over := d.closing || ok && c.over()
 	if c == nil { // a successor had taken its place, and ended with the job
@@ -35,30 +55,24 @@ func (d *Daemon) handOver(u *net.UnixConn, h *wire.Hello) error {
 			over = over || x.worker != nil && x.pid == pid && x.over()
 		}
 	}
-	if ok && !over {
-		d.handovers[token] = c
-	}
-	d.mu.Unlock()
 	switch {
 	case over:
-		return fault.New(fault.Closed, "the job has ended, and with it what this worker owns")
+		return nil, "", fault.New(fault.Closed, "the job has ended, and with it what this worker owns")
 	case !ok:
-		return fault.New(fault.BadRequest, "process %d is not the worker that it says", pid)
+		return nil, "", fault.New(fault.BadRequest, "process %d is not the worker that it says", pid)
 	}
-	if err := wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, -1); err != nil {
-		return err
-	}
-	go func() {
-		err := d.o.Succeed(u, token)
-		d.mu.Lock()
-		delete(d.handovers, token)
-		over := d.closing || c.over()
-		d.mu.Unlock()
-		if err != nil && !over {
-			d.log.Warn("a worker could not hand over", "pid", pid, "error", err)
-		}
-	}()
-	return nil
+	token = workers.NewToken()
+	d.handovers[token] = c
+	return c, token, nil
+}
+
+// endHandover forgets the token of a worker that hands over. It reports whether nobody needs
+// any more what the worker owned.
+func (d *Daemon) endHandover(c *client, token string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.handovers, token)
+	return d.closing || c.over()
 }
 
 // predecessorOf returns the worker that hands over with the token. A token serves once.

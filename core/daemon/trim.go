@@ -24,9 +24,8 @@ const worthTrimming = 16 << 20
 // trim gives back memory that the daemon does not need. It is run by trimTimer.
 func (d *Daemon) trim() {
 	machine.TrimCode()
-	d.mu.Lock()
-	seen := d.collections
-	d.mu.Unlock()
+	var seen uint64
+	d.locked(func() { seen = d.collections })
 	seen = trimHeap(seen)
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -158,11 +158,7 @@ func (d *Daemon) askRunning(wanted func(*worker) bool) map[sched.WorkerID]*wire.
 	var mu sync.Mutex // guards answers
 	answers := make(map[sched.WorkerID]*wire.Running)
 	var asked sync.WaitGroup
-	d.mu.Lock()
-	for _, w := range d.workers {
-		if w.State() != workers.Ready || w.Peer() == nil || !wanted(w) {
-			continue
-		}
+	ask := func(w *worker) {
 		asked.Add(1)
 		id := w.id
 		w.Peer().Go(wire.TRunning, nil, func(m *wire.Message, err error) {
@@ -175,7 +171,13 @@ func (d *Daemon) askRunning(wanted func(*worker) bool) map[sched.WorkerID]*wire.
 			}
 		})
 	}
-	d.mu.Unlock()
+	d.locked(func() {
+		for _, w := range d.workers {
+			if w.State() == workers.Ready && w.Peer() != nil && wanted(w) {
+				ask(w)
+			}
+		}
+	})
 	all := make(chan struct{})
 	go func() {
 		asked.Wait()

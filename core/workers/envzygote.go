@@ -103,21 +103,28 @@ func (t *Table) zygoteReaped(pid, status int) {
 // zygoteNoted passes on what a zygote has for the user. It is shown once, however many
 // environments of the job have the same.
 func (t *Table) zygoteNoted(z *envZygote, text string) {
-	t.mu.Lock()
 	j := z.job
-	if text == "" || j.notes[text] || len(j.notes) >= maxNotes {
-		t.mu.Unlock()
+	first := false
+	if t.locked(func() { first = j.addNote(text) }); !first {
 		return
+	}
+	t.log.Warn("a zygote notes", "job", j.ID, "text", text)
+	if j.Sink != nil {
+		j.Sink.Add([]wire.LogLine{{Stderr: true, Source: "daemon", Text: text}})
+	}
+}
+
+// addNote adds a note of a zygote to those of the job. It reports whether the note is new and
+// there was room for it; the owner's lock is held.
+func (j *Job) addNote(text string) bool {
+	if text == "" || j.notes[text] || len(j.notes) >= maxNotes {
+		return false
 	}
 	if j.notes == nil {
 		j.notes = make(map[string]bool)
 	}
 	j.notes[text] = true
-	t.mu.Unlock()
-	t.log.Warn("a zygote notes", "job", j.ID, "text", text)
-	if j.Sink != nil {
-		j.Sink.Add([]wire.LogLine{{Stderr: true, Source: "daemon", Text: text}})
-	}
+	return true
 }
 
 // zygoteLate ends a zygote that has not become ready in time.

@@ -76,16 +76,14 @@ func (t *Table) orderFork(w *Worker, z *envZygote) {
 		t.fail(w, err.Error())
 		return
 	}
-	t.mu.Lock()
-	if w.zygote == z { // else the fork was ordered from another zygote since
-		w.output, w.forkSent = o, true
-	}
-	t.mu.Unlock()
+	t.locked(func() {
+		if w.zygote == z { // else the fork was ordered from another zygote since
+			w.output, w.forkSent = o, true
+		}
+	})
 	if order := (ForkOrder{Token: w.token, Stdout: stdout, Stderr: stderr}); !z.Fork(order) {
 		order.Close()
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.forkLost(w, z, "the zygote (the process that forks workers) ended")
+		t.locked(func() { t.forkLost(w, z, "the zygote (the process that forks workers) ended") })
 	}
 }
 
@@ -130,43 +128,51 @@ func (t *Table) forkLate(w *Worker, z *envZygote) {
 
 // forked takes the handle of a worker that was forked.
 func (t *Table) forked(token string, pid, pidfd int) {
-	t.mu.Lock()
-	w := t.tokens[token]
+	w, known := t.claimForked(token, pid)
 	if w == nil {
-		w = t.pids[pid] // it was quick to connect
-	}
-	if w != nil && w.state != Gone && w.pid == pid && w.process != nil {
-		t.mu.Unlock() // its connection has told already
 		if pidfd >= 0 {
+			if !known { // nobody waits for it any more
+				_ = unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)
+			}
 			unix.Close(pidfd)
 		}
 		return
 	}
-	if w == nil || w.state == Gone || w.token != token || w.process != nil {
-		t.mu.Unlock()
-		// Nobody waits for it any more.
-		if pidfd >= 0 {
-			_ = unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0)
-			unix.Close(pidfd)
-		}
-		return
-	}
-	t.setPid(w, pid)
-	t.mu.Unlock()
 	p, err := t.watch(w, pid, pidfd)
 	if err != nil {
 		_ = unix.Kill(pid, unix.SIGKILL)
 		t.fail(w, err.Error())
 		return
 	}
+	t.locked(func() {
+		if w.process == nil {
+			w.process = p
+		}
+		if w.dismissed {
+			p.Signal(unix.SIGKILL)
+		}
+	})
+}
+
+// claimForked returns the worker that was forked with the token, nil if no handle of its
+// process is needed. Then known reports whether the worker lives and has one already, from
+// its connection.
+func (t *Table) claimForked(token string, pid int) (w *Worker, known bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if w.process == nil {
-		w.process = p
+	if w = t.tokens[token]; w == nil {
+		w = t.pids[pid] // it was quick to connect
 	}
-	if w.dismissed {
-		p.Signal(unix.SIGKILL)
+	switch {
+	case w == nil || w.state == Gone:
+		return nil, false
+	case w.process != nil:
+		return nil, w.pid == pid
+	case w.token != token:
+		return nil, false
 	}
+	t.setPid(w, pid)
+	return w, false
 }
 
 // watch makes the handle of a worker's process. A negative pidfd means that no

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // statusWait is how long the end of a worker waits for its exit status, which the
@@ -40,19 +41,20 @@ func (t *Table) processGone(w *Worker, p *Process) {
 			limit.Reset(0)
 		}
 	}
-	t.mu.Lock()
-	if p.End.Status != 0 { // a 0 may mean that reading it is forbidden: the zygote tells
-		w.setStatus(p.End)
-	}
-	output, starting, peer := w.output, w.state == Starting, w.peer
-	t.mu.Unlock()
+	var output *Output
+	var starting bool
+	var peer *wire.Peer
+	t.locked(func() {
+		if p.End.Status != 0 { // a 0 may mean that reading it is forbidden: the zygote tells
+			w.setStatus(p.End)
+		}
+		output, starting, peer = w.output, w.state == Starting, w.peer
+	})
 	if peer != nil {
 		wait(peer.Done())
 	}
 	wait(w.statusSet)
-	t.mu.Lock()
-	w.setStatus(p.End)
-	t.mu.Unlock()
+	t.locked(func() { w.setStatus(p.End) })
 	if starting && output != nil {
 		wait(output.Done())
 	}
@@ -60,15 +62,14 @@ func (t *Table) processGone(w *Worker, p *Process) {
 	if !starting {
 		stderr = output.StderrTail()
 	}
-	t.mu.Lock()
-	outside := (w.killedFromOutside() || w.killedDisconnected && w.status.Status == -int(unix.SIGKILL)) && w.state == Ready
-	t.mu.Unlock()
+	outside := false
+	t.locked(func() {
+		outside = (w.killedFromOutside() || w.killedDisconnected && w.status.Status == -int(unix.SIGKILL)) && w.state == Ready
+	})
 	if outside {
 		w.events.KilledFromOutside()
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.finish(w, stderr)
+	t.locked(func() { t.finish(w, stderr) })
 }
 
 // setStatus notes how a worker ended, if that is not known yet; mu held.

@@ -58,15 +58,18 @@ func (b *Orphans) plan(r *round, pid int, after time.Duration, list func() []Pro
 	}
 	if r.timer == nil {
 		r.dead = make(map[int]bool)
-		r.timer = time.AfterFunc(after, func() {
-			b.mu.Lock()
-			dead := r.dead
-			r.dead, r.timer = nil, nil
-			b.mu.Unlock()
-			endLeftBehind(dead, list())
-		})
+		r.timer = time.AfterFunc(after, func() { endLeftBehind(b.begin(r), list()) })
 	}
 	r.dead[pid] = true
+}
+
+// begin ends the planning of a round, and returns the session leaders whose sessions it ends.
+func (b *Orphans) begin(r *round) (dead map[int]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	dead = r.dead
+	r.dead, r.timer = nil, nil
+	return dead
 }
 
 // endLeftBehind kills the orphans among ps whose session leader is dead.

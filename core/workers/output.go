@@ -73,8 +73,8 @@ func (o *Output) SetPid(pid int) {
 // SetReady says that the worker has come up: what it wrote before is no longer of interest.
 func (o *Output) SetReady() {
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.ready, o.tail = true, tail{}
-	o.mu.Unlock()
 }
 
 // LastWords returns the end of what the worker wrote before it was ready, or what StderrTail is made of.

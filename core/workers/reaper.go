@@ -49,10 +49,7 @@ func (r *Reaper) run() {
 // all: then this process, being the subreaper, has no descendant either.
 func (r *Reaper) Sweep() (none bool) {
 	for {
-		var ws unix.WaitStatus
-		r.mu.Lock()
-		pid, err := unix.Wait4(-1, &ws, unix.WNOHANG, nil)
-		r.mu.Unlock()
+		pid, ws, err := r.wait()
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -61,6 +58,14 @@ func (r *Reaper) Sweep() (none bool) {
 		}
 		r.reaped(pid, statusCode(ws))
 	}
+}
+
+// wait reaps one child that has ended. The pid is 0 when there is none.
+func (r *Reaper) wait() (pid int, ws unix.WaitStatus, err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	pid, err = unix.Wait4(-1, &ws, unix.WNOHANG, nil)
+	return pid, ws, err
 }
 
 // Close ends the collecting and waits for its goroutine.

@@ -71,35 +71,13 @@ func (s *Sink) Add(lines []wire.LogLine) {
 
 func lineBytes(l *wire.LogLine) int { return len(l.Text) + len(l.Name) + 48 }
 
+// run sends batches until there is nothing to send.
 func (s *Sink) run() {
 	for {
-		s.mu.Lock()
-		if s.closed || len(s.lines) == 0 {
-			s.running = false
-			s.idle.Broadcast()
-			s.mu.Unlock()
+		batch, more := s.nextBatch()
+		if !more {
 			return
 		}
-		var batch []wire.LogLine
-		if s.unsent() < maxUnsent {
-			if s.dropped > 0 {
-				batch = append(batch, wire.LogLine{Stderr: true, Source: "daemon",
-					Text: fmt.Sprintf("%d lines of output were dropped: the driver does not read them fast enough (they are in the session's logs)", s.dropped)})
-				s.dropped = 0
-			}
-			n, bytes := 0, 0
-			for n < len(s.lines) && bytes < maxBatchBytes {
-				bytes += lineBytes(&s.lines[n])
-				n++
-			}
-			batch = append(batch, s.lines[:n]...)
-			s.lines = s.lines[n:]
-			s.bytes -= bytes
-			if len(s.lines) == 0 {
-				s.lines = nil
-			}
-		}
-		s.mu.Unlock()
 		if len(batch) > 0 {
 			s.send(batch)
 		}
@@ -107,13 +85,46 @@ func (s *Sink) run() {
 	}
 }
 
+// nextBatch takes the lines that are to be sent next out of the queue: none while the driver
+// has not taken enough of the earlier ones. It reports false when there is nothing to send,
+// and then the sink has no goroutine any more.
+func (s *Sink) nextBatch() (batch []wire.LogLine, more bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || len(s.lines) == 0 {
+		s.running = false
+		s.idle.Broadcast()
+		return nil, false
+	}
+	if s.unsent() >= maxUnsent {
+		return nil, true
+	}
+	if s.dropped > 0 {
+		batch = append(batch, wire.LogLine{Stderr: true, Source: "daemon",
+			Text: fmt.Sprintf("%d lines of output were dropped: the driver does not read them fast enough (they are in the session's logs)", s.dropped)})
+		s.dropped = 0
+	}
+	n, bytes := 0, 0
+	for n < len(s.lines) && bytes < maxBatchBytes {
+		bytes += lineBytes(&s.lines[n])
+		n++
+	}
+	batch = append(batch, s.lines[:n]...)
+	s.lines = s.lines[n:]
+	s.bytes -= bytes
+	if len(s.lines) == 0 {
+		s.lines = nil
+	}
+	return batch, true
+}
+
 // Flush waits until everything that was added is sent, or until the limit, after which nothing more is taken.
 func (s *Sink) Flush(limit time.Duration) {
 	timer := time.AfterFunc(limit, func() {
 		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.closed = true
 		s.idle.Broadcast()
-		s.mu.Unlock()
 	})
 	defer timer.Stop()
 	s.mu.Lock()

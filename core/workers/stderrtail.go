@@ -24,11 +24,8 @@ func (o *Output) StderrTail() string {
 	case <-o.done:
 	case <-limit.C: // a child of it has the pipe
 	}
-	o.mu.Lock()
-	fresh := time.Since(o.wrote) < tailAge
-	o.mu.Unlock()
-	text := o.LastWords()
-	if !fresh || text == "" {
+	text, wrote := o.tailAndTime()
+	if time.Since(wrote) >= tailAge || text == "" {
 		return ""
 	}
 	lines := strings.Split(text, "\n")
@@ -36,4 +33,11 @@ func (o *Output) StderrTail() string {
 		lines = lines[n-tailLines:]
 	}
 	return "\nIt last wrote to standard error:\n  " + strings.Join(lines, "\n  ")
+}
+
+// tailAndTime returns what the worker wrote last, and when.
+func (o *Output) tailAndTime() (text string, wrote time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.tail.String(), o.wrote
 }

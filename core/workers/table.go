@@ -44,6 +44,13 @@ func newTable(o Options) *Table {
 	}
 }
 
+// locked calls f with the owner's lock held. The lock is released also when f panics.
+func (t *Table) locked(f func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	f()
+}
+
 // Claim returns the worker that shows the token. A token serves once.
 func (t *Table) Claim(token string) (*Worker, error) {
 	w := t.tokens[token]

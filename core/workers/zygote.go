@@ -104,6 +104,13 @@ type Zygote struct {
 	dead bool
 }
 
+// locked calls f with the lock held. The lock is released also when f panics.
+func (z *Zygote) locked(f func()) {
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	f()
+}
+
 // NewZygote returns the fork server of a job's environment. Its workers connect
 // to sock; what it writes goes to a file in logDir.
 func NewZygote(spec *wire.EnvSpec, job ids.Job, sock, logDir string, ev ZygoteEvents) *Zygote {
@@ -146,18 +153,14 @@ func (z *Zygote) Run(r *Reaper) {
 	if err != nil {
 		message = err.Error()
 	} else {
-		z.mu.Lock()
-		z.conn = conn
-		z.mu.Unlock()
+		z.locked(func() { z.conn = conn })
 		gone := make(chan string, 1)
 		go func() { gone <- z.read(conn) }()
 		message = z.serve(conn, gone)
 		conn.Close()
 	}
-	z.mu.Lock()
-	z.dead = true
-	text := z.tail.String()
-	z.mu.Unlock()
+	text := ""
+	z.locked(func() { z.dead, text = true, z.tail.String() })
 	for {
 		select {
 		case o := <-z.orders:
@@ -245,33 +248,36 @@ func (z *Zygote) exec(r *Reaper, end int) error {
 	}
 	defer unix.Close(null)
 	env := append(mergedEnv(z.spec), jobVar+"="+z.job.String(), sessionVar+"="+filepath.Base(filepath.Dir(z.sock)))
-	pidfd := -1
+	pid, err := z.fork(r, env, []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)})
+	if err != nil {
+		unix.Close(out.r)
+		return fmt.Errorf("start interpreter %s: %w", z.spec.Python, err)
+	}
+	return readPipe(out.r, func(b []byte) bool {
+		z.locked(func() { z.tail.add(b) })
+		appendFile(z.logDir+fmt.Sprintf("/zygote-%d.log", pid), b)
+		return false
+	}, nil, nil)
+}
+
+// fork starts the interpreter's process with these descriptors. The reaper collects nothing
+// until the process id is known.
+func (z *Zygote) fork(r *Reaper, env []string, files []uintptr) (pid int, err error) {
 	r.mu.Lock()
-	pid, err := syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule, titleRoom}, &syscall.ProcAttr{
+	defer r.mu.Unlock()
+	pidfd := -1
+	pid, err = syscall.ForkExec(z.spec.Python, []string{z.spec.Python, "-m", zygoteModule, titleRoom}, &syscall.ProcAttr{
 		Env:   env,
-		Files: []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)},
+		Files: files,
 		Dir:   "/", // `python -m` would import what lies in the user's folder
 		Sys:   &syscall.SysProcAttr{Setsid: true, PidFD: &pidfd},
 	})
 	if err == nil {
 		z.self = pidfd
 		unspare(pid)
-		z.mu.Lock()
-		z.pid = pid
-		z.mu.Unlock()
+		z.locked(func() { z.pid = pid })
 	}
-	r.mu.Unlock()
-	if err != nil {
-		unix.Close(out.r)
-		return fmt.Errorf("start interpreter %s: %w", z.spec.Python, err)
-	}
-	return readPipe(out.r, func(b []byte) bool {
-		z.mu.Lock()
-		z.tail.add(b)
-		z.mu.Unlock()
-		appendFile(z.logDir+fmt.Sprintf("/zygote-%d.log", pid), b)
-		return false
-	}, nil, nil)
+	return pid, err
 }
 
 // setup sends what the zygote needs before its first fork.
