@@ -31,14 +31,7 @@ func (h *Head) feed() {
 
 // events acts on a batch, on the head's goroutine.
 func (h *Head) events(b record.Batch) {
-	h.mu.Lock()
-	turned := b.Leading != h.leading
-	h.leading = b.Leading
-	if turned {
-		h.tracker.forgetPlaced()
-	}
-	h.mu.Unlock()
-	if turned {
+	if h.follow(b.Leading) {
 		// The state shows the events of this batch already, so resync covers them.
 		h.resync(b.Next.Seq)
 		return
@@ -49,12 +42,23 @@ func (h *Head) events(b record.Batch) {
 	h.progress(b.Next.Seq)
 }
 
+// follow notes whether this head leads. It reports whether that has changed.
+func (h *Head) follow(leading bool) (changed bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if leading == h.leading {
+		return false
+	}
+	h.leading = leading
+	h.tracker.forgetPlaced()
+	return true
+}
+
 func (h *Head) event(e record.Event) {
 	switch {
 	case e.Actor != nil:
-		h.mu.Lock()
-		todo := h.tracker.actor(e.Actor, h.leading)
-		h.mu.Unlock()
+		var todo []action
+		h.locked(func() { todo = h.tracker.actor(e.Actor, h.leading) })
 		h.act(todo)
 	case e.Node != nil && e.Node.State == record.NodeDead:
 		if h.Leading() {
@@ -69,10 +73,13 @@ func (h *Head) event(e record.Event) {
 
 // resync acts on the whole state as it is now, which shows all events up to seq.
 func (h *Head) resync(seq uint64) {
-	h.mu.Lock()
-	all, leading := h.state.ListActors(nil), h.leading
-	todo := h.tracker.resync(all, leading)
-	h.mu.Unlock()
+	var all []record.Actor
+	var leading bool
+	var todo []action
+	h.locked(func() {
+		all, leading = h.state.ListActors(nil), h.leading
+		todo = h.tracker.resync(all, leading)
+	})
 	h.act(todo)
 	if leading {
 		h.endStranded(all)

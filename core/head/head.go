@@ -65,6 +65,13 @@ func Open(o Options) (*Head, error) {
 	return h, nil
 }
 
+// locked calls f with the lock held. The lock is released also when f panics.
+func (h *Head) locked(f func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f()
+}
+
 // Close stops the head. Reports not yet committed are dropped; waiters are not
 // answered.
 func (h *Head) Close() {

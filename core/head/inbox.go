@@ -27,10 +27,7 @@ func (b *inbox) put(item func()) bool {
 // take waits for items; none after close.
 func (b *inbox) take() []func() {
 	for {
-		b.mu.Lock()
-		items, closed := b.items, b.closed
-		b.items = nil
-		b.mu.Unlock()
+		items, closed := b.takeAll()
 		if closed {
 			return nil
 		}
@@ -39,6 +36,14 @@ func (b *inbox) take() []func() {
 		}
 		<-b.more
 	}
+}
+
+// takeAll empties the queue.
+func (b *inbox) takeAll() (items []func(), closed bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	items, b.items = b.items, nil
+	return items, b.closed
 }
 
 // close drops what is in the queue.

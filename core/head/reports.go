@@ -104,13 +104,12 @@ func (h *Head) ActorFeasible(i record.Instance) { h.setFeasible(i, "") }
 
 func (h *Head) setFeasible(i record.Instance, message string) {
 	h.report(func() {
-		h.mu.Lock()
-		a, ok := h.state.Actor(i.Actor)
 		var todo []action
-		if ok {
-			todo = h.tracker.infeasible(&a, i.Incarnation, message)
-		}
-		h.mu.Unlock()
+		h.locked(func() {
+			if a, ok := h.state.Actor(i.Actor); ok {
+				todo = h.tracker.infeasible(&a, i.Incarnation, message)
+			}
+		})
 		h.act(todo)
 	})
 }

@@ -146,13 +146,13 @@ func (h *Head) Jobs() []record.Job { return h.state.ListJobs() }
 // Sizes are how many entries the tables have, by name; records of what has
 // ended are kept up to a number and count.
 func (h *Head) Sizes() map[string]int {
-	h.mu.Lock()
-	waiters := 0
-	for _, e := range h.tracker.actors {
-		waiters += len(e.waiters)
-	}
-	tracked := len(h.tracker.actors)
-	h.mu.Unlock()
+	waiters, tracked := 0, 0
+	h.locked(func() {
+		for _, e := range h.tracker.actors {
+			waiters += len(e.waiters)
+		}
+		tracked = len(h.tracker.actors)
+	})
 	return map[string]int{
 		"tracked": tracked, "waiters": waiters,
 		"actors": len(h.state.ListActors(nil)), "jobs": len(h.state.ListJobs()), "nodes": len(h.state.ListNodes()),

@@ -80,14 +80,10 @@ func (h *Head) Ended(id ids.Actor, incarnation uint64, done func(Resolution)) (c
 }
 
 func (h *Head) await(id ids.Actor, w *waiter) (cancel func() bool, err error) {
-	h.mu.Lock()
-	a, ok := h.state.Actor(id)
-	if !ok {
-		h.mu.Unlock()
-		return nil, fmt.Errorf("actor %s: %w", id, record.ErrNotFound)
+	now, err := h.enlist(id, w)
+	if err != nil {
+		return nil, err
 	}
-	now := h.tracker.wait(&a, w)
-	h.mu.Unlock()
 	for _, act := range now {
 		act.tell.tell(act.as)
 	}
@@ -100,6 +96,17 @@ func (h *Head) await(id ids.Actor, w *waiter) (cancel func() bool, err error) {
 		h.tracker.forget(id, w)
 		return true
 	}, nil
+}
+
+// enlist gives a waiter to the tracker. It returns the answers that are known at once.
+func (h *Head) enlist(id ids.Actor, w *waiter) ([]action, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	a, ok := h.state.Actor(id)
+	if !ok {
+		return nil, fmt.Errorf("actor %s: %w", id, record.ErrNotFound)
+	}
+	return h.tracker.wait(&a, w), nil
 }
 
 // ResolveWait is Resolve for a goroutine that can wait.

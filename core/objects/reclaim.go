@@ -50,16 +50,21 @@ func newReclaimer(a *store.Arena, fd int, size uint64, log *slog.Logger) *reclai
 func (k *reclaimer) Alloc(size uint64) (uint64, bool) {
 	off, ok := k.arena.Alloc(size)
 	if size >= largeFrom {
-		k.mu.Lock()
-		k.last = time.Now()
-		if !k.running && !k.closed {
-			k.running = true
-			k.stopped = make(chan struct{})
-			go k.run(k.stopped)
-		}
-		k.mu.Unlock()
+		k.noteLarge()
 	}
 	return off, ok
+}
+
+// noteLarge notes a large allocation, and starts the reclaimer's goroutine if it does not run.
+func (k *reclaimer) noteLarge() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.last = time.Now()
+	if !k.running && !k.closed {
+		k.running = true
+		k.stopped = make(chan struct{})
+		go k.run(k.stopped)
+	}
 }
 
 // Window is the arena's.
@@ -97,14 +102,21 @@ func (k *reclaimer) run(stopped chan struct{}) {
 		if looks = append(looks, k.arena.Ticks()); len(looks) > keptLooks {
 			looks = looks[1:]
 		}
-		k.mu.Lock()
-		if k.quiet() {
-			k.running = false
-			k.mu.Unlock()
+		if k.endIfQuiet() {
 			return
 		}
-		k.mu.Unlock()
 	}
+}
+
+// endIfQuiet notes that the reclaimer's goroutine ends, if nothing is left to do. It reports
+// whether the goroutine is to end.
+func (k *reclaimer) endIfQuiet() bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.quiet() {
+		k.running = false
+	}
+	return !k.running
 }
 
 // punch gives pages back that have been free since Ticks was ticks, until at most keep bytes of freed pages are left.
@@ -144,15 +156,22 @@ func (k *reclaimer) quiet() bool {
 }
 
 func (k *reclaimer) close() {
-	k.mu.Lock()
-	again := k.closed
-	k.closed = true
-	running, stopped := k.running, k.stopped
-	k.mu.Unlock()
-	if !again {
-		close(k.stop)
-	}
-	if running {
+	if stopped := k.beginClose(); stopped != nil {
 		<-stopped
 	}
+}
+
+// beginClose has the reclaimer's goroutine end. It returns the channel that closes then, nil
+// if no goroutine runs.
+func (k *reclaimer) beginClose() <-chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.closed {
+		k.closed = true
+		close(k.stop)
+	}
+	if !k.running {
+		return nil
+	}
+	return k.stopped
 }

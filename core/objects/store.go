@@ -119,9 +119,11 @@ func (s *Store) Stop() {
 // Close gives up the memory and what was spilled. It waits a moment for disks that
 // hang.
 func (s *Store) Close() {
-	s.o.Lock.Lock()
-	s.Stop()
-	s.o.Lock.Unlock()
+	func() {
+		s.o.Lock.Lock()
+		defer s.o.Lock.Unlock()
+		s.Stop()
+	}()
 	s.reclaimer.close()
 	s.wake.stop()
 	if s.spill != nil {

@@ -14,9 +14,9 @@ func (g *GPUWatch) Unenforceable() string {
 	}
 	g.proving.Lock()
 	defer g.proving.Unlock()
-	g.c.Lock.Lock()
-	proven, refused := g.proven, g.refused
-	g.c.Lock.Unlock()
+	var proven bool
+	var refused string
+	g.locked(func() { proven, refused = g.proven, g.refused })
 	if proven || refused != "" {
 		return refused
 	}

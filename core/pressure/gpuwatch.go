@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eagleray/eagleray/core/gpus"
 	"github.com/eagleray/eagleray/core/resource"
 )
 
@@ -127,6 +128,21 @@ const (
 	gpuEnforceLook = 50 * time.Millisecond
 )
 
+// locked calls f with the lock held. The lock is released also when f panics.
+func (g *GPUWatch) locked(f func()) {
+	g.c.Lock.Lock()
+	defer g.c.Lock.Unlock()
+	f()
+}
+
+// look takes account of what the GPUs' memory is used for. It returns the time until the next
+// look, and whether there is one; the lock is held.
+func (g *GPUWatch) look(uses []gpus.Use) (every time.Duration, goesOn bool) {
+	every, held := g.account(uses)
+	g.running = held && !g.closed
+	return every, g.running
+}
+
 // run looks while a worker has a GPU.
 func (g *GPUWatch) run() {
 	reader, err := g.open()
@@ -138,14 +154,11 @@ func (g *GPUWatch) run() {
 		if err != nil {
 			g.c.Complain("the memory of GPUs cannot be watched", err)
 		}
-		g.c.Lock.Lock()
-		every, held := g.account(uses)
-		if !held || g.closed {
-			g.running = false
-			g.c.Lock.Unlock()
+		var every time.Duration
+		var goesOn bool
+		if g.locked(func() { every, goesOn = g.look(uses) }); !goesOn {
 			return
 		}
-		g.c.Lock.Unlock()
 		select {
 		case <-g.wake:
 		case <-time.After(every):
