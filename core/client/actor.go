@@ -5,8 +5,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
@@ -150,7 +148,7 @@ func (c *Client) NewActor(s *ActorSpec, args *Value, deps []ids.Object) (id ids.
 }
 
 // bear registers an actor when its constructor's arguments are ready; mu held.
-func (c *Client) bear(a *actor) {
+func (c *submitter) bear(a *actor) {
 	t := a.birth.task
 	if t.waiting == 0 {
 		c.createActor(a)
@@ -168,7 +166,7 @@ func (c *Client) bear(a *actor) {
 }
 
 // noTask keeps a constructor from being started like a task when its arguments come; mu held.
-func (c *Client) noTask(t *task) {
+func (c *submitter) noTask(t *task) {
 	for _, o := range t.deps {
 		c.table.UnwatchBy(o, t)
 	}
@@ -176,7 +174,7 @@ func (c *Client) noTask(t *task) {
 
 // creationSpec encodes what the worker needs to run the constructor: the
 // function, then the frame of a task.
-func (c *Client) creationSpec(t *task, tm *Template) []byte {
+func (c *submitter) creationSpec(t *task, tm *Template) []byte {
 	b := appendTemplate(nil, tm, true)
 	b, at := frame.BeginTask(b, 0, uint64(tm.id), t.first, false)
 	b = c.appendArgs(b, t)
@@ -198,7 +196,7 @@ func (c *Client) creationSpec(t *task, tm *Template) []byte {
 
 // createActor sends the registration once the arguments are ready; mu held. The end of a
 // session ends all waits, that for the arguments too: nothing is registered any more then.
-func (c *Client) createActor(a *actor) {
+func (c *submitter) createActor(a *actor) {
 	if c.closed {
 		return
 	}
@@ -207,9 +205,7 @@ func (c *Client) createActor(a *actor) {
 	b.announce = true
 	a.asking = true // nobody knows it before the answer
 	c.makesRoomFor(b.req)
-	c.daemon.Go(wire.TActorCreate, b.req, func(_ *wire.Message, err error) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+	c.fx.Request(wire.TActorCreate, b.req, func(_ *wire.Message, err error) {
 		a.asking = false
 		if err != nil {
 			c.actorDead(a, fault.From(err), nil)
@@ -221,7 +217,7 @@ func (c *Client) createActor(a *actor) {
 }
 
 // resolve asks where the actor is; mu held.
-func (c *Client) resolve(a *actor) {
+func (c *submitter) resolve(a *actor) {
 	if a.asking || a.dead != nil || c.closed {
 		return
 	}
@@ -230,7 +226,7 @@ func (c *Client) resolve(a *actor) {
 		return
 	}
 	a.asking = true
-	c.daemon.Go(wire.TActorResolve, wire.ActorResolve{ActorID: a.id[:], After: a.inc}, func(m *wire.Message, err error) {
+	c.fx.Request(wire.TActorResolve, wire.ActorResolve{ActorID: a.id[:], After: a.inc}, func(m *wire.Message, err error) {
 		var s wire.ActorState
 		if err == nil {
 			err = m.Decode(&s)
@@ -239,35 +235,16 @@ func (c *Client) resolve(a *actor) {
 	})
 }
 
-func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
-	fd, num := -1, rand.Uint32()
-	if err == nil && s.State == wire.ActorAlive {
-		fd, err = c.dialer.Dial(s.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(num), JobID: c.info.Job[:]}, -1)
-		if err != nil { // it died since, most likely; the daemon will know
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			a.asking = false
-			a.inc, a.broken = s.Incarnation, &brokenConn{num}
-			c.resolve(a)
-			return
-		}
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *submitter) resolved(a *actor, s *wire.ActorState, err error) {
 	a.asking = false
 	if c.closed {
-		if fd >= 0 {
-			unix.Close(fd)
-		}
 		return
 	}
 	switch {
 	case fault.CodeOf(err) == fault.NotFound && c.unannounced(a):
 		a.asking = true // the handle was quicker than the registration
 		a.patience = min(2*a.patience+time.Millisecond, resolveAgain)
-		time.AfterFunc(a.patience, func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
+		c.fx.After(a.patience, func() {
 			a.asking = false
 			c.resolve(a)
 		})
@@ -275,15 +252,7 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	case err != nil:
 		c.actorDead(a, fault.From(err), nil)
 	case s.State == wire.ActorAlive:
-		a.inc, a.bad = s.Incarnation, nil
-		o := newOutConn(c, s.Addr)
-		o.actor, o.num = a, num
-		a.conn, a.stuck = o, false
-		if err := c.poller.Add(&o.Conn, fd, o); err != nil {
-			c.fail(err)
-			return
-		}
-		c.pumpActor(a)
+		c.connectActor(a, s)
 		c.settlesLate(a, s)
 	case s.State == wire.ActorUnschedulable:
 		a.bad = fault.New(fault.ActorUnschedulable, "%s", s.Message)
@@ -299,11 +268,31 @@ func (c *Client) resolved(a *actor, s *wire.ActorState, err error) {
 	c.born(a)
 }
 
+// connectActor opens a socket to an actor that runs.
+func (c *submitter) connectActor(a *actor, s *wire.ActorState) {
+	a.asking, a.bad = true, nil
+	o := newOutConn(c, s.Addr)
+	o.actor, o.num, o.inc = a, rand.Uint32(), s.Incarnation
+	c.fx.Connect(o, wire.Hello{Version: wire.Version, Role: wire.RoleActor, OwnerID: c.self[:], Addr: c.info.Addr, ActorID: a.id[:], LeaseID: uint64(o.num), JobID: c.info.Job[:]}, -1)
+}
+
+// actorConnected: the socket to an actor is open, or cannot be opened.
+func (c *submitter) actorConnected(a *actor, o *outConn, err error) {
+	a.asking, a.inc = false, o.inc
+	if err != nil { // it died since, most likely; the daemon will know
+		a.broken = &brokenConn{o.num}
+		c.resolve(a)
+		return
+	}
+	a.conn, a.stuck = o, false
+	c.pumpActor(a)
+}
+
 // resolveAgain is how often an actor is asked for that its creator has not registered yet: its
 // constructor's arguments may be long in coming. Less often would be felt.
 const resolveAgain = 50 * time.Millisecond
 
 // unannounced reports whether another process, which lives, is about to register the actor.
-func (c *Client) unannounced(a *actor) bool {
-	return a.token != nil && !a.token.Owned() && c.links.Find(a.token.OwnerAddr()) != nil
+func (c *submitter) unannounced(a *actor) bool {
+	return a.token != nil && !a.token.Owned() && c.fx.Known(a.token.OwnerAddr())
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // actorDead fails everything that is queued for it.
-func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
+func (c *submitter) actorDead(a *actor, f *fault.Error, env []byte) {
 	if a.dead == nil {
 		a.dead, a.deadEnv = f, env
 		c.keepRaised(a)
@@ -23,7 +23,7 @@ func (c *Client) actorDead(a *actor, f *fault.Error, env []byte) {
 
 // failSent fails the calls of a dead actor whose socket has broken. Its death and
 // the end of its socket are heard of in any order; mu held.
-func (c *Client) failSent(a *actor) {
+func (c *submitter) failSent(a *actor) {
 	sent := a.sent
 	a.sent = nil
 	for _, t := range sent {
@@ -35,7 +35,7 @@ func (c *Client) failSent(a *actor) {
 	}
 }
 
-func (c *Client) failCall(a *actor, t *task) {
+func (c *submitter) failCall(a *actor, t *task) {
 	if a.deadEnv != nil {
 		c.freeWritten(t)
 		t.failed = true
@@ -105,7 +105,7 @@ func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns 
 }
 
 // pumpActor sends the calls whose arguments are ready, in order; mu held.
-func (c *Client) pumpActor(a *actor) {
+func (c *submitter) pumpActor(a *actor) {
 	if a.conn == nil {
 		if a.queue.len() > 0 {
 			c.resolve(a)
@@ -132,18 +132,18 @@ func (c *Client) pumpActor(a *actor) {
 }
 
 // awaits reports whether a call of an actor has to wait for its arguments; mu held.
-func (c *Client) awaits(t *task) bool {
-	if t.waiting == 0 && t.badDep() == nil && c.tooMuch(t) {
+func (c *submitter) awaits(t *task) bool {
+	if t.waiting == 0 && t.badDep() == nil && t.tooMuch() {
 		t.waiting++ // until its arguments are in the arena
 		t.since = c.looks
-		go c.moveArguments(t)
+		c.promote(t)
 	}
 	return t.waiting > 0
 }
 
 // sendCall sends a call that was taken out of the queue, or ends it. A cancelled
 // call is in no queue any more; mu held.
-func (c *Client) sendCall(a *actor, t *task) {
+func (c *submitter) sendCall(a *actor, t *task) {
 	if d := t.badDep(); d != nil {
 		c.failLike(t, d)
 		return
@@ -154,7 +154,7 @@ func (c *Client) sendCall(a *actor, t *task) {
 
 // pumpGroups sends what need not wait for the first call, whose arguments are late or whose concurrency
 // group takes no more for now: that holds the calls of its own group only; mu held.
-func (c *Client) pumpGroups(a *actor) {
+func (c *submitter) pumpGroups(a *actor) {
 	held := map[string]bool{}
 	maps.Copy(held, a.conn.filled)
 	var free []*task
@@ -184,10 +184,10 @@ func (c *Client) pumpGroups(a *actor) {
 func (a *actor) heldBack(t *task) bool { return a.conn != nil && a.held[t.tmpl.Group] }
 
 // callEnded is told once for each call that has its answer.
-func (c *Client) callEnded(a *actor) {
+func (c *submitter) callEnded(a *actor) {
 	a.pending--
 	if a.token != nil {
 		c.table.Unpin(a.token)
-		c.carryOut()
+		c.table.CarryOut()
 	}
 }

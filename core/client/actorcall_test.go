@@ -1,15 +1,11 @@
 package client
 
 import (
-	"errors"
 	"fmt"
-	"io"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -311,33 +307,5 @@ func TestResolved_ConnectionCannotBeWatched_SessionEnds(t *testing.T) {
 			callActor(t, c, newActor(t, c, ActorSpec{}), method(t, c, 0), "x")
 		}
 		waitFor(t, "the session has ended", func() bool { return c.Err() != nil })
-	}
-}
-
-// A connection to an actor that is made when the session has just ended is closed again.
-func TestResolved_SessionHasEnded_ConnectionIsClosed(t *testing.T) {
-	d := startDaemon(t)
-	c := d.driver()
-	addr := filepath.Join(d.dir, "actor.sock")
-	l, err := net.Listen("unix", addr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	c.Close(0)
-	go c.resolved(&actor{}, &wire.ActorState{State: wire.ActorAlive, Addr: addr}, nil)
-	u, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer u.Close()
-	if _, err := wire.ReadHello(u.(*net.UnixConn)); err != nil {
-		t.Fatal(err)
-	}
-	if err := u.SetReadDeadline(time.Now().Add(testLimit)); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := u.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
-		t.Errorf("the connection gives %d bytes, %v, want its end", n, err)
 	}
 }

@@ -15,7 +15,7 @@ type brokenConn struct {
 
 // actorLost: the actor's socket broke. Nothing newer is sent before it is known
 // what became of the calls that it had: what is sent again goes first.
-func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
+func (c *submitter) actorLost(a *actor, o *outConn, sent []*task) {
 	if a.conn == o {
 		a.conn = nil
 	}
@@ -40,16 +40,14 @@ func (c *Client) actorLost(a *actor, o *outConn, sent []*task) {
 
 // askFate asks what became of the incarnation whose socket broke, and which
 // calls it had begun; mu held.
-func (c *Client) askFate(a *actor) {
+func (c *submitter) askFate(a *actor) {
 	a.asking = true
 	q := wire.ActorLost{ActorID: a.id[:], Incarnation: a.inc, Conn: a.broken.num}
-	c.daemon.Go(wire.TActorLost, q, func(m *wire.Message, err error) {
+	c.fx.Request(wire.TActorLost, q, func(m *wire.Message, err error) {
 		var f wire.ActorDeath
 		if err == nil {
 			err = m.Decode(&f)
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
 		a.asking = false
 		if !c.closed {
 			c.fateKnown(a, &f, err)
@@ -60,7 +58,7 @@ func (c *Client) askFate(a *actor) {
 // fateKnown divides the calls that a dead incarnation had: those that had begun
 // are tried again if their retries allow, the others are sent as if never sent;
 // mu held.
-func (c *Client) fateKnown(a *actor, f *wire.ActorDeath, err error) {
+func (c *submitter) fateKnown(a *actor, f *wire.ActorDeath, err error) {
 	if err != nil || f.State == wire.ActorDead {
 		died := diedFault(f)
 		if err != nil {

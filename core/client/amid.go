@@ -7,7 +7,7 @@ import "github.com/eagleray/eagleray/core/refs"
 // the generator runs a second time, beside the first run, for what is lost.
 
 // yields notes that items of a generator come from now on; mu held.
-func (c *Client) yields(t *task) {
+func (c *submitter) yields(t *task) {
 	if c.yielding == nil {
 		c.yielding = map[uint64]*task{}
 	}
@@ -15,7 +15,7 @@ func (c *Client) yields(t *task) {
 }
 
 // yieldingOf returns the task that yields an item, nil if it has ended, or if it is none.
-func (c *Client) yieldingOf(o *refs.Object) *task {
+func (c *submitter) yieldingOf(o *refs.Object) *task {
 	i := uint64(o.ID.Index())
 	if i < 2 || i > o.ID.Count() {
 		return nil
@@ -26,7 +26,7 @@ func (c *Client) yieldingOf(o *refs.Object) *task {
 // amid gives a lost item a recipe if its generator still runs and may run once
 // more. A call of an actor's that waits for its program to take items would
 // keep a second one from ever beginning; mu held.
-func (c *Client) amid(o *refs.Object) {
+func (c *submitter) amid(o *refs.Object) {
 	t := c.yieldingOf(o)
 	if t == nil || t.actor != nil && t.tmpl.Flow.Limit > 0 {
 		return
@@ -40,6 +40,6 @@ func (c *Client) amid(o *refs.Object) {
 
 // awaitsFirst reports whether t runs again for lost items of a generator, and
 // the object is to come from the first run.
-func (c *Client) awaitsFirst(t *task, o *refs.Object) bool {
+func (c *submitter) awaitsFirst(t *task, o *refs.Object) bool {
 	return t.stream != nil && t.stream.again && !o.State().Ready() && o.Source() != t
 }

@@ -11,7 +11,7 @@ import (
 // in one: then those that are not tiny go to the arena first.
 
 // tooMuch reports whether the task's arguments are too many bytes for one message.
-func (c *Client) tooMuch(t *task) bool {
+func (t *task) tooMuch() bool {
 	n := 0
 	for _, o := range t.deps {
 		if o.State() == refs.Inline && promotable(o) {
@@ -23,12 +23,9 @@ func (c *Client) tooMuch(t *task) bool {
 
 func promotable(o *refs.Object) bool { return o.Owned() && !o.IsError() && len(o.Value()) > smallValue }
 
-// moveArguments moves the arguments of a task to the arena and then starts it. The task has them pinned.
-func (c *Client) moveArguments(t *task) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// promote moves the arguments of a task to the arena and then starts it. The task has them pinned.
+func (c *submitter) promote(t *task) {
 	c.limbo++
-	defer func() { c.limbo-- }()
 	var list []*refs.Object
 	seen := map[*refs.Object]bool{} // one that comes twice moves once
 	for _, o := range t.deps {
@@ -37,7 +34,12 @@ func (c *Client) moveArguments(t *task) {
 			list = append(list, o)
 		}
 	}
-	err := c.moveAll(list)
+	c.fx.Promote(t, list)
+}
+
+// promoted: the arguments of a task are in the arena, or could not be moved there.
+func (c *submitter) promoted(t *task, err error) {
+	c.limbo--
 	switch {
 	case c.closed || t.canceled: // whoever cancelled it has failed it
 	case err != nil:

@@ -7,14 +7,14 @@ import "github.com/eagleray/eagleray/core/wire"
 
 // settlesLate holds what the constructor of an actor that runs has got, until its worker has registered the references that
 // it keeps: the owner of one may be late. An actor that may restart is held for anyway; mu held.
-func (c *Client) settlesLate(a *actor, s *wire.ActorState) {
+func (c *submitter) settlesLate(a *actor, s *wire.ActorState) {
 	if b := a.birth; s.Unregistered && b != nil && !b.again {
 		c.unsettled(b.task, s.Addr)
 	}
 }
 
 // born: the constructor has ended, one way or the other; mu held.
-func (c *Client) born(a *actor) {
+func (c *submitter) born(a *actor) {
 	b := a.birth
 	if b == nil || b.again {
 		return
@@ -28,18 +28,18 @@ func (c *Client) born(a *actor) {
 }
 
 // unbear lets the constructor's arguments go; mu held.
-func (c *Client) unbear(a *actor) {
+func (c *submitter) unbear(a *actor) {
 	b := a.birth
 	a.birth = nil
 	c.unpinTask(b.task)
 	if a.token == nil && a.handles <= 0 && a.pending == 0 {
 		c.forgetActor(a) // its handles went meanwhile
 	}
-	c.lessNeeded()
+	c.fx.LessNeeded()
 }
 
 // runsNoMore: the actor is dead, or will not restart; mu held.
-func (c *Client) runsNoMore(a *actor) {
+func (c *submitter) runsNoMore(a *actor) {
 	if a.birth != nil && a.birth.again {
 		c.unbear(a)
 	}
@@ -51,14 +51,12 @@ func (b *birth) holds() bool {
 }
 
 // watchDeath asks to be told when the actor is dead for good; mu held.
-func (c *Client) watchDeath(a *actor) {
-	c.daemon.Go(wire.TActorLost, wire.ActorLost{ActorID: a.id[:], Incarnation: wire.ActorNever}, func(m *wire.Message, err error) {
+func (c *submitter) watchDeath(a *actor) {
+	c.fx.Request(wire.TActorLost, wire.ActorLost{ActorID: a.id[:], Incarnation: wire.ActorNever}, func(m *wire.Message, err error) {
 		var f wire.ActorDeath
 		if err != nil || m.Decode(&f) != nil {
 			return // the session has ended
 		}
-		c.mu.Lock()
-		defer c.mu.Unlock()
 		if !c.closed {
 			c.actorDead(a, diedFault(&f), f.Error)
 		}

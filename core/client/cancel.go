@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -45,42 +46,48 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 		c.mu.Unlock()
 		return err
 	}
+	k, patience, err := c.cancelObject(o, force, recursive, time.Now())
+	c.mu.Unlock()
+	if k == nil {
+		return err
+	}
+	return k.await(patience)
+}
+
+// cancelObject begins to cancel the task that returns an object. The cancellation is to be waited
+// for so long; nil: nobody has to hear of it, or it need not be waited for.
+func (c *submitter) cancelObject(o *refs.Object, force, recursive bool, now time.Time) (k *cancellation, patience time.Duration, err error) {
 	if o.State().Ready() {
-		c.mu.Unlock()
-		return nil
+		return nil, 0, nil
 	}
 	if !o.Owned() {
-		q := wire.Cancel{ObjectID: raw(id), Force: force, Recursive: recursive}
-		k := &cancellation{c: c, addr: o.OwnerAddr(), q: q, what: fmt.Sprintf("the task of object %s", id), wanted: func() bool {
-			return c.table.Find(id) == o && !o.State().Ready()
+		q := wire.Cancel{ObjectID: raw(o.ID), Force: force, Recursive: recursive}
+		k := &cancellation{c: c, addr: o.OwnerAddr(), q: q, what: fmt.Sprintf("the task of object %s", o.ID), heard: make(chan error, 1), wanted: func() bool {
+			return c.table.Find(o.ID) == o && !o.State().Ready()
 		}}
-		return k.await(2 * cancelPatience) // the owner waits, too
+		k.send()
+		return k, 2 * cancelPatience, nil // the owner waits, too
 	}
 	t := taskOf(o.Source())
 	if t == nil {
-		c.mu.Unlock()
-		return nil
+		return nil, 0, nil
 	}
 	if t.actor != nil && force {
-		c.mu.Unlock()
-		return fault.New(fault.BadRequest, "force=True is not supported for calls of actors: use kill on the actor")
+		return nil, 0, fault.New(fault.BadRequest, "force=True is not supported for calls of actors: use kill on the actor")
 	}
-	c.cancelTask(t, force, recursive, c.cancels.few(time.Now()))
-	return nil
+	return c.cancelTask(t, force, recursive, c.cancels.few(now)), cancelPatience, nil
 }
 
-// cancelTask is Cancel for a task of ours; mu held on entry, not on return.
-// It waits for nobody unless heard is wanted.
-func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
+// cancelTask begins to cancel a task of ours. It returns the cancellation that its worker
+// is sent when heard is wanted and the task was sent.
+func (c *submitter) cancelTask(t *task, force, recursive bool, heard bool) *cancellation {
 	if !t.counted { // answered meanwhile
-		c.mu.Unlock()
-		return
+		return nil
 	}
 	t.canceled = true
 	if t.on == nil {
 		c.takeOut(t)
-		c.mu.Unlock()
-		return
+		return nil
 	}
 	if force {
 		c.ensureEnded(t)
@@ -92,16 +99,17 @@ func (c *Client) cancelTask(t *task, force, recursive bool, heard bool) {
 	k := &cancellation{c: c, addr: on.peerAddr, q: q, what: "task " + t.tmpl.Name, wanted: func() bool {
 		return t.counted && t.on == on && !on.Closed()
 	}}
-	if heard {
-		_ = k.await(cancelPatience)
-		return
+	if !heard {
+		k.send()
+		return nil
 	}
+	k.heard = make(chan error, 1)
 	k.send()
-	c.mu.Unlock()
+	return k
 }
 
 // takeOut ends a cancelled task that was not sent; mu held.
-func (c *Client) takeOut(t *task) {
+func (c *submitter) takeOut(t *task) {
 	a := t.actor
 	if a != nil {
 		if !a.queue.remove(t) {

@@ -85,7 +85,10 @@ func TestCancel_NothingToCancel_IsRefusedOrLeftAlone(t *testing.T) {
 	c.mu.Unlock()
 	expectOutcome(t, c, "the task", ref, "x", "")
 	c.mu.Lock()
-	c.cancelTask(x, true, true, true) // it was answered just before; the lock is given back
+	if k := c.cancelTask(x, true, true, true); k != nil {
+		t.Error("a task that was answered just before is cancelled")
+	}
+	c.mu.Unlock()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if x.canceled {

@@ -20,21 +20,18 @@ const (
 
 // cancellation is on its way to the worker that runs a task, or to the task's owner.
 type cancellation struct {
-	c      *Client
+	c      *submitter
 	addr   string
 	q      wire.Cancel
 	what   string      // is cancelled, for the warning
-	wanted func() bool // whether the task still runs there; called with mu held
-	heard  chan error  // nil: nobody waits
+	wanted func() bool // whether the task still runs there
+	heard  chan error  // has place for the one answer; nil: nobody waits
 	tries  int
 }
 
-// await sends the cancellation and waits until the process has heard of it. After the
-// patience it goes on without the caller; mu held on entry, not on return.
+// await waits until the process has heard of the cancellation. After the patience it goes
+// on without the caller; the mutex is not held.
 func (k *cancellation) await(patience time.Duration) error {
-	k.heard = make(chan error, 1)
-	k.send()
-	k.c.mu.Unlock()
 	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	select {
@@ -45,40 +42,31 @@ func (k *cancellation) await(patience time.Duration) error {
 	}
 }
 
-// send tries once; mu held.
+// send tries once.
 func (k *cancellation) send() {
 	k.tries++
-	k.c.withPeer(k.addr, func(p *wire.Peer, err error) {
-		if err != nil {
+	k.c.fx.Tell(k.addr, wire.TCancel, k.q, func(err error) {
+		switch {
+		case err == nil:
+			k.over(nil)
+		case fault.CodeOf(err) == fault.BadRequest: // it was heard, and refused
+			k.over(err)
+		default:
 			k.failed(err)
-			return
 		}
-		p.Go(wire.TCancel, k.q, func(_ *wire.Message, err error) {
-			switch {
-			case err == nil:
-				k.over(nil)
-			case fault.CodeOf(err) == fault.BadRequest: // it was heard, and refused
-				k.over(err)
-			default:
-				k.failed(err)
-			}
-		})
 	})
 }
 
-// failed tries again after a pause. It may be called with mu held or without.
+// failed tries again after a pause.
 func (k *cancellation) failed(why error) {
 	pause := min(cancelAgain<<min(k.tries-1, 10), cancelRests)
-	time.AfterFunc(pause, func() {
-		c := k.c
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.closed || !k.wanted() {
+	k.c.fx.After(pause, func() {
+		if !k.wanted() {
 			k.over(nil)
 			return
 		}
 		if k.tries == cancelSays {
-			c.notes.add(Note{Warning: fmt.Sprintf("the cancellation of %s has not reached the process at %s yet, which cannot be connected to: %v; it is sent again until it arrives or the task ends", k.what, k.addr, why)})
+			k.c.fx.Warn(fmt.Sprintf("the cancellation of %s has not reached the process at %s yet, which cannot be connected to: %v; it is sent again until it arrives or the task ends", k.what, k.addr, why))
 		}
 		k.send()
 	})

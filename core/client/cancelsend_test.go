@@ -19,7 +19,7 @@ func startCancellation(t *testing.T, c *Client, wanted func() bool) *cancellatio
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	q := wire.Cancel{TaskID: make([]byte, 24)}
-	k := &cancellation{c: c, addr: filepath.Join(dir, "w"), q: q, what: "task f", wanted: wanted, heard: make(chan error, 1)}
+	k := &cancellation{c: &c.submitter, addr: filepath.Join(dir, "w"), q: q, what: "task f", wanted: wanted, heard: make(chan error, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k.send()

@@ -198,7 +198,7 @@ func addAll(sent *outstanding, add func(*task) bool) {
 }
 
 func (c *Client) taskRow(t *task) wire.TaskRow {
-	id := t.id(c)
+	id := t.id(&c.submitter)
 	r := wire.TaskRow{
 		TaskID: bytes.Clone(id[:]), Name: t.tmpl.Name, Method: t.tmpl.Kind == KindMethod, State: c.taskState(t), Attempt: int(t.tries), Resources: t.tmpl.Resources,
 	}

@@ -1,7 +1,7 @@
 package client
 
 import (
-	"sync"
+	"time"
 
 	"github.com/eagleray/eagleray/core/refs"
 )
@@ -31,7 +31,7 @@ func (c *Client) parent(named uint64) uint64 {
 }
 
 // eachTask calls f with every task without an answer, some of them twice; mu held.
-func (c *Client) eachTask(f func(*task)) {
+func (c *submitter) eachTask(f func(*task)) {
 	for _, k := range c.classes {
 		k.queue.each(f)
 	}
@@ -71,7 +71,7 @@ func (c *Client) eachTask(f func(*task)) {
 }
 
 // childrenOf returns the tasks without an answer that a call has submitted; mu held.
-func (c *Client) childrenOf(token uint64) []*task {
+func (c *submitter) childrenOf(token uint64) []*task {
 	var list []*task
 	seen := map[*task]bool{}
 	c.eachTask(func(t *task) {
@@ -95,26 +95,20 @@ func (e *executor) cancelChildren(token uint64, force bool) <-chan struct{} {
 	}
 	go func() {
 		defer close(done)
-		var all sync.WaitGroup
+		var sent []*cancellation
 		for _, t := range list {
 			c.mu.Lock()
-			if !t.counted || c.closed {
-				c.mu.Unlock()
-				continue
-			}
-			if t.on == nil {
-				c.cancelTask(t, false, true, false) // gives mu back
-				continue
+			if !c.closed {
+				if k := c.cancelTask(t, force && t.actor == nil, true, true); k != nil {
+					sent = append(sent, k)
+				}
 			}
 			c.mu.Unlock()
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				c.mu.Lock()
-				c.cancelTask(t, force && t.actor == nil, true, true)
-			}()
 		}
-		all.Wait()
+		end := time.Now().Add(cancelPatience)
+		for _, k := range sent {
+			_ = k.await(time.Until(end))
+		}
 	}()
 	return done
 }

@@ -182,8 +182,8 @@ func TestCancelChildren_TheyRunElsewhere_TheirWorkersHaveHeard(t *testing.T) {
 	<-begun // the second call is behind it in its process
 	f.d.mu.Lock()
 	heard := func(x *task) bool {
-		w := workers[x.id(f.c)]
-		return w != nil && w.Cancelled(x.id(f.c))
+		w := workers[x.id(&f.c.submitter)]
+		return w != nil && w.Cancelled(x.id(&f.c.submitter))
 	}
 	f.d.mu.Unlock()
 	if n := f.open(ourCall); n != 2 {

@@ -19,7 +19,7 @@ import (
 // lease of another one serves one task, one that has waited for so long (due.go).
 
 // addFallback completes and registers the templates of a template's alternatives; mu held.
-func (c *Client) addFallback(t *Template) error {
+func (c *submitter) addFallback(t *Template) error {
 	if len(t.Fallback) > wire.MaxAlternatives {
 		return fault.New(fault.BadRequest, "task %s: fallback has %d alternatives, at most %d are allowed", t.Name, len(t.Fallback), wire.MaxAlternatives)
 	}
@@ -51,7 +51,7 @@ func (t *Template) as(choice int) *Template {
 // returnResting gives leases without work back before a want with alternatives
 // is stated: what this process only keeps for tasks that may come counts as
 // free, and the first choice is to be taken when it is free; mu held.
-func (c *Client) returnResting(k *class) {
+func (c *submitter) returnResting(k *class) {
 	for _, l := range c.leases {
 		if l.resting && l.class != k {
 			c.returnLease(l)
@@ -60,7 +60,7 @@ func (c *Client) returnResting(k *class) {
 }
 
 // makesRoomFor is the same before an actor is created that has alternatives; mu held.
-func (c *Client) makesRoomFor(req *wire.ActorCreate) {
+func (c *submitter) makesRoomFor(req *wire.ActorCreate) {
 	if len(req.Fallback) > 0 {
 		c.returnResting(nil)
 	}

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/planted"
 	"github.com/eagleray/eagleray/core/wire"
@@ -27,11 +25,11 @@ type class struct {
 	name   string
 	queue  fifo
 	leases []*lease
-	want   int         // what the daemon was told
-	due    int         // how many of them the daemon was told an alternative may serve; see due.go
-	paces  []pace      // by choice
-	after  int64       // ms that the first choice is waited for alone
-	alarm  *time.Timer // rings when the next task is due; nil: it was never needed
+	want   int    // what the daemon was told
+	due    int    // how many of them the daemon was told an alternative may serve; see due.go
+	paces  []pace // by choice
+	after  int64  // ms that the first choice is waited for alone
+	alarm  timer  // rings when the next task is due; nil: it was never needed
 	bad    *fault.Error
 	since  time.Time // nothing of the queue was sent since
 	shape  *shape    // nil: its leases serve no other class
@@ -61,12 +59,13 @@ type lease struct {
 	code    fault.Code // what its task fails with, "" for a crash
 	held    uint64     // bytes of memory that the worker held, if it was ended for that
 	broken  bool
-	lost    []*task // that it had when its socket broke
-	choice  int     // see choice.go
-	better  bool    // a choice before may come free
-	never   bool    // the first choice can never be had
-	used    bool    // it had a task
-	slot    int     // see progress.go
+	lost    []*task          // that it had when its socket broke
+	choice  int              // see choice.go
+	better  bool             // a choice before may come free
+	never   bool             // the first choice can never be had
+	used    bool             // it had a task
+	slot    int              // see progress.go
+	gives   *wire.Assignment // what its worker is told first; nil: it was told
 }
 
 func classKey(t *Template) string {
@@ -90,7 +89,7 @@ func resourcesKey(b *strings.Builder, r map[string]int64) {
 	}
 }
 
-func (c *Client) classFor(t *Template) *class {
+func (c *submitter) classFor(t *Template) *class {
 	key := classKey(t)
 	if k := c.byClass[key]; k != nil {
 		return k
@@ -99,24 +98,24 @@ func (c *Client) classFor(t *Template) *class {
 }
 
 // defineClass makes a class with a number; mu held.
-func (c *Client) defineClass(id uint32, key string, t *Template) *class {
+func (c *submitter) defineClass(id uint32, key string, t *Template) *class {
 	c.nextClass = max(c.nextClass, id+1)
 	k := &class{id: id, key: key, name: t.Name, paces: make([]pace, 1+len(t.Fallback)), after: t.AfterMs, shape: c.shapeFor(t)}
 	c.classes[k.id] = k
 	c.byClass[key] = k
-	c.push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy, Enforce: t.Enforce,
+	c.fx.Push(wire.TClassDefine, wire.ClassDefine{ClassID: k.id, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy, Enforce: t.Enforce,
 		Fallback: t.alternatives(), AfterMs: t.AfterMs})
 	return k
 }
 
 // enqueue takes a task whose arguments are ready; mu held.
-func (c *Client) enqueue(t *task) {
+func (c *submitter) enqueue(t *task) {
 	if d := t.badDep(); d != nil {
 		c.failLike(t, d)
 		return
 	}
-	if c.tooMuch(t) {
-		go c.moveArguments(t)
+	if t.tooMuch() {
+		c.promote(t)
 		return
 	}
 	k := t.tmpl.class
@@ -131,7 +130,7 @@ func (c *Client) enqueue(t *task) {
 }
 
 // pump sends queued tasks to leases with room and asks for leases.
-func (c *Client) pump(k *class) {
+func (c *submitter) pump(k *class) {
 	if k.queue.len() > 0 && (len(k.leases) > 0 || k.shape != nil && k.shape.idle > 0) {
 		for k.queue.len() > 0 {
 			var best *lease
@@ -157,7 +156,7 @@ func (c *Client) pump(k *class) {
 
 // adjustWant tells the daemon how many more leases the queue could use, when
 // that changed by much.
-func (c *Client) adjustWant(k *class) {
+func (c *submitter) adjustWant(k *class) {
 	k.note()
 	n := k.queue.len()
 	want := 0
@@ -180,19 +179,19 @@ func (c *Client) adjustWant(k *class) {
 		}
 	}
 	k.want, k.due, w.Seen = want, w.Due, c.seen(k)
-	c.push(wire.TLeaseWant, w)
+	c.fx.Push(wire.TLeaseWant, w)
 }
 
 // seen tells the daemon which of its grants a want comes after: one that is on
 // its way is not wanted once more. An heir has not counted its predecessor's.
-func (c *Client) seen(k *class) uint64 {
-	if c.opts.Role == wire.RoleSuccessor {
+func (c *submitter) seen(k *class) uint64 {
+	if c.successor {
 		return 0
 	}
 	return k.granted + 1
 }
 
-func (c *Client) sendTask(l *lease, t *task) {
+func (c *submitter) sendTask(l *lease, t *task) {
 	t.on = l.conn
 	l.conn.send(t)
 	l.busy++
@@ -202,14 +201,10 @@ func (c *Client) sendTask(l *lease, t *task) {
 }
 
 // granted is the daemon's answer to a want.
-func (c *Client) granted(g *wire.LeaseGrant) {
-	c.mu.Lock()
+func (c *submitter) granted(g *wire.LeaseGrant) {
 	k := c.classes[g.ClassID]
-	if c.closed || k == nil {
-		if !c.closed { // it was granted before the daemon heard that nobody wants it
-			c.push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: g.LeaseID})
-		}
-		c.mu.Unlock()
+	if k == nil { // it was granted before the daemon heard that nobody wants it
+		c.fx.Push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: g.LeaseID})
 		return
 	}
 	k.granted++
@@ -219,34 +214,28 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 	c.leases[l.id] = l
 	if l.choice < 0 || l.choice >= len(k.paces) {
 		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id})
-		c.mu.Unlock()
 		return
 	}
 	var page int
 	l.slot, page = c.takeSlot(l.id)
-	c.mu.Unlock()
-	fd, err := c.dialer.Dial(g.Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot, JobID: c.info.Job[:]}, page)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed { // its heir sees to it, or nobody
-		if err == nil {
-			unix.Close(fd)
-		}
-		return
-	}
+	o := newOutConn(c, g.Addr)
+	o.lease, l.gives = l, &g.Assignment
+	c.fx.Connect(o, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot, JobID: c.info.Job[:]}, page)
+}
+
+// leaseConnected: the socket to a lease's worker is open, or cannot be opened. The
+// daemon may have said meanwhile that others wait for the lease, or that it is broken.
+func (c *submitter) leaseConnected(l *lease, o *outConn, err error) {
+	k := l.class
 	if err != nil {
+		l.lost = nil
 		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
 		c.adjustWant(k)
 		return
 	}
-	o := newOutConn(c, g.Addr)
-	o.lease = l
 	l.conn = o
-	if err := c.poller.Add(&o.Conn, fd, o); err != nil {
-		c.fail(err)
-		return
-	}
-	o.assign(&g.Assignment)
+	o.assign(l.gives)
+	l.gives = nil
 	k.leases = append(k.leases, l)
 	c.pump(k)
 	if l.busy == 0 {
@@ -255,7 +244,7 @@ func (c *Client) granted(g *wire.LeaseGrant) {
 }
 
 // leaseIdle is called when a lease has nothing to do.
-func (c *Client) leaseIdle(l *lease) {
+func (c *submitter) leaseIdle(l *lease) {
 	if l.gone {
 		return
 	}
@@ -280,20 +269,26 @@ func (l *lease) patience() time.Duration {
 }
 
 // lookAt has idle leases looked at then, or before; mu held.
-func (c *Client) lookAt(at time.Time) {
+func (c *submitter) lookAt(at time.Time) {
 	if c.idleLook.IsZero() || at.Before(c.idleLook) {
 		c.idleLook = at
-		c.idleTimer.Reset(time.Until(at))
+		if c.idleTimer == nil {
+			c.idleTimer = c.fx.After(time.Until(at), c.returnIdle)
+		} else {
+			c.idleTimer.Reset(time.Until(at))
+		}
 	}
 }
 
-func (c *Client) returnIdle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.idleLook = time.Time{}
-	if c.closed {
-		return
+// stop ends what goes on by itself: the session has ended.
+func (c *submitter) stop() {
+	if c.idleTimer != nil {
+		c.idleTimer.Stop()
 	}
+}
+
+func (c *submitter) returnIdle() {
+	c.idleLook = time.Time{}
 	now := time.Now()
 	for _, l := range c.leases {
 		if l.busy > 0 || l.conn == nil || l.gone {
@@ -307,13 +302,13 @@ func (c *Client) returnIdle() {
 	}
 }
 
-func (c *Client) returnLease(l *lease) {
+func (c *submitter) returnLease(l *lease) {
 	l.conn.Flush()
 	c.dropLease(l, wire.LeaseReturn{LeaseID: l.id})
 }
 
 // dropLease forgets a lease and tells the daemon.
-func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
+func (c *submitter) dropLease(l *lease, r wire.LeaseReturn) {
 	if l.gone {
 		return
 	}
@@ -330,16 +325,14 @@ func (c *Client) dropLease(l *lease, r wire.LeaseReturn) {
 	if len(l.lost) == 0 {
 		c.giveSlotBack(l)
 	}
-	c.push(wire.TLeaseReturn, r)
+	c.fx.Push(wire.TLeaseReturn, r)
 	c.dropClass(l.class)
 }
 
 // recalled: others wait; finish what was sent, send no more.
-func (c *Client) recalled(id uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *submitter) recalled(id uint64) {
 	l := c.leases[id]
-	if l == nil || c.closed {
+	if l == nil {
 		return
 	}
 	l.recall = true
@@ -351,11 +344,9 @@ func (c *Client) recalled(id uint64) {
 
 // trouble marks a class that nothing here can serve. One whose environment
 // cannot be made fails what is queued; later tasks try again.
-func (c *Client) trouble(id uint32, f *fault.Error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *submitter) trouble(id uint32, f *fault.Error) {
 	k := c.classes[id]
-	if k == nil || c.closed {
+	if k == nil {
 		return
 	}
 	defer k.note()
@@ -375,7 +366,7 @@ func (c *Client) trouble(id uint32, f *fault.Error) {
 const brokenGrace = 500 * time.Millisecond
 
 // leaseLost: the worker's socket broke with tasks on it.
-func (c *Client) leaseLost(l *lease, tasks []*task) {
+func (c *submitter) leaseLost(l *lease, tasks []*task) {
 	l.lost = tasks
 	detail := l.detail
 	c.dropLease(l, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
@@ -384,9 +375,7 @@ func (c *Client) leaseLost(l *lease, tasks []*task) {
 		return
 	}
 	c.leases[l.id] = l // for LeaseBroken
-	time.AfterFunc(brokenGrace, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+	c.fx.After(brokenGrace, func() {
 		if c.leases[l.id] == l {
 			c.retryLost(l, "the worker is gone")
 		}
@@ -394,11 +383,9 @@ func (c *Client) leaseLost(l *lease, tasks []*task) {
 }
 
 // brokenLease: the daemon says how the worker ended.
-func (c *Client) brokenLease(b *wire.LeaseBroken) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *submitter) brokenLease(b *wire.LeaseBroken) {
 	l := c.leases[b.LeaseID]
-	if l == nil || c.closed {
+	if l == nil {
 		return
 	}
 	l.broken, l.detail, l.code, l.held = true, b.Detail, fault.Code(b.Code), b.Bytes
@@ -410,7 +397,7 @@ func (c *Client) brokenLease(b *wire.LeaseBroken) {
 	}
 }
 
-func (c *Client) retryLost(l *lease, detail string) {
+func (c *submitter) retryLost(l *lease, detail string) {
 	delete(c.leases, l.id)
 	tasks := l.lost
 	l.lost = nil

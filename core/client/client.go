@@ -11,7 +11,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/progress"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/transport"
@@ -81,9 +80,9 @@ type Info struct {
 
 // Client is one process's membership in a session.
 type Client struct {
+	membership
+	submitter // its mutex is mu
 	opts      Options
-	info      Info
-	self      ids.Owner
 	daemon    *wire.Peer
 	arena     *store.Mapping
 	restTimer *time.Timer // see rest.go
@@ -92,60 +91,28 @@ type Client struct {
 	arenaBytes uint64
 	listener   *transport.Listener // nil: it could not be made, or is not taken over yet
 
-	mu       sync.Mutex
-	poller   *transport.Poller // of the task sockets; it releases mu while it waits
-	closed   bool
-	why      error // why it closed
-	table    *refs.Table
-	classes  map[uint32]*class
-	byClass  map[string]*class
-	shapes   map[string]*shape
-	tmpls    []*Template // nil: the number is in freeIDs
-	freeIDs  []int
-	leases   map[uint64]*lease
-	actors   map[ids.Actor]*actor
-	views    map[uint64]*view
-	mapped   map[ids.Object]*view
-	streams  map[uint64]*stream // generators that the program reads, by the count of their own object
-	yielding map[uint64]*task   // generators whose items come, alike
-	dialer   transport.Dialer
-	links    *transport.Links  // control connections to other processes
-	served   *transport.Served // control connections of other processes
-	exec     *executor         // workers
+	mu      sync.Mutex
+	poller  *transport.Poller // of the task sockets; it releases mu while it waits
+	views   map[uint64]*view
+	mapped  map[ids.Object]*view
+	dialer  transport.Dialer
+	links   *transport.Links  // control connections to other processes
+	served  *transport.Served // control connections of other processes
+	exec    *executor         // workers
+	leaving *wait.Wait        // of a worker that ends and is still needed, or of its heir
 
-	unfinished int        // tasks and calls submitted
-	leaving    *wait.Wait // of a worker that ends and is still needed, or of its heir
-	limbo      int        // tasks that are nowhere: arguments move to the arena, or an exception is cleared away
-
-	inflight     int // tasks and calls sent and not answered
-	idleTimer    *time.Timer
-	idleLook     time.Time // when idle leases are looked at; zero: not
-	pendingTimer *time.Timer
-	pendingArmed bool
-	looks        uint32               // of the timer, see pending.go
-	pendingFrom  uint32               // the look that came last before it was armed
-	reported     map[string]time.Time // what was warned about, and when to again
-	notes        notes
-	async        asyncQueue
-	delayed      map[*task]*delay    // see delay.go
-	begun        *progress.LeasePage // see progress.go
-	cancels      burst               // see cancel.go
-	retryDelay   time.Duration       // before every retry, by the environment
+	notes notes
+	async asyncQueue
 
 	texts      []string          // sites and functions that have no number elsewhere, see census.go
 	byText     map[string]uint32 // their numbers
 	otherMaker uint32            // of functions whose names are too many
 
-	endings endings
-
 	unfetched unfetched // failures that nobody looked at
 	says      says
 
-	nextClass uint32 // number
-
 	scratch []*refs.Object // memory for the next list that the program waits for, see select.go
 
-	lineage  lineage
 	pinnings map[ids.Object]*pinning // places that the daemon was asked for
 	expected []ids.Object            // what a get of a list takes next, see readahead.go; a hint that an heir need not have
 	idle     idleViews               // of a worker; they stay with its process when it moves
@@ -165,10 +132,11 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
 	c := &Client{
-		opts: o, byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{},
-		views: map[uint64]*view{}, mapped: map[ids.Object]*view{}, streams: map[uint64]*stream{},
+		opts: o, views: map[uint64]*view{}, mapped: map[ids.Object]*view{},
 		dialer: transport.UnixDialer{}, arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
 	}
+	c.submitter.init(&c.membership, (*host)(c))
+	c.successor = o.Role == wire.RoleSuccessor
 	c.served = transport.NewServed(&c.mu, (*host)(c), o.Descriptor)
 	c.links = transport.NewLinks(&c.mu, (*host)(c), c.dialer, (*host)(c).hello, o.Descriptor)
 	c.lineage = c.newLineage(hr.ArenaBytes)
@@ -184,8 +152,6 @@ func Connect(o Options) (*Client, error) {
 		c.release()
 		return nil, err
 	}
-	c.idleTimer = time.AfterFunc(time.Hour, c.returnIdle)
-	c.idleTimer.Stop()
 	c.notes.init()
 	if err := c.startTrace(); err != nil {
 		u.Close()
@@ -319,9 +285,7 @@ func (c *Client) shut(why error) {
 	}
 	c.tellMore()
 	c.closed, c.why = true, why
-	if c.idleTimer != nil {
-		c.idleTimer.Stop()
-	}
+	c.submitter.stop()
 	c.poller.End()
 	c.served.Refuse()
 	f := fault.From(why)

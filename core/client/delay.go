@@ -21,7 +21,7 @@ const retryDelayVar = "task_retry_delay_ms"
 
 // delay is the time for which a task is in no queue before it runs again.
 type delay struct {
-	timer *time.Timer
+	timer timer
 	since time.Time
 	until time.Time
 	why   string
@@ -60,7 +60,7 @@ func spread(d time.Duration) time.Duration {
 // again queues a task that is nowhere else after a delay, in front of the tasks
 // that were submitted later. Cancelling the task ends the delay. A delay that
 // takes long is reported to the user with the reason why; mu held.
-func (c *Client) again(t *task, wait time.Duration, why string) {
+func (c *submitter) again(t *task, wait time.Duration, why string) {
 	t.on = nil
 	if wait <= 0 {
 		c.requeue(t)
@@ -72,20 +72,17 @@ func (c *Client) again(t *task, wait time.Duration, why string) {
 	now := time.Now()
 	d := &delay{since: now, until: now.Add(wait), why: why}
 	c.delayed[t] = d
-	d.timer = time.AfterFunc(wait, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if c.delayed[t] != d || c.closed {
-			return
+	d.timer = c.fx.After(wait, func() {
+		if c.delayed[t] == d {
+			delete(c.delayed, t)
+			c.requeue(t)
 		}
-		delete(c.delayed, t)
-		c.requeue(t)
 	})
 	c.watchPending()
 }
 
 // undelay ends the delay of a task without queueing it, and reports whether there was one; mu held.
-func (c *Client) undelay(t *task) bool {
+func (c *submitter) undelay(t *task) bool {
 	d := c.delayed[t]
 	if d == nil {
 		return false
@@ -97,7 +94,7 @@ func (c *Client) undelay(t *task) bool {
 
 // requeue puts a task into the front of its class's queue. Cancelling a task
 // calls undelay, so no cancelled task comes here; mu held.
-func (c *Client) requeue(t *task) {
+func (c *submitter) requeue(t *task) {
 	if d := t.badDep(); d != nil {
 		c.failLike(t, d)
 		return
@@ -111,7 +108,7 @@ func (c *Client) requeue(t *task) {
 }
 
 // delayedTasks returns the tasks that have a delay, in the order of their submission; mu held.
-func (c *Client) delayedTasks() []*task {
+func (c *submitter) delayedTasks() []*task {
 	out := make([]*task, 0, len(c.delayed))
 	for t := range c.delayed {
 		out = append(out, t)
@@ -122,7 +119,7 @@ func (c *Client) delayedTasks() []*task {
 
 // waitingToRetry returns one report for each function whose tasks have had a delay for so long
 // that the user should be told; mu held.
-func (c *Client) waitingToRetry(now time.Time) (out []*waitReport) {
+func (c *submitter) waitingToRetry(now time.Time) (out []*waitReport) {
 	byName := map[string]*waitReport{}
 	for t, d := range c.delayed {
 		if now.Sub(d.since) < pendingAfter-pendingLook {

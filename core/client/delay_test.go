@@ -32,12 +32,13 @@ func TestWaitingToRetry_OnlyTheLongOnes_ByFunction(t *testing.T) {
 	now := time.Now()
 	long, short := now.Add(-pendingAfter+pendingLook), now.Add(-pendingAfter+pendingLook+1)
 	f, g := &Template{Name: "f"}, &Template{Name: "g"}
-	c := &Client{delayed: map[*task]*delay{
+	c := bare(&Client{})
+	c.delayed = map[*task]*delay{
 		{tmpl: f, first: 3}: {since: long, until: now.Add(1500 * time.Millisecond), why: "its worker died"},
 		{tmpl: f, first: 1}: {since: long, until: now.Add(1500 * time.Millisecond), why: "its worker died"},
 		{tmpl: f, first: 2}: {since: short},
 		{tmpl: g, first: 4}: {since: short},
-	}}
+	}
 	got := c.waitingToRetry(now)
 	if len(got) != 1 || got[0].name != "f" || got[0].tasks != 2 || got[0].why != "it is tried again in 1.5s: its worker died" {
 		t.Errorf("got %+v", got)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -19,7 +20,7 @@ import (
 // discarding is a task whose exception is being cleared away. The fields say
 // what is still to be done; next does it.
 type discarding struct {
-	c      *Client
+	c      *submitter
 	t      *task
 	id     ids.Task
 	worker string // the socket of the worker that raised it
@@ -31,7 +32,7 @@ type discarding struct {
 // discard reads the n results of a run that nobody gets, and clears them away.
 // Then the task runs again after the delay, unless it was cancelled. That may
 // be before discard returns; mu held.
-func (c *Client) discard(r *wire.Reader, n int, t *task, o *outConn, wait time.Duration) {
+func (c *submitter) discard(r *wire.Reader, n int, t *task, o *outConn, wait time.Duration) {
 	inner, stored, err := skipResults(r, n)
 	if err != nil {
 		inner, stored = false, false
@@ -51,10 +52,14 @@ func (d *discarding) next() {
 		d.stored = false
 		c.freeWritten(d.t)
 		// The daemon answers this after it has freed them.
-		c.daemon.Go(wire.TObjStats, nil, func(*wire.Message, error) { d.done() })
+		c.fx.Request(wire.TObjStats, nil, func(*wire.Message, error) { d.next() })
 	case d.inner:
 		d.inner = false
-		c.whenRegistered(d.letGo)
+		c.table.AwaitRegistered(wait.Calling(func() {
+			if !c.closed {
+				d.letGo()
+			}
+		}))
 	default:
 		c.limbo--
 		if d.t.counted && !d.t.canceled { // otherwise it has ended
@@ -63,28 +68,15 @@ func (d *discarding) next() {
 	}
 }
 
-// done is told that a step has been done; mu not held.
-func (d *discarding) done() {
-	d.c.mu.Lock()
-	defer d.c.mu.Unlock()
-	d.next()
-}
-
 // letGo tells the worker to let go of the references inside the results. All of
 // them are registered here by now, because other results may refer to the same
 // objects; mu held.
 func (d *discarding) letGo() {
-	d.c.withPeer(d.worker, func(p *wire.Peer, err error) {
-		if err != nil {
-			d.done()
-			return
-		}
-		p.Go(wire.TReceived, wire.Received{TaskID: d.id[:]}, func(*wire.Message, error) { d.done() })
-	})
+	d.c.fx.Tell(d.worker, wire.TReceived, wire.Received{TaskID: d.id[:]}, func(error) { d.next() })
 }
 
 // runAgain queues a task that has raised an exception; mu held.
-func (c *Client) runAgain(t *task, wait time.Duration) {
+func (c *submitter) runAgain(t *task, wait time.Duration) {
 	if a := t.actor; a != nil {
 		a.queue.pushFront([]*task{t})
 		c.pumpActor(a)

@@ -28,7 +28,7 @@ func (t *task) left(now uint32, after int64) int64 {
 // countDue returns how many of the first tasks of the queue, up to most, are
 // due, and after how many milliseconds one more will be (0: there is none). It
 // sets the alarm for that; mu held.
-func (c *Client) countDue(k *class, most int) (due int, next int64) {
+func (c *submitter) countDue(k *class, most int) (due int, next int64) {
 	now := clockMs(time.Now())
 	k.queue.eachWhile(func(t *task) bool {
 		if due == most {
@@ -45,7 +45,7 @@ func (c *Client) countDue(k *class, most int) (due int, next int64) {
 		k.alarm.Stop()
 	case next == 0:
 	case k.alarm == nil:
-		k.alarm = time.AfterFunc(wait, func() { c.moreDue(k) })
+		k.alarm = c.fx.After(wait, func() { c.moreDue(k) })
 	default:
 		k.alarm.Reset(wait)
 	}
@@ -53,10 +53,8 @@ func (c *Client) countDue(k *class, most int) (due int, next int64) {
 }
 
 // moreDue is the alarm: the daemon hears that one more task is due.
-func (c *Client) moreDue(k *class) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.closed && k.bad == nil {
+func (c *submitter) moreDue(k *class) {
+	if k.bad == nil {
 		c.adjustWant(k)
 	}
 }

@@ -30,7 +30,7 @@ type endings struct {
 }
 
 // ends notes the end of a task; mu held. It is on every task's way: no clock, no memory.
-func (c *Client) ends(t *task) {
+func (c *submitter) ends(t *task) {
 	x := &c.endings
 	if x.ring == nil {
 		x.ring = new([keptEnds]ended)
@@ -67,7 +67,7 @@ func (t *task) become(tm *Template) {
 }
 
 // tallyEnded adds the tasks that have ended, the last one first; mu held.
-func (c *Client) tallyEnded(t *wire.ProcessCensus, limit int) {
+func (c *submitter) tallyEnded(t *wire.ProcessCensus, limit int) {
 	x := &c.endings
 	for i := uint64(0); i < min(x.n, keptEnds, uint64(limit)); i++ {
 		e := &x.ring[(x.n-1-i)%keptEnds]

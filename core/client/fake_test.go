@@ -446,10 +446,16 @@ func template(t testing.TB, c *Client, name string) int {
 	return id
 }
 
+// bare makes a client ready whose test needs no daemon, and no more of a session than it sets.
+func bare(c *Client) *Client {
+	c.submitter.init(&c.membership, (*host)(c))
+	return c
+}
+
 // bareClient is a session without a daemon, for what needs none.
 func bareClient(t *testing.T, o Options) *Client {
 	t.Helper()
-	c := &Client{opts: o}
+	c := bare(&Client{opts: o})
 	c.table = c.newTable()
 	p, err := transport.New(&c.mu, (*host)(c), transport.Options{})
 	if err != nil {

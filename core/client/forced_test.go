@@ -34,7 +34,7 @@ func TestEnsureEnded_TaskStillRunsThere_TheDaemonEndsTheWorker(t *testing.T) {
 				}
 				got = append(got, r)
 			}, nil)
-			c := &Client{daemon: wire.NewPeer(here, func(*wire.Message) {}, nil)}
+			c := bare(&Client{daemon: wire.NewPeer(here, func(*wire.Message) {}, nil)})
 			for _, p := range []*wire.Peer{daemon, c.daemon} {
 				p.Start()
 				defer p.Close()
@@ -72,7 +72,7 @@ func TestEnsureEnded_TaskStillRunsThere_TheDaemonEndsTheWorker(t *testing.T) {
 // A task that was not sent, and a call of an actor, have no worker that could be ended for them.
 func TestEnsureEnded_NoLease_NothingHappens(t *testing.T) {
 	synctest.Test(t, func(*testing.T) {
-		c := &Client{}
+		c := bare(&Client{})
 		c.ensureEnded(&task{})
 		c.ensureEnded(&task{on: &outConn{}})
 		time.Sleep(2 * cancelPatience)

@@ -15,9 +15,13 @@ import (
 func (c *Client) Forget(fid []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed {
-		return
+	if !c.closed {
+		c.forgetFunction(fid)
 	}
+}
+
+// forgetFunction: the program cannot call a function any more.
+func (c *submitter) forgetFunction(fid []byte) {
 	open := false
 	for _, t := range c.templates() {
 		if bytes.Equal(t.FID, fid) {
@@ -26,18 +30,18 @@ func (c *Client) Forget(fid []byte) {
 		}
 	}
 	if !open {
-		c.push(wire.TForget, wire.FunctionRef{FID: bytes.Clone(fid)})
+		c.fx.Push(wire.TForget, wire.FunctionRef{FID: bytes.Clone(fid)})
 	}
 }
 
 // lastEnded: no task of a function is left that the program has forgotten; mu held.
-func (c *Client) lastEnded(tm *Template) {
+func (c *submitter) lastEnded(tm *Template) {
 	for _, t := range c.templates() {
 		if t.open > 0 && bytes.Equal(t.FID, tm.FID) {
 			return
 		}
 	}
-	c.push(wire.TForget, wire.FunctionRef{FID: tm.FID})
+	c.fx.Push(wire.TForget, wire.FunctionRef{FID: tm.FID})
 }
 
 // forget has the worker's program let go of a function when it has time.

@@ -47,7 +47,7 @@ func FuzzReplyFrames(f *testing.F) {
 				t.Fatal(err)
 			}
 			c.count(k)
-			o := newOutConn(c, "")
+			o := newOutConn(&c.submitter, "")
 			o.Conn = transport.Closed(c.poller)
 			if ofActor {
 				o.actor = &actor{name: "A", conn: o, pending: 1}

@@ -10,14 +10,14 @@ import (
 )
 
 // handlesGone: the token died, nobody can call the actor any more.
-func (c *Client) handlesGone(a *actor) {
+func (c *submitter) handlesGone(a *actor) {
 	if a.token.Owned() { // a borrowed token is given back by the table
-		c.push(wire.TActorRelease, wire.ActorRef{ActorID: a.id[:]})
+		c.fx.Push(wire.TActorRelease, wire.ActorRef{ActorID: a.id[:]})
 	}
 	c.forgetActor(a)
 }
 
-func (c *Client) forgetActor(a *actor) {
+func (c *submitter) forgetActor(a *actor) {
 	delete(c.actors, a.id)
 	c.runsNoMore(a)
 	c.dropRaised(a)

@@ -84,7 +84,7 @@ func (o *outConn) hearHeld(r *wire.Reader) error {
 
 // clogged reports whether much that was sent to an actor with groups has not left this process yet: what is in the queue
 // can still be held, what is in the socket cannot. Its sending goes on when the socket has taken it; mu held.
-func (c *Client) clogged(a *actor) bool {
+func (c *submitter) clogged(a *actor) bool {
 	o := a.conn
 	if !a.grouped || !o.Full() || o.Unsent() < maxClog {
 		return false

@@ -16,7 +16,7 @@ func TestMayCoalesce_OnlyWhileAllWorkersAreBusyForLong(t *testing.T) {
 		"a worker that has nothing to do":     {[]*lease{{class: long}}, false},
 		"4 ms of work at each of two workers": {[]*lease{{class: long, busy: 4}, {class: long, busy: 4}}, true},
 	} {
-		c := &Client{leases: map[uint64]*lease{}}
+		c := bare(&Client{})
 		for i, l := range x.leases {
 			c.leases[uint64(i)] = l
 		}
@@ -24,7 +24,8 @@ func TestMayCoalesce_OnlyWhileAllWorkersAreBusyForLong(t *testing.T) {
 			t.Errorf("%s: answers may be left to collect: %v, want %v", what, got, x.want)
 		}
 	}
-	c := &Client{exec: &executor{}, leases: map[uint64]*lease{1: {class: long, busy: 4}}}
+	c := bare(&Client{exec: &executor{}})
+	c.leases[1] = &lease{class: long, busy: 4}
 	if (*host)(c).MayCoalesce() {
 		t.Error("a worker, for whose answers others wait, lets answers collect")
 	}

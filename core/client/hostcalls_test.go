@@ -24,7 +24,7 @@ func TestUndisturbed_OnlyWhileATaskRunsThatWaitsForNobody(t *testing.T) {
 		"no worker":               {&Client{}, false, false},
 		"nothing runs":            {&Client{exec: &executor{}}, false, false},
 		"a socket is to be read":  {&Client{exec: &executor{busy: 1, unread: true, started: time.Now(), last: long}}, false, false},
-		"it waits for an answer":  {&Client{exec: &executor{busy: 1, started: time.Now(), last: long}, inflight: 1}, false, false},
+		"it waits for an answer":  {&Client{exec: &executor{busy: 1, started: time.Now(), last: long}, submitter: submitter{inflight: 1}}, false, false},
 		"a task runs":             {&Client{exec: &executor{busy: 1, started: time.Now().Add(time.Minute), last: &RemoteTemplate{}}}, true, false},
 		"a task of long ones":     {&Client{exec: &executor{busy: 1, started: time.Now().Add(time.Minute), last: long}}, true, true},
 		"two tasks":               {&Client{exec: &executor{busy: 2, started: time.Now().Add(time.Minute), last: long}}, true, true},

@@ -204,14 +204,14 @@ func TestReturnIdle_OnlyWhatRestsForLong_GoesBack(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	ref, goOn, busy, idle := twoLeases(t, d, c)
-	c.returnIdle()
+	c.event((*submitter).returnIdle)
 	c.mu.Lock()
 	if len(c.leases) != 2 || c.idleLook.IsZero() || c.idleLook.Before(idle.idleAt) {
 		t.Errorf("%d leases are left; the next look is at %v", len(c.leases), c.idleLook)
 	}
 	idle.idleAt, busy.idleAt = time.Now().Add(-time.Hour), time.Now().Add(-time.Hour)
 	c.mu.Unlock()
-	c.returnIdle()
+	c.event((*submitter).returnIdle)
 	d.eventually("the one that rests goes back", func() bool { return slices.Equal(d.returned, []uint64{idle.id}) })
 	goOn()
 	expectOutcome(t, c, "the task of the other one", ref, "waits", "")

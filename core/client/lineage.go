@@ -46,7 +46,7 @@ func (c *Client) newLineage(arena uint64) lineage {
 }
 
 // remember keeps a task that has ended for the results that lie in the store; mu held.
-func (c *Client) remember(t *task) {
+func (c *submitter) remember(t *task) {
 	var stored, late []*refs.Object
 	r := t.recipe
 	c.eachResult(t, func(o *refs.Object) {
@@ -89,7 +89,7 @@ func (c *Client) remember(t *task) {
 func runsAgain(o *refs.Object) bool { return o.Recipe() != nil && o.Recipe().Running() }
 
 // eachResult calls f with every result of a task that somebody still holds.
-func (c *Client) eachResult(t *task, f func(*refs.Object)) {
+func (c *submitter) eachResult(t *task, f func(*refs.Object)) {
 	c.eachReturn(t, func(_ int, o *refs.Object) { f(o) })
 	if t.stream != nil {
 		c.eachItem(t, f)
@@ -97,19 +97,19 @@ func (c *Client) eachResult(t *task, f func(*refs.Object)) {
 }
 
 // recipe makes a task one that is kept; mu held.
-func (c *Client) recipe(t *task) *refs.Recipe {
+func (c *submitter) recipe(t *task) *refs.Recipe {
 	t.recipe = c.recipeOf(t)
 	return t.recipe
 }
 
-func (c *Client) recipeOf(t *task) *refs.Recipe {
+func (c *submitter) recipeOf(t *task) *refs.Recipe {
 	t.tmpl.recipes++
 	return refs.NewRecipe(t, c.needs(t))
 }
 
 // needs are the objects of ours that a task takes. What others own is asked for
 // again; an actor lives as long as there are handles, not longer.
-func (c *Client) needs(t *task) []*refs.Object {
+func (c *submitter) needs(t *task) []*refs.Object {
 	var list []*refs.Object
 	add := func(o *refs.Object) {
 		if o.Owned() && !o.IsToken() && c.table.Find(o.ID) == o {

@@ -133,10 +133,10 @@ func (o *outConn) lostArguments(r *wire.Reader) error {
 	for _, i := range lost {
 		switch {
 		case i == 0 && t.argsRef != nil:
-			c.missed(t.argsRef)
+			c.table.Missed(t.argsRef)
 			c.waitFor(t, t.argsRef)
 		case i > 0 && i <= len(t.deps):
-			c.missed(t.deps[i-1])
+			c.table.Missed(t.deps[i-1])
 			c.waitFor(t, t.deps[i-1])
 		}
 	}
@@ -145,7 +145,7 @@ func (o *outConn) lostArguments(r *wire.Reader) error {
 }
 
 // appendHad encodes which results of a task that runs again are there, or wanted no more; mu held.
-func (c *Client) appendHad(b []byte, t *task) []byte {
+func (c *submitter) appendHad(b []byte, t *task) []byte {
 	var had []int
 	for i := range int(t.returns) {
 		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State().Ready() || o.State() == refs.Evicted {

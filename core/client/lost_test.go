@@ -15,7 +15,7 @@ import (
 func atWorker(t *testing.T, c *Client) (k *task, conn *outConn, o *refs.Object) {
 	t.Helper()
 	k, o = taken(t, c, retried(t, c, "f", 0))
-	conn = newOutConn(c, "worker")
+	conn = newOutConn(&c.submitter, "worker")
 	conn.lease = &lease{class: k.tmpl.class, conn: conn, busy: 1, paused: true}
 	k.seq, k.on = 5, conn
 	conn.sent.add(k)

@@ -10,7 +10,7 @@ import (
 // lostWithWorker carries out what is decided about a task that was at a worker
 // which has ended. It returns true if the task is to go to the front of its
 // class's queue now; false if it runs again later, or has failed; mu held.
-func (c *Client) lostWithWorker(t *task, l *lease, detail string, s setback) bool {
+func (c *submitter) lostWithWorker(t *task, l *lease, detail string, s setback) bool {
 	if s == memoryRanOut && !t.canceled {
 		c.outOfMemory(t, detail, l.held)
 		return false
@@ -51,7 +51,7 @@ func (l *lease) setbackAt(i, begun int) setback {
 }
 
 // crashFault is what a task fails with when its worker died and it may not run again.
-func (c *Client) crashFault(t *task, detail string) *fault.Error {
+func (c *submitter) crashFault(t *task, detail string) *fault.Error {
 	how, said, _ := strings.Cut(detail, "\n")
 	f := fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s, on node %s%s", t.tmpl.Name, how, c.info.Node, afterTries(t))
 	if said != "" {

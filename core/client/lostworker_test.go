@@ -75,7 +75,7 @@ func TestLostWithWorker_TaskRunsAgainAsOftenAsItMay(t *testing.T) {
 
 // A crash says how often the task was tried, and what the worker said last, if anything.
 func TestCrashFault_SaysHowOftenAndTheLastWords(t *testing.T) {
-	c := &Client{}
+	c := bare(&Client{})
 	c.info.Node = ids.NewNode()
 	node := ", on node " + c.info.Node.String()
 	for _, x := range []struct {

@@ -38,7 +38,7 @@ const memoryName = "memory"
 // outOfMemory carries out what is decided about a task whose worker the daemon
 // has ended because the machine ran out of memory. The worker held so many
 // bytes; mu held.
-func (c *Client) outOfMemory(t *task, detail string, held uint64) {
+func (c *submitter) outOfMemory(t *task, detail string, held uint64) {
 	v := c.judge(t, memoryRanOut)
 	if v.again() && t.tmpl.MoreMemory && !c.enlarge(t, held) {
 		v = verdict{refusal: noMoreMemory, used: t.attempts}
@@ -60,7 +60,7 @@ func oomDelay(base time.Duration, n uint8) time.Duration {
 }
 
 // triedOOM returns the end of the message of a task that does not run again.
-func (c *Client) triedOOM(t *task) string {
+func (c *submitter) triedOOM(t *task) string {
 	if t.tmpl.MaxRetries == 0 {
 		return "\nIt is not tried again (max_retries=0)."
 	}
@@ -75,7 +75,7 @@ func (c *Client) triedOOM(t *task) string {
 	case t.tmpl.MoreMemory && n > 0:
 		text += fmt.Sprintf(", the last time with memory=%d", n/int64(resource.Unit))
 	}
-	if limit := c.number(oomRetriesVar, oomRetries); limit >= 0 && int(t.ooms) >= limit {
+	if limit := c.fx.Number(oomRetriesVar, oomRetries); limit >= 0 && int(t.ooms) >= limit {
 		text += fmt.Sprintf(" (task_oom_retries=%d)", limit)
 	}
 	return text + "."
@@ -84,7 +84,7 @@ func (c *Client) triedOOM(t *task) string {
 // enlarge lets the task ask for twice the memory: of what it has asked for or,
 // if it has not said, of what it held, rounded up. It reports whether that is
 // more than before: nothing has more than the node.
-func (c *Client) enlarge(t *task, held uint64) bool {
+func (c *submitter) enlarge(t *task, held uint64) bool {
 	tm := t.tmpl
 	total := c.info.Totals.Resources[memoryName]
 	asked := tm.Resources[memoryName]
@@ -109,7 +109,7 @@ func (c *Client) enlarge(t *task, held uint64) bool {
 }
 
 // asksForAll reports whether a template asks for all the memory of the node.
-func (c *Client) asksForAll(tm *Template) bool {
+func (c *submitter) asksForAll(tm *Template) bool {
 	asked := tm.Resources[memoryName]
 	return asked > 0 && asked >= c.info.Totals.Resources[memoryName]
 }
@@ -127,7 +127,7 @@ func doubled(asked int64, held uint64) int64 {
 
 // withMemory returns the template with so much of the memory resource, also in
 // its alternatives that have less; mu held.
-func (c *Client) withMemory(tm *Template, want int64) (*Template, error) {
+func (c *submitter) withMemory(tm *Template, want int64) (*Template, error) {
 	if l := tm.larger; l != nil && l.Resources[memoryName] == want {
 		return l, nil
 	}

@@ -50,7 +50,7 @@ func TestEnlarge_UpToWhatTheNodeHas(t *testing.T) {
 	here, there := net.Pipe()
 	defer there.Close()
 	go func() { _, _ = io.Copy(io.Discard, there) }()
-	c := &Client{byClass: map[string]*class{}, classes: map[uint32]*class{}, shapes: map[string]*shape{}, daemon: wire.NewPeer(here, func(*wire.Message) {}, func(error) {})}
+	c := bare(&Client{daemon: wire.NewPeer(here, func(*wire.Message) {}, func(error) {})})
 	defer c.daemon.Close()
 	c.info.Totals.Resources = map[string]int64{memoryName: 1000 * mib}
 	tm := &Template{Name: "f", FID: []byte("0123456789abcdef"), Resources: map[string]int64{"CPU": 1, memoryName: 300 * mib},

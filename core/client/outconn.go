@@ -25,7 +25,7 @@ const (
 // outConn is a socket through which we call a leased worker or an actor.
 type outConn struct {
 	transport.Conn
-	c        *Client
+	c        *submitter
 	lease    *lease
 	actor    *actor
 	peerAddr string // the worker's own socket
@@ -34,11 +34,29 @@ type outConn struct {
 	known    map[int]bool    // templates that it has
 	blobs    map[string]int  // functions that it has, and in how many of them
 	num      uint32          // of an actor's: what its worker knows this connection by
+	inc      uint64          // of an actor's: the incarnation that it leads to
 	filled   map[string]bool // concurrency groups of an actor that take no more calls for now
 }
 
-func newOutConn(c *Client, addr string) *outConn {
+func newOutConn(c *submitter, addr string) *outConn {
 	return &outConn{c: c, peerAddr: addr, known: map[int]bool{}, blobs: map[string]int{}}
+}
+
+// unwanted reports whether nobody waits any more for the socket that is being opened.
+func (o *outConn) unwanted() bool {
+	if o.lease != nil {
+		return o.lease.gone
+	}
+	return o.c.actors[o.actor.id] != o.actor
+}
+
+// connected: the socket is open, or cannot be opened.
+func (o *outConn) connected(err error) {
+	if o.lease != nil {
+		o.c.leaseConnected(o.lease, o, err)
+	} else {
+		o.c.actorConnected(o.actor, o, err)
+	}
 }
 
 // assign tells the worker what the lease gives.
@@ -236,7 +254,7 @@ func (o *outConn) answered(t *task, r *wire.Reader, x *frame.Reply) error {
 		inner = inner || had
 	}
 	if inner {
-		c.received(t.id(c), o)
+		c.table.ReceiptWhenRegistered(o.peerAddr, t.id(c))
 	}
 	t.failed = isErr
 	c.endTask(t)
@@ -266,7 +284,7 @@ func (o *outConn) exitIf(flags uint64) {
 }
 
 // result reads one result of a reply into the i-th return.
-func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool, err error) {
+func (c *submitter) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool, err error) {
 	id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
 	o := c.table.FindOwned(t.first + uint64(i))
 	held := o != nil
@@ -309,15 +327,15 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 		}
 		inner = true
 		if o != nil {
-			c.table.Contain(o, c.borrow(in, addr))
+			c.table.Contain(o, c.table.Borrow(in, addr))
 		}
 	}
 	if o == nil { // nobody waits for it any more
 		if state == refs.Stored && !good {
-			c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+			c.fx.Push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 		}
 		if isErr && !held && !t.canceled {
-			c.neverFetched(t.first, t.tmpl.Name, value, size, nil)
+			c.fx.NeverFetched(t, value, size)
 		}
 		return inner, nil
 	}
@@ -326,7 +344,7 @@ func (c *Client) result(r *wire.Reader, t *task, i int, isErr bool) (inner bool,
 	}
 	if state == refs.Inline && (t.tries > 0 || isErr && t.returns > 1) {
 		// An earlier try may have written a large one, or this one, before the next of its results had no room.
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+		c.fx.Push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
 	}
 	if isErr && t.canceled { // who cancels does not wait for what comes of it
 		o.MarkSeen()

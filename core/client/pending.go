@@ -33,7 +33,7 @@ const pendingTicks = uint32(pendingAfter/pendingLook) + 1
 
 // watchPending looks once a second at what waits, for as long as anything does.
 // Looks are also the clock of what begins to wait: waitsSince is their number; mu held.
-func (c *Client) watchPending() {
+func (c *submitter) watchPending() {
 	if c.pendingArmed || c.closed {
 		return
 	}
@@ -41,24 +41,26 @@ func (c *Client) watchPending() {
 	c.lookAgain()
 }
 
-func (c *Client) lookAgain() {
+func (c *submitter) lookAgain() {
 	if c.pendingTimer == nil {
-		c.pendingTimer = time.AfterFunc(pendingLook, c.reportPending)
+		c.pendingTimer = c.fx.After(pendingLook, c.reportPending)
 	} else {
 		c.pendingTimer.Reset(pendingLook)
 	}
 }
 
 // waitedLong reports whether what began to wait at a look has done so for pendingAfter; mu held.
-func (c *Client) waitedLong(since uint32) bool { return c.looks-since >= pendingTicks }
+func (c *submitter) waitedLong(since uint32) bool { return c.looks-since >= pendingTicks }
 
 // reportPending warns about what has waited for long, once a minute for each kind.
-func (c *Client) reportPending() {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return
+func (c *submitter) reportPending() {
+	if reports := c.look(); len(reports) > 0 {
+		c.fx.Report(reports)
 	}
+}
+
+// look counts a look, and returns what has waited for long by now.
+func (c *submitter) look() []*waitReport {
 	c.looks++
 	var reports []*waitReport
 	again := true
@@ -68,19 +70,7 @@ func (c *Client) reportPending() {
 	if c.pendingArmed = again; again {
 		c.lookAgain()
 	}
-	c.mu.Unlock()
-	for _, r := range reports {
-		why := r.why
-		if r.ask != nil {
-			if err := c.call(wire.TWhoHolds, r.ask, &why); err != nil {
-				why = err.Error()
-			}
-		}
-		if why == "" {
-			continue // it began meanwhile
-		}
-		c.notes.add(Note{Warning: fmt.Sprintf("%s %s waited for more than %v: %s", r.subject(), r.have(), pendingAfter, why)})
-	}
+	return reports
 }
 
 func (r *waitReport) subject() string {
@@ -103,7 +93,7 @@ func (r *waitReport) have() string {
 }
 
 // stillWaiting collects what has waited since before the last look; mu held.
-func (c *Client) stillWaiting(now time.Time) (out []*waitReport, again bool) {
+func (c *submitter) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 	due := func(key string) bool {
 		if now.Before(c.reported[key]) {
 			return false
@@ -172,7 +162,7 @@ func (k *class) runs() bool {
 
 // isComing reports whether an object that is not ready is being computed: nothing is wrong with a task that waits
 // for it; mu held. An object that waits for an argument itself is left to the report about that argument.
-func (c *Client) isComing(o *refs.Object) bool {
+func (c *submitter) isComing(o *refs.Object) bool {
 	t := taskOf(o.Source())
 	switch {
 	case t == nil || !o.Owned() || c.delayed[t] != nil:
@@ -196,7 +186,7 @@ func (a *actor) waits(look uint32) {
 
 // waitingForArguments groups by function the tasks whose arguments have not been ready for long;
 // some: there are others.
-func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
+func (c *submitter) waitingForArguments() (out []*waitReport, some bool) {
 	byName := map[string]*waitReport{}
 	c.table.Each(func(o *refs.Object) bool {
 		t := taskOf(o.Source())
@@ -224,7 +214,7 @@ func (c *Client) waitingForArguments() (out []*waitReport, some bool) {
 }
 
 // describe says what an object that is not ready waits for.
-func (c *Client) describe(o *refs.Object) string {
+func (c *submitter) describe(o *refs.Object) string {
 	t := taskOf(o.Source())
 	switch {
 	case !o.Owned():

@@ -1,6 +1,8 @@
 package client
 
 import (
+	"fmt"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/progress"
@@ -13,14 +15,14 @@ import (
 
 // takeSlot returns a slot on the page for a lease, 0 when there is none, and the
 // descriptor of the page; mu held.
-func (c *Client) takeSlot(lease uint64) (slot, fd int) {
+func (c *submitter) takeSlot(lease uint64) (slot, fd int) {
 	if c.begun == nil {
 		var err error
 		if c.begun, err = progress.NewLeasePage(); err != nil {
-			c.warn("which tasks a lost worker had begun will not be known: %v", err)
+			c.fx.Log(fmt.Sprintf("which tasks a lost worker had begun will not be known: %v", err))
 			c.begun = new(progress.LeasePage)
 		} else {
-			c.opened(c.begun.FD())
+			c.fx.Descriptor(c.begun.FD(), true)
 		}
 	}
 	if slot = c.begun.Take(lease); slot == 0 {
@@ -31,7 +33,7 @@ func (c *Client) takeSlot(lease uint64) (slot, fd int) {
 
 // giveSlotBack returns the number of the task that a lease's worker began last, 0
 // for none; false: it is not known; mu held.
-func (c *Client) giveSlotBack(l *lease) (seq uint32, known bool) {
+func (c *submitter) giveSlotBack(l *lease) (seq uint32, known bool) {
 	if c.begun == nil {
 		return 0, false
 	}
@@ -41,16 +43,16 @@ func (c *Client) giveSlotBack(l *lease) (seq uint32, known bool) {
 }
 
 // dropBegun gives the page back; mu held.
-func (c *Client) dropBegun() {
+func (c *submitter) dropBegun() {
 	if c.begun != nil && c.begun.FD() >= 0 {
-		c.closing(c.begun.FD())
+		c.fx.Descriptor(c.begun.FD(), false)
 		c.begun.Close()
 	}
 }
 
 // begunOf returns how many of a lost lease's tasks, in the order in which they
 // were sent, had begun: the first one when nobody knows; mu held.
-func (c *Client) begunOf(l *lease, tasks []*task) int {
+func (c *submitter) begunOf(l *lease, tasks []*task) int {
 	last, known := c.giveSlotBack(l)
 	if !known {
 		return min(1, len(tasks))

@@ -7,7 +7,7 @@ import (
 )
 
 func TestBegunOf_WorkerMarks_TasksUpToItHaveBegun(t *testing.T) {
-	c := &Client{}
+	c := bare(&Client{})
 	defer c.dropBegun()
 	tasks := []*task{{seq: 5}, {seq: 6}, {seq: 9}}
 	for _, step := range []struct {
@@ -37,7 +37,7 @@ func TestBegunOf_WorkerMarks_TasksUpToItHaveBegun(t *testing.T) {
 
 func TestBegunOf_NothingKnown_TheFirstTaskCounts(t *testing.T) {
 	tasks := []*task{{seq: 5}, {seq: 6}}
-	c := &Client{}
+	c := bare(&Client{})
 	if got := c.begunOf(&lease{id: 7}, tasks); got != 1 {
 		t.Errorf("without a page %d tasks count as begun, want 1", got)
 	}

@@ -33,11 +33,11 @@ func TestTooMuch_OnlyWhatCanBeMovedCounts(t *testing.T) {
 		for range maxTogether / each {
 			y.deps = append(y.deps, full(nil))
 		}
-		if (*Client)(nil).tooMuch(y) {
+		if y.tooMuch() {
 			t.Fatal("as many bytes as fit are too many")
 		}
 		y.deps = append(y.deps, x.one)
-		if got := (*Client)(nil).tooMuch(y); got != x.want {
+		if got := y.tooMuch(); got != x.want {
 			t.Errorf("one more, which is %s: they are too many: %v", what, got)
 		}
 	}

@@ -52,7 +52,7 @@ func (c *Client) constructorRaised(s *wire.ActorStart, v *Value, brief []byte) V
 
 // keepRaised holds the exception of a dead actor's constructor, if that is in
 // the store; mu held.
-func (c *Client) keepRaised(a *actor) {
+func (c *submitter) keepRaised(a *actor) {
 	p, err := pointerIn(a.deadEnv)
 	if p == nil || err != nil || a.token == nil || p.ID != raisedID(a.token.ID) {
 		return
@@ -65,7 +65,7 @@ func (c *Client) keepRaised(a *actor) {
 		c.table.PutStored(o, p.Size, true)
 		o.SetOrigin(a.token.Site(), a.token.Maker())
 	default:
-		o = c.borrow(p.ID, p.Owner)
+		o = c.table.Borrow(p.ID, p.Owner)
 	}
 	c.table.Pin(o)
 	o.MarkSeen() // whoever calls the actor is told
@@ -73,10 +73,10 @@ func (c *Client) keepRaised(a *actor) {
 }
 
 // dropRaised lets it go; mu held.
-func (c *Client) dropRaised(a *actor) {
+func (c *submitter) dropRaised(a *actor) {
 	if o := a.raised; o != nil {
 		a.raised = nil
 		c.table.Unpin(o)
-		c.carryOut()
+		c.table.CarryOut()
 	}
 }

@@ -11,7 +11,7 @@ import (
 // recompute runs the task again that returned an object of ours, which is
 // Pending because no copy of it is left. It does so for all lost results
 // together, and once however many ask; mu held.
-func (c *Client) recompute(o *refs.Object) {
+func (c *submitter) recompute(o *refs.Object) {
 	if o.Recipe() == nil || o.Recipe().Why() == refs.Forgotten {
 		c.amid(o)
 	}
@@ -58,7 +58,7 @@ func (c *Client) recompute(o *refs.Object) {
 }
 
 // unreachable says why an actor takes no calls any more, nil if it does.
-func (c *Client) unreachable(a *actor) *fault.Error {
+func (c *submitter) unreachable(a *actor) *fault.Error {
 	switch {
 	case a.dead != nil:
 		return a.dead
@@ -73,13 +73,13 @@ func actorLeft(name string, id ids.Actor) *fault.Error {
 }
 
 // takeAgain gives a task that runs again what the run before took, pinned.
-func (c *Client) takeAgain(t, old *task) {
+func (c *submitter) takeAgain(t, old *task) {
 	if t.argsRef != nil {
 		c.table.Pin(t.argsRef)
 	}
 	for _, o := range old.deps {
 		if !o.Owned() {
-			o = c.borrow(o.ID, o.OwnerAddr())
+			o = c.table.Borrow(o.ID, o.OwnerAddr())
 		}
 		c.table.Pin(o)
 		t.deps = append(t.deps, o)
@@ -87,7 +87,7 @@ func (c *Client) takeAgain(t, old *task) {
 	for _, o := range old.nested {
 		switch {
 		case !o.Owned():
-			o = c.borrow(o.ID, o.OwnerAddr())
+			o = c.table.Borrow(o.ID, o.OwnerAddr())
 		case c.table.Find(o.ID) != o:
 			continue // an actor's token: the actor has ended
 		}
@@ -98,7 +98,7 @@ func (c *Client) takeAgain(t, old *task) {
 
 // awaitArguments starts a task, which is nowhere yet, when all that it takes is
 // there; what of it lies in the store is looked for first; mu held.
-func (c *Client) awaitArguments(t *task) {
+func (c *submitter) awaitArguments(t *task) {
 	takes := t.deps
 	if t.argsRef != nil {
 		takes = append(slices.Clone(takes), t.argsRef)
@@ -108,7 +108,7 @@ func (c *Client) awaitArguments(t *task) {
 		case !o.Owned() && o.State() == refs.Pending && !o.Asked():
 			c.table.Ask(o, false)
 		case o.Owned():
-			c.verifyCopy(o)
+			c.table.VerifyCopy(o)
 		}
 		c.waitFor(t, o)
 	}
@@ -116,7 +116,7 @@ func (c *Client) awaitArguments(t *task) {
 }
 
 // waitFor makes the task wait for an argument that is not ready; mu held.
-func (c *Client) waitFor(t *task, o *refs.Object) {
+func (c *submitter) waitFor(t *task, o *refs.Object) {
 	if !o.State().Ready() {
 		t.waiting++
 		c.table.WatchBy(o, t)
@@ -124,7 +124,7 @@ func (c *Client) waitFor(t *task, o *refs.Object) {
 }
 
 // begin queues a task that waits for nothing any more; mu held.
-func (c *Client) begin(t *task) {
+func (c *submitter) begin(t *task) {
 	switch {
 	case t.waiting > 0:
 		t.since = c.looks

@@ -65,7 +65,7 @@ func (c *Client) lookForCaller(in *inConn) {
 }
 
 // unsettled holds what a task took until its worker has registered what it keeps; mu held.
-func (c *Client) unsettled(t *task, worker string) {
+func (c *submitter) unsettled(t *task, worker string) {
 	list := slices.Concat(t.deps, t.nested)
 	if t.argsRef != nil {
 		list = append(list, t.argsRef)

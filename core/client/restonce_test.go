@@ -16,7 +16,7 @@ func TestRestOnce_DriverRests_ClosedOneSetsNoTimer(t *testing.T) {
 		closed bool
 	}{{wire.RoleDriver, 1, false}, {wire.RoleWorker, 0, false}, {wire.RoleDriver, 1, true}} {
 		rests := 0
-		client := &Client{opts: Options{Role: c.role, Rest: func() { rests++ }}, closed: c.closed}
+		client := &Client{opts: Options{Role: c.role, Rest: func() { rests++ }}, membership: membership{closed: c.closed}}
 		client.restOnce(time.Hour, func() {})
 		if rests != c.rests {
 			t.Errorf("a %s rests %d times, want %d", c.role, rests, c.rests)

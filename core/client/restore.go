@@ -235,7 +235,7 @@ func (h *heir) conns() error {
 		if err != nil {
 			return fmt.Errorf("a task socket that was handed over: %w", err)
 		}
-		o := newOutConn(c, x.Addr)
+		o := newOutConn(&c.submitter, x.Addr)
 		o.seq, o.num = x.Seq, x.Num
 		o.Restore(x.Unread, x.Unsent)
 		if len(x.ActorID) > 0 {

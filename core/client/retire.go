@@ -19,16 +19,19 @@ import (
 func (c *Client) Retire(id int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed || id < 0 || id >= len(c.tmpls) || c.tmpls[id] == nil {
-		return
+	if !c.closed && id >= 0 && id < len(c.tmpls) && c.tmpls[id] != nil {
+		c.retireTemplate(c.tmpls[id])
 	}
-	tm := c.tmpls[id]
+}
+
+// retireTemplate: the program cannot call the template any more.
+func (c *submitter) retireTemplate(tm *Template) {
 	tm.retired = true
 	c.dropTemplate(tm)
 }
 
 // dropTemplate lets a template go that is retired and not needed; mu held.
-func (c *Client) dropTemplate(tm *Template) {
+func (c *submitter) dropTemplate(tm *Template) {
 	if !tm.retired || tm.open > 0 || tm.recipes > 0 || tm.id >= len(c.tmpls) || c.tmpls[tm.id] != tm {
 		return
 	}
@@ -61,7 +64,7 @@ func (c *Client) dropTemplate(tm *Template) {
 }
 
 // dropClass lets a class go that no template is of; mu held.
-func (c *Client) dropClass(k *class) {
+func (c *submitter) dropClass(k *class) {
 	if k.templates > 0 || len(k.leases) > 0 || c.classes[k.id] != k {
 		return
 	}
@@ -72,12 +75,12 @@ func (c *Client) dropClass(k *class) {
 			delete(c.shapes, s.key)
 		}
 	}
-	c.push(wire.TClassRetire, wire.LeaseWant{ClassID: k.id})
+	c.fx.Push(wire.TClassRetire, wire.LeaseWant{ClassID: k.id})
 }
 
 // newID returns a number that no template has; mu held. One that is used again
 // every connection has been told to forget, before it hears of the new one.
-func (c *Client) newID(t *Template) int {
+func (c *submitter) newID(t *Template) int {
 	if n := len(c.freeIDs); n > 0 {
 		id := c.freeIDs[n-1]
 		c.freeIDs = c.freeIDs[:n-1]
@@ -229,16 +232,16 @@ func ends(by map[[2]string]*wire.Ends, t *Template, full bool) {
 const manyNames = "(other functions)"
 
 // templates returns those that there are.
-func (c *Client) templates() []*Template {
+func (c *submitter) templates() []*Template {
 	return slices.DeleteFunc(slices.Clone(c.tmpls), func(t *Template) bool { return t == nil })
 }
 
 // inheritTemplate is addTemplate with the numbers that the template and its class had; mu held.
-func (c *Client) inheritTemplate(t *Template) error {
+func (c *submitter) inheritTemplate(t *Template) error {
 	if err := c.takeID(t); err != nil {
 		return err
 	}
-	t.maker = c.makerNumber(t)
+	t.maker = c.fx.Maker(t)
 	t.intern()
 	t.retired = true // the program that called it has ended
 	if t.Kind != KindTask {
@@ -267,7 +270,7 @@ func (c *Client) inheritTemplate(t *Template) error {
 const mostIDs = 1 << 24
 
 // takeID gives a template the number that it had.
-func (c *Client) takeID(t *Template) error {
+func (c *submitter) takeID(t *Template) error {
 	if t.Number < 0 || t.Number > mostIDs || t.Number < len(c.tmpls) && c.tmpls[t.Number] != nil {
 		return fault.New(fault.BadRequest, "template %d of %s was handed over twice", t.Number, t.Name)
 	}

@@ -156,22 +156,22 @@ func oneMore[T uint8 | int32](n T) T { return max(n, n+1) }
 
 // judge decides what becomes of a task after a setback; mu held. Nothing is
 // counted before spend is called.
-func (c *Client) judge(t *task, s setback) verdict {
+func (c *submitter) judge(t *task, s setback) verdict {
 	b := budget{attempts: t.attempts, most: t.tmpl.MaxRetries, canceled: t.canceled, noLineage: c.lineage.off}
 	b.tries = t.tried()
 	if t.actor == nil { // calls of an actor keep their order, so they are not delayed
 		b.pause = c.retryDelay
 	}
 	if s == memoryRanOut {
-		b.mostOOM = c.number(oomRetriesVar, oomRetries)
-		b.oomPause = time.Duration(c.number(oomDelayVar, oomDelayMs)) * time.Millisecond
+		b.mostOOM = c.fx.Number(oomRetriesVar, oomRetries)
+		b.oomPause = time.Duration(c.fx.Number(oomDelayVar, oomDelayMs)) * time.Millisecond
 		b.allMemory = t.tmpl.MoreMemory && c.asksForAll(t.tmpl)
 	}
 	return b.decide(s)
 }
 
 // retry is judge and spend; mu held.
-func (c *Client) retry(t *task, s setback) verdict {
+func (c *submitter) retry(t *task, s setback) verdict {
 	v := c.judge(t, s)
 	t.spend(&v)
 	return v
@@ -199,7 +199,7 @@ func (t *task) tried() int32 {
 }
 
 // once says why the results of a task cannot be computed again, Whole if they can; mu held.
-func (c *Client) once(t *task) refs.Why {
+func (c *submitter) once(t *task) refs.Why {
 	v := c.judge(t, resultLost)
 	return v.whyLost()
 }

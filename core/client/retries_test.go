@@ -177,7 +177,7 @@ func TestSpend_RunsOfAGenerator_ShareOneBudget(t *testing.T) {
 	tm := &Template{MaxRetries: 3}
 	first := &task{tmpl: tm, stream: &stream{}}
 	second := &task{tmpl: tm, stream: &stream{first: first.stream, again: true}}
-	c := &Client{}
+	c := bare(&Client{})
 	for i, x := range []struct {
 		t     *task
 		s     setback

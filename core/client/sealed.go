@@ -30,7 +30,7 @@ func (c *Client) storeResult(id ids.Object, v *Value, total int, program bool, s
 // freeWritten frees what a task that fails may have left in the arena: a worker
 // that wrote a result and was killed before it answered. A task that runs again
 // for some of its results has written only these: the copies of the others are good; mu held.
-func (c *Client) freeWritten(t *task) {
+func (c *submitter) freeWritten(t *task) {
 	if t.seq == 0 {
 		return // it was never sent
 	}
@@ -41,7 +41,7 @@ func (c *Client) freeWritten(t *task) {
 		}
 	}
 	if len(list) > 0 {
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
+		c.fx.Push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
 	}
 }
 

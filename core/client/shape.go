@@ -33,7 +33,7 @@ func shapeKey(t *Template) string {
 	return b.String()
 }
 
-func (c *Client) shapeFor(t *Template) *shape {
+func (c *submitter) shapeFor(t *Template) *shape {
 	key := shapeKey(t)
 	if key == "" {
 		return nil
@@ -64,7 +64,7 @@ func (k *class) note() {
 }
 
 // takeIdle gives the class a lease of its shape that has nothing to do; nil if there is none; mu held.
-func (c *Client) takeIdle(k *class) *lease {
+func (c *submitter) takeIdle(k *class) *lease {
 	if k.shape == nil || k.shape.idle == 0 {
 		return nil
 	}
@@ -79,7 +79,7 @@ func (c *Client) takeIdle(k *class) *lease {
 
 // serveOther gives a lease that has nothing to do to the class of its shape
 // that has waited longest, and reports whether there was one; mu held.
-func (c *Client) serveOther(l *lease) bool {
+func (c *submitter) serveOther(l *lease) bool {
 	s := l.class.shape
 	if s == nil {
 		return false
@@ -96,7 +96,7 @@ func (c *Client) serveOther(l *lease) bool {
 }
 
 // moveLease makes l a lease of the class; mu held.
-func (c *Client) moveLease(l *lease, k *class) {
+func (c *submitter) moveLease(l *lease, k *class) {
 	if i := slices.Index(l.class.leases, l); i >= 0 {
 		l.class.leases = slices.Delete(l.class.leases, i, i+1)
 	}
@@ -104,7 +104,7 @@ func (c *Client) moveLease(l *lease, k *class) {
 	l.class = k
 	k.leases = append(k.leases, l)
 	k.want = max(0, k.want-1)
-	c.push(wire.TLeaseMove, wire.LeaseMove{LeaseID: l.id, ClassID: k.id})
+	c.fx.Push(wire.TLeaseMove, wire.LeaseMove{LeaseID: l.id, ClassID: k.id})
 	c.dropClass(old) // it may have had no more than this lease
 }
 
@@ -124,11 +124,9 @@ func (l *lease) rest(resting bool) {
 }
 
 // leaseWanted: others wait for the lease. It is given back soon after it has nothing to do.
-func (c *Client) leaseWanted(id uint64) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *submitter) leaseWanted(id uint64) {
 	l := c.leases[id]
-	if l == nil || c.closed {
+	if l == nil {
 		return
 	}
 	l.wanted = true

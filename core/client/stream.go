@@ -72,7 +72,7 @@ func (s *stream) root() *stream {
 }
 
 // newStream makes the task a generator; mu held.
-func (c *Client) newStream(t *task) {
+func (c *submitter) newStream(t *task) {
 	s := &stream{gen: t.first, task: t}
 	t.stream = s
 	c.table.Reserve(streamCounts)
@@ -83,7 +83,7 @@ func (c *Client) newStream(t *task) {
 }
 
 // place returns the object of an item that the program was not given yet, and holds it.
-func (c *Client) place(s *stream, i uint64) *refs.Object {
+func (c *submitter) place(s *stream, i uint64) *refs.Object {
 	if o := c.table.FindOwned(s.gen + 1 + i); o != nil {
 		return o
 	}
@@ -98,21 +98,21 @@ func (c *Client) place(s *stream, i uint64) *refs.Object {
 	return o
 }
 
-func (c *Client) itemID(s *stream, i uint64) ids.Object {
+func (c *submitter) itemID(s *stream, i uint64) ids.Object {
 	return ids.NewObject(s.gen+1+i, c.self, c.info.Job, uint32(i+2))
 }
 
 // head returns the object that the next item to come will be, if somebody waits for it.
-func (c *Client) head(s *stream) *refs.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
+func (c *submitter) head(s *stream) *refs.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
 
 // streamAgain makes t, which is to compute lost results of a generator, a run of
 // it after another one, which may go on; mu held. Those results are Pending, and t produces them.
-func (c *Client) streamAgain(t, before *task) {
+func (c *submitter) streamAgain(t, before *task) {
 	t.stream = &stream{gen: t.first, task: t, got: before.stream.came(), left: true, again: true, first: before.stream.root()}
 }
 
 // eachLost calls f with the items that a second run is to make anew.
-func (c *Client) eachLost(t *task, f func(i uint64, o *refs.Object)) {
+func (c *submitter) eachLost(t *task, f func(i uint64, o *refs.Object)) {
 	for i := range t.stream.came() {
 		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State() == refs.Pending && o.Source() == t {
 			f(i, o)
@@ -121,7 +121,7 @@ func (c *Client) eachLost(t *task, f func(i uint64, o *refs.Object)) {
 }
 
 // eachItem calls f with the items that have come and that somebody still holds.
-func (c *Client) eachItem(t *task, f func(o *refs.Object)) {
+func (c *submitter) eachItem(t *task, f func(o *refs.Object)) {
 	for i := range t.stream.came() {
 		if o := c.table.FindOwned(t.first + 1 + i); o != nil {
 			f(o)
@@ -130,7 +130,7 @@ func (c *Client) eachItem(t *task, f func(o *refs.Object)) {
 }
 
 // appendResume encodes with what a call of the generator goes on.
-func (c *Client) appendResume(b []byte, t *task) []byte {
+func (c *submitter) appendResume(b []byte, t *task) []byte {
 	s := t.stream
 	x := frame.Resume{Have: s.got, Taken: s.taken, Quit: s.quit}
 	if s.left {
@@ -161,7 +161,7 @@ func (o *outConn) item(r *wire.Reader) error {
 		at := o.c.itemID(t.stream, i)
 		var id ids.Task
 		copy(id[:], at[:])
-		o.c.received(id, o)
+		o.c.table.ReceiptWhenRegistered(o.peerAddr, id)
 	}
 	return err
 }
@@ -210,7 +210,7 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 		return err
 	}
 	if had || inner { // held under the task's id: they came in one answer
-		c.received(t.id(c), o)
+		c.table.ReceiptWhenRegistered(o.peerAddr, t.id(c))
 	}
 	c.endTask(t)
 	o.exitIf(flags)
@@ -218,23 +218,23 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 }
 
 // failsAs gives a generator's own object the exception that is its item i; mu held.
-func (c *Client) failsAs(t *task, i uint64) {
+func (c *submitter) failsAs(t *task, i uint64) {
 	x, o := c.table.FindOwned(t.first+1+i), c.table.FindOwned(t.first)
 	if x != nil && o != nil && x.IsError() && !c.awaitsFirst(t, o) { // the first run may still end well
-		c.failAs(o, x)
+		c.table.FailAs(o, x)
 		t.stream.told = true // by the item
 	}
 }
 
 // lostFail ends the items that a second run was to make, and has not, with the exception that it raised: its item i; mu held.
-func (c *Client) lostFail(t *task, i uint64) {
+func (c *submitter) lostFail(t *task, i uint64) {
 	if x := c.table.FindOwned(t.first + 1 + i); x != nil && x.IsError() && x.State().Ready() {
-		c.eachLost(t, func(_ uint64, o *refs.Object) { c.failAs(o, x) })
+		c.eachLost(t, func(_ uint64, o *refs.Object) { c.table.FailAs(o, x) })
 	}
 }
 
 // streamEnded: no more items will come; mu held.
-func (c *Client) streamEnded(t *task) {
+func (c *submitter) streamEnded(t *task) {
 	s := t.stream
 	s.task = nil
 	if c.yielding[s.gen] == t {
@@ -255,16 +255,16 @@ func (c *Client) streamEnded(t *task) {
 		for i := range uint64(untold) {
 			list = append(list, raw(c.itemID(s, s.got+i)))
 		}
-		c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
+		c.fx.Push(wire.TObjFree, wire.ObjRefs{ObjectIDs: list})
 	}
 	if t.tmpl.Flow.Mode == FlowDynamic && !s.left { // its own object holds them from now on
 		c.dropItems(s)
 	}
-	c.carryOut()
+	c.table.CarryOut()
 }
 
 // dropItems lets go of the items that the program has not taken; none that come are kept; mu held.
-func (c *Client) dropItems(s *stream) {
+func (c *submitter) dropItems(s *stream) {
 	s.left = true
 	for i := s.taken; i <= s.got; i++ {
 		if o := c.table.FindOwned(s.gen + 1 + i); o != nil && (i < s.got || s.task != nil) {
@@ -275,7 +275,7 @@ func (c *Client) dropItems(s *stream) {
 
 // leaveStream: the program reads the generator no more; mu held. If it never
 // got anything it wanted what the generator does, not what it yields: then that goes on.
-func (c *Client) leaveStream(id ids.Object) {
+func (c *submitter) leaveStream(id ids.Object) {
 	s := c.streams[id.Count()]
 	if s == nil {
 		return
@@ -289,7 +289,7 @@ func (c *Client) leaveStream(id ids.Object) {
 }
 
 // unwanted: nobody has a reference to the generator itself any more; mu held.
-func (c *Client) unwanted(t *task, o *refs.Object) {
+func (c *submitter) unwanted(t *task, o *refs.Object) {
 	s := t.stream
 	if o.ID.Count() != s.gen || s.task == nil {
 		return
@@ -308,7 +308,7 @@ func (c *Client) unwanted(t *task, o *refs.Object) {
 }
 
 // tellTaken tells a worker that counts it what the program has taken.
-func (c *Client) tellTaken(s *stream, now bool) {
+func (c *submitter) tellTaken(s *stream, now bool) {
 	t := s.task
 	f := &t.tmpl.Flow
 	if t.on == nil || f.Limit == 0 && !f.Counted {

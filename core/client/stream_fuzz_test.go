@@ -39,7 +39,7 @@ func FuzzItemFrames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := newOutConn(c, "")
+		o := newOutConn(&c.submitter, "")
 		o.Conn = transport.Closed(c.poller)
 		k.seq, k.on = 1, o
 		o.sent.add(k)

@@ -258,7 +258,7 @@ func TestStream_ExceptionAtAnImpossiblePlace_IsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		o := newOutConn(c, "")
+		o := newOutConn(&c.submitter, "")
 		o.Conn = transport.Closed(c.poller)
 		k.seq, k.on = 1, o
 		o.sent.add(k)

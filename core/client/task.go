@@ -84,7 +84,7 @@ type task struct {
 	recipe   *refs.Recipe // kept for its results
 }
 
-func (t *task) id(c *Client) (id ids.Task) {
+func (t *task) id(c *submitter) (id ids.Task) {
 	o := ids.NewObject(t.first, c.self, c.info.Job, 1)
 	copy(id[:], o[:ids.TaskSize])
 	return id
@@ -107,9 +107,9 @@ func (c *Client) NewTemplate(t *Template) (int, error) {
 }
 
 // addTemplate gives the template its number and class, in order; mu held.
-func (c *Client) addTemplate(t *Template) error {
+func (c *submitter) addTemplate(t *Template) error {
 	t.id = c.newID(t)
-	t.maker = c.makerNumber(t)
+	t.maker = c.fx.Maker(t)
 	t.intern()
 	if t.Kind == KindTask {
 		if err := c.addFallback(t); err != nil {
@@ -143,15 +143,20 @@ func (c *Client) Submit(call *Call) (first ids.Object, returns int, err error) {
 	if err != nil {
 		return first, 0, err
 	}
+	c.submitter.submit(t)
+	return ids.NewObject(t.first, c.self, c.info.Job, 1), int(t.returns), nil
+}
+
+// submit starts a task.
+func (c *submitter) submit(t *task) {
 	c.count(t)
 	if t.waiting == 0 {
 		c.enqueue(t)
 	}
-	return ids.NewObject(t.first, c.self, c.info.Job, 1), int(t.returns), nil
 }
 
 // templateOf returns a template of the session; mu held.
-func (c *Client) templateOf(id int) (*Template, error) {
+func (c *submitter) templateOf(id int) (*Template, error) {
 	if c.closed {
 		return nil, c.why
 	}
@@ -168,10 +173,20 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		return nil, err
 	}
 	t := &task{tmpl: tm, returns: int32(tm.Returns), fmt: call.Args.Fmt, parent: c.parent(call.Parent)}
+	if err := c.takeArguments(t, call, total); err != nil {
+		return nil, err
+	}
+	c.submitter.newTask(t, call.Args.Site)
+	return t, nil
+}
+
+// takeArguments gives a task what its call takes, pinned; mu held, and released while
+// large arguments are written to the arena.
+func (c *Client) takeArguments(t *task, call *Call, total int) error {
 	switch {
 	case total > MaxInline:
 		o := c.table.New(0, 0)
-		o.SetOrigin(call.Args.Site, tm.maker)
+		o.SetOrigin(call.Args.Site, t.tmpl.maker)
 		c.table.Pin(o)
 		c.mu.Unlock()
 		err := c.storeValue(o.ID, &call.Args, total, false, true)
@@ -179,7 +194,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		if err != nil {
 			c.table.Unpin(o)
 			c.carryOut()
-			return nil, err
+			return err
 		}
 		c.table.PutStored(o, uint64(total), false)
 		t.argsRef = o
@@ -190,7 +205,7 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		o, err := c.find(id)
 		if err != nil {
 			c.unpinTask(t)
-			return nil, err
+			return err
 		}
 		c.table.Pin(o)
 		t.deps = append(t.deps, o)
@@ -201,13 +216,18 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 			t.nested = append(t.nested, o)
 		}
 	}
+	return nil
+}
+
+// newTask gives a task, which has its arguments, its returns. The program gets a reference to each.
+func (c *submitter) newTask(t *task, site uint32) {
 	t.first = c.table.Peek()
 	for i := range t.returns {
 		o := c.table.New(uint32(i+1), 1)
 		o.SetSource(t)
-		o.SetOrigin(call.Args.Site, tm.maker)
+		o.SetOrigin(site, t.tmpl.maker)
 	}
-	if tm.Flow.Mode != 0 {
+	if t.tmpl.Flow.Mode != 0 {
 		c.newStream(t)
 	}
 	var bad *fault.Error
@@ -230,11 +250,10 @@ func (c *Client) newTask(tm *Template, call *Call, total int) (*task, error) {
 		c.watchPending()
 	}
 	t.stampQueued(c)
-	return t, nil
 }
 
 // depReady is told once for each argument that the task waited for.
-func (c *Client) depReady(t *task) {
+func (c *submitter) depReady(t *task) {
 	t.waiting--
 	if t.waiting > 0 || t.canceled {
 		return
@@ -266,7 +285,7 @@ func (t *task) badDep() *refs.Object {
 }
 
 // eachReturn calls f with every return that somebody still holds.
-func (c *Client) eachReturn(t *task, f func(i int, o *refs.Object)) {
+func (c *submitter) eachReturn(t *task, f func(i int, o *refs.Object)) {
 	for i := range t.returns {
 		if o := c.table.FindOwned(t.first + uint64(i)); o != nil && !c.awaitsFirst(t, o) {
 			f(int(i), o)
@@ -284,7 +303,7 @@ func (c *Client) eachReturn(t *task, f func(i int, o *refs.Object)) {
 }
 
 // failTask ends the task with a fault; mu held.
-func (c *Client) failTask(t *task, f *fault.Error) {
+func (c *submitter) failTask(t *task, f *fault.Error) {
 	c.freeWritten(t)
 	t.failed = true
 	held := false
@@ -293,13 +312,13 @@ func (c *Client) failTask(t *task, f *fault.Error) {
 		c.table.Fail(o, f)
 	})
 	if !held {
-		c.unheld(t, f)
+		c.fx.Unheld(t, f)
 	}
 	c.endTask(t)
 }
 
 // failLike ends the task as its argument ended.
-func (c *Client) failLike(t *task, dep *refs.Object) {
+func (c *submitter) failLike(t *task, dep *refs.Object) {
 	t.failed = true
 	c.eachReturn(t, func(_ int, o *refs.Object) {
 		if dep.State() == refs.Failed {
@@ -310,13 +329,13 @@ func (c *Client) failLike(t *task, dep *refs.Object) {
 			c.table.Fail(o, &f)
 			return
 		}
-		c.failAs(o, dep)
+		c.table.FailAs(o, dep)
 	})
 	c.endTask(t)
 }
 
 // infeasible marks what the task returns; mu held.
-func (c *Client) infeasible(t *task, f *fault.Error) {
+func (c *submitter) infeasible(t *task, f *fault.Error) {
 	held := false
 	c.eachReturn(t, func(_ int, o *refs.Object) {
 		held = true
@@ -325,24 +344,24 @@ func (c *Client) infeasible(t *task, f *fault.Error) {
 		}
 	})
 	if !held {
-		c.unheld(t, f)
+		c.fx.Unheld(t, f)
 	}
 }
 
 // count adds a submitted task to those that have no answer; mu held.
-func (c *Client) count(t *task) {
+func (c *submitter) count(t *task) {
 	t.counted = true
 	t.tmpl.open++
 	c.unfinished++
 }
 
 // endTask lets go of what the task held.
-func (c *Client) endTask(t *task) {
+func (c *submitter) endTask(t *task) {
 	if t.counted {
 		t.counted = false
 		c.ends(t)
 		if c.unfinished--; c.unfinished == 0 {
-			c.lessNeeded()
+			c.fx.LessNeeded()
 		}
 	}
 	if t.stream != nil {
@@ -360,7 +379,7 @@ func (c *Client) endTask(t *task) {
 	}
 }
 
-func (c *Client) unpinTask(t *task) {
+func (c *submitter) unpinTask(t *task) {
 	if len(t.deps)+len(t.nested) > 0 && planted.Strikes(planted.KeptPin) {
 		return
 	}
@@ -376,11 +395,11 @@ func (c *Client) unpinTask(t *task) {
 	if t.recipe == nil {
 		t.deps, t.nested, t.argsRef, t.args = nil, nil, nil, nil
 	}
-	c.carryOut()
+	c.table.CarryOut()
 }
 
 // appendTask encodes the task's frame, to run as tm says.
-func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
+func (c *submitter) appendTask(b []byte, t *task, tm *Template) []byte {
 	b, at := frame.BeginTask(b, t.seq, uint64(tm.id), t.first, t.stream != nil || t.recipe != nil)
 	b = c.appendArgs(b, t)
 	b = frame.AppendCount(b, len(t.deps))
@@ -404,7 +423,7 @@ func (c *Client) appendTask(b []byte, t *task, tm *Template) []byte {
 }
 
 // appendArgs encodes where the task's arguments are.
-func (c *Client) appendArgs(b []byte, t *task) []byte {
+func (c *submitter) appendArgs(b []byte, t *task) []byte {
 	if t.argsRef != nil {
 		return c.appendPlace(b, t.argsRef)
 	}
@@ -413,7 +432,7 @@ func (c *Client) appendArgs(b []byte, t *task) []byte {
 
 // appendPlace encodes where a ready object is, or was: one that is lost, or
 // could not be computed again, the worker will not find.
-func (c *Client) appendPlace(b []byte, o *refs.Object) []byte {
+func (c *submitter) appendPlace(b []byte, o *refs.Object) []byte {
 	if o.State() == refs.Inline {
 		return frame.AppendInline(b, o.Value())
 	}
@@ -421,12 +440,12 @@ func (c *Client) appendPlace(b []byte, o *refs.Object) []byte {
 }
 
 // appendOwner encodes that the worker is to ask the object's owner for it.
-func (c *Client) appendOwner(b []byte, o *refs.Object) []byte {
+func (c *submitter) appendOwner(b []byte, o *refs.Object) []byte {
 	return frame.AppendStored(b, &o.ID, 0, c.addrOf(o))
 }
 
 // addrOf returns the socket of the object's owner.
-func (c *Client) addrOf(o *refs.Object) string {
+func (c *submitter) addrOf(o *refs.Object) string {
 	if o.Owned() {
 		return c.info.Addr
 	}

@@ -8,14 +8,14 @@ import (
 // What the tracer hears. Each of these is a branch in its caller while nothing is traced.
 
 // stamp marks a stage of a call that we have submitted.
-func (t *task) stamp(c *Client, s trace.Stage, fd int) {
+func (t *task) stamp(c *submitter, s trace.Stage, fd int) {
 	if trace.On {
 		trace.Call(s, t.first, c.self, fd)
 	}
 }
 
 // stampQueued marks that the task is made.
-func (t *task) stampQueued(c *Client) {
+func (t *task) stampQueued(c *submitter) {
 	if trace.On {
 		trace.CallOf(trace.Queued, t.first, c.self, t.tmpl.Kind == KindMethod)
 	}

@@ -82,7 +82,7 @@ func TestUnseen_ExceptionOutsideThisProcess_SaysWhatIsKnown(t *testing.T) {
 		{"one that is not ready", refs.Facts{State: refs.Pending}, ""},
 	} {
 		var said []string
-		c := &Client{self: self}
+		c := &Client{membership: membership{self: self}}
 		c.unfetched.tell = func(text string) { said = append(said, text) }
 		x.o.Maker = c.textNumber("g")
 		o := refs.Known(ids.NewObject(12, self, ids.JobOf(1), 3), x.o)

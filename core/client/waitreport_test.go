@@ -21,8 +21,9 @@ func later(t *testing.T, c *Client) (told []string) {
 	for _, k := range c.classes {
 		k.since = k.since.Add(-pendingAfter)
 	}
+	reports := c.look()
 	c.mu.Unlock()
-	c.reportPending()
+	c.report(reports)
 	for n := c.NextNote(0); n != nil; n = c.NextNote(0) {
 		told = append(told, n.Warning)
 	}
@@ -104,14 +105,14 @@ func TestReportPending_NothingWaits_NobodyLooks(t *testing.T) {
 	c.watchPending()
 	before := c.looks
 	c.mu.Unlock()
-	c.reportPending()
+	c.event((*submitter).reportPending)
 	c.mu.Lock()
 	if !c.pendingArmed || c.looks != before+1 {
 		t.Errorf("after a look at what has begun to wait: armed %v, %d looks", c.pendingArmed, c.looks-before)
 	}
 	c.looks = c.pendingFrom + pendingTicks
 	c.mu.Unlock()
-	c.reportPending()
+	c.event((*submitter).reportPending)
 	c.mu.Lock()
 	if c.pendingArmed {
 		t.Error("somebody looks again, though nothing waits")
@@ -125,7 +126,7 @@ func TestReportPending_NothingWaits_NobodyLooks(t *testing.T) {
 	}
 	c.mu.Unlock()
 	c.Close(0)
-	c.reportPending() // the timer may have rung
+	c.event((*submitter).reportPending) // the timer may have rung
 	if c.looks != from+3 {
 		t.Error("a closed session looks at what waits")
 	}

@@ -9,8 +9,9 @@ import (
 // patience is over; one that works is marked, and looked at when it rests.
 func TestLeaseWanted_RestingOne_IsLookedAtSoon(t *testing.T) {
 	since := time.Now().Add(time.Hour)
-	c := &Client{leases: map[uint64]*lease{1: {resting: true, idleAt: since}, 2: {idleAt: since}}, idleTimer: time.NewTimer(time.Hour)}
-	defer c.idleTimer.Stop()
+	c := bare(&Client{})
+	c.leases = map[uint64]*lease{1: {resting: true, idleAt: since}, 2: {idleAt: since}}
+	defer c.submitter.stop()
 	c.leaseWanted(3) // it is gone
 	c.leaseWanted(2)
 	if !c.leases[2].wanted || !c.idleLook.IsZero() {
@@ -23,7 +24,8 @@ func TestLeaseWanted_RestingOne_IsLookedAtSoon(t *testing.T) {
 	if (&lease{}).patience() != idleLease || wantedLease >= idleLease {
 		t.Error("what nobody wants is not kept longer")
 	}
-	closed := &Client{closed: true, leases: map[uint64]*lease{1: {resting: true}}}
+	closed := bare(&Client{membership: membership{closed: true}})
+	closed.leases[1] = &lease{resting: true}
 	if closed.leaseWanted(1); closed.leases[1].wanted {
 		t.Error("a closed client minds its leases")
 	}

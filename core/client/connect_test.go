@@ -1,0 +1,116 @@
+package client
+
+import (
+	"errors"
+	"io"
+	"net"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wire"
+)
+
+// lateDialer opens each connection when the test says so.
+type lateDialer struct {
+	transport.UnixDialer
+	begun chan string // addresses
+	goOn  chan struct{}
+}
+
+func (d *lateDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
+	d.begun <- addr
+	<-d.goOn
+	return d.UnixDialer.Dial(addr, h, page)
+}
+
+// dialsLate makes a session's task connections wait for the test.
+func dialsLate(c *Client) *lateDialer {
+	d := &lateDialer{begun: make(chan string, 10), goOn: make(chan struct{})}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dialer = d
+	return d
+}
+
+// A worker that takes no connection keeps nobody from hearing the daemon. What the daemon has
+// said meanwhile about the lease holds when the connection is there.
+func TestConnect_WorkerTakesNoConnectionYet_DaemonIsHeard(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(echo)
+	c := d.driver()
+	late := dialsLate(c)
+	ref := submit(t, c, template(t, c, "f"), "x")
+	<-late.begun
+	d.mu.Lock()
+	var id uint64
+	for id = range d.leased {
+	}
+	d.mu.Unlock()
+	d.says(c, push(wire.TLeaseRecall, wire.LeaseRef{LeaseID: id}))
+	c.mu.Lock()
+	if l := c.leases[id]; l == nil || !l.recall || l.conn != nil {
+		t.Errorf("the lease, which others wait for, is %+v", l)
+	}
+	c.mu.Unlock()
+	close(late.goOn)
+	d.eventually("the lease goes back unused", func() bool { return len(d.returned) > 0 && d.returned[0] == id })
+	if got := get(t, c, ref); got != "x" {
+		t.Errorf("the task, which gets another lease, returns %q", got)
+	}
+}
+
+// The daemon is heard while an actor takes no connection, too.
+func TestConnect_ActorTakesNoConnectionYet_DaemonIsHeard(t *testing.T) {
+	d := startDaemon(t)
+	d.act(0, echoes)
+	c := d.driver()
+	late := dialsLate(c)
+	ref := callActor(t, c, newActor(t, c, ActorSpec{}), method(t, c, 0), "x")
+	<-late.begun
+	d.says(c) // returns when the session has answered
+	close(late.goOn)
+	expectOutcome(t, c, "the call", ref, "x", "")
+}
+
+// A connection that nobody needs any more when it is there is closed again.
+func TestConnect_NobodyNeedsIt_ConnectionIsClosed(t *testing.T) {
+	for what, x := range map[string]struct {
+		ends bool
+		of   outConn
+	}{
+		"the session has ended":       {true, outConn{actor: &actor{}}},
+		"no handle of the actor":      {false, outConn{actor: &actor{}}},
+		"the lease has been returned": {false, outConn{lease: &lease{gone: true}}},
+	} {
+		d := startDaemon(t)
+		c := d.driver()
+		addr := filepath.Join(d.dir, "called.sock")
+		l, err := net.Listen("unix", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		if x.ends {
+			c.Close(0)
+		}
+		o := newOutConn(&c.submitter, addr)
+		o.actor, o.lease = x.of.actor, x.of.lease
+		(*host)(c).Connect(o, wire.Hello{Version: wire.Version, Role: wire.RoleActor}, -1)
+		u, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer u.Close()
+		if _, err := wire.ReadHello(u.(*net.UnixConn)); err != nil {
+			t.Fatal(err)
+		}
+		if err := u.SetReadDeadline(time.Now().Add(testLimit)); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := u.Read(make([]byte, 1)); n != 0 || !errors.Is(err, io.EOF) {
+			t.Errorf("%s: the connection gives %d bytes, %v, want its end", what, n, err)
+		}
+	}
+}
