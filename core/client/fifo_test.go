@@ -68,9 +68,9 @@ func TestFifo_RandomOperations_LikeSlice(t *testing.T) {
 func TestFifo_HundredThousandRemovals_Linear(t *testing.T) {
 	const n = 100_000
 	few, many := time.Hour, time.Hour
-	for range 5 { // a busy machine may slow some of them down
+	for range 20 { // a busy machine may slow some of them down
 		few, many = min(few, removals(t, n/10)), min(many, removals(t, n))
-		if many < 40*few { // 10 when it is linear, 100 when each removal searches
+		if many < 80*few { // 10 when it is linear, more when the tasks do not fit in the cache, far above 100 when each removal searches
 			return
 		}
 	}
