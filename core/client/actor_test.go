@@ -287,18 +287,17 @@ func TestNewActor_SessionEndsWhileAnArgumentIsPending_NothingIsRegistered(t *tes
 	}
 }
 
-// A process confirms the references inside an answer once it has registered them with their
-// owner. One whose session ends before that confirms nothing.
-func TestReceived_SessionEndsBeforeTheOwnerHasAnswered_NothingIsConfirmed(t *testing.T) {
+// A worker lets go of the references inside an exception that nobody gets once they are registered
+// with their owners. One whose caller's session ends before that hears nothing.
+func TestDiscard_SessionEndsBeforeTheOwnerHasAnswered_WorkerHearsNothing(t *testing.T) {
 	c := startDaemon(t).driver()
-	ran := 0
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.table.Registering(1)
-	c.whenRegistered(func() { ran++ })
-	c.shut(errors.New("the program ends"))
-	if ran != 0 {
-		t.Error("the references are confirmed although they are not registered")
+	d := &discarding{c: &c.submitter, t: &task{}, worker: "/nowhere", inner: true}
+	d.next()
+	if c.shut(errors.New("the program ends")); c.links.Len() != 0 {
+		t.Error("a session that has ended connects to the worker")
 	}
 }
 

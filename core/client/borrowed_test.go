@@ -7,6 +7,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/wait"
 )
 
 // borrows has a process import an object of another one.
@@ -30,7 +31,7 @@ func TestRegister_OwnerCannotBeReached_ReferencesFailAndNothingWaits(t *testing.
 	if c.table.Unregistered() != 1 {
 		t.Errorf("%d registrations are under way, want 1", c.table.Unregistered())
 	}
-	c.whenRegistered(func() { close(registered) })
+	c.table.AwaitRegistered(wait.Calling(func() { close(registered) }))
 	c.mu.Unlock()
 	expectOutcome(t, c, "the reference", id, "", fault.OwnerDied)
 	waitFor(t, "who waits for the registration goes on", func() bool {

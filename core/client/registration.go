@@ -29,20 +29,6 @@ func (c *Client) registered() bool {
 	return c.table.Unregistered() == 0
 }
 
-// whenRegistered runs f, under mu, when all references that came here are
-// registered with their owners: at once if they are. It is not run when the
-// session ends before that; mu held.
-func (c *Client) whenRegistered(f func()) {
-	c.table.AwaitRegistered(wait.Calling(func() {
-		if !c.closed {
-			f()
-		}
-	}))
-}
-
-// received tells a worker that the references inside its reply are registered, as soon as they are; mu held.
-func (c *Client) received(id ids.Task, o *outConn) { c.table.ReceiptWhenRegistered(o.peerAddr, id) }
-
 // Receipt implements refs.Effects.
 func (h *host) Receipt(worker string, t ids.Task) {
 	(*Client)(h).withPeer(worker, func(p *wire.Peer, err error) {
