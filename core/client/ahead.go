@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 )
@@ -13,9 +14,6 @@ import (
 // An event loop must not wait: not for the store to find a value, nor for a
 // value that was lost to be computed again. What lies in the store is fetched
 // for it before it is told.
-
-// far reports whether a value has to be fetched from the store first.
-func far(o *refs.Object) bool { return o.State() == refs.Stored && o.Copy() == nil }
 
 // ring tells the event loop that what it waits for with the token has come; mu held.
 func (c *Client) ring(token uint64) {
@@ -32,11 +30,11 @@ func (c *Client) ring(token uint64) {
 func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if o, err := c.find(id); err == nil && far(o) && misses < maxMisses {
+	if o, err := c.find(id); err == nil && localstore.MustFetch(o) && misses < maxMisses {
 		v, err := c.pinStored(o, time.Time{})
 		switch {
 		case err == nil:
-			c.unhold(v)
+			c.local.Unhold(v)
 		case isLost(err):
 			c.missed(o)
 			c.watchAhead(o, token, misses+1)
@@ -49,7 +47,7 @@ func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
 // watchAhead rings when the object is ready and a get of it returns at once; mu held.
 func (c *Client) watchAhead(o *refs.Object, token uint64, misses int) {
 	settled := func() {
-		if far(o) {
+		if localstore.MustFetch(o) {
 			go c.fetchAhead(o.ID, token, misses)
 		} else {
 			c.ring(token)

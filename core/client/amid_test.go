@@ -89,7 +89,7 @@ func (g *gated) take(n int) {
 
 // lose has the store lose items that nobody reads at the moment.
 func (g *gated) lose(items ...int) {
-	g.c.letGoOfViews()
+	g.c.unpinUnused()
 	for _, i := range items {
 		g.d.loses(g.refs[i])
 	}

@@ -152,9 +152,10 @@ func TestAmid_SecondRunRaises_FirstRunStillEndsWell(t *testing.T) {
 	d := startDaemon(t)
 	g := &gated{t: t, d: d, stop: make(chan struct{})}
 	gate := make(chan struct{})
+	var secondOn *Client // the worker of the second run; the first run's may still be on its way to the gate
 	run := generate(func(c *Client, i int) *Value {
 		g.mu.Lock()
-		second := g.runs > 1
+		second := c == secondOn
 		g.mu.Unlock()
 		v := large(fmt.Sprint(i))
 		switch {
@@ -169,7 +170,9 @@ func TestAmid_SecondRunRaises_FirstRunStillEndsWell(t *testing.T) {
 	for range 2 {
 		d.worker(func(c *Client, it *Item) {
 			g.mu.Lock()
-			g.runs++
+			if g.runs++; g.runs == 2 {
+				secondOn = c
+			}
 			g.mu.Unlock()
 			run(c, it)
 		})

@@ -22,7 +22,7 @@ func TestArguments_SameResultMovedTwice_IsWrittenOnce(t *testing.T) {
 	c.table.PutInline(o, v.envelope(total), uint64(total))
 	for range 2 {
 		inState(o, refs.Inline)
-		if err := c.moveAll([]*refs.Object{o}); err != nil || o.State() != refs.Stored {
+		if err := c.moveToStore([]*refs.Object{o}); err != nil || o.State() != refs.Stored {
 			t.Fatalf("moved: %v, state %d", err, o.State())
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/refs"
-	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
@@ -84,17 +84,12 @@ type Client struct {
 	submitter // its mutex is mu
 	opts      Options
 	daemon    *wire.Peer
-	arena     *store.Mapping
-	restTimer *time.Timer // see rest.go
-	// An heir maps the arena when it has to write there.
-	arenaFD    int
-	arenaBytes uint64
-	listener   *transport.Listener // nil: it could not be made, or is not taken over yet
+	trimTimer *time.Timer         // see trim.go; nil: the arena is not mapped
+	listener  *transport.Listener // nil: it could not be made, or is not taken over yet
 
 	mu      sync.Mutex
 	poller  *transport.Poller // of the task sockets; it releases mu while it waits
-	views   map[uint64]*view
-	mapped  map[ids.Object]*view
+	local   localstore.Store  // what this process has of the node's object store
 	dialer  transport.Dialer
 	links   *transport.Links  // control connections to other processes
 	served  *transport.Served // control connections of other processes
@@ -113,11 +108,7 @@ type Client struct {
 
 	scratch []*refs.Object // memory for the next list that the program waits for, see select.go
 
-	pinnings map[ids.Object]*pinning // places that the daemon was asked for
-	expected []ids.Object            // what a get of a list takes next, see readahead.go; a hint that an heir need not have
-	idle     idleViews               // of a worker; they stay with its process when it moves
-	spare    spareRange              // it stays with the process, too
-	loop     eventLoop               // of an actor, which does not move
+	loop eventLoop // of an actor, which does not move
 }
 
 // Connect joins the session of the daemon at o.Socket.
@@ -132,9 +123,9 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
 	c := &Client{
-		opts: o, views: map[uint64]*view{}, mapped: map[ids.Object]*view{},
-		dialer: transport.UnixDialer{}, arenaFD: -1, async: asyncQueue{fd: -1}, idle: idleViews{rest: viewsRest}, spare: spareRange{stays: spareFor},
+		opts: o, dialer: transport.UnixDialer{}, async: asyncQueue{fd: -1},
 	}
+	c.local.Init(localstore.Options{Daemon: (*storeHost)(c), Clock: (*storeHost)(c), KeepsIdle: o.Role == wire.RoleWorker})
 	c.submitter.init(&c.membership, (*host)(c))
 	c.successor = o.Role == wire.RoleSuccessor
 	c.served = transport.NewServed(&c.mu, (*host)(c), o.Descriptor)
@@ -196,7 +187,7 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	if arenaFD < 0 {
 		return fmt.Errorf("the daemon sent no arena")
 	}
-	c.arenaFD, c.arenaBytes = arenaFD, arenaBytes
+	c.local.SetArena(arenaFD, arenaBytes)
 	if c.opts.Role != wire.RoleSuccessor { // of which there may be thousands in a process, and they read nothing
 		if err := c.mapArena(); err != nil {
 			return err
@@ -216,22 +207,6 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 		c.listener, err = transport.Listen(c.info.Addr, (*host)(c), c.served)
 	}
 	return err
-}
-
-// mapArena makes the arena's memory readable here; once.
-func (c *Client) mapArena() error {
-	if c.arenaFD < 0 {
-		return nil
-	}
-	m, err := store.Map(c.arenaFD, c.arenaBytes)
-	unix.Close(c.arenaFD) // the mapping has its own
-	c.arenaFD = -1
-	if err != nil {
-		return fmt.Errorf("map the object arena: %w", err)
-	}
-	c.arena = m
-	c.restTimer = time.AfterFunc(begunRest, c.restBegun)
-	return nil
 }
 
 // Info describes the session.
@@ -268,7 +243,7 @@ func (c *Client) CloseContext(ctx context.Context) {
 	c.takeDrops()
 	c.shut(fault.New(fault.Closed, "the session was shut down"))
 	if c.opts.Role == wire.RoleService {
-		c.keepViews()
+		c.local.Detach()
 	}
 	c.mu.Unlock()
 	c.closing(transport.Descriptor(c.daemon.Conn()))
@@ -285,6 +260,7 @@ func (c *Client) shut(why error) {
 	}
 	c.tellMore()
 	c.closed, c.why = true, why
+	c.local.End(why)
 	c.submitter.stop()
 	c.poller.End()
 	c.served.Refuse()
@@ -318,20 +294,17 @@ func (c *Client) release() {
 	}
 	c.links.Close()
 	c.served.Close()
-	for _, fd := range []*int{&c.async.fd, &c.arenaFD} {
-		if *fd >= 0 {
-			c.closing(*fd)
-			unix.Close(*fd)
-			*fd = -1
-		}
+	if c.async.fd >= 0 {
+		c.closing(c.async.fd)
+		unix.Close(c.async.fd)
+		c.async.fd = -1
 	}
 	c.dropBegun()
 	c.table.LeaveBatches()
-	if c.arena != nil {
-		c.restTimer.Stop()
-		abandon(c.arena, c.views)
-		clear(c.views) // what is let go of from now on is an orphan's
+	if c.trimTimer != nil {
+		c.trimTimer.Stop()
 	}
+	c.local.Close()
 }
 
 func (c *Client) daemonGone(err error) {

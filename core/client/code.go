@@ -103,10 +103,7 @@ func (c *Client) putBack(f *Found) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if v := c.views[f.View]; v != nil {
-		v.inUse--
-		c.rest(v)
-	}
+	c.local.Drop(f.View)
 }
 
 // fetchCode gets the large class of the actor that this worker starts from the

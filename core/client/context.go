@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
-	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wait"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -27,49 +25,6 @@ func (c *Client) endsWith(ctx context.Context, w *wait.Wait) (stop func() bool) 
 			c.poller.Finish(w)
 		}
 	})
-}
-
-// near maps an object of the store, or gives up when the context ends; mu held on entry and exit,
-// released meanwhile.
-func (c *Client) near(ctx context.Context, o *refs.Object) error {
-	if c.mapped[o.ID] != nil {
-		return nil // it is mapped here already, though not for the table
-	}
-	c.table.PinHere(o)
-	p := c.askPlace(o.ID)
-	c.mu.Unlock()
-	var gone error
-	select {
-	case <-p.done:
-	case <-ctx.Done():
-		gone = ctx.Err()
-	}
-	c.mu.Lock()
-	err := gone
-	select {
-	case <-p.done: // perhaps at the same time
-		v := p.view
-		if err = p.err; err != nil {
-			break
-		}
-		c.keepMapped(o, v)
-		c.unhold(v)
-	default:
-		p.users--
-	}
-	c.table.Unpin(o)
-	c.carryOut()
-	return err
-}
-
-// keepViews gives the views that the program has memory of their own, with what they show now: the
-// daemon uses the arena's memory for other objects as soon as this process has left; mu held.
-func (c *Client) keepViews() {
-	for _, v := range c.views {
-		if b, err := c.bytes(v); v.inUse > 0 && err == nil {
-			_ = store.Detach(b) // without memory for a copy, what the view shows may change
-		}
-	}
 }
 
 // GetContext is Get until a context ends, whose error it returns then.

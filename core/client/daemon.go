@@ -88,11 +88,11 @@ func (c *Client) fromDaemon(m *wire.Message) {
 			c.mu.Unlock()
 		}
 	case wire.TObjLetGo:
-		c.letGoOfViews()
+		c.unpinUnused()
 	case wire.TObjFreed:
 		var q wire.ObjRefs
 		if err = m.Decode(&q); err == nil {
-			c.freedElsewhere(&q)
+			c.freedElsewhere(q.ObjectIDs)
 		}
 	default:
 		err = fault.New(fault.BadRequest, "%s is not for a client", m.Type)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
@@ -51,36 +52,21 @@ func (c *Client) unpinAll(list []*refs.Object) { c.table.UnpinAll(list) }
 
 // DropView implements refs.Effects.
 func (h *host) DropView(view uint64) {
-	c := (*Client)(h)
-	if isLoan(view) {
-		EndLoan(view)
+	if localstore.IsLoan(view) {
+		localstore.EndLoan(view)
 		return
 	}
-	if v := c.views[view]; v != nil {
-		v.inUse--
-		c.rest(v)
-		return
-	}
-	dropOrphan(view) // of an earlier session
+	h.local.Drop(view)
 }
 
 // DropStream implements refs.Effects.
 func (h *host) DropStream(generator ids.Object) { (*Client)(h).leaveStream(generator) }
 
 // DropCopy implements refs.Effects.
-func (h *host) DropCopy(o *refs.Object) (kept bool) {
-	c := (*Client)(h)
-	if c.spared(o) {
-		return true
-	}
-	if v := viewOf(o); v != nil {
-		c.unhold(v)
-	}
-	return false
-}
+func (h *host) DropCopy(o *refs.Object) (kept bool) { return h.local.ObjectGone(o) }
 
 // CopyLost implements refs.Effects.
-func (h *host) CopyLost(id ids.Object) { (*Client)(h).valueFreed(id) }
+func (h *host) CopyLost(id ids.Object) { h.local.ValueFreed(id) }
 
 // Free implements refs.Effects.
 func (h *host) Free(list [][]byte) {

@@ -49,7 +49,7 @@ func TestDrops_OwnerIsSilent_OnlyWhatMayHaveBroughtItWaits(t *testing.T) {
 		t.Errorf("while the owner is silent %d objects are owned and %d borrowed, want the one that contains the reference, and it", owned, borrowed)
 	}
 	c.mu.Lock()
-	views := len(c.views)
+	views := c.local.Count().Views
 	c.mu.Unlock()
 	if views != 0 {
 		t.Errorf("%d views of stored objects are left", views)

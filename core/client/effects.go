@@ -14,12 +14,13 @@ var (
 	_ refs.Effects = (*host)(nil)
 	_ refs.Task    = (*task)(nil)
 	_ refs.Source  = (*actor)(nil)
-	_ refs.Copy    = (*view)(nil)
 )
 
-// newTable returns the empty table of this process in its job.
+// newTable returns the empty table of this process in its job, which the store joins.
 func (c *Client) newTable() *refs.Table {
-	return refs.NewTable(c.self, c.info.Job, c.info.Addr, (*host)(c))
+	t := refs.NewTable(c.self, c.info.Job, c.info.Addr, (*host)(c))
+	c.local.Join(c.self, t)
+	return t
 }
 
 // Wake implements refs.Effects.
@@ -48,12 +49,6 @@ func actorOf(o *refs.Object) *actor {
 	return a
 }
 
-// viewOf returns the view that the table holds of the object's stored copy, nil when it holds none.
-func viewOf(o *refs.Object) *view {
-	v, _ := o.Copy().(*view)
-	return v
-}
-
 // IsActor implements refs.Source.
 func (*task) IsActor() bool { return false }
 
@@ -70,6 +65,3 @@ const (
 func (t *task) LineageBytes() uint64 {
 	return uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))
 }
-
-// InUse implements refs.Copy.
-func (v *view) InUse() bool { return v.inUse > 0 }

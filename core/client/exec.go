@@ -316,7 +316,7 @@ func (e *executor) begin(k *call) (*Item, error) {
 	held := c.pinArguments(k)
 	lost, err := e.arguments(k, it)
 	for _, v := range held {
-		c.rest(v)
+		c.local.Release(v)
 	}
 	switch {
 	case lost == nil:
@@ -361,12 +361,12 @@ func (e *executor) open(k *call, p frame.Place) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
-	v.inUse++
-	b, err := c.bytes(v)
+	b, n, err := c.local.Open(v)
 	if err != nil {
+		c.local.Unhold(v)
 		return Found{}, err
 	}
-	return Found{Envelope: b, View: v.n}, nil
+	return Found{Envelope: b, View: n}, nil
 }
 
 // Function returns a pickled function or class, and keeps it until Unload.

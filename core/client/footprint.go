@@ -17,6 +17,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	owned, borrowed := c.table.Len()
 	sockets := c.poller.Counts()
 	recipes, held, idle := 0, 0, 0
+	stored := c.local.Count()
 	c.table.Recipes(func(*refs.Recipe) { recipes++ })
 	c.table.EachUnconfirmed(func(ids.Owner, ids.Task, []*refs.Object) { held++ })
 	for _, k := range c.classes {
@@ -24,10 +25,10 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	}
 	for name, n := range map[string]int{
 		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": len(c.classes), "templates": len(c.tmpls),
-		"shapes": len(c.shapes), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": len(c.views),
-		"mapped": len(c.mapped), "kept": c.table.Kept(), "streams": len(c.streams), "peers": c.links.Len(),
+		"shapes": len(c.shapes), "leases": len(c.leases), "class_leases": idle, "actors": len(c.actors), "views": stored.Views,
+		"mapped": stored.Mapped, "kept": c.table.Kept(), "streams": len(c.streams), "peers": c.links.Len(),
 		"serving": c.served.Len(), "held": held, "sockets": sockets.Connections, "graves": sockets.Retired,
-		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": len(c.pinnings),
+		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": stored.Pinnings,
 		"unfinished": c.unfinished, "drops": c.table.LateDrops(), "dirty": sockets.Unsent, "doomed": sockets.Ending, "loans": Loans(), "sheaves": refs.Batches(),
 	} {
 		found["n_"+name] = uint64(n)

@@ -109,7 +109,7 @@ func (c *Client) loseCopy(id ids.Object) error {
 		c.mu.Unlock()
 		return nil
 	}
-	c.valueFreed(id)
+	c.local.ValueFreed(id)
 	done := make(chan struct{})
 	c.withPeer(o.OwnerAddr(), func(p *wire.Peer, err error) {
 		if err != nil {

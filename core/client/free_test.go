@@ -165,7 +165,7 @@ func TestLose_ByOwnerOrBorrower_TheStoreForgetsIt(t *testing.T) {
 		}
 		d.frees(id)
 		who.mu.Lock()
-		if v := who.mapped[id]; v != nil && !v.freed {
+		if o := who.table.Find(id); o != nil && o.Copy() != nil {
 			t.Errorf("asked by the owner %v: a process keeps the lost copy for its next get", byOwner)
 		}
 		who.mu.Unlock()

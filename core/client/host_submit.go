@@ -110,7 +110,7 @@ func (h *host) Promote(t *task, list []*refs.Object) {
 	go func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.promoted(t, c.moveAll(list))
+		c.promoted(t, c.moveToStore(list))
 	}()
 }
 

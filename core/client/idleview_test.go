@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -21,7 +22,7 @@ func startIdle(t *testing.T, rest time.Duration, run func(c *Client, it *Item)) 
 	x := &idleTest{t: t, d: startDaemon(t)}
 	x.worker = x.d.worker(run)
 	x.worker.mu.Lock()
-	x.worker.idle.rest = rest
+	x.worker.local.SetTimes(localstore.Times{Idle: rest})
 	x.worker.mu.Unlock()
 	x.driver = x.d.driver()
 	x.tmpl = template(t, x.driver, "size")
@@ -76,6 +77,16 @@ func (x *idleTest) push(m wire.Type, body any) {
 	}
 }
 
+// heard waits until the worker has handled what was pushed to it: it handles one message after the other.
+func (x *idleTest) heard() {
+	x.d.mu.Lock()
+	p := x.d.peerOf[x.worker.Info().Worker]
+	x.d.mu.Unlock()
+	if err := p.Call(x.t.Context(), wire.TRunning, nil, nil); err != nil {
+		x.t.Error(err)
+	}
+}
+
 func (x *idleTest) pins() (held, asked int) {
 	x.d.mu.Lock()
 	defer x.d.mu.Unlock()
@@ -110,8 +121,8 @@ func TestIdleView_AfterAWhile_IsUnpinned(t *testing.T) {
 	x.d.eventually("all are unpinned", func() bool { return x.d.pins == 0 })
 	x.worker.mu.Lock()
 	defer x.worker.mu.Unlock()
-	if i := &x.worker.idle; i.n != 0 || i.first != nil || i.last != nil || len(x.worker.views) != 0 || len(x.worker.mapped) != 0 {
-		t.Errorf("left: %+v, %d views", i, len(x.worker.views))
+	if n := x.worker.local.Count(); n != (localstore.Counts{}) {
+		t.Errorf("left: %+v", n)
 	}
 }
 
@@ -126,12 +137,7 @@ func TestIdleView_FreedWhileATaskLooks_GoesWithTheTask(t *testing.T) {
 	x.submit(id)
 	<-looks
 	x.push(wire.TObjFreed, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
-	x.d.eventually("it was heard", func() bool {
-		x.worker.mu.Lock()
-		defer x.worker.mu.Unlock()
-		v := x.worker.mapped[id]
-		return v != nil && v.freed
-	})
+	x.heard()
 	if held, _ := x.pins(); held != 1 {
 		t.Errorf("%d objects are pinned while a task looks at one", held)
 	}
@@ -139,14 +145,17 @@ func TestIdleView_FreedWhileATaskLooks_GoesWithTheTask(t *testing.T) {
 	x.d.eventually("it is unpinned with the task", func() bool { return x.d.pins == 0 })
 }
 
+// idleMost is how many views localstore keeps.
+const idleMost = 256
+
 func TestIdleView_Many_TheLatestStay(t *testing.T) {
 	x := startIdle(t, time.Hour, size)
 	var list []ids.Object
-	for range mostIdle + 10 {
+	for range idleMost + 10 {
 		list = append(list, x.put())
 		x.call(list[len(list)-1])
 	}
-	x.d.eventually("no more than the most", func() bool { return x.d.pins == mostIdle })
+	x.d.eventually("no more than the most", func() bool { return x.d.pins == idleMost })
 	_, before := x.pins()
 	for _, id := range list[10:] {
 		x.call(id)
@@ -187,12 +196,10 @@ func TestIdleView_FreedWhileOnlyAReferenceKeepsIt_IsUnpinned(t *testing.T) {
 
 	f := look()
 	x.push(wire.TObjFreed, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
-	x.d.eventually("the table lets go of it", func() bool {
-		x.worker.mu.Lock()
-		defer x.worker.mu.Unlock()
-		v := x.worker.mapped[id]
-		return v != nil && v.freed && v.holds == 1
-	})
+	x.heard()
+	if n, _ := x.pins(); n != 1 {
+		t.Errorf("%d objects are pinned while the program looks at one", n)
+	}
 	again := look() // at the same memory
 	if again.View != f.View {
 		t.Error("a value that is looked at is mapped twice")
@@ -203,35 +210,4 @@ func TestIdleView_FreedWhileOnlyAReferenceKeepsIt_IsUnpinned(t *testing.T) {
 	}
 	x.worker.Release(Drop{View: f.View})
 	x.d.eventually("it is unpinned with the last look", func() bool { return x.d.pins == 0 })
-}
-
-// The daemon's word that a value was freed may come while the file that it lies in is being opened.
-func TestIdleView_FreedWhileItsFileIsOpened_IsNotKept(t *testing.T) {
-	x := startIdle(t, time.Hour, size)
-	id := x.put()
-	addr, err := x.driver.Export(id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := x.worker.Import(id, addr, 0); err != nil {
-		t.Fatal(err)
-	}
-	c := x.worker
-	c.mu.Lock()
-	p := &pinning{users: 1, done: make(chan struct{})}
-	c.pinnings = map[ids.Object]*pinning{id: p}
-	c.mu.Unlock()
-	c.freedElsewhere(&wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
-	c.placed(id, p, wire.ObjPlace{Size: 100}, nil, true, nil)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	o := c.table.Find(id)
-	c.keepMapped(o, p.view)
-	if !p.view.freed || o.Copy() != nil || p.view.holds != 1 {
-		t.Errorf("%+v, kept for the reference: %v", p.view, o.Copy() != nil)
-	}
-	c.unhold(p.view)
-	if len(c.mapped) != 0 {
-		t.Error("it is mapped still")
-	}
 }

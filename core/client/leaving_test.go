@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -154,13 +155,10 @@ func TestDrops_OfAnEarlierSessionOrALoan_AreTaken(t *testing.T) {
 	if err != nil || f.View == 0 {
 		t.Fatal(f, err)
 	}
+	others := localstore.Orphans() // of other tests
 	first.Close(0)
 	later := d.driver()
-	known := func() bool {
-		orphansMu.Lock()
-		defer orphansMu.Unlock()
-		return orphans[f.View] != nil
-	}
+	known := func() bool { return localstore.Orphans() > others }
 	if !known() {
 		t.Fatal("what the program looks at went with the session")
 	}
@@ -169,7 +167,7 @@ func TestDrops_OfAnEarlierSessionOrALoan_AreTaken(t *testing.T) {
 		t.Error("what was let go of in a later session stays mapped")
 	}
 	before := Loans()
-	g := lentValue(store.FormatBytes, minLoan)
+	g := lentValue(store.FormatBytes, 1024)
 	Lend(&g)
 	if Loans() != before+1 {
 		t.Fatalf("%d values are lent, want %d", Loans(), before+1)

@@ -31,7 +31,7 @@ func TestMove_ResultIsLostAfterwards_TheHeirComputesItAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	owner.vanish()
-	worker.letGoOfViews() // it has looked at what it took
+	worker.unpinUnused() // it has looked at what it took
 	d.loses(a, list[0], once)
 	friend.check(t, list[0], "g0.2,y,f0.2,"+text[:9])
 	if got := m.ran(); got != "f g h f g" {
@@ -77,7 +77,7 @@ func TestMove_TaskRunsAgainMeanwhile_TheHeirGetsItsResult(t *testing.T) {
 	owner.vanish()
 	close(gate)
 	friend.check(t, id, "run 2")
-	friend.c.letGoOfViews()
+	friend.c.unpinUnused()
 	d.loses(id) // it has used its one retry
 	if f, err := friend.c.Get(id, testLimit); err != nil || !f.IsError || !strings.Contains(string(f.Envelope), "used all its retries") {
 		t.Errorf("after the second loss: %v, %v", f, err)

@@ -120,7 +120,7 @@ func TestLineage_ResultLost_ChainIsComputedAgain(t *testing.T) {
 	z := results(t, c, h, 1, "z", b)[0]
 	c.Release(Drop{Object: put})
 	c.Release(Drop{Object: b})
-	worker.letGoOfViews() // it has looked at b
+	worker.unpinUnused() // it has looked at b
 	d.loses(b, z)
 	if got, want := get(t, c, z), "h0.2,z,g0.2,y,f0.1,"+text+",put"; got != want {
 		t.Fatalf("got %.100q, want %.100q", got, want)
@@ -212,7 +212,7 @@ func TestLineage_NotToBeHad_SaysWhy(t *testing.T) {
 		c.mu.Unlock()
 		id := results(t, c, tasks(t, c, "f "+name, 1, x.retries), 1, "")[0]
 		for i := range x.losses {
-			c.letGoOfViews() // what it has looked at needs no copy
+			c.unpinUnused() // what it has looked at needs no copy
 			d.loses(id)
 			text, code := outcome(t, c, id)
 			if i < x.losses-1 || x.code == "" {
@@ -233,7 +233,7 @@ func TestLineage_NotToBeHad_SaysWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.letGoOfViews()
+	c.unpinUnused()
 	d.loses(put)
 	if text, code := outcome(t, c, put); code != fault.LostPut {
 		t.Errorf("what was put: %q, %q", text, code)

@@ -123,7 +123,7 @@ func (e *executor) slow(k *call) bool {
 	if k.assign != nil {
 		return false
 	}
-	far := func(p *frame.Place) bool { return p.Envelope == nil && (p.Size == 0 || e.c.mapped[p.ID] == nil) }
+	far := func(p *frame.Place) bool { return p.Envelope == nil && (p.Size == 0 || !e.c.local.Has(p.ID)) }
 	for i := range k.deps {
 		if far(&k.deps[i]) {
 			return true

@@ -14,9 +14,6 @@ import (
 // its owner says is there; the next time it fails.
 const maxMisses = 10
 
-// isLost reports whether err says that the store has no copy.
-func isLost(err error) bool { return err != nil && fault.CodeOf(err) == fault.ObjectLost }
-
 // arguments fetches what a call takes, and returns what of it is lost: 0 for its
 // arguments, i for its i-th reference. Of a constructor, and of what comes back
 // in another way or not at all, it is waited for here; mu held, released while asking.
@@ -53,10 +50,7 @@ func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
 // close lets go of arguments that were fetched for nothing.
 func (e *executor) close(it *Item) {
 	for _, f := range append(it.Deps, it.Args) {
-		if v := e.c.views[f.View]; v != nil {
-			v.inUse--
-			e.c.rest(v)
-		}
+		e.c.local.Drop(f.View)
 	}
 	it.Args, it.Deps = Found{}, nil
 }

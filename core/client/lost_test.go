@@ -129,11 +129,6 @@ func TestArguments_OneIsLost_TheOthersAreLetGoOf(t *testing.T) {
 	waitFor(t, "the worker looks at nothing", func() bool {
 		worker.mu.Lock()
 		defer worker.mu.Unlock()
-		for _, v := range worker.views {
-			if v.inUse > 0 {
-				return false
-			}
-		}
-		return true
+		return worker.local.Count().InUse == 0
 	})
 }

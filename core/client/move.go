@@ -145,7 +145,7 @@ func (c *Client) settleDown() {
 	for deadline := time.Now().Add(quietPatience); !c.quiet() && !c.closed && time.Now().Before(deadline); {
 		c.poller.Await(wait.New(), time.Now().Add(time.Millisecond))
 	}
-	c.dropSpare()
+	c.local.DropSpare()
 }
 
 // quiet reports whether all that we told other owners has arrived; mu held.

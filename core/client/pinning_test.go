@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -24,42 +25,9 @@ func storedObjects(t *testing.T, d *fakeDaemon, c *Client, n int) (list []ids.Ob
 		}
 		list = append(list, id)
 	}
-	c.letGoOfViews()
+	c.unpinUnused()
 	d.eventually("nothing is pinned", func() bool { return d.pins == 0 })
 	return list
-}
-
-// Who asks for a place that somebody asks for already waits for the same answer, and each gets a hold.
-func TestPin_TwoAsk_OneQuestionAndTwoHolds(t *testing.T) {
-	d := startDaemon(t)
-	c := d.driver()
-	id := storedObjects(t, d, c, 1)[0]
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	a, b := c.askPlace(id), c.askPlace(id)
-	if a != b || a.users != 2 {
-		t.Fatalf("%d wait for one answer", a.users)
-	}
-	for range 2 {
-		if v, err := c.awaitPlace(a, time.Now().Add(testLimit)); err != nil || v == nil || v != c.mapped[id] {
-			t.Fatalf("%+v, %v", v, err)
-		}
-	}
-	v := c.mapped[id]
-	if v.holds != 2 || len(c.pinnings) != 0 {
-		t.Errorf("%d holds; %d questions are left", v.holds, len(c.pinnings))
-	}
-	if again, err := c.pin(id, time.Time{}); again != v || err != nil || v.holds != 3 {
-		t.Errorf("who asks later gets %+v, %v; %d holds", again, err, v.holds)
-	}
-	d.mu.Lock()
-	if d.asked != 1 {
-		t.Errorf("the store was asked %d times", d.asked)
-	}
-	d.mu.Unlock()
-	for range 3 {
-		c.unhold(v)
-	}
 }
 
 // A place in a file is read from there; one that cannot be mapped is unpinned, and the answer says which object it was.
@@ -85,7 +53,7 @@ func TestAskPlace_InAFile_IsMappedOrUnpinned(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err := c.bytes(v); err != nil || string(b) != "value" {
+	if b, _, err := c.local.Open(v); err != nil || string(b) != "value" {
 		t.Errorf("the file has %q, %v", b, err)
 	}
 	c.mu.Unlock()
@@ -94,7 +62,7 @@ func TestAskPlace_InAFile_IsMappedOrUnpinned(t *testing.T) {
 	d.mu.Unlock()
 	c.mu.Lock()
 	_, err = c.pin(gone, time.Time{})
-	if !errors.Is(err, os.ErrNotExist) || c.mapped[gone] != nil || len(c.pinnings) != 0 {
+	if !errors.Is(err, os.ErrNotExist) || c.local.Has(gone) || c.local.Count().Pinnings != 0 {
 		t.Errorf("%v", err)
 	}
 	c.mu.Unlock()
@@ -133,7 +101,7 @@ func TestSettlePlace_NobodyWaitsAnyMore_IsUnpinned(t *testing.T) {
 	d.holdPins = 2 // the answer comes with the next one
 	d.mu.Unlock()
 	c.mu.Lock()
-	if _, err := c.pin(id, time.Now().Add(-time.Second)); !errors.Is(err, errSlow) || c.pinnings[id].users != 0 {
+	if _, err := c.pin(id, time.Now().Add(-time.Second)); !errors.Is(err, localstore.ErrNoAnswer) || c.local.Count().Pinnings != 1 {
 		t.Fatalf("%v", err)
 	}
 	c.mu.Unlock()
@@ -146,7 +114,7 @@ func TestSettlePlace_NobodyWaitsAnyMore_IsUnpinned(t *testing.T) {
 	d.eventually("it is unpinned", func() bool { return d.asked == 1 && d.pins == 0 })
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.pinnings) != 0 || c.mapped[id] != nil {
+	if c.local.Count().Pinnings != 0 || c.local.Has(id) {
 		t.Error("it is looked at")
 	}
 }
@@ -170,14 +138,13 @@ func TestPinArguments_AllStoredOnes_AreAskedForTogether(t *testing.T) {
 	place := func(i int) frame.Place { return frame.Place{ID: list[i], Size: MaxInline} }
 	k := &call{args: place(0), deps: []frame.Place{place(1), {Envelope: inlineText("x")}, place(2), place(3), {ID: ids.Object{9}}}}
 	held := e.c.pinArguments(k)
-	if len(held) != 3 || held[0].id != list[0] || held[1].id != list[1] || held[2].id != list[2] {
+	if len(held) != 3 || held[0].ID() != list[0] || held[1].ID() != list[1] || held[2].ID() != list[2] {
 		t.Errorf("%d are held", len(held))
 	}
 	for _, v := range append(held, known) {
-		if v.holds != 1 {
-			t.Errorf("%s has %d holds", v.id, v.holds)
+		if c.local.Unhold(v); c.local.Has(v.ID()) {
+			t.Errorf("%s has more than one hold", v.ID())
 		}
-		c.unhold(v)
 	}
 	if one := e.c.pinArguments(&call{args: place(0)}); one != nil {
 		t.Error("a call without references asks twice for its arguments")
@@ -198,9 +165,9 @@ func TestLetGoOfViews_OnlyWhatNobodyLooksAt(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Release(Drop{View: other.View})
-	c.letGoOfViews()
+	c.unpinUnused()
 	c.mu.Lock()
-	if a, b := c.table.Find(list[0]), c.table.Find(list[1]); a.Copy() == nil || b.Copy() != nil || c.mapped[list[1]] != nil {
+	if a, b := c.table.Find(list[0]), c.table.Find(list[1]); a.Copy() == nil || b.Copy() != nil || c.local.Has(list[1]) {
 		t.Errorf("the one that is looked at: %v, the other: %v", a.Copy(), b.Copy())
 	}
 	c.mu.Unlock()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -40,7 +41,7 @@ func TestPut_Refused_NothingIsLeft(t *testing.T) {
 	c := d.driver()
 	inner := putBytes(t, c, 10, 1)
 	d.answers(wire.TObjCreate, func(m *wire.Message) bool { return m.Fail(fault.New(fault.StoreFull, "no room for it")) == nil })
-	for _, size := range []int{MaxInline + 1, reuseFrom} {
+	for _, size := range []int{MaxInline + 1, localstore.ReuseFrom} {
 		got, err := c.Put(&Value{Fmt: FmtBytes, Bufs: [][]byte{make([]byte, size)}, Nested: []ids.Object{inner}})
 		if got != (ids.Object{}) || fault.CodeOf(err) != fault.StoreFull {
 			t.Errorf("%d bytes: %s, %v", size, got, err)

@@ -104,7 +104,7 @@ func TestLooked_ObjectIsLetGoMeanwhile_NothingRuns(t *testing.T) {
 	worker := d.makes(&m)
 	c := d.driver()
 	list := results(t, c, tasks(t, c, "f", 2, 3), 2, "")
-	worker.letGoOfViews()
+	worker.unpinUnused()
 	asked, release := d.holdChecks()
 	d.loses(list...)
 	missing(c, list...)
@@ -133,7 +133,7 @@ func TestLooked_PlaceOfTheLostCopyIsKept_NextGetIsOfTheNewOne(t *testing.T) {
 	expectOutcome(t, c, "the first run", ref, "f0.1,x", "")
 	c.mu.Lock()
 	c.takeDrops()
-	if c.mapped[ref] == nil {
+	if !c.local.Has(ref) {
 		t.Error("the place is not kept")
 	}
 	c.mu.Unlock()
@@ -150,7 +150,7 @@ func TestRecompute_SmallValueThatWasMoved_ComesBackAtOnce(t *testing.T) {
 	ref := putBytes(t, c, 2*smallValue, 7)
 	c.mu.Lock()
 	o := c.table.Find(ref)
-	if err := c.moveAll([]*refs.Object{o}); err != nil || o.State() != refs.Stored {
+	if err := c.moveToStore([]*refs.Object{o}); err != nil || o.State() != refs.Stored {
 		t.Fatalf("moved: %v, state %d", err, o.State())
 	}
 	c.mu.Unlock()
@@ -200,8 +200,8 @@ func TestTakeAgain_ReferencesOfOthers_AreBorrowedAgain(t *testing.T) {
 		c.Release(Drop{Object: id})
 	}
 	hasGivenBack(t, c)
-	worker.letGoOfViews()
-	c.letGoOfViews()
+	worker.unpinUnused()
+	c.unpinUnused()
 	goOn := make(chan struct{})
 	d.answers(wire.TLeaseWant, func(*wire.Message) bool {
 		select {
@@ -293,9 +293,9 @@ func TestBegin_ActorEndsWhileTheArgumentIsMadeAgain_CallFails(t *testing.T) {
 	id := newActor(t, c, ActorSpec{})
 	call := callActor(t, c, id, method(t, c, 3), "x", arg)
 	waitFor(t, "the result is there", func() bool { ready, _ := c.Ready(call); return ready })
-	worker.letGoOfViews()
+	worker.unpinUnused()
 	d.eventually("the actor lives", func() bool { return a.alive })
-	a.worker.letGoOfViews()
+	a.worker.unpinUnused()
 	asked, release := d.holdChecks()
 	d.loses(arg, call)
 	missing(c, call)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 )
 
 func putBytes(t *testing.T, c *Client, n int, fill byte) ids.Object {
@@ -40,7 +41,7 @@ func holdsBytes(t *testing.T, c *Client, id ids.Object, n int, fill byte) {
 func (d *fakeDaemon) patient() *Client {
 	c := d.driver()
 	c.mu.Lock()
-	c.spare.stays, c.idle.rest = time.Minute, time.Minute
+	c.local.SetTimes(localstore.Times{Idle: time.Minute, Spare: time.Minute})
 	c.mu.Unlock()
 	return c
 }
@@ -49,15 +50,15 @@ func TestReuse_PutAfterPut_OneRange(t *testing.T) {
 	d := startDaemon(t)
 	c := d.patient()
 	for i := range 20 {
-		id := putBytes(t, c, reuseFrom+1000, byte(i))
+		id := putBytes(t, c, localstore.ReuseFrom+1000, byte(i))
 		if i%2 == 0 { // one that was looked at, too
-			holdsBytes(t, c, id, reuseFrom+1000, byte(i))
+			holdsBytes(t, c, id, localstore.ReuseFrom+1000, byte(i))
 		}
 		c.Release(Drop{Object: id})
 	}
 	d.eventually("each put but the first has used the range again", func() bool { return d.reused == 19 && len(d.objects) == 1 })
 	c.mu.Lock()
-	c.spare.timer.Reset(0)
+	c.local.DropSpare()
 	c.mu.Unlock()
 	d.eventually("the last one is freed, and nothing is pinned", func() bool { return len(d.freed) == 20 && d.pins == 0 })
 }
@@ -71,7 +72,7 @@ func TestReuse_OfAnotherSize_IsGivenBackFirst(t *testing.T) {
 		c.Release(Drop{Object: id})
 	}
 	c.mu.Lock()
-	c.spare.timer.Reset(0)
+	c.local.DropSpare()
 	c.mu.Unlock()
 	d.eventually("all are freed, and nothing is pinned", func() bool { return len(d.freed) == 3 && d.pins == 0 && d.reused == 0 })
 }
@@ -82,7 +83,7 @@ func TestReuse_OthersMayHaveIt_IsNot(t *testing.T) {
 	d.worker(size)
 	c := d.patient()
 	tmpl := template(t, c, "size")
-	const n = reuseFrom + 5
+	const n = localstore.ReuseFrom + 5
 
 	taken := putBytes(t, c, n, 1)
 	r, _, err := c.Submit(&Call{Template: tmpl, Deps: []ids.Object{taken}})
@@ -121,7 +122,7 @@ func TestReuse_OthersMayHaveIt_IsNot(t *testing.T) {
 	last := putBytes(t, c, n, 7)
 	holdsBytes(t, c, last, n, 7)
 	c.Release(Drop{Object: last})
-	c.letGoOfViews()
+	c.unpinUnused()
 	d.eventually("all are freed", func() bool { return len(d.freed) == 7 })
 	if d.reused != 2 {
 		t.Errorf("%d ranges were used again, and 2 were nobody else's", d.reused)
@@ -132,17 +133,17 @@ func TestReuse_OthersMayHaveIt_IsNot(t *testing.T) {
 func TestReuse_RoomIsWanted_RangeGoes(t *testing.T) {
 	d := startDaemon(t)
 	c := d.patient()
-	kept := putBytes(t, c, reuseFrom, 1)
-	c.letGoOfViews()
+	kept := putBytes(t, c, localstore.ReuseFrom, 1)
+	c.unpinUnused()
 	d.eventually("what was written is unpinned", func() bool { return d.pins == 0 })
-	id := putBytes(t, c, reuseFrom, 2)
+	id := putBytes(t, c, localstore.ReuseFrom, 2)
 	c.Release(Drop{Object: id})
-	c.letGoOfViews()
+	c.unpinUnused()
 	d.eventually("the range is free", func() bool { return d.freed[string(id[:])] && d.pins == 0 })
 	d.mu.Lock()
 	if d.tooSoon[string(id[:])] {
 		t.Error("the daemon heard that nobody looks at it before it heard that nobody wants it")
 	}
 	d.mu.Unlock()
-	holdsBytes(t, c, kept, reuseFrom, 1)
+	holdsBytes(t, c, kept, localstore.ReuseFrom, 1)
 }

@@ -29,7 +29,7 @@ func secondRun(t *testing.T, d *fakeDaemon, retries int, second func(c *Client, 
 	})
 	c = d.driver()
 	list = results(t, c, tasks(t, c, "f", 3, retries), 3, "")
-	c.letGoOfViews()
+	c.unpinUnused()
 	d.loses(list[1:]...)
 	missing(c, list[1:]...)
 	return c, list
@@ -118,7 +118,7 @@ func TestSecondRun_RaisesAndIsTriedAgain_ResultsThatWereNotLostStay(t *testing.T
 		t.Fatal(err)
 	}
 	list := results(t, c, tm, 2, "")
-	c.letGoOfViews()
+	c.unpinUnused()
 	d.mu.Lock()
 	at := d.objects[string(list[0][:])]
 	d.mu.Unlock()

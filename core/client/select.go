@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/refs"
 )
 
@@ -22,7 +23,7 @@ func (c *Client) SelectNow(list []*ids.Object, need int, here bool, pick []uint3
 		if !o.State().Ready() {
 			continue
 		}
-		if here && far(o) {
+		if here && localstore.MustFetch(o) {
 			return 0, false
 		}
 		if o.IsError() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/transport"
@@ -517,9 +518,9 @@ func TestStream_RunsAgainForLostItems_OnlyTheyCome(t *testing.T) {
 		c.streamAgain(x, first)
 		for _, i := range lost {
 			o := c.table.Find(items[i])
-			if v := viewOf(o); v != nil {
+			if v := localstore.ViewOf(o); v != nil {
 				o.SetCopy(nil)
-				c.unhold(v)
+				c.local.Unhold(v)
 			}
 			inState(o, refs.Pending)
 			o.SetSource(x)

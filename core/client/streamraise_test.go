@@ -122,7 +122,7 @@ func (g *raiser) ends(runs int) {
 
 // lose has the store lose items. Of the others the store has copies that a second run must not write over.
 func (g *raiser) lose(items ...int) {
-	g.c.letGoOfViews()
+	g.c.unpinUnused()
 	for _, i := range items {
 		g.d.loses(g.refs[i])
 	}

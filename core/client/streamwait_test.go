@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -80,9 +81,9 @@ func TestPlace_ItemOfAGenerator_HasItsSite(t *testing.T) {
 func TestPutLarge_HeldAndLetGo_EachHasItsRange(t *testing.T) {
 	d := startDaemon(t)
 	c := d.patient()
-	one, two := putBytes(t, c, reuseFrom, 1), putBytes(t, c, reuseFrom, 2)
-	holdsBytes(t, c, one, reuseFrom, 1)
-	holdsBytes(t, c, two, reuseFrom, 2)
+	one, two := putBytes(t, c, localstore.ReuseFrom, 1), putBytes(t, c, localstore.ReuseFrom, 2)
+	holdsBytes(t, c, one, localstore.ReuseFrom, 1)
+	holdsBytes(t, c, two, localstore.ReuseFrom, 2)
 	d.mu.Lock()
 	a, b := d.objects[string(one[:])], d.objects[string(two[:])]
 	if a.Size == 0 || b.Size == 0 || a.Offset == b.Offset {
@@ -92,13 +93,13 @@ func TestPutLarge_HeldAndLetGo_EachHasItsRange(t *testing.T) {
 	c.Release(Drop{Object: one})
 	c.Release(Drop{Object: two})
 	for i := range 5 {
-		id := putBytes(t, c, reuseFrom, byte(i))
-		holdsBytes(t, c, id, reuseFrom, byte(i))
+		id := putBytes(t, c, localstore.ReuseFrom, byte(i))
+		holdsBytes(t, c, id, localstore.ReuseFrom, byte(i))
 		c.Release(Drop{Object: id})
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if len(c.views) > 2 || len(c.mapped) != len(c.views) {
-		t.Errorf("%d views and %d places are kept", len(c.views), len(c.mapped))
+	if n := c.local.Count(); n.Views > 2 || n.Mapped != n.Views {
+		t.Errorf("%d views and %d places are kept", n.Views, n.Mapped)
 	}
 }

@@ -57,59 +57,12 @@ func (v *Value) envelope(total int) []byte {
 	return store.AppendEnvelope(make([]byte, 0, total), store.Format(v.Fmt), v.Meta, v.Bufs...)
 }
 
-// view is a stored object that this process has pinned: once, for all its
-// references and memory views together.
-type view struct {
-	n     uint64
-	id    ids.Object
-	off   uint64
-	size  uint64
-	file  *store.FileView // where it is mapped; nil: off and size are the arena's
-	holds int             // by the table, by running calls, and by the program
-	inUse int             // by the program alone
-
-	written      bool      // put has written it, see reuse.go
-	freed        bool      // its owner has let go of it: it is not kept when nobody holds it
-	since        time.Time // nobody has held it: see idleview.go
-	older, newer *view
-}
-
 // Found is a value on its way out: an envelope in this process's memory, valid
 // while the reference is held, or in the arena, valid while the view is held.
 type Found struct {
 	Envelope []byte
 	View     uint64 // 0: not in the arena. Else give one Drop{View} back
 	IsError  bool
-}
-
-// storeValue writes the value into the arena under the given id. Program: see create.
-func (c *Client) storeValue(id ids.Object, v *Value, total int, anew, program bool) error {
-	at, err := c.create(id, total, anew, program, nil)
-	if err != nil {
-		return err
-	}
-	return c.writeValue(id, at, v, false)
-}
-
-// writeValue writes the value to its place and seals it, pinned or not.
-func (c *Client) writeValue(id ids.Object, at wire.ObjPlace, v *Value, pinned bool) error {
-	lens := v.lens()
-	_, offs := store.Layout(len(v.Meta), lens, nil)
-	seal := wire.TObjSeal
-	if pinned {
-		seal = wire.TObjSealed
-	}
-	return c.fill(id, at, seal, func(w *writer) error {
-		if err := w.write(0, store.AppendHeader(nil, store.Format(v.Fmt), v.Meta, lens)); err != nil {
-			return err
-		}
-		for i, b := range v.Bufs {
-			if err := w.write(offs[i], b); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
 }
 
 // call asks the daemon and waits; mu must not be held.
@@ -168,7 +121,7 @@ func (c *Client) contain(outer *refs.Object, nested []ids.Object) {
 }
 
 // fetch returns a ready object's value; mu held on entry and exit, released to
-// pin a stored copy; errSlow when that takes longer than until the deadline.
+// pin a stored copy; localstore.ErrNoAnswer when that takes longer than until the deadline.
 func (c *Client) fetch(o *refs.Object, deadline time.Time) (Found, error) {
 	if o.IsError() {
 		o.MarkSeen()
@@ -184,13 +137,12 @@ func (c *Client) fetch(o *refs.Object, deadline time.Time) (Found, error) {
 		if err != nil {
 			return Found{}, err
 		}
-		b, err := c.bytes(v)
+		b, n, err := c.local.Open(v)
 		if err != nil {
-			c.unhold(v)
-			return Found{}, fmt.Errorf("get object %s: %w", o.ID, err)
+			c.local.Unhold(v)
+			return Found{}, err
 		}
-		v.inUse++
-		return Found{Envelope: b, View: v.n, IsError: o.IsError()}, nil
+		return Found{Envelope: b, View: n, IsError: o.IsError()}, nil
 	}
 	return Found{}, fmt.Errorf("object %s is not ready", o.ID)
 }
@@ -224,21 +176,6 @@ func encodeFault(f *fault.Error) []byte {
 	v := Value{Fmt: FmtFault, Meta: meta}
 	total, _ := v.layout()
 	return v.envelope(total)
-}
-
-func (c *Client) unhold(v *view) {
-	v.holds--
-	if v.holds <= 0 {
-		c.unpin(v)
-	}
-}
-
-// unpin lets the daemon move or free what the view shows; mu held.
-func (c *Client) unpin(v *view) {
-	delete(c.views, v.n)
-	delete(c.mapped, v.id)
-	v.file.Close()
-	c.push(wire.TObjUnpin, wire.ObjRef{ObjectID: v.id[:]})
 }
 
 // push tells the daemon; a broken connection ends the session elsewhere.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wait"
 )
@@ -64,7 +65,7 @@ func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*F
 				return nil, nil
 			}
 		}
-		if ctx.Done() != nil && far(o) {
+		if ctx.Done() != nil && localstore.MustFetch(o) {
 			err = c.near(ctx, o)
 		}
 		var f Found
@@ -75,7 +76,7 @@ func (c *Client) get(ctx context.Context, id ids.Object, deadline time.Time) (*F
 		case err == nil:
 			c.noteLook(o, f.Envelope)
 			return &f, nil
-		case err == errSlow:
+		case err == localstore.ErrNoAnswer:
 			return nil, nil
 		case !isLost(err) || misses == maxMisses:
 			return nil, err
@@ -156,8 +157,7 @@ func (c *Client) wait(ctx context.Context, list []ids.Object, need int, timeout 
 		}
 	}
 	if mode == WaitAll && done {
-		c.pinTogether(objs, deadlineOf(timeout))
-		c.expect(objs)
+		c.pinBatch(objs, deadlineOf(timeout))
 	}
 	return infeasible, done, nil
 }
@@ -274,7 +274,7 @@ func (c *Client) AsyncWatch(id ids.Object, token uint64) (bool, error) {
 		return false, err
 	}
 	switch {
-	case far(o):
+	case localstore.MustFetch(o):
 		go c.fetchAhead(id, token, 0)
 		return false, nil
 	case o.State() != refs.Pending:

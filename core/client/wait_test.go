@@ -389,7 +389,7 @@ func TestFind_ValueThatOnlyLineageKept_IsComputedAgain(t *testing.T) {
 	c := d.driver()
 	a := results(t, c, tasks(t, c, "f", 1, 3), 1, "x")[0]
 	b := results(t, c, tasks(t, c, "g", 1, 3), 1, "y", a)[0]
-	worker.letGoOfViews()
+	worker.unpinUnused()
 	c.Release(Drop{Object: a})
 	d.eventually("its copy is freed", func() bool { return d.freed[string(a[:])] })
 	d.loses(a)

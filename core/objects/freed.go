@@ -1,7 +1,7 @@
 package objects
 
 // Processes keep objects pinned that they have looked at: workers for their next task
-// (idleview.go of core/client), and every process for the next get of a reference
+// (idle.go of core/localstore), and every process for the next get of a reference
 // that it holds. When the owner frees such an object these processes are told, so that
 // the memory comes back after two messages.
 

@@ -25,6 +25,7 @@ var layers = map[string][]string{
 	"workers":  {"core/workers"},
 	"pressure": {"core/pressure"},
 	"state":    {"raftstate"},
+	"room":     {"core/localstore"},
 	"client":   {"core/client"},
 	"value":    {"core/value"},
 	"daemon":   {"core/daemon"},
@@ -46,39 +47,41 @@ type rule struct {
 }
 
 var rules = []rule{
-	{"leaf", []string{"kernels", "sockets", "part", "pure", "state", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"leaf", []string{"kernels", "sockets", "part", "pure", "state", "room", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"both ends of every connection link the leaves, so what a leaf imports is in every process", false},
-	{"kernels", []string{"leaf", "sockets", "part", "pure", "state", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"kernels", []string{"leaf", "sockets", "part", "pure", "state", "room", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"a Go program uses device arrays without the runtime", false},
-	{"part", []string{"pure", "state", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"part", []string{"pure", "state", "room", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"the roles compose parts, and a part is tested without any role", false},
-	{"pure", []string{"kernels", "part", "state", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"pure", []string{"kernels", "part", "state", "room", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"a pure machine knows its events and actions only, not who sends or performs them", false},
 	{"pure", []string{"net", "os", "math/rand", "math/rand/v2", "crypto/rand"},
 		"the same events must give the same actions: a trace that a file or a die decides cannot be replayed", true},
-	{"state", []string{"kernels", "part", "pure", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"state", []string{"kernels", "part", "pure", "room", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"every head must compute the same state, whatever roles its binary has", false},
-	{"sockets", []string{"kernels", "part", "pure", "state", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"sockets", []string{"kernels", "part", "pure", "state", "room", "client", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"what is said on a socket is its user's: the poller knows connections and waits, and no tasks or objects", false},
 	{"part", []string{"sockets"},
 		"parts do not talk: whoever composes them does", false},
 	{"pure", []string{"sockets"},
 		"a pure machine sends nothing itself", false},
+	{"room", []string{"room", "kernels", "sockets", "state", "client", "value", "objects", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+		"the parts of a session do not know each other or connections: they meet in the client, and each is tested alone", false},
 	{"client", []string{"objects", "workers", "pressure", "daemon", "head", "state", "api", "pybind", "cmd"},
 		"the client is loaded in every worker and must not bring a server along", false},
-	{"value", []string{"client", "objects", "workers", "pressure", "daemon", "head", "state", "api", "pybind", "cmd"},
+	{"value", []string{"room", "client", "objects", "workers", "pressure", "daemon", "head", "state", "api", "pybind", "cmd"},
 		"what a Go value is in Python does not depend on how it travels", false},
-	{"workers", []string{"kernels", "sockets", "pure", "state", "client", "value", "objects", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"workers", []string{"kernels", "sockets", "pure", "state", "room", "client", "value", "objects", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"processes are started, watched and ended without knowing what they are for", false},
-	{"pressure", []string{"kernels", "sockets", "pure", "state", "client", "value", "objects", "daemon", "head", "api", "pybind", "cmd"},
+	{"pressure", []string{"kernels", "sockets", "pure", "state", "room", "client", "value", "objects", "daemon", "head", "api", "pybind", "cmd"},
 		"the daemon gives the watches its workers as interfaces, so that they are tested with played figures and workers", false},
-	{"objects", []string{"kernels", "sockets", "pure", "state", "client", "value", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
+	{"objects", []string{"kernels", "sockets", "pure", "state", "room", "client", "value", "workers", "pressure", "daemon", "head", "api", "pybind", "cmd"},
 		"the daemon gives the object store its processes as an interface, so that the store is tested without connections", false},
-	{"daemon", []string{"client", "head", "state", "api", "pybind", "cmd"},
+	{"daemon", []string{"room", "client", "head", "state", "api", "pybind", "cmd"},
 		"a daemon may have no head role; it names the interface that it needs and cmd wires the two", false},
 	{"daemon", []string{"github.com/ebitengine/purego"},
 		"what opens vendors' libraries needs the dynamic linker, and the daemon is static; cmd/eagleray-gpu does it", false},
-	{"head", []string{"client", "objects", "workers", "pressure", "daemon", "state", "api", "pybind", "cmd"},
+	{"head", []string{"room", "client", "objects", "workers", "pressure", "daemon", "state", "api", "pybind", "cmd"},
 		"the head names the State that it needs, so that its tests need no Raft; cmd wires them", false},
 	{"api", []string{"objects", "workers", "pressure", "daemon", "head", "state", "pybind", "cmd"},
 		"a Go service that uses the API is a client, not a server", false},
@@ -218,6 +221,9 @@ func TestImports_EveryForbiddenEdge_IsFound(t *testing.T) {
 			target, between := never, module+"/tests/between"
 			if dirs, ours := layers[never]; ours {
 				target = module + "/" + dirs[0]
+				if never == r.from {
+					target += "/sibling" // folders of a package are in its layer
+				}
 			}
 			from := module + "/" + layers[r.from][0]
 			imports := []string{between}

@@ -19,7 +19,7 @@ import (
 func (c *Client) storeResult(id ids.Object, v *Value, total int, program bool, stop <-chan struct{}) error {
 	at, err := c.create(id, total, true, program, stop)
 	if err == nil {
-		err = c.writeValue(id, at, v, false)
+		err = c.local.Write(id, at, v.stored(), false)
 	}
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // A process keeps the pages of what its program looks at, and no others of the arena.
-func TestRestArena_LetsGoOfWhatNobodyLooksAt(t *testing.T) {
+func TestTrimArena_LetsGoOfWhatNobodyLooksAt(t *testing.T) {
 	const size = 4 << 20
 	const most = size - 2*pageSize // the ends share pages with others
 	d := startDaemon(t)
@@ -41,7 +41,7 @@ func TestRestArena_LetsGoOfWhatNobodyLooksAt(t *testing.T) {
 	}
 	c.Release(Drop{View: left.View})
 	c.Release(Drop{Object: id})
-	c.restArena()
+	c.trimArena()
 	if n := mapped(t, kept); n < most {
 		t.Errorf("%d of %d bytes of the object in use are mapped", n, most)
 	}

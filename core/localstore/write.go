@@ -1,4 +1,4 @@
-package client
+package localstore
 
 import (
 	"errors"
@@ -16,25 +16,6 @@ import (
 // A stored object lies in the arena, or, where that had no room, in a file that
 // the daemon has made for it.
 
-// create asks for room; the daemon answers when there is some. Anew: in place of
-// what an earlier run of the task has written under this id. Program: the calling
-// thread is the program's own, which handles signals.
-func (c *Client) create(id ids.Object, size int, anew, program bool, stop <-chan struct{}) (at wire.ObjPlace, err error) {
-	q := wire.ObjCreate{ObjectID: id[:], Size: uint64(size), Anew: anew}
-	switch {
-	case program && c.opts.Signals != nil:
-		at, err = c.awaitRoom(id, &q, nil, c.opts.Signals)
-	case stop != nil:
-		at, err = c.awaitRoom(id, &q, stop, nil)
-	default:
-		err = c.call(wire.TObjCreate, &q, &at)
-	}
-	if err == nil && at.Size < uint64(size) {
-		err = fault.New(fault.Internal, "object %s: the store gave %d of %d bytes", id, at.Size, size)
-	}
-	return at, err
-}
-
 // writer writes to the place of an object that is being created.
 type writer struct {
 	arena *store.Mapping
@@ -42,9 +23,9 @@ type writer struct {
 	file  *os.File
 }
 
-func (c *Client) writer(at wire.ObjPlace) (*writer, error) {
+func (s *Store) writer(at wire.ObjPlace) (*writer, error) {
 	if at.Path == "" {
-		return &writer{arena: c.arena, off: at.Offset}, nil
+		return &writer{arena: s.mapping.Mapping, off: at.Offset}, nil
 	}
 	f, err := os.OpenFile(at.Path, os.O_WRONLY, 0)
 	if err != nil {
@@ -68,9 +49,37 @@ func (w *writer) close() error {
 	return w.file.Close()
 }
 
+// Value is a serialised value that is written to the store. Nothing keeps it.
+type Value struct {
+	Format store.Format
+	Meta   []byte
+	Bufs   [][]byte
+}
+
+// Write writes an envelope of the value to its place and seals it, or gives the place
+// back. Pinned: it stays pinned for this process, see Written. Write needs no mutex.
+func (s *Store) Write(id ids.Object, at wire.ObjPlace, v Value, pinned bool) error {
+	lens := make([]int, len(v.Bufs))
+	for i, b := range v.Bufs {
+		lens[i] = len(b)
+	}
+	_, offs := store.Layout(len(v.Meta), lens, nil)
+	return s.fill(id, at, pinned, func(w *writer) error {
+		if err := w.write(0, store.AppendHeader(nil, v.Format, v.Meta, lens)); err != nil {
+			return err
+		}
+		for i, b := range v.Bufs {
+			if err := w.write(offs[i], b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // fill writes an object to its place and seals it, or gives the place back.
-func (c *Client) fill(id ids.Object, at wire.ObjPlace, seal wire.Type, f func(*writer) error) error {
-	w, err := c.writer(at)
+func (s *Store) fill(id ids.Object, at wire.ObjPlace, pinned bool, f func(*writer) error) error {
+	w, err := s.writer(at)
 	if err == nil {
 		err = f(w)
 		if e := w.close(); err == nil {
@@ -78,19 +87,11 @@ func (c *Client) fill(id ids.Object, at wire.ObjPlace, seal wire.Type, f func(*w
 		}
 	}
 	if err == nil {
-		return c.daemon.PushNow(seal, wire.ObjRef{ObjectID: id[:]}) // before anybody hears of it: this process may end then
+		return s.daemon.Seal(id, pinned) // before anybody hears of the object: this process may end then
 	}
-	c.push(wire.TObjFree, wire.ObjRefs{ObjectIDs: [][]byte{id[:]}})
+	s.daemon.Free([][]byte{raw(id)})
 	if errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG) {
 		return fault.New(fault.OutOfDisk, "object %s of %d bytes: the disk became full while it was written: %v. Free references, make room on the disk, or name a directory of a larger one with object_spilling_directory", id, at.Size, err)
 	}
 	return fmt.Errorf("write object %s: %w", id, err)
-}
-
-// bytes returns the memory of a view.
-func (c *Client) bytes(v *view) ([]byte, error) {
-	if v.file != nil {
-		return v.file.Bytes(), nil
-	}
-	return c.arena.Slice(v.off, v.size)
 }

@@ -1,4 +1,4 @@
-package client
+package localstore
 
 import (
 	"errors"
@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
 )
 
@@ -65,25 +64,27 @@ func TestAbandon_ViewsInUse_StayUntilTheLastIsLetGo(t *testing.T) {
 	kept, keptThere := mappedFile(t, "kept")
 	idle, idleThere := mappedFile(t, "idle")
 	const a, b, c, d = 1 << 40, 1<<40 + 1, 1<<40 + 2, 1<<40 + 3
-	abandon(arena, map[uint64]*view{a: {inUse: 2}, b: {inUse: 1, file: kept}, c: {file: idle}, d: {}})
+	abandon(arena, map[uint64]*View{a: {inUse: 2}, b: {inUse: 1, file: kept}, c: {file: idle}, d: {}})
 	if !readable(t, arena) || !keptThere() {
 		t.Fatal("what the program looks at is gone")
 	}
 	if idleThere() {
 		t.Error("a file that nobody looks at is still mapped")
 	}
-	DropOrphans([]Drop{{View: a}, {View: c}, {View: d}, {Object: ids.Object{}}, {View: b}})
+	for _, n := range []uint64{a, c, d, 0, b} {
+		DropOrphan(n)
+	}
 	if keptThere() {
 		t.Error("a file whose view was let go is still mapped")
 	}
 	if !readable(t, arena) {
 		t.Error("the arena is gone while one of two uses of a view goes on")
 	}
-	DropOrphans([]Drop{{View: b}}) // it is gone already
+	DropOrphan(b) // it is gone already
 	if !readable(t, arena) {
 		t.Error("the arena is gone after a view was let go twice")
 	}
-	DropOrphans([]Drop{{View: a}})
+	DropOrphan(a)
 	if readable(t, arena) {
 		t.Error("the arena is mapped though nobody looks at it")
 	}
@@ -99,8 +100,69 @@ func TestAbandon_ViewsInUse_StayUntilTheLastIsLetGo(t *testing.T) {
 // Where the program looks at nothing the arena goes with the session.
 func TestAbandon_NothingInUse_ArenaIsUnmapped(t *testing.T) {
 	arena := mappedArena(t)
-	abandon(arena, map[uint64]*view{1 << 41: {}})
+	abandon(arena, map[uint64]*View{1 << 41: {}})
 	if readable(t, arena) {
 		t.Error("the arena is still mapped")
+	}
+}
+
+// A session that ends with views in use counts them, and what it dropped in time is none of them. Dropping works
+// through a later session, too.
+func TestClose_ProgramLooksAtAView_ALaterSessionTakesItBack(t *testing.T) {
+	n, later := newNode(t, true), newNode(t, false)
+	before := Orphans()
+	var numbers []uint64
+	for i := range uint64(3) {
+		_, number, err := n.s.Open(n.view(foreign(i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		numbers = append(numbers, number)
+	}
+	n.s.Drop(numbers[0])
+	arena := n.s.mapping.Mapping
+	n.s.Close()
+	if Orphans() != before+2 || !readable(t, arena) {
+		t.Fatalf("%d orphans", Orphans()-before)
+	}
+	n.s.Drop(numbers[1])
+	later.s.Drop(numbers[2])
+	later.s.Drop(0)
+	if Orphans() != before || readable(t, arena) {
+		t.Errorf("%d orphans; the arena is mapped: %v", Orphans()-before, readable(t, arena))
+	}
+}
+
+// A descriptor of an arena that nobody mapped is closed with the session, once.
+func TestClose_ArenaWasNeverMapped_DescriptorIsClosed(t *testing.T) {
+	fd, err := store.CreateMemory("unmapped", 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(Store)
+	s.Close() // without an arena
+	s.SetArena(fd, 1<<20)
+	s.Close()
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); !errors.Is(err, unix.EBADF) {
+		t.Errorf("the descriptor is open: %v", err)
+	}
+	if first, err := s.MapArena(); first || err != nil {
+		t.Errorf("mapped after the end: %v, %v", first, err)
+	}
+}
+
+// What cannot be mapped is an error, and its descriptor is closed.
+func TestMapArena_NotMemory_IsAnError(t *testing.T) {
+	fd, err := unix.Open("/dev/null", unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(Store)
+	s.SetArena(fd, 1<<20)
+	if _, err := s.MapArena(); err == nil || !strings.Contains(err.Error(), "map the object arena") {
+		t.Errorf("%v", err)
+	}
+	if _, err := unix.FcntlInt(uintptr(fd), unix.F_GETFD, 0); !errors.Is(err, unix.EBADF) {
+		t.Errorf("the descriptor is open: %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 	"github.com/eagleray/eagleray/core/store"
 )
 
@@ -18,13 +19,13 @@ func TestLend_OnlyWhatIsWorthIt(t *testing.T) {
 		f    Found
 		lent bool
 	}{
-		{lentValue(store.FormatNDArray, minLoan), true},
-		{lentValue(store.FormatPickle, minLoan), true},
-		{lentValue(store.FormatPickleRefs, minLoan), true},
-		{lentValue(store.FormatBytes, minLoan), true},
+		{lentValue(store.FormatNDArray, 1024), true},
+		{lentValue(store.FormatPickle, 1024), true},
+		{lentValue(store.FormatPickleRefs, 1024), true},
+		{lentValue(store.FormatBytes, 1024), true},
 		{lentValue(store.FormatNDArray, 100), false},
-		{lentValue(store.FormatMsgpack, minLoan), false},
-		{lentValue(store.FormatError, minLoan), false},
+		{lentValue(store.FormatMsgpack, 1024), false},
+		{lentValue(store.FormatError, 1024), false},
 		{Found{}, false},
 	} {
 		before := Loans()
@@ -33,7 +34,7 @@ func TestLend_OnlyWhatIsWorthIt(t *testing.T) {
 			t.Errorf("%d bytes: view %x", len(x.f.Envelope), x.f.View)
 		}
 		if x.lent {
-			if !isLoan(x.f.View) {
+			if !localstore.IsLoan(x.f.View) {
 				t.Errorf("%x is no loan", x.f.View)
 			}
 			EndLoan(x.f.View)
@@ -43,7 +44,7 @@ func TestLend_OnlyWhatIsWorthIt(t *testing.T) {
 			t.Errorf("%d are lent", Loans()-before)
 		}
 	}
-	arena := Found{Envelope: make([]byte, minLoan), View: 7}
+	arena := Found{Envelope: make([]byte, 1024), View: 7}
 	if Lend(&arena); arena.View != 7 {
 		t.Error("a view of the arena was lent")
 	}
@@ -88,7 +89,7 @@ func TestTryGetAll_SomeAreMissing_OthersAreGiven(t *testing.T) {
 	if err != nil || missing != 2 || len(given) != 3 || keep == 0 {
 		t.Fatal(keep, missing, len(given), err)
 	}
-	if given[0].View != 0 || !isLoan(given[1].View) || Loans() != before+2 {
+	if given[0].View != 0 || !localstore.IsLoan(given[1].View) || Loans() != before+2 {
 		t.Fatalf("%x, %d loans", given[1].View, Loans()-before)
 	}
 	EndLoan(given[1].View)

@@ -1,18 +1,13 @@
-package client
+package localstore
 
 import (
 	"sync"
-	"sync/atomic"
 
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 )
 
 // Views outlive their session: a program may go on reading arrays after it has
 // left. The arena stays mapped until the last of them is let go.
-
-// viewSeq numbers the views of all sessions of the process.
-var viewSeq atomic.Uint64
 
 // orphanage is the mapping of a session that ended with views in use.
 type orphanage struct {
@@ -22,13 +17,13 @@ type orphanage struct {
 
 var (
 	orphansMu sync.Mutex
-	orphans   = map[uint64]*orphanage{}      // by view
-	counts    = map[uint64]int{}             // how often each is held
+	orphans   = map[uint64]*orphanage{}      // by the view's number
+	counts    = map[uint64]int{}             // how often the program has each
 	files     = map[uint64]*store.FileView{} // of those that lie in a file
 )
 
 // abandon leaves the arena mapped for the views that are in use, or closes it.
-func abandon(arena *store.Mapping, views map[uint64]*view) {
+func abandon(arena *store.Mapping, views map[uint64]*View) {
 	o := &orphanage{arena: arena}
 	orphansMu.Lock()
 	defer orphansMu.Unlock()
@@ -48,21 +43,20 @@ func abandon(arena *store.Mapping, views map[uint64]*view) {
 	}
 }
 
-// DropOrphans handles what the program let go of while it has no session.
-func DropOrphans(list []Drop) {
-	for _, d := range list {
-		switch d.View {
-		case 0:
-		case DropSome, DropLast:
-			refs.DropOrphanBatch(d)
-		default:
-			if isLoan(d.View) {
-				EndLoan(d.View)
-				continue
-			}
-			dropOrphan(d.View)
-		}
+// Orphans returns how many views of ended sessions the program still has.
+func Orphans() int {
+	orphansMu.Lock()
+	defer orphansMu.Unlock()
+	return len(orphans)
+}
+
+// DropOrphan takes a view back that the program has without a session, or a loan.
+func DropOrphan(n uint64) {
+	if IsLoan(n) {
+		EndLoan(n)
+		return
 	}
+	dropOrphan(n)
 }
 
 func dropOrphan(n uint64) {

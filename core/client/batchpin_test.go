@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/localstore"
 )
 
 // stored puts n values into the store.
@@ -50,7 +51,7 @@ func TestGet_ListInTheArena_PinnedByOneQuestion(t *testing.T) {
 		t.Errorf("%d questions for many, %d for one", d.together, d.asked)
 	}
 	d.mu.Unlock()
-	c.letGoOfViews()
+	c.unpinUnused()
 	d.eventually("all are unpinned", func() bool { return d.pins == 0 })
 }
 
@@ -63,8 +64,8 @@ func TestGet_ListThatIsNotInTheArena_AskedForOneByOne(t *testing.T) {
 	d.mu.Unlock()
 	waitAll(t, c, list)
 	c.mu.Lock()
-	if len(c.pinnings) != 0 {
-		t.Errorf("%d places are still asked for", len(c.pinnings))
+	if n := c.local.Count().Pinnings; n != 0 {
+		t.Errorf("%d places are still asked for", n)
 	}
 	c.mu.Unlock()
 	for _, id := range list {
@@ -106,11 +107,11 @@ func TestGet_OthersComeForOneMeanwhile_OnePinEach(t *testing.T) {
 			}()
 		}
 		wg.Wait()
-		c.letGoOfViews()
+		c.unpinUnused()
 		d.eventually("each was pinned once", func() bool { return d.pins == 0 })
 		c.mu.Lock()
-		if len(c.views) != 0 || len(c.mapped) != 0 || len(c.pinnings) != 0 {
-			t.Errorf("%d views, %d mapped, %d asked for are left", len(c.views), len(c.mapped), len(c.pinnings))
+		if n := c.local.Count(); n != (localstore.Counts{}) {
+			t.Errorf("left: %+v", n)
 		}
 		c.mu.Unlock()
 	}

@@ -1,0 +1,38 @@
+// Package localstore is one process's side of its node's object store: what the
+// process has mapped and pinned there, and how it writes values into it.
+//
+// A Store has a View for each stored object that this process has pinned: one for
+// all references and all memory views together. The daemon neither moves nor frees
+// what is pinned. A view has holders: the reference table (for the next get), calls
+// that run, and the program. The pin is given back, exactly once, when the last
+// holder has gone, apart from two cases in which the view waits for the next user:
+//
+//   - In a worker, what a task has looked at waits for the next task (idle.go).
+//   - What put wrote last waits for the next put, which may take its place (reuse.go).
+//
+// Store is a machine of events. A method is an event, and the caller holds the
+// session's mutex. No method blocks, starts a goroutine or takes that mutex. Who
+// has to wait for the daemon gets an object with a channel (Pinning, Batch, Room,
+// Check, Promotion), waits for that channel without the mutex, and then calls the
+// next event. What is asked of others are the interfaces Daemon and Clock, which
+// the session implements in core/client/host_localstore.go.
+//
+// The exceptions are named here. These need no mutex, because they touch only the
+// arena's mapping and the daemon's connection: Write, AskRoom, Trim, and the
+// methods of Room, Check and Promotion. Loans and orphaned views outlive their session, so
+// each of both has a small lock of its own for the whole process (loan.go,
+// orphans.go); nothing else is locked while one of these is held.
+//
+// Invariants:
+//
+//   - An object has at most one view, and while it is asked for one pinning.
+//   - No object is unpinned while a view of it has a holder.
+//   - Each pin that the daemon has given is given back once: by Unpin, or by Reuse.
+//   - What the program looks at when the session ends stays mapped until it lets go.
+//
+// The files: view.go who holds a view, pin.go how one comes, batchpin.go the
+// same for a list, prefetch.go what a list takes next, idle.go and reuse.go
+// the two cases above, loan.go values that lie in this process's memory, orphans.go
+// views without a session, room.go, write.go and promote.go how values are
+// written, check.go which copies the store has, arena.go and trim.go the mapping.
+package localstore

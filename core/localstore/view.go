@@ -1,0 +1,211 @@
+package localstore
+
+import (
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/store"
+)
+
+// View is a stored object that this process has pinned: once, for all its
+// references and memory views together.
+type View struct {
+	n     uint64
+	id    ids.Object
+	off   uint64
+	size  uint64
+	file  *store.FileView // where the object is mapped; nil: off and size are the arena's
+	holds int             // by the table, by calls that run, and by the program
+	inUse int             // those by the program
+
+	freed        bool      // the object's owner has let go of it: nobody keeps the view for later
+	since        time.Time // nobody has held it, see idle.go
+	older, newer *View
+}
+
+var _ refs.Copy = (*View)(nil)
+
+// viewSeq numbers the views of all sessions of the process.
+var viewSeq atomic.Uint64
+
+// ID returns the object.
+func (v *View) ID() ids.Object { return v.id }
+
+// InUse implements refs.Copy: it reports whether the program looks at the view.
+func (v *View) InUse() bool { return v.inUse > 0 }
+
+// ViewOf returns the view that the table holds of the object's stored copy, nil when it holds none.
+func ViewOf(o *refs.Object) *View {
+	v, _ := o.Copy().(*View)
+	return v
+}
+
+// add makes the view of an object.
+func (s *Store) add(v *View) {
+	v.n = viewSeq.Add(1)
+	s.views[v.n], s.mapped[v.id] = v, v
+}
+
+// Has reports whether there is a view of an object.
+func (s *Store) Has(id ids.Object) bool { return s.mapped[id] != nil }
+
+// Held gives the caller a hold of the table's view of an object; nil when the table has none.
+func Held(o *refs.Object) *View {
+	v := ViewOf(o)
+	if v != nil {
+		v.holds++
+	}
+	return v
+}
+
+// hold gives the caller a hold of the view of an object; nil when there is none.
+func (s *Store) hold(id ids.Object) *View {
+	v := s.mapped[id]
+	if v == nil {
+		return nil
+	}
+	if v.holds == 0 {
+		s.idle.unlist(v)
+	}
+	v.holds++
+	return v
+}
+
+// KeepFor has the table hold a view of an object, for the next get. It does not
+// keep a copy that the owner has freed: that goes when nobody looks at it any more.
+func (s *Store) KeepFor(o *refs.Object, v *View) {
+	if o.Copy() == nil && !v.freed {
+		o.SetCopy(v)
+		v.holds++
+	}
+}
+
+// Open hands a view that the caller holds to the program, as memory and with the
+// number that Drop takes. The hold becomes the program's; after an error it stays the caller's.
+func (s *Store) Open(v *View) (b []byte, n uint64, err error) {
+	if b, err = s.bytes(v); err != nil {
+		return nil, 0, fmt.Errorf("get object %s: %w", v.id, err)
+	}
+	v.inUse++
+	return b, v.n, nil
+}
+
+// bytes returns the memory of a view.
+func (s *Store) bytes(v *View) ([]byte, error) {
+	if v.file != nil {
+		return v.file.Bytes(), nil
+	}
+	return s.mapping.Slice(v.off, v.size)
+}
+
+// Drop takes back what Open has handed to the program, also from an earlier session.
+func (s *Store) Drop(n uint64) {
+	if v := s.views[n]; v != nil {
+		v.inUse--
+		s.Release(v)
+		return
+	}
+	if n != 0 {
+		dropOrphan(n)
+	}
+}
+
+// Unhold ends a hold. With the last one the object is unpinned.
+func (s *Store) Unhold(v *View) {
+	if v.holds--; v.holds <= 0 {
+		s.unpin(v)
+	}
+}
+
+// Release ends a hold of the program or of a call. In a worker the view may stay
+// for the next task when it was the last one.
+func (s *Store) Release(v *View) {
+	if v.holds > 1 || !s.staysIdle(v) {
+		s.Unhold(v)
+		return
+	}
+	v.holds = 0
+	s.idleFrom(v)
+}
+
+// unpin lets the daemon move or free what the view shows.
+func (s *Store) unpin(v *View) {
+	s.forget(v)
+	v.file.Close()
+	s.daemon.Unpin(v.id)
+}
+
+// forget takes a view out of the tables.
+func (s *Store) forget(v *View) {
+	delete(s.views, v.n)
+	if s.mapped[v.id] == v {
+		delete(s.mapped, v.id)
+	}
+}
+
+// ObjectGone gives up the table's hold of an object that the table has let go of.
+// Kept: the object's range waits for the next put, so the store is not to free the object yet.
+func (s *Store) ObjectGone(o *refs.Object) (kept bool) {
+	if s.keepRange(o) {
+		return true
+	}
+	if v := ViewOf(o); v != nil {
+		s.Unhold(v)
+	}
+	return false
+}
+
+// ValueFreed gives up what only waits here to be looked at again of a value that its
+// owner, who may be this process, has let go of: the idle view, and the table's hold.
+// The memory then waits only for those who look at it now.
+func (s *Store) ValueFreed(id ids.Object) {
+	v := s.mapped[id]
+	switch {
+	case v == nil:
+		if p := s.pinnings[id]; p != nil { // its place is known, and its file is being opened
+			p.freed = true
+		}
+		return
+	case v == s.spare.view:
+		return
+	case v.holds == 0:
+		s.unpinIdle(v)
+		return
+	}
+	v.freed = true
+	s.tableLetsGo(v)
+}
+
+// tableLetsGo ends the hold that the table has of a view, if it has one.
+func (s *Store) tableLetsGo(v *View) {
+	if o := s.table.Find(v.id); o != nil && o.Copy() == v {
+		o.SetCopy(nil)
+		s.Unhold(v)
+	}
+}
+
+// UnpinUnused unpins all that neither the program nor a call looks at, because
+// somebody needs the room.
+func (s *Store) UnpinUnused() {
+	s.DropSpare()
+	s.unpinAllIdle()
+	for _, v := range s.mapped {
+		if v.holds == 1 {
+			s.tableLetsGo(v)
+		}
+	}
+}
+
+// Detach gives the views that the program looks at memory of their own, with what
+// they show now: the daemon uses the arena's memory for other objects as soon as
+// this process has left.
+func (s *Store) Detach() {
+	for _, v := range s.views {
+		if b, err := s.bytes(v); v.inUse > 0 && err == nil {
+			_ = store.Detach(b) // without memory for a copy, what the view shows may change
+		}
+	}
+}
