@@ -16,9 +16,9 @@ import (
 // maxHandshakes bounds the connections that have not sent their hello.
 const maxHandshakes = 4096
 
-// lastWordsWait is how long the end of a driver's process waits for what the driver has
+// finalMessagesWait is how long the end of a driver's process waits for what the driver has
 // sent before, which may still be in its socket.
-const lastWordsWait = 100 * time.Millisecond
+const finalMessagesWait = 100 * time.Millisecond
 
 // accept takes connections. The handshake of each runs on a goroutine of its own.
 func (d *Daemon) accept() {
@@ -120,7 +120,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		// What the process sent last may still be in its socket.
 		select {
 		case <-c.peer.Done():
-		case <-time.After(lastWordsWait):
+		case <-time.After(finalMessagesWait):
 		}
 		d.connectionClosed(c)
 	})

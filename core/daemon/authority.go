@@ -8,15 +8,16 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// Who may ask for what. The processes of a user's session trust each other with
-// data, but one that has gone wrong, and says what it must not, takes no other
-// one's objects, leases or actors with it. Leases, pins and a worker's own state
-// are looked up under the process that asks, so that there is nothing to check.
+// The functions of this file decide which process may send which request. The processes of a
+// session trust each other with data, but a faulty process must not end objects, leases or
+// actors of another one. Leases, pins and the state of a worker need no check: the daemon
+// looks them up among those of the process that asks.
 
-// maxWanted bounds a want. A hostile one would otherwise overflow sums.
+// maxWanted is the largest number of leases that a client can want of one class. Without a
+// bound a faulty client would let sums overflow.
 const maxWanted = 1 << 20
 
-// mayStop reports whether the process may end the daemon: a command may.
+// mayStop returns an error unless the process may end the daemon. Only the command line may.
 func mayStop(c *client) error {
 	if c.role != wire.RoleCLI {
 		return fault.New(fault.BadRequest, "a %s cannot end the daemon", c.role)
@@ -24,8 +25,8 @@ func mayStop(c *client) error {
 	return nil
 }
 
-// mayWrite reports whether c may make the object: its owner may, and a process
-// that runs a task may make what that returns. Actors answer other jobs, too. mu held.
+// mayWrite returns an error unless the process may create the object. Its owner may. A worker
+// may create the results of tasks of its own job, and an actor results for every job; mu held.
 func (d *Daemon) mayWrite(c *client, id ids.Object) error {
 	owner := d.owners[id.Owner()]
 	switch {
@@ -41,8 +42,8 @@ func (d *Daemon) mayWrite(c *client, id ids.Object) error {
 	return nil
 }
 
-// mayFree reports whether c may say that the object is not needed: its owner
-// may, and who has not written it to the end. mu held.
+// mayFree returns an error unless the process may free the object. Its owner may, and so may
+// the process that is still writing it or waits for room to write it; mu held.
 func (d *Daemon) mayFree(c *client, id ids.Object) error {
 	if o := id.Owner(); o == c.self.Owner() || o == c.formerOwner {
 		return nil
@@ -53,7 +54,8 @@ func (d *Daemon) mayFree(c *client, id ids.Object) error {
 	return fault.New(fault.BadRequest, "object %s: this process does not own it, and may not free it", id)
 }
 
-// mayCreate reports whether c may register the actor: as its owner, in its job.
+// mayCreate returns an error unless the process may register the actor. The actor's owner may,
+// if the actor's id belongs to the owner's job.
 func (d *Daemon) mayCreate(c *client, rec *record.Actor) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -66,13 +68,13 @@ func (d *Daemon) mayCreate(c *client, rec *record.Actor) error {
 	return nil
 }
 
-// mayName reports whether c may create an actor with that id; the daemon's lock is held.
+// mayName reports whether an actor's id belongs to the job of the process; mu held.
 func (c *client) mayName(id ids.Actor) bool {
 	return c.job != nil && ids.Job(id[len(id)-ids.JobSize:]) == c.job.ID
 }
 
-// mayRelease reports whether c may say that nobody has a handle of the actor:
-// its owner counts them.
+// mayRelease returns an error unless the process may say that no handle of the actor is left.
+// The actor's owner may, since it counts the handles.
 func (d *Daemon) mayRelease(c *client, id ids.Actor) error {
 	rec, err := d.head.Actor(id)
 	if err != nil {

@@ -7,71 +7,70 @@ import (
 	"time"
 )
 
-// Bounds of what the daemon logs about requests and connections that it refuses. A
-// process that has gone wrong may send the same request for ever, or each time
-// another one.
+// Bounds of what the daemon logs about requests and connections that it refuses. A faulty
+// process may send the same request for ever, or a different one each time.
 const (
-	complainAgain  = 10 * time.Minute // so long after a complaint an equal one is logged again
-	maxComplaints  = 256              // so many different complaints are logged in that time
-	overflowAgain  = time.Minute      // how often the log says how many others there were
-	complaintBytes = 512              // so much of a complaint's text is kept and logged
+	complainAgain  = 10 * time.Minute // an equal complaint is logged again after this time
+	maxComplaints  = 256              // the number of different complaints that are logged in that time
+	overflowAgain  = time.Minute      // the shortest time between two logged counts of further complaints
+	complaintBytes = 512              // the largest part of a complaint's text that is kept and logged
 )
 
-// complaints logs what the daemon refuses: each kind of trouble once in a while.
+// complaints logs what the daemon refuses. Equal complaints are logged once in complainAgain.
 type complaints struct {
 	mu   sync.Mutex
 	seen map[string]*complaint
-	// over counts the complaints that were not logged because there were too many
-	// different ones; overflowed is when the log last said so.
-	over       int
-	overflowed time.Time
+	// omitted counts the complaints that were not logged, because there were too many
+	// different ones, since omissionLogged. That is when the log last told their number.
+	omitted        int
+	omissionLogged time.Time
 }
 
-// complaint is one kind of trouble.
+// complaint is one text that was logged.
 type complaint struct {
-	logged time.Time
-	again  int // how often it came since
+	logged   time.Time
+	repeated int // how often it came since
 }
 
+// add logs a complaint, if its text has not been logged lately.
 func (k *complaints) add(log *slog.Logger, what string, err error) {
 	text := err.Error()
 	if len(text) > complaintBytes {
 		text = strings.ToValidUTF8(text[:complaintBytes], "") + "…"
 	}
-	switch told, n := k.note(what+": "+text, time.Now()); told {
-	case complainNew:
+	switch how, n := k.note(what+": "+text, time.Now()); how {
+	case logComplaint:
 		log.Warn(what, "error", text, "repeated", n, "note", "an equal message is logged again after "+complainAgain.String())
-	case complainOverflow:
+	case logOmitted:
 		log.Warn("more is refused than the log tells", "not_logged", n, "latest", what+": "+text)
 	}
 }
 
-// What note says is to be logged of a complaint.
-type complainHow int
+// complaintLog is what is logged of a complaint.
+type complaintLog int
 
 const (
-	complainNot complainHow = iota
-	complainNew
-	complainOverflow
+	logNothing   complaintLog = iota
+	logComplaint              // the text, and how often it was repeated
+	logOmitted                // how many complaints were not logged
 )
 
-// note remembers a complaint and says what is to be logged of it: the complaint, how
-// many there were that the log does not show, or nothing. N is how often it was
-// repeated, or how many others there were.
-func (k *complaints) note(text string, now time.Time) (how complainHow, n int) {
+// note remembers a complaint and returns what is to be logged of it. N is the number that
+// belongs to that.
+func (k *complaints) note(text string, now time.Time) (how complaintLog, n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := k.seen[text]
 	switch {
 	case c != nil && now.Sub(c.logged) < complainAgain:
-		c.again++
-		return complainNot, 0
+		c.repeated++
+		return logNothing, 0
 	case c == nil && !k.makeRoom(now):
-		if k.over++; now.Sub(k.overflowed) < overflowAgain {
-			return complainNot, 0
+		if k.omitted++; now.Sub(k.omissionLogged) < overflowAgain {
+			return logNothing, 0
 		}
-		n, k.over, k.overflowed = k.over, 0, now
-		return complainOverflow, n
+		n, k.omitted, k.omissionLogged = k.omitted, 0, now
+		return logOmitted, n
 	case c == nil:
 		if k.seen == nil {
 			k.seen = make(map[string]*complaint)
@@ -79,13 +78,13 @@ func (k *complaints) note(text string, now time.Time) (how complainHow, n int) {
 		c = &complaint{}
 		k.seen[text] = c
 	}
-	n = c.again
-	c.logged, c.again = now, 0
-	return complainNew, n
+	n = c.repeated
+	c.logged, c.repeated = now, 0
+	return logComplaint, n
 }
 
-// makeRoom forgets complaints that are old when there are too many, and reports
-// whether there is room for another one; mu held.
+// makeRoom forgets old complaints if there are too many. It reports whether there is room for
+// another one; mu held.
 func (k *complaints) makeRoom(now time.Time) bool {
 	if len(k.seen) < maxComplaints {
 		return true
@@ -98,7 +97,7 @@ func (k *complaints) makeRoom(now time.Time) bool {
 	return len(k.seen) < maxComplaints
 }
 
-// count returns how many kinds of trouble are remembered.
+// count returns the number of different complaints that are remembered.
 func (k *complaints) count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()

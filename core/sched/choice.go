@@ -21,7 +21,7 @@ type Choice struct {
 // that fits first is taken. With Class.After, the first choice alone is open for that time.
 //
 // Only the client knows how long a task has waited, because wants are numbers and cross
-// grants on their way. So the client says how many of its wants are due (Wish). Actors are
+// grants on their way. So the client says how many of its wants are due (WantUpdate). Actors are
 // known one by one, and the machine measures their time.
 
 // dueLater reports whether no want of d, which waits, has waited for Class.After yet. It

@@ -31,7 +31,7 @@ type crossing struct {
 	lastUp, lastDown   time.Duration
 	queue              []time.Duration // when each waiting task got ready
 	granted            uint64
-	told               Wish
+	told               WantUpdate
 	running            []parcel // what ends a lease
 	early, crossed, n2 int
 }
@@ -49,7 +49,7 @@ func (x *crossing) send(list *[]parcel, last *time.Duration, do func()) {
 
 // tell states the want anew if it changed.
 func (x *crossing) tell() {
-	w := Wish{N: len(x.queue)}
+	w := WantUpdate{N: len(x.queue)}
 	for _, ready := range x.queue {
 		if x.now < ready+waitsFor {
 			break
@@ -59,7 +59,7 @@ func (x *crossing) tell() {
 	if w != x.told {
 		x.told = w
 		w.Seen = x.granted + 1
-		x.send(&x.up, &x.lastUp, func() { x.m.Wish(1, 1, w) })
+		x.send(&x.up, &x.lastUp, func() { x.m.UpdateWant(1, 1, w) })
 	}
 }
 
@@ -110,11 +110,11 @@ func (x *crossing) serve(g Grant) {
 	x.tell()
 }
 
-// TestWish_MessagesCross_EachTaskWaitsItsOwnTime runs a client against the
+// TestUpdateWant_MessagesCross_EachTaskWaitsItsOwnTime runs a client against the
 // machine, with tasks that come and are cancelled at random. Alternatives are
 // always free, so each task begins soon after its wait, and never before it
 // unless with the first choice.
-func TestWish_MessagesCross_EachTaskWaitsItsOwnTime(t *testing.T) {
+func TestUpdateWant_MessagesCross_EachTaskWaitsItsOwnTime(t *testing.T) {
 	first, second, crossed := 0, 0, 0
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

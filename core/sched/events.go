@@ -103,8 +103,8 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 	m.reschedule()
 }
 
-// Wish is a want as a client states it.
-type Wish struct {
+// WantUpdate is a client's message about how many leases of a class the client wants.
+type WantUpdate struct {
 	N    int    // how many leases, besides those that the client holds
 	Seen uint64 // 1 + the number of grants of the class that the client knew of; further grants serve the oldest wants; 0: it does not say
 
@@ -113,8 +113,8 @@ type Wish struct {
 	Next time.Duration // after how long the next one will have; 0: the client does not say
 }
 
-// Wish is Want for a client whose message may have crossed grants.
-func (m *Machine) Wish(id ClientID, class ClassID, w Wish) {
+// UpdateWant is Want for a client whose message may have crossed grants on their way.
+func (m *Machine) UpdateWant(id ClientID, class ClassID, w WantUpdate) {
 	cl := m.clients[id]
 	if cl == nil || cl.classes[class] == nil {
 		return

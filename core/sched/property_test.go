@@ -110,7 +110,7 @@ func (w *world) step() {
 		}
 		w.clients = slices.Delete(w.clients, i, i+1)
 	case n < 30 && len(w.clients) > 0:
-		m.Wish(pick(r, w.clients), ClassID(r.IntN(3)), Wish{N: r.IntN(4), Due: r.IntN(4), Seen: uint64(r.IntN(3))})
+		m.UpdateWant(pick(r, w.clients), ClassID(r.IntN(3)), WantUpdate{N: r.IntN(4), Due: r.IntN(4), Seen: uint64(r.IntN(3))})
 	case n < 45 && len(w.leases) > 0:
 		g := w.leases[w.anyLease()]
 		delete(w.leases, g.Lease)

@@ -106,7 +106,7 @@ func (s *script) do(line string) []string {
 	case "retire":
 		m.RetireClass(ClientID(arg(0)), ClassID(arg(1)))
 	case "want":
-		w := Wish{N: arg(2)}
+		w := WantUpdate{N: arg(2)}
 		if seen, err := strconv.Atoi(opts["seen"]); err == nil {
 			w.Seen = uint64(seen) + 1
 		}
@@ -114,7 +114,7 @@ func (s *script) do(line string) []string {
 		if ms, err := strconv.Atoi(opts["next"]); err == nil {
 			w.Next = time.Duration(ms) * time.Millisecond
 		}
-		m.Wish(ClientID(arg(0)), ClassID(arg(1)), w)
+		m.UpdateWant(ClientID(arg(0)), ClassID(arg(1)), w)
 	case "undelivered":
 		m.Undelivered(Grant{Client: ClientID(arg(0)), Class: ClassID(arg(1)), Due: opts["due"] != ""})
 	case "return":

@@ -11,10 +11,10 @@ import (
 // namePrefix begins a line that names the process's later lines.
 const namePrefix = "\x1f:name:"
 
-// overMark ends a line of standard error on which nothing else need be: what the
-// process writes from there on is of other work. A report about its death quotes
-// only what follows the last one.
-const overMark = "\x1f:over:"
+// workEndMark at the end of a line of standard error says that the work which wrote until here
+// has ended: what follows is of other work. A report about the death of the process quotes only
+// what follows the last mark. A line with nothing but the mark is not shown.
+const workEndMark = "\x1f:over:"
 
 // maxLine is where a line without an end is cut.
 const maxLine = 64 << 10
@@ -27,18 +27,18 @@ type splitter struct {
 	latest  *string      // the latest of either output of the process
 	partial []byte
 
-	progress bool   // partial follows a \r: it is a progress line
-	early    early  // what still has shown of the line that is not over
-	shown    string // earlyProgress: its text
+	progress  bool   // partial follows a \r: it is a progress line
+	shown     shown  // how the first part of the current line was shown
+	shownText string // shownAsProgress: that part
 }
 
-// early says whether a part of the current line was given out by still.
-type early int
+// shown says how showPartial has shown the first part of a line whose end has not come.
+type shown int
 
 const (
-	earlyNone     early = iota
-	earlyText           // as a line of its own; its end of line is swallowed
-	earlyProgress       // as a progress line; the rest belongs to it
+	shownNothing    shown = iota
+	shownAsLine           // as a line of its own; the line's end shows nothing more
+	shownAsProgress       // as a progress line, which the rest of the line replaces
 )
 
 // add appends the complete lines of b to dst.
@@ -82,9 +82,9 @@ func (s *splitter) add(dst []wire.LogLine, b []byte) []wire.LogLine {
 	return dst
 }
 
-// still returns the text of a line that is not over yet, for a reader who would
-// wait for its end in vain.
-func (s *splitter) still(dst []wire.LogLine) []wire.LogLine {
+// showPartial appends the text of a line whose end has not come. Its reader would otherwise
+// not see a question that ends without a line's end, for example.
+func (s *splitter) showPartial(dst []wire.LogLine) []wire.LogLine {
 	n := len(s.partial)
 	if n == 0 || s.partial[n-1] == '\r' || s.partial[0] == namePrefix[0] {
 		return dst
@@ -93,15 +93,15 @@ func (s *splitter) still(dst []wire.LogLine) []wire.LogLine {
 	s.partial = nil
 	if !progress {
 		dst = s.emit(dst, text, false)
-		s.early = earlyText
+		s.shown = shownAsLine
 		return dst
 	}
-	if s.early == earlyProgress {
-		text = append([]byte(s.shown), text...)
-		s.early = earlyNone
+	if s.shown == shownAsProgress {
+		text = append([]byte(s.shownText), text...)
+		s.shown = shownNothing
 	}
 	dst = s.emit(dst, text, true)
-	s.early, s.shown = earlyProgress, string(text)
+	s.shown, s.shownText = shownAsProgress, string(text)
 	return dst
 }
 
@@ -115,20 +115,20 @@ func (s *splitter) end(dst []wire.LogLine) []wire.LogLine {
 }
 
 func (s *splitter) emit(dst []wire.LogLine, text []byte, carriage bool) []wire.LogLine {
-	if rest, ok := bytes.CutSuffix(text, []byte(overMark)); ok {
-		if text = rest; len(text) == 0 && s.early == earlyNone {
+	if rest, ok := bytes.CutSuffix(text, []byte(workEndMark)); ok {
+		if text = rest; len(text) == 0 && s.shown == shownNothing {
 			return dst
 		}
 	}
 	s.progress = carriage
-	switch was := s.early; {
-	case was == earlyText && len(text) == 0:
-		s.early = earlyNone
+	switch was := s.shown; {
+	case was == shownAsLine && len(text) == 0:
+		s.shown = shownNothing
 		return dst
-	case was == earlyProgress && !(carriage && len(text) == 0):
-		text = append([]byte(s.shown), text...)
+	case was == shownAsProgress && !(carriage && len(text) == 0):
+		text = append([]byte(s.shownText), text...)
 	}
-	s.early, s.shown = earlyNone, ""
+	s.shown, s.shownText = shownNothing, ""
 	if carriage && len(text) == 0 {
 		return dst // a progress line begins with \r
 	}

@@ -18,7 +18,7 @@ func split(parts ...string) []string {
 	var lines []wire.LogLine
 	for _, p := range parts {
 		if p == pause {
-			lines = s.still(lines)
+			lines = s.showPartial(lines)
 		} else {
 			lines = s.add(lines, []byte(p))
 		}

@@ -20,9 +20,9 @@ type Output struct {
 
 	mu    sync.Mutex
 	pid   int
-	name  string // latest on either pipe
+	name  string // the latest name on either pipe, see namePrefix
 	out   [2]stream
-	tail  tail // what it wrote, once it is ready to standard error only
+	tail  tail // the end of both outputs until the worker is ready, then of standard error
 	wrote time.Time
 	ready bool
 	open  int
@@ -32,7 +32,7 @@ type Output struct {
 // stream is one of the two.
 type stream struct {
 	splitter splitter
-	early    []byte // came before the pid was known
+	unnamed  []byte // what came before the process id, and so the name of the file, was known
 	file     *os.File
 	written  int64
 	full     bool
@@ -45,7 +45,7 @@ func newOutput(dir string, s *Sink, fds [2]int) (*Output, error) {
 		o.out[i].splitter = splitter{line: wire.LogLine{Stderr: i == 1}, latest: &o.name}
 	}
 	for i, fd := range fds {
-		if err := readPipe(fd, func(b []byte) bool { return o.got(i, b) }, func() { o.still(i) }, func() { o.ended(i) }); err != nil {
+		if err := readPipe(fd, func(b []byte) bool { return o.got(i, b) }, func() { o.showPartial(i) }, func() { o.ended(i) }); err != nil {
 			return nil, err
 		}
 	}
@@ -63,8 +63,8 @@ func (o *Output) SetPid(pid int) {
 	for i := range o.out {
 		s := &o.out[i]
 		s.splitter.line.Pid = pid
-		if b := s.early; len(b) > 0 {
-			s.early = nil
+		if b := s.unnamed; len(b) > 0 {
+			s.unnamed = nil
 			o.write(i, b)
 		}
 	}
@@ -77,14 +77,15 @@ func (o *Output) SetReady() {
 	o.ready, o.tail = true, tail{}
 }
 
-// LastWords returns the end of what the worker wrote before it was ready, or what StderrTail is made of.
-func (o *Output) LastWords() string {
+// Tail returns the end of what the worker has written: before it was ready to both outputs,
+// since then to standard error.
+func (o *Output) Tail() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.tail.String()
 }
 
-// got takes what came and says whether it ends within a line.
+// got takes what was read, and reports whether that ends within a line.
 func (o *Output) got(i int, b []byte) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,8 +94,8 @@ func (o *Output) got(i int, b []byte) bool {
 		o.wrote = time.Now()
 	}
 	if o.pid == 0 {
-		if s := &o.out[i]; len(s.early) < maxLine {
-			s.early = append(s.early, b...)
+		if s := &o.out[i]; len(s.unnamed) < maxLine {
+			s.unnamed = append(s.unnamed, b...)
 		}
 		return false
 	}
@@ -102,12 +103,12 @@ func (o *Output) got(i int, b []byte) bool {
 	return len(o.out[i].splitter.partial) > 0
 }
 
-// still shows an unfinished line that nothing has followed.
-func (o *Output) still(i int) {
+// showPartial shows the text of a line whose end has not come for a while.
+func (o *Output) showPartial(i int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.sink != nil {
-		o.sink.Add(o.out[i].splitter.still(nil))
+		o.sink.Add(o.out[i].splitter.showPartial(nil))
 	}
 }
 

@@ -69,7 +69,7 @@ func (p *piped) next(text string, stderr bool) {
 func TestOutput_Flow_FromThePipesToTheDriver(t *testing.T) {
 	p := openPiped(t)
 	p.writes(0, "early\n")
-	holds(t, "what came before the process was known is kept", func() bool { return p.LastWords() == "early" })
+	holds(t, "what came before the process was known is kept", func() bool { return p.Tail() == "early" })
 	p.SetPid(42)
 	p.next("early", false)
 	for i := range 3 {
@@ -107,7 +107,7 @@ func TestOutput_NoSink_FilesAreWritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.SetPid(7)
-	o.still(0)
+	o.showPartial(0)
 	for _, fd := range []int{stdout, stderr} {
 		if _, err := unix.Write(fd, []byte("text")); err != nil {
 			t.Error(err)
@@ -130,21 +130,21 @@ func TestOutput_SetReady_OnlyStandardErrorIsKept(t *testing.T) {
 	}
 	o.got(0, []byte("out\n"))
 	o.got(1, []byte("err\n"))
-	if got := o.LastWords(); got != "out\nerr" {
+	if got := o.Tail(); got != "out\nerr" {
 		t.Errorf("before it is ready: %q", got)
 	}
 	o.SetReady()
-	if got := o.LastWords(); got != "" {
+	if got := o.Tail(); got != "" {
 		t.Errorf("just ready: %q", got)
 	}
 	o.wrote = time.Time{}
-	if o.got(0, []byte("more\n")); o.LastWords() != "" || !o.wrote.IsZero() {
-		t.Errorf("ready, after standard output: %q", o.LastWords())
+	if o.got(0, []byte("more\n")); o.Tail() != "" || !o.wrote.IsZero() {
+		t.Errorf("ready, after standard output: %q", o.Tail())
 	}
 	if !o.got(1, []byte("fau")) || o.got(1, []byte("lt\n")) {
 		t.Error("whether a line is unfinished is told wrongly")
 	}
-	if got := o.LastWords(); got != "fault" || time.Since(o.wrote) > testLimit {
+	if got := o.Tail(); got != "fault" || time.Since(o.wrote) > testLimit {
 		t.Errorf("ready, after standard error: %q at %v", got, o.wrote)
 	}
 	early := &Output{}

@@ -31,13 +31,13 @@ func newPipe() (pipeEnds, error) {
 // silent workers need none.
 var pipeBuffers = sync.Pool{New: func() any { b := make([]byte, 64<<10); return &b }}
 
-// stillAfter is when text without an end of line is shown all the same.
-const stillAfter = 100 * time.Millisecond
+// partialAfter is how long text without an end of line waits until it is shown.
+const partialAfter = 100 * time.Millisecond
 
-// readPipe takes over the read end and calls got, on a goroutine of its own,
-// with what comes, and then end. When got says that it keeps an unfinished
-// line, and nothing follows for a while, it calls still.
-func readPipe(fd int, got func([]byte) bool, still, end func()) error {
+// readPipe takes over the read end of a pipe. A goroutine of its own calls got with what it
+// reads, and end at the end of the pipe. When got has reported an unfinished line and
+// nothing follows within partialAfter, the goroutine calls partial.
+func readPipe(fd int, got func([]byte) bool, partial, end func()) error {
 	f := os.NewFile(uintptr(fd), "pipe")
 	rc, err := f.SyscallConn()
 	if err != nil {
@@ -53,7 +53,7 @@ func readPipe(fd int, got func([]byte) bool, still, end func()) error {
 		for {
 			eof := false
 			if waits {
-				_ = f.SetReadDeadline(time.Now().Add(stillAfter))
+				_ = f.SetReadDeadline(time.Now().Add(partialAfter))
 			}
 			err := rc.Read(func(fd uintptr) bool {
 				buf := pipeBuffers.Get().(*[]byte)
@@ -72,7 +72,7 @@ func readPipe(fd int, got func([]byte) bool, still, end func()) error {
 				return true
 			})
 			if errors.Is(err, os.ErrDeadlineExceeded) {
-				still()
+				partial()
 				err, waits = nil, false
 				_ = f.SetReadDeadline(time.Time{})
 			}
@@ -104,8 +104,8 @@ func (t *tail) String() string {
 	if len(b) > tailBytes {
 		b = b[len(b)-tailBytes:]
 	}
-	if i := bytes.LastIndex(b, []byte(overMark)); i >= 0 {
-		b = b[i+len(overMark):]
+	if i := bytes.LastIndex(b, []byte(workEndMark)); i >= 0 {
+		b = b[i+len(workEndMark):]
 	}
 	var lines []string
 	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n") {

@@ -98,7 +98,7 @@ func (t *Table) setPid(w *Worker, pid int) {
 func startFailure(why string, o *Output) string {
 	text := fmt.Sprintf("the worker process for this task's environment could not be started: %s", why)
 	if o != nil {
-		if said := o.LastWords(); said != "" {
+		if said := o.Tail(); said != "" {
 			text += "; it last wrote:\n" + said
 		}
 	}

@@ -2,7 +2,7 @@
 // for all its workers. Go does not survive a fork, so it starts in each worker.
 //
 // The linker puts Go's own initialiser into a section that the loader does not know (late.ld).
-// After `_late.hold()`, importing the modules of this library does not start Go. `_late.start()`
+// After `_late.delay_start()`, importing the modules of this library does not start Go. `_late.start()`
 // starts it.
 #define _GNU_SOURCE
 #define PY_SSIZE_T_CLEAN
@@ -21,7 +21,7 @@ typedef void (*initialiser)(int, char **, char **);
 extern const initialiser hot_go_init[] __attribute__((weak, visibility("hidden")));
 extern const initialiser hot_go_init_end[] __attribute__((weak, visibility("hidden")));
 
-static int held, started;
+static int delayed, started;
 static int argc;
 static char **argv;
 
@@ -110,18 +110,18 @@ void late_start(void) {
 }
 
 void late_imported(void) {
-  if (!held) late_start();
+  if (!delayed) late_start();
 }
 
-static PyObject *hold(PyObject *m, PyObject *unused) {
+static PyObject *delay_start(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
-  if (!started && !held && &hot_go_init[0] < &hot_go_init_end[0]) {
-    held = 1;
+  if (!started && !delayed && &hot_go_init[0] < &hot_go_init_end[0]) {
+    delayed = 1;
     note_stack();
     argv = vector_for_workers();
   }
-  return PyBool_FromLong(held);
+  return PyBool_FromLong(delayed);
 }
 
 static PyObject *start(PyObject *m, PyObject *unused) {
@@ -131,17 +131,17 @@ static PyObject *start(PyObject *m, PyObject *unused) {
   Py_RETURN_NONE;
 }
 
-static PyObject *forking(PyObject *m, PyObject *unused) {
+static PyObject *before_forks(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
   warm_begin();
   Py_RETURN_NONE;
 }
 
-static PyObject *learn(PyObject *m, PyObject *unused) {
+static PyObject *record_written_pages(PyObject *m, PyObject *unused) {
   (void)m;
   (void)unused;
-  warm_learn();
+  warm_record();
   Py_RETURN_NONE;
 }
 
@@ -154,9 +154,12 @@ static PyObject *trim(PyObject *m, PyObject *unused) {
 }
 
 static PyMethodDef functions[] = {
-    {"hold", hold, METH_NOARGS, NULL}, {"start", start, METH_NOARGS, NULL},
-    {"forking", forking, METH_NOARGS, NULL}, {"learn", learn, METH_NOARGS, NULL},
-    {"trim", trim, METH_NOARGS, NULL}, {0},
+    {"delay_start", delay_start, METH_NOARGS, NULL},
+    {"start", start, METH_NOARGS, NULL},
+    {"before_forks", before_forks, METH_NOARGS, NULL},
+    {"record_written_pages", record_written_pages, METH_NOARGS, NULL},
+    {"trim", trim, METH_NOARGS, NULL},
+    {0},
 };
 
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_late", "When Go starts; see docs/hot-api.md.", -1, functions, 0, 0, 0, 0};

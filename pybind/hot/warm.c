@@ -29,7 +29,7 @@ enum { MOST = 4096, CHUNK = 512 };
 
 typedef struct { uintptr_t from, to; } span;
 
-enum { UNKNOWN, BEING_LEARNED, LEARNED };
+enum { UNKNOWN, BEING_RECORDED, RECORDED };
 
 typedef struct {
   int state;
@@ -63,8 +63,8 @@ void warm_begin(void) {
     if (p == MAP_FAILED) return;
     shared = p;
   }
-  // Workers that live have another idea of the areas: they are not to write here any more.
-  __atomic_store_n(&shared->state, BEING_LEARNED, __ATOMIC_SEQ_CST);
+  // Workers that live know other areas: they must not write here any more.
+  __atomic_store_n(&shared->state, BEING_RECORDED, __ATOMIC_SEQ_CST);
   shared->spans_n = 0;
   if (note_areas(shared)) __atomic_store_n(&shared->state, UNKNOWN, __ATOMIC_SEQ_CST);
 }
@@ -74,9 +74,9 @@ static void note_span(board *b, uintptr_t from, uintptr_t to) {
   else if (b->spans_n < MOST) b->spans[b->spans_n++] = (span){from, to};
 }
 
-void warm_learn(void) {
+void warm_record(void) {
   int unknown = UNKNOWN;
-  if (!shared || !__atomic_compare_exchange_n(&shared->state, &unknown, BEING_LEARNED, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
+  if (!shared || !__atomic_compare_exchange_n(&shared->state, &unknown, BEING_RECORDED, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) return;
   int fd = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
   if (fd < 0) return;
   uintptr_t size = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -94,11 +94,11 @@ void warm_learn(void) {
     }
   }
   close(fd);
-  __atomic_store_n(&shared->state, LEARNED, __ATOMIC_SEQ_CST);
+  __atomic_store_n(&shared->state, RECORDED, __ATOMIC_SEQ_CST);
 }
 
 void warm_up(void) {
-  if (!shared || __atomic_load_n(&shared->state, __ATOMIC_SEQ_CST) != LEARNED) return;
+  if (!shared || __atomic_load_n(&shared->state, __ATOMIC_SEQ_CST) != RECORDED) return;
   for (int i = 0; i < shared->spans_n; i++) {
     span s = shared->spans[i];
     if (madvise((void *)s.from, s.to - s.from, MADV_POPULATE_WRITE) && errno == EINVAL) return;

@@ -38,8 +38,8 @@ def delay_start() -> bool:
     Returns:
         Whether that is so: the processes that are forked then call ``start`` before they use a function of Go's.
     """
-    held: bool = _load(_LATE).hold()
-    return held
+    delayed: bool = _load(_LATE).delay_start()
+    return delayed
 
 
 def start() -> None:
@@ -51,14 +51,14 @@ def start() -> None:
 
 def before_forks() -> None:
     """Says that this process has loaded what there is to load and is going to be forked."""
-    sys.modules[_LATE].forking()
+    sys.modules[_LATE].before_forks()
 
 
 def record_written_pages() -> None:
     """Notes, for the workers that this one's zygote forks next, which pages one writes to when it comes up."""
     late = sys.modules.get(_LATE)
     if late is not None:
-        late.learn()
+        late.record_written_pages()
 
 
 def release_code() -> None:

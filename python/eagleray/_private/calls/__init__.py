@@ -1,4 +1,4 @@
-"""What a call is made of: options, resources, arguments, templates, the environment; and the way into the Go core.
+"""The parts of a call: options, resources, arguments, templates, the environment. The package also loads the Go core.
 
 Imports the leaves and ``values``.
 """

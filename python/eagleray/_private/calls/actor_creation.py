@@ -1,4 +1,4 @@
-"""What can be wrong when an actor is made: the cluster is too small for it, or its name is taken."""
+"""Errors of an actor's creation: the cluster is too small for the actor, or the actor's name is taken."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from eagleray.exceptions import ActorAlreadyExistsError, ActorUnschedulableError
 
 
 def check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str, int]]) -> None:
-    """Raises when a cluster that cannot grow has less in all than each of what would do for the actor."""
+    """Raises when the cluster cannot grow and its totals satisfy neither the actor's request nor an alternative."""
 
     def impossible() -> bool:
         return all(exceeds(placement, session.totals) for placement in choices)
@@ -45,7 +45,7 @@ def check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str,
 
 
 def explain_error(error: HotError, spec: Mapping[str, Any]) -> Exception:
-    """The exception for what the core says when an actor with this specification is made."""
+    """Returns the exception for an error of the core at the creation of an actor with this specification."""
     if error.code == "already_exists":
         name, namespace = spec["name"], spec["namespace"]
         return ActorAlreadyExistsError(

@@ -1,4 +1,4 @@
-"""What a process must know of an actor's class to call its methods: a handle's metadata, which travels with it."""
+"""An actor's class as its callers know it. A handle carries this as its metadata."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ BUILT_IN: dict[str, list[Param]] = {
 }
 
 
-#: What is known of an actor that a Go program made.
+#: The metadata of an actor that a Go program made.
 _UNKNOWN: dict[str, Any] = {
     "name": "actor",
     "methods": {name: ({}, params) for name, params in BUILT_IN.items()},
@@ -47,7 +47,7 @@ _UNKNOWN: dict[str, Any] = {
 
 
 class MethodKind:
-    """One method: what calls may look like and how many results they have."""
+    """One method: its signature, and the number of results of a call."""
 
     __slots__ = ("generator", "name", "options", "shape")
 
@@ -59,10 +59,10 @@ class MethodKind:
 
 
 class _AnyMethods(dict[str, MethodKind]):
-    """The methods of an actor that a Go program made: nothing is known of its class here, so any may be called."""
+    """The methods of an actor that a Go program made. Its class is not known here, so every name counts as a method."""
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The method of any name but special ones."""
+        """Returns a method for every name except special names."""
         found = super().get(name, default)
         if found is None and not name.startswith("__"):
             found = self[name] = MethodKind(name, {}, None, generator=False)
@@ -70,7 +70,7 @@ class _AnyMethods(dict[str, MethodKind]):
 
 
 class ActorKind:
-    """A class as its handles see it. Handles of one class share it, and with it the core's templates."""
+    """An actor class as its handles see it. All handles of the class share it, and its templates in the core."""
 
     __slots__ = (
         "__weakref__",
@@ -104,7 +104,7 @@ class ActorKind:
         self._templates: Templates[tuple[Any, ...]] = Templates()
 
     def target(self, session: Any, method: str, options: Mapping[str, Any]) -> Target:
-        """What calls of a method with these options are submitted to."""
+        """Returns the target of calls of a method with these options."""
         if self._epoch != process.epoch:
             self._epoch = process.epoch
             self._templates = Templates()
@@ -129,19 +129,19 @@ class ActorKind:
         return Target(self._templates.obtain(session, (method, *sorted(options.items())), spec), results)
 
 
-#: What of an actor's options its handles have to know.
+#: The options of an actor that its handles have to know.
 _Described = tuple[int, int, int, tuple[tuple[str, int], ...]]
 
-#: Those that live, and for a while those that nobody has a handle of.
+#: The kinds that are in use. Kinds without any handle stay for a while.
 _kinds: weakref.WeakValueDictionary[bytes, ActorKind] = weakref.WeakValueDictionary()
 _latest_kinds: OrderedDict[bytes, ActorKind] = OrderedDict()
 KEPT_KINDS = 200
-#: Class → the numbers and metadata that were last made of it.
+#: Class → its latest numbers and metadata.
 _descriptions: weakref.WeakKeyDictionary[type, tuple[_Described, bytes]] = weakref.WeakKeyDictionary()
 
 
 def kind_of(meta: bytes) -> ActorKind:
-    """The kind for a handle's metadata."""
+    """Returns the kind that a handle's metadata describes."""
     found = _kinds.get(meta)
     if found is None:
         found = _kinds[meta] = ActorKind(meta)
@@ -153,16 +153,16 @@ def kind_of(meta: bytes) -> ActorKind:
 
 
 def check_group(group: Any, groups: Mapping[str, int], method: str) -> None:
-    """Refuses a concurrency group that an actor has not.
+    """Refuses a concurrency group that the actor does not have.
 
     Args:
-        group: What a method or a call names.
-        groups: Those that the actor's class declares.
+        group: The group that a method or a call names.
+        groups: The groups that the actor's class declares.
         method: The method with its class, for messages.
 
     Raises:
-        TypeError: this is no name.
-        ValueError: no such group is declared.
+        TypeError: the group is no name.
+        ValueError: the class declares no such group.
     """
     if not isinstance(group, str):
         raise TypeError(f"concurrency_group takes the name of a group, a text; {method} has {group!r}")
@@ -182,7 +182,7 @@ def describe(
     shared_limit: int = 0,
     groups: Mapping[str, int] | None = None,
 ) -> bytes:
-    """The metadata of handles to actors of a class.
+    """Returns the metadata for handles to actors of a class.
 
     Raises:
         TypeError, ValueError: a method is in a concurrency group that is not among ``groups``.
@@ -220,30 +220,30 @@ def describe(
 
 
 def constructor_shape(cls: type) -> CallShape:
-    """What the arguments of the constructor may look like."""
+    """Returns the signature of the class's constructor."""
     init = cls.__init__  # type: ignore[misc]
     if isinstance(init, types.FunctionType):
         return CallShape(params_of(init, bound=True))
     if getattr(cls, "__new__", None) is object.__new__:
         return CallShape([])
-    return CallShape(None)  # built in, or made by __new__: the constructor itself will say
+    return CallShape(None)  # built in, or made by __new__: the constructor itself raises for wrong arguments
 
 
 def method_names(cls: type) -> list[str]:
-    """The methods that handles offer, special ones aside."""
+    """Returns the methods that handles offer, without special methods."""
     return [name for name, _, _ in _functions(cls) if not name.startswith("__")]
 
 
 def is_async(cls: type) -> bool:
-    """Whether the class has coroutine methods: its actor then runs an event loop."""
+    """Reports whether the class has coroutine methods. Its actor then runs an event loop."""
     return any(function.__code__.co_flags & (_COROUTINE | _ASYNC_GENERATOR) for _, function, _ in _functions(cls))
 
 
 def bound_method(instance: Any, name: str) -> Callable[..., Any]:
-    """What a call of a method runs: what the class has under this name, bound to the instance.
+    """Returns the function that a call of a method runs: the class's attribute of this name, bound to the instance.
 
-    An attribute of the instance with the same name does not hide the method. A name that the class does not have, or
-    has for something else than a function, is looked up on the instance.
+    An attribute of the instance with the same name does not hide the method. A name that the class does not have,
+    or that is no function there, is looked up on the instance.
     """
     cls = type(instance)
     found = getattr(cls, name, None)
@@ -256,13 +256,13 @@ def bound_method(instance: Any, name: str) -> Callable[..., Any]:
 
 
 def _is_static(cls: type, name: str) -> bool:
-    """Whether the class has a static method of this name, and no class before it another kind of method."""
+    """Reports whether this name is a static method in the first class that defines it."""
     holder = next((klass for klass in cls.__mro__ if name in vars(klass)), None)
     return holder is not None and isinstance(vars(holder)[name], staticmethod)
 
 
 def _functions(cls: type) -> Iterator[tuple[str, types.FunctionType, bool]]:
-    """The methods of a class: name, function, and whether calls give it a first argument."""
+    """Yields the methods of a class: name, function, and whether a call passes the instance or class first."""
     for name in dir(cls):
         try:
             found = getattr(cls, name)

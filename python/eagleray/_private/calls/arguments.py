@@ -1,4 +1,4 @@
-"""The ARGS envelope: what a call takes with it, and how the executor gets it back."""
+"""The ARGS envelope: encodes the arguments of a call, and decodes them in the executor."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from eagleray._private.values.formats import ARGS, ARGS_MSGPACK, ARGS_REFS, ERRO
 from eagleray._private.values.serialization import decode, raise_unserializable
 from eagleray.exceptions import RayError, RaySystemError
 
-#: The arguments of a call without any.
+#: The envelope of a call without arguments.
 EMPTY = pickle.dumps(((), {}), 5)
 #: Arguments of these exact types are pickled with no further look. (``bytes`` are not among them: they may be large.)
 SIMPLE = frozenset({int, float, str, bool, type(None)})
 
-#: How many forms of calls with nothing but references are remembered.
+#: How many envelopes are kept of calls whose arguments are all references.
 _FORMS = 16
 
 EncodedArgs = tuple[int, bytes, Buffers, tuple[Any, ...] | None, tuple[Any, ...] | None]
 
 
 class ArgumentFailed(Exception):
-    """A reference among the arguments holds an error instead of a value."""
+    """An argument is a reference whose object is an error instead of a value."""
 
     def __init__(self, error: RayError) -> None:
         super().__init__(str(error))
@@ -37,12 +37,12 @@ class ArgumentFailed(Exception):
 
 @lru_cache(_FORMS)
 def only_references(count: int) -> bytes:
-    """What goes along with the arguments of a call that are so many references, and nothing else."""
+    """Returns the metadata of a call whose arguments are this number of references and nothing else."""
     return pickle.dumps(((None,) * count, {}, list(range(count))), 5) if count else EMPTY
 
 
 def encode_args(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape, what: str) -> EncodedArgs:
-    """The envelope of a call's arguments.
+    """Encodes the arguments of a call.
 
     References at the top level become dependencies: the executor sees their values. References deeper inside go along
     as references.
@@ -50,7 +50,7 @@ def encode_args(args: tuple[Any, ...], kwargs: dict[str, Any], shape: CallShape,
     Args:
         args: Positional arguments.
         kwargs: Keyword arguments.
-        shape: For the names of arguments in messages.
+        shape: The signature, which names arguments in messages.
         what: The function or method, for messages.
 
     Returns:
@@ -110,7 +110,7 @@ def _unloadable(problem: Exception) -> RaySystemError:
 def decode_args(
     fmt: int, meta: bytes, buffers: Buffers, deps: Sequence[Triple] | None
 ) -> tuple[Sequence[Any], dict[str, Any]]:
-    """The positional and keyword arguments of a call.
+    """Decodes the positional and keyword arguments of a call.
 
     Raises:
         ArgumentFailed: a dependency holds an error.

@@ -18,7 +18,7 @@ def rpc(session: Session, method: str, body: Any = None) -> Any:
 
 
 def fetch_cluster(session: Session) -> dict[str, Any]:
-    """What the head knows about nodes and resources."""
+    """Asks the head for the nodes and their resources."""
     try:
         found: dict[str, Any] = rpc(session, "cluster_info")
         return found

@@ -1,4 +1,4 @@
-"""Loads the Go core, once and late, and keeps it out of processes that user code forks."""
+"""Loads the Go core at its first use, and keeps it out of processes that user code forks."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from eagleray._private.hot_error import HotError
 from eagleray._private.state import process
 
 _loaded: Any = None
-#: What the zygote has made ready.
+#: The module, if the zygote has loaded it.
 _prepared: Any = None
 
 
 def load() -> Any:
-    """The ``_hot`` module, ready for use."""
+    """Returns the ``_hot`` module, ready for use."""
     global _loaded
     if _loaded is None:
         refuse_in_fork()
         native.start()
         hot = _prepared or _prepare()
         os.register_at_fork(after_in_child=_forget)
-        _loaded = hot  # last: a Ctrl-C on the way must not leave half of it
+        _loaded = hot  # last, since a Ctrl-C before this line must not leave a half-loaded core
     return _loaded
 
 
@@ -35,7 +35,7 @@ def _prepare() -> Any:
 
 
 def prepare() -> None:
-    """Does what ``load`` does, except for starting Go: for a process that is to be forked."""
+    """Does what ``load`` does without starting Go, for a process that will be forked."""
     global _prepared
     if native.delay_start():
         _prepared = _prepare()
@@ -48,6 +48,6 @@ def refuse_in_fork() -> None:
 
 
 def _forget() -> None:
-    """Cuts a forked child off: Go does not survive a fork, and the parent's sockets are not the child's to use."""
+    """Cuts a forked child off the core: Go does not survive a fork, and the child must not use its parent's sockets."""
     process.forked = True
     process.leave()

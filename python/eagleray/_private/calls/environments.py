@@ -1,4 +1,4 @@
-"""Runtime environments: what the processes start with that run this program's tasks."""
+"""Runtime environments: the interpreter, paths, folder and variables of the processes that run this program's tasks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from eagleray._private.hot_error import HotError, explain
 from eagleray._private.messages import pack
 from eagleray._private.state import EnvBase, Session
 
-#: Variables that libraries read when they are imported: a zygote that has imported them already is no use then.
+#: Variables that libraries read when they are imported. A change of one needs a zygote that has not imported them.
 _READ_AT_IMPORT = (
     "NUMBA_",
     "OMP_",
@@ -29,21 +29,21 @@ _READ_AT_IMPORT = (
     "NPY_",
     "PYTHON",
 )
-#: Modules of third parties that a zygote imports ahead, when the driver has them.
+#: Modules of third parties that a zygote imports before it is asked, if the driver has imported them.
 _PRELOAD_ALWAYS = ("numpy",)
 _PRELOAD_IF_IMPORTED = ("pandas", "numba", "numba.cuda")
 _SUPPORTED = ("env_vars", "working_dir", "py_modules")
 _RPC_TIMEOUT_MS = 30_000
 
-#: Behind the name of a module that a zygote imports when it is idle.
+#: The mark after the name of a module that a zygote imports when it is idle.
 WHEN_IDLE = "?"
 
-#: What a worker finds in its environment about itself; taken out before user code runs.
+#: Variables that tell a worker about itself. They are removed before user code runs.
 KEY_VARIABLE = "EAGLERAY_ENV_KEY"
 USER_VARIABLE = "EAGLERAY_RUNTIME_ENV"
 PYTHONPATH_VARIABLE = "EAGLERAY_DRIVER_PYTHONPATH"
 #: Settings that keep libraries from starting threads while they are imported: a process with threads cannot be forked
-#: safely. A zygote starts with those that its environment does not set, and takes them out again for user code.
+#: safely. A zygote starts with those that its environment does not set, and removes them before user code runs.
 ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -52,13 +52,13 @@ ONE_THREAD = {
     "VECLIB_MAXIMUM_THREADS": "1",
     "JE_ARROW_MALLOC_CONF": "background_thread:false",
 }
-#: In a zygote's variables: the names of those of ONE_THREAD that it was started with and user code is not to see.
+#: The variable of a zygote that lists the names of ONE_THREAD which it was started with and user code must not see.
 ADDED_VARIABLE = "EAGLERAY_ZYGOTE_ADDED"
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 
 
 def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
-    """The environment of a driver's tasks: the driver's own interpreter, paths, folder and variables."""
+    """Returns the environment of a driver's tasks: the driver's own interpreter, paths, folder and variables."""
     cwd = os.getcwd()
     now, before = os.environ.get(python_path.NAME), python_path.at_start()
     path = [_absolute(os.fspath(entry), cwd) for entry in sys.path]
@@ -79,10 +79,10 @@ def driver_base(runtime_env: Mapping[str, Any] | None) -> EnvBase:
 
 
 def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase:
-    """The environment that a worker runs in, which its own tasks inherit.
+    """Returns the environment that a worker runs in, which its own tasks inherit.
 
     Args:
-        setup: What its zygote was told.
+        setup: The setup that its zygote got from the daemon.
         environ: The zygote's variables.
     """
     variables = {name: text for name, text in setup["env"].items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
@@ -100,7 +100,7 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
 
 
 def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
-    """The key of the environment for a task's or actor's ``runtime_env``, made known to the daemon."""
+    """Returns the key of the environment for a task's or actor's ``runtime_env``. The daemon is told of it."""
     base = session.env
     if not runtime_env:
         return base.key
@@ -120,7 +120,7 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
 
 
 def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
-    """Raises for a ``runtime_env`` that cannot be made."""
+    """Raises if a ``runtime_env`` cannot be made."""
     for name, value in (runtime_env or {}).items():
         if name == "config":
             continue
@@ -146,10 +146,10 @@ def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
             )
 
 
-#: The most bytes that the variables of a runtime environment may have together. Ray takes 1 MiB for all of it.
+#: The largest total of bytes of a runtime environment's variables. Ray allows 1 MiB for the whole environment.
 _MOST_VARIABLES = 8 << 20
 
-#: The most bytes that the kernel gives to a program for one variable: name, "=", text and the byte behind it.
+#: The kernel's limit for one variable of a program, in bytes: name, "=", text and the byte behind it.
 _MOST_INHERITED = 128 << 10
 
 
@@ -177,7 +177,7 @@ def check_inherited(environ: Mapping[str, str]) -> None:
 
 
 def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
-    """The environment that ``runtime_env`` makes of ``base``; variables add up, other fields replace."""
+    """Returns ``base`` changed by ``runtime_env``: variables are added, other fields are replaced."""
     spec = {**base.spec, "env": dict(base.spec["env"])}
     merged = {**base.runtime_env, **runtime_env}
     variables = {**base.runtime_env.get("env_vars", {}), **runtime_env.get("env_vars", {})}
@@ -200,7 +200,7 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
         _add_package(spec["job_env"])
         before = python_path.folders(inherited.get(python_path.NAME), base.spec["cwd"])
         path = python_path.replace(path, python_path.folders(text, spec["cwd"]), before, _always_there())
-    elif spec["cwd"] != base.spec["cwd"]:  # an interpreter that starts there finds other folders by relative names
+    elif spec["cwd"] != base.spec["cwd"]:  # relative names mean other folders to an interpreter that starts there
         text = inherited.get(python_path.NAME)
         now, before = (python_path.folders(text, cwd) for cwd in (spec["cwd"], base.spec["cwd"]))
         path = [*path[:1], *python_path.follow(path[1:], now, before)]
@@ -215,7 +215,7 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
 
 
 def _always_there() -> list[str]:
-    """Folders that workers have whatever ``PYTHONPATH`` says: the interpreter's and this package's."""
+    """Returns the folders that workers have whatever ``PYTHONPATH`` says: the interpreter's and this package's."""
     import site
     import sysconfig
 
@@ -225,7 +225,7 @@ def _always_there() -> list[str]:
 
 
 def _make_startable(job_env: dict[str, str]) -> None:
-    """Adds to a zygote's variables what it starts with and user code is not to see; ``as_users_see`` takes it out."""
+    """Adds variables that a zygote needs at its start and user code must not see. ``as_users_see`` removes them."""
     added = [name for name in ONE_THREAD if name not in job_env]
     job_env.update({name: ONE_THREAD[name] for name in added})
     job_env[ADDED_VARIABLE] = ",".join(added)
@@ -241,8 +241,8 @@ def add_package(job_env: dict[str, str], path: Sequence[str] = ()) -> None:
     """Lets a zygote find this package before it knows the driver's ``sys.path``.
 
     Args:
-        job_env: The variables that it is started with.
-        path: For one that starts without ``site``: where else modules are.
+        job_env: The variables that the zygote is started with.
+        path: Further folders of modules, for a zygote that starts without ``site``.
     """
     if PYTHONPATH_VARIABLE not in job_env:
         text = job_env.get(python_path.NAME)
@@ -253,7 +253,7 @@ def add_package(job_env: dict[str, str], path: Sequence[str] = ()) -> None:
 
 
 def as_users_see(environ: MutableMapping[str, str]) -> None:
-    """Takes out of a zygote's variables what was added for its start."""
+    """Removes the variables that were added for a zygote's start."""
     for name in environ.pop(ADDED_VARIABLE, "").split(","):
         environ.pop(name, None)
     text = environ.pop(PYTHONPATH_VARIABLE, None)
@@ -264,7 +264,7 @@ def as_users_see(environ: MutableMapping[str, str]) -> None:
 
 
 def _user_variables(spec: Mapping[str, Any]) -> dict[str, str]:
-    """The variables that user code sees in an environment."""
+    """Returns the variables that user code sees in an environment."""
     seen = dict(spec["job_env"])
     as_users_see(seen)
     seen.update(spec["env"])
@@ -272,7 +272,7 @@ def _user_variables(spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _expanded(wanted: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:
-    """The values of ``env_vars``: each may refer to inherited variables and to those before it."""
+    """Returns the values of ``env_vars``. Each may refer to inherited variables and to those before it."""
     known, values = dict(inherited), {}
     for name, text in wanted.items():
         known[name] = values[name] = python_path.expand(text, known)
@@ -280,23 +280,23 @@ def _expanded(wanted: Mapping[str, str], inherited: Mapping[str, str]) -> dict[s
 
 
 def _absolute(entry: str, cwd: str) -> str:
-    """An entry of ``sys.path`` that means the same in another folder; one that names no folder stays as it is."""
+    """Returns an entry of ``sys.path`` as an absolute path. An entry that names no folder stays as it is."""
     if not entry or (not os.path.isabs(entry) and os.path.exists(os.path.join(cwd, entry))):
         return os.path.normpath(os.path.join(cwd, entry))
     return entry
 
 
 def _module_path(item: Any) -> str:
-    """The folder or file of one entry of ``py_modules``: a path, or a module."""
+    """Returns the folder or file that an entry of ``py_modules`` means. The entry is a path or a module."""
     found = getattr(item, "__path__", None)
     path: str = os.fspath(next(iter(found)) if found else getattr(item, "__file__", item))
     return path
 
 
 def _preload() -> list[str]:
-    """Modules that the zygote may import ahead: those that it would find where the driver does.
+    """Returns the modules that the zygote may import before it is asked: it finds them where the driver finds them.
 
-    What the driver has not imported itself is marked: the zygote imports it when it has nothing else to do.
+    A module that the driver has not imported is marked: the zygote imports it when it has nothing else to do.
     """
     from importlib.util import find_spec
 
@@ -322,5 +322,5 @@ def _in_site(folder: str) -> bool:
 
 
 def settings() -> dict[str, str]:
-    """The variables that the core may read: it does not see what this program has set since it started."""
+    """Returns the variables that the core may read. It does not see those that this program has set since its start."""
     return {name: value for name, value in os.environ.items() if name.startswith(("RAY_", "EAGLERAY_"))}

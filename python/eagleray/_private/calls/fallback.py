@@ -1,4 +1,4 @@
-"""Alternatives of a remote function or an actor: what runs while what it asks for is not free."""
+"""Alternatives of a remote function or an actor, which run while the resources of the first choice are not free."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 
 from eagleray._private.calls.option_types import RESOURCES, check_type
 
-#: What ``fallback=`` takes, the best first: what is needed, or another function or class and what that needs.
+#: The type of ``fallback=``, best alternative first: other needs, or another function or class with its needs.
 Fallback = Sequence[Mapping[str, Any] | tuple[Any, Mapping[str, Any]]]
-#: How many alternatives there may be. The core knows the same number.
+#: The largest number of alternatives. The core has the same limit.
 MOST = 16
 
 
 def check_list(name: str, value: Any) -> None:
-    """Raises for a ``fallback=`` that is wrong, whatever it is an option of."""
+    """Raises if ``fallback=`` is wrong, for functions and classes alike."""
     if len(value) > MOST:
         raise ValueError(f"The keyword {name!r} takes at most {MOST} alternatives, got {len(value)}")
     for index, entry in enumerate(value):
@@ -23,13 +23,13 @@ def check_list(name: str, value: Any) -> None:
 
 
 def check_after(name: str, value: Any) -> None:
-    """Raises for a ``fallback_after=`` that is no time to wait."""
+    """Raises if ``fallback_after=`` is no time to wait."""
     if isinstance(value, bool) or not 0 <= value < math.inf:
         raise ValueError(f"The keyword {name!r} takes seconds, 0 or more, got {value!r}")
 
 
 def split(entry: Any, where: str = "fallback") -> tuple[Any, Mapping[str, Any]]:
-    """An alternative's other function or class, None for the same one, and what it needs."""
+    """Returns an alternative's function or class, None for the same one, and its needs."""
     if isinstance(entry, dict):
         return None, entry
     if isinstance(entry, (tuple, list)) and len(entry) == 2:
@@ -52,7 +52,7 @@ def _check_resources(where: str, needs: Mapping[str, Any]) -> None:
 
 
 def refuse_both(options: Mapping[str, Any]) -> None:
-    """Raises for ``fallback`` beside Ray's ``fallback_strategy``."""
+    """Raises if ``fallback`` and Ray's ``fallback_strategy`` are both given."""
     if options.get("fallback") is not None and options.get("fallback_strategy") is not None:
         raise ValueError(
             "fallback and fallback_strategy cannot be used together: 'fallback' lists resources that do instead, and "
@@ -61,10 +61,10 @@ def refuse_both(options: Mapping[str, Any]) -> None:
 
 
 def check_together(options: Mapping[str, Any]) -> None:
-    """Raises for options that are fine each and not together.
+    """Raises if options are right by themselves but not together.
 
     Args:
-        options: Those in force: of the decorator and of ``.options()``.
+        options: The options in force, from the decorator and from ``.options()``.
     """
     if options.get("fallback_after") is not None and "fallback" not in options:
         raise ValueError("fallback_after is how long to wait before 'fallback' is looked at: give that, too")
@@ -77,7 +77,7 @@ def check_together(options: Mapping[str, Any]) -> None:
 
 
 def normalise(options: dict[str, Any], wrap: Callable[[Any, str], Any]) -> None:
-    """Checks the options together and puts what ``wrap`` makes of other functions or classes in their place.
+    """Checks the options together, and replaces other functions or classes by what ``wrap`` makes of them.
 
     Args:
         options: The options in force; ``fallback`` becomes a list of pairs.

@@ -1,4 +1,4 @@
-"""How the results of a generator travel: what the options say and what the core is told."""
+"""How the results of a generator travel: reads the options, and makes the entries of the core's template."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ LIMIT, EACH, SHARED_LIMIT = (
     "_actor_generator_backpressure_num_objects",
 )
 _MODES = {STREAMING: 1, DYNAMIC: 2}
-_GENERATORS = 0x20 | 0x200  # of a code object's flags: plain and asynchronous
+_GENERATORS = 0x20 | 0x200  # the flags of a code object: generator and asynchronous generator
 
 
 def is_generator(function: Any) -> bool:
-    """Whether calls of the function make a generator."""
+    """Reports whether a call of the function makes a generator."""
     return bool(function.__code__.co_flags & _GENERATORS)
 
 
@@ -28,10 +28,10 @@ def check_returns(num_returns: Any, generator: bool, name: str, stacklevel: int)
         num_returns: What the user wrote.
         generator: Whether the function or method is a generator function.
         name: What messages call it.
-        stacklevel: Where the user wrote it, counted from here.
+        stacklevel: The user's frame, counted from here.
 
     Raises:
-        ValueError: it needs a generator and this is none.
+        ValueError: the value needs a generator and the function is none.
     """
     if num_returns not in _MODES:
         return
@@ -46,11 +46,11 @@ def check_returns(num_returns: Any, generator: bool, name: str, stacklevel: int)
 
 
 class Results(NamedTuple):
-    """How the results of a call come.
+    """How the results of a call travel.
 
     Attributes:
         number: How many results there are. A generator whose results travel one by one has one: the generator itself.
-        stream: What the core is told of such a generator: mode, items per yield, limit of items that nobody has taken,
+        stream: The core's settings of such a generator: mode, items per yield, limit of items that nobody has taken,
             and whether the actor's generators share a limit. None for calls whose results come together at the end.
     """
 
@@ -59,21 +59,21 @@ class Results(NamedTuple):
 
     @property
     def streams_references(self) -> bool:
-        """Whether the caller gets an iterator over references."""
+        """Reports whether the caller gets an iterator over references."""
         return self.stream is not None and self.stream[0] == _MODES[STREAMING]
 
     def spec(self) -> dict[str, Any]:
-        """The entries of a template that tell the core of it."""
+        """Returns the entries of a template that describe this to the core."""
         return {"num_returns": self.number} if self.stream is None else {"num_returns": 1, "flow": self.stream}
 
 
 def results_of(options: Mapping[str, Any], generator: bool, *, shared_limit: bool = False) -> Results:
-    """How the results of calls with these options come.
+    """Returns how the results of calls with these options travel.
 
     Args:
-        options: Of the function or method.
+        options: The options of the function or method.
         generator: Whether it is a generator function.
-        shared_limit: Whether the actor's generators have a limit together.
+        shared_limit: Whether the actor's generators share one limit.
     """
     num_returns: Any = options.get("num_returns")
     if num_returns is None:

@@ -10,15 +10,15 @@ from eagleray._private.messages import pack, unpack
 
 
 def enforced(session: Any, options: Mapping[str, Any], what: str) -> bool:
-    """Whether the worker is to be ended when it exceeds its ``gpu_memory``.
+    """Reports whether the worker is to be ended when it exceeds its ``gpu_memory``.
 
     Args:
         session: The session to ask.
         options: The options of the task or the actor.
-        what: Its name, for messages.
+        what: The name of the task or the actor, for messages.
 
     Raises:
-        ValueError: it is asked for, and nobody can watch the memory here.
+        ValueError: the options ask for it, and nobody can watch the memory on this node.
     """
     if not options.get("gpu_memory_enforce"):
         return False

@@ -1,4 +1,4 @@
-"""The options of an actor's method: of ``@method``, and of ``.options()`` for single calls."""
+"""The options of an actor's method, from ``@method`` and from ``.options()`` of single calls."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> 
     if found.get(GROUP):
         actor_kind.check_group(found[GROUP], kind.groups, full_name)
     else:
-        found.pop(GROUP, None)  # the method's own
+        found.pop(GROUP, None)  # the options of the method itself
     flow.check_returns(found.get("num_returns"), method.generator, full_name, 3)
     return found
 
 
 def check_decorator(options: Mapping[str, Any]) -> None:
-    """Checks what ``@method`` is given.
+    """Checks the options of ``@method``.
 
     Raises:
         AssertionError: no option has such a name.

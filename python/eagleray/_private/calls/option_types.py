@@ -1,4 +1,4 @@
-"""One option of remote functions or actors, how its value is checked, and the options that state resources."""
+"""The description of one option, the check of its value, and the options that state resources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Check = Callable[[str, Any], None]
 
 
 class Option(NamedTuple):
-    """One option: where it applies, the types that it takes (None is always fine), and what else must hold."""
+    """One option: where it applies, its types (None is always allowed), and further conditions."""
 
     kinds: frozenset[str]
     types: tuple[type, ...]
@@ -27,7 +27,7 @@ def both(*types: type, check: Check | None = None) -> Option:
     return Option(frozenset({TASK, ACTOR}), types, check)
 
 
-#: What a task or an actor needs. Each alternative of ``fallback=`` states these, too.
+#: The options that state what a task or an actor needs. Each alternative of ``fallback=`` has them, too.
 RESOURCES: dict[str, Option] = {
     "num_cpus": both(*NUMBER, check=check_quantity),
     "num_gpus": both(*NUMBER, check=check_quantity),

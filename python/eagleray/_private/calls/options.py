@@ -13,7 +13,7 @@ from eagleray._private.calls.resources import ON_LEAK
 _KIND_NAMES = {TASK: "remote functions", ACTOR: "actors"}
 
 
-#: The largest number that travels.
+#: The largest number that fits the wire format.
 _MOST = 2**63 - 1
 
 
@@ -191,7 +191,7 @@ def check_options(options: Mapping[str, Any], kind: str, *, in_options: bool) ->
 
 
 def check_more_memory(options: Mapping[str, Any]) -> None:
-    """Refuses retries with more memory where there are no retries."""
+    """Refuses ``retry_with_more_memory`` for a function without retries."""
     if options.get("retry_with_more_memory") and options.get("max_retries") == 0:
         raise ValueError(
             "retry_with_more_memory=True does nothing with max_retries=0: such a task is never tried again"
@@ -214,11 +214,11 @@ def _suggestion(name: str, kind: str) -> str:
 
 
 def strategy_name(strategy: Any, node_id: str) -> str:
-    """The scheduling strategy as the core knows it.
+    """Returns the scheduling strategy in the core's form.
 
     Args:
         strategy: What the user wrote.
-        node_id: The one machine of a session that has one, in hex.
+        node_id: The machine of a session with one machine, in hex.
     """
     if strategy is None or strategy == "DEFAULT":
         return "DEFAULT"

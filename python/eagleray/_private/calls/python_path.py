@@ -1,7 +1,7 @@
-"""What a changed ``PYTHONPATH`` does to a list of folders like ``sys.path``.
+"""Applies a change of ``PYTHONPATH`` to a list of folders like ``sys.path``.
 
-The interpreter reads ``PYTHONPATH`` only when it starts. Workers are to find modules as an interpreter does that starts
-with the value which is in force when the session begins, or which a runtime environment sets.
+The interpreter reads ``PYTHONPATH`` only when it starts. Workers find modules like an interpreter that
+starts with the value at the session's begin, or with the value that a runtime environment sets.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _UPPER = re.compile(r"[A-Z0-9_]+")
 
 
 def at_start() -> str | None:
-    """The value that this process's interpreter started with, None if the variable was not set."""
+    """Returns the value that this process's interpreter started with, None if the variable was not set."""
     try:
         with open("/proc/self/environ", "rb") as file:
             variables = file.read().split(b"\0")
@@ -28,7 +28,7 @@ def at_start() -> str | None:
 
 
 def folders(text: str | None, cwd: str) -> list[str]:
-    """The folders that a value of the variable names.
+    """Returns the folders that a value of the variable names.
 
     Args:
         text: The value. An empty piece between two separators means the current folder, as for the interpreter.
@@ -40,7 +40,7 @@ def folders(text: str | None, cwd: str) -> list[str]:
 
 
 def follow(path: Sequence[str], now: Sequence[str], before: Sequence[str]) -> list[str]:
-    """The search path after the variable has changed.
+    """Returns the search path after the variable has changed.
 
     The folders that are named now come where the interpreter would have put them: in front of the standard library,
     in the order of the variable. What the program itself has put in front of that place stays in front. Folders that
@@ -49,7 +49,7 @@ def follow(path: Sequence[str], now: Sequence[str], before: Sequence[str]) -> li
     Args:
         path: The search path before the change.
         now: The folders that the variable names now.
-        before: Those that it named when ``path`` was made.
+        before: The folders that the variable named when ``path`` was made.
     """
     if list(now) == list(before):
         return list(path)
@@ -64,10 +64,10 @@ def follow(path: Sequence[str], now: Sequence[str], before: Sequence[str]) -> li
 
 
 def replace(path: Sequence[str], now: Sequence[str], before: Sequence[str], kept: Collection[str]) -> list[str]:
-    """The search path of an interpreter that starts with another value of the variable.
+    """Returns the search path of an interpreter that starts with another value of the variable.
 
-    Folders that the variable named before and does not name now are gone. The first entry stays in any case: that is
-    the folder of the program, which the interpreter has put there itself.
+    Folders that the variable named before and does not name now are gone. The first entry always stays: it is
+    the folder of the program, which the interpreter has added itself.
 
     Args:
         path: The search path before the change.
@@ -80,7 +80,7 @@ def replace(path: Sequence[str], now: Sequence[str], before: Sequence[str], kept
 
 
 def _library(path: Sequence[str]) -> int:
-    """Where the standard library begins in a search path."""
+    """Returns the index at which the standard library begins in a search path."""
     library = os.path.dirname(os.__file__)
     archive = f"python{sys.version_info[0]}{sys.version_info[1]}.zip"
     for index, entry in enumerate(path):
@@ -94,7 +94,7 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
     Args:
         text: What the user wrote.
-        variables: The values. ``${NAME}`` in capital letters becomes empty when there is none; all else stays as it is.
+        variables: The values. ``${NAME}`` in capital letters becomes empty if the variable is not set.
     """
     if "$" not in text:
         return text

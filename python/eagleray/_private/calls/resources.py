@@ -11,11 +11,11 @@ from eagleray._private.families import ACCELERATORS
 from eagleray._private.sizes import MOST_BYTES, parse_bytes, show_bytes
 from eagleray._private.state import UNIT
 
-#: Bytes of the memory of GPUs.
+#: The resource that counts bytes of GPU memory.
 GPU_MEMORY = "gpu_memory"
-#: ``max_calls`` that ends a worker only when its device memory grows.
+#: The value of ``max_calls`` with which a worker ends only when its device memory grows.
 ON_LEAK = "on_leak"
-#: What a task that wants a type of accelerator asks for, so that only nodes with that type have it.
+#: The amount that a task requests of an accelerator type's resource, which only nodes with that type have.
 _TYPE_AMOUNT = 0.001
 
 
@@ -62,12 +62,12 @@ def check_custom(name: str, value: Mapping[Any, Any]) -> None:
 
 
 def check_gpu_memory(name: str, value: Any) -> None:
-    """Raises for what is no size of memory."""
+    """Raises if the value is no size of memory."""
     parse_bytes(name, value)
 
 
 def check_together(options: Mapping[str, Any]) -> None:
-    """Raises for options that make no sense without others."""
+    """Raises for options that are useless without others."""
     if options.get("gpu_memory_enforce") and options.get(GPU_MEMORY) is None:
         raise ValueError("gpu_memory_enforce=True needs gpu_memory: the share that is not to be exceeded")
     if options.get("max_calls") == ON_LEAK and not uses_accelerator(_amounts(options)):
@@ -78,7 +78,7 @@ def check_together(options: Mapping[str, Any]) -> None:
 
 
 def _amounts(options: Mapping[str, Any]) -> dict[str, float]:
-    """What the options state, as users write it."""
+    """Returns the resources that the options state, in the user's units."""
     found: dict[str, float] = dict(options.get("resources") or {})
     for option, name in (("num_cpus", "CPU"), ("num_gpus", "GPU"), ("memory", "memory")):
         value = options.get(option)
@@ -114,18 +114,18 @@ def _check_devices(amounts: Mapping[str, float]) -> None:
 
 
 def to_units(amounts: Mapping[str, float]) -> dict[str, int]:
-    """Amounts in integer units, without the zeros."""
+    """Converts amounts to integer units, and leaves zeros out."""
     units = {name: round(value * UNIT) for name, value in amounts.items()}
     return {name: value for name, value in sorted(units.items()) if value > 0}
 
 
 def from_units(units: Mapping[str, int]) -> dict[str, float]:
-    """Amounts as users see them."""
+    """Converts amounts from integer units to the user's units."""
     return {name: value / UNIT for name, value in units.items()}
 
 
 def task_resources(options: Mapping[str, Any]) -> dict[str, int]:
-    """What a task needs to run: one CPU unless stated otherwise."""
+    """Returns the resources of a task: one CPU unless the options state otherwise."""
     amounts = _amounts(options)
     amounts.setdefault("CPU", 1)
     _check_devices(amounts)
@@ -133,10 +133,10 @@ def task_resources(options: Mapping[str, Any]) -> dict[str, int]:
 
 
 def actor_resources(options: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int]]:
-    """What an actor needs to be placed, and what it holds while it lives.
+    """Returns the resources that an actor needs to be placed, and those that it holds while it lives.
 
-    An actor that states nothing (memory aside) needs one CPU to be placed and holds none. One that states something
-    holds that, and one CPU unless it says how many.
+    An actor that states nothing, or only memory, needs one CPU to be placed and holds none. An actor that states
+    resources holds them, and one CPU unless it states a number of CPUs.
     """
     amounts = _amounts(options)
     _check_devices(amounts)
@@ -147,27 +147,27 @@ def actor_resources(options: Mapping[str, Any]) -> tuple[dict[str, int], dict[st
 
 
 def uses_accelerator(amounts: Mapping[str, float]) -> bool:
-    """Whether a request, in units or as users write it, wants a device."""
+    """Reports whether a request, in integer or user's units, contains a device."""
     return any(amounts.get(name) for name in (GPU_MEMORY, *ACCELERATORS))
 
 
 def exceeds(units: Mapping[str, int], totals: Mapping[str, int]) -> bool:
-    """Whether a request is more than there is in all."""
+    """Reports whether a request exceeds the totals."""
     return any(value > totals.get(name, 0) for name, value in units.items())
 
 
 def shortage(units: Mapping[str, int], totals: Mapping[str, int]) -> str:
-    """What of a request exceeds the totals, and the nearest thing that there is."""
+    """Returns the part of a request that exceeds the totals, and the most similar resource that exists."""
     found: str = native.core().pybind_Shortage(json.dumps(dict(units)), json.dumps(dict(totals)))
     return found
 
 
 def memory_short(units: Mapping[str, int], totals: Mapping[str, int], largest: int) -> str:
-    """Why no device has the memory that a request wants of one, empty when one has.
+    """Returns why no device has the memory that a request wants of one device; empty if a device has it.
 
     Args:
         units: The request.
-        totals: What there is in all.
+        totals: The totals of the cluster.
         largest: The bytes of the device with the most memory, 0 if none is known.
     """
     asked = units.get(GPU_MEMORY, 0) // UNIT
@@ -184,7 +184,7 @@ def memory_short(units: Mapping[str, int], totals: Mapping[str, int], largest: i
 
 
 def show(units: Mapping[str, int]) -> str:
-    """Amounts for messages: ``{"CPU": 2, "GPU": 0.5}``."""
+    """Formats amounts for messages: ``{"CPU": 2, "GPU": 0.5}``."""
     parts = []
     for name, value in sorted(units.items()):
         amount = value / UNIT

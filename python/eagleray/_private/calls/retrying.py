@@ -1,4 +1,4 @@
-"""Which exceptions a task is tried again after, and how often by default."""
+"""The exceptions after which a task is retried, and the default number of retries."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _TAKES = "The keyword 'retry_exceptions' takes a boolean or a list of exception 
 
 
 def default_retries() -> int:
-    """What ``max_retries`` is where nothing is stated.
+    """Returns the default of ``max_retries``.
 
     Raises:
-        ValueError: a variable of the environment says it, and is no number.
+        ValueError: the variable that sets the default is no number.
     """
     for name in _DEFAULT_VARIABLES:
         text = os.environ.get(name)
@@ -49,7 +49,7 @@ def check_classes(value: Any) -> None:
 
 
 def pack_classes(value: Any) -> Any:
-    """``retry_exceptions`` of a method as it travels: a boolean, or the pickled classes."""
+    """Returns the wire form of a method's ``retry_exceptions``: a boolean, or the pickled classes."""
     check_classes(value)
     if isinstance(value, (list, tuple)):
         return pickling.dumps_code(tuple(value))[0] if value else False
@@ -57,18 +57,18 @@ def pack_classes(value: Any) -> Any:
 
 
 def load_classes(blob: bytes) -> tuple[type[BaseException], ...]:
-    """What ``pack_classes`` pickled."""
+    """Returns the classes that ``pack_classes`` has pickled."""
     found: tuple[type[BaseException], ...] = pickle.loads(blob)
     return found
 
 
 def may_retry(error: BaseException, retry_on: tuple[type[BaseException], ...] | None) -> bool:
-    """Whether an exception that user code raised counts for ``retry_exceptions``.
+    """Reports whether an exception of user code counts for ``retry_exceptions``.
 
     Args:
-        error: What was raised.
-        retry_on: The classes that the list names; None for all.
+        error: The exception.
+        retry_on: The classes in the list; None for all exceptions.
     """
-    if isinstance(error, (KeyboardInterrupt, ArgumentFailed)):  # cancelled; or another task's failure
+    if isinstance(error, (KeyboardInterrupt, ArgumentFailed)):  # cancelled, or failed by another task
         return False
     return retry_on is None or isinstance(error, retry_on)

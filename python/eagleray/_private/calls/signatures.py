@@ -1,4 +1,4 @@
-"""What a call may look like: checked where ``.remote()`` is called, before anything is sent."""
+"""Signatures of calls. Arguments are checked where ``.remote()`` is called, before anything is sent."""
 
 from __future__ import annotations
 
@@ -55,13 +55,13 @@ class CallShape:
         self._signature.bind(*args, **kwargs)
 
     def name_of(self, index: int) -> str:
-        """How messages call the positional argument at ``index``."""
+        """Returns the name in messages of the positional argument at ``index``."""
         names = [name for name, kind, _ in self.params or () if kind <= _POSITIONAL]
         return f"argument {names[index]!r}" if index < len(names) else f"argument {index}"
 
 
 def params_of(function: Callable[..., Any], *, bound: bool) -> list[Param] | None:
-    """The parameters of a function, without the first one when it is ``bound``; None if they cannot be known."""
+    """Returns the parameters of a function, without the first if it is ``bound``; None if they cannot be known."""
     while (inner := getattr(function, "__wrapped__", None)) is not None:
         function = inner
     code = getattr(function, "__code__", None)

@@ -1,4 +1,4 @@
-"""The submitter: what ``.remote`` of a function, or of a method of an actor, does with a call."""
+"""The submitter: the code behind ``.remote`` of functions and of actors' methods."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from eagleray._private.values.formats import ARGS
 
 
 class Target(NamedTuple):
-    """What calls are submitted to in one session.
+    """The target of calls in one session.
 
     Attributes:
         template: The core's template. The submitter holds it for as long as it may make calls.
-        results: How the results come.
-        captured: The references that the function captured, which every call holds; None without any.
+        results: How the results travel.
+        captured: The references that the function captured, which every call holds; None if there are none.
     """
 
     template: Template
@@ -32,14 +32,14 @@ class Target(NamedTuple):
 def submitter(
     name: str, shape: CallShape, resolve: Callable[[], Target], actor: Any = None, others: Sequence[CallShape] = ()
 ) -> Callable[..., Any]:
-    """Makes the function behind ``.remote``. What does not change between calls is in its closure.
+    """Makes the function behind ``.remote``. Its closure has everything that does not change between calls.
 
     Args:
         name: The name of the function or method in messages.
-        shape: What the arguments of a call may look like.
+        shape: The signature of the calls.
         resolve: Finds the target in the session that runs. It is called once in each session.
         actor: The core's part of the actor's handle, None for functions.
-        others: What the arguments must look like besides: for functions that stand in for this one.
+        others: Further signatures that the arguments must fit, of alternative functions.
     """
     least = max(shape.least, *(other.least for other in others)) if others else shape.least
     most = min(shape.most, *(other.most for other in others)) if others else shape.most
@@ -86,10 +86,10 @@ def submitter(
 
 
 def _returning(results: flow.Results, hot: Any) -> Callable[..., Any]:
-    """The core's ``submit``, which then returns what the program gets: a reference, a list of them, or a generator."""
+    """Returns the core's ``submit`` with the program's result: a reference, a list of references, or a generator."""
     submit: Callable[..., Any] = hot.submit
     if results.streams_references:
-        from eagleray._private.generators import reading  # late: most programs call no generators
+        from eagleray._private.generators import reading  # imported here since most programs call no generators
 
         return reading(submit, hot)
     if results.number == 1:

@@ -1,4 +1,4 @@
-"""What calls of one function with one set of options share: a number of the core's, until nobody can call it."""
+"""Templates: the core keeps one for all calls of one function with one set of options, until nobody can call it."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from eagleray._private.state import process
 
 K = TypeVar("K", bound=Hashable)
 
-#: How many are kept that nobody holds: a program may make the same options again and again.
+#: How many templates without a holder are kept: a program may make the same options again and again.
 KEPT = 500
 
 
 class Template:
-    """The core's number of a template. With the last holder the core lets it go."""
+    """The core's number of a template. The core forgets the template when the last holder is gone."""
 
     __slots__ = ("__weakref__", "_epoch", "number")
 
@@ -34,19 +34,19 @@ class Template:
 
 
 class Templates(Generic[K]):
-    """Templates by what they were made of: all that live, and the latest ones for a while after."""
+    """All templates that have a holder, and the latest ones without a holder, by their keys."""
 
     def __init__(self) -> None:
         self._all: weakref.WeakValueDictionary[K, Template] = weakref.WeakValueDictionary()
         self._latest: OrderedDict[K, Template] = OrderedDict()
 
     def obtain(self, session: Any, key: K, spec: Callable[[], bytes]) -> Template:
-        """The template that was made of this; a new one if none is alive.
+        """Returns the template for the key. It makes a new one if there is none.
 
         Args:
             session: The session in which it is defined.
-            key: What the template is made of.
-            spec: Makes the specification that the core is told.
+            key: The function and the options of the template.
+            spec: Makes the specification for the core.
         """
         found = self._all.get(key)
         if found is None:
@@ -65,7 +65,7 @@ def define(session: Any, spec: bytes) -> Template:
     """Has the core make a new template.
 
     Raises:
-        Exception: what the core says is wrong with it.
+        Exception: the core refuses the specification.
     """
     try:
         return Template(session.hot.template(spec))

@@ -1,6 +1,6 @@
-"""Python's stages of the tracer: spans around what a call passes, put there only when EAGLERAY_TRACE is set.
+"""The tracer's stages in Python: spans around the functions that a call runs through, if EAGLERAY_TRACE is set.
 
-Without it this module costs one look at the environment, and the functions are those that stand in the sources.
+Without the variable this module costs one look at the environment, and no function is wrapped.
 The stages' numbers are core/trace's.
 """
 
@@ -17,7 +17,7 @@ ON = bool(os.environ.get("EAGLERAY_TRACE") or os.environ.get("RAY_TRACE"))
 
 
 def around(function: Callable[..., Any], before: int, after: int) -> Callable[..., Any]:
-    """The function with stages stamped; the core is loaded with the first call, not before."""
+    """Wraps a function so that its stages are stamped. The first call loads the core."""
     span: Any = None
 
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -36,7 +36,7 @@ def _span(function: Callable[..., Any], before: int, after: int) -> Any:
 
 
 def watch_calls(*runners: Any) -> None:
-    """Stamps what a worker's Python does with a call; before it takes the first one.
+    """Wraps the functions that run calls in a worker. It is called before the first call.
 
     Args:
         runners: The classes of call runners.
@@ -57,9 +57,9 @@ _function_ends = RAN
 
 
 def watch_loop(module: Any) -> None:
-    """The same for an actor with an event loop: its methods only begin when they are called.
+    """Does the same for an actor with an event loop, where a call of a method only begins it.
 
-    They end where their results are encoded; None is not, so such a method's end is that of the stage after it.
+    A method ends where its result is encoded. None is not encoded, so then the next stage's end counts.
     """
     global _function_ends
     _function_ends = 0

@@ -58,7 +58,7 @@ def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bo
     Raises:
         GetTimeoutError: the time passed.
         Exception: what the task raised, also as the class that it raised there; or why there is no value.
-        ValueError: this is neither a reference nor a list.
+        ValueError: the argument is neither a reference nor a list.
     """
     session = process.session
     if session is None:
@@ -78,7 +78,7 @@ def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bo
                 try:
                     raise value
                 finally:
-                    value = None  # a cycle: it holds this frame and, by those of the callers, what they refer to
+                    value = None  # the exception refers to this frame and the callers' frames: a cycle
             return value
         return _get_list(session.hot, object_refs, timeout)
     except HotError as error:
@@ -105,7 +105,7 @@ def _load_ref_type() -> Any:
 
 
 def _session_for(refs: Any) -> Session:
-    """The session to use when there was none: a new one, unless something of an old one is asked for."""
+    """Returns a new session for a call without one. It raises if the call concerns objects of an old session."""
     found = [ref for ref in (refs if isinstance(refs, list) else [refs]) if type(ref).__name__ == "ObjectRef"]
     if found and not process.forked:
         raise ValueError(
@@ -139,23 +139,23 @@ def _get_list(hot: Any, refs: Any, timeout: float | None) -> Any:
 
 
 def _value_of(found: Triple) -> Any:
-    """The value in an envelope; raises the exception that is in its place."""
+    """Returns the value in an envelope, or raises the exception in its place."""
     value = unpack(found)
     if found[0] in ERRORS:
         try:
             raise value
         finally:
-            value = None  # a cycle, as above
+            value = None  # a cycle of the exception and this frame, as above
     return value
 
 
 def _fetch_all(hot: Any, refs: list[Any]) -> list[Any] | None:
-    """The values of references that are said to be ready; None when some were lost and are computed again."""
+    """Returns the values of references that are ready; None if some were lost and are being computed again."""
     values = []
     missing = 0
     fetch = hot.get
     for ref in refs:
-        # wait_all also returns when one has failed: then the others may not be there yet, and the failed one tells.
+        # wait_all also returns when one object has failed. The others may not be there yet, and the failed one raises.
         found = fetch(ref, 0)
         if found is None:
             missing += 1
@@ -238,7 +238,7 @@ _NUMBERS = frozenset({int, float})
 
 
 def _wait_checked(refs: Any, num_returns: Any, timeout: Any, fetch_local: bool) -> tuple[list[Any], list[Any]]:
-    """``wait`` of what is not a plain list of distinct references: of generators, or the error."""
+    """Serves ``wait`` for lists with generators, and raises for arguments that are no list of distinct references."""
     kind = _ref_type()
     if isinstance(refs, kind) or _is_generator(refs):
         raise TypeError(
@@ -332,10 +332,10 @@ def cancel(
 
 
 def get_actor(name: str, namespace: str | None = None, **unknown: NoReturn) -> ActorHandle[Any]:
-    """A handle to the living actor with this name.
+    """Returns a handle to the living actor with this name.
 
     Raises:
-        ValueError: there is none.
+        ValueError: there is no such actor.
     """
     from eagleray.actor import import_handle
 
@@ -374,7 +374,7 @@ def _state_session() -> Session:
 
 
 def nodes() -> list[dict[str, Any]]:
-    """The machines of the cluster, as dictionaries with Ray's keys.
+    """Returns the machines of the cluster, as dictionaries with Ray's keys.
 
     Where workers hold memory of NVIDIA GPUs there is also ``GpuMemory``: who holds how many bytes of which.
     """
@@ -415,19 +415,19 @@ def _gpu_use(use: dict[str, Any]) -> dict[str, Any]:
 
 
 def cluster_resources() -> dict[str, float]:
-    """What the cluster has in all."""
+    """Returns the totals of the cluster's resources."""
     return from_units(fetch_cluster(_state_session())["totals"]["resources"])
 
 
 def available_resources() -> dict[str, float]:
-    """What of that is free now; what is used up is left out."""
+    """Returns the resources that are free now. Resources that are used up are left out."""
     return {
         name: amount for name, amount in from_units(fetch_cluster(_state_session())["available"]).items() if amount > 0
     }
 
 
 def get_gpu_ids() -> list[int] | list[str]:
-    """The GPUs that the running task or actor was given; empty in a driver."""
+    """Returns the ids of the GPUs of the running task or actor; empty in a driver."""
     process.require()
     context = sys.modules.get("eagleray._private.context")
     if context is None:

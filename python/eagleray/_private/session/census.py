@@ -1,6 +1,6 @@
-"""Asking a session's daemon who holds what, and turning the answer into rows.
+"""Asks a session's daemon what each process holds, and turns the answer into rows.
 
-A process that is in a session asks through it. One that is not, or that asks about another session, has the binary ask.
+A process of a session asks through its connection. Any other process runs the binary, which asks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from eagleray._private.session import node
 from eagleray._private.state import UNIT, process
 from eagleray.util.state.exception import RayStateApiException, ServerUnavailable
 
-#: Rows of a kind that one process gives at most.
+#: The largest number of rows of one kind from one process.
 MOST = 10_000
 _PLACES = {
     "pending": "PENDING",
@@ -30,17 +30,17 @@ _PLACES = {
 
 
 class Census:
-    """One answer.
+    """The answer of the daemon.
 
     Attributes:
-        raw: What the daemon sent, see ``core/wire/census.go``.
-        silent: What to say of processes whose part is missing.
+        raw: The message of the daemon, see ``core/wire/census.go``.
+        silent: Lines about processes that did not answer.
     """
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
         self.node_id: str = raw["NodeID"].hex()
-        #: Of the machine, as nodes() says it.
+        #: The entry of the machine, as nodes() returns it.
         self.address: str = next(
             (row["Address"] for row in raw.get("Nodes") or () if row["NodeID"] == raw["NodeID"]), "127.0.0.1"
         )
@@ -49,18 +49,18 @@ class Census:
 
     @property
     def reports(self) -> list[dict[str, Any]]:
-        """What each process told."""
+        """Returns the parts of the answer, one for each process."""
         return self.raw["Processes"] or []
 
     def objects(self) -> list[dict[str, Any]]:
-        """The rows of ``ObjectState``, one for each object and process."""
+        """Returns the rows of ``ObjectState``, one for each object and process."""
         places = {row["ObjectID"]: row for row in self.raw["Places"] or ()}
         rows = []
         for report in self.reports:
             for held in report["Objects"] or ():
                 rows.append(self._object(report, held, places.get(held["ObjectID"])))
         owners = {row["object_id"]: row for row in rows if row["is_owner"]}
-        for row in rows:  # who has not asked for a value yet does not know what its owner knows
+        for row in rows:  # a process that has not asked for a value does not know its place and size: the owner does
             owner = owners.get(row["object_id"])
             if owner is not None and not row["is_owner"] and row["place"] == "PENDING":
                 row["place"], row["object_size"] = owner["place"], owner["object_size"]
@@ -97,11 +97,11 @@ class Census:
         }
 
     def objects_total(self) -> int:
-        """How many rows there would be without a limit."""
+        """Returns the number of rows that there would be without a limit."""
         return sum(report["Owned"] + report["Borrows"] for report in self.reports)
 
     def tasks(self) -> list[dict[str, Any]]:
-        """The rows of ``TaskState``: unfinished ones first, then those that ended last."""
+        """Returns the rows of ``TaskState``: unfinished tasks first, then the tasks that ended last."""
         runs: dict[bytes, tuple[dict[str, Any], int]] = {}
         for report in self.reports:
             for run in report["Runs"] or ():
@@ -115,7 +115,7 @@ class Census:
         return rows + self._orphans()
 
     def _orphans(self) -> list[dict[str, Any]]:
-        """The tasks whose submitter has ended, as those tell that run them or have run them."""
+        """Returns the tasks whose submitter has ended. The processes that run or have run them report these."""
         alive = {bytes(report["WorkerID"][:12]) for report in self.reports}
         rows: dict[str, dict[str, Any]] = {}
         for report in self.reports:
@@ -150,7 +150,7 @@ class Census:
         }
 
     def actors(self) -> list[dict[str, Any]]:
-        """The rows of ``ActorState``."""
+        """Returns the rows of ``ActorState``."""
         sites = {
             held["ActorID"]: held["Site"]
             for report in self.reports
@@ -182,7 +182,7 @@ class Census:
         return rows
 
     def workers(self) -> list[dict[str, Any]]:
-        """The rows of ``WorkerState``: living ones, and those that ended last."""
+        """Returns the rows of ``WorkerState``: living workers, and workers that ended last."""
         return [
             {
                 "worker_id": row["WorkerID"].hex(),
@@ -201,7 +201,7 @@ class Census:
         ]
 
     def nodes(self) -> list[dict[str, Any]]:
-        """The rows of ``NodeState``."""
+        """Returns the rows of ``NodeState``."""
         return [
             {
                 "node_id": row["NodeID"].hex(),
@@ -216,7 +216,7 @@ class Census:
         ]
 
     def jobs(self) -> list[dict[str, Any]]:
-        """The rows of ``JobState``."""
+        """Returns the rows of ``JobState``."""
         states = {"RUNNING": "RUNNING", "FINISHED": "SUCCEEDED", "LOST": "FAILED"}
         return [
             {
@@ -236,7 +236,7 @@ class Census:
 def take(
     address: str | None, timeout: float, *, objects: bool = False, tasks: bool = False, limit: int = MOST
 ) -> Census:
-    """Asks.
+    """Asks for a census.
 
     Args:
         address: As in ``init``; None: the session that this process is in, else the one that runs here.
@@ -250,7 +250,7 @@ def take(
     """
     session = process.session
     if session is not None and address in (None, "auto", session.session_dir):
-        # The answer must be there before the question's own time is over.
+        # The daemon must answer before this call's own timeout.
         body = {"limit": limit, "timeout_ms": int(timeout * 800), "objects": objects, "tasks": tasks}
         try:
             return Census(msgpack.unpackb(session.hot.rpc("census", pack(body), int(timeout * 1000))))
@@ -260,10 +260,10 @@ def take(
 
 
 def find(address: str | None) -> str:
-    """The folder of the session at an address.
+    """Returns the folder of the session at an address.
 
     Raises:
-        RayStateApiException: there is none, or there are several.
+        RayStateApiException: there is no session, or there are several.
     """
     try:
         found = node.resolve(address)
@@ -306,7 +306,7 @@ def _through_binary(folder: str, timeout: float, limit: int, objects: bool, task
 
 
 def reference_type(held: dict[str, Any]) -> str:
-    """In a word why a process holds an object; the first that applies."""
+    """Returns one word for why a process holds an object: the first reason that applies."""
     if held["ActorID"]:
         return "ACTOR_HANDLE"
     if held["Viewed"]:

@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 class RemoteDecorator(Protocol):
-    """What ``remote`` with options returns."""
+    """The decorator that ``remote`` with options returns."""
 
     @overload
     def __call__(self, target: type[T], /) -> ActorClass[..., T]: ...  # type: ignore[overload-overlap]
@@ -31,13 +31,13 @@ class RemoteDecorator(Protocol):
 
 
 class RemoteDecoratorMany(Protocol):
-    """What ``remote`` with a number of results returns."""
+    """The decorator that ``remote`` with a number of results returns."""
 
     def __call__(self, target: Callable[P, R], /) -> RemoteFunctionMany[P]: ...
 
 
 class RemoteDecoratorStream(Protocol):
-    """What ``remote`` with ``num_returns="streaming"`` returns."""
+    """The decorator that ``remote`` with ``num_returns="streaming"`` returns."""
 
     def __call__(self, target: Callable[P, R], /) -> RemoteFunctionStream[P]: ...
 

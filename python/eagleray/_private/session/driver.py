@@ -1,4 +1,4 @@
-"""``init``, ``shutdown`` and what lies between them in a driver."""
+"""``init``, ``shutdown`` and the session of a driver between them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _told = False
 
 
 class RayContext(Mapping[str, Any]):
-    """What ``init`` returns: facts about the session as a mapping. Leaving its ``with`` block ends the session."""
+    """The result of ``init``: facts about the session as a mapping. Leaving its ``with`` block ends the session."""
 
     def __init__(self, session: Session) -> None:
         self.dashboard_url = ""
@@ -179,7 +179,7 @@ def init(
 
 
 def _tell_of_variables() -> None:
-    """Warns of variables that were mistyped, once in a process."""
+    """Warns once in a process of environment variables that were mistyped."""
     global _told
     if not _told and any(name.startswith(("EAGLERAY_", "RAY_")) for name in os.environ):
         _told = True
@@ -197,7 +197,7 @@ def _daemon_config(
     memory: Any,
     infeasible: str | None,
 ) -> dict[str, Any]:
-    """What an own daemon is told; what is None it finds out."""
+    """Returns the configuration of the session's own daemon. The daemon finds out values that are None."""
     for name, value in (("num_cpus", num_cpus), ("num_gpus", num_gpus)):
         if value is not None and not isinstance(value, (int, float)):
             raise TypeError(f"{name} must be a number, got {type(value).__name__}: {value!r}")
@@ -252,7 +252,7 @@ def _check_labels(labels: Any) -> None:
 
 
 def _bytes_of(name: str, value: Any) -> int | None:
-    """The bytes of memory that a keyword of ``init`` asks for; floats count too, as under Ray: 2e9."""
+    """Returns the bytes that a keyword of ``init`` states. Floats like 2e9 are allowed, as under Ray."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -294,7 +294,7 @@ def _open(
     started = node.Daemon.start(config) if folder is None else None
     hot = None
     try:
-        # While the daemon comes up.
+        # These run while the daemon starts.
         env = environments.driver_base(runtime_env)
         hot = load()
         if started is not None:
@@ -304,7 +304,7 @@ def _open(
         session = Session(DRIVER, hot, answer, env)
         _daemon = started
         process.enter(session)
-    except BaseException:  # Ctrl-C may come at any point
+    except BaseException:  # a Ctrl-C may come at any point
         _daemon = None
         process.leave()
         if hot is not None and hot.connected():
@@ -342,7 +342,7 @@ def _connect(hot: Any, sock: str, env: EnvBase, namespace: str | None, show_outp
 
 
 def auto_init() -> Session:
-    """The default session, for a program that uses the API without ``init``."""
+    """Starts the default session for a program that uses the API without ``init``."""
     with _lock:
         if process.session is None:
             init()
@@ -374,7 +374,7 @@ def shutdown(*, wait_for_processes: bool = False, _exiting_interpreter: bool = F
 
 
 def is_initialized() -> bool:
-    """Whether a session is running."""
+    """Reports whether a session is running."""
     return process.session is not None
 
 

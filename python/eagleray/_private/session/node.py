@@ -27,7 +27,7 @@ BINARY = os.path.join(_PACKAGE, "_bin", "eagleray")
 
 
 def base_dir() -> str:
-    """The folder of this user's sessions, made 0700."""
+    """Returns the folder of this user's sessions, and makes it with mode 0700."""
     uid = os.getuid()
     root = os.environ.get("EAGLERAY_TMPDIR") or os.environ.get("RAY_TMPDIR") or "/tmp"
     base = os.path.join(os.path.abspath(root), f"eagleray-{uid}")
@@ -49,10 +49,10 @@ def base_dir() -> str:
 
 
 def resolve(address: str | None) -> str | None:
-    """The session folder to join for ``address``; None to start a daemon of one's own.
+    """Returns the session folder to join for ``address``; None if this process is to start its own daemon.
 
     Raises:
-        ConnectionError: the address was given and nothing runs there.
+        ConnectionError: no session runs at the given address.
     """
     given = address or os.environ.get("EAGLERAY_ADDRESS") or os.environ.get("RAY_ADDRESS") or None
     if given == "local":
@@ -80,7 +80,7 @@ def resolve(address: str | None) -> str | None:
 
 
 def _left_running() -> str | None:
-    """The session that ``eagleray start`` left running, if it still answers."""
+    """Returns the session that ``eagleray start`` left running, if it still answers."""
     try:
         with open(os.path.join(base_dir(), "current"), encoding="utf-8") as file:
             folder = file.read().strip()
@@ -90,7 +90,7 @@ def _left_running() -> str | None:
 
 
 def running() -> list[str]:
-    """The folders of this user's sessions that answer."""
+    """Returns the folders of this user's sessions that answer."""
     base = base_dir()
     found = sorted(name for name in os.listdir(base) if name.startswith("s-"))
     return [os.path.join(base, name) for name in found if _answers(os.path.join(base, name))]
@@ -106,7 +106,7 @@ def _answers(folder: str) -> bool:
 
 
 class Daemon:
-    """An embedded daemon: a child of this process that ends with it, whatever way it ends."""
+    """An embedded daemon: a child of this process that ends with this process, however that ends."""
 
     def __init__(self, folder: str, child: subprocess.Popen[bytes], lifeline: socket.socket, said: io.FileIO) -> None:
         self.folder = folder
@@ -120,7 +120,7 @@ class Daemon:
         """Starts a daemon; ``await_ready`` waits until it listens.
 
         Raises:
-            RuntimeError: its binary is missing.
+            RuntimeError: the daemon's binary is missing.
         """
         binary = os.environ.get("EAGLERAY_BIN") or BINARY
         if not os.access(binary, os.X_OK):
@@ -128,13 +128,13 @@ class Daemon:
                 f"the daemon's binary {binary!r} is missing: reinstall eagleray, or run `make dev` in a clone"
             )
         store_memory.await_freed()
-        # The daemon makes it: whoever is killed at any moment from now on leaves one that removes it.
+        # The daemon makes the folder: if either process is killed from now on, the other one removes it.
         folder = os.path.join(base_dir(), "s-" + os.urandom(5).hex())
         mine, its = socket.socketpair()
         said = io.FileIO(os.memfd_create("eagleray-daemon-says"))
         try:
             with its, contextlib.ExitStack() as stack:
-                # The lifeline keeps its number in the child: subprocess passes descriptors under the numbers they have.
+                # The lifeline has the same number in the child: subprocess passes descriptors with their numbers.
                 command = [binary, "daemon", "--embedded", "--own-log", "--parent-fd", str(its.fileno())]
                 text = json.dumps({**config, "parent_pid": os.getpid()})
                 long = len(text) > _LONG_CONFIG
@@ -158,8 +158,8 @@ class Daemon:
         """Waits until the daemon listens.
 
         Raises:
-            ValueError: it refuses its configuration.
-            RuntimeError: it did not start; the message has its own words.
+            ValueError: the daemon refuses its configuration.
+            RuntimeError: the daemon did not start; the message contains the daemon's output.
         """
         line = b""
         deadline = time.monotonic() + _READY_SECONDS
@@ -182,17 +182,17 @@ class Daemon:
             if kind == "invalid":
                 raise ValueError(text)
             raise RuntimeError(f"the daemon did not start: {text or kind}")
-        self._said.close()  # all else is in its log
+        self._said.close()  # everything else is in the daemon's log
 
     def _log_tail(self) -> str:
-        text = os.pread(self._said.fileno(), 2000, 0)  # before it has its log
+        text = os.pread(self._said.fileno(), 2000, 0)  # output from before the daemon has opened its log
         with contextlib.suppress(OSError), open(os.path.join(self.folder, "logs", "daemon.log"), "rb") as log:
             text += log.read()
         tail = text[-2000:].decode(errors="replace").strip()
         return f"; its log ends with:\n{tail}" if tail else ""
 
     def stop(self, exiting: bool = False) -> None:
-        """Ends the daemon and everything that it started. With `exiting` this process's end closes its descriptors."""
+        """Ends the daemon and everything that it started. With `exiting` this process's end closes the descriptors."""
         self._lifeline.close()
         self._said.close()
         try:
@@ -208,12 +208,12 @@ class Daemon:
             store_memory.let_go(descriptor)
 
 
-#: Bytes of a configuration that still fit an argument of a program; a longer one the daemon reads from its input.
+#: The largest configuration that is passed as an argument. The daemon reads a longer one from its standard input.
 _LONG_CONFIG = 64 << 10
 
 
 def _in_memory(text: bytes) -> io.FileIO:
-    """A file that has this content and no name."""
+    """Returns a file that has this content and no name."""
     made = io.FileIO(os.memfd_create("eagleray-config"), "r+")
     try:
         view = memoryview(text)
@@ -227,7 +227,7 @@ def _in_memory(text: bytes) -> io.FileIO:
 
 
 def _remove(folder: str) -> None:
-    """Removes a session's folder; mostly the daemon has done so already."""
+    """Removes a session's folder. The daemon has usually done that already."""
     if os.path.isdir(folder):
         import shutil
 

@@ -1,7 +1,7 @@
-"""Shows what workers write, with the name and process of who wrote it.
+"""Shows the output of workers, with the name and the process id of the writer.
 
-Only identical text is folded: of copies that come within five seconds the first three are shown, the others are counted
-and told in one line.
+Identical lines are folded: of the copies within five seconds the first three are shown, and one line tells the number
+of the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _CYAN, _YELLOW, _GREEN, _RESET = "\033[36m", "\033[33m", "\033[32m", "\033[0m"
 
 
 class _Copies:
-    """One text, as often as it came in a window of time."""
+    """One text, and how often it came in a window of time."""
 
     __slots__ = ("count", "prefix", "stderr", "until")
 
@@ -79,11 +79,11 @@ class Printer:
         self._write(prefix, stderr, text, warn=bool(source))
 
     def tick(self) -> None:
-        """Tells how often a text came whose time is over."""
+        """Reports the number of copies of each text whose window is over."""
         self._close_windows(self._clock())
 
     def flush(self) -> None:
-        """Tells about everything that was held back."""
+        """Reports the copies of all texts that were not shown."""
         self._close_windows(float("inf"))
         for stderr in sorted(self._progress):
             stream = self._stream(stderr)
@@ -92,7 +92,7 @@ class Printer:
         self._progress.clear()
 
     def _close_windows(self, now: float) -> None:
-        # Windows were opened in the order of the dictionary: the first that lasts ends the search.
+        # The dictionary is in the order in which windows were opened: the first open window ends the search.
         over = []
         for key, copies in self._seen.items():
             if copies.until > now:
@@ -144,7 +144,7 @@ def _is_terminal(stream: Any) -> bool:
 
 
 def start(hot: Any) -> Callable[[], None]:
-    """Starts the thread that shows events. Returns what ends it, after the events that have arrived are shown."""
+    """Starts the thread that shows events. It returns a function that ends it when all arrived events are shown."""
     printer = Printer(fold=os.environ.get("RAY_DEDUP_LOGS", "1") != "0")
     stop = threading.Event()
     thread = threading.Thread(target=_run, args=(hot, printer, stop), name="eagleray-printer", daemon=True)
@@ -182,7 +182,7 @@ def _run(hot: Any, printer: Printer, stop: threading.Event) -> None:
                 driver_log.error(rest[0])
             elif kind == "closed":
                 printer.flush()
-                if process.session is not None:  # nobody asked for it
+                if process.session is not None:  # the driver does not want the output of workers
                     driver_log.warning(f"the session has ended: {rest[0]}")
                 return
         except (OSError, ValueError):  # the program closed its output

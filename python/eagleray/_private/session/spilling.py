@@ -1,4 +1,4 @@
-"""Where objects go that the store has no room for: what ``init`` says to the daemon about it."""
+"""The configuration of spilling, which moves objects to disk when the store has no room."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 from typing import Any
 
-#: What the daemon reads of ``_system_config``.
+#: The keys of ``_system_config`` that the daemon reads.
 SETTINGS = (
     "automatic_object_spilling_enabled",
     "local_fs_capacity_threshold",
@@ -21,7 +21,7 @@ SETTINGS = (
 
 
 def config(directory: Any, system: Any) -> dict[str, Any]:
-    """The daemon's configuration for ``object_spilling_directory`` and ``_system_config``.
+    """Returns the daemon's configuration for ``object_spilling_directory`` and ``_system_config``.
 
     Raises:
         TypeError: one of them has the wrong type.

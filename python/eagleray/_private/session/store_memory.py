@@ -1,7 +1,7 @@
-"""The end of the memory of a session's store: the system needs about 0.2 s to take back one GiB.
+"""Frees the memory of a session's store in the background: the system needs about 0.2 s for one GiB.
 
-Whoever closes a shared memory's last descriptor waits for that. So this process keeps one until the daemon has
-ended, and a thread of its own closes it: neither the daemon's end nor the program waits.
+The process that closes the last descriptor of a shared memory waits for that. So this process keeps a descriptor until
+the daemon has ended, and a thread closes it: neither the daemon's end nor the program waits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 import os
 import threading
 
-#: Bytes that are given back so soon that no thread is worth it.
+#: The largest memory, in bytes, that is freed without a thread, since that is quick.
 _AT_ONCE = 16 << 20
 
 _held: set[int] = set()
@@ -18,7 +18,7 @@ _closing: threading.Thread | None = None
 
 
 def hold(descriptor: int) -> None:
-    """Keeps the store's memory; a child that user code forks does not."""
+    """Keeps a descriptor of the store's memory. A child that user code forks does not keep it."""
     _register()
     _held.add(descriptor)
 
@@ -34,7 +34,7 @@ def _forget() -> None:
 
 
 def let_go(descriptor: int) -> None:
-    """Closes the last descriptor of a store. When it holds much, that goes on after the return."""
+    """Closes the last descriptor of a store. A large store is still being freed after the return."""
     global _closing
     _held.discard(descriptor)
     if os.fstat(descriptor).st_blocks * 512 <= _AT_ONCE:
@@ -43,14 +43,14 @@ def let_go(descriptor: int) -> None:
     thread = threading.Thread(target=os.close, args=(descriptor,), name="eagleray-closes-store", daemon=True)
     try:
         thread.start()
-    except RuntimeError:  # the system has no more threads
+    except RuntimeError:  # the system can start no more threads
         os.close(descriptor)
     else:
         _closing = thread
 
 
 def await_freed() -> None:
-    """Waits until the system has the memory of the last session: the next one's sizes follow from what is free."""
+    """Waits until the last session's memory is freed, since the sizes of the next session depend on the free memory."""
     global _closing
     thread = _closing
     if thread is not None:

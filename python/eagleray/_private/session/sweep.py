@@ -1,4 +1,4 @@
-"""Ends what a session whose daemon was killed has left: only the daemon knew its processes, but each carries a mark."""
+"""Ends the processes of a session whose daemon was killed. Each carries a mark, by which it is found."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def kill_processes(mark: str, spared: frozenset[bytes] = frozenset()) -> None:
     """Kills the processes of a session, this one excepted, also those that are stopped or hang.
 
     Args:
-        mark: The session's.
+        mark: The mark of the session.
         spared: Names of processes that end by themselves.
     """
     if not mark:
         return
     wanted = f"{MARK}={mark}".encode()
-    for _ in range(_ROUNDS):  # one that is killed may just have started another
+    for _ in range(_ROUNDS):  # a process that is killed may just have started another one
         found = [pid for pid in _others() if _is_of(pid, wanted, spared)]
         if not found:
             return

@@ -1,4 +1,4 @@
-"""What ``init`` takes for the sake of Ray's programs and does nothing with: it says so, once for each keyword."""
+"""Keywords that ``init`` accepts for programs written for Ray, without an effect. A warning says so, once for each."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _CGROUPS = "workers are not put into cgroups of their own"
 _PORTS = "processes of a session talk through Unix sockets, not through ports"
 _LOGGING = "set up logging in the program and in its tasks with Python's module logging"
 
-#: Keyword → the value that asks for nothing, and why any other does nothing.
+#: Keyword → the value without a request, and why any other value has no effect.
 _UNUSED: dict[str, tuple[Any, str]] = {
     "include_dashboard": (False, _DASHBOARD),
     "dashboard_host": ("127.0.0.1", _DASHBOARD),
@@ -37,9 +37,9 @@ _UNUSED: dict[str, tuple[Any, str]] = {
     "_temp_dir": (None, "set the variable EAGLERAY_TMPDIR before the program starts"),
     "_tracing_startup_hook": (None, "set EAGLERAY_TRACE and use `eagleray trace-report`"),
 }
-#: Private keywords that do something.
+#: Private keywords that have an effect.
 USED = ("_memory", "_system_config", "_object_spilling_directory")
-#: Keywords that are no parameters of ``init``.
+#: Keywords that are not among the parameters of ``init``.
 MORE = frozenset({*(name for name in _UNUSED if name.startswith("_")), *USED}) | {
     "enable_resource_isolation",
     "cgroup_path",
@@ -51,7 +51,7 @@ _said: set[str] = set()
 
 
 def warn(given: Mapping[str, Any]) -> None:
-    """Warns of those of the arguments that ask for something which is not done."""
+    """Warns of arguments that ask for something that ``init`` does not do."""
     for name, (nothing, why) in _UNUSED.items():
         value = given.get(name)
         if value is not None and value != nothing and name not in _said:

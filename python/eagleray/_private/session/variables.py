@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-#: Names behind ``EAGLERAY_`` and ``RAY_``; docs/environment.md explains each.
+#: Names without the prefixes ``EAGLERAY_`` and ``RAY_``; docs/environment.md explains each.
 _BOTH = """
     ADDRESS TMPDIR TASK_MAX_RETRIES ACCEL_ENV_VAR_OVERRIDE_ON_ZERO TRACE IGNORE_UNHANDLED_ERRORS
     task_retry_delay_ms task_oom_retries task_oom_retry_delay_base_ms max_lineage_bytes lineage_pinning_enabled
@@ -24,17 +24,17 @@ KNOWN = frozenset(
         *(f"RAY_{name}" for name in (*_BOTH, *_RAYS)),
     }
 )
-#: Beginnings of names that are free; the last are those of this project's own benchmark and tests.
+#: Prefixes of names that are not checked; the last ones belong to this project's benchmark and tests.
 _FREE = (
     *("EAGLERAY_EXPERIMENTAL_NOSET_", "RAY_EXPERIMENTAL_NOSET_"),
     *("EAGLERAY_BENCH_", "EAGLERAY_CHAOS_", "EAGLERAY_ROBUST_", "EAGLERAY_FAKE_", "EAGLERAY_TEST_"),
 )
-#: How alike a name of Ray's must be: Ray has hundreds that mean nothing here.
+#: How similar a name must be to one of Ray's: Ray has hundreds of names that mean nothing here.
 _ALIKE = 0.92
 
 
 def unknown() -> list[str]:
-    """One sentence for each variable that was probably mistyped: ours that are unknown, Ray's that are near one."""
+    """Returns a sentence for each variable that was probably mistyped: an unknown name, or one similar to Ray's."""
     found = []
     for name in sorted(os.environ):
         if not name.startswith(("EAGLERAY_", "RAY_")) or name in KNOWN or name.startswith(_FREE):

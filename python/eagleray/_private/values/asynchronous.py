@@ -1,4 +1,4 @@
-"""``await ref`` and futures: the core rings an event descriptor, an event loop or a thread listens to it."""
+"""``await ref`` and futures: the core signals an event descriptor, to which an event loop or a thread listens."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from eagleray._private.values.formats import ERRORS
 from eagleray._private.values.serialization import unpack
 
 _POLL_MS = 500
-#: What is done with a future whose time has come: session, reference, future.
+#: The function that settles a future: session, reference, future.
 Settle = Callable[[Session, Any, Any], None]
 
 
 class _Waits:
-    """Who waits for what in a session. Whoever drains the core's queue serves all."""
+    """The futures that wait in a session. Each thread or loop that empties the core's queue settles all of them."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -36,7 +36,7 @@ class _Waits:
         session.on_close.append(self.close)
 
     def enter(self, ref: Any, future: Any, loop: asyncio.AbstractEventLoop | None, settle: Settle) -> int:
-        """The token under which ``future`` is settled."""
+        """Registers ``future`` and returns its token."""
         with self.lock:
             self.next_token += 1
             token = self.next_token
@@ -65,7 +65,7 @@ class _Waits:
             self.thread.start()
 
     def listen(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Makes a loop serve the queue. It has a descriptor of its own, which it closes itself."""
+        """Makes an event loop serve the queue. The loop gets a descriptor of its own, which it closes."""
         if loop not in self.loops:
             fd = os.dup(self.session.hot.async_fd())
             self.loops[loop] = fd
@@ -87,7 +87,7 @@ class _Waits:
                     loop.call_soon_threadsafe(settle, self.session, ref, future)
 
     def run(self) -> None:
-        """The thread for futures outside of event loops."""
+        """Runs the thread that settles futures outside of event loops."""
         poll = select.poll()
         poll.register(self.session.hot.async_fd(), select.POLLIN)
         while not self.closed:
@@ -95,7 +95,7 @@ class _Waits:
             self.drain()
 
     def close(self) -> None:
-        """The session is over: what still waits fails."""
+        """Lets all futures fail that still wait at the session's end."""
         self.closed = True
         error = ValueError("the session was shut down before the value was there")
         for token in list(self.waiting):
@@ -166,7 +166,7 @@ def _current() -> _Waits:
 
 
 def loop_future(ref: Any) -> asyncio.Future[Any]:
-    """A future of the running event loop; where none runs, of the one that this thread will run.
+    """Returns a future of the running event loop, or of the loop that this thread will run.
 
     Raises:
         RuntimeError: no loop runs, and this thread has none.
@@ -178,14 +178,14 @@ def loop_future(ref: Any) -> asyncio.Future[Any]:
 
 
 def thread_future(ref: Any) -> concurrent.futures.Future[Any]:
-    """A future for threads."""
+    """Returns a future for threads."""
     future: concurrent.futures.Future[Any] = concurrent.futures.Future()
     _current().add(ref, future, None)
     return future
 
 
 def ready_future(ref: Any) -> asyncio.Future[None]:
-    """A future of the running event loop that is done when a reference is ready; it does not fetch the value."""
+    """Returns a future of the running event loop that is done when a reference is ready. The value is not fetched."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
     _current().add(ref, future, loop, _note)
@@ -193,7 +193,7 @@ def ready_future(ref: Any) -> asyncio.Future[None]:
 
 
 def room_future(call: int) -> tuple[int, asyncio.Future[None]]:
-    """The state of a generator that runs here, and when that is full a future that is done when it may have changed."""
+    """Returns the state of a generator that runs here and, if it is full, a future for the next change of that."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[None] = loop.create_future()
     waits = _current()

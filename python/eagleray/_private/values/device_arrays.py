@@ -1,6 +1,6 @@
-"""Picklers that stop at device arrays of other libraries, and give references to a table of their own.
+"""Picklers that refuse device arrays of other libraries and put references into a table.
 
-What numba, cupy and torch would pickle is a pointer into this process's GPU memory, or a copy that nobody asked for.
+numba, cupy and torch would pickle a pointer into this process's GPU memory, or a copy that nobody asked for.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 _MARK = "__cuda_array_interface__"
-_NUMBA_MARK = "__cuda_ndarray__"  # of its simulator's arrays too
+_NUMBA_MARK = "__cuda_ndarray__"  # also the class of the simulator's arrays
 _DLPACK_MARK = "__dlpack_device__"
-_HOST = (1, 3, 11)  # DLPack's kinds of memory that the host reads: its own, and what CUDA and ROCm pin of it
+_HOST = (1, 3, 11)  # DLPack's kinds of memory that the host can read: its own memory, and memory that CUDA and ROCm pin
 _COPIES = {
     "numba": "copy it with .copy_to_host()",
     "cupy": "copy it with .get()",
@@ -23,9 +23,9 @@ _COPIES = {
 
 
 class References:
-    """The references that one pickler meets, where their ids go apart from the pickle: see ``pickling.dumps``."""
+    """The references inside one pickle, whose ids travel in a table in front of it: see ``pickling.dumps``."""
 
-    #: ObjectRef, and what a pickle has in its place: a call that gives the next reference of the table. Set by
+    #: ObjectRef, and its replacement in a pickle: a call that returns the next reference of the table. Set by
     #: refs.py, for as long as that is not loaded there are no references.
     kind: Any = None
     taken: Any = None
@@ -35,24 +35,24 @@ class References:
         self.nested = nested
 
     def take(self, ref: Any) -> Any:
-        """Notes one, and returns what stands for it. Pickle calls this in the order in which it writes."""
+        """Adds a reference, and returns its replacement. Pickle calls this in the order in which it writes."""
         self.found.append(ref)
         self.nested.append(ref)
         return self.taken
 
     def clear(self) -> None:
-        """Begins anew."""
+        """Empties the table."""
         self.found.clear()
         self.nested.clear()
 
 
 class Pickler(pickle.Pickler):
-    """Plain pickle's, with the check."""
+    """Plain pickle's pickler, with the check for device arrays."""
 
     references: References | None = None
 
     def reducer_override(self, obj: Any) -> Any:
-        """Raises for a device array; else leaves the object to pickle, but for a reference."""
+        """Raises for a device array, replaces a reference, and leaves all other objects to pickle."""
         if type(obj) is References.kind and self.references is not None:
             return self.references.take(obj)
         _look(obj)
@@ -63,7 +63,7 @@ _by_value: Any = None
 
 
 def by_value(cloudpickle: Any) -> Any:
-    """cloudpickle's pickler, with the check."""
+    """cloudpickle's pickler, with the check for device arrays."""
     global _by_value
     if _by_value is None:
 
@@ -98,7 +98,7 @@ def dumps(
     buffer_callback: Callable[[pickle.PickleBuffer], Any] | None,
     references: References | None = None,
 ) -> bytes:
-    """``value`` by protocol 5; references go to ``references`` when that is given."""
+    """Pickles ``value`` by protocol 5. References go into ``references`` if that is given."""
     with io.BytesIO() as file:
         writer = pickler(file, 5, buffer_callback=buffer_callback)
         if references is not None:
@@ -108,10 +108,10 @@ def dumps(
 
 
 def _exports_device(obj: Any) -> bool:
-    """Whether DLPack places it on a device."""
+    """Reports whether DLPack places the object on a device."""
     try:
         return int(getattr(obj, _DLPACK_MARK)()[0]) not in _HOST
-    except Exception:  # it has none, or cannot say: pickle decides
+    except Exception:  # the object has no device or cannot tell it: pickle decides
         return False
 
 
@@ -119,7 +119,7 @@ def check(obj: Any) -> None:
     """Raises if the object is memory of a device.
 
     Raises:
-        DeviceArrayError: it is, and is not of eagleray.kernels, which sees to its own.
+        DeviceArrayError: it is, and is no array of eagleray.kernels, which pickles its own arrays.
     """
     kind = type(obj)
     module = str(getattr(kind, "__module__", "")).partition(".")[0]

@@ -18,7 +18,7 @@ _SHOWN_DEPTH = 4
 
 
 def describe_failure(value: Any, what: str, problem: BaseException) -> str:
-    """One message: what could not be serialised, the path to the part to blame, and what to do."""
+    """Returns the message: what could not be serialised, the path to the faulty part, and what to do."""
     if _is_too_deep(problem):
         return _describe_depth(value, what)
     part, path, reason = find_culprit(value, problem)
@@ -41,7 +41,7 @@ def _is_too_deep(problem: BaseException | None) -> bool:
 
 
 def _describe_depth(value: Any, what: str) -> str:
-    """The message for a value that has more levels than pickle can go down."""
+    """Returns the message for a value with more levels than pickle supports."""
     path, part = [what], value
     seen = {id(part)}
     while len(path) <= _SHOWN_DEPTH:
@@ -62,7 +62,7 @@ def _has_parts(value: Any) -> bool:
 
 
 def find_culprit(value: Any, problem: BaseException) -> tuple[Any, list[str], str]:
-    """The innermost part that cannot be pickled by itself, the steps that lead to it, and the reason."""
+    """Returns the innermost part that cannot be pickled by itself, the steps that lead to it, and the reason."""
     path: list[str] = []
     seen: set[int] = set()
     budget = _MAX_PARTS
@@ -85,7 +85,7 @@ def find_culprit(value: Any, problem: BaseException) -> tuple[Any, list[str], st
 
 
 def failure(value: Any) -> BaseException | None:
-    """What pickling ``value`` raises, None if it can be pickled. Its traceback, which holds the value, is gone."""
+    """Returns the exception of pickling ``value``, None if there is none. It has no traceback."""
     try:
         pickling.dumps(value)
         return None
@@ -106,7 +106,7 @@ def _bare(problem: Exception) -> Exception:
 
 
 def parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """What a value is made of, as far as pickle looks at it, with the step that leads there."""
+    """Yields the parts of a value that pickle looks at, each with the step that leads there."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield f"key {key!r}", key

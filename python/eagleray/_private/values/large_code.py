@@ -1,6 +1,6 @@
 """Functions and classes that are too large for a message: their bytes are an object in the store.
 
-What travels then is a reference to that object. The program holds it like any other reference that a function captures.
+A reference to that object travels instead. The program holds it like any other reference that a function captures.
 A detached actor may start when the program has ended: the cluster keeps a copy of the object with its class.
 """
 
@@ -17,15 +17,15 @@ from eagleray._private.values import pickling
 from eagleray._private.values.formats import BYTES
 from eagleray._private.values.serialization import decode
 
-#: Bytes of a pickled function or class that still travel in a message.
+#: The largest pickle of a function or class, in bytes, that travels in a message.
 INLINE = 4 << 20
 
-#: Bytes from which on the program is warned, and above which it is refused, as under Ray and with Ray's variables.
+#: The sizes in bytes that cause a warning and an error, as under Ray and with Ray's variables.
 _WARN = "FUNCTION_SIZE_WARN_THRESHOLD", 10**7
 _ERROR = "FUNCTION_SIZE_ERROR_THRESHOLD", 10**8
 
-#: What the bytes of a function begin with whose pickle is in the object store. The object's id and a pickled reference
-#: to the object follow.
+#: The first bytes of a function whose pickle is in the object store. The object's id and a pickled reference to the
+#: object follow.
 PREFIX = b"\0stored:"
 _HEAD = len(PREFIX) + 28
 
@@ -35,15 +35,15 @@ def store(blob: bytes, captured: tuple[Any, ...] | None, value: Any, hot: Any) -
 
     Args:
         blob: The pickle.
-        captured: The references inside.
-        value: What was pickled, for messages.
+        captured: The references inside the pickle.
+        value: The function or class, for messages.
         hot: The core.
 
     Returns:
         The bytes that stand for it, and the references that every call has to hold.
 
     Raises:
-        ValueError: it is larger than what is allowed.
+        ValueError: the pickle is larger than allowed.
         ObjectStoreFullError: the store has no room.
     """
     size = len(blob)
@@ -66,25 +66,25 @@ def store(blob: bytes, captured: tuple[Any, ...] | None, value: Any, hot: Any) -
 
 
 def object_of(blob: bytes) -> bytes:
-    """The id of the object that holds the pickle of a function or class; empty when ``blob`` is the pickle itself."""
+    """Returns the id of the object that holds the pickle of a function or class; empty if ``blob`` is the pickle."""
     return blob[len(PREFIX) : _HEAD] if blob.startswith(PREFIX) else b""
 
 
 def without(captured: tuple[Any, ...] | None, objects: set[bytes]) -> tuple[Any, ...] | None:
-    """What code has captured, but for references to ``objects``."""
+    """Returns the captured references except references to ``objects``."""
     from eagleray._private.refs import ObjectRef
 
     return tuple(x for x in captured or () if not (isinstance(x, ObjectRef) and x.binary() in objects)) or None
 
 
 def load(blob: bytes) -> Any:
-    """The function or class whose bytes are in the object store."""
+    """Loads a function or class whose bytes are in the object store."""
     reference = pickle.loads(blob[_HEAD:])
     try:
         kind, meta, buffers = process.require().hot.get(reference, -1)
     except HotError as error:
         raise explain(error) from None
-    if kind != BYTES:  # why it is not there, as an exception
+    if kind != BYTES:  # the exception that says why the object is not there
         raise decode((kind, meta, buffers))
     return pickling.loads_plain(buffers[0])
 
@@ -96,8 +96,8 @@ _ADVICE = (
 
 
 def _name(value: Any) -> str:
-    """How messages call a function or class."""
-    value = getattr(value, "function", value)  # with the exceptions that it is retried on
+    """Returns the name of a function or class in messages."""
+    value = getattr(value, "function", value)  # a pair of the function and the exceptions after which it is retried
     name = getattr(value, "__qualname__", repr(value))
     return f"The actor {name}" if isinstance(value, type) else f"The remote function {value.__module__}.{name}"
 

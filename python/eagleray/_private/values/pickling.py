@@ -1,4 +1,4 @@
-"""Pickling with buffers out of band and with the references inside a value collected on the way."""
+"""Pickling with out-of-band buffers. The references inside a value are collected meanwhile."""
 
 from __future__ import annotations
 
@@ -81,15 +81,15 @@ def dumps(value: Any) -> Pickled:
 
 
 def loads(data: Any, buffers: Any, table: bool) -> Any:
-    """What ``dumps`` pickled.
+    """Loads a pickle of ``dumps``.
 
     Args:
-        data: The pickle, with the table in front of it or not.
+        data: The pickle, behind the table of references if there is one.
         buffers: Its out-of-band buffers, or None.
-        table: Whether there is one.
+        table: Whether there is a table.
     """
     if not table:
-        try:  # Every call's arguments come here. One more Python function on their way makes each call 2 % dearer.
+        try:  # Every call's arguments pass this function. One more Python function makes each call 2 % slower.
             return pickle.loads(data, buffers=buffers or ())
         except RecursionError:
             return loads_slowly(data, buffers)
@@ -105,24 +105,24 @@ def loads(data: Any, buffers: Any, table: bool) -> Any:
 
 
 def loads_plain(data: Any, buffers: Any = None) -> Any:
-    """What is in a pickle without a table."""
+    """Loads a pickle without a table."""
     return loads(data, buffers, False)
 
 
 def loads_slowly(data: Any, buffers: Any) -> Any:
-    """The same for what pickle has not managed: see unpickling.py."""
+    """Loads a pickle with which pickle's own unpickler has failed: see unpickling.py."""
     from eagleray._private.values import unpickling
 
     return unpickling.loads(data, buffers)
 
 
 def collecting() -> bool:
-    """Whether this thread pickles a value of the runtime's, whose references are counted."""
+    """Reports whether this thread pickles a value for the runtime, which counts the references inside."""
     return _local.nested is not None
 
 
 def export_ref(ref: Any) -> tuple[bytes, str]:
-    """What a reference pickles as: its id and its owner's address."""
+    """Returns a reference's pickled form: its id and its owner's address."""
     session = process.require()
     _check_allowed()
     _note(ref)
@@ -134,7 +134,7 @@ def export_ref(ref: Any) -> tuple[bytes, str]:
 
 
 def export_handle(handle: Any) -> tuple[bytes, str]:
-    """What the core's part of an actor handle pickles as: the actor's id and its owner's address."""
+    """Returns the pickled form of an actor handle in the core: the actor's id and its owner's address."""
     session = process.require()
     _note(handle)
     try:
@@ -149,13 +149,13 @@ def _note(item: Any) -> None:
     if nested is not None:
         nested.append(item)
     else:
-        # Pickled by the user's own hand: nobody can tell when the bytes are gone, so it stays for the session.
+        # User code has pickled it itself: nobody knows when those bytes are gone, so the object stays for the session.
         session = process.require()
         session.pinned.append(item)
 
 
 def _check_allowed() -> None:
-    """Raises where references may only travel inside what the runtime pickles, and this one does not."""
+    """Raises if references may travel only inside values that the runtime pickles, and this one travels otherwise."""
     if _local.nested is not None:
         return
     for name in ("EAGLERAY_allow_out_of_band_object_ref_serialization", _ALLOW):
@@ -177,7 +177,7 @@ _ALLOW = "RAY_allow_out_of_band_object_ref_serialization"
 
 
 def dumps_code(value: Any) -> tuple[bytes, tuple[Any, ...] | None]:
-    """Pickles a function or class, by value where it must be.
+    """Pickles a function or class, by value if importing it elsewhere is not possible.
 
     Returns:
         The pickle, and the references and handles inside (or None).
@@ -189,7 +189,7 @@ def dumps_code(value: Any) -> tuple[bytes, tuple[Any, ...] | None]:
 
 @contextlib.contextmanager
 def collected() -> Iterator[list[Any]]:
-    """The references and handles that this thread pickles meanwhile."""
+    """Collects the references and handles that this thread pickles inside the ``with`` block."""
     outer = _local.nested
     nested: list[Any] = []
     _local.nested = nested
@@ -201,7 +201,7 @@ def collected() -> Iterator[list[Any]]:
 
 @contextlib.contextmanager
 def received() -> Iterator[list[Any]]:
-    """The references and handles that this thread unpickles meanwhile."""
+    """Collects the references and handles that this thread unpickles inside the ``with`` block."""
     outer = _local.received
     found: list[Any] = []
     _local.received = found
@@ -218,13 +218,13 @@ def arrived(item: Any) -> None:
 
 
 def also(nested: tuple[Any, ...] | None) -> None:
-    """Notes what was pickled apart and becomes part of what this thread pickles."""
+    """Adds the references of a part that was pickled separately to those of the value that this thread pickles."""
     if nested and _local.nested is not None:
         _local.nested.extend(nested)
 
 
 def _by_value_modules() -> bool:
-    """Whether the user asked cloudpickle to carry some modules by value."""
+    """Reports whether the user has asked cloudpickle to pickle some modules by value."""
     module = sys.modules.get("cloudpickle.cloudpickle")
     return bool(module is not None and module._PICKLE_BY_VALUE_MODULES)
 

@@ -1,8 +1,8 @@
 """Values ↔ envelope triples ``(fmt, meta, bufs)``: see docs/hot-api.md for the formats.
 
-Plain values go as msgpack, which Go reads too. Nothing is ever lost on that way: whatever msgpack would change (tuples,
-subclasses, integers beyond 64 bits, lone surrogates, bytearrays) is pickled instead. Arrays and large bytes go as they
-lie in memory. What comes back are views on the object store, read-only.
+Plain values travel as msgpack, which Go reads too. A value that msgpack would change (tuples, subclasses, integers
+beyond 64 bits, lone surrogates, bytearrays) is pickled instead. Arrays and large bytes travel as their memory, and the
+reader gets read-only views on the object store.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from eagleray.exceptions import RaySystemError
 if TYPE_CHECKING:
     from eagleray.exceptions import RayError
 
-#: Bytes from this length on are a buffer of their own.
+#: Bytes of this length or more get a buffer of their own.
 LARGE_BYTES = 4096
 
 _SCALARS = frozenset({int, float, str, bool})
@@ -50,10 +50,10 @@ _unpackb = msgpack.unpackb
 
 
 def encode(value: Any) -> Encoded:
-    """The envelope of a value, with the references and handles inside it.
+    """Returns the envelope of a value, with the references and handles inside it.
 
     Raises:
-        Exception: what pickling raised; callers that know what the value is for call ``unserializable``.
+        Exception: pickling raised it. A caller that knows the purpose of the value then calls ``unserializable``.
     """
     if value is None:
         return NONE_RESULT
@@ -80,7 +80,7 @@ def encode(value: Any) -> Encoded:
 
 
 def _pack_plain(value: list[Any] | dict[Any, Any]) -> bytes | None:
-    """``value`` as msgpack, None when that would not give the same value back."""
+    """Returns ``value`` as msgpack, None if decoding that would not give the same value."""
     global _packing
     # A finalizer that runs in the middle, in this thread or another, must not find the packer half full.
     pack = _pack
@@ -100,7 +100,7 @@ def _pack_plain(value: list[Any] | dict[Any, Any]) -> bytes | None:
 
 
 def _is_plain(value: list[Any] | dict[Any, Any]) -> bool:
-    """Whether nothing but exact plain types is inside. Only called for what msgpack has packed: it is a finite tree."""
+    """Reports whether a value consists of exact plain types. msgpack has packed it, so it is a finite tree."""
     waiting: list[Any] = [value]
     while waiting:
         item = waiting.pop()
@@ -126,7 +126,7 @@ def _ndarray_type() -> Any:
 
 
 def _encode_array(array: Any) -> Encoded | None:
-    """An array as its memory; None when it holds objects or fields."""
+    """Returns the envelope of an array with its memory; None if the array has objects or fields."""
     dtype = array.dtype
     if dtype.kind not in _ARRAY_KINDS or dtype.metadata or array.size == 0:
         return None
@@ -142,7 +142,7 @@ def _encode_array(array: Any) -> Encoded | None:
 
 
 def decode(triple: Triple) -> Any:
-    """The value in an envelope; for one of ``ERRORS`` the exception, as an object."""
+    """Returns the value in an envelope. For a format in ``ERRORS`` that is the exception object."""
     fmt, meta, buffers = triple
     if fmt == MSGPACK:
         return _unpackb(meta, strict_map_key=False)
@@ -150,7 +150,7 @@ def decode(triple: Triple) -> Any:
 
 
 def unpack(found: Triple) -> Any:
-    """The value in an envelope, or the exception that is in its place.
+    """Returns the value in an envelope, or the exception in its place.
 
     Raises:
         RaySystemError: it cannot be unpickled here.
@@ -162,7 +162,7 @@ def unpack(found: Triple) -> Any:
 
 
 Form = tuple[Any, tuple[int, ...], str, Any]
-#: What the metadata of arrays says: data type, shape, order, and numpy's class. There are few forms and many arrays.
+#: Cache of arrays' metadata: data type, shape, order and numpy's class. There are few forms and many arrays.
 _forms: dict[bytes, Form] = {}
 _MAX_FORMS = 512
 
@@ -174,7 +174,7 @@ def _decode_array(meta: bytes, buffers: Buffers) -> Any:
 
 
 def form_of(meta: bytes) -> Form:
-    """What the metadata of an array says."""
+    """Decodes the metadata of an array."""
     import numpy
 
     dtype, shape, order = _unpackb(meta)
@@ -211,13 +211,14 @@ def _decode_elsewhere(meta: bytes, buffers: Buffers) -> Exception:
 
 
 def fetch_error(object_id: bytes, owner: str, size: int, short: bytes) -> Exception:
-    """The exception that is the value of another object.
+    """Returns the exception that is the value of another object.
 
     Args:
         object_id: That object.
         owner: Its owner's socket.
-        size: Its bytes.
-        short: The exception in short, which is told when the object cannot be had; empty: why it cannot is told.
+        size: Its size in bytes.
+        short: A short form of the exception, for the case that the object cannot be fetched. If it is empty, the
+            exception says why the object cannot be fetched.
     """
     session = process.require()
     try:
@@ -256,12 +257,12 @@ def raise_unserializable(value: Any, what: str, problem: Exception) -> NoReturn:
 
     Args:
         value: The whole value.
-        what: How messages call it, as ``argument 'x' of f``.
-        problem: What pickling raised. An exception of the user's own code (a ``__reduce__`` that raises ValueError)
+        what: The value's name in messages, as ``argument 'x' of f``.
+        problem: The exception of pickling. An exception of user code (a ``__reduce__`` that raises ValueError)
             is raised as it is, with a note where Python has notes.
 
     Raises:
-        TypeError: always but for that, and for what eagleray.kernels raises about its arrays.
+        TypeError: in all other cases, except for errors of eagleray.kernels about its arrays.
     """
     text = describe_failure(value, what, problem)
     ours = type(problem).__module__ == "eagleray.kernels.errors"

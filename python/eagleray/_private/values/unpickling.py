@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 _BUILD = pickle.BUILD[0]
 
 
-#: Pickle's own in Python. What is used of it (stack, load_build, dispatch) is the same in all versions of Python 3.
+#: Pickle's unpickler in Python. Its stack, load_build and dispatch are the same in all versions of Python 3.
 _Python: Any = pickle._Unpickler
 
 
@@ -22,7 +22,7 @@ class _Unpickler(_Python):  # type: ignore[misc]
     dispatch: ClassVar[dict[int, Any]] = dict(_Python.dispatch)
 
     def load_build(self) -> None:
-        """Gives the object on top of the stack its state."""
+        """Sets the state of the object on top of the stack."""
         made = self.stack[-2]
         if isinstance(made, type) or hasattr(type(made), "__setstate__"):
             super().load_build()
@@ -40,5 +40,5 @@ class _Unpickler(_Python):  # type: ignore[misc]
 
 
 def loads(data: Any, buffers: Any = ()) -> Any:
-    """The object in a pickle."""
+    """Returns the object in a pickle."""
     return _Unpickler(io.BytesIO(data), buffers=buffers or ()).load()

@@ -16,7 +16,7 @@ import sys
 from eagleray._private.context import here
 
 _MARK = "\x1f:name:"
-_OVER = b"\x1f:over:\n"
+_WORK_ENDS = b"\x1f:over:\n"
 
 
 class Output(io.TextIOWrapper):
@@ -61,7 +61,7 @@ def end_section() -> None:
     here.wrote_error = False
     try:
         sys.stderr.flush()
-        os.write(2, _OVER)
+        os.write(2, _WORK_ENDS)
     except (AttributeError, OSError, ValueError):  # the user's own stream, or none
         return
     if isinstance(sys.stderr, Output):
