@@ -108,7 +108,7 @@ func stopped(pid int) bool {
 	return bytes.HasPrefix(state, []byte(" T")) || bytes.HasPrefix(state, []byte(" t"))
 }
 
-// placesOf adds what the store knows of the objects in the tallies; mu held.
+// placesOf adds what the store knows of the objects that the processes have reported; mu held.
 func (d *Daemon) placesOf(out *wire.Census) {
 	st := d.objects.Stats()
 	out.Store = wire.StoreSums{Capacity: st.Capacity, Used: st.Used, Objects: st.Objects, Pinned: st.Pinned, Peak: st.Peak, More: st.More}

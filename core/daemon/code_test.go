@@ -29,7 +29,7 @@ func (h codeHead) OwnerDied(ids.Owner)   {}
 // A process that ends between bringing a class and registering the actor leaves
 // nothing behind, also when it ends while the class is being brought.
 func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
-	for _, amid := range []bool{false, true} {
+	for _, during := range []bool{false, true} {
 		d, j := opened(t)
 		head := codeHead{dropped: make(chan ids.Actor, 2), put: func() {}}
 		d.SetHead(head)
@@ -40,7 +40,7 @@ func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
 			defer d.mu.Unlock()
 			d.dropClient(c)
 		}
-		if amid {
+		if during {
 			head.put = end
 			d.head = head
 		}
@@ -49,7 +49,7 @@ func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
 			if _, err := d.codePart(t.Context(), c, received(t, wire.TCodePart, part)); err != nil {
 				t.Error(err)
 			}
-			if !amid {
+			if !during {
 				end()
 			}
 		})
@@ -59,7 +59,7 @@ func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
 				t.Errorf("the class of %s was dropped", id)
 			}
 		case <-time.After(20 * time.Second):
-			t.Fatalf("the class stays, ended amid it: %v", amid)
+			t.Fatalf("the class stays, ended while the class was brought: %v", during)
 		}
 		if _, err := d.codePart(t.Context(), c, received(t, wire.TCodePart, part)); fault.CodeOf(err) != fault.Closed {
 			t.Errorf("a process that has ended brings a class: %v", err)

@@ -37,11 +37,11 @@ func TestFlow_Hello_TellsWhoOneIs(t *testing.T) {
 		t.Errorf("a command line tool owns nothing: %+v", cli.Hello)
 	}
 	for what, hello := range map[string]wire.Hello{
-		"another version":    {Version: wire.Version + 1, Role: wire.RoleDriver},
-		"no role":            {Version: wire.Version, Role: "king"},
-		"a worker of nobody": {Version: wire.Version, Role: wire.RoleWorker, Token: "guessed"},
-		"a worker, no token": {Version: wire.Version, Role: wire.RoleWorker},
-		"an heir of nobody":  {Version: wire.Version, Role: wire.RoleSuccessor, Token: "guessed"},
+		"another version":       {Version: wire.Version + 1, Role: wire.RoleDriver},
+		"no role":               {Version: wire.Version, Role: "king"},
+		"a worker of nobody":    {Version: wire.Version, Role: wire.RoleWorker, Token: "guessed"},
+		"a worker, no token":    {Version: wire.Version, Role: wire.RoleWorker},
+		"a successor of nobody": {Version: wire.Version, Role: wire.RoleSuccessor, Token: "guessed"},
 	} {
 		if u, _, _, err := wire.Dial(s.Dir+"/d.sock", hello); err == nil {
 			u.Close()
@@ -130,25 +130,25 @@ func TestFlow_ActorLost_ItsEndIsTold(t *testing.T) {
 	d := s.Driver(nil)
 	id := d.Made("", func(q *wire.ActorCreate) { q.MaxRestarts = 1 })
 	st := d.Resolve(id, 0)
-	var fate wire.ActorDeath
-	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &fate)
-	if fate.State != wire.ActorAlive || fate.Cause != string(fault.ActorUnavailable) || !strings.Contains(fate.Message, fmt.Sprintf("pid: %d", st.Pid)) {
-		t.Errorf("it lives: %+v", fate)
+	var death wire.ActorDeath
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &death)
+	if death.State != wire.ActorAlive || death.Cause != string(fault.ActorUnavailable) || !strings.Contains(death.Message, fmt.Sprintf("pid: %d", st.Pid)) {
+		t.Errorf("it lives: %+v", death)
 	}
 	_ = unix.Kill(st.Pid, unix.SIGKILL)
-	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &fate)
-	if fate.State != wire.ActorRestarting || !strings.Contains(fate.Message, "it restarts because its worker process has died") || !strings.Contains(fate.Message, "SIGKILL") {
-		t.Errorf("it restarts: %+v", fate)
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 1}, &death)
+	if death.State != wire.ActorRestarting || !strings.Contains(death.Message, "it restarts because its worker process has died") || !strings.Contains(death.Message, "SIGKILL") {
+		t.Errorf("it restarts: %+v", death)
 	}
 	_ = unix.Kill(d.Resolve(id, 1).Pid, unix.SIGKILL)
-	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 2}, &fate)
-	if fate.State != wire.ActorDead || fate.Cause != string(fault.ActorDied) || !strings.Contains(fate.Message, "restarted as often as max_restarts allows, which is 1") {
-		t.Errorf("it is dead: %+v", fate)
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: 2}, &death)
+	if death.State != wire.ActorDead || death.Cause != string(fault.ActorDied) || !strings.Contains(death.Message, "restarted as often as max_restarts allows, which is 1") {
+		t.Errorf("it is dead: %+v", death)
 	}
 	never := ids.NewActor(ids.Job(d.Job.JobID))
-	d.Call(wire.TActorLost, wire.ActorLost{ActorID: never[:], Incarnation: 1}, &fate)
-	if fate.State != wire.ActorDead || !strings.Contains(fate.Message, never.String()) {
-		t.Errorf("nobody knows it: %+v", fate)
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: never[:], Incarnation: 1}, &death)
+	if death.State != wire.ActorDead || !strings.Contains(death.Message, never.String()) {
+		t.Errorf("nobody knows it: %+v", death)
 	}
 }
 

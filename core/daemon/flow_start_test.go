@@ -138,7 +138,7 @@ func TestFlow_Census_PlacesAndProcesses(t *testing.T) {
 	d.Holds(held)
 	tool.Call(wire.TCensus, ask, &c)
 	if len(c.Processes) != 1 || c.Processes[0].Pid != 42 || len(c.Processes[0].Objects) != 5 {
-		t.Errorf("tallies %+v", c.Processes)
+		t.Errorf("the census has %+v", c.Processes)
 	}
 	where := map[string]wire.Place{}
 	for _, p := range c.Places {

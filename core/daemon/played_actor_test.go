@@ -90,10 +90,10 @@ func TestActor_Kill_EndsIt(t *testing.T) {
 		t.Error("it restarts, and the call was answered before its process was gone")
 	}
 	st = d.Resolve(id, 1)
-	var fate wire.ActorDeath
-	d.Call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: true}, &fate)
-	if fate.State != wire.ActorDead || !strings.Contains(fate.Message, "killed by `ray.kill`") {
-		t.Errorf("the answer is %+v", fate)
+	var death wire.ActorDeath
+	d.Call(wire.TActorKill, wire.ActorKill{ActorID: id[:], NoRestart: true}, &death)
+	if death.State != wire.ActorDead || !strings.Contains(death.Message, "killed by `ray.kill`") {
+		t.Errorf("the answer is %+v", death)
 	}
 	play.Eventually(t, "its process is gone", func() bool { return !play.Running(st.Pid) })
 	if dead := d.Resolve(id, 1); dead.State != wire.ActorDead || !strings.Contains(dead.Message, "class_name: Counter\n\tactor_id: "+id.String()) || !strings.Contains(dead.Message, "killed by `ray.kill`") {

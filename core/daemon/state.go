@@ -72,7 +72,7 @@ type client struct {
 	addr        string           // the socket at which it listens
 	proc        *workers.Process // of a driver or a service; a worker's process is in the table of workers
 	worker      *worker          // role worker
-	predecessor *client          // of a successor (role heir), until it has taken over
+	predecessor *client          // of a successor, until it has taken over
 	formerOwner ids.Owner        // of a worker whose successor took over: messages that the worker sent before name this owner
 
 	inherited bool // of a successor that took over: its worker outlives the driver, see outlive.go

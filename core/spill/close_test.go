@@ -29,8 +29,8 @@ func (g *gated) Create(path string) (File, error) {
 	return g.Disk.Create(path)
 }
 
-// amid returns a Store amid a write, whose end is told.
-func amid(t *testing.T) (s *Store, g *gated, written chan error) {
+// duringWrite returns a Store that writes a file, and a channel that tells the end of the write.
+func duringWrite(t *testing.T) (s *Store, g *gated, written chan error) {
 	t.Helper()
 	g = &gated{begun: make(chan struct{}), goOn: make(chan struct{})}
 	s = open(t, Options{FS: g})
@@ -46,7 +46,7 @@ func amid(t *testing.T) (s *Store, g *gated, written chan error) {
 // A Store is closed while a batch is being written: the directory goes after it, and
 // is not made again by it.
 func TestClose_AmidAWrite_NothingIsLeft(t *testing.T) {
-	s, g, written := amid(t)
+	s, g, written := duringWrite(t)
 	closed := make(chan struct{})
 	go func() {
 		s.Close(time.Minute)
@@ -82,7 +82,7 @@ func TestClose_AmidAWrite_NothingIsLeft(t *testing.T) {
 // A write that hangs is not waited for beyond the limit, and its directory does not
 // come back when it goes on.
 func TestClose_AmidAWriteThatHangs_DirectoryGoesAndStaysAway(t *testing.T) {
-	s, g, written := amid(t)
+	s, g, written := duringWrite(t)
 	s.Close(20 * time.Millisecond)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(50 * time.Microsecond) {
 		if _, err := os.Stat(s.Dirs()[0]); errors.Is(err, os.ErrNotExist) {

@@ -191,7 +191,7 @@ func TestDetach_WhileSomethingIsSaid_WaitsForIt(t *testing.T) {
 	a.mu.Unlock()
 	select {
 	case <-got:
-		t.Fatal("a link is detached amid what it says")
+		t.Fatal("a link is detached in the middle of a message")
 	default:
 	}
 	close(goOn)

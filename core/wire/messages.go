@@ -10,9 +10,9 @@ const (
 	RoleWorker    = "worker"
 	RoleService   = "service" // a Go program
 	RoleCLI       = "cli"
-	RoleHandover  = "will"    // a worker that hands over to a successor; then a parcel
-	RoleSuccessor = "heir"    // a successor: a client in the daemon's process that goes on in the place of a worker
-	RoleProgress  = "started" // an actor's worker that asks for its page of begun calls; the answer carries it
+	RoleHandover  = "handover"  // a worker that hands over to a successor; then a parcel
+	RoleSuccessor = "successor" // a successor: a client in the daemon's process that goes on in the place of a worker
+	RoleProgress  = "progress"  // an actor's worker that asks for its page of begun calls; the answer carries it
 	// To another process's own socket:
 	RoleControl = "control" // a Peer: references, cancellation
 	RoleLease   = "lease"   // then data frames: tasks

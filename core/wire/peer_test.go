@@ -340,11 +340,11 @@ func TestPeer_Flush_WaitsForWhatWasSent(t *testing.T) {
 		t.Errorf("nobody reads: got %v", err)
 	}
 	var first [1]byte
-	if _, err := io.ReadFull(b, first[:]); err != nil { // the writer is amid a write
+	if _, err := io.ReadFull(b, first[:]); err != nil { // the writer is in the middle of a write
 		t.Fatal(err)
 	}
 	if err := p.Flush(ended); !errors.Is(err, context.Canceled) {
-		t.Errorf("amid a write: got %v", err)
+		t.Errorf("in the middle of a write: got %v", err)
 	}
 	flushed := make(chan error, 1)
 	go func() { flushed <- p.Flush(minute(t)) }()

@@ -6,14 +6,14 @@
 #include "isa.h"
 #include "walk.h"
 
-// tally adds up the sums of blocks pairwise: part[i] holds that of 2^i blocks.
+// pairwise_sum adds up the sums of blocks pairwise: part[i] holds that of 2^i blocks.
 // With rounding errors that grow with the logarithm of the count.
 typedef struct {
 	uint64_t blocks;
 	double part[64];
-} tally;
+} pairwise_sum;
 
-static void tally_add(tally *t, double x)
+static void pairwise_add(pairwise_sum *t, double x)
 {
 	int i = 0;
 	for (uint64_t b = t->blocks++; b & 1; b >>= 1)
@@ -21,7 +21,7 @@ static void tally_add(tally *t, double x)
 	t->part[i] = x;
 }
 
-static double tally_total(const tally *t)
+static double pairwise_total(const pairwise_sum *t)
 {
 	double x = 0;
 	for (int i = 0; i < 64; i++)
@@ -62,7 +62,7 @@ static void finish(const how *h, result *r, char *out)
 static void reduce_line(const how *h, walk *w, int64_t n, char *out)
 {
 	result r = { .i = 0 };
-	tally t;
+	pairwise_sum t;
 	t.blocks = 0;
 	_Alignas(64) char raw[BLOCK * 8], wide[BLOCK * 8];
 	int first = 1;
@@ -85,10 +85,10 @@ static void reduce_line(const how *h, walk *w, int64_t n, char *out)
 		} else if (h->integers)
 			r.i = (int64_t)((uint64_t)r.i + (uint64_t)isa->isum[h->compute](x, (size_t)m));
 		else
-			tally_add(&t, isa->sum[h->compute](x, (size_t)m));
+			pairwise_add(&t, isa->sum[h->compute](x, (size_t)m));
 	}
 	if (!h->extreme && !h->integers)
-		r.d = tally_total(&t);
+		r.d = pairwise_total(&t);
 	finish(h, &r, out);
 }
 
@@ -195,7 +195,7 @@ int cpu_dot(int type, int64_t n, uintptr_t out, uintptr_t a, int64_t a_stride, u
 	_Alignas(64) char raw[2][BLOCK * 8], wide[2][BLOCK * 8];
 	const char *base[2] = { (const char *)a, (const char *)b };
 	int64_t stride[2] = { a_stride, b_stride };
-	tally t;
+	pairwise_sum t;
 	t.blocks = 0;
 	uint64_t whole = 0;
 	for (int64_t m, at = 0; at < n; at += m) {
@@ -215,13 +215,13 @@ int cpu_dot(int type, int64_t n, uintptr_t out, uintptr_t a, int64_t a_stride, u
 		if (integers)
 			whole += (uint64_t)isa->idot[compute](x[0], x[1], (size_t)m);
 		else
-			tally_add(&t, isa->dot[compute](x[0], x[1], (size_t)m));
+			pairwise_add(&t, isa->dot[compute](x[0], x[1], (size_t)m));
 	}
 	if (integers) {
 		int64_t r = (int64_t)whole;
 		isa->cast[I64][type]((void *)out, &r, 1);
 	} else {
-		double r = tally_total(&t);
+		double r = pairwise_total(&t);
 		isa->cast[F64][type]((void *)out, &r, 1);
 	}
 	return 0;

@@ -380,7 +380,7 @@ def test_where_the_interpreter_drops_exceptions(ray: Any, tmp_path: Path, how: s
 
 
 @pytest.mark.parametrize("swallowed", [False, True])
-def test_amid_an_import(ray: Any, tmp_path: Path, swallowed: bool) -> None:
+def test_during_an_import(ray: Any, tmp_path: Path, swallowed: bool) -> None:
     """A module that is there by half harms no other task: the process runs none."""
     mark = tmp_path / "begun"
     (tmp_path / "slow_inner.py").write_text(

@@ -211,7 +211,7 @@ assert all(ray.get([make.remote(n) for n in range(4)]))
     said = program(address, source, mib=1)
     for n in range(4):
         eagleray.kill(eagleray.get_actor(f"taker{n}"))
-    assert "lost" not in said and "heir" not in said, said
+    assert "lost" not in said and "successor" not in said, said
 
 
 class Unloadable:

@@ -82,7 +82,7 @@ class Keeper:
     def actor(self):
         return ray.get(Plain.remote("later_actor").answer.remote())
 
-    def heir(self, name):
+    def successor(self, name):
         Keeper.options(name=name, lifetime="detached").remote()
 
     async def own_process(self):
@@ -166,7 +166,7 @@ def test_it_submits_tasks_and_makes_actors_when_the_driver_has_ended(address: st
     assert eagleray.get(result, timeout=60) == bytes(300_000)
     assert eagleray.get(keeper.actor.remote(), timeout=60) == "an answer"
     assert eagleray.get(keeper.own_process.remote(), timeout=60) > 0
-    eagleray.get(keeper.heir.remote("second"), timeout=60)
+    eagleray.get(keeper.successor.remote("second"), timeout=60)
     eagleray.kill(keeper)
     second = eagleray.get_actor("second")
     assert eagleray.get(second.square.remote(10), timeout=60) == sum(i * i for i in range(10))

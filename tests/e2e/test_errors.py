@@ -333,7 +333,7 @@ def test_cancel_running_queued_and_finished(ray: Any) -> None:
     "options", [{"num_gpus": 0}, {"num_gpus": 1}], ids=["the owner lives", "the owner has moved out"]
 )
 def test_cancel_what_another_process_submitted(ray: Any, options: dict[str, int]) -> None:
-    """Its owner is asked, or that one's heir; what runs is interrupted, what waits never runs."""
+    """Its owner is asked, or that one's successor; what runs is interrupted, what waits never runs."""
 
     @ray.remote(num_cpus=0)
     def slow(*_: Any) -> None:

@@ -263,7 +263,7 @@ def test_lineage_outlives_the_worker_that_owned_it(ray: Any, make: Any, runs: Ru
     assert len(runs) >= 3
 
 
-def test_heir_goes_on_computing_what_its_worker_had_begun_to(ray: Any, tmp_path: pathlib.Path) -> None:
+def test_successor_goes_on_computing_what_its_worker_had_begun_to(ray: Any, tmp_path: pathlib.Path) -> None:
     gate, began = tmp_path / "gate", tmp_path / "began"
 
     @ray.remote

@@ -187,12 +187,12 @@ def test_wait_does_not_count_what_can_never_run(ray: Any) -> None:
         return 1
 
     start = time.monotonic()
-    hopeless = probe.remote()
-    ready, rest = ray.wait([hopeless], timeout=240)
-    assert ready == [] and rest == [hopeless]
+    infeasible = probe.remote()
+    ready, rest = ray.wait([infeasible], timeout=240)
+    assert ready == [] and rest == [infeasible]
     good = fine.remote()
-    ready, rest = ray.wait([hopeless, good], num_returns=2, timeout=240)
-    assert ready == [good] and rest == [hopeless]
+    ready, rest = ray.wait([infeasible, good], num_returns=2, timeout=240)
+    assert ready == [good] and rest == [infeasible]
     assert time.monotonic() - start < 240, "one of the waits took its whole time"
 
 

@@ -37,7 +37,7 @@ func (d *Driver) Resolve(id ids.Actor, after uint64) (s wire.ActorState) {
 	return s
 }
 
-// Lost tells that the connection to an actor broke, and gives the actor's fate.
+// Lost tells that the connection to an actor broke, and returns what became of the actor.
 func (d *Driver) Lost(id ids.Actor, incarnation uint64) (f wire.ActorDeath) {
 	d.T.Helper()
 	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: incarnation, Conn: 1}, &f)

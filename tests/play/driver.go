@@ -28,12 +28,12 @@ type Driver struct {
 	Arena []byte // the store's memory
 	Job   wire.JobStarted
 
-	mu    sync.Mutex
-	tally *wire.ProcessCensus // what it answers when it is asked what it holds
-	inbox []*wire.Message
-	logs  []wire.LogLine
-	news  chan struct{}
-	next  uint64
+	mu     sync.Mutex
+	census *wire.ProcessCensus // what it answers when it is asked what it holds
+	inbox  []*wire.Message
+	logs   []wire.LogLine
+	news   chan struct{}
+	next   uint64
 }
 
 // Connect joins the session in a folder as a role. The connection ends with
@@ -89,8 +89,8 @@ func Environment(t testing.TB, dir, key string, env map[string]string) wire.EnvS
 func (d *Driver) got(m *wire.Message) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if m.Type == wire.TProcessCensus && d.tally != nil {
-		_ = m.Reply(d.tally)
+	if m.Type == wire.TProcessCensus && d.census != nil {
+		_ = m.Reply(d.census)
 		return
 	}
 	var b wire.LogBatch
@@ -157,12 +157,12 @@ func (d *Driver) Take(t wire.Type, body any) bool {
 	return false
 }
 
-// Holds has the driver answer with a tally when it is asked what it holds.
+// Holds has the driver answer with a census when it is asked what it holds.
 // Before, it does not answer.
 func (d *Driver) Holds(t wire.ProcessCensus) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.tally = &t
+	d.census = &t
 }
 
 // Logs gives the lines of output that have come.

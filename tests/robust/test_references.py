@@ -160,10 +160,10 @@ def test_arguments_of_what_never_runs(ray: Any) -> None:
 
     with pytest.raises(ValueError):
         ray.get(look.remote(fails.remote(), ray.put(big(1))), timeout=LIMIT)
-    hopeless = never.remote(ray.put(big(1)))
+    infeasible = never.remote(ray.put(big(1)))
     with pytest.raises(ray.exceptions.TaskUnschedulableError):
-        ray.get(hopeless, timeout=LIMIT)
-    ray.cancel(hopeless)  # until then it would run should a third slot come
+        ray.get(infeasible, timeout=LIMIT)
+    ray.cancel(infeasible)  # until then it would run should a third slot come
     refs = [look.remote(ray.put(big(i))) for i in range(8)]
     for ref in refs:
         ray.cancel(ref)

@@ -1,7 +1,7 @@
 """Workers say when they begin to work, and the run learns how long a killed one was missed.
 
 Replacement time is from the kill to the moment at which the dead one's work is done again: for an actor the beginning
-of its next constructor; for a task's worker, killed amid a task, until as many tasks run side by side as there are
+of its next constructor; for a task's worker, killed in the middle of a task, until as many tasks run side by side as there are
 CPUs. Both are later than the moment at which a fresh worker is ready.
 """
 
@@ -50,7 +50,7 @@ class Births:
         os.environ[PATH] = str(self._path)
         self._lock = threading.Lock()
         self._actors: dict[int, int] = {}  # a worker's actor
-        self._running: set[int] = set()  # pooled workers amid a task that tells its end too
+        self._running: set[int] = set()  # pooled workers in a task that tells its end, too
         self._dead: set[int] = set()
         self._lost: dict[int, float] = {}  # by actor: when its worker was killed, until it is back
         self._missed: list[float] = []  # when pooled workers were killed that are not replaced
@@ -85,7 +85,7 @@ class Births:
             self._gaps["actor"].append(when - killed)
 
     def working(self) -> list[int]:
-        """The pooled workers that are amid a task."""
+        """The pooled workers that run a task."""
         with self._lock:
             return sorted(self._running)
 

@@ -85,7 +85,7 @@ def build_inside(tag: int, large: bool, box: list[Any]) -> Any:
 
 @ray.remote(max_calls=1, max_retries=-1)
 def build_and_leave(tag: int, large: bool, box: list[Any]) -> Any:
-    """The same, by a worker that ends: its heir owns it."""
+    """The same, by a worker that ends: its successor owns it."""
     return [os.getpid(), ray.put(make(tag, large, box))]
 
 

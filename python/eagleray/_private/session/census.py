@@ -332,7 +332,7 @@ def _task_status(held: dict[str, Any]) -> str:
 
 
 def _type(role: str) -> str:
-    return "WORKER" if role in ("worker", "heir") else "DRIVER"
+    return "WORKER" if role in ("worker", "successor") else "DRIVER"
 
 
 def _exit_type(reason: str) -> str:

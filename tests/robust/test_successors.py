@@ -98,7 +98,7 @@ def test_ready_objects(ray: Any) -> None:
 
 
 def test_a_borrower_waits_meanwhile(ray: Any) -> None:
-    """Who asks before the owner has moved hears from its heir."""
+    """Who asks before the owner has moved hears from its successor."""
 
     @ray.remote(num_gpus=1)
     def make() -> Any:
@@ -173,7 +173,7 @@ def test_chains_of_workers_that_move(ray: Any) -> None:
 
 
 def test_tasks_that_fail_and_are_tried_again(ray: Any, tmp_path: Any) -> None:
-    """The heir tries again what a crash or an exception ended, and tells what fails for good."""
+    """The successor tries again what a crash or an exception ended, and tells what fails for good."""
 
     @ray.remote(max_retries=2)
     def crashes(name: str, times: int) -> str:
@@ -260,7 +260,7 @@ def test_a_detached_actor_nobody_has_a_handle_of(ray: Any, size: int) -> None:
 
 
 def test_many_arguments(ray: Any) -> None:
-    """Arguments that are too much for one message go through the store, from an heir, too."""
+    """Arguments that are too much for one message go through the store, from a successor, too."""
 
     @ray.remote
     def total(*parts: Any) -> int:
@@ -347,7 +347,7 @@ def test_a_process_that_is_slow_to_end(ray: Any, how: str) -> None:
 
 
 def test_an_actor_that_ends(ray: Any) -> None:
-    """It has no heir: what it owned is lost, as in Ray, and its device waits for its process, too."""
+    """It has no successor: what it owned is lost, as in Ray, and its device waits for its process, too."""
 
     @ray.remote(num_gpus=1)
     class Owner:

@@ -1,4 +1,4 @@
-"""A driver that is ended amid generators, spilled objects and detached actors leaves nothing, on disk neither."""
+"""A driver that is ended while it has generators, spilled objects and detached actors leaves nothing, on disk neither."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from program import Program
 
 pytestmark = pytest.mark.timeout(300)
 
-AMID = """
+BUSY = """
     import numpy as np
     ray.init(address="local", num_cpus=2, object_store_memory=80_000_000, log_to_driver=False,
              object_spilling_directory=os.environ["SPILL"])
@@ -63,7 +63,7 @@ SLOW = pytest.mark.slow
 def test_at_any_moment(program: Callable[..., Program], tmp_path: Path, how: str) -> None:
     spill = tmp_path / "spill"
     spill.mkdir()
-    driver = program(AMID, SPILL=str(spill))
+    driver = program(BUSY, SPILL=str(spill))
     assert driver.line() == "ready"
     until(lambda: list(spill.rglob("objects-*")), 30, "objects go to disk")
     until(lambda: random.random() < 0.02, 5)  # some moment within the next second
