@@ -1,4 +1,4 @@
-"""A driver that is ended while it has generators, spilled objects and detached actors leaves nothing, on disk neither."""
+"""A driver that is ended while it has generators, spilled objects and detached actors leaves nothing behind."""
 
 from __future__ import annotations
 

@@ -20,7 +20,14 @@ pytestmark = pytest.mark.timeout(300)
 
 #: What a connection may say it is, and to whom.
 ROLES: dict[str, dict[str, dict[str, Any]]] = {
-    "daemon": {"driver": {}, "worker": {"Token": "x"}, "successor": {"Token": "x"}, "handover": {}, "progress": {}, "cli": {}},
+    "daemon": {
+        "driver": {},
+        "worker": {"Token": "x"},
+        "successor": {"Token": "x"},
+        "handover": {},
+        "progress": {},
+        "cli": {},
+    },
     "driver": {"control": {}, "lease": {"LeaseID": 7}, "actor": {"ActorID": bytes(16)}},
     "actor": {"control": {}, "lease": {"LeaseID": 7}, "actor": {"ActorID": bytes(16)}},
 }

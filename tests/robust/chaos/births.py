@@ -1,8 +1,8 @@
 """Workers say when they begin to work, and the run learns how long a killed one was missed.
 
 Replacement time is from the kill to the moment at which the dead one's work is done again: for an actor the beginning
-of its next constructor; for a task's worker, killed in the middle of a task, until as many tasks run side by side as there are
-CPUs. Both are later than the moment at which a fresh worker is ready.
+of its next constructor; for a worker that is killed in the middle of a task, until as many tasks run side by side as
+there are CPUs. Both are later than the moment at which a fresh worker is ready.
 """
 
 from __future__ import annotations
