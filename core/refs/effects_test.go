@@ -21,7 +21,8 @@ type recorder struct {
 
 	connected map[ids.Owner]bool // who has a control connection
 	siblings  map[*Object][]*Object
-	keeps     *Object // the session keeps the memory of its copy
+	keeps     *Object                 // the session keeps the memory of its copy
+	name      func(ids.Object) string // of an object, nil: its count
 	closed    bool
 }
 
@@ -44,9 +45,9 @@ func (r *recorder) Infeasible(t Task, why *fault.Error) {
 }
 func (r *recorder) Reply(q *wire.Message, o *Object) { r.note("reply %d: state %d", q.ID, o.state) }
 
-func (r *recorder) Borrow(o *Object)          { r.note("borrow %d", o.ID.Count()) }
-func (r *recorder) GiveBack(o *Object)        { r.note("give back %d", o.ID.Count()) }
-func (r *recorder) Ask(o *Object, q Question) { r.note("ask %d: question %d", o.ID.Count(), q) }
+func (r *recorder) Borrow(o *Object)          { r.note("borrow %s", r.of(o.ID)) }
+func (r *recorder) GiveBack(o *Object)        { r.note("give back %s", r.of(o.ID)) }
+func (r *recorder) Ask(o *Object, q Question) { r.note("ask %s: question %d", r.of(o.ID), q) }
 func (r *recorder) Receipt(worker string, t ids.Task) {
 	r.note("receipt to %s for task %d", worker, t[0])
 }
@@ -57,12 +58,12 @@ func (r *recorder) Connected(p ids.Owner) bool { return r.connected[p] }
 func (r *recorder) Reach(addr string)          { r.note("reach %s", addr) }
 
 func (r *recorder) Check(list []*Object) bool {
-	r.note("check %s", counts(list))
+	r.note("check %s", r.all(list))
 	return !r.closed
 }
 func (r *recorder) Siblings(o *Object) []*Object { return r.siblings[o] }
-func (r *recorder) Recompute(o *Object)          { r.note("recompute %d", o.ID.Count()) }
-func (r *recorder) Pointer(o *Object) []byte     { return fmt.Appendf(nil, "pointer to %d", o.ID.Count()) }
+func (r *recorder) Recompute(o *Object)          { r.note("recompute %s", r.of(o.ID)) }
+func (r *recorder) Pointer(o *Object) []byte     { return fmt.Appendf(nil, "pointer to %s", r.of(o.ID)) }
 
 func (r *recorder) Free(list [][]byte) {
 	var all []*Object
@@ -73,27 +74,34 @@ func (r *recorder) Free(list [][]byte) {
 		}
 		all = append(all, &Object{ID: id})
 	}
-	r.note("free %s", counts(all))
+	r.note("free %s", r.all(all))
 }
-func (r *recorder) CopyLost(id ids.Object) { r.note("copy of %d is lost", id.Count()) }
+func (r *recorder) CopyLost(id ids.Object) { r.note("copy of %s is lost", r.of(id)) }
 func (r *recorder) DropCopy(o *Object) bool {
 	kept := r.keeps == o
-	r.note("drop the copy of %d, kept: %v", o.ID.Count(), kept)
+	r.note("drop the copy of %s, kept: %v", r.of(o.ID), kept)
 	return kept
 }
-func (r *recorder) SourceGone(s Source, o *Object) { r.note("the source of %d is told", o.ID.Count()) }
+func (r *recorder) SourceGone(s Source, o *Object) { r.note("the source of %s is told", r.of(o.ID)) }
 func (r *recorder) RecipeGone(t Task)              { r.note("task %d is not kept", t) }
-func (r *recorder) Unseen(o *Object)               { r.note("nobody looked at %d", o.ID.Count()) }
+func (r *recorder) Unseen(o *Object)               { r.note("nobody looked at %s", r.of(o.ID)) }
 func (r *recorder) Released(f func())              { f() }
 func (r *recorder) DropView(view uint64)           { r.note("drop view %d", view) }
-func (r *recorder) DropStream(g ids.Object)        { r.note("drop generator %d", g.Count()) }
+func (r *recorder) DropStream(g ids.Object)        { r.note("drop generator %s", r.of(g)) }
 func (r *recorder) Needed()                        {}
 
-// counts names objects by their counts.
-func counts(list []*Object) string {
+// of names an object.
+func (r *recorder) of(id ids.Object) string {
+	if r.name != nil {
+		return r.name(id)
+	}
+	return strconv.FormatUint(id.Count(), 10)
+}
+
+func (r *recorder) all(list []*Object) string {
 	var words []string
 	for _, o := range list {
-		words = append(words, strconv.FormatUint(o.ID.Count(), 10))
+		words = append(words, r.of(o.ID))
 	}
 	return strings.Join(words, " ")
 }
