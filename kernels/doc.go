@@ -24,4 +24,19 @@
 //
 // All functions may be called from any goroutine. Writing to an array while
 // another goroutine uses its elements gives undefined elements, never a crash.
+//
+// # Back ends
+//
+// A backend.Device runs the work. cpu is C with SIMD, built for three instruction sets, of
+// which one is chosen at load. cuda uses the driver API on the device's primary context.
+// Both take the same programs of elementwise steps, so a chain of operations is one pass.
+// No driver is linked: each symbol of the driver is a trampoline to dlopen, so one build
+// serves machines with and without a driver. The PTX of kernels/src is embedded; make
+// check builds it again and compares. Tests run the same sources on the host, behind a
+// stand-in for libcuda.so.1 (cuda/fakecuda).
+//
+// Python's Array is a class of the C extension pybind/kern. An array that travels is
+// pickled with a reference that pins it in its process: a receiver on the same device maps
+// it (CUDA IPC), any other receiver takes the copy in the object store. The daemon never
+// links this package.
 package kernels

@@ -10,6 +10,21 @@
 //     hand, eagleray._hot. The build copies them beside gopy's generated files and
 //     compiles both into one shared object, so that one Go runtime lives in the process.
 //
+// The shared object also has eagleray._kern (pybind/kern: arrays and kernels) and
+// eagleray._late (pybind/hot/late.c), which decides when Go starts: after delay_start,
+// importing the other modules does not start Go, and start does. setup.py lets gopy
+// generate the control surface, adds pybind/hot and pybind/kern, and links with a version
+// script that exports only the modules' init functions. Package session holds the one
+// session of the process.
+//
+// Waits return every 100 ms so that Python notices Ctrl-C. A failure crosses as a code of
+// core/fault and a message, from which _private/faults.py makes the exception. No Go code
+// calls Python, except for the handlers of signals while the main thread waits for room in
+// the store. In a child that user code forks, the core's descriptors are closed, views
+// stay readable, and every call raises an error. A destructor only pushes a number to a
+// small locked list, which the core takes at its next call or within a millisecond
+// (pybind/hot/objects.c).
+//
 // Invariants:
 //
 //   - binary data never crosses the control surface, because gopy's strings are UTF-8

@@ -16,4 +16,9 @@
 // A family is one file with one variable, listed in families (family.go); the
 // Python package's table is generated from that list. Nothing here keeps state;
 // a goroutine is left behind only where a driver never answers.
+//
+// A tool has 5 s, its output has a bound, and it is ended with everything that it has
+// started; a driver that does not let a killed tool go is given up after 2 s more. The
+// variables that make devices visible reach a worker with its lease: before the function
+// is unpickled, and again before each task, since the task before may have changed them.
 package accelerator

@@ -45,6 +45,35 @@
 // A worker that ends while others need what it owns hands that over to a successor, which
 // is a client of this daemon in the daemon's own process (Options.Succeed, successor.go).
 //
+// # Actors
+//
+// createActor registers an actor with the head, which calls PlaceActor when that is
+// committed. The scheduler gives the actor a worker (actorPlaced), which gets ActorStart
+// and answers ActorReady. A worker that owns what others need declines: it hands that over
+// and ends, and the actor gets another worker as the same incarnation (replace).
+//
+// The worker of an actor that may restart notes on a page of shared memory which calls it
+// begins (package progress). When the process is gone the daemon reads the page
+// (endIncarnation), and callers whose connection broke are told which of their calls had
+// begun (lostcall.go). The first restart is immediate. An actor whose worker keeps dying
+// before its constructor has ended waits 50 ms before the next one, and twice as long each
+// time, up to 10 s (restartbackoff.go). Every end of the process counts as a death,
+// whatever its status, except for an end that the worker has announced.
+//
+// The cluster's state keeps the large class of a detached actor, since the actor may start
+// when its creator has ended (code.go). All copies together have at most 1 GiB.
+//
+// A detached actor outlives its driver, and so does everything that it has submitted,
+// through any chain of tasks and actors. Each worker knows by its leases and its actor
+// whether its work comes from a detached actor. While a detached actor of a job lives or
+// is being registered, only the driver leaves, and the job goes on (outlive.go).
+//
+// # Requests of faulty processes
+//
+// Who may write, free, release or stop something is checked in authority.go. A message
+// that is refused is logged, equal ones once in a while (complaints.go). A daemon without
+// free descriptors lets no process in and starts none until it has some (package fdlimit).
+//
 // # Invariants
 //
 //   - The devices of a worker are free only after its process has ended, or after it

@@ -18,6 +18,44 @@
 // Methods that other packages call are events. An event changes the table and
 // ends with pump, which gives room to requests that wait.
 //
+// # The life of an object
+//
+// A process creates an object, writes it into its range and seals it. Readers pin it: a
+// process has one pin per object, for all its references and views together. A pin that is
+// asked for before the seal is answered at the seal. The owner frees the object. Every
+// process that has it pinned is told (freed.go) and unpins it when its program no longer
+// looks at it. Nobody can pin a freed object any more.
+//
+// The last object of 1 MiB or more that a process has put stays pinned there. If its last
+// reference goes and no other process has seen it, the next put of about that size takes
+// its range over by ObjReuse (reuse.go).
+//
+// # Spilling
+//
+// A sealed object without a pin is idle. When room is missing, idle objects are written to
+// disk in batches, least recently used first (eviction.go, batches.go). Then an object is
+// clean: it can leave the arena at once, and once more without a write after it came back.
+// A pin of a spilled object reads it back, eight at a time. If others would have to be
+// written for that, it is mapped where it lies, unless it is wanted for the second time.
+//
+// When more lies on disk than half of the free memory, or writing through the page cache
+// has cost more than 1 s of CPU per GB, batches that cannot be compressed bypass the page
+// cache (cacheshare.go, and package spill).
+//
+// # Waiting for room
+//
+// Creations and returns from disk wait in one queue per process, and the processes take
+// turns (admission.go). A request that fits goes on at once. A request of more than a
+// sixteenth of the arena gets a range cleared, of which nobody else gets a part. The store
+// asks processes to unpin objects that they keep only for quick use later (Notify.LetGo).
+// When nothing more can leave after 100 ms, or the object is larger than the arena, the
+// object gets a file that stands for memory: its writer writes through the descriptor, and
+// readers map it.
+//
+// A request fails with OutOfDisk when the disk is full, or filled to 95 %, and with
+// StoreFull when disks fail otherwise or spilling is off. A disk that hangs is no error:
+// after 10 s the waiting program is told why it waits (Notify.Warn).
+//
 // # The Store
 //
 // Store wires a table to an arena, a disk (spiller.go) and a timer (wake.go).

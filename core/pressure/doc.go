@@ -14,6 +14,19 @@
 // work (Work.Same). It then waits until the process is gone and the memory is back.
 // Report is the text that the owner of the ended task is told.
 //
+// Only anonymous memory counts: page cache can be dropped, and shared memory, like the
+// arena, makes the room for anonymous memory smaller. Memory is short when more than 95 %
+// of that room is in use. Pick then takes the first kind of worker that exists: idle
+// workers, tasks that may be retried, actors that may restart, other tasks, other actors.
+// Among these it takes the newest of the largest group. A group is one owner's calls of
+// one function. The largest group has the most workers; of equals it has the most memory.
+// Groups with less than a tenth of the largest group's memory are left alone.
+// docs/environment.md has the variables.
+//
+// The owner retries such a task without a cost to max_retries, after 1, 2, 4 … 60 s
+// (core/client). The kernel's own kills are recognised by its counters. Workers have a
+// higher oom_score_adj than the daemon.
+//
 // # Memory of GPUs
 //
 // GPUWatch notes what each worker was given (Assign), and looks while a worker has a

@@ -34,6 +34,27 @@
 // worker is started while that one is in use. A worker that has run work without devices
 // is never given any devices.
 //
+// # Amounts and bounds
+//
+// The ledger (core/resource) counts in units of 1/10000. CPU, memory and custom resources
+// are amounts. Accelerators are devices: a whole request gets whole devices, and a
+// fraction gets a part of the fullest device that has room, the lowest of equals.
+//
+// Holders are asked for leases back after 5 ms of waiting. A want claims after 200 ms, for
+// up to a second. Classes that need less than 0.05 CPU have at most 256 leases at a time.
+// A job keeps one idle worker per CPU for 60 s, and further ones for a second. At most
+// twice the number of CPUs of workers start at a time. When three workers of an
+// environment in a row fail to start, everything that waits for the environment fails with
+// what the process wrote last.
+//
+// A class or an actor that exceeds the totals fails at once, unless the cluster may wait
+// for it (Options.WaitForFit). If a class lists alternatives, choice.go decides which of
+// them a want may take, and when.
+//
+// A pool whose workers are used up (tasks that end their worker, actors that are made in a
+// row, deaths in the middle of work) keeps one or two new workers more than are wanted,
+// for 2 to 10 s (spare.go).
+//
 // # Invariants
 //
 // The property test holds these:

@@ -13,6 +13,24 @@
 // them is promoted when the leader leaves. When nobody has led for a
 // millisecond and answers are still to come, the background poller reads.
 //
+// # Looking before sleeping
+//
+// With at most one call under way the leader looks at its sockets for a while before it
+// sleeps (spin.go), unless looking found nothing lately. It looks for 50 to 500 µs: as
+// long as two wake-ups take on this machine, which callers measure and tell their workers
+// (wakeup.go).
+//
+// # The background poller
+//
+// It waits on a thread of C's and enters Go for one turn at a time (background.go,
+// pybind/hot/background.c); a program in Go has a goroutine instead. It sleeps until a
+// call begins when nothing is to do. So a driver that never calls get goes on.
+//
+// # Full sockets
+//
+// A full socket never blocks a caller. What does not fit stays queued until the socket is
+// writable, and whoever polls reads meanwhile.
+//
 // # The lock
 //
 // The package has no lock of its own. It is given the session's mutex, which

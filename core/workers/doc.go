@@ -21,6 +21,37 @@
 // When a zygote dies, the forks that it owed are ordered from another one. A worker
 // that does not come up is reported by Events.Failed.
 //
+// # Zygotes
+//
+// A zygote runs eagleray._private.worker.zygote in a session of its own. It has one thread
+// and never runs Go. It gets its setup in a memfd, sets the driver's environment, sys.path
+// and folder, imports the package, numpy where the driver can find it, and pandas and
+// numba where the driver has imported them, freezes the garbage collector's objects, and
+// forks on order.
+//
+// The zygote loads the library with the Go core without starting Go: the linker puts Go's
+// initialiser where the loader does not run it (pybind/hot/late.c). Each worker starts Go
+// after its fork. The pages that every worker writes to are copied at the fork, all at
+// once: the first worker of a zygote records which ones these are (pybind/hot/warm.c).
+// Before its first fork the zygote does what workers do first, so that the interpreter has
+// specialised that code (_private/worker/warmup.py).
+//
+// A process with threads cannot be forked safely, so libraries that start threads at their
+// import are held to one thread meanwhile. A zygote that finds a second thread waits 0.3 s
+// for its end. Then it starts again in the same process: as a bare zygote, without modules
+// of third parties, or as a plain one (python -S), without the interpreter's start hooks,
+// which its workers then run. The user is told once which library has started which thread
+// (_private/worker/zygote_threads.py). A runtime environment that sets variables which
+// libraries read at their import gets a bare zygote, too.
+//
+// In the child (_private/worker/startup.py) output goes to the daemon's pipes, random
+// generators are seeded anew, and Go starts with at most four processors. The command line
+// of a worker shows what it runs (pybind/hot/title.c).
+//
+// Idle processes give back memory: a zygote before it forks, a worker after a second, the
+// driver after init, the daemon between requests. Pages of code and constants come back
+// from their files when they are used (pybind/hot/trim.c, core/machine/code.go).
+//
 // # How a worker ends
 //
 // End, EndWithJob, EndUnlessNeeded and ExpectEnd give a worker some time to end by
@@ -31,6 +62,20 @@
 // status if the zygote has not waited for the process yet; else the zygote sends it
 // (ZygoteEvents.Exited). The worker leaves the table, Orphans ends what it has started,
 // and Events.Gone tells how it ended, with what it wrote last (Output.StderrTail).
+//
+// # Output
+//
+// A worker's standard output and error are pipes that are always drained: into files of at
+// most 64 MiB in the session's folder logs and, if the driver wants it, to the driver in
+// batches (Sink). A driver that does not read loses the oldest lines. A line that begins
+// with namePrefix names the writer of the lines after it. workEndMark on standard error
+// says that what follows is of other work, so that a report about a process's death quotes
+// only the work that died with it.
+//
+// At the end of a job a worker that runs calls is asked again after 10 ms and then killed;
+// the others have 150 ms to exit. Every process that a worker has started carries the
+// marks of its job and session in its environment, by which it is found when its parents
+// are gone.
 //
 // # Goroutines
 //

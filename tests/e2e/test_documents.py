@@ -77,3 +77,41 @@ def test_each_variable_of_the_environment_is_explained() -> None:
     text = (ROOT / "docs" / "environment.md").read_text()
     explained = set(re.findall(r"`((?:EAGLERAY|RAY)_\w+)`", text)) - {"EAGLERAY_", "RAY_"}
     assert explained ^ read_by_sources() == set()
+
+
+#: How a file of each kind defines a function of this name.
+DEFINITIONS = {
+    ".go": r"(?m)^func (?:\(\w+ \*?\w+\) )?{name}\(",
+    ".py": r"(?m)^\s*(?:async )?(?:def|class) {name}\b",
+    ".c": r"\b{name}\(",
+}
+
+
+def place_of(path: str) -> Path:
+    """The file that a document names. Names without a folder are those of core/client."""
+    if path.startswith("_private/"):
+        return ROOT / "python" / "eagleray" / path
+    return ROOT / path if "/" in path else ROOT / "core" / "client" / path
+
+
+def test_each_function_and_file_that_architecture_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = re.findall(r"`([\w/.-]+\.(?:go|py|c)):\s+(\w+)`", text)
+    wrong = []
+    for path, name in named:
+        file = place_of(path)
+        if not file.is_file() or not re.search(DEFINITIONS[file.suffix].format(name=name), file.read_text()):
+            wrong.append(f"{path}: {name}")
+    for path in re.findall(r"`((?:core|cmd|kernels|pybind|python|raftstate|tests|_private)/[\w/.-]*\w)`", text):
+        if not place_of(path).exists():
+            wrong.append(path)
+    assert not wrong
+    assert len(named) > 60 and text.count("\n| ") > 80
+
+
+def test_each_folder_of_the_tree_exists_and_each_package_is_in_it() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    lines = re.findall(r"(?m)^((?:core|cmd|kernels|pybind|python|raftstate|tests|examples)[\w/.-]*)/ ", text)
+    assert [line for line in lines if not (ROOT / line).is_dir()] == []
+    packages = {path.parent for path in (ROOT / "core").glob("*/*.go") if "internal" not in path.parts}
+    assert {f"core/{path.name}" for path in packages} <= set(lines)
