@@ -37,9 +37,3 @@ func (c *submitter) amid(o *refs.Object) {
 	}
 	c.table.Record(c.recipeOf(t), []*refs.Object{o})
 }
-
-// awaitsFirst reports whether t runs again for lost items of a generator, and
-// the object is to come from the first run.
-func (c *submitter) awaitsFirst(t *task, o *refs.Object) bool {
-	return t.stream != nil && t.stream.again && !o.State().Ready() && o.Source() != t
-}

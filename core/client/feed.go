@@ -279,6 +279,18 @@ func (c *Client) FeedOwner(token uint64) (string, error) {
 	return k.in.addr, nil
 }
 
+// FeedRaises returns which item the exception becomes with which a generator ends now.
+func (c *Client) FeedRaises(token uint64) (item uint64, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, err := c.exec.feeder(token)
+	if err != nil {
+		return 0, err
+	}
+	item, _ = k.feed.raises()
+	return item, nil
+}
+
 // FeedWatch returns at once. When it says FeedFull, AsyncDrain gives notify
 // when it is worth to look again.
 func (c *Client) FeedWatch(token, notify uint64) (FeedState, error) {

@@ -136,7 +136,7 @@ func (r *frameRecorder) callersFrames() {
 	r.add("task-too-large-together", b)
 	again := *args
 	again.recipe, again.first = &refs.Recipe{}, c.table.Peek()
-	c.table.New(1, 1)
+	c.table.New(1, 1).SetSource(&again)
 	c.table.PutInline(c.table.New(2, 1), nil, 0)
 	r.add("task-again", c.appendTask(nil, &again, f))
 	item := *args

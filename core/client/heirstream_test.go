@@ -1,8 +1,10 @@
 package client
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
 )
@@ -71,7 +73,7 @@ func TestRestoreStream_RunsAgain_MakesWhatIsLost(t *testing.T) {
 	}
 	c.table.VerifyLater(items[2])
 	task := &task{first: 10, returns: 1, tmpl: &Template{Flow: Flow{Mode: FlowStream}}}
-	c.restoreStream(task, &willTask{First: 10, Items: 3, Again: true})
+	c.restoreStream(task, &willTask{First: 10, Items: 3, Again: true, Makes: []uint64{1, 2, 3, 9}})
 	if s := task.stream; !s.again || !s.left || s.quit || s.got != 3 || c.yielding[10] != nil {
 		t.Errorf("%+v", s)
 	}
@@ -87,6 +89,64 @@ func TestRestoreStream_RunsAgain_MakesWhatIsLost(t *testing.T) {
 		t.Errorf("the run makes the results %v, want 2, which is item 1", reached)
 	}
 	items[1].SetSource(nil)
+}
+
+// Several runs of one generator may go on at once, each for other lost items. An heir gives each its own items.
+func TestHeir_TwoSecondRunsOfOneGenerator_EachMakesItsOwnItems(t *testing.T) {
+	x := writesWill(t)
+	tm := &Template{Flow: Flow{Mode: FlowStream}}
+	first := x.table.New(1, 1).ID.Count()
+	x.table.Reserve(3)
+	second, third := &task{tmpl: tm, first: first, returns: 1}, &task{tmpl: tm, first: first, returns: 1}
+	for i, k := range []*task{second, third, second} {
+		o := x.table.Place(first+1+uint64(i), uint32(i+2))
+		x.table.Pin(o)
+		o.SetSource(k)
+	}
+	v := &inventory{c: x.Client, w: new(will)}
+	h := heirOf(t, new(will))
+	for i := range 3 {
+		o := refs.Known(ids.NewObject(first+1+uint64(i), h.c.self, h.c.info.Job, uint32(i+2)), refs.Facts{State: refs.Pending})
+		h.c.table.Install(o)
+	}
+	for _, k := range []*task{third, second} {
+		k.stream = &stream{gen: first, task: k, got: 3, left: true, again: true}
+		y := v.written(k, taskSent)
+		got := &task{tmpl: tm, first: first, returns: 1}
+		h.c.restoreStream(got, &y)
+		var makes []uint64
+		h.c.eachLost(got, func(i uint64, o *refs.Object) { makes = append(makes, i) })
+		want := []uint64{0, 2}
+		if k == third {
+			want = []uint64{1}
+		}
+		if !slices.Equal(makes, want) {
+			t.Errorf("a run makes the items %v in the heir, want %v", makes, want)
+		}
+	}
+}
+
+// A second run that nothing can execute for now says so of the items that it is to make, and makes them when something can.
+func TestInfeasible_SecondRunOfAGenerator_ItsItemsComeLater(t *testing.T) {
+	c := startDaemon(t).driver()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	first := c.table.New(1, 1).ID.Count()
+	c.table.Reserve(1)
+	o := c.table.Place(first+1, 2)
+	c.table.Pin(o)
+	k := &task{tmpl: &Template{Flow: Flow{Mode: FlowStream}}, first: first, returns: 1}
+	k.stream = &stream{gen: first, task: k, got: 1, left: true, again: true}
+	o.SetSource(k)
+	c.infeasible(k, fault.New(fault.TaskUnschedulable, "no node has it"))
+	if o.State() != refs.Infeasible || !c.makesItems(k) {
+		t.Errorf("the item is in state %d, and the run makes it: %v", o.State(), c.makesItems(k))
+	}
+	c.eachReturn(k, func(_ int, o *refs.Object) { c.table.Feasible(o) })
+	if o.State() != refs.Pending {
+		t.Errorf("the item is in state %d when the run can be executed", o.State())
+	}
+	o.SetSource(nil)
 }
 
 // What an item tells says how many references of a generator travel, and of which kind it is.

@@ -144,6 +144,13 @@ func (v *inventory) written(t *task, place taskPlace) willTask {
 	}
 	if t.stream != nil {
 		x.Items, x.GoOn, x.Again = t.stream.came(), t.stream.goOn, t.stream.again
+		if x.Again {
+			v.c.eachReturn(t, func(i int, o *refs.Object) {
+				if !o.State().Ready() {
+					x.Makes = append(x.Makes, uint64(i))
+				}
+			})
+		}
 	}
 	if t.argsRef != nil {
 		x.ArgsRef = raw(t.argsRef.ID)

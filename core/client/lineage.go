@@ -55,7 +55,7 @@ func (c *submitter) remember(t *task) {
 			stored = append(stored, o)
 		case r == nil && o.Verifying() && !runsAgain(o): // an item that is being looked for as its generator ends
 			stored = append(stored, o)
-		case r != nil && o.Recipe() == r && o.Verifying(): // lost while the task ran again
+		case r != nil && o.Recipe() == r && o.Lost(): // this was found while the task ran again
 			late = append(late, o)
 		case o.State().Ready() && o.Recipe() == r && r != nil:
 			c.table.SetRecipe(o, nil)
@@ -88,9 +88,14 @@ func (c *submitter) remember(t *task) {
 // runsAgain reports whether the task that can make the object runs again at the moment.
 func runsAgain(o *refs.Object) bool { return o.Recipe() != nil && o.Recipe().Running() }
 
-// eachResult calls f with every result of a task that somebody still holds.
+// eachResult calls f with every result of a task that somebody still holds, also
+// with those that the task does not make because it runs for others.
 func (c *submitter) eachResult(t *task, f func(*refs.Object)) {
-	c.eachReturn(t, func(_ int, o *refs.Object) { f(o) })
+	for i := range t.returns {
+		if o := c.table.FindOwned(t.first + uint64(i)); o != nil {
+			f(o)
+		}
+	}
 	if t.stream != nil {
 		c.eachItem(t, f)
 	}

@@ -142,7 +142,7 @@ func (o *outConn) lostArguments(r *wire.Reader) error {
 func (c *submitter) appendHad(b []byte, t *task) []byte {
 	var had []int
 	for i := range int(t.returns) {
-		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State().Ready() || o.State() == refs.Evicted {
+		if o := c.table.FindOwned(t.first + uint64(i)); o == nil || o.State().Ready() || !t.makes(o) {
 			had = append(had, i)
 		}
 	}

@@ -288,7 +288,7 @@ func (c *submitter) result(r *wire.Reader, t *task, i int, isErr bool) (inner bo
 	id := ids.NewObject(t.first+uint64(i), c.self, c.info.Job, uint32(i+1))
 	o := c.table.FindOwned(t.first + uint64(i))
 	held := o != nil
-	if o != nil && c.awaitsFirst(t, o) {
+	if o != nil && !t.makes(o) {
 		o = nil
 	}
 	good := o != nil && o.State() == refs.Stored // a copy from a run before this one

@@ -17,6 +17,11 @@ func (c *submitter) recompute(o *refs.Object) {
 	}
 	r := c.table.ToRecompute(o)
 	if r == nil {
+		if r = o.Recipe(); o.Lost() && r.Running() {
+			if t := taskOf(r.Task()); t.on == nil {
+				o.SetSource(t) // it has not been sent, so it can make this result, too
+			}
+		}
 		return
 	}
 	old := taskOf(r.Task())
@@ -43,7 +48,7 @@ func (c *submitter) recompute(o *refs.Object) {
 	t.spend(&v)
 	c.takeAgain(t, old)
 	c.eachResult(t, func(x *refs.Object) {
-		if x.Verifying() {
+		if x.Lost() { // what else the daemon is being asked about may still have its copy
 			x.SetSource(t)
 		}
 	})
@@ -55,6 +60,15 @@ func (c *submitter) recompute(o *refs.Object) {
 		}
 	}
 	c.awaitArguments(t)
+}
+
+// makes reports whether the task, which runs, is to give the object its value. A
+// run for lost results makes those that were lost when it began, and no others:
+// another one may have been reported lost meanwhile, while its copy is there, and
+// an item may be one that the first run of its generator is to yield.
+func (t *task) makes(o *refs.Object) bool {
+	second := t.recipe != nil || t.stream != nil && t.stream.again
+	return !second || o.State().Ready() || o.Source() == t
 }
 
 // unreachable says why an actor takes no calls any more, nil if it does.

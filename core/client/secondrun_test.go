@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -127,4 +128,177 @@ func TestSecondRun_RaisesAndIsTriedAgain_ResultsThatWereNotLostStay(t *testing.T
 	expectOutcome(t, c, "the lost result", list[1], "1.3", "")
 	d.keeps(t, c, list[0], at)
 	letGo(t, c, list...)
+}
+
+// A second run that fails while the daemon is being asked about another result says nothing about that result. If
+// its copy is there it keeps its value, otherwise the task runs once more for it.
+func TestSecondRun_FailsWhileAnotherResultIsVerified_ThatResultDoesNotFail(t *testing.T) {
+	for _, how := range []string{"raises", "dies"} {
+		for _, lost := range []bool{false, true} {
+			what := fmt.Sprintf("the second run %s, the other result is lost: %v", how, lost)
+			d := startDaemon(t)
+			var mu sync.Mutex
+			second := true
+			began, ends := make(chan struct{}), make(chan struct{})
+			again := func(c *Client, it *Item) {
+				mu.Lock()
+				failing := second
+				second = false
+				mu.Unlock()
+				switch {
+				case !failing:
+					_ = c.Reply(it.Token, []Value{large("0.3"), large("1.3"), large("2.3")}, 0)
+				case how == "dies":
+					close(began)
+					<-ends
+					die(c)
+				default:
+					close(began)
+					<-ends
+					_ = c.Reply(it.Token, []Value{{Fmt: FmtError, Meta: []byte("oops")}}, wire.ReplyAppError)
+				}
+			}
+			retries, text, code := 2, "oops", fault.Code("")
+			if how == "dies" {
+				retries, text, code = 1, "", fault.WorkerCrashed
+			}
+			c, list := secondRun(t, d, retries, again)
+			<-began
+			d.mu.Lock()
+			at := d.objects[string(list[0][:])]
+			d.mu.Unlock()
+			_, release := d.holdChecks()
+			missing(c, list[0])
+			close(ends)
+			for _, id := range list[1:] {
+				expectOutcome(t, c, what+": a result that it was to make", id, text, code)
+			}
+			switch {
+			case !lost:
+				release()
+				d.keeps(t, c, list[0], at)
+			case how == "raises":
+				d.loses(list[0])
+				release(list[0])
+				expectOutcome(t, c, what, list[0], "0.3", "")
+			default: // its retry is used up
+				d.loses(list[0])
+				release(list[0])
+				expectOutcome(t, c, what, list[0], "", fault.LostExhausted)
+			}
+			letGo(t, c, list...)
+		}
+	}
+}
+
+// A result that is found to be lost while the second run, for others, goes on is made by a third run.
+func TestSecondRun_AnotherResultIsLostMeanwhile_AThirdRunMakesIt(t *testing.T) {
+	d := startDaemon(t)
+	began, ends := make(chan struct{}, 2), make(chan struct{})
+	c, list := secondRun(t, d, 2, func(c *Client, it *Item) {
+		began <- struct{}{}
+		<-ends
+		_ = c.Reply(it.Token, []Value{large("0 again"), large("1 again"), large("2 again")}, 0)
+	})
+	<-began
+	d.loses(list[0])
+	missing(c, list[0])
+	waitFor(t, "the daemon has said that it has no copy", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.table.Find(list[0]).Lost()
+	})
+	close(ends)
+	for i, id := range list {
+		expectOutcome(t, c, fmt.Sprint("result ", i), id, fmt.Sprint(i, " again"), "")
+	}
+	letGo(t, c, list...)
+	if len(began) != 1 {
+		t.Errorf("the task ran %d times, want 3", 2+len(began))
+	}
+}
+
+// A run for lost results does not make a result whose copy is being looked for, since its copy may be there.
+func TestRecompute_AnotherResultIsVerified_TheRunDoesNotMakeIt(t *testing.T) {
+	d := startDaemon(t)
+	var m made
+	worker := d.makes(&m)
+	c := d.driver()
+	list := results(t, c, tasks(t, c, "f", 2, 3), 2, "")
+	worker.unpinUnused()
+	d.loses(list[1])
+	_, release := d.holdChecks()
+	c.mu.Lock()
+	other, lost := c.table.Find(list[0]), c.table.Find(list[1])
+	c.table.VerifyCopy(lost) // the daemon is asked about both
+	lost.MarkLost()
+	c.recompute(lost)
+	if other.Source() != nil || lost.Source() == nil {
+		t.Errorf("the run makes the result that is looked for: %v, the lost one: %v", other.Source() != nil, lost.Source() != nil)
+	}
+	c.mu.Unlock()
+	release()
+	expectOutcome(t, c, "the result that was looked for", list[0], "f0.1,", "")
+	expectOutcome(t, c, "the lost result", list[1], "f1.2,", "")
+	letGo(t, c, list...)
+}
+
+// A result that is lost while the second run, for another result, waits to be sent is made by the same run.
+func TestSecondRun_AnotherResultIsLostBeforeItIsSent_OneRunMakesBoth(t *testing.T) {
+	d := startDaemon(t)
+	var mu sync.Mutex
+	runs := 0
+	d.worker(func(c *Client, it *Item) {
+		mu.Lock()
+		runs++
+		run := runs
+		mu.Unlock()
+		if run == 2 {
+			_ = c.Reply(it.Token, []Value{{Fmt: FmtError, Meta: []byte("oops")}}, wire.ReplyAppError)
+			return
+		}
+		_ = c.Reply(it.Token, []Value{large(fmt.Sprint("0.", run)), large(fmt.Sprint("1.", run))}, 0)
+	})
+	c := d.driver()
+	tm, err := c.NewTemplate(&Template{Kind: KindTask, Name: "f", FID: []byte("sixteen bytes id"), Blob: []byte("f"), Returns: 2, MaxRetries: 2, RetryErrs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := results(t, c, tm, 2, "")
+	c.unpinUnused()
+	c.mu.Lock()
+	c.retryDelay = time.Hour
+	c.mu.Unlock()
+	d.loses(list...)
+	missing(c, list[1])
+	delayed := func() (k *task) {
+		for k = range c.delayed {
+		}
+		return k
+	}
+	// Both were asked about together, so both are lost: this run is for both. It raises, and waits for its retry.
+	waitFor(t, "the second run waits for its retry", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return delayed() != nil
+	})
+	c.mu.Lock()
+	k, o := delayed(), c.table.Find(list[0])
+	o.SetSource(nil) // as if it had been found after the run had begun
+	o.MarkLost()
+	c.recompute(o)
+	if o.Source() != k {
+		t.Error("the run that waits does not make the result")
+	}
+	c.undelay(k)
+	c.requeue(k)
+	c.mu.Unlock()
+	expectOutcome(t, c, "the first result", list[0], "0.3", "")
+	expectOutcome(t, c, "the second result", list[1], "1.3", "")
+	letGo(t, c, list...)
+	mu.Lock()
+	defer mu.Unlock()
+	if runs != 3 {
+		t.Errorf("the task ran %d times, want 3", runs)
+	}
 }

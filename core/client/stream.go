@@ -114,10 +114,16 @@ func (c *submitter) streamAgain(t, before *task) {
 // eachLost calls f with the items that a second run is to make anew.
 func (c *submitter) eachLost(t *task, f func(i uint64, o *refs.Object)) {
 	for i := range t.stream.came() {
-		if o := c.table.FindOwned(t.first + 1 + i); o != nil && o.State() == refs.Pending && o.Source() == t {
+		if o := c.table.FindOwned(t.first + 1 + i); o != nil && !o.State().Ready() && o.Source() == t {
 			f(i, o)
 		}
 	}
+}
+
+// makesItems reports whether a second run has items to make.
+func (c *submitter) makesItems(t *task) (any bool) {
+	c.eachLost(t, func(uint64, *refs.Object) { any = true })
+	return any
 }
 
 // eachItem calls f with the items that have come and that somebody still holds.
@@ -195,11 +201,8 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 			return fmt.Errorf("%w: an exception as item %d of a generator after %d", wire.ErrBadFrame, x.Item, s.got)
 		}
 		var err error
-		if inner, err = o.comes(t, x.Item, r, true); err != nil {
+		if inner, err = o.raises(t, x.Item, r); err != nil {
 			return err
-		}
-		if t.stream.again {
-			c.lostFail(t, x.Item)
 		}
 		if t.tmpl.RetryErrs && flags&wire.ReplyNoRetry == 0 { // it would have been tried again: then all of it has failed
 			c.failsAs(t, x.Item)
@@ -217,10 +220,32 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 	return r.Err()
 }
 
+// raises reads the exception that a generator ends with, which is its item i. A run for lost items gives it to
+// all that it has not made. The worker chose the first of these for it, and wrote it to the store under
+// that item's id if it is large. The program may have let go of that item since: then the item's object comes
+// back, and the others keep it alive for as long as they need its exception.
+func (o *outConn) raises(t *task, i uint64, r *wire.Reader) (inner bool, err error) {
+	c, s := o.c, t.stream
+	if !s.again {
+		return o.comes(t, i, r, true)
+	}
+	if c.table.FindOwned(s.gen+1+i) == nil && c.makesItems(t) {
+		x := c.place(s, i)
+		defer func() {
+			c.table.Unpin(x)
+			c.table.CarryOut()
+		}()
+	}
+	if inner, err = o.comes(t, i, r, true); err == nil {
+		c.lostFail(t, i)
+	}
+	return inner, err
+}
+
 // failsAs gives a generator's own object the exception that is its item i; mu held.
 func (c *submitter) failsAs(t *task, i uint64) {
 	x, o := c.table.FindOwned(t.first+1+i), c.table.FindOwned(t.first)
-	if x != nil && o != nil && x.IsError() && !c.awaitsFirst(t, o) { // the first run may still end well
+	if x != nil && o != nil && x.IsError() && t.makes(o) { // the first run may still end well
 		c.table.FailAs(o, x)
 		t.stream.told = true // by the item
 	}
@@ -335,11 +360,11 @@ func (c *Client) restoreStream(t *task, x *willTask) {
 	s := &stream{gen: t.first, task: t, got: x.Items, left: true, goOn: x.GoOn}
 	t.stream = s
 	if s.again = x.Again; s.again {
-		c.eachItem(t, func(o *refs.Object) {
-			if o.State() == refs.Pending && !slices.Contains(c.table.Unverified(), o) {
+		for _, i := range x.Makes { // several runs may go on at once, each for other items
+			if o := c.table.FindOwned(t.first + i); o != nil && o.State() == refs.Pending && !slices.Contains(c.table.Unverified(), o) {
 				o.SetSource(t)
 			}
-		})
+		}
 		return
 	}
 	gen := c.table.FindOwned(s.gen)

@@ -27,10 +27,19 @@ type raiser struct {
 	mu       sync.Mutex
 	runs     int
 	raisesAt []int
+	small    bool          // the exceptions
+	second   chan struct{} // the second run waits for this before it raises, unless it is nil
 }
 
 func startRaising(t *testing.T, f Flow, raisesAt ...int) *raiser {
-	g := &raiser{t: t, d: startDaemon(t), raisesAt: raisesAt}
+	g := &raiser{t: t, raisesAt: raisesAt}
+	g.start(f)
+	return g
+}
+
+// start starts the worker and calls the generator.
+func (g *raiser) start(f Flow) {
+	g.d = startDaemon(g.t)
 	g.d.worker(func(c *Client, it *Item) {
 		g.mu.Lock()
 		run := g.runs
@@ -40,6 +49,12 @@ func startRaising(t *testing.T, f Flow, raisesAt ...int) *raiser {
 			v := large(fmt.Sprintf("%d.%d", i, run+1))
 			if i == g.raisesAt[run] {
 				v.Fmt = FmtError
+				if g.small {
+					v.Bufs = nil
+				}
+				if run == 1 && g.second != nil {
+					<-g.second
+				}
 			}
 			return &v
 		}
@@ -50,8 +65,7 @@ func startRaising(t *testing.T, f Flow, raisesAt ...int) *raiser {
 		}
 	})
 	g.c = g.d.driver()
-	g.gen = generator(t, g.c, 3, f)
-	return g
+	g.gen = generator(g.t, g.c, 3, f)
 }
 
 // listOf is a worker's program for a generator that raises at its item n, whose items go to its caller as a list.
@@ -59,14 +73,20 @@ func listOf(c *Client, it *Item, n int, item func(c *Client, i int) *Value) {
 	answer := Value{Fmt: FmtBytes, Meta: []byte("list")}
 	var first ids.Object
 	copy(first[:], it.TaskID[:])
-	for i := range n + 1 {
-		answer.Nested = append(answer.Nested, ids.NewObject(first.Count()+1+uint64(i), first.Owner(), c.info.Job, uint32(i+2)))
-		if i < n {
-			if _, err := c.FeedItem(it.Token, item(c, i), 0); err != nil {
-				panic(err)
-			}
+	holds := func(i uint64) {
+		answer.Nested = append(answer.Nested, ids.NewObject(first.Count()+1+i, first.Owner(), c.info.Job, uint32(i+2)))
+	}
+	for i := range n {
+		holds(uint64(i))
+		if _, err := c.FeedItem(it.Token, item(c, i), 0); err != nil {
+			panic(err)
 		}
 	}
+	last, err := c.FeedRaises(it.Token)
+	if err != nil {
+		panic(err)
+	}
+	holds(last)
 	if err := c.Reply(it.Token, []Value{*item(c, n), answer}, wire.ReplyAppError|wire.ReplyLastItem); err != nil {
 		panic(err)
 	}
@@ -165,6 +185,44 @@ func TestStream_SecondRunRaisesEarlier_LostItemsItDidNotMakeAreItsException(t *t
 	}
 }
 
+// The worker gives the exception of a second run to the first lost item that it has not made. When the program lets
+// go of that item meanwhile the other lost items have the exception all the same.
+func TestStream_ItemOfTheSecondRunsExceptionIsLetGo_OtherLostItemsHaveTheException(t *testing.T) {
+	for _, small := range []bool{true, false} {
+		for _, gone := range [][]int{{1}, {1, 3}} {
+			g := &raiser{t: t, raisesAt: []int{5, 0}, small: small, second: make(chan struct{})}
+			g.start(Flow{Mode: FlowStream})
+			g.take(6)
+			g.lose(1, 3, 4)
+			missing(g.c, g.refs[1], g.refs[3], g.refs[4])
+			waitFor(t, "the second run has begun", func() bool { g.mu.Lock(); defer g.mu.Unlock(); return g.runs == 2 })
+			for _, i := range gone {
+				g.c.Release(Drop{Object: g.refs[i]})
+			}
+			waitFor(t, "the items are gone", func() bool {
+				g.c.mu.Lock()
+				defer g.c.mu.Unlock()
+				g.c.takeDrops()
+				return !slices.ContainsFunc(gone, func(i int) bool { return g.c.table.Find(g.refs[i]) != nil })
+			})
+			close(g.second)
+			for _, i := range []int{3, 4} {
+				if !slices.Contains(gone, i) {
+					g.wants(i, "0.2", true)
+				}
+			}
+			g.wants(0, "0.1", false)
+			g.wants(2, "2.1", false)
+			g.wants(5, "5.1", true)
+			for _, i := range gone {
+				g.refs[i] = g.refs[0] // let go of already
+			}
+			g.refs = slices.Compact(g.refs)
+			g.ends(2)
+		}
+	}
+}
+
 // The second run of a list of items goes on to its end, and raises again there. The exception was not lost, so it is not written again.
 func TestStream_SecondRunOfAListRaisesAtItsEnd_FirstExceptionStays(t *testing.T) {
 	g := startRaising(t, Flow{Mode: FlowDynamic}, 2, 2)
@@ -231,6 +289,110 @@ func TestStream_RetryRaisesEarlier_ExceptionFollowsWhatHasCome(t *testing.T) {
 	}
 	leave(c, gen)
 	d.nothingLeft(t, c)
+}
+
+// A list of items whose retry raises earlier than the run before did holds what the retry yielded and its
+// exception. The items that came of the first run only are let go of.
+func TestStream_RetryOfAListRaisesEarlier_ListHoldsTheException(t *testing.T) {
+	d := startDaemon(t)
+	var mu sync.Mutex
+	runs := 0
+	dies := make(chan struct{})
+	work := func(c *Client, it *Item) {
+		mu.Lock()
+		runs++
+		run := runs
+		mu.Unlock()
+		item := func(_ *Client, i int) *Value {
+			v := large(fmt.Sprintf("%d.%d", i, run))
+			if run == 2 && i == 1 {
+				v.Fmt = FmtError
+			}
+			return &v
+		}
+		if run == 2 {
+			listOf(c, it, 1, item)
+			return
+		}
+		for i := range 3 {
+			if _, err := c.FeedItem(it.Token, item(c, i), 0); err != nil {
+				panic(err)
+			}
+		}
+		<-dies
+		die(c)
+	}
+	d.worker(work)
+	d.worker(work)
+	c := d.driver()
+	gen := generator(t, c, 1, Flow{Mode: FlowDynamic})
+	waitFor(t, "three items have come", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return taskOf(c.table.Find(gen).Source()).stream.got == 3
+	})
+	close(dies)
+	waitFor(t, "the list is there", func() bool { ready, _ := c.Ready(gen); return ready })
+	g := &raiser{t: t, d: d, c: c}
+	c.mu.Lock()
+	for _, o := range c.table.Find(gen).Contained() {
+		g.refs = append(g.refs, o.ID)
+	}
+	c.mu.Unlock()
+	if want := []ids.Object{ids.Object(itemID(gen, 0)), ids.Object(itemID(gen, 3))}; !slices.Equal(g.refs, want) {
+		t.Fatalf("the list holds %v, want items 0 and 3", g.refs)
+	}
+	g.wants(0, "0.1", false)
+	g.wants(1, "1.2", true)
+	c.Release(Drop{Object: gen})
+	d.nothingLeft(t, c)
+}
+
+// A list of very many items lies in the store. When it is lost a second run writes it again, alone or together with lost items.
+func TestStream_LargeListIsLost_SecondRunWritesItAgain(t *testing.T) {
+	for _, both := range []bool{false, true} {
+		d := startDaemon(t)
+		var mu sync.Mutex
+		runs := 0
+		d.worker(func(c *Client, it *Item) {
+			mu.Lock()
+			runs++
+			run := runs
+			mu.Unlock()
+			answer := large(fmt.Sprint("list.", run))
+			var first ids.Object
+			copy(first[:], it.TaskID[:])
+			for i := range 2 {
+				v := large(fmt.Sprintf("%d.%d", i, run))
+				if _, err := c.FeedItem(it.Token, &v, 0); err != nil {
+					panic(err)
+				}
+				answer.Nested = append(answer.Nested, ids.NewObject(first.Count()+1+uint64(i), first.Owner(), c.info.Job, uint32(i+2)))
+			}
+			_ = c.Reply(it.Token, []Value{answer}, 0)
+		})
+		c := d.driver()
+		gen := generator(t, c, 1, Flow{Mode: FlowDynamic})
+		expectOutcome(t, c, "the list", gen, "list.1", "")
+		c.unpinUnused()
+		item := ids.Object(itemID(gen, 1))
+		d.loses(gen)
+		want := "1.1"
+		if both {
+			d.loses(item)
+			missing(c, item)
+			want = "1.2"
+		}
+		missing(c, gen)
+		expectOutcome(t, c, fmt.Sprint("the lost list, with a lost item: ", both), gen, "list.2", "")
+		if err := c.Import(item, c.info.Addr, 0); err != nil {
+			t.Fatal(err)
+		}
+		expectOutcome(t, c, "an item", item, want, "")
+		c.Release(Drop{Object: item})
+		c.Release(Drop{Object: gen})
+		d.nothingLeft(t, c)
+	}
 }
 
 // An exception in a place where none can be ends the connection, and no object outside of the generator's gets it.

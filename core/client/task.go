@@ -284,10 +284,10 @@ func (t *task) badDep() *refs.Object {
 	return nil
 }
 
-// eachReturn calls f with every return that somebody still holds.
+// eachReturn calls f with every return that somebody still holds and that the task makes.
 func (c *submitter) eachReturn(t *task, f func(i int, o *refs.Object)) {
 	for i := range t.returns {
-		if o := c.table.FindOwned(t.first + uint64(i)); o != nil && !c.awaitsFirst(t, o) {
+		if o := c.table.FindOwned(t.first + uint64(i)); o != nil && t.makes(o) {
 			f(int(i), o)
 		}
 	}

@@ -56,9 +56,10 @@ type willTask struct {
 	Deps     [][]byte
 	Nested   [][]byte
 	Place    taskPlace
-	Items    uint64 // of a generator: how many have come
-	GoOn     bool   // of a generator: it runs to its end although nobody reads it
-	Again    bool   // of a generator: it runs again for items that were lost
+	Items    uint64   // of a generator: how many have come
+	GoOn     bool     // of a generator: it runs to its end although nobody reads it
+	Again    bool     // of a generator: it runs again for items that were lost
+	Makes    []uint64 // of a generator that runs again: the results that it makes, counted from the first
 	Misses   uint8
 	Aside    []byte // the actor whose call it is, in whose queue it is not yet
 }

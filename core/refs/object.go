@@ -56,6 +56,7 @@ const (
 	seen                          // somebody has looked at the failure that the object is
 	shared                        // others may know of the object
 	lineageOnly                   // only recipes hold the value, so it counts in Table.lineageBytes
+	lost                          // the store has no copy, as long as the object is Verifying
 )
 
 func (o *Object) has(f flags) bool { return o.flags&f != 0 }
@@ -165,6 +166,12 @@ func (o *Object) HeldBy() []ids.Owner {
 
 // MarkAsked notes that the owner was asked for the value.
 func (o *Object) MarkAsked() { o.flags |= asked }
+
+// MarkLost notes that the store has no copy of an object that is Verifying.
+func (o *Object) MarkLost() { o.flags |= lost }
+
+// Lost reports whether the object is to be made again by a task that has not begun to run again for it.
+func (o *Object) Lost() bool { return o.has(lost) && o.Verifying() }
 
 // MarkSeen notes that somebody has looked at the failure that the object is.
 func (o *Object) MarkSeen() { o.flags |= seen }

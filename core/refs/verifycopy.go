@@ -56,6 +56,7 @@ func (t *Table) VerifyCopy(o *Object) {
 // the store. The answer ends that, or the object's task runs again.
 func (t *Table) verify(o *Object) {
 	o.state, o.source = Pending, nil
+	o.flags &^= lost
 	t.unverified = append(t.unverified, o)
 }
 
@@ -100,6 +101,7 @@ func (t *Table) Checked(list []*Object, lacks [][]byte, err error) {
 		}
 	}
 	for _, o := range lost {
+		o.MarkLost()
 		t.effects.CopyLost(o.ID) // the copy that was
 	}
 	for _, o := range lost {

@@ -108,6 +108,16 @@ static PyObject *feed_owner(PyObject *m, PyObject *o) {
   return s;
 }
 
+static PyObject *feed_raises(PyObject *m, PyObject *o) {
+  (void)m;
+  unsigned long long token = PyLong_AsUnsignedLongLong(o);
+  uint64_t item;
+  hot_err e;
+  if (PyErr_Occurred() || !hot_usable()) return NULL;
+  if (HotFeedRaises(token, &item, &e) < 0) return hot_raise(&e);
+  return PyLong_FromUnsignedLongLong(item);
+}
+
 static PyObject *feed_limit(PyObject *m, PyObject *o) {
   (void)m;
   unsigned long long limit = PyLong_AsUnsignedLongLong(o);
@@ -121,5 +131,6 @@ PyMethodDef hot_stream_functions[] = {
     FAST(stream_next, "stream_next"), {"stream_peek", stream_peek, METH_O, NULL},
     {"stream_state", stream_state, METH_O, NULL}, {"stream_drop", stream_drop, METH_O, NULL},
     FAST(feed_item, "feed_item"), {"feed_room", feed_room, METH_O, NULL}, FAST(feed_watch, "feed_watch"),
-    {"feed_limit", feed_limit, METH_O, NULL}, {"feed_owner", feed_owner, METH_O, NULL}, {0},
+    {"feed_limit", feed_limit, METH_O, NULL}, {"feed_owner", feed_owner, METH_O, NULL},
+    {"feed_raises", feed_raises, METH_O, NULL}, {0},
 };

@@ -118,6 +118,21 @@ func HotFeedOwner(token C.uint64_t, addr **C.char, e *C.hot_err) (r C.int) {
 	return ok
 }
 
+//export HotFeedRaises
+func HotFeedRaises(token C.uint64_t, item *C.uint64_t, e *C.hot_err) (r C.int) {
+	defer guard(e, &r)
+	c, err := current()
+	if err != nil {
+		return give(err, e)
+	}
+	n, err := c.FeedRaises(uint64(token))
+	if err != nil {
+		return give(err, e)
+	}
+	*item = C.uint64_t(n)
+	return ok
+}
+
 //export HotFeedLimit
 func HotFeedLimit(n C.uint64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)

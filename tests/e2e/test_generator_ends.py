@@ -50,6 +50,26 @@ def test_a_worker_that_dies_halfway_is_gone_on_from(ray: Any, diary: Diary) -> N
         ray.get(gen.completed())
 
 
+def test_a_list_whose_retry_raises_earlier_ends_with_the_exception(ray: Any, diary: Diary) -> None:
+    def items() -> Any:
+        diary.write("run")
+        first = len(diary.read()) == 1
+        for i in range(3):
+            if i == 1 and not first:
+                raise KeyError("oops")
+            yield bytes([i]) * 200_000
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    with pytest.warns(DeprecationWarning):
+        listed = ray.remote(num_returns="dynamic", max_retries=1)(items).remote()
+    found = list(ray.get(listed, timeout=LIMIT))
+    assert len(found) == 2, "what the retry has yielded, and its exception"
+    assert ray.get(found[0], timeout=LIMIT) == bytes(200_000)
+    with pytest.raises(KeyError, match="oops"):
+        ray.get(found[1], timeout=LIMIT)
+    assert diary.read() == ["run"] * 2
+
+
 def test_a_second_run_that_is_shorter_ends_there(ray: Any, diary: Diary) -> None:
     @ray.remote
     def shrinks() -> Any:

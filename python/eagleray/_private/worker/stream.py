@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from eagleray._private.values.formats import NONE_RESULT, PICKLE, Encoded
@@ -153,20 +153,24 @@ class Producer:
 
     def answer(self) -> tuple[Encoded, ...]:
         """The results of the call itself: nothing, or the list of the items."""
-        return (self._list(self.count),) if self.dynamic else (NONE_RESULT,)
+        return (self._list(range(self.count)),) if self.dynamic else (NONE_RESULT,)
 
     def failed(self, error: BaseException, results: tuple[Encoded, ...], flags: int) -> tuple[tuple[Encoded, ...], int]:
         """The results and flags when the generator raised: the exception is its last item, unless it was cancelled."""
         if not self.started or isinstance(error, KeyboardInterrupt):
             return results, flags
-        own = self._list(self.count + 1) if self.dynamic else NONE_RESULT
+        own = NONE_RESULT
+        if self.dynamic:
+            # The caller may have more items, of a run before this one that ended with its worker. The exception
+            # follows those, but they are no part of the list: this run has not yielded them.
+            own = self._list((*range(self.count), self.hot.feed_raises(self.token)))
         return (*results, own), flags | LAST_ITEM
 
-    def _list(self, count: int) -> Encoded:
+    def _list(self, indices: Iterable[int]) -> Encoded:
         import pickle
 
         first, rest = int.from_bytes(self.task_id[:8], "big"), self.task_id[8:]
-        ids = [(first + 1 + index).to_bytes(8, "big") + rest + (index + 2).to_bytes(4, "big") for index in range(count)]
+        ids = [(first + 1 + index).to_bytes(8, "big") + rest + (index + 2).to_bytes(4, "big") for index in indices]
         value = pickle.dumps(_List(b"".join(ids), self.hot.feed_owner(self.token)), 5)
         return (PICKLE, value, None, tuple(self.hot.ref_bare(one) for one in ids))
 
