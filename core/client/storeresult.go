@@ -8,13 +8,13 @@ import (
 )
 
 // storeResult is storeValue for a value that an answer will name on another
-// socket. The seal has left this process when it returns: if the process is
-// killed right after the answer, the daemon must not take the object for one
+// socket. The seal has left this process when storeResult returns: if this process
+// is killed right after the answer, the daemon must not take the object for one
 // that was never written.
 //
-// A worker that was killed between its seal and its answer has left the object:
-// nobody was told of it, and what it contains may have died with that worker.
-// The try that answers writes its own.
+// A worker that was killed between its seal and its answer has left an object of
+// which nobody was told, and what that object contains may have died with the
+// worker. So the run that answers takes its place with an object of its own.
 // Closing stop, which may be nil, ends a wait for room: errTakenBack.
 func (c *Client) storeResult(id ids.Object, v *Value, total int, program bool, stop <-chan struct{}) error {
 	at, err := c.create(id, total, true, program, stop)

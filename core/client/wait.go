@@ -275,12 +275,12 @@ func (c *Client) AsyncWatch(id ids.Object, token uint64) (bool, error) {
 	}
 	switch {
 	case localstore.MustFetch(o):
-		go c.fetchAhead(id, token, 0)
+		go c.fetchForLoop(id, token, 0)
 		return false, nil
 	case o.State() != refs.Pending:
 		return true, nil
 	}
-	c.watchAhead(o, token, 0)
+	c.watchForLoop(o, token, 0)
 	return false, nil
 }
 

@@ -31,7 +31,7 @@ func storedObjects(t *testing.T, d *fakeDaemon, c *Client, n int) (list []ids.Ob
 }
 
 // A place in a file is read from there; one that cannot be mapped is unpinned, and the answer says which object it was.
-func TestAskPlace_InAFile_IsMappedOrUnpinned(t *testing.T) {
+func TestPin_InAFile_IsMappedOrUnpinned(t *testing.T) {
 	d := startDaemon(t)
 	path := filepath.Join(t.TempDir(), "spilled")
 	if err := os.WriteFile(path, []byte("....value"), 0o600); err != nil {
@@ -70,7 +70,7 @@ func TestAskPlace_InAFile_IsMappedOrUnpinned(t *testing.T) {
 }
 
 // A store that says no is told on; it has pinned nothing that would have to be unpinned.
-func TestAskPlace_StoreRefuses_IsTold(t *testing.T) {
+func TestPin_StoreRefuses_IsTold(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	unpinned := 0
@@ -93,7 +93,7 @@ func TestAskPlace_StoreRefuses_IsTold(t *testing.T) {
 }
 
 // When all who waited have given up, the answer pins nothing.
-func TestSettlePlace_NobodyWaitsAnyMore_IsUnpinned(t *testing.T) {
+func TestPin_NobodyWaitsAnyMore_IsUnpinned(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	id := storedObjects(t, d, c, 1)[0]
@@ -152,7 +152,7 @@ func TestPinArguments_AllStoredOnes_AreAskedForTogether(t *testing.T) {
 }
 
 // What the program does not look at goes when the room is needed; what it looks at stays.
-func TestLetGoOfViews_OnlyWhatNobodyLooksAt(t *testing.T) {
+func TestUnpinUnused_OnlyWhatNobodyLooksAt(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	list := storedObjects(t, d, c, 2)

@@ -11,9 +11,9 @@ import (
 	"github.com/eagleray/eagleray/core/wait"
 )
 
-// An event loop must not wait: not for the store to find a value, nor for a
-// value that was lost to be computed again. What lies in the store is fetched
-// for it before it is told.
+// An event loop must not wait: neither for the store to find a value, nor for a
+// value that was lost to be computed again. So a value that lies in the store is
+// fetched before the event loop is told that it is ready.
 
 // ring tells the event loop that what it waits for with the token has come; mu held.
 func (c *Client) ring(token uint64) {
@@ -25,9 +25,9 @@ func (c *Client) ring(token uint64) {
 	_, _ = unix.Write(c.async.fd, one[:])
 }
 
-// fetchAhead makes a get of the object return at once, with a value or an
-// error, and rings.
-func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
+// fetchForLoop fetches the object, so that a get of it returns at once with a value or
+// an error, and then tells the event loop.
+func (c *Client) fetchForLoop(id ids.Object, token uint64, misses int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o, err := c.find(id); err == nil && localstore.MustFetch(o) && misses < maxMisses {
@@ -37,18 +37,18 @@ func (c *Client) fetchAhead(id ids.Object, token uint64, misses int) {
 			c.local.Unhold(v)
 		case isLost(err):
 			c.missed(o)
-			c.watchAhead(o, token, misses+1)
+			c.watchForLoop(o, token, misses+1)
 			return
 		}
 	}
 	c.ring(token)
 }
 
-// watchAhead rings when the object is ready and a get of it returns at once; mu held.
-func (c *Client) watchAhead(o *refs.Object, token uint64, misses int) {
+// watchForLoop tells the event loop when the object is ready and a get of it returns at once; mu held.
+func (c *Client) watchForLoop(o *refs.Object, token uint64, misses int) {
 	settled := func() {
 		if localstore.MustFetch(o) {
-			go c.fetchAhead(o.ID, token, misses)
+			go c.fetchForLoop(o.ID, token, misses)
 		} else {
 			c.ring(token)
 		}
