@@ -65,6 +65,12 @@ func TestRelease_NextTask_AsksNobody(t *testing.T) {
 	if n.s.Release(v); n.pinCount() != 0 {
 		t.Error("a freed value stays for the next task")
 	}
+	o := n.borrowed(7) // the table holds its view for the next get
+	n.s.KeepFor(o, n.view(o.ID))
+	n.s.Unhold(ViewOf(o))
+	if n.s.ValueFreed(o.ID); o.Copy() != nil || n.pinCount() != 0 {
+		t.Error("the table keeps a view of a freed value")
+	}
 	w := n.view(foreign(6))
 	n.s.Release(w)
 	if n.s.ValueFreed(w.id); n.pinCount() != 0 {

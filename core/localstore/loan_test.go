@@ -102,8 +102,10 @@ func TestEndLoan_AfterMany_MemoryIsGivenBack(t *testing.T) {
 	for range keptLoans + 1 {
 		all = append(all, Lend(b))
 	}
-	for _, n := range all {
-		EndLoan(n)
+	for i, n := range all {
+		if EndLoan(n); Loans() != len(all)-i-1 {
+			t.Fatalf("after the end of %d of %d loans there are %d", i+1, len(all), Loans())
+		}
 	}
 	loans.Lock()
 	defer loans.Unlock()

@@ -48,13 +48,17 @@ func mappedFile(t *testing.T, name string) (v *store.FileView, there func() bool
 	if err != nil {
 		t.Fatal(err)
 	}
-	return v, func() bool {
-		maps, err := os.ReadFile("/proc/self/maps")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return strings.Contains(string(maps), path)
+	return v, func() bool { return mapsFile(t, path) }
+}
+
+// mapsFile reports whether this process has mapped a file.
+func mapsFile(t *testing.T, path string) bool {
+	t.Helper()
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		t.Fatal(err)
 	}
+	return strings.Contains(string(maps), path)
 }
 
 // What a program looks at when its session ends stays until the program lets

@@ -1,6 +1,7 @@
 package localstore
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"testing"
@@ -98,7 +99,10 @@ func TestPlaced_InAFile_IsMappedOrUnpinned(t *testing.T) {
 		t.Errorf("%v, %v", v, err)
 	}
 	expectIDs(t, "unpinned", n.unpinned, []ids.Object{b})
-	if n.s.Drop(v.n); n.pinCount() != 0 { // in a worker, too: a spilled object is better brought back
+	if !mapsFile(t, at.Path) {
+		t.Error("the file is not mapped while the program looks at it")
+	}
+	if n.s.Drop(v.n); n.pinCount() != 0 || mapsFile(t, at.Path) { // in a worker, too: a spilled object is better brought back
 		t.Error("a view of a file stays when nobody looks at it")
 	}
 }
@@ -122,6 +126,9 @@ func TestPlaced_SessionHasEnded_NothingStaysPinned(t *testing.T) {
 		if v, err := n.s.Take(x); v != nil || !errors.Is(err, ended) {
 			t.Errorf("%v, %v", v, err)
 		}
+	}
+	if mapsFile(t, at.Path) {
+		t.Error("a file stays mapped")
 	}
 	if n.pinCount() != 0 || len(n.opening) != 1 {
 		t.Errorf("%d pins, %d files were opened", n.pinCount(), len(n.opening))
@@ -185,4 +192,37 @@ func TestUnpinUnused_OnlyWhatNobodyLooksAt(t *testing.T) {
 	if n.s.UnpinUnused(); n.pinCount() != 0 {
 		t.Error("what the program looks at no more stays")
 	}
+}
+
+// A process keeps the pages of what somebody in it looks at, and no others of the arena.
+func TestLookedAt_OnlyWhatSomebodyHoldsInTheArena(t *testing.T) {
+	n := newNode(t, true)
+	held := n.view(foreign(200))
+	n.s.Release(n.view(foreign(2))) // idle
+	spare, _ := n.put(ReuseFrom)
+	n.letGo(spare)
+	at := wire.ObjPlace{Path: spilledFile(t, 100), Size: 100}
+	p := n.s.Ask(foreign(3))
+	n.answer(at, nil)
+	file, err := store.MapFile(at.Path, 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.s.Opened(p, at, file, nil)
+	if got := n.s.LookedAt(); len(got) != 1 || got[0] != held.span() {
+		t.Errorf("%+v, want %+v", got, held.span())
+	}
+	n.s.Unhold(n.take(p))
+	if n.s.Trim(nil); !bytes.Equal(n.bytesOf(held), make([]byte, 100)) {
+		t.Error("trimming changes what is in the arena")
+	}
+}
+
+func (n *node) bytesOf(v *View) []byte {
+	n.t.Helper()
+	b, err := n.s.bytes(v)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	return b
 }

@@ -140,6 +140,9 @@ func (n *orderedNode) Unpin(id ids.Object) { n.calls = append(n.calls, "unpin");
 func TestWritten_OnlyTheLatestStaysPinned(t *testing.T) {
 	n := newNode(t, false)
 	a, _ := n.put(ReuseFrom)
+	if n.s.Put(foreign(1), ReuseFrom); n.pinCount() != 0 {
+		t.Error("what was written last stays pinned while the next object needs room")
+	}
 	b, _ := n.put(ReuseFrom)
 	if n.s.Has(a.ID) || !n.s.Has(b.ID) || n.pinCount() != 1 {
 		t.Errorf("%+v", n.s.Count())

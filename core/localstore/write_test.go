@@ -80,6 +80,9 @@ func TestRoom_SmallerThanAsked_IsAnError(t *testing.T) {
 		if q := r.Request(); q.Size != uint64(size) || !q.Anew {
 			t.Errorf("%+v", q)
 		}
+		if len(n.rooms) == 0 || n.rooms[len(n.rooms)-1] != r {
+			t.Fatal("the daemon is not asked")
+		}
 		select {
 		case <-r.Done():
 			t.Fatal("it is answered before the daemon has answered")
