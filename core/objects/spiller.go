@@ -24,7 +24,7 @@ type spiller struct {
 	users atomic.Int32
 
 	writing, reading      int // orders under way; the lock guards them
-	writeBegan, readBegan time.Time
+	writeStart, readStart time.Time
 }
 
 func newSpiller(w *waker, disk *spill.Store, arena *store.Mapping, readers int) *spiller {
@@ -57,7 +57,7 @@ func (s *spiller) write(b *batch) {
 		items[i].ID, offs[i] = o.id, o.Off
 	}
 	if s.writing++; s.writing == 1 {
-		s.writeBegan = time.Now()
+		s.writeStart = time.Now()
 	}
 	go func() {
 		records := make([]*spill.Record, len(items))
@@ -77,7 +77,7 @@ func (s *spiller) write(b *batch) {
 		s.store.answer(func() {
 			t := s.store.Table
 			if s.writing--; s.writing == 0 {
-				t.spillTime += time.Since(s.writeBegan)
+				t.spillTime += time.Since(s.writeStart)
 			}
 			t.spillFiles++
 			copies := make([]diskCopy, len(records))
@@ -99,7 +99,7 @@ func (s *spiller) restore(o *object, to Place) {
 	s.users.Add(1)
 	r := o.disk.(*spill.Record)
 	if s.reading++; s.reading == 1 {
-		s.readBegan = time.Now()
+		s.readStart = time.Now()
 	}
 	go func() {
 		s.readers <- struct{}{}
@@ -112,7 +112,7 @@ func (s *spiller) restore(o *object, to Place) {
 		s.store.answer(func() {
 			t := s.store.Table
 			if s.reading--; s.reading == 0 {
-				t.restoreTime += time.Since(s.readBegan)
+				t.restoreTime += time.Since(s.readStart)
 			}
 			t.restored(o, to, err)
 		})

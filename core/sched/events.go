@@ -13,7 +13,7 @@ import (
 // the first want.
 func (m *Machine) AddJob(id ids.Job, env string) {
 	j := m.jobOf(id)
-	m.orderAhead(m.poolOf(j, env), 1, false)
+	m.prestart(m.poolOf(j, env), 1, false)
 	m.reschedule()
 }
 
@@ -157,11 +157,11 @@ func (m *Machine) Return(id ClientID, lid LeaseID, exiting, unusable bool) {
 	if exiting || unusable {
 		m.markExiting(l, exiting)
 		if exiting { // the next workers start while this one ends
-			m.orderAhead(w.pool, min(1+l.demand.outstanding(), 2), w.devices != "")
+			m.prestart(w.pool, min(1+l.demand.outstanding(), 2), w.devices != "")
 			m.noteUsedUp(w)
 		} else {
 			m.emit(StopWorker{w.id})
-			m.orderAhead(w.pool, 1, w.devices != "")
+			m.prestart(w.pool, 1, w.devices != "")
 			m.noteCrash(w)
 		}
 		m.reschedule()

@@ -97,7 +97,7 @@ func (m *Machine) assign(r *reservation, w *worker) {
 	d.client.job.leases++
 	w.state, w.lease, w.cpuLess = workerLeased, l, r.cpuLess
 	if fresh && w.devices != "" {
-		m.orderAhead(w.pool, 2, true) // a worker that has seen a device is mostly used once, and the next take a while to start
+		m.prestart(w.pool, 2, true) // a worker that has seen a device is mostly used once, and the next take a while to start
 	}
 	d.granted++
 	m.emit(Grant{d.client.id, d.class.ID, l.id, w.id, r.hold, r.choice, m.betterMayCome(d, r.choice), !m.possible(d.choices[0]), due})

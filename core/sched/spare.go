@@ -27,9 +27,9 @@ type spares struct {
 	late  time.Duration // when an actor, alone, had to wait for a worker to start, 0 for never
 }
 
-// orderAhead orders workers before they are wanted, until n workers are idle or starting. With
+// prestart orders workers before they are wanted, until n workers are idle or starting. With
 // fresh, only workers that have run nothing are counted.
-func (m *Machine) orderAhead(p *pool, n int, fresh bool) {
+func (m *Machine) prestart(p *pool, n int, fresh bool) {
 	if have := p.usable(fresh); !p.job.ended && have+p.starting < n {
 		p.ordered = n - have
 	}
@@ -86,7 +86,7 @@ func (m *Machine) orderSpares() {
 			continue
 		}
 		others := p.job.idle - p.usable(p.spares.fresh)
-		m.orderAhead(p, min(p.spares.n, m.o.MaxIdle-others), p.spares.fresh)
+		m.prestart(p, min(p.spares.n, m.o.MaxIdle-others), p.spares.fresh)
 	}
 }
 

@@ -94,7 +94,7 @@ def place_of(path: str) -> Path:
     return ROOT / path if "/" in path else ROOT / "core" / "client" / path
 
 
-def test_each_function_and_file_that_architecture_names_exists() -> None:
+def test_each_function_file_and_type_that_architecture_names_exists() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     named = re.findall(r"`([\w/.-]+\.(?:go|py|c)):\s+(\w+)`", text)
     wrong = []
@@ -105,6 +105,11 @@ def test_each_function_and_file_that_architecture_names_exists() -> None:
     for path in re.findall(r"`((?:core|cmd|kernels|pybind|python|raftstate|tests|_private)/[\w/.-]*\w)`", text):
         if not place_of(path).exists():
             wrong.append(path)
+    for package, names in re.findall(r"`([a-z]+)\.([A-Za-z_.]+)`", text[text.index("\n## Glossary") :]):
+        folder = ROOT / "core" / package
+        files = [path for path in folder.glob("*.go") if not path.name.endswith("_test.go")]
+        if files and not any(re.search(rf"\b{names.split('.')[-1]}\b", path.read_text()) for path in files):
+            wrong.append(f"glossary: {package}.{names}")
     assert not wrong
     assert len(named) > 60 and text.count("\n| ") > 80
 
