@@ -427,8 +427,8 @@ func TestActorLost_ConnectionOnly_IsMadeAnew(t *testing.T) {
 	}
 	old := conn()
 	w.mu.Lock()
-	for in := range w.exec.conns {
-		in.CloseWhenRead() // as when the daemon says that the caller is dead
+	for _, k := range w.exec.Callers() {
+		connOf(k).CloseWhenRead() // as when the daemon says that the caller is dead
 	}
 	w.mu.Unlock()
 	d.eventually("the caller has noticed", func() bool { return conn() != old })

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
@@ -43,7 +44,7 @@ func TestReply_CallWasCancelled_AnswerSaysWhatBecameOfIt(t *testing.T) {
 			p := calls(t, w, wire.RoleLease, nil)
 			p.send(templateOf(1, func(tm *frame.Template) { tm.Kind = x.kind }), callOf(1, 1, "x"))
 			it := takes(t, w)
-			w.exec.cancel(&wire.Cancel{TaskID: it.TaskID[:]})
+			cancels(w, it.TaskID)
 			if x.interrupted {
 				if id, ok := w.CurrentCancelled(); !ok || id != it.TaskID {
 					t.Errorf("the program is told that %v was cancelled, %v", id, ok)
@@ -102,7 +103,7 @@ func TestReply_OneResultCannotBeStored_NothingOfTheOthersIsLeft(t *testing.T) {
 // An answer that does not fit one message is refused with words that say so, and
 // leaves nothing behind.
 func TestReply_MoreReferencesThanFitAMessage_Refused(t *testing.T) {
-	k := &call{tmpl: &RemoteTemplate{}}
+	k := &execute.Call{Tmpl: &RemoteTemplate{}}
 	if err := checkAnswer(k, make([]byte, maxAnswer)); err != nil {
 		t.Errorf("an answer that just fits: %v", err)
 	}
@@ -142,7 +143,7 @@ func TestReply_CallerHasLeft_ReferencesAreLetGo(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.poller.LookSoon()
-		return len(w.exec.conns) == 0
+		return len(w.exec.Callers()) == 0
 	})
 	inside := putBytes(t, w, 10, 1)
 	if err := w.Reply(it.Token, []Value{pickled("v", inside)}, 0); err != nil {
@@ -159,7 +160,7 @@ func TestReport_SeveralCalls_TheNewestIsNamed(t *testing.T) {
 	report := func() wire.Running {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.exec.report()
+		return w.exec.Report()
 	}
 	if r := report(); r != (wire.Running{}) {
 		t.Errorf("a worker without calls runs %+v", r)

@@ -30,12 +30,13 @@ func TestBacklog_CallersAreHeld_AndNothingIsLost(t *testing.T) {
 	d.eventually("the actor lives", func() bool { return a.alive })
 	e := a.worker.exec
 	a.worker.mu.Lock()
-	e.backlog.most = most
+	e.LimitBacklog(most, 0)
 	a.worker.mu.Unlock()
 	state := func() (bytes int, full bool, queued int) {
 		a.worker.mu.Lock()
 		defer a.worker.mu.Unlock()
-		return e.backlog.bytes, e.backlog.full, len(e.queue)
+		x := e.Counts()
+		return x.Backlog, x.Full, x.Waiting
 	}
 	pad := strings.Repeat("x", 20_000)
 	results := make([][]ids.Object, callers)
@@ -66,7 +67,7 @@ func TestBacklog_CallersAreHeld_AndNothingIsLost(t *testing.T) {
 	d.eventually("the caller that left is forgotten", func() bool {
 		a.worker.mu.Lock()
 		defer a.worker.mu.Unlock()
-		return len(e.conns) == 2
+		return len(e.Callers()) == 2
 	})
 	close(gate)
 	for k, c := range clients[:2] {
@@ -100,7 +101,7 @@ func TestBacklog_ReleasedWhileCallersAreHeld_WhatHasArrivedRunsFirst(t *testing.
 	id := newActor(t, c, ActorSpec{})
 	d.eventually("the actor lives", func() bool { return a.alive })
 	a.worker.mu.Lock()
-	a.worker.exec.backlog.most = 100_000
+	a.worker.exec.LimitBacklog(100_000, 0)
 	a.worker.mu.Unlock()
 	tm := method(t, c, 0)
 	pad := strings.Repeat("x", 30_000)
@@ -110,7 +111,7 @@ func TestBacklog_ReleasedWhileCallersAreHeld_WhatHasArrivedRunsFirst(t *testing.
 	d.eventually("the caller is held", func() bool {
 		a.worker.mu.Lock()
 		defer a.worker.mu.Unlock()
-		return a.worker.exec.backlog.full
+		return a.worker.exec.Counts().Full
 	})
 	d.eventually("the socket is full", func() bool {
 		c.mu.Lock()
@@ -118,8 +119,9 @@ func TestBacklog_ReleasedWhileCallersAreHeld_WhatHasArrivedRunsFirst(t *testing.
 		return c.actors[id].conn.Full()
 	})
 	a.worker.mu.Lock()
-	arrived := 1 + len(a.worker.exec.queue) // with the one that runs
-	for in := range a.worker.exec.conns {
+	arrived := 1 + a.worker.exec.Waiting() // with the one that runs
+	for _, k := range a.worker.exec.Callers() {
+		in := connOf(k)
 		n, err := unix.IoctlGetInt(in.FD(), unix.TIOCINQ)
 		if err != nil {
 			t.Fatal(err)
@@ -137,33 +139,9 @@ func TestBacklog_ReleasedWhileCallersAreHeld_WhatHasArrivedRunsFirst(t *testing.
 	d.eventually("the actor has ended", func() bool {
 		a.worker.mu.Lock()
 		defer a.worker.mu.Unlock()
-		return a.worker.exec.ended != ""
+		return !a.worker.exec.Going()
 	})
 	if n := int(ran.Load()); n < arrived {
 		t.Errorf("%d calls ran before the actor ended, %d had arrived", n, arrived)
-	}
-}
-
-// When callers that were held are read again, an actor that is to end takes into
-// account that what they had sent before lies unread.
-func TestUnqueued_BelowHalf_CallersAreReadAgain(t *testing.T) {
-	for _, draining := range []bool{false, true} {
-		e := &executor{c: bareClient(t, Options{}), draining: draining, conns: map[*inConn]bool{}}
-		e.backlog.full, e.backlog.most, e.backlog.bytes = true, 100, 111
-		k := &call{size: 60}
-		e.unqueued(k)
-		if !e.backlog.full || e.backlog.bytes != 51 || e.unread || k.size != 0 {
-			t.Fatalf("above the half: %+v, unread %v", e.backlog, e.unread)
-		}
-		e.unqueued(k) // it counts once
-		e.unqueued(&call{size: 1})
-		if e.backlog.full || e.backlog.bytes != 50 || e.unread != draining {
-			t.Errorf("at the half: %+v, unread %v", e.backlog, e.unread)
-		}
-		e.unread = false
-		e.unqueued(&call{size: 1})
-		if e.unread {
-			t.Error("nobody was held, and something counts as unread")
-		}
 	}
 }

@@ -47,8 +47,8 @@ func TestBecomeActor_OnAnAlternative_ItsTemplateCounts(t *testing.T) {
 			t.Errorf("the program gets %+v, want the constructor of %s", it, want)
 		}
 		w.mu.Lock()
-		if e := w.exec; string(e.actorID[:]) != string(s.ActorID) || e.inc != 3 {
-			t.Errorf("the worker is actor %s, incarnation %d", e.actorID, e.inc)
+		if actor := w.exec.ActorID(); string(actor[:]) != string(s.ActorID) {
+			t.Errorf("the worker is actor %s", actor)
 		}
 		w.mu.Unlock()
 	}
@@ -76,8 +76,8 @@ func TestBecomeActor_MalformedSpecification_IsRefused(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		w.mu.Lock()
-		if e := w.exec; e.actorID != (ids.Actor{}) || len(e.queue) != 0 {
-			t.Errorf("%s: the worker became actor %s with %d calls", what, e.actorID, len(e.queue))
+		if e := w.exec; e.ActorID() != (ids.Actor{}) || e.Waiting() != 0 {
+			t.Errorf("%s: the worker became actor %s with %d calls", what, e.ActorID(), e.Waiting())
 		}
 		w.mu.Unlock()
 	}
@@ -179,38 +179,5 @@ func TestNextTask_StoredArgument_IsHeldWhileTheTaskLooks(t *testing.T) {
 	answers(t, w, it, "x")
 	if got := get(t, c, ref); got != "x" {
 		t.Errorf("the task returned %q", got)
-	}
-}
-
-// The answer of a short call leaves before the next call begins: a call that ends its process must not take it along.
-// Calls of one function may share a write.
-func TestNextTask_AnswersOfOtherCalls_LeaveBeforeItBegins(t *testing.T) {
-	for what, x := range map[string]struct {
-		template uint64 // of the second call
-		once     bool
-		waits    bool // the first answer waits for the second one
-	}{
-		"another function":      {template: 2},
-		"it must not run twice": {template: 1, once: true},
-		"the same function":     {template: 1, waits: true},
-	} {
-		w := startDaemon(t).programless()
-		p := calls(t, w, wire.RoleLease, nil)
-		p.send(templateOf(1, func(y *frame.Template) { y.Once = x.once }), templateOf(2, nil), callOf(1, 1, "a"), callOf(2, x.template, "b"), callOf(3, 1, "c"))
-		it := takes(t, w)
-		w.mu.Lock()
-		k := w.exec.calls[it.Token]
-		in := k.in
-		in.flushed = k.started.Add(1e12) // no time passes
-		w.mu.Unlock()
-		answers(t, w, it, "first")
-		next := takes(t, w)
-		w.mu.Lock()
-		left := in.Unsent()
-		w.mu.Unlock()
-		if left > 0 != x.waits {
-			t.Errorf("%s: %d bytes of the first answer have not left when the second call begins", what, left)
-		}
-		answers(t, w, next, "second")
 	}
 }

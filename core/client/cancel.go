@@ -129,7 +129,9 @@ func (c *submitter) takeOut(t *task) {
 func (c *Client) canceling(q *wire.Cancel, m *wire.Message) {
 	if len(q.ObjectID) == 0 {
 		if c.exec != nil {
-			c.exec.cancel(q)
+			c.mu.Lock()
+			c.exec.Cancel(q)
+			c.mu.Unlock()
 		}
 		_ = m.Reply(nil)
 		return

@@ -47,7 +47,7 @@ func TestCancel_TaskRaisesReferences_ItsWorkerLetsGoOfThem(t *testing.T) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.takeDrops()
-		return len(w.exec.calls) == 0 && w.table.Find(inside) == nil
+		return w.exec.Running() == 0 && w.table.Find(inside) == nil
 	})
 }
 
@@ -67,7 +67,7 @@ func TestCancel_AnswerWaitsForRoom_EndsAtOnce(t *testing.T) {
 	d.eventually("the worker is free again", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return w.exec.busy == 0
+		return w.exec.Running() == 0
 	})
 }
 
@@ -75,22 +75,20 @@ func TestCancel_AnswerWaitsForRoom_EndsAtOnce(t *testing.T) {
 func TestCancel_WhileTheAnswerWaitsForRoom_EndsTheWait(t *testing.T) {
 	d := startDaemon(t)
 	d.full = true
-	w := d.worker(func(c *Client, it *Item) {
+	d.worker(func(c *Client, it *Item) {
 		v := Value{Fmt: FmtPickle, Meta: []byte("large"), Bufs: [][]byte{make([]byte, 2*MaxInline)}}
 		if err := c.Reply(it.Token, []Value{v}, 0); err != nil {
 			panic(err)
 		}
 	})
-	c := d.driver()
-	id := submit(t, c, template(t, c, "f"), "x")
-	d.eventually("the answer waits for room", func() bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		for _, k := range w.exec.calls {
-			return k.stop != nil
-		}
+	asked := make(chan struct{}, 1)
+	d.answers(wire.TObjCreate, func(*wire.Message) bool {
+		asked <- struct{}{}
 		return false
 	})
+	c := d.driver()
+	id := submit(t, c, template(t, c, "f"), "x")
+	<-asked // the answer waits for room
 	if err := c.Cancel(id, false, false); err != nil {
 		t.Fatal(err)
 	}

@@ -62,8 +62,8 @@ func TestCancellation_ProcessCannotBeReached_IsSentUntilItArrives(t *testing.T) 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.exec.early) != 1 {
-		t.Errorf("the worker has heard of %d cancellations", len(w.exec.early))
+	if w.exec.Counts().Early != 1 {
+		t.Errorf("the worker has heard of %d cancellations", w.exec.Counts().Early)
 	}
 }
 

@@ -18,8 +18,10 @@ func (c *Client) tally(q *wire.CensusAsk) *wire.ProcessCensus {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := &wire.ProcessCensus{Pid: os.Getpid(), Role: c.opts.Role, WorkerID: bytes.Clone(c.info.Worker[:]), JobID: c.info.Job[:]}
-	if e := c.exec; e != nil && e.actorID != (ids.Actor{}) {
-		t.ActorID = bytes.Clone(e.actorID[:])
+	if c.exec != nil {
+		if actor := c.exec.ActorID(); actor != (ids.Actor{}) {
+			t.ActorID = actor[:]
+		}
 	}
 	t.Owned, t.Borrows = c.table.Len()
 	if q.Objects {
@@ -180,11 +182,8 @@ func (c *Client) tallyTasks(t *wire.ProcessCensus, limit int) {
 		x := taskOf(o.Source())
 		return n < maxLooked && (x == nil || o.State().Ready() || add(x))
 	})
-	if e := c.exec; e != nil {
-		for _, k := range e.calls {
-			t.Runs = append(t.Runs, wire.Run{TaskID: bytes.Clone(k.task[:]), StartedMs: k.started.UnixMilli()})
-		}
-		e.tallyRan(t, limit)
+	if c.exec != nil {
+		c.exec.AddRuns(t, limit)
 	}
 	c.tallyEnded(t, limit)
 }

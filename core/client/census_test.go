@@ -169,9 +169,9 @@ func TestForget_TasksUnderWay_ToldAfterTheLast(t *testing.T) {
 	}
 	d.eventually("it is told", func() bool { return d.forgotten == 1 })
 	w.mu.Lock()
-	w.exec.forget(fid)
+	w.exec.Forget(fid)
 	w.mu.Unlock()
-	waitFor(t, "the program hears of it", func() bool { w.mu.Lock(); defer w.mu.Unlock(); return len(w.exec.forgets) == 0 })
+	waitFor(t, "the program hears of it", func() bool { w.mu.Lock(); defer w.mu.Unlock(); return w.exec.Counts().Forgets == 0 })
 }
 
 func (d *fakeDaemon) forgets() int {

@@ -19,15 +19,10 @@ func (c *Client) parent(named uint64) uint64 {
 	switch {
 	case named == NoParent:
 		return 0
-	case named != 0 || c.exec == nil || len(c.exec.calls) != 1:
+	case named != 0 || c.exec == nil:
 		return named
 	}
-	for token, k := range c.exec.calls {
-		if k.tmpl.Kind == KindTask && k.actor == nil {
-			return token
-		}
-	}
-	return 0
+	return c.exec.OnlyTask()
 }
 
 // eachTask calls f with every task without an answer, some of them twice; mu held.
@@ -85,8 +80,7 @@ func (c *submitter) childrenOf(token uint64) []*task {
 
 // cancelChildren cancels everything that a call has submitted. The answer is
 // closed when all workers concerned have heard, or had their time; mu held.
-func (e *executor) cancelChildren(token uint64, force bool) <-chan struct{} {
-	c := e.c
+func (c *Client) cancelChildren(token uint64, force bool) <-chan struct{} {
 	done := make(chan struct{})
 	list := c.childrenOf(token)
 	if len(list) == 0 {

@@ -1,10 +1,12 @@
 package client
 
 import (
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -88,7 +90,7 @@ func (f *family) open(call uint64) int {
 func (f *family) cancel() {
 	f.t.Helper()
 	f.c.mu.Lock()
-	done := f.c.exec.cancelChildren(ourCall, false)
+	done := f.c.cancelChildren(ourCall, false)
 	f.c.mu.Unlock()
 	select {
 	case <-done:
@@ -208,7 +210,7 @@ func TestCancelChildren_OneEndsMeanwhile_TheOthersAreCancelled(t *testing.T) {
 	f.tasks("is cancelled", true)
 	c := f.c
 	c.mu.Lock()
-	done := c.exec.cancelChildren(ourCall, false)
+	done := c.cancelChildren(ourCall, false)
 	first := taskOf(c.table.Find(f.kept[0]).Source())
 	first.tmpl.class.queue.remove(first)
 	c.failTask(first, fault.New(fault.RuntimeEnvSetup, "the test says so"))
@@ -223,7 +225,7 @@ func TestCancelChildren_OneEndsMeanwhile_TheOthersAreCancelled(t *testing.T) {
 	if n := f.open(otherCall); n != 2 {
 		t.Errorf("%d tasks of the other call are open, want 2", n)
 	}
-	done = c.exec.cancelChildren(ourCall, false)
+	done = c.cancelChildren(ourCall, false)
 	select {
 	case <-done:
 	case <-time.After(testLimit):
@@ -234,27 +236,30 @@ func TestCancelChildren_OneEndsMeanwhile_TheOthersAreCancelled(t *testing.T) {
 // A submission belongs to the call that the program names; without a name to the
 // only task that runs. Threads of actors are nobody's.
 func TestParent_NamedOrTheOnlyTaskThatRuns(t *testing.T) {
-	task := &call{tmpl: &RemoteTemplate{Kind: KindTask}}
+	task := [][]byte{templateOf(1, nil), callOf(1, 1, "")}
+	method := templateOf(1, func(x *frame.Template) { x.Kind, x.FID, x.Method = KindMethod, nil, "m" })
 	for _, x := range []struct {
 		what  string
 		named uint64
-		calls map[uint64]*call
+		calls [][]byte
 		want  uint64
 	}{
 		{"a driver names none", 0, nil, 0},
 		{"a driver names one", 5, nil, 5},
 		{"a driver says nobody", NoParent, nil, 0},
-		{"a task runs", 0, map[uint64]*call{3: task}, 3},
-		{"a task runs, another is named", 5, map[uint64]*call{3: task}, 5},
-		{"a task runs, nobody is named", NoParent, map[uint64]*call{3: task}, 0},
-		{"two tasks run", 0, map[uint64]*call{3: task, 4: task}, 0},
-		{"nothing runs", 0, map[uint64]*call{}, 0},
-		{"a method runs", 0, map[uint64]*call{3: {tmpl: &RemoteTemplate{Kind: KindMethod}}}, 0},
-		{"a constructor runs", 0, map[uint64]*call{3: {tmpl: task.tmpl, actor: &wire.ActorStart{}}}, 0},
+		{"a task runs", 0, task, 1},
+		{"a task runs, another is named", 5, task, 5},
+		{"a task runs, nobody is named", NoParent, task, 0},
+		{"two tasks run", 0, append(slices.Clone(task), callOf(2, 1, "")), 0},
+		{"nothing runs", 0, [][]byte{}, 0},
+		{"a method runs", 0, [][]byte{method, task[1]}, 0},
 	} {
 		c := &Client{}
 		if x.calls != nil {
-			c.exec = &executor{calls: x.calls}
+			worksFor(t, c, wire.RoleLease, x.calls...)
+			for c.exec.Waiting() > 0 {
+				begins(t, c)
+			}
 		}
 		if got := c.parent(x.named); got != x.want {
 			t.Errorf("%s: call %d, want %d", x.what, got, x.want)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -85,11 +86,11 @@ func TestSubmit_LeaseOfAnAlternative_GoesBackWhenABetterOneMayCome(t *testing.T)
 
 func TestSubmit_WaitedForTheBest_OneTaskForEachLease(t *testing.T) {
 	d := startDaemon(t)
-	had := map[*inConn]int{} // tasks by lease
+	had := map[*execute.Caller]int{} // tasks by lease
 	most := 0
 	d.worker(func(c *Client, it *Item) {
 		c.mu.Lock()
-		in := c.exec.calls[it.Token].in
+		in := c.exec.Call(it.Token).Caller
 		c.mu.Unlock()
 		d.mu.Lock()
 		had[in]++

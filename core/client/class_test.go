@@ -35,7 +35,7 @@ func TestGrant_UnknownAlternative_GoesBack(t *testing.T) {
 		submit(t, c, template(t, c, "f"), "x")
 		d.eventually("the lease comes back", func() bool { return d.given > 0 })
 		worker.mu.Lock()
-		if n := len(worker.exec.conns); n != 0 {
+		if n := len(worker.exec.Callers()); n != 0 {
 			t.Errorf("alternative %d: %d connections to its worker", choice, n)
 		}
 		worker.mu.Unlock()

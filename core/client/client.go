@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/localstore"
@@ -93,7 +94,8 @@ type Client struct {
 	dialer  transport.Dialer
 	links   *transport.Links  // control connections to other processes
 	served  *transport.Served // control connections of other processes
-	exec    *executor         // workers
+	exec    *execute.Worker   // of a worker: the calls that it runs and those that wait
+	die     func()            // ends this process at once
 	leaving *wait.Wait        // of a worker that ends and is still needed, or of its heir
 
 	notes notes
@@ -123,7 +125,7 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
 	c := &Client{
-		opts: o, dialer: transport.UnixDialer{}, async: asyncQueue{fd: -1},
+		opts: o, dialer: transport.UnixDialer{}, die: killProcess, async: asyncQueue{fd: -1},
 	}
 	c.local.Init(localstore.Options{Daemon: (*storeHost)(c), Clock: (*storeHost)(c), KeepsIdle: o.Role == wire.RoleWorker})
 	c.submitter.init(&c.membership, (*host)(c))
@@ -152,7 +154,7 @@ func Connect(o Options) (*Client, error) {
 	c.startUnfetched()
 	c.retryDelay = time.Duration(max(0, c.number(retryDelayVar, 0))) * time.Millisecond
 	if o.Role == wire.RoleWorker {
-		c.exec = newExecutor(c)
+		c.exec = execute.New((*host)(c), c.info.Job)
 	}
 	c.daemon = wire.NewPeer(u, c.fromDaemon, c.daemonGone)
 	for _, fd := range []int{c.async.fd, transport.Descriptor(u)} {
@@ -195,7 +197,7 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 	}
 	o := transport.Options{Descriptor: c.opts.Descriptor, Lend: c.opts.Background}
 	if c.opts.Role == wire.RoleWorker {
-		o.Quiet = bounceAfter // its next task counts on a turn before it is long
+		o.Quiet = execute.GiveBackAfter // its next task counts on a turn before it is long
 	}
 	if c.poller, err = transport.New(&c.mu, (*host)(c), o); err != nil {
 		return err
@@ -270,7 +272,7 @@ func (c *Client) shut(why error) {
 	c.lessNeeded()
 	c.table.ReleaseAllKept()
 	if c.exec != nil {
-		c.exec.stop("the session ended")
+		c.exec.EndSession()
 	}
 	c.notes.close(f.Message)
 }

@@ -162,8 +162,8 @@ func TestBlockedTask_QueuedBehindIt_RunsElsewhere(t *testing.T) {
 			}
 			// The worker's own wait is what lends its CPU out.
 			w.mu.Lock()
-			w.exec.block()
-			w.exec.unblock()
+			w.exec.Block()
+			w.exec.Unblock()
 			w.mu.Unlock()
 		}
 		echo(w, it)
@@ -189,8 +189,8 @@ func TestWorkerDies_NoRetries_WorkerCrashed(t *testing.T) {
 	r := submit(t, c, template(t, c, "f"), "x")
 	<-started
 	w.mu.Lock()
-	for in := range w.exec.conns {
-		in.Close()
+	for _, k := range w.exec.Callers() {
+		connOf(k).Close()
 	}
 	w.poller.LookSoon()
 	w.mu.Unlock()

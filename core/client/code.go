@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
@@ -106,21 +107,19 @@ func (c *Client) putBack(f *Found) {
 	c.local.Drop(f.View)
 }
 
-// fetchCode gets the large class of the actor that this worker starts from the
+// fetchClass gets the large class of the actor that this worker starts from the
 // cluster's state; mu held, released meanwhile.
-func (e *executor) fetchCode(k *call) error {
-	if len(k.actor.Code) == 0 {
+func (c *Client) fetchClass(k *execute.Call) error {
+	if len(k.Actor.Code) == 0 {
 		return nil
 	}
-	e.c.mu.Unlock()
-	class, err := e.c.fetchCode(k.actor.Code)
-	e.c.mu.Lock()
+	c.mu.Unlock()
+	class, err := c.fetchCode(k.Actor.Code)
+	c.mu.Lock()
 	if err != nil {
-		return fault.New(fault.CodeOf(err), "actor %s cannot start: its class, which the cluster keeps, could not be fetched: %v", k.actor.ClassName, err)
+		return fault.New(fault.CodeOf(err), "actor %s cannot start: its class, which the cluster keeps, could not be fetched: %v", k.Actor.ClassName, err)
 	}
-	if f := e.fns[k.tmpl.FID]; f != nil {
-		f.blob, f.fetched = class, true
-	}
+	c.exec.Fetched(k.Tmpl.FID, class)
 	return nil
 }
 
@@ -160,9 +159,9 @@ func (c *Client) fetchCode(object []byte) ([]byte, error) {
 const maxCode = 1 << 30
 
 // lacksArgument says that a constructor cannot run because of what it takes.
-func lacksArgument(k *call, err error) error {
+func lacksArgument(k *execute.Call, err error) error {
 	f := fault.From(err)
-	f.Message = fmt.Sprintf("an argument of the constructor of %s could not be had: %s", k.actor.ClassName, f.Message)
+	f.Message = fmt.Sprintf("an argument of the constructor of %s could not be had: %s", k.Actor.ClassName, f.Message)
 	if f.Code == fault.OwnerDied {
 		f.Message += ". Arguments of more than 100 KiB, and what put() has stored, are objects of the process that created the actor, and end with it. " +
 			"Let the constructor load what is large, or let a process own it that stays, a detached actor for example"

@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
@@ -254,21 +256,26 @@ func TestFetchCode_InParts_TheClassIsWhole(t *testing.T) {
 			return wire.CodeData{Data: whole[at:min(at+1000, uint64(len(whole)))], Size: uint64(len(whole))}, nil
 		}
 	})
-	e := &executor{c: c, fns: map[[16]byte]*function{{1}: {}}}
+	fid := [16]byte{1}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := e.fetchCode(&call{tmpl: &RemoteTemplate{FID: [16]byte{1}}, actor: new(wire.ActorStart)}); err != nil || len(s.now().gets) > 0 {
+	worksFor(t, c, wire.RoleLease, templateOf(1, func(x *frame.Template) { x.FID, x.Blob = fid[:], nil }))
+	defer func() { c.exec = nil }()
+	if err := c.fetchClass(&execute.Call{Tmpl: &RemoteTemplate{FID: [16]byte{1}}, Actor: new(wire.ActorStart)}); err != nil || len(s.now().gets) > 0 {
 		t.Errorf("of a small class: %v", err)
 	}
-	if err := e.fetchCode(&call{tmpl: &RemoteTemplate{FID: [16]byte{2}}, actor: &wire.ActorStart{Code: []byte("id")}}); err != nil {
+	if err := c.fetchClass(&execute.Call{Tmpl: &RemoteTemplate{FID: [16]byte{2}}, Actor: &wire.ActorStart{Code: []byte("id")}}); err != nil {
 		t.Errorf("of a class that nobody waits for: %v", err)
 	}
 	s.set(func() { s.gets = nil })
-	if err := e.fetchCode(&call{tmpl: &RemoteTemplate{FID: [16]byte{1}}, actor: &wire.ActorStart{Code: []byte("id")}}); err != nil {
+	if err := c.fetchClass(&execute.Call{Tmpl: &RemoteTemplate{FID: [16]byte{1}}, Actor: &wire.ActorStart{Code: []byte("id")}}); err != nil {
 		t.Fatal(err)
 	}
-	if f := e.fns[[16]byte{1}]; !bytes.Equal(f.blob, class) || !f.fetched {
-		t.Errorf("%d of %d bytes, fetched %v", len(f.blob), len(class), f.fetched)
+	if blob := c.exec.Load(fid); !bytes.Equal(blob, class) {
+		t.Errorf("%d of %d bytes", len(blob), len(class))
+	}
+	if c.exec.Unload(fid); c.exec.Load(fid) != nil {
+		t.Error("a fetched class stays when the program has loaded it")
 	}
 	if got, want := s.now().gets, []uint64{0, 1000, 2000, 3000}; !slices.Equal(got, want) {
 		t.Errorf("asked for %v, want %v", got, want)
@@ -300,21 +307,25 @@ func TestFetchCode_StateAnswersWrongly_NamesTheActor(t *testing.T) {
 		"as large as may be is": {just(wire.CodeData{Size: maxCode}), fault.Internal, "the cluster gave 0 bytes behind 0 of 1073741824"},
 	} {
 		s.set(func() { s.give = x.give })
-		e := &executor{c: c, fns: map[[16]byte]*function{{1}: {}}}
+		fid := [16]byte{1}
 		c.mu.Lock()
-		err := e.fetchCode(&call{tmpl: &RemoteTemplate{FID: [16]byte{1}}, actor: &wire.ActorStart{ClassName: "A", Code: []byte("id")}})
+		c.exec = nil
+		worksFor(t, c, wire.RoleLease, templateOf(1, func(x *frame.Template) { x.FID, x.Blob = fid[:], nil }))
+		err := c.fetchClass(&execute.Call{Tmpl: &RemoteTemplate{FID: [16]byte{1}}, Actor: &wire.ActorStart{ClassName: "A", Code: []byte("id")}})
+		blob := c.exec.Load(fid)
+		c.exec = nil
 		c.mu.Unlock()
 		if err == nil || fault.CodeOf(err) != x.code && what != "no object" || !strings.HasPrefix(err.Error(), "actor A cannot start: its class") || !strings.Contains(err.Error(), x.words) {
 			t.Errorf("%s: %v", what, err)
 		}
-		if e.fns[[16]byte{1}].fetched {
+		if blob != nil {
 			t.Errorf("%s: it counts as fetched", what)
 		}
 	}
 }
 
 func TestLacksArgument_OwnerEnded_SaysWhatToDo(t *testing.T) {
-	k := &call{actor: &wire.ActorStart{ClassName: "A"}}
+	k := &execute.Call{Actor: &wire.ActorStart{ClassName: "A"}}
 	for code, advice := range map[fault.Code]bool{fault.OwnerDied: true, fault.ObjectLost: false} {
 		err := lacksArgument(k, fault.New(code, "why"))
 		if fault.CodeOf(err) != code || !strings.HasPrefix(err.Error(), "an argument of the constructor of A could not be had: why") ||

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -54,7 +53,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 		var q wire.FunctionRef
 		if err = m.Decode(&q); err == nil && c.exec != nil {
 			c.mu.Lock()
-			c.exec.forget(q.FID)
+			c.exec.Forget(q.FID)
 			c.mu.Unlock()
 		}
 	case wire.TProcessCensus:
@@ -70,13 +69,13 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TActorStop:
 		if c.exec != nil {
 			c.mu.Lock()
-			c.exec.drain()
+			c.exec.Drain()
 			c.mu.Unlock()
 		}
 	case wire.TRunning:
 		if c.exec != nil {
 			c.mu.Lock()
-			r := c.exec.report()
+			r := c.exec.Report()
 			c.mu.Unlock()
 			err = m.Reply(r)
 		}
@@ -84,7 +83,7 @@ func (c *Client) fromDaemon(m *wire.Message) {
 		if c.exec != nil {
 			c.mu.Lock()
 			err = m.Reply(c.exitAnswer())
-			c.exec.stop("idle")
+			c.exec.Stop("idle")
 			c.mu.Unlock()
 		}
 	case wire.TObjLetGo:
@@ -103,36 +102,10 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	}
 }
 
-// drain ends the actor after the calls that have arrived. Some may still be in
-// the sockets' buffers: the leader reads them first.
-func (e *executor) drain() {
-	e.draining, e.unread = true, true
-	e.c.poller.LookSoon()
-}
-
-// allRead: the leader has read everything that had arrived by the time of drain.
-func (e *executor) allRead() {
-	if e.backlog.full {
-		return
-	}
-	e.unread = false
-	if e.drained() {
-		e.stop("released")
-	}
-}
-
 // exitAnswer says what keeps this worker, which is told to exit; mu held.
 func (c *Client) exitAnswer() wire.ExitAnswer {
 	e := c.exec
-	return wire.ExitAnswer{
-		Needed: e.busy == 0 && e.actorID == (ids.Actor{}) && c.needed(time.Now()),
-		Runs:   !e.leaves && (e.busy > 0 || e.waitingCalls() > 0),
-	}
-}
-
-// drained reports whether an actor that is to end has done all that it was asked.
-func (e *executor) drained() bool {
-	return e.draining && !e.unread && e.busy == 0 && e.waitingCalls() == 0
+	return wire.ExitAnswer{Needed: e.Idle() && c.needed(time.Now()), Runs: e.Busy()}
 }
 
 // Note is something for the program's user: a line of a worker's output or a warning.

@@ -132,7 +132,7 @@ func TestFromDaemon_FunctionIsForgotten_TheWaitingProgramIsTold(t *testing.T) {
 func waitsIn(w *Client) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.exec.waiting)
+	return w.exec.Counts().Threads
 }
 
 func TestFromDaemon_AsksWhatRuns_NewestCallIsNamed(t *testing.T) {
@@ -182,38 +182,20 @@ func TestExitAnswer_OthersHoldWhatItOwns_OnlyAnIdleWorkerIsNeeded(t *testing.T) 
 	if !w.exitAnswer().Needed {
 		t.Error("the object of a borrower does not keep its worker")
 	}
-	w.exec.busy = 1
+	worksFor(t, w, wire.RoleLease, templateOf(1, nil), callOf(1, 1, ""))
+	k := begins(t, w)
 	if a := w.exitAnswer(); a.Needed || !a.Runs {
 		t.Errorf("while a call runs the answer is %+v", a)
 	}
-	w.exec.busy, w.exec.actorID = 0, ids.Actor{1}
+	w.exec.Finish(k)
+	if a := w.exitAnswer(); !a.Needed || a.Runs {
+		t.Errorf("when the call has ended the answer is %+v", a)
+	}
+	if err := w.exec.BecomeActor(startOf(templateOf(1, nil), callOf(1, 1, "")), nil); err != nil {
+		t.Fatal(err)
+	}
 	if w.exitAnswer().Needed {
 		t.Error("what an actor owns keeps it")
-	}
-	w.exec.actorID = ids.Actor{}
-}
-
-// A worker that is told to drain while it runs its last call ends with that call. One that
-// holds its callers up has not read everything yet.
-func TestAllRead_TheLastCallIsAnswered_ProgramIsReleased(t *testing.T) {
-	c := bareClient(t, Options{})
-	c.exec = newExecutor(c)
-	e := c.exec
-	c.mu.Lock()
-	e.draining, e.unread, e.backlog.full = true, true, true
-	e.allRead()
-	if !e.unread || e.ended != "" {
-		t.Error("a worker that does not read its callers' sockets has read everything")
-	}
-	e.backlog.full, e.busy = false, 1
-	e.allRead()
-	if e.unread || e.ended != "" {
-		t.Errorf("while a call runs: unread %v, ended %q", e.unread, e.ended)
-	}
-	e.busy = 0
-	c.mu.Unlock()
-	if it, err := c.NextTask(testLimit, ""); err != nil || it == nil || it.Kind != ItemExit || it.Reason != "released" {
-		t.Errorf("the program gets %+v, %v", it, err)
 	}
 }
 

@@ -7,7 +7,7 @@
 //
 // The thread that waits does the I/O, see package transport. All task sockets of
 // the process are on its poller: those that the process calls through (outConn)
-// and those that it is called through (inConn). Both are handlers of what
+// and those that it is called through (execute.Caller). Both are handlers of what
 // arrives on their connection. What the poller has to know of the session it
 // asks through the methods in host.go.
 //

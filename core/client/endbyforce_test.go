@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -27,15 +28,15 @@ func (d *fakeDaemon) forcedWorker() *forced {
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.exec.die = func() { f.ends.Add(1) }
+	f.die = func() { f.ends.Add(1) }
 	return f
 }
 
 // runs returns the call that the worker runs.
-func (f *forced) runs(token uint64) *call {
+func (f *forced) runs(token uint64) *execute.Call {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.exec.calls[token]
+	return f.exec.Call(token)
 }
 
 func TestEndByForce_CallRuns_ProcessEndsAndTellsTheDaemonBefore(t *testing.T) {
@@ -45,7 +46,7 @@ func TestEndByForce_CallRuns_ProcessEndsAndTellsTheDaemonBefore(t *testing.T) {
 	it := <-w.begun
 	told := atomic.Int32{}
 	w.mu.Lock()
-	w.exec.die = func() { // who has the lock answers nothing in between
+	w.die = func() { // who has the lock answers nothing in between
 		if w.mu.TryLock() {
 			w.mu.Unlock()
 			t.Error("the lock is free while the process ends: its task may still be answered")
@@ -54,7 +55,7 @@ func TestEndByForce_CallRuns_ProcessEndsAndTellsTheDaemonBefore(t *testing.T) {
 		told.Add(1)
 	}
 	w.mu.Unlock()
-	w.exec.endByForce(it.Token, w.runs(it.Token), nil)
+	w.endByForce(w.runs(it.Token), nil)
 	if told.Load() != 1 {
 		t.Error("a process whose task was cancelled with force lives on")
 	}
@@ -74,7 +75,7 @@ func TestEndByForce_CallIsAnsweredMeanwhile_ProcessGoesOn(t *testing.T) {
 	children, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		w.exec.endByForce(it.Token, k, children)
+		w.endByForce(k, children)
 	}()
 	w.goOn <- struct{}{}
 	if text, code := outcome(t, c, ref); text != "first" {
@@ -97,7 +98,7 @@ func TestEndByForce_CallIsAnsweredMeanwhile_ProcessGoesOn(t *testing.T) {
 
 // stall lets nothing leave through the socket of a caller: another socket, which is full, takes the place of its
 // descriptor until the returned function is called. After that the poller still believes that the socket is full.
-func stall(t *testing.T, in *inConn) (goOn func()) {
+func stall(t *testing.T, in execute.Pipe) (goOn func()) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -135,15 +136,15 @@ func TestEndByForce_AnswerOfAnEarlierCallIsNotWrittenYet_ItLeavesFirst(t *testin
 	ref := submit(t, c, template(t, c, "f"), "earlier")
 	it := <-w.begun
 	earlier := w.runs(it.Token)
-	goOn := stall(t, earlier.in)
+	goOn := stall(t, earlier.Caller.Pipe())
 	w.goOn <- struct{}{}
 	d.eventually("the earlier call has its answer", func() bool { return w.runs(it.Token) == nil })
 	goOn()
-	later := &call{in: earlier.in, tmpl: earlier.tmpl}
 	w.mu.Lock()
-	w.exec.calls[it.Token+1] = later
+	reads(t, earlier.Caller, templateOf(1<<20, nil), callOf(1<<20, 1<<20, "later"))
+	later := begins(t, w.Client)
 	w.mu.Unlock()
-	w.exec.endByForce(it.Token+1, later, nil)
+	w.endByForce(later, nil)
 	if text, code := outcome(t, c, ref); text != "earlier" || w.ends.Load() != 1 {
 		t.Errorf("the earlier call: %q, %q; the process ended %d times", text, code, w.ends.Load())
 	}

@@ -45,8 +45,7 @@ func awaits(t *testing.T, w *Client, it *Item) <-chan FeedState {
 	waitFor(t, "the generator waits", func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		k := w.exec.calls[it.Token]
-		return k != nil && k.feed.room != nil
+		return w.exec.Counts().Blocked > 0
 	})
 	return told
 }
@@ -123,7 +122,7 @@ func TestFeed_Ends_WhileItWaits(t *testing.T) {
 				p.send(frame.AppendQuit(nil, 3))
 			case "it is cancelled":
 				want = FeedCancelled
-				w.exec.cancel(&wire.Cancel{TaskID: it.TaskID[:]})
+				cancels(w, it.TaskID)
 			case "its caller leaves":
 				p.leave()
 			case "the session closes":
@@ -299,23 +298,6 @@ func TestFeed_Watched_TheEventLoopIsRung(t *testing.T) {
 	if got := w.AsyncDrain(); len(got) != 0 {
 		t.Errorf("rung for %v, which did not wait", got)
 	}
-}
-
-// The counts of objects that are set aside for a generator are not exceeded.
-func TestFeed_AsManyItemsAsThereMayBe_TheNextIsRefused(t *testing.T) {
-	w := startDaemon(t).programless()
-	p := calls(t, w, wire.RoleLease, nil)
-	it := p.generates(1, Flow{Mode: FlowStream}, nil)
-	w.mu.Lock()
-	w.exec.calls[it.Token].feed.next = streamCounts - 3
-	w.mu.Unlock()
-	yields(t, w, it, "last", FeedOpen)
-	if st, err := w.FeedItem(it.Token, text("x"), 0); st != 0 || fault.CodeOf(err) != fault.BadRequest {
-		t.Errorf("one more: %d, %v", st, err)
-	}
-	answers(t, w, it, "end")
-	p.isItem(1, streamCounts-3, "last")
-	p.isReply(1, 0, "end")
 }
 
 // An item that the store cannot take is the generator's error and takes no place among the items: what the generator

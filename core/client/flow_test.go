@@ -186,8 +186,8 @@ func TestWorkerDies_TaskIsTriedAgainOrFails(t *testing.T) {
 			c.brokenLease(&wire.LeaseBroken{LeaseID: step.told.LeaseID + 1})
 			c.brokenLease(&step.told)
 			worker.mu.Lock()
-			for in := range worker.exec.conns {
-				in.Close()
+			for _, k := range worker.exec.Callers() {
+				connOf(k).Close()
 			}
 			worker.poller.LookSoon()
 			worker.mu.Unlock()

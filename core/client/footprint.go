@@ -34,8 +34,9 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 		found["n_"+name] = uint64(n)
 	}
 	if e := c.exec; e != nil {
+		x := e.Counts()
 		for name, n := range map[string]int{
-			"calls": len(e.calls), "queue": e.waitingCalls(), "early": len(e.early), "callers": len(e.conns), "functions": len(e.fns),
+			"calls": x.Running, "queue": x.Waiting, "early": x.Early, "callers": x.Callers, "functions": x.Functions,
 		} {
 			found["n_exec_"+name] = uint64(n)
 		}

@@ -43,13 +43,3 @@ func (c *submitter) lastEnded(tm *Template) {
 	}
 	c.fx.Push(wire.TForget, wire.FunctionRef{FID: tm.FID})
 }
-
-// forget has the worker's program let go of a function when it has time.
-func (e *executor) forget(fid []byte) {
-	e.forgets = append(e.forgets, fid)
-	if len(e.waiting) > 0 {
-		w := e.waiting[0]
-		e.waiting = e.waiting[1:]
-		e.c.poller.Finish(w)
-	}
-}

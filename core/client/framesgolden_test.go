@@ -1,6 +1,7 @@
 package client
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"flag"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
@@ -174,59 +176,105 @@ func (r *frameRecorder) callersFrames() {
 
 // workersFrames records what the worker writes.
 func (r *frameRecorder) workersFrames() {
-	c, e := r.c, r.c.exec
-	running := func(in *inConn, seq uint32) *call {
-		k := &call{in: in, seq: seq, tmpl: &RemoteTemplate{Name: "f", Returns: 2}}
-		id := ids.NewObject(40, ids.Owner{9}, ids.JobOf(8), 1)
-		copy(k.task[:], id[:])
-		return k
+	c := r.c
+	// writes records the frames that the worker writes to a caller while its first call runs, each by its name.
+	writes := func(names, role string, frames [][]byte, write func(k *execute.Call)) {
+		c.exec = execute.New((*host)(c), c.info.Job)
+		pipe := new(transport.Conn)
+		owner := ids.Owner{9}
+		job := ids.JobOf(8)
+		caller := c.exec.AddCaller(pipe, &wire.Hello{Role: role, OwnerID: owner[:], JobID: job[:]}, -1)
+		r.sent("all", pipe, caller, func() {
+			if role == wire.RoleActor {
+				if err := c.exec.DeclareGroups([]string{"io"}, nil); err != nil {
+					r.t.Fatal(err)
+				}
+			}
+			reads(r.t, caller, frames...)
+			write(begins(r.t, c))
+		})
+		c.exec = nil
+		all, err := hex.DecodeString(strings.TrimPrefix(r.lines[len(r.lines)-1], "all "))
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		r.lines = r.lines[:len(r.lines)-1]
+		for _, name := range strings.Fields(names) {
+			if len(all) < 4 || len(all)-4 < int(binary.LittleEndian.Uint32(all)) {
+				r.t.Fatalf("the worker did not write %s", name)
+			}
+			end := 4 + int(binary.LittleEndian.Uint32(all))
+			r.add(name, all[:end])
+			all = all[end:]
+		}
+		if len(all) > 0 {
+			r.t.Errorf("behind %s the worker wrote %d bytes more", names, len(all))
+		}
 	}
-	writes := func(name string, lease bool, write func(in *inConn)) {
-		in := &inConn{c: c, lease: lease, caller: ids.Owner{9}, job: ids.JobOf(8)}
-		e.conns = map[*inConn]bool{in: true}
-		r.sent(name, &in.Conn, in, func() { write(in) })
-		delete(e.conns, in)
+	function := func(x *frame.Template) { x.Name, x.Returns = "f", 2 }
+	calls := func(seqs ...uint32) [][]byte {
+		list := [][]byte{templateOf(1, function)}
+		for _, seq := range seqs {
+			b, at := frame.BeginTask(nil, seq, 1, 40, false)
+			list = append(list, frame.End(frame.AppendCount(frame.AppendInline(b, inlineText("")), 0), at))
+		}
+		return list
+	}
+	generator := func(seq uint32) [][]byte {
+		b, at := frame.BeginTask(nil, seq, 1, 40, true)
+		b = frame.AppendResume(frame.AppendCount(frame.AppendInline(b, inlineText("")), 0), new(frame.Resume))
+		return [][]byte{generatorOf(1, Flow{Mode: FlowStream}), frame.End(b, at)}
 	}
 	value := Value{Fmt: FmtPickle, Meta: []byte("value")}
 	inside := c.table.New(1, 1)
 	known := Value{Fmt: FmtPickle, Meta: []byte("references inside"), Nested: []ids.Object{inside.ID, ids.NewObject(5, ids.Owner{8}, ids.JobOf(8), 1)}}
-	item := func(k *call, i uint64, v *Value) func(*inConn) {
-		return func(in *inConn) {
-			k.in, k.feed = in, &feed{flow: &Flow{Mode: FlowStream}, next: i}
-			if err := e.sendItem(k, i, v, 0); err != nil {
+	item := func(i uint64, v *Value) func(*execute.Call) {
+		return func(k *execute.Call) {
+			if err := c.sendItem(k, i, v, 0); err != nil {
 				r.t.Error(err)
 			}
 		}
 	}
-	body := func(in *inConn, list ...*Value) (b []byte) {
+	body := func(k *execute.Call, list ...*Value) (b []byte) {
 		for i, v := range list {
 			var err error
-			if b, _, err = e.appendResult(b, nil, running(in, 0), i, v, false); err != nil {
+			if b, _, err = c.appendResult(b, nil, k, i, v, false); err != nil {
 				r.t.Fatal(err)
 			}
 		}
 		return b
 	}
-	writes("reply", true, func(in *inConn) { e.send(0, running(in, 3), 0, 1500, 2, body(in, &value, &known)) })
-	writes("reply-flags", true, func(in *inConn) {
-		k := running(in, 300)
-		k.feed = &feed{flow: &Flow{Mode: FlowStream}, next: 2000}
-		e.send(0, k, wire.ReplyAppError|wire.ReplyLastItem, 0, 2, frame.AppendHadResult(body(in, &value)))
+	answers := func(flags int, us int64, n int, list ...*Value) func(*execute.Call) {
+		return func(k *execute.Call) { c.exec.Send(k, flags, us, n, body(k, list...)) }
+	}
+	lease, actor := wire.RoleLease, wire.RoleActor
+	writes("reply", lease, calls(3), answers(0, 1500, 2, &value, &known))
+	writes("reply-flags", lease, generator(300), func(k *execute.Call) {
+		for range 2000 {
+			if _, err := c.exec.Yield(k); err != nil {
+				r.t.Fatal(err)
+			}
+		}
+		c.exec.Send(k, wire.ReplyAppError|wire.ReplyLastItem, 0, 2, frame.AppendHadResult(body(k, &value)))
 	})
-	writes("reply-empty", true, func(in *inConn) { e.send(0, running(in, 300), wire.ReplyCancelled, 1<<40, 0, nil) })
-	writes("reply-fault", true, func(in *inConn) {
-		e.answerFault(0, running(in, 4), cancelFault(&task{tmpl: &Template{Name: "f"}}))
+	writes("reply-empty", lease, calls(300), answers(wire.ReplyCancelled, 1<<40, 0))
+	writes("reply-fault", lease, calls(4), func(k *execute.Call) {
+		c.exec.AnswerFault(k, cancelFault(&task{tmpl: &Template{Name: "f"}}))
 	})
-	writes("reply-stored", true, func(in *inConn) {
-		stored := Value{Fmt: FmtPickle, Meta: make([]byte, 2*MaxInline)}
-		e.send(0, running(in, 9), 0, 20, 1, body(in, &stored))
+	stored := Value{Fmt: FmtPickle, Meta: make([]byte, 2*MaxInline)}
+	writes("reply-stored", lease, calls(9), answers(0, 20, 1, &stored))
+	writes("item", actor, generator(8), item(0, &value))
+	writes("item-references", actor, generator(8), item(1<<20, &known))
+	writes("returned blocked unblocked", lease, calls(1, 5, 70000), func(k *execute.Call) {
+		c.exec.Block()
+		c.exec.Unblock()
+		c.exec.Finish(k)
 	})
-	writes("item", false, item(running(nil, 8), 0, &value))
-	writes("item-references", false, item(running(nil, 8), 1<<20, &known))
-	writes("returned", true, func(in *inConn) { in.bounce([]*call{running(in, 5), running(in, 70000)}) })
-	writes("blocked", true, func(*inConn) { e.tellBlocked(true) })
-	writes("unblocked", true, func(*inConn) { e.tellBlocked(false) })
-	writes("hold", false, func(in *inConn) { in.tellHeld(&lane{name: "io", held: true}) })
-	writes("hold-no-more", false, func(in *inConn) { in.tellHeld(&lane{}) })
-	writes("lost", true, func(in *inConn) { e.giveLost(0, running(in, 6), []int{0, 3, 200}) })
+	writes("hold-no-more", actor, calls(1), func(k *execute.Call) { c.exec.Greet(k.Caller) })
+	writes("hold", actor, calls(1), func(k *execute.Call) {
+		c.exec.LimitBacklog(1<<20, 1000)
+		in := templateOf(2, func(x *frame.Template) { x.Group = "io" })
+		reads(r.t, k.Caller, in, callOf(2, 2, strings.Repeat("x", 1000)))
+	})
+	writes("lost", lease, calls(6), func(k *execute.Call) { c.exec.GiveLost(k, []int{0, 3, 200}) })
 }

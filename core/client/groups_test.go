@@ -71,7 +71,7 @@ func (g *grouped) method(t *testing.T, c *Client, group string) int {
 func (g *grouped) waiting() int {
 	g.a.worker.mu.Lock()
 	defer g.a.worker.mu.Unlock()
-	return g.a.worker.exec.waitingCalls()
+	return g.a.worker.exec.Waiting()
 }
 
 func TestGroups_DefaultGroupIsBlocked_OthersRunInOrder(t *testing.T) {
@@ -201,7 +201,7 @@ func TestGroups_CallerLeaves_ItsCallsLeaveEveryLane(t *testing.T) {
 	g.d.eventually("one of its lane is left", func() bool {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
-		return len(g.a.worker.exec.groups["io"].queue) == 1
+		return g.a.worker.exec.Lane("io").Len() == 1
 	})
 	close(g.gate)
 }
@@ -220,12 +220,12 @@ func TestGroups_Released_EveryLaneIsEmptiedFirst(t *testing.T) {
 	ended := func() bool {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
-		return g.a.worker.exec.draining && g.a.worker.exec.ended != ""
+		return g.a.worker.exec.Counts().Draining && !g.a.worker.exec.Going()
 	}
 	g.d.eventually("the end was asked for", func() bool {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
-		return g.a.worker.exec.draining && !g.a.worker.exec.unread
+		return g.a.worker.exec.Counts().Draining && !g.a.worker.exec.ReadsAll()
 	})
 	if ended() {
 		t.Fatal("the actor ended before a call that had arrived")

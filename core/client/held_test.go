@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -13,7 +14,7 @@ import (
 func (g *grouped) fill(t *testing.T, share, calls int) (results []ids.Object) {
 	t.Helper()
 	g.a.worker.mu.Lock()
-	g.a.worker.exec.backlog.share = share
+	g.a.worker.exec.LimitBacklog(64<<20, share)
 	g.a.worker.mu.Unlock()
 	plain, pad := g.method(t, g.c, ""), strings.Repeat("x", 10_000)
 	for i := range calls {
@@ -22,7 +23,7 @@ func (g *grouped) fill(t *testing.T, share, calls int) (results []ids.Object) {
 	g.d.eventually("the group is held", func() bool {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
-		return g.a.worker.exec.lane.held
+		return g.a.worker.exec.Lane("").Held()
 	})
 	return results
 }
@@ -40,7 +41,7 @@ func TestHeld_GroupHasItsFill_ItsCallersKeepItsCallsAndOthersRun(t *testing.T) {
 		}
 	}
 	g.a.worker.mu.Lock()
-	waits := g.a.worker.exec.backlog.bytes
+	waits := g.a.worker.exec.Counts().Backlog
 	g.a.worker.mu.Unlock()
 	// What the caller has sent before it heard of it comes on top.
 	if most := 20 << 20; waits > most {
@@ -77,7 +78,7 @@ func TestHeld_GroupHasItsFill_ItsCallersKeepItsCallsAndOthersRun(t *testing.T) {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
 		e := g.a.worker.exec
-		return e.backlog.bytes == 0 && e.lane.bytes == 0 && !e.lane.held
+		return e.Counts().Backlog == 0 && !e.Lane("").Held()
 	})
 }
 
@@ -104,10 +105,10 @@ func TestHeld_MalformedFrames_AreRefused(t *testing.T) {
 	}
 	o := &outConn{actor: &actor{}}
 	var err error
-	for i := 0; err == nil && i < 2*maxGroups; i++ {
+	for i := 0; err == nil && i < 2*execute.MaxGroups; i++ {
 		err = o.hearHeld(frame(fmt.Sprint(i), 1))
 	}
-	if err == nil || len(o.filled) != maxGroups+2 { // with the default group and the system group
+	if err == nil || len(o.filled) != execute.MaxGroups+2 { // with the default group and the system group
 		t.Errorf("a worker may hold %d concurrency groups: %v", len(o.filled), err)
 	}
 }

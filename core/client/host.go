@@ -30,19 +30,19 @@ func (h *host) BeforePoll() { (*Client)(h).takeDrops() }
 func (h *host) Unanswered() int { return h.inflight }
 
 // Serving implements transport.Host.
-func (h *host) Serving() bool { return h.exec != nil && (h.exec.unread || h.exec.busy > 0) }
+func (h *host) Serving() bool { return h.exec != nil && h.exec.Serving() }
 
 // ReadsAll implements transport.Host.
-func (h *host) ReadsAll() bool { return h.exec != nil && h.exec.unread && !h.exec.backlog.full }
+func (h *host) ReadsAll() bool { return h.exec != nil && h.exec.ReadsAll() }
 
 // AllRead implements transport.Host.
-func (h *host) AllRead() { h.exec.allRead() }
+func (h *host) AllRead() { h.exec.AllRead() }
 
 // Polled implements transport.Host: the calls behind one that takes long go back
 // to their callers.
 func (h *host) Polled() {
 	if h.exec != nil {
-		h.exec.bounceOverdue()
+		h.exec.GiveOverdueBack()
 	}
 }
 
@@ -51,12 +51,10 @@ func (h *host) Failed(err error) { (*Client)(h).fail(err) }
 
 // Undisturbed implements transport.Host.
 func (h *host) Undisturbed() (left time.Duration, rests bool) {
-	e := h.exec
-	if e == nil || e.busy == 0 || e.unread || h.inflight > 0 {
+	if h.exec == nil || h.inflight > 0 {
 		return 0, false
 	}
-	left = e.patience() - time.Since(e.started)
-	return left, left > bounceAfter/2 && e.answersAtOnce()
+	return h.exec.Undisturbed()
 }
 
 // LookAgain implements transport.Host: when the calls behind a long one are due
@@ -65,7 +63,7 @@ func (h *host) LookAgain(most time.Duration) time.Duration {
 	if h.exec == nil {
 		return most
 	}
-	return min(most, h.exec.overdue(most)+time.Millisecond)
+	return h.exec.LookAgain(most)
 }
 
 // What every worker must have to do while answers collect.
@@ -134,5 +132,5 @@ func (h *host) Called(fd int, hello *wire.Hello, page int) {
 		unix.Close(fd)
 		return
 	}
-	h.exec.welcome(fd, hello, page)
+	(*Client)(h).welcome(fd, hello, page)
 }

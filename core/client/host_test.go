@@ -1,6 +1,10 @@
 package client
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/eagleray/eagleray/core/execute"
+)
 
 func TestMayCoalesce_OnlyWhileAllWorkersAreBusyForLong(t *testing.T) {
 	long, short := &class{paces: []pace{{us: 1000, depth: 2}}}, &class{paces: []pace{{us: 10, depth: 200}}}
@@ -24,7 +28,7 @@ func TestMayCoalesce_OnlyWhileAllWorkersAreBusyForLong(t *testing.T) {
 			t.Errorf("%s: answers may be left to collect: %v, want %v", what, got, x.want)
 		}
 	}
-	c := bare(&Client{exec: &executor{}})
+	c := bare(&Client{exec: new(execute.Worker)})
 	c.leases[1] = &lease{class: long, busy: 4}
 	if (*host)(c).MayCoalesce() {
 		t.Error("a worker, for whose answers others wait, lets answers collect")

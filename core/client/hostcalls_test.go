@@ -13,70 +13,26 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// The thread that polls for a worker's running task goes on polling while the task may still be short,
-// and rests when its like run long enough.
-func TestUndisturbed_OnlyWhileATaskRunsThatWaitsForNobody(t *testing.T) {
-	long := &RemoteTemplate{usual: 10 * time.Millisecond}
-	for what, x := range map[string]struct {
-		c           *Client
-		left, rests bool
-	}{
-		"no worker":               {&Client{}, false, false},
-		"nothing runs":            {&Client{exec: &executor{}}, false, false},
-		"a socket is to be read":  {&Client{exec: &executor{busy: 1, unread: true, started: time.Now(), last: long}}, false, false},
-		"it waits for an answer":  {&Client{exec: &executor{busy: 1, started: time.Now(), last: long}, submitter: submitter{inflight: 1}}, false, false},
-		"a task runs":             {&Client{exec: &executor{busy: 1, started: time.Now().Add(time.Minute), last: &RemoteTemplate{}}}, true, false},
-		"a task of long ones":     {&Client{exec: &executor{busy: 1, started: time.Now().Add(time.Minute), last: long}}, true, true},
-		"two tasks":               {&Client{exec: &executor{busy: 2, started: time.Now().Add(time.Minute), last: long}}, true, true},
-		"it has run for too long": {&Client{exec: &executor{busy: 1, started: time.Now().Add(-time.Minute), last: long}}, false, false},
-	} {
-		left, rests := (*host)(x.c).Undisturbed()
-		if left > 0 != x.left || rests != x.rests {
-			t.Errorf("%s: %v, %v; want that some is left %v, rests %v", what, left, rests, x.left, x.rests)
-		}
+// A process that is no worker, or waits for answers of others, reads its sockets as they come.
+func TestHost_NoWorkerOrUnansweredCalls_SocketsAreLookedAt(t *testing.T) {
+	long := &Client{submitter: submitter{inflight: 1}}
+	worksFor(t, long, wire.RoleLease, templateOf(1, nil), callOf(1, 1, ""))
+	begins(t, long)
+	h := (*host)(long)
+	if left, rests := h.Undisturbed(); left != 0 || rests {
+		t.Errorf("a worker that waits for an answer leaves its sockets alone for %v, rests %v", left, rests)
 	}
-}
-
-// A worker looks again a little after the calls behind a long one are due to go back.
-func TestLookAgain_CallsWaitBehindALongOne_SoonerThanOtherwise(t *testing.T) {
-	waits := lane{queue: []*call{{}}}
-	now := time.Now()
-	for what, x := range map[string]struct {
-		e       *executor
-		atLeast time.Duration
-		atMost  time.Duration
-	}{
-		"no worker":           {nil, time.Hour, time.Hour},
-		"nothing waits":       {&executor{busy: 1, started: now}, time.Hour, time.Hour},
-		"nothing runs":        {&executor{lane: waits}, time.Hour, time.Hour},
-		"it is due":           {&executor{lane: waits, busy: 1, started: now.Add(-time.Hour)}, time.Millisecond, time.Millisecond},
-		"it is due in a time": {&executor{lane: waits, busy: 1, started: now.Add(time.Minute)}, time.Second, time.Minute + 2*bounceAtMost},
-	} {
-		c := &Client{exec: x.e}
-		if got := (*host)(c).LookAgain(time.Hour); got < x.atLeast || got > x.atMost {
-			t.Errorf("%s: it looks again after %v, want %v to %v", what, got, x.atLeast, x.atMost)
-		}
+	if h.inflight = 0; !h.Serving() {
+		t.Error("a worker whose task runs does not serve")
 	}
-}
-
-// The poller reads on for a worker while calls run or sockets may not have been read.
-func TestServing_AWorkerWithWork(t *testing.T) {
-	full := backlog{full: true}
-	for what, x := range map[string]struct {
-		e              *executor
-		serving, reads bool
-	}{
-		"no worker":              {nil, false, false},
-		"nothing to do":          {&executor{}, false, false},
-		"a call runs":            {&executor{busy: 1}, true, false},
-		"a socket is to be read": {&executor{unread: true}, true, true},
-		"its callers are held":   {&executor{unread: true, backlog: full}, true, false},
-	} {
-		h := (*host)(&Client{exec: x.e})
-		if h.Serving() != x.serving || h.ReadsAll() != x.reads {
-			t.Errorf("%s: serving %v, reads all %v", what, h.Serving(), h.ReadsAll())
-		}
+	if left, _ := h.Undisturbed(); left <= 0 {
+		t.Error("a worker whose task has just begun is disturbed")
 	}
+	h = (*host)(&Client{})
+	if left, rests := h.Undisturbed(); left != 0 || rests || h.Serving() || h.ReadsAll() || h.LookAgain(time.Hour) != time.Hour {
+		t.Errorf("a driver: %v, %v, serving %v, reads all %v", left, rests, h.Serving(), h.ReadsAll())
+	}
+	h.Polled()
 }
 
 // A poller that fails ends the session; who calls a process that is no worker is turned away.

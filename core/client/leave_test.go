@@ -23,7 +23,7 @@ func TestLastCalls_OthersRun_TheyEndAndNothingBegins(t *testing.T) {
 	leaving := func() bool {
 		g.a.worker.mu.Lock()
 		defer g.a.worker.mu.Unlock()
-		return g.a.worker.exec.leaving
+		return g.a.worker.exec.Counts().Leaving
 	}
 	g.d.eventually("the actor leaves", leaving)
 	if g.a.worker.LastCalls(0, time.Millisecond) {

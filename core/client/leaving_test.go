@@ -284,29 +284,3 @@ func TestFromDaemon_LeaseIsRecalledOrWanted_TheLeaseKnows(t *testing.T) {
 	}
 	d.eventually("the lease goes back when its task has ended", func() bool { return d.given == 1 })
 }
-
-// What waits in an actor is shared out among its groups, and only callers of the actor hear of full ones.
-func TestDeclareGroups_RoomIsShared(t *testing.T) {
-	for _, x := range []struct {
-		names []string
-		serve func()
-		share int
-	}{{nil, nil, 0}, {nil, func() {}, 0}, {[]string{"io"}, nil, maxBacklog / 2}, {[]string{"io", "disk"}, func() {}, maxBacklog / 4}} {
-		c := bareClient(t, Options{})
-		c.exec = newExecutor(c)
-		if err := c.DeclareGroups(x.names, x.serve); err != nil {
-			t.Fatal(err)
-		}
-		if got := c.exec.backlog.share; got != x.share {
-			t.Errorf("with the groups %q and a system group %v each may have %d bytes, want %d", x.names, x.serve != nil, got, x.share)
-		}
-	}
-	c := bareClient(t, Options{})
-	c.exec = newExecutor(c)
-	if err := c.DeclareGroups(make([]string, maxGroups), nil); err != nil {
-		t.Errorf("as many groups as are allowed: %v", err)
-	}
-	if err := c.DeclareGroups(make([]string, maxGroups+1), nil); fault.CodeOf(err) != fault.BadRequest {
-		t.Errorf("one group too many: %v", err)
-	}
-}

@@ -39,7 +39,7 @@ func (c *Client) Exiting(reason string) error {
 // linger waits a moment whether the process is needed no more; else it moves. It
 // keeps what it holds until it has ended, so it must not stay for others; mu held.
 func (c *Client) linger() {
-	if c.exec == nil || c.exec.actorID != (ids.Actor{}) {
+	if c.exec == nil || c.exec.ActorID() != (ids.Actor{}) {
 		return
 	}
 	began := time.Now()

@@ -3,6 +3,7 @@ package client
 import (
 	"time"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/wait"
 )
@@ -43,109 +44,91 @@ func (c *Client) LoopStart(fd int) error {
 func (c *Client) LoopTake(items []*Item, most int, timeout time.Duration) (taken []*Item, fired bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, l := c.exec, &c.loop
+	l, main := &c.loop, c.exec.Lane("")
 	if !l.armed && !c.closed {
 		l.armed = true
 		c.poller.WatchAgain(l.fd)
 	}
 	c.takeDrops()
 	c.poller.SendAll()
-	if timeout == 0 || most > 0 && len(e.queue) > 0 {
+	if timeout == 0 || most > 0 && main.Len() > 0 {
 		c.poller.Glance()
 	}
-	if items = e.takeCalls(items, most); len(items) > 0 || l.fired || timeout == 0 {
+	if items = c.takeCalls(items, most); len(items) > 0 || l.fired || timeout == 0 {
 		return items, l.unfire()
 	}
 	w := wait.New()
 	w.Signals = true
 	l.waiter = w
 	if most > 0 {
-		e.waiting = append(e.waiting, w)
+		main.Await(w)
 	}
 	c.poller.Await(w, deadlineOf(timeout))
 	l.waiter = nil
-	for i, x := range e.waiting {
-		if x == w {
-			e.waiting = append(e.waiting[:i], e.waiting[i+1:]...)
-			break
-		}
-	}
-	items = e.takeCalls(items, most)
+	main.Unawait(w)
+	items = c.takeCalls(items, most)
 	return items, l.unfire() || w.Early() // after an early end the loop runs its signal handlers and comes back
 }
 
 // takeCalls appends what the program can begin now; mu held.
-func (e *executor) takeCalls(items []*Item, most int) []*Item {
-	l := &e.c.loop
+func (c *Client) takeCalls(items []*Item, most int) []*Item {
+	l, e := &c.loop, c.exec
+	main := e.Lane("")
 	if l.fetched != nil {
 		items, l.fetched = append(items, l.fetched...), nil
 	}
-	for len(items) < most && !l.fetching && e.ended == "" && !e.c.closed {
-		if n := len(e.forgets); n > 0 {
-			items = append(items, &Item{Kind: ItemForget, Blob: e.forgets[n-1]})
-			e.forgets = e.forgets[:n-1]
+	for len(items) < most && !l.fetching && e.Going() && !c.closed {
+		if fid := e.TakeForget(); fid != nil {
+			items = append(items, &Item{Kind: ItemForget, Blob: fid})
 			continue
 		}
-		if !e.someNext() {
+		head := e.Head(main)
+		if head == nil {
 			break
 		}
-		if e.parks > 0 || e.slow(e.queue[0]) {
+		if main.Deferred() || c.slow(head) {
 			l.fetching = true
-			go e.fetch()
+			go c.fetchCall()
 			break
 		}
-		k := e.next(&e.lane)
-		e.unqueued(k)
-		if it, _ := e.begin(k); it != nil {
+		if it := c.beginCall(e.Next(main)); it != nil {
 			items = append(items, it)
 		}
 	}
-	if e.drained() && e.ended == "" {
-		e.ended = "released"
-	}
-	if len(items) == 0 && (e.ended != "" || e.c.closed) {
-		e.c.poller.SendAll()
-		return append(items, &Item{Kind: ItemExit, Reason: e.ended})
-	}
-	if len(e.queue) == 0 {
-		e.index.calls = nil
+	if reason := e.Ended(); len(items) == 0 && (reason != "" || c.closed) {
+		c.poller.SendAll()
+		return append(items, &Item{Kind: ItemExit, Reason: reason})
 	}
 	return items
 }
 
-// someNext reports whether next would give a call; mu held.
-func (e *executor) someNext() bool {
-	return len(e.queue) > 0 && !e.leaving && (e.parks == 0 || e.overtaking() >= 0)
-}
-
 // slow reports whether something that the call takes is not at hand.
-func (e *executor) slow(k *call) bool {
-	if k.assign != nil {
+func (c *Client) slow(k *execute.Call) bool {
+	if k.Assign != nil {
 		return false
 	}
-	far := func(p *frame.Place) bool { return p.Envelope == nil && (p.Size == 0 || !e.c.local.Has(p.ID)) }
-	for i := range k.deps {
-		if far(&k.deps[i]) {
+	far := func(p *frame.Place) bool { return p.Envelope == nil && (p.Size == 0 || !c.local.Has(p.ID)) }
+	for i := range k.Deps {
+		if far(&k.Deps[i]) {
 			return true
 		}
 	}
-	return far(&k.args)
+	return far(&k.Args)
 }
 
-// fetch begins the call whose turn it is, as slowly as its arguments come.
-func (e *executor) fetch() {
-	c := e.c
+// fetchCall begins the call whose turn it is, as slowly as its arguments come.
+func (c *Client) fetchCall() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	l := &c.loop
-	if k := e.next(&e.lane); k != nil {
-		e.unqueued(k)
-		if it, _ := e.begin(k); it != nil {
+	l, e := &c.loop, c.exec
+	main := e.Lane("")
+	if k := e.Next(main); k != nil {
+		if it := c.beginCall(k); it != nil {
 			l.fetched = append(l.fetched, it)
 		}
 	}
 	l.fetching = false
-	if len(l.fetched) > 0 || e.someNext() || e.ended != "" {
+	if len(l.fetched) > 0 || e.Head(main) != nil || !e.Going() {
 		c.wakeLoop()
 	}
 	c.poller.Arm()

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -158,7 +159,7 @@ func TestLoopTake_VainLook_ComesBackOnceAndThenSleeps(t *testing.T) {
 		t.Skip("with one CPU nobody looks")
 	}
 	c := bareClient(t, Options{Role: wire.RoleWorker})
-	c.exec = newExecutor(c)
+	c.exec = execute.New((*host)(c), c.info.Job)
 	never, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
 	if err != nil {
 		t.Fatal(err)

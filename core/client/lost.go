@@ -1,6 +1,7 @@
 package client
 
 import (
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
@@ -17,48 +18,48 @@ const maxMisses = 10
 // arguments fetches what a call takes, and returns what of it is lost: 0 for its
 // arguments, i for its i-th reference. Of a constructor, and of what comes back
 // in another way or not at all, it is waited for here; mu held, released while asking.
-func (e *executor) arguments(k *call, it *Item) (lost []int, err error) {
+func (c *Client) arguments(k *execute.Call, it *Item) (lost []int, err error) {
 	fetch := func(i int, p frame.Place) Found {
 		if err != nil {
 			return Found{}
 		}
-		if e.toCome(k, p) {
+		if c.toCome(k, p) {
 			lost = append(lost, i)
 			return Found{}
 		}
-		f, e1 := e.open(k, p)
+		f, e1 := c.openArgument(k, p)
 		if isLost(e1) && p.Size > 0 {
-			if k.in.lease || k.actor == nil && e.mayPark(k, p) {
+			if k.Leased() || k.Actor == nil && c.mayDefer(k, p) {
 				lost = append(lost, i)
 				return Found{}
 			}
-			f, e1 = e.openAgain(k, p)
+			f, e1 = c.openAgain(k, p)
 		}
 		err = e1
 		return f
 	}
-	it.Args = fetch(0, k.args)
-	for i, p := range k.deps {
+	it.Args = fetch(0, k.Args)
+	for i, p := range k.Deps {
 		it.Deps = append(it.Deps, fetch(i+1, p))
 	}
 	if err != nil || lost != nil {
-		e.close(it)
+		c.closeItem(it)
 	}
 	return lost, err
 }
 
-// close lets go of arguments that were fetched for nothing.
-func (e *executor) close(it *Item) {
+// closeItem lets go of arguments that were fetched for nothing.
+func (c *Client) closeItem(it *Item) {
 	for _, f := range append(it.Deps, it.Args) {
-		e.c.local.Drop(f.View)
+		c.local.Drop(f.View)
 	}
 	it.Args, it.Deps = Found{}, nil
 }
 
 // openAgain waits until the owner of a lost argument has computed it again; mu held, released meanwhile.
-func (e *executor) openAgain(k *call, p frame.Place) (Found, error) {
-	e.c.wanted(k, p)
-	return e.c.getHere(p.ID)
+func (c *Client) openAgain(k *execute.Call, p frame.Place) (Found, error) {
+	c.wanted(k, p)
+	return c.getHere(p.ID)
 }
 
 // getHere waits for an object as the program does; mu held, released meanwhile.
@@ -73,10 +74,10 @@ func (c *Client) getHere(id ids.Object) (Found, error) {
 }
 
 // wanted has a call's lost argument computed again; mu held.
-func (c *Client) wanted(k *call, p frame.Place) *refs.Object {
+func (c *Client) wanted(k *execute.Call, p frame.Place) *refs.Object {
 	o := c.borrow(p.ID, p.Owner)
 	c.table.Pin(o)
-	k.owned = append(k.owned, o)
+	k.Hold(o)
 	switch {
 	case o.Owned():
 		c.verifyCopy(o)
@@ -86,18 +87,6 @@ func (c *Client) wanted(k *call, p frame.Place) *refs.Object {
 		c.table.Ask(o, true)
 	}
 	return o
-}
-
-// giveLost gives a task back that cannot start because something that it takes
-// is lost. Its caller holds that, and no worker has to wait.
-func (e *executor) giveLost(token uint64, k *call, lost []int) {
-	in := k.in
-	e.finishCall(token, k)
-	if in.Closed() {
-		return
-	}
-	in.Queue(frame.AppendLost(in.Buffer(), k.seq, lost))
-	in.Flush()
 }
 
 // lostArguments: a worker gives a task back.

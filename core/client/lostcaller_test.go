@@ -4,14 +4,15 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
-	"github.com/eagleray/eagleray/core/transport"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // holdsFor makes the worker hold an object of its own for a caller, as part of
 // an answer. It returns the caller's connection, and whether the object is there.
-func holdsFor(t *testing.T, w *Client, who ids.Owner, addr string) (*inConn, func() bool) {
+func holdsFor(t *testing.T, w *Client, who ids.Owner, addr string) (*execute.Caller, func() bool) {
 	t.Helper()
 	id := putBytes(t, w, 10, 1)
 	w.mu.Lock()
@@ -20,7 +21,9 @@ func holdsFor(t *testing.T, w *Client, who ids.Owner, addr string) (*inConn, fun
 	w.hold(who, ids.Task{1}, []*refs.Object{o})
 	w.mu.Unlock()
 	w.Release(Drop{Object: id})
-	return &inConn{Conn: transport.Closed(w.poller), c: w, caller: who, addr: addr}, func() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.exec.AddCaller(new(fakePipe), &wire.Hello{OwnerID: who[:], Addr: addr}, -1), func() bool {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		w.takeDrops()
@@ -28,7 +31,7 @@ func holdsFor(t *testing.T, w *Client, who ids.Owner, addr string) (*inConn, fun
 	}
 }
 
-func breaks(w *Client, in *inConn) {
+func breaks(w *Client, in *execute.Caller) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	in.Gone(nil)

@@ -5,27 +5,19 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 )
 
-func TestPace_OneLongCallAmongShortOnes_DepthAndPatienceStay(t *testing.T) {
+func TestPace_OneLongCallAmongShortOnes_DepthStays(t *testing.T) {
 	var p pace
-	usual := time.Duration(0)
 	for range 100 {
 		p.measure(20)
-		usual = typical(usual, 20*time.Microsecond)
 	}
 	deep := p.depth
 	p.measure(500_000)
-	usual = typical(usual, 500*time.Millisecond)
 	if p.depth < deep/2 {
 		t.Errorf("after one long call a lease has %d tasks, before %d", p.depth, deep)
-	}
-	e := &executor{last: &RemoteTemplate{usual: usual}}
-	if got := e.patience(); got != bounceAfter {
-		t.Errorf("what is behind a long call waits for %v, want %v", got, bounceAfter)
 	}
 }
 

@@ -3,12 +3,16 @@ package client
 import (
 	"testing"
 	"time"
+
+	"github.com/eagleray/eagleray/core/execute"
+	"github.com/eagleray/eagleray/core/frame"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // A thread whose time is over waits no more: the next calls wake those that do.
 func TestNextTask_TimePasses_OtherThreadsGetTheCalls(t *testing.T) {
 	c := bareClient(t, Options{})
-	c.exec = newExecutor(c)
+	c.exec = execute.New((*host)(c), c.info.Job)
 	got := make(chan *Item, 2)
 	forever := func(it *Item, err error) {
 		if err != nil {
@@ -42,9 +46,7 @@ func TestNextTask_TimePasses_OtherThreadsGetTheCalls(t *testing.T) {
 		t.Errorf("%d threads are listed, want the two that wait", n)
 	}
 	c.mu.Lock()
-	for range 2 {
-		c.exec.push(&call{assign: []byte("a")})
-	}
+	worksFor(t, c, wire.RoleLease, frame.AppendAssign(nil, []byte("a")), frame.AppendAssign(nil, []byte("a")))
 	c.mu.Unlock()
 	for range 2 {
 		select {
@@ -61,12 +63,14 @@ func TestNextTask_TimePasses_OtherThreadsGetTheCalls(t *testing.T) {
 // A worker that ends lets nothing go any more: its program would have no use for that.
 func TestNextTask_WorkerEnds_ForgottenFunctionsAreNotTold(t *testing.T) {
 	c := bareClient(t, Options{})
-	e := newExecutor(c)
+	e := execute.New((*host)(c), c.info.Job)
 	c.exec = e
 	c.mu.Lock()
-	e.groups = map[string]*lane{"io": {name: "io"}}
-	e.forget([]byte("one"))
-	e.forget([]byte("two"))
+	if err := e.DeclareGroups([]string{"io"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	e.Forget([]byte("one"))
+	e.Forget([]byte("two"))
 	c.mu.Unlock()
 	if it, err := c.NextTask(0, "io"); it != nil || err != nil {
 		t.Errorf("a thread of another group gets %+v, %v", it, err)
@@ -75,13 +79,18 @@ func TestNextTask_WorkerEnds_ForgottenFunctionsAreNotTold(t *testing.T) {
 		t.Errorf("the program gets %+v, want the function that was forgotten last", it)
 	}
 	c.mu.Lock()
-	e.stop("first reason")
-	e.stop("second reason")
+	e.Stop("first reason")
+	e.Stop("second reason")
 	c.mu.Unlock()
-	if it, err := c.NextTask(0, "io"); err != nil || it == nil || it.Kind != ItemExit || e.leaves {
-		t.Errorf("a thread of another group gets %+v, %v; the main loop knows: %v", it, err, e.leaves)
+	worksFor(t, c, wire.RoleActor, templateOf(1, nil), callOf(1, 1, ""))
+	runs := func() bool { return c.exitAnswer().Runs }
+	if it, err := c.NextTask(0, "io"); err != nil || it == nil || it.Kind != ItemExit || !runs() {
+		t.Errorf("a thread of another group gets %+v, %v; the main loop is told so: %v", it, err, !runs())
 	}
-	if it := takes(t, c); it.Kind != ItemExit || it.Reason != "first reason" || !e.leaves {
-		t.Errorf("the program gets %+v; the main loop knows: %v", it, e.leaves)
+	c.mu.Lock()
+	c.exec.Finish(begins(t, c))
+	c.mu.Unlock()
+	if it := takes(t, c); it.Kind != ItemExit || it.Reason != "first reason" || runs() {
+		t.Errorf("the program gets %+v; the main loop is not told so: %v", it, runs())
 	}
 }

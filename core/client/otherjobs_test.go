@@ -3,6 +3,7 @@ package client
 import (
 	"testing"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -10,14 +11,14 @@ import (
 // TestReturnID_CallerOfAnotherJob_HasTheCallersJob: its owner looks for it under
 // the id that it has made, of which its job is a part.
 func TestReturnID_CallerOfAnotherJob_HasTheCallersJob(t *testing.T) {
-	in := &inConn{caller: ids.Owner{5}, job: ids.JobOf(2)}
-	k := &call{in: in}
-	first := ids.NewObject(9, in.caller, in.job, 1)
-	copy(k.task[:], first[:])
-	if got := k.returnID(0); got != first {
+	in := &execute.Caller{Owner: ids.Owner{5}, Job: ids.JobOf(2)}
+	k := &execute.Call{Caller: in}
+	first := ids.NewObject(9, in.Owner, in.Job, 1)
+	copy(k.Task[:], first[:])
+	if got := k.ReturnID(0); got != first {
 		t.Errorf("%s, want %s", got, first)
 	}
-	if got, want := k.returnID(2), ids.NewObject(11, in.caller, in.job, 3); got != want {
+	if got, want := k.ReturnID(2), ids.NewObject(11, in.Owner, in.Job, 3); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -42,7 +43,7 @@ func TestBecomeActor_OthersNeedWhatItOwns_Declines(t *testing.T) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.exec.ended != wire.ExitDeclines || w.exec.actorID != (ids.Actor{}) {
-		t.Errorf("it ends for %q, as actor %s", w.exec.ended, w.exec.actorID)
+	if w.exec.Ended() != wire.ExitDeclines || w.exec.ActorID() != (ids.Actor{}) {
+		t.Errorf("it ends for %q, as actor %s", w.exec.Ended(), w.exec.ActorID())
 	}
 }

@@ -28,7 +28,7 @@ func slowly(gate chan struct{}, runs *atomic.Bool) func(*Client, *Item) {
 func waitingAt(w *Client) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return len(w.exec.queue)
+	return w.exec.Waiting()
 }
 
 func TestAhead_LongQueue_TheNextOneIsThere(t *testing.T) {
@@ -111,19 +111,6 @@ func TestAhead_OneRunsLong_ThoseBehindItGoOn(t *testing.T) {
 	}
 	close(gate)
 	get(t, c, long)
-}
-
-func TestPatience_TwiceTheUsual_WithinBounds(t *testing.T) {
-	e := &executor{}
-	if p := e.patience(); p != bounceAfter {
-		t.Errorf("of a worker that ran nothing: %v, want %v", p, bounceAfter)
-	}
-	for usual, want := range map[time.Duration]time.Duration{0: bounceAfter, time.Millisecond: bounceAfter, 8 * time.Millisecond: 16 * time.Millisecond, time.Second: bounceAtMost} {
-		e.last = &RemoteTemplate{usual: usual}
-		if p := e.patience(); p != want {
-			t.Errorf("usually %v: %v, want %v", usual, p, want)
-		}
-	}
 }
 
 // A class asks for as many leases as its fastest choice needs, and for one per task while it waits for its first choice alone.

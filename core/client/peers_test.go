@@ -161,7 +161,7 @@ func TestFlushOnExit_WhatWaits_IsSent(t *testing.T) {
 	p.send(templateOf(3, nil), callOf(1, 3, "x"))
 	it := takes(t, w)
 	w.mu.Lock()
-	in := w.exec.calls[it.Token].in
+	in := w.exec.Call(it.Token).Caller.Pipe()
 	in.Queue(frame.AppendHold(in.Buffer(), "group", false))
 	if in.Unsent() == 0 {
 		t.Error("nothing waits")

@@ -65,8 +65,7 @@ func (c *submitter) begunOf(l *lease, tasks []*task) int {
 }
 
 // An actor that may restart notes for each caller which of its calls it has
-// begun, on a page that the daemon reads when this process is gone. The executor
-// has the page; each caller's connection has its slot.
+// begun, on a page that the daemon reads when this process is gone, see package execute.
 
 // askPage tells the daemon that this actor is about to begin: a worker that
 // dies earlier costs it nothing. One that may restart gets the page. Without
@@ -89,13 +88,4 @@ func (c *Client) askPage(restarts bool) *progress.Writer {
 	}
 	c.warn("this actor cannot note which calls it begins: %v", err)
 	return nil
-}
-
-// begins notes that the call is about to run; mu held.
-func (in *inConn) begins(k *call) {
-	// One that waited long for its arguments may come after later ones.
-	if d := int32(k.seq - in.latest); d > 0 {
-		in.latest = k.seq
-		in.slot.Begin(k.seq)
-	}
 }

@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"encoding/hex"
-	"slices"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -144,39 +143,4 @@ func TestKeepRaised_AnothersActor_IsBorrowed(t *testing.T) {
 	c.dropRaised(a)
 	c.mu.Unlock()
 	waitFor(t, "the owner knows that it is not any more", func() bool { return borrowers() == 0 })
-}
-
-// What runs is told first, then what has run, the last one first, up to the limit. Constructors are no tasks.
-func TestTallyRan_RunningFirstUpToTheLimit(t *testing.T) {
-	f, m := &RemoteTemplate{Name: "f", Kind: KindTask}, &RemoteTemplate{Name: "A.m", Kind: KindMethod}
-	e := &executor{actorID: ids.Actor{6}, calls: map[uint64]*call{
-		1: {task: taskNumber(50), tmpl: m},
-		2: {tmpl: &RemoteTemplate{Name: "A"}, actor: &wire.ActorStart{}},
-		3: {assign: []byte{1}},
-	}}
-	e.ran.note(&call{task: taskNumber(7), tmpl: f}, 0)
-	e.ran.note(&call{task: taskNumber(9), tmpl: m}, wire.ReplyCancelled)
-	e.ran.note(&call{task: taskNumber(11), tmpl: f}, wire.ReplyAppError)
-	type row struct {
-		number uint64
-		name   string
-		state  string
-		actor  bool
-	}
-	all := []row{{50, "A.m", wire.TaskRunning, true}, {11, "f", wire.TaskFailed, false}, {9, "A.m", wire.TaskFailed, true}, {7, "f", wire.TaskFinished, false}}
-	for limit := range 6 {
-		var got []row
-		var tally wire.ProcessCensus
-		e.tallyRan(&tally, limit)
-		for _, r := range tally.Ran {
-			id := ids.Task(r.TaskID)
-			if r.Method != (len(r.ActorID) > 0) || r.Method && ids.Actor(r.ActorID) != e.actorID {
-				t.Errorf("%+v", r)
-			}
-			got = append(got, row{id.Count(), r.Name, r.State, r.Method})
-		}
-		if want := all[:min(limit, len(all))]; !slices.Equal(got, want) {
-			t.Errorf("of at most %d: %v, want %v", limit, got, want)
-		}
-	}
 }

@@ -44,9 +44,9 @@ func (c *Client) hold(caller ids.Owner, t ids.Task, list []*refs.Object) {
 }
 
 // lookForCaller sees to what is held for a caller whose task socket broke; mu held.
-func (c *Client) lookForCaller(in *inConn) {
+func (c *Client) lookForCaller(who ids.Owner, addr string) {
 	if !c.closed {
-		c.table.CallerLost(in.caller, in.addr)
+		c.table.CallerLost(who, addr)
 	}
 }
 

@@ -94,7 +94,7 @@ func TestRetire_FunctionsComeAndGo_EachCallRunsItsOwn(t *testing.T) {
 		defer c.mu.Unlock()
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		return len(c.templates()) == 0 && len(c.classes) == 0 && len(c.byClass) == 0 && len(w.exec.fns) == 0
+		return len(c.templates()) == 0 && len(c.classes) == 0 && len(c.byClass) == 0 && w.exec.Counts().Functions == 0
 	})
 	if n := len(c.tmpls); n > 500 {
 		t.Errorf("%d numbers were used", n)

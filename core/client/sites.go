@@ -64,8 +64,10 @@ func (c *Client) arrived(o *refs.Object, site uint32) {
 
 // arrivalSite returns the site of references that come in at a site of the program; mu held.
 func (c *Client) arrivalSite(site uint32) uint32 {
-	if site == 0 && c.exec != nil && c.exec.last != nil { // no line of the program's: they came with its arguments
-		site = c.textNumber("(deserialize task arg) " + c.exec.last.Name)
+	if site == 0 && c.exec != nil {
+		if task, any := c.exec.LastName(); any { // no line of the program's: they came with its arguments
+			site = c.textNumber("(deserialize task arg) " + task)
+		}
 	}
 	return site
 }

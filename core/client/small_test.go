@@ -1,6 +1,10 @@
 package client
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/eagleray/eagleray/core/execute"
+)
 
 // What Item.Returns says of a generator tells its kind and its results for each item apart.
 func TestFlow_Returns_TellsKindAndNumberApart(t *testing.T) {
@@ -20,41 +24,32 @@ func TestFlow_Returns_TellsKindAndNumberApart(t *testing.T) {
 	}
 }
 
-// An actor that is to end has done everything when nothing is unread, running or queued.
-func TestDrained_OnlyWhenNothingIsLeft(t *testing.T) {
-	if !(&executor{draining: true}).drained() {
-		t.Error("an actor with nothing to do is not done")
-	}
-	for what, e := range map[string]*executor{
-		"it is not to end":          {},
-		"something may be unread":   {draining: true, unread: true},
-		"a call runs":               {draining: true, busy: 1},
-		"a call waits in the queue": {draining: true, lane: lane{queue: []*call{{}}}},
-	} {
-		if e.drained() {
-			t.Errorf("%s, and it is done", what)
-		}
-	}
-}
-
 // Functions to be let go of are told before calls, each once, the latest first.
 func TestTakeCalls_Forgets_EachOnce(t *testing.T) {
-	e := &executor{c: startDaemon(t).driver(), forgets: [][]byte{[]byte("a"), []byte("b"), []byte("c")}}
-	got := ""
-	for _, it := range e.takeCalls(nil, 2) {
-		got += string(it.Blob)
-		if it.Kind != ItemForget {
-			t.Errorf("kind %d", it.Kind)
+	c := bareClient(t, Options{})
+	e := execute.New((*host)(c), c.info.Job)
+	c.exec = e
+	forget := func(list ...string) {
+		for _, fid := range list {
+			e.Forget([]byte(fid))
 		}
 	}
-	for _, it := range e.takeCalls(nil, 9) {
-		got += string(it.Blob)
+	forget("a", "b", "c")
+	got := ""
+	for _, most := range []int{2, 9} {
+		for _, it := range c.takeCalls(nil, most) {
+			got += string(it.Blob)
+			if it.Kind != ItemForget {
+				t.Errorf("kind %d", it.Kind)
+			}
+		}
 	}
-	if got != "cba" || len(e.forgets) != 0 {
-		t.Errorf("told %q, %d are left", got, len(e.forgets))
+	if n := e.Counts().Forgets; got != "cba" || n != 0 {
+		t.Errorf("told %q, %d are left", got, n)
 	}
-	e.forgets, e.ended = [][]byte{{1}}, "over"
-	for _, it := range e.takeCalls(nil, 9) {
+	forget("d")
+	e.Stop("over")
+	for _, it := range c.takeCalls(nil, 9) {
 		if it.Kind == ItemForget {
 			t.Error("a function is let go of after the end")
 		}

@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -47,11 +48,11 @@ func (c *submitter) freeWritten(t *task) {
 
 // freeReturns frees the first n results of an answer, which were stored before the
 // next could not be. It leaves those alone that the caller has had from an earlier run.
-func (c *Client) freeReturns(k *call, n, flags int) {
+func (c *Client) freeReturns(k *execute.Call, n, flags int) {
 	var list [][]byte
 	for i := range n {
-		if at, wanted := k.place(i, flags); wanted {
-			list = append(list, raw(k.returnID(at)))
+		if at, wanted := k.Place(i, flags); wanted {
+			list = append(list, raw(k.ReturnID(at)))
 		}
 	}
 	if len(list) > 0 {

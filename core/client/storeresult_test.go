@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
@@ -101,7 +102,7 @@ func TestFreeReturns_NoneStored_NothingIsTold(t *testing.T) {
 		return false
 	}
 	d.mu.Unlock()
-	k := &call{in: &inConn{caller: c.self, job: c.info.Job}}
+	k := &execute.Call{Caller: &execute.Caller{Owner: c.self, Job: c.info.Job}}
 	c.mu.Lock()
 	c.freeReturns(k, 0, 0)
 	c.freeReturns(k, 1, 0)

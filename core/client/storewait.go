@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
@@ -112,8 +113,8 @@ func (c *Client) near(ctx context.Context, o *refs.Object) error {
 // pinArguments has all stored arguments of a call brought to memory at the same
 // time; the caller lets go of them when it has opened them, which tells what
 // went wrong. Mu as in pause.
-func (c *Client) pinArguments(k *call) (held []*localstore.View) {
-	if len(k.deps) == 0 {
+func (c *Client) pinArguments(k *execute.Call) (held []*localstore.View) {
+	if len(k.Deps) == 0 {
 		return nil
 	}
 	var asked []*localstore.Pinning
@@ -122,9 +123,9 @@ func (c *Client) pinArguments(k *call) (held []*localstore.View) {
 			asked = append(asked, c.local.Ask(p.ID))
 		}
 	}
-	ask(&k.args)
-	for i := range k.deps {
-		ask(&k.deps[i])
+	ask(&k.Args)
+	for i := range k.Deps {
+		ask(&k.Deps[i])
 	}
 	if len(asked) > 0 {
 		c.poller.SendAll() // answers that wait to share a write do not wait for the store

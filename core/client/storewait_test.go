@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
@@ -134,10 +135,9 @@ func TestPinArguments_AllStoredOnes_AreAskedForTogether(t *testing.T) {
 	d.mu.Lock()
 	d.asked, d.holdPins, d.late = 0, 3, nil // an answer comes when all three are asked for
 	d.mu.Unlock()
-	e := &executor{c: c}
 	place := func(i int) frame.Place { return frame.Place{ID: list[i], Size: MaxInline} }
-	k := &call{args: place(0), deps: []frame.Place{place(1), {Envelope: inlineText("x")}, place(2), place(3), {ID: ids.Object{9}}}}
-	held := e.c.pinArguments(k)
+	k := &execute.Call{Args: place(0), Deps: []frame.Place{place(1), {Envelope: inlineText("x")}, place(2), place(3), {ID: ids.Object{9}}}}
+	held := c.pinArguments(k)
 	if len(held) != 3 || held[0].ID() != list[0] || held[1].ID() != list[1] || held[2].ID() != list[2] {
 		t.Errorf("%d are held", len(held))
 	}
@@ -146,7 +146,7 @@ func TestPinArguments_AllStoredOnes_AreAskedForTogether(t *testing.T) {
 			t.Errorf("%s has more than one hold", v.ID())
 		}
 	}
-	if one := e.c.pinArguments(&call{args: place(0)}); one != nil {
+	if one := c.pinArguments(&execute.Call{Args: place(0)}); one != nil {
 		t.Error("a call without references asks twice for its arguments")
 	}
 }

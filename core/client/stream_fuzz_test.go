@@ -75,18 +75,18 @@ func FuzzCallFrames(f *testing.F) {
 		f.Fatal(err)
 	}
 	tm := &Template{Kind: KindTask, Name: "g", FID: make([]byte, 16), Returns: 1, Flow: Flow{Mode: FlowStream, Each: 2, Limit: 3}}
-	first := appendTemplate(nil, tm, true)[4:]
-	f.Add(c.appendTask(nil, &task{tmpl: tm, first: 1, seq: 1, stream: &stream{got: 3, taken: 1}}, tm)[4:])
+	first := appendTemplate(nil, tm, true)
+	f.Add(c.appendTask(nil, &task{tmpl: tm, first: 1, seq: 1, stream: &stream{got: 3, taken: 1}}, tm))
 	f.Add(first)
-	f.Add(frame.AppendTaken(nil, 1, 4)[4:])
-	f.Add(frame.AppendQuit(nil, 1)[4:])
+	f.Add(frame.AppendTaken(nil, 1, 4))
+	f.Add(frame.AppendQuit(nil, 1))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		in := &inConn{Conn: transport.Closed(c.poller), c: c, lease: true, tmpls: map[uint64]*RemoteTemplate{}}
+		c.exec = nil
+		k := worksFor(t, c, wire.RoleLease)
 		for _, one := range [][]byte{first, b, b} {
-			_ = in.frame(one)
+			_, _ = k.Frames(one)
 		}
-		c.exec.queue = nil
 	})
 }

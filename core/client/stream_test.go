@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/localstore"
@@ -196,8 +197,8 @@ func TestStream_Limit_WorkerIsNeverFurtherAhead(t *testing.T) {
 func die(w *Client) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for in := range w.exec.conns {
-		in.Close()
+	for _, k := range w.exec.Callers() {
+		connOf(k).Close()
 	}
 	w.poller.LookSoon()
 }
@@ -406,7 +407,7 @@ func TestStream_CallerDoesNotRead_GeneratorWaits(t *testing.T) {
 		time.Sleep(50 * time.Millisecond)
 		return same
 	})
-	if max := (feedBacklog + 1<<20) / (50 << 10); before > max {
+	if max := (execute.FeedBacklog + 1<<20) / (50 << 10); before > max {
 		t.Errorf("%d items of 50 KiB wait to be read, more than %d", before, max)
 	}
 	buf := make([]byte, 1<<20)

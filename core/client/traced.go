@@ -21,20 +21,6 @@ func (t *task) stampQueued(c *submitter) {
 	}
 }
 
-// stamp marks a stage of a call that came to us.
-func (k *call) stamp(s trace.Stage, fd int) {
-	if trace.On {
-		k.traced(s, fd)
-	}
-}
-
-// traced leaves constructors out: nobody waits for their answers, and they have no caller.
-func (k *call) traced(s trace.Stage, fd int) {
-	if k.actor == nil {
-		trace.Call(s, k.task.Count(), k.in.caller, fd)
-	}
-}
-
 // startTrace opens the ring of this process when its program asked for one.
 func (c *Client) startTrace() error {
 	folder, ok := c.setting(trace.Variable)

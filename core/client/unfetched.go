@@ -66,11 +66,11 @@ func (c *Client) startUnfetched() {
 // labelled puts the name of the task that runs, or ran last, in front of what a worker says, as its Python half does
 // (worker/output.py); mu held. An actor's output has one name, which is written by then.
 func (c *Client) labelled(text string) string {
-	e := c.exec
-	if e.last == nil || e.actorID != (ids.Actor{}) || strings.ContainsAny(e.last.Name, "\r\n") {
+	task, any := c.exec.LastName()
+	if !any || c.exec.ActorID() != (ids.Actor{}) || strings.ContainsAny(task, "\r\n") {
 		return text
 	}
-	return "\x1f:name:" + e.last.Name + "\n" + text
+	return "\x1f:name:" + task + "\n" + text
 }
 
 // unseen tells of an object that goes and that nobody has looked at; mu held.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/store"
@@ -179,23 +180,31 @@ func TestUnfetched_HostileEnvelope_NamesTheFunction(t *testing.T) {
 // A worker's words are named by the task that ran last; an actor's have its name
 // anyway, and a name of several lines cannot be told in one.
 func TestLabelled_TasksNameInFront(t *testing.T) {
-	named := func(name string) *RemoteTemplate {
-		r := new(RemoteTemplate)
-		r.Name = name
-		return r
-	}
 	for _, x := range []struct {
-		e    executor
-		want string
+		name  string // of what has run last
+		actor bool
+		want  string
 	}{
-		{executor{last: named("f")}, "\x1f:name:f\ntext"},
-		{executor{}, "text"},
-		{executor{last: named("f"), actorID: ids.Actor{1}}, "text"},
-		{executor{last: named("f\ng")}, "text"},
-		{executor{last: named("f\rg")}, "text"},
+		{"f", false, "\x1f:name:f\ntext"},
+		{"", false, "text"},
+		{"f", true, "text"},
+		{"f\ng", false, "text"},
+		{"f\rg", false, "text"},
 	} {
-		if got := (&Client{exec: &x.e}).labelled("text"); got != x.want {
-			t.Errorf("got %q, want %q", got, x.want)
+		c := bareClient(t, Options{})
+		c.exec = execute.New((*host)(c), c.info.Job)
+		switch frames := [][]byte{templateOf(1, named(x.name)), callOf(1, 1, "")}; {
+		case x.actor:
+			if err := c.exec.BecomeActor(startOf(frames...), nil); err != nil {
+				t.Fatal(err)
+			}
+			begins(t, c)
+		case x.name != "":
+			worksFor(t, c, wire.RoleLease, frames...)
+			begins(t, c)
+		}
+		if got := c.labelled("text"); got != x.want {
+			t.Errorf("%+v: got %q", x, got)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
@@ -125,7 +126,7 @@ func TestSays_WorkersFailures_AreWrittenInOrder(t *testing.T) {
 		}
 	}
 	defer restore()
-	c := &Client{opts: Options{Role: wire.RoleWorker, Env: map[string]string{}}, exec: &executor{}}
+	c := &Client{opts: Options{Role: wire.RoleWorker, Env: map[string]string{}}, exec: new(execute.Worker)}
 	c.startUnfetched()
 	lines := bufio.NewScanner(r)
 	idle := func() bool {

@@ -162,21 +162,7 @@ func faultEnvelope(o *refs.Object) []byte {
 	return o.Value()
 }
 
-func encodeFault(f *fault.Error) []byte {
-	n := 2
-	if f.Task != "" {
-		n = 3
-	}
-	meta := wire.AppendArray(nil, n)
-	meta = wire.AppendStr(meta, string(f.Code))
-	meta = wire.AppendStr(meta, f.Message)
-	if n == 3 {
-		meta = wire.AppendStr(meta, f.Task)
-	}
-	v := Value{Fmt: FmtFault, Meta: meta}
-	total, _ := v.layout()
-	return v.envelope(total)
-}
+func encodeFault(f *fault.Error) []byte { return store.EncodeFault(f) }
 
 // push tells the daemon; a broken connection ends the session elsewhere.
 func (c *Client) push(t wire.Type, body any) { _ = c.daemon.Push(t, body) }

@@ -6,6 +6,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/execute"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/localstore"
@@ -237,12 +238,12 @@ func (c *Client) awaitLooking(w *wait.Wait, deadline time.Time) error {
 // awaitBlocked waits like await. In a worker whose task waits longer than a
 // moment it gives the task's CPUs and the tasks queued behind it back.
 func (c *Client) awaitBlocked(w *wait.Wait, deadline time.Time) {
-	if c.exec == nil || !c.exec.running() {
+	if c.exec == nil || c.exec.Running() == 0 {
 		c.poller.Await(w, deadline)
 		return
 	}
-	if now := time.Now(); !c.exec.lendsAtOnce(now) {
-		first := now.Add(blockedAfter)
+	if now := time.Now(); !c.exec.LendsAtOnce(now) {
+		first := now.Add(execute.LendAfter)
 		if !deadline.IsZero() && deadline.Before(first) {
 			first = deadline
 		}
@@ -251,9 +252,9 @@ func (c *Client) awaitBlocked(w *wait.Wait, deadline time.Time) {
 			return
 		}
 	}
-	c.exec.block()
+	c.exec.Block()
 	c.poller.Await(w, deadline)
-	c.exec.unblock()
+	c.exec.Unblock()
 }
 
 // asyncQueue holds the tokens of asynchronous waits that have ended.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/wire"
 )
 
 // ErrNotPlain is wrapped when a value is Python's own and has no Go form.
@@ -18,6 +19,22 @@ func DecodePlain(meta []byte) (any, error) {
 	}
 	v, _, err := decodePlain(meta)
 	return v, err
+}
+
+// EncodeFault returns the envelope that stands for an error, a FAULT.
+func EncodeFault(f *fault.Error) []byte {
+	n := 2
+	if f.Task != "" {
+		n = 3
+	}
+	meta := wire.AppendArray(nil, n)
+	meta = wire.AppendStr(meta, string(f.Code))
+	meta = wire.AppendStr(meta, f.Message)
+	if n == 3 {
+		meta = wire.AppendStr(meta, f.Task)
+	}
+	total, _ := Layout(len(meta), nil, nil)
+	return AppendEnvelope(make([]byte, 0, total), FormatFault, meta)
 }
 
 // DecodeFault returns the error that the metadata of a FAULT holds.

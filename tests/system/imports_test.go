@@ -25,7 +25,7 @@ var layers = map[string][]string{
 	"workers":  {"core/workers"},
 	"pressure": {"core/pressure"},
 	"state":    {"raftstate"},
-	"room":     {"core/localstore"},
+	"room":     {"core/execute", "core/localstore"},
 	"client":   {"core/client"},
 	"value":    {"core/value"},
 	"daemon":   {"core/daemon"},

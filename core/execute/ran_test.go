@@ -1,4 +1,4 @@
-package client
+package execute
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"testing"
 	"unsafe"
 
+	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -14,7 +15,7 @@ import (
 // known is a task as a process remembers it.
 type known struct {
 	task   ids.Task
-	tmpl   *RemoteTemplate
+	tmpl   *Template
 	failed bool
 }
 
@@ -25,14 +26,14 @@ func taskNumber(n uint64) (task ids.Task) {
 }
 
 func remembered(x *ranTasks) (list []known) {
-	x.each(func(task ids.Task, tmpl *RemoteTemplate, failed bool) bool {
+	x.each(func(task ids.Task, tmpl *Template, failed bool) bool {
 		list = append(list, known{task, tmpl, failed})
 		return true
 	})
 	return list
 }
 
-func (k known) call() *call { return &call{task: k.task, tmpl: k.tmpl} }
+func (k known) call() *Call { return &Call{Task: k.task, Tmpl: k.tmpl} }
 
 func (k known) flags() int {
 	if k.failed {
@@ -42,7 +43,7 @@ func (k known) flags() int {
 }
 
 func TestRanTasks_AnyOrderOfTasks_TheLatestAreRememberedLastOneFirst(t *testing.T) {
-	templates := []*RemoteTemplate{{Name: "f"}, {Name: "g"}}
+	templates := []*Template{{Name: "f"}, {Name: "g"}}
 	for seed := range uint64(50) {
 		random := rand.New(rand.NewPCG(seed, 0))
 		var x ranTasks
@@ -75,7 +76,7 @@ func TestRanTasks_AnyOrderOfTasks_TheLatestAreRememberedLastOneFirst(t *testing.
 }
 
 func TestRanTasks_NoTaskLikeTheOneBefore_TheLatestAreRemembered(t *testing.T) {
-	templates := []*RemoteTemplate{{Name: "f"}, {Name: "g"}}
+	templates := []*Template{{Name: "f"}, {Name: "g"}}
 	var x ranTasks
 	var all []known
 	for n := range uint64(3 * keptRuns) {
@@ -91,9 +92,9 @@ func TestRanTasks_NoTaskLikeTheOneBefore_TheLatestAreRemembered(t *testing.T) {
 
 func TestRanTasks_ManyTasksOfOneFunction_NeedOneRow(t *testing.T) {
 	var x ranTasks
-	tmpl := &RemoteTemplate{Name: "f"}
+	tmpl := &Template{Name: "f"}
 	for n := range uint64(100_000) {
-		x.note(&call{task: taskNumber(7 + 3*n), tmpl: tmpl}, 0)
+		x.note(&Call{Task: taskNumber(7 + 3*n), Tmpl: tmpl}, 0)
 	}
 	if len(x.ring) != 1 {
 		t.Errorf("tasks whose numbers are equally far apart take %d rows", len(x.ring))
@@ -105,8 +106,8 @@ func TestRanTasks_ManyTasksOfOneFunction_NeedOneRow(t *testing.T) {
 
 func TestRanTasks_ConstructorsAndAssignments_AreNoTasks(t *testing.T) {
 	var x ranTasks
-	x.note(&call{assign: []byte{1}}, 0)
-	x.note(&call{tmpl: &RemoteTemplate{Name: "A"}, actor: &wire.ActorStart{}}, 0)
+	x.note(&Call{Assign: []byte{1}}, 0)
+	x.note(&Call{Tmpl: &Template{Name: "A"}, Actor: &wire.ActorStart{}}, 0)
 	if got := remembered(&x); len(got) != 0 {
 		t.Errorf("%d tasks are remembered", len(got))
 	}
@@ -114,7 +115,43 @@ func TestRanTasks_ConstructorsAndAssignments_AreNoTasks(t *testing.T) {
 
 // Go's allocator has blocks of 288 and of 320 bytes. There is a call for each task, and 32 bytes more cost each 1 %.
 func TestCall_Size_FitsTheBlockOf288Bytes(t *testing.T) {
-	if size := unsafe.Sizeof(call{}); unsafe.Sizeof(uintptr(0)) == 8 && size > 288 {
+	if size := unsafe.Sizeof(Call{}); unsafe.Sizeof(uintptr(0)) == 8 && size > 288 {
 		t.Errorf("a call has %d bytes; put small fields together, or what few calls need behind a pointer", size)
+	}
+}
+
+// What runs is told first, then what has run, the last one first, up to the limit. Constructors are no tasks.
+func TestAddRuns_RunningFirstUpToTheLimit(t *testing.T) {
+	f, m := &Template{Name: "f", Kind: frame.KindTask}, &Template{Name: "A.m", Kind: frame.KindMethod}
+	w, _ := newWorker()
+	w.actorID = ids.Actor{6}
+	w.calls = map[uint64]*Call{1: {Task: taskNumber(50), Tmpl: m}, 2: {Tmpl: &Template{Name: "A"}, Actor: &wire.ActorStart{}}, 3: {Assign: []byte{1}}}
+	w.ran.note(&Call{Task: taskNumber(7), Tmpl: f}, 0)
+	w.ran.note(&Call{Task: taskNumber(9), Tmpl: m}, wire.ReplyCancelled)
+	w.ran.note(&Call{Task: taskNumber(11), Tmpl: f}, wire.ReplyAppError)
+	type row struct {
+		number uint64
+		name   string
+		state  string
+		actor  bool
+	}
+	all := []row{{50, "A.m", wire.TaskRunning, true}, {11, "f", wire.TaskFailed, false}, {9, "A.m", wire.TaskFailed, true}, {7, "f", wire.TaskFinished, false}}
+	for limit := range 6 {
+		var got []row
+		var census wire.ProcessCensus
+		w.AddRuns(&census, limit)
+		if len(census.Runs) != 3 {
+			t.Errorf("%d calls run, want 3", len(census.Runs))
+		}
+		for _, r := range census.Ran {
+			id := ids.Task(r.TaskID)
+			if r.Method != (len(r.ActorID) > 0) || r.Method && ids.Actor(r.ActorID) != w.actorID {
+				t.Errorf("%+v", r)
+			}
+			got = append(got, row{id.Count(), r.Name, r.State, r.Method})
+		}
+		if want := all[:min(limit, len(all))]; !slices.Equal(got, want) {
+			t.Errorf("of at most %d: %v, want %v", limit, got, want)
+		}
 	}
 }

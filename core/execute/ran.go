@@ -1,7 +1,6 @@
-package client
+package execute
 
 import (
-	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -9,8 +8,8 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// Who has submitted a task remembers how it ended, see ended.go. When that process has ended nobody
-// would know of the task, so the one that has run it remembers it too.
+// The process that has submitted a task remembers how the task ended. When that process has ended nobody would
+// know of the task, so the process that has run it remembers it too.
 //
 // That is on every task's way. An entry for each task would be written to memory that no cache has any more, which
 // costs more than 1 % of a short task. Tasks of one function mostly come one after the other, and their numbers are
@@ -23,7 +22,7 @@ const keptRuns = 1024
 // their ids differ in their numbers only.
 type ranRow struct {
 	first  ids.Task
-	tmpl   *RemoteTemplate
+	tmpl   *Template
 	last   uint64 // number of the latest task
 	step   uint32 // between the numbers of two tasks
 	n      uint32 // tasks
@@ -36,17 +35,17 @@ type ranTasks struct {
 	n    uint64
 }
 
-// note remembers a task that was answered; mu held.
-func (x *ranTasks) note(k *call, flags int) {
-	if k.tmpl == nil || k.actor != nil {
+// note remembers a task that was answered.
+func (x *ranTasks) note(k *Call, flags int) {
+	if k.Tmpl == nil || k.Actor != nil {
 		return
 	}
 	failed := flags&(wire.ReplyAppError|wire.ReplyCancelled) != 0
-	number := k.task.Count()
-	if x.n > 0 && x.at(x.n-1).takes(k.tmpl, number, failed) {
+	number := k.Task.Count()
+	if x.n > 0 && x.at(x.n-1).takes(k.Tmpl, number, failed) {
 		return
 	}
-	row := ranRow{first: k.task, tmpl: k.tmpl, last: number, n: 1, failed: failed}
+	row := ranRow{first: k.Task, tmpl: k.Tmpl, last: number, n: 1, failed: failed}
 	if len(x.ring) < keptRuns {
 		x.ring = append(x.ring, row)
 	} else {
@@ -58,7 +57,7 @@ func (x *ranTasks) note(k *call, flags int) {
 func (x *ranTasks) at(number uint64) *ranRow { return &x.ring[number%keptRuns] }
 
 // takes adds a task to the row if it belongs there.
-func (r *ranRow) takes(tmpl *RemoteTemplate, number uint64, failed bool) bool {
+func (r *ranRow) takes(tmpl *Template, number uint64, failed bool) bool {
 	step := number - r.last // more than any step when the number is lower
 	if r.tmpl != tmpl || r.failed != failed || step == 0 || step > math.MaxUint32 || r.n == math.MaxUint32 {
 		return false
@@ -74,7 +73,7 @@ func (r *ranRow) takes(tmpl *RemoteTemplate, number uint64, failed bool) bool {
 }
 
 // each calls f with the latest tasks, the last one first, until it returns false.
-func (x *ranTasks) each(f func(task ids.Task, tmpl *RemoteTemplate, failed bool) bool) {
+func (x *ranTasks) each(f func(task ids.Task, tmpl *Template, failed bool) bool) {
 	left := keptRuns
 	for i := range uint64(len(x.ring)) {
 		r := x.at(x.n - 1 - i)
@@ -86,31 +85,4 @@ func (x *ranTasks) each(f func(task ids.Task, tmpl *RemoteTemplate, failed bool)
 			}
 		}
 	}
-}
-
-// tallyRan adds what this process runs, and what it has run last, of tasks that others have submitted; mu held.
-func (e *executor) tallyRan(t *wire.ProcessCensus, limit int) {
-	row := func(task ids.Task, tmpl *RemoteTemplate, state string) {
-		r := wire.TaskRow{TaskID: bytes.Clone(task[:]), Name: tmpl.Name, Method: tmpl.Kind == KindMethod, State: state}
-		if r.Method {
-			r.ActorID = bytes.Clone(e.actorID[:])
-		}
-		t.Ran = append(t.Ran, r)
-	}
-	for _, k := range e.calls {
-		if k.tmpl != nil && k.actor == nil && len(t.Ran) < limit {
-			row(k.task, k.tmpl, wire.TaskRunning)
-		}
-	}
-	e.ran.each(func(task ids.Task, tmpl *RemoteTemplate, failed bool) bool {
-		if len(t.Ran) >= limit {
-			return false
-		}
-		state := wire.TaskFinished
-		if failed {
-			state = wire.TaskFailed
-		}
-		row(task, tmpl, state)
-		return true
-	})
 }

@@ -1,0 +1,48 @@
+// Package execute is the queue of one worker process: the calls that other
+// processes have sent to it, which of them run, and what their callers are told.
+//
+// # What it owns
+//
+// Worker holds the calls, the lanes in which they wait, and the state of the
+// process as a worker or an actor. Caller is one connection through which
+// somebody sends calls. It has the caller's templates, the running generators
+// and the places where the worker notes which calls have begun. Call is one call.
+//
+// # Events
+//
+// A method of Worker or Caller is an event. Frames arrive (Caller.Frames), and a
+// caller leaves (Caller.Gone). The program asks for a call (Next), and the
+// session fetches what the call takes as arguments, for which it may wait. Then
+// exactly one of these follows: Begin (the program runs the call), Defer (an
+// actor's call waits in the queue for a lost argument), GiveLost (a task goes
+// back to its caller because of a lost argument), Send or AnswerFault (the call
+// is answered without having run). A call that has begun ends with Send,
+// AnswerFault or Finish. Each call is answered exactly once, or given back, or
+// its caller has left.
+//
+// A task that waits for objects lends its CPUs (Block, Unblock). The calls behind
+// a task that blocks, or that runs for longer than its like, go back to their
+// callers (giveback.go), because other workers may run them sooner.
+//
+// # What it asks of others
+//
+// Effects is what the session does for the worker. Pipe is the connection of a
+// caller, on whose buffer the package appends its frames. Calls of both are made
+// in the middle of an event and must not call back into the package, except that
+// Effects.Wake may run a function that Calling of package wait was given.
+//
+// # Lock, goroutines, time
+//
+// The package has no lock: every exported method expects the session's mutex,
+// except Call.Stopped's channel, which may be waited for without it. It starts no
+// goroutine. Timers are Effects.AfterFunc, whose functions run under the mutex and
+// only while the session is open. The time of day is read directly: it stands on
+// the way of every task. Tests run in a testing/synctest bubble, where time is
+// theirs.
+//
+// # Where to look
+//
+// caller.go reads frames, lane.go and order.go hold the queue and choose the next
+// call, running.go begins and ends calls, answer.go writes answers, backlog.go
+// bounds what waits, lend.go lends CPUs, drain.go ends a worker.
+package execute
