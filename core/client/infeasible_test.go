@@ -182,11 +182,11 @@ func TestAwaitFeasible_OwnerEnds_BorrowerIsTold(t *testing.T) {
 		return x.c.table.Find(x.refs[0]).State() == refs.Failed
 	})
 	letGo(t, x.c, x.refs[:]...)
-	x.c.mu.Lock()
-	defer x.c.mu.Unlock()
-	if x.c.table.Patient() != 0 {
-		t.Errorf("%d questions are noted", x.c.table.Patient())
-	}
+	waitFor(t, "no question is noted any more", func() bool {
+		x.c.mu.Lock()
+		defer x.c.mu.Unlock()
+		return x.c.table.Patient() == 0
+	})
 }
 
 // What a borrower waits for comes also when the owner or the borrower has handed over to an heir meanwhile.
