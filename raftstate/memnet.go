@@ -31,15 +31,22 @@ func NewMemoryNet(members ...string) *MemoryNet {
 	return &MemoryNet{members: slices.Sorted(slices.Values(members)), ports: map[string]*port{}}
 }
 
+// locked calls f with the net's lock held.
+func (m *MemoryNet) locked(f func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	f()
+}
+
 // Open opens a member of the net, or opens it again after Close, with all
 // members as voters.
 func (m *MemoryNet) Open(id string, o Options) (*Node, error) {
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(id))
 	p := &port{net: m, transport: transport}
-	m.mu.Lock()
-	m.ports[id] = p
-	m.connect()
-	m.mu.Unlock()
+	m.locked(func() {
+		m.ports[id] = p
+		m.connect()
+	})
 
 	o.ID, o.Transport, o.Forwarder, o.Voters = id, transport, p, nil
 	for _, member := range m.members {
@@ -49,9 +56,7 @@ func (m *MemoryNet) Open(id string, o Options) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.mu.Lock()
-	p.node = n
-	m.mu.Unlock()
+	m.locked(func() { p.node = n })
 	return n, nil
 }
 
@@ -77,10 +82,12 @@ func (m *MemoryNet) connect() {
 
 // Forward implements Forwarder.
 func (p *port) Forward(ctx context.Context, id, _ string, command []byte) ([]byte, error) {
-	p.net.mu.Lock()
-	target := p.net.ports[id]
-	reachable := target != nil && target.node != nil && !target.cut && !p.cut
-	p.net.mu.Unlock()
+	var target *port
+	reachable := false
+	p.net.locked(func() {
+		target = p.net.ports[id]
+		reachable = target != nil && target.node != nil && !target.cut && !p.cut
+	})
 	if !reachable {
 		return nil, fmt.Errorf("member %s cannot be reached", id)
 	}

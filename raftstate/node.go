@@ -121,11 +121,16 @@ func (n *Node) Close() error {
 	return nil
 }
 
+// refuse lets no call begin any more that waits for raft.
+func (n *Node) refuse() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.halted = true
+}
+
 // halt stops raft after the waits under way; while raft runs they all end.
 func (n *Node) halt() error {
-	n.mu.Lock()
-	n.halted = true
-	n.mu.Unlock()
+	n.refuse()
 	n.inside.Wait()
 	return n.raft.Shutdown().Error()
 }

@@ -292,12 +292,17 @@ func (s *Store) retry() {
 	}
 }
 
+// refuse lets nothing be written any more.
+func (s *Store) refuse() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
 // Close removes the directories. It waits for writes that are going on, but no longer than
 // limit for a disk that hangs. A write that takes longer than half of limit loses its directory.
 func (s *Store) Close(limit time.Duration) {
-	s.mu.Lock()
-	s.closed = true
-	s.mu.Unlock()
+	s.refuse()
 	within(limit, func() {
 		s.gone.Wait()
 		for _, d := range s.dirs {
