@@ -400,7 +400,7 @@ func TestResolved_NoNodeCanTakeIt_CallsRunWhenOneCan(t *testing.T) {
 		t.Errorf("%s, %s", code, words)
 	}
 	c.mu.Lock()
-	if c.actors[id].birth == nil {
+	if c.actors[id].creation == nil {
 		t.Error("the constructor's arguments are let go although it may run")
 	}
 	c.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 // An item that is lost while its generator runs is made by a second run beside
 // the first, if the generator may run again; else the error says why not. The
 // first run goes on, and nothing is left in the end.
-func TestAmid_ItemLostWhileItsGeneratorRuns_ASecondRunMakesIt(t *testing.T) {
+func TestStreamRecovery_ItemLostWhileItsGeneratorRuns_ASecondRunMakesIt(t *testing.T) {
 	for _, retries := range []int{3, 0} {
 		d := startDaemon(t)
 		var mu sync.Mutex

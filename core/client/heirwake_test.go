@@ -33,7 +33,7 @@ func (d *fakeDaemon) asksOfActors() (list func() []string) {
 		if q.Incarnation == wire.ActorNever {
 			return note("death", q.ActorID)
 		}
-		return note("fate", q.ActorID)
+		return note("death?", q.ActorID)
 	})
 	return func() []string {
 		d.mu.Lock()
@@ -60,24 +60,24 @@ func wakes(t *testing.T, c *Client, prepare func(h *heir)) {
 // An heir asks after each actor what its parent was about to ask, and nothing of an actor that needs nothing.
 func TestHeir_Wakes_AsksOfEachActorWhatIsToBeKnown(t *testing.T) {
 	newCall := func() *task { return &task{tmpl: &Template{Kind: KindMethod, Name: "A.m", Method: "m", Returns: 1}} }
-	newBirth := func() *birth {
-		return &birth{task: new(task), tmpl: &Template{Kind: KindTask, Name: "A", FID: []byte("sixteen bytes id"), Returns: 1}, req: new(wire.ActorCreate)}
+	newCreation := func() *creation {
+		return &creation{task: new(task), tmpl: &Template{Kind: KindTask, Name: "A", FID: []byte("sixteen bytes id"), Returns: 1}, req: new(wire.ActorCreate)}
 	}
 	for what, x := range map[string]struct {
 		make func(a *actor)
 		want []string
 	}{
 		"it needs nothing":                      {func(*actor) {}, nil},
-		"its constructor may run again":         {func(a *actor) { a.birth = newBirth(); a.birth.announce, a.birth.again = true, true }, []string{"death 7"}},
-		"it is not registered":                  {func(a *actor) { a.birth = newBirth(); a.birth.req.ActorID = a.id[:] }, []string{"create 7"}},
-		"it is registered and does not run yet": {func(a *actor) { a.birth = newBirth(); a.birth.announce = true }, []string{"resolve 7"}},
-		"its process had calls":                 {func(a *actor) { a.sent, a.broken = []*task{newCall()}, &brokenConn{3} }, []string{"fate 7"}},
+		"its constructor may run again":         {func(a *actor) { a.creation = newCreation(); a.creation.announce, a.creation.again = true, true }, []string{"death 7"}},
+		"it is not registered":                  {func(a *actor) { a.creation = newCreation(); a.creation.req.ActorID = a.id[:] }, []string{"create 7"}},
+		"it is registered and does not run yet": {func(a *actor) { a.creation = newCreation(); a.creation.announce = true }, []string{"resolve 7"}},
+		"its process had calls":                 {func(a *actor) { a.sent, a.broken = []*task{newCall()}, &brokenConn{3} }, []string{"death? 7"}},
 		"its calls were sent":                   {func(a *actor) { a.sent = []*task{newCall()} }, []string{"resolve 7"}},
 		"calls wait":                            {func(a *actor) { a.queue.push(newCall()) }, []string{"resolve 7"}},
 		"it may run again and had calls": {func(a *actor) {
-			a.birth, a.sent, a.broken = newBirth(), []*task{newCall()}, &brokenConn{3}
-			a.birth.announce, a.birth.again = true, true
-		}, []string{"death 7", "fate 7"}},
+			a.creation, a.sent, a.broken = newCreation(), []*task{newCall()}, &brokenConn{3}
+			a.creation.announce, a.creation.again = true, true
+		}, []string{"death 7", "death? 7"}},
 	} {
 		d := startDaemon(t)
 		asked := d.asksOfActors()

@@ -165,11 +165,11 @@ func (h *heir) wake(at *wire.Inherited) {
 	c.table.CheckCopies()
 	for _, a := range c.actors {
 		switch {
-		case a.birth != nil && a.birth.again:
+		case a.creation != nil && a.creation.again:
 			c.watchDeath(a)
-		case a.birth != nil && !a.birth.announce:
-			c.bear(a)
-		case a.birth != nil:
+		case a.creation != nil && !a.creation.announce:
+			c.registerWhenReady(a)
+		case a.creation != nil:
 			c.resolve(a)
 		}
 		if a.sent != nil {

@@ -197,7 +197,7 @@ func (v *inventory) actor(a *actor) {
 		x.Calls = append(x.Calls, v.task(t, taskLost))
 	}
 	a.queue.each(func(t *task) { x.Calls = append(x.Calls, v.task(t, taskWaits)) })
-	if b := a.birth; b != nil {
+	if b := a.creation; b != nil {
 		place := taskWaits
 		if b.announce { // its arguments wait elsewhere
 			place = taskSent
@@ -205,7 +205,7 @@ func (v *inventory) actor(a *actor) {
 		x.Birth = &willBirth{Task: v.written(b.task, place), Template: *b.tmpl, Req: *b.req, Announce: b.announce, Again: b.again}
 		x.Birth.Template.class = nil
 	}
-	if a.token == nil && a.pending == 0 && a.birth == nil {
+	if a.token == nil && a.pending == 0 && a.creation == nil {
 		return // nobody has a handle of it any more
 	}
 	v.w.Actors = append(v.w.Actors, x)

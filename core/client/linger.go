@@ -67,7 +67,7 @@ func (c *Client) lessNeeded() {
 // needed reports whether something would be lost with this worker, which
 // wants to end since began; mu held.
 func (c *Client) needed(began time.Time) bool {
-	if c.unfinished > 0 || c.bearing() || len(c.table.Retained()) > 0 {
+	if c.unfinished > 0 || c.creating() || len(c.table.Retained()) > 0 {
 		return true
 	}
 	if time.Since(began) < receiptPatience && c.table.Unconfirmed() {
@@ -81,11 +81,11 @@ func (c *Client) needed(began time.Time) bool {
 	return lent
 }
 
-// bearing reports whether an actor's constructor may still ask for arguments
+// creating reports whether an actor's constructor may still ask for arguments
 // that this process owns, or waits for them to be registered; mu held.
-func (c *Client) bearing() bool {
+func (c *Client) creating() bool {
 	for _, a := range c.actors {
-		b := a.birth
+		b := a.creation
 		switch {
 		case b == nil:
 		case b.again:

@@ -115,19 +115,19 @@ func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 		want bool
 	}{
 		{"an actor whose constructor has ended", actor{token: token}, false},
-		{"a constructor with an argument", actor{token: token, birth: &birth{task: &task{deps: dep}, announce: true}}, true},
-		{"a constructor with large arguments", actor{token: token, birth: &birth{task: &task{argsRef: o}, announce: true}}, true},
-		{"a constructor that was announced and needs nothing", actor{token: token, birth: &birth{task: &task{}, announce: true}}, false},
-		{"a constructor that was not announced", actor{token: token, birth: &birth{task: &task{}}}, true},
-		{"a constructor that may run again, of a detached actor", actor{birth: &birth{task: &task{deps: dep}, again: true}}, true},
-		{"a constructor that may run again, whose actor has handles here only", actor{token: token, birth: &birth{task: &task{deps: dep}, again: true}}, false},
+		{"a constructor with an argument", actor{token: token, creation: &creation{task: &task{deps: dep}, announce: true}}, true},
+		{"a constructor with large arguments", actor{token: token, creation: &creation{task: &task{argsRef: o}, announce: true}}, true},
+		{"a constructor that was announced and needs nothing", actor{token: token, creation: &creation{task: &task{}, announce: true}}, false},
+		{"a constructor that was not announced", actor{token: token, creation: &creation{task: &task{}}}, true},
+		{"a constructor that may run again, of a detached actor", actor{creation: &creation{task: &task{deps: dep}, again: true}}, true},
+		{"a constructor that may run again, whose actor has handles here only", actor{token: token, creation: &creation{task: &task{deps: dep}, again: true}}, false},
 	} {
 		x.a.id = ids.Actor{1}
 		c.actors[x.a.id] = &x.a
 		needed(x.what, began, x.want)
 	}
 	c.table.AddBorrower(token, ids.Owner{7})
-	if !c.bearing() {
+	if !c.creating() {
 		t.Error("a constructor that may run again, of an actor with handles elsewhere, needs nothing")
 	}
 	c.table.DropBorrower(token, ids.Owner{7})

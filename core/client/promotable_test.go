@@ -56,7 +56,7 @@ func TestHolds_AnyArgumentThatIsReferredTo(t *testing.T) {
 		"nothing": {task{args: []byte("x")}, false}, "a reference": {task{deps: o}, true},
 		"a reference inside": {task{nested: o}, true}, "large arguments": {task{argsRef: o[0]}, true},
 	} {
-		if got := (&birth{task: &x.t}).holds(); got != x.want {
+		if got := (&creation{task: &x.t}).holds(); got != x.want {
 			t.Errorf("%s: %v", what, got)
 		}
 	}

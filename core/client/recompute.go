@@ -13,7 +13,7 @@ import (
 // together, and once however many ask; mu held.
 func (c *submitter) recompute(o *refs.Object) {
 	if o.Recipe() == nil || o.Recipe().Why() == refs.Forgotten {
-		c.amid(o)
+		c.recoverItem(o)
 	}
 	r := c.table.ToRecompute(o)
 	if r == nil {

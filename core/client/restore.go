@@ -212,7 +212,7 @@ func (h *heir) actors() error {
 			if err != nil {
 				return err
 			}
-			a.birth = &birth{task: t, tmpl: &b.Template, req: &b.Req, announce: b.Announce, again: b.Again}
+			a.creation = &creation{task: t, tmpl: &b.Template, req: &b.Req, announce: b.Announce, again: b.Again}
 		}
 	}
 	return nil

@@ -127,7 +127,7 @@ func TestHeir_Actors_WithTheirCalls(t *testing.T) {
 	if a.token != o || o.Source() != a || o.Pins() != 3 || a.broken == nil || a.broken.num != 8 {
 		t.Errorf("its token has %d pins, %+v", o.Pins(), a.broken)
 	}
-	if b := a.birth; b == nil || b.tmpl.Name != "birth" || !b.announce || !b.again || b.task == nil {
+	if b := a.creation; b == nil || b.tmpl.Name != "birth" || !b.announce || !b.again || b.task == nil {
 		t.Errorf("its constructor: %+v", b)
 	}
 	c.table.EndToken(o)

@@ -296,7 +296,7 @@ func TestInventory_Constructor_WaitsWhereItIs(t *testing.T) {
 	for _, announced := range []bool{false, true} {
 		a := &actor{id: ids.Actor{3}}
 		tm := &Template{Kind: KindTask, Name: "A", class: x.tmpl.class}
-		a.birth = &birth{task: &task{tmpl: tm, first: 9}, tmpl: tm, req: &wire.ActorCreate{Name: "its name"}, announce: announced, again: announced}
+		a.creation = &creation{task: &task{tmpl: tm, first: 9}, tmpl: tm, req: &wire.ActorCreate{Name: "its name"}, announce: announced, again: announced}
 		v := &inventory{c: x.Client, w: new(will), tasks: map[*task]int{}}
 		v.actor(a)
 		if len(v.w.Actors) != 1 {

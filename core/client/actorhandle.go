@@ -9,23 +9,32 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// handlesGone: the token died, nobody can call the actor any more.
-func (c *submitter) handlesGone(a *actor) {
-	if a.token.Owned() { // a borrowed token is given back by the table
-		c.fx.Push(wire.TActorRelease, wire.ActorRef{ActorID: a.id[:]})
-	}
-	c.forgetActor(a)
-}
+// What the program does with handles of actors: it calls methods, passes handles to
+// other processes, opens those that it got, and lets go of them.
 
-func (c *submitter) forgetActor(a *actor) {
-	delete(c.actors, a.id)
-	c.runsNoMore(a)
-	c.dropRaised(a)
-	if a.conn != nil {
-		a.conn.Flush()
-		a.conn.Close()
-		a.conn = nil
+// CallActor submits a method call.
+func (c *Client) CallActor(id ids.Actor, call *Call) (first ids.Object, returns int, err error) {
+	total, _ := call.Args.layout()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.actors[id]
+	if a == nil {
+		return first, 0, fault.New(fault.NotFound, "actor %s: this process holds no handle of it", id)
 	}
+	if a.limit > 0 && a.pending >= a.limit {
+		return first, 0, fault.New(fault.PendingCallsLimit, "actor %s (%s) has %d calls pending, max_pending_calls=%d", a.name, id, a.pending, a.limit)
+	}
+	tm, err := c.templateOf(call.Template)
+	if err != nil {
+		return first, 0, err
+	}
+	t, err := c.newTask(tm, call, total)
+	if err != nil {
+		return first, 0, err
+	}
+	first = ids.NewObject(t.first, c.self, c.info.Job, 1)
+	c.submitCall(a, t)
+	return first, int(t.returns), nil
 }
 
 // ActorToken returns what another process needs to count its handle: the
@@ -91,13 +100,13 @@ func (c *Client) ActorTokenID(id ids.Actor) (tok ids.Object) {
 	return tok
 }
 
-// CloseActor lets an uncounted handle go.
+// CloseActor lets go of a handle of an actor that has no token.
 func (c *Client) CloseActor(id ids.Actor) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if a := c.actors[id]; a != nil && a.token == nil {
 		a.handles--
-		if a.handles <= 0 && a.pending == 0 && a.birth == nil { // else its constructor may need arguments of ours
+		if a.handles <= 0 && a.pending == 0 && a.creation == nil { // otherwise its constructor may need arguments of ours
 			c.forgetActor(a)
 		}
 	}

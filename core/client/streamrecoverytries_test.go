@@ -11,7 +11,7 @@ import (
 
 // A second run that goes on after the first has ended may use up the retries of all runs. Then no item can be
 // made again: neither the one that it made, nor those that the first run has yielded.
-func TestAmid_SecondRunUsesTheRetriesUpAfterTheFirstEnded_NoItemIsMadeAgain(t *testing.T) {
+func TestStreamRecovery_SecondRunUsesTheRetriesUpAfterTheFirstEnded_NoItemIsMadeAgain(t *testing.T) {
 	for _, ends := range []bool{true, false} { // the second run, before the next item is lost
 		g := &gated{t: t, d: startDaemon(t), gates: map[int]chan struct{}{3: make(chan struct{})}, answer: make(chan struct{}), stop: make(chan struct{})}
 		dies, third := make(chan struct{}), make(chan struct{})
@@ -73,7 +73,7 @@ func TestAmid_SecondRunUsesTheRetriesUpAfterTheFirstEnded_NoItemIsMadeAgain(t *t
 
 // A run that could make lost items may be forgotten to save memory while the first run still yields, or is
 // about to end. The generator itself can make them then.
-func TestAmid_SecondRunIsForgotten_TheGeneratorMakesWhatIsLost(t *testing.T) {
+func TestStreamRecovery_SecondRunIsForgotten_TheGeneratorMakesWhatIsLost(t *testing.T) {
 	for _, ends := range []bool{false, true} { // the first run, while the daemon looks for the item
 		g := startGated(t, -1, 4, 3)
 		close(g.answer)
@@ -100,7 +100,7 @@ func TestAmid_SecondRunIsForgotten_TheGeneratorMakesWhatIsLost(t *testing.T) {
 	}
 }
 
-// An heir that takes over amid two runs of a generator counts their retries together, and the
+// A successor that takes over while two runs of a generator go on counts their retries together, and the
 // second run knows what the first yields from then on.
 func TestHeir_TakesOverAmidTwoRuns_TheyKnowEachOther(t *testing.T) {
 	for _, order := range [][]bool{{false, true}, {true, false}} { // which of the tasks runs again
@@ -148,7 +148,7 @@ func TestHeir_TakesOverAmidTwoRuns_TheyKnowEachOther(t *testing.T) {
 
 // A second run that raises while the first run still yields gives its exception to the lost item only: the
 // generator ends as its first run does.
-func TestAmid_SecondRunRaises_FirstRunStillEndsWell(t *testing.T) {
+func TestStreamRecovery_SecondRunRaises_FirstRunStillEndsWell(t *testing.T) {
 	d := startDaemon(t)
 	g := &gated{t: t, d: d, stop: make(chan struct{})}
 	gate := make(chan struct{})

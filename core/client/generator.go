@@ -2,7 +2,6 @@ package client
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
@@ -11,11 +10,11 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// A generator's items come one by one while it runs, each an object of ours.
-// The generator's own object (completed() in Python) has index 1 and the count
-// t.first; that of item i has index i+2 and the count t.first+1+i, so the
-// worker knows it before it writes a large item to the arena. For this a
-// generator sets streamCounts counts aside. feed.go is the other end.
+// The caller's end of generators. A generator's items come one by one while it runs,
+// and each is an object of the caller. The generator's own object (completed() in
+// Python) has index 1 and the count t.first. Item i has index i+2 and the count
+// t.first+1+i, so the worker knows the item's id before it writes a large item to the
+// arena. For this a generator sets streamCounts counts aside. feed.go is the other end.
 
 // streamCounts bounds how many items a generator can have.
 const streamCounts = 1 << 32
@@ -40,22 +39,22 @@ const untold = 2
 
 // stream is the caller's end of a generator.
 type stream struct {
-	gen   uint64 // count of its own object
+	gen   uint64 // the count of its own object
 	task  *task  // nil: it has ended
-	got   uint64 // items that have come, in all attempts
-	taken uint64 // of them, given to the program
-	told  bool   // the program has been given what ended it
-	left  bool   // the program reads no more: what comes is not kept
-	goOn  bool   // although it is left
-	quit  bool   // it is to be closed: nobody waits for its end either
-	again bool   // it runs again, for items that were lost
-	tries int32  // of all runs together: only the first run's stream counts them
+	got   uint64 // how many items have come, in all attempts
+	taken uint64 // how many of them the program has been given
+	told  bool   // the program has been given what ended the generator
+	left  bool   // the program reads no more of it, so items that come are not kept
+	goOn  bool   // it runs to its end all the same
+	quit  bool   // it is to be closed, because nobody waits for its end either
+	again bool   // this is a second run, for items that were lost
+	tries int32  // the retries of all runs together, counted in the first run's stream only
 
-	first *stream // of one that runs again: the stream of the first run, which may still yield; nil: it ended in another process
+	first *stream // of a second run: the stream of the first run, which may still yield; nil: that ended in another process
 }
 
-// came is how many items have come. Of a run for lost items those count that the
-// first run has yielded since: whichever run ends last can make all of them anew.
+// came is how many items have come. In a run for lost items those count, too, that
+// the first run has yielded since, because the run that ends last can make all of them anew.
 func (s *stream) came() uint64 {
 	if s.first != nil {
 		return max(s.got, s.first.got)
@@ -105,27 +104,6 @@ func (c *submitter) itemID(s *stream, i uint64) ids.Object {
 // head returns the object that the next item to come will be, if somebody waits for it.
 func (c *submitter) head(s *stream) *refs.Object { return c.table.FindOwned(s.gen + 1 + s.got) }
 
-// streamAgain makes t, which is to compute lost results of a generator, a run of
-// it after another one, which may go on; mu held. Those results are Pending, and t produces them.
-func (c *submitter) streamAgain(t, before *task) {
-	t.stream = &stream{gen: t.first, task: t, got: before.stream.came(), left: true, again: true, first: before.stream.root()}
-}
-
-// eachLost calls f with the items that a second run is to make anew.
-func (c *submitter) eachLost(t *task, f func(i uint64, o *refs.Object)) {
-	for i := range t.stream.came() {
-		if o := c.table.FindOwned(t.first + 1 + i); o != nil && !o.State().Ready() && o.Source() == t {
-			f(i, o)
-		}
-	}
-}
-
-// makesItems reports whether a second run has items to make.
-func (c *submitter) makesItems(t *task) (any bool) {
-	c.eachLost(t, func(uint64, *refs.Object) { any = true })
-	return any
-}
-
 // eachItem calls f with the items that have come and that somebody still holds.
 func (c *submitter) eachItem(t *task, f func(o *refs.Object)) {
 	for i := range t.stream.came() {
@@ -149,7 +127,7 @@ func (c *submitter) appendResume(b []byte, t *task) []byte {
 	return frame.AppendResume(b, &x)
 }
 
-// item is what a generator yielded.
+// item reads what a generator yielded.
 func (o *outConn) item(r *wire.Reader) error {
 	x, err := frame.ReadItem(r)
 	if err != nil {
@@ -220,28 +198,6 @@ func (o *outConn) lastOf(t *task, r *wire.Reader, x *frame.Reply) error {
 	return r.Err()
 }
 
-// raises reads the exception that a generator ends with, which is its item i. A run for lost items gives it to
-// all that it has not made. The worker chose the first of these for it, and wrote it to the store under
-// that item's id if it is large. The program may have let go of that item since: then the item's object comes
-// back, and the others keep it alive for as long as they need its exception.
-func (o *outConn) raises(t *task, i uint64, r *wire.Reader) (inner bool, err error) {
-	c, s := o.c, t.stream
-	if !s.again {
-		return o.comes(t, i, r, true)
-	}
-	if c.table.FindOwned(s.gen+1+i) == nil && c.makesItems(t) {
-		x := c.place(s, i)
-		defer func() {
-			c.table.Unpin(x)
-			c.table.CarryOut()
-		}()
-	}
-	if inner, err = o.comes(t, i, r, true); err == nil {
-		c.lostFail(t, i)
-	}
-	return inner, err
-}
-
 // failsAs gives a generator's own object the exception that is its item i; mu held.
 func (c *submitter) failsAs(t *task, i uint64) {
 	x, o := c.table.FindOwned(t.first+1+i), c.table.FindOwned(t.first)
@@ -251,14 +207,7 @@ func (c *submitter) failsAs(t *task, i uint64) {
 	}
 }
 
-// lostFail ends the items that a second run was to make, and has not, with the exception that it raised: its item i; mu held.
-func (c *submitter) lostFail(t *task, i uint64) {
-	if x := c.table.FindOwned(t.first + 1 + i); x != nil && x.IsError() && x.State().Ready() {
-		c.eachLost(t, func(_ uint64, o *refs.Object) { c.table.FailAs(o, x) })
-	}
-}
-
-// streamEnded: no more items will come; mu held.
+// streamEnded notes that a run of a generator has ended, so no more of its items come; mu held.
 func (c *submitter) streamEnded(t *task) {
 	s := t.stream
 	s.task = nil
@@ -288,7 +237,7 @@ func (c *submitter) streamEnded(t *task) {
 	c.table.CarryOut()
 }
 
-// dropItems lets go of the items that the program has not taken; none that come are kept; mu held.
+// dropItems lets go of the items that the program has not taken. Items that come later are not kept; mu held.
 func (c *submitter) dropItems(s *stream) {
 	s.left = true
 	for i := s.taken; i <= s.got; i++ {
@@ -298,22 +247,7 @@ func (c *submitter) dropItems(s *stream) {
 	}
 }
 
-// leaveStream: the program reads the generator no more; mu held. If it never
-// got anything it wanted what the generator does, not what it yields: then that goes on.
-func (c *submitter) leaveStream(id ids.Object) {
-	s := c.streams[id.Count()]
-	if s == nil {
-		return
-	}
-	delete(c.streams, s.gen)
-	s.goOn = s.got == 0
-	c.dropItems(s)
-	if s.task != nil {
-		c.tellTaken(s, true)
-	}
-}
-
-// unwanted: nobody has a reference to the generator itself any more; mu held.
+// unwanted notes that nobody has a reference to the generator's own object any more; mu held.
 func (c *submitter) unwanted(t *task, o *refs.Object) {
 	s := t.stream
 	if o.ID.Count() != s.gen || s.task == nil {
@@ -329,56 +263,5 @@ func (c *submitter) unwanted(t *task, o *refs.Object) {
 	if t.on != nil {
 		t.on.Queue(frame.AppendQuit(t.on.Buffer(), t.seq))
 		t.on.Flush()
-	}
-}
-
-// tellTaken tells a worker that counts it what the program has taken.
-func (c *submitter) tellTaken(s *stream, now bool) {
-	t := s.task
-	f := &t.tmpl.Flow
-	if t.on == nil || f.Limit == 0 && !f.Counted {
-		return
-	}
-	n := s.taken
-	if s.left {
-		n = frame.All
-	}
-	o := t.on
-	o.Queue(frame.AppendTaken(o.Buffer(), t.seq, n))
-	// A worker that has all that it may send waits for this.
-	if now || f.Counted || s.got-s.taken+1 >= f.Limit {
-		o.Flush()
-	}
-	if o.Unsent() > 0 {
-		o.SendSoon()
-	}
-}
-
-// restoreStream gives an heir's task its generator. Only who called it reads
-// items one by one, and that program has ended; a list of them may still be wanted.
-func (c *Client) restoreStream(t *task, x *willTask) {
-	s := &stream{gen: t.first, task: t, got: x.Items, left: true, goOn: x.GoOn}
-	t.stream = s
-	if s.again = x.Again; s.again {
-		for _, i := range x.Makes { // several runs may go on at once, each for other items
-			if o := c.table.FindOwned(t.first + i); o != nil && o.State() == refs.Pending && !slices.Contains(c.table.Unverified(), o) {
-				o.SetSource(t)
-			}
-		}
-		return
-	}
-	gen := c.table.FindOwned(s.gen)
-	if t.tmpl.Flow.Mode == FlowStream {
-		c.yields(t)
-	}
-	if t.tmpl.Flow.Mode == FlowStream || gen == nil {
-		s.quit = gen == nil && !s.goOn && t.tmpl.Flow.Mode == FlowStream
-		return
-	}
-	s.left = false
-	for i := range s.got {
-		if o := c.table.FindOwned(s.gen + 1 + i); o != nil {
-			c.table.Pin(o)
-		}
 	}
 }

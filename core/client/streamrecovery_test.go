@@ -138,7 +138,7 @@ func (g *gated) ranTimes(n int) {
 // The second run of a generator, for a lost item, may end after the first run.
 // Items that are lost later together are made by one run, also those that the
 // second run did not know because they came after it had begun.
-func TestAmid_SecondRunEndsAfterTheFirst_OneRunMakesAllThatIsLostLater(t *testing.T) {
+func TestStreamRecovery_SecondRunEndsAfterTheFirst_OneRunMakesAllThatIsLostLater(t *testing.T) {
 	for _, retries := range []int{-1, 2} { // the second and the third run take two retries
 		g := startGated(t, retries, 4, 3)
 		g.take(3)
@@ -156,7 +156,7 @@ func TestAmid_SecondRunEndsAfterTheFirst_OneRunMakesAllThatIsLostLater(t *testin
 }
 
 // All runs of a generator share its budget of retries, also those that begin while the first run goes on.
-func TestAmid_RetriesAreUsedUp_ALaterLossIsTold(t *testing.T) {
+func TestStreamRecovery_RetriesAreUsedUp_ALaterLossIsTold(t *testing.T) {
 	for retries := 1; retries <= 2; retries++ {
 		g := startGated(t, retries, 4, 3)
 		close(g.answer)
@@ -179,7 +179,7 @@ func TestAmid_RetriesAreUsedUp_ALaterLossIsTold(t *testing.T) {
 
 // A lost item that a second run could make, and a lost item that came after
 // that run had ended, are made by one run, while the first run goes on.
-func TestAmid_ItemsFromBeforeAndAfterASecondRunAreLost_OneRunMakesThem(t *testing.T) {
+func TestStreamRecovery_ItemsFromBeforeAndAfterASecondRunAreLost_OneRunMakesThem(t *testing.T) {
 	for _, order := range []string{"1.3 3.3", "3.3 1.3"} {
 		g := startGated(t, -1, 5, 3, 4)
 		g.take(3)
