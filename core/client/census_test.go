@@ -108,7 +108,7 @@ func TestTally_OfAnHeir_SitesAndFunctionsAreKept(t *testing.T) {
 	owner.give(t, id, friend)
 	owner.c.mu.Lock()
 	w := &will{}
-	w.Objects = append(w.Objects, (&inventory{c: owner.c, serves: map[ids.Owner]bool{}}).object(owner.c.table.Find(id)))
+	(&inventory{c: owner.c, w: w, serves: map[ids.Owner]bool{}}).references()
 	owner.c.mu.Unlock()
 	if got := installed(t, d.sited(wire.RoleSuccessor).c, w); got.Site != "(put object) | line 5" || got.Maker != "" {
 		t.Errorf("inherited: %+v", got)

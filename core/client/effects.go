@@ -65,3 +65,11 @@ const (
 func (t *task) LineageBytes() uint64 {
 	return uint64(recipeBytes + cap(t.args) + needBytes*(len(t.deps)+len(t.nested)))
 }
+
+// TextsOf implements refs.Texts.
+func (h *host) TextsOf(o *refs.Object) (site, maker string) {
+	return (*Client)(h).siteOf(o), (*Client)(h).makerOf(o)
+}
+
+// NumberOf implements refs.Texts.
+func (h *host) NumberOf(text string) uint32 { return (*Client)(h).textNumber(text) }

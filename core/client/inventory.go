@@ -48,8 +48,8 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 		asks[served[i].Peer] = &w.Serving[i]
 		v.serves[ids.Owner(w.Serving[i].Owner)] = true
 	}
+	v.references()
 	c.table.Each(func(o *refs.Object) bool {
-		w.Objects = append(w.Objects, v.object(o))
 		for _, x := range o.Tasks() {
 			t := taskOf(x)
 			waiting[t] = t.counted && (t.actor == nil || t.aside)
@@ -96,42 +96,17 @@ func (c *Client) inventory(w *will, fds []int, served []transport.DetachedPeer) 
 		}
 	}
 	v.recipes()
-	c.table.EachUnconfirmed(func(caller ids.Owner, t ids.Task, list []*refs.Object) {
-		w.Held = append(w.Held, willHeld{append([]byte(nil), caller[:]...), append([]byte(nil), t[:]...), rawOf(list)})
-	})
-	for _, r := range c.table.Retained() {
-		w.Settlings = append(w.Settlings, willSettling{r.Worker(), rawOf(r.Objects())})
-	}
 	return fds
 }
 
-func (v *inventory) object(o *refs.Object) willObject {
-	x := willObject{
-		ID: raw(o.ID), OwnerAddr: o.OwnerAddr(), State: o.State(), IsError: o.IsError(), Asked: o.Asked(), Size: o.Size(),
-		Contained: rawOf(o.Contained()), Site: v.c.siteOf(o), Maker: v.c.makerOf(o),
+// references writes down what the reference table knows; mu held.
+func (v *inventory) references() {
+	s, w := v.c.table.Snapshot((*host)(v.c)), v.w
+	w.Objects, w.Held, w.Settlings, w.Receipts, w.LookedFor = s.Objects, s.Results, s.Retained, s.Receipts, s.LookedFor
+	for i := range w.Objects { // the end of a borrower without a connection is being told
+		x := &w.Objects[i]
+		x.HeldBy = slices.DeleteFunc(x.HeldBy, func(p []byte) bool { return !v.serves[ids.Owner(p)] })
 	}
-	if o.Recipe() != nil {
-		x.Why = o.Recipe().Why()
-	}
-	switch o.State() {
-	case refs.Inline:
-		x.Value = o.Value()
-	case refs.Pending:
-		x.Verifying = o.Verifying()
-	case refs.Stored:
-		x.Value = o.Value() // of one that went to the store as an argument
-	case refs.Infeasible: // the heir's scheduler says so again, or the owner, whom the heir asks
-		x.Asked = !o.Owned()
-		x.State = refs.Pending
-	case refs.Failed:
-		x.Fault = &wire.FaultBody{Code: string(o.Fault().Code), Message: o.Fault().Message, Task: o.Fault().Task}
-	}
-	for _, p := range o.HeldBy() {
-		if v.serves[p] { // else its end is being told
-			x.HeldBy = append(x.HeldBy, append([]byte(nil), p[:]...))
-		}
-	}
-	return x
 }
 
 func (v *inventory) written(t *task, place taskPlace) willTask {

@@ -8,7 +8,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/wire"
@@ -17,65 +16,16 @@ import (
 // The parts of an heir, from the parts of the will. Nothing runs yet.
 
 // objects fills the table.
-func (h *heir) objects() error {
-	c := h.c
-	for i := range h.w.Objects {
-		x := &h.w.Objects[i]
-		id, err := ids.ParseObject(x.ID)
-		if err != nil {
-			return err
-		}
-		known := refs.Facts{
-			State: x.State, IsError: x.IsError, Asked: x.Asked, OwnerAddr: x.OwnerAddr, Size: x.Size, Value: x.Value,
-			Site: c.textNumber(x.Site), Maker: c.textNumber(x.Maker),
-		}
-		if f := x.Fault; f != nil {
-			known.Fault = &fault.Error{Code: fault.Code(f.Code), Message: f.Message, Task: f.Task}
-		}
-		o := refs.Known(id, known)
-		if x.Why != refs.Whole {
-			c.table.SetRecipe(o, refs.NoRecipe(x.Why))
-		}
-		if x.Verifying {
-			c.table.VerifyLater(o)
-		}
-		c.table.Install(o)
-		for _, p := range x.HeldBy {
-			if len(p) == ids.OwnerSize {
-				c.table.AddBorrower(o, ids.Owner(p))
-			}
-		}
-	}
-	for i := range h.w.Objects {
-		x := &h.w.Objects[i]
-		inner, err := h.found(x.Contained)
-		if err != nil {
-			return err
-		}
-		outer, _ := h.found([][]byte{x.ID})
-		for _, o := range inner {
-			c.table.Contain(outer[0], o)
-		}
-	}
-	return nil
+func (h *heir) objects() error { return h.references(&refs.Snapshot{Objects: h.w.Objects}) }
+
+// references gives the reference table a part of what it had.
+func (h *heir) references(s *refs.Snapshot) error {
+	s.Version = refs.SnapshotVersion // both processes run the same version: wire.Version says so
+	return h.c.table.Restore(s, (*host)(h.c))
 }
 
 // found returns objects of the table.
-func (h *heir) found(list [][]byte) ([]*refs.Object, error) {
-	var out []*refs.Object
-	for _, b := range list {
-		id, err := ids.ParseObject(b)
-		if err != nil {
-			return nil, err
-		}
-		o := h.c.table.Find(id)
-		if o == nil {
-			return nil, fmt.Errorf("object %s was not handed over", id)
-		}
-		out = append(out, o)
-	}
-	return out, nil
-}
+func (h *heir) found(list [][]byte) ([]*refs.Object, error) { return h.c.table.Named(list) }
 
 // task makes a task as it was, with what it pins.
 func (h *heir) task(x *willTask, tm *Template) (*task, error) {
@@ -279,26 +229,8 @@ func (h *heir) conns() error {
 	return nil
 }
 
+// results restores what is held for callers and workers. The connections to them are there.
 func (h *heir) results() error {
-	for i := range h.w.Held {
-		x := &h.w.Held[i]
-		list, err := h.found(x.Objects)
-		if err != nil {
-			return err
-		}
-		var t ids.Task
-		copy(t[:], x.Task)
-		for _, o := range list {
-			h.c.table.Pin(o)
-		}
-		h.c.hold(ids.Owner(x.Caller), t, list)
-	}
-	for _, x := range h.w.Settlings {
-		list, err := h.found(x.Objects)
-		if err != nil {
-			return err
-		}
-		h.c.table.Retain(x.Addr, list)
-	}
-	return nil
+	w := h.w
+	return h.references(&refs.Snapshot{Results: w.Held, Retained: w.Settlings, Receipts: w.Receipts, LookedFor: w.LookedFor})
 }

@@ -23,24 +23,16 @@ type will struct {
 	Conns     []willConn
 	Recipes   []willRecipe // the oldest first
 	Settlings []willSettling
+	Receipts  []refs.ReceiptSnapshot
+	LookedFor []refs.CallerSnapshot
 }
 
-type willObject struct {
-	ID        []byte
-	OwnerAddr string
-	State     refs.State
-	IsError   bool
-	Asked     bool
-	Size      uint64
-	Value     []byte
-	Fault     *wire.FaultBody
-	Contained [][]byte
-	HeldBy    [][]byte // processes that borrow it
-	Site      string
-	Maker     string
-	Verifying bool     // its copy is being looked for
-	Why       refs.Why // it cannot be computed again
-}
+// What of a will the reference table writes and reads.
+type (
+	willObject   = refs.ObjectSnapshot
+	willHeld     = refs.ResultSnapshot
+	willSettling = refs.RetainedSnapshot
+)
 
 // willTask is a task without answer. Those of Conns were sent.
 type willTask struct {
@@ -109,19 +101,6 @@ type willBirth struct {
 	Announce bool
 
 	Again bool
-}
-
-// willHeld is a result whose caller has not confirmed it.
-type willHeld struct {
-	Caller  []byte
-	Task    []byte
-	Objects [][]byte
-}
-
-// willSettling is what a call took whose worker may not have registered what it keeps of that.
-type willSettling struct {
-	Addr    string
-	Objects [][]byte
 }
 
 // willServing is a connection of a borrower, with its questions that wait.

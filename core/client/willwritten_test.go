@@ -81,8 +81,9 @@ func TestInventory_Objects_EachStateIsWrittenDown(t *testing.T) {
 
 	v := &inventory{c: x.Client, w: new(will), serves: map[ids.Owner]bool{friend: true}}
 	got := map[*refs.Object]willObject{}
+	v.references()
 	for _, o := range []*refs.Object{pending, sought, inline, stored, infeasible, bad, unrecoverable, borrowed} {
-		y := v.object(o)
+		y := writtenObject(t, v.w, o.ID)
 		if got[o] = y; ids.Object(y.ID) != o.ID || y.OwnerAddr != o.OwnerAddr() || y.Size != o.Size() || y.Asked != o.Asked() || y.IsError != o.IsError() {
 			t.Errorf("of %+v the will says %+v", o, y)
 		}
@@ -331,4 +332,14 @@ func TestInventory_HeldForOthers_IsWrittenDown(t *testing.T) {
 	if len(w.Settlings) != 1 || w.Settlings[0].Addr != "worker" || !slices.EqualFunc(w.Settlings[0].Objects, []ids.Object{b.ID, a.ID}, sameID) {
 		t.Errorf("not registered: %+v", w.Settlings)
 	}
+}
+
+// writtenObject returns what a will says of an object.
+func writtenObject(t *testing.T, w *will, id ids.Object) willObject {
+	t.Helper()
+	i := slices.IndexFunc(w.Objects, func(x willObject) bool { return ids.Object(x.ID) == id })
+	if i < 0 {
+		t.Fatalf("the will says nothing of object %s", id)
+	}
+	return w.Objects[i]
 }

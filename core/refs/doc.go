@@ -29,6 +29,6 @@
 // follows when nobody holds it. borrow.go, registration.go and confirmations.go
 // are what processes tell each other, reftable.go and inside.go the references
 // inside a value. recipe.go, lineage.go and verifycopy.go say how a lost object is
-// computed again, facts.go and move.go how another process takes objects over,
-// index.go and borrowed.go how an object is found.
+// computed again. snapshot.go, facts.go and move.go are how another process takes
+// a table over, index.go and borrowed.go how an object is found.
 package refs

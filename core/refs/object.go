@@ -57,6 +57,7 @@ const (
 	shared                        // others may know of the object
 	lineageOnly                   // only recipes hold the value, so it counts in Table.lineageBytes
 	lost                          // the store has no copy, as long as the object is Verifying
+	flagsEnd
 )
 
 func (o *Object) has(f flags) bool { return o.flags&f != 0 }

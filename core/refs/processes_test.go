@@ -502,6 +502,29 @@ func (s *society) check() {
 	}
 }
 
+// moves replaces the table by one that is restored from its snapshot. What the
+// program and its calls hold, they hold again.
+func (m *member) moves() {
+	m.s.note("%s moves", m.name)
+	m.carryOut()
+	old := m.table
+	m.table = successorOf(m.s.t, old, m)
+	for id, n := range m.holds {
+		m.object(id).local = int32(n)
+	}
+	for _, args := range m.calls {
+		for _, id := range args {
+			m.table.Pin(m.object(id))
+		}
+	}
+	for _, d := range old.lateDrops { // the program let go of them, and the table has not yet
+		m.object(d.Object).local++
+	}
+	m.table.Sweep()
+	m.table.Drop(old.lateDrops)
+	m.carryOut()
+}
+
 // dies ends a process: what it had sent and not delivered is lost, and all others hear of its end.
 func (m *member) dies() {
 	s := m.s
@@ -612,7 +635,9 @@ func TestProcesses_RandomPrograms_NothingGoesEarlyAndNothingStays(t *testing.T) 
 	for seed := range uint64(150) {
 		s := newSociety(t, seed, 2+int(seed%4))
 		for range 600 {
-			s.step()
+			if s.step(); seed%2 == 1 && s.r.IntN(20) == 0 {
+				s.members[s.r.IntN(len(s.members))].moves()
+			}
 			s.check()
 		}
 		s.ends()
