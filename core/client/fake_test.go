@@ -452,6 +452,12 @@ func bare(c *Client) *Client {
 	return c
 }
 
+// withPipe gives a channel a connection that is on no poller.
+func withPipe(o *outConn, k transport.Conn) *outConn {
+	o.pipe = &k
+	return o
+}
+
 // bareClient is a session without a daemon, for what needs none.
 func bareClient(t *testing.T, o Options) *Client {
 	t.Helper()

@@ -48,7 +48,7 @@ func FuzzReplyFrames(f *testing.F) {
 			}
 			c.count(k)
 			o := newOutConn(&c.submitter, "")
-			o.Conn = transport.Closed(c.poller)
+			withPipe(o, transport.Closed(c.poller))
 			if ofActor {
 				o.actor = &actor{name: "A", conn: o, pending: 1}
 				k.actor = o.actor

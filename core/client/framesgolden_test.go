@@ -156,17 +156,17 @@ func (r *frameRecorder) callersFrames() {
 	r.add("task-generator-again", c.appendTask(nil, &item, g))
 	spec := &task{tmpl: f, first: 30, args: []byte("arguments"), deps: []*refs.Object{inline, stored, foreign}}
 	r.add("constructor", c.creationSpec(spec, f))
-	x := newOutConn(&c.submitter, "")
-	r.sent("forget", &x.Conn, x, func() {
+	x := withPipe(newOutConn(&c.submitter, ""), transport.Conn{})
+	r.sent("forget", socketOf(x), x, func() {
 		x.known[f.id] = true
 		x.forget(f)
 	})
-	x = newOutConn(&c.submitter, "")
-	r.sent("taken", &x.Conn, x, func() {
+	x = withPipe(newOutConn(&c.submitter, ""), transport.Conn{})
+	r.sent("taken", socketOf(x), x, func() {
 		c.tellTaken(&stream{task: &task{tmpl: g, seq: 500, on: x}, taken: 2, got: 4}, false)
 	})
-	x = newOutConn(&c.submitter, "")
-	r.sent("quit", &x.Conn, x, func() {
+	x = withPipe(newOutConn(&c.submitter, ""), transport.Conn{})
+	r.sent("quit", socketOf(x), x, func() {
 		gen := c.table.New(1, 1)
 		s := &stream{gen: gen.ID.Count(), left: true}
 		s.task = &task{tmpl: g, seq: 12, on: x, stream: s}

@@ -421,7 +421,7 @@ func TestStream_ExceptionAtAnImpossiblePlace_IsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := newOutConn(&c.submitter, "")
-		o.Conn = transport.Closed(c.poller)
+		withPipe(o, transport.Closed(c.poller))
 		k.seq, k.on = 1, o
 		o.sent.add(k)
 		c.inflight++

@@ -8,6 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -84,7 +85,9 @@ func (h *host) Connect(o *outConn, hello wire.Hello, page int) {
 			return
 		}
 		if err == nil {
-			if err := h.poller.Add(&o.Conn, fd, o); err != nil {
+			k := new(transport.Conn)
+			o.pipe = k
+			if err := h.poller.Add(k, fd, o); err != nil {
 				(*Client)(h).fail(err)
 				return
 			}
@@ -162,3 +165,6 @@ func (h *host) Descriptor(fd int, open bool) {
 		h.opts.Descriptor(fd, open)
 	}
 }
+
+// socketOf returns the connection that a channel writes to, which a process hands over when it moves.
+func socketOf(o *outConn) *transport.Conn { return o.pipe.(*transport.Conn) }

@@ -153,7 +153,7 @@ func (v *inventory) complete(t *task, place taskPlace) willTask {
 }
 
 func (v *inventory) conn(o *outConn, x willConn) {
-	x.Addr, x.Seq, x.Unread, x.Unsent, x.Num = o.peerAddr, o.seq, o.Unread(), o.Buffer(), o.num
+	x.Addr, x.Seq, x.Unread, x.Unsent, x.Num = o.peerAddr, o.seq, socketOf(o).Unread(), o.Buffer(), o.num
 	for t := range o.sent.all() {
 		x.Tasks = append(x.Tasks, v.task(t, taskSent))
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/frame"
 	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/transport"
 )
 
 // atWorker is a task that a worker has, with large arguments and two references, all of which lie in the
@@ -15,7 +16,7 @@ import (
 func atWorker(t *testing.T, c *Client) (k *task, conn *outConn, o *refs.Object) {
 	t.Helper()
 	k, o = taken(t, c, retried(t, c, "f", 0))
-	conn = newOutConn(&c.submitter, "worker")
+	conn = withPipe(newOutConn(&c.submitter, "worker"), transport.Conn{})
 	conn.lease = &lease{class: k.tmpl.class, conn: conn, busy: 1, paused: true}
 	k.seq, k.on = 5, conn
 	conn.sent.add(k)

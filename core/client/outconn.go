@@ -11,7 +11,6 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/trace"
-	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -22,9 +21,34 @@ const (
 	maxRunUs   = 1e12 // what a worker may say that a call ran for: more is no time that a Duration can hold
 )
 
-// outConn is a socket through which we call a leased worker or an actor.
+// pipe is the socket of a channel. What is queued is appended to Buffer, so
+// that a frame is written where it is sent from.
+type pipe interface {
+	// Buffer returns what was queued and not sent yet; Queue takes it back, with more behind.
+	Buffer() []byte
+	Queue(b []byte)
+	Unsent() int
+	// Full reports whether the socket takes no more for now. The function is called once everything is sent.
+	Full() bool
+	WhenSent(f func())
+	// Flush sends now; SendSoon and ReadSoon leave it to the next turn of who waits.
+	Flush()
+	SendSoon()
+	ReadSoon()
+	// Close ends the socket at once, CloseWhenRead when everything that has arrived is read.
+	Close()
+	CloseWhenRead()
+	Closed() bool
+	// CallSent and CallAnswered learn how long waking up takes, of which TellWakeup tells the other end.
+	CallSent(seq uint32, unanswered int)
+	CallAnswered(seq uint32, ran time.Duration)
+	TellWakeup()
+	FD() int // for the tracer
+}
+
+// outConn is a channel through which we call a leased worker or an actor.
 type outConn struct {
-	transport.Conn
+	pipe     // nil until it is open
 	c        *submitter
 	lease    *lease
 	actor    *actor
@@ -86,7 +110,7 @@ func (o *outConn) send(t *task) {
 		o.TellWakeup()
 	}
 	o.Queue(c.appendTask(o.Buffer(), t, tm))
-	t.stamp(c, trace.Framed, o.FD())
+	t.stamp(c, trace.Framed, o.pipe)
 	c.inflight++
 	o.CallSent(t.seq, c.inflight)
 	if idle || o.Unsent() >= batchBytes {
@@ -197,7 +221,7 @@ func (o *outConn) reply(r *wire.Reader, n int) error {
 	if t == nil {
 		return fmt.Errorf("%w: reply to call %d, which is not outstanding", wire.ErrBadFrame, seq)
 	}
-	t.stamp(c, trace.Settled, o.FD())
+	t.stamp(c, trace.Settled, o.pipe)
 	c.inflight--
 	o.CallAnswered(seq, time.Duration(min(us, maxRunUs))*time.Microsecond)
 	if l := o.lease; l != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -187,7 +188,9 @@ func (h *heir) conns() error {
 		}
 		o := newOutConn(&c.submitter, x.Addr)
 		o.seq, o.num = x.Seq, x.Num
-		o.Restore(x.Unread, x.Unsent)
+		socket := new(transport.Conn)
+		socket.Restore(x.Unread, x.Unsent)
+		o.pipe = socket
 		if len(x.ActorID) > 0 {
 			a := c.actors[ids.Actor(x.ActorID)]
 			if a == nil {
@@ -221,7 +224,7 @@ func (h *heir) conns() error {
 			}
 			c.inflight++
 		}
-		if err := c.poller.Add(&o.Conn, fd, o); err != nil {
+		if err := c.poller.Add(socket, fd, o); err != nil {
 			return err
 		}
 		o.SendSoon()

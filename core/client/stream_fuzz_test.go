@@ -40,7 +40,7 @@ func FuzzItemFrames(f *testing.F) {
 			t.Fatal(err)
 		}
 		o := newOutConn(&c.submitter, "")
-		o.Conn = transport.Closed(c.poller)
+		withPipe(o, transport.Closed(c.poller))
 		k.seq, k.on = 1, o
 		o.sent.add(k)
 		s := k.stream

@@ -8,9 +8,9 @@ import (
 // What the tracer hears. Each of these is a branch in its caller while nothing is traced.
 
 // stamp marks a stage of a call that we have submitted.
-func (t *task) stamp(c *submitter, s trace.Stage, fd int) {
+func (t *task) stamp(c *submitter, s trace.Stage, p pipe) {
 	if trace.On {
-		trace.Call(s, t.first, c.self, fd)
+		trace.Call(s, t.first, c.self, p.FD())
 	}
 }
 

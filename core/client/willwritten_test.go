@@ -169,22 +169,22 @@ func TestInventory_Tasks_EachOnceAndWhereItIs(t *testing.T) {
 	lost := one(x.tmpl)
 	sent := one(x.tmpl)
 	broken := one(x.tmpl)
-	open := newOutConn(&x.submitter, "worker")
+	open := withPipe(newOutConn(&x.submitter, "worker"), transport.Conn{})
 	open.seq, open.num = 77, 78
 	open.sent.add(sent)
-	shut := newOutConn(&x.submitter, "ended worker")
-	shut.Conn = transport.Closed(x.poller)
+	shut := withPipe(newOutConn(&x.submitter, "ended worker"), transport.Conn{})
+	withPipe(shut, transport.Closed(x.poller))
 	shut.sent.add(broken)
 	x.leases[1] = &lease{id: 1, class: x.tmpl.class, lost: []*task{lost}}
 	x.leases[2] = &lease{id: 2, class: x.tmpl.class, conn: open, choice: 1}
 	x.leases[3] = &lease{id: 3, class: x.tmpl.class, conn: shut}
-	x.leases[4] = &lease{id: 4, class: x.tmpl.class, conn: newOutConn(&x.submitter, "idle worker")}
-	served, calls := &actor{id: ids.Actor{8}, pending: 1}, newOutConn(&x.submitter, "actor")
+	x.leases[4] = &lease{id: 4, class: x.tmpl.class, conn: withPipe(newOutConn(&x.submitter, "idle worker"), transport.Conn{})}
+	served, calls := &actor{id: ids.Actor{8}, pending: 1}, withPipe(newOutConn(&x.submitter, "actor"), transport.Conn{})
 	sentCall := one(x.meth)
 	sentCall.actor, served.conn = served, calls
 	calls.sent.add(sentCall)
 	x.actors[served.id] = served
-	quiet := &actor{id: ids.Actor{9}, pending: 1, conn: newOutConn(&x.submitter, "idle actor")}
+	quiet := &actor{id: ids.Actor{9}, pending: 1, conn: withPipe(newOutConn(&x.submitter, "idle actor"), transport.Conn{})}
 	x.actors[quiet.id] = quiet
 	ended := &actor{id: ids.Actor{10}, pending: 1, conn: shut}
 	x.actors[ended.id] = ended
