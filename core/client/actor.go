@@ -21,7 +21,7 @@ type actor struct {
 	conn     *outConn
 	asking   bool            // the daemon is asked where it is, or a socket to it is being opened
 	stuck    bool            // its calls cannot be sent,
-	since    uint32          // since this look, see pending.go
+	since    uint32          // since this look, see waiting.go
 	patience time.Duration   // the delay before the daemon is asked again, see unannounced
 	queue    fifo            // calls that were not sent, in order
 	grouped  bool            // some calls are of a concurrency group

@@ -13,20 +13,20 @@ import (
 // cancelPatience is how long Cancel waits for a worker, or an owner, to have heard.
 const cancelPatience = time.Second
 
-// burst tells one cancellation, for which its worker is waited, from thousands
-// in a row, of which not each is to cost a round trip.
+// burst counts cancellations. The caller of a single one waits until the worker has
+// heard of it. Of thousands in a row not each shall cost a round trip.
 type burst struct {
 	last time.Time
 	n    int
 }
 
-// A burst begins after so many in a row, each within so long a time of the one before.
+// A burst begins after so many cancellations in a row, each within so long of the one before.
 const (
 	burstAfter = 50
 	burstGap   = 100 * time.Millisecond
 )
 
-// few counts a cancellation; true: it is no part of a burst.
+// few counts a cancellation, and reports whether it is no part of a burst.
 func (b *burst) few(now time.Time) bool {
 	if now.Sub(b.last) > burstGap {
 		b.n = 0
@@ -36,9 +36,10 @@ func (b *burst) few(now time.Time) bool {
 	return b.n <= burstAfter
 }
 
-// Cancel ends the task that returns the object. A finished one is left alone.
-// When the task was sent, its worker has heard of it on return, unless many are cancelled in a row. Of what another
-// process has submitted, be it gone and only its heir left, that one is asked.
+// Cancel ends the task that returns the object. It leaves a finished task alone. When
+// the task was sent, its worker has heard of the cancellation when Cancel returns, unless many
+// tasks are cancelled in a row. When another process has submitted the task, that process or its
+// successor is asked.
 func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	c.mu.Lock()
 	o, err := c.find(id)
@@ -54,8 +55,8 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 	return k.await(patience)
 }
 
-// cancelObject begins to cancel the task that returns an object. The cancellation is to be waited
-// for so long; nil: nobody has to hear of it, or it need not be waited for.
+// cancelObject begins to cancel the task that returns an object. The caller waits for the
+// cancellation for at most the patience; nil: there is nothing to wait for.
 func (c *submitter) cancelObject(o *refs.Object, force, recursive bool, now time.Time) (k *cancellation, patience time.Duration, err error) {
 	if o.State().Ready() {
 		return nil, 0, nil
@@ -108,7 +109,7 @@ func (c *submitter) cancelTask(t *task, force, recursive bool, heard bool) *canc
 	return k
 }
 
-// takeOut ends a cancelled task that was not sent; mu held.
+// takeOut ends a cancelled task that was not sent.
 func (c *submitter) takeOut(t *task) {
 	a := t.actor
 	if a != nil {
@@ -124,8 +125,8 @@ func (c *submitter) takeOut(t *task) {
 	}
 }
 
-// canceling serves a cancellation that another process asks for: of a task that
-// this one runs, or of one that it has submitted.
+// canceling serves a cancellation that another process asks for. The task runs
+// in this process, or was submitted by it.
 func (c *Client) canceling(q *wire.Cancel, m *wire.Message) {
 	if len(q.ObjectID) == 0 {
 		if c.exec != nil {
@@ -148,4 +149,9 @@ func (c *Client) canceling(q *wire.Cancel, m *wire.Message) {
 		}
 		_ = m.Reply(nil) // an object that is gone needs no cancelling
 	}()
+}
+
+// cancelFault is what a cancelled task fails with.
+func cancelFault(t *task) *fault.Error {
+	return fault.New(fault.TaskCancelled, "task %s was cancelled", t.tmpl.Name)
 }

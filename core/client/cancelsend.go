@@ -8,10 +8,10 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// A process that a cancellation is for, and that cannot be reached, has ended most
-// likely, and its end ends the task. If it lives the cancellation must not be lost,
-// for whoever waits for the task would wait for ever: so it is sent again until it
-// arrives, or until nobody needs it any more.
+// When the process that a cancellation is for cannot be reached, it has most likely
+// ended, and its end ends the task. If it lives the cancellation must not be lost,
+// because who waits for the task would wait for ever. So the cancellation is sent
+// again until it arrives, or until nobody needs it any more.
 const (
 	cancelAgain = 25 * time.Millisecond // the pause before the second try; each pause is twice as long as the one before,
 	cancelRests = time.Second           // up to this
@@ -23,9 +23,9 @@ type cancellation struct {
 	c      *submitter
 	addr   string
 	q      wire.Cancel
-	what   string      // is cancelled, for the warning
-	wanted func() bool // whether the task still runs there
-	heard  chan error  // has place for the one answer; nil: nobody waits
+	what   string      // what is cancelled, for the warning
+	wanted func() bool // reports whether the task still runs there
+	heard  chan error  // takes the one answer without blocking; nil: nobody waits
 	tries  int
 }
 

@@ -185,7 +185,7 @@ func (c *Client) tallyTasks(t *wire.ProcessCensus, limit int) {
 	if c.exec != nil {
 		c.exec.AddRuns(t, limit)
 	}
-	c.tallyEnded(t, limit)
+	c.countEnded(t, limit)
 }
 
 func addAll(sent *outstanding, add func(*task) bool) {

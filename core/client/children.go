@@ -6,8 +6,8 @@ import (
 	"github.com/eagleray/eagleray/core/refs"
 )
 
-// A task knows the call that submitted it: recursive cancellation ends what the
-// cancelled call has submitted, and nothing of others that the process runs.
+// A task knows the call that submitted it. Recursive cancellation ends the tasks
+// that the cancelled call has submitted, and no task of other calls in the process.
 
 // NoParent as Call.Parent says that no running call submits the task.
 const NoParent = ^uint64(0)
@@ -25,7 +25,7 @@ func (c *Client) parent(named uint64) uint64 {
 	return c.exec.OnlyTask()
 }
 
-// eachTask calls f with every task without an answer, some of them twice; mu held.
+// eachTask calls f with every task that has no answer, with some of them twice.
 func (c *submitter) eachTask(f func(*task)) {
 	for _, k := range c.classes {
 		k.queue.each(f)
@@ -65,7 +65,7 @@ func (c *submitter) eachTask(f func(*task)) {
 	})
 }
 
-// childrenOf returns the tasks without an answer that a call has submitted; mu held.
+// childrenOf returns the tasks without an answer that a call has submitted.
 func (c *submitter) childrenOf(token uint64) []*task {
 	var list []*task
 	seen := map[*task]bool{}

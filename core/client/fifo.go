@@ -1,8 +1,8 @@
 package client
 
-// fifo is a queue of tasks. A task knows its place, so that it can be taken out
-// without a search: ten thousand cancellations are not to cost ten thousand
-// times ten thousand steps. Where a task was taken out its slot stays, empty.
+// fifo is a queue of tasks. A task knows its place in it, so that it can be taken out
+// without a search: the cost of many cancellations grows with their number, not
+// with its square. When a task was taken out its slot stays, empty.
 type fifo struct {
 	items []*task
 	head  int   // the first task; never an empty slot while there is a task
@@ -10,7 +10,7 @@ type fifo struct {
 	shift int64 // the place of items[0]
 }
 
-// manyEmpty is from how many empty slots on they are looked at.
+// manyEmpty is how many empty slots may stay, however short the queue is.
 const manyEmpty = 1024
 
 func (q *fifo) len() int { return len(q.items) - q.head - q.empty }
@@ -55,7 +55,7 @@ func (q *fifo) pop() *task {
 	return t
 }
 
-// remove takes a task out; false: it is not in this queue.
+// remove takes a task out, and reports whether it was in this queue.
 func (q *fifo) remove(t *task) bool {
 	i := t.place - q.shift
 	if i < int64(q.head) || i >= int64(len(q.items)) || q.items[i] != t {
@@ -67,7 +67,7 @@ func (q *fifo) remove(t *task) bool {
 	return true
 }
 
-// tidy makes head a task again and gives memory back.
+// tidy moves head to the first task and gives memory back.
 func (q *fifo) tidy() {
 	for q.head < len(q.items) && q.items[q.head] == nil {
 		q.head++

@@ -6,12 +6,12 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// Functions capture references. Workers keep the functions that they have run,
-// and are borrowers of what those captured, until the process whose function it
-// was says that nobody can call it any more.
+// Functions capture references. A worker keeps the functions that it has run, and
+// borrows what they captured, until the process that the function comes from says
+// that nobody can call it any more.
 
 // Forget says that the program cannot call a function any more. When the last
-// of its tasks has ended the workers let go of it.
+// of its tasks has ended the workers let go of the function.
 func (c *Client) Forget(fid []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -20,7 +20,7 @@ func (c *Client) Forget(fid []byte) {
 	}
 }
 
-// forgetFunction: the program cannot call a function any more.
+// forgetFunction is told that the program cannot call a function any more.
 func (c *submitter) forgetFunction(fid []byte) {
 	open := false
 	for _, t := range c.templates() {
@@ -34,7 +34,7 @@ func (c *submitter) forgetFunction(fid []byte) {
 	}
 }
 
-// lastEnded: no task of a function is left that the program has forgotten; mu held.
+// lastEnded lets the workers forget the function of a template when no task of it is left.
 func (c *submitter) lastEnded(tm *Template) {
 	for _, t := range c.templates() {
 		if t.open > 0 && bytes.Equal(t.FID, tm.FID) {

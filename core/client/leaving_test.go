@@ -235,8 +235,8 @@ func TestTallyEnded_LatestFirst_WithTheirStates(t *testing.T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all, one wire.ProcessCensus
-	c.tallyEnded(&all, 10)
-	c.tallyEnded(&one, 1)
+	c.countEnded(&all, 10)
+	c.countEnded(&one, 1)
 	var states []string
 	for _, r := range all.Ended {
 		states = append(states, r.State)

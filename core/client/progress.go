@@ -9,12 +9,12 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// What the workers of this process's leases have begun stands on a page of its
-// own, see package progress. A worker that is lost has used one run of each task
-// that it had begun; the tasks behind them are sent elsewhere and have used none.
+// The workers of this process's leases note on a page which tasks they begin, see
+// package progress. When a worker is lost each task that it had begun has used one
+// run; the tasks behind are sent elsewhere and have used none.
 
 // takeSlot returns a slot on the page for a lease, 0 when there is none, and the
-// descriptor of the page; mu held.
+// descriptor of the page.
 func (c *submitter) takeSlot(lease uint64) (slot, fd int) {
 	if c.begun == nil {
 		var err error
@@ -31,8 +31,8 @@ func (c *submitter) takeSlot(lease uint64) (slot, fd int) {
 	return slot, c.begun.FD()
 }
 
-// giveSlotBack returns the number of the task that a lease's worker began last, 0
-// for none; false: it is not known; mu held.
+// giveSlotBack frees a lease's slot. It returns the number of the task that the lease's worker began
+// last, 0 for none; false: that is not known.
 func (c *submitter) giveSlotBack(l *lease) (seq uint32, known bool) {
 	if c.begun == nil {
 		return 0, false
@@ -42,7 +42,7 @@ func (c *submitter) giveSlotBack(l *lease) (seq uint32, known bool) {
 	return seq, known
 }
 
-// dropBegun gives the page back; mu held.
+// dropBegun closes the page.
 func (c *submitter) dropBegun() {
 	if c.begun != nil && c.begun.FD() >= 0 {
 		c.fx.Descriptor(c.begun.FD(), false)
@@ -51,7 +51,7 @@ func (c *submitter) dropBegun() {
 }
 
 // begunOf returns how many of a lost lease's tasks, in the order in which they
-// were sent, had begun: the first one when nobody knows; mu held.
+// were sent, had begun. When nobody knows, the first one counts as begun.
 func (c *submitter) begunOf(l *lease, tasks []*task) int {
 	last, known := c.giveSlotBack(l)
 	if !known {

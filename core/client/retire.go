@@ -10,10 +10,10 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// Programs make functions, options and resource shapes in loops. What this
-// process, the daemon and the workers keep of them goes when nothing can come of
-// it any more: the program cannot call it, no task of it is without an answer,
-// and no lineage would run it again.
+// Programs make functions, options and resource shapes in loops. This process, the
+// daemon and the workers keep a template until it is of no use any more: the program
+// cannot call it, none of its tasks is without an answer, and no lineage would run
+// one of them again.
 
 // Retire says that the program cannot call a template any more.
 func (c *Client) Retire(id int) {
@@ -24,13 +24,13 @@ func (c *Client) Retire(id int) {
 	}
 }
 
-// retireTemplate: the program cannot call the template any more.
+// retireTemplate is told that the program cannot call a template any more.
 func (c *submitter) retireTemplate(tm *Template) {
 	tm.retired = true
 	c.dropTemplate(tm)
 }
 
-// dropTemplate lets a template go that is retired and not needed; mu held.
+// dropTemplate removes a template that is retired and not needed.
 func (c *submitter) dropTemplate(tm *Template) {
 	if !tm.retired || tm.open > 0 || tm.recipes > 0 || tm.id >= len(c.tmpls) || c.tmpls[tm.id] != tm {
 		return
@@ -63,7 +63,7 @@ func (c *submitter) dropTemplate(tm *Template) {
 	}
 }
 
-// dropClass lets a class go that no template is of; mu held.
+// dropClass removes a class that no template and no lease belongs to.
 func (c *submitter) dropClass(k *class) {
 	if k.templates > 0 || len(k.leases) > 0 || c.classes[k.id] != k {
 		return
@@ -78,8 +78,8 @@ func (c *submitter) dropClass(k *class) {
 	c.fx.Push(wire.TClassRetire, wire.LeaseWant{ClassID: k.id})
 }
 
-// newID returns a number that no template has; mu held. One that is used again
-// every connection has been told to forget, before it hears of the new one.
+// newID gives a template a number that no other template has. When a number is used again,
+// every connection has been told to forget the old template before it hears of the new one.
 func (c *submitter) newID(t *Template) int {
 	if n := len(c.freeIDs); n > 0 {
 		id := c.freeIDs[n-1]
@@ -112,7 +112,7 @@ func (o *outConn) knows(t *Template) (lacks bool) {
 	return o.blobs[fid] == 1
 }
 
-// forget has the worker forget a template; mu held.
+// forget has the worker forget a template.
 func (o *outConn) forget(t *Template) {
 	if o.Closed() || !o.known[t.id] {
 		return

@@ -71,7 +71,7 @@ type task struct {
 	stored   bool // a result lies in the store
 	aside    bool // runs again, and is not in its actor's queue yet
 	seq      uint32
-	since    uint32         // while it waits for arguments: the look that came last before; then see due.go
+	since    uint32         // while it waits for arguments: the look that came last before; then see alternatives.go
 	args     []byte         // envelope, unless argsRef
 	argsRef  *refs.Object   // large arguments, in the arena
 	deps     []*refs.Object // pinned

@@ -10,7 +10,7 @@ import (
 func TestLeaseWanted_RestingOne_IsLookedAtSoon(t *testing.T) {
 	since := time.Now().Add(time.Hour)
 	c := bare(&Client{})
-	c.leases = map[uint64]*lease{1: {resting: true, idleAt: since}, 2: {idleAt: since}}
+	c.leases = map[uint64]*lease{1: {idle: true, idleAt: since}, 2: {idleAt: since}}
 	defer c.submitter.stop()
 	c.leaseWanted(3) // it is gone
 	c.leaseWanted(2)
@@ -25,7 +25,7 @@ func TestLeaseWanted_RestingOne_IsLookedAtSoon(t *testing.T) {
 		t.Error("what nobody wants is not kept longer")
 	}
 	closed := bare(&Client{membership: membership{closed: true}})
-	closed.leases[1] = &lease{resting: true}
+	closed.leases[1] = &lease{idle: true}
 	if closed.leaseWanted(1); closed.leases[1].wanted {
 		t.Error("a closed client minds its leases")
 	}

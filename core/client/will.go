@@ -128,7 +128,7 @@ type willConn struct {
 	Addr    string
 	LeaseID uint64
 	Class   uint32
-	Choice  int    // see choice.go
+	Choice  int    // see alternatives.go
 	ActorID []byte // instead of a lease
 	Seq     uint32
 	Unread  []byte

@@ -11,7 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/resource"
 )
 
-// The client of these tests follows the rules of core/client/due.go. What it
+// The client of these tests follows the rules of core/client/alternatives.go. What it
 // says to the machine and what the machine says to it is on the way for a
 // random time, in order.
 const (

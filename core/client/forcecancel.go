@@ -4,9 +4,8 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// ensureEnded: the task is being cancelled by force. Its worker ends itself when
-// it hears of that; one that is stopped or stuck does not hear, and is ended by
-// the daemon; mu held.
+// ensureEnded is called when a task is cancelled by force. Its worker ends itself when
+// it hears of that. A worker that is stopped or stuck does not hear, and the daemon ends it.
 func (c *submitter) ensureEnded(t *task) {
 	o := t.on
 	if o == nil || o.lease == nil {

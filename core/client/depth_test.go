@@ -70,7 +70,7 @@ func TestAhead_ShortQueue_NothingWaitsBehindARunningTask(t *testing.T) {
 	get(t, c, submit(t, c, tm, "x"))
 	c.mu.Lock()
 	for _, k := range c.classes {
-		k.changed = time.Now().Add(-2 * aheadAfter) // its lease is kept, and no other has come since
+		k.changed = time.Now().Add(-2 * deepAfter) // its lease is kept, and no other has come since
 	}
 	c.mu.Unlock()
 	long := submit(t, c, tm, "L")
@@ -152,9 +152,9 @@ func TestAhead_WhichLease(t *testing.T) {
 		{"a better one may come in its place", 6, func(k *class) { k.leases[1].better = true }, 0},
 		{"the one with less to do has enough", 6, func(k *class) { k.leases[1].busy = 3 }, 0},
 		{"both have enough", 6, func(k *class) { k.leases[0].busy, k.leases[1].busy = 3, 3 }, -1},
-		{"tasks are long", 9, func(k *class) { k.paces[0].ahead = 0 }, 1},
+		{"tasks are long", 9, func(k *class) { k.paces[0].deep = 0 }, 1},
 	} {
-		k := &class{paces: []pace{{depth: 1, ahead: 3}}, changed: time.Now().Add(-time.Hour)}
+		k := &class{paces: []pace{{depth: 1, deep: 3}}, changed: time.Now().Add(-time.Hour)}
 		for busy := range 2 {
 			k.leases = append(k.leases, &lease{class: k, conn: &outConn{}, busy: 2 - 2*busy})
 		}
@@ -163,22 +163,22 @@ func TestAhead_WhichLease(t *testing.T) {
 			x.change(k)
 		}
 		got := -1
-		if l := k.ahead(); l != nil {
+		if l := k.deeper(); l != nil {
 			got = map[*lease]int{k.leases[0]: 0, k.leases[1]: 1}[l]
 		}
 		if got != x.want {
 			t.Errorf("%s: lease %d, want %d", x.what, got, x.want)
 		}
 	}
-	few := &class{paces: []pace{{ahead: 1}}, changed: time.Now().Add(-time.Hour)}
-	if few.ahead() != nil {
+	few := &class{paces: []pace{{deep: 1}}, changed: time.Now().Add(-time.Hour)}
+	if few.deeper() != nil {
 		t.Error("without leases there is one")
 	}
 	few.leases = []*lease{{class: few, conn: &outConn{}}}
-	if fill(few, 1); few.ahead() != nil {
+	if fill(few, 1); few.deeper() != nil {
 		t.Error("the queue has less than two tasks for each lease")
 	}
-	if fill(few, 1); few.ahead() == nil {
+	if fill(few, 1); few.deeper() == nil {
 		t.Error("the queue has two tasks for its one lease")
 	}
 }
@@ -186,12 +186,12 @@ func TestAhead_WhichLease(t *testing.T) {
 // How many tasks a lease has follows how long they run, within bounds.
 func TestPace_DepthFollowsTheMeasuredTime(t *testing.T) {
 	for _, x := range []struct {
-		us           float64
-		depth, ahead int
+		us          float64
+		depth, deep int
 	}{{1, 512, 512}, {10, 200, 401}, {1999, 1, 4}, {2000, 1, 3}, {4000, 1, 2}, {19999, 1, 2}, {20000, 1, 0}, {1e9, 1, 0}} {
 		var p pace
-		if p.measure(x.us); p.us != x.us || p.depth != x.depth || p.ahead != x.ahead {
-			t.Errorf("%g µs: %+v, want %d and %d", x.us, p, x.depth, x.ahead)
+		if p.measure(x.us); p.us != x.us || p.depth != x.depth || p.deep != x.deep {
+			t.Errorf("%g µs: %+v, want %d and %d", x.us, p, x.depth, x.deep)
 		}
 	}
 	p := pace{}

@@ -12,7 +12,7 @@ import (
 // keptEnds is how many ended tasks a process remembers.
 const keptEnds = 1024
 
-// ended is a task that has ended.
+// ended is what is remembered of a task that has ended.
 type ended struct {
 	first  uint64
 	tmpl   *Template
@@ -21,15 +21,15 @@ type ended struct {
 	failed bool
 }
 
-// endings are the last tasks of this process that have ended. How many each
-// function had is counted in its template.
+// endings are the latest tasks of this process that have ended. How many tasks of
+// each function have ended is counted in its template.
 type endings struct {
 	ring    *[keptEnds]ended
 	n       uint64
-	retired map[[2]string]*wire.Ends // what templates counted that are gone
+	retired map[[2]string]*wire.Ends // what templates had counted that are gone
 }
 
-// ends notes the end of a task; mu held. It is on every task's way: no clock, no memory.
+// ends notes the end of a task. Every task comes here, so it reads no clock and allocates nothing.
 func (c *submitter) ends(t *task) {
 	x := &c.endings
 	if x.ring == nil {
@@ -53,7 +53,7 @@ func (c *submitter) ends(t *task) {
 	}
 }
 
-// become gives a task another template; mu held.
+// become gives a task another template.
 func (t *task) become(tm *Template) {
 	if t.counted {
 		t.tmpl.open--
@@ -66,8 +66,8 @@ func (t *task) become(tm *Template) {
 	t.tmpl = tm
 }
 
-// tallyEnded adds the tasks that have ended, the last one first; mu held.
-func (c *submitter) tallyEnded(t *wire.ProcessCensus, limit int) {
+// countEnded adds the tasks that have ended to a census, the latest one first.
+func (c *submitter) countEnded(t *wire.ProcessCensus, limit int) {
 	x := &c.endings
 	for i := uint64(0); i < min(x.n, keptEnds, uint64(limit)); i++ {
 		e := &x.ring[(x.n-1-i)%keptEnds]

@@ -9,14 +9,14 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// A template travels in one frame, which its reader refuses above wire.MaxData,
-// and its name in messages of the daemon's beside others.
+// A template travels in one frame, which its reader refuses above wire.MaxData.
+// Its name travels in messages of the daemon, too, among others.
 const (
 	maxName     = 1 << 20
 	maxTemplate = wire.MaxData - 4*maxName
 )
 
-// The names of resources travel in messages with others, and are repeated there.
+// The names of resources travel in messages among others, and are repeated there.
 const (
 	maxResourceName  = 64 << 10 // of one
 	maxResourceNames = 2 << 20  // of all that one task or actor asks for
@@ -26,10 +26,10 @@ const (
 // cluster's state keeps them, whose commands are at most 16 MiB.
 const maxActor = 12 << 20
 
-// maxReturns is how many results a call can have: its answer is one frame, which takes some bytes for each.
+// maxReturns is how many results a call can have. Its answer is one frame, in which each result takes some bytes.
 const maxReturns = wire.MaxData / 16
 
-// check refuses what no worker would read.
+// check refuses a template that no worker would read.
 func (t *Template) check() error {
 	for what, name := range map[string]string{"the name of a task": t.Name, "the name of a method": t.Method, "the name of a concurrency group": t.Group,
 		"the key of an environment": t.EnvKey, "the name of a scheduling strategy": t.Strategy} {
@@ -122,7 +122,7 @@ func (s *ActorSpec) check() error {
 	return nil
 }
 
-// checkFID refuses a hash of a function or a class that is not one. None at all stands for another's.
+// checkFID refuses what is no hash of a function or a class. An empty one is allowed: the code is another template's.
 func checkFID(what, name string, fid []byte) error {
 	if n := len(fid); n > 0 && n != frame.FIDSize {
 		return fault.New(fault.BadRequest, "the %s id of %.60s has %d bytes, want %d", what, name, n, frame.FIDSize)

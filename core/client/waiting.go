@@ -10,29 +10,29 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// pendingAfter is when what waits says why.
+// The program's user is told when tasks or actors wait for long, and why.
 const (
-	pendingAfter = 10 * time.Second
-	pendingAgain = time.Minute
-	pendingLook  = time.Second // from one look to the next while something waits
+	pendingAfter = 10 * time.Second // how long something has waited when the user is told
+	pendingAgain = time.Minute      // until the user is told again
+	pendingLook  = time.Second      // from one look to the next, while anything waits
 )
 
-// waitReport is one kind of thing that waits: a class of tasks, the actors of
-// a class, or tasks whose arguments are not there.
+// waitReport says that one kind of thing waits: tasks of a class, actors of a class, or
+// tasks of a function whose arguments are not there.
 type waitReport struct {
 	tasks  int
 	actors int
 	name   string
-	ask    *wire.ClassTrouble // the daemon knows why
-	why    string
+	ask    *wire.ClassTrouble // what the daemon is asked, which knows why; nil:
+	why    string             // the reason is this
 }
 
-// pendingTicks is how many looks something has seen that has waited for pendingAfter:
-// it began between two of them.
+// pendingTicks is how many looks there were since something began to wait that has waited
+// for pendingAfter. It began between two looks.
 const pendingTicks = uint32(pendingAfter/pendingLook) + 1
 
 // watchPending looks once a second at what waits, for as long as anything does.
-// Looks are also the clock of what begins to wait: waitsSince is their number; mu held.
+// The number of looks is also the time at which something begins to wait.
 func (c *submitter) watchPending() {
 	if c.pendingArmed || c.closed {
 		return
@@ -49,7 +49,7 @@ func (c *submitter) lookAgain() {
 	}
 }
 
-// waitedLong reports whether what began to wait at a look has done so for pendingAfter; mu held.
+// waitedLong reports whether something that began to wait at a look has waited for pendingAfter.
 func (c *submitter) waitedLong(since uint32) bool { return c.looks-since >= pendingTicks }
 
 // reportPending warns about what has waited for long, once a minute for each kind.
@@ -92,7 +92,7 @@ func (r *waitReport) have() string {
 	return "have"
 }
 
-// stillWaiting collects what has waited since before the last look; mu held.
+// stillWaiting returns what has waited for long and was not reported in the last minute. Again: something waits.
 func (c *submitter) stillWaiting(now time.Time) (out []*waitReport, again bool) {
 	due := func(key string) bool {
 		if now.Before(c.reported[key]) {
@@ -154,14 +154,14 @@ func (c *submitter) stillWaiting(now time.Time) (out []*waitReport, again bool) 
 	return out, again
 }
 
-// runs reports whether a task of the class runs and does not itself wait for an object: then those behind it
-// are in an ordinary queue; mu held.
+// runs reports whether a task of the class runs and does not itself wait for an object. Then the tasks behind
+// it are in an ordinary queue.
 func (k *class) runs() bool {
 	return slices.ContainsFunc(k.leases, func(l *lease) bool { return l.busy > 0 && !l.blocked && !l.gone })
 }
 
-// isComing reports whether an object that is not ready is being computed: nothing is wrong with a task that waits
-// for it; mu held. An object that waits for an argument itself is left to the report about that argument.
+// isComing reports whether an object that is not ready is being computed, so that nothing is wrong with a task that
+// waits for it. An object whose task waits for an argument counts, too: the report about that argument says why.
 func (c *submitter) isComing(o *refs.Object) bool {
 	t := taskOf(o.Source())
 	switch {
@@ -177,15 +177,15 @@ func (c *submitter) isComing(o *refs.Object) bool {
 	return t.tmpl.class.runs()
 }
 
-// waits says that calls of the actor cannot be sent, and since which look.
+// waits notes that calls of the actor cannot be sent, and since which look.
 func (a *actor) waits(look uint32) {
 	if !a.stuck {
 		a.stuck, a.since = true, look
 	}
 }
 
-// waitingForArguments groups by function the tasks whose arguments have not been ready for long;
-// some: there are others.
+// waitingForArguments returns one report for each function whose tasks have waited for their arguments for long.
+// Some: there are tasks that wait for arguments, for however long.
 func (c *submitter) waitingForArguments() (out []*waitReport, some bool) {
 	byName := map[string]*waitReport{}
 	c.table.Each(func(o *refs.Object) bool {

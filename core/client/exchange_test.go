@@ -167,11 +167,11 @@ func TestRest_LeasesBeginAndEndToRest_AreCountedOnce(t *testing.T) {
 	s := &shape{}
 	a, b, alone := &lease{class: &class{shape: s}}, &lease{class: &class{shape: s}}, &lease{class: &class{}}
 	for i, x := range []struct {
-		l       *lease
-		resting bool
-		want    int
+		l    *lease
+		idle bool
+		want int
 	}{{a, true, 1}, {a, true, 1}, {b, true, 2}, {alone, true, 2}, {a, false, 1}, {a, false, 1}, {alone, false, 1}, {b, false, 0}} {
-		if x.l.rest(x.resting); s.idle != x.want || x.l.resting != x.resting {
+		if x.l.setIdle(x.idle); s.idle != x.want || x.l.idle != x.idle {
 			t.Errorf("step %d: %d leases rest, want %d", i, s.idle, x.want)
 		}
 	}

@@ -8,21 +8,22 @@ import (
 	"github.com/eagleray/eagleray/core/wire"
 )
 
-// Functions have classes of their own, for their tasks differ in length. But a
-// lease of one class would do for any other that needs the same: when its own
-// queue is empty it serves those, in turn. The daemon, which counts leases by
-// class, is told; it is not asked.
+// Each function has a class of its own, because the tasks of different functions
+// differ in length. But classes that ask for the same resources can exchange their
+// leases. When the queue of a lease's class is empty the lease serves the other
+// classes, in turn. The daemon counts leases for each class: it is told of an
+// exchange, and not asked.
 
-// shape is what classes have in common whose leases can be exchanged.
+// shape is what classes have in common that exchange their leases.
 type shape struct {
-	waiting []*class // those with a queue, longest unserved first
-	idle    int      // leases that have nothing to do
-	key     string
-	classes int // that have it
+	waiting []*class // the classes with a queue; the one that was not served for longest is first
+	idle    int      // how many of their leases have nothing to do
+	key     string   // in submitter.shapes
+	classes int      // how many classes have it
 }
 
-// shapeKey tells shapes apart. Classes with alternatives, which choose lease by
-// lease, and with workers that end after some calls have none.
+// shapeKey returns what tells shapes apart, "" for a class that exchanges nothing: a class with
+// alternatives, because each of its leases has a choice, and one whose workers end after some calls.
 func shapeKey(t *Template) string {
 	if len(t.Fallback) > 0 || t.AfterMs > 0 || t.MaxCalls != 0 {
 		return ""
@@ -47,7 +48,7 @@ func (c *submitter) shapeFor(t *Template) *shape {
 	return s
 }
 
-// note keeps the list of the classes that wait; mu held.
+// note puts the class into its shape's list of waiting classes, or takes it out.
 func (k *class) note() {
 	waits := k.queue.len() > 0 && k.bad == nil
 	if waits == k.listed || k.shape == nil {
@@ -63,13 +64,13 @@ func (k *class) note() {
 	}
 }
 
-// takeIdle gives the class a lease of its shape that has nothing to do; nil if there is none; mu held.
+// takeIdle gives the class a lease of another class of its shape that has nothing to do, nil if there is none.
 func (c *submitter) takeIdle(k *class) *lease {
 	if k.shape == nil || k.shape.idle == 0 {
 		return nil
 	}
 	for _, l := range c.leases {
-		if l.resting && l.class.shape == k.shape && l.class != k && l.open() {
+		if l.idle && l.class.shape == k.shape && l.class != k && l.open() {
 			c.moveLease(l, k)
 			return l
 		}
@@ -77,8 +78,8 @@ func (c *submitter) takeIdle(k *class) *lease {
 	return nil
 }
 
-// serveOther gives a lease that has nothing to do to the class of its shape
-// that has waited longest, and reports whether there was one; mu held.
+// serveOther gives a lease that has nothing to do to the class of its shape that
+// was not served for longest, and reports whether there is one.
 func (c *submitter) serveOther(l *lease) bool {
 	s := l.class.shape
 	if s == nil {
@@ -89,13 +90,13 @@ func (c *submitter) serveOther(l *lease) bool {
 		return false
 	}
 	k := s.waiting[i]
-	s.waiting = append(slices.Delete(s.waiting, i, i+1), k) // its next turn is after the others'
+	s.waiting = append(slices.Delete(s.waiting, i, i+1), k) // the other classes come before its next turn
 	c.moveLease(l, k)
 	c.pump(k)
 	return true
 }
 
-// moveLease makes l a lease of the class; mu held.
+// moveLease makes l a lease of another class.
 func (c *submitter) moveLease(l *lease, k *class) {
 	if i := slices.Index(l.class.leases, l); i >= 0 {
 		l.class.leases = slices.Delete(l.class.leases, i, i+1)
@@ -108,29 +109,29 @@ func (c *submitter) moveLease(l *lease, k *class) {
 	c.dropClass(old) // it may have had no more than this lease
 }
 
-// rest notes that the lease has nothing to do, or has again; mu held.
-func (l *lease) rest(resting bool) {
-	if l.resting == resting {
+// setIdle notes that the lease has nothing to do, or has something to do again.
+func (l *lease) setIdle(idle bool) {
+	if l.idle == idle {
 		return
 	}
-	l.resting = resting
+	l.idle = idle
 	switch s := l.class.shape; {
 	case s == nil:
-	case resting:
+	case idle:
 		s.idle++
 	default:
 		s.idle--
 	}
 }
 
-// leaseWanted: others wait for the lease. It is given back soon after it has nothing to do.
+// leaseWanted is told that others wait for the lease. It is given back soon after it has nothing to do.
 func (c *submitter) leaseWanted(id uint64) {
 	l := c.leases[id]
 	if l == nil {
 		return
 	}
 	l.wanted = true
-	if l.resting {
+	if l.idle {
 		c.lookAt(l.idleAt.Add(l.patience()))
 	}
 }
