@@ -14,6 +14,16 @@
 // Control traffic has sockets and goroutines of its own (wire.Peer): one to the
 // daemon, one to each process whose references we hold or whose tasks we cancel.
 //
+// # Submitting
+//
+// The submitting half stands for itself: submitter in submitter.go holds templates,
+// scheduling classes, leases, channels (outConn) and the calls without an answer. Its
+// methods are events, which are called with Client.mu held. They neither lock, block nor
+// start a goroutine. What they need they ask of the session through submitEffects:
+// the daemon, other processes, timers, and the socket of a channel (pipe). Methods of
+// Client lock, wait, and call these events. The model test in submitmodel_test.go plays
+// the session with neither processes nor sockets nor a clock.
+//
 // # Moving
 //
 // A worker that ends while it is needed hands everything over to an heir, in
