@@ -111,9 +111,11 @@ func (v *inventory) references() {
 
 func (v *inventory) written(t *task, place taskPlace) willTask {
 	x := willTask{
-		First: t.first, Returns: t.returns, Tries: t.tried(), Fmt: t.fmt, Seq: t.seq, Canceled: t.canceled,
-		Args: t.args, Deps: rawOf(t.deps), Nested: rawOf(t.nested), Place: place, Misses: t.misses,
+		First: t.first, Returns: t.returns, Fmt: t.fmt, Seq: t.seq, Canceled: t.canceled,
+		Args: t.args, Deps: rawOf(t.deps), Nested: rawOf(t.nested), Place: place,
 	}
+	t.attempts.write(&x)
+	x.Tries = t.tried()
 	if t.aside {
 		x.Aside = append([]byte(nil), t.actor.id[:]...)
 	}

@@ -115,7 +115,7 @@ func (h *heir) kept(x *willRecipe) (*task, error) {
 	if y.Template < 0 || y.Template >= len(h.w.Templates) {
 		return nil, fmt.Errorf("a finished task of template %d, of %d, was handed over", y.Template, len(h.w.Templates))
 	}
-	t := &task{tmpl: &h.w.Templates[y.Template], first: y.First, returns: y.Returns, attempts: attempts{tries: y.Tries}, fmt: y.Fmt, args: y.Args}
+	t := &task{tmpl: &h.w.Templates[y.Template], first: y.First, returns: y.Returns, attempts: attemptsOf(y), fmt: y.Fmt, args: y.Args}
 	if t.tmpl.Flow.Mode != 0 {
 		t.stream = &stream{gen: t.first, got: y.Items, left: true}
 	}

@@ -30,7 +30,7 @@ func (h *heir) found(list [][]byte) ([]*refs.Object, error) { return h.c.table.N
 
 // task makes a task as it was, with what it pins.
 func (h *heir) task(x *willTask, tm *Template) (*task, error) {
-	t := &task{tmpl: tm, first: x.First, returns: x.Returns, attempts: attempts{tries: x.Tries, misses: x.Misses}, fmt: x.Fmt, seq: x.Seq, canceled: x.Canceled, args: x.Args, aside: len(x.Aside) > 0}
+	t := &task{tmpl: tm, first: x.First, returns: x.Returns, attempts: attemptsOf(x), fmt: x.Fmt, seq: x.Seq, canceled: x.Canceled, args: x.Args, aside: len(x.Aside) > 0}
 	var err1, err2 error
 	t.deps, err1 = h.found(x.Deps)
 	t.nested, err2 = h.found(x.Nested)

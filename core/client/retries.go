@@ -36,6 +36,16 @@ type attempts struct {
 	misses  uint8 // runs that did not begin because an argument was lost
 }
 
+// write notes in a snapshot what the task has used.
+func (a attempts) write(x *willTask) {
+	x.Tries, x.Crashes, x.OOMs, x.Misses = a.tries, a.crashes, a.ooms, a.misses
+}
+
+// attemptsOf is what the task of a snapshot has used.
+func attemptsOf(x *willTask) attempts {
+	return attempts{tries: x.Tries, crashes: x.Crashes, ooms: x.OOMs, misses: x.Misses}
+}
+
 // budget is what a task may use, and what it has used.
 type budget struct {
 	attempts

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 	"time"
 )
@@ -200,5 +201,37 @@ func TestSpend_RunsOfAGenerator_ShareOneBudget(t *testing.T) {
 	}
 	if v := c.retry(second, workerDied); v.refusal != usedUp {
 		t.Errorf("after all retries: %s", refusalNames[v.refusal])
+	}
+}
+
+// A successor goes on with what a task has used. A field that is added is written down, too, or this fails.
+func TestAttempts_SuccessorKnowsEachOfThem(t *testing.T) {
+	var whole attempts
+	v := reflect.ValueOf(&whole).Elem()
+	for i := range v.NumField() {
+		f := reflect.NewAt(v.Field(i).Type(), v.Field(i).Addr().UnsafePointer()).Elem() // the fields are not exported
+		switch {
+		case f.CanInt():
+			f.SetInt(int64(3 + i))
+		case f.CanUint():
+			f.SetUint(uint64(3 + i))
+		default:
+			t.Fatalf("this test does not know how to set the field %s", v.Type().Field(i).Name)
+		}
+	}
+	var x willTask
+	whole.write(&x)
+	if got := attemptsOf(&x); got != whole {
+		t.Errorf("a task that has used %+v has used %+v in the successor", whole, got)
+	}
+	h := heirOf(t, new(will))
+	k, err := h.task(&x, &Template{})
+	if err != nil || k.attempts != whole {
+		t.Errorf("the successor's task has used %+v, %v", k.attempts, err)
+	}
+	owner := writesWill(t)
+	written := (&inventory{c: owner.Client, w: new(will)}).written(&task{tmpl: owner.tmpl, attempts: whole}, taskSent)
+	if got := attemptsOf(&written); got != whole {
+		t.Errorf("a task that has used %+v is written down with %+v", whole, got)
 	}
 }

@@ -53,6 +53,8 @@ type willTask struct {
 	Again    bool     // of a generator: it runs again for items that were lost
 	Makes    []uint64 // of a generator that runs again: the results that it makes, counted from the first
 	Misses   uint8
+	Crashes  uint8
+	OOMs     uint8  // retries because the machine ran out of memory
 	Aside    []byte // the actor whose call it is, in whose queue it is not yet
 }
 
