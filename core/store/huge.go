@@ -72,9 +72,7 @@ const (
 
 // inspect finds out the state of a block, and maps the block if it is a huge page already.
 func (m *Mapping) inspect(rw []byte, block uint64) blockState {
-	m.mu.Lock()
-	before := m.state[(block+probe)/granule]
-	m.mu.Unlock()
+	before := m.stateAt(block + probe)
 	there := pageThere(rw[block+probe:])
 	if there && before == pagesMapped {
 		m.remember(block, hugePage, pagesMapped) // if the rest was punched out meanwhile, the copy brings it back
@@ -160,9 +158,7 @@ func (m *Mapping) intact(off, size uint64) bool {
 	if !m.known(off, size) {
 		return false
 	}
-	m.mu.Lock()
-	rw := m.rw
-	m.mu.Unlock()
+	rw := m.writableMapping()
 	for block := off &^ (hugePage - 1); block < off+size; block += hugePage {
 		if at := block + probe; at >= off && at < off+size && !pageThere(rw[at:]) {
 			return false

@@ -202,34 +202,67 @@ func (m *Mapping) writable(off, size uint64) []byte {
 // write.
 func (m *Mapping) mapped(off, size uint64, atOnce bool) []byte {
 	first, last := off/granule, (off+size+granule-1)/granule
-	m.mu.Lock()
-	if m.state == nil {
-		m.state = make([]pageState, (m.size+granule-1)/granule)
-	}
-	least := pagesMapped
-	for i := first; i < last; i++ {
-		least = min(least, m.state[i])
-		m.state[i] = max(m.state[i], pagesWritten)
-	}
-	if least == pagesUnknown && !atOnce {
-		m.mu.Unlock()
-		return nil
-	}
-	m.prepare()
-	rw := m.rw
-	m.mu.Unlock()
+	rw, least := m.noteWrite(first, last, atOnce)
 	if least == pagesMapped || rw == nil {
 		return rw
 	}
 	if err := populate(rw[first*granule : min(last*granule, m.size)]); err != nil {
 		return nil
 	}
+	m.noteMapped(first, last)
+	return rw
+}
+
+// noteWrite notes that the granules from first to last are written. It returns the writable
+// mapping, nil if they are written the first time and atOnce is not set, and what was known of
+// the granule of which least was known.
+func (m *Mapping) noteWrite(first, last uint64, atOnce bool) (rw []byte, least pageState) {
 	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.state == nil {
+		m.state = make([]pageState, (m.size+granule-1)/granule)
+	}
+	least = pagesMapped
+	for i := first; i < last; i++ {
+		least = min(least, m.state[i])
+		m.state[i] = max(m.state[i], pagesWritten)
+	}
+	if least == pagesUnknown && !atOnce {
+		return nil, least
+	}
+	m.prepare()
+	return m.rw, least
+}
+
+// noteMapped notes that the granules from first to last are mapped for writing.
+func (m *Mapping) noteMapped(first, last uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	for i := first; i < last; i++ {
 		m.state[i] = pagesMapped
 	}
-	m.mu.Unlock()
-	return rw
+}
+
+// writableMapping returns the writable mapping, nil if there is none.
+func (m *Mapping) writableMapping() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rw
+}
+
+// forgetPages returns the writable mapping and forgets what is known of its pages.
+func (m *Mapping) forgetPages() []byte {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	clear(m.state)
+	return m.rw
+}
+
+// stateAt returns what is known of the page at an offset.
+func (m *Mapping) stateAt(off uint64) pageState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state[off/granule]
 }
 
 // prepare makes the writable mapping, if it can, and what is remembered of it; mu held.

@@ -20,11 +20,7 @@ func (m *Mapping) Trim(used []Span) {
 	if m.ro == nil {
 		return
 	}
-	m.mu.Lock()
-	rw := m.rw
-	clear(m.state)
-	m.mu.Unlock()
-	if rw != nil {
+	if rw := m.forgetPages(); rw != nil {
 		_ = unix.Madvise(rw, unix.MADV_DONTNEED) // it is only advice, so an error does no harm
 	}
 	slices.SortFunc(used, func(a, b Span) int { return cmp.Compare(a.Off, b.Off) })

@@ -12,7 +12,7 @@ import (
 // lockedWithDefer are the packages in which every lock is released by a defer. What their
 // goroutines call may panic and be recovered further out: a lock that is still held then
 // stops the daemon.
-var lockedWithDefer = []string{"core/daemon", "core/workers", "core/objects", "core/pressure", "core/head", "core/spill", "raftstate"}
+var lockedWithDefer = []string{"core/daemon", "core/workers", "core/objects", "core/pressure", "core/head", "core/spill", "core/store", "raftstate"}
 
 func TestLocks_AreReleasedByDefer(t *testing.T) {
 	for _, dir := range lockedWithDefer {
