@@ -111,20 +111,59 @@ type fakePipe struct {
 	writes  int
 	pending string // how what waits is to be sent
 	sent    func()
-	told    func(op wire.Op, seq uint32) // of each frame that was sent; may be nil
+	told    func(seq uint32) // is told of each call that a queued frame ends; may be nil
 }
 
 func (p *fakePipe) Buffer() []byte       { return p.out }
-func (p *fakePipe) Queue(b []byte)       { p.out = b }
 func (p *fakePipe) Unsent() int          { return len(p.out) }
 func (p *fakePipe) FlushUntil(time.Time) { p.Flush() }
-func (p *fakePipe) SendSoon()            { p.pending = "soon" }
-func (p *fakePipe) SendLater()           { p.pending = "later" }
+func (p *fakePipe) SendSoon()            { p.waits("soon") }
+func (p *fakePipe) SendLater()           { p.waits("at the next poll") }
 func (p *fakePipe) Sent()                {}
 func (p *fakePipe) Closed() bool         { return p.closed }
 func (p *fakePipe) Paused() bool         { return p.paused }
 func (p *fakePipe) HearWakeup(us uint64) { p.s.notef("%s: wakes up in %d us", p.name, us) }
 func (p *fakePipe) FD() int              { return -1 }
+
+// waits notes how what is queued will be sent, once.
+func (p *fakePipe) waits(how string) {
+	if p.pending != how {
+		p.pending = how
+		p.s.notef("%s: is sent %s", p.name, how)
+	}
+}
+
+// Queue tells of the calls that the new frames answer or give back.
+func (p *fakePipe) Queue(b []byte) {
+	added := b[len(p.out):]
+	p.out = b
+	if p.told == nil {
+		return
+	}
+	_, err := frame.Each(added, func(b []byte) (err error) {
+		r, op, n, err := frame.Open(b)
+		switch op {
+		case wire.OpReply:
+			x, err := frame.ReadReply(&r, n)
+			p.told(x.Seq)
+			return err
+		case wire.OpReturned:
+			seqs, err := frame.ReadReturned(&r)
+			for _, seq := range seqs {
+				p.told(seq)
+			}
+			return err
+		case wire.OpLost:
+			seq, _, err := frame.ReadLost(&r)
+			p.told(seq)
+			return err
+		}
+		return err
+	})
+	if err != nil {
+		panic(err)
+	}
+}
 
 func (p *fakePipe) WhenSent(f func()) {
 	if p.sent == nil {
@@ -164,13 +203,6 @@ func (p *fakePipe) Flush() {
 // describe says what a frame of the worker is.
 func (p *fakePipe) describe(b []byte) string {
 	r, op, n, err := frame.Open(b)
-	tell := func(seqs ...uint32) {
-		for _, seq := range seqs {
-			if p.told != nil {
-				p.told(op, seq)
-			}
-		}
-	}
 	text := ""
 	switch op {
 	case wire.OpReply:
@@ -180,7 +212,6 @@ func (p *fakePipe) describe(b []byte) string {
 		if x.Flags&wire.ReplyLastItem != 0 {
 			text += fmt.Sprintf(", item %d", x.Item)
 		}
-		tell(x.Seq)
 	case wire.OpItem:
 		var x frame.Item
 		x, err = frame.ReadItem(&r)
@@ -189,13 +220,11 @@ func (p *fakePipe) describe(b []byte) string {
 		var seqs []uint32
 		seqs, err = frame.ReadReturned(&r)
 		text = "given back:" + strings.TrimSuffix(strings.ReplaceAll(fmt.Sprint(seqs), "[", " "), "]")
-		tell(seqs...)
 	case wire.OpLost:
 		var seq uint32
 		var lost []int
 		seq, lost, err = frame.ReadLost(&r)
 		text = fmt.Sprintf("call %d lost %v", seq, lost)
-		tell(seq)
 	case wire.OpHold:
 		var group string
 		var held bool

@@ -66,6 +66,18 @@ func (l *Lane) first() int {
 	return -1
 }
 
+// putBack puts a call back that was taken out of the queue: to the head, but
+// behind earlier calls of its caller that were put back before.
+func (l *Lane) putBack(k *Call) {
+	at := 0
+	for i, q := range l.queue {
+		if q.Caller == k.Caller && int32(q.seq-k.seq) < 0 {
+			at = i + 1
+		}
+	}
+	l.queue = slices.Insert(l.queue, at, k)
+}
+
 // remove takes a call out of the queue.
 func (l *Lane) remove(at int) {
 	if at > 0 {

@@ -77,7 +77,7 @@ func (w *Worker) OnlyTask() uint64 {
 }
 
 // Defer puts a call of an actor back that has not begun because some of its
-// arguments are lost: it is at the head of the queue and waits. A call that is
+// arguments are lost: it waits at the head of the queue, behind its caller's earlier calls. A call that is
 // over instead, because it was cancelled or its caller has left, is ended, and
 // false returned. Arrived is called when the arguments are there.
 func (w *Worker) Defer(k *Call) bool {
@@ -97,7 +97,7 @@ func (w *Worker) Defer(k *Call) bool {
 	k.deferred = true
 	l := w.laneOf(k)
 	l.deferred++
-	l.queue = append([]*Call{k}, l.queue...)
+	l.putBack(k)
 	l.index.add(k)
 	return true
 }
