@@ -29,7 +29,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 		"mapped": stored.Mapped, "kept": c.table.Kept(), "streams": len(c.streams), "peers": c.links.Len(),
 		"serving": c.served.Len(), "held": held, "sockets": sockets.Connections, "graves": sockets.Retired,
 		"reported": len(c.reported), "delayed": len(c.delayed), "texts": len(c.texts), "pinnings": stored.Pinnings,
-		"unfinished": c.unfinished, "drops": c.table.LateDrops(), "dirty": sockets.Unsent, "doomed": sockets.Ending, "loans": Loans(), "sheaves": refs.Batches(),
+		"unfinished": c.unfinished, "drops": c.table.LateDrops(), "dirty": sockets.Unsent, "doomed": sockets.Ending, "loans": Loans(), "ref_batches": refs.Batches(),
 	} {
 		found["n_"+name] = uint64(n)
 	}

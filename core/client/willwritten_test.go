@@ -325,7 +325,16 @@ func TestInventory_HeldForOthers_IsWrittenDown(t *testing.T) {
 	caller, id := ids.Owner{4}, ids.Task{5}
 	x.hold(caller, id, []*refs.Object{a})
 	x.table.Retain("worker", []*refs.Object{b, a})
+	x.table.Registering(1) // an owner is silent
+	x.table.ReceiptWhenRegistered("worker", id)
+	x.table.CallerLost(caller, "caller")
 	w, _ := x.will()
+	if len(w.Receipts) != 1 || w.Receipts[0].Addr != "worker" || !bytes.Equal(w.Receipts[0].Task, id[:]) {
+		t.Errorf("receipts: %+v", w.Receipts)
+	}
+	if len(w.LookedFor) != 1 || w.LookedFor[0].Addr != "caller" || ids.Owner(w.LookedFor[0].Caller) != caller {
+		t.Errorf("callers that are looked for: %+v", w.LookedFor)
+	}
 	if len(w.Held) != 1 || ids.Owner(w.Held[0].Caller) != caller || !bytes.Equal(w.Held[0].Task, id[:]) || !slices.EqualFunc(w.Held[0].Objects, []ids.Object{a.ID}, sameID) {
 		t.Errorf("held: %+v", w.Held)
 	}

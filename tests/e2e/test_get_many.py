@@ -120,8 +120,8 @@ def test_lent_values_outlive_their_session(script: Any) -> None:
             return msgpack.unpackb(process.require().hot.rpc("footprint", query, 5000))[name]
 
         end = time.monotonic() + 60
-        while footprint("n_loans") or footprint("n_sheaves"):
-            assert time.monotonic() < end, (footprint("n_loans"), footprint("n_sheaves"))
+        while footprint("n_loans") or footprint("n_ref_batches"):
+            assert time.monotonic() < end, (footprint("n_loans"), footprint("n_ref_batches"))
             time.sleep(0.01)
         """
     )

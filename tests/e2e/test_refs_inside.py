@@ -243,7 +243,7 @@ def test_a_borrower_of_the_value_keeps_what_is_inside_while_it_has_that(ray: Any
             for _ in range(3):
                 assert len(ray.get(self.box)) == many
             query = msgpack.packb({"here": True})
-            while msgpack.unpackb(process.require().hot.rpc("footprint", query, 5000))["n_sheaves"] > 1:
+            while msgpack.unpackb(process.require().hot.rpc("footprint", query, 5000))["n_ref_batches"] > 1:
                 time.sleep(0.01)  # until the core has heard of all that went; one came with the box
             return self.table(many + 1)
 
