@@ -30,7 +30,7 @@
 //   - Each pin that the daemon has given is given back once: by Unpin, or by Reuse.
 //   - What the program looks at when the session ends stays mapped until it lets go.
 //
-// The files: view.go who holds a view, pin.go how one comes, batchpin.go the
+// The files: view.go who holds a view, release.go how holds end, pin.go how a view comes, batchpin.go the
 // same for a list, prefetch.go what a list takes next, idle.go and reuse.go
 // the two cases above, loan.go values that lie in this process's memory, orphans.go
 // views without a session, room.go, write.go and promote.go how values are

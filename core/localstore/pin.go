@@ -5,7 +5,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/refs"
 	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -31,6 +30,19 @@ func (p *Pinning) Done() <-chan struct{} { return p.done }
 // ErrNoAnswer says that the daemon has not answered in the time that the caller gave it.
 var ErrNoAnswer = fault.New(fault.Internal, "the object store has not answered yet")
 
+// hold gives the caller a hold of the view of an object; nil when there is none.
+func (s *Store) hold(id ids.Object) *View {
+	v := s.mapped[id]
+	if v == nil {
+		return nil
+	}
+	if v.holds == 0 {
+		s.idle.unlist(v)
+	}
+	v.holds++
+	return v
+}
+
 // Pin gives the caller a hold of an object's view, or the pinning to wait for
 // where there is no view yet.
 func (s *Store) Pin(id ids.Object) (*View, *Pinning) {
@@ -38,15 +50,6 @@ func (s *Store) Pin(id ids.Object) (*View, *Pinning) {
 		return v, nil
 	}
 	return nil, s.Ask(id)
-}
-
-// PinNext is Pin for a value that the program takes. What the program is expected to
-// take next is asked for, too.
-func (s *Store) PinNext(o *refs.Object) (*View, *Pinning) {
-	if len(s.expected) > 0 {
-		s.prefetch(o.ID)
-	}
-	return s.Pin(o.ID)
 }
 
 // Ask asks for an object's place, or joins those who wait for it. The caller must call Take.
@@ -120,4 +123,15 @@ func (s *Store) finish(p *Pinning, at wire.ObjPlace, file *store.FileView, pinne
 	if p.waiting == 0 && !(p.prefetched && s.keepPrefetched(v)) { // all who waited have given up
 		s.unpin(v)
 	}
+}
+
+// keepPrefetched has the table keep the view of a value that nobody has taken yet.
+// False: nobody needs the value any more.
+func (s *Store) keepPrefetched(v *View) bool {
+	o := s.table.Find(v.id)
+	if o == nil || !MustFetch(o) || v.freed {
+		return false
+	}
+	s.KeepFor(o, v)
+	return true
 }

@@ -36,6 +36,15 @@ func (s *Store) Expect(objs []*refs.Object) {
 	}
 }
 
+// PinNext is Pin for a value that the program takes. What the program is expected to
+// take next is asked for, too.
+func (s *Store) PinNext(o *refs.Object) (*View, *Pinning) {
+	if len(s.expected) > 0 {
+		s.prefetch(o.ID)
+	}
+	return s.Pin(o.ID)
+}
+
 // prefetch asks for the values that follow one which is being taken.
 func (s *Store) prefetch(id ids.Object) {
 	at := 0
@@ -66,15 +75,4 @@ func (s *Store) prefetch(id ids.Object) {
 			s.ask(next).prefetched = true
 		}
 	}
-}
-
-// keepPrefetched has the table keep the view of a value that nobody has taken yet.
-// False: nobody needs the value any more.
-func (s *Store) keepPrefetched(v *View) bool {
-	o := s.table.Find(v.id)
-	if o == nil || !MustFetch(o) || v.freed {
-		return false
-	}
-	s.KeepFor(o, v)
-	return true
 }

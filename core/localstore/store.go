@@ -5,7 +5,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/refs"
-	"github.com/eagleray/eagleray/core/store"
 	"github.com/eagleray/eagleray/core/wire"
 )
 
@@ -138,6 +137,3 @@ func MustFetch(o *refs.Object) bool { return o.State() == refs.Stored && o.Copy(
 
 // raw is the id of an object as a message has it.
 func raw(id ids.Object) []byte { return append([]byte(nil), id[:]...) }
-
-// span is the range of the arena that a view shows.
-func (v *View) span() store.Span { return store.Span{Off: v.off, Size: v.size} }

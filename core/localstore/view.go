@@ -61,19 +61,6 @@ func Held(o *refs.Object) *View {
 	return v
 }
 
-// hold gives the caller a hold of the view of an object; nil when there is none.
-func (s *Store) hold(id ids.Object) *View {
-	v := s.mapped[id]
-	if v == nil {
-		return nil
-	}
-	if v.holds == 0 {
-		s.idle.unlist(v)
-	}
-	v.holds++
-	return v
-}
-
 // KeepFor has the table hold a view of an object, for the next get. It does not
 // keep a copy that the owner has freed: that goes when nobody looks at it any more.
 func (s *Store) KeepFor(o *refs.Object, v *View) {
@@ -101,34 +88,11 @@ func (s *Store) bytes(v *View) ([]byte, error) {
 	return s.mapping.Slice(v.off, v.size)
 }
 
-// Drop takes back what Open has handed to the program, also from an earlier session.
-func (s *Store) Drop(n uint64) {
-	if v := s.views[n]; v != nil {
-		v.inUse--
-		s.Release(v)
-		return
-	}
-	if n != 0 {
-		dropOrphan(n)
-	}
-}
-
 // Unhold ends a hold. With the last one the object is unpinned.
 func (s *Store) Unhold(v *View) {
 	if v.holds--; v.holds <= 0 {
 		s.unpin(v)
 	}
-}
-
-// Release ends a hold of the program or of a call. In a worker the view may stay
-// for the next task when it was the last one.
-func (s *Store) Release(v *View) {
-	if v.holds > 1 || !s.staysIdle(v) {
-		s.Unhold(v)
-		return
-	}
-	v.holds = 0
-	s.idleFrom(v)
 }
 
 // unpin lets the daemon move or free what the view shows.
@@ -146,56 +110,11 @@ func (s *Store) forget(v *View) {
 	}
 }
 
-// ObjectGone gives up the table's hold of an object that the table has let go of.
-// Kept: the object's range waits for the next put, so the store is not to free the object yet.
-func (s *Store) ObjectGone(o *refs.Object) (kept bool) {
-	if s.keepRange(o) {
-		return true
-	}
-	if v := ViewOf(o); v != nil {
-		s.Unhold(v)
-	}
-	return false
-}
-
-// ValueFreed gives up what only waits here to be looked at again of a value that its
-// owner, who may be this process, has let go of: the idle view, and the table's hold.
-// The memory then waits only for those who look at it now.
-func (s *Store) ValueFreed(id ids.Object) {
-	v := s.mapped[id]
-	switch {
-	case v == nil:
-		if p := s.pinnings[id]; p != nil { // its place is known, and its file is being opened
-			p.freed = true
-		}
-		return
-	case v == s.spare.view:
-		return
-	case v.holds == 0:
-		s.unpinIdle(v)
-		return
-	}
-	v.freed = true
-	s.tableLetsGo(v)
-}
-
 // tableLetsGo ends the hold that the table has of a view, if it has one.
 func (s *Store) tableLetsGo(v *View) {
 	if o := s.table.Find(v.id); o != nil && o.Copy() == v {
 		o.SetCopy(nil)
 		s.Unhold(v)
-	}
-}
-
-// UnpinUnused unpins all that neither the program nor a call looks at, because
-// somebody needs the room.
-func (s *Store) UnpinUnused() {
-	s.DropSpare()
-	s.unpinAllIdle()
-	for _, v := range s.mapped {
-		if v.holds == 1 {
-			s.tableLetsGo(v)
-		}
 	}
 }
 
@@ -209,3 +128,6 @@ func (s *Store) Detach() {
 		}
 	}
 }
+
+// span is the range of the arena that a view shows.
+func (v *View) span() store.Span { return store.Span{Off: v.off, Size: v.size} }
