@@ -100,7 +100,7 @@ func (w *Worker) Undisturbed() (left time.Duration, rests bool) {
 func (w *Worker) answersAtOnce() bool { return w.last != nil && w.last.usual > shareFor }
 
 // typical is a running mean in which no single measurement counts for much, as a
-// caller's measure of how long its tasks run (core/client, pace.go).
+// caller's measure of how long its tasks run (core/client, depth.go).
 func typical(mean, now time.Duration) time.Duration {
 	const outlier = 4 // bounds what one measurement counts for: so many times the mean
 	if mean == 0 {
