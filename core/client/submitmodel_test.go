@@ -376,8 +376,11 @@ func (p *playing) urge() {
 func (p *playing) check() error {
 	s := p.s
 	places := map[*task]int{}
-	for _, k := range s.classes {
+	for id, k := range s.classes {
 		k.queue.each(func(t *task) { places[t]++ })
+		if k.want != p.wants[id] {
+			return fmt.Errorf("class %d wants %d leases, and the daemon counts %d", id, k.want, p.wants[id])
+		}
 	}
 	sent := 0
 	for id, l := range s.leases {
@@ -389,6 +392,9 @@ func (p *playing) check() error {
 		}
 		if n := l.conn.sent.len(); n != l.busy {
 			return fmt.Errorf("lease %d has %d calls and counts %d", id, n, l.busy)
+		}
+		if l.busy == 0 && l.recall {
+			return fmt.Errorf("lease %d, for which others wait, has nothing to do and is kept", id)
 		}
 		for t := range l.conn.sent.all() {
 			places[t]++
@@ -467,6 +473,15 @@ func TestSubmitter_RandomEvents_NoTaskIsLostAndNoneRunsTooOften(t *testing.T) {
 		}
 		if p.s.inflight != 0 {
 			t.Fatalf("seed %d: %d calls have no answer", seed, p.s.inflight)
+		}
+		for len(p.dialled) > 0 {
+			p.connect()
+		}
+		for _, l := range p.s.leases { // time passes
+			l.idleAt = l.idleAt.Add(-time.Hour)
+		}
+		if p.s.returnIdle(); len(p.held) > 0 {
+			t.Fatalf("seed %d: %d leases are kept that have had nothing to do for long", seed, len(p.held))
 		}
 	}
 }
