@@ -161,6 +161,8 @@ func (c *Client) park() (*will, []int) {
 	c.listener.Stop()
 	c.mu.Lock()
 	c.closed, c.why = true, fault.New(fault.Closed, "this worker is ending")
+	c.local.DropSpare()
+	c.local.End(c.why)
 	c.poller.End()
 	c.poller.AwaitNoLeader()
 	w := &will{Next: c.table.Peek() - 1}

@@ -4,33 +4,38 @@
 // A Store has a View for each stored object that this process has pinned: one for
 // all references and all memory views together. The daemon neither moves nor frees
 // what is pinned. A view has holders: the reference table (for the next get), calls
-// that run, and the program. The pin is given back, exactly once, when the last
+// that run, the program, and the range that the next put may take. The pin is given back, exactly once, when the last
 // holder has gone, apart from two cases in which the view waits for the next user:
 //
 //   - In a worker, what a task has looked at waits for the next task (idle.go).
 //   - What put wrote last waits for the next put, which may take its place (reuse.go).
 //
 // Store is a machine of events. A method is an event, and the caller holds the
-// session's mutex. No method blocks, starts a goroutine or takes that mutex. Who
+// session's mutex. No method waits for the daemon, starts a goroutine or takes that mutex. Who
 // has to wait for the daemon gets an object with a channel (Pinning, Batch, Room,
 // Check, Promotion), waits for that channel without the mutex, and then calls the
-// next event. What is asked of others are the interfaces Daemon and Clock, which
-// the session implements in core/client/host_localstore.go.
+// next event. It asks others through the interfaces Daemon and Clock, which
+// the session implements in core/client/host_localstore.go, and it tells the
+// reference table where copies are.
 //
 // The exceptions are named here. These need no mutex, because they touch only the
-// arena's mapping and the daemon's connection: Write, AskRoom, Trim, and the
-// methods of Room, Check and Promotion. Loans and orphaned views outlive their session, so
-// each of both has a small lock of its own for the whole process (loan.go,
-// orphans.go); nothing else is locked while one of these is held.
+// arena's mapping, files of the store and the daemon's connection: Write, AskRoom, TakeBack,
+// Trim, and the methods of Room, Check and Promotion. Write and Promotion.Write copy
+// values, so they take as long as that does. Loans and orphaned views outlive their
+// session, so each of both has a small lock of its own for the whole process (loan.go,
+// orphans.go). While one of these is held, only the mapping's own lock is taken, which
+// Close and the end of the last orphaned view take for writing: they wait for copies under way.
 //
 // Invariants:
 //
 //   - An object has at most one view, and while it is asked for one pinning.
 //   - No object is unpinned while a view of it has a holder.
-//   - Each pin that the daemon has given is given back once: by Unpin, or by Reuse.
+//   - Each pin that the daemon has given is given back once: by Unpin, by Reuse, or
+//     with the connection when the session ends.
 //   - What the program looks at when the session ends stays mapped until it lets go.
 //
-// The files: view.go who holds a view, release.go how holds end, pin.go how a view comes, batchpin.go the
+// The files: store.go the machine and what it asks of others, view.go who holds a view,
+// release.go how holds end, pin.go how a view comes, batchpin.go the
 // same for a list, prefetch.go what a list takes next, idle.go and reuse.go
 // the two cases above, loan.go values that lie in this process's memory, orphans.go
 // views without a session, room.go, write.go and promote.go how values are

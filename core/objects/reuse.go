@@ -8,7 +8,7 @@ import (
 
 // Reuse makes the object id, which c will write and seal, at the place of the
 // object old, which c alone has pinned and has freed. So a put after a put asks
-// for no room: see reuse.go of core/client. When old is not such an object Reuse
+// for no room: see reuse.go of core/localstore. When old is not such an object Reuse
 // returns an error and makes nothing.
 func (t *Table) Reuse(c Holder, old, id ids.Object, size uint64) error {
 	o, h := t.table[old], t.holders[c]

@@ -10,7 +10,7 @@ import "github.com/eagleray/eagleray/core/ids"
 // connection to this process, and its end tells (BorrowerGone). A caller that
 // ended before it had a reason for a control connection is looked for when its
 // task socket breaks: this process opens a control connection to the caller,
-// which fails, or ends when the caller does (CallerGone).
+// which fails, or ends when the caller does (OwnerGone).
 
 // confirmations are what is held for callers.
 type confirmations struct {

@@ -2,18 +2,20 @@
 // and those that it borrows, who holds each of them, what is known of their
 // values, and who waits for them.
 //
-// It is a machine of events. A method of Table is an event: a reference was made,
-// a value came, a borrower went, an owner answered. What follows is an effect,
-// which the session carries out (Effects). Most effects happen in the middle of
-// the event. What follows from the death of objects is kept until the session
-// calls CarryOut: then a million objects that went together are one message. The
+// It is a machine of events. Most methods of Table are events: a reference was made,
+// a value came, a borrower went, an owner answered. The others are questions, which
+// change nothing. What follows from an event is an effect, which the session carries
+// out (Effects). Most effects happen in the middle of the event. What follows from the
+// death of objects is collected, so that a million objects that went together are one
+// message: CarryOut causes those effects. The events that the processes of others
+// cause call it themselves, after the others the session calls it. The
 // package has no clock, socket or goroutine, and no lock of its own apart from
 // that of the process's ref batches: core/client calls it under the session's
 // mutex, and the effects run under it, too.
 //
 // An object lives while any of these is left: a local reference, a pin (a task
 // that takes it as an argument, a value that contains it, a reply that was not
-// yet received), a borrower. An owned object that dies frees its stored copy and
+// yet received), a borrower, a recorded task that needs it to run again. An owned object that dies frees its stored copy and
 // lets go of what its value contains. A borrowed one is given back to its owner.
 //
 // A reference that comes from elsewhere is registered with its owner. Until the

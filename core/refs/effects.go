@@ -47,7 +47,7 @@ type OwnerEffects interface {
 	AskRegistered(r *Retained, pause time.Duration)
 	// Connected reports whether the process has a control connection to this one, whose end tells of its own end.
 	Connected(p ids.Owner) bool
-	// Reach opens a control connection to the process at an address. CallerGone follows when the process has ended, or ends later.
+	// Reach opens a control connection to the process at an address. OwnerGone follows when the process has ended, or ends later.
 	Reach(addr string)
 }
 
@@ -66,7 +66,7 @@ type LineageEffects interface {
 }
 
 // ReleaseEffects are what follows when nobody holds an object any more. CarryOut
-// and Free cause them.
+// causes them, and the events that end with it.
 type ReleaseEffects interface {
 	// Free has the store free its copies of objects of ours.
 	Free(ids [][]byte)

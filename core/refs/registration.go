@@ -98,9 +98,12 @@ func (t *Table) StopAwaitingRegistered(w *wait.Wait) {
 	t.ownerLate = t.unregistered > 0
 }
 
-// EndRegistrationWaits ends the waits, because the session ends.
+// EndRegistrationWaits ends the waits, because the session ends. Nothing will be
+// registered any more, so the receipts that wait for it are not sent.
 func (t *Table) EndRegistrationWaits() {
-	for _, w := range t.ackWaits {
+	waits := t.ackWaits
+	t.ackWaits, t.receipts = nil, nil
+	for _, w := range waits {
 		t.effects.Wake(w)
 	}
 }

@@ -286,6 +286,8 @@ func (s *script) do(line string) {
 	case "await": // NAME: all registrations
 		s.waits[name] = wait.New()
 		t.AwaitRegistered(s.waits[name])
+	case "end": // the session: nothing will be registered any more
+		t.EndRegistrationWaits()
 	case "giveup": // NAME: it has waited long enough
 		t.StopAwaitingRegistered(s.waits[name])
 		s.rec.note("owner late: %v", t.OwnerLate())
