@@ -48,11 +48,15 @@ func (c *Client) Cancel(id ids.Object, force, recursive bool) error {
 		return err
 	}
 	k, patience, err := c.cancelObject(o, force, recursive, time.Now())
+	owned := o.Owned()
 	c.mu.Unlock()
 	if k == nil {
 		return err
 	}
-	return k.await(patience)
+	if err = k.await(patience); owned { // only an owner refuses: a worker that does not understand ends the wait
+		return nil
+	}
+	return err
 }
 
 // cancelObject begins to cancel the task that returns an object. The caller waits for the

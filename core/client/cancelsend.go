@@ -57,10 +57,16 @@ func (k *cancellation) send() {
 	})
 }
 
-// failed tries again after a pause.
+// failed tries again after a pause, unless the session has ended.
 func (k *cancellation) failed(why error) {
+	if k.c.closed {
+		k.over(nil)
+		return
+	}
 	pause := min(cancelAgain<<min(k.tries-1, 10), cancelRests)
+	k.c.resending[k] = true
 	k.c.fx.After(pause, func() {
+		delete(k.c.resending, k)
 		if !k.wanted() {
 			k.over(nil)
 			return

@@ -79,3 +79,24 @@ func TestCancellation_TaskHasEnded_IsNotSentAgain(t *testing.T) {
 		t.Fatal("it is sent though nobody needs it")
 	}
 }
+
+// Who waits for a cancellation that cannot be delivered goes on when the session ends.
+func TestCancellation_SessionEnds_NobodyWaits(t *testing.T) {
+	d := startDaemon(t)
+	c := d.driver()
+	k := startCancellation(t, c, func() bool { return true })
+	waitFor(t, "it will be sent again", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return k.tries >= cancelSays
+	})
+	c.Close(0)
+	select {
+	case err := <-k.heard:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(testLimit):
+		t.Fatal("the cancellation is waited for")
+	}
+}

@@ -28,6 +28,7 @@ type class struct {
 	listed bool         // the class is in shape.waiting
 
 	granted uint64    // how many leases the daemon has granted
+	opening int       // how many of them wait for the socket to their worker
 	changed time.Time // when a lease came last, or gave tasks back
 
 	key       string // in submitter.byClass

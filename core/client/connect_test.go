@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/transport"
 	"github.com/eagleray/eagleray/core/wire"
 )
@@ -17,11 +18,15 @@ type lateDialer struct {
 	transport.UnixDialer
 	begun chan string // addresses
 	goOn  chan struct{}
+	other string // the address that the first connection goes to instead
 }
 
 func (d *lateDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
 	d.begun <- addr
 	<-d.goOn
+	if d.other != "" {
+		addr, d.other = d.other, ""
+	}
 	return d.UnixDialer.Dial(addr, h, page)
 }
 
@@ -58,6 +63,84 @@ func TestConnect_WorkerTakesNoConnectionYet_DaemonIsHeard(t *testing.T) {
 	d.eventually("the lease goes back unused", func() bool { return len(d.returned) > 0 && d.returned[0] == id })
 	if got := get(t, c, ref); got != "x" {
 		t.Errorf("the task, which gets another lease, returns %q", got)
+	}
+}
+
+// A worker ends while the socket to it is being opened, and a child that it forked still takes the
+// connection and never answers. The task gets another worker.
+func TestConnect_WorkerEndsMeanwhile_TaskGetsAnother(t *testing.T) {
+	d := startDaemon(t)
+	d.worker(echo)
+	c := d.driver()
+	late := dialsLate(c)
+	late.other = filepath.Join(d.dir, "child.sock")
+	l, err := net.Listen("unix", late.other)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ref := submit(t, c, template(t, c, "f"), "x")
+	<-late.begun
+	d.mu.Lock()
+	var id uint64
+	for id = range d.leased {
+	}
+	d.mu.Unlock()
+	d.worker(echo)
+	d.says(c, push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: id, Detail: "the worker has ended"}))
+	close(late.goOn)
+	if got := get(t, c, ref); got != "x" {
+		t.Errorf("the task returns %q", got)
+	}
+}
+
+// A lease whose socket is still being opened is not wanted a second time.
+func TestConnect_ManyAreOpenedAtOnce_NoMoreAreWanted(t *testing.T) {
+	const n = 3
+	d := startDaemon(t)
+	gate := make(chan struct{})
+	var wants []int
+	d.answers(wire.TLeaseWant, func(m *wire.Message) bool {
+		var w wire.LeaseWant
+		_ = m.Decode(&w)
+		wants = append(wants, w.Want)
+		return false
+	})
+	c := d.driver()
+	late := dialsLate(c)
+	f := template(t, c, "f")
+	var list []ids.Object
+	for range n {
+		d.worker(func(c *Client, it *Item) {
+			<-gate
+			echo(c, it)
+		})
+		list = append(list, submit(t, c, f, "x"))
+		<-late.begun
+	}
+	d.says(c)
+	d.mu.Lock()
+	before := len(wants)
+	d.mu.Unlock()
+	for i := range n {
+		late.goOn <- struct{}{}
+		waitFor(t, "the socket is open", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.inflight == i+1
+		})
+	}
+	d.says(c)
+	d.mu.Lock()
+	if more := wants[before:]; len(more) != 0 {
+		t.Errorf("when all leases have been granted, so many more are wanted: %v", more)
+	}
+	d.mu.Unlock()
+	close(gate)
+	for _, ref := range list {
+		if got := get(t, c, ref); got != "x" {
+			t.Errorf("a task returns %q", got)
+		}
 	}
 }
 

@@ -70,12 +70,17 @@ func (h *host) Tell(addr string, t wire.Type, body any, done func(error)) {
 // Known implements submitEffects.
 func (h *host) Known(addr string) bool { return h.links.Find(addr) != nil }
 
+// dials bounds how many sockets are opened at once: each may keep a thread of the operating system waiting.
+var dials = make(chan struct{}, 64)
+
 // Connect implements submitEffects. A process that is stopped takes no connections until the
 // dialer's time is over, so the wait has a goroutine of its own: the daemon's messages are read on.
 func (h *host) Connect(o *outConn, hello wire.Hello, page int) {
 	dialer := h.dialer
 	go func() {
+		dials <- struct{}{}
 		fd, err := dialer.Dial(o.peerAddr, hello, page)
+		<-dials
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		if h.closed || o.unwanted() { // its heir sees to it, or nobody

@@ -38,6 +38,7 @@ type lease struct {
 	used    bool             // it had a task
 	slot    int              // its worker's place on the page of begun tasks; see progress.go
 	gives   *wire.Assignment // what its worker is told first; nil: it was told
+	opening bool             // the socket to its worker is being opened
 }
 
 // granted takes a lease that the daemon grants, and has its worker's socket opened.
@@ -60,6 +61,8 @@ func (c *submitter) granted(g *wire.LeaseGrant) {
 	l.slot, page = c.takeSlot(l.id)
 	o := newOutConn(c, g.Addr)
 	o.lease, l.gives = l, &g.Assignment
+	l.opening = true
+	k.opening++
 	c.fx.Connect(o, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.self[:], Addr: c.info.Addr, LeaseID: g.LeaseID, Slot: l.slot, JobID: c.info.Job[:]}, page)
 }
 
@@ -67,6 +70,7 @@ func (c *submitter) granted(g *wire.LeaseGrant) {
 // daemon may have said meanwhile that others wait for the lease, or that its worker has ended.
 func (c *submitter) leaseConnected(l *lease, o *outConn, err error) {
 	k := l.class
+	l.opened()
 	if err != nil {
 		l.lost = nil
 		c.dropLease(l, wire.LeaseReturn{LeaseID: l.id, Unusable: true})
@@ -74,12 +78,24 @@ func (c *submitter) leaseConnected(l *lease, o *outConn, err error) {
 		return
 	}
 	l.conn = o
+	if l.broken { // the worker has ended; a child that it forked may still take connections
+		o.CloseWhenRead()
+		return
+	}
 	o.assign(l.gives)
 	l.gives = nil
 	k.leases = append(k.leases, l)
 	c.pump(k)
 	if l.busy == 0 {
 		c.leaseIdle(l)
+	}
+}
+
+// opened notes that the socket is no longer being opened.
+func (l *lease) opened() {
+	if l.opening {
+		l.opening = false
+		l.class.opening--
 	}
 }
 
@@ -136,8 +152,12 @@ func (c *submitter) returnIdle() {
 	}
 }
 
-// stop ends the timers: the session has ended.
+// stop ends the timers, and the waits for cancellations that would be sent again: the session has ended.
 func (c *submitter) stop() {
+	for k := range c.resending {
+		k.over(nil)
+	}
+	clear(c.resending)
 	if c.idleTimer != nil {
 		c.idleTimer.Stop()
 	}
@@ -155,6 +175,7 @@ func (c *submitter) dropLease(l *lease, r wire.LeaseReturn) {
 		return
 	}
 	l.gone = true
+	l.opened()
 	l.setIdle(false)
 	delete(c.leases, l.id)
 	if i := slices.Index(l.class.leases, l); i >= 0 {

@@ -42,6 +42,7 @@ func (c *submitter) outOfMemory(t *task, detail string, held uint64) {
 	v := c.judge(t, memoryRanOut)
 	if v.again() && t.tmpl.MoreMemory && !c.enlarge(t, held) {
 		v = verdict{refusal: noMoreMemory, used: t.attempts}
+		v.used.tries = t.tried()
 	}
 	t.spend(&v)
 	if !v.again() {

@@ -60,13 +60,15 @@ func (c *submitter) pump(k *class) {
 func (c *submitter) adjustWant(k *class) {
 	k.note()
 	n := k.queue.len()
-	want := 0
+	all := 0 // leases for the queue, those whose sockets are being opened too
 	if n > 0 {
-		want = min(maxWant, (n+k.share()-1)/k.share())
+		all = min(maxWant, (n+k.share()-1)/k.share())
 	}
+	want := max(0, all-k.opening)
 	w := wire.LeaseWant{ClassID: k.id, Want: want}
 	if k.after > 0 {
-		w.Due, w.DueMs = c.countDue(k, want)
+		due, ms := c.countDue(k, all)
+		w.Due, w.DueMs = max(0, due-k.opening), ms
 	}
 	// Of a class that waits for its first choice every change is told: an alternative serves no more tasks than are due.
 	if want == k.want && w.Due == k.due || k.after == 0 && want > 0 && k.want > 0 && want < 2*k.want && 2*want > k.want {

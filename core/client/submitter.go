@@ -55,6 +55,7 @@ type submitter struct {
 	retryDelay time.Duration    // before every retry, by the environment
 	lineage    lineage
 	cancels    burst
+	resending  map[*cancellation]bool // cancellations that have not arrived and are sent again after a pause
 
 	actors   map[ids.Actor]*actor
 	streams  map[uint64]*stream // generators that the program reads, by the count of their own object
@@ -73,6 +74,7 @@ func (c *submitter) init(m *membership, fx submitEffects) {
 	*c = submitter{
 		membership: m, fx: fx, classes: map[uint32]*class{}, byClass: map[string]*class{}, shapes: map[string]*shape{},
 		leases: map[uint64]*lease{}, actors: map[ids.Actor]*actor{}, streams: map[uint64]*stream{},
+		resending: map[*cancellation]bool{},
 	}
 }
 
