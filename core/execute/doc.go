@@ -21,24 +21,23 @@
 // its caller has left.
 //
 // A task that waits for objects lends its CPUs (Block, Unblock). The calls behind
-// a task that blocks, or that runs for longer than its like, go back to their
-// callers (giveback.go), because other workers may run them sooner.
+// a task that blocks, or that runs much longer than usual for its function, go back
+// to their callers (giveback.go), because other workers may run them sooner.
 //
 // # What it asks of others
 //
 // Effects is what the session does for the worker. Pipe is the connection of a
 // caller, on whose buffer the package appends its frames. Calls of both are made
-// in the middle of an event and must not call back into the package, except that
-// Effects.Wake may run a function that Calling of package wait was given.
+// in the middle of an event and must not call back into the package. There is one
+// exception: Effects.Wake may run the function that was passed to wait.Calling.
 //
 // # Lock, goroutines, time
 //
-// The package has no lock: every exported method expects the session's mutex,
-// except Call.Stopped's channel, which may be waited for without it. It starts no
+// The package has no lock: every exported method needs the session's mutex. The
+// channel that Call.Stopped returns may be waited for without it. The package starts no
 // goroutine. Timers are Effects.AfterFunc, whose functions run under the mutex and
-// only while the session is open. The time of day is read directly: it stands on
-// the way of every task. Tests run in a testing/synctest bubble, where time is
-// theirs.
+// only while the session is open. Each task reads the clock, so the code calls time.Now
+// directly. Tests run in a testing/synctest bubble, in which the test controls the time.
 //
 // # Where to look
 //

@@ -3,28 +3,29 @@
 //
 // A Store has a View for each stored object that this process has pinned: one for
 // all references and all memory views together. The daemon neither moves nor frees
-// what is pinned. A view has holders: the reference table (for the next get), calls
-// that run, the program, and the range that the next put may take. The pin is given back, exactly once, when the last
-// holder has gone, apart from two cases in which the view waits for the next user:
-//
-//   - In a worker, what a task has looked at waits for the next task (idle.go).
-//   - What put wrote last waits for the next put, which may take its place (reuse.go).
+// what is pinned. A view is held by the reference table (for the next get), by calls
+// that run, by the program, or by the range that the next put may take (reuse.go).
+// When the last holder goes, the pin is given back, exactly once. There is one
+// exception: in a worker, a view that a task has looked at stays for a while
+// without a holder, for the next task (idle.go).
 //
 // Store is a machine of events. A method is an event, and the caller holds the
-// session's mutex. No method waits for the daemon, starts a goroutine or takes that mutex. Who
-// has to wait for the daemon gets an object with a channel (Pinning, Batch, Room,
-// Check, Promotion), waits for that channel without the mutex, and then calls the
-// next event. It asks others through the interfaces Daemon and Clock, which
-// the session implements in core/client/host_localstore.go, and it tells the
-// reference table where copies are.
+// session's mutex. No method waits for the daemon, starts a goroutine or takes that
+// mutex. A method that needs an answer from the daemon returns an object with a
+// channel (Pinning, Batch, Room, Check, Promotion). The session waits for that channel
+// without the mutex and then calls the next event. Store asks others through the
+// interfaces Daemon and Clock, which the session implements in
+// core/client/host_localstore.go, and it tells the reference table where copies are.
 //
-// The exceptions are named here. These need no mutex, because they touch only the
-// arena's mapping, files of the store and the daemon's connection: Write, AskRoom, TakeBack,
-// Trim, and the methods of Room, Check and Promotion. Write and Promotion.Write copy
-// values, so they take as long as that does. Loans and orphaned views outlive their
-// session, so each of both has a small lock of its own for the whole process (loan.go,
-// orphans.go). While one of these is held, only the mapping's own lock is taken, which
-// Close and the end of the last orphaned view take for writing: they wait for copies under way.
+// Some methods need no mutex, because they touch only the arena's mapping, files of
+// the store and the daemon's connection: Write, AskRoom, TakeBack, Trim, and the
+// methods of Room, Check and Promotion. Write and Promotion.Write copy values, so
+// they take as long as that does.
+//
+// Loans and orphaned views outlive the session. Each of the two has its own lock,
+// shared by the whole process (loan.go, orphans.go). While one of these is held, only
+// the mapping's own lock is taken. Close and the end of the last orphaned view take
+// that one for writing, so they wait for copies under way.
 //
 // Invariants:
 //

@@ -19,9 +19,9 @@
 // lets go of what its value contains. A borrowed one is given back to its owner.
 //
 // A reference that comes from elsewhere is registered with its owner. Until the
-// owner has acknowledged that, nothing goes that may have brought the reference:
-// neither what the program drops, nor what a result refers to, nor the arguments
-// of a call that is answered (Registered, Drop, HoldResult, Retain).
+// owner has acknowledged that, the process keeps everything that may have brought the
+// reference: what the program drops, what a result refers to, and the arguments of a
+// call that is answered (Registered, Drop, HoldResult, Retain).
 //
 // The files: object.go is one object and what others may read of it, effects.go
 // what the session does. value.go has the events of a value, watch.go and

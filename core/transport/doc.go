@@ -16,15 +16,16 @@
 // # Looking before sleeping
 //
 // With at most one call under way the leader looks at its sockets for a while before it
-// sleeps (spin.go), unless looking found nothing lately. It looks for 50 to 500 µs: as
+// sleeps (spin.go), unless recent looks found nothing. It looks for 50 to 500 µs: as
 // long as two wake-ups take on this machine, which callers measure and tell their workers
 // (wakeup.go).
 //
 // # The background poller
 //
 // It waits on a thread of C's and enters Go for one turn at a time (background.go,
-// pybind/hot/background.c); a program in Go has a goroutine instead. It sleeps until a
-// call begins when nothing is to do. So a driver that never calls get goes on.
+// pybind/hot/background.c); a program in Go has a goroutine instead. When it has
+// nothing to do it sleeps until the next call begins. Because of it, results arrive also
+// in a driver that never calls get.
 //
 // # Full sockets
 //
@@ -55,5 +56,5 @@
 //     be reading it.
 //   - What is queued on a connection is sent in order. Queued bytes leave at the
 //     latest when the leader polls or at the next turn of the background poller.
-//   - What is asked of a link is said in order.
+//   - A link sends requests in the order in which they were made.
 package transport
