@@ -5,31 +5,35 @@
 //
 // Worker holds the calls, the lanes in which they wait, and the state of the
 // process as a worker or an actor. Caller is one connection through which
-// somebody sends calls. It has the caller's templates, the running generators
-// and the places where the worker notes which calls have begun. Call is one call.
+// somebody sends calls (that of an actor's constructor has no socket). It has the
+// caller's templates, its generators, and the places where the worker notes which
+// calls have begun. Call is one call.
 //
 // # Events
 //
-// A method of Worker or Caller is an event. Frames arrive (Caller.Frames), and a
+// Most methods of Worker and Caller are events. Frames arrive (Caller.Frames), and a
 // caller leaves (Caller.Gone). The program asks for a call (Next), and the
 // session fetches what the call takes as arguments, for which it may wait. Then
 // exactly one of these follows: Begin (the program runs the call), Defer (an
 // actor's call waits in the queue for a lost argument), GiveLost (a task goes
 // back to its caller because of a lost argument), Send or AnswerFault (the call
-// is answered without having run). A call that has begun ends with Send,
-// AnswerFault or Finish. Each call is answered exactly once, or given back, or
-// its caller has left.
+// is answered without having run). Nothing follows for an assignment, which is told to
+// the program only. When the argument of a deferred call is there, Arrived follows. A
+// call that has begun ends with Send, AnswerFault or Finish. Each call is answered
+// exactly once, or given back, unless its caller or this process ends first.
 //
-// A task that waits for objects lends its CPUs (Block, Unblock). The calls behind
+// A call that waits for objects lends its CPUs (Block, Unblock). The tasks behind
 // a task that blocks, or that runs much longer than usual for its function, go back
-// to their callers (giveback.go), because other workers may run them sooner.
+// to their callers (giveback.go), because other workers may run them sooner. Calls of
+// actors stay.
 //
 // # What it asks of others
 //
 // Effects is what the session does for the worker. Pipe is the connection of a
 // caller, on whose buffer the package appends its frames. Calls of both are made
-// in the middle of an event and must not call back into the package. There is one
-// exception: Effects.Wake may run the function that was passed to wait.Calling.
+// in the middle of an event and must not call back into the package. There are two
+// exceptions: Effects.Wake may run the function that was passed to wait.Calling, and
+// Pipe.Flush may run the function that was passed to Pipe.WhenSent.
 //
 // # Lock, goroutines, time
 //
@@ -42,6 +46,8 @@
 // # Where to look
 //
 // caller.go reads frames, lane.go and order.go hold the queue and choose the next
-// call, running.go begins and ends calls, answer.go writes answers, backlog.go
-// bounds what waits, lend.go lends CPUs, drain.go ends a worker.
+// call, call.go and running.go begin and end calls, answer.go writes answers,
+// generator.go sends items, giveback.go and cancel.go take calls out again, backlog.go
+// bounds what waits, lend.go lends CPUs, functions.go has what calls run, drain.go
+// ends a worker.
 package execute

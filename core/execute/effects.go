@@ -48,11 +48,11 @@ type Pipe interface {
 	Buffer() []byte
 	Queue(b []byte)
 	Unsent() int // bytes that wait to be sent
-	Flush()      // sends what the socket takes now
+	Flush()      // sends what the socket takes now; it may call the function of WhenSent, and never Caller.Gone
 	FlushUntil(deadline time.Time)
 	SendSoon()  // has what is queued sent within a millisecond
 	SendLater() // has it sent at the next poll, of which the caller makes sure
-	Sent()      // says that everything was sent
+	Sent()      // says that nothing is queued any more
 	// WhenSent has f called once everything is sent, unless a function waits for that already.
 	WhenSent(f func())
 	Pause() // stops reading

@@ -2,8 +2,8 @@ package execute
 
 import "slices"
 
-// An actor's call that takes something lost is deferred: it stays at the head of
-// the queue, and its caller's calls behind it do not overtake it. Only calls that
+// An actor's call that takes something lost is deferred: it goes back to the
+// head of the queue, behind earlier calls of its caller, and its caller's calls behind it do not overtake it. Only calls that
 // run again for lost results do: what it waits for may be one of these.
 
 // Head returns the call of the lane that Next would give, nil when there is none
@@ -67,7 +67,7 @@ func (l *Lane) first() int {
 }
 
 // putBack puts a call back that was taken out of the queue: to the head, but
-// behind earlier calls of its caller that were put back before.
+// behind all earlier calls of its caller.
 func (l *Lane) putBack(k *Call) {
 	at := 0
 	for i, q := range l.queue {
