@@ -178,7 +178,7 @@ class BuildGo(build_ext):
 
 
 class BuildPlanted(BuildGo):
-    """``build_planted``: the package with core/planted's bugs, in ``build/planted``, for `make robust`."""
+    """``build_planted``: the package with core/internal/planted's bugs, in ``build/planted``, for `make robust`."""
 
     extra = "planted"
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/store"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Actor is a Python actor that this program created or looked up. One that this program created, and
@@ -22,7 +22,7 @@ type Actor struct {
 }
 
 // NewActor creates a Python actor of the class at an import path. It waits only when the actor has a
-// Name, which must be free. What the constructor raises is the error of the calls.
+// Name, which must be free. An exception of the constructor becomes the error of the actor's calls.
 func (s *Session) NewActor(ctx context.Context, path string, o Call, args ...any) (*Actor, error) {
 	if err := begin(ctx, "create actor "+path); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (s *Session) open(found *wire.ActorNamed) (*Actor, error) {
 	return a, nil
 }
 
-// count has the handle be given back when the program lets go of it.
+// count arranges that the handle is given back when the program does not reach it any more.
 func (a *Actor) count(tok ids.Object) {
 	s, id := a.s, a.id
 	runtime.AddCleanup(a, func(tok ids.Object) { s.letGo(id, tok) }, tok)
@@ -191,7 +191,7 @@ func InvokeMany[T any](ctx context.Context, a *Actor, method string, n int, args
 	return results[T](a.s, first, n), nil
 }
 
-// methodKey is what calls of methods share a template by.
+// methodKey identifies the template that calls of a method share.
 type methodKey struct {
 	class, name string
 	returns     int

@@ -1,8 +1,8 @@
 package core
 
 import (
-	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/core/value"
+	"github.com/eagleray/eagleray/core/internal/store"
+	"github.com/eagleray/eagleray/core/internal/value"
 )
 
 // NDArray is a numpy array: element type, shape and order, and memory that Values copies and Use shows.

@@ -30,7 +30,7 @@ func TestRemoteError_ClassMessageTraceback(t *testing.T) {
 	}
 	function := must[*core.Actor](t)(s.NewActor(ctx, "shop:same", core.Call{}, 1))
 	ref = must[*core.Ref[int]](t)(core.Invoke[int](ctx, function, "add"))
-	if _, err = core.Get(ctx, ref); !errors.Is(err, core.ErrActorDied) || !strings.Contains(err.Error(), "same is no class, so no actor can be made of it") {
+	if _, err = core.Get(ctx, ref); !errors.Is(err, core.ErrActorDied) || !strings.Contains(err.Error(), "same is not a class, so it cannot become an actor") {
 		t.Errorf("an actor of a function: %v", err)
 	}
 	if _, err := call[any](t, ctx, s, "no_such_function"); err == nil || !strings.Contains(err.Error(), "no_such_function") {

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // unit is how many wire units a resource of 1 has.

@@ -15,10 +15,10 @@
 //
 // Go values become what they are in Python, and Python's values become the Go type that the
 // program names: numbers, text, bytes, lists, dicts, structs, dates, numpy arrays, and references
-// anywhere inside. Nothing is converted with a loss; what does not fit is an error. docs/go.md
-// has the table, how long things live, the errors and what is stable.
+// anywhere inside. Nothing is converted with a loss: a value that does not fit is an error.
+// docs/go.md has the table of conversions, lifetimes, errors and what is stable.
 //
-// What the program does not reach any more is let go of by the garbage collector: references,
-// functions, actors, generators and the shared memory of arrays. A Session runs a reader goroutine
-// and one per control connection. Everything here may be used from any goroutine.
+// The garbage collector releases what the program does not reach any more: references, functions,
+// actors, generators and the shared memory of arrays. A Session runs one reader goroutine, and one
+// goroutine for each control connection. Everything here may be used from any goroutine.
 package core

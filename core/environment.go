@@ -12,10 +12,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// RuntimeEnv is what the workers of a function or an actor run in, besides what the session's run in.
+// RuntimeEnv is the environment of the workers of a function or an actor, in addition to the session's environment.
 type RuntimeEnv struct {
 	EnvVars    map[string]string // variables
 	WorkingDir string            // a folder of this machine: their working directory, and where modules are looked for first
@@ -28,8 +28,8 @@ const (
 	userEnvVariable = "EAGLERAY_RUNTIME_ENV"
 )
 
-// readAtImport are the prefixes of variables that libraries read when they are imported, so that a
-// process which has imported them already does not do; as in environments.py.
+// readAtImport are the prefixes of variables that libraries read when they are imported. A process
+// that has imported such a library already would not see a new value. environments.py has the same list.
 var readAtImport = []string{"NUMBA_", "OMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "KMP_", "NUMEXPR_", "VECLIB_", "NPY_", "PYTHON"}
 
 // env returns the environment of the session's workers. Without python3 on this program's PATH they
@@ -61,7 +61,7 @@ func (o *Options) env() (e wire.EnvSpec, err error) {
 	return e, nil
 }
 
-// ahead has modules be looked for in these folders first.
+// ahead makes workers look for modules in these folders first.
 func ahead(e *wire.EnvSpec, folders []string) {
 	if len(folders) == 0 {
 		return
@@ -73,7 +73,7 @@ func ahead(e *wire.EnvSpec, folders []string) {
 	e.JobEnv["PYTHONPATH"] = strings.Join(path, string(os.PathListSeparator))
 }
 
-// seal gives an environment its variables and the key of all that it is.
+// seal sets an environment's variables, and its key, which is a hash of its contents.
 func seal(e *wire.EnvSpec, variables map[string]string, told []byte) {
 	e.Env = maps.Clone(variables)
 	if e.Env == nil {

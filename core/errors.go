@@ -9,9 +9,9 @@ import (
 	"github.com/vmihailenco/msgpack/v5"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/core/value"
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/internal/store"
+	"github.com/eagleray/eagleray/core/internal/value"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Sentinels: errors.Is(err, core.ErrActorDied) and so on. Besides these, a call whose
@@ -168,8 +168,8 @@ func begin(ctx context.Context, what string) error {
 	return nil
 }
 
-// inTime carries out what may wait for the daemon, and gives up when the context ends: late is
-// called with what comes of it then.
+// inTime runs do, which may wait for the daemon, and gives up when the context ends. Then late
+// is called with the result of do when do has returned.
 func inTime[T any](ctx context.Context, what string, do func() (T, error), late func(T)) (v T, err error) {
 	if ctx.Done() == nil {
 		return do()

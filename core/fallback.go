@@ -4,11 +4,11 @@ import (
 	"strings"
 	"time"
 
-	"github.com/eagleray/eagleray/core/accelerator"
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/resource"
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/internal/accelerator"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Alternative is what a function or an actor runs with while what its Call
@@ -35,7 +35,7 @@ func (o *Call) afterMs() (int64, error) {
 	case o.FallbackAfter < 0:
 		return 0, fault.New(fault.BadRequest, "FallbackAfter is %v, want 0 or more", o.FallbackAfter)
 	case o.FallbackAfter > 0 && len(o.Fallback) == 0:
-		return 0, fault.New(fault.BadRequest, "FallbackAfter is how long to wait before Fallback is looked at: give that, too")
+		return 0, fault.New(fault.BadRequest, "FallbackAfter is how long to wait before Fallback is used: give Fallback, too")
 	}
 	return (o.FallbackAfter + time.Millisecond - 1).Milliseconds(), nil
 }

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/value"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/value"
 )
 
 // Kwargs are keyword arguments of a call. They are given as the last argument:
@@ -17,7 +17,7 @@ import (
 //	core.Submit[float64](ctx, f, 1, core.Kwargs{"scale": 2.5})
 type Kwargs map[string]any
 
-// byPath returns what workers know a function or class by that they import.
+// byPath returns the function id and bytes of a function or class that workers import.
 func byPath(path string) (fid, blob []byte, err error) {
 	mod, name, ok := strings.Cut(path, ":")
 	if !ok || mod == "" || name == "" {
@@ -28,7 +28,7 @@ func byPath(path string) (fid, blob []byte, err error) {
 	return h[:16], blob, nil
 }
 
-// Function is a Python function with options. What the cluster keeps of it is let go of when the
+// Function is a Python function with options. The cluster drops what it keeps of the function when the
 // program does not reach it any more and its calls have ended.
 type Function struct {
 	s       *Session
@@ -71,8 +71,8 @@ func (t *templates) streaming() (int, error) {
 	return t.stream, nil
 }
 
-// Function names a Python function by import path, "module:name". Nothing is sent yet: that there is
-// no such function is an error of its calls.
+// Function names a Python function by import path, "module:name". Nothing is sent yet: if there is
+// no such function, its calls return an error.
 func (s *Session) Function(path string, o Call) (*Function, error) {
 	fid, blob, err := byPath(path)
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"math"
 	"time"
 
-	"github.com/eagleray/eagleray/core/accelerator"
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/resource"
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/internal/accelerator"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Call holds the options of a function or an actor. The zero value is Ray's defaults.
@@ -39,9 +39,9 @@ type Call struct {
 	GetIfExists     bool   // NewActor returns the living actor of that Name, if there is one
 	Namespace       string // of Name; "": the session's
 
-	// Fallback is tried in order while what is asked for above is not free:
-	// the first that is free is taken, else whatever comes first. With
-	// FallbackAfter the better one is waited for alone for so long.
+	// Fallback lists alternatives for the case that the resources above are not free.
+	// The first free alternative is taken, else the one that becomes free first. With
+	// FallbackAfter the call waits for its own resources alone for that long.
 	Fallback      []Alternative
 	FallbackAfter time.Duration
 }
@@ -62,7 +62,7 @@ func (o *Call) retries(name string) (int, error) {
 	return max(0, o.MaxRetries), nil
 }
 
-// checkFunction refuses what is an actor's, and what contradicts itself.
+// checkFunction refuses options of actors, and options that contradict each other.
 func (o *Call) checkFunction(name string) error {
 	for field, set := range map[string]bool{
 		"MaxRestarts": o.MaxRestarts != 0, "MaxTaskRetries": o.MaxTaskRetries != 0, "MaxConcurrency": o.MaxConcurrency != 0,
@@ -86,7 +86,7 @@ func (o *Call) checkFunction(name string) error {
 // maxReturns bounds the results of one call.
 const maxReturns = 1 << 16
 
-// checkActor refuses what is a function's, and what contradicts itself.
+// checkActor refuses options of functions, and options that contradict each other.
 func (o *Call) checkActor(name string) error {
 	for field, set := range map[string]bool{
 		"MaxRetries": o.MaxRetries != 0, "MaxCalls": o.MaxCalls != 0, "NumReturns": o.NumReturns != 0, "ItemsAhead": o.ItemsAhead != 0,
@@ -162,7 +162,7 @@ func (s *Session) enforce(o *Call, name string) (bool, error) {
 		return false, nil
 	}
 	if o.GPUMemory <= 0 {
-		return false, fault.New(fault.BadRequest, "%s: GPUMemoryEnforce needs GPUMemory, the share that is not to be exceeded", name)
+		return false, fault.New(fault.BadRequest, "%s: GPUMemoryEnforce needs GPUMemory, the share that must not be exceeded", name)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), wire.HelloTimeout)
 	defer cancel()

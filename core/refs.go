@@ -6,10 +6,10 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/value"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/value"
 )
 
 // AnyRef is a reference to a value of any type: a *Ref.
@@ -18,7 +18,7 @@ type AnyRef interface {
 	handle() *handle
 }
 
-// handle is one counted reference. It is let go of when nothing in the program reaches it.
+// handle is one counted reference. It is released when nothing in the program reaches it.
 type handle struct {
 	s  *Session
 	id ids.Object
@@ -30,8 +30,8 @@ func newHandle(s *Session, id ids.Object) *handle {
 	return h
 }
 
-// Ref is a counted reference to a value of type T that exists, or will. The value is kept for
-// as long as the program holds the Ref, some process holds another one, or a task needs it.
+// Ref is a counted reference to a value of type T, which may not exist yet. The value is kept for
+// as long as the program holds the Ref, another process holds a reference, or a task needs the value.
 type Ref[T any] struct{ h *handle }
 
 func newRef[T any](s *Session, id ids.Object) *Ref[T] { return &Ref[T]{newHandle(s, id)} }
@@ -54,7 +54,7 @@ func (r *Ref[T]) ID() string {
 	return r.h.id.String()
 }
 
-// Cancel ends the task that computes the value: one that waits never runs, one that runs is
+// Cancel ends the task that computes the value. A waiting task never runs; a running task is
 // interrupted, or with force its worker is ended. Get returns ErrTaskCancelled then.
 func (r *Ref[T]) Cancel(ctx context.Context, force bool) error {
 	h, err := handleOf(r)
@@ -70,7 +70,7 @@ func (s *Session) cancel(ctx context.Context, h *handle, force bool) error {
 	return err
 }
 
-// As returns the same reference with another type, which Get is to return.
+// As returns the same reference with another type for the result of Get.
 func As[T any](r AnyRef) *Ref[T] {
 	if r == nil || r.handle() == nil {
 		return nil
@@ -94,7 +94,7 @@ func (s *Session) of(r AnyRef) (*handle, error) {
 	return h, err
 }
 
-// references has the encoder find references in values. Held is what has to stay reachable until the
+// references lets the encoder find references in values. held must stay reachable until the
 // value has been handed over.
 func (s *Session) references() value.References {
 	return value.References{Package: corePackage, Object: func(p any) (id ids.Object, err error) {

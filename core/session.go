@@ -9,9 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/wire"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Options say what to connect to and what Python the workers run.

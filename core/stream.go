@@ -9,12 +9,12 @@ import (
 	"runtime"
 	"sync/atomic"
 
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/client"
 )
 
-// Items are what a Python generator yields, one after the other, while it
-// runs. It is closed when this program lets go of them before their end.
+// Items are the values that a Python generator yields, one after the other, while it
+// runs. The generator is closed when this program does not reach the Items any more.
 type Items[T any] struct {
 	s       *Session
 	gen     ids.Object
@@ -58,8 +58,8 @@ func leave(c *client.Client, gen ids.Object) {
 	c.Release(client.Drop{Object: gen})
 }
 
-// Next waits for the next item; io.EOF: there are no more. An exception of the
-// generator is its last item: Get of the reference returns it.
+// Next waits for the next item, and returns io.EOF when there are no more. An exception of
+// the generator is its last item: Get of that reference returns the exception as an error.
 func (i *Items[T]) Next(ctx context.Context) (*Ref[T], error) {
 	if i.closed.Load() {
 		return nil, invalid("next item of %s: the generator was closed", i.gen)
@@ -94,7 +94,7 @@ func (i *Items[T]) All(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
-// Close closes the generator if it has not ended; Next is an error from then on. A second Close does nothing.
+// Close closes the generator if it has not ended. From then on Next returns an error. A second Close does nothing.
 func (i *Items[T]) Close() {
 	if i.closed.CompareAndSwap(false, true) {
 		i.cleanup.Stop()

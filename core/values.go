@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"runtime"
 
-	"github.com/eagleray/eagleray/core/client"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/core/value"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/store"
+	"github.com/eagleray/eagleray/core/internal/value"
 )
 
 // Put stores a value. The value may be changed when Put has returned without an error.
@@ -101,7 +101,7 @@ func Get[T any](ctx context.Context, r *Ref[T]) (v T, err error) {
 	return v, nil
 }
 
-// GetAll waits for the values of all references, in their order. It returns the first error that it meets.
+// GetAll waits for the values of all references, and returns them in order. It returns the first error that it meets.
 func GetAll[T any](ctx context.Context, refs []*Ref[T]) ([]T, error) {
 	values := make([]T, len(refs))
 	for i, r := range refs {
@@ -127,9 +127,9 @@ func decode[T any](b []byte, r value.Reader) (v T, err error) {
 	return v, err
 }
 
-// Wait returns as soon as n of the references are ready, in the order given; earlier when nothing
-// else can become ready. R is *Ref of some type, or AnyRef for references of several types. When
-// the context ends it returns its error.
+// Wait returns ready references, in the order given, as soon as n of them are ready. It returns
+// earlier when nothing else can become ready. R is *Ref of some type, or AnyRef for references of
+// several types. When the context ends, Wait returns the context's error.
 func Wait[R AnyRef](ctx context.Context, refs []R, n int) (ready, rest []R, err error) {
 	if n < 1 || n > len(refs) {
 		return nil, nil, invalid("wait for %d of %d references", n, len(refs))

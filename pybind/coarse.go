@@ -11,19 +11,17 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
-	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/binding"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/store"
-	"github.com/eagleray/eagleray/pybind/session"
 )
 
 // The coarse calls: text in, text out, one gopy call each. They work on the
 // same session as the hot path. Values are JSON; an object that they name is
 // held until Release.
 
-func open() (*client.Client, error) {
-	if c := session.Current(); c != nil {
+func open() (*binding.Client, error) {
+	if c := binding.Current(); c != nil {
 		return c, nil
 	}
 	return nil, fault.New(fault.Closed, "there is no session: call init() first")
@@ -43,7 +41,7 @@ func Put(value string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("put: %w", err)
 	}
-	id, err := c.Put(&client.Value{Fmt: client.FmtMsgpack, Meta: meta})
+	id, err := c.Put(&binding.Value{Fmt: binding.FmtMsgpack, Meta: meta})
 	if err != nil {
 		return "", err
 	}
@@ -70,9 +68,9 @@ func Get(id string, timeoutMs int) (string, error) {
 		return "", fmt.Errorf("object %s is not ready after %v", id, timeout)
 	}
 	if f.View != 0 {
-		defer c.Release(client.Drop{View: f.View})
+		defer c.Release(binding.Drop{View: f.View})
 	}
-	e, err := store.Parse(f.Envelope)
+	e, err := binding.ParseEnvelope(f.Envelope)
 	if err != nil {
 		return "", err
 	}
@@ -96,20 +94,20 @@ func Submit(path, args string) (string, error) {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		return "", fault.New(fault.BadRequest, "arguments are no JSON list: %.100s", args)
+		return "", fault.New(fault.BadRequest, "arguments are not a JSON list: %.100s", args)
 	}
 	meta, err := encode([]any{list, map[string]any{}, []int{}})
 	if err != nil {
 		return "", fmt.Errorf("arguments: %w", err)
 	}
-	blob := []byte(client.PathPrefix + path)
+	blob := []byte(binding.PathPrefix + path)
 	fid := sha256.Sum256(blob)
-	t, err := c.NewTemplate(&client.Template{Kind: client.KindTask, Name: name, FID: fid[:16], Blob: blob, Returns: 1,
+	t, err := c.NewTemplate(&binding.Template{Kind: binding.KindTask, Name: name, FID: fid[:16], Blob: blob, Returns: 1,
 		MaxRetries: 3, Resources: map[string]int64{"CPU": 10000}, EnvKey: c.EnvKey(), Strategy: "DEFAULT"})
 	if err != nil {
 		return "", err
 	}
-	id, _, err := c.Submit(&client.Call{Template: t, Args: client.Value{Fmt: client.FmtArgsPack, Meta: meta}})
+	id, _, err := c.Submit(&binding.Call{Template: t, Args: binding.Value{Fmt: binding.FmtArgsPack, Meta: meta}})
 	if err != nil {
 		return "", err
 	}
@@ -126,7 +124,7 @@ func Release(id string) error {
 	if err != nil {
 		return err
 	}
-	c.Release(client.Drop{Object: oid})
+	c.Release(binding.Drop{Object: oid})
 	return nil
 }
 
@@ -180,24 +178,24 @@ func encode(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-func toJSON(e store.Envelope) (string, error) {
+func toJSON(e binding.Envelope) (string, error) {
 	var v any
 	switch e.Format {
-	case store.FormatNone:
-	case store.FormatMsgpack:
+	case binding.FormatNone:
+	case binding.FormatMsgpack:
 		if err := msgpack.Unmarshal(e.Meta, &v); err != nil {
 			return "", err
 		}
-	case store.FormatFault:
+	case binding.FormatFault:
 		var f []string
 		if err := msgpack.Unmarshal(e.Meta, &f); err != nil || len(f) < 2 {
 			return "", fault.New(fault.Internal, "malformed fault")
 		}
 		return "", fault.New(fault.Code(f[0]), "%s", f[1])
-	case store.FormatError, store.FormatElsewhere:
+	case binding.FormatError, binding.FormatElsewhere:
 		return "", fault.New(fault.Internal, "the task raised an exception; get its reference in Python to see it")
 	default:
-		return "", fault.New(fault.BadRequest, "the value is no plain one: JSON cannot carry it")
+		return "", fault.New(fault.BadRequest, "the value is not plain: JSON cannot represent it")
 	}
 	b, err := json.Marshal(v)
 	return string(b), err

@@ -17,13 +17,12 @@
 // script that exports only the modules' init functions. Package session holds the one
 // session of the process.
 //
-// Waits return every 100 ms so that Python notices Ctrl-C. A failure crosses as a code of
-// core/fault and a message, from which _private/faults.py makes the exception. No Go code
-// calls Python, except for the handlers of signals while the main thread waits for room in
-// the store. In a child that user code forks, the core's descriptors are closed, views
-// stay readable, and every call raises an error. A destructor only pushes a number to a
-// small locked list, which the core takes at its next call or within a millisecond
-// (pybind/hot/objects.c).
+// A failure crosses as a code of core/fault and a message, from which _private/faults.py
+// makes the exception. No Go code calls Python, with one exception: the handlers of signals
+// run while the main thread waits for room in the store. In a child that user code forks,
+// the core's descriptors are closed, views stay readable, and every call raises an error. A
+// destructor only pushes a number to a small locked list, which the core takes at its next
+// call or within a millisecond (pybind/hot/drops.c).
 //
 // Invariants:
 //

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/eagleray/eagleray/core/resource"
+	"github.com/eagleray/eagleray/core/binding"
 )
 
 // Shortage explains what of need exceeds totals and names the nearest thing
@@ -16,5 +16,5 @@ func Shortage(need, totals string) (string, error) {
 			return "", fmt.Errorf("shortage: amounts %.80q: %w", text, err)
 		}
 	}
-	return resource.Shortage(resource.FromWire(n), resource.FromWire(t)), nil
+	return binding.Shortage(n, t), nil
 }

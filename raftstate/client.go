@@ -7,7 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// The typed methods: what core/head declares as its State. Changes are
+// The typed methods: what core/internal/head declares as its State. Changes are
 // described at the commands of the same name, reads at Machine.
 
 // do applies a body for its error alone.

@@ -1,71 +1,35 @@
 package raftstate
 
 import (
-	"bufio"
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
-	"slices"
-	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/tests/script"
 )
 
 // TestScripts runs every script in testdata: a line at the margin is a
 // command, the indented lines after it are its result and its events.
-// UPDATE=1 writes what happened into the scripts.
 func TestScripts(t *testing.T) {
-	files, err := filepath.Glob("testdata/*.txt")
-	if err != nil || len(files) == 0 {
-		t.Fatal("no scripts", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			b, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
+	script.Run(t, func(t *testing.T, src string) string {
+		m, index := NewMachine(), uint64(0)
+		return script.Trace(t, src, func(e *script.Event) []string {
+			if e.Name == "restore" {
+				m = restored(t, m)
+				return nil
 			}
-			got := runScript(t, string(b))
-			if os.Getenv("UPDATE") != "" {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if got != string(b) {
-				t.Errorf("%s: got\n%s", file, got)
+			index++
+			c := command(e)
+			r, events := m.Apply(index, c)
+			lines := []string{resultText(r, c.Body)}
+			for _, x := range events {
+				lines = append(lines, eventText(x))
 			}
+			return lines
 		})
-	}
-}
-
-func runScript(t *testing.T, script string) string {
-	var out strings.Builder
-	m, index := NewMachine(), uint64(0)
-	for lines := bufio.NewScanner(strings.NewReader(script)); lines.Scan(); {
-		line := lines.Text()
-		if strings.HasPrefix(line, "  ") {
-			continue
-		}
-		out.WriteString(line + "\n")
-		if line == "" || strings.HasPrefix(line, "#") {
-			continue
-		}
-		if line == "restore" {
-			m = restored(t, m)
-			continue
-		}
-		index++
-		c := parse(t, line)
-		r, events := m.Apply(index, c)
-		fmt.Fprintf(&out, "  %s\n", resultText(r, c.Body))
-		for _, e := range events {
-			fmt.Fprintf(&out, "  %s\n", eventText(e))
-		}
-	}
-	return out.String()
+	})
 }
 
 // restored returns the machine after a snapshot and a restore.
@@ -120,20 +84,13 @@ func eventText(e record.Event) string {
 	return s
 }
 
-// parse reads a command: verb, subject, key=value words, flags.
-func parse(t *testing.T, line string) Command {
-	words := strings.Fields(line)
-	get := func(key string) string {
-		for _, w := range words {
-			if v, ok := strings.CutPrefix(w, key+"="); ok {
-				return v
-			}
-		}
-		return ""
+// command reads a command: verb, subject, key=value words, flags.
+func command(e *script.Event) Command {
+	get, has, subject := e.Option, e.Has, e.Word(0)
+	num := func(key string) uint64 {
+		n, _ := e.OptionNumber(key)
+		return uint64(n)
 	}
-	num := func(key string) uint64 { n, _ := strconv.ParseUint(get(key), 10, 64); return n }
-	has := func(flag string) bool { return slices.Contains(words, flag) }
-	subject := words[1]
 	var actor ids.Actor
 	copy(actor[:], subject[:1])
 	var node ids.Node
@@ -142,7 +99,7 @@ func parse(t *testing.T, line string) Command {
 	copy(i.Worker[:], get("worker"))
 	cause := record.Cause{Reason: record.Reason(get("cause"))}
 	var c Command
-	switch words[0] {
+	switch e.Name {
 	case "register-actor":
 		c.Body = &RegisterActor{record.Actor{
 			ID: actor, Name: get("name"), Namespace: get("ns"), Job: ids.JobOf(uint32(num("job"))), Detached: has("detached"),
@@ -178,8 +135,7 @@ func parse(t *testing.T, line string) Command {
 	case "job-start":
 		c.Body = &JobStart{record.Job{Entrypoint: subject}}
 	case "job-end":
-		n, _ := strconv.ParseUint(subject, 10, 32)
-		c.Body = &JobEnd{ID: ids.JobOf(uint32(n)), State: record.JobFinished}
+		c.Body = &JobEnd{ID: ids.JobOf(uint32(e.Number(subject))), State: record.JobFinished}
 	case "kv-put":
 		c.Body = &KVPut{get("ns"), subject, []byte(get("value")), has("overwrite")}
 	case "kv-del":
@@ -189,7 +145,7 @@ func parse(t *testing.T, line string) Command {
 	case "setting-del":
 		c.Body = &SettingDel{subject}
 	default:
-		t.Fatalf("no such command: %s", line)
+		e.Unknown()
 	}
 	if n := num("seq"); n != 0 {
 		c.Request = RequestID{Client{1}, n}

@@ -1,6 +1,7 @@
 package ids
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"encoding/hex"
@@ -59,6 +60,9 @@ func (t Task) Count() uint64 { return binary.BigEndian.Uint64(t[:]) }
 
 // Owner returns the process that owns the object.
 func (id Object) Owner() (o Owner) { copy(o[:], id[8:]); return o }
+
+// Raw returns a copy of the id's bytes, as a message has it.
+func (id Object) Raw() []byte { return bytes.Clone(id[:]) }
 
 // Index returns the position among the task's returns, from 1; 0 for put.
 func (id Object) Index() uint32 { return binary.BigEndian.Uint32(id[24:]) }

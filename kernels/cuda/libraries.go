@@ -21,15 +21,20 @@ func SearchPath(folders ...string) {
 	search.folders = append(search.folders, folders...)
 }
 
+// searched returns the folders that SearchPath has named.
+func searched() []string {
+	search.Lock()
+	defer search.Unlock()
+	return append([]string(nil), search.folders...)
+}
+
 // candidates are the paths to try for a library: the one that the environment
 // variable names and no other, or the loader's, then those of NVIDIA's wheels.
 func candidates(variable, library, wheel string) []string {
 	if path := os.Getenv(variable); path != "" {
 		return []string{path}
 	}
-	search.Lock()
-	folders := append([]string(nil), search.folders...)
-	search.Unlock()
+	folders := searched()
 	if venv := os.Getenv("VIRTUAL_ENV"); venv != "" {
 		more, _ := filepath.Glob(filepath.Join(venv, "lib", "python3*", "site-packages"))
 		folders = append(folders, more...)

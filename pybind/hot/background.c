@@ -1,4 +1,4 @@
-// The background poller outside of Go: see core/transport/background.go. While this
+// The background poller outside of Go: see core/internal/transport/background.go. While this
 // thread waits, the Go runtime has nothing that waits, so a computing task pays nothing for it.
 #include <poll.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #define EAGLERAY_BACKGROUND_H
 #include <stdint.h>
 
-// What comes between two turns; core/transport/background.go says what the modes mean. Times in nanoseconds.
+// What comes between two turns; core/internal/transport/background.go says what the modes mean. Times in nanoseconds.
 typedef struct {
   int32_t mode;
   int64_t nap, quiet;

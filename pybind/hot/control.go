@@ -11,9 +11,8 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/binding"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/pybind/session"
 )
 
 // The calls that are not hot: msgpack in, msgpack out (malloc).
@@ -28,7 +27,7 @@ func out(b []byte, p *unsafe.Pointer, n *C.int64_t) C.int {
 //export HotConnect
 func HotConnect(p unsafe.Pointer, n C.int64_t, o *unsafe.Pointer, on *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
-	b, err := session.Connect(blob(p, n))
+	b, err := binding.Connect(blob(p, n))
 	if err != nil {
 		return give(err, e)
 	}
@@ -40,12 +39,12 @@ func HotDisconnect(ms C.int64_t) {
 	var e C.hot_err
 	var r C.int
 	defer guard(&e, &r)
-	session.Disconnect(time.Duration(ms) * time.Millisecond)
+	binding.Disconnect(time.Duration(ms) * time.Millisecond)
 }
 
 //export HotConnected
 func HotConnected() C.int {
-	if c := session.Current(); c != nil && c.Err() == nil {
+	if c := binding.Current(); c != nil && c.Err() == nil {
 		return 1
 	}
 	return 0
@@ -58,7 +57,7 @@ func HotRPC(method *C.char, p unsafe.Pointer, n, ms C.int64_t, o *unsafe.Pointer
 	if err != nil {
 		return give(err, e)
 	}
-	b, err := session.RPC(c, C.GoString(method), blob(p, n), millis(ms))
+	b, err := binding.RPC(c, C.GoString(method), blob(p, n), millis(ms))
 	if err != nil {
 		return give(err, e)
 	}
@@ -72,7 +71,7 @@ func HotTemplate(p unsafe.Pointer, n C.int64_t, id *C.int64_t, e *C.hot_err) (r 
 	if err != nil {
 		return give(err, e)
 	}
-	t, err := session.ParseTemplate(blob(p, n))
+	t, err := binding.ParseTemplate(blob(p, n))
 	if err != nil {
 		return give(err, e)
 	}
@@ -91,7 +90,7 @@ func HotActorCreate(p unsafe.Pointer, n C.int64_t, k *C.hot_call, actor, token *
 	if err != nil {
 		return give(err, e)
 	}
-	s, err := session.ParseActor(blob(p, n))
+	s, err := binding.ParseActor(blob(p, n))
 	if err != nil {
 		return give(err, e)
 	}
@@ -128,14 +127,14 @@ func HotActorOpen(actor *C.uchar, tokenStr *C.char, name *C.char, limit C.int64_
 
 //export HotActorClose
 func HotActorClose(actor *C.uchar) {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		c.CloseActor(actorID(actor))
 	}
 }
 
 //export HotActorToken
 func HotActorToken(actor *C.uchar) *C.char {
-	c := session.Current()
+	c := binding.Current()
 	if c == nil {
 		return C.CString("")
 	}
@@ -198,28 +197,28 @@ func HotCancel(id *C.uchar, force, recursive C.int, e *C.hot_err) (r C.int) {
 
 //export HotForget
 func HotForget(fid *C.char, n C.int64_t) {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		c.Forget(blob(unsafe.Pointer(fid), n))
 	}
 }
 
 //export HotRetire
 func HotRetire(id C.int64_t) {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		c.Retire(int(id))
 	}
 }
 
 //export HotUnload
 func HotUnload(fid *C.uchar) {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		c.Unload([16]byte(unsafe.Slice((*byte)(unsafe.Pointer(fid)), 16)))
 	}
 }
 
 //export HotLastCalls
 func HotLastCalls(token C.uint64_t, ms C.int64_t) C.int {
-	if c := session.Current(); c != nil && !c.LastCalls(uint64(token), millis(ms)) {
+	if c := binding.Current(); c != nil && !c.LastCalls(uint64(token), millis(ms)) {
 		return nothing
 	}
 	return ok
@@ -227,7 +226,7 @@ func HotLastCalls(token C.uint64_t, ms C.int64_t) C.int {
 
 //export HotFlushOnExit
 func HotFlushOnExit() {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		c.FlushOnExit()
 	}
 }
@@ -235,7 +234,7 @@ func HotFlushOnExit() {
 //export HotNextEvent
 func HotNextEvent(ms C.int64_t, o *unsafe.Pointer, on *C.int64_t, e *C.hot_err) (r C.int) {
 	defer guard(e, &r)
-	b := session.NextEvent(millis(ms))
+	b := binding.NextEvent(millis(ms))
 	if b == nil {
 		return nothing
 	}
@@ -270,7 +269,7 @@ func HotAsyncWatch(id *C.uchar, token C.uint64_t, e *C.hot_err) (r C.int) {
 
 //export HotAsyncDrain
 func HotAsyncDrain(o *unsafe.Pointer, n *C.int64_t) {
-	c := session.Current()
+	c := binding.Current()
 	if c == nil {
 		return
 	}
@@ -296,14 +295,14 @@ func HotActorReady(token C.uint64_t, good C.int, message *C.char, p unsafe.Point
 
 //export HotExiting
 func HotExiting(reason *C.char) {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		_ = c.Exiting(C.GoString(reason))
 	}
 }
 
 //export HotCancelled
 func HotCancelled(task *C.uchar) C.int {
-	c := session.Current()
+	c := binding.Current()
 	if c == nil {
 		return 0
 	}
@@ -317,7 +316,7 @@ func HotCancelled(task *C.uchar) C.int {
 
 //export HotIsCancelled
 func HotIsCancelled(task *C.uchar) C.long {
-	c := session.Current()
+	c := binding.Current()
 	if c == nil {
 		return 0
 	}
@@ -329,4 +328,4 @@ func HotIsCancelled(task *C.uchar) C.long {
 	return 0
 }
 
-var _ client.Options
+var _ binding.Options

@@ -1,9 +1,10 @@
-// Concurrency groups of an actor: see core/client/groups.go.
+// Concurrency groups of an actor: see core/internal/execute/lane.go.
 #include "py.h"
 
 static PyObject *group_server; // what the thread of the system group runs
 
-// serve_group is that thread. It is one of C's, for its first call may come while the main thread waits in C for long.
+// serve_group is the thread of the system group. It is a thread of C's, because its first call may come while the main
+// thread waits in C for long.
 static void *serve_group(void *p) {
   (void)p;
   PyGILState_STATE s = PyGILState_Ensure();

@@ -14,10 +14,9 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/binding"
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/pybind/session"
 )
 
 // Results of the exported functions.
@@ -27,8 +26,8 @@ const (
 	failed  = -1
 )
 
-func current() (*client.Client, error) {
-	if c := session.Current(); c != nil {
+func current() (*binding.Client, error) {
+	if c := binding.Current(); c != nil {
 		return c, nil
 	}
 	return nil, fault.New(fault.Closed, "there is no session: call init() first")
@@ -65,8 +64,8 @@ func objectIDs(p *C.uchar, n C.int64_t) []ids.Object {
 
 func bytesOf(b *C.hot_buf) []byte { return unsafe.Slice((*byte)(b.p), int(b.n)) }
 
-func valueOf(v *C.hot_value) client.Value {
-	out := client.Value{Fmt: uint8(v.fmt), Meta: bytesOf(&v.meta), Nested: objectIDs(v.nested, v.nnested), Site: uint32(v.site)}
+func valueOf(v *C.hot_value) binding.Value {
+	out := binding.Value{Fmt: uint8(v.fmt), Meta: bytesOf(&v.meta), Nested: objectIDs(v.nested, v.nnested), Site: uint32(v.site)}
 	if v.nbufs > 0 {
 		in := unsafe.Slice(v.bufs, int(v.nbufs))
 		out.Bufs = make([][]byte, len(in))
@@ -77,7 +76,7 @@ func valueOf(v *C.hot_value) client.Value {
 	return out
 }
 
-func found(f *client.Found, out *C.hot_found) {
+func found(f *binding.Found, out *C.hot_found) {
 	out.n = C.int64_t(len(f.Envelope))
 	out.view = C.uint64_t(f.View)
 	if len(f.Envelope) > 0 {
@@ -92,21 +91,21 @@ func millis(ms C.int64_t) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-func takeDrops() []client.Drop {
+func takeDrops() []binding.Drop {
 	if atomic.LoadInt32((*int32)(unsafe.Pointer(&C.hot_drop_count))) == 0 {
 		return nil
 	}
 	var p *C.hot_drop
 	n := C.hot_take_drops(&p)
-	out := make([]client.Drop, int(n))
+	out := make([]binding.Drop, int(n))
 	for i, d := range unsafe.Slice(p, int(n)) {
-		out[i] = client.Drop{Object: objectID(&d.id[0]), View: uint64(d.view)}
+		out[i] = binding.Drop{Object: objectID(&d.id[0]), View: uint64(d.view)}
 	}
 	return out
 }
 
 func init() {
-	session.Hooks = client.Options{
+	binding.Hooks = binding.Options{
 		Drops:      takeDrops,
 		Interrupt:  func() { C.hot_interrupt() },
 		Signals:    func() bool { return C.hot_signals() != 0 },
@@ -126,11 +125,11 @@ func init() {
 
 //export HotDropsWaiting
 func HotDropsWaiting() {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		c.DropsWaiting()
 		return
 	}
-	client.DropOrphans(takeDrops())
+	binding.DropOrphans(takeDrops())
 }
 
 //export HotSubmit
@@ -140,7 +139,7 @@ func HotSubmit(k *C.hot_call, actor *C.uchar, first *C.uchar, returns *C.int32_t
 	if err != nil {
 		return give(err, e)
 	}
-	call := client.Call{Template: int(k.tmpl), Args: valueOf(&k.args), Deps: objectIDs(k.deps, k.ndeps), Parent: uint64(k.parent)}
+	call := binding.Call{Template: int(k.tmpl), Args: valueOf(&k.args), Deps: objectIDs(k.deps, k.ndeps), Parent: uint64(k.parent)}
 	var id ids.Object
 	var n int
 	if actor == nil {
@@ -191,7 +190,7 @@ func HotTryGet(id *C.uchar, out *C.hot_found, e *C.hot_err) (r C.int) {
 	if f.Envelope == nil {
 		return nothing
 	}
-	client.Lend(&f)
+	binding.Lend(&f)
 	found(&f, out)
 	return ok
 }
@@ -210,7 +209,7 @@ func HotGet(id *C.uchar, ms C.int64_t, out *C.hot_found, e *C.hot_err) (r C.int)
 	if f == nil {
 		return nothing
 	}
-	client.Lend(f)
+	binding.Lend(f)
 	found(f, out)
 	return ok
 }
@@ -223,12 +222,12 @@ func HotWait(list *C.uchar, n, need, ms C.int64_t, how C.int, ready *C.char, inf
 		return give(err, e)
 	}
 	marks := unsafe.Slice((*byte)(unsafe.Pointer(ready)), int(n))
-	mode := client.WaitSome
+	mode := binding.WaitSome
 	switch how {
 	case C.HOT_WAIT_ALL:
-		mode = client.WaitAll
+		mode = binding.WaitAll
 	case C.HOT_WAIT_HERE:
-		mode = client.WaitHere
+		mode = binding.WaitHere
 	}
 	h, done, err := c.Wait(objectIDs(list, n), int(need), millis(ms), mode, func(i int, ready bool) {
 		marks[i] = 0
@@ -299,7 +298,7 @@ func HotTryGetAll(list **C.uchar, n C.int64_t, out *C.hot_found, keep *C.uint64_
 	for i := range all {
 		all[i].n = -1
 	}
-	kept, lacks, err := c.TryGetAll(idsAt(list, n), func(i int, f *client.Found) { found(f, &all[i]) })
+	kept, lacks, err := c.TryGetAll(idsAt(list, n), func(i int, f *binding.Found) { found(f, &all[i]) })
 	if err != nil {
 		return give(err, e)
 	}
@@ -335,7 +334,7 @@ func HotNextTask(ms C.int64_t, group *C.char, groupN C.int64_t, out *C.hot_item,
 }
 
 // fillItem hands an item to the C side.
-func fillItem(it *client.Item, out *C.hot_item) {
+func fillItem(it *binding.Item, out *C.hot_item) {
 	out.kind, out.token, out.returns = C.int32_t(it.Kind), C.uint64_t(it.Token), C.int32_t(it.Returns)
 	if t := it.Tmpl; t != nil {
 		copy(unsafe.Slice((*byte)(unsafe.Pointer(&out.fid[0])), 16), t.FID[:])
@@ -354,9 +353,9 @@ func fillItem(it *client.Item, out *C.hot_item) {
 	}
 	blob := it.Blob
 	switch it.Kind {
-	case client.ItemActor:
-		blob = session.ActorItem(it.Actor, it.Tmpl)
-	case client.ItemExit:
+	case binding.ItemActor:
+		blob = binding.ActorItem(it.Actor, it.Tmpl)
+	case binding.ItemExit:
 		blob = []byte(it.Reason)
 	}
 	if blob != nil {
@@ -398,10 +397,10 @@ func HotReply(token C.uint64_t, values *C.hot_value, n C.int64_t, flags C.int, e
 	if err != nil {
 		return give(err, e)
 	}
-	var one [1]client.Value
+	var one [1]binding.Value
 	vals := one[:0]
 	if n > 1 {
-		vals = make([]client.Value, 0, int(n))
+		vals = make([]binding.Value, 0, int(n))
 	}
 	in := unsafe.Slice(values, int(n))
 	for i := range in {

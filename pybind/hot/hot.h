@@ -27,7 +27,7 @@ struct ref_batch {
   uint64_t dead[]; // a bit for each reference that is gone
 };
 
-// Stages of core/trace that C stamps.
+// Stages of core/internal/trace that C stamps.
 enum {
   TRACE_CALLED = 1, TRACE_PACKED = 2, TRACE_RETURNED = 4, TRACE_TAKEN = 11, TRACE_ENCODED = 14, TRACE_FOUND = 17, TRACE_GIVEN = 18,
 };

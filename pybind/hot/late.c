@@ -14,6 +14,8 @@
 #include <string.h>
 #include "background.h"
 #include "late.h"
+#include "trim.h"
+#include "warm.h"
 
 typedef void (*initialiser)(int, char **, char **);
 

@@ -8,10 +8,10 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/eagleray/eagleray/core/client"
+	"github.com/eagleray/eagleray/core/binding"
 )
 
-// What an actor's event loop waits with: see core/client/loop.go.
+// What an actor's event loop waits with: see core/internal/executor/loop.go.
 
 //export HotLoopStart
 func HotLoopStart(fd C.int, e *C.hot_err) (r C.int) {
@@ -35,7 +35,7 @@ func HotLoopTake(most C.int, ms C.int64_t, out *C.hot_item, n, fired *C.int, e *
 	if err != nil {
 		return give(err, e)
 	}
-	var few [16]*client.Item
+	var few [16]*binding.Item
 	items, yes := c.LoopTake(few[:0], int(most), millis(ms))
 	if yes {
 		*fired = 1

@@ -1,41 +1,8 @@
 // The types that Python sees (references, handles, views), and what becomes of them at a fork.
 #include "py.h"
+#include "warm.h"
 
-// ---- what the program lets go of ------------------------------------------
-
-static pthread_mutex_t drop_lock = PTHREAD_MUTEX_INITIALIZER;
-static hot_drop *drops, *taken;
-static int64_t drops_cap, taken_cap;
-volatile int32_t hot_drop_count;
-
-void hot_let_go(const unsigned char *id, uint64_t view) {
-  if (hot_forked) return;
-  pthread_mutex_lock(&drop_lock);
-  int64_t n = hot_drop_count;
-  if (n == drops_cap) {
-    int64_t cap = drops_cap ? drops_cap * 2 : 256;
-    hot_drop *p = realloc(drops, cap * sizeof *p);
-    if (!p) { pthread_mutex_unlock(&drop_lock); return; }
-    drops = p;
-    drops_cap = cap;
-  }
-  if (id) memcpy(drops[n].id, id, HOT_OBJECT);
-  drops[n].view = view;
-  hot_drop_count = (int32_t)(n + 1);
-  pthread_mutex_unlock(&drop_lock);
-  if (n == 0 || n % 4096 == 4095) HotDropsWaiting();
-}
-
-int64_t hot_take_drops(hot_drop **out) {
-  pthread_mutex_lock(&drop_lock);
-  hot_drop *p = taken; taken = drops; drops = p;
-  int64_t c = taken_cap; taken_cap = drops_cap; drops_cap = c;
-  int64_t n = hot_drop_count;
-  hot_drop_count = 0;
-  pthread_mutex_unlock(&drop_lock);
-  *out = taken;
-  return n;
-}
+// ---- signals ----------------------------------------------------------------
 
 void hot_interrupt(void) {
   if (hot_have_main) pthread_kill(hot_main_thread, SIGUSR1);

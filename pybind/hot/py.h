@@ -107,27 +107,27 @@ extern hot_ring *hot_trace; // NULL: stages are not stamped
 
 // ---- functions --------------------------------------------------------------
 
-// hot.c
+// py.c
 int hot_unusable(void); // raises
 int hot_wrong_arity(const char *name, Py_ssize_t n, Py_ssize_t want); // raises
 PyObject *hot_raise(hot_err *e);
-uint64_t hot_parent_call(void);
+uint64_t hot_parent_of_coroutine(void);
 int64_t hot_now_ms(void);
 int64_t hot_slice_of(int64_t timeout, int64_t end, int *last);
 
 // lists.c
 int hot_ids_of(PyObject **items, Py_ssize_t n, const unsigned char **p);
 
-// objects.c
+// drops.c
 void hot_let_go(const unsigned char *id, uint64_t view);
+void hot_ref_gone(struct ref_batch *s, uint32_t place);
+
+// objects.c
 void hot_no_garbage(PyTypeObject *t);
 PyObject *hot_new_ref(const unsigned char *id);
 PyObject *hot_new_handle(const unsigned char *actor, const unsigned char *token);
 PyObject *hot_new_buffer(PyObject *pin, uint64_t view, const void *p, Py_ssize_t n);
 int hot_add_types(PyObject *m);
-
-// refbatch.c
-void hot_ref_gone(struct ref_batch *s, uint32_t place);
 
 // title.c
 void title_runs(const hot_item *it);
@@ -163,6 +163,9 @@ extern PyMethodDef hot_control_functions[], hot_group_functions[], hot_list_func
 static inline int hot_usable(void) { return hot_forked ? hot_unusable() : 1; }
 
 static inline int hot_arity(const char *name, Py_ssize_t n, Py_ssize_t want) { return n == want ? 1 : hot_wrong_arity(name, n, want); }
+
+// hot_parent_call returns the token of the call that runs here, whose child is what it submits.
+static inline uint64_t hot_parent_call(void) { return hot_running_var ? hot_parent_of_coroutine() : hot_running_call; }
 
 static inline unsigned char *hot_ref_id(PyObject *o) {
   if (PyObject_TypeCheck(o, &RefType)) return ((Ref *)o)->id;

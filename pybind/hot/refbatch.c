@@ -1,23 +1,6 @@
 // Batches of references: references that come together in one value. The Go half is
-// core/refs/refbatch.go.
+// core/internal/refs/refbatch.go.
 #include "py.h"
-
-// hot_ref_gone notes that the program has let go of a reference of a batch. When all references
-// of the batch are gone it tells the core, and does not touch the batch any more.
-void hot_ref_gone(struct ref_batch *s, uint32_t place) {
-  if (hot_forked) return;
-  uint64_t *bits = &s->dead[place >> 6];
-  __atomic_store_n(bits, *bits | 1ull << (place & 63), __ATOMIC_RELAXED); // only the thread that has the interpreter's lock writes
-  unsigned char id[HOT_OBJECT] = {0};
-  uint64_t number = __builtin_bswap64(s->number);
-  if (--s->alive == 0) {
-    memcpy(id, &number, 8);
-    hot_let_go(id, HOT_DROP_LAST);
-  } else if (__atomic_exchange_n(&s->told, 1, __ATOMIC_SEQ_CST) == 0) {
-    memcpy(id, &number, 8);
-    hot_let_go(id, HOT_DROP_SOME);
-  }
-}
 
 // gather is where the value that a thread unpickles now takes its references from, one after
 // another.

@@ -9,7 +9,7 @@ import "C"
 import (
 	"unsafe"
 
-	"github.com/eagleray/eagleray/core/refs"
+	"github.com/eagleray/eagleray/core/binding"
 )
 
 // HotRefTable makes the table of references (malloc).
@@ -39,7 +39,7 @@ func HotImportAll(s *C.struct_ref_batch, table unsafe.Pointer, size C.int64_t, s
 	if err != nil {
 		return give(err, e)
 	}
-	half := refs.Batch{
+	half := binding.RefBatch{
 		Dead: unsafe.Slice((*uint64)(unsafe.Add(unsafe.Pointer(s), unsafe.Sizeof(*s))), (int(s.n)+63)/64),
 		Told: (*uint32)(unsafe.Pointer(&s.told)),
 		Free: func() { C.free(unsafe.Pointer(s)) },

@@ -1,4 +1,4 @@
-// Where in the user's program a reference is made. Part of hot.c.
+// Where in the user's program a reference is made.
 #ifndef EAGLERAY_SITE_H
 #define EAGLERAY_SITE_H
 #define PY_SSIZE_T_CLEAN

@@ -8,7 +8,7 @@ import "C"
 import (
 	"sync"
 
-	"github.com/eagleray/eagleray/pybind/session"
+	"github.com/eagleray/eagleray/core/binding"
 )
 
 // What the numbers of site.c mean; they last as long as the process.
@@ -42,7 +42,7 @@ func siteText(number uint32) string {
 //
 //export HotSiteOf
 func HotSiteOf(id *C.uchar) *C.char {
-	if c := session.Current(); c != nil {
+	if c := binding.Current(); c != nil {
 		return C.CString(c.SiteOf(objectID(id)))
 	}
 	return C.CString("")

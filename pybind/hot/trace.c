@@ -1,4 +1,4 @@
-// The C half's stamps, see core/trace.
+// The C half's stamps, see core/internal/trace.
 // Off, hot_trace is NULL and each stage costs a branch on it. On, Python's own stages are stamped by
 // spans: callables that stand in for others and add no frame of Python.
 #include "py.h"

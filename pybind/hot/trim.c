@@ -13,7 +13,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 #include "hot.h"
-#include "late.h"
+#include "trim.h"
 
 #define SMALL_KIB (256 << 10) // in a larger process malloc_trim takes long
 

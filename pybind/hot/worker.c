@@ -27,6 +27,43 @@ static const char *some(const unsigned char *p, int n) {
   return NULL;
 }
 
+// kind_text returns the interned name of a kind of call, so that comparing it with another one compares addresses.
+static PyObject *kind_text(int kind) {
+  static PyObject *task, *method;
+  PyObject **text = kind == 1 ? &task : &method;
+  if (!*text) *text = PyUnicode_InternFromString(kind == 1 ? "task" : "method");
+  Py_XINCREF(*text);
+  return *text;
+}
+
+static PyObject *bytes_or_none(const void *p, Py_ssize_t n) {
+  if (!p) Py_RETURN_NONE;
+  return PyBytes_FromStringAndSize(p, n);
+}
+
+// call_tuple makes the tuple of a task or a method. Every call comes here, so it is built without a format string.
+static PyObject *call_tuple(hot_item *it, PyObject *args, PyObject *deps) {
+  enum { KIND, TOKEN, KEY, NAME, FMT, META, BUFFERS, DEPS, RETURNS, TASK, EXTRA, FIELDS };
+  PyObject *out = PyTuple_New(FIELDS);
+  if (!out) return NULL;
+  int task = it->kind == 1;
+  PyTuple_SET_ITEM(out, KIND, kind_text(it->kind));
+  PyTuple_SET_ITEM(out, TOKEN, PyLong_FromUnsignedLongLong(it->token));
+  PyTuple_SET_ITEM(out, KEY, task ? PyBytes_FromStringAndSize((const char *)it->fid, HOT_FID) : text_at(it->method, it->method_n));
+  PyTuple_SET_ITEM(out, NAME, text_at(it->name, it->name_n));
+  for (int i = 0; i < 3; i++) PyTuple_SET_ITEM(out, FMT + i, Py_NewRef(PyTuple_GET_ITEM(args, i)));
+  PyTuple_SET_ITEM(out, DEPS, Py_NewRef(deps));
+  PyTuple_SET_ITEM(out, RETURNS, PyLong_FromLong((long)it->returns));
+  PyTuple_SET_ITEM(out, TASK, PyBytes_FromStringAndSize((const char *)it->task, HOT_TASK));
+  PyTuple_SET_ITEM(out, EXTRA, task ? PyLong_FromLongLong(it->max_calls) : bytes_or_none(some(it->fid, HOT_FID), HOT_FID));
+  for (int i = 0; i < FIELDS; i++)
+    if (!PyTuple_GET_ITEM(out, i)) { // no memory
+      Py_DECREF(out);
+      return NULL;
+    }
+  return out;
+}
+
 PyObject *hot_item_tuple(hot_item *it) {
   PyObject *out = NULL, *args = NULL, *deps = NULL;
   if (it->kind == 3) return Py_BuildValue("(sy#)", "assign", it->blob, (Py_ssize_t)it->blob_n);
@@ -35,19 +72,14 @@ PyObject *hot_item_tuple(hot_item *it) {
   args = hot_triple(&it->args);
   deps = args ? deps_of(it) : NULL;
   if (!deps) goto done;
-  PyObject *fmt = PyTuple_GET_ITEM(args, 0), *meta = PyTuple_GET_ITEM(args, 1), *bufs = PyTuple_GET_ITEM(args, 2);
   switch (it->kind) {
     case 1:
-      out = Py_BuildValue("(sKy#NOOOOiy#L)", "task", (unsigned long long)it->token, it->fid, (Py_ssize_t)16, text_at(it->name, it->name_n), fmt, meta,
-                          bufs, deps, (int)it->returns, it->task, (Py_ssize_t)HOT_TASK, (long long)it->max_calls);
-      break;
     case 2:
-      out = Py_BuildValue("(sKNNOOOOiy#y#)", "method", (unsigned long long)it->token, text_at(it->method, it->method_n),
-                          text_at(it->name, it->name_n), fmt, meta, bufs, deps, (int)it->returns, it->task, (Py_ssize_t)HOT_TASK,
-                          some(it->fid, HOT_FID), (Py_ssize_t)HOT_FID);
+      out = call_tuple(it, args, deps);
       break;
     case 4:
-      out = Py_BuildValue("(sKy#OOOO)", "actor", (unsigned long long)it->token, it->blob, (Py_ssize_t)it->blob_n, fmt, meta, bufs, deps);
+      out = Py_BuildValue("(sKy#OOOO)", "actor", (unsigned long long)it->token, it->blob, (Py_ssize_t)it->blob_n, PyTuple_GET_ITEM(args, 0),
+                          PyTuple_GET_ITEM(args, 1), PyTuple_GET_ITEM(args, 2), deps);
       break;
     default:
       PyErr_Format(PyExc_RuntimeError, "unknown item %d", it->kind);
@@ -70,13 +102,13 @@ static PyObject *next_task(PyObject *m, PyObject *const *a, Py_ssize_t n) {
   Py_ssize_t group_n = 0;
   const char *group = n < 2 ? NULL : PyUnicode_AsUTF8AndSize(a[1], &group_n); // as long as the caller holds the text
   if (PyErr_Occurred() || !hot_usable()) return NULL;
-  int64_t end = timeout > 0 ? hot_now_ms() + timeout : 0;
+  int64_t ms = timeout < 0 ? 1000 : timeout < SLICE_MS ? timeout : SLICE_MS, end = -1;
+  int last = timeout >= 0 && timeout <= SLICE_MS;
   title_waits();
   for (;;) {
     hot_item it;
     hot_err e;
-    int rc, last = 0;
-    int64_t ms = timeout < 0 ? 1000 : hot_slice_of(timeout, timeout == 0 ? hot_now_ms() : end, &last);
+    int rc;
     memset(&it, 0, sizeof it);
     Py_BEGIN_ALLOW_THREADS rc = HotNextTask(ms, (char *)group, group_n, &it, &e);
     Py_END_ALLOW_THREADS
@@ -90,6 +122,9 @@ static PyObject *next_task(PyObject *m, PyObject *const *a, Py_ssize_t n) {
     }
     if (PyErr_CheckSignals()) return NULL;
     if (last) Py_RETURN_NONE;
+    if (timeout < 0) continue;
+    if (end < 0) end = hot_now_ms() + timeout - ms; // the clock is read by a wait only: a call that is there already costs none
+    ms = hot_slice_of(timeout, end, &last);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #pragma GCC visibility push(hidden)
 
+extern PyObject *kern_make_error;    // (code, message, detail, asked, free, total) → exception
 extern PyObject *kern_as_array;      // anything with a protocol → Array
 extern PyObject *kern_dtype_objects; // by number
 
@@ -50,7 +51,7 @@ extern _Thread_local uint64_t kern_current_stream; // what work of this thread i
 
 // ---- functions --------------------------------------------------------------
 
-// kern.c
+// kern_py.c
 int kern_unusable(void); // raises
 int kern_wrong_arity(const char *name, Py_ssize_t n, Py_ssize_t want); // raises
 PyObject *kern_raise(kern_err *e);

@@ -88,7 +88,7 @@ func (t *table) take(h uint64) *resource {
 	}
 	t.chunks[h/chunkSize].Load()[h%chunkSize].Store(nil)
 	t.mu.Lock()
+	defer t.mu.Unlock()
 	t.free = append(t.free, h)
-	t.mu.Unlock()
 	return r
 }

@@ -240,7 +240,7 @@ class ActorClass(Generic[P, T]):
         def remote(self, **kwargs: ObjectRef[Any]) -> ActorHandle[T]: ...
 
     def remote(self, *args: Any, **kwargs: Any) -> ActorHandle[T]:
-        """Makes an actor: returns its handle at once, errors of the constructor come with the first ``get``."""
+        """Makes an actor and returns its handle at once. The first ``get`` raises an error of the constructor."""
         session = process.require()
         self._shape.check(args, kwargs)
         options = self._options
@@ -438,7 +438,7 @@ class ExitActor(BaseException):
 
 
 def exit_actor() -> NoReturn:
-    """Ends the actor that runs the calling method, after what was sent to it before is answered.
+    """Ends the actor that runs the calling method, after its earlier calls are answered.
 
     Raises:
         TypeError: not called in an actor.

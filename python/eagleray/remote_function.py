@@ -1,4 +1,4 @@
-"""Functions that run elsewhere: what ``@remote`` makes of a function."""
+"""Remote functions: ``@remote`` turns a function into one."""
 
 from __future__ import annotations
 
@@ -257,8 +257,8 @@ def _check_alike(made: _Source, other: RemoteFunction[Any, Any], streams: bool) 
         names = f"{made.function.__module__}.{made.function.__qualname__}", other._function_name
         one, rest = names if made.generator else names[::-1]
         raise ValueError(
-            f"{one} is a generator function and {rest} is none: a fallback gives its results in the same way as what "
-            "it stands in for"
+            f"{one} is a generator function and {rest} is not: a fallback must return its results in the same way "
+            "as the function that it replaces"
         )
 
 

@@ -1,4 +1,4 @@
-"""Where the calling code runs: ids, resources and devices of the task, actor, worker and job."""
+"""The runtime context of the calling code: ids, resources and devices of its task, actor, worker and job."""
 
 from __future__ import annotations
 

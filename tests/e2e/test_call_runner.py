@@ -89,25 +89,107 @@ def test_an_actor_survives_exceptions_to_retry_on_that_it_cannot_unpickle(
     assert ray.get(method.remote(""), timeout=PATIENCE_S) == "still there"
 
 
-@pytest.mark.parametrize("how", ["exit_actor", "sys.exit(0)"])
-def test_the_instance_is_deleted_when_the_actor_ends_for_good(ray: Any, how: str, tmp_path: Path) -> None:
-    @ray.remote(num_cpus=0)
-    class Ends:
-        def __init__(self, path: Path) -> None:
-            self.path = path
+class Deleted:
+    """Writes a file when it is deleted."""
 
-        def end(self) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __del__(self) -> None:
+        self.path.write_text("deleted")
+
+
+ENDINGS: dict[str, Any] = {"exit_actor": None, "0": 0, "1": 1, "none": None, "text": "this is the end"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "how"), [(kind, how) for kind in KINDS for how in ENDINGS if (kind, how) != ("task", "exit_actor")]
+)
+def test_what_a_call_has_is_deleted_when_it_ends_its_process(ray: Any, kind: str, how: str, tmp_path: Path) -> None:
+    """The actor's instance is deleted, and so are the local variables of the call."""
+    instance, local = tmp_path / "instance", tmp_path / "local"
+
+    def end() -> None:
+        kept = Deleted(local)
+        if how == "exit_actor":
+            ray.actor.exit_actor()
+        sys.exit(ENDINGS[how])
+        del kept
+
+    class Plain(Deleted):
+        def method(self) -> None:
+            end()
+
+    class Async(Deleted):
+        async def method(self) -> None:
+            end()
+
+    if kind == "task":
+        refs = [ray.remote(num_cpus=0, max_retries=0)(end).remote()]
+    else:
+        options = {"threads": {"max_concurrency": 2}, "group": {"concurrency_groups": {"g": 1}}}.get(kind, {})
+        actor = ray.remote(num_cpus=0, **options)(Async if kind == "async" else Plain).remote(instance)
+        method = actor.method.options(concurrency_group="g") if kind == "group" else actor.method
+        refs = [method.remote()]
+    with pytest.raises((ray.exceptions.ActorDiedError, ray.exceptions.WorkerCrashedError)):
+        ray.get(refs, timeout=PATIENCE_S)
+    until(local.exists, "the local variables of the call were not deleted")
+    if kind != "task":
+        until(instance.exists, "the instance was not deleted")
+
+
+@pytest.mark.parametrize("how", ENDINGS)
+def test_arguments_of_a_plain_method_of_an_async_actor_are_deleted_when_it_ends(
+    ray: Any, how: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "argument"
+
+    @ray.remote(num_cpus=0)
+    class Async:
+        async def other(self) -> None: ...
+
+        def method(self, values: list[Any]) -> None:
+            values.append(Deleted(path))
             if how == "exit_actor":
                 ray.actor.exit_actor()
-            sys.exit(0)
+            sys.exit(ENDINGS[how])
 
-        def __del__(self) -> None:
-            self.path.write_text("deleted")
-
-    path = tmp_path / "deleted"
-    actor = Ends.remote(path)
+    actor = Async.remote()
     with pytest.raises(ray.exceptions.ActorDiedError):
-        ray.get(actor.end.remote(), timeout=PATIENCE_S)
+        ray.get(actor.method.remote([]), timeout=PATIENCE_S)
+    until(path.exists, "the argument was not deleted")
+
+
+@pytest.mark.parametrize("how", ["exit_actor", "0", "1", "raises", "raises from a method", "raises for another"])
+def test_what_a_constructor_has_made_is_deleted_when_it_ends_the_actor(ray: Any, how: str, tmp_path: Path) -> None:
+    class Ends(Deleted):
+        def __init__(self, path: Path) -> None:
+            super().__init__(path)
+            if how == "exit_actor":
+                ray.actor.exit_actor()
+            if how == "raises":
+                raise ValueError("on purpose")
+            if how == "raises from a method":
+                try:
+                    self.fail()
+                except KeyError as problem:
+                    raise ValueError("on purpose") from problem
+            if how == "raises for another":  # the context has the frame that holds the instance
+                try:
+                    self.fail()
+                except KeyError:
+                    raise ValueError("on purpose") from RuntimeError("another")
+            sys.exit(ENDINGS[how])
+
+        def fail(self) -> None:
+            raise KeyError("on purpose")
+
+        def method(self) -> None: ...
+
+    path = tmp_path / "instance"
+    actor = ray.remote(num_cpus=0)(Ends).remote(path)
+    with pytest.raises(ray.exceptions.ActorDiedError):
+        ray.get(actor.method.remote(), timeout=PATIENCE_S)
     until(path.exists, "the instance was not deleted")
 
 

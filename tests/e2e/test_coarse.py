@@ -67,7 +67,7 @@ def test_submit_equals_remote(ray: Any, core: Any) -> None:
         (("pybind_Get", "00", 0), "28"),
         (("pybind_Put", "{nonsense"), "not JSON"),
         (("pybind_Submit", "nocolon", "[]"), "module:name"),
-        (("pybind_Submit", "math:sqrt", "{}"), "no JSON list"),
+        (("pybind_Submit", "math:sqrt", "{}"), "not a JSON list"),
         (("pybind_Release", "xyz"), "not hex"),
     ],
 )
@@ -85,7 +85,7 @@ def test_exception_of_a_task_is_an_error(core: Any) -> None:
 
 
 def test_value_that_json_cannot_carry(ray: Any, core: Any) -> None:
-    with pytest.raises(RuntimeError, match="no plain one"):
+    with pytest.raises(RuntimeError, match="not plain"):
         core.pybind_Get(ray.put({1, 2}).hex(), 0)
 
 

@@ -81,17 +81,21 @@ def test_each_variable_of_the_environment_is_explained() -> None:
 
 #: How a file of each kind defines a function of this name.
 DEFINITIONS = {
-    ".go": r"(?m)^func (?:\(\w+ \*?\w+\) )?{name}\(",
+    ".go": r"(?m)^func (?:\(\w+ \*?\w+(?:\[[\w, ]+\])?\) )?{name}\(",
     ".py": r"(?m)^\s*(?:async )?(?:def|class) {name}\b",
     ".c": r"\b{name}\(",
 }
 
 
+TOP = ("cmd", "core", "docs", "kernels", "pybind", "python", "raftstate", "tests")
+
+
 def place_of(path: str) -> Path:
-    """The file that a document names. Names without a folder are those of core/client."""
-    if path.startswith("_private/"):
+    """The file that a document names: below core/internal when no folder of the project begins the name."""
+    top, _, rest = path.partition("/")
+    if top == "_private":
         return ROOT / "python" / "eagleray" / path
-    return ROOT / path if "/" in path else ROOT / "core" / "client" / path
+    return ROOT / path if rest and top in TOP else ROOT / "core" / "internal" / path
 
 
 def test_each_function_file_and_type_that_architecture_names_exists() -> None:
@@ -106,17 +110,32 @@ def test_each_function_file_and_type_that_architecture_names_exists() -> None:
         if not place_of(path).exists():
             wrong.append(path)
     for package, names in re.findall(r"`([a-z]+)\.([A-Za-z_.]+)`", text[text.index("\n## Glossary") :]):
-        folder = ROOT / "core" / package
-        files = [path for path in folder.glob("*.go") if not path.name.endswith("_test.go")]
+        files = [path for path in (ROOT / "core").glob(f"**/{package}/*.go") if not path.name.endswith("_test.go")]
         if files and not any(re.search(rf"\b{names.split('.')[-1]}\b", path.read_text()) for path in files):
             wrong.append(f"glossary: {package}.{names}")
     assert not wrong
     assert len(named) > 60 and text.count("\n| ") > 80
 
 
+def test_each_file_that_a_comment_or_a_document_names_exists() -> None:
+    named = re.compile(rf"(?<![\w/.-])((?:{'|'.join(TOP)})/[\w/.-]+\.(?:go|py|c|h|md|cu|sh))\b")
+    files = [
+        path for top in TOP for path in (ROOT / top).rglob("*") if path.suffix in (".go", ".py", ".c", ".h", ".md")
+    ]
+    wrong, seen = [], 0
+    for path in [*files, ROOT / "README.md"]:
+        for name in named.findall(path.read_text(errors="replace")) if path.is_file() else ():
+            seen += 1
+            if not (ROOT / name).exists():
+                wrong.append(f"{path.relative_to(ROOT)}: {name}")
+    assert not wrong, "\n".join(wrong)
+    assert seen > 150
+
+
 def test_each_folder_of_the_tree_exists_and_each_package_is_in_it() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     lines = re.findall(r"(?m)^((?:core|cmd|kernels|pybind|python|raftstate|tests|examples)[\w/.-]*)/ ", text)
+    lines += [f"core/internal/{name}" for name in re.findall(r"(?m)^  (\w+)/ ", text)]
     assert [line for line in lines if not (ROOT / line).is_dir()] == []
-    packages = {path.parent for path in (ROOT / "core").glob("*/*.go") if "internal" not in path.parts}
-    assert {f"core/{path.name}" for path in packages} <= set(lines)
+    files = [*ROOT.glob("core/*/*.go"), *ROOT.glob("core/internal/*/*.go")]
+    assert {str(path.parent.relative_to(ROOT)) for path in files} <= set(lines)

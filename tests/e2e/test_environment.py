@@ -249,3 +249,12 @@ def test_views_stay_readable_in_forks(ray: Any) -> None:
 def test_nothing_but_the_session_folder_is_written(ray: Any, session: Any) -> None:
     folder = Path(session["session_dir"])
     assert folder.stat().st_mode & 0o777 == 0o700 and folder.parent.stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("variables", [{"": "x"}, {"A=B": "x"}, {"A\0": "x"}, {"A": "x\0"}])
+def test_variables_that_no_process_can_have_are_refused_at_the_call(ray: Any, variables: dict[str, str]) -> None:
+    @ray.remote
+    def runs() -> None: ...
+
+    with pytest.raises(ValueError, match="no process can have it"):
+        runs.options(runtime_env={"env_vars": variables}).remote()

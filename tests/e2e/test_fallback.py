@@ -475,7 +475,7 @@ class TestActors:
         ({"fallback": [{}], "fallback_after": True}, ValueError, "0 or more"),
         ({"fallback": [{}], "fallback_after": float("nan")}, ValueError, "0 or more"),
         ({"fallback": [{}], "fallback_after": "1"}, TypeError, "fallback_after"),
-        ({"fallback_after": 1}, ValueError, "give that, too"),
+        ({"fallback_after": 1}, ValueError, "give 'fallback', too"),
         ({"fallback": [{}], "fallback_strategy": []}, ValueError, "cannot be used together"),
         (
             {"fallback": [{}], "fallback_strategy": [{"label_selector": {"a": "b"}}]},

@@ -20,7 +20,7 @@ from eagleray._private.sizes import parse_bytes
 from pace import PATIENCE_S, Calm, becomes, meet
 
 GIB = 2**30
-SIZES = pathlib.Path(__file__).parents[2] / "core" / "resource" / "testdata" / "sizes.json"
+SIZES = pathlib.Path(__file__).parents[2] / "core" / "internal" / "resource" / "testdata" / "sizes.json"
 
 
 @pytest.fixture(scope="module")

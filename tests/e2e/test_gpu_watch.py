@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-FAKES = pathlib.Path(__file__).parents[2] / "core" / "nvml" / "testdata"
+FAKES = pathlib.Path(__file__).parents[2] / "core" / "internal" / "nvml" / "testdata"
 GIB = 2**30
 #: What every program begins with: ``use(bytes)`` makes the driver say that this process holds so much.
 HEAD = """

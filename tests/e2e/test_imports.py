@@ -1,16 +1,18 @@
 """The modules of the package import each other one way only: see "Python" in docs/architecture.md.
 
 Imports inside functions count like those at the top of a file: a late import hides a circle and does not remove it.
-Imports for type checkers do not count, since nothing runs them.
+Imports for type checkers (``if TYPE_CHECKING``) count too: whoever reads one module of a circle has to read them all.
 """
 
 from __future__ import annotations
 
 import ast
+import enum
 from collections.abc import Iterator
 from pathlib import Path
 
 import eagleray
+from circles import circles, reach
 from eagleray import kernels, util
 
 PACKAGE = Path(eagleray.__file__).parent
@@ -41,27 +43,37 @@ def modules() -> dict[str, Path]:
     return found
 
 
-def statements(tree: ast.AST, late: bool = False) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
-    """The import statements that can run, however deep inside functions, and whether they stand in a function."""
+class When(enum.Enum):
+    """When an import statement takes effect."""
+
+    LOADING = "while the module is loaded"
+    LATE = "when a function runs"
+    TYPES = "for type checkers only"
+
+
+def statements(tree: ast.AST, when: When = When.LOADING) -> Iterator[tuple[ast.Import | ast.ImportFrom, When]]:
+    """The import statements, however deep inside functions, and when each takes effect."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+            yield from statements(ast.Module(node.body, []), When.TYPES)
             node = ast.Module(node.orelse, [])
         if isinstance(node, (ast.Import, ast.ImportFrom)):
-            yield node, late
-        yield from statements(node, late or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+            yield node, when
+        inside = when is When.LOADING and isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+        yield from statements(node, When.LATE if inside else when)
 
 
-def imports_of(source: str, known: dict[str, Path], when: tuple[bool, ...] = (False, True)) -> set[str]:
+def imports_of(source: str, known: dict[str, Path], when: tuple[When, ...] = tuple(When)) -> set[str]:
     """The modules among ``known`` that a source imports. The package uses no relative imports.
 
     Args:
         source: The source.
         known: The modules that count.
-        when: False stands for the imports at the top of the file, True for those in functions.
+        when: Which imports count.
     """
     found = set()
-    for node, late in statements(ast.parse(source)):
-        if late not in when:
+    for node, effect in statements(ast.parse(source)):
+        if effect not in when:
             continue
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
@@ -79,35 +91,12 @@ def graph() -> dict[str, set[str]]:
     known = modules()
     edges = {name: imports_of(path.read_text(), known) - {name} for name, path in known.items()}
     for package in (eagleray, kernels, util):
-        edges[package.__name__] |= {f"{package.__name__}.{where}" for where in package._NAMES.values()}
+        name = package.__name__
+        edges[name] |= {f"{name}.{where}" for where in (*package._NAMES.values(), *getattr(package, "_MODULES", ()))}
     return edges
 
 
-def circles(edges: dict[str, set[str]]) -> list[list[str]]:
-    """The groups of modules of which each reaches all the others."""
-    reached = {name: reach(edges, name) for name in edges}
-    left, found = set(edges), []
-    while left:
-        name = left.pop()
-        group = sorted({name} | {other for other in reached[name] if name in reached[other]})
-        left -= set(group)
-        if len(group) > 1:
-            found.append(group)
-    return found
-
-
-def reach(edges: dict[str, set[str]], start: str) -> set[str]:
-    """What a module imports, and what that imports, and so on."""
-    seen: set[str] = set()
-    waiting = [start]
-    while waiting:
-        for name in edges[waiting.pop()] - seen:
-            seen.add(name)
-            waiting.append(name)
-    return seen
-
-
-def test_no_modules_import_each_other_in_a_circle_even_inside_functions() -> None:
+def test_no_modules_import_each_other_in_a_circle_even_in_functions_or_for_type_checkers() -> None:
     found = circles(graph())
     assert not found, "\n".join(f"{len(group)} modules import each other: {', '.join(group)}" for group in found)
 
@@ -125,11 +114,11 @@ def test_packages_of_private_modules_import_only_those_below_them() -> None:
 
 def useless_late_imports(sources: dict[str, str], known: dict[str, Path]) -> list[str]:
     """The imports in functions of modules that the imports at the top of the files have loaded anyway."""
-    top = {name: imports_of(source, known, (False,)) - {name} for name, source in sources.items()}
+    top = {name: imports_of(source, known, (When.LOADING,)) - {name} for name, source in sources.items()}
     return [
         f"{name} imports {other} in a function, and has loaded it before: import it at the top"
         for name, source in sources.items()
-        for other in sorted(imports_of(source, known, (True,)) & reach(top, name))
+        for other in sorted(imports_of(source, known, (When.LATE,)) & reach(top, name))
     ]
 
 
@@ -152,9 +141,13 @@ def test_a_late_import_of_a_loaded_module_is_found() -> None:
     ]
 
 
-def test_a_late_import_and_a_circle_of_three_are_found() -> None:
+def test_imports_of_each_kind_and_a_circle_of_three_are_found() -> None:
     known = {"a": Path(), "b": Path(), "b.c": Path()}
-    late = "if TYPE_CHECKING:\n    import b\ndef f():\n    if x:\n        from b import c, d\n"
-    assert imports_of(late, known) == {"b.c", "b"}
-    assert imports_of("if TYPE_CHECKING:\n    import b\nelse:\n    import a\n", known) == {"a"}
+    late = "if TYPE_CHECKING:\n    import a\ndef f():\n    if x:\n        from b import c, d\n"
+    assert imports_of(late, known, (When.LATE,)) == {"b.c", "b"}
+    assert imports_of(late, known, (When.TYPES,)) == {"a"}
+    assert imports_of(late, known) == {"a", "b", "b.c"}
+    either = "if TYPE_CHECKING:\n    import b\nelse:\n    import a\n"
+    assert imports_of(either, known, (When.LOADING,)) == {"a"}
+    assert imports_of(either, known, (When.TYPES,)) == {"b"}
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set()}) == [["a", "b", "c"]]

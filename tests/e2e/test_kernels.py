@@ -247,7 +247,7 @@ def test_fused_chains() -> None:
         kernels.fuse().add()(x)
     with pytest.raises(kernels.ShapeError, match="no steps"):
         kernels.fuse()(x)
-    with pytest.raises(ValueError, match="'sqrt' is no step"):
+    with pytest.raises(ValueError, match="'sqrt' is not a step"):
         kernels.fuse("sqrt")
 
 

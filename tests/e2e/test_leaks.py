@@ -16,7 +16,7 @@ import pytest
 from eagleray._private.worker import leaks
 from eagleray._private.worker.leaks import Leaks
 
-FAKES = pathlib.Path(__file__).parents[2] / "core" / "nvml" / "testdata"
+FAKES = pathlib.Path(__file__).parents[2] / "core" / "internal" / "nvml" / "testdata"
 MIB = 2**20
 HEAD = """
 import os, sys

@@ -120,6 +120,27 @@ def test_what_others_own_is_not_kept_for_a_second_run(ray: Any, make: Any, way: 
     assert caught.value.cause.reason == "OBJECT_UNRECONSTRUCTABLE_BORROWED"  # type: ignore[attr-defined]
 
 
+def test_a_detached_actor_computes_again_when_no_handle_is_left(ray: Any) -> None:
+    @ray.remote(max_task_retries=1)
+    class Counter:
+        def __init__(self) -> None:
+            self.n = 0
+
+        def count(self, more: Any = None) -> Any:
+            self.n += 1
+            return np.full(BIG, self.n)
+
+    counter = Counter.options(name="counter", lifetime="detached").remote()
+    first = counter.count.remote()
+    second = counter.count.remote(first)
+    ray.wait([second])
+    del counter
+    gc.collect()
+    lose(first, second)
+    assert int(ray.get(second, timeout=PATIENCE_S)[0]) == 4
+    ray.kill(ray.get_actor("counter"))
+
+
 def test_actors_results_are_computed_again_if_its_tasks_may_be_retried(ray: Any, make: Any) -> None:
     @ray.remote(max_restarts=1, max_task_retries=1)
     class Counter:

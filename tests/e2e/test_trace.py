@@ -217,4 +217,4 @@ def test_reports_of_what_is_no_trace(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert f"run the program with EAGLERAY_TRACE={tmp_path}" in capsys.readouterr().err
     (tmp_path / "driver-1.trace").write_bytes(b"\0" * 5000)
     assert trace_report.main([str(tmp_path)]) == 1
-    assert "driver-1.trace is no file of the tracer" in capsys.readouterr().err
+    assert "driver-1.trace is not a trace file" in capsys.readouterr().err

@@ -70,6 +70,23 @@ def test_generators(ray: Any, said: Callable[[], str]) -> None:
     assert said().endswith("ValueError: at the end")
 
 
+def test_a_generator_that_fails_at_an_item_that_was_fetched(ray: Any, said: Callable[[], str]) -> None:
+    @ray.remote(num_returns="streaming", max_retries=0)
+    def dies(value: Any = None) -> Iterator[int]:
+        yield 1
+        os._exit(3)
+
+    bad = raising(ray)
+    crashed = ray.exceptions.WorkerCrashedError
+    for makes, error in ((dies.remote, crashed), (lambda: dies.remote(bad.remote("x")), ValueError)):
+        with pytest.raises(error):
+            for item in makes():
+                ray.get(item)
+        gc.collect()
+        bad.remote("after")
+        assert said().endswith("after")
+
+
 def test_what_a_crash_lost(ray: Any, said: Callable[[], str]) -> None:
     @ray.remote(max_retries=0)
     def dies() -> None:
@@ -78,6 +95,57 @@ def test_what_a_crash_lost(ray: Any, said: Callable[[], str]) -> None:
     dies.remote()
     text = said()
     assert text.startswith(HEAD) and "dies" in text and "3" in text
+
+
+def test_what_takes_a_failed_argument_tells_of_it(ray: Any, said: Callable[[], str]) -> None:
+    bad = raising(ray)
+
+    @ray.remote
+    def takes(value: Any) -> None: ...
+
+    @ray.remote(num_returns="streaming")
+    def yields(value: Any) -> Iterator[Any]:
+        yield value
+
+    @ray.remote(num_cpus=0)
+    class Actor:
+        def takes(self, value: Any) -> None: ...
+
+    @ray.remote(max_retries=0)
+    def dies() -> None:
+        os._exit(3)
+
+    actor = Actor.remote()
+    for submit in (takes.remote, actor.takes.remote, takes.options(num_returns=2).remote, yields.remote):
+        submit(bad.remote("taken"))
+        gc.collect()
+        assert said().endswith("ValueError: taken")
+    looked_at = bad.remote("looked at before")
+    ray.wait([looked_at], timeout=30)
+    takes.remote(looked_at)
+    assert said().endswith("ValueError: looked at before")
+    takes.remote(dies.remote())
+    assert "dies" in said()
+    with pytest.raises(ValueError):
+        ray.get(takes.remote(bad.remote("fetched")))
+    bad.remote("after")
+    assert said().endswith("after")
+
+
+def test_calls_of_an_actor_whose_constructor_raised_are_not_told_of(ray: Any, said: Callable[[], str]) -> None:
+    @ray.remote(num_cpus=0)
+    class Actor:
+        def __init__(self, value: Any = None) -> None:
+            raise ValueError("constructor")
+
+        def method(self) -> None: ...
+
+    for actor in (Actor.remote(), Actor.remote(raising(ray).remote("argument"))):
+        with pytest.raises(ray.exceptions.ActorDiedError):
+            ray.get(actor.method.remote())
+        actor.method.remote()
+        raising(ray).remote("after")
+        assert said().endswith("after")
 
 
 def test_what_somebody_looked_at(ray: Any, said: Callable[[], str]) -> None:

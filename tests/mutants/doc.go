@@ -3,9 +3,9 @@
 // notes whether one of them fails. A change that no test notices is a
 // survivor: a test is missing there, or the change changes nothing.
 //
-//	go run ./tests/mutants -seed 7 -n 20 -packages core/refs,core/sched
-//	go run ./tests/mutants -files core/refs/table.go -n 100
-//	go run ./tests/mutants -at core/refs/table.go:120
+//	go run ./tests/mutants -seed 7 -n 20 -packages core/internal/refs,core/internal/sched
+//	go run ./tests/mutants -files core/internal/refs/table.go -n 100
+//	go run ./tests/mutants -at core/internal/refs/table.go:120
 //
 // Each package is compiled once, into a program that holds all its changes.
 // The end of the name of the program's file chooses the change that is on.

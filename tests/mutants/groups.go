@@ -19,11 +19,11 @@ type group struct {
 // groups lists what is measured unless -packages chooses.
 var groups = []group{
 	{"pure machines", []string{
-		"core/frame", "core/head", "core/ids", "core/progress", "core/record", "core/refs", "core/resource", "core/sched", "core/wait", "raftstate",
+		"core/internal/cancellation", "core/internal/frame", "core/internal/head", "core/ids", "core/internal/pace", "core/internal/progress", "core/internal/queue", "core/record", "core/internal/refs", "core/internal/resource", "core/internal/retry", "core/internal/sched", "core/internal/sites", "core/internal/snapshot", "core/internal/templates", "core/internal/wait", "core/internal/waiting", "raftstate",
 	}, 0.9},
-	{"store spill wire", []string{"core/spill", "core/store", "core/wire"}, 0.75},
-	{"client", []string{"core/client", "core/transport"}, 0.75},
-	{"daemon", []string{"core/daemon", "core/fdlimit", "core/objects", "core/pressure", "core/workers"}, 0.75},
+	{"store spill wire", []string{"core/internal/spill", "core/internal/store", "core/internal/wire"}, 0.75},
+	{"client", []string{"core/internal/actors", "core/internal/arguments", "core/internal/client", "core/internal/generators", "core/internal/handover", "core/internal/leases", "core/internal/submit", "core/internal/transport"}, 0.75},
+	{"daemon", []string{"core/internal/daemon", "core/internal/fdlimit", "core/internal/objects", "core/internal/pressure", "core/internal/workers"}, 0.75},
 }
 
 // chosen gives the groups with only the packages that are named in a list
@@ -65,7 +65,7 @@ func (p plan) named() error {
 		file, _, _ := strings.Cut(name, ":")
 		has := func(g group) bool { return slices.Contains(g.packages, path.Dir(file)) }
 		if !slices.ContainsFunc(p.groups, has) || !measured(file) {
-			return fmt.Errorf("%q is not a source of a package that is measured; name it as core/refs/table.go", name)
+			return fmt.Errorf("%q is not a source of a package that is measured; name it as core/internal/refs/table.go", name)
 		}
 		if _, err := os.Stat(filepath.Join(p.root, file)); err != nil {
 			return fmt.Errorf("find the source: %w", err)

@@ -27,15 +27,15 @@ type plan struct {
 	root            string
 	thorough, apart bool
 	at              []string // file and line of the only places; nil: all
-	files           []string // the only files, as core/refs/table.go; nil: all
+	files           []string // the only files, as core/internal/refs/table.go; nil: all
 }
 
 func main() {
 	var p plan
 	list := flag.Bool("list", false, "list the places of each group, and change nothing")
 	names := flag.String("packages", "", "packages or groups to change, separated by commas; all unless given")
-	at := flag.String("at", "", "only places at these lines, as core/refs/table.go:12, separated by commas; every change of them")
-	files := flag.String("files", "", "only places of these files, as core/refs/table.go, separated by commas")
+	at := flag.String("at", "", "only places at these lines, as core/internal/refs/table.go:12, separated by commas; every change of them")
+	files := flag.String("files", "", "only places of these files, as core/internal/refs/table.go, separated by commas")
 	strict := flag.Bool("strict", false, "fail when the tests of a group notice less than is wanted")
 	flag.Uint64Var(&p.seed, "seed", 1, "chooses the places")
 	flag.IntVar(&p.n, "n", 20, "changes to each group")

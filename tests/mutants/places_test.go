@@ -83,11 +83,11 @@ func TestPlace_Apply_ChangesThePlaceOnly(t *testing.T) {
 }
 
 func TestChosen_NamesPackagesAndGroups(t *testing.T) {
-	got, err := chosen("core/refs,daemon")
-	if err != nil || len(got) != 2 || !slices.Equal(got[0].packages, []string{"core/refs"}) || got[1].name != "daemon" || got[0].wanted != 0.9 {
+	got, err := chosen("core/internal/refs,daemon")
+	if err != nil || len(got) != 2 || !slices.Equal(got[0].packages, []string{"core/internal/refs"}) || got[1].name != "daemon" || got[0].wanted != 0.9 {
 		t.Errorf("got %+v, %v", got, err)
 	}
-	if _, err := chosen("core/refs,core/reefs"); err == nil || !strings.Contains(err.Error(), `"core/reefs"`) {
+	if _, err := chosen("core/internal/refs,core/reefs"); err == nil || !strings.Contains(err.Error(), `"core/reefs"`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -37,7 +37,7 @@ def written() -> tuple[int, int]:
     return found["spill_bytes"], found["spill_stored_bytes"]
 
 
-def emptied(*folders: Path) -> bool:
+def are_empty(*folders: Path) -> bool:
     """Whether the files go, soon."""
     deadline = time.monotonic() + GONE_S
     while files(*folders) and time.monotonic() < deadline:
@@ -92,7 +92,7 @@ def test_three_times_the_store(ray: Any, folders: tuple[Path, Path], high: int) 
     for seed in range(0, count, 5):
         assert np.array_equal(ray.get(refs[seed], timeout=LIMIT), numbers(seed, size, high))
     del refs, tasks
-    assert emptied(*folders)
+    assert are_empty(*folders)
 
 
 def test_what_is_looked_at_stays_and_others_lie_in_files(ray: Any, folders: tuple[Path, Path]) -> None:
@@ -107,7 +107,7 @@ def test_what_is_looked_at_stays_and_others_lie_in_files(ray: Any, folders: tupl
         assert not value.flags.writeable
     assert np.array_equal(ray.get(more), numbers(99, 30 * MB))
     del held, more, value
-    assert emptied(*folders)
+    assert are_empty(*folders)
 
 
 def test_larger_than_the_store(ray: Any, folders: tuple[Path, Path]) -> None:
@@ -141,7 +141,7 @@ def test_larger_than_the_store(ray: Any, folders: tuple[Path, Path]) -> None:
     assert np.array_equal(seen, value)
     ray.kill(keeper)
     del seen, twice
-    assert emptied(*folders)
+    assert are_empty(*folders)
 
 
 def test_damaged_on_disk(ray: Any, folders: tuple[Path, Path]) -> None:
@@ -169,4 +169,4 @@ def test_damaged_on_disk(ray: Any, folders: tuple[Path, Path]) -> None:
             lost += 1
     assert 0 < lost <= len(damaged)
     del refs, ref, value
-    assert emptied(*folders)
+    assert are_empty(*folders)

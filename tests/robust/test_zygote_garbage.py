@@ -130,7 +130,7 @@ def test_mutated_orders(zygote: Zygote, packets: int) -> None:
         assert zygote.process.poll() is None, f"SEED={seed}: it ended: {zygote.log.read_text()[-1000:]}"
     zygote.forks()
     until(lambda: zygote.descriptors() == before, LIMIT, f"SEED={seed}: descriptors that came with packets are closed")
-    assert zygote.log.read_text().count("what is no order") == 1
+    assert zygote.log.read_text().count("a message that is not an order") == 1
 
 
 def test_larger_than_a_packet_may_be(zygote: Zygote) -> None:

@@ -1,4 +1,4 @@
-// Package system tests the daemon's binary with real processes: drivers that
-// speak core/wire, and a zygote with workers played by the test binary itself,
-// so that no Python is needed.
+// Package system tests how the project is built: which package may import which, which way
+// the references between the files of a package run, and how locks are released. The tests
+// that run a whole daemon are in core/internal/system.
 package system

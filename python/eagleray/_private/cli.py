@@ -1,4 +1,4 @@
-"""The ``eagleray`` command: becomes the binary that the package carries, but for what is written in Python."""
+"""The ``eagleray`` command: runs the commands that are written in Python, or becomes the package's binary."""
 
 import os
 import sys

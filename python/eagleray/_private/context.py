@@ -1,4 +1,4 @@
-"""What runs in this process now: read by the runtime context, by output and by cancellation."""
+"""The task or actor call that runs in this process now. The runtime context, output and cancellation read it."""
 
 from __future__ import annotations
 

@@ -4,27 +4,38 @@ from __future__ import annotations
 
 import weakref
 from types import GetSetDescriptorType, MemberDescriptorType
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from eagleray.exceptions import RayTaskError
-
-_classes: dict[type[BaseException], type[RayTaskError]] = {}
+from typing import Any, Protocol, TypeVar
 
 
-def dual_exception(error: RayTaskError, base: type[RayTaskError]) -> RayTaskError:
-    """``error`` as an instance of ``base`` and of its cause's class.
+class _TaskError(Protocol):
+    """What this module needs of ``RayTaskError``, which stands in a module above it."""
+
+    cause: BaseException
+    args: tuple[Any, ...]
+
+    def as_instanceof_cause(self) -> Any: ...
+
+
+E = TypeVar("E", bound=_TaskError)
+
+_classes: dict[type[BaseException], type[Any]] = {}
+
+
+def dual_exception(error: E, base: type[E]) -> E:
+    """``error`` as an instance of ``base``, which is ``RayTaskError``, and of its cause's class.
 
     Returns ``error`` itself when the cause's class does not allow a subclass.
     """
     kind = type(error.cause)
-    if issubclass(kind, base) or issubclass(base, kind):
+    family: type[Any] = base
+    if issubclass(kind, family) or issubclass(family, kind):
         return error
     try:
         cls = _classes.get(kind)
         if cls is None:
-            cls = _classes[kind] = _make_class(kind, base)
-        return _make(cls, error)
+            cls = _classes[kind] = _make_class(kind, family)
+        made: E = _make(cls, error)
+        return made
     except Exception as problem:
         _warn(kind, problem)
         return error
@@ -51,7 +62,7 @@ def _warn(kind: type[BaseException], problem: Exception) -> None:
     )
 
 
-def _make_class(kind: type[BaseException], base: type[RayTaskError]) -> type[RayTaskError]:
+def _make_class(kind: type[BaseException], base: type[Any]) -> type[Any]:
     # An attribute that the class does not define is the cause's, else the task error's.
     def getattribute(self: Any, name: str) -> Any:
         if name.startswith("__") or "cause" not in self.__dict__:
@@ -74,11 +85,10 @@ def _make_class(kind: type[BaseException], base: type[RayTaskError]) -> type[Ray
         "__eq__": object.__eq__,
         "__hash__": object.__hash__,
     }
-    made: type[RayTaskError] = type(name, (base, kind), body)
-    return made
+    return type(name, (base, kind), body)
 
 
-def _make(cls: type[RayTaskError], error: RayTaskError) -> RayTaskError:
+def _make(cls: type[Any], error: _TaskError) -> Any:
     cause = error.cause
     made = _allocate(cls, cause.args if _is_group(cause) else ())
     made.args = (cause,)
@@ -97,7 +107,7 @@ def _make(cls: type[RayTaskError], error: RayTaskError) -> RayTaskError:
     return made
 
 
-def _allocate(cls: type[RayTaskError], args: tuple[Any, ...]) -> RayTaskError:
+def _allocate(cls: type[Any], args: tuple[Any, ...]) -> Any:
     try:
         return cls.__new__(cls, *args)
     except TypeError:
@@ -110,5 +120,5 @@ def _is_group(cause: BaseException) -> bool:
     return any(klass.__name__ == "BaseExceptionGroup" for klass in type(cause).__mro__)
 
 
-def _restore(error: RayTaskError) -> RayTaskError:
+def _restore(error: _TaskError) -> Any:
     return error.as_instanceof_cause()

@@ -1,4 +1,4 @@
-"""The families of accelerators. Generated from core/accelerator by "make gen": change it there."""
+"""The families of accelerators. Generated from core/internal/accelerator by "make gen": change it there."""
 
 from __future__ import annotations
 

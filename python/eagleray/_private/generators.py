@@ -1,4 +1,4 @@
-"""What calls of generators return: references, one after the other, while the generator runs."""
+"""The result of a generator call: it gives references, one after the other, while the generator runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functions that a low module calls and a high module has.
+"""Functions of high modules that low modules call.
 
 Modules import each other one way only. Where a low one must reach upwards (the first call of a program starts the
 default session), the package above both registers the function here, by a name.
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 START_SESSION = "start the default session"
 #: What the C extension of eagleray.kernels is configured with.
 KERNELS = "the classes and functions that eagleray._kern uses"
+#: The function behind ``array[index] = value``.
+ASSIGN_TO_ARRAY = "the function that writes into a part of an array"
 
 _registered: dict[str, Callable[[], Any]] = {}
 

@@ -1,4 +1,4 @@
-"""What Ray has under ``ray._private.internal_api`` and programs use: letting values go by hand."""
+"""The part of ``ray._private.internal_api`` that programs use: freeing values by hand."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from eagleray._private.state import process
 
 
 def free(object_refs: ObjectRef[Any] | Sequence[ObjectRef[Any]], local_only: bool = False) -> None:
-    """Lets go of values though references to them exist; whoever gets one from now on gets ``ObjectFreedError``.
+    """Frees values although references to them exist. A later ``get`` raises ``ObjectFreedError``.
 
     Args:
-        object_refs: One reference or a list of them. One whose value is not ready stays as it is.
+        object_refs: One reference or a list of references. A value that is not ready stays as it is.
         local_only: Accepted for Ray's sake: with one machine, its store is the local one.
     """
     del local_only

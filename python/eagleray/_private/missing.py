@@ -1,4 +1,4 @@
-"""Parts of Ray that are not here: who imports one reads which part it is and what to do."""
+"""Parts of Ray that Eagle Ray does not have: the error at their import names the part and says what to do instead."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What programs take from ``ray._private.services``: libraries such as modin import it when they start."""
+"""The part of ``ray._private.services`` that programs use: libraries such as modin import it when they start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the lines are recorded at which references are made."""
+"""The setting whether the program's lines that make references are recorded."""
 
 from __future__ import annotations
 

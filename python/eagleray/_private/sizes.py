@@ -6,7 +6,7 @@ import operator
 import re
 from typing import Any
 
-#: The most that one device, and a machine's devices together, may have; core/resource/device.go.
+#: The most that one device, and a machine's devices together, may have; core/internal/resource/device.go.
 MOST_BYTES = 10**14
 _UNITS = {"b": 1, "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12}
 _UNITS |= {"kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40}

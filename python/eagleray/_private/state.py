@@ -1,4 +1,4 @@
-"""What this process knows about the session that it is in. Imports nothing of the runtime: everything imports it."""
+"""What this process knows about its session. Every module imports this one, so it imports nothing of the runtime."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Arrays that stay on their device, and operations on them.
 
-``Array`` lives on the host (``"cpu"``) or on a CUDA device (``"cuda:0"``) and stays there across calls: an actor keeps
-one and calls operations on it without a copy between them. The same code runs on both; ``default_device()`` is the GPU
-that the task or actor was given, else the host. numpy's arrays are taken directly: ``mul_two(ndarray)`` gives a new
-ndarray.
+An ``Array`` lives on the host (``"cpu"``) or on a CUDA device (``"cuda:0"``) and stays there across calls: an actor
+keeps an array and calls operations on it without a copy between them. The same code runs on both. ``default_device()``
+is the GPU that the task or actor was given, else the host. Operations also accept numpy's arrays: ``mul_two(ndarray)``
+returns a new ndarray.
 
 Importing this module loads nothing: the names below load what they need when they are first used, and the CUDA driver
 is not touched before a CUDA device is asked for.
@@ -117,6 +117,7 @@ def _for_the_extension() -> tuple[Any, ...]:
 
 
 hooks.register(hooks.KERNELS, _for_the_extension)
+hooks.register(hooks.ASSIGN_TO_ARRAY, lambda: importlib.import_module("eagleray.kernels._assign").assign)
 
 
 def __dir__() -> list[str]:

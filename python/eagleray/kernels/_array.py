@@ -5,67 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from eagleray._private import native
-from eagleray.kernels import _devices, _native, _ops, _streams, _views
+from eagleray._private import hooks, native
+from eagleray.kernels import _copies, _devices, _native, _streams, _views
 from eagleray.kernels.dtypes import DType, parse
-from eagleray.kernels.errors import ClosedError, DTypeError
+from eagleray.kernels.errors import ClosedError, DTypeError, ShapeError
 
 if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Self
 
-    class _Base:
-        """What the C extension's class provides. Everything but ``closed`` stays as it is made."""
-
-        @property
-        def shape(self) -> tuple[int, ...]: ...
-        @property
-        def strides(self) -> tuple[int, ...]: ...
-        @property
-        def ndim(self) -> int: ...
-        @property
-        def size(self) -> int: ...
-        @property
-        def itemsize(self) -> int: ...
-        @property
-        def nbytes(self) -> int: ...
-        @property
-        def dtype(self) -> DType: ...
-        @property
-        def device(self) -> str: ...
-        @property
-        def readonly(self) -> bool: ...
-        @property
-        def closed(self) -> bool: ...
-        @property
-        def _cuda(self) -> int: ...
-        def _pointer(self) -> int: ...
-        def free(self) -> None: ...
-        def __buffer__(self, flags: int, /) -> memoryview: ...
-        def __len__(self) -> int: ...
-        def __add__(self, other: Any) -> Array: ...
-        def __radd__(self, other: Any) -> Array: ...
-        def __iadd__(self, other: Any) -> Self: ...
-        def __sub__(self, other: Any) -> Array: ...
-        def __rsub__(self, other: Any) -> Array: ...
-        def __isub__(self, other: Any) -> Self: ...
-        def __mul__(self, other: Any) -> Array: ...
-        def __rmul__(self, other: Any) -> Array: ...
-        def __imul__(self, other: Any) -> Self: ...
-        def __truediv__(self, other: Any) -> Array: ...
-        def __rtruediv__(self, other: Any) -> Array: ...
-        def __itruediv__(self, other: Any) -> Self: ...
-        def __matmul__(self, other: Any) -> Array: ...
-        def __rmatmul__(self, other: Any) -> Array: ...
-        def __neg__(self) -> Array: ...
-
+    from eagleray.kernels._memory import Memory
 else:
-    _Base = native.kern().Array
+    Memory = native.kern().Array
 
 _SHOWN = 1000
 
 
-class Array(_Base):
+class Array(Memory):
     """Elements of one data type on one device; made by ``array``, ``asarray``, ``empty``, ``zeros`` and ``full``.
 
     It stays on its device until it is copied by name (``to``, ``numpy``). Slicing, ``reshape``, ``T`` and
@@ -86,6 +42,24 @@ class Array(_Base):
 
     __slots__ = ()
 
+    if TYPE_CHECKING:  # the C extension's class has the operators
+
+        def __add__(self, other: Any) -> Array: ...
+        def __radd__(self, other: Any) -> Array: ...
+        def __iadd__(self, other: Any) -> Self: ...
+        def __sub__(self, other: Any) -> Array: ...
+        def __rsub__(self, other: Any) -> Array: ...
+        def __isub__(self, other: Any) -> Self: ...
+        def __mul__(self, other: Any) -> Array: ...
+        def __rmul__(self, other: Any) -> Array: ...
+        def __imul__(self, other: Any) -> Self: ...
+        def __truediv__(self, other: Any) -> Array: ...
+        def __rtruediv__(self, other: Any) -> Array: ...
+        def __itruediv__(self, other: Any) -> Self: ...
+        def __matmul__(self, other: Any) -> Array: ...
+        def __rmatmul__(self, other: Any) -> Array: ...
+        def __neg__(self) -> Array: ...
+
     # ---- views -------------------------------------------------------------
 
     def __getitem__(self, index: Any) -> Array:
@@ -98,10 +72,8 @@ class Array(_Base):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         """Writes into a part: a number, or an array of the same data type that broadcasts to it."""
-        target = self if index is ... else _views.index(self, index)
-        from eagleray.kernels import _assign
-
-        _assign.assign(target, value)
+        assign = hooks.call(hooks.ASSIGN_TO_ARRAY)  # which makes arrays, so it stands above this module
+        assign(self if index is ... else _views.index(self, index), value)
 
     def __iter__(self) -> Iterator[Array]:
         return (self[index] for index in range(len(self)))
@@ -136,11 +108,11 @@ class Array(_Base):
 
     def copy(self) -> Array:
         """A copy on the same device, in C order."""
-        return self.astype(self.dtype)
+        return _copies.copy(self)
 
     def astype(self, dtype: Any) -> Array:
         """A copy with another data type; floating point to integers truncates, as numpy's."""
-        return _ops.cast(self, dtype)
+        return _copies.cast(self, dtype)
 
     def to(self, device: Any) -> Array:
         """The array itself if it is on that device, else a copy there.
@@ -152,7 +124,7 @@ class Array(_Base):
             DeviceError: there is no such device.
             OutOfMemoryError: it has no room.
         """
-        return _ops.to_device(self, _devices.index_of(device))
+        return _copies.to_device(self, _devices.index_of(device))
 
     def numpy(self) -> np.ndarray[Any, Any]:
         """A copy as numpy's array, on the host.
@@ -173,7 +145,12 @@ class Array(_Base):
         Raises:
             ShapeError: there is not exactly one.
         """
-        return _views.item(self)
+        if self.closed:
+            raise ClosedError("the array was freed: nothing can be done with it")
+        if self.size != 1:
+            raise ShapeError(f"only an array with one element is a number; this one has shape {self.shape}")
+        found: int | float = (self.astype("float32") if self.dtype == "bfloat16" else self).numpy().item()
+        return found
 
     def tolist(self) -> Any:
         """The elements in nested lists."""
@@ -192,19 +169,23 @@ class Array(_Base):
 
     def sum(self, axis: int | None = None) -> Array:
         """``kernels.sum`` of this."""
-        return _ops.sum(self, axis)
+        return self._reduce(_native.SUM, axis)
 
     def min(self, axis: int | None = None) -> Array:
         """``kernels.min`` of this."""
-        return _ops.min(self, axis)
+        return self._reduce(_native.MIN, axis)
 
     def max(self, axis: int | None = None) -> Array:
         """``kernels.max`` of this."""
-        return _ops.max(self, axis)
+        return self._reduce(_native.MAX, axis)
 
     def mean(self, axis: int | None = None) -> Array:
         """``kernels.mean`` of this."""
-        return _ops.mean(self, axis)
+        return self._reduce(_native.MEAN, axis)
+
+    def _reduce(self, operation: int, axis: int | None) -> Array:
+        made: Array = _native.load().operate(operation, self, None, _native.ALL_AXES if axis is None else axis, None)
+        return made
 
     # ---- protocols ---------------------------------------------------------
 
@@ -265,7 +246,7 @@ class Array(_Base):
         }
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0) if self._cuda < 0 else (2, self._cuda)
+        return (_native.DLPACK_CPU, 0) if self._cuda < 0 else (_native.DLPACK_CUDA, self._cuda)
 
     def __dlpack__(
         self,
@@ -280,9 +261,25 @@ class Array(_Base):
         Raises:
             BufferError: it cannot be had without a copy, or, read-only, without a versioned capsule.
         """
-        from eagleray.kernels import _dlpack
-
-        return _dlpack.export(self, stream, max_version, dl_device, copy)
+        if self._cuda < 0 and stream is not None:
+            raise BufferError(f"the array is on the host: stream must be None, got {stream!r}")
+        array, here = self, self.__dlpack_device__()
+        copied = False
+        if dl_device is not None and tuple(map(int, dl_device)) != here:
+            wanted = (int(dl_device[0]), int(dl_device[1]))
+            if copy is False or wanted[0] not in (_native.DLPACK_CPU, _native.DLPACK_CUDA):
+                raise BufferError(f"the array is on DLPack device {here}: it cannot be exported to {wanted}")
+            array = self.to("cpu" if wanted[0] == _native.DLPACK_CPU else f"cuda:{wanted[1]}")
+            copied = True
+        elif copy:
+            array = self.copy()
+            copied = True
+        versioned = max_version is not None and max_version[0] >= 1
+        if array.readonly and not versioned:
+            raise BufferError("the array is read-only, which a capsule before DLPack 1.0 cannot say: copy it first")
+        if array._cuda >= 0 and stream != -1:
+            _streams.before_export(array._cuda)
+        return _native.load().dlpack(array, versioned, copied)
 
     # ---- Python ------------------------------------------------------------
 

@@ -153,7 +153,7 @@ def fuse(*steps: Any) -> Chain:
     for step in steps:
         name, *numbers = (step,) if isinstance(step, str) else step
         if name not in _STEPS:
-            raise ValueError(f"{name!r} is no step of a chain; these are: {', '.join(sorted(_STEPS))}")
+            raise ValueError(f"{name!r} is not a step of a chain; the steps are: {', '.join(sorted(_STEPS))}")
         chain = getattr(chain, name)(*numbers)
     return chain
 

@@ -213,7 +213,7 @@ def _device_of(obj: Any) -> int:
     found = getattr(obj, "__dlpack_device__", None)
     if found is not None:
         kind, index = found()
-        if int(kind) in (2, 13):
+        if int(kind) in (_native.DLPACK_CUDA, _native.DLPACK_CUDA_MANAGED):
             return int(index)
     device = getattr(obj, "device", None)
     for name in ("index", "id"):

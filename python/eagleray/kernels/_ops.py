@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from eagleray.kernels import _native as native
 from eagleray.kernels.dtypes import parse
-from eagleray.kernels.errors import ClosedError, DTypeError
+from eagleray.kernels.errors import DTypeError
 
 if TYPE_CHECKING:
     import numpy
@@ -236,12 +236,3 @@ def cast(x: A, dtype: Any, *, out: Any = None) -> A:
     if out is not None and parse(out.dtype) != wanted:
         raise DTypeError(f"out holds {out.dtype}, not {wanted}")
     return _operate(8, x, None, wanted.number, out)  # type: ignore[no-any-return]
-
-
-def to_device(x: Array, index: int) -> Array:
-    """The array itself if it is on the device with this number, else a copy there."""
-    if x._cuda == index:
-        if x.closed:
-            raise ClosedError("the array was freed: nothing can be done with it")
-        return x
-    return _operate(9, x, None, index, None)  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
 """How arrays travel through ``put``, ``get``, arguments and results.
 
 - In the process that made it, the receiver gets the same memory, read-only, for as long as the sender's array lives.
-- Else the elements go along once: the host's as they lie in memory, as a buffer that the receiver sees in place; a
-  device's by one staged copy through the host. Never a pointer.
+- Otherwise the elements travel once. Elements on the host travel as they lie in memory, in a buffer that the receiver
+  reads in place. Elements on a device are copied once through the host. A pointer never travels.
 - What an actor or the driver sends from a CUDA device is also shared: a receiver on the same node that sees the same
   device maps the sender's memory (CUDA IPC) and leaves the staged copy alone. The memory is kept with an object of the
   sender's, which the pickle refers to, so that the ownership protocol tells when the last receiver is done. A task's
@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING, Any
 
 from eagleray._private.context import here
 from eagleray._private.state import WORKER, process
-from eagleray.kernels import _devices, _native, _views
+from eagleray.kernels import _copies, _devices, _native, _views
 from eagleray.kernels.dtypes import ALL
 from eagleray.kernels.errors import ClosedError, DeviceError, KernelError
 
 if TYPE_CHECKING:
-    from eagleray.kernels._array import Array
+    from eagleray.kernels._memory import Memory
 
 _U8 = 7
 _serials = itertools.count()
 #: What this process has sent and still has.
-_sent: weakref.WeakValueDictionary[tuple[int, bytes, int], Array] = weakref.WeakValueDictionary()
+_sent: weakref.WeakValueDictionary[tuple[int, bytes, int], Memory] = weakref.WeakValueDictionary()
 _process = (0, b"")
 
 
@@ -41,7 +41,7 @@ def _here() -> tuple[int, bytes]:
     return _process
 
 
-def reduce(array: Array, protocol: int) -> Any:
+def reduce(array: Memory, protocol: int) -> Any:
     """What ``Array`` pickles as.
 
     Raises:
@@ -52,16 +52,16 @@ def reduce(array: Array, protocol: int) -> Any:
     name = (*_here(), next(_serials))
     _sent[name] = array
     order = [axis for _, axis in sorted((-abs(step), axis) for axis, step in enumerate(array.strides))]
-    staged = array.to("cpu") if array._cuda >= 0 else array
+    staged = _copies.to_device(array, _devices.CPU)
     memory = _views.transpose(staged, order) if array.ndim else staged
     if not _views.contiguous(memory):
-        memory = memory.copy()
+        memory = _copies.copy(memory)
     raw = _views.view(memory, 0, (memory.nbytes,), (1,), readonly=True, dtype=_U8)
     carried: Any = pickle.PickleBuffer(raw) if protocol >= 5 else bytes(memoryview(raw))
     return rebuild, (name, array.dtype.number, array.shape, order, array._cuda, carried, _share(array))
 
 
-def _share(array: Array) -> tuple[Any, bytes, int, int, tuple[int, ...]] | None:
+def _share(array: Memory) -> tuple[Any, bytes, int, int, tuple[int, ...]] | None:
     """What receivers on the same device need to map the memory; None where it is only staged."""
     from eagleray._private.values import pickling
     from eagleray._private.values.formats import NONE_RESULT
@@ -89,7 +89,7 @@ def rebuild(
     device: int,
     carried: Any,
     shared: tuple[Any, bytes, int, int, tuple[int, ...]] | None,
-) -> Array:
+) -> Memory:
     """The array in the receiving process: on the host if it was there, else on the receiver's own device.
 
     The device is the sender's number where this process has it, else the default device, which is the host in a
@@ -102,11 +102,11 @@ def rebuild(
     if shared is not None and _devices.cuda_count():
         ref, handle, size, offset, steps = shared
         try:
-            mapped: Array = _native.load().import_(handle, size, offset, dtype, shape, steps, ref)
+            mapped: Memory = _native.load().import_(handle, size, offset, dtype, shape, steps, ref)
             return mapped
         except DeviceError:  # another device, or no IPC here
             pass
-    raw: Array = _native.load().host(carried)
+    raw: Memory = _native.load().host(carried)
     laid = [shape[axis] for axis in order]
     strides = [0] * len(shape)
     for axis, step in zip(order, _views.c_strides(laid, ALL[dtype].itemsize), strict=True):
@@ -117,5 +117,5 @@ def rebuild(
     count = _devices.cuda_count()
     if not count:
         return array
-    moved = array.to(_devices.name_of(device if device < count else 0))
+    moved = _copies.to_device(array, device if device < count else 0)
     return _views.view(moved, 0, moved.shape, moved.strides, readonly=True)

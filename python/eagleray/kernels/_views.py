@@ -7,22 +7,23 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from eagleray.kernels import _native
-from eagleray.kernels.errors import ClosedError, ShapeError
+from eagleray.kernels import _copies, _native
+from eagleray.kernels._memory import M
+from eagleray.kernels.errors import ShapeError
 
 if TYPE_CHECKING:
-    from eagleray.kernels._array import Array
+    from eagleray.kernels._memory import Memory
 
 
 def view(
-    array: Array, offset: int, shape: Sequence[int], strides: Sequence[int], *, readonly: bool = False, dtype: int = 0
-) -> Array:
+    array: M, offset: int, shape: Sequence[int], strides: Sequence[int], *, readonly: bool = False, dtype: int = 0
+) -> M:
     """The same memory seen otherwise; the caller sees to it that no element lies outside."""
-    made: Array = _native.load().view(array, offset, tuple(shape), tuple(strides), readonly, dtype)
+    made: M = _native.load().view(array, offset, tuple(shape), tuple(strides), readonly, dtype)
     return made
 
 
-def contiguous(array: Array) -> bool:
+def contiguous(array: Memory) -> bool:
     """Whether the elements lie in C order without gaps."""
     step = array.itemsize
     for length, stride in zip(reversed(array.shape), reversed(array.strides), strict=True):
@@ -32,7 +33,7 @@ def contiguous(array: Array) -> bool:
     return True
 
 
-def index(array: Array, key: Any) -> Array:
+def index(array: M, key: Any) -> M:
     """numpy's basic indexing."""
     keys = key if isinstance(key, tuple) else (key,)
     taken = sum(item is not None and item is not ... for item in keys)
@@ -76,11 +77,11 @@ def _position(item: Any, length: int, axis: int) -> int:
     return position % length
 
 
-def transpose(array: Array, axes: Sequence[int]) -> Array:
+def transpose(array: M, axes: Sequence[int]) -> M:
     """The axes in another order, reversed when none is given."""
     order = [normalize_axis(axis, array.ndim) for axis in axes] or list(reversed(range(array.ndim)))
     if sorted(order) != list(range(array.ndim)):
-        raise ShapeError(f"axes {tuple(axes)} are no order of the {array.ndim} of the array")
+        raise ShapeError(f"axes {tuple(axes)} must name each of the {array.ndim} axes of the array once")
     return view(array, 0, [array.shape[axis] for axis in order], [array.strides[axis] for axis in order])
 
 
@@ -99,7 +100,7 @@ def check_shape(shape: Any) -> tuple[int, ...]:
     return tuple(operator.index(length) for length in shape)
 
 
-def broadcast_to(array: Array, shape: Any) -> Array:
+def broadcast_to(array: M, shape: Any) -> M:
     """A read-only view that repeats axes of length 1."""
     wanted = check_shape(shape)
     more = len(wanted) - array.ndim
@@ -111,7 +112,7 @@ def broadcast_to(array: Array, shape: Any) -> Array:
     return view(array, 0, wanted, strides, readonly=True)
 
 
-def reshape(array: Array, shape: Any) -> Array:
+def reshape(array: M, shape: Any) -> M:
     """Another shape: a view where that can be, else a view of a copy."""
     wanted = list(check_shape(shape))
     if wanted.count(-1) == 1:
@@ -122,7 +123,7 @@ def reshape(array: Array, shape: Any) -> Array:
         raise ShapeError(f"an array of shape {array.shape} cannot be reshaped to {tuple(check_shape(shape))}")
     strides = _strides_for(array, wanted)
     if strides is None:
-        array = array.copy()
+        array = _copies.copy(array)
         strides = c_strides(wanted, array.itemsize)
     return view(array, 0, wanted, strides)
 
@@ -137,7 +138,7 @@ def c_strides(shape: Sequence[int], itemsize: int) -> list[int]:
     return strides[::-1]
 
 
-def _strides_for(array: Array, shape: Sequence[int]) -> list[int] | None:
+def _strides_for(array: Memory, shape: Sequence[int]) -> list[int] | None:
     """The strides that show the array's elements, in C order, under another shape; None where no strides do."""
     if array.size == 0 or contiguous(array):
         return c_strides(shape, array.itemsize)
@@ -166,15 +167,3 @@ def _strides_for(array: Array, shape: Sequence[int]) -> list[int] | None:
         at = last + 1
         new += 1
     return strides
-
-
-def item(array: Array) -> int | float:
-    """The only element."""
-    if array.closed:
-        raise ClosedError("the array was freed: nothing can be done with it")
-    if array.size != 1:
-        raise ShapeError(f"only an array with one element is a number; this one has shape {array.shape}")
-    if array.dtype == "bfloat16":
-        array = array.astype("float32")
-    found: int | float = array.numpy().item()
-    return found

@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-import eagleray
+from eagleray._private.session import api
 from eagleray.actor import ActorHandle
 from eagleray.exceptions import ActorDiedError
 
@@ -30,7 +30,7 @@ class ActorPool:
         self._submitted = 0
 
     def submit(self, fn: _Call[V], value: V) -> None:
-        """Has ``fn(actor, value)`` called with the next free actor.
+        """Calls ``fn(actor, value)`` with the next free actor.
 
         ``fn`` returns a reference; a list of references is one result, a list of values.
         """
@@ -47,11 +47,11 @@ class ActorPool:
         self._submitted += 1
 
     def map(self, fn: _Call[V], values: Iterable[V]) -> Iterator[Any]:
-        """The results for ``values``, in their order. Results of earlier calls that nobody took are dropped."""
+        """Yields the results for ``values``, in their order. Results of earlier calls that nobody took are dropped."""
         return self._map(fn, values, self.get_next)
 
     def map_unordered(self, fn: _Call[V], values: Iterable[V]) -> Iterator[Any]:
-        """The results for ``values``, as they come. Results of earlier calls that nobody took are dropped."""
+        """Yields the results for ``values``, as they come. Results of earlier calls that nobody took are dropped."""
         return self._map(fn, values, self.get_next_unordered)
 
     def _map(self, fn: _Call[V], values: Iterable[V], take: Callable[[], Any]) -> Iterator[Any]:
@@ -71,16 +71,16 @@ class ActorPool:
         return bool(self._running)
 
     def get_next(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
-        """The next result in the order of submission.
+        """Returns the next result in the order of submission.
 
         Args:
             timeout: Seconds to wait at most.
-            ignore_if_timedout: Whether a result that was not there in time is dropped, so that the next call of this
-                method waits for the one after it.
+            ignore_if_timedout: Whether a result that is not ready in time is dropped, so that the next call of this
+                method waits for the result after it.
 
         Raises:
-            StopIteration: there are no more.
-            TimeoutError: it was not there in time.
+            StopIteration: there are no more results.
+            TimeoutError: the result was not ready in time.
         """
         if not self.has_next():
             raise StopIteration("No more results to get")
@@ -90,15 +90,15 @@ class ActorPool:
         return self._take(number)
 
     def get_next_unordered(self, timeout: float | None = None, ignore_if_timedout: bool = False) -> Any:
-        """Whatever result comes next.
+        """Returns the result that is ready first.
 
         Args:
             timeout: Seconds to wait at most.
-            ignore_if_timedout: Whether the oldest result is dropped when none was there in time.
+            ignore_if_timedout: Whether the oldest result is dropped when no result is ready in time.
 
         Raises:
-            StopIteration: there are no more.
-            TimeoutError: none was there in time.
+            StopIteration: there are no more results.
+            TimeoutError: no result was ready in time.
         """
         if not self.has_next():
             raise StopIteration("No more results to get")
@@ -126,7 +126,7 @@ class ActorPool:
                     return number
             heads = {refs[-1]: number for number, refs in left.items()}
             patience = None if deadline is None else max(0.0, deadline - time.monotonic())
-            ready, _ = eagleray.wait(list(heads), num_returns=1, timeout=patience)
+            ready, _ = api.wait(list(heads), num_returns=1, timeout=patience)
             if not ready:
                 return None
             left[heads[ready[0]]].pop()
@@ -135,7 +135,7 @@ class ActorPool:
         found, _ = self._running[number]
         alive = True
         try:
-            return eagleray.get(found)
+            return api.get(found)
         except ActorDiedError:
             alive = False
             raise
@@ -164,7 +164,7 @@ class ActorPool:
         """Adds an actor.
 
         Raises:
-            ValueError: it is in the pool already.
+            ValueError: the actor is in the pool already.
         """
         if actor in self._idle or any(actor == busy for _, busy in self._running.values()):
             raise ValueError("Actor already belongs to current ActorPool")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-import eagleray
+from eagleray._private.session import api
 
 
 def as_completed(
@@ -23,8 +23,8 @@ def as_completed(
         raise ValueError("`chunk_size` must be >= 1")
     left = list(refs)
     while left:
-        ready, left = eagleray.wait(left, num_returns=min(chunk_size, len(left)), **kwargs)
-        yield from ready if yield_obj_refs else eagleray.get(ready)
+        ready, left = api.wait(left, num_returns=min(chunk_size, len(left)), **kwargs)
+        yield from ready if yield_obj_refs else api.get(ready)
 
 
 def map_unordered(
@@ -54,6 +54,6 @@ def map_unordered(
     for item in items:
         under_way.append(fn.remote(item))
         if len(under_way) >= backpressure_size:
-            ready, under_way = eagleray.wait(under_way, num_returns=min(chunk_size, len(under_way)), **kwargs)
-            yield from ready if yield_obj_refs else eagleray.get(ready)
+            ready, under_way = api.wait(under_way, num_returns=min(chunk_size, len(under_way)), **kwargs)
+            yield from ready if yield_obj_refs else api.get(ready)
     yield from as_completed(under_way, chunk_size=chunk_size, yield_obj_refs=yield_obj_refs, **kwargs)

@@ -1,4 +1,4 @@
-"""Looking at values and names, and teaching the runtime to pickle a class."""
+"""Functions that inspect values and names, and that register how a class is pickled."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ class FailureTuple(NamedTuple):
 def inspect_serializability(
     base_obj: Any, name: str | None = None, depth: int = 3, print_file: Any = None
 ) -> tuple[bool, set[FailureTuple]]:
-    """Tells whether a value can be sent to a task, and which part of it cannot.
+    """Finds out whether a value can be sent to a task, and which part of it cannot.
 
     Args:
         base_obj: The value, or a function.
-        name: How to call it.
+        name: The name of the value in the output.
         depth: Accepted and ignored: the search goes as deep as it must.
         print_file: Where to print; standard output when None.
 
     Returns:
-        Whether it can be pickled, and the parts to blame.
+        Whether the value can be pickled, and the parts that cannot.
     """
     out = print_file or sys.stdout
     shown = name or getattr(base_obj, "__qualname__", None) or repr(base_obj)
@@ -69,7 +69,7 @@ class _Restore:
 
 
 def register_serializer(cls: type, *, serializer: Callable[[Any], Any], deserializer: Callable[[Any], Any]) -> None:
-    """Has this process pickle instances of a class as ``serializer(instance)``, rebuilt by ``deserializer``."""
+    """Makes this process pickle instances of a class as ``serializer(instance)``, rebuilt by ``deserializer``."""
     restore = _Restore(deserializer)
     copyreg.pickle(cls, lambda instance: (restore, (serializer(instance),)))
 

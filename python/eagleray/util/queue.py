@@ -7,7 +7,8 @@ import queue
 from collections.abc import Iterable
 from typing import Any
 
-import eagleray
+from eagleray._private.session import api
+from eagleray._private.session.decorator import remote
 from eagleray.exceptions import ActorDiedError
 
 
@@ -59,22 +60,22 @@ class _QueueActor:
 
 
 class Queue:
-    """First in, first out, for any number of tasks and actors at both ends.
+    """A first-in, first-out queue for any number of tasks and actors at both ends.
 
     Args:
-        maxsize: How many items have room; 0 is no limit.
-        actor_options: Options of the actor that holds them.
+        maxsize: How many items the queue can hold; 0 means no limit.
+        actor_options: Options of the actor that holds the items.
     """
 
     def __init__(self, maxsize: int = 0, actor_options: dict[str, Any] | None = None) -> None:
         self.maxsize = maxsize
         options = {"num_cpus": 0, **(actor_options or {})}
         #: The actor that holds the items; None after ``shutdown``.
-        self.actor: Any = eagleray.remote(_QueueActor).options(**options).remote(maxsize)
+        self.actor: Any = remote(_QueueActor).options(**options).remote(maxsize)
 
     def _holder(self) -> Any:
         if self.actor is None:
-            raise ActorDiedError("this queue was shut down; what was in it is lost. Make a new Queue")
+            raise ActorDiedError("this queue was shut down and its items are lost: make a new Queue")
         return self.actor
 
     def __len__(self) -> int:
@@ -86,7 +87,7 @@ class Queue:
 
     def qsize(self) -> int:
         """How many items are in it."""
-        found: int = eagleray.get(self._holder().qsize.remote())
+        found: int = api.get(self._holder().qsize.remote())
         return found
 
     def empty(self) -> bool:
@@ -101,9 +102,9 @@ class Queue:
         """Adds an item, waiting for room.
 
         Raises:
-            Full: there was none in time.
+            Full: there was no room in time.
         """
-        if not eagleray.get(self._holder().put.remote(item, _patience(block, timeout))):
+        if not api.get(self._holder().put.remote(item, _patience(block, timeout))):
             raise Full
 
     async def put_async(self, item: Any, block: bool = True, timeout: float | None = None) -> None:
@@ -115,9 +116,9 @@ class Queue:
         """Takes the first item, waiting for one.
 
         Raises:
-            Empty: none came in time.
+            Empty: no item came in time.
         """
-        found, item = eagleray.get(self._holder().get.remote(_patience(block, timeout)))
+        found, item = api.get(self._holder().get.remote(_patience(block, timeout)))
         if not found:
             raise Empty
         return item
@@ -141,44 +142,44 @@ class Queue:
         """Adds all items, or none.
 
         Raises:
-            Full: they do not all have room.
+            Full: there is not enough room for all items.
         """
         if not isinstance(items, Iterable):
             raise TypeError(f"'items' must be an iterable, got {type(items).__name__}: {items!r}")
         batch = list(items)
-        if not eagleray.get(self._holder().put_all.remote(batch)):
+        if not api.get(self._holder().put_all.remote(batch)):
             raise Full(f"Cannot add {len(batch)} items to queue of size {self.qsize()} and maxsize {self.maxsize}.")
 
     def get_nowait_batch(self, num_items: int) -> list[Any]:
         """Takes that many items, or none.
 
         Raises:
-            Empty: there are fewer.
+            Empty: the queue has fewer items.
         """
         if not isinstance(num_items, int):
             raise TypeError(f"'num_items' must be a nonnegative integer, got {type(num_items).__name__}: {num_items!r}")
         if num_items < 0:
             raise ValueError(f"'num_items' must be a nonnegative integer, got {num_items!r}")
-        found: list[Any] | None = eagleray.get(self._holder().get_all.remote(num_items))
+        found: list[Any] | None = api.get(self._holder().get_all.remote(num_items))
         if found is None:
             raise Empty(f"Cannot get {num_items} items from queue of size {self.qsize()}.")
         return found
 
     def shutdown(self, force: bool = False, grace_period_s: int = 5) -> None:
-        """Ends the actor; what is in the queue is lost.
+        """Ends the queue's actor. The items in the queue are lost.
 
         Args:
-            force: At once.
-            grace_period_s: Otherwise, how long calls that run may take.
+            force: Whether to end the actor at once.
+            grace_period_s: Without force, how long running calls may take.
         """
         actor, self.actor = self.actor, None
         if actor is None:
             return
         if not force:
             ref = actor.__ray_terminate__.remote()
-            if eagleray.wait([ref], timeout=grace_period_s)[0]:
+            if api.wait([ref], timeout=grace_period_s)[0]:
                 return
-        eagleray.kill(actor)
+        api.kill(actor)
 
 
 def _patience(block: bool, timeout: float | None) -> float | None:

@@ -9,11 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class NodeAffinitySchedulingStrategy:
-    """Run on one machine.
+    """Runs a task or an actor on one machine.
 
     Args:
-        node_id: Its id in hex.
-        soft: Whether another machine will do when that one is gone.
+        node_id: The machine's id in hex.
+        soft: Whether another machine may be used when that machine is gone.
     """
 
     node_id: str

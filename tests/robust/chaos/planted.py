@@ -1,4 +1,4 @@
-"""Shows that the checks find bugs: runs them on a build that has some on purpose (core/planted).
+"""Shows that the checks find bugs: runs them on a build that has some on purpose (core/internal/planted).
 
 ``make robust`` builds that variant into ``build/planted`` and calls this.
 """

@@ -7,7 +7,7 @@ import weakref
 from _blake2 import blake2b
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from typing import Any, cast
 
 from eagleray._private.calls import flow, retrying
 from eagleray._private.calls.signatures import CallShape, Param, params_of
@@ -244,6 +244,10 @@ def bound_method(instance: Any, name: str) -> Callable[..., Any]:
 
     An attribute of the instance with the same name does not hide the method. A name that the class does not have,
     or that is no function there, is looked up on the instance.
+
+    Raises:
+        AttributeError: There is no such attribute, or it cannot be called. Handles of Python refuse such names when
+            they are called; a Go program has names only.
     """
     cls = type(instance)
     found = getattr(cls, name, None)
@@ -251,8 +255,13 @@ def bound_method(instance: Any, name: str) -> Callable[..., Any]:
         return found if _is_static(cls, name) else types.MethodType(found, instance)
     if isinstance(found, types.MethodType):
         return found
-    other: Callable[..., Any] = getattr(instance, name)
-    return other
+    other = getattr(instance, name)
+    if not callable(other):
+        raise AttributeError(
+            f"{cls.__name__!r} object has no method {name!r}: its attribute of that name is of type "
+            f"{type(other).__name__!r}, which cannot be called"
+        )
+    return cast("Callable[..., Any]", other)
 
 
 def _is_static(cls: type, name: str) -> bool:

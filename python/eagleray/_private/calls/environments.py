@@ -135,7 +135,7 @@ def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
         ):
             raise TypeError(f"runtime_env['env_vars'] must map strings to strings, got {value!r:.200}")
         if name == "env_vars":
-            _check_size(value)
+            _check_variables(value)
         if name == "working_dir" and not (isinstance(value, (str, os.PathLike)) and os.path.isdir(value)):
             raise ValueError(f"runtime_env['working_dir'] must be a folder of this machine, got {value!r:.300}")
         if name == "py_modules" and not (
@@ -153,8 +153,14 @@ _MOST_VARIABLES = 8 << 20
 _MOST_INHERITED = 128 << 10
 
 
-def _check_size(variables: Mapping[str, str]) -> None:
-    """Raises when variables are too large to be set in every worker."""
+def _check_variables(variables: Mapping[str, str]) -> None:
+    """Raises when variables are too large to be set in every worker, or when no process can have them."""
+    for name, text in variables.items():
+        if not name or "=" in name or "\0" in name + text:
+            raise ValueError(
+                f"runtime_env['env_vars'] has the variable {name!r:.100}, and no process can have it: a name is not "
+                "empty and has no '=' in it, and neither a name nor a text has a null character in it"
+            )
     size = sum(len(name) + len(text) for name, text in variables.items())
     if size > _MOST_VARIABLES:
         name = max(variables, key=lambda name: len(variables[name]))
@@ -171,8 +177,8 @@ def check_inherited(environ: Mapping[str, str]) -> None:
         if len(os.fsencode(name)) + len(os.fsencode(text)) + 2 > _MOST_INHERITED:
             raise ValueError(
                 f"os.environ[{name[:100]!r}] has {len(text)} characters: the operating system starts no process with a "
-                f"variable of more than {_MOST_INHERITED} bytes, so neither the session nor its workers. Delete it, or "
-                "give it to the tasks that need it by runtime_env={'env_vars': ...}"
+                f"variable of more than {_MOST_INHERITED} bytes, so neither the session nor its workers can start. "
+                "Delete it, or give it to the tasks that need it by runtime_env={'env_vars': ...}"
             )
 
 

@@ -67,7 +67,7 @@ def check_together(options: Mapping[str, Any]) -> None:
         options: The options in force, from the decorator and from ``.options()``.
     """
     if options.get("fallback_after") is not None and "fallback" not in options:
-        raise ValueError("fallback_after is how long to wait before 'fallback' is looked at: give that, too")
+        raise ValueError("fallback_after is how long to wait before 'fallback' is used: give 'fallback', too")
     if options.get("fallback") is None:
         return
     refuse_both(options)

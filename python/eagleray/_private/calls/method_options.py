@@ -42,7 +42,7 @@ def of_call(options: Mapping[str, Any], kind: ActorKind, method: MethodKind) -> 
                 f"ActorMethod.options() got an unexpected keyword argument {name!r}{near}; it takes {', '.join(NAMES)}"
             )
         if name == flow.EACH:
-            raise ValueError(f"{name} is no option of a call: write it in the decorator, @method({name}=…)")
+            raise ValueError(f"{name} is not an option of a call: write it in the decorator, @method({name}=…)")
     found = dict(options)
     if "retry_exceptions" in found:
         found["retry_exceptions"] = retrying.pack_classes(found["retry_exceptions"])

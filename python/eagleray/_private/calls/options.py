@@ -113,7 +113,9 @@ def _events(name: str, value: Any) -> None:
     global _told_of_events
     if value is False and not _told_of_events:
         _told_of_events = True
-        driver_log.warning(f"{name}=False has no effect: tasks are listed from what runs, no events are recorded.")
+        driver_log.warning(
+            f"{name}=False has no effect: no task events are recorded; lists of tasks come from the processes."
+        )
 
 
 def _task(*types: type, check: Check | None = None, decorator_only: bool = False) -> Option:

@@ -69,7 +69,7 @@ def check_gpu_memory(name: str, value: Any) -> None:
 def check_together(options: Mapping[str, Any]) -> None:
     """Raises for options that are useless without others."""
     if options.get("gpu_memory_enforce") and options.get(GPU_MEMORY) is None:
-        raise ValueError("gpu_memory_enforce=True needs gpu_memory: the share that is not to be exceeded")
+        raise ValueError("gpu_memory_enforce=True needs gpu_memory: the share that must not be exceeded")
     if options.get("max_calls") == ON_LEAK and not uses_accelerator(_amounts(options)):
         raise ValueError(
             f"max_calls={ON_LEAK!r} watches the memory of devices, and this function has none: give it num_gpus, "
@@ -105,7 +105,7 @@ def _check_whole(amounts: Mapping[str, float]) -> None:
 
 
 def _check_devices(amounts: Mapping[str, float]) -> None:
-    """Raises ValueError for an amount of an accelerator that no node can give; see core/accelerator's Validate."""
+    """Raises ValueError for an amount of an accelerator that no node can give, as core/internal/accelerator does."""
     _check_whole(amounts)
     for name, allowed in ACCELERATORS.items():
         value = amounts.get(name, 0)

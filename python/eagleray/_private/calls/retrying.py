@@ -28,7 +28,7 @@ def default_retries() -> int:
             except ValueError:
                 number = -2
             if number < -1:
-                raise ValueError(f"{name}={text!r} must be a number of retries, 0 or more, or -1 for no end")
+                raise ValueError(f"{name}={text!r} must be a number of retries, 0 or more, or -1 to retry for ever")
             return number
     return DEFAULT_RETRIES
 

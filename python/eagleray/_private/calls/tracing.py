@@ -1,7 +1,7 @@
 """The tracer's stages in Python: spans around the functions that a call runs through, if EAGLERAY_TRACE is set.
 
 Without the variable this module costs one look at the environment, and no function is wrapped.
-The stages' numbers are core/trace's.
+The stages' numbers are core/internal/trace's.
 """
 
 from __future__ import annotations

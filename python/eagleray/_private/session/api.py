@@ -47,17 +47,18 @@ def get(
 
 
 def get(object_refs: Any, *, timeout: float | None = None, _use_object_store: bool = False) -> Any:
-    """The value of a reference, or the values of a list of them, waiting until they are there.
+    """Returns the value of a reference, or the values of a list of references; waits until they are ready.
 
-    Arrays inside come as read-only views on the object store.
+    Arrays inside a value are read-only views on the object store.
 
     Args:
         object_refs: A reference or a list of references.
         timeout: Seconds to wait; 0 only looks.
 
     Raises:
-        GetTimeoutError: the time passed.
-        Exception: what the task raised, also as the class that it raised there; or why there is no value.
+        GetTimeoutError: the timeout has passed.
+        Exception: the task raised an exception, which arrives as its own class too; or the error says why there is no
+            value.
         ValueError: the argument is neither a reference nor a list.
     """
     session = process.session
@@ -208,19 +209,20 @@ def _refuse_put(owner: Any, transport: Any) -> None:
 def wait(
     ray_waitables: list[W], *, num_returns: int = 1, timeout: float | None = None, fetch_local: bool = True
 ) -> tuple[list[W], list[W]]:
-    """Splits references into those that are ready and the rest, waiting until ``num_returns`` are.
+    """Waits until ``num_returns`` references are ready, and splits the list into ready ones and others.
 
-    A reference whose task can never run never counts as ready; when only such are left, the call returns at once.
+    A reference whose task can never run never counts as ready. When only such references are left, the call returns at
+    once.
 
     Args:
         ray_waitables: The references, each once.
-        num_returns: How many to wait for, and at most return as ready.
+        num_returns: How many ready references to wait for; at most so many are returned as ready.
         timeout: Seconds to wait at most; 0 only looks.
-        fetch_local: Whether ready means that the value is here. What the store has lost is computed again first, where
-            that is possible; without this it counts as ready, and the next ``get`` waits for it.
+        fetch_local: Whether ready means that the value is here. A value that the store has lost is then computed again
+            first, if possible. With False it counts as ready, and the next ``get`` waits for it.
 
     Returns:
-        The ready ones and the others, each in the order given.
+        The ready references and the others, each list in the order given.
     """
     session = process.session
     ms = -1 if timeout is None else _timeout_ms(timeout) if type(timeout) in _NUMBERS and timeout >= 0 else None
@@ -277,11 +279,11 @@ def _wait_checked(refs: Any, num_returns: Any, timeout: Any, fetch_local: bool) 
 
 
 def kill(actor: ActorHandle[Any], *, no_restart: bool = True, **unknown: NoReturn) -> None:
-    """Ends an actor at once; what it had not answered fails.
+    """Ends an actor at once. Calls that it has not answered fail.
 
     Args:
-        actor: Its handle.
-        no_restart: Whether it stays dead although it has restarts left.
+        actor: The actor's handle.
+        no_restart: Whether the actor stays dead although it has restarts left.
     """
     from eagleray.actor import ActorHandle, stale_handle
 
@@ -304,18 +306,18 @@ def cancel(
     recursive: bool = True,
     **unknown: NoReturn,
 ) -> None:
-    """Cancels a task: one that waits never runs, one that runs gets a KeyboardInterrupt.
+    """Cancels a task: a waiting task never runs, and a running task gets a KeyboardInterrupt.
 
-    Of an actor, a coroutine gets ``asyncio.CancelledError``; a plain method is not interrupted and may ask
-    ``get_runtime_context().is_canceled()``. What is cancelled is not tried again. What has ended is left alone.
+    A coroutine of an actor gets ``asyncio.CancelledError``. A plain method of an actor is not interrupted; it may call
+    ``get_runtime_context().is_canceled()``. A cancelled task is not tried again. A task that has ended is left alone.
 
     Args:
-        ray_waitable: A reference to one of its results, or the generator of them.
-        force: End its worker process instead of interrupting it; not for actor calls.
-        recursive: Cancel the tasks and calls that it submitted, too.
+        ray_waitable: A reference to one of the task's results, or the generator of them.
+        force: Whether to end the task's worker process instead of interrupting the task; not for actor calls.
+        recursive: Whether to cancel the tasks and calls that the task has submitted, too.
 
     Raises:
-        TypeError: this is no reference.
+        TypeError: the argument is not a reference.
         ValueError: ``force`` for a call of an actor.
     """
     if unknown:
@@ -376,7 +378,7 @@ def _state_session() -> Session:
 def nodes() -> list[dict[str, Any]]:
     """Returns the machines of the cluster, as dictionaries with Ray's keys.
 
-    Where workers hold memory of NVIDIA GPUs there is also ``GpuMemory``: who holds how many bytes of which.
+    If workers hold memory of NVIDIA GPUs, ``GpuMemory`` lists which worker holds how many bytes of which GPU.
     """
     rows = []
     found = fetch_cluster(_state_session())

@@ -33,7 +33,7 @@ class Census:
     """The answer of the daemon.
 
     Attributes:
-        raw: The message of the daemon, see ``core/wire/census.go``.
+        raw: The message of the daemon, see ``core/internal/wire/census.go``.
         silent: Lines about processes that did not answer.
     """
 

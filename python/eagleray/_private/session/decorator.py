@@ -63,16 +63,16 @@ def remote(
 
 
 def remote(*args: Any, **kwargs: Any) -> Any:
-    """Makes tasks of a function's calls, or actors of a class's instances.
+    """Turns the calls of a function into tasks, or the instances of a class into actors.
 
     Use it bare, ``@remote``, or with options, ``@remote(num_gpus=1)``. ``f.remote(…)`` then returns an ``ObjectRef``
     and ``A.remote(…)`` a handle.
 
     Options of both: num_cpus, num_gpus, gpu_memory ("8GiB"), gpu_memory_enforce, memory (bytes), resources,
-    accelerator_type, runtime_env, name, scheduling_strategy, fallback (what does while that is not free:
-    ``[{"num_cpus": 2}]``), fallback_after (seconds to wait first). Of functions: num_returns, max_retries,
-    retry_exceptions, retry_with_more_memory, max_calls. Of classes: namespace, lifetime, get_if_exists, max_restarts,
-    max_task_retries, max_concurrency, concurrency_groups, max_pending_calls.
+    accelerator_type, runtime_env, name, scheduling_strategy, fallback (alternatives for the case that these resources
+    are not free: ``[{"num_cpus": 2}]``), fallback_after (seconds to wait first). Of functions: num_returns,
+    max_retries, retry_exceptions, retry_with_more_memory, max_calls. Of classes: namespace, lifetime, get_if_exists,
+    max_restarts, max_task_retries, max_concurrency, concurrency_groups, max_pending_calls.
 
     Raises:
         AssertionError: called with neither a target nor options, or with both.

@@ -104,33 +104,34 @@ def init(
 ) -> RayContext:
     """Starts a session.
 
-    Without an address it joins RAY_ADDRESS, else the local cluster that ``eagleray start`` left running, else starts a
-    daemon of its own that ends with this process.
+    Without an address ``init`` joins the session that RAY_ADDRESS names, else the local cluster that ``eagleray start``
+    left running. If there is neither, it starts a daemon of its own, which ends with this process.
 
     Args:
-        address: "local": a daemon of one's own. "auto": the running cluster. Or the path of a session.
-        num_cpus: CPUs to declare; found out when None.
-        num_gpus: GPUs to declare, also on a machine that has none; found out when None.
-        gpu_memory: Memory of every GPU, ``"16GiB"`` or bytes, or a list of one for each; found out when None.
+        address: "local" starts a daemon of this program's own, "auto" joins the running cluster, and a path joins the
+            session in that folder.
+        num_cpus: Number of CPUs to declare; detected when None.
+        num_gpus: Number of GPUs to declare, also on a machine without GPUs; detected when None.
+        gpu_memory: Memory of every GPU, ``"16GiB"`` or bytes, or a list with one size for each; detected when None.
         resources: Further resources by name, in whole numbers.
         labels: Labels of the node.
         object_store_memory: Bytes for objects.
         local_mode: Not supported.
         ignore_reinit_error: Return the running session instead of raising.
-        include_dashboard: There is none: what asks for one has no effect, and a warning says so. The same holds for
+        include_dashboard: There is no dashboard: the argument has no effect, and a warning says so. The same holds for
             dashboard_host, dashboard_port, job_config and logging_config.
         dashboard_host: See include_dashboard.
         dashboard_port: See include_dashboard.
         job_config: See include_dashboard.
-        configure_logging: Whether the logger ``eagleray`` gets a level.
-        logging_level: That level.
+        configure_logging: Whether ``init`` sets the level of the logger ``eagleray``.
+        logging_level: The level of the logger ``eagleray``.
         logging_format: Format of the runtime's own messages.
         logging_config: See include_dashboard.
         log_to_driver: Whether workers' output is shown here; yes when None.
-        namespace: For names of actors; one of its own when None.
+        namespace: The namespace for names of actors; a new one when None.
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
-        infeasible: "raise" (default): what can never run fails; "wait": it waits, as in Ray.
-        object_spilling_directory: Where objects go that the store has no room for; the session's folder when None.
+        infeasible: With "raise" (default) a task or actor that can never run fails; with "wait" it waits, as in Ray.
+        object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
         **kwargs: ``_memory`` (bytes); ``_system_config``, of which the settings of spilling are used; Ray's other
             private keywords have no effect, and a warning says so.
 

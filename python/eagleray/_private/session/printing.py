@@ -1,7 +1,7 @@
 """Shows the output of workers, with the name and the process id of the writer.
 
-Identical lines are folded: of the copies within five seconds the first three are shown, and one line tells the number
-of the others.
+Identical lines are folded: the first three copies within five seconds are shown, and one line gives the number
+of the other copies.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ def kill_processes(mark: str, spared: frozenset[bytes] = frozenset()) -> None:
         return
     wanted = f"{MARK}={mark}".encode()
     for _ in range(_ROUNDS):  # a process that is killed may just have started another one
-        found = [pid for pid in _others() if _is_of(pid, wanted, spared)]
-        if not found:
+        found, unsure = _processes_of(wanted, spared)
+        if not found and not unsure:
             return
         for pid in found:
             try:
@@ -33,18 +33,43 @@ def kill_processes(mark: str, spared: frozenset[bytes] = frozenset()) -> None:
         time.sleep(0.01)
 
 
-def _others() -> list[int]:
+def _processes_of(wanted: bytes, spared: frozenset[bytes]) -> tuple[list[int], bool]:
+    """The processes with a mark, and whether there are some whose environment cannot be read yet."""
     me = os.getpid()
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and int(name) != me]
+    found, unsure = [], False
+    for pid in (int(name) for name in os.listdir("/proc") if name.isdigit()):
+        try:
+            environment = _environment(pid)
+            if environment is None:
+                unsure = True
+            elif pid != me and wanted in environment and _lives(_read(pid, "stat"), spared):
+                found.append(pid)
+        except OSError:
+            continue
+    return found, unsure
 
 
-def _is_of(pid: int, wanted: bytes, spared: frozenset[bytes]) -> bool:
-    try:
-        with open(f"/proc/{pid}/environ", "rb") as file:
-            if wanted not in file.read().split(b"\0"):
-                return False
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            before, _, after = file.read().rpartition(b")")
-    except OSError:
-        return False
+def _environment(pid: int) -> list[bytes] | None:
+    """The variables of a process, None during an exec: the old ones are gone then, and the new ones read as empty."""
+    if text := _read(pid, "environ"):
+        return text.split(b"\0")
+    execs = _exec_is_under_way(_read(pid, "stat"))
+    if text := _read(pid, "environ"):  # the exec may have ended since the first look
+        return text.split(b"\0")
+    return None if execs else []
+
+
+def _exec_is_under_way(stat: bytes) -> bool:
+    """Whether a process has memory, field 23 of its stat, and no environment's end yet, field 51 (proc_pid_stat(5))."""
+    fields = stat.rpartition(b")")[2].split()  # from the third one
+    return len(fields) > 48 and fields[20] != b"0" and fields[48] == b"0"
+
+
+def _lives(stat: bytes, spared: frozenset[bytes]) -> bool:
+    before, _, after = stat.rpartition(b")")
     return after.split()[0] not in (b"Z", b"X") and before.partition(b"(")[2] not in spared
+
+
+def _read(pid: int, name: str) -> bytes:
+    with open(f"/proc/{pid}/{name}", "rb") as file:
+        return file.read()

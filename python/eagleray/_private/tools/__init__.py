@@ -1,1 +1,1 @@
-"""What the command ``eagleray`` runs beside the daemon: lists, traces, benchmarks. Nothing imports this package."""
+"""Commands of ``eagleray`` that are written in Python: lists, traces, benchmarks. No other package imports this one."""

@@ -1,4 +1,4 @@
-"""The text of ``eagleray memory``: who holds which objects, group by group, then what the store counts."""
+"""The text of ``eagleray memory``: the holders of objects, group by group, and then the totals of the store."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""The lines of ``eagleray microbenchmark``: under each of Ray's names, the work that Ray's suite does under it.
+"""The lines of ``eagleray microbenchmark``: each has a name of Ray's suite and does the same work as that suite.
 
-A line is a function that makes what the work needs and returns the work, and how many of what the line counts one call
-of the work is.
+A line is a function that makes what the work needs. It returns the work, and the number of units that one call of
+the work counts for.
 """
 
 from __future__ import annotations

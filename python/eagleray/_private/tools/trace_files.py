@@ -1,4 +1,4 @@
-"""What the tracer's files say: the way of each call, put together from the stamps of all processes."""
+"""Reads the tracer's files and joins the stamps of all processes to the stages of each call."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Process:
         try:
             self.about: dict[str, Any] = json.loads(head.rstrip(b"\0"))
         except ValueError:
-            raise ValueError(f"{path} is no file of the tracer: it does not begin with its format") from None
+            raise ValueError(f"{path} is not a trace file: it does not begin with the trace format") from None
         if self.about.get("format") != _FORMAT:
             raise ValueError(f"{path} has the format {self.about.get('format')!r}, this version reads {_FORMAT!r}")
         self.role, self.pid = str(self.about["role"]), int(self.about["pid"])

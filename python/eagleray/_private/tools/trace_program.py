@@ -1,4 +1,4 @@
-"""What ``eagleray trace-report --run`` traces: tasks and actor calls that do nothing, one by one and many at once."""
+"""The program that ``eagleray trace-report --run`` traces: empty tasks and actor calls, one by one and many at once."""
 
 from __future__ import annotations
 

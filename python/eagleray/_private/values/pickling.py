@@ -168,8 +168,8 @@ def _check_allowed() -> None:
         return
     raise OufOfBandObjectRefSerializationException(
         "an ObjectRef is being pickled by the program itself, not as an argument, a result or a value for put(): "
-        f"nobody can tell how long its object is needed then. {_ALLOW}=0 forbids it; pass the reference to a task, "
-        "or set 1"
+        f"Eagle Ray cannot know how long its object is needed then. {_ALLOW}=0 forbids it; pass the reference to a "
+        "task, or set 1"
     )
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
+import threading
+import traceback
 import warnings
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,15 +15,17 @@ from eagleray._private.calls import actor_kind, retrying
 from eagleray._private.calls.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.worker.results import error_origin
-from eagleray._private.worker.runner import CallRunner, RetryOn
+from eagleray._private.worker.runner import CallRunner, Ending, RetryOn, exit_of
 from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from eagleray._private.worker.main import Worker
+    from eagleray._private.worker.hosting import HostingWorker
 
+#: The class of groups of exceptions, which exists from Python 3.11 on.
+_GROUPS: Any = getattr(builtins, "BaseExceptionGroup", ())
 EXIT_REASON = "exit_actor() was called"
 EXIT_0_REASON = "sys.exit(0) was called"
 
@@ -30,11 +35,12 @@ class Actor(CallRunner):
 
     kind = "method"
 
-    def __init__(self, worker: Worker, spec: dict[str, Any]) -> None:
+    def __init__(self, worker: HostingWorker, spec: dict[str, Any]) -> None:
         super().__init__(worker.hot, worker.idle_ms)
         self.worker = worker
         self.spec = spec
         self.instance: Any = None
+        self.ended = False
         self._class: Any = None
         self._load_problem: BaseException | None = None
         self._retry_on: dict[bytes, tuple[type[BaseException], ...]] = {}
@@ -45,7 +51,7 @@ class Actor(CallRunner):
             self._class = self.worker.load(self.spec["fid"], self.spec.get("fetched", False))
             if not isinstance(self._class, type):  # a Go program names it by its path
                 raise TypeError(
-                    f"{self.spec['class_name']} is no class, so no actor can be made of it: {self._class!r}"
+                    f"{self.spec['class_name']} is not a class, so it cannot become an actor: {self._class!r}"
                 )
         except BaseException as problem:
             self._load_problem = problem
@@ -77,6 +83,7 @@ class Actor(CallRunner):
             self.hot.actor_ready(
                 token, False, f"the constructor of {self.spec['class_name']} ended the actor", b"", b""
             )
+            _let_go(error)
             self.worker.leave("its constructor ended it")
         origin = error_origin()
         lacking = None
@@ -94,6 +101,7 @@ class Actor(CallRunner):
         if len(data) > task_error.LARGE:
             brief = task_error.encode(ActorDiedError(task_error.brief(made), lacking=lacking))
         self.hot.actor_ready(token, False, text, data, brief)
+        _let_go(error)
         self.worker.leave("its constructor failed")
 
     def retry_on(self, key: str, extra: bytes | None) -> RetryOn:
@@ -107,20 +115,22 @@ class Actor(CallRunner):
 
     def find(self, key: str) -> Callable[..., Any]:
         """What a call of the method runs, bound to the instance."""
-        found = self.known[key] = self._find(key)
+        instance = self.instance
+        if self.ended:
+            threading.Event().wait()  # another thread ends the process in this moment: the call does not begin
+        found = self.known[key] = self._find(instance, key)
         return found
 
-    def _find(self, name: str) -> Callable[..., Any]:
+    def _find(self, instance: Any, name: str) -> Callable[..., Any]:
         if not name.startswith("__ray_"):
-            return actor_kind.bound_method(self.instance, name)
+            return actor_kind.bound_method(instance, name)
         if name == "__ray_ready__":
             return _ready
         if name == "__ray_terminate__":
             return _terminate
         if name == "__ray_call__":
-            instance = self.instance
             return lambda fn, *args, **kwargs: fn(instance, *args, **kwargs)
-        return actor_kind.bound_method(self.instance, name)
+        return actor_kind.bound_method(instance, name)
 
     def serve_system(self) -> NoReturn:
         """Takes the calls of the system group, on a thread that the core begins with the first of them."""
@@ -139,32 +149,37 @@ class Actor(CallRunner):
         if item[0] == "forget":
             self.worker.forget(item[1])
         elif item[0] == "exit":
-            self.end(str(item[1]))
+            self.end(Ending(str(item[1])))
 
-    def ends(self, error: BaseException) -> str | None:
-        """Why the actor ends for good: ``exit_actor()`` or ``sys.exit(0)`` was called.
+    def ends(self, error: BaseException) -> Ending | None:
+        """How the actor ends when ``exit_actor()`` or ``sys.exit`` was called.
 
-        With another status of ``sys.exit`` the process ends at once: the actor has failed and may be restarted.
+        With another status of ``sys.exit`` than 0 the actor has failed and may be restarted.
         """
         if isinstance(error, ExitActor):
-            return EXIT_REASON
+            return Ending(EXIT_REASON)
         if isinstance(error, SystemExit):
-            if error.code == 0:
-                return EXIT_0_REASON
-            self.worker.quit(error)
+            return Ending(EXIT_0_REASON) if error.code == 0 else exit_of(error)
         return None
 
-    def end(self, reason: str, token: int = 0) -> NoReturn:
-        """Ends the actor and its process. Other calls that run end before, those that wait are never begun.
+    def end(self, ending: Ending, token: int = 0) -> NoReturn:
+        """Ends the actor and its process.
+
+        The process of an actor that has failed ends at once. Otherwise the other calls that run end before, and those
+        that wait are never begun.
 
         Args:
-            reason: Why it ends.
+            ending: How it ends.
             token: The call that ends it, which is not answered; 0 when no call does.
         """
-        self.hot.last_calls(token)
+        if ending.status is None:
+            self.hot.last_calls(token)
+        self.ended = True
         self.known.clear()
-        self.instance = None
-        self.worker.leave(reason)
+        self.instance = None  # its ``__del__`` runs now, unless a call of another thread has it
+        if ending.status is not None:
+            self.worker.quit(ending.status)
+        self.worker.leave(ending.reason)
 
 
 def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
@@ -180,6 +195,22 @@ def _instantiate(cls: Any, args: Any, kwargs: dict[str, Any]) -> Any:
                 stacklevel=1,
             )
     return instance
+
+
+def _let_go(error: BaseException | None) -> None:
+    """Lets go of what the code of a constructor held that has raised: its instance, whose ``__del__`` runs now."""
+    seen: set[int] = set()  # a chain that the user has made may be a ring
+    left = [error]
+    while left:
+        error = left.pop()
+        if error is None or id(error) in seen:
+            continue
+        seen.add(id(error))
+        traceback.clear_frames(error.__traceback__)
+        left += (error.__cause__, error.__context__)
+        if isinstance(error, _GROUPS):
+            group: Any = error
+            left += group.exceptions
 
 
 def _next_of_group(next_task: Callable[[int, str], Any], group: str, idle_ms: int) -> Any:

@@ -22,6 +22,7 @@ from eagleray._private.worker.interruption import Cancelled
 from eagleray._private.worker.loop import CallSelector, new_loop
 from eagleray._private.worker.results import CANCELLED, encode_results
 from eagleray._private.worker.results import producer as producer_of
+from eagleray._private.worker.runner import Ending
 
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
 _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
@@ -155,7 +156,7 @@ class _Serving:
                     task.cancel()
                 continue
             if item[0] == "exit":
-                self.actor.end(str(item[1]))
+                self.actor.end(Ending(str(item[1])))
             if item[0] == "forget":
                 self.actor.worker.forget(item[1])
             self.give_back()
@@ -185,12 +186,12 @@ class _Serving:
         elif not self.actor.hot.is_cancelled(task_id):  # it has ended
             self.cancelled.discard(task_id)
 
-    def leave(self, reason: str, token: int) -> None:
+    def leave(self, ending: Ending, token: int) -> None:
         """Ends the actor when the other calls of its loops have ended; the loops go on meanwhile."""
 
         def wait() -> None:
             self.actor.hot.last_calls(token)
-            self.loop.call_soon_threadsafe(self.actor.end, reason)
+            self.loop.call_soon_threadsafe(self.actor.end, ending)
 
         threading.Thread(target=wait, name="eagleray-leave", daemon=True).start()
 
@@ -198,7 +199,9 @@ class _Serving:
         _, token, method, name, fmt, meta, buffers, deps, num_returns, task_id, extra = item
         del item
         actor = self.actor
-        flags, retriable, producer = 0, False, None
+        flags, retriable, producer, ending = 0, False, None, None
+        args: Any = None
+        kwargs: Any = None
         results: tuple[Encoded, ...] = ()
         del self.fresh[task_id]
         _call.set(token)
@@ -229,12 +232,18 @@ class _Serving:
                 results = encode_results(value, num_returns, name, fmt)
         except BaseException as error:
             ending = actor.ends(error)
-            if ending is not None:
-                self.leave(ending, token)
-                return
-            if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
-                error = Cancelled().with_traceback(error.__traceback__)
-            results, flags = actor.failure(error, retriable, method, extra, name, task_id, producer)
+            if ending is None:
+                if task_id in self.cancelled or isinstance(error, asyncio.CancelledError):
+                    error = Cancelled().with_traceback(error.__traceback__)
+                results, flags = actor.failure(error, retriable, method, extra, name, task_id, producer)
         value = None
+        if ending is not None:
+            function = producer = args = kwargs = None  # nothing of the call is held any more
+            self.tasks.pop(task_id, None)
+            _running.begin(task_id, name, None)
+            if ending.status is not None:
+                actor.end(ending, token)
+            self.leave(ending, token)
+            return
         self.ended(task_id)
         actor.hot.reply(token, results, flags)

@@ -1,8 +1,8 @@
-"""What malloc keeps of the memory that tasks have freed.
+"""Keeps some of the memory that tasks have freed, for the next task.
 
-glibc gives large blocks back to the system at once, and the next task of the same kind has every page of them made and
-cleared anew: a quarter of a second for a gigabyte, seconds where a hypervisor has taken the memory away meanwhile.
-A worker keeps some for the next task, and gives it back when none has come for a while.
+glibc gives large blocks back to the system at once. The next task of the same kind then needs every page made and
+cleared again, which takes a quarter of a second for a gigabyte, and seconds where a hypervisor has taken the memory
+away meanwhile. A worker therefore keeps some blocks, and gives them back when no task has come for a while.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A worker becomes an actor: the class, the constructor, then calls on one thread, several, or an event loop."""
+"""Turns a worker into an actor: loads the class, runs the constructor, then calls on threads or an event loop."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from eagleray._private.worker import output
 from eagleray._private.worker.actor import Actor
 
 if TYPE_CHECKING:
-    from eagleray._private.worker.main import Worker
+    from eagleray._private.worker.hosting import HostingWorker
 
 
-def host(worker: Worker, items: list[tuple[Any, ...]]) -> NoReturn:
+def host(worker: HostingWorker, items: list[tuple[Any, ...]]) -> NoReturn:
     """Runs an actor until it ends.
 
     Args:

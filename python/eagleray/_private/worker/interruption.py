@@ -1,9 +1,9 @@
-"""The exception that interrupts a cancelled task, and what the interpreter makes of it.
+"""The exception that interrupts a cancelled task, also where the interpreter drops it.
 
-The interpreter calls the handler of a signal between two steps of whatever Python code runs, and that may be a
-callback of a weak reference or ``__del__``: each import runs such a callback. An exception that leaves one is printed
-and dropped, and the task goes on as if nobody had cancelled it. So this module notices exceptions that were dropped,
-and has the handler called once more.
+The interpreter calls the handler of a signal between two steps of the running Python code. That code may be a
+callback of a weak reference, or ``__del__``; each import runs such a callback. The interpreter prints and drops an
+exception that leaves such code, and the task goes on as if it had not been cancelled. So this module notices
+exceptions that were dropped, and makes the interpreter call the handler once more.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Whether a worker that is used again and again holds more and more memory of its devices.
+"""Finds functions that leak device memory in a worker that is used again and again.
 
-After each call of a function with an accelerator in a worker that is kept (``max_calls=0`` or ``"on_leak"``) it is
-measured what the process holds of its devices' memory. What a function's first call in the worker leaves is its
-baseline: modules, contexts and caches. What later calls add, less what they give back, is its growth. A function leaks
-when its growth is more than ``THRESHOLD`` after a call that added to it, garbage collected.
+In a worker that is kept (``max_calls=0`` or ``"on_leak"``), the device memory of the process is measured after each
+call of a function with an accelerator. The memory that a function's first call in the worker leaves is its baseline:
+modules, contexts and caches. The growth is what later calls add, less what they give back. A function leaks when its
+growth is more than ``THRESHOLD`` after a call that added to it, and after a garbage collection.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What an actor's event loop waits with: the core, which wakes it for calls as for the loop's own descriptors.
+"""The selector of an actor's event loop: it waits in the core, for calls and for the loop's own descriptors.
 
-asyncio waits in its selector. In this one the thread that waits reads the task sockets, as other workers' do, so
-that no second thread hands calls over; the loop's own descriptors are watched by the core, as one.
+asyncio waits in its selector. With this selector the waiting thread reads the task sockets itself, as the threads of
+other workers do, so no second thread hands calls over. The core watches the loop's own descriptors as one descriptor.
 """
 
 from __future__ import annotations

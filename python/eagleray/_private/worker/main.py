@@ -9,7 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn, cast
 
 from eagleray._private import functions, native
 from eagleray._private.calls import core, environments, tracing
@@ -21,7 +21,7 @@ from eagleray._private.worker import heap, host, output, startup
 from eagleray._private.worker.actor import Actor
 from eagleray._private.worker.cancel import cancellation, interrupt
 from eagleray._private.worker.interruption import notice_dropped
-from eagleray._private.worker.runner import CallRunner, RetryOn
+from eagleray._private.worker.runner import CallRunner, Ending, RetryOn, exit_of
 
 
 class WorkerDefaults(NamedTuple):
@@ -104,7 +104,7 @@ class Worker(CallRunner):
     kind = "task"
 
     def __init__(self, hot: Any, idle_ms: int) -> None:
-        super().__init__(hot, idle_ms, prepares=True)
+        super().__init__(hot, idle_ms, labels=True)
         self.assigned = startup.Assigned()
         self._retry_on: dict[bytes, RetryOn] = {}  # of the functions in ``known`` whose retry_exceptions is a list
         self._calls: dict[bytes, int] = {}
@@ -126,27 +126,32 @@ class Worker(CallRunner):
             self.forget(item[1])
         elif kind == "assign":
             self.assigned.apply(unpack(item[1]))
+            self.before_call = self.assigned.restore if self.assigned.shows_devices else None
         else:
             self.leave(str(item[1]))
 
-    def begin(self, name: str) -> None:
-        """Puts the task's name in front of its output, and shows it the devices of the lease."""
-        here.label = name
-        self.assigned.restore()
-
     def find(self, key: bytes) -> Callable[..., Any]:
         """The function of a task, unpickled."""
-        found: Callable[..., Any] = self.load(key)
-        return found
+        found: Any = self.load(key)
+        if not callable(found):  # a Go program names it by its path
+            self._drop(key)
+            raise TypeError(
+                f"{here.running.name} is not a function, so it cannot run as a task: it is of type "
+                f"{type(found).__name__!r}, which cannot be called"
+            )
+        return cast("Callable[..., Any]", found)
 
     def retry_on(self, key: bytes, extra: int) -> RetryOn:
         """The exceptions that travel with the function."""
         return self._retry_on.get(key)
 
-    def ends(self, error: BaseException) -> None:
-        """Ends the process at once when the task has called ``sys.exit``."""
-        if isinstance(error, SystemExit):
-            self.quit(error)
+    def ends(self, error: BaseException) -> Ending | None:
+        """How the process ends when the task has called ``sys.exit``."""
+        return exit_of(error) if isinstance(error, SystemExit) else None
+
+    def end(self, ending: Ending, token: int) -> NoReturn:
+        """Ends the process, whose task has called ``sys.exit``."""
+        self.quit(ending.status or 0)
 
     def wrote_errors(self) -> None:
         """Tells the daemon that what the process writes to standard error from now on is of another task."""
@@ -218,13 +223,10 @@ class Worker(CallRunner):
         functions.forget(fid)
         self.hot.unload(fid)
 
-    def quit(self, error: SystemExit) -> NoReturn:
+    def quit(self, status: int) -> NoReturn:
         """The user's code called ``sys.exit``: the process ends, without an answer."""
-        code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
-        if isinstance(error.code, str):
-            print(error.code, file=sys.stderr)
         self._finish()
-        os._exit(code & 0xFF)
+        os._exit(status)
 
     def leave(self, reason: str) -> NoReturn:
         """Ends the process as it was meant to: answers are sent first."""

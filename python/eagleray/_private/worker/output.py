@@ -1,10 +1,10 @@
 """A worker's standard output and error: pipes that the daemon reads line by line.
 
-A line of the form ``\\x1f:name:TEXT`` tells the daemon who writes from there on; it is written when that has changed,
-so that a worker that runs one task after another pays nothing unless they print.
+A line of the form ``\\x1f:name:TEXT`` names the writer of the lines after it. It is written before the first output of
+another writer, so a worker pays nothing for tasks that print nothing.
 
-A line that ends with ``\\x1f:over:``, on standard error only, tells it that what follows is of other work: of the next
-task, or of the actor that the worker becomes. If the process dies, what it wrote before that has nothing to do with it.
+A line that ends with ``\\x1f:over:``, on standard error only, says that the output after it comes from other work:
+from the next task, or from the actor that the worker becomes. If the process dies, earlier output does not explain why.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from eagleray._private.calls.arguments import decode_args
 from eagleray._private.calls.retrying import may_retry
@@ -21,6 +22,26 @@ _early = cancellation.early
 RetryOn = tuple[type[BaseException], ...] | None
 
 
+class Ending(NamedTuple):
+    """How a call ends its process.
+
+    Attributes:
+        reason: Why.
+        status: The exit status of a process that has failed. None: the process ends as it was meant to.
+    """
+
+    reason: str
+    status: int | None = None
+
+
+def exit_of(error: SystemExit) -> Ending:
+    """What ``sys.exit`` has asked for. A text is written to standard error, as the interpreter does."""
+    code = error.code if isinstance(error.code, int) else 0 if error.code is None else 1
+    if isinstance(error.code, str):
+        print(error.code, file=sys.stderr)
+    return Ending("sys.exit was called", code & 0xFF)
+
+
 class CallRunner:
     """Takes calls from the core, runs them one at a time on the thread that takes them, and answers them.
 
@@ -33,7 +54,8 @@ class CallRunner:
 
     Attributes:
         kind: What the core calls the calls that this runner takes.
-        prepares: Whether ``begin`` is called before each call.
+        labels: Whether the name of each call stands in front of what it writes.
+        before_call: Called before each call, if it is set. The call raises what this raises.
         hot: The core.
         idle_ms: Milliseconds without work after which free memory is given back to the system, -1 for never.
         known: The functions or bound methods that were called before, by key.
@@ -41,9 +63,10 @@ class CallRunner:
 
     kind: ClassVar[str]
 
-    def __init__(self, hot: Any, idle_ms: int, prepares: bool = False) -> None:
+    def __init__(self, hot: Any, idle_ms: int, labels: bool = False) -> None:
         self.hot = hot
-        self.prepares = prepares
+        self.labels = labels
+        self.before_call: Callable[[], None] | None = None
         self.idle_ms = idle_ms
         self.known: dict[Any, Callable[..., Any]] = {}
 
@@ -51,19 +74,16 @@ class CallRunner:
         """Finds what a call with this key runs, and adds it to ``known``."""
         raise NotImplementedError
 
-    def begin(self, name: str) -> None:
-        """Prepares the process for the call of this name, if ``prepares`` is set. The call raises what this raises."""
-
     def retry_on(self, key: Any, extra: Any) -> RetryOn:
         """The exceptions that a failed call is retried on. The arguments are the key and the last field of the call."""
         raise NotImplementedError
 
-    def ends(self, error: BaseException) -> str | None:
-        """Why the runner has to end after the call that raised this, or None when the error is an ordinary failure."""
+    def ends(self, error: BaseException) -> Ending | None:
+        """How the process ends after the call that raised this, or None when the error is an ordinary failure."""
         raise NotImplementedError
 
-    def end(self, reason: str, token: int) -> NoReturn:
-        """Ends the runner and the process without an answer to the call with this token."""
+    def end(self, ending: Ending, token: int) -> NoReturn:
+        """Ends the process without an answer to the call with this token, of which nothing is held any more."""
         raise NotImplementedError
 
     def wrote_errors(self) -> None:
@@ -120,8 +140,10 @@ class CallRunner:
         results: tuple[Encoded, ...] = ()
         flags, retriable = 0, False
         try:
-            if self.prepares:
-                self.begin(name)
+            if self.labels:
+                here.label = name
+            if self.before_call is not None:
+                self.before_call()
             running.task_id = task_id
             function = self.known.get(key)
             if function is None:

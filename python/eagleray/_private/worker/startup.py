@@ -139,9 +139,9 @@ class Assigned:
             os.environ[name] = text
 
     @property
-    def devices(self) -> bool:
-        """Whether the lease came with devices."""
-        return bool(here.devices)
+    def shows_devices(self) -> bool:
+        """Whether the lease shows or hides devices, which ``restore`` does again before each task."""
+        return bool(self._devices)
 
     def _size_blas(self, text: str) -> None:
         """Gives a BLAS library that was loaded with one thread as many as the task has CPUs."""

@@ -1,4 +1,4 @@
-"""The worker's end of a generator: it runs here, and what it yields is sent while it runs."""
+"""The worker's end of a generator: it runs the generator and sends each item as soon as it is yielded."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class Producer:
         return self.answer()
 
     def _no_generator(self, value: Any) -> ValueError:
-        return ValueError(f"{self.name} is to stream its results and returned no generator but {type(value).__name__}")
+        return ValueError(f"{self.name} streams its results, so it must return a generator, not {type(value).__name__}")
 
     def _send(self, value: Any) -> int:
         try:

@@ -1,9 +1,9 @@
-"""The warm-up of a zygote: it does a few times what every worker does first, with a core that does nothing.
+"""The warm-up of a zygote: the zygote runs a few times what every worker runs first, with a core that does nothing.
 
-The interpreter writes down what it learns: how often code ran and for which types, in the code; which attributes were
-looked up, in one table for all; what a type's version is, in the type. A worker that is the first to do a thing copies
-the pages that this stands on, one for each function, and learns what the worker before it had learned. What was
-done in the warm-up is there when it is forked.
+The interpreter stores what it learns from running code: in the code object, how often the code ran and for which types;
+in one table for all, which attributes were looked up; in each type, its version. A forked worker that runs code for the
+first time would copy the pages that hold this, and learn what other workers have learned before. After the warm-up each
+worker has all this from its fork on.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The zygote: forks workers. One thread, no Go in it.
+"""The zygote: a process that forks workers. It has one thread, and Go never runs in it.
 
 It imports what workers of its environment need, then waits on descriptor 3 for orders (docs/protocol.md) and forks a
 worker for each. A fork costs milliseconds where a new interpreter with numpy costs a hundred.
 
-A process with threads cannot be forked safely. A zygote in which a library has started one begins anew in the same
-process without modules of third parties: it is *bare*. One in which a hook of the interpreter's start has started one
-begins anew without those hooks: it is *plain*, and its workers run the hooks.
+A process with threads cannot be forked safely. If a library has started a thread in a zygote, the zygote starts again
+in the same process without modules of third parties: it is *bare*. If a hook of the interpreter's start has started the
+thread, the zygote starts again without those hooks: it is *plain*, and its workers run the hooks.
 """
 
 from __future__ import annotations
@@ -194,7 +194,7 @@ class _Single:
         threads = zygote_threads.describe()
         if "--plain" in sys.argv:
             self._in_vain = True
-            self._say(f"Workers are forked from a process that has other threads: {threads}. Some may hang for that.")
+            self._say(f"Workers are forked from a process with other threads, so some may hang: {threads}.")
             return
         if plain or "--bare" in sys.argv or self._setup["bare"]:
             self._say(
@@ -282,7 +282,7 @@ def _understood(packet: bytes) -> dict[str, Any]:
             return order
     if not _complained:
         _complained = True
-        print(f"the zygote ignores what is no order: {packet[:100]!r}", file=sys.stderr, flush=True)
+        print(f"the zygote ignores a message that is not an order: {packet[:100]!r}", file=sys.stderr, flush=True)
     return {}
 
 

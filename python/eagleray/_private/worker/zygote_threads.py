@@ -1,7 +1,8 @@
 """Threads in a zygote. A process with threads cannot be forked safely: a lock that one of them held stays held.
 
-Who starts threads while modules are imported is a library, or a hook of the interpreter's start (``sitecustomize``,
-``usercustomize``, a ``.pth`` file). Some of these threads end by themselves, and are waited for.
+Threads that start while modules are imported come from a library, or from a hook of the interpreter's start
+(``sitecustomize``, ``usercustomize``, a ``.pth`` file). Some of these threads end by themselves; the zygote waits for
+them.
 """
 
 from __future__ import annotations

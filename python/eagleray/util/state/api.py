@@ -65,14 +65,14 @@ class Answer:
         problems = list(self.silent)
         if self.total > len(self.rows):
             problems.append(
-                f"{len(self.rows)} of {self.total} {what} are told: a process gives the {census.MOST} largest or "
-                "newest at most"
+                f"it has {len(self.rows)} of {self.total} {what}: a process reports at most its "
+                f"{census.MOST} largest or newest"
             )
         if not problems:
             return
         text = f"the list of {what} is not complete: " + "; ".join(problems)
         if strict:
-            raise RayStateApiException(text + ". To have what there is, set raise_on_missing_output=False")
+            raise RayStateApiException(text + ". Set raise_on_missing_output=False to get the incomplete list")
         warnings.warn(text, stacklevel=4)
 
 
@@ -139,9 +139,7 @@ def query(
     if schema is not TaskState:  # those come in order: unfinished ones first
         rows.sort(key=lambda row: str(row[schema.key]))
     if len(rows) > limit:
-        warnings.warn(
-            f"{limit} of {len(rows)} {what} are given; a filter gives fewer, a higher limit more", stacklevel=3
-        )
+        warnings.warn(f"only {limit} of {len(rows)} {what} are returned: use a filter or a higher limit", stacklevel=3)
     columns = schema.list_columns(detail=detail)
     return [_record(schema, {name: row.get(name) for name in columns}) for row in rows[:limit]]
 
@@ -242,12 +240,12 @@ list_workers: Callable[..., list[WorkerState]] = _lister(WorkerState)
 
 
 def list_runtime_envs(*args: Any, **options: Any) -> list[Any]:
-    """Not known: environments are made by the processes that fork workers, and are not recorded.
+    """Always raises: runtime environments are made by the processes that fork workers, and are not recorded.
 
     Raises:
         RayStateApiException: always.
     """
-    raise RayStateApiException("runtime environments are not recorded; what a job's workers run in is told by nobody")
+    raise RayStateApiException("runtime environments are not recorded, so they cannot be listed")
 
 
 def list_placement_groups(*args: Any, **options: Any) -> list[Any]:
@@ -305,7 +303,7 @@ def get_task(
 def get_objects(
     id: str, address: str | None = None, timeout: float = DEFAULT_RPC_TIMEOUT, _explain: bool = False
 ) -> list[ObjectState]:
-    """Who holds the object with this id: a record for each process, with details."""
+    """The holders of the object with this id: one record for each process, with details."""
     return _get(ObjectState, id, address, timeout)
 
 

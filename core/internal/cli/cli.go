@@ -1,0 +1,77 @@
+// Package cli is the command line of the program eagleray, and the daemon, which is one of
+// its commands. It joins the roles of a process: the daemon, the head and the state that a
+// head replicates, each of which knows the others as interfaces only. The Python package has
+// commands of its own (`eagleray list`, `eagleray memory`, ...), which ask the command census.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// command is one subcommand.
+type command struct {
+	name  string
+	about string
+	run   func(args []string, out io.Writer) error
+}
+
+func commands(version string) []command {
+	return []command{
+		{"start", "start a cluster on this machine that stays until `eagleray stop`", runStart},
+		{"stop", "end the cluster that `eagleray start` began", runStop},
+		{"status", "show nodes, resources and what waits", runStatus},
+		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
+		{"version", "print the version", func(_ []string, out io.Writer) error {
+			_, err := fmt.Fprintln(out, version)
+			return err
+		}},
+		{"daemon", "", runDaemon}, // started by init() and by start
+		{"census", "", runCensus}, // for the commands that the Python package has
+	}
+}
+
+// Main runs the command that args name, writes what it prints to out and a failure to errs, and returns the program's
+// exit status: 2 when the command line is wrong, 1 when the command fails.
+func Main(args []string, version string, out, errs io.Writer) int {
+	err := dispatch(args, version, out)
+	if err == nil {
+		return 0
+	}
+	_, _ = fmt.Fprintf(errs, "eagleray: %v\n", err)
+	var wrong *usageError
+	if errors.As(err, &wrong) {
+		return 2
+	}
+	return 1
+}
+
+func dispatch(args []string, version string, out io.Writer) error {
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
+		fmt.Fprintln(out, "usage: eagleray COMMAND [flags]")
+		fmt.Fprintln(out)
+		for _, c := range commands(version) {
+			if c.about != "" {
+				fmt.Fprintf(out, "  %-8s %s\n", c.name, c.about)
+			}
+		}
+		return nil
+	}
+	if args[0] == "--version" {
+		args[0] = "version"
+	}
+	for _, c := range commands(version) {
+		if c.name == args[0] {
+			return c.run(args[1:], out)
+		}
+	}
+	var names []string
+	for _, c := range commands(version) {
+		if c.about != "" {
+			names = append(names, c.name)
+		}
+	}
+	names = append(names, "get", "list", "memory", "summary", "microbenchmark", "trace-report") // the Python package's
+	return usage("unknown command %q%s; see eagleray --help", args[0], meant(args[0], names))
+}

@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/internal/workers"
+)
+
+// errNoCluster means that nothing is running that `start` began.
+var errNoCluster = errors.New("no cluster is running on this machine; begin one with: eagleray start --head")
+
+func baseOf(flags map[string]string) string {
+	if dir := flags["--temp-dir"]; dir != "" {
+		return daemon.BaseIn(dir)
+	}
+	return daemon.Base()
+}
+
+// currentFile holds the path of the session that start left running.
+func currentFile(base string) string { return filepath.Join(base, "current") }
+
+// currentSession reads it; errNoCluster when there is none.
+func currentSession(base string) (string, error) {
+	b, err := os.ReadFile(currentFile(base))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", errNoCluster
+	}
+	if err != nil {
+		return "", err
+	}
+	dir := strings.TrimSpace(string(b))
+	if filepath.Dir(dir) != filepath.Clean(base) {
+		return "", fmt.Errorf("%s names %q, which is not a session of yours", currentFile(base), dir)
+	}
+	return dir, nil
+}
+
+// setCurrent writes it in one step.
+func setCurrent(base, dir string) error {
+	tmp := currentFile(base) + "." + strconv.Itoa(os.Getpid())
+	if err := os.WriteFile(tmp, []byte(dir+"\n"), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(tmp, currentFile(base))
+}
+
+// clearCurrent removes it if it still names the session.
+func clearCurrent(base, dir string) {
+	if now, err := currentSession(base); err == nil && now == dir {
+		os.Remove(currentFile(base))
+	}
+}
+
+// cluster is a connection to a session's daemon.
+type cluster struct {
+	dir  string
+	pid  int
+	peer *wire.Peer
+}
+
+// dialLimit is what a daemon that is not stuck needs at the very most.
+const dialLimit = 2 * time.Second
+
+func dialCluster(dir string) (*cluster, error) {
+	type answer struct {
+		c   *cluster
+		err error
+	}
+	got := make(chan answer, 1)
+	go func() {
+		u, r, fd, err := wire.Dial(filepath.Join(dir, "d.sock"), wire.Hello{Version: wire.Version, Role: wire.RoleCLI, Pid: os.Getpid()})
+		if err != nil {
+			got <- answer{nil, fmt.Errorf("daemon of session %s: %w", dir, err)}
+			return
+		}
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+		c := &cluster{dir: dir, pid: r.DaemonPid}
+		c.peer = wire.NewPeer(u, func(*wire.Message) {}, nil)
+		c.peer.Start()
+		got <- answer{c, nil}
+	}()
+	select {
+	case a := <-got:
+		return a.c, a.err
+	case <-time.After(dialLimit):
+		return nil, fmt.Errorf("daemon of session %s: no answer within %v", dir, dialLimit)
+	}
+}
+
+func (c *cluster) close() { c.peer.Close() }
+
+// callLimit bounds a question of the command line.
+const callLimit = 10 * time.Second
+
+func (c *cluster) call(t wire.Type, reply any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+	defer cancel()
+	return c.peer.Call(ctx, t, nil, reply)
+}
+
+// daemonPid returns the process that holds a session's lock, verified: its
+// command line names the session. 0 when there is none.
+func daemonPid(dir string) int {
+	b, err := os.ReadFile(filepath.Join(dir, "pid"))
+	if err != nil {
+		return 0
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
+	if err != nil || pid <= 1 {
+		return 0
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	if err != nil || !strings.Contains(string(line), "daemon\x00") || !strings.Contains(string(line), dir+"\x00") {
+		return 0
+	}
+	return pid
+}
+
+// waitEnd waits for a process's end.
+func waitEnd(pid int, limit time.Duration) bool {
+	gone := make(chan struct{})
+	if _, err := workers.Watch(pid, func(*workers.Process) { close(gone) }); err != nil {
+		return errors.Is(err, unix.ESRCH)
+	}
+	select {
+	case <-gone:
+		return true
+	case <-time.After(limit):
+		return false
+	}
+}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"net"
+	"os"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/accelerator"
+	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/machine"
+	"github.com/eagleray/eagleray/core/internal/pressure"
+	"github.com/eagleray/eagleray/core/internal/resource"
+)
+
+// config is the JSON that a daemon is started with; docs/protocol.md. What is
+// absent is detected.
+type config struct {
+	NumCPUs           *float64           `json:"num_cpus,omitempty"`
+	NumGPUs           *float64           `json:"num_gpus,omitempty"`
+	GPUMemory         []int64            `json:"gpu_memory,omitempty"` // bytes, of every GPU or of each
+	Resources         map[string]float64 `json:"resources,omitempty"`
+	Memory            *uint64            `json:"memory,omitempty"`              // bytes
+	ObjectStoreMemory *uint64            `json:"object_store_memory,omitempty"` // bytes
+	Infeasible        string             `json:"infeasible,omitempty"`          // "raise" (the default) or "wait"
+	Labels            map[string]string  `json:"labels,omitempty"`
+	NodeIP            string             `json:"node_ip,omitempty"`
+	Python            string             `json:"python,omitempty"`
+	ParentPid         int                `json:"parent_pid,omitempty"`
+	spillConfig
+}
+
+// Shares of the machine's memory, as in Ray.
+const (
+	storeShare = 0.3
+	maxStore   = 200_000_000_000
+)
+
+// options detects what is not given.
+func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
+	here := machine.Here()
+	o := daemon.Options{
+		SessionDir: dir, Node: ids.NewNode(), Address: c.NodeIP, IsHead: true, Log: log,
+		CPUs: here.CPUs(), Interpreter: c.Python, GPUHelper: helper(), NVML: os.Getenv(nvmlVar), CUDA: os.Getenv(cudaVar),
+	}
+	switch c.Infeasible {
+	case "", "raise":
+	case "wait":
+		o.WaitForFit = true
+	default:
+		return o, fmt.Errorf("infeasible must be \"raise\" or \"wait\", not %q", c.Infeasible)
+	}
+	if o.Address == "" {
+		o.Address = localAddress()
+	}
+	if o.Interpreter == "" {
+		o.Interpreter = os.Getenv("EAGLERAY_PYTHON")
+	}
+	if o.Interpreter == "" {
+		o.Interpreter = "python3"
+	}
+	o.Hostname, _ = os.Hostname()
+
+	var err error
+	if o.Memory, err = pressure.FromEnv(os.LookupEnv); err != nil {
+		return o, err
+	}
+	if o.Spill, err = c.spillConfig.options(); err != nil {
+		return o, err
+	}
+	devices, extra, err := c.devices(log)
+	if err != nil {
+		return o, err
+	}
+	o.Devices, o.Labels = devices, c.Labels
+	given := maps.Clone(c.Resources)
+	for name := range given {
+		if accelerator.IsAccelerator(name) {
+			delete(given, name) // their ids are their total
+		}
+	}
+	totals, err := resource.FromFloats(given)
+	if err != nil {
+		return o, err
+	}
+	for name, n := range extra {
+		if _, ok := totals[name]; !ok {
+			totals[name] = n
+		}
+	}
+	totals["CPU"] = resource.FromInt(int64(o.CPUs))
+	if c.NumCPUs != nil {
+		if totals["CPU"], err = resource.FromFloat(*c.NumCPUs); err != nil {
+			return o, fmt.Errorf("num_cpus: %w", err)
+		}
+		o.CPUs = max(int(*c.NumCPUs), 1)
+	}
+	available := here.MemoryAvailable()
+	o.ArenaBytes = min(uint64(float64(available)*storeShare), maxStore)
+	for name, bytes := range map[string]*uint64{"object_store_memory": c.ObjectStoreMemory, "memory": c.Memory} {
+		if bytes != nil && *bytes > uint64(resource.MaxBytes) {
+			return o, fmt.Errorf("%s is %d bytes, at most %d are possible", name, *bytes, resource.MaxBytes)
+		}
+	}
+	if c.ObjectStoreMemory != nil {
+		o.ArenaBytes = *c.ObjectStoreMemory
+	}
+	memory := available - min(available, o.ArenaBytes)
+	if c.Memory != nil {
+		memory = *c.Memory
+	}
+	totals["memory"] = resource.FromInt(int64(memory))
+	totals["object_store_memory"] = resource.FromInt(int64(o.ArenaBytes &^ (1<<12 - 1))) // whole pages
+	totals["node:"+o.Address] = resource.Unit
+	totals["node:__internal_head__"] = resource.Unit
+	o.Totals = totals.Trim()
+	return o, nil
+}
+
+// localAddress is the address that this machine reaches others from; nothing
+// is sent.
+func localAddress() string {
+	c, err := net.Dial("udp", "8.8.8.8:53")
+	if err != nil {
+		return "127.0.0.1"
+	}
+	defer c.Close()
+	if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
+		return a.IP.String()
+	}
+	return "127.0.0.1"
+}

@@ -1,0 +1,324 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/head"
+	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/workers"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate"
+)
+
+// badConfig is what the user asked for and cannot have.
+type badConfig struct{ error }
+
+func (b *badConfig) Unwrap() error { return b.error }
+
+// runDaemon is the node and head process: flags, wiring, serving, shutdown.
+func runDaemon(args []string, _ io.Writer) error {
+	f := flag.NewFlagSet("daemon", flag.ContinueOnError)
+	embedded := f.Bool("embedded", false, "end with the parent")
+	parentFD := f.Int("parent-fd", -1, "descriptor of the parent's socket")
+	dir := f.String("session-dir", "", "the session's directory")
+	ownLog := f.Bool("own-log", false, "write to the session's "+daemon.LogName)
+	text := f.String("config", "{}", "JSON; "+fromStdin+": it is read from the standard input")
+	if err := f.Parse(args); err != nil {
+		return usage("daemon: wrong flags")
+	}
+	parent := openParent(*parentFD)
+	isolate()
+	// Whoever starts it makes no folder: it could be killed before there is anyone who removes it.
+	made := os.Mkdir(*dir, 0o700) == nil
+	var err error
+	if *ownLog {
+		err = daemon.LogTo(*dir)
+	}
+	if err == nil {
+		*text, err = configText(*text, os.Stdin)
+	}
+	if err == nil {
+		err = serve(*embedded, parent, *dir, *text)
+	}
+	if err != nil && made && *embedded {
+		os.RemoveAll(*dir)
+	}
+	var wrong *badConfig
+	switch {
+	case errors.As(err, &wrong):
+		parent.say("invalid: " + err.Error())
+	case err != nil:
+		parent.say("error: " + err.Error())
+	}
+	return err
+}
+
+// A configuration of many resources is larger than an argument of a program may be:
+// then it comes by the standard input.
+const (
+	fromStdin   = "-"
+	longConfig  = 64 << 10 // bytes from which on it does
+	largeConfig = 32 << 20 // the most that are read
+)
+
+// configText returns the text of a configuration that an argument names.
+func configText(argument string, in io.Reader) (string, error) {
+	if argument != fromStdin {
+		return argument, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(in, largeConfig+1))
+	if err != nil {
+		return "", fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(b) > largeConfig {
+		return "", &badConfig{fmt.Errorf("the configuration has more than %d bytes", largeConfig)}
+	}
+	return string(b), nil
+}
+
+func serve(embedded bool, parent *parentPipe, dir, text string) error {
+	var c config
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return &badConfig{fmt.Errorf("config: %w", err)}
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	o, err := c.options(dir, log)
+	if err != nil {
+		return &badConfig{err}
+	}
+	o.Succeed = func(u *net.UnixConn, token string) error {
+		return client.Succeed(u, filepath.Join(dir, "d.sock"), token)
+	}
+
+	// The replicated state comes up beside the rest: a leader takes milliseconds.
+	type state struct {
+		node *raftstate.Node
+		err  error
+	}
+	opened := make(chan state, 1)
+	go func() {
+		n, err := raftstate.Open(raftstate.Options{ID: o.Node.String()})
+		opened <- state{n, err}
+	}()
+	d, err := daemon.Open(o)
+	var unusable *objects.SpillError
+	if errors.As(err, &unusable) {
+		return &badConfig{err}
+	}
+	if err != nil {
+		return err
+	}
+	lock, err := daemon.Lock(dir)
+	if err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
+		return err
+	}
+	d.Serve()
+	parent.ready(d)
+	if !embedded {
+		parent.close()
+	}
+
+	s := <-opened
+	if s.err != nil {
+		d.Close(false)
+		return fmt.Errorf("cluster state: %w", s.err)
+	}
+	h, err := wireHead(d, s.node, o, log)
+	if err == nil {
+		log.Info("serving", "session", dir, "totals", o.Totals.String(), "arena", o.ArenaBytes)
+		go daemon.SweepStale(filepath.Dir(dir))
+		waitForEnd(d, embedded, parent, c.ParentPid, log)
+	}
+
+	// Shutdown, in order: nobody places actors any more; every process that was
+	// started is killed and the session removed; then the state.
+	if h != nil {
+		h.Close()
+	}
+	d.Close(!embedded)
+	lock.Close()
+	if !embedded {
+		// The logs stay; nothing else of the session does.
+		for _, name := range []string{"lock", "pid"} {
+			os.Remove(filepath.Join(dir, name))
+		}
+		clearCurrent(filepath.Dir(dir), dir)
+	}
+	if e := s.node.Close(); e != nil && err == nil {
+		log.Warn("closing the cluster state", "error", e)
+	}
+	return err
+}
+
+// leaderLimit is far beyond what an embedded voter needs to lead itself.
+const leaderLimit = 30 * time.Second
+
+// wireHead starts the head role over the state and registers this node.
+func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.Logger) (*head.Head, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), leaderLimit)
+	defer cancel()
+	if err := n.WaitLeader(ctx); err != nil {
+		return nil, fmt.Errorf("cluster state: %w", err)
+	}
+	h, err := head.Open(head.Options{State: n, Placer: placer{d}, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("head: %w", err)
+	}
+	totals := record.Resources(d.Totals())
+	err = h.RegisterNode(ctx, record.Node{
+		ID: o.Node, Address: o.Address, Hostname: o.Hostname, SessionDir: o.SessionDir, Pid: os.Getpid(),
+		Resources: totals, Labels: o.Labels, IsHead: true, StartedMs: time.Now().UnixMilli(),
+	})
+	if err != nil {
+		return h, fmt.Errorf("register node: %w", err)
+	}
+	d.SetHead(headOf{h})
+	return h, nil
+}
+
+// placer gives the daemon's methods the head's types.
+type placer struct{ d *daemon.Daemon }
+
+func (p placer) PlaceActor(a record.Actor) { p.d.PlaceActor(a) }
+
+func (p placer) StopActor(i record.Instance, how head.Stop) {
+	p.d.StopActor(i, how == head.StopDrain)
+}
+
+// headOf gives the head's methods the daemon's types.
+type headOf struct{ *head.Head }
+
+func (h headOf) Resolve(id ids.Actor, after uint64, done func(daemon.Resolution)) (func(), error) {
+	cancel, err := h.Head.Resolve(id, after, resolutionFor(done))
+	return func() { cancel() }, err
+}
+
+func (h headOf) Ended(id ids.Actor, incarnation uint64, done func(daemon.Resolution)) (func(), error) {
+	cancel, err := h.Head.Ended(id, incarnation, resolutionFor(done))
+	return func() { cancel() }, err
+}
+
+func resolutionFor(done func(daemon.Resolution)) func(head.Resolution) {
+	return func(r head.Resolution) {
+		done(daemon.Resolution{State: r.State, Actor: r.Actor, Message: r.Message})
+	}
+}
+
+// isolate makes this process fit to outlive signals of a terminal and to
+// inherit orphans.
+func isolate() {
+	debug.SetGCPercent(50)
+	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGPIPE, unix.SIGTTOU)
+	_, _ = unix.Setsid() // fails when the starter did it
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	unix.Umask(0o077)
+	workers.Spare()
+}
+
+// waitForEnd returns when the daemon is to end.
+func waitForEnd(d *daemon.Daemon, embedded bool, parent *parentPipe, parentPid int, log *slog.Logger) {
+	term := make(chan os.Signal, 1)
+	signal.Notify(term, unix.SIGTERM)
+	var gone <-chan struct{}
+	if embedded {
+		gone = parent.gone(parentPid)
+	}
+	select {
+	case <-d.Stopping():
+	case <-term:
+		log.Info("SIGTERM: ending")
+	case <-gone:
+		log.Info("the driver is gone: ending")
+	}
+}
+
+// parentPipe is the socket to whoever started the daemon; a nil file stands
+// for none.
+type parentPipe struct{ f *os.File }
+
+func openParent(fd int) *parentPipe {
+	if fd < 0 {
+		return &parentPipe{}
+	}
+	unix.CloseOnExec(fd)
+	_ = unix.SetNonblock(fd, true)
+	return &parentPipe{os.NewFile(uintptr(fd), "parent")}
+}
+
+// say writes one line.
+func (p *parentPipe) say(line string) {
+	if p.f != nil {
+		_, _ = p.f.WriteString(line + "\n")
+	}
+}
+
+// ready says that the daemon listens, and sends a descriptor of the store's memory with
+// it: a driver closes that last, so that the daemon's end need not wait until the
+// system has taken the memory back.
+func (p *parentPipe) ready(d *daemon.Daemon) {
+	if p.f == nil {
+		return
+	}
+	raw, err := p.f.SyscallConn()
+	if err == nil {
+		var sent error
+		err = raw.Write(func(fd uintptr) bool {
+			sent = d.SendStore(int(fd), []byte("ready\n"))
+			return !errors.Is(sent, unix.EAGAIN)
+		})
+		err = errors.Join(err, sent)
+	}
+	if err != nil { // the parent does without
+		p.say("ready")
+	}
+}
+
+func (p *parentPipe) close() {
+	if p.f != nil {
+		p.f.Close()
+		p.f = nil
+	}
+}
+
+// gone is closed when the parent has closed its end or has ended.
+func (p *parentPipe) gone(pid int) <-chan struct{} {
+	ch := make(chan struct{}, 2)
+	if p.f != nil {
+		go func() {
+			var b [64]byte
+			for {
+				if _, err := p.f.Read(b[:]); err != nil && !errors.Is(err, unix.EINTR) {
+					ch <- struct{}{}
+					return
+				}
+			}
+		}()
+	}
+	if pid > 0 {
+		if _, err := workers.Watch(pid, func(*workers.Process) { ch <- struct{}{} }); err != nil {
+			ch <- struct{}{}
+		}
+	}
+	return ch
+}

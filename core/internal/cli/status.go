@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"encoding/hex"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// runStatus prints what the cluster is and does.
+func runStatus(args []string, out io.Writer) error {
+	if askedHelp("status", statusOptions, args, out) {
+		return nil
+	}
+	flags, err := parseFlags("status", statusOptions, args)
+	if err != nil {
+		return err
+	}
+	if a := os.Getenv("RAY_ADDRESS"); a != "" && a != "auto" && a != "local" {
+		return fmt.Errorf("RAY_ADDRESS=%s: %s", a, later)
+	}
+	dir, err := currentSession(baseOf(flags))
+	if err != nil {
+		return err
+	}
+	c, err := dialCluster(dir)
+	if err != nil {
+		return fmt.Errorf("%w (%w)", errNoCluster, err)
+	}
+	defer c.close()
+	var info wire.ClusterInfo
+	if err := c.call(wire.TClusterInfo, &info); err != nil {
+		return err
+	}
+	var store wire.ObjStats
+	if err := c.call(wire.TObjStats, &store); err != nil {
+		return err
+	}
+	printStatus(out, c, &info, &store)
+	return nil
+}
+
+func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.ObjStats) {
+	fmt.Fprintf(out, "Eagle Ray cluster, session %s\n\nNodes\n", c.dir)
+	for _, n := range info.Nodes {
+		state, role := "alive", "node"
+		if !n.Alive {
+			state = "dead"
+		}
+		if n.IsHead {
+			role = "head"
+		}
+		fmt.Fprintf(out, "  %s %s  %s  %s (%s, pid %d)\n", state, role, hex.EncodeToString(n.NodeID)[:8], n.Address, n.Hostname, n.Pid)
+	}
+	fmt.Fprintf(out, "\nResources (used / total)\n")
+	for _, name := range sortedKeys(info.Totals.Resources) {
+		if strings.HasPrefix(name, "node:") {
+			continue
+		}
+		total := info.Totals.Resources[name]
+		used := total - info.Available[name]
+		if name == "object_store_memory" {
+			used = int64(store.Used) * int64(resource.Unit)
+		}
+		fmt.Fprintf(out, "  %-22s %s / %s\n", name, amount(name, used), amount(name, total))
+	}
+	fmt.Fprintf(out, "\n%s, %s, %s, %s in the store\n", count(info.Jobs, "job"), count(info.Workers, "worker"), count(info.Actors, "actor"), count(store.Objects, "object"))
+	if len(info.GPUUses) > 0 {
+		fmt.Fprintf(out, "\nGPU memory of workers\n")
+	}
+	for _, u := range info.GPUUses {
+		share := ""
+		if u.Share > 0 {
+			share = " of " + resource.FormatBytes(u.Share)
+		}
+		fmt.Fprintf(out, "  pid %-8d GPU %s  %s%s  %s\n", u.Pid, u.Device, resource.FormatBytes(u.Bytes), share, u.Name)
+	}
+	if len(info.Pending) == 0 {
+		fmt.Fprintln(out, "Nothing waits.")
+		return
+	}
+	fmt.Fprintf(out, "\nWaiting for resources or workers\n")
+	for _, name := range slices.Sorted(maps.Keys(info.Pending)) {
+		fmt.Fprintf(out, "  %-22s %d\n", name, info.Pending[name])
+	}
+	printDemand(out, info.Demands)
+}
+
+// printDemand says what the waiting ones would need: what has alternatives
+// counts as one of them.
+func printDemand(out io.Writer, demands []wire.Demand) {
+	if len(demands) == 0 {
+		return
+	}
+	n := make(map[string]int)
+	for _, d := range demands {
+		n[resource.FromWire(d.Resources).String()] += d.Count
+	}
+	fmt.Fprintf(out, "\nDemand\n")
+	for _, need := range slices.Sorted(maps.Keys(n)) {
+		fmt.Fprintf(out, "  %d × %s\n", n[need], need)
+	}
+}
+
+// amount prints units of 1/10000, byte counts in decimal units.
+func amount(name string, n int64) string {
+	if name == resource.GPUMemory {
+		return resource.Text(name, resource.Amount(n))
+	}
+	if name != "memory" && name != "object_store_memory" {
+		return resource.Amount(n).String()
+	}
+	b := float64(n) / float64(resource.Unit)
+	for _, unit := range []string{"B", "kB", "MB", "GB"} {
+		if b < 1000 {
+			return strings.TrimSuffix(fmt.Sprintf("%.1f", b), ".0") + " " + unit
+		}
+		b /= 1000
+	}
+	return fmt.Sprintf("%.1f TB", b)
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

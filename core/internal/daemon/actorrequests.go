@@ -1,0 +1,211 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// createActor registers an actor; the head then calls PlaceActor.
+func (d *Daemon) createActor(c *client, m *wire.Message) {
+	var q wire.ActorCreate
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	d.awaitMemory(q.Resources)
+	rec, err := d.actorRecord(c, &q)
+	if err == nil {
+		err = d.mayCreate(c, &rec)
+	}
+	if err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	ctx, cancel := d.headContext()
+	defer cancel()
+	for range 3 { // the namesake may die between the two questions
+		err = d.head.CreateActor(ctx, rec)
+		var taken *record.NameTakenError
+		if !q.GetIfExists || !errors.As(err, &taken) {
+			break
+		}
+		old, found := d.head.Actor(taken.Existing)
+		if found == nil && old.Live() {
+			_ = m.Reply(wire.ActorCreated{Existing: &wire.ActorNamed{ActorID: old.ID[:], Meta: old.Meta}})
+			return
+		}
+	}
+	if err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	d.codeClaimed(c, rec.ID)
+	d.endIfOrphaned(&rec)
+	_ = m.Reply(wire.ActorCreated{})
+}
+
+// endIfOrphaned has an actor ended that was registered after its owner had died: the head
+// was told of that death when it did not know the actor yet.
+func (d *Daemon) endIfOrphaned(rec *record.Actor) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.owners[rec.Owner] == nil && !rec.Detached && !d.closing {
+		d.head.OwnerDied(rec.Owner)
+	}
+}
+
+// jobOfCreator returns the job of a process that creates an actor. It notes that the job has
+// a detached actor, if that actor is one.
+func (d *Daemon) jobOfCreator(c *client, q *wire.ActorCreate) (*job, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch {
+	case c.job == nil:
+		return nil, fault.New(fault.BadRequest, "actor %s: the process that creates it has no job", q.ClassName)
+	case c.job.ended:
+		return nil, fmt.Errorf("actor %s: %w", q.ClassName, record.ErrJobEnded)
+	}
+	c.job.detached = c.job.detached || q.Detached
+	return c.job, nil
+}
+
+// actorRecord returns the record with which an actor is registered.
+func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, err error) {
+	if len(q.ActorID) != ids.ActorSize || len(q.OwnerID) != ids.OwnerSize {
+		return rec, fault.New(fault.BadRequest, "actor %s: ids of the wrong length", q.ClassName)
+	}
+	j, err := d.jobOfCreator(c, q)
+	if err != nil {
+		return rec, err
+	}
+	if err := errors.Join(checkAmounts(q.Resources), checkAmounts(q.RunResources), checkFallback(q.Fallback, q.AfterMs)); err != nil {
+		return rec, fmt.Errorf("actor %s: %w", q.ClassName, err)
+	}
+	kept := actorSpec{Token: q.Token, Spec: q.Spec, Enforce: q.Enforce, Code: [][]byte{q.Code}}
+	var fallback []record.Alternative
+	for _, o := range q.Fallback {
+		kept.Classes, kept.Code = append(kept.Classes, o.Template), append(kept.Code, o.Code)
+		fallback = append(fallback, record.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.ClassName, MaxConcurrency: o.MaxConcurrency})
+	}
+	code, err := codeIDs(kept.Code)
+	if err != nil {
+		return rec, fault.New(fault.BadRequest, "actor %s: %v", q.ClassName, err)
+	}
+	spec, err := msgpack.Marshal(kept)
+	if err != nil {
+		return rec, fault.New(fault.BadRequest, "actor %s: %v", q.ClassName, err)
+	}
+	return record.Actor{
+		ID: ids.Actor(q.ActorID), Job: j.ID, Name: q.Name, Namespace: q.Namespace, ClassName: q.ClassName,
+		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
+		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, EnvKey: q.EnvKey,
+		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
+		Spec: spec, Code: code, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
+	}, nil
+}
+
+// killActor answers when what the caller sends next cannot reach the killed
+// incarnation. When the actor is dead the caller knows that by the answer, which
+// says so, and comes as soon as the process was sent the signal. When it
+// restarts, the answer comes when the process is gone.
+func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any, error) {
+	var q wire.ActorKill
+	id, err := decodeActor(m, &q, &q.ActorID)
+	if err != nil {
+		return nil, err
+	}
+	gone := d.processOf(id)
+	if err := d.head.KillActor(ctx, id, q.NoRestart); err != nil {
+		return nil, err
+	}
+	if q.NoRestart {
+		d.locked(func() {
+			if a := d.actors[id]; a != nil && a.worker != nil { // else the head sees to it
+				d.endNow(a)
+			}
+		})
+		return d.deathReplyOf(id), nil
+	}
+	if gone != nil {
+		select {
+		case <-gone:
+		case <-time.After(killPatience):
+		}
+	}
+	return nil, nil
+}
+
+// processOf returns the channel that closes when the process of an actor is gone, nil if the
+// actor has none here.
+func (d *Daemon) processOf(id ids.Actor) <-chan struct{} {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if a := d.actors[id]; a != nil && a.worker != nil && a.worker.Process() != nil {
+		return a.worker.Process().Gone
+	}
+	return nil
+}
+
+// explainActor says what an actor that does not run waits for; d.mu held.
+func (d *Daemon) explainActor(raw []byte) string {
+	var id ids.Actor
+	copy(id[:], raw)
+	a := d.actors[id]
+	switch {
+	case a == nil:
+		return "it is not placed on this node"
+	case a.backoff > 0:
+		return fmt.Sprintf("its worker died %d times in a row before its constructor had ended; the next one starts %v after the last", d.failedStarts[id], a.backoff)
+	case a.worker != nil:
+		return fmt.Sprintf("its constructor runs in worker pid %d", a.worker.Pid())
+	}
+	return d.m.ExplainActor(a.key())
+}
+
+// releaseActor serves TActorRelease.
+func (d *Daemon) releaseActor(_ context.Context, c *client, m *wire.Message) (any, error) {
+	var q wire.ActorRef
+	id, err := decodeActor(m, &q, &q.ActorID)
+	if err == nil {
+		err = d.mayRelease(c, id)
+	}
+	if err == nil {
+		d.head.ReleaseActor(id)
+	}
+	return nil, err
+}
+
+// actorByName serves TActorByName.
+func (d *Daemon) actorByName(_ context.Context, _ *client, m *wire.Message) (any, error) {
+	var q wire.ActorByName
+	if err := m.Decode(&q); err != nil {
+		return nil, err
+	}
+	a, err := d.head.GetNamed(q.Namespace, q.Name)
+	if err != nil {
+		return nil, err
+	}
+	return wire.ActorNamed{ActorID: a.ID[:], Meta: a.Meta}, nil
+}
+
+// actorNames serves TActorNames.
+func (d *Daemon) actorNames(_ context.Context, _ *client, m *wire.Message) (any, error) {
+	var q wire.ActorNames
+	if err := m.Decode(&q); err != nil {
+		return nil, err
+	}
+	names := []wire.ActorName{}
+	for _, n := range d.head.ListNamed(q.Namespace, q.All) {
+		names = append(names, wire.ActorName{Name: n.Name, Namespace: n.Namespace})
+	}
+	return names, nil
+}

@@ -1,0 +1,89 @@
+package daemon
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// The functions of this file decide which process may send which request. The processes of a
+// session trust each other with data, but a faulty process must not end objects, leases or
+// actors of another one. Leases, pins and the state of a worker need no check: the daemon
+// looks them up among those of the process that asks.
+
+// maxWanted is the largest number of leases that a client can want of one class. Without a
+// bound a faulty client would let sums overflow.
+const maxWanted = 1 << 20
+
+// mayStop returns an error unless the process may end the daemon. Only the command line may.
+func mayStop(c *client) error {
+	if c.role != wire.RoleCLI {
+		return fault.New(fault.BadRequest, "a %s cannot end the daemon", c.role)
+	}
+	return nil
+}
+
+// mayWrite returns an error unless the process may create the object. Its owner may. A worker
+// may create the results of tasks of its own job, and an actor results for every job; mu held.
+func (d *Daemon) mayWrite(c *client, id ids.Object) error {
+	owner := d.owners[id.Owner()]
+	switch {
+	case owner == c:
+		return nil
+	case id.Index() == 0, c.worker == nil,
+		c.worker.actor == nil && (owner == nil || owner.job != c.job):
+		return fault.New(fault.BadRequest, "object %s: this process may not write it", id)
+	}
+	if w := d.objects.Writer(id); w != nil && w == objects.Holder(owner) {
+		return fault.New(fault.BadRequest, "object %s: its owner is writing it", id)
+	}
+	return nil
+}
+
+// mayFree returns an error unless the process may free the object. Its owner may, and so may
+// the process that is still writing it or waits for room to write it; mu held.
+func (d *Daemon) mayFree(c *client, id ids.Object) error {
+	if o := id.Owner(); o == c.self.Owner() || o == c.formerOwner {
+		return nil
+	}
+	if d.objects.Writer(id) == objects.Holder(c) || d.objects.WaitsForRoom(c, id) {
+		return nil
+	}
+	return fault.New(fault.BadRequest, "object %s: this process does not own it, and may not free it", id)
+}
+
+// mayCreate returns an error unless the process may register the actor. The actor's owner may,
+// if the actor's id belongs to the owner's job.
+func (d *Daemon) mayCreate(c *client, rec *record.Actor) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if rec.Owner != c.self.Owner() {
+		return fault.New(fault.BadRequest, "actor %s: it can be created by its owner only", rec.ClassName)
+	}
+	if !c.mayName(rec.ID) {
+		return fault.New(fault.BadRequest, "actor %s: its id belongs to another job", rec.ClassName)
+	}
+	return nil
+}
+
+// mayName reports whether an actor's id belongs to the job of the process; mu held.
+func (c *client) mayName(id ids.Actor) bool {
+	return c.job != nil && ids.Job(id[len(id)-ids.JobSize:]) == c.job.ID
+}
+
+// mayRelease returns an error unless the process may say that no handle of the actor is left.
+// The actor's owner may, since it counts the handles.
+func (d *Daemon) mayRelease(c *client, id ids.Actor) error {
+	rec, err := d.head.Actor(id)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if rec.Owner != c.self.Owner() {
+		return fault.New(fault.BadRequest, "%s: this process does not own it, and may not release it", &rec)
+	}
+	return nil
+}

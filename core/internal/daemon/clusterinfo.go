@@ -1,0 +1,71 @@
+package daemon
+
+import (
+	"context"
+	"maps"
+
+	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// storeMemory is the resource that stands for the arena. Nobody reserves it: what of it is free is what objects have left.
+const storeMemory = "object_store_memory"
+
+// answerClusterInfo serves TClusterInfo.
+func (d *Daemon) answerClusterInfo(context.Context, *client, *wire.Message) (any, error) {
+	d.awaitMemory(nil)
+	return d.clusterInfo(), nil
+}
+
+// clusterInfo answers nodes(), cluster_resources(), available_resources() and
+// the status command.
+func (d *Daemon) clusterInfo() wire.ClusterInfo {
+	info, totals := d.nodeUse()
+	for _, n := range d.head.Nodes() {
+		row := wire.NodeInfo{
+			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Address: n.Address, Hostname: n.Hostname,
+			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
+		}
+		if n.ID == d.o.Node {
+			row.Available = info.Available
+			if n := totals[resource.GPUMemory]; n > 0 {
+				row.Resources = maps.Clone(row.Resources) // it was registered before this was known
+				row.Resources[resource.GPUMemory] = int64(n)
+			}
+		}
+		info.Nodes = append(info.Nodes, row)
+	}
+	return info
+}
+
+// nodeUse returns what the node has, and what of it is in use, waits or is free: the answer
+// of clusterInfo without the list of nodes.
+func (d *Daemon) nodeUse() (wire.ClusterInfo, resource.Set) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	totals, free := d.m.Totals(), d.m.Free()
+	for name, n := range free {
+		free[name] = max(n, 0)
+	}
+	if n := totals[storeMemory]; n > 0 {
+		free[storeMemory] = max(n-resource.FromInt(int64(d.objects.UsedBytes())), 0)
+	}
+	info := wire.ClusterInfo{
+		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()},
+		Available: free.Wire(),
+		Pending:   d.m.Pending(),
+		Workers:   len(d.workers),
+		Actors:    len(d.actors),
+	}
+	for _, x := range d.m.Demands() {
+		info.Demands = append(info.Demands, wire.Demand{Name: x.Name, Resources: x.Need.Wire(), Count: x.N})
+	}
+	info.GPUUses = d.gpus.Uses()
+	for _, j := range d.jobs {
+		if !j.ended && !j.left {
+			info.Jobs++
+		}
+	}
+	return info, totals
+}

@@ -1,0 +1,47 @@
+package daemon
+
+import (
+	"os"
+
+	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// dropClient takes a process out of the tables; mu held.
+func (d *Daemon) dropClient(c *client) {
+	if c.gone {
+		return
+	}
+	c.gone = true
+	if c.worker != nil {
+		d.table.Disconnected(c.worker.Worker)
+	}
+	delete(d.clients, c.id)
+	for _, cancel := range c.cancels {
+		go cancel()
+	}
+	c.cancels = nil
+	go c.peer.Close()
+	if c.role == wire.RoleCLI {
+		return
+	}
+	c.proc.Release()
+	owner := c.self.Owner()
+	delete(d.owners, owner)
+	d.objects.DropHolder(c, owner)
+	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
+	removeSoon(c.addr)
+	if !d.closing && d.headIsSet() {
+		if len(c.codeFor) > 0 {
+			go c.tasks.add(func() { d.dropCodeOf(c) }) // behind the requests that it has made
+		}
+		d.head.OwnerDied(owner)
+	}
+}
+
+// removeSoon deletes the socket of a process that is gone. It does not wait for the disk.
+func removeSoon(path string) {
+	if path != "" {
+		go os.Remove(path)
+	}
+}

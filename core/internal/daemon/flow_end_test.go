@@ -1,0 +1,142 @@
+package daemon_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/play"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// A driver that says goodbye is answered when its workers' last words were sent.
+func TestFlow_JobEnd_AnsweredAfterTheLastWords(t *testing.T) {
+	s := play.Start(t, 2)
+	d, other := s.Driver(nil), s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	d.Want(1, 1)
+	a := d.Lease()
+	a.Tell(`print last words\n`)
+	d.Call(wire.TJobEnd, nil, nil)
+	if !slices.ContainsFunc(d.Logs(), func(l wire.LogLine) bool { return l.Text == "last words" }) {
+		t.Error("the last words come after the answer")
+	}
+	play.Eventually(t, "its worker has ended", func() bool { return !play.Running(a.Pid) })
+	play.Eventually(t, "one job is left", func() bool { return other.Info().Jobs == 1 })
+	cli := s.Tool()
+	wantCode(t, "a tool's job", cli.Try(wire.TJobEnd, nil, nil), fault.BadRequest)
+}
+
+func TestFlow_Forget_ReachesTheJobsWorkers(t *testing.T) {
+	s := play.Start(t, 2)
+	d, other := s.Driver(nil), s.Driver(nil)
+	d.Class(1, play.OneCPU, "default")
+	other.Class(1, play.OneCPU, "default")
+	d.Want(1, 1)
+	other.Want(1, 1)
+	mine, theirs := d.Lease(), other.Lease()
+	d.Push(wire.TForget, wire.FunctionRef{FID: []byte("function-of-mine")})
+	play.Eventually(t, "the worker has heard it", func() bool { return mine.Tell("forgot") == "function-of-mine" })
+	if got := theirs.Tell("forgot"); got != "ok" {
+		t.Errorf("another job's worker forgets %s", got)
+	}
+}
+
+func TestFlow_Footprint_CountsTheTables(t *testing.T) {
+	s := play.Start(t, 2)
+	d, cli := s.Driver(nil), s.Tool()
+	d.Class(1, play.OneCPU, "default")
+	d.Want(1, 1)
+	d.Lease()
+	id := d.Made("", nil)
+	d.Resolve(id, 0)
+	d.Put(4096)
+	var n map[string]uint64
+	play.Eventually(t, "the question for the actor is forgotten, which comes after its answer", func() bool {
+		n = nil
+		cli.Call(wire.TFootprint, wire.FootprintAsk{}, &n)
+		return n["n_cancels"] == 0
+	})
+	for name, want := range map[string]uint64{
+		"n_jobs": 1, "n_actors": 1, "n_objects": 1, "n_zygotes": 1, "n_envs": 1, "n_in_arena": 1, "n_sched_leases": 1, "n_head_actors": 1,
+		"n_handovers": 0, "n_failed_starts": 0, "n_clients": 4, "n_owners": 3,
+	} {
+		if n[name] != want {
+			t.Errorf("%s is %d, want %d", name, n[name], want)
+		}
+	}
+}
+
+func TestSessionDir_IsFreshAndPrivate(t *testing.T) {
+	t.Setenv("EAGLERAY_TMPDIR", "")
+	t.Setenv("RAY_TMPDIR", "/ray")
+	if got := daemon.Base(); !strings.HasPrefix(got, "/ray/eagleray-") {
+		t.Errorf("got %s", got)
+	}
+	t.Setenv("EAGLERAY_TMPDIR", "/ours")
+	if got := daemon.Base(); !strings.HasPrefix(got, "/ours/eagleray-") || got != daemon.BaseIn("/ours") {
+		t.Errorf("got %s", got)
+	}
+	base := filepath.Join(t.TempDir(), "b")
+	one, err := daemon.NewSessionDir(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	two, err := daemon.NewSessionDir(base)
+	if err != nil || one == two || filepath.Dir(one) != base || !strings.HasPrefix(filepath.Base(one), "s-") {
+		t.Errorf("got %s and %s, %v", one, two, err)
+	}
+	if st, err := os.Stat(base); err != nil || st.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", st.Mode(), err)
+	}
+	if err := os.MkdirAll(one, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := daemon.Lock(one)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := daemon.Lock(one); err == nil {
+		again.Close()
+		t.Error("a session is locked twice")
+	}
+	daemon.SweepStale(base)
+	if _, err := os.Stat(one); err != nil {
+		t.Error("a session that is in use is swept away")
+	}
+	lock.Close()
+	daemon.SweepStale(base)
+	if _, err := os.Stat(one); err == nil {
+		t.Error("a session that nobody uses is left")
+	}
+}
+
+// What a daemon of its own writes goes to a file of its session, behind what was there.
+func TestLogTo_OutputGoesToTheSession(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	for range 2 {
+		cmd := exec.Command("/proc/self/exe")
+		cmd.Env = append(os.Environ(), "PLAY_LOG_TO="+dir)
+		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
+			t.Fatalf("%q, %v", out, err)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, daemon.LogName)); string(b) != "said\nwarned\nsaid\nwarned\n" {
+		t.Errorf("the file holds %q, %v", b, err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := daemon.LogTo(filepath.Join(file, "s")); err == nil {
+		t.Error("a file is taken for a folder")
+	}
+	if _, err := daemon.NewSessionDir(filepath.Join(file, "s")); err == nil {
+		t.Error("a session begins in a file")
+	}
+}

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"github.com/eagleray/eagleray/core/internal/machine"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// footprint returns how much memory this process uses and how many entries its
+// tables have. Entries of work that is over must be gone, however much work it was.
+func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
+	found := machine.Footprint(q.Collect)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	envs := 0
+	for _, j := range d.jobs {
+		envs += j.Envs()
+	}
+	cancels := 0
+	for _, c := range d.clients {
+		cancels += len(c.cancels)
+	}
+	for name, n := range map[string]int{
+		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
+		"handovers": len(d.handovers), "incarnations": len(d.incarnations), "failed_starts": len(d.failedStarts), "ended_workers": len(d.ended), "cancels": cancels,
+		"complaints": d.complaints.count(),
+	} {
+		found["n_"+name] = uint64(n)
+	}
+	for name, n := range d.table.Sizes() {
+		found["n_"+name] = uint64(n)
+	}
+	for name, n := range d.objects.Sizes() {
+		found["n_"+name] = uint64(n)
+	}
+	for name, n := range d.m.Sizes() {
+		found["n_sched_"+name] = uint64(n)
+	}
+	return found
+}
+
+// answerFootprint serves a request, on a goroutine of its own.
+func (d *Daemon) answerFootprint(_ *client, m *wire.Message) {
+	var q wire.FootprintAsk
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	found := d.footprint(q)
+	if d.headIsSet() {
+		for name, n := range d.head.Sizes() {
+			found["n_head_"+name] = uint64(n)
+		}
+	}
+	_ = m.Reply(found)
+}

@@ -1,0 +1,130 @@
+package daemon
+
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/internal/workers"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// drainLimit is how long the end of a job waits for the output of its workers.
+const drainLimit = 500 * time.Millisecond
+
+// startJob serves TJobStart: it registers a driver's program.
+func (d *Daemon) startJob(c *client, m *wire.Message) {
+	var q wire.JobStart
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	if c.role != wire.RoleDriver && c.role != wire.RoleService {
+		_ = m.Fail(fault.New(fault.BadRequest, "a %s cannot start a job", c.role))
+		return
+	}
+	again := false
+	if d.locked(func() { again = c.job != nil }); again {
+		_ = m.Fail(fault.New(fault.BadRequest, "this connection has started a job already"))
+		return
+	}
+	if q.Namespace == "" {
+		q.Namespace = workers.NewToken()
+	}
+	ctx, cancel := d.headContext()
+	defer cancel()
+	id, err := d.head.StartJob(ctx, record.Job{
+		Namespace: q.Namespace, Entrypoint: q.Entrypoint, Node: d.o.Node, DriverPid: c.pid,
+		Driver: c.self.Owner(), StartedMs: time.Now().UnixMilli(),
+	})
+	if err != nil {
+		_ = m.Fail(err)
+		return
+	}
+	var sink *workers.Sink
+	if q.LogToDriver {
+		sink = workers.NewSink(func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }, c.peer.Unsent)
+	}
+	j := &job{
+		Job: workers.NewJob(id, sink), namespace: q.Namespace, driver: c, workers: make(map[sched.WorkerID]*worker),
+	}
+	if !d.addJob(c, j, q.Env) {
+		d.head.EndJob(id, record.JobLost, "its driver went while it started")
+		return
+	}
+	_ = m.Reply(wire.JobStarted{JobID: id[:], Namespace: q.Namespace})
+}
+
+// addJob enters a job of a driver in the tables. It reports false when the driver has gone.
+func (d *Daemon) addJob(c *client, j *job, env wire.EnvSpec) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.gone || d.closing {
+		return false
+	}
+	d.jobs[j.ID], c.job = j, j
+	j.DefineEnv(env)
+	d.event(func(m *sched.Machine) {
+		m.AddClient(c.id, j.ID)
+		if c.role == wire.RoleDriver && env.Key != "" {
+			m.AddJob(j.ID, env.Key)
+		}
+	})
+	return true
+}
+
+// drives returns the job whose driver the process is, nil if it is none; mu held.
+func (c *client) drives() *job {
+	if c.job != nil && c.job.driver == c {
+		return c.job
+	}
+	return nil
+}
+
+// jobEnd serves TJobEnd: a driver leaves. The answer is sent when the output of its workers
+// was sent.
+func (d *Daemon) jobEnd(c *client, m *wire.Message) {
+	var j *job
+	if d.locked(func() { j = c.drives() }); j == nil {
+		_ = m.Fail(fault.New(fault.BadRequest, "this process is not a job's driver"))
+		return
+	}
+	outputs := d.endJob(j, record.JobFinished, "")
+	limit := time.Now().Add(drainLimit)
+	timer := time.NewTimer(drainLimit)
+	defer timer.Stop()
+drain:
+	for _, o := range outputs {
+		select {
+		case <-o.Done():
+		case <-timer.C:
+			break drain
+		}
+	}
+	if j.Sink != nil {
+		j.Sink.Flush(max(time.Until(limit), 20*time.Millisecond))
+		j.Sink.Close()
+	}
+	_ = m.Reply(nil)
+}
+
+// forgetFunction serves TForget: it tells the workers of a process's job to let go of a
+// function.
+func (d *Daemon) forgetFunction(c *client, m *wire.Message) error {
+	var q wire.FunctionRef
+	if err := m.Decode(&q); err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.job == nil {
+		return nil
+	}
+	for _, w := range c.job.workers {
+		if p := w.Peer(); p != nil {
+			_ = p.Push(wire.TForget, q)
+		}
+	}
+	return nil
+}

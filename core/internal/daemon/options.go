@@ -1,0 +1,77 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/pressure"
+	"github.com/eagleray/eagleray/core/internal/resource"
+)
+
+// Devices is what the daemon needs to know of the node's accelerators;
+// accelerator.Node has these methods.
+type Devices interface {
+	Devices() map[string][]string
+	Env(devices map[string][]string) map[string]string
+	ZeroEnv(devices map[string][]string) map[string]string
+	IntIDs() bool
+	GPUMemory() map[string]int64 // may take a moment, unless MemoryDeclared
+	MemoryDeclared() bool
+}
+
+// Options describe a node.
+type Options struct {
+	SessionDir  string
+	Node        ids.Node
+	Totals      resource.Set // without those that come in devices
+	Devices     Devices
+	ArenaBytes  uint64
+	CPUs        int  // for the bounds of the pool
+	CanGrow     bool // nodes or an autoscaler may add resources
+	WaitForFit  bool // infeasible="wait"
+	Labels      map[string]string
+	Address     string
+	Hostname    string
+	IsHead      bool
+	Interpreter string // for jobs that name none
+	GPUHelper   string // eagleray-gpu, which opens NVIDIA's libraries
+	NVML, CUDA  string // those; "": where the dynamic linker finds them
+	Memory      pressure.Options
+	Log         *slog.Logger
+	Spill       objects.SpillOptions
+	// Succeed runs the successor of the worker that hands over through u. The successor
+	// names itself with the token. Succeed returns when the successor has ended. Where it
+	// is nil, workers stay while they are needed.
+	Succeed func(u *net.UnixConn, token string) error
+}
+
+// maxSocketPath is what the kernel takes, without the end mark.
+const maxSocketPath = 107
+
+// Check validates, and fills what may be absent; Open does it too.
+func (o *Options) Check() error {
+	if o.SessionDir == "" {
+		return errors.New("the session directory is not given")
+	}
+	if n := len(o.SessionDir) + len("/p/.sock") + 2*ids.OwnerSize; n > maxSocketPath {
+		return fmt.Errorf("session directory %s: its sockets' paths would have %d bytes, the system allows %d; set EAGLERAY_TMPDIR to a shorter one", o.SessionDir, n, maxSocketPath)
+	}
+	if o.ArenaBytes < minArena {
+		return fmt.Errorf("object_store_memory is %d bytes, at least %d are needed", o.ArenaBytes, minArena)
+	}
+	o.ArenaBytes &^= 1<<12 - 1 // whole pages
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	if o.CPUs < 1 {
+		o.CPUs = 1
+	}
+	return nil
+}
+
+// minArena is the smallest object store, as in Ray.
+const minArena = 75 << 20

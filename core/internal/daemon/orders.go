@@ -1,0 +1,72 @@
+package daemon
+
+import (
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/internal/pressure"
+	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/internal/workers"
+)
+
+// carryOut carries out one order of the scheduler. End is how the worker ended from whose
+// end the order follows; mu held.
+func (d *Daemon) carryOut(a sched.Action, end workers.End) {
+	switch a := a.(type) {
+	case sched.StartWorker:
+		d.startWorker(a)
+	case sched.StopWorker:
+		if w := d.workers[a.Worker]; w != nil {
+			d.table.End(w.Worker, exitGrace)
+		}
+	case sched.Grant:
+		d.grant(a)
+	case sched.Recall:
+		if c := d.clients[a.Client]; c != nil {
+			_ = c.peer.Push(wire.TLeaseRecall, wire.LeaseRef{LeaseID: uint64(a.Lease)})
+		}
+	case sched.Wanted:
+		if c := d.clients[a.Client]; c != nil {
+			_ = c.peer.Push(wire.TLeaseWanted, wire.LeaseRef{LeaseID: uint64(a.Lease)})
+		}
+	case sched.Broken:
+		if c := d.clients[a.Client]; c != nil {
+			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: end.Detail, Code: string(end.Code), Bytes: end.Bytes})
+		}
+	case sched.ClassFailed:
+		if c := d.clients[a.Client]; c != nil {
+			_ = c.peer.Push(wire.TClassInfeasible, wire.ClassTrouble{ClassID: uint32(a.Class), Message: a.Message, Code: string(a.Code)})
+		}
+	case sched.StartActor:
+		d.actorPlaced(a)
+	case sched.ActorFailed:
+		d.actorFailed(a)
+	}
+}
+
+// startWorker adds a worker and has it forked; mu held.
+func (d *Daemon) startWorker(a sched.StartWorker) {
+	j := d.jobs[a.Job]
+	if j == nil {
+		d.event(func(m *sched.Machine) { m.WorkerFailed(a.Worker, fmt.Sprintf("job %s is not known", a.Job)) })
+		return
+	}
+	d.table.Start(d.addWorker(a.Worker, j, a.Env).Worker)
+}
+
+// grant tells a client that it has a lease; mu held.
+func (d *Daemon) grant(a sched.Grant) {
+	c, w := d.clients[a.Client], d.workers[a.Worker]
+	if c == nil || w == nil { // it is gone; the scheduler will hear of it
+		d.m.Undelivered(a)
+		return
+	}
+	w.outlives = w.outlives || c.outlives() // what it put for a detached actor stays its own
+	of := c.classes[a.Class]
+	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Name: of.name, Hold: a.Hold, Enforce: of.enforce})
+	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
+		ClassID: uint32(a.Class), LeaseID: uint64(a.Lease), WorkerID: w.self[:],
+		Addr: d.socketOf(w.self.Owner()), Pid: w.Pid(), Assignment: d.assignment(w, a.Hold),
+		Choice: a.Choice, Better: a.Better, Never: a.Never,
+	})
+}

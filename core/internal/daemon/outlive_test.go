@@ -1,0 +1,163 @@
+package daemon
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// actorsHead is a head that knows one list of actors.
+type actorsHead struct {
+	endHead
+	actors *[]record.Actor
+}
+
+func (h actorsHead) ListActors(keep func(*record.Actor) bool) (list []record.Actor) {
+	for _, a := range *h.actors {
+		if keep(&a) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// While a detached actor of a job lives, its driver's end ends what belongs to the
+// driver, and not what comes from the actor. The job ends with its last detached actor.
+func TestEndJob_DetachedActorLives_WhatItHasSubmittedGoesOn(t *testing.T) {
+	d, j := opened(t)
+	j.detached = true
+	var told []string
+	actors := []record.Actor{
+		{ID: ids.Actor{1}, Job: j.ID, Detached: true, State: record.ActorAlive},
+		{ID: ids.Actor{2}, Job: ids.JobOf(2), Detached: true, State: record.ActorAlive}, // of another job
+		{ID: ids.Actor{3}, Job: j.ID, State: record.ActorAlive},
+	}
+	d.SetHead(actorsHead{endHead{ended: &told}, &actors})
+	add := func(id sched.WorkerID, a *actor, outlives bool) *worker {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		w := d.addWorker(id, j, "env")
+		w.actor, w.outlives = a, outlives
+		return w
+	}
+	all := map[*worker]bool{ // whether the worker is ended with the driver
+		add(11, &actor{rec: actors[0], endReported: true}, true): false,
+		add(12, nil, true):  false,
+		add(13, nil, false): true,
+		add(14, &actor{rec: actors[2], endReported: true}, false): true,
+	}
+	successors := map[*client]bool{ // whether the successor is dropped with the driver
+		connected(t, wire.RoleSuccessor): true,
+		connected(t, wire.RoleSuccessor): false,
+	}
+	d.mu.Lock()
+	number := sched.ClientID(100)
+	for c, dropped := range successors {
+		number++
+		c.id, c.job, c.outlivesDriver = number, j, !dropped
+		d.clients[c.id] = c
+	}
+	d.mu.Unlock()
+
+	if d.endJob(j, record.JobLost, "its driver is gone") == nil {
+		t.Error("the driver's end has ended nothing")
+	}
+	if again := d.endJob(j, record.JobFinished, "again"); again != nil {
+		t.Errorf("the driver leaves again with %d outputs", len(again))
+	}
+	for w, want := range all {
+		if w.Dismissed() != want {
+			t.Errorf("worker %d is ended with the driver: %v", w.id, w.Dismissed())
+		}
+	}
+	for c, want := range successors {
+		if c.gone != want {
+			t.Errorf("the successor that outlives the driver (%v) is dropped: %v", c.outlivesDriver, c.gone)
+		}
+	}
+	seen := record.Job{ID: j.ID, State: record.JobRunning}
+	if d.markLeft(&seen); seen.State != record.JobLost || seen.Message != "its driver is gone" || seen.EndedMs == 0 {
+		t.Errorf("the job is shown as %+v", seen)
+	}
+	if d.lastDetached(j); len(told) != 0 || j.ended {
+		t.Errorf("the job has ended while its detached actor lives: %q", told)
+	}
+
+	actors[0].State = record.ActorDead
+	d.lastDetached(j)
+	d.lastDetached(j) // each end of an actor has it looked at
+	if want := []string{j.ID.String() + " " + string(record.JobLost) + " its driver is gone"}; !slices.Equal(told, want) {
+		t.Errorf("the head heard %q, want %q", told, want)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for w := range all {
+		if !w.Dismissed() && w.id != 11 { // the actor's own worker ends with the actor
+			t.Errorf("worker %d is not ended with the last detached actor", w.id)
+		}
+	}
+	for c := range successors {
+		if !c.gone {
+			t.Error("a successor stays when the last detached actor is dead")
+		}
+	}
+}
+
+// What a process runs comes from a detached actor if the process whose work it is
+// comes from one; the worker of the next task is what that task makes of it.
+func TestOutlives_ComesFromWhoSubmitted(t *testing.T) {
+	d, j := opened(t)
+	driver := &client{role: wire.RoleDriver, job: j}
+	keeper := &client{role: wire.RoleWorker, job: j, worker: &worker{outlives: true}, self: ids.NewWorker()}
+	successor := &client{role: wire.RoleSuccessor, job: j, predecessor: keeper}
+	plain := &client{role: wire.RoleWorker, job: j, worker: &worker{}, self: ids.NewWorker()}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.owners[keeper.self.Owner()], d.owners[plain.self.Owner()] = keeper, plain
+	defer clear(d.owners)
+	for _, c := range []struct {
+		name string
+		got  bool
+		want bool
+	}{
+		{"the driver", driver.outlives(), false},
+		{"a detached actor", keeper.outlives(), true},
+		{"who is to be its successor", successor.outlives(), true},
+		{"a worker of the driver", plain.outlives(), false},
+		{"an actor whose owner is gone", d.ownerOutlives(&record.Actor{Owner: ids.Owner{9}}), false},
+		{"an actor of the detached one", d.ownerOutlives(&record.Actor{Owner: keeper.self.Owner()}), true},
+		{"an actor of the driver's worker", d.ownerOutlives(&record.Actor{Owner: plain.self.Owner()}), false},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s outlives the driver: %v", c.name, c.got)
+		}
+	}
+	of := func(c *client, detached bool) *record.Actor {
+		return &record.Actor{Owner: c.self.Owner(), Detached: detached}
+	}
+	for _, c := range []struct {
+		name        string
+		left, ended bool
+		rec         *record.Actor
+		want        bool
+	}{
+		{"of a driver that runs", false, false, of(plain, false), false},
+		{"of the driver's worker when the driver has left", true, false, of(plain, false), true},
+		{"of a detached actor when the driver has left", true, false, of(keeper, false), false},
+		{"detached, when the driver has left", true, false, of(plain, true), false},
+		{"of a detached actor when the job has ended", false, true, of(keeper, false), true},
+		{"detached, when the job has ended", false, true, of(keeper, true), false},
+	} {
+		j.left, j.ended = c.left, c.ended
+		if got := d.actorOver(j, c.rec); got != c.want {
+			t.Errorf("an actor %s is not to start any more: %v", c.name, got)
+		}
+	}
+	if j.left, j.ended = false, false; !d.actorOver(nil, of(keeper, true)) {
+		t.Error("an actor of a forgotten job may start")
+	}
+}

@@ -1,0 +1,218 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/pressure"
+	"github.com/eagleray/eagleray/core/internal/progress"
+	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/internal/workers"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Daemon is the node role of one machine. See doc.go. The tables below mu, and the rows in
+// them, are what mu guards; the types of the rows follow in this file.
+type Daemon struct {
+	o          Options
+	log        *slog.Logger
+	socket     *net.UnixListener
+	began      time.Time
+	complaints complaints // of what is refused
+
+	headSet chan struct{} // closed when head is set
+	head    Head
+	stop    chan struct{} // closed by Stop
+	stopped sync.Once
+	served  sync.WaitGroup
+
+	mu          sync.Mutex
+	m           *sched.Machine
+	perform     func(sched.Action, workers.End) // carries out an order of the scheduler: carryOut in orders.go
+	acting      bool                            // the scheduler's orders are being carried out
+	timer       *time.Timer
+	trimTimer   *time.Timer   // see trim.go
+	trimWait    time.Duration // until the next trim
+	collections uint64        // how many garbage collections there had been at the last trim
+	objects     *objects.Store
+	clients     map[sched.ClientID]*client
+	owners      map[ids.Owner]*client // those of clients that may own objects
+	table       *workers.Table
+	workers     map[sched.WorkerID]*worker // those of the table
+	jobs        map[ids.Job]*job
+	actors      map[ids.Actor]*actor
+	handovers   map[string]*client // workers that hand over to a successor, by token
+	lastClient  sched.ClientID
+	closing     bool
+	ended       []wire.WorkerRow // the workers that ended last
+
+	memory      *pressure.MemoryWatch
+	gpus        *pressure.GPUWatch
+	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
+
+	incarnations map[sched.ActorID]*incarnation // of actors that may restart, also ended ones for a while
+	failedStarts map[ids.Actor]int              // see noteFailedStart
+}
+
+// client is one connected process. The daemon's lock guards its fields, except for those
+// that are set before the connection is served.
+type client struct {
+	id          sched.ClientID
+	role        string
+	pid         int
+	peer        *wire.Peer
+	self        ids.Worker       // of drivers, services, workers and successors
+	addr        string           // the socket at which it listens
+	proc        *workers.Process // of a driver or a service; a worker's process is in the table of workers
+	worker      *worker          // role worker
+	predecessor *client          // of a successor, until it has taken over
+	formerOwner ids.Owner        // of a worker whose successor took over: messages that the worker sent before name this owner
+
+	outlivesDriver bool // of a successor that took over: its worker outlives the driver, see outlive.go
+
+	job  *job // nil for a driver before JobStart, and for the CLI
+	gone bool
+
+	classes map[sched.ClassID]class // those of its classes that want GPUs
+
+	codeFor map[ids.Actor]bool // actors that it has not registered yet, but whose large class it has brought
+
+	tasks       queue             // requests to the head, in order
+	cancels     map[uint64]func() // of its questions to the head that wait
+	lastResolve uint64
+}
+
+// class is what the daemon knows of a scheduling class and the scheduler does not.
+type class struct {
+	name    string
+	enforce bool
+}
+
+// How long workers may take to end.
+const (
+	exitGrace    = time.Second     // from the request to exit to the kill
+	killPatience = 5 * time.Second // from the kill to the end of the process
+	leaveGrace   = time.Minute     // from the last answer of a worker that ends by itself to the kill
+)
+
+// worker is a process of the table of workers, with what the daemon knows of it
+// besides. The daemon's lock guards it.
+type worker struct {
+	*workers.Worker
+	d      *Daemon
+	id     sched.WorkerID
+	self   ids.Worker
+	job    *job
+	client *client // nil until the worker has connected
+	actor  *actor
+
+	outlives bool // something that it runs or has run comes from a detached actor, see outlive.go
+}
+
+// endsWithDriver reports whether the worker ends when the driver of its job leaves. A worker
+// that was given an actor which outlives the driver goes on, although the worker may still
+// decline the actor; mu held.
+func (w *worker) endsWithDriver() bool {
+	return !w.outlives && (w.actor == nil || !w.actor.outlives)
+}
+
+// job is a driver's program as this node sees it. The daemon's lock guards it.
+type job struct {
+	*workers.Job // its environments, and where the output of its workers goes
+	namespace    string
+	driver       *client
+	workers      map[sched.WorkerID]*worker
+	detached     bool // it has created actors that outlive it
+	registering  int  // requests of its processes to register an actor that have arrived and are not answered
+	left         bool // its driver is gone, and detached actors of it live, see outlive.go
+	ended        bool
+
+	endState   record.JobState // how the driver has left
+	endMessage string
+	endMs      int64 // when the driver has left
+}
+
+// actor is one incarnation of an actor that this node places or runs. The daemon's lock
+// guards it. An incarnation has a new row for each worker that it is placed on.
+type actor struct {
+	rec         record.Actor
+	worker      *worker       // nil while it waits for one
+	drains      bool          // it was told to end after the calls that have arrived
+	endReported bool          // the head knows of its end, or does not want to hear of it
+	creating    bool          // its worker has begun its creation
+	created     bool          // its constructor has ended
+	outlives    bool          // it goes on when the driver of its job leaves; known when it has a worker
+	replaced    int           // workers that ended before they had begun its creation
+	backoff     time.Duration // for which it is not placed, see restartbackoff.go
+	lateRefs    bool          // its constructor got references that were not registered when it had ended
+}
+
+func (a *actor) key() sched.ActorID {
+	return sched.ActorID{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
+}
+
+func (a *actor) instance() record.Instance {
+	return record.Instance{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
+}
+
+// incarnation is what callers may ask about one incarnation of an actor that may restart:
+// which calls it had begun when it ended, and how it ended.
+type incarnation struct {
+	page    *progress.Reader // on which its worker notes the calls; nil until the worker has asked for it
+	ended   bool
+	numbers *progress.Numbers // of the calls that had begun; set when it has ended
+	detail  string            // how its process ended
+	waiting []func()          // called when it has ended
+}
+
+// locked calls f with the daemon's lock held. The lock is released also when f panics.
+func (d *Daemon) locked(f func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f()
+}
+
+// now is the machine's time.
+func (d *Daemon) now() time.Duration { return time.Since(d.began) }
+
+// socketOf returns the path of the socket at which an owner listens.
+func (d *Daemon) socketOf(o ids.Owner) string {
+	return filepath.Join(d.o.SessionDir, "p", o.String()+".sock")
+}
+
+// headIsSet reports whether SetHead was called.
+func (d *Daemon) headIsSet() bool {
+	select {
+	case <-d.headSet:
+		return true
+	default:
+		return false
+	}
+}
+
+// headContext bounds a request to the head.
+func (d *Daemon) headContext() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), headTimeout)
+}
+
+// headTimeout is much longer than a change of the leader takes.
+const headTimeout = 60 * time.Second
+
+// refuse logs that the daemon refused something, and why.
+func (d *Daemon) refuse(what string, err error) { d.complaints.add(d.log, what, err) }
+
+// Gone implements objects.Holder.
+func (c *client) Gone() bool { return c.gone }
+
+// Stop asks the daemon to end: it closes Stopping. Whoever runs the daemon then calls Close.
+func (d *Daemon) Stop() { d.stopped.Do(func() { close(d.stop) }) }
+
+// Stopping is closed when someone asked the daemon to end.
+func (d *Daemon) Stopping() <-chan struct{} { return d.stop }

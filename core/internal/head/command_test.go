@@ -1,0 +1,135 @@
+package head_test
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/head"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/tests/script"
+)
+
+func actorID(s string) (id ids.Actor) { copy(id[:], s[:1]); return id }
+
+func ownerID(s string) (id ids.Owner) { copy(id[:], s); return id }
+
+func nodeID(s string) (id ids.Node) { copy(id[:], s); return id }
+
+// number returns the number of the word key=number; 0: there is none.
+func number(e *script.Event, key string) int {
+	n, _ := e.OptionNumber(key)
+	return n
+}
+
+// instance reads A#1, with node= and worker=.
+func instance(e *script.Event) record.Instance {
+	id, n, _ := strings.Cut(e.Word(0), "#")
+	inc, _ := strconv.ParseUint(n, 10, 64)
+	i := record.Instance{Actor: actorID(id), Incarnation: inc, Node: nodeID(e.Option("node"))}
+	if w := e.Option("worker"); w != "" {
+		copy(i.Worker[:], w)
+		i.Address, i.Pid = "/s/"+w, int(w[0])
+	}
+	return i
+}
+
+// command runs one line of a script.
+func (p *play) command(e *script.Event) error {
+	h := p.head
+	cause := record.Cause{Reason: record.Reason(e.Option("reason")), Message: strings.ReplaceAll(e.Option("message"), "_", " ")}
+	switch e.Name {
+	case "create":
+		return h.CreateActor(p.ctx, record.Actor{
+			ID: actorID(e.Word(0)), ClassName: e.Word(0), Job: ids.JobOf(uint32(number(e, "job"))), Name: e.Option("name"), Namespace: e.Option("ns"),
+			Owner: ownerID(e.Option("owner")), MaxRestarts: number(e, "max_restarts"), Detached: e.Has("detached"),
+			Spec: []byte("spec of " + e.Word(0)), Meta: []byte("meta"),
+		})
+	case "placed":
+		h.ActorPlaced(instance(e))
+	case "started":
+		h.ActorStarted(instance(e))
+	case "start-failed":
+		h.ActorStartFailed(instance(e), cause)
+	case "worker-died":
+		h.ActorWorkerDied(instance(e), cause)
+	case "exited":
+		h.ActorExited(instance(e), cause)
+	case "infeasible":
+		h.ActorInfeasible(instance(e), cause.Message)
+	case "feasible":
+		h.ActorFeasible(instance(e))
+	case "kill":
+		return h.KillActor(p.ctx, actorID(e.Word(0)), e.Has("no_restart"))
+	case "release":
+		h.ReleaseActor(actorID(e.Word(0)))
+	case "owner-died":
+		h.OwnerDied(ownerID(e.Word(0)))
+	case "node":
+		return h.RegisterNode(p.ctx, record.Node{ID: nodeID(e.Word(0)), Resources: record.Resources{"CPU": 20000}})
+	case "node-died":
+		h.NodeDied(nodeID(e.Word(0)), "no_heartbeat")
+	case "job":
+		id, err := h.StartJob(p.ctx, record.Job{Entrypoint: e.Word(0)})
+		p.note("job %d", record.JobNumber(id))
+		return err
+	case "end-job":
+		h.EndJob(ids.JobOf(uint32(e.Int(0))), record.JobFinished, "")
+	case "reopen": // a new leader, after the old one fell
+		p.head.Close()
+		p.head = p.open()
+	default:
+		return p.look(e)
+	}
+	return nil
+}
+
+// look runs the commands that only read.
+func (p *play) look(e *script.Event) error {
+	h := p.head
+	switch e.Name {
+	case "wait", "wait-end":
+		name, ask := e.Word(1), h.Resolve
+		if e.Name == "wait-end" {
+			ask = h.Ended
+		}
+		cancel, err := ask(actorID(e.Word(0)), uint64(number(e, "after")), func(r head.Resolution) {
+			said := shorten(r.String())
+			if r.State == head.Dead {
+				said += " (" + string(r.Actor.Cause.Fault()) + ")"
+			}
+			p.note("tell %s: %s", name, said)
+		})
+		p.cancel[name] = cancel
+		return err
+	case "cancel":
+		p.note("%t", p.cancel[e.Word(0)]())
+	case "show":
+		r, err := h.Actor(actorID(e.Word(0)))
+		if err != nil {
+			return err
+		}
+		p.show(r)
+	case "named":
+		r, err := h.GetNamed(e.Option("ns"), e.Word(0))
+		if err != nil {
+			return err
+		}
+		p.note("%s meta=%q", inst(r.Instance()), r.Meta)
+	case "names":
+		for _, n := range h.ListNamed(e.Option("ns"), e.Has("all")) {
+			p.note("%s/%s", n.Namespace, n.Name)
+		}
+	case "nodes":
+		for _, n := range h.Nodes() {
+			p.note("%c %s %s", n.ID[0], n.State, n.Reason)
+		}
+	case "jobs":
+		for _, j := range h.Jobs() {
+			p.note("%d %s %s started=%d ended=%d", record.JobNumber(j.ID), j.Entrypoint, j.State, j.StartedMs, j.EndedMs)
+		}
+	default:
+		e.Unknown()
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package head_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/head"
+	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate"
+)
+
+func openClocked(t *testing.T, now int64) (*head.Head, *raftstate.Node, *placer) {
+	s, p := openState(t, raftstate.Options{}), newPlacer()
+	h, err := head.Open(head.Options{State: s, Placer: p, NowMs: func() int64 { return now }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	if err := h.AwaitReports(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	return h, s, p
+}
+
+func TestHead_WhatIsUnknown_IsNotFound(t *testing.T) {
+	h, _, _ := openClocked(t, 1)
+	_, job := h.Job(ids.JobOf(9))
+	_, actor := h.Actor(ids.Actor{9})
+	_, named := h.GetNamed("ns", "n")
+	_, waits := h.Resolve(ids.Actor{9}, 0, func(head.Resolution) { t.Error("an unknown actor is resolved") })
+	for what, err := range map[string]error{"job": job, "actor": actor, "name": named, "wait": waits, "kill": h.KillActor(within(t), ids.Actor{9}, true)} {
+		if !errors.Is(err, record.ErrNotFound) {
+			t.Errorf("%s: got %v", what, err)
+		}
+	}
+}
+
+func TestHead_Requests_TimesAreFilledInAndKept(t *testing.T) {
+	ctx := within(t)
+	h, s, _ := openClocked(t, 777)
+	for i, given := range []int64{0, 5} {
+		want := max(given, 777*(1-given)) // what was given, else the clock's
+		id, err := h.StartJob(ctx, record.Job{StartedMs: given})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j, err := h.Job(id); err != nil || j.StartedMs != want {
+			t.Errorf("job: got %+v, %v", j, err)
+		}
+		n := record.Node{ID: ids.Node{byte(i + 1)}, StartedMs: given}
+		if err := h.RegisterNode(ctx, n); err != nil {
+			t.Fatal(err)
+		}
+		if n, ok := s.Node(n.ID); !ok || n.StartedMs != want {
+			t.Errorf("node: got %+v", n)
+		}
+		a := record.Actor{ID: ids.Actor{byte(i + 1)}, CreatedMs: given}
+		if err := h.CreateActor(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		if a, err := h.Actor(a.ID); err != nil || a.CreatedMs != want {
+			t.Errorf("actor: got %+v, %v", a, err)
+		}
+	}
+	sizes := h.Sizes()
+	if len(h.Jobs()) != 2 || len(h.Nodes()) != 2 || sizes["actors"] != 2 || sizes["jobs"] != 2 || sizes["nodes"] != 2 {
+		t.Errorf("sizes %v", sizes)
+	}
+}
+
+func TestHead_ListNamed_LivingOnesInOrder(t *testing.T) {
+	ctx := within(t)
+	h, _, _ := openClocked(t, 1)
+	for i, name := range []string{"b/y", "a/z", "b/x", "a/gone", "a/"} {
+		a := record.Actor{ID: ids.Actor{byte(i + 1)}, Namespace: name[:1], Name: name[2:]}
+		if err := h.CreateActor(ctx, a); err != nil {
+			t.Fatal(err)
+		}
+		if a.Name == "gone" {
+			if err := h.KillActor(ctx, a.ID, true); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	list := func(namespace string, all bool) (out string) {
+		for _, n := range h.ListNamed(namespace, all) {
+			out += fmt.Sprintf("%s/%s#%d ", n.Namespace, n.Name, n.Actor[0])
+		}
+		return out
+	}
+	if got := list("b", false); got != "b/x#3 b/y#1 " {
+		t.Errorf("in b: %s", got)
+	}
+	if got := list("b", true); got != "a/z#2 b/x#3 b/y#1 " {
+		t.Errorf("everywhere: %s", got)
+	}
+	if all := h.ListActors(nil); len(all) != 5 {
+		t.Errorf("%d actors", len(all))
+	}
+}
+
+// A kill of what is dead or restarts already is no error; one that lets the
+// actor restart costs a restart.
+func TestHead_KillActor_OnceMore_IsNoError(t *testing.T) {
+	ctx := within(t)
+	h, s, p := openClocked(t, 9)
+	a := record.Actor{ID: ids.Actor{1}, MaxRestarts: 1}
+	if err := h.CreateActor(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, ctx, "the first placing", p.placed)
+	if err := h.KillActor(ctx, a.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	if again := receive(t, ctx, "the second placing", p.placed); again.Incarnation != 2 {
+		t.Errorf("got incarnation %d", again.Incarnation)
+	}
+	for range 2 {
+		if err := h.KillActor(ctx, a.ID, false); err != nil {
+			t.Fatal(err)
+		}
+		if now, _ := s.Actor(a.ID); now.State != record.ActorDead || now.EndedMs != 9 || now.Cause.Reason != record.Killed {
+			t.Errorf("got %+v", now)
+		}
+	}
+	if err := h.KillActor(ctx, a.ID, true); err != nil {
+		t.Error(err)
+	}
+}
+
+// Reports about what is not there any more change nothing, are no trouble, and
+// end a worker that started too late.
+func TestHead_LateReports_AreDroppedAndTheWorkerStopped(t *testing.T) {
+	ctx := within(t)
+	var log bytes.Buffer
+	p := newPlacer()
+	h, err := head.Open(head.Options{State: openState(t, raftstate.Options{}), Placer: p, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	gone := record.Instance{Actor: ids.Actor{9}, Incarnation: 1, Node: ids.Node{1}, Worker: ids.Worker{1}, Address: "/s"}
+	h.ActorPlaced(gone)
+	h.ActorExited(gone, record.Cause{})
+	h.ActorWorkerDied(gone, record.Cause{})
+	h.ActorInfeasible(gone, "")
+	h.ReleaseActor(gone.Actor)
+	h.ActorStarted(gone)
+	if i := receive(t, ctx, "the end of the late worker", p.stopped); i != gone {
+		t.Errorf("stopped %+v", i)
+	}
+	if err := h.AwaitReports(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log says %s", log.String())
+	}
+	a := record.Actor{ID: ids.Actor{1}}
+	if err := h.CreateActor(ctx, a); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan head.Resolution, 1)
+	if _, err := h.Resolve(a.ID, 0, func(r head.Resolution) { told <- r }); err != nil {
+		t.Fatal(err)
+	}
+	if w := h.Sizes(); w["waiters"] != 1 || w["tracked"] != 1 {
+		t.Errorf("sizes %v", w)
+	}
+	h.ActorInfeasible(record.Instance{Actor: a.ID, Incarnation: 1}, "")
+	if r := receive(t, ctx, "the answer", told); r.State != head.Unschedulable || r.Message != "no node can take it" {
+		t.Errorf("got %+v", r)
+	}
+}

@@ -1,0 +1,22 @@
+// Package planted holds bugs on purpose. They exist only in builds with the tag
+// planted. There the environment variable EAGLERAY_PLANT=name chooses one bug; with
+// EAGLERAY_PLANT=name/n the bug happens every n-th time that it could (20 by default).
+// In all other builds Strikes is a constant, and the compiler removes the code that it
+// guards. `make robust` builds such a variant and shows that its checks find each bug.
+package planted
+
+// Bug is one of the bugs.
+type Bug string
+
+// The bugs, each with what goes wrong.
+const (
+	SkippedCount Bug = "skipped_count" // an owner is not told of a borrower
+	EarlyFree    Bug = "early_free"    // a value does not keep what it contains
+	LostReturn   Bug = "lost_return"   // an owner is not told that a borrower lets go
+	KeptPin      Bug = "kept_pin"      // a task that ends does not release its arguments
+	LostRetry    Bug = "lost_retry"    // a task is dropped when its worker dies
+	LostReply    Bug = "lost_reply"    // an answer is not sent
+	LostItem     Bug = "lost_item"     // a generator's item is not sent
+	LeftFile     Bug = "left_file"     // a file of spilled objects stays on disk
+	WrongOrder   Bug = "wrong_order"   // calls of an actor that restarts are sent in another order
+)

@@ -1,0 +1,53 @@
+package play
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// Held is a lease with a connection to its worker.
+type Held struct {
+	wire.LeaseGrant
+	D    *Driver
+	conn net.Conn
+	r    *bufio.Reader
+}
+
+// Tell sends a line to the worker and returns its answer, "" when it died.
+func (h *Held) Tell(line string) string {
+	h.D.T.Helper()
+	if h.conn == nil {
+		c, err := net.Dial("unix", h.Addr)
+		if err != nil {
+			h.D.T.Fatal(err)
+		}
+		h.conn, h.r = c, bufio.NewReader(c)
+		h.D.T.Cleanup(func() { c.Close() })
+	}
+	_ = h.conn.SetDeadline(time.Now().Add(Limit))
+	if _, err := fmt.Fprintln(h.conn, line); err != nil {
+		return ""
+	}
+	answer, _ := h.r.ReadString('\n')
+	return strings.TrimSuffix(answer, "\n")
+}
+
+// Says has the worker say something to the daemon, and gives the error's text.
+func (h *Held) Says(verb string, t wire.Type, body any) string {
+	h.D.T.Helper()
+	b, err := msgpack.Marshal(body)
+	if err != nil {
+		h.D.T.Fatal(err)
+	}
+	return h.Tell(fmt.Sprintf("%s %d %x", verb, t, b))
+}
+
+// GiveBack returns the lease.
+func (h *Held) GiveBack() { h.D.Push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: h.LeaseID}) }

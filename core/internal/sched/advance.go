@@ -1,0 +1,68 @@
+package sched
+
+import "time"
+
+// Advance tells the time since the machine's start.
+func (m *Machine) Advance(now time.Duration) {
+	opened := m.alternativesOpenBy(now)
+	if now > m.now {
+		m.now = now
+	}
+	m.expireIdle()
+	m.stopUnneeded()
+	m.trim()
+	if at, ok := m.claimEnds(); opened || ok && m.now >= at {
+		m.reschedule()
+		return
+	}
+	m.recall()
+}
+
+// Next returns when Advance must be called at the latest, false when only
+// events can change anything.
+func (m *Machine) Next() (time.Duration, bool) {
+	var at time.Duration
+	ok := false
+	sooner := func(t time.Duration) {
+		if !ok || t < at {
+			at, ok = t, true
+		}
+	}
+	for _, p := range m.pools {
+		patience := IdleTimeout
+		if p.job.idle > m.o.MaxIdle {
+			patience = SurplusFor
+		}
+		for _, w := range p.idle {
+			sooner(w.idleSince + patience)
+		}
+		if w, at := p.unneeded(); w != nil {
+			sooner(at)
+		}
+	}
+	for _, d := range m.waiting {
+		if t := d.since + RecallAfter; t > m.now {
+			sooner(t)
+		}
+		if t, later := m.alternativesFrom(d); later {
+			if d.isActor() {
+				sooner(t)
+			}
+		} else if len(d.choices) > 1 {
+			for w := range m.leaving() {
+				sooner(w.endSince + LeavingFor)
+			}
+		}
+	}
+	if t, ok := m.claimEnds(); ok {
+		sooner(t)
+	}
+	if len(m.waiting) > 0 {
+		for _, l := range m.leases {
+			if t := l.since + RecallAfter; t > m.now && !l.ending() {
+				sooner(t)
+			}
+		}
+	}
+	return at, ok
+}

@@ -1,0 +1,227 @@
+package sched
+
+import (
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/resource"
+)
+
+// This file has everything that the scheduler knows. The other files have the methods.
+
+// The machine's constants.
+const (
+	// RecallAfter is how long a want waits before holders of what it needs are
+	// asked to give leases back, and how long a lease is left alone.
+	RecallAfter = 5 * time.Millisecond
+	// IdleTimeout is how long an idle worker that is not wanted stays in its pool.
+	IdleTimeout = 60 * time.Second
+	// SurplusFor is how long idle workers beyond MaxIdle stay. They are not stopped at once,
+	// because tasks that wait for other tasks let more workers than CPUs run again and again.
+	SurplusFor = time.Second
+	// LeavingFor is how long a demand waits for what an ending worker holds before it takes an
+	// alternative.
+	LeavingFor = time.Second
+	// MaxStartFailures is how many failed starts in a row end the wants of an environment.
+	MaxStartFailures = 3
+	// MaxCPULess is how many leases that need less CPU than MinCPU run at a time, blocked ones
+	// not counted. Nothing else bounds the number of their processes.
+	MaxCPULess = 256
+	MinCPU     = resource.Unit / 20
+)
+
+// Options describe the node.
+type Options struct {
+	Ledger     *resource.Ledger
+	MaxIdle    int  // pooled workers kept per job, at least 1
+	MaxStarts  int  // workers being started at a time, at least 1
+	WaitForFit bool // never fail what exceeds the totals
+}
+
+// Machine is the scheduler's state. It is not safe for concurrent use.
+type Machine struct {
+	o       Options
+	ledger  *resource.Ledger
+	now     time.Duration
+	actions []Action
+
+	jobs    map[ids.Job]*job
+	clients map[ClientID]*client
+	workers map[WorkerID]*worker
+	leases  map[LeaseID]*lease
+	actors  map[ActorID]*demand // the demands of waiting actors
+	waiting []*demand           // all demands with a want that is not reserved, in order of since
+	pools   []*pool             // in order of creation
+
+	starting      int // workers ordered and not ready
+	cpuLess       int // unblocked leases without CPU
+	turn          uint64
+	claim         *demand
+	claimNeeds    []resource.Set // the choices of claim that could be met
+	claimSince    time.Duration
+	noClaimBefore time.Duration // no claim before
+	ending        bool          // some job has ended and is not forgotten yet
+	nextPool      int           // turn of the pool that starts a worker
+	lastLease     LeaseID
+	lastWorker    WorkerID
+}
+
+// New returns an empty machine at time 0.
+func New(o Options) *Machine {
+	o.MaxIdle, o.MaxStarts = max(o.MaxIdle, 1), max(o.MaxStarts, 1)
+	return &Machine{
+		o: o, ledger: o.Ledger,
+		jobs:    make(map[ids.Job]*job),
+		clients: make(map[ClientID]*client),
+		workers: make(map[WorkerID]*worker),
+		leases:  make(map[LeaseID]*lease),
+		actors:  make(map[ActorID]*demand),
+	}
+}
+
+// job is a program whose processes the node serves. served is the turn of its
+// latest reservation, as in client and demand.
+type job struct {
+	id     ids.Job
+	served uint64
+	leases int // held by its clients and not recalled, as in client and demand
+	idle   int // pooled workers
+	ended  bool
+	actors map[string]*demand // waiting actors by shape
+	queue  client             // stands for its actors, which share a turn
+}
+
+// client is a connected process that may want leases.
+type client struct {
+	id      ClientID
+	job     *job
+	served  uint64
+	leases  int
+	classes map[ClassID]*demand
+}
+
+// Class is what every task of a scheduling class needs.
+type Class struct {
+	ID   ClassID
+	Need resource.Set
+	Env  string
+	Name string
+
+	Else  []Choice      // the alternatives, in order
+	After time.Duration // how long a task waits for Need before an alternative may serve it
+}
+
+// demand is a class with its want, or the waiting actors of one shape.
+type demand struct {
+	client  *client
+	class   Class
+	choices []Choice // the class's need, then the alternatives
+	pool    *pool
+
+	want     int // leases wanted, reservations included
+	reserved []*reservation
+	leases   int // held
+	granted  uint64
+	queue    []actorWant
+	due      int           // wants of a class with After that an alternative may serve, reservations included
+	dueAt    time.Duration // when one more will be due, as far as the client has said
+
+	served     uint64
+	since      time.Duration // the beginning of the wait
+	reservedAt time.Duration // when it got its latest reservation
+	waits      bool          // is in Machine.waiting
+	dropped    bool          // its client or job is gone
+	retired    bool          // nothing of it is wanted any more
+}
+
+// actorWant is one waiting actor.
+type actorWant struct {
+	id    ActorID
+	name  string
+	since time.Duration
+}
+
+// reservation is a want whose resources are taken and that waits for a worker.
+type reservation struct {
+	demand  *demand
+	choice  int
+	hold    *resource.Allocation
+	extra   *resource.Allocation // what an actor needs only to be placed, nil for none
+	actor   actorWant
+	cpuLess bool // counts in Machine.cpuLess
+}
+
+// lease is a worker given to a client.
+type lease struct {
+	id        LeaseID
+	demand    *demand
+	worker    *worker
+	since     time.Duration
+	recalled  bool
+	wanted    bool // its holder was told that others wait
+	exiting   bool // it was returned, and the hold ends with the process
+	announced bool // the worker said that it would exit
+}
+
+// pool is the workers of one job and environment.
+type pool struct {
+	job      *job
+	env      string
+	idle     []*worker // the most recently used last
+	queue    []*reservation
+	starting int
+	ordered  int // workers to be started without a reservation
+	failures int
+
+	spares spares
+}
+
+type workerState int
+
+const (
+	workerStarting workerState = iota
+	workerIdle
+	workerLeased
+	workerActor
+	workerEnding // stopped, or its lease was returned as exiting
+)
+
+type worker struct {
+	id        WorkerID
+	pool      *pool
+	state     workerState
+	lease     *lease
+	actor     ActorID
+	hold      *resource.Allocation // of its lease or actor, nil for none
+	blocked   bool
+	cpuLess   bool   // counts in Machine.cpuLess while not blocked
+	devices   string // the devices that its process has seen; "" if none
+	used      bool   // was given to a lease or an actor
+	idleSince time.Duration
+	leaves    bool          // it is workerEnding, or it is known that its process ends
+	endSince  time.Duration // since when
+}
+
+// Actions returns what is to be done since the last call.
+func (m *Machine) Actions() []Action {
+	a := m.actions
+	m.actions = nil
+	return a
+}
+
+func (m *Machine) emit(a Action) { m.actions = append(m.actions, a) }
+
+// Choice is one way to run what a class or an actor needs.
+type Choice struct {
+	Need resource.Set // to get a worker
+	Run  resource.Set // of an actor: what it keeps while it lives
+}
+
+// spares says which workers a pool keeps before they are wanted.
+type spares struct {
+	n     int           // how many workers
+	fresh bool          // the spares are for work with devices: only workers that have run nothing count
+	until time.Duration // when the spares are given up
+	ended time.Duration // when a worker ended with its task, 0 for never
+	late  time.Duration // when an actor, alone, had to wait for a worker to start, 0 for never
+}

@@ -1,0 +1,135 @@
+package sched
+
+import (
+	"slices"
+
+	"github.com/eagleray/eagleray/core/internal/resource"
+)
+
+// recall asks holders to give leases back for wants that have waited for RecallAfter. It
+// counts on leases that were recalled before and on workers that are ending. It recalls a
+// lease only from a holder that keeps more leases than the side that waits: compared are
+// jobs, within a job clients, and within a client classes.
+func (m *Machine) recall() {
+	var ask []*demand
+	for _, d := range m.waiting {
+		if m.now >= d.since+RecallAfter && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
+			ask = append(ask, d)
+		}
+	}
+	if len(ask) == 0 {
+		return
+	}
+	soon := m.freeSoon()
+	if soon == nil {
+		return
+	}
+	// In the order of reserve: one lease each, in turn, until nothing fits.
+	slices.SortStableFunc(ask, func(a, b *demand) int {
+		switch {
+		case a.servedBefore(b):
+			return -1
+		case b.servedBefore(a):
+			return 1
+		}
+		return 0
+	})
+	gains := make(map[any]int) // leases that those who wait will have got by then
+	for len(ask) > 0 {
+		ask = slices.DeleteFunc(ask, func(d *demand) bool {
+			if gains[d] == d.outstanding() {
+				return true
+			}
+			// Nobody knows which choice will be free first, so leases are recalled for each.
+			var coming resource.Set
+			for _, c := range m.openChoices(d) {
+				if c.Need.Fits(soon) || m.recallFor(d, c.Need, soon, gains) {
+					coming = atLeast(c.Need, coming)
+				}
+			}
+			if coming == nil {
+				return true
+			}
+			soon.Sub(coming)
+			gains[d]++
+			gains[d.client]++
+			gains[d.client.job]++
+			return false
+		})
+	}
+}
+
+// freeSoon returns what will be free when every lease that is ending has ended. It returns
+// nil when no lease can be recalled now.
+func (m *Machine) freeSoon() resource.Set {
+	left := false
+	for _, l := range m.leases {
+		left = left || m.recallable(l)
+	}
+	if !left {
+		return nil
+	}
+	soon := m.ledger.Free()
+	for _, l := range m.leases {
+		if l.ending() {
+			soon.Add(l.frees())
+		}
+	}
+	return soon
+}
+
+func (m *Machine) recallable(l *lease) bool {
+	return !l.ending() && m.now >= l.since+RecallAfter
+}
+
+// recallFor recalls leases until need, a choice of d, fits into soon. It recalls no lease if
+// that is not possible.
+func (m *Machine) recallFor(d *demand, need, soon resource.Set, gains map[any]int) bool {
+	then := soon.Clone()
+	var chosen []*lease
+	taken := make(map[any]int)
+	for !need.Fits(then) {
+		var best *lease
+		bestOver := 0
+		for _, l := range m.leases {
+			if !m.recallable(l) || slices.Contains(chosen, l) || !helps(l.frees(), need, then) {
+				continue
+			}
+			over := l.surplus(d, taken, gains)
+			if over > bestOver || over == bestOver && over > 0 && l.id < best.id {
+				best, bestOver = l, over
+			}
+		}
+		if best == nil {
+			return false
+		}
+		chosen = append(chosen, best)
+		then.Add(best.frees())
+		h := best.demand
+		taken[h]++
+		taken[h.client]++
+		taken[h.client.job]++
+	}
+	for _, l := range chosen {
+		l.recalled = true
+		soon.Add(l.frees())
+		m.uncount(l)
+		m.emit(Recall{l.demand.client.id, l.id})
+	}
+	return true
+}
+
+// surplus returns how many leases the holder of l keeps beyond those that d's side has,
+// counted for jobs, clients or classes, whichever is the first in which the two differ. The
+// lease must not be recalled for d unless this is above 0.
+func (l *lease) surplus(d *demand, taken, gains map[any]int) int {
+	h := l.demand
+	switch {
+	case h.client.job != d.client.job:
+		return h.client.job.leases - taken[h.client.job] - d.client.job.leases - gains[d.client.job]
+	case h.client != d.client:
+		return h.client.leases - taken[h.client] - d.client.leases - gains[d.client]
+	default:
+		return h.leases - taken[h] - d.leases - gains[d]
+	}
+}

@@ -1,0 +1,53 @@
+package submit
+
+import (
+	"time"
+
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/internal/frame"
+	"github.com/eagleray/eagleray/core/internal/trace"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// For how much and for how long answers and calls may wait for others to share a write.
+const (
+	batchBytes = 4096
+	batchFor   = 500 * time.Microsecond
+)
+
+func NewChannel(c *Submitter, addr string) *Channel {
+	return &Channel{c: c, addr: addr}
+}
+
+// assign tells the worker what the lease gives.
+func (o *Channel) assign(a *wire.Assignment) {
+	body, err := msgpack.Marshal(map[string]any{"resources": a.Resources, "devices": a.Devices, "env": a.Env, "int_ids": a.IntIDs})
+	if err != nil {
+		panic("submit: an assignment is always encodable: " + err.Error())
+	}
+	o.Queue(frame.AppendAssign(o.Buffer(), body))
+	o.SendSoon()
+}
+
+// send queues a task, and sends it at once when its worker has nothing else to do.
+func (o *Channel) send(t *Task) {
+	c, tm := o.c, t.Template
+	if o.Lease != nil {
+		tm = tm.Choice(o.Lease.Choice)
+	}
+	if !o.known.Has(tm.ID) {
+		o.Queue(tm.Append(o.Buffer(), o.known.Add(tm.ID, tm.FID)))
+	}
+	o.seq++
+	t.Seq = o.seq
+	idle := o.sent.Len() == 0
+	o.sent.Add(t.Seq, t)
+	if c.Sent == 0 {
+		o.TellWakeup()
+	}
+	b := c.AppendTask(o.Buffer(), t, tm)
+	t.stamp(c, trace.Framed, o.Pipe)
+	c.Sent++
+	o.SendCall(b, t.Seq, c.Sent, idle || len(b) >= batchBytes)
+}

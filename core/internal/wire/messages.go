@@ -1,0 +1,557 @@
+package wire
+
+// All structs travel as msgpack arrays in field order; both ends must know the
+// same fields, so a change of any is a new Version. Resource amounts are in
+// units of 1/10000.
+
+// Roles of a process that says hello to a daemon.
+const (
+	RoleDriver    = "driver"
+	RoleWorker    = "worker"
+	RoleService   = "service" // a Go program
+	RoleCLI       = "cli"
+	RoleHandover  = "handover"  // a worker that hands over to a successor; then a parcel
+	RoleSuccessor = "successor" // a successor: a client in the daemon's process that goes on in the place of a worker
+	RoleProgress  = "progress"  // an actor's worker that asks for its page of begun calls; the answer carries it
+	// To another process's own socket:
+	RoleControl = "control" // a Peer: references, cancellation
+	RoleLease   = "lease"   // then data frames: tasks
+	RoleActor   = "actor"   // then data frames: actor calls
+)
+
+// Hello is the first message on every connection.
+type Hello struct {
+	Version int
+	Role    string
+	Pid     int
+	Token   string // worker: the token that its fork was ordered with; successor: the token of its predecessor
+	OwnerID []byte // to a process: the caller, 12 bytes; RoleHandover, RoleProgress: the worker that says hello
+	Addr    string // to a process: the caller's own socket
+	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
+	ActorID []byte // RoleActor
+	Slot    int    // RoleLease: where on the page that comes with it begun tasks are noted; 0: nowhere
+	JobID   []byte // RoleLease, RoleActor: the caller's job, which is part of the ids of its objects
+}
+
+// HelloReply answers Hello. To a process's own socket only Version is set.
+type HelloReply struct {
+	Version    int
+	NodeID     []byte
+	WorkerID   []byte // 28 bytes; the first 12 are the owner id
+	JobID      []byte // worker: the job that it serves; driver: comes with JobStarted
+	SessionDir string
+	NodeAddr   string // of the machine, as other machines would name it
+	Addr       string // the path at which this process must listen
+	ArenaBytes uint64
+	DaemonPid  int
+	Totals     Totals
+	Namespace  string // worker: of its job
+}
+
+// Totals are the declared resources of the cluster.
+type Totals struct {
+	Resources map[string]int64
+	CanGrow   bool // an autoscaler or further nodes may add resources
+	Wait      bool // infeasible="wait": never fail what does not fit
+
+	LargestGPU int64 // bytes of the GPU with the most memory, 0 where none is known
+}
+
+// EnvSpec is what a worker process starts with. Two classes with equal specs
+// share workers; Key is a hash of the rest, chosen by the client.
+type EnvSpec struct {
+	Key     string
+	Python  string // interpreter
+	SysPath []string
+	Cwd     string
+	Env     map[string]string // set in the worker; variables that libraries read at import included
+	Preload []string          // modules that the zygote imports
+	Bare    bool              // preload nothing of the user's: variables are read at import
+	JobEnv  map[string]string // the driver's own environment, base of the worker's
+}
+
+// JobStart registers the driver's program.
+type JobStart struct {
+	Namespace   string
+	Entrypoint  string
+	Env         EnvSpec // the default of its tasks and actors
+	LogToDriver bool
+}
+
+// JobStarted answers JobStart.
+type JobStarted struct {
+	JobID     []byte
+	Namespace string
+}
+
+// ClassDefine describes a scheduling class of the sender: what every task in
+// it needs. ClassID is the sender's own number.
+type ClassDefine struct {
+	ClassID   uint32
+	Resources map[string]int64
+	EnvKey    string
+	Name      string // for messages: the function of the first task
+	Strategy  string // "DEFAULT", "SPREAD"
+	Fallback  []Alternative
+	AfterMs   int64 // how long a task waits for Resources before an alternative of Fallback may serve it
+	Enforce   bool  // end a worker that exceeds its gpu_memory
+}
+
+// MaxAlternatives bounds a fallback.
+const MaxAlternatives = 16
+
+// Alternative is a set of resources to use when those that were asked for are not free. The
+// fields after Resources are for actors.
+type Alternative struct {
+	Resources      map[string]int64
+	RunResources   map[string]int64
+	ClassName      string // of another class; "": the same class with other resources
+	MaxConcurrency int
+	Template       []byte // frame of the other class, in place of the creation frame body's
+	Code           []byte // id of the object with the other class, of which the state keeps a copy; empty: Template has the class
+}
+
+// LeaseWant says how many leases of a class the sender would take now beside
+// those it holds. Each grant lowers it by one; a new want replaces it.
+type LeaseWant struct {
+	ClassID uint32
+	Want    int
+	Seen    uint64 // grants of the class that the sender knows of, and 1; 0: it does not say
+
+	// Of a class with AfterMs, whose sender measures how long each task waits:
+	Due   int   // how many of Want, the oldest ones, have waited for AfterMs: an alternative may serve them
+	DueMs int64 // in how many milliseconds the next one will have; 0: the sender does not say. Only for texts
+}
+
+// LeaseGrant gives the sender a worker until LeaseReturn.
+type LeaseGrant struct {
+	ClassID    uint32
+	LeaseID    uint64
+	WorkerID   []byte
+	Addr       string
+	Pid        int
+	Assignment Assignment
+	Choice     int  // 0: Resources of the class; else which alternative, from 1
+	Better     bool // a choice before it may come free
+	Never      bool // the class's own Resources can never be had: nothing is waited for
+}
+
+// Assignment is what a lease gives: amounts, device ids per resource name and
+// the variables that the worker sets before user code runs.
+type Assignment struct {
+	Resources map[string]int64
+	Devices   map[string][]string // "GPU": ["0"]
+	Env       map[string]string
+	IntIDs    bool // get_gpu_ids gives ints
+}
+
+// LeaseReturn ends a lease. Exiting: the worker ends by itself (max_calls);
+// its devices are free when the process is gone. Unusable: do not reuse it.
+type LeaseReturn struct {
+	LeaseID  uint64
+	Exiting  bool
+	Unusable bool
+}
+
+// LeaseMove says which class of its holder's a lease serves from now on.
+type LeaseMove struct {
+	LeaseID uint64 `msgpack:"lease_id"`
+	ClassID uint32 `msgpack:"class_id"`
+}
+
+// LeaseRef names a lease.
+type LeaseRef struct {
+	LeaseID uint64
+}
+
+// LeaseBroken reports the end of a leased worker.
+type LeaseBroken struct {
+	LeaseID uint64
+	Detail  string // "worker pid 12 was killed by signal 9 (SIGKILL)"
+	Code    string // what its task fails with, "" for a crash
+	Bytes   uint64 // code out_of_memory: what the worker held, 0 when not known
+}
+
+// Running says what a worker runs.
+type Running struct {
+	Name  string // the function of the newest call
+	AgeUs int64  // how long ago the newest call began
+	Busy  int    // how many calls run
+	Once  bool   // one of the calls must not run twice
+	Call  uint64 // the number of the newest call among all that this worker has begun
+}
+
+// ClassTrouble says why a class gets nothing.
+type ClassTrouble struct {
+	ClassID uint32
+	Message string // what was asked and what there is
+	Code    string // "" or "task_unschedulable": for good; "runtime_env_setup": its environment cannot be made
+	ActorID []byte // TWhoHolds: about this actor instead
+}
+
+// WorkerReady is sent by a worker once it listens at its address.
+type WorkerReady struct {
+	Pid int
+}
+
+// WorkerExit announces an exit on purpose and why ("max_calls", "exit_actor").
+type WorkerExit struct {
+	Reason string
+}
+
+// ExitAnswer says what keeps a worker that was told to exit.
+type ExitAnswer struct {
+	Needed bool // the worker is idle, and others hold objects that it owns: it exits later
+	Runs   bool // calls run or wait in the worker, and its program has not begun to end
+}
+
+// TakenOver tells a successor which worker's place it has taken.
+type TakenOver struct {
+	WorkerID []byte
+	Addr     string
+	LeaseIDs []uint64 // the leases of the predecessor
+}
+
+// LogBatch carries output of workers to their job's driver.
+type LogBatch struct {
+	Lines []LogLine
+}
+
+// LogLine is one line (without its newline) of a worker's output.
+type LogLine struct {
+	Pid      int
+	Name     string // task or actor; "" before the first
+	Stderr   bool
+	Carriage bool // ended by \r: a progress line that the next replaces
+	Text     string
+	Source   string // "" for a worker; "daemon" for the runtime's own warnings
+}
+
+// ActorCreate registers an actor and starts it.
+type ActorCreate struct {
+	ActorID         []byte
+	Name            string
+	Namespace       string
+	ClassName       string
+	Detached        bool
+	GetIfExists     bool
+	OwnerID         []byte
+	OwnerAddr       string
+	JobID           []byte
+	Resources       map[string]int64 // needed to be placed
+	RunResources    map[string]int64 // held while it lives
+	EnvKey          string
+	MaxRestarts     int
+	MaxConcurrency  int
+	MaxPendingCalls int
+	Fallback        []Alternative
+	AfterMs         int64  // as in ClassDefine
+	Spec            []byte // creation frame body, opaque to the daemon
+	Meta            []byte // what get_actor needs to build a handle
+	Token           string // to count handles: token id, '@', owner's socket; empty when detached
+	Enforce         bool   // as in ClassDefine
+	Code            []byte // id of the object with the class, of which the state has a copy; empty: Spec has the class
+}
+
+// ActorCreated answers ActorCreate. Existing is set when GetIfExists found one.
+type ActorCreated struct {
+	Existing *ActorNamed
+}
+
+// ActorRef names an actor.
+type ActorRef struct {
+	ActorID []byte
+}
+
+// ActorResolve asks for an incarnation of the actor that is later than After (0: any).
+type ActorResolve struct {
+	ActorID []byte
+	After   uint64
+}
+
+// States of an actor as callers see them.
+const (
+	ActorAlive         = "ALIVE"
+	ActorDead          = "DEAD"
+	ActorUnschedulable = "UNSCHEDULABLE"
+	ActorRestarting    = "RESTARTING" // in ActorDeath
+)
+
+// ActorState answers ActorResolve.
+type ActorState struct {
+	State        string
+	Incarnation  uint64
+	Addr         string
+	Pid          int
+	NodeID       []byte
+	WorkerID     []byte
+	Cause        string // fault code when DEAD
+	Message      string
+	Error        []byte // envelope of the constructor's exception, if that was the cause
+	Unregistered bool   // ALIVE: as in ActorReady
+}
+
+// ActorKill ends an actor. The answer is its ActorDeath with NoRestart, else nothing.
+type ActorKill struct {
+	ActorID   []byte
+	NoRestart bool
+}
+
+// ActorByName looks a name up.
+type ActorByName struct {
+	Name      string
+	Namespace string
+}
+
+// ActorNamed is what a handle is made from.
+type ActorNamed struct {
+	ActorID []byte
+	Meta    []byte
+}
+
+// ActorNames asks for the live named actors.
+type ActorNames struct {
+	Namespace string
+	All       bool
+}
+
+// ActorName is one row of the answer.
+type ActorName struct {
+	Name      string
+	Namespace string
+}
+
+// ActorStart tells a pooled worker to become an actor.
+type ActorStart struct {
+	ActorID        []byte
+	Name           string
+	Namespace      string
+	ClassName      string
+	Incarnation    uint64
+	MaxConcurrency int
+	Assignment     Assignment
+	Template       []byte // of another class than Spec's, from an alternative
+	Spec           []byte
+	Meta           []byte
+	Token          string // to count a handle that the actor gives of itself
+	Restarts       bool   // it has a page on which it notes which calls it begins
+	Code           []byte // id of the object with the class, to be had with TCodeGet; empty: Spec or Template has the class
+}
+
+// CodePart brings the cluster's state a part of an object with a large class,
+// before the actor is registered. With Size 0 it only asks whether the state has
+// the object, and if so takes it for the actor.
+type CodePart struct {
+	ActorID  []byte
+	ObjectID []byte
+	Size     uint64 // of the whole
+	Offset   uint64
+	Data     []byte
+}
+
+// CodeHave answers CodePart: how many bytes the state has, from the first on.
+type CodeHave struct {
+	Have uint64
+	Size uint64 // 0: the state does not know the object
+}
+
+// CodeAt asks for an object that the state keeps, from an offset on.
+type CodeAt struct {
+	ObjectID []byte
+	Offset   uint64
+}
+
+// CodeData answers CodeAt with some of the bytes.
+type CodeData struct {
+	Data []byte
+	Size uint64 // of the whole
+}
+
+// ActorReady reports that the constructor has ended. Message and Error are empty on success.
+type ActorReady struct {
+	ActorID      []byte
+	Incarnation  uint64
+	Message      string // why it failed
+	Error        []byte // envelope of the exception
+	Unregistered bool   // references that the actor keeps may not be registered yet: see TRegistered
+}
+
+// KVPut stores a value.
+type KVPut struct {
+	Namespace string
+	Key       []byte
+	Value     []byte
+	Overwrite bool
+}
+
+// KVKey names a value, or a prefix.
+type KVKey struct {
+	Namespace string
+	Key       []byte
+	Prefix    bool
+}
+
+// ObjCreate asks for room in the arena.
+type ObjCreate struct {
+	ObjectID []byte
+	Size     uint64
+	Anew     bool // in place of what the store has under this id
+}
+
+// ObjReuse makes an object, which the sender writes and seals, at the place of
+// another one that nobody but the sender has pinned, and that goes.
+type ObjReuse struct {
+	Old      []byte
+	ObjectID []byte
+	Size     uint64
+}
+
+// ObjPlace is where an object lies: in the node's arena, or in a file.
+type ObjPlace struct {
+	Offset uint64
+	Size   uint64
+	Path   string // of the file that stands for memory; "": the arena
+}
+
+// ObjPlaces says where in the arena some of the objects are that were asked for.
+type ObjPlaces struct {
+	Which   []uint32 // of those asked for, in order
+	Offsets []uint64
+	Sizes   []uint64
+}
+
+// ObjRef names an object.
+type ObjRef struct {
+	ObjectID []byte
+}
+
+// ObjRefs names objects.
+type ObjRefs struct {
+	ObjectIDs [][]byte
+}
+
+// ObjStats describes the arena.
+type ObjStats struct {
+	Capacity  uint64
+	Used      uint64
+	Objects   int
+	Pinned    int
+	PeakBytes uint64
+	More      map[string]uint64 // of spilling; docs/protocol.md
+}
+
+// RefWait asks an owner for an object; answered when it is ready.
+type RefWait struct {
+	ObjectID []byte
+	Lost     bool // the store does not have the object, though the owner said that it has
+
+	// The asker knows that no node can make it as things are, and is answered when it is there after all.
+	Infeasible bool
+}
+
+// RefValue is a ready object: an envelope, or the node that holds it.
+type RefValue struct {
+	Inline  []byte // envelope; nil when in a store
+	Size    uint64
+	NodeID  []byte
+	Fault   *FaultBody // instead of a value
+	IsError bool       // the envelope holds an exception
+}
+
+// FaultBody is a fault inside another message.
+type FaultBody struct {
+	Code    string
+	Message string
+	Task    string
+}
+
+// Cancel asks the executor of a task to end it, or the owner of an object to
+// have the task ended that computes it.
+type Cancel struct {
+	TaskID    []byte
+	Force     bool
+	Recursive bool
+	ObjectID  []byte // to an owner, in place of TaskID
+}
+
+// Received lets the executor of a call drop what it held for its answer with this number.
+type Received struct {
+	Answer uint64
+}
+
+// AnswersRead asks the caller of a task socket that broke about this socket, as the caller's hello named it.
+type AnswersRead struct {
+	Actor  bool   // its role was RoleActor, otherwise RoleLease
+	Number uint64 // Hello.LeaseID
+}
+
+// ClusterInfo describes nodes and resources.
+type ClusterInfo struct {
+	Nodes     []NodeInfo
+	Totals    Totals
+	Available map[string]int64
+	Jobs      int
+	Workers   int
+	Actors    int
+	Pending   map[string]int // class name → leases wanted and not granted
+	Demands   []Demand       // what of Pending has no resources yet
+	GPUUses   []GPUUse       // what workers hold of GPUs, as last seen
+}
+
+// Demand is what a number of tasks or actors waits for. A task or actor with alternatives
+// counts with one of them.
+type Demand struct {
+	Name      string
+	Resources map[string]int64
+	Count     int
+}
+
+// GPUUse is what one worker holds of one GPU's memory.
+type GPUUse struct {
+	Pid    int
+	Name   string // the function of the worker's task or the class of its actor
+	Device string
+	Bytes  int64
+	Share  int64 // gpu_memory that it asked for, 0 if it did not
+}
+
+// NodeInfo is one row of nodes().
+type NodeInfo struct {
+	NodeID     []byte
+	Alive      bool
+	Address    string
+	Hostname   string
+	SessionDir string
+	Pid        int
+	Resources  map[string]int64
+	Available  map[string]int64
+	Labels     map[string]string
+	IsHead     bool
+}
+
+// ActorLost says that the sender's connection to an incarnation broke.
+type ActorLost struct {
+	ActorID     []byte
+	Incarnation uint64
+	Conn        uint32 // the sender's number for that connection
+}
+
+// ActorNever is an incarnation that no actor reaches: ActorLost with it is answered when the actor is dead.
+const ActorNever = 1<<64 - 1
+
+// ActorDeath answers ActorLost. State is ActorAlive when the incarnation lives and only the
+// connection broke, ActorRestarting when the next incarnation will follow, else ActorDead.
+type ActorDeath struct {
+	State   string
+	Cause   string // fault code of the incarnation's end
+	Message string // how it ended, and of which actor
+	Error   []byte // when dead: envelope of the constructor's exception, if that was the cause
+	Known   bool   // Started is known
+	Started uint32 // the number of the latest call of that connection that was begun
+}
+
+// RefFree asks an owner to let go of values that others may hold.
+type RefFree struct {
+	ObjectIDs [][]byte
+	Lose      bool // for tests: let go of the copy only, as if the store had lost it
+}

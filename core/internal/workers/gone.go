@@ -1,0 +1,124 @@
+package workers
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// statusWait is how long the end of a worker waits for its exit status, which the
+// zygote tells if the process was not there to be asked any more.
+const statusWait = 100 * time.Millisecond
+
+// maxStartKills is how many workers in a row may be killed while they start
+// before that counts as a fault of their environment.
+const maxStartKills = 30
+
+// End is how a worker ended, as reported to the processes that needed the worker.
+type End struct {
+	Detail string     // in words
+	Code   fault.Code // what its task fails with; "" for a crash
+	Bytes  uint64     // what it held when it was ended for holding too much memory
+	// StartFailure says why its environment is at fault; it is "" unless the worker
+	// ended before it was ready, and by itself.
+	StartFailure string
+}
+
+// processGone is called when the pidfd says that the worker has ended. What the worker
+// sent last is still in its socket, and what it wrote last is in the pipes. The exit
+// status was read from the process if the zygote has not waited for it yet; else it is
+// on its way from the zygote.
+func (t *Table) processGone(w *Worker, p *Process) {
+	limit := time.NewTimer(statusWait)
+	defer limit.Stop()
+	wait := func(event <-chan struct{}) {
+		select {
+		case <-event:
+		case <-limit.C:
+			limit.Reset(0)
+		}
+	}
+	var output *Output
+	var starting bool
+	var peer *wire.Peer
+	t.locked(func() {
+		if p.End.Status != 0 { // a 0 may mean that reading it is forbidden: the zygote tells
+			w.setStatus(p.End)
+		}
+		output, starting, peer = w.output, w.state == Starting, w.peer
+	})
+	if peer != nil {
+		wait(peer.Done())
+	}
+	wait(w.statusSet)
+	t.locked(func() { w.setStatus(p.End) })
+	if starting && output != nil {
+		wait(output.Done())
+	}
+	stderr := ""
+	if !starting {
+		stderr = output.StderrTail()
+	}
+	outside := false
+	t.locked(func() {
+		outside = (w.killedFromOutside() || w.killedDisconnected && w.status.Status == -int(unix.SIGKILL)) && w.state == Ready
+	})
+	if outside {
+		w.events.KilledFromOutside()
+	}
+	t.locked(func() { t.finish(w, stderr) })
+}
+
+// setStatus notes how a worker ended, if that is not known yet; mu held.
+func (w *Worker) setStatus(e Ending) {
+	if e.Known && !w.status.Known {
+		w.status = e
+		close(w.statusSet)
+	}
+}
+
+// end says how a worker ended. Stderr is what the worker wrote last; mu held.
+func (w *Worker) end(stderr string) End {
+	if x := w.excess; x.Text != "" {
+		return End{Detail: x.Text, Code: x.Code, Bytes: x.Bytes}
+	}
+	detail := w.ExitText()
+	if w.killedFromOutside() {
+		detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
+	}
+	switch {
+	case w.reason != "":
+		detail += " on purpose: " + w.reason
+	case w.status.Status != 0:
+		detail += stderr
+	}
+	return End{Detail: detail, Bytes: w.excess.Bytes}
+}
+
+// finish reports a worker's end. Stderr is what the worker wrote last to standard
+// error; mu held.
+func (t *Table) finish(w *Worker, stderr string) {
+	if w.state == Gone {
+		return
+	}
+	end := w.end(stderr)
+	if w.state == Starting && !w.dismissed && !t.killedAtStart(w) {
+		end.StartFailure = startFailure(end.Detail+" before it was ready", w.output)
+	}
+	t.remove(w)
+	w.events.Gone(end)
+}
+
+// killedAtStart reports whether a worker that was not ready yet was killed from
+// outside, which says nothing about its environment: another one is started. Where
+// every worker is killed the restarts end some time; mu held.
+func (t *Table) killedAtStart(w *Worker) bool {
+	if !w.status.Known || w.status.Status != -int(unix.SIGKILL) {
+		return false
+	}
+	t.startKills++
+	return t.startKills <= maxStartKills
+}
