@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 import struct
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,10 @@ def task_socket(pid: int) -> int:
     found = []
     for name in os.listdir("/proc/self/fd"):
         try:
+            if not stat.S_ISSOCK(os.fstat(int(name)).st_mode):
+                continue
             copy = socket.socket(fileno=os.dup(int(name)))
-        except OSError:  # it is no socket, or is closed already
+        except OSError:  # it is closed already
             continue
         with copy:
             if copy.family != socket.AF_UNIX:
