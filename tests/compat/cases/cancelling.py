@@ -74,8 +74,8 @@ def a_task_that_is_interrupted_cleans_up(ray: Any) -> None:
 
         @ray.remote
         def loop() -> None:
-            open(f"{folder}/started", "w").close()
             try:
+                open(f"{folder}/started", "w").close()  # within the try: the interrupt may come at once
                 while True:
                     time.sleep(0.01)
             except KeyboardInterrupt:
