@@ -59,6 +59,9 @@ func (effects) SourceGone(refs.Source, *refs.Object)   {}
 // ReadsAnswers implements borrows.Session.
 func (s *session) ReadsAnswers(bool, uint64) bool { return false }
 
+// Say implements borrows.Session.
+func (s *session) Say(text string) { panic(text) }
+
 // Await implements borrows.Session.
 func (s *session) Await(w *wait.Wait, deadline time.Time) { s.poller.Await(w, deadline) }
 

@@ -30,7 +30,7 @@ func (m *Messenger) register(list [][]byte, p *wire.Peer, err error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err != nil {
+	if err != nil && !m.ended { // else nobody says that the owner has ended
 		m.table.Unreachable(list)
 	}
 	m.registered(len(list))

@@ -14,6 +14,9 @@
 //   - From borrowers, callers and workers: the same messages (Hear), and the end of their
 //     connection (Left).
 //
+// A process that cannot be connected to now, but may live, is no process that has ended: what is said to it
+// waits until it can be connected to (package transport).
+//
 // # Order
 //
 // A link says things in order: a reference that was given back and then borrowed again

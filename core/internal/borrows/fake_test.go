@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/transport"
@@ -26,6 +28,8 @@ type process struct {
 	reads map[uint64]bool // the leases from whose workers it reads answers
 
 	others map[string]wire.Handler // processes that can be reached, by their address
+	busy   map[string]int          // processes that live and cannot be reached, by their address: for so many attempts
+	told   []string                // what the user hears
 }
 
 // effects are those of a table whose objects nobody waits for.
@@ -47,7 +51,7 @@ func (effects) Reply(q *wire.Message, _ *refs.Object) { _ = q.Reply(nil) }
 
 func newProcess(t *testing.T) *process {
 	t.Helper()
-	p := &process{t: t, self: ids.NewWorker().Owner(), others: map[string]wire.Handler{}}
+	p := &process{t: t, self: ids.NewWorker().Owner(), others: map[string]wire.Handler{}, busy: map[string]int{}}
 	p.links = transport.NewLinks(&p.mu, &p.m, p, func() wire.Hello { return wire.Hello{} }, nil)
 	p.m.Init(&p.mu, p, p.links, transport.NewServed(&p.mu, nil, nil))
 	p.table = refs.NewTable(p.self, ids.JobOf(1), "/own.sock", effects{Messenger: &p.m})
@@ -64,6 +68,8 @@ func (p *process) TakeDrops() { p.drops++ }
 
 func (p *process) ReadsAnswers(actor bool, number uint64) bool { return !actor && p.reads[number] }
 
+func (p *process) Say(text string) { p.told = append(p.told, text) }
+
 func (p *process) Await(w *wait.Wait, deadline time.Time) {
 	p.mu.Unlock()
 	defer p.mu.Lock()
@@ -75,15 +81,29 @@ func (p *process) Dial(string, wire.Hello, int) (int, error) {
 }
 
 func (p *process) DialControl(addr string, _ wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error) {
-	hear := p.others[addr]
+	hear, err := p.reaches(addr)
+	if err != nil {
+		return nil, err
+	}
 	if hear == nil {
-		return nil, errors.New("nobody listens there")
+		return nil, unix.ECONNREFUSED
 	}
 	here, there := net.Pipe()
 	other := wire.NewPeer(there, hear, nil)
 	other.Start()
 	p.t.Cleanup(func() { other.Close() })
 	return wire.NewPeer(here, handle, closed), nil
+}
+
+// reaches returns the process at an address, nil if it has ended.
+func (p *process) reaches(addr string) (wire.Handler, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy[addr] > 0 {
+		p.busy[addr]--
+		return nil, unix.EMFILE
+	}
+	return p.others[addr], nil
 }
 
 // borrowed is a reference of the process at an address, which holds nothing yet.

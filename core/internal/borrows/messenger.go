@@ -1,6 +1,7 @@
 package borrows
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -19,6 +20,8 @@ type Session interface {
 	// ReadsAnswers reports whether this process may still read answers from one of its task sockets, which
 	// its hello named by this number: that of a lease, or of a connection to an actor.
 	ReadsAnswers(actor bool, number uint64) bool
+	// Say tells the user of this process something.
+	Say(text string)
 }
 
 // Messenger carries the messages of one session. Init and Join make it usable.
@@ -72,5 +75,13 @@ func (m *Messenger) Send(t wire.Type, batch [][]byte, p *wire.Peer, err error) {
 func (m *Messenger) Lost(addr string) {
 	if !m.ended {
 		m.table.OwnerGone(addr)
+	}
+}
+
+// Unconnected implements transport.LinkHost.
+func (m *Messenger) Unconnected(addr string, why error) {
+	if !m.ended {
+		m.session.Say(fmt.Sprintf("this process has not been able to connect to the process at %s for a second: %v; "+
+			"it goes on trying, and what needs the other process waits meanwhile. Warnings of this kind pause until a connection succeeds", addr, why))
 	}
 }

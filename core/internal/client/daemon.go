@@ -108,7 +108,7 @@ func (c *Client) working(f func(e *execute.Worker)) {
 // exitAnswer says what keeps this worker, which is told to exit; mu held.
 func (c *Client) exitAnswer() wire.ExitAnswer {
 	e := c.exec
-	return wire.ExitAnswer{Needed: e.Idle() && c.needed(time.Now()), Runs: e.Busy()}
+	return wire.ExitAnswer{Needed: e.Idle() && c.needed(), Runs: e.Busy()}
 }
 
 // Note is something for the program's user.

@@ -19,6 +19,7 @@ func (c *Client) shut(why error) {
 	c.SetClosed(why)
 	c.local.End(why)
 	c.borrows.End()
+	c.links.End()
 	c.submit.End(why)
 	c.poller.End()
 	c.served.Refuse()

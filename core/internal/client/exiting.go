@@ -14,10 +14,9 @@ import (
 // A worker that ends on purpose may be needed: for objects that it owns and
 // others hold, for tasks that it has submitted. An actor is not.
 const (
-	movesAfter      = 5 * time.Millisecond // most of what a worker is needed for passes sooner
-	moveAgain       = time.Second          // after a move that could not begin
-	receiptPatience = 5 * time.Second      // a caller that does not confirm its answer has gone
-	exitPatience    = 5 * time.Second      // how long callers may take to read their answers
+	movesAfter   = 5 * time.Millisecond // most of what a worker is needed for passes sooner
+	moveAgain    = time.Second          // after a move that could not begin
+	exitPatience = 5 * time.Second      // how long callers may take to read their answers
 )
 
 // Exiting announces that this worker ends on purpose, sends all answers, and
@@ -52,10 +51,9 @@ func (c *Client) stayWhileNeeded() {
 	if c.exec == nil || c.exec.ActorID() != (ids.Actor{}) {
 		return
 	}
-	began := time.Now()
-	next := began.Add(movesAfter) // when it moves, or looks again whether it is needed
+	next := time.Now().Add(movesAfter) // when it moves, or looks again whether it is needed
 	var tried moveAttempts
-	for !c.Closed() && c.needed(began) {
+	for !c.Closed() && c.needed() {
 		if now := time.Now(); !now.Before(next) {
 			next = now.Add(moveAgain)
 			if !tried.never {

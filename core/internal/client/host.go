@@ -92,6 +92,15 @@ func (h *host) ReadsAnswers(actor bool, number uint64) bool {
 	return h.submit.ReadsAnswers(actor, number)
 }
 
+// Say implements borrows.Session: a worker has no user of its own, so the words go to its standard error.
+func (h *host) Say(text string) {
+	if h.opts.Role == wire.RoleWorker {
+		h.stderr.Add("eagleray: " + text + "\n") // without the mutex's holder waiting for a full pipe
+		return
+	}
+	h.Warn(text)
+}
+
 // Await implements borrows.Session.
 func (h *host) Await(w *wait.Wait, deadline time.Time) { h.poller.Await(w, deadline) }
 
@@ -106,7 +115,7 @@ func (c *Client) takesCalls() {
 }
 
 // WouldLose implements executor.Session.
-func (h *host) WouldLose() bool { return (*Client)(h).needed(time.Now()) }
+func (h *host) WouldLose() bool { return (*Client)(h).needed() }
 
 // AfterFunc implements notice.Clock.
 func (h *host) AfterFunc(d time.Duration, f func()) *time.Timer { return h.After(d, f).(*time.Timer) }

@@ -61,14 +61,14 @@ func (h *host) Request(t wire.Type, body any, answered func(*wire.Message, error
 	})
 }
 
-// Tell implements submit.Effects.
+// Tell implements submit.Effects. Who calls it sends the message again by itself when no connection can be had.
 func (h *host) Tell(addr string, t wire.Type, body any, done func(error)) {
 	locked := func(_ *wire.Message, err error) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		done(err)
 	}
-	h.links.To(addr).Do(func(p *wire.Peer, err error) {
+	h.links.To(addr).Attempt(func(p *wire.Peer, err error) {
 		if err != nil {
 			locked(nil, err)
 			return

@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/handover"
 	"github.com/eagleray/eagleray/core/internal/refs"
+	"github.com/eagleray/eagleray/core/internal/transport"
 	"github.com/eagleray/eagleray/core/internal/wait"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -80,7 +81,7 @@ func (c *Client) isOver(err error) bool {
 // nobodyNeeds reports whether there is no successor because the job or the session
 // has ended.
 func nobodyNeeds(err error) bool {
-	return fault.CodeOf(err) == fault.Closed || errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
+	return fault.CodeOf(err) == fault.Closed || transport.Ended(err)
 }
 
 // findSuccessor opens a connection that leads to a successor, which reads the

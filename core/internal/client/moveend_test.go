@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -69,7 +68,7 @@ func TestMove_NoSuccessor_TheWorkerStaysOrIsOver(t *testing.T) {
 }
 
 // What keeps a worker that wants to end: tasks without an answer, constructors that need its objects, what it
-// holds for others, and for a while callers that have not confirmed their answers.
+// holds for others, and callers that have not confirmed their answers.
 func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 	c := startDaemon(t).driver()
 	c.mu.Lock()
@@ -78,35 +77,33 @@ func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 		clear(c.submit.Actors)
 		c.mu.Unlock()
 	}()
-	began := time.Now()
-	needed := func(what string, began time.Time, want bool) {
+	needed := func(what string, want bool) {
 		t.Helper()
-		if got := c.needed(began); got != want {
+		if got := c.needed(); got != want {
 			t.Errorf("%s: needed %v", what, got)
 		}
 	}
 	o := c.table.New(1, 1)
 	theirs := c.table.Borrow(ids.NewObject(4, ids.Owner{9}, c.info.Job, 1), "its owner")
 	_ = theirs
-	needed("nothing", began, false)
+	needed("nothing", false)
 	c.submit.Open = 1
-	needed("a task has no answer", began, true)
+	needed("a task has no answer", true)
 	c.submit.Open = 0
 	c.table.Ref(o)
 	c.table.Retain("/nobody", []*refs.Object{o})
-	needed("a worker has not registered what it keeps", began, true)
+	needed("a worker has not registered what it keeps", true)
 	c.table.WorkerRegistered(c.table.Retained()[0], true)
-	needed("a worker has registered what it keeps", began, false)
+	needed("a worker has registered what it keeps", false)
 	c.table.Pin(o)
 	answer := c.table.HoldResult(refs.TaskSocket{Caller: ids.Owner{1}}, []*refs.Object{o})
-	needed("a caller has not confirmed", began, true)
-	needed("a caller has not confirmed for long", began.Add(-receiptPatience), false)
+	needed("a caller has not confirmed", true)
 	c.table.Confirmed(ids.Owner{1}, answer)
-	needed("a caller that has confirmed all", began, false)
+	needed("a caller that has confirmed all", false)
 	c.table.AddBorrower(o, ids.Owner{7})
-	needed("an object is borrowed", began, true)
+	needed("an object is borrowed", true)
 	c.table.DropBorrower(o, ids.Owner{7})
-	needed("it is borrowed no more", began, false)
+	needed("it is borrowed no more", false)
 
 	token := c.table.New(0, 1)
 	_ = c.submit.OpenActor(ids.Actor{1}, "A", 0)
@@ -135,7 +132,7 @@ func TestNeeded_ForWhatOthersWouldLose(t *testing.T) {
 		if x.constructor != nil {
 			a.RestoreCreation(&snapshot.Creation{Announce: x.known, Again: x.again}, x.constructor)
 		}
-		needed(x.what, began, x.want)
+		needed(x.what, x.want)
 	}
 	c.table.AddBorrower(token, ids.Owner{7})
 	if !c.submit.Creating() {

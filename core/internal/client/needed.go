@@ -1,18 +1,11 @@
 package client
 
-import (
-	"time"
+import "github.com/eagleray/eagleray/core/internal/refs"
 
-	"github.com/eagleray/eagleray/core/internal/refs"
-)
-
-// needed reports whether something would be lost with this worker, which
-// wants to end since began; mu held.
-func (c *Client) needed(began time.Time) bool {
-	if c.submit.Unfinished() > 0 || c.submit.Creating() || len(c.table.Retained()) > 0 {
-		return true
-	}
-	if time.Since(began) < receiptPatience && c.table.Unconfirmed() {
+// needed reports whether something would be lost with this worker. An answer that its caller has not confirmed counts
+// for as long as the caller lives, however slow the owners are with whom the caller registers; mu held.
+func (c *Client) needed() bool {
+	if c.submit.Unfinished() > 0 || c.submit.Creating() || len(c.table.Retained()) > 0 || c.table.Unconfirmed() {
 		return true
 	}
 	lent := false

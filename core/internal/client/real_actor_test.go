@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -391,7 +392,8 @@ func TestReal_Actor_LostArgumentsAndResults_ComeBack(t *testing.T) {
 // A worker that has created an actor and ends hands its handle to a successor.
 func TestReal_Actor_ItsCreatorEnds_ASuccessorCountsItsHandles(t *testing.T) {
 	r := startReal(t, 2)
-	outer := submitText(t, r.Client, r.template("creates", 0, func(tm *Template) { tm.MaxCalls = 1 }), "ab")
+	opened := r.file() // is there when this process has a handle: until then the creator's call keeps the actor
+	outer := submitText(t, r.Client, r.template("creates", 0, func(tm *Template) { tm.MaxCalls = 1 }), "ab "+opened)
 	said, code := outcome(t, r.Client, outer)
 	text, token, ok := strings.Cut(said, " ")
 	var a []byte
@@ -399,7 +401,15 @@ func TestReal_Actor_ItsCreatorEnds_ASuccessorCountsItsHandles(t *testing.T) {
 		t.Fatalf("%q, %s", said, code)
 	}
 	id := ids.Actor(a)
-	if _, err := r.OpenActor(id, token, "A", 0, 0); err != nil {
+	if _, err := r.OpenActor(id, token, "A", 0, 0); err != nil { // the token came as text, which holds nothing
+		t.Fatal(err)
+	}
+	r.eventually("the actor's owner knows of this handle", func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.table.Unregistered() == 0
+	})
+	if err := os.WriteFile(opened, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r.eventually("its creator has ended", func() bool {

@@ -203,17 +203,29 @@ func (p *program) run(it *Item) (Value, int) {
 		}
 		e, _ := store.Parse(f.Envelope)
 		result = string(e.Meta)
-	case "creates": // an actor, and gives a handle of it
+	case "creates": // an actor, and gives a handle of it as text; its own call of the actor ends when a file is there
 		s := realActor()
-		id, _, err := p.c.NewActor(&s, &Value{Fmt: FmtPickle, Meta: []byte(given)}, nil)
+		count, path, _ := strings.Cut(given, " ")
+		id, _, err := p.c.NewActor(&s, &Value{Fmt: FmtPickle, Meta: []byte(count)}, nil)
 		if err != nil {
 			return exception(err.Error()), wire.ReplyAppError
 		}
-		tm, _ := p.c.NewTemplate(&Template{Kind: KindMethod, Name: "A.add", Method: "add", Returns: 1})
-		if ref, _, err := p.c.CallActor(id, &Call{Template: tm}); err == nil {
-			p.kept = append(p.kept, ref)
+		tm, _ := p.c.NewTemplate(&Template{Kind: KindMethod, Name: "A.add later", Method: "add later", Returns: 1})
+		ref, _, err := p.c.CallActor(id, &Call{Template: tm, Args: Value{Fmt: FmtPickle, Meta: []byte(path)}})
+		if err != nil {
+			return exception(err.Error()), wire.ReplyAppError
 		}
+		p.kept = append(p.kept, ref)
 		return Value{Fmt: FmtBytes, Meta: []byte(fmt.Sprintf("%x %s", id[:], p.c.ActorToken(id))), Nested: []ids.Object{p.c.ActorTokenID(id)}}, 0
+	case "add later": // when the file is there
+		for {
+			if _, err := os.Stat(given); err == nil {
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+		p.counter++
+		result = fmt.Sprint(p.counter)
 	case "add":
 		p.counter++
 		result = fmt.Sprint(p.counter)

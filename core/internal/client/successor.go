@@ -67,23 +67,21 @@ func (s *successor) live(at *wire.TakenOver, begun func()) error {
 
 // outlive waits until nobody needs what was taken over; mu held.
 func (c *Client) outlive() {
-	began := time.Now()
-	for !c.Closed() && c.needed(began) {
+	for !c.Closed() && c.needed() {
 		w := wait.New()
 		c.stays(w)
 		if c.submit.Open > 0 {
 			c.poller.Await(w, time.Now().Add(time.Second))
 			continue
 		}
-		// No task socket is open: nobody has to poll, or to hold a thread for it.
-		c.sleep(w, receiptPatience-time.Since(began)+time.Millisecond) // negative: until something changes
+		c.sleep(w) // no task socket is open: nobody has to poll, or to hold a thread for it
 	}
 	c.stays(nil)
 }
 
-// sleep waits without polling; mu held, released meanwhile.
-func (c *Client) sleep(w *wait.Wait, most time.Duration) {
+// sleep waits without polling until something has changed; mu held, released meanwhile.
+func (c *Client) sleep(w *wait.Wait) {
 	c.mu.Unlock()
 	defer c.mu.Lock()
-	w.Sleep(most)
+	w.Sleep(-1)
 }

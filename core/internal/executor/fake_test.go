@@ -80,6 +80,9 @@ func (s *session) Failed(err error) { s.t.Error(err) }
 // ReadsAnswers implements borrows.Session.
 func (s *session) ReadsAnswers(bool, uint64) bool { return false }
 
+// Say implements borrows.Session.
+func (s *session) Say(text string) { panic(text) }
+
 // Await implements borrows.Session.
 func (s *session) Await(w *wait.Wait, deadline time.Time) { s.poller.Await(w, deadline) }
 

@@ -66,8 +66,7 @@ func (t *Table) Answered(id ids.Object, q Question, v *wire.RefValue, err error)
 	}
 }
 
-// OwnerGone notes that the process at an address has ended, or cannot be
-// reached. References to its objects that are not ready fail.
+// OwnerGone notes that the process at an address has ended. References to its objects that are not ready fail.
 func (t *Table) OwnerGone(addr string) {
 	var lost []*Object
 	t.EachBorrowed(func(o *Object) bool {
@@ -114,6 +113,7 @@ func (t *Table) BorrowerGone(who ids.Owner) {
 	t.DropProcess(who)
 	t.dropUnconfirmed(who)
 	t.CarryOut()
+	t.effects.Needed()
 }
 
 // eachOwned calls f with the objects of ours among those that another process

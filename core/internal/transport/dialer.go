@@ -18,8 +18,16 @@ type Dialer interface {
 	// first frame and has no answer. The descriptor of a page goes with it, unless
 	// that is -1.
 	Dial(addr string, h wire.Hello, page int) (fd int, err error)
-	// DialControl opens a control connection, which is not started yet.
+	// DialControl opens a control connection, which is not started yet. Ended says what an error means.
 	DialControl(addr string, h wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error)
+}
+
+// Ended reports whether an error of a Dialer means that the process at the address has ended: nobody listens there any
+// more. After every other error the process may live. This process may lack a descriptor or memory, or the other one
+// may be stopped or busy and take no connection in time. A connection that breaks while the hello is sent does not
+// tell either: another attempt does.
+func Ended(err error) bool {
+	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
 }
 
 // UnixDialer connects to processes of this machine: an address is the path of
@@ -83,7 +91,7 @@ func (d UnixDialer) introduce(fd int, addr string, hello []byte, page int) error
 func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error) {
 	conn, err := net.DialTimeout("unix", addr, d.timeout())
 	if err != nil {
-		return nil, err
+		return nil, unlessGone(addr, err)
 	}
 	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
 	if err == nil {
@@ -97,7 +105,16 @@ func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, 
 	}
 	if err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("connect to %s: %w", addr, err)
+		return nil, fmt.Errorf("connect to %s: %w", addr, unlessGone(addr, err))
 	}
 	return wire.NewPeer(conn, handle, closed), nil
+}
+
+// unlessGone returns why an attempt to connect failed. The daemon removes the socket of a process that has ended. That
+// shows even when this process can make no socket of its own to try with.
+func unlessGone(addr string, err error) error {
+	if !Ended(err) && unix.Access(addr, unix.F_OK) == unix.ENOENT {
+		return fmt.Errorf("%w, and the socket of the process is gone: %w", err, unix.ENOENT)
+	}
+	return err
 }

@@ -32,6 +32,12 @@
 // A full socket never blocks a caller. What does not fit stays queued until the socket is
 // writable, and whoever polls reads meanwhile.
 //
+// # A process that cannot be connected to
+//
+// A link tries again until it is open or the process has ended (opening.go). Only a refused connection and
+// a missing socket mean that the process has ended (Ended). The failure of a task connection is told
+// at once: who wanted it asks the daemon what became of the process.
+//
 // # The lock
 //
 // The package has no lock of its own. It is given the session's mutex, which

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"errors"
 	"net"
 	"sync"
 
@@ -12,17 +11,17 @@ import (
 // MaxBatch is how many ids share a message of a link.
 const MaxBatch = 10_000
 
-// errLinksClosed is the error for requests that wait for a link when the session ends.
-var errLinksClosed = errors.New("the session has ended")
-
 // LinkHost is the process that has the links.
 type LinkHost interface {
 	// Send sends ids that were batched for a message type, over p. If there is no connection,
 	// it gets the reason instead. It is called without the mutex.
 	Send(t wire.Type, batch [][]byte, p *wire.Peer, err error)
-	// Lost is called when the process at an address is gone, or cannot be
-	// reached. It is called with the mutex held.
+	// Lost is called when the process at an address has ended. It is called with the mutex held.
 	Lost(addr string)
+	// Unconnected is called when the process at an address could not be connected to for a second, though nothing
+	// says that it has ended: the link goes on trying. It is called once until a link has been opened again, with
+	// the mutex held.
+	Unconnected(addr string, why error)
 }
 
 // Links are the control connections that this process has opened to others: to
@@ -34,9 +33,12 @@ type Links struct {
 	host   LinkHost
 	dialer Dialer
 	hello  func() wire.Hello
-	told   watcher
+	watch  watcher
 	links  map[string]*Link // by address
 	idle   *sync.Cond       // a link has nothing to say any more, or is stopped
+	told   bool             // the host, that a process cannot be connected to
+	over   chan struct{}    // closed when ended becomes true
+	ended  bool             // no attempt to connect is repeated
 	closed bool
 }
 
@@ -50,8 +52,9 @@ type Link struct {
 	err     error
 	fd      int // -1: there is none
 	jobs    []job
-	busy    bool // a goroutine sees to jobs
-	stopped bool // jobs are not to be done here any more
+	now     chan struct{} // has one element when the next attempt to connect is not to wait
+	busy    bool          // a goroutine sees to jobs
+	stopped bool          // jobs are not to be done here any more
 }
 
 // job is either ids for a message or a function.
@@ -59,12 +62,13 @@ type job struct {
 	kind  wire.Type
 	batch [][]byte
 	do    func(*wire.Peer, error)
+	once  bool // do is called when an attempt to connect has failed, too
 }
 
 // NewLinks returns no links yet. Hello says who opens them; descriptor is told
 // of descriptors as Options.Descriptor is.
 func NewLinks(mu *sync.Mutex, host LinkHost, dialer Dialer, hello func() wire.Hello, descriptor func(fd int, open bool)) *Links {
-	return &Links{mu: mu, host: host, dialer: dialer, hello: hello, told: descriptor, links: map[string]*Link{}, idle: sync.NewCond(mu)}
+	return &Links{mu: mu, host: host, dialer: dialer, hello: hello, watch: descriptor, links: map[string]*Link{}, idle: sync.NewCond(mu), over: make(chan struct{})}
 }
 
 // Find returns the link to an address, nil when there is none.
@@ -77,16 +81,27 @@ func (a *Links) Len() int { return len(a.links) }
 func (a *Links) To(addr string) *Link {
 	l := a.links[addr]
 	if l == nil {
-		l = &Link{all: a, addr: addr, fd: -1, busy: true}
+		l = &Link{all: a, addr: addr, fd: -1, busy: true, now: make(chan struct{}, 1)}
 		a.links[addr] = l
 		go l.open()
 	}
 	return l
 }
 
-// Do arranges that f is called with the connection, or with the reason why there is none,
-// when all earlier messages have been sent. f is called without the mutex.
+// Do arranges that f is called with the connection when all earlier messages have been sent. If the process or the
+// session has ended, f is called with the reason why there is no connection. While a living process cannot be
+// connected to, f waits. f is called without the mutex.
 func (l *Link) Do(f func(*wire.Peer, error)) { l.add(job{do: f}) }
+
+// Attempt is Do for a message that its sender sends again by itself: the process is connected to at once, and f is
+// called with the reason when that fails, whether the process has ended or not.
+func (l *Link) Attempt(f func(*wire.Peer, error)) {
+	l.add(job{do: f, once: true})
+	select {
+	case l.now <- struct{}{}:
+	default: // the next attempt does not wait already, or the link is open
+	}
+}
 
 // Batch sends an id in a message of the given type. Ids of one type that are passed
 // one after the other share a message.
@@ -144,65 +159,43 @@ func (l *Link) takeJobs() ([]job, *wire.Peer, error) {
 	return jobs, l.peer, l.err
 }
 
-func (l *Link) open() {
-	a := l.all
-	p, err := a.dialer.DialControl(l.addr, a.introduction(), refuse, func(error) { l.lost() })
-	err = l.opened(p, err)
-	l.serve()
-	if err != nil {
-		l.lost()
-	}
-}
-
-// introduction is the hello of a link that is about to be opened.
-func (a *Links) introduction() wire.Hello {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.hello()
-}
-
-// opened takes the connection of a link, or why there is none, and returns the latter.
-func (l *Link) opened(p *wire.Peer, err error) error {
-	a := l.all
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch {
-	case err != nil:
-	case a.closed: // nobody would close it
-		go p.Close()
-		p, err = nil, errLinksClosed
-	default:
-		l.fd = Descriptor(p.Conn())
-		a.told.opened(l.fd)
-		p.Start()
-	}
-	l.peer, l.err = p, err
-	return err
-}
-
 // refuse is the handler of connections on which only this process asks.
 func refuse(m *wire.Message) {
 	_ = m.Fail(fault.New(fault.BadRequest, "%s is not for the calling side", m.Type))
 }
 
-// lost forgets a link whose process is gone.
+// lost forgets a link whose process has ended.
 func (l *Link) lost() {
 	a := l.all
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.links[l.addr] == l {
-		delete(a.links, l.addr)
-	}
-	a.told.closing(&l.fd)
+	a.forget(l)
+	a.watch.closing(&l.fd)
 	a.host.Lost(l.addr)
 }
 
-// Close closes all links, and those that are being opened as soon as they are.
+// forget takes a link out, unless another one has its place.
+func (a *Links) forget(l *Link) {
+	if a.links[l.addr] == l {
+		delete(a.links, l.addr)
+	}
+}
+
+// End says that the session has ended: no attempt to connect is repeated, and requests that wait for one are told.
+func (a *Links) End() {
+	if !a.ended {
+		a.ended = true
+		close(a.over)
+	}
+}
+
+// Close ends and closes all links, and those that are being opened as soon as they are.
 func (a *Links) Close() {
+	a.End()
 	a.closed = true
 	for _, l := range a.links {
 		if l.peer != nil {
-			a.told.closing(&l.fd)
+			a.watch.closing(&l.fd)
 			go l.peer.Close()
 		}
 	}
@@ -236,9 +229,10 @@ type Detached struct {
 	Unsent map[wire.Type][][]byte // batches that were not sent
 }
 
-// Detach stops all links and returns those that are open. The mutex is
+// Detach stops all links and returns those that are open. Attempts to connect end. The mutex is
 // released meanwhile.
 func (a *Links) Detach() (out []Detached) {
+	a.End()
 	list := make([]*Link, 0, len(a.links))
 	for _, l := range a.links {
 		l.stopped = true
@@ -276,10 +270,10 @@ func detached(mu *sync.Mutex, p *wire.Peer) (wire.State, bool) {
 // Resume takes over a link that another process has detached. The link is not
 // started yet: see Start.
 func (a *Links) Resume(u *net.UnixConn, addr string, s wire.State) *Link {
-	l := &Link{all: a, addr: addr, fd: Descriptor(u)}
+	l := &Link{all: a, addr: addr, fd: Descriptor(u), now: make(chan struct{}, 1)}
 	l.peer = wire.Resume(u, s, refuse, func(error) { l.lost() })
 	a.links[addr] = l
-	a.told.opened(l.fd)
+	a.watch.opened(l.fd)
 	return l
 }
 

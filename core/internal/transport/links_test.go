@@ -2,16 +2,19 @@ package transport
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-var errNobody = errors.New("nobody listens there")
+var errNobody = fmt.Errorf("nobody listens there: %w", unix.ECONNREFUSED)
 
 // pipes is a Dialer whose connections are pipes. An address that is not in it
 // has nobody.
@@ -47,6 +50,7 @@ type linkHost struct {
 	mu   sync.Mutex
 	said []sent
 	lost chan string
+	late []string // whom it could not connect to, and why; the links' mutex guards it
 }
 
 func (h *linkHost) Send(t wire.Type, batch [][]byte, _ *wire.Peer, err error) {
@@ -60,6 +64,10 @@ func (h *linkHost) Send(t wire.Type, batch [][]byte, _ *wire.Peer, err error) {
 }
 
 func (h *linkHost) Lost(addr string) { h.lost <- addr }
+
+func (h *linkHost) Unconnected(addr string, why error) {
+	h.late = append(h.late, fmt.Sprintf("%s: %v", addr, why))
+}
 
 // newLinks returns links to the process "b", which listens.
 func newLinks(t *testing.T, gate chan struct{}) (*Links, *linkHost, chan net.Conn) {
