@@ -13,12 +13,12 @@
 //	items, err := core.Stream[int](ctx, f, 10)
 //	for v, err := range items.All(ctx) { … }
 //
-// Go values become what they are in Python, and Python's values become the Go type that the
-// program names: numbers, text, bytes, lists, dicts, structs, dates, numpy arrays, and references
-// anywhere inside. Nothing is converted with a loss: a value that does not fit is an error.
-// docs/go.md has the table of conversions, lifetimes, errors and what is stable.
+// A Go value becomes the Python value of the same kind, and a Python value becomes the Go type
+// that the program names: numbers, text, bytes, lists, dicts, structs, dates, numpy arrays, and
+// references anywhere inside. Nothing is converted with a loss: a value that does not fit is an
+// error. docs/go.md has the table of conversions, lifetimes, errors and what is stable.
 //
-// The garbage collector releases what the program does not reach any more: references, functions,
+// The garbage collector releases what the program cannot reach any more: references, functions,
 // actors, generators and the shared memory of arrays. A Session runs one reader goroutine, and one
 // goroutine for each control connection. Everything here may be used from any goroutine.
 package core

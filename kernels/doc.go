@@ -1,5 +1,5 @@
-// Package kernels is arrays in a device's memory and operations on them, on
-// the CPU (package cpu) and on NVIDIA devices (package cuda).
+// Package kernels has arrays in the memory of a device and operations on them,
+// for the CPU (package cpu) and for NVIDIA devices (package cuda).
 //
 // An [Array] is a counted view of one allocation. Views made with Slice,
 // Reshape, Transpose or Broadcast share the memory, which goes back when the
@@ -18,9 +18,9 @@
 //     its end; sums of F32 accumulate in float64.
 //
 // Operations queue their work on a stream: the default one of the device, or
-// the one that an array was bound to with [Array.On]. What copies to the host
-// (CopyTo, ToSlice, To a cpu device) waits for the work before. The cpu device
-// does its work at once.
+// the one that an array was bound to with [Array.On]. Operations that copy to
+// the host (CopyTo, ToSlice, To a cpu device) wait for the work before them.
+// The cpu device does its work at once.
 //
 // All functions may be called from any goroutine. Writing to an array while
 // another goroutine uses its elements gives undefined elements, never a crash.

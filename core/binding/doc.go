@@ -1,5 +1,5 @@
-// Package binding is the door through which pybind reaches the core, whose packages lie below
-// core/internal. It promises nothing to other programs: a Go program uses package core.
+// Package binding gives pybind access to the core, whose packages lie below core/internal.
+// Its API may change at any time; a Go program uses package core.
 //
 // It holds the one session that a Python process has, and turns the msgpack maps of
 // docs/hot-api.md into the Go values that core/internal/client takes. Both the hot path

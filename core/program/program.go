@@ -1,5 +1,5 @@
-// Package program is the door through which cmd/eagleray reaches the command line and the
-// daemon, which lie below core/internal. It promises nothing: use the command eagleray.
+// Package program gives cmd/eagleray access to the command line and the daemon, which lie
+// below core/internal. Its API may change at any time; use the command eagleray.
 package program
 
 import (

@@ -10,7 +10,7 @@
 #include "background.h"
 #include "_cgo_export.h"
 
-enum { PARKS, NAPS, WATCHES, ENDS, RESTS };
+enum { WAITS, NAPS, WATCHES, ENDS, RESTS };
 enum { IDLE, WANTED, NOW };
 
 #define MILLISECOND 1000000
@@ -72,7 +72,7 @@ static void watch(background *b, int64_t ns) {
 
 static void *run(void *p) {
   background *b = p;
-  hot_pause next = {PARKS, 0, 0};
+  hot_pause next = {WAITS, 0, 0};
   prctl(PR_SET_TIMERSLACK, 50000UL);
   for (;;) {
     switch (next.mode) {

@@ -1,7 +1,7 @@
-// Command mutants measures whether the tests bite. It changes the program in
-// one random place, runs the tests of the package that reach the place, and
-// notes whether one of them fails. A change that no test notices is a
-// survivor: a test is missing there, or the change changes nothing.
+// Command mutants measures whether the tests notice errors. It changes the
+// program in one random place, runs the tests of the package that reach the
+// place, and notes whether one of them fails. A change that no test notices is
+// a survivor: a test is missing there, or the change changes nothing.
 //
 //	go run ./tests/mutants -seed 7 -n 20 -packages core/internal/refs,core/internal/sched
 //	go run ./tests/mutants -files core/internal/refs/table.go -n 100
@@ -17,20 +17,20 @@
 // tree stays as it is. The same seed chooses the same places in the same
 // sources. A change that would not compile by itself is replaced by the next one.
 //
-// Limits: a place that no test reaches when it runs alone has survived. A
-// test with several goroutines may reach a place only now and then; such a
-// place counts as not reached by that test when it was not reached in the one
-// run. With -thorough every change that would survive meets all tests of the
-// package. A test that fails now and then without a change makes a change look
-// noticed; it is named when it fails in its first run without a change. A test
-// that fails twice without a change is left out, and named. A package whose
-// tests cannot be run is given up, and named; the rates are then those of what
-// was measured, and the exit status is 2.
+// Limits: a change in a place that no test reaches when the test runs alone
+// counts as a survivor. A test with several goroutines may reach a place only
+// now and then; such a place counts as not reached by that test when it was not
+// reached in the one run. With -thorough every change that would survive meets
+// all tests of the package. A test that fails now and then without a change
+// makes a change look noticed; it is named when it fails in its first run
+// without a change. A test that fails twice without a change is left out, and
+// named. A package whose tests cannot be run is given up, and named; the rates
+// are then those of what was measured, and the exit status is 2.
 //
 // A changed program may allocate, write or start processes without end. Each
 // trial therefore has bounds on its memory, files and processes, a temporary
-// folder that is removed, and no process of it lives on. Tests that exceed the
-// bounds count as failed.
+// folder that is removed, and all its processes are ended. Tests that exceed
+// the bounds count as failed.
 //
 // finder.go and within.go find what can be changed, load.go reads a package and its types,
 // switched.go and helpers.go write the program with all changes, build.go

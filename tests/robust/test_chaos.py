@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from chaos.births import Births
+from chaos.recovery import RecoveryMonitor
 from chaos.storm import Storm
 from eagleray._private.state import process
 
@@ -18,11 +18,11 @@ SEED = int(os.environ.get("SEED", "0")) or int.from_bytes(os.urandom(3), "big")
 @pytest.mark.timeout(300)
 def test_a_worker_is_killed_every_so_often(fresh: Any, tmp_path: Path) -> None:
     """Every result is right, and nothing is left behind."""
-    births = Births(tmp_path)  # workers inherit where they are to tell
+    monitor = RecoveryMonitor(tmp_path)  # workers inherit the path of its socket
     try:
         fresh.init(address="local", num_cpus=2, object_store_memory=200_000_000, log_to_driver=False)
-        outcome = Storm(SEED, pieces=150, actors=4, interval=0.1, replaced=5).run(process.require(), births)
+        outcome = Storm(SEED, pieces=150, actors=4, interval=0.1, replaced=5).run(process.require(), monitor)
     finally:
-        births.close()
+        monitor.close()
     assert not outcome.wrong and not outcome.leaks, "\n".join([*outcome.lines(), f"again: SEED={SEED}"])
     assert outcome.kills > 3

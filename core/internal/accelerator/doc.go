@@ -16,8 +16,9 @@
 // Python package's table is generated from that list. The package keeps no state. It
 // leaves a goroutine behind only where a driver never answers.
 //
-// A tool has 5 s, its output has a bound, and it is ended with everything that it has
-// started. If the driver does not let a killed tool end, detection goes on after 2 s more.
-// The variables that make devices visible reach a worker with its lease: before the function
-// is unpickled, and again before each task, because the task before may have changed them.
+// A tool may run for 5 s, its output has a bound, and when it takes too long it is ended
+// together with every process that it has started. If the driver does not let a killed tool
+// end, detection goes on after 2 s more. The variables that make devices visible reach a
+// worker with its lease. They are set before the function is unpickled, and again before
+// each task, because the previous task may have changed them.
 package accelerator

@@ -6,11 +6,12 @@
 //
 // # Waiting
 //
-// A wait for many objects puts its id on each of them (core/internal/refs, waitid.go). A wait runs the program's signal handlers
-// on its way. In a worker a wait that lasts lends the CPUs of its task to others (AwaitBlocked).
+// A wait for many objects writes its id on each of them (core/internal/refs, waitid.go). A wait runs the program's
+// signal handlers when a signal arrives. In a worker, a wait that takes long lends the CPUs of its task to others
+// (AwaitBlocked).
 //
-// Event loops must not wait. They are told through an eventfd (AsyncFD), which rings when an object that is watched has
-// become ready. A value that lies in the store is mapped before the event loop is told of it (eventfetch.go).
+// Event loops must not block. They are told through an eventfd (AsyncFD), which rings when an object that is watched
+// has become ready. A value that lies in the store is mapped before the event loop is told of it (eventfetch.go).
 //
 // # Locks and goroutines
 //

@@ -1,5 +1,6 @@
-// Package actors is what a process knows of the actors that it has handles of: where each
-// one runs, whether it lives, what its creation still needs, and why it is dead.
+// Package actors holds what a process knows about the actors for which it has handles:
+// where each actor runs, whether it lives, what its creation still needs, and why it
+// died.
 //
 // # What it owns
 //
@@ -9,11 +10,11 @@
 //
 // # Handles
 //
-// Handles are counted like references to an object. The process that creates an actor owns
-// its token; each process that has a handle references or borrows the token, and when the
-// token dies the actor ends. The handles of a detached actor, or of one that was looked up
-// by name, are counted here, and end nothing. The row of such an actor goes with the last handle, or, if
-// calls are open then, a second after the last call (handles.go).
+// Handles are counted like references to an object. The process that creates an actor owns its token;
+// each process that has a handle references or borrows the token, and when the token dies the actor
+// ends. The handles of a detached actor, or of an actor that was looked up by name, are counted here;
+// when the last of them goes, the actor does not end. The row of such an actor goes with the last
+// handle, or, if calls are open then, a second after the last call (handles.go).
 //
 // # The life of an actor
 //

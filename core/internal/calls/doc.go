@@ -1,8 +1,8 @@
-// Package calls is what a program calls: functions and methods of actors. It also creates actors, opens handles of actors that
-// other processes have passed on, and cancels tasks.
+// Package calls has the operations by which a program calls functions and methods of actors. It also creates actors,
+// opens handles of actors that other processes have passed on, and cancels tasks.
 //
-// What becomes of a call is the business of package submit. This package locks, takes what the call takes, writes large
-// arguments to the object store, waits, and calls the events of package submit.
+// Package submit decides what happens to a call. This package takes the lock, takes over the arguments of the call,
+// writes large arguments to the object store, waits, and calls the events of package submit.
 //
 // Calls has these methods, and a session embeds it. It owns nothing: the reference table, the object store and the submitting
 // half belong to the session.

@@ -23,7 +23,7 @@ func serve(b *transport.Background, told func(*transport.Pause)) {
 		fds := []unix.PollFd{{Fd: int32(b.Bell), Events: unix.POLLIN}, {Fd: int32(b.Epoll), Events: unix.POLLIN}}
 		timeout := int(p.Quiet / time.Millisecond)
 		switch p.Mode {
-		case transport.ModePark:
+		case transport.ModeWait:
 			fds, timeout = fds[:1], -1
 		case transport.ModeRest:
 			fds = fds[:1]
@@ -71,9 +71,9 @@ func (d *fakeDaemon) watched() (*Client, *atomic.Int32, *atomic.Int32) {
 	return c, &turns, &mode
 }
 
-// What nobody waits for is read all the same; then the background poller parks, and a
-// parked one is not called.
-func TestBackground_AnswersThatNobodyReads_AreReadAndItParks(t *testing.T) {
+// The background poller reads answers that nobody waits for. Then it waits for the bell,
+// and has no further turn.
+func TestBackground_AnswersThatNobodyReads_AreReadAndItWaits(t *testing.T) {
 	d := startDaemon(t)
 	d.worker(echo)
 	c, turns, mode := d.watched()
@@ -88,10 +88,10 @@ func TestBackground_AnswersThatNobodyReads_AreReadAndItParks(t *testing.T) {
 			return c.submit.Open == 0
 		})
 		// A turn may be under way, or the thread may not have heard its bell yet, when the last answer is there.
-		d.eventually("it parks and has no turn for 60 ms", func() bool {
+		d.eventually("it waits for the bell and has no turn for 60 ms", func() bool {
 			before := turns.Load()
 			time.Sleep(60 * time.Millisecond)
-			return mode.Load() == transport.ModePark && turns.Load() == before
+			return mode.Load() == transport.ModeWait && turns.Load() == before
 		})
 	}
 }
@@ -113,7 +113,7 @@ func TestBackground_SomebodyReads_Parks(t *testing.T) {
 		defer c.mu.Unlock()
 		return c.poller.Led()
 	})
-	d.eventually("it parks", func() bool { return mode.Load() == transport.ModePark })
+	d.eventually("it waits for the bell", func() bool { return mode.Load() == transport.ModeWait })
 	close(goOn)
 	if s := <-got; s != "x" {
 		t.Errorf("got %q, want x", s)

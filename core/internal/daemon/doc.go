@@ -10,9 +10,9 @@
 // scheduler, and orders.go carries out what the scheduler orders. The files named
 // …requests.go serve one group of messages each; handle.go says which function serves
 // which message. Above them are accept.go and daemon.go (Open, Serve, Close). A file
-// calls only files below it. What would be a call back up is an interface
+// calls only files below it. Where a call back up would be needed there is an interface
 // (workers.Events, objects.Notify, pressure.Workers), or the field perform, through which
-// events.go reaches orders.go.
+// events.go calls orders.go.
 //
 // # State
 //
@@ -35,22 +35,24 @@
 // # Life and death
 //
 // A process is gone when its pidfd says so or when its connection closes, whichever
-// comes first. The end of a worker is told when its exit status is known, or a
-// moment after the pidfd. What a worker leaves (its process group, orphans of its
-// session) is killed, because this process is the child subreaper.
-// Close kills every descendant and removes the session directory. When the
-// daemon itself is killed, zygotes and workers end because their sockets
-// close.
+// comes first. The end of a worker is reported when its exit status is known, or a
+// moment after the pidfd became readable. The daemon kills the processes that a
+// worker leaves (its process group, orphans of its session); it can find them
+// because it is the child subreaper. Close kills every descendant and removes the
+// session directory. When the daemon itself is killed, zygotes and workers end
+// because their sockets close.
 //
-// A worker that ends while others need what it owns hands that over to a successor, which
-// is a client of this daemon in the daemon's own process (Options.Succeed, successor.go).
+// A worker that ends while others need what it owns hands these things over to a
+// successor, which is a client of this daemon in the daemon's own process
+// (Options.Succeed, successor.go).
 //
 // # Actors
 //
 // createActor registers an actor with the head, which calls PlaceActor when that is
 // committed. The scheduler gives the actor a worker (actorPlaced), which gets ActorStart
-// and answers ActorReady. A worker that owns what others need declines: it hands that over
-// and ends, and the actor gets another worker as the same incarnation (replace).
+// and answers ActorReady. A worker that owns what others need declines: it hands its
+// objects over and ends, and the actor gets another worker as the same incarnation
+// (replace).
 //
 // The worker of an actor that may restart notes on a page of shared memory which calls it
 // begins (package progress). When the process is gone the daemon reads the page
@@ -71,8 +73,9 @@
 // # Requests of faulty processes
 //
 // Who may write, free, release or stop something is checked in authority.go. A message
-// that is refused is logged, equal ones once in a while (complaints.go). A daemon without
-// free descriptors lets no process in and starts none until it has some (package fdlimit).
+// that is refused is logged; of equal messages only some are logged (complaints.go). A
+// daemon without free descriptors accepts no process and starts none until it has free
+// descriptors again (package fdlimit).
 //
 // # Invariants
 //

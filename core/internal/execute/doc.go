@@ -1,13 +1,14 @@
-// Package execute is the queue of one worker process: the calls that other
-// processes have sent to it, which of them run, and what their callers are told.
+// Package execute is the queue of one worker process. It has the calls that
+// other processes have sent, and decides which of them run and what their
+// callers are told.
 //
 // # What it owns
 //
 // Worker holds the calls, the lanes in which they wait, and the state of the
-// process as a worker or an actor. Caller is one connection through which
-// somebody sends calls (that of an actor's constructor has no socket). It has the
-// caller's templates, its generators, and the places where the worker notes which
-// calls have begun. Call is one call.
+// process as a worker or an actor. Caller is one connection through which another
+// process sends calls (the caller of an actor's constructor has no socket). It
+// has the caller's templates, its generators, and the places where the worker
+// notes which calls have begun. Call is one call.
 //
 // # Events
 //
@@ -39,10 +40,11 @@
 // # What it asks of others
 //
 // Effects is what the session does for the worker. Pipe is the connection of a
-// caller, on whose buffer the package appends its frames. Calls of both are made
-// in the middle of an event and must not call back into the package. There are two
-// exceptions: Effects.Wake may run the function that was passed to wait.Calling, and
-// Pipe.Flush may run the function that was passed to Pipe.WhenSent.
+// caller, on whose buffer the package appends its frames. The methods of both are
+// called in the middle of an event and must not call back into the package. There
+// are two exceptions: Effects.Wake may run the function that was passed to
+// wait.Calling, and Pipe.Flush may run the function that was passed to
+// Pipe.WhenSent.
 //
 // # Lock, goroutines, time
 //
@@ -56,8 +58,8 @@
 //
 // state.go has the types. caller.go reads frames, lane.go and order.go hold the
 // queue and choose the next call, running.go begins and ends calls, defer.go puts
-// calls back whose arguments are lost, answer.go writes answers, generator.go sends
-// items, giveback.go and cancel.go take calls out again, backlog.go bounds what
-// waits, lend.go lends CPUs, functions.go has what calls run, constructor.go makes
-// the worker an actor, drain.go and leave.go end it.
+// back the calls whose arguments are lost, answer.go writes answers, generator.go
+// sends items, giveback.go and cancel.go take calls out again, backlog.go bounds
+// what waits, lend.go lends CPUs, functions.go has what calls run, constructor.go
+// makes the worker an actor, drain.go and leave.go end it.
 package execute

@@ -1,5 +1,5 @@
-// Package generators is the caller's end of generators. A generator's items come one
-// by one while it runs, and each is an object of the caller.
+// Package generators is the caller's side of generators. The items of a generator
+// arrive one by one while it runs, and each item is an object that the caller owns.
 //
 // # What it owns
 //
@@ -12,10 +12,10 @@
 //
 // # Numbers
 //
-// The generator's own object (completed() in Python) has index 1 and the count n. Item i
-// has index i+2 and the count n+1+i. So the worker knows an item's id before it writes a
-// large item to the store. For this a generator sets MaxItems counts aside. Package execute has
-// the worker's end.
+// The generator's own object (completed() in Python) has index 1 and the count n. Item i has
+// index i+2 and the count n+1+i. So the worker knows an item's id before it writes a large item
+// to the store. For this a generator sets MaxItems counts aside. Package execute has the
+// worker's side.
 //
 // # A second run
 //

@@ -1,6 +1,7 @@
-// Package handover is what a worker says to its successor. A worker that ends on
-// purpose while others need what it owns moves out of its process: everything that it
-// owes goes to a successor in the daemon's process, which goes on in its place.
+// Package handover is the conversation of a worker with its successor. When a worker
+// ends on purpose while others need what it owns, everything that it owns and owes
+// moves to a successor in the daemon's process. The successor continues in the
+// worker's place.
 //
 // # What it has
 //
@@ -27,6 +28,7 @@
 //
 // # What it does not do
 //
-// The package starts no goroutine and has no lock. How a worker stops, and how a session is
-// made from a snapshot, is the session's: move.go and successor.go in core/internal/client.
+// The package starts no goroutine and has no lock. The session decides how a worker stops,
+// and how a session is made from a snapshot: see move.go and successor.go in
+// core/internal/client.
 package handover

@@ -6,7 +6,7 @@
 // A Pool has the Classes and the Leases. A Class is the tasks that may run in the same workers: it has
 // the queue of those that were not sent, its leases, and how many more leases the daemon was asked
 // for. A Lease is one worker. T is the type of a task and C that of the channel to a worker: the
-// package keeps both and looks into neither.
+// package stores values of both types and never looks inside them.
 //
 // # How it works
 //
@@ -20,11 +20,13 @@
 // lease goes back after the tasks that were sent to it. A class may have alternatives, other
 // resources for when its own are not free: due.go has their rules.
 //
-// The workers note on a page of memory which tasks they begin (package progress); the pool has the page.
+// The workers note on a page of shared memory which tasks they begin (package progress); the pool owns
+// the page.
 //
 // # Rules of the package
 //
 // It has no lock and starts no goroutine: the session's mutex guards it. Host is what it asks of the
-// submitting half. On the way of a task it calls only ReadyMs of Host, and only when an alternative's
-// lease may serve a class with fallback_after. Leases read the clock, so the code calls time.Now directly.
+// submitting half. While it chooses a lease for a task it calls only ReadyMs of Host, and only when an
+// alternative's lease may serve a class with fallback_after. Leases need the time, so the code calls
+// time.Now directly.
 package leases

@@ -9,13 +9,13 @@
 // exception: in a worker, a view that a task has looked at stays for a while
 // without a holder, for the next task (idle.go).
 //
-// Store is a machine of events. A method is an event, and the caller holds the
-// session's mutex. No method waits for the daemon, starts a goroutine or takes that
-// mutex. A method that needs an answer from the daemon returns an object with a
-// channel (Pinning, Batch, Room, Check, Promotion). The session waits for that channel
-// without the mutex and then calls the next event. Store asks others through the
-// interfaces Daemon and Clock, which core/internal/nodestore/daemon.go implements, and it
-// tells the reference table where copies are.
+// Store is a machine of events. A method is an event, and the caller holds the session's
+// mutex. No method waits for the daemon, starts a goroutine or takes that mutex. A method
+// that needs an answer from the daemon returns an object that has a channel (Pinning,
+// Batch, Room, Check, Promotion). The session waits for that channel without the mutex
+// and then calls the next event. Store asks other parts through the interfaces Daemon and
+// Clock, which core/internal/nodestore/daemon.go implements. It tells the reference table
+// where copies are.
 //
 // Some methods need no mutex, because they touch only the arena's mapping, files of
 // the store and the daemon's connection: Write, AskRoom, TakeBack, Trim, and the
@@ -29,7 +29,8 @@
 //
 // Invariants:
 //
-//   - An object has at most one view, and while it is asked for one pinning.
+//   - An object has at most one view, and at most one Pinning while the daemon
+//     is asked for it.
 //   - No object is unpinned while a view of it has a holder.
 //   - Each pin that the daemon has given is given back once: by Unpin, by Reuse, or
 //     with the connection when the session ends.

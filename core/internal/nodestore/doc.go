@@ -1,5 +1,6 @@
-// Package nodestore is the node's object store as a session uses it: the machine of
-// package localstore, joined to the connection to the daemon, and the waits for its answers.
+// Package nodestore is the node's object store as a session uses it. It joins the state
+// machine of package localstore to the connection to the daemon, and it waits for the
+// daemon's answers.
 //
 // # What is where
 //
@@ -13,7 +14,7 @@
 //   - A reader waits for an object's place (pin.go). It waits for at least a moment, so that a
 //     get with a short timeout finds an object that is in memory.
 //   - A writer waits for room (room.go). A full store answers only when it has room, so the
-//     program's signals are handled meanwhile.
+//     wait handles the program's signals meanwhile.
 //   - A caller of wait asks whether the store still has the objects (check.go).
 //
 // Values are read and written without the mutex.

@@ -15,8 +15,8 @@
 // the table. It talks to processes through Notify. The time also comes from
 // effects, so that tests play all of this without a disk and without a clock.
 //
-// Methods that other packages call are events. An event changes the table and
-// ends with pump, which gives room to requests that wait.
+// The methods that other packages call are events. An event changes the table
+// and ends with pump, which gives room to waiting requests.
 //
 // # The life of an object
 //

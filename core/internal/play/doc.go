@@ -1,6 +1,6 @@
 // Package play lets tests of the daemon run without Python. It simulates the
-// processes around a daemon: the zygote that forks workers, the workers,
-// and drivers that speak core/internal/wire.
+// processes around a daemon: the zygote that forks workers, the workers, and
+// drivers that speak core/internal/wire.
 //
 // The test binary plays zygotes and workers itself: a test's environment names
 // the binary as its Python interpreter, and TestMain begins with Roles, which

@@ -1,14 +1,14 @@
 // Package pressure watches the memory of a node and of its GPUs, and decides which
-// worker is ended when there is too little: before the kernel ends a process of its
-// own choice. It has no table of workers and ends nobody itself: the daemon shows it
-// the workers and ends the one that it chooses, through the interfaces Workers and
-// GPUWorkers.
+// worker is ended when there is too little: before the kernel ends a process that
+// the kernel has chosen. It has no table of workers and ends no worker itself: the
+// daemon shows it the workers and ends the chosen worker, through the interfaces
+// Workers and GPUWorkers.
 //
 // # Memory of the node
 //
 // Options say when memory is short. MemoryWatch.Run looks at the machine, at the
 // cgroups and at the session's own limit (Options.Tightest), more often the less memory
-// is left (Options.Next). When memory is short, MemoryWatch makes a picture of all
+// is left (Options.Next). When memory is short, MemoryWatch records the memory of all
 // processes (usage.go), asks the daemon what the workers do (View), chooses one of them
 // (Pick, a pure function), and has the daemon end that worker if it still does the same
 // work (Work.Same). It then waits until the process is gone and the memory is back.
@@ -24,15 +24,16 @@
 // docs/environment.md has the variables.
 //
 // The owner retries such a task without a cost to max_retries, after 1, 2, 4 … 60 s
-// (core/internal/client). The kernel's own kills are recognised by its counters. Workers have a
+// (core/internal/retry). The kernel's own kills are recognised by its counters. Workers have a
 // higher oom_score_adj than the daemon.
 //
 // # Memory of GPUs
 //
-// GPUWatch notes what each worker was given (Assign), and looks while a worker has a
-// GPU. It ends a worker that holds more than the share that its work asked for, where
-// that is to be enforced. That is possible only where the processes that the driver
-// lists are recognised as ours (Unenforceable).
+// GPUWatch notes what each worker was given (Assign), and checks the memory of GPUs
+// while a worker has a GPU. Where the limit is to be enforced, it ends a worker that
+// holds more than the share that its work asked for. This is possible only where the
+// processes that the driver lists are recognised as processes of this node
+// (Unenforceable).
 //
 // # Goroutines and locks
 //
@@ -42,6 +43,6 @@
 // workers, so that nothing can happen to a worker between the decision to end it and its
 // end. GPUWatch.proving is taken before the daemon's lock.
 //
-// Tests play the figures (Figures, GPUs) and the workers, and run in a bubble of
-// testing/synctest, which plays the time.
+// Tests provide the figures (Figures, GPUs) and simulate the workers. They run
+// in a bubble of testing/synctest, which simulates the time.
 package pressure

@@ -1,6 +1,6 @@
-// Package refs is the reference table of one process: the objects that it owns
-// and those that it borrows, who holds each of them, what is known of their
-// values, and who waits for them.
+// Package refs is the reference table of one process. It knows the objects that
+// the process owns and those that it borrows, who holds each of them, what is
+// known of their values, and who waits for them.
 //
 // It is a machine of events. Most methods of Table are events: a reference was made,
 // a value came, a borrower went, an owner answered. The other methods are questions, which
@@ -52,8 +52,9 @@
 //
 // The pickle of a value has only the places of its references. Their ids and owners
 // stand in a table in front of the pickle (reftable.go), which one call reads. The
-// references that one look at a value gives are a batch (refbatch.go): the program
-// lets go of one by setting its bit, and tells the table of the first only.
+// references that one reading of a value returns are a batch (refbatch.go): the
+// program drops a reference by setting its bit, and tells the table only when it
+// drops the first one.
 //
 // # Lineage
 //
@@ -67,11 +68,11 @@
 // The files: state.go has the types, object.go what others may read of an object,
 // effects.go what the session does. value.go has the events of a value, watch.go and
 // waitid.go who waits for it, errorvalue.go and unrecoverable.go how it fails.
-// table.go has who holds an object, drops.go and refbatch.go what the program
-// lets go of, attachments.go what goes with an object, and release.go all that
-// follows when nobody holds it. borrow.go, registration.go and confirmations.go
-// are what processes tell each other, reftable.go and inside.go the references
+// table.go has who holds an object, drops.go and refbatch.go what the program lets
+// go of, attachments.go what goes with an object, and release.go has all that
+// follows when nobody holds it. borrow.go, registration.go and confirmations.go have
+// what processes tell each other; reftable.go and inside.go have the references
 // inside a value. recipe.go, lineage.go and verifycopy.go say how a lost object is
-// computed again. snapshot.go, facts.go and move.go are how another process takes
-// a table over, index.go and borrowed.go how an object is found.
+// computed again. snapshot.go, facts.go and move.go let another process take a table
+// over. index.go and borrowed.go find objects.
 package refs

@@ -11,15 +11,17 @@
 //   - only CPU can be negative, only after UnblockCPU, and nothing that needs
 //     CPU is given out then.
 //
-// A GPU whose memory is known is given out in two currencies, parts (GPU: 0.5)
-// and bytes (gpu_memory), from one ledger that is exact in both: b bytes of a
-// device with m are b/m of it, and a part f takes f×m bytes. A request of
+// A GPU whose memory is known is given out in two units, parts (GPU: 0.5) and
+// bytes (gpu_memory), from one ledger that is exact in both: b bytes of a
+// device with m bytes are the part b/m of it, and a part f takes f×m bytes. A
+// request of
 //
-//   - bytes alone gets one device that has so many left, the fullest such;
+//   - bytes alone gets one device, the fullest of those that have so many bytes
+//     left;
 //   - a part and bytes gets one device and takes the larger of the two;
 //   - whole devices and bytes gets free devices that have so much memory each.
 //
-// Bytes are never asked of a device whose memory is not known. What is free of
-// GPU is the sum of the devices' free parts, each rounded down to 1/10000, and
-// of gpu_memory the sum of their free bytes.
+// A device whose memory is not known is never used for a request of bytes. What
+// is free of GPU is the sum of the devices' free parts, each rounded down to
+// 1/10000, and of gpu_memory the sum of their free bytes.
 package resource

@@ -12,11 +12,11 @@
 // actors: max_task_retries). Retries because the machine ran out of memory have a bound of
 // their own, task_oom_retries, but a task with max_retries=0 has none of them. A task whose
 // argument is lost may look for it MaxMisses times. A run that had not begun costs nothing.
-// A run for a lost result begins with new counts, apart from the tries.
+// A run for a lost result begins with new counts; only the count of tries continues.
 //
 // # Rules of the package
 //
 // The functions are pure, apart from Verdict.Wait, which varies a delay at random. The
-// package has no lock, starts no goroutine and reads no clock. Who carries a verdict out is
-// package submit.
+// package has no lock, starts no goroutine and reads no clock. Package submit carries the
+// verdicts out.
 package retry

@@ -31,8 +31,8 @@
 // back at once when the task goes on, even if more CPUs are in use then than there are.
 //
 // A worker that has seen a device serves only leases of the same devices, and the next
-// worker is started while that one is in use. A worker that has run work without devices
-// is never given any devices.
+// worker for these devices is started while the first one is in use. A worker that has
+// run work without devices is never given any devices.
 //
 // # Amounts and bounds
 //
@@ -43,9 +43,9 @@
 // Holders are asked for leases back after 5 ms of waiting. A want claims after 200 ms, for
 // up to a second. Classes that need less than 0.05 CPU have at most 256 leases at a time.
 // A job keeps one idle worker per CPU for 60 s, and further ones for a second. At most
-// twice the number of CPUs of workers start at a time. When three workers of an
-// environment in a row fail to start, everything that waits for the environment fails with
-// what the process wrote last.
+// twice as many workers as there are CPUs start at a time. When three workers of an
+// environment in a row fail to start, everything that waits for the environment fails, and
+// the error quotes what the process wrote last.
 //
 // A class or an actor that exceeds the totals fails at once, unless the cluster may wait
 // for it (Options.WaitForFit). If a class lists alternatives, choice.go decides which of

@@ -4,13 +4,15 @@
 // A program may hold a million references, so each object carries two numbers in place
 // of texts:
 //
-//   - its site: a line of the program, which the program's own side has counted, or a
-//     text that is numbered here, for references that came in at no line;
+//   - its site: the number of a line of the program, which the program's side of the
+//     session has assigned, or, for references that did not arrive at a line, the
+//     number of a text in this package;
 //   - its maker: the function or method whose call makes the object.
 //
-// Numbers whose highest bit is set are numbers of texts here. Each text has one number,
-// and there are at most some thousands of them: later makers share one name, and later
-// sites are not known. So a program that makes functions for ever does not fill the memory.
+// Numbers whose highest bit is set are numbers of texts here. Each text has one number, and
+// there are at most a few thousand texts. After that, further makers share one name, and
+// further sites are shown as unknown. So a program that makes functions for ever does not
+// fill the memory.
 //
 // A census shows the largest objects of a process, where they were made and who holds them
 // (AddObjects).

@@ -18,10 +18,10 @@
 // move between memory and disk without the page cache, in whole pages (direct.go). Reading
 // verifies the header and the bytes. A file is removed when its last record is released.
 //
-// Objects are compressed with zstd where a probe of 64 KiB shrinks to two thirds.
+// An object is compressed with zstd if a probe of 64 KiB of it shrinks to two thirds.
 // Bypassing the page cache means O_DIRECT, 8 MiB at a time, from the pages of the arena
-// and back into them. A file system that refuses this gets ordinary writes. An object that
-// cannot be read is lost by itself: the others of its batch are not.
+// and back into them. A file system that refuses this gets ordinary writes. If one object
+// cannot be read, only this object is lost, and not the others of its batch.
 //
 // # Blocking
 //

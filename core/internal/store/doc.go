@@ -10,8 +10,8 @@
 //
 // The arena is one sealed memfd per node. A process gets its descriptor in the handshake
 // and maps it once, read-only (mapping.go). Arena prefers ranges whose pages exist. A
-// process writes a range of small pages with pwrite the first time, and maps it the second
-// time; then it copies with up to four threads (copy.go).
+// process writes a range of small pages with pwrite the first time. The second time it
+// maps the range and copies with up to four threads (copy.go).
 //
 // A write of 2 MiB or more makes huge pages of the blocks of 2 MiB that it covers and that
 // have no pages yet: it makes one small page, calls MADV_COLLAPSE and copies, 4 MiB at a

@@ -1,6 +1,6 @@
-// Package submit is the submitting half of one process: the tasks and actor calls
-// that it has submitted and that have no answer yet, and everything through which
-// they get one.
+// Package submit is the submitting half of one process: it has the tasks and
+// actor calls that the process has submitted and that have no answer yet, and
+// everything through which they get an answer.
 //
 // # What it owns
 //
@@ -24,18 +24,18 @@
 // # How a task goes
 //
 // Tasks share leases when their resources, environment, strategy, max_calls and function
-// are equal: they are of one scheduling class. How many tasks are sent to a lease at once
-// is measured for each class: about 2 ms of work, from 1 to 512 tasks. Package leases has
-// the classes and the leases, and says which lease gets the next task.
+// are equal: these tasks form one scheduling class. How many tasks are sent to a lease at
+// once is measured for each class: about 2 ms of work, from 1 to 512 tasks. Package
+// leases has the classes and the leases, and says which lease gets the next task.
 //
 // Crashes and exceptions share one budget of retries, max_retries. A worker's death costs
 // each task that it had begun one try, and costs the others nothing: the worker says on a
 // shared page which task it begins (core/internal/progress). The first retry after a crash comes at
 // once, later ones after growing pauses.
 //
-// A task that was not sent is cancelled by taking it out of its queue. To the worker of a
-// task that was sent a message goes over the control socket. Every task knows the call that
-// has submitted it, for recursive cancellation.
+// A task that was not sent is cancelled by taking it out of its queue. For a task that was
+// sent, its worker gets a message over the control socket. Every task knows the call that
+// has submitted it; recursive cancellation needs this.
 //
 // Package generators knows how far each generator is, and who wants its items. This package
 // reads the frames of the items, and tells workers how many were taken.
@@ -43,11 +43,11 @@
 // # What it asks of others
 //
 // Effects is what the session does for the Submitter: messages to the daemon and to other
-// processes, the opening of sockets, timers, and what the user is told. Pipe is the socket
-// of a Channel, on whose buffer the frames are written. A function that is handed
-// over is called under the mutex, and never before the call that it was handed to has
-// returned. So no event runs in the middle of another one, apart from what the reference table
-// reports of an object that just became ready or died.
+// processes, the opening of sockets, timers, and what the user is told. Pipe is the socket of
+// a Channel, on whose buffer the frames are written. A function that is passed to Effects is
+// called under the mutex, and never before the call to which it was passed has returned. So no
+// event runs in the middle of another one, apart from what the reference table reports of an
+// object that just became ready or died.
 //
 // # Lock, goroutines, time
 //

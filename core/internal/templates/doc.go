@@ -1,5 +1,5 @@
-// Package templates describes the functions and methods that a program calls: what all calls
-// of one function with one set of options share.
+// Package templates describes the functions and methods that a program calls. A description
+// has what all calls of one function with one set of options share.
 //
 // # What it owns
 //
@@ -9,9 +9,9 @@
 // class's owner, and never looks into it.
 //
 // A Table has the templates of a process under their numbers. A number is used again when
-// its template is of no use any more: the program cannot call it (Retire), each of its tasks
-// has an answer, and no lineage would run one of them again. The table also has Endings,
-// which is what a census shows of tasks that have ended.
+// its template is not needed any more: the program cannot call it (Retire), each of its
+// tasks has an answer, and no lineage would run one of these tasks again. The table also has
+// Endings, which a census shows for the tasks that have ended.
 //
 // Known lists the templates that the worker at the other end of a connection has.
 //

@@ -9,11 +9,11 @@
 // oldest. The clock is CLOCK_MONOTONIC, the same in all processes of a machine, so stamps of
 // driver and worker can be compared.
 //
-// A call is named by the count of its first return and by the first four bytes
-// of its owner, both of which its frames carry; code that runs inside of a call
-// names it by its token, which Taken ties to the call. Reads, writes and
-// polls are stamped with their beginning, and calls with the descriptor that
-// they were written to.
+// A call is identified by the count of its first return and by the first four
+// bytes of its owner's id; its frames carry both. Code that runs inside a call
+// identifies the call by its token, which Taken ties to the call. The stamps of
+// reads, writes and polls hold the time at which they began, and the stamps of
+// calls hold the descriptor to which they were written.
 //
 // The C half of the hot path writes into the same ring, see pybind/hot/trace.c.
 // `eagleray trace-report` reads the files [python/eagleray/_private/tools/trace_report.py];

@@ -10,7 +10,7 @@ import (
 
 // What the background poller does until its next turn.
 const (
-	ModePark  = iota // wait until the bell rings
+	ModeWait  = iota // wait until the bell rings
 	ModeNap          // nap for Nap at a time, until Armed is set or Quiet has passed
 	ModeWatch        // wait until a socket is readable, the bell rings, or Quiet has passed
 	ModeEnd          // stop for ever: neither descriptor may be touched any more
@@ -62,13 +62,13 @@ func (a *Alarm) end() {
 	a.wake(0)
 }
 
-// wake ends a park or a watch.
+// wake ends the wait of every mode but a nap, which ends by itself.
 func (a *Alarm) wake(after time.Duration) {
 	was := a.mode
 	a.mode = ModeNap
 	switch {
 	case was == ModeNap || was == ModeEnd: // it looks at Armed
-	case was == ModePark && a.timer != nil:
+	case was == ModeWait && a.timer != nil:
 		a.timer.Reset(after)
 	default:
 		one := [8]byte{1}

@@ -45,7 +45,7 @@ type Background struct {
 // turn anyway, and a watch ends when there is something to read. behind says that more calls
 // wait.
 func (p *Poller) ArmLater(behind bool) {
-	if a := p.alarm; a != nil && (a.mode == ModePark || a.mode == ModeWatch && behind || len(p.unsent) > 0) {
+	if a := p.alarm; a != nil && (a.mode == ModeWait || a.mode == ModeWatch && behind || len(p.unsent) > 0) {
 		p.Arm()
 	}
 }
@@ -76,7 +76,7 @@ func (b *Background) turn() Pause {
 	}
 	wanted := b.take()
 	if p.ended {
-		return Pause{Mode: ModePark}
+		return Pause{Mode: ModeWait}
 	}
 	p.host.BeforePoll()
 	p.SendAll()
@@ -85,7 +85,7 @@ func (b *Background) turn() Pause {
 		if wanted {
 			return b.napOn()
 		}
-		return Pause{Mode: ModePark}
+		return Pause{Mode: ModeWait}
 	}
 	if left := napFor - time.Since(p.leftAt); left > 0 && !looped {
 		return Pause{Mode: ModeNap, Nap: left, Quiet: left}
@@ -130,7 +130,7 @@ func (b *Background) run() {
 	for {
 		p := b.Turn()
 		switch p.Mode {
-		case ModeEnd, ModePark:
+		case ModeEnd, ModeWait:
 			return
 		case ModeNap:
 			b.Nap(p)

@@ -55,11 +55,11 @@ func TestTurn_WithoutAnythingToRead_ParksOrNaps(t *testing.T) {
 		before func(p *Poller, h *fakeHost)
 		want   Pause
 	}{
-		"nothing is expected":                   {func(*Poller, *fakeHost) {}, Pause{Mode: ModePark}},
+		"nothing is expected":                   {func(*Poller, *fakeHost) {}, Pause{Mode: ModeWait}},
 		"a turn was wanted":                     {func(p *Poller, _ *fakeHost) { p.Arm() }, Pause{ModeNap, napFor, 7 * time.Second}},
-		"a thread reads":                        {func(p *Poller, h *fakeHost) { p.leader, h.unanswered = wait.New(), 1 }, Pause{Mode: ModePark}},
+		"a thread reads":                        {func(p *Poller, h *fakeHost) { p.leader, h.unanswered = wait.New(), 1 }, Pause{Mode: ModeWait}},
 		"a thread reads, and a turn was wanted": {func(p *Poller, h *fakeHost) { p.Arm(); p.leader, h.unanswered = wait.New(), 1 }, Pause{ModeNap, napFor, 7 * time.Second}},
-		"the session ends":                      {func(p *Poller, h *fakeHost) { p.Arm(); h.unanswered = 1; p.ended = true }, Pause{Mode: ModePark}},
+		"the session ends":                      {func(p *Poller, h *fakeHost) { p.Arm(); h.unanswered = 1; p.ended = true }, Pause{Mode: ModeWait}},
 	} {
 		p, h, b := lent(t, Options{Quiet: 7 * time.Second})
 		_, got, other := connected(t, p)
@@ -234,9 +234,9 @@ func TestTurn_TheBackgroundPollerIsToEnd_SaysSoAndTouchesNothing(t *testing.T) {
 }
 
 // What rings the bell of a background poller: a thread that is lent waits for it
-// while it is parked, watches or rests, and looks at Armed while it naps.
+// while it waits, watches or rests, and looks at Armed while it naps.
 func TestArm_WakesAThreadThatIsLentUnlessItNaps(t *testing.T) {
-	for mode, want := range map[int]bool{ModePark: true, ModeWatch: true, ModeRest: true, ModeNap: false, ModeEnd: false} {
+	for mode, want := range map[int]bool{ModeWait: true, ModeWatch: true, ModeRest: true, ModeNap: false, ModeEnd: false} {
 		p, _, b := lent(t, Options{})
 		b.mode = mode
 		p.mu.Lock()
@@ -271,7 +271,7 @@ func TestArm_OnlyWhereATurnIsNeeded(t *testing.T) {
 		what   func(*Poller, *Conn)
 		want   bool
 	}{
-		"a call begins, parked":                              {nothing, later, true},
+		"a call begins, waiting":                             {nothing, later, true},
 		"a call begins, watching":                            {mode(ModeWatch), later, false},
 		"a call begins with more behind it, watching":        {mode(ModeWatch), behind, true},
 		"a call begins with more behind it, napping":         {mode(ModeNap), behind, false},

@@ -1,7 +1,7 @@
 // Package transport connects one process to others. It reads and writes the task
-// sockets and decides which thread does so (Poller, Conn), lets other processes
-// in (Listener), keeps the control connections that they open (Served) and those
-// that this process opens (Links). Only Dialer and Listener know what an address is.
+// sockets and decides which thread does so (Poller, Conn), lets other processes in
+// (Listener), keeps the control connections that they open (Served) and those that
+// this process opens (Links). Only Dialer and Listener know the form of an address.
 //
 // # Who reads
 //
@@ -10,8 +10,8 @@
 // what has collected, sleeps until a socket has something, reads, and gives
 // what it read to the sockets' handlers, until its own wait is over. Other
 // threads that wait are followers: each sleeps in its wait.Wait, and one of
-// them is promoted when the leader leaves. When nobody has led for a
-// millisecond and answers are still to come, the background poller reads.
+// them is promoted when the leader leaves. When no thread has led for a
+// millisecond and answers are still expected, the background poller reads.
 //
 // # Looking before sleeping
 //
@@ -22,10 +22,10 @@
 //
 // # The background poller
 //
-// It waits on a thread of C's and enters Go for one turn at a time (background.go,
-// pybind/hot/background.c); a program in Go has a goroutine instead. When it has
-// nothing to do it sleeps until the next call begins. Because of it, results arrive also
-// in a driver that never calls get.
+// In a Python process it waits on a thread that C has made, and enters Go for one turn
+// at a time (background.go, pybind/hot/background.c). In a Go program it is a goroutine.
+// When it has nothing to do it sleeps until the next call begins. Because of it, results
+// arrive also in a driver that never calls get.
 //
 // # Full sockets
 //
@@ -40,13 +40,12 @@
 //
 // # The lock
 //
-// The package has no lock of its own. It is given the session's mutex, which
-// guards everything here except a connection's read buffer: that one is the
-// leader's. The mutex is released in four places only: while the leader sleeps
-// in epoll, while it reads a socket, while a follower sleeps, and while
-// answers are left to collect. Every method expects the mutex to
-// be held, unless its comment says otherwise; handlers and the Host are called
-// with the mutex held.
+// The package has no lock of its own. It gets the session's mutex, which guards
+// everything here except the read buffers of connections: these belong to the
+// leader. The mutex is released in four places only: while the leader sleeps in
+// epoll, while it reads a socket, while a follower sleeps, and while answers
+// are left to collect. Every method expects the mutex to be held, unless its
+// comment says otherwise; handlers and the Host are called with the mutex held.
 //
 // # Goroutines
 //
@@ -58,8 +57,8 @@
 // # Invariants
 //
 //   - At most one thread leads.
-//   - The leader closes descriptors, or any thread while there is no leader: then no
-//     thread can be reading them.
+//   - Only the leader closes descriptors, or, while there is no leader, any thread.
+//     So no thread can be reading a descriptor that is closed.
 //   - What is queued on a connection is sent in order. Queued bytes leave at the
 //     latest when the leader polls or at the next turn of the background poller.
 //   - A link sends requests in the order in which they were made.

@@ -50,7 +50,7 @@ func New(mu *sync.Mutex, host Host, o Options) (*Poller, error) {
 	return p, nil
 }
 
-// startBackground begins the background poller, parked. The mutex need not be held.
+// startBackground begins the background poller in ModeWait. The mutex need not be held.
 func (p *Poller) startBackground(o Options) error {
 	b := &Background{Epoll: p.epoll, p: p, quiet: o.Quiet, Alarm: Alarm{Armed: new(uint32), gone: make(chan struct{})}}
 	if b.quiet == 0 {

@@ -1,5 +1,5 @@
-// Package value turns Go values into what Python reads, and what Python returned
-// into Go values of the type that the program asks for.
+// Package value turns Go values into bytes that Python reads, and results from
+// Python into Go values of the type that the program asks for.
 //
 // A value that is just an array or bytes travels as its memory. Other values travel as
 // msgpack if msgpack can hold them, and else as a pickle. This package writes such pickles,
@@ -12,5 +12,6 @@
 // can be nil, or a value that has no form on the other side is an error that names
 // the place in the value, such as ".points[3].x".
 //
-// There are no goroutines and no state but a cache of the fields of struct types.
+// There are no goroutines, and the only state is a cache of the fields of struct
+// types.
 package value

@@ -1,7 +1,8 @@
 // Package workers runs the worker processes of a node. Table knows each worker and
-// how far it has come: it starts workers, ends them, and tells how they ended. The
-// other types are parts of that: the zygotes that fork workers, the handles of
-// processes, what workers write, and what they leave behind when they end.
+// the stage that it has reached. It starts workers, ends them, and reports how
+// they ended. The other types are parts of that: the zygotes that fork workers,
+// the handles of processes, what workers write, and what they leave behind when
+// they end.
 //
 // The package knows no scheduler, no leases and no tasks. Its owner, core/internal/daemon,
 // decides which worker is started or ended. The package reports each worker's progress
@@ -60,8 +61,9 @@
 //
 // When the pidfd becomes readable the process has ended. Process.End has the exit
 // status if the zygote has not waited for the process yet; else the zygote sends it
-// (ZygoteEvents.Exited). The worker leaves the table, Orphans ends what it has started,
-// and Events.Gone tells how it ended, with what it wrote last (Output.StderrTail).
+// (ZygoteEvents.Exited). The worker leaves the table, Orphans ends the processes that
+// it has started, and Events.Gone reports how it ended and what it wrote last
+// (Output.StderrTail).
 //
 // # Output
 //
@@ -69,19 +71,19 @@
 // most 64 MiB in the session's folder logs and, if the driver wants it, to the driver in
 // batches (Sink). A driver that does not read loses the oldest lines. A line that begins
 // with namePrefix names the writer of the lines after it. workEndMark on standard error
-// says that what follows is of other work, so that a report about a process's death quotes
-// only the work that died with it.
+// says that the following output belongs to other work, so that a report about a process's
+// death quotes only the output of the work that died with it.
 //
 // At the end of a job a worker that runs calls is asked again after 10 ms and then killed;
 // the others have 150 ms to exit. Every process that a worker has started carries the
-// marks of its job and session in its environment, by which it is found when its parents
-// are gone.
+// marks of its job and session in its environment, by which it can be found when its
+// parents are gone.
 //
 // # Goroutines
 //
-// Two for each zygote and one for each of its output; two for each worker's output and
-// one for its Process; one for the Reaper; one for each Sink while it has lines. Timers
-// run on goroutines of their own.
+// There are two goroutines for each zygote and one for its output; two for each
+// worker's output and one for its Process; one for the Reaper; and one for each Sink
+// while it has lines. Timers run on goroutines of their own.
 //
 // # Locks
 //

@@ -1,11 +1,12 @@
 // Package fakecuda builds a stand-in for NVIDIA's driver, for tests on machines
 // without a GPU: libcuda.so.1, libnvrtc.so.12 and libcublas.so.12.
 //
-// Device memory is host memory, and kernels run as what g++ makes of their
-// source: the project's own from kernels/src, the user's when the stand-in for
-// NVRTC compiles them. So everything but NVIDIA's own code is what runs with a
-// real device. Calls complete before they return; races between threads of a
-// block and between streams do not show.
+// Device memory is host memory, and kernels run as code that g++ compiles from
+// their source: the project's own kernels from kernels/src, and the user's
+// kernels when the stand-in for NVRTC compiles them. So everything except
+// NVIDIA's own code is the same as with a real device. Calls complete before
+// they return; races between threads of a block and between streams do not
+// show.
 //
 // Environment variables set it up, before the process starts the driver:
 //

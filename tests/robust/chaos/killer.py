@@ -11,7 +11,7 @@ from pathlib import Path
 
 from processes import name
 
-from chaos.births import Births
+from chaos.recovery import RecoveryMonitor
 
 
 def children(pid: int) -> list[int]:
@@ -36,9 +36,9 @@ def workers(daemon: int) -> list[int]:
 class Killer:
     """Kills one of the session's workers per interval, or one that works; a seed says which."""
 
-    def __init__(self, daemon: int, births: Births, seed: int, interval: float, busy: bool = False) -> None:
+    def __init__(self, daemon: int, monitor: RecoveryMonitor, seed: int, interval: float, busy: bool = False) -> None:
         self._daemon = daemon
-        self._births = births
+        self._monitor = monitor
         self._chance = random.Random(seed)
         self._interval = interval
         self._busy = busy
@@ -61,11 +61,11 @@ class Killer:
             due = max(due + self._interval, time.monotonic())  # a late one is not made up for by two at once
             if self._over.wait(due - time.monotonic()):
                 return
-            victims = self._births.working() if self._busy else workers(self._daemon)
+            victims = self._monitor.working() if self._busy else workers(self._daemon)
             if not victims:
                 continue
             victim = self._chance.choice(victims)
-            self._births.dies(victim, time.monotonic())
+            self._monitor.announce_kill(victim, time.monotonic())
             try:
                 os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:

@@ -22,10 +22,10 @@ from processes import until
 
 from chaos import LIMIT
 from chaos.audit import Audit, holders
-from chaos.births import Births
 from chaos.killer import Killer
 from chaos.pace import slowness
 from chaos.piece import Piece
+from chaos.recovery import RecoveryMonitor
 from chaos.spread import judge, make_huge
 from chaos.works import KINDS, Kinds, compute
 
@@ -129,19 +129,19 @@ class Storm:
         self._under_way: dict[Any, Piece] = {}
         self._tag = 0
 
-    def run(self, session: Any, births: Births) -> Outcome:
+    def run(self, session: Any, monitor: RecoveryMonitor) -> Outcome:
         """Works, takes stock, and tells."""
         ray.get([compute.remote(0, large, 0.01) for large in [False, True] * 10], timeout=LIMIT)
         ray.get(judge.remote(make_huge.remote(100), 100), timeout=LIMIT)  # now the daemon has what it makes but once
         audit = Audit(session)
         slow = slowness()
-        tasks = self._replace_tasks(session, births) if self._replaced else []
+        tasks = self._replace_tasks(session, monitor) if self._replaced else []
         kinds = Kinds(self._actors)
         ray.get([actor.where.remote() for actor in kinds.actors], timeout=LIMIT)
-        actors = self._replace_actors(session, births, kinds) if self._replaced else []
+        actors = self._replace_actors(session, monitor, kinds) if self._replaced else []
         slow = max(slow, slowness())
         self.outcome.gaps = {TASKS: Gaps(tasks, slow), ACTORS: Gaps(actors, slow)}
-        killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
+        killer = Killer(session.daemon_pid, monitor, self.outcome.seed, self._interval)
         start = time.monotonic()
         killer.start()
         try:
@@ -149,32 +149,32 @@ class Storm:
         finally:
             killer.stop()
         self.outcome.seconds = time.monotonic() - start
-        if not births.back(LIMIT):
+        if not monitor.wait_recovered(LIMIT):
             self.outcome.wrong.append(f"a killed actor is not back within {LIMIT:.0f} s")
-        births.idle()
+        monitor.forget_missing()
         self._finish(kinds)
         self.outcome.kills = killer.killed
-        self.outcome.gaps[STORM] = Gaps(births.take("actor"), max(slow, slowness()), alone=False)
+        self.outcome.gaps[STORM] = Gaps(monitor.take("actor"), max(slow, slowness()), alone=False)
         self.outcome.leaks = audit.leaks()
         self.outcome.held = holders() if self.outcome.leaks else []
         self.outcome.spilled = audit.spilled()
         return self.outcome
 
-    def _replace_actors(self, session: Any, births: Births, kinds: Kinds) -> list[float]:
+    def _replace_actors(self, session: Any, monitor: RecoveryMonitor, kinds: Kinds) -> list[float]:
         """Kills workers of actors that nobody calls."""
-        killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval)
+        killer = Killer(session.daemon_pid, monitor, self.outcome.seed, self._interval)
         killer.start()
         until(lambda: killer.killed >= self._replaced, LIMIT)
         killer.stop()
-        if not births.back(LIMIT):
+        if not monitor.wait_recovered(LIMIT):
             self.outcome.wrong.append(f"a killed actor is not back within {LIMIT:.0f} s")
-        births.idle()
+        monitor.forget_missing()
         ray.get([actor.where.remote() for actor in kinds.actors], timeout=LIMIT)
-        return births.take("actor")
+        return monitor.take("actor")
 
-    def _replace_tasks(self, session: Any, births: Births) -> list[float]:
+    def _replace_tasks(self, session: Any, monitor: RecoveryMonitor) -> list[float]:
         """Kills workers of one stream of tasks that keeps all of them busy."""
-        killer = Killer(session.daemon_pid, births, self.outcome.seed, self._interval, busy=True)
+        killer = Killer(session.daemon_pid, monitor, self.outcome.seed, self._interval, busy=True)
         refs = [compute.remote(self._tag, False, 0.005) for _ in range(AHEAD)]
         killer.start()
         end = time.monotonic() + LIMIT
@@ -185,12 +185,12 @@ class Storm:
             self._same(ready)
             refs.append(compute.remote(self._tag, False, 0.005))
         killer.stop()
-        births.idle()
+        monitor.forget_missing()
         ready, late = ray.wait(refs, num_returns=len(refs), timeout=LIMIT)
         self._same(ready)
         if late:
             self.outcome.wrong.append(f"{len(late)} of {AHEAD} tasks are not done within {LIMIT:.0f} s")
-        return births.take("task")
+        return monitor.take("task")
 
     def _same(self, refs: list[Any]) -> None:
         for found in ray.get(refs, timeout=LIMIT):
@@ -268,13 +268,13 @@ def main(words: list[str]) -> int:
     os.environ["EAGLERAY_ROBUST_MARK"] = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp") as folder:
         os.environ["EAGLERAY_TMPDIR"] = folder
-        births = Births(Path(folder))
+        monitor = RecoveryMonitor(Path(folder))
         with ray.init(address="local", num_cpus=2, object_store_memory=STORE, log_to_driver=False):
             from eagleray._private.state import process
 
             storm = Storm(given.seed, given.tasks, given.actors, given.interval, given.replaced)
-            outcome = storm.run(process.require(), births)
-        births.close()
+            outcome = storm.run(process.require(), monitor)
+        monitor.close()
     print(*outcome.lines(), sep="\n")
     for kind, gaps in outcome.gaps.items():
         if gaps.late:

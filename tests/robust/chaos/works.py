@@ -16,31 +16,31 @@ import eagleray as ray
 import numpy as np
 
 from chaos import LIMIT
-from chaos.births import born, done
 from chaos.piece import Piece, busy, same, value
+from chaos.recovery import report_end, report_start
 from chaos.spread import Spread
 from chaos.turns import Turns
 
 
 @ray.remote(max_retries=-1)
 def compute(tag: int, large: bool, seconds: float) -> Any:
-    born()
+    report_start()
     busy(seconds)
-    done()
+    report_end()
     return value(tag, large)
 
 
 @ray.remote(max_retries=-1)
 def add(first: Any, tag: int) -> Any:
     """The next link of a chain."""
-    born()
+    report_start()
     return first + tag
 
 
 @ray.remote(max_retries=-1)
 def outer(tag: int, depth: int, large: bool) -> Any:
     """Tasks within tasks."""
-    born()
+    report_start()
     if depth == 0:
         return value(tag, large)
     inner = [outer.remote(tag + part, depth - 1, large) for part in range(2)]
@@ -50,7 +50,7 @@ def outer(tag: int, depth: int, large: bool) -> Any:
 @ray.remote(max_retries=-1)
 def puts(tag: int, large: bool) -> int:
     """Objects of a task's own, read by another task."""
-    born()
+    report_start()
     refs = [ray.put(value(tag + part, large)) for part in range(3)]
     found = ray.get(total.remote(refs))
     assert found == 3 * tag + 3
@@ -59,20 +59,20 @@ def puts(tag: int, large: bool) -> int:
 
 @ray.remote(max_retries=-1)
 def total(refs: list[Any]) -> int:
-    born()
+    report_start()
     return sum(int(np.max(one)) for one in ray.get(refs))
 
 
 @ray.remote(max_retries=-1)
 def gives(tag: int, large: bool) -> list[Any]:
     """Objects that the worker owns, and whose owner may be killed."""
-    born()
+    report_start()
     return [ray.put(value(tag, large)), compute.remote(tag, large, 0)]
 
 
 @ray.remote(max_retries=-1)
 def opens(box: list[Any]) -> Any:
-    born()
+    report_start()
     return ray.get(box[0])
 
 
@@ -81,7 +81,7 @@ class Account:
     """Counts its calls, and says in which life."""
 
     def __init__(self, number: int) -> None:
-        born(number)
+        report_start(number)
         self.number = number
         self.life = time.monotonic()
         self.calls = 0

@@ -1,8 +1,8 @@
-"""Workers say when they begin to work, and the run learns how long a killed one was missed.
+"""Workers report when they begin to work, and the run learns how long the replacement of each killed worker took.
 
-Replacement time is from the kill to the moment at which the dead one's work is done again: for an actor the beginning
-of its next constructor; for a worker that is killed in the middle of a task, until as many tasks run side by side as
-there are CPUs. Both are later than the moment at which a fresh worker is ready.
+The recovery time of a worker begins with its kill. For an actor it ends when the constructor begins again. For a worker
+that is killed in the middle of a task it ends when as many tasks run side by side as there are CPUs. Both moments are
+later than the one at which a fresh worker is ready.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ import time
 from pathlib import Path
 
 #: Variable with the socket's path; workers inherit it.
-PATH = "EAGLERAY_CHAOS_BIRTHS"
+PATH = "EAGLERAY_CHAOS_RECOVERY"
 _FORM = struct.Struct("<idi")
-#: What a task's worker says in place of an actor's number.
-_BEGINS, _ENDS = -1, -2
+#: What a task's worker sends in place of an actor's number.
+_TASK_STARTS, _TASK_ENDS = -1, -2
 
 
-def born(actor: int = _BEGINS) -> None:
-    """In a worker: tells that it begins a task, or the constructor of the actor of that number."""
+def report_start(actor: int = _TASK_STARTS) -> None:
+    """Called in a worker: reports that it begins a task, or the constructor of the actor with that number."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
         try:
             line.sendto(_FORM.pack(os.getpid(), time.monotonic(), actor), os.environ[PATH])
@@ -30,30 +30,30 @@ def born(actor: int = _BEGINS) -> None:
             return  # nobody measures
 
 
-def done() -> None:
-    """In a worker: tells that the task whose beginning it told is over."""
-    born(_ENDS)
+def report_end() -> None:
+    """Called in a worker: reports that the task whose start it reported has ended."""
+    report_start(_TASK_ENDS)
 
 
-class Births:
-    """Hears when work begins, and matches each kill with its replacement.
+class RecoveryMonitor:
+    """Receives the reports of workers, and matches each kill with the replacement of the worker.
 
-    A worker is announced here before it is killed: else a quick replacement may be heard of first.
+    The killer announces each kill before it happens. Otherwise the report of a quick replacement could arrive first.
     """
 
     def __init__(self, folder: Path, cpus: int = 2) -> None:
         self._cpus = cpus
-        self._path = folder / "births"
+        self._path = folder / "recovery"
         self._line = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         self._line.bind(str(self._path))
         os.environ[PATH] = str(self._path)
         self._lock = threading.Lock()
-        self._actors: dict[int, int] = {}  # a worker's actor
-        self._running: set[int] = set()  # pooled workers in a task that tells its end, too
+        self._actors: dict[int, int] = {}  # by worker: the number of its actor
+        self._running: set[int] = set()  # pooled workers in a task that reports its end, too
         self._dead: set[int] = set()
-        self._lost: dict[int, float] = {}  # by actor: when its worker was killed, until it is back
-        self._missed: list[float] = []  # when pooled workers were killed that are not replaced
+        self._lost: dict[int, float] = {}  # by actor that is not back yet: when its worker was killed
+        self._missed: list[float] = []  # when the pooled workers that are not replaced yet were killed
         self._gaps: dict[str, list[float]] = {"task": [], "actor": []}
         self._thread = threading.Thread(target=self._listen, daemon=True)
         self._thread.start()
@@ -64,20 +64,20 @@ class Births:
             with self._lock:
                 if pid in self._dead:
                     continue
-                if actor == _ENDS:
+                if actor == _TASK_ENDS:
                     self._running.discard(pid)
-                elif actor == _BEGINS:
-                    self._works(pid, when)
+                elif actor == _TASK_STARTS:
+                    self._task_started(pid, when)
                 else:
-                    self._lives(pid, when, actor)
+                    self._actor_started(pid, when, actor)
 
-    def _works(self, pid: int, when: float) -> None:
+    def _task_started(self, pid: int, when: float) -> None:
         self._running.add(pid)
         if len(self._running) >= self._cpus:
             self._gaps["task"] += [when - killed for killed in self._missed if killed < when]
             self._missed = [killed for killed in self._missed if killed >= when]
 
-    def _lives(self, pid: int, when: float, actor: int) -> None:
+    def _actor_started(self, pid: int, when: float, actor: int) -> None:
         self._actors[pid] = actor
         self._running.discard(pid)
         killed = self._lost.pop(actor, None)
@@ -89,25 +89,25 @@ class Births:
         with self._lock:
             return sorted(self._running)
 
-    def dies(self, victim: int, when: float) -> None:
+    def announce_kill(self, victim: int, when: float) -> None:
         """Notes that a worker is about to be killed."""
         with self._lock:
             self._dead.add(victim)
             actor = self._actors.pop(victim, None)
             if actor is not None:
-                self._lost.setdefault(actor, when)  # killed again before it is back: one gap
+                self._lost.setdefault(actor, when)  # an actor that is killed again before it is back counts once
             elif victim in self._running:
                 self._running.remove(victim)
                 self._missed.append(when)
 
     def take(self, kind: str) -> list[float]:
-        """How long dead workers were missed since the last time, those of ``"task"`` or ``"actor"``."""
+        """The recovery times of ``"task"`` or ``"actor"`` workers since the last call."""
         with self._lock:
             found, self._gaps[kind] = self._gaps[kind], []
             return found
 
-    def back(self, seconds: float) -> bool:
-        """Whether every killed actor is back within that time."""
+    def wait_recovered(self, seconds: float) -> bool:
+        """Waits until every killed actor is back; False: one is not back within that time."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with self._lock:
@@ -116,14 +116,14 @@ class Births:
             time.sleep(0.01)
         return False
 
-    def idle(self) -> None:
-        """There is no more work: who died now is not replaced."""
+    def forget_missing(self) -> None:
+        """Forgets the workers that are not replaced yet: without work they never will be."""
         with self._lock:
             self._missed.clear()
             self._lost.clear()
 
     def close(self) -> None:
-        """Ends the listening."""
+        """Stops listening and removes the socket."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
             line.sendto(b"", str(self._path))
         self._thread.join()
