@@ -11,8 +11,8 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Dialer connects to other processes by their addresses. Only a Dialer and a Listener know
-// what an address is; all other code passes it on unchanged.
+// Dialer connects to other processes by their addresses. Only a Dialer knows where an address
+// leads; all other code passes it on unchanged.
 type Dialer interface {
 	// Dial opens a task connection, for Poller.Add. The hello goes ahead of the
 	// first frame and has no answer. The descriptor of a page goes with it, unless
@@ -22,9 +22,10 @@ type Dialer interface {
 	DialControl(addr string, h wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error)
 }
 
-// UnixDialer connects to processes of this machine: an address is the path of
-// the socket at which a process listens.
+// UnixDialer connects to processes of its own node, through the sockets at which they listen.
 type UnixDialer struct {
+	Session string // the directory of the node's session
+	Node    uint32 // the node's number
 	// Timeout bounds an attempt, for a process that is stopped takes no
 	// connections; 0: wire.HelloTimeout.
 	Timeout time.Duration
@@ -37,8 +38,26 @@ func (d UnixDialer) timeout() time.Duration {
 	return wire.HelloTimeout
 }
 
+// socketOf returns the path of the socket of the process at an address.
+func (d UnixDialer) socketOf(addr string) (string, error) {
+	o, err := wire.ParseAddress(addr)
+	switch {
+	case err != nil:
+		return "", err
+	case o.Node() != d.Node:
+		return "", fmt.Errorf("the process is on node %d, and only processes of this node, which is node %d, can be connected to", o.Node(), d.Node)
+	case o.IsDaemon():
+		return "", errors.New("the address is that of the node's daemon, which takes neither tasks nor references")
+	}
+	return wire.SocketPath(d.Session, o), nil
+}
+
 // Dial implements Dialer.
 func (d UnixDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
+	path, err := d.socketOf(addr)
+	if err != nil {
+		return -1, fmt.Errorf("connect to %.100s: %w", addr, err)
+	}
 	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
 	if err != nil {
 		return -1, err
@@ -47,22 +66,22 @@ func (d UnixDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
 	if err != nil {
 		return -1, fmt.Errorf("connect to %s: %w", addr, err)
 	}
-	if err := d.introduce(fd, addr, b, page); err != nil {
+	if err := d.introduce(fd, path, b, page); err != nil {
 		unix.Close(fd)
 		return -1, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	return fd, nil
 }
 
-// introduce connects the socket and sends the hello.
-func (d UnixDialer) introduce(fd int, addr string, hello []byte, page int) error {
+// introduce connects the socket to the one at a path, and sends the hello.
+func (d UnixDialer) introduce(fd int, path string, hello []byte, page int) error {
 	limit := unix.NsecToTimeval(int64(d.timeout())) // for connect, too; it means nothing once the socket is non-blocking
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit); err != nil {
 		return err
 	}
 	var err error
 	for {
-		if err = unix.Connect(fd, &unix.SockaddrUnix{Name: addr}); err != unix.EINTR {
+		if err = unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err != unix.EINTR {
 			break
 		}
 	}
@@ -81,9 +100,13 @@ func (d UnixDialer) introduce(fd int, addr string, hello []byte, page int) error
 
 // DialControl implements Dialer.
 func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error) {
-	conn, err := net.DialTimeout("unix", addr, d.timeout())
+	path, err := d.socketOf(addr)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("connect to %.100s: %w", addr, err)
+	}
+	conn, err := net.DialTimeout("unix", path, d.timeout())
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
 	if err == nil {
