@@ -248,7 +248,7 @@ type ActorCreate struct {
 	AfterMs         int64  // as in ClassDefine
 	Spec            []byte // creation frame body, opaque to the daemon
 	Meta            []byte // what get_actor needs to build a handle
-	Token           string // to count handles: token id, '@', owner's socket; empty when detached
+	Token           string // to count handles: token id, '@', owner's address; empty when detached
 	Enforce         bool   // as in ClassDefine
 	Code            []byte // id of the object with the class, of which the state has a copy; empty: Spec has the class
 }
