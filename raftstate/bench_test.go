@@ -64,7 +64,7 @@ func BenchmarkActorLife(b *testing.B) {
 	n, ctx := openLone(b), context.Background()
 	for b.Loop() {
 		a := record.Actor{ID: ids.NewActor(ids.JobOf(1)), ClassName: "Counter", Resources: record.Resources{"CPU": 10000}, Spec: make([]byte, 500)}
-		i := record.Instance{Actor: a.ID, Incarnation: 1, Worker: ids.NewWorker(), Address: "/tmp/s/w1"}
+		i := record.Instance{Actor: a.ID, Incarnation: 1, Worker: ids.NewWorkerOn(1), Address: "/tmp/s/w1"}
 		for _, err := range []error{
 			n.RegisterActor(ctx, a), n.ActorPlaced(ctx, i), n.ActorAlive(ctx, i, 1),
 			n.ActorDead(ctx, a.ID, 0, record.Cause{Reason: record.Released}, 2),

@@ -17,12 +17,16 @@ const (
 	ObjectSize = 28
 	NodeSize   = 28
 	WorkerSize = 28
+
+	nodeNumberSize = 4 // in an owner's id
 )
 
 type (
 	// Job numbers a driver's program within the cluster, big endian.
 	Job [JobSize]byte
 	// Owner identifies a process that can own objects; it is the head of its Worker id.
+	// Bytes 0–3 are the number of the process's node, big endian, and the rest is random.
+	// Where the rest is zero, the id names the node's daemon.
 	Owner [OwnerSize]byte
 	// Actor is 12 random bytes and the job.
 	Actor [ActorSize]byte
@@ -82,8 +86,22 @@ func random(b []byte) {
 // NewNode returns a fresh random id.
 func NewNode() (n Node) { random(n[:]); return n }
 
-// NewWorker returns a fresh random id.
-func NewWorker() (w Worker) { random(w[:]); return w }
+// NewWorkerOn returns a fresh id of a process on the node with this number. All behind the
+// number is random.
+func NewWorkerOn(node uint32) (w Worker) {
+	binary.BigEndian.PutUint32(w[:], node)
+	random(w[nodeNumberSize:])
+	return w
+}
+
+// DaemonOn returns the id that names the daemon of the node with this number.
+func DaemonOn(node uint32) (o Owner) { binary.BigEndian.PutUint32(o[:], node); return o }
+
+// Node returns the number of the process's node.
+func (o Owner) Node() uint32 { return binary.BigEndian.Uint32(o[:]) }
+
+// IsDaemon reports whether the id names a node's daemon.
+func (o Owner) IsDaemon() bool { return o == DaemonOn(o.Node()) }
 
 // NewActor returns a fresh id in job j.
 func NewActor(j Job) (a Actor) { random(a[:]); copy(a[12:], j[:]); return a }

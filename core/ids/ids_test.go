@@ -7,7 +7,7 @@ import (
 )
 
 func TestObject_PartsComeBack(t *testing.T) {
-	w := NewWorker()
+	w := NewWorkerOn(1)
 	id := NewObject(7, w.Owner(), JobOf(3), 2)
 	if id.Count() != 7 || id.Owner() != w.Owner() || id.Index() != 2 {
 		t.Errorf("got count %d, owner %s, index %d", id.Count(), id.Owner(), id.Index())
@@ -27,7 +27,7 @@ func TestObject_PartsComeBack(t *testing.T) {
 
 // Results of one task follow each other, in number and in index; the rest of the id is theirs all.
 func TestObject_Sibling(t *testing.T) {
-	w := NewWorker()
+	w := NewWorkerOn(1)
 	for n := range 3 {
 		if got, want := NewObject(7, w.Owner(), JobOf(3), 2).Sibling(n), NewObject(7+uint64(n), w.Owner(), JobOf(3), 2+uint32(n)); got != want {
 			t.Errorf("sibling %d is %s, want %s", n, got, want)
@@ -45,7 +45,7 @@ func TestNew_IdsAreRandom(t *testing.T) {
 	if x, y := NewNode(), NewNode(); x == y {
 		t.Errorf("two new nodes are both %s", x)
 	}
-	if x, y := NewWorker(), NewWorker(); x == y {
+	if x, y := NewWorkerOn(1), NewWorkerOn(1); x == y {
 		t.Errorf("two new workers are both %s", x)
 	}
 	a, b := NewActor(JobOf(5)), NewActor(JobOf(5))
@@ -54,8 +54,40 @@ func TestNew_IdsAreRandom(t *testing.T) {
 	}
 }
 
+func TestNewWorkerOn_NumberIsFirst_RestIsRandom(t *testing.T) {
+	for _, node := range []uint32{0, 1, 0x01020304, 1<<32 - 1} {
+		x, y := NewWorkerOn(node), NewWorkerOn(node)
+		if x.Owner().Node() != node || y.Owner().Node() != node {
+			t.Errorf("workers of node %d are on %d and %d", node, x.Owner().Node(), y.Owner().Node())
+		}
+		if bytes.Equal(x[4:OwnerSize], y[4:OwnerSize]) || bytes.Equal(x[OwnerSize:], y[OwnerSize:]) {
+			t.Errorf("two workers are %s and %s", x, y)
+		}
+		if x.Owner().IsDaemon() {
+			t.Errorf("worker %s is taken for a daemon", x)
+		}
+	}
+	if o := NewWorkerOn(0x01020304).Owner(); o.String()[:8] != "01020304" {
+		t.Errorf("the owner %s does not begin with its node's number", o)
+	}
+}
+
+func TestDaemonOn_NamesTheDaemonOnly(t *testing.T) {
+	o := DaemonOn(0x01020304)
+	if o != (Owner{1, 2, 3, 4}) || o.Node() != 0x01020304 || !o.IsDaemon() {
+		t.Errorf("the daemon of node %d is %s", o.Node(), o)
+	}
+	for i := nodeNumberSize; i < OwnerSize; i++ {
+		x := o
+		x[i] = 1
+		if x.IsDaemon() || x.Node() != o.Node() {
+			t.Errorf("%s is taken for the daemon of node %d", x, x.Node())
+		}
+	}
+}
+
 func TestParseObject_OnlyTheRightLength(t *testing.T) {
-	want := NewObject(1, NewWorker().Owner(), JobOf(1), 0)
+	want := NewObject(1, NewWorkerOn(1).Owner(), JobOf(1), 0)
 	if got, err := ParseObject(want[:]); err != nil || got != want {
 		t.Errorf("got %s, %v", got, err)
 	}

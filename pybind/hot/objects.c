@@ -68,10 +68,11 @@ static PyObject *ref_binary(PyObject *self, PyObject *unused) {
   return PyBytes_FromStringAndSize((char *)((Ref *)self)->id, HOT_OBJECT);
 }
 
+// ref_hash mixes the object's count with the random part of its owner's id, which follows the number of the owner's node.
 static Py_hash_t ref_hash(PyObject *self) {
   uint64_t a, b;
   memcpy(&a, ((Ref *)self)->id, 8);
-  memcpy(&b, ((Ref *)self)->id + 8, 8);
+  memcpy(&b, ((Ref *)self)->id + 12, 8);
   a = __builtin_bswap64(a) * 0x9E3779B97F4A7C15ull ^ b;
   return (Py_hash_t)(a == (uint64_t)-1 ? 0 : a);
 }

@@ -8,6 +8,7 @@ import decimal
 import enum
 import gc
 import math
+import os
 import pickle
 import threading
 import uuid
@@ -177,6 +178,13 @@ def test_pickling_happens_once_at_put(ray: Any) -> None:
     assert back == {"n": [1]}
     back["n"].append(9)
     assert ray.get(ref) == {"n": [1]}, "each get makes a value of its own"
+
+
+def test_references_of_many_owners_have_many_hashes(ray: Any) -> None:
+    # The owners of one node have ids that begin with the same number, and a set looks at the low bits of a hash first.
+    node = (1).to_bytes(4, "big")
+    found = {hash(ray.ObjectRef(bytes(8) + node + os.urandom(8) + bytes(8))) & 0xFFFF for _ in range(1000)}
+    assert len(found) > 900
 
 
 def test_reference_is_a_value(ray: Any) -> None:

@@ -14,7 +14,7 @@ import msgpack
 from processes import alive
 
 LIMIT = 60.0
-VERSION, REQUEST, REPLY, FAILURE, PUSH = 1, 1, 2, 3, 4
+VERSION, REQUEST, REPLY, FAILURE, PUSH = 2, 1, 2, 3, 4
 HELLO = 1
 
 
@@ -62,8 +62,8 @@ class Sockets:
         self.folder = Path(session.session_dir)
         self.paths = {
             "daemon": self.folder / "d.sock",
-            "driver": Path(session.addr),
-            "actor": Path(addr),
+            "driver": self.folder / "p" / f"{session.addr}.sock",
+            "actor": self.folder / "p" / f"{addr}.sock",
         }
         self.daemon_pid = session.daemon_pid
 

@@ -81,7 +81,7 @@ func (quietHost) Failed(error)                               {}
 
 func newSession(t *testing.T, p Parts) *session {
 	t.Helper()
-	s := &session{t: t, own: ids.NewWorker().Owner(), asked: make(chan *wire.Message, 100)}
+	s := &session{t: t, own: ids.NewWorkerOn(1).Owner(), asked: make(chan *wire.Message, 100)}
 	s.store.Init(nodestore.Options{Mu: &s.mutex, Signals: p.Signals})
 	links := transport.NewLinks(&s.mutex, &s.message, nil, func() wire.Hello { return wire.Hello{} }, nil)
 	s.message.Init(&s.mutex, s, links, transport.NewServed(&s.mutex, nil, nil))

@@ -22,7 +22,7 @@ func (a *Objects) Import(id ids.Object, addr string, site uint32) error {
 	return nil
 }
 
-// Export returns the owner's socket of a reference.
+// Export returns the address of a reference's owner.
 func (a *Objects) Export(id ids.Object) (string, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -49,7 +49,7 @@ type Calls interface {
 // Incarnation is one process of an actor.
 type Incarnation struct {
 	Number uint64 // it is the actor's process with this number, from 1
-	Addr   string // its socket
+	Addr   string // of its process
 	Conn   uint32 // what it knows the connection of this process by
 }
 

@@ -51,7 +51,7 @@ func (effects) Reply(q *wire.Message, _ *refs.Object) { _ = q.Reply(nil) }
 
 func newProcess(t *testing.T) *process {
 	t.Helper()
-	p := &process{t: t, self: ids.NewWorker().Owner(), others: map[string]wire.Handler{}, busy: map[string]int{}}
+	p := &process{t: t, self: ids.NewWorkerOn(1).Owner(), others: map[string]wire.Handler{}, busy: map[string]int{}}
 	p.links = transport.NewLinks(&p.mu, &p.m, p, func() wire.Hello { return wire.Hello{} }, nil)
 	p.m.Init(&p.mu, p, p.links, transport.NewServed(&p.mu, nil, nil))
 	p.table = refs.NewTable(p.self, ids.JobOf(1), "/own.sock", effects{Messenger: &p.m})

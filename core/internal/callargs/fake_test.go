@@ -37,7 +37,7 @@ type worker struct {
 
 func newWorker(t *testing.T) *worker {
 	t.Helper()
-	w := &worker{t: t, self: ids.NewWorker().Owner(), pins: make(chan *wire.Message, 10), unpinned: make(chan ids.Object, 10)}
+	w := &worker{t: t, self: ids.NewWorkerOn(1).Owner(), pins: make(chan *wire.Message, 10), unpinned: make(chan ids.Object, 10)}
 	w.store.Init(nodestore.Options{Mu: &w.mu})
 	w.table = refs.NewTable(w.self, ids.JobOf(1), "/own.sock", tableEffects{s: &w.store})
 	w.store.Join(w.self, w.table)

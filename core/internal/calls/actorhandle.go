@@ -35,7 +35,7 @@ func (x *Calls) CallActor(id ids.Actor, call *Call) (first ids.Object, returns i
 }
 
 // ActorToken returns what another process needs to count its handle: the
-// token's id and its owner's socket, "" when the actor is not counted.
+// token's id and its owner's address, "" when the actor is not counted.
 func (x *Calls) ActorToken(id ids.Actor) string {
 	x.mu.Lock()
 	defer x.mu.Unlock()

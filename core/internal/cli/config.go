@@ -38,11 +38,14 @@ const (
 	maxStore   = 200_000_000_000
 )
 
+// onlyNode is the number of a node that is its whole cluster.
+const onlyNode = 1
+
 // options detects what is not given.
 func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	here := machine.Here()
 	o := daemon.Options{
-		SessionDir: dir, Node: ids.NewNode(), Address: c.NodeIP, IsHead: true, Log: log,
+		SessionDir: dir, Node: ids.NewNode(), Number: onlyNode, Address: c.NodeIP, IsHead: true, Log: log,
 		CPUs: here.CPUs(), Interpreter: c.Python, GPUHelper: helper(), NVML: os.Getenv(nvmlVar), CUDA: os.Getenv(cudaVar),
 	}
 	switch c.Infeasible {

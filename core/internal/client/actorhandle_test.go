@@ -117,7 +117,8 @@ func TestFailAs_InlineException_KeepsTheObjectOnlyForReferences(t *testing.T) {
 func TestHeld_CallerEnded_WhoWaitsToEndLooksAgain(t *testing.T) {
 	d := startDaemon(t)
 	w := d.worker(echo)
-	in, there := holdsFor(t, w, ids.Owner{7}, d.dir+"/p/none.sock")
+	caller, addr, _ := d.stranger()
+	in, there := holdsFor(t, w, caller, addr)
 	end := wait.New()
 	w.mu.Lock()
 	w.stays(end)

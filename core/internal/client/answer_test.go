@@ -204,7 +204,7 @@ func oneReady(t *testing.T, list func() []wire.ActorReady) wire.ActorReady {
 // The end of a constructor is told with its exception. One that is large goes to
 // the store when somebody owns it there; otherwise only its short form is told.
 func TestActorReady_ConstructorRaises_TheExceptionOrItsShortFormIsTold(t *testing.T) {
-	creator := ids.NewWorker().Owner()
+	creator := ids.NewWorkerOn(fakeNode).Owner()
 	token := ids.NewObject(7, creator, ids.JobOf(1), 0)
 	text := hex.EncodeToString(token[:])
 	for _, x := range []struct {

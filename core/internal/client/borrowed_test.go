@@ -1,7 +1,6 @@
 package client
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -22,10 +21,11 @@ func borrowIn(t *testing.T, c, owner *Client, id ids.Object) {
 func TestRegister_OwnerCannotBeReached_ReferencesFailAndNothingWaits(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
-	id := ids.NewObject(1, ids.NewWorker().Owner(), ids.JobOf(1), 0)
+	owner, nobody, _ := d.stranger()
+	id := ids.NewObject(1, owner, ids.JobOf(1), 0)
 	registered := make(chan struct{})
 	c.mu.Lock()
-	c.table.Ref(c.table.Borrow(id, filepath.Join(d.dir, "nobody.sock"))) // the attempt to connect ends when the lock is free
+	c.table.Ref(c.table.Borrow(id, nobody)) // the attempt to connect ends when the lock is free
 	if c.table.Unregistered() != 1 {
 		t.Errorf("%d registrations are under way, want 1", c.table.Unregistered())
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/frame"
 	"github.com/eagleray/eagleray/core/internal/store"
-	"github.com/eagleray/eagleray/core/internal/transport"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -38,12 +37,12 @@ func (d *fakeDaemon) programless() *Client {
 // callsInto connects a caller to a worker. Change may change what the caller says of itself.
 func callsInto(t *testing.T, w *Client, role string, change func(*wire.Hello)) *fakeCaller {
 	t.Helper()
-	p := &fakeCaller{t: t, w: w, self: ids.NewWorker().Owner()}
+	p := &fakeCaller{t: t, w: w, self: ids.NewWorkerOn(fakeNode).Owner()}
 	h := wire.Hello{Version: wire.Version, Role: role, OwnerID: p.self[:], JobID: w.info.Job[:]}
 	if change != nil {
 		change(&h)
 	}
-	fd, err := transport.UnixDialer{}.Dial(w.Info().Addr, h, -1)
+	fd, err := w.dialer.Dial(w.Info().Addr, h, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,12 +128,12 @@ func TestCancel_WorkerCannotBeReachedForAMoment_ItHearsLater(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
 	w, ref, id, goOn := busyWorker(t, d, c)
-	addr := w.Info().Addr
-	away := addr + "x"
-	if err := os.Rename(addr, away); err != nil {
+	path := wire.SocketPath(d.dir, w.self)
+	away := path + "x"
+	if err := os.Rename(path, away); err != nil {
 		t.Fatal(err)
 	}
-	l, err := net.Listen("unix", addr)
+	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestCancel_WorkerCannotBeReachedForAMoment_ItHearsLater(t *testing.T) {
 	if w.Cancelled(id) {
 		t.Error("the worker has heard through a socket that is not its own")
 	}
-	if err := os.Rename(away, addr); err != nil {
+	if err := os.Rename(away, path); err != nil {
 		t.Fatal(err)
 	}
 	waitFor(t, "the worker has heard", func() bool { return w.Cancelled(id) })

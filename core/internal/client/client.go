@@ -68,7 +68,7 @@ type Info struct {
 	Namespace  string
 	SessionDir string
 	NodeAddr   string // of the machine, as other machines would name it
-	Addr       string
+	Addr       string // at which other processes reach this one
 	DaemonPid  int
 	Totals     wire.Totals
 }
@@ -126,8 +126,11 @@ func Connect(o Options) (*Client, error) {
 		return nil, fmt.Errorf("connect to the daemon at %s: %w", o.Socket, err)
 	}
 	c := &Client{
-		opts: o, dialer: transport.UnixDialer{}, die: killProcess,
+		opts: o, die: killProcess,
 	}
+	copy(c.info.Worker[:], hr.WorkerID)
+	c.becomes(c.info.Worker)
+	c.dialer = transport.UnixDialer{Session: hr.SessionDir, Node: c.self.Node()}
 	store := nodestore.Options{Mu: &c.mu, KeepsIdle: o.Role == wire.RoleWorker, Signals: o.Signals}
 	if o.Role == wire.RoleDriver { // workers let go of memory when they have no work
 		store.Rest = o.Rest
@@ -141,13 +144,11 @@ func Connect(o Options) (*Client, error) {
 	c.links = transport.NewLinks(&c.mu, &c.borrows, c.dialer, (*host)(c).hello, o.Descriptor)
 	c.borrows.Init(&c.mu, (*host)(c), c.links, c.served)
 	copy(c.info.Node[:], hr.NodeID)
-	copy(c.info.Worker[:], hr.WorkerID)
 	copy(c.info.Job[:], hr.JobID)
 	c.info.Namespace = hr.Namespace
-	c.info.SessionDir, c.info.NodeAddr, c.info.Addr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.NodeAddr, hr.Addr, hr.DaemonPid, hr.Totals
-	c.self = c.info.Worker.Owner()
+	c.info.SessionDir, c.info.NodeAddr, c.info.DaemonPid, c.info.Totals = hr.SessionDir, hr.NodeAddr, hr.DaemonPid, hr.Totals
 	c.table = c.newTable()
-	if err = c.open(fd, hr.ArenaBytes); err != nil {
+	if err = c.open(fd, hr); err != nil {
 		u.Close()
 		c.release()
 		return nil, err
@@ -206,11 +207,17 @@ func (c *Client) jobStarted(js *wire.JobStarted) {
 	c.table = c.newTable()
 }
 
-func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
+// becomes makes this process the owner whose id the worker's id has.
+func (c *Client) becomes(w ids.Worker) {
+	c.info.Worker, c.self = w, w.Owner()
+	c.info.Addr = wire.AddressOf(c.self)
+}
+
+func (c *Client) open(arenaFD int, hr *wire.HelloReply) (err error) {
 	if arenaFD < 0 {
 		return fmt.Errorf("the daemon sent no arena")
 	}
-	c.local.SetArena(arenaFD, arenaBytes)
+	c.local.SetArena(arenaFD, hr.ArenaBytes)
 	if c.opts.Role != wire.RoleSuccessor { // of which there may be thousands in a process, and they read nothing
 		if err := c.local.MapArena(); err != nil {
 			return err
@@ -227,7 +234,7 @@ func (c *Client) open(arenaFD int, arenaBytes uint64) (err error) {
 		return err
 	}
 	if c.opts.Role != wire.RoleSuccessor { // it gets its predecessor's
-		c.listener, err = transport.Listen(c.info.Addr, (*host)(c), c.served)
+		c.listener, err = transport.Listen(hr.Socket, (*host)(c), c.served)
 	}
 	return err
 }

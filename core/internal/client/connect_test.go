@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -34,9 +33,9 @@ func (d *lateDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
 
 // dialsLate makes a session's task connections wait for the test.
 func dialsLate(c *Client) *lateDialer {
-	d := &lateDialer{begun: make(chan string, 10), goOn: make(chan struct{})}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	d := &lateDialer{UnixDialer: c.dialer.(transport.UnixDialer), begun: make(chan string, 10), goOn: make(chan struct{})}
 	c.dialer = d
 	return d
 }
@@ -71,8 +70,9 @@ func TestConnect_WorkerEndsMeanwhile_TaskGetsAnother(t *testing.T) {
 	d.worker(echo)
 	c := d.driver()
 	late := dialsLate(c)
-	late.other = filepath.Join(d.dir, "child.sock")
-	l, err := net.Listen("unix", late.other)
+	_, other, path := d.stranger()
+	late.other = other
+	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,8 +166,8 @@ func TestConnect_NobodyNeedsIt_ConnectionIsClosed(t *testing.T) {
 	} {
 		d := startDaemon(t)
 		c := d.driver()
-		addr := filepath.Join(d.dir, "called.sock")
-		l, err := net.Listen("unix", addr)
+		_, addr, path := d.stranger()
+		l, err := net.Listen("unix", path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"net"
-	"path/filepath"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -13,13 +12,13 @@ import (
 func TestDrops_OwnerIsSilent_OnlyWhatMayHaveBroughtItWaits(t *testing.T) {
 	d := startDaemon(t)
 	c := d.driver()
-	addr := filepath.Join(t.TempDir(), "silent.sock")
-	silent, err := net.Listen("unix", addr)
+	owner, addr, path := d.stranger()
+	silent, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	theirs := ids.NewObject(1, ids.Owner{7: 9}, c.Info().Job, 0)
+	theirs := ids.NewObject(1, owner, c.Info().Job, 0)
 	if err := c.Import(theirs, addr, 0); err != nil {
 		t.Fatal(err)
 	}

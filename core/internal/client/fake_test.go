@@ -121,6 +121,16 @@ func startDaemon(t *testing.T) *fakeDaemon {
 	return d
 }
 
+// fakeNode is the number of the fake daemon's node.
+const fakeNode = 5
+
+// stranger returns a process of the node that no daemon knows: its owner's id, its address, and
+// the path at which it would listen.
+func (d *fakeDaemon) stranger() (o ids.Owner, addr, path string) {
+	o = ids.NewWorkerOn(fakeNode).Owner()
+	return o, wire.AddressOf(o), wire.SocketPath(d.dir, o)
+}
+
 func (d *fakeDaemon) sock() string { return filepath.Join(d.dir, "d.sock") }
 
 func (d *fakeDaemon) welcome(u *net.UnixConn) {
@@ -140,8 +150,7 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 		d.givePage(u, h.OwnerID)
 		return
 	}
-	w := ids.NewWorker()
-	addr := filepath.Join(d.dir, "p", w.Owner().String()+".sock")
+	w := ids.NewWorkerOn(fakeNode)
 	job := ids.JobOf(1)
 	d.mu.Lock()
 	arena := d.fd
@@ -149,7 +158,7 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 		arena = -1
 	}
 	d.mu.Unlock()
-	err = wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version, NodeID: d.node[:], WorkerID: w[:], JobID: job[:], SessionDir: d.dir, Addr: addr,
+	err = wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version, NodeID: d.node[:], WorkerID: w[:], JobID: job[:], SessionDir: d.dir, Socket: wire.SocketPath(d.dir, w.Owner()),
 		ArenaBytes: d.size, DaemonPid: os.Getpid()}, arena)
 	if err != nil {
 		u.Close()
@@ -157,7 +166,7 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 	}
 	p := wire.NewPeer(u, func(m *wire.Message) {
 		if m.Type != wire.TWorkerReady || h.Token != forActor {
-			d.handle(m, addr)
+			d.handle(m, wire.AddressOf(w.Owner()))
 		}
 	}, nil)
 	d.mu.Lock()
@@ -281,7 +290,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		}
 	case wire.TTakeOver:
 		w := d.succeeds[m.Peer()]
-		r := wire.TakenOver{WorkerID: w[:], Addr: filepath.Join(d.dir, "p", w.Owner().String()+".sock")}
+		r := wire.TakenOver{WorkerID: w[:], Socket: wire.SocketPath(d.dir, w.Owner())}
 		for i := range d.wants {
 			if d.wants[i].p == d.peerOf[w] {
 				d.wants[i].p = m.Peer()

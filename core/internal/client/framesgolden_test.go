@@ -64,12 +64,13 @@ func TestFrames_OnTheTaskSockets_AreTheRecordedBytes(t *testing.T) {
 		c.self, c.info = self, info
 		c.table = c.newTable()
 	}()
-	c.self, c.info.Job, c.info.Addr = ids.Owner{1, 2, 3}, ids.JobOf(7), "/s/own.sock"
+	c.becomes(ids.Worker{1, 2, 3})
+	c.info.Job = ids.JobOf(7)
 	c.table = c.newTable()
 
 	r := &frameRecorder{Frames: recorded.Frames{T: t}, t: t, c: c}
 	r.workersFrames()
-	r.Add("exception-pointer", envelope.PointTo(&frame.Pointer{ID: ids.NewObject(9, c.self, c.info.Job, 1), Owner: "/s/own.sock", Size: 1 << 33, Brief: []byte("short")}).Meta)
+	r.Add("exception-pointer", envelope.PointTo(&frame.Pointer{ID: ids.NewObject(9, c.self, c.info.Job, 1), Owner: c.info.Addr, Size: 1 << 33, Brief: []byte("short")}).Meta)
 
 	r.Compare(recordedFrames, func(name string) bool { return !recorded.OfCaller(name) })
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/store"
 	"github.com/eagleray/eagleray/core/internal/submit"
-	"github.com/eagleray/eagleray/core/internal/transport"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -395,8 +394,8 @@ func TestStream_CallerDoesNotRead_GeneratorWaits(t *testing.T) {
 		}
 		return value
 	}))
-	caller := ids.NewWorker().Owner()
-	fd, err := transport.UnixDialer{}.Dial(w.Info().Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: caller[:]}, -1)
+	caller := ids.NewWorkerOn(fakeNode).Owner()
+	fd, err := w.dialer.Dial(w.Info().Addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: caller[:]}, -1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -41,7 +40,8 @@ func breaks(w *Client, in *execute.Caller) {
 func TestHeld_CallerEndedWithoutAControlConnection_LetGo(t *testing.T) {
 	d := startDaemon(t)
 	w := d.worker(echo)
-	in, there := holdsFor(t, w, ids.Owner{7}, filepath.Join(d.dir, "p", "none.sock"))
+	caller, addr, _ := d.stranger()
+	in, there := holdsFor(t, w, caller, addr)
 	if !there() {
 		t.Fatal("the object is gone before the caller is")
 	}

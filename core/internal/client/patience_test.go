@@ -16,7 +16,8 @@ func TestUnsettled_WorkerIsNotReady_ArgumentsStayUntilItIs(t *testing.T) {
 	w, c := d.programless(), d.driver()
 	dep, inner, args := putBytes(t, c, 10, 1), putBytes(t, c, 10, 2), putBytes(t, c, 10, 3)
 	list := []ids.Object{dep, inner, args}
-	for _, addr := range []string{w.info.Addr, d.dir + "/ended.sock"} {
+	_, ended, _ := d.stranger()
+	for _, addr := range []string{w.info.Addr, ended} {
 		w.mu.Lock()
 		w.table.Registering(1)
 		w.mu.Unlock()

@@ -221,7 +221,7 @@ func TestBatch_TableOfAnotherSize_Error(t *testing.T) {
 
 func TestRefTable_Unknown_Error(t *testing.T) {
 	c := startDaemon(t).driver()
-	id := ids.NewObject(1, ids.NewWorker().Owner(), ids.JobOf(1), 0)
+	id := ids.NewObject(1, ids.NewWorkerOn(fakeNode).Owner(), ids.JobOf(1), 0)
 	if _, err := c.RefTable([]*ids.Object{&id}); err == nil {
 		t.Fatal("no error")
 	}

@@ -2,7 +2,6 @@ package client
 
 import (
 	"net"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -15,8 +14,8 @@ import (
 // lateOwner is a process that takes connections, and answers when it is told to.
 func lateOwner(t *testing.T, d *fakeDaemon) (id ids.Object, addr string, answer func()) {
 	t.Helper()
-	addr = filepath.Join(d.dir, "p", "late.sock")
-	l, err := net.Listen("unix", addr)
+	owner, addr, path := d.stranger()
+	l, err := net.Listen("unix", path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +34,7 @@ func lateOwner(t *testing.T, d *fakeDaemon) (id ids.Object, addr string, answer 
 		<-p.Done()
 	}()
 	t.Cleanup(func() { l.Close() })
-	return ids.NewObject(1, ids.NewWorker().Owner(), ids.JobOf(1), 0), addr, func() {
+	return ids.NewObject(1, owner, ids.JobOf(1), 0), addr, func() {
 		for {
 			m := <-asked
 			_ = m.Reply(nil)

@@ -27,7 +27,7 @@ type successor struct {
 func (s *successor) begin(at *wire.TakenOver) error {
 	c, x := s.c, s.snapshot
 	copy(c.info.Worker[:], at.WorkerID)
-	c.self, c.info.Addr = c.info.Worker.Owner(), at.Addr
+	c.becomes(c.info.Worker)
 	c.table = c.newTable()
 	if err := c.table.Restore(&x.Refs, &c.sites); err != nil {
 		return err

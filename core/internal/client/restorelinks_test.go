@@ -22,7 +22,7 @@ func TestSuccessor_Links_OwnersHearOfWhatIsBorrowed(t *testing.T) {
 		c := startDaemon(t).driver() // without its lock: what is said is said by goroutines that take it
 		h := &successor{c: c, snapshot: new(handover.Snapshot)}
 		heard := playsOwner(t, h)
-		other := ids.NewWorker().Owner()
+		other := ids.NewWorkerOn(fakeNode).Owner()
 		a, b, gone := ids.NewObject(1, other, c.info.Job, 1), ids.NewObject(2, other, c.info.Job, 1), ids.NewObject(4, other, c.info.Job, 1)
 		mine := ids.NewObject(3, c.self, c.info.Job, 1)
 		c.mu.Lock()
@@ -108,7 +108,8 @@ func TestSuccessor_Retained_ArgumentsStayUntilTheWorkerIsHeard(t *testing.T) {
 	c := d.driver()
 	id := putBytes(t, c, 10, 1)
 	h := &successor{c: c, snapshot: new(handover.Snapshot)}
-	h.snapshot.Refs.Retained = []refs.RetainedSnapshot{{Addr: d.dir + "/ended.sock", Objects: [][]byte{id[:]}}}
+	_, ended, _ := d.stranger()
+	h.snapshot.Refs.Retained = []refs.RetainedSnapshot{{Addr: ended, Objects: [][]byte{id[:]}}}
 	c.mu.Lock()
 	if err := c.table.RestoreHeld(&h.snapshot.Refs); err != nil {
 		t.Fatal(err)

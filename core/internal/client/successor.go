@@ -38,7 +38,7 @@ func Succeed(u *net.UnixConn, socket, token string) error {
 	if err := c.daemon.Call(context.Background(), wire.TTakeOver, nil, &at); err != nil {
 		return err
 	}
-	if c.listener, err = transport.Takeover(files[0], at.Addr, (*host)(c), c.served); err != nil {
+	if c.listener, err = transport.Takeover(files[0], at.Socket, (*host)(c), c.served); err != nil {
 		return err
 	}
 	s := &successor{c: c, snapshot: w, files: files[1:]}

@@ -97,8 +97,8 @@ func FuzzSuccessor(f *testing.F) {
 			t.Fatal(err)
 		}
 		made++
-		addr := filepath.Join(d.dir, strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(made))
-		if c.listener, err = transport.Listen(addr, (*host)(c), c.served); err != nil {
+		path := filepath.Join(d.dir, strconv.Itoa(os.Getpid())+"-"+strconv.Itoa(made))
+		if c.listener, err = transport.Listen(path, (*host)(c), c.served); err != nil {
 			t.Fatal(err)
 		}
 		h := &successor{c: c, snapshot: w}
@@ -112,7 +112,7 @@ func FuzzSuccessor(f *testing.F) {
 		}
 		files := h.files
 		c.mu.Lock()
-		_ = h.begin(&wire.TakenOver{WorkerID: make([]byte, 16), Addr: addr})
+		_ = h.begin(&wire.TakenOver{WorkerID: make([]byte, 16), Socket: path})
 		c.mu.Unlock()
 		for _, x := range files {
 			x.Close()

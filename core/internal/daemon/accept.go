@@ -67,14 +67,14 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	c := &client{role: h.Role, pid: pid}
 	switch h.Role {
 	case wire.RoleDriver, wire.RoleService:
-		c.self = ids.NewWorker()
+		c.self = ids.NewWorkerOn(d.o.Number)
 	case wire.RoleWorker:
 		if c.worker, err = d.claim(h.Token); err != nil {
 			break
 		}
 		c.self, c.job = c.worker.self, c.worker.job
 	case wire.RoleSuccessor:
-		c.self = ids.NewWorker()
+		c.self = ids.NewWorkerOn(d.o.Number)
 		c.predecessor, err = d.predecessorOf(h.Token)
 		if err == nil {
 			c.job = c.predecessor.job
@@ -93,8 +93,7 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	}
 	fd := -1
 	if c.role != wire.RoleCLI {
-		c.addr = d.socketOf(c.self.Owner())
-		r.WorkerID, r.Addr, fd = c.self[:], c.addr, d.objects.FD()
+		r.WorkerID, r.Socket, fd = c.self[:], d.socketOf(c.self.Owner()), d.objects.FD()
 	}
 	if c.job != nil {
 		r.JobID, r.Namespace = c.job.ID[:], c.job.namespace

@@ -116,7 +116,7 @@ func (d *Daemon) hasLateRefs(r *record.Actor) bool {
 func (d *Daemon) located(a *actor) record.Instance {
 	i := a.instance()
 	i.Node, i.Worker, i.Pid = d.o.Node, a.worker.self, a.worker.Pid()
-	i.Address = d.socketOf(a.worker.self.Owner())
+	i.Address = wire.AddressOf(a.worker.self.Owner())
 	return i
 }
 

@@ -19,11 +19,13 @@ func TestOptions_Check_BoundsAndDefaults(t *testing.T) {
 		o     Options
 		words string // "": it is accepted
 	}{
-		{"no folder", Options{ArenaBytes: minArena}, "not given"},
-		{"the longest folder", Options{SessionDir: longest, ArenaBytes: minArena}, ""},
-		{"a folder that is too long", Options{SessionDir: longest + "x", ArenaBytes: minArena}, "108 bytes, the system allows 107"},
-		{"the smallest store", Options{SessionDir: "/s", ArenaBytes: minArena}, ""},
-		{"a store that is too small", Options{SessionDir: "/s", ArenaBytes: minArena - 1}, "object_store_memory is 78643199 bytes"},
+		{"no folder", Options{Number: 1, ArenaBytes: minArena}, "not given"},
+		{"the longest folder", Options{Number: 1, SessionDir: longest, ArenaBytes: minArena}, ""},
+		{"a folder that is too long", Options{Number: 1, SessionDir: longest + "x", ArenaBytes: minArena}, "108 bytes, the system allows 107"},
+		{"the smallest store", Options{Number: 1, SessionDir: "/s", ArenaBytes: minArena}, ""},
+		{"a store that is too small", Options{Number: 1, SessionDir: "/s", ArenaBytes: minArena - 1}, "object_store_memory is 78643199 bytes"},
+		{"no number", Options{SessionDir: "/s", ArenaBytes: minArena}, "the node has no number"},
+		{"the highest number", Options{Number: 1<<32 - 1, SessionDir: "/s", ArenaBytes: minArena}, ""},
 	} {
 		err := c.o.Check()
 		if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
@@ -32,7 +34,7 @@ func TestOptions_Check_BoundsAndDefaults(t *testing.T) {
 	}
 	log := slog.New(slog.DiscardHandler)
 	for want, o := range map[int]Options{1: {}, 2: {CPUs: 2, Log: log}} {
-		o.SessionDir, o.ArenaBytes = "/s", minArena+5000
+		o.Number, o.SessionDir, o.ArenaBytes = 1, "/s", minArena+5000
 		if err := o.Check(); err != nil || o.CPUs != want || o.ArenaBytes != minArena+4096 || o.Log == nil || want == 2 && o.Log != log {
 			t.Errorf("%+v, %v", o, err)
 		}

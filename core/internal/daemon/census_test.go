@@ -37,7 +37,7 @@ func TestCensus_SilentProcesses_AreNamed(t *testing.T) {
 	deaf, halted, cli := connected(t, wire.RoleDriver), connected(t, wire.RoleWorker), connected(t, wire.RoleCLI)
 	deaf.pid, halted.pid = os.Getpid(), child.Process.Pid
 	for _, c := range []*client{deaf, halted, cli} {
-		c.self, c.job = ids.NewWorker(), j
+		c.self, c.job = ids.NewWorkerOn(1), j
 		if !d.enlist(c) {
 			t.Fatal("the daemon is closing")
 		}
@@ -64,7 +64,7 @@ func TestNoteEnd_ManyWorkers_TheLastOnesAreKept(t *testing.T) {
 	for range 3*keptWorkers - 1 {
 		d.noteEnd(w, workers.End{Detail: "gone"})
 	}
-	w.self = ids.NewWorker()
+	w.self = ids.NewWorkerOn(1)
 	d.noteEnd(w, workers.End{Detail: "gone"})
 	if n := len(d.ended); n > keptWorkers || n < keptWorkers/2 {
 		t.Errorf("%d are kept", n)

@@ -34,7 +34,7 @@ func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
 		head := codeHead{dropped: make(chan ids.Actor, 2), put: func() {}}
 		d.SetHead(head)
 		c, actor := connected(t, wire.RoleDriver), ids.NewActor(j.ID)
-		c.self, c.job, c.proc = ids.NewWorker(), j, &workers.Process{}
+		c.self, c.job, c.proc = ids.NewWorkerOn(1), j, &workers.Process{}
 		end := func() {
 			d.mu.Lock()
 			defer d.mu.Unlock()

@@ -42,6 +42,7 @@ func Open(o Options) (*Daemon, error) {
 		stop: make(chan struct{}),
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
+			FirstLease: sched.LeaseID(o.Number)<<32 | 1,
 		}),
 		clients:      make(map[sched.ClientID]*client),
 		owners:       make(map[ids.Owner]*client),

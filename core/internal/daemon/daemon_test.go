@@ -45,7 +45,7 @@ func TestOpen_Fails_LeavesNothingOpen(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.RemoveAll(dir) })
-		o := Options{SessionDir: dir + "/s", Node: ids.NewNode(), Totals: resource.Set{resource.CPU: resource.Unit}, Devices: noDevices{}, ArenaBytes: minArena, CPUs: 1}
+		o := Options{SessionDir: dir + "/s", Node: ids.NewNode(), Number: 1, Totals: resource.Set{resource.CPU: resource.Unit}, Devices: noDevices{}, ArenaBytes: minArena, CPUs: 1}
 		change(&o)
 		files, goroutines := openThings(t)
 		d, err := Open(o)

@@ -136,7 +136,7 @@ func TestSuccessor_WorkerDeclinesADetachedActor_SuccessorBelongsToTheDriver(t *t
 			}
 		}
 		successor := connected(t, wire.RoleSuccessor)
-		successor.self, successor.job, successor.predecessor = ids.NewWorker(), j, w.client
+		successor.self, successor.job, successor.predecessor = ids.NewWorkerOn(1), j, w.client
 		if !d.enlist(successor) {
 			t.Fatal("the daemon is closing")
 		}

@@ -30,7 +30,7 @@ func (d *Daemon) dropClient(c *client) {
 	delete(d.owners, owner)
 	d.objects.DropHolder(c, owner)
 	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
-	removeSoon(c.addr)
+	removeSoon(d.socketOf(owner))
 	if !d.closing && d.headIsSet() {
 		if len(c.codeFor) > 0 {
 			go c.tasks.add(func() { d.dropCodeOf(c) }) // behind the requests that it has made
@@ -40,8 +40,4 @@ func (d *Daemon) dropClient(c *client) {
 }
 
 // removeSoon deletes the socket of a process that is gone. It does not wait for the disk.
-func removeSoon(path string) {
-	if path != "" {
-		go os.Remove(path)
-	}
-}
+func removeSoon(path string) { go os.Remove(path) }

@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/play"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -16,7 +17,7 @@ func TestFlow_Actor_MadeReleasedAndGone(t *testing.T) {
 	d := s.Driver(nil)
 	id := d.Made("", nil)
 	st := d.Resolve(id, 0)
-	if st.State != wire.ActorAlive || st.Incarnation != 1 || st.Pid == 0 || st.Addr == "" {
+	if st.State != wire.ActorAlive || st.Incarnation != 1 || st.Pid == 0 || st.Addr != wire.AddressOf(ids.Worker(st.WorkerID).Owner()) {
 		t.Fatalf("got %+v", st)
 	}
 	if i := d.Info(); i.Available["CPU"] != 10000 || i.Actors != 1 {

@@ -29,11 +29,11 @@ func TestFlow_Hello_TellsWhoOneIs(t *testing.T) {
 	if h.Version != wire.Version || h.SessionDir != s.Dir || h.DaemonPid != os.Getpid() || h.ArenaBytes != 100<<20 || h.Totals.Resources["CPU"] != 30000 {
 		t.Errorf("got %+v", h)
 	}
-	if !strings.HasSuffix(h.Addr, d.Owner().String()+".sock") || d.Job.Namespace != "n" {
-		t.Errorf("its address is %s, its namespace %s", h.Addr, d.Job.Namespace)
+	if !strings.HasSuffix(h.Socket, "/p/"+d.Owner().String()+".sock") || d.Owner().Node() != play.Number || d.Job.Namespace != "n" {
+		t.Errorf("it listens at %s as %s, its namespace is %s", h.Socket, d.Owner(), d.Job.Namespace)
 	}
 	cli := s.Tool()
-	if len(cli.Hello.WorkerID) != 0 || cli.Hello.Addr != "" {
+	if len(cli.Hello.WorkerID) != 0 || cli.Hello.Socket != "" {
 		t.Errorf("a command line tool owns nothing: %+v", cli.Hello)
 	}
 	for what, hello := range map[string]wire.Hello{

@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/play"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -20,6 +21,10 @@ func TestFlow_Lease_GrantedReturnedAndGrantedAgain(t *testing.T) {
 	a := d.Lease()
 	if a.ClassID != 1 || a.Choice != 0 || a.Assignment.Resources["CPU"] != 10000 || a.Assignment.Env["CUDA_VISIBLE_DEVICES"] != "" {
 		t.Errorf("got %+v", a.LeaseGrant)
+	}
+	worker := ids.Worker(a.WorkerID).Owner()
+	if a.LeaseID>>32 != play.Number || worker.Node() != play.Number || a.Addr != wire.AddressOf(worker) {
+		t.Errorf("lease %x of worker %s at %s; the node's number is %d", a.LeaseID, worker, a.Addr, play.Number)
 	}
 	if got := a.Tell("env COLOUR"); got != "blue" {
 		t.Errorf("the worker's variable is %q", got)

@@ -37,7 +37,7 @@ func openedWith(t *testing.T, change func(*Options)) (*Daemon, *job) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	o := Options{SessionDir: dir + "/s", Node: ids.NewNode(), Totals: resource.Set{resource.CPU: 4 * resource.Unit}, Devices: noDevices{}, ArenaBytes: minArena, CPUs: 4}
+	o := Options{SessionDir: dir + "/s", Node: ids.NewNode(), Number: 1, Totals: resource.Set{resource.CPU: 4 * resource.Unit}, Devices: noDevices{}, ArenaBytes: minArena, CPUs: 4}
 	change(&o)
 	d, err := Open(o)
 	if err != nil {

@@ -27,6 +27,7 @@ type Devices interface {
 type Options struct {
 	SessionDir  string
 	Node        ids.Node
+	Number      uint32       // of the node: its processes' ids begin with it, and the numbers of its leases; never 0
 	Totals      resource.Set // without those that come in devices
 	Devices     Devices
 	ArenaBytes  uint64
@@ -59,6 +60,9 @@ func (o *Options) Check() error {
 	}
 	if n := len(o.SessionDir) + len("/p/.sock") + 2*ids.OwnerSize; n > maxSocketPath {
 		return fmt.Errorf("session directory %s: its sockets' paths would have %d bytes, the system allows %d; set EAGLERAY_TMPDIR to a shorter one", o.SessionDir, n, maxSocketPath)
+	}
+	if o.Number == 0 {
+		return errors.New("the node has no number: Options.Number must be set, to 1 where it is the only node")
 	}
 	if o.ArenaBytes < minArena {
 		return fmt.Errorf("object_store_memory is %d bytes, at least %d are needed", o.ArenaBytes, minArena)

@@ -66,7 +66,7 @@ func (d *Daemon) grant(a sched.Grant) {
 	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Name: of.name, Hold: a.Hold, Enforce: of.enforce})
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
 		ClassID: uint32(a.Class), LeaseID: uint64(a.Lease), WorkerID: w.self[:],
-		Addr: d.socketOf(w.self.Owner()), Pid: w.Pid(), Assignment: d.assignment(w, a.Hold),
+		Addr: wire.AddressOf(w.self.Owner()), Pid: w.Pid(), Assignment: d.assignment(w, a.Hold),
 		Choice: a.Choice, Better: a.Better, Never: a.Never,
 	})
 }

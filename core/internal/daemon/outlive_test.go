@@ -112,9 +112,9 @@ func TestEndJob_DetachedActorLives_WhatItHasSubmittedGoesOn(t *testing.T) {
 func TestOutlives_ComesFromWhoSubmitted(t *testing.T) {
 	d, j := opened(t)
 	driver := &client{role: wire.RoleDriver, job: j}
-	keeper := &client{role: wire.RoleWorker, job: j, worker: &worker{outlives: true}, self: ids.NewWorker()}
+	keeper := &client{role: wire.RoleWorker, job: j, worker: &worker{outlives: true}, self: ids.NewWorkerOn(1)}
 	successor := &client{role: wire.RoleSuccessor, job: j, predecessor: keeper}
-	plain := &client{role: wire.RoleWorker, job: j, worker: &worker{}, self: ids.NewWorker()}
+	plain := &client{role: wire.RoleWorker, job: j, worker: &worker{}, self: ids.NewWorkerOn(1)}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.owners[keeper.self.Owner()], d.owners[plain.self.Owner()] = keeper, plain

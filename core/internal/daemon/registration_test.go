@@ -101,7 +101,7 @@ func (h *slowHead) answers(t *testing.T, err error) {
 func driverOf(t *testing.T, d *Daemon, j *job) *client {
 	t.Helper()
 	c := connected(t, wire.RoleDriver)
-	c.id, c.self, c.job, c.proc = 100, ids.NewWorker(), j, &workers.Process{}
+	c.id, c.self, c.job, c.proc = 100, ids.NewWorkerOn(1), j, &workers.Process{}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	j.driver = c
@@ -137,7 +137,7 @@ func TestCreateActor_OwnerDiesBeforeItIsRegistered_ActorEndsWithItsOwner(t *test
 		d.SetHead(head)
 		driverOf(t, d, j)
 		owner := connected(t, wire.RoleSuccessor) // a process that ends while its job goes on
-		owner.id, owner.self, owner.job = 101, ids.NewWorker(), j
+		owner.id, owner.self, owner.job = 101, ids.NewWorkerOn(1), j
 		d.mu.Lock()
 		d.clients[owner.id], d.owners[owner.self.Owner()] = owner, owner
 		d.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -69,7 +68,6 @@ type client struct {
 	pid         int
 	peer        *wire.Peer
 	self        ids.Worker       // of drivers, services, workers and successors
-	addr        string           // the socket at which it listens
 	proc        *workers.Process // of a driver or a service; a worker's process is in the table of workers
 	worker      *worker          // role worker
 	predecessor *client          // of a successor, until it has taken over
@@ -182,10 +180,8 @@ func (d *Daemon) locked(f func()) {
 // now is the machine's time.
 func (d *Daemon) now() time.Duration { return time.Since(d.began) }
 
-// socketOf returns the path of the socket at which an owner listens.
-func (d *Daemon) socketOf(o ids.Owner) string {
-	return filepath.Join(d.o.SessionDir, "p", o.String()+".sock")
-}
+// socketOf returns the path of the socket at which an owner listens that is on this node.
+func (d *Daemon) socketOf(o ids.Owner) string { return wire.SocketPath(d.o.SessionDir, o) }
 
 // headIsSet reports whether SetHead was called.
 func (d *Daemon) headIsSet() bool {

@@ -11,7 +11,7 @@ import (
 
 // A worker that is to end while others need what it owns hands that over to a
 // successor, which is a client of this daemon in the daemon's own process. Here the
-// successor takes the worker's place: the owner's id, the path of its socket, and its
+// successor takes the worker's place: the owner's id, with it the address and the socket, and its
 // number in the scheduler, with which come its classes and leases. What the worker
 // holds (its devices, its pins) stays with the worker until its process is gone.
 
@@ -111,14 +111,13 @@ func (d *Daemon) takeOver(c *client) (*wire.TakenOver, error) {
 	old.formerOwner = old.self.Owner()
 	c.id, old.id = old.id, c.id
 	c.self, old.self = old.self, c.self
-	c.addr, old.addr = old.addr, c.addr
 	old.worker.self = old.self
 	c.outlivesDriver = old.outlives()
 	for _, x := range []*client{c, old} {
 		d.clients[x.id] = x
 		d.owners[x.self.Owner()] = x
 	}
-	r := &wire.TakenOver{WorkerID: c.self[:], Addr: c.addr}
+	r := &wire.TakenOver{WorkerID: c.self[:], Socket: d.socketOf(c.self.Owner())}
 	for _, id := range d.m.LeasesOf(c.id) {
 		r.LeaseIDs = append(r.LeaseIDs, uint64(id))
 	}

@@ -20,9 +20,8 @@ func TestSuccessor_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	d, j := opened(t)
 	w := ordered(d, j)
 	old, successor := connected(t, wire.RoleWorker), connected(t, wire.RoleSuccessor)
-	old.worker, old.self, old.job, old.addr = w, w.self, j, d.socketOf(w.self.Owner())
-	successor.self, successor.job, successor.predecessor = ids.NewWorker(), j, old
-	successor.addr = d.socketOf(successor.self.Owner())
+	old.worker, old.self, old.job = w, w.self, j
+	successor.self, successor.job, successor.predecessor = ids.NewWorkerOn(1), j, old
 	d.mu.Lock()
 	d.table.SetReady(w.Worker)
 	w.client = old
@@ -51,7 +50,7 @@ func TestSuccessor_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Addr != d.socketOf(owner) || ids.Owner(got.WorkerID[:ids.OwnerSize]) != owner {
+	if got.Socket != d.socketOf(owner) || ids.Owner(got.WorkerID[:ids.OwnerSize]) != owner {
 		t.Errorf("the successor is told %+v", got)
 	}
 	if _, err := d.takeOver(successor); err == nil {
@@ -95,7 +94,7 @@ func TestSuccessor_JobHasEnded_WorkerIsToldThat(t *testing.T) {
 	d, j := opened(t)
 	d.o.Succeed = func(*net.UnixConn, string) error { t.Error("a successor was made"); return nil }
 	c := connected(t, wire.RoleWorker)
-	c.worker, c.self, c.job, c.pid = &worker{}, ids.NewWorker(), j, os.Getpid()
+	c.worker, c.self, c.job, c.pid = &worker{}, ids.NewWorkerOn(1), j, os.Getpid()
 	d.mu.Lock()
 	j.ended = true
 	d.clients[1], d.owners[c.self.Owner()] = c, c
@@ -112,7 +111,7 @@ func TestSuccessor_JobHasEnded_WorkerIsToldThat(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	owner, stranger := c.self.Owner(), ids.NewWorker().Owner()
+	owner, stranger := c.self.Owner(), ids.NewWorkerOn(1).Owner()
 	for _, who := range []ids.Owner{owner, stranger} {
 		err := d.handOver(conn.(*net.UnixConn), &wire.Hello{Role: wire.RoleHandover, OwnerID: who[:], Pid: os.Getpid()})
 		if fault.CodeOf(err) != fault.Closed {

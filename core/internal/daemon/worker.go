@@ -8,7 +8,7 @@ import (
 
 // addWorker puts a worker into the tables; mu held.
 func (d *Daemon) addWorker(id sched.WorkerID, j *job, env string) *worker {
-	w := &worker{d: d, id: id, self: ids.NewWorker(), job: j}
+	w := &worker{d: d, id: id, self: ids.NewWorkerOn(d.o.Number), job: j}
 	w.Worker = d.table.Add(uint64(id), j.Job, env, w)
 	d.workers[id], j.workers[id] = w, w
 	return w

@@ -40,7 +40,7 @@ type Template struct {
 type Caller struct {
 	Owner ids.Owner
 	Job   ids.Job // the caller's, which is not this worker's when an actor is called from another job
-	Addr  string  // the caller's own socket
+	Addr  string  // the caller's
 
 	w      *Worker
 	pipe   Pipe

@@ -102,7 +102,7 @@ func (quietHost) Failed(error)                               {}
 
 func newSession(t *testing.T) *session {
 	t.Helper()
-	s := &session{t: t, own: ids.NewWorker().Owner(), answers: map[wire.Type]func(*wire.Message){}}
+	s := &session{t: t, own: ids.NewWorkerOn(1).Owner(), answers: map[wire.Type]func(*wire.Message){}}
 	s.store.Init(nodestore.Options{Mu: &s.mutex})
 	links := transport.NewLinks(&s.mutex, &s.message, nil, func() wire.Hello { return wire.Hello{} }, nil)
 	s.message.Init(&s.mutex, s, links, transport.NewServed(&s.mutex, nil, nil))

@@ -11,7 +11,7 @@ import (
 // large to travel with everything that fails because of it lies in the store.
 type Pointer struct {
 	ID    ids.Object
-	Owner string // socket of the object's owner
+	Owner string // address of the object's owner
 	Size  uint64
 	Brief []byte // the exception in short, for whoever cannot get it; may be empty
 }

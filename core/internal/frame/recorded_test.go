@@ -35,11 +35,11 @@ func recorded(tb testing.TB) map[string][]byte {
 func TestFrames_Recorded_AreReadAndWrittenByteForByte(t *testing.T) {
 	self, job := ids.Owner{1, 2, 3}, ids.JobOf(7)
 	fid := []byte("0123456789abcdef")
-	const home = "/s/own.sock"
+	home := wire.AddressOf(self)
 	own := func(count uint64) ids.Object { return ids.NewObject(count, self, job, 1) }
 	inline := Place{Envelope: []byte("inline")}
 	stored := Place{ID: own(2), Size: 1 << 40, Owner: home}
-	foreign := Place{ID: ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), Size: 200, Owner: "/s/other.sock"}
+	foreign := Place{ID: ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), Size: 200, Owner: wire.AddressOf(ids.Owner{9})}
 	args := Place{Envelope: []byte("arguments")}
 	call := func(seq uint32, template, first uint64, deps ...Place) Task {
 		return Task{Seq: seq, Template: template, First: first, Args: args, Deps: deps}

@@ -144,7 +144,7 @@ func AppendHadResult(b []byte) []byte {
 	return wire.AppendArray(b, 0)
 }
 
-// AppendContained writes a reference inside a result. The socket of its owner
+// AppendContained writes a reference inside a result. The address of its owner
 // is empty when the worker does not know the object.
 func AppendContained(b []byte, id *ids.Object, owner string) []byte {
 	b = wire.AppendArray(b, 2)

@@ -64,7 +64,7 @@ type Place struct {
 	Envelope []byte     // the value itself; nil: see ID
 	ID       ids.Object // the object in the store
 	Size     uint64     // bytes of its envelope; 0: not known to be ready, its owner is to be asked
-	Owner    string     // socket of the object's owner
+	Owner    string     // address of the object's owner
 }
 
 // AppendInline writes the place of an argument that travels in the frame.

@@ -16,7 +16,7 @@ import (
 // Version is the version of Snapshot. Change it with every change of the types in this
 // file, or of the snapshots in it, or of the meaning of a field. Version 1 was a
 // document that did not carry its version.
-const Version = 3
+const Version = 4
 
 // most bounds each list of a snapshot.
 const most = 1 << 24

@@ -143,7 +143,7 @@ const arenaSize = 64 << 20
 // newNode makes a Store, of a worker or of another process, with an arena and an empty table.
 func newNode(t *testing.T, worker bool) *node {
 	t.Helper()
-	n := &node{t: t, s: new(Store), self: ids.NewWorker().Owner(), now: time.Unix(1e9, 0), pinned: map[ids.Object]int{}}
+	n := &node{t: t, s: new(Store), self: ids.NewWorkerOn(1).Owner(), now: time.Unix(1e9, 0), pinned: map[ids.Object]int{}}
 	n.table = refs.NewTable(n.self, ids.JobOf(1), "/s/own.sock", tableEffects{n: n})
 	n.s.Init(Options{Daemon: n, Clock: n, KeepsIdle: worker})
 	n.s.Join(n.self, n.table)

@@ -41,7 +41,7 @@ func (effects) Unseen(*refs.Object)            {}
 // newNode returns a node with a store. A message without an answer of the test's is refused, or noted if nobody waits.
 func newNode(t *testing.T, o Options) *node {
 	t.Helper()
-	n := &node{t: t, self: ids.NewWorker().Owner(), answers: map[wire.Type]func(*wire.Message){}, heard: map[wire.Type][]ids.Object{}}
+	n := &node{t: t, self: ids.NewWorkerOn(1).Owner(), answers: map[wire.Type]func(*wire.Message){}, heard: map[wire.Type][]ids.Object{}}
 	o.Mu = &n.mu
 	n.s.Init(o)
 	n.table = refs.NewTable(n.self, ids.JobOf(1), "/own.sock", effects{s: &n.s})

@@ -113,7 +113,7 @@ func TestUnseen_ExceptionOutsideThisProcess_SaysWhatIsKnown(t *testing.T) {
 		return v.Envelope(n)
 	}
 	const begin = "Unhandled error (suppress with 'RAY_IGNORE_UNHANDLED_ERRORS=1'): "
-	self := ids.NewWorker().Owner()
+	self := ids.NewWorkerOn(1).Owner()
 	for _, x := range []struct {
 		what string
 		o    refs.Facts

@@ -9,7 +9,7 @@ import (
 func TestObjects_Supersede_ReadersKeepTheOldCopy(t *testing.T) {
 	tb := tableOf(1 << 20)
 	writer, reader := &proc{}, &proc{}
-	owner := ids.NewWorker().Owner()
+	owner := ids.NewWorkerOn(1).Owner()
 	id := ids.NewObject(1, owner, ids.JobOf(1), 1)
 	write := func(size uint64) {
 		t.Helper()

@@ -9,7 +9,7 @@ import (
 func (d *Driver) Actor(spec string, change func(*wire.ActorCreate)) (ids.Actor, wire.ActorCreated, error) {
 	id, owner := ids.NewActor(ids.Job(d.Job.JobID)), d.Owner()
 	q := wire.ActorCreate{
-		ActorID: id[:], ClassName: "Counter", Namespace: "n", OwnerID: owner[:], OwnerAddr: d.Hello.Addr, JobID: d.Job.JobID,
+		ActorID: id[:], ClassName: "Counter", Namespace: "n", OwnerID: owner[:], OwnerAddr: wire.AddressOf(owner), JobID: d.Job.JobID,
 		Resources: Units(OneCPU), EnvKey: "default", MaxConcurrency: 1, Spec: []byte(spec), Meta: []byte("handle"), Token: "token",
 	}
 	if change != nil {

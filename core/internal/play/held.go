@@ -24,7 +24,11 @@ type Held struct {
 func (h *Held) Tell(line string) string {
 	h.D.T.Helper()
 	if h.conn == nil {
-		c, err := net.Dial("unix", h.Addr)
+		o, err := wire.ParseAddress(h.Addr)
+		if err != nil {
+			h.D.T.Fatal(err)
+		}
+		c, err := net.Dial("unix", wire.SocketPath(h.D.Dir, o))
 		if err != nil {
 			h.D.T.Fatal(err)
 		}

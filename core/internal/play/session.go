@@ -16,6 +16,9 @@ import (
 	"github.com/eagleray/eagleray/raftstate"
 )
 
+// Number is the number of a session's node.
+const Number = 7
+
 // Session is a daemon in this process, with a head over a state of its own.
 type Session struct {
 	T   testing.TB
@@ -43,7 +46,7 @@ func StartWith(t testing.TB, cpus int64, change func(*daemon.Options)) *Session 
 	t.Cleanup(func() { os.RemoveAll(base) })
 	s := &Session{T: t, Dir: filepath.Join(base, "s")}
 	o := daemon.Options{
-		SessionDir: s.Dir, Node: ids.NewNode(), Totals: resource.Set{resource.CPU: resource.FromInt(cpus)}, Devices: GPUs(2),
+		SessionDir: s.Dir, Node: ids.NewNode(), Number: Number, Totals: resource.Set{resource.CPU: resource.FromInt(cpus)}, Devices: GPUs(2),
 		Log: slog.New(slog.DiscardHandler), ArenaBytes: 100 << 20, CPUs: int(cpus), Hostname: "here", Address: "192.0.2.1", Labels: map[string]string{"zone": "a"}, IsHead: true,
 	}
 	change(&o)

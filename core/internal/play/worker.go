@@ -40,7 +40,7 @@ func Worker(sock, token string) int {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
 	}
-	l, err := net.Listen("unix", r.Addr)
+	l, err := net.Listen("unix", r.Socket)
 	if err != nil {
 		return 1
 	}

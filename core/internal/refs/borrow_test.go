@@ -13,7 +13,7 @@ func TestTable_RandomBorrowing_KnowsWhatAMapKnows(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 13))
 		tb := table()
-		owners := []ids.Owner{ids.NewWorker().Owner(), ids.NewWorker().Owner(), ids.NewWorker().Owner()}
+		owners := []ids.Owner{ids.NewWorkerOn(1).Owner(), ids.NewWorkerOn(1).Owner(), ids.NewWorkerOn(1).Owner()}
 		known := map[ids.Object]*Object{}
 		for range 400 {
 			p := owners[r.IntN(len(owners))]
@@ -80,7 +80,7 @@ func TestTable_Each_EndsWhenTold(t *testing.T) {
 	tb := table()
 	for i := range 3 {
 		tb.New(0, 1)
-		tb.Borrow(ids.NewObject(1, ids.NewWorker().Owner(), ids.JobOf(1), uint32(i)), "a")
+		tb.Borrow(ids.NewObject(1, ids.NewWorkerOn(1).Owner(), ids.JobOf(1), uint32(i)), "a")
 	}
 	for most := 1; most <= 7; most++ {
 		met := 0
@@ -126,7 +126,7 @@ func TestTable_BorrowOfOwnFreedObject_IsOursUntilLetGo(t *testing.T) {
 func TestTable_Borrowers_Counted(t *testing.T) {
 	tb := table()
 	a, b := tb.New(0, 1), tb.New(0, 1)
-	p, q := ids.NewWorker().Owner(), ids.NewWorker().Owner()
+	p, q := ids.NewWorkerOn(1).Owner(), ids.NewWorkerOn(1).Owner()
 	for _, o := range []*Object{a, b} {
 		tb.AddBorrower(o, p)
 		tb.AddBorrower(o, p)

@@ -38,7 +38,7 @@ func TestPut_ValueIsHereOrInTheArena(t *testing.T) {
 // The owner of a borrowed object is asked once, and again after it has said that the object is infeasible.
 func TestAsked_UntilTheOwnerSaysInfeasible(t *testing.T) {
 	tb, r := recorded()
-	o := tb.Borrow(ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), "its owner")
+	o := tb.Borrow(ids.NewObject(3, ids.NewWorkerOn(1).Owner(), ids.JobOf(1), 1), "its owner")
 	if o.Asked() {
 		t.Error("a new reference was asked for")
 	}

@@ -12,7 +12,7 @@ func TestTable_Install_CountsOn_SweepDropsWhatNobodyHolds(t *testing.T) {
 	old := table()
 	old.Reserve(6)
 	kept, dropped := old.New(1, 1), old.New(1, 1)
-	lent := &Object{ID: ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), ownerAddr: "elsewhere"}
+	lent := &Object{ID: ids.NewObject(3, ids.NewWorkerOn(1).Owner(), ids.JobOf(1), 1), ownerAddr: "elsewhere"}
 	successor := NewTable(old.self, ids.JobOf(1), "own", new(recorder))
 	first, second := &Object{ID: dropped.ID}, &Object{ID: kept.ID}
 	for _, o := range []*Object{first, second, lent} {

@@ -37,7 +37,7 @@ func (o *Object) Shared() bool { return o.has(shared) }
 // Owned reports whether this process owns the object.
 func (o *Object) Owned() bool { return o.ownerAddr == "" }
 
-// OwnerAddr returns the socket of the object's owner, "" when this process owns it.
+// OwnerAddr returns the address of the object's owner, "" when this process owns it.
 func (o *Object) OwnerAddr() string { return o.ownerAddr }
 
 // Site is the session's number of the place in the program where the reference was made or came in.

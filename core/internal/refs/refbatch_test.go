@@ -43,7 +43,7 @@ func (h *programHalf) letsGo(b *Table, i int) {
 // valueWith is a value of another process with n references inside, and their ids.
 func valueWith(t *testing.T, n int) (value []byte, list []ids.Object) {
 	t.Helper()
-	owner := NewTable(ids.NewWorker().Owner(), ids.JobOf(1), "owner", new(recorder))
+	owner := NewTable(ids.NewWorkerOn(1).Owner(), ids.JobOf(1), "owner", new(recorder))
 	var inner []*ids.Object
 	for range n {
 		o := owner.New(0, 1)

@@ -7,10 +7,10 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 )
 
-func table() *Table { return NewTable(ids.NewWorker().Owner(), ids.JobOf(1), "own", new(recorder)) }
+func table() *Table { return NewTable(ids.NewWorkerOn(1).Owner(), ids.JobOf(1), "own", new(recorder)) }
 
 func TestTable_LastHolderGoes_ObjectDies(t *testing.T) {
-	tb, p := table(), ids.NewWorker().Owner()
+	tb, p := table(), ids.NewWorkerOn(1).Owner()
 	o := tb.New(1, 1)
 	tb.Pin(o)
 	tb.AddBorrower(o, p)
@@ -63,7 +63,7 @@ func TestTable_RandomPrograms_NothingEarlyNothingKept(t *testing.T) {
 		type held struct{ local, pins, inside int }
 		model := map[*Object]*held{}
 		contains := map[*Object][]*Object{}
-		procs := []ids.Owner{ids.NewWorker().Owner(), ids.NewWorker().Owner()}
+		procs := []ids.Owner{ids.NewWorkerOn(1).Owner(), ids.NewWorkerOn(1).Owner()}
 		borrows := map[*Object]map[ids.Owner]bool{}
 		live := func() []*Object {
 			var l []*Object

@@ -20,7 +20,7 @@ func TestState_Ready_WhenGetNeedNotWait(t *testing.T) {
 func TestObject_Shared_FromThenOn(t *testing.T) {
 	for name, share := range map[string]func(tb *Table, o *Object){
 		"pinned":                   func(tb *Table, o *Object) { tb.Pin(o) },
-		"borrowed":                 func(tb *Table, o *Object) { tb.AddBorrower(o, ids.NewWorker().Owner()) },
+		"borrowed":                 func(tb *Table, o *Object) { tb.AddBorrower(o, ids.NewWorkerOn(1).Owner()) },
 		"contained":                func(tb *Table, o *Object) { tb.Contain(tb.New(0, 1), o) },
 		"contained in a new value": func(tb *Table, o *Object) { tb.Replace(tb.New(0, 1), []*Object{o}) },
 	} {

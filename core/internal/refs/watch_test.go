@@ -16,7 +16,7 @@ var noNode = fault.New(fault.TaskUnschedulable, "no node has it")
 // recorded returns an empty table whose effects are noted.
 func recorded() (*Table, *recorder) {
 	r := new(recorder)
-	return NewTable(ids.NewWorker().Owner(), ids.JobOf(1), "own", r), r
+	return NewTable(ids.NewWorkerOn(1).Owner(), ids.JobOf(1), "own", r), r
 }
 
 func expectEffects(t *testing.T, r *recorder, want ...string) {
@@ -224,7 +224,7 @@ func TestChecked_CopyIsThere_ReadyAgain(t *testing.T) {
 	if freed := tb.Take(); len(freed) != 1 || !freed[0].Verifying() {
 		t.Errorf("freed %v while its copy was looked for", freed)
 	}
-	if other := tb.Borrow(ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1), "elsewhere"); other.Verifying() {
+	if other := tb.Borrow(ids.NewObject(3, ids.NewWorkerOn(1).Owner(), ids.JobOf(1), 1), "elsewhere"); other.Verifying() {
 		t.Error("another owner's object is looked for")
 	}
 }
@@ -249,7 +249,7 @@ func TestMakeToken_ObjectIsAnActorsToken(t *testing.T) {
 
 // What is known of an object comes back as it was, each fact by itself.
 func TestRestore_Facts_EachComesBack(t *testing.T) {
-	id := ids.NewObject(3, ids.NewWorker().Owner(), ids.JobOf(1), 1)
+	id := ids.NewObject(3, ids.NewWorkerOn(1).Owner(), ids.JobOf(1), 1)
 	for what, f := range map[string]Facts{
 		"state": {State: Stored}, "error": {IsError: true}, "asked": {Asked: true}, "seen": {Seen: true}, "owner": {OwnerAddr: "x"},
 		"site": {Site: 1}, "maker": {Maker: 2}, "size": {Size: 3}, "value": {Value: []byte("v")}, "fault": {Fault: noNode},

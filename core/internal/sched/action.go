@@ -17,7 +17,8 @@ type ClientID uint64
 // ClassID is the client's own number of a scheduling class.
 type ClassID uint32
 
-// LeaseID numbers leases within the daemon's life, from 1.
+// LeaseID numbers leases within the daemon's life, from Options.FirstLease. Two leases that
+// are held at one time never have the same number.
 type LeaseID uint64
 
 // WorkerID numbers worker processes, from 1, started or still ordered.

@@ -1,12 +1,28 @@
 package sched
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
 
 // This file has what a lease says of itself, and how a lease ends.
+
+// lowerHalf is the part of a lease's number that counts leases.
+const lowerHalf LeaseID = 1<<32 - 1
+
+// numberLease returns the number of the next lease. After 2^32 leases
+// the lower half begins anew, without the numbers of leases that are still held.
+func (m *Machine) numberLease() LeaseID {
+	for {
+		id := m.nextLease
+		m.nextLease = id&^lowerHalf | (id+1)&lowerHalf
+		if id&lowerHalf != 0 && m.leases[id] == nil {
+			return id
+		}
+	}
+}
 
 // ending reports whether the lease was recalled, or its worker ends.
 func (l *lease) ending() bool { return l.recalled || l.exiting }
@@ -104,6 +120,6 @@ func (m *Machine) leasesOf(c *client) []*lease {
 			ls = append(ls, l)
 		}
 	}
-	slices.SortFunc(ls, func(a, b *lease) int { return int(a.id) - int(b.id) })
+	slices.SortFunc(ls, func(a, b *lease) int { return cmp.Compare(a.id, b.id) })
 	return ls
 }

@@ -36,6 +36,9 @@ type Options struct {
 	MaxIdle    int  // pooled workers kept per job, at least 1
 	MaxStarts  int  // workers being started at a time, at least 1
 	WaitForFit bool // never fail what exceeds the totals
+	// FirstLease numbers the first lease; 0: 1. Its upper half is that of all leases, which
+	// tells the leases of different machines apart.
+	FirstLease LeaseID
 }
 
 // Machine is the scheduler's state. It is not safe for concurrent use.
@@ -62,15 +65,15 @@ type Machine struct {
 	noClaimBefore time.Duration // no claim before
 	ending        bool          // some job has ended and is not forgotten yet
 	nextPool      int           // turn of the pool that starts a worker
-	lastLease     LeaseID
+	nextLease     LeaseID       // see numberLease
 	lastWorker    WorkerID
 }
 
 // New returns an empty machine at time 0.
 func New(o Options) *Machine {
-	o.MaxIdle, o.MaxStarts = max(o.MaxIdle, 1), max(o.MaxStarts, 1)
+	o.MaxIdle, o.MaxStarts, o.FirstLease = max(o.MaxIdle, 1), max(o.MaxStarts, 1), max(o.FirstLease, 1)
 	return &Machine{
-		o: o, ledger: o.Ledger,
+		o: o, ledger: o.Ledger, nextLease: o.FirstLease,
 		jobs:    make(map[ids.Job]*job),
 		clients: make(map[ClientID]*client),
 		workers: make(map[WorkerID]*worker),

@@ -42,8 +42,7 @@ func (m *Machine) assign(r *reservation, w *worker) {
 		m.emit(StartActor{r.actor.id, w.id, w.hold, r.choice})
 		return
 	}
-	m.lastLease++
-	l := &lease{id: m.lastLease, demand: d, worker: w, since: m.now}
+	l := &lease{id: m.numberLease(), demand: d, worker: w, since: m.now}
 	m.leases[l.id] = l
 	d.leases++
 	d.client.leases++

@@ -1,6 +1,9 @@
 package sched
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // A holder keeps a lease that has nothing to do for a moment, because the next task of the
 // class may come soon. While others wait, that leaves resources unused. So the holder is told
@@ -29,7 +32,7 @@ func (m *Machine) notifyHolders() {
 			}
 		}
 	}
-	slices.SortFunc(told, func(a, b *lease) int { return int(a.id) - int(b.id) })
+	slices.SortFunc(told, func(a, b *lease) int { return cmp.Compare(a.id, b.id) })
 	for _, l := range told {
 		l.wanted = true
 		m.emit(Wanted{l.demand.client.id, l.id})

@@ -15,7 +15,7 @@ type sources struct{ asked int }
 func (s *sources) AddSource(h *wire.Held, _ *refs.Object) { s.asked++; h.ActorID = []byte("asked") }
 
 func newTable() *refs.Table {
-	return refs.NewTable(ids.NewWorker().Owner(), ids.JobOf(1), "/own.sock", nil)
+	return refs.NewTable(ids.NewWorkerOn(1).Owner(), ids.JobOf(1), "/own.sock", nil)
 }
 
 // Of very many objects those are told that are the largest, and the oldest of one size first.

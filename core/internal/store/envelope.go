@@ -24,7 +24,7 @@ const (
 	FormatFault                     // a core/fault error in the metadata
 	FormatPickleRefs                // pickled, with a table of references in front
 	FormatArgsRefs                  // arguments, alike
-	FormatElsewhere                 // a Python exception that is the value of another object: its id and its owner's socket
+	FormatElsewhere                 // a Python exception that is the value of another object: its id and its owner's address
 
 	lastFormat = FormatElsewhere
 )

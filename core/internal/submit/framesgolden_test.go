@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/frame"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/templates"
+	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/tests/recorded"
 )
 
@@ -36,7 +37,7 @@ func (r *frameRecorder) object(count uint64, state refs.State, value []byte) *re
 // The bytes on a task socket are those that were recorded: of every kind of frame that a caller writes.
 func TestFrames_OfACaller_AreTheRecordedBytes(t *testing.T) {
 	c := newQuiet(t)
-	me := Member{Self: ids.Owner{1, 2, 3}, Job: ids.JobOf(7), Addr: "/s/own.sock"}
+	me := Member{Self: ids.Owner{1, 2, 3}, Job: ids.JobOf(7), Addr: wire.AddressOf(ids.Owner{1, 2, 3})}
 	c.Join(me, refs.NewTable(me.Self, me.Job, me.Addr, (*quietTable)(c)))
 	r := &frameRecorder{Frames: recorded.Frames{T: t}, c: c}
 	r.callersFrames()
@@ -60,7 +61,7 @@ func (r *frameRecorder) callersFrames() {
 
 	inline, stored, lost := r.object(1, refs.Inline, []byte("inline")), r.object(2, refs.Stored, nil), r.object(3, refs.Failed, nil)
 	alter(stored, func(f *refs.Facts) { f.Size = 1 << 40 })
-	foreign := refs.Known(ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), refs.Facts{State: refs.Stored, OwnerAddr: "/s/other.sock", Size: 200})
+	foreign := refs.Known(ids.NewObject(4, ids.Owner{9}, ids.JobOf(8), 2), refs.Facts{State: refs.Stored, OwnerAddr: wire.AddressOf(ids.Owner{9}), Size: 200})
 	args := &Task{Template: f, Seq: 7, First: 20, Returns: 2, Arguments: arguments.Of([]byte("arguments"), nil, nil, nil)}
 	r.Add("task", c.AppendTask(nil, args, f))
 	deps := *args

@@ -91,7 +91,7 @@ type Channel struct {
 	Lease  *Lease             // nil: the channel leads to an actor
 	Actor  *Actor             // nil: the channel leads to a lease's worker
 	gives  *wire.Assignment   // of a lease: what its worker is told first; nil: it was told
-	addr   string             // the worker's own socket
+	addr   string             // the worker's
 	seq    uint32             // number of the latest call
 	sent   queue.Window[Task] // the calls that were sent and not answered, by number
 	known  templates.Known    // the templates and functions that the worker has

@@ -11,8 +11,8 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Dialer connects to other processes by their addresses. Only a Dialer and a Listener know
-// what an address is; all other code passes it on unchanged.
+// Dialer connects to other processes by their addresses. Only a Dialer knows where an address
+// leads; all other code passes it on unchanged.
 type Dialer interface {
 	// Dial opens a task connection, for Poller.Add. The hello goes ahead of the
 	// first frame and has no answer. The descriptor of a page goes with it, unless
@@ -22,17 +22,21 @@ type Dialer interface {
 	DialControl(addr string, h wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error)
 }
 
-// Ended reports whether an error of a Dialer means that the process at the address has ended: nobody listens there any
-// more. After every other error the process may live. This process may lack a descriptor or memory, or the other one
-// may be stopped or busy and take no connection in time. A connection that breaks while the hello is sent does not
-// tell either: another attempt does.
+// Ended reports whether an error of a Dialer means that the process at the address has ended (nobody listens there any
+// more), or that no process can be reached there. After every other error the process may live. This process may lack a
+// descriptor or memory, or the other one may be stopped or busy and take no connection in time. A connection that breaks
+// while the hello is sent does not tell either: another attempt does.
 func Ended(err error) bool {
-	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT)
+	return errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ENOENT) || errors.Is(err, errNowhere)
 }
 
-// UnixDialer connects to processes of this machine: an address is the path of
-// the socket at which a process listens.
+// errNowhere is wrapped by the errors for addresses at which no process can be reached, however often it is tried.
+var errNowhere = errors.New("no process can be reached there")
+
+// UnixDialer connects to processes of its own node, through the sockets at which they listen.
 type UnixDialer struct {
+	Session string // the directory of the node's session
+	Node    uint32 // the node's number
 	// Timeout bounds an attempt, for a process that is stopped takes no
 	// connections; 0: wire.HelloTimeout.
 	Timeout time.Duration
@@ -45,8 +49,26 @@ func (d UnixDialer) timeout() time.Duration {
 	return wire.HelloTimeout
 }
 
+// socketOf returns the path of the socket of the process at an address.
+func (d UnixDialer) socketOf(addr string) (string, error) {
+	o, err := wire.ParseAddress(addr)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("%w: %w", errNowhere, err)
+	case o.Node() != d.Node:
+		return "", fmt.Errorf("%w: the process is on node %d, and only processes of this node, which is node %d, can be connected to", errNowhere, o.Node(), d.Node)
+	case o.IsDaemon():
+		return "", fmt.Errorf("%w: the address is that of the node's daemon, which takes neither tasks nor references", errNowhere)
+	}
+	return wire.SocketPath(d.Session, o), nil
+}
+
 // Dial implements Dialer.
 func (d UnixDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
+	path, err := d.socketOf(addr)
+	if err != nil {
+		return -1, fmt.Errorf("connect to %.100s: %w", addr, err)
+	}
 	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
 	if err != nil {
 		return -1, err
@@ -55,22 +77,22 @@ func (d UnixDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
 	if err != nil {
 		return -1, fmt.Errorf("connect to %s: %w", addr, err)
 	}
-	if err := d.introduce(fd, addr, b, page); err != nil {
+	if err := d.introduce(fd, path, b, page); err != nil {
 		unix.Close(fd)
 		return -1, fmt.Errorf("connect to %s: %w", addr, err)
 	}
 	return fd, nil
 }
 
-// introduce connects the socket and sends the hello.
-func (d UnixDialer) introduce(fd int, addr string, hello []byte, page int) error {
+// introduce connects the socket to the one at a path, and sends the hello.
+func (d UnixDialer) introduce(fd int, path string, hello []byte, page int) error {
 	limit := unix.NsecToTimeval(int64(d.timeout())) // for connect, too; it means nothing once the socket is non-blocking
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &limit); err != nil {
 		return err
 	}
 	var err error
 	for {
-		if err = unix.Connect(fd, &unix.SockaddrUnix{Name: addr}); err != unix.EINTR {
+		if err = unix.Connect(fd, &unix.SockaddrUnix{Name: path}); err != unix.EINTR {
 			break
 		}
 	}
@@ -89,9 +111,13 @@ func (d UnixDialer) introduce(fd int, addr string, hello []byte, page int) error
 
 // DialControl implements Dialer.
 func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error) {
-	conn, err := net.DialTimeout("unix", addr, d.timeout())
+	path, err := d.socketOf(addr)
 	if err != nil {
-		return nil, unlessGone(addr, err)
+		return nil, fmt.Errorf("connect to %.100s: %w", addr, err)
+	}
+	conn, err := net.DialTimeout("unix", path, d.timeout())
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", addr, unlessGone(path, err))
 	}
 	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
 	if err == nil {
@@ -105,15 +131,15 @@ func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, 
 	}
 	if err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("connect to %s: %w", addr, unlessGone(addr, err))
+		return nil, fmt.Errorf("connect to %s: %w", addr, unlessGone(path, err))
 	}
 	return wire.NewPeer(conn, handle, closed), nil
 }
 
 // unlessGone returns why an attempt to connect failed. The daemon removes the socket of a process that has ended. That
 // shows even when this process can make no socket of its own to try with.
-func unlessGone(addr string, err error) error {
-	if !Ended(err) && unix.Access(addr, unix.F_OK) == unix.ENOENT {
+func unlessGone(path string, err error) error {
+	if !Ended(err) && unix.Access(path, unix.F_OK) == unix.ENOENT {
 		return fmt.Errorf("%w, and the socket of the process is gone: %w", err, unix.ENOENT)
 	}
 	return err

@@ -15,37 +15,57 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// listen returns the address of a socket of the test and its listener.
-func listen(t *testing.T) (string, *net.UnixListener) {
+// place is where a process of the test is.
+type place struct {
+	addr   string
+	path   string     // of its socket
+	dialer UnixDialer // of a process on the same node
+}
+
+// homeNode is the number of the node of the test's processes.
+const homeNode = 3
+
+// newPlace returns the place of a process that does not listen yet.
+func newPlace(t *testing.T) place {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "er") // t.TempDir's names are too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	addr := filepath.Join(dir, "p.sock")
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: addr, Net: "unix"})
+	if err := os.Mkdir(filepath.Join(dir, "p"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	o := ids.NewWorkerOn(homeNode).Owner()
+	return place{addr: wire.AddressOf(o), path: wire.SocketPath(dir, o), dialer: UnixDialer{Session: dir, Node: homeNode}}
+}
+
+// listen returns the place of a process of the test and its listener.
+func listen(t *testing.T) (place, *net.UnixListener) {
+	t.Helper()
+	at := newPlace(t)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: at.path, Net: "unix"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
-	return addr, l
+	return at, l
 }
 
 // whoever is a hello that every process takes.
 func whoever(role string) wire.Hello {
 	o := ids.Owner{7}
-	return wire.Hello{Version: wire.Version, Role: role, OwnerID: o[:], Addr: "/where/it/listens"}
+	return wire.Hello{Version: wire.Version, Role: role, OwnerID: o[:], Addr: "its address"}
 }
 
 func TestDial_HelloAndPageComeBeforeTheFirstFrame(t *testing.T) {
-	addr, l := listen(t)
+	at, l := listen(t)
 	page, err := unix.MemfdCreate("page", unix.MFD_CLOEXEC)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { unix.Close(page) })
-	fd, err := UnixDialer{}.Dial(addr, whoever(wire.RoleLease), page)
+	fd, err := at.dialer.Dial(at.addr, whoever(wire.RoleLease), page)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +77,7 @@ func TestDial_HelloAndPageComeBeforeTheFirstFrame(t *testing.T) {
 	}
 	t.Cleanup(func() { u.Close() })
 	h, got, err := wire.ReadHelloFD(u)
-	if err != nil || h.Role != wire.RoleLease || h.Addr != "/where/it/listens" {
+	if err != nil || h.Role != wire.RoleLease || h.Addr != "its address" {
 		t.Fatalf("%+v, %v", h, err)
 	}
 	var sent, came unix.Stat_t
@@ -72,19 +92,19 @@ func TestDial_HelloAndPageComeBeforeTheFirstFrame(t *testing.T) {
 }
 
 func TestDial_NobodyListens_Fails(t *testing.T) {
-	addr, l := listen(t)
+	at, l := listen(t)
 	l.Close()
-	if fd, err := (UnixDialer{}).Dial(addr, whoever(wire.RoleLease), -1); err == nil || fd >= 0 {
+	if fd, err := at.dialer.Dial(at.addr, whoever(wire.RoleLease), -1); err == nil || fd >= 0 {
 		t.Errorf("descriptor %d, %v", fd, err)
 	}
-	if _, err := (UnixDialer{}).DialControl(addr, whoever(wire.RoleControl), refuse, nil); err == nil {
+	if _, err := at.dialer.DialControl(at.addr, whoever(wire.RoleControl), refuse, nil); err == nil {
 		t.Error("a control connection was opened to nobody")
 	}
 }
 
 // A process that is stopped takes no connections. Whoever dials it must go on.
 func TestDial_NobodyAccepts_EndsInTime(t *testing.T) {
-	addr, l := listen(t)
+	at, l := listen(t)
 	rc, err := l.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -92,6 +112,7 @@ func TestDial_NobodyAccepts_EndsInTime(t *testing.T) {
 	if err := rc.Control(func(fd uintptr) { err = unix.Listen(int(fd), 0) }); err != nil {
 		t.Fatal(err)
 	}
+	at.dialer.Timeout = 20 * time.Millisecond
 	var fds []int
 	t.Cleanup(func() {
 		for _, fd := range fds {
@@ -99,12 +120,12 @@ func TestDial_NobodyAccepts_EndsInTime(t *testing.T) {
 		}
 	})
 	for began := time.Now(); ; {
-		fd, err := UnixDialer{Timeout: 20 * time.Millisecond}.Dial(addr, whoever(wire.RoleLease), -1)
+		fd, err := at.dialer.Dial(at.addr, whoever(wire.RoleLease), -1)
 		if err != nil {
 			if !errors.Is(err, unix.EAGAIN) {
 				t.Errorf("it failed for another reason: %v", err)
 			}
-			if !strings.Contains(err.Error(), addr+": it took no connection within 20ms") {
+			if !strings.Contains(err.Error(), "connect to "+at.addr+": it took no connection within 20ms") {
 				t.Errorf("the error does not say what happened: %v", err)
 			}
 			break // the queue of those that wait to be accepted is full
@@ -112,5 +133,47 @@ func TestDial_NobodyAccepts_EndsInTime(t *testing.T) {
 		if fds = append(fds, fd); time.Since(began) > patience {
 			t.Fatal("every connection was taken")
 		}
+	}
+}
+
+// What is no address of a process of this node leads nowhere, and no path is made of it.
+func TestDial_AddressLeadsNowhere_SaysWhy(t *testing.T) {
+	at, l := listen(t)
+	self, err := wire.ParseAddress(at.addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := self
+	elsewhere[3]++
+	for what, x := range map[string]struct{ addr, want string }{
+		"a process of another node":      {wire.AddressOf(elsewhere), "the process is on node 4, and only processes of this node, which is node 3, can be connected to"},
+		"the daemon of another node":     {wire.AddressOf(ids.DaemonOn(4)), "the process is on node 4"},
+		"this node's daemon":             {wire.AddressOf(ids.DaemonOn(homeNode)), "the address is that of the node's daemon"},
+		"the path at which it listens":   {at.path, "is not a process's address"},
+		"its address in other letters":   {strings.ToUpper(at.addr), "is not a process's address"},
+		"nothing":                        {"", "is not a process's address"},
+		"a process that does not listen": {wire.AddressOf(ids.NewWorkerOn(homeNode).Owner()), "no such file"},
+	} {
+		fd, err := at.dialer.Dial(x.addr, whoever(wire.RoleLease), -1)
+		if err == nil || fd >= 0 || !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: descriptor %d, %v, want %q", what, fd, err, x.want)
+		}
+		if p, err := at.dialer.DialControl(x.addr, whoever(wire.RoleControl), refuse, nil); err == nil || p != nil || !strings.Contains(err.Error(), x.want) || !Ended(err) {
+			t.Errorf("%s: a control connection to %q: %v, want %q, and no further attempts", what, x.addr, err, x.want)
+		}
+	}
+	// Nothing has reached the process that listens: the first connection to it is the next one.
+	fd, err := at.dialer.Dial(at.addr, whoever(wire.RoleActor), -1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	u, err := l.AcceptUnix()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer u.Close()
+	if h, err := wire.ReadHello(u); err != nil || h.Role != wire.RoleActor {
+		t.Errorf("the first connection says %+v, %v", h, err)
 	}
 }

@@ -1,7 +1,13 @@
 // Package transport connects one process to others. It reads and writes the task
-// sockets and decides which thread does so (Poller, Conn), lets other processes in
-// (Listener), keeps the control connections that they open (Served) and those that
-// this process opens (Links). Only Dialer and Listener know the form of an address.
+// sockets and decides which thread does so (Poller, Conn), lets other processes
+// in (Listener), keeps the control connections that they open (Served) and those
+// that this process opens (Links).
+//
+// # Addresses
+//
+// An address is the id of the process's owner in hex (wire.AddressOf). Only a Dialer knows
+// where it leads: UnixDialer makes the path of the process's socket of it, once for each
+// connection. All other code passes addresses on unchanged. A Listener is told the path.
 //
 // # Who reads
 //

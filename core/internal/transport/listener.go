@@ -46,25 +46,25 @@ type Listener struct {
 	told   watcher
 
 	ln      acceptor
-	addr    string
+	path    string
 	fd      int // of ln; -1: its end was told already
 	running sync.WaitGroup
 	stopped chan struct{} // closed by Stop or Close
 	stop    sync.Once
 }
 
-// Listen makes a listener at an address. No connection is accepted before Start.
-func Listen(addr string, host ListenerHost, served *Served) (*Listener, error) {
-	ln, err := net.Listen("unix", addr)
+// Listen makes a listener at the path of a socket. No connection is accepted before Start.
+func Listen(path string, host ListenerHost, served *Served) (*Listener, error) {
+	ln, err := net.Listen("unix", path)
 	if err != nil {
 		return nil, fmt.Errorf("listen for other processes: %w", err)
 	}
-	return newListener(ln.(*net.UnixListener), addr, Descriptor(ln), host, served), nil
+	return newListener(ln.(*net.UnixListener), path, Descriptor(ln), host, served), nil
 }
 
 // Takeover is Listen for a socket at which another process has listened at the
-// address. The file stays the caller's to close.
-func Takeover(f *os.File, addr string, host ListenerHost, served *Served) (*Listener, error) {
+// path. The file stays the caller's to close.
+func Takeover(f *os.File, path string, host ListenerHost, served *Served) (*Listener, error) {
 	ln, err := net.FileListener(f)
 	if err != nil {
 		return nil, fmt.Errorf("take a listener over: %w", err)
@@ -74,11 +74,11 @@ func Takeover(f *os.File, addr string, host ListenerHost, served *Served) (*List
 		ln.Close()
 		return nil, fmt.Errorf("take a listener over: it listens on a %s network", ln.Addr().Network())
 	}
-	return newListener(u, addr, Descriptor(u), host, served), nil
+	return newListener(u, path, Descriptor(u), host, served), nil
 }
 
-func newListener(ln acceptor, addr string, fd int, host ListenerHost, served *Served) *Listener {
-	l := &Listener{host: host, served: served, told: served.told, ln: ln, addr: addr, fd: fd, stopped: make(chan struct{})}
+func newListener(ln acceptor, path string, fd int, host ListenerHost, served *Served) *Listener {
+	l := &Listener{host: host, served: served, told: served.told, ln: ln, path: path, fd: fd, stopped: make(chan struct{})}
 	l.told.opened(fd)
 	return l
 }
@@ -162,15 +162,15 @@ func (l *Listener) Stop() {
 	l.running.Wait()
 }
 
-// Close stops listening and removes the address.
+// Close stops listening and removes the socket's file.
 func (l *Listener) Close() {
 	l.stop.Do(func() { close(l.stopped) })
 	l.told.closing(&l.fd)
 	_ = l.ln.Close()
-	_ = os.Remove(l.addr) // it is gone already unless the listener was taken over
+	_ = os.Remove(l.path) // it is gone already unless the listener was taken over
 }
 
-// Abandon closes the listener as the end of the process would: the address stays.
+// Abandon closes the listener as the end of the process would: the socket's file stays.
 func (l *Listener) Abandon() {
 	if u, ok := l.ln.(*net.UnixListener); ok {
 		u.SetUnlinkOnClose(false)

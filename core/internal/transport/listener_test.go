@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net"
 	"os"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -34,23 +33,18 @@ func (h *listenerHost) Called(fd int, hello *wire.Hello, page int) {
 	h.calls <- called{fd, hello.Role, page >= 0}
 }
 
-// listening returns a listener at an address of the test's own.
-func listening(t *testing.T) (l *Listener, h *listenerHost, addr string) {
+// listening returns the listener of a process of the test's own, and where the process is.
+func listening(t *testing.T) (l *Listener, h *listenerHost, at place) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	addr = filepath.Join(dir, "s")
+	at = newPlace(t)
 	mu := new(sync.Mutex)
 	h = &listenerHost{newServedHost(), make(chan called, 10)}
-	l, err = Listen(addr, h, NewServed(mu, h, nil))
+	l, err := Listen(at.path, h, NewServed(mu, h, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { closeAll(l, mu) })
-	return l, h, addr
+	return l, h, at
 }
 
 func closeAll(l *Listener, mu *sync.Mutex) {
@@ -65,9 +59,9 @@ func hello(role string) wire.Hello {
 }
 
 func TestListener_EachConnectionGoesWhereItsHelloSays(t *testing.T) {
-	l, h, addr := listening(t)
+	l, h, at := listening(t)
 	l.Start()
-	p, err := UnixDialer{}.DialControl(addr, hello(wire.RoleControl), refuse, func(error) {})
+	p, err := at.dialer.DialControl(at.addr, hello(wire.RoleControl), refuse, func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +77,7 @@ func TestListener_EachConnectionGoesWhereItsHelloSays(t *testing.T) {
 		role string
 		page int
 	}{{wire.RoleLease, page}, {wire.RoleActor, -1}} {
-		fd, err := UnixDialer{}.Dial(addr, hello(x.role), x.page)
+		fd, err := at.dialer.Dial(at.addr, hello(x.role), x.page)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -102,13 +96,13 @@ func TestListener_EachConnectionGoesWhereItsHelloSays(t *testing.T) {
 }
 
 func TestListener_WhoDoesNotIntroduceItselfProperly_IsTurnedAway(t *testing.T) {
-	l, h, addr := listening(t)
+	l, h, at := listening(t)
 	l.Start()
 	old, short := hello(wire.RoleControl), hello(wire.RoleLease)
 	old.Version++
 	short.OwnerID = short.OwnerID[1:]
 	for what, x := range map[string]wire.Hello{"another version": old, "a short owner": short, "a role that is not for workers": hello(wire.RoleWorker)} {
-		fd, err := UnixDialer{}.Dial(addr, x, -1)
+		fd, err := at.dialer.Dial(at.addr, x, -1)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,14 +117,14 @@ func TestListener_WhoDoesNotIntroduceItselfProperly_IsTurnedAway(t *testing.T) {
 }
 
 func TestListener_Stopped_WhoConnectsNextIsLetInByWhoTakesOver(t *testing.T) {
-	l, before, addr := listening(t)
+	l, before, at := listening(t)
 	l.Start()
-	early, err := net.Dial("unix", addr)
+	early, err := net.Dial("unix", at.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer early.Close()
-	p, err := UnixDialer{}.DialControl(addr, hello(wire.RoleControl), refuse, func(error) {})
+	p, err := at.dialer.DialControl(at.addr, hello(wire.RoleControl), refuse, func(error) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +150,7 @@ func TestListener_Stopped_WhoConnectsNextIsLetInByWhoTakesOver(t *testing.T) {
 	default:
 		t.Error("the listener has stopped, and has not let in who was introducing itself")
 	}
-	fd, err := UnixDialer{}.Dial(addr, hello(wire.RoleActor), -1)
+	fd, err := at.dialer.Dial(at.addr, hello(wire.RoleActor), -1)
 	if err != nil {
 		t.Fatalf("a listener that is to be taken over refuses connections: %v", err)
 	}
@@ -168,7 +162,7 @@ func TestListener_Stopped_WhoConnectsNextIsLetInByWhoTakesOver(t *testing.T) {
 	f := osFile(copied)
 	defer f.Close()
 	mu, after := new(sync.Mutex), &listenerHost{newServedHost(), make(chan called, 10)}
-	next, err := Takeover(f, addr, after, NewServed(mu, after, nil))
+	next, err := Takeover(f, at.path, after, NewServed(mu, after, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,8 +172,8 @@ func TestListener_Stopped_WhoConnectsNextIsLetInByWhoTakesOver(t *testing.T) {
 	x := within(t, after.calls, "the connection at the process that has taken over")
 	unix.Close(x.fd)
 	closeAll(next, mu)
-	if _, err := os.Stat(addr); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the address is left behind: %v", err)
+	if _, err := os.Stat(at.path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the socket is left behind: %v", err)
 	}
 }
 
@@ -202,10 +196,10 @@ func (x *tired) SetDeadline(at time.Time) error {
 }
 
 func TestListener_NoDescriptorIsLeftForAWhile_LetsOthersInLater(t *testing.T) {
-	l, h, addr := listening(t)
+	l, h, at := listening(t)
 	l.ln = &tired{l.ln.(*net.UnixListener), 3}
 	l.Start()
-	fd, err := UnixDialer{}.Dial(addr, hello(wire.RoleLease), -1)
+	fd, err := at.dialer.Dial(at.addr, hello(wire.RoleLease), -1)
 	if err != nil {
 		t.Fatal(err)
 	}

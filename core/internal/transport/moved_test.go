@@ -365,21 +365,21 @@ func TestListener_NothingCanBeAccepted_TriesAgainAfterLongerPausesToABound(t *te
 	})
 }
 
-func TestListener_Abandoned_TheAddressStays(t *testing.T) {
-	l, _, addr := listening(t)
+func TestListener_Abandoned_TheSocketStays(t *testing.T) {
+	l, _, at := listening(t)
 	l.Abandon()
-	if _, err := os.Stat(addr); err != nil {
-		t.Errorf("the address of a listener that was taken over is gone: %v", err)
+	if _, err := os.Stat(at.path); err != nil {
+		t.Errorf("the socket of a listener that was taken over is gone: %v", err)
 	}
-	if _, err := (UnixDialer{}).Dial(addr, hello(wire.RoleLease), -1); err == nil {
+	if _, err := at.dialer.Dial(at.addr, hello(wire.RoleLease), -1); err == nil {
 		t.Error("a listener that was abandoned still listens")
 	}
 }
 
 func TestListener_DescriptorIsToldOfOnce(t *testing.T) {
-	_, h, addr := listening(t)
+	_, h, at := listening(t)
 	open := &openDescriptors{t: t, open: map[int]bool{}}
-	l, err := Listen(addr+"2", h, NewServed(new(sync.Mutex), h, open.told))
+	l, err := Listen(at.path+"2", h, NewServed(new(sync.Mutex), h, open.told))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -391,24 +391,24 @@ func TestListener_DescriptorIsToldOfOnce(t *testing.T) {
 	if n := open.count(); n != 0 || l.FD() >= 0 {
 		t.Errorf("%d descriptors are open, FD gives %d", n, l.FD())
 	}
-	if _, err := os.Stat(addr + "2"); err == nil {
-		t.Error("the address is left behind")
+	if _, err := os.Stat(at.path + "2"); err == nil {
+		t.Error("the socket is left behind")
 	}
-	if _, err := Listen(addr, h, NewServed(new(sync.Mutex), h, nil)); err == nil {
-		t.Error("two listen at one address")
+	if _, err := Listen(at.path, h, NewServed(new(sync.Mutex), h, nil)); err == nil {
+		t.Error("two listen at one socket")
 	}
 }
 
 // A page that comes with a hello is the host's only while Called runs.
 func TestListener_PageIsClosedBehindCalled(t *testing.T) {
-	l, h, addr := listening(t)
+	l, h, at := listening(t)
 	l.Start()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	fd, err := UnixDialer{}.Dial(addr, hello(wire.RoleLease), int(w.Fd()))
+	fd, err := at.dialer.Dial(at.addr, hello(wire.RoleLease), int(w.Fd()))
 	w.Close()
 	if err != nil {
 		t.Fatal(err)

@@ -304,7 +304,8 @@ func TestEnded_OnlyWhenNobodyListens(t *testing.T) {
 
 // The errors of real attempts: a process that has ended is told from one that takes no connection.
 func TestDialControl_ProcessIsStoppedOrHasEnded_ErrorsTellThemApart(t *testing.T) {
-	addr, l := listen(t)
+	at, l := listen(t)
+	at.dialer.Timeout = 20 * time.Millisecond
 	rc, err := l.SyscallConn()
 	if err != nil {
 		t.Fatal(err)
@@ -313,7 +314,7 @@ func TestDialControl_ProcessIsStoppedOrHasEnded_ErrorsTellThemApart(t *testing.T
 		t.Fatal(err)
 	}
 	dials := func() error {
-		p, err := UnixDialer{Timeout: 20 * time.Millisecond}.DialControl(addr, whoever(wire.RoleControl), refuse, func(error) {})
+		p, err := at.dialer.DialControl(at.addr, whoever(wire.RoleControl), refuse, func(error) {})
 		if err == nil {
 			t.Cleanup(func() { p.Conn().Close() })
 		}
@@ -332,7 +333,7 @@ func TestDialControl_ProcessIsStoppedOrHasEnded_ErrorsTellThemApart(t *testing.T
 	if err := dials(); !errors.Is(err, unix.ECONNREFUSED) || !Ended(err) {
 		t.Errorf("a process that was killed: %v", err)
 	}
-	if err := os.Remove(addr); err != nil {
+	if err := os.Remove(at.path); err != nil {
 		t.Fatal(err)
 	}
 	if err := dials(); !errors.Is(err, unix.ENOENT) || !Ended(err) {
@@ -342,14 +343,14 @@ func TestDialControl_ProcessIsStoppedOrHasEnded_ErrorsTellThemApart(t *testing.T
 
 // A process without a free descriptor still finds out that another one has ended: the daemon has removed its socket.
 func TestUnlessGone_NoDescriptor_TheSocketsFileTells(t *testing.T) {
-	addr, _ := listen(t)
-	if err := unlessGone(addr, unix.EMFILE); err != unix.EMFILE {
+	at, _ := listen(t)
+	if err := unlessGone(at.path, unix.EMFILE); err != unix.EMFILE {
 		t.Errorf("its socket is there: %v", err)
 	}
-	if err := unlessGone(addr+".none", unix.EMFILE); !Ended(err) || !errors.Is(err, unix.EMFILE) {
+	if err := unlessGone(at.path+".none", unix.EMFILE); !Ended(err) || !errors.Is(err, unix.EMFILE) {
 		t.Errorf("its socket is gone: %v", err)
 	}
-	if err := unlessGone(addr, unix.ECONNREFUSED); err != unix.ECONNREFUSED {
+	if err := unlessGone(at.path, unix.ECONNREFUSED); err != unix.ECONNREFUSED {
 		t.Errorf("nobody listens at its socket: %v", err)
 	}
 }

@@ -44,7 +44,7 @@ const (
 
 // Places of a value. In a task: [0, envelope] or [1, object id, size, owner's
 // socket]. In a reply the object is the call's own: [0, envelope, contained]
-// or [1, size, contained], contained being [[object id, owner's socket]…]; or
+// or [1, size, contained], contained being [[object id, owner's address]…]; or
 // [2, 0, []] for a result that the caller has.
 const (
 	PlaceInline = 0

@@ -9,7 +9,7 @@ import (
 
 // Version of the protocol. Processes of one session share a build, so a
 // different version is refused.
-const Version = 1
+const Version = 2
 
 // Caps of what is read off a socket, in bytes.
 const (

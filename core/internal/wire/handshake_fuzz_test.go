@@ -55,7 +55,7 @@ func FuzzHello(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	reply, err := AppendMessage(nil, Reply, THello, 1, 0, HelloReply{Version: Version, Addr: "/x"})
+	reply, err := AppendMessage(nil, Reply, THello, 1, 0, HelloReply{Version: Version, Socket: "/x"})
 	if err != nil {
 		f.Fatal(err)
 	}

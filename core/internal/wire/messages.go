@@ -26,7 +26,7 @@ type Hello struct {
 	Pid     int
 	Token   string // worker: the token that its fork was ordered with; successor: the token of its predecessor
 	OwnerID []byte // to a process: the caller, 12 bytes; RoleHandover, RoleProgress: the worker that says hello
-	Addr    string // to a process: the caller's own socket
+	Addr    string // to a process: the caller's own address
 	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
 	ActorID []byte // RoleActor
 	Slot    int    // RoleLease: where on the page that comes with it begun tasks are noted; 0: nowhere
@@ -37,11 +37,11 @@ type Hello struct {
 type HelloReply struct {
 	Version    int
 	NodeID     []byte
-	WorkerID   []byte // 28 bytes; the first 12 are the owner id
+	WorkerID   []byte // 28 bytes; the first 12 are the owner id, of which an address is made
 	JobID      []byte // worker: the job that it serves; driver: comes with JobStarted
 	SessionDir string
 	NodeAddr   string // of the machine, as other machines would name it
-	Addr       string // the path at which this process must listen
+	Socket     string // the path at which this process must listen
 	ArenaBytes uint64
 	DaemonPid  int
 	Totals     Totals
@@ -126,7 +126,7 @@ type LeaseWant struct {
 // LeaseGrant gives the sender a worker until LeaseReturn.
 type LeaseGrant struct {
 	ClassID    uint32
-	LeaseID    uint64
+	LeaseID    uint64 // its upper half is the number of the worker's node
 	WorkerID   []byte
 	Addr       string
 	Pid        int
@@ -208,7 +208,7 @@ type ExitAnswer struct {
 // TakenOver tells a successor which worker's place it has taken.
 type TakenOver struct {
 	WorkerID []byte
-	Addr     string
+	Socket   string   // the path at which it listened
 	LeaseIDs []uint64 // the leases of the predecessor
 }
 
@@ -248,7 +248,7 @@ type ActorCreate struct {
 	AfterMs         int64  // as in ClassDefine
 	Spec            []byte // creation frame body, opaque to the daemon
 	Meta            []byte // what get_actor needs to build a handle
-	Token           string // to count handles: token id, '@', owner's socket; empty when detached
+	Token           string // to count handles: token id, '@', owner's address; empty when detached
 	Enforce         bool   // as in ClassDefine
 	Code            []byte // id of the object with the class, of which the state has a copy; empty: Spec has the class
 }

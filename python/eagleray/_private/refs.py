@@ -63,7 +63,7 @@ class ObjectRef(_Ref, Generic[T_co]):
         return _SIZE
 
     def owner_address(self) -> str:
-        """Where the owner listens."""
+        """The address of the owner: its id, in hexadecimal digits."""
         try:
             return str(process.require().hot.ref_export(self)[1])
         except HotError as error:

@@ -215,7 +215,7 @@ def fetch_error(object_id: bytes, owner: str, size: int, short: bytes) -> Except
 
     Args:
         object_id: That object.
-        owner: Its owner's socket.
+        owner: Its owner's address.
         size: Its size in bytes.
         short: A short form of the exception, for the case that the object cannot be fetched. If it is empty, the
             exception says why the object cannot be fetched.
