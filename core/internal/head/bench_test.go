@@ -40,7 +40,7 @@ func BenchmarkHead_ActorLife(b *testing.B) {
 		if err := h.CreateActor(ctx, a); err != nil {
 			b.Fatal(err)
 		}
-		if r, err := h.ResolveWait(ctx, a.ID, 0); err != nil || r.State != head.Alive {
+		if r, err := h.ResolveWait(ctx, a.ID, 0); err != nil || r.State != record.ActorAlive {
 			b.Fatal(r, err)
 		}
 		if err := h.KillActor(ctx, a.ID, true); err != nil {
