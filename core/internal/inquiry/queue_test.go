@@ -26,9 +26,12 @@ func TestQueue_Requests_AreServedInOrderAndOneAtATime(t *testing.T) {
 			})
 		}
 		time.Sleep(time.Second)
+		synctest.Wait()
 		if len(order) != 100 || !slices.IsSorted(order) {
 			t.Errorf("served %v", order)
 		}
+		q.mu.Lock()
+		defer q.mu.Unlock()
 		if q.running {
 			t.Error("an empty queue keeps its goroutine")
 		}
@@ -56,6 +59,7 @@ func TestQueue_HeadIsSilent_AllRequestsEndAfterOnePatience(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		add()
 		time.Sleep(2 * Patience)
+		synctest.Wait()
 		want := append(slices.Repeat([]time.Duration{Patience}, 5), Patience+10*time.Second)
 		if !slices.Equal(ended, want) {
 			t.Errorf("the requests ended after %v, want %v", ended, want)
@@ -79,6 +83,7 @@ func TestQueue_HeadIsSlow_EveryRequestIsServedInTime(t *testing.T) {
 			})
 		}
 		time.Sleep(10 * Patience)
+		synctest.Wait()
 		if served != 10 {
 			t.Errorf("%d requests are served", served)
 		}
