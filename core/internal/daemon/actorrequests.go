@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/deathtext"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -181,7 +182,11 @@ func (d *Daemon) explainActor(raw []byte) string {
 	return d.m.ExplainActor(a.key())
 }
 
-// releaseActor serves TActorRelease.
+// releasePause is the time until a release is tried again to which the head gave no answer.
+const releasePause = time.Second
+
+// releaseActor serves TActorRelease. A process that asks for no answer says it once, and its actor must not
+// stay because the head was silent: the daemon tries again while the process lives.
 func (d *Daemon) releaseActor(ctx context.Context, c *client, m *wire.Message) (any, error) {
 	var q wire.ActorRef
 	id, err := decodeActor(m, &q, &q.ActorID)
@@ -190,6 +195,14 @@ func (d *Daemon) releaseActor(ctx context.Context, c *client, m *wire.Message) (
 	}
 	if err == nil {
 		d.head.ReleaseActor(id)
+	}
+	if m.Kind != wire.Request && inquiry.Silent(err) {
+		time.AfterFunc(releasePause, func() {
+			gone := false
+			if d.locked(func() { gone = c.gone }); !gone {
+				c.tasks.Add(d.ctx, func(ctx context.Context) { _, _ = d.releaseActor(ctx, c, m) })
+			}
+		})
 	}
 	return nil, err
 }

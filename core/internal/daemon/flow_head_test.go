@@ -368,6 +368,36 @@ func TestFlow_Head_AnswersLate_NobodyElseWaits(t *testing.T) {
 	}
 }
 
+// A process says once that it has no handle of an actor any more. The actor ends, although the
+// head did not answer at first.
+func TestFlow_Head_SilentDuringARelease_TheActorEndsAllTheSame(t *testing.T) {
+	s, h := startFar(t)
+	d := s.Driver(nil)
+	id := prepared(t, d)
+	asked := make(chan struct{}, 100)
+	h.set(func(_ context.Context, read string) error {
+		if read == "Actor" {
+			asked <- struct{}{}
+			return context.DeadlineExceeded
+		}
+		return nil
+	})
+	d.Push(wire.TActorRelease, wire.ActorRef{ActorID: id[:]})
+	for range 2 {
+		select {
+		case <-asked:
+		case <-time.After(play.Limit):
+			t.Fatal("the head is not asked again")
+		}
+	}
+	h.set(nil)
+	var death wire.ActorDeath
+	d.Call(wire.TActorLost, wire.ActorLost{ActorID: id[:], Incarnation: wire.ActorNever}, &death)
+	if death.State != wire.ActorDead || !strings.Contains(death.Message, "all references to it were removed") {
+		t.Errorf("got %+v", death)
+	}
+}
+
 // The head hears of the end of processes that have created actors, and of no others: with many
 // actors and many short workers that would be a look at all actors for each of them.
 func TestFlow_Head_HearsOfOwnersOfActorsOnly(t *testing.T) {

@@ -27,6 +27,7 @@ type Head interface {
 	// Resolve and Ended do not wait for the head. They call done once, perhaps before they
 	// return, unless they are cancelled: with the answer, whenever it is known, or with the reason why none
 	// will come. That is record.ErrNotFound, or that the head cannot be reached. Done must not wait.
+	// Cancel reports false when done was called or is about to be.
 
 	// Resolve asks for an address of an incarnation after the given one, or why there is none.
 	Resolve(id ids.Actor, after uint64, done func(record.Resolution, error)) (cancel func() bool)

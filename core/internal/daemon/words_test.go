@@ -53,3 +53,15 @@ func TestPlaceActor_OlderOrSameIncarnation_ChangesNothing(t *testing.T) {
 		t.Errorf("the fourth incarnation is not placed: %+v", a)
 	}
 }
+
+// What the head says of an actor is passed on as it is, so both have the same words for it.
+func TestResolution_StatesAreThoseOfTheWire(t *testing.T) {
+	for state, want := range map[record.ActorState]string{
+		record.ActorAlive: wire.ActorAlive, record.ActorDead: wire.ActorDead,
+		record.ActorRestarting: wire.ActorRestarting, record.ActorUnschedulable: wire.ActorUnschedulable,
+	} {
+		if string(state) != want {
+			t.Errorf("the record says %s, the wire %s", state, want)
+		}
+	}
+}

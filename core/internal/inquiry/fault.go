@@ -9,6 +9,12 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 )
 
+// Silent reports whether an error says that the head gave no answer in time, so that nobody knows
+// more than before.
+func Silent(err error) bool {
+	return fault.CodeOf(err) == fault.HeadUnavailable || fault.CodeOf(err) == fault.DeadlineExceeded
+}
+
 // Unanswered returns the error that a process is told. What says what the process wanted, and
 // waited how long the head had for it. An error that is an answer of the head stays as it is.
 func Unanswered(what string, waited time.Duration, err error) error {

@@ -26,6 +26,9 @@ func TestUnanswered_SaysWhatIsKnown(t *testing.T) {
 		{"the link is broken", fault.New(fault.HeadUnavailable, "no path to 192.0.2.1:6379"), fault.HeadUnavailable, "kill an actor: no path to 192.0.2.1:6379"},
 		{"the daemon ends", fmt.Errorf("x: %w", context.Canceled), fault.Closed, "kill an actor: the daemon is ending"},
 	} {
+		if silent := c.code == fault.HeadUnavailable; Silent(c.err) != silent {
+			t.Errorf("%s: the head is silent: %v", c.name, !silent)
+		}
 		got := Unanswered("kill an actor", time.Minute, c.err)
 		if fault.CodeOf(got) != c.code || !strings.Contains(got.Error(), c.words) {
 			t.Errorf("%s: got %s %v", c.name, fault.CodeOf(got), got)
@@ -38,7 +41,7 @@ func TestUnanswered_SaysWhatIsKnown(t *testing.T) {
 		fmt.Errorf("actor 12: %w", record.ErrNotFound), record.ErrJobEnded, &record.NameTakenError{Name: "it"},
 		fmt.Errorf("x: %w", record.ErrMayHaveBeenApplied), errors.New("disk on fire"),
 	} {
-		if got := Unanswered("kill an actor", time.Minute, err); got != err {
+		if got := Unanswered("kill an actor", time.Minute, err); got != err || Silent(err) {
 			t.Errorf("the answer %v becomes %v", err, got)
 		}
 	}
