@@ -132,7 +132,11 @@ func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any
 				d.endNow(a)
 			}
 		})
-		return d.deathReplyOf(ctx, id)
+		reply, err := d.deathReplyOf(ctx, id)
+		if inquiry.Silent(err) { // the actor is dead, and only the words for it are missing
+			err = fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
+		}
+		return reply, err
 	}
 	if gone != nil {
 		select {
