@@ -24,6 +24,8 @@ var (
 	ErrClosed error = fault.NewKind("the session is closed", fault.Closed)
 	// ErrDaemonDied: the cluster's daemon ended while the session used it.
 	ErrDaemonDied error = fault.NewKind("the cluster's daemon is gone", fault.DaemonDied)
+	// ErrHeadUnavailable: the head of the cluster did not answer in time. Nothing was changed.
+	ErrHeadUnavailable error = fault.NewKind("the head of the cluster does not answer", fault.HeadUnavailable)
 	// ErrInvalid: an argument or an option is wrong; the message says which and why.
 	ErrInvalid error = fault.NewKind("invalid argument", fault.BadRequest)
 	// ErrNotFound: there is no actor of that name, or this session does not know the actor.

@@ -8,9 +8,10 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// put stores a changed actor and tells of it.
+// putActor stores a changed actor and tells of it.
 func (m *Machine) putActor(a *record.Actor) {
 	m.releaseCode(a)
+	m.places.move(m.actors[a.ID], a)
 	m.actors[a.ID] = a
 	m.emit(record.Event{Kind: record.ActorEvent, Actor: a.Brief()})
 }
@@ -165,6 +166,7 @@ func (b *ActorDead) apply(m *Machine) Result {
 	var old ids.Actor
 	var full bool
 	if m.deadActors, old, full = appendBounded(m.deadActors, a.ID, keptDeadActors); full {
+		m.places.move(m.actors[old], nil)
 		delete(m.actors, old)
 	}
 	return Result{}

@@ -77,10 +77,9 @@ func (n *Node) ActorNamed(namespace, actor string) (a record.Actor, ok bool) {
 	return a, ok
 }
 
-// ListActors returns the actors that match, in order of registration. Match
-// must not call the Node.
-func (n *Node) ListActors(match func(*record.Actor) bool) (list []record.Actor) {
-	n.fsm.view(func(m *Machine) { list = m.ListActors(match) })
+// ActorsOf returns the actors that match, in order of registration.
+func (n *Node) ActorsOf(f record.ActorFilter) (list []record.Actor) {
+	n.fsm.view(func(m *Machine) { list = m.ActorsOf(f) })
 	return list
 }
 

@@ -6,7 +6,7 @@
 //
 //	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, lead, client)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
-//	Machine  commands in, results and events out                      (machine, actors, nodes, jobs, values, dedup)
+//	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup)
 //
 // # The machine
 //

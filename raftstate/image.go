@@ -108,6 +108,7 @@ func (im *image) machine() (*Machine, error) {
 		m.jobs[j.ID] = j
 	}
 	for _, a := range im.Actors {
+		m.places.move(m.actors[a.ID], a)
 		m.actors[a.ID] = a
 		if a.Name != "" && a.Live() {
 			m.names[name{a.Namespace, a.Name}] = a.ID

@@ -28,6 +28,7 @@ type Machine struct {
 	lastJob  uint32
 	actors   map[ids.Actor]*record.Actor
 	names    map[name]ids.Actor   // of live actors
+	places   actorIndex           // of all actors
 	code     map[ids.Object]*code // large classes
 	kv       map[string]map[string][]byte
 	settings map[string][]byte
@@ -51,6 +52,7 @@ func NewMachine() *Machine {
 		jobs:        map[ids.Job]*record.Job{},
 		actors:      map[ids.Actor]*record.Actor{},
 		names:       map[name]ids.Actor{},
+		places:      newActorIndex(),
 		code:        map[ids.Object]*code{},
 		pendingCode: map[ids.Actor]pendingCode{},
 		kv:          map[string]map[string][]byte{},
@@ -87,7 +89,7 @@ func (m *Machine) clone() *Machine {
 	c.nodes = maps.Clone(m.nodes)
 	c.jobs = maps.Clone(m.jobs)
 	c.actors = maps.Clone(m.actors)
-	c.names = nil // derived from actors
+	c.names, c.places = nil, actorIndex{} // derived from actors
 	c.code, c.pendingCode = maps.Clone(m.code), maps.Clone(m.pendingCode)
 	c.kv = make(map[string]map[string][]byte, len(m.kv))
 	for ns, keys := range m.kv {

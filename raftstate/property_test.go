@@ -29,7 +29,7 @@ func randomBody(r *rand.Rand) Body {
 	switch r.IntN(18) {
 	case 0, 1, 2:
 		return &RegisterActor{record.Actor{
-			ID: actor, Name: key, Namespace: ns, Job: ids.JobOf(uint32(r.IntN(5))), Detached: r.IntN(4) == 0,
+			ID: actor, Owner: ids.Owner{byte(r.IntN(4))}, Name: key, Namespace: ns, Job: ids.JobOf(uint32(r.IntN(5))), Detached: r.IntN(4) == 0,
 			Resources: resources, RunResources: resources, MaxRestarts: r.IntN(3) - 1, Spec: randomBytes(r), Meta: randomBytes(r), CreatedMs: at,
 			Code: [][]ids.Object{nil, {object}}[r.IntN(2)],
 		}}
@@ -109,6 +109,7 @@ func TestMachine_RandomCommands_ReplicasAndRestoredAgree(t *testing.T) {
 			}
 			if r.IntN(20) == 0 {
 				c = restored(t, c)
+				checkIndex(t, c)
 			}
 			if r.IntN(20) == 0 {
 				want := snapshot(t, a)
@@ -117,6 +118,7 @@ func TestMachine_RandomCommands_ReplicasAndRestoredAgree(t *testing.T) {
 						t.Fatalf("seed %d, command %d: the snapshot of member %d differs", seed, index, i)
 					}
 				}
+				checkIndex(t, a)
 			}
 			check(t, a)
 		}

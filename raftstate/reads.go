@@ -30,12 +30,27 @@ func (m *Machine) ActorNamed(namespace, actor string) (record.Actor, bool) {
 	return m.Actor(id)
 }
 
-// ListActors returns the actors that match (nil: all), in order of registration.
-func (m *Machine) ListActors(match func(*record.Actor) bool) []record.Actor {
+// ActorsOf returns the actors that match the filter, in order of registration and without Spec
+// and Meta. It looks at all actors only when the filter names no owner, job, node or name.
+func (m *Machine) ActorsOf(f record.ActorFilter) []record.Actor {
 	var list []record.Actor
-	for _, a := range m.actors {
-		if match == nil || match(a) {
-			list = append(list, *a)
+	add := func(a *record.Actor) {
+		if f.Match(a) {
+			list = append(list, *a.Brief())
+		}
+	}
+	switch few, indexed := m.places.candidates(&f); {
+	case indexed:
+		for id := range few {
+			add(m.actors[id])
+		}
+	case f.Named && f.Live:
+		for _, id := range m.names {
+			add(m.actors[id])
+		}
+	default:
+		for _, a := range m.actors {
+			add(a)
 		}
 	}
 	slices.SortFunc(list, func(a, b record.Actor) int { return cmp.Compare(a.Ordinal, b.Ordinal) })

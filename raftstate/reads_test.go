@@ -13,7 +13,7 @@ import (
 func TestNode_Reads_InOrderOfRegistration(t *testing.T) {
 	ctx, n := testContext(t), openLone(t)
 	for _, i := range []byte{9, 7, 5, 3, 1} { // not in the order of their ids
-		if err := n.RegisterActor(ctx, record.Actor{ID: ids.Actor{i}, Namespace: "ns", Name: fmt.Sprint("a", i)}); err != nil {
+		if err := n.RegisterActor(ctx, record.Actor{ID: ids.Actor{i}, Namespace: "ns", Name: fmt.Sprint("a", i), Owner: ids.Owner{i / 4}, Spec: []byte("spec"), Meta: []byte("meta")}); err != nil {
 			t.Fatal(err)
 		}
 		if err := n.RegisterNode(ctx, record.Node{ID: ids.Node{i}}); err != nil {
@@ -24,10 +24,13 @@ func TestNode_Reads_InOrderOfRegistration(t *testing.T) {
 		}
 	}
 	var actors, nodes, jobs, some []byte
-	for _, a := range n.ListActors(nil) {
+	for _, a := range n.ActorsOf(record.ActorFilter{}) {
+		if a.Spec != nil || a.Meta != nil {
+			t.Error("a list of actors comes with what they are made from")
+		}
 		actors = append(actors, a.ID[0])
 	}
-	for _, a := range n.ListActors(func(a *record.Actor) bool { return a.ID[0] > 4 }) {
+	for _, a := range n.ActorsOf(record.ActorFilter{Owner: ids.Owner{1}}) {
 		some = append(some, a.ID[0])
 	}
 	for _, x := range n.ListNodes() {
@@ -36,7 +39,7 @@ func TestNode_Reads_InOrderOfRegistration(t *testing.T) {
 	for _, j := range n.ListJobs() {
 		jobs = append(jobs, j.Entrypoint[1]-'0')
 	}
-	if got := fmt.Sprint(actors, nodes, jobs, some); got != "[9 7 5 3 1] [9 7 5 3 1] [9 7 5 3 1] [9 7 5]" {
+	if got := fmt.Sprint(actors, nodes, jobs, some); got != "[9 7 5 3 1] [9 7 5 3 1] [9 7 5 3 1] [7 5]" {
 		t.Errorf("got %s", got)
 	}
 	if a, ok := n.ActorNamed("ns", "a3"); !ok || a.ID[0] != 3 {

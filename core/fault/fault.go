@@ -44,6 +44,7 @@ const (
 	PendingCallsLimit  Code = "pending_calls_limit"   // PendingCallsLimitExceeded
 	Closed             Code = "closed"                // RaySystemError: used after shutdown
 	VersionMismatch    Code = "version_mismatch"      // RaySystemError
+	HeadUnavailable    Code = "head_unavailable"      // RaySystemError: the head of the cluster does not answer, nothing was changed
 	MayHaveBeenApplied Code = "may_have_been_applied" // RaySystemError: the answer was lost, the effect perhaps not
 	StreamInconsistent Code = "stream_inconsistent"   // StreamingGeneratorReplayInconsistentError
 	EndOfStream        Code = "end_of_stream"         // ObjectRefStreamEndOfStreamError

@@ -17,6 +17,9 @@ const (
 	ActorDead       ActorState = "DEAD"       // for good; Cause says why
 )
 
+// ActorUnschedulable is the state of a Resolution and of no record: the actor waits, and no node can ever take it.
+const ActorUnschedulable ActorState = "UNSCHEDULABLE"
+
 // FirstIncarnation is the incarnation of an actor that has not restarted.
 // Callers say "after incarnation 0" when any will do.
 const FirstIncarnation = 1

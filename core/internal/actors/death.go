@@ -25,6 +25,10 @@ func (a *Actor) Killed(f *wire.ActorDeath) { a.Die(died(f), f.Error) }
 func (a *Actor) watchDeath() {
 	a.of.fx.Request(wire.TActorLost, wire.ActorLost{ActorID: a.ID[:], Incarnation: wire.ActorNever}, func(m *wire.Message, err error) {
 		var f wire.ActorDeath
+		if fault.CodeOf(err) == fault.HeadUnavailable {
+			a.of.fx.Later(headAgain, a.watchDeathAgain)
+			return
+		}
 		if err != nil || m.Decode(&f) != nil {
 			return // the session has ended
 		}
@@ -32,6 +36,13 @@ func (a *Actor) watchDeath() {
 			a.Die(died(&f), f.Error)
 		}
 	})
+}
+
+// watchDeathAgain repeats the request of watchDeath, which the head did not answer.
+func (a *Actor) watchDeathAgain() {
+	if !a.of.ended && a.dead == nil {
+		a.watchDeath()
+	}
 }
 
 // died returns the fault of calls of a dead actor.

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,72 @@ func TestSocketOpened_Refused_ItIsAskedWhatBecameOfIt(t *testing.T) {
 	p.wants("nobody knows", "its calls fail: "+string(fault.From(errNotHere).Code))
 	a.Resolve()
 	p.wants("it is dead for good")
+}
+
+// A head that does not answer says nothing about an actor, which may well live: whoever waits
+// for a call is told why, the calls stay, and the head is asked again until it answers.
+func TestActor_HeadDoesNotAnswer_IsAskedAgainAndTheActorStays(t *testing.T) {
+	down := fault.New(fault.HeadUnavailable, "the head did not answer")
+	p := newProcess(t)
+	a := p.actor()
+	a.queued = 1
+	a.Resolve()
+	p.wants("a first call", "where after 0")
+	for range 3 {
+		p.answer(down)
+		p.wants("the head is silent", "its calls wait: the head did not answer")
+		if a.Dead() != nil || a.Infeasible() == nil || a.Infeasible().Code != fault.HeadUnavailable {
+			t.Errorf("it is dead for %v, its calls wait for %v", a.Dead(), a.Infeasible())
+		}
+		a.Resolve()
+		p.wants("a further call during the pause")
+		if n := p.passes(); n != 1 || p.pauses[len(p.pauses)-1] != headAgain {
+			t.Errorf("%d pauses, the last of %v", n, p.pauses)
+		}
+		p.wants("after the pause", "where after 0")
+	}
+	a.lives(1)
+	p.wants("the head answers", "open /a")
+	if !a.connects() || a.Infeasible() != nil {
+		t.Errorf("the actor cannot run for %v", a.Infeasible())
+	}
+
+	a.Lost(a.sockets[0])
+	a.Resolve()
+	asked := p.heard()
+	if len(asked) != 1 || !strings.HasPrefix(asked[0], "what became of 1 on ") {
+		t.Fatalf("the socket broke: %q", asked)
+	}
+	p.answer(down)
+	p.wants("the head is silent when the socket broke")
+	if a.Dead() != nil || p.passes() != 1 {
+		t.Errorf("it is dead for %v, or nobody asks again", a.Dead())
+	}
+	p.wants("it is asked the same again", asked...)
+	p.answer(wire.ActorDeath{State: wire.ActorRestarting})
+	p.wants("it restarts", "sort the calls: RESTARTING", "where after 1")
+}
+
+// The end of an actor is waited for also when the head does not answer for a while, and nobody
+// asks for an actor that is known to be dead.
+func TestWatchDeath_HeadDoesNotAnswer_IsAskedAgain(t *testing.T) {
+	down := fault.New(fault.HeadUnavailable, "the head did not answer")
+	p := newProcess(t)
+	a := p.actor()
+	a.watchDeath()
+	p.wants("its death is waited for", "tell of its death")
+	p.answer(down)
+	if p.passes() != 1 {
+		t.Error("nobody asks again")
+	}
+	p.wants("after a pause", "tell of its death")
+	p.answer(wire.ActorDeath{State: wire.ActorDead, Message: "words"})
+	p.wants("it is dead", "its calls fail: actor_died")
+	a.watchDeath()
+	p.heard()
+	p.answer(down)
+	p.passes()
+	p.wants("a dead actor")
 }
 
 func TestResolve_EachAnswer_DecidesForTheCalls(t *testing.T) {

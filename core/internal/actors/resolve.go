@@ -39,12 +39,13 @@ func (a *Actor) resolved(s *wire.ActorState, err error) {
 	}
 	switch {
 	case fault.CodeOf(err) == fault.NotFound && a.unannounced():
-		a.asking = true // the handle was quicker than the registration
-		a.patience = min(2*a.patience+time.Millisecond, resolveAgain)
-		a.of.fx.Later(a.patience, func() {
-			a.asking = false
-			a.Resolve()
-		})
+		a.patience = min(2*a.patience+time.Millisecond, resolveAgain) // the handle was quicker than the registration
+		a.resolveLater(a.patience)
+		return
+	case fault.CodeOf(err) == fault.HeadUnavailable: // the actor may well live: the calls wait, and whoever waits for them is told why
+		a.bad = fault.From(err)
+		a.calls.Unschedulable(a.bad)
+		a.resolveLater(headAgain)
 		return
 	case err != nil:
 		a.Die(fault.From(err), nil)
@@ -66,6 +67,15 @@ func (a *Actor) resolved(s *wire.ActorState, err error) {
 	a.constructorEnded()
 }
 
+// resolveLater asks again after a pause.
+func (a *Actor) resolveLater(pause time.Duration) {
+	a.asking = true
+	a.of.fx.Later(pause, func() {
+		a.asking = false
+		a.Resolve()
+	})
+}
+
 // SocketOpened notes that the socket to an incarnation is open, or that it cannot be opened. It reports whether calls can be sent.
 func (a *Actor) SocketOpened(x Incarnation, err error) bool {
 	a.asking, a.incarnation = false, x.Number
@@ -80,6 +90,10 @@ func (a *Actor) SocketOpened(x Incarnation, err error) bool {
 // that its creator has not registered yet, because the constructor's arguments
 // are not ready. A longer pause would delay the actor's first call noticeably.
 const resolveAgain = 50 * time.Millisecond
+
+// headAgain is the pause before a question is repeated to which the head of the cluster gave no
+// answer. The head had a minute for it.
+const headAgain = time.Second
 
 // unannounced reports whether another process, which lives, is about to register the actor.
 func (a *Actor) unannounced() bool {
@@ -108,6 +122,10 @@ func (a *Actor) askDeath() {
 
 // deathKnown takes the answer.
 func (a *Actor) deathKnown(f *wire.ActorDeath, err error) {
+	if fault.CodeOf(err) == fault.HeadUnavailable {
+		a.resolveLater(headAgain)
+		return
+	}
 	a.broken = false
 	if err != nil || f.State == wire.ActorDead {
 		why := died(f)

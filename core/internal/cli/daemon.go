@@ -18,7 +18,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/client"
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/head"
@@ -193,7 +192,7 @@ func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.L
 	if err != nil {
 		return h, fmt.Errorf("register node: %w", err)
 	}
-	d.SetHead(headOf{h})
+	d.SetHead(h)
 	return h, nil
 }
 
@@ -204,25 +203,6 @@ func (p placer) PlaceActor(a record.Actor) { p.d.PlaceActor(a) }
 
 func (p placer) StopActor(i record.Instance, how head.Stop) {
 	p.d.StopActor(i, how == head.StopDrain)
-}
-
-// headOf gives the head's methods the daemon's types.
-type headOf struct{ *head.Head }
-
-func (h headOf) Resolve(id ids.Actor, after uint64, done func(daemon.Resolution)) (func(), error) {
-	cancel, err := h.Head.Resolve(id, after, resolutionFor(done))
-	return func() { cancel() }, err
-}
-
-func (h headOf) Ended(id ids.Actor, incarnation uint64, done func(daemon.Resolution)) (func(), error) {
-	cancel, err := h.Head.Ended(id, incarnation, resolutionFor(done))
-	return func() { cancel() }, err
-}
-
-func resolutionFor(done func(daemon.Resolution)) func(head.Resolution) {
-	return func(r head.Resolution) {
-		done(daemon.Resolution{State: r.State, Actor: r.Actor, Message: r.Message})
-	}
 }
 
 // isolate makes this process fit to outlive signals of a terminal and to

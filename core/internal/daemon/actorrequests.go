@@ -10,16 +10,17 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/deathtext"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
 
 // createActor registers an actor; the head then calls PlaceActor.
-func (d *Daemon) createActor(c *client, m *wire.Message) {
+func (d *Daemon) createActor(ctx context.Context, c *client, m *wire.Message) (any, error) {
 	var q wire.ActorCreate
 	if err := m.Decode(&q); err != nil {
-		_ = m.Fail(err)
-		return
+		return nil, err
 	}
 	d.awaitMemory(q.Resources)
 	rec, err := d.actorRecord(c, &q)
@@ -27,30 +28,28 @@ func (d *Daemon) createActor(c *client, m *wire.Message) {
 		err = d.mayCreate(c, &rec)
 	}
 	if err != nil {
-		_ = m.Fail(err)
-		return
+		return nil, err
 	}
-	ctx, cancel := d.headContext()
-	defer cancel()
 	for range 3 { // the namesake may die between the two questions
 		err = d.head.CreateActor(ctx, rec)
 		var taken *record.NameTakenError
 		if !q.GetIfExists || !errors.As(err, &taken) {
 			break
 		}
-		old, found := d.head.Actor(taken.Existing)
-		if found == nil && old.Live() {
-			_ = m.Reply(wire.ActorCreated{Existing: &wire.ActorNamed{ActorID: old.ID[:], Meta: old.Meta}})
-			return
+		old, unknown := d.head.Actor(ctx, taken.Existing)
+		switch {
+		case unknown == nil && old.Live():
+			return wire.ActorCreated{Existing: &wire.ActorNamed{ActorID: old.ID[:], Meta: old.Meta}}, nil
+		case unknown != nil && !errors.Is(unknown, record.ErrNotFound):
+			return nil, unknown
 		}
 	}
 	if err != nil {
-		_ = m.Fail(err)
-		return
+		return nil, err
 	}
 	d.codeClaimed(c, rec.ID)
 	d.endIfOrphaned(&rec)
-	_ = m.Reply(wire.ActorCreated{})
+	return wire.ActorCreated{}, nil
 }
 
 // endIfOrphaned has an actor ended that was registered after its owner had died: the head
@@ -133,7 +132,11 @@ func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any
 				d.endNow(a)
 			}
 		})
-		return d.deathReplyOf(id), nil
+		reply, err := d.deathReplyOf(ctx, id)
+		if inquiry.Silent(err) { // the actor is dead, and only the words for it are missing
+			err = fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
+		}
+		return reply, err
 	}
 	if gone != nil {
 		select {
@@ -142,6 +145,18 @@ func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any
 		}
 	}
 	return nil, nil
+}
+
+// deathReplyOf returns what callers of a dead actor are told.
+func (d *Daemon) deathReplyOf(ctx context.Context, id ids.Actor) (any, error) {
+	a, err := d.head.Actor(ctx, id)
+	switch {
+	case errors.Is(err, record.ErrNotFound):
+		return deathtext.Forgotten(id), nil
+	case err != nil:
+		return nil, err
+	}
+	return deathtext.Reply(&a, d.o.Address), nil
 }
 
 // processOf returns the channel that closes when the process of an actor is gone, nil if the
@@ -171,41 +186,27 @@ func (d *Daemon) explainActor(raw []byte) string {
 	return d.m.ExplainActor(a.key())
 }
 
-// releaseActor serves TActorRelease.
-func (d *Daemon) releaseActor(_ context.Context, c *client, m *wire.Message) (any, error) {
+// releasePause is the time until a release is tried again to which the head gave no answer.
+const releasePause = time.Second
+
+// releaseActor serves TActorRelease. A process that asks for no answer says it once, and its actor must not
+// stay because the head was silent: the daemon tries again while the process lives.
+func (d *Daemon) releaseActor(ctx context.Context, c *client, m *wire.Message) (any, error) {
 	var q wire.ActorRef
 	id, err := decodeActor(m, &q, &q.ActorID)
 	if err == nil {
-		err = d.mayRelease(c, id)
+		err = d.mayRelease(ctx, c, id)
 	}
 	if err == nil {
 		d.head.ReleaseActor(id)
 	}
+	if m.Kind != wire.Request && inquiry.Silent(err) {
+		time.AfterFunc(releasePause, func() {
+			gone := false
+			if d.locked(func() { gone = c.gone }); !gone {
+				c.tasks.Add(d.ctx, func(ctx context.Context) { _, _ = d.releaseActor(ctx, c, m) })
+			}
+		})
+	}
 	return nil, err
-}
-
-// actorByName serves TActorByName.
-func (d *Daemon) actorByName(_ context.Context, _ *client, m *wire.Message) (any, error) {
-	var q wire.ActorByName
-	if err := m.Decode(&q); err != nil {
-		return nil, err
-	}
-	a, err := d.head.GetNamed(q.Namespace, q.Name)
-	if err != nil {
-		return nil, err
-	}
-	return wire.ActorNamed{ActorID: a.ID[:], Meta: a.Meta}, nil
-}
-
-// actorNames serves TActorNames.
-func (d *Daemon) actorNames(_ context.Context, _ *client, m *wire.Message) (any, error) {
-	var q wire.ActorNames
-	if err := m.Decode(&q); err != nil {
-		return nil, err
-	}
-	names := []wire.ActorName{}
-	for _, n := range d.head.ListNamed(q.Namespace, q.All) {
-		names = append(names, wire.ActorName{Name: n.Name, Namespace: n.Namespace})
-	}
-	return names, nil
 }

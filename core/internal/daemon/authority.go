@@ -1,6 +1,8 @@
 package daemon
 
 import (
+	"context"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
@@ -55,7 +57,7 @@ func (d *Daemon) mayFree(c *client, id ids.Object) error {
 }
 
 // mayCreate returns an error unless the process may register the actor. The actor's owner may,
-// if the actor's id belongs to the owner's job.
+// if the actor's id belongs to the owner's job. From now on the head is to hear of the owner's end.
 func (d *Daemon) mayCreate(c *client, rec *record.Actor) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -65,6 +67,7 @@ func (d *Daemon) mayCreate(c *client, rec *record.Actor) error {
 	if !c.mayName(rec.ID) {
 		return fault.New(fault.BadRequest, "actor %s: its id belongs to another job", rec.ClassName)
 	}
+	c.creates = true
 	return nil
 }
 
@@ -75,8 +78,8 @@ func (c *client) mayName(id ids.Actor) bool {
 
 // mayRelease returns an error unless the process may say that no handle of the actor is left.
 // The actor's owner may, since it counts the handles.
-func (d *Daemon) mayRelease(c *client, id ids.Actor) error {
-	rec, err := d.head.Actor(id)
+func (d *Daemon) mayRelease(ctx context.Context, c *client, id ids.Actor) error {
+	rec, err := d.head.Actor(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -63,24 +63,8 @@ func TestBackoff_LongerEachTimeUntilTheMost(t *testing.T) {
 	}
 }
 
-// What is said of an actor's end names its reason, and the detail when there is one.
-func TestWhy_EachReasonInWords(t *testing.T) {
-	for r, words := range map[record.Reason]string{
-		record.Killed: "`ray.kill`", record.Released: "all references", record.WorkerDied: "worker process has died: d", record.Exited: "on purpose: d",
-		record.OwnerDied: "owner has died: d", record.JobEnded: "its job has ended: d", record.StartFailed: "could not be started: d", record.EnvFailed: "runtime environment could not be made: d",
-		record.OutOfMemory: "ran out of memory: d", record.GPUMemory: "GPU's memory than it had asked for: d", record.NodeDied: "its node has died: d", "else": "else: d",
-	} {
-		if got := causeText(r, "d."); !strings.Contains(got, words) {
-			t.Errorf("%s: %q", r, got)
-		}
-		if got := causeText(r, ""); strings.Contains(got, ":") {
-			t.Errorf("%s without a detail: %q", r, got)
-		}
-		comes := r == record.WorkerDied || r == record.NodeDied || r == record.OutOfMemory || r == record.GPUMemory || r == record.Killed
-		if restartable(r) != comes {
-			t.Errorf("%s: restartable is %v", r, !comes)
-		}
-	}
+// An excess of memory ends an actor for the reason of that memory.
+func TestReasonOf_ExcessOfEitherMemory(t *testing.T) {
 	if reasonOf(fault.OutOfMemory) != record.OutOfMemory || reasonOf(fault.GPUMemoryExceeded) != record.GPUMemory {
 		t.Error("an excess has another's reason")
 	}

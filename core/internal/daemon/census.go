@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/wire"
-	"github.com/eagleray/eagleray/core/record"
 )
 
 // Bounds of a census.
@@ -22,7 +22,7 @@ const (
 )
 
 // census asks every process of the session what it holds, all at the same
-// time, and joins what the node and the head know.
+// time, and joins what the node knows.
 func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 	asked := d.censusClients()
 	out := &wire.Census{NodeID: d.o.Node[:]}
@@ -59,9 +59,6 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 		d.placesOf(out)
 		d.workerRows(out)
 	})
-	if d.headIsSet() {
-		d.headRows(out)
-	}
 	return out
 }
 
@@ -143,41 +140,52 @@ func (d *Daemon) workerRows(out *wire.Census) {
 	out.Workers = append(out.Workers, d.ended...)
 }
 
-// The states of actors as Ray calls them.
-var actorStates = map[record.ActorState]string{
-	record.ActorPending: "PENDING_CREATION", record.ActorAlive: "ALIVE", record.ActorRestarting: "RESTARTING", record.ActorDead: "DEAD",
+// headRows are those rows of a census that the head knows.
+type headRows struct {
+	nodes  []wire.NodeInfo
+	actors []wire.ActorRow
+	jobs   []wire.JobRow
 }
 
-func (d *Daemon) headRows(out *wire.Census) {
-	out.Nodes = d.clusterInfo().Nodes
-	for _, a := range d.head.ListActors(func(*record.Actor) bool { return true }) {
-		r := wire.ActorRow{
-			ActorID: a.ID[:], JobID: a.Job[:], ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, State: actorStates[a.State], Pid: a.Pid,
-			Detached: a.Detached, Restarts: a.NumRestarts, Resources: a.Resources, Reason: string(a.Cause.Reason), Message: a.Cause.Message,
-			StartedMs: a.StartedMs, EndedMs: a.EndedMs,
-		}
-		if a.Node != (ids.Node{}) {
-			r.NodeID, r.WorkerID = a.Node[:], a.Worker[:]
-		}
-		out.Actors = append(out.Actors, r)
+// askHead asks the head for its rows.
+func (d *Daemon) askHead(ctx context.Context) (rows headRows, err error) {
+	if err := d.awaitHead(ctx); err != nil {
+		return rows, err
 	}
-	for _, j := range d.head.Jobs() {
-		d.markLeft(&j)
-		out.Jobs = append(out.Jobs, wire.JobRow{
-			JobID: j.ID[:], State: string(j.State), Entrypoint: j.Entrypoint, Namespace: j.Namespace, Message: j.Message, Pid: j.DriverPid,
-			StartedMs: j.StartedMs, EndedMs: j.EndedMs,
-		})
-	}
+	info, err1 := d.clusterInfo(ctx)
+	actors, err2 := inquiry.Actors(ctx, d.head)
+	jobs, err3 := inquiry.Jobs(ctx, d.head, d.markLeft)
+	return headRows{info.Nodes, actors, jobs}, cmp.Or(err1, err2, err3)
 }
 
-// answerCensus serves a request, on a goroutine of its own.
+// answerCensus serves a request, on a goroutine of its own. The head is asked while the processes are.
+// Without its answer there is no census, since an empty list of actors would be taken for the truth.
 func (d *Daemon) answerCensus(_ *client, m *wire.Message) {
 	var q wire.CensusAsk
 	if err := m.Decode(&q); err != nil {
 		_ = m.Fail(err)
 		return
 	}
-	if err := m.Reply(d.census(q)); err != nil {
+	patience := inquiry.Patience
+	if q.TimeoutMs > 0 {
+		patience = min(patience, time.Duration(q.TimeoutMs)*time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, patience)
+	defer cancel()
+	var of headRows
+	asked := make(chan error, 1)
+	go func() {
+		var err error
+		of, err = d.askHead(ctx)
+		asked <- err
+	}()
+	out := d.census(q)
+	if err := <-asked; err != nil {
+		_ = m.Fail(inquiry.Unanswered("list actors, jobs and nodes", patience, err))
+		return
+	}
+	out.Nodes, out.Actors, out.Jobs = of.nodes, of.actors, of.jobs
+	if err := m.Reply(out); err != nil {
 		_ = m.Fail(err)
 	}
 }

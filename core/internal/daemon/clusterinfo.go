@@ -1,42 +1,42 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
 	"maps"
 
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
-	"github.com/eagleray/eagleray/core/record"
 )
 
 // storeMemory is the resource that stands for the arena. Nobody reserves it: what of it is free is what objects have left.
 const storeMemory = "object_store_memory"
 
 // answerClusterInfo serves TClusterInfo.
-func (d *Daemon) answerClusterInfo(context.Context, *client, *wire.Message) (any, error) {
+func (d *Daemon) answerClusterInfo(ctx context.Context, _ *client, _ *wire.Message) (any, error) {
 	d.awaitMemory(nil)
-	return d.clusterInfo(), nil
+	return d.clusterInfo(ctx)
 }
 
 // clusterInfo answers nodes(), cluster_resources(), available_resources() and
 // the status command.
-func (d *Daemon) clusterInfo() wire.ClusterInfo {
+func (d *Daemon) clusterInfo(ctx context.Context) (wire.ClusterInfo, error) {
+	rows, err := inquiry.Nodes(ctx, d.head)
 	info, totals := d.nodeUse()
-	for _, n := range d.head.Nodes() {
-		row := wire.NodeInfo{
-			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Address: n.Address, Hostname: n.Hostname,
-			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
+	for i := range rows {
+		row := &rows[i]
+		if !bytes.Equal(row.NodeID, d.o.Node[:]) {
+			continue
 		}
-		if n.ID == d.o.Node {
-			row.Available = info.Available
-			if n := totals[resource.GPUMemory]; n > 0 {
-				row.Resources = maps.Clone(row.Resources) // it was registered before this was known
-				row.Resources[resource.GPUMemory] = int64(n)
-			}
+		row.Available = info.Available
+		if n := totals[resource.GPUMemory]; n > 0 {
+			row.Resources = maps.Clone(row.Resources) // it was registered before this was known
+			row.Resources[resource.GPUMemory] = int64(n)
 		}
-		info.Nodes = append(info.Nodes, row)
 	}
-	return info
+	info.Nodes = rows
+	return info, err
 }
 
 // nodeUse returns what the node has, and what of it is in use, waits or is free: the answer

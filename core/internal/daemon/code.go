@@ -14,14 +14,17 @@ import (
 // cluster's state, and from there to each worker that starts the actor.
 
 // codeGet serves TCodeGet.
-func (d *Daemon) codeGet(_ context.Context, _ *client, m *wire.Message) (any, error) {
+func (d *Daemon) codeGet(ctx context.Context, _ *client, m *wire.Message) (any, error) {
 	var q wire.CodeAt
 	object, err := decodeObject(m, &q, &q.ObjectID)
 	if err != nil {
 		return nil, err
 	}
-	data, size, ok := d.head.Code(object, q.Offset)
-	if !ok {
+	data, size, found, err := d.head.Code(ctx, object, q.Offset)
+	if err != nil {
+		return nil, err
+	}
+	if !found {
 		return nil, fault.New(fault.ObjectLost, "the cluster does not have the class in object %s", object)
 	}
 	return wire.CodeData{Data: data, Size: size}, nil
@@ -53,8 +56,11 @@ func (d *Daemon) codePart(ctx context.Context, c *client, m *wire.Message) (any,
 		return nil, fault.New(fault.BadRequest, "%s: %v", m.Type, err)
 	}
 	if q.Size == 0 {
-		_, size, ok := d.head.Code(object, 0)
-		if !ok {
+		_, size, found, err := d.head.Code(ctx, object, 0)
+		if err != nil {
+			return nil, err
+		}
+		if !found {
 			return wire.CodeHave{}, nil
 		}
 		q.Size, q.Offset, q.Data = size, size, nil

@@ -45,7 +45,7 @@ func TestCode_CreatorEndsBeforeItRegisters_ClassIsDropped(t *testing.T) {
 			d.head = head
 		}
 		part := wire.CodePart{ActorID: actor[:], ObjectID: make([]byte, ids.ObjectSize), Size: 9, Data: []byte("data")}
-		c.tasks.add(func() {
+		c.tasks.Add(t.Context(), func(context.Context) {
 			if _, err := d.codePart(t.Context(), c, received(t, wire.TCodePart, part)); err != nil {
 				t.Error(err)
 			}

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"slices"
 	"testing"
 
@@ -16,11 +17,11 @@ type keptCode struct {
 	data   string
 }
 
-func (h keptCode) Code(id ids.Object, at uint64) ([]byte, uint64, bool) {
+func (h keptCode) Code(_ context.Context, id ids.Object, at uint64) ([]byte, uint64, bool, error) {
 	if id != h.object || at > uint64(len(h.data)) {
-		return nil, 0, false
+		return nil, 0, false, nil
 	}
-	return []byte(h.data[at:]), uint64(len(h.data)), true
+	return []byte(h.data[at:]), uint64(len(h.data)), true, nil
 }
 
 // A class is given from the place that is asked for, and one that the cluster

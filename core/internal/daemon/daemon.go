@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"os"
@@ -39,7 +40,6 @@ func Open(o Options) (*Daemon, error) {
 		o: o, log: o.Log, socket: socket,
 		began:   time.Now(),
 		headSet: make(chan struct{}), memoryKnown: make(chan struct{}),
-		stop: make(chan struct{}),
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
 			FirstLease: sched.LeaseID(o.Number)<<32 | 1,
@@ -53,6 +53,7 @@ func Open(o Options) (*Daemon, error) {
 		incarnations: make(map[sched.ActorID]*incarnation),
 		failedStarts: make(map[ids.Actor]int),
 	}
+	d.ctx, d.end = context.WithCancel(context.Background())
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"testing"
 
 	"github.com/vmihailenco/msgpack/v5"
@@ -16,12 +17,14 @@ import (
 // quietHead is a head that is told things and answers nothing.
 type quietHead struct{ Head }
 
-func (quietHead) ActorPlaced(record.Instance)                        {}
-func (quietHead) ActorStarted(record.Instance)                       {}
-func (quietHead) ActorStartFailed(record.Instance, record.Cause)     {}
-func (quietHead) OwnerDied(ids.Owner)                                {}
-func (quietHead) EndJob(ids.Job, record.JobState, string)            {}
-func (quietHead) ListActors(func(*record.Actor) bool) []record.Actor { return nil }
+func (quietHead) ActorPlaced(record.Instance)                    {}
+func (quietHead) ActorStarted(record.Instance)                   {}
+func (quietHead) ActorStartFailed(record.Instance, record.Cause) {}
+func (quietHead) OwnerDied(ids.Owner)                            {}
+func (quietHead) EndJob(ids.Job, record.JobState, string)        {}
+func (quietHead) ActorsOf(context.Context, record.ActorFilter) ([]record.Actor, error) {
+	return nil, nil
+}
 
 // scripted returns a daemon whose scheduler orders workers that the test makes ready. No
 // zygote is asked to fork them.

@@ -22,8 +22,9 @@
 // scheduler its event, has the orders carried out, and answers. Nothing
 // blocks while the lock is held: sending appends to a buffer (wire.Peer), forks are
 // ordered by goroutines of their own, and reports to the head are queued by the head.
-// Requests to the head may wait for a commit. They run without the lock, in the order in
-// which a process has sent them, in the queue of that process.
+// Requests to the head may wait for a commit, or for a head that is far away. They run without
+// the lock, in the order in which a process has sent them, in the queue of that process (package
+// inquiry). A request that gets no answer fails; it is never answered as if there were nothing.
 //
 // # Goroutines
 //

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"os"
 
 	"github.com/eagleray/eagleray/core/internal/sched"
@@ -33,9 +34,11 @@ func (d *Daemon) dropClient(c *client) {
 	removeSoon(d.socketOf(owner))
 	if !d.closing && d.headIsSet() {
 		if len(c.codeFor) > 0 {
-			go c.tasks.add(func() { d.dropCodeOf(c) }) // behind the requests that it has made
+			go c.tasks.Add(d.ctx, func(context.Context) { d.dropCodeOf(c) }) // behind the requests that it has made
 		}
-		d.head.OwnerDied(owner)
+		if c.creates {
+			d.head.OwnerDied(owner)
+		}
 	}
 }
 

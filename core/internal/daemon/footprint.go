@@ -1,6 +1,9 @@
 package daemon
 
 import (
+	"context"
+
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/machine"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -47,7 +50,14 @@ func (d *Daemon) answerFootprint(_ *client, m *wire.Message) {
 	}
 	found := d.footprint(q)
 	if d.headIsSet() {
-		for name, n := range d.head.Sizes() {
+		ctx, cancel := context.WithTimeout(d.ctx, answerWait)
+		defer cancel()
+		sizes, err := d.head.Sizes(ctx)
+		if err != nil {
+			_ = m.Fail(inquiry.Unanswered("count what the head keeps", answerWait, err))
+			return
+		}
+		for name, n := range sizes {
 			found["n_head_"+name] = uint64(n)
 		}
 	}

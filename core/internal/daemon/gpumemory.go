@@ -39,7 +39,7 @@ func (d *Daemon) awaitMemory(need map[string]int64) {
 	if need == nil || need[resource.GPUMemory] > 0 {
 		select {
 		case <-d.memoryKnown:
-		case <-d.stop:
+		case <-d.ctx.Done():
 		}
 	}
 }

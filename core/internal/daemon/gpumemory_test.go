@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -55,7 +56,7 @@ func TestAwaitMemory_OnlyWhatNeedsIt_Waits(t *testing.T) {
 			t.Fatal("memory that is known is waited for")
 		}
 	}
-	ending := &Daemon{memoryKnown: make(chan struct{}), stop: make(chan struct{})}
-	close(ending.stop)
-	ending.awaitMemory(nil)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	(&Daemon{memoryKnown: make(chan struct{}), ctx: ended}).awaitMemory(nil)
 }

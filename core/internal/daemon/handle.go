@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -47,41 +48,48 @@ var requests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message) error{
 }
 
 // headRequests are the messages that need the head role. They wait in the process's
-// queue, since a request to the head may wait for a commit.
-var headRequests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message){
-	wire.TJobStart:     (*Daemon).startJob,
-	wire.TJobEnd:       (*Daemon).jobEnd,
-	wire.TActorCreate:  (*Daemon).createActor,
-	wire.TActorResolve: (*Daemon).resolve,
-	wire.TActorLost:    (*Daemon).actorLost,
-	wire.TActorKill:    question((*Daemon).killActor),
-	wire.TActorRelease: question((*Daemon).releaseActor),
-	wire.TActorByName:  question((*Daemon).actorByName),
-	wire.TActorNames:   question((*Daemon).actorNames),
-	wire.TCodePart:     question((*Daemon).codePart),
-	wire.TCodeGet:      question((*Daemon).codeGet),
-	wire.TCodeDrop:     question((*Daemon).codeDrop),
-	wire.TKVPut:        question((*Daemon).kvPut),
-	wire.TKVGet:        question((*Daemon).kvGet),
-	wire.TKVDel:        question((*Daemon).kvDel),
-	wire.TKVKeys:       question((*Daemon).kvKeys),
-	wire.TClusterInfo:  question((*Daemon).answerClusterInfo),
+// queue, since a request to the head may wait for a commit, or for a head that is far away.
+var headRequests = map[wire.Type]headRequest{
+	wire.TJobStart:     {"start a job", (*Daemon).startJob},
+	wire.TJobEnd:       {"end a job", (*Daemon).jobEnd},
+	wire.TActorCreate:  {"register an actor", question((*Daemon).createActor)},
+	wire.TActorResolve: {findActor, (*Daemon).resolve},
+	wire.TActorLost:    {learnOfEnd, (*Daemon).actorLost},
+	wire.TActorKill:    {"kill an actor", question((*Daemon).killActor)},
+	wire.TActorRelease: {"release an actor", question((*Daemon).releaseActor)},
+	wire.TActorByName:  {"find an actor by its name", read(inquiry.ActorByName)},
+	wire.TActorNames:   {"list the names of actors", read(inquiry.ActorNames)},
+	wire.TCodePart:     {"bring the class of an actor", question((*Daemon).codePart)},
+	wire.TCodeGet:      {"get the class of an actor", question((*Daemon).codeGet)},
+	wire.TCodeDrop:     {"drop the class of an actor", question((*Daemon).codeDrop)},
+	wire.TKVPut:        {"put a value", question((*Daemon).kvPut)},
+	wire.TKVGet:        {"get a value", read(inquiry.Value)},
+	wire.TKVDel:        {"delete a value", question((*Daemon).kvDel)},
+	wire.TKVKeys:       {"list keys", read(inquiry.Keys)},
+	wire.TClusterInfo:  {"list the nodes", question((*Daemon).answerClusterInfo)},
+}
+
+// headRequest says how a message is served that needs the head. An error is the answer to the message.
+type headRequest struct {
+	what  string // what the process wants, for the error about a head that does not answer
+	serve func(d *Daemon, ctx context.Context, c *client, m *wire.Message) error
 }
 
 // handle serves one message of a process, on its connection's goroutine.
 func (d *Daemon) handle(c *client, m *wire.Message) {
-	if serve := headRequests[m.Type]; serve != nil {
+	if q, ok := headRequests[m.Type]; ok {
 		served := func() {}
 		if m.Type == wire.TActorCreate {
 			served = d.beginRegistration(c)
 		}
-		c.tasks.add(func() {
+		c.tasks.Add(d.ctx, func(ctx context.Context) {
 			defer served()
-			select {
-			case <-d.headSet:
-				serve(d, c, m)
-			case <-d.stop:
-				_ = m.Fail(fault.New(fault.Closed, "the daemon is ending"))
+			err := d.awaitHead(ctx)
+			if err == nil {
+				err = q.serve(d, ctx, c, m)
+			}
+			if err != nil {
+				_ = m.Fail(inquiry.Unanswered(q.what, inquiry.Patience, err))
 			}
 		})
 		return
@@ -97,17 +105,21 @@ func (d *Daemon) handle(c *client, m *wire.Message) {
 }
 
 // question serves a message that is one question to the head, and answers it with what f returns.
-func question(f func(d *Daemon, ctx context.Context, c *client, m *wire.Message) (any, error)) func(*Daemon, *client, *wire.Message) {
-	return func(d *Daemon, c *client, m *wire.Message) {
-		ctx, cancel := d.headContext()
-		defer cancel()
+func question(f func(d *Daemon, ctx context.Context, c *client, m *wire.Message) (any, error)) func(*Daemon, context.Context, *client, *wire.Message) error {
+	return func(d *Daemon, ctx context.Context, c *client, m *wire.Message) error {
 		reply, err := f(d, ctx, c, m)
-		if err != nil {
-			_ = m.Fail(err)
-			return
+		if err == nil {
+			_ = m.Reply(reply)
 		}
-		_ = m.Reply(reply)
+		return err
 	}
+}
+
+// read serves a message to which the head has the whole answer.
+func read(f func(context.Context, inquiry.Reads, *wire.Message) (any, error)) func(*Daemon, context.Context, *client, *wire.Message) error {
+	return question(func(d *Daemon, ctx context.Context, _ *client, m *wire.Message) (any, error) {
+		return f(ctx, d.head, m)
+	})
 }
 
 // inBackground serves a message on a goroutine of its own, because the answer takes a while.

@@ -9,7 +9,7 @@ import (
 // nil if the job had ended before. While a detached actor of the job lives, or may be
 // registered, only the driver leaves.
 func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Output {
-	stays := d.hasDetached(j)
+	stays, _ := d.hasDetached(j)
 	outputs, over := d.endOrLeave(j, stays, s, message)
 	if over {
 		d.head.EndJob(j.ID, s, message)

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
@@ -14,33 +15,27 @@ import (
 const drainLimit = 500 * time.Millisecond
 
 // startJob serves TJobStart: it registers a driver's program.
-func (d *Daemon) startJob(c *client, m *wire.Message) {
+func (d *Daemon) startJob(ctx context.Context, c *client, m *wire.Message) error {
 	var q wire.JobStart
 	if err := m.Decode(&q); err != nil {
-		_ = m.Fail(err)
-		return
+		return err
 	}
 	if c.role != wire.RoleDriver && c.role != wire.RoleService {
-		_ = m.Fail(fault.New(fault.BadRequest, "a %s cannot start a job", c.role))
-		return
+		return fault.New(fault.BadRequest, "a %s cannot start a job", c.role)
 	}
 	again := false
 	if d.locked(func() { again = c.job != nil }); again {
-		_ = m.Fail(fault.New(fault.BadRequest, "this connection has started a job already"))
-		return
+		return fault.New(fault.BadRequest, "this connection has started a job already")
 	}
 	if q.Namespace == "" {
 		q.Namespace = workers.NewToken()
 	}
-	ctx, cancel := d.headContext()
-	defer cancel()
 	id, err := d.head.StartJob(ctx, record.Job{
 		Namespace: q.Namespace, Entrypoint: q.Entrypoint, Node: d.o.Node, DriverPid: c.pid,
 		Driver: c.self.Owner(), StartedMs: time.Now().UnixMilli(),
 	})
 	if err != nil {
-		_ = m.Fail(err)
-		return
+		return err
 	}
 	var sink *workers.Sink
 	if q.LogToDriver {
@@ -51,9 +46,10 @@ func (d *Daemon) startJob(c *client, m *wire.Message) {
 	}
 	if !d.addJob(c, j, q.Env) {
 		d.head.EndJob(id, record.JobLost, "its driver went while it started")
-		return
+		return nil
 	}
 	_ = m.Reply(wire.JobStarted{JobID: id[:], Namespace: q.Namespace})
+	return nil
 }
 
 // addJob enters a job of a driver in the tables. It reports false when the driver has gone.
@@ -84,11 +80,10 @@ func (c *client) drives() *job {
 
 // jobEnd serves TJobEnd: a driver leaves. The answer is sent when the output of its workers
 // was sent.
-func (d *Daemon) jobEnd(c *client, m *wire.Message) {
+func (d *Daemon) jobEnd(_ context.Context, c *client, m *wire.Message) error {
 	var j *job
 	if d.locked(func() { j = c.drives() }); j == nil {
-		_ = m.Fail(fault.New(fault.BadRequest, "this process is not a job's driver"))
-		return
+		return fault.New(fault.BadRequest, "this process is not a job's driver")
 	}
 	outputs := d.endJob(j, record.JobFinished, "")
 	limit := time.Now().Add(drainLimit)
@@ -107,6 +102,7 @@ drain:
 		j.Sink.Close()
 	}
 	_ = m.Reply(nil)
+	return nil
 }
 
 // forgetFunction serves TForget: it tells the workers of a process's job to let go of a

@@ -1,11 +1,14 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/deathtext"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -15,6 +18,9 @@ import (
 // deathWait is how long the daemon may take to find out that an incarnation is dead, after a
 // caller has lost its connection to it. After that only the connection was lost.
 const deathWait = time.Second
+
+// learnOfEnd is what a process wants that asks for an actor's end.
+const learnOfEnd = "learn of the end of an actor"
 
 // lostCall is the question of a caller that has lost its connection to an incarnation: has
 // the incarnation ended, and which calls had it begun? The daemon's lock guards it.
@@ -32,23 +38,14 @@ type lostCall struct {
 
 // actorLost serves TActorLost. The answer is sent when the incarnation has ended and its
 // process is gone, or when the incarnation lives on.
-func (d *Daemon) actorLost(c *client, m *wire.Message) {
+func (d *Daemon) actorLost(_ context.Context, c *client, m *wire.Message) error {
 	var q wire.ActorLost
 	id, err := decodeActor(m, &q, &q.ActorID)
 	if err != nil {
-		_ = m.Fail(err)
-		return
+		return err
 	}
 	k := &lostCall{d: d, c: c, m: m, key: sched.ActorID{Actor: id, Incarnation: q.Incarnation}, conn: q.Conn, n: d.nextQuestion(c)}
-	cancel, err := d.head.Ended(id, q.Incarnation, k.ended)
-	if errors.Is(err, record.ErrNotFound) {
-		_ = m.Reply(forgottenReply(id))
-		return
-	}
-	if err != nil {
-		_ = m.Fail(err)
-		return
-	}
+	cancel := d.head.Ended(id, q.Incarnation, k.ended)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
@@ -60,12 +57,13 @@ func (d *Daemon) actorLost(c *client, m *wire.Message) {
 		if c.cancels == nil {
 			c.cancels = make(map[uint64]func())
 		}
-		k.cancel = cancel
+		k.cancel = func() { cancel() }
 		c.cancels[k.n] = k.drop
 		if q.Incarnation != wire.ActorNever {
 			k.timer = time.AfterFunc(deathWait, k.look)
 		}
 	}
+	return nil
 }
 
 // drop ends the question of a caller that is gone.
@@ -88,8 +86,8 @@ func (k *lostCall) finish() {
 }
 
 // ended is called when the head says that the incarnation has ended. The answer waits
-// until its process is gone.
-func (k *lostCall) ended(r Resolution) {
+// until its process is gone. The error says why the head will not tell.
+func (k *lostCall) ended(r record.Resolution, err error) {
 	d := k.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -97,8 +95,15 @@ func (k *lostCall) ended(r Resolution) {
 		return
 	}
 	k.finish()
-	if r.State == wire.ActorDead {
-		_ = k.m.Reply(d.deathReply(&r.Actor))
+	switch {
+	case errors.Is(err, record.ErrNotFound):
+		_ = k.m.Reply(deathtext.Forgotten(k.key.Actor))
+		return
+	case err != nil:
+		_ = k.m.Fail(inquiry.Unanswered(learnOfEnd, inquiry.Patience, err))
+		return
+	case r.State == record.ActorDead:
+		_ = k.m.Reply(deathtext.Reply(&r.Actor, d.o.Address))
 		return
 	}
 	answer := func() {
@@ -110,7 +115,7 @@ func (k *lostCall) ended(r Resolution) {
 				detail = l.detail
 			}
 		}
-		reply.Message = d.actorLines(&r.Actor, 0) + fmt.Sprintf("it restarts because %s", causeText(r.Actor.Cause.Reason, detail))
+		reply.Message = deathtext.Lines(&r.Actor, 0, d.o.Address) + fmt.Sprintf("it restarts because %s", deathtext.Cause(r.Actor.Cause.Reason, detail))
 		_ = k.m.Reply(reply)
 	}
 	if l := d.incarnations[k.key]; l != nil && !l.ended {
@@ -136,5 +141,5 @@ func (k *lostCall) look() {
 	}
 	k.finish()
 	_ = k.m.Reply(wire.ActorDeath{State: wire.ActorAlive, Cause: string(fault.ActorUnavailable),
-		Message: d.actorLines(&a.rec, a.worker.Pid()) + "the connection to it broke, it lives on"})
+		Message: deathtext.Lines(&a.rec, a.worker.Pid(), d.o.Address) + "the connection to it broke, it lives on"})
 }

@@ -1,8 +1,10 @@
 package daemon
 
 import (
+	"context"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
@@ -87,10 +89,21 @@ func (d *Daemon) endRegistration(j *job) bool {
 }
 
 // hasDetached reports whether a detached actor of the job lives, or may be registered in a
-// moment. It asks the head, so mu is not held.
-func (d *Daemon) hasDetached(j *job) bool {
+// moment. It asks the head, so mu is not held. The end of a driver does not wait long for a head
+// that does not answer: then the job goes on, as if it had such an actor, and the head is asked again.
+func (d *Daemon) hasDetached(j *job) (has, known bool) {
 	may, registering := d.mayHaveDetached(j)
-	return registering || may && len(d.head.ListActors(func(a *record.Actor) bool { return a.Job == j.ID && a.Detached && a.Live() })) > 0
+	if registering || !may {
+		return registering, true
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, detachedWait)
+	defer cancel()
+	actors, err := d.head.ActorsOf(ctx, record.ActorFilter{Job: j.ID, Detached: true, Live: true})
+	if err != nil {
+		d.refuse("a job whose driver has left goes on", inquiry.Unanswered("look for its detached actors", detachedWait, err))
+		return true, false
+	}
+	return len(actors) > 0, true
 }
 
 // mayHaveDetached reports whether a process of the job has ever created a detached actor,
@@ -119,7 +132,8 @@ func (d *Daemon) driverLeaves(j *job, s record.JobState, message string) []*work
 	return outputs
 }
 
-// detachedWait is how long the head may take to order a restart of a detached actor.
+// detachedWait is how long the head may take to order a restart of a detached actor, and to
+// say whether there is one.
 const detachedWait = 2 * time.Second
 
 // reviewDetached calls lastDetached when the requests that have just begun at the head are over.
@@ -130,10 +144,10 @@ func (d *Daemon) reviewDetached(j *job) {
 // lastDetached ends a job whose driver has left, and forgets it, if no detached
 // actor of the job lives any more.
 func (d *Daemon) lastDetached(j *job) {
-	if d.hasDetached(j) {
-		return
-	}
-	if d.endLeft(j) {
+	switch has, known := d.hasDetached(j); {
+	case !known:
+		d.reviewDetached(j)
+	case !has && d.endLeft(j):
 		d.head.EndJob(j.ID, j.endState, j.endMessage)
 	}
 }

@@ -1,13 +1,18 @@
 package daemon
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // actorsHead is a head that knows one list of actors.
@@ -16,13 +21,13 @@ type actorsHead struct {
 	actors *[]record.Actor
 }
 
-func (h actorsHead) ListActors(keep func(*record.Actor) bool) (list []record.Actor) {
+func (h actorsHead) ActorsOf(_ context.Context, f record.ActorFilter) (list []record.Actor, err error) {
 	for _, a := range *h.actors {
-		if keep(&a) {
+		if f.Match(&a) {
 			list = append(list, a)
 		}
 	}
-	return list
+	return list, nil
 }
 
 // While a detached actor of a job lives, its driver's end ends what belongs to the
@@ -103,6 +108,111 @@ func TestEndJob_DetachedActorLives_WhatItHasSubmittedGoesOn(t *testing.T) {
 	for c := range successors {
 		if !c.gone {
 			t.Error("a successor stays when the last detached actor is dead")
+		}
+	}
+}
+
+// unsureHead does not answer which actors there are until the test lets it.
+type unsureHead struct {
+	Head
+
+	mu      sync.Mutex
+	answers bool
+	actors  []record.Actor
+	most    time.Duration // that a question could wait
+	ends    int           // of jobs
+}
+
+func (h *unsureHead) ActorsOf(ctx context.Context, f record.ActorFilter) ([]record.Actor, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	until, bounded := ctx.Deadline()
+	if !bounded {
+		until = time.Now().Add(time.Hour)
+	}
+	h.most = max(h.most, time.Until(until))
+	if !h.answers {
+		return nil, context.DeadlineExceeded
+	}
+	return slices.DeleteFunc(slices.Clone(h.actors), func(a record.Actor) bool { return !f.Match(&a) }), nil
+}
+
+func (h *unsureHead) EndJob(ids.Job, record.JobState, string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.ends++
+}
+
+func (h *unsureHead) told() (ends int, most time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.ends, h.most
+}
+
+// A driver may leave while the head does not answer whether a detached actor of its job lives. What
+// belongs to the driver ends in bounded time, nothing that may come from a detached actor does, and
+// the job ends when the head has answered that there is none.
+func TestEndJob_HeadDoesNotAnswer_JobGoesOnUntilItIsKnown(t *testing.T) {
+	for _, lives := range []bool{false, true} {
+		d, j := opened(t)
+		j.detached = true
+		head := &unsureHead{}
+		if lives {
+			head.actors = []record.Actor{{ID: ids.Actor{1}, Job: j.ID, Detached: true, State: record.ActorAlive}}
+		}
+		d.SetHead(head)
+		var ofDriver, ofActor *worker
+		d.locked(func() {
+			ofDriver, ofActor = d.addWorker(13, j, "env"), d.addWorker(14, j, "env")
+			ofActor.outlives = true
+		})
+		d.endJob(j, record.JobLost, "its driver is gone")
+		if _, most := head.told(); most <= 0 || most > detachedWait {
+			t.Errorf("the end of a driver may wait %v for the head", most)
+		}
+		d.locked(func() {
+			if !j.left || j.ended || !ofDriver.Dismissed() || ofActor.Dismissed() {
+				t.Errorf("left %v, ended %v; the driver's worker ends: %v, the one that may be a detached actor's: %v", j.left, j.ended, ofDriver.Dismissed(), ofActor.Dismissed())
+			}
+		})
+		d.lastDetached(j)
+		if ends, _ := head.told(); ends > 0 {
+			t.Error("the job has ended while nobody knows of its actors")
+		}
+		func() {
+			head.mu.Lock()
+			defer head.mu.Unlock()
+			head.answers = true
+		}()
+		if lives {
+			d.lastDetached(j)
+			if ends, _ := head.told(); ends > 0 {
+				t.Error("the job has ended while its detached actor lives")
+			}
+			continue
+		}
+		// The daemon asks again by itself.
+		await.Within(t, testLimit, "the job ends", func() bool { ends, _ := head.told(); return ends == 1 })
+		d.locked(func() {
+			if !ofActor.Dismissed() {
+				t.Error("a worker goes on in a job that has ended")
+			}
+		})
+	}
+}
+
+// A request that comes before the head is there waits for it, and not for ever.
+func TestAwaitHead_UntilItIsThereOrTheRequestGivesUp(t *testing.T) {
+	d, _ := opened(t)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := d.awaitHead(ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("there is no head: %v", err)
+	}
+	d.SetHead(&unsureHead{})
+	for range 20 { // a head that is there is asked, also by a request that comes too late
+		if err := d.awaitHead(ended); err != nil {
+			t.Fatalf("there is a head: %v", err)
 		}
 	}
 }

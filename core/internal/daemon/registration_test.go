@@ -44,15 +44,15 @@ func (h *slowHead) CreateActor(_ context.Context, a record.Actor) error {
 	return nil
 }
 
-func (h *slowHead) ListActors(keep func(*record.Actor) bool) (list []record.Actor) {
+func (h *slowHead) ActorsOf(_ context.Context, f record.ActorFilter) (list []record.Actor, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, a := range h.actors {
-		if keep(&a) {
+		if f.Match(&a) {
 			list = append(list, a)
 		}
 	}
-	return list
+	return list, nil
 }
 
 func (h *slowHead) OwnerDied(o ids.Owner) {
@@ -122,7 +122,7 @@ func creates(t *testing.T, d *Daemon, c *client, detached bool) ids.Actor {
 func idle(t *testing.T, c *client) {
 	t.Helper()
 	done := make(chan struct{})
-	c.tasks.add(func() { close(done) })
+	c.tasks.Add(t.Context(), func(context.Context) { close(done) })
 	select {
 	case <-done:
 	case <-time.After(testLimit):
@@ -146,8 +146,8 @@ func TestCreateActor_OwnerDiesBeforeItIsRegistered_ActorEndsWithItsOwner(t *test
 		d.connectionClosed(owner)
 		head.answers(t, nil)
 		idle(t, owner)
-		if left := head.ListActors(func(*record.Actor) bool { return true }); (len(left) == 1) != detached {
-			t.Errorf("detached %v: %d actors live after their owner has died", detached, len(left))
+		if left, err := head.ActorsOf(t.Context(), record.ActorFilter{}); (len(left) == 1) != detached || err != nil {
+			t.Errorf("detached %v: %d actors live after their owner has died, %v", detached, len(left), err)
 		}
 	}
 }

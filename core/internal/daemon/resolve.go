@@ -1,9 +1,13 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"time"
 
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/deathtext"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -16,43 +20,37 @@ const (
 	unknownPause = 5 * time.Millisecond
 )
 
+// findActor is what a process wants that asks for an actor's address.
+const findActor = "find an actor"
+
 // resolve serves TActorResolve.
-func (d *Daemon) resolve(c *client, m *wire.Message) {
-	d.resolveActor(c, m, time.Now().Add(unknownWait))
+func (d *Daemon) resolve(_ context.Context, c *client, m *wire.Message) error {
+	var q wire.ActorResolve
+	id, err := decodeActor(m, &q, &q.ActorID)
+	if err == nil {
+		d.resolveActor(c, m, id, q.After, time.Now().Add(unknownWait))
+	}
+	return err
 }
 
 // resolveActor answers when the actor has an address, or is dead.
-func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
-	var q wire.ActorResolve
-	id, err := decodeActor(m, &q, &q.ActorID)
-	if err != nil {
-		_ = m.Fail(err)
-		return
-	}
+func (d *Daemon) resolveActor(c *client, m *wire.Message, id ids.Actor, after uint64, until time.Time) {
 	n := d.nextQuestion(c)
 	answered := make(chan struct{})
-	cancel, err := d.head.Resolve(id, q.After, func(r Resolution) {
-		s := wire.ActorState{State: r.State, Incarnation: r.Actor.Incarnation, Message: r.Message}
-		switch r.State {
-		case wire.ActorAlive:
-			s.Addr, s.Pid, s.NodeID, s.WorkerID = r.Actor.Address, r.Actor.Pid, r.Actor.Node[:], r.Actor.Worker[:]
-			s.Unregistered = d.hasLateRefs(&r.Actor)
-		case wire.ActorDead:
-			s.Message = d.deathText(&r.Actor)
-			s.Cause, s.Error = string(r.Actor.Cause.Fault()), r.Actor.Cause.Error
+	cancel := d.head.Resolve(id, after, func(r record.Resolution, err error) {
+		switch {
+		case errors.Is(err, record.ErrNotFound) && time.Now().Before(until):
+			time.AfterFunc(unknownPause, func() {
+				c.tasks.Add(d.ctx, func(context.Context) { d.resolveActor(c, m, id, after, until) })
+			})
+		case err != nil:
+			_ = m.Fail(inquiry.Unanswered(findActor, inquiry.Patience, err))
+		default:
+			_ = m.Reply(d.actorState(&r))
 		}
-		_ = m.Reply(s)
 		close(answered)
 		go d.resolved(c, n)
 	})
-	if errors.Is(err, record.ErrNotFound) && time.Now().Before(until) {
-		time.AfterFunc(unknownPause, func() { c.tasks.add(func() { d.resolveActor(c, m, until) }) })
-		return
-	}
-	if err != nil {
-		_ = m.Fail(err)
-		return
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	select {
@@ -67,7 +65,21 @@ func (d *Daemon) resolveActor(c *client, m *wire.Message, until time.Time) {
 	if c.cancels == nil {
 		c.cancels = make(map[uint64]func())
 	}
-	c.cancels[n] = cancel
+	c.cancels[n] = func() { cancel() }
+}
+
+// actorState returns what a process is told that has asked for an actor's address.
+func (d *Daemon) actorState(r *record.Resolution) wire.ActorState {
+	s := wire.ActorState{State: string(r.State), Incarnation: r.Actor.Incarnation, Message: r.Message}
+	switch r.State {
+	case record.ActorAlive:
+		s.Addr, s.Pid, s.NodeID, s.WorkerID = r.Actor.Address, r.Actor.Pid, r.Actor.Node[:], r.Actor.Worker[:]
+		s.Unregistered = d.hasLateRefs(&r.Actor)
+	case record.ActorDead:
+		s.Message = deathtext.Of(&r.Actor, d.o.Address)
+		s.Cause, s.Error = string(r.Actor.Cause.Fault()), r.Actor.Cause.Error
+	}
+	return s
 }
 
 // nextQuestion returns the number of the next question of a process to the head.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/progress"
@@ -28,8 +29,8 @@ type Daemon struct {
 
 	headSet chan struct{} // closed when head is set
 	head    Head
-	stop    chan struct{} // closed by Stop
-	stopped sync.Once
+	ctx     context.Context // ended by Stop
+	end     context.CancelFunc
 	served  sync.WaitGroup
 
 	mu          sync.Mutex
@@ -81,8 +82,9 @@ type client struct {
 	classes map[sched.ClassID]class // those of its classes that want GPUs
 
 	codeFor map[ids.Actor]bool // actors that it has not registered yet, but whose large class it has brought
+	creates bool               // its id is the owner of actors: the head wants to hear of its end
 
-	tasks       queue             // requests to the head, in order
+	tasks       inquiry.Queue     // requests to the head, in order
 	cancels     map[uint64]func() // of its questions to the head that wait
 	lastResolve uint64
 }
@@ -193,13 +195,18 @@ func (d *Daemon) headIsSet() bool {
 	}
 }
 
-// headContext bounds a request to the head.
-func (d *Daemon) headContext() (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.Background(), headTimeout)
+// awaitHead waits until SetHead was called.
+func (d *Daemon) awaitHead(ctx context.Context) error {
+	if d.headIsSet() {
+		return nil
+	}
+	select {
+	case <-d.headSet:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
-
-// headTimeout is much longer than a change of the leader takes.
-const headTimeout = 60 * time.Second
 
 // refuse logs that the daemon refused something, and why.
 func (d *Daemon) refuse(what string, err error) { d.complaints.add(d.log, what, err) }
@@ -208,7 +215,7 @@ func (d *Daemon) refuse(what string, err error) { d.complaints.add(d.log, what, 
 func (c *client) Gone() bool { return c.gone }
 
 // Stop asks the daemon to end: it closes Stopping. Whoever runs the daemon then calls Close.
-func (d *Daemon) Stop() { d.stopped.Do(func() { close(d.stop) }) }
+func (d *Daemon) Stop() { d.end() }
 
 // Stopping is closed when someone asked the daemon to end.
-func (d *Daemon) Stopping() <-chan struct{} { return d.stop }
+func (d *Daemon) Stopping() <-chan struct{} { return d.ctx.Done() }

@@ -111,6 +111,7 @@ func (d *Daemon) takeOver(c *client) (*wire.TakenOver, error) {
 	old.formerOwner = old.self.Owner()
 	c.id, old.id = old.id, c.id
 	c.self, old.self = old.self, c.self
+	c.creates, old.creates = old.creates, c.creates
 	old.worker.self = old.self
 	c.outlivesDriver = old.outlives()
 	for _, x := range []*client{c, old} {

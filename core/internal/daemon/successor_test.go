@@ -37,6 +37,7 @@ func TestSuccessor_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	d.mu.Lock()
 	object := ids.NewObject(1, owner, j.ID, 0)
 	var err error
+	old.creates = true
 	d.objects.Create(old, object, 100, func(_ objects.Place, e error) { err = e })
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +61,9 @@ func TestSuccessor_TakesItsPlace_AndTheWorkersHoldStays(t *testing.T) {
 	defer d.mu.Unlock()
 	if d.owners[owner] != successor || d.clients[id] != successor || successor.id != id || w.self.Owner() == owner {
 		t.Error("the successor is not in the worker's place")
+	}
+	if !successor.creates || old.creates {
+		t.Error("the head is to hear of the end of the worker, and not of its successor's, which has its actors")
 	}
 	d.forget(w) // the process is gone
 	if !d.objects.Has(object) || d.owners[owner] != successor || len(d.clients) != 1 {

@@ -16,11 +16,11 @@ import (
 func (d *Daemon) openWatches() {
 	d.gpus = pressure.NewGPUWatch(pressure.GPUConfig{
 		Open:    func() (pressure.GPUs, error) { return pressure.OpenGPUs(d.o.GPUHelper, d.o.NVML, d.o.CUDA) },
-		Workers: watchHost{d}, Lock: &d.mu, Log: d.log, Complain: d.refuse, Stop: d.stop,
+		Workers: watchHost{d}, Lock: &d.mu, Log: d.log, Complain: d.refuse, Stop: d.ctx.Done(),
 	})
 	d.memory = pressure.NewMemoryWatch(pressure.MemoryConfig{
 		Options: d.o.Memory, Node: fmt.Sprintf("node %s (%s)", d.o.Address, d.o.Node),
-		Figures: pressure.FiguresOf(d.o.Memory.Root), Workers: watchHost{d}, Log: d.log, Stop: d.stop,
+		Figures: pressure.FiguresOf(d.o.Memory.Root), Workers: watchHost{d}, Log: d.log, Stop: d.ctx.Done(),
 	})
 }
 

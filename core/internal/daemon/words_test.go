@@ -1,7 +1,6 @@
 package daemon
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -55,44 +54,14 @@ func TestPlaceActor_OlderOrSameIncarnation_ChangesNothing(t *testing.T) {
 	}
 }
 
-func TestDeathText_NamesTheActorAndTheReason(t *testing.T) {
-	d := &Daemon{o: Options{Address: "192.0.2.1"}}
-	a := &record.Actor{ID: ids.Actor{7}, ClassName: "Counter", Name: "it", Namespace: "ns", Pid: 5, MaxRestarts: 2, NumRestarts: 2}
-	again := " It was restarted as often as max_restarts allows, which is 2."
-	for reason, want := range map[record.Reason]string{
-		record.Killed:      "it was killed by `ray.kill`." + again,
-		record.Released:    "all references to it were removed.",
-		record.WorkerDied:  "its worker process has died: detail." + again,
-		record.Exited:      "its worker process has ended on purpose: detail.",
-		record.OwnerDied:   "its owner has died: detail.",
-		record.JobEnded:    "its job has ended: detail.",
-		record.StartFailed: "it could not be started: detail.",
-		record.EnvFailed:   "its runtime environment could not be made: detail.",
-		record.OutOfMemory: "its node ran out of memory: detail." + again,
-		record.GPUMemory:   "it used more of a GPU's memory than it had asked for: detail." + again,
-		record.NodeDied:    "its node has died: detail." + again,
-		"unheard of":       "unheard of: detail.",
+// What the head says of an actor is passed on as it is, so both have the same words for it.
+func TestResolution_StatesAreThoseOfTheWire(t *testing.T) {
+	for state, want := range map[record.ActorState]string{
+		record.ActorAlive: wire.ActorAlive, record.ActorDead: wire.ActorDead,
+		record.ActorRestarting: wire.ActorRestarting, record.ActorUnschedulable: wire.ActorUnschedulable,
 	} {
-		a.Cause = record.Cause{Reason: reason, Message: "detail."}
-		got := d.deathText(a)
-		head := "\tclass_name: Counter\n\tactor_id: " + a.ID.String() + "\n\tpid: 5\n\tname: it\n\tnamespace: ns\n\tip: 192.0.2.1\n"
-		if got != head+"The actor is dead because "+want {
-			t.Errorf("%s: got\n%s", reason, got)
+		if string(state) != want {
+			t.Errorf("the record says %s, the wire %s", state, want)
 		}
-	}
-	a.Cause = record.Cause{Reason: record.WorkerDied}
-	if a.NumRestarts = 1; !strings.HasSuffix(d.deathText(a), "its worker process has died.") {
-		t.Errorf("got %s", d.deathText(a))
-	}
-	a.NumRestarts, a.MaxRestarts = 3, -1
-	if text := d.deathText(a); strings.Contains(text, "as often") {
-		t.Errorf("one that restarts without end: %s", text)
-	}
-	a.Pid, a.Previous.Pid = 0, 4
-	if text := d.actorLines(a, 0); !strings.Contains(text, "pid: 4\n") {
-		t.Errorf("got %s", text)
-	}
-	if text := d.actorLines(a, 9); !strings.Contains(text, "pid: 9\n") || strings.Contains(text, "pid: 4") {
-		t.Errorf("got %s", text)
 	}
 }

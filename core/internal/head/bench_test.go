@@ -40,11 +40,60 @@ func BenchmarkHead_ActorLife(b *testing.B) {
 		if err := h.CreateActor(ctx, a); err != nil {
 			b.Fatal(err)
 		}
-		if r, err := h.ResolveWait(ctx, a.ID, 0); err != nil || r.State != head.Alive {
+		if r, err := h.ResolveWait(ctx, a.ID, 0); err != nil || r.State != record.ActorAlive {
 			b.Fatal(r, err)
 		}
 		if err := h.KillActor(ctx, a.ID, true); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkHead_OwnerEnds measures what the head does when a process ends, in a cluster of 10,000
+// actors of another process. A process without actors is not reported to the head at all; the
+// number shows what it would cost.
+func BenchmarkHead_OwnerEnds(b *testing.B) {
+	s, err := raftstate.Open(raftstate.Options{ID: "a"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	p := &instant{}
+	h, err := head.Open(head.Options{State: s, Placer: p})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer h.Close()
+	p.started = h.ActorStarted
+	ctx, job, many := context.Background(), ids.JobOf(1), ids.Owner{1}
+	create := func(owner ids.Owner) {
+		if err := h.CreateActor(ctx, record.Actor{ID: ids.NewActor(job), Job: job, Owner: owner, ClassName: "Counter", Spec: make([]byte, 500)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	for range 10_000 {
+		create(many)
+	}
+	if err := h.AwaitReports(ctx); err != nil {
+		b.Fatal(err)
+	}
+	for name, actors := range map[string]int{"without actors": 0, "with one actor": 1} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				owner := ids.NewWorker().Owner()
+				for range actors {
+					create(owner)
+				}
+				if err := h.AwaitReports(ctx); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				h.OwnerDied(owner)
+				if err := h.AwaitReports(ctx); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }

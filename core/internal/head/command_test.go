@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/ids"
-	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/tests/script"
 )
@@ -93,41 +92,51 @@ func (p *play) look(e *script.Event) error {
 		if e.Name == "wait-end" {
 			ask = h.Ended
 		}
-		cancel, err := ask(actorID(e.Word(0)), uint64(number(e, "after")), func(r head.Resolution) {
+		var failed error
+		p.cancel[name] = ask(actorID(e.Word(0)), uint64(number(e, "after")), func(r record.Resolution, err error) {
+			if err != nil {
+				failed = err
+				return
+			}
 			said := shorten(r.String())
-			if r.State == head.Dead {
+			if r.State == record.ActorDead {
 				said += " (" + string(r.Actor.Cause.Fault()) + ")"
 			}
 			p.note("tell %s: %s", name, said)
 		})
-		p.cancel[name] = cancel
-		return err
+		return failed // known before ask returns
 	case "cancel":
 		p.note("%t", p.cancel[e.Word(0)]())
 	case "show":
-		r, err := h.Actor(actorID(e.Word(0)))
+		r, err := h.Actor(p.ctx, actorID(e.Word(0)))
 		if err != nil {
 			return err
 		}
 		p.show(r)
 	case "named":
-		r, err := h.GetNamed(e.Option("ns"), e.Word(0))
+		r, err := h.GetNamed(p.ctx, e.Option("ns"), e.Word(0))
 		if err != nil {
 			return err
 		}
 		p.note("%s meta=%q", inst(r.Instance()), r.Meta)
 	case "names":
-		for _, n := range h.ListNamed(e.Option("ns"), e.Has("all")) {
+		names, err := h.ListNamed(p.ctx, e.Option("ns"), e.Has("all"))
+		for _, n := range names {
 			p.note("%s/%s", n.Namespace, n.Name)
 		}
+		return err
 	case "nodes":
-		for _, n := range h.Nodes() {
+		nodes, err := h.Nodes(p.ctx)
+		for _, n := range nodes {
 			p.note("%c %s %s", n.ID[0], n.State, n.Reason)
 		}
+		return err
 	case "jobs":
-		for _, j := range h.Jobs() {
+		jobs, err := h.Jobs(p.ctx)
+		for _, j := range jobs {
 			p.note("%d %s %s started=%d ended=%d", record.JobNumber(j.ID), j.Entrypoint, j.State, j.StartedMs, j.EndedMs)
 		}
+		return err
 	default:
 		e.Unknown()
 	}

@@ -62,11 +62,11 @@ func (h *Head) event(e record.Event) {
 		h.act(todo)
 	case e.Node != nil && e.Node.State == record.NodeDead:
 		if h.Leading() {
-			h.endIncarnations(func(a *record.Actor) bool { return a.Node == e.Node.ID }, nodeDied(e.Node), true)
+			h.endIncarnations(record.ActorFilter{Node: e.Node.ID}, nodeDied(e.Node), true)
 		}
 	case e.Job != nil && e.Job.State != record.JobRunning:
 		if h.Leading() {
-			h.endIncarnations(func(a *record.Actor) bool { return a.Job == e.Job.ID && !a.Detached }, jobEnded(e.Job.ID), false)
+			h.endIncarnations(record.ActorFilter{Job: e.Job.ID, Bound: true}, jobEnded(e.Job.ID), false)
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (h *Head) resync(seq uint64) {
 	var leading bool
 	var todo []action
 	h.locked(func() {
-		all, leading = h.state.ListActors(nil), h.leading
+		all, leading = h.state.ActorsOf(record.ActorFilter{}), h.leading
 		todo = h.tracker.resync(all, leading)
 	})
 	h.act(todo)
@@ -136,7 +136,7 @@ func (h *Head) act(todo []action) {
 		case a.end != nil:
 			h.endIncarnation(a.end, record.Cause{Reason: record.Released, Message: "all handles to it went before it could be placed"}, false)
 		case a.tell != nil:
-			a.tell.tell(a.as)
+			a.tell.tell(a.as, nil)
 		}
 	}
 }

@@ -15,7 +15,7 @@ type oneActor struct {
 }
 
 func (s *oneActor) Actor(ids.Actor) (record.Actor, bool) { return s.actor, true }
-func (s *oneActor) ListActors(func(*record.Actor) bool) []record.Actor {
+func (s *oneActor) ActorsOf(record.ActorFilter) []record.Actor {
 	return []record.Actor{s.actor}
 }
 func (s *oneActor) ListJobs() []record.Job   { return nil }

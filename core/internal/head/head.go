@@ -21,9 +21,8 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Head is the head role of a daemon. Its key-value methods are the State's.
+// Head is the head role of a daemon.
 type Head struct {
-	Values
 	state  State
 	placer Placer
 	nowMs  func() int64
@@ -56,7 +55,7 @@ func Open(o Options) (*Head, error) {
 		o.Log = slog.Default()
 	}
 	h := &Head{
-		Values: o.State, state: o.State, placer: o.Placer, nowMs: o.NowMs, log: o.Log,
+		state: o.State, placer: o.Placer, nowMs: o.NowMs, log: o.Log,
 		tracker: newTracker(), inbox: newInbox(),
 	}
 	h.ctx, h.cancel = context.WithCancel(context.Background())

@@ -109,8 +109,8 @@ func TestHead_Close_EndsWaits(t *testing.T) {
 	if err := receive(t, ctx, "the end of the wait", ended); !errors.Is(err, record.ErrClosed) {
 		t.Errorf("got %v", err)
 	}
-	if n := h.Sizes()["waiters"]; n != 0 {
-		t.Errorf("%d waiters are left", n)
+	if w, err := h.Sizes(within(t)); w["waiters"] != 0 || err != nil {
+		t.Errorf("sizes %v, %v: waiters are left", w, err)
 	}
 	h.ActorStarted(record.Instance{Actor: a.ID, Incarnation: 1}) // dropped, not a panic
 	if err := h.AwaitReports(ctx); !errors.Is(err, record.ErrClosed) {
@@ -129,14 +129,14 @@ func TestHead_ResolveWaitContextEnds_ReturnsItsError(t *testing.T) {
 	if _, err := h.ResolveWait(ctx, a.ID, 0); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	if n := h.Sizes()["waiters"]; n != 0 {
-		t.Errorf("%d waiters are left", n)
+	if w, err := h.Sizes(within(t)); w["waiters"] != 0 || err != nil {
+		t.Errorf("sizes %v, %v: waiters are left", w, err)
 	}
 	if _, err := h.ResolveWait(within(t), ids.Actor{9}, 0); !errors.Is(err, record.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	h.ActorStarted(record.Instance{Actor: a.ID, Incarnation: 1, Worker: ids.Worker{1}, Address: "/s"})
-	if r, err := h.ResolveWait(within(t), a.ID, 0); err != nil || r.State != head.Alive {
+	if r, err := h.ResolveWait(within(t), a.ID, 0); err != nil || r.State != record.ActorAlive {
 		t.Errorf("got %v, %v", r, err)
 	}
 }
@@ -154,9 +154,12 @@ func TestHead_WaitersRaceWithStart_EachIsToldOnce(t *testing.T) {
 		for range 4 {
 			told.Add(1)
 			waits.Go(func() {
-				if _, err := h.Resolve(a.ID, 0, func(head.Resolution) { told.Done() }); err != nil {
-					t.Error(err)
-				}
+				h.Resolve(a.ID, 0, func(_ record.Resolution, err error) {
+					if err != nil {
+						t.Error(err)
+					}
+					told.Done()
+				})
 			})
 		}
 		h.ActorStarted(record.Instance{Actor: a.ID, Incarnation: 1, Worker: ids.Worker{1}, Address: "/s"})
@@ -171,8 +174,20 @@ func TestHead_Values_PassThrough(t *testing.T) {
 	if added, err := h.PutKV(ctx, "ns", "key", []byte("v"), true); err != nil || !added {
 		t.Errorf("got %v, %v", added, err)
 	}
-	if v, ok := h.GetKV("ns", "key"); !ok || string(v) != "v" {
-		t.Errorf("got %q, %v", v, ok)
+	if v, ok, err := h.GetKV(ctx, "ns", "key"); !ok || string(v) != "v" || err != nil {
+		t.Errorf("got %q, %v, %v", v, ok, err)
+	}
+	if keys, err := h.KVKeys(ctx, "ns", "k"); len(keys) != 1 || err != nil {
+		t.Errorf("got %q, %v", keys, err)
+	}
+	if n, err := h.DelKV(ctx, "ns", "key", false); n != 1 || err != nil {
+		t.Errorf("%d are deleted, %v", n, err)
+	}
+	if _, ok, err := h.GetKV(ctx, "ns", "key"); ok || err != nil {
+		t.Errorf("a deleted key is there: %v, %v", ok, err)
+	}
+	if _, _, ok, err := h.Code(ctx, ids.Object{1}, 0); ok || err != nil {
+		t.Errorf("a class that nobody has brought is there: %v, %v", ok, err)
 	}
 }
 
@@ -239,22 +254,20 @@ func TestHead_ThreeHeads_AnyServesAndALeaderTakesOver(t *testing.T) {
 		}
 	}
 	running, pending := record.Actor{ID: ids.Actor{1}}, record.Actor{ID: ids.Actor{2}}
-	told := make(chan head.Resolution, 1)
+	told := make(chan record.Resolution, 1)
 	for _, a := range []record.Actor{running, pending} {
 		if err := m.heads[followers[0]].CreateActor(ctx, a); err != nil {
 			t.Fatal(err)
 		}
 		// What a follower wrote it can read.
-		if _, err := m.heads[followers[0]].Actor(a.ID); err != nil {
+		if _, err := m.heads[followers[0]].Actor(ctx, a.ID); err != nil {
 			t.Fatal(err)
 		}
 		m.placed(t, ctx, a.ID, "")
 	}
-	if _, err := m.heads[followers[0]].Resolve(running.ID, 0, func(r head.Resolution) { told <- r }); err != nil {
-		t.Fatal(err)
-	}
+	m.heads[followers[0]].Resolve(running.ID, 0, func(r record.Resolution, _ error) { told <- r })
 	m.heads[followers[1]].ActorStarted(record.Instance{Actor: running.ID, Incarnation: 1, Worker: ids.Worker{1}, Address: "/s"})
-	if r := receive(t, ctx, "the follower's waiter", told); r.State != head.Alive {
+	if r := receive(t, ctx, "the follower's waiter", told); r.State != record.ActorAlive {
 		t.Errorf("got %s", r)
 	}
 	m.net.Cut(first, true)

@@ -127,12 +127,12 @@ func (h *Head) DropCode(id ids.Actor) {
 	h.report(func() { h.logLost("class not needed", h.state.DropCode(h.ctx, id)) })
 }
 
-// OwnerDied says that a process is gone: the actors that it created die, but
+// OwnerDied says that a process which has created actors is gone: they die, but
 // for detached ones.
 func (h *Head) OwnerDied(o ids.Owner) {
 	h.report(func() {
 		cause := record.Cause{Reason: record.OwnerDied, Message: fmt.Sprintf("its owner %s is gone", o)}
-		h.endIncarnations(func(a *record.Actor) bool { return a.Owner == o && !a.Detached }, cause, false)
+		h.endIncarnations(record.ActorFilter{Owner: o, Bound: true}, cause, false)
 	})
 }
 
@@ -156,8 +156,9 @@ func nodeDied(n *record.Node) record.Cause {
 }
 
 // endIncarnations ends the live actors that match.
-func (h *Head) endIncarnations(match func(*record.Actor) bool, c record.Cause, mayRestart bool) {
-	list := h.state.ListActors(func(a *record.Actor) bool { return a.Live() && match(a) })
+func (h *Head) endIncarnations(which record.ActorFilter, c record.Cause, mayRestart bool) {
+	which.Live = true
+	list := h.state.ActorsOf(which)
 	for i := range list {
 		h.endIncarnation(&list[i], c, mayRestart)
 	}

@@ -27,12 +27,18 @@ func openClocked(t *testing.T, now int64) (*head.Head, *raftstate.Node, *placer)
 }
 
 func TestHead_WhatIsUnknown_IsNotFound(t *testing.T) {
+	ctx := within(t)
 	h, _, _ := openClocked(t, 1)
-	_, job := h.Job(ids.JobOf(9))
-	_, actor := h.Actor(ids.Actor{9})
-	_, named := h.GetNamed("ns", "n")
-	_, waits := h.Resolve(ids.Actor{9}, 0, func(head.Resolution) { t.Error("an unknown actor is resolved") })
-	for what, err := range map[string]error{"job": job, "actor": actor, "name": named, "wait": waits, "kill": h.KillActor(within(t), ids.Actor{9}, true)} {
+	_, job := h.Job(ctx, ids.JobOf(9))
+	_, actor := h.Actor(ctx, ids.Actor{9})
+	_, named := h.GetNamed(ctx, "ns", "n")
+	_, waits := h.ResolveWait(ctx, ids.Actor{9}, 0)
+	var ends error
+	cancel := h.Ended(ids.Actor{9}, 1, func(_ record.Resolution, err error) { ends = err })
+	if cancel() {
+		t.Error("a question that was answered is cancelled")
+	}
+	for what, err := range map[string]error{"job": job, "actor": actor, "name": named, "wait": waits, "wait for its end": ends, "kill": h.KillActor(ctx, ids.Actor{9}, true)} {
 		if !errors.Is(err, record.ErrNotFound) {
 			t.Errorf("%s: got %v", what, err)
 		}
@@ -48,7 +54,7 @@ func TestHead_Requests_TimesAreFilledInAndKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if j, err := h.Job(id); err != nil || j.StartedMs != want {
+		if j, err := h.Job(ctx, id); err != nil || j.StartedMs != want {
 			t.Errorf("job: got %+v, %v", j, err)
 		}
 		n := record.Node{ID: ids.Node{byte(i + 1)}, StartedMs: given}
@@ -62,12 +68,17 @@ func TestHead_Requests_TimesAreFilledInAndKept(t *testing.T) {
 		if err := h.CreateActor(ctx, a); err != nil {
 			t.Fatal(err)
 		}
-		if a, err := h.Actor(a.ID); err != nil || a.CreatedMs != want {
+		if a, err := h.Actor(ctx, a.ID); err != nil || a.CreatedMs != want {
 			t.Errorf("actor: got %+v, %v", a, err)
 		}
 	}
-	sizes := h.Sizes()
-	if len(h.Jobs()) != 2 || len(h.Nodes()) != 2 || sizes["actors"] != 2 || sizes["jobs"] != 2 || sizes["nodes"] != 2 {
+	jobs, err1 := h.Jobs(ctx)
+	nodes, err2 := h.Nodes(ctx)
+	sizes, err3 := h.Sizes(ctx)
+	if err := errors.Join(err1, err2, err3); err != nil {
+		t.Fatal(err)
+	}
+	if len(jobs) != 2 || len(nodes) != 2 || sizes["actors"] != 2 || sizes["jobs"] != 2 || sizes["nodes"] != 2 {
 		t.Errorf("sizes %v", sizes)
 	}
 }
@@ -87,7 +98,11 @@ func TestHead_ListNamed_LivingOnesInOrder(t *testing.T) {
 		}
 	}
 	list := func(namespace string, all bool) (out string) {
-		for _, n := range h.ListNamed(namespace, all) {
+		names, err := h.ListNamed(ctx, namespace, all)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range names {
 			out += fmt.Sprintf("%s/%s#%d ", n.Namespace, n.Name, n.Actor[0])
 		}
 		return out
@@ -98,8 +113,8 @@ func TestHead_ListNamed_LivingOnesInOrder(t *testing.T) {
 	if got := list("b", true); got != "a/z#2 b/x#3 b/y#1 " {
 		t.Errorf("everywhere: %s", got)
 	}
-	if all := h.ListActors(nil); len(all) != 5 {
-		t.Errorf("%d actors", len(all))
+	if all, err := h.ActorsOf(ctx, record.ActorFilter{}); len(all) != 5 || err != nil {
+		t.Errorf("%d actors, %v", len(all), err)
 	}
 }
 
@@ -163,15 +178,13 @@ func TestHead_LateReports_AreDroppedAndTheWorkerStopped(t *testing.T) {
 	if err := h.CreateActor(ctx, a); err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan head.Resolution, 1)
-	if _, err := h.Resolve(a.ID, 0, func(r head.Resolution) { told <- r }); err != nil {
-		t.Fatal(err)
-	}
-	if w := h.Sizes(); w["waiters"] != 1 || w["tracked"] != 1 {
-		t.Errorf("sizes %v", w)
+	told := make(chan record.Resolution, 1)
+	h.Resolve(a.ID, 0, func(r record.Resolution, _ error) { told <- r })
+	if w, err := h.Sizes(ctx); w["waiters"] != 1 || w["tracked"] != 1 || err != nil {
+		t.Errorf("sizes %v, %v", w, err)
 	}
 	h.ActorInfeasible(record.Instance{Actor: a.ID, Incarnation: 1}, "")
-	if r := receive(t, ctx, "the answer", told); r.State != head.Unschedulable || r.Message != "no node can take it" {
+	if r := receive(t, ctx, "the answer", told); r.State != record.ActorUnschedulable || r.Message != "no node can take it" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -45,8 +45,8 @@ type Actors interface {
 	Actor(id ids.Actor) (record.Actor, bool)
 	// ActorNamed finds the live actor with that name.
 	ActorNamed(namespace, name string) (record.Actor, bool)
-	// ListActors returns the actors that match, in order of registration.
-	ListActors(match func(*record.Actor) bool) []record.Actor
+	// ActorsOf returns the actors that match, in order of registration and without Spec and Meta.
+	ActorsOf(f record.ActorFilter) []record.Actor
 }
 
 // Code are the large classes of detached actors. A class comes in parts, before

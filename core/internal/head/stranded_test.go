@@ -29,9 +29,9 @@ type records struct {
 
 func (s *records) ListJobs() []record.Job   { return s.jobs }
 func (s *records) ListNodes() []record.Node { return s.nodes }
-func (s *records) ListActors(match func(*record.Actor) bool) (list []record.Actor) {
+func (s *records) ActorsOf(f record.ActorFilter) (list []record.Actor) {
 	for _, a := range s.actors {
-		if match == nil || match(&a) {
+		if f.Match(&a) {
 			list = append(list, a)
 		}
 	}

@@ -25,12 +25,12 @@ func newTracker() *tracker { return &tracker{actors: map[ids.Actor]*tracked{}} }
 
 // An action is what the head has to do. Exactly one field is set.
 type action struct {
-	place *record.Actor    // ask the placer to start the record's incarnation
-	stop  *record.Instance // ask the placer to end this instance
-	how   Stop             // how it ends
-	end   *record.Actor    // give the actor up: it was released and cannot be placed
-	tell  *waiter          // answer this waiter
-	as    Resolution       // with this
+	place *record.Actor     // ask the placer to start the record's incarnation
+	stop  *record.Instance  // ask the placer to end this instance
+	how   Stop              // how it ends
+	end   *record.Actor     // give the actor up: it was released and cannot be placed
+	tell  *waiter           // answer this waiter
+	as    record.Resolution // with this
 }
 
 // String is what the tests' traces show.
@@ -187,7 +187,7 @@ func (t *tracker) resync(all []record.Actor, leading bool) []action {
 }
 
 // tell answers the waiters that match, in order of arrival, and drops them.
-func (e *tracked) tell(match func(*waiter) bool, r Resolution) (out []action) {
+func (e *tracked) tell(match func(*waiter) bool, r record.Resolution) (out []action) {
 	e.waiters = slices.DeleteFunc(e.waiters, func(w *waiter) bool {
 		if match(w) {
 			out = append(out, action{tell: w, as: r})

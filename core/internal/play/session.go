@@ -39,6 +39,17 @@ func Start(t testing.TB, cpus int64) *Session {
 // StartWith is Start with other options.
 func StartWith(t testing.TB, cpus int64, change func(*daemon.Options)) *Session {
 	t.Helper()
+	return start(t, cpus, change, func(h daemon.Head) daemon.Head { return h })
+}
+
+// StartBehind is Start where the daemon reaches its head only through what behind returns.
+func StartBehind(t testing.TB, cpus int64, behind func(daemon.Head) daemon.Head) *Session {
+	t.Helper()
+	return start(t, cpus, func(*daemon.Options) {}, behind)
+}
+
+func start(t testing.TB, cpus int64, change func(*daemon.Options), behind func(daemon.Head) daemon.Head) *Session {
+	t.Helper()
 	base, err := os.MkdirTemp("", "er") // t.TempDir's names are too long for a socket's path
 	if err != nil {
 		t.Fatal(err)
@@ -70,7 +81,7 @@ func StartWith(t testing.TB, cpus int64, change func(*daemon.Options)) *Session 
 	if err := s.head.RegisterNode(ctx, node); err != nil {
 		t.Fatal(err)
 	}
-	s.D.SetHead(headOf{s.head})
+	s.D.SetHead(behind(s.head))
 	return s
 }
 
@@ -103,22 +114,10 @@ func (s *Session) Driver(env map[string]string) *Driver {
 	return Join(s.T, s.Dir, env)
 }
 
-// placer and headOf give both sides each other's types, as the binary does.
+// placer gives the daemon's methods the head's types, as the binary does.
 type placer struct{ d *daemon.Daemon }
 
 func (p placer) PlaceActor(a record.Actor) { p.d.PlaceActor(a) }
 func (p placer) StopActor(i record.Instance, how head.Stop) {
 	p.d.StopActor(i, how == head.StopDrain)
-}
-
-type headOf struct{ *head.Head }
-
-func (h headOf) Resolve(id ids.Actor, after uint64, done func(daemon.Resolution)) (func(), error) {
-	cancel, err := h.Head.Resolve(id, after, func(r head.Resolution) { done(daemon.Resolution(r)) })
-	return func() { cancel() }, err
-}
-
-func (h headOf) Ended(id ids.Actor, incarnation uint64, done func(daemon.Resolution)) (func(), error) {
-	cancel, err := h.Head.Ended(id, incarnation, func(r head.Resolution) { done(daemon.Resolution(r)) })
-	return func() { cancel() }, err
 }

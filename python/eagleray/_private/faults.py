@@ -71,6 +71,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "pending_calls_limit": ex.PendingCallsLimitExceeded,
     "closed": lambda message: ex.RaySystemError(_SHUTDOWN.format(message.rstrip("."))),
     "version_mismatch": ex.RaySystemError,
+    "head_unavailable": ex.RaySystemError,
     "may_have_been_applied": ex.RaySystemError,
     "end_of_stream": ex.ObjectRefStreamEndOfStreamError,
     "stream_inconsistent": ex.StreamingGeneratorReplayInconsistentError,

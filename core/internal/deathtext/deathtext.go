@@ -1,4 +1,4 @@
-package daemon
+package deathtext
 
 import (
 	"fmt"
@@ -9,8 +9,9 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// actorLines returns the lines that name an actor in errors about it.
-func (d *Daemon) actorLines(a *record.Actor, pid int) string {
+// Lines returns the lines that name an actor in errors about it. The pid is 0 if the record
+// knows it, and the address is that of the node that the actor runs on, or has run on.
+func Lines(a *record.Actor, pid int, address string) string {
 	var b strings.Builder
 	line := func(name, value string) {
 		if value != "" {
@@ -27,32 +28,23 @@ func (d *Daemon) actorLines(a *record.Actor, pid int) string {
 	}
 	line("name", a.Name)
 	line("namespace", a.Namespace)
-	line("ip", d.o.Address)
+	line("ip", address)
 	return b.String()
 }
 
-// deathReplyOf returns what callers of a dead actor are told.
-func (d *Daemon) deathReplyOf(id ids.Actor) wire.ActorDeath {
-	a, err := d.head.Actor(id)
-	if err != nil {
-		return forgottenReply(id)
-	}
-	return d.deathReply(&a)
+// Reply returns what callers of a dead actor are told, from its record.
+func Reply(a *record.Actor, address string) wire.ActorDeath {
+	return wire.ActorDeath{State: wire.ActorDead, Cause: string(a.Cause.Fault()), Message: Of(a, address), Error: a.Cause.Error}
 }
 
-// deathReply returns what callers of a dead actor are told, from its record.
-func (d *Daemon) deathReply(a *record.Actor) wire.ActorDeath {
-	return wire.ActorDeath{State: wire.ActorDead, Cause: string(a.Cause.Fault()), Message: d.deathText(a), Error: a.Cause.Error}
-}
-
-// forgottenReply returns what callers are told of an actor whose record is no longer kept.
-func forgottenReply(id ids.Actor) wire.ActorDeath {
+// Forgotten returns what callers are told of an actor whose record is no longer kept.
+func Forgotten(id ids.Actor) wire.ActorDeath {
 	return wire.ActorDeath{State: wire.ActorDead, Message: fmt.Sprintf("\tactor_id: %s\nThe actor is dead; it ended long ago.", id)}
 }
 
-// deathText names the actor and says how it ended.
-func (d *Daemon) deathText(a *record.Actor) string {
-	text := d.actorLines(a, 0) + "The actor is dead because " + causeText(a.Cause.Reason, a.Cause.Message) + "."
+// Of names a dead actor and says how it ended.
+func Of(a *record.Actor, address string) string {
+	text := Lines(a, 0, address) + "The actor is dead because " + Cause(a.Cause.Reason, a.Cause.Message) + "."
 	if a.MaxRestarts > 0 && a.NumRestarts >= a.MaxRestarts && restartable(a.Cause.Reason) {
 		text += fmt.Sprintf(" It was restarted as often as max_restarts allows, which is %d.", a.NumRestarts)
 	}
@@ -69,8 +61,8 @@ func restartable(r record.Reason) bool {
 	return false
 }
 
-// causeText says in words how an incarnation ended.
-func causeText(r record.Reason, detail string) string {
+// Cause says in words how an incarnation ended.
+func Cause(r record.Reason, detail string) string {
 	with := func(text string) string {
 		if detail == "" {
 			return text

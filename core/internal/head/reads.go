@@ -1,0 +1,106 @@
+package head
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Reads are answered from this member's memory: they do not wait, and the only error is
+// record.ErrNotFound. They take a context and return an error all the same, because a daemon
+// whose head is another process asks by the same names.
+
+// Actor returns an actor's record, of a dead one too.
+func (h *Head) Actor(_ context.Context, id ids.Actor) (record.Actor, error) {
+	a, ok := h.state.Actor(id)
+	if !ok {
+		return a, fmt.Errorf("actor %s: %w", id, record.ErrNotFound)
+	}
+	return a, nil
+}
+
+// ActorsOf returns the actors that match, in order of registration and without Spec and Meta.
+func (h *Head) ActorsOf(_ context.Context, f record.ActorFilter) ([]record.Actor, error) {
+	return h.state.ActorsOf(f), nil
+}
+
+// GetNamed returns the live actor with the name. With several heads it has to wait for a
+// barrier, because a member that follows may not know yet of an actor that has just been named.
+func (h *Head) GetNamed(_ context.Context, namespace, name string) (record.Actor, error) {
+	a, ok := h.state.ActorNamed(namespace, name)
+	if !ok {
+		return a, fmt.Errorf("actor %q in namespace %q: %w", name, namespace, record.ErrNotFound)
+	}
+	return a, nil
+}
+
+// ListNamed returns the live named actors of the namespace, or of all, in
+// order of namespace and name.
+func (h *Head) ListNamed(_ context.Context, namespace string, all bool) ([]record.Named, error) {
+	var names []record.Named
+	for _, a := range h.state.ActorsOf(record.ActorFilter{Named: true, Live: true}) {
+		if all || a.Namespace == namespace {
+			names = append(names, record.Named{Namespace: a.Namespace, Name: a.Name, Actor: a.ID})
+		}
+	}
+	slices.SortFunc(names, func(a, b record.Named) int {
+		if c := strings.Compare(a.Namespace, b.Namespace); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return names, nil
+}
+
+// Nodes returns all nodes, dead ones too, in order of registration.
+func (h *Head) Nodes(context.Context) ([]record.Node, error) { return h.state.ListNodes(), nil }
+
+// Job returns a job's record.
+func (h *Head) Job(_ context.Context, id ids.Job) (record.Job, error) {
+	j, ok := h.state.Job(id)
+	if !ok {
+		return j, fmt.Errorf("job %s: %w", id, record.ErrNotFound)
+	}
+	return j, nil
+}
+
+// Jobs returns all jobs in order of their numbers.
+func (h *Head) Jobs(context.Context) ([]record.Job, error) { return h.state.ListJobs(), nil }
+
+// GetKV returns a value, and whether the key is there.
+func (h *Head) GetKV(_ context.Context, namespace, key string) (value []byte, found bool, err error) {
+	value, found = h.state.GetKV(namespace, key)
+	return value, found, nil
+}
+
+// KVKeys returns the keys that begin with prefix, in order.
+func (h *Head) KVKeys(_ context.Context, namespace, prefix string) ([]string, error) {
+	return h.state.KVKeys(namespace, prefix), nil
+}
+
+// Code returns what the state keeps of a class from an offset on, up to the end of a part, and
+// the size of the whole. A class that is not there whole is not found.
+func (h *Head) Code(_ context.Context, object ids.Object, offset uint64) (data []byte, size uint64, found bool, err error) {
+	data, size, found = h.state.Code(object, offset)
+	return data, size, found, nil
+}
+
+// Sizes returns how many entries the tables have, by name. Records of what has ended, which
+// are kept up to a number, count too.
+func (h *Head) Sizes(context.Context) (map[string]int, error) {
+	waiters, tracked := 0, 0
+	h.locked(func() {
+		for _, e := range h.tracker.actors {
+			waiters += len(e.waiters)
+		}
+		tracked = len(h.tracker.actors)
+	})
+	return map[string]int{
+		"tracked": tracked, "waiters": waiters,
+		"actors": len(h.state.ActorsOf(record.ActorFilter{})), "jobs": len(h.state.ListJobs()), "nodes": len(h.state.ListNodes()),
+	}, nil
+}

@@ -1,0 +1,25 @@
+// Package inquiry has the daemon's questions to the head: what a daemon may ask, in which order
+// the questions of a process are asked and how long an answer may take, what a process is told
+// when no answer comes, and how the head's records look in the answers to processes. The head may be in this process or far
+// away; then each answer takes a while, and some do not come.
+//
+// # Parts
+//
+//	reads.go   Reads, the questions that change nothing
+//	queue.go   Queue, the requests of one process in order, with a deadline each
+//	fault.go   Unanswered, what a process is told when the head does not answer
+//	answers.go the answers to processes that need nothing but the head
+//	rows.go    the head's records as the rows of a census
+//
+// # Deadlines
+//
+// A request waits for Patience, counted from its arrival or from the last answer that its process
+// got, whichever is later. A head that is slow and answers may take as long as it needs for many
+// requests. When it does not answer at all, all requests of a process end together after
+// Patience, and not one after the other.
+//
+// # Goroutines
+//
+// A Queue has one while there are requests in it. It has no other state than the queue, and ends
+// when the context of its requests does.
+package inquiry
