@@ -20,7 +20,7 @@ export CGO_CFLAGS := -g -O2 -I$(CUDA)
 export CGO_LDFLAGS := -g -O2 -L$(CUDA)
 
 .DEFAULT_GOAL := help
-.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz robust soak mutants clean
+.PHONY: help dev build demo test pytest race asan check fmt compat bench short plots wheel gen fuzz sim robust soak mutants clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ demo: dev $(VENV)/.examples ## run the examples
 	go run ./examples/residentgo
 	$(PY) examples/digits.py
 
-test: build race pytest short ## vet, all Go tests with the race detector, all Python tests, the benchmark's short form
+test: build race sim pytest short ## vet, all Go tests with the race detector, the simulations, all Python tests, the benchmark's short form
 
 race: dev ## go vet and the Go tests with the race detector
 	go vet ./...
@@ -111,6 +111,10 @@ fuzz: $(CUDA)/cuda.h ## run every fuzz test for FUZZTIME (10s)
 			go test -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s $$pkg || exit 1; \
 		done; \
 	done
+
+SEEDS ?= 2000
+sim: ## pure machines under SEEDS (2000) seeds of random faults; SEED= repeats one
+	go test -count=1 -run '^TestSim' ./core/internal/resume/ -args -sim.seeds=$(SEEDS) $(if $(filter command environment,$(origin SEED)),-sim.seed=$(SEED))
 
 SEED ?= $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 PROGRAMS ?= 1000

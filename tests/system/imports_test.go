@@ -20,7 +20,7 @@ var layers = map[string][]string{
 	"sockets":  {"core/internal/transport"},
 	"kernels":  {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
 	"part":     {"core/internal/accelerator", "core/internal/actorclass", "core/internal/cancellation", "core/internal/deathtext", "core/internal/envelope", "core/internal/fdlimit", "core/internal/inquiry", "core/internal/leases", "core/internal/machine", "core/internal/nvml", "core/internal/pace", "core/internal/progress", "core/internal/queue", "core/internal/retry", "core/internal/snapshot", "core/internal/spill", "core/internal/store", "core/internal/templates", "core/internal/waiting"},
-	"pure":     {"core/internal/refs", "core/internal/sched"},
+	"pure":     {"core/internal/refs", "core/internal/resume", "core/internal/sched"},
 	"objects":  {"core/internal/objects"},
 	"workers":  {"core/internal/workers"},
 	"pressure": {"core/internal/pressure"},
@@ -38,7 +38,7 @@ var layers = map[string][]string{
 	"pybind":   {"pybind"},
 	"cmd":      {"cmd/eagleray", "cmd/eagleray-gpu", "core/program", "core/internal/cli", "core/internal/gpucommand"},
 	"example":  {"examples"},
-	"tests":    {"tests", "core/internal/play", "core/internal/system"},
+	"tests":    {"tests", "core/internal/play", "core/internal/sim", "core/internal/system"},
 }
 
 // rule forbids packages of one layer to reach others, directly or through
@@ -49,6 +49,8 @@ type rule struct {
 	because string
 	direct  bool // what their imports import is not theirs to answer for
 }
+
+const onlyItsDaemon = "a process talks to its own daemon only, over Unix sockets: TLS would cost each of them memory, and bring the node's keys along"
 
 var rules = []rule{
 	{"leaf", []string{"kernels", "sockets", "part", "pure", "state", "callers", "room", "wiring", "handover", "client", "objects", "workers", "pressure", "daemon", "head", "api", "binding", "pybind", "cmd"},
@@ -101,6 +103,9 @@ var rules = []rule{
 		"the library is loaded in every worker: a server in it costs each of them memory", false},
 	{"pybind", []string{"github.com/hashicorp/raft", "github.com/klauspost/compress/zstd", "net/http"},
 		"heavy dependencies cost every worker megabytes of private memory", false},
+	{"client", []string{"crypto/tls", module + "/core/internal/link", module + "/core/internal/pki"}, onlyItsDaemon, false},
+	{"binding", []string{"crypto/tls", module + "/core/internal/link", module + "/core/internal/pki"}, onlyItsDaemon, false},
+	{"pybind", []string{"crypto/tls", module + "/core/internal/link", module + "/core/internal/pki"}, onlyItsDaemon, false},
 	{"cmd", []string{"pybind", "kernels"},
 		"the daemon runs no user code: it is one static binary, without C", false},
 }
