@@ -19,7 +19,7 @@ var layers = map[string][]string{
 	"leaf":     {"core/fault", "core/internal/frame", "core/internal/gpus", "core/ids", "core/internal/planted", "core/record", "core/internal/resource", "core/internal/trace", "core/internal/wait", "core/internal/wire"},
 	"sockets":  {"core/internal/transport"},
 	"kernels":  {"kernels", "kernels/backend", "kernels/cpu", "kernels/cuda", "kernels/cuda/driver", "kernels/cuda/fakecuda"},
-	"part":     {"core/internal/accelerator", "core/internal/actorclass", "core/internal/cancellation", "core/internal/envelope", "core/internal/fdlimit", "core/internal/leases", "core/internal/machine", "core/internal/nvml", "core/internal/pace", "core/internal/progress", "core/internal/queue", "core/internal/retry", "core/internal/snapshot", "core/internal/spill", "core/internal/store", "core/internal/templates", "core/internal/waiting"},
+	"part":     {"core/internal/accelerator", "core/internal/actorclass", "core/internal/cancellation", "core/internal/envelope", "core/internal/fdlimit", "core/internal/leases", "core/internal/machine", "core/internal/nvml", "core/internal/pace", "core/internal/pki", "core/internal/progress", "core/internal/queue", "core/internal/retry", "core/internal/snapshot", "core/internal/spill", "core/internal/store", "core/internal/templates", "core/internal/waiting"},
 	"pure":     {"core/internal/refs", "core/internal/sched"},
 	"objects":  {"core/internal/objects"},
 	"workers":  {"core/internal/workers"},
