@@ -22,7 +22,7 @@ var layers = map[string][]string{
 	"part":     {"core/internal/accelerator", "core/internal/actorclass", "core/internal/cancellation", "core/internal/envelope", "core/internal/fdlimit", "core/internal/leases", "core/internal/machine", "core/internal/nvml", "core/internal/pace", "core/internal/pki", "core/internal/progress", "core/internal/queue", "core/internal/retry", "core/internal/snapshot", "core/internal/spill", "core/internal/store", "core/internal/templates", "core/internal/waiting"},
 	"pure":     {"core/internal/refs", "core/internal/sched"},
 	"objects":  {"core/internal/objects"},
-	"workers":  {"core/internal/workers"},
+	"workers":  {"core/internal/warden", "core/internal/workers"},
 	"pressure": {"core/internal/pressure"},
 	"state":    {"raftstate"},
 	"callers":  {"core/internal/actors", "core/internal/arguments", "core/internal/generators"},

@@ -335,11 +335,11 @@ func TestJoin_SilentOrSlow_EndsInTime(t *testing.T) {
 		}
 		y.Close()
 		time.Sleep(2 * time.Second) // the slow one notices at its next byte
-		x, y = net.Pipe()
-		defer y.Close()
-		go func() { _, _ = io.Copy(io.Discard, y) }()
+		joiner, silent := net.Pipe()
+		defer silent.Close()
+		go func() { _, _ = io.Copy(io.Discard, silent) }()
 		began = time.Now()
-		_, err = JoinClient(t.Context(), Plain(x), fixed(1), Ask{})
+		_, err = JoinClient(t.Context(), Plain(joiner), fixed(1), Ask{})
 		if took := time.Since(began); err == nil || took != proofTime {
 			t.Errorf("the joiner waited for %v: %v", took, err)
 		}
