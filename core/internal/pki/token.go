@@ -21,7 +21,7 @@ const (
 
 // tokenRounds is how often a text is hashed that is not 256 random bits: a head proves
 // itself to everybody who asks, so a text that people have thought of can be guessed
-// offline, and each guess must cost something. It takes about a tenth of a second.
+// offline, and each guess must cost something: some tenths of a second.
 const tokenRounds = 600_000
 
 // ErrBadToken is the error of a text that cannot be a token, and of a token file that other

@@ -35,6 +35,6 @@
 // # Goroutines
 //
 // The goroutine of Run keeps its thread, because PDEATHSIG belongs to the thread that has
-// started the child. One goroutine for each start reads what the child says and ends with the
+// started the child, and calls Child.Command, Options.Ready and Options.Ended. One goroutine for each start reads what the child says and ends with the
 // child. There are no locks: everything is the goroutine's of Run.
 package warden

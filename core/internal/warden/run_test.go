@@ -3,6 +3,7 @@ package warden
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"regexp"
@@ -36,7 +37,8 @@ func playedWarden(t *testing.T, p plan) *played {
 		t.Fatal(err)
 	}
 	c := exec.Command(self())
-	c.Env = append(os.Environ(), roleVar+"=warden", "WARDEN_TEST_PLAN="+string(text), "WARDEN_TEST_DIR="+t.TempDir())
+	c.Env = append(os.Environ(), roleVar+"=warden", "WARDEN_TEST_PLAN="+string(text), "WARDEN_TEST_DIR="+t.TempDir(),
+		"GORACE="+os.Getenv("GORACE")+" atexit_sleep_ms=0") // a process under the race detector sleeps for a second before it ends
 	c.Stdout, c.Stderr = w, os.Stderr
 	if p.Pid1 {
 		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS | unix.CLONE_NEWUSER,
@@ -286,5 +288,19 @@ func killPid(t *testing.T, text string) {
 	}
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// BenchmarkRun is what a warden adds to a process: its start, its line, its end and the look for what it has left.
+func BenchmarkRun(b *testing.B) {
+	for b.Loop() {
+		ready := false
+		err := Run([]Child{{Name: "daemon", Command: func(map[string]string) Command {
+			return Command{Argv: []string{"/bin/sh", "-c", "echo ready >&3"}}
+		}}}, Options{Ready: func(map[string]string) { ready = true }})
+		var f *Failure
+		if !errors.As(err, &f) || f.Status != 0 || !f.Ready || !ready {
+			b.Fatal(err)
+		}
 	}
 }
