@@ -24,7 +24,7 @@ func (d *Daemon) clusterInfo() wire.ClusterInfo {
 	info, totals := d.nodeUse()
 	for _, n := range d.head.Nodes() {
 		row := wire.NodeInfo{
-			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Address: n.Address, Hostname: n.Hostname,
+			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Name: n.Name, Address: n.Address, Hostname: n.Hostname,
 			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
 		}
 		if n.ID == d.o.Node {
