@@ -101,6 +101,9 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	o, err := c.options(dir, log)
+	if err == nil {
+		err = o.Check()
+	}
 	if err != nil {
 		return &badConfig{err}
 	}

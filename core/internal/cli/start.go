@@ -166,8 +166,8 @@ func announce(out io.Writer, dir string, flags map[string]string) error {
 	}
 	res := info.Totals.Resources
 	tmp := ""
-	if v := flags["--temp-dir"]; v != "" {
-		tmp = "EAGLERAY_TMPDIR=" + v + " "
+	if flags["--temp-dir"] != "" {
+		tmp = "EAGLERAY_TMPDIR=" + filepath.Dir(baseOf(flags)) + " "
 	}
 	fmt.Fprintf(out, `Eagle Ray runs on this machine: %s.
 

@@ -3,6 +3,7 @@ package cli
 // Why flags that Ray has are accepted by start and have no effect.
 const (
 	noPorts      = "no network port is opened: the processes of a machine talk through Unix sockets"
+	noWorkerPort = "workers listen at no network port"
 	noClients    = "programs on other machines cannot connect yet"
 	noDashboard  = "there is no dashboard: `eagleray status` and `eagleray list` show what runs"
 	noMetrics    = "no metrics are exported"
@@ -56,9 +57,9 @@ var startOptions = append([]option{
 	{name: "--object-manager-port", value: "PORT", check: port, unused: noPorts},
 	{name: "--gcs-server-port", value: "PORT", check: port, unused: noPorts},
 	{name: "--runtime-env-agent-port", value: "PORT", check: port, unused: noPorts},
-	{name: "--min-worker-port", value: "PORT", check: port, unused: noPorts},
-	{name: "--max-worker-port", value: "PORT", check: port, unused: noPorts},
-	{name: "--worker-port-list", value: "PORTS", check: ports, unused: noPorts},
+	{name: "--min-worker-port", value: "PORT", check: port, unused: noWorkerPort},
+	{name: "--max-worker-port", value: "PORT", check: port, unused: noWorkerPort},
+	{name: "--worker-port-list", value: "PORTS", check: ports, unused: noWorkerPort},
 	{name: "--ray-client-server-port", value: "PORT", check: port, unused: noClients},
 	{name: "--include-dashboard", value: "BOOL", check: yesOrNo, unused: noDashboard, granted: "false"},
 	{name: "--dashboard-host", value: "HOST", unused: noDashboard},

@@ -132,8 +132,8 @@ def init(
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
         infeasible: With "raise" (default) a task or actor that can never run fails; with "wait" it waits, as in Ray.
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
-        **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_system_config``, of which the settings of spilling are used; Ray's other
-            private keywords have no effect, and a warning says so.
+        **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_system_config``, of which the
+            settings of spilling are used; Ray's other private keywords have no effect, and a warning says so.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
