@@ -44,7 +44,7 @@ func randomBody(r *rand.Rand) Body {
 	case 7:
 		return &ActorReleased{actor}
 	case 8:
-		return &RegisterNode{record.Node{ID: node, Address: key, Resources: resources, Labels: map[string]string{"l": key, "m": ns, "n": key}}}
+		return &RegisterNode{record.Node{ID: node, Name: ns, Address: key, Resources: resources, Labels: map[string]string{"l": key, "m": ns, "n": key}}}
 	case 9:
 		return &NodeDead{node, key, at}
 	case 10:

@@ -175,7 +175,7 @@ func (k *caller) space(a *args) string {
 func clusterMap(i *wire.ClusterInfo) map[string]any {
 	nodes := make([]map[string]any, len(i.Nodes))
 	for j, n := range i.Nodes {
-		nodes[j] = map[string]any{"node_id": n.NodeID, "alive": n.Alive, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
+		nodes[j] = map[string]any{"node_id": n.NodeID, "alive": n.Alive, "name": n.Name, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
 			"pid": n.Pid, "resources": n.Resources, "available": n.Available, "labels": n.Labels, "is_head": n.IsHead}
 	}
 	demands := make([]map[string]any, len(i.Demands))

@@ -17,6 +17,7 @@ type Node struct {
 	_msgpack struct{} `msgpack:",omitempty"`
 
 	ID         ids.Node          `msgpack:"id"`
+	Name       string            `msgpack:"name"` // what the node is called in lists: need not be unique
 	Address    string            `msgpack:"addr"`
 	Hostname   string            `msgpack:"host"`
 	SessionDir string            `msgpack:"session"`

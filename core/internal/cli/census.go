@@ -22,7 +22,7 @@ var censusOptions = []option{
 
 // runCensus writes who holds what as a msgpack map: the Python commands memory,
 // list, get and summary read it.
-func runCensus(args []string, out io.Writer) error {
+func runCensus(args []string, out, _ io.Writer) error {
 	flags, err := parseFlags("census", censusOptions, args)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ var cleanOptions = append([]option{
 }, logOptions...)
 
 // runClean removes what sessions that have ended left behind.
-func runClean(args []string, out io.Writer) error {
+func runClean(args []string, out, _ io.Writer) error {
 	if askedHelp("clean", cleanOptions, args, out) {
 		return nil
 	}

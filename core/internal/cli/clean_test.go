@@ -77,7 +77,7 @@ func TestClean_EndedSessions_AreRemovedAndOthersAreNot(t *testing.T) {
 	if err := os.Symlink(elsewhere, filepath.Join(base, "s-3")); err != nil {
 		t.Fatal(err)
 	}
-	if err := runClean([]string{"--temp-dir", filepath.Dir(base)}, io.Discard); err != nil {
+	if err := runClean([]string{"--temp-dir", filepath.Dir(base)}, io.Discard, io.Discard); err != nil {
 		t.Fatal(err)
 	}
 	if got := left(t, base); got != "13" {

@@ -10,11 +10,11 @@ import (
 	"io"
 )
 
-// command is one subcommand.
+// command is one subcommand. It writes its answer to out, and remarks beside the answer to errs.
 type command struct {
 	name  string
 	about string
-	run   func(args []string, out io.Writer) error
+	run   func(args []string, out, errs io.Writer) error
 }
 
 func commands(version string) []command {
@@ -23,7 +23,7 @@ func commands(version string) []command {
 		{"stop", "end the cluster that `eagleray start` began", runStop},
 		{"status", "show nodes, resources and what waits", runStatus},
 		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
-		{"version", "print the version", func(_ []string, out io.Writer) error {
+		{"version", "print the version", func(_ []string, out, _ io.Writer) error {
 			_, err := fmt.Fprintln(out, version)
 			return err
 		}},
@@ -35,7 +35,7 @@ func commands(version string) []command {
 // Main runs the command that args name, writes what it prints to out and a failure to errs, and returns the program's
 // exit status: 2 when the command line is wrong, 1 when the command fails.
 func Main(args []string, version string, out, errs io.Writer) int {
-	err := dispatch(args, version, out)
+	err := dispatch(args, version, out, errs)
 	if err == nil {
 		return 0
 	}
@@ -47,7 +47,7 @@ func Main(args []string, version string, out, errs io.Writer) int {
 	return 1
 }
 
-func dispatch(args []string, version string, out io.Writer) error {
+func dispatch(args []string, version string, out, errs io.Writer) error {
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" || args[0] == "help" {
 		fmt.Fprintln(out, "usage: eagleray COMMAND [flags]")
 		fmt.Fprintln(out)
@@ -63,7 +63,7 @@ func dispatch(args []string, version string, out io.Writer) error {
 	}
 	for _, c := range commands(version) {
 		if c.name == args[0] {
-			return c.run(args[1:], out)
+			return c.run(args[1:], out, errs)
 		}
 	}
 	var names []string

@@ -27,6 +27,7 @@ type config struct {
 	Infeasible        string             `json:"infeasible,omitempty"`          // "raise" (the default) or "wait"
 	Labels            map[string]string  `json:"labels,omitempty"`
 	NodeIP            string             `json:"node_ip,omitempty"`
+	NodeName          string             `json:"node_name,omitempty"` // absent: its address, as in Ray
 	Python            string             `json:"python,omitempty"`
 	ParentPid         int                `json:"parent_pid,omitempty"`
 	spillConfig
@@ -57,6 +58,12 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	}
 	if o.Address == "" {
 		o.Address = localAddress()
+	}
+	if err := nodeName(c.NodeName); err != nil {
+		return o, err
+	}
+	if o.Name = c.NodeName; o.Name == "" {
+		o.Name = o.Address
 	}
 	if o.Interpreter == "" {
 		o.Interpreter = os.Getenv("EAGLERAY_PYTHON")

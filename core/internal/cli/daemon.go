@@ -33,7 +33,7 @@ type badConfig struct{ error }
 func (b *badConfig) Unwrap() error { return b.error }
 
 // runDaemon is the node and head process: flags, wiring, serving, shutdown.
-func runDaemon(args []string, _ io.Writer) error {
+func runDaemon(args []string, _, _ io.Writer) error {
 	f := flag.NewFlagSet("daemon", flag.ContinueOnError)
 	embedded := f.Bool("embedded", false, "end with the parent")
 	parentFD := f.Int("parent-fd", -1, "descriptor of the parent's socket")
@@ -100,6 +100,9 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	o, err := c.options(dir, log)
+	if err == nil {
+		err = o.Check()
+	}
 	if err != nil {
 		return &badConfig{err}
 	}
@@ -145,7 +148,7 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	}
 	h, err := wireHead(d, s.node, o, log)
 	if err == nil {
-		log.Info("serving", "session", dir, "totals", o.Totals.String(), "arena", o.ArenaBytes)
+		log.Info("serving", "session", dir, "node", o.Node, "name", o.Name, "totals", o.Totals.String(), "arena", o.ArenaBytes)
 		go daemon.SweepStale(filepath.Dir(dir))
 		waitForEnd(d, embedded, parent, c.ParentPid, log)
 	}
@@ -186,7 +189,7 @@ func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.L
 	}
 	totals := record.Resources(d.Totals())
 	err = h.RegisterNode(ctx, record.Node{
-		ID: o.Node, Address: o.Address, Hostname: o.Hostname, SessionDir: o.SessionDir, Pid: os.Getpid(),
+		ID: o.Node, Name: o.Name, Address: o.Address, Hostname: o.Hostname, SessionDir: o.SessionDir, Pid: os.Getpid(),
 		Resources: totals, Labels: o.Labels, IsHead: true, StartedMs: time.Now().UnixMilli(),
 	})
 	if err != nil {

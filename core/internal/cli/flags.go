@@ -6,56 +6,26 @@ import (
 	"strings"
 )
 
-// option is one flag of a subcommand.
+// option is one flag of a subcommand. A flag with neither about, unused nor deny is accepted, and nothing is said of it.
 type option struct {
-	name  string // with dashes
-	value string // what its value is, "" for a switch
-	about string // "" when it is accepted and means nothing here
-	deny  string // why it is refused
+	name    string             // with dashes
+	value   string             // what its value is, "" for a switch
+	about   string             // what it does
+	check   func(string) error // says what is wrong with a value; nil: whoever uses the value checks it
+	unused  string             // why it has no effect here although it is accepted
+	granted string             // the value of an unused flag that asks for what happens anyway
+	deny    string             // why it is refused
 }
 
 // logOptions are on all of Ray's commands.
 var logOptions = []option{
-	{name: "--log-style", value: "STYLE"},
-	{name: "--log-color", value: "WHEN"},
+	{name: "--log-style", value: "STYLE", check: oneOf("auto", "record", "pretty")},
+	{name: "--log-color", value: "WHEN", check: oneOf("auto", "false", "true")},
 	{name: "--verbose"},
 }
 
 // later is said of what needs several machines.
 const later = "joining other machines comes with a later version; on one machine drivers find the cluster by themselves"
-
-// startOptions are the flags of start. Those without a text are Ray's: scripts
-// and operators pass them, and they have no meaning here.
-var startOptions = append([]option{
-	{name: "--head", about: "begin a new cluster on this machine"},
-	{name: "--num-cpus", value: "N", about: "CPUs to offer (default: those this process may use)"},
-	{name: "--num-gpus", value: "N", about: "GPUs to offer (default: detected)"},
-	{name: "--gpu-memory", value: "SIZE,…", about: "memory of every GPU, or of each, as 16GiB (default: detected)"},
-	{name: "--resources", value: "JSON", about: `custom resources, as '{"name": 4}'`},
-	{name: "--memory", value: "BYTES", about: "memory to offer (default: what is available)"},
-	{name: "--object-store-memory", value: "BYTES", about: "size of the object store (default: 30% of the memory)"},
-	{name: "--object-spilling-directory", value: "DIR", about: "where objects go that the store has no room for (default: the session)"},
-	{name: "--labels", value: "K=V,…", about: "labels of this node"},
-	{name: "--node-ip-address", value: "IP", about: "the address under which this node is shown"},
-	{name: "--temp-dir", value: "DIR", about: "where sessions live (default: $EAGLERAY_TMPDIR, $RAY_TMPDIR, /tmp)"},
-	{name: "--block", about: "stay in the foreground; Ctrl-C ends the cluster"},
-	{name: "--address", value: "HOST:PORT", deny: later},
-
-	{name: "--port", value: "PORT"}, {name: "--object-manager-port", value: "PORT"}, {name: "--node-manager-port", value: "PORT"},
-	{name: "--gcs-server-port", value: "PORT"}, {name: "--min-worker-port", value: "PORT"}, {name: "--max-worker-port", value: "PORT"},
-	{name: "--worker-port-list", value: "PORTS"}, {name: "--ray-client-server-port", value: "PORT"},
-	{name: "--include-dashboard", value: "BOOL"}, {name: "--dashboard-host", value: "HOST"}, {name: "--dashboard-port", value: "PORT"},
-	{name: "--dashboard-grpc-port", value: "PORT"}, {name: "--dashboard-agent-listen-port", value: "PORT"}, {name: "--dashboard-agent-grpc-port", value: "PORT"},
-	{name: "--runtime-env-agent-port", value: "PORT"}, {name: "--metrics-export-port", value: "PORT"},
-	{name: "--plasma-directory", value: "DIR"}, {name: "--autoscaling-config", value: "FILE"},
-	{name: "--plasma-store-socket-name", value: "PATH"}, {name: "--raylet-socket-name", value: "PATH"}, {name: "--storage", value: "URI"},
-	{name: "--node-name", value: "NAME"}, {name: "--redis-password", value: "TEXT"}, {name: "--redis-username", value: "TEXT"},
-	{name: "--system-config", value: "JSON"}, {name: "--tracing-startup-hook", value: "HOOK"}, {name: "--proxy-server-url", value: "URL"},
-	{name: "--cgroup-path", value: "PATH"}, {name: "--system-reserved-cpu", value: "N"}, {name: "--system-reserved-memory", value: "BYTES"},
-	{name: "--include-log-monitor", value: "BOOL"}, {name: "--labels-file", value: "FILE", deny: "labels from a file are not supported; use --labels=key=value,…"},
-	{name: "--enable-object-reconstruction"}, {name: "--enable-resource-isolation"}, {name: "--no-redirect-output"}, {name: "--no-monitor"},
-	{name: "--ray-debugger-external"}, {name: "--disable-usage-stats"},
-}, logOptions...)
 
 var stopOptions = append([]option{
 	{name: "--force", about: "kill at once"},
@@ -66,60 +36,77 @@ var stopOptions = append([]option{
 var statusOptions = append([]option{
 	{name: "--temp-dir", value: "DIR", about: "where sessions live"},
 	{name: "--address", value: "HOST:PORT", deny: later},
-	{name: "--redis-password", value: "TEXT"},
+	{name: "--redis-password", value: "TEXT", unused: noRedis},
 }, logOptions...)
 
 // short are the one-letter forms.
-var short = map[string]string{"-f": "--force", "-g": "--grace-period", "-v": "--verbose"}
+var short = map[string]string{"-f": "--force", "-g": "--grace-period", "-v": "--verbose", "-vv": "--verbose", "-vvv": "--verbose"}
 
 // parseFlags reads args against the table: --name=value, --name value, and
-// switches, which also take =true and =false. Underscores count as dashes.
+// switches, which also take =true and =false. Underscores count as dashes. The
+// last of several values counts.
 func parseFlags(command string, table []option, args []string) (map[string]string, error) {
 	got := make(map[string]string)
 	for i := 0; i < len(args); i++ {
-		name, value, given := strings.Cut(args[i], "=")
-		if long, ok := short[name]; ok {
-			name = long
-		}
-		if !strings.HasPrefix(name, "--") {
-			return nil, usage("%s: unexpected argument %q", command, args[i])
-		}
-		name = strings.ReplaceAll(name, "_", "-")
-		var o *option
-		for j := range table {
-			if table[j].name == name {
-				o = &table[j]
-			}
-		}
-		if o == nil {
-			names := make([]string, len(table))
-			for j := range table {
-				names[j] = table[j].name
-			}
-			return nil, usage("%s: unknown flag %s%s; see eagleray %s --help", command, name, meant(name, names), command)
-		}
-		if o.deny != "" {
-			return nil, fmt.Errorf("%s: %s: %s", command, name, o.deny)
+		given, value, hasValue := strings.Cut(args[i], "=")
+		o, err := find(table, given)
+		if err != nil {
+			return nil, usage("%s: %v; see eagleray %s --help", command, err, command)
 		}
 		switch {
+		case o.deny != "":
+			return nil, usage("%s: %s: %s", command, o.name, o.deny)
 		case o.value == "":
-			switch strings.ToLower(value) {
-			case "false", "0", "no":
+			on, err := truth(value)
+			if err != nil && hasValue {
+				return nil, usage("%s: %s takes no value, not %q", command, o.name, value)
+			}
+			if hasValue && !on {
+				delete(got, o.name)
 				continue
-			case "", "true", "1", "yes":
-			default:
-				return nil, usage("%s: %s takes no value, not %q", command, name, value)
 			}
 			value = "true"
-		case !given:
+		case !hasValue:
 			if i++; i >= len(args) {
-				return nil, usage("%s: %s needs a value (%s)", command, name, o.value)
+				return nil, usage("%s: %s needs a value (%s)", command, o.name, o.value)
 			}
 			value = args[i]
+			if next, _, _ := strings.Cut(value, "="); strings.HasPrefix(next, "--") {
+				if _, err := find(table, next); err == nil {
+					return nil, usage("%s: %s needs a value (%s), and %s follows it", command, o.name, o.value, next)
+				}
+			}
 		}
-		got[name] = value
+		if o.check != nil {
+			if err := o.check(value); err != nil {
+				return nil, usage("%s: %s: %v", command, o.name, err)
+			}
+		}
+		got[o.name] = value
 	}
 	return got, nil
+}
+
+// find returns the flag of this name.
+func find(table []option, given string) (*option, error) {
+	name := given
+	if long, ok := short[given]; ok {
+		name = long
+	}
+	if !strings.HasPrefix(name, "--") {
+		return nil, fmt.Errorf("unexpected argument %q", given)
+	}
+	name = strings.ReplaceAll(name, "_", "-")
+	var names []string
+	for i := range table {
+		if table[i].name == name {
+			return &table[i], nil
+		}
+		if table[i].deny == "" {
+			names = append(names, table[i].name)
+		}
+	}
+	return nil, fmt.Errorf("unknown flag %s%s", name, meant(name, names))
 }
 
 // askedHelp prints a subcommand's flags when they were asked for.
@@ -132,17 +119,21 @@ func askedHelp(command string, table []option, args []string, out io.Writer) boo
 		return false
 	}
 	fmt.Fprintf(out, "usage: eagleray %s [flags]\n\n", command)
-	ignored := 0
 	for _, o := range table {
-		if o.about == "" {
-			if o.deny == "" {
-				ignored++
-			}
-			continue
+		if o.about != "" {
+			fmt.Fprintf(out, "  %-30s %s\n", strings.TrimSpace(o.name+" "+o.value), o.about)
 		}
-		fmt.Fprintf(out, "  %-30s %s\n", strings.TrimSpace(o.name+" "+o.value), o.about)
 	}
-	fmt.Fprintf(out, "\n%d more of Ray's flags are accepted and have no meaning here.\n", ignored)
+	unused := byReason(table, func(o *option) bool { return o.unused != "" })
+	if len(unused) > 0 {
+		fmt.Fprintf(out, "\nFlags that Ray has too, and that are accepted without an effect:\n")
+	}
+	for _, r := range unused {
+		fmt.Fprintf(out, "\n  %s\n", r.why)
+		for _, name := range r.names {
+			fmt.Fprintf(out, "    %s\n", name)
+		}
+	}
 	return true
 }
 

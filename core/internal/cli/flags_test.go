@@ -23,64 +23,78 @@ func TestParseFlags_RayForms_AreUnderstood(t *testing.T) {
 
 func TestParseFlags_Wrong_SaysWhat(t *testing.T) {
 	for args, words := range map[string]string{
-		"--heads":         "unknown flag --heads",
-		"head":            `unexpected argument "head"`,
-		"--num-cpus":      "--num-cpus needs a value",
-		"--head=maybe":    "--head takes no value",
-		"--address=h:1":   "several machines",
-		"--labels-file=f": "use --labels",
+		"--heads":                         "unknown flag --heads (did you mean --head?)",
+		"--num-cpu=3":                     "unknown flag --num-cpu (did you mean --num-cpus?)",
+		"--quite-unlike-anything":         "unknown flag --quite-unlike-anything; see eagleray start --help",
+		"-x":                              `unexpected argument "-x"`,
+		"head":                            `unexpected argument "head"`,
+		"--num-cpus":                      "--num-cpus needs a value",
+		"--num-cpus --head":               "--num-cpus needs a value (N), and --head follows it",
+		"--node-name --num-cpus=1":        "--node-name needs a value (NAME), and --num-cpus follows it",
+		"--head=maybe":                    `--head takes no value, not "maybe"`,
+		"--head=":                         `--head takes no value, not ""`,
+		"--address=h:1":                   "--address: joining other machines comes with a later version",
+		"--token-file=t":                  "--token-file: a token is for machines that join",
+		"--insecure":                      "--insecure: a token is for machines that join",
+		"--state-dir=/s":                  "--state-dir: the state of a cluster is kept in memory",
+		"--port=65536":                    `--port: "65536" is not a port, which is a whole number from 0 to 65535`,
+		"--port=-1":                       `--port: "-1" is not a port`,
+		"--port=":                         `--port: "" is not a port`,
+		"--dashboard-port=http":           `--dashboard-port: "http" is not a port`,
+		"--metrics-export-port=80.0":      `--metrics-export-port: "80.0" is not a port`,
+		"--worker-port-list=1,x":          `--worker-port-list: "x" is not a port`,
+		"--include-dashboard=perhaps":     `--include-dashboard: "perhaps" is neither true nor false`,
+		"--system-reserved-cpu=many":      `--system-reserved-cpu: "many" is not a number`,
+		"--log-style=loud":                `--log-style: "loud" is not possible, must be auto or record or pretty`,
+		"--infeasible=hope":               `--infeasible: "hope" is not possible, must be raise or wait`,
+		"--node-name=a\x01b":              "--node-name: the name of a node must have printable characters only",
+		"--node-name=\xff":                "--node-name: the name of a node must be UTF-8",
+		"--node-ip-address=10.0.0.1:6379": `--node-ip-address: "10.0.0.1:6379" has a port`,
+		"--node-ip-address=":              `--node-ip-address: "" is neither an IP address nor the name of a machine`,
+		"--node-ip-address=10.0.0":        `"10.0.0" is neither an IP address nor the name of a machine`,
+		"--node-ip-address=tcp://h":       `"tcp://h" is neither an IP address nor the name of a machine`,
+		"--node-name=" + strings.Repeat("n", 257): "--node-name: the name of a node has at most 256 bytes, not 257",
 	} {
-		_, err := parseFlags("start", startOptions, []string{args})
-		if args == "--address=h:1" {
-			words = "joining other machines comes with a later version"
-		}
-		if err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%s: %v, want %q", args, err, words)
+		got, err := parseFlags("start", startOptions, strings.Fields(args))
+		var wrong *usageError
+		if !errors.As(err, &wrong) || !strings.Contains(err.Error(), words) {
+			t.Errorf("%s: %v, %v, want %q", args, got, err, words)
 		}
 	}
 }
 
-func TestStartConfig_Values_AreChecked(t *testing.T) {
-	for flag, words := range map[string]string{
-		"--num-cpus=x":             `"x" is not a number`,
-		"--num-gpus=-1":            `"-1" is not a number`,
-		"--resources=nonsense":     "is not a JSON object",
-		`--resources={"CPU":1}`:    "CPU is given with --num-cpus",
-		`--resources={"a":-1}`:     "a is negative",
-		"--num-gpus=nan":           `"nan" is not a number`,
-		"--num-gpus=inf":           `"inf" is not a number`,
-		"--num-gpus=":              `"" is not a number`,
-		"--num-gpus=1.5":           `--num-gpus: "1.5" is not a whole number of devices`,
-		`--resources={"TPU":0.5}`:  "TPU is 0.5, must be a whole number of devices",
-		"--labels=plain":           `"plain" is not key=value`,
-		"--object-store-memory=1G": `"1G" is not a number`,
-
-		"--object-store-memory=1125899906842624": "--object-store-memory: 1125899906842624 is too large",
-		"--memory=1e18":                          "--memory: 1e18 is too large",
-		`--resources={"memory":5}`:               "memory is given with --memory",
-		`--resources={"object_store_memory":5}`:  "object_store_memory is given with --object-store-memory",
+func TestParseFlags_Right_IsTaken(t *testing.T) {
+	for args, want := range map[string]string{
+		"--port=0":                                  "0",
+		"--port 65535":                              "65535",
+		"--port=1 --port=2":                         "2",
+		"--worker-port-list 10002,10003":            "10002,10003",
+		"--include-dashboard=TRUE":                  "TRUE",
+		"--node-name=trunk":                         "trunk",
+		"--node-name=":                              "",
+		"--node-name=" + strings.Repeat("n", 256):   strings.Repeat("n", 256),
+		"--node-ip-address=::1":                     "::1",
+		"--node-ip-address=head-svc.ns.svc.cluster": "head-svc.ns.svc.cluster",
+		"--resources={\"a\":-1}":                    `{"a":-1}`,
+		"-v --node_name=x -vv":                      "x",
+		"--head --head=false --node-name y":         "y",
 	} {
-		flags, err := parseFlags("start", startOptions, []string{flag})
-		if err != nil {
-			t.Fatal(err)
+		got, err := parseFlags("start", startOptions, strings.Fields(args))
+		name := "--" + strings.FieldsFunc(args[strings.LastIndex(args, "--")+2:], func(r rune) bool { return r == '=' || r == ' ' })[0]
+		name = strings.ReplaceAll(strings.Replace(name, "--head", "--node-name", 1), "_", "-")
+		if err != nil || got[name] != want || got["--head"] != "" {
+			t.Errorf("%s: %v, %v, want %q", args, got, err, want)
 		}
-		if _, err := startConfig(flags); err == nil || !strings.Contains(err.Error(), words) {
-			t.Errorf("%s: %v, want %q", flag, err, words)
-		}
-	}
-	c, err := startConfig(map[string]string{"--num-cpus": "2.5", "--memory": "1000", "--labels": "a=b,c=d=e"})
-	if err != nil || *c.NumCPUs != 2.5 || *c.Memory != 1000 || c.Labels["c"] != "d=e" || c.NumGPUs != nil {
-		t.Errorf("%+v, %v", c, err)
 	}
 }
 
 func TestDispatch_UnknownAndHelp(t *testing.T) {
 	var out bytes.Buffer
-	if err := dispatch([]string{"--help"}, "test", &out); err != nil || !strings.Contains(out.String(), "status") || strings.Contains(out.String(), "daemon ") {
+	if err := dispatch([]string{"--help"}, "test", &out, &out); err != nil || !strings.Contains(out.String(), "status") || strings.Contains(out.String(), "daemon ") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	var wrong *usageError
-	if err := dispatch([]string{"dance"}, "test", &out); !errors.As(err, &wrong) {
+	if err := dispatch([]string{"dance"}, "test", &out, &out); !errors.As(err, &wrong) {
 		t.Errorf("%v", err)
 	}
 }

@@ -16,7 +16,7 @@ func TestMeant_Mistyped_IsSuggested(t *testing.T) {
 		"micro-benchmark":          "did you mean microbenchmark?",
 		"xyzzy":                    `"xyzzy"; see`,
 	} {
-		err := dispatch(strings.Fields(args), "test", io.Discard)
+		err := dispatch(strings.Fields(args), "test", io.Discard, io.Discard)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("eagleray %s: %v, want %q", args, err, want)
 		}

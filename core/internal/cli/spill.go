@@ -11,6 +11,12 @@ import (
 	"github.com/eagleray/eagleray/core/internal/objects"
 )
 
+// spillSettings are the settings that are read, of _system_config or of the environment.
+var spillSettings = []string{
+	"automatic_object_spilling_enabled", "local_fs_capacity_threshold", "max_io_workers", "min_spilling_size", "object_spilling_cache",
+	"object_spilling_config", "object_spilling_directory", "object_spilling_threshold", "oom_grace_period_s",
+}
+
 // spillConfig is what a daemon is told about objects that its store has no room
 // for. What is absent comes from the environment, under Ray's names.
 type spillConfig struct {

@@ -7,19 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/accelerator"
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -28,8 +25,9 @@ import (
 // startLimit bounds the wait for the daemon.
 const startLimit = 30 * time.Second
 
-// runStart begins a cluster on this machine and leaves it running.
-func runStart(args []string, out io.Writer) error {
+// runStart begins a cluster on this machine and leaves it running. A failed start leaves no process and no session
+// behind. A wrong value is a usageError, also when only the daemon notices it.
+func runStart(args []string, out, errs io.Writer) error {
 	if askedHelp("start", startOptions, args, out) {
 		return nil
 	}
@@ -42,7 +40,7 @@ func runStart(args []string, out io.Writer) error {
 	}
 	conf, err := startConfig(flags)
 	if err != nil {
-		return fmt.Errorf("start: %w", err)
+		return usage("start: %v", err)
 	}
 	base := baseOf(flags)
 	dir, err := daemon.NewSessionDir(base)
@@ -69,7 +67,7 @@ func runStart(args []string, out io.Writer) error {
 		return err
 	}
 	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
-		fmt.Fprintf(out, "%v\n", err) // what was left behind is no reason not to start
+		fmt.Fprintf(errs, "eagleray: start: %v\n", err) // what was left behind is no reason not to start
 	}
 	signals := make(chan os.Signal, 1)
 	if flags["--block"] != "" {
@@ -80,110 +78,22 @@ func runStart(args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := setCurrent(base, dir); err != nil {
-		_ = cmd.Process.Signal(unix.SIGTERM)
-		return err
+	tellUnused("start", append(unusedGiven(startOptions, flags), unusedSettings(&conf)...), errs)
+	err = setCurrent(base, dir)
+	if err == nil {
+		err = announce(out, dir, flags)
 	}
-	if err := announce(out, dir, flags); err != nil {
-		return err
+	if err != nil {
+		endDaemon(cmd, whenEnded(cmd))
+		clearCurrent(base, dir)
+		os.RemoveAll(dir)
+		return fmt.Errorf("start: %w", err)
 	}
 	one.Close()
 	if flags["--block"] == "" {
 		return cmd.Process.Release()
 	}
 	return block(out, cmd, signals)
-}
-
-// startConfig turns flags into the daemon's configuration.
-func startConfig(flags map[string]string) (c config, err error) {
-	number := func(name string) *float64 {
-		v, ok := flags[name]
-		if !ok || err != nil {
-			return nil
-		}
-		f, e := strconv.ParseFloat(v, 64)
-		if e != nil || math.IsNaN(f) || math.IsInf(f, 0) || f < 0 {
-			err = fmt.Errorf("%s: %q is not a number ≥ 0", name, v)
-		}
-		return &f
-	}
-	bytes := func(name string) *uint64 {
-		if f := number(name); f != nil {
-			if *f > float64(resource.MaxBytes) && err == nil {
-				err = fmt.Errorf("%s: %s is too large: at most %s", name, flags[name], resource.FormatBytes(resource.MaxBytes))
-			}
-			n := uint64(*f)
-			return &n
-		}
-		return nil
-	}
-	c.NumCPUs, c.NumGPUs = number("--num-cpus"), number("--num-gpus")
-	c.Memory, c.ObjectStoreMemory = bytes("--memory"), bytes("--object-store-memory")
-	if err != nil {
-		return c, err
-	}
-	if c.NumGPUs != nil && *c.NumGPUs != math.Trunc(*c.NumGPUs) {
-		return c, fmt.Errorf("--num-gpus: %q is not a whole number of devices", flags["--num-gpus"])
-	}
-	if c.GPUMemory, err = sizes(flags["--gpu-memory"]); err != nil {
-		return c, fmt.Errorf("--gpu-memory: %w", err)
-	}
-	if text := flags["--resources"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &c.Resources); err != nil {
-			return c, fmt.Errorf(`--resources: %q is not a JSON object of numbers, as in '{"name": 4}': %w`, text, err)
-		}
-		for name, n := range c.Resources {
-			switch name {
-			case "CPU", "GPU":
-				return c, fmt.Errorf("--resources: %s is given with --num-%ss", name, strings.ToLower(name))
-			case "memory", "object_store_memory", resource.GPUMemory:
-				return c, fmt.Errorf("--resources: %s is given with --%s", name, strings.ReplaceAll(name, "_", "-"))
-			}
-			if n < 0 {
-				return c, fmt.Errorf("--resources: %s is negative", name)
-			}
-			if accelerator.IsAccelerator(name) && n != math.Trunc(n) {
-				return c, fmt.Errorf("--resources: %s is %v, must be a whole number of devices", name, n)
-			}
-		}
-	}
-	if text := flags["--labels"]; text != "" {
-		c.Labels = make(map[string]string)
-		for _, pair := range strings.Split(text, ",") {
-			k, v, ok := strings.Cut(pair, "=")
-			if !ok || k == "" {
-				return c, fmt.Errorf("--labels: %q is not key=value", pair)
-			}
-			c.Labels[k] = v
-		}
-	}
-	if dir := flags["--object-spilling-directory"]; dir != "" {
-		if c.Directory, err = filepath.Abs(dir); err != nil {
-			return c, fmt.Errorf("--object-spilling-directory: %w", err)
-		}
-	}
-	if text := flags["--system-config"]; text != "" {
-		if err := json.Unmarshal([]byte(text), &c.System); err != nil {
-			return c, fmt.Errorf("--system-config: %q is not a JSON object: %w", text, err)
-		}
-	}
-	c.NodeIP = flags["--node-ip-address"]
-	return c, nil
-}
-
-// sizes reads a list such as 16GiB,24GiB.
-func sizes(text string) (bytes []int64, err error) {
-	if text == "" {
-		return nil, nil
-	}
-	for _, part := range strings.Split(text, ",") {
-		n, err := resource.ParseBytes(part)
-		if err != nil {
-			return nil, err
-		}
-		bytes = append(bytes, n)
-	}
-	return bytes, nil
 }
 
 // launch starts the daemon in the background and waits until it is ready.
@@ -234,10 +144,11 @@ func launch(dir string, conf config) (*exec.Cmd, error) {
 	said, _ := io.ReadAll(io.NewSectionReader(early, 0, 1<<20))
 	logged, _ := os.ReadFile(filepath.Join(dir, daemon.LogName))
 	os.RemoveAll(dir)
-	for _, prefix := range []string{"error: ", "invalid: "} {
-		if text, ok := strings.CutPrefix(line, prefix); ok {
-			return nil, errors.New(strings.TrimSpace(text))
-		}
+	if text, ok := strings.CutPrefix(line, "invalid: "); ok {
+		return nil, usage("start: %s", strings.TrimSpace(text))
+	}
+	if text, ok := strings.CutPrefix(line, "error: "); ok {
+		return nil, fmt.Errorf("start: %s", strings.TrimSpace(text))
 	}
 	return nil, fmt.Errorf("the daemon did not become ready (%v); it wrote:\n%s%s", err, said, logged)
 }
@@ -255,8 +166,8 @@ func announce(out io.Writer, dir string, flags map[string]string) error {
 	}
 	res := info.Totals.Resources
 	tmp := ""
-	if v := flags["--temp-dir"]; v != "" {
-		tmp = "EAGLERAY_TMPDIR=" + v + " "
+	if flags["--temp-dir"] != "" {
+		tmp = "EAGLERAY_TMPDIR=" + filepath.Dir(baseOf(flags)) + " "
 	}
 	fmt.Fprintf(out, `Eagle Ray runs on this machine: %s.
 
@@ -292,8 +203,7 @@ func offered(res map[string]int64) string {
 
 // block waits with the cluster in the foreground.
 func block(out io.Writer, cmd *exec.Cmd, signals <-chan os.Signal) error {
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
+	ended := whenEnded(cmd)
 	fmt.Fprintln(out, "\n--block: this command stays until the cluster ends; Ctrl-C ends it.")
 	select {
 	case err := <-ended:
@@ -302,12 +212,25 @@ func block(out io.Writer, cmd *exec.Cmd, signals <-chan os.Signal) error {
 		}
 		return errors.New("the cluster was stopped")
 	case <-signals:
-		_ = cmd.Process.Signal(unix.SIGTERM)
-		select {
-		case <-ended:
-		case <-time.After(startLimit):
-			_ = cmd.Process.Kill()
-		}
+		endDaemon(cmd, ended)
 		return nil
+	}
+}
+
+// whenEnded reaps the daemon when it ends.
+func whenEnded(cmd *exec.Cmd) <-chan error {
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	return ended
+}
+
+// endDaemon returns when the daemon has ended.
+func endDaemon(cmd *exec.Cmd, ended <-chan error) {
+	_ = cmd.Process.Signal(unix.SIGTERM)
+	select {
+	case <-ended:
+	case <-time.After(startLimit):
+		_ = cmd.Process.Kill()
+		<-ended
 	}
 }

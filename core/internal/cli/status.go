@@ -14,7 +14,7 @@ import (
 )
 
 // runStatus prints what the cluster is and does.
-func runStatus(args []string, out io.Writer) error {
+func runStatus(args []string, out, errs io.Writer) error {
 	if askedHelp("status", statusOptions, args, out) {
 		return nil
 	}
@@ -42,6 +42,7 @@ func runStatus(args []string, out io.Writer) error {
 	if err := c.call(wire.TObjStats, &store); err != nil {
 		return err
 	}
+	tellUnused("status", unusedGiven(statusOptions, flags), errs)
 	printStatus(out, c, &info, &store)
 	return nil
 }
@@ -56,7 +57,11 @@ func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.
 		if n.IsHead {
 			role = "head"
 		}
-		fmt.Fprintf(out, "  %s %s  %s  %s (%s, pid %d)\n", state, role, hex.EncodeToString(n.NodeID)[:8], n.Address, n.Hostname, n.Pid)
+		at := n.Address
+		if n.Name != n.Address {
+			at = n.Name + "  " + at
+		}
+		fmt.Fprintf(out, "  %s %s  %s  %s (%s, pid %d)\n", state, role, hex.EncodeToString(n.NodeID)[:8], at, n.Hostname, n.Pid)
 	}
 	fmt.Fprintf(out, "\nResources (used / total)\n")
 	for _, name := range sortedKeys(info.Totals.Resources) {

@@ -25,3 +25,17 @@ func TestPrintStatus_GPUMemory_TotalAndWhoHoldsIt(t *testing.T) {
 		}
 	}
 }
+
+func TestPrintStatus_NodeWithAName_IsShownWithIt(t *testing.T) {
+	var out strings.Builder
+	id := []byte{0xab, 0xcd, 0xef, 0x01, 0x02}
+	printStatus(&out, &cluster{dir: "/s"}, &wire.ClusterInfo{Nodes: []wire.NodeInfo{
+		{NodeID: id, Alive: true, IsHead: true, Name: "trunk", Address: "10.0.0.1", Hostname: "h", Pid: 7},
+		{NodeID: id, Name: "10.0.0.2", Address: "10.0.0.2", Hostname: "i", Pid: 8},
+	}}, &wire.ObjStats{})
+	for _, want := range []string{"  alive head  abcdef01  trunk  10.0.0.1 (h, pid 7)\n", "  dead node  abcdef01  10.0.0.2 (i, pid 8)\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, out.String())
+		}
+	}
+}

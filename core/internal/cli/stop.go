@@ -19,7 +19,7 @@ const stopGrace = 10 * time.Second
 
 // runStop ends the cluster that start began. With none there is nothing to do,
 // which is no error: as in Ray, scripts call it to be sure.
-func runStop(args []string, out io.Writer) error {
+func runStop(args []string, out, _ io.Writer) error {
 	if askedHelp("stop", stopOptions, args, out) {
 		return nil
 	}

@@ -35,6 +35,7 @@ type Options struct {
 	CanGrow     bool // nodes or an autoscaler may add resources
 	WaitForFit  bool // infeasible="wait"
 	Labels      map[string]string
+	Name        string // what the node is called in lists, its address when nobody named it
 	Address     string
 	Hostname    string
 	IsHead      bool

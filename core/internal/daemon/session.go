@@ -25,8 +25,11 @@ func Base() string {
 	return BaseIn("/tmp")
 }
 
-// BaseIn is Base below another temporary directory.
+// BaseIn is Base below another temporary directory. The path is absolute: a daemon works in the root directory.
 func BaseIn(tmp string) string {
+	if whole, err := filepath.Abs(tmp); err == nil {
+		tmp = whole
+	}
 	return filepath.Join(tmp, "eagleray-"+strconv.Itoa(os.Getuid()))
 }
 

@@ -81,7 +81,7 @@ func BenchmarkHead_OwnerEnds(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
-				owner := ids.NewWorker().Owner()
+				owner := ids.NewWorkerOn(1).Owner()
 				for range actors {
 					create(owner)
 				}

@@ -17,7 +17,7 @@ func Nodes(ctx context.Context, h Reads) ([]wire.NodeInfo, error) {
 	var rows []wire.NodeInfo
 	for _, n := range found {
 		rows = append(rows, wire.NodeInfo{
-			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Address: n.Address, Hostname: n.Hostname,
+			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Name: n.Name, Address: n.Address, Hostname: n.Hostname,
 			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
 		})
 	}

@@ -77,7 +77,7 @@ func start(t testing.TB, cpus int64, change func(*daemon.Options), behind func(d
 	if err := s.head.AwaitReports(ctx); err != nil {
 		t.Fatal(err)
 	}
-	node := record.Node{ID: o.Node, Address: o.Address, Hostname: o.Hostname, SessionDir: s.Dir, Resources: record.Resources(s.D.Totals()), IsHead: true}
+	node := record.Node{ID: o.Node, Name: o.Name, Address: o.Address, Hostname: o.Hostname, SessionDir: s.Dir, Resources: record.Resources(s.D.Totals()), IsHead: true}
 	if err := s.head.RegisterNode(ctx, node); err != nil {
 		t.Fatal(err)
 	}

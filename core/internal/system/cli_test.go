@@ -170,8 +170,8 @@ func TestCLI_Block_EndsWithSIGINT(t *testing.T) {
 
 func TestCLI_BadValues_StartNothing(t *testing.T) {
 	c := newCLI(t)
-	c.expect(1, []string{"object_store_memory is 10 bytes"}, "start", "--head", "--object-store-memory=10")
-	c.expect(1, []string{"is not a JSON object"}, "start", "--head", "--resources=x")
+	c.expect(2, []string{"object_store_memory is 10 bytes"}, "start", "--head", "--object-store-memory=10")
+	c.expect(2, []string{"is not a JSON object"}, "start", "--head", "--resources=x")
 	if left, _ := filepath.Glob(c.tmp + "/*/s-*"); len(left) != 0 {
 		t.Errorf("left: %v", left)
 	}

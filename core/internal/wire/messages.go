@@ -519,6 +519,7 @@ type GPUUse struct {
 type NodeInfo struct {
 	NodeID     []byte
 	Alive      bool
+	Name       string
 	Address    string
 	Hostname   string
 	SessionDir string

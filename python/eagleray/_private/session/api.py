@@ -395,7 +395,7 @@ def nodes() -> list[dict[str, Any]]:
                 "ObjectStoreSocketName": node["session_dir"] + "/d.sock",
                 "RayletSocketName": node["session_dir"] + "/d.sock",
                 "MetricsExportPort": -1,
-                "NodeName": node["address"],
+                "NodeName": node["name"],
                 "RuntimeEnvAgentPort": -1,
                 "DeathReason": 0,
                 "DeathReasonMessage": "",

@@ -208,7 +208,7 @@ class Census:
                 "node_ip": row["Address"],
                 "is_head_node": row["IsHead"],
                 "state": "ALIVE" if row["Alive"] else "DEAD",
-                "node_name": row["Address"],
+                "node_name": row["Name"],
                 "resources_total": _amounts(row["Resources"]) or {},
                 "labels": {"ray.io/node-id": row["NodeID"].hex(), **(row["Labels"] or {})},
             }

@@ -132,8 +132,8 @@ def init(
         runtime_env: The environment of all tasks: env_vars, working_dir, py_modules.
         infeasible: With "raise" (default) a task or actor that can never run fails; with "wait" it waits, as in Ray.
         object_spilling_directory: The folder for objects that the store has no room for; the session's when None.
-        **kwargs: ``_memory`` (bytes); ``_system_config``, of which the settings of spilling are used; Ray's other
-            private keywords have no effect, and a warning says so.
+        **kwargs: ``_memory`` (bytes); ``_node_name``, which ``nodes()`` shows; ``_system_config``, of which the
+            settings of spilling are used; Ray's other private keywords have no effect, and a warning says so.
 
     Raises:
         RuntimeError: a session is running, or a keyword is unknown.
@@ -161,6 +161,7 @@ def init(
     config = _daemon_config(
         num_cpus, num_gpus, gpu_memory, resources, labels, object_store_memory, kwargs.get("_memory"), infeasible
     )
+    config |= _node_name(kwargs.get("_node_name"))
     directory = object_spilling_directory or kwargs.get("_object_spilling_directory")
     config |= spilling.config(directory, kwargs.get("_system_config"))
     with _lock:
@@ -241,6 +242,12 @@ def _daemon_config(
         "infeasible": infeasible or os.environ.get("EAGLERAY_INFEASIBLE") or None,
     }
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _node_name(name: Any) -> dict[str, str]:
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"_node_name must be a string, got {type(name).__name__}: {name!r}")
+    return {"node_name": name} if name else {}
 
 
 def _check_labels(labels: Any) -> None:

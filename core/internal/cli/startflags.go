@@ -1,0 +1,91 @@
+package cli
+
+// Why flags that Ray has are accepted by start and have no effect.
+const (
+	noPorts      = "no network port is opened: the processes of a machine talk through Unix sockets"
+	noWorkerPort = "workers listen at no network port"
+	noClients    = "programs on other machines cannot connect yet"
+	noDashboard  = "there is no dashboard: `eagleray status` and `eagleray list` show what runs"
+	noMetrics    = "no metrics are exported"
+	noAutoscaler = "there is no autoscaler"
+	noRedis      = "the cluster keeps its state itself, without Redis"
+	noWorkflows  = "there are no workflows that would be stored"
+	noPlasma     = "objects lie in anonymous shared memory"
+	noNames      = "the sockets of a session have fixed names in its folder"
+	noCgroups    = "workers are not put into cgroups of their own"
+	noHooks      = "there are no hooks: with EAGLERAY_TRACE set, calls are traced"
+	noRecompute  = "lost objects are computed again unless RAY_lineage_pinning_enabled is 0"
+	noMonitor    = "the daemon itself passes on what workers print"
+	noRedirect   = "processes write to files in the session's folder logs"
+	noDebugger   = "there is no debugger"
+	noUsage      = "usage statistics are never collected"
+)
+
+// Why flags of ours are refused.
+const (
+	noToken = "a token is for machines that join; " + later
+	noState = "the state of a cluster is kept in memory; keeping it on disk comes with a later version"
+)
+
+// startOptions are the flags of start: those that have an effect, those of Ray that have none here, which scripts and
+// operators pass, and those that are refused. docs/start.md lists them.
+var startOptions = append([]option{
+	{name: "--head", about: "begin a new cluster on this machine"},
+	{name: "--num-cpus", value: "N", about: "CPUs to offer (default: those this process may use)"},
+	{name: "--num-gpus", value: "N", about: "GPUs to offer (default: detected)"},
+	{name: "--gpu-memory", value: "SIZE,…", about: "memory of every GPU, or of each, as 16GiB (default: detected)"},
+	{name: "--resources", value: "JSON", about: `custom resources, as '{"name": 4}'`},
+	{name: "--memory", value: "BYTES", about: "memory to offer (default: what is available)"},
+	{name: "--object-store-memory", value: "BYTES", about: "size of the object store (default: 30% of the memory)"},
+	{name: "--object-spilling-directory", value: "DIR", about: "where objects go that the store has no room for (default: the session)"},
+	{name: "--system-config", value: "JSON", about: `Ray's settings of spilling, as '{"object_spilling_threshold": 0.9}'`},
+	{name: "--labels", value: "K=V,…", about: "labels of this node"},
+	{name: "--labels-file", value: "FILE", about: "a YAML file of labels; those of --labels come first"},
+	{name: "--infeasible", value: "WHAT", about: "what a task does that this node can never run: raise (default), or wait as in Ray", check: oneOf("raise", "wait")},
+	{name: "--node-name", value: "NAME", about: "the name under which this node is shown (default: its address)", check: nodeName},
+	{name: "--node-ip-address", value: "IP", about: "the address under which this node is shown", check: nodeAddress},
+	{name: "--temp-dir", value: "DIR", about: "where sessions live (default: $EAGLERAY_TMPDIR, $RAY_TMPDIR, /tmp)"},
+	{name: "--block", about: "stay in the foreground; Ctrl-C ends the cluster"},
+
+	{name: "--address", value: "HOST:PORT", deny: later},
+	{name: "--token-file", value: "FILE", deny: noToken},
+	{name: "--insecure", deny: noToken},
+	{name: "--state-dir", value: "DIR", deny: noState},
+
+	{name: "--port", value: "PORT", check: port, unused: noPorts},
+	{name: "--node-manager-port", value: "PORT", check: port, unused: noPorts},
+	{name: "--object-manager-port", value: "PORT", check: port, unused: noPorts},
+	{name: "--gcs-server-port", value: "PORT", check: port, unused: noPorts},
+	{name: "--runtime-env-agent-port", value: "PORT", check: port, unused: noPorts},
+	{name: "--min-worker-port", value: "PORT", check: port, unused: noWorkerPort},
+	{name: "--max-worker-port", value: "PORT", check: port, unused: noWorkerPort},
+	{name: "--worker-port-list", value: "PORTS", check: ports, unused: noWorkerPort},
+	{name: "--ray-client-server-port", value: "PORT", check: port, unused: noClients},
+	{name: "--include-dashboard", value: "BOOL", check: yesOrNo, unused: noDashboard, granted: "false"},
+	{name: "--dashboard-host", value: "HOST", unused: noDashboard},
+	{name: "--dashboard-port", value: "PORT", check: port, unused: noDashboard},
+	{name: "--dashboard-grpc-port", value: "PORT", check: port, unused: noDashboard},
+	{name: "--dashboard-agent-listen-port", value: "PORT", check: port, unused: noDashboard},
+	{name: "--dashboard-agent-grpc-port", value: "PORT", check: port, unused: noDashboard},
+	{name: "--proxy-server-url", value: "URL", unused: noDashboard},
+	{name: "--metrics-export-port", value: "PORT", check: port, unused: noMetrics},
+	{name: "--autoscaling-config", value: "FILE", unused: noAutoscaler},
+	{name: "--no-monitor", unused: noAutoscaler},
+	{name: "--redis-username", value: "TEXT", unused: noRedis},
+	{name: "--redis-password", value: "TEXT", unused: noRedis},
+	{name: "--redis-shard-ports", value: "PORTS", check: ports, unused: noRedis},
+	{name: "--storage", value: "URI", unused: noWorkflows},
+	{name: "--plasma-directory", value: "DIR", unused: noPlasma},
+	{name: "--plasma-store-socket-name", value: "PATH", unused: noNames},
+	{name: "--raylet-socket-name", value: "PATH", unused: noNames},
+	{name: "--enable-resource-isolation", unused: noCgroups},
+	{name: "--cgroup-path", value: "PATH", unused: noCgroups},
+	{name: "--system-reserved-cpu", value: "N", check: positiveNumber, unused: noCgroups},
+	{name: "--system-reserved-memory", value: "BYTES", check: positiveNumber, unused: noCgroups},
+	{name: "--tracing-startup-hook", value: "HOOK", unused: noHooks},
+	{name: "--enable-object-reconstruction", unused: noRecompute},
+	{name: "--include-log-monitor", value: "BOOL", check: yesOrNo, unused: noMonitor},
+	{name: "--no-redirect-output", unused: noRedirect},
+	{name: "--ray-debugger-external", unused: noDebugger},
+	{name: "--disable-usage-stats", unused: noUsage},
+}, logOptions...)
