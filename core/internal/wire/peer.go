@@ -201,8 +201,9 @@ func (p *Peer) refuse(err error) (calls map[uint64]func(*Message, error), open b
 // Push sends a one-way message. It never blocks on the peer.
 func (p *Peer) Push(t Type, body any) error { return p.send(Push, t, 0, 0, body) }
 
-// nowFor is how long PushNow waits for a peer that does not read.
-const nowFor = 100 * time.Millisecond
+// nowFor is how long PushNow waits for a peer that does not read. It is long enough for a peer that reads, but gets
+// hardly any processor time.
+const nowFor = 2 * time.Second
 
 // PushNow is Push, and when it returns the message has left this process, which may end then.
 // PushNow waits for nowFor at most for a peer that does not read.

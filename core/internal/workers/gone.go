@@ -1,6 +1,8 @@
 package workers
 
 import (
+	"net"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +14,10 @@ import (
 // statusWait is how long the end of a worker waits for its exit status, which the
 // zygote tells if the process was not there to be asked any more.
 const statusWait = 100 * time.Millisecond
+
+// readWait is how long the end of a worker waits until all that the worker sent has been read. Reading takes
+// milliseconds, and much longer only where the daemon gets hardly any processor time.
+const readWait = 30 * time.Second
 
 // maxStartKills is how many workers in a row may be killed while they start
 // before that counts as a fault of their environment.
@@ -32,15 +38,6 @@ type End struct {
 // status was read from the process if the zygote has not waited for it yet; else it is
 // on its way from the zygote.
 func (t *Table) processGone(w *Worker, p *Process) {
-	limit := time.NewTimer(statusWait)
-	defer limit.Stop()
-	wait := func(event <-chan struct{}) {
-		select {
-		case <-event:
-		case <-limit.C:
-			limit.Reset(0)
-		}
-	}
 	var output *Output
 	var starting bool
 	var peer *wire.Peer
@@ -50,7 +47,18 @@ func (t *Table) processGone(w *Worker, p *Process) {
 		}
 		output, starting, peer = w.output, w.state == Starting, w.peer
 	})
-	if peer != nil {
+	if peer != nil && hungUp(peer.Conn()) {
+		waitFor(peer.Done(), time.After(readWait))
+		peer = nil
+	}
+	limit := time.NewTimer(statusWait)
+	defer limit.Stop()
+	wait := func(event <-chan struct{}) {
+		if !waitFor(event, limit.C) {
+			limit.Reset(0)
+		}
+	}
+	if peer != nil { // a process that the worker has forked may keep the socket open
 		wait(peer.Done())
 	}
 	wait(w.statusSet)
@@ -70,6 +78,36 @@ func (t *Table) processGone(w *Worker, p *Process) {
 		w.events.KilledFromOutside()
 	}
 	t.locked(func() { t.finish(w, stderr) })
+}
+
+// waitFor waits for an event, and reports whether it came before the limit.
+func waitFor(event <-chan struct{}, limit <-chan time.Time) bool {
+	select {
+	case <-event:
+		return true
+	case <-limit:
+		return false
+	}
+}
+
+// hungUp reports whether nobody can send on a connection any more: its other end is closed in every process. What was
+// sent before may still have to be read.
+func hungUp(conn net.Conn) bool {
+	c, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	up := false
+	err = raw.Control(func(fd uintptr) {
+		list := []unix.PollFd{{Fd: int32(fd)}}
+		n, err := unix.Poll(list, 0)
+		up = err == nil && n == 1 && list[0].Revents&unix.POLLHUP != 0
+	})
+	return err == nil && up
 }
 
 // setStatus notes how a worker ended, if that is not known yet; mu held.

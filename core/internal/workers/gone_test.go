@@ -2,6 +2,8 @@ package workers
 
 import (
 	"fmt"
+	"net"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // What is said of a worker's end is of this worker: how its process ended, what it
@@ -122,4 +125,77 @@ func TestTable_ProcessGone_KilledFromOutsideIsToldFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What a worker sent before its end is read before the end is told, however long the daemon takes to read it. A process
+// that keeps the socket open holds the end up for a moment only.
+func TestTable_ProcessGone_WhatItSentIsReadFirst(t *testing.T) {
+	for _, kept := range []bool{false, true} {
+		t.Run(fmt.Sprintf("another process keeps the socket: %v", kept), func(t *testing.T) {
+			tb, j := openTable(t)
+			w, _, h := ordered(tb, j)
+			fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			here, there := connOf(t, fds[0]), connOf(t, fds[1])
+			reads, goOn := make(chan struct{}), make(chan struct{})
+			peer := wire.NewPeer(here, func(*wire.Message) {
+				close(reads)
+				<-goOn
+			}, func(error) {})
+			peer.Start()
+			t.Cleanup(peer.Close)
+			frame, err := wire.AppendMessage(nil, wire.Push, wire.TObjSeal, 0, 0, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := there.Write(frame); err != nil {
+				t.Fatal(err)
+			}
+			<-reads
+			if !kept {
+				there.Close()
+			}
+			tb.mu.Lock()
+			sleeps(t, tb, w)
+			w.peer = peer
+			tb.SetReady(w)
+			err = unix.Kill(w.pid, unix.SIGKILL)
+			tb.mu.Unlock()
+			if err != nil {
+				t.Fatal(err)
+			}
+			early := false
+			select {
+			case <-h.gone:
+				early = true
+			case <-time.After(3 * statusWait):
+			}
+			if early != kept {
+				t.Errorf("the end is told before the message is read: %v", early)
+			}
+			close(goOn)
+			if !early {
+				select {
+				case <-h.gone:
+				case <-time.After(testLimit):
+					t.Fatal("the end of the worker is not told")
+				}
+			}
+		})
+	}
+}
+
+// connOf returns the connection that a descriptor is.
+func connOf(t *testing.T, fd int) net.Conn {
+	t.Helper()
+	f := os.NewFile(uintptr(fd), "socket")
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
 }
