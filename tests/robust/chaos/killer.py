@@ -70,4 +70,6 @@ class Killer:
                 os.kill(victim, signal.SIGKILL)
             except ProcessLookupError:
                 continue
+            finally:
+                self._monitor.note_killed(victim)
             self.killed += 1

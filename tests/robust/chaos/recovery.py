@@ -7,6 +7,7 @@ later than the one at which a fresh worker is ready.
 
 from __future__ import annotations
 
+import math
 import os
 import socket
 import struct
@@ -19,6 +20,8 @@ PATH = "EAGLERAY_CHAOS_RECOVERY"
 _FORM = struct.Struct("<idi")
 #: What a task's worker sends in place of an actor's number.
 _TASK_STARTS, _TASK_ENDS = -1, -2
+#: Seconds in which a killed process may still run on another processor.
+_DYING_S = 0.01
 
 
 def report_start(actor: int = _TASK_STARTS) -> None:
@@ -51,7 +54,7 @@ class RecoveryMonitor:
         self._lock = threading.Lock()
         self._actors: dict[int, int] = {}  # by worker: the number of its actor
         self._running: set[int] = set()  # pooled workers in a task that reports its end, too
-        self._dead: set[int] = set()
+        self._dead: dict[int, float] = {}  # by killed worker: until when reports with its pid are its own
         self._lost: dict[int, float] = {}  # by actor that is not back yet: when its worker was killed
         self._missed: list[float] = []  # when the pooled workers that are not replaced yet were killed
         self._gaps: dict[str, list[float]] = {"task": [], "actor": []}
@@ -62,8 +65,9 @@ class RecoveryMonitor:
         while data := self._line.recv(64):
             pid, when, actor = _FORM.unpack(data)
             with self._lock:
-                if pid in self._dead:
+                if when <= self._dead.get(pid, 0.0):
                     continue
+                self._dead.pop(pid, None)  # the system has given the pid to another process
                 if actor == _TASK_ENDS:
                     self._running.discard(pid)
                 elif actor == _TASK_STARTS:
@@ -89,16 +93,26 @@ class RecoveryMonitor:
         with self._lock:
             return sorted(self._running)
 
+    def actors(self) -> dict[int, int]:
+        """The number of the actor that each worker of an actor has."""
+        with self._lock:
+            return dict(self._actors)
+
     def announce_kill(self, victim: int, when: float) -> None:
         """Notes that a worker is about to be killed."""
         with self._lock:
-            self._dead.add(victim)
+            self._dead[victim] = math.inf
             actor = self._actors.pop(victim, None)
             if actor is not None:
                 self._lost.setdefault(actor, when)  # an actor that is killed again before it is back counts once
             elif victim in self._running:
                 self._running.remove(victim)
                 self._missed.append(when)
+
+    def note_killed(self, victim: int) -> None:
+        """Notes that the announced kill has happened. Another process may get the pid from now on."""
+        with self._lock:
+            self._dead[victim] = time.monotonic() + _DYING_S
 
     def take(self, kind: str) -> list[float]:
         """The recovery times of ``"task"`` or ``"actor"`` workers since the last call."""
