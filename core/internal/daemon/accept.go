@@ -57,6 +57,9 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	if h.Version != wire.Version {
 		return fault.New(fault.VersionMismatch, "this daemon speaks protocol version %d, the caller %d: both must come from one installation", wire.Version, h.Version)
 	}
+	if h.Role == wire.RoleReach {
+		return d.reach(u, h)
+	}
 	if h.Role == wire.RoleHandover {
 		return d.handOver(u, h)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -30,7 +31,7 @@ func Open(o Options) (*Daemon, error) {
 			return nil, fmt.Errorf("session directory: %w", err)
 		}
 	}
-	path := filepath.Join(o.SessionDir, "d.sock")
+	path := wire.DaemonPath(o.SessionDir)
 	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
@@ -53,6 +54,7 @@ func Open(o Options) (*Daemon, error) {
 		incarnations: make(map[sched.ActorID]*incarnation),
 		failedStarts: make(map[ids.Actor]int),
 	}
+	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Refused: func(err error) { d.refuse("pipe refused", err) }})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{
@@ -109,6 +111,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	for _, p := range peers {
 		p.Close()
 	}
+	d.pipes.Close()
 	if left := d.table.Close(closeLimit); left > 0 {
 		d.log.Warn("processes do not end", "left", left)
 	}

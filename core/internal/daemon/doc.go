@@ -45,6 +45,14 @@
 // A worker that ends while others need what it owns hands that over to a successor, which
 // is a client of this daemon in the daemon's own process (Options.Succeed, successor.go).
 //
+// # Guests
+//
+// A process of another node that wants leases of this one connects through a pipe (package pipes),
+// and is a client here: a guest. It stands in owners, so that workers may write results for it. It
+// has no process, no arena and no pidfd here, and may ask for leases only. When it leaves it loses
+// its leases, and what it owns stays: its own daemon says when that goes. The job of a guest has a
+// row without a driver, which goes with its last guest and worker, or with JobEnded (guest.go).
+//
 // # Actors
 //
 // createActor registers an actor with the head, which calls PlaceActor when that is
@@ -71,7 +79,7 @@
 // # Requests of faulty processes
 //
 // Who may write, free, release or stop something is checked in authority.go. A message
-// that is refused is logged, equal ones once in a while (complaints.go). A daemon without
+// that is refused is logged, equal ones once in a while (package complaints). A daemon without
 // free descriptors lets no process in and starts none until it has some (package fdlimit).
 //
 // # Invariants

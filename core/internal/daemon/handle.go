@@ -70,6 +70,11 @@ var headRequests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message){
 
 // handle serves one message of a process, on its connection's goroutine.
 func (d *Daemon) handle(c *client, m *wire.Message) {
+	if err := mayAsk(c, m.Type); err != nil {
+		d.refuse("message refused", err)
+		_ = m.Fail(err)
+		return
+	}
 	if serve := headRequests[m.Type]; serve != nil {
 		served := func() {}
 		if m.Type == wire.TActorCreate {
