@@ -2,11 +2,15 @@ package pipes
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -103,26 +107,61 @@ func TestPipe_Ends(t *testing.T) {
 	}
 }
 
-// A process that has written its last words and ended before the other end reads them is heard.
+// fill writes to a connection until nothing more is taken, and returns what was written.
+func fill(t *testing.T, c net.Conn) (all []byte) {
+	t.Helper()
+	words := bytes.Repeat([]byte("last words "), 1000)
+	for len(all) < 64<<20 {
+		_ = c.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
+		n, err := c.Write(words)
+		if all = append(all, words[:n]...); err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Fatal(err)
+			}
+			return all
+		}
+	}
+	t.Fatal("64 MiB went to a process that does not read")
+	return nil
+}
+
+// A process that has written its last words and ended before the other end reads them is heard,
+// also when what is sent to it meanwhile cannot be delivered any more.
 func TestPipe_ProcessEndsBehindMuchThatItWrote_AllArrives(t *testing.T) {
+	for name, ends := range map[string]func(w *world, target *net.UnixConn, to ids.Owner){
+		"it closes its socket":            func(_ *world, target *net.UnixConn, _ ids.Owner) { target.Close() },
+		"it dies":                         func(w *world, target *net.UnixConn, to ids.Owner) { target.Close(); w.b.dies(to) },
+		"it dies, a child keeps its end":  func(w *world, _ *net.UnixConn, to ids.Owner) { w.b.dies(to) },
+		"it is dead before it is noticed": func(w *world, target *net.UnixConn, to ids.Owner) { w.b.dies(to); target.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, 0)
+			caller, target, _, to := w.joined(wire.RoleActor)
+			words := fill(t, target)
+			ends(w, target, to)
+			for range 10 { // nobody reads this any more: the far end notices that
+				say(t, caller, "question")
+				time.Sleep(2 * time.Millisecond)
+			}
+			got, err := io.ReadAll(caller)
+			if err != nil && !errors.Is(err, unix.ECONNRESET) || !bytes.Equal(got, words) {
+				t.Errorf("%d of %d bytes, %v", len(got), len(words), err)
+			}
+			w.over()
+		})
+	}
+}
+
+// A process that closes one direction has ended the pipe, although it reads no more.
+func TestPipe_ProcessWritesNoMore_Ends(t *testing.T) {
 	w := newWorld(t, 0)
-	caller, target, _, to := w.joined(wire.RoleActor)
-	words := bytes.Repeat([]byte("last words "), 50_000)
-	written := make(chan error, 1)
-	go func() {
-		_, err := target.Write(words)
-		target.Close()
-		w.b.dies(to)
-		written <- err
-	}()
-	say(t, caller, "nobody reads this any more")
-	got, err := io.ReadAll(caller)
-	if err != nil || !bytes.Equal(got, words) {
-		t.Errorf("%d of %d bytes, %v", len(got), len(words), err)
+	caller, target, _, _ := w.joined(wire.RoleLease)
+	fill(t, caller)
+	if err := target.CloseWrite(); err != nil {
+		t.Fatal(err)
 	}
-	if err := <-written; err != nil {
-		t.Error(err)
-	}
+	ends(t, caller, "")
 	w.over()
 }
 
@@ -179,10 +218,28 @@ func TestPipe_OfAControlConnection_LingersBehindItsProcess(t *testing.T) {
 			began := time.Now()
 			other := x.end(w, caller, target)
 			ends(t, other, "")
-			if took := time.Since(began); (took >= linger) != x.waits {
-				t.Errorf("the other process saw the end after %v; linger is %v", took, linger)
-			}
+			seen := time.Since(began)
 			w.over()
+			if gone := time.Since(began); (seen >= linger) != x.waits || (gone >= linger) != x.waits {
+				t.Errorf("the other process saw the end after %v, and the pipe was gone after %v; linger is %v", seen, gone, linger)
+			}
 		})
 	}
+}
+
+// Close does not wait for what lingers.
+func TestClose_PipeLingers_EndsAtOnce(t *testing.T) {
+	w := newWorld(t, time.Hour)
+	caller, target, _, _ := w.joined(wire.RoleControl)
+	target.Close()
+	for range 10 { // nobody reads this any more: the far end notices that
+		say(t, caller, "question")
+		time.Sleep(2 * time.Millisecond)
+	}
+	if n := w.b.pipes.Len(); n != 1 {
+		t.Errorf("%d ends are left, want the one that lingers", n)
+	}
+	w.b.pipes.Close()
+	ends(t, caller, "")
+	w.over()
 }

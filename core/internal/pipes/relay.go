@@ -44,7 +44,7 @@ func (r *relay) fromProcess() {
 		}
 	}
 	r.stream.Close()
-	r.process.Close() // toProcess may be waiting for a child of the process to read
+	r.process.Close() // toProcess may be waiting for the process to read
 }
 
 // toProcess passes on what comes from the stream, and then that the stream has ended. When it is the
