@@ -227,6 +227,29 @@ func TestPipe_OfAControlConnection_LingersBehindItsProcess(t *testing.T) {
 	}
 }
 
+// A process that is gone when its pipe begins is heard too, although a child keeps its socket open.
+func TestNear_ProcessIsGoneAlready_PipeEnds(t *testing.T) {
+	w := newWorld(t, 0)
+	from := w.a.process()
+	w.a.dies(from)
+	to, l := w.b.listens()
+	caller := w.a.calls(from, to, wire.RoleLease)
+	target, _ := accept(t, l)
+	ends(t, target, "")
+	ends(t, caller, "")
+	w.over()
+}
+
+// A connection that comes when the pipe has been closed is closed.
+func TestEnd_ConnectionComesAfterClose_IsClosed(t *testing.T) {
+	w := newWorld(t, 0)
+	ours, theirs := w.pair()
+	e := &end{p: w.a.pipes, left: make(chan struct{})}
+	e.close()
+	e.hold(theirs)
+	ends(t, ours, "")
+}
+
 // Close does not wait for what lingers.
 func TestClose_PipeLingers_EndsAtOnce(t *testing.T) {
 	w := newWorld(t, time.Hour)
