@@ -263,6 +263,9 @@ func TestClose_PipeLingers_EndsAtOnce(t *testing.T) {
 		t.Errorf("%d ends are left, want the one that lingers", n)
 	}
 	w.b.pipes.Close()
+	if n := w.b.pipes.Len(); n != 0 {
+		t.Errorf("Close has returned, and %d ends are left", n)
+	}
 	ends(t, caller, "")
 	w.over()
 }
