@@ -316,3 +316,30 @@ func TestPipe_OneOfTenWorkersIsStopped_TheOthersGoOn(t *testing.T) {
 		t.Errorf("the worker goes on with %.20q", got)
 	}
 }
+
+// A process that its daemon knows to be gone ends its pipes, although something keeps its sockets open.
+func TestPipe_CallerIsGone_EndsAlthoughItsSocketIsOpen(t *testing.T) {
+	a, b := twoNodes(t, 1)
+	d := a.Driver(nil)
+	h := visits(d, nil).Leased(1)
+	if h.Tell("pid") != fmt.Sprint(h.Pid) { // its connection stays open until the test ends
+		t.Fatal("the worker has another pid")
+	}
+	if n := counts(t, a)["n_pipes"]; n != 2 { // to the daemon and to the worker
+		t.Errorf("%d pipes begin at node A", n)
+	}
+	d.Peer.Close()
+	play.Eventually(t, "the pipes have ended", func() bool { return counts(t, a)["n_pipes"]+counts(t, b)["n_pipes"] == 0 })
+}
+
+// A daemon does not know whether an owner on another node lives.
+func TestPin_OwnerIsOnAnotherNode_IsNotSaidToBeDead(t *testing.T) {
+	_, b := twoNodes(t, 1)
+	d := b.Driver(nil)
+	for node, want := range map[uint32]fault.Code{nodeA: fault.ObjectLost, nodeB: fault.OwnerDied} {
+		id := ids.NewObject(1, ids.NewWorkerOn(node).Owner(), ids.Job(d.Job.JobID), 1)
+		if err := d.Try(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, nil); fault.CodeOf(err) != want {
+			t.Errorf("an object of node %d: %v, want %s", node, err, want)
+		}
+	}
+}
