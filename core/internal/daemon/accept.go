@@ -6,6 +6,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/sched"
@@ -57,13 +59,16 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	if h.Version != wire.Version {
 		return fault.New(fault.VersionMismatch, "this daemon speaks protocol version %d, the caller %d: both must come from one installation", wire.Version, h.Version)
 	}
+	if h.Role == wire.RoleReach {
+		return d.reach(u, h)
+	}
 	if h.Role == wire.RoleHandover {
 		return d.handOver(u, h)
 	}
 	if h.Role == wire.RoleProgress {
 		return d.startPage(u, h)
 	}
-	pid, pidfd := peerProcess(u, h.Pid)
+	pid, pidfd := workers.PeerProcess(u, h.Pid)
 	c := &client{role: h.Role, pid: pid}
 	switch h.Role {
 	case wire.RoleDriver, wire.RoleService:
@@ -131,6 +136,12 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 		})
 	}
 	return nil
+}
+
+func closeFD(fd int) {
+	if fd >= 0 {
+		unix.Close(fd)
+	}
 }
 
 // enlist enters the connection in the tables. It reports false when the daemon is closing.

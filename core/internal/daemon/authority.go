@@ -19,6 +19,26 @@ import (
 // bound a faulty client would let sums overflow.
 const maxWanted = 1 << 20
 
+// guestMay lists what a guest may send: what concerns leases. All else it asks its own daemon.
+var guestMay = map[wire.Type]bool{
+	wire.TEnvDefine: true, wire.TClassDefine: true, wire.TClassRetire: true, wire.TWhoHolds: true,
+	wire.TLeaseWant: true, wire.TLeaseReturn: true, wire.TLeaseMove: true,
+}
+
+// mayAsk returns an error if the message may not come from a guest, and the process is one.
+func mayAsk(c *client, t wire.Type) error {
+	if c.role == wire.RoleGuest && !guestMay[t] {
+		return fault.New(fault.BadRequest, "%s came from a process of node %d, and may be sent to that process's own daemon only", t, c.self.Owner().Node())
+	}
+	return nil
+}
+
+// knowsOwner reports whether an owner lives as far as this daemon knows. Whether an owner of
+// another node does is not this daemon's to say; mu held.
+func (d *Daemon) knowsOwner(o ids.Owner) bool {
+	return d.owners[o] != nil || o.Node() != d.o.Number
+}
+
 // mayStop returns an error unless the process may end the daemon. Only the command line may.
 func mayStop(c *client) error {
 	if c.role != wire.RoleCLI {

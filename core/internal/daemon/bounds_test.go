@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"log/slog"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -39,20 +38,6 @@ func TestOptions_Check_BoundsAndDefaults(t *testing.T) {
 			t.Errorf("%+v, %v", o, err)
 		}
 	}
-}
-
-// sleeper starts a process that the test ends.
-func sleeper(t *testing.T) int {
-	t.Helper()
-	cmd := exec.Command("sleep", "600")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return cmd.Process.Pid
 }
 
 func TestBackoff_LongerEachTimeUntilTheMost(t *testing.T) {

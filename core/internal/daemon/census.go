@@ -62,13 +62,14 @@ func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
 	return out
 }
 
-// censusClients returns the processes that a census asks, in the order in which they came.
+// censusClients returns the processes that a census asks, in the order in which they came. Guests
+// are asked by their own daemon.
 func (d *Daemon) censusClients() []*client {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	asked := make([]*client, 0, len(d.clients))
 	for _, c := range d.clients {
-		if c.role != wire.RoleCLI && c.role != wire.RoleHandover {
+		if c.role != wire.RoleCLI && c.role != wire.RoleGuest {
 			asked = append(asked, c)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -31,7 +32,7 @@ func Open(o Options) (*Daemon, error) {
 			return nil, fmt.Errorf("session directory: %w", err)
 		}
 	}
-	path := filepath.Join(o.SessionDir, "d.sock")
+	path := wire.DaemonPath(o.SessionDir)
 	socket, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
 	if err != nil {
 		return nil, fmt.Errorf("listen at %s: %w", path, err)
@@ -54,6 +55,7 @@ func Open(o Options) (*Daemon, error) {
 		failedStarts: make(map[ids.Actor]int),
 	}
 	d.ctx, d.end = context.WithCancel(context.Background())
+	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Refused: func(err error) { d.refuse("pipe refused", err) }})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{
@@ -110,6 +112,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	for _, p := range peers {
 		p.Close()
 	}
+	d.pipes.Close()
 	if left := d.table.Close(closeLimit); left > 0 {
 		d.log.Warn("processes do not end", "left", left)
 	}

@@ -47,6 +47,14 @@
 // successor, which is a client of this daemon in the daemon's own process
 // (Options.Succeed, successor.go).
 //
+// # Guests
+//
+// A process of another node that wants leases of this one connects through a pipe (package pipes),
+// and is a client here: a guest. It stands in owners, so that workers may write results for it. It
+// has no process, no arena and no pidfd here, and may ask for leases only. When it leaves it loses
+// its leases, and what it owns stays: its own daemon says when that goes. The job of a guest has a
+// row without a driver, which goes with its last guest and worker, or with JobEnded (guest.go).
+//
 // # Actors
 //
 // createActor registers an actor with the head, which calls PlaceActor when that is
@@ -74,7 +82,7 @@
 // # Requests of faulty processes
 //
 // Who may write, free, release or stop something is checked in authority.go. A message
-// that is refused is logged; of equal messages only some are logged (complaints.go). A
+// that is refused is logged; of equal messages only some are logged (package complaints). A
 // daemon without free descriptors accepts no process and starts none until it has free
 // descriptors again (package fdlimit).
 //

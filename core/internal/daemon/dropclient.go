@@ -26,9 +26,14 @@ func (d *Daemon) dropClient(c *client) {
 	if c.role == wire.RoleCLI {
 		return
 	}
+	if c.role == wire.RoleGuest {
+		d.dropGuest(c)
+		return
+	}
 	c.proc.Release()
 	owner := c.self.Owner()
 	delete(d.owners, owner)
+	d.pipes.Left(owner)
 	d.objects.DropHolder(c, owner)
 	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
 	removeSoon(d.socketOf(owner))

@@ -42,7 +42,7 @@ func TestFlow_Object_OthersMayNotWriteOrFree(t *testing.T) {
 	if err := b.Try(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: 10, Anew: true}, nil); err == nil {
 		t.Error("it is written by a stranger")
 	}
-	stranger := ids.NewObject(1, ids.NewWorkerOn(1).Owner(), ids.JobOf(1), 0)
+	stranger := ids.NewObject(1, ids.NewWorkerOn(play.Number).Owner(), ids.JobOf(1), 0)
 	if err := a.Try(wire.TObjCreate, wire.ObjCreate{ObjectID: stranger[:], Size: 10}, nil); fault.CodeOf(err) != fault.OwnerDied {
 		t.Errorf("nobody owns it: %v", err)
 	}

@@ -77,6 +77,11 @@ type headRequest struct {
 
 // handle serves one message of a process, on its connection's goroutine.
 func (d *Daemon) handle(c *client, m *wire.Message) {
+	if err := mayAsk(c, m.Type); err != nil {
+		d.refuse("message refused", err)
+		_ = m.Fail(err)
+		return
+	}
 	if q, ok := headRequests[m.Type]; ok {
 		served := func() {}
 		if m.Type == wire.TActorCreate {

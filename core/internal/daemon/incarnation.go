@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/internal/workers"
 )
 
 // incarnationKept is how long callers may take to ask about an incarnation that has
@@ -24,8 +25,7 @@ func (d *Daemon) startPage(u *net.UnixConn, h *wire.Hello) error {
 	if len(h.OwnerID) != ids.OwnerSize {
 		return fault.New(fault.BadRequest, "an owner's id has %d bytes, not %d", ids.OwnerSize, len(h.OwnerID))
 	}
-	pid, pidfd := peerProcess(u, h.Pid)
-	closeFD(pidfd)
+	pid := workers.PeerPid(u, h.Pid)
 	x, err := d.creationBegins(ids.Owner(h.OwnerID), pid)
 	if err != nil {
 		return err

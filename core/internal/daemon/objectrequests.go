@@ -39,7 +39,7 @@ func (d *Daemon) createObject(c *client, m *wire.Message) error {
 	if c.gone {
 		return nil
 	}
-	if d.owners[id.Owner()] == nil {
+	if !d.knowsOwner(id.Owner()) {
 		_ = m.Fail(fault.New(fault.OwnerDied, "object %s: its owner is gone", id))
 		return nil
 	}
@@ -75,7 +75,7 @@ func (d *Daemon) sealPinned(c *client, id ids.Object, _ *wire.Message) error {
 func (d *Daemon) pinObject(c *client, id ids.Object, m *wire.Message) error {
 	known := d.objects.Has(id)
 	d.objects.Pin(c, id, func(at objects.Place, size uint64, err error) {
-		if err != nil && !known && d.owners[id.Owner()] == nil {
+		if err != nil && !known && !d.knowsOwner(id.Owner()) {
 			err = fault.New(fault.OwnerDied, "object %s is lost: the process that owned it has ended", id)
 		}
 		answerPlace(m, at, size, err)

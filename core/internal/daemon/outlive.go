@@ -213,6 +213,7 @@ func (d *Daemon) jobOver(j *job) []*workers.Output {
 	j.ended = true
 	outputs := d.endWorkersOf(j, func(w *worker) bool { return w.actor == nil || !w.actor.rec.Detached })
 	d.dropSuccessors(j, func(*client) bool { return true })
+	d.dropGuests(j)
 	d.event(func(m *sched.Machine) { m.RemoveJob(j.ID) })
 	if !j.detached {
 		d.table.CloseZygotes(j.Job)

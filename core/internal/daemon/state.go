@@ -8,8 +8,10 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/sched"
@@ -25,7 +27,7 @@ type Daemon struct {
 	log        *slog.Logger
 	socket     *net.UnixListener
 	began      time.Time
-	complaints complaints // of what is refused
+	complaints complaints.Log // of what is refused
 
 	headSet chan struct{} // closed when head is set
 	head    Head
@@ -53,6 +55,8 @@ type Daemon struct {
 	closing     bool
 	ended       []wire.WorkerRow // the workers that ended last
 
+	pipes *pipes.Pipes // those that end on this node
+
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch
 	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
@@ -68,7 +72,7 @@ type client struct {
 	role        string
 	pid         int
 	peer        *wire.Peer
-	self        ids.Worker       // of drivers, services, workers and successors
+	self        ids.Worker       // of drivers, services, workers and successors; of a guest the owner's id alone
 	proc        *workers.Process // of a driver or a service; a worker's process is in the table of workers
 	worker      *worker          // role worker
 	predecessor *client          // of a successor, until it has taken over
@@ -128,6 +132,8 @@ type job struct {
 	*workers.Job // its environments, and where the output of its workers goes
 	namespace    string
 	driver       *client
+	visits       bool // its driver is on another node, see guest.go
+	guests       int  // its processes on other nodes that are clients of this daemon
 	workers      map[sched.WorkerID]*worker
 	detached     bool // it has created actors that outlive it
 	registering  int  // requests of its processes to register an actor that have arrived and are not answered
@@ -209,7 +215,7 @@ func (d *Daemon) awaitHead(ctx context.Context) error {
 }
 
 // refuse logs that the daemon refused something, and why.
-func (d *Daemon) refuse(what string, err error) { d.complaints.add(d.log, what, err) }
+func (d *Daemon) refuse(what string, err error) { d.complaints.Add(d.log, what, err) }
 
 // Gone implements objects.Holder.
 func (c *client) Gone() bool { return c.gone }

@@ -23,8 +23,7 @@ func (d *Daemon) handOver(u *net.UnixConn, h *wire.Hello) error {
 	if len(h.OwnerID) != ids.OwnerSize {
 		return fault.New(fault.BadRequest, "an owner's id has %d bytes, not %d", ids.OwnerSize, len(h.OwnerID))
 	}
-	pid, pidfd := peerProcess(u, h.Pid)
-	closeFD(pidfd)
+	pid := workers.PeerPid(u, h.Pid)
 	c, token, err := d.beginHandover(ids.Owner(h.OwnerID), pid)
 	if err != nil {
 		return err

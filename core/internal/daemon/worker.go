@@ -72,6 +72,7 @@ func (d *Daemon) forget(w *worker) {
 	delete(d.workers, w.id)
 	d.gpus.Forget(uint64(w.id))
 	delete(w.job.workers, w.id)
+	d.endVisit(w.job)
 	d.dropJob(w.job)
 	if c := w.client; c != nil {
 		d.dropClient(c)

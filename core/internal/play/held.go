@@ -2,6 +2,7 @@ package play
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"net"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/vmihailenco/msgpack/v5"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -28,7 +30,7 @@ func (h *Held) Tell(line string) string {
 		if err != nil {
 			h.D.T.Fatal(err)
 		}
-		c, err := net.Dial("unix", wire.SocketPath(h.D.Dir, o))
+		c, err := h.dial(o)
 		if err != nil {
 			h.D.T.Fatal(err)
 		}
@@ -43,6 +45,18 @@ func (h *Held) Tell(line string) string {
 	return strings.TrimSuffix(answer, "\n")
 }
 
+// dial connects to the worker.
+func (h *Held) dial(o ids.Owner) (net.Conn, error) {
+	if !h.D.elsewhere(o) {
+		return net.Dial("unix", wire.SocketPath(h.D.Dir, o))
+	}
+	fd, err := h.D.Dialer().Dial(h.Addr, h.D.Says(wire.RoleLease, h.LeaseID), -1)
+	if err != nil {
+		return nil, err
+	}
+	return connOf(fd)
+}
+
 // Says has the worker say something to the daemon, and gives the error's text.
 func (h *Held) Says(verb string, t wire.Type, body any) string {
 	h.D.T.Helper()
@@ -55,3 +69,18 @@ func (h *Held) Says(verb string, t wire.Type, body any) string {
 
 // GiveBack returns the lease.
 func (h *Held) GiveBack() { h.D.Push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: h.LeaseID}) }
+
+// Fill writes lines to the worker, to which Tell has been called, until it has taken nothing for a time,
+// or so many bytes. It returns how many bytes were taken.
+func (h *Held) Fill(patience time.Duration, most int) (sent int) {
+	h.D.T.Helper()
+	b := bytes.Repeat([]byte(strings.Repeat("x", 999)+"\n"), 32)
+	for sent < most {
+		_ = h.conn.SetWriteDeadline(time.Now().Add(patience))
+		n, err := h.conn.Write(b)
+		if sent += n; err != nil {
+			break
+		}
+	}
+	return sent
+}

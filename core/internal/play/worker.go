@@ -3,6 +3,7 @@ package play
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"net"
@@ -169,8 +170,15 @@ func (w *worker) beginCalls() {
 	page.Take(w.owner, BegunFor).Begin(CallsBegun)
 }
 
+// serve obeys the lines of a connection. A connection that comes through a pipe begins with a hello.
 func (w *worker) serve(c net.Conn) {
-	sc := bufio.NewScanner(c)
+	r := bufio.NewReader(c)
+	if b, err := r.Peek(4); err == nil && b[3] == 0 { // the length of a hello; a line has text here
+		if _, err := r.Discard(4 + int(binary.LittleEndian.Uint32(b))); err != nil {
+			return
+		}
+	}
+	sc := bufio.NewScanner(r)
 	for sc.Scan() {
 		verb, rest, _ := strings.Cut(sc.Text(), " ")
 		fmt.Fprintln(c, w.told(verb, rest))

@@ -33,7 +33,9 @@ func Ended(err error) bool {
 // errNowhere is wrapped by the errors for addresses at which no process can be reached, however often it is tried.
 var errNowhere = errors.New("no process can be reached there")
 
-// UnixDialer connects to processes of its own node, through the sockets at which they listen.
+// UnixDialer connects to processes through Unix sockets: to those of its own node at the sockets
+// at which they listen, and to those of other nodes through the socket of its own daemon, which
+// makes a pipe (package pipes).
 type UnixDialer struct {
 	Session string // the directory of the node's session
 	Node    uint32 // the node's number
@@ -49,35 +51,43 @@ func (d UnixDialer) timeout() time.Duration {
 	return wire.HelloTimeout
 }
 
-// socketOf returns the path of the socket of the process at an address.
-func (d UnixDialer) socketOf(addr string) (string, error) {
+// route returns the path of the socket that leads to a process, and what is to be sent there:
+// the hello, and before it the daemon's instruction if the process is on another node. A process
+// of another node can be sent no descriptor, so its begun tasks are noted on no page of the caller's.
+func (d UnixDialer) route(addr string, h wire.Hello) (path string, hello []byte, far bool, err error) {
 	o, err := wire.ParseAddress(addr)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("%w: %w", errNowhere, err)
-	case o.Node() != d.Node:
-		return "", fmt.Errorf("%w: the process is on node %d, and only processes of this node, which is node %d, can be connected to", errNowhere, o.Node(), d.Node)
+		return "", nil, false, fmt.Errorf("%w: %w", errNowhere, err)
 	case o.IsDaemon():
-		return "", fmt.Errorf("%w: the address is that of the node's daemon, which takes neither tasks nor references", errNowhere)
+		return "", nil, false, fmt.Errorf("%w: the address is that of a node's daemon, which takes neither tasks nor references", errNowhere)
 	}
-	return wire.SocketPath(d.Session, o), nil
+	path = wire.SocketPath(d.Session, o)
+	if far = o.Node() != d.Node; far {
+		h.Slot = 0
+		path = wire.DaemonPath(d.Session)
+		if hello, err = wire.AppendReach(nil, o); err != nil {
+			return "", nil, false, err
+		}
+	}
+	hello, err = wire.AppendMessage(hello, wire.Request, wire.THello, 1, 0, h)
+	return path, hello, far, err
 }
 
 // Dial implements Dialer.
 func (d UnixDialer) Dial(addr string, h wire.Hello, page int) (int, error) {
-	path, err := d.socketOf(addr)
+	path, hello, far, err := d.route(addr, h)
 	if err != nil {
 		return -1, fmt.Errorf("connect to %.100s: %w", addr, err)
 	}
-	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
-	if err != nil {
-		return -1, err
+	if far {
+		page = -1
 	}
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return -1, fmt.Errorf("connect to %s: %w", addr, err)
 	}
-	if err := d.introduce(fd, path, b, page); err != nil {
+	if err := d.introduce(fd, path, hello, page); err != nil {
 		unix.Close(fd)
 		return -1, fmt.Errorf("connect to %s: %w", addr, err)
 	}
@@ -111,7 +121,7 @@ func (d UnixDialer) introduce(fd int, path string, hello []byte, page int) error
 
 // DialControl implements Dialer.
 func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, closed func(error)) (*wire.Peer, error) {
-	path, err := d.socketOf(addr)
+	path, hello, _, err := d.route(addr, h)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %.100s: %w", addr, err)
 	}
@@ -119,12 +129,8 @@ func (d UnixDialer) DialControl(addr string, h wire.Hello, handle wire.Handler, 
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", addr, unlessGone(path, err))
 	}
-	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
-	if err == nil {
-		err = conn.SetWriteDeadline(time.Now().Add(d.timeout()))
-	}
-	if err == nil {
-		_, err = conn.Write(b)
+	if err = conn.SetWriteDeadline(time.Now().Add(d.timeout())); err == nil {
+		_, err = conn.Write(hello)
 	}
 	if err == nil {
 		err = conn.SetWriteDeadline(time.Time{})

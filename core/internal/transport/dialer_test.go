@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
@@ -136,7 +137,7 @@ func TestDial_NobodyAccepts_EndsInTime(t *testing.T) {
 	}
 }
 
-// What is no address of a process of this node leads nowhere, and no path is made of it.
+// What is no address of a process leads nowhere, and no path is made of it.
 func TestDial_AddressLeadsNowhere_SaysWhy(t *testing.T) {
 	at, l := listen(t)
 	self, err := wire.ParseAddress(at.addr)
@@ -146,9 +147,9 @@ func TestDial_AddressLeadsNowhere_SaysWhy(t *testing.T) {
 	elsewhere := self
 	elsewhere[3]++
 	for what, x := range map[string]struct{ addr, want string }{
-		"a process of another node":      {wire.AddressOf(elsewhere), "the process is on node 4, and only processes of this node, which is node 3, can be connected to"},
-		"the daemon of another node":     {wire.AddressOf(ids.DaemonOn(4)), "the process is on node 4"},
-		"this node's daemon":             {wire.AddressOf(ids.DaemonOn(homeNode)), "the address is that of the node's daemon"},
+		"another node, without a daemon": {wire.AddressOf(elsewhere), "no such file"},
+		"the daemon of another node":     {wire.AddressOf(ids.DaemonOn(4)), "the address is that of a node's daemon"},
+		"this node's daemon":             {wire.AddressOf(ids.DaemonOn(homeNode)), "the address is that of a node's daemon"},
 		"the path at which it listens":   {at.path, "is not a process's address"},
 		"its address in other letters":   {strings.ToUpper(at.addr), "is not a process's address"},
 		"nothing":                        {"", "is not a process's address"},
@@ -175,5 +176,54 @@ func TestDial_AddressLeadsNowhere_SaysWhy(t *testing.T) {
 	defer u.Close()
 	if h, err := wire.ReadHello(u); err != nil || h.Role != wire.RoleActor {
 		t.Errorf("the first connection says %+v, %v", h, err)
+	}
+}
+
+// A process of another node is reached through the own daemon, which is told whom the hello behind
+// is for. No page can go there.
+func TestDialer_OwnerOfAnotherNode_GoesToTheDaemon(t *testing.T) {
+	at := newPlace(t)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: wire.DaemonPath(at.dialer.Session), Net: "unix"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	far := ids.NewWorkerOn(homeNode + 1).Owner()
+	page, err := unix.MemfdCreate("page", unix.MFD_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(page)
+	lease := whoever(wire.RoleLease)
+	lease.Slot = 9
+	fd, err := at.dialer.Dial(wire.AddressOf(far), lease, page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	write(t, fd, []byte("frame"))
+	p, err := at.dialer.DialControl(wire.AddressOf(far), whoever(wire.RoleControl), refuse, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	for _, x := range []struct{ role, behind string }{{wire.RoleLease, "frame"}, {wire.RoleControl, ""}} {
+		u, err := l.AcceptUnix()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer u.Close()
+		h, got, err := wire.ReadHelloFD(u)
+		if err != nil || h.Role != wire.RoleReach || ids.Owner(h.OwnerID) != far || got >= 0 {
+			t.Errorf("the daemon hears %+v with descriptor %d, %v", h, got, err)
+		}
+		h, got, err = wire.ReadHelloFD(u)
+		if err != nil || h.Role != x.role || h.Addr != "its address" || h.Slot != 0 || got >= 0 {
+			t.Errorf("the process is to hear %+v with descriptor %d, %v", h, got, err)
+		}
+		b := make([]byte, len(x.behind))
+		if _, err := io.ReadFull(u, b); err != nil || string(b) != x.behind {
+			t.Errorf("behind the hello: %q, %v", b, err)
+		}
 	}
 }

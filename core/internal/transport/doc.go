@@ -7,7 +7,8 @@
 //
 // An address is the id of the process's owner in hex (wire.AddressOf). Only a Dialer knows
 // where it leads: UnixDialer makes the path of the process's socket of it, once for each
-// connection. All other code passes addresses on unchanged. A Listener is told the path.
+// connection, or has the daemon make a pipe to a process of another node. All other code passes
+// addresses on unchanged. A Listener is told the path.
 //
 // # Who reads
 //

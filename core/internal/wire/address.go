@@ -30,3 +30,6 @@ func ParseAddress(addr string) (o ids.Owner, err error) {
 func SocketPath(sessionDir string, o ids.Owner) string {
 	return filepath.Join(sessionDir, "p", AddressOf(o)+".sock")
 }
+
+// DaemonPath returns the path of the socket of the daemon with this session directory.
+func DaemonPath(sessionDir string) string { return filepath.Join(sessionDir, "d.sock") }

@@ -5,12 +5,14 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 )
 
 // HelloTimeout bounds the handshake.
@@ -24,6 +26,11 @@ func Dial(path string, h Hello) (*net.UnixConn, *HelloReply, int, error) {
 
 // DialContext is Dial until a context ends.
 func DialContext(ctx context.Context, path string, h Hello) (*net.UnixConn, *HelloReply, int, error) {
+	return dial(ctx, path, nil, h)
+}
+
+// dial connects to a daemon's socket, sends what stands before the hello, and introduces the caller.
+func dial(ctx context.Context, path string, before []byte, h Hello) (*net.UnixConn, *HelloReply, int, error) {
 	d := net.Dialer{Timeout: HelloTimeout}
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
@@ -31,7 +38,7 @@ func DialContext(ctx context.Context, path string, h Hello) (*net.UnixConn, *Hel
 	}
 	u := c.(*net.UnixConn)
 	stop := context.AfterFunc(ctx, func() { u.Close() })
-	r, fd, err := Introduce(u, h)
+	r, fd, err := introduce(u, before, h)
 	if !stop() && err == nil { // the connection was closed behind the answer
 		if fd >= 0 {
 			unix.Close(fd)
@@ -54,11 +61,14 @@ func ended(ctx context.Context, err error) error {
 }
 
 // Introduce sends the hello on a fresh connection and reads the answer.
-func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
+func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) { return introduce(u, nil, h) }
+
+// introduce is Introduce with something that stands before the hello.
+func introduce(u *net.UnixConn, before []byte, h Hello) (*HelloReply, int, error) {
 	if err := u.SetDeadline(time.Now().Add(HelloTimeout)); err != nil {
 		return nil, -1, err
 	}
-	b, err := AppendMessage(nil, Request, THello, 1, 0, h)
+	b, err := AppendMessage(before, Request, THello, 1, 0, h)
 	if err != nil {
 		return nil, -1, err
 	}
@@ -90,6 +100,26 @@ func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
 	return r, fd, u.SetDeadline(time.Time{})
 }
 
+// AppendReach appends what a process says to its own daemon to reach a process of another node,
+// or the daemon there. The hello to the target follows right behind it.
+func AppendReach(dst []byte, target ids.Owner) ([]byte, error) {
+	return AppendMessage(dst, Request, THello, 1, 0, Hello{Version: Version, Role: RoleReach, OwnerID: target[:]})
+}
+
+// DialGuest connects to the daemon of another node, through the socket of the caller's own
+// daemon, and says as which process of this node it comes. It returns the other daemon's answer.
+func DialGuest(ctx context.Context, path string, node uint32, h Hello) (*net.UnixConn, *HelloReply, error) {
+	reach, err := AppendReach(nil, ids.DaemonOn(node))
+	if err != nil {
+		return nil, nil, err
+	}
+	u, r, fd, err := dial(ctx, path, reach, h)
+	if fd >= 0 { // a descriptor cannot come from another node
+		unix.Close(fd)
+	}
+	return u, r, err
+}
+
 // ReadHello reads the first message of an accepted connection. The peer's
 // uid must be ours.
 func ReadHello(u *net.UnixConn) (*Hello, error) {
@@ -113,18 +143,43 @@ func ReadHelloFD(u *net.UnixConn) (*Hello, int, error) {
 	if err != nil {
 		return nil, fd, err
 	}
-	m, err := ParseMessage(payload)
+	h, err := parseHello(payload)
 	if err != nil {
 		return nil, fd, err
 	}
+	return h, fd, u.SetReadDeadline(time.Time{})
+}
+
+// ReadRelayedHello reads the hello with which a stream from another node begins. The daemon of
+// that node has read it from its process in time, and has sent it on. So there is no time limit
+// here: a connection between two nodes may break and come back while the hello is on its way.
+func ReadRelayedHello(c net.Conn) (*Hello, error) {
+	var h [4]byte
+	if _, err := io.ReadFull(c, h[:]); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint32(h[:])
+	if n > MaxHandshake {
+		return nil, fmt.Errorf("hello: %w: %d bytes", ErrFrameTooLarge, n)
+	}
+	b := make([]byte, n)
+	if _, err := io.ReadFull(c, b); err != nil {
+		return nil, err
+	}
+	return parseHello(b)
+}
+
+// parseHello reads the payload of the first frame of a connection.
+func parseHello(payload []byte) (*Hello, error) {
+	m, err := ParseMessage(payload)
+	if err != nil {
+		return nil, err
+	}
 	if m.Type != THello || m.Kind != Request {
-		return nil, fd, fmt.Errorf("%w: first message is %s", ErrBadFrame, m.Type)
+		return nil, fmt.Errorf("%w: first message is %s", ErrBadFrame, m.Type)
 	}
 	h := new(Hello)
-	if err := m.Decode(h); err != nil {
-		return nil, fd, err
-	}
-	return h, fd, u.SetReadDeadline(time.Time{})
+	return h, m.Decode(h)
 }
 
 // SendHelloReply answers a hello, with a descriptor unless fd is -1.
@@ -147,8 +202,17 @@ func SendHelloReply(u *net.UnixConn, r HelloReply, fd int) error {
 	return errors.Join(err, u.SetWriteDeadline(time.Time{}))
 }
 
+// AnswerGuest answers the hello of a process of another node.
+func AnswerGuest(c net.Conn, r HelloReply) error {
+	b, err := AppendMessage(nil, Reply, THello, 1, 0, r)
+	if err == nil {
+		_, err = c.Write(b)
+	}
+	return err
+}
+
 // RefuseHello answers a hello with a fault.
-func RefuseHello(u *net.UnixConn, cause error) error {
+func RefuseHello(u net.Conn, cause error) error {
 	b, err := AppendMessage(nil, Failure, THello, 1, 0, fault.From(cause))
 	if err != nil {
 		return err

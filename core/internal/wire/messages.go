@@ -13,6 +13,9 @@ const (
 	RoleHandover  = "handover"  // a worker that hands over to a successor; then a parcel
 	RoleSuccessor = "successor" // a successor: a client in the daemon's process that goes on in the place of a worker
 	RoleProgress  = "progress"  // an actor's worker that asks for its page of begun calls; the answer carries it
+	RoleReach     = "reach"     // a process that wants to reach one of another node; it sends its hello to that one right behind
+	// To the daemon of another node, through a pipe:
+	RoleGuest = "guest" // a process of another node that wants leases of this one
 	// To another process's own socket:
 	RoleControl = "control" // a Peer: references, cancellation
 	RoleLease   = "lease"   // then data frames: tasks
@@ -25,15 +28,18 @@ type Hello struct {
 	Role    string
 	Pid     int
 	Token   string // worker: the token that its fork was ordered with; successor: the token of its predecessor
-	OwnerID []byte // to a process: the caller, 12 bytes; RoleHandover, RoleProgress: the worker that says hello
+	OwnerID []byte // to a process, RoleGuest: the caller, 12 bytes; RoleHandover, RoleProgress: the worker that says hello; RoleReach: whom the caller wants to reach
 	Addr    string // to a process: the caller's own address
 	LeaseID uint64 // RoleLease; RoleActor: the caller's number for this connection
 	ActorID []byte // RoleActor
 	Slot    int    // RoleLease: where on the page that comes with it begun tasks are noted; 0: nowhere
-	JobID   []byte // RoleLease, RoleActor: the caller's job, which is part of the ids of its objects
+	JobID   []byte // RoleLease, RoleActor, RoleGuest: the caller's job, which is part of the ids of its objects
+
+	Namespace string // RoleGuest: of the caller's job
 }
 
-// HelloReply answers Hello. To a process's own socket only Version is set.
+// HelloReply answers Hello. To a process's own socket only Version is set. A guest gets Version,
+// NodeID, NodeAddr and Totals.
 type HelloReply struct {
 	Version    int
 	NodeID     []byte

@@ -1,12 +1,10 @@
-package daemon
+package workers
 
 import (
 	"net"
 	"os"
 	"path/filepath"
 	"testing"
-
-	"github.com/eagleray/eagleray/core/internal/workers"
 )
 
 // The kernel says who is at the other end of a socket, whatever the process
@@ -27,12 +25,15 @@ func TestPeerProcess_IsWhoTheKernelSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := sleeper(t)
-	pid, pidfd := peerProcess(c.(*net.UnixConn), other)
+	const other = 1 << 20
+	pid, pidfd := PeerProcess(c.(*net.UnixConn), other)
+	if got := PeerPid(c.(*net.UnixConn), other); got != os.Getpid() {
+		t.Errorf("process %d, want %d", got, os.Getpid())
+	}
 	if pid != os.Getpid() || pidfd < 0 {
 		t.Fatalf("process %d with handle %d, want %d", pid, pidfd, os.Getpid())
 	}
-	p, err := workers.WatchHandle(pid, pidfd, nil)
+	p, err := WatchHandle(pid, pidfd, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,10 @@ func TestPeerProcess_IsWhoTheKernelSays(t *testing.T) {
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if pid, pidfd := peerProcess(c.(*net.UnixConn), other); pid != other || pidfd != -1 {
+	if got := PeerPid(c.(*net.UnixConn), other); got != other {
+		t.Errorf("a connection that is closed gives process %d", got)
+	}
+	if pid, pidfd := PeerProcess(c.(*net.UnixConn), other); pid != other || pidfd != -1 {
 		t.Errorf("a connection that is closed gives process %d with handle %d", pid, pidfd)
 	}
 }

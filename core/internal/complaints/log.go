@@ -1,4 +1,4 @@
-package daemon
+package complaints
 
 import (
 	"log/slog"
@@ -16,8 +16,9 @@ const (
 	complaintBytes = 512              // the largest part of a complaint's text that is kept and logged
 )
 
-// complaints logs what the daemon refuses. Equal complaints are logged once in complainAgain.
-type complaints struct {
+// Log writes complaints to the daemon's log. Equal ones are written once in complainAgain. The
+// zero Log is ready for use.
+type Log struct {
 	mu   sync.Mutex
 	seen map[string]*complaint
 	// omitted counts the complaints that were not logged, because there were too many
@@ -32,8 +33,8 @@ type complaint struct {
 	repeated int // how often it came since
 }
 
-// add logs a complaint, if its text has not been logged lately.
-func (k *complaints) add(log *slog.Logger, what string, err error) {
+// Add logs a complaint, if its text has not been logged lately.
+func (k *Log) Add(log *slog.Logger, what string, err error) {
 	text := err.Error()
 	if len(text) > complaintBytes {
 		text = strings.ToValidUTF8(text[:complaintBytes], "") + "…"
@@ -57,7 +58,7 @@ const (
 
 // note remembers a complaint and returns what is to be logged of it. N is the number that
 // belongs to that.
-func (k *complaints) note(text string, now time.Time) (how complaintLog, n int) {
+func (k *Log) note(text string, now time.Time) (how complaintLog, n int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	c := k.seen[text]
@@ -85,7 +86,7 @@ func (k *complaints) note(text string, now time.Time) (how complaintLog, n int) 
 
 // makeRoom forgets old complaints if there are too many. It reports whether there is room for
 // another one; mu held.
-func (k *complaints) makeRoom(now time.Time) bool {
+func (k *Log) makeRoom(now time.Time) bool {
 	if len(k.seen) < maxComplaints {
 		return true
 	}
@@ -97,8 +98,8 @@ func (k *complaints) makeRoom(now time.Time) bool {
 	return len(k.seen) < maxComplaints
 }
 
-// count returns the number of different complaints that are remembered.
-func (k *complaints) count() int {
+// Count returns the number of different complaints that are remembered.
+func (k *Log) Count() int {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return len(k.seen)

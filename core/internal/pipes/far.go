@@ -1,0 +1,85 @@
+package pipes
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// far runs the end of a pipe at which the target is.
+func (p *Pipes) far(e *end, stream net.Conn, from uint32, target ids.Owner) error {
+	h, err := wire.ReadRelayedHello(stream)
+	if err != nil {
+		return fmt.Errorf("pipe from node %d to %s: the hello: %w", from, target, err)
+	}
+	err = check(h, from, target)
+	switch {
+	case err != nil:
+	case target.Node() != p.o.Node:
+		err = fault.New(fault.BadRequest, "pipe from node %d to %s: the process is on node %d, and this is node %d", from, target, target.Node(), p.o.Node)
+	case from == p.o.Node:
+		err = fault.New(fault.BadRequest, "pipe to %s: it comes from this node itself", target)
+	}
+	if err == nil && target.IsDaemon() {
+		e.release()
+		return p.o.Here.Guest(stream, h)
+	}
+	if err != nil {
+		if target.IsDaemon() {
+			_ = wire.RefuseHello(stream, err)
+		}
+		return err
+	}
+	h.Slot = 0 // no page comes with it
+	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
+	if err != nil {
+		return fmt.Errorf("pipe from node %d to %s: %w", from, target, err)
+	}
+	p.belongs(e, target)
+	u, err := p.dial(e, target)
+	if err != nil {
+		return nil // the process has ended, which is what the caller is told
+	}
+	e.hold(u)
+	e.serves(u)
+	if _, err := u.Write(b); err != nil {
+		return nil // as above
+	}
+	r := relay{process: socket{u}, stream: stream, linger: p.lingers(h), stop: p.ctx.Done()}
+	r.run()
+	return nil
+}
+
+// How long far waits before it tries again to connect to a process that lives and takes no
+// connection: its queue of connections is full, or this process has no free descriptor.
+const (
+	dialAgain     = time.Millisecond
+	dialAgainMost = 100 * time.Millisecond
+)
+
+var errEnded = errors.New("the process has ended")
+
+// dial connects to a process of this node. It fails only when the process has ended.
+func (p *Pipes) dial(e *end, target ids.Owner) (*net.UnixConn, error) {
+	for pause := dialAgain; ; pause = min(2*pause, dialAgainMost) {
+		path, ok := p.o.Here.Socket(target)
+		if !ok {
+			return nil, errEnded
+		}
+		if u, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"}); err == nil {
+			return u, nil
+		}
+		select {
+		case <-time.After(pause):
+		case <-e.left:
+			return nil, errEnded
+		case <-p.ctx.Done():
+			return nil, p.ctx.Err()
+		}
+	}
+}
