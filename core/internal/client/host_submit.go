@@ -50,7 +50,11 @@ func (c *Client) trouble(class uint32, f *fault.Error) {
 }
 
 // Push implements submit.Effects: a broken connection ends the session elsewhere.
-func (h *host) Push(t wire.Type, body any) { _ = h.daemon.Push(t, body) }
+func (h *host) Push(t wire.Type, body any) {
+	if !h.toldElsewhere(t, body) {
+		_ = h.daemon.Push(t, body)
+	}
+}
 
 // Request implements submit.Effects.
 func (h *host) Request(t wire.Type, body any, answered func(*wire.Message, error)) {

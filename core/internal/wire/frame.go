@@ -9,7 +9,7 @@ import (
 
 // Version of the protocol. Processes of one session share a build, so a
 // different version is refused.
-const Version = 2
+const Version = 3
 
 // Caps of what is read off a socket, in bytes.
 const (

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 )
 
 // HelloTimeout bounds the handshake.
@@ -24,6 +25,11 @@ func Dial(path string, h Hello) (*net.UnixConn, *HelloReply, int, error) {
 
 // DialContext is Dial until a context ends.
 func DialContext(ctx context.Context, path string, h Hello) (*net.UnixConn, *HelloReply, int, error) {
+	return dial(ctx, path, nil, h)
+}
+
+// dial connects to a daemon's socket, sends what stands before the hello, and introduces the caller.
+func dial(ctx context.Context, path string, before []byte, h Hello) (*net.UnixConn, *HelloReply, int, error) {
 	d := net.Dialer{Timeout: HelloTimeout}
 	c, err := d.DialContext(ctx, "unix", path)
 	if err != nil {
@@ -31,7 +37,7 @@ func DialContext(ctx context.Context, path string, h Hello) (*net.UnixConn, *Hel
 	}
 	u := c.(*net.UnixConn)
 	stop := context.AfterFunc(ctx, func() { u.Close() })
-	r, fd, err := Introduce(u, h)
+	r, fd, err := introduce(u, before, h)
 	if !stop() && err == nil { // the connection was closed behind the answer
 		if fd >= 0 {
 			unix.Close(fd)
@@ -54,11 +60,14 @@ func ended(ctx context.Context, err error) error {
 }
 
 // Introduce sends the hello on a fresh connection and reads the answer.
-func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
+func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) { return introduce(u, nil, h) }
+
+// introduce is Introduce with something that stands before the hello.
+func introduce(u *net.UnixConn, before []byte, h Hello) (*HelloReply, int, error) {
 	if err := u.SetDeadline(time.Now().Add(HelloTimeout)); err != nil {
 		return nil, -1, err
 	}
-	b, err := AppendMessage(nil, Request, THello, 1, 0, h)
+	b, err := AppendMessage(before, Request, THello, 1, 0, h)
 	if err != nil {
 		return nil, -1, err
 	}
@@ -88,6 +97,26 @@ func Introduce(u *net.UnixConn, h Hello) (*HelloReply, int, error) {
 		return nil, fd, err
 	}
 	return r, fd, u.SetDeadline(time.Time{})
+}
+
+// AppendReach appends what a process says to its own daemon to reach a process of another node,
+// or the daemon there. The hello to the target follows right behind it.
+func AppendReach(dst []byte, target ids.Owner) ([]byte, error) {
+	return AppendMessage(dst, Request, THello, 1, 0, Hello{Version: Version, Role: RoleReach, OwnerID: target[:]})
+}
+
+// DialGuest connects to the daemon of another node, through the socket of the caller's own
+// daemon, and says as which process of this node it comes. It returns the other daemon's answer.
+func DialGuest(ctx context.Context, path string, node uint32, h Hello) (*net.UnixConn, *HelloReply, error) {
+	reach, err := AppendReach(nil, ids.DaemonOn(node))
+	if err != nil {
+		return nil, nil, err
+	}
+	u, r, fd, err := dial(ctx, path, reach, h)
+	if fd >= 0 { // a descriptor cannot come from another node
+		unix.Close(fd)
+	}
+	return u, r, err
 }
 
 // ReadHello reads the first message of an accepted connection. The peer's
