@@ -145,7 +145,7 @@ func Connect(o Options) (*Client, error) {
 	c.served = transport.NewServed(&c.mu, (*host)(c), o.Descriptor)
 	c.links = transport.NewLinks(&c.mu, &c.borrows, c.dialer, (*host)(c).hello, o.Descriptor)
 	c.borrows.Init(&c.mu, (*host)(c), c.links, c.served)
-	c.guests = guests.New(&c.mu, (*host)(c), c.dialHome, (*host)(c).guestHello, o.Descriptor)
+	c.guests = guests.New(&c.mu, (*host)(c), guests.Through(o.Socket), (*host)(c).guestHello, o.Descriptor)
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Job[:], hr.JobID)
 	c.info.Namespace = hr.Namespace

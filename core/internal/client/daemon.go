@@ -99,15 +99,6 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	}
 }
 
-// troubleOf is what the daemon says of a class, as a fault.
-func troubleOf(t *wire.ClassTrouble) *fault.Error {
-	code := fault.TaskUnschedulable
-	if t.Code != "" {
-		code = fault.Code(t.Code)
-	}
-	return fault.New(code, "%s", t.Message)
-}
-
 // working takes the mutex and calls f with this worker's queue.
 func (c *Client) working(f func(e *execute.Worker)) {
 	c.mu.Lock()

@@ -12,7 +12,7 @@
 // asks through the methods in host.go.
 //
 // Control traffic has sockets and goroutines of its own (wire.Peer): one to the
-// daemon, one to each process whose references we hold or whose tasks we cancel. What is said
+// daemon, one to the daemon of each node whose guest the process is (package guests, homes.go), one to each process whose references we hold or whose tasks we cancel. What is said
 // about references is the business of package borrows.
 //
 // # Submitting

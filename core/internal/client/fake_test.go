@@ -50,8 +50,8 @@ type fakeDaemon struct {
 	given   int  // leases given back
 
 	reaches    func(u *net.UnixConn, target []byte) // see otherNode in homes_test.go
-	takesOver  func(u *net.UnixConn, owner []byte) // see successors in move_test.go
-	succeeds   map[*wire.Peer]ids.Worker           // the worker that each successor is to replace
+	takesOver  func(u *net.UnixConn, owner []byte)  // see successors in move_test.go
+	succeeds   map[*wire.Peer]ids.Worker            // the worker that each successor is to replace
 	peerOf     map[ids.Worker]*wire.Peer
 	holder     map[uint64]*wire.Peer // of leases
 	onTakeOver func(*wire.TakenOver) // changes what the successor is told

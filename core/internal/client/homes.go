@@ -1,11 +1,7 @@
 package client
 
 import (
-	"bytes"
-	"context"
 	"fmt"
-	"net"
-	"os"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/guests"
@@ -22,20 +18,6 @@ var _ guests.Host = (*host)(nil)
 
 // maxOffer bounds how many leases an offer or a refusal is about: a class asks for no more at a time.
 const maxOffer = leases.MaxWant
-
-// dialHome is how a process reaches the daemon of another node: through the socket of its own.
-func (c *Client) dialHome(ctx context.Context, node uint32, h wire.Hello) (net.Conn, *wire.HelloReply, error) {
-	u, r, err := wire.DialGuest(ctx, c.opts.Socket, node, h)
-	if err != nil {
-		return nil, nil, fmt.Errorf("become a guest of node %d: %w", node, err)
-	}
-	return u, r, nil
-}
-
-// guestHello introduces this process to another node's daemon; mu held.
-func (h *host) guestHello() wire.Hello {
-	return wire.Hello{Version: wire.Version, Role: wire.RoleGuest, Pid: os.Getpid(), OwnerID: bytes.Clone(h.self[:]), Addr: h.info.Addr, JobID: bytes.Clone(h.info.Job[:]), Namespace: h.info.Namespace}
-}
 
 // offered takes an offer of the own daemon.
 func (c *Client) offered(o *wire.LeaseOffer) error {
@@ -111,36 +93,4 @@ func (c *Client) fromHome(node uint32, m *wire.Message) error {
 		}
 	})
 	return nil
-}
-
-// PushTo implements submit.Effects. A class's environment comes before the class, if this is the driver whose
-// default it is: the daemon of this node has heard of it when the job began, and that of another node has not.
-func (h *host) PushTo(node uint32, t wire.Type, body any) {
-	if k, ok := body.(wire.ClassDefine); ok {
-		if e := h.opts.Job.Env; e.Key != "" && e.Key == k.EnvKey {
-			h.guests.PushOnce(node, e.Key, wire.TEnvDefine, e)
-		}
-	}
-	h.guests.Push(node, t, body)
-}
-
-// NodeName implements submit.Effects.
-func (h *host) NodeName(node uint32) string { return h.guests.Name(node) }
-
-// toldElsewhere tells another node's daemon what is about one of its leases, and reports whether the
-// message is about such a lease.
-func (h *host) toldElsewhere(t wire.Type, body any) bool {
-	if !h.guests.Any() {
-		return false
-	}
-	var lease uint64
-	switch m := body.(type) {
-	case wire.LeaseReturn:
-		lease = m.LeaseID
-	case wire.LeaseMove:
-		lease = m.LeaseID
-	default:
-		return false
-	}
-	return h.guests.Tell(leases.NodeOf(lease), t, body)
 }

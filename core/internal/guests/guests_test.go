@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/transport"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -248,4 +252,45 @@ func TestClose_WhileOpening_NobodyIsTold(t *testing.T) {
 			t.Errorf("told: %q, %q", s.lost, failed.lost)
 		}
 	})
+}
+
+// A forked child must close what leads to other daemons, so each descriptor is told, before anything can be said
+// through it, and when it is closed.
+func TestDescriptor_ToldWhenOpenedAndWhenClosed(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]net.Conn
+	for i, fd := range pair {
+		f := os.NewFile(uintptr(fd), "end")
+		if ends[i], err = net.FileConn(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	fd := transport.Descriptor(ends[0])
+	s := newSession(t)
+	told := make(chan string, 4)
+	id := ids.NewNode()
+	s.g = New(&s.mu, s, func(context.Context, uint32, wire.Hello) (net.Conn, *wire.HelloReply, error) {
+		return ends[0], &wire.HelloReply{NodeID: id[:]}, nil
+	}, func() wire.Hello { return wire.Hello{} }, func(n int, open bool) { told <- fmt.Sprint(n == fd, open) })
+	func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.g.Push(2, wire.TLeaseReturn, nil)
+	}()
+	if got := <-told; got != "true true" {
+		t.Errorf("told %s", got)
+	}
+	ends[1].Close()
+	if got := <-told; got != "true false" {
+		t.Errorf("at the end: told %s", got)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.g.Close(); len(told) != 0 {
+		t.Errorf("told once more: %s", <-told)
+	}
 }

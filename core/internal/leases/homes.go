@@ -125,7 +125,7 @@ func (p *Pool[T, C]) withdraw(k *Class[T, C], all int) {
 		coming += h.want
 	}
 	spare := min(coming, k.opening-all)
-	if spare <= 0 || all > 0 && 2*spare < coming {
+	if spare <= 0 || 2*spare < coming {
 		return
 	}
 	for _, h := range slices.Backward(k.homes) { // the node that was asked last has probably not begun to start workers

@@ -176,9 +176,13 @@ func TestOffered_OfAnAlternative_IsDueThere(t *testing.T) {
 	p.Offered(&wire.LeaseOffer{ClassID: k.ID, Node: 2, N: 2, Choice: 1, Ticket: 2})
 	h.says(t, "one for the first choice, two for the other", "node 2: define 0 f", "node 2: class 0: want 1, due 0, seen 1, ticket 1", "node 2: class 0: want 3, due 2, seen 1, ticket 2")
 	grantAt(t, p, k, 2, 1)
-	p.Refused(2, &wire.LeaseRefused{ClassID: k.ID, N: 1})
 	p.Offered(&wire.LeaseOffer{ClassID: k.ID, Node: 2, N: 1, Ticket: 3})
-	h.says(t, "one came and one was refused", "node 2: class 0: want 2, due 1, seen 3, ticket 3")
+	h.says(t, "one came", "node 2: class 0: want 3, due 1, seen 2, ticket 3")
+	p.Offered(&wire.LeaseOffer{ClassID: k.ID, Node: 2, N: 2, Choice: 1, Ticket: 4})
+	p.Refused(2, &wire.LeaseRefused{ClassID: k.ID, N: 3})
+	h.said()
+	p.Offered(&wire.LeaseOffer{ClassID: k.ID, Node: 2, N: 1, Ticket: 5})
+	h.says(t, "three of five were refused", "node 2: class 0: want 3, due 2, seen 5, ticket 5")
 }
 
 // A lease of another node serves another class: that node learns of the class first, and counts the lease.
