@@ -121,18 +121,60 @@ func (s *session) end() {
 	synctest.Wait()
 }
 
+// What was seen so far.
+
+func (s *session) saidTo(node uint32) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.said[node])
+}
+
+func (s *session) messages() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.heard)
+}
+
+func (s *session) told() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.lost)
+}
+
+func (s *session) attempts() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dials
+}
+
+// guests is of how many nodes the process is a guest; it never was one if that is 0 at first.
+func (s *session) guests() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.g.Len(); n > 0 != s.g.Any() && s.dials == 0 {
+		s.t.Errorf("%d guests, and any: %t", n, s.g.Any())
+	}
+	return s.g.Len()
+}
+
+func (s *session) nameOf(node uint32) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.g.Name(node)
+}
+
 // What is said before the connection is open arrives in order, and so does what is said after.
 func TestPush_OpensTheConnection_InOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSession(t)
 		s.opens = make(chan struct{})
-		if s.g.Any() || s.g.Len() != 0 {
+		if s.guests() != 0 {
 			t.Error("a process that nobody has sent anywhere is a guest")
 		}
 		s.push(2, 1)
 		s.push(2, 2)
-		if s.said[2] != nil || s.dials != 1 || !s.g.Any() || s.g.Len() != 1 {
-			t.Errorf("%v was said, and %d connections are being opened", s.said, s.dials)
+		if s.saidTo(2) != nil || s.attempts() != 1 || s.guests() != 1 {
+			t.Errorf("%v was said, and %d connections are being opened", s.said, s.attempts())
 		}
 		close(s.opens)
 		synctest.Wait()
@@ -143,10 +185,10 @@ func TestPush_OpensTheConnection_InOrder(t *testing.T) {
 				t.Error("a node is told that this process is no guest of, or one that it is a guest of is not")
 			}
 		})
-		s.wants("node 2", s.said[2], "14 1", "14 2", "14 3", "14 5")
-		s.wants("node 3", s.said[3], "14 4")
-		if name := s.g.Name(2); s.dials != 2 || !strings.Contains(fmt.Sprintf("%x", s.name), name) || s.g.Name(9) != "number 9" {
-			t.Errorf("%d connections; node 2 is %s, an unknown one is %s", s.dials, s.g.Name(2), s.g.Name(9))
+		s.wants("node 2", s.saidTo(2), "14 1", "14 2", "14 3", "14 5")
+		s.wants("node 3", s.saidTo(3), "14 4")
+		if name := s.nameOf(2); s.attempts() != 2 || !strings.Contains(fmt.Sprintf("%x", s.name), name) || s.nameOf(9) != "number 9" {
+			t.Errorf("%d connections; node 2 is %s, an unknown one is %s", s.attempts(), s.nameOf(2), s.nameOf(9))
 		}
 		s.end()
 	})
@@ -162,11 +204,11 @@ func TestPushOnce_OncePerConnection(t *testing.T) {
 		once("a")
 		once("a")
 		once("bb")
-		s.wants("the first connection", s.said[2], "14 1", "14 2")
+		s.wants("the first connection", s.saidTo(2), "14 1", "14 2")
 		s.daemons[0].Close()
 		synctest.Wait()
 		once("a")
-		s.wants("the second", s.said[2], "14 1", "14 2", "14 1")
+		s.wants("the second", s.saidTo(2), "14 1", "14 2", "14 1")
 		s.end()
 	})
 }
@@ -180,11 +222,11 @@ func TestHomeLost_OnceWithTheReason(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		s.wants("a message", s.heard, "2 30 true")
+		s.wants("a message", s.messages(), "2 30 true")
 		s.daemons[0].Close()
 		synctest.Wait()
-		if len(s.lost) != 1 || !strings.HasPrefix(s.lost[0], "2: ") || s.g.Len() != 0 {
-			t.Errorf("told: %q", s.lost)
+		if len(s.told()) != 1 || !strings.HasPrefix(s.told()[0], "2: ") || s.guests() != 0 {
+			t.Errorf("told: %q", s.told())
 		}
 		s.do(func() {
 			if !s.g.Tell(2, wire.TLeaseReturn, wire.LeaseReturn{LeaseID: 2}) {
@@ -195,13 +237,13 @@ func TestHomeLost_OnceWithTheReason(t *testing.T) {
 			}
 		})
 		s.push(2, 3)
-		s.wants("a new connection", s.said[2], "14 1", "14 3")
-		if s.dials != 2 || len(s.lost) != 1 || s.g.Name(2) == "number 2" {
-			t.Errorf("%d connections, told: %q", s.dials, s.lost)
+		s.wants("a new connection", s.saidTo(2), "14 1", "14 3")
+		if s.attempts() != 2 || len(s.told()) != 1 || s.nameOf(2) == "number 2" {
+			t.Errorf("%d connections, told: %q", s.attempts(), s.told())
 		}
 		s.end()
-		if len(s.lost) != 1 {
-			t.Errorf("the end of the session is told: %q", s.lost)
+		if len(s.told()) != 1 {
+			t.Errorf("the end of the session is told: %q", s.told())
 		}
 	})
 }
@@ -217,12 +259,12 @@ func TestPush_NoConnection_IsLostAfterAPause(t *testing.T) {
 			change(s)
 			began := time.Now()
 			s.push(2, 1)
-			if s.push(2, 2); s.lost != nil || s.dials != 1 {
-				t.Errorf("it is told at once: %q, after %d attempts", s.lost, s.dials)
+			if s.push(2, 2); s.told() != nil || s.attempts() != 1 {
+				t.Errorf("it is told at once: %q, after %d attempts", s.told(), s.attempts())
 			}
 			time.Sleep(dialPause)
 			synctest.Wait()
-			if s.wants("after the pause", s.lost, what); time.Since(began) != dialPause {
+			if s.wants("after the pause", s.told(), what); time.Since(began) != dialPause {
 				t.Errorf("it took %v", time.Since(began))
 			}
 			s.end()
@@ -239,7 +281,7 @@ func TestClose_WhileOpening_NobodyIsTold(t *testing.T) {
 		s.end()
 		s.opens, s.refused = nil, errors.New("nobody is there")
 		s.push(3, 1)
-		if s.dials != 1 {
+		if s.attempts() != 1 {
 			t.Error("a connection is opened after the end")
 		}
 		failed := newSession(t)
@@ -248,8 +290,8 @@ func TestClose_WhileOpening_NobodyIsTold(t *testing.T) {
 		failed.end()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if s.lost != nil || failed.lost != nil {
-			t.Errorf("told: %q, %q", s.lost, failed.lost)
+		if s.told() != nil || failed.told() != nil {
+			t.Errorf("told: %q, %q", s.told(), failed.told())
 		}
 	})
 }
