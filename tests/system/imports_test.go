@@ -28,7 +28,7 @@ var layers = map[string][]string{
 	"state":    {"raftstate"},
 	"callers":  {"core/internal/actors", "core/internal/arguments", "core/internal/generators"},
 	"room":     {"core/internal/execute", "core/internal/localstore", "core/internal/notice", "core/internal/sites", "core/internal/submit"},
-	"wiring":   {"core/internal/access", "core/internal/borrows", "core/internal/callargs", "core/internal/calls", "core/internal/executor", "core/internal/nodestore"},
+	"wiring":   {"core/internal/access", "core/internal/borrows", "core/internal/callargs", "core/internal/calls", "core/internal/executor", "core/internal/guests", "core/internal/nodestore"},
 	"handover": {"core/internal/handover"},
 	"client":   {"core/internal/client"},
 	"value":    {"core/internal/value"},

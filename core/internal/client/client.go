@@ -14,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/calls"
 	"github.com/eagleray/eagleray/core/internal/execute"
 	"github.com/eagleray/eagleray/core/internal/executor"
+	"github.com/eagleray/eagleray/core/internal/guests"
 	"github.com/eagleray/eagleray/core/internal/nodestore"
 	"github.com/eagleray/eagleray/core/internal/notice"
 	"github.com/eagleray/eagleray/core/internal/refs"
@@ -103,6 +104,7 @@ type Client struct {
 	borrows borrows.Messenger // to and from the owners and borrowers of references
 	links   *transport.Links  // control connections to other processes
 	served  *transport.Served // control connections of other processes
+	guests  *guests.Guests    // connections to daemons of other nodes
 	exec    *execute.Worker   // of a worker: the calls that it runs and those that wait
 	die     func()            // ends this process at once
 	leaving *wait.Wait        // of a worker that ends and is still needed, or of its successor; see stays
@@ -143,6 +145,7 @@ func Connect(o Options) (*Client, error) {
 	c.served = transport.NewServed(&c.mu, (*host)(c), o.Descriptor)
 	c.links = transport.NewLinks(&c.mu, &c.borrows, c.dialer, (*host)(c).hello, o.Descriptor)
 	c.borrows.Init(&c.mu, (*host)(c), c.links, c.served)
+	c.guests = guests.New(&c.mu, (*host)(c), guests.Through(o.Socket), (*host)(c).guestHello, o.Descriptor)
 	copy(c.info.Node[:], hr.NodeID)
 	copy(c.info.Job[:], hr.JobID)
 	c.info.Namespace = hr.Namespace
@@ -297,6 +300,7 @@ func (c *Client) release() {
 		c.poller.Close()
 	}
 	c.links.Close()
+	c.guests.Close()
 	c.served.Close()
 	c.closing(c.AsyncFD())
 	c.CloseAsync()

@@ -37,11 +37,12 @@ func (c *Client) fromDaemon(m *wire.Message) {
 	case wire.TClassInfeasible:
 		var t wire.ClassTrouble
 		if err = m.Decode(&t); err == nil {
-			code := fault.TaskUnschedulable
-			if t.Code != "" {
-				code = fault.Code(t.Code)
-			}
-			c.trouble(t.ClassID, fault.New(code, "%s", t.Message))
+			c.trouble(t.ClassID, troubleOf(&t))
+		}
+	case wire.TLeaseOffer:
+		o := new(wire.LeaseOffer)
+		if err = m.Decode(o); err == nil {
+			err = c.offered(o)
 		}
 	case wire.TLogs:
 		var b wire.LogBatch

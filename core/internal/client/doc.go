@@ -12,6 +12,7 @@
 // host.go what it has to know of the session.
 //
 // Control traffic has sockets and goroutines of its own (wire.Peer): one to the daemon, one
+// to the daemon of each node whose guest this process is (package guests, homes.go), and one
 // to each process whose references we hold or whose tasks we cancel. Package borrows sends
 // and receives the messages about references.
 //

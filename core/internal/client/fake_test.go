@@ -49,8 +49,9 @@ type fakeDaemon struct {
 	most    int  // that it gives; 0: no limit
 	given   int  // leases given back
 
-	takesOver  func(u *net.UnixConn, owner []byte) // see successors in move_test.go
-	succeeds   map[*wire.Peer]ids.Worker           // the worker that each successor is to replace
+	reaches    func(u *net.UnixConn, target []byte) // see otherNode in homes_test.go
+	takesOver  func(u *net.UnixConn, owner []byte)  // see successors in move_test.go
+	succeeds   map[*wire.Peer]ids.Worker            // the worker that each successor is to replace
 	peerOf     map[ids.Worker]*wire.Peer
 	holder     map[uint64]*wire.Peer // of leases
 	onTakeOver func(*wire.TakenOver) // changes what the successor is told
@@ -142,6 +143,13 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 	if h.Role == wire.RoleHandover {
 		d.mu.Lock()
 		f := d.takesOver
+		d.mu.Unlock()
+		f(u, h.OwnerID)
+		return
+	}
+	if h.Role == wire.RoleReach {
+		d.mu.Lock()
+		f := d.reaches
 		d.mu.Unlock()
 		f(u, h.OwnerID)
 		return

@@ -23,7 +23,7 @@ func (c *Client) Footprint(collect bool) map[string]uint64 {
 	for name, n := range map[string]int{
 		"owned": owned, "borrowed": borrowed, "recipes": recipes, "classes": submitting.Classes, "templates": submitting.Templates,
 		"shapes": submitting.Shapes, "leases": submitting.Leases, "class_leases": submitting.ClassLeases, "actors": submitting.Actors, "views": stored.Views,
-		"mapped": stored.Mapped, "kept": c.table.Kept(), "streams": submitting.Generators, "peers": c.links.Len(),
+		"mapped": stored.Mapped, "kept": c.table.Kept(), "streams": submitting.Generators, "peers": c.links.Len(), "guests": c.guests.Len(),
 		"serving": c.served.Len(), "held": held, "sockets": sockets.Connections, "retired": sockets.Retired,
 		"reported": submitting.Reported, "delayed": submitting.Delayed, "texts": c.sites.Len(), "pinnings": stored.Pinnings,
 		"unfinished": submitting.Unfinished, "drops": c.table.LateDrops(), "unsent": sockets.Unsent, "ending": sockets.Ending, "loans": Loans(), "ref_batches": refs.Batches(),

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -76,6 +77,11 @@ func (h *host) MayCoalesce() bool {
 // hello introduces this process to one that it opens a control connection to.
 func (h *host) hello() wire.Hello {
 	return wire.Hello{Version: wire.Version, Role: wire.RoleControl, OwnerID: bytes.Clone(h.self[:]), Addr: h.info.Addr}
+}
+
+// guestHello introduces this process to another node's daemon; mu held.
+func (h *host) guestHello() wire.Hello {
+	return wire.Hello{Version: wire.Version, Role: wire.RoleGuest, Pid: os.Getpid(), OwnerID: bytes.Clone(h.self[:]), Addr: h.info.Addr, JobID: bytes.Clone(h.info.Job[:]), Namespace: h.info.Namespace}
 }
 
 // Called implements transport.ListenerHost. The mutex is not held.

@@ -6,6 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/leases"
 	"github.com/eagleray/eagleray/core/internal/notice"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/submit"
@@ -49,8 +50,53 @@ func (c *Client) trouble(class uint32, f *fault.Error) {
 	c.event(func(s *submit.Submitter) { s.ClassTrouble(class, f) })
 }
 
+// troubleOf is what the daemon says of a class, as a fault.
+func troubleOf(t *wire.ClassTrouble) *fault.Error {
+	code := fault.TaskUnschedulable
+	if t.Code != "" {
+		code = fault.Code(t.Code)
+	}
+	return fault.New(code, "%s", t.Message)
+}
+
 // Push implements submit.Effects: a broken connection ends the session elsewhere.
-func (h *host) Push(t wire.Type, body any) { _ = h.daemon.Push(t, body) }
+func (h *host) Push(t wire.Type, body any) {
+	if !h.toldElsewhere(t, body) {
+		_ = h.daemon.Push(t, body)
+	}
+}
+
+// PushTo implements submit.Effects. A class's environment comes before the class, if this is the driver whose
+// default it is: the daemon of this node has heard of it when the job began, and that of another node has not.
+func (h *host) PushTo(node uint32, t wire.Type, body any) {
+	if k, ok := body.(wire.ClassDefine); ok {
+		if e := h.opts.Job.Env; e.Key != "" && e.Key == k.EnvKey {
+			h.guests.PushOnce(node, e.Key, wire.TEnvDefine, e)
+		}
+	}
+	h.guests.Push(node, t, body)
+}
+
+// NodeName implements submit.Effects.
+func (h *host) NodeName(node uint32) string { return h.guests.Name(node) }
+
+// toldElsewhere tells another node's daemon what is about one of its leases, and reports whether the
+// message is about such a lease.
+func (h *host) toldElsewhere(t wire.Type, body any) bool {
+	if !h.guests.Any() {
+		return false
+	}
+	var lease uint64
+	switch m := body.(type) {
+	case wire.LeaseReturn:
+		lease = m.LeaseID
+	case wire.LeaseMove:
+		lease = m.LeaseID
+	default:
+		return false
+	}
+	return h.guests.Tell(leases.NodeOf(lease), t, body)
+}
 
 // Request implements submit.Effects.
 func (h *host) Request(t wire.Type, body any, answered func(*wire.Message, error)) {

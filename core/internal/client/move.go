@@ -25,10 +25,17 @@ import (
 // quietPatience is how long a move waits for acknowledgements under way.
 const quietPatience = 2 * time.Second
 
+// errWorksElsewhere is why a process does not move now: its guest connections are not handed over, and the
+// other nodes would end the leases with them.
+var errWorksElsewhere = errors.New("workers of other nodes run its tasks")
+
 // move hands everything over. An error says that the move could not begin and that
 // nothing has changed. After nil the process may end: its successor goes on, or nobody
 // needs what the process owned, or that is lost, which a warning says; mu held.
 func (c *Client) move() error {
+	if c.submit.WorksElsewhere() {
+		return errWorksElsewhere
+	}
 	u, over, err := c.askForSuccessor()
 	switch {
 	case over:

@@ -23,8 +23,7 @@ func (p *Pool[T, C]) DefineClass(id uint32, key string, t *templates.Template[Cl
 	k := &Class[T, C]{ID: id, key: key, Name: t.Name, Paces: make([]pace.Pace, 1+len(t.Fallback)), after: t.AfterMs, shape: p.shapeFor(t.ShapeKey())}
 	p.Classes[k.ID] = k
 	p.ByClass[key] = k
-	p.host.Push(wire.TClassDefine, wire.ClassDefine{ClassID: k.ID, Resources: t.Resources, EnvKey: t.EnvKey, Name: t.Name, Strategy: t.Strategy, Enforce: t.Enforce,
-		Fallback: t.Alternatives(), AfterMs: t.AfterMs})
+	p.host.Push(wire.TClassDefine, k.definition(t))
 	return k
 }
 
@@ -41,6 +40,9 @@ func (p *Pool[T, C]) DropClass(k *Class[T, C]) {
 		}
 	}
 	p.host.Push(wire.TClassRetire, wire.LeaseWant{ClassID: k.ID})
+	for _, h := range k.homes {
+		p.host.PushTo(h.node, wire.TClassRetire, wire.LeaseWant{ClassID: k.ID})
+	}
 }
 
 // remove takes a lease out of the class's list. A class without leases keeps no memory for them: there may be many

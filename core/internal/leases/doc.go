@@ -20,6 +20,8 @@
 // lease goes back after the tasks that were sent to it. A class may have alternatives, other
 // resources for when its own are not free: due.go has their rules.
 //
+// Leases may be of other nodes, when the own daemon offers them: homes.go has the counts.
+//
 // The workers note on a page of shared memory which tasks they begin (package progress); the pool owns
 // the page.
 //

@@ -56,13 +56,17 @@ func (p *Pool[T, C]) takeIdle(k *Class[T, C]) *Lease[T, C] {
 	return nil
 }
 
-// moveLease makes l a lease of another class.
+// moveLease makes l a lease of another class, which has tasks in its queue.
 func (p *Pool[T, C]) moveLease(l *Lease[T, C], k *Class[T, C]) {
 	l.Class.remove(l)
 	old := l.Class
 	l.Class = k
 	k.Leases = append(k.Leases, l)
-	k.Want = max(0, k.Want-1)
+	if l.Node == 0 {
+		k.Want = max(0, k.Want-1)
+	} else {
+		k.lower(p.homeAt(k, l.Node), 1)
+	}
 	p.host.Push(wire.TLeaseMove, wire.LeaseMove{LeaseID: l.ID, ClassID: k.ID})
 	p.DropClass(old) // it may have had no more than this lease
 }

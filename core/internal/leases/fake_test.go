@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/templates"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -28,6 +29,13 @@ type host struct {
 	timers    []*timer
 }
 
+// elsewhere is what another node's daemon is told.
+type elsewhere struct {
+	node uint32
+	t    wire.Type
+	body any
+}
+
 // timer rings when a test rings it.
 type timer struct {
 	d       time.Duration
@@ -39,6 +47,10 @@ func (x *timer) Stop() bool                 { x.stopped = true; return true }
 func (x *timer) Reset(d time.Duration) bool { x.d, x.stopped = d, false; return true }
 
 func (h *host) Push(_ wire.Type, body any) { h.pushed = append(h.pushed, body) }
+func (h *host) PushTo(node uint32, t wire.Type, body any) {
+	h.pushed = append(h.pushed, elsewhere{node, t, body})
+}
+func (h *host) Template(*task) *templates.Template[class] { return &template{Name: "f"} }
 func (h *host) After(d time.Duration, f func()) Timer {
 	x := &timer{d: d, ring: f}
 	h.timers = append(h.timers, x)

@@ -6,7 +6,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Granted takes a lease that the daemon grants. It returns the lease, whose worker's socket is to be
+// Granted takes a lease that the own daemon grants. It returns the lease, whose worker's socket is to be
 // opened now, and the descriptor of the page of begun tasks, which goes along; nil when the lease went back.
 func (p *Pool[T, C]) Granted(g *wire.LeaseGrant) (l *Lease[T, C], page int) {
 	k := p.Classes[g.ClassID]
@@ -15,18 +15,41 @@ func (p *Pool[T, C]) Granted(g *wire.LeaseGrant) (l *Lease[T, C], page int) {
 		return nil, -1
 	}
 	k.granted++
-	k.Changed = time.Now()
 	k.Want, k.due = max(0, k.Want-1), max(0, k.due-1)
-	l = &Lease[T, C]{ID: g.LeaseID, Class: k, Choice: g.Choice, better: g.Better, never: g.Never}
-	p.Leases[l.ID] = l
-	if l.Choice < 0 || l.Choice >= len(k.Paces) {
-		p.Drop(l, wire.LeaseReturn{LeaseID: l.ID})
+	if l = p.take(k, g, 0); l == nil {
 		return nil, -1
 	}
 	l.slot, page = p.takeSlot(l.ID)
+	return l, page
+}
+
+// GrantedAt takes a lease that another node's daemon grants. It returns nil when the lease went back. The
+// page of begun tasks does not leave this node: the other node has its own.
+func (p *Pool[T, C]) GrantedAt(node uint32, g *wire.LeaseGrant) *Lease[T, C] {
+	k := p.Classes[g.ClassID]
+	if k == nil || k.at(node) == nil {
+		p.host.Push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: g.LeaseID})
+		return nil
+	}
+	h := k.at(node)
+	h.answers++
+	h.due = max(0, h.due-1)
+	k.lower(h, 1)
+	return p.take(k, g, node)
+}
+
+// take makes a lease of a grant, nil when the grant is for a choice that the class does not have.
+func (p *Pool[T, C]) take(k *Class[T, C], g *wire.LeaseGrant, node uint32) *Lease[T, C] {
+	k.Changed = time.Now()
+	l := &Lease[T, C]{ID: g.LeaseID, Node: node, Class: k, Choice: g.Choice, better: g.Better, never: g.Never}
+	p.Leases[l.ID] = l
+	if l.Choice < 0 || l.Choice >= len(k.Paces) {
+		p.Drop(l, wire.LeaseReturn{LeaseID: l.ID})
+		return nil
+	}
 	l.opening = true
 	k.opening++
-	return l, page
+	return l
 }
 
 // Slot returns the place of the lease's worker on the page of begun tasks.

@@ -7,6 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pace"
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/queue"
+	"github.com/eagleray/eagleray/core/internal/templates"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -18,8 +19,12 @@ type Timer interface {
 
 // Host is what a pool asks of the submitting half.
 type Host[T, C any] interface {
-	// Push tells the daemon.
+	// Push tells the daemon; what is about a lease goes to the daemon that has granted it.
 	Push(t wire.Type, body any)
+	// PushTo tells the daemon of another node.
+	PushTo(node uint32, t wire.Type, body any)
+	// Template returns the template of a task, for other nodes.
+	Template(t *T) *templates.Template[Class[T, C]]
 	// After calls a function when a time has passed, unless the session has ended.
 	After(d time.Duration, f func()) Timer
 	// Pump sends queued tasks of a class, because a lease has begun to serve it.
@@ -69,8 +74,9 @@ type Class[T, C any] struct {
 	shape  *shape[T, C] // the classes that it exchanges leases with; nil: none
 	listed bool         // the class is in shape.waiting
 
-	granted uint64    // how many leases the daemon has granted
-	opening int       // how many of them wait for the socket to their worker
+	granted uint64    // how many leases the own daemon has granted, or offered at other nodes
+	opening int       // how many leases wait for the socket to their worker; those that other nodes were asked for are among them
+	homes   []*home   // the other nodes that were asked for leases; nil: none was. See homes.go
 	Changed time.Time // when a lease came last, or gave tasks back
 
 	key       string // in Pool.ByClass
@@ -80,6 +86,7 @@ type Class[T, C any] struct {
 // Lease is a worker that the daemon has lent to this process.
 type Lease[T, C any] struct {
 	ID      uint64
+	Node    uint32       // the number of the node that has granted it; 0: the own node
 	Class   *Class[T, C] // whose tasks it gets
 	Channel *C           // nil until the socket is open
 	Busy    int          // how many tasks were sent and not answered

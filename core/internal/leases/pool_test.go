@@ -43,22 +43,45 @@ func grant(t *testing.T, p *pool, k *class, id uint64, change func(*wire.LeaseGr
 	return l
 }
 
-// said returns what the daemon was told since the last call.
+// said returns what the daemons were told since the last call.
 func (h *host) said() (list []string) {
 	for _, x := range h.pushed {
-		switch x := x.(type) {
-		case wire.LeaseWant:
-			list = append(list, fmt.Sprintf("class %d: want %d, due %d, seen %d", x.ClassID, x.Want, x.Due, x.Seen))
-		case wire.LeaseReturn:
-			list = append(list, fmt.Sprintf("return %d", x.LeaseID))
-		case wire.LeaseMove:
-			list = append(list, fmt.Sprintf("move %d to %d", x.LeaseID, x.ClassID))
-		case wire.ClassDefine:
-			list = append(list, fmt.Sprintf("define %d %s", x.ClassID, x.Name))
+		if e, ok := x.(elsewhere); ok {
+			what := inWords(e.body)
+			if e.t == wire.TClassRetire {
+				what = fmt.Sprintf("retire %d", e.body.(wire.LeaseWant).ClassID)
+			}
+			list = append(list, fmt.Sprintf("node %d: %s", e.node, what))
+		} else if what := inWords(x); what != "" {
+			list = append(list, what)
 		}
 	}
 	h.pushed = nil
 	return list
+}
+
+// inWords is a message to a daemon.
+func inWords(body any) string {
+	switch x := body.(type) {
+	case wire.LeaseWant:
+		words := fmt.Sprintf("class %d: want %d, due %d, seen %d", x.ClassID, x.Want, x.Due, x.Seen)
+		if x.Ticket > 0 {
+			words += fmt.Sprintf(", ticket %d", x.Ticket)
+		}
+		return words
+	case wire.LeaseReturn:
+		if node := NodeOf(x.LeaseID); node > 0 {
+			return fmt.Sprintf("return %d of node %d", uint32(x.LeaseID), node)
+		}
+		return fmt.Sprintf("return %d", x.LeaseID)
+	case wire.LeaseMove:
+		return fmt.Sprintf("move %d to %d", uint32(x.LeaseID), x.ClassID)
+	case wire.LeaseRefused:
+		return fmt.Sprintf("class %d: %d offered with ticket %d are not used", x.ClassID, x.N, x.Ticket)
+	case wire.ClassDefine:
+		return fmt.Sprintf("define %d %s", x.ClassID, x.Name)
+	}
+	return ""
 }
 
 func (h *host) says(t *testing.T, what string, want ...string) {
@@ -108,9 +131,9 @@ func TestAdjustWant_TellsWhenTheNumberHasChangedByMuch(t *testing.T) {
 	h.successor = true
 	p.AdjustWant(k)
 	h.says(t, "the socket is open, and a successor has counted no grants", "class 0: want 1, due 0, seen 0")
-	fill(k, 5*maxWant)
+	fill(k, 5*MaxWant)
 	p.AdjustWant(k)
-	h.says(t, "very many tasks", fmt.Sprintf("class 0: want %d, due 0, seen 0", maxWant))
+	h.says(t, "very many tasks", fmt.Sprintf("class 0: want %d, due 0, seen 0", MaxWant))
 }
 
 // The next task goes to the lease with the least to do that takes tasks, up to the depth of its class.

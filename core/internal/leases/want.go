@@ -2,8 +2,8 @@ package leases
 
 import "github.com/eagleray/eagleray/core/internal/wire"
 
-// maxWant bounds how many leases a class asks for at a time.
-const maxWant = 1000
+// MaxWant bounds how many leases a class asks for at a time.
+const MaxWant = 1000
 
 // Next returns the lease that gets the next task of the class's queue, nil when none has room or the queue is empty.
 func (p *Pool[T, C]) Next(k *Class[T, C]) *Lease[T, C] {
@@ -32,7 +32,10 @@ func (p *Pool[T, C]) AdjustWant(k *Class[T, C]) {
 	n := k.Queue.Len()
 	all := 0 // leases for the queue, those whose sockets are being opened too
 	if n > 0 {
-		all = min(maxWant, (n+k.share()-1)/k.share())
+		all = min(MaxWant, (n+k.share()-1)/k.share())
+	}
+	if k.homes != nil {
+		p.withdraw(k, all)
 	}
 	want := max(0, all-k.opening)
 	w := wire.LeaseWant{ClassID: k.ID, Want: want}
@@ -54,8 +57,8 @@ func (p *Pool[T, C]) AdjustWant(k *Class[T, C]) {
 	p.host.Push(wire.TLeaseWant, w)
 }
 
-// seen returns what tells the daemon after which of its grants a want was written, so that a grant
-// which is on its way is not wanted twice. A successor has not counted the grants to its predecessor.
+// seen returns what tells the daemon after which of its grants and offers a want was written, so that
+// one which is on its way is not wanted twice. A successor has not counted the grants to its predecessor.
 func (p *Pool[T, C]) seen(k *Class[T, C]) uint64 {
 	if p.host.Successor() {
 		return 0

@@ -63,8 +63,8 @@
 // # Where to look
 //
 // state.go and taskstate.go have the types. task.go submits, taskframe.go writes frames,
-// taskend.go ends tasks. pump.go sends queued tasks, lease.go takes granted leases, pool.go is
-// what package leases asks. channel.go writes calls, channelevents.go, result.go and
+// taskend.go ends tasks. pump.go sends queued tasks, lease.go takes granted leases, homes.go those of
+// other nodes, pool.go is what package leases asks. channel.go writes calls, channelevents.go, result.go and
 // resultvalue.go read answers.
 // lostlease.go, lostworker.go and actordeath.go say what was lost, delay.go and discard.go
 // come before the next run, recompute.go runs a task again for a lost result. actor.go joins

@@ -17,8 +17,13 @@ type Timer = leases.Timer
 // that is handed over here is called with the mutex held, and never before the
 // method that it was handed to has returned.
 type Effects interface {
-	// Push tells the daemon.
+	// Push tells the daemon; what is about a lease goes to the daemon of the node that the lease's number names.
 	Push(t wire.Type, body any)
+	// PushTo tells the daemon of another node, whose guest this process becomes if it is none: its event HomeLost
+	// comes when that cannot be, or ends.
+	PushTo(node uint32, t wire.Type, body any)
+	// NodeName returns the id of another node that this process is or was a guest of, for people.
+	NodeName(node uint32) string
 	// Request asks the daemon.
 	Request(t wire.Type, body any, answered func(*wire.Message, error))
 	// Tell sends a message to another process, over a control connection.

@@ -11,6 +11,11 @@ func (c *Submitter) LeaseGranted(g *wire.LeaseGrant) {
 	if l == nil {
 		return
 	}
+	c.openLease(l, g, page)
+}
+
+// openLease has the socket of a lease's worker opened.
+func (c *Submitter) openLease(l *Lease, g *wire.LeaseGrant, page int) {
 	o := NewChannel(c, g.Addr)
 	o.Lease, o.gives = l, &g.Assignment
 	c.fx.Connect(o, o.addr, wire.Hello{Version: wire.Version, Role: wire.RoleLease, OwnerID: c.Self[:], Addr: c.Addr, LeaseID: g.LeaseID, Slot: l.Slot(), JobID: c.Job[:]}, page)
@@ -51,11 +56,16 @@ func (c *Submitter) ClassTrouble(id uint32, f *fault.Error) {
 	defer k.Note()
 	if f.Code != fault.TaskUnschedulable {
 		k.Unwanted()
-		for k.Queue.Len() > 0 {
-			c.FailTask(k.Queue.Pop(), f)
-		}
+		c.failQueue(k, f)
 		return
 	}
 	k.Bad = f
 	k.Queue.Each(func(t *Task) { c.infeasible(t, f) })
+}
+
+// failQueue fails the queued tasks of a class.
+func (c *Submitter) failQueue(k *Class, f *fault.Error) {
+	for k.Queue.Len() > 0 {
+		c.FailTask(k.Queue.Pop(), f)
+	}
 }

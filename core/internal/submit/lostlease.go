@@ -70,10 +70,15 @@ func (c *Submitter) retryLost(l *Lease, detail string) {
 }
 
 // begunOf returns how many of a lost lease's tasks, in the order in which they
-// were sent, had begun. When nobody knows, the first one counts as begun.
+// were sent, had begun. When nobody knows, the first one counts as begun. Of another
+// node's worker nothing is known here, and all count as begun: any of them may have
+// run by now, and none may run more often than its max_retries allow.
 func (c *Submitter) begunOf(l *Lease, tasks []*Task) int {
 	last, known := c.GiveSlotBack(l)
-	if !known {
+	switch {
+	case l.Node != 0:
+		return len(tasks)
+	case !known:
 		return min(1, len(tasks))
 	}
 	n := 0

@@ -28,7 +28,7 @@ func (c *Submitter) lostWithWorker(t *Task, l *Lease, detail string, s retry.Set
 	case retry.Forbidden:
 		c.FailTask(t, fault.New(l.Code, "%s", detail))
 	default:
-		c.FailTask(t, c.crashFault(t, detail))
+		c.FailTask(t, c.crashFault(t, l, detail))
 	}
 	return false
 }
@@ -52,9 +52,13 @@ func setbackAt(l *Lease, i, begun int) retry.Setback {
 }
 
 // crashFault is what a task fails with when its worker died and it may not run again.
-func (c *Submitter) crashFault(t *Task, detail string) *fault.Error {
+func (c *Submitter) crashFault(t *Task, l *Lease, detail string) *fault.Error {
 	how, said, _ := strings.Cut(detail, "\n")
-	f := fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s, on node %s%s", t.Template.Name, how, c.Node, afterTries(t))
+	node := c.Node.String()
+	if l.Node != 0 {
+		node = c.fx.NodeName(l.Node)
+	}
+	f := fault.New(fault.WorkerCrashed, "the worker that ran %s died: %s, on node %s%s", t.Template.Name, how, node, afterTries(t))
 	if said != "" {
 		f.Message += "\n" + said
 	}

@@ -27,7 +27,7 @@ func TestCrashFault_SaysHowOftenAndTheLastWords(t *testing.T) {
 		{3, 2, "it broke", "it broke" + node + " (tried 2 times, max_retries=3)"},
 		{3, 4, "it broke\nsaid\nmuch", "it broke" + node + " (tried 4 times, max_retries=3)\nsaid\nmuch"},
 	} {
-		f := c.crashFault(&Task{Template: &Template{Name: "f", MaxRetries: x.retries}, Attempts: retry.Attempts{Tries: x.tries}}, x.detail)
+		f := c.crashFault(&Task{Template: &Template{Name: "f", MaxRetries: x.retries}, Attempts: retry.Attempts{Tries: x.tries}}, new(Lease), x.detail)
 		if want := "the worker that ran f died: " + x.want; f.Code != fault.WorkerCrashed || f.Message != want {
 			t.Errorf("%s: %q, want %q", f.Code, f.Message, want)
 		}

@@ -26,6 +26,7 @@ func (c *Submitter) PrepareMove() {
 		}
 	}
 	for _, k := range c.Classes {
+		c.Unask(k)
 		if k.Want > 0 {
 			k.Want = 0
 			c.fx.Push(wire.TLeaseWant, wire.LeaseWant{ClassID: k.ID})

@@ -15,6 +15,12 @@ var _ leases.Host[Task, Channel] = (*pool)(nil)
 // Push implements leases.Host.
 func (c *pool) Push(t wire.Type, body any) { c.fx.Push(t, body) }
 
+// PushTo implements leases.Host.
+func (c *pool) PushTo(node uint32, t wire.Type, body any) { c.fx.PushTo(node, t, body) }
+
+// Template implements leases.Host.
+func (c *pool) Template(t *Task) *Template { return t.Template }
+
 // After implements leases.Host.
 func (c *pool) After(d time.Duration, f func()) leases.Timer { return c.fx.After(d, f) }
 

@@ -62,6 +62,12 @@ func newQuiet(t testing.TB) *quiet {
 // Push implements Effects.
 func (q *quiet) Push(_ wire.Type, body any) { q.pushed = append(q.pushed, body) }
 
+// PushTo implements Effects.
+func (q *quiet) PushTo(_ uint32, t wire.Type, body any) { q.Push(t, body) }
+
+// NodeName implements Effects.
+func (*quiet) NodeName(node uint32) string { return fmt.Sprint("number ", node) }
+
 // Request implements Effects.
 func (q *quiet) Request(t wire.Type, body any, answered func(*wire.Message, error)) {
 	q.asked = append(q.asked, asked{what: t, body: body, answer: answered})

@@ -190,7 +190,7 @@ func (r *Restored) allChannels() {
 			o.Actor.Channel = o
 		} else { // the daemon counts a lease that was moved as recalled: it gets no more tasks
 			k := c.Classes[x.Class]
-			o.Lease = &Lease{ID: x.LeaseID, Class: k, Channel: o, Busy: len(x.Tasks), Recall: true, Choice: x.Choice}
+			o.Lease = &Lease{ID: x.LeaseID, Node: c.away(x.LeaseID), Class: k, Channel: o, Busy: len(x.Tasks), Recall: true, Choice: x.Choice}
 			c.Leases[x.LeaseID] = o.Lease
 			k.Leases = append(k.Leases, o.Lease)
 		}

@@ -70,9 +70,8 @@ func (s *scripted) do(e *script.Event) {
 	case "drop":
 		s.table.Unref(s.table.FindOwned(s.task(e.Word(0)).First), 1)
 		s.table.CarryOut()
-	case "grant": // LEASE FUNCTION [choice=] [better] [never]
-		choice, _ := e.OptionNumber("choice")
-		s.LeaseGranted(&wire.LeaseGrant{ClassID: s.template(e.Word(1)).Class.ID, LeaseID: uint64(e.Int(0)), Addr: "w" + e.Word(0), Choice: choice, Better: e.Has("better"), Never: e.Has("never")})
+	case "grant", "offer", "refuse", "small", "nothing", "lost":
+		s.hearsOfLeases(e)
 	case "open":
 		p := s.socket(e.Word(0))
 		if p.on.Unwanted() {
@@ -91,12 +90,12 @@ func (s *scripted) do(e *script.Event) {
 		p := s.socket(e.Word(0))
 		p.ended = true
 		p.on.Gone(errors.New("the end"))
-	case "broken": // LEASE [code=]
-		s.LeaseBroken(&wire.LeaseBroken{LeaseID: uint64(e.Int(0)), Detail: "it ended", Code: e.Option("code"), Bytes: 1 << 20})
+	case "broken": // LEASE [at=NODE] [code=]
+		s.LeaseBroken(&wire.LeaseBroken{LeaseID: leaseOf(e), Detail: "it ended", Code: e.Option("code"), Bytes: 1 << 20})
 	case "recall":
-		s.LeaseRecalled(uint64(e.Int(0)))
+		s.LeaseRecalled(leaseOf(e))
 	case "wanted":
-		s.LeaseWanted(uint64(e.Int(0)))
+		s.LeaseWanted(leaseOf(e))
 	case "trouble":
 		code := fault.Internal
 		if e.Has("infeasible") {

@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/frame"
+	"github.com/eagleray/eagleray/core/internal/leases"
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/waiting"
@@ -90,22 +91,48 @@ func (s *scripted) actorName(id []byte) string {
 }
 
 // Push implements Effects.
-func (s *scripted) Push(t wire.Type, body any) {
+func (s *scripted) Push(t wire.Type, body any) { s.daemonHears("", t, body) }
+
+// PushTo implements Effects.
+func (s *scripted) PushTo(node uint32, t wire.Type, body any) {
+	s.daemonHears(fmt.Sprintf("node %d: ", node), t, body)
+}
+
+// leaseName names a lease: those of the own node by the number alone.
+func leaseName(id uint64) string {
+	if node := leases.NodeOf(id); node > 0 {
+		return fmt.Sprintf("lease %d of node %d", uint32(id), node)
+	}
+	return fmt.Sprint("lease ", id)
+}
+
+// daemonHears notes what a daemon is told. Where names the node, unless that is the own one.
+func (s *scripted) daemonHears(where string, t wire.Type, body any) {
+	note := func(format string, a ...any) { s.notef("%s%s", where, fmt.Sprintf(format, a...)) }
 	switch m := body.(type) {
 	case wire.ClassDefine:
 		s.classes[m.ClassID] = m.Name
-		s.notef("class %d is for %s", m.ClassID, m.Name)
+		note("class %d is for %s", m.ClassID, m.Name)
 	case wire.LeaseWant:
-		switch {
-		case t == wire.TClassRetire:
-			s.notef("class %d is gone", m.ClassID)
-		case m.Due > 0:
-			s.notef("%s wants leases: %d, of them due: %d", s.classes[m.ClassID], m.Want, m.Due)
-		default:
-			s.notef("%s wants leases: %d", s.classes[m.ClassID], m.Want)
+		if t == wire.TClassRetire {
+			note("class %d is gone", m.ClassID)
+			return
 		}
+		what := fmt.Sprintf("%s wants leases: %d", s.classes[m.ClassID], m.Want)
+		if m.Due > 0 {
+			what += fmt.Sprintf(", of them due: %d", m.Due)
+		}
+		if m.Ticket > 0 {
+			what += fmt.Sprintf(", ticket %d", m.Ticket)
+		}
+		if where != "" {
+			what += fmt.Sprintf(", answers seen: %d", m.Seen-1)
+		}
+		note("%s", what)
+	case wire.LeaseRefused:
+		note("the offer with ticket %d is not used", m.Ticket)
 	case wire.LeaseMove:
-		s.notef("lease %d serves %s", m.LeaseID, s.classes[m.ClassID])
+		note("%s serves %s", leaseName(m.LeaseID), s.classes[m.ClassID])
 	case wire.LeaseReturn:
 		what := "goes back"
 		if m.Exiting {
@@ -114,19 +141,19 @@ func (s *scripted) Push(t wire.Type, body any) {
 		if m.Unusable {
 			what += ", nobody can use it"
 		}
-		s.notef("lease %d %s", m.LeaseID, what)
+		note("%s %s", leaseName(m.LeaseID), what)
 	case wire.ObjRefs:
 		var list []string
 		for _, id := range m.ObjectIDs {
 			list = append(list, s.object(id))
 		}
-		s.notef("the store frees %s", strings.Join(list, " "))
+		note("the store frees %s", strings.Join(list, " "))
 	case wire.ActorRef:
-		s.notef("%s is let go of", s.actorName(m.ActorID))
+		note("%s is let go of", s.actorName(m.ActorID))
 	case wire.FunctionRef:
-		s.notef("workers forget function %.4s", m.FID)
+		note("workers forget function %.4s", m.FID)
 	default:
-		s.notef("the daemon hears %s", t)
+		note("the daemon hears %s", t)
 	}
 }
 

@@ -125,3 +125,45 @@ func (s *scripted) actor(e *script.Event) {
 		s.waits("what became of "+name)(s.message(f), nil)
 	}
 }
+
+// leaseOf is the lease that an event names: LEASE [at=NODE].
+func leaseOf(e *script.Event) uint64 {
+	node, _ := e.OptionNumber("at")
+	return uint64(node)<<32 | uint64(e.Int(0))
+}
+
+// hearsOfLeases is told of leases by the own daemon, or by that of another node.
+//
+//	grant LEASE FUNCTION [at=NODE] [choice=] [better] [never]
+//	offer N FUNCTION at=NODE ticket= [choice=]
+//	refuse N FUNCTION at=NODE
+//	small FUNCTION at=NODE          the node is too small for the function
+//	nothing FUNCTION at=NODE        the function's environment cannot be made there
+//	lost NODE
+func (s *scripted) hearsOfLeases(e *script.Event) {
+	at, away := e.OptionNumber("at")
+	choice, _ := e.OptionNumber("choice")
+	node := uint32(at)
+	class := func(i int) uint32 { return s.template(e.Word(i)).Class.ID }
+	switch e.Name {
+	case "grant":
+		g := &wire.LeaseGrant{ClassID: class(1), LeaseID: leaseOf(e), Addr: "w" + e.Word(0), Choice: choice, Better: e.Has("better"), Never: e.Has("never")}
+		if away {
+			g.Addr += "at" + e.Option("at")
+			s.LeaseGrantedAt(node, g)
+		} else {
+			s.LeaseGranted(g)
+		}
+	case "offer":
+		ticket, _ := e.OptionNumber("ticket")
+		s.LeaseOffered(&wire.LeaseOffer{ClassID: class(1), Node: node, N: e.Int(0), Choice: choice, Ticket: uint64(ticket)})
+	case "refuse":
+		s.LeaseRefused(node, &wire.LeaseRefused{ClassID: class(1), N: e.Int(0)})
+	case "small":
+		s.ClassTroubleAt(node, class(0), fault.New(fault.TaskUnschedulable, "it is too small"))
+	case "nothing":
+		s.ClassTroubleAt(node, class(0), fault.New(fault.RuntimeEnvSetup, "it cannot be made"))
+	case "lost":
+		s.HomeLost(uint32(e.Int(0)), errors.New("it has lost its power"))
+	}
+}

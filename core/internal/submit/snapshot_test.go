@@ -313,7 +313,7 @@ func (b *busyProcess) ownTasks(function *Template) {
 func (b *busyProcess) onLease(function *Template) {
 	k, x := function.Class, b.count(function)
 	l := &Lease{
-		ID: 8, Class: k, Busy: 1, Paused: true, Blocked: true, Recall: true, Wanted: true, IdleAt: time.Now(), Gone: true, Broken: true, Detail: "words",
+		ID: 2<<32 | 8, Node: 2, Class: k, Busy: 1, Paused: true, Blocked: true, Recall: true, Wanted: true, IdleAt: time.Now(), Gone: true, Broken: true, Detail: "words",
 		Code: fault.WorkerCrashed, Held: 9, Lost: []*Task{b.count(function)}, Choice: 1,
 	}
 	for _, private := range []string{"idle", "better", "never", "used", "opening"} {

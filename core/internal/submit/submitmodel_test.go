@@ -25,18 +25,21 @@ type played struct {
 	r    *rand.Rand
 	fail func(format string, a ...any)
 
-	wants     map[uint32]int // by class, as the daemon was told last
-	granted   uint64
-	held      map[uint64]*playedLease // granted and not returned
+	own       *playedHome
+	other     *playedHome             // another node's daemon, which takes the place of one that was lost
+	lost      map[uint32]bool         // nodes
+	granted   uint64                  // leases, of all nodes
+	held      map[uint64]*playedLease // granted and not returned, as the submitter knows it
 	dialled   []func(err error)
 	timers    []*playedTimer
 	cancelled int                // cancellations on their way to workers
 	runs      func(first uint64) // a worker begins the task with this first result
 }
 
-// playedLease is a lease as the daemon knows it, and its worker.
+// playedLease is a lease, and its worker.
 type playedLease struct {
 	id    uint64
+	of    *playedHome
 	class uint32
 	on    *Channel
 	pipe  *playedPipe
@@ -117,24 +120,6 @@ func (p *playedPipe) begin() {
 	p.runs(p.first[p.has[0]])
 }
 
-// Push implements Effects.
-func (w *played) Push(t wire.Type, body any) {
-	switch m := body.(type) {
-	case wire.LeaseWant:
-		if t == wire.TLeaseWant {
-			w.wants[m.ClassID] = m.Want
-		}
-	case wire.LeaseMove:
-		w.held[m.LeaseID].class = m.ClassID
-		w.wants[m.ClassID] = max(0, w.wants[m.ClassID]-1)
-	case wire.LeaseReturn:
-		if w.held[m.LeaseID] == nil {
-			w.fail("lease %d, which this process has not, is given back", m.LeaseID)
-		}
-		delete(w.held, m.LeaseID)
-	}
-}
-
 // Request implements Effects; nothing here asks the daemon.
 func (w *played) Request(t wire.Type, _ any, _ func(*wire.Message, error)) {
 	w.fail("the daemon is asked for %s", t)
@@ -146,10 +131,16 @@ func (w *played) Tell(string, wire.Type, any, func(error)) { w.cancelled++ }
 // Connect implements Effects.
 func (w *played) Connect(o *Channel, _ string, hello wire.Hello, page int) {
 	l := w.held[hello.LeaseID]
-	mark := progress.OpenMark(page, hello.Slot, hello.LeaseID)
+	var mark progress.Mark
+	if page >= 0 {
+		mark = progress.OpenMark(page, hello.Slot, hello.LeaseID)
+	}
 	w.dialled = append(w.dialled, func(err error) {
 		if o.Unwanted() {
 			return
+		}
+		if w.lost[l.of.node] {
+			err = errors.New("there is no way to its node")
 		}
 		if err != nil {
 			o.Connected(nil, err)
@@ -194,7 +185,7 @@ type playing struct {
 
 func newPlaying(t *testing.T, seed uint64) *playing {
 	c := newQuiet(t)
-	w := &played{quiet: c, s: &c.Submitter, r: rand.New(rand.NewPCG(seed, 0)), wants: map[uint32]int{}, held: map[uint64]*playedLease{}}
+	w := &played{quiet: c, s: &c.Submitter, r: rand.New(rand.NewPCG(seed, 0)), own: newPlayedHome(1), other: newPlayedHome(2), lost: map[uint32]bool{}, held: map[uint64]*playedLease{}}
 	w.fail = func(format string, a ...any) {
 		t.Helper()
 		t.Fatalf("seed %d: %s", seed, fmt.Sprintf(format, a...))
@@ -211,10 +202,11 @@ func newPlaying(t *testing.T, seed uint64) *playing {
 }
 
 // submit starts a task that takes up to two results of earlier ones.
-func (p *playing) submit() {
-	tm := p.tmpls[p.r.IntN(len(p.tmpls))]
+func (p *playing) submit() { p.submitOf(p.tmpls[p.r.IntN(len(p.tmpls))], p.r.IntN(3)) }
+
+func (p *playing) submitOf(tm *Template, takes int) {
 	t := &Task{Template: tm, Returns: 1}
-	for range p.r.IntN(3) {
+	for range takes {
 		if len(p.tasks) > 0 {
 			o := p.tasks[p.r.IntN(len(p.tasks))].results[0]
 			p.s.table.Pin(o)
@@ -225,22 +217,6 @@ func (p *playing) submit() {
 	x := &playedTask{t: t, most: tm.MaxRetries, results: []*refs.Object{p.s.table.FindOwned(t.First)}}
 	p.tasks, p.by[t.First] = append(p.tasks, x), x
 	p.s.Submit(t)
-}
-
-// grant gives a lease to a class that wants one.
-func (p *playing) grant() {
-	ids := slices.Sorted(maps.Keys(p.wants))
-	for _, i := range p.r.Perm(len(ids)) {
-		if p.wants[ids[i]] == 0 {
-			continue
-		}
-		p.wants[ids[i]]--
-		p.played.granted++
-		id := p.played.granted
-		p.held[id] = &playedLease{id: id, class: ids[i]}
-		p.s.LeaseGranted(&wire.LeaseGrant{ClassID: ids[i], LeaseID: id, Addr: "/worker"})
-		return
-	}
 }
 
 // connect answers a call for a socket, now and then with an error.
@@ -375,8 +351,11 @@ func (p *playing) check() error {
 	places := map[*Task]int{}
 	for id, k := range s.Classes {
 		k.Queue.Each(func(t *Task) { places[t]++ })
-		if k.Want != p.wants[id] {
-			return fmt.Errorf("class %d wants %d leases, and the daemon counts %d", id, k.Want, p.wants[id])
+		if p.own.quiet() && k.Want != p.own.wants[id] {
+			return fmt.Errorf("class %d wants %d leases, and the daemon counts %d", id, k.Want, p.own.wants[id])
+		}
+		if n := k.WantAt(p.other.node); p.other.quiet() && n != p.other.wants[id] {
+			return fmt.Errorf("class %d wants %d leases of the other node, whose daemon counts %d", id, n, p.other.wants[id])
 		}
 	}
 	sent := 0
@@ -437,7 +416,7 @@ func (p *playing) check() error {
 }
 
 // Whatever comes in whatever order, each task is in one place until it ends, runs no more often than
-// it may, and ends once; each lease is kept or given back.
+// it may, and ends once; each lease is kept or given back; and at the end nothing is wanted, of no node.
 func TestSubmitter_RandomEvents_NoTaskIsLostAndNoneRunsTooOften(t *testing.T) {
 	seeds, steps := 60, 400
 	if testing.Short() {
@@ -447,7 +426,13 @@ func TestSubmitter_RandomEvents_NoTaskIsLostAndNoneRunsTooOften(t *testing.T) {
 		p := newPlaying(t, seed)
 		events := []func(){
 			p.submit, p.submit, p.grant, p.grant, p.connect, p.connect, func() { p.answer(false) }, func() { p.answer(false) },
-			func() { p.answer(true) }, p.giveBack, p.blocked, p.lose, p.ring, p.cancel, p.urge,
+			func() { p.answer(true) }, p.giveBack, p.blocked, p.lose, p.ring, p.cancel, p.urge, p.deliver, p.deliver, p.deliver,
+		}
+		if seed%3 > 0 {
+			events = append(events, p.offer, p.offer, p.grantThere, p.grantThere, p.refuse, p.deliver, p.deliver, p.deliver)
+		}
+		if seed%3 == 2 {
+			events = append(events, p.loseHome)
 		}
 		for step := range steps {
 			i := p.r.IntN(len(events))
@@ -456,29 +441,57 @@ func TestSubmitter_RandomEvents_NoTaskIsLostAndNoneRunsTooOften(t *testing.T) {
 				t.Fatalf("seed %d, step %d, event %d: %v", seed, step, i, err)
 			}
 		}
-		for n := 0; p.s.Open > 0; n++ { // the world goes well: everything ends
-			if n > 100*steps {
-				t.Fatalf("seed %d: %d tasks do not end", seed, p.s.Open)
+		p.finish(100 * steps)
+		for i, tm := range p.tmpls { // a class that counts a lease too many or too few asks for another number
+			if tm.Class == nil {
+				continue
 			}
-			p.grant()
-			p.connect()
-			p.answer(false)
-			p.ring()
-			if err := p.check(); err != nil {
-				t.Fatalf("seed %d, at the end: %v", seed, err)
+			p.submitOf(tm, 0)
+			if n := tm.Class.Want; n != 1 {
+				t.Fatalf("seed %d: the only task of class %d wants %d leases", seed, i, n)
 			}
 		}
-		if p.s.Sent != 0 {
-			t.Fatalf("seed %d: %d calls have no answer", seed, p.s.Sent)
+		p.finish(100 * steps)
+	}
+}
+
+// finish plays a world in which all goes well until every task has ended and every lease is back.
+func (p *playing) finish(most int) {
+	for n := 0; p.s.Open > 0; n++ {
+		if n > most {
+			p.fail("%d tasks do not end", p.s.Open)
 		}
-		for len(p.dialled) > 0 {
-			p.connect()
+		p.grant()
+		p.grantThere()
+		p.deliver()
+		p.connect()
+		p.answer(false)
+		p.ring()
+		if err := p.check(); err != nil {
+			p.fail("at the end: %v", err)
 		}
-		for _, l := range p.s.Leases { // time passes
-			l.IdleAt = l.IdleAt.Add(-time.Hour)
-		}
-		if p.s.ReturnIdle(); len(p.held) > 0 {
-			t.Fatalf("seed %d: %d leases are kept that have had nothing to do for long", seed, len(p.held))
+	}
+	if p.s.Sent != 0 {
+		p.fail("%d calls have no answer", p.s.Sent)
+	}
+	for !p.own.quiet() || !p.other.quiet() || len(p.dialled) > 0 {
+		p.deliver()
+		p.connect()
+	}
+	for _, l := range p.s.Leases { // time passes
+		l.IdleAt = l.IdleAt.Add(-time.Hour)
+	}
+	if p.s.ReturnIdle(); len(p.held) > 0 {
+		p.fail("%d leases are kept that have had nothing to do for long", len(p.held))
+	}
+	for !p.own.quiet() || !p.other.quiet() {
+		p.deliver()
+	}
+	for _, h := range []*playedHome{p.own, p.other} {
+		for class, n := range h.wants {
+			if n != 0 {
+				p.fail("node %d: %d leases of class %d are wanted, and no task is left", h.node, n, class)
+			}
 		}
 	}
 }

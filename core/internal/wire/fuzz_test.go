@@ -17,7 +17,7 @@ func bodies() []any {
 		ObjPlace{}, ObjRef{}, ObjRefs{}, ObjStats{}, RefWait{}, RefValue{}, FaultBody{}, Cancel{}, Received{},
 		ClusterInfo{}, Demand{}, GPUUse{}, NodeInfo{}, ActorLost{}, ActorDeath{}, CensusAsk{}, Census{}, Silent{},
 		ProcessCensus{}, Held{}, TaskRow{}, Run{}, Ends{}, Place{}, StoreSums{}, ActorRow{}, JobRow{}, WorkerRow{},
-		FunctionRef{},
+		FunctionRef{}, LeaseOffer{}, LeaseRefused{},
 	}
 }
 

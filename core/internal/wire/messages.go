@@ -118,15 +118,18 @@ type Alternative struct {
 }
 
 // LeaseWant says how many leases of a class the sender would take now beside
-// those it holds. Each grant lowers it by one; a new want replaces it.
+// those it holds. Each lease that is granted, offered elsewhere or refused lowers
+// it by one; a new want replaces it.
 type LeaseWant struct {
 	ClassID uint32
 	Want    int
-	Seen    uint64 // grants of the class that the sender knows of, and 1; 0: it does not say
+	Seen    uint64 // how many leases of the class were granted, offered or refused as far as the sender knows, and 1; 0: it does not say
 
 	// Of a class with AfterMs, whose sender measures how long each task waits:
 	Due   int   // how many of Want, the oldest ones, have waited for AfterMs: an alternative may serve them
 	DueMs int64 // in how many milliseconds the next one will have; 0: the sender does not say. Only for texts
+
+	Ticket uint64 // to another node: of the LeaseOffer that this want takes; 0: it takes none
 }
 
 // LeaseGrant gives the sender a worker until LeaseReturn.
@@ -561,4 +564,23 @@ type ActorDeath struct {
 type RefFree struct {
 	ObjectIDs [][]byte
 	Lose      bool // for tests: let go of the copy only, as if the store had lost it
+}
+
+// LeaseOffer says that another node has room for leases of a class. The receiver asks that
+// node's daemon for them. Both ends count the offer as N grants of the class.
+type LeaseOffer struct {
+	ClassID uint32
+	Node    uint32 // the number of the other node
+	N       int
+	Choice  int    // of the class's resources: as in LeaseGrant
+	Ticket  uint64 // goes along with the want
+}
+
+// LeaseRefused takes a part of an offer back. From another node's daemon it says that this
+// node grants so many leases less than it was asked for. To the own daemon it says that the
+// sender does not use the offer, because nothing waits any more.
+type LeaseRefused struct {
+	ClassID uint32
+	N       int
+	Ticket  uint64
 }

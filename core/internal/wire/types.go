@@ -106,6 +106,10 @@ const (
 
 	// Daemon → worker.
 	TObjFreed Type = 185 // push: ObjRefs that the receiver has pinned: their owners have freed them
+
+	// Leases of other nodes.
+	TLeaseOffer   Type = 210 // push, from the own daemon: LeaseOffer: another node has room
+	TLeaseRefused Type = 211 // push, from another node's daemon to its guest, or to the own daemon: LeaseRefused
 )
 
 // String returns the number; logs use it.

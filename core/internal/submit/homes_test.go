@@ -1,0 +1,61 @@
+package submit
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/eagleray/eagleray/core/internal/refs"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// Nothing is known of what another node's worker had begun, and any of its tasks may have run.
+func TestBegunOf_WorkerOfAnotherNode_AllCountAsBegun(t *testing.T) {
+	c := alone()
+	tasks := []*Task{{Seq: 1}, {Seq: 2}, {Seq: 3}}
+	if n := c.begunOf(&Lease{ID: 2<<32 | 1, Node: 2}, tasks); n != 3 {
+		t.Errorf("of another node's worker %d of 3 tasks count as begun", n)
+	}
+	if n := c.begunOf(&Lease{ID: 1}, tasks); n != 1 {
+		t.Errorf("of a worker of this node, which has no page, %d tasks count as begun", n)
+	}
+}
+
+// A failure names the node on which the worker was.
+func TestCrashFault_WorkerOfAnotherNode_NamesThatNode(t *testing.T) {
+	q := newQuiet(t)
+	f := q.crashFault(&Task{Template: &Template{Name: "f"}}, &Lease{Node: 2}, "it was shot")
+	if !strings.Contains(f.Message, "it was shot, on node number 2") {
+		t.Error(f.Message)
+	}
+}
+
+// A process that leaves asks other nodes for nothing more, and says whether their workers have tasks of it.
+func TestPrepareMove_AsksOtherNodesForNothing(t *testing.T) {
+	q := newQuiet(t)
+	tm := &Template{Name: "f", FID: []byte("ffffffffffffffff"), Blob: []byte{1}, Returns: 1}
+	q.addTemplate(tm)
+	task := &Task{Template: tm, Returns: 1}
+	q.MakeReturns(task, 0)
+	q.table.Ref(q.table.FindOwned(task.First))
+	q.Submit(task)
+	q.LeaseOffered(&wire.LeaseOffer{ClassID: tm.Class.ID, Node: 2, N: 1, Ticket: 1})
+	if q.pushed = nil; q.WorksElsewhere() {
+		t.Error("a task that is in its queue runs at another node")
+	}
+	q.PrepareMove()
+	if want := []any{wire.LeaseWant{ClassID: tm.Class.ID, Seen: 1}}; !slices.Equal(q.pushed, want) {
+		t.Errorf("the daemons hear %+v, want %+v", q.pushed, want)
+	}
+	l := &Lease{ID: 2<<32 | 1, Node: 2, Class: tm.Class, Busy: 1}
+	if q.Leases[l.ID] = l; !q.WorksElsewhere() {
+		t.Error("a task at another node counts for nothing")
+	}
+	if l.Node = 0; q.WorksElsewhere() {
+		t.Error("a task at this node counts as one elsewhere")
+	}
+	delete(q.Leases, l.ID)
+	if o := q.table.FindOwned(task.First); o.State() != refs.Pending {
+		t.Error("the task has ended")
+	}
+}
