@@ -35,7 +35,7 @@ def rows(document: str) -> Iterator[tuple[int, str]]:
 
 def test_each_promise_names_tests_that_exist() -> None:
     file, package, wrong, seen = Path(), Path(), [], 0
-    for number, cell in rows("guarantees.md"):
+    for document, number, cell in ((one, *row) for one in ("guarantees.md", "threat-model.md") for row in rows(one)):
         for token in re.findall(f"{PYTHON}|{GO}", cell):
             seen += 1
             if "::" in token or token.endswith(".py"):
@@ -56,7 +56,7 @@ def test_each_promise_names_tests_that_exist() -> None:
                 package = ROOT / token
                 right = package.is_dir()
             if not right:
-                wrong.append(f"line {number}: {token}")
+                wrong.append(f"{document}, line {number}: {token}")
     assert not wrong
     assert seen > 500
 
