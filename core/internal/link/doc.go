@@ -1,0 +1,2 @@
+// Package link connects the nodes of a cluster.
+package link
