@@ -38,16 +38,17 @@ func (k *Link) Bulk(ctx context.Context) (net.Conn, error) {
 	}
 	c, err := k.newBulk(m, k.places)
 	if err != nil {
+		m.under.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-// newBulk notes a bulk connection, which has a place. If the node is dead, it closes the connection.
+// newBulk notes a bulk connection, which has a place. If the node is dead, it gives the place back.
 func (k *Link) newBulk(m *member, place chan struct{}) (*bulkConn, error) {
 	c := &bulkConn{Conn: m.nc, under: m.under, k: k, place: place}
 	if err := k.noteBulk(c); err != nil {
-		c.sever()
+		<-place
 		return nil, fmt.Errorf("bulk connection with node %d: %w", k.node, err)
 	}
 	return c, nil
@@ -115,6 +116,7 @@ func (l *Links) acceptBulk(ctx context.Context, nc net.Conn, m *member) error {
 	}
 	c, err := k.newBulk(m, k.guests)
 	if err != nil {
+		l.refuse(m, err)
 		return err
 	}
 	if _, err = m.nc.Write(appendBody([]byte{accepted}, nil)); err == nil {

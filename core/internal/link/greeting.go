@@ -28,6 +28,7 @@ const (
 	version     = 1
 	maxText     = 1 << 10 // of a refusal, or of an identity
 	maxProtocol = 32
+	beginsTLS   = 22 // the first byte of a TLS handshake; no protocol here has a name of this length
 	greetSize   = len(magic) + 1 + 1 + 4
 )
 
@@ -105,8 +106,11 @@ func announced(c net.Conn) (string, error) {
 	if _, err := io.ReadFull(c, head[:]); err != nil {
 		return "", fmt.Errorf("protocol: %w", err)
 	}
+	if head[0] == beginsTLS {
+		return "", fmt.Errorf("%w: it speaks TLS, which is off in this process: all nodes of a cluster use TLS, or none does", ErrGreeting)
+	}
 	if head[0] > maxProtocol {
-		return "", fmt.Errorf("%w: it names no protocol; it may speak TLS, which is off in this process: all nodes of a cluster use TLS, or none does", ErrGreeting)
+		return "", fmt.Errorf("%w: it names no protocol", ErrGreeting)
 	}
 	name := make([]byte, head[0])
 	if _, err := io.ReadFull(c, name); err != nil {

@@ -85,6 +85,11 @@ func keys(t testing.TB, a *pki.Authority, id pki.Identity) func(...string) *tls.
 	if err != nil {
 		t.Fatal(err)
 	}
+	if id.Cluster != (pki.Cluster{1}) {
+		if a, err = pki.NewAuthority(id.Cluster, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
 	cert, err := a.Sign(csr, id, time.Now())
 	if err != nil {
 		t.Fatal(err)

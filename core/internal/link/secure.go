@@ -129,7 +129,7 @@ func (l *Links) hostTLS(ctx context.Context, s *pki.Stranger) (*member, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nil, l.joins(ctx, s, ch)
+		return nil, l.joins(s, ch)
 	}
 	peer, err := pki.Peer(c.ConnectionState())
 	if err != nil {
@@ -167,7 +167,7 @@ func (l *Links) hostPlain(ctx context.Context, s *pki.Stranger) (*member, error)
 	}
 	ch := pki.Plain(s)
 	if p == pki.JoinProtocol {
-		return nil, l.joins(ctx, s, ch)
+		return nil, l.joins(s, ch)
 	}
 	m := &member{nc: s, under: s}
 	err = pki.JoinServer(ctx, ch, l.c.Tokens(), func(_ context.Context, ask pki.Ask) (pki.Answer, error) {
@@ -182,11 +182,11 @@ func (l *Links) hostPlain(ctx context.Context, s *pki.Stranger) (*member, error)
 }
 
 // joins hands a connection to Config.Join.
-func (l *Links) joins(ctx context.Context, s *pki.Stranger, c pki.Channel) error {
+func (l *Links) joins(s *pki.Stranger, c pki.Channel) error {
 	if l.c.Join == nil {
 		return fmt.Errorf("%w: a process wants to join, and this one is no head", ErrRefused)
 	}
-	l.c.Join(ctx, s, c)
+	l.c.Join(l.ctx, s, c) // pki has the times of a join
 	return nil
 }
 

@@ -256,9 +256,13 @@ func TestSession_ThousandCuts_EachByteArrivesOnce(t *testing.T) {
 	n := newNetwork(t, "tls")
 	var counts sync.Map // by stream, what the other end received
 	var served sync.WaitGroup
-	a := n.node(1, func(c *Config) { c.Down = func(_ uint32, why error) { t.Error(why) } })
-	n.node(2, func(c *Config) {
+	small := func(c *Config) { // so that a cut costs little, and windows are often full
+		c.Session.Window = 8 << 10
 		c.Down = func(_ uint32, why error) { t.Error(why) }
+	}
+	a := n.node(1, small)
+	n.node(2, func(c *Config) {
+		small(c)
 		c.Serve = func(_ uint32, s *Stream) {
 			defer served.Done()
 			defer s.Close()
@@ -280,7 +284,7 @@ func TestSession_ThousandCuts_EachByteArrivesOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		writers.Go(func() {
-			p, die, b := newPattern(uint64(i)), rand.New(rand.NewPCG(uint64(i), 2)), make([]byte, 20<<10)
+			p, die, b := newPattern(uint64(i)), rand.New(rand.NewPCG(uint64(i), 2)), make([]byte, 3<<10)
 			for {
 				select {
 				case <-stop:
@@ -314,12 +318,15 @@ func TestSession_ThousandCuts_EachByteArrivesOnce(t *testing.T) {
 		})
 	}
 	for i := range cuts {
-		marker := open(t, a, 2) // its echo has come over a connection that lives
-		served.Add(1)
-		marker.Close()
-		waitConn(t, to(t, a, 2))
-		if i%4 == 0 {
-			time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+		if i%50 == 0 { // perhaps before anything has come over it
+			waitConn(t, to(t, a, 2))
+		} else {
+			marker := open(t, a, 2)
+			served.Add(1)
+			mark := []byte{0}
+			newPattern(uint64(marker.Target()[0])).fill(mark)
+			exchange(t, marker, mark)
+			marker.Close()
 		}
 		n.cut(false)
 	}
@@ -379,7 +386,7 @@ func checkUntil(s *Stream, p *pattern, total func() (int, bool)) (got int, err e
 	}
 }
 
-// waitConn waits until the session has a connection over which something has come.
+// waitConn waits until the session has a connection.
 func waitConn(t *testing.T, k *Link) {
 	t.Helper()
 	for end := time.Now().Add(soon); ; time.Sleep(200 * time.Microsecond) {
