@@ -220,7 +220,8 @@ func TestControl_ComesBeforeLaterStreams(t *testing.T) {
 		pushed := byte(0)
 		push := func() {
 			pushed++
-			if err := errors.Join(peer.Push(wire.TRunning, nil), peer.Flush(t.Context())); err != nil {
+			// So long that the reader of the control stream gets them one by one.
+			if err := errors.Join(peer.Push(wire.TRunning, make([]byte, 40<<10)), peer.Flush(t.Context())); err != nil {
 				t.Fatal(err)
 			}
 		}
