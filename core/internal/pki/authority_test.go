@@ -248,7 +248,7 @@ func TestNewKeys_EachHasItsOwn(t *testing.T) {
 	if err != nil || a.key.Equal(b.key) || len(a.key) != ed25519.PrivateKeySize {
 		t.Errorf("two processes have one key: %v", err)
 	}
-	if NewCluster() == NewCluster() {
+	if one, other := NewCluster(), NewCluster(); one == other {
 		t.Error("two clusters have one name")
 	}
 }
@@ -260,7 +260,7 @@ func FuzzIdentity(f *testing.F) {
 	f.Add("eagleray://" + strings.Repeat("0", 32) + "/01/node/+1")
 	f.Add("eagleray://" + strings.Repeat("A", 32) + "/1/node/1")
 	f.Fuzz(func(t *testing.T, text string) {
-		id, err := parseIdentity(text)
+		id, err := ParseIdentity(text)
 		if err == nil && id.String() != text {
 			t.Fatalf("%q was read as %v", text, id)
 		}

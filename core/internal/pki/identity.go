@@ -52,7 +52,8 @@ const scheme = "eagleray"
 // ErrBadIdentity is the error of a name that is no identity.
 var ErrBadIdentity = errors.New("not an identity of a cluster")
 
-func parseIdentity(text string) (id Identity, err error) {
+// ParseIdentity reads what Identity.String returns.
+func ParseIdentity(text string) (id Identity, err error) {
 	bad := fmt.Errorf("%w: %.200q", ErrBadIdentity, text)
 	rest, ok := strings.CutPrefix(text, scheme+"://")
 	parts := strings.Split(rest, "/")
@@ -87,5 +88,5 @@ func identityOf(c *x509.Certificate) (Identity, error) {
 	if len(c.URIs) != 1 || len(c.DNSNames)+len(c.IPAddresses)+len(c.EmailAddresses) != 0 {
 		return Identity{}, fmt.Errorf("%w: the certificate has other names, or several", ErrBadIdentity)
 	}
-	return parseIdentity(c.URIs[0].String())
+	return ParseIdentity(c.URIs[0].String())
 }

@@ -103,6 +103,13 @@ func (s *Session) PeerDead() {
 	}
 }
 
+// GiveUp ends the session for a reason that its user has. The peer hears it when it meets the next session of this node.
+func (s *Session) GiveUp(why Reason) {
+	if s.lost == 0 {
+		s.lose(why)
+	}
+}
+
 // lose ends the session, and all its streams before it.
 func (s *Session) lose(why Reason) {
 	if s.conn != nil {

@@ -47,7 +47,7 @@
 // another one means that the peer has begun anew and knows nothing of this session, which is then lost. But such a hello may be
 // older than the one that bound the session. So the peer only gets an answer first, with the two boot numbers of the session, and repeats its
 // hello with them. A process that had died before the session was bound cannot know both.
-// A session is also lost when its user knows that the peer's node is dead (PeerDead), when nothing came through
+// A session is also lost when its user knows that the peer's node is dead (PeerDead) or has another reason (GiveUp), when nothing came through
 // for Options.Patience while something had to, and when the peer breaks the rules. All streams end, then Lost follows.
 //
 // # Memory

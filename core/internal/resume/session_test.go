@@ -3,6 +3,7 @@ package resume
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -207,5 +208,20 @@ func TestNext_FrameLargerThanABatch_IsWritten(t *testing.T) {
 	}
 	if list := b.Actions(); len(list) != 2 || len(list[1].Bytes) != MaxBody {
 		t.Errorf("%v", list)
+	}
+}
+
+func TestGiveUp_EndsTheStreamsAndTheSessionOnce(t *testing.T) {
+	a, _ := attached(t, Options{})
+	id, err := a.Open(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.Actions()
+	a.GiveUp(Broken)
+	a.GiveUp(NodeDead)
+	got := fmt.Sprint(a.Actions())
+	if want := fmt.Sprintf("[drop 1 ended %d: broken lost: broken]", id); got != want || a.Lost() != Broken {
+		t.Errorf("%s and %v, not %s", got, a.Lost(), want)
 	}
 }

@@ -133,7 +133,7 @@ func ReadHello(u *net.UnixConn) (*Hello, error) {
 // ReadHelloFD is ReadHello with the descriptor that came along, -1 for none,
 // which is the caller's to close, also after an error.
 func ReadHelloFD(u *net.UnixConn) (*Hello, int, error) {
-	if err := checkPeer(u); err != nil {
+	if err := CheckPeer(u); err != nil {
 		return nil, -1, err
 	}
 	if err := u.SetReadDeadline(time.Now().Add(HelloTimeout)); err != nil {
@@ -221,7 +221,8 @@ func RefuseHello(u net.Conn, cause error) error {
 	return err
 }
 
-func checkPeer(u *net.UnixConn) error {
+// CheckPeer returns an error unless the process at the other end of a Unix socket belongs to this user or to root.
+func CheckPeer(u *net.UnixConn) error {
 	rc, err := u.SyscallConn()
 	if err != nil {
 		return err

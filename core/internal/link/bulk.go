@@ -1,0 +1,136 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+// bulkConn is a connection of its own to a node, for much data. It ends with its connection.
+type bulkConn struct {
+	net.Conn
+	under io.Closer
+	k     *Link
+	place chan struct{}
+	once  sync.Once
+}
+
+// Bulk dials a connection of its own to the node, for much data. Each node may have dialed BulkConns of them to another
+// one; Bulk waits while there are as many. The connection ends when it breaks, when the node is dead, or when the session is lost.
+func (k *Link) Bulk(ctx context.Context) (net.Conn, error) {
+	select {
+	case k.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, fmt.Errorf("bulk connection to node %d: all %d are in use: %w", k.node, BulkConns, context.Cause(ctx))
+	case <-k.links.ctx.Done():
+		return nil, fmt.Errorf("bulk connection to node %d: %w", k.node, ErrClosed)
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(k.links.ctx, cancel)()
+	m, _, err := k.links.reach(ctx, k.node, forBulk, nil)
+	if err != nil {
+		<-k.places
+		return nil, fmt.Errorf("bulk connection: %w", err)
+	}
+	c, err := k.newBulk(m, k.places)
+	if err != nil {
+		m.under.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// newBulk notes a bulk connection, which has a place. If the node is dead, it gives the place back.
+func (k *Link) newBulk(m *member, place chan struct{}) (*bulkConn, error) {
+	c := &bulkConn{Conn: m.nc, under: m.under, k: k, place: place}
+	if err := k.noteBulk(c); err != nil {
+		<-place
+		return nil, fmt.Errorf("bulk connection with node %d: %w", k.node, err)
+	}
+	return c, nil
+}
+
+func (k *Link) noteBulk(c *bulkConn) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over == nil {
+		k.bulk[c] = true
+	}
+	return k.over
+}
+
+// Close closes the connection, and makes room for another one.
+func (c *bulkConn) Close() error {
+	err := net.ErrClosed
+	c.once.Do(func() {
+		err = c.Conn.Close()
+		c.leave()
+	})
+	return err
+}
+
+// sever closes the connection at once, without a word to the other end.
+func (c *bulkConn) sever() {
+	c.once.Do(func() {
+		c.under.Close()
+		c.leave()
+	})
+}
+
+func (c *bulkConn) leave() {
+	c.k.dropBulk(c)
+	<-c.place
+}
+
+func (k *Link) dropBulk(c *bulkConn) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.bulk, c)
+}
+
+func (k *Link) bulkConns() (all []*bulkConn) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for c := range k.bulk {
+		all = append(all, c)
+	}
+	return all
+}
+
+// acceptBulk serves a bulk connection that a node has dialed.
+func (l *Links) acceptBulk(ctx context.Context, nc net.Conn, m *member) error {
+	k, err := l.To(m.peer.Number)
+	if err != nil {
+		return err
+	}
+	select {
+	case k.guests <- struct{}{}:
+	case <-ctx.Done():
+		err := fmt.Errorf("bulk connection of node %d: %d are in use", k.node, BulkConns)
+		l.refuse(m, err)
+		return err
+	}
+	c, err := k.newBulk(m, k.guests)
+	if err != nil {
+		l.refuse(m, err)
+		return err
+	}
+	if _, err = m.nc.Write(appendBody([]byte{accepted}, nil)); err == nil {
+		err = nc.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		c.sever()
+		return fmt.Errorf("bulk connection of node %d: %w", k.node, err)
+	}
+	if !l.run(func() {
+		defer c.Close()
+		l.c.Bulk(k.node, c)
+	}) {
+		c.sever()
+	}
+	return nil
+}

@@ -1,0 +1,156 @@
+package link
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+
+	"github.com/eagleray/eagleray/core/internal/resume"
+)
+
+// conn is the attached connection of a session. It has two goroutines, a reader and a writer.
+type conn struct {
+	s     *session
+	id    resume.ConnID
+	nc    net.Conn      // with TLS, if there is TLS
+	under io.Closer     // the connection below TLS: to close it waits for nobody
+	wake  chan struct{} // has room for one
+	gone  chan struct{} // closed with the connection
+	once  sync.Once
+
+	writing bool // the writer works, or is woken; belongs to s.mu
+}
+
+// install makes a connection the session's; its lock is held. Nothing is written before start.
+func (s *session) install(id resume.ConnID, m *member) *conn {
+	c := &conn{s: s, id: id, nc: m.nc, under: m.under, wake: make(chan struct{}, 1), gone: make(chan struct{}), writing: true}
+	s.conns[id], s.conn = c, c
+	return c
+}
+
+func (c *conn) close() {
+	c.once.Do(func() {
+		close(c.gone)
+		c.under.Close()
+	})
+}
+
+// start runs the reader and the writer.
+func (c *conn) start() {
+	c.wake <- struct{}{}
+	if !c.s.k.links.run(c.write) || !c.s.k.links.run(c.read) {
+		c.close()
+	}
+}
+
+// Buffers of connections. An idle connection keeps smallRead only.
+const (
+	smallRead = 2 << 10
+	largeRead = 2 * resume.MaxFrame
+	batchSize = resume.Batch + resume.MaxFrame
+)
+
+var (
+	batches = sync.Pool{New: func() any { b := make([]byte, 0, batchSize); return &b }}
+	reads   = sync.Pool{New: func() any { b := make([]byte, largeRead); return &b }}
+)
+
+// write writes what the session has for this connection, up to resume.Batch bytes at a time, or what is there.
+func (c *conn) write() {
+	for {
+		select {
+		case <-c.gone:
+			return
+		case <-c.wake:
+		}
+		if err := c.drain(); err != nil {
+			c.s.detached(c.id, err)
+			return
+		}
+	}
+}
+
+func (c *conn) drain() error {
+	kept := batches.Get().(*[]byte)
+	defer batches.Put(kept)
+	for {
+		b := c.next((*kept)[:0])
+		if len(b) == 0 {
+			return nil
+		}
+		*kept = b
+		if _, err := c.nc.Write(b); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns what is to be written, nothing if the writer may sleep.
+func (c *conn) next(b []byte) []byte {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.advance()
+	b = s.rs.Next(c.id, b)
+	s.follow()
+	c.writing = len(b) > 0 // not before: what cannot be sent yet must not wake the writer again
+	return b
+}
+
+// read reads frames until the connection ends.
+func (c *conn) read() {
+	small := make([]byte, smallRead)
+	buf, large := small, (*[]byte)(nil)
+	defer func() {
+		if large != nil {
+			reads.Put(large)
+		}
+	}()
+	have := 0
+	for {
+		n, err := c.nc.Read(buf[have:])
+		full := have+n == len(buf)
+		rest, wrong := c.received(buf[:have+n])
+		if wrong != nil {
+			if !errors.Is(wrong, resume.ErrConn) {
+				c.s.k.links.log.Warn("a connection to another node is given up", "node", c.s.k.node, "why", wrong)
+			}
+			c.s.detached(c.id, wrong)
+			return
+		}
+		if err != nil {
+			c.s.detached(c.id, err)
+			return
+		}
+		have = len(rest)
+		switch {
+		case large == nil && full: // there is more
+			large = reads.Get().(*[]byte)
+			buf = *large
+		case large != nil && have == 0 && n < smallRead:
+			reads.Put(large)
+			buf, large = small, nil
+		}
+		copy(buf, rest)
+	}
+}
+
+// received takes the frames that are there, and returns the beginning of the next one.
+func (c *conn) received(b []byte) (rest []byte, err error) {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.advance()
+	defer s.follow() // the bytes of actions lie in b
+	for {
+		f, rest, ok, err := resume.ParseFrame(b)
+		if !ok || err != nil {
+			return rest, err
+		}
+		if err := s.rs.Received(c.id, f); err != nil {
+			return nil, err
+		}
+		b = rest
+	}
+}

@@ -1,0 +1,134 @@
+package link
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/resume"
+)
+
+// dial begins an attempt to connect, as the session has asked for.
+func (s *session) dial(id resume.ConnID) {
+	ctx, stop := context.WithCancel(s.k.links.ctx)
+	s.dials[id] = stop
+	s.k.links.run(func() {
+		defer s.dialed(id, stop)
+		if err := s.connect(ctx, id); err != nil {
+			s.k.links.log.Debug("no connection to another node", "node", s.k.node, "why", err)
+			s.detached(id, err)
+		}
+	})
+}
+
+func (s *session) dialed(id resume.ConnID, stop context.CancelFunc) {
+	stop()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.dials, id)
+}
+
+// connect dials the node and attaches the connection.
+func (s *session) connect(ctx context.Context, id resume.ConnID) error {
+	m, body, err := s.k.links.reach(ctx, s.k.node, forLink, func() ([]byte, error) { return s.hello(id) })
+	if err != nil {
+		return err
+	}
+	h, err := resume.ParseHello(body)
+	if err != nil {
+		m.under.Close()
+		return err
+	}
+	var c *conn
+	err = s.event(func() error {
+		if err := s.rs.Attach(id, h); err != nil {
+			return err
+		}
+		c = s.install(id, m)
+		return nil
+	})
+	if err != nil {
+		m.under.Close()
+		return err
+	}
+	c.start()
+	return nil
+}
+
+func (s *session) hello(id resume.ConnID) (b []byte, err error) {
+	err = s.event(func() error {
+		h, err := s.rs.Hello(id)
+		b = h.Append(nil)
+		return err
+	})
+	return b, err
+}
+
+// reach dials the addresses of a node, one after the other, and greets. It returns the first connection that the node
+// has answered, and the answer. hello makes the greeting's body; nil: there is none.
+func (l *Links) reach(ctx context.Context, node uint32, kind byte, hello func() ([]byte, error)) (*member, []byte, error) {
+	addresses := l.c.Resolve(node)
+	if len(addresses) == 0 {
+		return nil, nil, fmt.Errorf("node %d: %w", node, ErrAddress)
+	}
+	var failed []error
+	end := time.Now().Add(beginTime)
+	for i, address := range addresses {
+		m, body, err := l.try(ctx, time.Until(end)/time.Duration(len(addresses)-i), node, address, kind, hello)
+		if err == nil {
+			return m, body, nil
+		}
+		failed = append(failed, fmt.Errorf("node %d at %s: %w", node, address, err))
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil, nil, errors.Join(failed...)
+}
+
+func (l *Links) try(ctx context.Context, limit time.Duration, node uint32, address string, kind byte, hello func() ([]byte, error)) (_ *member, _ []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	network := "tcp"
+	if isPath(address) {
+		network = "unix"
+	}
+	nc, err := l.c.dial(ctx, network, address)
+	if err != nil {
+		return nil, nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { nc.Close() })
+	defer func() {
+		if !stop() && err == nil { // it was closed behind the answer
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			nc.Close()
+		}
+	}()
+	m, err := l.meet(ctx, nc)
+	if err == nil {
+		err = l.ours(m.peer)
+	}
+	if err == nil && m.peer.Number != node {
+		err = fmt.Errorf("%w: it is %s %d", ErrStranger, m.peer.Role, m.peer.Number)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	g := greeting{kind: kind, to: node}
+	if hello != nil {
+		if g.body, err = hello(); err != nil {
+			return nil, nil, err
+		}
+	}
+	if _, err = m.nc.Write(g.encode()); err != nil {
+		return nil, nil, err
+	}
+	status, body, err := readReply(m.nc)
+	if err == nil && status == refused {
+		err = fmt.Errorf("%w: %s", ErrRefused, body)
+	}
+	return m, body, err
+}

@@ -1,0 +1,95 @@
+package link
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+
+	"github.com/eagleray/eagleray/core/internal/pki"
+)
+
+// Links are the connections of this process with other nodes.
+type Links struct {
+	c     Config
+	log   *slog.Logger
+	ctx   context.Context // ends with Close
+	stop  context.CancelFunc
+	gate  *pki.Gate
+	rings sync.Pool // large buffers of streams
+	work  sync.WaitGroup
+
+	mu     sync.Mutex
+	nodes  map[uint32]*Link
+	closed bool
+}
+
+// Open makes the links of a process. Nothing is dialed before To.
+func Open(c Config) (*Links, error) {
+	if err := c.complete(); err != nil {
+		return nil, err
+	}
+	l := &Links{c: c, log: c.Log, gate: pki.NewGate(), nodes: map[uint32]*Link{}}
+	l.ctx, l.stop = context.WithCancel(context.Background())
+	return l, nil
+}
+
+// To returns the link to a node, whether the node exists or not.
+func (l *Links) To(node uint32) (*Link, error) {
+	if node == l.c.Self.Number {
+		return nil, fmt.Errorf("link of node %d to itself: the caller must know what is on its own node", node)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, fmt.Errorf("link to node %d: %w", node, ErrClosed)
+	}
+	k := l.nodes[node]
+	if k == nil {
+		k = &Link{links: l, node: node, places: make(chan struct{}, BulkConns), guests: make(chan struct{}, BulkConns), bulk: map[*bulkConn]bool{}}
+		l.nodes[node] = k
+	}
+	return k, nil
+}
+
+// Dead says that a node is dead, which the heads have decided. Its streams and bulk connections end, and
+// no connection with this number is made again.
+func (l *Links) Dead(node uint32) {
+	k, err := l.To(node)
+	if err != nil {
+		return
+	}
+	k.kill(ErrDead)
+}
+
+// Close ends all sessions and connections, and waits until the goroutines have ended, those of the functions in Config included.
+// It does not call Down, and the other nodes hear nothing: to them this node has no path.
+func (l *Links) Close() {
+	for _, k := range l.shut() {
+		k.kill(ErrClosed)
+	}
+	l.stop()
+	l.work.Wait()
+}
+
+// shut refuses all that is new, and returns the links that there are.
+func (l *Links) shut() (all []*Link) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+	for _, k := range l.nodes {
+		all = append(all, k)
+	}
+	return all
+}
+
+// run starts a goroutine that Close waits for. It returns false after Close.
+func (l *Links) run(f func()) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.work.Go(f)
+	return true
+}
