@@ -67,8 +67,12 @@ func NewClient(o ClientOptions) *Client {
 // Connected begins a conversation on a new connection to the head, in place of the one before. The peer's
 // handler has to pass its messages to Handle.
 func (c *Client) Connected(p *wire.Peer) {
-	h, ok := c.greet(p)
-	if !ok {
+	h, before, err := c.greet(p)
+	if before != nil {
+		before.Close()
+	}
+	if err != nil {
+		c.o.Log.Error("a connection to the head is not used", "error", err)
 		p.Close()
 		return
 	}
@@ -79,20 +83,21 @@ func (c *Client) Connected(p *wire.Peer) {
 	p.Go(linkmsg.THello, h, func(m *wire.Message, err error) { c.welcomed(p, m, err) })
 }
 
-// greet notes the new connection and returns the hello, false after Close.
-func (c *Client) greet(p *wire.Peer) (body any, ok bool) {
+// greet notes the new connection. It returns the hello, and the connection before.
+func (c *Client) greet(p *wire.Peer) (body any, before *wire.Peer, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return nil, false
+		return nil, nil, fault.New(fault.Closed, "the daemon is ending")
 	}
+	before = c.dialed
 	c.lose()
 	c.dialed = p
 	h, err := linkmsg.Encode("the hello", &linkmsg.Hello{
 		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: c.o.Number, ID: c.o.ID, Client: c.name,
 		First: c.reports.first, Boot: c.boot, Orders: c.taken,
 	})
-	return h, err == nil
+	return h, before, err
 }
 
 // lose forgets the present connection; mu held.

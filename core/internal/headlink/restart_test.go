@@ -414,3 +414,28 @@ func TestNews_NodeWasAway_HearsOfWhatIsOver(t *testing.T) {
 	w.connect()
 	until(t, "the node hears of the second job", func() bool { return w.node.job(id) == record.JobRunning })
 }
+
+// A new connection takes over from one that has not ended, at both ends, and what was under way is answered.
+func TestClient_SecondConnection_TakesOver(t *testing.T) {
+	w := far(t)
+	if err := w.daemon.CreateActor(w.ctx, actor(1)); err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan record.Resolution, 1)
+	w.daemon.Resolve(ids.Actor{1}, 0, 0, func(r record.Resolution, _ error) { told <- r })
+	until(t, "the head waits", func() bool { return w.server.Served() == 1 })
+	first := w.answers
+	w.connect()
+	var b [1]byte
+	if _, err := first.Conn.Write(b[:]); err == nil {
+		until(t, "the first connection ends", func() bool { _, err := first.Conn.Write(b[:]); return err != nil })
+	}
+	w.daemon.ActorStarted(instance(1, 1))
+	if r := <-told; r.State != record.ActorAlive {
+		t.Errorf("got %s", r)
+	}
+	w.settle()
+	w.client.Close()
+	w.connect() // is refused
+	until(t, "the connection ends", func() bool { _, err := w.answers.Conn.Write(b[:]); return err != nil })
+}
