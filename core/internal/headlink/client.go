@@ -170,26 +170,6 @@ func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) error {
 	return nil
 }
 
-// Handle takes a message of the head. It reports false for a message that is not one of this conversation.
-func (c *Client) Handle(m *wire.Message) bool {
-	var err error
-	switch m.Type {
-	case linkmsg.TReported:
-		err = c.reported(m)
-	case linkmsg.TOrder:
-		err = c.order(m)
-	case linkmsg.TNews:
-		err = c.news(m)
-	default:
-		return false
-	}
-	if err != nil {
-		c.o.Log.Error("a message of the head cannot be understood: the connection is closed", "error", err)
-		m.Peer().Close()
-	}
-	return true
-}
-
 // Close ends the conversation. Requests that wait end with an error, and reports that are not acknowledged are dropped.
 func (c *Client) Close() {
 	p, left := c.close()

@@ -38,7 +38,7 @@
 //	client.go         Client: connections, the hello
 //	ask.go            requests: sending, answers, sending again
 //	reads.go, changes.go, waits.go, reports.go   the methods of a daemon's head
-//	told.go           orders and news at the client
+//	told.go           what comes from the head: acknowledgements, orders, news
 //	server.go         Server: nodes and their connections
 //	session.go        one connection to a node
 //	serve.go          requests at the head

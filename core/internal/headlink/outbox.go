@@ -1,9 +1,19 @@
 package headlink
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/vmihailenco/msgpack/v5"
+)
 
 // MaxUnderWay is how many reports or orders are sent ahead of their acknowledgement.
 const MaxUnderWay = 200
+
+// maxReport bounds one report, in bytes. The state takes no larger ones.
+const maxReport = 8 << 20
+
+// rawBody is an encoded body, which is sent as it is.
+func rawBody(b []byte) msgpack.RawMessage { return msgpack.RawMessage(b) }
 
 // outbox keeps numbered items, in order, until the other side has acknowledged them. Its user guards it.
 type outbox struct {

@@ -9,9 +9,6 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// maxReport bounds one report, in bytes. The state takes no larger ones.
-const maxReport = 8 << 20
-
 // report puts a report into the outbox. It never waits.
 func (c *Client) report(kind linkmsg.Kind, body any) {
 	b, err := linkmsg.Encode(fmt.Sprintf("a report %q", kind), body)

@@ -3,15 +3,30 @@ package headlink
 import (
 	"fmt"
 
-	"github.com/vmihailenco/msgpack/v5"
-
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// rawBody is an encoded body, which is sent as it is.
-func rawBody(b []byte) msgpack.RawMessage { return msgpack.RawMessage(b) }
+// Handle takes a message of the head. It reports false for a message that is not one of this conversation.
+func (c *Client) Handle(m *wire.Message) bool {
+	var err error
+	switch m.Type {
+	case linkmsg.TReported:
+		err = c.reported(m)
+	case linkmsg.TOrder:
+		err = c.order(m)
+	case linkmsg.TNews:
+		err = c.news(m)
+	default:
+		return false
+	}
+	if err != nil {
+		c.o.Log.Error("a message of the head cannot be understood: the connection is closed", "error", err)
+		m.Peer().Close()
+	}
+	return true
+}
 
 // order carries out an order of the head, once.
 func (c *Client) order(m *wire.Message) error {
