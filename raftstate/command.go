@@ -66,7 +66,8 @@ type NodeDead struct {
 	AtMs   int64    `msgpack:"at"`
 }
 
-// JobStart gives a job the next number: Result.Job.
+// JobStart gives a job the next number: Result.Job. A driver starts one job. A second JobStart of the same driver is a
+// request whose answer was lost, and its result is the number of the first.
 type JobStart struct {
 	Job record.Job `msgpack:"job"`
 }

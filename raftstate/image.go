@@ -105,7 +105,7 @@ func (im *image) machine() (*Machine, error) {
 		m.nodes[n.ID] = n
 	}
 	for _, j := range im.Jobs {
-		m.jobs[j.ID] = j
+		m.keepJob(j)
 	}
 	for _, a := range im.Actors {
 		m.places.move(m.actors[a.ID], a)

@@ -7,8 +7,25 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-func (m *Machine) putJob(j *record.Job) {
+// keepJob enters a job in the tables.
+func (m *Machine) keepJob(j *record.Job) {
 	m.jobs[j.ID] = j
+	if j.Driver != (ids.Owner{}) {
+		m.drivers[j.Driver] = j.ID
+	}
+}
+
+// forgetJob is the inverse of keepJob.
+func (m *Machine) forgetJob(id ids.Job) {
+	if j := m.jobs[id]; j != nil && m.drivers[j.Driver] == id {
+		delete(m.drivers, j.Driver)
+	}
+	delete(m.jobs, id)
+}
+
+// putJob stores a changed job and tells of it.
+func (m *Machine) putJob(j *record.Job) {
+	m.keepJob(j)
 	m.emit(record.Event{Kind: record.JobEvent, Job: j})
 }
 
@@ -18,6 +35,9 @@ func (b *JobStart) check() error    { return nil }
 
 func (b *JobStart) apply(m *Machine) Result {
 	j := b.Job
+	if id, again := m.drivers[j.Driver]; again {
+		return Result{Job: id}
+	}
 	m.lastJob++
 	j.ID = ids.JobOf(m.lastJob)
 	j.State, j.Message, j.EndedMs = record.JobRunning, "", 0
@@ -48,7 +68,7 @@ func (b *JobEnd) apply(m *Machine) Result {
 	var gone ids.Job
 	var full bool
 	if m.endedJobs, gone, full = appendBounded(m.endedJobs, j.ID, keptEndedJobs); full {
-		delete(m.jobs, gone)
+		m.forgetJob(gone)
 	}
 	return Result{}
 }

@@ -26,6 +26,7 @@ type Machine struct {
 	nodes    map[ids.Node]*record.Node
 	jobs     map[ids.Job]*record.Job
 	lastJob  uint32
+	drivers  map[ids.Owner]ids.Job // the jobs that are kept, by the process that started them
 	actors   map[ids.Actor]*record.Actor
 	names    map[name]ids.Actor   // of live actors
 	places   actorIndex           // of all actors
@@ -50,6 +51,7 @@ func NewMachine() *Machine {
 	return &Machine{
 		nodes:       map[ids.Node]*record.Node{},
 		jobs:        map[ids.Job]*record.Job{},
+		drivers:     map[ids.Owner]ids.Job{},
 		actors:      map[ids.Actor]*record.Actor{},
 		names:       map[name]ids.Actor{},
 		places:      newActorIndex(),

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -259,5 +260,41 @@ func TestNode_Log_IsQuietForASingleMember(t *testing.T) {
 	}
 	if log.Len() > 0 {
 		t.Errorf("it said %s", log.String())
+	}
+}
+
+// A change under the name of a sender's request is applied once, and its repetition gets the first answer, also by a
+// node that was opened again on the same stores.
+func TestNode_NamedRequestIsRepeated_IsAppliedOnce(t *testing.T) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	stores := NewMemoryStores()
+	open := func() *Node {
+		n, err := Open(Options{ID: "a", Stores: stores})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	first, second := record.Request{Client: [16]byte{1}, Number: 1}, record.Request{Client: [16]byte{1}, Number: 2}
+	n := open()
+	for range 2 {
+		if added, err := n.PutKV(first.With(ctx), "ns", "key", []byte("a"), false); err != nil || !added {
+			t.Errorf("the first request: got %v, %v", added, err)
+		}
+	}
+	if err := n.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n = open()
+	defer n.Close()
+	if added, err := n.PutKV(second.With(ctx), "ns", "key", []byte("b"), true); err != nil || added {
+		t.Errorf("the second request: got %v, %v", added, err)
+	}
+	if added, err := n.PutKV(first.With(ctx), "ns", "key", []byte("a"), false); err != nil || !added {
+		t.Errorf("the first request, after a restart: got %v, %v", added, err)
+	}
+	if v, _ := n.GetKV("ns", "key"); string(v) != "b" {
+		t.Errorf("the value is %q", v)
 	}
 }

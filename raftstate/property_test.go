@@ -48,7 +48,7 @@ func randomBody(r *rand.Rand) Body {
 	case 9:
 		return &NodeDead{node, key, at}
 	case 10:
-		return &JobStart{record.Job{Namespace: ns, Entrypoint: key, Metadata: map[string]string{"l": key, "m": ns, "n": key}}}
+		return &JobStart{record.Job{Namespace: ns, Entrypoint: key, Driver: ids.Owner{byte(r.IntN(4))}, Metadata: map[string]string{"l": key, "m": ns, "n": key}}}
 	case 11:
 		return &JobEnd{ids.JobOf(uint32(r.IntN(5))), record.JobLost, key, at}
 	case 12:
@@ -144,6 +144,18 @@ func check(t *testing.T, m *Machine) {
 		}
 	}
 	checkCode(t, m)
+	drivers := 0
+	for id, j := range m.jobs {
+		if j.Driver == (ids.Owner{}) {
+			continue
+		}
+		if drivers++; m.drivers[j.Driver] != id {
+			t.Fatalf("job %s of driver %s: the driver has job %s, too", id, j.Driver, m.drivers[j.Driver])
+		}
+	}
+	if drivers != len(m.drivers) {
+		t.Fatalf("%d drivers of %d jobs that have one", len(m.drivers), drivers)
+	}
 	if named != len(m.names) {
 		t.Fatalf("%d names for %d named actors", len(m.names), named)
 	}

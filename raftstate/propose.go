@@ -35,7 +35,7 @@ func (n *Node) Apply(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w: %w", c.Body.subject(), record.ErrInvalid, err)
 	}
 	if c.Request == (RequestID{}) {
-		c.Request = n.NewRequest()
+		c.Request = n.requestOf(ctx)
 	}
 	data, err := encode(c)
 	if err != nil {
@@ -46,6 +46,14 @@ func (n *Node) Apply(ctx context.Context, c Command) (Result, error) {
 		return Result{}, fmt.Errorf("%s: %w", c.Body.subject(), err)
 	}
 	return r, r.err(c.Body)
+}
+
+// requestOf returns the name that a sender far away has given to its request, and a new id for a command without one.
+func (n *Node) requestOf(ctx context.Context) RequestID {
+	if r, ok := record.RequestIn(ctx); ok {
+		return RequestID{Client: r.Client, Seq: r.Number}
+	}
+	return n.NewRequest()
 }
 
 // NewRequest returns an id for a command that the caller wants to be able to

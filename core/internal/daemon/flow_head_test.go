@@ -144,8 +144,8 @@ func (h *farHead) ask(read string, done func(record.Resolution, error), ask func
 	return func() bool { return false }
 }
 
-func (h *farHead) Resolve(id ids.Actor, after uint64, done func(record.Resolution, error)) func() bool {
-	return h.ask("Resolve", done, func(f func(record.Resolution, error)) func() bool { return h.Head.Resolve(id, after, f) })
+func (h *farHead) Resolve(id ids.Actor, after uint64, patience time.Duration, done func(record.Resolution, error)) func() bool {
+	return h.ask("Resolve", done, func(f func(record.Resolution, error)) func() bool { return h.Head.Resolve(id, after, patience, f) })
 }
 
 func (h *farHead) Ended(id ids.Actor, incarnation uint64, done func(record.Resolution, error)) func() bool {

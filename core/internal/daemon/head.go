@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
@@ -29,8 +30,9 @@ type Head interface {
 	// will come. That is record.ErrNotFound, or that the head cannot be reached. Done must not wait.
 	// Cancel reports false when done was called or is about to be.
 
-	// Resolve asks for an address of an incarnation after the given one, or why there is none.
-	Resolve(id ids.Actor, after uint64, done func(record.Resolution, error)) (cancel func() bool)
+	// Resolve asks for an address of an incarnation after the given one, or why there is none. An actor that is
+	// unknown may become known within the patience.
+	Resolve(id ids.Actor, after uint64, patience time.Duration, done func(record.Resolution, error)) (cancel func() bool)
 	// Ended asks what became of the actor when the incarnation has ended.
 	Ended(id ids.Actor, incarnation uint64, done func(record.Resolution, error)) (cancel func() bool)
 

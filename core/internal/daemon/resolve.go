@@ -2,7 +2,6 @@ package daemon
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
@@ -13,12 +12,8 @@ import (
 )
 
 // unknownWait is how long an actor may stay unknown. A handle can be sent from process to
-// process faster than the creation of its actor reaches the head. The head is asked again
-// every unknownPause.
-const (
-	unknownWait  = 2 * time.Second
-	unknownPause = 5 * time.Millisecond
-)
+// process faster than the creation of its actor reaches the head.
+const unknownWait = 2 * time.Second
 
 // findActor is what a process wants that asks for an actor's address.
 const findActor = "find an actor"
@@ -28,24 +23,19 @@ func (d *Daemon) resolve(_ context.Context, c *client, m *wire.Message) error {
 	var q wire.ActorResolve
 	id, err := decodeActor(m, &q, &q.ActorID)
 	if err == nil {
-		d.resolveActor(c, m, id, q.After, time.Now().Add(unknownWait))
+		d.resolveActor(c, m, id, q.After)
 	}
 	return err
 }
 
 // resolveActor answers when the actor has an address, or is dead.
-func (d *Daemon) resolveActor(c *client, m *wire.Message, id ids.Actor, after uint64, until time.Time) {
+func (d *Daemon) resolveActor(c *client, m *wire.Message, id ids.Actor, after uint64) {
 	n := d.nextQuestion(c)
 	answered := make(chan struct{})
-	cancel := d.head.Resolve(id, after, func(r record.Resolution, err error) {
-		switch {
-		case errors.Is(err, record.ErrNotFound) && time.Now().Before(until):
-			time.AfterFunc(unknownPause, func() {
-				c.tasks.Add(d.ctx, func(context.Context) { d.resolveActor(c, m, id, after, until) })
-			})
-		case err != nil:
+	cancel := d.head.Resolve(id, after, unknownWait, func(r record.Resolution, err error) {
+		if err != nil {
 			_ = m.Fail(inquiry.Unanswered(findActor, inquiry.Patience, err))
-		default:
+		} else {
 			_ = m.Reply(d.actorState(&r))
 		}
 		close(answered)

@@ -88,7 +88,10 @@ func (p *play) look(e *script.Event) error {
 	h := p.head
 	switch e.Name {
 	case "wait", "wait-end":
-		name, ask := e.Word(1), h.Resolve
+		name := e.Word(1)
+		ask := func(id ids.Actor, after uint64, done func(record.Resolution, error)) func() bool {
+			return h.Resolve(id, after, 0, done)
+		}
 		if e.Name == "wait-end" {
 			ask = h.Ended
 		}

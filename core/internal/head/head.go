@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eagleray/eagleray/core/record"
@@ -37,6 +38,7 @@ type Head struct {
 	progressed chan struct{} // closed when handled grows; nil while nobody waits
 
 	inbox  *inbox
+	lost   atomic.Uint64 // reports that could not be committed
 	ctx    context.Context
 	cancel context.CancelFunc
 	ends   sync.WaitGroup

@@ -154,7 +154,7 @@ func TestHead_WaitersRaceWithStart_EachIsToldOnce(t *testing.T) {
 		for range 4 {
 			told.Add(1)
 			waits.Go(func() {
-				h.Resolve(a.ID, 0, func(_ record.Resolution, err error) {
+				h.Resolve(a.ID, 0, 0, func(_ record.Resolution, err error) {
 					if err != nil {
 						t.Error(err)
 					}
@@ -265,7 +265,7 @@ func TestHead_ThreeHeads_AnyServesAndALeaderTakesOver(t *testing.T) {
 		}
 		m.placed(t, ctx, a.ID, "")
 	}
-	m.heads[followers[0]].Resolve(running.ID, 0, func(r record.Resolution, _ error) { told <- r })
+	m.heads[followers[0]].Resolve(running.ID, 0, 0, func(r record.Resolution, _ error) { told <- r })
 	m.heads[followers[1]].ActorStarted(record.Instance{Actor: running.ID, Incarnation: 1, Worker: ids.Worker{1}, Address: "/s"})
 	if r := receive(t, ctx, "the follower's waiter", told); r.State != record.ActorAlive {
 		t.Errorf("got %s", r)

@@ -19,9 +19,19 @@ func tooLate(err error) bool {
 	return errors.Is(err, record.ErrDead) || errors.Is(err, record.ErrStale) || errors.Is(err, record.ErrNotFound)
 }
 
+// LostReports counts the reports that could not be committed, though they were in order. A sender who can repeat
+// its reports compares the numbers from before them and from after AwaitReports.
+func (h *Head) LostReports() uint64 { return h.lost.Load() }
+
 // logLost logs the error of a report, because there is no caller who could be told.
 func (h *Head) logLost(what string, err error) {
-	if err != nil && !tooLate(err) && h.ctx.Err() == nil {
+	if err == nil || tooLate(err) {
+		return
+	}
+	if !errors.Is(err, record.ErrInvalid) {
+		h.lost.Add(1)
+	}
+	if h.ctx.Err() == nil {
 		h.log.Error("a report was lost", "report", what, "error", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/head"
@@ -179,12 +180,62 @@ func TestHead_LateReports_AreDroppedAndTheWorkerStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := make(chan record.Resolution, 1)
-	h.Resolve(a.ID, 0, func(r record.Resolution, _ error) { told <- r })
+	h.Resolve(a.ID, 0, 0, func(r record.Resolution, _ error) { told <- r })
 	if w, err := h.Sizes(ctx); w["waiters"] != 1 || w["tracked"] != 1 || err != nil {
 		t.Errorf("sizes %v, %v", w, err)
 	}
 	h.ActorInfeasible(record.Instance{Actor: a.ID, Incarnation: 1}, "")
 	if r := receive(t, ctx, "the answer", told); r.State != record.ActorUnschedulable || r.Message != "no node can take it" {
 		t.Errorf("got %+v", r)
+	}
+}
+
+// Who asks for an actor before it is registered hears when the actor is alive, or after his patience that it is
+// unknown. Neither leaves anything behind.
+func TestResolve_UnknownActor_IsWaitedFor(t *testing.T) {
+	ctx, p := within(t), newPlacer()
+	h := openHead(t, openState(t, raftstate.Options{}), p)
+	late, never := record.Actor{ID: ids.Actor{1}}, ids.Actor{2}
+	told, failed := make(chan record.Resolution, 1), make(chan error, 1)
+	h.Resolve(late.ID, 0, patience, func(r record.Resolution, _ error) { told <- r })
+	h.Resolve(never, 0, 50*time.Millisecond, func(_ record.Resolution, err error) { failed <- err })
+	if err := receive(t, ctx, "the end of the patience", failed); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("the unknown actor: %v", err)
+	}
+	if err := h.CreateActor(ctx, late); err != nil {
+		t.Fatal(err)
+	}
+	receive(t, ctx, "the actor's placing", p.placed)
+	h.ActorStarted(record.Instance{Actor: late.ID, Incarnation: 1, Node: ids.Node{1}, Worker: ids.Worker{1}, Address: "/s"})
+	if r := receive(t, ctx, "the actor's address", told); r.State != record.ActorAlive || r.Actor.Address != "/s" {
+		t.Errorf("got %s", r)
+	}
+	cancel := h.Resolve(never, 0, patience, func(record.Resolution, error) { t.Error("a cancelled question was answered") })
+	if !cancel() || cancel() {
+		t.Error("the question was not cancelled once")
+	}
+	if sizes, err := h.Sizes(ctx); err != nil || sizes["tracked"] != 1 || sizes["waiters"] != 0 {
+		t.Errorf("left behind: %v, %v", sizes, err)
+	}
+}
+
+// A question for an unknown actor outlives a time in which events were missed, and ends with its patience only while
+// the actor is unknown.
+func TestResolve_UnknownActor_EventsAreMissed_StillHears(t *testing.T) {
+	ctx, p := within(t), newPlacer()
+	h := openHead(t, openState(t, raftstate.Options{KeptEvents: 2}), p)
+	late := record.Actor{ID: ids.Actor{200}}
+	told := make(chan error, 1)
+	h.Resolve(late.ID, 0, 200*time.Millisecond, func(r record.Resolution, err error) { told <- err })
+	for i := range 100 { // the head does not keep up with some of these
+		if err := h.CreateActor(ctx, record.Actor{ID: ids.Actor{byte(i + 1)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := h.AwaitReports(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := receive(t, ctx, "the end of the patience", told); !errors.Is(err, record.ErrNotFound) {
+		t.Errorf("got %v", err)
 	}
 }

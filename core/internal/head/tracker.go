@@ -65,6 +65,7 @@ func (t *tracker) actor(a *record.Actor, leading bool) []action {
 		return t.alive(a, leading)
 	}
 	e := t.get(a.ID)
+	e.known()
 	out := e.tell(func(w *waiter) bool { return w.ended && w.after < a.Incarnation }, resolved(a))
 	if !leading {
 		return out
@@ -84,6 +85,7 @@ func (t *tracker) actor(a *record.Actor, leading bool) []action {
 
 func (t *tracker) alive(a *record.Actor, leading bool) []action {
 	e := t.get(a.ID)
+	e.known()
 	e.infeasible = ""
 	out := e.tell(func(w *waiter) bool { return w.after < a.Incarnation }, resolved(a))
 	if !leading {
@@ -153,10 +155,38 @@ func (t *tracker) wait(a *record.Actor, w *waiter) []action {
 	return nil
 }
 
-// forget drops a waiter.
+// expect keeps a waiter for an actor that nobody knows yet.
+func (t *tracker) expect(id ids.Actor, w *waiter) {
+	w.expects = true
+	e := t.get(id)
+	e.waiters = append(e.waiters, w)
+}
+
+// known notes that the actor is registered.
+func (e *tracked) known() {
+	for _, w := range e.waiters {
+		w.expects = false
+	}
+}
+
+// giveUp drops a waiter whose actor is still unknown. It reports whether that is so.
+func (t *tracker) giveUp(id ids.Actor, w *waiter) bool {
+	if !w.expects {
+		return false
+	}
+	t.forget(id, w)
+	return true
+}
+
+// forget drops a waiter, and an actor of which nothing else is known.
 func (t *tracker) forget(id ids.Actor, w *waiter) {
-	if e := t.actors[id]; e != nil {
-		e.waiters = slices.DeleteFunc(e.waiters, func(o *waiter) bool { return o == w })
+	e := t.actors[id]
+	if e == nil {
+		return
+	}
+	e.waiters = slices.DeleteFunc(e.waiters, func(o *waiter) bool { return o == w })
+	if len(e.waiters) == 0 && e.placed == 0 && e.drained == 0 && e.infeasible == "" {
+		delete(t.actors, id)
 	}
 }
 
@@ -179,8 +209,10 @@ func (t *tracker) resync(all []record.Actor, leading bool) []action {
 	for id, e := range t.actors { // no order between actors that nobody knows
 		if !known[id] {
 			gone := record.Actor{ID: id, State: record.ActorDead, Cause: record.Cause{Message: "its record is no longer kept"}}
-			out = append(out, e.tell(func(*waiter) bool { return true }, resolved(&gone))...)
-			delete(t.actors, id)
+			out = append(out, e.tell(func(w *waiter) bool { return !w.expects }, resolved(&gone))...)
+			if len(e.waiters) == 0 {
+				delete(t.actors, id)
+			}
 		}
 	}
 	return out

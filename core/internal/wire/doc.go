@@ -1,7 +1,7 @@
 // Package wire is the protocol of control messages between Eagle Ray's processes. A
 // message is a frame: a little-endian uint32 length, and then a msgpack array
 //
-//	[version, kind, type, request id, deadline ms, body]
+//	[envelope version, kind, type, request id, deadline ms, body]
 //
 // A Peer speaks the protocol over a stream, in both directions: calls that are answered,
 // and pushes that are not, in order. Each Peer has two goroutines, a reader that runs the

@@ -29,7 +29,7 @@ func AppendMessage(dst []byte, k Kind, t Type, id uint64, deadlineMs uint32, bod
 	e := encoders.Get().(*encoder)
 	defer encoders.Put(e)
 	e.buf.Reset()
-	err := errors.Join(e.enc.EncodeArrayLen(6), e.enc.EncodeUint(Version), e.enc.EncodeUint(uint64(k)),
+	err := errors.Join(e.enc.EncodeArrayLen(6), e.enc.EncodeUint(EnvelopeVersion), e.enc.EncodeUint(uint64(k)),
 		e.enc.EncodeUint(uint64(t)), e.enc.EncodeUint(id), e.enc.EncodeUint(uint64(deadlineMs)), e.enc.Encode(body))
 	if err != nil {
 		return dst, fmt.Errorf("encode %s: %w", t, err)
@@ -66,8 +66,8 @@ func ParseMessage(b []byte) (*Message, error) {
 			return nil, fmt.Errorf("%w: %v", ErrBadFrame, err)
 		}
 	}
-	if h[0] != Version {
-		return nil, fault.New(fault.VersionMismatch, "the peer speaks protocol version %d, and this build speaks version %d", h[0], Version)
+	if h[0] != EnvelopeVersion {
+		return nil, fault.New(fault.VersionMismatch, "the peer writes messages of version %d, and this build reads version %d", h[0], EnvelopeVersion)
 	}
 	raw, err := d.DecodeRaw()
 	if err != nil {

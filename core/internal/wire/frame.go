@@ -11,6 +11,10 @@ import (
 // different version is refused.
 const Version = 3
 
+// EnvelopeVersion is the version of the six fields around a control message's body. The connections between nodes have
+// a version of their own for the bodies (package linkmsg), so that two builds may talk which agree on the envelope only.
+const EnvelopeVersion = 1
+
 // Caps of what is read off a socket, in bytes.
 const (
 	MaxHandshake = 4 << 10   // frames before the hello was accepted

@@ -29,7 +29,7 @@ func TestParseMessage_FieldsOrAnError(t *testing.T) {
 		}
 		return b
 	}
-	whole := pack([]any{Version, 1, 2, 3, 4, "body"})
+	whole := pack([]any{EnvelopeVersion, 1, 2, 3, 4, "body"})
 	if m, err := ParseMessage(whole); err != nil || m.Kind != Request || m.Type != 2 || m.ID != 3 || m.DeadlineMs != 4 {
 		t.Errorf("got %+v, %v", m, err)
 	}
@@ -39,12 +39,12 @@ func TestParseMessage_FieldsOrAnError(t *testing.T) {
 		code fault.Code
 		says string
 	}{
-		"five fields":     {pack([]any{Version, 1, 2, 3, 4}), ErrBadFrame, "", "header"},
-		"seven fields":    {pack([]any{Version, 1, 2, 3, 4, 5, 6}), ErrBadFrame, "", "header"},
+		"five fields":     {pack([]any{EnvelopeVersion, 1, 2, 3, 4}), ErrBadFrame, "", "header"},
+		"seven fields":    {pack([]any{EnvelopeVersion, 1, 2, 3, 4, 5, 6}), ErrBadFrame, "", "header"},
 		"no list":         {pack("abcdef"), ErrBadFrame, "", "header"},
-		"a field is text": {pack([]any{Version, 1, "x", 3, 4, 5}), ErrBadFrame, "", ""},
-		"later version":   {pack([]any{Version + 1, 1, 2, 3, 4, 5}), nil, fault.VersionMismatch, "peer speaks protocol version"},
-		"earlier version": {pack([]any{Version - 1, 1, 2, 3, 4, 5}), nil, fault.VersionMismatch, "peer speaks protocol version"},
+		"a field is text": {pack([]any{EnvelopeVersion, 1, "x", 3, 4, 5}), ErrBadFrame, "", ""},
+		"later version":   {pack([]any{EnvelopeVersion + 1, 1, 2, 3, 4, 5}), nil, fault.VersionMismatch, "peer writes messages of version"},
+		"earlier version": {pack([]any{EnvelopeVersion - 1, 1, 2, 3, 4, 5}), nil, fault.VersionMismatch, "peer writes messages of version"},
 		"nothing":         {nil, ErrBadFrame, "", ""},
 	} {
 		_, err := ParseMessage(c.b)

@@ -1,0 +1,191 @@
+package headlink
+
+import (
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Node is what the head tells a node to. Its methods must not wait. They are called one after the other and in order,
+// and may make reports.
+type Node interface {
+	PlaceActor(a record.Actor)
+	// StopActor ends an incarnation: at once, or after the calls that have arrived.
+	StopActor(i record.Instance, drain bool)
+	// NodeIs and JobIs bring a record as it is now, again after a reconnection.
+	NodeIs(n record.Node)
+	JobIs(j record.Job)
+}
+
+// ClientOptions configure a Client.
+type ClientOptions struct {
+	Number uint32   // of this node
+	ID     ids.Node // the node's long name
+	Node   Node
+	Log    *slog.Logger // nil: slog's default
+}
+
+// Client is a head that may be another process, as a daemon sees it.
+type Client struct {
+	o    ClientOptions
+	name [16]byte // of this process
+
+	// orders is held while an order is carried out. It is taken before mu.
+	orders sync.Mutex
+
+	mu      sync.Mutex
+	closed  bool
+	dialed  *wire.Peer // the newest connection
+	peer    *wire.Peer // the same, once the head has welcomed this node; else nil
+	since   time.Time  // when there was no connection any more
+	refusal error      // why the head did not welcome this node
+	boot    [16]byte   // of the head's process that was talked to last
+	taken   uint64     // the last order of that process that was carried out
+	reports outbox
+	lastAsk uint64
+	asks    map[uint64]*ask
+}
+
+// NewClient returns a Client without a connection. Requests wait for one.
+func NewClient(o ClientOptions) *Client {
+	if o.Log == nil {
+		o.Log = slog.Default()
+	}
+	c := &Client{o: o, since: time.Now(), reports: newOutbox(), asks: map[uint64]*ask{}}
+	_, _ = rand.Read(c.name[:]) // it never fails
+	return c
+}
+
+// Connected begins a conversation on a new connection to the head, in place of the one before. The peer's
+// handler has to pass its messages to Handle.
+func (c *Client) Connected(p *wire.Peer) {
+	h, before, err := c.greet(p)
+	if before != nil {
+		before.Close()
+	}
+	if err != nil {
+		c.o.Log.Error("a connection to the head is not used", "error", err)
+		p.Close()
+		return
+	}
+	go func() {
+		<-p.Done()
+		c.disconnected(p)
+	}()
+	p.Go(linkmsg.THello, h, func(m *wire.Message, err error) { c.welcomed(p, m, err) })
+}
+
+// greet notes the new connection. It returns the hello, and the connection before.
+func (c *Client) greet(p *wire.Peer) (body any, before *wire.Peer, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, fault.New(fault.Closed, "the daemon is ending")
+	}
+	before = c.dialed
+	c.lose()
+	c.dialed = p
+	h, err := linkmsg.Encode("the hello", &linkmsg.Hello{
+		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: c.o.Number, ID: c.o.ID, Client: c.name,
+		First: c.reports.first, Boot: c.boot, Orders: c.taken,
+	})
+	return h, before, err
+}
+
+// lose forgets the present connection; mu held.
+func (c *Client) lose() {
+	if c.peer != nil {
+		c.since = time.Now()
+	}
+	c.peer, c.dialed = nil, nil
+}
+
+func (c *Client) disconnected(p *wire.Peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dialed == p {
+		c.lose()
+	}
+}
+
+// welcomed takes the head's answer to the hello.
+func (c *Client) welcomed(p *wire.Peer, m *wire.Message, err error) {
+	var w linkmsg.Welcome
+	if err == nil {
+		err = linkmsg.Decode("the head's welcome", m.Body, linkmsg.MaxHello, &w)
+	}
+	if err == nil {
+		err = linkmsg.CheckVersion("the head", w.Version, w.MinVersion)
+	}
+	if err == nil {
+		err = c.join(p, &w)
+	}
+	if err == nil {
+		return
+	}
+	if p.Err() == nil { // else the connection ended first
+		c.o.Log.Error("the head does not work with this node", "error", err)
+		c.refused(p, err)
+	}
+	p.Close()
+}
+
+func (c *Client) refused(p *wire.Peer, why error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dialed == p {
+		c.refusal = why
+	}
+}
+
+// join goes on with what the head does not have yet.
+func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.dialed != p {
+		return errors.New("there is a newer connection")
+	}
+	if w.Boot == c.boot {
+		if err := c.reports.resume(w.Reports); err != nil {
+			return fault.New(fault.Internal, "the head's welcome, reports: %v", err)
+		}
+	} else {
+		if w.Orders == 0 {
+			return fault.New(fault.BadRequest, "the head's welcome names no order")
+		}
+		c.reports.restart()
+		c.boot, c.taken = w.Boot, w.Orders-1
+	}
+	c.peer, c.refusal = p, nil
+	c.askAll()
+	c.pump()
+	return nil
+}
+
+// Close ends the conversation. Requests that wait end with an error, and reports that are not acknowledged are dropped.
+func (c *Client) Close() {
+	p, left := c.close()
+	if p != nil {
+		p.Close()
+	}
+	for _, a := range left {
+		a.done(nil, a.ended(fault.New(fault.Closed, "the daemon is ending")))
+	}
+}
+
+func (c *Client) close() (p *wire.Peer, left map[uint64]*ask) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, left = c.dialed, c.asks
+	c.closed, c.asks, c.reports = true, map[uint64]*ask{}, newOutbox()
+	c.lose()
+	return p, left
+}

@@ -1,0 +1,58 @@
+// Package headlink has both ends of the conversation between a node's daemon and a head that may be another process:
+// Client is the head as the daemon sees it, and Server serves the head to the nodes. They talk over a wire.Peer per
+// connection, with the messages of package linkmsg. Who makes the connections is not their business: a pipe, a Unix
+// socket, or a link between two machines.
+//
+// # Requests
+//
+// A request has a number of the node's own. It waits while there is no connection, and until its context ends. On each new connection
+// the client sends all requests again that have no answer, also to a new process of the head. So a
+// request may be carried out twice, and each one is harmless then:
+//
+//	reads             change nothing
+//	Resolve, Ended    wait anew
+//	CreateActor       the actor is there already, with the same owner: it is done
+//	RegisterNode      renews the record
+//	StartJob          the state gives a driver one job
+//	PutCode           a part at an offset that is there changes nothing
+//	KillActor, PutKV, DelKV   carry a record.Request: the state applies them once, and repeats the first answer
+//
+// When a context ends first, the error says what is known: nothing was changed (fault.HeadUnavailable, or the context's own error for a
+// read), or the change may have been made (record.ErrMayHaveBeenApplied).
+//
+// # Reports
+//
+// Reports are numbered, and stay in the client's outbox until the head has committed them. At most MaxUnderWay are under way. After a
+// cut the client goes on behind the last report that arrived, so each arrives once and in order. A new process of
+// the head gets all that its predecessor had not acknowledged. A report that was committed before the predecessor
+// ended comes twice then: reports name the incarnation that they are about, or say what can be said twice.
+//
+// # Orders and news
+//
+// Orders of the head (place an actor, stop it) go the other way by the same rules. News are the records of nodes and jobs: all of
+// them on a new connection, and then each change. They need no numbers, because the newest record is enough.
+//
+// # Files
+//
+//	outbox.go         numbered items that are kept until the other side has them; used by both ends
+//	client.go         Client: connections, the hello
+//	ask.go            requests: sending, answers, sending again
+//	reads.go, changes.go, waits.go, reports.go   the methods of a daemon's head
+//	told.go           what comes from the head: acknowledgements, orders, news
+//	server.go         Server: nodes and their connections
+//	session.go        one connection to a node
+//	serve.go          requests at the head
+//	serverreports.go  reports at the head
+//	news.go           records of nodes and jobs for all nodes
+//
+// # Goroutines and locks
+//
+// A Client and a Server have one goroutine for each connection, which waits for its end. A Server has one for each
+// request that is being served, and one for each node with reports that are not committed. Neither calls anybody while
+// it holds its lock, except for a wire.Peer, which never waits.
+//
+// # Trust
+//
+// A node is trusted like the head itself: it may report on any actor. What comes from it is capped and checked, so that
+// a faulty node cannot make the head crash or use memory without bounds.
+package headlink

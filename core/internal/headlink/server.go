@@ -1,0 +1,224 @@
+package headlink
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Head is the head that a Server serves. *head.Head has these methods; they are described there.
+type Head interface {
+	inquiry.Reads
+
+	CreateActor(ctx context.Context, a record.Actor) error
+	KillActor(ctx context.Context, id ids.Actor, noRestart bool) error
+	RegisterNode(ctx context.Context, n record.Node) error
+	StartJob(ctx context.Context, j record.Job) (ids.Job, error)
+	PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (added bool, err error)
+	DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error)
+	PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
+
+	Resolve(id ids.Actor, after uint64, patience time.Duration, done func(record.Resolution, error)) (cancel func() bool)
+	Ended(id ids.Actor, incarnation uint64, done func(record.Resolution, error)) (cancel func() bool)
+
+	ActorPlaced(i record.Instance)
+	ActorStarted(i record.Instance)
+	ActorStartFailed(i record.Instance, c record.Cause)
+	ActorWorkerDied(i record.Instance, c record.Cause)
+	ActorExited(i record.Instance, c record.Cause)
+	ActorInfeasible(i record.Instance, message string)
+	ReleaseActor(id ids.Actor)
+	DropCode(id ids.Actor)
+	OwnerDied(o ids.Owner)
+	EndJob(id ids.Job, s record.JobState, message string)
+
+	// AwaitReports waits until all reports so far are committed, and LostReports counts those that could not be.
+	AwaitReports(ctx context.Context) error
+	LostReports() uint64
+}
+
+// Server serves a head to the nodes.
+type Server struct {
+	head Head // set by Serve, before ready is closed
+	log  *slog.Logger
+	boot [16]byte // a random name of this process
+	ends sync.WaitGroup
+	ctx  context.Context
+	stop context.CancelFunc
+
+	ready chan struct{} // closed when the head's state is whole
+
+	mu     sync.Mutex
+	closed bool
+	nodes  map[uint32]*node
+	peers  map[*wire.Peer]*session
+	known  records
+}
+
+// NewServer returns a Server without connections, which takes orders for nodes. Nodes are welcomed after Serve. Log may
+// be nil.
+func NewServer(log *slog.Logger) *Server {
+	if log == nil {
+		log = slog.Default()
+	}
+	s := &Server{log: log, ready: make(chan struct{}), nodes: map[uint32]*node{}, peers: map[*wire.Peer]*session{}, known: newRecords()}
+	_, _ = rand.Read(s.boot[:]) // it never fails
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Serve gives the server its head, once. Nodes are welcomed when the head leads and has read its whole state back:
+// a head that was just started on its stores would say for a moment that it knows nobody.
+func (s *Server) Serve(h Head) {
+	s.head = h
+	s.ends.Go(func() {
+		for s.ctx.Err() == nil {
+			err := h.AwaitReports(s.ctx)
+			if err == nil {
+				close(s.ready)
+				return
+			}
+			s.log.Error("the head does not begin to serve", "error", err)
+			s.pause()
+		}
+	})
+}
+
+// pause waits a little, or until the server is closed.
+func (s *Server) pause() {
+	select {
+	case <-time.After(lostPause):
+	case <-s.ctx.Done():
+	}
+}
+
+// Connected begins a conversation on a new connection from the node with that number. The peer's handler has
+// to pass its messages to Handle.
+func (s *Server) Connected(number uint32, p *wire.Peer) {
+	c := &session{s: s, number: number, peer: p, asks: map[uint64]func(){}}
+	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	if !s.enter(c) {
+		c.cancel()
+		p.Close()
+	}
+}
+
+// enter notes a connection, and has its end noticed. It reports false after Close.
+func (s *Server) enter(c *session) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.peers[c.peer] = c
+	s.ends.Go(func() {
+		<-c.peer.Done()
+		c.end()
+	})
+	return true
+}
+
+// Handle takes a message of a node. It reports false for a message that is not one of this conversation.
+func (s *Server) Handle(m *wire.Message) bool {
+	if m.Type < linkmsg.THello || m.Type > linkmsg.TNews {
+		return false
+	}
+	c := s.sessionOf(m.Peer())
+	if c == nil { // the connection has ended, or nobody has said whose it is
+		m.Peer().Close()
+		return true
+	}
+	if err := c.handle(m); err != nil {
+		s.log.Error("a message of a node cannot be understood: the connection is closed", "node", c.number, "error", err)
+		m.Peer().Close()
+	}
+	return true
+}
+
+func (s *Server) sessionOf(p *wire.Peer) *session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.peers[p]
+}
+
+// PlaceActor has a node start the record's incarnation. The order waits until the node is connected,
+// or Forget is called.
+func (s *Server) PlaceActor(number uint32, a record.Actor) error {
+	return s.order(number, linkmsg.PlaceActor, &a)
+}
+
+// StopActor has a node end an incarnation: at once, or after the calls that have arrived.
+func (s *Server) StopActor(number uint32, i record.Instance, drain bool) error {
+	return s.order(number, linkmsg.StopActor, &linkmsg.Stop{Instance: i, Drain: drain})
+}
+
+// order gives an order to a node. The error says that it cannot be sent.
+func (s *Server) order(number uint32, kind linkmsg.Kind, body any) error {
+	b, err := linkmsg.Encode(fmt.Sprintf("an order %q", kind), body)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return record.ErrClosed
+	}
+	n := s.nodes[number]
+	if n == nil { // it has not come back since this process began
+		n = &node{orders: newOutbox()}
+		s.nodes[number] = n
+	}
+	told, err := linkmsg.Encode("an order", &linkmsg.Told{N: n.orders.first + uint64(len(n.orders.items)), Kind: kind, Body: b})
+	if err != nil {
+		return err
+	}
+	n.orders.add(told)
+	n.pump()
+	return nil
+}
+
+// Forget drops what is kept for a node that is dead, and closes its connection.
+func (s *Server) Forget(number uint32) {
+	if p := s.forget(number); p != nil {
+		p.Close()
+	}
+}
+
+func (s *Server) forget(number uint32) *wire.Peer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.nodes[number]
+	if n == nil {
+		return nil
+	}
+	delete(s.nodes, number)
+	return n.leave()
+}
+
+// Close ends all conversations and waits until nothing is served any more. The head is closed after it.
+func (s *Server) Close() {
+	for _, p := range s.close() {
+		p.Close()
+	}
+	s.stop()
+	s.ends.Wait()
+}
+
+func (s *Server) close() (open []*wire.Peer) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for p := range s.peers {
+		open = append(open, p)
+	}
+	return open
+}

@@ -1,0 +1,230 @@
+package headlink
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// node is what the head keeps of one process of a node, also while it is not connected. The server's lock guards it.
+type node struct {
+	client  [16]byte // zero while the process has not connected
+	session *session // nil while it is not connected
+	orders  outbox
+
+	// Reports: see serverreports.go.
+	arrived    uint64 // the last one that arrived
+	committed  uint64 // the last one that is committed
+	waiting    []linkmsg.Told
+	committing bool // a goroutine commits reports
+}
+
+// pump sends the orders that may be sent; the server's lock is held.
+func (n *node) pump() {
+	for n.session != nil {
+		_, b, ok := n.orders.next()
+		if !ok {
+			return
+		}
+		_ = n.session.peer.Push(linkmsg.TOrder, rawBody(b)) // a connection that has failed is noticed by its end
+	}
+}
+
+// acknowledge tells the node which reports are committed; the server's lock is held.
+func (n *node) acknowledge() {
+	if n.session == nil || n.committed == 0 {
+		return
+	}
+	if b, err := linkmsg.Encode("a number", &linkmsg.Number{N: n.committed}); err == nil {
+		_ = n.session.peer.Push(linkmsg.TReported, b)
+	}
+}
+
+// leave parts the node from its connection, which it returns; the server's lock is held.
+func (n *node) leave() *wire.Peer {
+	if n.session == nil {
+		return nil
+	}
+	p := n.session.peer
+	n.session.node, n.session = nil, nil
+	return p
+}
+
+// session is one connection from a node.
+type session struct {
+	s      *Server
+	number uint32
+	peer   *wire.Peer
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	// Of the hello; read when greeted is set.
+	greeted atomic.Bool
+	client  [16]byte
+	id      ids.Node
+
+	// The server's lock guards these.
+	node *node             // nil before the hello, and when a newer connection has taken over
+	asks map[uint64]func() // how the requests that are being served are ended
+}
+
+// end forgets the connection.
+func (c *session) end() {
+	c.cancel()
+	for _, stop := range c.leave() {
+		stop()
+	}
+}
+
+func (c *session) leave() map[uint64]func() {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	delete(c.s.peers, c.peer)
+	if c.node != nil {
+		c.node.leave()
+	}
+	asks := c.asks
+	c.asks = nil
+	return asks
+}
+
+// handle takes a message of the node. An error closes the connection.
+func (c *session) handle(m *wire.Message) error {
+	if m.Type == linkmsg.THello {
+		c.awaitHead(m)
+		return nil
+	}
+	if !c.greeted.Load() {
+		return fmt.Errorf("%s came before the hello", m.Type)
+	}
+	switch m.Type {
+	case linkmsg.TAsk:
+		return c.ask(m)
+	case linkmsg.TDrop:
+		return c.drop(m)
+	case linkmsg.TReport:
+		return c.report(m)
+	case linkmsg.TOrderTaken:
+		return c.orderTaken(m)
+	}
+	return fmt.Errorf("%s is nothing that a node says", m.Type)
+}
+
+// awaitHead takes a hello when the head can serve.
+func (c *session) awaitHead(m *wire.Message) {
+	select {
+	case <-c.s.ready:
+		c.hello(m)
+	default:
+		go func() {
+			select {
+			case <-c.s.ready:
+				c.hello(m)
+			case <-c.ctx.Done():
+			}
+		}()
+	}
+}
+
+// hello lets a node in, or says why not.
+func (c *session) hello(m *wire.Message) {
+	var h linkmsg.Hello
+	err := linkmsg.Decode("a node's hello", m.Body, linkmsg.MaxHello, &h)
+	if err == nil {
+		err = linkmsg.CheckVersion(fmt.Sprintf("node %d", c.number), h.Version, h.MinVersion)
+	}
+	switch {
+	case err != nil:
+	case h.Node != c.number:
+		err = fault.New(fault.BadRequest, "the connection is that of node %d, and the hello names node %d", c.number, h.Node)
+	case h.First == 0 || h.Client == ([16]byte{}):
+		err = fault.New(fault.BadRequest, "the hello of node %d names no report, or not its process", c.number)
+	}
+	var before *wire.Peer
+	if err == nil {
+		before, err = c.join(m, &h)
+	}
+	if before != nil {
+		before.Close()
+	}
+	if err != nil {
+		_ = m.Fail(err)
+		c.s.log.Warn("a node is refused", "node", c.number, "error", err)
+	}
+}
+
+// join makes this the connection of its node, and sends what the node does not have yet. It returns the connection
+// before.
+func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, err error) {
+	s := c.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || c.asks == nil {
+		return nil, fault.New(fault.Closed, "the head is ending")
+	}
+	if c.greeted.Load() {
+		return nil, fault.New(fault.BadRequest, "node %d says hello again on the same connection", c.number)
+	}
+	n := s.nodes[c.number]
+	if n != nil {
+		before = n.leave()
+	}
+	switch {
+	case n != nil && n.client == h.Client:
+	case n != nil && n.client == ([16]byte{}): // there are orders for it already
+		n.client, n.arrived, n.committed = h.Client, h.First-1, h.First-1
+	default: // a process of the node before it is gone, and its orders are, too
+		n = &node{client: h.Client, orders: newOutbox(), arrived: h.First - 1, committed: h.First - 1}
+		s.nodes[c.number] = n
+	}
+	if h.Boot != s.boot {
+		n.orders.restart()
+	} else {
+		err := n.orders.resume(h.Orders)
+		if err == nil {
+			err = n.orders.acknowledged(h.Orders)
+		}
+		if err != nil {
+			return before, fault.New(fault.BadRequest, "the hello of node %d, orders: %v", c.number, err)
+		}
+	}
+	w, err := linkmsg.Encode("the welcome", &linkmsg.Welcome{
+		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Boot: s.boot, Reports: n.arrived, Orders: n.orders.first,
+	})
+	if err != nil {
+		return before, err
+	}
+	c.node, n.session = n, c
+	c.client, c.id = h.Client, h.ID
+	c.greeted.Store(true)
+	_ = m.Reply(w)
+	n.acknowledge() // the acknowledgement may have been lost with the connection before
+	for _, b := range s.known.all() {
+		_ = c.peer.Push(linkmsg.TNews, b)
+	}
+	n.pump()
+	return before, nil
+}
+
+// orderTaken takes a node's acknowledgement.
+func (c *session) orderTaken(m *wire.Message) error {
+	var n linkmsg.Number
+	if err := linkmsg.Decode("an acknowledgement", m.Body, linkmsg.MaxHello, &n); err != nil {
+		return err
+	}
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	if c.node == nil {
+		return nil
+	}
+	if err := c.node.orders.acknowledged(n.N); err != nil {
+		return fmt.Errorf("orders: %w", err)
+	}
+	c.node.pump()
+	return nil
+}

@@ -1,0 +1,149 @@
+package linkmsg
+
+import (
+	"github.com/vmihailenco/msgpack/v5"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// Op names what a request asks for.
+type Op string
+
+// The requests, with the bodies of question and answer.
+const (
+	// These change nothing.
+	OpActor     Op = "actor"      // ActorRef → record.Actor
+	OpActors    Op = "actors"     // record.ActorFilter → Actors
+	OpNamed     Op = "named"      // Key → record.Actor
+	OpNames     Op = "names"      // Names → NameList
+	OpNodes     Op = "nodes"      // nil → Nodes
+	OpJobs      Op = "jobs"       // nil → Jobs
+	OpValue     Op = "value"      // Key → Value
+	OpKeys      Op = "keys"       // Key → Keys
+	OpClass     Op = "class"      // ClassAt → ClassPart
+	OpSizes     Op = "sizes"      // nil → map of names to counts
+	OpResolve   Op = "resolve"    // Resolve → record.Resolution, when there is one
+	OpEnded     Op = "ended"      // Resolve → record.Resolution, when the incarnation has ended
+	OpCreate    Op = "create"     // record.Actor → nil
+	OpKill      Op = "kill"       // Kill → nil
+	OpRegister  Op = "register"   // record.Node → nil
+	OpStartJob  Op = "start_job"  // record.Job → JobRef
+	OpPutValue  Op = "put_value"  // Value → Count: 1 when the key is new
+	OpDelValues Op = "del_values" // Key → Count
+	OpPutClass  Op = "put_class"  // ClassPart → Count: bytes of the class that are there
+)
+
+// Ask is a request to the head. Again says that the node has sent it before, to this process of the head or to an
+// earlier one: then the request may have been carried out.
+type Ask struct {
+	N     uint64             `msgpack:"n"`
+	Again bool               `msgpack:"again"`
+	Op    Op                 `msgpack:"op"`
+	Body  msgpack.RawMessage `msgpack:"body"`
+}
+
+// Answer answers an Ask: with an error, or with the body that belongs to its Op.
+type Answer struct {
+	Err  *Error             `msgpack:"err"`
+	Body msgpack.RawMessage `msgpack:"body"`
+}
+
+// ActorRef names an actor.
+type ActorRef struct {
+	ID ids.Actor `msgpack:"id"`
+}
+
+// JobRef names a job.
+type JobRef struct {
+	ID ids.Job `msgpack:"id"`
+}
+
+// Actors are actors' records, without Spec and Meta.
+type Actors struct {
+	List []record.Actor `msgpack:"list"`
+}
+
+// Names asks for the named actors of one namespace, or of all.
+type Names struct {
+	Namespace string `msgpack:"ns"`
+	All       bool   `msgpack:"all"`
+}
+
+// NameList are named actors in order.
+type NameList struct {
+	List []Name `msgpack:"list"`
+}
+
+// Name is one named actor.
+type Name struct {
+	Namespace string    `msgpack:"ns"`
+	Name      string    `msgpack:"name"`
+	ID        ids.Actor `msgpack:"id"`
+}
+
+// Nodes are nodes' records.
+type Nodes struct {
+	List []record.Node `msgpack:"list"`
+}
+
+// Jobs are jobs' records.
+type Jobs struct {
+	List []record.Job `msgpack:"list"`
+}
+
+// Key names a value, or all values whose keys begin with it, or a named actor.
+type Key struct {
+	Namespace string `msgpack:"ns"`
+	Key       string `msgpack:"key"`
+	Prefix    bool   `msgpack:"prefix"`
+}
+
+// Value is a value with its key.
+type Value struct {
+	Namespace string `msgpack:"ns"`
+	Key       string `msgpack:"key"`
+	Value     []byte `msgpack:"val"`
+	Found     bool   `msgpack:"found"`     // in an answer
+	Overwrite bool   `msgpack:"overwrite"` // in a request
+}
+
+// Keys are keys in order.
+type Keys struct {
+	List []string `msgpack:"list"`
+}
+
+// Count is how many there are.
+type Count struct {
+	N uint64 `msgpack:"n"`
+}
+
+// ClassAt asks for a large class from an offset on.
+type ClassAt struct {
+	Object ids.Object `msgpack:"obj"`
+	Offset uint64     `msgpack:"off"`
+}
+
+// ClassPart is a part of a large class.
+type ClassPart struct {
+	Node   ids.Node   `msgpack:"node"`  // of the actor's creator
+	Actor  ids.Actor  `msgpack:"actor"` // that needs the class
+	Object ids.Object `msgpack:"obj"`
+	Size   uint64     `msgpack:"size"` // of the whole
+	Offset uint64     `msgpack:"off"`
+	Data   []byte     `msgpack:"data"`
+	Found  bool       `msgpack:"found"` // in an answer
+}
+
+// Resolve asks for an actor's incarnation after the given one, or for the end of the given one.
+type Resolve struct {
+	ID         ids.Actor `msgpack:"id"`
+	After      uint64    `msgpack:"after"`
+	PatienceMs int64     `msgpack:"patience"` // how long the actor may be unknown
+}
+
+// Kill ends an actor's worker.
+type Kill struct {
+	ID        ids.Actor `msgpack:"id"`
+	NoRestart bool      `msgpack:"final"`
+}

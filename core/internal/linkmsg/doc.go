@@ -1,0 +1,20 @@
+// Package linkmsg has the messages that travel between nodes: their numbers, their bodies and their versions.
+//
+// The processes of one machine come from one installation, so their messages are arrays and any change of a field is a
+// new version (package wire). Nodes are upgraded one after the other. The bodies here are therefore maps: a field may be
+// added, an old reader skips it, and a new reader finds it empty. A field's name is never reused. A change that an old
+// reader would misunderstand raises Version, and MinVersion is the oldest version that this build still understands.
+//
+// The envelope around a body is that of package wire, so a wire.Peer carries these messages as they are.
+//
+// # Parts
+//
+//	types.go    the numbers of the messages
+//	hello.go    the first message, and which versions fit
+//	ask.go      requests of a node to the head, and their answers
+//	told.go     what a node reports, and what the head orders and announces
+//	fault.go    errors that keep their identity on the way
+//	encode.go   bodies to bytes and back, with bounds
+//
+// The package starts no goroutine and keeps nothing.
+package linkmsg
