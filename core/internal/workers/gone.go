@@ -124,8 +124,11 @@ func (w *Worker) end(stderr string) End {
 		return End{Detail: x.Text, Code: x.Code, Bytes: x.Bytes}
 	}
 	detail := w.ExitText()
-	if w.killedFromOutside() {
+	switch {
+	case w.killedFromOutside():
 		detail += ", which nobody in this session has sent (the kernel does when it has no memory left: dmesg tells)"
+	case w.killedDisconnected && w.status.Status == -int(unix.SIGKILL): // by whom, nobody knows: a large process takes a while to go
+		detail += ", after its connection had closed (the kernel ends processes like this when it has no memory left: dmesg tells)"
 	}
 	switch {
 	case w.reason != "":

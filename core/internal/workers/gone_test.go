@@ -29,6 +29,8 @@ func TestWorker_End_SaysHowThisWorkerEnded(t *testing.T) {
 		"it said that it exits":   {Worker{pid: 7, status: Ending{Status: 3, Known: true}, reason: "exit_actor"}, []string{"code 3 on purpose: exit_actor"}, []string{"boom"}, "", 0},
 		"a stranger killed it":    {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}}, []string{"SIGKILL", "nobody in this session", "boom"}, nil, "", 0},
 		"the table killed it":     {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}, killed: true}, []string{"SIGKILL", "boom"}, []string{"nobody in this session"}, "", 0},
+		"its connection closed":   {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}, killed: true, killedDisconnected: true}, []string{"(SIGKILL), after its connection had closed", "kernel", "boom"}, []string{"nobody in this session"}, "", 0},
+		"it closed and exited":    {Worker{pid: 7, status: Ending{Status: 3, Known: true}, killedDisconnected: true}, []string{"code 3"}, []string{"kernel"}, "", 0},
 		"its status is unknown":   {Worker{pid: 7}, []string{"is not known"}, []string{"boom", "nobody"}, "", 0},
 		"it held too much":        {Worker{pid: 7, status: Ending{Status: -int(unix.SIGKILL), Known: true}, excess: Excess{Text: "it held 9 bytes", Code: fault.OutOfMemory, Bytes: 9}}, []string{"it held 9 bytes"}, []string{"boom", "SIGKILL"}, fault.OutOfMemory, 9},
 		"it held too much of GPU": {Worker{pid: 7, excess: Excess{Text: "it held a GPU", Code: fault.GPUMemoryExceeded}, reason: "exit"}, []string{"it held a GPU"}, []string{"on purpose"}, fault.GPUMemoryExceeded, 0},
