@@ -114,7 +114,8 @@ func (s *silent) DropCode(ids.Actor)                             { s.reported = 
 func (s *silent) OwnerDied(ids.Owner)                            { s.reported = true }
 func (s *silent) EndJob(ids.Job, record.JobState, string)        { s.reported = true }
 
-// brief takes the log indexes out of records: a head that is started again has written more into its log.
+// brief takes the log indexes out of records: they differ between two states, and a head that is started again has
+// written more into its log.
 func brief(v any) any {
 	switch v := v.(type) {
 	case record.Actor:
