@@ -43,6 +43,7 @@ type Client struct {
 
 	mu      sync.Mutex
 	closed  bool
+	dials   uint64     // how many connections there were
 	dialed  *wire.Peer // the newest connection
 	peer    *wire.Peer // the same, once the head has welcomed this node; else nil
 	since   time.Time  // when there was no connection any more
@@ -92,10 +93,11 @@ func (c *Client) greet(p *wire.Peer) (body any, before *wire.Peer, err error) {
 	}
 	before = c.dialed
 	c.lose()
+	c.dials++
 	c.dialed = p
 	h, err := linkmsg.Encode("the hello", &linkmsg.Hello{
 		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Node: c.o.Number, ID: c.o.ID, Client: c.name,
-		First: c.reports.first, Boot: c.boot, Orders: c.taken,
+		First: c.reports.first, Connection: c.dials, Boot: c.boot, Orders: c.taken,
 	})
 	return h, before, err
 }

@@ -20,6 +20,12 @@
 // When a context ends first, the error says what is known: nothing was changed (fault.HeadUnavailable, or the context's own error for a
 // read), or the change may have been made (record.ErrMayHaveBeenApplied).
 //
+// # Connections
+//
+// A new connection of a node takes the place of the one before, and closes it. The server may read a hello late, after
+// that of the next connection. So the node's process numbers its connections, and the server refuses the older one.
+// Between two processes of a node, the order in which the server got the connections decides.
+//
 // # Reports
 //
 // Reports are numbered, and stay in the client's outbox until the head has committed them. At most MaxUnderWay are under way. After a

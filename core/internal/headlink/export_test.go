@@ -33,3 +33,10 @@ func (s *Server) Served() (n int) {
 	}
 	return n
 }
+
+// Connections returns how many connections there are.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers)
+}

@@ -215,7 +215,8 @@ func TestLink_EachMethod_IsAsInProcess(t *testing.T) {
 		t.Helper()
 		want, wantErr := s.do(here.ctx, here.daemon)
 		got, gotErr := s.do(there.ctx, there.daemon)
-		if !reflect.DeepEqual(got, want) || !sameError(gotErr, wantErr) {
+		// The logs of the two states may differ by an entry that changes nothing, such as the barrier of a new leader.
+		if !reflect.DeepEqual(brief(got), brief(want)) || !sameError(gotErr, wantErr) {
 			t.Errorf("%s%s:\n got %+v, %v\nwant %+v, %v", name, s.name, got, gotErr, want, wantErr)
 		}
 	}

@@ -59,6 +59,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	closed bool
+	taken  uint64 // how many connections there were
 	nodes  map[uint32]*node
 	peers  map[*wire.Peer]*session
 	known  records
@@ -119,6 +120,8 @@ func (s *Server) enter(c *session) bool {
 	if s.closed {
 		return false
 	}
+	s.taken++
+	c.place = s.taken
 	s.peers[c.peer] = c
 	s.ends.Go(func() {
 		<-c.peer.Done()

@@ -17,6 +17,10 @@ type node struct {
 	session *session // nil while it is not connected
 	orders  outbox
 
+	// Of the newest connection, also when that has ended.
+	connection uint64 // its number at the node
+	place      uint64 // its place among all connections to the server
+
 	// Reports: see serverreports.go.
 	arrived    uint64 // the last one that arrived
 	committed  uint64 // the last one that is committed
@@ -55,10 +59,21 @@ func (n *node) leave() *wire.Peer {
 	return p
 }
 
+// isNewer reports whether there was a newer connection than the one with that hello and that place; the server's lock is
+// held. A hello may be read late: when its connection has been replaced already, and nobody has noticed its end here.
+// The node's process numbers its connections. It does not know those of a process before it.
+func (n *node) isNewer(h *linkmsg.Hello, place uint64) bool {
+	if n.client == h.Client {
+		return n.connection > h.Connection
+	}
+	return n.place > place
+}
+
 // session is one connection from a node.
 type session struct {
 	s      *Server
 	number uint32
+	place  uint64 // among all connections to the server
 	peer   *wire.Peer
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -171,6 +186,9 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		return nil, fault.New(fault.BadRequest, "node %d says hello again on the same connection", c.number)
 	}
 	n := s.nodes[c.number]
+	if n != nil && n.isNewer(h, c.place) {
+		return nil, fault.New(fault.BadRequest, "there is a newer connection of node %d", c.number)
+	}
 	if n != nil {
 		before = n.leave()
 	}
@@ -200,6 +218,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		return before, err
 	}
 	c.node, n.session = n, c
+	n.connection, n.place = h.Connection, c.place
 	c.client, c.id = h.Client, h.ID
 	c.greeted.Store(true)
 	_ = m.Reply(w)

@@ -24,6 +24,9 @@ type Hello struct {
 	Client [16]byte `msgpack:"client"`  // a random name of the node's process
 	First  uint64   `msgpack:"reports"` // the oldest report that the node keeps or will make next
 
+	// Connection is the number of this connection among those that the process has made. It is larger on a newer one.
+	Connection uint64 `msgpack:"conn"`
+
 	// What the node remembers of the head's process that it talked to before.
 	Boot   [16]byte `msgpack:"boot"`
 	Orders uint64   `msgpack:"orders"` // the last order of that process that was taken
