@@ -73,7 +73,7 @@ func TestStays_AnswerIsNotConfirmed_EndsWithTheLastReason(t *testing.T) {
 
 // busyDialer can connect to nobody while it is told to.
 type busyDialer struct {
-	transport.UnixDialer
+	transport.Dialer
 	mu    sync.Mutex
 	busy  bool
 	tries int
@@ -86,7 +86,7 @@ func (d *busyDialer) DialControl(addr string, h wire.Hello, handle wire.Handler,
 		d.tries++
 		return nil, unix.EMFILE
 	}
-	return d.UnixDialer.DialControl(addr, h, handle, closed)
+	return d.Dialer.DialControl(addr, h, handle, closed)
 }
 
 func (d *busyDialer) set(busy bool) (tries int) {
@@ -104,7 +104,7 @@ func TestUnread_WorkerHasNoDescriptor_HoldsTheAnswerUntilItCanAsk(t *testing.T) 
 	c.mu.Lock()
 	c.submit.Leases[7] = new(submit.Lease) // so the caller still reads
 	c.mu.Unlock()
-	dialer := &busyDialer{busy: true}
+	dialer := &busyDialer{Dialer: w.dialer, busy: true}
 	w.mu.Lock()
 	w.links = transport.NewLinks(&w.mu, &w.borrows, dialer, (*host)(w).hello, nil)
 	w.borrows.Init(&w.mu, (*host)(w), w.links, w.served)
