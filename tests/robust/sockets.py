@@ -14,7 +14,9 @@ import msgpack
 from processes import alive
 
 LIMIT = 60.0
-VERSION, REQUEST, REPLY, FAILURE, PUSH = 2, 1, 2, 3, 4
+#: The version of the messages, which a hello names, and that of the six fields around the body of each message.
+VERSION, ENVELOPE = 3, 1
+REQUEST, REPLY, FAILURE, PUSH = 1, 2, 3, 4
 HELLO = 1
 
 
@@ -23,7 +25,7 @@ def frame(payload: bytes) -> bytes:
     return struct.pack("<I", len(payload)) + payload
 
 
-def message(kind: int, type: int, body: Any, version: int = VERSION, number: int = 1) -> bytes:
+def message(kind: int, type: int, body: Any, version: int = ENVELOPE, number: int = 1) -> bytes:
     """A control message."""
     return frame(msgpack.packb([version, kind, type, number, 0, body]))
 
