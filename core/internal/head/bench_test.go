@@ -19,21 +19,28 @@ func (p *instant) PlaceActor(a record.Actor) {
 
 func (p *instant) StopActor(record.Instance, head.Stop) {}
 
-// BenchmarkHead_ActorLife measures what the head adds to an actor's start and
-// end in an embedded session: create, place, resolve, kill.
-func BenchmarkHead_ActorLife(b *testing.B) {
+// opened returns a head over a state of its own, whose actors start at once.
+func opened(b *testing.B) *head.Head {
+	b.Helper()
 	s, err := raftstate.Open(raftstate.Options{ID: "a"})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer func() { _ = s.Close() }()
+	b.Cleanup(func() { _ = s.Close() })
 	p := &instant{}
 	h, err := head.Open(head.Options{State: s, Placer: p})
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer h.Close()
+	b.Cleanup(h.Close)
 	p.started = h.ActorStarted
+	return h
+}
+
+// BenchmarkHead_ActorLife measures what the head adds to an actor's start and
+// end in an embedded session: create, place, resolve, kill.
+func BenchmarkHead_ActorLife(b *testing.B) {
+	h := opened(b)
 	ctx := context.Background()
 	for b.Loop() {
 		a := record.Actor{ID: ids.NewActor(ids.JobOf(1)), ClassName: "Counter", Spec: make([]byte, 500)}
@@ -53,18 +60,7 @@ func BenchmarkHead_ActorLife(b *testing.B) {
 // actors of another process. A process without actors is not reported to the head at all; the
 // number shows what it would cost.
 func BenchmarkHead_OwnerEnds(b *testing.B) {
-	s, err := raftstate.Open(raftstate.Options{ID: "a"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	p := &instant{}
-	h, err := head.Open(head.Options{State: s, Placer: p})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer h.Close()
-	p.started = h.ActorStarted
+	h := opened(b)
 	ctx, job, many := context.Background(), ids.JobOf(1), ids.Owner{1}
 	create := func(owner ids.Owner) {
 		if err := h.CreateActor(ctx, record.Actor{ID: ids.NewActor(job), Job: job, Owner: owner, ClassName: "Counter", Spec: make([]byte, 500)}); err != nil {
