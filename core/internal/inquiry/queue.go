@@ -75,6 +75,7 @@ func (q *Queue) next() (r request, ok bool) {
 	defer q.mu.Unlock()
 	if len(q.list) == 0 {
 		q.running = false
+		q.list = nil // a queue that was long once keeps no memory for that
 		return r, false
 	}
 	r = q.list[0]

@@ -32,8 +32,8 @@ func TestQueue_Requests_AreServedInOrderAndOneAtATime(t *testing.T) {
 		}
 		q.mu.Lock()
 		defer q.mu.Unlock()
-		if q.running {
-			t.Error("an empty queue keeps its goroutine")
+		if q.running || cap(q.list) > 0 {
+			t.Errorf("an empty queue runs: %v, and keeps room for %d requests", q.running, cap(q.list))
 		}
 	})
 }
