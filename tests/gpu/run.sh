@@ -21,7 +21,10 @@ if [ "${1:-}" = --build-go-tests ]; then
 fi
 PYTHON=${PYTHON:-.venv/bin/python}
 GO=${GO-$(command -v go || true)}
-export PYTHONPATH="$PWD/python${PYTHONPATH:+:$PYTHONPATH}"
+# The sources go first only where `make dev` has put the native parts beside them; else the wheel is what runs.
+if ls python/eagleray/_core.*.so >/dev/null 2>&1; then
+	export PYTHONPATH="$PWD/python${PYTHONPATH:+:$PYTHONPATH}"
+fi
 
 gpu=$("$PYTHON" tests/gpu/bandwidth.py --device) || { echo "no CUDA device: $gpu" >&2; exit 3; }
 name=${1:-$(printf '%s' "$gpu" | tr -c 'A-Za-z0-9\n' '-' | tr 'A-Z' 'a-z')}
