@@ -82,7 +82,7 @@ func runStart(args []string, out, errs io.Writer) error {
 		err = setCurrent(base, dir)
 	}
 	if err == nil {
-		warn(errs, &node, &said)
+		warn(errs, &node)
 		err = announce(out, dir, &node, &said, flags)
 	}
 	if err != nil {
@@ -163,10 +163,7 @@ func launch(dir string, conf nodeConfig) (_ *exec.Cmd, said nodeSaid, err error)
 }
 
 // warn says what of a node that was just started may surprise.
-func warn(errs io.Writer, n *nodeConfig, said *nodeSaid) {
-	if n.Head != nil && n.Head.AnyPort && said.HeadPort != defaultPort {
-		fmt.Fprintf(errs, "eagleray: start: port %d is taken, so the head listens at port %d; --port chooses one\n", defaultPort, said.HeadPort)
-	}
+func warn(errs io.Writer, n *nodeConfig) {
 	if n.Node.Member.Insecure {
 		fmt.Fprintln(errs, "eagleray: start: --insecure: whoever can read the network between the nodes can read and change everything that the cluster does")
 	}
@@ -204,6 +201,9 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
     eagleray start --address=%s%s%s
   The token is secret: whoever has it can run programs on all machines of the cluster. Copy it with mode 0600.
 `, net.JoinHostPort(n.Node.NodeIP, strconv.Itoa(said.HeadPort)), tokenFlag(m.Token), insecureFlag(m.Insecure))
+		if n.Head.AnyPort && said.HeadPort != defaultPort {
+			fmt.Fprintf(out, "  Port %d is taken, so the head listens at another one; --port chooses one.\n", defaultPort)
+		}
 	}
 	if tmp != "" {
 		fmt.Fprintf(out, "  programs find it with %sin their environment\n", tmp)

@@ -19,8 +19,8 @@ import (
 // Times of a join.
 const (
 	// Patience is how long Join and Renew try the addresses.
-	Patience = 6 * time.Second
-	tryTime  = 3 * time.Second // for one address, while the others wait
+	Patience = 5 * time.Second
+	tryTime  = 2500 * time.Millisecond // for one address, while the others wait
 	tryPause = 200 * time.Millisecond
 )
 
