@@ -21,6 +21,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/raftlog"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -93,12 +94,18 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 		return err
 	}
 	defer near.Close()
-	state, err := raftstate.Open(raftstate.Options{ID: "head"})
+	// The log is in the session: a head that is started again goes on where the one before was.
+	store, snapshots, err := raftlog.Open(filepath.Join(dir, stateName))
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	state, err := raftstate.Open(raftstate.Options{ID: "head", Stores: raftstate.Stores{Log: store, Stable: store, Snapshots: snapshots}})
 	if err != nil {
 		return fmt.Errorf("cluster state: %w", err)
 	}
 	defer closeState(state, log)
-	if err := state.WaitLeader(ctx); err != nil {
+	if err := awaitState(ctx, state); err != nil {
 		return fmt.Errorf("cluster state: %w", err)
 	}
 	self, authority, err := ownCluster(ctx, state, token, c.Insecure)
@@ -178,6 +185,23 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 	<-term
 	log.Info("SIGTERM: ending")
 	return nil
+}
+
+// awaitState waits until this process leads and its state has all that was committed before.
+func awaitState(ctx context.Context, state *raftstate.Node) error {
+	for from := state.Now(); ; {
+		batch, err := state.Watch(ctx, from)
+		switch {
+		case errors.Is(err, record.ErrCompacted): // so much was read back
+			from.Seq = state.Now().Seq
+			continue
+		case err != nil:
+			return fmt.Errorf("wait until it is read back: %w", err)
+		case batch.Leading:
+			return nil
+		}
+		from = batch.Next
+	}
 }
 
 // listenNear listens at a Unix socket. A head that was killed has left its own there.

@@ -204,6 +204,32 @@ func (m *host) within(limit time.Duration, status int, args ...string) string {
 	return text
 }
 
+// The head is killed twice. Its successor knows the nodes, and gives a new node a number that nobody has had.
+func TestStart_HeadIsKilled_ItsSuccessorGoesOn(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	address, token := a.head()
+	b.mustRun(small("--address="+address, "--token-file="+token, "--node-name=second")...)
+	nodes := startedBelow(a.base())
+	for range 2 {
+		pid := pidOf(nodes[0].dir, headPidName)
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*host{a, b} {
+			m.awaitStatus(bothAlive)
+		}
+	}
+	text := b.mustRun(small("--address="+address, "--token-file="+token, "--node-name=third")...)
+	if !strings.Contains(text, "node 3 of the cluster of "+address) {
+		t.Errorf("the third node says\n%s", text)
+	}
+	a.awaitStatus(bothAlive + `.*alive node  \w{8}  third `)
+	b.mustRun("stop")
+	a.mustRun("stop")
+	a.mustBeEmpty()
+	b.mustBeEmpty()
+}
+
 const failLimit = 10 * time.Second
 
 func TestStart_WrongTokenOtherVersionNoAnswer_SaysSo(t *testing.T) {
