@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -36,7 +40,7 @@ func runStatus(args []string, out, errs io.Writer) error {
 	defer c.close()
 	var info wire.ClusterInfo
 	if err := c.call(wire.TClusterInfo, &info); err != nil {
-		return err
+		return noStatus(c, err)
 	}
 	var store wire.ObjStats
 	if err := c.call(wire.TObjStats, &store); err != nil {
@@ -45,6 +49,15 @@ func runStatus(args []string, out, errs io.Writer) error {
 	tellUnused("status", unusedGiven(statusOptions, flags), errs)
 	printStatus(out, c, &info, &store)
 	return nil
+}
+
+// noStatus says what it means that a daemon answers and the question for the cluster does not return.
+func noStatus(c *cluster, err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster did not answer within %v: look whether the head runs and can be reached; what the daemon saw is in %s",
+		c.pid, callLimit, filepath.Join(c.dir, daemon.LogName))
 }
 
 func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.ObjStats) {
