@@ -21,7 +21,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
-	"github.com/eagleray/eagleray/core/internal/raftlog"
+	"github.com/eagleray/eagleray/core/internal/sessionlog"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -95,7 +95,7 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 	}
 	defer near.Close()
 	// The log is in the session: a head that is started again goes on where the one before was.
-	store, snapshots, err := raftlog.Open(filepath.Join(dir, stateName))
+	store, snapshots, err := sessionlog.Open(filepath.Join(dir, stateName))
 	if err != nil {
 		return err
 	}

@@ -1,4 +1,4 @@
-// Package raftlog keeps the log of a head in files, so that a head that ends can be started again and goes on where it was.
+// Package sessionlog keeps the log of a head in files, so that a head that ends can be started again and goes on where it was.
 //
 // Open makes or opens a folder with three things: the log and Raft's own few values in one file (go.etcd.io/bbolt), and the
 // snapshots, a folder each (package raft). Only one process at a time can have a folder open.
@@ -14,4 +14,4 @@
 //
 // What is read from the file is checked: an entry that is damaged is an error that names the file and the index, and never
 // another entry. The package starts no goroutine; bbolt has a lock of its own.
-package raftlog
+package sessionlog

@@ -1,4 +1,4 @@
-package raftlog
+package sessionlog
 
 import (
 	"encoding/binary"

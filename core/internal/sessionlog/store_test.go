@@ -1,4 +1,4 @@
-package raftlog
+package sessionlog
 
 import (
 	"bytes"
@@ -132,7 +132,7 @@ func TestOpen_FolderInUseOrNone_SaysSo(t *testing.T) {
 
 // A process that is killed while it writes leaves a log that opens, with everything that was stored.
 func TestStore_ProcessIsKilled_WhatWasStoredIsThere(t *testing.T) {
-	if dir := os.Getenv("RAFTLOG_WRITE_TO"); dir != "" {
+	if dir := os.Getenv("SESSIONLOG_WRITE_TO"); dir != "" {
 		s, _, err := Open(dir)
 		for i := uint64(1); err == nil; i++ {
 			if err = s.StoreLog(entry(1 + i%50)); err == nil {
@@ -147,7 +147,7 @@ func TestStore_ProcessIsKilled_WhatWasStoredIsThere(t *testing.T) {
 	for range 5 {
 		dir := t.TempDir()
 		cmd := exec.Command("/proc/self/exe", "-test.run=TestStore_ProcessIsKilled")
-		cmd.Env = append(os.Environ(), "RAFTLOG_WRITE_TO="+dir)
+		cmd.Env = append(os.Environ(), "SESSIONLOG_WRITE_TO="+dir)
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
