@@ -144,7 +144,7 @@ func serve(embedded bool, parent *parentPipe, dir, text, release string) error {
 	d.Close(!embedded)
 	lock.Close()
 	if !embedded {
-		endSession(dir)
+		leaveDaemon(dir)
 	}
 	if e := s.node.Close(); e != nil && err == nil {
 		log.Warn("closing the cluster state", "error", e)

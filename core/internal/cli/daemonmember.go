@@ -53,11 +53,12 @@ func serveMember(parent *parentPipe, c *config, o daemon.Options, release string
 	if err != nil {
 		return err
 	}
-	defer endSession(o.SessionDir)
+	defer leaveDaemon(o.SessionDir)
 	defer lock.Close()
 	defer d.Close(true)
 	defer m.leaveHead()
 	if err := m.connect(ctx, d, nodeRecord(d, &o)); err != nil {
+		m.withdraw()
 		return err
 	}
 	d.SetHead(m.head)

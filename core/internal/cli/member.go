@@ -124,6 +124,15 @@ func (m *member) connect(ctx context.Context, d *daemon.Daemon, n record.Node) e
 	return nil
 }
 
+// withdraw says that the node does not come. The head may have registered it although nobody knows.
+func (m *member) withdraw() {
+	ctx, cancel := context.WithTimeout(context.Background(), endedLimit)
+	defer cancel()
+	if err := m.asks.Ended(ctx, "it could not start"); err != nil {
+		m.log.Warn("the head does not know yet that this node could not start", "error", err)
+	}
+}
+
 // leaveHead ends what waits for the head. The daemon is closed after it, and the other connections after the daemon.
 func (m *member) leaveHead() {
 	m.stop()

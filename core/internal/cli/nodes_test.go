@@ -204,6 +204,29 @@ func (m *host) within(limit time.Duration, status int, args ...string) string {
 	return text
 }
 
+// The kernel ends the processes of a node whose warden is killed, and the next command clears up.
+func TestStop_WardenWasKilled_NothingIsLeft(t *testing.T) {
+	a := newHost(t)
+	a.head()
+	node := startedBelow(a.base())[0]
+	pids := []int{pidOf(node.dir, daemonPidName), pidOf(node.dir, headPidName)}
+	if err := unix.Kill(node.warden, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range append(pids, node.warden) {
+		if pid == 0 || !waitEnd(pid, 20*time.Second) {
+			t.Fatalf("process %d of %v does not end", pid, pids)
+		}
+	}
+	if text := a.mustRun("stop"); !strings.Contains(text, "No cluster is running") {
+		t.Errorf("stop says %s", text)
+	}
+	a.mustBeEmpty()
+	if _, err := os.Stat(filepath.Join(node.dir, endedName)); err != nil {
+		t.Errorf("the session is not marked as ended: %v", err)
+	}
+}
+
 // The head is killed twice. Its successor knows the nodes, and gives a new node a number that nobody has had.
 func TestStart_HeadIsKilled_ItsSuccessorGoesOn(t *testing.T) {
 	a, b := newHost(t), newHost(t)
@@ -250,7 +273,7 @@ func TestStart_WrongTokenOtherVersionNoAnswer_SaysSo(t *testing.T) {
 	}
 	says(b.within(failLimit, 2, small("--address="+address, "--token-file="+other)...), "token from "+other, "does not know", address)
 
-	t.Setenv(rayTokenVar, "another secret of many characters")
+	t.Setenv(rayTokenVar, pki.NewToken("").Text())
 	says(b.within(failLimit, 2, small("--address="+address)...), "variable "+rayTokenVar, "does not know")
 	t.Setenv(rayTokenVar, "")
 

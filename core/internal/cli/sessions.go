@@ -70,18 +70,20 @@ func startedBelow(base string) (list []started) {
 	return list
 }
 
-// endSession removes what a session that has ended does not need any more. Its logs stay.
-func endSession(dir string) {
-	for _, name := range []string{"lock", daemonPidName, wardenPidName, headPidName, "d.sock", headSocketName, stateName} {
+// leaveDaemon removes what only a daemon needs, when it has ended.
+func leaveDaemon(dir string) {
+	for _, name := range []string{"lock", daemonPidName, "d.sock", "p"} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
-	os.RemoveAll(filepath.Join(dir, "p"))
 }
 
 // markEnded says that a session has ended, so that its folder may go, and that it is not the current one any more: another
 // node of this machine is, if one runs.
 func markEnded(base, dir string) error {
-	endSession(dir)
+	leaveDaemon(dir)
+	for _, name := range []string{headPidName, headSocketName, stateName, wardenPidName} {
+		os.RemoveAll(filepath.Join(dir, name))
+	}
 	err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600)
 	if err != nil {
 		err = fmt.Errorf("mark session %s as ended: %w", dir, err)
@@ -99,6 +101,17 @@ func markEnded(base, dir string) error {
 	}
 	clearCurrent(base, dir)
 	return err
+}
+
+// markKilled marks the sessions whose warden was killed before it could, when no other process of theirs runs.
+func markKilled(base string) {
+	files, _ := filepath.Glob(filepath.Join(base, "s-*", wardenPidName))
+	for _, file := range files {
+		dir := filepath.Dir(file)
+		if pidOf(dir, wardenPidName) == 0 && pidOf(dir, headPidName) == 0 && pidOf(dir, daemonPidName) == 0 {
+			_ = markEnded(base, dir) // what cannot be marked stays, and is looked at again
+		}
+	}
 }
 
 // kill ends all processes of a session at once.

@@ -61,6 +61,7 @@ func runStart(args []string, out, errs io.Writer) error {
 	if err := unix.Flock(int(one.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("start.lock: %w", err)
 	}
+	markKilled(base)
 	here := startedBelow(base)
 	if len(here) > 0 && here[0].head && node.Head != nil {
 		return alreadyRuns(here[0].dir)
@@ -191,7 +192,8 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
   look       %seagleray status
   end it     %seagleray stop
   session    %s (daemon pid %d)
-`, offered(res), tmp, tmp, dir, c.pid)
+  node       %s
+`, offered(res), tmp, tmp, dir, c.pid, said.Node)
 	m := n.Node.Member
 	if n.Head == nil {
 		fmt.Fprintf(out, "  cluster    node %d of the cluster of %s\n", said.Number, strings.Join(m.Heads, ", "))

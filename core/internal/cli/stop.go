@@ -36,6 +36,7 @@ func runStop(args []string, out, _ io.Writer) error {
 		grace = time.Duration(n) * time.Second
 	}
 	base := baseOf(flags)
+	markKilled(base)
 	nodes := startedBelow(base)
 	if len(nodes) == 0 {
 		dir, err := currentSession(base)

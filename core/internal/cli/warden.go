@@ -27,6 +27,7 @@ const wardenLogName = "logs/warden.log"
 // nodeSaid is what a warden says behind "ready", as JSON.
 type nodeSaid struct {
 	HeadPort int    `json:"head_port,omitempty"` // 0: the head is elsewhere
+	Node     string `json:"node"`                // the long id, in hex
 	Number   uint32 `json:"number"`
 }
 
@@ -149,7 +150,7 @@ func (n *node) ready(said map[string]string) {
 	if n.conf.Head != nil && readySaid(said["head"], &head) == nil {
 		s.HeadPort = head.Port
 	}
-	s.Number = n.said.Number
+	s.Node, s.Number = n.said.Node, n.said.Number
 	b, err := json.Marshal(s)
 	if err != nil {
 		n.log.Error("what the node says when it is ready", "error", err)
