@@ -42,6 +42,25 @@ def test_both_nodes_show_both_and_run_their_own_tasks(cluster: TwoNodes) -> None
         assert 200_000_000 - 8192 < totals["object_store_memory"] <= 200_000_000
 
 
+def test_programs_find_their_node_by_the_address_of_the_head(cluster: TwoNodes) -> None:
+    source = """
+    import eagleray as ray
+    ray.init({arguments})
+    print([n["NodeName"] for n in ray.nodes() if n["NodeID"] == ray.get_runtime_context().get_node_id()])
+    """
+    port = cluster.address.rpartition(":")[2]
+    for node, name in ((cluster.first, "one"), (cluster.second, "two")):
+        for address in (cluster.address, f"localhost:{port}"):
+            assert node.python(source.format(arguments=f"address={address!r}")) == f"['{name}']\n"
+        node.env["RAY_ADDRESS"] = cluster.address
+        assert node.python(source.format(arguments="")) == f"['{name}']\n"
+        del node.env["RAY_ADDRESS"]
+    elsewhere = source.format(arguments=f"address='127.0.0.1:{int(port) ^ 1}'")
+    program = cluster.second.popen(elsewhere)
+    out, _ = program.communicate(timeout=LIMIT)
+    assert program.returncode == 1 and "ConnectionError" in out and "eagleray start --address=127.0.0.1:" in out
+
+
 def test_status_of_both_nodes(cluster: TwoNodes) -> None:
     for node in (cluster.first, cluster.second):
         said = node("status")

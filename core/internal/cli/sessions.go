@@ -19,6 +19,19 @@ const (
 	headPidName   = "head.pid"
 )
 
+// headsName is the file in the folder of a session with the addresses of the heads, HOST:PORT, one a line. Programs that are
+// given such an address find the session by it.
+const headsName = "heads"
+
+// writeHeads writes that file in one step.
+func writeHeads(dir string, heads []string) error {
+	path := filepath.Join(dir, headsName)
+	if err := os.WriteFile(path+".new", []byte(strings.Join(heads, "\n")+"\n"), 0o600); err != nil {
+		return fmt.Errorf("note the heads of the cluster: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
 // roles are the words that name these processes in their command lines.
 var roles = map[string]string{daemonPidName: "daemon", wardenPidName: "warden", headPidName: "head"}
 
@@ -81,7 +94,7 @@ func leaveDaemon(dir string) {
 // node of this machine is, if one runs.
 func markEnded(base, dir string) error {
 	leaveDaemon(dir)
-	for _, name := range []string{headPidName, headSocketName, stateName, wardenPidName} {
+	for _, name := range []string{headPidName, headSocketName, stateName, headsName, wardenPidName} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
 	err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600)

@@ -147,8 +147,13 @@ func (n *node) ready(said map[string]string) {
 		n.log.Error("the daemon of this node", "error", err)
 	}
 	var head headSaid
+	heads := n.conf.Node.Member.Heads
 	if n.conf.Head != nil && readySaid(said["head"], &head) == nil {
 		s.HeadPort = head.Port
+		heads = []string{net.JoinHostPort(n.conf.Node.NodeIP, strconv.Itoa(head.Port)), head.Local}
+	}
+	if err := writeHeads(n.dir, heads); err != nil {
+		n.log.Error("programs will not find the node by the head's address", "error", err)
 	}
 	s.Node, s.Number = n.said.Node, n.said.Number
 	b, err := json.Marshal(s)
