@@ -23,13 +23,13 @@ type Node struct {
 	Labels    map[string]string
 }
 
-// Resources returns the cluster's declared resources. Memory is in bytes.
+// Resources returns the declared resources of all nodes together. Memory is in bytes.
 func (s *Session) Resources(ctx context.Context) (map[string]float64, error) {
 	info, err := s.cluster(ctx)
-	return amounts(info.Totals.Resources), err
+	return amounts(info.ClusterTotals()), err
 }
 
-// AvailableResources returns what no task or actor holds now. Memory is in bytes.
+// AvailableResources returns what no task or actor of this node holds now. Memory is in bytes.
 func (s *Session) AvailableResources(ctx context.Context) (map[string]float64, error) {
 	info, err := s.cluster(ctx)
 	return amounts(info.Available), err

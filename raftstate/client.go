@@ -88,6 +88,12 @@ func (n *Node) RegisterNode(ctx context.Context, r record.Node) error {
 	return n.do(ctx, &RegisterNode{r})
 }
 
+// NodeNumber gives a node that is not registered yet the next number.
+func (n *Node) NodeNumber(ctx context.Context, id ids.Node) (uint32, error) {
+	r, err := n.Apply(ctx, Command{Body: &NodeNumber{id}})
+	return r.Number, err
+}
+
 // NodeDead declares a node dead.
 func (n *Node) NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error {
 	return n.do(ctx, &NodeDead{id, reason, atMs})

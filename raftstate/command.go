@@ -12,6 +12,7 @@ type Kind uint16
 const (
 	KindRegisterNode    Kind = 1
 	KindNodeDead        Kind = 2
+	KindNodeNumber      Kind = 3
 	KindJobStart        Kind = 10
 	KindJobEnd          Kind = 11
 	KindRegisterActor   Kind = 20
@@ -64,6 +65,12 @@ type NodeDead struct {
 	ID     ids.Node `msgpack:"id"`
 	Reason string   `msgpack:"reason"`
 	AtMs   int64    `msgpack:"at"`
+}
+
+// NodeNumber gives a node the next number: Result.Number. The node is not registered yet. A second NodeNumber of the same
+// node gives it another number, and the first one is never used.
+type NodeNumber struct {
+	ID ids.Node `msgpack:"id"`
 }
 
 // JobStart gives a job the next number: Result.Job. A driver starts one job. A second JobStart of the same driver is a
@@ -167,6 +174,8 @@ func newBody(k Kind) Body {
 		return &RegisterNode{}
 	case KindNodeDead:
 		return &NodeDead{}
+	case KindNodeNumber:
+		return &NodeNumber{}
 	case KindJobStart:
 		return &JobStart{}
 	case KindJobEnd:

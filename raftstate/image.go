@@ -32,6 +32,7 @@ type image struct {
 	Index      uint64           `msgpack:"index"`
 	Seq        uint64           `msgpack:"seq"`
 	LastJob    uint32           `msgpack:"last_job"`
+	LastNode   uint32           `msgpack:"last_node"`
 	Nodes      []*record.Node   `msgpack:"nodes"`
 	Jobs       []*record.Job    `msgpack:"jobs"`
 	Actors     []*record.Actor  `msgpack:"actors"`
@@ -64,7 +65,7 @@ type imageRequest struct {
 // image lays the machine out.
 func (m *Machine) image() *image {
 	im := &image{
-		Format: imageFormat, Index: m.index, Seq: m.seq, LastJob: m.lastJob,
+		Format: imageFormat, Index: m.index, Seq: m.seq, LastJob: m.lastJob, LastNode: m.lastNode,
 		DeadNodes: m.deadNodes, EndedJobs: m.endedJobs, DeadActors: m.deadActors,
 	}
 	im.Nodes = slices.SortedFunc(maps.Values(m.nodes), func(a, b *record.Node) int { return bytes.Compare(a.ID[:], b.ID[:]) })
@@ -99,7 +100,7 @@ func (im *image) machine() (*Machine, error) {
 		return nil, errors.New("an empty record")
 	}
 	m := NewMachine()
-	m.index, m.seq, m.lastJob = im.Index, im.Seq, im.LastJob
+	m.index, m.seq, m.lastJob, m.lastNode = im.Index, im.Seq, im.LastJob, im.LastNode
 	m.deadNodes, m.endedJobs, m.deadActors = im.DeadNodes, im.EndedJobs, im.DeadActors
 	for _, n := range im.Nodes {
 		m.nodes[n.ID] = n

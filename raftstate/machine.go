@@ -24,6 +24,7 @@ type Machine struct {
 	seq   uint64 // last event made
 
 	nodes    map[ids.Node]*record.Node
+	lastNode uint32
 	jobs     map[ids.Job]*record.Job
 	lastJob  uint32
 	drivers  map[ids.Owner]ids.Job // the jobs that are kept, by the process that started them

@@ -2,6 +2,7 @@ package raftstate
 
 import (
 	"errors"
+	"math"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
@@ -33,6 +34,23 @@ func (b *RegisterNode) apply(m *Machine) Result {
 	n.State, n.Reason, n.EndedMs = record.NodeAlive, "", 0
 	m.putNode(&n)
 	return Result{}
+}
+
+func (b *NodeNumber) kind() Kind      { return KindNodeNumber }
+func (b *NodeNumber) subject() string { return "number of node " + b.ID.String() }
+func (b *NodeNumber) check() error {
+	if b.ID == (ids.Node{}) {
+		return errors.New("the node has no id")
+	}
+	return nil
+}
+
+func (b *NodeNumber) apply(m *Machine) Result {
+	if m.lastNode == math.MaxUint32 { // it would begin again, and numbers are not used twice
+		return Result{Outcome: Invalid}
+	}
+	m.lastNode++
+	return Result{Number: m.lastNode}
 }
 
 func (b *NodeDead) kind() Kind      { return KindNodeDead }

@@ -44,7 +44,10 @@ func randomBody(r *rand.Rand) Body {
 	case 7:
 		return &ActorReleased{actor}
 	case 8:
-		return &RegisterNode{record.Node{ID: node, Name: ns, Address: key, Resources: resources, Labels: map[string]string{"l": key, "m": ns, "n": key}}}
+		if r.IntN(3) == 0 {
+			return &NodeNumber{node}
+		}
+		return &RegisterNode{record.Node{ID: node, Name: ns, Address: key, Resources: resources, Number: uint32(r.IntN(3)), Links: [][]string{nil, {key}}[r.IntN(2)], Labels: map[string]string{"l": key, "m": ns, "n": key}}}
 	case 9:
 		return &NodeDead{node, key, at}
 	case 10:

@@ -38,6 +38,7 @@ type Result struct {
 	Outcome Outcome   `msgpack:"o"`
 	Actor   ids.Actor `msgpack:"a"` // NameTaken: who has it
 	Job     ids.Job   `msgpack:"j"` // JobStart
+	Number  uint32    `msgpack:"m"` // NodeNumber
 	Count   int       `msgpack:"n"` // KVPut: 1 when added; KVDel: how many; CodePart: bytes that are there
 }
 

@@ -27,6 +27,10 @@ type Node struct {
 	IsHead     bool              `msgpack:"head"`
 	StartedMs  int64             `msgpack:"started"`
 
+	// Of a node that other processes can reach; zero where a process is the whole cluster.
+	Number uint32   `msgpack:"number"` // the heads gave it, and give it to nobody else
+	Links  []string `msgpack:"links"`  // HOST:PORT at which the node takes connections of other nodes
+
 	// Kept by the state.
 	Ordinal uint64    `msgpack:"ord"`
 	State   NodeState `msgpack:"state"`

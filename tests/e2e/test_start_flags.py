@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -34,7 +35,7 @@ class Command:
         self.folder = Path(folder)
         self.mark = secrets.token_hex(8)
         self.env = {**os.environ, "EAGLERAY_TMPDIR": folder, "EAGLERAY_PYTHON": sys.executable, MARK: self.mark}
-        for name in ("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_INFEASIBLE"):
+        for name in ("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_INFEASIBLE", "EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN"):
             self.env.pop(name, None)
 
     def __call__(self, *words: str, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -194,15 +195,32 @@ def test_a_head_under_kuberay_starts_and_says_in_one_line_what_has_no_effect(com
     assert not command.processes()
 
 
-def test_a_port_is_not_opened_and_start_says_so(command: Command) -> None:
+def test_the_head_listens_at_its_port_and_unused_ports_are_told_of(command: Command) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))
         port = held.getsockname()[1]
-    done = command.start(f"--port={port}", "--node-manager-port=0", "--include-dashboard=false")
+    done = command.start(f"--port={port}", "--object-manager-port=0", "--include-dashboard=false")
     (line,) = done.stderr.splitlines()
-    assert "--port, --node-manager-port (no network port is opened" in line and "dashboard" not in line
-    with socket.socket() as probe, pytest.raises(ConnectionRefusedError):
+    assert "--object-manager-port (the head has one port" in line and "dashboard" not in line
+    assert f":{port} --token-file=" in done.stdout
+    with socket.socket() as probe:
         probe.connect(("127.0.0.1", port))
+
+
+def test_a_port_that_is_taken_is_an_error_and_the_usual_one_is_not(command: Command) -> None:
+    with socket.socket() as held:
+        held.bind(("127.0.0.1", 0))
+        held.listen()
+        port = held.getsockname()[1]
+        done = command("start", "--head", *SMALL, "--node-ip-address=127.0.0.1", f"--port={port}")
+        assert done.returncode == 2 and command.left() == []
+        assert f"port {port} is taken by pid {os.getpid()} (" in done.stderr and "--port" in done.stderr, done.stderr
+    with socket.socket() as held:
+        with contextlib.suppress(OSError):  # or somebody else has it
+            held.bind(("127.0.0.1", 6379))
+            held.listen()
+        done = command.start("--node-ip-address=127.0.0.1")
+        assert "Port 6379 is taken" in done.stdout and done.stderr == ""
 
 
 def test_settings_without_an_effect_are_told_of(command: Command) -> None:
@@ -264,7 +282,7 @@ def test_a_relative_folder_is_below_the_working_directory(command: Command) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("start", "--head is missing"),
+        ("start", "give --head to begin a cluster on this machine, or --address=HOST:PORT to join one"),
         ("start --head --num-cpus", "--num-cpus needs a value (N)"),
         ("start --head --num-cpus two", '--num-cpus: "two" is not a number'),
         ("start --num-cpus --head", "--num-cpus needs a value (N), and --head follows it"),
@@ -288,10 +306,13 @@ def test_a_relative_folder_is_below_the_working_directory(command: Command) -> N
         ("start --head --labels-file /etc/passwd", "--labels-file: /etc/passwd: "),
         ("start --head --infeasible hope", "must be raise or wait"),
         ("start --head --node-ip-address 10.0.0.1:5", '"10.0.0.1:5" has a port'),
-        ("start --head --address 10.0.0.1:6379", "--address: joining other machines comes with a later version"),
-        ("start --head --token-file t", "--token-file: a token is for machines that join"),
-        ("start --head --insecure", "--insecure: a token is for machines that join"),
-        ("start --head --state-dir /s", "--state-dir: the state of a cluster is kept in memory"),
+        ("start --head --address 10.0.0.1:6379", "--head begins a cluster and --address joins one"),
+        ("start --address 10.0.0.1:6379 --port 7", "--port is the port of a head"),
+        ("start --address 10.0.0.1", '--address: "10.0.0.1" is not HOST:PORT, such as 10.0.0.1:6379'),
+        ("start --address 10.0.0.1:6379", "joining a cluster needs its token"),
+        ("start --head --token-file /nowhere/token", "--token-file: token file: open /nowhere/token: no such file"),
+        ("start --head --token-file /etc/passwd", "chmod 600 /etc/passwd"),
+        ("start --head --state-dir /s", "--state-dir: the state of a cluster ends with its session"),
         # Noticed by the daemon.
         ("start --head --object-store-memory 10", "object_store_memory is 10 bytes, at least 78643200 are needed"),
         ("start --head --num-cpus 1e300", "num_cpus"),

@@ -17,6 +17,7 @@ from processes import alive, until
 from program import Program
 
 LIMIT = 60.0
+NODE = 3  # processes of a node with a head: warden, head, daemon
 pytestmark = pytest.mark.timeout(300)
 
 DRIVER = """
@@ -187,7 +188,7 @@ def test_drivers_come_and_go(program: Callable[..., Program], cluster: Cluster) 
         assert driver.line() == "True 2"
         assert driver.rest() == []
         until(lambda driver=driver: not driver.members(), LIMIT)  # type: ignore[misc]
-        until(lambda: len(processes.marked(cluster.mark)) == 1 and not os.listdir(folder / "p"), LIMIT)
+        until(lambda: len(processes.marked(cluster.mark)) == NODE and not os.listdir(folder / "p"), LIMIT)
         if number == 1:
             time.sleep(0.5)  # what is being closed is closed
             before = descriptors()

@@ -46,6 +46,7 @@ func runClean(args []string, out, _ io.Writer) error {
 	}
 	base := baseOf(flags)
 	daemon.SweepStale(base)
+	markKilled(base)
 	n, bytes, err := prune(base, keep, 1<<62)
 	if err != nil {
 		return err

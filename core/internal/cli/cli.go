@@ -19,15 +19,17 @@ type command struct {
 
 func commands(version string) []command {
 	return []command{
-		{"start", "start a cluster on this machine that stays until `eagleray stop`", runStart},
-		{"stop", "end the cluster that `eagleray start` began", runStop},
+		{"start", "start a cluster on this machine, or join one, until `eagleray stop`", runStart},
+		{"stop", "end what `eagleray start` has begun on this machine", runStop},
 		{"status", "show nodes, resources and what waits", runStatus},
 		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
 		{"version", "print the version", func(_ []string, out, _ io.Writer) error {
 			_, err := fmt.Fprintln(out, version)
 			return err
 		}},
-		{"daemon", "", runDaemon}, // started by init() and by start
+		{"daemon", "", func(args []string, _, _ io.Writer) error { return runDaemon(args, version) }}, // started by init() and by the warden
+		{"warden", "", func(args []string, _, _ io.Writer) error { return runWarden(args, version) }}, // started by start
+		{"head", "", func(args []string, _, _ io.Writer) error { return runHead(args, version) }},     // started by the warden
 		{"census", "", runCensus}, // for the commands that the Python package has
 	}
 }

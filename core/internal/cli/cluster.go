@@ -106,28 +106,12 @@ func (c *cluster) close() { c.peer.Close() }
 // callLimit bounds a question of the command line.
 const callLimit = 10 * time.Second
 
-func (c *cluster) call(t wire.Type, reply any) error {
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
+func (c *cluster) call(t wire.Type, reply any) error { return c.callWithin(callLimit, t, reply) }
+
+func (c *cluster) callWithin(limit time.Duration, t wire.Type, reply any) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return c.peer.Call(ctx, t, nil, reply)
-}
-
-// daemonPid returns the process that holds a session's lock, verified: its
-// command line names the session. 0 when there is none.
-func daemonPid(dir string) int {
-	b, err := os.ReadFile(filepath.Join(dir, "pid"))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || pid <= 1 {
-		return 0
-	}
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil || !strings.Contains(string(line), "daemon\x00") || !strings.Contains(string(line), dir+"\x00") {
-		return 0
-	}
-	return pid
 }
 
 // waitEnd waits for a process's end.

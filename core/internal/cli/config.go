@@ -30,6 +30,7 @@ type config struct {
 	NodeName          string             `json:"node_name,omitempty"` // absent: its address, as in Ray
 	Python            string             `json:"python,omitempty"`
 	ParentPid         int                `json:"parent_pid,omitempty"`
+	Member            *memberConfig      `json:"member,omitempty"` // absent: this daemon is its whole cluster
 	spillConfig
 }
 
@@ -46,7 +47,7 @@ const onlyNode = 1
 func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	here := machine.Here()
 	o := daemon.Options{
-		SessionDir: dir, Node: ids.NewNode(), Number: onlyNode, Address: c.NodeIP, IsHead: true, Log: log,
+		SessionDir: dir, Node: ids.NewNode(), Number: onlyNode, Name: c.NodeName, IsHead: c.Member == nil || c.Member.Socket != "", Log: log,
 		CPUs: here.CPUs(), Interpreter: c.Python, GPUHelper: helper(), NVML: os.Getenv(nvmlVar), CUDA: os.Getenv(cudaVar),
 	}
 	switch c.Infeasible {
@@ -56,14 +57,8 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	default:
 		return o, fmt.Errorf("infeasible must be \"raise\" or \"wait\", not %q", c.Infeasible)
 	}
-	if o.Address == "" {
-		o.Address = localAddress()
-	}
 	if err := nodeName(c.NodeName); err != nil {
 		return o, err
-	}
-	if o.Name = c.NodeName; o.Name == "" {
-		o.Name = o.Address
 	}
 	if o.Interpreter == "" {
 		o.Interpreter = os.Getenv("EAGLERAY_PYTHON")
@@ -123,10 +118,26 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	}
 	totals["memory"] = resource.FromInt(int64(memory))
 	totals["object_store_memory"] = resource.FromInt(int64(o.ArenaBytes &^ (1<<12 - 1))) // whole pages
-	totals["node:"+o.Address] = resource.Unit
-	totals["node:__internal_head__"] = resource.Unit
+	if o.IsHead {
+		totals["node:__internal_head__"] = resource.Unit
+	}
 	o.Totals = totals.Trim()
+	switch {
+	case c.NodeIP != "":
+		addressed(&o, c.NodeIP)
+	case c.Member == nil:
+		addressed(&o, localAddress())
+	}
 	return o, nil
+}
+
+// addressed gives the node its address, which is its name, too, unless it has one.
+func addressed(o *daemon.Options, address string) {
+	o.Address = address
+	if o.Name == "" {
+		o.Name = address
+	}
+	o.Totals["node:"+address] = resource.Unit
 }
 
 // localAddress is the address that this machine reaches others from; nothing

@@ -13,7 +13,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime/debug"
-	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -33,7 +33,7 @@ type badConfig struct{ error }
 func (b *badConfig) Unwrap() error { return b.error }
 
 // runDaemon is the node and head process: flags, wiring, serving, shutdown.
-func runDaemon(args []string, _, _ io.Writer) error {
+func runDaemon(args []string, release string) error {
 	f := flag.NewFlagSet("daemon", flag.ContinueOnError)
 	embedded := f.Bool("embedded", false, "end with the parent")
 	parentFD := f.Int("parent-fd", -1, "descriptor of the parent's socket")
@@ -49,24 +49,18 @@ func runDaemon(args []string, _, _ io.Writer) error {
 	made := os.Mkdir(*dir, 0o700) == nil
 	var err error
 	if *ownLog {
-		err = daemon.LogTo(*dir)
+		err = daemon.LogTo(*dir, daemon.LogName)
 	}
 	if err == nil {
 		*text, err = configText(*text, os.Stdin)
 	}
 	if err == nil {
-		err = serve(*embedded, parent, *dir, *text)
+		err = serve(*embedded, parent, *dir, *text, release)
 	}
 	if err != nil && made && *embedded {
 		os.RemoveAll(*dir)
 	}
-	var wrong *badConfig
-	switch {
-	case errors.As(err, &wrong):
-		parent.say("invalid: " + err.Error())
-	case err != nil:
-		parent.say("error: " + err.Error())
-	}
+	parent.sayWhy(err)
 	return err
 }
 
@@ -93,7 +87,7 @@ func configText(argument string, in io.Reader) (string, error) {
 	return string(b), nil
 }
 
-func serve(embedded bool, parent *parentPipe, dir, text string) error {
+func serve(embedded bool, parent *parentPipe, dir, text, release string) error {
 	var c config
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
 		return &badConfig{fmt.Errorf("config: %w", err)}
@@ -109,6 +103,9 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	o.Succeed = func(u *net.UnixConn, token string) error {
 		return client.Succeed(u, filepath.Join(dir, "d.sock"), token)
 	}
+	if c.Member != nil {
+		return serveMember(parent, &c, o, release)
+	}
 
 	// The replicated state comes up beside the rest: a leader takes milliseconds.
 	type state struct {
@@ -120,26 +117,12 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 		n, err := raftstate.Open(raftstate.Options{ID: o.Node.String()})
 		opened <- state{n, err}
 	}()
-	d, err := daemon.Open(o)
-	var unusable *objects.SpillError
-	if errors.As(err, &unusable) {
-		return &badConfig{err}
-	}
+	d, lock, err := openDaemon(o)
 	if err != nil {
-		return err
-	}
-	lock, err := daemon.Lock(dir)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(filepath.Join(dir, "pid"), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600); err != nil {
 		return err
 	}
 	d.Serve()
 	parent.ready(d)
-	if !embedded {
-		parent.close()
-	}
 
 	s := <-opened
 	if s.err != nil {
@@ -161,16 +144,37 @@ func serve(embedded bool, parent *parentPipe, dir, text string) error {
 	d.Close(!embedded)
 	lock.Close()
 	if !embedded {
-		// The logs stay; nothing else of the session does.
-		for _, name := range []string{"lock", "pid"} {
-			os.Remove(filepath.Join(dir, name))
-		}
-		clearCurrent(filepath.Dir(dir), dir)
+		leaveDaemon(dir)
 	}
 	if e := s.node.Close(); e != nil && err == nil {
 		log.Warn("closing the cluster state", "error", e)
 	}
 	return err
+}
+
+// openDaemon opens the node role and marks the session as one that lives, until the lock is closed.
+func openDaemon(o daemon.Options) (*daemon.Daemon, *os.File, error) {
+	d, err := daemon.Open(o)
+	var unusable *objects.SpillError
+	if errors.As(err, &unusable) {
+		return nil, nil, &badConfig{err}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	lock, err := daemon.Lock(o.SessionDir)
+	if err == nil {
+		err = writePid(o.SessionDir, daemonPidName)
+	}
+	return d, lock, err
+}
+
+// nodeRecord is what the cluster is told of a node.
+func nodeRecord(d *daemon.Daemon, o *daemon.Options) record.Node {
+	return record.Node{
+		ID: o.Node, Name: o.Name, Address: o.Address, Hostname: o.Hostname, SessionDir: o.SessionDir, Pid: os.Getpid(),
+		Resources: record.Resources(d.Totals()), Labels: o.Labels, IsHead: o.IsHead, StartedMs: time.Now().UnixMilli(),
+	}
 }
 
 // leaderLimit is far beyond what an embedded voter needs to lead itself.
@@ -187,25 +191,11 @@ func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.L
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}
-	totals := record.Resources(d.Totals())
-	err = h.RegisterNode(ctx, record.Node{
-		ID: o.Node, Name: o.Name, Address: o.Address, Hostname: o.Hostname, SessionDir: o.SessionDir, Pid: os.Getpid(),
-		Resources: totals, Labels: o.Labels, IsHead: true, StartedMs: time.Now().UnixMilli(),
-	})
-	if err != nil {
+	if err := h.RegisterNode(ctx, nodeRecord(d, &o)); err != nil {
 		return h, fmt.Errorf("register node: %w", err)
 	}
 	d.SetHead(h)
 	return h, nil
-}
-
-// placer gives the daemon's methods the head's types.
-type placer struct{ d *daemon.Daemon }
-
-func (p placer) PlaceActor(a record.Actor) { p.d.PlaceActor(a) }
-
-func (p placer) StopActor(i record.Instance, how head.Stop) {
-	p.d.StopActor(i, how == head.StopDrain)
 }
 
 // isolate makes this process fit to outlive signals of a terminal and to
@@ -248,6 +238,19 @@ func openParent(fd int) *parentPipe {
 	_ = unix.SetNonblock(fd, true)
 	return &parentPipe{os.NewFile(uintptr(fd), "parent")}
 }
+
+// sayWhy says why the process cannot start; nil: nothing.
+func (p *parentPipe) sayWhy(err error) {
+	var wrong *badConfig
+	switch {
+	case errors.As(err, &wrong):
+		p.say("invalid: " + oneLine(err))
+	case err != nil:
+		p.say("error: " + oneLine(err))
+	}
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
 // say writes one line.
 func (p *parentPipe) say(line string) {

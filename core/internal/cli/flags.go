@@ -24,8 +24,8 @@ var logOptions = []option{
 	{name: "--verbose"},
 }
 
-// later is said of what needs several machines.
-const later = "joining other machines comes with a later version; on one machine drivers find the cluster by themselves"
+// later is said of what looks at a cluster from elsewhere.
+const later = "a later version finds clusters by HOST:PORT; on a machine that has joined, this command finds its node by itself"
 
 var stopOptions = append([]option{
 	{name: "--force", about: "kill at once"},

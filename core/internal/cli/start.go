@@ -7,10 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -22,21 +24,21 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// startLimit bounds the wait for the daemon.
-const startLimit = 30 * time.Second
+// startLimit bounds the wait for the node: its processes have limits of their own.
+const startLimit = 60 * time.Second
 
-// runStart begins a cluster on this machine and leaves it running. A failed start leaves no process and no session
-// behind. A wrong value is a usageError, also when only the daemon notices it.
+// runStart begins a cluster on this machine, or adds this machine to one, and leaves the node running. A failed start leaves no
+// process and no session behind. A wrong value is a usageError, also when only a process of the node notices it.
 func runStart(args []string, out, errs io.Writer) error {
 	if askedHelp("start", startOptions, args, out) {
 		return nil
 	}
 	flags, err := parseFlags("start", startOptions, args)
+	if err == nil {
+		err = needHead(flags)
+	}
 	if err != nil {
 		return err
-	}
-	if flags["--head"] == "" {
-		return usage("start: --head is missing: eagleray start --head begins a cluster on this machine; %s", later)
 	}
 	conf, err := startConfig(flags)
 	if err != nil {
@@ -47,6 +49,10 @@ func runStart(args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
+	node, err := clusterConfig(flags, base, conf)
+	if err != nil {
+		return usage("start: %v", err)
+	}
 	one, err := os.OpenFile(filepath.Join(base, "start.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return err
@@ -55,37 +61,33 @@ func runStart(args []string, out, errs io.Writer) error {
 	if err := unix.Flock(int(one.Fd()), unix.LOCK_EX); err != nil {
 		return fmt.Errorf("start.lock: %w", err)
 	}
-	if old, err := currentSession(base); err == nil {
-		if c, err := dialCluster(old); err == nil {
-			c.close()
-			return fmt.Errorf("a cluster is running on this machine already (session %s, daemon pid %d); end it first with: eagleray stop", old, c.pid)
-		}
-		if pid := daemonPid(old); pid != 0 {
-			return fmt.Errorf("a cluster is there already but does not answer (session %s, daemon pid %d); end it first with: eagleray stop", old, pid)
-		}
-	} else if !errors.Is(err, errNoCluster) {
-		return err
+	markKilled(base)
+	here := startedBelow(base)
+	if len(here) > 0 && here[0].head && node.Head != nil {
+		return alreadyRuns(here[0].dir)
 	}
 	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
 		fmt.Fprintf(errs, "eagleray: start: %v\n", err) // what was left behind is no reason not to start
 	}
 	signals := make(chan os.Signal, 1)
 	if flags["--block"] != "" {
-		// From here on: a signal that comes early must not leave the daemon behind.
+		// From here on: a signal that comes early must not leave the node behind.
 		signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	}
-	cmd, err := launch(dir, conf)
+	cmd, said, err := launch(dir, node)
 	if err != nil {
 		return err
 	}
 	tellUnused("start", append(unusedGiven(startOptions, flags), unusedSettings(&conf)...), errs)
-	err = setCurrent(base, dir)
+	if len(here) == 0 {
+		err = setCurrent(base, dir)
+	}
 	if err == nil {
-		err = announce(out, dir, flags)
+		warn(errs, &node)
+		err = announce(out, dir, &node, &said, flags)
 	}
 	if err != nil {
-		endDaemon(cmd, whenEnded(cmd))
-		clearCurrent(base, dir)
+		endNode(cmd, whenEnded(cmd))
 		os.RemoveAll(dir)
 		return fmt.Errorf("start: %w", err)
 	}
@@ -96,65 +98,80 @@ func runStart(args []string, out, errs io.Writer) error {
 	return block(out, cmd, signals)
 }
 
-// launch starts the daemon in the background and waits until it is ready.
-func launch(dir string, conf config) (*exec.Cmd, error) {
+// alreadyRuns says that a cluster that began on this machine has not ended.
+func alreadyRuns(dir string) error {
+	if c, err := dialCluster(dir); err == nil {
+		c.close()
+		return fmt.Errorf("a cluster is running on this machine already (session %s, daemon pid %d); end it first with: eagleray stop", dir, c.pid)
+	}
+	return fmt.Errorf("a cluster is there already but does not answer (session %s, daemon pid %d); end it first with: eagleray stop", dir, pidOf(dir, daemonPidName))
+}
+
+// launch starts the warden of a node in the background and waits until the node is ready. When it fails, it leaves nothing.
+func launch(dir string, conf nodeConfig) (_ *exec.Cmd, said nodeSaid, err error) {
 	text, err := json.Marshal(conf)
 	if err != nil {
-		return nil, err
+		return nil, said, err
 	}
-	fd, err := unix.MemfdCreate("eagleray-daemon-says", unix.MFD_CLOEXEC)
+	fd, err := unix.MemfdCreate("eagleray-warden-says", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("memory for what the daemon says: %w", err)
+		return nil, said, fmt.Errorf("memory for what the warden says: %w", err)
 	}
-	early := os.NewFile(uintptr(fd), "what the daemon says before it has its log")
+	early := os.NewFile(uintptr(fd), "what the warden says before it has its log")
 	defer early.Close()
 	r, w, err := os.Pipe()
 	if err != nil {
-		return nil, err
+		return nil, said, err
 	}
 	defer r.Close()
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		w.Close()
+		return nil, said, err
 	}
-	argument := string(text)
-	if len(text) > longConfig {
-		argument = fromStdin
-	}
-	cmd := exec.Command(self, "daemon", "--parent-fd", "3", "--own-log", "--session-dir", dir, "--config", argument)
-	if argument == fromStdin {
-		cmd.Stdin = bytes.NewReader(text)
-	}
+	cmd := exec.Command(self, "warden", "--ready-fd", "3", "--session-dir", dir)
+	cmd.Stdin = bytes.NewReader(text)
 	cmd.ExtraFiles = []*os.File{w}
 	cmd.Stdout, cmd.Stderr = early, early
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
-		w.Close()
-		return nil, fmt.Errorf("start the daemon: %w", err)
-	}
+	err = cmd.Start()
 	w.Close()
+	if err != nil {
+		return nil, said, fmt.Errorf("start the warden: %w", err)
+	}
 	_ = r.SetReadDeadline(time.Now().Add(startLimit))
 	line, err := bufio.NewReader(r).ReadString('\n')
-	if line == "ready\n" {
-		return cmd, nil
+	if text, ok := strings.CutPrefix(line, "ready "); ok {
+		if err = readySaid(text, &said); err == nil {
+			return cmd, said, nil
+		}
 	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
-	said, _ := io.ReadAll(io.NewSectionReader(early, 0, 1<<20))
-	logged, _ := os.ReadFile(filepath.Join(dir, daemon.LogName))
+	endNode(cmd, whenEnded(cmd))
+	wrote, _ := io.ReadAll(io.NewSectionReader(early, 0, 1<<20))
+	for _, name := range []string{wardenLogName, headLogName, daemon.LogName} {
+		logged, _ := os.ReadFile(filepath.Join(dir, name))
+		wrote = append(wrote, logged...)
+	}
 	os.RemoveAll(dir)
 	if text, ok := strings.CutPrefix(line, "invalid: "); ok {
-		return nil, usage("start: %s", strings.TrimSpace(text))
+		return nil, said, usage("start: %s", strings.TrimSpace(text))
 	}
 	if text, ok := strings.CutPrefix(line, "error: "); ok {
-		return nil, fmt.Errorf("start: %s", strings.TrimSpace(text))
+		return nil, said, fmt.Errorf("start: %s", strings.TrimSpace(text))
 	}
-	return nil, fmt.Errorf("the daemon did not become ready (%v); it wrote:\n%s%s", err, said, logged)
+	return nil, said, fmt.Errorf("the node did not become ready (%v); its processes wrote:\n%s", err, wrote)
 }
 
-// announce prints how to use and end the cluster.
-func announce(out io.Writer, dir string, flags map[string]string) error {
+// warn says what of a node that was just started may surprise.
+func warn(errs io.Writer, n *nodeConfig) {
+	if n.Node.Member.Insecure {
+		fmt.Fprintln(errs, "eagleray: start: --insecure: whoever can read the network between the nodes can read and change everything that the cluster does")
+	}
+}
+
+// announce prints how to use and end the node.
+func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags map[string]string) error {
 	c, err := dialCluster(dir)
 	if err != nil {
 		return err
@@ -175,11 +192,40 @@ func announce(out io.Writer, dir string, flags map[string]string) error {
   look       %seagleray status
   end it     %seagleray stop
   session    %s (daemon pid %d)
-`, offered(res), tmp, tmp, dir, c.pid)
+  node       %s
+`, offered(res), tmp, tmp, dir, c.pid, said.Node)
+	m := n.Node.Member
+	if n.Head == nil {
+		fmt.Fprintf(out, "  cluster    node %d of the cluster of %s\n", said.Number, strings.Join(m.Heads, ", "))
+	} else {
+		fmt.Fprintf(out, `
+  add a machine
+    eagleray start --address=%s%s%s
+  The token is secret: whoever has it can run programs on all machines of the cluster. Copy it with mode 0600.
+`, net.JoinHostPort(n.Node.NodeIP, strconv.Itoa(said.HeadPort)), tokenFlag(m.Token), insecureFlag(m.Insecure))
+		if n.Head.AnyPort && said.HeadPort != defaultPort {
+			fmt.Fprintf(out, "  Port %d is taken, so the head listens at another one; --port chooses one.\n", defaultPort)
+		}
+	}
 	if tmp != "" {
 		fmt.Fprintf(out, "  programs find it with %sin their environment\n", tmp)
 	}
 	return nil
+}
+
+// tokenFlag is how the command for other machines names the token.
+func tokenFlag(s tokenSource) string {
+	if s.File == "" {
+		return "   (with " + s.Variable + " as here)"
+	}
+	return " --token-file=" + s.File
+}
+
+func insecureFlag(insecure bool) string {
+	if insecure {
+		return " --insecure"
+	}
+	return ""
 }
 
 // offered lists what a newcomer asks for first.
@@ -201,31 +247,31 @@ func offered(res map[string]int64) string {
 	return s
 }
 
-// block waits with the cluster in the foreground.
+// block waits with the node in the foreground.
 func block(out io.Writer, cmd *exec.Cmd, signals <-chan os.Signal) error {
 	ended := whenEnded(cmd)
-	fmt.Fprintln(out, "\n--block: this command stays until the cluster ends; Ctrl-C ends it.")
+	fmt.Fprintln(out, "\n--block: this command stays until the node ends; Ctrl-C ends it.")
 	select {
 	case err := <-ended:
 		if err != nil {
-			return fmt.Errorf("the daemon ended: %w", err)
+			return fmt.Errorf("the node has ended by itself: its logs are in its session (%w)", err)
 		}
-		return errors.New("the cluster was stopped")
+		return errors.New("the node was stopped")
 	case <-signals:
-		endDaemon(cmd, ended)
+		endNode(cmd, ended)
 		return nil
 	}
 }
 
-// whenEnded reaps the daemon when it ends.
+// whenEnded reaps the warden when it ends.
 func whenEnded(cmd *exec.Cmd) <-chan error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	return ended
 }
 
-// endDaemon returns when the daemon has ended.
-func endDaemon(cmd *exec.Cmd, ended <-chan error) {
+// endNode returns when the warden has ended, and with it all processes of the node.
+func endNode(cmd *exec.Cmd, ended <-chan error) {
 	_ = cmd.Process.Signal(unix.SIGTERM)
 	select {
 	case <-ended:

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestEndDaemon_ItHasEndedAndIsReaped(t *testing.T) {
+func TestEndNode_ItHasEndedAndIsReaped(t *testing.T) {
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -18,7 +18,7 @@ func TestEndDaemon_ItHasEndedAndIsReaped(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		endDaemon(cmd, whenEnded(cmd))
+		endNode(cmd, whenEnded(cmd))
 	}()
 	select {
 	case <-done:

@@ -2,7 +2,7 @@ package cli
 
 // Why flags that Ray has are accepted by start and have no effect.
 const (
-	noPorts      = "no network port is opened: the processes of a machine talk through Unix sockets"
+	noPorts      = "the head has one port (--port) and each node one (--node-manager-port); the processes of a machine talk through Unix sockets"
 	noWorkerPort = "workers listen at no network port"
 	noClients    = "programs on other machines cannot connect yet"
 	noDashboard  = "there is no dashboard: `eagleray status` and `eagleray list` show what runs"
@@ -21,16 +21,14 @@ const (
 	noUsage      = "usage statistics are never collected"
 )
 
-// Why flags of ours are refused.
-const (
-	noToken = "a token is for machines that join; " + later
-	noState = "the state of a cluster is kept in memory; keeping it on disk comes with a later version"
-)
+// noState is why a flag of ours is refused.
+const noState = "the state of a cluster ends with its session; keeping it longer comes with a later version"
 
 // startOptions are the flags of start: those that have an effect, those of Ray that have none here, which scripts and
 // operators pass, and those that are refused. docs/start.md lists them.
 var startOptions = append([]option{
 	{name: "--head", about: "begin a new cluster on this machine"},
+	{name: "--address", value: "HOST:PORT,…", about: "join the cluster of the head at this address"},
 	{name: "--num-cpus", value: "N", about: "CPUs to offer (default: those this process may use)"},
 	{name: "--num-gpus", value: "N", about: "GPUs to offer (default: detected)"},
 	{name: "--gpu-memory", value: "SIZE,…", about: "memory of every GPU, or of each, as 16GiB (default: detected)"},
@@ -43,17 +41,16 @@ var startOptions = append([]option{
 	{name: "--labels-file", value: "FILE", about: "a YAML file of labels; those of --labels come first"},
 	{name: "--infeasible", value: "WHAT", about: "what a task does that this node can never run: raise (default), or wait as in Ray", check: oneOf("raise", "wait")},
 	{name: "--node-name", value: "NAME", about: "the name under which this node is shown (default: its address)", check: nodeName},
-	{name: "--node-ip-address", value: "IP", about: "the address under which this node is shown", check: nodeAddress},
+	{name: "--node-ip-address", value: "IP", about: "the address at which other nodes reach this one (default: found out)", check: nodeAddress},
+	{name: "--port", value: "PORT", about: "with --head: where other machines join (default: 6379; 0: a free one)", check: port},
+	{name: "--node-manager-port", value: "PORT", about: "where other nodes reach this one (default: a free one)", check: port},
+	{name: "--token-file", value: "FILE", about: "the cluster's secret (default: $EAGLERAY_TOKEN_FILE, $RAY_AUTH_TOKEN, the one that --head writes)"},
+	{name: "--insecure", about: "no encryption between nodes; the token is still needed"},
 	{name: "--temp-dir", value: "DIR", about: "where sessions live (default: $EAGLERAY_TMPDIR, $RAY_TMPDIR, /tmp)"},
 	{name: "--block", about: "stay in the foreground; Ctrl-C ends the cluster"},
 
-	{name: "--address", value: "HOST:PORT", deny: later},
-	{name: "--token-file", value: "FILE", deny: noToken},
-	{name: "--insecure", deny: noToken},
 	{name: "--state-dir", value: "DIR", deny: noState},
 
-	{name: "--port", value: "PORT", check: port, unused: noPorts},
-	{name: "--node-manager-port", value: "PORT", check: port, unused: noPorts},
 	{name: "--object-manager-port", value: "PORT", check: port, unused: noPorts},
 	{name: "--gcs-server-port", value: "PORT", check: port, unused: noPorts},
 	{name: "--runtime-env-agent-port", value: "PORT", check: port, unused: noPorts},

@@ -1,14 +1,18 @@
 package cli
 
 import (
+	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -36,7 +40,7 @@ func runStatus(args []string, out, errs io.Writer) error {
 	defer c.close()
 	var info wire.ClusterInfo
 	if err := c.call(wire.TClusterInfo, &info); err != nil {
-		return err
+		return noStatus(c, err)
 	}
 	var store wire.ObjStats
 	if err := c.call(wire.TObjStats, &store); err != nil {
@@ -45,6 +49,15 @@ func runStatus(args []string, out, errs io.Writer) error {
 	tellUnused("status", unusedGiven(statusOptions, flags), errs)
 	printStatus(out, c, &info, &store)
 	return nil
+}
+
+// noStatus says what it means that a daemon answers and the question for the cluster does not return.
+func noStatus(c *cluster, err error) error {
+	if !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster did not answer within %v: look whether the head runs and can be reached; what the daemon saw is in %s",
+		c.pid, callLimit, filepath.Join(c.dir, daemon.LogName))
 }
 
 func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.ObjStats) {
@@ -63,8 +76,13 @@ func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.
 		}
 		fmt.Fprintf(out, "  %s %s  %s  %s (%s, pid %d)\n", state, role, hex.EncodeToString(n.NodeID)[:8], at, n.Hostname, n.Pid)
 	}
-	fmt.Fprintf(out, "\nResources (used / total)\n")
-	for _, name := range sortedKeys(info.Totals.Resources) {
+	if alive := aliveNodes(info); alive < 2 {
+		fmt.Fprintf(out, "\nResources (used / total)\n")
+	} else {
+		fmt.Fprintf(out, "\nResources (used here / total here / total of %d nodes)\n", alive)
+	}
+	all := info.ClusterTotals()
+	for _, name := range sortedKeys(all) {
 		if strings.HasPrefix(name, "node:") {
 			continue
 		}
@@ -73,7 +91,14 @@ func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.
 		if name == "object_store_memory" {
 			used = int64(store.Used) * int64(resource.Unit)
 		}
-		fmt.Fprintf(out, "  %-22s %s / %s\n", name, amount(name, used), amount(name, total))
+		line := amount(name, used) + " / " + amount(name, total)
+		if aliveNodes(info) > 1 {
+			line += " / " + amount(name, all[name])
+		}
+		fmt.Fprintf(out, "  %-22s %s\n", name, line)
+	}
+	if aliveNodes(info) > 1 {
+		fmt.Fprintf(out, "\nOn this node")
 	}
 	fmt.Fprintf(out, "\n%s, %s, %s, %s in the store\n", count(info.Jobs, "job"), count(info.Workers, "worker"), count(info.Actors, "actor"), count(store.Objects, "object"))
 	if len(info.GPUUses) > 0 {
@@ -95,6 +120,16 @@ func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.
 		fmt.Fprintf(out, "  %-22s %d\n", name, info.Pending[name])
 	}
 	printDemand(out, info.Demands)
+}
+
+// aliveNodes counts the nodes that are alive.
+func aliveNodes(info *wire.ClusterInfo) (n int) {
+	for i := range info.Nodes {
+		if info.Nodes[i].Alive {
+			n++
+		}
+	}
+	return n
 }
 
 // printDemand says what the waiting ones would need: what has alternatives

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -37,5 +40,16 @@ func TestPrintStatus_NodeWithAName_IsShownWithIt(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
+	}
+}
+
+func TestNoStatus_HeadIsSilent_SaysSo(t *testing.T) {
+	c := &cluster{dir: "/s", pid: 7}
+	if err := noStatus(c, fmt.Errorf("call: %w", context.DeadlineExceeded)); !strings.Contains(err.Error(), "the daemon (pid 7) runs, but the head of its cluster did not answer within 10s") || !strings.Contains(err.Error(), "/s/logs/daemon.log") {
+		t.Errorf("the text is %q", err)
+	}
+	other := errors.New("other")
+	if err := noStatus(c, other); err != other {
+		t.Errorf("another error became %v", err)
 	}
 }

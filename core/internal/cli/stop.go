@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"time"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/internal/workers"
 )
 
 // stopGrace is how long the daemon may take to end everything.
@@ -36,68 +36,77 @@ func runStop(args []string, out, _ io.Writer) error {
 		grace = time.Duration(n) * time.Second
 	}
 	base := baseOf(flags)
-	dir, err := currentSession(base)
-	if errors.Is(err, errNoCluster) {
-		fmt.Fprintln(out, "No cluster is running on this machine.")
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	pid, what := askToEnd(dir, flags["--force"] != "")
-	if pid == 0 {
+	markKilled(base)
+	nodes := startedBelow(base)
+	if len(nodes) == 0 {
+		dir, err := currentSession(base)
+		switch {
+		case errors.Is(err, errNoCluster):
+			fmt.Fprintln(out, "No cluster is running on this machine.")
+			return nil
+		case err != nil:
+			return err
+		}
 		clearCurrent(base, dir)
 		fmt.Fprintf(out, "No cluster is running on this machine; the last one (session %s) had ended by itself.\n", dir)
 		return nil
 	}
-	if !waitEnd(pid, grace) {
-		fmt.Fprintf(out, "The daemon (pid %d) did not end within %v; it is killed. Its workers end with it.\n", pid, grace)
-		_ = unix.Kill(pid, unix.SIGKILL)
-		if !waitEnd(pid, stopGrace) {
-			return fmt.Errorf("the daemon (pid %d) does not end", pid)
+	var problems []error
+	stopping := make([]func() error, len(nodes))
+	for i := range nodes { // all at once: together they need no longer than one
+		stopping[i] = nodes[i].stop(grace, flags["--force"] != "", out)
+	}
+	for _, wait := range stopping {
+		if err := wait(); err != nil {
+			problems = append(problems, err)
 		}
 	}
-	clearCurrent(base, dir)
-	for _, name := range []string{"lock", "pid", "d.sock"} {
-		os.Remove(filepath.Join(dir, name))
-	}
-	os.RemoveAll(filepath.Join(dir, "p"))
-	if err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600); err != nil {
-		return fmt.Errorf("mark session %s as ended: %w", dir, err)
+	if dir, err := currentSession(base); err == nil && pidOf(dir, wardenPidName) == 0 {
+		clearCurrent(base, dir)
 	}
 	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
-		return err
+		problems = append(problems, err)
 	}
-	fmt.Fprintf(out, "Stopped the cluster (daemon pid %d%s). Its logs are in %s, which `eagleray clean` removes\n", pid, what, filepath.Join(dir, "logs"))
-	return nil
+	return errors.Join(problems...)
 }
 
-// askToEnd tells a session's daemon to end: over its socket, else by signal to
-// the verified process. It returns the daemon's pid, 0 when there is none.
-func askToEnd(dir string, force bool) (pid int, what string) {
-	c, err := dialCluster(dir)
-	if err != nil {
-		if pid = daemonPid(dir); pid == 0 {
-			return 0, ""
+// askLimit is how long a daemon may take to say what runs on it. It has to ask the head, which may be gone.
+const askLimit = 500 * time.Millisecond
+
+// stop asks a node to end. The function that it returns waits until the node has ended, and tells of it.
+func (s *started) stop(grace time.Duration, force bool, out io.Writer) (wait func() error) {
+	daemonPid, what := pidOf(s.dir, daemonPidName), ", which did not answer"
+	if c, err := dialCluster(s.dir); err == nil {
+		what = ""
+		var info wire.ClusterInfo
+		if c.callWithin(askLimit, wire.TClusterInfo, &info) == nil {
+			what = fmt.Sprintf(", %s, %s, %s", count(info.Jobs, "job"), count(info.Workers, "worker"), count(info.Actors, "actor"))
 		}
-		sig := unix.SIGTERM
-		if force {
-			sig = unix.SIGKILL
-		}
-		_ = unix.Kill(pid, sig)
-		return pid, ", which did not answer"
-	}
-	defer c.close()
-	var info wire.ClusterInfo
-	if c.call(wire.TClusterInfo, &info) == nil {
-		what = fmt.Sprintf(", %s, %s, %s", count(info.Jobs, "job"), count(info.Workers, "worker"), count(info.Actors, "actor"))
+		c.close()
 	}
 	if force {
-		_ = unix.Kill(c.pid, unix.SIGKILL)
-	} else if c.call(wire.TShutdown, nil) != nil {
-		_ = unix.Kill(c.pid, unix.SIGTERM)
+		s.kill()
+	} else {
+		_ = unix.Kill(s.warden, unix.SIGTERM)
 	}
-	return c.pid, what
+	return func() error {
+		if !waitEnd(s.warden, grace) {
+			fmt.Fprintf(out, "The daemon (pid %d) did not end within %v; it is killed. Its workers end with it.\n", daemonPid, grace)
+			s.kill()
+			if !waitEnd(s.warden, stopGrace) {
+				return fmt.Errorf("the warden (pid %d) of the daemon (pid %d) does not end", s.warden, daemonPid)
+			}
+		}
+		if daemonPid != 0 && !waitEnd(daemonPid, stopGrace) {
+			return fmt.Errorf("the daemon (pid %d) does not end", daemonPid)
+		}
+		workers.EndSession(filepath.Base(s.dir))
+		if err := markEnded(filepath.Dir(s.dir), s.dir); err != nil {
+			return err
+		}
+		fmt.Fprintf(out, "Stopped the cluster (daemon pid %d%s). Its logs are in %s, which `eagleray clean` removes\n", daemonPid, what, filepath.Join(s.dir, "logs"))
+		return nil
+	}
 }
 
 func count(n int, what string) string {

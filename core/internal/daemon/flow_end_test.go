@@ -133,7 +133,7 @@ func TestLogTo_OutputGoesToTheSession(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := daemon.LogTo(filepath.Join(file, "s")); err == nil {
+	if err := daemon.LogTo(filepath.Join(file, "s"), daemon.LogName); err == nil {
 		t.Error("a file is taken for a folder")
 	}
 	if _, err := daemon.NewSessionDir(filepath.Join(file, "s")); err == nil {

@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) {
 	play.Roles(nil)
 	if dir := os.Getenv("PLAY_LOG_TO"); dir != "" { // see TestLogTo_OutputGoesToTheSession
-		if err := daemon.LogTo(dir); err != nil {
+		if err := daemon.LogTo(dir, daemon.LogName); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}

@@ -56,9 +56,9 @@ func NewSessionDir(base string) (string, error) {
 // LogName is the file of what the daemon writes, in the session's directory.
 const LogName = "logs/daemon.log"
 
-// LogTo sends what this process writes to the session's log from now on.
-func LogTo(dir string) error {
-	path := filepath.Join(dir, LogName)
+// LogTo sends what this process writes to a log of the session from now on. Name is a path in the session's directory.
+func LogTo(dir, name string) error {
+	path := filepath.Join(dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return fmt.Errorf("session directory: %w", err)
 	}

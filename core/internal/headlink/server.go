@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -17,29 +16,7 @@ import (
 
 // Head is the head that a Server serves. *head.Head has these methods; they are described there.
 type Head interface {
-	inquiry.Reads
-
-	CreateActor(ctx context.Context, a record.Actor) error
-	KillActor(ctx context.Context, id ids.Actor, noRestart bool) error
-	RegisterNode(ctx context.Context, n record.Node) error
-	StartJob(ctx context.Context, j record.Job) (ids.Job, error)
-	PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (added bool, err error)
-	DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error)
-	PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error)
-
-	Resolve(id ids.Actor, after uint64, patience time.Duration, done func(record.Resolution, error)) (cancel func() bool)
-	Ended(id ids.Actor, incarnation uint64, done func(record.Resolution, error)) (cancel func() bool)
-
-	ActorPlaced(i record.Instance)
-	ActorStarted(i record.Instance)
-	ActorStartFailed(i record.Instance, c record.Cause)
-	ActorWorkerDied(i record.Instance, c record.Cause)
-	ActorExited(i record.Instance, c record.Cause)
-	ActorInfeasible(i record.Instance, message string)
-	ReleaseActor(id ids.Actor)
-	DropCode(id ids.Actor)
-	OwnerDied(o ids.Owner)
-	EndJob(id ids.Job, s record.JobState, message string)
+	inquiry.Head
 
 	// AwaitReports waits until all reports so far are committed, and LostReports counts those that could not be.
 	AwaitReports(ctx context.Context) error

@@ -5,6 +5,7 @@
 //
 // # Parts
 //
+//	head.go    Head, all that a node asks and tells
 //	reads.go   Reads, the questions that change nothing
 //	queue.go   Queue, the requests of one process in order, with a deadline each
 //	fault.go   Unanswered, what a process is told when the head does not answer

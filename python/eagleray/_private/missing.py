@@ -21,7 +21,7 @@ _PARTS = {
     "client": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "client_builder": ("Ray Client", "connect with ray.init(address=…) from a program on the same machine"),
     "cloudpickle": ("its copy of cloudpickle", "import the package cloudpickle itself"),
-    "cluster_utils": ("clusters for tests", "start a session with ray.init() in each test"),
+    "cluster_utils.AutoscalingCluster": ("the autoscaler", "add nodes with Cluster.add_node instead"),
     "cpp_function": ("calls to C++", "call Go services instead, or use Ray itself"),
     "cross_language": ("calls to Java and C++", "call Go services instead, or use Ray itself"),
     "dag": ("compiled graphs", "pass references from task to task instead, or use Ray itself"),

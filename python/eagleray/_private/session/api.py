@@ -417,12 +417,19 @@ def _gpu_use(use: dict[str, Any]) -> dict[str, Any]:
 
 
 def cluster_resources() -> dict[str, float]:
-    """Returns the totals of the cluster's resources."""
-    return from_units(fetch_cluster(_state_session())["totals"]["resources"])
+    """Returns the totals of the cluster's resources: the sums over the nodes that are alive."""
+    session = _state_session()
+    found = fetch_cluster(session)
+    totals: dict[str, int] = dict(found["totals"]["resources"])  # this node's as they are now
+    for node in found["nodes"]:
+        if node["alive"] and node["node_id"] != session.node_id:
+            for name, amount in node["resources"].items():
+                totals[name] = totals.get(name, 0) + amount
+    return from_units(totals)
 
 
 def available_resources() -> dict[str, float]:
-    """Returns the resources that are free now. Resources that are used up are left out."""
+    """Returns the resources of this node that are free now. Resources that are used up are left out."""
     return {
         name: amount for name, amount in from_units(fetch_cluster(_state_session())["available"]).items() if amount > 0
     }

@@ -72,11 +72,21 @@ def resolve(address: str | None) -> str | None:
                 f"No Eagle Ray daemon answers at {folder!r}; `eagleray status` shows what runs on this machine."
             )
         return folder
+    from eagleray._private.session import heads  # few programs need it
+
     source = "address" if address else "RAY_ADDRESS"
-    raise ConnectionError(
-        f"{source} {given!r} is not a session of this machine: use 'auto', 'local' or the path that `eagleray start` "
-        "printed."
-    )
+    if heads.split(given) is None:
+        raise ConnectionError(
+            f"{source} {given!r} is not a session of this machine: use 'auto', 'local', HOST:PORT of a head, or the "
+            "path that `eagleray start` printed."
+        )
+    node = heads.node_of(given, running())
+    if node is None:
+        raise ConnectionError(
+            f"{source} {given!r}: no node of that cluster runs on this machine below {base_dir()}. Programs work on a "
+            f"node of their own machine: add this machine with `eagleray start --address={given}` first."
+        )
+    return node
 
 
 def _left_running() -> str | None:

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// defaultPort is where a head listens, as in Ray.
+const defaultPort = 6379
+
+// nodeConfig is what the warden of a node is started with, as JSON.
+type nodeConfig struct {
+	Head *headConfig `json:"head,omitempty"` // nil: the head is elsewhere
+	Node config      `json:"node"`           // its Member has no heads when Head is given: they are those of Head
+}
+
+// headConfig is what a head is started with, as JSON.
+type headConfig struct {
+	Listen   string      `json:"listen"`             // HOST:PORT; without a host: all addresses of the machine
+	AnyPort  bool        `json:"any_port,omitempty"` // take a free port when that one is taken
+	Insecure bool        `json:"insecure,omitempty"`
+	Token    tokenSource `json:"token"`
+}
+
+// memberConfig is the part of a daemon's configuration that makes it a member of a cluster with other nodes.
+type memberConfig struct {
+	Heads    []string    `json:"heads"`            // HOST:PORT
+	Socket   string      `json:"socket,omitempty"` // of the head, if it is on this machine
+	Listen   string      `json:"listen"`           // HOST:PORT for other nodes; port 0: a free one
+	Insecure bool        `json:"insecure,omitempty"`
+	Token    tokenSource `json:"token"`
+}
+
+// clusterConfig adds to the configuration of a node what its head is, and how other machines reach it.
+func clusterConfig(flags map[string]string, base string, c config) (n nodeConfig, err error) {
+	if flags["--head"] != "" && flags["--address"] != "" {
+		return n, errors.New("--head begins a cluster and --address joins one: give one of the two")
+	}
+	host := listenHost(c.NodeIP)
+	insecure := flags["--insecure"] != ""
+	m := &memberConfig{Insecure: insecure, Listen: net.JoinHostPort(host, orZero(flags["--node-manager-port"]))}
+	n.Node = c
+	n.Node.Member = m
+	if flags["--head"] == "" {
+		if flags["--port"] != "" {
+			return n, errors.New("--port is the port of a head, and --address joins one that runs: leave --port out")
+		}
+		if m.Heads, err = headAddresses(flags["--address"]); err != nil {
+			return n, fmt.Errorf("--address: %w", err)
+		}
+		m.Token, err = joinToken(flags, base)
+		return n, err
+	}
+	if m.Token, err = headToken(flags, base); err != nil {
+		return n, err
+	}
+	port, given := flags["--port"]
+	if !given {
+		port = strconv.Itoa(defaultPort)
+	}
+	n.Head = &headConfig{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token}
+	if n.Node.NodeIP == "" {
+		n.Node.NodeIP = localAddress()
+	}
+	return n, nil
+}
+
+func orZero(port string) string {
+	if port == "" {
+		return "0"
+	}
+	return port
+}
+
+// listenHost is where a node listens: at all addresses of the machine, because an address given for others need not be one
+// of its own (behind NAT, for example). A loopback address is for this machine only.
+func listenHost(nodeIP string) string {
+	if a, err := netip.ParseAddr(nodeIP); err == nil && a.IsLoopback() {
+		return nodeIP
+	}
+	return ""
+}
+
+// maxHeads is more than a cluster has.
+const maxHeads = 16
+
+// headAddresses reads HOST:PORT[,HOST:PORT…].
+func headAddresses(text string) (list []string, err error) {
+	for _, one := range strings.Split(text, ",") {
+		if one = strings.TrimSpace(one); one == "" {
+			continue
+		}
+		host, number, err := net.SplitHostPort(one)
+		if err == nil {
+			err = nodeAddress(host)
+		}
+		if err == nil {
+			if err = port(number); err == nil && number == "0" {
+				err = errors.New("port 0 is none to connect to")
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is not HOST:PORT, such as 10.0.0.1:%d: %w", one, defaultPort, err)
+		}
+		list = append(list, one)
+	}
+	if len(list) == 0 || len(list) > maxHeads {
+		return nil, fmt.Errorf("%q names %d heads, must be 1 to %d", text, len(list), maxHeads)
+	}
+	return list, nil
+}
+
+// needHead says that start was told neither to begin a cluster nor to join one.
+func needHead(flags map[string]string) error {
+	if flags["--head"] == "" && flags["--address"] == "" {
+		hint := ""
+		if a := os.Getenv("RAY_ADDRESS"); strings.Contains(a, ":") {
+			hint = fmt.Sprintf(" (RAY_ADDRESS, which is %s, is for programs and not for this command)", a)
+		}
+		return usage("start: give --head to begin a cluster on this machine, or --address=HOST:PORT to join one%s", hint)
+	}
+	return nil
+}

@@ -1,0 +1,219 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/headlink"
+	"github.com/eagleray/eagleray/core/internal/join"
+	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/resume"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// linkSession bounds the sessions between two nodes. Each process that calls another one on another node has two streams,
+// so 4,000 pairs of processes of two nodes can talk. If all of them stopped reading, they would hold 2 GiB.
+var linkSession = resume.Options{MaxStreams: 8192}
+
+// member is a node as a part of a cluster: its connections with the head and with the other nodes. It is the daemon's
+// pipes.Network, and what the head tells the node.
+type member struct {
+	conf     *memberConfig
+	identity pki.Identity
+	cert     *certificate // nil without TLS
+	asks     *join.Client
+	log      *slog.Logger
+	listener net.Listener
+	links    *link.Links
+	head     *headlink.Client
+	ctx      context.Context // ends with close
+	stop     context.CancelFunc
+	daemon   *daemon.Daemon // set by connect, before there are connections
+
+	mu    sync.Mutex
+	nodes map[uint32]record.Node // of the cluster, as the head has told
+}
+
+// joinCluster makes a new node a member: it listens for other nodes, and gets a number and a certificate from a head. The address
+// of the node is found out if the options have none.
+func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, release string) (m *member, err error) {
+	token, err := c.Token.read()
+	if err != nil {
+		return nil, &badConfig{err}
+	}
+	listener, err := listen(c.Listen, false, "--node-manager-port")
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			listener.Close()
+		}
+	}()
+	asks := &join.Client{Heads: c.Heads, Token: token, Insecure: c.Insecure, Node: o.Node, Release: release}
+	got, err := asks.Join(ctx)
+	if err != nil {
+		return nil, joinError(token, err)
+	}
+	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, listener: listener, nodes: map[uint32]record.Node{}}
+	if got.Keys != nil {
+		m.cert = &certificate{keys: got.Keys, next: func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) }}
+	}
+	m.ctx, m.stop = context.WithCancel(context.Background())
+	o.Number, o.Network = got.Identity.Number, m
+	if o.Address == "" {
+		addressed(o, got.Address)
+	}
+	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Log: o.Log})
+	m.links, err = link.Open(link.Config{
+		Self: m.identity, TLS: m.cert.tls(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
+		Serve:   m.serve,
+		Bulk:    func(_ uint32, c net.Conn) { c.Close() }, // objects do not travel between nodes yet
+		Control: m.control,
+		Down: func(node uint32, why error) {
+			m.log.Warn("the connection with another node is lost", "node", node, "why", why)
+		},
+		Keep: func(node uint32) bool { return node == headNumber }, Session: linkSession, Log: o.Log,
+	})
+	return m, err
+}
+
+// joinError names the token that was used, if the token may be what is wrong.
+func joinError(token pki.Token, err error) error {
+	if errors.Is(err, pki.ErrWrongToken) {
+		return &badConfig{fmt.Errorf("join the cluster with the %v: %w", token, err)}
+	}
+	return fmt.Errorf("join the cluster: %w", err)
+}
+
+// registerLimit is how long the first conversation with the head may take.
+const registerLimit = 10 * time.Second
+
+// connect begins to talk with the other processes of the cluster, and registers the node.
+func (m *member) connect(ctx context.Context, d *daemon.Daemon, n record.Node) error {
+	m.daemon = d
+	go func() {
+		if err := m.links.Listen(m.listener); err != nil {
+			m.log.Error("the node takes no connections any more", "error", err)
+		}
+	}()
+	go m.cert.renew(m.ctx, m.log)
+	head, err := m.links.To(headNumber)
+	if err == nil {
+		_, err = head.Control() // from now on it is dialed again whenever it breaks
+	}
+	if err != nil {
+		return err
+	}
+	n.Number = m.identity.Number
+	n.Links = []string{net.JoinHostPort(n.Address, fmt.Sprint(m.listener.Addr().(*net.TCPAddr).Port))}
+	ctx, cancel := context.WithTimeout(ctx, registerLimit)
+	defer cancel()
+	if err := m.head.RegisterNode(ctx, n); err != nil {
+		return fmt.Errorf("register this node with the head: %w", err)
+	}
+	return nil
+}
+
+// withdraw says that the node does not come. The head may have registered it although nobody knows.
+func (m *member) withdraw() {
+	ctx, cancel := context.WithTimeout(context.Background(), endedLimit)
+	defer cancel()
+	if err := m.asks.Ended(ctx, "it could not start"); err != nil {
+		m.log.Warn("the head does not know yet that this node could not start", "error", err)
+	}
+}
+
+// leaveHead ends what waits for the head. The daemon is closed after it, and the other connections after the daemon.
+func (m *member) leaveHead() {
+	m.stop()
+	m.head.Close()
+}
+
+// close ends all connections.
+func (m *member) close() {
+	m.leaveHead()
+	m.links.Close()
+	m.listener.Close()
+}
+
+// control is given each new session with another node.
+func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
+	if from != headNumber {
+		return func(msg *wire.Message) { msg.Peer().Close() } // nodes have no messages for each other yet
+	}
+	m.head.Connected(p)
+	return handler(m.head.Handle)
+}
+
+// resolve returns where a node is dialed.
+func (m *member) resolve(node uint32) []string {
+	if node != headNumber {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.nodes[node].Links
+	}
+	if m.conf.Socket != "" {
+		return []string{m.conf.Socket}
+	}
+	return m.conf.Heads
+}
+
+// serve takes a stream that another node has opened to a process of this one.
+func (m *member) serve(from uint32, s *link.Stream) {
+	if len(s.Target()) != ids.OwnerSize {
+		m.log.Warn("a stream of another node is refused: its target is no process", "node", from, "bytes", len(s.Target()))
+		s.Close()
+		return
+	}
+	m.daemon.ServePipe(s, from, ids.Owner(s.Target()))
+}
+
+// Open implements pipes.Network. It waits for nothing: a link needs no connection to open a stream.
+func (m *member) Open(_ context.Context, target ids.Owner) (net.Conn, error) {
+	k, err := m.links.To(target.Node())
+	if err != nil {
+		return nil, err
+	}
+	return k.Open(target[:])
+}
+
+// PlaceActor implements headlink.Node.
+func (m *member) PlaceActor(a record.Actor) { m.daemon.PlaceActor(a) }
+
+// StopActor implements headlink.Node.
+func (m *member) StopActor(i record.Instance, drain bool) { m.daemon.StopActor(i, drain) }
+
+// NodeIs implements headlink.Node.
+func (m *member) NodeIs(n record.Node) {
+	if n.Number == 0 {
+		return
+	}
+	m.keep(n)
+	switch {
+	case n.State != record.NodeDead:
+	case n.Number == m.identity.Number:
+		m.log.Error("the head says that this node is dead: ending", "reason", n.Reason)
+		m.daemon.Stop()
+	default:
+		m.links.Dead(n.Number)
+	}
+}
+
+func (m *member) keep(n record.Node) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.nodes[n.Number] = n
+}
+
+// JobIs implements headlink.Node. Jobs of other nodes do nothing here yet.
+func (m *member) JobIs(record.Job) {}

@@ -1,0 +1,359 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/pki"
+)
+
+// host stands for one machine: a folder for sessions.
+type host struct {
+	t   *testing.T
+	tmp string
+}
+
+func newHost(t *testing.T) *host {
+	for _, name := range []string{tokenFileVar, rayAuthModeVar, rayTokenVar, rayTokenPathVar, "RAY_ADDRESS", infeasibleVar} {
+		t.Setenv(name, "")
+	}
+	tmp, err := os.MkdirTemp("/tmp", "er") // paths of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &host{t, tmp}
+	t.Cleanup(func() {
+		m.run("stop", "--force")
+		os.RemoveAll(tmp)
+	})
+	return m
+}
+
+func (m *host) base() string { return filepath.Join(m.tmp, fmt.Sprintf("eagleray-%d", os.Getuid())) }
+
+// run runs a command and returns its status and what it wrote.
+func (m *host) run(args ...string) (status int, text string) {
+	m.t.Setenv("EAGLERAY_TMPDIR", m.tmp)
+	var out strings.Builder
+	status = Main(args, "1.2.3", &out, &out)
+	return status, out.String()
+}
+
+func (m *host) mustRun(args ...string) string {
+	m.t.Helper()
+	status, text := m.run(args...)
+	if status != 0 {
+		m.t.Fatalf("%v: status %d\n%s", args, status, text)
+	}
+	return text
+}
+
+// small are flags of a node that costs little.
+func small(flags ...string) []string {
+	return append([]string{"start", "--num-cpus=1", "--num-gpus=0", "--object-store-memory=80000000"}, flags...)
+}
+
+// left returns what of nodes is on the machine.
+func (m *host) left() (list []string) {
+	for _, pattern := range []string{"s-*/*.pid", "s-*/pid", "s-*/*.sock", "s-*/p", "s-*/lock", "current"} {
+		found, _ := filepath.Glob(filepath.Join(m.base(), pattern))
+		list = append(list, found...)
+	}
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range lines {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), m.tmp+"/") {
+			list = append(list, strings.ReplaceAll(string(b), "\x00", " "))
+		}
+	}
+	return list
+}
+
+func (m *host) mustBeEmpty() {
+	m.t.Helper()
+	if left := m.left(); len(left) > 0 {
+		m.t.Errorf("left: %q", left)
+	}
+}
+
+// head starts a head and returns its address and the file of its token.
+func (m *host) head(flags ...string) (address, token string) {
+	m.t.Helper()
+	text := m.mustRun(small(append([]string{"--head", "--port=0", "--node-ip-address=127.0.0.1", "--node-name=first"}, flags...)...)...)
+	found := regexp.MustCompile(`--address=(\S+) --token-file=(\S+)`).FindStringSubmatch(text)
+	if found == nil {
+		m.t.Fatalf("no command for other machines in\n%s", text)
+	}
+	return found[1], found[2]
+}
+
+// awaitStatus waits until the status matches.
+func (m *host) awaitStatus(pattern string) string {
+	m.t.Helper()
+	want := regexp.MustCompile(pattern)
+	for end := time.Now().Add(20 * time.Second); ; {
+		status, text := m.run("status")
+		if status == 0 && want.MatchString(text) {
+			return text
+		}
+		if time.Now().After(end) {
+			m.t.Fatalf("no %q in (status %d)\n%s", pattern, status, text)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+const bothAlive = `(?s)alive head  \w{8}  first .*alive node  \w{8}  second `
+
+func TestStart_SecondNodeJoins(t *testing.T) {
+	for _, mode := range []string{"", "--insecure"} {
+		t.Run("mode"+mode, func(t *testing.T) {
+			a, b := newHost(t), newHost(t)
+			flags := strings.Fields(mode)
+			address, token := a.head(flags...)
+			if st, err := os.Stat(token); err != nil || st.Mode().Perm() != 0o600 {
+				t.Errorf("the token file: %v, %v", st, err)
+			}
+			begun := time.Now()
+			text := b.mustRun(small(append(flags, "--address="+address, "--token-file="+token, "--node-name=second", `--resources={"b":2}`)...)...)
+			if !strings.Contains(text, "node 2 of the cluster of "+address) {
+				t.Errorf("the second node says\n%s", text)
+			}
+			t.Logf("joined within %v", time.Since(begun))
+			for _, m := range []*host{a, b} {
+				text := m.awaitStatus(bothAlive)
+				if !regexp.MustCompile(`\n  b +0 / \d / 2\n`).MatchString(text) || !strings.Contains(text, "/ 1 / 2\n") {
+					t.Errorf("the totals of both nodes are not in\n%s", text)
+				}
+			}
+			if warned := strings.Contains(text, "--insecure: whoever can read the network"); warned != (mode != "") {
+				t.Errorf("a warning of --insecure: %v\n%s", warned, text)
+			}
+			b.mustRun("stop")
+			b.mustBeEmpty()
+			a.awaitStatus(`dead node  \w{8}  second `)
+			a.mustRun("stop")
+			a.mustBeEmpty()
+		})
+	}
+}
+
+func TestStart_TwoNodesOfOneFolder_StopEndsBothAndCurrentIsTheFirst(t *testing.T) {
+	a := newHost(t)
+	address, _ := a.head()
+	a.mustRun(small("--address="+address, "--node-name=second")...)
+	nodes := startedBelow(a.base())
+	if len(nodes) != 2 || !nodes[0].head || nodes[1].head {
+		t.Fatalf("running: %+v", nodes)
+	}
+	if dir, err := currentSession(a.base()); err != nil || dir != nodes[0].dir {
+		t.Errorf("the current session is %s, %v; the head's is %s", dir, err, nodes[0].dir)
+	}
+	if status, text := a.run(small("--head")...); status != 1 || !strings.Contains(text, "a cluster is running on this machine already") {
+		t.Errorf("a second head: %d, %s", status, text)
+	}
+	if text := a.mustRun("stop"); strings.Count(text, "Stopped") != 2 {
+		t.Errorf("stop says\n%s", text)
+	}
+	a.mustBeEmpty()
+}
+
+func TestStart_FirstNodeOfOneFolderEnds_TheOtherIsCurrent(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	address, token := a.head()
+	for _, name := range []string{"second", "third"} {
+		b.mustRun(small("--address="+address, "--token-file="+token, "--node-name="+name)...)
+	}
+	first, err := currentSession(b.base())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := pidOf(first, daemonPidName)
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	text := b.awaitStatus(`dead node  \w{8}  second .*\n.*alive node  \w{8}  third `)
+	if now, err := currentSession(b.base()); err != nil || now == first {
+		t.Errorf("the current session is %s, %v", now, err)
+	}
+	_ = text
+	if _, listed := a.run("status"); !strings.Contains(listed, "dead node") {
+		t.Errorf("the head's node shows\n%s", listed)
+	}
+}
+
+// within runs a command that must fail soon, and returns what it said.
+func (m *host) within(limit time.Duration, status int, args ...string) string {
+	m.t.Helper()
+	begun := time.Now()
+	got, text := m.run(args...)
+	if took := time.Since(begun); got != status || took > limit {
+		m.t.Errorf("%v: status %d after %v, want %d within %v\n%s", args, got, took, status, limit, text)
+	}
+	m.mustBeEmpty()
+	return text
+}
+
+// The kernel ends the processes of a node whose warden is killed, and the next command clears up.
+func TestStop_WardenWasKilled_NothingIsLeft(t *testing.T) {
+	a := newHost(t)
+	a.head()
+	node := startedBelow(a.base())[0]
+	pids := []int{pidOf(node.dir, daemonPidName), pidOf(node.dir, headPidName)}
+	if err := unix.Kill(node.warden, unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range append(pids, node.warden) {
+		if pid == 0 || !waitEnd(pid, 20*time.Second) {
+			t.Fatalf("process %d of %v does not end", pid, pids)
+		}
+	}
+	if text := a.mustRun("stop"); !strings.Contains(text, "No cluster is running") {
+		t.Errorf("stop says %s", text)
+	}
+	a.mustBeEmpty()
+	if _, err := os.Stat(filepath.Join(node.dir, endedName)); err != nil {
+		t.Errorf("the session is not marked as ended: %v", err)
+	}
+}
+
+// The head is killed twice. Its successor knows the nodes, and gives a new node a number that nobody has had.
+func TestStart_HeadIsKilled_ItsSuccessorGoesOn(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	address, token := a.head()
+	b.mustRun(small("--address="+address, "--token-file="+token, "--node-name=second")...)
+	nodes := startedBelow(a.base())
+	for range 2 {
+		pid := pidOf(nodes[0].dir, headPidName)
+		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range []*host{a, b} {
+			m.awaitStatus(bothAlive)
+		}
+	}
+	text := b.mustRun(small("--address="+address, "--token-file="+token, "--node-name=third")...)
+	if !strings.Contains(text, "node 3 of the cluster of "+address) {
+		t.Errorf("the third node says\n%s", text)
+	}
+	a.awaitStatus(bothAlive + `.*alive node  \w{8}  third `)
+	b.mustRun("stop")
+	a.mustRun("stop")
+	a.mustBeEmpty()
+	b.mustBeEmpty()
+}
+
+const failLimit = 10 * time.Second
+
+func TestStart_WrongTokenOtherVersionNoAnswer_SaysSo(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	address, token := a.head()
+	says := func(text string, words ...string) {
+		t.Helper()
+		for _, w := range words {
+			if !strings.Contains(text, w) {
+				t.Errorf("no %q in\n%s", w, text)
+			}
+		}
+	}
+
+	other := filepath.Join(b.tmp, "other")
+	if err := pki.WriteToken(other, pki.NewToken(other)); err != nil {
+		t.Fatal(err)
+	}
+	says(b.within(failLimit, 2, small("--address="+address, "--token-file="+other)...), "token from "+other, "does not know", address)
+
+	t.Setenv(rayTokenVar, pki.NewToken("").Text())
+	says(b.within(failLimit, 2, small("--address="+address)...), "variable "+rayTokenVar, "does not know")
+	t.Setenv(rayTokenVar, "")
+
+	says(b.within(failLimit, 1, small("--address="+address, "--token-file="+token, "--insecure")...), address, "leave --insecure out here")
+
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // nobody accepts, and the kernel connects
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	at := silent.Addr().String()
+	says(b.within(failLimit, 1, small("--address="+at, "--token-file="+token)...), "no head answers", at)
+
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at = closed.Addr().String()
+	closed.Close()
+	says(b.within(failLimit, 1, small("--address="+at+",nowhere.invalid:6379", "--token-file="+token)...), at+": connect: connection refused", "nowhere.invalid", "may this machine reach the port")
+
+	says(b.within(failLimit, 1, small("--address="+newerHead(t, token), "--token-file="+token)...), `is Eagle Ray "9.8.7" and this is Eagle Ray "1.2.3"`, "install the same release")
+
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	_, port, _ := net.SplitHostPort(taken.Addr().String())
+	holder := fmt.Sprintf("port %s is taken by pid %d (", port, os.Getpid())
+	says(b.within(failLimit, 2, small("--address="+address, "--token-file="+token, "--node-ip-address=127.0.0.1", "--node-manager-port="+port)...), holder, "--node-manager-port")
+	says(b.within(failLimit, 2, small("--head", "--node-ip-address=127.0.0.1", "--port="+port)...), holder, "--port")
+
+	a.awaitStatus(`alive head`)
+	if _, text := a.run("status"); strings.Contains(text, " node  ") {
+		t.Errorf("a node that did not join is shown:\n%s", text)
+	}
+}
+
+// newerHead plays a head of a later release that knows the token.
+func newerHead(t *testing.T, tokenFile string) (address string) {
+	token, err := pki.ReadToken(tokenFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	self := pki.Identity{Cluster: pki.NewCluster(), Generation: 1, Role: pki.RoleHead}
+	authority, err := pki.NewAuthority(self.Cluster, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := ownCertificate(authority, self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	answer := func(nc net.Conn) error {
+		defer nc.Close()
+		c, err := pki.OverTLS(context.Background(), tls.Server(nc, cert.tls()("other", pki.JoinProtocol)))
+		if err != nil {
+			return err
+		}
+		return pki.JoinServer(context.Background(), c, []pki.Token{token}, func(context.Context, pki.Ask) (a pki.Answer, err error) {
+			a.Body, err = linkmsg.Encode("the answer", &linkmsg.Joined{Version: 99, MinVersion: 98, Release: "9.8.7"})
+			return a, err
+		})
+	}
+	go func() {
+		for {
+			nc, err := l.Accept()
+			if err != nil {
+				return
+			}
+			if err := answer(nc); err != nil {
+				t.Logf("the played head: %v", err)
+			}
+		}
+	}()
+	return l.Addr().String()
+}

@@ -1,0 +1,207 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/join"
+	"github.com/eagleray/eagleray/core/internal/warden"
+)
+
+// wardenLogName is the warden's log in the folder of its session.
+const wardenLogName = "logs/warden.log"
+
+// nodeSaid is what a warden says behind "ready", as JSON.
+type nodeSaid struct {
+	HeadPort int    `json:"head_port,omitempty"` // 0: the head is elsewhere
+	Node     string `json:"node"`                // the long id, in hex
+	Number   uint32 `json:"number"`
+}
+
+// runWarden is the process that `start` leaves running: it keeps the processes of a node, the head and the daemon.
+func runWarden(args []string, release string) error {
+	f := flag.NewFlagSet("warden", flag.ContinueOnError)
+	readyFD := f.Int("ready-fd", -1, "descriptor of the pipe on which this process says that the node is ready")
+	dir := f.String("session-dir", "", "the session's directory")
+	if err := f.Parse(args); err != nil {
+		return usage("warden: wrong flags")
+	}
+	parent := openParent(*readyFD)
+	isolate()
+	err := daemon.LogTo(*dir, wardenLogName) // makes the folder
+	var text string
+	if err == nil {
+		text, err = configText(fromStdin, os.Stdin)
+	}
+	if err == nil {
+		err = keepNode(parent, *dir, text, release)
+	}
+	parent.sayWhy(err)
+	return err
+}
+
+// keepNode runs a node until it ends or a signal comes.
+func keepNode(parent *parentPipe, dir, text, release string) error {
+	var c nodeConfig
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return &badConfig{fmt.Errorf("config: %w", err)}
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, unix.SIGTERM)
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	if err := writePid(dir, wardenPidName); err != nil {
+		return err
+	}
+	n := &node{dir: dir, conf: c, release: release, log: log, parent: parent}
+	var err error
+	if n.self, err = os.Executable(); err != nil {
+		return err
+	}
+	var children []warden.Child
+	if c.Head != nil {
+		children = append(children, warden.Child{Name: "head", Restart: true, Command: n.headCommand})
+	}
+	children = append(children, warden.Child{Name: "daemon", Command: n.daemonCommand})
+	err = warden.Run(children, warden.Options{Signals: signals, Ready: n.ready, Ended: n.ended, Log: log})
+	if e := markEnded(filepath.Dir(dir), dir); e != nil {
+		log.Warn("clearing up", "error", e)
+	}
+	var failure *warden.Failure
+	if errors.As(err, &failure) && failure.Reason != "" {
+		if failure.Invalid {
+			return &badConfig{errors.New(failure.Reason)}
+		}
+		return errors.New(failure.Reason)
+	}
+	return err
+}
+
+// node is what the warden knows of its processes. Its methods are called from one goroutine.
+type node struct {
+	dir     string
+	conf    nodeConfig
+	release string
+	self    string // the path of this program
+	log     *slog.Logger
+	parent  *parentPipe
+	said    daemonSaid // zero until the node is ready
+}
+
+// headCommand starts the head. One that is started again listens at the port that it had.
+func (n *node) headCommand(said map[string]string) warden.Command {
+	c := *n.conf.Head
+	var before headSaid
+	if s, again := said["head"]; again && readySaid(s, &before) == nil {
+		host, _, _ := net.SplitHostPort(c.Listen)
+		c.Listen, c.AnyPort = net.JoinHostPort(host, strconv.Itoa(before.Port)), false
+	}
+	return n.command("head", []string{"--session-dir", n.dir}, c)
+}
+
+// daemonCommand starts the daemon, when the head is ready if there is one here.
+func (n *node) daemonCommand(said map[string]string) warden.Command {
+	c := n.conf.Node
+	if n.conf.Head != nil {
+		var head headSaid
+		if err := readySaid(said["head"], &head); err != nil {
+			n.log.Error("the head of this node", "error", err) // and the daemon will say that it finds none
+		}
+		m := *c.Member
+		m.Heads, m.Socket = []string{head.Local}, filepath.Join(n.dir, headSocketName)
+		c.Member = &m
+	}
+	return n.command("daemon", []string{"--own-log", "--session-dir", n.dir, "--config", fromStdin}, c)
+}
+
+// command runs this program with a configuration as its input.
+func (n *node) command(name string, flags []string, conf any) warden.Command {
+	input, err := json.Marshal(conf)
+	if err != nil {
+		n.log.Error("the configuration of a process", "process", name, "error", err) // the process says that it has none
+	}
+	ready := []string{"--ready-fd", strconv.Itoa(warden.ReadyFD)}
+	if name == "daemon" {
+		ready[0] = "--parent-fd"
+	}
+	// What a process writes before it has opened its log goes to the warden's.
+	return warden.Command{Argv: append(append([]string{n.self, name}, ready...), flags...), Input: input, Output: os.Stderr}
+}
+
+// ready tells `start` that the node runs.
+func (n *node) ready(said map[string]string) {
+	var s nodeSaid
+	if err := readySaid(said["daemon"], &n.said); err != nil {
+		n.log.Error("the daemon of this node", "error", err)
+	}
+	var head headSaid
+	heads := n.conf.Node.Member.Heads
+	if n.conf.Head != nil && readySaid(said["head"], &head) == nil {
+		s.HeadPort = head.Port
+		heads = []string{net.JoinHostPort(n.conf.Node.NodeIP, strconv.Itoa(head.Port)), head.Local}
+	}
+	if err := writeHeads(n.dir, heads); err != nil {
+		n.log.Error("programs will not find the node by the head's address", "error", err)
+	}
+	s.Node, s.Number = n.said.Node, n.said.Number
+	b, err := json.Marshal(s)
+	if err != nil {
+		n.log.Error("what the node says when it is ready", "error", err)
+	}
+	n.parent.say("ready " + string(b))
+	n.parent.close()
+}
+
+// endedLimit is how long the warden tries to tell a head that its node has ended.
+const endedLimit = 2 * time.Second
+
+// ended tells the head that this node is gone, when nothing of it lives. With the head of this machine the whole cluster ends.
+func (n *node) ended(child string, status int) {
+	n.log.Info("ended", "process", child, "status", status)
+	if child != "daemon" || n.said.Node == "" || n.conf.Head != nil {
+		return
+	}
+	err := n.sayEnded(status)
+	if err != nil {
+		n.log.Warn("the head does not know yet that this node has ended", "error", err)
+	}
+}
+
+func (n *node) sayEnded(status int) error {
+	id, err := n.said.nodeID()
+	if err != nil {
+		return err
+	}
+	m := n.conf.Node.Member
+	token, err := m.Token.read()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), endedLimit)
+	defer cancel()
+	c := join.Client{Heads: m.Heads, Token: token, Insecure: m.Insecure, Node: id, Release: n.release}
+	return c.Ended(ctx, endText(status))
+}
+
+// endText says how a daemon has ended, by its exit code or the negative number of a signal.
+func endText(status int) string {
+	switch {
+	case status == 0:
+		return "it was stopped"
+	case status < 0:
+		return fmt.Sprintf("its daemon was killed by signal %d (%s)", -status, unix.SignalName(unix.Signal(-status)))
+	}
+	return fmt.Sprintf("its daemon ended with exit code %d", status)
+}

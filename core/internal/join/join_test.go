@@ -1,0 +1,258 @@
+package join
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// playedState is what a played head knows of the nodes.
+type playedState struct {
+	mu    sync.Mutex
+	last  uint32
+	nodes map[ids.Node]record.Node
+	fails error // of NodeNumber
+}
+
+func (s *playedState) NodeNumber(context.Context, ids.Node) (uint32, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fails != nil {
+		return 0, s.fails
+	}
+	s.last++
+	return s.last, nil
+}
+
+func (s *playedState) Node(id ids.Node) (record.Node, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := s.nodes[id]
+	return n, ok
+}
+
+func (s *playedState) NodeDead(_ context.Context, id ids.Node, reason string, _ int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n, ok := s.nodes[id]
+	if !ok {
+		return record.ErrNotFound
+	}
+	n.State, n.Reason = record.NodeDead, reason
+	s.nodes[id] = n
+	return nil
+}
+
+func (s *playedState) set(n record.Node) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.nodes[n.ID] = n
+}
+
+// playedHead is a head that listens at a port of this machine.
+type playedHead struct {
+	state   *playedState
+	server  *Server
+	token   pki.Token
+	address string
+}
+
+func newHead(t *testing.T, insecure bool) *playedHead {
+	h := &playedHead{state: &playedState{nodes: map[ids.Node]record.Node{}}, token: pki.NewToken("the test")}
+	self := pki.Identity{Cluster: pki.NewCluster(), Generation: 3, Role: pki.RoleHead}
+	tokens := func() []pki.Token { return []pki.Token{h.token} }
+	h.server = &Server{Self: self, Tokens: tokens, State: h.state, Release: "2.0", Log: slog.New(slog.DiscardHandler)}
+	var config func(...string) *tls.Config
+	if !insecure {
+		config = h.certify(t, self)
+	}
+	links, err := link.Open(link.Config{
+		Self: self, TLS: config, Tokens: tokens, Join: h.server.Serve, Resolve: func(uint32) []string { return nil },
+		Serve: func(_ uint32, s *link.Stream) { s.Close() }, Bulk: func(_ uint32, c net.Conn) { c.Close() },
+		Control: func(uint32, *wire.Peer) wire.Handler { return func(m *wire.Message) { m.Peer().Close() } },
+		Down:    func(uint32, error) {}, Log: h.server.Log,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(links.Close)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.address = l.Addr().String()
+	go func() { _ = links.Listen(l) }()
+	return h
+}
+
+// certify gives the head an authority and a certificate.
+func (h *playedHead) certify(t *testing.T, self pki.Identity) func(...string) *tls.Config {
+	authority, err := pki.NewAuthority(self.Cluster, time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := pki.NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, err := keys.Request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := authority.Sign(request, self, time.Now())
+	if err == nil {
+		_, err = keys.Install(cert, [][]byte{authority.Certificate()})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.server.Authority = authority
+	return keys.TLS
+}
+
+func (h *playedHead) client(node byte) *Client {
+	return &Client{Heads: []string{h.address}, Token: h.token, Insecure: h.server.Authority == nil, Node: ids.Node{node}, Release: "2.0"}
+}
+
+func TestJoin_NewNodes_GetNumbersAndCertificates(t *testing.T) {
+	for _, insecure := range []bool{false, true} {
+		t.Run(fmt.Sprintf("insecure=%v", insecure), func(t *testing.T) {
+			h := newHead(t, insecure)
+			for want := uint32(1); want <= 2; want++ {
+				m, err := h.client(byte(want)).Join(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				id := pki.Identity{Cluster: h.server.Self.Cluster, Generation: 3, Role: pki.RoleNode, Number: want}
+				if m.Identity != id || m.Address != "127.0.0.1" || (m.Keys == nil) != insecure {
+					t.Errorf("got %+v, want %v", m, id)
+				}
+			}
+		})
+	}
+}
+
+func TestRenew_OnlyLivingNodes_GetACertificateForTheirNumber(t *testing.T) {
+	h := newHead(t, false)
+	c := h.client(7)
+	m, err := c.Join(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := record.Node{ID: ids.Node{7}, Number: m.Identity.Number, State: record.NodeAlive}
+	h.state.set(n)
+	before := m.Keys.RenewAt()
+	if err := c.Renew(t.Context(), m.Keys); err != nil || m.Keys.RenewAt().Before(before) {
+		t.Errorf("renewed: %v, again at %v, before at %v", err, m.Keys.RenewAt(), before)
+	}
+	if h.state.last != 1 {
+		t.Errorf("renewing has used up %d numbers", h.state.last-1)
+	}
+	if _, err := c.Join(t.Context()); err == nil || !strings.Contains(err.Error(), "has joined already") {
+		t.Errorf("joined twice: %v", err)
+	}
+	n.State = record.NodeDead
+	h.state.set(n)
+	var refused *pki.RefusedError
+	if err := c.Renew(t.Context(), m.Keys); !errors.As(err, &refused) || !strings.Contains(err.Error(), "is not alive in this cluster") {
+		t.Errorf("a dead node: %v", err)
+	}
+	if err := h.client(8).Renew(t.Context(), m.Keys); !errors.As(err, &refused) {
+		t.Errorf("an unknown node: %v", err)
+	}
+}
+
+func TestEnded_Warden_NodeIsDeadWithTheReason(t *testing.T) {
+	h := newHead(t, false)
+	if err := h.client(1).Ended(t.Context(), "it was stopped"); err != nil {
+		t.Errorf("a node that has never registered: %v", err)
+	}
+	h.state.set(record.Node{ID: ids.Node{1}, Number: 1, State: record.NodeAlive})
+	if err := h.client(1).Ended(t.Context(), strings.Repeat("ä", 3*maxReason)); err != nil {
+		t.Fatal(err)
+	}
+	if n, _ := h.state.Node(ids.Node{1}); n.State != record.NodeDead || len(n.Reason) != maxReason {
+		t.Errorf("the node is %s, with a reason of %d bytes", n.State, len(n.Reason))
+	}
+}
+
+func TestJoin_StateFails_SaysWhyAtOnce(t *testing.T) {
+	h := newHead(t, false)
+	h.state.fails = errors.New("the log is full")
+	begun := time.Now()
+	if _, err := h.client(1).Join(t.Context()); err == nil || !strings.Contains(err.Error(), "the log is full") || time.Since(begun) > Patience/2 {
+		t.Errorf("%v after %v", err, time.Since(begun))
+	}
+}
+
+func TestJoin_HeadComesLater_IsTriedAgain(t *testing.T) {
+	h := newHead(t, false)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone := l.Addr().String()
+	l.Close()
+	c := h.client(1)
+	c.Heads = []string{gone, h.address}
+	if _, err := c.Join(t.Context()); err != nil {
+		t.Errorf("the second address answers, and the error is %v", err)
+	}
+	c.Heads = []string{gone}
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	if _, err := c.Join(ctx); err == nil || !strings.Contains(err.Error(), gone) || !strings.Contains(err.Error(), "connection refused") {
+		t.Errorf("no head: %v", err)
+	}
+}
+
+// What a process says behind its proof is checked like anything else that is read.
+func TestServer_WrongRequests_AreRefusedWithAText(t *testing.T) {
+	h := newHead(t, false)
+	ask := func(body []byte) error {
+		conn, c, err := link.DialJoin(t.Context(), h.address, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_, err = pki.JoinClient(t.Context(), c, h.token, pki.Ask{Body: body})
+		return err
+	}
+	encode := func(q linkmsg.Join) []byte {
+		b, err := linkmsg.Encode("a request", &q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	good := linkmsg.Join{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: "1.0", Kind: linkmsg.JoinNode, Node: ids.Node{1}}
+	newer, nameless, odd := good, good, good
+	newer.Version, newer.MinVersion, newer.Release = 99, 98, "9.0"
+	nameless.Node = ids.Node{}
+	odd.Kind = "gateway"
+	for want, body := range map[string][]byte{
+		"of 127.0.0.1": []byte("\xc1"),
+		`is Eagle Ray "9.0" and this is Eagle Ray "2.0"`: encode(newer),
+		"names no node":                encode(nameless),
+		`does not know the request`:    encode(odd),
+		"unusable certificate request": encode(good), // there is none
+	} {
+		if err := ask(body); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,274 @@
+"""Clusters of several nodes on this machine, for tests of programs that need more than one node."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from typing import Any
+
+from eagleray._private.cli import BINARY
+
+__all__ = ["Cluster", "ClusterNode"]
+
+_START_SECONDS = 90.0
+_STOP_SECONDS = 60.0
+_POLL_SECONDS = 0.02
+#: Arguments of a node that become flags with a text, and with JSON.
+_TEXTS = ("num_cpus", "num_gpus", "memory", "object_store_memory", "node_name", "node_ip_address", "gpu_memory")
+_JSON = {"resources": "--resources", "_system_config": "--system-config"}
+#: Arguments of Ray's nodes without a meaning here.
+_UNUSED = re.compile(r"dashboard_\w+|include_dashboard|redis_\w+|\w*_port|plasma_\w+|no_monitor|include_log_monitor")
+_DEFAULTS = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 150 << 20, "node_ip_address": "127.0.0.1"}
+#: Variables that would lead a node elsewhere.
+_ELSEWHERE = ("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+
+
+class ClusterNode:
+    """A node of a ``Cluster``: an ``eagleray start`` with a temporary folder of its own.
+
+    Attributes:
+        node_id: The node's id, as in ``nodes()``.
+        session_dir: The folder of the node's session. ``init(address=node.session_dir)`` makes the program work on
+            this node.
+        pid: The process of the node's daemon.
+    """
+
+    def __init__(self, words: list[str], env_vars: dict[str, str]) -> None:
+        # Paths of sockets are short, so the usual folder for temporary files may not serve.
+        self._folder = tempfile.mkdtemp(prefix="er", dir="/tmp")
+        self._env = {**os.environ, **env_vars, "EAGLERAY_TMPDIR": self._folder}
+        self._env.setdefault("EAGLERAY_PYTHON", sys.executable)
+        for name in _ELSEWHERE:
+            self._env.pop(name, None)
+        try:
+            said = self._run("start", *words, limit=_START_SECONDS)
+            self.session_dir, self.pid = _found(r"session +(\S+) \(daemon pid (\d+)\)", said)
+            (self.node_id,) = _found(r"node +([0-9a-f]{56})", said)
+            command = re.search(r"--address=(\S+) --token-file=(\S+)", said)
+        except BaseException:
+            self._clear()
+            raise
+        self._joining = command.groups() if command else None
+
+    @property
+    def unique_id(self) -> str:
+        """The node's id, under another name of Ray's."""
+        return self.node_id
+
+    @property
+    def address_info(self) -> dict[str, str]:
+        """Where the node is, with Ray's keys."""
+        socket = os.path.join(self.session_dir, "d.sock")
+        return {
+            "node_id": self.node_id,
+            "session_dir": self.session_dir,
+            "raylet_socket_name": socket,
+            "object_store_address": socket,
+        }
+
+    def __repr__(self) -> str:
+        return f"ClusterNode({self.node_id[:8]}, {self.session_dir!r})"
+
+    def _run(self, *words: str, limit: float) -> str:
+        done = subprocess.run([BINARY, *words], env=self._env, capture_output=True, text=True, timeout=limit)
+        if done.returncode != 0:
+            text = (done.stderr or done.stdout).strip()
+            raise RuntimeError(f"`eagleray {' '.join(words)}` failed with status {done.returncode}: {text}")
+        return done.stdout
+
+    def _alive(self) -> set[str]:
+        """The first eight digits of the ids of the nodes that are alive, as this node sees them."""
+        return set(re.findall(r"(?m)^  alive \w+  ([0-9a-f]{8})  ", self._run("status", limit=_STOP_SECONDS)))
+
+    def _end(self, graceful: bool) -> None:
+        """Ends the node. Without grace its daemon is killed, as by a crash."""
+        if not graceful:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(self.pid), signal.SIGKILL)
+        self._clear()
+
+    def _clear(self) -> None:
+        try:
+            self._run("stop", limit=_STOP_SECONDS)
+        finally:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _found(pattern: str, said: str) -> tuple[str, ...]:
+    found = re.search(pattern, said)
+    if found is None:
+        raise RuntimeError(f"`eagleray start` has not said {pattern!r} in {said!r}")
+    return found.groups()
+
+
+class Cluster:
+    """A cluster of several nodes on this machine.
+
+    The first node has the head. A program works on one of the nodes: ``connect()`` joins the node with the head,
+    ``init(address=node.session_dir)`` any other one. See docs/cluster.md for what nodes do for each other.
+
+    Args:
+        initialize_head: Start the first node at once.
+        connect: Call ``init()`` on the first node, too.
+        head_node_args: Arguments for ``add_node`` of the first node.
+        shutdown_at_exit: End all nodes when the program ends by itself. A program that is killed leaves them.
+    """
+
+    def __init__(
+        self,
+        initialize_head: bool = False,
+        connect: bool = False,
+        head_node_args: dict[str, Any] | None = None,
+        shutdown_at_exit: bool = True,
+    ) -> None:
+        if connect and not initialize_head:
+            raise ValueError("connect=True needs a head: give initialize_head=True too")
+        if head_node_args and not initialize_head:
+            raise ValueError("head_node_args are for the head: give initialize_head=True too")
+        self.head_node: ClusterNode | None = None
+        self.worker_nodes: set[ClusterNode] = set()
+        self.connected = False
+        if shutdown_at_exit:
+            atexit.register(self.shutdown)
+        if initialize_head:
+            self.add_node(**(head_node_args or {}))
+        if connect:
+            self.connect()
+
+    @property
+    def address(self) -> str:
+        """What ``init(address=…)`` takes to work on the node with the head: the folder of its session."""
+        return self._head().session_dir
+
+    @property
+    def gcs_address(self) -> str:
+        """HOST:PORT of the head."""
+        joining = self._head()._joining
+        assert joining is not None
+        return str(joining[0])
+
+    def _head(self) -> ClusterNode:
+        if self.head_node is None:
+            raise RuntimeError("the cluster has no head: call add_node() first")
+        return self.head_node
+
+    def connect(self, namespace: str | None = None) -> None:
+        """Makes this program work on the node with the head."""
+        import eagleray
+
+        eagleray.init(address=self.address, namespace=namespace, ignore_reinit_error=True)
+        self.connected = True
+
+    def add_node(self, wait: bool = True, **node_args: Any) -> ClusterNode:
+        """Starts a node, the first time one with the head.
+
+        Args:
+            wait: Return when the cluster shows the node as alive.
+            node_args: num_cpus (1 by default), num_gpus (0), resources, memory, object_store_memory (150 MiB), labels,
+                node_name, node_ip_address (127.0.0.1), gpu_memory, _system_config, and env_vars for the node's
+                processes. Further arguments of Ray about ports, Redis and the dashboard have no effect.
+
+        Raises:
+            TypeError: There is no such argument.
+            RuntimeError: The node has not started; the message says why.
+        """
+        words = _flags({**_DEFAULTS, **node_args})
+        if self.head_node is None:
+            node = self.head_node = ClusterNode(["--head", "--port=0", *words], node_args.get("env_vars") or {})
+        else:
+            assert self.head_node._joining is not None
+            address, token = self.head_node._joining
+            words += [f"--address={address}", f"--token-file={token}"]
+            node = ClusterNode(words, node_args.get("env_vars") or {})
+            self.worker_nodes.add(node)
+        if wait:
+            self._await(lambda alive: node.node_id[:8] in alive, 30.0, f"{node} is not alive")
+        return node
+
+    def remove_node(self, node: ClusterNode, allow_graceful: bool = True) -> None:
+        """Ends a node and waits until the cluster knows it.
+
+        Args:
+            node: The node. That with the head comes last.
+            allow_graceful: Stop the node; else kill its daemon, as by a crash.
+
+        Raises:
+            ValueError: The node is none of this cluster, or it has the head and others live.
+        """
+        if node is self.head_node:
+            if self.worker_nodes:
+                raise ValueError("remove the other nodes before the one with the head, or call shutdown()")
+            self.head_node = None
+            node._end(allow_graceful)
+            return
+        if node not in self.worker_nodes:
+            raise ValueError(f"{node} is none of this cluster, or was removed")
+        self.worker_nodes.remove(node)
+        node._end(allow_graceful)
+        self._await(lambda alive: node.node_id[:8] not in alive, 30.0, f"{node} is still alive")
+
+    def wait_for_nodes(self, timeout: float = 30) -> None:
+        """Waits until exactly the nodes of this cluster are alive.
+
+        Raises:
+            TimeoutError: They are not in time.
+        """
+        expected = {node.node_id[:8] for node in self.list_all_nodes()}
+        self._await(lambda alive: alive == expected, timeout, f"the nodes {sorted(expected)} are not all alive")
+
+    def _await(self, done: Callable[[set[str]], bool], timeout: float, what: str) -> None:
+        end = time.monotonic() + timeout
+        while not done(alive := self._head()._alive()):
+            if time.monotonic() > end:
+                raise TimeoutError(f"{what} after {timeout:.0f} s; alive are {sorted(alive)}")
+            time.sleep(_POLL_SECONDS)
+
+    def list_all_nodes(self) -> list[ClusterNode]:
+        """Returns the nodes that were added and not removed."""
+        return [*self.worker_nodes, *([self.head_node] if self.head_node else [])]
+
+    def shutdown(self) -> None:
+        """Ends this program's session, if connect() began it, and all nodes."""
+        atexit.unregister(self.shutdown)
+        if self.connected:
+            import eagleray
+
+            eagleray.shutdown()
+            self.connected = False
+        nodes = self.list_all_nodes()  # the head is the last one
+        self.worker_nodes, self.head_node = set(), None
+        errors = []
+        for node in nodes:
+            try:
+                node._end(graceful=True)
+            except (RuntimeError, subprocess.TimeoutExpired) as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
+
+
+def _flags(arguments: dict[str, Any]) -> list[str]:
+    """Returns the flags of ``eagleray start`` for the arguments of a node."""
+    words = []
+    for name, value in arguments.items():
+        if value is None or name == "env_vars" or _UNUSED.fullmatch(name):
+            continue
+        if name in _TEXTS:
+            words.append(f"--{name.replace('_', '-')}={value}")
+        elif name in _JSON:
+            words.append(f"{_JSON[name]}={json.dumps(value)}")
+        elif name == "labels":
+            words.append("--labels=" + ",".join(f"{key}={text}" for key, text in value.items()))
+        else:
+            raise TypeError(f"add_node() has no argument {name!r}")
+    return words

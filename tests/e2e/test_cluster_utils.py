@@ -1,0 +1,97 @@
+"""The class with which tests of programs make clusters of several nodes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import eagleray
+import pytest
+from eagleray.cluster_utils import Cluster
+from two_nodes import MARK, processes
+
+pytestmark = pytest.mark.timeout(180)
+
+
+@pytest.fixture
+def mark(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Marks the processes of a test, and checks that none is left."""
+    text = os.urandom(8).hex()
+    monkeypatch.setenv(MARK, text)
+    yield text
+    assert not {pid: line for pid, line in processes(text).items() if pid != os.getpid()}
+
+
+def test_nodes_come_and_go(mark: str, fresh: Any) -> None:
+    cluster = Cluster(initialize_head=True, connect=True, head_node_args={"num_cpus": 2, "node_name": "first"})
+    try:
+        node = cluster.add_node(num_cpus=3, resources={"b": 2}, labels={"zone": "x"}, dashboard_port=1)
+        other = cluster.add_node(wait=False)
+        cluster.wait_for_nodes()
+        rows = {row["NodeID"]: row for row in eagleray.nodes()}
+        assert rows.keys() == {one.node_id for one in cluster.list_all_nodes()}
+        assert rows[node.unique_id]["Labels"]["zone"] == "x" and rows[other.node_id]["Resources"]["CPU"] == 1.0
+        assert eagleray.cluster_resources()["CPU"] == 6.0 and eagleray.cluster_resources()["b"] == 2.0
+        folders = [Path(one._folder) for one in cluster.list_all_nodes()]
+        assert all(folder.exists() for folder in folders)
+        assert re.fullmatch(r"127\.0\.0\.1:\d+", cluster.gcs_address)
+        assert node.address_info["raylet_socket_name"] == f"{node.session_dir}/d.sock"
+        assert eagleray.get(eagleray.remote(lambda: 7).remote()) == 7
+        cluster.remove_node(node)
+        cluster.remove_node(other, allow_graceful=False)
+        assert [row["NodeName"] for row in eagleray.nodes() if row["Alive"]] == ["first"]
+        with pytest.raises(ValueError, match="is none of this cluster, or was removed"):
+            cluster.remove_node(node)
+    finally:
+        cluster.shutdown()
+    assert not eagleray.is_initialized() and cluster.list_all_nodes() == []
+    assert not any(folder.exists() for folder in folders)
+
+
+def test_a_program_works_on_any_node(mark: str, fresh: Any) -> None:
+    cluster = Cluster()
+    try:
+        with pytest.raises(RuntimeError, match="the cluster has no head"):
+            cluster.connect()
+        cluster.add_node()
+        node = cluster.add_node(resources={"here": 1})
+        with eagleray.init(address=node.session_dir):
+            task = eagleray.remote(resources={"here": 1})(lambda: eagleray.get_runtime_context().get_node_id())
+            assert eagleray.get(task.remote()) == node.node_id
+        with pytest.raises(ValueError, match="remove the other nodes before"):
+            assert cluster.head_node is not None
+            cluster.remove_node(cluster.head_node)
+    finally:
+        cluster.shutdown()
+
+
+def test_wrong_arguments_leave_nothing(mark: str, fresh: Any) -> None:
+    cluster = Cluster()
+    try:
+        with pytest.raises(TypeError, match="add_node\\(\\) has no argument 'cpus'"):
+            cluster.add_node(cpus=1)
+        with pytest.raises(RuntimeError, match="object_store_memory is 10 bytes"):
+            cluster.add_node(object_store_memory=10)
+        assert cluster.list_all_nodes() == [] and cluster.head_node is None
+        with pytest.raises(ValueError, match="initialize_head=True"):
+            Cluster(connect=True)
+        with pytest.raises(ValueError, match="initialize_head=True"):
+            Cluster(head_node_args={"num_cpus": 1})
+    finally:
+        cluster.shutdown()
+
+
+def test_nothing_is_left_when_the_program_fails(mark: str, script: Any) -> None:
+    source = """
+    from eagleray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, connect=True)
+    print(cluster.add_node()._folder, cluster.head_node._folder)
+    raise KeyError("as a failed test")
+    """
+    done = script(source, check=False)
+    assert "as a failed test" in done.stderr and done.returncode == 1
+    assert [folder for folder in done.stdout.split() if Path(folder).exists()] == []

@@ -1,0 +1,205 @@
+"""Two nodes of one cluster: what programs on either of them see and do."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+
+import pytest
+from pace import until
+from two_nodes import LIMIT, TwoNodes
+
+pytestmark = pytest.mark.timeout(300)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[TwoNodes]:
+    with TwoNodes() as made:
+        yield made
+
+
+SEES = """
+    import json
+    import eagleray as ray
+
+    ray.init()
+    here = ray.get_runtime_context().get_node_id()
+    task = ray.get(ray.remote(lambda: ray.get_runtime_context().get_node_id()).remote())
+    rows = [(n["NodeName"], n["Alive"], n["Resources"].get("CPU")) for n in ray.nodes()]
+    mine = [n["NodeName"] for n in ray.nodes() if n["NodeID"] == here]
+    print(json.dumps([rows, mine, task == here, ray.cluster_resources(), ray.available_resources().get("b")]))
+"""
+
+
+def test_both_nodes_show_both_and_run_their_own_tasks(cluster: TwoNodes) -> None:
+    for node, name, free in ((cluster.first, "one", None), (cluster.second, "two", 1.0)):
+        rows, mine, at_home, totals, available = json.loads(node.python(SEES))
+        assert rows == [["one", True, 1.0], ["two", True, 2.0]]
+        assert (mine, at_home, available) == ([name], True, free)
+        assert (totals["CPU"], totals["b"], totals["node:__internal_head__"]) == (3.0, 1.0, 1.0)
+        assert 200_000_000 - 8192 < totals["object_store_memory"] <= 200_000_000
+
+
+def test_programs_find_their_node_by_the_address_of_the_head(cluster: TwoNodes) -> None:
+    source = """
+    import eagleray as ray
+    ray.init({arguments})
+    print([n["NodeName"] for n in ray.nodes() if n["NodeID"] == ray.get_runtime_context().get_node_id()])
+    """
+    port = cluster.address.rpartition(":")[2]
+    for node, name in ((cluster.first, "one"), (cluster.second, "two")):
+        for address in (cluster.address, f"localhost:{port}"):
+            assert node.python(source.format(arguments=f"address={address!r}")) == f"['{name}']\n"
+        node.env["RAY_ADDRESS"] = cluster.address
+        assert node.python(source.format(arguments="")) == f"['{name}']\n"
+        del node.env["RAY_ADDRESS"]
+    elsewhere = source.format(arguments=f"address='127.0.0.1:{int(port) ^ 1}'")
+    program = cluster.second.popen(elsewhere)
+    out, _ = program.communicate(timeout=LIMIT)
+    assert program.returncode == 1 and "ConnectionError" in out and "eagleray start --address=127.0.0.1:" in out
+
+
+def test_status_of_both_nodes(cluster: TwoNodes) -> None:
+    for node in (cluster.first, cluster.second):
+        said = node("status")
+        assert "alive head" in said and "  one  " in said and "alive node" in said and "  two  " in said
+        assert "total of 2 nodes" in said and "/ 3\n" in said
+
+
+MAKE = """
+    import eagleray as ray
+
+    ray.init(namespace="shared")
+
+    @ray.remote(num_cpus=0)
+    class Counter:
+        def __init__(self):
+            self.n = 0
+
+        def add(self, n):
+            self.n += n
+            return self.n, ray.get_runtime_context().get_node_id()
+
+    counter = Counter.options(name="NAME", lifetime="detached").remote()
+    n, at = ray.get(counter.add.remote(1))
+    print(n, at == ray.get_runtime_context().get_node_id())
+"""
+
+USE = """
+    import eagleray as ray
+
+    ray.init(namespace="shared")
+    counter = ray.get_actor("NAME")
+    seen = [ray.get(counter.add.remote(1), timeout=30)[0] for _ in range(20)]
+    assert seen == list(range(seen[0], seen[0] + 20)), seen
+    n, at = ray.get(counter.add.remote(0))
+    print(n, at == ray.get_runtime_context().get_node_id(), sorted(x["name"] for x in ray.util.list_named_actors(True)))
+"""
+
+
+TAKEN = """
+    import eagleray as ray
+
+    ray.init(namespace="shared")
+
+    @ray.remote(num_cpus=0)
+    class Other:
+        pass
+
+    try:
+        Other.options(name="NAME").remote()
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_named_actors_are_found_and_called_from_both(cluster: TwoNodes) -> None:
+    first, second = cluster.first, cluster.second
+    assert first.python(MAKE.replace("NAME", "here")) == "1 True\n"
+    assert second.python(USE.replace("NAME", "here")) == "21 False ['here']\n"
+    assert second.python(MAKE.replace("NAME", "there")) == "1 True\n"
+    assert first.python(USE.replace("NAME", "there")) == "21 False ['here', 'there']\n"
+    assert "there" in first.python(TAKEN.replace("NAME", "there"))
+    for name in ("here", "there"):
+        kill = f"import eagleray as ray\nray.init(namespace='shared')\nray.kill(ray.get_actor({name!r}))"
+        first.python(kill)
+    until(lambda: "0 actors" in first("status") and "0 actors" in second("status"))
+
+
+LIVES = """
+    import sys
+    import eagleray as ray
+
+    ray.init(namespace="kept")
+
+    @ray.remote(num_cpus=0)
+    class Kept:
+        def pid(self):
+            import os
+            return os.getpid()
+
+    kept = Kept.options(name="kept").remote()
+    pid = ray.get(kept.pid.remote())
+    double = ray.remote(lambda x: 2 * x)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        assert ray.get(double.remote(int(line)), timeout=30) == 2 * int(line)
+        assert ray.get(kept.pid.remote(), timeout=30) == pid
+        print("went on", line.strip(), flush=True)
+    assert ray.get(ray.get_actor("kept").pid.remote(), timeout=30) == pid
+    other = Kept.remote()
+    assert ray.get(other.pid.remote(), timeout=30) != pid
+    print("all")
+"""
+
+
+def test_the_head_is_killed_and_programs_on_both_nodes_go_on() -> None:
+    with TwoNodes() as cluster:
+        names = {"kept": cluster.first, "other": cluster.second}
+        programs = [node.popen(LIVES.replace('"kept"', f'"{name}"')) for name, node in names.items()]
+
+        def say(text: str) -> None:
+            for program in programs:
+                assert program.stdin is not None and program.stdout is not None
+                program.stdin.write(text + "\n")
+                program.stdin.flush()
+                assert program.stdout.readline() == f"went on {text}\n"
+
+        for program in programs:
+            assert program.stdout is not None
+            assert program.stdout.readline() == "ready\n"
+        say("1")
+        for i in range(3):
+            os.kill(cluster.first.pid("head.pid"), signal.SIGKILL)
+            say(str(10 + i))
+            until(lambda: "alive node" in cluster.second("status"))
+        for program in programs:
+            out, _ = program.communicate(timeout=LIMIT)
+            assert (program.returncode, out) == (0, "all\n")
+        assert "1 node" not in cluster.first("status")
+
+
+def test_a_node_that_ends_is_dead_for_the_others_with_its_job() -> None:
+    with TwoNodes() as cluster:
+        program = cluster.second.popen(LIVES)
+        assert program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        os.kill(cluster.second.pid("pid"), signal.SIGKILL)
+        until(lambda: "dead node" in cluster.first("status"))
+        program.kill()
+        program.communicate()
+        source = """
+        import eagleray as ray
+        ray.init(namespace="kept")
+        print([(n["NodeName"], n["Alive"]) for n in ray.nodes()], ray.cluster_resources()["CPU"])
+        try:
+            ray.get_actor("kept")
+        except ValueError:
+            print("gone")
+        """
+        assert cluster.first.python(source) == "[('one', True), ('two', False)] 1.0\ngone\n"
+        said = cluster.join(cluster.second, "--num-cpus=2", "--node-name=again")
+        assert "node 3 of the cluster" in said
+        until(lambda: "again" in cluster.first("status"))
