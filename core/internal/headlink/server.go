@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -63,6 +64,13 @@ type Server struct {
 	nodes  map[uint32]*node
 	peers  map[*wire.Peer]*session
 	known  records
+
+	// See serverplace.go.
+	place    *place.Machine
+	began    time.Time
+	timer    *time.Timer // calls tick
+	followed bool        // known has all nodes
+	awaits   bool        // what the machine was told last by await
 }
 
 // NewServer returns a Server without connections, which takes orders for nodes. Nodes are welcomed after Serve. Log may
@@ -73,6 +81,11 @@ func NewServer(log *slog.Logger) *Server {
 	}
 	s := &Server{log: log, ready: make(chan struct{}), nodes: map[uint32]*node{}, peers: map[*wire.Peer]*session{}, known: newRecords()}
 	_, _ = rand.Read(s.boot[:]) // it never fails
+	s.place, s.began = newPlace(s.boot), time.Now()
+	s.timer = time.AfterFunc(time.Hour, s.tick)
+	s.timer.Stop()
+	s.awaits = true
+	s.place.Await(true)
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -132,7 +145,7 @@ func (s *Server) enter(c *session) bool {
 
 // Handle takes a message of a node. It reports false for a message that is not one of this conversation.
 func (s *Server) Handle(m *wire.Message) bool {
-	if m.Type < linkmsg.THello || m.Type > linkmsg.TNews {
+	if m.Type < linkmsg.THello || m.Type > linkmsg.TInfeasible {
 		return false
 	}
 	c := s.sessionOf(m.Peer())
@@ -200,10 +213,11 @@ func (s *Server) forget(number uint32) *wire.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.nodes[number]
+	delete(s.nodes, number)
+	s.decide(func(m *place.Machine) { m.NodeGone(place.Node(number)) })
 	if n == nil {
 		return nil
 	}
-	delete(s.nodes, number)
 	return n.leave()
 }
 
@@ -220,6 +234,7 @@ func (s *Server) close() (open []*wire.Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.timer.Stop()
 	for p := range s.peers {
 		open = append(open, p)
 	}

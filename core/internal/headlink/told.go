@@ -18,6 +18,10 @@ func (c *Client) Handle(m *wire.Message) bool {
 		err = c.order(m)
 	case linkmsg.TNews:
 		err = c.news(m)
+	case linkmsg.TOffer:
+		err = c.offer(m)
+	case linkmsg.TInfeasible:
+		err = c.infeasible(m)
 	default:
 		return false
 	}

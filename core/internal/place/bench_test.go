@@ -28,14 +28,14 @@ func BenchmarkDecide(b *testing.B) {
 				m.NodeUp(Node(nodes + 1))
 				for i := range waiting {
 					need := resource.Set{"CPU": 64 * resource.Unit, "memory": resource.FromInt(int64(300<<30 + i%10))}
-					m.Want(Key{Node(nodes + 1), uint64(i%100 + 1), uint32(1000 + i)}, Want{Job: ids.JobOf(uint32(i % 7)), Name: "g", Needs: []resource.Set{need}, N: 5})
+					say(b, m, Key{Node(nodes + 1), uint64(i%100 + 1), uint32(1000 + i)}, Want{Job: ids.JobOf(uint32(i % 7)), Name: "g", Needs: []resource.Set{need}, N: 5})
 				}
 				need := []resource.Set{{"CPU": resource.Unit}}
 				m.Actions()
 				var at time.Duration
 				for i := 0; b.Loop(); i++ {
 					k := Key{Node(nodes + 1), uint64(i%50 + 1), uint32(i % 20)}
-					m.Want(k, Want{Job: ids.JobOf(uint32(i % 7)), Name: "f", Needs: need, N: 1})
+					say(b, m, k, Want{Job: ids.JobOf(uint32(i % 7)), Name: "f", Needs: need, N: 1})
 					offers := m.Actions()
 					if len(offers) != 1 {
 						b.Fatal(offers)
@@ -46,10 +46,16 @@ func BenchmarkDecide(b *testing.B) {
 					if err := m.Settled(o.Node, o.Ticket, 1, nil); err != nil {
 						b.Fatal(err)
 					}
-					m.Want(k, Want{Job: ids.JobOf(uint32(i % 7)), Name: "f", Needs: need, Offered: 1})
+					say(b, m, k, Want{Job: ids.JobOf(uint32(i % 7)), Name: "f", Needs: need, Offered: 1})
 				}
 				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "decisions/s")
 			})
 		}
+	}
+}
+
+func say(b *testing.B, m *Machine, k Key, w Want) {
+	if err := m.Want(k, w); err != nil {
+		b.Fatal(err)
 	}
 }

@@ -56,6 +56,7 @@ func (m *Machine) silence(n *node) {
 	n.up, n.reported = false, false
 	for _, d := range m.list {
 		d.remove(n)
+		d.wait = slices.DeleteFunc(d.wait, func(w *want) bool { return w.key.Node == n.id })
 	}
 	var own []*want
 	for k, w := range m.wants {
@@ -65,6 +66,7 @@ func (m *Machine) silence(n *node) {
 	}
 	slices.SortFunc(own, func(a, b *want) int { return cmp.Compare(a.since, b.since) }) // what is unused keeps an order
 	for _, w := range own {
+		w.level = 0 // it is in no list of waiting ones any more
 		m.drop(w)
 	}
 }
@@ -122,11 +124,12 @@ func (m *Machine) Await(wait bool) {
 	m.decide()
 }
 
-// Want says how many leases of a class have no room on their own node. The sender must be up.
-func (m *Machine) Want(k Key, q Want) {
+// Want says how many leases of a class have no room on their own node. The sender must be up. The error says that
+// the node wants too much.
+func (m *Machine) Want(k Key, q Want) error {
 	n := m.nodes[k.Node]
-	if n == nil || !n.up || len(q.Needs) == 0 {
-		return
+	if n == nil || !n.up {
+		return nil // it has gone meanwhile
 	}
 	w := m.wants[k]
 	if w != nil && !w.sameNeeds(q.Needs) {
@@ -136,8 +139,12 @@ func (m *Machine) Want(k Key, q Want) {
 	}
 	if w == nil {
 		if q.N <= 0 {
-			return
+			return nil
 		}
+		if n.wants >= MaxWants {
+			return fmt.Errorf("the processes of node %d want leases of more than %d classes: class %s is not looked after", k.Node, MaxWants, k)
+		}
+		n.wants++
 		w = m.add(k, &q)
 	}
 	w.offered = max(w.offered, q.Offered)
@@ -147,6 +154,7 @@ func (m *Machine) Want(k Key, q Want) {
 		m.drop(w)
 	}
 	m.decide()
+	return nil
 }
 
 // less returns n - by, at least 0.

@@ -13,11 +13,14 @@ import (
 // and at all of them when what nodes have in all has changed.
 func (m *Machine) judge() {
 	if m.waits || m.unheard > 0 {
+		if len(m.unjudged) > 2*len(m.wants) { // most of them have ended meanwhile
+			m.unjudged, m.judgeAll = nil, true
+		}
 		return
 	}
 	list := m.unjudged
-	if m.judged != m.shape {
-		m.judged = m.shape
+	if m.judgeAll || m.judged != m.shape {
+		m.judgeAll, m.judged = false, m.shape
 		list = nil
 		for _, w := range m.wants {
 			list = append(list, w)

@@ -39,6 +39,9 @@ const (
 	PackTo       = 0.5
 )
 
+// MaxWants is for how many classes one node may have no room at a time.
+const MaxWants = 100_000
+
 // Options configure a Machine.
 type Options struct {
 	TicketFor    time.Duration // how long an offer stays debited that nobody settles
@@ -60,6 +63,7 @@ type Machine struct {
 	waits    bool    // see Await
 	shape    uint64  // changes with what nodes have in all
 	judged   uint64  // the shape for which all wants were judged
+	judgeAll bool    // all have to be judged anyway
 	unjudged []*want // those that have begun to wait since
 
 	wants  map[Key]*want
@@ -92,6 +96,7 @@ type node struct {
 	tickets []*ticket // debited, in order
 	short   bool      // the ledger has less than they offer
 	paused  map[*need]time.Duration
+	wants   int // classes of its processes in the table
 }
 
 // takes reports whether the node may be offered at all.

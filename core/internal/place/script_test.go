@@ -46,7 +46,7 @@ func (s *interpreter) do(e *script.Event) []string {
 	case "await":
 		m.Await(e.Word(0) == "yes")
 	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=…
-		m.Want(s.key(e), s.want(e))
+		err = m.Want(s.key(e), s.want(e))
 	case "settled": // settled NODE TICKET TOOK free=…
 		var stock *resource.Stock
 		if e.Has("totals") {

@@ -83,7 +83,7 @@ func (w *world) atHead(n *played, msg any) {
 		if row := w.m.wants[msg.key]; row != nil && w.bug == "offers that cross a level are forgotten" {
 			row.offered = msg.Offered
 		}
-		w.m.Want(msg.key, msg.Want)
+		err = w.m.Want(msg.key, msg.Want)
 		if l.n == 0 && l.seen == l.offered {
 			delete(w.levels, msg.key)
 		}

@@ -27,6 +27,7 @@ func (m *Machine) drop(w *want) {
 	w.job.uses--
 	w.client.uses--
 	m.trimTurns()
+	m.nodes[w.key.Node].wants--
 	delete(m.wants, w.key)
 }
 

@@ -50,6 +50,9 @@ func (l *Ledger) Stock() Stock {
 	return s
 }
 
+// Changes counts the changes of what the ledger has or has free. As long as it is the same, so is the stock.
+func (l *Ledger) Changes() uint64 { return l.changes }
+
 // Equal reports whether both are the same.
 func (s Stock) Equal(o Stock) bool {
 	return s.Totals.Equal(o.Totals) && s.Free.Equal(o.Free) && maps.EqualFunc(s.Devices, o.Devices, slices.Equal[[]DeviceStock])

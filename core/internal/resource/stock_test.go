@@ -66,7 +66,11 @@ func TestRestore_AnyLedger_AnswersAlike(t *testing.T) {
 			if c.Fits(need) != l.Fits(need) || c.Could(need) != ever || l.Could(need) != ever {
 				t.Fatalf("seed %d: %s fits %v and %v, could fit %v, %v and %v", seed, need, c.Fits(need), l.Fits(need), c.Could(need), l.Could(need), ever)
 			}
+			changes, before := l.Changes(), l.Stock()
 			_, a := l.Acquire(need)
+			if !l.Stock().Equal(before) && l.Changes() == changes {
+				t.Fatalf("seed %d: a change is not counted", seed)
+			}
 			_, b := c.Acquire(need)
 			if a != b {
 				t.Fatalf("seed %d: %s", seed, need)
