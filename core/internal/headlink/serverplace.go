@@ -64,6 +64,13 @@ func (s *Server) say(to place.Node, t wire.Type, body any) {
 	_ = n.session.peer.Push(t, b)
 }
 
+// Sizes are how many entries the tables have that serve placing, by name.
+func (s *Server) Sizes() map[string]int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.place.Sizes()
+}
+
 // await has the machine call nothing infeasible while the cluster's state has a living node that has never said what
 // it has; mu held.
 func (s *Server) await() {
