@@ -64,7 +64,8 @@
 // # Goroutines and locks
 //
 // A Client and a Server have one goroutine for each connection, which waits for its end. A Server has one for each
-// request that is being served, and one for each node with reports that are not committed. Neither calls anybody while
+// request that is being served, and one for each node with reports that are not committed. Each has a timer besides: a Client holds
+// back what is free for some milliseconds, and a Server tells package place the time. Neither calls anybody while
 // it holds its lock, except for a wire.Peer, which never waits.
 //
 // # Trust
