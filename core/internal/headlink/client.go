@@ -122,6 +122,13 @@ func (c *Client) disconnected(p *wire.Peer) {
 	}
 }
 
+// talksOn reports whether p is the present connection.
+func (c *Client) talksOn(p *wire.Peer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer == p
+}
+
 // welcomed takes the head's answer to the hello.
 func (c *Client) welcomed(p *wire.Peer, m *wire.Message, err error) {
 	var w linkmsg.Welcome

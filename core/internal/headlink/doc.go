@@ -58,6 +58,7 @@
 //	session.go        one connection to a node
 //	serve.go          requests at the head
 //	serverreports.go  reports at the head
+//	placer.go         the machine of package place, and the time
 //	serverplace.go    offers of leases at the head
 //	news.go           records of nodes and jobs for all nodes
 //

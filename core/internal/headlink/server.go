@@ -66,11 +66,9 @@ type Server struct {
 	known  records
 
 	// See serverplace.go.
-	place    *place.Machine
-	began    time.Time
-	timer    *time.Timer // calls tick
-	followed bool        // known has all nodes
-	awaits   bool        // what the machine was told last by await
+	placing  *placer
+	followed bool // known has all nodes
+	awaits   bool // what the machine was told last by await
 }
 
 // NewServer returns a Server without connections, which takes orders for nodes. Nodes are welcomed after Serve. Log may
@@ -81,11 +79,7 @@ func NewServer(log *slog.Logger) *Server {
 	}
 	s := &Server{log: log, ready: make(chan struct{}), nodes: map[uint32]*node{}, peers: map[*wire.Peer]*session{}, known: newRecords()}
 	_, _ = rand.Read(s.boot[:]) // it never fails
-	s.place, s.began = newPlace(s.boot), time.Now()
-	s.timer = time.AfterFunc(time.Hour, s.tick)
-	s.timer.Stop()
-	s.awaits = true
-	s.place.Await(true)
+	s.placing, s.awaits = newPlacer(s.boot, s.decided, s.tick), true
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -214,7 +208,7 @@ func (s *Server) forget(number uint32) *wire.Peer {
 	defer s.mu.Unlock()
 	n := s.nodes[number]
 	delete(s.nodes, number)
-	s.decide(func(m *place.Machine) { m.NodeGone(place.Node(number)) })
+	s.placing.decide(func(m *place.Machine) { m.NodeGone(place.Node(number)) })
 	if n == nil {
 		return nil
 	}
@@ -234,7 +228,7 @@ func (s *Server) close() (open []*wire.Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
-	s.timer.Stop()
+	s.placing.end()
 	for p := range s.peers {
 		open = append(open, p)
 	}

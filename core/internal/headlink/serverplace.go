@@ -1,9 +1,7 @@
 package headlink
 
 import (
-	"encoding/binary"
 	"fmt"
-	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -14,32 +12,14 @@ import (
 )
 
 // The server passes to the machine of package place what nodes have free and what they want, and sends its offers.
-// The server's lock guards the machine.
 
-// newPlace returns the machine of a process of the head. Its tickets are others than those of the processes before.
-func newPlace(boot [16]byte) *place.Machine {
-	return place.New(place.Options{FirstTicket: place.Ticket(binary.BigEndian.Uint64(boot[:8])>>1 | 1)})
-}
-
-// decide tells the machine something, and sends what it decides; mu held.
-func (s *Server) decide(f func(m *place.Machine)) {
-	if s.closed {
-		return
-	}
-	s.place.Advance(time.Since(s.began))
-	f(s.place)
-	for _, a := range s.place.Actions() {
-		switch a := a.(type) {
-		case place.Offer:
-			s.say(a.To.Node, linkmsg.TOffer, &linkmsg.Offer{Client: a.To.Client, Class: a.To.Class, Node: uint32(a.Node), N: a.N, Choice: a.Choice, Ticket: uint64(a.Ticket)})
-		case place.Infeasible:
-			s.say(a.To.Node, linkmsg.TInfeasible, &linkmsg.Infeasible{Client: a.To.Client, Class: a.To.Class, Message: cut(a.Message)})
-		}
-	}
-	if at, ok := s.place.Next(); ok {
-		s.timer.Reset(max(0, at-time.Since(s.began)) + time.Millisecond)
-	} else {
-		s.timer.Stop()
+// decided sends what the machine has decided; mu held.
+func (s *Server) decided(a place.Action) {
+	switch a := a.(type) {
+	case place.Offer:
+		s.say(a.To.Node, linkmsg.TOffer, &linkmsg.Offer{Client: a.To.Client, Class: a.To.Class, Node: uint32(a.Node), N: a.N, Choice: a.Choice, Ticket: uint64(a.Ticket)})
+	case place.Infeasible:
+		s.say(a.To.Node, linkmsg.TInfeasible, &linkmsg.Infeasible{Client: a.To.Client, Class: a.To.Class, Message: cut(a.Message)})
 	}
 }
 
@@ -47,7 +27,7 @@ func (s *Server) decide(f func(m *place.Machine)) {
 func (s *Server) tick() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.decide(func(*place.Machine) {})
+	s.placing.decide(func(*place.Machine) {})
 }
 
 // say sends a message to a node that is connected; mu held.
@@ -68,7 +48,7 @@ func (s *Server) say(to place.Node, t wire.Type, body any) {
 func (s *Server) Sizes() map[string]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.place.Sizes()
+	return s.placing.machine.Sizes()
 }
 
 // await has the machine call nothing infeasible while the cluster's state has a living node that has never said what
@@ -84,7 +64,7 @@ func (s *Server) await() {
 	}
 	if wait != s.awaits {
 		s.awaits = wait
-		s.decide(func(m *place.Machine) { m.Await(wait) })
+		s.placing.decide(func(m *place.Machine) { m.Await(wait) })
 	}
 }
 
@@ -136,7 +116,7 @@ func (c *session) decide(heard bool, do func(p *place.Machine, from place.Node) 
 	if n == nil {
 		return nil
 	}
-	s.decide(func(p *place.Machine) { err = do(p, place.Node(c.number)) })
+	s.placing.decide(func(p *place.Machine) { err = do(p, place.Node(c.number)) })
 	if err == nil && heard && !n.heard {
 		n.heard = true
 		s.await()

@@ -105,7 +105,7 @@ func (c *session) leave() map[uint64]func() {
 	delete(c.s.peers, c.peer)
 	if c.node != nil {
 		c.node.leave()
-		c.s.decide(func(m *place.Machine) { m.NodeSilent(place.Node(c.number)) })
+		c.s.placing.decide(func(m *place.Machine) { m.NodeSilent(place.Node(c.number)) })
 	}
 	asks := c.asks
 	c.asks = nil
@@ -236,7 +236,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		_ = c.peer.Push(linkmsg.TNews, b)
 	}
 	n.pump()
-	s.decide(func(m *place.Machine) {
+	s.placing.decide(func(m *place.Machine) {
 		if another {
 			m.NodeGone(place.Node(c.number))
 		}

@@ -122,10 +122,3 @@ func (c *Client) news(m *wire.Message) error {
 	}
 	return nil
 }
-
-// talksOn reports whether p is the present connection.
-func (c *Client) talksOn(p *wire.Peer) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer == p
-}
