@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
@@ -43,8 +44,9 @@ func Open(o Options) (*Daemon, error) {
 		headSet: make(chan struct{}), memoryKnown: make(chan struct{}),
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
-			FirstLease: sched.LeaseID(o.Number)<<32 | 1,
+			FirstLease: sched.LeaseID(o.Number)<<32 | 1, Cluster: o.Cluster != nil,
 		}),
+		overflow:     overflow.New(o.Cluster),
 		clients:      make(map[sched.ClientID]*client),
 		owners:       make(map[ids.Owner]*client),
 		workers:      make(map[sched.WorkerID]*worker),
@@ -94,6 +96,7 @@ func (d *Daemon) Serve() {
 	go d.accept()
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.event(func(*sched.Machine) {}) // the head hears what this node has
 	d.trimWait = soonestTrim
 	d.trimTimer = time.AfterFunc(d.trimWait, d.trim)
 }

@@ -55,6 +55,7 @@ func (d *Daemon) act(end workers.End) {
 			d.perform(a, end)
 		}
 	}
+	d.tellStock()
 	if at, ok := d.m.Next(); ok {
 		d.timer.Reset(max(at-d.now(), 0) + 50*time.Microsecond)
 	} else {

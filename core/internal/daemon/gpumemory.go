@@ -18,6 +18,7 @@ func (d *Daemon) learnMemory() error {
 		return nil
 	}
 	go func() {
+		defer d.tick() // what the node has is known now
 		defer close(d.memoryKnown)
 		found := d.o.Devices.GPUMemory()
 		d.mu.Lock()

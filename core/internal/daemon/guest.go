@@ -90,7 +90,7 @@ func (d *Daemon) enterGuest(c *client, id ids.Job, namespace string) error {
 	d.lastClient++
 	c.id = d.lastClient
 	d.clients[c.id], d.owners[c.self.Owner()] = c, c
-	d.event(func(m *sched.Machine) { m.AddClient(c.id, id) })
+	d.event(func(m *sched.Machine) { m.AddGuest(c.id, id) })
 	return nil
 }
 

@@ -19,9 +19,12 @@ var requests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message) error{
 	wire.TLeaseWant:   (*Daemon).wantLeases,
 	wire.TLeaseReturn: (*Daemon).returnLease,
 	wire.TLeaseMove:   (*Daemon).moveLease,
-	wire.TBlocked:     (*Daemon).blocked,
-	wire.TUnblocked:   (*Daemon).unblocked,
-	wire.TWhoHolds:    (*Daemon).explainWait,
+
+	wire.TLeaseRefused: (*Daemon).offerUnused,
+
+	wire.TBlocked:   (*Daemon).blocked,
+	wire.TUnblocked: (*Daemon).unblocked,
+	wire.TWhoHolds:  (*Daemon).explainWait,
 
 	wire.TWorkerReady: workerOnly((*Daemon).readyWorker),
 	wire.TWorkerExit:  workerOnly((*Daemon).exitingWorker),

@@ -47,6 +47,8 @@ type Options struct {
 	Log         *slog.Logger
 	Spill       objects.SpillOptions
 	Network     pipes.Network // leads to other nodes; nil: there are none
+	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
+	Cluster Cluster
 	// Succeed runs the successor of the worker that hands over through u. The successor
 	// names itself with the token. Succeed returns when the successor has ended. Where it
 	// is nil, workers stay while they are needed.

@@ -41,6 +41,12 @@ func (d *Daemon) carryOut(a sched.Action, end workers.End) {
 		d.actorPlaced(a)
 	case sched.ActorFailed:
 		d.actorFailed(a)
+	case sched.Refused:
+		if c := d.clients[a.Client]; c != nil {
+			_ = c.peer.Push(wire.TLeaseRefused, wire.LeaseRefused{ClassID: uint32(a.Class), N: a.N, Ticket: a.Ticket})
+		}
+	default:
+		d.overflow.CarryOut(a, d.m)
 	}
 }
 

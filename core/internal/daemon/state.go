@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/progress"
@@ -54,6 +55,8 @@ type Daemon struct {
 	lastClient  sched.ClientID
 	closing     bool
 	ended       []wire.WorkerRow // the workers that ended last
+
+	overflow *overflow.Reporter // nil where this node is the only one
 
 	pipes *pipes.Pipes // those that end on this node
 

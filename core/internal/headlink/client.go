@@ -7,6 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -30,6 +32,7 @@ type ClientOptions struct {
 	Number uint32   // of this node
 	ID     ids.Node // the node's long name
 	Node   Node
+	Placed Placed       // nil: the node has nothing placed elsewhere
 	Log    *slog.Logger // nil: slog's default
 }
 
@@ -53,6 +56,7 @@ type Client struct {
 	reports outbox
 	lastAsk uint64
 	asks    map[uint64]*ask
+	placing placing
 }
 
 // NewClient returns a Client without a connection. Requests wait for one.
@@ -60,7 +64,7 @@ func NewClient(o ClientOptions) *Client {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	c := &Client{o: o, since: time.Now(), reports: newOutbox(), asks: map[uint64]*ask{}}
+	c := &Client{o: o, since: time.Now(), reports: newOutbox(), asks: map[uint64]*ask{}, placing: placing{wants: map[wanted]msgpack.RawMessage{}}}
 	_, _ = rand.Read(c.name[:]) // it never fails
 	return c
 }
@@ -118,6 +122,13 @@ func (c *Client) disconnected(p *wire.Peer) {
 	}
 }
 
+// talksOn reports whether p is the present connection.
+func (c *Client) talksOn(p *wire.Peer) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.peer == p
+}
+
 // welcomed takes the head's answer to the hello.
 func (c *Client) welcomed(p *wire.Peer, m *wire.Message, err error) {
 	var w linkmsg.Welcome
@@ -169,6 +180,7 @@ func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) error {
 	c.peer, c.refusal = p, nil
 	c.askAll()
 	c.pump()
+	c.tellAll()
 	return nil
 }
 
@@ -188,6 +200,9 @@ func (c *Client) close() (p *wire.Peer, left map[uint64]*ask) {
 	defer c.mu.Unlock()
 	p, left = c.dialed, c.asks
 	c.closed, c.asks, c.reports = true, map[uint64]*ask{}, newOutbox()
+	if t := c.placing.timer; t != nil {
+		t.Stop()
+	}
 	c.lose()
 	return p, left
 }

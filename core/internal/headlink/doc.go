@@ -38,6 +38,14 @@
 // Orders of the head (place an actor, stop it) go the other way by the same rules. News are the records of nodes and jobs: all of
 // them on a new connection, and then each change. They need no numbers, because the newest record is enough.
 //
+// # Leases of other nodes
+//
+// A node says what it has free and for which leases it has no room, and the head offers leases of other nodes. What the head
+// decides is package place's business; serverplace.go has its machine, and cluster.go is the node's side. These
+// messages need no numbers: on a new connection the node says everything as it is then, and an offer that was
+// lost with its connection expires. A process of the head calls no want infeasible before all nodes that are alive by the
+// cluster's state have said what they have.
+//
 // # Files
 //
 //	outbox.go         numbered items that are kept until the other side has them; used by both ends
@@ -45,16 +53,20 @@
 //	ask.go            requests: sending, answers, sending again
 //	reads.go, changes.go, waits.go, reports.go   the methods of a daemon's head
 //	told.go           what comes from the head: acknowledgements, orders, news
+//	cluster.go        what the node has free and has no room for, and what it is offered
 //	server.go         Server: nodes and their connections
 //	session.go        one connection to a node
 //	serve.go          requests at the head
 //	serverreports.go  reports at the head
+//	placer.go         the machine of package place, and the time
+//	serverplace.go    offers of leases at the head
 //	news.go           records of nodes and jobs for all nodes
 //
 // # Goroutines and locks
 //
 // A Client and a Server have one goroutine for each connection, which waits for its end. A Server has one for each
-// request that is being served, and one for each node with reports that are not committed. Neither calls anybody while
+// request that is being served, and one for each node with reports that are not committed. Each has a timer besides: a Client holds
+// back what is free for some milliseconds, and a Server tells package place the time. Neither calls anybody while
 // it holds its lock, except for a wire.Peer, which never waits.
 //
 // # Trust

@@ -135,6 +135,7 @@ func (s *Server) reset(nodes []record.Node, jobs []record.Job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.known = newRecords()
+	s.followed = true
 	s.spread(&linkmsg.News{Nodes: nodes, Jobs: jobs})
 }
 
@@ -153,6 +154,7 @@ func (s *Server) spread(news *linkmsg.News) {
 	for i := range news.Jobs {
 		s.known.job(&news.Jobs[i])
 	}
+	s.await()
 	for _, b := range pack(news) {
 		for _, n := range s.nodes {
 			if n.session != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -40,6 +41,11 @@ type Server struct {
 	nodes  map[uint32]*node
 	peers  map[*wire.Peer]*session
 	known  records
+
+	// See serverplace.go.
+	placing  *placer
+	followed bool // known has all nodes
+	awaits   bool // what the machine was told last by await
 }
 
 // NewServer returns a Server without connections, which takes orders for nodes. Nodes are welcomed after Serve. Log may
@@ -50,6 +56,7 @@ func NewServer(log *slog.Logger) *Server {
 	}
 	s := &Server{log: log, ready: make(chan struct{}), nodes: map[uint32]*node{}, peers: map[*wire.Peer]*session{}, known: newRecords()}
 	_, _ = rand.Read(s.boot[:]) // it never fails
+	s.placing, s.awaits = newPlacer(s.boot, s.decided, s.tick), true
 	s.ctx, s.stop = context.WithCancel(context.Background())
 	return s
 }
@@ -109,7 +116,7 @@ func (s *Server) enter(c *session) bool {
 
 // Handle takes a message of a node. It reports false for a message that is not one of this conversation.
 func (s *Server) Handle(m *wire.Message) bool {
-	if m.Type < linkmsg.THello || m.Type > linkmsg.TNews {
+	if m.Type < linkmsg.THello || m.Type > linkmsg.TInfeasible {
 		return false
 	}
 	c := s.sessionOf(m.Peer())
@@ -177,10 +184,11 @@ func (s *Server) forget(number uint32) *wire.Peer {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.nodes[number]
+	delete(s.nodes, number)
+	s.placing.decide(func(m *place.Machine) { m.NodeGone(place.Node(number)) })
 	if n == nil {
 		return nil
 	}
-	delete(s.nodes, number)
 	return n.leave()
 }
 
@@ -197,6 +205,7 @@ func (s *Server) close() (open []*wire.Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	s.placing.end()
 	for p := range s.peers {
 		open = append(open, p)
 	}

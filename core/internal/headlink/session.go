@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -16,6 +17,8 @@ type node struct {
 	client  [16]byte // zero while the process has not connected
 	session *session // nil while it is not connected
 	orders  outbox
+	id      ids.Node // its long name; zero while the process has not connected
+	heard   bool     // it has said what it has free
 
 	// Of the newest connection, also when that has ended.
 	connection uint64 // its number at the node
@@ -102,6 +105,7 @@ func (c *session) leave() map[uint64]func() {
 	delete(c.s.peers, c.peer)
 	if c.node != nil {
 		c.node.leave()
+		c.s.placing.decide(func(m *place.Machine) { m.NodeSilent(place.Node(c.number)) })
 	}
 	asks := c.asks
 	c.asks = nil
@@ -126,6 +130,8 @@ func (c *session) handle(m *wire.Message) error {
 		return c.report(m)
 	case linkmsg.TOrderTaken:
 		return c.orderTaken(m)
+	case linkmsg.TStock, linkmsg.TWant, linkmsg.TSettled:
+		return c.placing(m)
 	}
 	return fmt.Errorf("%s is nothing that a node says", m.Type)
 }
@@ -192,11 +198,13 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 	if n != nil {
 		before = n.leave()
 	}
+	another := false // process of the node
 	switch {
 	case n != nil && n.client == h.Client:
 	case n != nil && n.client == ([16]byte{}): // there are orders for it already
 		n.client, n.arrived, n.committed = h.Client, h.First-1, h.First-1
 	default: // a process of the node before it is gone, and its orders are, too
+		another = n != nil
 		n = &node{client: h.Client, orders: newOutbox(), arrived: h.First - 1, committed: h.First - 1}
 		s.nodes[c.number] = n
 	}
@@ -218,6 +226,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		return before, err
 	}
 	c.node, n.session = n, c
+	n.id = h.ID
 	n.connection, n.place = h.Connection, c.place
 	c.client, c.id = h.Client, h.ID
 	c.greeted.Store(true)
@@ -227,6 +236,12 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		_ = c.peer.Push(linkmsg.TNews, b)
 	}
 	n.pump()
+	s.placing.decide(func(m *place.Machine) {
+		if another {
+			m.NodeGone(place.Node(c.number))
+		}
+		m.NodeUp(place.Node(c.number))
+	})
 	return before, nil
 }
 

@@ -18,6 +18,10 @@ func (c *Client) Handle(m *wire.Message) bool {
 		err = c.order(m)
 	case linkmsg.TNews:
 		err = c.news(m)
+	case linkmsg.TOffer:
+		err = c.offer(m)
+	case linkmsg.TInfeasible:
+		err = c.infeasible(m)
 	default:
 		return false
 	}
@@ -117,11 +121,4 @@ func (c *Client) news(m *wire.Message) error {
 		c.o.Node.JobIs(j)
 	}
 	return nil
-}
-
-// talksOn reports whether p is the present connection.
-func (c *Client) talksOn(p *wire.Peer) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.peer == p
 }

@@ -13,6 +13,7 @@
 //	hello.go    the first message, and which versions fit
 //	ask.go      requests of a node to the head, and their answers
 //	told.go     what a node reports, and what the head orders and announces
+//	place.go    what a node has free, what it has no room for, and what other nodes offer
 //	fault.go    errors that keep their identity on the way
 //	encode.go   bodies to bytes and back, with bounds
 //

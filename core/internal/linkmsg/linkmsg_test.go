@@ -91,7 +91,7 @@ func TestSentinels_OfRecord_AllTravel(t *testing.T) {
 // Two messages with one number would be taken for each other, and package wire must not use these numbers.
 func TestNumbers_AreInTheirRange(t *testing.T) {
 	seen := map[wire.Type]bool{}
-	for _, n := range []wire.Type{THello, TAsk, TDrop, TReport, TReported, TOrder, TOrderTaken, TNews} {
+	for _, n := range []wire.Type{THello, TAsk, TDrop, TReport, TReported, TOrder, TOrderTaken, TNews, TStock, TWant, TOffer, TSettled, TInfeasible} {
 		if n < 240 || n > 255 || seen[n] {
 			t.Errorf("number %d", n)
 		}
@@ -158,7 +158,8 @@ func TestDecode_TooMuch_IsRefused(t *testing.T) {
 // FuzzDecode reads any bytes as each body: that ends with a value or with an error.
 func FuzzDecode(f *testing.F) {
 	for _, v := range []any{&Hello{Version: 1}, &Ask{N: 1, Op: OpKill, Body: Nothing}, &Told{N: 1, Kind: ActorPlaced, Body: Nothing}, &InstanceTold{Message: "x"},
-		&News{Nodes: []record.Node{{Address: "a", Resources: record.Resources{"CPU": 1}}}}, &Answer{Err: FromError(record.ErrDead), Body: Nothing}, &Value{Value: []byte("x")}} {
+		&News{Nodes: []record.Node{{Address: "a", Resources: record.Resources{"CPU": 1}}}}, &Answer{Err: FromError(record.ErrDead), Body: Nothing}, &Value{Value: []byte("x")},
+		&Settled{Ticket: 1, Stock: &Stock{Totals: map[string]int64{"CPU": 1}, Devices: map[string][]Device{"GPU": {{Bytes: 1}}}}}, &Want{N: 1, Needs: []map[string]int64{{"CPU": 1}}}} {
 		b, err := Encode("a seed", v)
 		if err != nil {
 			f.Fatal(err)
@@ -166,7 +167,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(b))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, v := range []any{new(Hello), new(Welcome), new(Ask), new(Answer), new(Told), new(InstanceTold), new(News), new(Actors), new(Value), new(Resolve), new(record.Actor)} {
+		for _, v := range []any{new(Hello), new(Welcome), new(Ask), new(Answer), new(Told), new(InstanceTold), new(News), new(Stock), new(Want), new(Offer), new(Settled), new(Infeasible), new(Actors), new(Value), new(Resolve), new(record.Actor)} {
 			if err := Decode("a body", b, MaxBody, v); err != nil && fault.CodeOf(err) != fault.BadRequest {
 				t.Errorf("%T: %v", v, err)
 			}

@@ -12,6 +12,11 @@ const (
 	TOrder      wire.Type = 245 // push, head → node: Told
 	TOrderTaken wire.Type = 246 // push, node → head: Number: orders up to this one are carried out or will be
 	TNews       wire.Type = 247 // push, head → node: News
+	TStock      wire.Type = 248 // push, node → head: Stock: what the node has free now
+	TWant       wire.Type = 249 // push, node → head: Want: leases for which the node has no room
+	TOffer      wire.Type = 250 // push, head → node: Offer: another node has room
+	TSettled    wire.Type = 251 // push, node → head: Settled: an offer was taken, refused or not used
+	TInfeasible wire.Type = 252 // push, head → node: Infeasible: no node can ever give that
 )
 
 // Number is the body of a message that names a request, a report or an order.

@@ -24,7 +24,16 @@ type Network struct {
 // Join adds a node with so many CPUs.
 func (n *Network) Join(t testing.TB, number uint32, cpus int64) *Session {
 	t.Helper()
-	s := StartWith(t, cpus, func(o *daemon.Options) { o.Number, o.Network = number, route{n, number} })
+	return n.JoinWith(t, number, cpus, func(*daemon.Options) {})
+}
+
+// JoinWith is Join with other options.
+func (n *Network) JoinWith(t testing.TB, number uint32, cpus int64, change func(*daemon.Options)) *Session {
+	t.Helper()
+	s := StartWith(t, cpus, func(o *daemon.Options) {
+		o.Number, o.Network = number, route{n, number}
+		change(o)
+	})
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.nodes == nil {

@@ -11,6 +11,7 @@ type Ledger struct {
 	free    Set
 	devices map[string][]device // of device-like resources
 	held    map[*Allocation]struct{}
+	changes uint64 // see Changes
 }
 
 // NewLedger returns a ledger with everything free. devices lists the ids of
@@ -79,6 +80,7 @@ func (l *Ledger) SetGPUMemory(bytes map[string]int64) error {
 			}
 		}
 	}
+	l.changes++
 	copy(l.devices[GPU], devices)
 	delete(l.totals, GPUMemory)
 	for _, d := range devices {
@@ -215,6 +217,7 @@ func (l *Ledger) Acquire(need Set) (*Allocation, bool) {
 			a.shares[name] = want.take(devices)
 		}
 	}
+	l.changes++
 	l.free.Sub(a.need)
 	if a.shares[GPU] != nil {
 		l.count()
@@ -230,6 +233,7 @@ func (l *Ledger) Release(a *Allocation) {
 		return
 	}
 	delete(l.held, a)
+	l.changes++
 	for name, amount := range a.need {
 		if name != CPU || !a.blocked {
 			l.free[name] += amount
@@ -266,6 +270,7 @@ func (l *Ledger) UnblockCPU(a *Allocation) {
 
 func (l *Ledger) giveCPU(a Amount) {
 	if a != 0 {
+		l.changes++
 		l.free[CPU] += a
 	}
 }

@@ -85,6 +85,30 @@ type (
 		Code    fault.Code
 		Message string
 	}
+	// Overflow says how many leases of a class are wanted that have no room here; 0: none any more. It replaces
+	// what was said of the class before.
+	Overflow struct {
+		Client  ClientID
+		Class   ClassID
+		Job     ids.Job
+		Name    string
+		Needs   []resource.Set // of a lease, in each choice
+		N       int
+		Due     int    // for how many of N an alternative may be taken
+		Offered uint64 // how many leases were offered to the class so far
+	}
+	// Refused tells a guest that it gets so many leases less than it wants.
+	Refused struct {
+		Client ClientID
+		Class  ClassID
+		N      int
+		Ticket uint64 // of the want that is refused, 0 for none
+	}
+	// Settled says that a guest's ticket is used up, and how many leases the guest has got or will get for it.
+	Settled struct {
+		Ticket uint64
+		Took   int
+	}
 	// StartActor makes the worker the actor's. Choice is as in Grant.
 	StartActor struct {
 		Actor  ActorID
@@ -120,6 +144,17 @@ func (a Broken) String() string {
 func (a ClassFailed) String() string {
 	return fmt.Sprintf("fail client %d class %d: %s: %s", a.Client, a.Class, a.Code, a.Message)
 }
+func (a Overflow) String() string {
+	s := fmt.Sprintf("overflow client %d class %d: %d", a.Client, a.Class, a.N)
+	if a.Due > 0 {
+		s += fmt.Sprintf(", %d due", a.Due)
+	}
+	return s + fmt.Sprintf(", after %d offered", a.Offered)
+}
+func (a Refused) String() string {
+	return fmt.Sprintf("refuse client %d class %d: %d, ticket %d", a.Client, a.Class, a.N, a.Ticket)
+}
+func (a Settled) String() string { return fmt.Sprintf("settled ticket %d: %d taken", a.Ticket, a.Took) }
 func (a StartActor) String() string {
 	return fmt.Sprintf("start actor %d on worker %d with %s%s", a.Actor.number(), a.Worker, holdText(a.Hold), choiceText(a.Choice, false))
 }

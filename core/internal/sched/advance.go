@@ -16,6 +16,7 @@ func (m *Machine) Advance(now time.Duration) {
 		return
 	}
 	m.recall()
+	m.overflow()
 }
 
 // Next returns when Advance must be called at the latest, false when only

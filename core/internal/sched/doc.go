@@ -55,6 +55,13 @@
 // row, deaths in the middle of work) keeps one or two new workers more than are wanted,
 // for 2 to 10 s (spare.go).
 //
+// # Several nodes
+//
+// With Options.Cluster there may be other nodes. Wants that have waited for 5 ms, and wants that this node can never
+// give, overflow: the head is told of them, and offers leases of other nodes, which count as granted (overflow.go). What no node can
+// give, the head calls infeasible. A process of another node gets what fits at once and is refused the rest
+// (guests.go). Without that option no decision is different.
+//
 // # Invariants
 //
 // The property test holds these:
@@ -66,5 +73,7 @@
 //   - a worker serves one job, and one lease or actor at a time;
 //   - whatever a worker serves after its first lease has the same devices;
 //   - no want stays unserved while its resources and an idle worker are free, unless
-//     another want claims them.
+//     another want claims them;
+//   - in a cluster, no want of a guest waits for resources, a ticket is settled once, and the head knows how
+//     much overflows.
 package sched

@@ -106,11 +106,13 @@ func (m *Machine) Want(id ClientID, class ClassID, n int) {
 // WantUpdate is a client's message about how many leases of a class the client wants.
 type WantUpdate struct {
 	N    int    // how many leases, besides those that the client holds
-	Seen uint64 // 1 + the number of grants of the class that the client knew of; further grants serve the oldest wants; 0: it does not say
+	Seen uint64 // 1 + the number of grants, offers and refusals of the class that the client knew of; further ones serve the oldest wants; 0: it does not say
 
 	// For a class with After:
 	Due  int           // how many of N, the oldest ones, have waited for After
 	Next time.Duration // after how long the next one will have; 0: the client does not say
+
+	Ticket uint64 // of a guest: the head's offer that it takes, 0 for none
 }
 
 // UpdateWant is Want for a client whose message may have crossed grants on their way.
@@ -128,6 +130,10 @@ func (m *Machine) UpdateWant(id ClientID, class ClassID, w WantUpdate) {
 		due = max(0, due-crossed)
 	}
 	d.due, d.dueAt = due, m.now+max(w.Next, 0)
+	if m.o.Cluster && cl.guest {
+		m.wantOfGuest(d, n, w.Ticket)
+		return
+	}
 	m.Want(id, class, n)
 }
 

@@ -68,6 +68,9 @@ func (m *Machine) explain(d *demand) string {
 	if len(d.choices) > 1 {
 		return m.explainChoices(d)
 	}
+	if m.o.Cluster && !m.couldServe(d) && !d.isActor() {
+		return fmt.Sprintf("it needs %s, which this node does not have, and no other node has room for it", d.class.Need)
+	}
 	if why, ok := m.ledger.CanEver(d.class.Need); !ok {
 		return fmt.Sprintf("it needs %s, which the cluster does not have: %s", d.class.Need, why)
 	}

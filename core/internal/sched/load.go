@@ -51,6 +51,12 @@ func (m *Machine) Totals() resource.Set { return m.ledger.Totals() }
 // Free returns what is free; a name's amount may be negative.
 func (m *Machine) Free() resource.Set { return m.ledger.Free() }
 
+// Stock returns what the node has, and what of it is free.
+func (m *Machine) Stock() resource.Stock { return m.ledger.Stock() }
+
+// StockChanges counts the changes of what Stock returns.
+func (m *Machine) StockChanges() uint64 { return m.ledger.Changes() }
+
 // LargestGPU returns the bytes of the GPU with the most memory, 0 where none is known.
 func (m *Machine) LargestGPU() int64 { return m.ledger.LargestGPU() }
 

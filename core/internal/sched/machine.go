@@ -36,6 +36,7 @@ type Options struct {
 	MaxIdle    int  // pooled workers kept per job, at least 1
 	MaxStarts  int  // workers being started at a time, at least 1
 	WaitForFit bool // never fail what exceeds the totals
+	Cluster    bool // there are other nodes, or may be: see overflow.go and guests.go
 	// FirstLease numbers the first lease; 0: 1. Its upper half is that of all leases, which
 	// tells the leases of different machines apart.
 	FirstLease LeaseID
@@ -55,6 +56,8 @@ type Machine struct {
 	actors  map[ActorID]*demand // the demands of waiting actors
 	waiting []*demand           // all demands with a want that is not reserved, in order of since
 	pools   []*pool             // in order of creation
+
+	overflowing []*demand // those that the head may have been told of
 
 	starting      int // workers ordered and not ready
 	cpuLess       int // unblocked leases without CPU
@@ -100,6 +103,7 @@ type client struct {
 	job     *job
 	served  uint64
 	leases  int
+	guest   bool // it is a process of another node
 	classes map[ClassID]*demand
 }
 
@@ -123,11 +127,16 @@ type demand struct {
 
 	want     int // leases wanted, reservations included
 	reserved []*reservation
-	leases   int // held
-	granted  uint64
+	leases   int    // held
+	granted  uint64 // leases granted, offered and refused
 	queue    []actorWant
 	due      int           // wants of a class with After that an alternative may serve, reservations included
 	dueAt    time.Duration // when one more will be due, as far as the client has said
+
+	offered uint64 // leases of other nodes that the head has offered
+	told    told   // what the head knows of the wants that overflow
+	refused uint64 // leases that were refused to a guest
+	ticket  uint64 // of the want of a guest that is being served, 0 for none
 
 	served     uint64
 	since      time.Duration // the beginning of the wait

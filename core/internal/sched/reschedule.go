@@ -10,11 +10,13 @@ func (m *Machine) reschedule() {
 	for m.match() { // an actor has a worker, and what it needed only to be placed is free again
 		m.reserve()
 	}
+	m.refuseGuests()
 	m.trim()
 	m.orderSpares()
 	m.order()
 	m.recall()
 	m.notifyHolders()
+	m.overflow()
 	m.forget()
 }
 

@@ -9,13 +9,11 @@ import (
 
 // failInfeasible fails a class that even an idle node could not serve.
 func (m *Machine) failInfeasible(d *demand) {
-	if m.o.WaitForFit {
+	if m.o.WaitForFit || m.o.Cluster { // in a cluster the head says it
 		return
 	}
 	if why := m.whyInfeasible(d, d.class.Name); why != "" {
-		d.want = len(d.reserved)
-		m.updateWaiting(d)
-		m.emit(ClassFailed{d.client.id, d.class.ID, fault.TaskUnschedulable, why})
+		m.fail(d, why)
 	}
 }
 

@@ -38,6 +38,13 @@ func (s *interpreter) do(e *script.Event) []string {
 		m.RemoveJob(ids.JobOf(uint32(e.Int(0))))
 	case "client":
 		m.AddClient(ClientID(e.Int(0)), ids.JobOf(uint32(e.Int(1))))
+	case "guest":
+		m.AddGuest(ClientID(e.Int(0)), ids.JobOf(uint32(e.Int(1))))
+	case "offered":
+		take := m.Offered(ClientID(e.Int(0)), ClassID(e.Int(1)), e.Int(2))
+		return append([]string{fmt.Sprintf("%d taken", take)}, s.actions()...)
+	case "infeasible":
+		m.Infeasible(ClientID(e.Int(0)), ClassID(e.Int(1)), "no node has that")
 	case "gone":
 		m.RemoveClient(ClientID(e.Int(0)))
 	case "class":
@@ -52,6 +59,8 @@ func (s *interpreter) do(e *script.Event) []string {
 		w.Due, _ = e.OptionNumber("due")
 		ms, _ := e.OptionNumber("next")
 		w.Next = time.Duration(ms) * time.Millisecond
+		ticket, _ := e.OptionNumber("ticket")
+		w.Ticket = uint64(ticket)
 		m.UpdateWant(ClientID(e.Int(0)), ClassID(e.Int(1)), w)
 	case "undelivered":
 		m.Undelivered(Grant{Client: ClientID(e.Int(0)), Class: ClassID(e.Int(1)), Due: e.Has("due")})
@@ -111,7 +120,10 @@ func (s *interpreter) do(e *script.Event) []string {
 	default:
 		e.Unknown()
 	}
-	var lines []string
+	return s.actions()
+}
+
+func (s *interpreter) actions() (lines []string) {
 	for _, a := range s.m.Actions() {
 		lines = append(lines, a.String())
 	}
@@ -133,7 +145,7 @@ func (s *interpreter) node(e *script.Event) {
 		}
 		return absent
 	}
-	s.m = New(Options{Ledger: l, MaxIdle: n("idle", 2), MaxStarts: n("starts", 4), WaitForFit: e.Has("wait")})
+	s.m = New(Options{Ledger: l, MaxIdle: n("idle", 2), MaxStarts: n("starts", 4), WaitForFit: e.Has("wait"), Cluster: e.Has("cluster")})
 }
 
 // class reads need=…, env=…, name=…, else=CPU:2|CPU:1 (with elserun=… of an

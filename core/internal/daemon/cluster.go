@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"github.com/eagleray/eagleray/core/internal/overflow"
+	"github.com/eagleray/eagleray/core/internal/place"
+	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// Cluster is what the daemon tells the head about leases. *headlink.Client has these methods.
+type Cluster = overflow.Cluster
+
+// LeaseOffered takes an offer of the head: another node has room for leases of a class.
+func (d *Daemon) LeaseOffered(o place.Offer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.event(func(m *sched.Machine) {
+		take := m.Offered(sched.ClientID(o.To.Client), sched.ClassID(o.To.Class), o.N)
+		c := d.clients[sched.ClientID(o.To.Client)]
+		if take == 0 || c == nil {
+			d.overflow.Unused(uint64(o.Ticket))
+			return
+		}
+		_ = c.peer.Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: o.To.Class, Node: uint32(o.Node), N: take, Choice: o.Choice, Ticket: uint64(o.Ticket)})
+	})
+}
+
+// WantInfeasible takes the head's word that no node can ever give what a class needs.
+func (d *Daemon) WantInfeasible(i place.Infeasible) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.event(func(m *sched.Machine) {
+		m.Infeasible(sched.ClientID(i.To.Client), sched.ClassID(i.To.Class), i.Message)
+	})
+}
+
+// offerUnused serves TLeaseRefused: a process of this node does not use an offer.
+func (d *Daemon) offerUnused(_ *client, m *wire.Message) error {
+	var q wire.LeaseRefused
+	if err := m.Decode(&q); err != nil {
+		return err
+	}
+	d.locked(func() { d.overflow.Unused(q.Ticket) })
+	return nil
+}
+
+// tellStock tells the head what this node has free, if that has changed. It waits until the memory of the GPUs is
+// known, because the head calls what no node has infeasible; mu held.
+func (d *Daemon) tellStock() {
+	select {
+	case <-d.memoryKnown:
+		d.overflow.Stock(d.m)
+	default:
+	}
+}

@@ -1,0 +1,131 @@
+package linkmsg
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/resource"
+)
+
+// These are the bodies of the messages about work that has no room on its own node. Package place says how they follow
+// on each other. None of them is sent again: on each new connection a node says its stock and all its wants, and an
+// offer that was lost expires.
+
+// MaxPlace bounds the body of one of these messages, in bytes.
+const MaxPlace = 256 << 10
+
+// The bounds of what a Want may ask for.
+const (
+	MaxNeeds  = 65      // choices
+	maxNames  = 1000    // resources of one choice
+	maxLeases = 1 << 20 // leases
+	maxName   = 4 << 10 // bytes of the function's name
+)
+
+// Stock is what a node has, and what of it is free, as resource.Stock.
+type Stock struct {
+	Totals  map[string]int64    `msgpack:"totals"`
+	Free    map[string]int64    `msgpack:"free"`
+	Devices map[string][]Device `msgpack:"devices"`
+}
+
+// Device is one device of a Stock.
+type Device struct {
+	Bytes int64 `msgpack:"bytes"`
+	Free  int64 `msgpack:"free"`
+}
+
+// StockOf returns a stock as it travels.
+func StockOf(s resource.Stock) Stock {
+	t := Stock{Totals: s.Totals.Wire(), Free: s.Free.Wire()}
+	for name, devices := range s.Devices {
+		if t.Devices == nil {
+			t.Devices = make(map[string][]Device, len(s.Devices))
+		}
+		for _, d := range devices {
+			t.Devices[name] = append(t.Devices[name], Device{d.Bytes, int64(d.Free)})
+		}
+	}
+	return t
+}
+
+// Stock returns the stock that has travelled. resource.Restore checks it.
+func (t *Stock) Stock() resource.Stock {
+	s := resource.Stock{Totals: resource.FromWire(t.Totals), Free: resource.FromWire(t.Free)}
+	for name, devices := range t.Devices {
+		if s.Devices == nil {
+			s.Devices = make(map[string][]resource.DeviceStock, len(t.Devices))
+		}
+		for _, d := range devices {
+			s.Devices[name] = append(s.Devices[name], resource.DeviceStock{Bytes: d.Bytes, Free: resource.Amount(d.Free)})
+		}
+	}
+	return s
+}
+
+// Want says how many leases of a class its own node has no room for. It replaces what was said of the class before.
+type Want struct {
+	Client  uint64             `msgpack:"client"` // the process, as its daemon numbers it
+	Class   uint32             `msgpack:"class"`  // as the process numbers it
+	Job     ids.Job            `msgpack:"job"`
+	Name    string             `msgpack:"name"`  // of the function
+	Needs   []map[string]int64 `msgpack:"needs"` // of a lease, in each choice
+	N       int                `msgpack:"n"`
+	Due     int                `msgpack:"due"`     // for how many of N an alternative may be taken
+	Offered uint64             `msgpack:"offered"` // how many leases were offered so far, as the sender knows
+}
+
+// Check returns an error if the want is one that no daemon says.
+func (w *Want) Check() error {
+	switch {
+	case len(w.Needs) > MaxNeeds || len(w.Needs) == 0 && w.N > 0:
+		return fault.New(fault.BadRequest, "a want has %d choices, 1 to %d are allowed", len(w.Needs), MaxNeeds)
+	case w.N < 0 || w.N > maxLeases || w.Due < 0 || w.Due > w.N:
+		return fault.New(fault.BadRequest, "%d leases are wanted, of which %d are due: at most %d are allowed", w.N, w.Due, maxLeases)
+	case len(w.Name) > maxName:
+		return fault.New(fault.BadRequest, "the name of a function has %d bytes, at most %d are allowed", len(w.Name), maxName)
+	}
+	for _, need := range w.Needs {
+		if len(need) > maxNames {
+			return fault.New(fault.BadRequest, "a lease needs %d resources, at most %d are allowed", len(need), maxNames)
+		}
+		for name, n := range need {
+			if n < 0 {
+				return fault.New(fault.BadRequest, "a lease needs %d of resource %s", n, name)
+			}
+		}
+	}
+	return nil
+}
+
+// Offer says that a node has room for leases of a class.
+type Offer struct {
+	Client uint64 `msgpack:"client"`
+	Class  uint32 `msgpack:"class"`
+	Node   uint32 `msgpack:"node"`
+	N      int    `msgpack:"n"`
+	Choice int    `msgpack:"choice"` // of the want's needs
+	Ticket uint64 `msgpack:"ticket"`
+}
+
+// Check returns an error if the offer is one that no head makes.
+func (o *Offer) Check() error {
+	if o.N < 1 || o.N > maxLeases || o.Choice < 0 || o.Choice >= MaxNeeds || o.Node == 0 {
+		return fault.New(fault.BadRequest, "an offer of %d leases of node %d in choice %d", o.N, o.Node, o.Choice)
+	}
+	return nil
+}
+
+// Settled says what became of an offer. With Stock it is from the node whose leases were offered. Without, it is from the
+// node of the process, which does not use the offer.
+type Settled struct {
+	Ticket uint64 `msgpack:"ticket"`
+	Took   int    `msgpack:"took"`
+	Stock  *Stock `msgpack:"stock"`
+}
+
+// Infeasible says that no node of the cluster can ever give what a class needs, and why.
+type Infeasible struct {
+	Client  uint64 `msgpack:"client"`
+	Class   uint32 `msgpack:"class"`
+	Message string `msgpack:"msg"`
+}

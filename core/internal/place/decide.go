@@ -1,0 +1,113 @@
+package place
+
+// decide makes all decisions that are possible now, and says them. Afterwards nothing more can be offered until the
+// next event.
+func (m *Machine) decide() {
+	m.judge()
+	m.round++
+	for {
+		w := m.next()
+		if w == nil {
+			break
+		}
+		if n, choice := m.choose(w); n == nil {
+			w.stuck = m.round
+		} else {
+			m.give(w, n, choice)
+		}
+	}
+	for _, t := range m.fresh {
+		m.emit(Offer{t.to, t.node.id, t.n, t.choice, t.id})
+	}
+	m.fresh = nil
+}
+
+// next returns the want whose turn it is, nil if no want can be served. Whether it can is known when a node is chosen.
+func (m *Machine) next() (best *want) {
+	for _, d := range m.list {
+		if len(d.open) == 0 {
+			continue
+		}
+		for _, w := range d.wait {
+			if w.stuck != m.round && (w.needs[0] == d || w.due > 0) && (best == nil || w.before(best)) {
+				best = w
+			}
+		}
+	}
+	return best
+}
+
+// choose returns the node that gets the next lease of a want, and in which choice; nil if no node has room.
+func (m *Machine) choose(w *want) (*node, int) {
+	for i, d := range w.needs {
+		if i > 0 && w.due == 0 {
+			break
+		}
+		if n := m.nodeFor(w, d); n != nil {
+			return n, i
+		}
+	}
+	return nil, 0
+}
+
+// nodeFor returns the node that gets the next lease with that need, nil if none has room.
+func (m *Machine) nodeFor(w *want, d *need) *node {
+	for {
+		var best *node
+		for _, n := range d.open {
+			if n.id != w.key.Node && (best == nil || m.better(d, n, best)) {
+				best = n
+			}
+		}
+		if best == nil || best.fits(d) {
+			return best
+		}
+		d.remove(best)
+	}
+}
+
+// better reports whether n is to be used before o.
+func (m *Machine) better(d *need, n, o *node) bool {
+	if n.devices != o.devices && !n.ledger.AsksDevices(d.set) && !o.ledger.AsksDevices(d.set) {
+		return o.devices
+	}
+	packN, packO := n.load < m.o.PackTo, o.load < m.o.PackTo
+	switch {
+	case packN != packO:
+		return packN
+	case n.load == o.load:
+		return n.id < o.id
+	case packN:
+		return n.load > o.load
+	}
+	return n.load < o.load
+}
+
+// give offers one more lease of a node to a want.
+func (m *Machine) give(w *want, n *node, choice int) {
+	t := m.freshTicket(w, n, choice)
+	if !t.debit() {
+		panic("place: the ledger refused what fits: " + t.need.key)
+	}
+	m.turn++
+	w.job.served, w.client.served, w.served = m.turn, m.turn, m.turn
+	w.offered++
+	m.setLevel(w, w.level-1, max(w.due-1, 0))
+}
+
+// freshTicket returns the ticket of this decision for a want, a node and a choice.
+func (m *Machine) freshTicket(w *want, n *node, choice int) *ticket {
+	for _, t := range m.fresh {
+		if t.to == w.key && t.node == n && t.choice == choice {
+			return t
+		}
+	}
+	t := &ticket{id: m.nextTicket, to: w.key, node: n, need: w.needs[choice], choice: choice, ends: m.now + m.o.TicketFor}
+	m.nextTicket++
+	t.need.uses++
+	n.tickets = append(n.tickets, t)
+	m.tickets[t.id] = t
+	m.expiring = append(m.expiring, t)
+	m.fresh = append(m.fresh, t)
+	return t
+}

@@ -1,0 +1,58 @@
+// Package place decides, for the whole cluster, which node gets work that another node has no room for. It belongs to
+// the head. It knows the nodes, what each of them has and what of it is free, and what their processes want.
+//
+// # A pure machine
+//
+// Events come in as methods: a node reports its stock, a daemon says what a class wants, an offer was settled. Actions
+// come out of Actions: offers, and words about wants that no node can ever meet. The machine has no clock: Advance
+// tells it the time, and Next says when it has to be told again. It starts no goroutine, draws no random numbers and
+// depends on no map order, so the same events give the same actions. Its user guards it by a lock.
+//
+// # The way of a want
+//
+//  1. A daemon has no room for leases of a class. It says how many are wanted (Want). That number is a level: each message replaces the one before.
+//  2. The machine chooses a node, and offers leases there (Offer). The offer has a ticket. What it needs is debited from
+//     what the node has free. The level goes down by the offer.
+//  3. The process asks the node's daemon for the leases and shows the ticket. That daemon grants what fits and refuses the
+//     rest, at once. It says so with its new stock (Settled). Or the process has no use for the offer any more, and its
+//     own daemon says so.
+//  4. The debit ends: the node's stock says now what is free. If leases were refused, the process still wants
+//     them, so its own daemon has no room for them again, and step 1 follows.
+//
+// A node decides about its own resources. What the machine knows of them is late. So an offer is a proposal, and nothing
+// breaks when one is refused, or lost with its connection. A ticket that nobody settles expires after TicketFor.
+//
+// # Levels and offers that cross
+//
+// A level may have been written before an offer had arrived. So it says how many leases were offered to the class as
+// far as its sender knows, and the machine subtracts what it has offered since. When a node connects anew, the
+// machine forgets what the node wanted, and the node says everything again.
+//
+// # Who comes first, and where
+//
+// Jobs take turns; within a job its processes do; within a process its classes do, the one that has waited longest
+// first. A want gets the first choice that fits anywhere. Among the nodes with room, work that needs no
+// accelerator goes to nodes without any. Then the fullest node comes first that is used by less than PackTo, and after that
+// the emptiest node. A node never gets its own wants back. A node that has refused a need, although its stock seemed to
+// have room, is left alone with that need for RefusedPause.
+//
+// # Costs
+//
+// Wants with the same need share a list of the nodes that may have room. A node leaves the list when the need does not fit
+// it, and comes back when more of it is free. So a want that fits nowhere costs next to nothing
+// until something is freed.
+//
+// # What is not here yet
+//
+// Actors, scheduling strategies, labels, nodes that hold a task's arguments, and recalling leases for others.
+//
+// # Invariants
+//
+// The random world of the tests holds these:
+//
+//   - what is offered and not settled fits into what the node has reported as free;
+//   - a ticket is settled or expires, once;
+//   - no offer goes to a node that is gone or silent, and none to the node that the want is from;
+//   - what is offered of a class never exceeds its level;
+//   - when all is settled, no want stays that fits a node.
+package place

@@ -1,0 +1,78 @@
+package place
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/eagleray/eagleray/core/internal/resource"
+)
+
+// judge says which wants are infeasible and were not called so before. It looks at the wants that have begun to wait,
+// and at all of them when what nodes have in all has changed.
+func (m *Machine) judge() {
+	if m.waits || m.unheard > 0 {
+		if len(m.unjudged) > 2*len(m.wants) { // most of them have ended meanwhile
+			m.unjudged, m.judgeAll = nil, true
+		}
+		return
+	}
+	list := m.unjudged
+	if m.judgeAll || m.judged != m.shape {
+		m.judgeAll, m.judged = false, m.shape
+		list = nil
+		for _, w := range m.wants {
+			list = append(list, w)
+		}
+		slices.SortFunc(list, func(a, b *want) int { return cmp.Compare(a.since, b.since) })
+	}
+	m.unjudged = nil
+	for _, w := range list {
+		switch {
+		case w.level == 0:
+		case slices.ContainsFunc(w.needs, m.isPossible):
+			w.told = false
+		case !w.told:
+			w.told = true
+			m.emit(Infeasible{w.key, m.whyInfeasible(w)})
+		}
+	}
+}
+
+// whyInfeasible says in words why no node can serve a want.
+func (m *Machine) whyInfeasible(w *want) string {
+	most := m.Largest()
+	why := make([]string, len(w.needs))
+	for i, d := range w.needs {
+		asked := make(resource.Set)
+		for name := range d.set {
+			asked[name] = most[name]
+		}
+		text := resource.Shortage(d.set, most)
+		if text == "" {
+			text = "no node has all of it"
+		}
+		if i > 0 {
+			why[i] = fmt.Sprintf("%s (%s)", d.set, text)
+		} else {
+			why[i] = fmt.Sprintf("task %s needs %s but the nodes of the cluster have at most %s (%s)", w.name, d.set, asked, text)
+		}
+	}
+	text := why[0]
+	if len(why) > 1 {
+		text += "; of its fallback nothing fits either: " + strings.Join(why[1:], ", ")
+	}
+	return text + ". Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."
+}
+
+// Largest returns the most of each resource that one node has in all.
+func (m *Machine) Largest() resource.Set {
+	most := make(resource.Set)
+	for _, n := range m.nodes {
+		for name, total := range n.totals {
+			most[name] = max(most[name], total)
+		}
+	}
+	return most
+}

@@ -1,0 +1,136 @@
+package place
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/tests/script"
+)
+
+// TestScripts runs testdata/*.txt: each line is an event, the indented lines after it are the actions that it must
+// cause, in order.
+func TestScripts(t *testing.T) {
+	script.Run(t, func(t *testing.T, src string) string {
+		s := &interpreter{t: t, m: New(Options{})}
+		return script.Trace(t, src, s.do)
+	})
+}
+
+// interpreter executes the lines of one script.
+type interpreter struct {
+	t *testing.T
+	m *Machine
+}
+
+func (s *interpreter) do(e *script.Event) []string {
+	m := s.m
+	var err error
+	switch e.Name {
+	case "up": // up NODE…
+		for _, n := range e.Ints() {
+			m.NodeUp(Node(n))
+		}
+	case "silent":
+		m.NodeSilent(Node(e.Int(0)))
+	case "gone":
+		m.NodeGone(Node(e.Int(0)))
+	case "report": // report NODE totals=… free=… gpus=…: all is free where free is absent
+		err = m.Report(Node(e.Int(0)), s.stock(e))
+	case "node": // up and report
+		m.NodeUp(Node(e.Int(0)))
+		err = m.Report(Node(e.Int(0)), s.stock(e))
+	case "await":
+		m.Await(e.Word(0) == "yes")
+	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=…
+		err = m.Want(s.key(e), s.want(e))
+	case "settled": // settled NODE TICKET TOOK free=…
+		var stock *resource.Stock
+		if e.Has("totals") {
+			x := s.stock(e)
+			stock = &x
+		}
+		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), e.Int(2), stock)
+	case "unused": // unused NODE TICKET
+		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), 0, nil)
+	case "time":
+		m.Advance(time.Duration(e.Int(0)) * time.Millisecond)
+	case "next":
+		if at, ok := m.Next(); ok {
+			return []string{at.String()}
+		}
+		return []string{"never"}
+	case "free":
+		return []string{m.nodes[Node(e.Int(0))].ledger.Free().String()}
+	default:
+		e.Unknown()
+	}
+	var lines []string
+	if err != nil {
+		lines = append(lines, "error: "+err.Error())
+	}
+	for _, a := range m.Actions() {
+		lines = append(lines, a.String())
+	}
+	return lines
+}
+
+func (s *interpreter) key(e *script.Event) Key {
+	return Key{Node(e.Int(0)), uint64(e.Int(1)), uint32(e.Int(2))}
+}
+
+func (s *interpreter) want(e *script.Event) Want {
+	number := func(name string, absent int) int {
+		if n, there := e.OptionNumber(name); there {
+			return n
+		}
+		return absent
+	}
+	w := Want{Job: ids.JobOf(uint32(number("job", 1))), Name: "f", Needs: []resource.Set{amounts(s.t, e.Option("need"))}, N: e.Int(3), Due: number("due", e.Int(3)), Offered: uint64(number("seen", 0))}
+	if e.Has("else") {
+		for _, text := range strings.Split(e.Option("else"), "|") {
+			w.Needs = append(w.Needs, amounts(s.t, text))
+		}
+	}
+	return w
+}
+
+// stock reads totals=CPU:4 free=CPU:2 gpus=1,0.5.
+func (s *interpreter) stock(e *script.Event) resource.Stock {
+	x := resource.Stock{Totals: amounts(s.t, e.Option("totals"))}
+	x.Free = x.Totals.Clone()
+	if e.Has("free") {
+		x.Free = amounts(s.t, e.Option("free"))
+	}
+	for _, part := range e.List(e.Option("gpus")) {
+		if x.Devices == nil {
+			x.Devices = map[string][]resource.DeviceStock{}
+		}
+		x.Devices["GPU"] = append(x.Devices["GPU"], resource.DeviceStock{Free: amount(s.t, part)})
+	}
+	return x
+}
+
+// amounts reads CPU:1,GPU:0.5.
+func amounts(t *testing.T, text string) resource.Set {
+	t.Helper()
+	s := make(resource.Set)
+	for _, part := range strings.Split(text, ",") {
+		if name, v, ok := strings.Cut(part, ":"); ok {
+			s[name] = amount(t, v)
+		}
+	}
+	return s
+}
+
+func amount(t *testing.T, text string) resource.Amount {
+	t.Helper()
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resource.Amount(f * float64(resource.Unit))
+}

@@ -1,0 +1,356 @@
+package place
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/sim"
+)
+
+// steps is how many events a seed has, before the faults end.
+const steps = 300
+
+func begin(d *sim.Die, log *sim.Log) sim.World { return newWorld(d, log, "") }
+
+// Nodes offer what they have, whatever the network and death do.
+func TestSim_Cluster(t *testing.T) { sim.Run(t, steps, begin) }
+
+func TestSim_SameSeed_SameEvents(t *testing.T) { sim.Replays(t, steps, begin) }
+
+// The world notices what it is for.
+func TestSim_PlantedBug_IsFound(t *testing.T) {
+	for _, bug := range []string{"the debit is lost", "offers that cross a level are forgotten", "a report is lost", "a ticket never expires"} {
+		t.Run(bug, func(t *testing.T) {
+			sim.Find(t, steps, func(d *sim.Die, log *sim.Log) sim.World { return newWorld(d, log, bug) })
+		})
+	}
+}
+
+// In a world all that can happen does happen.
+func TestSim_World_OffersAreGrantedRefusedAndInfeasible(t *testing.T) {
+	var offers, granted, refused, told int
+	for seed := range uint64(60) {
+		w := newWorld(sim.NewDie(seed+1), new(sim.Log), "")
+		for range steps {
+			if err := w.Step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		offers, granted, refused, told = offers+w.offers, granted+w.granted, refused+w.refused, told+w.told
+	}
+	if granted < 50 || refused < 20 || told < 10 {
+		t.Errorf("of %d offers %d leases were granted and %d refused; %d wants were infeasible", offers, granted, refused, told)
+	}
+}
+
+// deliver brings one message to where it goes.
+func (w *world) deliver() bool {
+	c, msg, ok := w.net.Deliver()
+	if !ok {
+		return false
+	}
+	from, to := w.nodes[c.from], w.nodes[c.to]
+	switch {
+	case c.to == 0 && from != nil && from.up && from.life == c.life:
+		w.atHead(from, msg)
+	case c.from == 0 && to != nil && to.up && to.life == c.life:
+		w.atHome(to, msg.(underWay))
+	case c.from != 0 && c.to != 0 && to != nil:
+		w.atNode(to, msg)
+	case c.from != 0 && c.to != 0 && from != nil: // the node is dead that was asked
+		if q, asked := msg.(askSaid); asked {
+			w.level(from, q.key, from.classes[q.key].level+q.N)
+		}
+	}
+	return true
+}
+
+// atHead takes a message of a node.
+func (w *world) atHead(n *played, msg any) {
+	var err error
+	switch msg := msg.(type) {
+	case wantSaid:
+		l := w.levels[msg.key]
+		if l == nil {
+			l = &told{offered: msg.Offered}
+			w.levels[msg.key] = l
+		}
+		l.n, l.seen, l.offered = msg.N, msg.Offered, max(l.offered, msg.Offered)
+		if row := w.m.wants[msg.key]; row != nil && w.bug == "offers that cross a level are forgotten" {
+			row.offered = msg.Offered
+		}
+		err = w.m.Want(msg.key, msg.Want)
+		if l.n == 0 && l.seen == l.offered {
+			delete(w.levels, msg.key)
+		}
+	case reportSaid:
+		if w.bug == "a report is lost" && w.die.OneIn(4) {
+			return
+		}
+		n.stock = &msg.Stock
+		err = w.m.Report(n.id, msg.Stock)
+	case settledSaid:
+		if t := w.tickets[msg.ticket]; t != nil && (t.Node == n.id || t.To.Node == n.id) {
+			delete(w.tickets, msg.ticket)
+		}
+		if msg.stock != nil {
+			n.stock = msg.stock
+		}
+		err = w.m.Settled(n.id, msg.ticket, msg.took, msg.stock)
+	}
+	if err != nil {
+		panic(err)
+	}
+	w.obey()
+}
+
+// obey takes the machine's actions.
+func (w *world) obey() {
+	for _, a := range w.m.Actions() {
+		w.log.Note("%s", a)
+		switch a := a.(type) {
+		case Offer:
+			w.offers++
+			w.offered(a)
+		case Infeasible:
+			w.told++
+			w.isInfeasible(a)
+		}
+	}
+}
+
+// offered checks an offer and sends it.
+func (w *world) offered(a Offer) {
+	n, home, l := w.nodes[a.Node], w.nodes[a.To.Node], w.levels[a.To]
+	switch {
+	case n == nil || !n.up || n.stock == nil:
+		panic(fmt.Sprintf("%s: the node is gone, silent or unknown", a))
+	case home == nil || !home.up || a.Node == a.To.Node:
+		panic(fmt.Sprintf("%s: to whom?", a))
+	case w.used[a.Ticket]:
+		panic(fmt.Sprintf("%s: the ticket was used before", a))
+	case l == nil:
+		panic(fmt.Sprintf("%s: nothing is wanted", a))
+	}
+	w.used[a.Ticket] = true
+	if l.offered += uint64(a.N); l.offered-l.seen > uint64(l.n) {
+		panic(fmt.Sprintf("%s: %d are wanted, and %d are offered since", a, l.n, l.offered-l.seen))
+	}
+	t := &underWay{a, home.classes[a.To].needs[a.Choice]}
+	w.fits(n, t)
+	w.tickets[a.Ticket] = t
+	if w.bug == "the debit is lost" {
+		w.m.tickets[a.Ticket].undebit()
+	}
+	if w.bug == "a ticket never expires" {
+		w.m.tickets[a.Ticket].ends += time.Hour
+	}
+	w.net.Send(channel{0, home.id, home.life}, *t)
+}
+
+// fits checks that a node has room for an offer, as far as the head has heard, beside all that is under way. Where the
+// parts of devices lie is not followed.
+func (w *world) fits(n *played, t *underWay) {
+	l, err := resource.Restore(*n.stock)
+	if err != nil {
+		panic(err)
+	}
+	free := l.Free()
+	for _, id := range slices.Sorted(maps.Keys(w.tickets)) {
+		o := w.tickets[id]
+		for range o.N {
+			if o.Node == n.id && o.need.Fits(free) {
+				free.Sub(o.need)
+			}
+		}
+	}
+	for range t.N {
+		if !t.need.Fits(free) {
+			panic(fmt.Sprintf("%s: it needs %s each, and %s are free beside what is under way", t.Offer, t.need, free))
+		}
+		free.Sub(t.need)
+	}
+}
+
+// isInfeasible checks that no node could serve what is called infeasible, as far as the head has heard.
+func (w *world) isInfeasible(a Infeasible) {
+	for _, n := range w.nodes {
+		for _, need := range w.nodes[a.To.Node].classes[a.To].needs {
+			if _, ok := n.ledger.CanEver(need); ok {
+				panic(fmt.Sprintf("%s: node %d could", a, n.id))
+			}
+		}
+	}
+}
+
+// atHome brings an offer to the process.
+func (w *world) atHome(n *played, t underWay) {
+	c := n.classes[t.To]
+	take := min(t.N, c.level)
+	c.offered += uint64(t.N)
+	c.level -= take
+	c.due = min(c.due, c.level)
+	if w.die.OneIn(9) { // nothing waits any more
+		take = 0
+	}
+	if take == 0 {
+		w.log.Note("ticket %d is not used", t.Ticket)
+		w.toHead(n, settledSaid{ticket: t.Ticket})
+	} else {
+		t.N = take
+		w.net.Send(channel{n.id, t.Node, 0}, askSaid{t.To, t.need, t.Offer})
+	}
+	w.say(n, t.To)
+}
+
+// atNode brings a message between two nodes.
+func (w *world) atNode(n *played, msg any) {
+	switch msg := msg.(type) {
+	case askSaid:
+		took := 0
+		for range msg.N {
+			if a, ok := n.ledger.Acquire(msg.need); ok {
+				n.leases = append(n.leases, a)
+				took++
+			}
+		}
+		w.log.Note("node %d grants %d of ticket %d and has %s free", n.id, took, msg.Ticket, n.ledger.Free())
+		w.granted, w.refused = w.granted+took, w.refused+msg.N-took
+		stock := n.ledger.Stock()
+		n.dirty = !n.up
+		w.toHead(n, settledSaid{msg.Ticket, took, &stock})
+		if took < msg.N {
+			w.net.Send(channel{n.id, msg.key.Node, 0}, refusedSaid{msg.key, msg.N - took})
+		}
+	case refusedSaid:
+		w.level(n, msg.key, n.classes[msg.key].level+msg.n)
+	}
+}
+
+// check compares the machine with the world.
+func (w *world) check() error {
+	if len(w.m.tickets) != len(w.tickets) {
+		return fmt.Errorf("the machine has %d tickets, and %d are under way", len(w.m.tickets), len(w.tickets))
+	}
+	for k, l := range w.levels {
+		level := less(l.n, l.offered-l.seen)
+		if row := w.m.wants[k]; row == nil && level > 0 || row != nil && row.level != level {
+			return fmt.Errorf("class %s: %d are wanted, and the machine has %+v", k, level, row)
+		}
+	}
+	for k := range w.m.wants {
+		if w.levels[k] == nil {
+			return fmt.Errorf("class %s wants nothing and is in the table", k)
+		}
+	}
+	return nil
+}
+
+// quiet lets everything arrive and all time pass that the machine wants to be told of.
+func (w *world) quiet() error {
+	for range 10000 {
+		for w.deliver() {
+			if err := w.check(); err != nil {
+				return err
+			}
+		}
+		again := false
+		for _, n := range w.sorted() {
+			if n.dirty {
+				w.report(n)
+				again = true
+			}
+		}
+		if again {
+			continue
+		}
+		at, ok := w.m.Next()
+		if !ok {
+			return nil
+		}
+		if at > w.now+TicketFor {
+			return fmt.Errorf("the machine wants to be told of %v at %v", at, w.now)
+		}
+		w.now = max(w.now, at)
+		w.m.Advance(w.now)
+		w.expire()
+		w.obey()
+	}
+	return fmt.Errorf("there is no end of it")
+}
+
+// Finish implements sim.World: the faults end, and then every want is served that fits.
+func (w *world) Finish() error {
+	for _, n := range w.sorted() {
+		if !n.up {
+			w.connect(n)
+		}
+	}
+	for round := range 100 {
+		if err := w.quiet(); err != nil {
+			return err
+		}
+		if err := w.settled(); err != nil {
+			return err
+		}
+		left := 0
+		for _, n := range w.sorted() {
+			left += len(n.leases) + len(n.local)
+			for len(n.leases) > 0 {
+				w.endLease(n)
+			}
+			for _, a := range n.local {
+				n.ledger.Release(a)
+				n.dirty = true
+			}
+			n.local = nil
+		}
+		if left == 0 && round > 0 {
+			return w.empty()
+		}
+	}
+	return fmt.Errorf("leases are granted without end")
+}
+
+// settled checks that nothing waits that has room, and that the machine knows what is free.
+func (w *world) settled() error {
+	if len(w.m.tickets) > 0 {
+		return fmt.Errorf("%d tickets are left", len(w.m.tickets))
+	}
+	for _, n := range w.sorted() {
+		if got := w.m.nodes[n.id].ledger.Stock(); !got.Equal(n.ledger.Stock()) {
+			return fmt.Errorf("node %d has %s free, the machine thinks %s", n.id, n.ledger.Free(), w.m.nodes[n.id].ledger.Free())
+		}
+		for _, k := range n.keys() {
+			c := n.classes[k]
+			for _, o := range w.sorted() {
+				for i, need := range c.needs {
+					if c.level > 0 && o != n && (i == 0 || c.due > 0) && o.ledger.Fits(need) {
+						return fmt.Errorf("class %s waits for %d, and node %d has %s free", k, c.level, o.id, o.ledger.Free())
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// empty checks that nothing is left of wants that end.
+func (w *world) empty() error {
+	for _, n := range w.sorted() {
+		for _, k := range n.keys() {
+			w.level(n, k, 0)
+		}
+	}
+	if err := w.quiet(); err != nil {
+		return err
+	}
+	if s := w.m.Sizes(); s["wants"]+s["tickets"] > 0 || s["needs"] > keptNeeds || s["nodes"] != len(w.nodes) {
+		return fmt.Errorf("left at the end: %v", s)
+	}
+	return nil
+}
