@@ -92,6 +92,8 @@ var notInSnapshot = map[string]map[string]string{
 		"Detail":  "the daemon lists the leases that it has",
 		"Code":    "the daemon lists the leases that it has",
 		"Held":    "the daemon lists the leases that it has",
+		"Begun":   "a worker with tasks at other nodes does not move",
+		"Known":   "a worker with tasks at other nodes does not move",
 		"Lost":    "tasks of a lost worker are queued again",
 		"better":  "a lease that was moved gets no more tasks",
 		"never":   "a lease that was moved gets no more tasks",
@@ -314,7 +316,7 @@ func (b *busyProcess) onLease(function *Template) {
 	k, x := function.Class, b.count(function)
 	l := &Lease{
 		ID: 2<<32 | 8, Node: 2, Class: k, Busy: 1, Paused: true, Blocked: true, Recall: true, Wanted: true, IdleAt: time.Now(), Gone: true, Broken: true, Detail: "words",
-		Code: fault.WorkerCrashed, Held: 9, Lost: []*Task{b.count(function)}, Choice: 1,
+		Code: fault.WorkerCrashed, Held: 9, Begun: 3, Known: true, Lost: []*Task{b.count(function)}, Choice: 1,
 	}
 	for _, private := range []string{"idle", "better", "never", "used", "opening"} {
 		set(l, private, true)
