@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -122,6 +123,9 @@ func (p *playing) grantOf(h *playedHome) {
 	}
 	p.played.granted++
 	g := &wire.LeaseGrant{ClassID: class, LeaseID: uint64(h.node)<<32 | p.played.granted, Addr: "/worker"}
+	if h != p.own {
+		g.Addr = wire.AddressOf(ids.NewWorkerOn(h.node).Owner())
+	}
 	h.out = append(h.out, func() {
 		p.held[g.LeaseID] = &playedLease{id: g.LeaseID, of: h, class: class}
 		if h == p.own {

@@ -130,7 +130,7 @@ func (s *scripted) do(e *script.Event) {
 		s.mu.Lock()
 	case "state":
 		n := s.Counts()
-		s.notef("unfinished %d, sent %d, delayed %d, leases %d, classes %d", n.Unfinished, s.Unanswered(), n.Delayed, n.Leases, n.Classes)
+		s.notef("unfinished %d, sent %d, delayed %d, leases %d, classes %d", n.Unfinished, s.Sent, n.Delayed, n.Leases, n.Classes)
 	default:
 		e.Unknown()
 	}

@@ -233,13 +233,13 @@ func (b *busyProcess) called(a *Actor, tm *Template) *Task {
 	return x
 }
 
-// open makes an open channel on which a call was sent.
+// open makes an open channel to a process of another node, on which a call was sent.
 func (b *busyProcess) open(x *Task, seq uint32) *Channel {
-	o := NewChannel(&b.Submitter, "/worker")
+	o := NewChannel(&b.Submitter, wire.AddressOf(ids.NewWorkerOn(9).Owner()))
 	o.Pipe, o.seq, o.number, x.Seq, x.on = new(silentPipe), seq, seq+100, seq, o
 	o.known.Add(x.Template.ID, x.Template.FID)
 	o.sent.Add(x.Seq, x)
-	b.Sent++
+	o.count(1)
 	return o
 }
 

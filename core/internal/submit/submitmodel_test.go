@@ -373,7 +373,7 @@ func (p *playing) check() error {
 			return fmt.Errorf("class %d wants %d leases of the other node, whose daemon counts %d", id, n, p.other.wants[id])
 		}
 	}
-	sent := 0
+	sent, far := 0, 0
 	for id, l := range s.Leases {
 		for _, t := range l.Lost {
 			places[t]++
@@ -390,6 +390,9 @@ func (p *playing) check() error {
 		for t := range l.Channel.sent.All() {
 			places[t]++
 			sent++
+			if l.Node != 0 {
+				far++
+			}
 			if t.on != l.Channel {
 				return fmt.Errorf("a task that lease %d has is elsewhere, too", id)
 			}
@@ -421,6 +424,9 @@ func (p *playing) check() error {
 		if f := x.results[0].Fault(); p.known && x.takes == 0 && f != nil && f.Code == fault.WorkerCrashed && x.runs != x.most+1 {
 			return fmt.Errorf("task %d failed with its worker after %d runs, and may run %d times", i, x.runs, x.most+1)
 		}
+	}
+	if far != s.sentFar {
+		return fmt.Errorf("%d calls are at other nodes; it counts %d", far, s.sentFar)
 	}
 	if open != s.Open || sent != s.Sent || s.Unqueued != 0 {
 		return fmt.Errorf("%d tasks are open and %d sent; it counts %d, %d and %d between", open, sent, s.Open, s.Sent, s.Unqueued)
