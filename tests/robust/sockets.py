@@ -15,7 +15,7 @@ from processes import alive
 
 LIMIT = 60.0
 #: The version of the messages, which a hello names, and that of the six fields around the body of each message.
-VERSION, ENVELOPE = 3, 1
+VERSION, ENVELOPE = 4, 1
 REQUEST, REPLY, FAILURE, PUSH = 1, 2, 3, 4
 HELLO = 1
 

@@ -185,12 +185,13 @@ func TestHomeLost_TasksAreRetriedOrFail(t *testing.T) {
 	d := startDaemon(t)
 	o := startOther(d)
 	runs, goOn := make(chan string, 2), make(chan struct{})
+	var workers []*Client
 	for range 2 {
-		d.worker(func(c *Client, it *Item) {
+		workers = append(workers, d.worker(func(c *Client, it *Item) {
 			runs <- textOf(it)
 			<-goOn
 			_ = c.Reply(it.Token, []Value{{Fmt: FmtNone}}, 0) // its caller may have gone
-		})
+		}))
 	}
 	t.Cleanup(func() { close(goOn) })
 	d.eventually("the workers are there", func() bool { return len(d.idle) == 2 })
@@ -201,6 +202,9 @@ func TestHomeLost_TasksAreRetriedOrFail(t *testing.T) {
 	<-runs
 	d.answers(wire.TLeaseWant, func(*wire.Message) bool { return false }) // it grants itself
 	o.peer.Close()
+	for _, w := range workers { // the pipes to them end with their node
+		die(w)
+	}
 	if code, words, _ := faultIn(t, c, once); code != fault.WorkerCrashed || !strings.Contains(words, "its node was lost") || !strings.Contains(words, o.id.String()) {
 		t.Errorf("%s, %s", code, words)
 	}

@@ -29,7 +29,7 @@ var (
 func (h *host) BeforePoll() { h.TakeDrops() }
 
 // Unanswered implements transport.Host.
-func (h *host) Unanswered() int { return h.submit.Unanswered() }
+func (h *host) Unanswered() (all, far int) { return h.submit.Unanswered() }
 
 // Serving implements transport.Host.
 func (h *host) Serving() bool { return h.exec != nil && h.exec.Serving() }
@@ -53,7 +53,7 @@ func (h *host) Failed(err error) { (*Client)(h).fail(err) }
 
 // Undisturbed implements transport.Host.
 func (h *host) Undisturbed() (left time.Duration, rests bool) {
-	if h.exec == nil || h.submit.Unanswered() > 0 {
+	if all, _ := h.submit.Unanswered(); h.exec == nil || all > 0 {
 		return 0, false
 	}
 	return h.exec.Undisturbed()

@@ -150,6 +150,9 @@ func (h *host) Connect(o *submit.Channel, addr string, hello wire.Hello, page in
 			return
 		}
 		k := new(transport.Conn)
+		if o.Far() {
+			k.MarkFar()
+		}
 		if err := h.poller.Add(k, fd, o); err != nil {
 			(*Client)(h).fail(err)
 			return

@@ -158,6 +158,15 @@ func (p *program) run(it *Item) (Value, int) {
 		noted(given)
 		_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 		time.Sleep(time.Hour)
+	case "counts": // its runs, in a file; a name that ends with "dies" ends its process, when earlier answers have left
+		noted(given)
+		if strings.HasSuffix(given, "dies") {
+			p.flush()
+			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
+			time.Sleep(time.Hour)
+		}
+	case "colour":
+		result = os.Getenv("COLOUR")
 	case "crash twice":
 		if noted(given) < 3 {
 			os.Exit(3)
@@ -231,6 +240,13 @@ func (p *program) run(it *Item) (Value, int) {
 		result = fmt.Sprint(p.counter)
 	}
 	return *text(result), 0
+}
+
+// flush sends the answers that wait.
+func (p *program) flush() {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	p.c.poller.FlushUntil(time.Now().Add(play.Limit))
 }
 
 // submit has the worker submit a task of one CPU.

@@ -34,8 +34,14 @@ func startReal(t *testing.T, cpus int64) *real {
 // joinReal joins as a driver with a job of its own.
 func joinReal(t *testing.T, s *play.Session) *real {
 	t.Helper()
+	return joinRealWith(t, s, nil)
+}
+
+// joinRealWith is joinReal where the processes of the job have these variables.
+func joinRealWith(t *testing.T, s *play.Session, env map[string]string) *real {
+	t.Helper()
 	r := &real{t: t, s: s, note: make(chan string, 100)}
-	job := wire.JobStart{Namespace: "n", Entrypoint: "prog.py", LogToDriver: true, Env: play.Environment(t, s.Dir, "default", nil)}
+	job := wire.JobStart{Namespace: "n", Entrypoint: "prog.py", LogToDriver: true, Env: play.Environment(t, s.Dir, "default", env)}
 	var err error
 	r.Client, err = Connect(Options{Socket: s.Dir + "/d.sock", Role: wire.RoleDriver, Job: job, Background: lend, Unfetched: func(text string) { r.note <- text }})
 	if err != nil {

@@ -133,6 +133,9 @@ func (s *successor) links() error {
 func (s *successor) sockets(channels []*submit.Channel) (sockets []*transport.Conn) {
 	for i, o := range channels {
 		k := new(transport.Conn)
+		if o.Far() {
+			k.MarkFar()
+		}
 		k.Restore(s.snapshot.Sockets[i].Unread, s.snapshot.Sockets[i].Unsent)
 		o.Pipe = k
 		sockets = append(sockets, k)

@@ -111,6 +111,75 @@ func TestGuest_LeaseIsRecalledAndBroken(t *testing.T) {
 	free(t, b, 1)
 }
 
+// When a guest's worker has ended, its daemon says which task it began last.
+func TestGuest_WorkerEnds_WhatItHadBegunIsSaid(t *testing.T) {
+	a, b := twoNodes(t, 1)
+	g := visits(a.Driver(nil), nil)
+	g.Class(1, play.OneCPU, "default")
+	broken := func() (x wire.LeaseBroken) {
+		g.Expect(wire.TLeaseBroken, &x)
+		return x
+	}
+	var last *play.Held
+	lease := func() *play.Held {
+		g.Want(1, 1)
+		last = g.Lease()
+		return last
+	}
+	begins := func(h *play.Held, task string) {
+		if h.Tell("begins "+task) != "ok" {
+			t.Errorf("the worker of lease %x does not answer", h.LeaseID)
+		}
+	}
+	for name, x := range map[string]struct {
+		end  func()
+		want uint32
+	}{
+		"it had begun some":  {func() { h := lease(); begins(h, "4"); begins(h, "5"); _ = unix.Kill(h.Pid, unix.SIGKILL) }, 5},
+		"nobody had called":  {func() { _ = unix.Kill(lease().Pid, unix.SIGKILL) }, 0},
+		"it was called only": {func() { h := lease(); h.Tell("pid"); _ = unix.Kill(h.Pid, unix.SIGKILL) }, 0},
+		"in a lease before": {func() {
+			h := lease()
+			begins(h, "9")
+			h.GiveBack()
+			if again := lease(); again.Pid != h.Pid {
+				t.Error("the worker does not serve again")
+			}
+			_ = unix.Kill(last.Pid, unix.SIGKILL)
+		}, 0},
+		"the guest gives it up": {func() {
+			h := lease()
+			begins(h, "6")
+			g.Push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: h.LeaseID, Unusable: true})
+		}, 6},
+		"a child keeps its socket": {func() { h := lease(); begins(h, "7"); h.Tell("child"); _ = unix.Kill(h.Pid, unix.SIGKILL) }, 7},
+	} {
+		x.end()
+		if got := broken(); got.LeaseID != last.LeaseID || got.Begun != x.want || !got.Known {
+			t.Errorf("%s: lease %x, got %+v, want task %d", name, last.LeaseID, got, x.want)
+		}
+	}
+	if n := counts(t, b)["n_begun"]; n != 0 {
+		t.Errorf("the page has words of %d leases", n)
+	}
+	lease()
+	if n := counts(t, b)["n_begun"]; n != 1 {
+		t.Errorf("the page has words of %d leases", n)
+	}
+	g.Peer.Close()
+	free(t, b, 1)
+	if n := counts(t, b)["n_begun"]; n != 0 {
+		t.Errorf("when the guest has left there are words of %d leases", n)
+	}
+	own := b.Driver(nil) // who has a page of its own
+	h := own.Leased(1)
+	_ = unix.Kill(h.Pid, unix.SIGKILL)
+	var x wire.LeaseBroken
+	if own.Expect(wire.TLeaseBroken, &x); x.Known {
+		t.Errorf("a process of the node is told %+v", x)
+	}
+}
+
 // When a guest leaves, its leases come back. What it owns stays, because it may live on.
 func TestGuest_Leaves_LeasesGoAndObjectsStay(t *testing.T) {
 	for name, leave := range map[string]func(d, g *play.Driver){

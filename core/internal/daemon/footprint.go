@@ -18,14 +18,15 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	for _, j := range d.jobs {
 		envs += j.Envs()
 	}
-	cancels := 0
+	cancels, begun := 0, 0
 	for _, c := range d.clients {
 		cancels += len(c.cancels)
+		begun += c.begun.Len()
 	}
 	for name, n := range map[string]int{
 		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
 		"handovers": len(d.handovers), "incarnations": len(d.incarnations), "failed_starts": len(d.failedStarts), "ended_workers": len(d.ended), "cancels": cancels,
-		"complaints": d.complaints.Count(), "pipes": d.pipes.Len(),
+		"complaints": d.complaints.Count(), "pipes": d.pipes.Len(), "begun": begun,
 	} {
 		found["n_"+name] = uint64(n)
 	}

@@ -35,6 +35,17 @@ func (h pipeHost) Socket(o ids.Owner) (path string, ok bool) {
 	return h.d.socketOf(o), h.d.owners[o] != nil
 }
 
+// Page implements pipes.Here.
+func (h pipeHost) Page(guest ids.Owner, lease uint64) (slot, page int, err error) {
+	h.d.mu.Lock()
+	defer h.d.mu.Unlock()
+	c := h.d.owners[guest]
+	if c == nil {
+		return 0, -1, nil
+	}
+	return c.begun.Open(lease)
+}
+
 // Guest implements pipes.Here.
 func (h pipeHost) Guest(stream net.Conn, hello *wire.Hello) error {
 	if err := h.d.welcomeGuest(stream, hello); err != nil {
@@ -98,9 +109,17 @@ func (d *Daemon) enterGuest(c *client, id ids.Job, namespace string) error {
 // on, and its own daemon says when it ends; mu held.
 func (d *Daemon) dropGuest(c *client) {
 	delete(d.owners, c.self.Owner())
+	c.begun.Close()
 	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
 	c.job.guests--
 	d.endVisit(c.job)
+}
+
+// guestLeased prepares a page on which the worker of a guest's lease notes the tasks that it begins; mu held.
+func (d *Daemon) guestLeased(c *client, id sched.LeaseID) {
+	if err := c.begun.Take(uint64(id)); err != nil {
+		d.log.Warn("which tasks of a process of another node its workers have begun will not be known, and all will count as begun", "pid", c.pid, "node", c.self.Owner().Node(), "error", err)
+	}
 }
 
 // dropGuests drops the guests of a job that is over; mu held.

@@ -99,6 +99,9 @@ func (d *Daemon) returnLease(c *client, m *wire.Message) error {
 				d.table.ExpectEnd(w.Worker, leaveGrace)
 			}
 		}
+		if !q.Unusable { // else LeaseBroken says what the worker had begun
+			c.begun.GiveBack(q.LeaseID)
+		}
 		s.Return(c.id, sched.LeaseID(q.LeaseID), q.Exiting, q.Unusable)
 	})
 	return nil

@@ -31,7 +31,9 @@ func (d *Daemon) carryOut(a sched.Action, end workers.End) {
 		}
 	case sched.Broken:
 		if c := d.clients[a.Client]; c != nil {
-			_ = c.peer.Push(wire.TLeaseBroken, wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: end.Detail, Code: string(end.Code), Bytes: end.Bytes})
+			b := wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: end.Detail, Code: string(end.Code), Bytes: end.Bytes}
+			b.Begun, b.Known = c.begun.GiveBack(b.LeaseID)
+			_ = c.peer.Push(wire.TLeaseBroken, b)
 		}
 	case sched.ClassFailed:
 		if c := d.clients[a.Client]; c != nil {
@@ -70,6 +72,9 @@ func (d *Daemon) grant(a sched.Grant) {
 	w.outlives = w.outlives || c.outlives() // what it put for a detached actor stays its own
 	of := c.classes[a.Class]
 	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Name: of.name, Hold: a.Hold, Enforce: of.enforce})
+	if c.role == wire.RoleGuest {
+		d.guestLeased(c, a.Lease)
+	}
 	_ = c.peer.Push(wire.TLeaseGrant, wire.LeaseGrant{
 		ClassID: uint32(a.Class), LeaseID: uint64(a.Lease), WorkerID: w.self[:],
 		Addr: wire.AddressOf(w.self.Owner()), Pid: w.Pid(), Assignment: d.assignment(w, a.Hold),

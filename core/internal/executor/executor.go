@@ -98,6 +98,9 @@ func (x *Executor) Welcome(fd int, h *wire.Hello, page int) {
 	}
 	k := new(transport.Conn)
 	caller := x.exec.AddCaller(k, h, page)
+	if caller.Owner.Node() != x.self.Node() {
+		k.MarkFar()
+	}
 	if err := x.poller.Add(k, fd, caller); err != nil {
 		x.session.Failed(err)
 		return

@@ -90,7 +90,7 @@ func (s *session) Await(w *wait.Wait, deadline time.Time) { s.poller.Await(w, de
 type quietHost struct{ transport.Host }
 
 func (quietHost) BeforePoll()                                {}
-func (quietHost) Unanswered() int                            { return 0 }
+func (quietHost) Unanswered() (all, far int)                 { return 0, 0 }
 func (quietHost) Serving() bool                              { return false }
 func (quietHost) ReadsAll() bool                             { return false }
 func (quietHost) AllRead()                                   {}

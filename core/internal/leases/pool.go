@@ -108,7 +108,9 @@ type Lease[T, C any] struct {
 	Broken bool       // the daemon has told how its worker ended:
 	Detail string     // in words,
 	Code   fault.Code // as what its task fails, "" for a crash,
-	Held   uint64     // and how many bytes of memory the worker held, if it was ended for that
+	Held   uint64     // and how many bytes of memory the worker held, if it was ended for that,
+	Begun  uint32     // for a worker of another node, the number of the task that it began last
+	Known  bool       // if that is known
 	Lost   []*T       // the tasks that it had when its socket broke
 }
 

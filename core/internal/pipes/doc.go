@@ -13,6 +13,10 @@
 // The package does not know how nodes are connected. Network opens streams, and whoever has
 // accepted a stream gives it to Far.
 //
+// A caller sends the worker of a lease a page on which the worker notes the tasks that it begins (package progress). No
+// descriptor goes through a pipe. So the daemon of the worker keeps the page of each guest, Far sends it along with the
+// hello of a lease, and the daemon tells the guest what the page says when the worker has ended.
+//
 // # When a pipe ends
 //
 // A process takes the end of a connection as proof that the process at the other end is dead: an
@@ -22,8 +26,8 @@
 //   - One of the two processes has closed its socket, or has ended. What it wrote before arrives first.
 //   - The daemon of one of them says that the process is gone (Pipes.Left). What the process wrote
 //     before arrives first, also if a child that it forked keeps the socket open.
-//   - The target has ended before it took the connection. While it lives and takes no connection,
-//     Far tries again.
+//   - The target has ended before it took the connection. While it lives and takes no connection, or the
+//     page of begun tasks cannot be sent along, Far tries again.
 //   - The Network ends the stream, or opens none. It does that only if the other node is dead.
 //   - The hello is no hello, comes too late (wire.HelloTimeout, measured by the caller's own node),
 //     is too long (wire.MaxHandshake), or names a process that the sender cannot be. This is a fault

@@ -6,6 +6,8 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -35,21 +37,13 @@ func (p *Pipes) far(e *end, stream net.Conn, from uint32, target ids.Owner) erro
 		}
 		return err
 	}
-	h.Slot = 0 // no page comes with it
-	b, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
-	if err != nil {
-		return fmt.Errorf("pipe from node %d to %s: %w", from, target, err)
-	}
 	p.belongs(e, target)
-	u, err := p.dial(e, target)
+	u, err := p.dial(e, target, h)
 	if err != nil {
 		return nil // the process has ended, which is what the caller is told
 	}
 	e.hold(u)
 	e.serves(u)
-	if _, err := u.Write(b); err != nil {
-		return nil // as above
-	}
 	r := relay{process: socket{u}, stream: stream, linger: p.lingers(h), stop: p.ctx.Done()}
 	r.run()
 	return nil
@@ -64,14 +58,14 @@ const (
 
 var errEnded = errors.New("the process has ended")
 
-// dial connects to a process of this node. It fails only when the process has ended.
-func (p *Pipes) dial(e *end, target ids.Owner) (*net.UnixConn, error) {
+// dial connects to a process of this node and says the hello. It fails only when the process has ended.
+func (p *Pipes) dial(e *end, target ids.Owner, h *wire.Hello) (*net.UnixConn, error) {
 	for pause := dialAgain; ; pause = min(2*pause, dialAgainMost) {
 		path, ok := p.o.Here.Socket(target)
 		if !ok {
 			return nil, errEnded
 		}
-		if u, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"}); err == nil {
+		if u, err := p.introduce(path, *h); err == nil {
 			return u, nil
 		}
 		select {
@@ -82,4 +76,38 @@ func (p *Pipes) dial(e *end, target ids.Owner) (*net.UnixConn, error) {
 			return nil, p.ctx.Err()
 		}
 	}
+}
+
+// introduce connects to the socket at a path, and says the hello there. With the hello of a lease goes the page of begun
+// tasks, because the caller cannot send one. Without the page it would seem that the worker has begun nothing. So it is
+// an error if the page cannot be sent.
+func (p *Pipes) introduce(path string, h wire.Hello) (_ *net.UnixConn, err error) {
+	page := -1
+	if h.Slot = 0; h.Role == wire.RoleLease {
+		if h.Slot, page, err = p.o.Here.Page(ids.Owner(h.OwnerID), h.LeaseID); err != nil {
+			return nil, err
+		}
+	}
+	var rights []byte
+	if page >= 0 {
+		defer unix.Close(page)
+		rights = unix.UnixRights(page)
+	}
+	hello, err := wire.AppendMessage(nil, wire.Request, wire.THello, 1, 0, h)
+	if err != nil {
+		return nil, err
+	}
+	u, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	n, _, err := u.WriteMsgUnix(hello, rights, nil)
+	if err == nil && n < len(hello) {
+		_, err = u.Write(hello[n:])
+	}
+	if err != nil {
+		u.Close()
+		return nil, err
+	}
+	return u, nil
 }

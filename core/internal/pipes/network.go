@@ -25,6 +25,10 @@ type Here interface {
 	// Socket returns the path at which a process of this node listens. It returns false when the
 	// process has ended, or has never been.
 	Socket(o ids.Owner) (path string, ok bool)
+	// Page returns what the process needs that has the lease: the descriptor of the page on which the worker of a
+	// guest's lease notes the tasks that it begins, which the caller closes, and the worker's slot there. It returns
+	// slot 0 and -1 if there is no such lease, or no page for it. After an error another attempt may succeed.
+	Page(guest ids.Owner, lease uint64) (slot, page int, err error)
 	// Guest makes a process of another node a client of this node's daemon, and answers its hello.
 	// The daemon closes the stream, also if it returns an error.
 	Guest(stream net.Conn, h *wire.Hello) error

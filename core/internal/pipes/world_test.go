@@ -40,7 +40,8 @@ type node struct {
 
 	mu    sync.Mutex
 	alive map[ids.Owner]bool
-	asked int // how often it was asked for a socket
+	asked int                                                             // how often it was asked for a socket
+	page  func(guest ids.Owner, lease uint64) (slot, page int, err error) // nil: there is none
 }
 
 type guest struct {
@@ -104,6 +105,17 @@ func (n *node) Socket(o ids.Owner) (string, bool) {
 	defer n.mu.Unlock()
 	n.asked++
 	return n.path(o), n.alive[o]
+}
+
+// Page implements Here.
+func (n *node) Page(guest ids.Owner, lease uint64) (slot, page int, err error) {
+	n.mu.Lock()
+	f := n.page
+	n.mu.Unlock()
+	if f == nil {
+		return 0, -1, nil
+	}
+	return f(guest, lease)
 }
 
 // Guest implements Here.

@@ -2,11 +2,14 @@ package play
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -17,6 +20,10 @@ import (
 
 // Network joins daemons of this process that play different nodes.
 type Network struct {
+	// Late is how long what is sent through a stream is on its way, at most: what is sent together, a random time. So
+	// messages of different streams overtake one another. 0: nothing is late.
+	Late time.Duration
+
 	mu    sync.Mutex
 	nodes map[uint32]*daemon.Daemon
 }
@@ -66,8 +73,44 @@ func (r route) Open(_ context.Context, target ids.Owner) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.n.Late > 0 {
+		if there, err = r.n.delayed(there); err != nil {
+			here.Close()
+			return nil, err
+		}
+	}
 	d.ServePipe(there, r.from, target)
 	return here, nil
+}
+
+// delayed returns the end of a stream that leads to another end, late.
+func (n *Network) delayed(end net.Conn) (net.Conn, error) {
+	between, further, err := Stream()
+	if err != nil {
+		end.Close()
+		return nil, err
+	}
+	go n.carry(end, between)
+	go n.carry(between, end)
+	return further, nil
+}
+
+// carry passes on what comes from one end, and then that it has ended.
+func (n *Network) carry(from, to net.Conn) {
+	defer to.Close()
+	b := make([]byte, 64<<10)
+	for {
+		k, err := from.Read(b)
+		if err == nil || k > 0 {
+			time.Sleep(rand.N(n.Late))
+			_, failed := to.Write(b[:k])
+			err = errors.Join(err, failed)
+		}
+		if err != nil {
+			time.Sleep(rand.N(n.Late))
+			return
+		}
+	}
 }
 
 var _ pipes.Network = route{}

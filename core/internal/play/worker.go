@@ -3,8 +3,8 @@ package play
 import (
 	"bufio"
 	"context"
-	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -41,7 +41,7 @@ func Worker(sock, token string) int {
 		fmt.Fprintln(os.Stderr, "worker:", err)
 		return 1
 	}
-	l, err := net.Listen("unix", r.Socket)
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: r.Socket, Net: "unix"})
 	if err != nil {
 		return 1
 	}
@@ -50,7 +50,7 @@ func Worker(sock, token string) int {
 	w.peer.Start()
 	_ = w.peer.Push(wire.TWorkerReady, wire.WorkerReady{Pid: os.Getpid()})
 	for {
-		c, err := l.Accept()
+		c, err := l.AcceptUnix()
 		if err != nil {
 			return 1
 		}
@@ -170,19 +170,47 @@ func (w *worker) beginCalls() {
 	page.Take(w.owner, BegunFor).Begin(CallsBegun)
 }
 
-// serve obeys the lines of a connection. A connection that comes through a pipe begins with a hello.
-func (w *worker) serve(c net.Conn) {
-	r := bufio.NewReader(c)
-	if b, err := r.Peek(4); err == nil && b[3] == 0 { // the length of a hello; a line has text here
-		if _, err := r.Discard(4 + int(binary.LittleEndian.Uint32(b))); err != nil {
-			return
-		}
+// serve obeys the lines of a connection. A connection that comes through a pipe begins with a hello, and a page of
+// begun tasks comes along. The line "begins N" notes there that task N begins.
+func (w *worker) serve(c *net.UnixConn) {
+	mark, err := greeted(c)
+	if err != nil {
+		return
 	}
-	sc := bufio.NewScanner(r)
+	sc := bufio.NewScanner(c)
 	for sc.Scan() {
 		verb, rest, _ := strings.Cut(sc.Text(), " ")
+		if verb == "begins" {
+			seq, _ := strconv.ParseUint(rest, 10, 32)
+			mark.Set(uint32(seq))
+		}
 		fmt.Fprintln(c, w.told(verb, rest))
 	}
+}
+
+// greeted reads the hello of a connection, if it begins with one, and opens the page that came along.
+func greeted(c *net.UnixConn) (mark progress.Mark, err error) {
+	rc, err := c.SyscallConn()
+	if err != nil {
+		return mark, err
+	}
+	b := make([]byte, 4)
+	n, failed := 0, error(nil)
+	err = rc.Read(func(fd uintptr) bool {
+		n, _, failed = unix.Recvfrom(int(fd), b, unix.MSG_PEEK)
+		return failed != unix.EAGAIN
+	})
+	if err != nil || failed != nil || n < 4 || b[3] != 0 { // the length of a hello; a line has text here
+		return mark, errors.Join(err, failed)
+	}
+	h, page, err := wire.ReadHelloFD(c)
+	if page >= 0 {
+		defer unix.Close(page)
+	}
+	if err != nil {
+		return mark, err
+	}
+	return progress.OpenMark(page, h.Slot, h.LeaseID), nil
 }
 
 // told does what one line says and gives the answer. In what print and eprint

@@ -4,7 +4,8 @@
 //
 // There are two kinds of pages. A LeasePage belongs to a caller, and has one
 // word for each of its leases: the worker of a lease stores in it the number of each
-// task that it begins. The caller reads the word when the worker is lost.
+// task that it begins. The caller reads the word when the worker is lost. For a caller of
+// another node the workers' daemon keeps the page (GuestPage), reads it and tells the caller.
 // A page of an actor that may restart belongs to the daemon, which makes one for
 // each incarnation: the worker has a slot there for each connection of a caller
 // (Writer, Slot). The daemon reads the page (Reader) and tells the callers.
@@ -16,5 +17,5 @@
 // begun is ever taken for one that has not.
 //
 // The package imports ids and starts no goroutine. The lock of its user guards a
-// LeasePage and a Writer; a Reader reads when nobody writes any more.
+// LeasePage, a GuestPage and a Writer; a Reader reads when nobody writes any more.
 package progress

@@ -17,7 +17,19 @@ const (
 )
 
 func NewChannel(c *Submitter, addr string) *Channel {
-	return &Channel{c: c, addr: addr}
+	worker, err := wire.ParseAddress(addr) // what is no address leads nowhere
+	return &Channel{c: c, addr: addr, far: err == nil && worker.Node() != c.Self.Node()}
+}
+
+// Far reports whether the worker is on another node.
+func (o *Channel) Far() bool { return o.far }
+
+// count counts n more calls, or fewer, that were sent and not answered.
+func (o *Channel) count(n int) {
+	o.c.Sent += n
+	if o.far {
+		o.c.sentFar += n
+	}
 }
 
 // assign tells the worker what the lease gives.
@@ -43,11 +55,11 @@ func (o *Channel) send(t *Task) {
 	t.Seq = o.seq
 	idle := o.sent.Len() == 0
 	o.sent.Add(t.Seq, t)
-	if c.Sent == 0 {
+	if c.Sent == c.sentFar {
 		o.TellWakeup()
 	}
 	b := c.AppendTask(o.Buffer(), t, tm)
 	t.stamp(c, trace.Framed, o.Pipe)
-	c.Sent++
-	o.SendCall(b, t.Seq, c.Sent, idle || len(b) >= batchBytes)
+	o.count(1)
+	o.SendCall(b, t.Seq, c.Sent-c.sentFar, idle || len(b) >= batchBytes)
 }

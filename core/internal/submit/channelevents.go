@@ -74,7 +74,7 @@ func (o *Channel) returned(r *wire.Reader) error {
 	var back []*Task
 	for _, seq := range seqs {
 		if t := o.sent.Take(seq); t != nil {
-			o.c.Sent--
+			o.count(-1)
 			t.on = nil
 			if t.Canceled {
 				o.c.FailTask(t, cancelFault(t))
@@ -117,7 +117,7 @@ func (c *Submitter) ReadsAnswers(actor bool, number uint64) bool {
 func (o *Channel) Gone(error) {
 	c := o.c
 	left := o.sent.TakeAll()
-	c.Sent -= len(left)
+	o.count(-len(left))
 	if o.Actor != nil {
 		c.actorLost(o.Actor, o, left)
 		return

@@ -30,7 +30,7 @@ func (c *Submitter) Counts() Counts {
 }
 
 // Unanswered returns how many calls are at workers and actors; mu held.
-func (c *Submitter) Unanswered() int { return c.Sent }
+func (c *Submitter) Unanswered() (all, far int) { return c.Sent, c.sentFar }
 
 // Unfinished returns how many tasks have no answer; mu held.
 func (c *Submitter) Unfinished() int { return c.Open }

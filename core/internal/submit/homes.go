@@ -55,6 +55,9 @@ func (c *Submitter) HomeLost(node uint32, why error) {
 		c.LeaseRecalled(l.ID)
 	}
 	for _, l := range lost {
+		if l.Broken { // its daemon has said more
+			continue
+		}
 		c.LeaseBroken(&wire.LeaseBroken{LeaseID: l.ID, Detail: fmt.Sprintf("its node was lost: %v", why)})
 	}
 	for _, k := range classes {

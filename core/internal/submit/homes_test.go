@@ -9,12 +9,17 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Nothing is known of what another node's worker had begun, and any of its tasks may have run.
-func TestBegunOf_WorkerOfAnotherNode_AllCountAsBegun(t *testing.T) {
+// Of another node's worker its daemon says which task it began last. When the daemon cannot say it, any task may have run.
+func TestBegunOf_WorkerOfAnotherNode_ItsDaemonSays(t *testing.T) {
 	c := alone()
 	tasks := []*Task{{Seq: 1}, {Seq: 2}, {Seq: 3}}
 	if n := c.begunOf(&Lease{ID: 2<<32 | 1, Node: 2}, tasks); n != 3 {
-		t.Errorf("of another node's worker %d of 3 tasks count as begun", n)
+		t.Errorf("of another node's worker, of which nothing is known, %d of 3 tasks count as begun", n)
+	}
+	for last, want := range []int{0, 1, 2, 3, 3} {
+		if n := c.begunOf(&Lease{ID: 2<<32 | 1, Node: 2, Begun: uint32(last), Known: true}, tasks); n != want {
+			t.Errorf("of another node's worker that began task %d last, %d tasks count as begun", last, n)
+		}
 	}
 	if n := c.begunOf(&Lease{ID: 1}, tasks); n != 1 {
 		t.Errorf("of a worker of this node, which has no page, %d tasks count as begun", n)

@@ -33,7 +33,12 @@ func (c *Submitter) leaseConnected(l *Lease, o *Channel, err error) {
 		return
 	}
 	l.Channel = o
-	if l.Broken { // the worker has ended; a child that it forked may still take connections
+	switch {
+	case l.Broken && l.Node != 0:
+		c.ReturnLease(l)
+		c.AdjustWant(k)
+		return
+	case l.Broken: // the worker has ended; a child that it forked may still take connections
 		o.CloseWhenRead()
 		return
 	}

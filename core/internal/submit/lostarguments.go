@@ -17,7 +17,7 @@ func (o *Channel) lostArguments(r *wire.Reader) error {
 	if t == nil {
 		return nil
 	}
-	c.Sent--
+	o.count(-1)
 	t.on = nil
 	if l := o.Lease; l != nil {
 		l.CameBack()

@@ -10,7 +10,12 @@ import (
 
 // The end of a worker with tasks on it is told twice: its socket breaks, and the daemon says how the
 // process ended. The two come in any order. What becomes of the tasks is decided when both have come,
-// or when the daemon is late.
+// or when the own node's daemon is late.
+//
+// The word of another node's daemon and the worker's last answers come through different pipes, so the word may
+// be early: the socket is read until it ends. It does end, because the other daemon ends the pipe of a process that is
+// gone. The word comes as well, or else the news that the node is lost, however slow the network is. So no timer
+// is needed for them.
 
 // brokenGrace is how long the daemon may take to say how a worker ended whose socket is broken.
 const brokenGrace = 500 * time.Millisecond
@@ -25,6 +30,9 @@ func (c *Submitter) leaseLost(l *Lease, tasks []*Task) {
 		return
 	}
 	c.Leases[l.ID] = l // for LeaseBroken
+	if l.Node != 0 {
+		return
+	}
 	c.fx.After(brokenGrace, func() {
 		if c.Leases[l.ID] == l {
 			c.retryLost(l, "the worker is gone")
@@ -38,10 +46,12 @@ func (c *Submitter) LeaseBroken(b *wire.LeaseBroken) {
 	if l == nil {
 		return
 	}
-	l.Broken, l.Detail, l.Code, l.Held = true, b.Detail, fault.Code(b.Code), b.Bytes
+	l.Broken, l.Detail, l.Code, l.Held, l.Begun, l.Known = true, b.Detail, fault.Code(b.Code), b.Bytes, b.Begun, b.Known
 	switch {
 	case l.Gone:
 		c.retryLost(l, b.Detail)
+	case l.Node != 0: // its last answers may still be on their way
+		c.LeaseRecalled(l.ID)
 	case l.Channel != nil: // a child that it forked keeps the socket open
 		l.Channel.CloseWhenRead()
 	}
@@ -70,13 +80,16 @@ func (c *Submitter) retryLost(l *Lease, detail string) {
 }
 
 // begunOf returns how many of a lost lease's tasks, in the order in which they
-// were sent, had begun. When nobody knows, the first one counts as begun. Of another
-// node's worker nothing is known here, and all count as begun: any of them may have
-// run by now, and none may run more often than its max_retries allow.
+// were sent, had begun. When nobody knows, the first one counts as begun. If another
+// node's daemon cannot say it, or the node is lost, all count as begun: any of them may
+// have run by now, and none may run more often than its max_retries allow.
 func (c *Submitter) begunOf(l *Lease, tasks []*Task) int {
 	last, known := c.GiveSlotBack(l)
+	if l.Node != 0 {
+		last, known = l.Begun, l.Known
+	}
 	switch {
-	case l.Node != 0:
+	case !known && l.Node != 0:
 		return len(tasks)
 	case !known:
 		return min(1, len(tasks))

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -122,6 +123,9 @@ func (p *playing) grantOf(h *playedHome) {
 	}
 	p.played.granted++
 	g := &wire.LeaseGrant{ClassID: class, LeaseID: uint64(h.node)<<32 | p.played.granted, Addr: "/worker"}
+	if h != p.own {
+		g.Addr = wire.AddressOf(ids.NewWorkerOn(h.node).Owner())
+	}
 	h.out = append(h.out, func() {
 		p.held[g.LeaseID] = &playedLease{id: g.LeaseID, of: h, class: class}
 		if h == p.own {
@@ -150,7 +154,11 @@ func (p *playing) refuse() {
 
 // deliver lets a message arrive.
 func (p *playing) deliver() {
+	p.pipes = slices.DeleteFunc(p.pipes, func(line []func()) bool { return len(line) == 0 })
 	lines := []*[]func(){&p.own.in, &p.own.out, &p.other.in, &p.other.out}
+	for i := range p.pipes {
+		lines = append(lines, &p.pipes[i])
+	}
 	for _, i := range p.r.Perm(len(lines)) {
 		if line := lines[i]; len(*line) > 0 {
 			arrives := (*line)[0]
@@ -159,6 +167,43 @@ func (p *playing) deliver() {
 			return
 		}
 	}
+}
+
+// loseThere ends a worker of the other node. Its last answers and the end of its socket come through one pipe, its
+// daemon's word through another one.
+func (p *playing) loseThere(l *playedLease) {
+	at := l.pipe
+	var comes []func()
+	for len(at.has) > 0 && p.r.IntN(2) == 0 {
+		b := p.run(at, false)
+		comes = append(comes, func() { p.says(l, b) })
+		if len(at.has) > 0 {
+			at.begin()
+		}
+	}
+	at.dead = true
+	word := &wire.LeaseBroken{LeaseID: l.id, Detail: "it was shot"}
+	if p.known || p.r.IntN(8) > 0 {
+		word.Begun, word.Known = at.begun, true
+	}
+	l.of.out = append(l.of.out, func() { p.s.LeaseBroken(word) })
+	p.ends(l, comes)
+}
+
+// ends has the last that a worker has sent come through its pipe, and then the end, unless the submitter closes it before.
+func (p *playing) ends(l *playedLease, comes []func()) {
+	comes = append(comes, func() {
+		l.pipe.ended = true
+		l.on.Gone(errors.New("it is gone"))
+	})
+	for i, f := range comes {
+		comes[i] = func() {
+			if !l.pipe.ended {
+				f()
+			}
+		}
+	}
+	p.pipes = append(p.pipes, comes)
 }
 
 // loseHome ends the other node, and another one takes its place. That the node is lost and that the
@@ -173,8 +218,14 @@ func (p *playing) loseHome() {
 		told()
 	}
 	for _, id := range slices.Sorted(maps.Keys(p.held)) {
-		if l := p.held[id]; l != nil && l.of == h && l.pipe != nil {
-			l.pipe.has, l.pipe.ended = nil, true
+		l := p.held[id]
+		switch {
+		case l == nil || l.of != h || l.pipe == nil || l.pipe.ended || l.pipe.dead:
+		case p.r.IntN(2) == 0: // what the own daemon's end of the pipe has still arrives
+			l.pipe.dead = true
+			p.ends(l, nil)
+		default:
+			l.pipe.dead, l.pipe.ended = true, true
 			l.on.Gone(errors.New("its node is gone"))
 		}
 	}

@@ -201,7 +201,7 @@ func (r *Restored) allChannels() {
 			if o.Actor != nil {
 				r.call(o.Actor, t)
 			}
-			c.Sent++
+			o.count(1)
 		}
 		r.channels = append(r.channels, o)
 	}

@@ -26,7 +26,7 @@ func (o *Channel) reply(r *wire.Reader, n int) error {
 		return fmt.Errorf("%w: reply to call %d, which is not outstanding", wire.ErrBadFrame, seq)
 	}
 	t.stamp(c, trace.Settled, o.Pipe)
-	c.Sent--
+	o.count(-1)
 	o.CallAnswered(seq, time.Duration(min(us, maxRunUs))*time.Microsecond)
 	if l := o.Lease; l != nil {
 		l.Answered(float64(us) + 1)
@@ -34,7 +34,7 @@ func (o *Channel) reply(r *wire.Reader, n int) error {
 	err = o.answered(t, r, &x)
 	if err != nil && t.counted && t.on == o { // it has no answer: it is lost with the connection
 		o.sent.Add(t.Seq, t)
-		c.Sent++
+		o.count(1)
 	}
 	return err
 }

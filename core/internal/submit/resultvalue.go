@@ -14,7 +14,7 @@ import (
 func (o *Channel) exitIf(flags uint64) {
 	if flags&wire.ReplyExiting != 0 && o.Lease != nil {
 		back := o.sent.TakeAll()
-		o.c.Sent -= len(back)
+		o.count(-len(back))
 		for _, t := range back {
 			t.on = nil
 		}

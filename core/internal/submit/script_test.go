@@ -9,7 +9,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/frame"
-	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/tests/script"
 )
 
@@ -90,8 +89,8 @@ func (s *scripted) do(e *script.Event) {
 		p := s.socket(e.Word(0))
 		p.ended = true
 		p.on.Gone(errors.New("the end"))
-	case "broken": // LEASE [at=NODE] [code=]
-		s.LeaseBroken(&wire.LeaseBroken{LeaseID: leaseOf(e), Detail: "it ended", Code: e.Option("code"), Bytes: 1 << 20})
+	case "broken":
+		s.LeaseBroken(s.brokenLease(e))
 	case "recall":
 		s.LeaseRecalled(leaseOf(e))
 	case "wanted":
@@ -131,7 +130,7 @@ func (s *scripted) do(e *script.Event) {
 		s.mu.Lock()
 	case "state":
 		n := s.Counts()
-		s.notef("unfinished %d, sent %d, delayed %d, leases %d, classes %d", n.Unfinished, s.Unanswered(), n.Delayed, n.Leases, n.Classes)
+		s.notef("unfinished %d, sent %d, delayed %d, leases %d, classes %d", n.Unfinished, s.Sent, n.Delayed, n.Leases, n.Classes)
 	default:
 		e.Unknown()
 	}

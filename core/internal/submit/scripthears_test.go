@@ -132,6 +132,21 @@ func leaseOf(e *script.Event) uint64 {
 	return uint64(node)<<32 | uint64(e.Int(0))
 }
 
+// brokenLease is what a daemon says of a lease whose worker has ended. Another node's daemon may know which
+// task the worker began last.
+//
+//	broken LEASE [at=NODE [begun=TASK|begun=none]] [code=]
+func (s *scripted) brokenLease(e *script.Event) *wire.LeaseBroken {
+	b := &wire.LeaseBroken{LeaseID: leaseOf(e), Detail: "it ended", Code: e.Option("code"), Bytes: 1 << 20}
+	if last := e.Option("begun"); last != "" {
+		b.Known = true
+		if last != "none" {
+			b.Begun = s.socket("w" + e.Word(0) + "at" + e.Option("at")).callOf[last]
+		}
+	}
+	return b
+}
+
 // hearsOfLeases is told of leases by the own daemon, or by that of another node.
 //
 //	grant LEASE FUNCTION [at=NODE] [choice=] [better] [never]

@@ -92,6 +92,8 @@ var notInSnapshot = map[string]map[string]string{
 		"Detail":  "the daemon lists the leases that it has",
 		"Code":    "the daemon lists the leases that it has",
 		"Held":    "the daemon lists the leases that it has",
+		"Begun":   "a worker with tasks at other nodes does not move",
+		"Known":   "a worker with tasks at other nodes does not move",
 		"Lost":    "tasks of a lost worker are queued again",
 		"better":  "a lease that was moved gets no more tasks",
 		"never":   "a lease that was moved gets no more tasks",
@@ -231,13 +233,13 @@ func (b *busyProcess) called(a *Actor, tm *Template) *Task {
 	return x
 }
 
-// open makes an open channel on which a call was sent.
+// open makes an open channel to a process of another node, on which a call was sent.
 func (b *busyProcess) open(x *Task, seq uint32) *Channel {
-	o := NewChannel(&b.Submitter, "/worker")
+	o := NewChannel(&b.Submitter, wire.AddressOf(ids.NewWorkerOn(9).Owner()))
 	o.Pipe, o.seq, o.number, x.Seq, x.on = new(silentPipe), seq, seq+100, seq, o
 	o.known.Add(x.Template.ID, x.Template.FID)
 	o.sent.Add(x.Seq, x)
-	b.Sent++
+	o.count(1)
 	return o
 }
 
@@ -314,7 +316,7 @@ func (b *busyProcess) onLease(function *Template) {
 	k, x := function.Class, b.count(function)
 	l := &Lease{
 		ID: 2<<32 | 8, Node: 2, Class: k, Busy: 1, Paused: true, Blocked: true, Recall: true, Wanted: true, IdleAt: time.Now(), Gone: true, Broken: true, Detail: "words",
-		Code: fault.WorkerCrashed, Held: 9, Lost: []*Task{b.count(function)}, Choice: 1,
+		Code: fault.WorkerCrashed, Held: 9, Begun: 3, Known: true, Lost: []*Task{b.count(function)}, Choice: 1,
 	}
 	for _, private := range []string{"idle", "better", "never", "used", "opening"} {
 		set(l, private, true)

@@ -65,6 +65,7 @@ type Submitter struct {
 	// Calls without an answer.
 	Open     int              // tasks and calls submitted
 	Sent     int              // of them, sent to a worker or an actor
+	sentFar  int              // of these, to one on another node
 	Unqueued int              // of them, in no queue because something else is waited for first
 	Delayed  map[*Task]*Delay // of them, waiting to be tried again
 	Cancels  cancellation.Burst
@@ -93,6 +94,7 @@ type Channel struct {
 	gives  *wire.Assignment   // of a lease: what its worker is told first; nil: it was told
 	addr   string             // the worker's
 	seq    uint32             // number of the latest call
+	far    bool               // the worker is on another node
 	sent   queue.Window[Task] // the calls that were sent and not answered, by number
 	known  templates.Known    // the templates and functions that the worker has
 	number uint32             // of an actor: what its worker knows this connection by

@@ -32,6 +32,7 @@ type played struct {
 	held      map[uint64]*playedLease // granted and not returned, as the submitter knows it
 	dialled   []func(err error)
 	timers    []*playedTimer
+	pipes     [][]func()         // what comes through the pipes of workers of the other node that have ended, in order
 	cancelled int                // cancellations on their way to workers
 	runs      func(first uint64) // a worker begins the task with this first result
 }
@@ -61,12 +62,14 @@ type playedPipe struct {
 	Pipe
 	w      *played
 	out    []byte
-	ended  bool     // by the submitter
+	ended  bool     // by the submitter, or because nothing more comes through it
+	dead   bool     // its worker has ended
 	has    []uint32 // calls that the worker has not answered, in order: the first one runs
 	mark   progress.Mark
 	runs   func(first uint64)
 	first  map[uint32]uint64
 	latest uint32
+	begun  uint32 // the call that began last
 }
 
 func (p *playedPipe) Buffer() []byte                     { return p.out }
@@ -103,7 +106,7 @@ func (p *playedPipe) Queue(b []byte) {
 		}
 		p.latest = x.Seq
 		p.has, p.first[x.Seq] = append(p.has, x.Seq), x.First
-		if len(p.has) == 1 {
+		if len(p.has) == 1 && !p.dead {
 			p.begin()
 		}
 		return nil
@@ -116,7 +119,8 @@ func (p *playedPipe) Queue(b []byte) {
 
 // begin runs the first call.
 func (p *playedPipe) begin() {
-	p.mark.Set(p.has[0])
+	p.begun = p.has[0]
+	p.mark.Set(p.begun)
 	p.runs(p.first[p.has[0]])
 }
 
@@ -172,6 +176,7 @@ type playedTask struct {
 	t       *Task
 	runs    int // how often a worker began it
 	most    int // retries
+	takes   int // results of earlier tasks, whose failures would be its own
 	results []*refs.Object
 }
 
@@ -181,6 +186,7 @@ type playing struct {
 	tmpls []*Template
 	tasks []*playedTask
 	by    map[uint64]*playedTask
+	known bool // each end of a worker comes with the word of what it had begun
 }
 
 func newPlaying(t *testing.T, seed uint64) *playing {
@@ -214,7 +220,7 @@ func (p *playing) submitOf(tm *Template, takes int) {
 		}
 	}
 	p.s.MakeReturns(t, 0)
-	x := &playedTask{t: t, most: tm.MaxRetries, results: []*refs.Object{p.s.table.FindOwned(t.First)}}
+	x := &playedTask{t: t, most: tm.MaxRetries, takes: takes, results: []*refs.Object{p.s.table.FindOwned(t.First)}}
 	p.tasks, p.by[t.First] = append(p.tasks, x), x
 	p.s.Submit(t)
 }
@@ -238,7 +244,7 @@ func (p *playing) connect() {
 func (p *playing) open() *playedLease {
 	list := slices.Sorted(maps.Keys(p.held))
 	for _, i := range p.r.Perm(len(list)) {
-		if l := p.held[list[i]]; l.pipe != nil && !l.pipe.ended {
+		if l := p.held[list[i]]; l.pipe != nil && !l.pipe.ended && !l.pipe.dead {
 			return l
 		}
 	}
@@ -258,17 +264,22 @@ func (p *playing) answer(raises bool) {
 	if l == nil || len(l.pipe.has) == 0 {
 		return
 	}
-	seq := l.pipe.has[0]
-	l.pipe.has = l.pipe.has[1:]
-	x := frame.Reply{Seq: seq, Micros: uint64(p.r.IntN(5000)), Results: 1}
-	if raises {
-		x.Flags = wire.ReplyAppError
-	}
+	b := p.run(l.pipe, raises)
 	if len(l.pipe.has) > 0 {
 		defer l.pipe.begin()
 	}
+	p.says(l, b)
+}
+
+// run ends the call that a worker has had for longest, and returns the answer.
+func (p *playing) run(at *playedPipe, raises bool) []byte {
+	x := frame.Reply{Seq: at.has[0], Micros: uint64(p.r.IntN(5000)), Results: 1}
+	at.has = at.has[1:]
+	if raises {
+		x.Flags = wire.ReplyAppError
+	}
 	result := append(frame.AppendInlineResult(nil, 1), 7)
-	p.says(l, frame.AppendReply(nil, x, frame.AppendCount(result, 0)))
+	return frame.AppendReply(nil, x, frame.AppendCount(result, 0))
 }
 
 // giveBack has a worker give back what waits behind its first call.
@@ -296,7 +307,11 @@ func (p *playing) blocked() {
 // lose ends a worker: its socket breaks, and the daemon says how it ended, in any order.
 func (p *playing) lose() {
 	l := p.open()
-	if l == nil {
+	switch {
+	case l == nil:
+		return
+	case l.of != p.own:
+		p.loseThere(l)
 		return
 	}
 	l.pipe.has, l.pipe.ended = nil, true
@@ -358,7 +373,7 @@ func (p *playing) check() error {
 			return fmt.Errorf("class %d wants %d leases of the other node, whose daemon counts %d", id, n, p.other.wants[id])
 		}
 	}
-	sent := 0
+	sent, far := 0, 0
 	for id, l := range s.Leases {
 		for _, t := range l.Lost {
 			places[t]++
@@ -375,6 +390,9 @@ func (p *playing) check() error {
 		for t := range l.Channel.sent.All() {
 			places[t]++
 			sent++
+			if l.Node != 0 {
+				far++
+			}
 			if t.on != l.Channel {
 				return fmt.Errorf("a task that lease %d has is elsewhere, too", id)
 			}
@@ -403,6 +421,12 @@ func (p *playing) check() error {
 		if x.most >= 0 && x.runs > x.most+1 {
 			return fmt.Errorf("task %d ran %d times, and may run %d times", i, x.runs, x.most+1)
 		}
+		if f := x.results[0].Fault(); p.known && x.takes == 0 && f != nil && f.Code == fault.WorkerCrashed && x.runs != x.most+1 {
+			return fmt.Errorf("task %d failed with its worker after %d runs, and may run %d times", i, x.runs, x.most+1)
+		}
+	}
+	if far != s.sentFar {
+		return fmt.Errorf("%d calls are at other nodes; it counts %d", far, s.sentFar)
 	}
 	if open != s.Open || sent != s.Sent || s.Unqueued != 0 {
 		return fmt.Errorf("%d tasks are open and %d sent; it counts %d, %d and %d between", open, sent, s.Open, s.Sent, s.Unqueued)
@@ -424,6 +448,7 @@ func TestSubmitter_RandomEvents_NoTaskIsLostAndNoneRunsTooOften(t *testing.T) {
 	}
 	for seed := range uint64(seeds) {
 		p := newPlaying(t, seed)
+		p.known = seed%3 < 2
 		events := []func(){
 			p.submit, p.submit, p.grant, p.grant, p.connect, p.connect, func() { p.answer(false) }, func() { p.answer(false) },
 			func() { p.answer(true) }, p.giveBack, p.blocked, p.lose, p.ring, p.cancel, p.urge, p.deliver, p.deliver, p.deliver,
@@ -474,7 +499,7 @@ func (p *playing) finish(most int) {
 	if p.s.Sent != 0 {
 		p.fail("%d calls have no answer", p.s.Sent)
 	}
-	for !p.own.quiet() || !p.other.quiet() || len(p.dialled) > 0 {
+	for !p.own.quiet() || !p.other.quiet() || len(p.pipes) > 0 || len(p.dialled) > 0 {
 		p.deliver()
 		p.connect()
 	}

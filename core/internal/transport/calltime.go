@@ -7,7 +7,7 @@ import (
 )
 
 // SendCall sets the bytes that wait to be sent, which end with the call of a
-// sequence number. Unanswered counts it. The bytes leave now or at the next turn
+// sequence number. Unanswered is how many calls to processes of this node have no answer, this one included. The bytes leave now or at the next turn
 // of whoever waits for this process's sockets.
 func (k *Conn) SendCall(b []byte, seq uint32, unanswered int, now bool) {
 	k.out = b
@@ -25,6 +25,9 @@ func (k *Conn) SendCall(b []byte, seq uint32, unanswered int, now bool) {
 // callSent notes that a call is queued now. With one processor nobody looks, so
 // nothing is measured.
 func (k *Conn) callSent(seq uint32, unanswered int) {
+	if k.far {
+		return
+	}
 	if unanswered == 1 && cpus > 1 {
 		k.s.lone = lone{measured: true, fd: k.fd, seq: seq, sent: time.Now()}
 	} else {
@@ -32,9 +35,14 @@ func (k *Conn) callSent(seq uint32, unanswered int) {
 	}
 }
 
-// CallAnswered learns from the answer to a call, which ran for so long.
+// CallAnswered learns from the answer to a call, which ran for so long. An answer from another node
+// may have woken this process before the answer that it measures comes.
 func (k *Conn) CallAnswered(seq uint32, ran time.Duration) {
 	l := &k.s.lone
+	if k.far {
+		l.measured = false
+		return
+	}
 	if !l.measured || l.fd != k.fd || l.seq != seq {
 		return
 	}
@@ -45,8 +53,11 @@ func (k *Conn) CallAnswered(seq uint32, ran time.Duration) {
 }
 
 // TellWakeup queues the cost of a wake-up ahead of a call, if the other end does not know
-// it yet.
+// it yet. What waking costs here means nothing on another node.
 func (k *Conn) TellWakeup() {
+	if k.far {
+		return
+	}
 	cost := k.s.spinner.wakeup.cost()
 	if off := cost - k.toldWakeup; off > k.toldWakeup/4 || -off > k.toldWakeup/4 {
 		k.toldWakeup = cost
@@ -56,5 +67,8 @@ func (k *Conn) TellWakeup() {
 
 // HearWakeup takes the cost of a wake-up that the other end has measured, in microseconds.
 func (k *Conn) HearWakeup(us uint64) {
+	if k.far {
+		return
+	}
 	k.s.spinner.wakeup.told(time.Duration(min(us, uint64(wakeupMost.Microseconds()))) * time.Microsecond)
 }

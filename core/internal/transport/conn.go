@@ -52,6 +52,7 @@ type Conn struct {
 	full   bool // the socket takes no more; the poller tells when it does
 	closed bool
 	paused bool // nothing is read from it
+	far    bool // the process at the other end is on another node
 
 	whenSent   func()        // called once when everything is sent
 	toldWakeup time.Duration // what the other end was told that waking up costs
@@ -79,6 +80,10 @@ func (s *sockets) Closing(fd int) { s.told.closing(&fd) }
 // Restore gives a connection that is about to be added the bytes that another
 // process had read from the socket and not handled, or not sent yet.
 func (k *Conn) Restore(unread, unsent []byte) { k.in, k.have, k.out = unread, len(unread), unsent }
+
+// MarkFar says that the process at the other end is on another node. How long its answers take says nothing of
+// what waking costs here. So its calls are not measured, and nobody looks for their answers before sleeping.
+func (k *Conn) MarkFar() { k.far = true }
 
 // FD returns the descriptor.
 func (k *Conn) FD() int { return k.fd }

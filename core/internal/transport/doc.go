@@ -25,7 +25,8 @@
 // With at most one call under way the leader looks at its sockets for a while before it
 // sleeps (spin.go), unless recent looks found nothing. It looks for 50 to 500 µs: as
 // long as two wake-ups take on this machine, which callers measure and tell their workers
-// (wakeup.go).
+// (wakeup.go). Calls to processes of other nodes do not count here: their connections are marked
+// (Conn.MarkFar) and not measured, and a wait for nothing else sleeps at once.
 //
 // # The background poller
 //

@@ -15,8 +15,9 @@ import (
 type Host interface {
 	// BeforePoll is called before what has collected is sent.
 	BeforePoll()
-	// Unanswered is how many calls were sent and have no answer yet.
-	Unanswered() int
+	// Unanswered is how many calls were sent and have no answer yet, and how many of them went to processes of
+	// other nodes.
+	Unanswered() (all, far int)
 	// Serving reports whether the process runs a call that somebody sent it, or
 	// has to read more before it may end: then somebody has to read.
 	Serving() bool
@@ -196,7 +197,8 @@ func (p *Poller) Glance() {
 
 // expecting reports whether anything may arrive while no thread reads.
 func (p *Poller) expecting() bool {
-	return p.host.Unanswered() > 0 || len(p.ending) > 0 || len(p.unsent) > 0 || p.host.Serving()
+	all, _ := p.host.Unanswered()
+	return all > 0 || len(p.ending) > 0 || len(p.unsent) > 0 || p.host.Serving()
 }
 
 // poll waits for the sockets and handles what they bring; the leader calls it.
@@ -250,8 +252,13 @@ func (p *Poller) await(s *sleep) (n int, err error) {
 }
 
 // mayLook reports whether a wait may begin with looking: with one processor nobody
-// could answer meanwhile, and with many calls under way the next answer is near.
-func (p *Poller) mayLook() bool { return cpus > 1 && p.host.Unanswered() <= spinCalls }
+// could answer meanwhile, and with many calls under way the next answer is near. Calls to
+// other nodes take longer than a wake-up: a wait for nothing else sleeps at once, and the others
+// are as without them.
+func (p *Poller) mayLook() bool {
+	all, far := p.host.Unanswered()
+	return cpus > 1 && all-far <= spinCalls && (far == 0 || all > far)
+}
 
 // handle handles epoll's events, and reports whether there were others than the bell.
 func (p *Poller) handle(events []unix.EpollEvent) (found bool) {

@@ -17,7 +17,8 @@ const patience = 30 * time.Second
 
 // fakeHost is a process that says what the test tells it to say.
 type fakeHost struct {
-	unanswered  int
+	unanswered  int // to processes of this node
+	far         int // and to others
 	serving     bool
 	readsAll    bool
 	allRead     int
@@ -31,7 +32,7 @@ type fakeHost struct {
 }
 
 func (h *fakeHost) BeforePoll()                                { h.begins++ }
-func (h *fakeHost) Unanswered() int                            { return h.unanswered }
+func (h *fakeHost) Unanswered() (all, far int)                 { return h.unanswered + h.far, h.far }
 func (h *fakeHost) Serving() bool                              { return h.serving }
 func (h *fakeHost) ReadsAll() bool                             { return h.readsAll }
 func (h *fakeHost) AllRead()                                   { h.allRead++; h.readsAll = false }
