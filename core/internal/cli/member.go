@@ -15,6 +15,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/resume"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
@@ -73,7 +74,8 @@ func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, releas
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
-	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Log: o.Log})
+	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Log: o.Log})
+	o.Cluster = m.head
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.tls(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
 		Serve:   m.serve,
@@ -192,6 +194,12 @@ func (m *member) PlaceActor(a record.Actor) { m.daemon.PlaceActor(a) }
 
 // StopActor implements headlink.Node.
 func (m *member) StopActor(i record.Instance, drain bool) { m.daemon.StopActor(i, drain) }
+
+// LeaseOffered implements headlink.Placed.
+func (m *member) LeaseOffered(o place.Offer) { m.daemon.LeaseOffered(o) }
+
+// WantInfeasible implements headlink.Placed.
+func (m *member) WantInfeasible(i place.Infeasible) { m.daemon.WantInfeasible(i) }
 
 // NodeIs implements headlink.Node.
 func (m *member) NodeIs(n record.Node) {
