@@ -14,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/progress"
+	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
@@ -56,6 +57,7 @@ type Daemon struct {
 	ended       []wire.WorkerRow // the workers that ended last
 
 	pipes *pipes.Pipes // those that end on this node
+	pulls *pulls.Pulls // objects that other nodes have, too
 
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch

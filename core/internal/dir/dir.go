@@ -32,6 +32,9 @@ func (d *Dir) Len() int { return len(d.entries) }
 // Knows reports whether the object has an entry: somebody has it, or makes it.
 func (d *Dir) Knows(id ids.Object) bool { return d.entries[id] != nil }
 
+// Dead reports whether the node is known to be dead.
+func (d *Dir) Dead(n Node) bool { return d.dead[n] }
+
 // Actions returns what is to be told since the last call, in this order. The slice is valid until the next event.
 func (d *Dir) Actions() []Action {
 	list := d.actions

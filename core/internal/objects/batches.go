@@ -11,9 +11,10 @@ const (
 	pressureFor = 2 * time.Second // so long after a request had to wait, objects are written ahead
 )
 
-// spill writes idle objects to disk, the least recently used first, until need bytes
-// are on their way to disk.
+// spill drops replicas and writes idle objects to disk, the least recently used first, until
+// need bytes are about to leave the arena.
 func (t *Table) spill(need uint64) {
+	need -= min(need, t.dropReplicas(need))
 	for need > 0 && t.dirty.oldest != nil && t.canWrite() {
 		b := &batch{}
 		for o := t.dirty.oldest; o != nil; {
@@ -56,13 +57,21 @@ func (t *Table) underway() (n int) {
 }
 
 // coming returns how many bytes of the arena everybody will be able to use when
-// the batches are written.
+// the batches are written and the questions answered.
 func (t *Table) coming() (bytes uint64) {
 	for b := range t.batches {
-		for _, o := range b.objects {
-			if o.pins == 0 && o.window == nil {
-				bytes += o.size
-			}
+		bytes += b.coming()
+	}
+	for b := range t.questions {
+		bytes += b.coming()
+	}
+	return bytes
+}
+
+func (b *batch) coming() (bytes uint64) {
+	for _, o := range b.objects {
+		if o.pins == 0 && o.window == nil {
+			bytes += o.size
 		}
 	}
 	return bytes
