@@ -11,10 +11,9 @@ const (
 	pressureFor = 2 * time.Second // so long after a request had to wait, objects are written ahead
 )
 
-// spill drops replicas and writes idle objects to disk, the least recently used first, until
-// need bytes are about to leave the arena.
+// spill writes idle objects to disk, the least recently used first, until need bytes
+// are on their way to disk.
 func (t *Table) spill(need uint64) {
-	need -= min(need, t.dropReplicas(need))
 	for need > 0 && t.dirty.oldest != nil && t.canWrite() {
 		b := &batch{}
 		for o := t.dirty.oldest; o != nil; {
@@ -63,7 +62,9 @@ func (t *Table) coming() (bytes uint64) {
 		bytes += b.coming()
 	}
 	for b := range t.questions {
-		bytes += b.coming()
+		if !t.hangs(b) {
+			bytes += b.coming()
+		}
 	}
 	return bytes
 }
@@ -84,6 +85,6 @@ func (t *Table) writeAhead() {
 		return
 	}
 	over := t.used - t.writeAheadFrom
-	over -= min(over, t.clean.bytes+t.coming())
+	over -= min(over, t.clean.bytes+t.replicas.bytes+t.coming())
 	t.spill(over)
 }

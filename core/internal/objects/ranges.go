@@ -105,7 +105,7 @@ func (t *Table) dropHangingWindows() (hanging bool) {
 
 // dropIfHanging gives up the windows in which a batch lies that hangs. It reports whether it does.
 func (t *Table) dropIfHanging(b *batch) bool {
-	if t.effects.now().Sub(b.since) < hangsAfter {
+	if !t.hangs(b) {
 		return false
 	}
 	for _, o := range b.objects {

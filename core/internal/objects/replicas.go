@@ -93,9 +93,12 @@ func (t *Table) answerDrop(b *batch, may []bool) (kept []ids.Object) {
 // asksUnderway counts the questions about replicas that do not hang.
 func (t *Table) asksUnderway() (n int) {
 	for b := range t.questions {
-		if t.effects.now().Sub(b.since) < hangsAfter {
+		if !t.hangs(b) {
 			n++
 		}
 	}
 	return n
 }
+
+// hangs reports whether a batch was ordered long ago.
+func (t *Table) hangs(b *batch) bool { return t.effects.now().Sub(b.since) >= hangsAfter }
