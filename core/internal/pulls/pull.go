@@ -70,8 +70,11 @@ func (x *pull) Gone() bool { return x.over }
 
 // Elsewhere reports whether an object that a process wants is to be had by Want.
 func (p *Pulls) Elsewhere(id ids.Object) bool {
+	if p.o.Network == nil {
+		return false
+	}
 	switch h := p.held[id]; {
-	case p.o.Network == nil, h != nil && !h.making:
+	case h != nil && !h.making:
 		return false
 	case p.pulls[id] != nil:
 		return true
