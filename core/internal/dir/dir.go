@@ -139,7 +139,9 @@ func (d *Dir) Failed(id ids.Object, v Version, n, holder Node, absent bool) {
 	}
 	if m := e.member(n); m != nil && !m.whole && !m.making {
 		m.detach()
-		m.avoid = append(m.avoid, holder)
+		if !slices.Contains(m.avoid, holder) {
+			m.avoid = append(m.avoid, holder)
+		}
 	}
 	if h := e.member(holder); absent && h != nil && h.whole {
 		d.tell(Free{holder, id, v}) // it may have got the object again meanwhile

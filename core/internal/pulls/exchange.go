@@ -71,6 +71,7 @@ func (p *Pulls) heard(from uint32, n *linkmsg.ObjectNews) error {
 	if n.What == linkmsg.ObjectFree || n.What == linkmsg.ObjectPromote {
 		owner = from
 	}
+	defer p.flush()
 	for _, v := range n.List {
 		if v.ID.Owner().Node() != owner {
 			return fault.New(fault.BadRequest, "%q of object %s: its owner is on node %d", n.What, v.ID, v.ID.Owner().Node())
@@ -96,7 +97,6 @@ func (p *Pulls) heard(from uint32, n *linkmsg.ObjectNews) error {
 			return fault.New(fault.BadRequest, "object %s: %q means nothing", v.ID, n.What)
 		}
 	}
-	p.flush()
 	return nil
 }
 

@@ -131,7 +131,13 @@ func TestServe_WhatMakesNoSense_EndsOrIsAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	pins := func() (n int) {
-		a.locked(func() { n = a.store.Stats().Pinned })
+		a.locked(func() {
+			for s := range a.p.servers {
+				if s.conn == there && s.pinned {
+					n++
+				}
+			}
+		})
 		return n
 	}
 	if pins() != 1 {

@@ -41,8 +41,9 @@ type pull struct {
 	version, size uint64
 	holder        uint32
 	placed        bool   // the directory has it pull from the holder
-	failed        uint32 // the holder from which it could not read; 0: none
-	absent        bool   // that one does not have the object
+	failed        uint32 // the holder from which it could not read last; 0: none
+	absent        bool   // that one did not have the object
+	fell          bool   // the directory has not been told of that
 	falls         int    // attempts in a row that brought nothing
 
 	admitted bool
@@ -106,7 +107,10 @@ func (p *Pulls) want(id ids.Object, prio Priority, ws ...waiter) {
 func (x *pull) ask() {
 	p := x.p
 	x.stage, x.placed = asking, false
-	q := &linkmsg.ObjectAsk{What: linkmsg.ObjectWhere, List: []linkmsg.ObjectVersion{{ID: x.id, Version: x.version}}, Failed: x.failed, Absent: x.absent}
+	q := &linkmsg.ObjectAsk{What: linkmsg.ObjectWhere, List: []linkmsg.ObjectVersion{{ID: x.id, Version: x.version}}}
+	if x.fell { // it is said once: the holder may get the object again
+		q.Failed, q.Absent, x.fell = x.failed, x.absent, false
+	}
 	if p.here(x.id) {
 		p.where(p.o.Node, q, func(a linkmsg.ObjectAnswer) { x.answered(&a) })
 		return

@@ -61,7 +61,7 @@ func (x *pull) streamEnded(err error) {
 			x.falls = 0
 		}
 		x.cancel()
-		x.failed, x.absent = x.holder, errors.Is(x.err, errAbsent)
+		x.fell, x.failed, x.absent = true, x.holder, errors.Is(x.err, errAbsent)
 		x.ask()
 	}
 }
