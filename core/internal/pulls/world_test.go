@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/spill"
 	"github.com/eagleray/eagleray/core/internal/store"
@@ -47,7 +48,8 @@ type node struct {
 	dead    map[ids.Owner]bool
 	n       uint64
 	refused []error
-	opened  int // bulk connections that it has dialed
+	opened  int         // bulk connections that it has dialed
+	links   *link.Links // nil: the world makes its connections
 }
 
 // process is a process of a node.
@@ -120,6 +122,13 @@ func (x notify) MayDrop(list []ids.Object, answer func([]bool) []ids.Object) {
 // Control implements Network.
 func (n *node) Control(to uint32) (*wire.Peer, error) {
 	w := n.w
+	if n.links != nil {
+		k, err := n.links.To(to)
+		if err != nil {
+			return nil, err
+		}
+		return k.Control()
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.nodes[to] == nil || w.dead[to] || w.dead[n.number] {
@@ -138,8 +147,15 @@ func (n *node) Control(to uint32) (*wire.Peer, error) {
 }
 
 // Bulk implements Network.
-func (n *node) Bulk(_ context.Context, to uint32) (net.Conn, error) {
+func (n *node) Bulk(ctx context.Context, to uint32) (net.Conn, error) {
 	w := n.w
+	if n.links != nil {
+		k, err := n.links.To(to)
+		if err != nil {
+			return nil, err
+		}
+		return k.Bulk(ctx)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.dead[to] || w.nodes[to] == nil {
