@@ -160,8 +160,10 @@ func TestGuest_JobIsOver_NothingOfItStays(t *testing.T) {
 	g := visits(d, nil)
 	h := g.Leased(1)
 	g.Peer.Close()
-	play.Eventually(t, "the guest has left", func() bool { return counts(t, b)["n_owners"] == 1 })
-	_ = unix.Kill(h.Pid, unix.SIGKILL)
+	play.Eventually(t, "the guest has left", func() bool { return counts(t, b)["n_owners"] <= 1 })
+	if play.Running(h.Pid) { // nobody needs it any more, so it may have ended
+		_ = unix.Kill(h.Pid, unix.SIGKILL)
+	}
 	play.Eventually(t, "the job is forgotten with its last worker", func() bool { return counts(t, b)["n_jobs"] == 0 })
 	g = visits(d, nil)
 	h = g.Leased(1)
