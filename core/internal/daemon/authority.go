@@ -64,10 +64,16 @@ func (d *Daemon) mayWrite(c *client, id ids.Object) error {
 	return nil
 }
 
+// owns reports whether the process owns the object, or did when it sent its message; mu held.
+func (c *client) owns(id ids.Object) bool {
+	o := id.Owner()
+	return o == c.self.Owner() || o == c.formerOwner
+}
+
 // mayFree returns an error unless the process may free the object. Its owner may, and so may
 // the process that is still writing it or waits for room to write it; mu held.
 func (d *Daemon) mayFree(c *client, id ids.Object) error {
-	if o := id.Owner(); o == c.self.Owner() || o == c.formerOwner {
+	if c.owns(id) {
 		return nil
 	}
 	if d.objects.Writer(id) == objects.Holder(c) || d.objects.WaitsForRoom(c, id) {

@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/pipes"
+	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -67,6 +68,10 @@ func Open(o Options) (*Daemon, error) {
 		socket.Close()
 		return nil, err
 	}
+	d.pulls = pulls.New(pulls.Options{
+		Node: o.Number, Network: o.Objects, Store: d.objects, Bytes: o.ArenaBytes, Lock: &d.mu, Log: d.log,
+		Lives: func(o ids.Owner) bool { return d.owners[o] != nil }, Refused: func(err error) { d.refuse("message refused", err) },
+	})
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
 	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log})
@@ -119,6 +124,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	if left := d.table.Close(closeLimit); left > 0 {
 		d.log.Warn("processes do not end", "left", left)
 	}
+	d.pulls.Close()
 	d.objects.Close()
 	if keepLogs {
 		os.Remove(filepath.Join(d.o.SessionDir, "d.sock"))

@@ -34,7 +34,9 @@ func (d *Daemon) dropClient(c *client) {
 	owner := c.self.Owner()
 	delete(d.owners, owner)
 	d.pipes.Left(owner)
+	d.pulls.Left(c)
 	d.objects.DropHolder(c, owner)
+	d.pulls.OwnerGone(owner)
 	d.event(func(m *sched.Machine) { m.RemoveClient(c.id) })
 	removeSoon(d.socketOf(owner))
 	if !d.closing && d.headIsSet() {

@@ -180,8 +180,8 @@ func TestGuest_WorkerEnds_WhatItHadBegunIsSaid(t *testing.T) {
 	}
 }
 
-// When a guest leaves, its leases come back. What it owns stays, because it may live on.
-func TestGuest_Leaves_LeasesGoAndObjectsStay(t *testing.T) {
+// When a guest leaves, its leases come back. What it owns stays while it lives, and goes with it.
+func TestGuest_Leaves_LeasesGoAndItsObjectsWithIt(t *testing.T) {
 	for name, leave := range map[string]func(d, g *play.Driver){
 		"it closes the connection": func(_, g *play.Driver) { g.Peer.Close() },
 		"it dies":                  func(d, g *play.Driver) { d.Peer.Close(); g.Peer.Close() },
@@ -205,8 +205,10 @@ func TestGuest_Leaves_LeasesGoAndObjectsStay(t *testing.T) {
 			play.Eventually(t, "the result is there", func() bool { return objects() == 1 })
 			leave(d, g)
 			play.Eventually(t, "the lease is free", func() bool { return tool.Info().Available["CPU"] == 20000 })
-			if objects() != 1 {
-				t.Error("what the guest owns went with it")
+			if name == "it dies" {
+				play.Eventually(t, "what it owned is freed", func() bool { return objects() == 0 })
+			} else if objects() != 1 {
+				t.Error("what the guest owns went with its connection")
 			}
 		})
 	}
@@ -227,8 +229,10 @@ func TestGuest_JobIsOver_NothingOfItStays(t *testing.T) {
 	g := visits(d, nil)
 	h := g.Leased(1)
 	g.Peer.Close()
-	play.Eventually(t, "the guest has left", func() bool { return counts(t, b)["n_owners"] == 1 })
-	_ = unix.Kill(h.Pid, unix.SIGKILL)
+	play.Eventually(t, "the guest has left", func() bool { return counts(t, b)["n_owners"] <= 1 })
+	if play.Running(h.Pid) { // nobody needs it any more, so it may have ended
+		_ = unix.Kill(h.Pid, unix.SIGKILL)
+	}
 	play.Eventually(t, "the job is forgotten with its last worker", func() bool { return counts(t, b)["n_jobs"] == 0 })
 	g = visits(d, nil)
 	h = g.Leased(1)

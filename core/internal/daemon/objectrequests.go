@@ -6,6 +6,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -49,7 +50,13 @@ func (d *Daemon) createObject(c *client, m *wire.Message) error {
 	if q.Anew {
 		d.objects.Supersede(c, id)
 	}
-	d.objects.Create(c, id, q.Size, func(at objects.Place, err error) { answerPlace(m, at, q.Size, err) })
+	d.objects.Create(c, id, q.Size, func(at objects.Place, err error) {
+		if err != nil {
+			answerPlace(m, at, q.Size, err)
+			return
+		}
+		d.pulls.Made(c, id, q.Size, func(err error) { answerPlace(m, at, q.Size, err) })
+	})
 	return nil
 }
 
@@ -63,16 +70,40 @@ func answerPlace(m *wire.Message, at objects.Place, size uint64, err error) {
 
 // sealObject serves TObjSeal; mu held.
 func (d *Daemon) sealObject(c *client, id ids.Object, _ *wire.Message) error {
-	return d.objects.Seal(c, id)
+	return d.sealed(id, d.objects.Seal(c, id))
 }
 
 // sealPinned serves TObjSealed; mu held.
 func (d *Daemon) sealPinned(c *client, id ids.Object, _ *wire.Message) error {
-	return d.objects.SealPinned(c, id)
+	return d.sealed(id, d.objects.SealPinned(c, id))
 }
 
-// pinObject serves TObjPin; mu held.
+// sealed tells other nodes that an object is written, unless err says that it is not.
+func (d *Daemon) sealed(id ids.Object, err error) error {
+	if err == nil {
+		d.pulls.Sealed(id)
+	}
+	return err
+}
+
+// pinObject serves TObjPin; mu held. An object that only other nodes have is brought here first.
 func (d *Daemon) pinObject(c *client, id ids.Object, m *wire.Message) error {
+	if !d.pulls.Elsewhere(id) {
+		d.pinHere(c, id, m)
+		return nil
+	}
+	d.pulls.Want(c, id, pulls.Get, func(err error) {
+		if err != nil {
+			_ = m.Fail(err)
+			return
+		}
+		d.pinHere(c, id, m)
+	})
+	return nil
+}
+
+// pinHere pins an object that this node's store has, if any node has it; mu held.
+func (d *Daemon) pinHere(c *client, id ids.Object, m *wire.Message) {
 	known := d.objects.Has(id)
 	d.objects.Pin(c, id, func(at objects.Place, size uint64, err error) {
 		if err != nil && !known && !d.knowsOwner(id.Owner()) {
@@ -80,7 +111,6 @@ func (d *Daemon) pinObject(c *client, id ids.Object, m *wire.Message) error {
 		}
 		answerPlace(m, at, size, err)
 	})
-	return nil
 }
 
 // maxPins is how many objects one message may ask for, because the lock is held
@@ -138,7 +168,11 @@ func (d *Daemon) reuse(c *client, m *wire.Message) error {
 	if err := errors.Join(d.mayWrite(c, id), d.mayFree(c, old)); err != nil {
 		return err
 	}
-	return d.objects.Reuse(c, old, id, q.Size)
+	if err := d.objects.Reuse(c, old, id, q.Size); err != nil {
+		return err
+	}
+	d.pulls.Freed(old)
+	return nil
 }
 
 // freeObjects serves TObjFree. An object that the process may not free is refused by
@@ -158,7 +192,9 @@ func (d *Daemon) freeObjects(c *client, m *wire.Message) error {
 		if err != nil {
 			d.refuse("message refused", err)
 		} else if !c.gone {
-			d.objects.Free(c, id)
+			if d.objects.Free(c, id); c.owns(id) {
+				d.pulls.Freed(id)
+			}
 		}
 	}
 	return nil
@@ -180,6 +216,8 @@ func (d *Daemon) checkObjects(_ *client, m *wire.Message) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.objects.Check(q.ObjectIDs, func(missing [][]byte) { _ = m.Reply(wire.ObjRefs{ObjectIDs: missing}) })
+	d.objects.Check(q.ObjectIDs, func(missing [][]byte) {
+		d.pulls.Missing(missing, func(missing [][]byte) { _ = m.Reply(wire.ObjRefs{ObjectIDs: missing}) })
+	})
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
+	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
 
@@ -46,7 +47,8 @@ type Options struct {
 	Memory      pressure.Options
 	Log         *slog.Logger
 	Spill       objects.SpillOptions
-	Network     pipes.Network // leads to other nodes; nil: there are none
+	Network     pipes.Network // leads to processes of other nodes; nil: there are no other nodes
+	Objects     pulls.Network // leads to the object stores of other nodes; nil: there are none
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
 	// Succeed runs the successor of the worker that hands over through u. The successor

@@ -15,6 +15,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/progress"
+	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
@@ -59,6 +60,7 @@ type Daemon struct {
 	overflow *overflow.Reporter // nil where this node is the only one
 
 	pipes *pipes.Pipes // those that end on this node
+	pulls *pulls.Pulls // objects that other nodes have, too
 
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch

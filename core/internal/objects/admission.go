@@ -135,7 +135,7 @@ func (t *Table) askToUnpin() {
 	}
 }
 
-// makeRoom writes objects to disk and clears ranges for the requests that wait.
+// makeRoom drops replicas, writes objects to disk and clears ranges for the requests that wait.
 func (t *Table) makeRoom() {
 	hanging := t.dropHangingWindows()
 	need := uint64(0)
@@ -152,5 +152,6 @@ func (t *Table) makeRoom() {
 	}
 	need = min(need, t.capacity)
 	need -= min(need, t.coming())
+	need -= min(need, t.dropReplicas(need))
 	t.spill(need)
 }

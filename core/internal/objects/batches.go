@@ -56,13 +56,23 @@ func (t *Table) underway() (n int) {
 }
 
 // coming returns how many bytes of the arena everybody will be able to use when
-// the batches are written.
+// the batches are written and the questions answered.
 func (t *Table) coming() (bytes uint64) {
 	for b := range t.batches {
-		for _, o := range b.objects {
-			if o.pins == 0 && o.window == nil {
-				bytes += o.size
-			}
+		bytes += b.coming()
+	}
+	for b := range t.questions {
+		if !t.hangs(b) {
+			bytes += b.coming()
+		}
+	}
+	return bytes
+}
+
+func (b *batch) coming() (bytes uint64) {
+	for _, o := range b.objects {
+		if o.pins == 0 && o.window == nil {
+			bytes += o.size
 		}
 	}
 	return bytes
@@ -75,6 +85,6 @@ func (t *Table) writeAhead() {
 		return
 	}
 	over := t.used - t.writeAheadFrom
-	over -= min(over, t.clean.bytes+t.coming())
+	over -= min(over, t.clean.bytes+t.replicas.bytes+t.coming())
 	t.spill(over)
 }

@@ -28,7 +28,7 @@ func (t *Table) mayGetRoom(r *request) bool {
 	if t.effects == nil {
 		return false
 	}
-	if t.diskErr == nil && (t.underway() > 0 || t.dirty.oldest != nil && t.canWrite()) {
+	if t.asksUnderway() > 0 || t.diskErr == nil && (t.underway() > 0 || t.dirty.oldest != nil && t.canWrite()) {
 		r.blocked = time.Time{}
 		return true
 	}

@@ -42,6 +42,10 @@
 // has cost more than 1 s of CPU per GB, batches that cannot be compressed bypass the page
 // cache (cacheshare.go, and package spill).
 //
+// A replica is an object that was brought from another node. It is not written to disk. When
+// room is missing, its owner's node is asked whether it may be dropped (replicas.go). If not, it is
+// an object like others from then on.
+//
 // # Waiting for room
 //
 // Creations and returns from disk wait in one queue per process, and the processes take

@@ -60,9 +60,12 @@ func (t *Table) setIdle(o *object) {
 	if !o.inArena || o.list != nil || t.effects == nil {
 		return
 	}
-	if o.disk != nil {
+	switch {
+	case o.replica:
+		t.replicas.push(o)
+	case o.disk != nil:
 		t.clean.push(o)
-	} else {
+	default:
 		t.dirty.push(o)
 	}
 	if t.waiting > 0 {
@@ -80,6 +83,7 @@ func (t *Table) dropPin(o *object) {
 
 // loseCopy ends an object whose only copy cannot be read.
 func (t *Table) loseCopy(o *object, err error) {
+	t.tellLost(o)
 	ws := o.takeWaiters()
 	t.detach(o)
 	t.dropCopy(o)
@@ -88,9 +92,17 @@ func (t *Table) loseCopy(o *object, err error) {
 
 // abandon ends an object that its creator will not seal.
 func (t *Table) abandon(o *object, why string) {
+	t.tellLost(o)
 	o.creator = nil
 	ws := o.takeWaiters()
 	t.detach(o)
 	t.discard(o)
 	failLost(ws, o.id, why)
+}
+
+// tellLost says that the object goes although nobody has freed it.
+func (t *Table) tellLost(o *object) {
+	if t.notify != nil && t.table[o.id] == o {
+		t.notify.Lost(o.id)
+	}
 }

@@ -30,6 +30,9 @@ type fakeDisk struct {
 	asked  int
 
 	toldFreed []holding
+	lost      []ids.Object
+	mayDrop   func(ids.Object) bool // nil: every replica may be dropped
+	kept      []ids.Object
 
 	fail func() error // of writes and files; nil: they work
 	lose func() bool  // whether a copy cannot be read
@@ -71,6 +74,18 @@ func (d *fakeDisk) Warn(_ Holder, s string)   { d.said = append(d.said, s) }
 func (d *fakeDisk) order(f func())            { d.orders = append(d.orders, f) }
 
 func (d *fakeDisk) LetGo(Holder) { d.asked++ }
+
+func (d *fakeDisk) Lost(id ids.Object) { d.lost = append(d.lost, id) }
+
+func (d *fakeDisk) MayDrop(list []ids.Object, answer func([]bool) []ids.Object) {
+	d.order(func() {
+		may := make([]bool, len(list))
+		for i, id := range list {
+			may[i] = d.mayDrop == nil || d.mayDrop(id)
+		}
+		d.kept = append(d.kept, answer(may)...)
+	})
+}
 
 func (d *fakeDisk) Freed(c Holder, id ids.Object) { d.toldFreed = append(d.toldFreed, holding{c, id}) }
 

@@ -24,10 +24,11 @@ type object struct {
 	disk    diskCopy    // its copy on disk; nil when there is none
 	evicted bool        // the copy on disk is the only copy
 	wanted  bool        // it was read on disk once since it left the arena, so the next reader gets it in memory
-	moving  motion      // what the disk is doing with it
+	moving  motion      // what is being done with it
 	window  *window     // the range that is being cleared and contains it; nil when there is none
 	sealed  bool        // it is written
 	freed   bool        // its owner has freed it, or is gone
+	replica bool        // another node has it, too
 	creator Holder      // who writes it; nil when nobody does
 	pins    int         // how many processes have it pinned
 	waiters []pinWaiter // the pins that are answered when it can be read
@@ -47,13 +48,14 @@ type diskCopy interface {
 	Release()
 }
 
-// motion says what the disk is doing with an object.
+// motion says what is being done with an object.
 type motion uint8
 
 const (
 	still     motion = iota
 	spilling         // it is being written to disk, and can be read meanwhile
 	restoring        // it waits for room in memory, or is being read from disk
+	asking           // it is a replica, and goes if the answer says that it may
 )
 
 // where says in one word where the object is.

@@ -19,7 +19,14 @@ import (
 // of order, full and broken at times, and checks what must hold after each step.
 func TestObjects_RandomSpilling(t *testing.T) {
 	for seed := range uint64(60) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { playSpilling(t, rand.New(rand.NewPCG(seed, 7))) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { playSpilling(t, rand.New(rand.NewPCG(seed, 7)), false) })
+	}
+}
+
+// TestObjects_RandomReplicas does the same where half of the objects are replicas, of which some may not be dropped.
+func TestObjects_RandomReplicas(t *testing.T) {
+	for seed := range uint64(60) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { playSpilling(t, rand.New(rand.NewPCG(seed, 8)), true) })
 	}
 }
 
@@ -28,7 +35,7 @@ type pinned struct {
 	at Place
 }
 
-func playSpilling(t *testing.T, r *rand.Rand) {
+func playSpilling(t *testing.T, r *rand.Rand, replicas bool) {
 	tb, d := withDisk(8 * mib)
 	bad := errors.New("none")
 	d.fail = func() error {
@@ -40,6 +47,7 @@ func playSpilling(t *testing.T, r *rand.Rand) {
 	lossy := r.IntN(4) == 0
 	d.lose = func() bool { return lossy && r.IntN(10) == 0 }
 	cs := []*proc{{pid: 1}, {pid: 2}, {pid: 3}}
+	d.mayDrop = func(ids.Object) bool { return r.IntN(3) > 0 }
 	asked, answered := 0, 0
 	sealed := map[ids.Object]bool{}
 	views := map[*proc][]pinned{}
@@ -76,8 +84,16 @@ func playSpilling(t *testing.T, r *rand.Rand) {
 				}
 			})
 		case 4, 5, 6:
-			if tb.Seal(c, id) == nil {
+			switch {
+			case !replicas || r.IntN(2) == 0:
+				if tb.Seal(c, id) == nil {
+					sealed[id] = true
+				}
+			case tb.SealReplica(c, id) == nil:
 				sealed[id] = true
+				views[c] = append(views[c], pinned{id, tb.table[id].Place})
+			case r.IntN(3) == 0:
+				tb.Promote(id)
 			}
 		case 7, 8, 9:
 			asked++
@@ -155,7 +171,7 @@ func playSpilling(t *testing.T, r *rand.Rand) {
 		tb.Free(nil, id)
 	}
 	d.settle()
-	if len(tb.table)+len(tb.holders)+len(tb.owned)+len(tb.at)+tb.pinned+tb.waiting+tb.onDisk+tb.files+len(tb.batches) != 0 || tb.used+tb.onDiskBytes+tb.fileBytes != 0 {
+	if len(tb.table)+len(tb.holders)+len(tb.owned)+len(tb.at)+tb.pinned+tb.waiting+tb.onDisk+tb.files+len(tb.batches)+len(tb.questions) != 0 || tb.used+tb.onDiskBytes+tb.fileBytes != 0 {
 		t.Errorf("left: %+v", tb.named())
 	}
 	if s := tb.space.(*store.Arena).Stats(); s.Used != 0 || d.copies != 0 || len(d.files) != 0 {
@@ -170,11 +186,11 @@ func playSpilling(t *testing.T, r *rand.Rand) {
 func checkLists(t *testing.T, tb *Table) {
 	t.Helper()
 	listed := map[*object]bool{}
-	for _, l := range []*lru{&tb.dirty, &tb.clean} {
+	for _, l := range []*lru{&tb.dirty, &tb.clean, &tb.replicas} {
 		bytes := uint64(0)
 		var last *object
 		for o := l.oldest; o != nil; o = o.newer {
-			if o.older != last || o.list != l || (o.disk != nil) != (l == &tb.clean) {
+			if o.older != last || o.list != l || (o.disk != nil) != (l == &tb.clean) || o.replica != (l == &tb.replicas) {
 				t.Fatalf("object %s is in the wrong list", o.id)
 			}
 			last = o

@@ -13,7 +13,7 @@ func (t *Table) chooseWindow(r *request) bool {
 		switch {
 		case o == nil || o.window != nil || o.pins > 0 || !o.sealed:
 			return 0, false
-		case o.disk != nil:
+		case o.replica, o.disk != nil:
 			return 1, true // nothing has to be written, but the object may be wanted again
 		case o.moving == spilling:
 			return o.size / 2, true
@@ -41,10 +41,16 @@ func (t *Table) chooseWindow(r *request) bool {
 
 // clearWindow lets the objects in a window leave the arena.
 func (t *Table) clearWindow(k *window) {
-	b := &batch{}
+	b, q := &batch{}, &batch{}
 	for _, o := range k.objects {
 		switch {
-		case o.moving == spilling: // it leaves when it is written
+		case o.moving == spilling, o.moving == asking: // it leaves when that has ended
+		case o.replica:
+			if len(q.objects) == mostAsked {
+				t.askToDrop(q)
+				q = &batch{}
+			}
+			q.ask(o)
 		case o.disk != nil:
 			t.evict(o)
 		default:
@@ -57,6 +63,9 @@ func (t *Table) clearWindow(k *window) {
 	}
 	if b.bytes > 0 {
 		t.send(b)
+	}
+	if len(q.objects) > 0 {
+		t.askToDrop(q)
 	}
 }
 
@@ -79,25 +88,32 @@ func (t *Table) spoilWindow(o *object) {
 	}
 }
 
-// dropHangingWindows gives up windows that wait for a disk that hangs, because
-// what is clear in them may be enough for others. It reports whether a disk hangs.
+// dropHangingWindows gives up windows that wait for a disk or another node that hangs, because
+// what is clear in them may be enough for others. It reports whether something hangs.
 func (t *Table) dropHangingWindows() (hanging bool) {
 	if t.effects == nil {
 		return false
 	}
-	now := t.effects.now()
 	for b := range t.batches {
-		if now.Sub(b.since) < hangsAfter {
-			continue
-		}
-		hanging = true
-		for _, o := range b.objects {
-			if o.window != nil {
-				t.dropWindow(o.window.request)
-			}
-		}
+		hanging = t.dropIfHanging(b) || hanging
+	}
+	for b := range t.questions {
+		hanging = t.dropIfHanging(b) || hanging
 	}
 	return hanging
+}
+
+// dropIfHanging gives up the windows in which a batch lies that hangs. It reports whether it does.
+func (t *Table) dropIfHanging(b *batch) bool {
+	if !t.hangs(b) {
+		return false
+	}
+	for _, o := range b.objects {
+		if o.window != nil {
+			t.dropWindow(o.window.request)
+		}
+	}
+	return true
 }
 
 // dropWindow gives up the window of a request, if it has one.

@@ -42,11 +42,13 @@ type Table struct {
 // of the disks to which they go.
 //
 // An object that is sealed, not pinned and not freed is idle. Each idle object is
-// in one of two lists. A clean object has a copy on disk and can leave at once. A
-// dirty object is written first.
+// in one of three lists. A clean object has a copy on disk and can leave at once. A
+// dirty object is written first. A replica can leave when the node of its owner agrees.
 type spillState struct {
 	memoryOnly     bool // nothing is written to disk in this session
 	dirty, clean   lru
+	replicas       lru                 // idle objects that another node has, too; see replicas.go
+	questions      map[*batch]struct{} // whether replicas may go
 	batches        map[*batch]struct{} // being written
 	retryAt        time.Time           // nothing is written before, because the disks failed
 	diskErr        error               // how the disks failed

@@ -13,9 +13,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/pipes"
+	"github.com/eagleray/eagleray/core/internal/pulls"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Network joins daemons of this process that play different nodes.
@@ -24,8 +27,10 @@ type Network struct {
 	// messages of different streams overtake one another. 0: nothing is late.
 	Late time.Duration
 
-	mu    sync.Mutex
-	nodes map[uint32]*daemon.Daemon
+	mu       sync.Mutex
+	nodes    map[uint32]*daemon.Daemon
+	controls map[[2]uint32]*wire.Peer // the ends of control connections, by node and other node
+	bulks    map[[2]uint32][]net.Conn // bulk connections, by the node that dialed and the other one
 }
 
 // Join adds a node with so many CPUs.
@@ -38,16 +43,82 @@ func (n *Network) Join(t testing.TB, number uint32, cpus int64) *Session {
 func (n *Network) JoinWith(t testing.TB, number uint32, cpus int64, change func(*daemon.Options)) *Session {
 	t.Helper()
 	s := StartWith(t, cpus, func(o *daemon.Options) {
-		o.Number, o.Network = number, route{n, number}
+		o.Number, o.Network, o.Objects = number, route{n, number}, route{n, number}
 		change(o)
 	})
+	n.enter(number, s.D)
+	t.Cleanup(n.cut)
+	return s
+}
+
+func (n *Network) enter(number uint32, d *daemon.Daemon) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.nodes == nil {
-		n.nodes = make(map[uint32]*daemon.Daemon)
+		n.nodes, n.controls, n.bulks = make(map[uint32]*daemon.Daemon), make(map[[2]uint32]*wire.Peer), make(map[[2]uint32][]net.Conn)
 	}
-	n.nodes[number] = s.D
-	return s
+	n.nodes[number] = d
+}
+
+// cut breaks all connections about objects, and makes no more.
+func (n *Network) cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	clear(n.nodes)
+	for k, p := range n.controls {
+		go p.Close() // its handler may want the network
+		delete(n.controls, k)
+	}
+	for _, list := range n.bulks {
+		for _, c := range list {
+			c.Close()
+		}
+	}
+	clear(n.bulks)
+}
+
+// Dies has a node be dead for the others: its connections end, and they hear of it.
+func (n *Network) Dies(number uint32) {
+	var others []*daemon.Daemon
+	func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		delete(n.nodes, number)
+		for k, p := range n.controls {
+			if k[0] == number || k[1] == number {
+				go p.Close()
+				delete(n.controls, k)
+			}
+		}
+		for k, list := range n.bulks {
+			for _, c := range list {
+				if k[0] == number || k[1] == number {
+					c.Close()
+				}
+			}
+		}
+		for _, d := range n.nodes {
+			others = append(others, d)
+		}
+	}()
+	for _, d := range others {
+		d.NodeGone(number)
+	}
+}
+
+// Handled waits until a node has handled what another one has told it about objects. Between real nodes no byte of a stream is
+// read before that.
+func (n *Network) Handled(t testing.TB, from, by uint32) {
+	t.Helper()
+	p, err := route{n, from}.Control(by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), Limit)
+	defer cancel()
+	if err := p.Call(ctx, wire.TCensus, nil, nil); fault.CodeOf(err) != fault.BadRequest { // it is no message about objects
+		t.Fatal(err)
+	}
 }
 
 // node returns the daemon with a number, nil if there is none.
@@ -113,7 +184,51 @@ func (n *Network) carry(from, to net.Conn) {
 	}
 }
 
-var _ pipes.Network = route{}
+// Control implements pulls.Network.
+func (r route) Control(node uint32) (*wire.Peer, error) {
+	r.n.mu.Lock()
+	defer r.n.mu.Unlock()
+	here, there := r.n.nodes[r.from], r.n.nodes[node]
+	if here == nil || there == nil {
+		return nil, fmt.Errorf("node %d is not there", node)
+	}
+	if p := r.n.controls[[2]uint32{r.from, node}]; p != nil {
+		return p, nil
+	}
+	a, b, err := Stream()
+	if err != nil {
+		return nil, err
+	}
+	p := wire.NewPeer(a, func(m *wire.Message) { here.ObjectMessage(node, m) }, nil)
+	other := wire.NewPeer(b, func(m *wire.Message) { there.ObjectMessage(r.from, m) }, nil)
+	r.n.controls[[2]uint32{r.from, node}], r.n.controls[[2]uint32{node, r.from}] = p, other
+	p.Start()
+	other.Start()
+	return p, nil
+}
+
+// Bulk implements pulls.Network.
+func (r route) Bulk(_ context.Context, node uint32) (net.Conn, error) {
+	r.n.mu.Lock()
+	defer r.n.mu.Unlock()
+	d := r.n.nodes[node]
+	if d == nil {
+		return nil, fmt.Errorf("node %d is not there", node)
+	}
+	a, b, err := Stream()
+	if err != nil {
+		return nil, err
+	}
+	key := [2]uint32{r.from, node}
+	r.n.bulks[key] = append(r.n.bulks[key], a)
+	go d.ServeObjects(r.from, b)
+	return a, nil
+}
+
+var (
+	_ pipes.Network = route{}
+	_ pulls.Network = route{}
+)
 
 // Stream returns the two ends of a stream between two nodes.
 func Stream() (a, b net.Conn, err error) {

@@ -1,0 +1,81 @@
+package dir
+
+import (
+	"fmt"
+
+	"github.com/eagleray/eagleray/core/ids"
+)
+
+// Action is something that a node is to be told.
+type Action interface {
+	// For returns the node.
+	For() Node
+	String() string
+}
+
+// At answers Where: the object can be read from Holder, which has it or pulls it.
+type At struct {
+	To      Node
+	Ask     uint64
+	ID      ids.Object
+	Version Version
+	Size    uint64
+	Holder  Node
+}
+
+// Lost answers Where: there is no copy.
+type Lost struct {
+	To    Node
+	Ask   uint64
+	ID    ids.Object
+	Freed bool // the owner has freed the object
+}
+
+// Free says that nobody needs what the node has of the object.
+type Free struct {
+	To      Node
+	ID      ids.Object
+	Version Version // 0: the owner has freed the object; else this version alone counts no more
+}
+
+// Promote says that the node's replica is the primary now.
+type Promote struct {
+	To      Node
+	ID      ids.Object
+	Version Version
+}
+
+// For implements Action.
+func (a At) For() Node { return a.To }
+
+// For implements Action.
+func (a Lost) For() Node { return a.To }
+
+// For implements Action.
+func (a Free) For() Node { return a.To }
+
+// For implements Action.
+func (a Promote) For() Node { return a.To }
+
+func (a At) String() string {
+	return fmt.Sprintf("at: node %d, ask %d: object %d version %d of %d bytes from node %d", a.To, a.Ask, a.ID.Count(), a.Version, a.Size, a.Holder)
+}
+
+func (a Lost) String() string {
+	word := "lost"
+	if a.Freed {
+		word = "freed"
+	}
+	return fmt.Sprintf("%s: node %d, ask %d: object %d", word, a.To, a.Ask, a.ID.Count())
+}
+
+func (a Free) String() string {
+	if a.Version == 0 {
+		return fmt.Sprintf("free: node %d: object %d", a.To, a.ID.Count())
+	}
+	return fmt.Sprintf("free: node %d: object %d version %d", a.To, a.ID.Count(), a.Version)
+}
+
+func (a Promote) String() string {
+	return fmt.Sprintf("promote: node %d: object %d version %d", a.To, a.ID.Count(), a.Version)
+}

@@ -1,0 +1,94 @@
+package linkmsg
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// The messages between the daemons of two nodes about objects (package pulls). Their numbers are never reused.
+const (
+	TObjectNews wire.Type = 230 // push: ObjectNews
+	TObjectAsk  wire.Type = 231 // call: ObjectAsk → ObjectAnswer
+)
+
+// MaxObjects is how many objects one message names.
+const MaxObjects = 10_000
+
+// ObjectEvent says what has become of objects.
+type ObjectEvent string
+
+// The first four are for the node of the objects' owner, the others come from there.
+const (
+	ObjectMade    ObjectEvent = "made"    // the sender has room for a version, and writes it
+	ObjectHas     ObjectEvent = "has"     // the sender has the whole version
+	ObjectGone    ObjectEvent = "gone"    // the sender does not have the version, and will not
+	ObjectStop    ObjectEvent = "stop"    // the sender does not pull the object any more
+	ObjectFree    ObjectEvent = "free"    // the version counts no more; version 0: the owner has freed the object
+	ObjectPromote ObjectEvent = "promote" // the receiver's replica is the primary
+)
+
+// ObjectVersion is a version of an object. Size is set where a version is made.
+type ObjectVersion struct {
+	ID      ids.Object `msgpack:"id"`
+	Version uint64     `msgpack:"v"`
+	Size    uint64     `msgpack:"size"`
+}
+
+// ObjectNews says what has become of objects.
+type ObjectNews struct {
+	What ObjectEvent     `msgpack:"what"`
+	List []ObjectVersion `msgpack:"list"`
+}
+
+// ObjectQuestion says what is asked about objects.
+type ObjectQuestion string
+
+// The questions to the node of the objects' owner.
+const (
+	ObjectWhere ObjectQuestion = "where" // from which node can the one object be read?
+	ObjectDrop  ObjectQuestion = "drop"  // may the sender drop its replicas?
+	ObjectThere ObjectQuestion = "there" // does a node have the objects, or make them?
+)
+
+// ObjectAsk is a question.
+type ObjectAsk struct {
+	What ObjectQuestion  `msgpack:"what"`
+	List []ObjectVersion `msgpack:"list"`
+
+	// Of "where": from which node the sender could not read the version in List, 0 if it was told of none.
+	Failed uint32 `msgpack:"failed"`
+	Absent bool   `msgpack:"absent"` // that node says that it does not have the object
+}
+
+// ObjectAnswer answers an ObjectAsk.
+type ObjectAnswer struct {
+	// Of "where".
+	Holder  uint32 `msgpack:"holder"` // 0: nobody has the object
+	Version uint64 `msgpack:"v"`
+	Size    uint64 `msgpack:"size"`
+	Freed   bool   `msgpack:"freed"` // the owner has freed it
+
+	Yes []bool `msgpack:"yes"` // of "drop" and "there", for each of the list
+}
+
+// DecodeObjects reads the body of a message about objects.
+func DecodeObjects(m *wire.Message, v any) error {
+	if err := Decode(m.Type.String(), m.Body, MaxBody, v); err != nil {
+		return err
+	}
+	var list []ObjectVersion
+	switch v := v.(type) {
+	case *ObjectNews:
+		list = v.List
+	case *ObjectAsk:
+		list = v.List
+		if v.What == ObjectWhere && len(list) != 1 {
+			return fault.New(fault.BadRequest, "a question where an object is names %d objects", len(list))
+		}
+	}
+	if len(list) > MaxObjects {
+		return fault.New(fault.BadRequest, "a message names %d objects, at most %d are allowed", len(list), MaxObjects)
+	}
+	return nil
+}

@@ -1,0 +1,150 @@
+package pulls
+
+import (
+	"fmt"
+	"hash/crc32"
+	"io"
+	"os"
+	"sync"
+
+	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/store"
+)
+
+// piece is how much is read or written at a time: it stays in a core's cache between the socket and the checksum.
+const piece = 256 << 10
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+var pieces = sync.Pool{New: func() any { b := make([]byte, piece); return &b }}
+
+// arena is the mapping of the store's arena. It is made when it is needed first.
+type arena struct {
+	fd   int
+	size uint64
+
+	mu      sync.Mutex
+	mapping *store.Mapping
+	closed  bool
+}
+
+func (a *arena) open() (*store.Mapping, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return nil, store.ErrMappingClosed
+	}
+	if a.mapping != nil {
+		return a.mapping, nil
+	}
+	m, err := store.Map(a.fd, a.size)
+	a.mapping = m
+	return m, err
+}
+
+func (a *arena) close() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.closed = true
+	if a.mapping != nil {
+		_ = a.mapping.Close() // nobody uses it any more
+	}
+}
+
+// room is where the bytes of an object are or go: in the arena, or in a file.
+type room struct {
+	arena *arena
+	at    objects.Place
+}
+
+// receive reads n bytes of an object from a connection to their place, and returns their checksum.
+func (r room) receive(src io.Reader, off, n uint64) (sum uint32, err error) {
+	if r.at.Path != "" {
+		return r.receiveFile(src, off, n)
+	}
+	m, err := r.arena.open()
+	if err != nil {
+		return 0, err
+	}
+	dst, err := m.Pages(r.at.Off+off, n)
+	if err != nil {
+		return 0, err
+	}
+	for dst = dst[:n]; len(dst) > 0; {
+		b := dst[:min(piece, len(dst))]
+		if _, err := io.ReadFull(src, b); err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+		dst = dst[len(b):]
+	}
+	return sum, nil
+}
+
+func (r room) receiveFile(src io.Reader, off, n uint64) (sum uint32, err error) {
+	f, err := os.OpenFile(r.at.Path, os.O_WRONLY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close() // what is written is there when WriteAt returns
+	buf := pieces.Get().(*[]byte)
+	defer pieces.Put(buf)
+	for at := r.at.Off + off; n > 0; {
+		b := (*buf)[:min(piece, n)]
+		if _, err := io.ReadFull(src, b); err != nil {
+			return 0, err
+		}
+		if _, err := f.WriteAt(b, int64(at)); err != nil {
+			return 0, fmt.Errorf("write to a file that stands for memory: %w", err)
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+		at, n = at+uint64(len(b)), n-uint64(len(b))
+	}
+	return sum, nil
+}
+
+// send writes n bytes of an object to a connection, and returns their checksum.
+func (r room) send(dst io.Writer, off, n uint64) (sum uint32, err error) {
+	if r.at.Path != "" {
+		return r.sendFile(dst, off, n)
+	}
+	m, err := r.arena.open()
+	if err != nil {
+		return 0, err
+	}
+	src, err := m.Slice(r.at.Off+off, n)
+	if err != nil {
+		return 0, err
+	}
+	for len(src) > 0 {
+		b := src[:min(piece, len(src))]
+		sum = crc32.Update(sum, castagnoli, b)
+		if _, err := dst.Write(b); err != nil {
+			return 0, err
+		}
+		src = src[len(b):]
+	}
+	return sum, nil
+}
+
+func (r room) sendFile(dst io.Writer, off, n uint64) (sum uint32, err error) {
+	f, err := os.Open(r.at.Path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	buf := pieces.Get().(*[]byte)
+	defer pieces.Put(buf)
+	for at := r.at.Off + off; n > 0; {
+		b := (*buf)[:min(piece, n)]
+		if _, err := f.ReadAt(b, int64(at)); err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, castagnoli, b)
+		if _, err := dst.Write(b); err != nil {
+			return 0, err
+		}
+		at, n = at+uint64(len(b)), n-uint64(len(b))
+	}
+	return sum, nil
+}
