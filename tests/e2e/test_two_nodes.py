@@ -181,15 +181,36 @@ def test_the_head_is_killed_and_programs_on_both_nodes_go_on() -> None:
         assert "1 node" not in cluster.first("status")
 
 
+WATCHES = """
+    import eagleray as ray
+
+    ray.init(namespace="shared")
+    counter = ray.get_actor("there")
+    assert ray.get(counter.add.remote(1))[0] == 2
+    print("ready", flush=True)
+    input()
+    try:
+        ray.get(counter.add.remote(1), timeout=30)
+    except ray.exceptions.ActorDiedError as error:
+        print(str(error).replace(chr(10), " "))
+"""
+
+
 def test_a_node_that_ends_is_dead_for_the_others_with_its_job() -> None:
     with TwoNodes() as cluster:
+        restarts = MAKE.replace("NAME", "there").replace("lifetime=", "max_restarts=-1, lifetime=")
+        assert cluster.second.python(restarts) == "1 True\n"
         program = cluster.second.popen(LIVES)
-        assert program.stdout is not None
-        assert program.stdout.readline() == "ready\n"
+        watcher = cluster.first.popen(WATCHES)
+        for one in (program, watcher):
+            assert one.stdout is not None
+            assert one.stdout.readline() == "ready\n"
         os.kill(cluster.second.pid("pid"), signal.SIGKILL)
         until(lambda: "dead node" in cluster.first("status"))
         program.kill()
         program.communicate()
+        said, _ = watcher.communicate("\n", timeout=LIMIT)
+        assert "actors do not move to other nodes yet" in said and "killed by signal 9" in said, said
         source = """
         import eagleray as ray
         ray.init(namespace="kept")

@@ -24,9 +24,6 @@ var logOptions = []option{
 	{name: "--verbose"},
 }
 
-// later is said of what looks at a cluster from elsewhere.
-const later = "a later version finds clusters by HOST:PORT; on a machine that has joined, this command finds its node by itself"
-
 var stopOptions = append([]option{
 	{name: "--force", about: "kill at once"},
 	{name: "--grace-period", value: "SECONDS", about: "how long processes may take to end (default: 10)"},
@@ -35,7 +32,7 @@ var stopOptions = append([]option{
 
 var statusOptions = append([]option{
 	{name: "--temp-dir", value: "DIR", about: "where sessions live"},
-	{name: "--address", value: "HOST:PORT", deny: later},
+	{name: "--address", value: "HOST:PORT", about: "the head of the cluster to show (default: $RAY_ADDRESS, else the one that runs here)"},
 	{name: "--redis-password", value: "TEXT", unused: noRedis},
 }, logOptions...)
 

@@ -136,6 +136,21 @@ func TestStart_SecondNodeJoins(t *testing.T) {
 					t.Errorf("the totals of both nodes are not in\n%s", text)
 				}
 			}
+			_, port, _ := net.SplitHostPort(address)
+			for _, same := range []string{address, "localhost:" + port} {
+				if shown := b.mustRun("status", "--address="+same); !strings.Contains(shown, b.base()) || !strings.Contains(shown, "  second ") {
+					t.Errorf("status --address=%s shows\n%s", same, shown)
+				}
+			}
+			t.Setenv("RAY_ADDRESS", address)
+			if shown := a.mustRun("status"); !strings.Contains(shown, a.base()) {
+				t.Errorf("with RAY_ADDRESS=%s status shows\n%s", address, shown)
+			}
+			t.Setenv("RAY_ADDRESS", "127.0.0.1:1")
+			if status, text := b.run("status"); status != 1 || !strings.Contains(text, "RAY_ADDRESS: no node of the cluster at 127.0.0.1:1 runs on this machine") {
+				t.Errorf("the address of no head: status %d, %s", status, text)
+			}
+			t.Setenv("RAY_ADDRESS", "")
 			if warned := strings.Contains(text, "--insecure: whoever can read the network"); warned != (mode != "") {
 				t.Errorf("a warning of --insecure: %v\n%s", warned, text)
 			}

@@ -19,19 +19,6 @@ const (
 	headPidName   = "head.pid"
 )
 
-// headsName is the file in the folder of a session with the addresses of the heads, HOST:PORT, one a line. Programs that are
-// given such an address find the session by it.
-const headsName = "heads"
-
-// writeHeads writes that file in one step.
-func writeHeads(dir string, heads []string) error {
-	path := filepath.Join(dir, headsName)
-	if err := os.WriteFile(path+".new", []byte(strings.Join(heads, "\n")+"\n"), 0o600); err != nil {
-		return fmt.Errorf("note the heads of the cluster: %w", err)
-	}
-	return os.Rename(path+".new", path)
-}
-
 // roles are the words that name these processes in their command lines.
 var roles = map[string]string{daemonPidName: "daemon", wardenPidName: "warden", headPidName: "head"}
 

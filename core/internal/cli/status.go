@@ -26,10 +26,7 @@ func runStatus(args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if a := os.Getenv("RAY_ADDRESS"); a != "" && a != "auto" && a != "local" {
-		return fmt.Errorf("RAY_ADDRESS=%s: %s", a, later)
-	}
-	dir, err := currentSession(baseOf(flags))
+	dir, err := sessionShown(flags)
 	if err != nil {
 		return err
 	}
@@ -49,6 +46,25 @@ func runStatus(args []string, out, errs io.Writer) error {
 	tellUnused("status", unusedGiven(statusOptions, flags), errs)
 	printStatus(out, c, &info, &store)
 	return nil
+}
+
+// sessionShown returns the session that the flag or RAY_ADDRESS names, by the address of a head or by its folder; else the current one.
+func sessionShown(flags map[string]string) (string, error) {
+	base, address, from := baseOf(flags), flags["--address"], "--address"
+	if address == "" {
+		address, from = os.Getenv("RAY_ADDRESS"), "RAY_ADDRESS"
+	}
+	switch {
+	case address == "" || address == "auto" || address == "local":
+		return currentSession(base)
+	case filepath.IsAbs(address):
+		return strings.TrimSuffix(address, "/d.sock"), nil
+	}
+	dir, err := sessionOf(base, address)
+	if err != nil {
+		return "", fmt.Errorf("status: %s: %w", from, err)
+	}
+	return dir, nil
 }
 
 // noStatus says what it means that a daemon answers and the question for the cluster does not return.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/resume"
@@ -16,10 +17,32 @@ func (s *session) dial(id resume.ConnID) {
 	s.k.links.run(func() {
 		defer s.dialed(id, stop)
 		if err := s.connect(ctx, id); err != nil {
-			s.k.links.log.Debug("no connection to another node", "node", s.k.node, "why", err)
+			s.complain(err)
 			s.detached(id, err)
 		}
 	})
+}
+
+// complainEvery is how often the log says that a node cannot be reached. Attempts come every second or two.
+const complainEvery = time.Minute
+
+// complain logs why an attempt has failed, unless the log has said so a short time ago.
+func (s *session) complain(why error) {
+	level := slog.LevelDebug
+	if s.complains() {
+		level = slog.LevelWarn
+	}
+	s.k.links.log.Log(context.Background(), level, "no connection to another node; it is dialed again", "node", s.k.node, "why", why)
+}
+
+func (s *session) complains() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing || s.lost != nil || !s.complained.IsZero() && time.Since(s.complained) < complainEvery {
+		return false
+	}
+	s.complained = time.Now()
+	return true
 }
 
 func (s *session) dialed(id resume.ConnID, stop context.CancelFunc) {
@@ -46,6 +69,7 @@ func (s *session) connect(ctx context.Context, id resume.ConnID) error {
 			return err
 		}
 		c = s.install(id, m)
+		s.complained = time.Time{}
 		return nil
 	})
 	if err != nil {

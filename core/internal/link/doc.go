@@ -34,7 +34,7 @@
 // # Memory
 //
 // A stream keeps at most a window (256 KiB) of bytes that nobody has read, and a session at most MaxUnsent (16 MiB) that the
-// peer has not acknowledged. Each end opens at most MaxStreams (65,536). An idle stream keeps 2 KiB once it was read from, and an idle connection 2 KiB,
+// peer has not acknowledged. Each end opens at most MaxStreams (65,536 unless Config.Session says otherwise). An idle stream keeps 2 KiB once it was read from, and an idle connection 2 KiB,
 // besides what TLS keeps.
 //
 // # Goroutines and locks

@@ -21,20 +21,21 @@ type session struct {
 	began chan struct{} // closed when Control has returned
 	done  chan struct{} // closed when it is lost and Down has returned
 
-	mu       sync.Mutex
-	rs       *resume.Session
-	streams  map[resume.StreamID]*Stream // that are open
-	control  *Stream
-	order    order
-	dials    map[resume.ConnID]context.CancelFunc // attempts under way
-	conns    map[resume.ConnID]*conn              // that are not closed
-	conn     *conn                                // the attached one; nil: none
-	timer    *time.Timer
-	armed    time.Duration // when the timer fires, while it is running
-	running  bool
-	lastDial error     // why the last attempt failed, or the last connection ended
-	closing  bool      // Links.Close ends the session
-	lost     *EndError // nil: it is not
+	mu         sync.Mutex
+	rs         *resume.Session
+	streams    map[resume.StreamID]*Stream // that are open
+	control    *Stream
+	order      order
+	dials      map[resume.ConnID]context.CancelFunc // attempts under way
+	conns      map[resume.ConnID]*conn              // that are not closed
+	conn       *conn                                // the attached one; nil: none
+	timer      *time.Timer
+	armed      time.Duration // when the timer fires, while it is running
+	running    bool
+	lastDial   error     // why the last attempt failed, or the last connection ended
+	complained time.Time // when the log has said last that an attempt failed
+	closing    bool      // Links.Close ends the session
+	lost       *EndError // nil: it is not
 }
 
 // newSession makes one after another one was lost; nil: it is the first.

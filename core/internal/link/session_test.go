@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -295,4 +297,53 @@ func TestControl_NoMessage_EndsTheSession(t *testing.T) {
 		exchange(t, again, []byte("y"))
 		again.Close()
 	})
+}
+
+// Attempts fail every second or two. The log tells of the first one, and then once a minute.
+func TestSession_NobodyAnswers_LogSaysSoOnceAMinute(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newNetwork(t, "pipe")
+		var said syncedText
+		l := n.node(1, func(c *Config) {
+			c.Log = slog.New(slog.NewTextHandler(&said, nil))
+			c.Keep = func(uint32) bool { return true }
+		})
+		n.node(2, nil)
+		warnings := func() int { return strings.Count(said.text(), "level=WARN msg=\"no connection to another node") }
+		s := open(t, l, 2)
+		defer s.Close()
+		exchange(t, s, []byte("x"))
+		for outage := 1; outage <= 2; outage++ {
+			n.cut(true)
+			before := n.dialed()
+			time.Sleep(20 * time.Second)
+			if got := warnings(); got != 2*outage-1 || n.dialed() < before+5 {
+				t.Errorf("outage %d: after %d attempts the log has %d warnings\n%s", outage, n.dialed()-before, got, said.text())
+			}
+			time.Sleep(70 * time.Second)
+			if got := warnings(); got != 2*outage {
+				t.Errorf("outage %d: after a minute the log has %d warnings\n%s", outage, got, said.text())
+			}
+			n.cut(false)
+			time.Sleep(10 * time.Second)
+		}
+	})
+}
+
+// syncedText is a log that several goroutines write.
+type syncedText struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *syncedText) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *syncedText) text() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
 }

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/pki"
+)
+
+func TestCertificate_HalfOfItsTimeIsOver_IsRenewedAndAFailureIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		self := pki.Identity{Cluster: pki.NewCluster(), Generation: generation, Role: pki.RoleHead}
+		authority, err := pki.NewAuthority(self.Cluster, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ownCertificate(authority, self)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sign, attempts := c.next, 0
+		c.next = func(ctx context.Context) error {
+			if attempts++; attempts == 1 {
+				return errors.New("the head is away")
+			}
+			return sign(ctx)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.renew(ctx, slog.New(slog.DiscardHandler))
+		}()
+		first := c.keys.RenewAt()
+		time.Sleep(time.Until(first) - time.Minute)
+		if attempts != 0 {
+			t.Errorf("%d attempts before half of the time", attempts)
+		}
+		time.Sleep(2 * time.Minute)
+		if attempts != 1 || !c.keys.RenewAt().Equal(first) {
+			t.Errorf("%d attempts at half of the time, and the next one at %v", attempts, c.keys.RenewAt())
+		}
+		time.Sleep(renewPause)
+		if second := c.keys.RenewAt(); attempts != 2 || second.Sub(first) < 10*24*time.Hour {
+			t.Errorf("%d attempts, and the certificates are renewed at %v and %v", attempts, first, second)
+		}
+		time.Sleep(10 * 24 * time.Hour)
+		if attempts != 2 {
+			t.Errorf("%d attempts with a new certificate", attempts)
+		}
+		cancel()
+		<-done
+	})
+}
+
+func TestCertificate_None_NothingIsRenewed(t *testing.T) {
+	c, err := ownCertificate(nil, pki.Identity{})
+	if c != nil || err != nil {
+		t.Fatal(c, err)
+	}
+	c.renew(t.Context(), slog.Default())
+	if c.tls() != nil {
+		t.Error("there is TLS without a certificate")
+	}
+}
