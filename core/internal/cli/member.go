@@ -70,7 +70,7 @@ func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, releas
 		m.cert = &certificate{keys: got.Keys, next: func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) }}
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network = got.Identity.Number, m
+	o.Number, o.Network, o.Objects = got.Identity.Number, m, m
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
@@ -79,10 +79,13 @@ func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, releas
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.tls(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
 		Serve:   m.serve,
-		Bulk:    func(_ uint32, c net.Conn) { c.Close() }, // objects do not travel between nodes yet
+		Bulk:    func(from uint32, c net.Conn) { m.daemon.ServeObjects(from, c) },
 		Control: m.control,
 		Down: func(node uint32, why error) {
 			m.log.Warn("the connection with another node is lost", "node", node, "why", why)
+			if node != headNumber {
+				m.daemon.NodeGone(node)
+			}
 		},
 		Keep: func(node uint32) bool { return node == headNumber }, Session: linkSession, Log: o.Log,
 	})
@@ -151,7 +154,7 @@ func (m *member) close() {
 // control is given each new session with another node.
 func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
 	if from != headNumber {
-		return func(msg *wire.Message) { msg.Peer().Close() } // nodes have no messages for each other yet
+		return func(msg *wire.Message) { m.daemon.ObjectMessage(from, msg) }
 	}
 	m.head.Connected(p)
 	return handler(m.head.Handle)
@@ -189,6 +192,24 @@ func (m *member) Open(_ context.Context, target ids.Owner) (net.Conn, error) {
 	return k.Open(target[:])
 }
 
+// Control implements pulls.Network.
+func (m *member) Control(node uint32) (*wire.Peer, error) {
+	k, err := m.links.To(node)
+	if err != nil {
+		return nil, err
+	}
+	return k.Control()
+}
+
+// Bulk implements pulls.Network.
+func (m *member) Bulk(ctx context.Context, node uint32) (net.Conn, error) {
+	k, err := m.links.To(node)
+	if err != nil {
+		return nil, err
+	}
+	return k.Bulk(ctx)
+}
+
 // PlaceActor implements headlink.Node.
 func (m *member) PlaceActor(a record.Actor) { m.daemon.PlaceActor(a) }
 
@@ -223,5 +244,9 @@ func (m *member) keep(n record.Node) {
 	m.nodes[n.Number] = n
 }
 
-// JobIs implements headlink.Node. Jobs of other nodes do nothing here yet.
-func (m *member) JobIs(record.Job) {}
+// JobIs implements headlink.Node. What a job of another node has here ends with the job.
+func (m *member) JobIs(j record.Job) {
+	if j.State != record.JobRunning {
+		m.daemon.JobEnded(j.ID)
+	}
+}
