@@ -132,8 +132,9 @@ func (m *Machine) Want(k Key, q Want) error {
 		return nil // it has gone meanwhile
 	}
 	w := m.wants[k]
+	offered := q.Offered
 	if w != nil && !w.sameNeeds(q.Needs) {
-		q.Offered = max(q.Offered, w.offered)
+		offered = max(offered, w.offered)
 		m.drop(w)
 		w = nil
 	}
@@ -147,7 +148,7 @@ func (m *Machine) Want(k Key, q Want) error {
 		n.wants++
 		w = m.add(k, &q)
 	}
-	w.offered = max(w.offered, q.Offered)
+	w.offered = max(w.offered, offered)
 	crossed := w.offered - q.Offered
 	m.setLevel(w, less(q.N, crossed), less(min(q.Due, q.N), crossed))
 	if q.N <= 0 && crossed == 0 {

@@ -227,8 +227,8 @@ func (p *member) compare() {
 		}
 	}
 	for k, a := range p.guests {
-		if d := p.m.clients[k.client].classes[k.class]; d.want != a.want {
-			p.t.Fatalf("guest %v waits for %d answers, the machine owes it %d", k, a.want, d.want)
+		if d := p.m.clients[k.client].classes[k.class]; d.want != a.want || d.due > d.want {
+			p.t.Fatalf("guest %v waits for %d answers, the machine owes it %d, of which %d are due", k, a.want, d.want, d.due)
 		}
 	}
 	wanted := map[classOf]int{}

@@ -76,7 +76,7 @@ func (m *Machine) dueElsewhere(d *demand) int {
 func (m *Machine) tell(d *demand, n, due int) {
 	since := int(d.offered - d.told.offered)
 	known := n == max(0, d.told.n-since) && due == max(0, d.told.due-since)
-	if known && (n > 0 || d.told.n == 0 && since == 0) { // at 0 the head has to hear that its last offers have arrived
+	if known && (n > 0 || since == 0) { // at 0 the head has to hear that its last offers have arrived
 		return
 	}
 	d.told = told{n, due, d.offered}
