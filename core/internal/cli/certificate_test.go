@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,9 +23,10 @@ func TestCertificate_HalfOfItsTimeIsOver_IsRenewedAndAFailureIsTriedAgain(t *tes
 		if err != nil {
 			t.Fatal(err)
 		}
-		sign, attempts := c.next, 0
+		sign := c.next
+		var count atomic.Int32
 		c.next = func(ctx context.Context) error {
-			if attempts++; attempts == 1 {
+			if count.Add(1) == 1 {
 				return errors.New("the head is away")
 			}
 			return sign(ctx)
@@ -37,19 +39,21 @@ func TestCertificate_HalfOfItsTimeIsOver_IsRenewedAndAFailureIsTriedAgain(t *tes
 		}()
 		first := c.keys.RenewAt()
 		time.Sleep(time.Until(first) - time.Minute)
-		if attempts != 0 {
+		if attempts := count.Load(); attempts != 0 {
 			t.Errorf("%d attempts before half of the time", attempts)
 		}
 		time.Sleep(2 * time.Minute)
-		if attempts != 1 || !c.keys.RenewAt().Equal(first) {
+		synctest.Wait()
+		if attempts := count.Load(); attempts != 1 || !c.keys.RenewAt().Equal(first) {
 			t.Errorf("%d attempts at half of the time, and the next one at %v", attempts, c.keys.RenewAt())
 		}
 		time.Sleep(renewPause)
-		if second := c.keys.RenewAt(); attempts != 2 || second.Sub(first) < 10*24*time.Hour {
+		synctest.Wait()
+		if attempts, second := count.Load(), c.keys.RenewAt(); attempts != 2 || second.Sub(first) < 10*24*time.Hour {
 			t.Errorf("%d attempts, and the certificates are renewed at %v and %v", attempts, first, second)
 		}
 		time.Sleep(10 * 24 * time.Hour)
-		if attempts != 2 {
+		if attempts := count.Load(); attempts != 2 {
 			t.Errorf("%d attempts with a new certificate", attempts)
 		}
 		cancel()
