@@ -30,6 +30,9 @@
 // says why: it must not compute another state than the others. With several heads, new kinds are
 // proposed only when the oldest member knows them.
 //
+// A member also stops when its stores fail (Stores.Guard): then nothing can be committed here any more, and what the disk
+// holds is as the last acknowledgement says. Node.Failed is closed when a member has stopped by itself.
+//
 // A command has at most MaxCommandBytes. The class of a detached actor may be larger, and
 // comes in parts of MaxCodePart bytes. Content-addressed blobs, which keep values over
 // 64 KiB out of the log, come with several heads.

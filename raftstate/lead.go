@@ -13,6 +13,10 @@ import (
 func (n *Node) follow(observed <-chan raft.Observation) {
 	defer close(n.done)
 	failed := n.fsm.failed
+	var unstorable <-chan struct{}
+	if g := n.opts.Stores.Guard; g != nil {
+		unstorable = g.Failed()
+	}
 	for {
 		select {
 		case leading := <-n.raft.LeaderCh():
@@ -24,15 +28,24 @@ func (n *Node) follow(observed <-chan raft.Observation) {
 		case <-failed:
 			// To go on would mean to compute another state than the others. They elect a
 			// leader that knows the command; watchers and proposers of this member get an error.
-			failed = nil
-			n.fsm.ring.lead(false)
-			n.fsm.ring.close()
-			_ = n.halt()
-			n.leaderChanged()
+			failed, unstorable = nil, nil
+			n.giveUp()
+		case <-unstorable:
+			failed, unstorable = nil, nil
+			n.giveUp()
 		case <-n.stop:
 			return
 		}
 	}
+}
+
+// giveUp stops a member that cannot go on. Close is still to be called.
+func (n *Node) giveUp() {
+	n.fsm.ring.lead(false)
+	n.fsm.ring.close()
+	_ = n.halt()
+	n.leaderChanged()
+	close(n.failed)
 }
 
 // caughtUp waits until a new leader's machine shows all that was committed.

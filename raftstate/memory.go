@@ -15,6 +15,15 @@ type Stores struct {
 	Log       raft.LogStore
 	Stable    raft.StableStore
 	Snapshots raft.SnapshotStore
+	Guard     Guard // nil: the stores do not fail
+}
+
+// Guard watches over stores on a disk. The member stops when it has failed.
+type Guard interface {
+	// Failed is closed when a write has failed. Nothing is stored any more.
+	Failed() <-chan struct{}
+	// Err says why, for whoever runs the member.
+	Err() error
 }
 
 // NewMemoryStores returns stores that live as long as the process.

@@ -26,9 +26,10 @@ type Node struct {
 	leader chan struct{}  // closed when the known leader changes; nil while nobody waits
 	inside sync.WaitGroup // waits for raft under way; raft must run until they end
 
-	once sync.Once
-	stop chan struct{} // closed by Close
-	done chan struct{} // closed when follow has returned
+	once   sync.Once
+	stop   chan struct{} // closed by Close
+	failed chan struct{} // closed when the member has stopped by itself
+	done   chan struct{} // closed when follow has returned
 }
 
 // Open starts a member.
@@ -36,7 +37,7 @@ func Open(o Options) (*Node, error) {
 	if err := o.complete(); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)
 	}
-	n := &Node{opts: o, stop: make(chan struct{}), done: make(chan struct{})}
+	n := &Node{opts: o, stop: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{})}
 	if _, err := rand.Read(n.client[:]); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)
 	}
@@ -51,7 +52,7 @@ func (n *Node) start() error {
 	stores, discard := o.Stores, false
 	if stores.Log == nil {
 		stores = NewMemoryStores()
-		if o.single() {
+		if o.inMemory() {
 			// Nobody will ever read a snapshot of a single member that lives in memory.
 			stores.Snapshots, discard = raft.NewDiscardSnapshotStore(), true
 		}
@@ -135,9 +136,18 @@ func (n *Node) halt() error {
 	return n.raft.Shutdown().Error()
 }
 
-// Err returns why this member stopped by itself: it met a command that it does
-// not know.
-func (n *Node) Err() error { return n.fsm.err() }
+// Err returns why this member stops by itself: it met a command that it does
+// not know, or its stores have failed.
+func (n *Node) Err() error {
+	if err := n.fsm.err(); err != nil || n.opts.Stores.Guard == nil {
+		return err
+	}
+	return n.opts.Stores.Guard.Err()
+}
+
+// Failed is closed when this member has stopped by itself; Err says why. The
+// process should end then, because nothing can be committed here any more.
+func (n *Node) Failed() <-chan struct{} { return n.failed }
 
 // enter begins a wait for raft, and is followed by n.inside.Done.
 func (n *Node) enter() bool {

@@ -28,7 +28,7 @@ type Options struct {
 	// Timing of elections. Zero: DefaultTiming.
 	Timing Timing
 	// KeptEvents is how many events late watchers can still get. Zero: 8192,
-	// and 1024 for a member on its own.
+	// and 1024 for a member on its own whose log is in memory.
 	KeptEvents int
 	// LogOutput gets raft's warnings. Nil: nobody.
 	LogOutput io.Writer
@@ -98,7 +98,7 @@ func (o *Options) complete() error {
 	}
 	if o.KeptEvents == 0 {
 		o.KeptEvents = defaultKeptEvents
-		if o.single() {
+		if o.inMemory() {
 			o.KeptEvents = singleKeptEvents
 		}
 	}
@@ -109,7 +109,7 @@ func (o *Options) complete() error {
 		o.LogOutput = io.Discard
 	}
 	entries, bytes := compactEntries, compactBytes
-	if o.single() && s.Log == nil {
+	if o.inMemory() {
 		entries, bytes = singleCompactEntries, singleCompactBytes
 	}
 	if o.compactEntries == 0 {
@@ -127,8 +127,12 @@ func (o *Options) complete() error {
 	return nil
 }
 
-// single reports whether this member is on its own for good.
+// single reports whether this member reaches no others.
 func (o *Options) single() bool { return o.Transport == nil }
+
+// inMemory reports whether this is an embedded session's member: nobody watches it from another process, and nothing of it is
+// read again.
+func (o *Options) inMemory() bool { return o.single() && o.Stores.Log == nil }
 
 // config returns raft's configuration.
 func (o *Options) config() *raft.Config {

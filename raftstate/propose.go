@@ -72,6 +72,9 @@ func (n *Node) commit(ctx context.Context, data []byte) (Result, error) {
 			return r, nil
 		}
 		if outcome == final {
+			if sent && !errors.Is(err, record.ErrMayHaveBeenApplied) {
+				err = fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, err)
+			}
 			return r, err
 		}
 		sent = sent || outcome == maybeApplied
