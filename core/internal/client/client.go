@@ -101,13 +101,14 @@ type Client struct {
 	poller  *transport.Poller // of the task sockets; it releases mu while it waits
 	local   nodestore.Store   // what this process has of the node's object store
 	dialer  transport.Dialer
-	borrows borrows.Messenger // to and from the owners and borrowers of references
-	links   *transport.Links  // control connections to other processes
-	served  *transport.Served // control connections of other processes
-	guests  *guests.Guests    // connections to daemons of other nodes
-	exec    *execute.Worker   // of a worker: the calls that it runs and those that wait
-	die     func()            // ends this process at once
-	leaving *wait.Wait        // of a worker that ends and is still needed, or of its successor; see stays
+	borrows borrows.Messenger        // to and from the owners and borrowers of references
+	links   *transport.Links         // control connections to other processes
+	served  *transport.Served        // control connections of other processes
+	guests  *guests.Guests           // connections to daemons of other nodes
+	envs    map[string]*wire.EnvSpec // environments of classes that may run on other nodes, by key
+	exec    *execute.Worker          // of a worker: the calls that it runs and those that wait
+	die     func()                   // ends this process at once
+	leaving *wait.Wait               // of a worker that ends and is still needed, or of its successor; see stays
 
 	sites sites.Texts
 

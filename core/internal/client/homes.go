@@ -27,7 +27,15 @@ func (c *Client) offered(o *wire.LeaseOffer) error {
 	if o.Node == 0 || o.Node == c.self.Node() {
 		return fmt.Errorf("an offer of leases of node %d, and this is node %d", o.Node, c.self.Node())
 	}
-	c.event(func(s *submit.Submitter) { s.LeaseOffered(o) })
+	c.event(func(s *submit.Submitter) {
+		if o.Env != nil {
+			if c.envs == nil {
+				c.envs = make(map[string]*wire.EnvSpec)
+			}
+			c.envs[o.Env.Key] = o.Env
+		}
+		s.LeaseOffered(o)
+	})
 	return nil
 }
 

@@ -66,12 +66,12 @@ func (h *host) Push(t wire.Type, body any) {
 	}
 }
 
-// PushTo implements submit.Effects. A class's environment comes before the class, if this is the driver whose
-// default it is: the daemon of this node has heard of it when the job began, and that of another node has not.
+// PushTo implements submit.Effects. A class's environment comes before the class, because the daemon of another node has
+// not heard of it. The daemon of this node has told it together with an offer.
 func (h *host) PushTo(node uint32, t wire.Type, body any) {
 	if k, ok := body.(wire.ClassDefine); ok {
-		if e := h.opts.Job.Env; e.Key != "" && e.Key == k.EnvKey {
-			h.guests.PushOnce(node, e.Key, wire.TEnvDefine, e)
+		if e := h.envs[k.EnvKey]; e != nil {
+			h.guests.PushOnce(node, e.Key, wire.TEnvDefine, *e)
 		}
 	}
 	h.guests.Push(node, t, body)

@@ -21,8 +21,21 @@ func (d *Daemon) LeaseOffered(o place.Offer) {
 			d.overflow.Unused(uint64(o.Ticket))
 			return
 		}
-		_ = c.peer.Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: o.To.Class, Node: uint32(o.Node), N: take, Choice: o.Choice, Ticket: uint64(o.Ticket)})
+		_ = c.peer.Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: o.To.Class, Node: uint32(o.Node), N: take, Choice: o.Choice, Ticket: uint64(o.Ticket),
+			Env: c.envToDefine(m.EnvOf(c.id, sched.ClassID(o.To.Class)))})
 	})
+}
+
+// envToDefine returns an environment of the process's job that the process has not heard of yet, nil if it has; mu held.
+func (c *client) envToDefine(key string) *wire.EnvSpec {
+	if c.job == nil || c.envs[key] || c.job.Env(key) == nil {
+		return nil
+	}
+	if c.envs == nil {
+		c.envs = make(map[string]bool)
+	}
+	c.envs[key] = true
+	return c.job.Env(key)
 }
 
 // WantInfeasible takes the head's word that no node can ever give what a class needs.

@@ -91,6 +91,7 @@ type client struct {
 	classes map[sched.ClassID]class // those of its classes that want GPUs
 	begun   progress.GuestPage      // of a guest: which tasks the workers of its leases have begun
 
+	envs    map[string]bool    // environments that it can define at other nodes
 	codeFor map[ids.Actor]bool // actors that it has not registered yet, but whose large class it has brought
 	creates bool               // its id is the owner of actors: the head wants to hear of its end
 

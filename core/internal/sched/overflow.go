@@ -106,6 +106,14 @@ func (m *Machine) Offered(id ClientID, class ClassID, n int) (take int) {
 	return take
 }
 
+// EnvOf returns the key of the environment of a client's class, "" if there is no such class.
+func (m *Machine) EnvOf(id ClientID, class ClassID) string {
+	if cl := m.clients[id]; cl != nil && cl.classes[class] != nil {
+		return cl.classes[class].class.Env
+	}
+	return ""
+}
+
 // Infeasible says that no node of the cluster can ever give what a class needs, and why.
 func (m *Machine) Infeasible(id ClientID, class ClassID, why string) {
 	cl := m.clients[id]

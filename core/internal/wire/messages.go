@@ -578,6 +578,10 @@ type LeaseOffer struct {
 	N       int
 	Choice  int    // of the class's resources: as in LeaseGrant
 	Ticket  uint64 // goes along with the want
+
+	// Env is the class's environment, the first time that the process is offered leases for one of its classes.
+	// The process defines it at the nodes where it uses it.
+	Env *EnvSpec
 }
 
 // LeaseRefused takes a part of an offer back. From another node's daemon it says that this
