@@ -40,7 +40,7 @@ func startOther(d *fakeDaemon) *otherNode {
 		var w wire.LeaseWant
 		_ = m.Decode(&w)
 		if w.Want > 0 {
-			_ = m.Peer().Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: w.ClassID, Node: otherNumber, N: w.Want, Ticket: w.Seen})
+			_ = m.Peer().Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: w.ClassID, Node: otherNumber, N: w.Want, Ticket: w.Seen, Env: &wire.EnvSpec{Key: "e"}})
 		}
 		return true
 	})

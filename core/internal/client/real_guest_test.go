@@ -54,7 +54,7 @@ func startAbroad(t *testing.T, cpus int64, late time.Duration) *abroad {
 // offer does what a daemon does that has no room: it offers leases of the other node for what is wanted.
 func (x *abroad) offer() {
 	for class, n := range x.wanted() {
-		if err := x.offered(&wire.LeaseOffer{ClassID: class, Node: otherReal, N: n, Ticket: 1}); err != nil {
+		if err := x.offered(&wire.LeaseOffer{ClassID: class, Node: otherReal, N: n, Ticket: 1, Env: &x.opts.Job.Env}); err != nil {
 			x.t.Error(err)
 		}
 	}

@@ -196,6 +196,7 @@ func TestGuest_Leaves_LeasesGoAndItsObjectsWithIt(t *testing.T) {
 				t.Fatalf("the worker may not write a result for the guest: %s", got)
 			}
 			h.Says("push", wire.TObjSeal, wire.ObjRef{ObjectID: id[:]})
+			h.Says("call", wire.TObjStats, nil) // then the daemon has heard that it is sealed
 			tool := b.Tool()
 			var st wire.ObjStats
 			objects := func() int {
