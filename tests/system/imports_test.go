@@ -26,6 +26,7 @@ var layers = map[string][]string{
 	"join":     {"core/internal/join"},
 	"objects":  {"core/internal/objects"},
 	"workers":  {"core/internal/warden", "core/internal/workers"},
+	"session":  {"core/internal/sessiondir"},
 	"overflow": {"core/internal/overflow"},
 	"pressure": {"core/internal/pressure"},
 	"pipes":    {"core/internal/pipes"},

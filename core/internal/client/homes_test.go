@@ -168,7 +168,7 @@ func TestOffer_IsNotKept(t *testing.T) {
 	c := d.driver()
 	tm := envTemplate(t, c, "e", 0)
 	x := submitText(t, c, tm, "x")
-	o.hears("class f", "want 1, ticket 1")
+	o.hears("environment e", "class f", "want 1, ticket 1")
 	o.says(wire.TLeaseRefused, wire.LeaseRefused{ClassID: 0, N: 1})
 	o.hears("want 1, ticket 2")
 	o.says(wire.TClassInfeasible, wire.ClassTrouble{ClassID: 0, Message: "it is too small"})
@@ -247,7 +247,7 @@ func TestFromHome_Nonsense_IsRefused(t *testing.T) {
 	o.keeps = true
 	c := d.driver()
 	x := submitText(t, c, envTemplate(t, c, "e", 0), "x")
-	o.hears("class f", "want 1, ticket 1")
+	o.hears("environment e", "class f", "want 1, ticket 1")
 	warned := func(what, want string) {
 		t.Helper()
 		if n := c.NextNote(testLimit); n == nil || !strings.Contains(n.Warning, want) {

@@ -92,11 +92,17 @@ func TestCluster_ClassHasNoRoom_OffersArePassedOn(t *testing.T) {
 	s.D.LeaseOffered(place.Offer{To: key, Node: 9, N: 2, Choice: 0, Ticket: 70})
 	var o wire.LeaseOffer
 	d.Expect(wire.TLeaseOffer, &o)
-	if o != (wire.LeaseOffer{ClassID: 1, Node: 9, N: 2, Ticket: 70}) {
+	if e := o.Env; e == nil || e.Key != "default" || e.Python == "" {
+		t.Errorf("the first offer brings the environment %+v", e)
+	}
+	if o.Env = nil; o != (wire.LeaseOffer{ClassID: 1, Node: 9, N: 2, Ticket: 70}) {
 		t.Errorf("the offer is %+v", o)
 	}
 	s.D.LeaseOffered(place.Offer{To: key, Node: 9, N: 5, Choice: 0, Ticket: 71})
 	d.Expect(wire.TLeaseOffer, &o)
+	if o.Env != nil {
+		t.Errorf("a later offer brings the environment again: %+v", o.Env)
+	}
 	if o.N != 1 || o.Ticket != 71 {
 		t.Errorf("of five leases that are offered %d are passed on, and one is wanted", o.N)
 	}

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/fault"
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/play"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -75,19 +75,19 @@ func TestFlow_Footprint_CountsTheTables(t *testing.T) {
 func TestSessionDir_IsFreshAndPrivate(t *testing.T) {
 	t.Setenv("EAGLERAY_TMPDIR", "")
 	t.Setenv("RAY_TMPDIR", "/ray")
-	if got := daemon.Base(); !strings.HasPrefix(got, "/ray/eagleray-") {
+	if got := sessiondir.Base(); !strings.HasPrefix(got, "/ray/eagleray-") {
 		t.Errorf("got %s", got)
 	}
 	t.Setenv("EAGLERAY_TMPDIR", "/ours")
-	if got := daemon.Base(); !strings.HasPrefix(got, "/ours/eagleray-") || got != daemon.BaseIn("/ours") {
+	if got := sessiondir.Base(); !strings.HasPrefix(got, "/ours/eagleray-") || got != sessiondir.BaseIn("/ours") {
 		t.Errorf("got %s", got)
 	}
 	base := filepath.Join(t.TempDir(), "b")
-	one, err := daemon.NewSessionDir(base)
+	one, err := sessiondir.New(base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	two, err := daemon.NewSessionDir(base)
+	two, err := sessiondir.New(base)
 	if err != nil || one == two || filepath.Dir(one) != base || !strings.HasPrefix(filepath.Base(one), "s-") {
 		t.Errorf("got %s and %s, %v", one, two, err)
 	}
@@ -97,20 +97,20 @@ func TestSessionDir_IsFreshAndPrivate(t *testing.T) {
 	if err := os.MkdirAll(one, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	lock, err := daemon.Lock(one)
+	lock, err := sessiondir.Lock(one)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := daemon.Lock(one); err == nil {
+	if again, err := sessiondir.Lock(one); err == nil {
 		again.Close()
 		t.Error("a session is locked twice")
 	}
-	daemon.SweepStale(base)
+	sessiondir.SweepStale(base)
 	if _, err := os.Stat(one); err != nil {
 		t.Error("a session that is in use is swept away")
 	}
 	lock.Close()
-	daemon.SweepStale(base)
+	sessiondir.SweepStale(base)
 	if _, err := os.Stat(one); err == nil {
 		t.Error("a session that nobody uses is left")
 	}
@@ -126,17 +126,17 @@ func TestLogTo_OutputGoesToTheSession(t *testing.T) {
 			t.Fatalf("%q, %v", out, err)
 		}
 	}
-	if b, err := os.ReadFile(filepath.Join(dir, daemon.LogName)); string(b) != "said\nwarned\nsaid\nwarned\n" {
+	if b, err := os.ReadFile(filepath.Join(dir, sessiondir.LogName)); string(b) != "said\nwarned\nsaid\nwarned\n" {
 		t.Errorf("the file holds %q, %v", b, err)
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := daemon.LogTo(filepath.Join(file, "s"), daemon.LogName); err == nil {
+	if err := sessiondir.LogTo(filepath.Join(file, "s"), sessiondir.LogName); err == nil {
 		t.Error("a file is taken for a folder")
 	}
-	if _, err := daemon.NewSessionDir(filepath.Join(file, "s")); err == nil {
+	if _, err := sessiondir.New(filepath.Join(file, "s")); err == nil {
 		t.Error("a session begins in a file")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/play"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 )
 
 // The test binary plays the Python side too: zygotes and workers are this
@@ -16,7 +17,7 @@ import (
 func TestMain(m *testing.M) {
 	play.Roles(nil)
 	if dir := os.Getenv("PLAY_LOG_TO"); dir != "" { // see TestLogTo_OutputGoesToTheSession
-		if err := daemon.LogTo(dir, daemon.LogName); err != nil {
+		if err := sessiondir.LogTo(dir, sessiondir.LogName); err != nil {
 			fmt.Println(err)
 			os.Exit(1)
 		}

@@ -1,4 +1,4 @@
-package daemon
+package sessiondir
 
 import (
 	"crypto/rand"
@@ -33,9 +33,9 @@ func BaseIn(tmp string) string {
 	return filepath.Join(tmp, "eagleray-"+strconv.Itoa(os.Getuid()))
 }
 
-// NewSessionDir returns the name of a fresh session below base, which is made
+// New returns the name of a fresh session below base, which is made
 // private to the user.
-func NewSessionDir(base string) (string, error) {
+func New(base string) (string, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", fmt.Errorf("sessions' directory: %w", err)
 	}
