@@ -2,7 +2,6 @@ package play
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -166,19 +165,19 @@ func (n *Network) delayed(end net.Conn) (net.Conn, error) {
 	return further, nil
 }
 
-// carry passes on what comes from one end, and then that it has ended.
+// carry passes on what comes from one end, and then that it has ended. What cannot be passed on is dropped: the other
+// direction still carries what had come from there, as links do.
 func (n *Network) carry(from, to net.Conn) {
 	defer to.Close()
+	defer from.Close()
 	b := make([]byte, 64<<10)
 	for {
 		k, err := from.Read(b)
-		if err == nil || k > 0 {
-			time.Sleep(rand.N(n.Late))
-			_, failed := to.Write(b[:k])
-			err = errors.Join(err, failed)
+		time.Sleep(rand.N(n.Late))
+		if k > 0 {
+			_, _ = to.Write(b[:k])
 		}
 		if err != nil {
-			time.Sleep(rand.N(n.Late))
 			return
 		}
 	}
