@@ -8,7 +8,6 @@ require (
 	github.com/hashicorp/raft v1.7.3
 	github.com/klauspost/compress v1.18.0
 	github.com/vmihailenco/msgpack/v5 v5.4.1
-	go.etcd.io/bbolt v1.4.3
 	go.yaml.in/yaml/v3 v3.0.6
 	golang.org/x/sys v0.33.0
 	gorgonia.org/cu v0.9.6

@@ -30,7 +30,10 @@ _JSON = {"resources": "--resources", "_system_config": "--system-config"}
 _UNUSED = re.compile(r"dashboard_\w+|include_dashboard|redis_\w+|\w*_port|plasma_\w+|no_monitor|include_log_monitor")
 _DEFAULTS = {"num_cpus": 1, "num_gpus": 0, "object_store_memory": 150 << 20, "node_ip_address": "127.0.0.1"}
 #: Variables that would lead a node elsewhere.
-_ELSEWHERE = ("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
+_ELSEWHERE = (
+    *("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"),
+    *("RAY_gcs_storage_path", "EAGLERAY_gcs_storage_path"),
+)
 
 
 class ClusterNode:

@@ -312,7 +312,8 @@ def test_a_relative_folder_is_below_the_working_directory(command: Command) -> N
         ("start --address 10.0.0.1:6379", "joining a cluster needs its token"),
         ("start --head --token-file /nowhere/token", "--token-file: token file: open /nowhere/token: no such file"),
         ("start --head --token-file /etc/passwd", "chmod 600 /etc/passwd"),
-        ("start --head --state-dir /s", "--state-dir: the state of a cluster ends with its session"),
+        ("start --head --state-dir=", '--state-dir: "" names no folder'),
+        ("start --address 10.0.0.1:6379 --state-dir /s", "--state-dir is where a head keeps the state of its cluster"),
         # Noticed by the daemon.
         ("start --head --object-store-memory 10", "object_store_memory is 10 bytes, at least 78643200 are needed"),
         ("start --head --num-cpus 1e300", "num_cpus"),
@@ -320,6 +321,7 @@ def test_a_relative_folder_is_below_the_working_directory(command: Command) -> N
         ('start --head --system-config {"max_io_workers":-1}', '_system_config["max_io_workers"] is -1'),
         ("start --head --num-gpus 1 --gpu-memory 1GiB,2GiB", "gpu_memory"),
         ("start --head --object-spilling-directory /proc/1/nowhere", "/proc/1/nowhere"),
+        ("start --head --state-dir /proc/1/nowhere", "--state-dir: open state directory /proc/1/nowhere"),
     ],
 )
 def test_a_wrong_command_line_ends_with_status_2_and_leaves_nothing(

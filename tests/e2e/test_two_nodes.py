@@ -6,6 +6,7 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from pace import until
@@ -179,6 +180,39 @@ def test_the_head_is_killed_and_programs_on_both_nodes_go_on() -> None:
             out, _ = program.communicate(timeout=LIMIT)
             assert (program.returncode, out) == (0, "all\n")
         assert "1 node" not in cluster.first("status")
+
+
+JOB = """
+    import eagleray as ray
+
+    ray.init(namespace="shared")
+    names = sorted(row["name"] for row in ray.util.list_named_actors(True))
+    print(int(ray.get_runtime_context().get_job_id(), 16), names)
+"""
+
+
+def test_the_next_head_goes_on_with_the_state_that_it_finds(tmp_path: Path) -> None:
+    with TwoNodes(f"--state-dir={tmp_path / 'state'}") as cluster:
+        first, second = cluster.first, cluster.second
+        assert first.python(MAKE.replace("NAME", "here")) == "1 True\n"
+        assert second.python(MAKE.replace("NAME", "there")) == "1 True\n"
+        program = second.popen(LIVES)
+        assert program.stdin is not None and program.stdout is not None
+        assert program.stdout.readline() == "ready\n"
+        number, _, rest = first.python(JOB).partition(" ")
+        assert rest == "['here', 'kept', 'there']\n"
+        first("stop")
+        program.stdin.write("1\n")
+        program.stdin.flush()
+        assert program.stdout.readline() == "went on 1\n"
+        assert "goes on with the cluster" in cluster.start_head(int(cluster.address.rpartition(":")[2]))
+        again, _, rest = first.python(JOB).partition(" ")
+        assert int(again) > int(number) and rest == "['kept', 'there']\n"
+        assert first.python(USE.replace("NAME", "there")) == "21 False ['kept', 'there']\n"
+        assert first.python(MAKE.replace("NAME", "here")) == "1 True\n"
+        program.stdin.write("2\n")
+        out, _ = program.communicate(timeout=LIMIT)
+        assert (program.returncode, out) == (0, "went on 2\nall\n")
 
 
 WATCHES = """

@@ -17,7 +17,10 @@ from eagleray._private.cli import BINARY
 
 LIMIT = 60.0
 MARK = "EAGLERAY_TEST_OF_NODES"
-_NAMES = ("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN", "RAY_AUTH_MODE")
+_NAMES = (
+    *("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN", "RAY_AUTH_MODE"),
+    *("RAY_gcs_storage_path", "EAGLERAY_gcs_storage_path"),
+)
 
 
 class Node:
@@ -59,9 +62,14 @@ class Node:
 
 
 class TwoNodes:
-    """A head with one CPU and a second node with two CPUs and the resource ``b``."""
+    """A head with one CPU and a second node with two CPUs and the resource ``b``.
 
-    def __init__(self) -> None:
+    Args:
+        flags: More flags of the head.
+    """
+
+    def __init__(self, *flags: str) -> None:
+        self.flags = flags
         self.mark = secrets.token_hex(8)
         self.first, self.second = Node(self.mark), Node(self.mark)
         self.address = self.token = ""
@@ -75,11 +83,15 @@ class TwoNodes:
         return self
 
     def _start(self) -> None:
-        said = self.first.start("--head", "--port=0", "--num-cpus=1", "--node-ip-address=127.0.0.1", "--node-name=one")
+        said = self.start_head(0)
         found = re.search(r"--address=(\S+) --token-file=(\S+)", said)
         assert found, said
         self.address, self.token = found[1], found[2]
         self.join(self.second, "--num-cpus=2", "--node-name=two", '--resources={"b": 1}')
+
+    def start_head(self, port: int) -> str:
+        words = ("--head", f"--port={port}", "--num-cpus=1", "--node-ip-address=127.0.0.1", "--node-name=one")
+        return self.first.start(*words, *self.flags)
 
     def join(self, node: Node, *flags: str) -> str:
         return node.start(f"--address={self.address}", f"--token-file={self.token}", *flags)

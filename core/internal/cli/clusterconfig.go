@@ -25,6 +25,7 @@ type headConfig struct {
 	AnyPort  bool        `json:"any_port,omitempty"` // take a free port when that one is taken
 	Insecure bool        `json:"insecure,omitempty"`
 	Token    tokenSource `json:"token"`
+	State    stateDir    `json:"state"`
 }
 
 // memberConfig is the part of a daemon's configuration that makes it a member of a cluster with other nodes.
@@ -50,6 +51,9 @@ func clusterConfig(flags map[string]string, base string, c config) (n nodeConfig
 		if flags["--port"] != "" {
 			return n, errors.New("--port is the port of a head, and --address joins one that runs: leave --port out")
 		}
+		if flags[stateFlag] != "" {
+			return n, errors.New(stateFlag + " is where a head keeps the state of its cluster, and --address joins one that runs: leave " + stateFlag + " out")
+		}
 		if m.Heads, err = headAddresses(flags["--address"]); err != nil {
 			return n, fmt.Errorf("--address: %w", err)
 		}
@@ -63,7 +67,11 @@ func clusterConfig(flags map[string]string, base string, c config) (n nodeConfig
 	if !given {
 		port = strconv.Itoa(defaultPort)
 	}
-	n.Head = &headConfig{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token}
+	state, err := stateDirOf(flags)
+	if err != nil {
+		return n, err
+	}
+	n.Head = &headConfig{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state}
 	if n.Node.NodeIP == "" {
 		n.Node.NodeIP = localAddress()
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// option is one flag of a subcommand. A flag with neither about, unused nor deny is accepted, and nothing is said of it.
+// option is one flag of a subcommand. A flag with neither about nor unused is accepted, and nothing is said of it.
 type option struct {
 	name    string             // with dashes
 	value   string             // what its value is, "" for a switch
@@ -14,7 +14,6 @@ type option struct {
 	check   func(string) error // says what is wrong with a value; nil: whoever uses the value checks it
 	unused  string             // why it has no effect here although it is accepted
 	granted string             // the value of an unused flag that asks for what happens anyway
-	deny    string             // why it is refused
 }
 
 // logOptions are on all of Ray's commands.
@@ -51,8 +50,6 @@ func parseFlags(command string, table []option, args []string) (map[string]strin
 			return nil, usage("%s: %v; see eagleray %s --help", command, err, command)
 		}
 		switch {
-		case o.deny != "":
-			return nil, usage("%s: %s: %s", command, o.name, o.deny)
 		case o.value == "":
 			on, err := truth(value)
 			if err != nil && hasValue {
@@ -99,9 +96,7 @@ func find(table []option, given string) (*option, error) {
 		if table[i].name == name {
 			return &table[i], nil
 		}
-		if table[i].deny == "" {
-			names = append(names, table[i].name)
-		}
+		names = append(names, table[i].name)
 	}
 	return nil, fmt.Errorf("unknown flag %s%s", name, meant(name, names))
 }

@@ -33,7 +33,7 @@ func TestParseFlags_Wrong_SaysWhat(t *testing.T) {
 		"--node-name --num-cpus=1":                "--node-name needs a value (NAME), and --num-cpus follows it",
 		"--head=maybe":                            `--head takes no value, not "maybe"`,
 		"--head=":                                 `--head takes no value, not ""`,
-		"--state-dir=/s":                          "--state-dir: the state of a cluster ends with its session",
+		"--state-dir=":                            `--state-dir: "" names no folder`,
 		"--port=65536":                            `--port: "65536" is not a port, which is a whole number from 0 to 65535`,
 		"--port=-1":                               `--port: "-1" is not a port`,
 		"--port=":                                 `--port: "" is not a port`,

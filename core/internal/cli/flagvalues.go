@@ -47,6 +47,14 @@ func ports(text string) error {
 	return nil
 }
 
+// someFolder refuses a name that is empty, as that of a variable of the shell which was not set.
+func someFolder(text string) error {
+	if text == "" {
+		return fmt.Errorf("%q names no folder", text)
+	}
+	return nil
+}
+
 func positiveNumber(text string) error {
 	_, err := number(text)
 	return err

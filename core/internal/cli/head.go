@@ -20,7 +20,6 @@ import (
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
-	"github.com/eagleray/eagleray/core/internal/sessionlog"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -30,7 +29,7 @@ import (
 const (
 	headLogName    = "logs/head.log"
 	headSocketName = "h.sock" // where the daemon of this machine talks with the head
-	stateName      = "state"  // the folder of the cluster's state
+	stateName      = "state"  // the folder of the cluster's state, unless another one is named
 )
 
 // headNumber is the number of the head among those of the nodes, which begin with 1.
@@ -41,8 +40,9 @@ const generation = 1
 
 // headSaid is what a head says behind "ready", as JSON.
 type headSaid struct {
-	Port  int    `json:"port"`
-	Local string `json:"local"` // HOST:PORT for processes of this machine
+	Port   int    `json:"port"`
+	Local  string `json:"local"`            // HOST:PORT for processes of this machine
+	Former bool   `json:"former,omitempty"` // it goes on with the cluster of a former run
 }
 
 // runHead is the process of a cluster's head: the replicated state, the actors, and the connections of the nodes.
@@ -93,13 +93,12 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 		return err
 	}
 	defer near.Close()
-	// The log is in the session: a head that is started again goes on where the one before was.
-	store, snapshots, err := sessionlog.Open(filepath.Join(dir, stateName))
+	stored, err := c.State.open(dir, log)
 	if err != nil {
 		return err
 	}
-	defer store.Close()
-	state, err := raftstate.Open(raftstate.Options{ID: "head", Stores: raftstate.Stores{Log: store, Stable: store, Snapshots: snapshots}})
+	defer closeStored(stored, log)
+	state, err := raftstate.Open(raftstate.Options{ID: stored.ID(), Stores: stored.Stores()})
 	if err != nil {
 		return fmt.Errorf("cluster state: %w", err)
 	}
@@ -112,6 +111,10 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 		return err
 	}
 	cert, err := ownCertificate(authority, self)
+	if err != nil {
+		return err
+	}
+	former, err := findFormer(ctx, state, dir, log)
 	if err != nil {
 		return err
 	}
@@ -171,9 +174,16 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 			}
 		}()
 	}
+	if former != nil {
+		go func() {
+			if err := former.await(following, server.Greeted); err != nil && following.Err() == nil {
+				log.Error("nodes of a former run may be shown as alive", "error", err)
+			}
+		}()
+	}
 	at := tcp.Addr().(*net.TCPAddr)
 	log.Info("serving", "session", dir, "cluster", self.Cluster, "address", at.String(), "tls", cert != nil)
-	said, err := json.Marshal(headSaid{Port: at.Port, Local: localOf(at)})
+	said, err := json.Marshal(headSaid{Port: at.Port, Local: localOf(at), Former: former != nil})
 	if err != nil {
 		return err
 	}
@@ -181,9 +191,13 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 		return err
 	}
 	parent.say("ready " + string(said))
-	<-term
-	log.Info("SIGTERM: ending")
-	return nil
+	select {
+	case <-term:
+		log.Info("SIGTERM: ending")
+		return nil
+	case <-state.Failed(): // nothing can be committed any more, so nobody is served any more
+		return fmt.Errorf("cluster state: %w", state.Err())
+	}
 }
 
 // listenNear listens at a Unix socket. A head that was killed has left its own there.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/raftlog"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
@@ -20,6 +21,8 @@ func awaitState(ctx context.Context, state *raftstate.Node) error {
 		case errors.Is(err, record.ErrCompacted): // so much was read back
 			from.Seq = state.Now().Seq
 			continue
+		case state.Err() != nil: // then the watch ends without a reason
+			return state.Err()
 		case err != nil:
 			return fmt.Errorf("wait until it is read back: %w", err)
 		case batch.Leading:
@@ -32,6 +35,12 @@ func awaitState(ctx context.Context, state *raftstate.Node) error {
 func closeState(n *raftstate.Node, log *slog.Logger) {
 	if err := n.Close(); err != nil {
 		log.Warn("closing the cluster state", "error", err)
+	}
+}
+
+func closeStored(d *raftlog.Dir, log *slog.Logger) {
+	if err := d.Close(); err != nil {
+		log.Warn("closing the folder of the cluster state", "error", err)
 	}
 }
 
@@ -60,8 +69,10 @@ func ownCluster(ctx context.Context, state *raftstate.Node, token pki.Token, ins
 		return self, nil, nil
 	}
 	if sealed, known := state.Setting(authoritySetting); known {
-		a, err = pki.OpenAuthority(sealed, token)
-		return self, a, err
+		if a, err = pki.OpenAuthority(sealed, token); err != nil {
+			return self, nil, &badConfig{fmt.Errorf("the authority of the cluster that is kept here: %w. Start the head with the token that this cluster has", err)}
+		}
+		return self, a, nil
 	}
 	if a, err = pki.NewAuthority(self.Cluster, time.Now()); err == nil {
 		err = state.PutSetting(ctx, authoritySetting, a.Seal(token))

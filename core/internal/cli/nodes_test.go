@@ -25,7 +25,7 @@ type host struct {
 }
 
 func newHost(t *testing.T) *host {
-	for _, name := range []string{tokenFileVar, rayAuthModeVar, rayTokenVar, rayTokenPathVar, "RAY_ADDRESS", infeasibleVar} {
+	for _, name := range []string{tokenFileVar, rayAuthModeVar, rayTokenVar, rayTokenPathVar, "RAY_ADDRESS", infeasibleVar, "RAY_" + storagePathVar, "EAGLERAY_" + storagePathVar} {
 		t.Setenv(name, "")
 	}
 	tmp, err := os.MkdirTemp("/tmp", "er") // paths of sockets are short

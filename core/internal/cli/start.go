@@ -198,6 +198,9 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
 	if n.Head == nil {
 		fmt.Fprintf(out, "  cluster    node %d of the cluster of %s\n", said.Number, strings.Join(m.Heads, ", "))
 	} else {
+		if n.Head.State.Path != "" {
+			fmt.Fprintf(out, "  state      %s%s\n", n.Head.State.Path, formerText(said.Former))
+		}
 		fmt.Fprintf(out, `
   add a machine
     eagleray start --address=%s%s%s
@@ -211,6 +214,13 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
 		fmt.Fprintf(out, "  programs find it with %sin their environment\n", tmp)
 	}
 	return nil
+}
+
+func formerText(former bool) string {
+	if former {
+		return " (goes on with the cluster that was kept there)"
+	}
+	return ""
 }
 
 // tokenFlag is how the command for other machines names the token.

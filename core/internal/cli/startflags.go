@@ -21,11 +21,8 @@ const (
 	noUsage      = "usage statistics are never collected"
 )
 
-// noState is why a flag of ours is refused.
-const noState = "the state of a cluster ends with its session; keeping it longer comes with a later version"
-
 // startOptions are the flags of start: those that have an effect, those of Ray that have none here, which scripts and
-// operators pass, and those that are refused. docs/start.md lists them.
+// operators pass. docs/start.md lists them.
 var startOptions = append([]option{
 	{name: "--head", about: "begin a new cluster on this machine"},
 	{name: "--address", value: "HOST:PORT,…", about: "join the cluster of the head at this address"},
@@ -46,10 +43,9 @@ var startOptions = append([]option{
 	{name: "--node-manager-port", value: "PORT", about: "where other nodes reach this one (default: a free one)", check: port},
 	{name: "--token-file", value: "FILE", about: "the cluster's secret (default: $EAGLERAY_TOKEN_FILE, $RAY_AUTH_TOKEN, the one that --head writes)"},
 	{name: "--insecure", about: "no encryption between nodes; the token is still needed"},
+	{name: stateFlag, value: "DIR", about: "with --head: where the cluster's state is kept (default: $RAY_gcs_storage_path, else the session)", check: someFolder},
 	{name: "--temp-dir", value: "DIR", about: "where sessions live (default: $EAGLERAY_TMPDIR, $RAY_TMPDIR, /tmp)"},
 	{name: "--block", about: "stay in the foreground; Ctrl-C ends the cluster"},
-
-	{name: "--state-dir", value: "DIR", deny: noState},
 
 	{name: "--object-manager-port", value: "PORT", check: port, unused: noPorts},
 	{name: "--gcs-server-port", value: "PORT", check: port, unused: noPorts},

@@ -75,7 +75,7 @@ func TestStartOptions_EachHasOneFate(t *testing.T) {
 	seen := map[string]bool{}
 	for _, o := range startOptions {
 		fates := 0
-		for _, is := range []bool{o.about != "", o.unused != "", o.deny != "", slices.Contains(silent, o.name)} {
+		for _, is := range []bool{o.about != "", o.unused != "", slices.Contains(silent, o.name)} {
 			if is {
 				fates++
 			}
@@ -124,13 +124,12 @@ func TestStartOptions_ThePageListsThem(t *testing.T) {
 		t.Fatal(err)
 	}
 	parts := regexp.MustCompile(`(?m)^## `).Split(string(text), -1)
-	if len(parts) != 4 {
+	if len(parts) != 3 {
 		t.Fatalf("the page has %d parts", len(parts)-1)
 	}
 	for i, listed := range []func(o option) bool{
 		func(o option) bool { return o.about != "" },
-		func(o option) bool { return o.unused != "" || o.about == "" && o.deny == "" },
-		func(o option) bool { return o.deny != "" },
+		func(o option) bool { return o.about == "" },
 	} {
 		var want, got []string
 		for _, o := range startOptions {
@@ -160,11 +159,6 @@ func TestAskedHelp_NamesWhatWorksAndWhatHasNoEffect(t *testing.T) {
 	for _, want := range []string{"--node-name NAME", "--infeasible WHAT", "\n  " + noAutoscaler + "\n    --autoscaling-config\n    --no-monitor\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, out.String())
-		}
-	}
-	for _, o := range startOptions {
-		if o.deny != "" && strings.Contains(out.String(), o.name+" ") {
-			t.Errorf("%s is refused and offered", o.name)
 		}
 	}
 }

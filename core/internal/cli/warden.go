@@ -27,6 +27,7 @@ const wardenLogName = "logs/warden.log"
 // nodeSaid is what a warden says behind "ready", as JSON.
 type nodeSaid struct {
 	HeadPort int    `json:"head_port,omitempty"` // 0: the head is elsewhere
+	Former   bool   `json:"former,omitempty"`    // the head goes on with the cluster of a former run
 	Node     string `json:"node"`                // the long id, in hex
 	Number   uint32 `json:"number"`
 }
@@ -149,7 +150,7 @@ func (n *node) ready(said map[string]string) {
 	var head headSaid
 	heads := n.conf.Node.Member.Heads
 	if n.conf.Head != nil && readySaid(said["head"], &head) == nil {
-		s.HeadPort = head.Port
+		s.HeadPort, s.Former = head.Port, head.Former
 		heads = []string{net.JoinHostPort(n.conf.Node.NodeIP, strconv.Itoa(head.Port)), head.Local}
 	}
 	if err := writeHeads(n.dir, heads); err != nil {

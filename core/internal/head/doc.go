@@ -23,7 +23,7 @@
 //	KillActor        StopActor(now); DEAD, or RESTARTING when the caller allows restarts
 //	ReleaseActor     when it is ALIVE StopActor(drain), then ActorExited; no restart any more
 //	OwnerDied, EndJob   DEAD and StopActor(now), unless detached
-//	NodeDied         as ActorWorkerDied, for all actors on the node
+//	NodeDied         as ActorWorkerDied, for all actors on the node; EndJob for the jobs of its drivers
 //
 // ActorInfeasible is the one report that is not replicated: only the head that got the
 // report answers waiters with UNSCHEDULABLE, until the actor is placed.

@@ -2,6 +2,7 @@ package head
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/record"
@@ -63,6 +64,7 @@ func (h *Head) event(e record.Event) {
 	case e.Node != nil && e.Node.State == record.NodeDead:
 		if h.Leading() {
 			h.endIncarnations(record.ActorFilter{Node: e.Node.ID}, nodeDied(e.Node), true)
+			h.endJobsOf(map[ids.Node]*record.Node{e.Node.ID: e.Node})
 		}
 	case e.Job != nil && e.Job.State != record.JobRunning:
 		if h.Leading() {
@@ -87,7 +89,17 @@ func (h *Head) resync(seq uint64) {
 	h.progress(seq)
 }
 
-// endStranded ends the actors whose job or node is gone. A leader that fell may have ended
+// endJobsOf ends the jobs whose drivers were on nodes that are dead. Their actors on other nodes end with them.
+func (h *Head) endJobsOf(gone map[ids.Node]*record.Node) {
+	for _, j := range h.state.ListJobs() {
+		if n := gone[j.Node]; n != nil && j.State == record.JobRunning {
+			why := fmt.Sprintf("the node of its driver is gone: %s", n.Reason)
+			h.logLost("job ended", h.state.EndJob(h.ctx, j.ID, record.JobLost, why, h.nowMs()))
+		}
+	}
+}
+
+// endStranded ends the actors whose job or node is gone, and the jobs whose node is gone. A leader that fell may have ended
 // only some of them.
 func (h *Head) endStranded(all []record.Actor) {
 	over := map[ids.Job]bool{}
@@ -100,6 +112,7 @@ func (h *Head) endStranded(all []record.Actor) {
 			gone[n.ID] = &n
 		}
 	}
+	h.endJobsOf(gone)
 	for i := range all {
 		a := &all[i]
 		switch {

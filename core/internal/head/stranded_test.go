@@ -56,6 +56,11 @@ func (s *records) ActorDead(_ context.Context, id ids.Actor, incarnation uint64,
 	return s.refuse
 }
 
+func (s *records) EndJob(_ context.Context, id ids.Job, state record.JobState, why string, _ int64) error {
+	s.ended = append(s.ended, fmt.Sprintf("job %d %s: %s", record.JobNumber(id), state, why))
+	return s.refuse
+}
+
 func (s *records) Now() record.Cursor { return record.Cursor{Seq: 7} }
 
 func (s *records) Watch(ctx context.Context, from record.Cursor) (record.Batch, error) {
@@ -81,7 +86,10 @@ func TestFeed_BeginsToLead_EndsWhoseJobOrNodeIsGone(t *testing.T) {
 	over, running := ids.JobOf(1), ids.JobOf(2)
 	gone, there := ids.Node{'g'}, ids.Node{'t'}
 	s := &records{
-		jobs:  []record.Job{{ID: over, State: record.JobFinished}, {ID: running, State: record.JobRunning}},
+		jobs: []record.Job{
+			{ID: over, State: record.JobFinished, Node: gone}, {ID: running, State: record.JobRunning, Node: there},
+			{ID: ids.JobOf(3), State: record.JobRunning, Node: gone},
+		},
 		nodes: []record.Node{{ID: gone, State: record.NodeDead, Reason: "no heartbeat"}, {ID: there, State: record.NodeAlive}},
 	}
 	add := func(name byte, job ids.Job, node ids.Node, change func(*record.Actor)) {
@@ -107,7 +115,8 @@ func TestFeed_BeginsToLead_EndsWhoseJobOrNodeIsGone(t *testing.T) {
 	}
 	h.events(record.Batch{Leading: true})
 	byJob, byNode := jobEnded(over).String(), nodeDied(&s.nodes[0]).String()
-	want := []string{"B#3 dies: " + byJob, "D#3 dies: " + byNode, "E#3 restarts: " + byNode, "F#3 dies: " + byJob, "H#3 restarts: " + byNode}
+	byNodes := "job 3 LOST: the node of its driver is gone: no heartbeat"
+	want := []string{byNodes, "B#3 dies: " + byJob, "D#3 dies: " + byNode, "E#3 restarts: " + byNode, "F#3 dies: " + byJob, "H#3 restarts: " + byNode}
 	if !slices.Equal(s.ended, want) {
 		t.Errorf("ended %q, want %q", s.ended, want)
 	}

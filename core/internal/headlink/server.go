@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
@@ -112,6 +113,14 @@ func (s *Server) enter(c *session) bool {
 		c.end()
 	})
 	return true
+}
+
+// Greeted reports whether a node has begun a conversation since this process began.
+func (s *Server) Greeted(number uint32, id ids.Node) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := s.nodes[number]
+	return n != nil && n.id == id
 }
 
 // Handle takes a message of a node. It reports false for a message that is not one of this conversation.

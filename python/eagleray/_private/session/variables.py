@@ -12,6 +12,7 @@ _BOTH = """
     memory_usage_threshold min_memory_free_bytes memory_limit_bytes worker_oom_score_adjustment
     automatic_object_spilling_enabled object_spilling_directory object_spilling_config object_spilling_cache
     object_spilling_threshold local_fs_capacity_threshold min_spilling_size max_io_workers oom_grace_period_s
+    gcs_storage_path
 """.split()
 _OURS = """
     PYTHON BIN INFEASIBLE GPU_FAMILY DEVICE_ROOT DEVICE_TOOLS NVML_LIBRARY CUDA_LIBRARY DEVICE_MEMORY_PROBE LIBCUDA
