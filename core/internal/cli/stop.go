@@ -104,7 +104,11 @@ func (s *started) stop(grace time.Duration, force bool, out io.Writer) (wait fun
 		if err := markEnded(filepath.Dir(s.dir), s.dir); err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "Stopped the cluster (daemon pid %d%s). Its logs are in %s, which `eagleray clean` removes\n", daemonPid, what, filepath.Join(s.dir, "logs"))
+		stopped := fmt.Sprintf("Stopped the cluster (daemon pid %d%s).", daemonPid, what)
+		if daemonPid == 0 {
+			stopped = "No cluster is running on this machine any more; its daemon had ended by itself."
+		}
+		fmt.Fprintf(out, "%s Its logs are in %s, which `eagleray clean` removes\n", stopped, filepath.Join(s.dir, "logs"))
 		return nil
 	}
 }

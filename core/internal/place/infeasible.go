@@ -51,7 +51,7 @@ func (m *Machine) whyInfeasible(w *want) string {
 		}
 		text := resource.Shortage(d.set, most)
 		if text == "" {
-			text = "no node has all of it"
+			text = m.whyNearest(d.set)
 		}
 		if i > 0 {
 			why[i] = fmt.Sprintf("%s (%s)", d.set, text)
@@ -64,6 +64,17 @@ func (m *Machine) whyInfeasible(w *want) string {
 		text += "; of its fallback nothing fits either: " + strings.Join(why[1:], ", ")
 	}
 	return text + ". Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."
+}
+
+// whyNearest says what the first node lacks that has enough of everything by its sums: a device that is large enough, say.
+func (m *Machine) whyNearest(need resource.Set) string {
+	for _, n := range m.slots {
+		if n != nil && n.ledger != nil && resource.Shortage(need, n.totals) == "" {
+			why, _ := n.ledger.CanEver(need)
+			return why
+		}
+	}
+	return "no node has all of it"
 }
 
 // Largest returns the most of each resource that one node has in all.

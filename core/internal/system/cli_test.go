@@ -85,7 +85,7 @@ func TestCLI_StartStatusStop(t *testing.T) {
 	c := newCLI(t)
 	c.expect(1, []string{"no cluster is running"}, "status")
 	c.expect(0, []string{"No cluster is running"}, "stop")
-	c.expect(2, []string{"--head is missing", "joining other machines comes with a later version"}, "start")
+	c.expect(2, []string{"give --head to begin a cluster", "--address=HOST:PORT to join one"}, "start")
 	c.expect(0, []string{"3 CPUs, 2 GPU", "eagleray stop"}, "start", "--head", "--num-cpus=3", "--num-gpus", "2",
 		"--resources", `{"foo": 4}`, "--object-store-memory=100000000", "--no-monitor", "--dashboard-host=0.0.0.0")
 	c.expect(1, []string{"running on this machine already", "eagleray stop"}, "start", "--head")
@@ -141,7 +141,7 @@ func TestCLI_DaemonKilled_StartAgain(t *testing.T) {
 	c.expect(0, nil, "start", "--head", "--num-cpus=1", "--object-store-memory=100000000")
 	_ = unix.Kill(c.session().connect(wire.RoleDriver).Hello.DaemonPid, unix.SIGKILL)
 	play.Eventually(t, "status says so", func() bool { out, _ := c.run("status"); return strings.Contains(out, "no cluster is running") })
-	c.expect(0, []string{"had ended by itself"}, "stop")
+	c.expect(0, []string{"No cluster is running on this machine"}, "stop")
 	c.expect(0, nil, "start", "--head", "--num-cpus=1", "--object-store-memory=100000000")
 }
 
