@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 )
 
 // A session that `stop` ended leaves its folder, for its logs. The latest ones
@@ -45,7 +45,7 @@ func runClean(args []string, out, _ io.Writer) error {
 		}
 	}
 	base := baseOf(flags)
-	daemon.SweepStale(base)
+	sessiondir.SweepStale(base)
 	markKilled(base)
 	n, bytes, err := prune(base, keep, 1<<62)
 	if err != nil {

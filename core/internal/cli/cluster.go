@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
 )
@@ -23,9 +23,9 @@ var errNoCluster = errors.New("no cluster is running on this machine; begin one 
 
 func baseOf(flags map[string]string) string {
 	if dir := flags["--temp-dir"]; dir != "" {
-		return daemon.BaseIn(dir)
+		return sessiondir.BaseIn(dir)
 	}
-	return daemon.Base()
+	return sessiondir.Base()
 }
 
 // currentFile holds the path of the session that start left running.

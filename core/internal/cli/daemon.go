@@ -21,6 +21,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/workers"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -37,7 +38,7 @@ func runDaemon(args []string, release string) error {
 	embedded := f.Bool("embedded", false, "end with the parent")
 	parentFD := f.Int("parent-fd", -1, "descriptor of the parent's socket")
 	dir := f.String("session-dir", "", "the session's directory")
-	ownLog := f.Bool("own-log", false, "write to the session's "+daemon.LogName)
+	ownLog := f.Bool("own-log", false, "write to the session's "+sessiondir.LogName)
 	text := f.String("config", "{}", "JSON; "+fromStdin+": it is read from the standard input")
 	if err := f.Parse(args); err != nil {
 		return usage("daemon: wrong flags")
@@ -48,7 +49,7 @@ func runDaemon(args []string, release string) error {
 	made := os.Mkdir(*dir, 0o700) == nil
 	var err error
 	if *ownLog {
-		err = daemon.LogTo(*dir, daemon.LogName)
+		err = sessiondir.LogTo(*dir, sessiondir.LogName)
 	}
 	if err == nil {
 		*text, err = configText(*text, os.Stdin)
@@ -131,7 +132,7 @@ func serve(embedded bool, parent *parentPipe, dir, text, release string) error {
 	h, err := wireHead(d, s.node, o, log)
 	if err == nil {
 		log.Info("serving", "session", dir, "node", o.Node, "name", o.Name, "totals", o.Totals.String(), "arena", o.ArenaBytes)
-		go daemon.SweepStale(filepath.Dir(dir))
+		go sessiondir.SweepStale(filepath.Dir(dir))
 		waitForEnd(d, embedded, parent, c.ParentPid, log)
 	}
 
@@ -161,7 +162,7 @@ func openDaemon(o daemon.Options) (*daemon.Daemon, *os.File, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	lock, err := daemon.Lock(o.SessionDir)
+	lock, err := sessiondir.Lock(o.SessionDir)
 	if err == nil {
 		err = writePid(o.SessionDir, daemonPidName)
 	}

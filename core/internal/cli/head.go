@@ -14,12 +14,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/sessionlog"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
@@ -55,7 +55,7 @@ func runHead(args []string, release string) error {
 	}
 	parent := openParent(*readyFD)
 	isolate()
-	err := daemon.LogTo(*dir, headLogName)
+	err := sessiondir.LogTo(*dir, headLogName)
 	var text string
 	if err == nil {
 		text, err = configText(fromStdin, os.Stdin)

@@ -19,8 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -45,7 +45,7 @@ func runStart(args []string, out, errs io.Writer) error {
 		return usage("start: %v", err)
 	}
 	base := baseOf(flags)
-	dir, err := daemon.NewSessionDir(base)
+	dir, err := sessiondir.New(base)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func launch(dir string, conf nodeConfig) (_ *exec.Cmd, said nodeSaid, err error)
 	}
 	endNode(cmd, whenEnded(cmd))
 	wrote, _ := io.ReadAll(io.NewSectionReader(early, 0, 1<<20))
-	for _, name := range []string{wardenLogName, headLogName, daemon.LogName} {
+	for _, name := range []string{wardenLogName, headLogName, sessiondir.LogName} {
 		logged, _ := os.ReadFile(filepath.Join(dir, name))
 		wrote = append(wrote, logged...)
 	}

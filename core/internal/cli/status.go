@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -73,7 +73,7 @@ func noStatus(c *cluster, err error) error {
 		return err
 	}
 	return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster did not answer within %v: look whether the head runs and can be reached; what the daemon saw is in %s",
-		c.pid, callLimit, filepath.Join(c.dir, daemon.LogName))
+		c.pid, callLimit, filepath.Join(c.dir, sessiondir.LogName))
 }
 
 func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.ObjStats) {

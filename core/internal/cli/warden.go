@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/join"
+	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/warden"
 )
 
@@ -41,7 +41,7 @@ func runWarden(args []string, release string) error {
 	}
 	parent := openParent(*readyFD)
 	isolate()
-	err := daemon.LogTo(*dir, wardenLogName) // makes the folder
+	err := sessiondir.LogTo(*dir, wardenLogName) // makes the folder
 	var text string
 	if err == nil {
 		text, err = configText(fromStdin, os.Stdin)

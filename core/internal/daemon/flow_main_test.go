@@ -1,13 +1,11 @@
 package daemon_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/play"
 )
 
@@ -15,15 +13,6 @@ import (
 // binary again.
 func TestMain(m *testing.M) {
 	play.Roles(nil)
-	if dir := os.Getenv("PLAY_LOG_TO"); dir != "" { // see TestLogTo_OutputGoesToTheSession
-		if err := daemon.LogTo(dir, daemon.LogName); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		fmt.Println("said")
-		fmt.Fprintln(os.Stderr, "warned")
-		os.Exit(0)
-	}
 	// As the daemon's process does: what a dead zygote leaves becomes its own.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	os.Exit(m.Run())

@@ -1,4 +1,7 @@
-package daemon
+// Package sessiondir makes, locks and removes the directories of sessions. Each session of a user has a directory below the user's
+// base directory. The daemon of the session holds the lock of the directory while it lives; a directory whose lock nobody
+// holds is what a killed daemon has left, and the next one removes it (SweepStale). The package starts no goroutine.
+package sessiondir
 
 import (
 	"crypto/rand"
@@ -33,9 +36,9 @@ func BaseIn(tmp string) string {
 	return filepath.Join(tmp, "eagleray-"+strconv.Itoa(os.Getuid()))
 }
 
-// NewSessionDir returns the name of a fresh session below base, which is made
+// New returns the name of a fresh session below base, which is made
 // private to the user.
-func NewSessionDir(base string) (string, error) {
+func New(base string) (string, error) {
 	if err := os.MkdirAll(base, 0o700); err != nil {
 		return "", fmt.Errorf("sessions' directory: %w", err)
 	}

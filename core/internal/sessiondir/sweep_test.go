@@ -1,4 +1,4 @@
-package daemon
+package sessiondir
 
 import (
 	"bytes"
@@ -49,7 +49,7 @@ func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
 	}
 	orphan, other := start("s-dead"), start("s-alive")
 	_ = unix.Kill(orphan.Pid, unix.SIGSTOP)
-	await.Within(t, testLimit, "it runs", func() bool {
+	await.Within(t, await.Limit, "it runs", func() bool {
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", orphan.Pid))
 		return err == nil && bytes.Contains(env, []byte("EAGLERAY_SESSION_MARK=s-dead"))
 	})
@@ -62,7 +62,7 @@ func TestSweepStale_KilledSession_NothingStays(t *testing.T) {
 	runs := func(p *os.Process) bool {
 		return slices.ContainsFunc(workers.Processes(), func(s workers.ProcStat) bool { return s.Pid == p.Pid && s.State != 'Z' })
 	}
-	await.Within(t, testLimit, "what it left is ended", func() bool { return !runs(orphan) })
+	await.Within(t, await.Limit, "what it left is ended", func() bool { return !runs(orphan) })
 	if !runs(other) {
 		t.Error("a living session's process was ended")
 	}
