@@ -59,9 +59,14 @@ class Node:
 
 
 class TwoNodes:
-    """A head with one CPU and a second node with two CPUs and the resource ``b``."""
+    """A head with one CPU and a second node with two CPUs and the resource ``b``.
 
-    def __init__(self) -> None:
+    Args:
+        flags: More flags of the second node's start.
+    """
+
+    def __init__(self, *flags: str) -> None:
+        self._flags = flags
         self.mark = secrets.token_hex(8)
         self.first, self.second = Node(self.mark), Node(self.mark)
         self.address = self.token = ""
@@ -79,7 +84,7 @@ class TwoNodes:
         found = re.search(r"--address=(\S+) --token-file=(\S+)", said)
         assert found, said
         self.address, self.token = found[1], found[2]
-        self.join(self.second, "--num-cpus=2", "--node-name=two", '--resources={"b": 1}')
+        self.join(self.second, "--num-cpus=2", "--node-name=two", '--resources={"b": 1}', *self._flags)
 
     def join(self, node: Node, *flags: str) -> str:
         return node.start(f"--address={self.address}", f"--token-file={self.token}", *flags)
