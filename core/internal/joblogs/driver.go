@@ -30,8 +30,8 @@ func (l *Logs) Drives(job ids.Job, sink *workers.Sink, warn func([]wire.LogLine)
 func (l *Logs) Finish(job ids.Job, over bool, outputs []*workers.Output) {
 	defer l.Forget(job)
 	sink, nodes := l.reach(job)
-	if sink == nil {
-		return
+	if sink == nil { // the driver does not want the lines, but they go into files
+		nodes = nil
 	}
 	var asked sync.WaitGroup
 	for _, node := range nodes {

@@ -479,3 +479,21 @@ func TestForget_DriverIsGone_NothingIsSentAnyMore(t *testing.T) {
 		}
 	})
 }
+
+// A driver that does not want output waits for the files of its workers, and for no other node.
+func TestFinish_DriverDoesNotWantOutput_OtherNodesAreNotAsked(t *testing.T) {
+	play(t, 2, func(w *world) {
+		a, b := w.nodes[1], w.nodes[2]
+		a.Drives(job, nil, a.show)
+		b.Runs(job, 1)
+		sink := b.Open(job)
+		defer sink.Close()
+		synctest.Wait()
+		began := time.Now()
+		a.Finish(job, true, nil)
+		synctest.Wait()
+		if took := time.Since(began); took > 0 || len(b.ended) != 0 || a.Sizes()["log_drivers"] != 0 {
+			t.Errorf("after %v: ended %v, %v", took, b.ended, a.Sizes())
+		}
+	})
+}

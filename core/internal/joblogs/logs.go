@@ -110,9 +110,8 @@ func (l *Logs) goes(f func()) {
 }
 
 // drain waits until workers have written all they will, asked is closed (if it is not nil) and the sink has sent all of
-// it. It waits until DrainLimit is over or ctx ends, and then closes the sink.
+// it. It waits until DrainLimit is over or ctx ends, and then closes the sink, if there is one.
 func drain(ctx context.Context, sink *workers.Sink, outputs []*workers.Output, asked <-chan struct{}) {
-	defer sink.Close()
 	limit := time.Now().Add(DrainLimit)
 	ctx, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
@@ -128,5 +127,8 @@ func drain(ctx context.Context, sink *workers.Sink, outputs []*workers.Output, a
 	if asked != nil {
 		wait(asked)
 	}
-	sink.Flush(max(time.Until(limit), flushLeast))
+	if sink != nil {
+		sink.Flush(max(time.Until(limit), flushLeast))
+		sink.Close()
+	}
 }
