@@ -220,7 +220,7 @@ func NextEvent(timeout time.Duration) []byte {
 	switch {
 	case n.Log != nil:
 		l := n.Log
-		v = []any{"log", l.Pid, l.Name, l.Stderr, l.Carriage, l.Text, l.Source}
+		v = []any{"log", l.Pid, l.Name, l.Stderr, l.Carriage, l.Text, l.Source, l.Node}
 	case n.Warning != "":
 		v = []any{"warn", n.Warning}
 	case n.Error != "":

@@ -189,3 +189,12 @@ def test_errors_of_the_core_and_of_a_closed_output_end_nothing(said: list[tuple[
     thread.join(60)
     assert said == [("warning", "still here")]
     assert not thread.is_alive()
+
+
+def test_lines_of_another_node_have_its_address() -> None:
+    out = io.StringIO()
+    printer = Printer(out, out)
+    printer.log(7, "f", False, False, "far", "", "10.0.0.2")
+    printer.log(0, "", True, False, "careful", "daemon", "10.0.0.2")
+    printer.log(7, "f", False, False, "near", "", "")
+    assert out.getvalue() == "(f pid=7, ip=10.0.0.2) far\n(daemon, ip=10.0.0.2) careful\n(f pid=7) near\n"

@@ -66,10 +66,11 @@ class TwoNodes:
 
     Args:
         flags: More flags of the head.
+        second: More flags of the second node.
     """
 
-    def __init__(self, *flags: str) -> None:
-        self.flags = flags
+    def __init__(self, *flags: str, second: tuple[str, ...] = ()) -> None:
+        self.flags, self._second = flags, second
         self.mark = secrets.token_hex(8)
         self.first, self.second = Node(self.mark), Node(self.mark)
         self.address = self.token = ""
@@ -87,7 +88,7 @@ class TwoNodes:
         found = re.search(r"--address=(\S+) --token-file=(\S+)", said)
         assert found, said
         self.address, self.token = found[1], found[2]
-        self.join(self.second, "--num-cpus=2", "--node-name=two", '--resources={"b": 1}')
+        self.join(self.second, "--num-cpus=2", "--node-name=two", '--resources={"b": 1}', *self._second)
 
     def start_head(self, port: int) -> str:
         words = ("--head", f"--port={port}", "--num-cpus=1", "--node-ip-address=127.0.0.1", "--node-name=one")

@@ -154,7 +154,7 @@ func (m *member) close() {
 // control is given each new session with another node.
 func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
 	if from != headNumber {
-		return func(msg *wire.Message) { m.daemon.ObjectMessage(from, msg) }
+		return func(msg *wire.Message) { m.daemon.NodeMessage(from, msg) }
 	}
 	m.head.Connected(p)
 	return handler(m.head.Handle)
@@ -246,7 +246,9 @@ func (m *member) keep(n record.Node) {
 
 // JobIs implements headlink.Node. What a job of another node has here ends with the job.
 func (m *member) JobIs(j record.Job) {
-	if j.State != record.JobRunning {
+	if j.State == record.JobRunning {
+		m.daemon.JobRuns(j.ID, j.Driver.Node())
+	} else {
 		m.daemon.JobEnded(j.ID)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/pipes"
@@ -59,6 +60,7 @@ func Open(o Options) (*Daemon, error) {
 	}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Refused: func(err error) { d.refuse("pipe refused", err) }})
+	d.logs = joblogs.New(joblogs.Options{Node: o.Number, Address: o.Address, Network: o.Objects, Ended: d.JobEnded, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{
@@ -121,6 +123,7 @@ func (d *Daemon) Close(keepLogs bool) {
 		p.Close()
 	}
 	d.pipes.Close()
+	d.logs.Close()
 	if left := d.table.Close(closeLimit); left > 0 {
 		d.log.Warn("processes do not end", "left", left)
 	}

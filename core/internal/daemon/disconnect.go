@@ -11,9 +11,7 @@ func (d *Daemon) connectionClosed(c *client) {
 		return
 	}
 	d.endJob(j, record.JobLost, "its driver is gone")
-	if j.Sink != nil {
-		j.Sink.Close()
-	}
+	d.logs.Forget(j.ID)
 }
 
 // disconnect drops a process whose connection has closed, once. If the process was a driver,

@@ -29,7 +29,7 @@
 // # Goroutines
 //
 // One goroutine accepts connections. Each connection has the two of its wire.Peer, and a process
-// with requests to the head has one while there are any. The packages workers, objects and pressure
+// with requests to the head has one while there are any. The packages workers, objects, pressure and joblogs
 // have those that their doc.go names. Timers of the scheduler, of actors' backoff and of
 // trim.go run on goroutines of their own. Close ends them all.
 //
@@ -53,7 +53,8 @@
 // and is a client here: a guest. It stands in owners, so that workers may write results for it. It
 // has no process, no arena and no pidfd here, and may ask for leases only. When it leaves it loses
 // its leases, and what it owns stays: its own daemon says when that goes. The job of a guest has a
-// row without a driver, which goes with its last guest and worker, or with JobEnded (guest.go).
+// row without a driver, which goes with its last guest and worker, or with JobEnded (guest.go). What
+// its workers write goes to the node of its driver (package joblogs).
 //
 // # Actors
 //

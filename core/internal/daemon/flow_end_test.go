@@ -1,16 +1,11 @@
 package daemon_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/play"
-	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -69,74 +64,5 @@ func TestFlow_Footprint_CountsTheTables(t *testing.T) {
 		if n[name] != want {
 			t.Errorf("%s is %d, want %d", name, n[name], want)
 		}
-	}
-}
-
-func TestSessionDir_IsFreshAndPrivate(t *testing.T) {
-	t.Setenv("EAGLERAY_TMPDIR", "")
-	t.Setenv("RAY_TMPDIR", "/ray")
-	if got := sessiondir.Base(); !strings.HasPrefix(got, "/ray/eagleray-") {
-		t.Errorf("got %s", got)
-	}
-	t.Setenv("EAGLERAY_TMPDIR", "/ours")
-	if got := sessiondir.Base(); !strings.HasPrefix(got, "/ours/eagleray-") || got != sessiondir.BaseIn("/ours") {
-		t.Errorf("got %s", got)
-	}
-	base := filepath.Join(t.TempDir(), "b")
-	one, err := sessiondir.New(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	two, err := sessiondir.New(base)
-	if err != nil || one == two || filepath.Dir(one) != base || !strings.HasPrefix(filepath.Base(one), "s-") {
-		t.Errorf("got %s and %s, %v", one, two, err)
-	}
-	if st, err := os.Stat(base); err != nil || st.Mode().Perm() != 0o700 {
-		t.Errorf("%v, %v", st.Mode(), err)
-	}
-	if err := os.MkdirAll(one, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	lock, err := sessiondir.Lock(one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if again, err := sessiondir.Lock(one); err == nil {
-		again.Close()
-		t.Error("a session is locked twice")
-	}
-	sessiondir.SweepStale(base)
-	if _, err := os.Stat(one); err != nil {
-		t.Error("a session that is in use is swept away")
-	}
-	lock.Close()
-	sessiondir.SweepStale(base)
-	if _, err := os.Stat(one); err == nil {
-		t.Error("a session that nobody uses is left")
-	}
-}
-
-// What a daemon of its own writes goes to a file of its session, behind what was there.
-func TestLogTo_OutputGoesToTheSession(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "s")
-	for range 2 {
-		cmd := exec.Command("/proc/self/exe")
-		cmd.Env = append(os.Environ(), "PLAY_LOG_TO="+dir)
-		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {
-			t.Fatalf("%q, %v", out, err)
-		}
-	}
-	if b, err := os.ReadFile(filepath.Join(dir, sessiondir.LogName)); string(b) != "said\nwarned\nsaid\nwarned\n" {
-		t.Errorf("the file holds %q, %v", b, err)
-	}
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := sessiondir.LogTo(filepath.Join(file, "s"), sessiondir.LogName); err == nil {
-		t.Error("a file is taken for a folder")
-	}
-	if _, err := sessiondir.New(filepath.Join(file, "s")); err == nil {
-		t.Error("a session begins in a file")
 	}
 }

@@ -1,7 +1,6 @@
 package daemon_test
 
 import (
-	"fmt"
 	"os"
 	"testing"
 
@@ -15,15 +14,6 @@ import (
 // binary again.
 func TestMain(m *testing.M) {
 	play.Roles(nil)
-	if dir := os.Getenv("PLAY_LOG_TO"); dir != "" { // see TestLogTo_OutputGoesToTheSession
-		if err := sessiondir.LogTo(dir, sessiondir.LogName); err != nil {
-			fmt.Println(err)
-			os.Exit(1)
-		}
-		fmt.Println("said")
-		fmt.Fprintln(os.Stderr, "warned")
-		os.Exit(0)
-	}
 	// As the daemon's process does: what a dead zygote leaves becomes its own.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	os.Exit(m.Run())

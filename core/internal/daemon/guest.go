@@ -88,7 +88,7 @@ func (d *Daemon) enterGuest(c *client, id ids.Job, namespace string) error {
 	j := d.jobs[id]
 	switch {
 	case j == nil:
-		j = &job{Job: workers.NewJob(id, nil), namespace: namespace, visits: true, workers: make(map[sched.WorkerID]*worker)}
+		j = &job{Job: workers.NewJob(id, d.logs.Open(id)), namespace: namespace, visits: true, workers: make(map[sched.WorkerID]*worker)}
 		d.jobs[id] = j
 	case j.ended:
 		return fault.New(fault.Closed, "job %s has ended", id)
@@ -139,8 +139,12 @@ func (d *Daemon) endVisit(j *job) {
 	}
 }
 
+// JobRuns says on which node the driver of a job is that runs.
+func (d *Daemon) JobRuns(id ids.Job, node uint32) { d.logs.Runs(id, node) }
+
 // JobEnded says that a job whose driver is on another node has ended.
 func (d *Daemon) JobEnded(id ids.Job) {
+	d.logs.Over(id)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if j := d.jobs[id]; j != nil && j.visits && !j.ended && !d.closing {

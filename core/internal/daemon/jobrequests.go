@@ -11,9 +11,6 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// drainLimit is how long the end of a job waits for the output of its workers.
-const drainLimit = 500 * time.Millisecond
-
 // startJob serves TJobStart: it registers a driver's program.
 func (d *Daemon) startJob(ctx context.Context, c *client, m *wire.Message) error {
 	var q wire.JobStart
@@ -37,14 +34,17 @@ func (d *Daemon) startJob(ctx context.Context, c *client, m *wire.Message) error
 	if err != nil {
 		return err
 	}
+	show := func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }
 	var sink *workers.Sink
 	if q.LogToDriver {
-		sink = workers.NewSink(func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }, c.peer.Unsent)
+		sink = workers.NewSink(show, c.peer.Unsent)
 	}
+	d.logs.Drives(id, sink, show)
 	j := &job{
 		Job: workers.NewJob(id, sink), namespace: q.Namespace, driver: c, workers: make(map[sched.WorkerID]*worker),
 	}
 	if !d.addJob(c, j, q.Env) {
+		d.logs.Forget(id)
 		d.head.EndJob(id, record.JobLost, "its driver went while it started")
 		return nil
 	}
@@ -86,21 +86,9 @@ func (d *Daemon) jobEnd(_ context.Context, c *client, m *wire.Message) error {
 		return fault.New(fault.BadRequest, "this process is not a job's driver")
 	}
 	outputs := d.endJob(j, record.JobFinished, "")
-	limit := time.Now().Add(drainLimit)
-	timer := time.NewTimer(drainLimit)
-	defer timer.Stop()
-drain:
-	for _, o := range outputs {
-		select {
-		case <-o.Done():
-		case <-timer.C:
-			break drain
-		}
-	}
-	if j.Sink != nil {
-		j.Sink.Flush(max(time.Until(limit), 20*time.Millisecond))
-		j.Sink.Close()
-	}
+	over := false
+	d.locked(func() { over = j.ended })
+	d.logs.Finish(j.ID, over, outputs)
 	_ = m.Reply(nil)
 	return nil
 }

@@ -48,7 +48,7 @@ type Options struct {
 	Log         *slog.Logger
 	Spill       objects.SpillOptions
 	Network     pipes.Network // leads to processes of other nodes; nil: there are no other nodes
-	Objects     pulls.Network // leads to the object stores of other nodes; nil: there are none
+	Objects     pulls.Network // leads to the daemons of other nodes; nil: there are none
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
 	// Succeed runs the successor of the worker that hands over through u. The successor

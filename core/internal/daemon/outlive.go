@@ -212,6 +212,9 @@ func (d *Daemon) dropSuccessors(j *job, match func(*client) bool) {
 func (d *Daemon) jobOver(j *job) []*workers.Output {
 	j.ended = true
 	outputs := d.endWorkersOf(j, func(w *worker) bool { return w.actor == nil || !w.actor.rec.Detached })
+	if j.visits {
+		d.logs.End(j.Sink)
+	}
 	d.dropSuccessors(j, func(*client) bool { return true })
 	d.dropGuests(j)
 	d.event(func(m *sched.Machine) { m.RemoveJob(j.ID) })

@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
+	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/pipes"
@@ -59,8 +60,9 @@ type Daemon struct {
 
 	overflow *overflow.Reporter // nil where this node is the only one
 
-	pipes *pipes.Pipes // those that end on this node
-	pulls *pulls.Pulls // objects that other nodes have, too
+	pipes *pipes.Pipes  // those that end on this node
+	pulls *pulls.Pulls  // objects that other nodes have, too
+	logs  *joblogs.Logs // output of workers whose drivers are on other nodes
 
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch

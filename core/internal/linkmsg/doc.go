@@ -14,6 +14,8 @@
 //	ask.go      requests of a node to the head, and their answers
 //	told.go     what a node reports, and what the head orders and announces
 //	place.go    what a node has free, what it has no room for, and what other nodes offer
+//	objects.go  what the daemons of two nodes say about objects
+//	output.go   what workers write, on its way to the node of their driver
 //	fault.go    errors that keep their identity on the way
 //	encode.go   bodies to bytes and back, with bounds
 //

@@ -159,7 +159,7 @@ func TestDecode_TooMuch_IsRefused(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	for _, v := range []any{&Hello{Version: 1}, &Ask{N: 1, Op: OpKill, Body: Nothing}, &Told{N: 1, Kind: ActorPlaced, Body: Nothing}, &InstanceTold{Message: "x"},
 		&News{Nodes: []record.Node{{Address: "a", Resources: record.Resources{"CPU": 1}}}}, &Answer{Err: FromError(record.ErrDead), Body: Nothing}, &Value{Value: []byte("x")},
-		&Settled{Ticket: 1, Stock: &Stock{Totals: map[string]int64{"CPU": 1}, Devices: map[string][]Device{"GPU": {{Bytes: 1}}}}}, &Want{N: 1, Needs: []map[string]int64{{"CPU": 1}}}} {
+		&Settled{Ticket: 1, Stock: &Stock{Totals: map[string]int64{"CPU": 1}, Devices: map[string][]Device{"GPU": {{Bytes: 1}}}}}, &Want{N: 1, Needs: []map[string]int64{{"CPU": 1}}}, &Output{Lines: []OutputLine{{Pid: 1, Text: "x"}}}} {
 		b, err := Encode("a seed", v)
 		if err != nil {
 			f.Fatal(err)
@@ -167,7 +167,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(b))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, v := range []any{new(Hello), new(Welcome), new(Ask), new(Answer), new(Told), new(InstanceTold), new(News), new(Stock), new(Want), new(Offer), new(Settled), new(Infeasible), new(Actors), new(Value), new(Resolve), new(record.Actor)} {
+		for _, v := range []any{new(Hello), new(Welcome), new(Ask), new(Answer), new(Told), new(InstanceTold), new(News), new(Stock), new(Want), new(Offer), new(Settled), new(Infeasible), new(Actors), new(Value), new(Resolve), new(Output), new(OutputTaken), new(OutputEnd), new(record.Actor)} {
 			if err := Decode("a body", b, MaxBody, v); err != nil && fault.CodeOf(err) != fault.BadRequest {
 				t.Errorf("%T: %v", v, err)
 			}

@@ -198,8 +198,8 @@ func (r route) Control(node uint32) (*wire.Peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := wire.NewPeer(a, func(m *wire.Message) { here.ObjectMessage(node, m) }, nil)
-	other := wire.NewPeer(b, func(m *wire.Message) { there.ObjectMessage(r.from, m) }, nil)
+	p := wire.NewPeer(a, func(m *wire.Message) { here.NodeMessage(node, m) }, nil)
+	other := wire.NewPeer(b, func(m *wire.Message) { there.NodeMessage(r.from, m) }, nil)
 	r.n.controls[[2]uint32{r.from, node}], r.n.controls[[2]uint32{node, r.from}] = p, other
 	p.Start()
 	other.Start()

@@ -1,3 +1,6 @@
+// Package sessiondir makes, locks and removes the directories of sessions. Each session of a user has a directory below the user's
+// base directory. The daemon of the session holds the lock of the directory while it lives; a directory whose lock nobody
+// holds is what a killed daemon has left, and the next one removes it (SweepStale). The package starts no goroutine.
 package sessiondir
 
 import (

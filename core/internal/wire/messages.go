@@ -238,6 +238,7 @@ type LogLine struct {
 	Carriage bool // ended by \r: a progress line that the next replaces
 	Text     string
 	Source   string // "" for a worker; "daemon" for the runtime's own warnings
+	Node     string // the address of the node, "" for that of the driver's node
 }
 
 // ActorCreate registers an actor and starts it.

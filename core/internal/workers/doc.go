@@ -69,7 +69,8 @@
 //
 // A worker's standard output and error are pipes that are always drained: into files of at
 // most 64 MiB in the session's folder logs and, if the driver wants it, to the driver in
-// batches (Sink). A driver that does not read loses the oldest lines. A line that begins
+// batches (Sink). A driver that does not read loses the oldest lines. A sink knows how many outputs write to
+// it, so that Finish can wait for the last line. A line that begins
 // with namePrefix names the writer of the lines after it. workEndMark on standard error
 // says that the following output belongs to other work, so that a report about a process's
 // death quotes only the output of the work that died with it.

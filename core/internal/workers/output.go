@@ -44,8 +44,14 @@ func newOutput(dir string, s *Sink, fds [2]int) (*Output, error) {
 	for i := range o.out {
 		o.out[i].splitter = splitter{line: wire.LogLine{Stderr: i == 1}, latest: &o.name}
 	}
+	if s != nil {
+		s.join()
+	}
 	for i, fd := range fds {
 		if err := readPipe(fd, func(b []byte) bool { return o.got(i, b) }, func() { o.showPartial(i) }, func() { o.ended(i) }); err != nil {
+			if s != nil {
+				s.leave()
+			}
 			return nil, err
 		}
 	}
@@ -169,6 +175,9 @@ func (o *Output) ended(i int) {
 	}
 	s.full = true
 	if o.open--; o.open == 0 {
+		if o.sink != nil {
+			o.sink.leave()
+		}
 		close(o.done)
 	}
 }

@@ -29,7 +29,8 @@ type Sink struct {
 	dropped int
 	running bool
 	closed  bool
-	idle    *sync.Cond // running became false
+	writers int        // outputs that have not ended
+	idle    *sync.Cond // running became false, or writers 0
 }
 
 // NewSink returns a sink without lines. Send sends a batch to the driver, and unsent
@@ -101,7 +102,7 @@ func (s *Sink) nextBatch() (batch []wire.LogLine, more bool) {
 	}
 	if s.dropped > 0 {
 		batch = append(batch, wire.LogLine{Stderr: true, Source: "daemon",
-			Text: fmt.Sprintf("%d lines of output were dropped: the driver does not read them fast enough (they are in the session's logs)", s.dropped)})
+			Text: fmt.Sprintf("%d lines of output were dropped: the driver does not read them fast enough (they are in the logs of the session)", s.dropped)})
 		s.dropped = 0
 	}
 	n, bytes := 0, 0
@@ -118,8 +119,31 @@ func (s *Sink) nextBatch() (batch []wire.LogLine, more bool) {
 	return batch, true
 }
 
+// join notes an output that adds lines, and leave that it adds nothing more.
+func (s *Sink) join() { s.count(1) }
+
+func (s *Sink) leave() { s.count(-1) }
+
+func (s *Sink) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.writers += n; s.writers == 0 {
+		s.idle.Broadcast()
+	}
+}
+
 // Flush waits until everything that was added is sent, or until the limit, after which nothing more is taken.
 func (s *Sink) Flush(limit time.Duration) {
+	s.await(limit, func() bool { return !s.running })
+}
+
+// Finish is Flush, and first waits until the output of all workers that write to the sink has ended.
+func (s *Sink) Finish(limit time.Duration) {
+	s.await(limit, func() bool { return !s.running && s.writers == 0 })
+}
+
+// await waits until it is so, or until the limit. It calls the function with mu held.
+func (s *Sink) await(limit time.Duration, so func() bool) {
 	timer := time.AfterFunc(limit, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -129,7 +153,7 @@ func (s *Sink) Flush(limit time.Duration) {
 	defer timer.Stop()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.running && !s.closed {
+	for !so() && !s.closed {
 		s.idle.Wait()
 	}
 }

@@ -104,3 +104,32 @@ func TestSink_AllSent_HoldsNothing(t *testing.T) {
 		}
 	})
 }
+
+// Finish waits for the outputs that write to the sink, and for what they have added.
+func TestSink_Finish_WaitsForTheLastOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := &reader{}
+		s := NewSink(r.send, r.waiting)
+		s.join()
+		s.join()
+		go func() {
+			time.Sleep(time.Second)
+			s.leave()
+			time.Sleep(time.Second)
+			s.Add([]wire.LogLine{{Text: "last"}})
+			s.leave()
+		}()
+		began := time.Now()
+		s.Finish(time.Minute)
+		if took := time.Since(began); took < 2*time.Second || took > 3*time.Second || len(r.lines) != 1 {
+			t.Errorf("after %v it has sent %q", took, r.lines)
+		}
+		s.join()
+		began = time.Now()
+		s.Finish(time.Second)
+		s.Add([]wire.LogLine{{Text: "late"}})
+		if took := time.Since(began); took != time.Second || len(r.lines) != 1 {
+			t.Errorf("after %v it has sent %q", took, r.lines)
+		}
+	})
+}

@@ -60,9 +60,11 @@ class Printer:
         self._seen: dict[tuple[str, bool], _Copies] = {}
         self._progress: set[bool] = set()  # streams whose last line ended in \r
 
-    def log(self, pid: int, name: str, stderr: bool, carriage: bool, text: str, source: str) -> None:
-        """Shows one line of a worker, or of the daemon."""
-        prefix = f"({source or name or 'worker'} pid={pid})" if pid else f"({source or name})"
+    def log(self, pid: int, name: str, stderr: bool, carriage: bool, text: str, source: str, node: str = "") -> None:
+        """Shows one line of a worker, or of the daemon. Node is the address of another node."""
+        process = f" pid={pid}" if pid else ""
+        place = f", ip={node}" if node else ""
+        prefix = f"({source or name or 'worker'}{process}{place})"
         if carriage:
             self._write(prefix, stderr, text, carriage=True, warn=bool(source))
             return
