@@ -7,7 +7,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/play"
-	"github.com/eagleray/eagleray/core/internal/sessiondir"
 )
 
 // The test binary plays the Python side too: zygotes and workers are this
