@@ -1,19 +1,14 @@
 // Package cli is the command line of the program eagleray, and its long-running processes, which are
-// commands, too: the daemon, the head and the warden. It joins the roles of a process: the daemon, the head and the state that a
-// head replicates, each of which knows the others as interfaces only. The Python package has
-// commands of its own (`eagleray list`, `eagleray memory`, ...), which ask the command census.
+// commands, too: the daemon (package nodeprocess), the head (package headprocess) and the warden, which is here. The Python package
+// has commands of its own (`eagleray list`, `eagleray memory`, ...), which ask the command census.
 //
 // # Processes
 //
-// A program's own session is one process, an embedded daemon with a head in it (daemon.go). A node that `start` leaves running has
-// a warden (warden.go), which keeps a head (head.go), if the cluster began here, and a daemon that is a member of the cluster
-// (daemonmember.go, member.go). nodeConfig has what they are told, and sessions.go finds them again.
+// A program's own session is one process, an embedded daemon with a head in it. A node that `start` leaves running has
+// a warden (warden.go), which keeps a head, if the cluster began here, and a daemon that is a member of the cluster.
+// nodeConfig has what they are told, and sessions.go finds them again.
 //
-// # Goroutines and locks
-//
-// A member has a goroutine that accepts connections of other nodes and one that renews its certificate; a head has these, one more that accepts
-// connections of its machine, and two that follow the cluster's state. The others belong to the packages that are joined here.
-// member.mu guards what the head has told of nodes; nothing is called with it held.
+// There are no locks here. The goroutines of a command end with it.
 package cli
 
 import (

@@ -8,6 +8,9 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/eagleray/eagleray/core/internal/headprocess"
+	"github.com/eagleray/eagleray/core/internal/nodeprocess"
 )
 
 // defaultPort is where a head listens, as in Ray.
@@ -15,36 +18,18 @@ const defaultPort = 6379
 
 // nodeConfig is what the warden of a node is started with, as JSON.
 type nodeConfig struct {
-	Head *headConfig `json:"head,omitempty"` // nil: the head is elsewhere
-	Node config      `json:"node"`           // its Member has no heads when Head is given: they are those of Head
-}
-
-// headConfig is what a head is started with, as JSON.
-type headConfig struct {
-	Listen   string      `json:"listen"`             // HOST:PORT; without a host: all addresses of the machine
-	AnyPort  bool        `json:"any_port,omitempty"` // take a free port when that one is taken
-	Insecure bool        `json:"insecure,omitempty"`
-	Token    tokenSource `json:"token"`
-	State    stateDir    `json:"state"`
-}
-
-// memberConfig is the part of a daemon's configuration that makes it a member of a cluster with other nodes.
-type memberConfig struct {
-	Heads    []string    `json:"heads"`            // HOST:PORT
-	Socket   string      `json:"socket,omitempty"` // of the head, if it is on this machine
-	Listen   string      `json:"listen"`           // HOST:PORT for other nodes; port 0: a free one
-	Insecure bool        `json:"insecure,omitempty"`
-	Token    tokenSource `json:"token"`
+	Head *headprocess.Config `json:"head,omitempty"` // nil: the head is elsewhere
+	Node nodeprocess.Config  `json:"node"`           // its Member has no heads when Head is given: they are those of Head
 }
 
 // clusterConfig adds to the configuration of a node what its head is, and how other machines reach it.
-func clusterConfig(flags map[string]string, base string, c config) (n nodeConfig, err error) {
+func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (n nodeConfig, err error) {
 	if flags["--head"] != "" && flags["--address"] != "" {
 		return n, errors.New("--head begins a cluster and --address joins one: give one of the two")
 	}
 	host := listenHost(c.NodeIP)
 	insecure := flags["--insecure"] != ""
-	m := &memberConfig{Insecure: insecure, Listen: net.JoinHostPort(host, orZero(flags["--node-manager-port"]))}
+	m := &nodeprocess.MemberConfig{Insecure: insecure, Listen: net.JoinHostPort(host, orZero(flags["--node-manager-port"]))}
 	n.Node = c
 	n.Node.Member = m
 	if flags["--head"] == "" {
@@ -71,9 +56,9 @@ func clusterConfig(flags map[string]string, base string, c config) (n nodeConfig
 	if err != nil {
 		return n, err
 	}
-	n.Head = &headConfig{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state}
+	n.Head = &headprocess.Config{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state}
 	if n.Node.NodeIP == "" {
-		n.Node.NodeIP = localAddress()
+		n.Node.NodeIP = nodeprocess.LocalAddress()
 	}
 	return n, nil
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 )
 
 // The checks of flags' values. Each returns what is wrong with a text; the caller adds the flag's name.
@@ -67,22 +65,6 @@ func oneOf(words ...string) func(string) error {
 		}
 		return fmt.Errorf("%q is not possible, must be %s", text, strings.Join(words, " or "))
 	}
-}
-
-// maxNodeName is far more than the name of a machine or of a pod has.
-const maxNodeName = 256
-
-// nodeName checks the name of a node, which is shown in lists and in logs.
-func nodeName(text string) error {
-	switch {
-	case len(text) > maxNodeName:
-		return fmt.Errorf("the name of a node has at most %d bytes, not %d; it begins with %.60q", maxNodeName, len(text), text)
-	case !utf8.ValidString(text):
-		return fmt.Errorf("the name of a node must be UTF-8, not %q", text)
-	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Errorf("the name of a node must have printable characters only, not %q", text)
-	}
-	return nil
 }
 
 // maxHostname is the longest name that DNS has.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/process"
 )
 
 // host stands for one machine: a folder for sessions.
@@ -193,7 +194,7 @@ func TestStart_FirstNodeOfOneFolderEnds_TheOtherIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pid := pidOf(first, daemonPidName)
+	pid := process.PidOf(first, process.DaemonPid)
 	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +225,7 @@ func TestStop_WardenWasKilled_NothingIsLeft(t *testing.T) {
 	a := newHost(t)
 	a.head()
 	node := startedBelow(a.base())[0]
-	pids := []int{pidOf(node.dir, daemonPidName), pidOf(node.dir, headPidName)}
+	pids := []int{process.PidOf(node.dir, process.DaemonPid), process.PidOf(node.dir, process.HeadPid)}
 	if err := unix.Kill(node.warden, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
@@ -249,7 +250,7 @@ func TestStart_HeadIsKilled_ItsSuccessorGoesOn(t *testing.T) {
 	b.mustRun(small("--address="+address, "--token-file="+token, "--node-name=second")...)
 	nodes := startedBelow(a.base())
 	for range 2 {
-		pid := pidOf(nodes[0].dir, headPidName)
+		pid := process.PidOf(nodes[0].dir, process.HeadPid)
 		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
@@ -339,7 +340,7 @@ func newerHead(t *testing.T, tokenFile string) (address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cert, err := ownCertificate(authority, self)
+	cert, err := process.OwnCertificate(authority, self)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -350,7 +351,7 @@ func newerHead(t *testing.T, tokenFile string) (address string) {
 	t.Cleanup(func() { l.Close() })
 	answer := func(nc net.Conn) error {
 		defer nc.Close()
-		c, err := pki.OverTLS(context.Background(), tls.Server(nc, cert.tls()("other", pki.JoinProtocol)))
+		c, err := pki.OverTLS(context.Background(), tls.Server(nc, cert.TLS()("other", pki.JoinProtocol)))
 		if err != nil {
 			return err
 		}

@@ -6,42 +6,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/internal/process"
 )
-
-// Files in the folder of a session with the numbers of its processes.
-const (
-	daemonPidName = "pid"
-	wardenPidName = "warden.pid"
-	headPidName   = "head.pid"
-)
-
-// roles are the words that name these processes in their command lines.
-var roles = map[string]string{daemonPidName: "daemon", wardenPidName: "warden", headPidName: "head"}
-
-func writePid(dir, name string) error {
-	return os.WriteFile(filepath.Join(dir, name), []byte(strconv.Itoa(os.Getpid())+"\n"), 0o600)
-}
-
-// pidOf returns a process of a session, verified: its command line names the session. 0 when there is none.
-func pidOf(dir, name string) int {
-	b, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		return 0
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || pid <= 1 {
-		return 0
-	}
-	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
-	if err != nil || !strings.Contains(string(line), "\x00"+roles[name]+"\x00") || !strings.Contains(string(line), "\x00"+dir+"\x00") {
-		return 0
-	}
-	return pid
-}
 
 // started is a node of this machine that `start` began and that runs.
 type started struct {
@@ -54,8 +23,8 @@ type started struct {
 func startedBelow(base string) (list []started) {
 	dirs, _ := filepath.Glob(filepath.Join(base, "s-*"))
 	for _, dir := range dirs {
-		if pid := pidOf(dir, wardenPidName); pid != 0 {
-			list = append(list, started{dir: dir, warden: pid, head: pidOf(dir, headPidName) != 0})
+		if pid := process.PidOf(dir, process.WardenPid); pid != 0 {
+			list = append(list, started{dir: dir, warden: pid, head: process.PidOf(dir, process.HeadPid) != 0})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b started) int {
@@ -70,18 +39,11 @@ func startedBelow(base string) (list []started) {
 	return list
 }
 
-// leaveDaemon removes what only a daemon needs, when it has ended.
-func leaveDaemon(dir string) {
-	for _, name := range []string{"lock", daemonPidName, "d.sock", "p"} {
-		os.RemoveAll(filepath.Join(dir, name))
-	}
-}
-
 // markEnded says that a session has ended, so that its folder may go, and that it is not the current one any more: another
 // node of this machine is, if one runs.
 func markEnded(base, dir string) error {
-	leaveDaemon(dir)
-	for _, name := range []string{headPidName, headSocketName, stateName, headsName, wardenPidName} {
+	process.LeaveDaemon(dir)
+	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, headsName, process.WardenPid} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
 	err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600)
@@ -105,10 +67,10 @@ func markEnded(base, dir string) error {
 
 // markKilled marks the sessions whose warden was killed before it could, when no other process of theirs runs.
 func markKilled(base string) {
-	files, _ := filepath.Glob(filepath.Join(base, "s-*", wardenPidName))
+	files, _ := filepath.Glob(filepath.Join(base, "s-*", process.WardenPid))
 	for _, file := range files {
 		dir := filepath.Dir(file)
-		if pidOf(dir, wardenPidName) == 0 && pidOf(dir, headPidName) == 0 && pidOf(dir, daemonPidName) == 0 {
+		if process.PidOf(dir, process.WardenPid) == 0 && process.PidOf(dir, process.HeadPid) == 0 && process.PidOf(dir, process.DaemonPid) == 0 {
 			_ = markEnded(base, dir) // what cannot be marked stays, and is looked at again
 		}
 	}
@@ -116,8 +78,8 @@ func markKilled(base string) {
 
 // kill ends all processes of a session at once.
 func (s *started) kill() {
-	for _, name := range []string{wardenPidName, headPidName, daemonPidName} {
-		if pid := pidOf(s.dir, name); pid != 0 {
+	for _, name := range []string{process.WardenPid, process.HeadPid, process.DaemonPid} {
+		if pid := process.PidOf(s.dir, name); pid != 0 {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}

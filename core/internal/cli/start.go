@@ -19,6 +19,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/headprocess"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -104,7 +106,7 @@ func alreadyRuns(dir string) error {
 		c.close()
 		return fmt.Errorf("a cluster is running on this machine already (session %s, daemon pid %d); end it first with: eagleray stop", dir, c.pid)
 	}
-	return fmt.Errorf("a cluster is there already but does not answer (session %s, daemon pid %d); end it first with: eagleray stop", dir, pidOf(dir, daemonPidName))
+	return fmt.Errorf("a cluster is there already but does not answer (session %s, daemon pid %d); end it first with: eagleray stop", dir, process.PidOf(dir, process.DaemonPid))
 }
 
 // launch starts the warden of a node in the background and waits until the node is ready. When it fails, it leaves nothing.
@@ -149,7 +151,7 @@ func launch(dir string, conf nodeConfig) (_ *exec.Cmd, said nodeSaid, err error)
 	}
 	endNode(cmd, whenEnded(cmd))
 	wrote, _ := io.ReadAll(io.NewSectionReader(early, 0, 1<<20))
-	for _, name := range []string{wardenLogName, headLogName, sessiondir.LogName} {
+	for _, name := range []string{wardenLogName, headprocess.LogName, sessiondir.LogName} {
 		logged, _ := os.ReadFile(filepath.Join(dir, name))
 		wrote = append(wrote, logged...)
 	}
@@ -224,7 +226,7 @@ func formerText(former bool) string {
 }
 
 // tokenFlag is how the command for other machines names the token.
-func tokenFlag(s tokenSource) string {
+func tokenFlag(s process.TokenSource) string {
 	if s.File == "" {
 		return "   (with " + s.Variable + " as here)"
 	}

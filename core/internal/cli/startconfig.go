@@ -12,11 +12,12 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/internal/accelerator"
+	"github.com/eagleray/eagleray/core/internal/nodeprocess"
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
 
 // startConfig turns the flags of start into the daemon's configuration.
-func startConfig(flags map[string]string) (c config, err error) {
+func startConfig(flags map[string]string) (c nodeprocess.Config, err error) {
 	if c.NumCPUs, err = numberOf(flags, "--num-cpus"); err != nil {
 		return c, err
 	}
@@ -191,14 +192,14 @@ func checkWorkerPorts(flags map[string]string) error {
 
 // unusedSettings returns the settings of --system-config that have no effect here, as a reason that ends the list of
 // flags without one.
-func unusedSettings(c *config) []reason {
+func unusedSettings(c *nodeprocess.Config) []reason {
 	var table []option
 	for _, name := range sortedKeys(c.System) {
-		why := "of the settings of --system-config those of spilling have an effect" + meant(name, spillSettings)
+		why := "of the settings of --system-config those of spilling have an effect" + meant(name, nodeprocess.SpillSettings)
 		table = append(table, option{name: strconv.Quote(name), unused: why})
 	}
 	return byReason(table, func(o *option) bool {
 		name, _ := strconv.Unquote(o.name)
-		return !slices.Contains(spillSettings, name)
+		return !slices.Contains(nodeprocess.SpillSettings, name)
 	})
 }

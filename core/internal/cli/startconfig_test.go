@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/eagleray/eagleray/core/internal/nodeprocess"
 )
 
 func TestStartConfig_Wrong_SaysWhat(t *testing.T) {
@@ -71,15 +73,15 @@ func TestStartConfig_Right_IsPassedOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	cpus, gpus, memory, store := 2.5, 1.0, uint64(1000), uint64(1e8)
-	want := config{
+	want := nodeprocess.Config{
 		NumCPUs: &cpus, NumGPUs: &gpus, Memory: &memory, ObjectStoreMemory: &store, GPUMemory: []int64{16 << 30}, Labels: map[string]string{"a": "b", "c": "d"},
 		Resources: map[string]float64{"disk": 1.5, "TPU": 4}, Infeasible: "wait", NodeName: "trunk", NodeIP: "10.1.2.3",
-		spillConfig: spillConfig{Directory: "/spill", System: map[string]any{"max_io_workers": 2.0}},
 	}
+	want.Directory, want.System = "/spill", map[string]any{"max_io_workers": 2.0}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got, err := startConfig(nil); err != nil || !reflect.DeepEqual(got, config{}) {
+	if got, err := startConfig(nil); err != nil || !reflect.DeepEqual(got, nodeprocess.Config{}) {
 		t.Errorf("without flags: %+v, %v", got, err)
 	}
 }
@@ -97,18 +99,6 @@ func TestStartConfig_InfeasibleInTheEnvironment_CountsAfterTheFlag(t *testing.T)
 	}
 	t.Setenv(infeasibleVar, "sometimes")
 	if _, err := startConfig(nil); err == nil || !strings.Contains(err.Error(), `EAGLERAY_INFEASIBLE: "sometimes" is not possible, must be raise or wait`) {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestConfigOptions_NodeName_IsTheAddressUnlessGiven(t *testing.T) {
-	for _, name := range []string{"", "trunk"} {
-		o, err := (&config{NodeIP: "10.1.2.3", NodeName: name}).options("/s", nil)
-		if want := map[string]string{"": "10.1.2.3", "trunk": "trunk"}[name]; err != nil || o.Name != want {
-			t.Errorf("%q: %q, %v", name, o.Name, err)
-		}
-	}
-	if _, err := (&config{NodeName: "a\nb"}).options("/s", nil); err == nil || !strings.Contains(err.Error(), "printable") {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,5 +1,7 @@
 package cli
 
+import "github.com/eagleray/eagleray/core/internal/nodeprocess"
+
 // Why flags that Ray has are accepted by start and have no effect.
 const (
 	noPorts      = "the head has one port (--port) and each node one (--node-manager-port); the processes of a machine talk through Unix sockets"
@@ -37,7 +39,7 @@ var startOptions = append([]option{
 	{name: "--labels", value: "K=V,…", about: "labels of this node"},
 	{name: "--labels-file", value: "FILE", about: "a YAML file of labels; those of --labels come first"},
 	{name: "--infeasible", value: "WHAT", about: "what a task does that this node can never run: raise (default), or wait as in Ray", check: oneOf("raise", "wait")},
-	{name: "--node-name", value: "NAME", about: "the name under which this node is shown (default: its address)", check: nodeName},
+	{name: "--node-name", value: "NAME", about: "the name under which this node is shown (default: its address)", check: nodeprocess.CheckName},
 	{name: "--node-ip-address", value: "IP", about: "the address at which other nodes reach this one (default: found out)", check: nodeAddress},
 	{name: "--port", value: "PORT", about: "with --head: where other machines join (default: 6379; 0: a free one)", check: port},
 	{name: "--node-manager-port", value: "PORT", about: "where other nodes reach this one (default: a free one)", check: port},

@@ -16,6 +16,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/headprocess"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -26,13 +28,13 @@ func TestStateDirOf_FlagThenVariables(t *testing.T) {
 	}
 	for _, c := range []struct {
 		flag, ours, rays string
-		want             stateDir
+		want             headprocess.StateDir
 	}{
-		{want: stateDir{}},
-		{rays: "/r", want: stateDir{"/r", "RAY_gcs_storage_path"}},
-		{ours: "/o", rays: "/r", want: stateDir{"/o", "EAGLERAY_gcs_storage_path"}},
-		{flag: "/f", ours: "/o", want: stateDir{"/f", "--state-dir"}},
-		{flag: "f", want: stateDir{filepath.Join(here, "f"), "--state-dir"}},
+		{want: headprocess.StateDir{}},
+		{rays: "/r", want: headprocess.StateDir{Path: "/r", From: "RAY_gcs_storage_path"}},
+		{ours: "/o", rays: "/r", want: headprocess.StateDir{Path: "/o", From: "EAGLERAY_gcs_storage_path"}},
+		{flag: "/f", ours: "/o", want: headprocess.StateDir{Path: "/f", From: "--state-dir"}},
+		{flag: "f", want: headprocess.StateDir{Path: filepath.Join(here, "f"), From: "--state-dir"}},
 	} {
 		t.Setenv("EAGLERAY_"+storagePathVar, c.ours)
 		t.Setenv("RAY_"+storagePathVar, c.rays)
@@ -107,7 +109,7 @@ func TestStart_StateDir_TheNextHeadGoesOn(t *testing.T) {
 	// The machines of the head and of the third node stop, and the head comes back.
 	for _, m := range []*host{c, a} {
 		for _, node := range startedBelow(m.base()) {
-			pids := []int{node.warden, pidOf(node.dir, headPidName), pidOf(node.dir, daemonPidName)}
+			pids := []int{node.warden, process.PidOf(node.dir, process.HeadPid), process.PidOf(node.dir, process.DaemonPid)}
 			node.kill()
 			for _, pid := range pids {
 				if pid != 0 && !waitEnd(pid, 20*time.Second) {
@@ -118,7 +120,7 @@ func TestStart_StateDir_TheNextHeadGoesOn(t *testing.T) {
 	}
 	a.mustRun(again...)
 	head := startedBelow(a.base())[0]
-	if err := unix.Kill(pidOf(head.dir, headPidName), unix.SIGKILL); err != nil { // its successor judges the nodes as well
+	if err := unix.Kill(process.PidOf(head.dir, process.HeadPid), unix.SIGKILL); err != nil { // its successor judges the nodes as well
 		t.Fatal(err)
 	}
 	text = a.awaitStatus(`dead node  \w{8}  third `)
@@ -127,7 +129,7 @@ func TestStart_StateDir_TheNextHeadGoesOn(t *testing.T) {
 			t.Errorf("%d times %s in\n%s", n, alive, text)
 		}
 	}
-	logged, err := os.ReadFile(filepath.Join(head.dir, headLogName))
+	logged, err := os.ReadFile(filepath.Join(head.dir, headprocess.LogName))
 	if err != nil || !strings.Contains(string(logged), "it did not come back within 10s") {
 		t.Errorf("the log of the head does not say why the third node is dead (%v):\n%s", err, logged)
 	}
@@ -150,7 +152,7 @@ func TestStart_StateDirInUseDamagedOrOfAnotherToken_SaysSo(t *testing.T) {
 			}
 		}
 	}
-	head := pidOf(startedBelow(a.base())[0].dir, headPidName)
+	head := process.PidOf(startedBelow(a.base())[0].dir, process.HeadPid)
 	says(b.within(failLimit, 2, append(same, "--state-dir="+dir)...), "--state-dir: open state directory "+dir, "is in use", fmt.Sprintf("process id %d.", head))
 	a.mustRun("stop")
 	says(b.within(failLimit, 2, small("--head", "--port=0", "--state-dir="+dir)...), "the authority of the cluster", "is not the one that it was sealed with")
@@ -210,7 +212,7 @@ func fillStateDir(t *testing.T, dir string) {
 	state := filepath.Join(dir, "state")
 	a.head("--state-dir=" + state)
 	node := startedBelow(a.base())[0]
-	head := pidOf(node.dir, headPidName)
+	head := process.PidOf(node.dir, process.HeadPid)
 	gone := make(chan bool, 1)
 	go func() { gone <- waitEnd(head, 30*time.Second) }()
 	put := func(i int) error {
@@ -224,7 +226,7 @@ func fillStateDir(t *testing.T, dir string) {
 	if !<-gone || acknowledged < 10 || acknowledged == 1000 {
 		t.Fatalf("the head does not end after %d changes", acknowledged)
 	}
-	logged, err := os.ReadFile(filepath.Join(node.dir, headLogName))
+	logged, err := os.ReadFile(filepath.Join(node.dir, headprocess.LogName))
 	if want := "the state directory " + state + " cannot be written, so the head stops"; err != nil || !strings.Contains(string(logged), want) || !strings.Contains(string(logged), "Make room on its disk") {
 		t.Errorf("no %q in the log of the head (%v):\n%s", want, err, logged)
 	}

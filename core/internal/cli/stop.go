@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
 )
@@ -61,7 +62,7 @@ func runStop(args []string, out, _ io.Writer) error {
 			problems = append(problems, err)
 		}
 	}
-	if dir, err := currentSession(base); err == nil && pidOf(dir, wardenPidName) == 0 {
+	if dir, err := currentSession(base); err == nil && process.PidOf(dir, process.WardenPid) == 0 {
 		clearCurrent(base, dir)
 	}
 	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
@@ -75,7 +76,7 @@ const askLimit = 500 * time.Millisecond
 
 // stop asks a node to end. The function that it returns waits until the node has ended, and tells of it.
 func (s *started) stop(grace time.Duration, force bool, out io.Writer) (wait func() error) {
-	daemonPid, what := pidOf(s.dir, daemonPidName), ", which did not answer"
+	daemonPid, what := process.PidOf(s.dir, process.DaemonPid), ", which did not answer"
 	if c, err := dialCluster(s.dir); err == nil {
 		what = ""
 		var info wire.ClusterInfo

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/process"
 )
 
 // The variables that name the cluster's token. Those that begin with RAY_ are Ray's.
@@ -18,23 +19,8 @@ const (
 	rayTokenPathVar = "RAY_AUTH_TOKEN_PATH"
 )
 
-// tokenSource says where the processes of a node find the cluster's token. The token itself is in no command line and in
-// no configuration.
-type tokenSource struct {
-	File     string `json:"file,omitempty"`     // a path; else
-	Variable string `json:"variable,omitempty"` // the name of a variable whose value is the token
-}
-
-// read returns the token.
-func (s tokenSource) read() (pki.Token, error) {
-	if s.File != "" {
-		return pki.ReadToken(s.File)
-	}
-	return pki.ParseToken(os.Getenv(s.Variable), "the variable "+s.Variable)
-}
-
 // tokenOf finds the token that the flags or the variables name. It returns false when they name none.
-func tokenOf(flags map[string]string) (s tokenSource, given bool, err error) {
+func tokenOf(flags map[string]string) (s process.TokenSource, given bool, err error) {
 	path, name := flags["--token-file"], "--token-file"
 	if path == "" {
 		path, name = os.Getenv(tokenFileVar), tokenFileVar
@@ -45,8 +31,8 @@ func tokenOf(flags map[string]string) (s tokenSource, given bool, err error) {
 	}
 	ray := mode != "disabled"
 	if path == "" && ray && os.Getenv(rayTokenVar) != "" {
-		s = tokenSource{Variable: rayTokenVar}
-		_, err := s.read()
+		s = process.TokenSource{Variable: rayTokenVar}
+		_, err := s.Read()
 		return s, true, err
 	}
 	if path == "" && ray {
@@ -56,7 +42,7 @@ func tokenOf(flags map[string]string) (s tokenSource, given bool, err error) {
 		return s, false, nil
 	}
 	if s.File, err = filepath.Abs(path); err == nil {
-		_, err = s.read()
+		_, err = s.Read()
 	}
 	if err != nil {
 		return s, false, fmt.Errorf("%s: %w", name, err)
@@ -69,17 +55,17 @@ func ownTokenFile(base string) string { return filepath.Join(base, "token") }
 
 // headToken returns the token of a cluster that begins on this machine: the one that was given, else that of the base, which is made
 // if there is none.
-func headToken(flags map[string]string, base string) (tokenSource, error) {
+func headToken(flags map[string]string, base string) (process.TokenSource, error) {
 	s, given, err := tokenOf(flags)
 	if given || err != nil {
 		return s, err
 	}
 	s.File = ownTokenFile(base)
-	_, err = s.read()
+	_, err = s.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = pki.WriteToken(s.File, pki.NewToken(s.File))
 		if errors.Is(err, fs.ErrExist) { // another command was quicker
-			_, err = s.read()
+			_, err = s.Read()
 		}
 	}
 	return s, err
@@ -87,13 +73,13 @@ func headToken(flags map[string]string, base string) (tokenSource, error) {
 
 // joinToken returns the token to join a cluster with: the one that was given, else that of the base, which is the right one if the
 // head is on this machine.
-func joinToken(flags map[string]string, base string) (tokenSource, error) {
+func joinToken(flags map[string]string, base string) (process.TokenSource, error) {
 	s, given, err := tokenOf(flags)
 	if given || err != nil {
 		return s, err
 	}
 	s.File = ownTokenFile(base)
-	_, err = s.read()
+	_, err = s.Read()
 	if errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("joining a cluster needs its token: copy the file that `eagleray start --head` has printed to this machine (mode 0600) and give it with --token-file or %s, or set %s", tokenFileVar, rayTokenVar)
 	}

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/eagleray/eagleray/core/internal/nodeprocess"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/process"
 )
 
 // noTokens leaves no variable that names a token.
@@ -22,7 +24,7 @@ func TestTokenSource_ConfigurationOfANode_HoldsNoSecret(t *testing.T) {
 	const secret = "a secret of many characters"
 	t.Setenv(rayTokenVar, secret)
 	for _, flags := range []map[string]string{{"--head": "true"}, {"--address": "h:1"}} {
-		c, err := clusterConfig(flags, t.TempDir(), config{})
+		c, err := clusterConfig(flags, t.TempDir(), nodeprocess.Config{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -30,7 +32,7 @@ func TestTokenSource_ConfigurationOfANode_HoldsNoSecret(t *testing.T) {
 		if err != nil || strings.Contains(string(b), secret) || !strings.Contains(string(b), rayTokenVar) {
 			t.Errorf("%s, %v", b, err)
 		}
-		if token, err := c.Node.Member.Token.read(); err != nil || token.From() != "the variable "+rayTokenVar {
+		if token, err := c.Node.Member.Token.Read(); err != nil || token.From() != "the variable "+rayTokenVar {
 			t.Errorf("%v, %v", token, err)
 		}
 	}
@@ -47,22 +49,22 @@ func TestTokenOf_SeveralAreGiven_TheFirstCounts(t *testing.T) {
 		return path
 	}
 	flag, ours, rays := file("flag"), file("ours"), file("rays")
-	check := func(flags map[string]string, want tokenSource) {
+	check := func(flags map[string]string, want process.TokenSource) {
 		t.Helper()
-		if got, given, err := tokenOf(flags); err != nil || got != want || given != (want != tokenSource{}) {
+		if got, given, err := tokenOf(flags); err != nil || got != want || given != (want != process.TokenSource{}) {
 			t.Errorf("got %+v, %v, %v; want %+v", got, given, err, want)
 		}
 	}
-	check(nil, tokenSource{})
+	check(nil, process.TokenSource{})
 	t.Setenv(rayTokenPathVar, rays)
-	check(nil, tokenSource{File: rays})
+	check(nil, process.TokenSource{File: rays})
 	t.Setenv(rayTokenVar, "sixteen characters or more")
-	check(nil, tokenSource{Variable: rayTokenVar})
+	check(nil, process.TokenSource{Variable: rayTokenVar})
 	t.Setenv(rayAuthModeVar, "disabled")
-	check(nil, tokenSource{})
+	check(nil, process.TokenSource{})
 	t.Setenv(tokenFileVar, ours)
-	check(nil, tokenSource{File: ours})
-	check(map[string]string{"--token-file": flag}, tokenSource{File: flag})
+	check(nil, process.TokenSource{File: ours})
+	check(map[string]string{"--token-file": flag}, process.TokenSource{File: flag})
 	t.Setenv(rayAuthModeVar, "maybe")
 	if _, _, err := tokenOf(nil); err == nil || !strings.Contains(err.Error(), `RAY_AUTH_MODE: "maybe"`) {
 		t.Errorf("a wrong mode: %v", err)

@@ -59,16 +59,6 @@ func TestTellUnused_SettingsWithoutEffect_AreNamed(t *testing.T) {
 	}
 }
 
-// A setting in the list is one that is read: a wrong value of it is refused, or used.
-func TestSpillSettings_EachIsRead(t *testing.T) {
-	for _, name := range spillSettings {
-		c := spillConfig{System: map[string]any{name: map[string]any{}}}
-		if _, err := c.options(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // Each of Ray's flags of `ray start` has exactly one of the fates that a flag can have.
 func TestStartOptions_EachHasOneFate(t *testing.T) {
 	silent := []string{"--log-style", "--log-color", "--verbose"}

@@ -12,11 +12,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/headprocess"
 	"github.com/eagleray/eagleray/core/internal/join"
+	"github.com/eagleray/eagleray/core/internal/nodeprocess"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/warden"
 )
@@ -40,30 +42,30 @@ func runWarden(args []string, release string) error {
 	if err := f.Parse(args); err != nil {
 		return usage("warden: wrong flags")
 	}
-	parent := openParent(*readyFD)
-	isolate()
+	parent := process.OpenParent(*readyFD)
+	process.Isolate()
 	err := sessiondir.LogTo(*dir, wardenLogName) // makes the folder
 	var text string
 	if err == nil {
-		text, err = configText(fromStdin, os.Stdin)
+		text, err = process.ConfigText(process.FromStdin, os.Stdin)
 	}
 	if err == nil {
 		err = keepNode(parent, *dir, text, release)
 	}
-	parent.sayWhy(err)
+	parent.SayWhy(err)
 	return err
 }
 
 // keepNode runs a node until it ends or a signal comes.
-func keepNode(parent *parentPipe, dir, text, release string) error {
+func keepNode(parent *process.Parent, dir, text, release string) error {
 	var c nodeConfig
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return &badConfig{fmt.Errorf("config: %w", err)}
+		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, unix.SIGTERM)
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
-	if err := writePid(dir, wardenPidName); err != nil {
+	if err := process.WritePid(dir, process.WardenPid); err != nil {
 		return err
 	}
 	n := &node{dir: dir, conf: c, release: release, log: log, parent: parent}
@@ -83,7 +85,7 @@ func keepNode(parent *parentPipe, dir, text, release string) error {
 	var failure *warden.Failure
 	if errors.As(err, &failure) && failure.Reason != "" {
 		if failure.Invalid {
-			return &badConfig{errors.New(failure.Reason)}
+			return process.NewBadConfig(errors.New(failure.Reason))
 		}
 		return errors.New(failure.Reason)
 	}
@@ -97,14 +99,14 @@ type node struct {
 	release string
 	self    string // the path of this program
 	log     *slog.Logger
-	parent  *parentPipe
-	said    daemonSaid // zero until the node is ready
+	parent  *process.Parent
+	said    nodeprocess.Said // zero until the node is ready
 }
 
 // headCommand starts the head. One that is started again listens at the port that it had.
 func (n *node) headCommand(said map[string]string) warden.Command {
 	c := *n.conf.Head
-	var before headSaid
+	var before headprocess.Said
 	if s, again := said["head"]; again && readySaid(s, &before) == nil {
 		host, _, _ := net.SplitHostPort(c.Listen)
 		c.Listen, c.AnyPort = net.JoinHostPort(host, strconv.Itoa(before.Port)), false
@@ -116,15 +118,15 @@ func (n *node) headCommand(said map[string]string) warden.Command {
 func (n *node) daemonCommand(said map[string]string) warden.Command {
 	c := n.conf.Node
 	if n.conf.Head != nil {
-		var head headSaid
+		var head headprocess.Said
 		if err := readySaid(said["head"], &head); err != nil {
 			n.log.Error("the head of this node", "error", err) // and the daemon will say that it finds none
 		}
 		m := *c.Member
-		m.Heads, m.Socket = []string{head.Local}, filepath.Join(n.dir, headSocketName)
+		m.Heads, m.Socket = []string{head.Local}, filepath.Join(n.dir, process.HeadSocket)
 		c.Member = &m
 	}
-	return n.command("daemon", []string{"--own-log", "--session-dir", n.dir, "--config", fromStdin}, c)
+	return n.command("daemon", []string{"--own-log", "--session-dir", n.dir, "--config", process.FromStdin}, c)
 }
 
 // command runs this program with a configuration as its input.
@@ -147,7 +149,7 @@ func (n *node) ready(said map[string]string) {
 	if err := readySaid(said["daemon"], &n.said); err != nil {
 		n.log.Error("the daemon of this node", "error", err)
 	}
-	var head headSaid
+	var head headprocess.Said
 	heads := n.conf.Node.Member.Heads
 	if n.conf.Head != nil && readySaid(said["head"], &head) == nil {
 		s.HeadPort, s.Former = head.Port, head.Former
@@ -161,12 +163,9 @@ func (n *node) ready(said map[string]string) {
 	if err != nil {
 		n.log.Error("what the node says when it is ready", "error", err)
 	}
-	n.parent.say("ready " + string(b))
-	n.parent.close()
+	n.parent.Say("ready " + string(b))
+	n.parent.Close()
 }
-
-// endedLimit is how long the warden tries to tell a head that its node has ended.
-const endedLimit = 2 * time.Second
 
 // ended tells the head that this node is gone, when nothing of it lives. With the head of this machine the whole cluster ends.
 func (n *node) ended(child string, status int) {
@@ -181,16 +180,16 @@ func (n *node) ended(child string, status int) {
 }
 
 func (n *node) sayEnded(status int) error {
-	id, err := n.said.nodeID()
+	id, err := n.said.NodeID()
 	if err != nil {
 		return err
 	}
 	m := n.conf.Node.Member
-	token, err := m.Token.read()
+	token, err := m.Token.Read()
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), endedLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), nodeprocess.EndedLimit)
 	defer cancel()
 	c := join.Client{Heads: m.Heads, Token: token, Insecure: m.Insecure, Node: id, Release: n.release}
 	return c.Ended(ctx, endText(status))

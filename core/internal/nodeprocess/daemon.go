@@ -1,18 +1,15 @@
-package cli
+package nodeprocess
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,76 +18,50 @@ import (
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
-	"github.com/eagleray/eagleray/core/internal/workers"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
 
-// badConfig is what the user asked for and cannot have.
-type badConfig struct{ error }
+// Options are what the command line of a daemon says.
+type Options struct {
+	Embedded   bool   // end with the parent
+	ParentFD   int    // the descriptor of the parent's socket; -1: there is none
+	SessionDir string // the session's directory
+	OwnLog     bool   // write to the session's log
+	Config     string // JSON, or process.FromStdin
+	Release    string // of the program
+}
 
-func (b *badConfig) Unwrap() error { return b.error }
-
-// runDaemon is the node and head process: flags, wiring, serving, shutdown.
-func runDaemon(args []string, release string) error {
-	f := flag.NewFlagSet("daemon", flag.ContinueOnError)
-	embedded := f.Bool("embedded", false, "end with the parent")
-	parentFD := f.Int("parent-fd", -1, "descriptor of the parent's socket")
-	dir := f.String("session-dir", "", "the session's directory")
-	ownLog := f.Bool("own-log", false, "write to the session's "+sessiondir.LogName)
-	text := f.String("config", "{}", "JSON; "+fromStdin+": it is read from the standard input")
-	if err := f.Parse(args); err != nil {
-		return usage("daemon: wrong flags")
-	}
-	parent := openParent(*parentFD)
-	isolate()
+// Run is the process of a daemon: its log, its configuration, serving, and what it leaves when it cannot start.
+func Run(o Options) error {
+	parent := process.OpenParent(o.ParentFD)
+	process.Isolate()
 	// Whoever starts it makes no folder: it could be killed before there is anyone who removes it.
-	made := os.Mkdir(*dir, 0o700) == nil
+	made := os.Mkdir(o.SessionDir, 0o700) == nil
 	var err error
-	if *ownLog {
-		err = sessiondir.LogTo(*dir, sessiondir.LogName)
+	if o.OwnLog {
+		err = sessiondir.LogTo(o.SessionDir, sessiondir.LogName)
+	}
+	text := ""
+	if err == nil {
+		text, err = process.ConfigText(o.Config, os.Stdin)
 	}
 	if err == nil {
-		*text, err = configText(*text, os.Stdin)
+		err = serve(o.Embedded, parent, o.SessionDir, text, o.Release)
 	}
-	if err == nil {
-		err = serve(*embedded, parent, *dir, *text, release)
+	if err != nil && made && o.Embedded {
+		os.RemoveAll(o.SessionDir)
 	}
-	if err != nil && made && *embedded {
-		os.RemoveAll(*dir)
-	}
-	parent.sayWhy(err)
+	parent.SayWhy(err)
 	return err
 }
 
-// A configuration of many resources is larger than an argument of a program may be:
-// then it comes by the standard input.
-const (
-	fromStdin   = "-"
-	longConfig  = 64 << 10 // bytes from which on it does
-	largeConfig = 32 << 20 // the most that are read
-)
-
-// configText returns the text of a configuration that an argument names.
-func configText(argument string, in io.Reader) (string, error) {
-	if argument != fromStdin {
-		return argument, nil
-	}
-	b, err := io.ReadAll(io.LimitReader(in, largeConfig+1))
-	if err != nil {
-		return "", fmt.Errorf("read the configuration: %w", err)
-	}
-	if len(b) > largeConfig {
-		return "", &badConfig{fmt.Errorf("the configuration has more than %d bytes", largeConfig)}
-	}
-	return string(b), nil
-}
-
-func serve(embedded bool, parent *parentPipe, dir, text, release string) error {
-	var c config
+func serve(embedded bool, parent *process.Parent, dir, text, release string) error {
+	var c Config
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return &badConfig{fmt.Errorf("config: %w", err)}
+		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	o, err := c.options(dir, log)
@@ -98,7 +69,7 @@ func serve(embedded bool, parent *parentPipe, dir, text, release string) error {
 		err = o.Check()
 	}
 	if err != nil {
-		return &badConfig{err}
+		return process.NewBadConfig(err)
 	}
 	o.Succeed = func(u *net.UnixConn, token string) error {
 		return client.Succeed(u, filepath.Join(dir, "d.sock"), token)
@@ -122,7 +93,7 @@ func serve(embedded bool, parent *parentPipe, dir, text, release string) error {
 		return err
 	}
 	d.Serve()
-	parent.ready(d)
+	parent.Ready(d.SendStore)
 
 	s := <-opened
 	if s.err != nil {
@@ -144,7 +115,7 @@ func serve(embedded bool, parent *parentPipe, dir, text, release string) error {
 	d.Close(!embedded)
 	lock.Close()
 	if !embedded {
-		leaveDaemon(dir)
+		process.LeaveDaemon(dir)
 	}
 	if e := s.node.Close(); e != nil && err == nil {
 		log.Warn("closing the cluster state", "error", e)
@@ -157,14 +128,14 @@ func openDaemon(o daemon.Options) (*daemon.Daemon, *os.File, error) {
 	d, err := daemon.Open(o)
 	var unusable *objects.SpillError
 	if errors.As(err, &unusable) {
-		return nil, nil, &badConfig{err}
+		return nil, nil, process.NewBadConfig(err)
 	}
 	if err != nil {
 		return nil, nil, err
 	}
 	lock, err := sessiondir.Lock(o.SessionDir)
 	if err == nil {
-		err = writePid(o.SessionDir, daemonPidName)
+		err = process.WritePid(o.SessionDir, process.DaemonPid)
 	}
 	return d, lock, err
 }
@@ -177,12 +148,9 @@ func nodeRecord(d *daemon.Daemon, o *daemon.Options) record.Node {
 	}
 }
 
-// leaderLimit is far beyond what an embedded voter needs to lead itself.
-const leaderLimit = 30 * time.Second
-
 // wireHead starts the head role over the state and registers this node.
 func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.Logger) (*head.Head, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), leaderLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)
 	defer cancel()
 	if err := n.WaitLeader(ctx); err != nil {
 		return nil, fmt.Errorf("cluster state: %w", err)
@@ -198,24 +166,13 @@ func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.L
 	return h, nil
 }
 
-// isolate makes this process fit to outlive signals of a terminal and to
-// inherit orphans.
-func isolate() {
-	debug.SetGCPercent(50)
-	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGPIPE, unix.SIGTTOU)
-	_, _ = unix.Setsid() // fails when the starter did it
-	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-	unix.Umask(0o077)
-	workers.Spare()
-}
-
 // waitForEnd returns when the daemon is to end.
-func waitForEnd(d *daemon.Daemon, embedded bool, parent *parentPipe, parentPid int, log *slog.Logger) {
+func waitForEnd(d *daemon.Daemon, embedded bool, parent *process.Parent, parentPid int, log *slog.Logger) {
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, unix.SIGTERM)
 	var gone <-chan struct{}
 	if embedded {
-		gone = parent.gone(parentPid)
+		gone = parent.Gone(parentPid)
 	}
 	select {
 	case <-d.Stopping():

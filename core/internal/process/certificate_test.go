@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"context"
@@ -14,12 +14,12 @@ import (
 
 func TestCertificate_HalfOfItsTimeIsOver_IsRenewedAndAFailureIsTriedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		self := pki.Identity{Cluster: pki.NewCluster(), Generation: generation, Role: pki.RoleHead}
+		self := pki.Identity{Cluster: pki.NewCluster(), Generation: 1, Role: pki.RoleHead}
 		authority, err := pki.NewAuthority(self.Cluster, time.Now())
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := ownCertificate(authority, self)
+		c, err := OwnCertificate(authority, self)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestCertificate_HalfOfItsTimeIsOver_IsRenewedAndAFailureIsTriedAgain(t *tes
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			c.renew(ctx, slog.New(slog.DiscardHandler))
+			c.Renew(ctx, slog.New(slog.DiscardHandler))
 		}()
 		first := c.keys.RenewAt()
 		time.Sleep(time.Until(first) - time.Minute)
@@ -62,12 +62,12 @@ func TestCertificate_HalfOfItsTimeIsOver_IsRenewedAndAFailureIsTriedAgain(t *tes
 }
 
 func TestCertificate_None_NothingIsRenewed(t *testing.T) {
-	c, err := ownCertificate(nil, pki.Identity{})
+	c, err := OwnCertificate(nil, pki.Identity{})
 	if c != nil || err != nil {
 		t.Fatal(c, err)
 	}
-	c.renew(t.Context(), slog.Default())
-	if c.tls() != nil {
+	c.Renew(t.Context(), slog.Default())
+	if c.TLS() != nil {
 		t.Error("there is TLS without a certificate")
 	}
 }

@@ -1,4 +1,4 @@
-package cli
+package nodeprocess
 
 import (
 	"context"
@@ -16,21 +16,17 @@ import (
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/place"
-	"github.com/eagleray/eagleray/core/internal/resume"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// linkSession bounds the sessions between two nodes. Each process that calls another one on another node has two streams,
-// so 4,000 pairs of processes of two nodes can talk. If all of them stopped reading, they would hold 2 GiB.
-var linkSession = resume.Options{MaxStreams: 8192}
-
 // member is a node as a part of a cluster: its connections with the head and with the other nodes. It is the daemon's
 // pipes.Network, and what the head tells the node.
 type member struct {
-	conf     *memberConfig
+	conf     *MemberConfig
 	identity pki.Identity
-	cert     *certificate // nil without TLS
+	cert     *process.Certificate // nil without TLS
 	asks     *join.Client
 	log      *slog.Logger
 	listener net.Listener
@@ -46,12 +42,12 @@ type member struct {
 
 // joinCluster makes a new node a member: it listens for other nodes, and gets a number and a certificate from a head. The address
 // of the node is found out if the options have none.
-func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, release string) (m *member, err error) {
-	token, err := c.Token.read()
+func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, release string) (m *member, err error) {
+	token, err := c.Token.Read()
 	if err != nil {
-		return nil, &badConfig{err}
+		return nil, process.NewBadConfig(err)
 	}
-	listener, err := listen(c.Listen, false, "--node-manager-port")
+	listener, err := process.Listen(c.Listen, false, "--node-manager-port")
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +63,7 @@ func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, releas
 	}
 	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, listener: listener, nodes: map[uint32]record.Node{}}
 	if got.Keys != nil {
-		m.cert = &certificate{keys: got.Keys, next: func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) }}
+		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects = got.Identity.Number, m, m
@@ -77,17 +73,17 @@ func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, releas
 	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Log: o.Log})
 	o.Cluster = m.head
 	m.links, err = link.Open(link.Config{
-		Self: m.identity, TLS: m.cert.tls(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
+		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
 		Serve:   m.serve,
 		Bulk:    func(from uint32, c net.Conn) { m.daemon.ServeObjects(from, c) },
 		Control: m.control,
 		Down: func(node uint32, why error) {
 			m.log.Warn("the connection with another node is lost", "node", node, "why", why)
-			if node != headNumber {
+			if node != process.HeadNumber {
 				m.daemon.NodeGone(node)
 			}
 		},
-		Keep: func(node uint32) bool { return node == headNumber }, Session: linkSession, Log: o.Log,
+		Keep: func(node uint32) bool { return node == process.HeadNumber }, Session: process.LinkSession, Log: o.Log,
 	})
 	return m, err
 }
@@ -95,7 +91,7 @@ func joinCluster(ctx context.Context, c *memberConfig, o *daemon.Options, releas
 // joinError names the token that was used, if the token may be what is wrong.
 func joinError(token pki.Token, err error) error {
 	if errors.Is(err, pki.ErrWrongToken) {
-		return &badConfig{fmt.Errorf("join the cluster with the %v: %w", token, err)}
+		return process.NewBadConfig(fmt.Errorf("join the cluster with the %v: %w", token, err))
 	}
 	return fmt.Errorf("join the cluster: %w", err)
 }
@@ -111,8 +107,8 @@ func (m *member) connect(ctx context.Context, d *daemon.Daemon, n record.Node) e
 			m.log.Error("the node takes no connections any more", "error", err)
 		}
 	}()
-	go m.cert.renew(m.ctx, m.log)
-	head, err := m.links.To(headNumber)
+	go m.cert.Renew(m.ctx, m.log)
+	head, err := m.links.To(process.HeadNumber)
 	if err == nil {
 		_, err = head.Control() // from now on it is dialed again whenever it breaks
 	}
@@ -129,9 +125,12 @@ func (m *member) connect(ctx context.Context, d *daemon.Daemon, n record.Node) e
 	return nil
 }
 
+// EndedLimit is how long the warden tries to tell a head that its node has ended.
+const EndedLimit = 2 * time.Second
+
 // withdraw says that the node does not come. The head may have registered it although nobody knows.
 func (m *member) withdraw() {
-	ctx, cancel := context.WithTimeout(context.Background(), endedLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), EndedLimit)
 	defer cancel()
 	if err := m.asks.Ended(ctx, "it could not start"); err != nil {
 		m.log.Warn("the head does not know yet that this node could not start", "error", err)
@@ -153,16 +152,16 @@ func (m *member) close() {
 
 // control is given each new session with another node.
 func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
-	if from != headNumber {
+	if from != process.HeadNumber {
 		return func(msg *wire.Message) { m.daemon.NodeMessage(from, msg) }
 	}
 	m.head.Connected(p)
-	return handler(m.head.Handle)
+	return process.Handler(m.head.Handle)
 }
 
 // resolve returns where a node is dialed.
 func (m *member) resolve(node uint32) []string {
-	if node != headNumber {
+	if node != process.HeadNumber {
 		m.mu.Lock()
 		defer m.mu.Unlock()
 		return m.nodes[node].Links

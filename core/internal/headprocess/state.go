@@ -1,4 +1,4 @@
-package cli
+package headprocess
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/raftlog"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
@@ -53,7 +54,7 @@ const (
 // ownCluster returns this head's identity, and the authority that signs for the cluster, nil without TLS. They are kept in
 // the cluster's state; a head whose state has none begins a new cluster.
 func ownCluster(ctx context.Context, state *raftstate.Node, token pki.Token, insecure bool) (self pki.Identity, a *pki.Authority, err error) {
-	self = pki.Identity{Generation: generation, Role: pki.RoleHead, Number: headNumber}
+	self = pki.Identity{Generation: generation, Role: pki.RoleHead, Number: process.HeadNumber}
 	if b, known := state.Setting(clusterSetting); !known {
 		self.Cluster = pki.NewCluster()
 		err = state.PutSetting(ctx, clusterSetting, self.Cluster[:])
@@ -70,7 +71,7 @@ func ownCluster(ctx context.Context, state *raftstate.Node, token pki.Token, ins
 	}
 	if sealed, known := state.Setting(authoritySetting); known {
 		if a, err = pki.OpenAuthority(sealed, token); err != nil {
-			return self, nil, &badConfig{fmt.Errorf("the authority of the cluster that is kept here: %w. Start the head with the token that this cluster has", err)}
+			return self, nil, process.NewBadConfig(fmt.Errorf("the authority of the cluster that is kept here: %w. Start the head with the token that this cluster has", err))
 		}
 		return self, a, nil
 	}

@@ -1,4 +1,4 @@
-package cli
+package nodeprocess
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"github.com/eagleray/eagleray/core/internal/objects"
 )
 
-// spillSettings are the settings that are read, of _system_config or of the environment.
-var spillSettings = []string{
+// SpillSettings are the settings that are read, of _system_config or of the environment.
+var SpillSettings = []string{
 	"automatic_object_spilling_enabled", "local_fs_capacity_threshold", "max_io_workers", "min_spilling_size", "object_spilling_cache",
 	"object_spilling_config", "object_spilling_directory", "object_spilling_threshold", "oom_grace_period_s",
 }

@@ -1,4 +1,4 @@
-package cli
+package nodeprocess
 
 import (
 	"log/slog"
@@ -41,7 +41,7 @@ func helper() string {
 // devices detects the accelerators, or takes what was declared: GPUs by
 // num_gpus, other families among the resources. extra are resources that come
 // with them; the labels are added to the node's own.
-func (c *config) devices(log *slog.Logger) (a accelerators, extra resource.Set, err error) {
+func (c *Config) devices(log *slog.Logger) (a accelerators, extra resource.Set, err error) {
 	declared := make(map[string]float64)
 	for name, n := range c.Resources {
 		if accelerator.IsAccelerator(name) {

@@ -1,25 +1,15 @@
-package cli
+package headprocess
 
 import (
 	"context"
 	"errors"
 	"log/slog"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
-
-// placer gives the daemon's methods the head's types, where both are one process.
-type placer struct{ d *daemon.Daemon }
-
-func (p placer) PlaceActor(a record.Actor) { p.d.PlaceActor(a) }
-
-func (p placer) StopActor(i record.Instance, how head.Stop) {
-	p.d.StopActor(i, how == head.StopDrain)
-}
 
 // nodePlacer places an actor on the node of the process that has created it: that node knows the actor's job.
 type nodePlacer struct {

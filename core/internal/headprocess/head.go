@@ -1,10 +1,9 @@
-package cli
+package headprocess
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"log/slog"
 	"net"
@@ -19,76 +18,58 @@ import (
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
 
-// Names in the folder of a session with a head.
-const (
-	headLogName    = "logs/head.log"
-	headSocketName = "h.sock" // where the daemon of this machine talks with the head
-	stateName      = "state"  // the folder of the cluster's state, unless another one is named
-)
-
-// headNumber is the number of the head among those of the nodes, which begin with 1.
-const headNumber = 0
-
 // generation is that of the heads until they can be recovered from a part of them.
 const generation = 1
 
-// headSaid is what a head says behind "ready", as JSON.
-type headSaid struct {
-	Port   int    `json:"port"`
-	Local  string `json:"local"`            // HOST:PORT for processes of this machine
-	Former bool   `json:"former,omitempty"` // it goes on with the cluster of a former run
-}
+// LogName is the head's log in the folder of its session.
+const LogName = "logs/head.log"
 
-// runHead is the process of a cluster's head: the replicated state, the actors, and the connections of the nodes.
-func runHead(args []string, release string) error {
-	f := flag.NewFlagSet("head", flag.ContinueOnError)
-	readyFD := f.Int("ready-fd", -1, "descriptor of the pipe on which this process says that it is ready")
-	dir := f.String("session-dir", "", "the session's directory")
-	if err := f.Parse(args); err != nil {
-		return usage("head: wrong flags")
-	}
-	parent := openParent(*readyFD)
-	isolate()
-	err := sessiondir.LogTo(*dir, headLogName)
+// Run is the process of a cluster's head: the replicated state, the actors, and the connections of the nodes. readyFD is the
+// descriptor of the pipe on which it says that it is ready, and its configuration comes by the standard input.
+func Run(readyFD int, dir, release string) error {
+	parent := process.OpenParent(readyFD)
+	process.Isolate()
+	err := sessiondir.LogTo(dir, LogName)
 	var text string
 	if err == nil {
-		text, err = configText(fromStdin, os.Stdin)
+		text, err = process.ConfigText(process.FromStdin, os.Stdin)
 	}
 	if err == nil {
-		err = serveHead(parent, *dir, text, release)
+		err = serveHead(parent, dir, text, release)
 	}
-	parent.sayWhy(err)
+	parent.SayWhy(err)
 	return err
 }
 
 // serveHead opens what a head consists of, and ends it in the opposite order when a signal comes.
-func serveHead(parent *parentPipe, dir, text, release string) error {
-	var c headConfig
+func serveHead(parent *process.Parent, dir, text, release string) error {
+	var c Config
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
-		return &badConfig{fmt.Errorf("config: %w", err)}
+		return process.NewBadConfig(fmt.Errorf("config: %w", err))
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	term := make(chan os.Signal, 1)
 	signal.Notify(term, unix.SIGTERM)
-	ctx, cancel := context.WithTimeout(context.Background(), leaderLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), process.LeaderLimit)
 	defer cancel()
 
-	token, err := c.Token.read()
+	token, err := c.Token.Read()
 	if err != nil {
-		return &badConfig{err}
+		return process.NewBadConfig(err)
 	}
-	tcp, err := listen(c.Listen, c.AnyPort, "--port")
+	tcp, err := process.Listen(c.Listen, c.AnyPort, "--port")
 	if err != nil {
 		return err
 	}
 	defer tcp.Close()
-	near, err := listenNear(filepath.Join(dir, headSocketName))
+	near, err := listenNear(filepath.Join(dir, process.HeadSocket))
 	if err != nil {
 		return err
 	}
@@ -110,7 +91,7 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 	if err != nil {
 		return err
 	}
-	cert, err := ownCertificate(authority, self)
+	cert, err := process.OwnCertificate(authority, self)
 	if err != nil {
 		return err
 	}
@@ -144,16 +125,16 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 	tokens := func() []pki.Token { return []pki.Token{token} }
 	joins := &join.Server{Self: self, Authority: authority, Tokens: tokens, State: state, Release: release, Log: log}
 	links, err := link.Open(link.Config{
-		Self: self, TLS: cert.tls(), Tokens: tokens, Resolve: func(uint32) []string { return nil }, // nodes dial
+		Self: self, TLS: cert.TLS(), Tokens: tokens, Resolve: func(uint32) []string { return nil }, // nodes dial
 		Serve: func(_ uint32, s *link.Stream) { s.Close() },
 		Bulk:  func(_ uint32, c net.Conn) { c.Close() },
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			server.Connected(from, p)
-			return handler(server.Handle)
+			return process.Handler(server.Handle)
 		},
 		Down:  func(node uint32, why error) { log.Warn("the connection with a node is lost", "node", node, "why", why) },
 		Admit: func(peer pki.Identity) error { return admit(state, peer) },
-		Join:  joins.Serve, Session: linkSession, Log: log,
+		Join:  joins.Serve, Session: process.LinkSession, Log: log,
 	})
 	if err != nil {
 		return err
@@ -162,7 +143,7 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 	follow(func() error {
 		return eachDeadNode(following, state, func(n record.Node) {
 			server.Forget(n.Number)
-			if n.Number != headNumber {
+			if n.Number != process.HeadNumber {
 				links.Dead(n.Number)
 			}
 		})
@@ -183,14 +164,14 @@ func serveHead(parent *parentPipe, dir, text, release string) error {
 	}
 	at := tcp.Addr().(*net.TCPAddr)
 	log.Info("serving", "session", dir, "cluster", self.Cluster, "address", at.String(), "tls", cert != nil)
-	said, err := json.Marshal(headSaid{Port: at.Port, Local: localOf(at), Former: former != nil})
+	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former != nil})
 	if err != nil {
 		return err
 	}
-	if err := writePid(dir, headPidName); err != nil {
+	if err := process.WritePid(dir, process.HeadPid); err != nil {
 		return err
 	}
-	parent.say("ready " + string(said))
+	parent.Say("ready " + string(said))
 	select {
 	case <-term:
 		log.Info("SIGTERM: ending")
@@ -231,14 +212,4 @@ func admit(state *raftstate.Node, peer pki.Identity) error {
 		}
 	}
 	return nil
-}
-
-// handler makes a wire.Handler of a function that reports whether a message was its own. Whoever sends another one is of
-// another version, or faulty.
-func handler(handle func(*wire.Message) bool) wire.Handler {
-	return func(m *wire.Message) {
-		if !handle(m) {
-			m.Peer().Close()
-		}
-	}
 }

@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"context"
@@ -9,17 +9,19 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pki"
 )
 
-// tlsConfig is pki.Keys.TLS; nil without TLS.
-type tlsConfig = func(protocols ...string) *tls.Config
-
-// certificate is the certificate that a process of the cluster shows, and how it gets the next one.
-type certificate struct {
+// Certificate is the certificate that a process of the cluster shows, and how it gets the next one.
+type Certificate struct {
 	keys *pki.Keys
 	next func(ctx context.Context) error // installs a new certificate in the keys
 }
 
-// ownCertificate returns the certificate that a head signs for itself; nil without an authority.
-func ownCertificate(a *pki.Authority, self pki.Identity) (*certificate, error) {
+// NewCertificate returns the certificate that the keys have. next installs a new one in them.
+func NewCertificate(keys *pki.Keys, next func(ctx context.Context) error) *Certificate {
+	return &Certificate{keys, next}
+}
+
+// OwnCertificate returns the certificate that a head signs for itself; nil without an authority.
+func OwnCertificate(a *pki.Authority, self pki.Identity) (*Certificate, error) {
 	if a == nil {
 		return nil, nil
 	}
@@ -27,7 +29,7 @@ func ownCertificate(a *pki.Authority, self pki.Identity) (*certificate, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &certificate{keys: keys}
+	c := &Certificate{keys: keys}
 	c.next = func(context.Context) error {
 		request, err := keys.Request()
 		if err != nil {
@@ -42,8 +44,8 @@ func ownCertificate(a *pki.Authority, self pki.Identity) (*certificate, error) {
 	return c, c.next(context.Background())
 }
 
-// tls returns what link.Config.TLS is to be; nil without TLS.
-func (c *certificate) tls() tlsConfig {
+// TLS returns what link.Config.TLS is to be; nil without TLS.
+func (c *Certificate) TLS() func(protocols ...string) *tls.Config {
 	if c == nil {
 		return nil
 	}
@@ -53,8 +55,8 @@ func (c *certificate) tls() tlsConfig {
 // renewPause is how long a process waits after it has not got a new certificate. It has 15 days.
 const renewPause = 10 * time.Minute
 
-// renew gets a new certificate whenever half of the time of the present one is over, until the context ends.
-func (c *certificate) renew(ctx context.Context, log *slog.Logger) {
+// Renew gets a new certificate whenever half of the time of the present one is over, until the context ends.
+func (c *Certificate) Renew(ctx context.Context, log *slog.Logger) {
 	if c == nil {
 		return
 	}

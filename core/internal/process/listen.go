@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"errors"
@@ -12,26 +12,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listen listens at HOST:PORT. With anyPort it takes a free port when that one is taken. The error of a port that is taken
+// Listen listens at HOST:PORT. With anyPort it takes a free port when that one is taken. The error of a port that is taken
 // says by which process, if that is to be seen, and which flag chooses another one.
-func listen(at string, anyPort bool, flag string) (net.Listener, error) {
+func Listen(at string, anyPort bool, flag string) (net.Listener, error) {
 	l, err := net.Listen("tcp", at)
 	if err == nil {
 		return l, nil
 	}
 	host, port, splitErr := net.SplitHostPort(at)
 	if splitErr != nil || !errors.Is(err, unix.EADDRINUSE) {
-		return nil, &badConfig{fmt.Errorf("listen at %s: %w", at, err)}
+		return nil, NewBadConfig(fmt.Errorf("listen at %s: %w", at, err))
 	}
 	if anyPort {
 		l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 		if err != nil {
-			return nil, &badConfig{fmt.Errorf("listen at a free port: %w", err)}
+			return nil, NewBadConfig(fmt.Errorf("listen at a free port: %w", err))
 		}
 		return l, nil
 	}
 	n, _ := strconv.Atoi(port)
-	return nil, &badConfig{fmt.Errorf("port %s is taken%s: choose another one with %s", port, portHolder("/proc", n), flag)}
+	return nil, NewBadConfig(fmt.Errorf("port %s is taken%s: choose another one with %s", port, portHolder("/proc", n), flag))
 }
 
 // portHolder says which process listens at a TCP port, as far as this process may see: " by pid 7 (name)", else "".

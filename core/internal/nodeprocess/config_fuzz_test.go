@@ -1,4 +1,4 @@
-package cli
+package nodeprocess
 
 import (
 	"encoding/json"
@@ -16,7 +16,7 @@ func FuzzConfig(f *testing.F) {
 	f.Add(`{"resources": {"": 1, "GPU": 1e300}}`)
 	log := slog.New(slog.DiscardHandler)
 	f.Fuzz(func(t *testing.T, text string) {
-		var c config
+		var c Config
 		if json.Unmarshal([]byte(text), &c) != nil {
 			return
 		}
@@ -25,32 +25,5 @@ func FuzzConfig(f *testing.F) {
 			err = o.Check()
 		}
 		_ = err // either is fine, a panic is not
-	})
-}
-
-// Whatever the flags of start are, they are a configuration or an error.
-func FuzzStart(f *testing.F) {
-	f.Add("--num-cpus", "1e400", `{"a": 1}`)
-	f.Add("--memory", "1e300", `{"a": 1e300}`)
-	f.Add("--labels", "a=b,=", `{"GPU": 0.5}`)
-	f.Add("--gpu-memory", "16GiB,,", `[]`)
-	f.Add("--system-config", `{"x": {"y": []}}`, `null`)
-	f.Fuzz(func(t *testing.T, name, value, resources string) {
-		flags, err := parseFlags("start", startOptions, []string{name, value, "--resources=" + resources})
-		if err != nil {
-			return
-		}
-		c, err := startConfig(flags)
-		if err != nil {
-			return
-		}
-		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatalf("%+v cannot be handed to the daemon: %v", c, err)
-		}
-		var again config
-		if err := json.Unmarshal(text, &again); err != nil {
-			t.Fatalf("%s is not understood by the daemon: %v", text, err)
-		}
 	})
 }

@@ -1,4 +1,4 @@
-package cli
+package nodeprocess
 
 import (
 	"fmt"
@@ -12,12 +12,13 @@ import (
 	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/machine"
 	"github.com/eagleray/eagleray/core/internal/pressure"
+	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
 
-// config is the JSON that a daemon is started with; docs/protocol.md. What is
+// Config is the JSON that a daemon is started with; docs/protocol.md. What is
 // absent is detected.
-type config struct {
+type Config struct {
 	NumCPUs           *float64           `json:"num_cpus,omitempty"`
 	NumGPUs           *float64           `json:"num_gpus,omitempty"`
 	GPUMemory         []int64            `json:"gpu_memory,omitempty"` // bytes, of every GPU or of each
@@ -30,8 +31,17 @@ type config struct {
 	NodeName          string             `json:"node_name,omitempty"` // absent: its address, as in Ray
 	Python            string             `json:"python,omitempty"`
 	ParentPid         int                `json:"parent_pid,omitempty"`
-	Member            *memberConfig      `json:"member,omitempty"` // absent: this daemon is its whole cluster
+	Member            *MemberConfig      `json:"member,omitempty"` // absent: this daemon is its whole cluster
 	spillConfig
+}
+
+// MemberConfig is the part of a daemon's configuration that makes it a member of a cluster with other nodes.
+type MemberConfig struct {
+	Heads    []string            `json:"heads"`            // HOST:PORT
+	Socket   string              `json:"socket,omitempty"` // of the head, if it is on this machine
+	Listen   string              `json:"listen"`           // HOST:PORT for other nodes; port 0: a free one
+	Insecure bool                `json:"insecure,omitempty"`
+	Token    process.TokenSource `json:"token"`
 }
 
 // Shares of the machine's memory, as in Ray.
@@ -44,7 +54,7 @@ const (
 const onlyNode = 1
 
 // options detects what is not given.
-func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
+func (c *Config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	here := machine.Here()
 	o := daemon.Options{
 		SessionDir: dir, Node: ids.NewNode(), Number: onlyNode, Name: c.NodeName, IsHead: c.Member == nil || c.Member.Socket != "", Log: log,
@@ -57,7 +67,7 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	default:
 		return o, fmt.Errorf("infeasible must be \"raise\" or \"wait\", not %q", c.Infeasible)
 	}
-	if err := nodeName(c.NodeName); err != nil {
+	if err := CheckName(c.NodeName); err != nil {
 		return o, err
 	}
 	if o.Interpreter == "" {
@@ -126,7 +136,7 @@ func (c *config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 	case c.NodeIP != "":
 		addressed(&o, c.NodeIP)
 	case c.Member == nil:
-		addressed(&o, localAddress())
+		addressed(&o, LocalAddress())
 	}
 	return o, nil
 }
@@ -140,9 +150,9 @@ func addressed(o *daemon.Options, address string) {
 	o.Totals["node:"+address] = resource.Unit
 }
 
-// localAddress is the address that this machine reaches others from; nothing
+// LocalAddress is the address that this machine reaches others from; nothing
 // is sent.
-func localAddress() string {
+func LocalAddress() string {
 	c, err := net.Dial("udp", "8.8.8.8:53")
 	if err != nil {
 		return "127.0.0.1"

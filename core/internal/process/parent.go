@@ -1,4 +1,4 @@
-package cli
+package process
 
 import (
 	"errors"
@@ -7,47 +7,47 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/eagleray/eagleray/core/internal/daemon"
 	"github.com/eagleray/eagleray/core/internal/workers"
 )
 
-// parentPipe is the socket to whoever started the daemon; a nil file stands
+// Parent is the socket to whoever started this process; a nil file stands
 // for none.
-type parentPipe struct{ f *os.File }
+type Parent struct{ f *os.File }
 
-func openParent(fd int) *parentPipe {
+// OpenParent takes the descriptor of that socket, which a flag names; a negative one stands for none.
+func OpenParent(fd int) *Parent {
 	if fd < 0 {
-		return &parentPipe{}
+		return &Parent{}
 	}
 	unix.CloseOnExec(fd)
 	_ = unix.SetNonblock(fd, true)
-	return &parentPipe{os.NewFile(uintptr(fd), "parent")}
+	return &Parent{os.NewFile(uintptr(fd), "parent")}
 }
 
-// sayWhy says why the process cannot start; nil: nothing.
-func (p *parentPipe) sayWhy(err error) {
-	var wrong *badConfig
+// SayWhy says why the process cannot start; nil: nothing.
+func (p *Parent) SayWhy(err error) {
+	var wrong *BadConfig
 	switch {
 	case errors.As(err, &wrong):
-		p.say("invalid: " + oneLine(err))
+		p.Say("invalid: " + oneLine(err))
 	case err != nil:
-		p.say("error: " + oneLine(err))
+		p.Say("error: " + oneLine(err))
 	}
 }
 
 func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
 
-// say writes one line.
-func (p *parentPipe) say(line string) {
+// Say writes one line.
+func (p *Parent) Say(line string) {
 	if p.f != nil {
 		_, _ = p.f.WriteString(line + "\n")
 	}
 }
 
-// ready says that the daemon listens, and sends a descriptor of the store's memory with
+// Ready says that a daemon listens, and sends a descriptor of the store's memory with
 // it: a driver closes that last, so that the daemon's end need not wait until the
-// system has taken the memory back.
-func (p *parentPipe) ready(d *daemon.Daemon) {
+// system has taken the memory back. sendStore sends the descriptor and a text through a socket.
+func (p *Parent) Ready(sendStore func(socket int, text []byte) error) {
 	if p.f == nil {
 		return
 	}
@@ -55,25 +55,26 @@ func (p *parentPipe) ready(d *daemon.Daemon) {
 	if err == nil {
 		var sent error
 		err = raw.Write(func(fd uintptr) bool {
-			sent = d.SendStore(int(fd), []byte("ready\n"))
+			sent = sendStore(int(fd), []byte("ready\n"))
 			return !errors.Is(sent, unix.EAGAIN)
 		})
 		err = errors.Join(err, sent)
 	}
 	if err != nil { // the parent does without
-		p.say("ready")
+		p.Say("ready")
 	}
 }
 
-func (p *parentPipe) close() {
+// Close says nothing any more.
+func (p *Parent) Close() {
 	if p.f != nil {
 		p.f.Close()
 		p.f = nil
 	}
 }
 
-// gone is closed when the parent has closed its end or has ended.
-func (p *parentPipe) gone(pid int) <-chan struct{} {
+// Gone is closed when the parent has closed its end or has ended.
+func (p *Parent) Gone(pid int) <-chan struct{} {
 	ch := make(chan struct{}, 2)
 	if p.f != nil {
 		go func() {

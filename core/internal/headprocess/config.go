@@ -1,0 +1,19 @@
+package headprocess
+
+import "github.com/eagleray/eagleray/core/internal/process"
+
+// Config is what a head is started with, as JSON.
+type Config struct {
+	Listen   string              `json:"listen"`             // HOST:PORT; without a host: all addresses of the machine
+	AnyPort  bool                `json:"any_port,omitempty"` // take a free port when that one is taken
+	Insecure bool                `json:"insecure,omitempty"`
+	Token    process.TokenSource `json:"token"`
+	State    StateDir            `json:"state"`
+}
+
+// Said is what a head says behind "ready", as JSON.
+type Said struct {
+	Port   int    `json:"port"`
+	Local  string `json:"local"`            // HOST:PORT for processes of this machine
+	Former bool   `json:"former,omitempty"` // it goes on with the cluster of a former run
+}

@@ -1,0 +1,54 @@
+package process
+
+import (
+	"fmt"
+	"io"
+	"os/signal"
+	"runtime/debug"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/eagleray/eagleray/core/internal/workers"
+)
+
+// BadConfig is what the user asked for and cannot have.
+type BadConfig struct{ error }
+
+func (b *BadConfig) Unwrap() error { return b.error }
+
+// NewBadConfig says that an error is what the user asked for and cannot have.
+func NewBadConfig(err error) error { return &BadConfig{err} }
+
+// A configuration of many resources is larger than an argument of a program may be:
+// then it comes by the standard input.
+const (
+	FromStdin   = "-"
+	longConfig  = 64 << 10 // bytes from which on it does
+	largeConfig = 32 << 20 // the most that are read
+)
+
+// ConfigText returns the text of a configuration that an argument names.
+func ConfigText(argument string, in io.Reader) (string, error) {
+	if argument != FromStdin {
+		return argument, nil
+	}
+	b, err := io.ReadAll(io.LimitReader(in, largeConfig+1))
+	if err != nil {
+		return "", fmt.Errorf("read the configuration: %w", err)
+	}
+	if len(b) > largeConfig {
+		return "", &BadConfig{fmt.Errorf("the configuration has more than %d bytes", largeConfig)}
+	}
+	return string(b), nil
+}
+
+// Isolate makes this process fit to outlive signals of a terminal and to
+// inherit orphans.
+func Isolate() {
+	debug.SetGCPercent(50)
+	signal.Ignore(unix.SIGINT, unix.SIGHUP, unix.SIGPIPE, unix.SIGTTOU)
+	_, _ = unix.Setsid() // fails when the starter did it
+	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+	unix.Umask(0o077)
+	workers.Spare()
+}
