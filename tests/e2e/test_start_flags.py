@@ -231,8 +231,8 @@ def test_settings_without_an_effect_are_told_of(command: Command) -> None:
 
 
 def test_init_and_start_know_the_same_settings() -> None:
-    text = (ROOT / "core" / "internal" / "cli" / "spill.go").read_text()
-    found = re.search(r"var spillSettings = \[\]string\{(.*?)\}", text, re.S)
+    text = (ROOT / "core" / "internal" / "nodeprocess" / "spill.go").read_text()
+    found = re.search(r"var SpillSettings = \[\]string\{(.*?)\}", text, re.S)
     assert found and tuple(re.findall(r'"(\w+)"', found[1])) == spilling.SETTINGS
 
 
