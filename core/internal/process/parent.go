@@ -65,7 +65,7 @@ func (p *Parent) Ready(sendStore func(socket int, text []byte) error) {
 	}
 }
 
-// Close says nothing any more.
+// Close closes the socket. What is said afterwards goes nowhere.
 func (p *Parent) Close() {
 	if p.f != nil {
 		p.f.Close()
