@@ -113,6 +113,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	server.Serve(h)
 	following, unfollow := context.WithCancel(context.Background())
 	defer unfollow()
+	go cert.Renew(following, log)
 	follow := func(what func() error) {
 		go func() {
 			if err := what(); following.Err() == nil {
