@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import struct
 from collections.abc import Iterator
@@ -14,8 +15,16 @@ import msgpack
 from processes import alive
 
 LIMIT = 60.0
+_FRAME = (Path(__file__).parents[2] / "core/internal/wire/frame.go").read_text()
+
+
+def _constant(name: str) -> int:
+    """A constant of this checkout's protocol, from the file that sets it."""
+    return int(re.findall(rf"^const {name} = (\d+)$", _FRAME, re.MULTILINE)[0])
+
+
 #: The version of the messages, which a hello names, and that of the six fields around the body of each message.
-VERSION, ENVELOPE = 4, 1
+VERSION, ENVELOPE = _constant("Version"), _constant("EnvelopeVersion")
 REQUEST, REPLY, FAILURE, PUSH = 1, 2, 3, 4
 HELLO = 1
 
