@@ -35,6 +35,7 @@ demo: dev $(VENV)/.examples ## run the examples
 	$(PY) examples/resident_actor.py
 	go run ./examples/residentgo
 	$(PY) examples/digits.py
+	$(PY) examples/cluster.py
 
 test: build race sim pytest short ## vet, all Go tests with the race detector, the simulations, all Python tests, the benchmark's short form
 

@@ -12,13 +12,13 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 SECONDS = 90
 
 
-def run(name: str) -> subprocess.CompletedProcess[str]:
+def run(name: str, seconds: float = SECONDS) -> subprocess.CompletedProcess[str]:
     """Runs an example; its failure shows what it printed."""
     done = subprocess.run(
         [sys.executable, EXAMPLES / name],
         capture_output=True,
         text=True,
-        timeout=SECONDS,
+        timeout=seconds,
         env={name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"},  # whole lines
     )
     assert done.returncode == 0, done.stdout + done.stderr
@@ -64,3 +64,15 @@ def test_digits() -> None:
     assert float(found[1]) >= 0.97
     assert "search: 100%" in done.stderr
     assert "network: 100%" in done.stderr
+
+
+def test_cluster() -> None:
+    output = run("cluster.py", 60).stdout
+    assert "3 nodes with 4 CPUs and 2 GPUs" in output, output
+    assert "24 of 48 images are done; two CPUs is killed now" in output, output
+    assert "prepared on: two CPUs, " in output, output
+    assert "measured on: two GPUs\n" in output, output
+    found = re.search(r"total brightness (\S+), and (\S+) without a cluster", output)
+    assert found, output
+    assert found[1] == found[2]
+    assert "nothing is left of the nodes" in output, output

@@ -15,6 +15,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // command is one subcommand. It writes its answer to out, and remarks beside the answer to errs.
@@ -28,6 +29,7 @@ func commands(version string) []command {
 	return []command{
 		{"start", "start a cluster on this machine, or join one, until `eagleray stop`", runStart},
 		{"stop", "end what `eagleray start` has begun on this machine", runStop},
+		{symmetricName, "start a cluster on all machines on which this command runs, run a program on it, and end it", runSymmetric},
 		{"status", "show nodes, resources and what waits", runStatus},
 		{"clean", "remove the folders, with the logs, of sessions that have ended", runClean},
 		{"version", "print the version", func(_ []string, out, _ io.Writer) error {
@@ -42,7 +44,7 @@ func commands(version string) []command {
 }
 
 // Main runs the command that args name, writes what it prints to out and a failure to errs, and returns the program's
-// exit status: 2 when the command line is wrong, 1 when the command fails.
+// exit status: 2 when the command line is wrong, 1 when the command fails. symmetric-run ends with the status of its program.
 func Main(args []string, version string, out, errs io.Writer) int {
 	err := dispatch(args, version, out, errs)
 	if err == nil {
@@ -53,6 +55,10 @@ func Main(args []string, version string, out, errs io.Writer) int {
 	if errors.As(err, &wrong) {
 		return 2
 	}
+	var ended *entrypointError
+	if errors.As(err, &ended) {
+		return ended.status
+	}
 	return 1
 }
 
@@ -62,7 +68,11 @@ func dispatch(args []string, version string, out, errs io.Writer) error {
 		fmt.Fprintln(out)
 		for _, c := range commands(version) {
 			if c.about != "" {
-				fmt.Fprintf(out, "  %-8s %s\n", c.name, c.about)
+				name := fmt.Sprintf("%-8s", c.name)
+				if len(name) > 8 { // the text stands below a long name
+					name += "\n" + strings.Repeat(" ", 10)
+				}
+				fmt.Fprintf(out, "  %s %s\n", name, c.about)
 			}
 		}
 		return nil

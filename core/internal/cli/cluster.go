@@ -109,9 +109,18 @@ const callLimit = 10 * time.Second
 func (c *cluster) call(t wire.Type, reply any) error { return c.callWithin(callLimit, t, reply) }
 
 func (c *cluster) callWithin(limit time.Duration, t wire.Type, reply any) error {
+	return c.askWithin(limit, t, nil, reply)
+}
+
+// ask is call for a question with a body.
+func (c *cluster) ask(t wire.Type, body, reply any) error {
+	return c.askWithin(callLimit, t, body, reply)
+}
+
+func (c *cluster) askWithin(limit time.Duration, t wire.Type, body, reply any) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return c.peer.Call(ctx, t, nil, reply)
+	return c.peer.Call(ctx, t, body, reply)
 }
 
 // waitEnd waits for a process's end.

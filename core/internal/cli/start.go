@@ -42,43 +42,56 @@ func runStart(args []string, out, errs io.Writer) error {
 	if err != nil {
 		return err
 	}
-	conf, err := startConfig(flags)
-	if err != nil {
-		return usage("start: %v", err)
-	}
-	base := baseOf(flags)
-	dir, err := sessiondir.New(base)
-	if err != nil {
-		return err
-	}
-	node, err := clusterConfig(flags, base, conf)
-	if err != nil {
-		return usage("start: %v", err)
-	}
-	one, err := os.OpenFile(filepath.Join(base, "start.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	defer one.Close()
-	if err := unix.Flock(int(one.Fd()), unix.LOCK_EX); err != nil {
-		return fmt.Errorf("start.lock: %w", err)
-	}
-	markKilled(base)
-	here := startedBelow(base)
-	if len(here) > 0 && here[0].head && node.Head != nil {
-		return alreadyRuns(here[0].dir)
-	}
-	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
-		fmt.Fprintf(errs, "eagleray: start: %v\n", err) // what was left behind is no reason not to start
-	}
 	signals := make(chan os.Signal, 1)
 	if flags["--block"] != "" {
 		// From here on: a signal that comes early must not leave the node behind.
 		signal.Notify(signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)
 	}
-	cmd, said, err := launch(dir, node)
+	cmd, _, err := begin(flags, out, errs)
 	if err != nil {
 		return err
+	}
+	if flags["--block"] == "" {
+		return cmd.Process.Release()
+	}
+	return block(out, cmd, signals)
+}
+
+// begin starts the node that the flags describe, and returns its warden and its session when it is ready. A failed one leaves
+// nothing behind.
+func begin(flags map[string]string, out, errs io.Writer) (*exec.Cmd, string, error) {
+	conf, err := startConfig(flags)
+	if err != nil {
+		return nil, "", usage("start: %v", err)
+	}
+	base := baseOf(flags)
+	dir, err := sessiondir.New(base)
+	if err != nil {
+		return nil, "", err
+	}
+	node, err := clusterConfig(flags, base, conf)
+	if err != nil {
+		return nil, "", usage("start: %v", err)
+	}
+	one, err := os.OpenFile(filepath.Join(base, "start.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, "", err
+	}
+	defer one.Close()
+	if err := unix.Flock(int(one.Fd()), unix.LOCK_EX); err != nil {
+		return nil, "", fmt.Errorf("start.lock: %w", err)
+	}
+	markKilled(base)
+	here := startedBelow(base)
+	if len(here) > 0 && here[0].head && node.Head != nil {
+		return nil, "", alreadyRuns(here[0].dir)
+	}
+	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
+		fmt.Fprintf(errs, "eagleray: start: %v\n", err) // what was left behind is no reason not to start
+	}
+	cmd, said, err := launch(dir, node)
+	if err != nil {
+		return nil, "", err
 	}
 	tellUnused("start", append(unusedGiven(startOptions, flags), unusedSettings(&conf)...), errs)
 	if len(here) == 0 {
@@ -91,13 +104,9 @@ func runStart(args []string, out, errs io.Writer) error {
 	if err != nil {
 		endNode(cmd, whenEnded(cmd))
 		os.RemoveAll(dir)
-		return fmt.Errorf("start: %w", err)
+		return nil, "", fmt.Errorf("start: %w", err)
 	}
-	one.Close()
-	if flags["--block"] == "" {
-		return cmd.Process.Release()
-	}
-	return block(out, cmd, signals)
+	return cmd, dir, nil
 }
 
 // alreadyRuns says that a cluster that began on this machine has not ended.

@@ -1,0 +1,182 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// symmetricRun is the command on one machine, which runs beside others in this process.
+type symmetricRun struct {
+	status int
+	text   strings.Builder
+	done   chan struct{}
+}
+
+// goSymmetric starts the command with a folder of its own for sessions.
+func (m *host) goSymmetric(args ...string) *symmetricRun {
+	r := &symmetricRun{done: make(chan struct{})}
+	words := append([]string{symmetricName, "--temp-dir=" + m.tmp, "--num-cpus=1", "--num-gpus=0", "--object-store-memory=80000000"}, args...)
+	go func() {
+		defer close(r.done)
+		r.status = Main(words, "1.2.3", &r.text, &r.text)
+	}()
+	return r
+}
+
+// end waits until the command has ended.
+func (r *symmetricRun) end(t *testing.T) (int, string) {
+	t.Helper()
+	select {
+	case <-r.done:
+	case <-time.After(time.Minute):
+		t.Fatal("the command does not end")
+	}
+	return r.status, r.text.String()
+}
+
+// freePort is a port at which nothing listens.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", ":0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	return port
+}
+
+// outerAddress is an address of this machine that is not of the loopback.
+func outerAddress(t *testing.T) string {
+	t.Helper()
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range list {
+		if n, ok := a.(*net.IPNet); ok && n.IP.To4() != nil && n.IP.IsGlobalUnicast() {
+			return n.IP.String()
+		}
+	}
+	t.Skip("this machine has the loopback only, so no second machine can be played")
+	return ""
+}
+
+func TestSymmetricRun_WrongCommandLine_SaysWhat(t *testing.T) {
+	m := newHost(t)
+	for _, c := range []struct{ args, wait, want string }{
+		{"--address=127.0.0.1:1", "", "the program has to follow behind --"},
+		{"--address=127.0.0.1:1 --", "", "there is no program behind --"},
+		{"-- true", "", "--address=HOST:PORT is needed"},
+		{"--address=127.0.0.1 -- true", "", `"127.0.0.1" is not HOST:PORT`},
+		{"--address=a:1,b:1 -- true", "", "names 2 heads, must be 1"},
+		{"--address=127.0.0.1:1 --min-nodes=0 -- true", "", `--min-nodes: "0" is not a whole number`},
+		{"--address=127.0.0.1:1 --head -- true", "", "--head: leave it out: --address decides"},
+		{"--address=127.0.0.1:1 --port 5 -- true", "", "--port: leave it out"},
+		{"--address=127.0.0.1:1 --block -- true", "", "--block: leave it out"},
+		{"--address=127.0.0.1:1 --node-ip-address=1.2.3.4 -- true", "", "--node-ip-address: leave it out"},
+		{"--address=127.0.0.1:1 --nun-cpus=1 -- true", "", "did you mean --num-cpus?"},
+		{"--address=127.0.0.1:1 -- true", "soon", `RAY_SYMMETRIC_RUN_CLUSTER_WAIT_TIMEOUT: "soon" is not a whole number of seconds`},
+	} {
+		t.Setenv(symmetricWaitVar, c.wait)
+		status, text := m.run(append([]string{symmetricName}, strings.Fields(c.args)...)...)
+		if status != 2 || !strings.Contains(text, c.want) {
+			t.Errorf("%s: status %d, %s", c.args, status, text)
+		}
+	}
+	m.mustBeEmpty()
+}
+
+func TestSymmetricRun_OneNode_ProgramRunsAndItsStatusIsTheCommands(t *testing.T) {
+	m := newHost(t)
+	address := "127.0.0.1:" + freePort(t)
+	t.Setenv("EAGLERAY_ADDRESS", "elsewhere")
+	status, text := m.goSymmetric("--address="+address, "--", "sh", "-c",
+		"echo at $RAY_ADDRESS in $EAGLERAY_TMPDIR not $EAGLERAY_ADDRESS; ls "+m.base()+"; exit 7").end(t)
+	if status != 7 || !strings.Contains(text, "at "+address+" in "+m.tmp+" not\n") || !strings.Contains(text, "current") {
+		t.Errorf("status %d\n%s", status, text)
+	}
+	m.mustBeEmpty()
+	status, text = m.goSymmetric("--address="+address, "--", "no-such-program-anywhere").end(t)
+	if status != 1 || !strings.Contains(text, "start the program: ") {
+		t.Errorf("no such program: status %d\n%s", status, text)
+	}
+	m.mustBeEmpty()
+}
+
+func TestSymmetricRun_TwoMachines_ProgramRunsOnceAndBothEnd(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	ip, port := outerAddress(t), freePort(t)
+	token := filepath.Join(a.tmp, "token")
+	if err := os.WriteFile(token, []byte("a token that both machines have"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	flags := []string{"--token-file=" + token, "--min-nodes=2", "--state-dir=" + filepath.Join(a.tmp, "state")}
+	program := []string{"--", "sh", "-c", "echo here >>" + filepath.Join(a.tmp, "runs")}
+	follower := b.goSymmetric(append(append(flags, "--address=127.0.0.1:"+port), program...)...) // comes first, and waits for the head
+	leader := a.goSymmetric(append(append(flags, fmt.Sprintf("--address=%s:%s", ip, port)), program...)...)
+	if status, text := leader.end(t); status != 0 || !strings.Contains(text, "the head runs on this machine") {
+		t.Errorf("the head's machine: status %d\n%s", status, text)
+	}
+	if status, text := follower.end(t); status != 0 || !strings.Contains(text, "the program has ended") {
+		t.Errorf("the other machine: status %d\n%s", status, text)
+	}
+	if runs, err := os.ReadFile(filepath.Join(a.tmp, "runs")); string(runs) != "here\n" {
+		t.Errorf("the program has run: %q, %v", runs, err)
+	}
+	a.mustBeEmpty()
+	b.mustBeEmpty()
+}
+
+func TestSymmetricRun_OthersDoNotCome_EndsWithNothingLeft(t *testing.T) {
+	m := newHost(t)
+	t.Setenv(symmetricWaitVar, "1")
+	address := outerAddress(t) + ":" + freePort(t)
+	status, text := m.goSymmetric("--address="+address, "--min-nodes=2", "--", "true").end(t)
+	if status != 1 || !strings.Contains(text, "1 of 2 nodes are there after 1s") {
+		t.Errorf("no second node: status %d\n%s", status, text)
+	}
+	m.mustBeEmpty()
+	status, text = m.goSymmetric("--address=127.0.0.1:1", "--min-nodes=2", "--", "true").end(t)
+	if status != 1 || !strings.Contains(text, "no head answers at 127.0.0.1:1 after 1s") {
+		t.Errorf("no head: status %d\n%s", status, text)
+	}
+	m.mustBeEmpty()
+}
+
+func TestSymmetricRun_NodeRunsHereAlready_IsRefused(t *testing.T) {
+	m := newHost(t)
+	m.head()
+	status, text := m.goSymmetric("--address=127.0.0.1:1", "--", "true").end(t)
+	if status != 1 || !strings.Contains(text, "a node runs on this machine already (session "+m.base()) {
+		t.Errorf("status %d\n%s", status, text)
+	}
+}
+
+func TestSymmetricRun_Signal_GoesToTheProgramAndEndsTheNode(t *testing.T) {
+	m := newHost(t)
+	began := filepath.Join(m.tmp, "began")
+	r := m.goSymmetric("--address=127.0.0.1:"+freePort(t), "--", "sh", "-c", "touch "+began+"; exec sleep 1000")
+	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(began); err == nil {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("the program does not begin")
+		}
+	}
+	if err := unix.Kill(os.Getpid(), unix.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if status, text := r.end(t); status != 128+int(unix.SIGTERM) {
+		t.Errorf("status %d\n%s", status, text)
+	}
+	m.mustBeEmpty()
+}
