@@ -138,3 +138,10 @@ func (c *Client) toldDead() {
 		c.beatsDo()
 	}
 }
+
+// Alone reports whether no head has counted on this node for half of the time after which it would be dead.
+func (c *Client) Alone() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.beats.alone
+}

@@ -56,6 +56,9 @@ func (e *DeclaredError) Error() string {
 	return fmt.Sprintf("the other side says that this node was declared dead: %s", e.Why)
 }
 
+// Unwrap returns ErrRefused.
+func (e *DeclaredError) Unwrap() error { return ErrRefused }
+
 // EndError says why a stream ended, or a whole session.
 type EndError struct {
 	Node  uint32        // at the other end

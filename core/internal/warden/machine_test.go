@@ -79,7 +79,7 @@ func TestMachine_Scripts(t *testing.T) {
 		},
 		"the daemon is to come back, fails, and comes back": {
 			both + "gone 1 75\nat 100\ngone 1 1\nat 300\nspoke 1 ready\ngone 1 1\ngone 0 0",
-			"start head|start daemon|ready|restart daemon, wipe daemon|start daemon|restart daemon, wipe daemon|start daemon||sweep daemon, term head|sweep head, finish",
+			"start head|start daemon|ready|wipe daemon, restart daemon|start daemon|wipe daemon, restart daemon|start daemon||sweep daemon, term head|sweep head, finish",
 			"the daemon (pid 0) exited with code 1",
 		},
 		"the daemon is to come back before it was ready": {
