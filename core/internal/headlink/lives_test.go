@@ -128,7 +128,7 @@ func TestJudge_SilentNode_IsUnreachableAndThenDead(t *testing.T) {
 		if n := j.row(id); n.State != record.NodeAlive {
 			t.Errorf("after 9.5 s: %+v", n)
 		}
-		if c := j.confirmed.Load(); c < 15 || c > 20 {
+		if c := j.confirmed.Load(); c < 9 || c > 20 {
 			t.Errorf("%d commits in 9.5 s", c)
 		}
 		time.Sleep(2 * time.Second)

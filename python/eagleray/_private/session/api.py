@@ -378,8 +378,8 @@ def _state_session() -> Session:
 def nodes() -> list[dict[str, Any]]:
     """Returns the machines of the cluster, as dictionaries with Ray's keys.
 
-    A node that is alive, and of which nothing was heard for some seconds, has ``Unreachable`` true: nothing new is placed
-    there. ``DeathReasonMessage`` says why a node is dead.
+    A node that is alive, and of which nothing was heard for some seconds, has ``Unreachable`` true: nothing new is
+    placed there. ``DeathReasonMessage`` says why a node is dead.
 
     If workers hold memory of NVIDIA GPUs, ``GpuMemory`` lists which worker holds how many bytes of which GPU.
     """
