@@ -16,6 +16,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/eagleray/eagleray/core/internal/process"
 )
 
 // command is one subcommand. It writes its answer to out, and remarks beside the answer to errs.
@@ -52,8 +54,12 @@ func Main(args []string, version string, out, errs io.Writer) int {
 	}
 	_, _ = fmt.Fprintf(errs, "eagleray: %v\n", err)
 	var wrong *usageError
-	if errors.As(err, &wrong) {
+	var dead *process.DeclaredDeadError
+	switch {
+	case errors.As(err, &wrong):
 		return 2
+	case errors.As(err, &dead):
+		return process.RejoinStatus
 	}
 	var ended *entrypointError
 	if errors.As(err, &ended) {
