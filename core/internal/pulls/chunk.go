@@ -22,7 +22,8 @@ import (
 //
 // A chunk is answered by a head, and behind it so many bytes:
 //
-//	0  1: the chunk, with its checksum in 4 bytes behind it; 2: the object is not here; 3: a text says what failed
+//	0  1: the chunk, with its checksum in 4 bytes behind it; 2: the object is not here; 3: a text says what failed;
+//	   4: the chunk is not here yet, and another answer follows
 //	4  length
 //
 // Numbers are little endian, checksums are CRC-32C.
@@ -38,6 +39,7 @@ const (
 	saysChunk  = 1
 	saysAbsent = 2
 	saysFailed = 3
+	saysWait   = 4
 )
 
 // chunkSize is how much of an object is asked for at a time, and the most that may be.
@@ -97,10 +99,13 @@ func appendHead(b []byte, says byte, n uint32) []byte {
 // answer reads the answer to a request for a chunk to its place.
 func (r room) answer(src io.Reader, q *request) error {
 	var h [headSize]byte
-	if _, err := io.ReadFull(src, h[:]); err != nil {
-		return err
+	says, n := byte(saysWait), uint32(0)
+	for says == saysWait && n == 0 {
+		if _, err := io.ReadFull(src, h[:]); err != nil {
+			return err
+		}
+		says, n = h[0], binary.LittleEndian.Uint32(h[4:])
 	}
-	says, n := h[0], binary.LittleEndian.Uint32(h[4:])
 	switch {
 	case says == saysAbsent && n == 0:
 		return errAbsent

@@ -218,6 +218,8 @@ func TestAnswer_NotAChunk_IsAnError(t *testing.T) {
 		"a reason":       {append(appendHead(nil, saysFailed, 3), "abc"...), nil, `"abc"`},
 		"too long":       {appendHead(nil, saysFailed, maxText+1), errFormat, ""},
 		"another length": {appendHead(nil, saysChunk, 6), errFormat, "with 6 bytes to a request for 5"},
+		"waits with one": {appendHead(nil, saysWait, 1), errFormat, "kind 4"},
+		"waits, then no": {appendHead(appendHead(nil, saysWait, 0), saysAbsent, 0), errAbsent, ""},
 		"nonsense":       {appendHead(nil, 7, 0), errFormat, "kind 7"},
 		"the end":        {nil, io.EOF, ""},
 		"half a reason":  {append(appendHead(nil, saysFailed, 3), 'a'), io.ErrUnexpectedEOF, ""},

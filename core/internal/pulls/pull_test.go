@@ -25,7 +25,7 @@ func TestPull_LargeObject_GoesBothWays(t *testing.T) {
 	b.put(worker, result, size)
 	a.get(driver, result, size)
 	a.get(driver, result, size) // from its own store
-	if a.opened > manyStreams || b.opened > manyStreams {
+	if a.opened > fewStreams || b.opened > fewStreams {
 		t.Errorf("%d and %d connections for one object each", a.opened, b.opened)
 	}
 	b.unpin(worker, argument)
@@ -166,7 +166,7 @@ func TestPull_ManyNodes_ReadFromEachOther(t *testing.T) {
 	}
 	w.locked(func() {
 		for _, n := range nodes {
-			if n.opened != manyStreams {
+			if n.opened != fewStreams {
 				t.Errorf("node %d opened %d connections", n.number, n.opened)
 			}
 		}

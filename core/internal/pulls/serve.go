@@ -14,9 +14,6 @@ import (
 	"github.com/eagleray/eagleray/core/internal/objects"
 )
 
-// silence is how long a node may ask for nothing on a bulk connection. It closes one that it does not use much earlier.
-const silence = 6 * idleFor
-
 // server serves another node on a bulk connection that it has dialed. It is the holder of the object that is being read.
 type server struct {
 	p    *Pulls
@@ -45,7 +42,8 @@ func (p *Pulls) Serve(from uint32, c net.Conn) {
 	}
 	defer p.running.Done()
 	defer p.drop(s)
-	in, out := bufio.NewReaderSize(c, 4<<10), bufio.NewWriterSize(c, 16<<10)
+	both := &patient{Conn: c, limit: silence}
+	in, out := bufio.NewReaderSize(both, 4<<10), bufio.NewWriterSize(both, 16<<10)
 	for {
 		err := s.serveOne(in, out)
 		switch {
@@ -79,9 +77,6 @@ func (p *Pulls) drop(s *server) {
 
 // serveOne reads and answers one request.
 func (s *server) serveOne(in *bufio.Reader, out *bufio.Writer) error {
-	if err := s.conn.SetReadDeadline(time.Now().Add(silence)); err != nil {
-		return err
-	}
 	var b [requestSize]byte
 	if _, err := io.ReadFull(in, b[:]); err != nil {
 		return err
@@ -102,7 +97,7 @@ func (s *server) serveOne(in *bufio.Reader, out *bufio.Writer) error {
 
 // answer writes a chunk, or why there is none.
 func (s *server) answer(out *bufio.Writer, q *request) error {
-	from, done, err := s.find(q)
+	from, done, err := s.find(out, q)
 	if err != nil {
 		says, text := byte(saysFailed), err.Error()
 		if errors.Is(err, errAbsent) {
@@ -125,17 +120,35 @@ func (s *server) answer(out *bufio.Writer, q *request) error {
 	return err
 }
 
-// find returns where the chunk can be read. It waits for an object that comes back from disk, or that is being pulled. Done says that the chunk is read.
-func (s *server) find(q *request) (r room, done func(), err error) {
+// find returns where the chunk can be read. It waits for an object that comes back from disk, or that is being pulled, and says so
+// to the node. Done says that the chunk is read.
+func (s *server) find(out *bufio.Writer, q *request) (r room, done func(), err error) {
 	for {
 		r, done, wait, err := s.look(q)
 		if err != nil || wait == nil {
 			return r, done, err
 		}
+		if err := s.await(out, wait); err != nil {
+			return r, nil, err
+		}
+	}
+}
+
+// await waits until the channel is closed. The node hears each second that this one lives.
+func (s *server) await(out *bufio.Writer, wait <-chan struct{}) error {
+	timer := time.NewTicker(s.p.times.waitEvery)
+	defer timer.Stop()
+	for {
 		select {
 		case <-wait:
+			return nil
+		case <-timer.C:
+			_, _ = out.Write(appendHead(nil, saysWait, 0)) // a failure stays with the writer
+			if err := out.Flush(); err != nil {
+				return err
+			}
 		case <-s.p.ctx.Done():
-			return r, nil, s.p.ctx.Err()
+			return s.p.ctx.Err()
 		}
 	}
 }

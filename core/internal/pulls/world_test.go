@@ -221,6 +221,9 @@ func (n *node) id() ids.Object {
 	return ids.NewObject(n.n, n.owner, ids.JobOf(1), 1)
 }
 
+// last returns the object that id has returned last.
+func (n *node) last() ids.Object { return ids.NewObject(n.n, n.owner, ids.JobOf(1), 1) }
+
 // data is what an object of so many bytes has in it.
 func data(id ids.Object, size uint64) []byte {
 	b := make([]byte, size)
