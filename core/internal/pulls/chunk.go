@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/spill"
 )
 
 // What is said on a bulk connection. The node that dialed asks, as often as it likes, and may ask for the next chunk before the last one has come:
@@ -43,7 +44,7 @@ const (
 )
 
 // chunkSize is how much of an object is asked for at a time, and the most that may be.
-const chunkSize = 8 << 20
+const chunkSize = spill.PartSize
 
 // maxText bounds the text of a failure, in bytes.
 const maxText = 1 << 10

@@ -188,7 +188,7 @@ func FuzzAnswer(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	r := room{&n.p.arena, objects.Place{Off: at.Off + 4096}}
+	r := room{arena: &n.p.arena, at: objects.Place{Off: at.Off + 4096}}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		err := r.answer(bytes.NewReader(b), &request{kind: askChunk, off: 0, n: 5})
 		all, failed := n.arena.Slice(at.Off, 3*4096)

@@ -204,7 +204,7 @@ func (x *pull) makeRoom() {
 			x.end(err)
 			return
 		}
-		x.room = &room{&x.p.arena, at}
+		x.room = &room{arena: &x.p.arena, at: at}
 		x.chunks = newChunks(x.size)
 		if !atOnce {
 			x.ask()

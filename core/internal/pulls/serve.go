@@ -114,6 +114,9 @@ func (s *server) answer(out *bufio.Writer, q *request) error {
 	}
 	sum, err := from.send(out, q.off, uint64(q.n))
 	if err != nil { // the head is on its way, so the connection ends
+		if from.disk != nil && out.Flush() == nil { // the connection was not the cause
+			s.p.locked(func() { s.p.checkCopy(q.id) })
+		}
 		return err
 	}
 	_, err = out.Write(binary.LittleEndian.AppendUint32(nil, sum))
@@ -160,9 +163,7 @@ func (s *server) look(q *request) (r room, done func(), wait <-chan struct{}, er
 		h, x := s.p.held[q.id], s.p.pulls[q.id]
 		switch {
 		case h != nil && h.version == q.version && !h.making:
-			if r, wait, err = s.lookHeld(q); err == nil && wait == nil {
-				done = func() {}
-			}
+			r, done, wait, err = s.lookHeld(q)
 		case x != nil && x.room == nil && x.stage == asking: // where it is to be read is on the way
 			err, wait = nil, x.news
 		case x != nil && x.version == q.version && x.room != nil && x.stage != ending:
@@ -187,21 +188,24 @@ func (s *server) look(q *request) (r room, done func(), wait <-chan struct{}, er
 }
 
 // lookHeld is look for an object that the store has; the lock is held.
-func (s *server) lookHeld(q *request) (r room, wait <-chan struct{}, err error) {
+func (s *server) lookHeld(q *request) (r room, done func(), wait <-chan struct{}, err error) {
 	if err := s.failure; err != nil {
 		s.failure = nil
-		return r, nil, err
+		return r, nil, nil, err
 	}
 	if !s.pinned || s.id != q.id || s.version != q.version {
 		s.unpin()
+		if r, done = s.lookOnDisk(q); done != nil {
+			return r, done, nil, nil
+		}
 		if wait, err = s.pin(q); err != nil || wait != nil {
-			return r, wait, err
+			return r, nil, wait, err
 		}
 	}
 	if !q.within(s.size) {
-		return r, nil, fmt.Errorf("%w: %d bytes at %d of %d", errFormat, q.n, q.off, s.size)
+		return r, nil, nil, fmt.Errorf("%w: %d bytes at %d of %d", errFormat, q.n, q.off, s.size)
 	}
-	return s.room, nil, nil
+	return s.room, func() {}, nil, nil
 }
 
 // pin asks the store to hold an object. Wait is closed when the store has answered.
@@ -212,7 +216,7 @@ func (s *server) pin(q *request) (wait <-chan struct{}, err error) {
 		defer close(answered)
 		switch {
 		case err == nil:
-			s.pinned, s.id, s.version, s.size, s.room = true, q.id, q.version, size, room{&s.p.arena, at}
+			s.pinned, s.id, s.version, s.size, s.room = true, q.id, q.version, size, room{arena: &s.p.arena, at: at}
 		case fault.CodeOf(err) == fault.ObjectLost:
 			s.failure = errAbsent
 		default:

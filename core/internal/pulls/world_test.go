@@ -40,6 +40,7 @@ type world struct {
 type node struct {
 	w       *world
 	number  uint32
+	dir     string // of the session
 	mu      sync.Mutex
 	store   *objects.Store
 	arena   *store.Mapping
@@ -68,10 +69,10 @@ func newWorld(t testing.TB, arena uint64, numbers ...uint32) *world {
 
 func (w *world) newNode(number uint32, bytes uint64) *node {
 	t := w.t
-	n := &node{w: w, number: number, owner: ids.NewWorkerOn(number).Owner(), dead: map[ids.Owner]bool{}}
+	n := &node{w: w, number: number, dir: t.TempDir(), owner: ids.NewWorkerOn(number).Owner(), dead: map[ids.Owner]bool{}}
 	var err error
 	n.store, err = objects.Open(objects.Options{
-		Bytes: bytes, Dir: t.TempDir(), Lock: &n.mu, Notify: notify{n}, Log: slog.New(slog.DiscardHandler), Spill: objects.SpillOptions{FS: spill.Disk{}},
+		Bytes: bytes, Dir: n.dir, Lock: &n.mu, Notify: notify{n}, Log: slog.New(slog.DiscardHandler), Spill: objects.SpillOptions{FS: spill.Disk{}},
 	})
 	if err != nil {
 		t.Fatal(err)
