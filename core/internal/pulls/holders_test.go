@@ -87,15 +87,32 @@ func TestPull_OneOfSeveralHoldersFails_OthersReplaceIt(t *testing.T) {
 	}
 }
 
+// later is a connection from which nothing comes before a channel is closed.
+type later struct {
+	net.Conn
+	begin <-chan struct{}
+}
+
+func (c *later) Read(b []byte) (int, error) {
+	<-c.begin
+	return c.Conn.Read(b)
+}
+
 // The chunks of a holder that is much slower than another one are read from that one.
 func TestPull_OneOfSeveralHoldersIsSlow_OthersTakeItsChunks(t *testing.T) {
 	w := newWorld(t, 128*mib, 1, 2, 3, 4)
-	a, ask := w.shared(40 * mib)
+	a, ask := w.shared(56 * mib) // more chunks than the streams to the other two ask for at once
 	w.nodes[4].p.times.slowFrom = 20 * time.Millisecond
-	g := w.gated(4, 2, 3*mib)
+	g := &gate{left: 3 * mib, open: make(chan struct{}), at: make(chan struct{})}
+	w.dialed(4, func(to uint32, _ int, c net.Conn) (net.Conn, error) {
+		if to == 2 {
+			g.Conn = c
+			return g, nil
+		}
+		return &later{Conn: c, begin: g.at}, nil
+	})
 	before := a.asks()
-	w.nodes[4].same(receive(t, ask()), a.last(), 40*mib)
-	receive(t, g.at) // it was read from
+	w.nodes[4].same(receive(t, ask()), a.last(), 56*mib)
 	if n := a.asks() - before; n != 1 {
 		t.Errorf("node 4 asked %d times", n)
 	}

@@ -180,6 +180,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(appendHead(nil, saysAbsent, 0))
 	f.Add(append(appendHead(nil, saysFailed, 3), "abc"...))
 	f.Add(append(appendHead(nil, saysChunk, 5), "abcde1234"...))
+	f.Add(append(appendHead(nil, saysPacked, 5), "\x05\x00\x00\x00abcde1234"...))
+	f.Add(append(append(appendHead(nil, saysPacked, 5), "\x04\x00\x00\x00"...), 5, 0, 'a', 0))
 	w := newWorld(f, 80*mib, 1)
 	n := w.nodes[1]
 	c := &process{}
@@ -200,7 +202,7 @@ func FuzzAnswer(f *testing.F) {
 				t.Fatalf("byte %d was written", i)
 			}
 		}
-		if err == nil && (b[0] != saysChunk || len(b) < headSize+5+sumSize) {
+		if err == nil && (b[0] != saysChunk && b[0] != saysPacked && b[0] != saysWait || len(b) < headSize+5+sumSize) {
 			t.Error("that was no chunk")
 		}
 	})

@@ -435,9 +435,10 @@ func TestPull_StoreIsFull_WaitsOrUsesAFile(t *testing.T) {
 	a.same(receive(t, again), id, 30*mib)
 }
 
-// An object that is on disk only is read from there.
-func TestServe_SpilledObject_IsRead(t *testing.T) {
+// An object that is compressed on disk is brought back for another node.
+func TestServe_SpilledObjectIsCompressed_IsBroughtBack(t *testing.T) {
 	w := newWorld(t, 80*mib, 1, 2)
+	w.data = shrinking
 	a, b := w.nodes[1], w.nodes[2]
 	writer := &process{}
 	var list []ids.Object

@@ -8,11 +8,12 @@ import (
 	"sync"
 
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/spill"
 	"github.com/eagleray/eagleray/core/internal/store"
 )
 
 // piece is how much is read or written at a time: it stays in a core's cache between the socket and the checksum.
-const piece = 256 << 10
+const piece = spill.PieceSize
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -157,14 +158,4 @@ func (r room) receive(src io.Reader, off, n uint64) (sum uint32, err error) {
 		_, err := io.ReadFull(src, b)
 		return err
 	})
-}
-
-// send writes n bytes of the object to a connection, and returns their checksum.
-func (r room) send(dst io.Writer, off, n uint64) (sum uint32, err error) {
-	err = r.pieces(off, n, func(b []byte) error {
-		sum = crc32.Update(sum, castagnoli, b)
-		_, err := dst.Write(b)
-		return err
-	})
-	return sum, err
 }

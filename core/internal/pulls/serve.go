@@ -2,7 +2,6 @@ package pulls
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +19,7 @@ type server struct {
 	from uint32
 	conn net.Conn
 	gone bool
+	packing
 
 	// The object that it has pinned, if any.
 	pinned  bool
@@ -109,18 +109,11 @@ func (s *server) answer(out *bufio.Writer, q *request) error {
 		return err
 	}
 	defer done()
-	if _, err := out.Write(appendHead(nil, saysChunk, q.n)); err != nil {
-		return err
+	err = from.send(out, &s.packing, q.off, q.n)
+	if err != nil && from.disk != nil && out.Flush() == nil { // the connection was not the cause
+		s.p.locked(func() { s.p.checkCopy(q.id) })
 	}
-	sum, err := from.send(out, q.off, uint64(q.n))
-	if err != nil { // the head is on its way, so the connection ends
-		if from.disk != nil && out.Flush() == nil { // the connection was not the cause
-			s.p.locked(func() { s.p.checkCopy(q.id) })
-		}
-		return err
-	}
-	_, err = out.Write(binary.LittleEndian.AppendUint32(nil, sum))
-	return err
+	return err // perhaps the head is on its way, so the connection ends
 }
 
 // find returns where the chunk can be read. It waits for an object that comes back from disk, or that is being pulled, and says so

@@ -1,8 +1,6 @@
 package pulls
 
 import (
-	"bytes"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -10,36 +8,6 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 )
-
-// noise is what cannot be compressed.
-func noise(seed uint64, size uint64) []byte {
-	b := make([]byte, size)
-	_, _ = rand.NewChaCha8([32]byte{byte(seed)}).Read(b)
-	return b
-}
-
-// putNoise writes an object that cannot be compressed.
-func (n *node) putNoise(id ids.Object, size uint64) {
-	n.w.t.Helper()
-	c := &process{}
-	at, err := n.create(c, id, size)
-	if err != nil {
-		n.w.t.Fatal(err)
-	}
-	n.write(at, noise(id.Count(), size))
-	n.seal(c, id)
-}
-
-// sameNoise compares what a process got with what it must be.
-func (n *node) sameNoise(got pinned, id ids.Object, size uint64) {
-	n.w.t.Helper()
-	if got.err != nil || got.size != size || got.at.Path != "" {
-		n.w.t.Fatalf("node %d gets object %d with %d bytes in %q, %v", n.number, id.Count(), got.size, got.at.Path, got.err)
-	}
-	if b, err := n.arena.Slice(got.at.Off, size); err != nil || !bytes.Equal(b, noise(id.Count(), size)) {
-		n.w.t.Fatalf("node %d: object %d has other bytes, %v", n.number, id.Count(), err)
-	}
-}
 
 func (n *node) more(name string) (v uint64) {
 	n.locked(func() { v = n.store.Stats().More[name] })
@@ -52,7 +20,7 @@ func (n *node) fillUp(size uint64) (spilled []ids.Object) {
 	for range 6 {
 		id := n.id()
 		all = append(all, id)
-		n.putNoise(id, size)
+		n.put(&process{}, id, size)
 	}
 	n.locked(func() {
 		for _, id := range all {
@@ -76,7 +44,7 @@ func TestServe_SpilledObject_IsReadWhereItLies(t *testing.T) {
 	for _, id := range a.fillUp(size) {
 		for _, n := range []*node{b, c} {
 			reader := &process{}
-			n.sameNoise(receive(t, n.ask(reader, id, Get)), id, size)
+			n.get(reader, id, size)
 			n.unpin(reader, id)
 		}
 		a.free(&process{}, id)

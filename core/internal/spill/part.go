@@ -5,8 +5,11 @@ import (
 	"hash/crc32"
 )
 
-// PartSize is the size of the parts of an object that can be read by themselves. The last part may be shorter.
-const PartSize = 8 << 20
+// Sizes of what is read by ReadPart. The last part, and the last piece of a part, may be shorter.
+const (
+	PartSize  = 8 << 20 // a part can be read by itself
+	PieceSize = chunk   // of a part so much is passed on at a time
+)
 
 // sumUp computes the checksums of an object that is not compressed.
 func (r *Record) sumUp(b []byte) {
