@@ -108,7 +108,7 @@ func (f *Fetcher) pin(k *execute.Call) (held []*localstore.View) {
 	var asked []*localstore.Pinning
 	ask := func(p *frame.Place) {
 		if p.Envelope == nil && p.Size > 0 && !f.Store.Has(p.ID) {
-			asked = append(asked, f.Store.Ask(p.ID))
+			asked = append(asked, f.Store.AskArgument(p.ID))
 		}
 	}
 	ask(&k.Args)
@@ -135,7 +135,7 @@ func (f *Fetcher) open(k *execute.Call, p frame.Place) (Found, error) {
 		f.borrow(k, p)
 		return f.Session.GetHere(p.ID)
 	}
-	v, err := f.Store.AwaitPin(p.ID, time.Time{})
+	v, err := f.Store.AwaitArgument(p.ID, time.Time{})
 	if err != nil {
 		return Found{}, err
 	}

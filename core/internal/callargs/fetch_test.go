@@ -26,9 +26,9 @@ func (w *worker) answer(n int, lacks ...ids.Object) <-chan []ids.Object {
 		var questions []*wire.Message
 		for range n {
 			m := <-w.pins
-			var q wire.ObjRef
-			if err := m.Decode(&q); err != nil {
-				w.t.Error(err)
+			var q wire.ObjPin
+			if err := m.Decode(&q); err != nil || !q.Argument {
+				w.t.Errorf("asked for as the argument of a task: %v, %v", q.Argument, err)
 			}
 			list, questions = append(list, ids.Object(q.ObjectID)), append(questions, m)
 		}
@@ -51,7 +51,7 @@ func TestFetch_AllStoredOnes_AreAskedForTogether(t *testing.T) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	known := w.answer(1)
-	v, err := w.store.AwaitPin(stored(4).ID, time.Time{})
+	v, err := w.store.AwaitArgument(stored(4).ID, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -243,7 +243,7 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 		d.objects[string(o.ObjectID)] = at
 		_ = m.Reply(at)
 	case wire.TObjPin:
-		var o wire.ObjRef
+		var o wire.ObjPin
 		_ = m.Decode(&o)
 		at, ok := d.objects[string(o.ObjectID)]
 		if !ok {

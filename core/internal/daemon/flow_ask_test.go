@@ -57,7 +57,7 @@ func TestFlow_Requests_ThatAreWrong_AreRefused(t *testing.T) {
 	wantCode(t, "a tool's job", cli.Try(wire.TJobStart, wire.JobStart{}, nil), fault.BadRequest)
 	wantCode(t, "not a worker", d.Try(wire.TWorkerReady, wire.WorkerReady{}, nil), fault.BadRequest)
 	wantCode(t, "a short actor id", d.Try(wire.TActorResolve, wire.ActorResolve{ActorID: []byte("x")}, nil), fault.BadRequest)
-	wantCode(t, "a short object id", d.Try(wire.TObjPin, wire.ObjRef{ObjectID: []byte("x")}, nil), fault.BadRequest)
+	wantCode(t, "a short object id", d.Try(wire.TObjPin, wire.ObjPin{ObjectID: []byte("x")}, nil), fault.BadRequest)
 	many := map[string]int64{}
 	for i := range wire.MaxAmounts + 1 {
 		many[fmt.Sprint("r", i)] = 1

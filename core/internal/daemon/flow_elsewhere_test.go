@@ -78,7 +78,7 @@ func TestElsewhere_100MiB_BothWays(t *testing.T) {
 	}
 	n.Handled(t, nodeB, nodeA)
 	got := make(chan error, 1)
-	d.Peer.Go(wire.TObjPin, wire.ObjRef{ObjectID: result[:]}, func(m *wire.Message, err error) {
+	d.Peer.Go(wire.TObjPin, wire.ObjPin{ObjectID: result[:]}, func(m *wire.Message, err error) {
 		if err == nil {
 			err = m.Decode(&at)
 		}
@@ -121,7 +121,7 @@ func TestElsewhere_FreedWhilePulled_GoesEverywhere(t *testing.T) {
 	for i := range 8 {
 		id := d.Put(40 << 20)
 		got := make(chan error, 1)
-		other.Peer.Go(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, func(_ *wire.Message, err error) { got <- err })
+		other.Peer.Go(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, func(_ *wire.Message, err error) { got <- err })
 		time.Sleep(time.Duration(i) * 3 * time.Millisecond) // at any moment of the pull
 		d.Free(id)
 		if err := <-got; err == nil {

@@ -282,7 +282,7 @@ func TestGuest_AsksForOtherThings_IsRefused(t *testing.T) {
 		t    wire.Type
 		body any
 	}{
-		{wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: 10}}, {wire.TObjPin, wire.ObjRef{ObjectID: id[:]}}, {wire.TJobStart, wire.JobStart{}}, {wire.TJobEnd, nil},
+		{wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: 10}}, {wire.TObjPin, wire.ObjPin{ObjectID: id[:]}}, {wire.TJobStart, wire.JobStart{}}, {wire.TJobEnd, nil},
 		{wire.TShutdown, nil}, {wire.TKVGet, wire.KVKey{}}, {wire.TClusterInfo, nil}, {wire.TCensus, wire.CensusAsk{}},
 	} {
 		play.WantCode(t, g.Try(m.t, m.body, nil), fault.BadRequest, "came from a process of node 7, and may be sent to that process's own daemon only")
@@ -412,7 +412,7 @@ func TestPin_OwnerIsOnAnotherNode_IsNotSaidToBeDead(t *testing.T) {
 	d := b.Driver(nil)
 	for node, want := range map[uint32]fault.Code{nodeA: fault.ObjectLost, nodeB: fault.OwnerDied} {
 		id := ids.NewObject(1, ids.NewWorkerOn(node).Owner(), ids.Job(d.Job.JobID), 1)
-		if err := d.Try(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, nil); fault.CodeOf(err) != want {
+		if err := d.Try(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, nil); fault.CodeOf(err) != want {
 			t.Errorf("an object of node %d: %v, want %s", node, err, want)
 		}
 	}

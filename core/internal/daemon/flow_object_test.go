@@ -14,7 +14,7 @@ func TestFlow_Object_WrittenPinnedAndFreed(t *testing.T) {
 	a, b := s.Driver(nil), s.Driver(nil)
 	id := a.Put(1 << 20)
 	var at wire.ObjPlace
-	b.Call(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, &at)
+	b.Call(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, &at)
 	if st := a.Stats(); at.Size != 1<<20 || st.Objects != 1 || st.Used != 1<<20 || st.Pinned == 0 {
 		t.Fatalf("at %+v, the store is %+v", at, st)
 	}
@@ -54,7 +54,7 @@ func TestFlow_Object_OwnerLeaves_ItsObjectsGo(t *testing.T) {
 	id := a.Put(1 << 20)
 	a.Peer.Close()
 	play.Eventually(t, "the store is empty", func() bool { return b.Stats().Used == 0 })
-	if err := b.Try(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, nil); fault.CodeOf(err) != fault.OwnerDied {
+	if err := b.Try(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, nil); fault.CodeOf(err) != fault.OwnerDied {
 		t.Errorf("got %v", err)
 	}
 }
@@ -67,7 +67,7 @@ func TestFlow_Object_AskedForEarly_IsToldWhenSealed(t *testing.T) {
 	var at wire.ObjPlace
 	a.Call(wire.TObjCreate, wire.ObjCreate{ObjectID: id[:], Size: 4096}, &at)
 	got := make(chan error, 1)
-	b.Peer.Go(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, func(_ *wire.Message, err error) { got <- err })
+	b.Peer.Go(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, func(_ *wire.Message, err error) { got <- err })
 	b.Stats()
 	select {
 	case err := <-got:

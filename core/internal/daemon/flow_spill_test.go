@@ -39,7 +39,7 @@ func write(d *play.Driver, n uint64) ids.Object {
 func reads(d *play.Driver, id ids.Object, n uint64) {
 	d.T.Helper()
 	var at wire.ObjPlace
-	d.Call(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, &at)
+	d.Call(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, &at)
 	b := d.Arena
 	if at.Path != "" {
 		var err error

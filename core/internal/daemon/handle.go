@@ -35,7 +35,7 @@ var requests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message) error{
 	wire.TObjReuse:  (*Daemon).reuse,
 	wire.TObjSeal:   objectOnly((*Daemon).sealObject),
 	wire.TObjSealed: objectOnly((*Daemon).sealPinned),
-	wire.TObjPin:    objectOnly((*Daemon).pinObject),
+	wire.TObjPin:    (*Daemon).pinObject,
 	wire.TObjPins:   (*Daemon).pinAll,
 	wire.TObjUnpin:  objectOnly((*Daemon).unpinObject),
 	wire.TObjFree:   (*Daemon).freeObjects,

@@ -86,13 +86,27 @@ func (d *Daemon) sealed(id ids.Object, err error) error {
 	return err
 }
 
-// pinObject serves TObjPin; mu held. An object that only other nodes have is brought here first.
-func (d *Daemon) pinObject(c *client, id ids.Object, m *wire.Message) error {
+// pinObject serves TObjPin. An object that only other nodes have is brought here first.
+func (d *Daemon) pinObject(c *client, m *wire.Message) error {
+	var q wire.ObjPin
+	id, err := decodeObject(m, &q, &q.ObjectID)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if c.gone {
+		return nil
+	}
 	if !d.pulls.Elsewhere(id) {
 		d.pinHere(c, id, m)
 		return nil
 	}
-	d.pulls.Want(c, id, pulls.Get, func(err error) {
+	urgency := pulls.Get
+	if q.Argument {
+		urgency = pulls.Argument
+	}
+	d.pulls.Want(c, id, urgency, func(err error) {
 		if err != nil {
 			_ = m.Fail(err)
 			return

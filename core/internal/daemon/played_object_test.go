@@ -24,7 +24,7 @@ func TestObject_CreateSealPin_BytesAreShared(t *testing.T) {
 	copy(a.Arena[at.Offset:], text)
 	// A pin waits for the seal.
 	got := make(chan wire.ObjPlace, 1)
-	b.Peer.Go(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, func(m *wire.Message, err error) {
+	b.Peer.Go(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, func(m *wire.Message, err error) {
 		var p wire.ObjPlace
 		if err == nil {
 			_ = m.Decode(&p)
@@ -86,7 +86,7 @@ func TestObject_CreatorDies_WaitersHear(t *testing.T) {
 		t.Fatal(err)
 	}
 	lost := make(chan error, 1)
-	b.Peer.Go(wire.TObjPin, wire.ObjRef{ObjectID: unsealed[:]}, func(_ *wire.Message, err error) { lost <- err })
+	b.Peer.Go(wire.TObjPin, wire.ObjPin{ObjectID: unsealed[:]}, func(_ *wire.Message, err error) { lost <- err })
 	b.Info()
 	a.Peer.Close()
 	play.WantCode(t, <-lost, fault.ObjectLost, "the process that was writing it died")

@@ -42,7 +42,7 @@ func TestRobust_Garbage_IsRefusedAndNothingElseHappens(t *testing.T) {
 	}
 	// A client that was welcome and then talks nonsense is cut off or told.
 	e := s.Connect(wire.RoleDriver)
-	play.WantCode(t, e.Try(wire.TObjPin, wire.ObjRef{ObjectID: []byte("short")}, nil), fault.BadRequest, "object id")
+	play.WantCode(t, e.Try(wire.TObjPin, wire.ObjPin{ObjectID: []byte("short")}, nil), fault.BadRequest, "object id")
 	play.WantCode(t, e.Try(wire.TObjPin, "nonsense", nil), fault.BadRequest, "")
 	play.WantCode(t, e.Try(wire.Type(999), nil, nil), fault.BadRequest, "999")
 	play.WantCode(t, e.Try(wire.TActorCreate, wire.ActorCreate{ClassName: "A"}, nil), fault.BadRequest, "wrong length")

@@ -13,14 +13,14 @@ type Action interface {
 	String() string
 }
 
-// At answers Where: the object can be read from Holder, which has it or pulls it.
+// At answers Where: the object can be read from Holders. The first one has it or pulls it, the others have it.
 type At struct {
 	To      Node
 	Ask     uint64
 	ID      ids.Object
 	Version Version
 	Size    uint64
-	Holder  Node
+	Holders []Node
 }
 
 // Lost answers Where: there is no copy.
@@ -58,7 +58,11 @@ func (a Free) For() Node { return a.To }
 func (a Promote) For() Node { return a.To }
 
 func (a At) String() string {
-	return fmt.Sprintf("at: node %d, ask %d: object %d version %d of %d bytes from node %d", a.To, a.Ask, a.ID.Count(), a.Version, a.Size, a.Holder)
+	from := fmt.Sprintf("node %d", a.Holders[0])
+	for _, n := range a.Holders[1:] {
+		from += fmt.Sprintf(" and node %d", n)
+	}
+	return fmt.Sprintf("at: node %d, ask %d: object %d version %d of %d bytes from %s", a.To, a.Ask, a.ID.Count(), a.Version, a.Size, from)
 }
 
 func (a Lost) String() string {

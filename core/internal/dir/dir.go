@@ -97,7 +97,7 @@ func (d *Dir) Has(id ids.Object, v Version, n Node) {
 	}
 	m.making = false
 	for _, ask := range m.asks {
-		d.tell(At{n, ask, id, v, e.size, n})
+		d.tell(At{n, ask, id, v, e.size, []Node{n}})
 	}
 	m.asks = nil
 	d.serve(e)
@@ -265,6 +265,7 @@ func (d *Dir) forget(e *entry) {
 
 // serve answers those that wait and that a member can serve.
 func (d *Dir) serve(e *entry) {
+	var placed []*member
 	for _, p := range e.members {
 		if len(p.asks) == 0 || p.making {
 			continue
@@ -275,8 +276,12 @@ func (d *Dir) serve(e *entry) {
 		}
 		h.load++
 		p.from = h
+		placed = append(placed, p)
+	}
+	for _, p := range placed {
+		e.addMore(p)
 		for _, ask := range p.asks {
-			d.tell(At{p.node, ask, e.id, e.version, e.size, h.node})
+			d.tell(At{p.node, ask, e.id, e.version, e.size, p.holders()})
 		}
 		p.asks = nil
 	}

@@ -26,6 +26,7 @@
 // already. So the pullers of an object form a tree, for a large object a chain, and a broadcast takes one transfer and a chunk for each
 // hop. A puller gets the whole member that serves the fewest, else the member that began first among those that have room. It waits for the
 // answer while the object is being written, and while all are busy. A puller never gets one that pulls from it, directly or through others.
+// A puller of a whole member also gets up to three other whole members that serve nobody, one for each 8 MiB of the object.
 //
 // A puller that cannot read from its member says so (Failed) and asks again (Where). It gets another one; when it has failed with all of
 // them it gets any. So a connection that breaks loses no object. Only a member that says that it does not have the object is taken out.

@@ -27,10 +27,11 @@ type member struct {
 	node   Node
 	making bool
 	whole  bool
-	from   *member  // from which it pulls
-	load   int      // how many pull from it
-	asks   []uint64 // its questions that are not answered
-	avoid  []Node   // from which it could not read
+	from   *member   // from which it pulls
+	more   []*member // whole members from which it pulls, too
+	load   int       // how many pull from it
+	asks   []uint64  // its questions that are not answered
+	avoid  []Node    // from which it could not read
 }
 
 // bound returns how many pullers a member of the entry may serve.
@@ -61,13 +62,11 @@ func (e *entry) enter(n Node) *member {
 	return m
 }
 
-// leave takes a member out. Those that pull from it will say that they failed.
+// leave takes a member out. Those that pull from no other one will say that they failed.
 func (e *entry) leave(m *member) {
 	m.detach()
 	for _, x := range e.members {
-		if x.from == m {
-			x.from = nil
-		}
+		x.without(m)
 	}
 	e.members = slices.DeleteFunc(e.members, func(x *member) bool { return x == m })
 }
@@ -78,6 +77,7 @@ func (m *member) detach() {
 		m.from.load--
 		m.from = nil
 	}
+	m.detachMore()
 }
 
 // feeds reports whether what m has comes from a whole member, and not from p.

@@ -88,6 +88,9 @@ func (s *interpreter) show(id ids.Object) (lines []string) {
 			line += ", has it"
 		case m.from != nil:
 			line += fmt.Sprintf(", pulls from node %d", m.from.node)
+			for _, x := range m.more {
+				line += fmt.Sprintf(" and node %d", x.node)
+			}
 		case len(m.asks) > 0:
 			line += ", waits"
 		}

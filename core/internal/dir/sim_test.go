@@ -32,7 +32,7 @@ type bug string
 var bugs = []bug{
 	"does not free what is pulled", "keeps older versions", "forgets a question", "answers twice", "promotes nobody", "lets the last copy go",
 	"takes any version for the newest", "believes the dead", "takes a broken connection for a loss", "serves too many", "frees a place twice",
-	"lets two pull from each other", "forgets who has it", "keeps the dead",
+	"lets two pull from each other", "forgets who has it", "keeps the dead", "leaves a further holder busy",
 }
 
 // changes returns what the directory would have told with the bug.
@@ -68,6 +68,10 @@ func (b bug) before(w *world, m *message) {
 		clear(w.dir.dead)
 	case b == "takes a broken connection for a loss" && m.what == "failed":
 		m.absent = true
+	case b == "leaves a further holder busy" && (m.what == "stop" || m.what == "has") && e != nil:
+		if x := e.member(m.from); x != nil {
+			x.more = nil
+		}
 	case b == "frees a place twice" && m.what == "stop" && e != nil:
 		if x := e.member(m.from); x != nil && x.from != nil {
 			x.from.load--

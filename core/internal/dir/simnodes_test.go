@@ -66,7 +66,7 @@ func (n *node) want(x *thing) {
 
 func (n *node) ask(id ids.Object, e *have) {
 	n.w.lastAsk++
-	e.asks, e.holder = true, 0
+	e.asks, e.holder, e.more = true, 0, nil
 	n.say(message{what: "where", id: id, ask: n.w.lastAsk})
 }
 
@@ -81,13 +81,15 @@ func (n *node) pull(id ids.Object, e *have) {
 	h := w.nodes[e.holder-1]
 	there := h.things[id]
 	switch {
+	case (h.dead || w.die.OneIn(8) && !w.calm) && len(e.more) > 0:
+		e.holder, e.more = e.more[0], e.more[1:]
 	case h.dead || w.die.OneIn(8) && !w.calm:
 		n.fail(id, e, false)
 	case there == nil || there.version != e.version || !there.whole && there.holder == 0:
 		n.fail(id, e, there == nil || there.version != e.version)
 	case there.whole || there.got > e.got:
 		if e.got++; e.got == chunks {
-			e.whole, e.replica, e.holder = true, true, 0
+			e.whole, e.replica, e.holder, e.more = true, true, 0, nil
 			n.say(message{what: "has", id: id, version: e.version})
 		}
 	}
@@ -113,7 +115,7 @@ func (n *node) hear(a Action) error {
 		if a.Version != e.version {
 			e.version, e.got = a.Version, 0
 		}
-		e.asks, e.holder = false, a.Holder
+		e.asks, e.holder, e.more = false, a.Holders[0], a.Holders[1:]
 	case Lost:
 		if n.w.asked[a.Ask] != n.number {
 			return fmt.Errorf("%s: that was not asked", a)

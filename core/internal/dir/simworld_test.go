@@ -80,8 +80,9 @@ type have struct {
 	whole   bool
 	making  bool
 	replica bool
-	asks    bool // has asked where it is, or whether it may drop it
-	holder  Node // from which it pulls; 0: it does not
+	asks    bool   // has asked where it is, or whether it may drop it
+	holder  Node   // from which it pulls; 0: it does not
+	more    []Node // from which it can go on when that one fails
 	got     int
 }
 
@@ -371,6 +372,14 @@ func (e *entry) check() error {
 		}
 		if m.from != nil {
 			load[m.from]++
+		}
+		for _, x := range m.more {
+			if load[x]++; m.from == nil || !m.from.whole || !x.whole || x == m.from || x == m {
+				return fmt.Errorf("node %d also pulls from node %d", m.node, x.node)
+			}
+		}
+		if uint64(len(m.more)) >= min(mostHolders, (e.size+holderPart-1)/holderPart) && len(m.more) > 0 {
+			return fmt.Errorf("node %d pulls from %d others besides", m.node, len(m.more))
 		}
 		for x, n := m, 0; x != nil; x, n = x.from, n+1 {
 			if n > len(e.members) {

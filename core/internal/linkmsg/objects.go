@@ -12,8 +12,11 @@ const (
 	TObjectAsk  wire.Type = 231 // call: ObjectAsk → ObjectAnswer
 )
 
-// MaxObjects is how many objects one message names.
-const MaxObjects = 10_000
+// Bounds of one message.
+const (
+	MaxObjects = 10_000 // how many objects it names
+	MaxHolders = 4      // how many nodes it names from which an object can be read
+)
 
 // ObjectEvent says what has become of objects.
 type ObjectEvent string
@@ -56,23 +59,27 @@ type ObjectAsk struct {
 	What ObjectQuestion  `msgpack:"what"`
 	List []ObjectVersion `msgpack:"list"`
 
-	// Of "where": from which node the sender could not read the version in List, 0 if it was told of none.
-	Failed uint32 `msgpack:"failed"`
-	Absent bool   `msgpack:"absent"` // that node says that it does not have the object
+	Failed []HolderFailure `msgpack:"failed,omitempty"` // of "where": from which nodes the sender could not read the version in List
+}
+
+// HolderFailure says that a node could not read an object from another one.
+type HolderFailure struct {
+	Node   uint32 `msgpack:"node"`
+	Absent bool   `msgpack:"absent"` // that one says that it does not have the object
 }
 
 // ObjectAnswer answers an ObjectAsk.
 type ObjectAnswer struct {
 	// Of "where".
-	Holder  uint32 `msgpack:"holder"` // 0: nobody has the object
-	Version uint64 `msgpack:"v"`
-	Size    uint64 `msgpack:"size"`
-	Freed   bool   `msgpack:"freed"` // the owner has freed it
+	Holders []uint32 `msgpack:"holders"` // the most useful one first; none: nobody has the object
+	Version uint64   `msgpack:"v"`
+	Size    uint64   `msgpack:"size"`
+	Freed   bool     `msgpack:"freed"` // the owner has freed it
 
-	Yes []bool `msgpack:"yes"` // of "drop" and "there", for each of the list
+	Yes []bool `msgpack:"yes,omitempty"` // of "drop" and "there", for each of the list
 }
 
-// DecodeObjects reads the body of a message about objects.
+// DecodeObjects reads the body of a message about objects, or of an answer.
 func DecodeObjects(m *wire.Message, v any) error {
 	if err := Decode(m.Type.String(), m.Body, MaxBody, v); err != nil {
 		return err
@@ -85,6 +92,13 @@ func DecodeObjects(m *wire.Message, v any) error {
 		list = v.List
 		if v.What == ObjectWhere && len(list) != 1 {
 			return fault.New(fault.BadRequest, "a question where an object is names %d objects", len(list))
+		}
+		if len(v.Failed) > MaxHolders {
+			return fault.New(fault.BadRequest, "a question where an object is names %d nodes, at most %d are allowed", len(v.Failed), MaxHolders)
+		}
+	case *ObjectAnswer:
+		if len(v.Holders) > MaxHolders || len(v.Yes) > MaxObjects {
+			return fault.New(fault.BadRequest, "an answer names %d nodes and %d objects, at most %d and %d are allowed", len(v.Holders), len(v.Yes), MaxHolders, MaxObjects)
 		}
 	}
 	if len(list) > MaxObjects {

@@ -12,6 +12,9 @@ import (
 // ID returns the object.
 func (p *Pinning) ID() ids.Object { return p.id }
 
+// ForArgument reports whether a task waits for the object, and no program.
+func (p *Pinning) ForArgument() bool { return p.argument }
+
 // Done is closed when the answer is there. Then Take gives the view.
 func (p *Pinning) Done() <-chan struct{} { return p.done }
 
@@ -43,6 +46,26 @@ func (s *Store) Pin(id ids.Object) (*View, *Pinning) {
 // Ask asks for an object's place, or joins those who wait for it. The caller must call Take.
 func (s *Store) Ask(id ids.Object) *Pinning {
 	p := s.ask(id)
+	p.waiting++
+	return p
+}
+
+// PinArgument is Pin for the argument of a task.
+func (s *Store) PinArgument(id ids.Object) (*View, *Pinning) {
+	if v := s.hold(id); v != nil {
+		return v, nil
+	}
+	return nil, s.AskArgument(id)
+}
+
+// AskArgument is Ask for the argument of a task.
+func (s *Store) AskArgument(id ids.Object) *Pinning {
+	p := s.pinnings[id]
+	if p == nil {
+		p = s.begin(id)
+		p.argument = true
+		s.daemon.Pin(p)
+	}
 	p.waiting++
 	return p
 }

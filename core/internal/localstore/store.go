@@ -105,6 +105,7 @@ type View struct {
 type Pinning struct {
 	id         ids.Object
 	waiting    int  // those who wait for the answer; each gets a hold
+	argument   bool // it was asked for as the argument of a task
 	prefetched bool // the table keeps the view when nobody waits, see prefetch.go
 	freed      bool // the daemon said meanwhile that the object's owner has let go of it
 	done       chan struct{}

@@ -20,7 +20,7 @@ var (
 // Pin implements localstore.Daemon.
 func (h *host) Pin(p *localstore.Pinning) {
 	id := p.ID()
-	h.daemon.Go(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, func(m *wire.Message, err error) {
+	h.daemon.Go(wire.TObjPin, wire.ObjPin{ObjectID: id[:], Argument: p.ForArgument()}, func(m *wire.Message, err error) {
 		var at wire.ObjPlace
 		if err == nil {
 			err = m.Decode(&at)

@@ -11,10 +11,10 @@ import (
 	"github.com/eagleray/eagleray/core/internal/refs"
 )
 
-// AwaitPin maps an object of the store and holds it. It returns localstore.ErrNoAnswer when
+// AwaitArgument maps an object of the store, which a task has as its argument, and holds it. It returns localstore.ErrNoAnswer when
 // the deadline has passed; a zero deadline is none.
-func (s *Store) AwaitPin(id ids.Object, deadline time.Time) (*localstore.View, error) {
-	v, p := s.Pin(id)
+func (s *Store) AwaitArgument(id ids.Object, deadline time.Time) (*localstore.View, error) {
+	v, p := s.PinArgument(id)
 	if v != nil {
 		return v, nil
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // A place in a file is read from there; one that cannot be mapped is unpinned, and the answer says which object it was.
-func TestAwaitPin_InAFile_IsMappedOrUnpinned(t *testing.T) {
+func TestAwaitArgument_InAFile_IsMappedOrUnpinned(t *testing.T) {
 	n := newNode(t, Options{})
 	path := filepath.Join(t.TempDir(), "spilled")
 	if err := os.WriteFile(path, []byte("....value"), 0o600); err != nil {
@@ -28,7 +28,7 @@ func TestAwaitPin_InAFile_IsMappedOrUnpinned(t *testing.T) {
 	here, gone := n.id(70), n.id(71)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	v, err := n.s.AwaitPin(here, time.Time{})
+	v, err := n.s.AwaitArgument(here, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func TestAwaitPin_InAFile_IsMappedOrUnpinned(t *testing.T) {
 	n.on(wire.TObjPin, func(m *wire.Message) {
 		_ = m.Reply(wire.ObjPlace{Path: path + " that is not there", Offset: 4, Size: 5})
 	})
-	_, err = n.s.AwaitPin(gone, time.Time{})
+	_, err = n.s.AwaitArgument(gone, time.Time{})
 	if !errors.Is(err, os.ErrNotExist) || n.s.Has(gone) || n.s.Count().Pinnings != 0 {
 		t.Errorf("%v", err)
 	}
@@ -48,12 +48,12 @@ func TestAwaitPin_InAFile_IsMappedOrUnpinned(t *testing.T) {
 }
 
 // A store that says no is told on; it has pinned nothing that would have to be unpinned.
-func TestAwaitPin_StoreRefuses_IsTold(t *testing.T) {
+func TestAwaitArgument_StoreRefuses_IsTold(t *testing.T) {
 	n := newNode(t, Options{})
 	n.on(wire.TObjPin, func(m *wire.Message) { _ = m.Fail(fault.New(fault.ObjectLost, "no copy")) })
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	_, err := n.s.AwaitPin(n.id(70), time.Time{})
+	_, err := n.s.AwaitArgument(n.id(70), time.Time{})
 	if !IsLost(err) || IsLost(nil) || IsLost(localstore.ErrNoAnswer) {
 		t.Errorf("%v", err)
 	}
@@ -63,14 +63,14 @@ func TestAwaitPin_StoreRefuses_IsTold(t *testing.T) {
 }
 
 // When all who waited have given up, the answer pins nothing. A wait whose deadline has passed takes a moment all the same.
-func TestAwaitPin_NobodyWaitsAnyMore_IsUnpinned(t *testing.T) {
+func TestAwaitArgument_NobodyWaitsAnyMore_IsUnpinned(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newNode(t, Options{})
 		questions := make(chan *wire.Message, 1)
 		n.on(wire.TObjPin, func(m *wire.Message) { questions <- m })
 		id, began := n.id(70), time.Now()
 		n.mu.Lock()
-		if _, err := n.s.AwaitPin(id, began.Add(-time.Second)); !errors.Is(err, localstore.ErrNoAnswer) || n.s.Count().Pinnings != 1 {
+		if _, err := n.s.AwaitArgument(id, began.Add(-time.Second)); !errors.Is(err, localstore.ErrNoAnswer) || n.s.Count().Pinnings != 1 {
 			t.Fatalf("%v", err)
 		}
 		n.mu.Unlock()

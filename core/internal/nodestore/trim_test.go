@@ -36,7 +36,7 @@ func TestTrimUnused_LetsGoOfWhatNobodyLooksAt(t *testing.T) {
 		_ = m.Reply(at)
 	})
 	n.on(wire.TObjPin, func(m *wire.Message) {
-		var q wire.ObjRef
+		var q wire.ObjPin
 		_ = m.Decode(&q)
 		_ = m.Reply(places[ids.Object(q.ObjectID)])
 	})

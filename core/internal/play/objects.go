@@ -34,7 +34,7 @@ func (d *Driver) Seal(id ids.Object) { d.Push(wire.TObjSeal, wire.ObjRef{ObjectI
 
 // Pin waits for an object's place and holds the object there.
 func (d *Driver) Pin(id ids.Object) (at wire.ObjPlace, err error) {
-	err = d.Try(wire.TObjPin, wire.ObjRef{ObjectID: id[:]}, &at)
+	err = d.Try(wire.TObjPin, wire.ObjPin{ObjectID: id[:]}, &at)
 	return at, err
 }
 

@@ -1,10 +1,14 @@
 package pulls
 
 import (
+	"crypto/tls"
 	"io"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/pki"
 )
 
 // BenchmarkPull is an object that one node has and another one reads, over TCP on one machine, from the question where it is until it can be read.
@@ -70,5 +74,29 @@ func BenchmarkElsewhere(b *testing.B) {
 		}
 		n.p.Sealed(id)
 		n.p.Freed(id)
+	}
+}
+
+// BenchmarkBareTLS is what BenchmarkLinks is measured against: 100 MiB over one connection with TLS, into memory that is there.
+func BenchmarkBareTLS(b *testing.B) {
+	const size = 100 * mib
+	authority, err := pki.NewAuthority(pki.Cluster{1}, time.Now())
+	if err != nil {
+		b.Fatal(err)
+	}
+	config := func(number uint32) *tls.Config {
+		return certified(b, authority, pki.Identity{Cluster: pki.Cluster{1}, Generation: 1, Role: pki.RoleNode, Number: number})(link.Protocol)
+	}
+	rawHere, rawThere := pair(b)
+	here, there := tls.Client(rawHere, config(1)), tls.Server(rawThere, config(2))
+	defer here.Close()
+	defer there.Close()
+	src, dst := make([]byte, size), make([]byte, size)
+	b.SetBytes(size)
+	for b.Loop() {
+		go func() { _, _ = there.Write(src) }()
+		if _, err := io.ReadFull(here, dst); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/spill"
 )
 
 // What is said on a bulk connection. The node that dialed asks, as often as it likes, and may ask for the next chunk before the last one has come:
@@ -22,8 +23,12 @@ import (
 //
 // A chunk is answered by a head, and behind it so many bytes:
 //
-//	0  1: the chunk, with its checksum in 4 bytes behind it; 2: the object is not here; 3: a text says what failed
-//	4  length
+//	0  1: the chunk, with its checksum in 4 bytes behind it; 2: the object is not here; 3: a text says what failed;
+//	   4: the chunk is not here yet, and another answer follows; 5: the chunk in compressed pieces, with its checksum in 4 bytes behind them
+//	4  length of the chunk or of the text
+//
+// Each 256 KiB of a chunk are a piece. A compressed one is its length in 4 bytes, and a block of s2. If the length is that of the piece, the piece follows as it is.
+// The checksum is always that of the chunk as it is in the object.
 //
 // Numbers are little endian, checksums are CRC-32C.
 const (
@@ -38,10 +43,12 @@ const (
 	saysChunk  = 1
 	saysAbsent = 2
 	saysFailed = 3
+	saysWait   = 4
+	saysPacked = 5
 )
 
 // chunkSize is how much of an object is asked for at a time, and the most that may be.
-const chunkSize = 8 << 20
+const chunkSize = spill.PartSize
 
 // maxText bounds the text of a failure, in bytes.
 const maxText = 1 << 10
@@ -97,10 +104,13 @@ func appendHead(b []byte, says byte, n uint32) []byte {
 // answer reads the answer to a request for a chunk to its place.
 func (r room) answer(src io.Reader, q *request) error {
 	var h [headSize]byte
-	if _, err := io.ReadFull(src, h[:]); err != nil {
-		return err
+	says, n := byte(saysWait), uint32(0)
+	for says == saysWait && n == 0 {
+		if _, err := io.ReadFull(src, h[:]); err != nil {
+			return err
+		}
+		says, n = h[0], binary.LittleEndian.Uint32(h[4:])
 	}
-	says, n := h[0], binary.LittleEndian.Uint32(h[4:])
 	switch {
 	case says == saysAbsent && n == 0:
 		return errAbsent
@@ -110,10 +120,14 @@ func (r room) answer(src io.Reader, q *request) error {
 			return err
 		}
 		return fmt.Errorf("the node cannot read the object: %q", text)
-	case says != saysChunk || n != q.n:
+	case says != saysChunk && says != saysPacked || n != q.n:
 		return fmt.Errorf("%w: an answer of kind %d with %d bytes to a request for %d", errFormat, says, n, q.n)
 	}
-	sum, err := r.receive(src, q.off, uint64(n))
+	receive := r.receive
+	if says == saysPacked {
+		receive = r.receivePacked
+	}
+	sum, err := receive(src, q.off, uint64(n))
 	if err != nil {
 		return err
 	}

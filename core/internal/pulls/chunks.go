@@ -27,6 +27,9 @@ func (c *chunks) take() (i int, ok bool) {
 	return c.next - 1, true
 }
 
+// waits reports whether there is a chunk that is to be asked for.
+func (c *chunks) waits() bool { return len(c.back) > 0 || c.next < len(c.here) }
+
 func (c *chunks) giveBack(i int) { c.back = append(c.back, i) }
 
 func (c *chunks) arrived(i int) {

@@ -13,7 +13,8 @@ const idleFor = 5 * time.Second
 
 // conns are the bulk connections to other nodes that nobody uses at the moment.
 type conns struct {
-	network Network
+	network  Network
+	patience time.Duration
 
 	mu     sync.Mutex
 	closed bool
@@ -37,7 +38,7 @@ func (s *conns) get(ctx context.Context, node uint32) (*bulk, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &bulk{Conn: c, in: bufio.NewReaderSize(c, 4<<10)}, nil
+	return &bulk{Conn: c, in: bufio.NewReaderSize(&patient{Conn: c, limit: s.patience}, 4<<10)}, nil
 }
 
 // take returns a connection that is open already, nil if there is none.

@@ -17,9 +17,13 @@
 // waits before arguments and before what is only fetched early. When admission or room takes a while, the pull gives its place at the holder
 // to others meanwhile, and asks again later.
 //
-// One or two streams read chunks of 8 MiB, each over a bulk connection of its own, straight into the arena. (If the store had to
-// give a file in place of memory, they write to the file.) Each chunk has a CRC-32C. A stream asks for the next chunk while one is on its way. When a
-// connection breaks, a checksum is wrong or the holder does not have the object, the pull asks again where the object is, and goes on with
+// Up to four streams read chunks of 8 MiB, each over a bulk connection of its own, straight into the arena. (If the store had to
+// give a file in place of memory, they write to the file.) The owner's node names up to four holders, and the streams are spread over them. Each chunk
+// has a CRC-32C. A stream asks for the next chunk while one is on its way.
+//
+// When a connection breaks, says nothing for 5 s, brings a wrong checksum, or its holder does not have the object, the stream goes on with the next holder,
+// and whichever stream is free takes the chunks that it had asked for. A stream that has nothing to do also takes over the chunks of a much slower holder.
+// When no holder is left, the pull asks again where the object is, says from whom it could not read, and goes on with
 // what is missing. It tries until the object has come, is lost or freed, or nobody waits for it. Pauses grow up to 2 s.
 //
 // The object is then sealed as a replica: the store does not write it to disk when it needs room, but asks the owner's node whether
@@ -29,7 +33,8 @@
 //
 // Serve answers requests for chunks. It holds the object in the store while it is being read, brings it back from disk if it has to, and sends it from the arena
 // or from the file in which it lies. From an object that is still being pulled it sends the chunks that are there and waits for the others. So a
-// large object goes through a chain of nodes in little more than the time of one transfer.
+// large object goes through a chain of nodes in little more than the time of one transfer. While a chunk is awaited, the other node is told each second that this
+// one lives.
 //
 // # What is checked
 //

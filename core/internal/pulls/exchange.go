@@ -38,28 +38,11 @@ func (p *Pulls) serve(from uint32, m *wire.Message) (err error) {
 		if err := linkmsg.DecodeObjects(m, &q); err != nil {
 			return err
 		}
-		p.locked(func() { err = p.asked(from, &q, func(a linkmsg.ObjectAnswer) { _ = m.Reply(a) }) })
+		p.locked(func() { err = p.asked(from, &q, func(a linkmsg.ObjectAnswer) { reply(m, &a) }) })
 	default:
 		err = fault.New(fault.BadRequest, "%s is not about objects", m.Type)
 	}
 	return err
-}
-
-// tell tells a node what has become of an object. If that node is dead, nobody is told.
-func (p *Pulls) tell(node uint32, what linkmsg.ObjectEvent, list ...linkmsg.ObjectVersion) {
-	n := linkmsg.ObjectNews{What: what, List: list}
-	if node == p.o.Node {
-		_ = p.heard(node, &n)
-		return
-	}
-	if peer, err := p.o.Network.Control(node); err == nil {
-		_ = peer.Push(linkmsg.TObjectNews, &n)
-	}
-}
-
-// tellOwner tells the node of the object's owner.
-func (p *Pulls) tellOwner(what linkmsg.ObjectEvent, id ids.Object, version uint64) {
-	p.tell(id.Owner().Node(), what, linkmsg.ObjectVersion{ID: id, Version: version})
 }
 
 // heard takes in what a node tells, which may be this one.
@@ -134,8 +117,8 @@ func (p *Pulls) asked(from uint32, q *linkmsg.ObjectAsk, done func(linkmsg.Objec
 // where has the directory answer where an object is.
 func (p *Pulls) where(from uint32, q *linkmsg.ObjectAsk, done func(linkmsg.ObjectAnswer)) {
 	v := q.List[0]
-	if q.Failed != 0 {
-		p.dir.Failed(v.ID, dir.Version(v.Version), dir.Node(from), dir.Node(q.Failed), q.Absent)
+	for _, f := range q.Failed {
+		p.dir.Failed(v.ID, dir.Version(v.Version), dir.Node(from), dir.Node(f.Node), f.Absent)
 	}
 	p.enter(v.ID)
 	p.lastAsk++
@@ -175,7 +158,7 @@ func (p *Pulls) flush() {
 func (p *Pulls) carryOut(a dir.Action) {
 	switch a := a.(type) {
 	case dir.At:
-		p.answer(a.Ask, linkmsg.ObjectAnswer{Holder: uint32(a.Holder), Version: uint64(a.Version), Size: a.Size})
+		p.answer(a.Ask, linkmsg.ObjectAnswer{Holders: numbers(a.Holders), Version: uint64(a.Version), Size: a.Size})
 	case dir.Lost:
 		p.answer(a.Ask, linkmsg.ObjectAnswer{Freed: a.Freed})
 	case dir.Free:
@@ -183,6 +166,14 @@ func (p *Pulls) carryOut(a dir.Action) {
 	case dir.Promote:
 		p.tell(uint32(a.To), linkmsg.ObjectPromote, linkmsg.ObjectVersion{ID: a.ID, Version: uint64(a.Version)})
 	}
+}
+
+func numbers(list []dir.Node) []uint32 {
+	out := make([]uint32, len(list))
+	for i, n := range list {
+		out[i] = uint32(n)
+	}
+	return out
 }
 
 func (p *Pulls) answer(ask uint64, a linkmsg.ObjectAnswer) {

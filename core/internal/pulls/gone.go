@@ -14,12 +14,10 @@ func (p *Pulls) NodeGone(node uint32) {
 		p.dir.NodeGone(dir.Node(node))
 		var ends []*pull
 		for _, x := range p.pulls {
-			switch {
-			case x.id.Owner().Node() == node:
+			if x.id.Owner().Node() == node {
 				ends = append(ends, x)
-			case x.holder == node && x.stage == reading:
-				x.cancel()
 			}
+			x.cut(node)
 		}
 		for _, x := range ends {
 			x.placed = false

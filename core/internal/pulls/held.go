@@ -28,7 +28,7 @@ func (p *Pulls) Made(c objects.Holder, id ids.Object, size uint64, then func(err
 	}
 	peer, err := p.o.Network.Control(id.Owner().Node())
 	if err == nil {
-		err = peer.Push(linkmsg.TObjectNews, &linkmsg.ObjectNews{What: linkmsg.ObjectMade, List: []linkmsg.ObjectVersion{{ID: id, Version: h.version, Size: size}}})
+		err = push(peer, &linkmsg.ObjectNews{What: linkmsg.ObjectMade, List: []linkmsg.ObjectVersion{{ID: id, Version: h.version, Size: size}}})
 	}
 	if err != nil {
 		p.o.Store.Free(c, id)

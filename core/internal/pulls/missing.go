@@ -3,7 +3,6 @@ package pulls
 import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
-	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Missing finds out which of the objects that this node's store lacks no other node has either. Answer is called once, under the
@@ -54,15 +53,14 @@ func (p *Pulls) askAll(what linkmsg.ObjectQuestion, lists map[uint32][]linkmsg.O
 				answered(part, nil)
 				continue
 			}
-			peer.Go(linkmsg.TObjectAsk, &linkmsg.ObjectAsk{What: what, List: part}, func(m *wire.Message, err error) {
-				var a linkmsg.ObjectAnswer
-				if err == nil {
-					err = linkmsg.Decode("an answer about objects", m.Body, linkmsg.MaxBody, &a)
-				}
-				if err != nil {
-					a.Yes = nil
-				}
-				p.locked(func() { answered(part, a.Yes) })
+			p.ask(peer, &linkmsg.ObjectAsk{What: what, List: part}, func(a *linkmsg.ObjectAnswer, err error) {
+				p.locked(func() {
+					if err != nil {
+						answered(part, nil)
+					} else {
+						answered(part, a.Yes)
+					}
+				})
 			})
 		}
 	}

@@ -180,6 +180,8 @@ func FuzzAnswer(f *testing.F) {
 	f.Add(appendHead(nil, saysAbsent, 0))
 	f.Add(append(appendHead(nil, saysFailed, 3), "abc"...))
 	f.Add(append(appendHead(nil, saysChunk, 5), "abcde1234"...))
+	f.Add(append(appendHead(nil, saysPacked, 5), "\x05\x00\x00\x00abcde1234"...))
+	f.Add(append(append(appendHead(nil, saysPacked, 5), "\x04\x00\x00\x00"...), 5, 0, 'a', 0))
 	w := newWorld(f, 80*mib, 1)
 	n := w.nodes[1]
 	c := &process{}
@@ -188,7 +190,7 @@ func FuzzAnswer(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	r := room{&n.p.arena, objects.Place{Off: at.Off + 4096}}
+	r := room{arena: &n.p.arena, at: objects.Place{Off: at.Off + 4096}}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		err := r.answer(bytes.NewReader(b), &request{kind: askChunk, off: 0, n: 5})
 		all, failed := n.arena.Slice(at.Off, 3*4096)
@@ -200,7 +202,7 @@ func FuzzAnswer(f *testing.F) {
 				t.Fatalf("byte %d was written", i)
 			}
 		}
-		if err == nil && (b[0] != saysChunk || len(b) < headSize+5+sumSize) {
+		if err == nil && (b[0] != saysChunk && b[0] != saysPacked && b[0] != saysWait || len(b) < headSize+5+sumSize) {
 			t.Error("that was no chunk")
 		}
 	})
@@ -218,6 +220,8 @@ func TestAnswer_NotAChunk_IsAnError(t *testing.T) {
 		"a reason":       {append(appendHead(nil, saysFailed, 3), "abc"...), nil, `"abc"`},
 		"too long":       {appendHead(nil, saysFailed, maxText+1), errFormat, ""},
 		"another length": {appendHead(nil, saysChunk, 6), errFormat, "with 6 bytes to a request for 5"},
+		"waits with one": {appendHead(nil, saysWait, 1), errFormat, "kind 4"},
+		"waits, then no": {appendHead(appendHead(nil, saysWait, 0), saysAbsent, 0), errAbsent, ""},
 		"nonsense":       {appendHead(nil, 7, 0), errFormat, "kind 7"},
 		"the end":        {nil, io.EOF, ""},
 		"half a reason":  {append(appendHead(nil, saysFailed, 3), 'a'), io.ErrUnexpectedEOF, ""},

@@ -9,7 +9,6 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/objects"
-	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // stage is what a pull does.
@@ -39,24 +38,23 @@ type pull struct {
 	over    bool
 
 	version, size uint64
-	holder        uint32
-	placed        bool   // the directory has it pull from the holder
-	failed        uint32 // the holder from which it could not read last; 0: none
-	absent        bool   // that one did not have the object
-	fell          bool   // the directory has not been told of that
-	falls         int    // attempts in a row that brought nothing
+	holders       []uint32                // from which it reads, at least one
+	placed        bool                    // the directory has it pull from them
+	failed        []linkmsg.HolderFailure // from which it could not read in the last attempt
+	fell          bool                    // the directory has not been told of that
+	falls         int                     // attempts in a row that brought nothing
 
 	admitted bool
 	reserved uint64        // the bytes for which it was admitted
 	room     *room         // nil until the store has given some
 	news     chan struct{} // closed, and made anew, when chunks have come or the stage has changed
 	chunks   chunks
-	streams  int // that write into the room
-	readers  int // connections of other nodes that copy from the room
+	streams  []*stream // that write into the room
+	readers  int       // connections of other nodes that copy from the room
 	err      error
 	ctx      context.Context // of the streams
 	cancel   context.CancelFunc
-	dial     context.Context // of their connecting: ends when nothing is left to read
+	whole    context.Context // ends when nothing is left to read
 	enough   context.CancelFunc
 }
 
@@ -109,7 +107,7 @@ func (x *pull) ask() {
 	x.stage, x.placed = asking, false
 	q := &linkmsg.ObjectAsk{What: linkmsg.ObjectWhere, List: []linkmsg.ObjectVersion{{ID: x.id, Version: x.version}}}
 	if x.fell { // it is said once: the holder may get the object again
-		q.Failed, q.Absent, x.fell = x.failed, x.absent, false
+		q.Failed, x.fell = x.failed, false
 	}
 	if p.here(x.id) {
 		p.where(p.o.Node, q, func(a linkmsg.ObjectAnswer) { x.answered(&a) })
@@ -120,11 +118,7 @@ func (x *pull) ask() {
 		x.end(ownerGone(x.id))
 		return
 	}
-	peer.Go(linkmsg.TObjectAsk, q, func(m *wire.Message, err error) {
-		var a linkmsg.ObjectAnswer
-		if err == nil {
-			err = linkmsg.Decode("the answer where an object is", m.Body, linkmsg.MaxBody, &a)
-		}
+	p.ask(peer, q, func(a *linkmsg.ObjectAnswer, err error) {
 		p.locked(func() {
 			switch {
 			case p.pulls[x.id] != x || x.stage != asking: // the node is dead, and that was said before
@@ -133,7 +127,7 @@ func (x *pull) ask() {
 			case err != nil:
 				x.end(ownerGone(x.id))
 			default:
-				x.answered(&a)
+				x.answered(a)
 			}
 		})
 	})
@@ -141,18 +135,18 @@ func (x *pull) ask() {
 
 // answered goes on with the answer where the object is.
 func (x *pull) answered(a *linkmsg.ObjectAnswer) {
-	x.placed = a.Holder != 0
+	x.placed = len(a.Holders) > 0
 	switch {
-	case a.Holder == 0 && a.Freed:
+	case !x.placed && a.Freed:
 		x.end(lost(x.id, "its owner has freed it"))
-	case a.Holder == 0:
+	case !x.placed:
 		x.end(lost(x.id, "no node has a copy"))
-	case len(x.waiters) == 0, a.Holder == x.p.o.Node:
+	case len(x.waiters) == 0, slices.Contains(a.Holders, x.p.o.Node):
 		x.end(nil)
 	case x.room != nil && (a.Version != x.version || a.Size != x.size):
 		x.restart()
 	default:
-		x.version, x.size, x.holder = a.Version, a.Size, a.Holder
+		x.version, x.size, x.holders = a.Version, a.Size, a.Holders
 		x.proceed()
 		x.wake()
 	}
@@ -169,7 +163,7 @@ func (x *pull) proceed() {
 		x.wait()
 	case x.room == nil:
 		x.makeRoom()
-	case x.falls > 0 && (x.falls > 3 || x.holder == x.failed):
+	case x.falls > 0 && (x.falls > 3 || x.failedWith(x.holders[0])):
 		x.pause()
 	default:
 		x.read()
@@ -210,7 +204,7 @@ func (x *pull) makeRoom() {
 			x.end(err)
 			return
 		}
-		x.room = &room{&x.p.arena, at}
+		x.room = &room{arena: &x.p.arena, at: at}
 		x.chunks = newChunks(x.size)
 		if !atOnce {
 			x.ask()
@@ -263,7 +257,7 @@ func (x *pull) end(err error) {
 // leave takes a pull that has ended out of the tables. Those who have come meanwhile begin a new one.
 func (x *pull) leave() {
 	p := x.p
-	if x.stage != ending || x.streams > 0 || x.readers > 0 || x.over {
+	if x.stage != ending || len(x.streams) > 0 || x.readers > 0 || x.over {
 		return
 	}
 	p.o.Store.DropHolder(x, ids.Owner{})

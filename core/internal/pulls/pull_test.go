@@ -25,7 +25,7 @@ func TestPull_LargeObject_GoesBothWays(t *testing.T) {
 	b.put(worker, result, size)
 	a.get(driver, result, size)
 	a.get(driver, result, size) // from its own store
-	if a.opened > manyStreams || b.opened > manyStreams {
+	if a.opened > fewStreams || b.opened > fewStreams {
 		t.Errorf("%d and %d connections for one object each", a.opened, b.opened)
 	}
 	b.unpin(worker, argument)
@@ -166,7 +166,7 @@ func TestPull_ManyNodes_ReadFromEachOther(t *testing.T) {
 	}
 	w.locked(func() {
 		for _, n := range nodes {
-			if n.opened != manyStreams {
+			if n.opened != fewStreams {
 				t.Errorf("node %d opened %d connections", n.number, n.opened)
 			}
 		}
@@ -435,9 +435,10 @@ func TestPull_StoreIsFull_WaitsOrUsesAFile(t *testing.T) {
 	a.same(receive(t, again), id, 30*mib)
 }
 
-// An object that is on disk only is read from there.
-func TestServe_SpilledObject_IsRead(t *testing.T) {
+// An object that is compressed on disk is brought back for another node.
+func TestServe_SpilledObjectIsCompressed_IsBroughtBack(t *testing.T) {
 	w := newWorld(t, 80*mib, 1, 2)
+	w.data = shrinking
 	a, b := w.nodes[1], w.nodes[2]
 	writer := &process{}
 	var list []ids.Object

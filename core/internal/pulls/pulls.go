@@ -16,6 +16,7 @@ type Pulls struct {
 	running sync.WaitGroup
 	arena   arena
 	conns   conns
+	times   times
 
 	// The lock of Options guards what follows.
 	closed   bool
@@ -43,10 +44,10 @@ type held struct {
 func New(o Options) *Pulls {
 	p := &Pulls{
 		o: o, dir: dir.New(), asks: make(map[uint64]question), held: make(map[ids.Object]*held), pulls: make(map[ids.Object]*pull),
-		servers: make(map[*server]struct{}),
+		servers: make(map[*server]struct{}), times: usualTimes,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())
-	p.conns.network = o.Network
+	p.conns.network, p.conns.patience = o.Network, p.times.patience
 	p.arena.fd, p.arena.size = o.Store.FD(), o.Bytes
 	return p
 }

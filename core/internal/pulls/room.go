@@ -8,11 +8,12 @@ import (
 	"sync"
 
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/spill"
 	"github.com/eagleray/eagleray/core/internal/store"
 )
 
 // piece is how much is read or written at a time: it stays in a core's cache between the socket and the checksum.
-const piece = 256 << 10
+const piece = spill.PieceSize
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -55,12 +56,60 @@ func (a *arena) close() {
 type room struct {
 	arena *arena
 	at    objects.Place
+	disk  objects.Spilled // not nil: the object is only read, from its copy on disk
 }
 
-// receive reads n bytes of an object from a connection to their place, and returns their checksum.
-func (r room) receive(src io.Reader, off, n uint64) (sum uint32, err error) {
+// pieces passes n bytes of the object from off on to f, at most piece bytes at a time.
+func (r room) pieces(off, n uint64, f func([]byte) error) error {
+	switch {
+	case r.disk != nil:
+		return r.disk.ReadPart(off, f)
+	case r.at.Path != "":
+		return r.piecesOfFile(off, n, f)
+	}
+	m, err := r.arena.open()
+	if err != nil {
+		return err
+	}
+	src, err := m.Slice(r.at.Off+off, n)
+	if err != nil {
+		return err
+	}
+	for len(src) > 0 {
+		b := src[:min(piece, len(src))]
+		if err := f(b); err != nil {
+			return err
+		}
+		src = src[len(b):]
+	}
+	return nil
+}
+
+func (r room) piecesOfFile(off, n uint64, f func([]byte) error) error {
+	file, err := os.Open(r.at.Path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	buf := pieces.Get().(*[]byte)
+	defer pieces.Put(buf)
+	for at := r.at.Off + off; n > 0; {
+		b := (*buf)[:min(piece, n)]
+		if _, err := file.ReadAt(b, int64(at)); err != nil {
+			return err
+		}
+		if err := f(b); err != nil {
+			return err
+		}
+		at, n = at+uint64(len(b)), n-uint64(len(b))
+	}
+	return nil
+}
+
+// fill has f fill n bytes of the object from off on, at most piece bytes at a time, and returns their checksum.
+func (r room) fill(off, n uint64, f func([]byte) error) (sum uint32, err error) {
 	if r.at.Path != "" {
-		return r.receiveFile(src, off, n)
+		return r.fillFile(off, n, f)
 	}
 	m, err := r.arena.open()
 	if err != nil {
@@ -71,8 +120,8 @@ func (r room) receive(src io.Reader, off, n uint64) (sum uint32, err error) {
 		return 0, err
 	}
 	for dst = dst[:n]; len(dst) > 0; {
-		b := dst[:min(piece, len(dst))]
-		if _, err := io.ReadFull(src, b); err != nil {
+		b := dst[:min(piece, len(dst)):min(piece, len(dst))]
+		if err := f(b); err != nil {
 			return 0, err
 		}
 		sum = crc32.Update(sum, castagnoli, b)
@@ -81,20 +130,20 @@ func (r room) receive(src io.Reader, off, n uint64) (sum uint32, err error) {
 	return sum, nil
 }
 
-func (r room) receiveFile(src io.Reader, off, n uint64) (sum uint32, err error) {
-	f, err := os.OpenFile(r.at.Path, os.O_WRONLY, 0)
+func (r room) fillFile(off, n uint64, f func([]byte) error) (sum uint32, err error) {
+	file, err := os.OpenFile(r.at.Path, os.O_WRONLY, 0)
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close() // what is written is there when WriteAt returns
+	defer file.Close() // what is written is there when WriteAt returns
 	buf := pieces.Get().(*[]byte)
 	defer pieces.Put(buf)
 	for at := r.at.Off + off; n > 0; {
 		b := (*buf)[:min(piece, n)]
-		if _, err := io.ReadFull(src, b); err != nil {
+		if err := f(b); err != nil {
 			return 0, err
 		}
-		if _, err := f.WriteAt(b, int64(at)); err != nil {
+		if _, err := file.WriteAt(b, int64(at)); err != nil {
 			return 0, fmt.Errorf("write to a file that stands for memory: %w", err)
 		}
 		sum = crc32.Update(sum, castagnoli, b)
@@ -103,48 +152,10 @@ func (r room) receiveFile(src io.Reader, off, n uint64) (sum uint32, err error) 
 	return sum, nil
 }
 
-// send writes n bytes of an object to a connection, and returns their checksum.
-func (r room) send(dst io.Writer, off, n uint64) (sum uint32, err error) {
-	if r.at.Path != "" {
-		return r.sendFile(dst, off, n)
-	}
-	m, err := r.arena.open()
-	if err != nil {
-		return 0, err
-	}
-	src, err := m.Slice(r.at.Off+off, n)
-	if err != nil {
-		return 0, err
-	}
-	for len(src) > 0 {
-		b := src[:min(piece, len(src))]
-		sum = crc32.Update(sum, castagnoli, b)
-		if _, err := dst.Write(b); err != nil {
-			return 0, err
-		}
-		src = src[len(b):]
-	}
-	return sum, nil
-}
-
-func (r room) sendFile(dst io.Writer, off, n uint64) (sum uint32, err error) {
-	f, err := os.Open(r.at.Path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	buf := pieces.Get().(*[]byte)
-	defer pieces.Put(buf)
-	for at := r.at.Off + off; n > 0; {
-		b := (*buf)[:min(piece, n)]
-		if _, err := f.ReadAt(b, int64(at)); err != nil {
-			return 0, err
-		}
-		sum = crc32.Update(sum, castagnoli, b)
-		if _, err := dst.Write(b); err != nil {
-			return 0, err
-		}
-		at, n = at+uint64(len(b)), n-uint64(len(b))
-	}
-	return sum, nil
+// receive reads n bytes of the object from a connection to their place, and returns their checksum.
+func (r room) receive(src io.Reader, off, n uint64) (sum uint32, err error) {
+	return r.fill(off, n, func(b []byte) error {
+		_, err := io.ReadFull(src, b)
+		return err
+	})
 }

@@ -2,7 +2,6 @@ package pulls
 
 import (
 	"bufio"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,15 +13,13 @@ import (
 	"github.com/eagleray/eagleray/core/internal/objects"
 )
 
-// silence is how long a node may ask for nothing on a bulk connection. It closes one that it does not use much earlier.
-const silence = 6 * idleFor
-
 // server serves another node on a bulk connection that it has dialed. It is the holder of the object that is being read.
 type server struct {
 	p    *Pulls
 	from uint32
 	conn net.Conn
 	gone bool
+	packing
 
 	// The object that it has pinned, if any.
 	pinned  bool
@@ -45,7 +42,8 @@ func (p *Pulls) Serve(from uint32, c net.Conn) {
 	}
 	defer p.running.Done()
 	defer p.drop(s)
-	in, out := bufio.NewReaderSize(c, 4<<10), bufio.NewWriterSize(c, 16<<10)
+	both := &patient{Conn: c, limit: silence}
+	in, out := bufio.NewReaderSize(both, 4<<10), bufio.NewWriterSize(both, 16<<10)
 	for {
 		err := s.serveOne(in, out)
 		switch {
@@ -79,9 +77,6 @@ func (p *Pulls) drop(s *server) {
 
 // serveOne reads and answers one request.
 func (s *server) serveOne(in *bufio.Reader, out *bufio.Writer) error {
-	if err := s.conn.SetReadDeadline(time.Now().Add(silence)); err != nil {
-		return err
-	}
 	var b [requestSize]byte
 	if _, err := io.ReadFull(in, b[:]); err != nil {
 		return err
@@ -102,7 +97,7 @@ func (s *server) serveOne(in *bufio.Reader, out *bufio.Writer) error {
 
 // answer writes a chunk, or why there is none.
 func (s *server) answer(out *bufio.Writer, q *request) error {
-	from, done, err := s.find(q)
+	from, done, err := s.find(out, q)
 	if err != nil {
 		says, text := byte(saysFailed), err.Error()
 		if errors.Is(err, errAbsent) {
@@ -114,28 +109,42 @@ func (s *server) answer(out *bufio.Writer, q *request) error {
 		return err
 	}
 	defer done()
-	if _, err := out.Write(appendHead(nil, saysChunk, q.n)); err != nil {
-		return err
+	err = from.send(out, &s.packing, q.off, q.n)
+	if err != nil && from.disk != nil && out.Flush() == nil { // the connection was not the cause
+		s.p.locked(func() { s.p.checkCopy(q.id) })
 	}
-	sum, err := from.send(out, q.off, uint64(q.n))
-	if err != nil { // the head is on its way, so the connection ends
-		return err
-	}
-	_, err = out.Write(binary.LittleEndian.AppendUint32(nil, sum))
-	return err
+	return err // perhaps the head is on its way, so the connection ends
 }
 
-// find returns where the chunk can be read. It waits for an object that comes back from disk, or that is being pulled. Done says that the chunk is read.
-func (s *server) find(q *request) (r room, done func(), err error) {
+// find returns where the chunk can be read. It waits for an object that comes back from disk, or that is being pulled, and says so
+// to the node. Done says that the chunk is read.
+func (s *server) find(out *bufio.Writer, q *request) (r room, done func(), err error) {
 	for {
 		r, done, wait, err := s.look(q)
 		if err != nil || wait == nil {
 			return r, done, err
 		}
+		if err := s.await(out, wait); err != nil {
+			return r, nil, err
+		}
+	}
+}
+
+// await waits until the channel is closed. The node hears each second that this one lives.
+func (s *server) await(out *bufio.Writer, wait <-chan struct{}) error {
+	timer := time.NewTicker(s.p.times.waitEvery)
+	defer timer.Stop()
+	for {
 		select {
 		case <-wait:
+			return nil
+		case <-timer.C:
+			_, _ = out.Write(appendHead(nil, saysWait, 0)) // a failure stays with the writer
+			if err := out.Flush(); err != nil {
+				return err
+			}
 		case <-s.p.ctx.Done():
-			return r, nil, s.p.ctx.Err()
+			return s.p.ctx.Err()
 		}
 	}
 }
@@ -147,9 +156,7 @@ func (s *server) look(q *request) (r room, done func(), wait <-chan struct{}, er
 		h, x := s.p.held[q.id], s.p.pulls[q.id]
 		switch {
 		case h != nil && h.version == q.version && !h.making:
-			if r, wait, err = s.lookHeld(q); err == nil && wait == nil {
-				done = func() {}
-			}
+			r, done, wait, err = s.lookHeld(q)
 		case x != nil && x.room == nil && x.stage == asking: // where it is to be read is on the way
 			err, wait = nil, x.news
 		case x != nil && x.version == q.version && x.room != nil && x.stage != ending:
@@ -174,21 +181,24 @@ func (s *server) look(q *request) (r room, done func(), wait <-chan struct{}, er
 }
 
 // lookHeld is look for an object that the store has; the lock is held.
-func (s *server) lookHeld(q *request) (r room, wait <-chan struct{}, err error) {
+func (s *server) lookHeld(q *request) (r room, done func(), wait <-chan struct{}, err error) {
 	if err := s.failure; err != nil {
 		s.failure = nil
-		return r, nil, err
+		return r, nil, nil, err
 	}
 	if !s.pinned || s.id != q.id || s.version != q.version {
 		s.unpin()
+		if r, done = s.lookOnDisk(q); done != nil {
+			return r, done, nil, nil
+		}
 		if wait, err = s.pin(q); err != nil || wait != nil {
-			return r, wait, err
+			return r, nil, wait, err
 		}
 	}
 	if !q.within(s.size) {
-		return r, nil, fmt.Errorf("%w: %d bytes at %d of %d", errFormat, q.n, q.off, s.size)
+		return r, nil, nil, fmt.Errorf("%w: %d bytes at %d of %d", errFormat, q.n, q.off, s.size)
 	}
-	return s.room, nil, nil
+	return s.room, func() {}, nil, nil
 }
 
 // pin asks the store to hold an object. Wait is closed when the store has answered.
@@ -199,7 +209,7 @@ func (s *server) pin(q *request) (wait <-chan struct{}, err error) {
 		defer close(answered)
 		switch {
 		case err == nil:
-			s.pinned, s.id, s.version, s.size, s.room = true, q.id, q.version, size, room{&s.p.arena, at}
+			s.pinned, s.id, s.version, s.size, s.room = true, q.id, q.version, size, room{arena: &s.p.arena, at: at}
 		case fault.CodeOf(err) == fault.ObjectLost:
 			s.failure = errAbsent
 		default:

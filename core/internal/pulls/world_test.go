@@ -27,6 +27,7 @@ const mib = 1 << 20
 type world struct {
 	t     testing.TB
 	nodes map[uint32]*node
+	data  func(id ids.Object, size uint64) []byte // what objects have in them
 
 	mu    sync.Mutex
 	peers map[[2]uint32]*wire.Peer
@@ -40,6 +41,7 @@ type world struct {
 type node struct {
 	w       *world
 	number  uint32
+	dir     string // of the session
 	mu      sync.Mutex
 	store   *objects.Store
 	arena   *store.Mapping
@@ -58,7 +60,7 @@ type process struct{ gone bool }
 func (c *process) Gone() bool { return c.gone }
 
 func newWorld(t testing.TB, arena uint64, numbers ...uint32) *world {
-	w := &world{t: t, nodes: map[uint32]*node{}, peers: map[[2]uint32]*wire.Peer{}, dead: map[uint32]bool{}}
+	w := &world{t: t, data: data, nodes: map[uint32]*node{}, peers: map[[2]uint32]*wire.Peer{}, dead: map[uint32]bool{}}
 	for _, n := range numbers {
 		w.nodes[n] = w.newNode(n, arena)
 	}
@@ -68,10 +70,10 @@ func newWorld(t testing.TB, arena uint64, numbers ...uint32) *world {
 
 func (w *world) newNode(number uint32, bytes uint64) *node {
 	t := w.t
-	n := &node{w: w, number: number, owner: ids.NewWorkerOn(number).Owner(), dead: map[ids.Owner]bool{}}
+	n := &node{w: w, number: number, dir: t.TempDir(), owner: ids.NewWorkerOn(number).Owner(), dead: map[ids.Owner]bool{}}
 	var err error
 	n.store, err = objects.Open(objects.Options{
-		Bytes: bytes, Dir: t.TempDir(), Lock: &n.mu, Notify: notify{n}, Log: slog.New(slog.DiscardHandler), Spill: objects.SpillOptions{FS: spill.Disk{}},
+		Bytes: bytes, Dir: n.dir, Lock: &n.mu, Notify: notify{n}, Log: slog.New(slog.DiscardHandler), Spill: objects.SpillOptions{FS: spill.Disk{}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -221,8 +223,18 @@ func (n *node) id() ids.Object {
 	return ids.NewObject(n.n, n.owner, ids.JobOf(1), 1)
 }
 
-// data is what an object of so many bytes has in it.
+// last returns the object that id has returned last.
+func (n *node) last() ids.Object { return ids.NewObject(n.n, n.owner, ids.JobOf(1), 1) }
+
+// data is what an object of so many bytes has in it, unless the world says otherwise. It does not shrink when it is compressed.
 func data(id ids.Object, size uint64) []byte {
+	b := make([]byte, size)
+	_, _ = rand.NewChaCha8([32]byte{byte(id.Count()), byte(id.Count() >> 8), byte(id.Owner().Node())}).Read(b)
+	return b
+}
+
+// shrinking is data that shrinks when it is compressed.
+func shrinking(id ids.Object, size uint64) []byte {
 	b := make([]byte, size)
 	r := rand.New(rand.NewPCG(id.Count(), uint64(id.Owner().Node())))
 	for i := 0; i < len(b); i += 1024 {
@@ -264,7 +276,7 @@ func (n *node) put(c objects.Holder, id ids.Object, size uint64) {
 	if err != nil {
 		n.w.t.Fatal(err)
 	}
-	n.write(at, data(id, size))
+	n.write(at, n.w.data(id, size))
 	n.seal(c, id)
 }
 
@@ -347,7 +359,7 @@ func (n *node) same(got pinned, id ids.Object, size uint64) {
 			f.Close()
 		}
 	}
-	if err != nil || !bytes.Equal(b, data(id, size)) {
+	if err != nil || !bytes.Equal(b, n.w.data(id, size)) {
 		n.w.t.Fatalf("node %d: object %d has other bytes, %v", n.number, id.Count(), err)
 	}
 }

@@ -110,7 +110,8 @@ func (p *directWriter) add(r *Record, b []byte, at int64, out **Record) (int64, 
 	}
 	r.at = start + pageSize - headerSize
 	head := p.margin()
-	copy(head[pageSize-headerSize:], r.header(crc32.Checksum(b, castagnoli)))
+	r.sumUp(b)
+	copy(head[pageSize-headerSize:], r.header(r.sum))
 	whole := len(b) &^ (pageSize - 1)
 	p.bufs = append(p.bufs, head, b[:whole])
 	if whole < len(b) {

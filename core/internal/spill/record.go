@@ -94,6 +94,7 @@ func (r *Record) failed(err error) error {
 // write writes one record at its place: first the bytes, then the header.
 func (r *Record) write(w io.WriterAt, b []byte) error {
 	out := &summing{w: w, at: r.at + headerSize}
+	r.sums = nil
 	if r.compressed {
 		e := encoders.Get().(*zstd.Encoder)
 		defer encoders.Put(e)
@@ -109,12 +110,16 @@ func (r *Record) write(w io.WriterAt, b []byte) error {
 	} else {
 		// In pieces, so that the summed bytes are still in the processor's cache when they are written.
 		for i := 0; i < len(b); i += chunk {
+			if i > 0 && i%PartSize == 0 {
+				r.sums = append(r.sums, out.sum)
+			}
 			if _, err := out.Write(b[i:min(i+chunk, len(b))]); err != nil {
 				return err
 			}
 		}
 	}
 	r.stored = uint64(out.at - r.at - headerSize)
+	r.sum = out.sum
 	_, err := w.WriteAt(r.header(out.sum), r.at)
 	return err
 }

@@ -1,8 +1,16 @@
 package spill
 
-// Release says that the record is not needed any more. It must be called once.
+import "sync/atomic"
+
+// Hold has the record last until Release is called once more.
+func (r *Record) Hold() { atomic.AddInt32(&r.holds, 1) }
+
+// Release says that the record is not needed any more. It must be called once, and once more for each Hold.
 // It does not wait for the disk.
 func (r *Record) Release() {
+	if atomic.AddInt32(&r.holds, -1) >= 0 {
+		return
+	}
 	s := r.file.s
 	if !r.direct {
 		s.cached.Add(-int64(r.stored))

@@ -79,6 +79,9 @@ type Record struct {
 	stored     uint64
 	compressed bool
 	direct     bool // it passed the page cache by; its pages in the file are its own
+	sum        uint32
+	sums       []uint32 // the checksums of the first part, of the first two, and so on, without that of all; see part.go
+	holds      int32    // calls of Hold without their Release; atomic
 }
 
 // file is a batch's file; it goes with its last record.

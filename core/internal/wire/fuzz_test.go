@@ -14,7 +14,7 @@ func bodies() []any {
 		ClassTrouble{}, WorkerReady{}, WorkerExit{}, ExitAnswer{}, TakenOver{}, LogBatch{}, LogLine{}, ActorCreate{},
 		ActorCreated{}, ActorRef{}, ActorResolve{}, ActorState{}, ActorKill{}, ActorByName{}, ActorNamed{},
 		ActorNames{}, ActorName{}, ActorStart{}, ActorReady{}, KVPut{}, KVKey{}, ObjCreate{},
-		ObjPlace{}, ObjRef{}, ObjRefs{}, ObjStats{}, RefWait{}, RefValue{}, FaultBody{}, Cancel{}, Received{},
+		ObjPlace{}, ObjRef{}, ObjPin{}, ObjRefs{}, ObjStats{}, RefWait{}, RefValue{}, FaultBody{}, Cancel{}, Received{},
 		ClusterInfo{}, Demand{}, GPUUse{}, NodeInfo{}, Ending{}, ActorLost{}, ActorDeath{}, CensusAsk{}, Census{}, Silent{},
 		ProcessCensus{}, Held{}, TaskRow{}, Run{}, Ends{}, Place{}, StoreSums{}, ActorRow{}, JobRow{}, WorkerRow{},
 		FunctionRef{}, LeaseOffer{}, LeaseRefused{},

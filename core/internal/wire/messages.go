@@ -439,6 +439,12 @@ type ObjRef struct {
 	ObjectID []byte
 }
 
+// ObjPin asks for the place of an object.
+type ObjPin struct {
+	ObjectID []byte
+	Argument bool // a task waits for it, and no program
+}
+
 // ObjRefs names objects.
 type ObjRefs struct {
 	ObjectIDs [][]byte

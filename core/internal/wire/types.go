@@ -62,7 +62,7 @@ const (
 	// Objects: any process → daemon.
 	TObjCreate Type = 70 // call: ObjCreate → ObjPlace
 	TObjSeal   Type = 71 // push: ObjectID: readable from now on
-	TObjPin    Type = 72 // call: ObjectID → ObjPlace; the process holds it until TObjUnpin or death
+	TObjPin    Type = 72 // call: ObjPin → ObjPlace; the process holds it until TObjUnpin or death
 	TObjUnpin  Type = 73 // push: ObjectID
 	TObjFree   Type = 74 // push: []ObjectID: the owner has no reference left; the object goes when nobody has it pinned
 	TObjStats  Type = 75 // call: nil → ObjStats
