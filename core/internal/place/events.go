@@ -43,6 +43,7 @@ func (m *Machine) NodeGone(id Node) {
 	}
 	m.pauses = slices.DeleteFunc(m.pauses, func(p pause) bool { return p.node == n })
 	delete(m.nodes, id)
+	delete(m.named, n.name)
 	m.slots[n.slot] = nil
 	if n.ledger == nil {
 		m.unheard--

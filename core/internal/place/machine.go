@@ -58,13 +58,14 @@ type Machine struct {
 	actions []Action
 
 	nodes    map[Node]*node
-	slots    []*node // the same by their slots; nil where a node was
-	unheard  int     // nodes that have never reported
-	waits    bool    // see Await
-	shape    uint64  // changes with what nodes have in all
-	judged   uint64  // the shape for which all wants were judged
-	judgeAll bool    // all have to be judged anyway
-	unjudged []*want // those that have begun to wait since
+	named    map[ids.Node]*node // the same by their ids, of those that have one
+	slots    []*node            // the same by their slots; nil where a node was
+	unheard  int                // nodes that have never reported
+	waits    bool               // see Await
+	shape    uint64             // changes with what nodes have in all
+	judged   uint64             // the shape for which all wants were judged
+	judgeAll bool               // all have to be judged anyway
+	unjudged []*want            // those that have begun to wait since
 
 	wants  map[Key]*want
 	needs  map[string]*need
@@ -85,6 +86,7 @@ type Machine struct {
 // node is one node of the cluster. Its row stays while it is silent.
 type node struct {
 	id       Node
+	name     ids.Node // see Name; zero before
 	slot     int
 	up       bool // it is connected
 	reported bool // and has reported on that connection
@@ -178,7 +180,7 @@ func New(o Options) *Machine {
 	}
 	return &Machine{
 		o: o, nextTicket: max(o.FirstTicket, 1),
-		nodes: make(map[Node]*node), wants: make(map[Key]*want), needs: make(map[string]*need),
+		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), wants: make(map[Key]*want), needs: make(map[string]*need),
 		turns: make(map[who]*turn), tickets: make(map[Ticket]*ticket),
 	}
 }
