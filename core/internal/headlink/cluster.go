@@ -47,7 +47,10 @@ type wanted struct {
 
 // Want says how many leases of a class this node has no room for. It replaces what was said of the class before.
 func (c *Client) Want(client uint64, class uint32, w place.Want) {
-	q := linkmsg.Want{Client: client, Class: class, Job: w.Job, Name: cut(w.Name), N: w.N, Due: w.Due, Offered: w.Offered}
+	q := linkmsg.Want{Client: client, Class: class, Job: w.Job, Name: cut(w.Name), N: w.N, Due: w.Due, Offered: w.Offered, Strategy: w.Strategy.Text(), Home: w.Home}
+	for _, n := range w.Near {
+		q.Near = append(q.Near, uint32(n))
+	}
 	for _, need := range w.Needs {
 		q.Needs = append(q.Needs, need.Wire())
 	}

@@ -226,7 +226,7 @@ func (m *member) NodeIs(n record.Node) {
 	if n.Number == 0 {
 		return
 	}
-	m.keep(n)
+	m.daemon.Company(m.keep(n))
 	switch {
 	case n.State != record.NodeDead:
 	case n.Number == m.identity.Number:
@@ -237,10 +237,15 @@ func (m *member) NodeIs(n record.Node) {
 	}
 }
 
-func (m *member) keep(n record.Node) {
+// keep notes a node's record. It reports whether nodes besides this one are alive.
+func (m *member) keep(n record.Node) (others bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.nodes[n.Number] = n
+	for number, o := range m.nodes {
+		others = others || number != m.identity.Number && o.State == record.NodeAlive
+	}
+	return others
 }
 
 // JobIs implements headlink.Node. What a job of another node has here ends with the job.

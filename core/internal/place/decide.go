@@ -43,7 +43,7 @@ func (m *Machine) serve(w *want) (*node, int) {
 		if i > 0 && w.due == 0 {
 			break
 		}
-		if n := m.choose(&wish{need: d, from: w.key.Node}); n != nil {
+		if n := m.choose(&wish{d, w.strategy, w.key.Node, w.home, w.near, w.given}); n != nil {
 			return n, i
 		}
 	}
@@ -59,6 +59,9 @@ func (m *Machine) give(w *want, n *node, choice int) {
 	m.turn++
 	w.job.served, w.client.served, w.served = m.turn, m.turn, m.turn
 	w.offered++
+	if w.given != nil {
+		w.given[n.id]++
+	}
 	m.setLevel(w, w.level-1, max(w.due-1, 0))
 }
 

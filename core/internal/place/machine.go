@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // This file has everything that the machine knows. The other files have the methods.
@@ -30,6 +31,10 @@ type Want struct {
 	N       int            // how many leases; 0: none any more
 	Due     int            // for how many of them an alternative may be taken
 	Offered uint64         // how many leases of the class were offered so far, as the sender knows
+
+	Strategy strategy.Strategy
+	Home     bool   // leases of the sender's own node do, too: it leaves the choice to the head
+	Near     []Node // nodes that hold large arguments, the best one first
 }
 
 // The machine's constants, for Options that leave them out.
@@ -131,6 +136,11 @@ type want struct {
 	since       uint64 // when it began to wait
 	told        bool   // that it is infeasible
 	stuck       uint64 // the round of decisions in which no node was found for it
+
+	strategy strategy.Strategy
+	home     bool
+	near     []Node
+	given    map[Node]int // of SPREAD: how many leases of each node were offered, less those that were refused
 }
 
 // who takes turns: a job, or with client a process of it.

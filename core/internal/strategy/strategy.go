@@ -53,6 +53,14 @@ func Parse(text string) (s Strategy, err error) {
 	return Strategy{Kind: Affinity, Node: ids.Node(id), Soft: soft}, nil
 }
 
+// Text is the text of a strategy in records: the default has none.
+func (s Strategy) Text() string {
+	if s == (Strategy{}) {
+		return ""
+	}
+	return s.String()
+}
+
 // String is the text of a strategy.
 func (s Strategy) String() string {
 	switch {

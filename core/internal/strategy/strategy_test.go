@@ -13,6 +13,9 @@ func TestParse_TextsOfStrategies_ComeBack(t *testing.T) {
 		if got, err := Parse(s.String()); err != nil || got != s {
 			t.Errorf("%s is read as %+v, %v", s, got, err)
 		}
+		if got, err := Parse(s.Text()); err != nil || got != s || s == (Strategy{}) && s.Text() != "" {
+			t.Errorf("%q is read as %+v, %v", s.Text(), got, err)
+		}
 	}
 	if got, err := Parse(""); err != nil || got != (Strategy{}) {
 		t.Errorf("no text is read as %+v, %v", got, err)
