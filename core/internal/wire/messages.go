@@ -129,7 +129,7 @@ type LeaseWant struct {
 	Due   int   // how many of Want, the oldest ones, have waited for AfterMs: an alternative may serve them
 	DueMs int64 // in how many milliseconds the next one will have; 0: the sender does not say. Only for texts
 
-	Near []uint32 // the nodes that hold large arguments of the oldest task, the best one first; at most 4
+	Large [][]byte // ids of the stored arguments of the oldest task, the largest first; at most 4. It had better run where they are
 
 	Ticket uint64 // to another node: of the LeaseOffer that this want takes; 0: it takes none
 }
@@ -505,7 +505,8 @@ type AnswersRead struct {
 // ClusterInfo describes nodes and resources.
 type ClusterInfo struct {
 	Nodes     []NodeInfo
-	Totals    Totals
+	Totals    Totals             // of the answering node
+	Largest   []map[string]int64 // what the largest nodes have in all: what exceeds each of them fits no node
 	Available map[string]int64
 	Jobs      int
 	Workers   int
