@@ -119,7 +119,7 @@ def test_large_arguments_come_first(nodes: Nodes) -> None:
     assert eagleray.get(takes.remote(made)) == (nodes.ids["third"], 8_000_000)
     mine = eagleray.put(np.zeros(1_000_000))
     assert eagleray.get(takes.options(num_cpus=2).remote(mine)) == (nodes.ids["first"], 8_000_000)
-    both = eagleray.remote(num_cpus=3)(lambda x, y: here())
+    both = eagleray.remote(num_cpus=1.5)(lambda x, y: here())
     more = eagleray.remote(scheduling_strategy=third)(lambda: np.zeros(2_000_000)).remote()
     eagleray.wait([more])
     assert eagleray.get(both.remote(mine, more)) == nodes.ids["third"]
@@ -183,13 +183,15 @@ def test_a_worker_of_another_node_names_nodes(nodes: Nodes) -> None:
     assert len(set(spread)) > 1, nodes.names(spread)
 
 
-def test_a_node_that_leaves(nodes: Nodes) -> None:
+def test_a_node_that_leaves(nodes: Nodes, tmp_path: Path) -> None:
     node = nodes.cluster.add_node(num_cpus=1, node_name="fifth")
     nodes.cluster.wait_for_nodes()
     hard = stays.options(scheduling_strategy=Affinity(node.node_id, soft=False), max_retries=1)
     soft = stays.options(scheduling_strategy=Affinity(node.node_id, soft=True), max_retries=1)
     assert eagleray.get([hard.remote(0), soft.remote(0)]) == [node.node_id] * 2
-    runs = hard.remote(60)
+    there = Affinity(node.node_id, soft=False)
+    runs = holds.options(scheduling_strategy=there, max_retries=1).remote(tmp_path)
+    until(lambda: list(tmp_path.iterdir()))
     waits = soft.remote(0)
     ready, _ = eagleray.wait([waits], timeout=0.5)
     assert not ready

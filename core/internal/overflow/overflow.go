@@ -40,6 +40,9 @@ func (r *Reporter) CarryOut(a sched.Action, m *sched.Machine) {
 	}
 	switch a := a.(type) {
 	case sched.Overflow:
+		if a.Home && r.told { // what this node has decides, too, so the head hears it before
+			r.Stock(m)
+		}
 		w := place.Want{Job: a.Job, Name: a.Name, Needs: a.Needs, N: a.N, Due: a.Due, Offered: a.Offered, Strategy: a.Strategy, Home: a.Home}
 		for _, n := range a.Near {
 			w.Near = append(w.Near, place.Node(n))

@@ -86,7 +86,7 @@ func (m *Machine) dueElsewhere(d *demand) int {
 // tell says how many wants of d overflow, unless the head knows it already.
 func (m *Machine) tell(d *demand, n, due int) {
 	since := int(d.offered - d.told.offered)
-	home := n > 0 && m.headDecides(d)
+	home := n > 0 && m.headDecides(d) && m.servesToo(d)
 	known := n == max(0, d.told.n-since) && due == max(0, d.told.due-since) && (n == 0 || home == d.told.home && slices.Equal(d.near, d.told.near))
 	if known && (n > 0 || since == 0) { // at 0 the head has to hear that its last offers have arrived
 		return

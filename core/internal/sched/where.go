@@ -53,6 +53,14 @@ func (m *Machine) headDecides(d *demand) bool {
 	return m.namesOther(d) || m.company && !m.isLate(d) && m.asksHead(d)
 }
 
+// servesToo reports whether the head may let this node serve d.
+func (m *Machine) servesToo(d *demand) bool {
+	if m.namesOther(d) && !d.class.Strategy.Soft {
+		return false
+	}
+	return slices.ContainsFunc(d.choices, func(c Choice) bool { return m.ledger.Could(c.Need) })
+}
+
 // asksHead is headDecides for a class that does not name another node, where there are others.
 func (m *Machine) asksHead(d *demand) bool {
 	switch s := d.class.Strategy; {
