@@ -69,7 +69,7 @@ func (m *Machine) asksHead(d *demand) bool {
 	case s.Kind == strategy.Spread:
 		return true
 	case len(d.near) > 0:
-		return !slices.Contains(d.near, m.o.Number)
+		return d.near[0] != m.o.Number
 	}
 	return m.ledger.Load() >= PackTo || m.ledger.HasDevices() && !m.ledger.AsksDevices(d.class.Need)
 }
