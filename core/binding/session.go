@@ -154,6 +154,7 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 		After          float64          `msgpack:"fallback_after"`
 		Enforce        bool             `msgpack:"gpu_memory_enforce"`
 		Code           []byte           `msgpack:"code"`
+		Strategy       string           `msgpack:"strategy"`
 	}
 	if err := msgpack.Unmarshal(b, &a); err != nil {
 		return nil, fault.New(fault.BadRequest, "actor specification: %v", err)
@@ -161,7 +162,7 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 	out := &client.ActorSpec{FID: a.FID, Blob: a.Blob, ActorCreate: wire.ActorCreate{
 		ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, Detached: a.Detached, GetIfExists: a.GetIfExists,
 		Resources: a.Resources, RunResources: a.RunResources, EnvKey: a.EnvKey, MaxRestarts: a.MaxRestarts,
-		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, Enforce: a.Enforce, AfterMs: millis(a.After), Code: a.Code,
+		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, Enforce: a.Enforce, AfterMs: millis(a.After), Code: a.Code, Strategy: a.Strategy,
 	}}
 	for _, o := range a.Fallback {
 		out.Fallback = append(out.Fallback, wire.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.Name, MaxConcurrency: o.MaxConcurrency, Code: o.Code})

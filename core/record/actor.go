@@ -42,6 +42,7 @@ type Actor struct {
 	RunResources    Resources     `msgpack:"run_res"` // held while it lives
 	Fallback        []Alternative `msgpack:"fallback"`
 	AfterMs         int64         `msgpack:"fallback_after"` // how long Resources are waited for before Fallback is looked at
+	Strategy        string        `msgpack:"strategy"`       // as package strategy reads it; "" for the default
 	EnvKey          string        `msgpack:"env"`
 	MaxRestarts     int           `msgpack:"max_restarts"` // -1: without limit
 	MaxConcurrency  int           `msgpack:"max_conc"`

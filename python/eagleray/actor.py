@@ -12,7 +12,7 @@ from eagleray._private.calls.arguments import encode_args
 from eagleray._private.calls.core import refuse_in_fork
 from eagleray._private.calls.gpu_watch import enforced
 from eagleray._private.calls.option_types import ACTOR
-from eagleray._private.calls.options import check_options
+from eagleray._private.calls.options import check_options, strategy_name
 from eagleray._private.calls.resources import actor_resources, check_together
 from eagleray._private.calls.signatures import CallShape
 from eagleray._private.calls.submitter import Target, submitter
@@ -279,6 +279,7 @@ class ActorClass(Generic[P, T]):
             "meta": meta,
             "fallback": rest,
             "fallback_after": float(options.get("fallback_after") or 0),
+            "strategy": strategy_name(options.get("scheduling_strategy")),
             "code": b"",
         }
         for one in rest:

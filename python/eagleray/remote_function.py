@@ -227,7 +227,7 @@ def _spec(made: _Source, session: Any) -> tuple[dict[str, Any], list[bytes], fun
         "retry_with_more_memory": bool(options.get("retry_with_more_memory")),
         "max_calls": _max_calls(options, resources),
         "gpu_memory_enforce": enforced(session, options, function.__name__),
-        "strategy": strategy_name(options.get("scheduling_strategy"), session.node_id.hex()),
+        "strategy": strategy_name(options.get("scheduling_strategy")),
         "method": "",
         **results.spec(),
     }

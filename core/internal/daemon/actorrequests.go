@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/deathtext"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -89,6 +90,10 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 	if err := errors.Join(checkAmounts(q.Resources), checkAmounts(q.RunResources), checkFallback(q.Fallback, q.AfterMs)); err != nil {
 		return rec, fmt.Errorf("actor %s: %w", q.ClassName, err)
 	}
+	where, err := strategy.Parse(q.Strategy)
+	if err != nil {
+		return rec, fault.New(fault.BadRequest, "actor %s: %v", q.ClassName, err)
+	}
 	kept := actorSpec{Token: q.Token, Spec: q.Spec, Enforce: q.Enforce, Code: [][]byte{q.Code}}
 	var fallback []record.Alternative
 	for _, o := range q.Fallback {
@@ -106,7 +111,7 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 	return record.Actor{
 		ID: ids.Actor(q.ActorID), Job: j.ID, Name: q.Name, Namespace: q.Namespace, ClassName: q.ClassName,
 		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
-		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, EnvKey: q.EnvKey,
+		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, Strategy: where.Text(), EnvKey: q.EnvKey,
 		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
 		Spec: spec, Code: code, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
 	}, nil

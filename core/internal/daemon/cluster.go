@@ -15,6 +15,10 @@ func (d *Daemon) LeaseOffered(o place.Offer) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.event(func(m *sched.Machine) {
+		if uint32(o.Node) == d.o.Number {
+			m.OfferedHere(sched.ClientID(o.To.Client), sched.ClassID(o.To.Class), o.N, uint64(o.Ticket))
+			return
+		}
 		take := m.Offered(sched.ClientID(o.To.Client), sched.ClassID(o.To.Class), o.N)
 		c := d.clients[sched.ClientID(o.To.Client)]
 		if take == 0 || c == nil {
@@ -45,6 +49,13 @@ func (d *Daemon) WantInfeasible(i place.Infeasible) {
 	d.event(func(m *sched.Machine) {
 		m.Infeasible(sched.ClientID(i.To.Client), sched.ClassID(i.To.Class), i.Message)
 	})
+}
+
+// Company says whether other nodes are alive.
+func (d *Daemon) Company(others bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.event(func(m *sched.Machine) { m.SetCompany(others) })
 }
 
 // offerUnused serves TLeaseRefused: a process of this node does not use an offer.

@@ -35,7 +35,7 @@ func (d *Daemon) clusterInfo(ctx context.Context) (wire.ClusterInfo, error) {
 			row.Resources[resource.GPUMemory] = int64(n)
 		}
 	}
-	info.Nodes = rows
+	info.Nodes, info.Largest = rows, inquiry.Largest(rows)
 	return info, err
 }
 

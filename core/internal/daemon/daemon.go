@@ -46,7 +46,7 @@ func Open(o Options) (*Daemon, error) {
 		headSet: make(chan struct{}), memoryKnown: make(chan struct{}),
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
-			FirstLease: sched.LeaseID(o.Number)<<32 | 1, Cluster: o.Cluster != nil,
+			FirstLease: sched.LeaseID(o.Number)<<32 | 1, Cluster: o.Cluster != nil, Node: o.Node, Number: o.Number,
 		}),
 		overflow:     overflow.New(o.Cluster),
 		clients:      make(map[sched.ClientID]*client),

@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -47,7 +48,11 @@ func (d *Daemon) defineClass(c *client, m *wire.Message) error {
 	if err := checkFallback(q.Fallback, q.AfterMs); err != nil {
 		return err
 	}
-	k := sched.Class{ID: sched.ClassID(q.ClassID), Need: resource.FromWire(q.Resources), Env: q.EnvKey, Name: q.Name, After: afterOf(q.AfterMs)}
+	where, err := strategy.Parse(q.Strategy)
+	if err != nil {
+		return err
+	}
+	k := sched.Class{ID: sched.ClassID(q.ClassID), Need: resource.FromWire(q.Resources), Env: q.EnvKey, Name: q.Name, Strategy: where, After: afterOf(q.AfterMs)}
 	for _, o := range q.Fallback {
 		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources)})
 	}
@@ -81,8 +86,9 @@ func (d *Daemon) wantLeases(c *client, m *wire.Message) error {
 	if err := m.Decode(&q); err != nil {
 		return err
 	}
+	q.Large = q.Large[:min(len(q.Large), sched.MaxNear)]
 	d.schedule(c, func(s *sched.Machine) {
-		s.UpdateWant(c.id, sched.ClassID(q.ClassID), sched.WantUpdate{N: min(q.Want, maxWanted), Seen: q.Seen, Due: q.Due, Next: afterOf(q.DueMs), Ticket: q.Ticket})
+		s.UpdateWant(c.id, sched.ClassID(q.ClassID), sched.WantUpdate{N: min(q.Want, maxWanted), Seen: q.Seen, Due: q.Due, Next: afterOf(q.DueMs), Near: d.pulls.Near(q.Large), Ticket: q.Ticket})
 	})
 	return nil
 }

@@ -32,6 +32,15 @@ func (d *Dir) Len() int { return len(d.entries) }
 // Knows reports whether the object has an entry: somebody has it, or makes it.
 func (d *Dir) Knows(id ids.Object) bool { return d.entries[id] != nil }
 
+// Holder returns the node that has the object in the first place, or makes it; false if none does.
+func (d *Dir) Holder(id ids.Object) (Node, bool) {
+	e := d.entries[id]
+	if e == nil || e.primary == nil {
+		return 0, false
+	}
+	return e.primary.node, true
+}
+
 // Dead reports whether the node is known to be dead.
 func (d *Dir) Dead(n Node) bool { return d.dead[n] }
 

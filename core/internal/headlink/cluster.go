@@ -45,9 +45,13 @@ type wanted struct {
 	class  uint32
 }
 
-// Want says how many leases of a class this node has no room for. It replaces what was said of the class before.
+// Want says how many leases of a class this node has no room for. It replaces what was said of the class before. Where the
+// head may choose this node, too, it first hears what is free here.
 func (c *Client) Want(client uint64, class uint32, w place.Want) {
-	q := linkmsg.Want{Client: client, Class: class, Job: w.Job, Name: cut(w.Name), N: w.N, Due: w.Due, Offered: w.Offered}
+	q := linkmsg.Want{Client: client, Class: class, Job: w.Job, Name: cut(w.Name), N: w.N, Due: w.Due, Offered: w.Offered, Strategy: w.Strategy.Text(), Home: w.Home}
+	for _, n := range w.Near {
+		q.Near = append(q.Near, uint32(n))
+	}
 	for _, need := range w.Needs {
 		q.Needs = append(q.Needs, need.Wire())
 	}
@@ -70,6 +74,9 @@ func (c *Client) Want(client uint64, class uint32, w place.Want) {
 		delete(c.placing.wants, k)
 	}
 	if c.peer != nil {
+		if w.Home {
+			c.tellStock()
+		}
 		_ = c.peer.Push(linkmsg.TWant, b)
 	}
 }

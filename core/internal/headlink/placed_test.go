@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -236,6 +237,34 @@ func TestPlaced_StockChangesOften_FewMessages(t *testing.T) {
 	}
 	b.client.Stock(all(oneB))
 	a.expect(t, "1 of node 2 to 1/5/6")
+}
+
+// A head that may choose the node of the want hears what is free there before the want, however often that changes. It knows
+// the nodes that strategies name.
+func TestPlaced_StrategyAndOwnNode_ReachTheMachine(t *testing.T) {
+	w, m := cluster(t, 1, 2)
+	a, b := m[0], m[1]
+	w.joins(a)
+	w.joins(b)
+	four := resource.Set{"CPU": 4 * resource.Unit}
+	a.client.Stock(all(four))
+	b.client.Stock(all(resource.Set{"CPU": 4 * resource.Unit, "b": 4 * resource.Unit}))
+	a.client.Want(5, 1, wants(1, oneB))
+	a.expect(t, "1 of node 2 to 1/5/1") // so both stocks have arrived
+	a.client.Stock(resource.Stock{Totals: four, Free: oneCPU}) // at once, and too soon to be told by itself
+	q := wants(3, oneCPU)
+	q.Home = true
+	a.client.Want(5, 6, q)
+	a.expect(t, "3 of node 2 to 1/5/6") // two to half, and then it is the emptier one
+	q = wants(1, oneCPU)
+	q.Strategy = strategy.Strategy{Kind: strategy.Affinity, Node: a.id}
+	q.Home = true
+	a.client.Want(5, 7, q)
+	a.expect(t, "1 of node 1 to 1/5/7")
+	a.client.Stock(all(four))
+	q.Strategy, q.Near = strategy.Strategy{}, []place.Node{2}
+	a.client.Want(5, 8, q)
+	a.expect(t, "1 of node 2 to 1/5/8") // it has the arguments
 }
 
 // What breaks the rules ends the connection, at either end, and is named in the log.

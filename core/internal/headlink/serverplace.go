@@ -1,12 +1,14 @@
 package headlink
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -83,8 +85,10 @@ func (c *session) placing(m *wire.Message) (err error) {
 		if err = linkmsg.Decode("a want", m.Body, linkmsg.MaxPlace, &w); err == nil {
 			err = w.Check()
 		}
+		named, wrong := strategy.Parse(w.Strategy)
+		err = cmp.Or(err, wrong)
 		do = func(p *place.Machine, from place.Node) error {
-			if err := p.Want(wantOf(from, &w)); err != nil {
+			if err := p.Want(wantOf(from, &w, named)); err != nil {
 				c.s.log.Warn("a want of a node is not served", "node", from, "error", err)
 			}
 			return nil
@@ -127,8 +131,11 @@ func (c *session) decide(heard bool, do func(p *place.Machine, from place.Node) 
 	return nil
 }
 
-func wantOf(from place.Node, w *linkmsg.Want) (place.Key, place.Want) {
-	q := place.Want{Job: w.Job, Name: w.Name, N: w.N, Due: w.Due, Offered: w.Offered}
+func wantOf(from place.Node, w *linkmsg.Want, s strategy.Strategy) (place.Key, place.Want) {
+	q := place.Want{Job: w.Job, Name: w.Name, N: w.N, Due: w.Due, Offered: w.Offered, Strategy: s, Home: w.Home}
+	for _, n := range w.Near {
+		q.Near = append(q.Near, place.Node(n))
+	}
 	for _, need := range w.Needs {
 		q.Needs = append(q.Needs, resource.FromWire(need))
 	}

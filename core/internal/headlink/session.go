@@ -248,6 +248,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 			m.NodeGone(place.Node(c.number))
 		}
 		m.NodeUp(place.Node(c.number))
+		m.Name(place.Node(c.number), h.ID)
 	})
 	return before, nil
 }

@@ -10,7 +10,10 @@ import (
 
 // task and channel are what the pools of these tests hold.
 type (
-	task    struct{ since uint32 }
+	task struct {
+		since uint32
+		large [][]byte
+	}
 	channel struct{ flushed, closed int }
 
 	pool  = Pool[task, channel]
@@ -58,6 +61,7 @@ func (h *host) After(d time.Duration, f func()) Timer {
 }
 func (h *host) Pump(k *class)          { h.pumped = append(h.pumped, k) }
 func (h *host) Waits() uint32          { h.waits++; return h.looks }
+func (h *host) Large(t *task) [][]byte { return t.large }
 func (h *host) ReadyMs(t *task) uint32 { return t.since }
 func (h *host) Flush(o *channel)       { o.flushed++ }
 func (h *host) Close(o *channel)       { o.closed++ }

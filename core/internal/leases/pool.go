@@ -31,6 +31,8 @@ type Host[T, C any] interface {
 	Pump(k *Class[T, C])
 	// Waits is told that the queue of a class begins to wait for leases. It returns the number of the look that came last.
 	Waits() uint32
+	// Large returns the ids of the largest arguments of a task that lie in a store, at most MaxLarge, the largest first.
+	Large(t *T) [][]byte
 	// ReadyMs returns when a task began to wait for its first choice, as Ms counts.
 	ReadyMs(t *T) uint32
 	// Flush sends what waits in a channel, Close ends it.

@@ -19,6 +19,7 @@ const (
 	maxNames  = 1000    // resources of one choice
 	maxLeases = 1 << 20 // leases
 	maxName   = 4 << 10 // bytes of the function's name
+	maxNear   = 4       // nodes with large arguments
 )
 
 // Stock is what a node has, and what of it is free, as resource.Stock.
@@ -72,6 +73,10 @@ type Want struct {
 	N       int                `msgpack:"n"`
 	Due     int                `msgpack:"due"`     // for how many of N an alternative may be taken
 	Offered uint64             `msgpack:"offered"` // how many leases were offered so far, as the sender knows
+
+	Strategy string   `msgpack:"strategy"` // as package strategy reads it
+	Home     bool     `msgpack:"home"`     // leases of the sender's own node do, too
+	Near     []uint32 `msgpack:"near"`     // nodes that hold large arguments, the best one first
 }
 
 // Check returns an error if the want is one that no daemon says.
@@ -81,6 +86,8 @@ func (w *Want) Check() error {
 		return fault.New(fault.BadRequest, "a want has %d choices, 1 to %d are allowed", len(w.Needs), MaxNeeds)
 	case w.N < 0 || w.N > maxLeases || w.Due < 0 || w.Due > w.N:
 		return fault.New(fault.BadRequest, "%d leases are wanted, of which %d are due: at most %d are allowed", w.N, w.Due, maxLeases)
+	case len(w.Near) > maxNear:
+		return fault.New(fault.BadRequest, "%d nodes with large arguments are named, at most %d are allowed", len(w.Near), maxNear)
 	case len(w.Name) > maxName:
 		return fault.New(fault.BadRequest, "the name of a function has %d bytes, at most %d are allowed", len(w.Name), maxName)
 	}

@@ -232,7 +232,8 @@ func (m *member) NodeIs(n record.Node) {
 	if n.Number == 0 {
 		return
 	}
-	before := m.keep(n)
+	before, others := m.keep(n)
+	m.daemon.Company(others)
 	switch {
 	case n.State != record.NodeDead || before.State == record.NodeDead:
 	case n.Number == m.identity.Number:
@@ -243,13 +244,16 @@ func (m *member) NodeIs(n record.Node) {
 	}
 }
 
-// keep notes the record of a node, and returns the one before.
-func (m *member) keep(n record.Node) (before record.Node) {
+// keep notes the record of a node, and returns the one before. It reports whether nodes besides this one are alive.
+func (m *member) keep(n record.Node) (before record.Node, others bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	before = m.nodes[n.Number]
 	m.nodes[n.Number] = n
-	return before
+	for number, o := range m.nodes {
+		others = others || number != m.identity.Number && o.State == record.NodeAlive
+	}
+	return before, others
 }
 
 // isDead ends the node, because the cluster has declared it dead: others do its work by now. The warden then has it join again.

@@ -40,7 +40,14 @@ func (r *Reporter) CarryOut(a sched.Action, m *sched.Machine) {
 	}
 	switch a := a.(type) {
 	case sched.Overflow:
-		r.cluster.Want(uint64(a.Client), uint32(a.Class), place.Want{Job: a.Job, Name: a.Name, Needs: a.Needs, N: a.N, Due: a.Due, Offered: a.Offered})
+		if a.Home && r.told { // what this node has decides, too, so the head hears it before
+			r.Stock(m)
+		}
+		w := place.Want{Job: a.Job, Name: a.Name, Needs: a.Needs, N: a.N, Due: a.Due, Offered: a.Offered, Strategy: a.Strategy, Home: a.Home}
+		for _, n := range a.Near {
+			w.Near = append(w.Near, place.Node(n))
+		}
+		r.cluster.Want(uint64(a.Client), uint32(a.Class), w)
 	case sched.Settled:
 		r.told, r.changes = true, m.StockChanges()
 		r.cluster.Settled(a.Ticket, a.Took, m.Stock())

@@ -17,7 +17,14 @@ type heard []string
 func (h *heard) note(format string, args ...any) { *h = append(*h, fmt.Sprintf(format, args...)) }
 
 func (h *heard) Want(client uint64, class uint32, w place.Want) {
-	h.note("want %d/%d: %d, %d due, %d offered, %s of job %s needs %s", client, class, w.N, w.Due, w.Offered, w.Name, w.Job, w.Needs)
+	where := ""
+	if w.Home {
+		where = ", also here"
+	}
+	if len(w.Near) > 0 {
+		where += fmt.Sprintf(", near %d", w.Near)
+	}
+	h.note("want %d/%d: %d, %d due, %d offered, %s of job %s needs %s%s", client, class, w.N, w.Due, w.Offered, w.Name, w.Job, w.Needs, where)
 }
 func (h *heard) Stock(s resource.Stock) { h.note("stock %s", s.Free) }
 func (h *heard) Settled(ticket uint64, took int, s resource.Stock) {
@@ -57,6 +64,15 @@ func TestReporter_TellsTheHead(t *testing.T) {
 	obey(`ticket 70: 2, stock {}`) // and what is free is not said twice
 	m.Want(2, 1, 0)
 	obey(`stock {"CPU": 2}`)
+	// Where the head may choose this node, too, it hears before what is free here.
+	m.SetCompany(true)
+	m.DefineClass(1, sched.Class{ID: 6, Need: resource.Set{"CPU": resource.Unit}, Name: "g"})
+	m.UpdateWant(1, 6, sched.WantUpdate{N: 2, Seen: 1, Near: []uint32{4}})
+	obey(`want 1/6: 2, 0 due, 0 offered, g of job 00000003 needs [{"CPU": 1}], also here, near [4]`)
+	m.DefineClass(2, sched.Class{ID: 2, Need: resource.Set{"CPU": resource.Unit / 2}})
+	m.UpdateWant(2, 2, sched.WantUpdate{N: 1, Seen: 1, Ticket: 71})
+	m.UpdateWant(1, 6, sched.WantUpdate{N: 3, Seen: 1})
+	obey(`ticket 71: 1, stock {"CPU": 0.5}`, `want 1/6: 2, 0 due, 0 offered, g of job 00000003 needs [{"CPU": 1}], also here`)
 	r.Unused(9)
 	if h[len(h)-1] != "ticket 9 is not used" {
 		t.Errorf("the head hears %q", h)

@@ -143,7 +143,7 @@ func TestNew_Options_AreUsed(t *testing.T) {
 	if at, ok := m.Next(); at != 5 || !ok {
 		t.Errorf("the offer ends at %v", at)
 	}
-	if err := m.Settled(2, o.Ticket, 0, nil); err != nil {
+	if err := m.Settled(2, o.Ticket, 0, &resource.Stock{Totals: resource.Set{"CPU": 10}}); err != nil {
 		t.Fatal(err)
 	}
 	if at, ok := m.Next(); at != 3 || !ok {

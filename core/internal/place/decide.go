@@ -10,7 +10,7 @@ func (m *Machine) decide() {
 		if w == nil {
 			break
 		}
-		if n, choice := m.choose(w); n == nil {
+		if n, choice := m.serve(w); n == nil {
 			w.stuck = m.round
 		} else {
 			m.give(w, n, choice)
@@ -37,50 +37,17 @@ func (m *Machine) next() (best *want) {
 	return best
 }
 
-// choose returns the node that gets the next lease of a want, and in which choice; nil if no node has room.
-func (m *Machine) choose(w *want) (*node, int) {
+// serve returns the node that gets the next lease of a want, and in which choice; nil if no node has room.
+func (m *Machine) serve(w *want) (*node, int) {
 	for i, d := range w.needs {
 		if i > 0 && w.due == 0 {
 			break
 		}
-		if n := m.nodeFor(w, d); n != nil {
+		if n := m.choose(&wish{d, w.strategy, w.key.Node, w.home, w.near, w.given}); n != nil {
 			return n, i
 		}
 	}
 	return nil, 0
-}
-
-// nodeFor returns the node that gets the next lease with that need, nil if none has room.
-func (m *Machine) nodeFor(w *want, d *need) *node {
-	for {
-		var best *node
-		for _, n := range d.open {
-			if n.id != w.key.Node && (best == nil || m.better(d, n, best)) {
-				best = n
-			}
-		}
-		if best == nil || best.fits(d) {
-			return best
-		}
-		d.remove(best)
-	}
-}
-
-// better reports whether n is to be used before o.
-func (m *Machine) better(d *need, n, o *node) bool {
-	if n.devices != o.devices && !n.ledger.AsksDevices(d.set) && !o.ledger.AsksDevices(d.set) {
-		return o.devices
-	}
-	packN, packO := n.load < m.o.PackTo, o.load < m.o.PackTo
-	switch {
-	case packN != packO:
-		return packN
-	case n.load == o.load:
-		return n.id < o.id
-	case packN:
-		return n.load > o.load
-	}
-	return n.load < o.load
 }
 
 // give offers one more lease of a node to a want.
@@ -92,6 +59,9 @@ func (m *Machine) give(w *want, n *node, choice int) {
 	m.turn++
 	w.job.served, w.client.served, w.served = m.turn, m.turn, m.turn
 	w.offered++
+	if w.given != nil {
+		w.given[n.id]++
+	}
 	m.setLevel(w, w.level-1, max(w.due-1, 0))
 }
 

@@ -60,6 +60,7 @@ func (m *Machine) NodeGone(id Node) {
 	}
 	m.pauses = slices.DeleteFunc(m.pauses, func(p pause) bool { return p.node == n })
 	delete(m.nodes, id)
+	delete(m.named, n.name)
 	m.slots[n.slot] = nil
 	if n.ledger == nil {
 		m.unheard--
@@ -150,7 +151,7 @@ func (m *Machine) Want(k Key, q Want) error {
 	}
 	w := m.wants[k]
 	offered := q.Offered
-	if w != nil && !w.sameNeeds(q.Needs) {
+	if w != nil && (w.strategy != q.Strategy || !w.sameNeeds(q.Needs)) {
 		offered = max(offered, w.offered)
 		m.drop(w)
 		w = nil
@@ -166,6 +167,7 @@ func (m *Machine) Want(k Key, q Want) error {
 		w = m.add(k, &q)
 	}
 	w.offered = max(w.offered, offered)
+	w.home, w.near = q.Home, q.Near
 	crossed := w.offered - q.Offered
 	m.setLevel(w, less(q.N, crossed), less(min(q.Due, q.N), crossed))
 	if q.N <= 0 && crossed == 0 {
@@ -191,8 +193,11 @@ func (m *Machine) Settled(from Node, id Ticket, took int, s *resource.Stock) err
 	case t == nil || t.node.id != from && t.to.Node != from:
 	case t.node.id == from:
 		m.close(t)
-		if took < t.n {
+		if took < t.n && s != nil {
 			m.pause(t.node, t.need)
+		}
+		if w := m.wants[t.to]; w != nil && w.given != nil {
+			w.given[from] = max(0, w.given[from]-max(0, t.n-took))
 		}
 	default:
 		m.close(t)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // judge says which wants are infeasible and were not called so before. It looks at the wants that have begun to wait,
@@ -31,7 +32,7 @@ func (m *Machine) judge() {
 	for _, w := range list {
 		switch {
 		case w.level == 0:
-		case slices.ContainsFunc(w.needs, m.isPossible):
+		case slices.ContainsFunc(w.needs, func(d *need) bool { return m.canEver(w, d) }):
 			w.told = false
 		case !w.told:
 			w.told = true
@@ -42,6 +43,9 @@ func (m *Machine) judge() {
 
 // whyInfeasible says in words why no node can serve a want.
 func (m *Machine) whyInfeasible(w *want) string {
+	if mustRunOn(w) {
+		return m.whyNotThere(w)
+	}
 	most := m.Largest()
 	why := make([]string, len(w.needs))
 	for i, d := range w.needs {
@@ -64,6 +68,33 @@ func (m *Machine) whyInfeasible(w *want) string {
 		text += "; of its fallback nothing fits either: " + strings.Join(why[1:], ", ")
 	}
 	return text + ". Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."
+}
+
+// mustRunOn reports whether a want names the only node that does.
+func mustRunOn(w *want) bool { return w.strategy.Kind == strategy.Affinity && !w.strategy.Soft }
+
+// canEver reports whether a node could serve a want with that need if all were free, silent nodes included.
+func (m *Machine) canEver(w *want, d *need) bool {
+	if !mustRunOn(w) {
+		return m.isPossible(d)
+	}
+	n := m.named[w.strategy.Node]
+	return n != nil && n.ledger != nil && n.ledger.Could(d.set)
+}
+
+// whyNotThere says in words why the node that a want names cannot serve it.
+func (m *Machine) whyNotThere(w *want) string {
+	const do = "Name a node of ray.nodes() that is alive, or use soft=True, with which another node does."
+	n := m.named[w.strategy.Node]
+	if n == nil || n.ledger == nil {
+		return fmt.Sprintf("task %s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), and no such node of the cluster is alive. %s", w.name, w.strategy.Node, do)
+	}
+	why := make([]string, len(w.needs))
+	for i, d := range w.needs {
+		text, _ := n.ledger.CanEver(d.set)
+		why[i] = fmt.Sprintf("%s (%s)", d.set, strings.ReplaceAll(text, "the cluster", "the node"))
+	}
+	return fmt.Sprintf("task %s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), which can never give %s. %s", w.name, w.strategy.Node, strings.Join(why, ", or "), do)
 }
 
 // whyNearest says what the first node lacks that has enough of everything by its sums: a device that is large enough, say.

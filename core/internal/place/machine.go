@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // This file has everything that the machine knows. The other files have the methods.
@@ -30,6 +31,10 @@ type Want struct {
 	N       int            // how many leases; 0: none any more
 	Due     int            // for how many of them an alternative may be taken
 	Offered uint64         // how many leases of the class were offered so far, as the sender knows
+
+	Strategy strategy.Strategy
+	Home     bool   // leases of the sender's own node do, too: it leaves the choice to the head
+	Near     []Node // nodes that hold large arguments, the best one first
 }
 
 // The machine's constants, for Options that leave them out.
@@ -58,13 +63,14 @@ type Machine struct {
 	actions []Action
 
 	nodes    map[Node]*node
-	slots    []*node // the same by their slots; nil where a node was
-	unheard  int     // nodes that have never reported
-	waits    bool    // see Await
-	shape    uint64  // changes with what nodes have in all
-	judged   uint64  // the shape for which all wants were judged
-	judgeAll bool    // all have to be judged anyway
-	unjudged []*want // those that have begun to wait since
+	named    map[ids.Node]*node // the same by their ids, of those that have one
+	slots    []*node            // the same by their slots; nil where a node was
+	unheard  int                // nodes that have never reported
+	waits    bool               // see Await
+	shape    uint64             // changes with what nodes have in all
+	judged   uint64             // the shape for which all wants were judged
+	judgeAll bool               // all have to be judged anyway
+	unjudged []*want            // those that have begun to wait since
 
 	wants  map[Key]*want
 	needs  map[string]*need
@@ -85,6 +91,7 @@ type Machine struct {
 // node is one node of the cluster. Its row stays while it is silent.
 type node struct {
 	id       Node
+	name     ids.Node // see Name; zero before
 	slot     int
 	up       bool // it is connected
 	reported bool // and has reported on that connection
@@ -130,6 +137,11 @@ type want struct {
 	since       uint64 // when it began to wait
 	told        bool   // that it is infeasible
 	stuck       uint64 // the round of decisions in which no node was found for it
+
+	strategy strategy.Strategy
+	home     bool
+	near     []Node
+	given    map[Node]int // of SPREAD: how many leases of each node were offered, less those that were refused
 }
 
 // who takes turns: a job, or with client a process of it.
@@ -179,7 +191,7 @@ func New(o Options) *Machine {
 	}
 	return &Machine{
 		o: o, nextTicket: max(o.FirstTicket, 1),
-		nodes: make(map[Node]*node), wants: make(map[Key]*want), needs: make(map[string]*need),
+		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), wants: make(map[Key]*want), needs: make(map[string]*need),
 		turns: make(map[who]*turn), tickets: make(map[Ticket]*ticket),
 	}
 }

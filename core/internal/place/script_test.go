@@ -8,6 +8,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/tests/script"
 )
 
@@ -45,9 +46,11 @@ func (s *interpreter) do(e *script.Event) []string {
 	case "node": // up and report
 		m.NodeUp(Node(e.Int(0)))
 		err = m.Report(Node(e.Int(0)), s.stock(e))
+	case "name": // name NODE: its id is this number
+		m.Name(Node(e.Int(0)), ids.Node{byte(e.Int(0))})
 	case "await":
 		m.Await(e.Word(0) == "yes")
-	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=…
+	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=… on=… near=… home
 		err = m.Want(s.key(e), s.want(e))
 	case "settled": // settled NODE TICKET TOOK free=…
 		var stock *resource.Stock
@@ -92,6 +95,17 @@ func (s *interpreter) want(e *script.Event) Want {
 		return absent
 	}
 	w := Want{Job: ids.JobOf(uint32(number("job", 1))), Name: "f", Needs: []resource.Set{amounts(s.t, e.Option("need"))}, N: e.Int(3), Due: number("due", e.Int(3)), Offered: uint64(number("seen", 0))}
+	w.Home = e.Has("home")
+	for _, n := range e.List(e.Option("near")) {
+		w.Near = append(w.Near, Node(amount(s.t, n)/resource.Unit))
+	}
+	switch where, _, soft := strings.Cut(e.Option("on"), ":"); where { // on=spread, on=NODE or on=NODE:soft
+	case "":
+	case "spread":
+		w.Strategy.Kind = strategy.Spread
+	default:
+		w.Strategy = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(amount(s.t, where) / resource.Unit)}, Soft: soft}
+	}
 	if e.Has("else") {
 		for _, text := range strings.Split(e.Option("else"), "|") {
 			w.Needs = append(w.Needs, amounts(s.t, text))

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sim"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // steps is how many events a seed has, before the faults end.
@@ -23,7 +24,7 @@ func TestSim_SameSeed_SameEvents(t *testing.T) { sim.Replays(t, steps, begin) }
 
 // The world notices what it is for.
 func TestSim_PlantedBug_IsFound(t *testing.T) {
-	for _, bug := range []string{"the debit is lost", "offers that cross a level are forgotten", "a report is lost", "a ticket never expires"} {
+	for _, bug := range []string{"the debit is lost", "offers that cross a level are forgotten", "a report is lost", "a strategy is lost", "a ticket never expires"} {
 		t.Run(bug, func(t *testing.T) {
 			sim.Find(t, steps, func(d *sim.Die, log *sim.Log) sim.World { return newWorld(d, log, bug) })
 		})
@@ -32,7 +33,7 @@ func TestSim_PlantedBug_IsFound(t *testing.T) {
 
 // In a world all that can happen does happen.
 func TestSim_World_OffersAreGrantedRefusedAndInfeasible(t *testing.T) {
-	var offers, granted, refused, told int
+	var offers, granted, refused, told, own int
 	for seed := range uint64(60) {
 		w := newWorld(sim.NewDie(seed+1), new(sim.Log), "")
 		for range steps {
@@ -41,9 +42,10 @@ func TestSim_World_OffersAreGrantedRefusedAndInfeasible(t *testing.T) {
 			}
 		}
 		offers, granted, refused, told = offers+w.offers, granted+w.granted, refused+w.refused, told+w.told
+		own += w.own
 	}
-	if granted < 50 || refused < 20 || told < 10 {
-		t.Errorf("of %d offers %d leases were granted and %d refused; %d wants were infeasible", offers, granted, refused, told)
+	if granted < 50 || refused < 20 || told < 10 || own < 20 {
+		t.Errorf("of %d offers %d leases were granted and %d refused; %d wants were infeasible; %d were of the process's own node", offers, granted, refused, told, own)
 	}
 }
 
@@ -82,6 +84,9 @@ func (w *world) atHead(n *played, msg any) {
 		l.n, l.seen, l.offered = msg.N, msg.Offered, max(l.offered, msg.Offered)
 		if row := w.m.wants[msg.key]; row != nil && w.bug == "offers that cross a level are forgotten" {
 			row.offered = msg.Offered
+		}
+		if w.bug == "a strategy is lost" {
+			msg.Strategy = strategy.Strategy{}
 		}
 		err = w.m.Want(msg.key, msg.Want)
 		if l.n == 0 && l.seen == l.offered {
@@ -129,8 +134,10 @@ func (w *world) offered(a Offer) {
 	switch {
 	case n == nil || !n.up || n.stock == nil:
 		panic(fmt.Sprintf("%s: the node is gone, silent or unknown", a))
-	case home == nil || !home.up || a.Node == a.To.Node:
+	case home == nil || !home.up:
 		panic(fmt.Sprintf("%s: to whom?", a))
+	case !w.may(home.classes[a.To], home, n, home.classes[a.To].needs[a.Choice]):
+		panic(fmt.Sprintf("%s: class %+v may not run there", a, home.classes[a.To]))
 	case w.used[a.Ticket]:
 		panic(fmt.Sprintf("%s: the ticket was used before", a))
 	case l == nil:
@@ -178,9 +185,11 @@ func (w *world) fits(n *played, t *underWay) {
 
 // isInfeasible checks that no node could serve what is called infeasible, as far as the head has heard.
 func (w *world) isInfeasible(a Infeasible) {
+	c := w.nodes[a.To.Node].classes[a.To]
 	for _, n := range w.nodes {
-		for _, need := range w.nodes[a.To.Node].classes[a.To].needs {
-			if _, ok := n.ledger.CanEver(need); ok {
+		for _, need := range c.needs {
+			hard := c.strategy.Kind == strategy.Affinity && !c.strategy.Soft
+			if _, ok := n.ledger.CanEver(need); ok && (!hard || named(n.id) == c.strategy.Node) {
 				panic(fmt.Sprintf("%s: node %d could", a, n.id))
 			}
 		}
@@ -189,6 +198,10 @@ func (w *world) isInfeasible(a Infeasible) {
 
 // atHome brings an offer to the process.
 func (w *world) atHome(n *played, t underWay) {
+	if t.Node == n.id {
+		w.atOwn(n, t)
+		return
+	}
 	c := n.classes[t.To]
 	take := min(t.N, c.level)
 	c.offered += uint64(t.N)
@@ -329,7 +342,7 @@ func (w *world) settled() error {
 			c := n.classes[k]
 			for _, o := range w.sorted() {
 				for i, need := range c.needs {
-					if c.level > 0 && o != n && (i == 0 || c.due > 0) && o.ledger.Fits(need) {
+					if c.level > 0 && w.may(c, n, o, need) && (i == 0 || c.due > 0) && o.ledger.Fits(need) {
 						return fmt.Errorf("class %s waits for %d, and node %d has %s free", k, c.level, o.id, o.ledger.Free())
 					}
 				}

@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sim"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // world is a cluster: a head with the machine, and nodes whose daemons are played. Each node has a ledger of its own,
@@ -28,6 +29,7 @@ type world struct {
 	levels  map[Key]*told // what the head has heard
 
 	offers, granted, refused, told int
+	own                            int // granted of those whose own node it is
 }
 
 // channel is one direction between two nodes; 0 is the head.
@@ -57,6 +59,10 @@ type class struct {
 	level   int
 	due     int
 	offered uint64
+
+	strategy strategy.Strategy
+	home     bool
+	near     []Node
 }
 
 // told is the last level of a class that the head has heard, and what it has offered since.
@@ -145,6 +151,7 @@ func (w *world) connect(n *played) {
 	w.unheard(n)
 	w.log.Note("node %d connects", n.id)
 	w.m.NodeUp(n.id)
+	w.m.Name(n.id, named(n.id))
 	w.report(n)
 	for _, k := range n.keys() {
 		w.say(n, k)
@@ -190,7 +197,8 @@ func (w *world) report(n *played) {
 
 func (w *world) say(n *played, k Key) {
 	c := n.classes[k]
-	w.toHead(n, wantSaid{k, Want{Job: c.job, Name: "f", Needs: c.needs, N: c.level, Due: c.due, Offered: c.offered}})
+	w.toHead(n, wantSaid{k, Want{Job: c.job, Name: "f", Needs: c.needs, N: c.level, Due: c.due, Offered: c.offered,
+		Strategy: c.strategy, Home: c.home, Near: c.near}})
 }
 
 // level changes how many leases a class wants.
@@ -252,6 +260,7 @@ func (w *world) changeWant(n *played) {
 		if w.die.OneIn(3) {
 			c.needs = append(c.needs, sim.Pick(w.die, simNeeds))
 		}
+		w.chooses(c)
 		n.classes[k] = c
 	}
 	w.level(n, sim.Pick(w.die, n.keys()), w.die.N(5))

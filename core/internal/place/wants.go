@@ -5,11 +5,15 @@ import (
 	"slices"
 
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // add makes the row of a class, with level 0.
 func (m *Machine) add(k Key, q *Want) *want {
-	w := &want{key: k, name: q.Name, offered: q.Offered}
+	w := &want{key: k, name: q.Name, offered: q.Offered, strategy: q.Strategy}
+	if q.Strategy.Kind == strategy.Spread {
+		w.given = make(map[Node]int)
+	}
 	for _, set := range q.Needs {
 		w.needs = append(w.needs, m.needOf(set))
 	}

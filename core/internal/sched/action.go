@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // ClientID numbers the daemon's connections.
@@ -88,14 +89,17 @@ type (
 	// Overflow says how many leases of a class are wanted that have no room here; 0: none any more. It replaces
 	// what was said of the class before.
 	Overflow struct {
-		Client  ClientID
-		Class   ClassID
-		Job     ids.Job
-		Name    string
-		Needs   []resource.Set // of a lease, in each choice
-		N       int
-		Due     int    // for how many of N an alternative may be taken
-		Offered uint64 // how many leases were offered to the class so far
+		Client   ClientID
+		Class    ClassID
+		Job      ids.Job
+		Name     string
+		Needs    []resource.Set // of a lease, in each choice
+		N        int
+		Due      int    // for how many of N an alternative may be taken
+		Offered  uint64 // how many leases were offered to the class so far
+		Strategy strategy.Strategy
+		Home     bool     // the head may offer this node, too
+		Near     []uint32 // nodes that hold large arguments
 	}
 	// Refused tells a guest that it gets so many leases less than it wants.
 	Refused struct {
@@ -104,7 +108,7 @@ type (
 		N      int
 		Ticket uint64 // of the want that is refused, 0 for none
 	}
-	// Settled says that a guest's ticket is used up, and how many leases the guest has got or will get for it.
+	// Settled says that a ticket is used up, of a guest or of OfferedHere, and how many leases it has brought or will.
 	Settled struct {
 		Ticket uint64
 		Took   int
@@ -148,6 +152,12 @@ func (a Overflow) String() string {
 	s := fmt.Sprintf("overflow client %d class %d: %d", a.Client, a.Class, a.N)
 	if a.Due > 0 {
 		s += fmt.Sprintf(", %d due", a.Due)
+	}
+	if a.Home {
+		s += ", also here"
+	}
+	if len(a.Near) > 0 {
+		s += fmt.Sprintf(", near %d", a.Near)
 	}
 	return s + fmt.Sprintf(", after %d offered", a.Offered)
 }

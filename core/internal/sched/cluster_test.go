@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // member is a world whose node has others beside it. It plays the head, which hears what overflows and offers
@@ -21,6 +22,9 @@ type member struct {
 	ticket  uint64
 
 	offers, unused, refusals, settled, failed int
+
+	allowed map[classOf]int // reservations that the head has let be made here, and that were not granted
+	own     int             // leases that the head has let this node give
 }
 
 // classOf names a class of a client.
@@ -33,6 +37,7 @@ type classOf struct {
 type heard struct {
 	n       int
 	offered uint64
+	home    bool
 }
 
 // asked is what a guest has asked for.
@@ -44,16 +49,16 @@ type asked struct {
 func newMember(t *testing.T, seed uint64) *member {
 	w := newWorld(t, seed)
 	o := w.m.o
-	o.Cluster = true
+	o.Cluster, o.Node, o.Number = true, thisNode, 1
 	w.m, w.r = New(o), rand.New(rand.NewPCG(seed, 5))
-	p := &member{world: w, heads: map[classOf]*heard{}, guests: map[classOf]*asked{}, tickets: map[uint64]int{}}
-	w.elsewhere = p.hear
+	p := &member{world: w, heads: map[classOf]*heard{}, guests: map[classOf]*asked{}, tickets: map[uint64]int{}, allowed: map[classOf]int{}}
+	w.elsewhere, w.strategies = p.hear, p.chooses
 	return p
 }
 
 // TestMachine_RandomEventsInACluster_KeepsInvariants plays the events of any node, with offers and guests among them.
 func TestMachine_RandomEventsInACluster_KeepsInvariants(t *testing.T) {
-	offers, unused, refusals, settled, failed := 0, 0, 0, 0, 0
+	offers, unused, refusals, settled, failed, own := 0, 0, 0, 0, 0, 0
 	for seed := range uint64(100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			p := newMember(t, seed)
@@ -61,11 +66,12 @@ func TestMachine_RandomEventsInACluster_KeepsInvariants(t *testing.T) {
 				p.play()
 			}
 			offers, unused, refusals, settled, failed = offers+p.offers, unused+p.unused, refusals+p.refusals, settled+p.settled, failed+p.failed
+			own += p.own
 			p.leave()
 		})
 	}
-	if offers < 500 || unused < 100 || refusals < 100 || settled < 1000 || failed < 20 {
-		t.Errorf("of %d offers %d were not used; %d leases were refused to guests, with %d tickets; %d classes failed", offers, unused, refusals, settled, failed)
+	if offers < 500 || unused < 100 || refusals < 100 || settled < 1000 || failed < 20 || own < 50 {
+		t.Errorf("of %d offers %d were not used; %d leases were refused to guests, with %d tickets; %d classes failed; %d leases here were the head's choice", offers, unused, refusals, settled, failed, own)
 	}
 }
 
@@ -80,6 +86,12 @@ func (p *member) play() {
 		p.ask()
 	case n < 11:
 		p.offer()
+	case n == 12:
+		p.m.SetCompany(p.r.IntN(4) > 0)
+	case n == 13:
+		p.offerHere()
+	case n == 14 && len(p.clients) > 0:
+		p.m.UpdateWant(pick(p.r, p.clients), ClassID(p.r.IntN(3)), WantUpdate{N: p.r.IntN(4), Near: []uint32{1, 2, 3}[p.r.IntN(4):]})
 	case n == 11:
 		if k, ok := anyOf(p, p.heads, func(h *heard) bool { return h.n > 0 }); ok {
 			p.m.Infeasible(k.client, k.class, "no node has that")
@@ -186,7 +198,9 @@ func (p *member) hear(a Action) bool {
 		if a.Offered != h.offered || a.Due > a.N || p.guests[classOf{a.Client, a.Class}] != nil {
 			p.t.Fatalf("%s: %d were offered", a, h.offered)
 		}
-		h.n = a.N
+		if h.n, h.home = a.N, a.Home; a.Home && (a.Strategy.Kind == strategy.Affinity && !a.Strategy.Soft || a.N == 0) {
+			p.t.Fatalf("%s: it must not be here, or is none", a)
+		}
 	case Refused:
 		p.answer(classOf{a.Client, a.Class}, a.N)
 		p.refusals += a.N
@@ -202,6 +216,12 @@ func (p *member) hear(a Action) bool {
 			g.want = 0
 		}
 	case Grant:
+		k := classOf{a.Client, a.Class}
+		if c := p.m.clients[k.client]; c != nil && p.m.namesOther(c.classes[k.class]) && !c.guest {
+			if p.allowed[k]--; p.allowed[k] < 0 {
+				p.t.Fatalf("%s: its class names another node", a)
+			}
+		}
 		if p.guests[classOf{a.Client, a.Class}] != nil {
 			p.answer(classOf{a.Client, a.Class}, 1)
 		}
@@ -234,7 +254,8 @@ func (p *member) compare() {
 	wanted := map[classOf]int{}
 	for _, c := range p.m.clients {
 		for id, d := range c.classes {
-			if d.waits && !c.guest && (p.m.now >= d.since+OverflowAfter || !slices.ContainsFunc(d.choices, func(c Choice) bool { _, ok := p.m.ledger.CanEver(c.Need); return ok })) {
+			late := p.m.now >= d.since+OverflowAfter && !p.m.namesThis(d)
+			if d.waits && !c.guest && (late || p.m.headDecides(d) || !slices.ContainsFunc(d.choices, func(c Choice) bool { _, ok := p.m.ledger.CanEver(c.Need); return ok })) {
 				wanted[classOf{c.id, id}] = d.outstanding()
 			}
 		}

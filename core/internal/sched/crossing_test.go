@@ -56,7 +56,7 @@ func (x *crossing) tell() {
 		}
 		w.Due++
 	}
-	if w != x.told {
+	if w.N != x.told.N || w.Due != x.told.Due {
 		x.told = w
 		w.Seen = x.granted + 1
 		x.send(&x.up, &x.lastUp, func() { x.m.UpdateWant(1, 1, w) })

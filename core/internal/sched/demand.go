@@ -57,7 +57,7 @@ func (m *Machine) updateWaiting(d *demand) {
 	if waits := d.outstanding() > 0 && !d.dropped; waits != d.waits {
 		d.waits = waits
 		if waits {
-			d.since = m.now
+			d.since, d.room = m.now, false
 			m.waiting = append(m.waiting, d)
 		} else {
 			m.waiting = slices.DeleteFunc(m.waiting, func(o *demand) bool { return o == d })

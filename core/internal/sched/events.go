@@ -112,6 +112,8 @@ type WantUpdate struct {
 	Due  int           // how many of N, the oldest ones, have waited for After
 	Next time.Duration // after how long the next one will have; 0: the client does not say
 
+	Near []uint32 // nodes that hold large arguments of the oldest task, the best first; at most MaxNear are looked at
+
 	Ticket uint64 // of a guest: the head's offer that it takes, 0 for none
 }
 
@@ -130,6 +132,7 @@ func (m *Machine) UpdateWant(id ClientID, class ClassID, w WantUpdate) {
 		due = max(0, due-crossed)
 	}
 	d.due, d.dueAt = due, m.now+max(w.Next, 0)
+	d.near = slices.Clone(w.Near[:min(len(w.Near), MaxNear)])
 	if m.o.Cluster && cl.guest {
 		m.wantOfGuest(d, n, w.Ticket)
 		return
@@ -334,7 +337,7 @@ func (m *Machine) Move(id ClientID, lid LeaseID, class ClassID) {
 		return
 	}
 	from, to := l.demand, l.demand.client.classes[class]
-	if to == nil || to == from || !from.movable() || !to.movable() || from.pool != to.pool || from.class.Need.Key() != to.class.Need.Key() {
+	if to == nil || to == from || !from.movable() || !to.movable() || from.pool != to.pool || from.class.Need.Key() != to.class.Need.Key() || from.class.Strategy != to.class.Strategy {
 		return
 	}
 	if !l.recalled {

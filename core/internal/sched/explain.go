@@ -68,6 +68,9 @@ func (m *Machine) explain(d *demand) string {
 	if len(d.choices) > 1 {
 		return m.explainChoices(d)
 	}
+	if m.o.Cluster && !d.isActor() && m.namesOther(d) {
+		return fmt.Sprintf("it needs %s on node %s, which has no room for it", d.class.Need, d.class.Strategy.Node)
+	}
 	if m.o.Cluster && !m.couldServe(d) && !d.isActor() {
 		return fmt.Sprintf("it needs %s, which this node does not have, and no other node has room for it", d.class.Need)
 	}

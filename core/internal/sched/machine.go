@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // This file has everything that the scheduler knows. The other files have the methods.
@@ -33,10 +34,12 @@ const (
 // Options describe the node.
 type Options struct {
 	Ledger     *resource.Ledger
-	MaxIdle    int  // pooled workers kept per job, at least 1
-	MaxStarts  int  // workers being started at a time, at least 1
-	WaitForFit bool // never fail what exceeds the totals
-	Cluster    bool // there are other nodes, or may be: see overflow.go and guests.go
+	MaxIdle    int      // pooled workers kept per job, at least 1
+	MaxStarts  int      // workers being started at a time, at least 1
+	WaitForFit bool     // never fail what exceeds the totals
+	Cluster    bool     // there are other nodes, or may be: see overflow.go, where.go and guests.go
+	Node       ids.Node // of this node, by which strategies name it
+	Number     uint32   // of this node in the cluster
 	// FirstLease numbers the first lease; 0: 1. Its upper half is that of all leases, which
 	// tells the leases of different machines apart.
 	FirstLease LeaseID
@@ -58,6 +61,7 @@ type Machine struct {
 	pools   []*pool             // in order of creation
 
 	overflowing []*demand // those that the head may have been told of
+	company     bool      // other nodes are alive
 
 	starting      int // workers ordered and not ready
 	cpuLess       int // unblocked leases without CPU
@@ -109,10 +113,11 @@ type client struct {
 
 // Class is what every task of a scheduling class needs.
 type Class struct {
-	ID   ClassID
-	Need resource.Set
-	Env  string
-	Name string
+	ID       ClassID
+	Need     resource.Set
+	Env      string
+	Name     string
+	Strategy strategy.Strategy
 
 	Else  []Choice      // the alternatives, in order
 	After time.Duration // how long a task waits for Need before an alternative may serve it
@@ -133,10 +138,14 @@ type demand struct {
 	due      int           // wants of a class with After that an alternative may serve, reservations included
 	dueAt    time.Duration // when one more will be due, as far as the client has said
 
-	offered uint64 // leases of other nodes that the head has offered
-	told    told   // what the head knows of the wants that overflow
-	refused uint64 // leases that were refused to a guest
-	ticket  uint64 // of the want of a guest that is being served, 0 for none
+	offered   uint64   // leases of other nodes that the head has offered
+	told      told     // what the head knows of the wants that overflow
+	near      []uint32 // nodes with large arguments
+	allowed   int      // wants that the head lets this node serve, while it is told so
+	room      bool     // this node has room, and the head decides
+	roomSince time.Duration
+	refused   uint64 // leases that were refused to a guest
+	ticket    uint64 // of the want of a guest that is being served, 0 for none
 
 	served     uint64
 	since      time.Duration // the beginning of the wait

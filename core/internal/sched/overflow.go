@@ -22,6 +22,8 @@ const OverflowAfter = RecallAfter
 type told struct {
 	n, due  int
 	offered uint64
+	home    bool
+	near    []uint32
 }
 
 // overflow says what has changed about the classes that overflow.
@@ -30,6 +32,9 @@ func (m *Machine) overflow() {
 		return
 	}
 	for _, d := range m.waiting {
+		if m.headDecides(d) || d.room {
+			m.noteRoom(d)
+		}
 		if m.overflows(d) {
 			m.mayOverflow(d)
 			m.tell(d, d.outstanding(), m.dueElsewhere(d))
@@ -53,12 +58,18 @@ func (m *Machine) mayOverflow(d *demand) {
 
 // overflows reports whether the wants of d that have no room here may go to other nodes.
 func (m *Machine) overflows(d *demand) bool {
-	return d.waits && !d.isActor() && !d.client.guest && (m.now >= d.since+OverflowAfter || !m.couldServe(d))
+	switch {
+	case !d.waits || d.isActor() || d.client.guest:
+		return false
+	case !m.couldServe(d) || m.headDecides(d):
+		return true
+	}
+	return m.now >= d.since+OverflowAfter && !m.namesThis(d)
 }
 
 // couldServe reports whether this node could give one of the choices of d if all were free.
 func (m *Machine) couldServe(d *demand) bool {
-	return slices.ContainsFunc(d.choices, func(c Choice) bool { return m.ledger.Could(c.Need) })
+	return !m.namesOther(d) && slices.ContainsFunc(d.choices, func(c Choice) bool { return m.ledger.Could(c.Need) })
 }
 
 // dueElsewhere returns for how many of the wants of d that have no room an alternative may be taken.
@@ -75,16 +86,18 @@ func (m *Machine) dueElsewhere(d *demand) int {
 // tell says how many wants of d overflow, unless the head knows it already.
 func (m *Machine) tell(d *demand, n, due int) {
 	since := int(d.offered - d.told.offered)
-	known := n == max(0, d.told.n-since) && due == max(0, d.told.due-since)
+	home := n > 0 && m.headDecides(d) && m.servesToo(d)
+	known := n == max(0, d.told.n-since) && due == max(0, d.told.due-since) && (n == 0 || home == d.told.home && slices.Equal(d.near, d.told.near))
 	if known && (n > 0 || since == 0) { // at 0 the head has to hear that its last offers have arrived
 		return
 	}
-	d.told = told{n, due, d.offered}
+	d.told = told{n, due, d.offered, home, d.near}
 	needs := make([]resource.Set, len(d.choices))
 	for i, c := range d.choices {
 		needs[i] = c.Need
 	}
-	m.emit(Overflow{Client: d.client.id, Class: d.class.ID, Job: d.client.job.id, Name: d.class.Name, Needs: needs, N: n, Due: due, Offered: d.offered})
+	m.emit(Overflow{Client: d.client.id, Class: d.class.ID, Job: d.client.job.id, Name: d.class.Name, Needs: needs, N: n, Due: due, Offered: d.offered,
+		Strategy: d.class.Strategy, Home: home, Near: d.near})
 }
 
 // Offered says that another node has room for n leases of a class. It returns how many of them the client can use,
@@ -121,7 +134,7 @@ func (m *Machine) Infeasible(id ClientID, class ClassID, why string) {
 		return
 	}
 	d := cl.classes[class]
-	if m.o.WaitForFit || !d.waits || m.couldServe(d) {
+	if m.o.WaitForFit && !d.mustFit() || !d.waits || m.couldServe(d) {
 		return
 	}
 	m.fail(d, why)

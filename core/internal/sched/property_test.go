@@ -58,6 +58,7 @@ type world struct {
 	waitingActors      map[ActorID]bool
 	devices            deviceUses
 	first              map[WorkerID]string // the devices that a worker was first used with
+	strategies         func(*Class)        // gives a class a strategy; nil: there are none
 	elsewhere          func(Action) bool   // takes what concerns other nodes, and reports whether it did; nil: there are none
 }
 
@@ -203,6 +204,9 @@ func (w *world) untilNext() {
 func (w *world) class(id ClassID) Class {
 	c := Class{ID: id, Need: pick(w.r, shapes), Env: pick(w.r, []string{"a", "b"}), Name: "f"}
 	w.alternatives(&c, nil)
+	if w.strategies != nil {
+		w.strategies(&c)
+	}
 	return c
 }
 
@@ -366,6 +370,9 @@ func (w *world) check() {
 			w.t.Fatalf("%v waits although it fits", d.class)
 		}
 		for i, c := range m.openChoices(d) {
+			if m.headDecides(d) {
+				break
+			}
 			if m.fits(d, c.Need) && !m.takesFromClaim(d, c.Need) && (i == 0 || !leaving) {
 				w.t.Fatalf("%v waits although its choice %d fits", d.class, i)
 			}

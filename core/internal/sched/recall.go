@@ -13,7 +13,7 @@ import (
 func (m *Machine) recall() {
 	var ask []*demand
 	for _, d := range m.waiting {
-		if m.now >= d.since+RecallAfter && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
+		if m.now >= d.since+RecallAfter && !m.namesOther(d) && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
 			ask = append(ask, d)
 		}
 	}

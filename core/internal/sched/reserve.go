@@ -9,7 +9,7 @@ import (
 
 // failInfeasible fails a class that even an idle node could not serve.
 func (m *Machine) failInfeasible(d *demand) {
-	if m.o.WaitForFit || m.o.Cluster { // in a cluster the head says it
+	if m.failUnreachable(d) || m.o.WaitForFit || m.o.Cluster { // in a cluster the head says it
 		return
 	}
 	if why := m.whyInfeasible(d, d.class.Name); why != "" {
@@ -39,6 +39,7 @@ func (m *Machine) reserve() {
 		if best == m.claim {
 			m.claim, m.claimNeeds = nil, nil
 		}
+		best.allowed = max(0, best.allowed-1)
 		best.served, best.client.served, best.client.job.served = m.turn, m.turn, m.turn
 		r := &reservation{demand: best, choice: choice}
 		c := best.choices[choice]
@@ -111,10 +112,13 @@ func (m *Machine) failPool(p *pool, why string) {
 	}
 }
 
-// choose returns the first choice of d that can be taken now. It returns -1 if none can, or
+// choose returns the first choice of d that can be taken now. It returns -1 if none can, if the head decides, or
 // if a better one will be free in a moment: a worker that has used a device mostly ends after
 // its task, and then the next task should get the device.
 func (m *Machine) choose(d *demand) int {
+	if d.allowed == 0 && m.headDecides(d) {
+		return -1
+	}
 	open := m.openChoices(d)
 	for i, c := range open {
 		switch {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/tests/script"
 )
 
@@ -43,6 +44,10 @@ func (s *interpreter) do(e *script.Event) []string {
 	case "offered":
 		take := m.Offered(ClientID(e.Int(0)), ClassID(e.Int(1)), e.Int(2))
 		return append([]string{fmt.Sprintf("%d taken", take)}, s.actions()...)
+	case "offeredhere": // offeredhere CLIENT CLASS N TICKET
+		m.OfferedHere(ClientID(e.Int(0)), ClassID(e.Int(1)), e.Int(2), uint64(e.Int(3)))
+	case "company":
+		m.SetCompany(e.Word(0) == "yes")
 	case "infeasible":
 		m.Infeasible(ClientID(e.Int(0)), ClassID(e.Int(1)), "no node has that")
 	case "gone":
@@ -59,6 +64,13 @@ func (s *interpreter) do(e *script.Event) []string {
 		w.Due, _ = e.OptionNumber("due")
 		ms, _ := e.OptionNumber("next")
 		w.Next = time.Duration(ms) * time.Millisecond
+		for _, near := range e.List(e.Option("near")) {
+			n, err := strconv.ParseUint(near, 10, 32)
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			w.Near = append(w.Near, uint32(n))
+		}
 		ticket, _ := e.OptionNumber("ticket")
 		w.Ticket = uint64(ticket)
 		m.UpdateWant(ClientID(e.Int(0)), ClassID(e.Int(1)), w)
@@ -145,13 +157,24 @@ func (s *interpreter) node(e *script.Event) {
 		}
 		return absent
 	}
-	s.m = New(Options{Ledger: l, MaxIdle: n("idle", 2), MaxStarts: n("starts", 4), WaitForFit: e.Has("wait"), Cluster: e.Has("cluster")})
+	s.m = New(Options{Ledger: l, MaxIdle: n("idle", 2), MaxStarts: n("starts", 4), WaitForFit: e.Has("wait"), Cluster: e.Has("cluster"), Node: ids.Node{1}, Number: 1})
 }
 
-// class reads need=…, env=…, name=…, else=CPU:2|CPU:1 (with elserun=… of an
+// class reads need=…, env=…, name=…, on=…, else=CPU:2|CPU:1 (with elserun=… of an
 // actor) and after=30 (milliseconds).
 func (s *interpreter) class(id ClassID, e *script.Event) Class {
 	c := Class{ID: id, Need: need(s.t, e.Option("need")), Env: e.Option("env"), Name: e.Option("name")}
+	switch where, _, soft := strings.Cut(e.Option("on"), ":"); where { // on=spread, on=NODE or on=NODE:soft
+	case "":
+	case "spread":
+		c.Strategy.Kind = strategy.Spread
+	default:
+		n, err := strconv.ParseUint(where, 10, 8)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		c.Strategy = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(n)}, Soft: soft}
+	}
 	if e.Option("else") != "" {
 		run := strings.Split(e.Option("elserun"), "|")
 		for i, text := range strings.Split(e.Option("else"), "|") {

@@ -1,7 +1,7 @@
 package submit
 
 import (
-	"slices"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -49,7 +49,7 @@ func TestPrepareMove_AsksOtherNodesForNothing(t *testing.T) {
 		t.Error("a task that is in its queue runs at another node")
 	}
 	q.PrepareMove()
-	if want := []any{wire.LeaseWant{ClassID: tm.Class.ID, Seen: 1}}; !slices.Equal(q.pushed, want) {
+	if want := []any{wire.LeaseWant{ClassID: tm.Class.ID, Seen: 1}}; !reflect.DeepEqual(q.pushed, want) {
 		t.Errorf("the daemons hear %+v, want %+v", q.pushed, want)
 	}
 	l := &Lease{ID: 2<<32 | 1, Node: 2, Class: tm.Class, Busy: 1}

@@ -33,6 +33,9 @@ func (c *pool) Waits() uint32 {
 	return c.Looks
 }
 
+// Large implements leases.Host.
+func (c *pool) Large(t *Task) [][]byte { return t.Largest(leases.MaxLarge) }
+
 // ReadyMs implements leases.Host.
 func (c *pool) ReadyMs(t *Task) uint32 { return t.Since }
 

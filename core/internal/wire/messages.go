@@ -97,7 +97,7 @@ type ClassDefine struct {
 	Resources map[string]int64
 	EnvKey    string
 	Name      string // for messages: the function of the first task
-	Strategy  string // "DEFAULT", "SPREAD"
+	Strategy  string // as package strategy reads it
 	Fallback  []Alternative
 	AfterMs   int64 // how long a task waits for Resources before an alternative of Fallback may serve it
 	Enforce   bool  // end a worker that exceeds its gpu_memory
@@ -128,6 +128,8 @@ type LeaseWant struct {
 	// Of a class with AfterMs, whose sender measures how long each task waits:
 	Due   int   // how many of Want, the oldest ones, have waited for AfterMs: an alternative may serve them
 	DueMs int64 // in how many milliseconds the next one will have; 0: the sender does not say. Only for texts
+
+	Large [][]byte // ids of the stored arguments of the oldest task, the largest first; at most 4. It had better run where they are
 
 	Ticket uint64 // to another node: of the LeaseOffer that this want takes; 0: it takes none
 }
@@ -260,6 +262,7 @@ type ActorCreate struct {
 	MaxPendingCalls int
 	Fallback        []Alternative
 	AfterMs         int64  // as in ClassDefine
+	Strategy        string // as in ClassDefine
 	Spec            []byte // creation frame body, opaque to the daemon
 	Meta            []byte // what get_actor needs to build a handle
 	Token           string // to count handles: token id, '@', owner's address; empty when detached
@@ -508,7 +511,8 @@ type AnswersRead struct {
 // ClusterInfo describes nodes and resources.
 type ClusterInfo struct {
 	Nodes     []NodeInfo
-	Totals    Totals
+	Totals    Totals             // of the answering node
+	Largest   []map[string]int64 // what the largest nodes have in all: what exceeds each of them fits no node
 	Available map[string]int64
 	Jobs      int
 	Workers   int

@@ -9,11 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class NodeAffinitySchedulingStrategy:
-    """Runs a task or an actor on one machine.
+    """Runs a task on one node.
+
+    A task waits for room on its node. If the node is dead, was never there or can never give what the task needs, the
+    task fails with ``TaskUnschedulableError``, or with ``soft`` runs on another node.
 
     Args:
-        node_id: The machine's id in hex.
-        soft: Whether another machine may be used when that machine is gone.
+        node_id: The node's id in hex, as ``NodeID`` in ``nodes()``.
+        soft: Whether other nodes do when that node cannot.
     """
 
     node_id: str

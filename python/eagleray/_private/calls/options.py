@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -76,8 +77,7 @@ def _strategy(name: str, value: Any) -> None:
         raise TypeError(
             f"The keyword {name!r} takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {value!r}"
         )
-    if isinstance(value, str):
-        strategy_name(value, "")
+    strategy_name(value)
 
 
 def _namespace(name: str, value: Any) -> None:
@@ -215,24 +215,23 @@ def _suggestion(name: str, kind: str) -> str:
     return suggestions.suggestion(name, _valid(kind))
 
 
-def strategy_name(strategy: Any, node_id: str) -> str:
-    """Returns the scheduling strategy in the core's form.
+_NODE_ID = re.compile("[0-9a-f]{56}")
 
-    Args:
-        strategy: What the user wrote.
-        node_id: The machine of a session with one machine, in hex.
-    """
+
+def strategy_name(strategy: Any) -> str:
+    """Returns the scheduling strategy that the user wrote in the core's form."""
     if strategy is None or strategy == "DEFAULT":
         return "DEFAULT"
     if strategy == "SPREAD":
         return "SPREAD"
     wanted = getattr(strategy, "node_id", None)
     if wanted is not None:
-        if wanted != node_id and not strategy.soft:
+        if not isinstance(wanted, str) or not _NODE_ID.fullmatch(wanted):
             raise ValueError(
-                f"NodeAffinitySchedulingStrategy names node {wanted!r}; this session has node {node_id!r} only"
+                f"NodeAffinitySchedulingStrategy names node {wanted!r}: ids of nodes have 56 hexadecimal digits, as "
+                "NodeID in ray.nodes()"
             )
-        return "DEFAULT"
+        return f"node:{wanted}:soft" if strategy.soft else f"node:{wanted}"
     raise ValueError(
         f"scheduling_strategy takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy, got {strategy!r}"
     )

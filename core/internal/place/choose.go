@@ -1,0 +1,110 @@
+package place
+
+import (
+	"slices"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/strategy"
+)
+
+// wish is what decides which of the nodes with room gets a lease or an actor.
+type wish struct {
+	need     *need
+	strategy strategy.Strategy
+	from     Node         // the node of the process that asks
+	home     bool         // that node may be chosen, too
+	near     []Node       // nodes with large arguments, the best one first
+	given    map[Node]int // of SPREAD: how often each node was chosen for the same class
+}
+
+// choose returns the node that serves a wish best, nil if no node has room that may.
+//
+// It knows three orders, of which the first that tells two nodes apart decides:
+//
+//   - SPREAD: the node that was chosen least for the class, then the emptiest one;
+//   - a node that holds large arguments, in their order;
+//   - all else: for work without accelerators a node without any; then a node that is used by less than PackTo, of
+//     these the node of the asking process and then the fullest; then the emptiest.
+func (m *Machine) choose(w *wish) *node {
+	only := m.onlyNode(w)
+	for {
+		var best *node
+		for _, n := range w.need.open {
+			if (only == ids.Node{} || n.name == only) && (w.home || n.id != w.from) && (best == nil || m.better(w, n, best)) {
+				best = n
+			}
+		}
+		if best == nil || best.fits(w.need) {
+			return best
+		}
+		w.need.remove(best)
+	}
+}
+
+// onlyNode returns the node that alone may be chosen, zero if all may. A soft affinity holds while its node is alive
+// and has enough in all. As long as nodes are awaited, its node may be one of them.
+func (m *Machine) onlyNode(w *wish) ids.Node {
+	switch s := w.strategy; {
+	case s.Kind != strategy.Affinity:
+		return ids.Node{}
+	case !s.Soft:
+		return s.Node
+	default:
+		n := m.named[s.Node]
+		if n == nil && m.waits || n != nil && (n.ledger == nil || n.ledger.Could(w.need.set)) {
+			return s.Node
+		}
+		return ids.Node{}
+	}
+}
+
+// better reports whether n is to be used before o.
+func (m *Machine) better(w *wish, n, o *node) bool {
+	if w.strategy.Kind == strategy.Spread {
+		switch a, b := w.given[n.id], w.given[o.id]; {
+		case a != b:
+			return a < b
+		case n.load != o.load:
+			return n.load < o.load
+		}
+		return n.id < o.id
+	}
+	if a, b := w.nearness(n), w.nearness(o); a != b {
+		return a < b
+	}
+	if n.devices != o.devices && !n.ledger.AsksDevices(w.need.set) && !o.ledger.AsksDevices(w.need.set) {
+		return o.devices
+	}
+	packN, packO := n.load < m.o.PackTo, o.load < m.o.PackTo
+	switch {
+	case packN != packO:
+		return packN
+	case packN && (n.id == w.from) != (o.id == w.from):
+		return n.id == w.from
+	case n.load == o.load:
+		return n.id == w.from || o.id != w.from && n.id < o.id
+	case packN:
+		return n.load > o.load
+	}
+	return n.load < o.load
+}
+
+// nearness is the place of a node among those that hold large arguments. All others have the same, which is larger.
+func (w *wish) nearness(n *node) int {
+	if i := slices.Index(w.near, n.id); i >= 0 {
+		return i
+	}
+	return len(w.near)
+}
+
+// Name says what the id of a node is, by which strategies name it. The machine must know the node.
+func (m *Machine) Name(id Node, name ids.Node) {
+	n := m.nodes[id]
+	if n == nil || n.name == name {
+		return
+	}
+	delete(m.named, n.name)
+	n.name = name
+	m.named[name] = n
+	m.shape++
+}

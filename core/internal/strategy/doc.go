@@ -1,0 +1,10 @@
+// Package strategy has the scheduling strategies of tasks and actors: what a program says about the node that they run
+// on. A strategy travels as a text, in the messages of processes and nodes and in the records of actors:
+//
+//	""  "DEFAULT"        the head's choice
+//	"SPREAD"             nodes in turn
+//	"node:HEX"           the node with this id, or none
+//	"node:HEX:soft"      the node with this id while it lives and is large enough, then any
+//
+// Package place carries strategies out for the cluster, package sched for one node.
+package strategy
