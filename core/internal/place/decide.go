@@ -3,6 +3,7 @@ package place
 // decide makes all decisions that are possible now, and says them. Afterwards nothing more can be offered until the
 // next event.
 func (m *Machine) decide() {
+	m.decideActors()
 	m.judge()
 	m.round++
 	for {
@@ -68,7 +69,7 @@ func (m *Machine) nodeFor(w *want, d *need) *node {
 
 // better reports whether n is to be used before o.
 func (m *Machine) better(d *need, n, o *node) bool {
-	if n.devices != o.devices && !n.ledger.AsksDevices(d.set) && !o.ledger.AsksDevices(d.set) {
+	if m.sparesDevices(d, n, o) {
 		return o.devices
 	}
 	packN, packO := n.load < m.o.PackTo, o.load < m.o.PackTo
@@ -102,12 +103,21 @@ func (m *Machine) freshTicket(w *want, n *node, choice int) *ticket {
 			return t
 		}
 	}
-	t := &ticket{id: m.nextTicket, to: w.key, node: n, need: w.needs[choice], choice: choice, ends: m.now + m.o.TicketFor}
-	m.nextTicket++
-	t.need.uses++
-	n.tickets = append(n.tickets, t)
-	m.tickets[t.id] = t
-	m.expiring = append(m.expiring, t)
+	t := &ticket{id: m.newTicket(), to: w.key, node: n, need: w.needs[choice], choice: choice, ends: m.now + m.o.TicketFor}
+	m.open(t)
 	m.fresh = append(m.fresh, t)
 	return t
+}
+
+func (m *Machine) newTicket() Ticket {
+	m.nextTicket++
+	return m.nextTicket - 1
+}
+
+// open enters a ticket in the tables.
+func (m *Machine) open(t *ticket) {
+	t.need.uses++
+	t.node.tickets = append(t.node.tickets, t)
+	m.tickets[t.id] = t
+	m.expiring = append(m.expiring, t)
 }

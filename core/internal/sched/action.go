@@ -104,7 +104,7 @@ type (
 		N      int
 		Ticket uint64 // of the want that is refused, 0 for none
 	}
-	// Settled says that a guest's ticket is used up, and how many leases the guest has got or will get for it.
+	// Settled says that a ticket is used up: how many leases the guest has got or will get for it, or 1 if it was for an actor.
 	Settled struct {
 		Ticket uint64
 		Took   int
