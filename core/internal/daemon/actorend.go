@@ -67,7 +67,7 @@ func (d *Daemon) actorEnded(w *worker, end workers.End) {
 	if len(a.rec.Code) > 0 {
 		d.trimmer.Soon()
 	}
-	d.endIncarnation(a.key(), end.Detail)
+	d.ends.End(a.endID(), end.Detail)
 	d.incarnationGone(&a.rec)
 	if a.endReported {
 		return

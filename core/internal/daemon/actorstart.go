@@ -56,7 +56,9 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		d.table.End(w.Worker, exitGrace)
 		return
 	}
-	d.keepIncarnation(a)
+	if a.rec.MaxRestarts != 0 {
+		d.ends.Begin(a.endID())
+	}
 	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Actor: true, Name: a.rec.ClassName, Hold: s.Hold, Enforce: spec.Enforce})
 	if a.rec.Node != d.o.Node { // else the head has committed it
 		i := a.instance()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/actorends"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
@@ -56,13 +57,13 @@ func Open(o Options) (*Daemon, error) {
 		jobs:         make(map[ids.Job]*job),
 		actors:       make(map[ids.Actor]*actor),
 		handovers:    make(map[string]*client),
-		incarnations: make(map[sched.ActorID]*incarnation),
 		failedStarts: make(map[ids.Actor]int),
 	}
 	d.ctx, d.end = context.WithCancel(context.Background())
 	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Refused: func(err error) { d.refuse("pipe refused", err) }})
 	d.logs = joblogs.New(joblogs.Options{Node: o.Number, Address: o.Address, Network: o.Objects, Ended: d.JobEnded, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.jobsElsewhere = visitors.New(visitors.Options{Network: o.Objects, Here: d.jobHere, Refused: func(err error) { d.refuse("message refused", err) }})
+	d.ends = actorends.New(actorends.Options{Node: o.Number, Network: o.Objects, Address: d.addressOf, Alive: d.takesCalls, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{

@@ -90,7 +90,7 @@ func (d *Daemon) replace(a *actor, w *worker) bool {
 	if d.actorOver(w.job, &a.rec) {
 		return false
 	}
-	delete(d.incarnations, a.key())
+	d.ends.Drop(a.endID())
 	replaced := a.replaced + 1
 	if w.Reason() == wire.ExitDeclines { // the worker has not failed, and each worker declines once at most
 		replaced = a.replaced

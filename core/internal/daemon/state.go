@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/actorends"
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
@@ -64,13 +65,13 @@ type Daemon struct {
 	pulls         *pulls.Pulls       // objects that other nodes have, too
 	logs          *joblogs.Logs      // output of workers whose drivers are on other nodes
 	jobsElsewhere *visitors.Visitors // what other nodes know of jobs
+	ends          *actorends.Ends    // of actors' incarnations
 
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch
 	memoryKnown chan struct{} // closed when the scheduler knows how much memory the GPUs have
 
-	incarnations map[sched.ActorID]*incarnation // of actors that may restart, also ended ones for a while
-	failedStarts map[ids.Actor]int              // see noteFailedStart
+	failedStarts map[ids.Actor]int // see noteFailedStart
 }
 
 // client is one connected process. The daemon's lock guards its fields, except for those
@@ -176,18 +177,12 @@ func (a *actor) key() sched.ActorID {
 	return sched.ActorID{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
 }
 
-func (a *actor) instance() record.Instance {
-	return record.Instance{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
+func (a *actor) endID() actorends.ID {
+	return actorends.ID{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
 }
 
-// incarnation is what callers may ask about one incarnation of an actor that may restart:
-// which calls it had begun when it ended, and how it ended.
-type incarnation struct {
-	page    *progress.Reader // on which its worker notes the calls; nil until the worker has asked for it
-	ended   bool
-	numbers *progress.Numbers // of the calls that had begun; set when it has ended
-	detail  string            // how its process ended
-	waiting []func()          // called when it has ended
+func (a *actor) instance() record.Instance {
+	return record.Instance{Actor: a.rec.ID, Incarnation: a.rec.Incarnation}
 }
 
 // locked calls f with the daemon's lock held. The lock is released also when f panics.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/head"
@@ -17,9 +18,23 @@ type nodePlacer struct {
 	server *headlink.Server
 	state  *raftstate.Node
 	log    *slog.Logger
+	pauses pauses
 }
 
 func (p *nodePlacer) PlaceActor(a record.Actor) {
+	pause := p.pauses.before(&a, func(id ids.Actor) bool { b, known := p.state.Actor(id); return known && b.Live() })
+	if pause == 0 {
+		p.place(a)
+		return
+	}
+	time.AfterFunc(pause, func() {
+		if now, known := p.state.Actor(a.ID); known && now.Live() && now.Incarnation == a.Incarnation {
+			p.place(now)
+		}
+	})
+}
+
+func (p *nodePlacer) place(a record.Actor) {
 	at := p.numberOf(a.Node)
 	if at == 0 && a.Node != (ids.Node{}) {
 		return // its node is dead: the head ends this incarnation
