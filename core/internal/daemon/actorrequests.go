@@ -28,6 +28,9 @@ func (d *Daemon) createActor(ctx context.Context, c *client, m *wire.Message) (a
 	if err == nil {
 		err = d.mayCreate(c, &rec)
 	}
+	if err == nil {
+		err = d.forOtherNodes(c, &rec)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +131,12 @@ func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any
 		return nil, err
 	}
 	gone := d.processOf(id)
+	var before record.Actor
+	if gone == nil && !q.NoRestart && d.o.Cluster != nil {
+		if before, err = d.head.Actor(ctx, id); err != nil {
+			return nil, err
+		}
+	}
 	if err := d.head.KillActor(ctx, id, q.NoRestart); err != nil {
 		return nil, err
 	}
@@ -148,6 +157,10 @@ func (d *Daemon) killActor(ctx context.Context, _ *client, m *wire.Message) (any
 		case <-gone:
 		case <-time.After(killPatience):
 		}
+	} else if before.State == record.ActorAlive {
+		ctx, cancel := context.WithTimeout(ctx, killPatience)
+		defer cancel()
+		d.ends.AwaitGone(ctx, before.Instance())
 	}
 	return nil, nil
 }
@@ -161,7 +174,7 @@ func (d *Daemon) deathReplyOf(ctx context.Context, id ids.Actor) (any, error) {
 	case err != nil:
 		return nil, err
 	}
-	return deathtext.Reply(&a, d.o.Address), nil
+	return deathtext.Reply(&a, d.addressOf(&a)), nil
 }
 
 // processOf returns the channel that closes when the process of an actor is gone, nil if the
@@ -181,6 +194,8 @@ func (d *Daemon) explainActor(raw []byte) string {
 	copy(id[:], raw)
 	a := d.actors[id]
 	switch {
+	case a == nil && d.o.Cluster != nil:
+		return "it is not on this node: it waits for a node that can take it, or another node starts it"
 	case a == nil:
 		return "it is not placed on this node"
 	case a.backoff > 0:

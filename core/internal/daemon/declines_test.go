@@ -134,7 +134,7 @@ func TestSuccessor_WorkerDeclinesADetachedActor_SuccessorBelongsToTheDriver(t *t
 		}
 		d.mu.Unlock()
 		if begins {
-			if _, err := d.creationBegins(w.self.Owner(), 7); err != nil {
+			if _, _, err := d.creationBegins(w.self.Owner(), 7); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -25,7 +25,7 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	}
 	for name, n := range map[string]int{
 		"clients": len(d.clients), "owners": len(d.owners), "workers": len(d.workers), "jobs": len(d.jobs), "envs": envs, "actors": len(d.actors),
-		"handovers": len(d.handovers), "incarnations": len(d.incarnations), "failed_starts": len(d.failedStarts), "ended_workers": len(d.ended), "cancels": cancels,
+		"handovers": len(d.handovers), "incarnations": d.ends.Len(), "failed_starts": len(d.failedStarts), "ended_workers": len(d.ended), "cancels": cancels,
 		"complaints": d.complaints.Count(), "pipes": d.pipes.Len(), "begun": begun,
 	} {
 		found["n_"+name] = uint64(n)

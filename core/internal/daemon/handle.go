@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/actorends"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -57,7 +58,7 @@ var headRequests = map[wire.Type]headRequest{
 	wire.TJobEnd:       {"end a job", (*Daemon).jobEnd},
 	wire.TActorCreate:  {"register an actor", question((*Daemon).createActor)},
 	wire.TActorResolve: {findActor, (*Daemon).resolve},
-	wire.TActorLost:    {learnOfEnd, (*Daemon).actorLost},
+	wire.TActorLost:    {actorends.What, (*Daemon).actorLost},
 	wire.TActorKill:    {"kill an actor", question((*Daemon).killActor)},
 	wire.TActorRelease: {"release an actor", question((*Daemon).releaseActor)},
 	wire.TActorByName:  {"find an actor by its name", read(inquiry.ActorByName)},

@@ -47,8 +47,9 @@ type Options struct {
 	Memory      pressure.Options
 	Log         *slog.Logger
 	Spill       objects.SpillOptions
-	Network     pipes.Network // leads to processes of other nodes; nil: there are no other nodes
-	Objects     pulls.Network // leads to the daemons of other nodes; nil: there are none
+	Network     pipes.Network            // leads to processes of other nodes; nil: there are no other nodes
+	Objects     pulls.Network            // leads to the daemons of other nodes; nil: there are none
+	AddressOf   func(node uint32) string // of the machine of another node
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
 	// Succeed runs the successor of the worker that hands over through u. The successor

@@ -29,8 +29,12 @@ func backoff(failedStarts int) time.Duration {
 	return min(firstBackoff<<min(failedStarts-2, 20), maxBackoff)
 }
 
-// afterBackoff places an actor at once, or when its backoff is over; mu held.
+// afterBackoff places an actor at once, or when its backoff is over. In a cluster the head has seen to that; mu held.
 func (d *Daemon) afterBackoff(a *actor, place func()) {
+	if d.o.Cluster != nil {
+		place()
+		return
+	}
 	if a.backoff = backoff(d.failedStarts[a.rec.ID]); a.backoff == 0 {
 		place()
 		return

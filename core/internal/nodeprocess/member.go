@@ -67,7 +67,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects = got.Identity.Number, m, m
+	o.Number, o.Network, o.Objects, o.AddressOf = got.Identity.Number, m, m, m.addressOf
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
@@ -178,6 +178,13 @@ func (m *member) resolve(node uint32) []string {
 	return m.conf.Heads
 }
 
+// addressOf returns the address of the machine of a node.
+func (m *member) addressOf(node uint32) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.nodes[node].Address
+}
+
 // serve takes a stream that another node has opened to a process of this one.
 func (m *member) serve(from uint32, s *link.Stream) {
 	if len(s.Target()) != ids.OwnerSize {
@@ -216,7 +223,10 @@ func (m *member) Bulk(ctx context.Context, node uint32) (net.Conn, error) {
 }
 
 // PlaceActor implements headlink.Node.
-func (m *member) PlaceActor(a record.Actor) { m.daemon.PlaceActor(a) }
+func (m *member) PlaceActor(a record.Actor, ticket uint64) { m.daemon.PlaceActor(a, ticket) }
+
+// WithdrawActor implements headlink.Node.
+func (m *member) WithdrawActor(i record.Instance, ticket uint64) { m.daemon.WithdrawActor(i, ticket) }
 
 // StopActor implements headlink.Node.
 func (m *member) StopActor(i record.Instance, drain bool) { m.daemon.StopActor(i, drain) }

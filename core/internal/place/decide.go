@@ -3,6 +3,7 @@ package place
 // decide makes all decisions that are possible now, and says them. Afterwards nothing more can be offered until the
 // next event.
 func (m *Machine) decide() {
+	m.decideActors()
 	m.judge()
 	m.round++
 	for {
@@ -72,12 +73,21 @@ func (m *Machine) freshTicket(w *want, n *node, choice int) *ticket {
 			return t
 		}
 	}
-	t := &ticket{id: m.nextTicket, to: w.key, node: n, need: w.needs[choice], choice: choice, ends: m.now + m.o.TicketFor}
-	m.nextTicket++
-	t.need.uses++
-	n.tickets = append(n.tickets, t)
-	m.tickets[t.id] = t
-	m.expiring = append(m.expiring, t)
+	t := &ticket{id: m.newTicket(), to: w.key, node: n, need: w.needs[choice], choice: choice, ends: m.now + m.o.TicketFor}
+	m.open(t)
 	m.fresh = append(m.fresh, t)
 	return t
+}
+
+func (m *Machine) newTicket() Ticket {
+	m.nextTicket++
+	return m.nextTicket - 1
+}
+
+// open enters a ticket in the tables.
+func (m *Machine) open(t *ticket) {
+	t.need.uses++
+	t.node.tickets = append(t.node.tickets, t)
+	m.tickets[t.id] = t
+	m.expiring = append(m.expiring, t)
 }

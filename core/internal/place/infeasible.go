@@ -19,6 +19,7 @@ func (m *Machine) judge() {
 		}
 		return
 	}
+	m.judgeHomeless()
 	list := m.unjudged
 	if m.judgeAll || m.judged != m.shape {
 		m.judgeAll, m.judged = false, m.shape
@@ -36,19 +37,44 @@ func (m *Machine) judge() {
 			w.told = false
 		case !w.told:
 			w.told = true
-			m.emit(Infeasible{w.key, m.whyInfeasible(w)})
+			m.emit(Infeasible{w.key, m.whyNoLease(w)})
 		}
 	}
 }
 
-// whyInfeasible says in words why no node can serve a want.
-func (m *Machine) whyInfeasible(w *want) string {
+// whyNoLease says in words why no node can serve a want.
+func (m *Machine) whyNoLease(w *want) string {
 	if mustRunOn(w) {
 		return m.whyNotThere(w)
 	}
+	return m.whyInfeasible("task "+w.name, w.needs) + " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."
+}
+
+// judgeHomeless says which actors are infeasible and were not called so before.
+func (m *Machine) judgeHomeless() {
+	if !m.judgeActors && m.judged == m.shape {
+		return
+	}
+	m.judgeActors = false
+	for _, a := range m.homeless {
+		switch {
+		case slices.ContainsFunc(a.needs, m.isPossible):
+			if a.told { // a node that is silent has what it needs
+				a.told = false
+				m.emit(ActorFeasible{a.ID})
+			}
+		case !a.told && !a.Wait:
+			a.told = true
+			m.emit(ActorInfeasible{a.ID, m.whyInfeasible("actor "+a.Name, a.needs) + " Ask for less, add a node that has it (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."})
+		}
+	}
+}
+
+// whyInfeasible says in words why no node can serve a task or an actor.
+func (m *Machine) whyInfeasible(who string, needs []*need) string {
 	most := m.Largest()
-	why := make([]string, len(w.needs))
-	for i, d := range w.needs {
+	why := make([]string, len(needs))
+	for i, d := range needs {
 		asked := make(resource.Set)
 		for name := range d.set {
 			asked[name] = most[name]
@@ -60,14 +86,14 @@ func (m *Machine) whyInfeasible(w *want) string {
 		if i > 0 {
 			why[i] = fmt.Sprintf("%s (%s)", d.set, text)
 		} else {
-			why[i] = fmt.Sprintf("task %s needs %s but the nodes of the cluster have at most %s (%s)", w.name, d.set, asked, text)
+			why[i] = fmt.Sprintf("%s needs %s but the nodes of the cluster have at most %s (%s)", who, d.set, asked, text)
 		}
 	}
 	text := why[0]
 	if len(why) > 1 {
 		text += "; of its fallback nothing fits either: " + strings.Join(why[1:], ", ")
 	}
-	return text + ". Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."
+	return text + "."
 }
 
 // mustRunOn reports whether a want names the only node that does.

@@ -61,6 +61,12 @@ func (s *interpreter) do(e *script.Event) []string {
 		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), e.Int(2), stock)
 	case "unused": // unused NODE TICKET
 		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), 0, nil)
+	case "actor": // actor NUMBER HOME need=… else=… after=… at=… wait=yes
+		m.PlaceActor(s.actor(e))
+	case "refused": // refused NODE NUMBER TICKET
+		m.ActorRefused(Node(e.Int(0)), s.actorID(e.Int(1)), Ticket(e.Int(2)))
+	case "over": // over NUMBER
+		m.ActorGone(s.actorID(e.Int(0)))
 	case "time":
 		m.Advance(time.Duration(e.Int(0)) * time.Millisecond)
 	case "next":
@@ -81,6 +87,26 @@ func (s *interpreter) do(e *script.Event) []string {
 		lines = append(lines, a.String())
 	}
 	return lines
+}
+
+func (s *interpreter) actorID(n int) ActorID {
+	return ActorID{Actor: ids.Actor{byte(n)}, Incarnation: 1}
+}
+
+func (s *interpreter) actor(e *script.Event) Actor {
+	a := Actor{ID: s.actorID(e.Int(0)), Home: Node(e.Int(1)), Name: "A", Needs: []resource.Set{amounts(s.t, e.Option("need"))}, Wait: e.Option("wait") == "yes"}
+	if e.Has("else") {
+		for _, text := range strings.Split(e.Option("else"), "|") {
+			a.Needs = append(a.Needs, amounts(s.t, text))
+		}
+	}
+	if ms, there := e.OptionNumber("after"); there {
+		a.After = time.Duration(ms) * time.Millisecond
+	}
+	if at, there := e.OptionNumber("at"); there {
+		a.At = Node(at)
+	}
+	return a
 }
 
 func (s *interpreter) key(e *script.Event) Key {
