@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/census"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
@@ -61,6 +62,7 @@ func Open(o Options) (*Daemon, error) {
 	d.ctx, d.end = context.WithCancel(context.Background())
 	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Refused: func(err error) { d.refuse("pipe refused", err) }})
 	d.logs = joblogs.New(joblogs.Options{Node: o.Number, Address: o.Address, Network: o.Objects, Ended: d.JobEnded, Refused: func(err error) { d.refuse("message refused", err) }})
+	d.census = census.New(census.Options{Self: o.Node, Node: counted{d}, Network: o.Objects, Context: d.ctx, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/census"
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
@@ -63,6 +64,8 @@ type Daemon struct {
 	pipes *pipes.Pipes  // those that end on this node
 	pulls *pulls.Pulls  // objects that other nodes have, too
 	logs  *joblogs.Logs // output of workers whose drivers are on other nodes
+
+	census *census.Census // what this node and the others do
 
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch
