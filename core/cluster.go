@@ -25,19 +25,20 @@ type Node struct {
 
 // Resources returns the declared resources of all nodes together. Memory is in bytes.
 func (s *Session) Resources(ctx context.Context) (map[string]float64, error) {
-	info, err := s.cluster(ctx)
+	info, err := s.cluster(ctx, wire.ClusterAsk{})
 	return amounts(info.ClusterTotals()), err
 }
 
-// AvailableResources returns what no task or actor of this node holds now. Memory is in bytes.
+// AvailableResources returns what no task or actor holds now, of all nodes together. Memory is in bytes. What is free on a
+// node that does not answer within two seconds is left out.
 func (s *Session) AvailableResources(ctx context.Context) (map[string]float64, error) {
-	info, err := s.cluster(ctx)
-	return amounts(info.Available), err
+	info, err := s.cluster(ctx, wire.ClusterAsk{Use: true})
+	return amounts(info.ClusterAvailable()), err
 }
 
 // Nodes returns the machines of the cluster.
 func (s *Session) Nodes(ctx context.Context) ([]Node, error) {
-	info, err := s.cluster(ctx)
+	info, err := s.cluster(ctx, wire.ClusterAsk{Use: true})
 	if err != nil {
 		return nil, err
 	}
@@ -49,8 +50,8 @@ func (s *Session) Nodes(ctx context.Context) ([]Node, error) {
 	return nodes, nil
 }
 
-func (s *Session) cluster(ctx context.Context) (info wire.ClusterInfo, err error) {
-	if err = s.c.Ask(ctx, wire.TClusterInfo, nil, &info); err != nil {
+func (s *Session) cluster(ctx context.Context, q wire.ClusterAsk) (info wire.ClusterInfo, err error) {
+	if err = s.c.Ask(ctx, wire.TClusterInfo, q, &info); err != nil {
 		err = fmt.Errorf("ask for nodes and resources: %w", err)
 	}
 	return info, err

@@ -45,6 +45,8 @@ type args struct {
 	Tasks     bool   `msgpack:"tasks"`
 	Collect   bool   `msgpack:"collect"`
 	Here      bool   `msgpack:"here"`
+	Use       bool   `msgpack:"use"`
+	Head      bool   `msgpack:"head"`
 
 	ObjectIDs [][]byte `msgpack:"object_ids"`
 }
@@ -70,9 +72,9 @@ func (k *caller) call(t wire.Type, req, reply any) error {
 var methods = map[string]func(*caller, *args) (any, error){
 	"free": freeObjects,
 	"lose": loseObjects,
-	"cluster_info": func(k *caller, _ *args) (any, error) {
+	"cluster_info": func(k *caller, a *args) (any, error) {
 		var i wire.ClusterInfo
-		err := k.call(wire.TClusterInfo, nil, &i)
+		err := k.call(wire.TClusterInfo, wire.ClusterAsk{Use: a.Use}, &i)
 		return clusterMap(&i), err
 	},
 	"kv_put": func(k *caller, a *args) (any, error) {
@@ -138,7 +140,7 @@ var methods = map[string]func(*caller, *args) (any, error){
 	},
 	"census": func(k *caller, a *args) (any, error) {
 		var found wire.Census
-		err := k.call(wire.TCensus, wire.CensusAsk{Limit: a.Limit, TimeoutMs: a.TimeoutMs, Objects: a.Objects, Tasks: a.Tasks}, &found)
+		err := k.call(wire.TCensus, wire.CensusAsk{Limit: a.Limit, TimeoutMs: a.TimeoutMs, Objects: a.Objects, Tasks: a.Tasks, Head: a.Head}, &found)
 		return &found, err
 	},
 	"footprint": func(k *caller, a *args) (any, error) {
@@ -175,7 +177,7 @@ func (k *caller) space(a *args) string {
 func clusterMap(i *wire.ClusterInfo) map[string]any {
 	nodes := make([]map[string]any, len(i.Nodes))
 	for j, n := range i.Nodes {
-		nodes[j] = map[string]any{"node_id": n.NodeID, "alive": n.Alive, "name": n.Name, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
+		nodes[j] = map[string]any{"node_id": n.NodeID, "number": n.Number, "alive": n.Alive, "name": n.Name, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
 			"pid": n.Pid, "resources": n.Resources, "available": n.Available, "labels": n.Labels, "is_head": n.IsHead, "unreachable": n.Unreachable, "reason": n.Reason}
 	}
 	demands := make([]map[string]any, len(i.Demands))
@@ -186,7 +188,7 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 	for j, u := range i.GPUUses {
 		uses[j] = map[string]any{"pid": u.Pid, "name": u.Name, "device": u.Device, "used": u.Bytes, "gpu_memory": u.Share}
 	}
-	return map[string]any{"gpu_uses": uses, "nodes": nodes, "demands": demands, "available": i.Available, "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
+	return map[string]any{"gpu_uses": uses, "nodes": nodes, "demands": demands, "available": i.ClusterAvailable(), "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
 		"totals":  map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait, "largest_gpu": i.Totals.LargestGPU},
 		"largest": i.Largest}
 }

@@ -282,6 +282,7 @@ def test_commands(ray: Any, holder: Any, run: Callable[..., str], monkeypatch: p
     monkeypatch.setenv("COLUMNS", "200")
     ref = ray.put(np.zeros(BIG))
     pid = ray.get(holder.keep.remote([ref]))
+    until_borrowed(ref, pid)
     out = run("memory", "--units", "MB", "--sort-by", "PID")
     address = ray.nodes()[0]["NodeManagerAddress"]
     assert f"--- node address {address}: references ---" in out
@@ -347,7 +348,9 @@ def test_what_the_store_counts_of_spilling() -> None:
     more = {"file_bytes": 3 * mib, "spill_bytes": 100 * mib, "spill_objects": 4, "spill_ms": 500, "waiting": 2}
     more |= {"restore_bytes": 50 * mib, "restore_objects": 2, "restore_ms": 1000, "spilled_bytes": 75 * mib}
     store = {"Capacity": 200 * mib, "Used": 50 * mib, "Objects": 9, "Pinned": 1, "Peak": 60 * mib}
-    raw = {"NodeID": b"", "Silent": None, "Processes": None, "Store": {**store, "More": {**more, "spilled_objects": 3}}}
+    part: dict[str, Any] = {"NodeID": b"", "Silent": None, "Processes": None}
+    part["Store"] = {**store, "More": {**more, "spilled_objects": 3}}
+    raw: dict[str, Any] = {"NodeID": b"", "Parts": [part], "Silent": None, "Nodes": None}
     assert memory_table.text(Census(raw), stats_only=True).splitlines()[1:] == [
         "50 of 200 MiB used (25.00 %) by 9 objects, 1 of them looked at; at most 60 MiB were used",
         "3 MiB of files stand for memory.",
@@ -356,8 +359,15 @@ def test_what_the_store_counts_of_spilling() -> None:
         "On disk now: 75 MiB, 3 objects",
         "2 objects wait for room.",
     ]
-    raw["Store"] = {**store, "More": None}
+    part["Store"] = {**store, "More": None}
     assert len(memory_table.text(Census(raw), stats_only=True).splitlines()) == 2
+    raw["Parts"].append({**part, "Store": {**store, "More": more}})
+    assert memory_table.text(Census(raw), stats_only=True).splitlines()[:4] == [
+        "--- object stores of 2 nodes ---",
+        "100 of 400 MiB used (25.00 %) by 18 objects, 2 of them looked at; at most 120 MiB were used",
+        "3 MiB of files stand for memory.",
+        "Spilled 100 MiB, 4 objects, 200 MiB/s written",
+    ]
 
 
 def test_tasks_of_a_caller_that_has_ended(ray: Any) -> None:

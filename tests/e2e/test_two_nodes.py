@@ -35,10 +35,10 @@ SEES = """
 
 
 def test_both_nodes_show_both_and_run_their_own_tasks(cluster: TwoNodes) -> None:
-    for node, name, free in ((cluster.first, "one", None), (cluster.second, "two", 1.0)):
+    for node, name in ((cluster.first, "one"), (cluster.second, "two")):
         rows, mine, at_home, totals, available = json.loads(node.python(SEES))
         assert rows == [["one", True, 1.0], ["two", True, 2.0]]
-        assert (mine, at_home, available) == ([name], True, free)
+        assert (mine, at_home, available) == ([name], True, 1.0)
         assert (totals["CPU"], totals["b"], totals["node:__internal_head__"]) == (3.0, 1.0, 1.0)
         assert 200_000_000 - 8192 < totals["object_store_memory"] <= 200_000_000
 
@@ -66,7 +66,7 @@ def test_status_of_both_nodes(cluster: TwoNodes) -> None:
     for node in (cluster.first, cluster.second):
         said = node("status")
         assert "alive head" in said and "  one  " in said and "alive node" in said and "  two  " in said
-        assert "total of 2 nodes" in said and "/ 3\n" in said
+        assert "Resources of 2 nodes (used / total)" in said and " / 3\n" in said
 
 
 MAKE = """

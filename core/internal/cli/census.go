@@ -18,6 +18,7 @@ var censusOptions = []option{
 	{name: "--timeout-ms", value: "MS", about: "for the answer"},
 	{name: "--objects", about: "ask each process for its references"},
 	{name: "--tasks", about: "ask each process for its tasks"},
+	{name: "--head", about: "show only what the head knows: actors, jobs and nodes"},
 }
 
 // runCensus writes who holds what as a msgpack map: the Python commands memory,
@@ -39,7 +40,7 @@ func runCensus(args []string, out, _ io.Writer) error {
 	defer c.close()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(ms)*time.Millisecond)
 	defer cancel()
-	q := wire.CensusAsk{Limit: limit, TimeoutMs: int64(ms) * 8 / 10, Objects: flags["--objects"] != "", Tasks: flags["--tasks"] != ""}
+	q := wire.CensusAsk{Limit: limit, TimeoutMs: int64(ms) * 8 / 10, Objects: flags["--objects"] != "", Tasks: flags["--tasks"] != "", Head: flags["--head"] != ""}
 	var found wire.Census
 	if err := c.peer.Call(ctx, wire.TCensus, q, &found); err != nil {
 		return fmt.Errorf("the daemon of session %s does not answer: %w", c.dir, err)

@@ -133,7 +133,7 @@ func TestStart_SecondNodeJoins(t *testing.T) {
 			t.Logf("joined within %v", time.Since(begun))
 			for _, m := range []*host{a, b} {
 				text := m.awaitStatus(bothAlive)
-				if !regexp.MustCompile(`\n  b +0 / \d / 2\n`).MatchString(text) || !strings.Contains(text, "/ 1 / 2\n") {
+				if !regexp.MustCompile(`\n  b +0 / 2\n`).MatchString(text) || !regexp.MustCompile(`\n  CPU +0 / 2\n`).MatchString(text) || strings.Count(text, "  CPU 0 / 1, ") != 2 {
 					t.Errorf("the totals of both nodes are not in\n%s", text)
 				}
 			}

@@ -14,14 +14,14 @@ import (
 func TestPrintStatus_GPUMemory_TotalAndWhoHoldsIt(t *testing.T) {
 	var out strings.Builder
 	unit := int64(resource.Unit)
-	printStatus(&out, &cluster{dir: "/s"}, &wire.ClusterInfo{
-		Totals:    wire.Totals{Resources: map[string]int64{"GPU": 2 * unit, "gpu_memory": (80 << 30) * unit}},
+	printStatus(&out, "/s", &wire.ClusterInfo{NodeUse: wire.NodeUse{
+		Resources: map[string]int64{"GPU": 2 * unit, "gpu_memory": (80 << 30) * unit},
 		Available: map[string]int64{"GPU": unit, "gpu_memory": (50 << 30) * unit},
 		GPUUses: []wire.GPUUse{
 			{Pid: 12, Name: "train", Device: "1", Bytes: 3 << 30, Share: 4 << 30},
 			{Pid: 13, Name: "Half", Device: "0", Bytes: 500 << 20},
 		},
-	}, &wire.ObjStats{})
+	}})
 	for _, want := range []string{"30 GiB / 80 GiB", "pid 12       GPU 1  3 GiB of 4 GiB  train", "pid 13       GPU 0  500 MiB  Half"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
@@ -32,10 +32,10 @@ func TestPrintStatus_GPUMemory_TotalAndWhoHoldsIt(t *testing.T) {
 func TestPrintStatus_NodeWithAName_IsShownWithIt(t *testing.T) {
 	var out strings.Builder
 	id := []byte{0xab, 0xcd, 0xef, 0x01, 0x02}
-	printStatus(&out, &cluster{dir: "/s"}, &wire.ClusterInfo{Nodes: []wire.NodeInfo{
+	printStatus(&out, "/s", &wire.ClusterInfo{Nodes: []wire.NodeInfo{
 		{NodeID: id, Alive: true, IsHead: true, Name: "trunk", Address: "10.0.0.1", Hostname: "h", Pid: 7},
 		{NodeID: id, Name: "10.0.0.2", Address: "10.0.0.2", Hostname: "i", Pid: 8},
-	}}, &wire.ObjStats{})
+	}})
 	for _, want := range []string{"  alive head  abcdef01  trunk  10.0.0.1 (h, pid 7)\n", "  dead node  abcdef01  10.0.0.2 (i, pid 8)\n"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())

@@ -415,7 +415,7 @@ func TestReal_Actor_ItsCreatorEnds_ASuccessorCountsItsHandles(t *testing.T) {
 	r.eventually("its creator has ended", func() bool {
 		var c wire.Census
 		r.s.Tool().Call(wire.TCensus, wire.CensusAsk{}, &c)
-		for _, w := range c.Workers {
+		for _, w := range c.Parts[0].Workers {
 			if !w.Alive && w.Role == wire.RoleWorker {
 				return true
 			}

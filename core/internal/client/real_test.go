@@ -323,7 +323,7 @@ func TestReal_Census_StatesOfTasksAndObjects(t *testing.T) {
 	var c wire.Census
 	r.s.Tool().Call(wire.TCensus, wire.CensusAsk{Objects: true, Tasks: true, Limit: 100}, &c)
 	ranElsewhere := 0
-	for _, p := range c.Processes {
+	for _, p := range c.Parts[0].Processes {
 		ranElsewhere += len(p.Runs)
 		if p.Role == wire.RoleDriver {
 			mine = p

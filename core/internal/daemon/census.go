@@ -4,112 +4,84 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"fmt"
-	"os"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/census"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
+	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
 )
 
-// Bounds of a census.
-const (
-	answerWait = 3 * time.Second // how long a process may take to answer
-	censusRows = 200_000         // of all processes together
-)
-
-// census asks every process of the session what it holds, all at the same
-// time, and joins what the node knows.
-func (d *Daemon) census(q wire.CensusAsk) *wire.Census {
-	asked := d.censusClients()
-	out := &wire.Census{NodeID: d.o.Node[:]}
-	if q.Objects || q.Tasks {
-		if len(asked) > 0 {
-			q.Limit = max(1, min(q.Limit, censusRows/len(asked)))
-		}
-		patience := answerWait
-		if q.TimeoutMs > 0 {
-			patience = min(patience, time.Duration(q.TimeoutMs)*time.Millisecond)
-		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
-		defer cancel()
-		var all sync.WaitGroup
-		found := make([]*wire.ProcessCensus, len(asked))
-		silent := make([]string, len(asked))
-		for i, c := range asked {
-			all.Add(1)
-			go func() {
-				defer all.Done()
-				found[i], silent[i] = partOf(ctx, c, &q, patience)
-			}()
-		}
-		all.Wait()
-		for i, c := range asked {
-			if found[i] != nil {
-				out.Processes = append(out.Processes, *found[i])
-			} else if silent[i] != "" {
-				out.Silent = append(out.Silent, wire.Silent{Pid: c.pid, Role: c.role, WorkerID: bytes.Clone(c.self[:]), Why: silent[i]})
-			}
-		}
+// answerCensus serves TCensus, on a goroutine of its own.
+func (d *Daemon) answerCensus(_ *client, m *wire.Message) {
+	var q wire.CensusAsk
+	if err := m.Decode(&q); err != nil {
+		_ = m.Fail(err)
+		return
 	}
-	d.locked(func() {
-		d.placesOf(out)
-		d.workerRows(out)
-	})
-	return out
+	patience := inquiry.Patience
+	if q.TimeoutMs > 0 {
+		patience = min(patience, time.Duration(q.TimeoutMs)*time.Millisecond)
+	}
+	ctx, cancel := context.WithTimeout(d.ctx, patience)
+	defer cancel()
+	err := d.awaitHead(ctx)
+	var out *wire.Census
+	if err == nil {
+		out, err = d.census.Take(ctx, d.head, &q)
+	}
+	if err == nil {
+		err = m.Reply(out)
+	}
+	if err != nil {
+		_ = m.Fail(inquiry.Unanswered("list actors, jobs and nodes", patience, err))
+	}
 }
 
-// censusClients returns the processes that a census asks, in the order in which they came. Guests
-// are asked by their own daemon.
-func (d *Daemon) censusClients() []*client {
+// answerClusterInfo serves TClusterInfo.
+func (d *Daemon) answerClusterInfo(ctx context.Context, _ *client, m *wire.Message) (any, error) {
+	var q wire.ClusterAsk
+	if err := m.Decode(&q); err != nil {
+		return nil, err
+	}
+	d.awaitMemory(nil)
+	info, err := d.census.Info(ctx, d.head, &q)
+	d.locked(func() {
+		info.Totals = wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow || d.o.Cluster != nil, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()}
+	})
+	return info, err
+}
+
+// counted is this node as a census sees it.
+type counted struct{ d *Daemon }
+
+// Asked implements census.Node. Guests are asked by their own daemon.
+func (n counted) Asked() (asked []census.Process) {
+	d := n.d
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	asked := make([]*client, 0, len(d.clients))
+	var list []*client
 	for _, c := range d.clients {
 		if c.role != wire.RoleCLI && c.role != wire.RoleGuest {
-			asked = append(asked, c)
+			list = append(list, c)
 		}
 	}
-	slices.SortFunc(asked, func(a, b *client) int { return cmp.Compare(a.id, b.id) })
+	slices.SortFunc(list, func(a, b *client) int { return cmp.Compare(a.id, b.id) })
+	for _, c := range list {
+		asked = append(asked, census.Process{Pid: c.pid, Role: c.role, Self: c.self, Peer: c.peer})
+	}
 	return asked
 }
 
-// partOf asks one process for its part. why says why there is none; it is "" when the process has left meanwhile.
-func partOf(ctx context.Context, c *client, q *wire.CensusAsk, patience time.Duration) (t *wire.ProcessCensus, why string) {
-	if c.role != wire.RoleSuccessor && stopped(c.pid) {
-		return nil, "it is stopped (SIGSTOP)"
-	}
-	t = new(wire.ProcessCensus)
-	err := c.peer.Call(ctx, wire.TProcessCensus, q, t)
-	switch {
-	case err == nil:
-		return t, ""
-	case ctx.Err() != nil:
-		return nil, fmt.Sprintf("it did not answer within %v", patience)
-	case c.peer.Err() != nil:
-		return nil, ""
-	}
-	return nil, err.Error()
-}
-
-// stopped reports whether a process is stopped, by a signal or a debugger.
-func stopped(pid int) bool {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	// The state follows the program's name, which is in parentheses and may hold some.
-	state := b[bytes.LastIndexByte(b, ')')+1:]
-	return bytes.HasPrefix(state, []byte(" T")) || bytes.HasPrefix(state, []byte(" t"))
-}
-
-// placesOf adds what the store knows of the objects that the processes have reported; mu held.
-func (d *Daemon) placesOf(out *wire.Census) {
-	st := d.objects.Stats()
-	out.Store = wire.StoreSums{Capacity: st.Capacity, Used: st.Used, Objects: st.Objects, Pinned: st.Pinned, Peak: st.Peak, More: st.More}
+// AddRows implements census.Node.
+func (n counted) AddRows(out *wire.NodeCensus) {
+	d := n.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	out.Store = d.storeSums()
 	seen := map[ids.Object]bool{}
 	for i := range out.Processes {
 		for j := range out.Processes[i].Objects {
@@ -118,14 +90,13 @@ func (d *Daemon) placesOf(out *wire.Census) {
 				continue
 			}
 			if x, ok := d.objects.Find(id); ok {
-				seen[id] = true
-				out.Places = append(out.Places, wire.Place{ObjectID: bytes.Clone(id[:]), Where: x.Where, Size: x.Size, Pins: x.Pins})
+				out.Places = append(out.Places, wire.Place{ObjectID: id.Raw(), Where: x.Where, Size: x.Size, Pins: x.Pins})
+			} else if ok = d.pulls.Knows(id); ok {
+				out.Places = append(out.Places, wire.Place{ObjectID: id.Raw(), Where: wire.Elsewhere})
 			}
+			seen[id] = true
 		}
 	}
-}
-
-func (d *Daemon) workerRows(out *wire.Census) {
 	for _, w := range d.workers {
 		out.Workers = append(out.Workers, w.row())
 	}
@@ -141,52 +112,41 @@ func (d *Daemon) workerRows(out *wire.Census) {
 	out.Workers = append(out.Workers, d.ended...)
 }
 
-// headRows are those rows of a census that the head knows.
-type headRows struct {
-	nodes  []wire.NodeInfo
-	actors []wire.ActorRow
-	jobs   []wire.JobRow
+// storeSums returns the totals of the store; mu held.
+func (d *Daemon) storeSums() wire.StoreSums {
+	st := d.objects.Stats()
+	return wire.StoreSums{Capacity: st.Capacity, Used: st.Used, Objects: st.Objects, Pinned: st.Pinned, Peak: st.Peak, More: st.More}
 }
 
-// askHead asks the head for its rows.
-func (d *Daemon) askHead(ctx context.Context) (rows headRows, err error) {
-	if err := d.awaitHead(ctx); err != nil {
-		return rows, err
-	}
-	info, err1 := d.clusterInfo(ctx)
-	actors, err2 := inquiry.Actors(ctx, d.head)
-	jobs, err3 := inquiry.Jobs(ctx, d.head, d.markLeft)
-	return headRows{info.Nodes, actors, jobs}, cmp.Or(err1, err2, err3)
-}
+// CorrectJob implements census.Node.
+func (n counted) CorrectJob(j *record.Job) { n.d.markLeft(j) }
 
-// answerCensus serves a request, on a goroutine of its own. The head is asked while the processes are.
-// Without its answer there is no census, since an empty list of actors would be taken for the truth.
-func (d *Daemon) answerCensus(_ *client, m *wire.Message) {
-	var q wire.CensusAsk
-	if err := m.Decode(&q); err != nil {
-		_ = m.Fail(err)
-		return
+// storeMemory is the resource that stands for the arena. Nobody reserves it: what of it is free is what objects have left.
+const storeMemory = "object_store_memory"
+
+// Use implements census.Node.
+func (n counted) Use() wire.NodeUse {
+	d := n.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	totals, free := d.m.Totals(), d.m.Free()
+	for name, n := range free {
+		free[name] = max(n, 0)
 	}
-	patience := inquiry.Patience
-	if q.TimeoutMs > 0 {
-		patience = min(patience, time.Duration(q.TimeoutMs)*time.Millisecond)
+	if n := totals[storeMemory]; n > 0 {
+		free[storeMemory] = max(n-resource.FromInt(int64(d.objects.UsedBytes())), 0)
 	}
-	ctx, cancel := context.WithTimeout(d.ctx, patience)
-	defer cancel()
-	var of headRows
-	asked := make(chan error, 1)
-	go func() {
-		var err error
-		of, err = d.askHead(ctx)
-		asked <- err
-	}()
-	out := d.census(q)
-	if err := <-asked; err != nil {
-		_ = m.Fail(inquiry.Unanswered("list actors, jobs and nodes", patience, err))
-		return
+	use := wire.NodeUse{
+		NodeID: d.o.Node[:], Resources: totals.Wire(), Available: free.Wire(), Workers: len(d.workers), Actors: len(d.actors),
+		Pending: d.m.Pending(), GPUUses: d.gpus.Uses(), Store: d.storeSums(),
 	}
-	out.Nodes, out.Actors, out.Jobs = of.nodes, of.actors, of.jobs
-	if err := m.Reply(out); err != nil {
-		_ = m.Fail(err)
+	for _, x := range d.m.Demands() {
+		use.Demands = append(use.Demands, wire.Demand{Name: x.Name, Resources: x.Need.Wire(), Count: x.N})
 	}
+	for _, j := range d.jobs {
+		if !j.ended && !j.left && !j.visits {
+			use.Jobs++
+		}
+	}
+	return use
 }

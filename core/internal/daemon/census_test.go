@@ -2,17 +2,30 @@ package daemon
 
 import (
 	"bytes"
+	"context"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
+	"github.com/eagleray/eagleray/core/record"
 )
+
+// noRows is a head of a cluster that has nothing.
+type noRows struct{ inquiry.Reads }
+
+func (noRows) Nodes(context.Context) ([]record.Node, error) { return nil, nil }
+func (noRows) Jobs(context.Context) ([]record.Job, error)   { return nil, nil }
+func (noRows) ActorsOf(context.Context, record.ActorFilter) ([]record.Actor, error) {
+	return nil, nil
+}
 
 // A process that says nothing and one that is stopped are named; what others
 // hold is told all the same, and soon.
@@ -29,10 +42,9 @@ func TestCensus_SilentProcesses_AreNamed(t *testing.T) {
 	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(60 * time.Second); !stopped(child.Process.Pid); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the child does not stop")
-		}
+	var st unix.WaitStatus
+	if _, err := unix.Wait4(child.Process.Pid, &st, unix.WUNTRACED, nil); err != nil || !st.Stopped() {
+		t.Fatalf("the child does not stop: %v", err)
 	}
 	deaf, halted, cli := connected(t, wire.RoleDriver), connected(t, wire.RoleWorker), connected(t, wire.RoleCLI)
 	deaf.pid, halted.pid = os.Getpid(), child.Process.Pid
@@ -42,7 +54,11 @@ func TestCensus_SilentProcesses_AreNamed(t *testing.T) {
 			t.Fatal("the daemon is closing")
 		}
 	}
-	got := d.census(wire.CensusAsk{Limit: 10, TimeoutMs: 50, Objects: true})
+	c, err := d.census.Take(t.Context(), noRows{}, &wire.CensusAsk{Limit: 10, TimeoutMs: 50, Objects: true})
+	if err != nil || len(c.Parts) != 1 {
+		t.Fatalf("the census is %+v, %v", c, err)
+	}
+	got := c.Parts[0]
 	if len(got.Processes) != 0 || len(got.Silent) != 2 {
 		t.Fatalf("%+v", got)
 	}
@@ -71,50 +87,5 @@ func TestNoteEnd_ManyWorkers_TheLastOnesAreKept(t *testing.T) {
 	}
 	if last := d.ended[len(d.ended)-1]; !bytes.Equal(last.WorkerID, w.self[:]) || last.Alive || last.Detail != "gone" || last.EndedMs == 0 {
 		t.Errorf("the last one: %+v", last)
-	}
-}
-
-// A process that runs or sleeps is not stopped, and neither is one that is not
-// there; one that a signal has stopped is, whatever its name looks like.
-func TestStopped_OnlyOneThatASignalHasStopped(t *testing.T) {
-	if stopped(os.Getpid()) || stopped(1<<30) {
-		t.Error("this process, or one that is not there, is stopped")
-	}
-	// The kernel cuts the name at 15 bytes.
-	program := t.TempDir() + "/a) T (b) t"
-	script := "#!/bin/sh\necho\nread line\n"
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	child := exec.Command(program)
-	in, err := child.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := child.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := child.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = child.Process.Kill()
-		in.Close()
-		_ = child.Wait()
-	}()
-	if _, err := out.Read(make([]byte, 1)); err != nil {
-		t.Fatal(err)
-	}
-	if stopped(child.Process.Pid) {
-		t.Error("a process that waits for a line is stopped")
-	}
-	if err := child.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for end := time.Now().Add(testLimit); !stopped(child.Process.Pid); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("a process that a signal has stopped does not count as stopped")
-		}
 	}
 }

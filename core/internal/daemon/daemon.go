@@ -10,6 +10,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/actorends"
+	"github.com/eagleray/eagleray/core/internal/census"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
@@ -64,6 +65,7 @@ func Open(o Options) (*Daemon, error) {
 	d.logs = joblogs.New(joblogs.Options{Node: o.Number, Address: o.Address, Network: o.Objects, Ended: d.JobEnded, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.jobsElsewhere = visitors.New(visitors.Options{Network: o.Objects, Here: d.jobHere, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.ends = actorends.New(actorends.Options{Node: o.Number, Network: o.Objects, Address: d.addressOf, Alive: d.takesCalls, Refused: func(err error) { d.refuse("message refused", err) }})
+	d.census = census.New(census.Options{Self: o.Node, Node: counted{d}, Network: o.Objects, Context: d.ctx, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{

@@ -93,7 +93,7 @@ func TestFlow_Census_ShowsProcessesActorsAndJobs(t *testing.T) {
 	cli := s.Tool()
 	cli.Call(wire.TCensus, wire.CensusAsk{}, &c)
 	alive := map[int]string{}
-	for _, w := range c.Workers {
+	for _, w := range c.Parts[0].Workers {
 		if w.Alive {
 			alive[w.Pid] += w.Role
 			if w.Role == wire.RoleWorker && (w.StartedMs == 0 || w.Pid == st.Pid != bytes.Equal(w.ActorID, id[:])) {
@@ -116,11 +116,11 @@ func TestFlow_Census_ShowsProcessesActorsAndJobs(t *testing.T) {
 	d.Expect(wire.TLeaseBroken, &x)
 	cli.Call(wire.TCensus, wire.CensusAsk{}, &c)
 	found := false
-	for _, w := range c.Workers {
+	for _, w := range c.Parts[0].Workers {
 		found = found || w.Pid == a.Pid && !w.Alive && w.EndedMs > 0 && strings.Contains(w.Detail, "SIGKILL")
 	}
 	if !found {
-		t.Errorf("the worker that has ended is not told: %+v", c.Workers)
+		t.Errorf("the worker that has ended is not told: %+v", c.Parts[0].Workers)
 	}
 }
 

@@ -128,7 +128,7 @@ func TestFlow_Census_PlacesAndProcesses(t *testing.T) {
 	ask := wire.CensusAsk{Objects: true, Limit: 10, TimeoutMs: 30}
 	var c wire.Census
 	tool.Call(wire.TCensus, ask, &c)
-	if len(c.Processes) != 0 || len(c.Silent) == 0 || !strings.Contains(c.Silent[0].Why, "did not answer within 30ms") {
+	if len(c.Parts[0].Processes) != 0 || len(c.Parts[0].Silent) == 0 || !strings.Contains(c.Parts[0].Silent[0].Why, "did not answer within 30ms") {
 		t.Errorf("nobody answers: %+v", c)
 	}
 	held := wire.ProcessCensus{Pid: 42, Role: wire.RoleDriver}
@@ -137,18 +137,18 @@ func TestFlow_Census_PlacesAndProcesses(t *testing.T) {
 	}
 	d.Holds(held)
 	tool.Call(wire.TCensus, ask, &c)
-	if len(c.Processes) != 1 || c.Processes[0].Pid != 42 || len(c.Processes[0].Objects) != 5 {
-		t.Errorf("the census has %+v", c.Processes)
+	if len(c.Parts[0].Processes) != 1 || c.Parts[0].Processes[0].Pid != 42 || len(c.Parts[0].Processes[0].Objects) != 5 {
+		t.Errorf("the census has %+v", c.Parts[0].Processes)
 	}
 	where := map[string]wire.Place{}
-	for _, p := range c.Places {
+	for _, p := range c.Parts[0].Places {
 		where[string(p.ObjectID)] = p
 	}
 	a, b := where[string(sealed[:])], where[string(writing[:])]
-	if len(c.Places) != 2 || a.Size != 8192 || a.Pins != 1 || b.Where != "creating" || b.Size != 4096 || a.Where == b.Where {
-		t.Errorf("places %+v", c.Places)
+	if len(c.Parts[0].Places) != 2 || a.Size != 8192 || a.Pins != 1 || b.Where != "creating" || b.Size != 4096 || a.Where == b.Where {
+		t.Errorf("places %+v", c.Parts[0].Places)
 	}
-	if c.Store.Objects != 2 || c.Store.Used != 8192+4096 || c.Store.Pinned == 0 || c.Store.Capacity != 100<<20 {
-		t.Errorf("store %+v", c.Store)
+	if c.Parts[0].Store.Objects != 2 || c.Parts[0].Store.Used != 8192+4096 || c.Parts[0].Store.Pinned == 0 || c.Parts[0].Store.Capacity != 100<<20 {
+		t.Errorf("store %+v", c.Parts[0].Store)
 	}
 }

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"time"
 
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/machine"
@@ -48,6 +49,9 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	return found
 }
 
+// countWait is how long the head may take to count what it keeps.
+const countWait = 3 * time.Second
+
 // answerFootprint serves a request, on a goroutine of its own.
 func (d *Daemon) answerFootprint(_ *client, m *wire.Message) {
 	var q wire.FootprintAsk
@@ -57,11 +61,11 @@ func (d *Daemon) answerFootprint(_ *client, m *wire.Message) {
 	}
 	found := d.footprint(q)
 	if d.headIsSet() {
-		ctx, cancel := context.WithTimeout(d.ctx, answerWait)
+		ctx, cancel := context.WithTimeout(d.ctx, countWait)
 		defer cancel()
 		sizes, err := d.head.Sizes(ctx)
 		if err != nil {
-			_ = m.Fail(inquiry.Unanswered("count what the head keeps", answerWait, err))
+			_ = m.Fail(inquiry.Unanswered("count what the head keeps", countWait, err))
 			return
 		}
 		for name, n := range sizes {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/actorends"
+	"github.com/eagleray/eagleray/core/internal/census"
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
@@ -66,6 +67,8 @@ type Daemon struct {
 	logs          *joblogs.Logs      // output of workers whose drivers are on other nodes
 	jobsElsewhere *visitors.Visitors // what other nodes know of jobs
 	ends          *actorends.Ends    // of actors' incarnations
+
+	census *census.Census // what this node and the others do
 
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch

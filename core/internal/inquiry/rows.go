@@ -17,7 +17,7 @@ func Nodes(ctx context.Context, h Reads) ([]wire.NodeInfo, error) {
 	var rows []wire.NodeInfo
 	for _, n := range found {
 		rows = append(rows, wire.NodeInfo{
-			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Name: n.Name, Address: n.Address, Hostname: n.Hostname,
+			NodeID: n.ID[:], Number: n.Number, Alive: n.State == record.NodeAlive, Name: n.Name, Address: n.Address, Hostname: n.Hostname,
 			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead, Unreachable: n.Unreachable, Reason: n.Reason,
 		})
 	}
@@ -61,7 +61,7 @@ func Jobs(ctx context.Context, h Reads, correct func(*record.Job)) ([]wire.JobRo
 	for _, j := range found {
 		correct(&j)
 		rows = append(rows, wire.JobRow{
-			JobID: j.ID[:], State: string(j.State), Entrypoint: j.Entrypoint, Namespace: j.Namespace, Message: j.Message, Pid: j.DriverPid,
+			JobID: j.ID[:], NodeID: j.Node[:], State: string(j.State), Entrypoint: j.Entrypoint, Namespace: j.Namespace, Message: j.Message, Pid: j.DriverPid,
 			StartedMs: j.StartedMs, EndedMs: j.EndedMs,
 		})
 	}

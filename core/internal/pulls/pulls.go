@@ -82,6 +82,9 @@ func (p *Pulls) later(f func()) { p.run(func() { p.locked(f) }) }
 // here reports whether the object's owner is a process of this node.
 func (p *Pulls) here(id ids.Object) bool { return id.Owner().Node() == p.o.Node }
 
+// Knows reports whether the owner of an object is here and other nodes have the object or make it. The lock is held.
+func (p *Pulls) Knows(id ids.Object) bool { return p.here(id) && p.dir.Knows(id) }
+
 // newVersion returns a version that no other node uses.
 func (p *Pulls) newVersion() uint64 {
 	p.made++

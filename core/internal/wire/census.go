@@ -1,7 +1,7 @@
 package wire
 
-// The census: who holds what. A process sends CensusAsk to the daemon; the daemon asks every
-// process of the session for its ProcessCensus and answers with all of them.
+// The census: who holds what. A process sends CensusAsk to its daemon. The daemon asks every process of its node for its
+// ProcessCensus, and every other node for its NodeCensus, and answers with all of them.
 
 // CensusAsk says which rows of the census the asker wants, and how many.
 type CensusAsk struct {
@@ -9,6 +9,7 @@ type CensusAsk struct {
 	TimeoutMs int64 // how long a process may take to answer
 	Objects   bool
 	Tasks     bool
+	Head      bool // only what the head knows: actors, jobs and nodes
 }
 
 // FootprintAsk asks a daemon how much memory its process uses. With Collect the daemon
@@ -19,15 +20,28 @@ type FootprintAsk struct {
 
 // Census answers CensusAsk.
 type Census struct {
+	NodeID []byte       // of the daemon that was asked
+	Parts  []NodeCensus // of the nodes that have answered, the part of that daemon first
+	Silent []SilentNode // the others
+	Actors []ActorRow
+	Jobs   []JobRow
+	Nodes  []NodeInfo
+}
+
+// NodeCensus is what the processes of one node hold.
+type NodeCensus struct {
 	NodeID    []byte
 	Processes []ProcessCensus
 	Silent    []Silent // processes that did not answer
-	Places    []Place  // of those objects in Processes that the store has
+	Places    []Place  // of those objects in Processes whose place this node knows
 	Store     StoreSums
-	Actors    []ActorRow
-	Jobs      []JobRow
 	Workers   []WorkerRow
-	Nodes     []NodeInfo
+}
+
+// SilentNode is a living node that has not answered.
+type SilentNode struct {
+	NodeID []byte
+	Why    string
 }
 
 // Silent is a process whose ProcessCensus is missing.
@@ -107,10 +121,13 @@ type Ends struct {
 	Failed   uint64
 }
 
+// Elsewhere is the Where of an object that other nodes have, as the directory of its owner's node says.
+const Elsewhere = "elsewhere"
+
 // Place is where the node has an object.
 type Place struct {
 	ObjectID []byte
-	Where    string // "arena", "creating"; other words as package objects says
+	Where    string // "arena", "creating"; other words as package objects says; Elsewhere, without a size
 	Size     uint64
 	Pins     int // how many processes have it pinned
 }
@@ -138,7 +155,7 @@ type ActorRow struct {
 
 // JobRow is one driver's run.
 type JobRow struct {
-	JobID                        []byte
+	JobID, NodeID                []byte // NodeID: where the driver runs or ran
 	State, Entrypoint, Namespace string
 	Message                      string
 	Pid                          int

@@ -508,18 +508,33 @@ type AnswersRead struct {
 	Number uint64 // Hello.LeaseID
 }
 
+// ClusterAsk asks for ClusterInfo.
+type ClusterAsk struct {
+	Use bool // also what is in use on the other nodes
+}
+
 // ClusterInfo describes nodes and resources.
 type ClusterInfo struct {
-	Nodes     []NodeInfo
-	Totals    Totals             // of the answering node
-	Largest   []map[string]int64 // what the largest nodes have in all: what exceeds each of them fits no node
+	Nodes   []NodeInfo
+	Totals  Totals             // of the answering node
+	Largest []map[string]int64 // what the largest nodes have in all: what exceeds each of them fits no node
+	NodeUse                    // of the daemon that answers
+	Others  []NodeUse          // of the other nodes, if asked for
+	Silent  []SilentNode       // nodes that should be in Others, and have not answered
+}
+
+// NodeUse is what one node has, and what of that is in use or waits.
+type NodeUse struct {
+	NodeID    []byte
+	Resources map[string]int64
 	Available map[string]int64
-	Jobs      int
+	Jobs      int // whose drivers are on this node
 	Workers   int
 	Actors    int
 	Pending   map[string]int // class name → leases wanted and not granted
 	Demands   []Demand       // what of Pending has no resources yet
 	GPUUses   []GPUUse       // what workers hold of GPUs, as last seen
+	Store     StoreSums
 }
 
 // Demand is what a number of tasks or actors waits for. A task or actor with alternatives
@@ -542,6 +557,7 @@ type GPUUse struct {
 // NodeInfo is one row of nodes().
 type NodeInfo struct {
 	NodeID     []byte
+	Number     uint32 // the upper half of its leases' ids, and the begin of its processes'
 	Alive      bool
 	Name       string
 	Address    string

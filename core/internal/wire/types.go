@@ -20,7 +20,7 @@ const (
 	TWorkerReady Type = 17 // push: the worker listens and can take work
 	TWorkerExit  Type = 18 // push: the worker is about to exit on purpose
 	TJobEnd      Type = 19 // call: the driver leaves; answered when its output was sent
-	TClusterInfo Type = 20 // call: nil → ClusterInfo
+	TClusterInfo Type = 20 // call: nil or ClusterAsk → ClusterInfo
 	TShutdown    Type = 21 // call: stop this daemon (CLI)
 	TWhoHolds    Type = 22 // call: ClassTrouble → text: why a class or an actor waits
 	TTakeOver    Type = 23 // call, from a successor: from now on it takes the place of its predecessor → TakenOver

@@ -17,10 +17,15 @@ def rpc(session: Session, method: str, body: Any = None) -> Any:
     return unpack(answer) if answer else None
 
 
-def fetch_cluster(session: Session) -> dict[str, Any]:
-    """Asks the head for the nodes and their resources."""
+def fetch_cluster(session: Session, *, use: bool = False) -> dict[str, Any]:
+    """Asks the head for the nodes and their resources.
+
+    Args:
+        session: This process's session.
+        use: Whether to ask the other nodes what is in use there; otherwise ``available`` is what this node has free.
+    """
     try:
-        found: dict[str, Any] = rpc(session, "cluster_info")
+        found: dict[str, Any] = rpc(session, "cluster_info", {"use": use})
         return found
     except HotError as error:
         raise explain(error) from None

@@ -381,10 +381,12 @@ def nodes() -> list[dict[str, Any]]:
     A node that is alive, and of which nothing was heard for some seconds, has ``Unreachable`` true: nothing new is
     placed there. ``DeathReasonMessage`` says why a node is dead.
 
-    If workers hold memory of NVIDIA GPUs, ``GpuMemory`` lists which worker holds how many bytes of which GPU.
+    If workers of this node hold memory of NVIDIA GPUs, ``GpuMemory`` in the entry of this node lists which worker
+    holds how many bytes of which GPU.
     """
     rows = []
-    found = fetch_cluster(_state_session())
+    session = _state_session()
+    found = fetch_cluster(session)
     for node in found["nodes"]:
         node_id = node["node_id"].hex()
         rows.append(
@@ -408,7 +410,7 @@ def nodes() -> list[dict[str, Any]]:
                 "Labels": {"ray.io/node-id": node_id, **(node.get("labels") or {})},
                 **(
                     {"GpuMemory": [_gpu_use(use) for use in found["gpu_uses"]]}
-                    if node["is_head"] and found["gpu_uses"]
+                    if node["node_id"] == session.node_id and found["gpu_uses"]
                     else {}
                 ),
             }
@@ -433,10 +435,12 @@ def cluster_resources() -> dict[str, float]:
 
 
 def available_resources() -> dict[str, float]:
-    """Returns the resources of this node that are free now. Resources that are used up are left out."""
-    return {
-        name: amount for name, amount in from_units(fetch_cluster(_state_session())["available"]).items() if amount > 0
-    }
+    """Returns the resources that are free now, as sums over the nodes. Resources that are used up are left out.
+
+    What a node has free that does not answer within two seconds is left out, too.
+    """
+    found = fetch_cluster(_state_session(), use=True)["available"]
+    return {name: amount for name, amount in from_units(found).items() if amount > 0}
 
 
 def get_gpu_ids() -> list[int] | list[str]:

@@ -1,4 +1,4 @@
-"""Asks a session's daemon what each process holds, and turns the answer into rows.
+"""Asks a session's daemon what the processes of all nodes hold, and turns the answer into rows.
 
 A process of a session asks through its connection. Any other process runs the binary, which asks.
 """
@@ -28,6 +28,8 @@ _PLACES = {
     "stored": "STORED",
 }
 _SILENT = "nothing was heard of it for some seconds; nothing new is placed there"
+#: Places of objects that another row may know better.
+_UNKNOWN = ("PENDING", "ELSEWHERE", "LOST")
 
 
 class Census:
@@ -35,46 +37,66 @@ class Census:
 
     Attributes:
         raw: The message of the daemon, see ``core/internal/wire/census.go``.
-        silent: Lines about processes that did not answer.
+        parts: What the nodes have answered, one part for each.
+        reports: What the processes have answered, one report for each.
+        silent: Lines about nodes and processes that did not answer.
     """
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
-        self.node_id: str = raw["NodeID"].hex()
-        #: The entry of the machine, as nodes() returns it.
-        self.address: str = next(
-            (row["Address"] for row in raw.get("Nodes") or () if row["NodeID"] == raw["NodeID"]), "127.0.0.1"
-        )
-        self.silent = [f"process {row['Pid']} ({row['Role']}) is left out: {row['Why']}" for row in raw["Silent"] or ()]
-        self._pids = {bytes(row["WorkerID"][:12]): int(row["Pid"]) for row in raw["Processes"] or ()}
+        self.parts: list[dict[str, Any]] = raw["Parts"]
+        self.reports: list[dict[str, Any]] = []
+        self._nodes = {row["NodeID"]: row for row in raw["Nodes"] or ()}
+        self._node_of: dict[bytes, bytes] = {}
+        self._pids: dict[bytes, int] = {}
+        self.silent_nodes = [
+            f"node {row['NodeID'].hex()} ({self._address(row['NodeID'])}) is left out: {row['Why']}"
+            for row in raw["Silent"] or ()
+        ]
+        self.silent = list(self.silent_nodes)
+        for part in self.parts:
+            for row in part["Silent"] or ():
+                self.silent.append(f"process {row['Pid']} ({row['Role']}) is left out: {row['Why']}")
+            for report in part["Processes"] or ():
+                self.reports.append(report)
+                self._node_of[report["WorkerID"]] = part["NodeID"]
+                self._pids[bytes(report["WorkerID"][:12])] = int(report["Pid"])
 
-    @property
-    def reports(self) -> list[dict[str, Any]]:
-        """Returns the parts of the answer, one for each process."""
-        return self.raw["Processes"] or []
+    def _address(self, node_id: bytes) -> str:
+        """The address of a node, as nodes() returns it."""
+        node = self._nodes.get(node_id)
+        return str(node["Address"]) if node is not None else "127.0.0.1"
 
     def objects(self) -> list[dict[str, Any]]:
         """Returns the rows of ``ObjectState``, one for each object and process."""
-        places = {row["ObjectID"]: row for row in self.raw["Places"] or ()}
         rows = []
-        for report in self.reports:
-            for held in report["Objects"] or ():
-                rows.append(self._object(report, held, places.get(held["ObjectID"])))
+        for part in self.parts:
+            places = {row["ObjectID"]: row for row in part["Places"] or ()}
+            for report in part["Processes"] or ():
+                for held in report["Objects"] or ():
+                    rows.append(self._object(part, report, held, places.get(held["ObjectID"])))
         owners = {row["object_id"]: row for row in rows if row["is_owner"]}
-        for row in rows:  # a process that has not asked for a value does not know its place and size: the owner does
-            owner = owners.get(row["object_id"])
-            if owner is not None and not row["is_owner"] and row["place"] == "PENDING":
-                row["place"], row["object_size"] = owner["place"], owner["object_size"]
+        copies = {row["object_id"]: row for row in rows if row["place"] not in _UNKNOWN}
+        for row in rows:
+            # A process that has not asked for a value does not know its place and size: the owner does. The owner's
+            # node knows that other nodes have an object, and these know where.
+            better = copies.get(row["object_id"], owners.get(row["object_id"]))
+            if better is not None and row["place"] in _UNKNOWN:
+                row["place"], row["object_size"] = better["place"], max(better["object_size"], row["object_size"])
         return rows
 
-    def _object(self, report: dict[str, Any], held: dict[str, Any], place: dict[str, Any] | None) -> dict[str, Any]:
+    def _object(
+        self, part: dict[str, Any], report: dict[str, Any], held: dict[str, Any], place: dict[str, Any] | None
+    ) -> dict[str, Any]:
         where = _PLACES[held["State"]]
         size = held["Size"]
         if place is not None:
             where = place["Where"].upper()
-            size = place["Size"]
+            size = max(size, place["Size"]) if where == "ELSEWHERE" else place["Size"]
         elif where == "STORED":
-            where = "LOST"
+            # Only the owner's node can say that no node has it.
+            number = self._nodes.get(part["NodeID"], {}).get("Number", 0)
+            where = "LOST" if int.from_bytes(held["ObjectID"][8:12], "big") == number else "ELSEWHERE"
         return {
             "object_id": held["ObjectID"].hex(),
             "object_size": size,
@@ -84,7 +106,7 @@ class Census:
             "call_site": held["Site"] or "disabled",
             "type": _type(report["Role"]),
             "pid": report["Pid"],
-            "ip": self.address,
+            "ip": self._address(part["NodeID"]),
             "place": where,
             "function": held["Maker"] or None,
             "is_owner": held["Owned"],
@@ -141,7 +163,7 @@ class Census:
             "actor_id": _hex(task["ActorID"]),
             "type": "ACTOR_TASK" if task["Method"] else "NORMAL_TASK",
             "func_or_class_name": task["Name"],
-            "node_id": self.node_id if where is not None else None,
+            "node_id": self._node_of[where["WorkerID"]].hex() if where is not None else None,
             "worker_id": where["WorkerID"].hex() if where is not None else None,
             "worker_pid": where["Pid"] if where is not None else None,
             "language": "PYTHON",
@@ -190,15 +212,16 @@ class Census:
                 "is_alive": row["Alive"],
                 "worker_type": _type(row["Role"]),
                 "exit_type": None if row["Alive"] else _exit_type(row["Reason"]),
-                "node_id": self.node_id,
-                "ip": self.address,
+                "node_id": part["NodeID"].hex(),
+                "ip": self._address(part["NodeID"]),
                 "pid": row["Pid"],
                 "exit_detail": row["Detail"] or None,
                 "worker_launch_time_ms": row["StartedMs"] or None,
                 "start_time_ms": row["ReadyMs"] or None,
                 "end_time_ms": row["EndedMs"] or None,
             }
-            for row in self.raw["Workers"] or ()
+            for part in self.parts
+            for row in part["Workers"] or ()
         ]
 
     def nodes(self) -> list[dict[str, Any]]:
@@ -227,7 +250,11 @@ class Census:
                 "type": "DRIVER",
                 "status": states[row["State"]],
                 "message": row["Message"] or None,
-                "driver_info": {"id": row["JobID"].hex(), "node_ip_address": self.address, "pid": str(row["Pid"])},
+                "driver_info": {
+                    "id": row["JobID"].hex(),
+                    "node_ip_address": self._address(row["NodeID"]),
+                    "pid": str(row["Pid"]),
+                },
                 "start_time": row["StartedMs"] or None,
                 "end_time": row["EndedMs"] or None,
             }
@@ -236,7 +263,13 @@ class Census:
 
 
 def take(
-    address: str | None, timeout: float, *, objects: bool = False, tasks: bool = False, limit: int = MOST
+    address: str | None,
+    timeout: float,
+    *,
+    objects: bool = False,
+    tasks: bool = False,
+    head: bool = False,
+    limit: int = MOST,
 ) -> Census:
     """Asks for a census.
 
@@ -245,6 +278,7 @@ def take(
         timeout: Seconds.
         objects: Whether to ask each process for its references.
         tasks: Whether to ask each process for its tasks.
+        head: Whether to ask for nothing but what the head knows: actors, jobs and nodes.
         limit: Rows of a kind from each process.
 
     Raises:
@@ -253,12 +287,13 @@ def take(
     session = process.session
     if session is not None and address in (None, "auto", session.session_dir):
         # The daemon must answer before this call's own timeout.
-        body = {"limit": limit, "timeout_ms": int(timeout * 800), "objects": objects, "tasks": tasks}
+        body = {"limit": limit, "timeout_ms": int(timeout * 800), "objects": objects, "tasks": tasks, "head": head}
         try:
             return Census(msgpack.unpackb(session.hot.rpc("census", pack(body), int(timeout * 1000))))
         except HotError as error:
             raise ServerUnavailable(f"the session does not tell its state: {error}") from None
-    return Census(_through_binary(find(address), timeout, limit, objects, tasks))
+    wanted = ["--objects"] * objects + ["--tasks"] * tasks + ["--head"] * head
+    return Census(_through_binary(find(address), timeout, limit, wanted))
 
 
 def find(address: str | None) -> str:
@@ -284,7 +319,7 @@ def find(address: str | None) -> str:
     )
 
 
-def _through_binary(folder: str, timeout: float, limit: int, objects: bool, tasks: bool) -> dict[str, Any]:
+def _through_binary(folder: str, timeout: float, limit: int, wanted: list[str]) -> dict[str, Any]:
     binary = os.environ.get("EAGLERAY_BIN") or node.BINARY
     command = [
         binary,
@@ -295,8 +330,8 @@ def _through_binary(folder: str, timeout: float, limit: int, objects: bool, task
         str(limit),
         "--timeout-ms",
         str(int(timeout * 1000)),
+        *wanted,
     ]
-    command += ["--objects"] * objects + ["--tasks"] * tasks
     try:
         done = subprocess.run(command, capture_output=True, timeout=timeout + 5)
     except (OSError, subprocess.TimeoutExpired) as problem:

@@ -106,11 +106,15 @@ def _amount(size: int, units: str) -> str:
 
 
 def _store(found: Census) -> list[str]:
-    store = found.raw["Store"]
-    more = store["More"] or {}
+    stores = [part["Store"] for part in found.parts]
+    store = {name: sum(one[name] for one in stores) for name in ("Capacity", "Used", "Objects", "Pinned", "Peak")}
+    more: dict[str, int] = {}
+    for one in stores:
+        for name, amount in (one["More"] or {}).items():
+            more[name] = more.get(name, 0) + amount
     full = 100 * store["Used"] / store["Capacity"] if store["Capacity"] else 0.0
     lines = [
-        "--- object store ---",
+        "--- object store ---" if len(stores) == 1 else f"--- object stores of {len(stores)} nodes ---",
         f"{store['Used'] // _MIB} of {store['Capacity'] // _MIB} MiB used ({full:.2f} %) "
         f"by {store['Objects']} objects, {store['Pinned']} of them looked at; "
         f"at most {store['Peak'] // _MIB} MiB were used",

@@ -95,17 +95,18 @@ def _actors(address: str | None, timeout: float) -> Answer:
 
 
 def _workers(address: str | None, timeout: float) -> Answer:
-    rows = census.take(address, timeout).workers()
-    return Answer(rows, len(rows))
+    found = census.take(address, timeout)
+    rows = found.workers()
+    return Answer(rows, len(rows), found.silent_nodes)
 
 
 def _jobs(address: str | None, timeout: float) -> Answer:
-    rows = census.take(address, timeout).jobs()
+    rows = census.take(address, timeout, head=True).jobs()
     return Answer(rows, len(rows))
 
 
 def _nodes(address: str | None, timeout: float) -> Answer:
-    rows = census.take(address, timeout).nodes()
+    rows = census.take(address, timeout, head=True).nodes()
     return Answer(rows, len(rows))
 
 
