@@ -32,7 +32,7 @@ func (d *Dir) Len() int { return len(d.entries) }
 // Knows reports whether the object has an entry: somebody has it, or makes it.
 func (d *Dir) Knows(id ids.Object) bool { return d.entries[id] != nil }
 
-// Dead reports whether the node is known to be dead.
+// Dead reports whether the node is gone.
 func (d *Dir) Dead(n Node) bool { return d.dead[n] }
 
 // Actions returns what is to be told since the last call, in this order. The slice is valid until the next event.
@@ -202,7 +202,8 @@ func (d *Dir) OwnerGone(o ids.Owner) {
 	}
 }
 
-// NodeGone says that a node is dead. What it said and is not read yet does not count. This looks at every entry.
+// NodeGone says that a node is dead, or that the connection with it is lost for good. What it said and is not read yet does
+// not count. This looks at every entry.
 func (d *Dir) NodeGone(n Node) {
 	d.dead[n] = true
 	var list []ids.Object
@@ -215,6 +216,10 @@ func (d *Dir) NodeGone(n Node) {
 		d.remove(d.entries[id], n)
 	}
 }
+
+// NodeBack says that a node that was gone lives after all, and that it has nothing of the objects that it had. What it says from
+// now on counts. The caller must not pass on what it said before.
+func (d *Dir) NodeBack(n Node) { delete(d.dead, n) }
 
 func sorted(list []ids.Object) []ids.Object {
 	slices.SortFunc(list, func(a, b ids.Object) int { return bytes.Compare(a[:], b[:]) })

@@ -66,7 +66,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects = got.Identity.Number, m, m
+	o.Number, o.Network, o.Objects, o.NodeName = got.Identity.Number, m, m, m.nameOf
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
@@ -153,6 +153,7 @@ func (m *member) close() {
 // control is given each new session with another node.
 func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
 	if from != process.HeadNumber {
+		m.daemon.NodeConnected(from, p)
 		return func(msg *wire.Message) { m.daemon.NodeMessage(from, msg) }
 	}
 	m.head.Connected(p)
@@ -235,6 +236,17 @@ func (m *member) NodeIs(n record.Node) {
 	default:
 		m.links.Dead(n.Number)
 	}
+}
+
+// nameOf returns a node's id and its address.
+func (m *member) nameOf(number uint32) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, known := m.nodes[number]
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", n.ID, n.Address)
 }
 
 func (m *member) keep(n record.Node) {

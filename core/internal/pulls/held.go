@@ -1,7 +1,6 @@
 package pulls
 
 import (
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/dir"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -32,7 +31,7 @@ func (p *Pulls) Made(c objects.Holder, id ids.Object, size uint64, then func(err
 	}
 	if err != nil {
 		p.o.Store.Free(c, id)
-		then(ownerGone(id))
+		then(p.ownerGone(id))
 		return
 	}
 	p.held[id] = h
@@ -99,8 +98,4 @@ func (p *Pulls) promote(id ids.Object, version uint64) {
 		h.replica = false
 		p.o.Store.Promote(id)
 	}
-}
-
-func ownerGone(id ids.Object) error {
-	return fault.New(fault.OwnerDied, "object %s is lost: node %d, on which its owner ran, is dead", id, id.Owner().Node())
 }

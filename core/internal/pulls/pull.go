@@ -117,7 +117,7 @@ func (x *pull) ask() {
 	}
 	peer, err := p.o.Network.Control(x.id.Owner().Node())
 	if err != nil {
-		x.end(ownerGone(x.id))
+		x.end(p.ownerGone(x.id))
 		return
 	}
 	peer.Go(linkmsg.TObjectAsk, q, func(m *wire.Message, err error) {
@@ -131,7 +131,7 @@ func (x *pull) ask() {
 			case err != nil && fault.CodeOf(err) == fault.BadRequest:
 				x.end(err)
 			case err != nil:
-				x.end(ownerGone(x.id))
+				x.end(p.ownerGone(x.id))
 			default:
 				x.answered(&a)
 			}
