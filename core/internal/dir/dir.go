@@ -18,6 +18,7 @@ type Dir struct {
 	entries map[ids.Object]*entry
 	owned   map[ids.Owner]map[ids.Object]*entry
 	dead    map[Node]bool
+	lost    lostObjects
 	actions []Action
 }
 
@@ -31,6 +32,15 @@ func (d *Dir) Len() int { return len(d.entries) }
 
 // Knows reports whether the object has an entry: somebody has it, or makes it.
 func (d *Dir) Knows(id ids.Object) bool { return d.entries[id] != nil }
+
+// Empty reports whether the directory knows nothing of any object.
+func (d *Dir) Empty() bool { return len(d.entries)+len(d.lost.nodes) == 0 }
+
+// LostWith returns the node with which the last copy of an object was lost, if that is known. Only the latest such objects are known.
+func (d *Dir) LostWith(id ids.Object) (n Node, known bool) {
+	n, known = d.lost.nodes[id]
+	return n, known
+}
 
 // Dead reports whether the node is gone.
 func (d *Dir) Dead(n Node) bool { return d.dead[n] }
@@ -50,6 +60,7 @@ func (d *Dir) Made(id ids.Object, v Version, size uint64, n Node) {
 	if d.dead[n] || old != nil && old.version == v {
 		return
 	}
+	d.lost.forget(id)
 	e := &entry{id: id, version: v, size: size}
 	e.primary = e.enter(n)
 	e.primary.making = true
@@ -178,6 +189,7 @@ func (d *Dir) Drop(id ids.Object, v Version, n Node) bool {
 
 // Freed says that the owner has freed the object.
 func (d *Dir) Freed(id ids.Object) {
+	d.lost.forget(id)
 	e := d.entries[id]
 	if e == nil {
 		return
@@ -193,6 +205,7 @@ func (d *Dir) Freed(id ids.Object) {
 
 // OwnerGone says that a process has ended. What it owns is freed.
 func (d *Dir) OwnerGone(o ids.Owner) {
+	d.lost.ownerGone(o)
 	var list []ids.Object
 	for id := range d.owned[o] {
 		list = append(list, id)
@@ -213,7 +226,9 @@ func (d *Dir) NodeGone(n Node) {
 		}
 	}
 	for _, id := range sorted(list) {
-		d.remove(d.entries[id], n)
+		if d.remove(d.entries[id], n); d.entries[id] == nil {
+			d.lost.add(id, n)
+		}
 	}
 }
 

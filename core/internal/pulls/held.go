@@ -51,7 +51,7 @@ func (p *Pulls) Sealed(id ids.Object) {
 
 // Freed says that an object's owner, which is a process of this node, has freed it.
 func (p *Pulls) Freed(id ids.Object) {
-	if p.dir.Len() > 0 {
+	if !p.dir.Empty() {
 		p.dir.Freed(id)
 		p.flush()
 	}
@@ -59,7 +59,7 @@ func (p *Pulls) Freed(id ids.Object) {
 
 // OwnerGone says that a process of this node has ended. What it owned is freed everywhere.
 func (p *Pulls) OwnerGone(o ids.Owner) {
-	if p.dir.Len() > 0 {
+	if !p.dir.Empty() {
 		p.dir.OwnerGone(o)
 		p.flush()
 	}
