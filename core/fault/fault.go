@@ -18,6 +18,7 @@ const (
 	TaskUnschedulable  Code = "task_unschedulable"  // TaskUnschedulableError
 	ActorUnschedulable Code = "actor_unschedulable" // ActorUnschedulableError
 	WorkerCrashed      Code = "worker_crashed"      // WorkerCrashedError
+	NodeDied           Code = "node_died"           // NodeDiedError
 	ActorDied          Code = "actor_died"          // ActorDiedError
 	ActorUnavailable   Code = "actor_unavailable"   // ActorUnavailableError
 	TaskCancelled      Code = "task_cancelled"      // TaskCancelledError

@@ -67,7 +67,7 @@ func (a *Objects) Lose(id ids.Object) (bool, error) {
 		if err := a.loseCopy(id); err != nil {
 			return false, err
 		}
-		var lacks wire.ObjRefs
+		var lacks wire.ObjMissing
 		if err := a.daemon.Call(context.Background(), wire.TObjCheck, list, &lacks); err != nil {
 			return false, err
 		}

@@ -323,7 +323,8 @@ func (d *fakeDaemon) handle(m *wire.Message, addr string) {
 	case wire.TObjStats:
 		_ = m.Reply(wire.ObjStats{})
 	case wire.TObjCheck:
-		var q, lacks wire.ObjRefs
+		var q wire.ObjRefs
+		var lacks wire.ObjMissing
 		_ = m.Decode(&q)
 		for _, id := range q.ObjectIDs {
 			if _, there := d.objects[string(id)]; !there {

@@ -165,7 +165,8 @@ func TestLose_ByOwnerOrBorrower_TheStoreForgetsIt(t *testing.T) {
 		}
 		checks := 0
 		d.answers(wire.TObjCheck, func(m *wire.Message) bool {
-			var q, lacks wire.ObjRefs
+			var q wire.ObjRefs
+			var lacks wire.ObjMissing
 			_ = m.Decode(&q)
 			checks++
 			if d.freed[string(id[:])] && checks > 2 { // it may lie there for a moment
@@ -204,7 +205,7 @@ func TestLose_OwnerHasEnded_IsAnswered(t *testing.T) {
 		if len(q.ObjectIDs) != 1 || !bytes.Equal(q.ObjectIDs[0], id[:]) {
 			t.Errorf("the store is asked about %x", q.ObjectIDs)
 		}
-		_ = m.Reply(q)
+		_ = m.Reply(wire.ObjMissing{ObjectIDs: q.ObjectIDs})
 		return true
 	})
 	if lost, err := borrower.Lose(id); !lost || err != nil {

@@ -205,7 +205,7 @@ func TestHomeLost_TasksAreRetriedOrFail(t *testing.T) {
 	for _, w := range workers { // the pipes to them end with their node
 		die(w)
 	}
-	if code, words, _ := faultIn(t, c, once); code != fault.WorkerCrashed || !strings.Contains(words, "its node was lost") || !strings.Contains(words, o.id.String()) {
+	if code, words, _ := faultIn(t, c, once); code != fault.NodeDied || !strings.Contains(words, "is lost with its node") || !strings.Contains(words, o.id.String()) {
 		t.Errorf("%s, %s", code, words)
 	}
 	d.worker(echo)

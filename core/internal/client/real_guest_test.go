@@ -166,7 +166,7 @@ func TestRealGuest_NodeIsLost_TasksRunAtTheOwnNode(t *testing.T) {
 	x.eventually("it runs", func() bool { return runsIn(path+".begun") > 0 })
 	x.other.End()
 	code, words, _ := faultIn(t, x.Client, once)
-	if code != fault.WorkerCrashed || !strings.Contains(words, "its node was lost") {
+	if code != fault.NodeDied || !strings.Contains(words, "is lost with its node") {
 		t.Errorf("%s, %s", code, words)
 	}
 	x.hog.GiveBack()

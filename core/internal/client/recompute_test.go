@@ -40,7 +40,7 @@ func (d *fakeDaemon) holdChecks() (asked func() []int, release func(lacks ...ids
 			}
 			return m != nil
 		})
-		var r wire.ObjRefs
+		var r wire.ObjMissing
 		for _, id := range lacks {
 			r.ObjectIDs = append(r.ObjectIDs, id.Raw())
 		}

@@ -15,7 +15,7 @@ func (h *host) Check(list []*refs.Object) bool {
 		return false
 	}
 	c.daemon.Go(wire.TObjCheck, wire.ObjRefs{ObjectIDs: rawOf(list)}, func(m *wire.Message, err error) {
-		var lacks wire.ObjRefs
+		var lacks wire.ObjMissing
 		if err == nil {
 			err = m.Decode(&lacks)
 		}
@@ -24,7 +24,9 @@ func (h *host) Check(list []*refs.Object) bool {
 		if c.Closed() {
 			return
 		}
+		c.table.LostWith(lacks.ObjectIDs, lacks.With)
 		c.table.Checked(list, lacks.ObjectIDs, err)
+		c.table.LostWith(nil, nil)
 		c.poller.Arm() // calls may have been sent
 	})
 	return true

@@ -20,7 +20,10 @@ func (d *Daemon) NodeMessage(from uint32, m *wire.Message) {
 // ServeObjects serves another node on a bulk connection that it has dialed. It returns when the connection has ended.
 func (d *Daemon) ServeObjects(from uint32, c net.Conn) { d.pulls.Serve(from, c) }
 
-// NodeGone says that another node is dead, or that its daemon is another process now.
+// NodeConnected says that a session with another node has begun, whose messages come on this connection.
+func (d *Daemon) NodeConnected(node uint32, control *wire.Peer) { d.pulls.Connected(node, control) }
+
+// NodeGone says that another node is dead, that its daemon is another process now, or that the session with it is lost.
 func (d *Daemon) NodeGone(node uint32) {
 	d.logs.NodeGone(node)
 	d.pulls.NodeGone(node)

@@ -84,7 +84,7 @@ func TestElsewhere_100MiB_BothWays(t *testing.T) {
 		}
 		got <- err
 	})
-	var lacks wire.ObjRefs
+	var lacks wire.ObjMissing
 	d.Call(wire.TObjCheck, wire.ObjRefs{ObjectIDs: [][]byte{result[:], argument[:]}}, &lacks)
 	select {
 	case err := <-got:
@@ -151,8 +151,8 @@ func TestElsewhere_OwnerEnds_ItsObjectsGo(t *testing.T) {
 	n.Dies(nodeA)
 	other.Unpin(two)
 	remains(t, b, 0)
-	play.WantCode(t, second(other.Pin(two)), fault.OwnerDied, "node 7, on which its owner ran, is dead")
-	var lacks wire.ObjRefs
+	play.WantCode(t, second(other.Pin(two)), fault.OwnerDied, "the node with number 7, on which its owner ran, is dead")
+	var lacks wire.ObjMissing
 	other.Call(wire.TObjCheck, wire.ObjRefs{ObjectIDs: [][]byte{two[:]}}, &lacks)
 	if len(lacks.ObjectIDs) != 1 {
 		t.Error("an object of a dead node is not missing")

@@ -97,7 +97,7 @@ func TestFlow_Spill_TwiceTheStore_ComesBackAsItWas(t *testing.T) {
 	for _, i := range []int{0, 23, 7, 0, 12} {
 		reads(d, all[i], uint64(i+1))
 	}
-	var lacks wire.ObjRefs
+	var lacks wire.ObjMissing
 	stranger := d.Object()
 	d.Call(wire.TObjCheck, wire.ObjRefs{ObjectIDs: append(raw, stranger[:])}, &lacks)
 	if len(lacks.ObjectIDs) != 1 || !bytes.Equal(lacks.ObjectIDs[0], stranger[:]) {
@@ -155,7 +155,7 @@ func TestFlow_Spill_FilesAreDeleted_TheirObjectsAreLost(t *testing.T) {
 	for _, f := range files {
 		os.Remove(f)
 	}
-	var lacks wire.ObjRefs
+	var lacks wire.ObjMissing
 	d.Call(wire.TObjCheck, wire.ObjRefs{ObjectIDs: raw}, &lacks)
 	lost := map[string]bool{}
 	for _, id := range lacks.ObjectIDs {

@@ -231,7 +231,9 @@ func (d *Daemon) checkObjects(_ *client, m *wire.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.objects.Check(q.ObjectIDs, func(missing [][]byte) {
-		d.pulls.Missing(missing, func(missing [][]byte) { _ = m.Reply(wire.ObjRefs{ObjectIDs: missing}) })
+		d.pulls.Missing(missing, func(missing [][]byte) {
+			_ = m.Reply(wire.ObjMissing{ObjectIDs: missing, With: d.pulls.LostWith(missing)})
+		})
 	})
 	return nil
 }

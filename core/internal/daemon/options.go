@@ -50,6 +50,8 @@ type Options struct {
 	Network     pipes.Network            // leads to processes of other nodes; nil: there are no other nodes
 	Objects     pulls.Network            // leads to the daemons of other nodes; nil: there are none
 	AddressOf   func(node uint32) string // of the machine of another node
+	// NodeName returns what people call another node, "" if that is not known. It may be nil.
+	NodeName func(number uint32) string
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
 	// Succeed runs the successor of the worker that hands over through u. The successor

@@ -18,6 +18,7 @@ type Dir struct {
 	entries map[ids.Object]*entry
 	owned   map[ids.Owner]map[ids.Object]*entry
 	dead    map[Node]bool
+	lost    lostObjects
 	actions []Action
 }
 
@@ -41,7 +42,16 @@ func (d *Dir) Holder(id ids.Object) (Node, bool) {
 	return e.primary.node, true
 }
 
-// Dead reports whether the node is known to be dead.
+// Empty reports whether the directory knows nothing of any object.
+func (d *Dir) Empty() bool { return len(d.entries)+len(d.lost.nodes) == 0 }
+
+// LostWith returns the node with which the last copy of an object was lost, if that is known. Only the latest such objects are known.
+func (d *Dir) LostWith(id ids.Object) (n Node, known bool) {
+	n, known = d.lost.nodes[id]
+	return n, known
+}
+
+// Dead reports whether the node is gone.
 func (d *Dir) Dead(n Node) bool { return d.dead[n] }
 
 // Actions returns what is to be told since the last call, in this order. The slice is valid until the next event.
@@ -59,6 +69,7 @@ func (d *Dir) Made(id ids.Object, v Version, size uint64, n Node) {
 	if d.dead[n] || old != nil && old.version == v {
 		return
 	}
+	d.lost.forget(id)
 	e := &entry{id: id, version: v, size: size}
 	e.primary = e.enter(n)
 	e.primary.making = true
@@ -187,6 +198,7 @@ func (d *Dir) Drop(id ids.Object, v Version, n Node) bool {
 
 // Freed says that the owner has freed the object.
 func (d *Dir) Freed(id ids.Object) {
+	d.lost.forget(id)
 	e := d.entries[id]
 	if e == nil {
 		return
@@ -202,6 +214,7 @@ func (d *Dir) Freed(id ids.Object) {
 
 // OwnerGone says that a process has ended. What it owns is freed.
 func (d *Dir) OwnerGone(o ids.Owner) {
+	d.lost.ownerGone(o)
 	var list []ids.Object
 	for id := range d.owned[o] {
 		list = append(list, id)
@@ -211,7 +224,8 @@ func (d *Dir) OwnerGone(o ids.Owner) {
 	}
 }
 
-// NodeGone says that a node is dead. What it said and is not read yet does not count. This looks at every entry.
+// NodeGone says that a node is dead, or that the connection with it is lost for good. What it said and is not read yet does
+// not count. This looks at every entry.
 func (d *Dir) NodeGone(n Node) {
 	d.dead[n] = true
 	var list []ids.Object
@@ -221,9 +235,15 @@ func (d *Dir) NodeGone(n Node) {
 		}
 	}
 	for _, id := range sorted(list) {
-		d.remove(d.entries[id], n)
+		if d.remove(d.entries[id], n); d.entries[id] == nil {
+			d.lost.add(id, n)
+		}
 	}
 }
+
+// NodeBack says that a node that was gone lives after all, and that it has nothing of the objects that it had. What it says from
+// now on counts. The caller must not pass on what it said before.
+func (d *Dir) NodeBack(n Node) { delete(d.dead, n) }
 
 func sorted(list []ids.Object) []ids.Object {
 	slices.SortFunc(list, func(a, b ids.Object) int { return bytes.Compare(a[:], b[:]) })

@@ -54,6 +54,11 @@ func (s *interpreter) do(e *script.Event) []string {
 		d.OwnerGone(processOf(e.Int(0)))
 	case "nodegone": // nodegone NODE
 		d.NodeGone(Node(e.Int(0)))
+	case "nodeback": // nodeback NODE
+		d.NodeBack(Node(e.Int(0)))
+	case "lostwith": // lostwith OBJECT
+		n, known := d.LostWith(object())
+		return []string{fmt.Sprintf("with node %d, known: %v", n, known)}
 	case "drop": // drop OBJECT VERSION NODE
 		may := d.Drop(object(), Version(e.Int(1)), Node(e.Int(2)))
 		return append([]string{fmt.Sprintf("may drop: %v", may)}, s.told()...)

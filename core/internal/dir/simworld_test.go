@@ -9,7 +9,7 @@ import (
 )
 
 // The world of a directory: the daemon of node 1, which has it, and nodes that make objects, pull them in chunks from each
-// other, drop replicas and die. Messages between a node and node 1 keep their order and take their time. The model
+// other, drop replicas and die, and sessions that end although the node lives. Messages between a node and node 1 keep their order and take their time. The model
 // knows what node 1 has been told; from that alone it knows who has what.
 
 const (
@@ -111,6 +111,8 @@ func (w *world) Step() error {
 		w.free(sim.Pick(w.die, w.objects))
 	case k < 10 && w.die.OneIn(8):
 		w.kill()
+	case k < 10 && w.die.OneIn(8):
+		w.cut()
 	case k < 11 && w.die.OneIn(4):
 		k := way{Node(w.die.Between(2, len(w.nodes))), 1}
 		if w.die.OneIn(2) {
@@ -175,6 +177,48 @@ func (w *world) kill() {
 	}
 }
 
+// cut ends the session between node 1 and a node that lives on. Both take each other for dead, and begin anew: what was on its
+// way does not count, and the node gives up all objects, since their owners are on node 1.
+func (w *world) cut() {
+	n := sim.Pick(w.die, w.nodes[1:])
+	if n.dead {
+		return
+	}
+	w.log.Note("the session with node %d is lost", n.number)
+	w.net.LoseAll(way{1, n.number})
+	if w.bug != "hears the session before" {
+		w.net.LoseAll(way{n.number, 1})
+	}
+	w.gone(n)
+	n.things, n.inOrder = map[ids.Object]*have{}, nil
+	if w.bug != "never comes back" {
+		w.dir.NodeBack(n.number)
+	}
+	w.told1()
+}
+
+// gone is what node 1 does when a node is gone.
+func (w *world) gone(n *node) {
+	for k := range w.told {
+		if k.n == n.number {
+			delete(w.told, k)
+		}
+	}
+	for ask, by := range w.asked {
+		if by == n.number {
+			delete(w.asked, ask)
+		}
+	}
+	if w.bug != "keeps the dead" {
+		w.dir.NodeGone(n.number)
+	}
+	for _, x := range w.objects { // a version that was never announced does not come any more
+		if e := n.things[x.id]; e != nil && e.version == x.making {
+			x.making = 0
+		}
+	}
+}
+
 // deliver lets one message arrive.
 func (w *world) deliver() error {
 	k, m, ok := w.net.Deliver()
@@ -233,24 +277,7 @@ func (w *world) hear(m message) error {
 		w.tell(dropped{m.from, id, may})
 	case "dead":
 		w.nodes[m.from-1].heard = true
-		for k := range w.told {
-			if k.n == m.from {
-				delete(w.told, k)
-			}
-		}
-		for ask, n := range w.asked {
-			if n == m.from {
-				delete(w.asked, ask)
-			}
-		}
-		if x := w.nodes[m.from-1]; w.bug != "keeps the dead" {
-			w.dir.NodeGone(x.number)
-		}
-		for _, x := range w.objects { // a version that was never announced does not come any more
-			if e := w.nodes[m.from-1].things[x.id]; e != nil && e.version == x.making {
-				x.making = 0
-			}
-		}
+		w.gone(w.nodes[m.from-1])
 	}
 	w.told1()
 	w.bug.after(w, &m)

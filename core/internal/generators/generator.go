@@ -24,17 +24,19 @@ type Table struct {
 
 // Generator is the caller's end of one run of a generator.
 type Generator struct {
-	own   uint64     // the count of the generator's own object
-	task  refs.Task  // the call that yields; nil: the run has ended
-	got   uint64     // how many items have come, in all attempts of this run
-	taken uint64     // how many of them the program has been given
-	told  bool       // the program has been given what ended the generator
-	left  bool       // the program reads no more items, so items that come are not kept
-	goOn  bool       // the run goes on to its end all the same
-	quit  bool       // the run is to be closed, because nobody waits for its end either
-	again bool       // this is a second run, for items that were lost
-	tries int32      // the retries of all runs together, counted in the first run only
-	first *Generator // of a second run: the first run, which may still yield; nil: that ended in another process
+	own   uint64    // the count of the generator's own object
+	task  refs.Task // the call that yields; nil: the run has ended
+	got   uint64    // how many items have come, in all attempts of this run
+	taken uint64    // how many of them the program has been given
+	told  bool      // the program has been given what ended the generator
+	// The program has been given the reason why no node can run it as things are. It waits for the next item then.
+	warned bool
+	left   bool       // the program reads no more items, so items that come are not kept
+	goOn   bool       // the run goes on to its end all the same
+	quit   bool       // the run is to be closed, because nobody waits for its end either
+	again  bool       // this is a second run, for items that were lost
+	tries  int32      // the retries of all runs together, counted in the first run only
+	first  *Generator // of a second run: the first run, which may still yield; nil: that ended in another process
 }
 
 // Join tells the table which process it belongs to, and of the table of its objects.

@@ -39,7 +39,7 @@ func (g *Generator) state(o *refs.Object) State {
 		return Item
 	case g.told:
 		return End
-	case o.State() == refs.Infeasible:
+	case o.State() == refs.Infeasible && !g.warned:
 		return Failed
 	case g.task != nil:
 		return Waits
@@ -68,7 +68,8 @@ func (x *Table) Take(gen ids.Object) (g *Generator, id ids.Object, st State, err
 	}
 	switch st = g.state(own); st {
 	case Failed:
-		g.told = own.State() != refs.Infeasible
+		g.warned = own.State() == refs.Infeasible // it may run after all
+		g.told = !g.warned
 		x.objects.Ref(own)
 		id = own.ID
 	case Item:

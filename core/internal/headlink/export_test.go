@@ -50,3 +50,6 @@ func (s *Server) Connections() int {
 func (s *Server) Order(number uint32, a record.Actor) error {
 	return s.order(number, linkmsg.StartActor, &linkmsg.Start{Actor: a, Ticket: 1})
 }
+
+// ReplacementLate is what happens when no node has come some time after the loss of one.
+func (s *Server) ReplacementLate() { s.replacementLate() }

@@ -320,3 +320,41 @@ func TestPlaced_RulesAreBroken_ConnectionEnds(t *testing.T) {
 		c.Close()
 	}
 }
+
+// Work that only a lost node could run waits for another node to take its place.
+func TestPlaced_NodeIsLost_NothingIsInfeasibleForAWhile(t *testing.T) {
+	w, m := cluster(t, 1, 2, 3)
+	a, b, c := m[0], m[1], m[2]
+	a.client.Stock(all(oneCPU))
+	b.client.Stock(all(oneB))
+	c.client.Stock(all(oneB))
+	w.joins(a)
+	w.joins(b)
+	w.server.Forget(2)
+	a.client.Want(5, 6, wants(1, oneB))
+	until(t, "the head has heard of the want", func() bool { return w.server.Sizes()["wants"] == 1 })
+	w.joins(c)
+	var list []string
+	hears := func(n int) func() bool {
+		return func() bool {
+			more, _ := a.told()
+			list = append(list, more...)
+			return len(list) >= n
+		}
+	}
+	until(t, "the want is offered the new node", hears(1))
+	if len(list) != 1 || list[0] != "1 of node 3 to 1/5/6 choice 0" {
+		t.Errorf("got %q", list)
+	}
+	w.server.Forget(3)
+	a.client.Want(5, 7, wants(1, resource.Set{"c": resource.Unit}))
+	until(t, "the head has heard of the other want", func() bool { return w.server.Sizes()["wants"] >= 1 })
+	if more, _ := a.told(); len(more) > 0 {
+		t.Errorf("right after another loss: %q", more)
+	}
+	w.server.ReplacementLate()
+	until(t, "no node has come", hears(2))
+	if !strings.HasPrefix(list[1], "infeasible 1/5/7: ") {
+		t.Errorf("got %q", list)
+	}
+}

@@ -49,9 +49,11 @@ type Server struct {
 	known  records
 
 	// See serverplace.go.
-	placing  *placer
-	followed bool // known has all nodes
-	awaits   bool // what the machine was told last by await
+	placing   *placer
+	followed  bool // known has all nodes
+	awaits    bool // what the machine was told last by await
+	lostNode  bool // a node was lost a moment ago
+	lossTimer *time.Timer
 
 	lives lives // see lives.go
 }
@@ -189,6 +191,7 @@ func (s *Server) forget(number uint32) *wire.Peer {
 	defer s.mu.Unlock()
 	n := s.nodes[number]
 	delete(s.nodes, number)
+	s.awaitReplacement()
 	s.placing.decide(func(m *place.Machine) { m.NodeGone(place.Node(number)) })
 	if n == nil {
 		return nil
@@ -209,6 +212,9 @@ func (s *Server) close() (open []*wire.Peer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.closed = true
+	if s.lossTimer != nil {
+		s.lossTimer.Stop()
+	}
 	s.placing.end()
 	if t := s.lives.timer; t != nil {
 		t.Stop()

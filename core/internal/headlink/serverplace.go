@@ -3,6 +3,7 @@ package headlink
 import (
 	"cmp"
 	"fmt"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -55,6 +56,31 @@ func (s *Server) Sizes() map[string]int {
 	return s.placing.machine.Sizes()
 }
 
+// lossPatience is how long nothing is called infeasible after a node was lost: another one may take its place.
+const lossPatience = 10 * time.Second
+
+// awaitReplacement holds back for a while what await says; mu held.
+func (s *Server) awaitReplacement() {
+	if s.closed {
+		return
+	}
+	s.lostNode = true
+	if s.lossTimer == nil {
+		s.lossTimer = time.AfterFunc(lossPatience, s.replacementLate)
+	}
+	s.lossTimer.Reset(lossPatience)
+	s.await()
+}
+
+func (s *Server) replacementLate() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.lostNode = false
+		s.await()
+	}
+}
+
 // await has the machine call nothing infeasible while the cluster's state has a living node that has never said what
 // it has; mu held.
 func (s *Server) await() {
@@ -62,7 +88,7 @@ func (s *Server) await() {
 	for _, n := range s.nodes {
 		heard[n.id] = heard[n.id] || n.heard
 	}
-	wait := !s.followed
+	wait := !s.followed || s.lostNode
 	for id, r := range s.known.nodes {
 		wait = wait || r.State != record.NodeDead && !heard[id]
 	}

@@ -107,13 +107,14 @@ type Lease[T, C any] struct {
 	opening bool // the socket to its worker is being opened
 
 	// How its worker ended. The pool's user writes these.
-	Broken bool       // the daemon has told how its worker ended:
-	Detail string     // in words,
-	Code   fault.Code // as what its task fails, "" for a crash,
-	Held   uint64     // and how many bytes of memory the worker held, if it was ended for that,
-	Begun  uint32     // for a worker of another node, the number of the task that it began last
-	Known  bool       // if that is known
-	Lost   []*T       // the tasks that it had when its socket broke
+	NodeLost bool       // its node is dead or cannot be reached
+	Broken   bool       // the daemon has told how its worker ended:
+	Detail   string     // in words,
+	Code     fault.Code // as what its task fails, "" for a crash,
+	Held     uint64     // and how many bytes of memory the worker held, if it was ended for that,
+	Begun    uint32     // for a worker of another node, the number of the task that it began last
+	Known    bool       // if that is known
+	Lost     []*T       // the tasks that it had when its socket broke
 }
 
 // shape is what classes have in common that exchange their leases.

@@ -67,7 +67,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects, o.AddressOf = got.Identity.Number, m, m, m.addressOf
+	o.Number, o.Network, o.Objects, o.AddressOf, o.NodeName = got.Identity.Number, m, m, m.addressOf, m.nameOf
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
@@ -159,6 +159,7 @@ func (m *member) close() {
 // control is given each new session with another node.
 func (m *member) control(from uint32, p *wire.Peer) wire.Handler {
 	if from != process.HeadNumber {
+		m.daemon.NodeConnected(from, p)
 		return func(msg *wire.Message) { m.daemon.NodeMessage(from, msg) }
 	}
 	m.head.Connected(p)
@@ -252,6 +253,17 @@ func (m *member) NodeIs(n record.Node) {
 		m.links.Dead(n.Number)
 		m.daemon.NodeGone(n.Number) // also when nothing connects the two
 	}
+}
+
+// nameOf returns a node's id and its address.
+func (m *member) nameOf(number uint32) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n, known := m.nodes[number]
+	if !known {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", n.ID, n.Address)
 }
 
 // keep notes the record of a node, and returns the one before. It reports whether nodes besides this one are alive.

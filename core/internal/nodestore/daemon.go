@@ -94,7 +94,7 @@ func (h *host) Free(list [][]byte) {
 // Check implements localstore.Daemon.
 func (h *host) Check(q *localstore.Check) {
 	h.daemon.Go(wire.TObjCheck, wire.ObjRefs{ObjectIDs: q.IDs()}, func(m *wire.Message, err error) {
-		var lacks wire.ObjRefs
+		var lacks wire.ObjMissing
 		if err == nil {
 			err = m.Decode(&lacks)
 		}

@@ -39,7 +39,8 @@
 //
 // The pipe of a control connection stays open for Linger after the process at one end has ended.
 // If that process had passed a reference on, the process that got it may still be registering with
-// the owner. The owner must not hear of the end before the registration.
+// the owner. The owner must not hear of the end before the registration. For the same reason, when a node is lost, the pipes
+// by which its processes have reached those of this node stay open for Linger here.
 //
 // # Goroutines and locks
 //

@@ -195,21 +195,24 @@ func TestPipe_TargetTakesNoConnection_WaitsWhileItLives(t *testing.T) {
 }
 
 // Whoever got a reference from a process registers with its owner before the owner hears that
-// the process has ended. Nobody waits for a task's pipe, or when the other node is dead.
+// the process has ended, or that its node is lost. Nobody waits for a task's pipe, or to hear that an owner's node is lost.
 func TestPipe_OfAControlConnection_LingersBehindItsProcess(t *testing.T) {
 	const linger = 400 * time.Millisecond
 	for name, x := range map[string]struct {
 		role  string
 		end   func(w *world, caller, target *net.UnixConn) (other *net.UnixConn)
-		waits bool
+		waits bool // the other process sees the end after linger
+		stays bool // the pipe is gone after linger
 	}{
-		"the caller ends":         {wire.RoleControl, func(_ *world, c, t *net.UnixConn) *net.UnixConn { c.Close(); return t }, true},
-		"the target ends":         {wire.RoleControl, func(_ *world, c, t *net.UnixConn) *net.UnixConn { t.Close(); return c }, true},
-		"the caller of tasks":     {wire.RoleLease, func(_ *world, c, t *net.UnixConn) *net.UnixConn { c.Close(); return t }, false},
-		"the worker of tasks":     {wire.RoleLease, func(_ *world, c, t *net.UnixConn) *net.UnixConn { t.Close(); return c }, false},
-		"an actor":                {wire.RoleActor, func(_ *world, c, t *net.UnixConn) *net.UnixConn { t.Close(); return c }, false},
-		"the node of the other":   {wire.RoleControl, func(w *world, c, _ *net.UnixConn) *net.UnixConn { w.cut(); return c }, false},
-		"the daemon of the other": {wire.RoleControl, func(w *world, c, _ *net.UnixConn) *net.UnixConn { w.b.pipes.Close(); return c }, false},
+		"the caller ends":         {wire.RoleControl, func(_ *world, c, t *net.UnixConn) *net.UnixConn { c.Close(); return t }, true, true},
+		"the target ends":         {wire.RoleControl, func(_ *world, c, t *net.UnixConn) *net.UnixConn { t.Close(); return c }, true, true},
+		"the caller of tasks":     {wire.RoleLease, func(_ *world, c, t *net.UnixConn) *net.UnixConn { c.Close(); return t }, false, false},
+		"the worker of tasks":     {wire.RoleLease, func(_ *world, c, t *net.UnixConn) *net.UnixConn { t.Close(); return c }, false, false},
+		"an actor":                {wire.RoleActor, func(_ *world, c, t *net.UnixConn) *net.UnixConn { t.Close(); return c }, false, false},
+		"the node of the target":  {wire.RoleControl, func(w *world, c, _ *net.UnixConn) *net.UnixConn { w.cut(); return c }, false, true},
+		"the node of the caller":  {wire.RoleControl, func(w *world, _, t *net.UnixConn) *net.UnixConn { w.cut(); return t }, true, true},
+		"a caller of a lost node": {wire.RoleLease, func(w *world, _, t *net.UnixConn) *net.UnixConn { w.cut(); return t }, false, false},
+		"the daemon of the other": {wire.RoleControl, func(w *world, c, _ *net.UnixConn) *net.UnixConn { w.b.pipes.Close(); return c }, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -220,7 +223,7 @@ func TestPipe_OfAControlConnection_LingersBehindItsProcess(t *testing.T) {
 			ends(t, other, "")
 			seen := time.Since(began)
 			w.over()
-			if gone := time.Since(began); (seen >= linger) != x.waits || (gone >= linger) != x.waits {
+			if gone := time.Since(began); (seen >= linger) != x.waits || (gone >= linger) != x.stays {
 				t.Errorf("the other process saw the end after %v, and the pipe was gone after %v; linger is %v", seen, gone, linger)
 			}
 		})

@@ -44,7 +44,7 @@ func (p *Pipes) far(e *end, stream net.Conn, from uint32, target ids.Owner) erro
 	}
 	e.hold(u)
 	e.serves(u)
-	r := relay{process: socket{u}, stream: stream, linger: p.lingers(h), stop: p.ctx.Done()}
+	r := relay{process: socket{u}, stream: stream, linger: p.lingers(h), outlast: p.lingers(h), stop: p.ctx.Done()}
 	r.run()
 	return nil
 }

@@ -1,6 +1,7 @@
 package pipes
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -12,13 +13,15 @@ type relay struct {
 	process socket
 	stream  net.Conn
 	linger  time.Duration   // how long the stream stays open after the end of the process
+	outlast time.Duration   // how long the process's connection stays open after the loss of the other node
 	stop    <-chan struct{} // closed when this node ends all pipes
 	over    chan struct{}   // closed when the stream has ended
+	left    chan struct{}   // closed when the process has ended
 }
 
 // run copies until both directions have ended.
 func (r *relay) run() {
-	r.over = make(chan struct{})
+	r.over, r.left = make(chan struct{}), make(chan struct{})
 	arrived := make(chan struct{})
 	go func() {
 		defer close(arrived)
@@ -31,18 +34,11 @@ func (r *relay) run() {
 // fromProcess sends what the process writes, and then that the process has ended. When it is the
 // stream that has ended, toProcess ends the pipe: something that came before may still be in the stream.
 func (r *relay) fromProcess() {
-	if r.copy(r.stream, r.process) == targetEnded {
+	if ended, _ := r.copy(r.stream, r.process); ended == targetEnded {
 		return
 	}
-	if r.linger > 0 {
-		t := time.NewTimer(r.linger)
-		defer t.Stop()
-		select {
-		case <-t.C:
-		case <-r.over:
-		case <-r.stop:
-		}
-	}
+	close(r.left)
+	r.wait(r.linger, r.over)
 	r.stream.Close()
 	r.process.Close() // toProcess may be waiting for the process to read
 }
@@ -50,12 +46,30 @@ func (r *relay) fromProcess() {
 // toProcess passes on what comes from the stream, and then that the stream has ended. When it is the
 // process that has ended, fromProcess ends the pipe: what the process wrote before is to be sent first.
 func (r *relay) toProcess() {
-	if r.copy(r.process, r.stream) == targetEnded {
+	ended, err := r.copy(r.process, r.stream)
+	if ended == targetEnded {
 		return
 	}
 	close(r.over)
+	if !errors.Is(err, io.EOF) { // nobody has ended the stream: the other node is lost
+		r.wait(r.outlast, r.left)
+	}
 	r.process.Close()
 	r.stream.Close()
+}
+
+// wait waits so long, or until the channel is closed, or until this node ends all pipes.
+func (r *relay) wait(long time.Duration, enough <-chan struct{}) {
+	if long <= 0 {
+		return
+	}
+	t := time.NewTimer(long)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-enough:
+	case <-r.stop:
+	}
 }
 
 // Sizes of a buffer in bytes. Most pipes are silent most of the time, so a pipe has a small buffer
@@ -78,22 +92,22 @@ const (
 	targetEnded
 )
 
-// copy copies until one side has ended.
-func (r *relay) copy(target io.Writer, source io.Reader) side {
+// copy copies until one side has ended. If that is the source, the error says how.
+func (r *relay) copy(target io.Writer, source io.Reader) (side, error) {
 	small := make([]byte, smallBuffer)
 	for {
 		n, err := source.Read(small)
 		if n > 0 && !writes(target, small[:n]) {
-			return targetEnded
+			return targetEnded, nil
 		}
 		if err == nil && n == len(small) {
 			var ended side
 			if ended, err = copyMuch(target, source); ended == targetEnded {
-				return targetEnded
+				return targetEnded, nil
 			}
 		}
 		if err != nil {
-			return sourceEnded
+			return sourceEnded, err
 		}
 	}
 }

@@ -32,13 +32,21 @@ func (p *Pulls) serve(from uint32, m *wire.Message) (err error) {
 		if err := linkmsg.DecodeObjects(m, &n); err != nil {
 			return err
 		}
-		p.locked(func() { err = p.heard(from, &n) })
+		p.locked(func() {
+			if !p.late(from, m) {
+				err = p.heard(from, &n)
+			}
+		})
 	case linkmsg.TObjectAsk:
 		var q linkmsg.ObjectAsk
 		if err := linkmsg.DecodeObjects(m, &q); err != nil {
 			return err
 		}
-		p.locked(func() { err = p.asked(from, &q, func(a linkmsg.ObjectAnswer) { reply(m, &a) }) })
+		p.locked(func() {
+			if !p.late(from, m) {
+				err = p.asked(from, &q, func(a linkmsg.ObjectAnswer) { reply(m, &a) })
+			}
+		})
 	default:
 		err = fault.New(fault.BadRequest, "%s is not about objects", m.Type)
 	}
@@ -47,9 +55,6 @@ func (p *Pulls) serve(from uint32, m *wire.Message) (err error) {
 
 // heard takes in what a node tells, which may be this one.
 func (p *Pulls) heard(from uint32, n *linkmsg.ObjectNews) error {
-	if p.dir.Dead(dir.Node(from)) {
-		return nil
-	}
 	owner := p.o.Node // of the node whose directory has the objects
 	if n.What == linkmsg.ObjectFree || n.What == linkmsg.ObjectPromote {
 		owner = from
@@ -85,9 +90,6 @@ func (p *Pulls) heard(from uint32, n *linkmsg.ObjectNews) error {
 
 // asked answers a question of another node.
 func (p *Pulls) asked(from uint32, q *linkmsg.ObjectAsk, done func(linkmsg.ObjectAnswer)) error {
-	if p.dir.Dead(dir.Node(from)) {
-		return nil
-	}
 	for _, v := range q.List {
 		if !p.here(v.ID) {
 			return fault.New(fault.BadRequest, "%q of object %s: its owner is on node %d", q.What, v.ID, v.ID.Owner().Node())

@@ -1,7 +1,6 @@
 package pulls
 
 import (
-	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/dir"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -32,7 +31,7 @@ func (p *Pulls) Made(c objects.Holder, id ids.Object, size uint64, then func(err
 	}
 	if err != nil {
 		p.o.Store.Free(c, id)
-		then(ownerGone(id))
+		then(p.ownerGone(id))
 		return
 	}
 	p.held[id] = h
@@ -52,7 +51,7 @@ func (p *Pulls) Sealed(id ids.Object) {
 
 // Freed says that an object's owner, which is a process of this node, has freed it.
 func (p *Pulls) Freed(id ids.Object) {
-	if p.dir.Len() > 0 {
+	if !p.dir.Empty() {
 		p.dir.Freed(id)
 		p.flush()
 	}
@@ -60,7 +59,7 @@ func (p *Pulls) Freed(id ids.Object) {
 
 // OwnerGone says that a process of this node has ended. What it owned is freed everywhere.
 func (p *Pulls) OwnerGone(o ids.Owner) {
-	if p.dir.Len() > 0 {
+	if !p.dir.Empty() {
 		p.dir.OwnerGone(o)
 		p.flush()
 	}
@@ -99,8 +98,4 @@ func (p *Pulls) promote(id ids.Object, version uint64) {
 		h.replica = false
 		p.o.Store.Promote(id)
 	}
-}
-
-func ownerGone(id ids.Object) error {
-	return fault.New(fault.OwnerDied, "object %s is lost: node %d, on which its owner ran, is dead", id, id.Owner().Node())
 }

@@ -31,6 +31,24 @@ func (p *Pulls) Missing(list [][]byte, answer func(missing [][]byte)) {
 	}, func() { answer(missing) })
 }
 
+// LostWith returns for each of these objects, whose owners are processes of this node, the name of the node with which its last copy
+// was lost, "" where that is not known. It returns nil if that is known of none. The lock is held.
+func (p *Pulls) LostWith(list [][]byte) (names []string) {
+	for i, raw := range list {
+		id, err := ids.ParseObject(raw)
+		if err != nil {
+			continue
+		}
+		if n, known := p.dir.LostWith(id); known {
+			if names == nil {
+				names = make([]string, len(list))
+			}
+			names[i] = p.nodeName(uint32(n))
+		}
+	}
+	return names
+}
+
 // askAll asks other nodes a question about each of their objects. It calls one for each answer and then all, under the lock. The
 // answer of a node that is dead is no.
 func (p *Pulls) askAll(what linkmsg.ObjectQuestion, lists map[uint32][]linkmsg.ObjectVersion, one func(linkmsg.ObjectVersion, bool), all func()) {

@@ -11,7 +11,8 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Network leads to the other nodes. A node that it does not reach is dead, and NodeGone is called; until then it tries.
+// Network leads to the other nodes. When it has lost a node, NodeGone is called; until then it tries. If that node lives all the same,
+// and they find each other again, Connected is called.
 type Network interface {
 	// Control returns the connection for messages to a node. It does not wait. What the node sends on its end is given to
 	// Handle there, in order. The error says that the node is dead.
@@ -29,6 +30,8 @@ type Options struct {
 	Lock    sync.Locker    // guards the store and Pulls
 	// Lives reports whether a process of this node lives. The lock is held.
 	Lives func(o ids.Owner) bool
+	// Name returns what people call a node, "" if that is not known. The lock is held. It may be nil.
+	Name func(node uint32) string
 	// Refused is told of messages that are refused, and why.
 	Refused func(err error)
 	Log     *slog.Logger

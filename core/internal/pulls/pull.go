@@ -115,7 +115,7 @@ func (x *pull) ask() {
 	}
 	peer, err := p.o.Network.Control(x.id.Owner().Node())
 	if err != nil {
-		x.end(ownerGone(x.id))
+		x.end(p.ownerGone(x.id))
 		return
 	}
 	p.ask(peer, q, func(a *linkmsg.ObjectAnswer, err error) {
@@ -125,7 +125,7 @@ func (x *pull) ask() {
 			case err != nil && fault.CodeOf(err) == fault.BadRequest:
 				x.end(err)
 			case err != nil:
-				x.end(ownerGone(x.id))
+				x.end(p.ownerGone(x.id))
 			default:
 				x.answered(a)
 			}

@@ -237,7 +237,7 @@ func TestPull_NoConnection_IsTriedAgain(t *testing.T) {
 	b.p.conns.drop(1)
 	got := b.ask(&process{}, second, Get)
 	w.kill(1)
-	if x := receive(t, got); fault.CodeOf(x.err) != fault.OwnerDied || !strings.Contains(x.err.Error(), "node 1, on which its owner ran, is dead") {
+	if x := receive(t, got); fault.CodeOf(x.err) != fault.OwnerDied || !strings.Contains(x.err.Error(), "the node with number 1, on which its owner ran, is dead") {
 		t.Errorf("got %v", x.err)
 	}
 	if err := b.fails(&process{}, second); fault.CodeOf(err) != fault.OwnerDied {

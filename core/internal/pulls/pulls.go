@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/dir"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Pulls is what a node does with objects that other nodes have, too. See doc.go.
@@ -20,8 +21,9 @@ type Pulls struct {
 
 	// The lock of Options guards what follows.
 	closed   bool
-	dir      *dir.Dir // of the objects whose owners are here
-	telling  bool     // the directory's actions are being carried out
+	control  map[uint32]*wire.Peer // of the session with each node; nil: it has ended
+	dir      *dir.Dir              // of the objects whose owners are here
+	telling  bool                  // the directory's actions are being carried out
 	asks     map[uint64]question
 	lastAsk  uint64
 	made     uint32 // counts the versions of this node
@@ -43,7 +45,7 @@ type held struct {
 // New returns Pulls of a node. The caller has to close them.
 func New(o Options) *Pulls {
 	p := &Pulls{
-		o: o, dir: dir.New(), asks: make(map[uint64]question), held: make(map[ids.Object]*held), pulls: make(map[ids.Object]*pull),
+		o: o, dir: dir.New(), control: make(map[uint32]*wire.Peer), asks: make(map[uint64]question), held: make(map[ids.Object]*held), pulls: make(map[ids.Object]*pull),
 		servers: make(map[*server]struct{}), times: usualTimes,
 	}
 	p.ctx, p.cancel = context.WithCancel(context.Background())

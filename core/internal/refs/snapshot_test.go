@@ -179,6 +179,7 @@ var notInTableSnapshot = map[string]string{
 	"patient":      "an infeasible object is pending again, and its owner is asked",
 	"lateDrops":    "they are the program's, which ends with its process",
 	"kept":         "what an object keeps is memory of the process",
+	"lostWith":     "it is set only while an answer of the daemon is handled",
 	"lastGot":      "what a program looks at ends with its process",
 }
 
@@ -263,6 +264,7 @@ func busyTable(t *testing.T) (*Table, *recorder) {
 	tb.HoldResult(TaskSocket{Caller: ids.Owner{8}, Addr: "caller", Actor: true, Number: 5}, []*Object{a})
 	tb.VerifyCopy(stored(tb, 0, 1))
 	tb.VerifyCopy(stored(tb, 0, 1)) // after that which is under way
+	tb.LostWith([][]byte{p.ID.Raw()}, []string{"node x"})
 	if tb.of(x.ID.Owner()) == nil {
 		t.Fatal("nothing is borrowed")
 	}

@@ -157,6 +157,7 @@ type Table struct {
 	patient   map[ids.Object]bool   // questions ForFeasible that are under way
 	lateDrops []Drop                // wait until all references are registered
 	kept      map[ids.Object]func() // see Keep
+	lostWith  map[ids.Object]string // see LostWith; nil but while the answer about copies is handled
 	lastGot   lookedAt
 }
 

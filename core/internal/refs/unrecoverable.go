@@ -1,9 +1,33 @@
 package refs
 
-import "github.com/eagleray/eagleray/core/fault"
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+)
 
 // FailUnrecoverable ends an object of ours that is lost and cannot be computed again.
-func (t *Table) FailUnrecoverable(o *Object) { t.Fail(o, unrecoverable(o)) }
+func (t *Table) FailUnrecoverable(o *Object) {
+	f := unrecoverable(o)
+	if node := t.lostWith[o.ID]; node != "" {
+		f.Message += ". Its last copy was on " + node + ", which is dead or cannot be reached"
+	}
+	t.Fail(o, f)
+}
+
+// LostWith notes with which node each of these objects was lost, "" where that is not known. It replaces what was noted before.
+func (t *Table) LostWith(list [][]byte, nodes []string) {
+	t.lostWith = nil
+	for i, raw := range list[:min(len(list), len(nodes))] {
+		id, err := ids.ParseObject(raw)
+		if err != nil || nodes[i] == "" {
+			continue
+		}
+		if t.lostWith == nil {
+			t.lostWith = make(map[ids.Object]string)
+		}
+		t.lostWith[id] = nodes[i]
+	}
+}
 
 // unrecoverable says why an object that is lost stays so.
 func unrecoverable(o *Object) *fault.Error {

@@ -72,6 +72,9 @@ func (n *Net[K, M]) UnblockAll() {
 	}
 }
 
+// LoseAll removes all messages of a channel.
+func (n *Net[K, M]) LoseAll(k K) { n.channel(k).waiting = nil }
+
 // Lose removes some of a channel's last messages, any number of them.
 func (n *Net[K, M]) Lose(k K) {
 	c := n.channel(k)

@@ -1,8 +1,6 @@
 package submit
 
 import (
-	"fmt"
-
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/leases"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -58,7 +56,8 @@ func (c *Submitter) HomeLost(node uint32, why error) {
 		if l.Broken { // its daemon has said more
 			continue
 		}
-		c.LeaseBroken(&wire.LeaseBroken{LeaseID: l.ID, Detail: fmt.Sprintf("its node was lost: %v", why)})
+		l.NodeLost = true
+		c.LeaseBroken(&wire.LeaseBroken{LeaseID: l.ID, Detail: why.Error()})
 	}
 	for _, k := range classes {
 		c.AdjustWant(k)

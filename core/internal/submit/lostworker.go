@@ -53,6 +53,9 @@ func setbackAt(l *Lease, i, begun int) retry.Setback {
 
 // crashFault is what a task fails with when its worker died and it may not run again.
 func (c *Submitter) crashFault(t *Task, l *Lease, detail string) *fault.Error {
+	if l.NodeLost {
+		return fault.New(fault.NodeDied, "task %s is lost with its node %s, which is dead or cannot be reached: %s%s", t.Template.Name, c.fx.NodeName(l.Node), detail, afterTries(t))
+	}
 	how, said, _ := strings.Cut(detail, "\n")
 	node := c.Node.String()
 	if l.Node != 0 {

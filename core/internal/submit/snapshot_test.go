@@ -57,8 +57,9 @@ var notInSnapshot = map[string]map[string]string{
 		"ended": "the successor's session has not ended",
 	},
 	"Generator": {
-		"taken": "the program that takes items has ended",
-		"told":  "the program that takes items has ended",
+		"taken":  "the program that takes items has ended",
+		"told":   "the program that takes items has ended",
+		"warned": "the program that takes items has ended",
 	},
 	"Actor": {
 		"stuck": "what waits for long is reported anew",
@@ -82,24 +83,25 @@ var notInSnapshot = map[string]map[string]string{
 		"inc":   "it is the actor's as soon as the channel is open",
 	},
 	"Lease": {
-		"Paused":  "a lease that was moved gets no more tasks",
-		"Blocked": "a lease that was moved gets no more tasks",
-		"Wanted":  "a lease that was moved goes back when its calls have ended",
-		"idle":    "leases that have nothing to do are given back before",
-		"IdleAt":  "leases that have nothing to do are given back before",
-		"Gone":    "only leases with an open channel are moved",
-		"Broken":  "the daemon lists the leases that it has",
-		"Detail":  "the daemon lists the leases that it has",
-		"Code":    "the daemon lists the leases that it has",
-		"Held":    "the daemon lists the leases that it has",
-		"Begun":   "a worker with tasks at other nodes does not move",
-		"Known":   "a worker with tasks at other nodes does not move",
-		"Lost":    "tasks of a lost worker are queued again",
-		"better":  "a lease that was moved gets no more tasks",
-		"never":   "a lease that was moved gets no more tasks",
-		"used":    "a lease that was moved gets no more tasks",
-		"slot":    "the page is memory of the process; without it a task of a worker that crashed counts as begun",
-		"opening": "only leases with an open channel are moved",
+		"Paused":   "a lease that was moved gets no more tasks",
+		"Blocked":  "a lease that was moved gets no more tasks",
+		"Wanted":   "a lease that was moved goes back when its calls have ended",
+		"idle":     "leases that have nothing to do are given back before",
+		"IdleAt":   "leases that have nothing to do are given back before",
+		"Gone":     "only leases with an open channel are moved",
+		"NodeLost": "a worker with tasks at other nodes does not move",
+		"Broken":   "the daemon lists the leases that it has",
+		"Detail":   "the daemon lists the leases that it has",
+		"Code":     "the daemon lists the leases that it has",
+		"Held":     "the daemon lists the leases that it has",
+		"Begun":    "a worker with tasks at other nodes does not move",
+		"Known":    "a worker with tasks at other nodes does not move",
+		"Lost":     "tasks of a lost worker are queued again",
+		"better":   "a lease that was moved gets no more tasks",
+		"never":    "a lease that was moved gets no more tasks",
+		"used":     "a lease that was moved gets no more tasks",
+		"slot":     "the page is memory of the process; without it a task of a worker that crashed counts as begun",
+		"opening":  "only leases with an open channel are moved",
 	},
 	"Creation": {},
 }
@@ -316,7 +318,7 @@ func (b *busyProcess) onLease(function *Template) {
 	k, x := function.Class, b.count(function)
 	l := &Lease{
 		ID: 2<<32 | 8, Node: 2, Class: k, Busy: 1, Paused: true, Blocked: true, Recall: true, Wanted: true, IdleAt: time.Now(), Gone: true, Broken: true, Detail: "words",
-		Code: fault.WorkerCrashed, Held: 9, Begun: 3, Known: true, Lost: []*Task{b.count(function)}, Choice: 1,
+		Code: fault.WorkerCrashed, Held: 9, Begun: 3, Known: true, NodeLost: true, Lost: []*Task{b.count(function)}, Choice: 1,
 	}
 	for _, private := range []string{"idle", "better", "never", "used", "opening"} {
 		set(l, private, true)
@@ -364,7 +366,7 @@ func (b *busyProcess) generators(items *Template) {
 	c := &b.Submitter
 	first := b.count(items)
 	first.stored, first.Tries = true, 2
-	first.Generator = setGenerator(c.Generators.New(first, first.First, frame.FlowStream), "got", 2, "taken", 1, "told", true, "left", true, "goOn", true, "tries", 2)
+	first.Generator = setGenerator(c.Generators.New(first, first.First, frame.FlowStream), "got", 2, "taken", 1, "told", true, "warned", true, "left", true, "goOn", true, "tries", 2)
 	lost := c.table.Place(first.First+1, 2)
 	c.table.AddBorrower(lost, ids.Owner{9})
 	push(&items.Class.Queue, first)

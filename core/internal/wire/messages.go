@@ -453,6 +453,13 @@ type ObjRefs struct {
 	ObjectIDs [][]byte
 }
 
+// ObjMissing answers TObjCheck: the objects that no node has. With names for each of them the node with which its last
+// copy was lost, "" where that is not known. It is empty if that is known of none.
+type ObjMissing struct {
+	ObjectIDs [][]byte
+	With      []string
+}
+
 // ObjStats describes the arena.
 type ObjStats struct {
 	Capacity  uint64

@@ -49,6 +49,7 @@ TABLE: dict[str, Callable[[str], Exception]] = {
     "task_unschedulable": ex.TaskUnschedulableError,
     "actor_unschedulable": ex.ActorUnschedulableError,
     "worker_crashed": ex.WorkerCrashedError,
+    "node_died": ex.NodeDiedError,
     "actor_died": _actor_died,
     "actor_unavailable": _actor_unavailable,
     "task_cancelled": lambda message: ex.TaskCancelledError(error_message=message or None),
