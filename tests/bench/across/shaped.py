@@ -1,6 +1,6 @@
-"""One large object to many nodes, each in a network namespace whose cable is bounded: how long one takes, and all.
+"""One large object to many nodes, in network namespaces whose cables are bounded: how long one takes, and all.
 
-Runs in the interpreter of Eagle Ray, whichever system it measures. The program that is measured runs in the system's own.
+Runs in the interpreter of Eagle Ray, whichever system it measures. The measured program runs in the system's own.
 """
 
 from __future__ import annotations
