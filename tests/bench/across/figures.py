@@ -190,6 +190,7 @@ def joined(f: Field) -> float:
 
 def crowd(f: Field, **options: Any) -> float:
     """Makes many actors, calls each and ends them."""
+    end(f, echoes(f))  # where actors cannot be on other nodes, the many would wait for ever
     began = time.perf_counter()
     made = [f.ray.remote(Echo).options(**options).remote() for _ in range(f.actors)]
     places = f.ray.get([actor.where.remote(f.ray.__name__) for actor in made], timeout=1200)
