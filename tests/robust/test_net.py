@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from eagleray._private.cli import BINARY
 from net.lab import Lab, unavailable
 from net.machine import Machine
 from processes import alive, until
@@ -230,3 +231,35 @@ def test_a_cut_of_three_seconds_loses_nothing(
     assert said["wrong"] == []
     assert said["slowest"] > 1, f"nobody has felt the cut: {said}"
     assert len(counts) == len(set(counts)) == 3 * said["number"], "each task has run once"
+
+
+#: Prints how many nodes there are, and runs a task on each; ends with a status of its own.
+COUNTS = """
+    import sys
+    import eagleray as ray
+
+    ray.init(log_to_driver=False)
+    alive = [row["NodeName"] for row in ray.nodes() if row["Alive"]]
+    where = ray.remote(num_cpus=0)(lambda: ray.get_runtime_context().get_node_id())
+    places = {ray.get(where.options(resources={f"node:{name}": 0.1}).remote()) for name in sys.argv[1:]}
+    print("PLACES", len(alive), len(places))
+    sys.exit(3)
+"""
+
+
+def test_symmetric_run_on_three_machines() -> None:
+    with Lab(3) as lab:
+        machines = list(lab.machines.values())
+        words = [f"--address={machines[1].address}:6379", "--min-nodes=3", "--num-cpus=1", "--num-gpus=0"]
+        words += ["--object-store-memory=100000000", "--", sys.executable, "-c", textwrap.dedent(COUNTS)]
+        commands = []
+        for machine in machines:
+            machine.env["RAY_AUTH_TOKEN"] = "a token for three machines"
+            line_ = [BINARY, "symmetric-run", *words, *(one.address for one in machines)]
+            commands.append(machine.popen(*line_))
+        said = [command.communicate(timeout=120)[0] for command in commands]
+        assert [command.returncode for command in commands] == [0, 3, 0], said
+        assert "PLACES 3 3" in said[1]
+        assert "PLACES" not in said[0] + said[2]
+        assert "the program has ended" in said[0] and "the program has ended" in said[2]
+        until(lambda: not any(machine.members() for machine in machines), 30, "the nodes' processes end")

@@ -81,7 +81,11 @@ class Machine:
 
     def python(self, source: str, *words: str) -> subprocess.Popen[str]:
         """Starts a Python program here. Its input and output are pipes."""
-        line = self.words(sys.executable, "-u", "-c", textwrap.dedent(source), *words)
+        return self.popen(sys.executable, "-u", "-c", textwrap.dedent(source), *words)
+
+    def popen(self, *words: str) -> subprocess.Popen[str]:
+        """Starts a program here. Its input and output are pipes."""
+        line = self.words(*words)
         pipe = subprocess.PIPE
         return subprocess.Popen(line, env=self.env, stdin=pipe, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
