@@ -31,7 +31,7 @@ func (b *RegisterNode) apply(m *Machine) Result {
 		}
 		n.Ordinal = old.Ordinal
 	}
-	n.State, n.Reason, n.EndedMs = record.NodeAlive, "", 0
+	n.State, n.Reason, n.EndedMs, n.Unreachable = record.NodeAlive, "", 0, false
 	m.putNode(&n)
 	return Result{}
 }

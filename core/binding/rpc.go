@@ -176,7 +176,7 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 	nodes := make([]map[string]any, len(i.Nodes))
 	for j, n := range i.Nodes {
 		nodes[j] = map[string]any{"node_id": n.NodeID, "alive": n.Alive, "name": n.Name, "address": n.Address, "hostname": n.Hostname, "session_dir": n.SessionDir,
-			"pid": n.Pid, "resources": n.Resources, "available": n.Available, "labels": n.Labels, "is_head": n.IsHead}
+			"pid": n.Pid, "resources": n.Resources, "available": n.Available, "labels": n.Labels, "is_head": n.IsHead, "unreachable": n.Unreachable, "reason": n.Reason}
 	}
 	demands := make([]map[string]any, len(i.Demands))
 	for j, d := range i.Demands {

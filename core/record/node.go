@@ -31,6 +31,9 @@ type Node struct {
 	Number uint32   `msgpack:"number"` // the heads gave it, and give it to nobody else
 	Links  []string `msgpack:"links"`  // HOST:PORT at which the node takes connections of other nodes
 
+	// Unreachable is what the head that answers knows: nothing was heard of the node for some seconds. It is not part of the state.
+	Unreachable bool `msgpack:"silent"`
+
 	// Kept by the state.
 	Ordinal uint64    `msgpack:"ord"`
 	State   NodeState `msgpack:"state"`

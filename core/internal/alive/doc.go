@@ -14,7 +14,8 @@
 //
 // # Death
 //
-// A node is unreachable after a silence of Timing.Unreachable, and dead after Timing.Dead. It is dead at once when there is proof:
+// A node is unreachable after a silence of Timing.Unreachable, and dead after Timing.Dead. When at least three nodes, and more
+// than a quarter of all, are silent at once, they are dead after Timing.Many. A node is dead at once when there is proof:
 // its warden has said that nothing of it is left (Obituary), or the node has said goodbye. Dead is said once for a node. The
 // node stays dead; when it is heard again, it is told so (TellDead), and returns under a new number.
 //

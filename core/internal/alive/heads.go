@@ -8,10 +8,10 @@ import (
 // Heads is what the head that leads knows of the nodes' lives.
 type Heads struct {
 	t        Timing
-	now      time.Duration // as of the last event
-	listened time.Duration // how much of it this head has listened; all times of members count in it
-	members  []*member     // in the order of their numbers: those that live, and those that wait for MayRestart
-	last     uint32        // the highest number that a node has had
+	now      time.Duration   // as of the last event
+	listened time.Duration   // how much of it this head has listened; all times of members count in it
+	members  []*member       // in the order of their numbers: those that live, and those that wait for MayRestart
+	died     map[uint32]bool // of those that this head has listened to
 	round    round
 	out      []Action
 }
@@ -28,13 +28,11 @@ type member struct {
 	dead        bool // it was declared dead, and MayRestart is not yet said
 }
 
-// NewHeads returns the machine of a head that begins to lead now. nodes are those that live, as the state says, and last is the
-// highest number that any node was given.
-func NewHeads(t Timing, now time.Duration, nodes []uint32, last uint32) *Heads {
-	h := &Heads{t: t, now: now, last: last}
+// NewHeads returns the machine of a head that begins to lead now. nodes are those that live, as the state says.
+func NewHeads(t Timing, now time.Duration, nodes []uint32) *Heads {
+	h := &Heads{t: t, now: now, died: map[uint32]bool{}}
 	h.round.next = now
 	for _, n := range nodes {
-		h.last = max(h.last, n)
 		h.join(n)
 	}
 	return h
@@ -67,19 +65,28 @@ func (h *Heads) living(n uint32) *member {
 	return nil
 }
 
-// Up says that a node was registered, or renewed its registration. Numbers grow: a number that is not above all others, and
-// does not live, is that of a dead node.
+// Up says that the state has a node among the living: it was registered, or has renewed its registration. The state refuses a node
+// that is dead there. One whose death this head has asked for, and which is not committed yet, is told.
 func (h *Heads) Up(n uint32) {
-	switch {
-	case n > h.last:
-		h.last = n
-		h.join(n)
-	case h.living(n) == nil:
+	if h.died[n] {
 		h.do(Action{Kind: TellDead, Node: n})
+		return
 	}
+	h.join(n)
 }
 
-// Heard says that a heartbeat came. One that came before, or is older than another one that came, proves nothing.
+// Living returns how many nodes live.
+func (h *Heads) Living() (n int) {
+	for _, m := range h.members {
+		if !m.dead {
+			n++
+		}
+	}
+	return n
+}
+
+// Heard says that a heartbeat came from a node for which Up was called, or which is dead. One that came before, or is older than
+// another one that came, proves nothing.
 func (h *Heads) Heard(n uint32, number uint64) {
 	m := h.living(n)
 	if m == nil {
@@ -103,6 +110,7 @@ func (h *Heads) Gone(n uint32, why Why) {
 		return
 	}
 	if m := h.members[i]; !m.dead {
+		h.died[n] = true
 		h.do(Action{Kind: Dead, Node: n, Why: why})
 	}
 	h.do(Action{Kind: MayRestart, Node: n})

@@ -15,7 +15,7 @@ func TestScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &played{t: t, timing: timing, now: time.Hour}
-		p.h, p.n = NewHeads(timing, p.now, nil, 0), NewNode(timing, p.now)
+		p.h, p.n = NewHeads(timing, p.now, nil), NewNode(timing, p.now)
 		return script.Trace(t, src, p.do)
 	})
 }
@@ -28,7 +28,7 @@ type played struct {
 	n      *Node
 }
 
-// do does one event: up NODE, heard NODE NUMBER, gone NODE [obituary], committed ROUND [failed], lead LAST NODE…, acknowledged NUMBER,
+// do does one event: up NODE, heard NODE NUMBER, gone NODE [obituary], committed ROUND [failed], lead NODE…, acknowledged NUMBER,
 // told; time MILLISECONDS passes in steps of half a second at both, pause MILLISECONDS at once.
 func (p *played) do(e *script.Event) (lines []string) {
 	switch e.Name {
@@ -46,10 +46,10 @@ func (p *played) do(e *script.Event) (lines []string) {
 		p.h.Committed(uint64(e.Int(0)), !e.Has("failed"))
 	case "lead":
 		var nodes []uint32
-		for _, n := range e.Ints()[1:] {
+		for _, n := range e.Ints() {
 			nodes = append(nodes, uint32(n))
 		}
-		p.h = NewHeads(p.timing, p.now, nodes, uint32(e.Int(0)))
+		p.h = NewHeads(p.timing, p.now, nodes)
 	case "acknowledged":
 		p.n.Acknowledged(uint64(e.Int(0)))
 	case "told":

@@ -22,14 +22,15 @@ func (h *Heads) listen(now time.Duration) {
 
 // judge says who is silent for too long.
 func (h *Heads) judge() {
+	limit := h.limit()
 	h.members = slices.DeleteFunc(h.members, func(m *member) bool {
 		silence := h.listened - m.since
 		if !m.dead && !m.unreachable && silence >= h.t.Unreachable {
 			m.unreachable = true
 			h.do(Action{Kind: Unreachable, Node: m.number})
 		}
-		if !m.dead && silence >= h.t.Dead {
-			m.dead = true
+		if !m.dead && silence >= limit {
+			m.dead, h.died[m.number] = true, true
 			h.do(Action{Kind: Dead, Node: m.number, Why: Silent})
 		}
 		over := m.dead && silence >= h.t.Fence
@@ -38,4 +39,23 @@ func (h *Heads) judge() {
 		}
 		return over
 	})
+}
+
+// limit returns after how much silence a node is dead. When many nodes fall silent at once, the network between them and the
+// head is more likely to be broken than each of them.
+func (h *Heads) limit() time.Duration {
+	silent, living := 0, 0
+	for _, m := range h.members {
+		if m.dead {
+			continue
+		}
+		living++
+		if h.listened-m.since >= h.t.Unreachable {
+			silent++
+		}
+	}
+	if silent >= leastMany && 4*silent > living {
+		return h.t.Many
+	}
+	return h.t.Dead
 }

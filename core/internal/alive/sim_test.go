@@ -24,6 +24,7 @@ var bugs = []bug{
 	"acknowledges without a commit", "acknowledges what came after the proposal", "may restart after 8 s", "dead after 8 s",
 	"takes its own pause for silence", "believes doubled heartbeats", "lets the dead return", "counts from the answer",
 	"hears no proof", "a new head believes its predecessor's silence", "never gives up",
+	"many die as one does", "takes a lower number for a dead one",
 }
 
 func TestSim_EachBug_IsFound(t *testing.T) {
@@ -44,6 +45,8 @@ func (b bug) beforeEvent(h *head) {
 		m.t.Dead = 8 * h.w.t.Dead / 10
 	case "never gives up":
 		m.t.Dead = 10 * h.w.t.Dead
+	case "many die as one does":
+		m.t.Many = h.w.t.Dead
 	}
 }
 
@@ -51,6 +54,12 @@ func (b bug) beforeAdvance(h *head) {
 	if gap := h.time() - h.m.now; b == "takes its own pause for silence" && gap > longestGap {
 		h.m.listened += gap
 		h.m.now = h.time()
+	}
+}
+
+func (b bug) beforeUp(h *head, number uint32) {
+	if len(h.m.members) > 0 && b == "takes a lower number for a dead one" {
+		h.m.died[number] = number < h.m.members[len(h.m.members)-1].number
 	}
 }
 

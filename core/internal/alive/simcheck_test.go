@@ -42,11 +42,12 @@ func (h *head) moment() error {
 		h.came[n] = h.listened
 	}
 	clear(h.fresh)
+	h.limit = h.mayBeSilent()
 	if err := h.actions(); err != nil {
 		return err
 	}
 	for _, n := range h.w.nodes {
-		if silence := h.listened - h.came[n.number]; h.alive[n.number] && silence > h.w.t.Dead+slack {
+		if silence := h.listened - h.came[n.number]; h.alive[n.number] && silence > h.limit+slack {
 			return fmt.Errorf("node %d is silent for %v and lives", n.number, silence)
 		}
 		if h.alive[n.number] && h.sure[n.number] {
@@ -105,6 +106,20 @@ func (h *head) actions() error {
 	return nil
 }
 
+// mayBeSilent returns how long a node may be silent before it is dead: longer while at least three, and more than a quarter, are.
+func (h *head) mayBeSilent() time.Duration {
+	silent := 0
+	for n := range h.alive {
+		if h.listened-h.came[n] >= h.w.t.Unreachable {
+			silent++
+		}
+	}
+	if silent >= 3 && float64(silent) > float64(len(h.alive))/4 {
+		return 3 * h.w.t.Dead
+	}
+	return h.w.t.Dead
+}
+
 // covered reports whether a round was committed that was proposed after the heartbeat came.
 func (h *head) covered(n uint32, number uint64) bool {
 	for round, came := range h.proposed {
@@ -121,7 +136,7 @@ func (h *head) mayDie(a Action) error {
 		return fmt.Errorf("it was dead before")
 	case a.Why != Silent && !h.sure[a.Node]:
 		return fmt.Errorf("there is no proof")
-	case a.Why == Silent && h.listened-h.came[a.Node] < h.w.t.Dead:
+	case a.Why == Silent && h.listened-h.came[a.Node] < h.limit:
 		return fmt.Errorf("it is silent for %v", h.listened-h.came[a.Node])
 	}
 	return nil
@@ -173,12 +188,15 @@ func (w *world) Finish() error {
 	w.calm, w.messages = true, nil
 	for _, n := range w.nodes {
 		n.to, n.from, n.stopped = 0, 0, 0
+		if !n.up {
+			n.registers()
+		}
 	}
 	w.leader().stopped = 0
 	for _, h := range w.heads {
 		h.m.round.under = false // its answer was among the messages that are lost
 	}
-	for end := w.now + 3*w.t.Dead; w.now < end; {
+	for end := w.now + 5*w.t.Dead; w.now < end; {
 		if err := w.moment(); err != nil {
 			return err
 		}

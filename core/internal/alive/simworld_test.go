@@ -55,7 +55,7 @@ type head struct {
 	rounds   time.Duration // when the last round was proposed, by its clock
 	alive    map[uint32]bool
 	sure     map[uint32]bool // there was proof
-
+	limit    time.Duration   // of silence, at the last Advance
 }
 
 // node is a daemon.
@@ -64,6 +64,7 @@ type node struct {
 	number   uint32
 	clock    sim.Clock
 	m        *Node
+	up       bool // it is registered
 	stopped  time.Duration
 	ended    bool // the process is gone
 	declared bool // its death is committed
@@ -101,25 +102,33 @@ func (w *world) lead() {
 	}
 	var living []uint32
 	for _, n := range w.nodes {
-		if !n.declared {
+		if n.up && !n.declared {
 			living = append(living, n.number)
 			h.alive[n.number], h.fresh[n.number] = true, true
 		}
 	}
 	h.rounds = h.time() - time.Hour
-	h.m = NewHeads(w.t, h.time(), living, uint32(len(w.nodes)))
+	h.m = NewHeads(w.t, h.time(), living)
 	w.heads = append(w.heads, h)
 	w.bug.led(h)
 	w.note("head %d leads", h.id)
 }
 
+// joins gives a node a number. It may be registered later, when other numbers are.
 func (w *world) joins() {
 	n := &node{w: w, number: uint32(len(w.nodes) + 1), clock: w.clock()}
-	n.m = NewNode(w.t, n.time())
 	w.nodes = append(w.nodes, n)
-	h := w.leader()
+	if !w.d.OneIn(3) {
+		n.registers()
+	}
+}
+
+func (n *node) registers() {
+	h := n.w.leader()
+	n.up, n.m = true, NewNode(n.w.t, n.time())
 	h.alive[n.number], h.fresh[n.number] = true, true
-	w.note("node %d joins", n.number)
+	n.w.note("node %d joins", n.number)
+	n.w.bug.beforeUp(h, n.number)
 	h.m.Up(n.number)
 }
 
@@ -150,7 +159,11 @@ func (w *world) sends(x message) {
 
 // Step is a moment: time passes, something breaks or heals, what is due arrives.
 func (w *world) Step() error {
-	switch n := sim.Pick(w.d, w.nodes); w.d.N(300) {
+	n := sim.Pick(w.d, w.nodes)
+	if !n.up {
+		n.registers()
+	}
+	switch w.d.N(300) {
 	case 0:
 		n.stopped = w.now + w.d.Duration(25*time.Second)
 		w.note("node %d is stopped", n.number)
@@ -183,6 +196,16 @@ func (w *world) Step() error {
 	case 7:
 		if len(w.nodes) < 12 {
 			w.joins()
+		}
+	case 8:
+		if w.d.OneIn(3) { // something between the head and many of them
+			end := w.now + w.d.Duration(40*time.Second)
+			for _, n := range w.nodes {
+				if !w.d.OneIn(4) {
+					n.from = end
+				}
+			}
+			w.note("nothing comes from most nodes")
 		}
 	}
 	return w.moment()
@@ -226,6 +249,9 @@ func (w *world) moment() error {
 		}
 	}
 	for _, n := range w.nodes {
+		if !n.up {
+			continue
+		}
 		if err := n.moment(); err != nil {
 			return fmt.Errorf("node %d at %v: %w", n.number, w.now, err)
 		}

@@ -11,6 +11,7 @@ type Timing struct {
 	Unreachable time.Duration // of silence, after which nothing new is placed on a node
 	Dead        time.Duration // of silence, after which a node is dead
 	Fence       time.Duration // of silence, after which the node itself knows that it is not counted on
+	Many        time.Duration // of silence, after which nodes are dead of which many have fallen silent
 }
 
 const (
@@ -25,6 +26,9 @@ const (
 	longestGap = 2 * every
 	// afterPause is how long a head listens after a pause before it declares a node dead.
 	afterPause = 4 * every
+
+	// leastMany is how many nodes must be silent at once to be many. They must also be more than a quarter of those that live.
+	leastMany = 3
 )
 
 // NewTiming returns the times that follow from the setting node_timeout.
@@ -32,5 +36,5 @@ func NewTiming(dead time.Duration) (Timing, error) {
 	if dead < leastDead || dead > mostDead {
 		return Timing{}, fmt.Errorf("node_timeout is %v, and must be from %v to %v", dead, leastDead, mostDead)
 	}
-	return Timing{Every: every, Unreachable: dead / 2, Dead: dead, Fence: dead + dead/5}, nil
+	return Timing{Every: every, Unreachable: dead / 2, Dead: dead, Fence: dead + dead/5, Many: 3 * dead}, nil
 }

@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/eagleray/eagleray/core/internal/process"
 )
 
 // command is one subcommand. It writes its answer to out, and remarks beside the answer to errs.
@@ -50,8 +52,12 @@ func Main(args []string, version string, out, errs io.Writer) int {
 	}
 	_, _ = fmt.Fprintf(errs, "eagleray: %v\n", err)
 	var wrong *usageError
-	if errors.As(err, &wrong) {
+	var dead *process.DeclaredDeadError
+	switch {
+	case errors.As(err, &wrong):
 		return 2
+	case errors.As(err, &dead):
+		return process.RejoinStatus
 	}
 	return 1
 }

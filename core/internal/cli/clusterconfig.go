@@ -32,6 +32,10 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	m := &nodeprocess.MemberConfig{Insecure: insecure, Listen: net.JoinHostPort(host, orZero(flags["--node-manager-port"]))}
 	n.Node = c
 	n.Node.Member = m
+	timeout, err := nodeTimeout(c.System, flags["--head"] != "")
+	if err != nil {
+		return n, err
+	}
 	if flags["--head"] == "" {
 		if flags["--port"] != "" {
 			return n, errors.New("--port is the port of a head, and --address joins one that runs: leave --port out")
@@ -56,7 +60,7 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	if err != nil {
 		return n, err
 	}
-	n.Head = &headprocess.Config{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state}
+	n.Head = &headprocess.Config{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state, NodeTimeout: timeout}
 	if n.Node.NodeIP == "" {
 		n.Node.NodeIP = nodeprocess.LocalAddress()
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/eagleray/eagleray/core/internal/accelerator"
+	"github.com/eagleray/eagleray/core/internal/headprocess"
 	"github.com/eagleray/eagleray/core/internal/nodeprocess"
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
@@ -193,13 +194,14 @@ func checkWorkerPorts(flags map[string]string) error {
 // unusedSettings returns the settings of --system-config that have no effect here, as a reason that ends the list of
 // flags without one.
 func unusedSettings(c *nodeprocess.Config) []reason {
+	known := append([]string{headprocess.TimeoutSetting}, nodeprocess.SpillSettings...)
 	var table []option
 	for _, name := range sortedKeys(c.System) {
-		why := "of the settings of --system-config those of spilling have an effect" + meant(name, nodeprocess.SpillSettings)
+		why := "of the settings of --system-config those of spilling and node_timeout have an effect" + meant(name, known)
 		table = append(table, option{name: strconv.Quote(name), unused: why})
 	}
 	return byReason(table, func(o *option) bool {
 		name, _ := strconv.Unquote(o.name)
-		return !slices.Contains(nodeprocess.SpillSettings, name)
+		return !slices.Contains(known, name)
 	})
 }

@@ -82,6 +82,8 @@ func printStatus(out io.Writer, c *cluster, info *wire.ClusterInfo, store *wire.
 		state, role := "alive", "node"
 		if !n.Alive {
 			state = "dead"
+		} else if n.Unreachable {
+			state = "unreachable"
 		}
 		if n.IsHead {
 			role = "head"

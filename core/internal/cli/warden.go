@@ -77,7 +77,9 @@ func keepNode(parent *process.Parent, dir, text, release string) error {
 	if c.Head != nil {
 		children = append(children, warden.Child{Name: "head", Restart: true, Command: n.headCommand})
 	}
-	children = append(children, warden.Child{Name: "daemon", Command: n.daemonCommand})
+	children = append(children, warden.Child{
+		Name: "daemon", Command: n.daemonCommand, Again: func(status int) bool { return status == process.RejoinStatus },
+	})
 	err = warden.Run(children, warden.Options{Signals: signals, Ready: n.ready, Ended: n.ended, Log: log})
 	if e := markEnded(filepath.Dir(dir), dir); e != nil {
 		log.Warn("clearing up", "error", e)
@@ -100,7 +102,6 @@ type node struct {
 	self    string // the path of this program
 	log     *slog.Logger
 	parent  *process.Parent
-	said    nodeprocess.Said // zero until the node is ready
 }
 
 // headCommand starts the head. One that is started again listens at the port that it had.
@@ -146,7 +147,8 @@ func (n *node) command(name string, flags []string, conf any) warden.Command {
 // ready tells `start` that the node runs.
 func (n *node) ready(said map[string]string) {
 	var s nodeSaid
-	if err := readySaid(said["daemon"], &n.said); err != nil {
+	var daemon nodeprocess.Said
+	if err := readySaid(said["daemon"], &daemon); err != nil {
 		n.log.Error("the daemon of this node", "error", err)
 	}
 	var head headprocess.Said
@@ -158,7 +160,7 @@ func (n *node) ready(said map[string]string) {
 	if err := writeHeads(n.dir, heads); err != nil {
 		n.log.Error("programs will not find the node by the head's address", "error", err)
 	}
-	s.Node, s.Number = n.said.Node, n.said.Number
+	s.Node, s.Number = daemon.Node, daemon.Number
 	b, err := json.Marshal(s)
 	if err != nil {
 		n.log.Error("what the node says when it is ready", "error", err)
@@ -168,19 +170,22 @@ func (n *node) ready(said map[string]string) {
 }
 
 // ended tells the head that this node is gone, when nothing of it lives. With the head of this machine the whole cluster ends.
-func (n *node) ended(child string, status int) {
+func (n *node) ended(child string, status int, said string) {
 	n.log.Info("ended", "process", child, "status", status)
-	if child != "daemon" || n.said.Node == "" || n.conf.Head != nil {
+	if child != "daemon" || said == "" || n.conf.Head != nil {
 		return
 	}
-	err := n.sayEnded(status)
-	if err != nil {
+	if err := n.sayEnded(said, status); err != nil {
 		n.log.Warn("the head does not know yet that this node has ended", "error", err)
 	}
 }
 
-func (n *node) sayEnded(status int) error {
-	id, err := n.said.NodeID()
+func (n *node) sayEnded(said string, status int) error {
+	var daemon nodeprocess.Said
+	if err := readySaid(said, &daemon); err != nil {
+		return err
+	}
+	id, err := daemon.NodeID()
 	if err != nil {
 		return err
 	}

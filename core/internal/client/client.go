@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -109,6 +110,8 @@ type Client struct {
 	exec    *execute.Worker          // of a worker: the calls that it runs and those that wait
 	die     func()                   // ends this process at once
 	leaving *wait.Wait               // of a worker that ends and is still needed, or of its successor; see stays
+
+	ending string // why the daemon ends, as it has said
 
 	sites sites.Texts
 
@@ -321,6 +324,16 @@ func (c *Client) shutWithoutDaemon(err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	lasted := !c.Closed()
+	if c.ending != "" {
+		err = errors.New(c.ending)
+	}
 	c.shut(fault.New(fault.DaemonDied, "the daemon of this session (pid %d) is gone: %v", c.info.DaemonPid, err))
 	return lasted
+}
+
+// daemonEnds notes why the daemon ends. Its connection ends next.
+func (c *Client) daemonEnds(reason string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ending = reason
 }

@@ -83,6 +83,11 @@ func (c *Client) fromDaemon(m *wire.Message) {
 				e.Stop("idle")
 			})
 		}
+	case wire.TEnding:
+		var e wire.Ending
+		if err = m.Decode(&e); err == nil {
+			c.daemonEnds(e.Reason)
+		}
 	case wire.TObjLetGo:
 		c.unpinUnused()
 	case wire.TObjFreed:

@@ -1,7 +1,9 @@
 package daemon
 
 import (
+	"context"
 	"net"
+	"time"
 
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -22,4 +24,29 @@ func (d *Daemon) ServeObjects(from uint32, c net.Conn) { d.pulls.Serve(from, c) 
 func (d *Daemon) NodeGone(node uint32) {
 	d.logs.NodeGone(node)
 	d.pulls.NodeGone(node)
+}
+
+// lastWords bounds how long the daemon waits until its drivers have read why it ends.
+const lastWords = 500 * time.Millisecond
+
+// EndBecause ends the daemon. The programs of this node hear why.
+func (d *Daemon) EndBecause(reason string) {
+	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
+	for _, p := range d.driverPeers() {
+		_ = p.Push(wire.TEnding, wire.Ending{Reason: reason})
+		_ = p.Flush(ctx)
+	}
+	d.Stop()
+}
+
+func (d *Daemon) driverPeers() (list []*wire.Peer) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, c := range d.clients {
+		if c.role == wire.RoleDriver && c.peer != nil {
+			list = append(list, c.peer)
+		}
+	}
+	return list
 }

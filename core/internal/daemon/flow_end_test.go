@@ -66,3 +66,17 @@ func TestFlow_Footprint_CountsTheTables(t *testing.T) {
 		}
 	}
 }
+
+// A daemon that must end says why to the drivers, before their connections end.
+func TestFlow_EndBecause_DriversHearWhy(t *testing.T) {
+	s := play.Start(t, 1)
+	a, b := s.Driver(nil), s.Driver(nil)
+	stops := b.StopsReading()
+	s.D.EndBecause("the node was declared dead")
+	var e wire.Ending
+	if a.Expect(wire.TEnding, &e); e.Reason != "the node was declared dead" {
+		t.Errorf("the driver hears %q", e.Reason)
+	}
+	<-s.D.Stopping()
+	stops()
+}

@@ -22,7 +22,11 @@ func (c *Client) KillActor(ctx context.Context, id ids.Actor, noRestart bool) er
 
 // RegisterNode adds a node or renews its record.
 func (c *Client) RegisterNode(ctx context.Context, n record.Node) error {
-	return c.call(ctx, linkmsg.OpRegister, true, &n, nil)
+	if err := c.call(ctx, linkmsg.OpRegister, true, &n, nil); err != nil {
+		return err
+	}
+	c.isRegistered()
+	return nil
 }
 
 // StartJob gives a job a number.

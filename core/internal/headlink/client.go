@@ -32,8 +32,9 @@ type ClientOptions struct {
 	Number uint32   // of this node
 	ID     ids.Node // the node's long name
 	Node   Node
-	Placed Placed       // nil: the node has nothing placed elsewhere
-	Log    *slog.Logger // nil: slog's default
+	Placed Placed               // nil: the node has nothing placed elsewhere
+	Now    func() time.Duration // the boot time of this machine; nil: the node sends no heartbeats
+	Log    *slog.Logger         // nil: slog's default
 }
 
 // Client is a head that may be another process, as a daemon sees it.
@@ -57,6 +58,7 @@ type Client struct {
 	lastAsk uint64
 	asks    map[uint64]*ask
 	placing placing
+	beats   beats
 }
 
 // NewClient returns a Client without a connection. Requests wait for one.
@@ -181,7 +183,7 @@ func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) error {
 	c.askAll()
 	c.pump()
 	c.tellAll()
-	return nil
+	return c.beat(w.DeadMs)
 }
 
 // Close ends the conversation. Requests that wait end with an error, and reports that are not acknowledged are dropped.
@@ -203,6 +205,7 @@ func (c *Client) close() (p *wire.Peer, left map[uint64]*ask) {
 	if t := c.placing.timer; t != nil {
 		t.Stop()
 	}
+	c.beats.end()
 	c.lose()
 	return p, left
 }

@@ -155,6 +155,7 @@ func (s *Server) spread(news *linkmsg.News) {
 		s.known.job(&news.Jobs[i])
 	}
 	s.await()
+	s.seen(news.Nodes)
 	for _, b := range pack(news) {
 		for _, n := range s.nodes {
 			if n.session != nil {

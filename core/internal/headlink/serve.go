@@ -147,7 +147,7 @@ func (c *session) serve(ctx context.Context, q *linkmsg.Ask) (any, error) {
 		return serveAs(q, func(n *linkmsg.Names) (any, error) { return c.names(ctx, n) })
 	case linkmsg.OpNodes:
 		list, err := h.Nodes(ctx)
-		return &linkmsg.Nodes{List: list}, err
+		return &linkmsg.Nodes{List: c.s.mark(list)}, err
 	case linkmsg.OpJobs:
 		list, err := h.Jobs(ctx)
 		return &linkmsg.Jobs{List: list}, err

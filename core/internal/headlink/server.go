@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
@@ -47,6 +46,8 @@ type Server struct {
 	placing  *placer
 	followed bool // known has all nodes
 	awaits   bool // what the machine was told last by await
+
+	lives lives // see lives.go
 }
 
 // NewServer returns a Server without connections, which takes orders for nodes. Nodes are welcomed after Serve. Log may
@@ -70,6 +71,7 @@ func (s *Server) Serve(h Head) {
 		for s.ctx.Err() == nil {
 			err := h.AwaitReports(s.ctx)
 			if err == nil {
+				s.beginToJudge()
 				close(s.ready)
 				return
 			}
@@ -115,17 +117,9 @@ func (s *Server) enter(c *session) bool {
 	return true
 }
 
-// Greeted reports whether a node has begun a conversation since this process began.
-func (s *Server) Greeted(number uint32, id ids.Node) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.nodes[number]
-	return n != nil && n.id == id
-}
-
 // Handle takes a message of a node. It reports false for a message that is not one of this conversation.
 func (s *Server) Handle(m *wire.Message) bool {
-	if m.Type < linkmsg.THello || m.Type > linkmsg.TInfeasible {
+	if m.Type < linkmsg.THello || m.Type > linkmsg.TCounted {
 		return false
 	}
 	c := s.sessionOf(m.Peer())
@@ -215,6 +209,9 @@ func (s *Server) close() (open []*wire.Peer) {
 	defer s.mu.Unlock()
 	s.closed = true
 	s.placing.end()
+	if t := s.lives.timer; t != nil {
+		t.Stop()
+	}
 	for p := range s.peers {
 		open = append(open, p)
 	}

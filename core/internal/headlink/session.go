@@ -132,6 +132,13 @@ func (c *session) handle(m *wire.Message) error {
 		return c.orderTaken(m)
 	case linkmsg.TStock, linkmsg.TWant, linkmsg.TSettled:
 		return c.placing(m)
+	case linkmsg.TBeat:
+		var n linkmsg.Number
+		if err := linkmsg.Decode("a heartbeat", m.Body, linkmsg.MaxHello, &n); err != nil {
+			return err
+		}
+		c.heartbeat(n.N)
+		return nil
 	}
 	return fmt.Errorf("%s is nothing that a node says", m.Type)
 }
@@ -220,7 +227,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		}
 	}
 	w, err := linkmsg.Encode("the welcome", &linkmsg.Welcome{
-		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Boot: s.boot, Reports: n.arrived, Orders: n.orders.first,
+		Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Boot: s.boot, Reports: n.arrived, Orders: n.orders.first, DeadMs: s.deadAfter(),
 	})
 	if err != nil {
 		return before, err

@@ -20,6 +20,8 @@ func (c *Client) Handle(m *wire.Message) bool {
 		err = c.news(m)
 	case linkmsg.TOffer:
 		err = c.offer(m)
+	case linkmsg.TCounted:
+		err = c.counted(m)
 	case linkmsg.TInfeasible:
 		err = c.infeasible(m)
 	default:
@@ -115,6 +117,9 @@ func (c *Client) news(m *wire.Message) error {
 		return nil
 	}
 	for _, n := range news.Nodes {
+		if n.Number == c.o.Number && n.State == record.NodeDead {
+			c.toldDead()
+		}
 		c.o.Node.NodeIs(n)
 	}
 	for _, j := range news.Jobs {

@@ -150,7 +150,8 @@ type world struct {
 	node   *playedNode
 	daemon daemon.Head // what the node's daemon uses
 	client *headlink.Client
-	wrap   func(headlink.Head) headlink.Head // what stands before the head of the next process; nil: nothing
+	wrap   func(headlink.Head) headlink.Head    // what stands before the head of the next process; nil: nothing
+	judge  func(*raftstate.Node) headlink.Judge // how the next process judges nodes; nil: it does not
 	*headProcess
 	answers *mutable // of the present connection
 }
@@ -198,6 +199,9 @@ func (w *world) startHead(far bool) {
 		var h headlink.Head = p.head
 		if w.wrap != nil {
 			h = w.wrap(h)
+		}
+		if w.judge != nil {
+			p.server.Judge(w.judge(p.state))
 		}
 		p.server.Serve(h)
 		var ctx context.Context

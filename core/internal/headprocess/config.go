@@ -9,6 +9,9 @@ type Config struct {
 	Insecure bool                `json:"insecure,omitempty"`
 	Token    process.TokenSource `json:"token"`
 	State    StateDir            `json:"state"`
+
+	// NodeTimeout is after how many seconds of silence a node is dead; 0: as the state says, else alive.DefaultDead.
+	NodeTimeout float64 `json:"node_timeout,omitempty"`
 }
 
 // Said is what a head says behind "ready", as JSON.

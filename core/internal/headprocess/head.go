@@ -95,7 +95,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if err != nil {
 		return err
 	}
-	former, err := findFormer(ctx, state, dir, log)
+	former, err := endFormer(ctx, state, dir, log)
+	if err != nil {
+		return err
+	}
+	timing, err := c.timing(ctx, state)
 	if err != nil {
 		return err
 	}
@@ -110,6 +114,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	p.head = h
 	close(p.ready)
 	defer server.Close()
+	server.Judge(headlink.Judge{Timing: timing, Now: process.BootTime, State: state})
 	server.Serve(h)
 	following, unfollow := context.WithCancel(context.Background())
 	defer unfollow()
@@ -156,16 +161,9 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 			}
 		}()
 	}
-	if former != nil {
-		go func() {
-			if err := former.await(following, server.Greeted); err != nil && following.Err() == nil {
-				log.Error("nodes of a former run may be shown as alive", "error", err)
-			}
-		}()
-	}
 	at := tcp.Addr().(*net.TCPAddr)
 	log.Info("serving", "session", dir, "cluster", self.Cluster, "address", at.String(), "tls", cert != nil)
-	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former != nil})
+	said, err := json.Marshal(Said{Port: at.Port, Local: localOf(at), Former: former})
 	if err != nil {
 		return err
 	}
@@ -209,7 +207,7 @@ func admit(state *raftstate.Node, peer pki.Identity) error {
 	}
 	for _, n := range state.ListNodes() {
 		if n.Number == peer.Number && n.State == record.NodeDead {
-			return fmt.Errorf("node %d is dead for this cluster (%s): start it again", n.Number, n.Reason)
+			return fmt.Errorf("%w: node %d (%s)", link.ErrDead, n.Number, n.Reason)
 		}
 	}
 	return nil

@@ -1,14 +1,15 @@
 package headprocess
 
 import (
-	"context"
 	"errors"
 	"log/slog"
+	"math"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/alive"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/record"
@@ -73,54 +74,59 @@ func dead(state *raftstate.Node) map[uint32]bool {
 	return list
 }
 
-func TestFormerRun_NodesThatDoNotComeBack_AreDeadAndTheOthersAreNot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		state, log := newState(t), slog.New(slog.DiscardHandler)
-		for range 2 { // the first head of a cluster, and the same one started again
-			if f, err := findFormer(t.Context(), state, "/s-1", log); f != nil || err != nil {
-				t.Fatal(f, err)
-			}
+func TestEndFormer_HeadOfAnotherSession_ItsNodeIsDeadAndTheOthersAreNot(t *testing.T) {
+	state, log := newState(t), slog.New(slog.DiscardHandler)
+	for range 2 { // the first head of a cluster, and the same one started again
+		if former, err := endFormer(t.Context(), state, "/s-1", log); former || err != nil {
+			t.Fatal(former, err)
 		}
-		register(t, state, 1, true, "/s-1")
-		back := register(t, state, 2, false, "/s-1")
-		register(t, state, 3, false, "/s-1")
-
-		f, err := findFormer(t.Context(), state, "/s-2", log)
-		if f == nil || err != nil {
-			t.Fatal(f, err)
-		}
-		if d := dead(state); len(d) != 1 || !d[1] {
-			t.Errorf("dead at once: %v, want the former head's node", d)
-		}
-		begun := time.Now()
-		if err := f.await(t.Context(), func(_ uint32, id ids.Node) bool { return id == back }); err != nil {
-			t.Fatal(err)
-		}
-		if d := dead(state); len(d) != 2 || !d[3] || time.Since(begun) < returnLimit {
-			t.Errorf("dead after %v: %v", time.Since(begun), d)
-		}
-		if f, err := findFormer(t.Context(), state, "/s-2", log); f != nil || err != nil {
-			t.Errorf("the nodes are judged again: %v, %v", f, err)
-		}
-	})
+	}
+	register(t, state, 1, true, "/s-1")
+	register(t, state, 2, false, "/s-1")
+	if former, err := endFormer(t.Context(), state, "/s-2", log); !former || err != nil {
+		t.Fatal(former, err)
+	}
+	if d := dead(state); len(d) != 1 || !d[1] {
+		t.Errorf("dead: %v, want the former head's node", d)
+	}
+	register(t, state, 3, true, "/s-2")
+	if former, err := endFormer(t.Context(), state, "/s-2", log); former || err != nil || len(dead(state)) != 1 {
+		t.Errorf("started again in its session: %v, %v, dead: %v", former, err, dead(state))
+	}
 }
 
-func TestFormerRun_HeadEndsWhileItWaits_TheNextOneJudgesAnew(t *testing.T) {
-	state, log := newState(t), slog.New(slog.DiscardHandler)
-	if _, err := findFormer(t.Context(), state, "/s-1", log); err != nil {
+func TestTiming_NodeTimeout_IsKeptInTheState(t *testing.T) {
+	state := newState(t)
+	timeout := func(seconds float64) time.Duration {
+		t.Helper()
+		timing, err := (&Config{NodeTimeout: seconds}).timing(t.Context(), state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return timing.Dead
+	}
+	if d := timeout(0); d != alive.DefaultDead {
+		t.Errorf("%v by default", d)
+	}
+	if d := timeout(5.5); d != 5500*time.Millisecond {
+		t.Errorf("5.5 seconds are %v", d)
+	}
+	if d := timeout(0); d != 5500*time.Millisecond {
+		t.Errorf("%v, and the state has 5.5 seconds", d)
+	}
+	var wrong *process.BadConfig
+	for _, seconds := range []float64{4.9, 60.1, -1, math.NaN(), math.Inf(1), 1e300} {
+		if err := CheckTimeout(seconds); err == nil || !strings.Contains(err.Error(), "must be from 5s to 1m0s") {
+			t.Errorf("%v: %v", seconds, err)
+		}
+		if _, err := (&Config{NodeTimeout: seconds}).timing(t.Context(), state); !errors.As(err, &wrong) {
+			t.Errorf("%v: %v", seconds, err)
+		}
+	}
+	if err := state.PutSetting(t.Context(), TimeoutSetting, []byte("soon")); err != nil {
 		t.Fatal(err)
 	}
-	register(t, state, 2, false, "/s-1")
-	f, err := findFormer(t.Context(), state, "/s-2", log)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if err := f.await(ctx, func(uint32, ids.Node) bool { return false }); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-	if again, err := findFormer(t.Context(), state, "/s-2", log); again == nil || err != nil || len(dead(state)) != 0 {
-		t.Errorf("%v, %v, dead: %v", again, err, dead(state))
+	if _, err := new(Config).timing(t.Context(), state); err == nil {
+		t.Error("a setting that is no number is accepted")
 	}
 }

@@ -18,7 +18,7 @@ func Nodes(ctx context.Context, h Reads) ([]wire.NodeInfo, error) {
 	for _, n := range found {
 		rows = append(rows, wire.NodeInfo{
 			NodeID: n.ID[:], Alive: n.State == record.NodeAlive, Name: n.Name, Address: n.Address, Hostname: n.Hostname,
-			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead,
+			SessionDir: n.SessionDir, Pid: n.Pid, Resources: n.Resources, Labels: n.Labels, IsHead: n.IsHead, Unreachable: n.Unreachable, Reason: n.Reason,
 		})
 	}
 	return rows, nil

@@ -113,7 +113,11 @@ func (l *Links) admits(m *member, g greeting) error {
 
 // refuse tells the other end why.
 func (l *Links) refuse(m *member, why error) {
-	_, _ = m.nc.Write(appendBody([]byte{refused}, []byte(why.Error())))
+	status := byte(refused)
+	if errors.Is(why, ErrDead) {
+		status = buried
+	}
+	_, _ = m.nc.Write(appendBody([]byte{status}, []byte(why.Error())))
 }
 
 // acceptLink gives a connection to the session with the node.

@@ -32,7 +32,7 @@ const (
 var (
 	// ErrClosed: Links.Close was called.
 	ErrClosed = errors.New("the links of this process are closed")
-	// ErrDead: the node is dead. Its number is never used again.
+	// ErrDead: the node is dead. Its number is never used again. Config.Admit returns it for the processes of such a node.
 	ErrDead = errors.New("the node is dead")
 	// ErrEnded: the other end of the stream has ended, or the whole session is lost. EndError has the reason.
 	ErrEnded = errors.New("the stream has ended")
@@ -45,6 +45,19 @@ var (
 	// ErrAddress: the node has no address.
 	ErrAddress = errors.New("no address is known")
 )
+
+// DeclaredError says that the other side of a connection takes this process for one of a node that is dead.
+type DeclaredError struct {
+	By  uint32 // the node that has said so
+	Why string
+}
+
+func (e *DeclaredError) Error() string {
+	return fmt.Sprintf("the other side says that this node was declared dead: %s", e.Why)
+}
+
+// Unwrap returns ErrRefused.
+func (e *DeclaredError) Unwrap() error { return ErrRefused }
 
 // EndError says why a stream ended, or a whole session.
 type EndError struct {
@@ -94,6 +107,8 @@ type Config struct {
 
 	// Admit refuses members that must not connect, with a reason that they are told. Nil admits all.
 	Admit func(peer pki.Identity) error
+	// Declared hears that another process has refused this one because its node was declared dead, each time. It may be nil.
+	Declared func(by uint32, why string)
 	// Join gets the connections of processes that join the cluster, and closes them. Nil refuses these connections.
 	Join func(ctx context.Context, s *pki.Stranger, c pki.Channel)
 	// Keep says that there must always be a connection to a node, also while nothing is to be sent. Nil: to none.

@@ -18,6 +18,7 @@ func (s *session) dial(id resume.ConnID) {
 		defer s.dialed(id, stop)
 		if err := s.connect(ctx, id); err != nil {
 			s.complain(err)
+			s.k.links.declared(err)
 			s.detached(id, err)
 		}
 	})
@@ -154,5 +155,16 @@ func (l *Links) try(ctx context.Context, limit time.Duration, node uint32, addre
 	if err == nil && status == refused {
 		err = fmt.Errorf("%w: %s", ErrRefused, body)
 	}
+	if err == nil && status == buried {
+		err = &DeclaredError{By: node, Why: string(body)}
+	}
 	return m, body, err
+}
+
+// declared passes on that another process has refused this one because it was declared dead.
+func (l *Links) declared(err error) {
+	var d *DeclaredError
+	if errors.As(err, &d) && l.c.Declared != nil {
+		l.c.Declared(d.By, d.Why)
+	}
 }

@@ -21,6 +21,7 @@ const (
 	accepted = 1
 	refused  = 2 // the body says why
 	stale    = 3 // the body is a hello, and the connection ends
+	buried   = 4 // the node that dialed was declared dead; the body says why
 )
 
 const (
@@ -66,7 +67,7 @@ func readReply(r io.Reader) (status byte, body []byte, err error) {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return 0, nil, fmt.Errorf("answer: %w", err)
 	}
-	if head[0] < accepted || head[0] > stale {
+	if head[0] < accepted || head[0] > buried {
 		return 0, nil, fmt.Errorf("%w: answer %d", ErrGreeting, head[0])
 	}
 	body, err = readBody(r)

@@ -3,6 +3,7 @@ package link
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -83,7 +84,15 @@ func TestLinks_Dead_EndsEverythingForEver(t *testing.T) {
 		n := newNetwork(t, "pipe")
 		down := make(chan error, 2)
 		a := n.node(1, func(c *Config) { c.Down = func(_ uint32, why error) { down <- why } })
-		b := n.node(2, nil)
+		declared := make(chan string, 1)
+		b := n.node(2, func(c *Config) {
+			c.Declared = func(by uint32, why string) {
+				select {
+				case declared <- fmt.Sprintf("by %d: %s", by, why):
+				default:
+				}
+			}
+		})
 		s := open(t, a, 2)
 		exchange(t, s, []byte("x"))
 		bulk, err := to(t, a, 2).Bulk(t.Context())
@@ -114,6 +123,9 @@ func TestLinks_Dead_EndsEverythingForEver(t *testing.T) {
 		back := open(t, b, 1)
 		if _, err := back.Read(make([]byte, 1)); !strings.Contains(err.Error(), "the node is dead") {
 			t.Errorf("a stream of a node that was declared dead: %v", err)
+		}
+		if text := <-declared; !strings.Contains(text, "by 1: ") || !strings.Contains(text, "dead") {
+			t.Errorf("the node that was declared dead hears %q", text)
 		}
 		synctest.Wait()
 		if len(down) != 0 {

@@ -40,6 +40,9 @@ type Welcome struct {
 	Boot    [16]byte `msgpack:"boot"`    // a random name of the head's process
 	Reports uint64   `msgpack:"reports"` // the last report that arrived, committed or not
 	Orders  uint64   `msgpack:"orders"`  // the oldest order that the head keeps or will give next
+
+	// DeadMs is after how much silence the head declares a node dead, in milliseconds; 0: it wants no heartbeats.
+	DeadMs int64 `msgpack:"dead_ms"`
 }
 
 // CheckVersion returns an error that names both versions when a peer of that version cannot be talked to. Who says who

@@ -17,6 +17,8 @@ const (
 	TOffer      wire.Type = 250 // push, head → node: Offer: another node has room
 	TSettled    wire.Type = 251 // push, node → head: Settled: an offer was taken, refused or not used
 	TInfeasible wire.Type = 252 // push, head → node: Infeasible: no node can ever give that
+	TBeat       wire.Type = 253 // push, node → head: Number: the node lives; heartbeats are numbered
+	TCounted    wire.Type = 254 // push, head → node: Number: that heartbeat counts
 )
 
 // Number is the body of a message that names a request, a report or an order.

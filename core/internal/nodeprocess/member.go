@@ -38,6 +38,7 @@ type member struct {
 
 	mu    sync.Mutex
 	nodes map[uint32]record.Node // of the cluster, as the head has told
+	dead  string                 // why the cluster has declared this node dead; empty: it has not
 }
 
 // joinCluster makes a new node a member: it listens for other nodes, and gets a number and a certificate from a head. The address
@@ -70,7 +71,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
-	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Log: o.Log})
+	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Now: process.BootTime, Log: o.Log})
 	o.Cluster = m.head
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
@@ -81,6 +82,11 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 			m.log.Warn("the connection with another node is lost", "node", node, "why", why)
 			if node != process.HeadNumber {
 				m.daemon.NodeGone(node)
+			}
+		},
+		Declared: func(by uint32, why string) {
+			if by == process.HeadNumber {
+				m.isDead(why)
 			}
 		},
 		Keep: func(node uint32) bool { return node == process.HeadNumber }, Session: process.LinkSession, Log: o.Log,
@@ -226,21 +232,55 @@ func (m *member) NodeIs(n record.Node) {
 	if n.Number == 0 {
 		return
 	}
-	m.keep(n)
+	before := m.keep(n)
 	switch {
-	case n.State != record.NodeDead:
+	case n.State != record.NodeDead || before.State == record.NodeDead:
 	case n.Number == m.identity.Number:
-		m.log.Error("the head says that this node is dead: ending", "reason", n.Reason)
-		m.daemon.Stop()
+		m.isDead(n.Reason)
 	default:
 		m.links.Dead(n.Number)
+		m.daemon.NodeGone(n.Number) // also when nothing connects the two
 	}
 }
 
-func (m *member) keep(n record.Node) {
+// keep notes the record of a node, and returns the one before.
+func (m *member) keep(n record.Node) (before record.Node) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	before = m.nodes[n.Number]
 	m.nodes[n.Number] = n
+	return before
+}
+
+// isDead ends the node, because the cluster has declared it dead: others do its work by now. The warden then has it join again.
+func (m *member) isDead(why string) {
+	if !m.noteDead(why) {
+		return
+	}
+	m.log.Error("the cluster has declared this node dead: ending all its processes, to join again as a new node", "reason", why)
+	go m.daemon.EndBecause("the cluster has declared this node dead (" + why + "), so everything that ran here was ended. " +
+		"The node joins the cluster again by itself: start the program again")
+}
+
+// noteDead notes why this node is dead, and reports whether that was new.
+func (m *member) noteDead(why string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead != "" {
+		return false
+	}
+	m.dead = why
+	return true
+}
+
+// declared returns the error of a node that was declared dead, nil of any other.
+func (m *member) declared() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.dead == "" {
+		return nil
+	}
+	return &process.DeclaredDeadError{Reason: m.dead}
 }
 
 // JobIs implements headlink.Node. What a job of another node has here ends with the job.

@@ -55,6 +55,7 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 	case <-d.Stopping():
 	case <-asked:
 		o.Log.Info("SIGTERM: ending")
+		return nil
 	}
-	return nil
+	return m.declared()
 }

@@ -31,6 +31,23 @@ func (m *Machine) NodeSilent(id Node) {
 	}
 }
 
+// Doubt says that a node is silent, or is heard again. A silent node gets no offers; what it wants stays.
+func (m *Machine) Doubt(id Node, silent bool) {
+	n := m.nodes[id]
+	if n == nil || n.doubted == silent {
+		return
+	}
+	n.doubted = silent
+	if silent {
+		for _, d := range m.list {
+			d.remove(n)
+		}
+		return
+	}
+	m.grown(n)
+	m.decide()
+}
+
 // NodeGone says that a node is dead. All that is known of it is forgotten.
 func (m *Machine) NodeGone(id Node) {
 	n := m.nodes[id]

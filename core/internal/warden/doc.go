@@ -10,6 +10,8 @@
 //   - When a child with Restart ends that has been ready once, Run starts it again after a
 //     pause, which grows from firstPause to longestPause. A child that has lived for
 //     steadyTime begins with the first pause again.
+//   - A child with Again that has been ready and has ended in a way that Again wants is started again in the same way, until it is
+//     ready. All processes that it has left behind are killed before.
 //   - When another child ends, or a child cannot start, or a signal comes, Run ends all children,
 //     the last one first: SIGTERM, and SIGKILL when Options.Grace is over. A second signal
 //     kills those that are left at once.

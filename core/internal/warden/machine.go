@@ -30,6 +30,8 @@ type machine struct {
 type kid struct {
 	name    string
 	restart bool
+	again   func(status int) bool
+	returns bool // it was ended to be started again, and is not ready yet
 	state   state
 	until   time.Duration // when something must happen: state says what; 0: nothing
 	pid     int
@@ -64,6 +66,7 @@ const (
 	term    verb = "term"
 	kill    verb = "kill"
 	sweep   verb = "sweep"   // kill what a child has left, then tell of its end
+	wipe    verb = "wipe"    // kill what a child has left that is started again
 	ready   verb = "ready"   // all are
 	restart verb = "restart" // tell that it will be
 	finish  verb = "finish"
@@ -94,7 +97,7 @@ func (f *Failure) Error() string {
 func newMachine(children []Child, readyLimit, grace time.Duration) *machine {
 	m := &machine{readyLimit: readyLimit, grace: grace, said: map[string]string{}}
 	for _, c := range children {
-		m.kids = append(m.kids, kid{name: c.Name, restart: c.Restart, state: idle})
+		m.kids = append(m.kids, kid{name: c.Name, restart: c.Restart, again: c.Again, state: idle})
 	}
 	m.start(0)
 	return m
@@ -133,7 +136,7 @@ func (m *machine) spoke(i int, line string) {
 	word, rest, _ := strings.Cut(line, " ")
 	switch {
 	case word == "ready":
-		k.state, k.ready, k.once = up, m.now, true
+		k.state, k.ready, k.once, k.returns = up, m.now, true, false
 		if !k.asked { // else it is to end until then
 			k.until = 0
 		}
@@ -178,12 +181,16 @@ func (m *machine) gone(i, status int) {
 		m.endNext()
 		return
 	}
-	if k.restart && k.once {
+	k.returns = k.returns || k.once && k.again != nil && k.again(status)
+	if k.restart && k.once || k.returns {
 		if k.state == up && m.now-k.ready >= steadyTime {
 			k.failed = 0
 		}
 		k.failed++
 		k.state, k.until = pausing, m.now+pause(k.failed)
+		if k.returns {
+			m.order(wipe, i)
+		}
 		m.order(restart, i)
 		return
 	}

@@ -11,7 +11,7 @@ import (
 
 // node is a head that is started again, and a daemon.
 func node() *machine {
-	return newMachine([]Child{{Name: "head", Restart: true}, {Name: "daemon"}}, 30*time.Second, 10*time.Second)
+	return newMachine([]Child{{Name: "head", Restart: true}, {Name: "daemon", Again: func(status int) bool { return status == 75 }}}, 30*time.Second, 10*time.Second)
 }
 
 // play tells the machine a script, one event a line, and returns its orders, those of one event in one line.
@@ -76,6 +76,15 @@ func TestMachine_Scripts(t *testing.T) {
 		"the daemon ends": {
 			both + "gone 1 -9\ngone 0 0",
 			"start head|start daemon|ready|sweep daemon, term head|sweep head, finish", "the daemon (pid 0) was killed by signal 9 (SIGKILL)",
+		},
+		"the daemon is to come back, fails, and comes back": {
+			both + "gone 1 75\nat 100\ngone 1 1\nat 300\nspoke 1 ready\ngone 1 1\ngone 0 0",
+			"start head|start daemon|ready|wipe daemon, restart daemon|start daemon|wipe daemon, restart daemon|start daemon||sweep daemon, term head|sweep head, finish",
+			"the daemon (pid 0) exited with code 1",
+		},
+		"the daemon is to come back before it was ready": {
+			"spoke 0 ready\ngone 1 75\ngone 0 0",
+			"start head|start daemon|sweep daemon, term head|sweep head, finish", "the daemon (pid 0) exited with code 75 before it was ready",
 		},
 		"the head ends and comes back": {
 			both + "gone 0 2\nat 99\nat 100\nstarted 0\nspoke 0 ready\nsignal",

@@ -86,7 +86,7 @@ func playWarden() int {
 	err := Run(children, Options{
 		Signals: signals, ReadyLimit: p.ReadyLimit, Grace: p.Grace, Log: slog.New(slog.NewTextHandler(os.Stdout, nil)),
 		Ready: func(said map[string]string) { tell("warden %d ready %v", os.Getpid(), said) },
-		Ended: func(name string, status int) { tell("ended %s %d", name, status) },
+		Ended: func(name string, status int, _ string) { tell("ended %s %d", name, status) },
 	})
 	left := 0
 	for _, c := range offspring() {

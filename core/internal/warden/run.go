@@ -20,6 +20,10 @@ type Child struct {
 	Name    string
 	Restart bool // it is started again when it ends; otherwise everything ends with it
 
+	// Again reports whether a child without Restart that was ready is started again after it has ended in this way. What it has left is
+	// killed before. Nil: it is not.
+	Again func(status int) bool
+
 	// Command returns how the child is started. Said holds what each child has said behind "ready", by
 	// name: for a child that is started again, also what it has said itself.
 	Command func(said map[string]string) Command
@@ -29,8 +33,9 @@ type Child struct {
 type Options struct {
 	Signals <-chan os.Signal // the first one ends everything, the next one kills what is left
 
-	Ready func(said map[string]string)   // all children are ready for the first time
-	Ended func(child string, status int) // the child has ended for good, and nothing that it left lives
+	Ready func(said map[string]string) // all children are ready for the first time
+	// Ended: the child has ended for good, and nothing that it left lives. said is what it has said last behind "ready".
+	Ended func(child string, status int, said string)
 
 	ReadyLimit time.Duration // for each child; 0: 30 s
 	Grace      time.Duration // between SIGTERM and SIGKILL; 0: 10 s
@@ -115,8 +120,10 @@ func (r *runner) perform() (finished bool) {
 			case sweep:
 				r.sweep()
 				if r.options.Ended != nil {
-					r.options.Ended(name, r.status[a.kid])
+					r.options.Ended(name, r.status[a.kid], r.m.said[name])
 				}
+			case wipe:
+				r.sweep()
 			case ready:
 				if r.options.Ready != nil {
 					r.options.Ready(maps.Clone(r.m.said))

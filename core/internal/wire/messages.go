@@ -542,6 +542,14 @@ type NodeInfo struct {
 	Available  map[string]int64
 	Labels     map[string]string
 	IsHead     bool
+
+	Unreachable bool   // nothing was heard of it for some seconds; nothing new is placed there
+	Reason      string // why it is dead
+}
+
+// Ending says why a daemon ends.
+type Ending struct {
+	Reason string
 }
 
 // ActorLost says that the sender's connection to an incarnation broke.

@@ -104,6 +104,9 @@ const (
 	// Any process → daemon.
 	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: the objects that can be read now are pinned as by TObjPin, the others are not
 
+	// Daemon → driver.
+	TEnding Type = 212 // push: Ending: the daemon ends at once, and why
+
 	// Daemon → worker.
 	TObjFreed Type = 185 // push: ObjRefs that the receiver has pinned: their owners have freed them
 

@@ -378,6 +378,9 @@ def _state_session() -> Session:
 def nodes() -> list[dict[str, Any]]:
     """Returns the machines of the cluster, as dictionaries with Ray's keys.
 
+    A node that is alive, and of which nothing was heard for some seconds, has ``Unreachable`` true: nothing new is
+    placed there. ``DeathReasonMessage`` says why a node is dead.
+
     If workers hold memory of NVIDIA GPUs, ``GpuMemory`` lists which worker holds how many bytes of which GPU.
     """
     rows = []
@@ -398,8 +401,9 @@ def nodes() -> list[dict[str, Any]]:
                 "NodeName": node["name"],
                 "RuntimeEnvAgentPort": -1,
                 "DeathReason": 0,
-                "DeathReasonMessage": "",
+                "DeathReasonMessage": node["reason"],
                 "alive": node["alive"],
+                "Unreachable": node["unreachable"],
                 "Resources": from_units(node["resources"]) if node["alive"] else {},
                 "Labels": {"ray.io/node-id": node_id, **(node.get("labels") or {})},
                 **(

@@ -27,6 +27,7 @@ _PLACES = {
     "inline": "INLINE",
     "stored": "STORED",
 }
+_SILENT = "nothing was heard of it for some seconds; nothing new is placed there"
 
 
 class Census:
@@ -208,6 +209,7 @@ class Census:
                 "node_ip": row["Address"],
                 "is_head_node": row["IsHead"],
                 "state": "ALIVE" if row["Alive"] else "DEAD",
+                "state_message": _SILENT if row["Unreachable"] else row["Reason"] or None,
                 "node_name": row["Name"],
                 "resources_total": _amounts(row["Resources"]) or {},
                 "labels": {"ray.io/node-id": row["NodeID"].hex(), **(row["Labels"] or {})},
