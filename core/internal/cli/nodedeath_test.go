@@ -142,6 +142,12 @@ func TestNode_HeadIsGone_StatusSaysSo(t *testing.T) {
 	a.mustRun(small("--head", "--port="+port, "--node-ip-address=127.0.0.1", "--token-file="+token)...)
 	awaitText("Another cluster is at its address now")
 	b.mustRun("stop")
-	b.join(address, token, "second")
-	a.awaitStatus(`alive node  \w{8}  second `)
+	if text := b.join(address, token, "first"); strings.Count(text, `two nodes of the cluster are called "first"`) > 0 {
+		t.Errorf("the other node has no given name:\n%s", text)
+	}
+	text := b.join(address, token, "first")
+	if strings.Count(text, `two nodes of the cluster are called "first": node `) != 1 {
+		t.Errorf("no warning of two nodes with one name in\n%s", text)
+	}
+	a.awaitStatus(`(?s)alive node  \w{8}  first .*alive node  \w{8}  first `)
 }
