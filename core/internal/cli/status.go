@@ -35,6 +35,13 @@ func runStatus(args []string, out, errs io.Writer) error {
 		return fmt.Errorf("%w (%w)", errNoCluster, err)
 	}
 	defer c.close()
+	var head wire.HeadState
+	if err := c.call(wire.THeadState, &head); err != nil {
+		return err
+	}
+	if head.Away != "" {
+		return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster is away: %s", c.pid, head.Away)
+	}
 	var info wire.ClusterInfo
 	if err := c.call(wire.TClusterInfo, &info); err != nil {
 		return noStatus(c, err)

@@ -19,6 +19,15 @@ func (d *Daemon) answerClusterInfo(ctx context.Context, _ *client, _ *wire.Messa
 	return d.clusterInfo(ctx)
 }
 
+// headState serves THeadState.
+func (d *Daemon) headState(_ *client, m *wire.Message) error {
+	var s wire.HeadState
+	if d.o.HeadAway != nil {
+		s.Away = d.o.HeadAway()
+	}
+	return m.Reply(s)
+}
+
 // clusterInfo answers nodes(), cluster_resources(), available_resources() and
 // the status command.
 func (d *Daemon) clusterInfo(ctx context.Context) (wire.ClusterInfo, error) {
