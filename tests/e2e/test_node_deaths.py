@@ -6,11 +6,13 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from eagleray._private.cli import BINARY
 from pace import until
 from two_nodes import LIMIT, Node, TwoNodes
 
@@ -196,3 +198,28 @@ def test_a_daemon_that_is_killed_has_its_tasks_tried_again_at_once(cluster: TwoN
     assert again < 3  # much less than any silence after which a node would be dead
     assert len(runs()) == 12 and max(runs()) == 2, runs()
     assert json.loads(said.splitlines()[-1]).count(True) >= 2, said
+
+
+AHEAD = ["unshare", "--user", "--map-current-user", "--time", "--boottime=1000000", "--monotonic=1000000"]
+
+
+def test_a_node_whose_clocks_are_days_ahead_lives(cluster: TwoNodes) -> None:
+    if subprocess.run([*AHEAD, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("time namespaces cannot be made here")
+    node = Node(cluster.mark)
+    try:
+        words = [f"--address={cluster.address}", f"--token-file={cluster.token}", "--node-name=ahead", "--num-cpus=1"]
+        subprocess.run(
+            [*AHEAD, BINARY, "start", "--object-store-memory=100000000", *words],
+            env=node.env,
+            check=True,
+            timeout=LIMIT,
+        )
+        began = time.monotonic()
+        while time.monotonic() - began < 6:  # longer than it may be silent
+            assert ["alive", "ahead"] in states(cluster.first)
+            time.sleep(0.5)
+        assert node.python("import eagleray as ray; print(ray.get(ray.remote(lambda: 7).remote()))") == "7\n"
+    finally:
+        node("stop", "--grace-period=20")
+        node.clear()

@@ -60,6 +60,10 @@ class Node:
         base = self.folder / f"eagleray-{os.getuid()}"
         return int((Path((base / "current").read_text().strip()) / name).read_text())
 
+    def clear(self) -> None:
+        """Removes the folder of a node that has ended."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
 
 class TwoNodes:
     """A head with one CPU and a second node with two CPUs and the resource ``b``.
@@ -104,7 +108,7 @@ class TwoNodes:
             node("stop", "--grace-period=20")
         left = processes(self.mark)
         for node in (self.second, self.first):
-            shutil.rmtree(node.folder, ignore_errors=True)
+            node.clear()
         assert kind is not None or not left, left
 
 

@@ -114,3 +114,40 @@ func TestStart_NodeTimeout_IsChecked(t *testing.T) {
 		}
 	}
 }
+
+// A node whose head does not come back waits, and says so. When another cluster is at the address, it says that.
+func TestNode_HeadIsGone_StatusSaysSo(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	address, token := a.head()
+	b.join(address, token, "second")
+	a.mustRun("stop")
+	awaitText := func(want string) {
+		t.Helper()
+		for end := time.Now().Add(20 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+			begun := time.Now()
+			status, text := b.run("status")
+			if status == 1 && strings.Contains(text, want) {
+				if took := time.Since(begun); took > 3*time.Second {
+					t.Errorf("the answer took %v", took)
+				}
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("no %q in (status %d)\n%s", want, status, text)
+			}
+		}
+	}
+	awaitText("If that head will not come back, end this node with `eagleray stop`")
+	_, port, _ := strings.Cut(address, ":")
+	a.mustRun(small("--head", "--port="+port, "--node-ip-address=127.0.0.1", "--token-file="+token)...)
+	awaitText("Another cluster is at its address now")
+	b.mustRun("stop")
+	if text := b.join(address, token, "first"); strings.Count(text, `two nodes of the cluster are called "first"`) > 0 {
+		t.Errorf("the other node has no given name:\n%s", text)
+	}
+	text := b.join(address, token, "first")
+	if strings.Count(text, `two nodes of the cluster are called "first": node `) != 1 {
+		t.Errorf("no warning of two nodes with one name in\n%s", text)
+	}
+	a.awaitStatus(`(?s)alive node  \w{8}  first .*alive node  \w{8}  first `)
+}

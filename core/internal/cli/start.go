@@ -98,7 +98,7 @@ func begin(flags map[string]string, out, errs io.Writer) (*exec.Cmd, string, err
 		err = setCurrent(base, dir)
 	}
 	if err == nil {
-		warn(errs, &node)
+		warn(errs, &node, &said)
 		err = announce(out, dir, &node, &said, flags)
 	}
 	if err != nil {
@@ -175,7 +175,10 @@ func launch(dir string, conf nodeConfig) (_ *exec.Cmd, said nodeSaid, err error)
 }
 
 // warn says what of a node that was just started may surprise.
-func warn(errs io.Writer, n *nodeConfig) {
+func warn(errs io.Writer, n *nodeConfig, said *nodeSaid) {
+	if said.Warning != "" {
+		fmt.Fprintln(errs, "eagleray: start: "+said.Warning)
+	}
 	if n.Node.Member.Insecure {
 		fmt.Fprintln(errs, "eagleray: start: --insecure: whoever can read the network between the nodes can read and change everything that the cluster does")
 	}

@@ -130,7 +130,7 @@ func TestStart_StateDir_TheNextHeadGoesOn(t *testing.T) {
 		}
 	}
 	logged, err := os.ReadFile(filepath.Join(head.dir, headprocess.LogName))
-	if err != nil || !strings.Contains(string(logged), "it did not come back within 10s") {
+	if err != nil || !strings.Contains(string(logged), "nothing was heard from it for 10s") {
 		t.Errorf("the log of the head does not say why the third node is dead (%v):\n%s", err, logged)
 	}
 	if got := a.kept("k"); string(got) != "v" {

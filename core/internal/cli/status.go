@@ -31,6 +31,13 @@ func runStatus(args []string, out, errs io.Writer) error {
 		return fmt.Errorf("%w (%w)", errNoCluster, err)
 	}
 	defer c.close()
+	var head wire.HeadState
+	if err := c.call(wire.THeadState, &head); err != nil {
+		return err
+	}
+	if head.Away != "" {
+		return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster is away: %s", c.pid, head.Away)
+	}
 	info, err := c.info(wire.ClusterAsk{Use: true})
 	if err != nil {
 		return noStatus(c, err)

@@ -32,6 +32,7 @@ type nodeSaid struct {
 	Former   bool   `json:"former,omitempty"`    // the head goes on with the cluster of a former run
 	Node     string `json:"node"`                // the long id, in hex
 	Number   uint32 `json:"number"`
+	Warning  string `json:"warning,omitempty"` // of the daemon
 }
 
 // runWarden is the process that `start` leaves running: it keeps the processes of a node, the head and the daemon.
@@ -160,7 +161,7 @@ func (n *node) ready(said map[string]string) {
 	if err := writeHeads(n.dir, heads); err != nil {
 		n.log.Error("programs will not find the node by the head's address", "error", err)
 	}
-	s.Node, s.Number = daemon.Node, daemon.Number
+	s.Node, s.Number, s.Warning = daemon.Node, daemon.Number, daemon.Warning
 	b, err := json.Marshal(s)
 	if err != nil {
 		n.log.Error("what the node says when it is ready", "error", err)

@@ -55,6 +55,15 @@ func (d *Daemon) answerClusterInfo(ctx context.Context, _ *client, m *wire.Messa
 	return info, err
 }
 
+// headState serves THeadState.
+func (d *Daemon) headState(_ *client, m *wire.Message) error {
+	var s wire.HeadState
+	if d.o.HeadAway != nil {
+		s.Away = d.o.HeadAway()
+	}
+	return m.Reply(s)
+}
+
 // counted is this node as a census sees it.
 type counted struct{ d *Daemon }
 

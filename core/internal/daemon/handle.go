@@ -48,6 +48,7 @@ var requests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message) error{
 	wire.TFootprint: inBackground((*Daemon).answerFootprint),
 	wire.TGPUWatch:  inBackground((*Daemon).answerGPUWatch),
 	wire.TGPUUsed:   inBackground((*Daemon).answerGPUHeld),
+	wire.THeadState: (*Daemon).headState,
 	wire.TShutdown:  (*Daemon).shutDown,
 }
 

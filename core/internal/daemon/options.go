@@ -54,6 +54,8 @@ type Options struct {
 	NodeName func(number uint32) string
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
+	// HeadAway says for how long the head has not been heard, and why; empty: it is heard. Nil: the head is in this process.
+	HeadAway func() string
 	// Succeed runs the successor of the worker that hands over through u. The successor
 	// names itself with the token. Succeed returns when the successor has ended. Where it
 	// is nil, workers stay while they are needed.

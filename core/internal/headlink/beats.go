@@ -17,7 +17,8 @@ type beats struct {
 	dead       time.Duration // of silence, as the head has said
 	machine    *alive.Node   // nil: there are no heartbeats (yet)
 	timer      *time.Timer
-	alone      bool // nobody has counted a heartbeat for a while
+	alone      bool          // nobody has counted a heartbeat for a while
+	since      time.Duration // when the first heartbeat was sent after the last one that counted, if alone
 	ended      bool
 }
 
@@ -90,7 +91,7 @@ func (c *Client) beatsDo() {
 				_ = c.peer.Push(linkmsg.TBeat, b)
 			}
 		case alive.Alone:
-			b.alone = true
+			b.alone, b.since = true, c.o.Now()-b.dead/2
 			c.o.Log.Warn("no head counts on this node any more", "for", b.dead/2)
 		case alive.Together:
 			b.alone = false
@@ -139,9 +140,12 @@ func (c *Client) toldDead() {
 	}
 }
 
-// Alone reports whether no head has counted on this node for half of the time after which it would be dead.
-func (c *Client) Alone() bool {
+// Alone returns for how long no head has counted on this node; 0: one does, or this is not half as long as makes the node dead.
+func (c *Client) Alone() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.beats.alone
+	if !c.beats.alone {
+		return 0
+	}
+	return c.o.Now() - c.beats.since
 }

@@ -52,6 +52,19 @@ func (l *Links) To(node uint32) (*Link, error) {
 	return k, nil
 }
 
+// Trouble returns why the last attempt to reach a node has failed; nil while there is a connection, and when nobody has tried.
+func (l *Links) Trouble(node uint32) error {
+	k, err := l.To(node)
+	if err != nil {
+		return err
+	}
+	s, err := k.current()
+	if s == nil {
+		return err
+	}
+	return s.trouble()
+}
+
 // Dead says that a node is dead, which the heads have decided. Its streams and bulk connections end, and
 // no connection with this number is made again.
 func (l *Links) Dead(node uint32) {

@@ -3,6 +3,8 @@ package link
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -42,9 +44,22 @@ func (l *Links) meet(ctx context.Context, nc net.Conn) (*member, error) {
 // memberOver completes TLS and returns whose certificate the other end has shown.
 func memberOver(ctx context.Context, c *tls.Conn) (pki.Identity, error) {
 	if err := c.HandshakeContext(ctx); err != nil {
-		return pki.Identity{}, fmt.Errorf("TLS: %w", err)
+		return pki.Identity{}, explainTLS(err)
 	}
 	return pki.Peer(c.ConnectionState())
+}
+
+// explainTLS adds to an error of TLS what it means in a cluster.
+func explainTLS(err error) error {
+	var unknown x509.UnknownAuthorityError
+	var invalid x509.CertificateInvalidError
+	switch {
+	case errors.As(err, &unknown):
+		return fmt.Errorf("%w: it belongs to another cluster than this process (TLS: %w)", ErrStranger, err)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return fmt.Errorf("TLS: %w: is the clock of one of the two machines wrong?", err)
+	}
+	return fmt.Errorf("TLS: %w", err)
 }
 
 // meetNeighbour says who this process is on a Unix socket, and hears the same. Only the same user, or root, may be there: whoever

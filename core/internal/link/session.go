@@ -200,6 +200,16 @@ func (s *session) ends(why resume.Reason) {
 	s.k.lose(s)
 }
 
+// trouble returns why there is no connection, as far as that is known.
+func (s *session) trouble() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn != nil {
+		return nil
+	}
+	return s.lastDial
+}
+
 // tick is called when the timer fires, or would.
 func (s *session) tick() {
 	_ = s.event(func() error {

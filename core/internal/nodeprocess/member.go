@@ -67,7 +67,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects, o.AddressOf, o.NodeName = got.Identity.Number, m, m, m.addressOf, m.nameOf
+	o.Number, o.Network, o.Objects, o.AddressOf, o.NodeName, o.HeadAway = got.Identity.Number, m, m, m.addressOf, m.nameOf, m.headAway
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}

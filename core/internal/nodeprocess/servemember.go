@@ -39,13 +39,14 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 	defer lock.Close()
 	defer d.Close(true)
 	defer m.leaveHead()
-	if err := m.connect(ctx, d, nodeRecord(d, &o)); err != nil {
+	self := nodeRecord(d, &o)
+	if err := m.connect(ctx, d, self); err != nil {
 		m.withdraw()
 		return err
 	}
 	d.SetHead(m.head)
 	d.Serve()
-	said, err := json.Marshal(Said{Node: o.Node.String(), Number: o.Number})
+	said, err := json.Marshal(Said{Node: o.Node.String(), Number: o.Number, Warning: m.warnOfTwin(ctx, self)})
 	if err != nil {
 		return err
 	}

@@ -280,3 +280,24 @@ func FuzzOpenAuthority(f *testing.F) {
 		}
 	})
 }
+
+func TestInstall_CertificateOfAnotherTime_AsksForTheClocks(t *testing.T) {
+	for _, when := range []time.Duration{-40 * 24 * time.Hour, 40 * 24 * time.Hour} {
+		now := time.Now().Add(when)
+		a, err := NewAuthority(Cluster{1}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		k, err := NewKeys()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cert, err := a.Sign(request(t, k), Identity{Cluster: Cluster{1}, Role: RoleNode, Number: 1}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := k.Install(cert, [][]byte{a.Certificate()}); !errors.Is(err, ErrCertificate) || !strings.Contains(err.Error(), "the clocks of the two machines are days apart") {
+			t.Errorf("signed %v from now: %v", when, err)
+		}
+	}
+}

@@ -73,6 +73,9 @@ func (k *Keys) Install(cert []byte, authorities [][]byte) (Identity, error) {
 		return Identity{}, fmt.Errorf("%w: it is for another key", ErrCertificate)
 	}
 	id, err := accepted(leaf, roots)
+	if invalid := (x509.CertificateInvalidError{}); errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return Identity{}, fmt.Errorf("%w: %w: the clocks of the two machines are days apart: set them right and try again", ErrCertificate, err)
+	}
 	if err != nil {
 		return Identity{}, fmt.Errorf("%w: %w", ErrCertificate, err)
 	}

@@ -15,7 +15,7 @@ func bodies() []any {
 		ActorCreated{}, ActorRef{}, ActorResolve{}, ActorState{}, ActorKill{}, ActorByName{}, ActorNamed{},
 		ActorNames{}, ActorName{}, ActorStart{}, ActorReady{}, KVPut{}, KVKey{}, ObjCreate{},
 		ObjPlace{}, ObjRef{}, ObjPin{}, ObjRefs{}, ObjStats{}, RefWait{}, RefValue{}, FaultBody{}, Cancel{}, Received{},
-		ClusterInfo{}, Demand{}, GPUUse{}, NodeInfo{}, Ending{}, ActorLost{}, ActorDeath{}, CensusAsk{}, Census{}, NodeCensus{}, SilentNode{}, ClusterAsk{}, NodeUse{}, Silent{},
+		ClusterInfo{}, Demand{}, GPUUse{}, NodeInfo{}, Ending{}, HeadState{}, ActorLost{}, ActorDeath{}, CensusAsk{}, Census{}, NodeCensus{}, SilentNode{}, ClusterAsk{}, NodeUse{}, Silent{},
 		ProcessCensus{}, Held{}, TaskRow{}, Run{}, Ends{}, Place{}, StoreSums{}, ActorRow{}, JobRow{}, WorkerRow{},
 		FunctionRef{}, LeaseOffer{}, LeaseRefused{},
 	}

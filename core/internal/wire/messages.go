@@ -580,6 +580,11 @@ type NodeInfo struct {
 	Reason      string // why it is dead
 }
 
+// HeadState is whether a daemon hears the head of its cluster.
+type HeadState struct {
+	Away string // for how long it has not, and why; empty: it does, or has not noticed yet
+}
+
 // Ending says why a daemon ends.
 type Ending struct {
 	Reason string

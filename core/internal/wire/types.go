@@ -104,6 +104,9 @@ const (
 	// Any process → daemon.
 	TObjPins Type = 175 // call: []ObjectID → ObjPlaces: the objects that can be read now are pinned as by TObjPin, the others are not
 
+	// Any process → daemon.
+	THeadState Type = 213 // call: nil → HeadState, without asking the head
+
 	// Daemon → driver.
 	TEnding Type = 212 // push: Ending: the daemon ends at once, and why
 
