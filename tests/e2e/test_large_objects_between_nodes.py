@@ -86,8 +86,10 @@ def test_all_nodes_read_one_object_at_once(cluster: Cluster) -> None:
 
 
 def test_arguments_of_three_arenas(cluster: Cluster) -> None:
-    """Neither the node that has the arguments nor the one that reads them has room for all. Nothing is read twice from disk, and copies
-    are not written to it."""
+    """Neither the node that has the arguments nor the one that reads them has room for all.
+
+    What lies on disk is sent from there, and copies are not written to disk.
+    """
     before = {node: stats(node) for node in ("one", "two")}
     size = 10_000_000
     refs = [ray.put(noise(i, size)) for i in range(30)]
