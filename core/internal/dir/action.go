@@ -21,6 +21,7 @@ type At struct {
 	Version Version
 	Size    uint64
 	Holders []Node
+	Begun   bool // the holder, which is the only one then, pulls the object itself
 }
 
 // Lost answers Where: there is no copy.
@@ -61,6 +62,9 @@ func (a At) String() string {
 	from := fmt.Sprintf("node %d", a.Holders[0])
 	for _, n := range a.Holders[1:] {
 		from += fmt.Sprintf(" and node %d", n)
+	}
+	if a.Begun {
+		from += ", which pulls it"
 	}
 	return fmt.Sprintf("at: node %d, ask %d: object %d version %d of %d bytes from %s", a.To, a.Ask, a.ID.Count(), a.Version, a.Size, from)
 }

@@ -117,7 +117,7 @@ func (d *Dir) Has(id ids.Object, v Version, n Node) {
 	}
 	m.making = false
 	for _, ask := range m.asks {
-		d.tell(At{n, ask, id, v, e.size, []Node{n}})
+		d.tell(At{n, ask, id, v, e.size, []Node{n}, false})
 	}
 	m.asks = nil
 	d.serve(e)
@@ -310,7 +310,7 @@ func (d *Dir) serve(e *entry) {
 	for _, p := range placed {
 		e.addMore(p)
 		for _, ask := range p.asks {
-			d.tell(At{p.node, ask, e.id, e.version, e.size, p.holders()})
+			d.tell(At{p.node, ask, e.id, e.version, e.size, p.holders(), !p.from.whole})
 		}
 		p.asks = nil
 	}

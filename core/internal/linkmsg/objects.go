@@ -72,6 +72,7 @@ type HolderFailure struct {
 type ObjectAnswer struct {
 	// Of "where".
 	Holders []uint32 `msgpack:"holders"` // the most useful one first; none: nobody has the object
+	Begun   bool     `msgpack:"begun"`   // the only holder pulls the object itself
 	Version uint64   `msgpack:"v"`
 	Size    uint64   `msgpack:"size"`
 	Freed   bool     `msgpack:"freed"` // the owner has freed it

@@ -3,6 +3,8 @@ package pulls
 import (
 	"crypto/tls"
 	"io"
+	"net"
+	"sync"
 	"testing"
 	"time"
 
@@ -98,5 +100,87 @@ func BenchmarkBareTLS(b *testing.B) {
 		if _, err := io.ReadFull(here, dst); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// lane lets so many bytes through in a second, for all connections that use it.
+type lane struct {
+	mu   sync.Mutex
+	next time.Time
+	rate float64
+}
+
+// pass returns when n bytes more have gone through.
+func (l *lane) pass(n int) time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if now := time.Now(); l.next.Before(now) {
+		l.next = now
+	}
+	l.next = l.next.Add(time.Duration(float64(n) / l.rate * 1e9))
+	return l.next
+}
+
+// shaped is a connection that goes through the lane out of one node and the lane into another one.
+type shaped struct {
+	net.Conn
+	out, in *lane
+}
+
+func (c *shaped) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b[:min(len(b), 256<<10)])
+	out, in := c.out.pass(n), c.in.pass(n)
+	time.Sleep(time.Until(out))
+	time.Sleep(time.Until(in))
+	return n, err
+}
+
+// BenchmarkBroadcast is an object that goes to one node, and then one that goes to eight, where each node sends and takes 25 MB in a second.
+func BenchmarkBroadcast(b *testing.B) {
+	const size, rate = 512 * mib, 25e6
+	numbers := []uint32{1, 2, 3, 4, 5, 6, 7, 8, 9}
+	w := newWorld(b, size+64*mib, numbers...)
+	outs, ins := map[uint32]*lane{}, map[uint32]*lane{}
+	for _, n := range numbers {
+		outs[n], ins[n] = &lane{rate: rate}, &lane{rate: rate}
+	}
+	w.change = func(from, to uint32, c net.Conn) (net.Conn, error) {
+		_ = c.(*net.TCPConn).SetReadBuffer(256 << 10)
+		return &shaped{Conn: c, out: outs[to], in: ins[from]}, nil
+	}
+	from, c := w.nodes[1], &process{}
+	read := func(readers []uint32) time.Duration {
+		id := from.id()
+		from.put(c, id, size)
+		begin := time.Now()
+		var got []<-chan pinned
+		for _, n := range readers {
+			got = append(got, w.nodes[n].ask(c, id, Get))
+		}
+		for _, x := range got {
+			select {
+			case y := <-x:
+				if y.err != nil {
+					b.Fatal(y.err)
+				}
+			case <-time.After(10 * time.Minute):
+				b.Fatal("nothing came")
+			}
+		}
+		took := time.Since(begin)
+		for _, n := range readers {
+			w.nodes[n].unpin(c, id)
+		}
+		from.free(c, id)
+		for _, n := range w.nodes {
+			n.empty()
+		}
+		return took
+	}
+	for b.Loop() {
+		one, all := read(numbers[1:2]), read(numbers[1:])
+		b.ReportMetric(one.Seconds(), "s/one")
+		b.ReportMetric(all.Seconds(), "s/eight")
+		b.ReportMetric(all.Seconds()/one.Seconds(), "eight/one")
 	}
 }

@@ -31,8 +31,9 @@
 //
 // # Serving
 //
-// Serve answers requests for chunks. It holds the object in the store while it is being read, brings it back from disk if it has to, and sends it from the arena
-// or from the file in which it lies. From an object that is still being pulled it sends the chunks that are there and waits for the others. So a
+// Serve answers requests for chunks. It holds the object in the store while it is being read, and sends it from the arena or from the file in which it
+// lies. An object that is on disk only is sent from its copy there, unless that is compressed: then the store brings it back (ondisk.go). A chunk is compressed where that saves time
+// (packing.go). From an object that is still being pulled it sends the chunks that are there and waits for the others. So a
 // large object goes through a chain of nodes in little more than the time of one transfer. While a chunk is awaited, the other node is told each second that this
 // one lives.
 //

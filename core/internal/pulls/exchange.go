@@ -160,7 +160,7 @@ func (p *Pulls) flush() {
 func (p *Pulls) carryOut(a dir.Action) {
 	switch a := a.(type) {
 	case dir.At:
-		p.answer(a.Ask, linkmsg.ObjectAnswer{Holders: numbers(a.Holders), Version: uint64(a.Version), Size: a.Size})
+		p.answer(a.Ask, linkmsg.ObjectAnswer{Holders: numbers(a.Holders), Begun: a.Begun, Version: uint64(a.Version), Size: a.Size})
 	case dir.Lost:
 		p.answer(a.Ask, linkmsg.ObjectAnswer{Freed: a.Freed})
 	case dir.Free:

@@ -154,10 +154,10 @@ func TestServe_ChunkIsNotThereYet_SaysThatItLives(t *testing.T) {
 	b := w.nodes[2].ask(&process{}, id, Get)
 	receive(t, g.at)
 	w.nodes[2].p.times.waitEvery = time.Millisecond
-	w.nodes[4].p.conns.patience = 200 * time.Millisecond
+	w.nodes[4].p.conns.patience = time.Second
 	before := a.asks()
 	c := w.nodes[4].ask(&process{}, id, Get)
-	time.Sleep(600 * time.Millisecond) // node 4 would have given node 2 up by now
+	time.Sleep(1400 * time.Millisecond) // node 4 would have given node 2 up by now
 	close(g.open)
 	w.nodes[2].same(receive(t, b), id, 70*mib)
 	w.nodes[4].same(receive(t, c), id, 70*mib)

@@ -41,6 +41,7 @@ func TestHandle_WhatMakesNoSense_IsRefused(t *testing.T) {
 		"an unknown event":     {linkmsg.TObjectNews, linkmsg.ObjectNews{What: "eaten", List: []linkmsg.ObjectVersion{{ID: yours}}}, `"eaten" means nothing`},
 		"an unknown question":  {linkmsg.TObjectAsk, linkmsg.ObjectAsk{What: "why", List: []linkmsg.ObjectVersion{{ID: yours}}}, `"why" about objects means nothing`},
 		"where is nothing":     {linkmsg.TObjectAsk, linkmsg.ObjectAsk{What: linkmsg.ObjectWhere}, "names 0 objects"},
+		"failed with many":     {linkmsg.TObjectAsk, linkmsg.ObjectAsk{What: linkmsg.ObjectWhere, List: many[:1], Failed: make([]linkmsg.HolderFailure, linkmsg.MaxHolders+1)}, "names 5 nodes, at most 4"},
 		"too many":             {linkmsg.TObjectAsk, linkmsg.ObjectAsk{What: linkmsg.ObjectThere, List: many}, "names 10001 objects, at most 10000"},
 		"no message of theirs": {wire.TCensus, nil, "is not about objects"},
 		"no body":              {linkmsg.TObjectAsk, "x", "message type 231"},

@@ -39,6 +39,7 @@ type pull struct {
 
 	version, size uint64
 	holders       []uint32                // from which it reads, at least one
+	begun         bool                    // the only one pulls the object itself
 	placed        bool                    // the directory has it pull from them
 	failed        []linkmsg.HolderFailure // from which it could not read in the last attempt
 	fell          bool                    // the directory has not been told of that
@@ -146,7 +147,7 @@ func (x *pull) answered(a *linkmsg.ObjectAnswer) {
 	case x.room != nil && (a.Version != x.version || a.Size != x.size):
 		x.restart()
 	default:
-		x.version, x.size, x.holders = a.Version, a.Size, a.Holders
+		x.version, x.size, x.holders, x.begun = a.Version, a.Size, a.Holders, a.Begun
 		x.proceed()
 		x.wake()
 	}

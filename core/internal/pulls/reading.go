@@ -9,7 +9,8 @@ import (
 )
 
 // An object of more than manyFrom bytes is read over several bulk connections: at least fewStreams, at most mostStreams, and one
-// for each holder.
+// for each holder. From a holder that pulls the object itself it is read over one, because chunks that share the way
+// arrive later, and so each node of a chain would begin later.
 const (
 	manyFrom    = 4 * chunkSize
 	fewStreams  = 2
@@ -17,9 +18,9 @@ const (
 )
 
 // streamsFor returns how many streams read an object.
-func streamsFor(size uint64, holders, missing int) int {
+func streamsFor(size uint64, holders int, begun bool, missing int) int {
 	n := holders
-	if size > manyFrom {
+	if size > manyFrom && !begun {
 		n = max(n, fewStreams)
 	}
 	return min(n, mostStreams, missing)
@@ -34,7 +35,7 @@ func (x *pull) read() {
 		x.complete()
 		return
 	}
-	for i := range streamsFor(x.size, len(x.holders), x.chunks.missing) {
+	for i := range streamsFor(x.size, len(x.holders), x.begun, x.chunks.missing) {
 		s := &stream{x: x, first: i, version: x.version, room: *x.room}
 		x.streams = append(x.streams, s)
 	}
