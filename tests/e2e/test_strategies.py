@@ -14,7 +14,7 @@ import eagleray
 import numpy as np
 import pytest
 from eagleray.cluster_utils import Cluster
-from eagleray.exceptions import TaskUnschedulableError
+from eagleray.exceptions import ActorUnschedulableError, TaskUnschedulableError
 from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as Affinity
 from pace import until
 
@@ -208,3 +208,19 @@ def test_ids_that_are_none_are_refused_at_once() -> None:
             stays.options(scheduling_strategy=Affinity(wrong, soft=False))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy"):
         stays.options(scheduling_strategy="PACK")
+
+
+def test_an_actor_that_fits_the_sum_and_no_node(nodes: Nodes) -> None:
+    @eagleray.remote(num_cpus=5)
+    class Large:
+        pass
+
+    with pytest.raises(ActorUnschedulableError, match=r'nodes of the cluster have at most .*"CPU": 4.*CPU: asked 5'):
+        Large.remote()
+
+    @eagleray.remote(num_gpus=1, resources={"b": 1})
+    class Both:
+        pass
+
+    with pytest.raises(ActorUnschedulableError, match=r'"GPU": 2, "b": 4} \(no node has all of it\)'):
+        Both.remote()

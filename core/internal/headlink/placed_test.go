@@ -250,7 +250,7 @@ func TestPlaced_StrategyAndOwnNode_ReachTheMachine(t *testing.T) {
 	a.client.Stock(all(four))
 	b.client.Stock(all(resource.Set{"CPU": 4 * resource.Unit, "b": 4 * resource.Unit}))
 	a.client.Want(5, 1, wants(1, oneB))
-	a.expect(t, "1 of node 2 to 1/5/1") // so both stocks have arrived
+	a.expect(t, "1 of node 2 to 1/5/1")                        // so both stocks have arrived
 	a.client.Stock(resource.Stock{Totals: four, Free: oneCPU}) // at once, and too soon to be told by itself
 	q := wants(3, oneCPU)
 	q.Home = true
