@@ -67,7 +67,7 @@ func (b *RegisterActor) apply(m *Machine) Result {
 	a.Incarnation = record.FirstIncarnation
 	a.NumRestarts, a.Released, a.Cause = 0, false, record.Cause{}
 	a.Node, a.Worker, a.Address, a.Pid = ids.Node{}, ids.Worker{}, "", 0
-	a.StartedMs, a.EndedMs, a.Previous = 0, 0, record.Instance{}
+	a.StartedMs, a.EndedMs, a.LateRefs, a.Previous = 0, 0, false, record.Instance{}
 	m.putActor(&a)
 	return Result{}
 }
@@ -80,6 +80,9 @@ func (b *ActorPlaced) apply(m *Machine) Result {
 	a, o := m.current(b.Instance.Actor, b.Instance.Incarnation)
 	if o == Done && a.State == record.ActorAlive {
 		o = Stale
+	}
+	if n := m.nodes[b.Instance.Node]; o == Done && n != nil && n.State == record.NodeDead {
+		o = NodeGone
 	}
 	if o != Done {
 		return Result{Outcome: o}
@@ -114,7 +117,7 @@ func (b *ActorAlive) apply(m *Machine) Result {
 	next := *a
 	next.State = record.ActorAlive
 	next.Node, next.Worker, next.Address, next.Pid = i.Node, i.Worker, i.Address, i.Pid
-	next.StartedMs = b.AtMs
+	next.StartedMs, next.LateRefs = b.AtMs, i.LateRefs
 	m.putActor(&next)
 	return Result{}
 }
@@ -132,7 +135,7 @@ func (b *ActorRestarting) apply(m *Machine) Result {
 	next.State = record.ActorRestarting
 	next.Previous = a.Instance()
 	next.Node, next.Worker, next.Address, next.Pid = ids.Node{}, ids.Worker{}, "", 0
-	next.StartedMs = 0
+	next.StartedMs, next.LateRefs = 0, false
 	next.Incarnation++
 	next.NumRestarts++
 	next.Cause = b.Cause
@@ -158,7 +161,7 @@ func (b *ActorDead) apply(m *Machine) Result {
 	next.State = record.ActorDead
 	next.Cause = b.Cause
 	next.EndedMs = b.AtMs
-	next.Spec, next.Meta, next.RunResources, next.Fallback = nil, nil, nil, nil
+	next.Spec, next.Meta, next.RunResources, next.Fallback, next.Home = nil, nil, nil, nil, nil
 	if a.Name != "" {
 		delete(m.names, name{a.Namespace, a.Name})
 	}

@@ -69,16 +69,16 @@ func TestMachine_ActorsLife_WholeRecord(t *testing.T) {
 	want.Ordinal, want.State, want.Incarnation = 11, record.ActorPending, record.FirstIncarnation
 	want.NumRestarts, want.Released, want.Cause = 0, false, record.Cause{}
 	want.Node, want.Worker, want.Address, want.Pid = ids.Node{}, ids.Worker{}, "", 0
-	want.StartedMs, want.EndedMs, want.Previous = 0, 0, record.Instance{}
+	want.StartedMs, want.EndedMs, want.LateRefs, want.Previous = 0, 0, false, record.Instance{}
 	holds("registered")
 
 	first := record.Instance{Actor: want.ID, Incarnation: 1, Node: ids.Node{7}, Worker: ids.Worker{7}, Address: "/s", Pid: 7}
-	second := record.Instance{Actor: want.ID, Incarnation: 1, Node: ids.Node{8}, Worker: ids.Worker{8}, Address: "/t", Pid: 8}
+	second := record.Instance{Actor: want.ID, Incarnation: 1, Node: ids.Node{8}, Worker: ids.Worker{8}, Address: "/t", Pid: 8, LateRefs: true}
 	apply(&ActorPlaced{first}, Done, true)
 	want.Node = first.Node
 	holds("placed")
 	apply(&ActorAlive{second, 50}, Done, true)
-	want.State, want.StartedMs = record.ActorAlive, 50
+	want.State, want.StartedMs, want.LateRefs = record.ActorAlive, 50, true
 	want.Node, want.Worker, want.Address, want.Pid = second.Node, second.Worker, second.Address, second.Pid
 	holds("alive")
 	apply(&ActorAlive{second, 60}, Done, false) // told again
@@ -90,7 +90,7 @@ func TestMachine_ActorsLife_WholeRecord(t *testing.T) {
 	apply(&ActorRestarting{want.ID, 2, crash}, Stale, false)
 	apply(&ActorRestarting{want.ID, 1, crash}, Done, true)
 	want.State, want.Incarnation, want.NumRestarts, want.Cause = record.ActorRestarting, 2, 1, crash
-	want.Previous, want.StartedMs = second, 0
+	want.Previous, want.StartedMs, want.LateRefs = second, 0, false
 	want.Node, want.Worker, want.Address, want.Pid = ids.Node{}, ids.Worker{}, "", 0
 	holds("restarts")
 	apply(&ActorAlive{first, 60}, Stale, false)
@@ -99,12 +99,30 @@ func TestMachine_ActorsLife_WholeRecord(t *testing.T) {
 	apply(&ActorDead{want.ID, 1, killed, 70}, Stale, false)
 	apply(&ActorDead{want.ID, 0, killed, 70}, Done, true)
 	want.State, want.Cause, want.EndedMs = record.ActorDead, killed, 70
-	want.Spec, want.Meta, want.RunResources, want.Fallback = nil, nil, nil, nil
+	want.Spec, want.Meta, want.RunResources, want.Fallback, want.Home = nil, nil, nil, nil, nil
 	holds("dead")
 	apply(&ActorDead{want.ID, 0, killed, 80}, Dead, false)
 	apply(&ActorReleased{want.ID}, Dead, false)
 	apply(&ActorReleased{ids.Actor{9}}, NotFound, false)
 	holds("told again")
+}
+
+// Nobody starts an actor on a node that is dead: who wanted that chooses another one.
+func TestMachine_ActorPlaced_NodeIsDead_IsRefused(t *testing.T) {
+	m := NewMachine()
+	apply := func(index uint64, b Body) Outcome {
+		r, _ := m.Apply(index, Command{Body: b})
+		return r.Outcome
+	}
+	apply(1, &RegisterNode{record.Node{ID: ids.Node{7}}})
+	apply(2, &RegisterActor{Actor: record.Actor{ID: ids.Actor{1}}})
+	apply(3, &NodeDead{ID: ids.Node{7}})
+	if o := apply(4, &ActorPlaced{record.Instance{Actor: ids.Actor{1}, Incarnation: 1, Node: ids.Node{7}}}); o != NodeGone {
+		t.Errorf("outcome %d", o)
+	}
+	if a, _ := m.Actor(ids.Actor{1}); a.Node != (ids.Node{}) {
+		t.Errorf("it is on node %s", a.Node)
+	}
 }
 
 // A command that makes no sense is refused before it reaches the log.

@@ -47,9 +47,12 @@ type Actor struct {
 	MaxRestarts     int           `msgpack:"max_restarts"` // -1: without limit
 	MaxConcurrency  int           `msgpack:"max_conc"`
 	MaxPendingCalls int           `msgpack:"max_pending"`
-	Spec            []byte        `msgpack:"spec"` // creation frame, opaque; dropped when the actor is dead
-	Code            []ids.Object  `msgpack:"code"` // large classes in Spec and its alternatives, of which the state keeps copies; dropped when it cannot start again
-	Meta            []byte        `msgpack:"meta"` // what a handle is made from, opaque; dropped when the actor is dead
+	Spec            []byte        `msgpack:"spec"`    // creation frame, opaque; dropped when the actor is dead
+	Code            []ids.Object  `msgpack:"code"`    // large classes in Spec and its alternatives, of which the state keeps copies; dropped when it cannot start again
+	Meta            []byte        `msgpack:"meta"`    // what a handle is made from, opaque; dropped when the actor is dead
+	Home            []byte        `msgpack:"home"`    // what other nodes need to know of its job, opaque; of a detached actor, whose creator's node may be gone when it restarts
+	Lasting         bool          `msgpack:"lasting"` // its creator works for a detached actor, so it goes on when the driver of its job leaves
+	Waits           bool          `msgpack:"waits"`   // for a node that can take it, however long that takes
 	CreatedMs       int64         `msgpack:"created"`
 
 	// Kept by the state. Ordinal is the log index of the registration; lists
@@ -64,6 +67,7 @@ type Actor struct {
 	Worker      ids.Worker `msgpack:"worker"`
 	Address     string     `msgpack:"addr"`
 	Pid         int        `msgpack:"pid"`
+	LateRefs    bool       `msgpack:"late"`    // its constructor got references that were not registered when it had ended
 	StartedMs   int64      `msgpack:"started"` // of this incarnation
 	Previous    Instance   `msgpack:"prev"`    // the incarnation that ended last
 	Cause       Cause      `msgpack:"cause"`   // why Previous ended; why it is DEAD
@@ -99,13 +103,13 @@ func (a *Actor) String() string {
 
 // Instance is one incarnation of an actor where it runs.
 func (a *Actor) Instance() Instance {
-	return Instance{Actor: a.ID, Incarnation: a.Incarnation, Node: a.Node, Worker: a.Worker, Address: a.Address, Pid: a.Pid}
+	return Instance{Actor: a.ID, Incarnation: a.Incarnation, Node: a.Node, Worker: a.Worker, Address: a.Address, Pid: a.Pid, LateRefs: a.LateRefs}
 }
 
 // Brief returns the record without the opaque bytes, for events.
 func (a *Actor) Brief() *Actor {
 	b := *a
-	b.Spec, b.Meta = nil, nil
+	b.Spec, b.Meta, b.Home = nil, nil, nil
 	return &b
 }
 
@@ -126,6 +130,7 @@ type Instance struct {
 	Worker      ids.Worker `msgpack:"worker"`
 	Address     string     `msgpack:"addr"`
 	Pid         int        `msgpack:"pid"`
+	LateRefs    bool       `msgpack:"late"` // as Actor.LateRefs
 }
 
 // Named is one row of the list of names.

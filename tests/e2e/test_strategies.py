@@ -224,3 +224,26 @@ def test_an_actor_that_fits_the_sum_and_no_node(nodes: Nodes) -> None:
 
     with pytest.raises(ActorUnschedulableError, match=r'"GPU": 2, "b": 4} \(no node has all of it\)'):
         Both.remote()
+
+
+@eagleray.remote(num_cpus=0)
+class Stays:
+    def where(self) -> str:
+        return here()
+
+
+def test_actors_follow_strategies(nodes: Nodes) -> None:
+    for name in ("second", "gpus"):
+        there = Stays.options(scheduling_strategy=Affinity(nodes.ids[name], soft=False))
+        assert nodes.names(eagleray.get([there.remote().where.remote() for _ in range(3)])) == {name: 3}
+    actors = [Stays.options(scheduling_strategy="SPREAD").remote() for _ in range(8)]
+    assert nodes.names(eagleray.get([actor.where.remote() for actor in actors])) == dict.fromkeys(nodes.ids, 2)
+
+
+def test_an_actor_that_names_a_node_that_is_not_there(nodes: Nodes) -> None:
+    unknown = os.urandom(28).hex()
+    hard = Stays.options(scheduling_strategy=Affinity(unknown, soft=False)).remote()
+    with pytest.raises(ActorUnschedulableError, match=f"on node {unknown} .* no such node of the cluster is alive"):
+        eagleray.get(hard.where.remote(), timeout=30)
+    soft = Stays.options(scheduling_strategy=Affinity(unknown, soft=True)).remote()
+    assert eagleray.get(soft.where.remote(), timeout=30) in nodes.ids.values()

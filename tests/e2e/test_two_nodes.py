@@ -225,8 +225,10 @@ WATCHES = """
     input()
     try:
         ray.get(counter.add.remote(1), timeout=30)
-    except ray.exceptions.ActorDiedError as error:
+    except ray.exceptions.ActorUnavailableError as error:
         print(str(error).replace(chr(10), " "))
+    n, at = ray.get(counter.add.remote(1), timeout=30)
+    print(n, at == ray.get_runtime_context().get_node_id())
 """
 
 
@@ -244,7 +246,7 @@ def test_a_node_that_ends_is_dead_for_the_others_with_its_job() -> None:
         program.kill()
         program.communicate()
         said, _ = watcher.communicate("\n", timeout=LIMIT)
-        assert "actors do not move to other nodes yet" in said and "killed by signal 9" in said, said
+        assert "its node has died" in said and "killed by signal 9" in said and said.endswith("\n1 True\n"), said
         source = """
         import eagleray as ray
         ray.init(namespace="kept")

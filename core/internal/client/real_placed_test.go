@@ -48,12 +48,13 @@ type placedNode struct {
 	cut    func() // ends the present connection with the head
 }
 
-func (n *placedNode) LeaseOffered(o place.Offer)          { n.D.LeaseOffered(o) }
-func (n *placedNode) WantInfeasible(i place.Infeasible)   { n.D.WantInfeasible(i) }
-func (n *placedNode) PlaceActor(record.Actor)             {}
-func (n *placedNode) StopActor(_ record.Instance, _ bool) {}
-func (n *placedNode) NodeIs(record.Node)                  {}
-func (n *placedNode) JobIs(record.Job)                    {}
+func (n *placedNode) LeaseOffered(o place.Offer)            { n.D.LeaseOffered(o) }
+func (n *placedNode) WantInfeasible(i place.Infeasible)     { n.D.WantInfeasible(i) }
+func (n *placedNode) PlaceActor(record.Actor, uint64)       {}
+func (n *placedNode) WithdrawActor(record.Instance, uint64) {}
+func (n *placedNode) StopActor(_ record.Instance, _ bool)   {}
+func (n *placedNode) NodeIs(record.Node)                    {}
+func (n *placedNode) JobIs(record.Job)                      {}
 
 // readyHead is the rest of a head, of which these tests need nothing: each node has a head of its own for jobs.
 type readyHead struct{ headlink.Head }

@@ -170,5 +170,5 @@ func (d *Daemon) enlist(c *client) bool {
 func (d *Daemon) totals() wire.Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit}
+	return wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow || d.o.Cluster != nil, Wait: d.o.WaitForFit}
 }

@@ -23,6 +23,9 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 		delete(d.failedStarts, i.Actor)
 		d.event(func(m *sched.Machine) { m.CancelActor(a.key()) })
 		d.incarnationGone(&a.rec)
+		if j := d.jobs[a.rec.Job]; j != nil {
+			d.endVisit(j)
+		}
 	case drain:
 		a.drains = true
 		if p := w.Peer(); p != nil {
@@ -62,7 +65,7 @@ func (d *Daemon) actorEnded(w *worker, end workers.End) {
 		return
 	}
 	if len(a.rec.Code) > 0 {
-		d.trimSoon()
+		d.trimmer.Soon()
 	}
 	d.endIncarnation(a.key(), end.Detail)
 	d.incarnationGone(&a.rec)
@@ -97,6 +100,11 @@ func reasonOf(excess fault.Code) record.Reason {
 func (d *Daemon) actorFailed(a sched.ActorFailed) {
 	x := d.actors[a.Actor.Actor]
 	if x == nil || x.rec.Incarnation != a.Actor.Incarnation {
+		return
+	}
+	if a.Code == fault.ActorUnschedulable && x.ticket != 0 { // the head knows what other nodes have
+		d.event(func(m *sched.Machine) { m.CancelActor(a.Actor) })
+		d.refuseActor(x)
 		return
 	}
 	if a.Code == fault.ActorUnschedulable {

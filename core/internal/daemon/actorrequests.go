@@ -28,6 +28,9 @@ func (d *Daemon) createActor(ctx context.Context, c *client, m *wire.Message) (a
 	if err == nil {
 		err = d.mayCreate(c, &rec)
 	}
+	if err == nil {
+		err = d.forOtherNodes(c, &rec)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -57,10 +57,12 @@ func (d *Daemon) actorPlaced(s sched.StartActor) {
 		return
 	}
 	d.keepIncarnation(a)
-	i := a.instance()
-	i.Node = d.o.Node
 	d.gpus.Assign(pressure.Given{Worker: uint64(w.id), Pid: w.Pid(), Actor: true, Name: a.rec.ClassName, Hold: s.Hold, Enforce: spec.Enforce})
-	d.head.ActorPlaced(i)
+	if a.rec.Node != d.o.Node { // else the head has committed it
+		i := a.instance()
+		i.Node = d.o.Node
+		d.head.ActorPlaced(i)
+	}
 	start := wire.ActorStart{
 		ActorID: a.rec.ID[:], Name: a.rec.Name, Namespace: a.rec.Namespace, ClassName: a.rec.ClassName,
 		Incarnation: a.rec.Incarnation, MaxConcurrency: a.rec.MaxConcurrency,
@@ -103,20 +105,11 @@ func (d *Daemon) actorReady(w *worker, r *wire.ActorReady) {
 	d.head.ActorStarted(d.located(a))
 }
 
-// hasLateRefs reports whether an actor's constructor had ended before all references that
-// it got were registered with their owners.
-func (d *Daemon) hasLateRefs(r *record.Actor) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	a := d.actors[r.ID]
-	return a != nil && a.lateRefs && a.rec.Incarnation == r.Incarnation
-}
-
 // located returns the instance with the place where it runs.
 func (d *Daemon) located(a *actor) record.Instance {
 	i := a.instance()
 	i.Node, i.Worker, i.Pid = d.o.Node, a.worker.self, a.worker.Pid()
-	i.Address = wire.AddressOf(a.worker.self.Owner())
+	i.Address, i.LateRefs = wire.AddressOf(a.worker.self.Owner()), a.lateRefs
 	return i
 }
 

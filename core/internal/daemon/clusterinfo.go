@@ -52,7 +52,7 @@ func (d *Daemon) nodeUse() (wire.ClusterInfo, resource.Set) {
 		free[storeMemory] = max(n-resource.FromInt(int64(d.objects.UsedBytes())), 0)
 	}
 	info := wire.ClusterInfo{
-		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()},
+		Totals:    wire.Totals{Resources: totals.Wire(), CanGrow: d.o.CanGrow || d.o.Cluster != nil, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()},
 		Available: free.Wire(),
 		Pending:   d.m.Pending(),
 		Workers:   len(d.workers),

@@ -105,7 +105,7 @@ func (d *Daemon) dropCodeOf(c *client) {
 	defer d.mu.Unlock()
 	for id := range c.codeFor {
 		d.head.DropCode(id)
-		d.trimSoon()
+		d.trimmer.Soon()
 	}
 	c.codeFor = nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/visitors"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
 )
@@ -61,6 +62,7 @@ func Open(o Options) (*Daemon, error) {
 	d.ctx, d.end = context.WithCancel(context.Background())
 	d.pipes = pipes.New(pipes.Options{Node: o.Number, Network: o.Network, Here: pipeHost{d}, Refused: func(err error) { d.refuse("pipe refused", err) }})
 	d.logs = joblogs.New(joblogs.Options{Node: o.Number, Address: o.Address, Network: o.Objects, Ended: d.JobEnded, Refused: func(err error) { d.refuse("message refused", err) }})
+	d.jobsElsewhere = visitors.New(visitors.Options{Network: o.Objects, Here: d.jobHere, Refused: func(err error) { d.refuse("message refused", err) }})
 	d.openWatches()
 	d.perform = d.carryOut
 	d.objects, err = objects.Open(objects.Options{
@@ -104,8 +106,7 @@ func (d *Daemon) Serve() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.event(func(*sched.Machine) {}) // the head hears what this node has
-	d.trimWait = soonestTrim
-	d.trimTimer = time.AfterFunc(d.trimWait, d.trim)
+	d.trimmer.Start()
 }
 
 // closeLimit bounds how long Close kills what does not want to die.
@@ -154,9 +155,7 @@ func (d *Daemon) beginClose() (peers []*wire.Peer) {
 	d.gpus.Close()
 	d.objects.Stop()
 	d.timer.Stop()
-	if d.trimTimer != nil {
-		d.trimTimer.Stop()
-	}
+	d.trimmer.Stop()
 	for _, c := range d.clients {
 		peers = append(peers, c.peer)
 	}

@@ -30,8 +30,8 @@
 //
 // One goroutine accepts connections. Each connection has the two of its wire.Peer, and a process
 // with requests to the head has one while there are any. The packages workers, objects, pressure and joblogs
-// have those that their doc.go names. Timers of the scheduler, of actors' backoff and of
-// trim.go run on goroutines of their own. Close ends them all.
+// have those that their doc.go names. Timers of the scheduler and of actors' backoff
+// run on goroutines of their own. Close ends them all.
 //
 // # Life and death
 //

@@ -10,7 +10,7 @@ import (
 
 // NodeMessage serves a message that has come from another node, in the order of its control connection.
 func (d *Daemon) NodeMessage(from uint32, m *wire.Message) {
-	if !d.logs.Handle(from, m) {
+	if !d.logs.Handle(from, m) && !d.jobsElsewhere.Handle(m) {
 		d.pulls.Handle(from, m)
 	}
 }

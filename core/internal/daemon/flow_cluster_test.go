@@ -13,6 +13,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/play"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // playedCluster is a head that writes down what a daemon says about leases.
@@ -62,6 +63,10 @@ func (c *playedCluster) expect(t *testing.T, line string) {
 		}
 		return i >= 0
 	})
+}
+
+func (c *playedCluster) ActorRefused(i record.Instance, ticket uint64, _ resource.Stock) {
+	c.note(fmt.Sprintf("actor %x#%d is refused, ticket %d", i.Actor[0], i.Incarnation, ticket))
 }
 
 // free waits until the head knows that so many CPUs are free.

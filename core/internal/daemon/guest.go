@@ -7,7 +7,6 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
-	"github.com/eagleray/eagleray/core/internal/workers"
 )
 
 // reach begins a pipe: a process of this node wants to reach one of another node.
@@ -85,12 +84,8 @@ func (d *Daemon) enterGuest(c *client, id ids.Job, namespace string) error {
 	if d.closing {
 		return fault.New(fault.Closed, "the daemon is ending")
 	}
-	j := d.jobs[id]
-	switch {
-	case j == nil:
-		j = &job{Job: workers.NewJob(id, d.logs.Open(id)), namespace: namespace, visits: true, workers: make(map[sched.WorkerID]*worker)}
-		d.jobs[id] = j
-	case j.ended:
+	j := d.visiting(id, namespace)
+	if j.ended {
 		return fault.New(fault.Closed, "job %s has ended", id)
 	}
 	c.job = j
@@ -134,7 +129,7 @@ func (d *Daemon) dropGuests(j *job) {
 // endVisit ends a job of another node's driver of which nothing is here any more. The job itself
 // may go on, and come back with a guest; mu held.
 func (d *Daemon) endVisit(j *job) {
-	if j.visits && !j.ended && !d.closing && j.guests == 0 && len(j.workers) == 0 && j.registering == 0 && !j.detached {
+	if j.visits && !j.ended && !d.closing && j.guests == 0 && len(j.workers) == 0 && j.registering == 0 && !j.detached && !d.awaits(j) {
 		d.jobOver(j)
 	}
 }

@@ -49,6 +49,9 @@ func (d *Daemon) actorOver(j *job, rec *record.Actor) bool {
 // ownerOutlives reports whether the actor's owner lives and goes on when the
 // driver of the actor's job leaves; mu held.
 func (d *Daemon) ownerOutlives(rec *record.Actor) bool {
+	if rec.Owner.Node() != d.o.Number {
+		return rec.Lasting
+	}
 	owner := d.owners[rec.Owner]
 	return owner != nil && owner.outlives()
 }

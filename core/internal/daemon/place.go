@@ -7,14 +7,46 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// PlaceActor queues an incarnation for a worker. The head calls it.
-func (d *Daemon) PlaceActor(rec record.Actor) {
+// PlaceActor queues an incarnation for a worker. The head calls it. In a cluster the order has a ticket: when the incarnation has what
+// it needs the ticket is settled, or the incarnation is refused. Ticket 0 is that of a head without other nodes.
+func (d *Daemon) PlaceActor(rec record.Actor, ticket uint64) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if old := d.actors[rec.ID]; old != nil && old.rec.Incarnation >= rec.Incarnation {
+	switch old := d.actors[rec.ID]; {
+	case old == nil || old.rec.Incarnation < rec.Incarnation:
+		d.host(&actor{rec: rec, ticket: ticket})
+	case old.rec.Incarnation == rec.Incarnation && ticket != 0: // another process of the head repeats the order
+		old.ticket = ticket
+		if !old.asks && !d.m.RenewActor(old.key(), ticket) {
+			d.overflow.ActorTaken(ticket, d.m)
+		}
+	}
+}
+
+// WithdrawActor refuses an incarnation that the head has ordered and that waits for resources. The head calls it.
+func (d *Daemon) WithdrawActor(i record.Instance, ticket uint64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	a := d.actors[i.Actor]
+	if a == nil || a.rec.Incarnation != i.Incarnation || a.ticket != ticket {
 		return
 	}
-	d.place(&actor{rec: rec})
+	withdrawn := a.asks
+	d.event(func(m *sched.Machine) { withdrawn = withdrawn || m.WithdrawActor(a.key()) })
+	if withdrawn {
+		d.refuseActor(a)
+	} else {
+		d.overflow.ActorTaken(ticket, d.m)
+	}
+}
+
+// refuseActor says that this node does not start an incarnation, and forgets it; mu held.
+func (d *Daemon) refuseActor(a *actor) {
+	delete(d.actors, a.rec.ID)
+	d.overflow.ActorRefused(a.instance(), a.ticket, d.m)
+	if j := d.jobs[a.rec.Job]; j != nil {
+		d.endVisit(j)
+	}
 }
 
 // place queues an incarnation; mu held.
@@ -28,13 +60,14 @@ func (d *Daemon) place(a *actor) {
 		d.head.ActorStartFailed(a.instance(), record.Cause{Reason: record.JobEnded, Message: "its job has ended"})
 		return
 	}
+	j.detached = j.detached || rec.Detached
 	k := sched.Class{Need: resource.FromWire(rec.Resources), Env: rec.EnvKey, Name: rec.ClassName, After: afterOf(rec.AfterMs)}
 	for _, o := range rec.Fallback {
 		k.Else = append(k.Else, sched.Choice{Need: resource.FromWire(o.Resources), Run: resource.FromWire(o.RunResources)})
 	}
 	d.afterBackoff(a, func() {
 		d.event(func(m *sched.Machine) {
-			m.PlaceActor(a.key(), rec.Job, k, resource.FromWire(rec.RunResources))
+			m.PlaceActor(a.key(), rec.Job, k, resource.FromWire(rec.RunResources), a.ticket)
 			if j.ended {
 				m.RemoveJob(rec.Job) // so that no worker but the actor's is started for the job
 			}
@@ -62,6 +95,6 @@ func (d *Daemon) replace(a *actor, w *worker) bool {
 	if w.Reason() == wire.ExitDeclines { // the worker has not failed, and each worker declines once at most
 		replaced = a.replaced
 	}
-	d.place(&actor{rec: a.rec, replaced: replaced})
+	d.place(&actor{rec: a.rec, replaced: replaced}) // its ticket is settled
 	return true
 }

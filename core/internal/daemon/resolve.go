@@ -64,7 +64,7 @@ func (d *Daemon) actorState(r *record.Resolution) wire.ActorState {
 	switch r.State {
 	case record.ActorAlive:
 		s.Addr, s.Pid, s.NodeID, s.WorkerID = r.Actor.Address, r.Actor.Pid, r.Actor.Node[:], r.Actor.Worker[:]
-		s.Unregistered = d.hasLateRefs(&r.Actor)
+		s.Unregistered = r.Actor.LateRefs
 	case record.ActorDead:
 		s.Message = deathtext.Of(&r.Actor, d.o.Address)
 		s.Cause, s.Error = string(r.Actor.Cause.Fault()), r.Actor.Cause.Error

@@ -11,6 +11,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/complaints"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/joblogs"
+	"github.com/eagleray/eagleray/core/internal/machine"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
 	"github.com/eagleray/eagleray/core/internal/pipes"
@@ -18,6 +19,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/internal/visitors"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
 	"github.com/eagleray/eagleray/core/record"
@@ -31,6 +33,7 @@ type Daemon struct {
 	socket     *net.UnixListener
 	began      time.Time
 	complaints complaints.Log // of what is refused
+	trimmer    machine.Trimmer
 
 	headSet chan struct{} // closed when head is set
 	head    Head
@@ -38,31 +41,29 @@ type Daemon struct {
 	end     context.CancelFunc
 	served  sync.WaitGroup
 
-	mu          sync.Mutex
-	m           *sched.Machine
-	perform     func(sched.Action, workers.End) // carries out an order of the scheduler: carryOut in orders.go
-	acting      bool                            // the scheduler's orders are being carried out
-	timer       *time.Timer
-	trimTimer   *time.Timer   // see trim.go
-	trimWait    time.Duration // until the next trim
-	collections uint64        // how many garbage collections there had been at the last trim
-	objects     *objects.Store
-	clients     map[sched.ClientID]*client
-	owners      map[ids.Owner]*client // those of clients that may own objects
-	table       *workers.Table
-	workers     map[sched.WorkerID]*worker // those of the table
-	jobs        map[ids.Job]*job
-	actors      map[ids.Actor]*actor
-	handovers   map[string]*client // workers that hand over to a successor, by token
-	lastClient  sched.ClientID
-	closing     bool
-	ended       []wire.WorkerRow // the workers that ended last
+	mu         sync.Mutex
+	m          *sched.Machine
+	perform    func(sched.Action, workers.End) // carries out an order of the scheduler: carryOut in orders.go
+	acting     bool                            // the scheduler's orders are being carried out
+	timer      *time.Timer
+	objects    *objects.Store
+	clients    map[sched.ClientID]*client
+	owners     map[ids.Owner]*client // those of clients that may own objects
+	table      *workers.Table
+	workers    map[sched.WorkerID]*worker // those of the table
+	jobs       map[ids.Job]*job
+	actors     map[ids.Actor]*actor
+	handovers  map[string]*client // workers that hand over to a successor, by token
+	lastClient sched.ClientID
+	closing    bool
+	ended      []wire.WorkerRow // the workers that ended last
 
 	overflow *overflow.Reporter // nil where this node is the only one
 
-	pipes *pipes.Pipes  // those that end on this node
-	pulls *pulls.Pulls  // objects that other nodes have, too
-	logs  *joblogs.Logs // output of workers whose drivers are on other nodes
+	pipes         *pipes.Pipes       // those that end on this node
+	pulls         *pulls.Pulls       // objects that other nodes have, too
+	logs          *joblogs.Logs      // output of workers whose drivers are on other nodes
+	jobsElsewhere *visitors.Visitors // what other nodes know of jobs
 
 	memory      *pressure.MemoryWatch
 	gpus        *pressure.GPUWatch
@@ -167,6 +168,8 @@ type actor struct {
 	replaced    int           // workers that ended before they had begun its creation
 	backoff     time.Duration // for which it is not placed, see restartbackoff.go
 	lateRefs    bool          // its constructor got references that were not registered when it had ended
+	ticket      uint64        // of the head's order, 0 for none
+	asks        bool          // its job is asked for, see visit.go
 }
 
 func (a *actor) key() sched.ActorID {

@@ -41,12 +41,12 @@ func TestPlaceActor_OlderOrSameIncarnation_ChangesNothing(t *testing.T) {
 	d.mu.Unlock()
 	for _, incarnation := range []uint64{1, 3} {
 		rec.Incarnation = incarnation
-		if d.PlaceActor(rec); d.actors[rec.ID] != there {
+		if d.PlaceActor(rec, 0); d.actors[rec.ID] != there {
 			t.Errorf("incarnation %d takes the place of the third", incarnation)
 		}
 	}
 	rec.Incarnation = 4
-	d.PlaceActor(rec)
+	d.PlaceActor(rec, 0)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if a := d.actors[rec.ID]; a == there || a == nil || a.rec.Incarnation != 4 {

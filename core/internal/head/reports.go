@@ -1,6 +1,7 @@
 package head
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -39,6 +40,12 @@ func (h *Head) logLost(what string, err error) {
 // ActorPlaced says which node starts the instance, so that NodeDied finds it.
 func (h *Head) ActorPlaced(i record.Instance) {
 	h.report(func() { h.logLost("actor placed", h.state.ActorPlaced(h.ctx, i)) })
+}
+
+// CommitPlaced is ActorPlaced for who has to know that it is committed before the node is told. The error is record.ErrNodeDead
+// if the node is dead.
+func (h *Head) CommitPlaced(ctx context.Context, i record.Instance) error {
+	return h.state.ActorPlaced(ctx, i)
 }
 
 // ActorStarted says that the constructor returned and the address takes calls.

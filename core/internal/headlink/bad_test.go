@@ -237,7 +237,7 @@ func FuzzHandle(f *testing.F) {
 	f.Add(uint16(linkmsg.THello), true, []byte(encoded(f, &h)))
 	f.Add(uint16(linkmsg.TAsk), true, []byte(encoded(f, &linkmsg.Ask{N: 1, Op: linkmsg.OpNodes, Body: linkmsg.Nothing})))
 	f.Add(uint16(linkmsg.TReport), true, []byte(encoded(f, &linkmsg.Told{N: 1, Kind: linkmsg.ActorPlaced, Body: encoded(f, &linkmsg.InstanceTold{})})))
-	f.Add(uint16(linkmsg.TOrder), false, []byte(encoded(f, &linkmsg.Told{N: 1, Kind: linkmsg.PlaceActor, Body: encoded(f, &record.Actor{})})))
+	f.Add(uint16(linkmsg.TOrder), false, []byte(encoded(f, &linkmsg.Told{N: 1, Kind: linkmsg.StartActor, Body: encoded(f, &linkmsg.Start{})})))
 	f.Add(uint16(linkmsg.TNews), false, []byte(encoded(f, &linkmsg.News{Nodes: []record.Node{{}}})))
 	f.Add(uint16(linkmsg.TStock), true, []byte(encoded(f, &linkmsg.Stock{Totals: map[string]int64{"CPU": 1}, Devices: map[string][]linkmsg.Device{"GPU": {{Bytes: 1, Free: 1}}}})))
 	f.Add(uint16(linkmsg.TWant), true, []byte(encoded(f, &linkmsg.Want{N: 1, Needs: []map[string]int64{{"CPU": 1}}})))

@@ -19,7 +19,10 @@ import (
 // Node is what the head tells a node to. Its methods must not wait. They are called one after the other and in order,
 // and may make reports.
 type Node interface {
-	PlaceActor(a record.Actor)
+	// PlaceActor starts an incarnation, or refuses it. The ticket names the order.
+	PlaceActor(a record.Actor, ticket uint64)
+	// WithdrawActor asks the node to refuse an incarnation that still waits there.
+	WithdrawActor(i record.Instance, ticket uint64)
 	// StopActor ends an incarnation: at once, or after the calls that have arrived.
 	StopActor(i record.Instance, drain bool)
 	// NodeIs and JobIs bring a record as it is now, again after a reconnection.

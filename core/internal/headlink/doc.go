@@ -46,6 +46,12 @@
 // lost with its connection expires. A process of the head calls no want infeasible before all nodes that are alive by the
 // cluster's state have said what they have.
 //
+// # Actors
+//
+// The machine of package place also decides which node starts an actor. The server commits that (Head.CommitPlaced) before the node is
+// ordered to, so a later process of the head orders the same node again, which starts one worker. A refusal is a report, so it is not lost; it names
+// the order, so it cannot be taken for one of a later order.
+//
 // # Files
 //
 //	outbox.go         numbered items that are kept until the other side has them; used by both ends
@@ -60,6 +66,7 @@
 //	serverreports.go  reports at the head
 //	placer.go         the machine of package place, and the time
 //	serverplace.go    offers of leases at the head
+//	serveractors.go   which node starts an actor: committed, then ordered
 //	news.go           records of nodes and jobs for all nodes
 //
 // # Goroutines and locks

@@ -1,5 +1,10 @@
 package headlink
 
+import (
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/record"
+)
+
 // Unreported returns how many reports are not acknowledged.
 func (c *Client) Unreported() int {
 	c.mu.Lock()
@@ -39,4 +44,9 @@ func (s *Server) Connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.peers)
+}
+
+// Order has a node start an actor, whatever the machine of package place knows.
+func (s *Server) Order(number uint32, a record.Actor) error {
+	return s.order(number, linkmsg.StartActor, &linkmsg.Start{Actor: a, Ticket: 1})
 }

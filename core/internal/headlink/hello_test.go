@@ -23,7 +23,7 @@ func TestHello_IsReadAfterThatOfANewerConnection_IsRefused(t *testing.T) {
 			if err := second.Call(w.ctx, linkmsg.THello, encoded(t, &newer), nil); err != nil {
 				t.Fatal(err)
 			}
-			if err := w.server.PlaceActor(nodeNumber, actor(1)); err != nil {
+			if err := w.server.Order(nodeNumber, actor(1)); err != nil {
 				t.Fatal(err)
 			}
 			err := first.Call(w.ctx, linkmsg.THello, encoded(t, &older), nil)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -107,6 +108,12 @@ func (c *Client) ActorWorkerDied(i record.Instance, cause record.Cause) {
 // ActorExited says that the instance ended on purpose.
 func (c *Client) ActorExited(i record.Instance, cause record.Cause) {
 	c.instance(linkmsg.ActorExited, i, cause, "")
+}
+
+// ActorRefused says that this node does not start the instance as it was told to, and what it has free.
+func (c *Client) ActorRefused(i record.Instance, ticket uint64, s resource.Stock) {
+	c.Settled(ticket, 0, s)
+	c.report(linkmsg.ActorRefused, &linkmsg.InstanceTold{Instance: i, Ticket: ticket})
 }
 
 // ActorInfeasible says that no node could ever take the instance.

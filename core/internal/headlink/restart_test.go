@@ -326,7 +326,7 @@ func TestOrders_NodeIsAway_EachOnceAndInOrder(t *testing.T) {
 		}
 		a := actor(2)
 		a.Spec = fmt.Append(nil, i)
-		if err := w.server.PlaceActor(nodeNumber, a); err != nil {
+		if err := w.server.Order(nodeNumber, a); err != nil {
 			t.Fatal(err)
 		}
 		want = append(want, fmt.Sprintf("place 2#0 %d", i))

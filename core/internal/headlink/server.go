@@ -8,6 +8,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -23,6 +25,10 @@ type Head interface {
 	// AwaitReports waits until all reports so far are committed, and LostReports counts those that could not be.
 	AwaitReports(ctx context.Context) error
 	LostReports() uint64
+
+	// CommitPlaced is ActorPlaced, and returns when it is committed. ActorFeasible takes ActorInfeasible back.
+	CommitPlaced(ctx context.Context, i record.Instance) error
+	ActorFeasible(i record.Instance)
 }
 
 // Server serves a head to the nodes.
@@ -146,18 +152,8 @@ func (s *Server) sessionOf(p *wire.Peer) *session {
 	return s.peers[p]
 }
 
-// PlaceActor has a node start the record's incarnation. The order waits until the node is connected,
-// or Forget is called.
-func (s *Server) PlaceActor(number uint32, a record.Actor) error {
-	return s.order(number, linkmsg.PlaceActor, &a)
-}
-
-// StopActor has a node end an incarnation: at once, or after the calls that have arrived.
-func (s *Server) StopActor(number uint32, i record.Instance, drain bool) error {
-	return s.order(number, linkmsg.StopActor, &linkmsg.Stop{Instance: i, Drain: drain})
-}
-
-// order gives an order to a node. The error says that it cannot be sent.
+// order gives an order to a node. It waits until the node is connected, or Forget is called. The error says that it
+// cannot be sent.
 func (s *Server) order(number uint32, kind linkmsg.Kind, body any) error {
 	b, err := linkmsg.Encode(fmt.Sprintf("an order %q", kind), body)
 	if err != nil {
@@ -165,15 +161,20 @@ func (s *Server) order(number uint32, kind linkmsg.Kind, body any) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.give(number, kind, b)
+}
+
+// give gives an order to a node; mu held.
+func (s *Server) give(number uint32, kind linkmsg.Kind, body msgpack.RawMessage) error {
 	if s.closed {
 		return record.ErrClosed
 	}
 	n := s.nodes[number]
 	if n == nil { // it has not come back since this process began
-		n = &node{orders: newOutbox()}
+		n = &node{number: number, orders: newOutbox()}
 		s.nodes[number] = n
 	}
-	told, err := linkmsg.Encode("an order", &linkmsg.Told{N: n.orders.first + uint64(len(n.orders.items)), Kind: kind, Body: b})
+	told, err := linkmsg.Encode("an order", &linkmsg.Told{N: n.orders.first + uint64(len(n.orders.items)), Kind: kind, Body: body})
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,8 @@ func (s *Server) decided(a place.Action) {
 		s.say(a.To.Node, linkmsg.TOffer, &linkmsg.Offer{Client: a.To.Client, Class: a.To.Class, Node: uint32(a.Node), N: a.N, Choice: a.Choice, Ticket: uint64(a.Ticket)})
 	case place.Infeasible:
 		s.say(a.To.Node, linkmsg.TInfeasible, &linkmsg.Infeasible{Client: a.To.Client, Class: a.To.Class, Message: cut(a.Message)})
+	default:
+		s.decidedActor(a)
 	}
 }
 

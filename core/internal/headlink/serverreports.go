@@ -48,7 +48,7 @@ const lostPause = 100 * time.Millisecond
 // commit commits a node's reports while there are any.
 func (s *Server) commit(n *node) {
 	for batch := s.takeReports(n); len(batch) > 0; batch = s.takeReports(n) {
-		for !s.commitBatch(batch) {
+		for !s.commitBatch(n.number, batch) {
 			if s.pause(); s.ctx.Err() != nil {
 				return
 			}
@@ -68,10 +68,10 @@ func (s *Server) takeReports(n *node) []linkmsg.Told {
 
 // commitBatch makes the reports and waits until they are committed. It reports false when one of them could not be:
 // then all have to be made again, which is harmless.
-func (s *Server) commitBatch(batch []linkmsg.Told) bool {
+func (s *Server) commitBatch(from uint32, batch []linkmsg.Told) bool {
 	lost := s.head.LostReports()
 	for i := range batch {
-		if err := s.tell(&batch[i]); err != nil { // the node would only send it again
+		if err := s.tell(from, &batch[i]); err != nil { // the node would only send it again
 			s.log.Error("a report of a node cannot be understood", "report", batch[i].Kind, "error", err)
 		}
 	}
@@ -90,7 +90,7 @@ func (s *Server) acknowledge(n *node, number uint64) {
 }
 
 // tell makes one report.
-func (s *Server) tell(t *linkmsg.Told) error {
+func (s *Server) tell(from uint32, t *linkmsg.Told) error {
 	switch t.Kind {
 	case linkmsg.ActorReleased, linkmsg.ClassDropped:
 		var a linkmsg.ActorRef
@@ -119,14 +119,20 @@ func (s *Server) tell(t *linkmsg.Told) error {
 		if err := linkmsg.Decode("a report on an actor", t.Body, maxReport, &i); err != nil {
 			return err
 		}
-		return s.tellInstance(t.Kind, &i)
+		return s.tellInstance(from, t.Kind, &i)
 	}
 	return nil
 }
 
 // tellInstance makes one report on an incarnation of an actor.
-func (s *Server) tellInstance(kind linkmsg.Kind, t *linkmsg.InstanceTold) error {
+func (s *Server) tellInstance(from uint32, kind linkmsg.Kind, t *linkmsg.InstanceTold) error {
 	switch kind {
+	case linkmsg.ActorStarted, linkmsg.ActorStartFailed, linkmsg.ActorWorkerDied, linkmsg.ActorExited:
+		s.actorGone(t.Instance)
+	}
+	switch kind {
+	case linkmsg.ActorRefused:
+		s.actorRefused(from, t)
 	case linkmsg.ActorPlaced:
 		s.head.ActorPlaced(t.Instance)
 	case linkmsg.ActorStarted:

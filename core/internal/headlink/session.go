@@ -14,6 +14,7 @@ import (
 
 // node is what the head keeps of one process of a node, also while it is not connected. The server's lock guards it.
 type node struct {
+	number  uint32
 	client  [16]byte // zero while the process has not connected
 	session *session // nil while it is not connected
 	orders  outbox
@@ -205,7 +206,7 @@ func (c *session) join(m *wire.Message, h *linkmsg.Hello) (before *wire.Peer, er
 		n.client, n.arrived, n.committed = h.Client, h.First-1, h.First-1
 	default: // a process of the node before it is gone, and its orders are, too
 		another = n != nil
-		n = &node{client: h.Client, orders: newOutbox(), arrived: h.First - 1, committed: h.First - 1}
+		n = &node{number: c.number, client: h.Client, orders: newOutbox(), arrived: h.First - 1, committed: h.First - 1}
 		s.nodes[c.number] = n
 	}
 	if h.Boot != s.boot {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/wire"
-	"github.com/eagleray/eagleray/core/record"
 )
 
 // Handle takes a message of the head. It reports false for a message that is not one of this conversation.
@@ -85,12 +84,18 @@ func (c *Client) took(p *wire.Peer, boot [16]byte, n uint64) error {
 
 func (c *Client) carryOut(told *linkmsg.Told) error {
 	switch told.Kind {
-	case linkmsg.PlaceActor:
-		var a record.Actor
-		if err := linkmsg.Decode("the actor to be placed", told.Body, wire.MaxControl, &a); err != nil {
+	case linkmsg.StartActor:
+		var s linkmsg.Start
+		if err := linkmsg.Decode("the actor to be started", told.Body, wire.MaxControl, &s); err != nil {
 			return err
 		}
-		c.o.Node.PlaceActor(a)
+		c.o.Node.PlaceActor(s.Actor, s.Ticket)
+	case linkmsg.WithdrawActor:
+		var w linkmsg.Withdraw
+		if err := linkmsg.Decode("the actor to be withdrawn", told.Body, maxReport, &w); err != nil {
+			return err
+		}
+		c.o.Node.WithdrawActor(w.Instance, w.Ticket)
 	case linkmsg.StopActor:
 		var s linkmsg.Stop
 		if err := linkmsg.Decode("the actor to be stopped", told.Body, maxReport, &s); err != nil {

@@ -93,7 +93,11 @@ func (n *playedNode) said() []string {
 	return append([]string(nil), n.trace...)
 }
 
-func (n *playedNode) PlaceActor(a record.Actor) {
+func (n *playedNode) WithdrawActor(i record.Instance, ticket uint64) {
+	n.note("withdraw %x#%d", i.Actor[0], i.Incarnation)
+}
+
+func (n *playedNode) PlaceActor(a record.Actor, _ uint64) {
 	n.note("place %x#%d %s", a.ID[0], a.Incarnation, a.Spec)
 }
 
@@ -129,7 +133,7 @@ type headProcess struct {
 }
 
 // PlaceActor and StopActor make it the head's placer.
-func (p *headProcess) PlaceActor(a record.Actor) { _ = p.server.PlaceActor(nodeNumber, a) }
+func (p *headProcess) PlaceActor(a record.Actor) { _ = p.server.Order(nodeNumber, a) }
 
 func (p *headProcess) StopActor(i record.Instance, how head.Stop) {
 	_ = p.server.StopActor(nodeNumber, i, how == head.StopDrain)
@@ -137,6 +141,8 @@ func (p *headProcess) StopActor(i record.Instance, how head.Stop) {
 
 // direct is the placer of a head in the node's process.
 type direct struct{ *playedNode }
+
+func (d direct) PlaceActor(a record.Actor) { d.playedNode.PlaceActor(a, 0) }
 
 func (d direct) StopActor(i record.Instance, how head.Stop) {
 	d.playedNode.StopActor(i, how == head.StopDrain)

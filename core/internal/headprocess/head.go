@@ -101,14 +101,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	}
 
 	server := headlink.NewServer(log)
-	p := &nodePlacer{server: server, state: state, log: log, ready: make(chan struct{})}
-	h, err := head.Open(head.Options{State: state, Placer: p, Log: log})
+	h, err := head.Open(head.Options{State: state, Placer: &nodePlacer{server: server, state: state, log: log}, Log: log})
 	if err != nil {
 		return fmt.Errorf("head: %w", err)
 	}
 	defer h.Close()
-	p.head = h
-	close(p.ready)
 	defer server.Close()
 	server.Serve(h)
 	following, unfollow := context.WithCancel(context.Background())

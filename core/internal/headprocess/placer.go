@@ -5,59 +5,52 @@ import (
 	"errors"
 	"log/slog"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/head"
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/record"
 	"github.com/eagleray/eagleray/raftstate"
 )
 
-// nodePlacer places an actor on the node of the process that has created it: that node knows the actor's job.
+// nodePlacer has the nodes of the cluster start and stop actors. Which node starts an actor is decided by headlink.Server.
 type nodePlacer struct {
 	server *headlink.Server
 	state  *raftstate.Node
 	log    *slog.Logger
-	ready  chan struct{} // closed when head is set
-	head   *head.Head
 }
 
 func (p *nodePlacer) PlaceActor(a record.Actor) {
-	number := a.Owner.Node()
-	if dead := p.deadNode(number); dead != nil {
-		go p.fail(&a, dead)
-		return
+	at := p.numberOf(a.Node)
+	if at == 0 && a.Node != (ids.Node{}) {
+		return // its node is dead: the head ends this incarnation
 	}
-	if err := p.server.PlaceActor(number, a); err != nil {
-		p.log.Error("an actor cannot be placed", "actor", a.ID, "node", number, "error", err)
-	}
-}
-
-// deadNode returns the record of the node with that number if it is dead.
-func (p *nodePlacer) deadNode(number uint32) *record.Node {
-	for _, n := range p.state.ListNodes() {
-		if n.Number == number && n.State == record.NodeDead {
-			return &n
-		}
-	}
-	return nil
-}
-
-// fail ends an actor whose node is dead. The head does not want to be called while it calls.
-func (p *nodePlacer) fail(a *record.Actor, n *record.Node) {
-	<-p.ready
-	p.head.ActorStartFailed(record.Instance{Actor: a.ID, Incarnation: a.Incarnation}, record.Cause{
-		Reason:  record.NodeDied,
-		Message: "the node " + n.Name + " of the process that has created it is dead (" + n.Reason + "), and actors do not move to other nodes yet",
-	})
+	p.server.PlaceActor(&a, at)
 }
 
 func (p *nodePlacer) StopActor(i record.Instance, how head.Stop) {
-	a, known := p.state.Actor(i.Actor)
-	if !known || p.deadNode(a.Owner.Node()) != nil {
-		return
+	if i.Node == (ids.Node{}) {
+		if a, known := p.state.Actor(i.Actor); known {
+			for _, o := range []record.Instance{a.Instance(), a.Previous} {
+				if o.Incarnation == i.Incarnation {
+					i.Node = o.Node
+				}
+			}
+		}
 	}
-	if err := p.server.StopActor(a.Owner.Node(), i, how == head.StopDrain); err != nil {
-		p.log.Error("an actor cannot be stopped", "actor", i.Actor, "node", a.Owner.Node(), "error", err)
+	if err := p.server.StopActor(p.numberOf(i.Node), i, how == head.StopDrain); err != nil {
+		p.log.Error("an actor cannot be stopped", "actor", i.Actor, "node", i.Node, "error", err)
 	}
+}
+
+// numberOf returns the number of a node that is not dead, else 0.
+func (p *nodePlacer) numberOf(id ids.Node) uint32 {
+	if id == (ids.Node{}) {
+		return 0
+	}
+	if n, known := p.state.Node(id); known && n.State != record.NodeDead {
+		return n.Number
+	}
+	return 0
 }
 
 // eachDeadNode calls a function for every node that is dead or dies, perhaps several times for one, until the context ends.

@@ -15,6 +15,7 @@
 //	told.go     what a node reports, and what the head orders and announces
 //	place.go    what a node has free, what it has no room for, and what other nodes offer
 //	objects.go  what the daemons of two nodes say about objects
+//	jobs.go     what a node asks about a job before it starts an actor of it
 //	output.go   what workers write, on its way to the node of their driver
 //	fault.go    errors that keep their identity on the way
 //	encode.go   bodies to bytes and back, with bounds

@@ -18,6 +18,7 @@ const (
 	ActorWorkerDied  Kind = "worker_died"  // InstanceTold
 	ActorExited      Kind = "exited"       // InstanceTold
 	ActorInfeasible  Kind = "infeasible"   // InstanceTold, with Message
+	ActorRefused     Kind = "refused"      // InstanceTold, with Ticket
 	ActorReleased    Kind = "released"     // ActorRef
 	ClassDropped     Kind = "class_drop"   // ActorRef
 	OwnerDied        Kind = "owner_died"   // Owner
@@ -26,8 +27,9 @@ const (
 
 // The orders of the head, with their bodies.
 const (
-	PlaceActor Kind = "place" // record.Actor
-	StopActor  Kind = "stop"  // Stop
+	StartActor    Kind = "start"    // Start
+	StopActor     Kind = "stop"     // Stop
+	WithdrawActor Kind = "withdraw" // Withdraw
 )
 
 // Told is a report or an order. Each side numbers what it tells, without gaps.
@@ -42,6 +44,19 @@ type InstanceTold struct {
 	Instance record.Instance `msgpack:"inst"`
 	Cause    record.Cause    `msgpack:"cause"`
 	Message  string          `msgpack:"msg"`
+	Ticket   uint64          `msgpack:"ticket"` // of the order
+}
+
+// Start has a node start an incarnation of an actor. The node settles the ticket when it has taken what the actor needs.
+type Start struct {
+	Actor  record.Actor `msgpack:"actor"`
+	Ticket uint64       `msgpack:"ticket"`
+}
+
+// Withdraw asks a node to refuse an actor that it was told to start, if the actor still waits there.
+type Withdraw struct {
+	Instance record.Instance `msgpack:"inst"`
+	Ticket   uint64          `msgpack:"ticket"`
 }
 
 // Owner names a process that owns objects or actors.

@@ -210,7 +210,10 @@ func (m *member) Bulk(ctx context.Context, node uint32) (net.Conn, error) {
 }
 
 // PlaceActor implements headlink.Node.
-func (m *member) PlaceActor(a record.Actor) { m.daemon.PlaceActor(a) }
+func (m *member) PlaceActor(a record.Actor, ticket uint64) { m.daemon.PlaceActor(a, ticket) }
+
+// WithdrawActor implements headlink.Node.
+func (m *member) WithdrawActor(i record.Instance, ticket uint64) { m.daemon.WithdrawActor(i, ticket) }
 
 // StopActor implements headlink.Node.
 func (m *member) StopActor(i record.Instance, drain bool) { m.daemon.StopActor(i, drain) }

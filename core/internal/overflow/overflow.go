@@ -4,6 +4,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // Cluster is the head as far as it places leases. Its methods must not wait, and what they say goes to the head in the order of the calls.
@@ -16,6 +17,8 @@ type Cluster interface {
 	Settled(ticket uint64, took int, s resource.Stock)
 	// Unused says that a process of this node does not use an offer.
 	Unused(ticket uint64)
+	// ActorRefused says that this node does not start an incarnation of an actor as it was told to, and what is free now.
+	ActorRefused(i record.Instance, ticket uint64, s resource.Stock)
 }
 
 // Reporter tells a Cluster what the scheduler of its node decides.
@@ -61,6 +64,19 @@ func (r *Reporter) Stock(m *sched.Machine) {
 	}
 	r.told, r.changes = true, m.StockChanges()
 	r.cluster.Stock(m.Stock())
+}
+
+// ActorTaken says that this node has taken what an actor needs that it was told to start.
+func (r *Reporter) ActorTaken(ticket uint64, m *sched.Machine) {
+	r.CarryOut(sched.Settled{Ticket: ticket, Took: 1}, m)
+}
+
+// ActorRefused says that this node does not start an actor as it was told to.
+func (r *Reporter) ActorRefused(i record.Instance, ticket uint64, m *sched.Machine) {
+	if r != nil {
+		r.told, r.changes = true, m.StockChanges()
+		r.cluster.ActorRefused(i, ticket, m.Stock())
+	}
 }
 
 // Unused says that an offer is not used.

@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sched"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // heard writes down what a head hears.
@@ -31,6 +32,10 @@ func (h *heard) Settled(ticket uint64, took int, s resource.Stock) {
 	h.note("ticket %d: %d, stock %s", ticket, took, s.Free)
 }
 func (h *heard) Unused(ticket uint64) { h.note("ticket %d is not used", ticket) }
+
+func (h *heard) ActorRefused(i record.Instance, ticket uint64, s resource.Stock) {
+	h.note("actor %x is refused, ticket %d, stock %s", i.Actor[0], ticket, s.Free)
+}
 
 // A daemon's reporter tells the head what the scheduler decides, and what is free when that has changed.
 func TestReporter_TellsTheHead(t *testing.T) {

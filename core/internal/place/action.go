@@ -23,6 +23,26 @@ type (
 		To      Key
 		Message string
 	}
+	// StartActor says that a node is to start an incarnation of an actor. The node answers with the ticket: it is settled when
+	// the node has taken what the actor needs, or the node refuses.
+	StartActor struct {
+		ID     ActorID
+		Node   Node
+		Ticket Ticket
+	}
+	// WithdrawActor asks a node that was told to start an actor to refuse it, if the actor still waits there.
+	WithdrawActor struct {
+		ID     ActorID
+		Node   Node
+		Ticket Ticket
+	}
+	// ActorInfeasible says that no node of the cluster can ever take an actor.
+	ActorInfeasible struct {
+		ID      ActorID
+		Message string
+	}
+	// ActorFeasible takes that back.
+	ActorFeasible struct{ ID ActorID }
 )
 
 func (a Offer) String() string {
@@ -32,6 +52,21 @@ func (a Offer) String() string {
 	}
 	return s
 }
+
+func (a StartActor) String() string {
+	return fmt.Sprintf("node %d starts %s, ticket %d", a.Node, a.ID, a.Ticket)
+}
+
+func (a WithdrawActor) String() string {
+	return fmt.Sprintf("node %d gives %s back, ticket %d", a.Node, a.ID, a.Ticket)
+}
+
+func (a ActorInfeasible) String() string { return fmt.Sprintf("infeasible %s: %s", a.ID, a.Message) }
+
+func (a ActorFeasible) String() string { return fmt.Sprintf("feasible %s", a.ID) }
+
+// String is what traces call an incarnation of an actor.
+func (id ActorID) String() string { return fmt.Sprintf("actor %x#%d", id.Actor[0], id.Incarnation) }
 
 func (a Infeasible) String() string { return fmt.Sprintf("infeasible %s: %s", a.To, a.Message) }
 

@@ -3,6 +3,7 @@ package place
 // decide makes all decisions that are possible now, and says them. Afterwards nothing more can be offered until the
 // next event.
 func (m *Machine) decide() {
+	m.decideActors()
 	m.judge()
 	m.round++
 	for {
@@ -39,11 +40,15 @@ func (m *Machine) next() (best *want) {
 
 // serve returns the node that gets the next lease of a want, and in which choice; nil if no node has room.
 func (m *Machine) serve(w *want) (*node, int) {
+	except := w.key.Node
+	if w.home {
+		except = 0
+	}
 	for i, d := range w.needs {
 		if i > 0 && w.due == 0 {
 			break
 		}
-		if n := m.choose(&wish{d, w.strategy, w.key.Node, w.home, w.near, w.given}); n != nil {
+		if n := m.choose(&wish{d, w.strategy, w.key.Node, except, w.near, w.given}); n != nil {
 			return n, i
 		}
 	}
@@ -72,12 +77,21 @@ func (m *Machine) freshTicket(w *want, n *node, choice int) *ticket {
 			return t
 		}
 	}
-	t := &ticket{id: m.nextTicket, to: w.key, node: n, need: w.needs[choice], choice: choice, ends: m.now + m.o.TicketFor}
-	m.nextTicket++
-	t.need.uses++
-	n.tickets = append(n.tickets, t)
-	m.tickets[t.id] = t
-	m.expiring = append(m.expiring, t)
+	t := &ticket{id: m.newTicket(), to: w.key, node: n, need: w.needs[choice], choice: choice, ends: m.now + m.o.TicketFor}
+	m.open(t)
 	m.fresh = append(m.fresh, t)
 	return t
+}
+
+func (m *Machine) newTicket() Ticket {
+	m.nextTicket++
+	return m.nextTicket - 1
+}
+
+// open enters a ticket in the tables.
+func (m *Machine) open(t *ticket) {
+	t.need.uses++
+	t.node.tickets = append(t.node.tickets, t)
+	m.tickets[t.id] = t
+	m.expiring = append(m.expiring, t)
 }

@@ -41,9 +41,17 @@
 // it, and comes back when more of it is free. So a want that fits nowhere costs next to nothing
 // until something is freed.
 //
+// # Actors
+//
+// An actor is placed as soon as it is known (PlaceActor). A node with room gets it, the node of its creator first while less than PackTo
+// of that is used, and what it needs is debited there (StartActor). If no node has room, it waits with the node that has the fewest
+// waiting actors for its size, because there leases are recalled for it and its job has turns. When another node has room meanwhile, the actor is
+// withdrawn (WithdrawActor): the node refuses it (ActorRefused), and it goes where there is room. So two nodes never start one
+// incarnation. An actor that no connected node could ever take stays here, and is infeasible when all nodes were heard.
+//
 // # What is not here yet
 //
-// Actors, labels, and recalling leases for others.
+// Labels, and recalling leases for others.
 //
 // # Invariants
 //

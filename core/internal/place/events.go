@@ -42,8 +42,14 @@ func (m *Machine) NodeGone(id Node) {
 		m.close(t)
 	}
 	m.pauses = slices.DeleteFunc(m.pauses, func(p pause) bool { return p.node == n })
+	for _, a := range slices.Clone(m.ordered) { // who places actors knows that the node is dead
+		if a.at == id {
+			m.forget(a)
+		}
+	}
 	delete(m.nodes, id)
 	delete(m.named, n.name)
+	m.grew = true // what has waited for this node alone may go elsewhere
 	m.slots[n.slot] = nil
 	if n.ledger == nil {
 		m.unheard--
@@ -121,7 +127,7 @@ func (m *Machine) report(id Node, s resource.Stock) error {
 
 // Await holds back the news that wants are infeasible, while nodes are alive of which nothing was heard yet.
 func (m *Machine) Await(wait bool) {
-	m.waits = wait
+	m.waits, m.grew = wait, true
 	m.decide()
 }
 
@@ -171,6 +177,9 @@ func less(n int, by uint64) int {
 // Settled says that an offer has been answered. From the node whose leases were offered: it has granted so many of
 // them, and has that stock now. From the node of the process: the process does not use the offer, and stock is nil.
 func (m *Machine) Settled(from Node, id Ticket, took int, s *resource.Stock) error {
+	if a := m.orders[id]; a != nil && a.at == from && took > 0 {
+		m.forget(a)
+	}
 	t := m.tickets[id]
 	switch {
 	case t == nil || t.node.id != from && t.to.Node != from:
@@ -202,12 +211,16 @@ func (m *Machine) Advance(now time.Duration) {
 		m.expiring = m.expiring[1:]
 		m.close(t)
 	}
+	if m.lookAt > 0 && m.lookAt <= m.now {
+		m.lookAt, m.grew = 0, true
+	}
 	for len(m.pauses) > 0 && m.pauses[0].ends <= m.now {
 		p := m.pauses[0]
 		m.pauses = m.pauses[1:]
 		if p.node.paused[p.need] == p.ends {
 			delete(p.node.paused, p.need)
 			m.consider(p.need, p.node)
+			m.grew = true // actors may wait there again
 		}
 	}
 	m.decide()
@@ -223,6 +236,9 @@ func (m *Machine) Next() (at time.Duration, ok bool) {
 	}
 	if len(m.pauses) > 0 && (!ok || m.pauses[0].ends < at) {
 		at, ok = m.pauses[0].ends, true
+	}
+	if m.lookAt > 0 && (!ok || m.lookAt < at) {
+		at, ok = m.lookAt, true
 	}
 	return at, ok
 }

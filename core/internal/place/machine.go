@@ -86,6 +86,16 @@ type Machine struct {
 	expiring   []*ticket // in order; settled ones are still among them for a while
 	pauses     []pause   // in order
 	fresh      []*ticket // of the decision that is being made
+
+	// Actors that no node has begun to start.
+	actors      map[ActorID]*actor
+	ordered     []*actor                // those that a node was told to start, in that order
+	orders      map[Ticket]*actor       // the same by their tickets
+	homeless    []*actor                // the others, in order
+	judgeActors bool                    // some of them were not judged
+	spread      map[string]map[Node]int // of SPREAD: how many actors of a class each node got, by the class's name
+	grew        bool                    // some node may have more room than when actors were decided last
+	lookAt      time.Duration           // when actors are to be decided although nothing happens; 0: never
 }
 
 // node is one node of the cluster. Its row stays while it is silent.
@@ -104,6 +114,7 @@ type node struct {
 	short   bool      // the ledger has less than they offer
 	paused  map[*need]time.Duration
 	wants   int // classes of its processes in the table
+	actors  int // that it was told to start, and has not begun to
 }
 
 // takes reports whether the node may be offered at all.
@@ -161,6 +172,7 @@ type turn struct {
 type ticket struct {
 	id     Ticket
 	to     Key
+	actor  *actor // for which it is; nil: it is an offer
 	node   *node
 	need   *need
 	choice int
@@ -190,8 +202,9 @@ func New(o Options) *Machine {
 	}
 	return &Machine{
 		o: o, nextTicket: max(o.FirstTicket, 1),
-		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), wants: make(map[Key]*want), needs: make(map[string]*need),
+		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), spread: make(map[string]map[Node]int), wants: make(map[Key]*want), needs: make(map[string]*need),
 		turns: make(map[who]*turn), tickets: make(map[Ticket]*ticket),
+		actors: make(map[ActorID]*actor), orders: make(map[Ticket]*actor),
 	}
 }
 
@@ -206,5 +219,5 @@ func (m *Machine) emit(a Action) { m.actions = append(m.actions, a) }
 
 // Sizes are how many entries the tables have, by name.
 func (m *Machine) Sizes() map[string]int {
-	return map[string]int{"nodes": len(m.nodes), "wants": len(m.wants), "needs": len(m.needs), "tickets": len(m.tickets), "turns": len(m.turns)}
+	return map[string]int{"nodes": len(m.nodes), "wants": len(m.wants), "needs": len(m.needs), "tickets": len(m.tickets), "turns": len(m.turns), "actors": len(m.actors)}
 }

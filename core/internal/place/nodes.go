@@ -10,6 +10,7 @@ func (m *Machine) grown(n *node) {
 		return
 	}
 	n.load = n.ledger.Load()
+	m.grew = true
 	for _, d := range m.list {
 		m.consider(d, n)
 	}
@@ -22,6 +23,7 @@ func (m *Machine) consider(d *need, n *node) {
 	}
 	d.in[n.slot] = true
 	d.open = append(d.open, n)
+	m.grew = true
 }
 
 // fits reports whether the node has a need free, and has not just refused it.
@@ -70,6 +72,14 @@ func (m *Machine) close(t *ticket) {
 	}
 	t.closed = true
 	delete(m.tickets, t.id)
+	if a := t.actor; a != nil {
+		if a.debit == t { // if the node has not begun to start the actor, the actor waits there
+			a.debit = nil
+		} else if a.next == t {
+			a.next, a.moves, a.since = nil, false, m.now
+			m.look(a)
+		}
+	}
 	n := t.node
 	n.tickets = slices.DeleteFunc(n.tickets, func(o *ticket) bool { return o == t })
 	t.undebit()

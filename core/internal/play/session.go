@@ -124,7 +124,7 @@ func (s *Session) Driver(env map[string]string) *Driver {
 // placer gives the daemon's methods the head's types, as the binary does.
 type placer struct{ d *daemon.Daemon }
 
-func (p placer) PlaceActor(a record.Actor) { p.d.PlaceActor(a) }
+func (p placer) PlaceActor(a record.Actor) { p.d.PlaceActor(a, 0) }
 func (p placer) StopActor(i record.Instance, how head.Stop) {
 	p.d.StopActor(i, how == head.StopDrain)
 }

@@ -108,7 +108,7 @@ type (
 		N      int
 		Ticket uint64 // of the want that is refused, 0 for none
 	}
-	// Settled says that a ticket is used up, of a guest or of OfferedHere, and how many leases it has brought or will.
+	// Settled says that a ticket is used up, of a guest or of OfferedHere: how many leases it has brought or will, or 1 if it was for an actor.
 	Settled struct {
 		Ticket uint64
 		Took   int

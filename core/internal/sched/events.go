@@ -280,8 +280,9 @@ func (m *Machine) WorkerGone(id WorkerID) {
 }
 
 // PlaceActor queues an actor for a worker. The actor needs c.Need to be placed, and keeps run
-// while it lives; an alternative has its own two sets.
-func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set) {
+// while it lives; an alternative has its own two sets. A ticket is that of the head's order, which is settled
+// when the actor has what it needs; 0: there is no such order.
+func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set, ticket uint64) {
 	if m.actors[id] != nil {
 		return
 	}
@@ -299,10 +300,10 @@ func (m *Machine) PlaceActor(id ActorID, job ids.Job, c Class, run resource.Set)
 		j.actors[shape] = d
 	}
 	m.actors[id] = d
-	d.queue = append(d.queue, actorWant{id, c.Name, m.now})
+	d.queue = append(d.queue, actorWant{id, c.Name, m.now, ticket})
 	d.want++
 	m.updateWaiting(d)
-	if !m.o.WaitForFit {
+	if !m.o.WaitForFit || ticket != 0 {
 		if why := m.whyInfeasible(d, c.Name); why != "" {
 			m.emit(ActorFailed{id, fault.ActorUnschedulable, why})
 		}
@@ -327,6 +328,25 @@ func (m *Machine) CancelActor(id ActorID) bool {
 	m.updateWaiting(d)
 	m.reschedule()
 	return true
+}
+
+// RenewActor gives an actor that waits for resources the ticket of a later order. It reports whether the actor does wait.
+func (m *Machine) RenewActor(id ActorID, ticket uint64) bool {
+	d := m.actors[id]
+	if d == nil {
+		return false
+	}
+	i := slices.IndexFunc(d.queue, func(a actorWant) bool { return a.id == id })
+	if i >= 0 {
+		d.queue[i].ticket = ticket
+	}
+	return i >= 0
+}
+
+// WithdrawActor forgets an actor that waits for resources. It reports whether it did.
+func (m *Machine) WithdrawActor(id ActorID) bool {
+	d := m.actors[id]
+	return d != nil && slices.ContainsFunc(d.queue, func(a actorWant) bool { return a.id == id }) && m.CancelActor(id)
 }
 
 // Move lets a lease serve another class of its holder that needs the same resources. The

@@ -157,9 +157,10 @@ type demand struct {
 
 // actorWant is one waiting actor.
 type actorWant struct {
-	id    ActorID
-	name  string
-	since time.Duration
+	id     ActorID
+	name   string
+	since  time.Duration
+	ticket uint64 // of the head's order, 0 for none
 }
 
 // reservation is a want whose resources are taken and that waits for a worker.

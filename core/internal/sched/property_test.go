@@ -148,7 +148,7 @@ func (w *world) step() {
 		run := pick(r, []resource.Set{{}, {"CPU": resource.Unit}, {"GPU": resource.Unit / 2}, {"NPU": resource.Unit}})
 		c := Class{Need: resource.Set{"CPU": resource.Unit}, Env: "a", Name: "A"}
 		w.alternatives(&c, run)
-		m.PlaceActor(id, ids.JobOf(uint32(1+r.IntN(3))), c, run)
+		m.PlaceActor(id, ids.JobOf(uint32(1+r.IntN(3))), c, run, 0)
 	case n < 82 && len(w.actors) > 0:
 		m.Leaving(w.anyActor())
 	case n < 84 && len(w.actors) > 0:

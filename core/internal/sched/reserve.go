@@ -52,6 +52,9 @@ func (m *Machine) reserve() {
 			if !extra.IsZero() {
 				r.extra = m.take(extra)
 			}
+			if r.actor.ticket != 0 {
+				m.emit(Settled{r.actor.ticket, 1})
+			}
 			m.noteActorReserved(best.pool, devicesKey(r.hold) != "")
 		} else {
 			r.hold = m.take(c.Need)

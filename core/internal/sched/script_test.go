@@ -97,7 +97,8 @@ func (s *interpreter) do(e *script.Event) []string {
 			m.WorkerGone(WorkerID(w))
 		}
 	case "actor":
-		m.PlaceActor(actorNumber(e.Int(0)), ids.JobOf(uint32(e.Int(1))), s.class(0, e), need(s.t, e.Option("run")))
+		ticket, _ := e.OptionNumber("ticket")
+		m.PlaceActor(actorNumber(e.Int(0)), ids.JobOf(uint32(e.Int(1))), s.class(0, e), need(s.t, e.Option("run")), uint64(ticket))
 	case "cancel":
 		m.CancelActor(actorNumber(e.Int(0)))
 	case "time":

@@ -48,7 +48,7 @@ func TestSizes_CountEachTable(t *testing.T) {
 	for id := range ClassID(3) {
 		m.DefineClass(1, Class{ID: id})
 	}
-	m.PlaceActor(actorNumber(1), ids.JobOf(1), Class{Need: resource.Set{"CPU": resource.Unit}}, nil)
+	m.PlaceActor(actorNumber(1), ids.JobOf(1), Class{Need: resource.Set{"CPU": resource.Unit}}, nil, 0)
 	want := map[string]int{
 		"jobs": 1, "clients": 1, "classes": 3, "shapes": 1, "actors": 1, "pools": 1, "reservations": 1, "workers": 1, "starting": 1,
 		"leases": 0, "waiting": 0,

@@ -17,11 +17,11 @@ func TestMachine_ActorsOfManyShapes_FewAreKept(t *testing.T) {
 	job := ids.JobOf(1)
 	m.AddJob(job, "")
 	waiting := ActorID{Actor: ids.Actor{1}, Incarnation: 1}
-	m.PlaceActor(waiting, job, Class{Need: resource.Set{"none": 7}, Name: "waits"}, nil)
+	m.PlaceActor(waiting, job, Class{Need: resource.Set{"none": 7}, Name: "waits"}, nil, 0)
 	for i := range 10 * keptShapes {
 		id := ActorID{Actor: ids.Actor{2}, Incarnation: uint64(i + 1)}
 		need := resource.Set{resource.CPU: resource.Amount(i + 1)}
-		m.PlaceActor(id, job, Class{Need: need, Name: "A"}, need)
+		m.PlaceActor(id, job, Class{Need: need, Name: "A"}, need, 0)
 		m.CancelActor(id)
 	}
 	if n := m.Sizes()["shapes"]; n > 2*keptShapes {
