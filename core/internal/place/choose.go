@@ -26,11 +26,21 @@ type wish struct {
 //   - all else: for work without accelerators a node without any; then a node that is used by less than PackTo, of
 //     these the node of the asking process and then the fullest; then the emptiest.
 func (m *Machine) choose(w *wish) *node {
-	only := m.onlyNode(w)
+	if only := m.onlyNode(w); only != (ids.Node{}) {
+		n := m.named[only]
+		if n == nil || !w.need.in[n.slot] || n.id == w.except {
+			return nil
+		}
+		if !n.fits(w.need) {
+			w.need.remove(n)
+			return nil
+		}
+		return n
+	}
 	for {
 		var best *node
 		for _, n := range w.need.open {
-			if (only == ids.Node{} || n.name == only) && n.id != w.except && (best == nil || m.better(w, n, best)) {
+			if n.id != w.except && (best == nil || m.better(w, n, best)) {
 				best = n
 			}
 		}
@@ -69,8 +79,10 @@ func (m *Machine) better(w *wish, n, o *node) bool {
 		}
 		return n.id < o.id
 	}
-	if a, b := w.nearness(n), w.nearness(o); a != b {
-		return a < b
+	if len(w.near) > 0 {
+		if a, b := w.nearness(n), w.nearness(o); a != b {
+			return a < b
+		}
 	}
 	if m.sparesDevices(w.need, n, o) {
 		return o.devices
