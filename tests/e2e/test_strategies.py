@@ -216,14 +216,14 @@ def test_an_actor_that_fits_the_sum_and_no_node(nodes: Nodes) -> None:
         pass
 
     with pytest.raises(ActorUnschedulableError, match=r'nodes of the cluster have at most .*"CPU": 4.*CPU: asked 5'):
-        Large.remote()
+        eagleray.get(Large.remote().__ray_ready__.remote(), timeout=30)
 
     @eagleray.remote(num_gpus=1, resources={"b": 1})
     class Both:
         pass
 
     with pytest.raises(ActorUnschedulableError, match=r'"GPU": 2, "b": 4} \(no node has all of it\)'):
-        Both.remote()
+        eagleray.get(Both.remote().__ray_ready__.remote(), timeout=30)
 
 
 @eagleray.remote(num_cpus=0)
