@@ -14,7 +14,7 @@ import eagleray
 import numpy as np
 import pytest
 from eagleray.cluster_utils import Cluster
-from eagleray.exceptions import TaskUnschedulableError
+from eagleray.exceptions import ActorUnschedulableError, TaskUnschedulableError
 from eagleray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as Affinity
 from pace import until
 
@@ -146,7 +146,7 @@ def test_a_softly_named_node_that_is_busy_is_waited_for(nodes: Nodes) -> None:
 def test_nodes_that_are_not_there(nodes: Nodes) -> None:
     unknown = os.urandom(28).hex()
     hard = stays.options(scheduling_strategy=Affinity(unknown, soft=False))
-    with pytest.raises(TaskUnschedulableError, match=f"must run on node {unknown} .* no such node of the cluster is alive"):
+    with pytest.raises(TaskUnschedulableError, match=f"on node {unknown} .* no such node of the cluster is alive"):
         eagleray.get(hard.remote(0), timeout=30)
     soft = stays.options(scheduling_strategy=Affinity(unknown, soft=True))
     assert eagleray.get(soft.remote(0), timeout=30) in nodes.ids.values()
@@ -208,3 +208,42 @@ def test_ids_that_are_none_are_refused_at_once() -> None:
             stays.options(scheduling_strategy=Affinity(wrong, soft=False))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy"):
         stays.options(scheduling_strategy="PACK")
+
+
+def test_an_actor_that_fits_the_sum_and_no_node(nodes: Nodes) -> None:
+    @eagleray.remote(num_cpus=5)
+    class Large:
+        pass
+
+    with pytest.raises(ActorUnschedulableError, match=r'nodes of the cluster have at most .*"CPU": 4.*CPU: asked 5'):
+        eagleray.get(Large.remote().__ray_ready__.remote(), timeout=30)
+
+    @eagleray.remote(num_gpus=1, resources={"b": 1})
+    class Both:
+        pass
+
+    with pytest.raises(ActorUnschedulableError, match=r'"GPU": 2, "b": 4} \(no node has all of it\)'):
+        eagleray.get(Both.remote().__ray_ready__.remote(), timeout=30)
+
+
+@eagleray.remote(num_cpus=0)
+class Stays:
+    def where(self) -> str:
+        return here()
+
+
+def test_actors_follow_strategies(nodes: Nodes) -> None:
+    for name in ("second", "gpus"):
+        there = Stays.options(scheduling_strategy=Affinity(nodes.ids[name], soft=False))
+        assert nodes.names(eagleray.get([there.remote().where.remote() for _ in range(3)])) == {name: 3}
+    actors = [Stays.options(scheduling_strategy="SPREAD").remote() for _ in range(8)]
+    assert nodes.names(eagleray.get([actor.where.remote() for actor in actors])) == dict.fromkeys(nodes.ids, 2)
+
+
+def test_an_actor_that_names_a_node_that_is_not_there(nodes: Nodes) -> None:
+    unknown = os.urandom(28).hex()
+    hard = Stays.options(scheduling_strategy=Affinity(unknown, soft=False)).remote()
+    with pytest.raises(ActorUnschedulableError, match=f"on node {unknown} .* no such node of the cluster is alive"):
+        eagleray.get(hard.where.remote(), timeout=30)
+    soft = Stays.options(scheduling_strategy=Affinity(unknown, soft=True)).remote()
+    assert eagleray.get(soft.where.remote(), timeout=30) in nodes.ids.values()

@@ -250,7 +250,7 @@ def test_a_drivers_work_over_there_ends_with_it(cluster: TwoNodes) -> None:
     driver = cluster.first.popen(
         program(
             """
-            f = ray.remote(num_cpus=2)(lambda: (print(os.getpid()), time.sleep(600)))
+            f = ray.remote(num_cpus=2)(lambda: time.sleep(600))
             pids = ray.remote(num_cpus=0, resources={"b": 0.01})(lambda: os.getpid())
             refs = [f.remote()]
             print(ray.get(pids.remote()), flush=True)

@@ -22,6 +22,7 @@ type playedCluster struct {
 	lines []string
 	stock resource.Stock
 	key   place.Key // of the last want
+	want  place.Want
 }
 
 func (c *playedCluster) note(line string) {
@@ -34,7 +35,7 @@ func (c *playedCluster) Want(client uint64, class uint32, w place.Want) {
 	c.note(fmt.Sprintf("class %d: %d after %d", class, w.N, w.Offered))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.key = place.Key{Client: client, Class: class}
+	c.key, c.want = place.Key{Client: client, Class: class}, w
 }
 
 func (c *playedCluster) Stock(s resource.Stock) {
@@ -82,6 +83,12 @@ func (c *playedCluster) wanted() place.Key {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.key
+}
+
+func (c *playedCluster) asked() place.Want {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.want
 }
 
 // What has no room overflows, offers reach the process that wants leases, and what is of no use is said.

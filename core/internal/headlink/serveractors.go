@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 	"github.com/eagleray/eagleray/core/record"
 )
 
@@ -41,6 +42,7 @@ func actorOf(a *record.Actor) place.Actor {
 		ID: place.ActorID{Actor: a.ID, Incarnation: a.Incarnation}, Home: place.Node(a.Owner.Node()), Name: a.ClassName,
 		After: time.Duration(a.AfterMs) * time.Millisecond, Wait: a.Waits,
 	}
+	q.Strategy, _ = strategy.Parse(a.Strategy) // the node of its creator has checked it
 	need := func(place, run record.Resources) {
 		set := resource.FromWire(place)
 		for name, n := range resource.FromWire(run) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/internal/strategy"
 )
 
 // An actor is placed as soon as it is known: a node with room gets it, or else a node that could have room waits with it. So
@@ -20,13 +21,14 @@ type ActorID struct {
 
 // Actor is what an incarnation of an actor needs.
 type Actor struct {
-	ID    ActorID
-	Home  Node           // of the process that has created it
-	Name  string         // of its class
-	Needs []resource.Set // to be started, then the alternatives; at least one
-	After time.Duration  // how long it waits for the first of them before an alternative may do
-	Wait  bool           // a node that has what it needs may come later: it is never infeasible
-	At    Node           // that was told to start it by an earlier process of the head; 0: none
+	ID       ActorID
+	Home     Node           // of the process that has created it
+	Name     string         // of its class
+	Needs    []resource.Set // to be started, then the alternatives; at least one
+	After    time.Duration  // how long it waits for the first of them before an alternative may do
+	Wait     bool           // a node that has what it needs may come later: it is never infeasible
+	Strategy strategy.Strategy
+	At       Node // that was told to start it by an earlier process of the head; 0: none
 }
 
 // MoveAfter is how long an actor waits in the queue of a node before another node with room may get it.
@@ -217,7 +219,8 @@ func (m *Machine) debitFor(a *actor, except Node) *ticket {
 		if i > 0 && a.After > 0 {
 			break
 		}
-		if n := m.roomOn(a, d, except); n != nil {
+		if n := m.choose(m.wish(a, d, except)); n != nil {
+			m.noteSpread(a, n)
 			t := &ticket{id: m.newTicket(), actor: a, node: n, need: d, choice: i, ends: m.now + m.o.TicketFor}
 			m.open(t)
 			if !t.debit() {
@@ -229,34 +232,29 @@ func (m *Machine) debitFor(a *actor, except Node) *ticket {
 	return nil
 }
 
-// roomOn returns the best node that has a need free, except for one; nil if none has.
-func (m *Machine) roomOn(a *actor, d *need, except Node) *node {
-	for {
-		var best *node
-		for _, n := range d.open {
-			if n.id != except && (best == nil || m.betterForActor(a, d, n, best)) {
-				best = n
-			}
-		}
-		if best == nil || best.fits(d) {
-			return best
-		}
-		d.remove(best)
-	}
+// wish is what decides where the actor runs, with one of its needs and not on one node.
+func (m *Machine) wish(a *actor, d *need, except Node) *wish {
+	return &wish{need: d, strategy: a.Strategy, from: a.Home, except: except, given: m.spread[a.Name]}
 }
 
-// betterForActor is better for an actor. The node of its creator comes first while less than PackTo of it is in use.
-func (m *Machine) betterForActor(a *actor, d *need, n, o *node) bool {
-	switch {
-	case m.sparesDevices(d, n, o):
-		return o.devices
-	case n.id == a.Home && n.load < m.o.PackTo:
-		return true
-	case o.id == a.Home && o.load < m.o.PackTo:
-		return false
+// noteSpread counts that an actor of a class got a node. Classes that were used long ago are forgotten, all at once.
+func (m *Machine) noteSpread(a *actor, n *node) {
+	if a.Strategy.Kind != strategy.Spread {
+		return
 	}
-	return m.better(&wish{need: d}, n, o)
+	given := m.spread[a.Name]
+	if given == nil {
+		if len(m.spread) >= keptSpread {
+			clear(m.spread)
+		}
+		given = make(map[Node]int)
+		m.spread[a.Name] = given
+	}
+	given[n.id]++
 }
+
+// keptSpread is of how many classes the machine knows which nodes their actors got.
+const keptSpread = 1024
 
 // sparesDevices reports whether one of two nodes only has accelerators, for work that needs none.
 func (m *Machine) sparesDevices(d *need, n, o *node) bool {
@@ -267,7 +265,7 @@ func (m *Machine) sparesDevices(d *need, n, o *node) bool {
 // returns nil if no connected node could ever take the actor.
 func (m *Machine) queueFor(a *actor) (best *node) {
 	for _, n := range m.slots {
-		if n == nil || !n.takes() || !n.could(a.needs) {
+		if n == nil || !n.takes() || !m.could(n, a) {
 			continue
 		}
 		if best == nil || m.queuesBetter(a, n, best) {
@@ -297,10 +295,12 @@ func (n *node) queue() float64 {
 	return float64(n.actors+1) / max(1, float64(n.totals[resource.CPU])/float64(resource.Unit))
 }
 
-// could reports whether the node could have one of the needs if all were free, and has not just refused it.
-func (n *node) could(needs []*need) bool {
-	return slices.ContainsFunc(needs, func(d *need) bool {
+// could reports whether the actor may run on the node, and the node could have one of its needs if all were free and has not
+// just refused it.
+func (m *Machine) could(n *node, a *actor) bool {
+	return slices.ContainsFunc(a.needs, func(d *need) bool {
+		only := m.onlyNode(m.wish(a, d, 0))
 		_, paused := n.paused[d]
-		return !paused && n.ledger.Could(d.set)
+		return !paused && (only == ids.Node{} || n.name == only) && n.ledger.Could(d.set)
 	})
 }

@@ -12,7 +12,7 @@ type wish struct {
 	need     *need
 	strategy strategy.Strategy
 	from     Node         // the node of the process that asks
-	home     bool         // that node may be chosen, too
+	except   Node         // is not chosen; 0: each may be
 	near     []Node       // nodes with large arguments, the best one first
 	given    map[Node]int // of SPREAD: how often each node was chosen for the same class
 }
@@ -26,11 +26,21 @@ type wish struct {
 //   - all else: for work without accelerators a node without any; then a node that is used by less than PackTo, of
 //     these the node of the asking process and then the fullest; then the emptiest.
 func (m *Machine) choose(w *wish) *node {
-	only := m.onlyNode(w)
+	if only := m.onlyNode(w); only != (ids.Node{}) {
+		n := m.named[only]
+		if n == nil || !w.need.in[n.slot] || n.id == w.except {
+			return nil
+		}
+		if !n.fits(w.need) {
+			w.need.remove(n)
+			return nil
+		}
+		return n
+	}
 	for {
 		var best *node
 		for _, n := range w.need.open {
-			if (only == ids.Node{} || n.name == only) && (w.home || n.id != w.from) && (best == nil || m.better(w, n, best)) {
+			if n.id != w.except && (best == nil || m.better(w, n, best)) {
 				best = n
 			}
 		}
@@ -69,10 +79,12 @@ func (m *Machine) better(w *wish, n, o *node) bool {
 		}
 		return n.id < o.id
 	}
-	if a, b := w.nearness(n), w.nearness(o); a != b {
-		return a < b
+	if len(w.near) > 0 {
+		if a, b := w.nearness(n), w.nearness(o); a != b {
+			return a < b
+		}
 	}
-	if n.devices != o.devices && !n.ledger.AsksDevices(w.need.set) && !o.ledger.AsksDevices(w.need.set) {
+	if m.sparesDevices(w.need, n, o) {
 		return o.devices
 	}
 	packN, packO := n.load < m.o.PackTo, o.load < m.o.PackTo
@@ -107,4 +119,5 @@ func (m *Machine) Name(id Node, name ids.Node) {
 	n.name = name
 	m.named[name] = n
 	m.shape++
+	m.grew = true
 }

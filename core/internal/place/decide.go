@@ -40,11 +40,15 @@ func (m *Machine) next() (best *want) {
 
 // serve returns the node that gets the next lease of a want, and in which choice; nil if no node has room.
 func (m *Machine) serve(w *want) (*node, int) {
+	except := w.key.Node
+	if w.home {
+		except = 0
+	}
 	for i, d := range w.needs {
 		if i > 0 && w.due == 0 {
 			break
 		}
-		if n := m.choose(&wish{d, w.strategy, w.key.Node, w.home, w.near, w.given}); n != nil {
+		if n := m.choose(&wish{d, w.strategy, w.key.Node, except, w.near, w.given}); n != nil {
 			return n, i
 		}
 	}

@@ -31,9 +31,8 @@
 // # Who comes first, and where
 //
 // Jobs take turns; within a job its processes do; within a process its classes do, the one that has waited longest
-// first. A want gets the first choice that fits anywhere. Among the nodes with room, work that needs no
-// accelerator goes to nodes without any. Then the fullest node comes first that is used by less than PackTo, and after that
-// the emptiest node. A node never gets its own wants back. A node that has refused a need, although its stock seemed to
+// first. A want gets the first choice that fits anywhere. Which of the nodes with room it gets depends on its strategy:
+// choose.go has the rules. A node gets its own wants back only if it has left the choice to this machine (Want.Home). A node that has refused a need, although its stock seemed to
 // have room, is left alone with that need for RefusedPause.
 //
 // # Costs
@@ -52,7 +51,7 @@
 //
 // # What is not here yet
 //
-// Scheduling strategies, labels, nodes that hold a task's arguments, and recalling leases for others.
+// Labels, and recalling leases for others.
 //
 // # Invariants
 //
@@ -60,7 +59,7 @@
 //
 //   - what is offered and not settled fits into what the node has reported as free;
 //   - a ticket is settled or expires, once;
-//   - no offer goes to a node that is gone, silent or doubted, and none to the node that the want is from;
+//   - no offer goes to a node that is gone, silent or doubted, to one that the want's strategy excludes, or unasked to the node that the want is from;
 //   - what is offered of a class never exceeds its level;
 //   - when all is settled, no want stays that fits a node.
 package place

@@ -66,6 +66,7 @@ func (m *Machine) NodeGone(id Node) {
 	}
 	delete(m.nodes, id)
 	delete(m.named, n.name)
+	m.grew = true // what has waited for this node alone may go elsewhere
 	m.slots[n.slot] = nil
 	if n.ledger == nil {
 		m.unheard--
@@ -143,7 +144,7 @@ func (m *Machine) report(id Node, s resource.Stock) error {
 
 // Await holds back the news that wants are infeasible, while nodes are alive of which nothing was heard yet.
 func (m *Machine) Await(wait bool) {
-	m.waits = wait
+	m.waits, m.grew = wait, true
 	m.decide()
 }
 

@@ -33,21 +33,13 @@ func (m *Machine) judge() {
 	for _, w := range list {
 		switch {
 		case w.level == 0:
-		case slices.ContainsFunc(w.needs, func(d *need) bool { return m.canEver(w, d) }):
+		case slices.ContainsFunc(w.needs, func(d *need) bool { return m.canEver(w.strategy, d) }):
 			w.told = false
 		case !w.told:
 			w.told = true
-			m.emit(Infeasible{w.key, m.whyNoLease(w)})
+			m.emit(Infeasible{w.key, m.whyInfeasible("task "+w.name, w.strategy, w.needs, " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
 		}
 	}
-}
-
-// whyNoLease says in words why no node can serve a want.
-func (m *Machine) whyNoLease(w *want) string {
-	if mustRunOn(w) {
-		return m.whyNotThere(w)
-	}
-	return m.whyInfeasible("task "+w.name, w.needs) + " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."
 }
 
 // judgeHomeless says which actors are infeasible and were not called so before.
@@ -58,20 +50,23 @@ func (m *Machine) judgeHomeless() {
 	m.judgeActors = false
 	for _, a := range m.homeless {
 		switch {
-		case slices.ContainsFunc(a.needs, m.isPossible):
+		case slices.ContainsFunc(a.needs, func(d *need) bool { return m.canEver(a.Strategy, d) }):
 			if a.told { // a node that is silent has what it needs
 				a.told = false
 				m.emit(ActorFeasible{a.ID})
 			}
-		case !a.told && !a.Wait:
+		case !a.told && (!a.Wait || mustRunOn(a.Strategy)):
 			a.told = true
-			m.emit(ActorInfeasible{a.ID, m.whyInfeasible("actor "+a.Name, a.needs) + " Ask for less, add a node that has it (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\"."})
+			m.emit(ActorInfeasible{a.ID, m.whyInfeasible("actor "+a.Name, a.Strategy, a.needs, " Ask for less, add a node that has it (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
 		}
 	}
 }
 
-// whyInfeasible says in words why no node can serve a task or an actor.
-func (m *Machine) whyInfeasible(who string, needs []*need) string {
+// whyInfeasible says in words why no node can serve a task or an actor, and what to change.
+func (m *Machine) whyInfeasible(who string, s strategy.Strategy, needs []*need, change string) string {
+	if mustRunOn(s) {
+		return m.whyNotThere(who, s, needs)
+	}
 	most := m.Largest()
 	why := make([]string, len(needs))
 	for i, d := range needs {
@@ -93,34 +88,34 @@ func (m *Machine) whyInfeasible(who string, needs []*need) string {
 	if len(why) > 1 {
 		text += "; of its fallback nothing fits either: " + strings.Join(why[1:], ", ")
 	}
-	return text + "."
+	return text + "." + change
 }
 
-// mustRunOn reports whether a want names the only node that does.
-func mustRunOn(w *want) bool { return w.strategy.Kind == strategy.Affinity && !w.strategy.Soft }
+// mustRunOn reports whether a strategy names the only node that does.
+func mustRunOn(s strategy.Strategy) bool { return s.Kind == strategy.Affinity && !s.Soft }
 
-// canEver reports whether a node could serve a want with that need if all were free, silent nodes included.
-func (m *Machine) canEver(w *want, d *need) bool {
-	if !mustRunOn(w) {
+// canEver reports whether a node that the strategy allows could have the need if all were free, silent nodes included.
+func (m *Machine) canEver(s strategy.Strategy, d *need) bool {
+	if !mustRunOn(s) {
 		return m.isPossible(d)
 	}
-	n := m.named[w.strategy.Node]
+	n := m.named[s.Node]
 	return n != nil && n.ledger != nil && n.ledger.Could(d.set)
 }
 
-// whyNotThere says in words why the node that a want names cannot serve it.
-func (m *Machine) whyNotThere(w *want) string {
+// whyNotThere says in words why the node that a task or an actor names cannot serve it.
+func (m *Machine) whyNotThere(who string, s strategy.Strategy, needs []*need) string {
 	const do = "Name a node of ray.nodes() that is alive, or use soft=True, with which another node does."
-	n := m.named[w.strategy.Node]
+	n := m.named[s.Node]
 	if n == nil || n.ledger == nil {
-		return fmt.Sprintf("task %s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), and no such node of the cluster is alive. %s", w.name, w.strategy.Node, do)
+		return fmt.Sprintf("%s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), and no such node of the cluster is alive. %s", who, s.Node, do)
 	}
-	why := make([]string, len(w.needs))
-	for i, d := range w.needs {
+	why := make([]string, len(needs))
+	for i, d := range needs {
 		text, _ := n.ledger.CanEver(d.set)
 		why[i] = fmt.Sprintf("%s (%s)", d.set, strings.ReplaceAll(text, "the cluster", "the node"))
 	}
-	return fmt.Sprintf("task %s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), which can never give %s. %s", w.name, w.strategy.Node, strings.Join(why, ", or "), do)
+	return fmt.Sprintf("%s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), which can never give %s. %s", who, s.Node, strings.Join(why, ", or "), do)
 }
 
 // whyNearest says what the first node lacks that has enough of everything by its sums: a device that is large enough, say.

@@ -89,12 +89,13 @@ type Machine struct {
 
 	// Actors that no node has begun to start.
 	actors      map[ActorID]*actor
-	ordered     []*actor          // those that a node was told to start, in that order
-	orders      map[Ticket]*actor // the same by their tickets
-	homeless    []*actor          // the others, in order
-	judgeActors bool              // some of them were not judged
-	grew        bool              // some node may have more room than when actors were decided last
-	lookAt      time.Duration     // when actors are to be decided although nothing happens; 0: never
+	ordered     []*actor                // those that a node was told to start, in that order
+	orders      map[Ticket]*actor       // the same by their tickets
+	homeless    []*actor                // the others, in order
+	judgeActors bool                    // some of them were not judged
+	spread      map[string]map[Node]int // of SPREAD: how many actors of a class each node got, by the class's name
+	grew        bool                    // some node may have more room than when actors were decided last
+	lookAt      time.Duration           // when actors are to be decided although nothing happens; 0: never
 }
 
 // node is one node of the cluster. Its row stays while it is silent.
@@ -202,7 +203,7 @@ func New(o Options) *Machine {
 	}
 	return &Machine{
 		o: o, nextTicket: max(o.FirstTicket, 1),
-		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), wants: make(map[Key]*want), needs: make(map[string]*need),
+		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), spread: make(map[string]map[Node]int), wants: make(map[Key]*want), needs: make(map[string]*need),
 		turns: make(map[who]*turn), tickets: make(map[Ticket]*ticket),
 		actors: make(map[ActorID]*actor), orders: make(map[Ticket]*actor),
 	}

@@ -61,7 +61,7 @@ func (s *interpreter) do(e *script.Event) []string {
 		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), e.Int(2), stock)
 	case "unused": // unused NODE TICKET
 		err = m.Settled(Node(e.Int(0)), Ticket(e.Int(1)), 0, nil)
-	case "actor": // actor NUMBER HOME need=… else=… after=… at=… wait=yes
+	case "actor": // actor NUMBER HOME need=… else=… after=… at=… wait=yes on=…
 		m.PlaceActor(s.actor(e))
 	case "refused": // refused NODE NUMBER TICKET
 		m.ActorRefused(Node(e.Int(0)), s.actorID(e.Int(1)), Ticket(e.Int(2)))
@@ -94,7 +94,7 @@ func (s *interpreter) actorID(n int) ActorID {
 }
 
 func (s *interpreter) actor(e *script.Event) Actor {
-	a := Actor{ID: s.actorID(e.Int(0)), Home: Node(e.Int(1)), Name: "A", Needs: []resource.Set{amounts(s.t, e.Option("need"))}, Wait: e.Option("wait") == "yes"}
+	a := Actor{ID: s.actorID(e.Int(0)), Home: Node(e.Int(1)), Name: "A", Needs: []resource.Set{amounts(s.t, e.Option("need"))}, Wait: e.Option("wait") == "yes", Strategy: s.strategy(e)}
 	if e.Has("else") {
 		for _, text := range strings.Split(e.Option("else"), "|") {
 			a.Needs = append(a.Needs, amounts(s.t, text))
@@ -125,13 +125,7 @@ func (s *interpreter) want(e *script.Event) Want {
 	for _, n := range e.List(e.Option("near")) {
 		w.Near = append(w.Near, Node(amount(s.t, n)/resource.Unit))
 	}
-	switch where, _, soft := strings.Cut(e.Option("on"), ":"); where { // on=spread, on=NODE or on=NODE:soft
-	case "":
-	case "spread":
-		w.Strategy.Kind = strategy.Spread
-	default:
-		w.Strategy = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(amount(s.t, where) / resource.Unit)}, Soft: soft}
-	}
+	w.Strategy = s.strategy(e)
 	if e.Has("else") {
 		for _, text := range strings.Split(e.Option("else"), "|") {
 			w.Needs = append(w.Needs, amounts(s.t, text))
@@ -175,4 +169,16 @@ func amount(t *testing.T, text string) resource.Amount {
 		t.Fatal(err)
 	}
 	return resource.Amount(f * float64(resource.Unit))
+}
+
+// strategy reads on=spread, on=NODE or on=NODE:soft.
+func (s *interpreter) strategy(e *script.Event) (x strategy.Strategy) {
+	switch where, _, soft := strings.Cut(e.Option("on"), ":"); where {
+	case "":
+	case "spread":
+		x.Kind = strategy.Spread
+	default:
+		x = strategy.Strategy{Kind: strategy.Affinity, Node: ids.Node{byte(amount(s.t, where) / resource.Unit)}, Soft: soft}
+	}
+	return x
 }

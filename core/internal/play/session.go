@@ -99,6 +99,13 @@ func (s *Session) End() {
 	}
 }
 
+// Record returns what the state has of an actor.
+func (s *Session) Record(id ids.Actor) (record.Actor, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), Limit)
+	defer cancel()
+	return s.head.Actor(ctx, id)
+}
+
 // Connect joins as a role.
 func (s *Session) Connect(role string) *Driver {
 	s.T.Helper()

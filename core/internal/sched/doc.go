@@ -60,7 +60,8 @@
 // With Options.Cluster there may be other nodes. Wants that have waited for 5 ms, and wants that this node can never
 // give, overflow: the head is told of them, and offers leases of other nodes, which count as granted (overflow.go). What no node can
 // give, the head calls infeasible. A process of another node gets what fits at once and is refused the rest
-// (guests.go). Without that option no decision is different.
+// (guests.go). For some classes the head decides also where this node has room (where.go). Without that option no decision is
+// different, but that a class fails which must run on another node.
 //
 // # Invariants
 //

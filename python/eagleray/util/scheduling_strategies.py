@@ -9,10 +9,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class NodeAffinitySchedulingStrategy:
-    """Runs a task on one node.
+    """Runs a task or an actor on one node.
 
-    A task waits for room on its node. If the node is dead, was never there or can never give what the task needs, the
-    task fails with ``TaskUnschedulableError``, or with ``soft`` runs on another node.
+    The work waits for room on its node. If the node is dead, was never there or can never give what the work needs, a
+    task fails with ``TaskUnschedulableError`` and an actor with ``ActorUnschedulableError``, or with ``soft`` the work
+    runs on another node.
 
     Args:
         node_id: The node's id in hex, as ``NodeID`` in ``nodes()``.

@@ -67,8 +67,8 @@ def _check_fits_a_node(
     why = "; ".join(dict.fromkeys(shortage(need, most) or "no node has all of it" for need in needs))
     raise ActorUnschedulableError(
         f"actor {class_name} needs {', or '.join(map(show, choices))} but the nodes of the cluster have at most "
-        f"{show(there)} ({why}). Ask for less, add a node that has them (`eagleray start --address=…`), or wait for it: "
-        "init(infeasible='wait')."
+        f"{show(there)} ({why}). Ask for less, add a node that has them (`eagleray start --address=…`), or "
+        "wait for it: init(infeasible='wait')."
     )
 
 
