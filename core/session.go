@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,12 +12,13 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/client"
+	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // Options say what to connect to and what Python the workers run.
 type Options struct {
-	Address    string                           // session directory or its d.sock; "": EAGLERAY_ADDRESS, else RAY_ADDRESS, else the cluster that `eagleray start` left running
+	Address    string                           // see Connect
 	Namespace  string                           // of named actors; "": one of its own
 	Python     string                           // interpreter of the workers; "": EAGLERAY_PYTHON, else python3 on PATH, else the daemon's. It must have eagleray installed
 	PythonPath []string                         // where the workers look for modules, before the interpreter's own folders
@@ -49,7 +51,8 @@ func base() string {
 	return filepath.Join(tmp, fmt.Sprintf("eagleray-%d", os.Getuid()))
 }
 
-func find(address string) (string, error) {
+// find returns the socket of the daemon at an address.
+func find(ctx context.Context, address string) (string, error) {
 	if address == "" {
 		address = os.Getenv("EAGLERAY_ADDRESS")
 	}
@@ -63,6 +66,13 @@ func find(address string) (string, error) {
 		}
 		address = strings.TrimSpace(string(b))
 	}
+	if heads.Is(address) {
+		dir, err := nodeOf(ctx, address)
+		if err != nil {
+			return "", err
+		}
+		address = dir
+	}
 	if !strings.HasSuffix(address, ".sock") {
 		address = filepath.Join(address, "d.sock")
 	}
@@ -72,12 +82,43 @@ func find(address string) (string, error) {
 	return address, nil
 }
 
-// Connect joins a running local cluster as a job of its own. The context bounds the attempt, not the session.
+// nodeOf returns the session of this machine's node of the cluster that has one of the heads.
+func nodeOf(ctx context.Context, address string) (string, error) {
+	list, err := heads.Parse(address)
+	if err != nil {
+		return "", fault.New(fault.BadRequest, "connect: %v", err)
+	}
+	found, err := filepath.Glob(filepath.Join(base(), "s-*", "d.sock"))
+	if err != nil {
+		return "", fmt.Errorf("connect to %s: %w", address, err)
+	}
+	var dirs []string
+	for _, sock := range found { // a daemon that was killed leaves its socket
+		if c, err := net.DialTimeout("unix", sock, answerLimit); err == nil {
+			c.Close()
+			dirs = append(dirs, filepath.Dir(sock))
+		}
+	}
+	if dir := heads.Among(ctx, list, dirs); dir != "" {
+		return dir, nil
+	}
+	return "", fault.New(fault.NoCluster, "no node of the cluster at %s runs on this machine below %s. Programs work on a node of their own machine: add this machine with `eagleray start --address=%s` first",
+		address, base(), address)
+}
+
+// answerLimit is how long a daemon of this machine may take to accept a connection.
+const answerLimit = time.Second
+
+// Connect joins a running cluster as a job of its own. The context bounds the attempt, not the session.
+//
+// Options.Address is "auto", which means the cluster that `eagleray start` left running on this machine; or HOST:PORT of a head, or several with commas
+// between them, which mean this machine's node of the cluster with that head; or the folder of a session, or the d.sock in it. If it is empty,
+// EAGLERAY_ADDRESS counts, then RAY_ADDRESS, then "auto".
 func Connect(ctx context.Context, o Options) (*Session, error) {
 	if err := begin(ctx, "connect"); err != nil {
 		return nil, err
 	}
-	sock, err := find(o.Address)
+	sock, err := find(ctx, o.Address)
 	if err != nil {
 		return nil, err
 	}

@@ -125,6 +125,19 @@ def test_objects_of_all_nodes(nodes: Nodes, gate: Path) -> None:
     ray.get(kept)
 
 
+def test_what_a_function_captured_is_let_go_on_other_nodes(nodes: Nodes) -> None:
+    other = ray.put(2)
+
+    @ray.remote(num_cpus=0, resources={"b": 0.1})
+    def look() -> tuple[int, str]:
+        return ray.get(other), ray.get_runtime_context().get_node_id()
+
+    assert ray.get(look.remote()) == (2, nodes.b.node_id)
+    until(lambda: len(state.get_objects(other.hex())) == 2)  # the worker keeps the function
+    del look
+    until(lambda: [row.is_owner for row in state.get_objects(other.hex())] == [True])
+
+
 def test_what_is_free_and_what_waits(nodes: Nodes, gate: Path) -> None:
     until(lambda: [ray.available_resources().get(name) for name in ("CPU", "b", "c")] == [4.0, 2.0, 1.0])
     free = ray.available_resources()

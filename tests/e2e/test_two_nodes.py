@@ -51,7 +51,8 @@ def test_programs_find_their_node_by_the_address_of_the_head(cluster: TwoNodes) 
     """
     port = cluster.address.rpartition(":")[2]
     for node, name in ((cluster.first, "one"), (cluster.second, "two")):
-        for address in (cluster.address, f"localhost:{port}"):
+        heads = [f"127.0.0.1:{int(port) ^ 1}", f"localhost:{port}"]  # at the first one there is none
+        for address in (cluster.address, f"localhost:{port}", heads, ", ".join(heads)):
             assert node.python(source.format(arguments=f"address={address!r}")) == f"['{name}']\n"
         node.env["RAY_ADDRESS"] = cluster.address
         assert node.python(source.format(arguments="")) == f"['{name}']\n"

@@ -36,7 +36,6 @@ type node struct {
 	id     ids.Node
 	*Census
 
-	mu        sync.Mutex
 	processes []Process
 	dead      bool
 	away      bool          // it cannot be reached

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/process"
 )
 
@@ -43,7 +44,7 @@ func startedBelow(base string) (list []started) {
 // node of this machine is, if one runs.
 func markEnded(base, dir string) error {
 	process.LeaveDaemon(dir)
-	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, headsName, process.WardenPid} {
+	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, heads.Name, process.WardenPid} {
 		os.RemoveAll(filepath.Join(dir, name))
 	}
 	err := os.WriteFile(filepath.Join(dir, endedName), nil, 0o600)

@@ -172,13 +172,14 @@ func whyWaits(need resource.Set, uses []*wire.NodeUse) string {
 	if fits > 0 {
 		return fmt.Sprintf("%s could run it, when others give back %s", count(fits, "node"), strings.Join(slices.Sorted(maps.Keys(taken)), ", "))
 	}
-	for _, name := range lacks(need, most) {
-		if most[name] == 0 {
-			return "no node has " + name
-		}
-		return fmt.Sprintf("no node has that much %s: at most %s", name, amount(name, most[name]))
+	missing := lacks(need, most)
+	switch {
+	case len(missing) == 0:
+		return "no single node has all of that"
+	case most[missing[0]] == 0:
+		return "no node has " + missing[0]
 	}
-	return "no single node has all of that"
+	return fmt.Sprintf("no node has that much %s: at most %s", missing[0], amount(missing[0], most[missing[0]]))
 }
 
 // lacks returns the resources of which there is less than needed, in order.

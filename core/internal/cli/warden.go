@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/headprocess"
+	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/nodeprocess"
 	"github.com/eagleray/eagleray/core/internal/process"
@@ -153,12 +154,12 @@ func (n *node) ready(said map[string]string) {
 		n.log.Error("the daemon of this node", "error", err)
 	}
 	var head headprocess.Said
-	heads := n.conf.Node.Member.Heads
+	list := n.conf.Node.Member.Heads
 	if n.conf.Head != nil && readySaid(said["head"], &head) == nil {
 		s.HeadPort, s.Former = head.Port, head.Former
-		heads = []string{net.JoinHostPort(n.conf.Node.NodeIP, strconv.Itoa(head.Port)), head.Local}
+		list = []string{net.JoinHostPort(n.conf.Node.NodeIP, strconv.Itoa(head.Port)), head.Local}
 	}
-	if err := writeHeads(n.dir, heads); err != nil {
+	if err := heads.Write(n.dir, list); err != nil {
 		n.log.Error("programs will not find the node by the head's address", "error", err)
 	}
 	s.Node, s.Number, s.Warning = daemon.Node, daemon.Number, daemon.Warning

@@ -80,8 +80,8 @@ func (h *host) PushTo(node uint32, t wire.Type, body any) {
 // NodeName implements submit.Effects.
 func (h *host) NodeName(node uint32) string { return h.guests.Name(node) }
 
-// toldElsewhere tells another node's daemon what is about one of its leases, and reports whether the
-// message is about such a lease.
+// toldElsewhere tells other nodes' daemons what is not only for the daemon of this node. It reports whether the message is about a
+// lease of another node, and so not for the daemon of this node at all.
 func (h *host) toldElsewhere(t wire.Type, body any) bool {
 	if !h.guests.Any() {
 		return false
@@ -92,6 +92,9 @@ func (h *host) toldElsewhere(t wire.Type, body any) bool {
 		lease = m.LeaseID
 	case wire.LeaseMove:
 		lease = m.LeaseID
+	case wire.FunctionRef: // workers of all these nodes may have run the function
+		h.guests.TellAll(t, body)
+		return false
 	default:
 		return false
 	}

@@ -19,10 +19,10 @@ import (
 // bound a faulty client would let sums overflow.
 const maxWanted = 1 << 20
 
-// guestMay lists what a guest may send: what concerns leases. All else it asks its own daemon.
+// guestMay lists what a guest may send: what concerns leases and the workers that have them. All else it asks its own daemon.
 var guestMay = map[wire.Type]bool{
 	wire.TEnvDefine: true, wire.TClassDefine: true, wire.TClassRetire: true, wire.TWhoHolds: true,
-	wire.TLeaseWant: true, wire.TLeaseReturn: true, wire.TLeaseMove: true,
+	wire.TLeaseWant: true, wire.TLeaseReturn: true, wire.TLeaseMove: true, wire.TForget: true,
 }
 
 // mayAsk returns an error if the message may not come from a guest, and the process is one.

@@ -113,6 +113,13 @@ func (g *Guests) Tell(node uint32, t wire.Type, body any) bool {
 	return true
 }
 
+// TellAll tells the daemons of all nodes that the process is a guest of.
+func (g *Guests) TellAll(t wire.Type, body any) {
+	for _, h := range g.homes {
+		h.push(t, body)
+	}
+}
+
 // Any reports whether the process is or was a guest anywhere.
 func (g *Guests) Any() bool { return g.homes != nil }
 

@@ -185,8 +185,9 @@ func TestPush_OpensTheConnection_InOrder(t *testing.T) {
 				t.Error("a node is told that this process is no guest of, or one that it is a guest of is not")
 			}
 		})
-		s.wants("node 2", s.saidTo(2), "14 1", "14 2", "14 3", "14 5")
-		s.wants("node 3", s.saidTo(3), "14 4")
+		s.do(func() { s.g.TellAll(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: 7}) })
+		s.wants("node 2", s.saidTo(2), "14 1", "14 2", "14 3", "14 5", "14 7")
+		s.wants("node 3", s.saidTo(3), "14 4", "14 7")
 		if name := s.nameOf(2); s.attempts() != 2 || !strings.Contains(fmt.Sprintf("%x", s.name), name) || s.nameOf(9) != "number 9" {
 			t.Errorf("%d connections; node 2 is %s, an unknown one is %s", s.attempts(), s.nameOf(2), s.nameOf(9))
 		}
@@ -229,6 +230,7 @@ func TestHomeLost_OnceWithTheReason(t *testing.T) {
 			t.Errorf("told: %q", s.told())
 		}
 		s.do(func() {
+			s.g.TellAll(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: 2}) // a node that was lost is told nothing
 			if !s.g.Tell(2, wire.TLeaseReturn, wire.LeaseReturn{LeaseID: 2}) {
 				t.Error("what is about a lease of the node that was lost goes to the own daemon")
 			}

@@ -7,7 +7,7 @@ import math
 import os
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eagleray._private import driver_log, suggestions
@@ -77,7 +77,7 @@ class RayContext(Mapping[str, Any]):
 
 
 def init(
-    address: str | None = None,
+    address: str | Sequence[str] | None = None,
     *,
     num_cpus: int | None = None,
     num_gpus: int | None = None,
@@ -108,8 +108,9 @@ def init(
     left running. If there is neither, it starts a daemon of its own, which ends with this process.
 
     Args:
-        address: "local" starts a daemon of this program's own, "auto" joins the running cluster, and a path joins the
-            session in that folder.
+        address: "local" starts a daemon of this program's own, "auto" joins the running cluster, a path joins the
+            session in that folder, and HOST:PORT of a head joins this machine's node of the cluster with that head.
+            Several heads are a list, or a text with commas between them.
         num_cpus: Number of CPUs to declare; detected when None.
         num_gpus: Number of GPUs to declare, also on a machine without GPUs; detected when None.
         gpu_memory: Memory of every GPU, ``"16GiB"`` or bytes, or a list with one size for each; detected when None.
@@ -141,8 +142,10 @@ def init(
         ValueError, TypeError: an argument is wrong.
     """
     refuse_in_fork()
+    if isinstance(address, (list, tuple)) and address and all(isinstance(one, str) for one in address):
+        address = ",".join(address)
     if address is not None and not isinstance(address, str):
-        raise TypeError(f"address must be a string or None, got {address!r}")
+        raise TypeError(f"address must be a string, a list of them or None, got {address!r}")
     if runtime_env is not None and not isinstance(runtime_env, dict):
         raise TypeError(f"runtime_env must be a dictionary, got {runtime_env!r}")
     given = locals()

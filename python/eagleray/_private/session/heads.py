@@ -18,22 +18,34 @@ def split(address: str) -> tuple[str, int] | None:
     return host, int(port)
 
 
+def all_of(address: str) -> list[tuple[str, int]] | None:
+    """Returns hosts and ports of HOST:PORT[,HOST:PORT…]; None if the text is no such list."""
+    found = [split(one.strip()) for one in address.split(",") if one.strip()]
+    known = [one for one in found if one is not None]
+    return known if known and len(known) == len(found) else None
+
+
 def node_of(address: str, folders: Iterable[str]) -> str | None:
-    """Returns the first of these sessions whose cluster has a head at HOST:PORT, however the host is spelled."""
-    wanted = split(address)
-    if wanted is None:
-        return None
-    places: set[object] = set()
+    """Returns the first of these sessions whose cluster has a head at one of the addresses.
+
+    Args:
+        address: HOST:PORT, or several with commas between them, however the hosts are spelled.
+        folders: The sessions.
+    """
+    wanted = all_of(address) or []
+    places: dict[tuple[str, int], set[object]] = {}
     for folder in folders:
         for head in heads_of(folder):
             found = split(head)
-            if found is None or found[1] != wanted[1]:
-                continue
-            if found == wanted:
-                return folder
-            places = places or _places(*wanted)
-            if not places.isdisjoint(_places(*found)):
-                return folder
+            for one in wanted:
+                if found is None or found[1] != one[1]:
+                    continue
+                if found == one:
+                    return folder
+                if one not in places:
+                    places[one] = _places(*one)
+                if not places[one].isdisjoint(_places(*found)):
+                    return folder
     return None
 
 

@@ -75,10 +75,10 @@ def resolve(address: str | None) -> str | None:
     from eagleray._private.session import heads  # few programs need it
 
     source = "address" if address else "RAY_ADDRESS"
-    if heads.split(given) is None:
+    if heads.all_of(given) is None:
         raise ConnectionError(
-            f"{source} {given!r} is not a session of this machine: use 'auto', 'local', HOST:PORT of a head, or the "
-            "path that `eagleray start` printed."
+            f"{source} {given!r} is not a session of this machine: use 'auto', 'local', HOST:PORT of a head (several "
+            "with commas between them), or the path that `eagleray start` printed."
         )
     node = heads.node_of(given, running())
     if node is None:
