@@ -82,6 +82,7 @@ func (d *Daemon) wantLeases(c *client, m *wire.Message) error {
 		return err
 	}
 	d.schedule(c, func(s *sched.Machine) {
+		c.outlivesDriver = c.outlivesDriver || c.role == wire.RoleGuest && q.Lasting
 		s.UpdateWant(c.id, sched.ClassID(q.ClassID), sched.WantUpdate{N: min(q.Want, maxWanted), Seen: q.Seen, Due: q.Due, Next: afterOf(q.DueMs), Ticket: q.Ticket})
 	})
 	return nil
