@@ -47,7 +47,7 @@ func (b *RegisterActor) apply(m *Machine) Result {
 	if m.actors[a.ID] != nil {
 		return Result{Outcome: Exists}
 	}
-	if job := m.jobs[a.Job]; job != nil && job.State != record.JobRunning && !a.Detached {
+	if job := m.jobs[a.Job]; job != nil && job.State != record.JobRunning && !a.Detached && (job.Over() || !a.Lasting) {
 		return Result{Outcome: JobOver}
 	}
 	if a.Name != "" {
@@ -166,6 +166,7 @@ func (b *ActorDead) apply(m *Machine) Result {
 		delete(m.names, name{a.Namespace, a.Name})
 	}
 	m.putActor(&next)
+	m.endLeftJob(&next)
 	var old ids.Actor
 	var full bool
 	if m.deadActors, old, full = appendBounded(m.deadActors, a.ID, keptDeadActors); full {

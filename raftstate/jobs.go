@@ -64,11 +64,42 @@ func (b *JobEnd) apply(m *Machine) Result {
 	}
 	j := *old
 	j.State, j.Message, j.EndedMs = b.State, b.Message, b.AtMs
-	m.putJob(&j)
+	if m.hasDetached(j.ID) {
+		j.State, j.Leaves = record.JobLeft, b.State
+		m.putJob(&j)
+		return Result{}
+	}
+	m.endJob(&j)
+	return Result{}
+}
+
+// hasDetached reports whether a detached actor of the job lives.
+func (m *Machine) hasDetached(id ids.Job) bool {
+	for a := range m.places.byJob[id] {
+		if x := m.actors[a]; x.Detached && x.Live() {
+			return true
+		}
+	}
+	return false
+}
+
+// endLeftJob ends the job of a detached actor that has died, if its driver has left and that was the last one.
+func (m *Machine) endLeftJob(a *record.Actor) {
+	old := m.jobs[a.Job]
+	if !a.Detached || old == nil || old.State != record.JobLeft || m.hasDetached(a.Job) {
+		return
+	}
+	j := *old
+	j.State, j.Leaves = old.Leaves, ""
+	m.endJob(&j)
+}
+
+// endJob stores a job that is over.
+func (m *Machine) endJob(j *record.Job) {
+	m.putJob(j)
 	var gone ids.Job
 	var full bool
 	if m.endedJobs, gone, full = appendBounded(m.endedJobs, j.ID, keptEndedJobs); full {
 		m.forgetJob(gone)
 	}
-	return Result{}
 }

@@ -18,6 +18,7 @@ type ActorFilter struct {
 	Named    bool `msgpack:"named"`    // has a name
 	Detached bool `msgpack:"detached"` // outlives its owner and its job
 	Bound    bool `msgpack:"bound"`    // ends with its owner and its job: the opposite of Detached
+	Passing  bool `msgpack:"passing"`  // ends when the driver of its job leaves: it is bound, and its creator does not work for a detached actor
 }
 
 // Match reports whether the actor is one of those that the filter asks for.
@@ -30,7 +31,8 @@ func (f *ActorFilter) Match(a *Actor) bool {
 		f.Live && !a.Live(),
 		f.Named && a.Name == "",
 		f.Detached && !a.Detached,
-		f.Bound && a.Detached:
+		f.Bound && a.Detached,
+		f.Passing && (a.Detached || a.Lasting):
 		return false
 	}
 	return true

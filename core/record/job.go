@@ -14,6 +14,7 @@ const (
 	JobRunning  JobState = "RUNNING"
 	JobFinished JobState = "FINISHED" // the driver said goodbye
 	JobLost     JobState = "LOST"     // the driver is gone without a word
+	JobLeft     JobState = "LEFT"     // the driver is gone, and the job goes on for its detached actors
 )
 
 // Job is one driver's program.
@@ -32,9 +33,13 @@ type Job struct {
 	// Kept by the state. Numbers count from 1 and are never used again.
 	ID      ids.Job  `msgpack:"id"`
 	State   JobState `msgpack:"state"`
+	Leaves  JobState `msgpack:"leaves"` // of a job that is LEFT: its state when its last detached actor is dead
 	Message string   `msgpack:"msg"`
 	EndedMs int64    `msgpack:"ended"`
 }
+
+// Over reports whether nothing of the job goes on any more.
+func (j *Job) Over() bool { return j.State != JobRunning && j.State != JobLeft }
 
 // JobNumber returns the number of a job id.
 func JobNumber(j ids.Job) uint32 { return binary.BigEndian.Uint32(j[:]) }

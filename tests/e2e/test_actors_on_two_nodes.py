@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import textwrap
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -27,8 +26,6 @@ import eagleray as ray
 import numpy as np
 
 ray.init(namespace="of the test")
-HERE = ray.get_runtime_context().get_node_id()
-NAMES = {n["NodeID"]: n["NodeName"] for n in ray.nodes()}
 
 
 class Counter:
@@ -40,7 +37,8 @@ class Counter:
         return self.n
 
     def node(self):
-        return NAMES[ray.get_runtime_context().get_node_id()]
+        here = ray.get_runtime_context().get_node_id()
+        return next(n["NodeName"] for n in ray.nodes() if n["NodeID"] == here)
 
     def pid(self):
         return os.getpid()
@@ -161,12 +159,15 @@ def test_it_restarts_and_calls_are_told(cluster: TwoNodes) -> None:
 
         leaves = over_there().remote()
         told(leaves.leave.remote())
-        show([again, first != second, dead, numbers[-1] <= 500 and all(type(n) is int for n in numbers), told(leaves.pid.remote())])
+        all_ran = numbers[-1] <= 500 and all(type(n) is int for n in numbers)
+        show([again, first != second, dead, all_ran, told(leaves.pid.remote())])
         """,
     )
     again, other, dead, all_ran, left = seen
     assert again == 11 and other and all_ran, seen
-    assert dead[0] == "ActorDiedError" and "ray.kill" in dead[1] and "restarted as often as max_restarts allows" in dead[1]
+    assert (
+        dead[0] == "ActorDiedError" and "ray.kill" in dead[1] and "restarted as often as max_restarts allows" in dead[1]
+    )
     assert left[0] == "ActorDiedError" and "ended on purpose" in left[1] and "class_name: Counter" in left[1]
 
 
@@ -261,3 +262,99 @@ def test_handles_names_and_kinds_of_actors(cluster: TwoNodes) -> None:
         """,
     )
     assert seen == [[5] * 5, [True] * 4, 3, 13, 64, False, True]
+
+
+HOLDS = """
+    owned = ray.remote(num_cpus=0, num_gpus=1)(Counter).remote()
+    made = ray.get(ray.remote(num_cpus=0.1)(lambda: [ray.remote(num_cpus=0, num_gpus=1)(Counter).remote()]).remote())
+    print("holds", ray.get([owned.node.remote(), made[0].node.remote()]), flush=True)
+    time.sleep(600)
+"""
+
+WATCHES = """
+    def free():
+        return ray.available_resources().get("GPU", 0)
+
+    assert free() == 0
+    print("watches", flush=True)
+    input()
+    began = time.monotonic()
+    while free() < 2:
+        assert time.monotonic() < began + 30
+        time.sleep(0.005)
+    show(time.monotonic() - began)
+"""
+
+
+def test_a_driver_is_killed_and_its_accelerators_are_free(cluster: TwoNodes) -> None:
+    holder = cluster.first.popen(program(HOLDS))
+    assert holder.stdout is not None and holder.stdout.readline() == "holds ['two', 'two']\n"
+    watcher = cluster.second.popen(program(WATCHES))
+    assert watcher.stdout is not None and watcher.stdout.readline() == "watches\n"
+    holder.send_signal(signal.SIGKILL)
+    out, _ = watcher.communicate("\n", timeout=LIMIT)
+    holder.communicate()
+    assert watcher.returncode == 0, out
+    assert float(out) < 2, out
+
+
+LEAVES = """
+    class Keeper:
+        def __init__(self):
+            self.own = ray.remote(num_cpus=0, resources={"b": 0.001})(Counter).remote(100)
+            self.home = ray.remote(num_cpus=0, resources={"only": 0.001})(Counter).remote(200)
+            ray.get(self.home.node.remote())
+
+        def work(self):
+            task = ray.remote(num_cpus=0.1)(lambda n: n + 1)
+            far = ray.remote(num_cpus=0.1, resources={"only": 0.001})(lambda n: n + 1)
+            return ray.get([self.own.add.remote(1), self.home.add.remote(1), task.remote(1), far.remote(1)])
+
+        def pid(self):
+            return os.getpid()
+
+    keeper = ray.remote(num_cpus=0, resources={"b": 0.001})(Keeper).options(name="keeper", lifetime="detached").remote()
+    bound = over_there().remote()
+    print(ray.get(keeper.work.remote()), ray.get(bound.pid.remote()), flush=True)
+"""
+
+RETURNS = """
+    keeper = ray.get_actor("keeper")
+    time.sleep(3)  # a job without detached actors is over after two seconds
+    first, pid = ray.get(keeper.work.remote(), timeout=30), ray.get(keeper.pid.remote())
+    ray.kill(keeper)
+    show(first)
+"""
+
+
+def test_what_a_detached_actor_has_submitted_goes_on_without_the_driver() -> None:
+    with TwoNodes('--resources={"only": 1}') as cluster:
+        said = cluster.first.python(program(LEAVES)).split("] ")
+        assert said[0] == "[101, 201, 2, 2"
+        until(lambda: not os.path.exists(f"/proc/{int(said[1])}"))
+        assert run(cluster.first, RETURNS) == [102, 202, 2, 2]
+        until(lambda: "0 actors" in cluster.first("status") and "0 actors" in cluster.second("status"))
+
+
+def test_it_restarts_on_another_node_when_its_node_is_gone() -> None:
+    with TwoNodes() as cluster:
+        watcher = cluster.first.popen(
+            program("""
+            counter = ray.remote(num_cpus=0.1, max_restarts=-1, max_task_retries=-1)(Counter).options(
+                num_cpus=2, resources={}
+            ).remote(7)
+            print(ray.get(counter.node.remote()), flush=True)
+            input()
+            print(ray.get(counter.add.remote(1), timeout=60), ray.get(counter.node.remote()), flush=True)
+            """)
+        )
+        assert watcher.stdout is not None and watcher.stdout.readline() == "two\n"
+        third = Node(cluster.mark)
+        try:
+            cluster.join(third, "--num-cpus=2", "--node-name=three")
+            os.kill(cluster.second.pid("pid"), signal.SIGKILL)
+            until(lambda: "dead node" in cluster.first("status"))
+            out, _ = watcher.communicate("\n", timeout=LIMIT)
+            assert out == "8 three\n", out
+        finally:
+            third("stop", "--grace-period=20")

@@ -26,7 +26,7 @@ func (d *Daemon) LeaseOffered(o place.Offer) {
 			return
 		}
 		_ = c.peer.Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: o.To.Class, Node: uint32(o.Node), N: take, Choice: o.Choice, Ticket: uint64(o.Ticket),
-			Env: c.envToDefine(m.EnvOf(c.id, sched.ClassID(o.To.Class)))})
+			Env: c.envToDefine(m.EnvOf(c.id, sched.ClassID(o.To.Class))), Lasting: c.outlives()})
 	})
 }
 

@@ -66,7 +66,7 @@
 //
 // The worker of an actor that may restart notes on a page of shared memory which calls it
 // begins (package progress). When the process is gone the daemon reads the page
-// (endIncarnation), and callers whose connection broke are told which of their calls had
+// (package actorends), and callers whose connection broke are told which of their calls had
 // begun (lostcall.go). The first restart is immediate. An actor whose worker keeps dying
 // before its constructor has ended waits 50 ms before the next one, and twice as long each
 // time, up to 10 s (restartbackoff.go). Every end of the process counts as a death,

@@ -137,12 +137,12 @@ func (d *Daemon) endVisit(j *job) {
 // JobRuns says on which node the driver of a job is that runs.
 func (d *Daemon) JobRuns(id ids.Job, node uint32) { d.logs.Runs(id, node) }
 
-// JobEnded says that a job whose driver is on another node has ended.
+// JobEnded says that a job has ended whose driver is on another node, or has left.
 func (d *Daemon) JobEnded(id ids.Job) {
 	d.logs.Over(id)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if j := d.jobs[id]; j != nil && j.visits && !j.ended && !d.closing {
+	if j := d.jobs[id]; j != nil && (j.visits || j.left) && !j.ended && !d.closing {
 		d.jobOver(j)
 	}
 }

@@ -10,23 +10,23 @@ import (
 // registered, only the driver leaves.
 func (d *Daemon) endJob(j *job, s record.JobState, message string) []*workers.Output {
 	stays, _ := d.hasDetached(j)
-	outputs, over := d.endOrLeave(j, stays, s, message)
-	if over {
+	outputs, tell := d.endOrLeave(j, stays, s, message)
+	if tell {
 		d.head.EndJob(j.ID, s, message)
 	}
 	return outputs
 }
 
 // endOrLeave ends a job, or notes that only its driver has left. It reports whether the job
-// is over by this call.
-func (d *Daemon) endOrLeave(j *job, stays bool, s record.JobState, message string) (outputs []*workers.Output, over bool) {
+// is to be told to the head. In a cluster the head decides whether the job is over, because it knows the detached actors on all nodes.
+func (d *Daemon) endOrLeave(j *job, stays bool, s record.JobState, message string) (outputs []*workers.Output, tell bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {
 	case j.ended || j.left || d.closing:
 		return nil, false
 	case stays || j.registering > 0:
-		return d.driverLeaves(j, s, message), false
+		return d.driverLeaves(j, s, message), d.o.Cluster != nil && j.registering == 0
 	}
 	return d.jobOver(j), true
 }

@@ -109,12 +109,12 @@ func (d *Daemon) hasDetached(j *job) (has, known bool) {
 	return len(actors) > 0, true
 }
 
-// mayHaveDetached reports whether a process of the job has ever created a detached actor,
+// mayHaveDetached reports whether a process of the job may have created a detached actor,
 // and whether a process of it registers an actor now.
 func (d *Daemon) mayHaveDetached(j *job) (may, registering bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return j.detached && !d.closing, j.registering > 0 && !d.closing
+	return (j.detached || d.o.Cluster != nil) && !d.closing, j.registering > 0 && !d.closing
 }
 
 // driverLeaves ends what belongs to the driver of a job that goes on, and returns
@@ -147,6 +147,12 @@ func (d *Daemon) reviewDetached(j *job) {
 // lastDetached ends a job whose driver has left, and forgets it, if no detached
 // actor of the job lives any more.
 func (d *Daemon) lastDetached(j *job) {
+	left := false
+	d.locked(func() { left = j.left && !j.ended && j.registering == 0 && d.o.Cluster != nil })
+	if left { // the head ends the job when that is due
+		d.head.EndJob(j.ID, j.endState, j.endMessage)
+		return
+	}
 	switch has, known := d.hasDetached(j); {
 	case !known:
 		d.reviewDetached(j)
@@ -177,6 +183,10 @@ func (d *Daemon) endLeft(j *job) bool {
 func (d *Daemon) markLeft(r *record.Job) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if r.State == record.JobLeft {
+		r.State = r.Leaves
+		return
+	}
 	if j := d.jobs[r.ID]; j != nil && j.left && r.State == record.JobRunning {
 		r.State, r.Message, r.EndedMs = j.endState, j.endMessage, j.endMs
 	}

@@ -90,7 +90,7 @@ type client struct {
 	predecessor *client          // of a successor, until it has taken over
 	formerOwner ids.Owner        // of a worker whose successor took over: messages that the worker sent before name this owner
 
-	outlivesDriver bool // of a successor that took over: its worker outlives the driver, see outlive.go
+	outlivesDriver bool // of a successor that took over: its worker outlives the driver; of a guest: its process does, see outlive.go
 
 	job  *job // nil for a driver before JobStart, and for the CLI
 	gone bool

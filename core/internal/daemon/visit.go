@@ -84,12 +84,9 @@ func (d *Daemon) jobHere(id ids.Job, env string) visitors.Info {
 
 // forOtherNodes puts into an actor's record what another node has to know that starts it.
 func (d *Daemon) forOtherNodes(c *client, rec *record.Actor) (err error) {
-	if d.o.Cluster == nil {
-		return nil
-	}
-	rec.Waits = d.o.WaitForFit || d.o.CanGrow
 	d.locked(func() { rec.Lasting = c.outlives() })
-	if rec.Detached {
+	rec.Waits = d.o.WaitForFit || d.o.CanGrow
+	if rec.Detached && d.o.Cluster != nil {
 		rec.Home, err = visitors.Pack(d.jobHere(rec.Job, rec.EnvKey))
 	}
 	return err

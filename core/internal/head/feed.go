@@ -68,7 +68,7 @@ func (h *Head) event(e record.Event) {
 		}
 	case e.Job != nil && e.Job.State != record.JobRunning:
 		if h.Leading() {
-			h.endIncarnations(record.ActorFilter{Job: e.Job.ID, Bound: true}, jobEnded(e.Job.ID), false)
+			h.endIncarnations(endsWith(e.Job), jobEnded(e.Job.ID), false)
 		}
 	}
 }
@@ -99,12 +99,22 @@ func (h *Head) endJobsOf(gone map[ids.Node]*record.Node) {
 	}
 }
 
+// endsWith says which actors end with a job whose driver is gone.
+func endsWith(j *record.Job) record.ActorFilter {
+	if j.Over() {
+		return record.ActorFilter{Job: j.ID, Bound: true}
+	}
+	return record.ActorFilter{Job: j.ID, Passing: true}
+}
+
 // endStranded ends the actors whose job or node is gone, and the jobs whose node is gone. A leader that fell may have ended
 // only some of them.
 func (h *Head) endStranded(all []record.Actor) {
-	over := map[ids.Job]bool{}
+	ends := map[ids.Job]record.ActorFilter{}
 	for _, j := range h.state.ListJobs() {
-		over[j.ID] = j.State != record.JobRunning
+		if j.State != record.JobRunning {
+			ends[j.ID] = endsWith(&j)
+		}
 	}
 	gone := map[ids.Node]*record.Node{}
 	for _, n := range h.state.ListNodes() {
@@ -115,9 +125,10 @@ func (h *Head) endStranded(all []record.Actor) {
 	h.endJobsOf(gone)
 	for i := range all {
 		a := &all[i]
+		with, left := ends[a.Job]
 		switch {
 		case !a.Live():
-		case over[a.Job] && !a.Detached:
+		case left && with.Match(a):
 			h.endIncarnation(a, jobEnded(a.Job), false)
 		case gone[a.Node] != nil:
 			h.endIncarnation(a, nodeDied(gone[a.Node]), true)

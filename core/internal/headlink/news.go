@@ -59,7 +59,7 @@ func (r *records) node(n *record.Node) {
 func (r *records) job(j *record.Job) {
 	old := r.jobs[j.ID]
 	r.jobs[j.ID] = j
-	if j.State == record.JobRunning || old != nil && old.State != record.JobRunning {
+	if !j.Over() || old != nil && old.Over() {
 		return
 	}
 	if r.ended = append(r.ended, j.ID); len(r.ended) > keptEnded {

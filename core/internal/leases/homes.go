@@ -67,8 +67,8 @@ func (k *Class[T, C]) definition(t *templates.Template[Class[T, C]]) wire.ClassD
 }
 
 // tell tells another node how many more leases are wanted of it.
-func (p *Pool[T, C]) tell(k *Class[T, C], h *home, ticket uint64) {
-	p.host.PushTo(h.node, wire.TLeaseWant, wire.LeaseWant{ClassID: k.ID, Want: h.want, Seen: h.answers + 1, Due: h.due, Ticket: ticket})
+func (p *Pool[T, C]) tell(k *Class[T, C], h *home, ticket uint64, lasting bool) {
+	p.host.PushTo(h.node, wire.TLeaseWant, wire.LeaseWant{ClassID: k.ID, Want: h.want, Seen: h.answers + 1, Due: h.due, Ticket: ticket, Lasting: lasting})
 }
 
 // lower notes that so many leases are not wanted of a node any more.
@@ -98,7 +98,7 @@ func (p *Pool[T, C]) Offered(o *wire.LeaseOffer) *Class[T, C] {
 		h.due += o.N
 	}
 	k.opening += o.N
-	p.tell(k, h, o.Ticket)
+	p.tell(k, h, o.Ticket, o.Lasting)
 	return k
 }
 
@@ -132,7 +132,7 @@ func (p *Pool[T, C]) withdraw(k *Class[T, C], all int) {
 		if n := min(spare, h.want); n > 0 {
 			spare -= n
 			k.lower(h, n)
-			p.tell(k, h, 0)
+			p.tell(k, h, 0, false)
 		}
 	}
 }
@@ -148,7 +148,7 @@ func (p *Pool[T, C]) Unask(k *Class[T, C]) {
 func (p *Pool[T, C]) UnaskAt(k *Class[T, C], node uint32) {
 	if h := k.at(node); h != nil && h.want > 0 {
 		k.lower(h, h.want)
-		p.tell(k, h, 0)
+		p.tell(k, h, 0, false)
 	}
 }
 

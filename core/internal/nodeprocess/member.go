@@ -311,9 +311,10 @@ func (m *member) declared() error {
 
 // JobIs implements headlink.Node. What a job of another node has here ends with the job.
 func (m *member) JobIs(j record.Job) {
-	if j.State == record.JobRunning {
-		m.daemon.JobRuns(j.ID, j.Driver.Node())
-	} else {
+	switch {
+	case j.Over():
 		m.daemon.JobEnded(j.ID)
+	case j.State == record.JobRunning:
+		m.daemon.JobRuns(j.ID, j.Driver.Node())
 	}
 }

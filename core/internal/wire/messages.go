@@ -131,7 +131,9 @@ type LeaseWant struct {
 
 	Large [][]byte // ids of the stored arguments of the oldest task, the largest first; at most 4. It had better run where they are
 
-	Ticket uint64 // to another node: of the LeaseOffer that this want takes; 0: it takes none
+	// To another node, of the LeaseOffer that this want takes:
+	Ticket  uint64 // 0: it takes none
+	Lasting bool
 }
 
 // LeaseGrant gives the sender a worker until LeaseReturn.
@@ -629,6 +631,8 @@ type LeaseOffer struct {
 	// Env is the class's environment, the first time that the process is offered leases for one of its classes.
 	// The process defines it at the nodes where it uses it.
 	Env *EnvSpec
+
+	Lasting bool // the process works for a detached actor: what it submits goes on when the driver of its job leaves
 }
 
 // LeaseRefused takes a part of an offer back. From another node's daemon it says that this
