@@ -323,7 +323,7 @@ func TestPlaced_NodeIsLost_NothingIsInfeasibleForAWhile(t *testing.T) {
 	if more, _ := a.told(); len(more) > 0 {
 		t.Errorf("right after another loss: %q", more)
 	}
-	w.server.replacementLate()
+	w.server.ReplacementLate()
 	until(t, "no node has come", hears(2))
 	if !strings.HasPrefix(list[1], "infeasible 1/5/7: ") {
 		t.Errorf("got %q", list)
