@@ -1,4 +1,45 @@
 package headlink
 
+// Unreported returns how many reports are not acknowledged.
+func (c *Client) Unreported() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.reports.items)
+}
+
+// Asked returns how many requests have no answer.
+func (c *Client) Asked() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.asks)
+}
+
+// Untaken returns how many orders to a node are not acknowledged.
+func (s *Server) Untaken(number uint32) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if n := s.nodes[number]; n != nil {
+		return len(n.orders.items)
+	}
+	return 0
+}
+
+// Served returns how many requests are being served.
+func (s *Server) Served() (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.peers {
+		n += len(c.asks)
+	}
+	return n
+}
+
+// Connections returns how many connections there are.
+func (s *Server) Connections() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.peers)
+}
+
 // ReplacementLate is what happens when no node has come for a while after one was lost.
 func (s *Server) ReplacementLate() { s.replacementLate() }
