@@ -306,16 +306,16 @@ def test_an_array_of_another_node_is_read_from_its_copy(ray: Any, monkeypatch: p
     class Maps:
         """The native part of a process that has a device."""
 
-        host = staticmethod(native.host)
+        def __getattr__(self, name: str) -> Any:
+            return getattr(native, name)
 
-        @staticmethod
-        def import_(handle: bytes, *more: Any) -> Any:
+        def import_(self, handle: bytes, *more: Any) -> Any:
             tried.append(handle)
             return handle
 
     _, (name, *rest, _) = _transfer.reduce(kernels.full(5, 7, "float32"), 4)
     monkeypatch.setattr(_devices, "cuda_count", lambda: 1)
-    monkeypatch.setattr(_native, "load", lambda: Maps)
+    monkeypatch.setattr(_native, "load", Maps)
     elsewhere = (0, b"another process", name[2])
     shared = (None, b"handle", 20, 0, (1,))
     here = process.require().node_id

@@ -204,6 +204,15 @@ def test_owner_was_there(nodes: Nodes) -> None:
     until(lambda: stored() == 1)
     waits = on("c", max_retries=0)(lambda refs: eagleray.get(refs[0])).remote([pending])
     nodes.kill(first)
+
+    def gone(ref: Any) -> bool:
+        try:
+            get(ref)
+        except eagleray.exceptions.OwnerDiedError:
+            return True
+        return False
+
+    until(lambda: gone(copied), "the copy is read until the end of the node is known")
     for ref in (large, pending, copied):
         with pytest.raises(eagleray.exceptions.OwnerDiedError) as caught:
             get(ref)
@@ -219,7 +228,7 @@ def test_owner_was_there(nodes: Nodes) -> None:
     assert other.node_id
 
 
-def test_result_of_a_worker_that_is_lost_amid_writing(nodes: Nodes, tmp_path: Path) -> None:
+def test_result_of_a_worker_that_is_lost_while_it_writes(nodes: Nodes, tmp_path: Path) -> None:
     first = nodes.add(object_store_memory=400_000_000)
 
     @on("far", num_returns=2)
@@ -399,7 +408,8 @@ def test_locations(nodes: Nodes) -> None:
 
     first, second = nodes.add("b"), nodes.add("c")
     here = where()
-    ref, small, never = on("b")(lambda: np.zeros(MANY)).remote(), eagleray.put(1), on("b")(time.sleep).remote(600)
+    ref, small = on("b")(lambda: np.zeros(MANY)).remote(), eagleray.put(1)
+    never = on("b")(lambda: time.sleep(600)).remote()
     mine = eagleray.put(np.zeros(MANY))
     ready(ref)
     found = get_object_locations([ref, small, never, mine])
@@ -408,7 +418,7 @@ def test_locations(nodes: Nodes) -> None:
     assert found[small]["node_ids"] == [] and found[small]["object_size"] > 0
     assert found[never] == {"node_ids": [], "object_size": None, "did_spill": False}
     assert found[mine]["node_ids"] == [here]
-    get(on("c")(len).remote(ref))
+    get(on("c")(lambda x: len(x)).remote(ref))
     assert get_object_locations([ref])[ref]["node_ids"] == [first.node_id, second.node_id]
     there = on("c")(lambda refs: list(get_object_locations(refs).values()))
     assert get(there.remote([ref, mine])) == list(get_object_locations([ref, mine]).values())
