@@ -70,8 +70,9 @@ func (k *caller) call(t wire.Type, req, reply any) error {
 }
 
 var methods = map[string]func(*caller, *args) (any, error){
-	"free": freeObjects,
-	"lose": loseObjects,
+	"free":             freeObjects,
+	"lose":             loseObjects,
+	"object_locations": locateObjects,
 	"cluster_info": func(k *caller, a *args) (any, error) {
 		var i wire.ClusterInfo
 		err := k.call(wire.TClusterInfo, wire.ClusterAsk{Use: a.Use}, &i)

@@ -294,3 +294,31 @@ def test_a_tensor_that_only_dlpack_places_on_a_device_is_refused(ray: Any) -> No
     with pytest.raises(kernels.DeviceArrayError, match="device array"):
         ray.get(makes.remote(2))
     assert ray.get(makes.remote(1))["nested"][0].kind == 1
+
+
+def test_an_array_of_another_node_is_read_from_its_copy(ray: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A handle of another node's device might fit a device here by chance, and is never tried."""
+    from eagleray._private.state import process
+    from eagleray.kernels import _devices, _native, _transfer
+
+    native, tried = _native.load(), []
+
+    class Maps:
+        """The native part of a process that has a device."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(native, name)
+
+        def import_(self, handle: bytes, *more: Any) -> Any:
+            tried.append(handle)
+            return handle
+
+    _, (name, *rest, _) = _transfer.reduce(kernels.full(5, 7, "float32"), 4)
+    monkeypatch.setattr(_devices, "cuda_count", lambda: 1)
+    monkeypatch.setattr(_native, "load", Maps)
+    elsewhere = (0, b"another process", name[2])
+    shared = (None, b"handle", 20, 0, (1,))
+    here = process.require().node_id
+    assert _transfer.rebuild(elsewhere, *rest, (*shared, here)) == b"handle" and tried == [b"handle"]
+    copied = _transfer.rebuild(elsewhere, *rest, (*shared, b"n" * len(here)))
+    assert copied.tolist() == [7] * 5 and tried == [b"handle"]

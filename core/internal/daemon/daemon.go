@@ -78,7 +78,7 @@ func Open(o Options) (*Daemon, error) {
 	d.pulls = pulls.New(pulls.Options{
 		Node: o.Number, Network: o.Objects, Store: d.objects, Bytes: o.ArenaBytes, Lock: &d.mu, Log: d.log,
 		Lives: func(o ids.Owner) bool { return d.owners[o] != nil }, Refused: func(err error) { d.refuse("message refused", err) },
-		Name: o.NodeName,
+		ID: o.Node, NodeOf: o.NodeOf,
 	})
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()

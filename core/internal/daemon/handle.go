@@ -42,6 +42,7 @@ var requests = map[wire.Type]func(d *Daemon, c *client, m *wire.Message) error{
 	wire.TObjFree:   (*Daemon).freeObjects,
 	wire.TObjStats:  (*Daemon).objectStats,
 	wire.TObjCheck:  (*Daemon).checkObjects,
+	wire.TObjWhere:  (*Daemon).locateObjects,
 
 	wire.TForget:    (*Daemon).forgetFunction,
 	wire.TCensus:    inBackground((*Daemon).answerCensus),

@@ -222,6 +222,13 @@ func (d *Daemon) objectStats(_ *client, m *wire.Message) error {
 	return m.Reply(wire.ObjStats{Capacity: st.Capacity, Used: st.Used, Objects: st.Objects, Pinned: st.Pinned, PeakBytes: st.Peak, More: st.More})
 }
 
+// locateObjects serves TObjWhere.
+func (d *Daemon) locateObjects(_ *client, m *wire.Message) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.pulls.Locate(m)
+}
+
 // checkObjects serves TObjCheck.
 func (d *Daemon) checkObjects(_ *client, m *wire.Message) error {
 	var q wire.ObjRefs

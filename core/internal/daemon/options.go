@@ -12,6 +12,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // Devices is what the daemon needs to know of the node's accelerators;
@@ -50,8 +51,8 @@ type Options struct {
 	Network     pipes.Network            // leads to processes of other nodes; nil: there are no other nodes
 	Objects     pulls.Network            // leads to the daemons of other nodes; nil: there are none
 	AddressOf   func(node uint32) string // of the machine of another node
-	// NodeName returns what people call another node, "" if that is not known. It may be nil.
-	NodeName func(number uint32) string
+	// NodeOf returns what is known of another node. It may be nil.
+	NodeOf func(number uint32) (record.Node, bool)
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
 	// HeadAway says for how long the head has not been heard, and why; empty: it is heard. Nil: the head is in this process.

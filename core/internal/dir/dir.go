@@ -51,6 +51,21 @@ func (d *Dir) LostWith(id ids.Object) (n Node, known bool) {
 	return n, known
 }
 
+// Holders returns the nodes that have the whole object, in the order in which they came, and its size. It returns none if
+// the object has no entry.
+func (d *Dir) Holders(id ids.Object) (nodes []Node, size uint64) {
+	e := d.entries[id]
+	if e == nil {
+		return nil, 0
+	}
+	for _, m := range e.members {
+		if m.whole {
+			nodes = append(nodes, m.node)
+		}
+	}
+	return nodes, e.size
+}
+
 // Dead reports whether the node is gone.
 func (d *Dir) Dead(n Node) bool { return d.dead[n] }
 

@@ -346,14 +346,18 @@ func TestPlaced_NodeIsLost_NothingIsInfeasibleForAWhile(t *testing.T) {
 	if len(list) != 1 || list[0] != "1 of node 3 to 1/5/6 choice 0" {
 		t.Errorf("got %q", list)
 	}
+	w.head.NodeDied(b.id, "it was lost")
+	w.head.NodeDied(c.id, "it was lost")
 	w.server.Forget(3)
 	a.client.Want(5, 7, wants(1, resource.Set{"c": resource.Unit}))
 	until(t, "the head has heard of the other want", func() bool { return w.server.Sizes()["wants"] >= 1 })
 	if more, _ := a.told(); len(more) > 0 {
 		t.Errorf("right after another loss: %q", more)
 	}
-	w.server.ReplacementLate()
-	until(t, "no node has come", hears(2))
+	until(t, "no node has come", func() bool {
+		w.server.ReplacementLate()
+		return hears(2)()
+	})
 	if !strings.HasPrefix(list[1], "infeasible 1/5/7: ") {
 		t.Errorf("got %q", list)
 	}

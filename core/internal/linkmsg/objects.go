@@ -52,6 +52,7 @@ const (
 	ObjectWhere ObjectQuestion = "where" // from which node can the one object be read?
 	ObjectDrop  ObjectQuestion = "drop"  // may the sender drop its replicas?
 	ObjectThere ObjectQuestion = "there" // does a node have the objects, or make them?
+	ObjectHeld  ObjectQuestion = "held"  // which nodes have the objects?
 )
 
 // ObjectAsk is a question.
@@ -78,6 +79,15 @@ type ObjectAnswer struct {
 	Freed   bool     `msgpack:"freed"` // the owner has freed it
 
 	Yes []bool `msgpack:"yes,omitempty"` // of "drop" and "there", for each of the list
+
+	Held []ObjectHolders `msgpack:"held,omitempty"` // of "held", for each of the list
+}
+
+// ObjectHolders says which nodes have an object whole.
+type ObjectHolders struct {
+	Nodes   []uint32 `msgpack:"nodes"`
+	Size    uint64   `msgpack:"size"`
+	Spilled bool     `msgpack:"spilled"` // the node of its owner has it on disk only
 }
 
 // DecodeObjects reads the body of a message about objects, or of an answer.

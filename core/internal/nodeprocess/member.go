@@ -67,7 +67,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects, o.AddressOf, o.NodeName, o.HeadAway = got.Identity.Number, m, m, m.addressOf, m.nameOf, m.headAway
+	o.Number, o.Network, o.Objects, o.AddressOf, o.NodeOf, o.HeadAway = got.Identity.Number, m, m, m.addressOf, m.nodeOf, m.headAway
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
@@ -255,15 +255,12 @@ func (m *member) NodeIs(n record.Node) {
 	}
 }
 
-// nameOf returns a node's id and its address.
-func (m *member) nameOf(number uint32) string {
+// nodeOf returns what the head has told of a node.
+func (m *member) nodeOf(number uint32) (record.Node, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n, known := m.nodes[number]
-	if !known {
-		return ""
-	}
-	return fmt.Sprintf("%s (%s)", n.ID, n.Address)
+	return n, known
 }
 
 // keep notes the record of a node, and returns the one before. It reports whether nodes besides this one are alive.

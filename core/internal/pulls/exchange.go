@@ -108,6 +108,10 @@ func (p *Pulls) asked(from uint32, q *linkmsg.ObjectAsk, done func(linkmsg.Objec
 		for _, v := range q.List {
 			a.Yes = append(a.Yes, p.dir.Knows(v.ID) || p.o.Store.Has(v.ID))
 		}
+	case linkmsg.ObjectHeld:
+		for _, v := range q.List {
+			a.Held = append(a.Held, p.holders(v.ID))
+		}
 	default:
 		return fault.New(fault.BadRequest, "the question %q about objects means nothing", q.What)
 	}

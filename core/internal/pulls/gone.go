@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/dir"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // A session with another node may end although the node lives: when nothing has come through for a minute. Each of the two nodes
@@ -93,12 +94,18 @@ func (p *Pulls) ownerGone(id ids.Object) error {
 	return fault.New(fault.OwnerDied, "object %s is lost: %s, on which its owner ran, is dead or cannot be reached", id, p.nodeName(id.Owner().Node()))
 }
 
+// nodeOf returns what is known of another node.
+func (p *Pulls) nodeOf(node uint32) (record.Node, bool) {
+	if p.o.NodeOf == nil {
+		return record.Node{}, false
+	}
+	return p.o.NodeOf(node)
+}
+
 // nodeName returns the name of a node for people.
 func (p *Pulls) nodeName(node uint32) string {
-	if p.o.Name != nil {
-		if name := p.o.Name(node); name != "" {
-			return "node " + name
-		}
+	if n, known := p.nodeOf(node); known {
+		return fmt.Sprintf("node %s (%s)", n.ID, n.Address)
 	}
 	return fmt.Sprintf("the node with number %d", node)
 }

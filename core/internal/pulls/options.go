@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/core/record"
 )
 
 // Network leads to the other nodes. When it has lost a node, NodeGone is called; until then it tries. If that node lives all the same,
@@ -30,8 +31,9 @@ type Options struct {
 	Lock    sync.Locker    // guards the store and Pulls
 	// Lives reports whether a process of this node lives. The lock is held.
 	Lives func(o ids.Owner) bool
-	// Name returns what people call a node, "" if that is not known. The lock is held. It may be nil.
-	Name func(node uint32) string
+	ID    ids.Node // of this node
+	// NodeOf returns what is known of another node. The lock is held. It may be nil.
+	NodeOf func(number uint32) (record.Node, bool)
 	// Refused is told of messages that are refused, and why.
 	Refused func(err error)
 	Log     *slog.Logger

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -73,7 +74,8 @@ func TestSession_NewsComeBeforeTheLossIsKnown_AreTakenBack(t *testing.T) {
 	w := newWorld(t, 128*mib, 1, 2)
 	a, b := w.nodes[1], w.nodes[2]
 	made, wanted := a.id(), a.id()
-	if _, err := b.create(&process{}, made, mib); err != nil {
+	writer := &process{}
+	if _, err := b.create(writer, made, mib); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := a.create(&process{}, wanted, mib); err != nil { // it is being written, so the answer waits
@@ -94,5 +96,6 @@ func TestSession_NewsComeBeforeTheLossIsKnown_AreTakenBack(t *testing.T) {
 			t.Errorf("%d questions wait", n)
 		}
 	})
+	b.locked(func() { b.store.DropHolder(writer, ids.Owner{}) }) // which was still writing
 	b.empty()
 }

@@ -462,6 +462,18 @@ type ObjMissing struct {
 	With      []string
 }
 
+// ObjLocations answers TObjWhere, in the order of the request.
+type ObjLocations struct {
+	List []ObjLocation
+}
+
+// ObjLocation says which nodes have an object in their stores. Size is 0 if none has it.
+type ObjLocation struct {
+	Nodes   [][]byte
+	Size    uint64
+	Spilled bool // the node of its owner has it on disk only
+}
+
 // ObjStats describes the arena.
 type ObjStats struct {
 	Capacity  uint64

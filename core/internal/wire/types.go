@@ -66,7 +66,7 @@ const (
 	TObjUnpin  Type = 73 // push: ObjectID
 	TObjFree   Type = 74 // push: []ObjectID: the owner has no reference left; the object goes when nobody has it pinned
 	TObjStats  Type = 75 // call: nil → ObjStats
-	TObjCheck  Type = 79 // call: []ObjectID → []ObjectID: those that the store does not have
+	TObjCheck  Type = 79 // call: []ObjectID → ObjMissing: those that no store has
 
 	// Process ↔ process (to an object's owner, or to a running task).
 	TRefWait   Type = 90 // call, answered when ready: RefWait → RefValue
@@ -109,6 +109,9 @@ const (
 
 	// Daemon → driver.
 	TEnding Type = 212 // push: Ending: the daemon ends at once, and why
+
+	// Any process → daemon.
+	TObjWhere Type = 220 // call: []ObjectID → ObjLocations: which nodes have the objects
 
 	// Daemon → worker.
 	TObjFreed Type = 185 // push: ObjRefs that the receiver has pinned: their owners have freed them

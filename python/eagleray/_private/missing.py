@@ -27,7 +27,6 @@ _PARTS = {
     "dag": ("compiled graphs", "pass references from task to task instead, or use Ray itself"),
     "dashboard": ("the dashboard", "use `eagleray status` and `eagleray list` instead"),
     "data": ("Ray Data", "read and transform the data in tasks, or use Ray itself"),
-    "experimental": ("ray.experimental", "use the stable API instead, or use Ray itself"),
     "java_actor_class": ("calls to Java", "call Go services instead, or use Ray itself"),
     "java_function": ("calls to Java", "call Go services instead, or use Ray itself"),
     "job_config": ("JobConfig", "give namespace= and runtime_env= to ray.init() itself"),
@@ -63,6 +62,13 @@ _PARTS = {
     "util.xgboost": ("XGBoost on Ray", "train in an actor, or use Ray itself"),
     "widgets": ("widgets for notebooks", "print what is needed instead"),
     "workflow": ("workflows", "chain tasks by their references instead"),
+}
+_PARTS |= {
+    f"experimental.{name}": ("ray.experimental", "use the stable API instead, or use Ray itself")
+    for name in (
+        *("array", "channel", "collective", "dynamic_resources", "get_local_object_locations", "internal_kv"),
+        *("packaging", "queue", "shuffle", "tqdm_ray"),
+    )
 }
 _GROUPS = _PARTS["util.placement_group"]
 _PARTS |= {

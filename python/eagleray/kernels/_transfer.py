@@ -61,7 +61,11 @@ def reduce(array: Memory, protocol: int) -> Any:
     return rebuild, (name, array.dtype.number, array.shape, order, array._cuda, carried, _share(array))
 
 
-def _share(array: Memory) -> tuple[Any, bytes, int, int, tuple[int, ...]] | None:
+#: What receivers need to map the memory: what keeps it, handle, size, offset, strides, and the sender's node.
+_Shared = tuple[Any, bytes, int, int, tuple[int, ...], bytes]
+
+
+def _share(array: Memory) -> _Shared | None:
     """What receivers on the same device need to map the memory; None where it is only staged."""
     from eagleray._private.values import pickling
     from eagleray._private.values.formats import NONE_RESULT
@@ -78,7 +82,7 @@ def _share(array: Memory) -> tuple[Any, bytes, int, int, tuple[int, ...]] | None
         return None
     ref = session.hot.put(*NONE_RESULT)
     kern.keep(array, ref.binary())
-    return ref, handle, size, offset, array.strides
+    return ref, handle, size, offset, array.strides, session.node_id
 
 
 def rebuild(
@@ -88,7 +92,7 @@ def rebuild(
     order: list[int],
     device: int,
     carried: Any,
-    shared: tuple[Any, bytes, int, int, tuple[int, ...]] | None,
+    shared: _Shared | None,
 ) -> Memory:
     """The array in the receiving process: on the host if it was there, else on the receiver's own device.
 
@@ -99,8 +103,10 @@ def rebuild(
         original = _sent.get(name)
         if original is not None and not original.closed:
             return _views.view(original, 0, original.shape, original.strides, readonly=True)
-    if shared is not None and _devices.cuda_count():
-        ref, handle, size, offset, steps = shared
+    session = process.session
+    # A handle of another node may fit a device here by chance, so the node decides.
+    if shared is not None and session is not None and shared[5] == session.node_id and _devices.cuda_count():
+        ref, handle, size, offset, steps, _ = shared
         try:
             mapped: Memory = _native.load().import_(handle, size, offset, dtype, shape, steps, ref)
             return mapped

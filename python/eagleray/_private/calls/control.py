@@ -11,9 +11,10 @@ from eagleray._private.state import Session
 _TIMEOUT_MS = 30_000
 
 
-def rpc(session: Session, method: str, body: Any = None) -> Any:
-    """A control call to the daemon."""
-    answer = session.hot.rpc(method, pack(body if body is not None else {}), _TIMEOUT_MS)
+def rpc(session: Session, method: str, body: Any = None, timeout_ms: int = -1) -> Any:
+    """A control call to the daemon. A negative timeout is the usual one."""
+    limit = _TIMEOUT_MS if timeout_ms < 0 else timeout_ms
+    answer = session.hot.rpc(method, pack(body if body is not None else {}), limit)
     return unpack(answer) if answer else None
 
 

@@ -1,0 +1,29 @@
+package binding
+
+import "github.com/eagleray/eagleray/core/internal/wire"
+
+// locateObjects says of each object which nodes have it: node_ids, object_size, which is nil while that is not known, and did_spill.
+func locateObjects(k *caller, a *args) (any, error) {
+	list, err := a.objects()
+	if err != nil {
+		return nil, err
+	}
+	var at wire.ObjLocations
+	if err := k.call(wire.TObjWhere, wire.ObjRefs{ObjectIDs: a.ObjectIDs}, &at); err != nil {
+		return nil, err
+	}
+	out := make([]map[string]any, len(list))
+	for i, id := range list {
+		row := map[string]any{"node_ids": [][]byte{}, "object_size": nil, "did_spill": false}
+		size, ready, here := k.c.SizeOf(id)
+		if ready {
+			row["object_size"] = size
+		}
+		if i < len(at.List) && len(at.List[i].Nodes) > 0 && !here {
+			x := at.List[i]
+			row["node_ids"], row["object_size"], row["did_spill"] = x.Nodes, x.Size, x.Spilled
+		}
+		out[i] = row
+	}
+	return out, nil
+}

@@ -1,0 +1,98 @@
+package pulls
+
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/dir"
+	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
+
+// Locate answers a process that asks which nodes have objects. An object that nobody has, or whose owner's node is gone, has no nodes.
+// The lock is held.
+func (p *Pulls) Locate(m *wire.Message) error {
+	var q wire.ObjRefs
+	if err := m.Decode(&q); err != nil {
+		return err
+	}
+	if len(q.ObjectIDs) > linkmsg.MaxObjects {
+		return fault.New(fault.BadRequest, "the request names %d objects, at most %d are allowed", len(q.ObjectIDs), linkmsg.MaxObjects)
+	}
+	found := make(map[ids.Object]linkmsg.ObjectHolders, len(q.ObjectIDs))
+	list := make([]ids.Object, len(q.ObjectIDs))
+	there := make(map[uint32][]linkmsg.ObjectVersion)
+	for i, raw := range q.ObjectIDs {
+		id, err := ids.ParseObject(raw)
+		if err != nil {
+			return fault.New(fault.BadRequest, "%s: %v", m.Type, err)
+		}
+		if list[i] = id; p.here(id) || p.o.Network == nil {
+			found[id] = p.holders(id)
+		} else {
+			there[id.Owner().Node()] = append(there[id.Owner().Node()], linkmsg.ObjectVersion{ID: id})
+		}
+	}
+	left := 1
+	answered := func() {
+		if left--; left == 0 {
+			_ = m.Reply(p.located(list, found))
+		}
+	}
+	for node, part := range there {
+		peer, err := p.o.Network.Control(node)
+		if err != nil {
+			continue
+		}
+		left++
+		peer.Go(linkmsg.TObjectAsk, &linkmsg.ObjectAsk{What: linkmsg.ObjectHeld, List: part}, func(m *wire.Message, err error) {
+			var a linkmsg.ObjectAnswer
+			if err == nil {
+				err = linkmsg.Decode("an answer about objects", m.Body, linkmsg.MaxBody, &a)
+			}
+			p.locked(func() {
+				for i, v := range part {
+					if err == nil && i < len(a.Held) {
+						found[v.ID] = a.Held[i]
+					}
+				}
+				answered()
+			})
+		})
+	}
+	answered()
+	return nil
+}
+
+// holders returns which nodes have an object of a process of this node.
+func (p *Pulls) holders(id ids.Object) (h linkmsg.ObjectHolders) {
+	nodes, size := p.dir.Holders(id)
+	at, has := p.o.Store.Find(id)
+	switch {
+	case has && at.Where == "creating":
+		has = false
+	case has && len(nodes) == 0 && !p.dir.Knows(id):
+		nodes, size = []dir.Node{dir.Node(p.o.Node)}, at.Size
+	}
+	for _, n := range nodes {
+		h.Nodes = append(h.Nodes, uint32(n))
+	}
+	h.Size, h.Spilled = size, has && at.Where == "spilled"
+	return h
+}
+
+// located is the answer to a process. It names nodes by their ids.
+func (p *Pulls) located(list []ids.Object, found map[ids.Object]linkmsg.ObjectHolders) (a wire.ObjLocations) {
+	for _, id := range list {
+		h := found[id]
+		x := wire.ObjLocation{Size: h.Size, Spilled: h.Spilled}
+		for _, n := range h.Nodes {
+			if n == p.o.Node {
+				x.Nodes = append(x.Nodes, p.o.ID[:])
+			} else if r, known := p.nodeOf(n); known {
+				x.Nodes = append(x.Nodes, r.ID[:])
+			}
+		}
+		a.List = append(a.List, x)
+	}
+	return a
+}

@@ -1,0 +1,56 @@
+"""What Ray calls experimental: where objects lie."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from eagleray._private import missing
+from eagleray._private.calls.control import rpc
+from eagleray._private.hot_error import HotError, explain
+from eagleray._private.refs import ObjectRef
+from eagleray._private.state import process
+from eagleray.exceptions import GetTimeoutError
+
+__all__ = ["get_object_locations"]
+
+
+def get_object_locations(
+    obj_refs: Sequence[ObjectRef[Any]], timeout_ms: int = -1
+) -> dict[ObjectRef[Any], dict[str, Any]]:
+    """Returns on which nodes the values of references lie.
+
+    Args:
+        obj_refs: References.
+        timeout_ms: Milliseconds to wait for the nodes that know it; a negative number is 30 seconds.
+
+    Returns:
+        For each reference ``node_ids``, the nodes with a copy in their object stores, which is empty while the value is
+        not there, or is small and lies in no store; ``object_size`` in bytes, ``None`` while that is not known; and
+        ``did_spill``, whether the node of the object's owner has its copy on disk.
+
+    Raises:
+        RuntimeError: the program has no session.
+        GetTimeoutError: the answer has not come in time.
+    """
+    if process.session is None:
+        raise RuntimeError("get_object_locations() needs a session: call ray.init() first")
+    listed = list(obj_refs)
+    for ref in listed:
+        if not isinstance(ref, ObjectRef):
+            raise TypeError(f"get_object_locations() takes ObjectRefs, got {type(ref).__name__}")
+    try:
+        rows = rpc(process.session, "object_locations", {"object_ids": [ref.binary() for ref in listed]}, timeout_ms)
+    except HotError as error:
+        if error.code == "deadline_exceeded":
+            raise GetTimeoutError(f"where {len(listed)} objects lie is not known after {timeout_ms} ms") from None
+        raise explain(error) from None
+    return {
+        ref: {**row, "node_ids": [node.hex() for node in row["node_ids"]]}
+        for ref, row in zip(listed, rows, strict=True)
+    }
+
+
+def __getattr__(name: str) -> Any:
+    raise missing.attribute(__name__, name, sys._getframe(1))
