@@ -70,6 +70,8 @@ func (o *otherNode) handle(m *wire.Message) {
 	defer o.d.mu.Unlock()
 	note := func(format string, a ...any) { o.heard = append(o.heard, fmt.Sprintf(format, a...)) }
 	switch m.Type {
+	case wire.TWhoHolds: // the process measures how far away this node is
+		_ = m.Reply("nothing of it waits for a worker")
 	case wire.TEnvDefine:
 		var e wire.EnvSpec
 		_ = m.Decode(&e)
