@@ -31,8 +31,8 @@ func TestHandover_NothingIsLostOrSaidTwice(t *testing.T) {
 		s.hello, s.answers = time.Millisecond, time.Second
 		for node := uint32(2); node < 4; node++ {
 			s.push(node, 1)
+			time.Sleep(2 * time.Second)
 		}
-		time.Sleep(2 * time.Second)
 		s.do(func() { s.g.Halt() })
 		s.do(func() { s.g.Halt() })
 		s.push(2, 2)
