@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/guests"
 	"github.com/eagleray/eagleray/core/internal/handover"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/transport"
@@ -32,6 +33,14 @@ func (v *capture) links(list []transport.Detached) {
 	for _, l := range list {
 		v.snapshot.Links = append(v.snapshot.Links, handover.Link{Addr: l.Addr, State: l.State, GiveBack: l.Unsent[wire.TRefReturn], Again: again})
 		v.fds = append(v.fds, transport.Descriptor(l.Conn))
+	}
+}
+
+// guests writes down the connections to the daemons of other nodes.
+func (v *capture) guests(list []guests.Detached) {
+	for _, g := range list {
+		v.snapshot.Guests = append(v.snapshot.Guests, handover.Guest{Node: g.Node, ID: bytes.Clone(g.ID[:]), RoundTrip: uint64(g.RoundTrip), State: g.State})
+		v.fds = append(v.fds, transport.Descriptor(g.Conn))
 	}
 }
 

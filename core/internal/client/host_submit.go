@@ -77,6 +77,9 @@ func (h *host) PushTo(node uint32, t wire.Type, body any) {
 	h.guests.Push(node, t, body)
 }
 
+// RoundTrip implements submit.Effects.
+func (h *host) RoundTrip(node uint32) time.Duration { return h.guests.RoundTrip(node) }
+
 // NodeName implements submit.Effects.
 func (h *host) NodeName(node uint32) string { return h.guests.Name(node) }
 

@@ -25,17 +25,10 @@ import (
 // quietPatience is how long a move waits for acknowledgements under way.
 const quietPatience = 2 * time.Second
 
-// errWorksElsewhere is why a process does not move now: its guest connections are not handed over, and the
-// other nodes would end the leases with them.
-var errWorksElsewhere = errors.New("workers of other nodes run its tasks")
-
 // move hands everything over. An error says that the move could not begin and that
 // nothing has changed. After nil the process may end: its successor goes on, or nobody
 // needs what the process owned, or that is lost, which a warning says; mu held.
 func (c *Client) move() error {
-	if c.submit.WorksElsewhere() {
-		return errWorksElsewhere
-	}
 	u, over, err := c.askForSuccessor()
 	switch {
 	case over:
@@ -132,9 +125,10 @@ func (c *Client) prepareMove() {
 	c.local.DropSpare()
 }
 
-// quiet reports whether all that we told other owners has arrived; mu held.
+// quiet reports whether all that we told other owners has arrived, and no connection to another node's daemon is being opened;
+// mu held.
 func (c *Client) quiet() bool {
-	return c.links.Quiet() && c.table.Unregistered() == 0 && c.submit.Quiet()
+	return c.links.Quiet() && c.table.Unregistered() == 0 && c.submit.Quiet() && !c.guests.Opening()
 }
 
 // stopAndCapture ends this process's part in the session without a word to the others:
@@ -143,6 +137,7 @@ func (c *Client) quiet() bool {
 // mu held, released meanwhile.
 func (c *Client) stopAndCapture() (*handover.Snapshot, []int) {
 	c.stopListening()
+	c.guests.Halt() // first: what other nodes' daemons say is lost on a session that has ended
 	c.SetClosed(fault.New(fault.Closed, "this worker is ending"))
 	c.submit.End(c.Why())
 	c.local.UnpinUnused() // the process puts and looks at nothing any more
@@ -157,6 +152,8 @@ func (c *Client) stopAndCapture() (*handover.Snapshot, []int) {
 	v.links(c.links.Detach())
 	v.references(served)
 	v.tasks()
+	c.submit.ReturnElsewhere()
+	v.guests(c.guests.Detach())
 	c.awaitDaemon()
 	return &v.snapshot, v.fds
 }

@@ -33,7 +33,7 @@ const (
 )
 
 // placed is a cluster of two real daemons, whose connections with the head's real half of headlink are pipes. Only the
-// second node has a resource b.
+// second node has a resource b, and only the first one a resource a.
 type placed struct {
 	*real   // a driver of the first node
 	server  *headlink.Server
@@ -74,6 +74,12 @@ func (noNews) Watch(ctx context.Context, _ record.Cursor) (record.Batch, error) 
 
 func startPlaced(t *testing.T) *placed {
 	t.Helper()
+	return startPlacedOver(t, new(play.Network))
+}
+
+// startPlacedOver is startPlaced with a network between the two nodes.
+func startPlacedOver(t *testing.T, between *play.Network) *placed {
+	t.Helper()
 	quiet := slog.New(slog.DiscardHandler)
 	x := &placed{server: headlink.NewServer(quiet)}
 	x.server.Serve(readyHead{})
@@ -85,16 +91,14 @@ func startPlaced(t *testing.T) *placed {
 		cancel()
 		<-followed
 	})
-	net := new(play.Network)
 	for i, number := range []uint32{firstNode, secondNode} {
 		n := &placedNode{number: number}
 		x.members[i] = n
 		n.head = headlink.NewClient(headlink.ClientOptions{Number: number, ID: ids.NewNode(), Node: n, Placed: n, Log: quiet})
-		n.Session = net.JoinWith(t, number, int64(i+1), func(o *daemon.Options) {
+		n.Session = between.JoinWith(t, number, int64(i+1), func(o *daemon.Options) {
 			o.Cluster = n.head
-			if number == secondNode {
-				o.Totals["b"] = resource.Unit
-			}
+			o.Succeed = func(u *net.UnixConn, token string) error { return Succeed(u, o.SessionDir+"/d.sock", token) }
+			o.Totals[map[uint32]string{firstNode: "a", secondNode: "b"}[number]] = resource.Unit
 		})
 		t.Cleanup(n.head.Close)
 		x.connect(n)

@@ -165,6 +165,8 @@ func (p *program) run(it *Item) (Value, int) {
 			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 			time.Sleep(time.Hour)
 		}
+	case "sleeps": // for a millisecond
+		time.Sleep(time.Millisecond)
 	case "colour":
 		result = os.Getenv("COLOUR")
 	case "crash twice":
@@ -212,6 +214,36 @@ func (p *program) run(it *Item) (Value, int) {
 		}
 		e, _ := store.Parse(f.Envelope)
 		result = string(e.Meta)
+	case "starts": // so many tasks at the other node, and gives references to their results
+		var name, path, said string
+		var n, retries int
+		if _, err := fmt.Sscan(given, &name, &n, &retries, &path); err != nil {
+			return exception(err.Error()), wire.ReplyAppError
+		}
+		tm := realTemplate(name, retries)
+		tm.Resources = play.Units(map[string]float64{"CPU": 0.1, "b": 0.1})
+		number, err := p.c.NewTemplate(tm)
+		if err != nil {
+			return exception(err.Error()), wire.ReplyAppError
+		}
+		v := text(fmt.Sprint(os.Getpid()))
+		for i := range n {
+			arg := path
+			if name == "counts" {
+				if arg += fmt.Sprint(i); i%10 == 3 {
+					arg += "dies"
+				}
+			}
+			id, _, err := p.c.Submit(&Call{Template: number, Args: Value{Fmt: FmtPickle, Meta: []byte(arg)}})
+			if err != nil {
+				return exception(err.Error()), wire.ReplyAppError
+			}
+			addr, _ := p.c.Export(id)
+			said += fmt.Sprintf(" %x@%s", id[:], addr)
+			v.Nested = append(v.Nested, id)
+		}
+		v.Meta = append(v.Meta, said...)
+		return *v, 0
 	case "creates": // an actor, and gives a handle of it as text; its own call of the actor ends when a file is there
 		s := realActor()
 		count, path, _ := strings.Cut(given, " ")

@@ -1,9 +1,11 @@
 package client
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -23,6 +25,9 @@ type successor struct {
 	files    []*os.File // of the connections that are not restored yet
 }
 
+// errHomeLost is why another node's daemon cannot be spoken to any more, when that was lost with its connection.
+var errHomeLost = errors.New("the connection to its daemon has ended")
+
 // begin restores the worker's state and starts the successor; mu held.
 func (s *successor) begin(at *wire.TakenOver) error {
 	c, x := s.c, s.snapshot
@@ -38,7 +43,7 @@ func (s *successor) begin(at *wire.TakenOver) error {
 	}
 	// First all channels get their sockets, so that none is without when the session ends early.
 	sockets := s.sockets(tasks.Channels())
-	for _, part := range []func() error{s.serving, s.links, func() error { return s.channels(tasks.Channels(), sockets) }} {
+	for _, part := range []func() error{s.serving, s.links, func() error { return s.channels(tasks.Channels(), sockets) }, s.guests} {
 		if err := part(); err != nil {
 			return err
 		}
@@ -49,6 +54,11 @@ func (s *successor) begin(at *wire.TakenOver) error {
 	c.table.Sweep()
 	s.wake()
 	tasks.Resume(at.LeaseIDs)
+	for _, node := range tasks.Homes() {
+		if !c.guests.At(node) { // its end was on its way
+			c.submit.HomeLost(node, errHomeLost)
+		}
+	}
 	c.table.CarryOut()
 	c.listener.Start()
 	return nil
@@ -158,11 +168,28 @@ func (s *successor) channels(channels []*submit.Channel, sockets []*transport.Co
 	return nil
 }
 
+// guests restores the connections to the daemons of other nodes.
+func (s *successor) guests() error {
+	for i := range s.snapshot.Guests {
+		x := &s.snapshot.Guests[i]
+		if x.Node == s.c.self.Node() {
+			return fmt.Errorf("a connection to the daemon of node %d was handed over, and this is that node", x.Node)
+		}
+		u, err := s.adopted()
+		if err != nil {
+			return err
+		}
+		s.c.guests.Resume(u, x.Node, ids.Node(x.ID), time.Duration(x.RoundTrip), x.State)
+	}
+	return nil
+}
+
 // wake makes sure that the connections are read, and asks for what the worker was waiting for.
 func (s *successor) wake() {
 	c := s.c
 	c.served.Start()
 	c.links.Start()
+	c.guests.Start()
 	var ask []*refs.Object
 	c.table.Each(func(o *refs.Object) bool {
 		if !o.Owned() && o.Asked() && !o.State().Ready() {

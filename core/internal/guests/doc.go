@@ -14,6 +14,13 @@
 // is dead, so the leases of that node have ended. A later Push opens a new connection. What the
 // old one has read and not handled yet is told apart by Current.
 //
+// The time that the daemon needs for an answer says how far away it is (RoundTrip). The hello is measured, and a question right
+// behind it, because the two nodes may have had to connect for the hello.
+//
+// # Handing over
+//
+// A worker that ends hands its connections over to its successor, as they are: handover.go.
+//
 // # Locks and goroutines
 //
 // The session gives its mutex to New, and methods are called with it held. Each connection has the two

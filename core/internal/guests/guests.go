@@ -45,6 +45,7 @@ type Guests struct {
 	hello  func() wire.Hello
 	told   func(fd int, open bool) // nil: nobody is
 	homes  map[uint32]*home        // by number; one that was lost stays for its name. nil: no other node was ever spoken to
+	halted bool                    // the process hands its connections over, see Halt
 	ctx    context.Context         // ends with the session
 	cancel context.CancelFunc
 }
@@ -59,7 +60,9 @@ type home struct {
 	waits []message       // what is to be said when the connection is open
 	knows map[string]bool // what PushOnce has said
 	lost  bool
-	timer *time.Timer // tells soon that the connection could not be opened
+	timer *time.Timer   // tells soon that the connection could not be opened
+	way   time.Duration // how long a message there and its answer take; 0: not known
+	state *wire.State   // of a connection that Halt has stopped
 }
 
 // message waits for a connection.
@@ -78,11 +81,11 @@ func New(mu *sync.Mutex, host Host, dial Dial, hello func() wire.Hello, descript
 
 // Push tells the daemon of a node. The process becomes a guest there if it is none.
 func (g *Guests) Push(node uint32, t wire.Type, body any) {
-	if g.ctx.Err() != nil {
-		return
-	}
 	h := g.homes[node]
 	if h == nil || h.lost {
+		if g.ctx.Err() != nil {
+			return
+		}
 		h = g.open(node, h)
 	}
 	h.push(t, body)
@@ -164,22 +167,29 @@ func (g *Guests) Close() {
 
 // open begins to open the connection to a node. Was is what is known of a connection that was lost.
 func (g *Guests) open(node uint32, was *home) *home {
+	h := g.add(node)
+	if was != nil {
+		h.id = was.id
+	}
+	go h.join(g.hello())
+	return h
+}
+
+// add notes a new connection to a node.
+func (g *Guests) add(node uint32) *home {
 	if g.homes == nil {
 		g.homes = map[uint32]*home{}
 	}
 	h := &home{all: g, node: node, fd: -1}
-	if was != nil {
-		h.id = was.id
-	}
 	g.homes[node] = h
-	go h.join(g.hello())
 	return h
 }
 
 // join opens the connection.
 func (h *home) join(hello wire.Hello) {
-	g := h.all
+	g, begun := h.all, time.Now()
 	c, r, err := g.dial(g.ctx, h.node, hello)
+	took := time.Since(begun)
 	if err == nil && len(r.NodeID) != len(h.id) {
 		c.Close()
 		err = fmt.Errorf("the daemon of node %d names its node with %d bytes", h.node, len(r.NodeID))
@@ -195,28 +205,35 @@ func (h *home) join(hello wire.Hello) {
 		h.timer = time.AfterFunc(dialPause, func() { h.end(err) })
 	default:
 		copy(h.id[:], r.NodeID)
+		h.way = min(took, longestWay)
 		h.welcomed(c)
 	}
 }
 
 // welcomed takes the connection, and says what waits.
 func (h *home) welcomed(c net.Conn) {
-	h.peer = wire.NewPeer(c, func(m *wire.Message) { h.all.host.Heard(h.node, m) }, h.end)
-	if h.fd = transport.Descriptor(c); h.fd >= 0 && h.all.told != nil {
-		h.all.told(h.fd, true)
-	}
+	h.set(c, wire.State{})
 	h.peer.Start()
+	h.measure()
 	for _, m := range h.waits {
 		_ = h.peer.Push(m.t, m.body) // its end is told
 	}
 	h.waits = nil
 }
 
-// push says something now, or when the connection is open.
+// set takes an open connection, of which the state says how far it has got.
+func (h *home) set(c net.Conn, s wire.State) {
+	h.peer = wire.Resume(c, s, func(m *wire.Message) { h.all.host.Heard(h.node, m) }, h.end)
+	if h.fd = transport.Descriptor(c); h.fd >= 0 && h.all.told != nil {
+		h.all.told(h.fd, true)
+	}
+}
+
+// push says something now, or when the connection is open, or leaves it to the process that goes on with the connection.
 func (h *home) push(t wire.Type, body any) {
 	switch {
 	case h.lost:
-	case h.peer == nil:
+	case h.peer == nil, h.all.halted:
 		h.waits = append(h.waits, message{t, body})
 	default:
 		_ = h.peer.Push(t, body) // its end is told

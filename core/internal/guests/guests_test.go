@@ -30,10 +30,12 @@ type session struct {
 
 	opens   chan struct{} // a dial goes on when it is closed; nil: at once
 	refused error         // of each dial
+	answers time.Duration // how long each daemon takes for an answer
 	dials   int
 	said    map[uint32][]string // to the daemons
 	daemons []*wire.Peer
 	name    []byte
+	hello   time.Duration // how long each takes to welcome the process
 }
 
 func newSession(t *testing.T) *session {
@@ -48,8 +50,9 @@ func newSession(t *testing.T) *session {
 func (s *session) dial(ctx context.Context, node uint32, h wire.Hello) (net.Conn, *wire.HelloReply, error) {
 	s.mu.Lock()
 	s.dials++
-	opens, refused, name := s.opens, s.refused, s.name
+	opens, refused, name, hello := s.opens, s.refused, s.name, s.hello
 	s.mu.Unlock()
+	time.Sleep(hello)
 	if h.Role != wire.RoleGuest {
 		s.t.Errorf("the hello says %q", h.Role)
 	}
@@ -65,6 +68,11 @@ func (s *session) dial(ctx context.Context, node uint32, h wire.Hello) (net.Conn
 	}
 	mine, its := net.Pipe()
 	p := wire.NewPeer(its, func(m *wire.Message) {
+		if m.Type == wire.TWhoHolds {
+			time.Sleep(s.answers)
+			_ = m.Reply("")
+			return
+		}
 		var body wire.LeaseReturn
 		_ = m.Decode(&body)
 		s.mu.Lock()

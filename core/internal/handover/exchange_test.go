@@ -64,7 +64,7 @@ func pipes(t *testing.T, n int) (fds []int, gone func() bool) {
 // A worker sends its snapshot and the descriptors when it has heard the version, and goes on when its successor has taken over.
 func TestExchange_SameVersion_TheSuccessorGetsAll(t *testing.T) {
 	worker, successor := connected(t)
-	fds, gone := pipes(t, 4)
+	fds, gone := pipes(t, 5)
 	ended := make(chan error, 1)
 	go func() {
 		err := AwaitVersion(worker)
@@ -81,7 +81,7 @@ func TestExchange_SameVersion_TheSuccessorGetsAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := sound()
-	if want.Version = Version; !reflect.DeepEqual(s, want) || len(files) != 4 {
+	if want.Version = Version; !reflect.DeepEqual(s, want) || len(files) != 5 {
 		t.Errorf("the successor gets %+v with %d descriptors", s, len(files))
 	}
 	select {
@@ -135,9 +135,9 @@ func TestReceive_Refused_DescriptorsAreClosed(t *testing.T) {
 		want string
 	}{
 		"no snapshot":           {[]byte{0xc1}, 1, "read what is handed over"},
-		"another version":       {encoded(t, other), 4, fmt.Sprintf("version %d, and this successor reads version %d", Version+1, Version)},
-		"a descriptor too many": {good, 5, "5 descriptors, not 4"},
-		"no descriptor at all":  {good, 0, "0 descriptors, not 4"},
+		"another version":       {encoded(t, other), 5, fmt.Sprintf("version %d, and this successor reads version %d", Version+1, Version)},
+		"a descriptor too many": {good, 6, "6 descriptors, not 5"},
+		"no descriptor at all":  {good, 0, "0 descriptors, not 5"},
 	} {
 		worker, successor := connected(t)
 		fds, gone := pipes(t, x.fds)
@@ -157,7 +157,7 @@ func TestReceive_Refused_DescriptorsAreClosed(t *testing.T) {
 // Handing over fails when the successor goes before it has said that it has taken over.
 func TestSend_SuccessorGoes_IsAnError(t *testing.T) {
 	worker, successor := connected(t)
-	fds, _ := pipes(t, 4)
+	fds, _ := pipes(t, 5)
 	go func() {
 		_, files, _ := Receive(successor)
 		for _, f := range files {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -16,14 +17,14 @@ import (
 // Version is the version of Snapshot. Change it with every change of the types in this
 // file, or of the snapshots in it, or of the meaning of a field. Version 1 was a
 // document that did not carry its version.
-const Version = 4
+const Version = 5
 
 // most bounds each list of a snapshot.
 const most = 1 << 24
 
 // Snapshot is everything that a successor needs to continue in the place of a worker.
 // Descriptors travel beside it: first the worker's listener, then one for each entry of
-// Served, Links and Sockets, in that order.
+// Served, Links, Sockets and Guests, in that order.
 type Snapshot struct {
 	//lint:ignore U1000 msgpack reads the tag
 	_msgpack struct{} `msgpack:",as_array"`
@@ -33,6 +34,7 @@ type Snapshot struct {
 	Served   []Served
 	Links    []Link
 	Sockets  []Socket // of Submit.Channels
+	Guests   []Guest
 }
 
 // Served is a control connection that a borrower has opened, with the borrower's
@@ -63,8 +65,18 @@ type Socket struct {
 	Unsent []byte
 }
 
+// Guest is the connection to the daemon of another node.
+type Guest struct {
+	Node      uint32
+	ID        []byte // of the node
+	RoundTrip uint64 // ns; 0: not known
+	State     wire.State
+}
+
 // Connections returns how many descriptors go with the snapshot, apart from the listener.
-func (s *Snapshot) Connections() int { return len(s.Served) + len(s.Links) + len(s.Sockets) }
+func (s *Snapshot) Connections() int {
+	return len(s.Served) + len(s.Links) + len(s.Sockets) + len(s.Guests)
+}
 
 // Encode returns the bytes of a snapshot. It sets the version.
 func Encode(s *Snapshot) ([]byte, error) {
@@ -143,6 +155,26 @@ func (s *Snapshot) Validate() error {
 				return fmt.Errorf("an object that is given back to %s: %w", s.Links[i].Addr, err)
 			}
 		}
+	}
+	return s.validateGuests()
+}
+
+// validateGuests refuses connections to nodes that cannot be.
+func (s *Snapshot) validateGuests() error {
+	seen := map[uint32]bool{}
+	for i := range s.Guests {
+		x := &s.Guests[i]
+		switch {
+		case x.Node == 0:
+			return errors.New("a connection leads to node 0, which does not exist")
+		case seen[x.Node]:
+			return fmt.Errorf("two connections lead to the daemon of node %d", x.Node)
+		case len(x.ID) != ids.NodeSize:
+			return fmt.Errorf("the id of node %d has %d bytes", x.Node, len(x.ID))
+		case x.RoundTrip > uint64(time.Minute):
+			return fmt.Errorf("an answer of node %d takes %d ns", x.Node, x.RoundTrip)
+		}
+		seen[x.Node] = true
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ func sound() *Snapshot {
 		Served:  []Served{{Owner: make([]byte, ids.OwnerSize), State: wire.State{Unread: []byte{1}}, Questions: []Question{{Object: id[:], ID: 2}}}},
 		Links:   []Link{{Addr: "/owner", GiveBack: [][]byte{id[:]}, Again: true}},
 		Sockets: []Socket{{Unread: []byte{3}, Unsent: []byte{4}}},
+		Guests:  []Guest{{Node: 2, ID: make([]byte, ids.NodeSize), RoundTrip: 5, State: wire.State{Unsent: []byte{6}, LastID: 7}}},
 	}
 }
 
@@ -52,8 +53,8 @@ func TestDecode_WhatEncodeWrote_IsTheSame(t *testing.T) {
 	if !reflect.DeepEqual(got, s) {
 		t.Errorf("%+v was written, and %+v is read", s, got)
 	}
-	if got.Connections() != 3 {
-		t.Errorf("%d connections go with it, want 3", got.Connections())
+	if got.Connections() != 4 {
+		t.Errorf("%d connections go with it, want 4", got.Connections())
 	}
 }
 
@@ -102,6 +103,10 @@ func TestValidate_SnapshotThatNoWorkerWrote_IsRefused(t *testing.T) {
 		"0 sockets for 1 channels": func(s *Snapshot) { s.Sockets = nil },
 		"a borrower has 2 bytes":   func(s *Snapshot) { s.Served[0].Owner = []byte("xx") },
 		"a borrower's question":    func(s *Snapshot) { s.Served[0].Questions[0].Object = []byte("x") },
+		"leads to node 0":          func(s *Snapshot) { s.Guests[0].Node = 0 },
+		"to the daemon of node 2":  func(s *Snapshot) { s.Guests = append(s.Guests, s.Guests[0]) },
+		"id of node 2 has 1 bytes": func(s *Snapshot) { s.Guests[0].ID = []byte("x") },
+		"takes 60000000001 ns":     func(s *Snapshot) { s.Guests[0].RoundTrip = 60_000_000_001 },
 		"is given back to /owner":  func(s *Snapshot) { s.Links[0].GiveBack[0] = []byte("x") },
 	} {
 		s := sound()

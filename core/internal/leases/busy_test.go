@@ -13,13 +13,15 @@ func TestAllBusy_OnlyWhileAllWorkersAreBusyForLong(t *testing.T) {
 		leases []*lease
 		want   bool
 	}{
-		"no worker":                           {nil, false},
-		"4 ms of work":                        {[]*lease{{Class: long, Busy: 4}}, true},
-		"500 tasks of 10 us at one of two":    {[]*lease{{Class: long, Busy: 4}, {Class: short, Busy: 500}}, false},
-		"2 ms of work at one of two":          {[]*lease{{Class: long, Busy: 4}, {Class: long, Busy: 2}}, false},
-		"a worker whose task waits, of two":   {[]*lease{{Class: long, Busy: 4}, {Class: long, Busy: 4, Paused: true}}, false},
-		"a worker that has nothing to do":     {[]*lease{{Class: long}}, false},
-		"4 ms of work at each of two workers": {[]*lease{{Class: long, Busy: 4}, {Class: long, Busy: 4}}, true},
+		"no worker":                                             {nil, false},
+		"4 ms of work":                                          {[]*lease{{Class: long, Busy: 4}}, true},
+		"500 tasks of 10 us at one of two":                      {[]*lease{{Class: long, Busy: 4}, {Class: short, Busy: 500}}, false},
+		"2 ms of work at one of two":                            {[]*lease{{Class: long, Busy: 4}, {Class: long, Busy: 2}}, false},
+		"a worker whose task waits, of two":                     {[]*lease{{Class: long, Busy: 4}, {Class: long, Busy: 4, Paused: true}}, false},
+		"a worker that has nothing to do":                       {[]*lease{{Class: long}}, false},
+		"20 ms of work at a worker, and its answers take 18 ms": {[]*lease{{Class: long, Busy: 20, way: 18_000}}, false},
+		"20 ms of work at a worker, and its answers take 17 ms": {[]*lease{{Class: long, Busy: 20, way: 17_000}}, true},
+		"4 ms of work at each of two workers":                   {[]*lease{{Class: long, Busy: 4}, {Class: long, Busy: 4}}, true},
 	} {
 		c, _ := newPool(t)
 		for i, l := range x.leases {

@@ -19,7 +19,18 @@ func (k *Class[T, C]) share() int {
 }
 
 // open reports whether the lease may have another task.
-func (p *Pool[T, C]) open(l *Lease[T, C]) bool { return p.below(l, l.Class.Paces[l.Choice].Depth) }
+func (p *Pool[T, C]) open(l *Lease[T, C]) bool {
+	return p.below(l, l.most(l.Class.Paces[l.Choice].Depth))
+}
+
+// most returns how many tasks the lease may have at a depth. A worker of another node may have more by as many as it
+// runs while an answer of it and the next task are on their way.
+func (l *Lease[T, C]) most(depth int) int {
+	if l.way == 0 {
+		return depth
+	}
+	return max(1, depth) + l.Class.Paces[l.Choice].Ahead(l.way)
+}
 
 // below reports whether the lease takes tasks and has less than so many.
 func (p *Pool[T, C]) below(l *Lease[T, C], depth int) bool {
@@ -37,6 +48,9 @@ func (p *Pool[T, C]) deeper(k *Class[T, C]) *Lease[T, C] {
 	var best *Lease[T, C]
 	for _, l := range k.Leases {
 		most := k.Paces[l.Choice].Deep
+		if most > 0 {
+			most = l.most(most)
+		}
 		if !l.better && p.below(l, most) && most*len(k.Leases) <= k.Queue.Len() && (best == nil || l.before(best)) {
 			best = l
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/pace"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // A class asks for as many leases as its fastest choice needs, and for one per task while it waits for its first choice alone.
@@ -67,5 +68,42 @@ func TestAhead_WhichLease(t *testing.T) {
 	}
 	if fill(few, 1); new(pool).deeper(few) == nil {
 		t.Error("the queue has two tasks for its one lease")
+	}
+}
+
+// A worker of another node has as many more tasks as it runs during a round trip, from the queue of a class and from a
+// long one. What runs for an unknown time is sent one at a time.
+func TestNext_WorkerFarAway_HasMoreTasks(t *testing.T) {
+	for _, x := range []struct {
+		pace  pace.Pace
+		way   time.Duration
+		queue int
+		want  int // how many tasks the worker has
+	}{
+		{pace.Pace{Micros: 1000, Depth: 2, Deep: 5}, 0, 4, 2},
+		{pace.Pace{Micros: 1000, Depth: 2, Deep: 5}, 20 * time.Millisecond, 100, 25},
+		{pace.Pace{Micros: 1000, Depth: 2, Deep: 5}, 20 * time.Millisecond, 25, 22},
+		{pace.Pace{Micros: 50_000, Depth: 1}, 20 * time.Millisecond, 100, 2},
+		{pace.Pace{}, 20 * time.Millisecond, 100, 1},
+	} {
+		p, h := newPool(t)
+		h.way = x.way
+		k := p.DefineClass(0, "f", &template{Name: "f"})
+		k.Paces[0] = x.pace
+		for range x.queue {
+			k.Queue.Push(&task{})
+		}
+		p.Offered(&wire.LeaseOffer{ClassID: 0, Node: 2, N: 1})
+		l := p.GrantedAt(2, &wire.LeaseGrant{ClassID: 0, LeaseID: 2<<32 | 1})
+		l.Channel, k.Changed = &channel{}, time.Now().Add(-time.Hour)
+		l.Opened()
+		l.Serve()
+		for p.Next(k) == l {
+			k.Queue.Pop()
+			l.Sent(0)
+		}
+		if l.Busy != x.want {
+			t.Errorf("%+v, a way of %v, a queue of %d: the worker has %d tasks, want %d", x.pace, x.way, x.queue, l.Busy, x.want)
+		}
 	}
 }

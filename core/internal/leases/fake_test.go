@@ -30,6 +30,7 @@ type host struct {
 	successor bool
 	logged    []string
 	timers    []*timer
+	way       time.Duration
 }
 
 // elsewhere is what another node's daemon is told.
@@ -53,6 +54,7 @@ func (h *host) Push(_ wire.Type, body any) { h.pushed = append(h.pushed, body) }
 func (h *host) PushTo(node uint32, t wire.Type, body any) {
 	h.pushed = append(h.pushed, elsewhere{node, t, body})
 }
+func (h *host) RoundTrip(uint32) time.Duration            { return h.way }
 func (h *host) Template(*task) *templates.Template[class] { return &template{Name: "f"} }
 func (h *host) After(d time.Duration, f func()) Timer {
 	x := &timer{d: d, ring: f}

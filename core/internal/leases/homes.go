@@ -49,6 +49,23 @@ func (k *Class[T, C]) WantAt(node uint32) int {
 	return 0
 }
 
+// EachHome calls f for each other node that was asked for leases of the class, with the count of its answers.
+func (k *Class[T, C]) EachHome(f func(node uint32, answers uint64)) {
+	for _, h := range k.homes {
+		f(h.node, h.answers)
+	}
+}
+
+// RestoreHome notes that another node, which knows the class, has answered so often. It is asked for nothing now. It
+// returns false if that is noted already.
+func (k *Class[T, C]) RestoreHome(node uint32, answers uint64) bool {
+	if k.at(node) != nil {
+		return false
+	}
+	k.homes = append(k.homes, &home{node: node, answers: answers})
+	return true
+}
+
 // homeAt is at for a class that has tasks in its queue. The node's daemon hears what the class is
 // before anything else of it.
 func (p *Pool[T, C]) homeAt(k *Class[T, C], node uint32) *home {

@@ -264,3 +264,23 @@ func TestLoseHome_ForgetsWhatWasAsked(t *testing.T) {
 	p.Offered(&wire.LeaseOffer{ClassID: a.ID, Node: 2, N: 1, Ticket: 4})
 	h.says(t, "who has its number later knows nothing", "node 2: define 0 f", "node 2: class 0: want 1, due 0, seen 1, ticket 4")
 }
+
+// A successor goes on counting where its predecessor stopped: the other node knows the class, and has answered so often.
+func TestRestoreHome_CountsGoOn(t *testing.T) {
+	p, h := newPool(t)
+	k := p.DefineClass(0, "f", &template{Name: "f"})
+	k.Queue.Push(&task{})
+	if !k.RestoreHome(2, 5) || k.RestoreHome(2, 6) {
+		t.Error("a node is noted twice, or not at all")
+	}
+	h.pushed = nil
+	p.Offered(&wire.LeaseOffer{ClassID: 0, Node: 2, N: 1, Ticket: 3})
+	if want := []any{elsewhere{2, wire.TLeaseWant, wire.LeaseWant{Want: 1, Seen: 6, Ticket: 3}}}; !slices.Equal(h.pushed, want) {
+		t.Errorf("said %+v, want %+v", h.pushed, want)
+	}
+	k.EachHome(func(node uint32, answers uint64) {
+		if node != 2 || answers != 5 {
+			t.Errorf("node %d has answered %d times", node, answers)
+		}
+	})
+}

@@ -35,7 +35,11 @@ func (p *Pool[T, C]) GrantedAt(node uint32, g *wire.LeaseGrant) *Lease[T, C] {
 	h.answers++
 	h.due = max(0, h.due-1)
 	k.lower(h, 1)
-	return p.take(k, g, node)
+	l := p.take(k, g, node)
+	if l != nil {
+		l.way = float64(p.host.RoundTrip(node)) / float64(time.Microsecond)
+	}
+	return l
 }
 
 // take makes a lease of a grant, nil when the grant is for a choice that the class does not have.

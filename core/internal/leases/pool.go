@@ -23,6 +23,8 @@ type Host[T, C any] interface {
 	Push(t wire.Type, body any)
 	// PushTo tells the daemon of another node.
 	PushTo(node uint32, t wire.Type, body any)
+	// RoundTrip returns how long a message to another node and its answer take; 0: that is not known.
+	RoundTrip(node uint32) time.Duration
 	// Template returns the template of a task, for other nodes.
 	Template(t *T) *templates.Template[Class[T, C]]
 	// After calls a function when a time has passed, unless the session has ended.
@@ -98,13 +100,14 @@ type Lease[T, C any] struct {
 	Wanted  bool         // others wait for it: it goes back when it has nothing to do
 	idle    bool         // it has nothing to do, and is kept for a while
 	IdleAt  time.Time
-	Gone    bool // it was given back, or its worker has ended
-	Choice  int  // which of the class's alternatives it is for, 0: the class's own resources; see due.go
-	better  bool // a better choice may come free
-	never   bool // the first choice can never be had
-	used    bool // it had a task
-	slot    int  // its worker's place on the page of begun tasks; see begun.go
-	opening bool // the socket to its worker is being opened
+	Gone    bool    // it was given back, or its worker has ended
+	Choice  int     // which of the class's alternatives it is for, 0: the class's own resources; see due.go
+	better  bool    // a better choice may come free
+	never   bool    // the first choice can never be had
+	used    bool    // it had a task
+	slot    int     // its worker's place on the page of begun tasks; see begun.go
+	opening bool    // the socket to its worker is being opened
+	way     float64 // of a worker of another node, how many µs a task and its answer are on their way together; 0: not known
 
 	// How its worker ended. The pool's user writes these.
 	NodeLost bool       // its node is dead or cannot be reached
@@ -152,7 +155,7 @@ const (
 func (p *Pool[T, C]) AllBusy() bool {
 	for _, l := range p.Leases {
 		us := l.Class.Paces[l.Choice].Micros
-		if l.Busy == 0 || l.Paused || us < busyEach || float64(l.Busy)*us < busyFor {
+		if l.Busy == 0 || l.Paused || us < busyEach || float64(l.Busy)*us-l.way < busyFor {
 			return false
 		}
 	}

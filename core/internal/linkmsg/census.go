@@ -11,8 +11,8 @@ import (
 
 // The messages between the daemons of two nodes about what a node does (package census). Their numbers are never reused.
 const (
-	TCensus wire.Type = 236 // call: CensusAsk → Part, a wire.NodeCensus
-	TUse    wire.Type = 237 // call: nothing → Part, a wire.NodeUse
+	TCensus wire.Type = 238 // call: CensusAsk → Part, a wire.NodeCensus
+	TUse    wire.Type = 239 // call: nothing → Part, a wire.NodeUse
 )
 
 // MaxPart bounds the answers, in bytes. They travel between messages that somebody waits for.

@@ -56,6 +56,15 @@ func smoothed[T float64 | time.Duration](mean, now T) T {
 	return now
 }
 
+// Ahead returns how many more tasks a worker should have than its depth says, if an answer of it and the next task
+// are on their way for so many µs: as many as it runs meanwhile. It is 0 before the first measurement.
+func (p *Pace) Ahead(us float64) int {
+	if p.Micros <= 0 {
+		return 0
+	}
+	return int(min(maxDepth, math.Ceil(us/p.Micros)))
+}
+
 // TooDeep is told when tasks came back because they had to wait for too long at
 // their worker: the guess of how long they run was wrong.
 func (p *Pace) TooDeep() {

@@ -30,6 +30,19 @@ func TestPace_DepthFollowsTheMeasuredTime(t *testing.T) {
 	}
 }
 
+// A worker far away has as many more tasks as it runs while an answer and the next task are on their way.
+func TestAhead_AsManyAsRunDuringTheWay(t *testing.T) {
+	for _, x := range []struct {
+		micros, way float64
+		want        int
+	}{{0, 20_000, 0}, {1000, 0, 0}, {1000, 20_000, 20}, {1000, 20_001, 21}, {1e6, 20_000, 1}, {10, 1e6, maxDepth}, {1e-9, 1e6, maxDepth}} {
+		p := Pace{Micros: x.micros}
+		if got := p.Ahead(x.way); got != x.want {
+			t.Errorf("tasks of %g µs and a way of %g µs: %d, want %d", x.micros, x.way, got, x.want)
+		}
+	}
+}
+
 func TestShare_TheChoiceThatTakesLeastAtATime(t *testing.T) {
 	for _, x := range []struct {
 		depths []int

@@ -25,6 +25,8 @@ type Network struct {
 	// Late is how long what is sent through a stream is on its way, at most: what is sent together, a random time. So
 	// messages of different streams overtake one another. 0: nothing is late.
 	Late time.Duration
+	// Way is how long each byte that is sent through a stream is on its way. Unlike with Late, much can be on its way at a time.
+	Way time.Duration
 
 	mu       sync.Mutex
 	nodes    map[uint32]*daemon.Daemon
@@ -143,7 +145,7 @@ func (r route) Open(_ context.Context, target ids.Owner) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.n.Late > 0 {
+	if r.n.Late > 0 || r.n.Way > 0 {
 		if there, err = r.n.delayed(there); err != nil {
 			here.Close()
 			return nil, err
@@ -160,9 +162,43 @@ func (n *Network) delayed(end net.Conn) (net.Conn, error) {
 		end.Close()
 		return nil, err
 	}
-	go n.carry(end, between)
-	go n.carry(between, end)
+	carry := n.carry
+	if n.Way > 0 {
+		carry = n.carryFar
+	}
+	go carry(end, between)
+	go carry(between, end)
 	return further, nil
+}
+
+// sent is what was sent through a stream at a time.
+type sent struct {
+	b   []byte
+	due time.Time // when it arrives
+}
+
+// carryFar is carry where each byte takes as long as Way says.
+func (n *Network) carryFar(from, to net.Conn) {
+	way := make(chan sent, 1<<12)
+	go func() {
+		defer to.Close()
+		for x := range way {
+			time.Sleep(time.Until(x.due))
+			_, _ = to.Write(x.b)
+		}
+	}()
+	defer close(way)
+	defer from.Close()
+	for {
+		b := make([]byte, 4<<10)
+		k, err := from.Read(b)
+		if k > 0 {
+			way <- sent{b[:k], time.Now().Add(n.Way)}
+		}
+		if err != nil {
+			return
+		}
+	}
 }
 
 // carry passes on what comes from one end, and then that it has ended. What cannot be passed on is dropped: the other

@@ -6,7 +6,7 @@ import (
 )
 
 // Version is the version of the snapshot. A process restores its own version only.
-const Version = 1
+const Version = 2
 
 // Submitter is what another process needs to go on with a submit.Submitter: with each task
 // and call that has no answer, the actors that others may call, the open channels, and
@@ -20,6 +20,8 @@ type Submitter struct {
 	Actors    []Actor
 	Channels  []Channel
 	Recipes   []Recipe // the oldest first
+	Lost      []Lost
+	Homes     []Home
 }
 
 // Template is a template with its number and the number of its scheduling class.
@@ -81,7 +83,7 @@ type Place uint8
 const (
 	PlaceWaiting Place = iota // in a queue, or waiting for arguments or for a retry
 	PlaceSent                 // on a channel
-	PlaceLost                 // sent to an actor that is gone; the head is being asked what became of it
+	PlaceLost                 // sent to an actor that is gone, of which the head is being asked, or to a worker of another node that is gone: see Lost
 )
 
 // Actor is an actor that somebody may call.
@@ -126,6 +128,32 @@ type Channel struct {
 	LeaseID uint64
 	Class   uint32
 	Choice  int
+	End     *WorkerEnd // of a lease of another node: what its daemon has said about the worker's end; nil: nothing
+}
+
+// WorkerEnd is the word of another node's daemon about the end of a worker.
+type WorkerEnd struct {
+	Detail   string
+	Code     string
+	Held     uint64
+	Begun    uint32
+	Known    bool
+	NodeLost bool // the node is dead or cannot be reached, and the word is this process's own
+}
+
+// Lost is a lease of another node whose worker has ended, as the end of its socket says. Its daemon has not said yet how.
+type Lost struct {
+	LeaseID uint64
+	Class   uint32
+	Choice  int
+	Tasks   []int // in Submitter.Tasks, as they were sent
+}
+
+// Home is another node that knows a scheduling class, and how many leases of the class it has granted or refused.
+type Home struct {
+	Class   uint32
+	Node    uint32
+	Answers uint64
 }
 
 // Recipe is a finished task that is kept for its results, or one that runs

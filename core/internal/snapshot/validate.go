@@ -171,6 +171,16 @@ func (s *Submitter) validatePlaces(actors map[ids.Actor]bool) error {
 			seen[seq] = true
 		}
 	}
+	for i := range s.Lost {
+		x := &s.Lost[i]
+		if leases[x.LeaseID] {
+			return fmt.Errorf("lease %d, whose worker has ended, occurs twice", x.LeaseID)
+		}
+		leases[x.LeaseID] = true
+		if err := put(x.Tasks, somewhere); err != nil {
+			return err
+		}
+	}
 	for i := range s.Tasks {
 		x := &s.Tasks[i]
 		call := at[i]&ofActor != 0 || len(x.Aside) > 0

@@ -15,10 +15,12 @@ func sound() *Submitter {
 	return &Submitter{
 		Version:   Version,
 		Templates: []Template{{Kind: frame.KindTask, Fallback: []Template{{}}}, {Kind: frame.KindMethod}},
-		Tasks:     []Task{{Returns: 1}, {Template: 1}, {}, {Template: 1}, {Template: 1, Aside: actor}},
+		Tasks:     []Task{{Returns: 1}, {Template: 1}, {}, {Template: 1}, {Template: 1, Aside: actor}, {Place: PlaceLost}},
 		Actors:    []Actor{{ID: actor, Calls: []int{1}, Creation: &Creation{Template: Template{Kind: frame.KindTask}}}},
 		Channels:  []Channel{{LeaseID: 3, Tasks: []int{0}}, {ActorID: actor, Tasks: []int{3}}},
 		Recipes:   []Recipe{{Again: -1, Actor: actor}, {Again: 2}},
+		Lost:      []Lost{{LeaseID: 4, Tasks: []int{5}}},
+		Homes:     []Home{{Node: 2}},
 	}
 }
 
@@ -26,7 +28,7 @@ func sound() *Submitter {
 // because it comes from a process whose memory may be corrupt.
 func TestValidate_SnapshotThatNoProcessWrote_IsRefused(t *testing.T) {
 	for words, change := range map[string]func(*Submitter){
-		"of version 2, and this process reads version 1": func(s *Submitter) { s.Version++ },
+		"of version 3, and this process reads version 2": func(s *Submitter) { s.Version++ },
 		"it has -1 results":                 func(s *Submitter) { s.Tasks[2].Returns = -1 },
 		"and 16777217 items":                func(s *Submitter) { s.Tasks[2].Items = mostRestored + 1 },
 		"have more than 16777216 results":   func(s *Submitter) { s.Tasks[2].Items = mostRestored },
@@ -43,8 +45,11 @@ func TestValidate_SnapshotThatNoProcessWrote_IsRefused(t *testing.T) {
 		"is of kind 9":                      func(s *Submitter) { s.Templates[0].Kind = 9 },
 		"an alternative of template":        func(s *Submitter) { s.Templates[0].Fallback[0].Fallback = make([]Template, 1) },
 		"alternatives, at most":             func(s *Submitter) { s.Templates[0].Fallback = make([]Template, wire.MaxAlternatives+1) },
-		"there is no task 5, of 5":          func(s *Submitter) { s.Channels[0].Tasks = []int{5} },
-		"there is no task -1, of 5":         func(s *Submitter) { s.Actors[0].Calls = []int{-1} },
+		"there is no task 6, of 6":          func(s *Submitter) { s.Channels[0].Tasks = []int{6} },
+		"lease 3, whose worker has ended":   func(s *Submitter) { s.Lost[0].LeaseID = 3 },
+		"task 0 is at two places":           func(s *Submitter) { s.Lost[0].Tasks = []int{0} },
+		"there is no task 7, of 6":          func(s *Submitter) { s.Lost[0].Tasks = []int{7} },
+		"there is no task -1, of 6":         func(s *Submitter) { s.Actors[0].Calls = []int{-1} },
 		"two calls on the channel to /worker have number 7": func(s *Submitter) {
 			s.Channels[0].Addr, s.Channels[0].Tasks, s.Tasks[0].Seq, s.Tasks[2].Seq = "/worker", []int{0, 2}, 7, 7
 		},
@@ -53,7 +58,7 @@ func TestValidate_SnapshotThatNoProcessWrote_IsRefused(t *testing.T) {
 		"task 2 is of template -1, of 2":                                  func(s *Submitter) { s.Tasks[2].Template = -1 },
 		"task 2 is another kind of task than its template":                func(s *Submitter) { s.Tasks[2].Template = 1 },
 		"task 3 is another kind of task than its template":                func(s *Submitter) { s.Tasks[3].Template = 0 },
-		"task 5, of 5, runs again":                                        func(s *Submitter) { s.Recipes[1].Again = 5 },
+		"task 6, of 6, runs again":                                        func(s *Submitter) { s.Recipes[1].Again = 6 },
 		"a finished task is of template 2, of 2":                          func(s *Submitter) { s.Recipes[0].Task.Template = 2 },
 		"a finished task is of template -1, of 2":                         func(s *Submitter) { s.Recipes[0].Task.Template = -1 },
 		"a finished task: it has 0 results and 1152921504606846976 items": func(s *Submitter) { s.Recipes[0].Task.Items = 1 << 60 },

@@ -32,11 +32,13 @@ func (c *Submitter) Snapshot() (*snapshot.Submitter, []*Channel) {
 	}
 	for _, id := range slices.Sorted(maps.Keys(c.Leases)) {
 		l := c.Leases[id]
-		for _, t := range l.Lost {
-			v.task(t, snapshot.PlaceWaiting)
+		if l.Lost != nil {
+			v.lost(l)
+			continue
 		}
-		v.channel(l.Channel, snapshot.Channel{LeaseID: l.ID, Class: l.Class.ID, Choice: l.Choice})
+		v.channel(l.Channel, snapshot.Channel{LeaseID: l.ID, Class: l.Class.ID, Choice: l.Choice, End: endOf(l)})
 	}
+	v.homes()
 	for _, a := range c.actorsInOrder() {
 		v.actor(a)
 		v.channel(a.Channel, snapshot.Channel{ActorID: raw(a.ID[:])})
@@ -166,6 +168,39 @@ func (v *capture) channel(o *Channel, x snapshot.Channel) {
 	}
 	v.s.Channels = append(v.s.Channels, x)
 	v.channels = append(v.channels, o)
+}
+
+// endOf returns what another node's daemon has said about the end of a worker whose socket is still read, nil if it has said nothing.
+func endOf(l *Lease) *snapshot.WorkerEnd {
+	if l.Node == 0 || !l.Broken {
+		return nil // the own daemon lists the leases that it has
+	}
+	return &snapshot.WorkerEnd{Detail: l.Detail, Code: string(l.Code), Held: l.Held, Begun: l.Begun, Known: l.Known, NodeLost: l.NodeLost}
+}
+
+// lost writes down the tasks of a worker whose socket broke. How a worker of another node has ended, its daemon
+// will say to the successor.
+func (v *capture) lost(l *Lease) {
+	if l.Node == 0 {
+		for _, t := range l.Lost {
+			v.task(t, snapshot.PlaceWaiting)
+		}
+		return
+	}
+	x := snapshot.Lost{LeaseID: l.ID, Class: l.Class.ID, Choice: l.Choice}
+	for _, t := range l.Lost {
+		x.Tasks = append(x.Tasks, v.task(t, snapshot.PlaceLost))
+	}
+	v.s.Lost = append(v.s.Lost, x)
+}
+
+// homes writes down which other nodes know which classes.
+func (v *capture) homes() {
+	for _, id := range slices.Sorted(maps.Keys(v.c.Classes)) {
+		v.c.Classes[id].EachHome(func(node uint32, answers uint64) {
+			v.s.Homes = append(v.s.Homes, snapshot.Home{Class: id, Node: node, Answers: answers})
+		})
+	}
 }
 
 // actor writes an actor down, unless nobody can call it any more.

@@ -24,6 +24,8 @@ type Effects interface {
 	PushTo(node uint32, t wire.Type, body any)
 	// NodeName returns the id of another node that this process is or was a guest of, for people.
 	NodeName(node uint32) string
+	// RoundTrip returns how long a message to the daemon of another node and its answer take; 0: that is not known.
+	RoundTrip(node uint32) time.Duration
 	// Request asks the daemon.
 	Request(t wire.Type, body any, answered func(*wire.Message, error))
 	// Tell sends a message to another process, over a control connection.

@@ -1,6 +1,9 @@
 package submit
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/leases"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -64,14 +67,15 @@ func (c *Submitter) HomeLost(node uint32, why error) {
 	}
 }
 
-// WorksElsewhere reports whether workers of other nodes have tasks of this process.
-func (c *Submitter) WorksElsewhere() bool {
-	for _, l := range c.Leases {
-		if l.Node != 0 && (l.Busy > 0 || len(l.Lost) > 0) {
-			return true
+// ReturnElsewhere gives back the leases of other nodes that a snapshot does not have, because they have no task. The
+// process ends, and has written its snapshot. The own daemon lists to the successor what this process had of it.
+func (c *Submitter) ReturnElsewhere() {
+	for _, id := range slices.Sorted(maps.Keys(c.Leases)) {
+		l := c.Leases[id]
+		if l.Node != 0 && l.Lost == nil && (l.Channel == nil || l.Channel.sent.Len() == 0) {
+			c.fx.Push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: id})
 		}
 	}
-	return false
 }
 
 // away returns the number of the node that has granted a lease, 0 for the own node.

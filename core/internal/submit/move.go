@@ -19,6 +19,7 @@ func (c *Submitter) PrepareMove() {
 	}
 	for _, l := range slices.Collect(maps.Values(c.Leases)) {
 		switch {
+		case l.Lost != nil && l.Node != 0: // its daemon's word may come yet, and the successor waits for it
 		case l.Lost != nil:
 			c.retryLost(l, "the worker is gone")
 		case l.Channel != nil && l.Busy == 0:

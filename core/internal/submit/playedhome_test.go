@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -57,6 +58,9 @@ func (w *played) PushTo(node uint32, t wire.Type, body any) {
 	}
 	w.other.out = append(w.other.out, func() { w.s.HomeLost(node, errors.New("there is no way to it")) })
 }
+
+// RoundTrip implements Effects.
+func (*played) RoundTrip(uint32) time.Duration { return 20 * time.Millisecond }
 
 // NodeName implements Effects.
 func (*played) NodeName(uint32) string { return "another node" }

@@ -18,6 +18,9 @@ func (c *pool) Push(t wire.Type, body any) { c.fx.Push(t, body) }
 // PushTo implements leases.Host.
 func (c *pool) PushTo(node uint32, t wire.Type, body any) { c.fx.PushTo(node, t, body) }
 
+// RoundTrip implements leases.Host.
+func (c *pool) RoundTrip(node uint32) time.Duration { return c.fx.RoundTrip(node) }
+
 // Template implements leases.Host.
 func (c *pool) Template(t *Task) *Template { return t.Template }
 

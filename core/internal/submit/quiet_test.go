@@ -65,6 +65,9 @@ func (q *quiet) Push(_ wire.Type, body any) { q.pushed = append(q.pushed, body) 
 // PushTo implements Effects.
 func (q *quiet) PushTo(_ uint32, t wire.Type, body any) { q.Push(t, body) }
 
+// RoundTrip implements Effects.
+func (*quiet) RoundTrip(uint32) time.Duration { return 0 }
+
 // NodeName implements Effects.
 func (*quiet) NodeName(node uint32) string { return fmt.Sprint("number ", node) }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/arguments"
 	"github.com/eagleray/eagleray/core/internal/generators"
@@ -32,7 +33,7 @@ func (c *Submitter) Restore(s *snapshot.Submitter) (*Restored, error) {
 		return nil, err
 	}
 	r := &Restored{c: c, s: s}
-	for _, part := range []func() error{r.templates, r.allTasks, r.actors, r.recipes, r.checkChannels} {
+	for _, part := range []func() error{r.templates, r.allTasks, r.actors, r.recipes, r.checkChannels, r.homes, r.lost} {
 		if err := part(); err != nil {
 			return nil, err
 		}
@@ -165,12 +166,20 @@ func (r *Restored) checkChannels() error {
 		if len(x.ActorID) > 0 {
 			continue
 		}
-		switch k := r.c.Classes[x.Class]; {
-		case k == nil:
-			return fmt.Errorf("restore lease %d: its class %d is not part of the snapshot", x.LeaseID, x.Class)
-		case x.Choice < 0 || x.Choice >= len(k.Paces):
-			return fmt.Errorf("restore lease %d: its class has no choice %d", x.LeaseID, x.Choice)
+		if err := r.checkLease(x.LeaseID, x.Class, x.Choice); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// checkLease refuses a lease of a class or a choice that does not exist.
+func (r *Restored) checkLease(lease uint64, class uint32, choice int) error {
+	switch k := r.c.Classes[class]; {
+	case k == nil:
+		return fmt.Errorf("restore lease %d: its class %d is not part of the snapshot", lease, class)
+	case choice < 0 || choice >= len(k.Paces):
+		return fmt.Errorf("restore lease %d: its class has no choice %d", lease, choice)
 	}
 	return nil
 }
@@ -191,6 +200,9 @@ func (r *Restored) allChannels() {
 		} else { // the daemon counts a lease that was moved as recalled: it gets no more tasks
 			k := c.Classes[x.Class]
 			o.Lease = &Lease{ID: x.LeaseID, Node: c.away(x.LeaseID), Class: k, Channel: o, Busy: len(x.Tasks), Recall: true, Choice: x.Choice}
+			if e := x.End; e != nil && o.Lease.Node != 0 {
+				o.Lease.Broken, o.Lease.Detail, o.Lease.Code, o.Lease.Held, o.Lease.Begun, o.Lease.Known, o.Lease.NodeLost = true, e.Detail, fault.Code(e.Code), e.Held, e.Begun, e.Known, e.NodeLost
+			}
 			c.Leases[x.LeaseID] = o.Lease
 			k.Leases = append(k.Leases, o.Lease)
 		}
@@ -228,7 +240,8 @@ func (r *Restored) Resume(leases []uint64) {
 	r.compare(leases)
 }
 
-// compare brings the leases in line with those that the daemon has.
+// compare brings the leases of the own node in line with those that its daemon has. The daemons of other nodes have been
+// heard without a gap.
 func (r *Restored) compare(leases []uint64) {
 	c := r.c
 	for _, id := range leases {
@@ -236,8 +249,8 @@ func (r *Restored) compare(leases []uint64) {
 			c.fx.Push(wire.TLeaseReturn, wire.LeaseReturn{LeaseID: id})
 		}
 	}
-	for id := range c.Leases {
-		if !slices.Contains(leases, id) {
+	for id, l := range c.Leases {
+		if l.Node == 0 && !slices.Contains(leases, id) {
 			c.LeaseBroken(&wire.LeaseBroken{LeaseID: id, Detail: "the worker is gone"})
 		}
 	}
