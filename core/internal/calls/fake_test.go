@@ -79,6 +79,7 @@ var _ submit.Effects = (*submitEffects)(nil)
 func (e *submitEffects) Push(t wire.Type, _ any)                          { e.pushed = append(e.pushed, t) }
 func (*submitEffects) PushTo(uint32, wire.Type, any)                      {}
 func (*submitEffects) NodeName(uint32) string                             { return "" }
+func (*submitEffects) RoundTrip(uint32) time.Duration                     { return 0 }
 func (*submitEffects) Request(wire.Type, any, func(*wire.Message, error)) {}
 func (*submitEffects) Tell(string, wire.Type, any, func(error))           {}
 func (*submitEffects) Known(string) bool                                  { return false }

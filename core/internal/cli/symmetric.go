@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/nodeprocess"
 )
 
@@ -163,7 +164,7 @@ func symmetricLimit() (time.Duration, error) {
 // ownAddress says whether a host is this machine, and with which address other nodes reach it. Loopback addresses stand for every machine;
 // with more than one node they are none of this machine, or each machine would begin a cluster of its own.
 func ownAddress(host string, minNodes int) (ip string, here bool, err error) {
-	ctx, cancel := context.WithTimeout(context.Background(), lookupLimit)
+	ctx, cancel := context.WithTimeout(context.Background(), heads.LookupLimit)
 	defer cancel()
 	found, err := net.DefaultResolver.LookupHost(ctx, host)
 	if err != nil {

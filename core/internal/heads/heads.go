@@ -54,12 +54,12 @@ func Parse(text string) (list []string, err error) {
 	return list, nil
 }
 
-// lookupLimit bounds how long names of heads are looked up.
-const lookupLimit = 5 * time.Second
+// LookupLimit bounds how long names of heads are looked up.
+const LookupLimit = 5 * time.Second
 
 // Among returns the first of the sessions whose cluster has one of the heads, however their hosts are spelled; "" if there is none.
 func Among(ctx context.Context, wanted, dirs []string) string {
-	ctx, cancel := context.WithTimeout(ctx, lookupLimit)
+	ctx, cancel := context.WithTimeout(ctx, LookupLimit)
 	defer cancel()
 	wanted = places(ctx, wanted)
 	for _, dir := range dirs {
