@@ -126,7 +126,7 @@ def test_a_node_that_is_stopped_dies_its_tasks_run_elsewhere_and_it_comes_back(
         runs = sorted((tmp_path / "runs").read_text().split())
         assert len(runs) == 5 and set(runs) == {"0", "1", "2"}, runs
         assert 4 < done - began < 30, done - began
-        assert lost[0] == "WorkerCrashedError" and "node" in lost[1], lost
+        assert lost[0] == "NodeDiedError" and "node" in lost[1], lost
         assert local.poll() is None
     finally:
         send(stopped, signal.SIGCONT)

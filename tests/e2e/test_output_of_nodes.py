@@ -29,7 +29,7 @@ PROGRAM = """
 {body}
         return ray.get_runtime_context().get_node_id()
 
-    print("far", ray.get(far.remote({arguments}), timeout=60))
+    sys.stdout.write(f"far {{ray.get(far.remote({arguments}), timeout=60)}}\\n")  # in one piece, since lines of workers come meanwhile
     ray.shutdown()
 """
 

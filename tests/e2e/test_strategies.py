@@ -43,9 +43,9 @@ class Nodes:
         return Counter(name[node] for node in found)
 
     def quiet(self) -> None:
-        """Waits until nothing of the test before holds a resource of the program's node."""
+        """Waits until nothing of the test before holds a resource of any node."""
         end = time.monotonic() + 30
-        while eagleray.available_resources().get("CPU") != 4.0:
+        while eagleray.available_resources().get("CPU") != 16.0:
             assert time.monotonic() < end
             time.sleep(0.05)
 
@@ -63,7 +63,6 @@ def four() -> Iterator[Nodes]:
 @pytest.fixture
 def nodes(four: Nodes) -> Nodes:
     four.quiet()
-    time.sleep(0.3)  # leases of other nodes that have nothing to do are kept for 100 ms
     return four
 
 

@@ -126,7 +126,7 @@ func TestRealGuest_NodeIsLostAfterTheOwner_TasksFail(t *testing.T) {
 	x.members[1].End()
 	for _, ref := range refs {
 		code, words, _ := faultIn(t, x.Client, ref)
-		if code != fault.WorkerCrashed || !strings.Contains(words, "its node was lost") {
+		if code != fault.NodeDied || !strings.Contains(words, "is lost with its node") {
 			t.Errorf("%s, %s", code, words)
 		}
 	}

@@ -1,6 +1,7 @@
 package leases
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -275,7 +276,7 @@ func TestRestoreHome_CountsGoOn(t *testing.T) {
 	}
 	h.pushed = nil
 	p.Offered(&wire.LeaseOffer{ClassID: 0, Node: 2, N: 1, Ticket: 3})
-	if want := []any{elsewhere{2, wire.TLeaseWant, wire.LeaseWant{Want: 1, Seen: 6, Ticket: 3}}}; !slices.Equal(h.pushed, want) {
+	if want := []any{elsewhere{2, wire.TLeaseWant, wire.LeaseWant{Want: 1, Seen: 6, Ticket: 3}}}; !reflect.DeepEqual(h.pushed, want) {
 		t.Errorf("said %+v, want %+v", h.pushed, want)
 	}
 	k.EachHome(func(node uint32, answers uint64) {

@@ -34,10 +34,10 @@ func (m *Machine) NodeSilent(id Node) {
 // Doubt says that a node is silent, or is heard again. A silent node gets no offers; what it wants stays.
 func (m *Machine) Doubt(id Node, silent bool) {
 	n := m.nodes[id]
-	if n == nil || n.doubted == silent {
+	if n == nil || n.quiet == silent {
 		return
 	}
-	n.doubted = silent
+	n.quiet = silent
 	if silent {
 		for _, d := range m.list {
 			d.remove(n)

@@ -52,7 +52,7 @@ func (n *node) asks() (asks uint64) {
 	return asks
 }
 
-// A holder that fails amid a pull is replaced by another one, without a further question.
+// A holder that fails during a pull is replaced by another one, without a further question.
 func TestPull_OneOfSeveralHoldersFails_OthersReplaceIt(t *testing.T) {
 	for what, change := range map[string]func(to uint32, nth int, c net.Conn) (net.Conn, error){
 		"breaks": func(to uint32, _ int, c net.Conn) (net.Conn, error) {

@@ -106,7 +106,7 @@ func TestResume_LeasesOfOtherNodes_AreAsTheyWere(t *testing.T) {
 	next.HomeLost(2, errors.New("it burns"))
 	next.expectCodes(t, "before the socket has ended", at[runs], "", "")
 	next.Leases[runs].Channel.Gone(errors.New("the end"))
-	next.expectCodes(t, "a node was lost", at[runs], fault.WorkerCrashed, fault.WorkerCrashed)
+	next.expectCodes(t, "a node was lost", at[runs], fault.NodeDied, fault.NodeDied)
 	next.expectCodes(t, "the own node is there", at[here], "", "")
 }
 
@@ -116,7 +116,7 @@ func TestResume_NodeIsLostMeanwhile_AllCountAsBegun(t *testing.T) {
 	next, r := successorOf(t, p)
 	r.Resume([]uint64{here})
 	next.HomeLost(2, errors.New("it burns"))
-	next.expectCodes(t, "its node was lost", at[ended], fault.WorkerCrashed, fault.WorkerCrashed)
+	next.expectCodes(t, "its node was lost", at[ended], fault.NodeDied, fault.NodeDied)
 }
 
 // What no process can have asked of other nodes, or lost there, is refused.
