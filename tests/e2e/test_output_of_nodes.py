@@ -29,7 +29,8 @@ PROGRAM = """
 {body}
         return ray.get_runtime_context().get_node_id()
 
-    sys.stdout.write(f"far {{ray.get(far.remote({arguments}), timeout=60)}}\\n")  # in one piece, since lines of workers come meanwhile
+    node = ray.get(far.remote({arguments}), timeout=60)
+    sys.stdout.write(f"far {{node}}\\n")  # in one piece, since lines of workers come meanwhile
     ray.shutdown()
 """
 
