@@ -54,7 +54,7 @@ def brightness(number: int, prepared: tuple[str, Any]) -> tuple[str, int, float]
     return node_id(), number, float(kernels.mul_two(array).numpy().sum(dtype=np.float64))
 
 
-@ray.remote(num_gpus=1)
+@ray.remote(num_cpus=0, num_gpus=1)
 class Ledger:
     """Keeps the results. It holds one of the two GPUs, so it is on their node."""
 
@@ -71,10 +71,7 @@ class Ledger:
 
 def run(cluster: Cluster, names: dict[str, str], victim: Any) -> float:
     """Runs the job, and kills a node when half of it is done."""
-    try:
-        ledger = Ledger.remote()
-    except ray.exceptions.ActorUnschedulableError:  # actors run on the node of the program that creates them, so far
-        ledger = Ledger.options(num_gpus=0).remote()
+    ledger = Ledger.remote()
     prepared = [prepare.remote(number) for number in range(IMAGES)]
     waiting = [brightness.remote(number, one) for number, one in enumerate(prepared)]
     places: dict[str, set[str]] = {"prepared": set(), "measured": set()}
@@ -94,6 +91,7 @@ def run(cluster: Cluster, names: dict[str, str], victim: Any) -> float:
     print(f"the results were kept on: {names[where]}")
     assert done == IMAGES
     assert len(places["prepared"]) > 1, "one node did it all"
+    assert names[where] == "two GPUs", where
     return total
 
 
