@@ -70,8 +70,9 @@ def test_cluster() -> None:
     output = run("cluster.py", 60).stdout
     assert "3 nodes with 4 CPUs and 2 GPUs" in output, output
     assert "24 of 48 images are done; two CPUs is killed now" in output, output
-    assert "prepared on: two CPUs, " in output, output
+    assert re.search(r"prepared on: .*\btwo CPUs\b", output), output
     assert "measured on: two GPUs\n" in output, output
+    assert "the results were kept on: two GPUs\n" in output, output
     found = re.search(r"total brightness (\S+), and (\S+) without a cluster", output)
     assert found, output
     assert found[1] == found[2]

@@ -29,6 +29,7 @@ type member struct {
 	whole  bool
 	from   *member   // from which it pulls
 	more   []*member // whole members from which it pulls, too
+	left   []Node    // that it was told to pull from, too, and that have gone meanwhile: perhaps it still waits for them
 	load   int       // how many pull from it
 	asks   []uint64  // its questions that are not answered
 	avoid  []Node    // from which it could not read
@@ -78,6 +79,7 @@ func (m *member) detach() {
 		m.from = nil
 	}
 	m.detachMore()
+	m.left = nil
 }
 
 // feeds reports whether what m has comes from a whole member, and not from p.
@@ -88,6 +90,8 @@ func (m *member) feeds(p *member) bool {
 			return false
 		case x.whole:
 			return true
+		case slices.Contains(x.left, p.node): // p was gone, and comes back to pull: the two would wait for each other
+			return false
 		}
 	}
 	return false

@@ -45,6 +45,9 @@ func (m *member) detachMore() {
 
 // without notes that a member from which m perhaps pulls is taken out.
 func (m *member) without(gone *member) {
+	if m.from == gone || slices.Contains(m.more, gone) {
+		m.left = append(m.left, gone.node)
+	}
 	m.more = slices.DeleteFunc(m.more, func(x *member) bool { return x == gone })
 	if m.from != gone {
 		return
