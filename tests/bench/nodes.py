@@ -2,8 +2,8 @@
 
     nodes.py --ray-python build/venv-ray/bin/python
 
-Prints one table and writes results/NAME.json. A line whose feature is missing says so. The exit status is 1 when a line
-failed. Needs some 15 GB of memory for 8 nodes; `--nodes 2 --quick` needs little.
+Prints one table and writes results/NAME.json. The exit status is 1 when a line failed. Needs some 15 GB of memory for
+8 nodes; `--nodes 2 --quick` needs little.
 """
 
 from __future__ import annotations
@@ -107,7 +107,6 @@ class Table:
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, int, str], list[float]] = defaultdict(list)
-        self.remarks: dict[tuple[str, int, str], str] = {}
         self.failed: list[str] = []
 
     def add(self, nodes: int, module: str, found: list[Found], failure: str) -> None:
@@ -118,16 +117,12 @@ class Table:
             key = (one["line"], nodes, module)
             if "value" in one:
                 self.values[key].append(one["value"])
-            elif "absent" in one:
-                self.remarks[key] = one["absent"]
             else:
                 self.failed.append(f"{module}, {nodes} nodes, {one['line']}: {one['error']}")
 
     def cell(self, key: tuple[str, int, str]) -> str:
-        """The median, or why there is none."""
-        if self.values[key]:
-            return number(statistics.median(self.values[key]))
-        return "not there yet" if key in self.remarks else "-"
+        """The median, if there is one."""
+        return number(statistics.median(self.values[key])) if self.values[key] else "-"
 
     def ratio(self, name: str, nodes: int, more: bool) -> float | None:
         """How many times better than Ray."""
@@ -186,13 +181,6 @@ def main() -> int:
             share = statistics.median(ours) / bare
             print(f"{pulled}, {nodes} nodes: {share:.2f} of a bare TLS stream ({bare:.0f} MiB/s; aim: 0.6)")
     print(*shaped, sep="\n")
-    print(
-        *(
-            f"NOT THERE YET: {name}, {nodes} nodes, {module}: {why}"
-            for (name, nodes, module), why in table.remarks.items()
-        ),
-        sep="\n",
-    )
     print(*(f"FAILED: {one}" for one in table.failed), sep="\n")
     result = {
         "name": given.name,
@@ -209,7 +197,6 @@ def main() -> int:
         ],
         "bare_tls_mib_s": bare,
         "shaped": shaped,
-        "not_there": [list(key) for key in table.remarks],
         "failed": table.failed,
     }
     path = HERE / "results" / f"{given.name}.json"

@@ -1,6 +1,7 @@
 package pulls
 
 import (
+	"crypto/rand"
 	"crypto/tls"
 	"log/slog"
 	"net"
@@ -112,6 +113,10 @@ func BenchmarkLinks(b *testing.B) {
 	from, to := w.nodes[1], w.nodes[2]
 	c := &process{}
 	const size = 100 * mib
+	data := make([]byte, size)
+	if _, err := rand.Read(data); err != nil { // it cannot be compressed
+		b.Fatal(err)
+	}
 	b.SetBytes(size)
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
@@ -120,7 +125,7 @@ func BenchmarkLinks(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		from.write(at, make([]byte, size))
+		from.write(at, data)
 		from.seal(c, id)
 		b.StartTimer()
 		if got := receive(b, to.ask(c, id, Get)); got.err != nil {

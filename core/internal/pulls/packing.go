@@ -13,20 +13,23 @@ import (
 
 // Bounds of what is compressed on its way.
 const (
-	probeSize = 64 << 10 // of each chunk so much is compressed to see whether it pays
+	probeSize = 64 << 10 // of each chunk so much is compressed, and brought back, to see whether it pays
 	leastGain = 0.1      // the part of the time that compressing has to save
 	growth    = 1.1      // how fast the rate of a connection may seem to grow while chunks are compressed
 )
 
 var packBuffers = sync.Pool{New: func() any { b := make([]byte, s2.MaxEncodedLen(piece)); return &b }}
 
+var probes = sync.Pool{New: func() any { return new([probeSize]byte) }}
+
 // packing decides whether the chunks that a connection carries are compressed (s2). The first chunk is not, so the rate of the connection
-// is known. Of each later one a probe is compressed. The chunk is compressed if that takes less time than sending what it saves.
+// is known. Of each later one a probe is compressed, and brought back as the other end would do it. The chunk is compressed if both take less time
+// than sending what is saved.
 type packing struct {
 	rate float64 // bytes that the connection takes in a second; 0: not known
 }
 
-// pays reports whether compressing pays, at a speed in bytes a second, if a part of the bytes is left.
+// pays reports whether compressing pays, at a speed of both ends together in bytes a second, if a part of the bytes is left.
 func (p *packing) pays(speed, left float64) bool {
 	return p.rate > 0 && 1/speed+left/p.rate < (1-leastGain)/p.rate
 }
@@ -51,9 +54,22 @@ func (p *packing) probe(buf, b []byte) bool {
 	}
 	b = b[:min(probeSize, len(b))]
 	begin := time.Now()
-	left := len(s2.Encode(buf, b))
-	took := max(time.Since(begin), time.Microsecond)
-	return p.pays(float64(len(b))/took.Seconds(), float64(left)/float64(len(b)))
+	packed := s2.Encode(buf, b)
+	left := float64(len(packed)) / float64(len(b))
+	if !p.pays(speed(b, begin), left) {
+		return false
+	}
+	back := probes.Get().(*[probeSize]byte)
+	defer probes.Put(back)
+	if _, err := s2.Decode(back[:len(b)], packed); err != nil {
+		return false
+	}
+	return p.pays(speed(b, begin), left)
+}
+
+// speed returns in bytes a second how fast b was worked on.
+func speed(b []byte, since time.Time) float64 {
+	return float64(len(b)) / max(time.Since(since), time.Microsecond).Seconds()
 }
 
 // chunkWriter writes one chunk to a connection, compressed or as it is.

@@ -38,6 +38,17 @@ func TestPacking_Pays_OnlyWhereItSavesTime(t *testing.T) {
 	}
 }
 
+// s2 compresses zeros at more than 2 GB/s, and brings them back at a tenth of that, which a receiver of 1 GB/s would feel.
+func TestPacking_Probe_CountsBringingBack(t *testing.T) {
+	zeros, buf := make([]byte, 1<<20), make([]byte, s2.MaxEncodedLen(1<<20))
+	for rate, want := range map[float64]bool{0: false, 1e6: true, 1e9: false} {
+		p := packing{rate: rate}
+		if got := p.probe(buf, zeros); got != want {
+			t.Errorf("a connection of %g bytes/s: %v", rate, got)
+		}
+	}
+}
+
 func TestPacking_Rate(t *testing.T) {
 	var p packing
 	p.sent(1e6, 10*time.Millisecond, false)

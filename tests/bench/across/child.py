@@ -14,18 +14,12 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from across.figures import LINES, Field, Line, field
 
-#: Parts of errors that say that a feature is not there yet.
-_MISSING = ("not schedulable", "NotImplementedError", "all actors are on one node", "the actors are on")
-
 
 def told(line: Line, f: Field) -> dict[str, Any]:
     """What is to be printed of one line."""
     try:
         return {"line": line.name, "value": float(line.func(f))}
-    except Exception as error:
-        text = f"{type(error).__name__}: {error}".splitlines()[0][:200]
-        if any(part in text for part in _MISSING):
-            return {"line": line.name, "absent": text}
+    except Exception:
         return {"line": line.name, "error": traceback.format_exc()}
 
 

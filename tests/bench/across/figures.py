@@ -152,7 +152,9 @@ def pulled(f: Field) -> float:
     def make(number: int) -> Any:
         import numpy
 
-        return numpy.full(PULL_BYTES, number, dtype=numpy.uint8)
+        data = numpy.frombuffer(numpy.random.default_rng(number).bytes(PULL_BYTES), dtype=numpy.uint8).copy()
+        data[0] = data[-1] = number  # between them is nothing that can be compressed
+        return data
 
     task, found = f.ray.remote(**other(2))(make), []
     for number in range(f.times + 1):

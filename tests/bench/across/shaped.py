@@ -36,9 +36,11 @@ PROGRAM = """
     ray.get([kind.remote(small) for kind in kinds])  # workers are there
     found = {}
     for many in (1, count):
-        ref = ray.put(numpy.ones(size, dtype=numpy.uint8))
+        value = numpy.frombuffer(numpy.random.default_rng(many).bytes(size), dtype=numpy.uint8)  # cannot be compressed
+        wanted, ref = total(value), ray.put(value)
+        del value
         began = time.perf_counter()
-        assert ray.get([kind.remote(ref) for kind in kinds[:many]], timeout=1200) == [size // 4096] * many
+        assert ray.get([kind.remote(ref) for kind in kinds[:many]], timeout=1200) == [wanted] * many
         found[str(many)] = time.perf_counter() - began
         del ref
         time.sleep(3)  # the copies go
