@@ -32,6 +32,12 @@ type world struct {
 	told    map[copyOf]bool // what node 1 has been told to be whole, and not since to be gone
 	asked   map[uint64]Node // questions that are not answered
 	lastAsk uint64
+	owed    map[owed]bool // whom node 1 has to tell now that an object is freed
+}
+
+type owed struct {
+	to Node
+	id ids.Object
 }
 
 // way is one direction between a node and node 1.
@@ -108,7 +114,9 @@ func (w *world) Step() error {
 	case k < 8:
 		w.make()
 	case k < 9 && len(w.objects) > 0 && w.die.OneIn(3):
-		w.free(sim.Pick(w.die, w.objects))
+		if err := w.free(sim.Pick(w.die, w.objects)); err != nil {
+			return err
+		}
 	case k < 10 && w.die.OneIn(8):
 		w.kill()
 	case k < 10 && w.die.OneIn(8):
@@ -149,13 +157,19 @@ func (w *world) make() {
 	n.say(message{what: "made", id: x.id, version: w.version, size: x.size})
 }
 
-// free frees an object, or all that its owner has.
-func (w *world) free(x *thing) {
+// free frees an object, or all that its owner has. Each node that has, makes or wants one of them is told.
+func (w *world) free(x *thing) error {
 	all := w.die.OneIn(6)
+	w.owed = map[owed]bool{}
 	w.log.Note("object %d is freed, all: %v", x.id.Count(), all)
 	for _, y := range w.objects {
 		if y == x || all && y.id.Owner() == x.id.Owner() {
 			y.freed = true
+			if e := w.dir.entries[y.id]; e != nil {
+				for _, m := range e.members {
+					w.owed[owed{m.node, y.id}] = true
+				}
+			}
 		}
 	}
 	if all {
@@ -164,6 +178,10 @@ func (w *world) free(x *thing) {
 		w.dir.Freed(x.id)
 	}
 	w.told1()
+	if len(w.owed) > 0 {
+		return fmt.Errorf("%d members are not told that an object is freed", len(w.owed))
+	}
+	return nil
 }
 
 // kill ends a node. The others hear of it later.
@@ -308,7 +326,7 @@ func (w *world) learn(m *message) {
 				delete(w.told, k)
 			}
 		}
-	case m.what == "failed" && m.absent && w.bug == "":
+	case m.what == "failed" && m.absent && w.bug != "takes a broken connection for a loss":
 		delete(w.told, copyOf{m.id, m.version, m.holder})
 	}
 }
@@ -354,6 +372,9 @@ func (w *world) told1() {
 
 func (w *world) tell(a Action) {
 	w.log.Note("%s", a)
+	if f, is := a.(Free); is && f.Version == 0 {
+		delete(w.owed, owed{f.To, f.ID})
+	}
 	w.net.Send(way{1, a.For()}, message{action: a})
 }
 
