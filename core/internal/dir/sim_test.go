@@ -33,6 +33,7 @@ var bugs = []bug{
 	"does not free what is pulled", "keeps older versions", "forgets a question", "answers twice", "promotes nobody", "lets the last copy go",
 	"takes any version for the newest", "believes the dead", "takes a broken connection for a loss", "serves too many", "frees a place twice",
 	"lets two pull from each other", "forgets who has it", "keeps the dead", "leaves a further holder busy", "hears the session before", "never comes back", "believes what the dead could not read",
+	"replies before it has told what it makes",
 }
 
 // changes returns what the directory would have told with the bug.

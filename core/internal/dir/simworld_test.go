@@ -32,6 +32,7 @@ type world struct {
 	told    map[copyOf]bool // what node 1 has been told to be whole, and not since to be gone
 	asked   map[uint64]Node // questions that are not answered
 	lastAsk uint64
+	wrong   error
 	owed    map[owed]bool // whom node 1 has to tell now that an object is freed
 }
 
@@ -55,6 +56,7 @@ type thing struct {
 	size   uint64
 	freed  bool
 	making Version // which was begun last, until node 1 has heard of it
+	result Version // which a task has returned to its caller on node 1, the latest
 }
 
 // message is what a node says, or what it is told.
@@ -154,7 +156,12 @@ func (w *world) make() {
 	w.version++
 	x.making = w.version
 	n.enter(x.id, &have{version: w.version, making: true})
-	n.say(message{what: "made", id: x.id, version: w.version, size: x.size})
+	made, reply := message{what: "made", id: x.id, version: w.version, size: x.size}, message{what: "reply", id: x.id, version: w.version}
+	if w.bug == "replies before it has told what it makes" {
+		made, reply = reply, made
+	}
+	n.say(made)
+	n.say(reply)
 }
 
 // free frees an object, or all that its owner has. Each node that has, makes or wants one of them is told.
@@ -266,11 +273,19 @@ func (w *world) hear(m message) error {
 		if x.making == m.version {
 			x.making = 0
 		}
+		if x.result != m.version {
+			x.result = 0
+		}
 		if x.freed { // the daemon knows what its own processes have freed
 			w.tell(Free{To: m.from, ID: id})
 			break
 		}
 		w.dir.Made(id, m.version, m.size, m.from)
+	case "reply": // the result is there, or comes: a process of node 1 reads it
+		if x := w.find(id); !late {
+			x.result = m.version
+			w.nodes[0].want(x)
+		}
 	case "has":
 		w.dir.Has(id, m.version, m.from)
 	case "gone":
@@ -289,6 +304,9 @@ func (w *world) hear(m message) error {
 		if w.bug == "lets the last copy go" {
 			may = true
 		}
+		if e := w.dir.entries[id]; may && e != nil && e.version == m.version && e.primary.node == m.from {
+			return fmt.Errorf("node %d may drop the primary of object %d", m.from, id.Count())
+		}
 		if may {
 			delete(w.told, copyOf{id, m.version, m.from})
 		}
@@ -299,6 +317,9 @@ func (w *world) hear(m message) error {
 	}
 	w.told1()
 	w.bug.after(w, &m)
+	if w.wrong != nil {
+		return w.wrong
+	}
 	return w.lostNothing(id)
 }
 
@@ -352,6 +373,16 @@ func (w *world) lostNothing(id ids.Object) error {
 	return nil
 }
 
+// isLost checks that nobody is told of the loss of a result that its node still makes.
+func (w *world) isLost(a Lost) {
+	x := w.find(a.ID)
+	for _, n := range w.nodes {
+		if e := n.things[a.ID]; !x.freed && !n.dead && e != nil && e.making && e.version == x.result {
+			w.wrong = fmt.Errorf("%s: node %d makes it", a, n.number)
+		}
+	}
+}
+
 func (w *world) find(id ids.Object) *thing {
 	for _, x := range w.objects {
 		if x.id == id {
@@ -372,8 +403,13 @@ func (w *world) told1() {
 
 func (w *world) tell(a Action) {
 	w.log.Note("%s", a)
-	if f, is := a.(Free); is && f.Version == 0 {
-		delete(w.owed, owed{f.To, f.ID})
+	switch a := a.(type) {
+	case Free:
+		if a.Version == 0 {
+			delete(w.owed, owed{a.To, a.ID})
+		}
+	case Lost:
+		w.isLost(a)
 	}
 	w.net.Send(way{1, a.For()}, message{action: a})
 }
