@@ -56,7 +56,8 @@ type thing struct {
 	size   uint64
 	freed  bool
 	making Version // which was begun last, until node 1 has heard of it
-	result Version // which a task has returned to its caller on node 1, the latest
+	newest Version // of which node 1 heard last
+	result Version // the same, if the task that makes it has replied to its caller on node 1
 }
 
 // message is what a node says, or what it is told.
@@ -273,7 +274,7 @@ func (w *world) hear(m message) error {
 		if x.making == m.version {
 			x.making = 0
 		}
-		if x.result != m.version {
+		if x.newest = m.version; x.result != m.version {
 			x.result = 0
 		}
 		if x.freed { // the daemon knows what its own processes have freed
@@ -282,7 +283,7 @@ func (w *world) hear(m message) error {
 		}
 		w.dir.Made(id, m.version, m.size, m.from)
 	case "reply": // the result is there, or comes: a process of node 1 reads it
-		if x := w.find(id); !late {
+		if x := w.find(id); !late && m.version >= x.newest {
 			x.result = m.version
 			w.nodes[0].want(x)
 		}
