@@ -1,6 +1,7 @@
 """Random programs on a cluster of three nodes. In the middle of each program one of them is killed.
 
-The driver works on the node with the head, which lives. Each node has one of the holders, and tasks run on all nodes in turn.
+The driver works on the node with the head, which lives. Each node has one of the holders, and tasks run on all nodes
+in turn.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from chaos.sweep import STEPS, Session
 from chaos.travels import STORE
 
 NODES = 3
+SIZE: dict[str, Any] = {"num_cpus": 2, "object_store_memory": STORE}
 
 
 def number(ref: Any) -> int:
@@ -105,15 +107,13 @@ class Nodes(Session):
         return [*steps[: STEPS // 2], ("kill_node", random.Random(seed).getrandbits(32)), *steps[STEPS // 2 :]]
 
     def __enter__(self) -> Nodes:
-        size = {"num_cpus": 2, "object_store_memory": STORE}
-        self.cluster = Cluster(initialize_head=True, head_node_args=size)
+        self.cluster = Cluster(initialize_head=True, head_node_args=SIZE)
         try:
             assert self.cluster.head_node
-            self.nodes = [self.cluster.head_node, *(self.cluster.add_node(**size) for _ in range(NODES - 1))]
+            self.nodes = [self.cluster.head_node, *(self.cluster.add_node(**SIZE) for _ in range(NODES - 1))]
             ray.init(address=self.cluster.address, log_to_driver=False)
             self.holders = [self.holder(index) for index in range(NODES)]
             self.daemon = int(self.nodes[0].pid)
-            self._size = size
         except BaseException:
             self.__exit__()
             raise
@@ -140,5 +140,5 @@ class Nodes(Session):
         """Kills the daemon of a node, and has another node take its place."""
         dead = self.nodes[index]
         os.kill(int(dead.pid), signal.SIGKILL)
-        self.nodes[index] = self.cluster.add_node(**self._size)
+        self.nodes[index] = self.cluster.add_node(**SIZE)
         self.cluster.remove_node(dead)
