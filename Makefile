@@ -115,7 +115,7 @@ fuzz: $(CUDA)/cuda.h ## run every fuzz test for FUZZTIME (10s)
 
 SEEDS ?= 2000
 sim: ## pure machines under SEEDS (2000) seeds of random faults; SEED= repeats one
-	go test -count=1 -run '^TestSim' ./core/internal/alive/ ./core/internal/dir/ ./core/internal/place/ ./core/internal/resume/ -args -sim.seeds=$(SEEDS) $(if $(filter command environment,$(origin SEED)),-sim.seed=$(SEED))
+	go test -count=1 -run '^TestSim' ./core/internal/alive/ ./core/internal/dir/ ./core/internal/place/ ./core/internal/refs/ ./core/internal/resume/ -args -sim.seeds=$(SEEDS) $(if $(filter command environment,$(origin SEED)),-sim.seed=$(SEED))
 
 SEED ?= $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 PROGRAMS ?= 1000

@@ -63,14 +63,25 @@ func (m *Messenger) AskRead(s refs.TaskSocket, pause time.Duration) {
 }
 
 // ask asks the process at an address a question that it answers with yes or no. One that
-// has ended, or does not answer the question, keeps nothing: that is a yes.
+// has ended, or does not answer the question, keeps nothing: that is a yes. It may have passed
+// on what it got, so one of another node is given the time in which the processes that
+// have it now register (wire.Linger).
 func (m *Messenger) ask(addr string, kind wire.Type, question any, answered func(t *refs.Table, yes bool)) {
 	said := func(yes bool) {
 		m.event(func(t *refs.Table) { answered(t, yes) })
 	}
+	ended := func() {
+		m.event(func(t *refs.Table) {
+			if elsewhere(t, addr) {
+				time.AfterFunc(wire.Linger, func() { said(true) })
+			} else {
+				answered(t, true)
+			}
+		})
+	}
 	m.links.To(addr).Do(func(p *wire.Peer, err error) {
 		if err != nil {
-			said(true)
+			ended()
 			return
 		}
 		p.Go(kind, question, func(reply *wire.Message, err error) {
@@ -78,7 +89,17 @@ func (m *Messenger) ask(addr string, kind wire.Type, question any, answered func
 			if err == nil {
 				err = reply.Decode(&yes)
 			}
-			said(yes || err != nil)
+			if err != nil {
+				ended()
+				return
+			}
+			said(yes)
 		})
 	})
+}
+
+// elsewhere reports whether the process at an address runs on another node than the table's.
+func elsewhere(t *refs.Table, addr string) bool {
+	o, err := wire.ParseAddress(addr)
+	return err == nil && o.Node() != t.Self().Node()
 }

@@ -169,7 +169,7 @@ func (d *Dir) Where(id ids.Object, n Node, ask uint64) {
 // Failed says that node n could not read the object from a holder. Absent says that the holder does not have the object.
 func (d *Dir) Failed(id ids.Object, v Version, n, holder Node, absent bool) {
 	e := d.entries[id]
-	if e == nil || e.version != v || holder == n {
+	if d.dead[n] || e == nil || e.version != v || holder == n {
 		return
 	}
 	if m := e.member(n); m != nil && !m.whole && !m.making {

@@ -32,7 +32,8 @@ type bug string
 var bugs = []bug{
 	"does not free what is pulled", "keeps older versions", "forgets a question", "answers twice", "promotes nobody", "lets the last copy go",
 	"takes any version for the newest", "believes the dead", "takes a broken connection for a loss", "serves too many", "frees a place twice",
-	"lets two pull from each other", "forgets who has it", "keeps the dead", "leaves a further holder busy", "hears the session before", "never comes back",
+	"lets two pull from each other", "forgets who has it", "keeps the dead", "leaves a further holder busy", "hears the session before", "never comes back", "believes what the dead could not read",
+	"replies before it has told what it makes",
 }
 
 // changes returns what the directory would have told with the bug.
@@ -66,6 +67,8 @@ func (b bug) before(w *world, m *message) {
 		m.version = e.version
 	case b == "believes the dead":
 		clear(w.dir.dead)
+	case b == "believes what the dead could not read" && m.what == "failed":
+		delete(w.dir.dead, m.from)
 	case b == "takes a broken connection for a loss" && m.what == "failed":
 		m.absent = true
 	case b == "leaves a further holder busy" && (m.what == "stop" || m.what == "has") && e != nil:

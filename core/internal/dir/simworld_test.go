@@ -32,6 +32,13 @@ type world struct {
 	told    map[copyOf]bool // what node 1 has been told to be whole, and not since to be gone
 	asked   map[uint64]Node // questions that are not answered
 	lastAsk uint64
+	wrong   error
+	owed    map[owed]bool // whom node 1 has to tell now that an object is freed
+}
+
+type owed struct {
+	to Node
+	id ids.Object
 }
 
 // way is one direction between a node and node 1.
@@ -49,6 +56,8 @@ type thing struct {
 	size   uint64
 	freed  bool
 	making Version // which was begun last, until node 1 has heard of it
+	newest Version // of which node 1 heard last
+	result Version // the same, if the task that makes it has replied to its caller on node 1
 }
 
 // message is what a node says, or what it is told.
@@ -108,7 +117,9 @@ func (w *world) Step() error {
 	case k < 8:
 		w.make()
 	case k < 9 && len(w.objects) > 0 && w.die.OneIn(3):
-		w.free(sim.Pick(w.die, w.objects))
+		if err := w.free(sim.Pick(w.die, w.objects)); err != nil {
+			return err
+		}
 	case k < 10 && w.die.OneIn(8):
 		w.kill()
 	case k < 10 && w.die.OneIn(8):
@@ -146,16 +157,27 @@ func (w *world) make() {
 	w.version++
 	x.making = w.version
 	n.enter(x.id, &have{version: w.version, making: true})
-	n.say(message{what: "made", id: x.id, version: w.version, size: x.size})
+	made, reply := message{what: "made", id: x.id, version: w.version, size: x.size}, message{what: "reply", id: x.id, version: w.version}
+	if w.bug == "replies before it has told what it makes" {
+		made, reply = reply, made
+	}
+	n.say(made)
+	n.say(reply)
 }
 
-// free frees an object, or all that its owner has.
-func (w *world) free(x *thing) {
+// free frees an object, or all that its owner has. Each node that has, makes or wants one of them is told.
+func (w *world) free(x *thing) error {
 	all := w.die.OneIn(6)
+	w.owed = map[owed]bool{}
 	w.log.Note("object %d is freed, all: %v", x.id.Count(), all)
 	for _, y := range w.objects {
 		if y == x || all && y.id.Owner() == x.id.Owner() {
 			y.freed = true
+			if e := w.dir.entries[y.id]; e != nil {
+				for _, m := range e.members {
+					w.owed[owed{m.node, y.id}] = true
+				}
+			}
 		}
 	}
 	if all {
@@ -164,6 +186,10 @@ func (w *world) free(x *thing) {
 		w.dir.Freed(x.id)
 	}
 	w.told1()
+	if len(w.owed) > 0 {
+		return fmt.Errorf("%d members are not told that an object is freed", len(w.owed))
+	}
+	return nil
 }
 
 // kill ends a node. The others hear of it later.
@@ -248,11 +274,19 @@ func (w *world) hear(m message) error {
 		if x.making == m.version {
 			x.making = 0
 		}
+		if x.newest = m.version; x.result != m.version {
+			x.result = 0
+		}
 		if x.freed { // the daemon knows what its own processes have freed
 			w.tell(Free{To: m.from, ID: id})
 			break
 		}
 		w.dir.Made(id, m.version, m.size, m.from)
+	case "reply": // the result is there, or comes: a process of node 1 reads it
+		if x := w.find(id); !late && m.version >= x.newest {
+			x.result = m.version
+			w.nodes[0].want(x)
+		}
 	case "has":
 		w.dir.Has(id, m.version, m.from)
 	case "gone":
@@ -271,6 +305,9 @@ func (w *world) hear(m message) error {
 		if w.bug == "lets the last copy go" {
 			may = true
 		}
+		if e := w.dir.entries[id]; may && e != nil && e.version == m.version && e.primary.node == m.from {
+			return fmt.Errorf("node %d may drop the primary of object %d", m.from, id.Count())
+		}
 		if may {
 			delete(w.told, copyOf{id, m.version, m.from})
 		}
@@ -281,6 +318,9 @@ func (w *world) hear(m message) error {
 	}
 	w.told1()
 	w.bug.after(w, &m)
+	if w.wrong != nil {
+		return w.wrong
+	}
 	return w.lostNothing(id)
 }
 
@@ -308,7 +348,7 @@ func (w *world) learn(m *message) {
 				delete(w.told, k)
 			}
 		}
-	case m.what == "failed" && m.absent && w.bug == "":
+	case m.what == "failed" && m.absent && w.bug != "takes a broken connection for a loss":
 		delete(w.told, copyOf{m.id, m.version, m.holder})
 	}
 }
@@ -334,6 +374,16 @@ func (w *world) lostNothing(id ids.Object) error {
 	return nil
 }
 
+// isLost checks that nobody is told of the loss of a result that its node still makes.
+func (w *world) isLost(a Lost) {
+	x := w.find(a.ID)
+	for _, n := range w.nodes {
+		if e := n.things[a.ID]; !x.freed && !n.dead && e != nil && e.making && e.version == x.result {
+			w.wrong = fmt.Errorf("%s: node %d makes it", a, n.number)
+		}
+	}
+}
+
 func (w *world) find(id ids.Object) *thing {
 	for _, x := range w.objects {
 		if x.id == id {
@@ -354,6 +404,14 @@ func (w *world) told1() {
 
 func (w *world) tell(a Action) {
 	w.log.Note("%s", a)
+	switch a := a.(type) {
+	case Free:
+		if a.Version == 0 {
+			delete(w.owed, owed{a.To, a.ID})
+		}
+	case Lost:
+		w.isLost(a)
+	}
 	w.net.Send(way{1, a.For()}, message{action: a})
 }
 

@@ -12,7 +12,7 @@ import (
 
 // Linger is how long the pipe of a control connection stays open when the process at one end has
 // ended.
-const Linger = 2 * time.Second
+const Linger = wire.Linger
 
 // Options describe a node.
 type Options struct {

@@ -86,11 +86,15 @@ func (m *Machine) ActorRefused(from Node, id ActorID, t Ticket) {
 	next := a.next
 	a.next, a.moves = nil, false
 	m.unorder(a)
-	if next != nil {
+	if next != nil && next.node.takes() {
 		m.order(a, next.node.id, next)
-	} else {
-		m.find(a)
+		m.decide()
+		return
 	}
+	if next != nil { // the node that was to get the actor has fallen silent meanwhile
+		m.close(next)
+	}
+	m.find(a)
 	m.decide()
 }
 

@@ -30,6 +30,12 @@ type world struct {
 
 	offers, granted, refused, told int
 	own                            int // granted of those whose own node it is
+
+	actors               []*living
+	lastActor            int
+	actorTickets         map[Ticket]*living // those of tickets that are for actors
+	runs                 map[ActorID]Node   // which node has begun to start an incarnation
+	orders, moves, begun int
 }
 
 // channel is one direction between two nodes; 0 is the head.
@@ -43,6 +49,8 @@ type played struct {
 	id      Node
 	life    int // number of its connection
 	up      bool
+	quiet   bool // silent, although it is connected
+	hosts   map[ids.Actor]*hosted
 	ledger  *resource.Ledger
 	devices bool
 	dirty   bool // its stock was not reported as it is
@@ -109,6 +117,7 @@ func newWorld(d *sim.Die, log *sim.Log, bug string) *world {
 	w := &world{
 		die: d, log: log, bug: bug, m: New(Options{}), net: sim.NewNet[channel, any](d),
 		nodes: map[Node]*played{}, tickets: map[Ticket]*underWay{}, used: map[Ticket]bool{}, levels: map[Key]*told{},
+		actorTickets: map[Ticket]*living{}, runs: map[ActorID]Node{},
 	}
 	for range d.Between(2, 5) {
 		w.addNode()
@@ -127,7 +136,7 @@ func (w *world) addNode() {
 	if err != nil {
 		panic(err)
 	}
-	w.nodes[w.next] = &played{id: w.next, ledger: l, devices: len(devices) > 0, classes: map[Key]*class{}}
+	w.nodes[w.next] = &played{id: w.next, ledger: l, devices: len(devices) > 0, classes: map[Key]*class{}, hosts: map[ids.Actor]*hosted{}}
 	w.log.Note("node %d has %s", w.next, l.Totals())
 	w.connect(w.nodes[w.next])
 }
@@ -150,6 +159,8 @@ func (w *world) connect(n *played) {
 	n.up, n.stock = true, nil
 	w.unheard(n)
 	w.log.Note("node %d connects", n.id)
+	w.net.Unblock(channel{0, n.id, reliable})
+	w.net.Unblock(channel{n.id, 0, reliable})
 	w.m.NodeUp(n.id)
 	w.m.Name(n.id, named(n.id))
 	w.report(n)
@@ -173,6 +184,8 @@ func (w *world) cut(n *played) {
 	n.up = false
 	n.life++
 	w.unheard(n)
+	w.net.Block(channel{0, n.id, reliable})
+	w.net.Block(channel{n.id, 0, reliable})
 	w.log.Note("node %d is cut off", n.id)
 	w.m.NodeSilent(n.id)
 	w.obey()
@@ -216,7 +229,7 @@ func (w *world) level(n *played, k Key, level int) {
 // Step implements sim.World.
 func (w *world) Step() error {
 	n := sim.Pick(w.die, w.sorted())
-	switch w.die.N(24) {
+	switch w.die.N(28) {
 	case 0, 1, 2:
 		w.changeWant(n)
 	case 3, 4:
@@ -247,6 +260,16 @@ func (w *world) Step() error {
 		if n.dirty {
 			w.report(n)
 		}
+	case 12:
+		w.doubt(n, !n.quiet && w.die.OneIn(3))
+	case 13:
+		w.create()
+	case 14:
+		if len(w.actors) > 0 && w.die.OneIn(2) {
+			w.end(sim.Pick(w.die, w.actors))
+		}
+	case 15:
+		w.comesUp(n)
 	default:
 		w.deliver()
 	}
@@ -271,6 +294,7 @@ func (w *world) workHere(n *played) {
 	if i := len(n.local); i > 0 && w.die.OneIn(2) {
 		n.ledger.Release(n.local[i-1])
 		n.local, n.dirty = n.local[:i-1], true
+		w.starts(n)
 	} else if a, ok := n.ledger.Acquire(sim.Pick(w.die, simNeeds)); ok {
 		n.local, n.dirty = append(n.local, a), true
 	}
@@ -282,6 +306,7 @@ func (w *world) endLease(n *played) {
 		n.ledger.Release(n.leases[i-1])
 		n.leases, n.dirty = n.leases[:i-1], true
 		w.log.Note("node %d has a lease back, %s free", n.id, n.ledger.Free())
+		w.starts(n)
 	}
 }
 
@@ -296,6 +321,21 @@ func (w *world) dies(n *played) {
 	}
 	w.unheard(n)
 	w.m.NodeGone(n.id)
+	w.obey()
+	w.restart(n.id)
+	w.obey()
+}
+
+// doubt has the head hear nothing of a node for a while, or hear it again.
+func (w *world) doubt(n *played, quiet bool) {
+	if n.quiet == quiet {
+		return
+	}
+	n.quiet = quiet
+	w.log.Note("node %d is silent: %v", n.id, quiet)
+	if w.bug != "silence is not known" {
+		w.m.Doubt(n.id, quiet)
+	}
 	w.obey()
 }
 

@@ -13,12 +13,13 @@ import (
 func (s *society) check() {
 	seen := map[ids.Object]bool{}
 	var todo []ids.Object
+	within := map[ids.Object]ids.Object{} // inside which object it was found
 	for _, m := range s.members {
 		for id := range m.holds {
 			todo = append(todo, id)
 		}
 		for _, x := range m.running {
-			if slices.Contains(x.on.waits, x) { // else the caller has sent it again, and holds the arguments for that run
+			if !x.caller.dead && slices.Contains(x.on.waits, x) { // else the caller has sent it again, and holds the arguments for that run
 				todo = append(todo, x.args...)
 			}
 		}
@@ -33,10 +34,32 @@ func (s *society) check() {
 		seen[id] = true
 		o := owner.table.Find(id)
 		if o == nil || owner.freed[id] > 0 {
-			s.fail("%s is gone and somebody holds it", short(id))
+			s.fail("%s is gone and somebody holds it%s", short(id), s.path(id, within))
 		}
-		todo = append(todo, s.inside[id]...)
+		for _, in := range s.inside[id] {
+			within[in] = id
+			todo = append(todo, in)
+		}
 	}
+}
+
+// path says inside what an object is that is held, and who holds that.
+func (s *society) path(id ids.Object, within map[ids.Object]ids.Object) (text string) {
+	for outer, in := within[id]; in; outer, in = within[id] {
+		text += ", in " + short(outer)
+		id = outer
+	}
+	for _, m := range s.members {
+		if m.holds[id] > 0 {
+			text += ", which " + m.name + " has"
+		}
+		for _, x := range m.running {
+			if slices.Contains(x.args, id) {
+				text += fmt.Sprintf(", which %s has got for %s, awaited: %v", m.name, short(x.out), slices.Contains(x.on.waits, x))
+			}
+		}
+	}
+	return text
 }
 
 // leadsTo reports whether an object is another one, or has it inside. Values
@@ -79,6 +102,11 @@ func (s *society) ends() {
 			break
 		}
 	}
+	s.nothingLeft()
+}
+
+// nothingLeft checks that the tables of the living are empty.
+func (s *society) nothingLeft() {
 	for _, m := range s.members {
 		if owned, borrowed := m.table.Len(); !m.dead && owned+borrowed > 0 {
 			var left []string

@@ -79,6 +79,9 @@ func (m *member) open(id ids.Object) bool {
 		m.table.Ask(o, false)
 	}
 	inner := m.s.inside[id]
+	if m.s.nodes != nil && m.s.ownerOf(id).dead { // what a lost value held may be lost, too
+		return false
+	}
 	if !o.State().Ready() || o.State() == Failed || len(inner) == 0 {
 		return false
 	}
@@ -184,7 +187,7 @@ func (w *member) answer(i int, inner ...ids.Object) {
 	unregistered := w.table.Unregistered() > 0
 	held := uint64(0)
 	switch {
-	case m.dead || !x.on.serves: // nobody reads the answer
+	case !x.on.serves: // nobody reads the answer
 		w.table.UnpinAll(pinned)
 		w.carryOut()
 		return
@@ -219,7 +222,10 @@ func (m *member) answered(w *member, x *execution, inner []ids.Object, unregiste
 		m.table.Retain(w.name, slices.Clone(args))
 	}
 	m.table.UnpinAll(args)
-	if held != 0 {
+	switch {
+	case held != 0 && m.s.has("an answer is confirmed when it is read"):
+		m.Receipt(w.name, held)
+	case held != 0:
 		m.table.ReceiptWhenRegistered(w.name, held)
 	}
 	m.carryOut()

@@ -41,9 +41,8 @@ func (m *member) reads(s TaskSocket) bool {
 
 // sends writes to a task socket.
 func (k *playedSocket) sends(from, to *member, f func()) {
-	if !k.broken {
-		at := stream{from, to, k}
-		k.caller.s.links[at] = append(k.caller.s.links[at], f)
+	if !k.broken && !to.dead {
+		k.caller.s.post(stream{from, to, k}, f)
 	}
 }
 
@@ -56,12 +55,12 @@ func (s *society) breaks(k *playedSocket, atCaller bool) {
 	down, up := stream{k.caller, k.worker, k}, stream{k.worker, k.caller, k}
 	if atCaller {
 		delete(s.links, up)
-		s.links[down] = append(s.links[down], k.workerLost)
+		s.post(down, k.workerLost)
 		k.broken = true
 		k.callerLost()
 	} else {
 		delete(s.links, down)
-		s.links[up] = append(s.links[up], k.callerLost)
+		s.post(up, k.callerLost)
 		k.broken = true
 		k.workerLost()
 	}

@@ -39,20 +39,31 @@ func (m *member) answers(q *wire.Message, v *wire.RefValue, err error) {
 
 func (m *member) Borrow(o *Object) {
 	id, owner := o.ID, m.s.at(o.OwnerAddr())
-	if owner.dead { // as after an attempt to connect
+	if m.lost[owner] { // as after an attempt to connect
 		m.s.send(m, m, func() {
 			m.table.Unreachable([][]byte{raw(id)})
 			m.registered(1)
 		})
 		return
 	}
+	if m.s.strikes("a registration is lost") {
+		m.s.send(m, m, func() { m.registered(1) })
+		return
+	}
 	m.unacked[owner]++
+	if m.s.has("registered before the owner has heard") {
+		m.unacked[owner]--
+		m.s.send(m, m, func() { m.registered(1) })
+	}
 	m.s.send(m, owner, func() {
 		m.s.note("%s hears that %s holds %s", owner.name, m.name, short(id))
 		if err := owner.table.BorrowerHolds(m.owner, [][]byte{raw(id)}); err != nil {
 			m.s.fail("%v", err)
 		}
 		owner.carryOut()
+		if m.s.has("registered before the owner has heard") {
+			return
+		}
 		m.s.send(owner, m, func() {
 			m.unacked[owner]--
 			m.registered(1)
@@ -71,6 +82,9 @@ func (m *member) registered(n int) {
 func (m *member) GiveBack(o *Object) {
 	id, owner := o.ID, m.s.at(o.OwnerAddr())
 	m.s.note("%s gives %s back", m.name, short(id))
+	if m.s.strikes("a return is lost") {
+		return
+	}
 	m.s.send(m, owner, func() {
 		if err := owner.table.BorrowerReturns(m.owner, [][]byte{raw(id)}); err != nil {
 			m.s.fail("%v", err)
@@ -104,8 +118,8 @@ func (m *member) Receipt(worker string, answer uint64) {
 
 func (m *member) AskRead(s TaskSocket, pause time.Duration) {
 	caller := m.s.at(s.Addr)
-	if caller.dead {
-		m.s.send(m, m, func() { m.table.CallerRead(s, true, pause) })
+	if m.lost[caller] {
+		m.s.late(m, "held answers go at once", func() { m.table.CallerRead(s, true, pause) })
 		return
 	}
 	m.s.send(m, caller, func() {
@@ -117,8 +131,8 @@ func (m *member) AskRead(s TaskSocket, pause time.Duration) {
 
 func (m *member) AskRegistered(x *Retained, _ time.Duration) {
 	w := m.s.at(x.Worker())
-	if w.dead {
-		m.s.send(m, m, func() { m.table.WorkerRegistered(x, true) })
+	if m.lost[w] {
+		m.s.late(m, "retained arguments go at once", func() { m.table.WorkerRegistered(x, true) })
 		return
 	}
 	m.s.send(m, w, func() {

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 )
@@ -21,12 +22,19 @@ type society struct {
 	r       *rand.Rand
 	seed    uint64
 	members []*member
-	links   map[stream][]func() // what was sent from one member to another and has not arrived
+	links   map[stream][]parcel // what was sent from one member to another and has not arrived
 	sockets []*playedSocket
 	inside  map[ids.Object][]ids.Object
 	sent    map[ids.Object][]ids.Object // what is inside results that may not have arrived
 	slow    stream                      // the connection whose messages arrive last
 	log     []string
+	nodes   *nodesWorld // whose members these are; nil: all run on one node, and hear of an end at once
+}
+
+// parcel is a message on its way.
+type parcel struct {
+	arrives func()
+	sent    time.Duration
 }
 
 // member is one process: its table, and what its program holds.
@@ -46,6 +54,7 @@ type member struct {
 	lastID     uint64
 	lastSocket uint64
 	dead       bool
+	lost       map[*member]bool // others of whose end it has heard
 }
 
 // execution is a call that a member runs for another one.
@@ -58,11 +67,11 @@ type execution struct {
 }
 
 func newSociety(t *testing.T, seed uint64, size int) *society {
-	s := &society{t: t, r: rand.New(rand.NewPCG(seed, 31)), seed: seed, links: map[stream][]func(){}, inside: map[ids.Object][]ids.Object{}, sent: map[ids.Object][]ids.Object{}}
+	s := &society{t: t, r: rand.New(rand.NewPCG(seed, 31)), seed: seed, links: map[stream][]parcel{}, inside: map[ids.Object][]ids.Object{}, sent: map[ids.Object][]ids.Object{}}
 	for i := range size {
 		m := &member{
 			s: s, name: fmt.Sprintf("p%d", i), owner: ids.Owner{byte(i + 1)}, holds: map[ids.Object]int{}, calls: map[ids.Task][]ids.Object{},
-			freed: map[ids.Object]int{}, asks: map[uint64]*playedAsk{}, unacked: map[*member]int{}, serves: map[ids.Task]*member{},
+			freed: map[ids.Object]int{}, asks: map[uint64]*playedAsk{}, unacked: map[*member]int{}, serves: map[ids.Task]*member{}, lost: map[*member]bool{},
 		}
 		m.table = NewTable(m.owner, ids.JobOf(1), m.name, m)
 		s.members = append(s.members, m)
@@ -83,14 +92,25 @@ func (s *society) ownerOf(id ids.Object) *member { return s.members[id.Owner()[0
 
 func (s *society) send(from, to *member, f func()) {
 	if !from.dead && !to.dead {
-		at := stream{from, to, nil}
-		s.links[at] = append(s.links[at], f)
+		s.post(stream{from, to, nil}, f)
 	}
 }
 
-// deliver has the first message of a random connection arrive. It returns false when there is none.
-func (s *society) deliver() bool {
-	var some []stream
+// post puts a message on a connection.
+func (s *society) post(k stream, f func()) {
+	s.links[k] = append(s.links[k], parcel{f, s.now()})
+}
+
+// now is the time of the world.
+func (s *society) now() time.Duration {
+	if s.nodes == nil {
+		return 0
+	}
+	return s.nodes.time
+}
+
+// underWay returns the connections on which something is on its way, in an order that is the same for each seed.
+func (s *society) underWay() (some []stream) {
 	add := func(k stream) {
 		if len(s.links[k]) > 0 {
 			some = append(some, k)
@@ -105,6 +125,12 @@ func (s *society) deliver() bool {
 		add(stream{k.caller, k.worker, k})
 		add(stream{k.worker, k.caller, k})
 	}
+	return some
+}
+
+// deliver has the first message of a random connection arrive. It returns false when there is none.
+func (s *society) deliver() bool {
+	some := s.underWay()
 	if len(some) == 0 {
 		return false
 	}
@@ -114,11 +140,15 @@ func (s *society) deliver() bool {
 	if fast := slices.DeleteFunc(slices.Clone(some), func(k stream) bool { return k == s.slow }); len(fast) > 0 {
 		some = fast
 	}
-	k := some[s.r.IntN(len(some))]
-	f := s.links[k][0]
+	s.arrive(some[s.r.IntN(len(some))])
+	return true
+}
+
+// arrive has the first message of a connection arrive.
+func (s *society) arrive(k stream) {
+	f := s.links[k][0].arrives
 	s.links[k] = s.links[k][1:]
 	f()
-	return true
 }
 
 func short(id ids.Object) string { return fmt.Sprintf("%d of p%d", id.Count(), id.Owner()[0]-1) }
@@ -174,6 +204,7 @@ func (m *member) dies() {
 			continue
 		}
 		t := other.table
+		other.lost[m] = true
 		t.BorrowerGone(m.owner)
 		t.OwnerGone(m.name)
 		for _, x := range slices.Clone(t.Retained()) {
@@ -199,11 +230,18 @@ func (m *member) dies() {
 }
 
 func (s *society) fail(format string, args ...any) {
+	if s.nodes != nil {
+		panic(fmt.Sprintf(format, args...))
+	}
 	s.t.Helper()
 	s.t.Fatalf("seed %d: %s\nafter:\n%s", s.seed, fmt.Sprintf(format, args...), s.history())
 }
 
 func (s *society) note(format string, args ...any) {
+	if s.nodes != nil {
+		s.nodes.log.Note("%v "+format, append([]any{s.nodes.time}, args...)...)
+		return
+	}
 	s.log = append(s.log, fmt.Sprintf(format, args...))
 }
 

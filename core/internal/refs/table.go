@@ -10,6 +10,9 @@ func NewTable(self ids.Owner, job ids.Job, addr string, effects Effects) *Table 
 	return &Table{effects: effects, self: self, addr: addr, job: job, owned: newIndex(), borrowed: map[ids.Owner]*index{}, lentTo: map[ids.Owner]int{}}
 }
 
+// Self returns the id of the process as an owner.
+func (t *Table) Self() ids.Owner { return t.self }
+
 // Len returns how many objects are owned and borrowed.
 func (t *Table) Len() (owned, borrowed int) { return t.owned.n, t.foreign }
 

@@ -16,7 +16,10 @@ func (s *Session) Hello(c ConnID) (Hello, error) {
 func (s *Session) hello() Hello {
 	h := Hello{From: s.o.Self, To: s.o.Peer, Boot: s.o.Boot, PeerBoot: s.peerBoot, Have: s.received, Seen: s.seen, Window: uint32(s.o.Window)}
 	if h.PeerBoot == 0 {
-		h.PeerBoot, h.Replaces = s.met, s.replaces
+		h.PeerBoot = s.met
+	}
+	if h.PeerBoot == s.met { // also when this end has taken a connection of the peer meanwhile: the peer does not know it
+		h.Replaces = s.replaces
 	}
 	return h
 }

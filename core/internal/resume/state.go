@@ -82,7 +82,7 @@ func (o *Options) complete() error {
 type Session struct {
 	o             Options
 	peerBoot      uint64 // 0: the session was never attached
-	met, replaces uint64 // the boot numbers in the peer's last answer, its own and the one of the session that it was bound to, while this session is not bound
+	met, replaces uint64 // the boot numbers in the peer's last answer that was about another session of this node: its own, and the one of the session that it was bound to
 	lost          Reason // 0: it is not
 	now           time.Duration
 	actions       []Action

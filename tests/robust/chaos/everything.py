@@ -49,6 +49,10 @@ def parts(seed: int, programs: int, variant: str, only: list[str]) -> list[Part]
     found = {
         "storm": Part("work while workers are killed", [*module, "chaos.storm", "--seed", str(seed)]),
         "sweep": Part("random programs", [*module, "chaos.sweep", "--seed", str(seed), "--programs", str(programs)]),
+        "far": Part(
+            "random programs on three nodes",
+            [*module, "chaos.sweep", "--nodes", "--seed", str(seed), "--programs", str(max(programs // 10, 10))],
+        ),
         "planted": Part("bugs on purpose are found", [*module, "chaos.planted", variant, str(seed)]),
         "soak": Part(
             "memory under mixed load",
@@ -67,7 +71,7 @@ def main(words: list[str]) -> int:
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--planted", required=True, help="the folder of the build with bugs on purpose")
     parser.add_argument(
-        "only", nargs="*", help="storm, sweep, planted, soak, nodes, slow; all of them if none is named"
+        "only", nargs="*", help="storm, sweep, far, planted, soak, nodes, slow; all of them if none is named"
     )
     given = parser.parse_args(words)
     chosen = parts(given.seed, given.programs, str(Path(given.planted).resolve()), given.only)

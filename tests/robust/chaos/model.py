@@ -27,6 +27,9 @@ class Node:
     #: The store has lost it: until somebody asks for it, or for good.
     away: bool = False
     gone: bool = False
+    #: Numbers of nodes of the cluster: the owner's, and one that may have the only copy of what cannot be made again.
+    home: int = 0
+    at: int = 0
 
     @property
     def again(self) -> bool:
@@ -35,20 +38,21 @@ class Node:
 
 
 class Deaths:
-    """The processes that the program has killed."""
+    """The processes and the nodes that the program has killed."""
 
     def __init__(self) -> None:
         self.pids: set[int] = set()
+        self.nodes: set[int] = set()  # of the cluster, by their numbers
         #: A task was cancelled with force: its worker is killed, and nobody says which that was.
         self.forced = False
 
     def any(self) -> bool:
         """Whether an owner may have died."""
-        return self.forced or bool(self.pids)
+        return self.forced or bool(self.pids) or bool(self.nodes)
 
     def lost(self, node: Node) -> bool:
         """Whether the object may be gone, and what it held with it: its owner was killed, or the store has lost it."""
-        if node.gone or node.owner in self.pids:
+        if node.gone or node.owner in self.pids or {node.home, node.at} & self.nodes:
             return True
         if node.source is not None and self.lost(node.source):
             return True  # it may not have been made before that was lost, or is to be made again

@@ -80,6 +80,9 @@ def spilled() -> list[Path]:
 class Run(Travels, Losses):
     """One program at work: its variables are references, each with the model of its object."""
 
+    #: What a census compares.
+    counted: tuple[str, ...] = ("objects", "owned", "borrowed")
+
     def __init__(self, holders: list[Any], daemon: int) -> None:
         super().__init__()
         self.chance = random.Random()
@@ -113,7 +116,23 @@ class Run(Travels, Losses):
         self.end_lodgers()
         ray.get([holder.clear.remote() for holder in self.holders], timeout=LIMIT)
         settles(LIMIT, objects=0, used=0, pinned=0, owned=len(self.holders), borrowed=0)
+        self.rest()
+
+    def rest(self) -> None:
+        """Sees that nothing is left elsewhere."""
         until(lambda: not spilled(), LIMIT, "files of spilled objects go with the objects")
+
+    def home(self, index: int) -> int:
+        """The number of the node of a holder, 0 if that is never killed."""
+        return 0
+
+    def home_of(self, ref: Any) -> int:
+        """The number of the node of a reference's owner, 0 if that is never killed."""
+        return 0
+
+    def workers(self) -> list[int]:
+        """The workers of all nodes."""
+        return workers(self.daemon)
 
     # What is checked.
 
@@ -172,7 +191,8 @@ class Run(Travels, Losses):
         self.flows.clear()
         others = [*(node for _, _, node in self.kept), *(node for _, node in self.lodgers)]
         wanted = Census.of([node for _, node in self.variables], others, self.deaths)
-        more = {"objects": len(self.ballast), "owned": len(self.holders), "borrowed": 0}
+        all_more = {"objects": len(self.ballast), "owned": len(self.holders), "borrowed": 0}
+        more = {name: all_more[name] for name in self.counted}
         found: dict[str, int] = {}
 
         def counted() -> bool:
@@ -217,12 +237,14 @@ class Run(Travels, Losses):
         large, refs, node = self.new(-1)
         (how,) = self.chance.choices([build_inside, build_and_leave, delegate], [5, 1, 1])
         node.owner, ref = ray.get(how.remote(node.tag, large, refs), timeout=LIMIT)
+        node.home = self.home_of(ref)
         self.makers.add(node.owner)
         self.variables.append((ref, node))
 
     def actor_puts(self) -> None:
         index, name = self.chance.randrange(len(self.holders)), self.name()
         large, refs, node = self.new(self.pids[index])
+        node.home = self.home(index)
         self.pending.append((self.holders[index].put.remote(name, node.tag, large, refs), self.pids[index]))
         self.kept.append((index, name, node))
 
@@ -339,7 +361,7 @@ class Run(Travels, Losses):
     def kill_worker(self) -> None:
         """Any worker, holders' excepted."""
         self.owners_know()
-        victims = [pid for pid in workers(self.daemon) if pid not in {*self.pids, *self.spared.values()}]
+        victims = [pid for pid in self.workers() if pid not in {*self.pids, *self.spared.values()}]
         if victims:
             self.kill(self.chance.choice(victims))
 
@@ -358,8 +380,12 @@ class Run(Travels, Losses):
 
     def replace(self, index: int) -> None:
         """Puts a new holder in the place of one that was killed; an idle worker that was killed is not its own."""
-        self.holders[index] = Holder.remote()
+        self.holders[index] = self.holder(index)
         self.pids[index] = ray.get(self.holders[index].pid.remote(), timeout=LIMIT)
+
+    def holder(self, index: int) -> Any:
+        """A new holder."""
+        return Holder.remote()
 
     def kill(self, pid: int) -> None:
         self.deaths.pids.add(pid)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import os
 import secrets
@@ -31,6 +32,13 @@ LONGEST = 90.0
 class Session:
     """A session with holders, in which programs run one after the other."""
 
+    #: How a program of its own is told to use such a session.
+    flags: tuple[str, ...] = ()
+
+    def program(self, seed: int) -> list[Step]:
+        """The program of a seed."""
+        return program(seed, STEPS)
+
     def __enter__(self) -> Session:
         from eagleray._private.state import process
 
@@ -42,9 +50,13 @@ class Session:
     def __exit__(self, *_: object) -> None:
         ray.shutdown()
 
+    def begin(self) -> Run:
+        """A program to be run."""
+        return Run(self.holders, self.daemon)
+
     def run(self, steps: list[Step]) -> str:
         """Runs a program; how it failed, "" if it did not."""
-        run = Run(self.holders, self.daemon)
+        run = self.begin()
         try:
             run.run(steps)
         except Exception as error:
@@ -52,29 +64,29 @@ class Session:
         return ""
 
 
-def fails_alone(steps: list[Step]) -> bool:
+def fails_alone(steps: list[Step], flags: tuple[str, ...]) -> bool:
     """Whether the program fails in a session of its own."""
-    command = [sys.executable, "-m", "chaos.sweep", "--replay", json.dumps(steps)]
+    command = [sys.executable, "-m", "chaos.sweep", *flags, "--replay", json.dumps(steps)]
     try:
         return subprocess.run(command, capture_output=True, timeout=LONGEST).returncode != 0
     except subprocess.TimeoutExpired:
         return True
 
 
-def sweep(first: int, programs: int, shrinking: float) -> int:
+def sweep(kind: type[Session], first: int, programs: int, shrinking: float) -> int:
     """Runs programs of seeds one after the other until one fails; 1 if one did."""
     start = time.monotonic()
     done: Counter[str] = Counter()
-    with Session() as session:
+    with kind() as session:
         for seed in range(first, first + programs):
-            steps = program(seed, STEPS)
+            steps = session.program(seed)
             failure = session.run(steps)
             if failure:
                 print(f"program {seed - first + 1} (seed {seed}) went wrong: {failure}", flush=True)
                 break
             done.update(name for name, _ in steps)
         else:
-            kills = done["kill_worker"] + done["kill_holder"]
+            kills = done["kill_worker"] + done["kill_holder"] + done["kill_node"]
             print(
                 f"seeds {first} to {first + programs - 1}: {programs} random programs of {STEPS} steps in "
                 f"{time.monotonic() - start:.0f} s ({kills} kills, {done['cancel']} cancels): nothing freed early, "
@@ -82,17 +94,21 @@ def sweep(first: int, programs: int, shrinking: float) -> int:
             )
             return 0
     if shrinking:
-        report(steps, shrinking)
+        report(kind, steps, shrinking)
     print(f"repeat it with: make robust SEED={seed}")
     return 1
 
 
-def report(steps: list[Step], seconds: float) -> None:
+def report(kind: type[Session], steps: list[Step], seconds: float) -> None:
     """Shortens a failing program and prints what is left."""
-    if not fails_alone(steps):
+
+    def fails(some: list[Step]) -> bool:
+        return fails_alone(some, kind.flags)
+
+    if not fails(steps):
         print("it does not fail in a fresh session")
         return
-    for name, seed in shrink(steps, fails_alone, seconds):
+    for name, seed in shrink(steps, fails, seconds):
         print(f"    {name:12} {seed}")
 
 
@@ -103,16 +119,23 @@ def main(words: list[str]) -> int:
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--shrink", type=float, default=120, help="seconds to spend on shortening a failing program")
     parser.add_argument("--replay", type=json.loads, help="the steps of one program")
+    parser.add_argument("--nodes", action="store_true", help="on a cluster of three nodes, one of which is killed")
     given = parser.parse_args(words)
+    kind = Session
+    if given.nodes:
+        if os.environ.get("EAGLERAY_CHAOS_STRATEGY") != "SPREAD":  # which is read when the tasks are defined
+            os.environ["EAGLERAY_CHAOS_STRATEGY"] = "SPREAD"
+            os.execv(sys.executable, [sys.executable, "-m", "chaos.sweep", *words])
+        kind = importlib.import_module("chaos.far").Nodes
     os.environ["EAGLERAY_ROBUST_MARK"] = secrets.token_hex(8)
     with tempfile.TemporaryDirectory(prefix="er-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         os.environ["EAGLERAY_TMPDIR"] = folder
         if given.replay:
-            with Session() as session:
+            with kind() as session:
                 failure = session.run([(name, seed) for name, seed in given.replay])
             print(failure)
             return bool(failure)
-        return sweep(given.seed, given.programs, given.shrink)
+        return sweep(kind, given.seed, given.programs, given.shrink)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import eagleray as ray
 import numpy as np
 
 from chaos import LIMIT
-from chaos.boxes import Bearer, Holder, build_several, fail_with, items, linger, relay, tag_of
+from chaos.boxes import PLACED, Bearer, Holder, build_several, fail_with, items, linger, relay, tag_of
 from chaos.model import DRIVER, Deaths, Node
 
 #: Bytes, and how many of them, that leave room for few other objects in a store of ``STORE`` bytes.
@@ -55,6 +55,8 @@ class Travels:
     same: Callable[[int, Node], None]
     forget: Callable[[], None]
     owners_know: Callable[[], None]
+    home: Callable[[int], int]
+    home_of: Callable[[Any], int]
 
     def __init__(self) -> None:
         self.flows: list[Flow] = []
@@ -75,6 +77,8 @@ class Travels:
             index = self.chance.randrange(len(self.holders))
             gen = self.holders[index].items.remote(plan, boxes)
             self.pending.append((gen.completed(), self.pids[index]))
+            for node in nodes:
+                node.at = self.home(index)
         else:
             made_together(nodes)
             limit = self.chance.choice([-1, -1, 1, 2])
@@ -131,6 +135,7 @@ class Travels:
             ray.get(fail_with.remote(node.tag, large, refs, [ref for ref, _ in chosen]), timeout=LIMIT)
         except Bearer as error:
             node.owner, (own, *back) = error.pid, error.box
+            node.home = self.home_of(own)
             self.makers.add(node.owner)
             self.variables.append((own, node))
             self.variables += zip(back, [its for _, its in chosen], strict=True)
@@ -142,7 +147,7 @@ class Travels:
         if self.variables:
             ref, node = self.chance.choice(self.variables)
 
-            @ray.remote(max_retries=-1)
+            @ray.remote(max_retries=-1, **PLACED)
             def read() -> int:
                 return tag_of(ray.get(ref))
 
@@ -166,6 +171,7 @@ class Travels:
         index, new = self.chance.randrange(len(self.holders)), self.name()
         other = (index + 1) % len(self.holders)
         large, refs, node = self.new(self.pids[index])
+        node.home = self.home(index)
         ray.get(self.holders[index].entrust.remote(self.holders[other], new, node.tag, large, refs), timeout=LIMIT)
         self.kept.append((other, new, node))
 
@@ -178,6 +184,10 @@ class Travels:
             ray.get(actor.keep.remote("it", [ref]), timeout=LIMIT)
             self.spared[name] = ray.get(actor.pid.remote(), timeout=LIMIT)
             self.lodgers.append((name, node))
+            self.lodged(name, actor)
+
+    def lodged(self, name: str, actor: Any) -> None:
+        """A detached actor has begun to keep something."""
 
     def visit(self) -> None:
         """What a detached actor keeps comes back; it may end then."""
