@@ -113,7 +113,7 @@ func (s *Server) judged(a alive.Action) {
 		} else {
 			s.log.Info("a node is heard again", "node", a.Node)
 		}
-		s.doubt(a.Node, silent)
+		s.noteSilence(a.Node, silent)
 	case alive.Dead:
 		// Until Forget, the node may still be connected: nothing may be placed there while its death is being committed.
 		s.placing.decide(func(m *place.Machine) { m.Doubt(place.Node(a.Node), true) })
@@ -143,8 +143,8 @@ func (s *Server) confirm(round uint64) {
 	s.carryOut()
 }
 
-// doubt notes whether a node is silent; mu held.
-func (s *Server) doubt(number uint32, silent bool) {
+// noteSilence notes whether a node is unreachable; mu held.
+func (s *Server) noteSilence(number uint32, silent bool) {
 	if silent {
 		s.lives.unreachable[number] = true
 	} else {
