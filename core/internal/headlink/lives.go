@@ -36,7 +36,7 @@ type lives struct {
 	Judge
 	machine     *alive.Heads // nil: nobody is judged (yet)
 	timer       *time.Timer
-	unreachable map[uint32]bool
+	unreachable map[uint32]bool // until Forget
 }
 
 // Judge has the server judge the nodes from the time on at which it serves its head. Nodes that the state has as alive, and that
@@ -113,9 +113,10 @@ func (s *Server) judged(a alive.Action) {
 		} else {
 			s.log.Info("a node is heard again", "node", a.Node)
 		}
-		s.doubt(a.Node, silent)
+		s.noteSilence(a.Node, silent)
 	case alive.Dead:
-		s.doubt(a.Node, false)
+		// Until Forget, the node may still be connected: nothing may be placed there while its death is being committed.
+		s.placing.decide(func(m *place.Machine) { m.Doubt(place.Node(a.Node), true) })
 		s.declare(a)
 	case alive.TellDead:
 		s.tellDead(a.Node)
@@ -142,8 +143,8 @@ func (s *Server) confirm(round uint64) {
 	s.carryOut()
 }
 
-// doubt notes whether a node is silent; mu held.
-func (s *Server) doubt(number uint32, silent bool) {
+// noteSilence notes whether a node is unreachable; mu held.
+func (s *Server) noteSilence(number uint32, silent bool) {
 	if silent {
 		s.lives.unreachable[number] = true
 	} else {
@@ -238,12 +239,12 @@ func (c *session) heartbeat(number uint64) {
 	s.carryOut()
 }
 
-// mark sets in the records of nodes which of them are unreachable.
+// mark sets in the records of living nodes which of them are unreachable.
 func (s *Server) mark(list []record.Node) []record.Node {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for i := range list {
-		list[i].Unreachable = s.lives.unreachable[list[i].Number]
+		list[i].Unreachable = list[i].State != record.NodeDead && s.lives.unreachable[list[i].Number]
 	}
 	return list
 }

@@ -204,6 +204,40 @@ func TestJudge_NothingCanBeCommitted_NothingIsCountedAndTheDeathIsTriedAgain(t *
 	})
 }
 
+// A node whose death is not committed yet stays connected. Nothing may be placed there, or it would be lost with the node.
+func TestJudge_DeathIsNotCommittedYet_NothingIsPlacedThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJudged(t)
+		m := newMember(t, 8)
+		j.meets(m)
+		if err := m.client.RegisterNode(j.ctx, record.Node{ID: m.id, Number: m.number}); err != nil {
+			t.Fatal(err)
+		}
+		m.client.Stock(all(oneB))
+		synctest.Wait()
+		j.client.Want(5, 6, wants(1, oneB))
+		synctest.Wait()
+		if n := j.server.Sizes()["tickets"]; n != 1 {
+			t.Fatalf("%d offers of a node that lives", n)
+		}
+		j.unwritable.Store(true)
+		time.Sleep(15 * time.Second)
+		if n := j.row(m.id); n.State != record.NodeAlive || !n.Unreachable {
+			t.Errorf("%+v, although its death cannot be committed", n)
+		}
+		j.client.Want(5, 7, wants(1, oneB))
+		synctest.Wait()
+		if sizes := j.server.Sizes(); sizes["tickets"] != 0 || sizes["wants"] == 0 {
+			t.Errorf("a node that is about to be dead is offered: %v", sizes)
+		}
+		j.unwritable.Store(false)
+		time.Sleep(2 * time.Second)
+		if n := j.row(m.id); n.State != record.NodeDead || n.Unreachable {
+			t.Errorf("%+v", n)
+		}
+	})
+}
+
 func TestJudge_NodeThatTheStateHasForgotten_IsToldThatItIsDead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJudged(t)

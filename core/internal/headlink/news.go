@@ -96,8 +96,14 @@ func pack(news *linkmsg.News) (list []msgpack.RawMessage) {
 	return list
 }
 
-// Follow tells the nodes of all nodes and jobs, and of each change, until the context ends or the feed does.
+// Follow tells the nodes of all nodes and jobs, and of each change, until the context ends or the feed does. It begins when the head's
+// state is whole: a part of the state would look as if there were no other nodes.
 func (s *Server) Follow(ctx context.Context, f Feed) error {
+	select {
+	case <-s.ready:
+	case <-ctx.Done():
+		return fmt.Errorf("follow the cluster's state for the nodes: %w", ctx.Err())
+	}
 	for {
 		from := f.Now() // before the records are read: a change is told of twice rather than never
 		s.reset(f.ListNodes(), f.ListJobs())

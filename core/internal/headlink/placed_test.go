@@ -92,17 +92,30 @@ func cluster(t testing.TB, numbers ...uint32) (w *world, list []*member) {
 	w = newWorld(t, true)
 	w.startHead(true)
 	for _, number := range numbers {
-		m := &member{playedNode: newPlayedNode(), number: number, id: ids.Node{byte(number)}, heard: &counted{n: map[wire.Type]int{}}}
-		m.client = headlink.NewClient(headlink.ClientOptions{Number: number, ID: m.id, Node: m, Placed: m, Log: quiet()})
-		t.Cleanup(m.client.Close)
-		list = append(list, m)
+		list = append(list, newMember(t, number))
 	}
 	return w, list
+}
+
+// newMember returns a node that is not connected, and that sends no heartbeats.
+func newMember(t testing.TB, number uint32) *member {
+	m := &member{playedNode: newPlayedNode(), number: number, id: ids.Node{byte(number)}, heard: &counted{n: map[wire.Type]int{}}}
+	m.client = headlink.NewClient(headlink.ClientOptions{Number: number, ID: m.id, Node: m, Placed: m, Log: quiet()})
+	t.Cleanup(m.client.Close)
+	return m
 }
 
 // joins connects a node with the head and registers it.
 func (w *world) joins(m *member) {
 	w.t.Helper()
+	w.meets(m)
+	if err := m.client.RegisterNode(w.ctx, record.Node{ID: m.id, Address: "a"}); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// meets connects a node with the head.
+func (w *world) meets(m *member) {
 	here, there := net.Pipe()
 	at := wire.NewPeer(there, func(x *wire.Message) { m.heard.add(x.Type); w.server.Handle(x) }, nil)
 	w.server.Connected(m.number, at)
@@ -110,9 +123,6 @@ func (w *world) joins(m *member) {
 	m.peer = wire.NewPeer(here, func(x *wire.Message) { m.client.Handle(x) }, nil)
 	m.client.Connected(m.peer)
 	m.peer.Start()
-	if err := m.client.RegisterNode(w.ctx, record.Node{ID: m.id, Address: "a"}); err != nil {
-		w.t.Fatal(err)
-	}
 }
 
 // all returns a stock of which everything is free.

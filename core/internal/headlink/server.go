@@ -191,6 +191,7 @@ func (s *Server) forget(number uint32) *wire.Peer {
 	defer s.mu.Unlock()
 	n := s.nodes[number]
 	delete(s.nodes, number)
+	delete(s.lives.unreachable, number)
 	s.awaitReplacement()
 	s.placing.decide(func(m *place.Machine) { m.NodeGone(place.Node(number)) })
 	if n == nil {

@@ -59,7 +59,7 @@
 //
 //   - what is offered and not settled fits into what the node has reported as free;
 //   - a ticket is settled or expires, once;
-//   - no offer goes to a node that is gone, silent or unreachable, to one that the want's strategy excludes, or unasked to the node that the want is from;
+//   - no offer goes to a node that is gone, not connected or in doubt, to one that the want's strategy excludes, or unasked to the node that the want is from;
 //   - what is offered of a class never exceeds its level;
 //   - when all is settled, no want stays that fits a node.
 package place

@@ -31,14 +31,15 @@ func (m *Machine) NodeSilent(id Node) {
 	}
 }
 
-// Doubt says that a node is silent, or is heard again. A silent node gets no offers; what it wants stays.
-func (m *Machine) Doubt(id Node, silent bool) {
+// Doubt says whether a node may be gone although its connection has not ended: it is unreachable, or its death is being committed. It
+// gets no offers then, and what it wants stays.
+func (m *Machine) Doubt(id Node, doubted bool) {
 	n := m.nodes[id]
-	if n == nil || n.quiet == silent {
+	if n == nil || n.doubted == doubted {
 		return
 	}
-	n.quiet = silent
-	if silent {
+	n.doubted = doubted
+	if doubted {
 		for _, d := range m.list {
 			d.remove(n)
 		}
