@@ -102,11 +102,11 @@ var methods = map[string]func(*caller, *args) (any, error){
 		return v, err
 	},
 	"env_define": func(k *caller, _ *args) (any, error) {
-		var e env
+		var e wire.EnvSpec
 		if err := msgpack.Unmarshal(k.body, &e); err != nil {
 			return nil, fault.New(fault.BadRequest, "env_define: %v", err)
 		}
-		return nil, k.c.Daemon().Push(wire.TEnvDefine, e.spec())
+		return nil, k.c.Daemon().Push(wire.TEnvDefine, e)
 	},
 	"actor_by_name": func(k *caller, a *args) (any, error) {
 		var n wire.ActorNamed

@@ -64,16 +64,17 @@ type Totals struct {
 }
 
 // EnvSpec is what a worker process starts with. Two classes with equal specs
-// share workers; Key is a hash of the rest, chosen by the client.
+// share workers; Key is a hash of the rest, chosen by the client. Its fields have names for the
+// binding, to which it comes as a map, and for other nodes (package linkmsg).
 type EnvSpec struct {
-	Key     string
-	Python  string // interpreter
-	SysPath []string
-	Cwd     string
-	Env     map[string]string // set in the worker; variables that libraries read at import included
-	Preload []string          // modules that the zygote imports
-	Bare    bool              // preload nothing of the user's: variables are read at import
-	JobEnv  map[string]string // the driver's own environment, base of the worker's
+	Key     string            `msgpack:"key"`
+	Python  string            `msgpack:"python"` // interpreter
+	SysPath []string          `msgpack:"sys_path"`
+	Cwd     string            `msgpack:"cwd"`
+	Env     map[string]string `msgpack:"env"`     // set in the worker; variables that libraries read at import included
+	Preload []string          `msgpack:"preload"` // modules that the zygote imports
+	Bare    bool              `msgpack:"bare"`    // preload nothing of the user's: variables are read at import
+	JobEnv  map[string]string `msgpack:"job_env"` // the driver's own environment, base of the worker's
 }
 
 // JobStart registers the driver's program.
