@@ -190,6 +190,5 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 		uses[j] = map[string]any{"pid": u.Pid, "name": u.Name, "device": u.Device, "used": u.Bytes, "gpu_memory": u.Share}
 	}
 	return map[string]any{"gpu_uses": uses, "nodes": nodes, "demands": demands, "available": i.ClusterAvailable(), "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
-		"totals":  map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait, "largest_gpu": i.Totals.LargestGPU},
-		"largest": i.Largest}
+		"totals": map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait, "largest_gpu": i.Totals.LargestGPU}}
 }

@@ -57,7 +57,7 @@ type HelloReply struct {
 // Totals are the declared resources of the cluster.
 type Totals struct {
 	Resources map[string]int64
-	CanGrow   bool // an autoscaler or further nodes may add resources
+	CanGrow   bool // other nodes or an autoscaler may have more: the head decides what is infeasible
 	Wait      bool // infeasible="wait": never fail what does not fit
 
 	LargestGPU int64 // bytes of the GPU with the most memory, 0 where none is known
@@ -538,11 +538,10 @@ type ClusterAsk struct {
 // ClusterInfo describes nodes and resources.
 type ClusterInfo struct {
 	Nodes   []NodeInfo
-	Totals  Totals             // of the answering node
-	Largest []map[string]int64 // what the largest nodes have in all: what exceeds each of them fits no node
-	NodeUse                    // of the daemon that answers
-	Others  []NodeUse          // of the other nodes, if asked for
-	Silent  []SilentNode       // nodes that should be in Others, and have not answered
+	Totals  Totals       // of the answering node
+	NodeUse              // of the daemon that answers
+	Others  []NodeUse    // of the other nodes, if asked for
+	Silent  []SilentNode // nodes that should be in Others, and have not answered
 }
 
 // NodeUse is what one node has, and what of that is in use or waits.
