@@ -102,11 +102,11 @@ var methods = map[string]func(*caller, *args) (any, error){
 		return v, err
 	},
 	"env_define": func(k *caller, _ *args) (any, error) {
-		var e env
+		var e wire.EnvSpec
 		if err := msgpack.Unmarshal(k.body, &e); err != nil {
 			return nil, fault.New(fault.BadRequest, "env_define: %v", err)
 		}
-		return nil, k.c.Daemon().Push(wire.TEnvDefine, e.spec())
+		return nil, k.c.Daemon().Push(wire.TEnvDefine, e)
 	},
 	"actor_by_name": func(k *caller, a *args) (any, error) {
 		var n wire.ActorNamed
@@ -190,6 +190,5 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 		uses[j] = map[string]any{"pid": u.Pid, "name": u.Name, "device": u.Device, "used": u.Bytes, "gpu_memory": u.Share}
 	}
 	return map[string]any{"gpu_uses": uses, "nodes": nodes, "demands": demands, "available": i.ClusterAvailable(), "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
-		"totals":  map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait, "largest_gpu": i.Totals.LargestGPU},
-		"largest": i.Largest}
+		"totals": map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait, "largest_gpu": i.Totals.LargestGPU}}
 }

@@ -26,21 +26,6 @@ var (
 // Current returns the session, nil when there is none.
 func Current() *client.Client { return current.Load() }
 
-type env struct {
-	Key     string            `msgpack:"key"`
-	Python  string            `msgpack:"python"`
-	SysPath []string          `msgpack:"sys_path"`
-	Cwd     string            `msgpack:"cwd"`
-	Env     map[string]string `msgpack:"env"`
-	Preload []string          `msgpack:"preload"`
-	Bare    bool              `msgpack:"bare"`
-	JobEnv  map[string]string `msgpack:"job_env"`
-}
-
-func (e *env) spec() wire.EnvSpec {
-	return wire.EnvSpec{Key: e.Key, Python: e.Python, SysPath: e.SysPath, Cwd: e.Cwd, Env: e.Env, Preload: e.Preload, Bare: e.Bare, JobEnv: e.JobEnv}
-}
-
 type config struct {
 	Sock  string            `msgpack:"sock"`
 	Role  string            `msgpack:"role"`
@@ -51,7 +36,7 @@ type config struct {
 		Entrypoint  string `msgpack:"entrypoint"`
 		LogToDriver bool   `msgpack:"log_to_driver"`
 	} `msgpack:"job"`
-	Env env `msgpack:"env"`
+	Env wire.EnvSpec `msgpack:"env"`
 }
 
 // Connect joins a session; see docs/hot-api.md for the maps.
@@ -67,7 +52,7 @@ func Connect(b []byte) ([]byte, error) {
 	}
 	o := Hooks
 	o.Socket, o.Role, o.Token, o.Env = cfg.Sock, cfg.Role, cfg.Token, cfg.Vars
-	o.Job = wire.JobStart{Namespace: cfg.Job.Namespace, Entrypoint: cfg.Job.Entrypoint, LogToDriver: cfg.Job.LogToDriver, Env: cfg.Env.spec()}
+	o.Job = wire.JobStart{Namespace: cfg.Job.Namespace, Entrypoint: cfg.Job.Entrypoint, LogToDriver: cfg.Job.LogToDriver, Env: cfg.Env}
 	c, err := client.Connect(o)
 	if err != nil {
 		return nil, err

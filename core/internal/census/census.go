@@ -111,7 +111,6 @@ func (c *Census) Info(ctx context.Context, head inquiry.Reads, q *wire.ClusterAs
 	for _, u := range info.Uses() {
 		fill(info.Nodes, u)
 	}
-	info.Largest = inquiry.Largest(info.Nodes)
 	return info, nil
 }
 

@@ -305,6 +305,23 @@ func TestInfo_NodeHangs_IsAskedOnceAndCostsNoTime(t *testing.T) {
 	})
 }
 
+// A caller that leaves before a node had time to answer leaves no mark on the node: the next caller asks it.
+func TestInfo_CallerLeaves_NodeIsNotCalledSilent(t *testing.T) {
+	play(t, 2, func(t *testing.T, w *world) {
+		there := w.nodes[1]
+		there.hold = make(chan struct{})
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+		defer cancel()
+		if i, err := w.nodes[0].Info(ctx, w, &wire.ClusterAsk{Use: true}); err != nil || !strings.Contains(silences(i.Silent)[2], "within 10ms, and the one that asked") {
+			t.Errorf("the caller that leaves hears %+v, %v", i, err)
+		}
+		close(there.hold)
+		if i, err := w.nodes[0].Info(t.Context(), w, &wire.ClusterAsk{Use: true}); err != nil || len(i.Silent) != 0 || len(i.Others) != 1 {
+			t.Errorf("the next caller hears %+v, %v", i, err)
+		}
+	})
+}
+
 func TestInfo_UseOfAllNodes_FillsTheirRows(t *testing.T) {
 	play(t, 2, func(t *testing.T, w *world) {
 		i, err := w.nodes[1].Info(t.Context(), w, &wire.ClusterAsk{})

@@ -39,7 +39,7 @@ func (c *Census) Handle(from uint32, m *wire.Message) bool {
 // serve takes a census of this node for another one, on a goroutine of its own.
 func (c *Census) serve(m *wire.Message) error {
 	var q linkmsg.CensusAsk
-	if err := linkmsg.Decode(m.Type.String(), m.Body, linkmsg.MaxAddress, &q); err != nil {
+	if err := linkmsg.Decode(m.Type.String(), m.Body, linkmsg.MaxQuestion, &q); err != nil {
 		return err
 	}
 	if c.served.Add(1) > maxServed {

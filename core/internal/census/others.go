@@ -107,6 +107,9 @@ func (c *Census) ask(ctx context.Context, q question, body msgpack.RawMessage, p
 		}
 		return a.m.Body, nil
 	case <-ctx.Done():
+		if waited := time.Since(began); waited < patience/2 { // the caller has left early, which says nothing of the node
+			return nil, fmt.Errorf("it did not answer within %v, and the one that asked waits no longer", waited.Round(time.Millisecond))
+		}
 		c.unanswered(q, &late, began)
 		return nil, fmt.Errorf("it did not answer within %v", patience)
 	}

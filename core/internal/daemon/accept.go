@@ -166,9 +166,9 @@ func (d *Daemon) enlist(c *client) bool {
 	return true
 }
 
-// totals are what the cluster has, as processes are told.
+// totals are what this node has, as processes are told.
 func (d *Daemon) totals() wire.Totals {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow || d.o.Cluster != nil, Wait: d.o.WaitForFit}
+	return wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow || d.o.Cluster != nil, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()}
 }

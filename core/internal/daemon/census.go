@@ -49,9 +49,7 @@ func (d *Daemon) answerClusterInfo(ctx context.Context, _ *client, m *wire.Messa
 	}
 	d.awaitMemory(nil)
 	info, err := d.census.Info(ctx, d.head, &q)
-	d.locked(func() {
-		info.Totals = wire.Totals{Resources: d.m.Totals().Wire(), CanGrow: d.o.CanGrow || d.o.Cluster != nil, Wait: d.o.WaitForFit, LargestGPU: d.m.LargestGPU()}
-	})
+	info.Totals = d.totals()
 	return info, err
 }
 

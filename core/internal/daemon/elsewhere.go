@@ -36,8 +36,11 @@ const lastWords = 500 * time.Millisecond
 func (d *Daemon) EndBecause(reason string) {
 	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
 	defer cancel()
-	for _, p := range d.driverPeers() {
+	drivers := d.driverPeers()
+	for _, p := range drivers {
 		_ = p.Push(wire.TEnding, wire.Ending{Reason: reason})
+	}
+	for _, p := range drivers { // one that does not read takes no time from the others
 		_ = p.Flush(ctx)
 	}
 	d.Stop()

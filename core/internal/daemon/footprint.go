@@ -31,17 +31,10 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	} {
 		found["n_"+name] = uint64(n)
 	}
-	for name, n := range d.table.Sizes() {
-		found["n_"+name] = uint64(n)
-	}
-	for name, n := range d.objects.Sizes() {
-		found["n_"+name] = uint64(n)
-	}
-	for name, n := range d.logs.Sizes() {
-		found["n_"+name] = uint64(n)
-	}
-	for name, n := range d.pulls.Sizes() {
-		found["n_"+name] = uint64(n)
+	for _, sizes := range []map[string]int{d.table.Sizes(), d.objects.Sizes(), d.logs.Sizes(), d.jobsElsewhere.Sizes(), d.pulls.Sizes()} {
+		for name, n := range sizes {
+			found["n_"+name] = uint64(n)
+		}
 	}
 	for name, n := range d.m.Sizes() {
 		found["n_sched_"+name] = uint64(n)

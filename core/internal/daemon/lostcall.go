@@ -49,8 +49,9 @@ func (d *Daemon) takesCalls(id actorends.ID) (pid int, alive bool) {
 // addressOf returns the address of the node on which an actor runs, or has run.
 func (d *Daemon) addressOf(a *record.Actor) string {
 	for _, i := range []record.Instance{a.Instance(), a.Previous} {
-		if o, err := wire.ParseAddress(i.Address); err == nil && o.Node() != d.o.Number && d.o.AddressOf != nil {
-			return d.o.AddressOf(o.Node())
+		if o, err := wire.ParseAddress(i.Address); err == nil && o.Node() != d.o.Number && d.o.NodeOf != nil {
+			n, _ := d.o.NodeOf(o.Node())
+			return n.Address
 		} else if err == nil {
 			break
 		}

@@ -10,12 +10,12 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// objectOnly serves a message that names one object, under the daemon's lock, unless
+// objectRequest serves a message about one object, whose id is in its body, under the daemon's lock, unless
 // the process is gone.
-func objectOnly(f func(d *Daemon, c *client, id ids.Object, m *wire.Message) error) func(*Daemon, *client, *wire.Message) error {
+func objectRequest[Q any](raw func(*Q) *[]byte, f func(d *Daemon, c *client, id ids.Object, q *Q, m *wire.Message) error) func(*Daemon, *client, *wire.Message) error {
 	return func(d *Daemon, c *client, m *wire.Message) error {
-		var q wire.ObjRef
-		id, err := decodeObject(m, &q, &q.ObjectID)
+		q := new(Q)
+		id, err := decodeObject(m, q, raw(q))
 		if err != nil {
 			return err
 		}
@@ -24,22 +24,19 @@ func objectOnly(f func(d *Daemon, c *client, id ids.Object, m *wire.Message) err
 		if c.gone {
 			return nil
 		}
-		return f(d, c, id, m)
+		return f(d, c, id, q, m)
 	}
 }
 
-// createObject serves TObjCreate.
-func (d *Daemon) createObject(c *client, m *wire.Message) error {
-	var q wire.ObjCreate
-	id, err := decodeObject(m, &q, &q.ObjectID)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.gone {
-		return nil
-	}
+// objectOnly serves a message that says nothing but the object.
+func objectOnly(f func(d *Daemon, c *client, id ids.Object, m *wire.Message) error) func(*Daemon, *client, *wire.Message) error {
+	return objectRequest(func(q *wire.ObjRef) *[]byte { return &q.ObjectID }, func(d *Daemon, c *client, id ids.Object, _ *wire.ObjRef, m *wire.Message) error {
+		return f(d, c, id, m)
+	})
+}
+
+// createObject serves TObjCreate; mu held.
+func (d *Daemon) createObject(c *client, id ids.Object, q *wire.ObjCreate, m *wire.Message) error {
 	if !d.knowsOwner(id.Owner()) {
 		_ = m.Fail(fault.New(fault.OwnerDied, "object %s: its owner is gone", id))
 		return nil
@@ -86,18 +83,8 @@ func (d *Daemon) sealed(id ids.Object, err error) error {
 	return err
 }
 
-// pinObject serves TObjPin. An object that only other nodes have is brought here first.
-func (d *Daemon) pinObject(c *client, m *wire.Message) error {
-	var q wire.ObjPin
-	id, err := decodeObject(m, &q, &q.ObjectID)
-	if err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.gone {
-		return nil
-	}
+// pinObject serves TObjPin; mu held. An object that only other nodes have is brought here first.
+func (d *Daemon) pinObject(c *client, id ids.Object, q *wire.ObjPin, m *wire.Message) error {
 	if !d.pulls.Elsewhere(id) {
 		d.pinHere(c, id, m)
 		return nil
@@ -164,20 +151,10 @@ func (d *Daemon) unpinObject(c *client, id ids.Object, _ *wire.Message) error {
 
 // reuse lets a new object take the range of one that the process has freed. The
 // message is not answered: the seal of the new object tells what became of it.
-func (d *Daemon) reuse(c *client, m *wire.Message) error {
-	var q wire.ObjReuse
-	id, err := decodeObject(m, &q, &q.ObjectID)
-	if err != nil {
-		return err
-	}
+func (d *Daemon) reuse(c *client, id ids.Object, q *wire.ObjReuse, m *wire.Message) error {
 	old, err := ids.ParseObject(q.Old)
 	if err != nil {
 		return fault.New(fault.BadRequest, "%s: the place of which object: %v", m.Type, err)
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.gone {
-		return nil
 	}
 	if err := errors.Join(d.mayWrite(c, id), d.mayFree(c, old)); err != nil {
 		return err

@@ -48,9 +48,8 @@ type Options struct {
 	Memory      pressure.Options
 	Log         *slog.Logger
 	Spill       objects.SpillOptions
-	Network     pipes.Network            // leads to processes of other nodes; nil: there are no other nodes
-	Objects     pulls.Network            // leads to the daemons of other nodes; nil: there are none
-	AddressOf   func(node uint32) string // of the machine of another node
+	Network     pipes.Network // leads to processes of other nodes; nil: there are no other nodes
+	Objects     pulls.Network // leads to the daemons of other nodes; nil: there are none
 	// NodeOf returns what is known of another node. It may be nil.
 	NodeOf func(number uint32) (record.Node, bool)
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.

@@ -14,6 +14,9 @@ const (
 // MaxHello bounds the body of a Hello and of a Welcome, in bytes.
 const MaxHello = 4 << 10
 
+// MaxQuestion bounds the body of a short question, in bytes.
+const MaxQuestion = 4 << 10
+
 // Hello is what a node says first on each connection.
 type Hello struct {
 	Version    int `msgpack:"version"`

@@ -21,39 +21,9 @@ type JobAsk struct {
 
 // JobInfo answers a JobAsk.
 type JobInfo struct {
-	Known     bool   `msgpack:"known"` // else the job has ended there, or never had that environment
-	Namespace string `msgpack:"ns"`
-	Env       *Env   `msgpack:"env"` // nil if none was asked for
-}
-
-// Env is a wire.EnvSpec as it travels between nodes.
-type Env struct {
-	Key     string            `msgpack:"key"`
-	Python  string            `msgpack:"python"`
-	SysPath []string          `msgpack:"sys_path"`
-	Cwd     string            `msgpack:"cwd"`
-	Env     map[string]string `msgpack:"env"`
-	Preload []string          `msgpack:"preload"`
-	Bare    bool              `msgpack:"bare"`
-	JobEnv  map[string]string `msgpack:"job_env"`
-}
-
-// EnvOf returns an environment as it travels, nil for none.
-func EnvOf(e *wire.EnvSpec) *Env {
-	if e == nil {
-		return nil
-	}
-	x := Env(*e)
-	return &x
-}
-
-// Spec returns the environment that has travelled, nil for none.
-func (e *Env) Spec() *wire.EnvSpec {
-	if e == nil {
-		return nil
-	}
-	x := wire.EnvSpec(*e)
-	return &x
+	Known     bool          `msgpack:"known"` // else the job has ended there, or never had that environment
+	Namespace string        `msgpack:"ns"`
+	Env       *wire.EnvSpec `msgpack:"env"` // nil if none was asked for
 }
 
 // DecodeJobInfo reads a JobInfo that answers a question about an environment.

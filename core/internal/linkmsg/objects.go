@@ -108,8 +108,8 @@ func DecodeObjects(m *wire.Message, v any) error {
 			return fault.New(fault.BadRequest, "a question where an object is names %d nodes, at most %d are allowed", len(v.Failed), MaxHolders)
 		}
 	case *ObjectAnswer:
-		if len(v.Holders) > MaxHolders || len(v.Yes) > MaxObjects {
-			return fault.New(fault.BadRequest, "an answer names %d nodes and %d objects, at most %d and %d are allowed", len(v.Holders), len(v.Yes), MaxHolders, MaxObjects)
+		if n := max(len(v.Yes), len(v.Held)); len(v.Holders) > MaxHolders || n > MaxObjects {
+			return fault.New(fault.BadRequest, "an answer names %d nodes and %d objects, at most %d and %d are allowed", len(v.Holders), n, MaxHolders, MaxObjects)
 		}
 	}
 	if len(list) > MaxObjects {

@@ -67,7 +67,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects, o.AddressOf, o.NodeOf, o.HeadAway = got.Identity.Number, m, m, m.addressOf, m.nodeOf, m.headAway
+	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway = got.Identity.Number, m, m, m.nodeOf, m.headAway
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
@@ -177,13 +177,6 @@ func (m *member) resolve(node uint32) []string {
 		return []string{m.conf.Socket}
 	}
 	return m.conf.Heads
-}
-
-// addressOf returns the address of the machine of a node.
-func (m *member) addressOf(node uint32) string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.nodes[node].Address
 }
 
 // serve takes a stream that another node has opened to a process of this one.

@@ -35,7 +35,7 @@ func (p *Pulls) MayDrop(list []ids.Object, answer func(may []bool) (kept []ids.O
 			may[v.ID] = p.dir.Drop(v.ID, dir.Version(v.Version), dir.Node(p.o.Node))
 		}
 		p.flush()
-		p.askAll(linkmsg.ObjectDrop, there, func(v linkmsg.ObjectVersion, yes bool) { may[v.ID] = yes }, func() {
+		p.askAll(linkmsg.ObjectDrop, there, func(v linkmsg.ObjectVersion, i int, a *linkmsg.ObjectAnswer) { may[v.ID] = saysYes(a, i) }, func() {
 			p.dropped(list, versions, may, answer)
 		})
 	})

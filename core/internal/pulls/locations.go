@@ -15,9 +15,6 @@ func (p *Pulls) Locate(m *wire.Message) error {
 	if err := m.Decode(&q); err != nil {
 		return err
 	}
-	if len(q.ObjectIDs) > linkmsg.MaxObjects {
-		return fault.New(fault.BadRequest, "the request names %d objects, at most %d are allowed", len(q.ObjectIDs), linkmsg.MaxObjects)
-	}
 	found := make(map[ids.Object]linkmsg.ObjectHolders, len(q.ObjectIDs))
 	list := make([]ids.Object, len(q.ObjectIDs))
 	there := make(map[uint32][]linkmsg.ObjectVersion)
@@ -32,34 +29,11 @@ func (p *Pulls) Locate(m *wire.Message) error {
 			there[id.Owner().Node()] = append(there[id.Owner().Node()], linkmsg.ObjectVersion{ID: id})
 		}
 	}
-	left := 1
-	answered := func() {
-		if left--; left == 0 {
-			_ = m.Reply(p.located(list, found))
+	p.askAll(linkmsg.ObjectHeld, there, func(v linkmsg.ObjectVersion, i int, a *linkmsg.ObjectAnswer) {
+		if i < len(a.Held) {
+			found[v.ID] = a.Held[i]
 		}
-	}
-	for node, part := range there {
-		peer, err := p.o.Network.Control(node)
-		if err != nil {
-			continue
-		}
-		left++
-		peer.Go(linkmsg.TObjectAsk, &linkmsg.ObjectAsk{What: linkmsg.ObjectHeld, List: part}, func(m *wire.Message, err error) {
-			var a linkmsg.ObjectAnswer
-			if err == nil {
-				err = linkmsg.Decode("an answer about objects", m.Body, linkmsg.MaxBody, &a)
-			}
-			p.locked(func() {
-				for i, v := range part {
-					if err == nil && i < len(a.Held) {
-						found[v.ID] = a.Held[i]
-					}
-				}
-				answered()
-			})
-		})
-	}
-	answered()
+	}, func() { _ = m.Reply(p.located(list, found)) })
 	return nil
 }
 

@@ -24,8 +24,8 @@ func (p *Pulls) Missing(list [][]byte, answer func(missing [][]byte)) {
 			missing = append(missing, raw)
 		}
 	}
-	p.askAll(linkmsg.ObjectThere, there, func(v linkmsg.ObjectVersion, yes bool) {
-		if !yes {
+	p.askAll(linkmsg.ObjectThere, there, func(v linkmsg.ObjectVersion, i int, a *linkmsg.ObjectAnswer) {
+		if !saysYes(a, i) {
 			missing = append(missing, v.ID.Raw())
 		}
 	}, func() { answer(missing) })
@@ -47,40 +47,4 @@ func (p *Pulls) LostWith(list [][]byte) (names []string) {
 		}
 	}
 	return names
-}
-
-// askAll asks other nodes a question about each of their objects. It calls one for each answer and then all, under the lock. The
-// answer of a node that is dead is no.
-func (p *Pulls) askAll(what linkmsg.ObjectQuestion, lists map[uint32][]linkmsg.ObjectVersion, one func(linkmsg.ObjectVersion, bool), all func()) {
-	left := 1
-	answered := func(list []linkmsg.ObjectVersion, yes []bool) {
-		for i, v := range list {
-			one(v, i < len(yes) && yes[i])
-		}
-		if left--; left == 0 {
-			all()
-		}
-	}
-	for node, list := range lists {
-		peer, err := p.o.Network.Control(node)
-		for len(list) > 0 {
-			part := list[:min(len(list), linkmsg.MaxObjects)]
-			list = list[len(part):]
-			left++
-			if err != nil {
-				answered(part, nil)
-				continue
-			}
-			p.ask(peer, &linkmsg.ObjectAsk{What: what, List: part}, func(a *linkmsg.ObjectAnswer, err error) {
-				p.locked(func() {
-					if err != nil {
-						answered(part, nil)
-					} else {
-						answered(part, a.Yes)
-					}
-				})
-			})
-		}
-	}
-	answered(nil, nil)
 }

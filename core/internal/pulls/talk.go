@@ -1,6 +1,8 @@
 package pulls
 
 import (
+	"slices"
+
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -46,6 +48,40 @@ func (p *Pulls) ask(peer *wire.Peer, q *linkmsg.ObjectAsk, done func(*linkmsg.Ob
 		done(&a, err)
 	})
 }
+
+// askAll asks other nodes a question about each of their objects, at most linkmsg.MaxObjects in one message. It calls one for each object, with the
+// answer of its node and the object's place in that answer, and then all, under the lock. The answer of a node that is dead is empty.
+func (p *Pulls) askAll(what linkmsg.ObjectQuestion, lists map[uint32][]linkmsg.ObjectVersion, one func(v linkmsg.ObjectVersion, i int, a *linkmsg.ObjectAnswer), all func()) {
+	left := 1
+	answered := func(list []linkmsg.ObjectVersion, a *linkmsg.ObjectAnswer) {
+		for i, v := range list {
+			one(v, i, a)
+		}
+		if left--; left == 0 {
+			all()
+		}
+	}
+	for node, list := range lists {
+		peer, err := p.o.Network.Control(node)
+		for part := range slices.Chunk(list, linkmsg.MaxObjects) {
+			left++
+			if err != nil {
+				answered(part, new(linkmsg.ObjectAnswer))
+				continue
+			}
+			p.ask(peer, &linkmsg.ObjectAsk{What: what, List: part}, func(a *linkmsg.ObjectAnswer, err error) {
+				if err != nil {
+					a = new(linkmsg.ObjectAnswer)
+				}
+				p.locked(func() { answered(part, a) })
+			})
+		}
+	}
+	answered(nil, nil)
+}
+
+// saysYes reports whether the answer to a question is yes for one of the objects that it named.
+func saysYes(a *linkmsg.ObjectAnswer, i int) bool { return i < len(a.Yes) && a.Yes[i] }
 
 // reply answers another node.
 func reply(m *wire.Message, a *linkmsg.ObjectAnswer) {

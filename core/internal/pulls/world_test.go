@@ -33,6 +33,8 @@ type world struct {
 	peers map[[2]uint32]*wire.Peer
 	dead  map[uint32]bool
 	bulks []net.Conn
+	// arrays are the messages between nodes whose bodies were no maps.
+	arrays []wire.Type
 	// change may replace the end of a bulk connection that the puller gets.
 	change func(from, to uint32, c net.Conn) (net.Conn, error)
 }
@@ -140,12 +142,20 @@ func (n *node) Control(to uint32) (*wire.Peer, error) {
 		return p, nil
 	}
 	a, b := pair(w.t)
-	here := wire.NewPeer(a, func(m *wire.Message) { n.p.Handle(to, m) }, nil)
-	there := wire.NewPeer(b, func(m *wire.Message) { w.nodes[to].p.Handle(n.number, m) }, nil)
+	here := wire.NewPeer(a, func(m *wire.Message) { n.got(to, m) }, nil)
+	there := wire.NewPeer(b, func(m *wire.Message) { w.nodes[to].got(n.number, m) }, nil)
 	w.peers[[2]uint32{n.number, to}], w.peers[[2]uint32{to, n.number}] = here, there
 	here.Start()
 	there.Start()
 	return here, nil
+}
+
+// got handles a message of another node, and notes whether a field could be added to it.
+func (n *node) got(from uint32, m *wire.Message) {
+	if len(m.Body) > 0 && m.Body[0]>>4 == 0x9 || len(m.Body) > 0 && (m.Body[0] == 0xdc || m.Body[0] == 0xdd) {
+		n.w.locked(func() { n.w.arrays = append(n.w.arrays, m.Type) })
+	}
+	n.p.Handle(from, m)
 }
 
 // Bulk implements Network.

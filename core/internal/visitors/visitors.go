@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/vmihailenco/msgpack/v5"
+
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
@@ -14,13 +16,6 @@ import (
 type Network interface {
 	// Control returns the control connection with a node. It does not wait.
 	Control(node uint32) (*wire.Peer, error)
-}
-
-// Info is what a node knows of a job.
-type Info struct {
-	Known     bool // else the job has ended there, or never had that environment
-	Namespace string
-	Env       *wire.EnvSpec // nil if none was asked for
 }
 
 // Options are what Visitors need of their node.
@@ -59,7 +54,7 @@ func (v *Visitors) Ask(node uint32, job ids.Job, env string, done func(Info, err
 		return
 	}
 	peer, err := v.control(node)
-	var b []byte
+	var b msgpack.RawMessage
 	if err == nil {
 		b, err = linkmsg.Encode("a question about a job", &linkmsg.JobAsk{Job: job, Env: env})
 	}
@@ -67,7 +62,7 @@ func (v *Visitors) Ask(node uint32, job ids.Job, env string, done func(Info, err
 		go v.answered(q, nil, err)
 		return
 	}
-	peer.Go(linkmsg.TJobAsk, rawBody(b), func(m *wire.Message, err error) { v.answered(q, m, err) })
+	peer.Go(linkmsg.TJobAsk, b, func(m *wire.Message, err error) { v.answered(q, m, err) })
 }
 
 // control returns the control connection with a node.
@@ -90,7 +85,7 @@ func (v *Visitors) add(q question, done func(Info, error)) bool {
 func (v *Visitors) answered(q question, m *wire.Message, err error) {
 	var info Info
 	if err == nil {
-		info, err = read(m.Body, q.env)
+		info, err = Unpack(m.Body, q.env)
 	}
 	if err != nil {
 		err = fmt.Errorf("ask node %d about job %s: %w", q.node, q.job, err)
@@ -115,11 +110,11 @@ func (v *Visitors) Handle(m *wire.Message) bool {
 		return false
 	}
 	var q linkmsg.JobAsk
-	err := linkmsg.Decode("a question about a job", m.Body, linkmsg.MaxHello, &q)
+	err := linkmsg.Decode("a question about a job", m.Body, linkmsg.MaxQuestion, &q)
 	if err == nil {
 		var b []byte
 		if b, err = Pack(v.o.Here(q.Job, q.Env)); err == nil {
-			_ = m.Reply(rawBody(b))
+			_ = m.Reply(msgpack.RawMessage(b))
 			return true
 		}
 	}

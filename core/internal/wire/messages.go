@@ -57,23 +57,24 @@ type HelloReply struct {
 // Totals are the declared resources of the cluster.
 type Totals struct {
 	Resources map[string]int64
-	CanGrow   bool // an autoscaler or further nodes may add resources
+	CanGrow   bool // other nodes or an autoscaler may have more: the head decides what is infeasible
 	Wait      bool // infeasible="wait": never fail what does not fit
 
 	LargestGPU int64 // bytes of the GPU with the most memory, 0 where none is known
 }
 
 // EnvSpec is what a worker process starts with. Two classes with equal specs
-// share workers; Key is a hash of the rest, chosen by the client.
+// share workers; Key is a hash of the rest, chosen by the client. Its fields have names for the
+// binding, to which it comes as a map, and for other nodes (package linkmsg).
 type EnvSpec struct {
-	Key     string
-	Python  string // interpreter
-	SysPath []string
-	Cwd     string
-	Env     map[string]string // set in the worker; variables that libraries read at import included
-	Preload []string          // modules that the zygote imports
-	Bare    bool              // preload nothing of the user's: variables are read at import
-	JobEnv  map[string]string // the driver's own environment, base of the worker's
+	Key     string            `msgpack:"key"`
+	Python  string            `msgpack:"python"` // interpreter
+	SysPath []string          `msgpack:"sys_path"`
+	Cwd     string            `msgpack:"cwd"`
+	Env     map[string]string `msgpack:"env"`     // set in the worker; variables that libraries read at import included
+	Preload []string          `msgpack:"preload"` // modules that the zygote imports
+	Bare    bool              `msgpack:"bare"`    // preload nothing of the user's: variables are read at import
+	JobEnv  map[string]string `msgpack:"job_env"` // the driver's own environment, base of the worker's
 }
 
 // JobStart registers the driver's program.
@@ -537,11 +538,10 @@ type ClusterAsk struct {
 // ClusterInfo describes nodes and resources.
 type ClusterInfo struct {
 	Nodes   []NodeInfo
-	Totals  Totals             // of the answering node
-	Largest []map[string]int64 // what the largest nodes have in all: what exceeds each of them fits no node
-	NodeUse                    // of the daemon that answers
-	Others  []NodeUse          // of the other nodes, if asked for
-	Silent  []SilentNode       // nodes that should be in Others, and have not answered
+	Totals  Totals       // of the answering node
+	NodeUse              // of the daemon that answers
+	Others  []NodeUse    // of the other nodes, if asked for
+	Silent  []SilentNode // nodes that should be in Others, and have not answered
 }
 
 // NodeUse is what one node has, and what of that is in use or waits.

@@ -13,7 +13,10 @@ from eagleray.exceptions import ActorAlreadyExistsError, ActorUnschedulableError
 
 
 def check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str, int]]) -> None:
-    """Raises when the cluster cannot grow and its totals satisfy neither the actor's request nor an alternative."""
+    """Raises when this machine is alone and its totals satisfy neither the actor's request nor an alternative.
+
+    In a cluster the head decides that, which knows all nodes: the first call of the actor raises.
+    """
 
     def impossible() -> bool:
         return all(exceeds(placement, session.totals) for placement in choices)
@@ -21,11 +24,7 @@ def check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str,
     by_memory = any(GPU_MEMORY in placement for placement in choices)
     if session.can_grow or session.wait or not (by_memory or impossible()):
         return
-    cluster = fetch_cluster(session)
-    if sum(node["alive"] for node in cluster["nodes"]) > 1:
-        _check_fits_a_node(class_name, choices, cluster["largest"])
-        return
-    totals = cluster["totals"]
+    totals = fetch_cluster(session)["totals"]
     session.totals = totals["resources"]
     short = [memory_short(placement, session.totals, totals["largest_gpu"]) for placement in choices]
     if all(why or exceeds(placement, session.totals) for why, placement in zip(short, choices, strict=True)) and any(
@@ -46,30 +45,6 @@ def check_fits(session: Session, class_name: str, choices: Sequence[Mapping[str,
             f"actor {class_name} needs {needs} but the cluster has at most {show(there)} ({why}). "
             "Ask for less, declare more in init() or `eagleray start`, or wait for it: init(infeasible='wait')."
         )
-
-
-def _check_fits_a_node(
-    class_name: str, choices: Sequence[Mapping[str, int]], largest: Sequence[Mapping[str, int]]
-) -> None:
-    """Raises when none of several nodes can ever give what an actor needs, nor an alternative.
-
-    What memory the GPUs of other nodes have is not known here, so the head decides about that.
-    """
-    needs = [{name: value for name, value in choice.items() if name != GPU_MEMORY} for choice in choices]
-    if any(not exceeds(need, node) for need in needs for node in largest):
-        return
-    most: dict[str, int] = {}
-    for node in largest:
-        for name, value in node.items():
-            most[name] = max(value, most.get(name, 0))
-    asked = {"CPU", "GPU"}.union(*needs)
-    there = {name: value for name, value in most.items() if name in asked}
-    why = "; ".join(dict.fromkeys(shortage(need, most) or "no node has all of it" for need in needs))
-    raise ActorUnschedulableError(
-        f"actor {class_name} needs {', or '.join(map(show, choices))} but the nodes of the cluster have at most "
-        f"{show(there)} ({why}). Ask for less, add a node that has them (`eagleray start --address=…`), or "
-        "wait for it: init(infeasible='wait')."
-    )
 
 
 def explain_error(error: HotError, spec: Mapping[str, Any]) -> Exception:
