@@ -19,6 +19,13 @@ import (
 // fences are the actors that wait, with the records that are to be placed. The server's lock guards them.
 type fences map[ids.Actor]record.Actor
 
+// exclusive reports whether actors are exclusive whose creators have not said it.
+func (s *Server) exclusive() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.lives.Exclusive
+}
+
 // fence keeps an actor whose earlier incarnation may begin calls, and reports whether that is so; mu held.
 func (s *Server) fence(a *record.Actor) bool {
 	if s.lives.State == nil || !a.Fenced() || s.passed(a.Fence.Node) {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/record"
+	"github.com/eagleray/eagleray/raftstate"
 )
 
 // fenced is a cluster of a living node and a silent one, on which an actor runs.
@@ -133,4 +135,31 @@ func TestFence_KilledForGoodWhileItWaits_IsNotPlaced(t *testing.T) {
 			t.Errorf("%d wait; the node was told %q", f.server.Fenced(), f.node.said())
 		}
 	})
+}
+
+// An actor whose creator has not said whether it is exclusive is what the cluster's setting says.
+func TestFence_CreatorHasNotSaid_TheClusterDecides(t *testing.T) {
+	for _, setting := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			j := newJudged(t)
+			judge := j.judge
+			j.judge = func(state *raftstate.Node) headlink.Judge {
+				x := judge(state)
+				x.Exclusive = setting
+				return x
+			}
+			j.restartHead()
+			j.connect()
+			for i, a := range []record.Actor{{AsCluster: true}, {Exclusive: true}, {}} {
+				a.ID = ids.Actor{byte(i + 1)}
+				if err := j.client.CreateActor(j.ctx, a); err != nil {
+					t.Fatal(err)
+				}
+				want := a.Exclusive || a.AsCluster && setting
+				if got, err := j.client.Actor(j.ctx, a.ID); err != nil || got.Exclusive != want {
+					t.Errorf("setting %v, %+v: exclusive %v, %v", setting, a, got.Exclusive, err)
+				}
+			}
+		})
+	}
 }

@@ -29,6 +29,8 @@ type Judge struct {
 	Timing alive.Timing
 	Now    func() time.Duration // the boot time of this machine
 	State  State
+	// Exclusive says whether actors are exclusive whose creators have not said it.
+	Exclusive bool
 }
 
 // lives is the machine of package alive with what belongs to it. The server's lock guards it.
