@@ -67,7 +67,7 @@ func (b *RegisterActor) apply(m *Machine) Result {
 	a.Incarnation = record.FirstIncarnation
 	a.NumRestarts, a.Released, a.Cause = 0, false, record.Cause{}
 	a.Node, a.Worker, a.Address, a.Pid = ids.Node{}, ids.Worker{}, "", 0
-	a.StartedMs, a.EndedMs, a.LateRefs, a.Previous = 0, 0, false, record.Instance{}
+	a.StartedMs, a.EndedMs, a.LateRefs, a.Previous, a.Fence = 0, 0, false, record.Instance{}, record.Instance{}
 	m.putActor(&a)
 	return Result{}
 }
@@ -88,7 +88,7 @@ func (b *ActorPlaced) apply(m *Machine) Result {
 		return Result{Outcome: o}
 	}
 	next := *a
-	next.Node = b.Instance.Node
+	next.Node, next.Fence = b.Instance.Node, record.Instance{}
 	m.putActor(&next)
 	return Result{}
 }
@@ -136,6 +136,12 @@ func (b *ActorRestarting) apply(m *Machine) Result {
 	next.Previous = a.Instance()
 	next.Node, next.Worker, next.Address, next.Pid = ids.Node{}, ids.Worker{}, "", 0
 	next.StartedMs, next.LateRefs = 0, false
+	if a.Exclusive && a.Node != (ids.Node{}) { // else an incarnation before this one may still run
+		next.Fence = record.Instance{}
+		if !b.Cause.Reason.ProcessGone() {
+			next.Fence = a.Instance()
+		}
+	}
 	next.Incarnation++
 	next.NumRestarts++
 	next.Cause = b.Cause

@@ -96,7 +96,12 @@ func (n *Node) NodeNumber(ctx context.Context, id ids.Node) (uint32, error) {
 
 // NodeDead declares a node dead.
 func (n *Node) NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error {
-	return n.do(ctx, &NodeDead{id, reason, atMs})
+	return n.do(ctx, &NodeDead{ID: id, Reason: reason, AtMs: atMs})
+}
+
+// NodeGone declares a node dead of which no process runs any more, as somebody knows who has seen it.
+func (n *Node) NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error {
+	return n.do(ctx, &NodeDead{id, reason, atMs, true})
 }
 
 // Node returns a node's record.

@@ -65,6 +65,7 @@ type NodeDead struct {
 	ID     ids.Node `msgpack:"id"`
 	Reason string   `msgpack:"reason"`
 	AtMs   int64    `msgpack:"at"`
+	Gone   bool     `msgpack:"gone,omitempty"` // there is proof that none of its processes runs any more
 }
 
 // NodeNumber gives a node the next number: Result.Number. The node is not registered yet. A second NodeNumber of the same

@@ -70,6 +70,7 @@ func TestMachine_ActorsLife_WholeRecord(t *testing.T) {
 	want.NumRestarts, want.Released, want.Cause = 0, false, record.Cause{}
 	want.Node, want.Worker, want.Address, want.Pid = ids.Node{}, ids.Worker{}, "", 0
 	want.StartedMs, want.EndedMs, want.LateRefs, want.Previous = 0, 0, false, record.Instance{}
+	want.Fence = record.Instance{}
 	holds("registered")
 
 	first := record.Instance{Actor: want.ID, Incarnation: 1, Node: ids.Node{7}, Worker: ids.Worker{7}, Address: "/s", Pid: 7}

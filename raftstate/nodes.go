@@ -31,7 +31,7 @@ func (b *RegisterNode) apply(m *Machine) Result {
 		}
 		n.Ordinal = old.Ordinal
 	}
-	n.State, n.Reason, n.EndedMs, n.Unreachable = record.NodeAlive, "", 0, false
+	n.State, n.Reason, n.EndedMs, n.Unreachable, n.Gone = record.NodeAlive, "", 0, false, false
 	m.putNode(&n)
 	return Result{}
 }
@@ -63,10 +63,15 @@ func (b *NodeDead) apply(m *Machine) Result {
 	case old == nil:
 		return Result{Outcome: NotFound}
 	case old.State == record.NodeDead:
+		if b.Gone && !old.Gone { // the proof comes later than the judgement
+			n := *old
+			n.Gone = true
+			m.putNode(&n)
+		}
 		return Result{}
 	}
 	n := *old
-	n.State, n.Reason, n.EndedMs = record.NodeDead, b.Reason, b.AtMs
+	n.State, n.Reason, n.EndedMs, n.Gone = record.NodeDead, b.Reason, b.AtMs, b.Gone
 	m.putNode(&n)
 	m.dropCodeFrom(n.ID)
 	var gone ids.Node

@@ -140,6 +140,7 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 		Enforce        bool             `msgpack:"gpu_memory_enforce"`
 		Code           []byte           `msgpack:"code"`
 		Strategy       string           `msgpack:"strategy"`
+		Exclusive      int8             `msgpack:"exclusive"` // wire.Yes, No or Unsaid
 	}
 	if err := msgpack.Unmarshal(b, &a); err != nil {
 		return nil, fault.New(fault.BadRequest, "actor specification: %v", err)
@@ -147,7 +148,7 @@ func ParseActor(b []byte) (*client.ActorSpec, error) {
 	out := &client.ActorSpec{FID: a.FID, Blob: a.Blob, ActorCreate: wire.ActorCreate{
 		ClassName: a.ClassName, Name: a.Name, Namespace: a.Namespace, Detached: a.Detached, GetIfExists: a.GetIfExists,
 		Resources: a.Resources, RunResources: a.RunResources, EnvKey: a.EnvKey, MaxRestarts: a.MaxRestarts,
-		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, Enforce: a.Enforce, AfterMs: millis(a.After), Code: a.Code, Strategy: a.Strategy,
+		MaxConcurrency: a.MaxConcurrency, MaxPendingCalls: a.MaxPending, Meta: a.Meta, Enforce: a.Enforce, AfterMs: millis(a.After), Code: a.Code, Strategy: a.Strategy, Exclusive: a.Exclusive,
 	}}
 	for _, o := range a.Fallback {
 		out.Fallback = append(out.Fallback, wire.Alternative{Resources: o.Resources, RunResources: o.RunResources, ClassName: o.Name, MaxConcurrency: o.MaxConcurrency, Code: o.Code})
@@ -177,6 +178,9 @@ func ActorItem(s *wire.ActorStart, t *client.RemoteTemplate) []byte {
 		"actor_id": s.ActorID, "name": s.Name, "namespace": s.Namespace, "class_name": s.ClassName, "incarnation": s.Incarnation,
 		"max_concurrency": s.MaxConcurrency, "owner_addr": s.Token, "meta": s.Meta,
 		"assignment": map[string]any{"resources": s.Assignment.Resources, "devices": s.Assignment.Devices, "env": s.Assignment.Env, "int_ids": s.Assignment.IntIDs},
+	}
+	if s.Exclusive {
+		m["exclusive"] = true
 	}
 	if len(s.Code) > 0 {
 		m["fetched"] = true // the class came from the cluster's state

@@ -53,6 +53,8 @@ type Actor struct {
 	Home            []byte        `msgpack:"home"`    // what other nodes need to know of its job, opaque; of a detached actor, whose creator's node may be gone when it restarts
 	Lasting         bool          `msgpack:"lasting"` // its creator works for a detached actor, so it goes on when the driver of its job leaves
 	Waits           bool          `msgpack:"waits"`   // for a node that can take it, however long that takes
+	Exclusive       bool          `msgpack:"excl"`    // at most one incarnation at a time begins calls
+	AsCluster       bool          `msgpack:"excl_as"` // its creator has not said whether it is exclusive: a setting of the cluster does
 	CreatedMs       int64         `msgpack:"created"`
 
 	// Kept by the state. Ordinal is the log index of the registration; lists
@@ -72,6 +74,8 @@ type Actor struct {
 	Previous    Instance   `msgpack:"prev"`    // the incarnation that ended last
 	Cause       Cause      `msgpack:"cause"`   // why Previous ended; why it is DEAD
 	EndedMs     int64      `msgpack:"ended"`
+	// Of an exclusive actor that is not placed yet: an earlier incarnation, which may still run.
+	Fence Instance `msgpack:"fence"`
 }
 
 // Alternative is what does instead of an actor's own resources, in every
@@ -84,6 +88,11 @@ type Alternative struct {
 	RunResources   Resources `msgpack:"run_res"`
 	ClassName      string    `msgpack:"class"` // "": the actor's own
 	MaxConcurrency int       `msgpack:"max_conc"`
+}
+
+// Fenced reports whether the actor may not be placed before it is known that an earlier incarnation begins no call any more.
+func (a *Actor) Fenced() bool {
+	return a.Exclusive && a.Node == (ids.Node{}) && a.Fence.Node != (ids.Node{})
 }
 
 // Live reports whether the actor is not dead.

@@ -53,6 +53,15 @@ func (r Reason) WorkerGone() bool {
 	return true
 }
 
+// ProcessGone reports whether the node of the incarnation has seen its process end. A node that has fallen silent has not.
+func (r Reason) ProcessGone() bool {
+	switch r {
+	case WorkerDied, OutOfMemory, GPUMemory:
+		return true
+	}
+	return false
+}
+
 // String returns reason and message.
 func (c Cause) String() string {
 	if c.Message == "" {

@@ -39,4 +39,5 @@ type Node struct {
 	State   NodeState `msgpack:"state"`
 	Reason  string    `msgpack:"reason"` // why it is dead
 	EndedMs int64     `msgpack:"ended"`
+	Gone    bool      `msgpack:"gone"` // of a dead node: there is proof that none of its processes runs any more
 }

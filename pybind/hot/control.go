@@ -314,6 +314,16 @@ func HotCancelled(task *C.uchar) C.int {
 	return 1
 }
 
+// HotMayBegin says whether a call that the program has taken may begin now: of an exclusive actor, while the cluster counts on its node.
+//
+//export HotMayBegin
+func HotMayBegin() C.long {
+	if c := binding.Current(); c == nil || c.MayBegin() {
+		return 1 // without a session every call fails by itself
+	}
+	return 0
+}
+
 //export HotIsCancelled
 func HotIsCancelled(task *C.uchar) C.long {
 	c := binding.Current()

@@ -108,6 +108,7 @@ func init() {
 	binding.Hooks = binding.Options{
 		Drops:      takeDrops,
 		Interrupt:  func() { C.hot_interrupt() },
+		BootTime:   func() time.Duration { return time.Duration(C.hot_boot_ns()) },
 		Signals:    func() bool { return C.hot_signals() != 0 },
 		Exit:       func(code int) { syscall.Exit(code) },
 		Site:       siteText,

@@ -95,6 +95,7 @@ typedef struct {
 
 // The C half, called from Go. None of them needs the interpreter's lock; hot_signals takes it.
 int64_t hot_take_drops(hot_drop **out); // the buffer is valid until the next call
+int64_t hot_boot_ns(void);              // CLOCK_BOOTTIME; Go asks the kernel for it, which takes ten times as long
 void hot_interrupt(void);               // SIGUSR1 to the main thread
 int hot_signals(void);                  // on the main thread: 1 when a signal's handler has raised, and the exception is set
 void hot_serve_group(void);             // begins a thread that runs what declare_groups was given

@@ -62,6 +62,12 @@ int64_t hot_now_ms(void) {
   return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+int64_t hot_boot_ns(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_BOOTTIME, &t);
+  return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 // hot_slice_of returns what remains of a timeout, at most one slice; -1: for ever.
 int64_t hot_slice_of(int64_t timeout, int64_t end, int *last) {
   *last = 0;

@@ -261,6 +261,12 @@ static PyObject *is_cancelled(PyObject *m, PyObject *o) {
   return PyBool_FromLong(HotIsCancelled((unsigned char *)task));
 }
 
+// may_begin(): whether a call of an exclusive actor may begin now
+static PyObject *may_begin(PyObject *m, PyObject *none) {
+  (void)m, (void)none;
+  return PyBool_FromLong(HotMayBegin());
+}
+
 // calls_in(variable): the context variable in which calls keep their token
 static PyObject *calls_in(PyObject *m, PyObject *o) {
   (void)m;
@@ -274,5 +280,5 @@ PyMethodDef hot_worker_functions[] = {
     {"actor_ready", actor_ready, METH_VARARGS, NULL}, {"exiting", exiting, METH_O, NULL},
     {"flush_on_exit", flush_on_exit, METH_NOARGS, NULL}, {"last_calls", last_calls, METH_O, NULL},
     {"current_cancelled", current_cancelled, METH_NOARGS, NULL}, {"is_cancelled", is_cancelled, METH_O, NULL},
-    {"calls_in", calls_in, METH_O, NULL}, {0},
+    {"may_begin", may_begin, METH_NOARGS, NULL}, {"calls_in", calls_in, METH_O, NULL}, {0},
 };

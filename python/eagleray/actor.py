@@ -280,6 +280,7 @@ class ActorClass(Generic[P, T]):
             "fallback": rest,
             "fallback_after": float(options.get("fallback_after") or 0),
             "strategy": strategy_name(options.get("scheduling_strategy")),
+            "exclusive": {None: 0, True: 1, False: 2}[options.get("exclusive")],
             "code": b"",
         }
         for one in rest:

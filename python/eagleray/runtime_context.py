@@ -72,6 +72,14 @@ class RuntimeContext:
         """The actor that the caller belongs to, in hex; None outside of actors."""
         return here.actor.id.hex() if here.actor is not None else None
 
+    def get_actor_incarnation(self) -> int | None:
+        """The number of this process among those that have run the actor, from 1; None outside of actors.
+
+        Each restart has a higher number, which the cluster has committed. So it is a fencing token: a store that takes it
+        with every write, and refuses lower numbers than it has seen, takes nothing from a process that was replaced.
+        """
+        return here.actor.incarnation if here.actor is not None else None
+
     def get_actor_name(self) -> str | None:
         """The actor's name, empty if it has none; None outside of actors."""
         return here.actor.name if here.actor is not None else None

@@ -20,7 +20,8 @@
 // node stays dead; when it is heard again, it is told so (TellDead), and returns under a new number.
 //
 // What an exclusive actor needs follows later: MayRestart comes Timing.Fence after the last heartbeat, or at once with proof. By then
-// the node's own promise has ended, also if the two clocks drift by 16 % against each other.
+// the node's own promise has ended, also if the two clocks drift by 16 % against each other. The state knows which nodes are dead
+// without proof. A new head waits for Timing.Fence from its beginning on for these, too, because it does not know what they were promised.
 //
 // # The head's own pauses
 //
@@ -37,6 +38,8 @@
 //   - a node that is silent for that long is declared dead, whatever else arrives;
 //   - no heartbeat is acknowledged without a commit that was proposed after it came;
 //   - when MayRestart is said, the node's promise has ended and is never given again;
+//   - an exclusive actor whose worker looks at the promise before each call, and that follows MayRestart to the next node, never
+//     executes a call after a later incarnation of it has executed one;
 //   - a node that is heard again after its death is told so, and its number never lives again;
 //   - when the faults end, every node that is left is acknowledged.
 //

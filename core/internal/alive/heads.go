@@ -28,12 +28,17 @@ type member struct {
 	dead        bool // it was declared dead, and MayRestart is not yet said
 }
 
-// NewHeads returns the machine of a head that begins to lead now. nodes are those that live, as the state says.
-func NewHeads(t Timing, now time.Duration, nodes []uint32) *Heads {
+// NewHeads returns the machine of a head that begins to lead now. nodes are those that live, as the state says, and dead those that it
+// has as dead without proof: what they run may have been promised something by the head before.
+func NewHeads(t Timing, now time.Duration, nodes, dead []uint32) *Heads {
 	h := &Heads{t: t, now: now, died: map[uint32]bool{}}
 	h.round.next = now
 	for _, n := range nodes {
 		h.join(n)
+	}
+	for _, n := range dead {
+		h.join(n)
+		h.Died(n)
 	}
 	return h
 }
@@ -101,6 +106,19 @@ func (h *Heads) Heard(n uint32, number uint64) {
 		m.unreachable = false
 		h.do(Action{Kind: Reachable, Node: n})
 	}
+}
+
+// Died says that the state has a node as dead, without proof.
+func (h *Heads) Died(n uint32) {
+	if m := h.living(n); m != nil {
+		m.dead, h.died[n] = true, true
+	}
+}
+
+// MayReplace reports whether what a dead node has run may be started elsewhere: MayRestart was said, or this head has never counted on the node.
+func (h *Heads) MayReplace(n uint32) bool {
+	_, known := h.find(n)
+	return !known
 }
 
 // Gone says that there is proof of a node's death. why is Obituary or Goodbye.

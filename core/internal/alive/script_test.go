@@ -1,6 +1,7 @@
 package alive
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -15,7 +16,7 @@ func TestScripts(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := &played{t: t, timing: timing, now: time.Hour}
-		p.h, p.n = NewHeads(timing, p.now, nil), NewNode(timing, p.now)
+		p.h, p.n = NewHeads(timing, p.now, nil, nil), NewNode(timing, p.now)
 		return script.Trace(t, src, p.do)
 	})
 }
@@ -28,8 +29,8 @@ type played struct {
 	n      *Node
 }
 
-// do does one event: up NODE, heard NODE NUMBER, gone NODE [obituary], committed ROUND [failed], lead NODE…, acknowledged NUMBER,
-// told; time MILLISECONDS passes in steps of half a second at both, pause MILLISECONDS at once.
+// do does one event: up NODE, heard NODE NUMBER, gone NODE [obituary], died NODE, committed ROUND [failed], lead NODE… (negative: one that
+// the state has as dead without proof), replace? NODE, acknowledged NUMBER, told; time MILLISECONDS passes in steps of half a second at both, pause MILLISECONDS at once.
 func (p *played) do(e *script.Event) (lines []string) {
 	switch e.Name {
 	case "up":
@@ -45,11 +46,19 @@ func (p *played) do(e *script.Event) (lines []string) {
 	case "committed":
 		p.h.Committed(uint64(e.Int(0)), !e.Has("failed"))
 	case "lead":
-		var nodes []uint32
+		var nodes, dead []uint32
 		for _, n := range e.Ints() {
-			nodes = append(nodes, uint32(n))
+			if n < 0 {
+				dead = append(dead, uint32(-n))
+			} else {
+				nodes = append(nodes, uint32(n))
+			}
 		}
-		p.h = NewHeads(p.timing, p.now, nodes)
+		p.h = NewHeads(p.timing, p.now, nodes, dead)
+	case "died":
+		p.h.Died(uint32(e.Int(0)))
+	case "replace?":
+		return []string{fmt.Sprint(p.h.MayReplace(uint32(e.Int(0))))}
 	case "acknowledged":
 		p.n.Acknowledged(uint64(e.Int(0)))
 	case "told":

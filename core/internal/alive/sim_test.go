@@ -25,6 +25,7 @@ var bugs = []bug{
 	"takes its own pause for silence", "believes doubled heartbeats", "lets the dead return", "counts from the answer",
 	"hears no proof", "a new head believes its predecessor's silence", "never gives up",
 	"many die as one does", "takes a lower number for a dead one",
+	"no look before a call", "lower term taken", "takes a silent death for a proof", "a new head forgets the dead",
 }
 
 func TestSim_EachBug_IsFound(t *testing.T) {

@@ -89,7 +89,10 @@ func (h *head) actions() error {
 			delete(h.fresh, a.Node)
 			if leads { // the state commits nothing of another head
 				w.nodes[a.Node-1].declared = true
+				w.diesWith(a.Node)
+				w.shaken = !w.calm && w.d.OneIn(3)
 			}
+			w.bug.dead(h, a.Node)
 		case MayRestart:
 			if leads {
 				w.nodes[a.Node-1].replaced = true

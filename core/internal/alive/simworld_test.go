@@ -23,6 +23,8 @@ type world struct {
 	heads    []*head // the last one leads; the others were replaced
 	nodes    []*node // by number, from 1
 	messages []message
+	actor    tokens
+	shaken   bool // something that ends a node often ends the head, too
 	calm     bool
 	bug      bug
 }
@@ -72,10 +74,13 @@ type node struct {
 	told     bool
 	to, from time.Duration // until when messages to and from it are lost
 	until    time.Duration // what it was promised
+	sure     bool          // the state has the proof of its death
+	frozen   time.Duration // until when its workers are stopped
+	hosts    []int         // tokens whose workers run here
 }
 
 func newWorld(d *sim.Die, log *sim.Log, b bug) *world {
-	w := &world{d: d, log: log, bug: b}
+	w := &world{d: d, log: log, bug: b, actor: tokens{newest: 1, ran: map[int]uint32{}}}
 	w.t, _ = NewTiming(sim.Pick(d, []time.Duration{leastDead, DefaultDead, DefaultDead, DefaultDead, 20 * time.Second}))
 	w.lead()
 	for range d.Between(1, 6) {
@@ -100,15 +105,18 @@ func (w *world) lead() {
 		w: w, id: len(w.heads), clock: w.clock(), advanced: w.now, came: map[uint32]time.Duration{}, fresh: map[uint32]bool{}, newest: map[uint32]uint64{},
 		proposed: map[uint64]map[uint32]uint64{}, commits: map[uint64]bool{}, alive: map[uint32]bool{}, sure: map[uint32]bool{},
 	}
-	var living []uint32
+	var living, dead []uint32
 	for _, n := range w.nodes {
+		if n.declared && !n.sure && w.bug != "a new head forgets the dead" {
+			dead = append(dead, n.number)
+		}
 		if n.up && !n.declared {
 			living = append(living, n.number)
 			h.alive[n.number], h.fresh[n.number] = true, true
 		}
 	}
 	h.rounds = h.time() - time.Hour
-	h.m = NewHeads(w.t, h.time(), living)
+	h.m = NewHeads(w.t, h.time(), living, dead)
 	w.heads = append(w.heads, h)
 	w.bug.led(h)
 	w.note("head %d leads", h.id)
@@ -138,7 +146,7 @@ func (n *node) time() time.Duration { return n.clock.At(n.w.now) }
 // sends puts a message on its way.
 func (w *world) sends(x message) {
 	n := w.nodes[max(1, x.node)-1]
-	lost := x.what == "heartbeat" && n.from > w.now || (x.what == "acknowledged" || x.what == "dead") && n.to > w.now
+	lost := x.what == "heartbeat" && n.from > w.now || (x.what == "acknowledged" || x.what == "dead" || x.what == "start") && n.to > w.now
 	if x.what != "committed" && x.what != "proof" && !w.calm && w.d.OneIn(30) {
 		lost = true
 	}
@@ -162,6 +170,10 @@ func (w *world) Step() error {
 	n := sim.Pick(w.d, w.nodes)
 	if !n.up {
 		n.registers()
+	}
+	if w.shaken {
+		w.shaken = false
+		w.lead()
 	}
 	switch w.d.N(300) {
 	case 0:
@@ -197,6 +209,8 @@ func (w *world) Step() error {
 		if len(w.nodes) < 12 {
 			w.joins()
 		}
+	case 9:
+		n.freezes()
 	case 8:
 		if w.d.OneIn(3) { // something between the head and many of them
 			end := w.now + w.d.Duration(40*time.Second)
@@ -248,9 +262,13 @@ func (w *world) moment() error {
 			return fmt.Errorf("head %d at %v: %w", h.id, w.now, err)
 		}
 	}
+	w.leader().places()
 	for _, n := range w.nodes {
 		if !n.up {
 			continue
+		}
+		if err := n.works(); err != nil {
+			return fmt.Errorf("node %d at %v: %w", n.number, w.now, err)
 		}
 		if err := n.moment(); err != nil {
 			return fmt.Errorf("node %d at %v: %w", n.number, w.now, err)
@@ -275,6 +293,8 @@ func (w *world) arrives(x message) error {
 	case "proof":
 		w.note("head %d hears the proof of node %d", h.id, x.node)
 		h.sure[x.node] = true
+		n := w.nodes[x.node-1]
+		n.sure = h == w.leader()
 		if w.bug != "hears no proof" {
 			h.m.Gone(x.node, x.gone)
 		}
@@ -286,6 +306,10 @@ func (w *world) arrives(x message) error {
 	}
 	n := w.nodes[x.node-1]
 	if n.ended {
+		return nil
+	}
+	if x.what == "start" {
+		n.hosts = append(n.hosts, int(x.number))
 		return nil
 	}
 	if x.what == "dead" {

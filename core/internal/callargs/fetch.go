@@ -67,7 +67,7 @@ func (f *Fetcher) Fetch(k *execute.Call, args *Found, deps *[]Found) (lost []int
 		*deps = append(*deps, fetch(i+1, p))
 	}
 	if err != nil || lost != nil {
-		f.drop(args, deps)
+		f.Drop(args, deps)
 	}
 	for _, v := range held {
 		f.Store.Release(v)
@@ -75,8 +75,8 @@ func (f *Fetcher) Fetch(k *execute.Call, args *Found, deps *[]Found) (lost []int
 	return lost, err
 }
 
-// drop releases arguments that were fetched in vain.
-func (f *Fetcher) drop(args *Found, deps *[]Found) {
+// Drop releases arguments that were fetched in vain.
+func (f *Fetcher) Drop(args *Found, deps *[]Found) {
 	for _, x := range append(*deps, *args) {
 		f.Store.Drop(x.View)
 	}

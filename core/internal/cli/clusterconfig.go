@@ -36,6 +36,10 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	if err != nil {
 		return n, err
 	}
+	exclusive, err := exclusiveActors(c.System, flags["--head"] != "")
+	if err != nil {
+		return n, err
+	}
 	if flags["--head"] == "" {
 		if flags["--port"] != "" {
 			return n, errors.New("--port is the port of a head, and --address joins one that runs: leave --port out")
@@ -60,7 +64,7 @@ func clusterConfig(flags map[string]string, base string, c nodeprocess.Config) (
 	if err != nil {
 		return n, err
 	}
-	n.Head = &headprocess.Config{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state, NodeTimeout: timeout}
+	n.Head = &headprocess.Config{Listen: net.JoinHostPort(host, port), AnyPort: !given, Insecure: insecure, Token: m.Token, State: state, NodeTimeout: timeout, ExclusiveActors: exclusive}
 	if n.Node.NodeIP == "" {
 		n.Node.NodeIP = nodeprocess.LocalAddress()
 	}

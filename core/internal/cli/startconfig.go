@@ -194,10 +194,10 @@ func checkWorkerPorts(flags map[string]string) error {
 // unusedSettings returns the settings of --system-config that have no effect here, as a reason that ends the list of
 // flags without one.
 func unusedSettings(c *nodeprocess.Config) []reason {
-	known := append([]string{headprocess.TimeoutSetting}, nodeprocess.SpillSettings...)
+	known := append([]string{headprocess.TimeoutSetting, headprocess.ExclusiveSetting}, nodeprocess.SpillSettings...)
 	var table []option
 	for _, name := range sortedKeys(c.System) {
-		why := "of the settings of --system-config those of spilling and node_timeout have an effect" + meant(name, known)
+		why := "of the settings of --system-config those of spilling, node_timeout and exclusive_actors have an effect" + meant(name, known)
 		table = append(table, option{name: strconv.Quote(name), unused: why})
 	}
 	return byReason(table, func(o *option) bool {

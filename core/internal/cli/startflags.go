@@ -35,7 +35,7 @@ var startOptions = append([]option{
 	{name: "--memory", value: "BYTES", about: "memory to offer (default: what is available)"},
 	{name: "--object-store-memory", value: "BYTES", about: "size of the object store (default: 30% of the memory)"},
 	{name: "--object-spilling-directory", value: "DIR", about: "where objects go that the store has no room for (default: the session)"},
-	{name: "--system-config", value: "JSON", about: `Ray's settings of spilling, as '{"object_spilling_threshold": 0.9}', and of a head: node_timeout, the silence in seconds after which a node is dead`},
+	{name: "--system-config", value: "JSON", about: `Ray's settings of spilling, as '{"object_spilling_threshold": 0.9}', and of a head: node_timeout, the silence in seconds after which a node is dead, and exclusive_actors, whether actors are exclusive that do not say it`},
 	{name: "--labels", value: "K=V,…", about: "labels of this node"},
 	{name: "--labels-file", value: "FILE", about: "a YAML file of labels; those of --labels come first"},
 	{name: "--infeasible", value: "WHAT", about: "what a task does that this node can never run: raise (default), or wait as in Ray", check: oneOf("raise", "wait")},

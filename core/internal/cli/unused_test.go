@@ -52,7 +52,7 @@ func TestTellUnused_NothingToTell_IsSilent(t *testing.T) {
 
 func TestTellUnused_SettingsWithoutEffect_AreNamed(t *testing.T) {
 	got := said(t, "--no-monitor", `--system-config={"max_io_worker": 5, "health_check_period_ms": 1, "x\"y": 1, "max_io_workers": 1, "gcs_rpc_timeout": 2}`)
-	const why = "of the settings of --system-config those of spilling and node_timeout have an effect"
+	const why = "of the settings of --system-config those of spilling, node_timeout and exclusive_actors have an effect"
 	want := "eagleray: start: flags that have no effect here: --no-monitor (" + noAutoscaler + `); "gcs_rpc_timeout", "health_check_period_ms", "x\"y" (` + why + `); "max_io_worker" (` + why + " (did you mean max_io_workers?))\n"
 	if got != want {
 		t.Errorf("%q\nwant %q", got, want)

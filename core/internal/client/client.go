@@ -39,6 +39,8 @@ type Options struct {
 	Drops func() []Drop
 	// Interrupt, when set, makes the worker's main thread look for a cancellation.
 	Interrupt func()
+	// BootTime, when set, returns the machine's boot time (CLOCK_BOOTTIME) faster than a system call.
+	BootTime func() time.Duration
 	// Signals, when set, runs the program's handlers of signals that have come,
 	// if the calling thread is the one for that; true: one has raised an exception.
 	Signals func() bool

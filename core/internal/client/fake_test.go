@@ -14,6 +14,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/promise"
 	"github.com/eagleray/eagleray/core/internal/store"
 	"github.com/eagleray/eagleray/core/internal/submit"
 	"github.com/eagleray/eagleray/core/internal/transport"
@@ -66,9 +67,10 @@ type fakeDaemon struct {
 	holdPins   int                   // so many places are asked for before one is told
 	late       []lateObject
 
-	first  func(m *wire.Message) bool // sees each message first, and says whether it has seen to it
-	actors map[ids.Actor]*fakeActor   // see fakeactor_test.go
-	ends   bool                       // the test is over: nobody is started any more
+	first   func(m *wire.Message) bool // sees each message first, and says whether it has seen to it
+	actors  map[ids.Actor]*fakeActor   // see fakeactor_test.go
+	promise *promise.Page              // of the node; nil: it is the only one
+	ends    bool                       // the test is over: nobody is started any more
 }
 
 // forActor is the token of a worker that becomes an actor: it runs no tasks.
@@ -156,6 +158,17 @@ func (d *fakeDaemon) welcome(u *net.UnixConn) {
 	}
 	if h.Role == wire.RoleProgress {
 		d.givePage(u, h.OwnerID)
+		return
+	}
+	if h.Role == wire.RolePromise {
+		defer u.Close()
+		fd := -1
+		d.mu.Lock()
+		if d.promise != nil {
+			fd = d.promise.FD()
+		}
+		d.mu.Unlock()
+		_ = wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, fd)
 		return
 	}
 	w := ids.NewWorkerOn(fakeNode)

@@ -114,7 +114,7 @@ func (h *host) Await(w *wait.Wait, deadline time.Time) { h.poller.Await(w, deadl
 func (c *Client) takesCalls() {
 	c.exec = c.TakeCalls(executor.Parts{
 		Session: (*host)(c), Objects: &c.objects, Table: c.table, Store: &c.local, Poller: c.poller, Borrows: &c.borrows,
-		Job: c.info.Job, Self: c.self, Socket: c.opts.Socket, Interrupt: c.opts.Interrupt, Die: func() { c.die() },
+		Job: c.info.Job, Self: c.self, Socket: c.opts.Socket, Interrupt: c.opts.Interrupt, BootTime: c.opts.BootTime, Die: func() { c.die() },
 	})
 	c.WorkFor(c.exec)
 	c.CallsOf(c.exec)

@@ -53,6 +53,7 @@ func (n *placedNode) WantInfeasible(i place.Infeasible)     { n.D.WantInfeasible
 func (n *placedNode) PlaceActor(record.Actor, uint64)       {}
 func (n *placedNode) WithdrawActor(record.Instance, uint64) {}
 func (n *placedNode) StopActor(_ record.Instance, _ bool)   {}
+func (n *placedNode) EndActor(record.Instance)              {}
 func (n *placedNode) NodeIs(record.Node)                    {}
 func (n *placedNode) JobIs(record.Job)                      {}
 

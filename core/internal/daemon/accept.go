@@ -68,6 +68,9 @@ func (d *Daemon) welcome(u *net.UnixConn) error {
 	if h.Role == wire.RoleProgress {
 		return d.startPage(u, h)
 	}
+	if h.Role == wire.RolePromise {
+		return d.promisePage(u)
+	}
 	pid, pidfd := workers.PeerProcess(u, h.Pid)
 	c := &client{role: h.Role, pid: pid}
 	switch h.Role {

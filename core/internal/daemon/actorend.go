@@ -2,6 +2,8 @@ package daemon
 
 import (
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/actorends"
+	"github.com/eagleray/eagleray/core/internal/progress"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
@@ -34,6 +36,12 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 	default:
 		d.endNow(a)
 	}
+}
+
+// EndActor ends an incarnation at once, and calls gone on another goroutine when its process is gone, also if there is none.
+func (d *Daemon) EndActor(i record.Instance, gone func()) {
+	d.StopActor(i, false)
+	d.ends.Await(actorends.ID{Actor: i.Actor, Incarnation: i.Incarnation}, progress.Caller{}, func(actorends.End) { go gone() })
 }
 
 // endNow kills the worker of an actor. As under Ray, neither exit handlers nor the rest of

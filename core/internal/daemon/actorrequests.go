@@ -116,7 +116,7 @@ func (d *Daemon) actorRecord(c *client, q *wire.ActorCreate) (rec record.Actor, 
 		Detached: q.Detached, Owner: ids.Owner(q.OwnerID), OwnerAddr: q.OwnerAddr,
 		Resources: q.Resources, RunResources: q.RunResources, Fallback: fallback, AfterMs: q.AfterMs, Strategy: where.Text(), EnvKey: q.EnvKey,
 		MaxRestarts: q.MaxRestarts, MaxConcurrency: q.MaxConcurrency, MaxPendingCalls: q.MaxPendingCalls,
-		Spec: spec, Code: code, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
+		Exclusive: q.Exclusive == wire.Yes, AsCluster: q.Exclusive == wire.Unsaid, Spec: spec, Code: code, Meta: q.Meta, CreatedMs: time.Now().UnixMilli(),
 	}, nil
 }
 

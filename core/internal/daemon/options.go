@@ -10,6 +10,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
+	"github.com/eagleray/eagleray/core/internal/promise"
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/record"
@@ -54,6 +55,8 @@ type Options struct {
 	NodeOf func(number uint32) (record.Node, bool)
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
+	// Promise is where the node writes until when the cluster counts on it; nil: nobody can start elsewhere what this node has.
+	Promise *promise.Page
 	// HeadAway says for how long the head has not been heard, and why; empty: it is heard. Nil: the head is in this process.
 	HeadAway func() string
 	// Succeed runs the successor of the worker that hands over through u. The successor

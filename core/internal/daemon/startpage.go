@@ -41,6 +41,17 @@ func (d *Daemon) startPage(u *net.UnixConn, h *wire.Hello) error {
 	return wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, fd)
 }
 
+// promisePage serves a connection by which the worker of an exclusive actor asks for the page of the node's promise. The answer has
+// no page where this node is the only one. The page says nothing that a process of this user may not know.
+func (d *Daemon) promisePage(u *net.UnixConn) error {
+	defer u.Close()
+	fd := -1
+	if d.o.Promise != nil {
+		fd = d.o.Promise.FD()
+	}
+	return wire.SendHelloReply(u, wire.HelloReply{Version: wire.Version}, fd)
+}
+
 // creationBegins notes that the worker of an actor begins to create it. It returns the
 // actor's incarnation, and whether callers may ask about it later: whether the actor may restart.
 func (d *Daemon) creationBegins(owner ids.Owner, pid int) (id actorends.ID, kept bool, err error) {

@@ -2,6 +2,7 @@ package executor
 
 import (
 	"sync"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/access"
@@ -43,6 +44,8 @@ type Parts struct {
 	Interrupt func()
 	// Die ends this process at once.
 	Die func()
+	// BootTime, when set, returns the machine's boot time (CLOCK_BOOTTIME) faster than a system call.
+	BootTime func() time.Duration
 }
 
 // eventLoop is what the core knows of the program's event loop.
@@ -74,6 +77,9 @@ type Executor struct {
 	socket    string
 
 	loop eventLoop // of an actor with coroutines
+	only exclusive // see exclusive.go
+
+	bootTime func() time.Duration // nil: the system is asked
 }
 
 // InitExecutor gives the session's mutex, also to a process that is no worker.
@@ -83,6 +89,7 @@ func (x *Executor) InitExecutor(mu *sync.Mutex) { x.mu = mu }
 func (x *Executor) TakeCalls(p Parts) *execute.Worker {
 	x.session, x.objects, x.table, x.local, x.poller, x.borrows = p.Session, p.Objects, p.Table, p.Store, p.Poller, p.Borrows
 	x.interrupt, x.die, x.self, x.socket = p.Interrupt, p.Die, p.Self, p.Socket
+	x.bootTime = p.BootTime
 	x.exec = execute.New((*effects)(x), p.Job)
 	x.args = callargs.Fetcher{Session: (*effects)(x), Calls: x.exec, Store: x.local, Table: x.table, MaxMisses: retry.MaxMisses}
 	return x.exec

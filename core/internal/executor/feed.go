@@ -36,7 +36,8 @@ func (x *Executor) FeedItem(token uint64, v *Value, flags int) (execute.FeedStat
 			return 0, err
 		}
 	}
-	return e.FeedState(k), nil
+	s, _ := x.feedState(k)
+	return s, nil
 }
 
 // SendItem writes an item's frame; mu held, released while a large value goes to the arena.
@@ -70,16 +71,13 @@ func (x *Executor) FeedRoom(token uint64, timeout time.Duration) (execute.FeedSt
 		if err != nil {
 			return 0, err
 		}
-		st := e.FeedState(k)
+		st, paused := x.feedState(k)
 		if st != execute.FeedFull {
 			return st, nil
 		}
-		w := wait.New()
-		e.AwaitRoom(k, w)
-		x.objects.AwaitBlocked(w, deadline)
-		if !w.Over() {
-			e.UnawaitRoom(k)
-			return e.FeedState(k), nil
+		if !x.awaitFeed(k, paused, deadline) {
+			st, _ = x.feedState(k)
+			return st, nil
 		}
 	}
 }
@@ -116,10 +114,14 @@ func (x *Executor) FeedWatch(token, notify uint64) (execute.FeedState, error) {
 	if err != nil {
 		return 0, err
 	}
-	if st := e.FeedState(k); st != execute.FeedFull {
+	switch st, paused := x.feedState(k); {
+	case st != execute.FeedFull:
 		return st, nil
+	case paused:
+		(*effects)(x).AfterFunc(time.Until(x.pauseUntil(time.Time{})), func() { x.objects.Ring(notify) })
+	default:
+		e.AwaitRoom(k, wait.Calling(func() { x.objects.Ring(notify) }))
 	}
-	e.AwaitRoom(k, wait.Calling(func() { x.objects.Ring(notify) }))
 	x.poller.Arm()
 	return execute.FeedFull, nil
 }

@@ -3,7 +3,6 @@ package executor
 import (
 	"time"
 
-	"github.com/eagleray/eagleray/core/internal/access"
 	"github.com/eagleray/eagleray/core/internal/wait"
 )
 
@@ -51,11 +50,12 @@ func (x *Executor) LoopTake(items []*Item, most int, timeout time.Duration) (tak
 	if most > 0 {
 		main.Await(w)
 	}
-	x.poller.Await(w, access.DeadlineOf(timeout))
+	paused := most > 0 && x.paused(main)
+	x.poller.Await(w, x.earliest(paused, timeout))
 	l.waiter = nil
 	main.Unawait(w)
 	items = x.takeCalls(items, most)
-	return items, l.unfire() || w.Early() // after an early end the loop runs its signal handlers and comes back
+	return items, l.unfire() || w.Early() || paused // after an early end the loop runs its signal handlers and comes back
 }
 
 // takeCalls appends what the program can begin now; mu held.
@@ -72,6 +72,9 @@ func (x *Executor) takeCalls(items []*Item, most int) []*Item {
 		}
 		head := e.Head(main)
 		if head == nil {
+			break
+		}
+		if head.Assign == nil && !x.mayBegin() {
 			break
 		}
 		if main.Deferred() || head.Assign == nil && !x.args.AtHand(head) {

@@ -31,7 +31,10 @@ func (x *Executor) NextTask(timeout time.Duration, group string) (*Item, error) 
 				return &Item{Kind: ItemForget, Blob: fid}, nil
 			}
 		}
-		if k := e.Next(l); k != nil {
+		paused := x.paused(l)
+		if paused {
+			// it stays in the queue
+		} else if k := e.Next(l); k != nil {
 			if it := x.beginCall(k); it != nil {
 				return it, nil
 			}
@@ -48,10 +51,14 @@ func (x *Executor) NextTask(timeout time.Duration, group string) (*Item, error) 
 		}
 		w := wait.New()
 		l.Await(w)
-		x.poller.Await(w, deadline)
+		until := deadline
+		if paused {
+			until = x.pauseUntil(deadline)
+		}
+		x.poller.Await(w, until)
 		if !w.Over() {
 			l.Unawait(w)
-			if !x.objects.Closed() {
+			if !x.objects.Closed() && until.Equal(deadline) {
 				return nil, nil
 			}
 		}
@@ -86,6 +93,7 @@ func (x *Executor) beginCall(k *execute.Call) *Item {
 			return nil
 		}
 	}
+	soon := x.only.promise == nil || x.args.AtHand(k)
 	lost, err := x.args.Fetch(k, &it.Args, &it.Deps)
 	switch {
 	case lost != nil && k.Leased():
@@ -99,6 +107,11 @@ func (x *Executor) beginCall(k *execute.Call) *Item {
 			err = callargs.ConstructorLacks(k.Actor.ClassName, err)
 		}
 		e.AnswerFault(k, fault.From(err))
+		return nil
+	}
+	if !soon && !x.awaitPromise() {
+		x.args.Drop(&it.Args, &it.Deps)
+		e.AnswerFault(k, notBegun(k))
 		return nil
 	}
 	e.Begin(k)
@@ -161,7 +174,13 @@ func (x *Executor) BecomeActor(s *wire.ActorStart) error {
 		x.exec.Stop(wire.ExitDeclines)
 		return nil
 	}
-	return x.exec.BecomeActor(s, x.actorPage(s.Restarts))
+	page := x.actorPage(s.Restarts)
+	if s.Exclusive {
+		if err := x.becomeExclusive(s); err != nil {
+			return err
+		}
+	}
+	return x.exec.BecomeActor(s, page)
 }
 
 // generatorReturns is what Item.Returns says of a generator: negative, odd for FlowStream.

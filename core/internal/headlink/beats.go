@@ -96,10 +96,18 @@ func (c *Client) beatsDo() {
 		case alive.Together:
 			b.alone = false
 			c.o.Log.Info("the head counts on this node again")
+		case alive.ValidUntil:
+			if c.o.Promise != nil {
+				c.o.Promise.Extend(a.Until)
+			}
+		case alive.Expired: // the workers look at the clock themselves
+			c.o.Log.Warn("no head has counted on this node for so long that its exclusive actors begin no call", "for", b.dead)
 		case alive.EndAll: // Node.NodeIs has brought the same news
+			if c.o.Promise != nil {
+				c.o.Promise.Revoke()
+			}
 			b.end()
 			return
-		case alive.ValidUntil, alive.Expired: // exclusive actors are not there yet
 		}
 	}
 	if at, some := b.machine.NextTime(); some {

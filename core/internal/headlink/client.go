@@ -25,9 +25,17 @@ type Node interface {
 	WithdrawActor(i record.Instance, ticket uint64)
 	// StopActor ends an incarnation: at once, or after the calls that have arrived.
 	StopActor(i record.Instance, drain bool)
+	// EndActor ends an incarnation at once, and reports ActorExited when its process is gone, also if there is none.
+	EndActor(i record.Instance)
 	// NodeIs and JobIs bring a record as it is now, again after a reconnection.
 	NodeIs(n record.Node)
 	JobIs(j record.Job)
+}
+
+// Promise is told until when, in boot time, the cluster counts on this node. *promise.Page has these methods.
+type Promise interface {
+	Extend(until time.Duration)
+	Revoke() // for good
 }
 
 // ClientOptions configure a Client.
@@ -37,7 +45,9 @@ type ClientOptions struct {
 	Node   Node
 	Placed Placed               // nil: the node has nothing placed elsewhere
 	Now    func() time.Duration // the boot time of this machine; nil: the node sends no heartbeats
-	Log    *slog.Logger         // nil: slog's default
+	// Promise is told until when the cluster counts on this node; nil: nobody wants to know.
+	Promise Promise
+	Log     *slog.Logger // nil: slog's default
 }
 
 // Client is a head that may be another process, as a daemon sees it.

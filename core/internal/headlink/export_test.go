@@ -53,3 +53,10 @@ func (s *Server) Order(number uint32, a record.Actor) error {
 
 // ReplacementLate is what happens when no node has come some time after the loss of one.
 func (s *Server) ReplacementLate() { s.replacementLate() }
+
+// Fenced returns how many exclusive actors wait for the end of earlier incarnations.
+func (s *Server) Fenced() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.fenced)
+}

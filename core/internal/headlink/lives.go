@@ -29,6 +29,8 @@ type Judge struct {
 	Timing alive.Timing
 	Now    func() time.Duration // the boot time of this machine
 	State  State
+	// Exclusive says whether actors are exclusive whose creators have not said it.
+	Exclusive bool
 }
 
 // lives is the machine of package alive with what belongs to it. The server's lock guards it.
@@ -55,13 +57,17 @@ func (s *Server) beginToJudge() {
 	if l.State == nil || s.closed {
 		return
 	}
-	var living []uint32
+	var living, dead []uint32
 	for _, n := range l.State.ListNodes() {
-		if n.State != record.NodeDead && n.Number != 0 {
+		switch {
+		case n.Number == 0:
+		case n.State != record.NodeDead:
 			living = append(living, n.Number)
+		case !n.Gone:
+			dead = append(dead, n.Number)
 		}
 	}
-	l.machine = alive.NewHeads(l.Timing, l.Now(), living)
+	l.machine = alive.NewHeads(l.Timing, l.Now(), living, dead)
 	l.timer = time.AfterFunc(time.Hour, s.timePasses)
 	s.carryOut()
 }
@@ -120,7 +126,8 @@ func (s *Server) judged(a alive.Action) {
 		s.declare(a)
 	case alive.TellDead:
 		s.tellDead(a.Node)
-	case alive.MayRestart: // exclusive actors are not there yet
+	case alive.MayRestart:
+		s.releasePassed()
 	}
 }
 
@@ -211,13 +218,16 @@ func (s *Server) seen(nodes []record.Node) {
 	for i := range nodes {
 		switch n := &nodes[i]; {
 		case n.Number == 0:
-		case n.State == record.NodeDead:
+		case n.Gone:
 			l.machine.Gone(n.Number, alive.Obituary)
+		case n.State == record.NodeDead:
+			l.machine.Died(n.Number)
 		default:
 			l.machine.Up(n.Number)
 		}
 	}
 	s.carryOut()
+	s.releasePassed()
 }
 
 // heartbeat takes a heartbeat of the node.

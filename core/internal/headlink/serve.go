@@ -231,6 +231,9 @@ func (c *session) named(ctx context.Context, q *linkmsg.Ask) context.Context {
 
 // create registers an actor. When the request was sent before and the actor is there, the request was carried out.
 func (c *session) create(ctx context.Context, a *record.Actor, again bool) error {
+	if a.AsCluster {
+		a.Exclusive = c.s.exclusive()
+	}
 	err := c.s.head.CreateActor(ctx, *a)
 	if !again || !errors.Is(err, record.ErrExists) {
 		return err

@@ -55,7 +55,8 @@ type Server struct {
 	lostNode  bool // a node was lost a moment ago
 	lossTimer *time.Timer
 
-	lives lives // see lives.go
+	lives  lives  // see lives.go
+	fenced fences // see fence.go
 }
 
 // NewServer returns a Server without connections, which takes orders for nodes. Nodes are welcomed after Serve. Log may
@@ -64,7 +65,7 @@ func NewServer(log *slog.Logger) *Server {
 	if log == nil {
 		log = slog.Default()
 	}
-	s := &Server{log: log, ready: make(chan struct{}), nodes: map[uint32]*node{}, peers: map[*wire.Peer]*session{}, known: newRecords()}
+	s := &Server{log: log, ready: make(chan struct{}), nodes: map[uint32]*node{}, peers: map[*wire.Peer]*session{}, known: newRecords(), fenced: fences{}}
 	_, _ = rand.Read(s.boot[:]) // it never fails
 	s.placing, s.awaits = newPlacer(s.boot, s.decided, s.tick), true
 	s.ctx, s.stop = context.WithCancel(context.Background())

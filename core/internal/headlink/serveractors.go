@@ -16,12 +16,19 @@ import (
 // node hears of it, so that another process of the head tells the same node.
 
 // PlaceActor has a node start the record's incarnation: now, or when there is one that can. At is the number of the node that the record
-// names, 0 if it names none.
+// names, 0 if it names none. An exclusive actor may have to wait for the end of an earlier incarnation, see fence.go.
 func (s *Server) PlaceActor(a *record.Actor, at uint32) {
-	q := actorOf(a)
-	q.At = place.Node(at)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !s.fence(a) {
+		s.place(a, at)
+	}
+}
+
+// place has a node start an incarnation; mu held.
+func (s *Server) place(a *record.Actor, at uint32) {
+	q := actorOf(a)
+	q.At = place.Node(at)
 	s.placing.decide(func(m *place.Machine) { m.PlaceActor(q) })
 }
 
@@ -159,6 +166,9 @@ func (s *Server) idOf(number uint32) (id ids.Node, known bool) {
 func (s *Server) actorGone(i record.Instance) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.fenced[i.Actor].Incarnation == i.Incarnation {
+		delete(s.fenced, i.Actor)
+	}
 	s.placing.decide(func(m *place.Machine) { m.ActorGone(place.ActorID{Actor: i.Actor, Incarnation: i.Incarnation}) })
 }
 

@@ -131,6 +131,10 @@ func (s *Server) tellInstance(from uint32, kind linkmsg.Kind, t *linkmsg.Instanc
 		s.actorGone(t.Instance)
 	}
 	switch kind {
+	case linkmsg.ActorStartFailed, linkmsg.ActorWorkerDied, linkmsg.ActorExited:
+		s.endedThere(from, t.Instance)
+	}
+	switch kind {
 	case linkmsg.ActorRefused:
 		s.actorRefused(from, t)
 	case linkmsg.ActorPlaced:

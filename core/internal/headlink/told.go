@@ -105,6 +105,12 @@ func (c *Client) carryOut(told *linkmsg.Told) error {
 			return err
 		}
 		c.o.Node.StopActor(s.Instance, s.Drain)
+	case linkmsg.EndActor:
+		var s linkmsg.Stop
+		if err := linkmsg.Decode("the actor to be ended", told.Body, maxReport, &s); err != nil {
+			return err
+		}
+		c.o.Node.EndActor(s.Instance)
 	default:
 		return fmt.Errorf("unknown order %q", told.Kind)
 	}

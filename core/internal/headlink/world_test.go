@@ -105,6 +105,10 @@ func (n *playedNode) StopActor(i record.Instance, drain bool) {
 	n.note("stop %x#%d worker %x drain %v", i.Actor[0], i.Incarnation, i.Worker[0], drain)
 }
 
+func (n *playedNode) EndActor(i record.Instance) {
+	n.note("end %x#%d", i.Actor[0], i.Incarnation)
+}
+
 func (n *playedNode) NodeIs(r record.Node) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -128,12 +132,20 @@ type headProcess struct {
 	state  *raftstate.Node
 	head   *head.Head
 	server *headlink.Server // nil: the head is in the node's process
-	follow sync.WaitGroup
-	cancel context.CancelFunc
+
+	chooses bool // which node starts an actor
+	follow  sync.WaitGroup
+	cancel  context.CancelFunc
 }
 
 // PlaceActor and StopActor make it the head's placer.
-func (p *headProcess) PlaceActor(a record.Actor) { _ = p.server.Order(nodeNumber, a) }
+func (p *headProcess) PlaceActor(a record.Actor) {
+	if p.chooses {
+		p.server.PlaceActor(&a, 0)
+	} else {
+		_ = p.server.Order(nodeNumber, a)
+	}
+}
 
 func (p *headProcess) StopActor(i record.Instance, how head.Stop) {
 	_ = p.server.StopActor(nodeNumber, i, how == head.StopDrain)
@@ -192,7 +204,7 @@ func far(t testing.TB) *world {
 
 func (w *world) startHead(far bool) {
 	w.t.Helper()
-	p := &headProcess{}
+	p := &headProcess{chooses: w.judge != nil}
 	var err error
 	if p.state, err = raftstate.Open(raftstate.Options{ID: "a", Stores: w.stores}); err != nil {
 		w.t.Fatal(err)

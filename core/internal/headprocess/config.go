@@ -12,6 +12,9 @@ type Config struct {
 
 	// NodeTimeout is after how many seconds of silence a node is dead; 0: as the state says, else alive.DefaultDead.
 	NodeTimeout float64 `json:"node_timeout,omitempty"`
+
+	// ExclusiveActors says whether actors are exclusive whose creators have not said it; nil: as the state says, else they are not.
+	ExclusiveActors *bool `json:"exclusive_actors,omitempty"`
 }
 
 // Said is what a head says behind "ready", as JSON.

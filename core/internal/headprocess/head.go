@@ -103,6 +103,10 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	if err != nil {
 		return err
 	}
+	exclusive, err := c.exclusive(ctx, state)
+	if err != nil {
+		return err
+	}
 
 	server := headlink.NewServer(log)
 	h, err := head.Open(head.Options{State: state, Placer: &nodePlacer{server: server, state: state, log: log}, Log: log})
@@ -111,7 +115,7 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 	}
 	defer h.Close()
 	defer server.Close()
-	server.Judge(headlink.Judge{Timing: timing, Now: process.BootTime, State: state})
+	server.Judge(headlink.Judge{Timing: timing, Now: process.BootTime, State: state, Exclusive: exclusive})
 	server.Serve(h)
 	following, unfollow := context.WithCancel(context.Background())
 	defer unfollow()

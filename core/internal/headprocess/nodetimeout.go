@@ -28,6 +28,19 @@ func duration(seconds float64) time.Duration {
 	return time.Duration(seconds * float64(time.Second)).Round(time.Millisecond)
 }
 
+// formerFence is for how long after the beginning of this head nodes may still believe what a head before it has promised.
+func formerFence(state *raftstate.Node) time.Duration {
+	dead := alive.DefaultDead
+	if b, known := state.Setting(TimeoutSetting); known {
+		ms, _ := strconv.ParseInt(string(b), 10, 64)
+		dead = duration(float64(ms) / 1000)
+	} else if len(state.ListNodes()) == 0 {
+		return 0 // a new cluster
+	}
+	t, _ := alive.NewTiming(dead)
+	return t.Fence
+}
+
 // timing returns the times of the cluster. A node_timeout that is given is noted in the state; without one the state's holds.
 func (c *Config) timing(ctx context.Context, state *raftstate.Node) (t alive.Timing, err error) {
 	dead := alive.DefaultDead
@@ -47,6 +60,7 @@ func (c *Config) timing(ctx context.Context, state *raftstate.Node) (t alive.Tim
 	if c.NodeTimeout == 0 {
 		return t, nil
 	}
+	t.Fence = max(t.Fence, formerFence(state))
 	if err := state.PutSetting(ctx, TimeoutSetting, strconv.AppendInt(nil, dead.Milliseconds(), 10)); err != nil {
 		return t, fmt.Errorf("note the %s of the cluster: %w", TimeoutSetting, err)
 	}

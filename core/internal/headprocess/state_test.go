@@ -130,3 +130,37 @@ func TestTiming_NodeTimeout_IsKeptInTheState(t *testing.T) {
 		t.Error("a setting that is no number is accepted")
 	}
 }
+
+// A head that follows one with a longer node_timeout waits for what that one may have promised.
+func TestTiming_ShorterNodeTimeout_FenceIsThatOfTheOneBefore(t *testing.T) {
+	state := newState(t)
+	for _, c := range []struct {
+		seconds float64
+		fence   time.Duration
+	}{{20, 24 * time.Second}, {5, 24 * time.Second}, {5, 6 * time.Second}, {0, 6 * time.Second}, {10, 12 * time.Second}} {
+		timing, err := (&Config{NodeTimeout: c.seconds}).timing(t.Context(), state)
+		if err != nil || timing.Fence != c.fence {
+			t.Errorf("node_timeout %v: %v, %v", c.seconds, timing.Fence, err)
+		}
+	}
+	old := newState(t) // of a head with the default
+	if err := old.RegisterNode(t.Context(), record.Node{ID: ids.Node{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if timing, err := (&Config{NodeTimeout: 5}).timing(t.Context(), old); err != nil || timing.Fence != 12*time.Second {
+		t.Errorf("after the default: %v, %v", timing.Fence, err)
+	}
+}
+
+func TestExclusive_IsKeptInTheState(t *testing.T) {
+	state := newState(t)
+	yes, no := true, false
+	for _, c := range []struct {
+		given *bool
+		want  bool
+	}{{nil, false}, {&yes, true}, {nil, true}, {&no, false}, {nil, false}} {
+		if got, err := (&Config{ExclusiveActors: c.given}).exclusive(t.Context(), state); err != nil || got != c.want {
+			t.Errorf("given %v: %v, %v", c.given, got, err)
+		}
+	}
+}

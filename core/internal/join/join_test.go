@@ -45,7 +45,7 @@ func (s *playedState) Node(id ids.Node) (record.Node, bool) {
 	return n, ok
 }
 
-func (s *playedState) NodeDead(_ context.Context, id ids.Node, reason string, _ int64) error {
+func (s *playedState) NodeGone(_ context.Context, id ids.Node, reason string, _ int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n, ok := s.nodes[id]

@@ -19,8 +19,8 @@ type State interface {
 	// NodeNumber gives a node a number that no other node has had or gets.
 	NodeNumber(ctx context.Context, id ids.Node) (uint32, error)
 	Node(id ids.Node) (record.Node, bool)
-	// NodeDead declares a node dead; once more is no error.
-	NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error
+	// NodeGone declares a node dead of which no process runs any more; once more is no error.
+	NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error
 }
 
 // Server answers processes that join, as a head.
@@ -115,7 +115,7 @@ func (s *Server) ended(ctx context.Context, q *linkmsg.Join) error {
 	if reason == "" {
 		reason = "it has ended"
 	}
-	err := s.State.NodeDead(ctx, q.Node, cut(reason), time.Now().UnixMilli())
+	err := s.State.NodeGone(ctx, q.Node, cut(reason), time.Now().UnixMilli())
 	if errors.Is(err, record.ErrNotFound) {
 		return nil
 	}

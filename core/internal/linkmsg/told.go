@@ -30,6 +30,7 @@ const (
 	StartActor    Kind = "start"    // Start
 	StopActor     Kind = "stop"     // Stop
 	WithdrawActor Kind = "withdraw" // Withdraw
+	EndActor      Kind = "end"      // Stop, and the report ActorExited follows when the process is gone
 )
 
 // Told is a report or an order. Each side numbers what it tells, without gaps.

@@ -155,7 +155,7 @@ func wireHead(d *daemon.Daemon, n *raftstate.Node, o daemon.Options, log *slog.L
 	if err := n.WaitLeader(ctx); err != nil {
 		return nil, fmt.Errorf("cluster state: %w", err)
 	}
-	h, err := head.Open(head.Options{State: n, Placer: placer{d}, Log: log})
+	h, err := head.Open(head.Options{State: n, Placer: placer{d, n}, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("head: %w", err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/internal/process"
+	"github.com/eagleray/eagleray/core/internal/promise"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -71,7 +72,10 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}
-	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Now: process.BootTime, Log: o.Log})
+	if o.Promise, err = promise.NewPage(); err != nil {
+		return nil, err
+	}
+	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Now: process.BootTime, Promise: o.Promise, Log: o.Log})
 	o.Cluster = m.head
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
@@ -224,6 +228,11 @@ func (m *member) WithdrawActor(i record.Instance, ticket uint64) { m.daemon.With
 
 // StopActor implements headlink.Node.
 func (m *member) StopActor(i record.Instance, drain bool) { m.daemon.StopActor(i, drain) }
+
+// EndActor implements headlink.Node.
+func (m *member) EndActor(i record.Instance) {
+	m.daemon.EndActor(i, func() { m.head.ActorExited(i, record.Cause{Reason: record.Killed}) })
+}
 
 // LeaseOffered implements headlink.Placed.
 func (m *member) LeaseOffered(o place.Offer) { m.daemon.LeaseOffered(o) }

@@ -13,6 +13,7 @@ const (
 	RoleHandover  = "handover"  // a worker that hands over to a successor; then a parcel
 	RoleSuccessor = "successor" // a successor: a client in the daemon's process that goes on in the place of a worker
 	RoleProgress  = "progress"  // an actor's worker that asks for its page of begun calls; the answer carries it
+	RolePromise   = "promise"   // an exclusive actor's worker that asks for the page of its node's promise; the answer carries it
 	RoleReach     = "reach"     // a process that wants to reach one of another node; it sends its hello to that one right behind
 	// To the daemon of another node, through a pipe:
 	RoleGuest = "guest" // a process of another node that wants leases of this one
@@ -271,7 +272,15 @@ type ActorCreate struct {
 	Token           string // to count handles: token id, '@', owner's address; empty when detached
 	Enforce         bool   // as in ClassDefine
 	Code            []byte // id of the object with the class, of which the state has a copy; empty: Spec has the class
+	Exclusive       int8   // Yes, No or Unsaid: at most one incarnation at a time begins calls
 }
+
+// Answers to a question to which the cluster has an answer, too.
+const (
+	Unsaid = 0 // the cluster's holds
+	Yes    = 1
+	No     = 2
+)
 
 // ActorCreated answers ActorCreate. Existing is set when GetIfExists found one.
 type ActorCreated struct {
@@ -355,6 +364,7 @@ type ActorStart struct {
 	Meta           []byte
 	Token          string // to count a handle that the actor gives of itself
 	Restarts       bool   // it has a page on which it notes which calls it begins
+	Exclusive      bool   // it looks at its node's promise before it begins a call, see RolePromise
 	Code           []byte // id of the object with the class, to be had with TCodeGet; empty: Spec or Template has the class
 }
 

@@ -80,6 +80,7 @@ class _Actor:
         self.namespace: str = spec.get("namespace") or ""
         self.class_name: str = spec.get("class_name") or ""
         self.incarnation: int = spec.get("incarnation") or 1
+        self.exclusive: bool = bool(spec.get("exclusive"))
         self.owner_addr: str = spec.get("owner_addr") or ""
         self.meta: bytes = spec.get("meta") or b""
 

@@ -157,6 +157,7 @@ TABLE: dict[str, Option] = {
     "get_if_exists": _actor(bool),
     "max_restarts": _actor(int, check=_at_least(-1, " (-1: for ever)")),
     "max_task_retries": _actor(int, check=_at_least(-1, " (-1: for ever)")),
+    "exclusive": _actor(bool),
     "max_concurrency": _actor(int, check=_at_least(0)),
     "max_pending_calls": _actor(int, check=_at_least(-1, " (-1: no limit)")),
     "concurrency_groups": _actor(dict, check=_groups, decorator_only=True),

@@ -72,7 +72,8 @@ def remote(*args: Any, **kwargs: Any) -> Any:
     accelerator_type, runtime_env, name, scheduling_strategy, fallback (alternatives for the case that these resources
     are not free: ``[{"num_cpus": 2}]``), fallback_after (seconds to wait first). Of functions: num_returns,
     max_retries, retry_exceptions, retry_with_more_memory, max_calls. Of classes: namespace, lifetime, get_if_exists,
-    max_restarts, max_task_retries, max_concurrency, concurrency_groups, max_pending_calls.
+    max_restarts, max_task_retries, max_concurrency, concurrency_groups, max_pending_calls, exclusive (at most one
+    process at a time begins calls of the actor, whatever happens to nodes and networks).
 
     Raises:
         AssertionError: called with neither a target nor options, or with both.

@@ -23,6 +23,7 @@ from eagleray._private.worker.loop import CallSelector, new_loop
 from eagleray._private.worker.results import CANCELLED, encode_results
 from eagleray._private.worker.results import producer as producer_of
 from eagleray._private.worker.runner import Ending
+from eagleray._private.worker.turns import Turns
 
 #: The token of the call that the coroutine belongs to: what it submits is that call's child.
 _call: contextvars.ContextVar[int] = contextvars.ContextVar("eagleray-call")
@@ -86,6 +87,7 @@ class _Serving:
         self.group = group
         self.give_back: Callable[[], None]
         self.calls = calls
+        self.turns = Turns(actor.hot) if actor.spec.get("exclusive") else None
         self.tasks, self.fresh, self.cancelled = calls.tasks, calls.fresh, calls.cancelled
         calls.servings.append(self)
 
@@ -206,6 +208,8 @@ class _Serving:
         del self.fresh[task_id]
         _call.set(token)
         try:
+            if self.turns is not None:
+                await self.turns.take()
             function = actor.known.get(method)
             if function is None:
                 function = actor.find(method)
