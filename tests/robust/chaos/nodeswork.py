@@ -128,7 +128,8 @@ class Work:
         self.singles = self._actors(Single, names)
 
     def _actors(self, kind: type, made: list[tuple[Any, ...]], **options: Any) -> list[Any]:
-        maker = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1, resources={"work": 0.01}, **options)(kind)
+        options |= {"num_cpus": 0, "resources": {"work": 0.01}, "scheduling_strategy": "SPREAD"}
+        maker = ray.remote(max_restarts=-1, max_task_retries=-1, **options)(kind)
         found = [maker.remote(*words) for words in made]
         ray.get([actor.where.remote() for actor in found], timeout=120)
         return found
