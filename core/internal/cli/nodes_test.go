@@ -199,6 +199,7 @@ func TestStart_FirstNodeOfOneFolderEnds_TheOtherIsCurrent(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := b.awaitStatus(`dead node  \w{8}  second .*\n.*alive node  \w{8}  third `)
+	mustHaveNoSpilled(t, first)
 	if now, err := currentSession(b.base()); err != nil || now == first {
 		t.Errorf("the current session is %s, %v", now, err)
 	}
@@ -240,6 +241,16 @@ func TestStop_WardenWasKilled_NothingIsLeft(t *testing.T) {
 	a.mustBeEmpty()
 	if _, err := os.Stat(filepath.Join(node.dir, endedName)); err != nil {
 		t.Errorf("the session is not marked as ended: %v", err)
+	}
+	mustHaveNoSpilled(t, node.dir)
+}
+
+// mustHaveNoSpilled says that nothing is left of where an ended session spilled objects.
+func mustHaveNoSpilled(t *testing.T, session string) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(session, "*spilled*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left of spilling: %v, %v", left, err)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/internal/heads"
+	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/process"
 )
 
@@ -43,6 +44,7 @@ func startedBelow(base string) (list []started) {
 // markEnded says that a session has ended, so that its folder may go, and that it is not the current one any more: another
 // node of this machine is, if one runs.
 func markEnded(base, dir string) error {
+	objects.SweepSpilled(dir) // a daemon that was killed could not
 	process.LeaveDaemon(dir)
 	for _, name := range []string{process.HeadPid, process.HeadSocket, process.HeadState, heads.Name, process.WardenPid} {
 		os.RemoveAll(filepath.Join(dir, name))

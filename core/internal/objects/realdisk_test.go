@@ -424,6 +424,17 @@ func TestSweepSpilled_RemovesWhatNobodyUses(t *testing.T) {
 	if _, err := os.Stat(dirs[0]); err != nil {
 		t.Errorf("a directory in use is removed: %v", err)
 	}
+	name := filepath.Join(session, spilledName)
+	if _, err := os.Stat(name); err != nil {
+		t.Errorf("the names of directories in use are forgotten: %v", err)
+	}
+	if err := os.WriteFile(name, []byte(left+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	SweepSpilled(session)
+	if _, err := os.Stat(name); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the names of directories that are gone stay: %v", err)
+	}
 }
 
 func TestSendTo_TheOtherEndGetsTheArenaAndTheText(t *testing.T) {

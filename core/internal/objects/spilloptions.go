@@ -1,6 +1,8 @@
 package objects
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -68,13 +70,19 @@ func (e *SpillError) Unwrap() error { return e.error }
 // spilledName is the file of a session that says to which directories it spills.
 const spilledName = "spilled"
 
-// SweepSpilled removes what a session whose daemon was killed has spilled.
+// SweepSpilled removes what a session whose daemon was killed has spilled. What is still in use stays.
 func SweepSpilled(session string) {
-	b, err := os.ReadFile(filepath.Join(session, spilledName))
+	name := filepath.Join(session, spilledName)
+	b, err := os.ReadFile(name)
 	if err != nil {
 		return
 	}
+	all := true
 	for dir := range strings.Lines(string(b)) {
-		_ = spill.SweepDir(strings.TrimSuffix(dir, "\n"))
+		err := spill.SweepDir(strings.TrimSuffix(dir, "\n"))
+		all = all && (err == nil || errors.Is(err, fs.ErrNotExist))
+	}
+	if all {
+		os.Remove(name)
 	}
 }

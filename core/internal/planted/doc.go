@@ -19,4 +19,9 @@ const (
 	LostItem     Bug = "lost_item"     // a generator's item is not sent
 	LeftFile     Bug = "left_file"     // a file of spilled objects stays on disk
 	WrongOrder   Bug = "wrong_order"   // calls of an actor that restarts are sent in another order
+	EarlyClose   Bug = "early_close"   // a broken connection between two nodes is taken for the other node's death
+	LateNews     Bug = "late_news"     // the owner's node hears of an object after whoever gets a reference to it
+	KeptCopy     Bug = "kept_copy"     // another node does not hear that an object is freed
+	NoWord       Bug = "no_word"       // the end of a killed node is not told
+	DeafDead     Bug = "deaf_dead"     // a node that was declared dead goes on
 )

@@ -7,7 +7,11 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"time"
 )
+
+// Late is how late something comes that a bug delays.
+const Late = 300 * time.Millisecond
 
 var (
 	chosen Bug

@@ -7,6 +7,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/dir"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/planted"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
@@ -168,6 +169,9 @@ func (p *Pulls) carryOut(a dir.Action) {
 	case dir.Lost:
 		p.answer(a.Ask, linkmsg.ObjectAnswer{Freed: a.Freed})
 	case dir.Free:
+		if uint32(a.To) != p.o.Node && planted.Strikes(planted.KeptCopy) {
+			return
+		}
 		p.tell(uint32(a.To), linkmsg.ObjectFree, linkmsg.ObjectVersion{ID: a.ID, Version: uint64(a.Version)})
 	case dir.Promote:
 		p.tell(uint32(a.To), linkmsg.ObjectPromote, linkmsg.ObjectVersion{ID: a.ID, Version: uint64(a.Version)})

@@ -1,10 +1,13 @@
 package pulls
 
 import (
+	"time"
+
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/dir"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/objects"
+	"github.com/eagleray/eagleray/core/internal/planted"
 )
 
 // The daemon calls the methods of this file with the lock held.
@@ -26,6 +29,15 @@ func (p *Pulls) Made(c objects.Holder, id ids.Object, size uint64, then func(err
 		return
 	}
 	peer, err := p.o.Network.Control(id.Owner().Node())
+	if err == nil && planted.Strikes(planted.LateNews) {
+		p.held[id] = h
+		p.run(func() {
+			then(nil)
+			time.Sleep(planted.Late)
+			_ = push(peer, &linkmsg.ObjectNews{What: linkmsg.ObjectMade, List: []linkmsg.ObjectVersion{{ID: id, Version: h.version, Size: size}}})
+		})
+		return
+	}
 	if err == nil {
 		err = push(peer, &linkmsg.ObjectNews{What: linkmsg.ObjectMade, List: []linkmsg.ObjectVersion{{ID: id, Version: h.version, Size: size}}})
 	}

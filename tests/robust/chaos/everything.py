@@ -59,6 +59,7 @@ def parts(seed: int, programs: int, variant: str, only: list[str]) -> list[Part]
             [*module, "chaos.soak", "--seed", str(seed), "--minutes", "2", "--settled", "1", "--slack", "5"],
         ),
         "nodes": Part("nodes are struck", [*module, "chaos.nodes", "--seed", str(seed)]),
+        "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes"]),
         "slow": Part("tests that take long", [*module, "pytest", "-q", "--slow", "-m", "slow", str(ROBUST)]),
     }
     return [part for name, part in found.items() if name in only or not only]
@@ -71,7 +72,9 @@ def main(words: list[str]) -> int:
     parser.add_argument("--programs", type=int, default=1000)
     parser.add_argument("--planted", required=True, help="the folder of the build with bugs on purpose")
     parser.add_argument(
-        "only", nargs="*", help="storm, sweep, far, planted, soak, nodes, slow; all of them if none is named"
+        "only",
+        nargs="*",
+        help="storm, sweep, far, planted, soak, nodes, nodebugs, slow; all of them if none is named",
     )
     given = parser.parse_args(words)
     chosen = parts(given.seed, given.programs, str(Path(given.planted).resolve()), given.only)

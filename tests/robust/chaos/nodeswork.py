@@ -10,12 +10,16 @@ import collections
 import json
 import os
 import random
+import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import eagleray as ray
 import numpy as np
+
+from chaos import nodeskept, tokens
 
 #: Something on a node that may be lost; the head's node has none of it.
 WORK = {"work": 1}
@@ -24,6 +28,8 @@ RETRIES = 20
 AHEAD = 40
 ELEMENTS = 60_000  # of 8 bytes: an object in the store
 PARTS = 6
+#: Pumps under way, each of which calls all exclusive actors for so long, with pauses between the calls of an actor.
+PUMPS, PUMP_S, PUMP_PAUSE_S = 4, 8.0, 0.1
 
 
 @ray.remote(num_cpus=0.5, resources=WORK, max_retries=RETRIES)
@@ -62,6 +68,45 @@ class Counter:
         return str(ray.get_runtime_context().get_node_id())
 
 
+def _incarnation() -> int:
+    from eagleray._private.context import here
+
+    return here.actor.incarnation
+
+
+class Single:
+    """An actor that may be there only once at a time: each call writes down which incarnation has begun it."""
+
+    def __init__(self, calls: str, name: str) -> None:
+        self.calls, self.name = calls, name
+
+    def double(self, value: int) -> int:
+        tokens.note(self.calls, self.name, _incarnation())
+        return 2 * value
+
+    def where(self) -> str:
+        return str(ray.get_runtime_context().get_node_id())
+
+
+@ray.remote(num_cpus=0, resources={"work": 0.01}, max_retries=RETRIES, scheduling_strategy="SPREAD")
+def pump(singles: list[Any], number: int) -> int:
+    """Calls exclusive actors from some node, so that one that is cut off with its actor has calls for it, too."""
+    end = time.monotonic() + PUMP_S
+
+    def drive(actor: Any) -> int:
+        value = number
+        while time.monotonic() < end:
+            found = ray.get(actor.double.remote(value))
+            if found != 2 * value:
+                raise ValueError(f"{found}, not {2 * value}")
+            value += 1
+            time.sleep(PUMP_PAUSE_S)
+        return 1
+
+    with ThreadPoolExecutor(len(singles)) as pool:
+        return sum(pool.map(drive, singles))
+
+
 def note(runs: str, what: str) -> None:
     """Writes down that a task runs. Lines of one write do not mix."""
     with open(runs, "a") as f:
@@ -71,40 +116,48 @@ def note(runs: str, what: str) -> None:
 class Work:
     """Pieces of work that are under way, with what each is to give."""
 
-    def __init__(self, seed: int, runs: str, actors: int) -> None:
-        self.chance, self.runs = random.Random(seed), runs
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.chance, self.runs = random.Random(given.seed), given.runs
         self.waiting: dict[Any, tuple[str, Any, float]] = {}
         self.done: collections.Counter[str] = collections.Counter()
         self.wrong: list[str] = []
-        self.missing: list[str] = []
         self.longest = 0.0
-        self.number = 0
-        self.actors = self._actors(actors)
+        self.number = self.tasks = 0
+        self.actors = self._actors(Counter, [()] * given.actors)
+        names = [(given.calls, f"x{number}") for number in range(given.singles)]
+        self.singles = self._actors(Single, names)
 
-    def _actors(self, count: int) -> list[Any]:
-        made = ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(Counter)
-        try:
-            found = [made.options(resources={"work": 0.01}).remote() for _ in range(count)]
-        except ray.exceptions.ActorUnschedulableError:
-            self.missing.append("actors on other nodes")
-            found = [made.remote() for _ in range(min(count, 4))]
+    def _actors(self, kind: type, made: list[tuple[Any, ...]], **options: Any) -> list[Any]:
+        options |= {"num_cpus": 0, "resources": {"work": 0.01}, "scheduling_strategy": "SPREAD"}
+        maker = ray.remote(max_restarts=-1, max_task_retries=-1, **options)(kind)
+        found = [maker.remote(*words) for words in made]
         ray.get([actor.where.remote() for actor in found], timeout=120)
         return found
 
     def begin(self) -> None:
         """Begins one piece of work."""
         self.number += 1
-        kind = self.chance.choice(["add"] * 6 + ["call"] * 3 + ["shuffle"])
-        getattr(self, kind)(self.number)
+        kind = self.chance.choice(["add"] * 6 + ["call"] * 2 + ["single"] + ["shuffle"])
+        pumps = sum(kind == "pump" for kind, _, _ in self.waiting.values())
+        getattr(self, "pump" if pumps < PUMPS and self.singles else kind)(self.number)
 
     def add(self, number: int) -> None:
+        self.tasks += 3
         one, other = make.remote(self.runs, number), make.remote(self.runs, number + 10**9)
         self._await(add.remote(self.runs, number, one, [other]), "add", (2 * number + 10**9) * ELEMENTS)
 
     def call(self, number: int) -> None:
         self._await(self.chance.choice(self.actors).double.remote(number), "call", 2 * number)
 
+    def single(self, number: int) -> None:
+        self._await(self.chance.choice(self.singles or self.actors).double.remote(number), "single", 2 * number)
+
+    def pump(self, number: int) -> None:
+        self.tasks += 1
+        self._await(pump.remote(self.singles, number), "pump", len(self.singles))
+
     def shuffle(self, number: int) -> None:
+        self.tasks += 4 + PARTS
         seeds = [number * 100 + row for row in range(4)]
         rows = [part.options(num_returns=PARTS).remote(self.runs, number, seed) for seed in seeds]
         columns = [
@@ -138,29 +191,49 @@ class Work:
             if found != expected:
                 self.wrong.append(f"{kind}: {found}, not {expected}")
 
+    def run(self, seconds: float, tasks: int, patience: float) -> None:
+        """Works until the time is over and enough is done, or something was wrong."""
+        end = time.monotonic() + seconds
+
+        def goes_on() -> bool:
+            return (time.monotonic() < end or self.tasks < tasks) and not self.wrong
+
+        while self.waiting or goes_on():
+            while len(self.waiting) < AHEAD and goes_on():
+                self.begin()
+            if self.waiting:
+                self.finish(patience)
+
+    def end(self) -> None:
+        """Lets go of everything. Actors end with their handles."""
+        self.waiting.clear()
+        self.actors, self.singles = [], []
+
 
 def main() -> None:
-    """Works until the time is over and enough is done."""
+    """Does the work, and checks that nothing of it is kept on any node."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
-    parser.add_argument("--pieces", type=int, required=True)
+    parser.add_argument("--tasks", type=int, required=True)
     parser.add_argument("--actors", type=int, required=True)
-    parser.add_argument("--patience", type=float, required=True)
-    parser.add_argument("--runs", required=True)
+    parser.add_argument("--singles", type=int, required=True)
+    parser.add_argument("--patience", type=float, required=True, help="seconds within which something ends")
+    parser.add_argument("--runs", required=True, help="a file: the runs of all tasks")
+    parser.add_argument("--calls", required=True, help="a file: the calls of exclusive actors")
     given = parser.parse_args()
     ray.init(log_to_driver=False)
-    work = Work(given.seed, given.runs, given.actors)
+    work = Work(given)
     print("begun", flush=True)
-    end = time.monotonic() + given.seconds
-    while work.waiting or ((time.monotonic() < end or work.number < given.pieces) and not work.wrong):
-        while len(work.waiting) < AHEAD and (time.monotonic() < end or work.number < given.pieces) and not work.wrong:
-            work.begin()
-        if work.waiting:
-            work.finish(given.patience)
+    work.run(given.seconds, given.tasks, given.patience)
     runs = collections.Counter(Path(given.runs).read_text().splitlines()) if os.path.exists(given.runs) else {}
     often = [f"{what}: {times} runs" for what, times in runs.items() if times > RETRIES + 1]
-    told = {"done": work.done, "wrong": work.wrong[:20] + often[:5], "missing": work.missing, "longest": work.longest}
+    told = {"done": work.done, "wrong": work.wrong[:20] + often[:5], "tasks": work.tasks, "longest": work.longest}
+    print("worked", flush=True)
+    sys.stdin.readline()  # until the node that was struck last lives again
+    if not work.wrong:
+        work.end()
+        told["kept"] = nodeskept.kept(given.patience)
     print("told " + json.dumps(told | {"again": sum(times - 1 for times in runs.values())}), flush=True)
     ray.shutdown()
 
