@@ -156,12 +156,13 @@ assert ray.get(A.remote().m.remote()) == 1
 
 
 def test_waiting_is_explained(tmp_path: Path) -> None:
-    said, explained = tmp_path / "stderr", tmp_path / "explained"
+    said, begun, explained = tmp_path / "stderr", tmp_path / "begun", tmp_path / "explained"
     body = f"""
 from pathlib import Path
 
 @ray.remote(resources={{"tool": 1}})
 def hold():
+    Path({str(begun)!r}).touch()
     while not Path({str(explained)!r}).exists():
         time.sleep(0.01)
 
@@ -170,6 +171,8 @@ def other():
     pass
 
 first = hold.remote()
+while not Path({str(begun)!r}).exists():  # else the other function may get the tool first
+    time.sleep(0.01)
 queued = hold.remote()  # behind another call of its own function: an ordinary queue
 ray.get(other.remote())
 """

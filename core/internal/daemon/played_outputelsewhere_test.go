@@ -54,12 +54,15 @@ func TestOutput_JobEnd_AnswersAfterTheLastLineOfOtherNodes(t *testing.T) {
 	})
 }
 
-// The driver's process gives the node up when the last worker of its job dies there.
+// The driver's process gives the node up, and the last worker of its job dies there. If the scheduler saw the worker die before the
+// process left, it would start a spare worker, which keeps the job on the node for as long as it may be idle.
 func TestOutput_LastWorkerElsewhereDies_ItsLastWordsCome(t *testing.T) {
 	b, d, g, h := leasedAfar(t)
 	h.Tell(`eprint its last words\n`)
-	_ = unix.Kill(h.Pid, unix.SIGKILL)
+	_ = unix.Kill(h.Pid, unix.SIGSTOP) // it does not end when it is asked to
 	g.Peer.Close()
+	play.Eventually(t, "the process has left", func() bool { return counts(t, b)["n_owners"] <= 1 })
+	_ = unix.Kill(h.Pid, unix.SIGKILL)
 	d.Line("its last words")
 	play.Eventually(t, "nothing is left", func() bool {
 		n := counts(t, b)

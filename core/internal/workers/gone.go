@@ -11,9 +11,13 @@ import (
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// statusWait is how long the end of a worker waits for its exit status, which the
-// zygote tells if the process was not there to be asked any more.
+// statusWait is how long the end of a worker waits for what may never come: an exit status other than 0 from the zygote,
+// output, and the end of a connection that another process keeps open.
 const statusWait = 100 * time.Millisecond
+
+// toldWait is how long the end of a worker waits for the exit status if the zygote has already waited for the process:
+// then its message is on its way, and takes longer than a moment only where the zygote gets hardly any processor time.
+const toldWait = 5 * time.Second
 
 // readWait is how long the end of a worker waits until all that the worker sent has been read. Reading takes
 // milliseconds, and much longer only where the daemon gets hardly any processor time.
@@ -61,7 +65,11 @@ func (t *Table) processGone(w *Worker, p *Process) {
 	if peer != nil { // a process that the worker has forked may keep the socket open
 		wait(peer.Done())
 	}
-	wait(w.statusSet)
+	if p.End.Known {
+		wait(w.statusSet)
+	} else {
+		waitFor(w.statusSet, time.After(toldWait))
+	}
 	t.locked(func() { w.setStatus(p.End) })
 	if starting && output != nil {
 		wait(output.Done())

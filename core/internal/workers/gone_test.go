@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/wire"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // What is said of a worker's end is of this worker: how its process ended, what it
@@ -187,6 +189,63 @@ func TestTable_ProcessGone_WhatItSentIsReadFirst(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A zygote that has waited for a worker tells of its exit status later than usual, because the machine is busy.
+func TestTable_ProcessGone_ZygoteTellsLate_StatusIsKnown(t *testing.T) {
+	tb, j := openTable(t)
+	w, _, h := ordered(tb, j)
+	tb.mu.Lock()
+	pid, parent := childOfAnother(t)
+	p, err := Watch(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pid, w.process = pid, p
+	tb.pids[pid] = w
+	tb.SetReady(w)
+	tb.mu.Unlock()
+	_ = unix.Kill(pid, unix.SIGKILL)
+	await.Gone(t, p.Gone, "the process of the worker", parent.Kill)
+	p.End = Ending{} // as when the zygote has waited for the process before its end was looked at
+	go tb.processGone(w, p)
+	select {
+	case <-h.gone:
+		t.Error("the end is told before the zygote has said how the process ended")
+	case <-time.After(3 * statusWait):
+	}
+	tb.reaped(w.pid, 3)
+	select {
+	case <-h.gone:
+	case <-time.After(testLimit):
+		t.Fatal("the end of the worker is not told")
+	}
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	if len(h.ends) != 1 || !strings.Contains(h.ends[0].Detail, "exited with code 3") {
+		t.Errorf("the end is %+v", h.ends)
+	}
+}
+
+// childOfAnother starts a process whose parent is not this one: a shell, which waits for it.
+func childOfAnother(t *testing.T) (pid int, parent *os.Process) {
+	t.Helper()
+	cmd := exec.Command("sh", "-c", "sleep 1000 & echo $!; wait")
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Fscan(out, &pid); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Kill(pid, unix.SIGKILL)
+		_ = cmd.Wait()
+	})
+	return pid, cmd.Process
 }
 
 // connOf returns the connection that a descriptor is.
