@@ -35,10 +35,12 @@ type env struct {
 	Preload []string          `msgpack:"preload"`
 	Bare    bool              `msgpack:"bare"`
 	JobEnv  map[string]string `msgpack:"job_env"`
+
+	Packages []wire.Package `msgpack:"packages"`
 }
 
 func (e *env) spec() wire.EnvSpec {
-	return wire.EnvSpec{Key: e.Key, Python: e.Python, SysPath: e.SysPath, Cwd: e.Cwd, Env: e.Env, Preload: e.Preload, Bare: e.Bare, JobEnv: e.JobEnv}
+	return wire.EnvSpec{Key: e.Key, Python: e.Python, SysPath: e.SysPath, Cwd: e.Cwd, Env: e.Env, Preload: e.Preload, Bare: e.Bare, JobEnv: e.JobEnv, Packages: e.Packages}
 }
 
 type config struct {

@@ -40,6 +40,9 @@ func (d *Daemon) footprint(q wire.FootprintAsk) map[string]uint64 {
 	for name, n := range d.logs.Sizes() {
 		found["n_"+name] = uint64(n)
 	}
+	for name, n := range d.packages.Sizes() {
+		found["n_"+name] = uint64(n)
+	}
 	for name, n := range d.pulls.Sizes() {
 		found["n_"+name] = uint64(n)
 	}

@@ -36,6 +36,8 @@ type Env struct {
 	Preload []string          `msgpack:"preload"`
 	Bare    bool              `msgpack:"bare"`
 	JobEnv  map[string]string `msgpack:"job_env"`
+
+	Packages []wire.Package `msgpack:"packages"`
 }
 
 // EnvOf returns an environment as it travels, nil for none.
