@@ -20,6 +20,7 @@ type RuntimeEnv struct {
 	EnvVars    map[string]string // variables
 	WorkingDir string            // a folder of this machine: their working directory, and where modules are looked for first
 	PyModules  []string          // folders or files of this machine that can be imported
+	Excludes   []string          // what of these is not copied to other nodes, with the syntax of .gitignore
 }
 
 // What a worker finds in its environment about itself, see python/eagleray/_private/calls/environments.py.
@@ -81,6 +82,9 @@ func seal(e *wire.EnvSpec, variables map[string]string, told []byte) {
 	}
 	h := sha256.New()
 	fmt.Fprintf(h, "%q %q %q %v %v", e.Python, e.Cwd, e.JobEnv["PYTHONPATH"], e.Bare, e.Env)
+	for _, p := range e.Packages {
+		fmt.Fprintf(h, " %q %v %q", p.Path, p.Module, p.Excludes)
+	}
 	e.Key = hex.EncodeToString(h.Sum(nil)[:12])
 	e.Env[envKeyVariable] = e.Key
 	if len(told) > 0 {
@@ -137,6 +141,7 @@ func (r *RuntimeEnv) derive(e wire.EnvSpec) (wire.EnvSpec, error) {
 			return e, invalid("RuntimeEnv.PyModules: %q must be a folder or file of this machine: %v", m, err)
 		}
 		folders = append(folders, filepath.Dir(path))
+		e.Packages = append(slices.Clip(e.Packages), wire.Package{Path: path, Module: true, Excludes: r.Excludes})
 		told["py_modules"] = r.PyModules
 	}
 	if r.WorkingDir != "" {
@@ -151,6 +156,7 @@ func (r *RuntimeEnv) derive(e wire.EnvSpec) (wire.EnvSpec, error) {
 			return e, invalid("RuntimeEnv.WorkingDir: %q must be a folder of this machine: %v", r.WorkingDir, err)
 		}
 		e.Cwd = path
+		e.Packages = append(slices.Clip(e.Packages), wire.Package{Path: path, Excludes: r.Excludes})
 		folders = append(folders, path)
 		told["working_dir"] = path
 	}

@@ -106,6 +106,9 @@ var methods = map[string]func(*caller, *args) (any, error){
 		if err := msgpack.Unmarshal(k.body, &e); err != nil {
 			return nil, fault.New(fault.BadRequest, "env_define: %v", err)
 		}
+		if len(e.Packages) > 0 { // they are packed, and may be refused
+			return nil, k.call(wire.TEnvDefine, e, nil)
+		}
 		return nil, k.c.Daemon().Push(wire.TEnvDefine, e)
 	},
 	"actor_by_name": func(k *caller, a *args) (any, error) {
@@ -185,9 +188,11 @@ func clusterMap(i *wire.ClusterInfo) map[string]any {
 	for j, d := range i.Demands {
 		demands[j] = map[string]any{"name": d.Name, "resources": d.Resources, "count": d.Count}
 	}
-	uses := make([]map[string]any, len(i.GPUUses))
-	for j, u := range i.GPUUses {
-		uses[j] = map[string]any{"pid": u.Pid, "name": u.Name, "device": u.Device, "used": u.Bytes, "gpu_memory": u.Share}
+	uses := []map[string]any{}
+	for _, n := range i.Uses() {
+		for _, u := range n.GPUUses {
+			uses = append(uses, map[string]any{"node_id": n.NodeID, "pid": u.Pid, "name": u.Name, "device": u.Device, "used": u.Bytes, "gpu_memory": u.Share})
+		}
 	}
 	return map[string]any{"gpu_uses": uses, "nodes": nodes, "demands": demands, "available": i.ClusterAvailable(), "jobs": i.Jobs, "workers": i.Workers, "actors": i.Actors, "pending": i.Pending,
 		"totals": map[string]any{"resources": i.Totals.Resources, "can_grow": i.Totals.CanGrow, "wait": i.Totals.Wait, "largest_gpu": i.Totals.LargestGPU}}

@@ -98,6 +98,10 @@ def __getattr__(name: str) -> Any:
 
 
 hooks.register(hooks.START_SESSION, lambda: importlib.import_module("eagleray._private.session.driver").auto_init())
+hooks.register(hooks.TOTAL_PER_NODE, lambda: importlib.import_module("eagleray._private.session.api").total_per_node())
+hooks.register(
+    hooks.AVAILABLE_PER_NODE, lambda: importlib.import_module("eagleray._private.session.api").available_per_node()
+)
 
 
 def _no_attribute(name: str, frame: FrameType) -> Exception:

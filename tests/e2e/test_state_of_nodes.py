@@ -194,3 +194,24 @@ def test_a_node_that_does_not_answer_is_named(nodes: Nodes, gate: Path) -> None:
     ray.get(ref)
     until(lambda: ray.available_resources().get("c") == 1.0)
     assert state.list_tasks() is not None
+
+
+def test_resources_of_each_node(nodes: Nodes, gate: Path) -> None:
+    from eagleray._private.state import available_resources_per_node, total_resources_per_node
+
+    ids = {nodes.head.node_id, nodes.b.node_id, nodes.c.node_id}
+    totals = total_resources_per_node()
+    assert set(totals) == ids
+    assert (
+        totals[nodes.b.node_id]["b"] == 2 and totals[nodes.c.node_id]["CPU"] == 1 and "c" not in totals[nodes.b.node_id]
+    )
+    ref = work.options(resources={"b": 0.5}, num_cpus=2).remote(str(gate))
+
+    def seen() -> bool:
+        free = available_resources_per_node()
+        return set(free) == ids and free[nodes.b.node_id]["b"] == 1.5 and "CPU" not in free[nodes.b.node_id]
+
+    until(seen, "the other node's resources are in use")
+    assert available_resources_per_node()[nodes.c.node_id]["c"] == 1
+    gate.touch()
+    ray.get(ref, timeout=60)

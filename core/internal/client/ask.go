@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -19,7 +20,13 @@ func (c *Client) push(t wire.Type, body any) { _ = c.daemon.Push(t, body) }
 
 // DefineEnv makes an environment known to the daemon, for functions and actors that name its key.
 func (c *Client) DefineEnv(e wire.EnvSpec) error {
-	if err := c.daemon.Push(wire.TEnvDefine, e); err != nil {
+	var err error
+	if len(e.Packages) > 0 { // the daemon packs them, and may refuse them
+		err = c.daemon.Call(context.Background(), wire.TEnvDefine, e, nil)
+	} else {
+		err = c.daemon.Push(wire.TEnvDefine, e)
+	}
+	if err != nil {
 		if why := c.Err(); why != nil {
 			return why
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/joblogs"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
+	"github.com/eagleray/eagleray/core/internal/packages"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pulls"
 	"github.com/eagleray/eagleray/core/internal/resource"
@@ -82,7 +83,8 @@ func Open(o Options) (*Daemon, error) {
 	})
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
-	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log})
+	d.packages = packages.NewStore(packages.Options{Dir: o.SessionDir + "/packages", Node: o.Number, Head: o.HeadBulk, Log: d.log})
+	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log, Place: d.packages.Place})
 	if err := d.learnMemory(); err != nil {
 		socket.Close()
 		d.table.Discard()
@@ -132,6 +134,7 @@ func (d *Daemon) Close(keepLogs bool) {
 	if left := d.table.Close(closeLimit); left > 0 {
 		d.log.Warn("processes do not end", "left", left)
 	}
+	d.packages.Close()
 	d.pulls.Close()
 	d.objects.Close()
 	if keepLogs {

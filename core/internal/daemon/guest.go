@@ -140,6 +140,7 @@ func (d *Daemon) JobRuns(id ids.Job, node uint32) { d.logs.Runs(id, node) }
 // JobEnded says that a job has ended whose driver is on another node, or has left.
 func (d *Daemon) JobEnded(id ids.Job) {
 	d.logs.Over(id)
+	d.packages.Ended(id)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if j := d.jobs[id]; j != nil && (j.visits || j.left) && !j.ended && !d.closing {

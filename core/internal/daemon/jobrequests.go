@@ -34,6 +34,10 @@ func (d *Daemon) startJob(ctx context.Context, c *client, m *wire.Message) error
 	if err != nil {
 		return err
 	}
+	if err := d.packFolders(id, &q.Env); err != nil {
+		d.head.EndJob(id, record.JobLost, err.Error())
+		return err
+	}
 	show := func(ls []wire.LogLine) { _ = c.peer.Push(wire.TLogs, wire.LogBatch{Lines: ls}) }
 	var sink *workers.Sink
 	if q.LogToDriver {

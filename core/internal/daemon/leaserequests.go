@@ -22,20 +22,6 @@ func (c *client) define(id sched.ClassID, q *wire.ClassDefine) {
 	c.classes[id] = class{q.Name, q.Enforce}
 }
 
-// defineEnv serves TEnvDefine.
-func (d *Daemon) defineEnv(c *client, m *wire.Message) error {
-	var q wire.EnvSpec
-	if err := m.Decode(&q); err != nil {
-		return err
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if c.job != nil {
-		c.job.DefineEnv(q)
-	}
-	return nil
-}
-
 // defineClass serves TClassDefine.
 func (d *Daemon) defineClass(c *client, m *wire.Message) error {
 	var q wire.ClassDefine

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -51,6 +52,8 @@ type Options struct {
 	Spill       objects.SpillOptions
 	Network     pipes.Network // leads to processes of other nodes; nil: there are no other nodes
 	Objects     pulls.Network // leads to the daemons of other nodes; nil: there are none
+	// HeadBulk dials a connection of its own to the head, for packages. Nil: there are no other nodes.
+	HeadBulk func(context.Context) (net.Conn, error)
 	// NodeOf returns what is known of another node. It may be nil.
 	NodeOf func(number uint32) (record.Node, bool)
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.

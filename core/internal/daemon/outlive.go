@@ -247,6 +247,7 @@ func (d *Daemon) dropJob(j *job) {
 		return
 	}
 	delete(d.jobs, j.ID)
+	d.packages.Left(j.ID)
 	d.table.CloseZygotes(j.Job)
 	d.table.SweepJob(j.Job)
 }

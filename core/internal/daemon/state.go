@@ -16,6 +16,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/machine"
 	"github.com/eagleray/eagleray/core/internal/objects"
 	"github.com/eagleray/eagleray/core/internal/overflow"
+	"github.com/eagleray/eagleray/core/internal/packages"
 	"github.com/eagleray/eagleray/core/internal/pipes"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/progress"
@@ -63,6 +64,7 @@ type Daemon struct {
 	overflow *overflow.Reporter // nil where this node is the only one
 
 	pipes         *pipes.Pipes       // those that end on this node
+	packages      *packages.Store    // folders of runtime environments
 	pulls         *pulls.Pulls       // objects that other nodes have, too
 	logs          *joblogs.Logs      // output of workers whose drivers are on other nodes
 	jobsElsewhere *visitors.Visitors // what other nodes know of jobs

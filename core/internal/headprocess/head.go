@@ -17,6 +17,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
+	"github.com/eagleray/eagleray/core/internal/packages"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
@@ -108,6 +109,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		return err
 	}
 
+	depot, err := packages.OpenDepot(filepath.Join(c.State.folder(dir), "packages"), runs(state), log)
+	if err != nil {
+		return err
+	}
+
 	server := headlink.NewServer(log)
 	h, err := head.Open(head.Options{State: state, Placer: &nodePlacer{server: server, state: state, log: log}, Log: log})
 	if err != nil {
@@ -128,13 +134,14 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 		}()
 	}
 	follow(func() error { return server.Follow(following, state) })
+	follow(func() error { return followJobs(following, state, depot) })
 
 	tokens := func() []pki.Token { return []pki.Token{token} }
 	joins := &join.Server{Self: self, Authority: authority, Tokens: tokens, State: state, Release: release, Log: log}
 	links, err := link.Open(link.Config{
 		Self: self, TLS: cert.TLS(), Tokens: tokens, Resolve: func(uint32) []string { return nil }, // nodes dial
 		Serve: func(_ uint32, s *link.Stream) { s.Close() },
-		Bulk:  func(_ uint32, c net.Conn) { c.Close() },
+		Bulk:  depot.Serve,
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			server.Connected(from, p)
 			return process.Handler(server.Handle)

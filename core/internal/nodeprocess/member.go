@@ -70,6 +70,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway = got.Identity.Number, m, m, m.nodeOf, m.headAway
+	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, process.HeadNumber) }
 	if o.Address == "" {
 		addressed(o, got.Address)
 	}

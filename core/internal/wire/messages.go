@@ -76,6 +76,23 @@ type EnvSpec struct {
 	Preload []string          `msgpack:"preload"` // modules that the zygote imports
 	Bare    bool              `msgpack:"bare"`    // preload nothing of the user's: variables are read at import
 	JobEnv  map[string]string `msgpack:"job_env"` // the driver's own environment, base of the worker's
+
+	Packages []Package `msgpack:"packages"`
+}
+
+// MaxPackages bounds the folders of one environment.
+const MaxPackages = 1024
+
+// Package is a folder or module of an environment. Cwd and SysPath have paths in it.
+type Package struct {
+	Path        string   // of the working directory, or of the module itself
+	Module      bool     // py_modules: the folder above Path is in SysPath
+	Excludes    []string // patterns of what is not copied
+	NoGitignore bool     // .gitignore files exclude nothing
+
+	// Set by the daemon that has packed the folder.
+	Hash string // of the contents, in hexadecimal digits; "": it was not packed
+	Node uint32 // on which Path is
 }
 
 // JobStart registers the driver's program.

@@ -14,6 +14,7 @@ type Options struct {
 	Interpreter string // for environments that name none
 	Lock        *sync.Mutex
 	Log         *slog.Logger
+	Place       Place // nil: environments need nothing of other nodes
 }
 
 // Table is the workers of one node: which are starting, ready or ending. Its owner's

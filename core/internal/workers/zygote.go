@@ -50,6 +50,8 @@ type zygoteSetup struct {
 	Cwd     string            `json:"cwd"`
 	Env     map[string]string `json:"env"`
 	Bare    bool              `json:"bare"`
+
+	Packages []wire.Package `json:"packages,omitempty"`
 }
 
 // ZygoteEvents is what a zygote tells; the methods run on its goroutines.
@@ -89,6 +91,7 @@ type Zygote struct {
 	sock   string
 	events ZygoteEvents
 	logDir string
+	place  Place // nil: all that the environment names is here
 
 	orders chan ForkOrder
 	stop   chan struct{}
@@ -148,7 +151,11 @@ func (z *Zygote) Close(why string) {
 // Run starts the process and serves orders until the zygote or the daemon ends.
 func (z *Zygote) Run(r *Reaper) {
 	var message string
-	conn, err := z.start(r)
+	var conn *net.UnixConn
+	err := z.placed()
+	if err == nil {
+		conn, err = z.start(r)
+	}
 	defer z.ensureEnd()
 	if err != nil {
 		message = err.Error()
@@ -284,7 +291,7 @@ func (z *Zygote) fork(r *Reaper, env []string, files []uintptr) (pid int, err er
 func (z *Zygote) setup(conn *net.UnixConn) error {
 	b, err := json.Marshal(zygoteSetup{
 		Preload: orEmpty(z.spec.Preload), SysPath: orEmpty(z.spec.SysPath), Cwd: z.spec.Cwd,
-		Env: z.spec.Env, Bare: z.spec.Bare,
+		Env: z.spec.Env, Bare: z.spec.Bare, Packages: z.spec.Packages,
 	})
 	if err != nil {
 		return fmt.Errorf("zygote setup: %w", err)

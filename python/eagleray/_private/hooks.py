@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 #: Starts the session of a program that uses the API without init().
 START_SESSION = "start the default session"
+#: What each living node has, and what of that is free.
+TOTAL_PER_NODE = "the resources of each node"
+AVAILABLE_PER_NODE = "the free resources of each node"
 #: What the C extension of eagleray.kernels is configured with.
 KERNELS = "the classes and functions that eagleray._kern uses"
 #: The function behind ``array[index] = value``.

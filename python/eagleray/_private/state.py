@@ -107,3 +107,18 @@ class _Process:
 
 
 process = _Process()
+
+
+def available_resources_per_node() -> dict[str, dict[str, float]]:
+    """Returns what each living node has free, by the nodes' ids. Libraries of Ray's ask this module.
+
+    Resources that are used up are left out, and so is a node that does not answer within two seconds.
+    """
+    found: dict[str, dict[str, float]] = hooks.call(hooks.AVAILABLE_PER_NODE)
+    return found
+
+
+def total_resources_per_node() -> dict[str, dict[str, float]]:
+    """Returns the resources of each living node, by the nodes' ids. Libraries of Ray's ask this module."""
+    found: dict[str, dict[str, float]] = hooks.call(hooks.TOTAL_PER_NODE)
+    return found

@@ -32,8 +32,14 @@ _READ_AT_IMPORT = (
 #: Modules of third parties that a zygote imports before it is asked, if the driver has imported them.
 _PRELOAD_ALWAYS = ("numpy",)
 _PRELOAD_IF_IMPORTED = ("pandas", "numba", "numba.cuda")
-_SUPPORTED = ("env_vars", "working_dir", "py_modules")
+_SUPPORTED = ("env_vars", "working_dir", "py_modules", "excludes")
 _RPC_TIMEOUT_MS = 30_000
+_PACK_TIMEOUT_MS = 600_000
+
+#: What of a folder is not copied to other nodes, unless the variable says otherwise. The names are Ray's.
+_EXCLUDED = ".git,.venv,venv,__pycache__"
+_EXCLUDED_VARIABLE = "RAY_OVERRIDE_RUNTIME_ENV_DEFAULT_EXCLUDES"
+_NO_GITIGNORE_VARIABLE = "RAY_RUNTIME_ENV_IGNORE_GITIGNORE"
 
 #: The mark after the name of a module that a zygote imports when it is idle.
 WHEN_IDLE = "?"
@@ -96,6 +102,8 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
         "preload": setup["preload"],
     }
     spec.update(bare=bool(setup["bare"]), job_env=job_env)
+    if setup.get("packages"):
+        spec["packages"] = setup["packages"]
     return EnvBase(setup["env"].get(KEY_VARIABLE, ""), spec, json.loads(setup["env"].get(USER_VARIABLE) or "{}"))
 
 
@@ -112,7 +120,9 @@ def key_for(session: Session, runtime_env: Mapping[str, Any] | None) -> str:
     made = _derive(base, runtime_env)
     if made.key != base.key:
         try:
-            session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), _RPC_TIMEOUT_MS)
+            # A call is answered when the folders of the environment were brought to the head.
+            limit = _PACK_TIMEOUT_MS if "packages" in made.spec else _RPC_TIMEOUT_MS
+            session.hot.rpc("env_define", pack({**made.spec, "key": made.key}), limit)
         except HotError as error:
             raise explain(error) from None
     session.envs[name] = made.key
@@ -144,6 +154,8 @@ def check_runtime_env(runtime_env: Mapping[str, Any] | None) -> None:
             raise ValueError(
                 f"runtime_env['py_modules'] must list folders or files of this machine, got {value!r:.300}"
             )
+        if name == "excludes" and not (isinstance(value, list) and all(isinstance(item, str) for item in value)):
+            raise TypeError(f"runtime_env['excludes'] must be a list of patterns as in .gitignore, got {value!r:.300}")
 
 
 #: The largest total of bytes of a runtime environment's variables. Ray allows 1 MiB for the whole environment.
@@ -211,6 +223,9 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
         now, before = (python_path.folders(text, cwd) for cwd in (spec["cwd"], base.spec["cwd"]))
         path = [*path[:1], *python_path.follow(path[1:], now, before)]
     spec["sys_path"] = [*ahead, *path]
+    packages = _packages(runtime_env, merged)
+    if packages:
+        spec["packages"] = [*base.spec.get("packages", ()), *packages]
     for name in (KEY_VARIABLE, USER_VARIABLE):
         spec["env"].pop(name, None)
     key = blake2b(json.dumps(spec, sort_keys=True).encode(), digest_size=12).hexdigest()
@@ -218,6 +233,22 @@ def _derive(base: EnvBase, runtime_env: Mapping[str, Any]) -> EnvBase:
     if merged:
         spec["env"][USER_VARIABLE] = json.dumps(merged, default=str)
     return EnvBase(key, spec, merged)
+
+
+def _packages(runtime_env: Mapping[str, Any], merged: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the folders and modules that other nodes get a copy of, as Go's ``wire.Package``."""
+    folders = [(os.path.abspath(_module_path(item)), True) for item in runtime_env.get("py_modules", ())]
+    if "working_dir" in runtime_env:
+        folders.append((os.path.abspath(runtime_env["working_dir"]), False))
+    if not folders:
+        return []
+    text = os.environ.get(_EXCLUDED_VARIABLE, _EXCLUDED)
+    excludes = [*filter(None, map(str.strip, text.split(","))), *merged.get("excludes", ())]
+    no_gitignore = os.environ.get(_NO_GITIGNORE_VARIABLE) == "1"
+    return [
+        {"Path": path, "Module": module, "Excludes": excludes, "NoGitignore": no_gitignore, "Hash": "", "Node": 0}
+        for path, module in folders
+    ]
 
 
 def _always_there() -> list[str]:

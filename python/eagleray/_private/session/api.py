@@ -381,12 +381,19 @@ def nodes() -> list[dict[str, Any]]:
     A node that is alive, and of which nothing was heard for some seconds, has ``Unreachable`` true: nothing new is
     placed there. ``DeathReasonMessage`` says why a node is dead.
 
-    If workers of this node hold memory of NVIDIA GPUs, ``GpuMemory`` in the entry of this node lists which worker
+    If workers of a node hold memory of NVIDIA GPUs, ``GpuMemory`` in the entry of the node lists which worker
     holds how many bytes of which GPU.
     """
     rows = []
     session = _state_session()
     found = fetch_cluster(session)
+    if any(
+        node["alive"] and node["node_id"] != session.node_id and "GPU" in node["resources"] for node in found["nodes"]
+    ):
+        found = fetch_cluster(session, use=True)  # the other nodes are asked who holds what
+    gpu_uses: dict[bytes, list[dict[str, Any]]] = {}
+    for use in found["gpu_uses"]:
+        gpu_uses.setdefault(use["node_id"], []).append(_gpu_use(use))
     for node in found["nodes"]:
         node_id = node["node_id"].hex()
         rows.append(
@@ -408,11 +415,7 @@ def nodes() -> list[dict[str, Any]]:
                 "Unreachable": node["unreachable"],
                 "Resources": from_units(node["resources"]) if node["alive"] else {},
                 "Labels": {"ray.io/node-id": node_id, **(node.get("labels") or {})},
-                **(
-                    {"GpuMemory": [_gpu_use(use) for use in found["gpu_uses"]]}
-                    if node["node_id"] == session.node_id and found["gpu_uses"]
-                    else {}
-                ),
+                **({"GpuMemory": gpu_uses[node["node_id"]]} if node["node_id"] in gpu_uses else {}),
             }
         )
     return rows
@@ -441,6 +444,25 @@ def available_resources() -> dict[str, float]:
     """
     found = fetch_cluster(_state_session(), use=True)["available"]
     return {name: amount for name, amount in from_units(found).items() if amount > 0}
+
+
+def available_per_node() -> dict[str, dict[str, float]]:
+    """Returns what each living node has free; see ``state.available_resources_per_node``."""
+    found = fetch_cluster(_state_session(), use=True)
+    return {
+        node["node_id"].hex(): {name: amount for name, amount in from_units(node["available"]).items() if amount > 0}
+        for node in found["nodes"]
+        if node["alive"] and node["available"] is not None
+    }
+
+
+def total_per_node() -> dict[str, dict[str, float]]:
+    """Returns what each living node has; see ``state.total_resources_per_node``."""
+    session = _state_session()
+    found = fetch_cluster(session)
+    totals = {node["node_id"].hex(): from_units(node["resources"]) for node in found["nodes"] if node["alive"]}
+    totals[session.node_id.hex()] = from_units(found["totals"]["resources"])  # this node's as they are now
+    return totals
 
 
 def get_gpu_ids() -> list[int] | list[str]:

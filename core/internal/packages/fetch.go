@@ -1,0 +1,104 @@
+package packages
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/eagleray/eagleray/core/internal/archive"
+)
+
+// patience is how long a node tries to reach the head about a package.
+const patience = 60 * time.Second
+
+// pauses between attempts to reach the head.
+const (
+	firstPause = 50 * time.Millisecond
+	maxPause   = 2 * time.Second
+)
+
+// fetch gets a package and unpacks it in a new folder. A connection that breaks is made again.
+func (s *Store) fetch(ctx context.Context, h Hash) (dir string, err error) {
+	if err := os.MkdirAll(s.o.Dir, 0o700); err != nil {
+		return "", err
+	}
+	f, err := os.CreateTemp(s.o.Dir, "*"+coming)
+	if err != nil {
+		return "", err
+	}
+	defer os.Remove(f.Name())
+	defer f.Close()
+	if err := s.persist(ctx, func() error { return s.get(ctx, h, f) }); err != nil {
+		return "", err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return "", err
+	}
+	if dir, err = os.MkdirTemp(s.o.Dir, "new-"); err != nil {
+		return "", err
+	}
+	return dir, archive.Unpack(f, dir)
+}
+
+// persist tries something with the head until it works, the head refuses it, or patience is over.
+func (s *Store) persist(ctx context.Context, try func() error) error {
+	if s.o.Head == nil {
+		return errNoHead
+	}
+	until := time.Now().Add(patience)
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		err := try()
+		var refused *refusedError
+		var disk *fs.PathError
+		switch {
+		case err == nil || errors.As(err, &refused) || errors.As(err, &disk) || errors.Is(err, ErrMissing):
+			return err
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case time.Now().After(until):
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// get receives a package from the head.
+func (s *Store) get(ctx context.Context, h Hash, f *os.File) error {
+	if err := rewind(f); err != nil {
+		return err
+	}
+	c, err := s.o.Head(ctx)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	defer closedWith(ctx, c)()
+	if err := (&request{what: askGet, hash: h}).write(c); err != nil {
+		return err
+	}
+	what, size, err := readAnswer(c)
+	if err != nil {
+		return err
+	}
+	if what != sayComes {
+		return fmt.Errorf("the head answers %d to the question for package %s", what, h)
+	}
+	return receiveFile(c, f, size, h)
+}
+
+// rewind empties a file.
+func rewind(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.Seek(0, io.SeekStart)
+	return err
+}
