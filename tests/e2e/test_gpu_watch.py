@@ -155,6 +155,31 @@ def test_without_enforcement_it_is_only_shown(run: Any) -> None:
     assert "'name': 'Holder', 'device': '0', 'used': 3221225472, 'gpu_memory': 1073741824}" in done.stdout
 
 
+def test_what_workers_of_another_node_hold_is_shown(run: Any) -> None:
+    done = run("""
+        from eagleray.cluster_utils import Cluster
+
+        ray.shutdown()
+        cluster = Cluster(initialize_head=True, head_node_args={"num_gpus": 0}, connect=True)
+        there = cluster.add_node(num_gpus=1, gpu_memory="16GiB")
+
+        @ray.remote(gpu_memory="1GiB")
+        class Holder:
+            def hold(self, count):
+                use(count)
+
+        holder = Holder.remote()
+        ray.get(holder.hold.remote(3 * GIB))
+        held = lambda: {node["NodeID"]: node["GpuMemory"] for node in ray.nodes() if node.get("GpuMemory")}
+        until(held)
+        assert list(held()) == [there.node_id]
+        print(held()[there.node_id])
+        ray.shutdown()
+        cluster.shutdown()
+    """)
+    assert "'name': 'Holder', 'device': '0', 'used': 3221225472, 'gpu_memory': 1073741824}" in done.stdout
+
+
 def test_enforcement_outlives_the_process_that_asks_the_driver(run: Any) -> None:
     done = run("""
         def helpers():

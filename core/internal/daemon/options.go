@@ -56,6 +56,8 @@ type Options struct {
 	HeadBulk func(context.Context) (net.Conn, error)
 	// NodeOf returns what is known of another node. It may be nil.
 	NodeOf func(number uint32) (record.Node, bool)
+	// MostMemory returns the most of the resource memory that one living node of the cluster has. Nil: there are no other nodes.
+	MostMemory func() int64
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
 	// Promise is where the node writes until when the cluster counts on it; nil: nobody can start elsewhere what this node has.

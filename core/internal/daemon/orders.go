@@ -3,6 +3,7 @@ package daemon
 import (
 	"fmt"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/pressure"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
@@ -33,6 +34,9 @@ func (d *Daemon) carryOut(a sched.Action, end workers.End) {
 		if c := d.clients[a.Client]; c != nil {
 			b := wire.LeaseBroken{LeaseID: uint64(a.Lease), Detail: end.Detail, Code: string(end.Code), Bytes: end.Bytes}
 			b.Begun, b.Known = c.begun.GiveBack(b.LeaseID)
+			if end.Code == fault.OutOfMemory {
+				b.Memory = d.mostMemory()
+			}
 			_ = c.peer.Push(wire.TLeaseBroken, b)
 		}
 	case sched.ClassFailed:
@@ -50,6 +54,15 @@ func (d *Daemon) carryOut(a sched.Action, end workers.End) {
 	default:
 		d.overflow.CarryOut(a, d.m)
 	}
+}
+
+// mostMemory returns the most of the resource memory that one living node has; mu held.
+func (d *Daemon) mostMemory() int64 {
+	most := int64(d.m.Totals()["memory"])
+	if d.o.MostMemory != nil {
+		most = max(most, d.o.MostMemory())
+	}
+	return most
 }
 
 // startWorker adds a worker and has it forked; mu held.

@@ -70,6 +70,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
 	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway = got.Identity.Number, m, m, m.nodeOf, m.headAway
+	o.MostMemory = m.mostMemory
 	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, process.HeadNumber) }
 	if o.Address == "" {
 		addressed(o, got.Address)
@@ -267,6 +268,18 @@ func (m *member) nodeOf(number uint32) (record.Node, bool) {
 	defer m.mu.Unlock()
 	n, known := m.nodes[number]
 	return n, known
+}
+
+// mostMemory returns the most of the resource memory that one living node has.
+func (m *member) mostMemory() (most int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, n := range m.nodes {
+		if n.State == record.NodeAlive {
+			most = max(most, n.Resources["memory"])
+		}
+	}
+	return most
 }
 
 // keep notes the record of a node, and returns the one before. It reports whether nodes besides this one are alive.

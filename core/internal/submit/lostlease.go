@@ -47,6 +47,9 @@ func (c *Submitter) LeaseBroken(b *wire.LeaseBroken) {
 		return
 	}
 	l.Broken, l.Detail, l.Code, l.Held, l.Begun, l.Known = true, b.Detail, fault.Code(b.Code), b.Bytes, b.Begun, b.Known
+	if b.Memory > 0 {
+		c.memory = b.Memory
+	}
 	switch {
 	case l.Gone:
 		c.retryLost(l, b.Detail)

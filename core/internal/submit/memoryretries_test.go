@@ -8,6 +8,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/refs"
 	"github.com/eagleray/eagleray/core/internal/templates"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // A task whose worker was ended for want of memory is tried again without end, or as often as the variable
@@ -60,12 +61,16 @@ func TestOutOfMemory_NodeHasNoMore_SaysWhatItAskedFor(t *testing.T) {
 		env   map[string]int
 		ooms  uint8
 		words string // "": it is tried again
+
+		largest int64 // what the largest node has, 0: this node is alone
 	}{
-		{"it asks for all", 100 * mib, 100 * mib, map[string]int{}, 1, "\nIt was tried 2 times, the last time with memory=104857600, which is all that the node has."},
-		{"it asks for half", 100 * mib, 50 * mib, map[string]int{}, 1, ""},
-		{"it asks for half and may not again", 100 * mib, 50 * mib, map[string]int{"task_oom_retries": 1}, 1, "\nIt was tried 2 times, the last time with memory=52428800 (task_oom_retries=1)."},
-		{"it has asked for none and may not again", 100 * mib, 0, map[string]int{"task_oom_retries": 0}, 0, "\nIt was tried once (task_oom_retries=0)."},
-		{"it has asked for none", 100 * mib, 0, map[string]int{}, 0, ""},
+		{"it asks for all", 100 * mib, 100 * mib, map[string]int{}, 1, "\nIt was tried 2 times, the last time with memory=104857600, which is all that the node has.", 0},
+		{"it asks for half", 100 * mib, 50 * mib, map[string]int{}, 1, "", 0},
+		{"it asks for half and may not again", 100 * mib, 50 * mib, map[string]int{"task_oom_retries": 1}, 1, "\nIt was tried 2 times, the last time with memory=52428800 (task_oom_retries=1).", 0},
+		{"it has asked for none and may not again", 100 * mib, 0, map[string]int{"task_oom_retries": 0}, 0, "\nIt was tried once (task_oom_retries=0).", 0},
+		{"it has asked for none", 100 * mib, 0, map[string]int{}, 0, "", 0},
+		{"it asks for all, and another node has more", 100 * mib, 100 * mib, map[string]int{}, 1, "", 150 * mib},
+		{"it asks for all that the largest node has", 100 * mib, 150 * mib, map[string]int{}, 1, "\nIt was tried 2 times, the last time with memory=157286400, which is all that any node has.", 150 * mib},
 	} {
 		c := newQuiet(t)
 		c.numbers = x.env
@@ -77,6 +82,11 @@ func TestOutOfMemory_NodeHasNoMore_SaysWhatItAskedFor(t *testing.T) {
 		}
 		k, o := taken(t, c, id)
 		k.OOMs = x.ooms
+		if x.largest > 0 {
+			c.Leases[9] = &Lease{ID: 9}
+			c.LeaseBroken(&wire.LeaseBroken{LeaseID: 9, Memory: x.largest})
+			delete(c.Leases, 9)
+		}
 		c.outOfMemory(k, "there was no memory", 7<<20)
 		got := ""
 		if o.State() == refs.Failed {
@@ -85,7 +95,7 @@ func TestOutOfMemory_NodeHasNoMore_SaysWhatItAskedFor(t *testing.T) {
 		if got != x.words || (c.Delayed[k] != nil) != (x.words == "") {
 			t.Errorf("%s: %q, want %q", x.what, got, x.words)
 		}
-		if want := min(x.total, max(2*x.asked, 16*mib)); x.words == "" && k.Template.Resources[templates.MemoryName] != want {
+		if want := min(max(x.total, x.largest), max(2*x.asked, 16*mib)); x.words == "" && k.Template.Resources[templates.MemoryName] != want {
 			t.Errorf("%s: it asks for %d, want %d", x.what, k.Template.Resources[templates.MemoryName], want)
 		}
 		c.mu.Unlock()

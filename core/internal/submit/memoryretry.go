@@ -41,8 +41,12 @@ func (c *Submitter) triedOOM(t *Task) string {
 	}
 	n := t.Template.Resources[templates.MemoryName]
 	switch {
-	case t.Template.MoreMemory && n > 0 && n >= c.Totals.Resources[templates.MemoryName]:
-		text += fmt.Sprintf(", the last time with memory=%d, which is all that the node has", n/int64(resource.Unit))
+	case t.Template.MoreMemory && n > 0 && n >= c.mostMemory():
+		whose := "the node"
+		if c.mostMemory() != c.Totals.Resources[templates.MemoryName] {
+			whose = "any node"
+		}
+		text += fmt.Sprintf(", the last time with memory=%d, which is all that %s has", n/int64(resource.Unit), whose)
 	case t.Template.MoreMemory && n > 0:
 		text += fmt.Sprintf(", the last time with memory=%d", n/int64(resource.Unit))
 	}
@@ -54,10 +58,10 @@ func (c *Submitter) triedOOM(t *Task) string {
 
 // Enlarge lets the task ask for twice the memory: of what it has asked for or,
 // if it has not said, of what it held, rounded up. It reports whether that is
-// more than before: nothing has more than the node.
+// more than before: nothing has more than the largest node.
 func (c *Submitter) Enlarge(t *Task, held uint64) bool {
 	tm := t.Template
-	total := c.Totals.Resources[templates.MemoryName]
+	total := c.mostMemory()
 	asked := tm.Resources[templates.MemoryName]
 	if c.asksForAll(tm) {
 		return false
@@ -77,8 +81,16 @@ func (c *Submitter) Enlarge(t *Task, held uint64) bool {
 	return true
 }
 
-// asksForAll reports whether a template asks for all the memory of the node.
+// mostMemory returns the most memory that a node has. It may be more than this node has.
+func (c *Submitter) mostMemory() int64 {
+	if c.memory > 0 {
+		return c.memory
+	}
+	return c.Totals.Resources[templates.MemoryName]
+}
+
+// asksForAll reports whether a template asks for all the memory of the largest node.
 func (c *Submitter) asksForAll(tm *Template) bool {
 	asked := tm.Resources[templates.MemoryName]
-	return asked > 0 && asked >= c.Totals.Resources[templates.MemoryName]
+	return asked > 0 && asked >= c.mostMemory()
 }

@@ -26,6 +26,7 @@ var notInSnapshot = map[string]map[string]string{
 		"closed":       "the successor's session has not ended",
 		"why":          "the successor's session has not ended",
 		"leaving":      "the successor's session says when it may end",
+		"memory":       "the next worker that is ended for want of memory brings it again",
 		"Unqueued":     "the worker waits for what is in no queue before it hands over",
 		"Delayed":      "the successor tries the task at once",
 		"Cancels":      "it measures how many tasks the program cancels at a time",
@@ -262,6 +263,7 @@ func busy(t *testing.T) *busyProcess {
 	b.generators(items)
 	c := &b.Submitter
 	c.closed, c.why, c.leaving = true, fault.New(fault.Closed, "it ends"), true
+	c.memory = 1
 	c.FreeIDs, c.IdleTimer, c.IdleLook, c.Unqueued = []int{99}, time.NewTimer(time.Hour), time.Now(), 1
 	set(&c.Pool, "begun", new(progress.LeasePage))
 	c.Cancels = cancellation.Burst{N: 1}

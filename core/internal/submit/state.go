@@ -71,6 +71,8 @@ type Submitter struct {
 	Cancels  cancellation.Burst
 	outbox   cancellation.Outbox // cancellations that have not arrived; a successor does not get them
 
+	memory int64 // the most memory of a node, as was last heard with the end of a worker; 0: nothing was heard
+
 	actors     actors.Table
 	Actors     map[ids.Actor]*Actor
 	Generators generators.Table

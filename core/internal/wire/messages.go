@@ -202,6 +202,7 @@ type LeaseBroken struct {
 	Detail  string // "worker pid 12 was killed by signal 9 (SIGKILL)"
 	Code    string // what its task fails with, "" for a crash
 	Bytes   uint64 // code out_of_memory: what the worker held, 0 when not known
+	Memory  int64  // code out_of_memory: the most of the resource memory that one living node has in all
 
 	// To a guest, who has no page of begun tasks at the worker:
 	Begun uint32 // the number of the task that the worker began last, 0 for none
