@@ -49,8 +49,14 @@ func (m *Machine) Doubt(id Node, doubted bool) {
 	m.decide()
 }
 
-// NodeGone says that a node is dead. All that is known of it is forgotten.
+// NodeGone says that a node is dead. All that is known of it is forgotten. An earlier process of the head may have told the node to
+// start actors, and this one may never have heard of it.
 func (m *Machine) NodeGone(id Node) {
+	for _, a := range slices.Clone(m.ordered) { // who places actors knows that the node is dead
+		if a.at == id {
+			m.forget(a)
+		}
+	}
 	n := m.nodes[id]
 	if n == nil {
 		return
@@ -60,11 +66,6 @@ func (m *Machine) NodeGone(id Node) {
 		m.close(t)
 	}
 	m.pauses = slices.DeleteFunc(m.pauses, func(p pause) bool { return p.node == n })
-	for _, a := range slices.Clone(m.ordered) { // who places actors knows that the node is dead
-		if a.at == id {
-			m.forget(a)
-		}
-	}
 	delete(m.nodes, id)
 	delete(m.named, n.name)
 	m.grew = true // what has waited for this node alone may go elsewhere

@@ -23,6 +23,7 @@ type living struct {
 	started bool
 	over    bool
 	told    bool // that it is infeasible
+	again   bool // another head is about to repeat the order
 }
 
 // hosted is an incarnation at a node.
@@ -106,12 +107,55 @@ func (w *world) restart(dead Node) {
 	}
 }
 
+// anew begins another process of the head. It knows what was committed. All connections end, and orders that had not arrived are lost.
+func (w *world) anew() {
+	w.log.Note("the head begins anew")
+	last := Ticket(0)
+	for id := range w.used {
+		last = max(last, id)
+	}
+	w.m = New(Options{FirstTicket: last + 1})
+	w.m.Advance(w.now)
+	clear(w.tickets)
+	clear(w.actorTickets)
+	clear(w.levels)
+	for _, n := range w.sorted() {
+		n.up, n.quiet = false, false
+		n.life++
+		w.net.LoseAll(channel{0, n.id, reliable})
+		w.net.Block(channel{0, n.id, reliable})
+		w.net.Block(channel{n.id, 0, reliable})
+	}
+	w.m.Await(true)
+	for _, a := range w.actors {
+		if n := w.nodes[a.at]; a.over && n != nil {
+			w.net.Send(channel{0, n.id, reliable}, stopOrder{a.ID})
+		}
+		if a.told = false; !a.over && !a.started {
+			q := a.Actor
+			q.At, a.again = a.at, a.at != 0
+			w.m.PlaceActor(q)
+		}
+	}
+	w.obey()
+}
+
+// allHeard has the machine know whether it has heard all nodes that are alive.
+func (w *world) allHeard() {
+	w.m.Await(slices.ContainsFunc(w.sorted(), func(n *played) bool { return w.m.nodes[n.id] == nil }))
+}
+
 // ordered checks an order to start an actor, commits it and sends it.
 func (w *world) ordered(o StartActor) {
 	a, n := w.actor(o.ID), w.nodes[o.Node]
 	switch {
 	case a.ID != o.ID || a.over || a.started:
 		panic(fmt.Sprintf("%s: it is %s, over %v, started %v", o, a.ID, a.over, a.started))
+	case a.again && a.at == o.Node && !w.used[o.Ticket]: // the head before may have told the node
+		a.again = false
+		w.used[o.Ticket] = true
+		w.net.Send(channel{0, n.id, reliable}, startOrder{a.Actor, o.Ticket})
+		return
 	case n == nil || !n.up || n.stock == nil || n.quiet:
 		panic(fmt.Sprintf("%s: the node is gone, silent or unknown", o))
 	case a.at != 0:
@@ -189,7 +233,13 @@ func (w *world) orderAt(n *played, msg any) {
 	switch msg := msg.(type) {
 	case startOrder:
 		if there := n.hosts[msg.a.ID.Actor]; there != nil && there.a.ID.Incarnation >= msg.a.ID.Incarnation {
-			panic(fmt.Sprintf("%s is told to node %d twice", msg.a.ID, n.id))
+			if there.ticket >= msg.ticket {
+				panic(fmt.Sprintf("%s is told to node %d twice", msg.a.ID, n.id))
+			}
+			if there.ticket = msg.ticket; there.holds != nil {
+				w.taken(n, there)
+			}
+			return
 		}
 		n.hosts[msg.a.ID.Actor] = &hosted{a: msg.a, ticket: msg.ticket}
 		w.starts(n)
@@ -274,8 +324,8 @@ func (w *world) wordAt(n *played, msg any) {
 		if w.bug == "a refusal is lost" && w.die.OneIn(2) {
 			return
 		}
-		if a := w.actor(msg.id); a.ID == msg.id && !a.over {
-			a.at = 0
+		if at, ticket := w.m.OrderedTo(msg.id); at == n.id && ticket == msg.ticket { // else the order was repeated with another ticket
+			w.actor(msg.id).at = 0
 		}
 		w.log.Note("node %d has given %s back", n.id, msg.id)
 		w.m.ActorRefused(n.id, msg.id, msg.ticket)

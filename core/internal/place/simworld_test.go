@@ -163,6 +163,7 @@ func (w *world) connect(n *played) {
 	w.net.Unblock(channel{n.id, 0, reliable})
 	w.m.NodeUp(n.id)
 	w.m.Name(n.id, named(n.id))
+	w.allHeard()
 	w.report(n)
 	for _, k := range n.keys() {
 		w.say(n, k)
@@ -229,7 +230,7 @@ func (w *world) level(n *played, k Key, level int) {
 // Step implements sim.World.
 func (w *world) Step() error {
 	n := sim.Pick(w.die, w.sorted())
-	switch w.die.N(28) {
+	switch w.die.N(29) {
 	case 0, 1, 2:
 		w.changeWant(n)
 	case 3, 4:
@@ -270,6 +271,10 @@ func (w *world) Step() error {
 		}
 	case 15:
 		w.comesUp(n)
+	case 16:
+		if w.die.OneIn(20) {
+			w.anew()
+		}
 	default:
 		w.deliver()
 	}
@@ -321,6 +326,7 @@ func (w *world) dies(n *played) {
 	}
 	w.unheard(n)
 	w.m.NodeGone(n.id)
+	w.allHeard()
 	w.obey()
 	w.restart(n.id)
 	w.obey()
@@ -328,7 +334,7 @@ func (w *world) dies(n *played) {
 
 // doubt has the head hear nothing of a node for a while, or hear it again.
 func (w *world) doubt(n *played, quiet bool) {
-	if n.quiet == quiet {
+	if n.quiet == quiet || w.m.nodes[n.id] == nil { // one that this head has never heard gets nothing anyway
 		return
 	}
 	n.quiet = quiet

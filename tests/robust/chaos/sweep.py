@@ -86,11 +86,12 @@ def sweep(kind: type[Session], first: int, programs: int, shrinking: float) -> i
                 break
             done.update(name for name, _ in steps)
         else:
-            kills = done["kill_worker"] + done["kill_holder"] + done["kill_node"]
+            kills = done["kill_worker"] + done["kill_holder"]
+            nodes = f"{done['kill_node']} nodes lost, " if done["kill_node"] else ""
             print(
                 f"seeds {first} to {first + programs - 1}: {programs} random programs of {STEPS} steps in "
-                f"{time.monotonic() - start:.0f} s ({kills} kills, {done['cancel']} cancels): nothing freed early, "
-                "nothing kept"
+                f"{time.monotonic() - start:.0f} s ({nodes}{kills} kills, {done['cancel']} cancels): "
+                "nothing freed early, nothing kept"
             )
             return 0
     if shrinking:
