@@ -75,8 +75,8 @@ class RuntimeContext:
     def get_actor_incarnation(self) -> int | None:
         """The number of this process among those that have run the actor, from 1; None outside of actors.
 
-        Each restart has a higher number, which the cluster has committed. So it is a fencing token: a store that takes it
-        with every write, and refuses lower numbers than it has seen, takes nothing from a process that was replaced.
+        Each restart has a higher number, which the cluster has committed. So it is a fencing token: a store that gets
+        it with every write, and refuses lower numbers than it has seen, takes nothing from a process that was replaced.
         """
         return here.actor.incarnation if here.actor is not None else None
 

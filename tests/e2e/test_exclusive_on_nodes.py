@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import signal
 import time
@@ -50,8 +49,8 @@ def gone(pid: int) -> bool:
 
 KINDS = {"plain", "threads", "async", "items"}
 
-# Each call is a line: kind, token, pid, time. The driver keeps many calls of each actor waiting, so that a process that goes on where it
-# must not begins one at once. A call is short, and its line is written before it does anything else.
+# Each call is a line: kind, token, pid, time. The driver keeps many calls of each actor waiting, so that a process that
+# goes on where it must not begins one at once. The line is the first thing that a call does.
 PROGRAM = """
     import json, os, sys, time
     import eagleray as ray
@@ -143,7 +142,10 @@ def check(rows: list[tuple[str, int, int, float]]) -> dict[str, list[int]]:
         assert token >= newest.get(kind, 0), f"{kind}: token {token} executes a call at {at} after token {newest[kind]}"
         newest[kind] = token
         assert owners.setdefault((kind, token), pid) == pid, f"{kind}: two processes have token {token}"
-    return {kind: [owners[kind, token] for token in range(1, newest[kind] + 1) if (kind, token) in owners] for kind in newest}
+    return {
+        kind: [owners[kind, token] for token in range(1, newest[kind] + 1) if (kind, token) in owners]
+        for kind in newest
+    }
 
 
 @pytest.mark.parametrize("what", ["the whole node", "the daemon"])
@@ -178,3 +180,33 @@ def test_a_node_is_stopped_and_goes_on_after_the_restart(cluster: TwoNodes, tmp_
         driver.kill()
         out, _ = driver.communicate(timeout=LIMIT)
     assert "Traceback" not in out, out
+
+
+KILLS = """
+    import os
+    import eagleray as ray
+
+    ray.init()
+
+    @ray.remote(num_cpus=0, exclusive=True, max_restarts=-1, max_task_retries=-1, scheduling_strategy="SPREAD")
+    class Actor:
+        def call(self):
+            token = ray.get_runtime_context().get_actor_incarnation()
+            with open({path!r}, "a") as file:
+                file.write(f"plain {{token}} {{os.getpid()}} 0\\n")
+            return ray.get_runtime_context().get_node_id()
+
+    actor = Actor.remote()
+    nodes = {{ray.get(actor.call.remote())}}
+    for _ in range(10):
+        waiting = [actor.call.remote() for _ in range(50)]
+        ray.kill(actor, no_restart=False)
+        nodes.add(ray.get(actor.call.remote()))
+    print(len(nodes))
+"""
+
+
+def test_an_actor_that_is_killed_restarts_elsewhere_when_its_process_is_gone(cluster: TwoNodes, tmp_path: Path) -> None:
+    until(lambda: cluster.first("status").count("alive") == 2)
+    assert cluster.first.python(KILLS.format(path=str(tmp_path / "calls"))) == "2\n"
+    assert len(check(lines(tmp_path))["plain"]) >= 10

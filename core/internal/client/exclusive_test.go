@@ -17,7 +17,6 @@ type exclusiveWorker struct {
 	page *promise.Page
 	now  *atomic.Int64
 	p    *fakeCaller
-	task []byte
 }
 
 // startExclusive starts the worker of an exclusive actor, whose node is counted on until the second 10.

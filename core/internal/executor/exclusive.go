@@ -90,20 +90,28 @@ func (x *Executor) paused(l *execute.Lane) bool {
 
 // pauseUntil returns until when to wait for the promise before the next look, and says after a while why calls wait; mu held.
 func (x *Executor) pauseUntil(deadline time.Time) time.Time {
-	now, o := time.Now(), &x.only
-	if o.since.IsZero() {
-		o.since = now
-	}
-	if now.Sub(o.since) >= pauseTell && now.Sub(o.told) >= pauseAgain {
-		o.told = now
-		fmt.Fprintf(os.Stderr, "eagleray: calls of the exclusive actor %s have been waiting for %v, because no head of the cluster has counted on its node for that time and %v more. "+
-			"They go on when a head hears the node again. If the cluster has declared the node dead, this process ends, and calls that may be tried again go to the actor's next process\n",
-			o.name, now.Sub(o.since).Round(time.Second), max(0, o.promise.Over()-now.Sub(o.since)).Round(time.Second))
+	now := time.Now()
+	if text := x.only.waits(now, x.only.promise.Over()); text != "" {
+		fmt.Fprintln(os.Stderr, text)
 	}
 	if next := now.Add(pauseLook); deadline.IsZero() || next.Before(deadline) {
 		return next
 	}
 	return deadline
+}
+
+// waits notes that calls wait. After a while, and again each minute, it returns why; over is for how long nothing has been promised.
+func (o *exclusive) waits(now time.Time, over time.Duration) string {
+	if o.since.IsZero() {
+		o.since = now
+	}
+	if now.Sub(o.since) < pauseTell || now.Sub(o.told) < pauseAgain {
+		return ""
+	}
+	o.told = now
+	return fmt.Sprintf("eagleray: calls of the exclusive actor %s have been waiting for %v: the cluster may have given the actor to another node, because no head has answered this node in time. "+
+		"What was promised to the node ended %v ago. The calls go on when a head hears the node again. If the cluster has declared the node dead, this process ends, "+
+		"and calls that may be tried again go to the actor's next process", o.name, now.Sub(o.since).Round(time.Second), over.Round(time.Second))
 }
 
 // awaitPromise waits until a call may begin. It reports false when no call begins any more; mu held, released meanwhile.
