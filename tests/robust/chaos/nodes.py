@@ -134,6 +134,10 @@ class Striker:
                 return
 
 
+def _has_ended(machine: Machine) -> Callable[[], bool]:
+    return lambda: not machine.members()
+
+
 def left(machines: list[Machine]) -> list[str]:
     """Stops all nodes, and says what of them is there afterwards."""
     found = []
@@ -142,7 +146,7 @@ def left(machines: list[Machine]) -> list[str]:
     sockets = machines[0].lab.run("cat", "/proc/net/unix")
     for machine in machines:
         try:
-            until(lambda m=machine: not m.members(), GONE_S)  # type: ignore[misc]
+            until(_has_ended(machine), GONE_S)
         except TimeoutError:
             found += [f"process {pid} of {machine.name}: {line}" for pid, line in machine.members().items()]
         if str(machine.folder) in sockets:
