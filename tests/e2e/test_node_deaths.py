@@ -73,7 +73,11 @@ WORK = """
             time.sleep(0.01)
         return ray.get_runtime_context().get_node_id()
 
-    once = ray.remote(num_cpus=0, resources={{"b": 0.5}}, max_retries=0)(lambda: time.sleep(600))
+    @ray.remote(num_cpus=0, resources={{"b": 0.5}}, max_retries=0)
+    def once():
+        open(os.path.join(FOLDER, "once"), "w").close()
+        time.sleep(600)
+
     refs = [work.remote(i) for i in range(3)]
     lost = once.remote()
     print("begun", flush=True)
@@ -110,7 +114,7 @@ def test_a_node_that_is_stopped_dies_its_tasks_run_elsewhere_and_it_comes_back(
     for program in (local, driver):
         assert program.stdout is not None and program.stdout.readline() == "begun\n"
     until(lambda: len(list(tmp_path.glob("pid-*"))) == 3)
-    time.sleep(0.2)  # the task that is not tried again begins, too
+    until(lambda: (tmp_path / "once").exists())
     warden = second.pid("warden.pid")
     stopped = below(warden)
     try:
@@ -204,8 +208,12 @@ AHEAD = ["unshare", "--user", "--map-current-user", "--time", "--boottime=100000
 
 
 def test_a_node_whose_clocks_are_days_ahead_lives(cluster: TwoNodes) -> None:
-    if subprocess.run([*AHEAD, "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("time namespaces cannot be made here")
+    tried = subprocess.run([*AHEAD, "true"], capture_output=True, check=False, text=True)
+    if tried.returncode != 0:
+        pytest.skip(
+            "needs a time namespace: Linux 5.6, user namespaces that this user may make, and `unshare` of util-linux "
+            f"2.36 ({tried.stderr.strip()})"
+        )
     node = Node(cluster.mark)
     try:
         words = [f"--address={cluster.address}", f"--token-file={cluster.token}", "--node-name=ahead", "--num-cpus=1"]

@@ -238,7 +238,7 @@ def test_result_of_a_worker_that_is_lost_while_it_writes(nodes: Nodes, tmp_path:
 
     small, big = large.remote()
     until(lambda: runs(tmp_path / "runs") == 1)
-    time.sleep(0.05)
+    time.sleep(0.05)  # in the midst of writing, which nothing tells of; any other moment is right, too
     nodes.kill(first)
     nodes.add(object_store_memory=400_000_000)
     assert get(on("far")(lambda a, b: float(a.sum() + b.sum())).remote(small, big)) == 24_000_000
@@ -257,7 +257,7 @@ def test_argument_is_lost_while_it_is_read(nodes: Nodes, tmp_path: Path) -> None
     ref = make.options(resources={"b": 1, "far": 1}).remote()
     ready(ref)
     total = on("c")(lambda x: (note(tmp_path / "read"), float(x.sum()))[1]).remote(ref)
-    time.sleep(0.05)
+    time.sleep(0.05)  # in the midst of reading, which nothing tells of; any other moment is right, too
     nodes.kill(first)
     third = nodes.add("b", object_store_memory=500_000_000)
     assert get(total) == 30_000_000 and runs(tmp_path / "read") == 1
@@ -269,7 +269,7 @@ def test_waiting_for_what_is_lost(nodes: Nodes) -> None:
 
     @on("far")
     def slow() -> Any:
-        time.sleep(1)
+        time.sleep(1)  # so that the value is not there yet when it is asked for below, on the new node
         return np.ones(MANY)
 
     ref = slow.remote()
@@ -425,5 +425,6 @@ def test_locations(nodes: Nodes) -> None:
     eagleray.cancel(never)
     nodes.kill(first)
     until(lambda: get_object_locations([ref])[ref]["node_ids"] == [second.node_id])
+    wrong: Any = [3]
     with pytest.raises(TypeError, match="takes ObjectRefs, got int"):
-        get_object_locations([3])  # type: ignore[list-item]
+        get_object_locations(wrong)

@@ -44,10 +44,7 @@ class Nodes:
 
     def quiet(self) -> None:
         """Waits until nothing of the test before holds a resource of any node."""
-        end = time.monotonic() + 30
-        while eagleray.available_resources().get("CPU") != 16.0:
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: eagleray.available_resources().get("CPU") == 16.0)
 
 
 @pytest.fixture(scope="module")
@@ -202,9 +199,10 @@ def test_a_node_that_leaves(nodes: Nodes, tmp_path: Path) -> None:
 
 
 def test_ids_that_are_none_are_refused_at_once() -> None:
-    for wrong in ("abc", "x" * 56, 7):
+    none: tuple[Any, ...] = ("abc", "x" * 56, 7)
+    for wrong in none:
         with pytest.raises(ValueError, match="ids of nodes have 56 hexadecimal digits"):
-            stays.options(scheduling_strategy=Affinity(wrong, soft=False))  # type: ignore[arg-type]
+            stays.options(scheduling_strategy=Affinity(wrong, soft=False))
     with pytest.raises(ValueError, match="takes 'DEFAULT', 'SPREAD' or a NodeAffinitySchedulingStrategy"):
         stays.options(scheduling_strategy="PACK")
 

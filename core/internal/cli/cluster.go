@@ -106,19 +106,7 @@ func (c *cluster) close() { c.peer.Close() }
 // callLimit bounds a question of the command line.
 const callLimit = 10 * time.Second
 
-func (c *cluster) call(t wire.Type, reply any) error { return c.callWithin(callLimit, t, reply) }
-
-// info asks what the cluster is and does.
-func (c *cluster) info(q wire.ClusterAsk) (*wire.ClusterInfo, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), callLimit)
-	defer cancel()
-	info := new(wire.ClusterInfo)
-	return info, c.peer.Call(ctx, wire.TClusterInfo, q, info)
-}
-
-func (c *cluster) callWithin(limit time.Duration, t wire.Type, reply any) error {
-	return c.askWithin(limit, t, nil, reply)
-}
+func (c *cluster) call(t wire.Type, reply any) error { return c.ask(t, nil, reply) }
 
 // ask is call for a question with a body.
 func (c *cluster) ask(t wire.Type, body, reply any) error {

@@ -101,10 +101,16 @@ func (m *host) head(flags ...string) (address, token string) {
 // awaitStatus waits until the status matches.
 func (m *host) awaitStatus(pattern string) string {
 	m.t.Helper()
+	return m.awaitAnswer(0, pattern)
+}
+
+// awaitAnswer runs `status` until it ends with that exit status and a text that has the pattern.
+func (m *host) awaitAnswer(exit int, pattern string) string {
+	m.t.Helper()
 	want := regexp.MustCompile(pattern)
 	for end := time.Now().Add(20 * time.Second); ; {
 		status, text := m.run("status")
-		if status == 0 && want.MatchString(text) {
+		if status == exit && want.MatchString(text) {
 			return text
 		}
 		if time.Now().After(end) {

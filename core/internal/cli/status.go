@@ -38,12 +38,12 @@ func runStatus(args []string, out, errs io.Writer) error {
 	if head.Away != "" {
 		return fmt.Errorf("the daemon (pid %d) runs, but the head of its cluster is away: %s", c.pid, head.Away)
 	}
-	info, err := c.info(wire.ClusterAsk{Use: true})
-	if err != nil {
+	var info wire.ClusterInfo
+	if err := c.ask(wire.TClusterInfo, wire.ClusterAsk{Use: true}, &info); err != nil {
 		return noStatus(c, err)
 	}
 	tellUnused("status", unusedGiven(statusOptions, flags), errs)
-	printStatus(out, dir, info)
+	printStatus(out, dir, &info)
 	return nil
 }
 

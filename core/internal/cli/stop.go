@@ -80,7 +80,7 @@ func (s *started) stop(grace time.Duration, force bool, out io.Writer) (wait fun
 	if c, err := dialCluster(s.dir); err == nil {
 		what = ""
 		var info wire.ClusterInfo
-		if c.callWithin(askLimit, wire.TClusterInfo, &info) == nil {
+		if c.askWithin(askLimit, wire.TClusterInfo, nil, &info) == nil {
 			what = fmt.Sprintf(", %s, %s, %s", count(info.Jobs, "job"), count(info.Workers, "worker"), count(info.Actors, "actor"))
 		}
 		c.close()

@@ -147,7 +147,10 @@ func (s *symmetric) dismiss(m *member) {
 			s.say("%s of this cluster still run: end them with eagleray stop", count(len(alive)-1, "other node"))
 			break
 		}
-		time.Sleep(symmetricLook)
+		if err := s.pause(m); err != nil {
+			s.say("%s of this cluster may still run: %v", count(len(alive)-1, "other node"), err)
+			return
+		}
 		if alive, err = m.nodes(); err != nil {
 			return
 		}

@@ -25,8 +25,15 @@ def unavailable() -> str:
     try:
         done = subprocess.run([*words, "sh", "-c", script], capture_output=True, text=True, timeout=_COMMAND_S)
     except OSError as error:
-        return f"no namespaces: {error}"
-    return "" if done.returncode == 0 else f"no namespaces: {done.stderr.strip()}"
+        why = str(error)
+    else:
+        if done.returncode == 0:
+            return ""
+        why = done.stderr.strip()
+    return (
+        "needs user and network namespaces that this user may make, `unshare` of util-linux, `ip` and `tc` of "
+        f"iproute2, and the kernel's veth and tbf ({why})"
+    )
 
 
 class Lab:
