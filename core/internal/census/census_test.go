@@ -3,11 +3,9 @@ package census
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/play/peers"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -23,10 +22,9 @@ import (
 // world is a cluster with a head and nodes 1, 2 and so on. Connections are made when they are wanted.
 type world struct {
 	inquiry.Reads
-	mu    sync.Mutex
+	net   peers.Network
 	nodes []*node
-	peers map[[2]uint32]*wire.Peer // by node and other node
-	err   error                    // of the head
+	err   error // of the head
 }
 
 // node is a daemon that a test plays.
@@ -38,7 +36,6 @@ type node struct {
 
 	processes []Process
 	dead      bool
-	away      bool          // it cannot be reached
 	hold      chan struct{} // not nil: messages are handled when it is closed
 	asked     int           // messages that have come
 	refused   []error
@@ -49,17 +46,18 @@ type node struct {
 func play(t *testing.T, nodes uint32, f func(t *testing.T, w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{peers: make(map[[2]uint32]*wire.Peer)}
+		w := new(world)
 		ctx, cancel := context.WithCancel(t.Context())
 		for i := range nodes {
 			n := &node{w: w, number: i + 1, id: ids.Node{byte(i + 1)}, site: "f.py:f:1"}
 			n.Census = New(Options{Self: n.id, Node: n, Network: n, Context: ctx, Refused: func(err error) { n.refused = append(n.refused, err) }})
 			w.nodes = append(w.nodes, n)
+			w.net.Add(n.number, n.got)
 		}
 		defer func() {
 			cancel()
 			for _, n := range w.nodes {
-				w.cut(n.number)
+				w.net.Cut(n.number)
 				for _, p := range n.processes {
 					p.Peer.Close()
 				}
@@ -92,37 +90,8 @@ func (w *world) Jobs(context.Context) ([]record.Job, error) {
 	return []record.Job{{Node: w.nodes[0].id, State: record.JobRunning}}, nil
 }
 
-// cut breaks the connections of a node.
-func (w *world) cut(number uint32) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for k, p := range w.peers {
-		if k[0] == number || k[1] == number {
-			go p.Close()
-			delete(w.peers, k)
-		}
-	}
-}
-
 // Control implements Network.
-func (n *node) Control(to uint32) (*wire.Peer, error) {
-	n.w.mu.Lock()
-	defer n.w.mu.Unlock()
-	other := n.w.nodes[to-1]
-	if other.away {
-		return nil, fmt.Errorf("node %d is dead", to)
-	}
-	if p := n.w.peers[[2]uint32{n.number, to}]; p != nil {
-		return p, nil
-	}
-	a, b := net.Pipe()
-	p := wire.NewPeer(a, func(m *wire.Message) { n.got(to, m) }, nil)
-	q := wire.NewPeer(b, func(m *wire.Message) { other.got(n.number, m) }, nil)
-	n.w.peers[[2]uint32{n.number, to}], n.w.peers[[2]uint32{to, n.number}] = p, q
-	p.Start()
-	q.Start()
-	return p, nil
-}
+func (n *node) Control(to uint32) (*wire.Peer, error) { return n.w.net.Control(n.number, to) }
 
 // got handles a message of another node.
 func (n *node) got(from uint32, m *wire.Message) {
@@ -248,7 +217,7 @@ func TestTake_HeadFails_IsAnError(t *testing.T) {
 func TestTake_SilentNodesAndProcesses_AreNamed(t *testing.T) {
 	play(t, 4, func(t *testing.T, w *world) {
 		w.nodes[1].hold = make(chan struct{})
-		w.nodes[2].away = true
+		w.net.Remove(3)
 		w.nodes[3].process(1, make(chan struct{}))
 		began := time.Now()
 		out, err := w.nodes[0].Take(t.Context(), w, &ask)
@@ -295,7 +264,7 @@ func TestInfo_NodeHangs_IsAskedOnceAndCostsNoTime(t *testing.T) {
 		}
 		there.hold = make(chan struct{})
 		info()
-		w.cut(2) // the connection of a hanging node ends, too
+		w.net.Cut(2) // the connection of a hanging node ends, too
 		synctest.Wait()
 		close(there.hold)
 		there.hold = nil

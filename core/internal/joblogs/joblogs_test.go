@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +14,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/play/peers"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
 )
@@ -26,9 +26,8 @@ var job = ids.Job{1}
 type world struct {
 	t *testing.T
 
-	mu    sync.Mutex
+	net   peers.Network
 	nodes map[uint32]*node
-	peers map[[2]uint32]*wire.Peer // by node and other node
 }
 
 type node struct {
@@ -49,11 +48,12 @@ type node struct {
 func play(t *testing.T, nodes uint32, f func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, nodes: make(map[uint32]*node), peers: make(map[[2]uint32]*wire.Peer)}
+		w := &world{t: t, nodes: make(map[uint32]*node)}
 		for i := range nodes {
 			n := &node{w: w, number: i + 1}
 			n.Logs = New(Options{Node: n.number, Address: fmt.Sprintf("10.0.0.%d", n.number), Network: n, Ended: n.jobEnded, Refused: n.refuse})
 			w.nodes[n.number] = n
+			w.net.Add(n.number, n.got)
 		}
 		defer w.close()
 		f(w)
@@ -62,7 +62,7 @@ func play(t *testing.T, nodes uint32, f func(w *world)) {
 
 func (w *world) close() {
 	for i := range w.nodes {
-		w.cut(i)
+		w.net.Cut(i)
 	}
 	for _, n := range w.nodes {
 		n.Close()
@@ -70,38 +70,8 @@ func (w *world) close() {
 	time.Sleep(time.Second) // sinks pause after a batch
 }
 
-// cut breaks the connections of a node.
-func (w *world) cut(number uint32) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for k, p := range w.peers {
-		if k[0] == number || k[1] == number {
-			go p.Close()
-			delete(w.peers, k)
-		}
-	}
-}
-
 // Control implements Network.
-func (n *node) Control(to uint32) (*wire.Peer, error) {
-	w := n.w
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	other := w.nodes[to]
-	if other == nil {
-		return nil, fmt.Errorf("node %d is not there", to)
-	}
-	if p := w.peers[[2]uint32{n.number, to}]; p != nil {
-		return p, nil
-	}
-	a, b := net.Pipe()
-	p := wire.NewPeer(a, func(m *wire.Message) { n.got(to, m) }, nil)
-	q := wire.NewPeer(b, func(m *wire.Message) { other.got(n.number, m) }, nil)
-	w.peers[[2]uint32{n.number, to}], w.peers[[2]uint32{to, n.number}] = p, q
-	p.Start()
-	q.Start()
-	return p, nil
-}
+func (n *node) Control(to uint32) (*wire.Peer, error) { return n.w.net.Control(n.number, to) }
 
 func (n *node) got(from uint32, m *wire.Message) {
 	if hold := n.counted(m); hold != nil {
@@ -302,7 +272,7 @@ func TestOutput_ConnectionBreaks_WhatMayBeLostIsCounted(t *testing.T) {
 		sink.Add(lines("one", "two"))
 		time.Sleep(100 * time.Millisecond)
 		a.locked(func() { a.hold = nil })
-		w.cut(2)
+		w.net.Cut(2)
 		time.Sleep(10 * time.Millisecond)
 		sink.Add(lines("three"))
 		if got := a.texts(); len(got) != 0 {

@@ -36,8 +36,4 @@ func DecodeActorEnd(b []byte) (*ActorEnd, error) {
 }
 
 // Fit cuts the text so that the answer can be sent.
-func (e *ActorEnd) Fit() {
-	if len(e.Detail) > maxMessage {
-		e.Detail = e.Detail[:maxMessage] + "…"
-	}
-}
+func (e *ActorEnd) Fit() { e.Detail = short(e.Detail) }

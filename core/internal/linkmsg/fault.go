@@ -2,6 +2,7 @@ package linkmsg
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -40,16 +41,21 @@ type Error struct {
 // maxMessage bounds the text of an error, in bytes.
 const maxMessage = 64 << 10
 
+// short cuts a text that is too long for a message, between two characters.
+func short(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxMessage], "") + "…"
+}
+
 // FromError returns err in the form in which it travels, nil for nil.
 func FromError(err error) *Error {
 	if err == nil {
 		return nil
 	}
 	f := fault.From(err)
-	e := &Error{Code: fault.CodeOf(err), Message: f.Message, Task: f.Task}
-	if len(e.Message) > maxMessage {
-		e.Message = e.Message[:maxMessage] + "…"
-	}
+	e := &Error{Code: fault.CodeOf(err), Message: short(f.Message), Task: f.Task}
 	for name, sentinel := range sentinels {
 		if errors.Is(err, sentinel) {
 			e.Is = append(e.Is, name)

@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/vmihailenco/msgpack/v5"
 
@@ -65,7 +66,7 @@ func TestError_Sent_IsTheSame(t *testing.T) {
 	if got := sent(t, fmt.Errorf("read: %w", context.DeadlineExceeded)); fault.CodeOf(got) != fault.DeadlineExceeded {
 		t.Errorf("a late answer arrives with code %s", fault.CodeOf(got))
 	}
-	if got := sent(t, errors.New(strings.Repeat("x", 1<<20))); len(got.Error()) > maxMessage+10 {
+	if got := sent(t, errors.New("x"+strings.Repeat("é", 1<<20))); len(got.Error()) > maxMessage+10 || !utf8.ValidString(got.Error()) {
 		t.Errorf("a text of %d bytes arrives", len(got.Error()))
 	}
 }

@@ -113,3 +113,31 @@ func TestServe_SpilledObject_PartIsNoChunk_IsNotReadThere(t *testing.T) {
 		}
 	})
 }
+
+// An object that is compressed on disk is brought back for another node.
+func TestServe_SpilledObjectIsCompressed_IsBroughtBack(t *testing.T) {
+	w := newWorld(t, 80*mib, 1, 2)
+	w.data = shrinking
+	a, b := w.nodes[1], w.nodes[2]
+	writer := &process{}
+	var list []ids.Object
+	for range 6 {
+		list = append(list, a.id())
+		a.put(writer, list[len(list)-1], 25*mib)
+	}
+	a.locked(func() {
+		if a.store.Stats().More["spilled_objects"] == 0 {
+			t.Error("nothing is spilled")
+		}
+	})
+	for _, id := range list {
+		c := &process{}
+		b.get(c, id, 25*mib)
+		b.unpin(c, id)
+	}
+	b.locked(func() {
+		if n := b.store.Stats().More["spill_objects"]; n > 0 {
+			t.Errorf("%d replicas were written to disk", n)
+		}
+	})
+}

@@ -439,98 +439,6 @@ type KVKey struct {
 	Prefix    bool
 }
 
-// ObjCreate asks for room in the arena.
-type ObjCreate struct {
-	ObjectID []byte
-	Size     uint64
-	Anew     bool // in place of what the store has under this id
-}
-
-// ObjReuse makes an object, which the sender writes and seals, at the place of
-// another one that nobody but the sender has pinned, and that goes.
-type ObjReuse struct {
-	Old      []byte
-	ObjectID []byte
-	Size     uint64
-}
-
-// ObjPlace is where an object lies: in the node's arena, or in a file.
-type ObjPlace struct {
-	Offset uint64
-	Size   uint64
-	Path   string // of the file that stands for memory; "": the arena
-}
-
-// ObjPlaces says where in the arena some of the objects are that were asked for.
-type ObjPlaces struct {
-	Which   []uint32 // of those asked for, in order
-	Offsets []uint64
-	Sizes   []uint64
-}
-
-// ObjRef names an object.
-type ObjRef struct {
-	ObjectID []byte
-}
-
-// ObjPin asks for the place of an object.
-type ObjPin struct {
-	ObjectID []byte
-	Argument bool // a task waits for it, and no program
-}
-
-// ObjRefs names objects.
-type ObjRefs struct {
-	ObjectIDs [][]byte
-}
-
-// ObjMissing answers TObjCheck: the objects that no node has. With names for each of them the node with which its last
-// copy was lost, "" where that is not known. It is empty if that is known of none.
-type ObjMissing struct {
-	ObjectIDs [][]byte
-	With      []string
-}
-
-// ObjLocations answers TObjWhere, in the order of the request.
-type ObjLocations struct {
-	List []ObjLocation
-}
-
-// ObjLocation says which nodes have an object in their stores. Size is 0 if none has it.
-type ObjLocation struct {
-	Nodes   [][]byte
-	Size    uint64
-	Spilled bool // the node of its owner has it on disk only
-}
-
-// ObjStats describes the arena.
-type ObjStats struct {
-	Capacity  uint64
-	Used      uint64
-	Objects   int
-	Pinned    int
-	PeakBytes uint64
-	More      map[string]uint64 // of spilling; docs/protocol.md
-}
-
-// RefWait asks an owner for an object; answered when it is ready.
-type RefWait struct {
-	ObjectID []byte
-	Lost     bool // the store does not have the object, though the owner said that it has
-
-	// The asker knows that no node can make it as things are, and is answered when it is there after all.
-	Infeasible bool
-}
-
-// RefValue is a ready object: an envelope, or the node that holds it.
-type RefValue struct {
-	Inline  []byte // envelope; nil when in a store
-	Size    uint64
-	NodeID  []byte
-	Fault   *FaultBody // instead of a value
-	IsError bool       // the envelope holds an exception
-}
-
 // FaultBody is a fault inside another message.
 type FaultBody struct {
 	Code    string
@@ -558,80 +466,6 @@ type AnswersRead struct {
 	Number uint64 // Hello.LeaseID
 }
 
-// ClusterAsk asks for ClusterInfo.
-type ClusterAsk struct {
-	Use bool // also what is in use on the other nodes
-}
-
-// ClusterInfo describes nodes and resources.
-type ClusterInfo struct {
-	Nodes   []NodeInfo
-	Totals  Totals       // of the answering node
-	NodeUse              // of the daemon that answers
-	Others  []NodeUse    // of the other nodes, if asked for
-	Silent  []SilentNode // nodes that should be in Others, and have not answered
-}
-
-// NodeUse is what one node has, and what of that is in use or waits.
-type NodeUse struct {
-	NodeID    []byte
-	Resources map[string]int64
-	Available map[string]int64
-	Jobs      int // whose drivers are on this node
-	Workers   int
-	Actors    int
-	Pending   map[string]int // class name → leases wanted and not granted
-	Demands   []Demand       // what of Pending has no resources yet
-	GPUUses   []GPUUse       // what workers hold of GPUs, as last seen
-	Store     StoreSums
-}
-
-// Demand is what a number of tasks or actors waits for. A task or actor with alternatives
-// counts with one of them.
-type Demand struct {
-	Name      string
-	Resources map[string]int64
-	Count     int
-}
-
-// GPUUse is what one worker holds of one GPU's memory.
-type GPUUse struct {
-	Pid    int
-	Name   string // the function of the worker's task or the class of its actor
-	Device string
-	Bytes  int64
-	Share  int64 // gpu_memory that it asked for, 0 if it did not
-}
-
-// NodeInfo is one row of nodes().
-type NodeInfo struct {
-	NodeID     []byte
-	Number     uint32 // the upper half of its leases' ids, and the begin of its processes'
-	Alive      bool
-	Name       string
-	Address    string
-	Hostname   string
-	SessionDir string
-	Pid        int
-	Resources  map[string]int64
-	Available  map[string]int64
-	Labels     map[string]string
-	IsHead     bool
-
-	Unreachable bool   // nothing was heard of it for some seconds; nothing new is placed there
-	Reason      string // why it is dead
-}
-
-// HeadState is whether a daemon hears the head of its cluster.
-type HeadState struct {
-	Away string // for how long it has not, and why; empty: it does, or has not noticed yet
-}
-
-// Ending says why a daemon ends.
-type Ending struct {
-	Reason string
-}
-
 // ActorLost says that the sender's connection to an incarnation broke.
 type ActorLost struct {
 	ActorID     []byte
@@ -651,12 +485,6 @@ type ActorDeath struct {
 	Error   []byte // when dead: envelope of the constructor's exception, if that was the cause
 	Known   bool   // Started is known
 	Started uint32 // the number of the latest call of that connection that was begun
-}
-
-// RefFree asks an owner to let go of values that others may hold.
-type RefFree struct {
-	ObjectIDs [][]byte
-	Lose      bool // for tests: let go of the copy only, as if the store had lost it
 }
 
 // LeaseOffer says that another node has room for leases of a class. The receiver asks that
