@@ -209,7 +209,7 @@ class Work:
             kind, expected, began, dead_then = self.waiting.pop(ref)
             self.longest = max(self.longest, time.monotonic() - began)
             try:
-                value = ray.get(ref)
+                value = ray.get(ref, timeout=limit)  # what is ready may be lost, and be made again
                 found = value if isinstance(value, int) else int(value.sum())
             except Exception as error:
                 if kind == "once" and isinstance(error, LOST) and died_since(dead_then):
