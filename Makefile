@@ -121,7 +121,7 @@ SEED ?= $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 PROGRAMS ?= 1000
 PARTS ?=
 ROBUST = cd tests/robust && $(CURDIR)/$(PY) -m
-robust: dev build/planted/.ready ## kills, random programs and planted bugs at full size (25 minutes); SEED= repeats a run, PARTS= chooses
+robust: dev build/planted/.ready ## kills, random programs and planted bugs at full size (40 minutes); SEED= repeats a run, PARTS= chooses
 	$(ROBUST) chaos.everything --seed $(SEED) --programs $(PROGRAMS) --planted $(CURDIR)/build/planted $(PARTS)
 
 MINUTES ?= 30

@@ -17,6 +17,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/process"
+	"github.com/eagleray/eagleray/tests/await"
 )
 
 // host stands for one machine: a folder for sessions.
@@ -251,9 +252,13 @@ func TestStop_WardenWasKilled_NothingIsLeft(t *testing.T) {
 	mustHaveNoSpilled(t, node.dir)
 }
 
-// mustHaveNoSpilled says that nothing is left of where an ended session spilled objects.
+// mustHaveNoSpilled says that nothing is left of where a session spilled objects that ends.
 func mustHaveNoSpilled(t *testing.T, session string) {
 	t.Helper()
+	await.Within(t, await.Limit, "the session is marked as ended", func() bool {
+		_, err := os.Stat(filepath.Join(session, endedName))
+		return err == nil
+	})
 	left, err := filepath.Glob(filepath.Join(session, "*spilled*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left of spilling: %v, %v", left, err)

@@ -20,7 +20,8 @@ from chaos import disk
 #: Within which the processes of a killed node end, and a node that was struck lives again, as the same or as a new one.
 GONE_S = 30.0
 BACK_S = 60.0
-TOLD = 0.6  # of the silence that makes a node dead
+#: Within which part of the silence that makes a node dead its end is told. From the half on it counts as unreachable.
+TOLD = 0.4
 WAYS = ("kill", "pause", "cut_one_way", "cut_both_ways", "slow_disk")
 
 

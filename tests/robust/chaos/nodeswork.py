@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import contextlib
 import json
 import os
 import random
@@ -18,6 +19,7 @@ from typing import Any
 
 import eagleray as ray
 import numpy as np
+from processes import until
 
 from chaos import nodeskept, tokens
 
@@ -28,6 +30,8 @@ RETRIES = 20
 AHEAD = 40
 ELEMENTS = 60_000  # of 8 bytes: an object in the store
 PARTS = 6
+#: How a task that is not tried again may fail with its node.
+LOST = (ray.exceptions.NodeDiedError, ray.exceptions.WorkerCrashedError, ray.exceptions.ObjectLostError)
 #: Pumps under way, each of which calls all exclusive actors for so long, with pauses between the calls of an actor.
 PUMPS, PUMP_S, PUMP_PAUSE_S = 4, 8.0, 0.1
 
@@ -35,6 +39,13 @@ PUMPS, PUMP_S, PUMP_PAUSE_S = 4, 8.0, 0.1
 @ray.remote(num_cpus=0.5, resources=WORK, max_retries=RETRIES)
 def make(runs: str, number: int) -> Any:
     note(runs, f"make {number}")
+    return np.full(ELEMENTS, number)
+
+
+@ray.remote(num_cpus=0.5, resources=WORK, max_retries=0)
+def once(runs: str, number: int) -> Any:
+    """A task that is not tried again, so it may fail, but only with a node that dies meanwhile."""
+    note(runs, f"once {number}")
     return np.full(ELEMENTS, number)
 
 
@@ -107,6 +118,18 @@ def pump(singles: list[Any], number: int) -> int:
         return sum(pool.map(drive, singles))
 
 
+def dead() -> int:
+    """How many nodes have died so far."""
+    return sum(not row["Alive"] for row in ray.nodes())
+
+
+def died_since(count: int) -> bool:
+    """Whether more nodes have died than that. The news may come a little later than what follows from the death."""
+    with contextlib.suppress(TimeoutError):
+        until(lambda: dead() > count, 5)
+    return dead() > count
+
+
 def note(runs: str, what: str) -> None:
     """Writes down that a task runs. Lines of one write do not mix."""
     with open(runs, "a") as f:
@@ -118,7 +141,7 @@ class Work:
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.chance, self.runs = random.Random(given.seed), given.runs
-        self.waiting: dict[Any, tuple[str, Any, float]] = {}
+        self.waiting: dict[Any, tuple[str, Any, float, int]] = {}  # kind, result, begin, nodes that were dead then
         self.done: collections.Counter[str] = collections.Counter()
         self.wrong: list[str] = []
         self.longest = 0.0
@@ -137,14 +160,18 @@ class Work:
     def begin(self) -> None:
         """Begins one piece of work."""
         self.number += 1
-        kind = self.chance.choice(["add"] * 6 + ["call"] * 2 + ["single"] + ["shuffle"])
-        pumps = sum(kind == "pump" for kind, _, _ in self.waiting.values())
+        kind = self.chance.choice(["add"] * 6 + ["once"] * 4 + ["call"] * 2 + ["single"] + ["shuffle"])
+        pumps = sum(kind == "pump" for kind, *_ in self.waiting.values())
         getattr(self, "pump" if pumps < PUMPS and self.singles else kind)(self.number)
 
     def add(self, number: int) -> None:
         self.tasks += 3
         one, other = make.remote(self.runs, number), make.remote(self.runs, number + 10**9)
         self._await(add.remote(self.runs, number, one, [other]), "add", (2 * number + 10**9) * ELEMENTS)
+
+    def once(self, number: int) -> None:
+        self.tasks += 1
+        self._await(once.remote(self.runs, number), "once", number * ELEMENTS)
 
     def call(self, number: int) -> None:
         self._await(self.chance.choice(self.actors).double.remote(number), "call", 2 * number)
@@ -168,23 +195,26 @@ class Work:
             self._await(ref, "shuffle", int(sum(row[row % PARTS == column].sum() for row in values)))
 
     def _await(self, ref: Any, kind: str, expected: Any) -> None:
-        self.waiting[ref] = kind, expected, time.monotonic()
+        self.waiting[ref] = kind, expected, time.monotonic(), dead() if kind == "once" else 0
 
     def finish(self, limit: float) -> None:
         """Takes what has ended; one piece at least, within a limit."""
         ready, _ = ray.wait(list(self.waiting), timeout=limit)
         if not ready:
-            kinds = collections.Counter(kind for kind, _, _ in self.waiting.values())
+            kinds = collections.Counter(kind for kind, *_ in self.waiting.values())
             self.wrong.append(f"nothing ended within {limit:.0f} s; under way are {dict(kinds)}")
             self.waiting.clear()
             return
         for ref in ready:
-            kind, expected, began = self.waiting.pop(ref)
+            kind, expected, began, dead_then = self.waiting.pop(ref)
             self.longest = max(self.longest, time.monotonic() - began)
             try:
-                value = ray.get(ref)
+                value = ray.get(ref, timeout=limit)  # what is ready may be lost, and be made again
                 found = value if isinstance(value, int) else int(value.sum())
             except Exception as error:
+                if kind == "once" and isinstance(error, LOST) and died_since(dead_then):
+                    self.done["lost with a node"] += 1
+                    continue
                 self.wrong.append(f"{kind}: {type(error).__name__}: {error}"[:500])
                 continue
             self.done[kind] += 1
@@ -227,7 +257,11 @@ def main() -> None:
     print("begun", flush=True)
     work.run(given.seconds, given.tasks, given.patience)
     runs = collections.Counter(Path(given.runs).read_text().splitlines()) if os.path.exists(given.runs) else {}
-    often = [f"{what}: {times} runs" for what, times in runs.items() if times > RETRIES + 1]
+    often = [
+        f"{what}: {times} runs"
+        for what, times in runs.items()
+        if times > (1 if what.startswith("once ") else RETRIES + 1)
+    ]
     told = {"done": work.done, "wrong": work.wrong[:20] + often[:5], "tasks": work.tasks, "longest": work.longest}
     print("worked", flush=True)
     sys.stdin.readline()  # until the node that was struck last lives again
