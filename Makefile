@@ -39,15 +39,19 @@ demo: dev $(VENV)/.examples ## run the examples
 
 test: build race sim pytest short ## vet, all Go tests with the race detector, the simulations, all Python tests, the benchmark's short form
 
+# Many tests wait for processes, so more run at a time than there are processors on a small machine.
+JOBS ?= 3
 race: dev ## go vet and the Go tests with the race detector
 	go vet ./...
-	EAGLERAY_PYTHON=$(CURDIR)/$(PY) go test -race ./...
+	EAGLERAY_PYTHON=$(CURDIR)/$(PY) go test -race -p $(JOBS) ./...
 
 asan: ## the C of kernels under the address sanitizer
 	ASAN_OPTIONS=detect_leaks=0 go test -asan ./kernels/...
 
-pytest: dev $(VENV)/.examples ## the Python tests
-	$(PY) -m pytest $(PYTESTS)
+# The tests of a file share sessions, so they run in one process. Those with the mark alone run when all others have ended.
+pytest: dev $(VENV)/.examples ## the Python tests, those of JOBS (3) files at a time
+	$(PY) -m pytest -n $(JOBS) --dist loadfile -m 'not alone' $(PYTESTS)
+	$(PY) -m pytest -m alone $(PYTESTS)
 
 short: dev ## fail when a line of the benchmark costs 15 % more CPU than stored, beside loops measured with it
 	$(PY) tests/bench/short.py

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
+
+import pytest
 
 #: Signals that `nohup` and a shell's `&` have a program ignore. Children inherit that.
 OFTEN_IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
@@ -20,4 +25,28 @@ def heed_signals() -> None:
             signal.signal(number, handler)
 
 
+def own_folder() -> str | None:
+    """Gives a process that runs a part of the tests beside others a folder for its sessions.
+
+    Programs that look for the running session of this user find that of their own test there.
+    """
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return None
+    folder = tempfile.mkdtemp(prefix="er", dir="/tmp")  # the paths of sockets must be short
+    os.environ["EAGLERAY_TMPDIR"] = folder
+    return folder
+
+
 heed_signals()
+folder_of_sessions = own_folder()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declares the mark of the tests that `make pytest` runs one by one, when the others have ended."""
+    config.addinivalue_line("markers", "alone: needs a machine on which no other test runs")
+
+
+def pytest_unconfigure() -> None:
+    """Removes the folder."""
+    if folder_of_sessions is not None:
+        shutil.rmtree(folder_of_sessions, ignore_errors=True)

@@ -202,7 +202,7 @@ def test_misuse_is_told(ray: Any) -> None:
         ray.get_actor("nobody")
 
 
-@pytest.mark.parametrize("target", [len, 3, "x", lambda: 1], ids=str)
+@pytest.mark.parametrize("target", [len, 3, "x", lambda: 1], ids=["builtin", "number", "text", "lambda"])
 def test_only_functions_and_classes(ray: Any, target: Any) -> None:
     if callable(target) and target.__name__ == "<lambda>":
         assert ray.get(ray.remote(target).remote()) == 1

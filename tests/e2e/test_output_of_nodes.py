@@ -55,6 +55,7 @@ def test_both_streams_are_shown_with_the_address(cluster: TwoNodes) -> None:
     assert shown.index("(far pid=N, ip=127.0.0.2) one") < shown.index("(far pid=N, ip=127.0.0.2) three")
 
 
+@pytest.mark.alone  # the end of a job waits for half a second for lines
 def test_many_lines_come_in_order_before_the_driver_ends(cluster: TwoNodes) -> None:
     shown = run(cluster, "for i in range(20_000):\n    print('word', i)")
     assert [line.partition(") ")[2] for line in shown] == [f"word {i}" for i in range(20_000)]

@@ -357,6 +357,20 @@ func (p *Peer) wakeWriter() {
 // spareKeep is the largest buffer that a silent connection keeps for its next messages.
 const spareKeep = 64 << 10
 
+// lastReads bounds how long the reader may take for what the other end said before it closed the connection.
+const lastReads = 5 * time.Second
+
+// awaitReader waits until what the other end said before it closed the connection has been read, such as why it ends.
+func (p *Peer) awaitReader() {
+	limit := time.NewTimer(lastReads)
+	defer limit.Stop()
+	select {
+	case <-p.ended:
+	case <-p.done:
+	case <-limit.C:
+	}
+}
+
 func (p *Peer) write() {
 	defer close(p.wrote)
 	var spare []byte
@@ -380,6 +394,9 @@ func (p *Peer) write() {
 				return
 			}
 			if err != nil {
+				if errors.Is(err, unix.EPIPE) {
+					p.awaitReader()
+				}
 				p.shut(err)
 				return
 			}
