@@ -1,6 +1,9 @@
 package binding
 
-import "github.com/eagleray/eagleray/core/internal/wire"
+import (
+	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/wire"
+)
 
 // locateObjects says of each object which nodes have it: node_ids, object_size, which is nil while that is not known, and did_spill.
 func locateObjects(k *caller, a *args) (any, error) {
@@ -19,8 +22,10 @@ func locateObjects(k *caller, a *args) (any, error) {
 		if ready {
 			row["object_size"] = size
 		}
-		if i < len(at.List) && len(at.List[i].Nodes) > 0 && !here {
-			x := at.List[i]
+		if i >= len(at.List) {
+			return nil, fault.New(fault.Internal, "the daemon says of %d objects where they are, and %d were asked for", len(at.List), len(list))
+		}
+		if x := at.List[i]; len(x.Nodes) > 0 && !here && (ready || !x.Making) {
 			row["node_ids"], row["object_size"], row["did_spill"] = x.Nodes, x.Size, x.Spilled
 		}
 		out[i] = row

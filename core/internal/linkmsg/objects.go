@@ -83,11 +83,12 @@ type ObjectAnswer struct {
 	Held []ObjectHolders `msgpack:"held,omitempty"` // of "held", for each of the list
 }
 
-// ObjectHolders says which nodes have an object whole.
+// ObjectHolders says which nodes have an object whole, or else which one writes it.
 type ObjectHolders struct {
 	Nodes   []uint32 `msgpack:"nodes"`
 	Size    uint64   `msgpack:"size"`
 	Spilled bool     `msgpack:"spilled"` // the node of its owner has it on disk only
+	Making  bool     `msgpack:"making"`  // the only one of Nodes writes it, as far as is known
 }
 
 // DecodeObjects reads the body of a message about objects, or of an answer.

@@ -37,20 +37,20 @@ func (p *Pulls) Locate(m *wire.Message) error {
 	return nil
 }
 
-// holders returns which nodes have an object of a process of this node.
+// holders returns which nodes have an object of a process of this node. If none has it whole, as far as is known, it is the one that writes it: who
+// has heard that the object is ready may ask before the news that it is whole have come.
 func (p *Pulls) holders(id ids.Object) (h linkmsg.ObjectHolders) {
 	nodes, size := p.dir.Holders(id)
 	at, has := p.o.Store.Find(id)
-	switch {
-	case has && at.Where == "creating":
-		has = false
-	case has && len(nodes) == 0 && !p.dir.Knows(id):
-		nodes, size = []dir.Node{dir.Node(p.o.Node)}, at.Size
+	h.Spilled = has && at.Where == "spilled"
+	switch maker, known := p.dir.Holder(id); {
+	case len(nodes) > 0:
+	case known:
+		nodes, h.Making = []dir.Node{maker}, true
+	case has && !p.dir.Knows(id):
+		nodes, size, h.Making = []dir.Node{dir.Node(p.o.Node)}, at.Size, at.Where == "creating"
 	}
-	for _, n := range nodes {
-		h.Nodes = append(h.Nodes, uint32(n))
-	}
-	h.Size, h.Spilled = size, has && at.Where == "spilled"
+	h.Nodes, h.Size = numbers(nodes), size
 	return h
 }
 
@@ -58,7 +58,7 @@ func (p *Pulls) holders(id ids.Object) (h linkmsg.ObjectHolders) {
 func (p *Pulls) located(list []ids.Object, found map[ids.Object]linkmsg.ObjectHolders) (a wire.ObjLocations) {
 	for _, id := range list {
 		h := found[id]
-		x := wire.ObjLocation{Size: h.Size, Spilled: h.Spilled}
+		x := wire.ObjLocation{Size: h.Size, Spilled: h.Spilled, Making: h.Making}
 		for _, n := range h.Nodes {
 			if n == p.o.Node {
 				x.Nodes = append(x.Nodes, p.o.ID[:])

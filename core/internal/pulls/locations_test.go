@@ -52,3 +52,34 @@ func TestLocate_ManyObjectsOfAnotherNode_AreAskedInParts(t *testing.T) {
 		}
 	})
 }
+
+// An object that is being written is where it is written, on this node or on another one. When it is written it is there whole.
+func TestLocate_ObjectIsWritten_IsWithItsWriter(t *testing.T) {
+	w := newWorld(t, 80*mib, 1, 2)
+	a := w.nodes[1]
+	for _, writer := range []*node{a, w.nodes[2]} {
+		id, c := a.id(), &process{}
+		wants := func(making bool) {
+			t.Helper()
+			a.locked(func() {
+				if h := a.p.holders(id); len(h.Nodes) != 1 || h.Nodes[0] != writer.number || h.Size != mib || h.Making != making {
+					t.Errorf("node %d writes it: %+v", writer.number, h)
+				}
+			})
+		}
+		if _, err := writer.create(c, id, mib); err != nil {
+			t.Fatal(err)
+		}
+		wants(true)
+		writer.seal(c, id)
+		if writer != a {
+			writer.handled(a.number)
+		}
+		wants(false)
+	}
+	a.locked(func() {
+		if h := a.p.holders(a.id()); len(h.Nodes) != 0 || h.Making {
+			t.Errorf("nobody writes it: %+v", h)
+		}
+	})
+}

@@ -64,6 +64,7 @@ type ObjLocation struct {
 	Nodes   [][]byte
 	Size    uint64
 	Spilled bool // the node of its owner has it on disk only
+	Making  bool // the only one of Nodes writes it, as far as is known; it has it whole if the object is ready
 }
 
 // ObjStats describes the arena.
