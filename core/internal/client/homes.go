@@ -24,10 +24,12 @@ func (c *Client) offered(o *wire.LeaseOffer) error {
 	if o.N < 1 || o.N > maxOffer {
 		return fmt.Errorf("an offer of %d leases, and it may have 1 to %d", o.N, maxOffer)
 	}
-	if o.Node == 0 || o.Node == c.self.Node() {
-		return fmt.Errorf("an offer of leases of node %d, and this is node %d", o.Node, c.self.Node())
-	}
+	var err error
 	c.event(func(s *submit.Submitter) {
+		if o.Node == 0 || o.Node == c.self.Node() {
+			err = fmt.Errorf("an offer of leases of node %d, and this is node %d", o.Node, c.self.Node())
+			return
+		}
 		if o.Env != nil {
 			if c.envs == nil {
 				c.envs = make(map[string]*wire.EnvSpec)
@@ -36,7 +38,7 @@ func (c *Client) offered(o *wire.LeaseOffer) error {
 		}
 		s.LeaseOffered(o)
 	})
-	return nil
+	return err
 }
 
 // Heard implements guests.Host: it handles what another node's daemon pushes, on that connection's goroutine.
