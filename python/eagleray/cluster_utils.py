@@ -141,6 +141,7 @@ class Cluster:
         self.head_node: ClusterNode | None = None
         self.worker_nodes: set[ClusterNode] = set()
         self.connected = False
+        self._insecure: list[str] = []
         if shutdown_at_exit:
             atexit.register(self.shutdown)
         if initialize_head:
@@ -179,19 +180,25 @@ class Cluster:
             wait: Return when the cluster shows the node as alive.
             node_args: num_cpus (1 by default), num_gpus (0), resources, memory, object_store_memory (150 MiB), labels,
                 node_name, node_ip_address (127.0.0.1), gpu_memory, _system_config, and env_vars for the node's
-                processes. Further arguments of Ray about ports, Redis and the dashboard have no effect.
+                processes. insecure=True of the first node makes a cluster that does not encrypt what goes between its
+                nodes. Further arguments of Ray about ports, Redis and the dashboard have no effect.
 
         Raises:
             TypeError: There is no such argument.
+            ValueError: insecure is given for a later node.
             RuntimeError: The node has not started; the message says why.
         """
         words = _flags({**_DEFAULTS, **node_args})
         if self.head_node is None:
+            self._insecure = ["--insecure"] * bool(node_args.get("insecure"))
+            words += self._insecure
             node = self.head_node = ClusterNode(["--head", "--port=0", *words], node_args.get("env_vars") or {})
         else:
+            if node_args.get("insecure") is not None:
+                raise ValueError("insecure is an argument of the first node only: the others do as it does")
             assert self.head_node._joining is not None
             address, token = self.head_node._joining
-            words += [f"--address={address}", f"--token-file={token}"]
+            words += [f"--address={address}", f"--token-file={token}", *self._insecure]
             node = ClusterNode(words, node_args.get("env_vars") or {})
             self.worker_nodes.add(node)
         if wait:
@@ -264,7 +271,7 @@ def _flags(arguments: dict[str, Any]) -> list[str]:
     """Returns the flags of ``eagleray start`` for the arguments of a node."""
     words = []
     for name, value in arguments.items():
-        if value is None or name == "env_vars" or _UNUSED.fullmatch(name):
+        if value is None or name in ("env_vars", "insecure") or _UNUSED.fullmatch(name):
             continue
         if name in _TEXTS:
             words.append(f"--{name.replace('_', '-')}={value}")

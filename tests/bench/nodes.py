@@ -26,6 +26,8 @@ from lines import number
 
 HERE = Path(__file__).parent
 OURS, THEIRS = "eagleray", "ray"
+#: Eagle Ray between whose nodes nothing is encrypted, as between Ray's.
+INSECURE = "eagleray --insecure"
 #: Variables of a shell that would change what a system does or which session it joins.
 FOREIGN = ("RAY_", "EAGLERAY_", "PYTHON", "OMP_", "CUDA_")
 CHILD_S = 3000
@@ -45,6 +47,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--actors", type=int, help="how many actors Eagle Ray makes at once")
     parser.add_argument("--ray-actors", type=int, help="how many Ray makes: each takes some 60 MB")
     parser.add_argument("--shaped-mib", type=int, help="size of the object for bounded links; 0: leave that out")
+    parser.add_argument("--megabits", type=int, action="append", help="rate of bounded links; may be repeated; 1,000")
     parser.add_argument("--name", default="nodes", help="the result file's name")
     given = parser.parse_args()
     quick = given.quick
@@ -52,6 +55,7 @@ def parse() -> argparse.Namespace:
     given.nodes = given.nodes or [2, 4, 8]
     given.actors = given.actors or (100 if quick else 1000)
     given.ray_actors = given.ray_actors or (20 if quick else 100)
+    given.megabits = given.megabits or [1000]
     given.shaped_mib = (64 if quick else 1024) if given.shaped_mib is None else given.shaped_mib
     return given
 
@@ -73,7 +77,11 @@ def rows(words: list[str]) -> tuple[list[Found], str]:
     return found, "" if done.returncode == 0 else done.stderr[-2000:]
 
 
-def cluster_round(given: argparse.Namespace, module: str, python: str, nodes: int) -> tuple[list[Found], str]:
+def cluster_round(
+    given: argparse.Namespace, module: str, python: str, nodes: int, match: str
+) -> tuple[list[Found], str]:
+    insecure = module == INSECURE
+    module = OURS if insecure else module
     sizes = {
         "seconds": 0.5 if given.quick else 3,
         "times": 3 if given.quick else 7,
@@ -85,14 +93,17 @@ def cluster_round(given: argparse.Namespace, module: str, python: str, nodes: in
         str(HERE / "across" / "child.py"),
         f"--module={module}",
         f"--nodes={nodes}",
-        f"--match={given.match}",
+        f"--match={match}",
+        *["--insecure"] * insecure,
     ]
     return rows([*words, *(f"--{name}={value}" for name, value in sizes.items())])
 
 
-def shaped_round(given: argparse.Namespace, module: str, python: str) -> tuple[list[Found], str]:
+def shaped_round(given: argparse.Namespace, system: str, python: str, megabits: int) -> tuple[list[Found], str]:
+    module = OURS if system == INSECURE else system
     words = [given.ours_python, str(HERE / "across" / "shaped.py"), f"--module={module}", f"--python={python}"]
-    return rows([*words, f"--nodes={max(given.nodes)}", f"--mib={given.shaped_mib}"])
+    words += [f"--nodes={max(given.nodes)}", f"--mib={given.shaped_mib}", f"--megabits={megabits}"]
+    return rows([*words, *["--insecure"] * (system == INSECURE)])
 
 
 def bare_tls(times: int) -> float:
@@ -149,9 +160,9 @@ class Table:
         return said
 
 
-def said_of_shaped(module: str, many: int, mib: int, found: list[Found], failure: str) -> str:
+def said_of_shaped(system: str, many: int, mib: int, megabits: int, found: list[Found], failure: str) -> str:
     """One line about the object that goes to all nodes."""
-    start = f"{mib} MiB over links of 1 Gbit/s, {module}: "
+    start = f"{mib} MiB over links of {megabits} Mbit/s, {system}: "
     if failure or not found or "error" in found[0]:
         return start + "FAILED: " + (failure or str(found))
     if "absent" in found[0]:
@@ -163,23 +174,31 @@ def said_of_shaped(module: str, many: int, mib: int, found: list[Found], failure
 def main() -> int:
     given = parse()
     systems = {OURS: given.ours_python} | ({THEIRS: given.ray_python} if given.ray_python else {})
+    pulled = next(line.name for line in LINES if line.unit == "MiB/s")
     table, shaped, bare = Table(), [], 0.0
     for _ in range(given.rounds):
         for nodes in given.nodes:
             for module, python in systems.items():
-                table.add(nodes, module, *cluster_round(given, module, python, nodes))
-    pulled = next(line.name for line in LINES if line.unit == "MiB/s")
+                table.add(nodes, module, *cluster_round(given, module, python, nodes, given.match))
+            if given.match in pulled:
+                table.add(nodes, INSECURE, *cluster_round(given, INSECURE, given.ours_python, nodes, pulled))
     if given.match in pulled:
         bare = bare_tls(3 if given.quick else 7)
     if given.shaped_mib and given.match in "shaped":
-        for module, python in systems.items():
-            found, failure = shaped_round(given, module, python)
-            shaped.append(said_of_shaped(module, max(given.nodes), given.shaped_mib, found, failure))
+        for megabits in given.megabits:
+            for system, python in {**systems, INSECURE: given.ours_python}.items():
+                found, failure = shaped_round(given, system, python, megabits)
+                shaped.append(said_of_shaped(system, max(given.nodes), given.shaped_mib, megabits, found, failure))
     print(*table.lines(given.nodes), sep="\n")
     for nodes in given.nodes:
         if bare and (ours := table.values[pulled, nodes, OURS]):
             share = statistics.median(ours) / bare
             print(f"{pulled}, {nodes} nodes: {share:.2f} of a bare TLS stream ({bare:.0f} MiB/s; aim: 0.6)")
+        if plain := table.values[pulled, nodes, INSECURE]:
+            rate = statistics.median(plain)
+            theirs = table.values[pulled, nodes, THEIRS]
+            beside = f", {rate / statistics.median(theirs):.1f} times Ray" if theirs else ""
+            print(f"{pulled}, {nodes} nodes, without TLS: {rate:.0f} MiB/s{beside}")
     print(*shaped, sep="\n")
     print(*(f"FAILED: {one}" for one in table.failed), sep="\n")
     result = {

@@ -68,6 +68,25 @@ def test_a_program_works_on_any_node(mark: str, fresh: Any) -> None:
         cluster.shutdown()
 
 
+def test_a_cluster_without_encryption(mark: str, fresh: Any) -> None:
+    cluster = Cluster(initialize_head=True, head_node_args={"insecure": True})
+    try:
+        with pytest.raises(ValueError, match="insecure is an argument of the first node only"):
+            cluster.add_node(insecure=True)
+        there = cluster.add_node(resources={"there": 1})
+        with eagleray.init(address=cluster.address):
+            task = eagleray.remote(resources={"there": 1})(
+                lambda: (eagleray.get_runtime_context().get_node_id(), b"x" * 9_000_000)
+            )
+            node_id, data = eagleray.get(task.remote())
+            assert node_id == there.node_id and data == b"x" * 9_000_000
+        cluster._insecure = []
+        with pytest.raises(RuntimeError, match="--insecure"):
+            cluster.add_node()
+    finally:
+        cluster.shutdown()
+
+
 def test_wrong_arguments_leave_nothing(mark: str, fresh: Any) -> None:
     cluster = Cluster()
     try:

@@ -30,11 +30,12 @@ def main() -> int:
         parser.add_argument(f"--{name}", type=int, required=True)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--match", default="")
+    parser.add_argument("--insecure", action="store_true", help="Eagle Ray without TLS between the nodes")
     given = parser.parse_args()
     out = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what a system prints is no result
     sizes = {name: getattr(given, name) for name in ("seconds", "times", "actors", "tasks")}
-    with field(given.module, given.nodes, **sizes) as f:
+    with field(given.module, given.nodes, given.insecure, **sizes) as f:
         for line in LINES:
             if given.match in line.name and (not line.only or given.nodes in line.only):
                 out.write(json.dumps(told(line, f)) + "\n")

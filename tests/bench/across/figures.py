@@ -64,13 +64,13 @@ def line(
 
 
 @contextmanager
-def field(module: str, nodes: int, **sizes: Any) -> Iterator[Field]:
+def field(module: str, nodes: int, insecure: bool, **sizes: Any) -> Iterator[Field]:
     """A cluster whose nodes 2, 3, … have the resources n2, n3, …; the program is on the node with the head."""
     ray = importlib.import_module(module)
     cluster = importlib.import_module(f"{module}.cluster_utils").Cluster()
     small: dict[str, Any] = {"object_store_memory": STORE_BYTES, "num_cpus": CPUS, "num_gpus": 0}
     try:
-        cluster.add_node(**small)
+        cluster.add_node(**small, **({"insecure": True} if insecure else {}))
         for number in range(2, nodes + 1):
             cluster.add_node(resources={f"n{number}": MANY}, **small)
         cluster.wait_for_nodes(timeout=120)

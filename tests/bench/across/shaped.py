@@ -50,17 +50,18 @@ PROGRAM = """
 
 
 def start(
-    machine: Machine, module: str, python: str, store: int, number: int, head: str, token: tuple[str, str] | None
+    given: argparse.Namespace, machine: Machine, store: int, number: int, head: str, token: tuple[str, str] | None
 ) -> tuple[str, str] | None:
     """Starts one node."""
     flags = ["--num-cpus=1", "--num-gpus=0", f"--object-store-memory={store}", json_flag({f"n{number}": 1})]
-    if module == "eagleray":
+    if given.module == "eagleray":
+        flags += ["--insecure"] * given.insecure
         if token is None:
             return machine.start_head(f"--port={PORT}", *flags)
         machine.join(token, *flags)
         return token
     first = ["--head", f"--port={PORT}", "--include-dashboard=false"] if number == 1 else [f"--address={head}"]
-    words = [str(Path(python).parent / "ray"), "start", *first, f"--node-ip-address={machine.address}", *flags]
+    words = [str(Path(given.python).parent / "ray"), "start", *first, f"--node-ip-address={machine.address}", *flags]
     done = subprocess.run(
         machine.words(*words),
         env=machine.env,
@@ -84,6 +85,7 @@ def main() -> int:
     parser.add_argument("--nodes", type=int, default=8, help="how many get the object")
     parser.add_argument("--mib", type=int, default=1024)
     parser.add_argument("--megabits", type=int, default=1000)
+    parser.add_argument("--insecure", action="store_true", help="Eagle Ray without TLS between the nodes")
     given = parser.parse_args()
     if why := unavailable():
         print(json.dumps({"absent": why}))
@@ -95,7 +97,7 @@ def main() -> int:
         for number, machine in enumerate(machines, 1):
             machine.env["RAY_TMPDIR"] = str(machines[0].folder)
             lab.shape(machine.name, given.megabits)
-            token = start(machine, given.module, given.python, size * 5 // 4, number, head, token)
+            token = start(given, machine, size * 5 // 4, number, head, token)
         time.sleep(2)  # Ray's nodes tell each other what they have
         words = machines[0].words(
             given.python, "-c", textwrap.dedent(PROGRAM), given.module, head, str(given.nodes), str(size)
