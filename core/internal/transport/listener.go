@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -51,6 +52,7 @@ type Listener struct {
 	running sync.WaitGroup
 	stopped chan struct{} // closed by Stop or Close
 	stop    sync.Once
+	left    atomic.Bool // to the process that takes over: the socket's file stays
 }
 
 // Listen makes a listener at the path of a socket. No connection is accepted before Start.
@@ -155,17 +157,22 @@ func duplicate(u *net.UnixConn) (fd int, err error) {
 
 // Stop accepts no further connection, and returns when all accepted connections have sent
 // their hellos. A process that connects from now on waits for the process that takes over
-// the listener. The session's mutex must not be held.
+// the listener, also after Close. The session's mutex must not be held.
 func (l *Listener) Stop() {
+	l.left.Store(true)
 	l.stop.Do(func() { close(l.stopped) })
 	_ = l.ln.SetDeadline(time.Unix(1, 0)) // it fails only when the listener is closed
 	l.running.Wait()
 }
 
-// Close stops listening and removes the socket's file.
+// Close stops listening and removes the socket's file, unless Stop has left it to another process.
 func (l *Listener) Close() {
 	l.stop.Do(func() { close(l.stopped) })
 	l.told.closing(&l.fd)
+	if l.left.Load() {
+		l.Abandon()
+		return
+	}
 	_ = l.ln.Close()
 	_ = os.Remove(l.path) // it is gone already unless the listener was taken over
 }
