@@ -50,7 +50,7 @@ func Open(o Options) (*Daemon, error) {
 		headSet: make(chan struct{}), memoryKnown: make(chan struct{}),
 		m: sched.New(sched.Options{
 			Ledger: ledger, MaxIdle: o.CPUs, MaxStarts: min(2*o.CPUs, maxStarts), WaitForFit: o.WaitForFit || o.CanGrow,
-			FirstLease: sched.LeaseID(o.Number)<<32 | 1, Cluster: o.Cluster != nil, Node: o.Node, Number: o.Number,
+			FirstLease: sched.LeaseID(o.Number)<<32 | 1, Cluster: o.Cluster != nil, Node: o.Node, Number: o.Number, HeadPatience: o.HeadPatience,
 		}),
 		overflow:     overflow.New(o.Cluster),
 		clients:      make(map[sched.ClientID]*client),

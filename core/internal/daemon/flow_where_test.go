@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
@@ -18,7 +19,7 @@ import (
 // The head is asked where SPREAD runs, although there is room here. It may choose this node.
 func TestCluster_HeadChoosesThisNode_LeaseIsGranted(t *testing.T) {
 	c := new(playedCluster)
-	s := play.StartWith(t, 2, func(o *daemon.Options) { o.Cluster = c })
+	s := play.StartWith(t, 2, func(o *daemon.Options) { o.Cluster, o.HeadPatience = c, time.Hour })
 	s.D.Company(true)
 	c.free(t, 2)
 	d := s.Driver(nil)
@@ -48,7 +49,7 @@ type noObjects struct{ pulls.Network }
 // A want names large arguments of its oldest task. The head hears which nodes have them.
 func TestCluster_LargeArguments_HeadHearsWhereTheyAre(t *testing.T) {
 	c := new(playedCluster)
-	s := play.StartWith(t, 2, func(o *daemon.Options) { o.Cluster, o.Objects = c, noObjects{} })
+	s := play.StartWith(t, 2, func(o *daemon.Options) { o.Cluster, o.HeadPatience, o.Objects = c, time.Hour, noObjects{} })
 	s.D.Company(true)
 	c.free(t, 2)
 	d := s.Driver(nil)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/objects"
@@ -60,6 +61,8 @@ type Options struct {
 	MostMemory func() int64
 	// Cluster places what this node has no room for on other nodes. Where it is nil, this node is the only one.
 	Cluster Cluster
+	// HeadPatience is how long a want that Cluster should decide waits although this node has room for it; 0: sched.HeadPatience.
+	HeadPatience time.Duration
 	// Promise is where the node writes until when the cluster counts on it; nil: nobody can start elsewhere what this node has.
 	Promise *promise.Page
 	// HeadAway says for how long the head has not been heard, and why; empty: it is heard. Nil: the head is in this process.

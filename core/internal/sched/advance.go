@@ -46,7 +46,7 @@ func (m *Machine) Next() (time.Duration, bool) {
 			sooner(t)
 		}
 		if d.room && m.headDecides(d) {
-			sooner(d.roomSince + HeadPatience)
+			sooner(d.roomSince + m.o.HeadPatience)
 		}
 		if t, later := m.alternativesFrom(d); later {
 			if d.isActor() {

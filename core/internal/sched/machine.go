@@ -40,6 +40,9 @@ type Options struct {
 	Cluster    bool     // there are other nodes, or may be: see overflow.go, where.go and guests.go
 	Node       ids.Node // of this node, by which strategies name it
 	Number     uint32   // of this node in the cluster
+	// HeadPatience is how long this node has had room for a want that the head should decide, until it serves that want without
+	// the head, which may be gone; 0: HeadPatience.
+	HeadPatience time.Duration
 	// FirstLease numbers the first lease; 0: 1. Its upper half is that of all leases, which
 	// tells the leases of different machines apart.
 	FirstLease LeaseID
@@ -79,6 +82,9 @@ type Machine struct {
 // New returns an empty machine at time 0.
 func New(o Options) *Machine {
 	o.MaxIdle, o.MaxStarts, o.FirstLease = max(o.MaxIdle, 1), max(o.MaxStarts, 1), max(o.FirstLease, 1)
+	if o.HeadPatience == 0 {
+		o.HeadPatience = HeadPatience
+	}
 	return &Machine{
 		o: o, ledger: o.Ledger, nextLease: o.FirstLease,
 		jobs:    make(map[ids.Job]*job),

@@ -15,8 +15,7 @@ import (
 const (
 	// PackTo is up to which load this node serves its own processes without asking the head.
 	PackTo = 0.5
-	// HeadPatience is how long this node has had room for a want that the head should decide, until it serves that want
-	// without the head, which may be gone.
+	// HeadPatience is the default of Options.HeadPatience.
 	HeadPatience = 200 * time.Millisecond
 )
 
@@ -75,7 +74,7 @@ func (m *Machine) asksHead(d *demand) bool {
 }
 
 // isLate reports whether the head could have offered this node to d for too long.
-func (m *Machine) isLate(d *demand) bool { return d.room && m.now >= d.roomSince+HeadPatience }
+func (m *Machine) isLate(d *demand) bool { return d.room && m.now >= d.roomSince+m.o.HeadPatience }
 
 // noteRoom notes since when this node has had room for a class for which the head decides.
 func (m *Machine) noteRoom(d *demand) {
@@ -88,7 +87,7 @@ func (m *Machine) noteRoom(d *demand) {
 
 // headIsLate reports whether the head will have taken too long by the time then, for a class for which it decides now.
 func (m *Machine) headIsLate(then time.Duration) bool {
-	return slices.ContainsFunc(m.waiting, func(d *demand) bool { return m.headDecides(d) && d.room && then >= d.roomSince+HeadPatience })
+	return slices.ContainsFunc(m.waiting, func(d *demand) bool { return m.headDecides(d) && d.room && then >= d.roomSince+m.o.HeadPatience })
 }
 
 // failUnreachable fails a class that names another node, on a node that is alone for good.
