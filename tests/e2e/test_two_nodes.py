@@ -85,9 +85,11 @@ MAKE = """
             self.n += n
             return self.n, ray.get_runtime_context().get_node_id()
 
-    counter = Counter.options(name="NAME", lifetime="detached").remote()
+    here = ray.get_runtime_context().get_node_id()  # a node in use sends actors elsewhere
+    stays = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(here, soft=True)
+    counter = Counter.options(name="NAME", lifetime="detached", scheduling_strategy=stays).remote()
     n, at = ray.get(counter.add.remote(1))
-    print(n, at == ray.get_runtime_context().get_node_id())
+    print(n, at == here)
 """
 
 USE = """
