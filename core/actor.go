@@ -37,7 +37,7 @@ func (s *Session) NewActor(ctx context.Context, path string, o Call, args ...any
 	}
 	spec := &client.ActorSpec{FID: fid, Blob: blob, ActorCreate: wire.ActorCreate{
 		ClassName: class, Name: o.Name, Namespace: o.Namespace, Detached: o.Detached, GetIfExists: o.GetIfExists,
-		MaxRestarts: o.MaxRestarts, MaxConcurrency: max(1, o.MaxConcurrency), MaxPendingCalls: o.MaxPendingCalls}}
+		MaxRestarts: o.MaxRestarts, MaxConcurrency: max(1, o.MaxConcurrency), MaxPendingCalls: o.MaxPendingCalls, Exclusive: o.exclusive()}}
 	if spec.Resources, spec.RunResources, err = o.actorAmounts(); err != nil {
 		return nil, err
 	}

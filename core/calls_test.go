@@ -173,6 +173,10 @@ func TestActor_Names(t *testing.T) {
 	if _, err := add(second, 1); !errors.Is(err, core.ErrActorDied) {
 		t.Errorf("a call after Kill: %v", err)
 	}
+	exclusive := must[*core.Actor](t)(s.NewActor(ctx, "shop:Counter", core.Call{Exclusive: true}))
+	if got, err := add(exclusive, 3); err != nil || got != 3 {
+		t.Errorf("an exclusive actor: %v, %v", got, err)
+	}
 	must[any](t)(call[any](t, ctx, s, "make_named", "of python"))
 	python := must[*core.Actor](t)(s.GetActor(ctx, "of python", "shop"))
 	if got, err := add(python, 5); err != nil || got != 15 {
@@ -230,6 +234,7 @@ func TestCall_Contradictions_Named(t *testing.T) {
 		"MaxRestarts": {MaxRestarts: 1}, "MaxTaskRetries": {MaxTaskRetries: 1}, "MaxConcurrency": {MaxConcurrency: 2}, "Detached": {Detached: true},
 		"GetIfExists": {GetIfExists: true}, "Namespace": {Namespace: "x"}, "MaxPendingCalls": {MaxPendingCalls: 1}, "NumReturns": {NumReturns: -1},
 		"ItemsAhead": {ItemsAhead: -1}, "RetryExceptions": {RetryExceptions: true, MaxRetries: -1}, "MaxRetries": {MaxRetries: -3},
+		"Exclusive": {Exclusive: true}, "NotExclusive": {NotExclusive: true},
 	} {
 		if _, err := s.Function("shop:same", c); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), words) {
 			t.Errorf("a function: %v, want %q", err, words)
@@ -238,6 +243,7 @@ func TestCall_Contradictions_Named(t *testing.T) {
 	for words, c := range map[string]core.Call{
 		"MaxRetries": {MaxRetries: 1}, "MaxCalls": {MaxCalls: 1}, "NumReturns": {NumReturns: 2}, "ItemsAhead": {ItemsAhead: 1}, "needs a Name": {Detached: true},
 		"GetIfExists": {GetIfExists: true}, "Namespace": {Namespace: "x"}, "MaxRestarts": {MaxRestarts: -2}, "RetryExceptions": {RetryExceptions: true},
+		"contradict each other": {Exclusive: true, NotExclusive: true},
 	} {
 		if _, err := s.NewActor(ctx, "shop:Counter", c); !errors.Is(err, core.ErrInvalid) || !strings.Contains(err.Error(), words) {
 			t.Errorf("an actor: %v, want %q", err, words)

@@ -39,6 +39,10 @@ type Call struct {
 	GetIfExists     bool   // NewActor returns the living actor of that Name, if there is one
 	Namespace       string // of Name; "": the session's
 
+	// At most one process of an Exclusive actor at a time begins calls, whatever happens to nodes and networks. NotExclusive says that
+	// this actor is none, also where the cluster's setting exclusive_actors makes all others so.
+	Exclusive, NotExclusive bool
+
 	// Fallback lists alternatives for the case that the resources above are not free.
 	// The first free alternative is taken, else the one that becomes free first. With
 	// FallbackAfter the call waits for its own resources alone for that long.
@@ -67,6 +71,7 @@ func (o *Call) checkFunction(name string) error {
 	for field, set := range map[string]bool{
 		"MaxRestarts": o.MaxRestarts != 0, "MaxTaskRetries": o.MaxTaskRetries != 0, "MaxConcurrency": o.MaxConcurrency != 0,
 		"MaxPendingCalls": o.MaxPendingCalls != 0, "Detached": o.Detached, "GetIfExists": o.GetIfExists, "Namespace": o.Namespace != "",
+		"Exclusive": o.Exclusive, "NotExclusive": o.NotExclusive,
 	} {
 		if set {
 			return invalid("%s: %s is an option of actors, and this is a function", name, field)
@@ -106,12 +111,25 @@ func (o *Call) checkActor(name string) error {
 		return invalid("%s: a detached actor needs a Name: nobody could reach it without", name)
 	case o.GetIfExists && o.Name == "":
 		return invalid("%s: GetIfExists needs the Name that is looked for", name)
+	case o.Exclusive && o.NotExclusive:
+		return invalid("%s: Exclusive and NotExclusive contradict each other: give one of them, or none for the cluster's setting", name)
 	case o.Namespace != "" && o.Name == "":
 		return invalid("%s: Namespace is that of a Name, which is missing", name)
 	case o.RetryExceptions && o.MaxTaskRetries == 0:
 		return invalid("%s: RetryExceptions needs MaxTaskRetries, how often a call is repeated", name)
 	}
 	return nil
+}
+
+// exclusive is what the options say on the wire.
+func (o *Call) exclusive() int8 {
+	switch {
+	case o.Exclusive:
+		return wire.Yes
+	case o.NotExclusive:
+		return wire.No
+	}
+	return wire.Unsaid
 }
 
 // Of MaxCalls.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 func TestCall_Amounts_CheckedAsInPython(t *testing.T) {
@@ -30,6 +31,14 @@ func TestCall_Amounts_CheckedAsInPython(t *testing.T) {
 		_, err := c.call.amounts(1)
 		if c.words == "" && err != nil || c.words != "" && (fault.CodeOf(err) != fault.BadRequest || !strings.Contains(err.Error(), c.words)) {
 			t.Errorf("%+v: %v, want %q", c.call, err, c.words)
+		}
+	}
+}
+
+func TestCall_Exclusive_AsTheActorsOptionOfPython(t *testing.T) {
+	for want, c := range map[int8]Call{wire.Unsaid: {}, wire.Yes: {Exclusive: true}, wire.No: {NotExclusive: true}} {
+		if got := c.exclusive(); got != want {
+			t.Errorf("%+v: %d, want %d", c, got, want)
 		}
 	}
 }

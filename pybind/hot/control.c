@@ -53,6 +53,8 @@ static PyObject *disconnect(PyObject *m, PyObject *o) {
   if (hot_forked) Py_RETURN_NONE;
   Py_BEGIN_ALLOW_THREADS HotDisconnect(ms);
   Py_END_ALLOW_THREADS
+  hot_session++;
+  if (hot_drop_count) HotDropsWaiting(); // the next session must not take them for its own
   Py_RETURN_NONE;
 }
 

@@ -53,13 +53,18 @@ static void after_fork_child(void) {
 
 struct ref_batch hot_single; // that of references which the core counts one by one
 
+// hot_session is the number of the process's session. References and handles of an ended session are counted by nobody: when the
+// program lets go of them in a later session, which may have the same object or actor, that one's count stays as it is.
+uint32_t hot_session;
+
 // ---- Ref: the base of ObjectRef -------------------------------------------
 
 static void ref_dealloc(PyObject *self) {
   Ref *r = (Ref *)self;
   if (r->weak) PyObject_ClearWeakRefs(self);
-  if (r->batch == &hot_single) hot_let_go(r->id, 0);
-  else if (r->batch) hot_ref_gone(r->batch, r->place);
+  if (r->batch == &hot_single) {
+    if (r->place == hot_session) hot_let_go(r->id, 0);
+  } else if (r->batch) hot_ref_gone(r->batch, r->place);
   Py_TYPE(self)->tp_free(self); // a subclass's own dealloc counts its type
 }
 
@@ -127,6 +132,7 @@ PyObject *hot_new_ref(const unsigned char *id) {
   if (!r) { hot_let_go(id, 0); return NULL; }
   memcpy(r->id, id, HOT_OBJECT);
   r->batch = &hot_single;
+  r->place = hot_session;
   return (PyObject *)r;
 }
 
@@ -134,7 +140,9 @@ PyObject *hot_new_ref(const unsigned char *id) {
 
 static void handle_dealloc(PyObject *self) {
   Handle *h = (Handle *)self;
-  if (h->counted) hot_let_go(h->token, 0);
+  if (h->session != hot_session) {
+    // what counted it has ended
+  } else if (h->counted) hot_let_go(h->token, 0);
   else if (!hot_forked) HotActorClose(h->actor);
   Py_TYPE(self)->tp_free(self);
 }
@@ -162,6 +170,7 @@ PyObject *hot_new_handle(const unsigned char *actor, const unsigned char *token)
   memcpy(h->actor, actor, HOT_ACTOR);
   memcpy(h->token, token, HOT_OBJECT);
   h->counted = memcmp(token, none, HOT_OBJECT) != 0;
+  h->session = hot_session;
   return (PyObject *)h;
 }
 

@@ -55,7 +55,7 @@ typedef struct {
   PyObject_HEAD
   PyObject *weak;
   unsigned char id[HOT_OBJECT];
-  uint32_t place;          // in its batch
+  uint32_t place;          // in its batch; if it is counted alone, the number of its session
   struct ref_batch *batch; // &hot_single: counted alone; NULL: nobody counts it
 } Ref;
 
@@ -64,6 +64,7 @@ typedef struct {
   unsigned char actor[HOT_ACTOR];
   unsigned char token[HOT_OBJECT];
   char counted; // through the token; else by the actor's id
+  uint32_t session;
 } Handle;
 
 typedef struct {
@@ -73,6 +74,7 @@ typedef struct {
 
 extern PyTypeObject RefType, HandleType, PinType;
 extern struct ref_batch hot_single; // that of references which the core counts one by one
+extern uint32_t hot_session;        // the number of the process's session
 
 // A value that comes from Python.
 typedef struct {

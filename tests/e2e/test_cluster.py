@@ -108,3 +108,30 @@ def test_drivers_at_the_same_time(script: Any, cluster: dict[str, str], tmp_path
         for k in (1, 2, 3)
     ]
     assert [int(child.communicate(timeout=60)[0]) for child in children] == [44850 * k for k in (1, 2, 3)]
+
+
+def test_what_is_left_of_an_earlier_session_is_not_let_go_in_the_next(script: Any, cluster: dict[str, str]) -> None:
+    """A handle and a reference that go in the next session leave that one's handle and reference of the same things alone."""
+    source = """
+    import gc
+    import eagleray as ray
+
+    class Keeper:
+        def __init__(self):
+            self.values = [ray.put(7)]
+        def get(self):
+            return self.values
+
+    ray.init(namespace="again")
+    h = ray.remote(Keeper).options(name="keeper", lifetime="detached", num_cpus=0).remote()
+    ref = ray.get(h.get.remote())[0]
+    for _ in range(2):
+        ray.shutdown()
+        ray.init(namespace="again")
+        h = ray.get_actor("keeper")
+        ref = ray.get(h.get.remote())[0]
+        gc.collect()
+        print(ray.get(h.get.remote()) == [ref], ray.get(ref))
+    ray.kill(h)
+    """
+    assert script(source, env=cluster).stdout == "True 7\nTrue 7\n"

@@ -97,6 +97,10 @@ func (s *Server) start(o place.StartActor) {
 		return
 	}
 	a, err := s.head.Actor(s.ctx, o.ID.Actor)
+	for ; s.mayTryAgain(err); a, err = s.head.Actor(s.ctx, o.ID.Actor) {
+		s.log.Error("the record of an actor that is to start cannot be read", "actor", o.ID.Actor, "node", o.Node, "error", err)
+		s.pause()
+	}
 	if err != nil || !a.Live() || a.Incarnation != o.ID.Incarnation {
 		s.actorGone(instanceOf(o.ID))
 		return
@@ -123,7 +127,7 @@ func (s *Server) start(o place.StartActor) {
 	}
 }
 
-// mayTryAgain reports whether a change that has failed may succeed later.
+// mayTryAgain reports whether a change or a read that has failed may succeed later.
 func (s *Server) mayTryAgain(err error) bool {
 	for _, final := range []error{record.ErrDead, record.ErrStale, record.ErrNotFound, record.ErrNodeDead, record.ErrClosed, record.ErrInvalid} {
 		if errors.Is(err, final) {

@@ -16,7 +16,7 @@ import (
 
 // Validity of certificates.
 const (
-	backdate          = 24 * time.Hour // how far the clocks of two machines may differ
+	backdate          = 48 * time.Hour // how far the clocks of two machines may differ
 	certificateLife   = 30 * 24 * time.Hour
 	authorityLife     = 10 * 365 * 24 * time.Hour
 	maxRequest        = 2 << 10 // bytes of a certificate request

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -57,7 +58,7 @@ func enroll(t testing.TB, k *Keys, a *Authority, id Identity, now time.Time) {
 	}
 }
 
-func TestSign_Certificate_SaysItsIdentityForThirtyDaysFromYesterday(t *testing.T) {
+func TestSign_Certificate_SaysItsIdentityForThirtyDaysFromTwoDaysAgo(t *testing.T) {
 	now := time.Date(2030, 5, 1, 12, 0, 0, 0, time.UTC)
 	a, err := NewAuthority(Cluster{1}, now)
 	if err != nil {
@@ -76,7 +77,7 @@ func TestSign_Certificate_SaysItsIdentityForThirtyDaysFromYesterday(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := now.Add(-24 * time.Hour); !c.NotBefore.Equal(want) || !c.NotAfter.Equal(want.Add(30*24*time.Hour)) {
+	if want := now.Add(-48 * time.Hour); !c.NotBefore.Equal(want) || !c.NotAfter.Equal(want.Add(30*24*time.Hour)) {
 		t.Errorf("valid from %v to %v", c.NotBefore, c.NotAfter)
 	}
 	if got, err := identityOf(c); err != nil || got != id {
@@ -193,7 +194,7 @@ func TestInstall_CertificateOfAnother_IsRefusedAndNothingChanges(t *testing.T) {
 		"for another key":      {sign(a, thief, time.Now()), roots},
 		"of another authority": {sign(other, k, time.Now()), roots},
 		"over":                 {sign(a, k, time.Now().Add(-30*24*time.Hour)), roots},
-		"of the day after":     {sign(a, k, time.Now().Add(25*time.Hour)), roots},
+		"of days after":        {sign(a, k, time.Now().Add(49*time.Hour)), roots},
 		"the authority's own":  {a.Certificate(), roots},
 		"no certificate":       {nil, roots},
 		"no authority":         {good, nil},
@@ -210,7 +211,7 @@ func TestInstall_CertificateOfAnother_IsRefusedAndNothingChanges(t *testing.T) {
 	if _, err := k.Install(good, [][]byte{other.Certificate(), a.Certificate()}); err != nil {
 		t.Errorf("one of two authorities: %v", err)
 	}
-	if got, want := k.RenewAt(), time.Now().Add(14*24*time.Hour); got.Sub(want).Abs() > time.Hour {
+	if got, want := k.RenewAt(), time.Now().Add(13*24*time.Hour); got.Sub(want).Abs() > time.Hour {
 		t.Errorf("renewed at %v, want the middle of its time, %v", got, want)
 	}
 	if at := (&Keys{}).RenewAt(); !at.IsZero() {
@@ -300,4 +301,37 @@ func TestInstall_CertificateOfAnotherTime_AsksForTheClocks(t *testing.T) {
 			t.Errorf("signed %v from now: %v", when, err)
 		}
 	}
+}
+
+// A clock may be wrong by a day, and jump by a day: certificates that were signed by it are accepted all the same.
+func TestInstall_ClockOfTheSignerIsADayOff_MembersConnect(t *testing.T) {
+	for _, off := range []time.Duration{-25 * time.Hour, 25 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			a, err := NewAuthority(Cluster{1}, time.Now().Add(off))
+			if err != nil {
+				t.Fatal(err)
+			}
+			client, server := newKeys(t), newKeys(t)
+			enroll(t, client, a, Identity{Cluster: Cluster{1}, Role: RoleNode, Number: 1}, time.Now().Add(off))
+			enroll(t, server, a, Identity{Cluster: Cluster{1}, Role: RoleHead, Number: 2}, time.Now().Add(-off)) // its clock has jumped since
+			x, y := net.Pipe()
+			defer x.Close()
+			defer y.Close()
+			if _, err := meet(t, x, y, client.TLS("link"), server.TLS("link")); err != nil {
+				t.Errorf("signed %v and %v from now: %v", off, -off, err)
+			}
+			if left := time.Until(client.RenewAt()); left < 10*24*time.Hour {
+				t.Errorf("signed %v from now, and renewed in %v", off, left)
+			}
+		})
+	}
+}
+
+func newKeys(t *testing.T) *Keys {
+	t.Helper()
+	k, err := NewKeys()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
 }

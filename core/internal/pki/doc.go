@@ -33,7 +33,7 @@
 // # Certificates
 //
 // The Authority signs certificates whose only name is an Identity: cluster, generation, role
-// and number. A certificate begins one day before it is signed, because clocks differ, and is
+// and number. A certificate begins two days before it is signed, because clocks differ, and is
 // valid for 30 days. Keys.TLS is mutual, TLS 1.3 only, and accepts exactly the certificates of
 // the cluster's authorities; there may be two while one replaces the other. A connection is
 // checked when it begins. Sessions are never resumed, so each connection is checked anew.

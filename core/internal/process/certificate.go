@@ -52,7 +52,8 @@ func (c *Certificate) TLS() func(protocols ...string) *tls.Config {
 	return c.keys.TLS
 }
 
-// renewPause is how long a process waits after it has not got a new certificate. It has 15 days.
+// renewPause is how long a process waits at least after it has asked for a new certificate. It has 15 days. If its clock is weeks ahead
+// of the head's, half of the time of each new certificate is over already.
 const renewPause = 10 * time.Minute
 
 // Renew gets a new certificate whenever half of the time of the present one is over, until the context ends.
@@ -74,6 +75,6 @@ func (c *Certificate) Renew(ctx context.Context, log *slog.Logger) {
 			wait = renewPause
 			continue
 		}
-		wait = time.Until(c.keys.RenewAt())
+		wait = max(time.Until(c.keys.RenewAt()), renewPause)
 	}
 }

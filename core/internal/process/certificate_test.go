@@ -71,3 +71,53 @@ func TestCertificate_None_NothingIsRenewed(t *testing.T) {
 		t.Error("there is TLS without a certificate")
 	}
 }
+
+// The clock of a process that is weeks ahead of the signer's makes it ask at its pauses, and not without end.
+func TestCertificate_ClockIsWeeksAhead_IsRenewedAtPauses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		self := pki.Identity{Cluster: pki.NewCluster(), Generation: 1, Role: pki.RoleHead}
+		behind := -20 * 24 * time.Hour
+		authority, err := pki.NewAuthority(self.Cluster, time.Now().Add(behind))
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys, err := pki.NewKeys()
+		if err != nil {
+			t.Fatal(err)
+		}
+		count := 0
+		sign := func(context.Context) error {
+			count++
+			request, err := keys.Request()
+			if err != nil {
+				return err
+			}
+			cert, err := authority.Sign(request, self, time.Now().Add(behind))
+			if err == nil {
+				_, err = keys.Install(cert, [][]byte{authority.Certificate()})
+			}
+			return err
+		}
+		if err := sign(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		c := NewCertificate(keys, func(ctx context.Context) error {
+			if count > 1000 {
+				return errors.New("it asks without end")
+			}
+			return sign(ctx)
+		})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			c.Renew(ctx, slog.New(slog.DiscardHandler))
+		}()
+		time.Sleep(time.Hour + time.Minute)
+		cancel()
+		<-done
+		if count != 8 { // the first one, one at once, and one at each of six pauses
+			t.Errorf("%d certificates within an hour", count)
+		}
+	})
+}

@@ -143,7 +143,7 @@ func (m *Mapping) mapsHuge(rw []byte, block uint64) bool {
 
 // pause lets only small pages be used for a while, or for ever.
 func (m *Mapping) pause(forever bool, d time.Duration) {
-	until := time.Now().Add(d).UnixNano()
+	until := clock() + int64(d)
 	if forever {
 		until = math.MaxInt64
 	}
@@ -151,7 +151,13 @@ func (m *Mapping) pause(forever bool, d time.Duration) {
 	m.pausedUntil.Store(until)
 }
 
-func (m *Mapping) paused() bool { return time.Now().UnixNano() < m.pausedUntil.Load() }
+func (m *Mapping) paused() bool { return clock() < m.pausedUntil.Load() }
+
+// clockStart is the zero of clock.
+var clockStart = time.Now()
+
+// clock returns nanoseconds of a clock that nobody can set.
+func clock() int64 { return int64(time.Since(clockStart)) }
 
 // intact reports whether a range is known to be mapped, with its pages still there.
 func (m *Mapping) intact(off, size uint64) bool {

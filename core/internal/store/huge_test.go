@@ -182,7 +182,7 @@ func TestMapping_HugePagesFail_SmallOnesDo(t *testing.T) {
 				}
 				return c.err
 			}
-			began := time.Now().UnixNano()
+			began := clock()
 			write(t, 64, 8*mib, 1, m)
 			first := calls
 			if pauses := c.err != unix.EAGAIN; pauses != (m.pausedUntil.Load() > began) {
@@ -199,7 +199,7 @@ func TestMapping_HugePagesFail_SmallOnesDo(t *testing.T) {
 				t.Errorf("this system makes huge pages: %v; given up until %d", known, m.pausedUntil.Load())
 			}
 			m.collapse = collapse
-			m.pausedUntil.Store(time.Now().UnixNano())
+			m.pausedUntil.Store(clock())
 			if err := m.Punch(0, 16*mib); err != nil {
 				t.Fatal(err)
 			}

@@ -40,7 +40,7 @@ type Mapping struct {
 
 	collapse    func([]byte) error // makes huge pages; in tests it may fail
 	slowFrom    time.Duration      // the processor time of a huge page that counts as slow
-	pausedUntil atomic.Int64       // no huge pages are made until then, in nanoseconds of Unix time
+	pausedUntil atomic.Int64       // no huge pages are made until then, as clock counts
 	hugeAtOnce  atomic.Int64       // how many huge pages are made at once; 0: one
 
 	use sync.RWMutex // held for writing by Close

@@ -1,0 +1,57 @@
+package headlink_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/headlink"
+	"github.com/eagleray/eagleray/core/record"
+)
+
+// unreadable is a head that cannot say for a while what it knows of actors.
+type unreadable struct {
+	headlink.Head
+	failures atomic.Int32 // how many reads fail from now on
+}
+
+func (h *unreadable) Actor(ctx context.Context, id ids.Actor) (record.Actor, error) {
+	if h.failures.Add(-1) >= 0 {
+		return record.Actor{}, errors.New("the state is being read back")
+	}
+	return h.Head.Actor(ctx, id)
+}
+
+func TestStart_RecordCannotBeReadForAWhile_ActorStartsAllTheSame(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJudged(t)
+		h := &unreadable{}
+		j.wrap = func(inner headlink.Head) headlink.Head {
+			h.Head = inner
+			return h
+		}
+		j.restartHead()
+		j.connect()
+		j.client.Stock(all(oneCPU))
+		synctest.Wait()
+		h.failures.Store(3)
+		if err := j.client.CreateActor(j.ctx, record.Actor{ID: ids.Actor{0xe}, Spec: []byte("s")}); err != nil {
+			t.Fatal(err)
+		}
+		placed := func() bool { return slices.Contains(j.node.said(), "place e#1 s") }
+		synctest.Wait()
+		if placed() {
+			t.Fatalf("placed without its record; %d failures are left", h.failures.Load())
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !placed() || h.failures.Load() >= 0 {
+			t.Errorf("after a second the node was told %q, and %d failures are left", j.node.said(), h.failures.Load())
+		}
+	})
+}
