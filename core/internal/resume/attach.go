@@ -192,4 +192,7 @@ func (s *Session) failed() {
 	}
 	s.dials.next = s.now + min(firstPause<<min(s.dials.tries, 10), longestPause)
 	s.dials.tries++
+	if relay := s.direct.since + relayAfter; s.o.Relay && s.direct.none && relay > s.now {
+		s.dials.next = min(s.dials.next, relay)
+	}
 }
