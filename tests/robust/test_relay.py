@@ -20,8 +20,8 @@ AROUND = "the head carries what goes between the two"
 DIRECT = "there is a direct connection with the other node again"
 LOST = "the connection with another node is lost"
 
-#: Runs on b. Calls an actor of c one by one, and tasks of c with large arguments and results. For each line of its input it tells what
-#: has happened since the line before.
+#: Runs on b. Calls an actor of c one by one, and tasks of c with large arguments and results. For each line of its
+#: input it tells what has happened since the line before.
 WORK = """
     import json, sys, threading, time
     import numpy as np
@@ -76,12 +76,14 @@ WORK = """
     print("ready")
     for text in sys.stdin:
         if text.strip() == "end":
-            print(json.dumps({"kept": ray.get(actor.kept_sum.remote()), "theirs": int(ray.get(theirs).sum()), "wrong": wrong,
-                              "in_order": numbers == list(range(1, len(numbers) + 1))}))
+            kept, own = ray.get(actor.kept_sum.remote()), int(ray.get(theirs).sum())
+            in_order = numbers == list(range(1, len(numbers) + 1))
+            print(json.dumps({"kept": kept, "theirs": own, "wrong": wrong, "in_order": in_order}))
             break
         taken, times[:], whole, slow[:] = sorted(times), [], sorted(slow), []
-        print(json.dumps({"calls": len(taken), "slowest": taken[-1] if taken else None, "median": taken[len(taken) // 2] if taken else None,
-                          "tasks": len(whole), "slowest_task": whole[-1] if whole else None}))
+        median = taken[len(taken) // 2] if taken else None
+        said = {"calls": len(taken), "slowest": max(taken, default=0), "median": median}
+        print(json.dumps(said | {"tasks": len(whole), "slowest_task": max(whole, default=0)}))
 """
 
 
