@@ -28,7 +28,7 @@ func (s *session) dial(id resume.ConnID, relay bool) {
 // complainEvery is how often the log says that a node cannot be reached. Attempts come every second or two.
 const complainEvery = time.Minute
 
-// complain logs why an attempt has failed, unless the log has said so a short time ago.
+// complain logs why an attempt has failed, unless the log has said so a short time ago, or the session has another connection.
 func (s *session) complain(why error) {
 	level := slog.LevelDebug
 	if s.complains() {
@@ -40,7 +40,7 @@ func (s *session) complain(why error) {
 func (s *session) complains() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing || s.lost != nil || !s.complained.IsZero() && time.Since(s.complained) < complainEvery {
+	if s.conn != nil || s.closing || s.lost != nil || !s.complained.IsZero() && time.Since(s.complained) < complainEvery {
 		return false
 	}
 	s.complained = time.Now()

@@ -93,12 +93,6 @@ func (s *session) isRelayed() bool {
 	return s.conn != nil && s.relayed
 }
 
-// Relayed reports whether a third node carries the connection with a node now.
-func (l *Links) Relayed(node uint32) bool {
-	k, err := l.To(node)
-	return err == nil && k.isRelayed()
-}
-
 // tellWay logs that a session goes another way than before.
 func (l *Links) tellWay(node uint32, relayed bool) {
 	if relayed {
