@@ -138,9 +138,11 @@ func serveHead(parent *process.Parent, dir, text, release string) error {
 
 	tokens := func() []pki.Token { return []pki.Token{token} }
 	joins := &join.Server{Self: self, Authority: authority, Tokens: tokens, State: state, Release: release, Log: log}
-	links, err := link.Open(link.Config{
+	var links *link.Links
+	relays := newRelay(func(node uint32) (*link.Link, error) { return links.To(node) }, state, log)
+	links, err = link.Open(link.Config{
 		Self: self, TLS: cert.TLS(), Tokens: tokens, Resolve: func(uint32) []string { return nil }, // nodes dial
-		Serve: func(_ uint32, s *link.Stream) { s.Close() },
+		Serve: func(from uint32, s *link.Stream) { relays.Serve(from, s, s.Target()) },
 		Bulk:  depot.Serve,
 		Control: func(from uint32, p *wire.Peer) wire.Handler {
 			server.Connected(from, p)

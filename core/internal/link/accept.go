@@ -45,7 +45,7 @@ func (l *Links) listened(c net.Conn) {
 		c = s
 	}
 	if !l.run(func() {
-		if err := l.welcome(c); err != nil {
+		if err := l.welcome(c, false); err != nil {
 			l.log.Warn("a connection was refused", "from", c.RemoteAddr().String(), "why", err)
 		}
 	}) {
@@ -55,16 +55,21 @@ func (l *Links) listened(c net.Conn) {
 
 // Accept takes a connection that somebody has dialed: of a session, a bulk connection, or of a process that joins. It returns
 // when it is clear what the connection is for, and who is there. After an error the connection is closed.
-func (l *Links) Accept(c net.Conn) error {
+func (l *Links) Accept(c net.Conn) error { return l.accept(c, false) }
+
+// AcceptRelayed is Accept for a connection that a third node carries. Who is at its other end is proved as on any other connection.
+func (l *Links) AcceptRelayed(c net.Conn) error { return l.accept(c, true) }
+
+func (l *Links) accept(c net.Conn, relayed bool) error {
 	done := make(chan error, 1)
-	if !l.run(func() { done <- l.welcome(c) }) {
+	if !l.run(func() { done <- l.welcome(c, relayed) }) {
 		c.Close()
 		return ErrClosed
 	}
 	return <-done
 }
 
-func (l *Links) welcome(nc net.Conn) (err error) {
+func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 	ctx, cancel := context.WithTimeout(l.ctx, beginTime)
 	defer cancel()
 	stop := context.AfterFunc(l.ctx, func() { nc.Close() })
@@ -77,6 +82,7 @@ func (l *Links) welcome(nc net.Conn) (err error) {
 	if m == nil {
 		return nil
 	}
+	m.relayed = relayed
 	defer func() {
 		if err != nil {
 			m.under.Close()
@@ -172,7 +178,7 @@ func (k *Link) accept(m *member, h resume.Hello) (*conn, resume.Hello, error) {
 
 func (s *session) accept(m *member, h resume.Hello) (c *conn, answer resume.Hello, err error) {
 	err = s.event(func() error {
-		id, a, err := s.rs.Accept(h)
+		id, a, err := s.rs.Accept(h, m.relayed)
 		answer = a
 		if err == nil {
 			c = s.install(id, m)

@@ -31,7 +31,11 @@ func (k *Link) Bulk(ctx context.Context) (net.Conn, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(k.links.ctx, cancel)()
-	m, _, err := k.links.reach(ctx, k.node, forBulk, nil)
+	reach := k.links.reach
+	if k.isRelayed() {
+		reach = k.links.reachAny
+	}
+	m, _, err := reach(ctx, k.node, forBulk, nil)
 	if err != nil {
 		<-k.places
 		return nil, fmt.Errorf("bulk connection: %w", err)

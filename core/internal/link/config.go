@@ -95,6 +95,10 @@ type Config struct {
 	// begins with "/" is a Unix socket on this machine. It is called for each attempt.
 	Resolve func(node uint32) []string
 
+	// Relay returns a connection with a node that a third node carries. It is called when there has been no direct connection with the node
+	// for some seconds; bulk says that much data will follow. Nil: there is none. Nodes of Keep are not reached so.
+	Relay func(ctx context.Context, node uint32, bulk bool) (net.Conn, error)
+
 	// Serve gets each stream that a peer opens, on a goroutine of its own, and closes the stream.
 	Serve func(from uint32, s *Stream)
 	// Bulk gets each bulk connection that a peer dials, on a goroutine of its own, and closes the connection.

@@ -26,6 +26,10 @@ type conn struct {
 func (s *session) install(id resume.ConnID, m *member) *conn {
 	c := &conn{s: s, id: id, nc: m.nc, under: m.under, wake: make(chan struct{}, 1), gone: make(chan struct{}), writing: true}
 	s.conns[id], s.conn = c, c
+	if s.relayed != m.relayed {
+		s.relayed = m.relayed
+		s.k.links.run(func() { s.k.links.tellWay(s.k.node, m.relayed) })
+	}
 	return c
 }
 

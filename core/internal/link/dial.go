@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"time"
 
 	"github.com/eagleray/eagleray/core/internal/resume"
 )
 
 // dial begins an attempt to connect, as the session has asked for.
-func (s *session) dial(id resume.ConnID) {
+func (s *session) dial(id resume.ConnID, relay bool) {
 	ctx, stop := context.WithCancel(s.k.links.ctx)
 	s.dials[id] = stop
 	s.k.links.run(func() {
 		defer s.dialed(id, stop)
-		if err := s.connect(ctx, id); err != nil {
+		if err := s.connect(ctx, id, relay); err != nil {
 			s.complain(err)
 			s.k.links.declared(err)
 			s.detached(id, err)
@@ -27,7 +28,7 @@ func (s *session) dial(id resume.ConnID) {
 // complainEvery is how often the log says that a node cannot be reached. Attempts come every second or two.
 const complainEvery = time.Minute
 
-// complain logs why an attempt has failed, unless the log has said so a short time ago.
+// complain logs why an attempt has failed, unless the log has said so a short time ago, or the session has another connection.
 func (s *session) complain(why error) {
 	level := slog.LevelDebug
 	if s.complains() {
@@ -39,7 +40,7 @@ func (s *session) complain(why error) {
 func (s *session) complains() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing || s.lost != nil || !s.complained.IsZero() && time.Since(s.complained) < complainEvery {
+	if s.conn != nil || s.closing || s.lost != nil || !s.complained.IsZero() && time.Since(s.complained) < complainEvery {
 		return false
 	}
 	s.complained = time.Now()
@@ -54,8 +55,12 @@ func (s *session) dialed(id resume.ConnID, stop context.CancelFunc) {
 }
 
 // connect dials the node and attaches the connection.
-func (s *session) connect(ctx context.Context, id resume.ConnID) error {
-	m, body, err := s.k.links.reach(ctx, s.k.node, forLink, func() ([]byte, error) { return s.hello(id) })
+func (s *session) connect(ctx context.Context, id resume.ConnID, relay bool) error {
+	reach := s.k.links.reach
+	if relay {
+		reach = s.k.links.reachAny
+	}
+	m, body, err := reach(ctx, s.k.node, forLink, func() ([]byte, error) { return s.hello(id) })
 	if err != nil {
 		return err
 	}
@@ -66,7 +71,7 @@ func (s *session) connect(ctx context.Context, id resume.ConnID) error {
 	}
 	var c *conn
 	err = s.event(func() error {
-		if err := s.rs.Attach(id, h); err != nil {
+		if err := s.rs.Attach(id, h, m.relayed); err != nil {
 			return err
 		}
 		c = s.install(id, m)
@@ -100,7 +105,14 @@ func (l *Links) reach(ctx context.Context, node uint32, kind byte, hello func() 
 	var failed []error
 	end := time.Now().Add(beginTime)
 	for i, address := range addresses {
-		m, body, err := l.try(ctx, time.Until(end)/time.Duration(len(addresses)-i), node, address, kind, hello)
+		limit := time.Until(end) / time.Duration(len(addresses)-i)
+		m, body, err := l.try(ctx, limit, node, kind, hello, func(ctx context.Context) (net.Conn, error) {
+			network := "tcp"
+			if isPath(address) {
+				network = "unix"
+			}
+			return l.c.dial(ctx, network, address)
+		})
 		if err == nil {
 			return m, body, nil
 		}
@@ -112,14 +124,11 @@ func (l *Links) reach(ctx context.Context, node uint32, kind byte, hello func() 
 	return nil, nil, errors.Join(failed...)
 }
 
-func (l *Links) try(ctx context.Context, limit time.Duration, node uint32, address string, kind byte, hello func() ([]byte, error)) (_ *member, _ []byte, err error) {
+// try greets a node on a connection that dial makes.
+func (l *Links) try(ctx context.Context, limit time.Duration, node uint32, kind byte, hello func() ([]byte, error), dial func(context.Context) (net.Conn, error)) (_ *member, _ []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	network := "tcp"
-	if isPath(address) {
-		network = "unix"
-	}
-	nc, err := l.c.dial(ctx, network, address)
+	nc, err := dial(ctx)
 	if err != nil {
 		return nil, nil, err
 	}

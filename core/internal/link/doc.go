@@ -23,6 +23,11 @@
 // its bulk connections are closed, and Config.Down is called. The next use makes a new session. A
 // connection that breaks ends nothing: an end of a stream, io.EOF included, means that somebody ended it or that the session is lost.
 //
+// With Config.Relay a third node, a head, can carry connections. After 5 s without a direct connection the session dials through it and
+// directly, and takes the connection that is there first. While the head carries the session, both ends go on dialing directly, and move the
+// session when that succeeds (package resume). Over a relayed connection the ends meet as over TCP: TLS is between the two, and
+// certificates say who is there. Bulk connections are dialed through the head while the session goes that way.
+//
 // Links.Close sends nothing. To the other nodes this node then has no path, until its death or a new process is proved.
 //
 // # Order
@@ -46,6 +51,6 @@
 // The order of the locks is: session, Link, Links. Nothing waits with a lock held, and no function of Config is called so.
 //
 // The files: config.go is what the user gives. links.go, link.go and session.go are the whole, a node and a session. stream.go, ring.go and order.go are
-// the streams, conn.go is a connection of a session, bulk.go one for much data. dial.go and accept.go make connections,
+// the streams, conn.go is a connection of a session, bulk.go one for much data. dial.go, relayed.go and accept.go make connections,
 // secure.go finds out who is there, and greeting.go has what is said first.
 package link

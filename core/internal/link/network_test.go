@@ -125,7 +125,12 @@ func (n *network) node(number uint32, change func(*Config)) *Links {
 		c.TLS = keys(n.t, n.authority, c.Self)
 	}
 	other := 3 - number // the tests have two nodes
-	c.dial = func(context.Context, string, string) (net.Conn, error) { return n.dial(other) }
+	c.dial = func(_ context.Context, _, address string) (net.Conn, error) {
+		if address == headAddress {
+			return n.dialHead()
+		}
+		return n.dial(other)
+	}
 	l, err := Open(c)
 	if err != nil {
 		n.t.Fatal(err)

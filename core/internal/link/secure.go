@@ -19,6 +19,8 @@ type member struct {
 	nc    net.Conn  // with TLS, if there is TLS
 	under io.Closer // below TLS
 	peer  pki.Identity
+
+	relayed bool // a third node carries it
 }
 
 // meet finds out who is at the other end of a connection that this process dialed.

@@ -35,6 +35,7 @@ type session struct {
 	running    bool
 	lastDial   error     // why the last attempt failed, or the last connection ended
 	complained time.Time // when the log has said last that an attempt failed
+	relayed    bool      // the last connection was carried by a third node
 	closing    bool      // Links.Close ends the session
 	lost       *EndError // nil: it is not
 }
@@ -42,7 +43,7 @@ type session struct {
 // newSession makes one after another one was lost; nil: it is the first.
 func (k *Link) newSession(before *session, keep bool) *session {
 	o := k.links.c.Session
-	o.Self, o.Peer, o.Keep = k.links.c.Self.Number, k.node, keep
+	o.Self, o.Peer, o.Keep, o.Relay = k.links.c.Self.Number, k.node, keep, k.links.c.Relay != nil && !keep
 	for o.Boot == 0 {
 		o.Boot = bootNumber()
 	}
@@ -121,7 +122,7 @@ func (s *session) perform(a resume.Action) {
 	x := s.streams[a.Stream]
 	switch a.Kind {
 	case resume.Dial:
-		s.dial(a.Conn)
+		s.dial(a.Conn, a.Relay)
 	case resume.Drop:
 		s.drop(a.Conn)
 	case resume.Opened:

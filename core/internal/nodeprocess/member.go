@@ -19,6 +19,7 @@ import (
 	"github.com/eagleray/eagleray/core/internal/planted"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/promise"
+	"github.com/eagleray/eagleray/core/internal/relay"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -82,7 +83,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	o.Cluster = m.head
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
-		Serve:   m.serve,
+		Relay: m.relay, Serve: m.serve,
 		Bulk:    func(from uint32, c net.Conn) { m.daemon.ServeObjects(from, c) },
 		Control: m.control,
 		Down: func(node uint32, why error) {
@@ -186,8 +187,12 @@ func (m *member) resolve(node uint32) []string {
 	return m.conf.Heads
 }
 
-// serve takes a stream that another node has opened to a process of this one.
+// serve takes a stream that another node has opened to a process of this one, or a connection that the head carries.
 func (m *member) serve(from uint32, s *link.Stream) {
+	if other, _, ok := relay.ParseTarget(s.Target()); ok && from == process.HeadNumber {
+		m.relayed(other, s)
+		return
+	}
 	if len(s.Target()) != ids.OwnerSize {
 		m.log.Warn("a stream of another node is refused: its target is no process", "node", from, "bytes", len(s.Target()))
 		s.Close()

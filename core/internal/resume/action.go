@@ -37,7 +37,7 @@ func (r Reason) String() string {
 type ActionKind byte
 
 const (
-	Dial     ActionKind = iota + 1 // connect to the peer as Conn, then call Hello; Detached if that fails
+	Dial     ActionKind = iota + 1 // connect to the peer as Conn, directly or if Relay is set also through the third node, then call Hello; Detached if that fails
 	Drop                           // close Conn; the session knows it no longer
 	Opened                         // the peer has opened Stream to the target Bytes
 	Data                           // Bytes of Stream came, in order
@@ -54,11 +54,15 @@ type Action struct {
 	Stream StreamID
 	Bytes  []byte
 	Why    Reason
+	Relay  bool
 }
 
 func (a Action) String() string {
 	switch a.Kind {
 	case Dial:
+		if a.Relay {
+			return fmt.Sprintf("dial %d, also through the relay", a.Conn)
+		}
 		return fmt.Sprintf("dial %d", a.Conn)
 	case Drop:
 		return fmt.Sprintf("drop %d", a.Conn)

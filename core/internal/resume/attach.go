@@ -1,6 +1,9 @@
 package resume
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Hello returns what this end says first on a connection that it was told to dial. The peer's answer goes to Attach.
 func (s *Session) Hello(c ConnID) (Hello, error) {
@@ -25,9 +28,9 @@ func (s *Session) hello() Hello {
 }
 
 // Accept takes a connection that the peer dialed, and returns its number and the answer, which is
-// sent before anything else. With ErrStale the answer is sent, too, and then the connection is closed. With ErrLost
+// sent before anything else. Relayed says that a third node carries the connection. With ErrStale the answer is sent, too, and then the connection is closed. With ErrLost
 // the session is over, perhaps because of this hello: then a new session can accept the connection.
-func (s *Session) Accept(h Hello) (ConnID, Hello, error) {
+func (s *Session) Accept(h Hello, relayed bool) (ConnID, Hello, error) {
 	if err := s.fits(h); err != nil {
 		return 0, Hello{}, err
 	}
@@ -58,18 +61,18 @@ func (s *Session) Accept(h Hello) (ConnID, Hello, error) {
 	s.lastConn++
 	answer := s.hello()
 	answer.PeerBoot = h.Boot
-	s.attach(conn{id: s.lastConn, peerSeen: h.Seen}, h, s.received)
+	s.attach(conn{id: s.lastConn, peerSeen: h.Seen, relayed: relayed}, h, s.received)
 	return s.lastConn, answer, nil
 }
 
-// Attach takes the peer's answer on a connection that this end dialed. After an error the
-// connection is no longer the session's.
-func (s *Session) Attach(c ConnID, h Hello) error {
+// Attach takes the peer's answer on a connection that this end dialed. Relayed says that a third node carries the connection. After
+// an error the connection is no longer the session's.
+func (s *Session) Attach(c ConnID, h Hello, relayed bool) error {
 	if s.lost != 0 || c != s.dials.under {
 		return fmt.Errorf("attach connection %d to node %d: %w", c, s.o.Peer, ErrConn)
 	}
 	s.dials.under = 0
-	err := s.answered(c, h)
+	err := s.answered(c, h, relayed)
 	if err != nil && s.lost == 0 {
 		s.failed()
 		s.settle()
@@ -77,7 +80,7 @@ func (s *Session) Attach(c ConnID, h Hello) error {
 	return err
 }
 
-func (s *Session) answered(c ConnID, h Hello) error {
+func (s *Session) answered(c ConnID, h Hello, relayed bool) error {
 	if err := s.fits(h); err != nil {
 		return err
 	}
@@ -95,10 +98,10 @@ func (s *Session) answered(c ConnID, h Hello) error {
 	if err := s.hasSent(h); err != nil {
 		return err
 	}
-	if k := s.conn; k != nil && (s.o.Self > s.o.Peer || k.peerSeen >= uint32(c)) {
+	if k := s.conn; k != nil && k.id != s.dials.over && (s.o.Self > s.o.Peer || k.peerSeen >= uint32(c)) {
 		return fmt.Errorf("connection %d to node %d: %w", c, s.o.Peer, ErrSurplus)
 	}
-	s.attach(conn{id: c, dialed: true, peerSeen: h.Seen}, h, s.dials.have)
+	s.attach(conn{id: c, dialed: true, peerSeen: h.Seen, relayed: relayed}, h, s.dials.have)
 	return nil
 }
 
@@ -138,6 +141,7 @@ func (s *Session) attach(k conn, h Hello, told uint64) {
 	k.since = s.now
 	s.slot = k
 	s.conn = &s.slot
+	s.way(k.relayed)
 	s.ack = ack{told: told, at: s.now + ackAfter}
 	s.clock.silence = s.now
 	s.acknowledged(h.Have)
@@ -153,21 +157,22 @@ func (s *Session) Detached(c ConnID) {
 		s.failed()
 		s.settle()
 	case s.conn != nil && s.conn.id == c:
-		s.detach()
+		s.detach(s.now)
 		s.settle()
 	}
 }
 
-// drop gives up the attached connection.
-func (s *Session) drop() {
+// drop gives up the attached connection, which has carried nothing since some time.
+func (s *Session) drop(since time.Duration) {
 	s.act(Action{Kind: Drop, Conn: s.conn.id})
-	s.detach()
+	s.detach(since)
 }
 
 // detach forgets the attached connection. The node with the lower number dials at once, and the other one if that does not help.
-func (s *Session) detach() {
+func (s *Session) detach(since time.Duration) {
 	k := s.conn
 	s.conn = nil
+	s.leaves(k, since)
 	if k.heard || s.now-k.since >= steady {
 		s.dials.tries = 0
 		s.dials.next = s.now
@@ -179,8 +184,15 @@ func (s *Session) detach() {
 	}
 }
 
-// failed counts an attempt in vain. The next one comes after a pause, which grows.
+// failed counts an attempt in vain. The next one comes after a pause, which grows if there is no connection.
 func (s *Session) failed() {
+	if s.conn != nil {
+		s.direct.probe = s.now + s.direct.pause()
+		return
+	}
 	s.dials.next = s.now + min(firstPause<<min(s.dials.tries, 10), longestPause)
 	s.dials.tries++
+	if relay := s.direct.since + relayAfter; s.o.Relay && s.direct.none && relay > s.now {
+		s.dials.next = min(s.dials.next, relay)
+	}
 }

@@ -29,7 +29,7 @@ func (s *Session) Advance(now time.Duration) {
 		return
 	}
 	if s.waitsForAck() && s.now-s.clock.silence >= silenceAfter {
-		s.drop()
+		s.drop(s.clock.silence)
 	}
 	if s.dials.under != 0 && s.now >= s.dials.until {
 		s.act(Action{Kind: Drop, Conn: s.dials.under})
@@ -59,6 +59,7 @@ func (s *Session) NextTime() (time.Duration, bool) {
 	add(s.clock.trim != 0, s.clock.trim)
 	add(s.conn != nil && s.ack.told < s.received && !s.ackIsDue(), s.ack.at)
 	add(s.mayDial(), s.dials.next)
+	add(s.mayProbe(), s.direct.probe)
 	return next, some
 }
 
@@ -86,11 +87,20 @@ func (s *Session) settle() {
 	case s.clock.trim == 0:
 		s.clock.trim = s.now + trimAfter
 	}
-	if s.mayDial() && s.now >= s.dials.next {
-		s.lastConn++
-		s.dials.under, s.dials.seen, s.dials.until = s.lastConn, s.seen, s.now+dialFor
-		s.act(Action{Kind: Dial, Conn: s.lastConn})
+	switch {
+	case s.mayDial() && s.now >= s.dials.next:
+		s.noDirect(s.now)
+		s.dial(0, s.o.Relay && s.now-s.direct.since >= relayAfter)
+	case s.mayProbe() && s.now >= s.direct.probe:
+		s.dial(s.conn.id, false)
 	}
+}
+
+// dial orders an attempt to connect. It is to replace the connection over, 0 if there is none.
+func (s *Session) dial(over ConnID, relay bool) {
+	s.lastConn++
+	s.dials.under, s.dials.over, s.dials.seen, s.dials.until = s.lastConn, over, s.seen, s.now+dialFor
+	s.act(Action{Kind: Dial, Conn: s.lastConn, Relay: relay})
 }
 
 // progress notes that something came through.

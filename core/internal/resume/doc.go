@@ -38,6 +38,12 @@
 // At most one connection is attached. The session asks for one (Dial) while it has streams or bytes to send. When both ends
 // dial at once, the connection stays that the node with the lower number dialed. A new connection replaces the attached one if the node
 // that dialed it had lost the attached one, or had dialed that one, too. Hello.Dial and Hello.Seen tell these cases apart.
+//
+// With Options.Relay a third node, the relay, can carry connections. It is asked for when there has been no direct connection for 5 s,
+// which includes the time in which the last one was silent. While a relayed connection is attached, each end that has streams or bytes to
+// send dials directly every 2 s, and a direct connection then replaces the relayed one. The frames that are under way at that moment go again over
+// the new connection, like after any other end of one. When direct connections fall silent again and again, the pause grows to 32 s.
+//
 // A connection is dropped when frames wait for an acknowledgement and nothing is heard for 5 s. Pauses
 // between attempts grow up to 2 s.
 //
@@ -69,9 +75,10 @@
 //   - each end of a stream ends once, and none outlives its session;
 //   - a session is lost for a reason only, and never mixes bytes of two boots;
 //   - once the faults end, everything written arrives within 40 s, both ends agree on what is open, and a session without work
-//     needs no clock and keeps no memory.
+//     needs no clock and keeps no memory;
+//   - with a relay the same is true while nothing goes directly, and once something does, the session goes that way.
 //
 // The files: frame.go, hello.go and action.go are what goes in and out. state.go has the types, bytequeue.go and list.go the queues of bytes and of streams.
 // streams.go is what programs do. turn.go chooses the next frame, send.go gives frames to the connection, and receive.go takes those of the peer.
-// clock.go has the times and the loss of the session, and attach.go the connections.
+// clock.go has the times and the loss of the session, attach.go the connections, and direct.go which way they go.
 package resume

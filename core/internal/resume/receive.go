@@ -18,7 +18,7 @@ func (s *Session) Received(c ConnID, f Frame) error {
 	if err := f.check(); err != nil {
 		return s.refuse(f, err)
 	}
-	k.heard, s.clock.silence = true, s.now
+	s.hears(k)
 	if f.Kind == kindAck {
 		if f.Number > s.made {
 			return s.refuse(f, fmt.Errorf("%w: it acknowledges frame %d, and the last one is %d", ErrFrame, f.Number, s.made))
@@ -50,7 +50,7 @@ func (s *Session) Received(c ConnID, f Frame) error {
 // refuse drops the connection over which a wrong frame came.
 func (s *Session) refuse(f Frame, why error) error {
 	err := fmt.Errorf("frame %d of node %d: %w", f.Number, s.o.Peer, why)
-	s.drop()
+	s.drop(s.now)
 	s.settle()
 	return err
 }

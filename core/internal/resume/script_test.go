@@ -51,10 +51,10 @@ func (p *pair) begin(i int) {
 func (p *pair) do(e *script.Event) []string {
 	p.lines = nil
 	switch e.Name {
-	case "nodes": // nodes [window=] [unsent=] [keep]
+	case "nodes": // nodes [window=] [unsent=] [keep] [relay]
 		p.o.Window, _ = e.OptionNumber("window")
 		p.o.MaxUnsent, _ = e.OptionNumber("unsent")
-		p.o.Keep = e.Has("keep")
+		p.o.Keep, p.o.Relay = e.Has("keep"), e.Has("relay")
 		p.begin(0)
 		p.begin(1)
 	case "restart": // restart NODE
@@ -81,6 +81,7 @@ func (p *pair) do(e *script.Event) []string {
 
 // connect NODE CONN NAME: the node's attempt CONN comes through at once. hello, accept and attach are its three parts, as
 // hello NODE CONN NAME | accept NAME | attach NAME. cut NAME ends a connection at both ends, detached NODE NAME at one.
+// A connection whose name begins with r goes through the relay.
 func (p *pair) connection(e *script.Event) {
 	switch e.Name {
 	case "connect":
@@ -116,10 +117,10 @@ func (p *pair) connection(e *script.Event) {
 			}
 			p.sent[name][i] = nil
 			if e.Name == "attach" {
-				p.says(i, p.s[i].Attach(p.plugs[name][i], h))
+				p.says(i, p.s[i].Attach(p.plugs[name][i], h, relayed(name)))
 				return
 			}
-			c, answer, err := p.s[i].Accept(h)
+			c, answer, err := p.s[i].Accept(h, relayed(name))
 			p.says(i, err)
 			p.plugs[name][i] = c
 			if answer.Boot != 0 {
@@ -129,6 +130,8 @@ func (p *pair) connection(e *script.Event) {
 		}
 	}
 }
+
+func relayed(name string) bool { return name[0] == 'r' }
 
 func (p *pair) says(i int, err error) {
 	if err != nil {

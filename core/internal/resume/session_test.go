@@ -33,11 +33,11 @@ func attached(t testing.TB, o Options) (a, b *Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, answer, err := b.Accept(h)
+	c, answer, err := b.Accept(h, false)
 	if err != nil || c != 1 {
 		t.Fatalf("connection %d: %v", c, err)
 	}
-	if err := a.Attach(1, answer); err != nil {
+	if err := a.Attach(1, answer, false); err != nil {
 		t.Fatal(err)
 	}
 	a.Actions()
@@ -102,10 +102,10 @@ func TestAccept_HelloThatDoesNotFit_IsRefused(t *testing.T) {
 		h := good
 		change(&h)
 		s := session(t, Options{})
-		if _, _, err := s.Accept(h); !errors.Is(err, ErrHello) && !errors.Is(err, ErrStale) {
+		if _, _, err := s.Accept(h, false); !errors.Is(err, ErrHello) && !errors.Is(err, ErrStale) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if _, _, err := s.Accept(good); err != nil {
+		if _, _, err := s.Accept(good, false); err != nil {
 			t.Errorf("after %s: %v", name, err)
 		}
 	}

@@ -39,7 +39,7 @@ func (n *node) do(s *Session, a Action) error {
 	e := n.ends[a.Stream]
 	switch a.Kind {
 	case Dial:
-		n.dials = append(n.dials, a.Conn)
+		n.dials = append(n.dials, a)
 		return nil
 	case Drop:
 		for _, x := range n.w.wires {

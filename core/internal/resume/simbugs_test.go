@@ -3,6 +3,7 @@ package resume
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/eagleray/eagleray/core/internal/sim"
 )
@@ -16,7 +17,7 @@ var bugs = []bug{
 	"resends from the second frame on", "writes beyond the window", "grants twice", "overlooks another boot", "believes an old hello", "ends before the data",
 	"ends twice", "leaves a stream open when it is lost", "serves the lowest stream first", "lets streams overtake control",
 	"keeps too much", "waits for a silent peer", "has no end of patience", "takes the end of a connection for a death",
-	"forgets to wake", "never acknowledges", "does not answer an end", "takes frames out of order",
+	"stays at the relay", "never asks the relay", "moves without what is under way", "forgets to wake", "never acknowledges", "does not answer an end", "takes frames out of order",
 }
 
 func TestSim_EachBug_IsFound(t *testing.T) {
@@ -106,6 +107,9 @@ func (b bug) attached(n *node, err error) {
 	if s := n.s; b == "resends from the second frame on" && err == nil && s.conn != nil && s.log.n > 0 {
 		s.conn.at = s.frameSize(0)
 	}
+	if s := n.s; b == "moves without what is under way" && err == nil && s.conn != nil && !s.conn.relayed && s.o.Relay {
+		s.conn.at = s.log.n
+	}
 }
 
 func (b bug) beforeNext(n *node) {
@@ -136,12 +140,19 @@ func (b bug) beforeAdvance(n *node) {
 		n.s.clock.silence = n.time()
 	case "has no end of patience":
 		n.s.clock.from = n.time()
+	case "stays at the relay":
+		n.s.direct.probe = n.time() + time.Hour
 	}
 }
 
 func (b bug) actions(n *node, list []Action) []Action {
 	list = slices.Clone(list)
 	i := slices.IndexFunc(list, func(a Action) bool { return a.Kind == Ended })
+	if b == "never asks the relay" {
+		for k := range list {
+			list[k].Relay = false
+		}
+	}
 	switch {
 	case b == "ends twice" && i >= 0:
 		return slices.Insert(list, i, list[i])

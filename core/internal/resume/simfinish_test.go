@@ -23,7 +23,13 @@ var errLate = errors.New("all has come through, but too late")
 func (w *world) Finish() error {
 	w.calm = true
 	w.net.UnblockAll()
+	if !w.o.Relay {
+		w.wall = [2]bool{}
+	}
 	if err := w.comesThrough(healing); err != nil {
+		return err
+	}
+	if err := w.movesBack(); err != nil {
 		return err
 	}
 	for _, n := range w.nodes {
@@ -55,6 +61,35 @@ func (w *world) comesThrough(within time.Duration) error {
 			return err
 		}
 	}
+}
+
+// movesBack heals the direct way. The session must use it again, if it has anything to do.
+func (w *world) movesBack() error {
+	w.wall = [2]bool{}
+	w.note("the direct way is healed")
+	for _, n := range w.nodes {
+		if len(n.s.streams) == 0 {
+			n.opens()
+			break
+		}
+	}
+	until := w.now + longestProbe + healing
+	for w.now < until {
+		if one, other := w.nodes[0].s, w.nodes[1].s; one.conn != nil && other.conn != nil && !one.conn.relayed && !other.conn.relayed {
+			return w.comesThrough(quick)
+		}
+		if busy, err := w.round(); busy || err != nil {
+			if err != nil {
+				return err
+			}
+		} else if !w.later() {
+			break
+		}
+		if err := w.settle(); err != nil {
+			return err
+		}
+	}
+	return errors.New("the direct way is healed, and the session stays at the relay")
 }
 
 // round has all programs and the network do what they can. It returns false when that is nothing.

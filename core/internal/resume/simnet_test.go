@@ -13,8 +13,15 @@ func (n *node) dialsOne() {
 	if len(n.dials) == 0 {
 		return
 	}
-	c := n.dials[0]
+	c, relay := n.dials[0].Conn, false
+	if n.dials[0].Relay {
+		relay = n.w.wall != [2]bool{} || n.w.d.OneIn(2)
+	}
 	n.dials = n.dials[1:]
+	if !relay && n.w.wall != [2]bool{} {
+		n.w.note("%d dials %d, and nobody hears it", n.i, c)
+		return
+	}
 	if !n.w.calm && n.w.d.OneIn(5) {
 		n.w.note("%d fails to dial %d", n.i, c)
 		n.s.Detached(c)
@@ -24,11 +31,11 @@ func (n *node) dialsOne() {
 	if err != nil {
 		return // the session has given the attempt up
 	}
-	x := &cable{id: len(n.w.wires), dialer: n.i}
+	x := &cable{id: len(n.w.wires), dialer: n.i, relay: relay}
 	x.ends[n.i] = &plug{n: n, s: n.s, c: c, waits: true}
 	x.ends[1-n.i] = &plug{n: n.w.nodes[1-n.i], waits: true}
 	n.w.wires = append(n.w.wires, x)
-	n.w.note("%d dials connection %d as cable %d: %+v", n.i, c, x.id, h)
+	n.w.note("%d dials connection %d as cable %d, relay %v: %+v", n.i, c, x.id, relay, h)
 	n.w.bug.hello(n, &h)
 	x.hello = h.Append(nil)
 	n.send(x, x.hello)
@@ -36,7 +43,7 @@ func (n *node) dialsOne() {
 
 // send puts bytes on a cable, in parts of any size.
 func (n *node) send(x *cable, b []byte) {
-	for len(b) > 0 && !x.dead {
+	for len(b) > 0 && n.w.carries(x, 1-n.i) {
 		k := n.w.d.Between(1, len(b))
 		if n.w.d.OneIn(2) {
 			k = len(b)
@@ -54,7 +61,7 @@ func (w *world) closesPlug(x *cable, i int) {
 	}
 	p.closed = true
 	w.note("%d closes cable %d", i, x.id)
-	if !x.dead {
+	if w.carries(x, 1-i) {
 		w.net.Send(way{x.id, 1 - i}, nil)
 	}
 }
@@ -128,7 +135,7 @@ func (w *world) greets(x *cable, p *plug) error {
 			return nil
 		}
 		w.bug.hello(n, &h)
-		if err = n.s.Attach(p.c, h); err != nil {
+		if err = n.s.Attach(p.c, h, x.relay); err != nil {
 			w.note("%d refuses the answer on cable %d: %v", n.i, x.id, err)
 			w.closesPlug(x, n.i)
 		}
@@ -136,12 +143,12 @@ func (w *world) greets(x *cable, p *plug) error {
 		return n.proper(err)
 	}
 	w.bug.hello(n, &h)
-	c, answer, err := n.s.Accept(h)
+	c, answer, err := n.s.Accept(h, x.relay)
 	if errors.Is(err, ErrLost) { // a new session takes it
 		if err := n.actions(); err != nil {
 			return err
 		}
-		c, answer, err = n.s.Accept(h)
+		c, answer, err = n.s.Accept(h, x.relay)
 	}
 	w.note("%d accepts cable %d as connection %d: %v", n.i, x.id, c, err)
 	p.s, p.c = n.s, c
@@ -204,6 +211,24 @@ func (w *world) blocks() {
 		w.note("cable %d carries nothing to %d", x.id, to)
 		w.net.Block(way{x.id, to})
 	}
+}
+
+// walls has the direct way between the nodes carry nothing any more, in one direction or in both, or heals it.
+func (w *world) walls() {
+	w.wall = [2]bool{}
+	if w.d.OneIn(3) {
+		w.wall[w.d.N(2)] = true
+	}
+	if w.d.OneIn(3) {
+		w.wall = [2]bool{true, true}
+	}
+	w.note("nothing goes directly to node 0: %v, to node 1: %v", w.wall[0], w.wall[1])
+}
+
+// carries reports whether what is sent on a cable arrives. What a wall has stopped is lost with all that is sent later.
+func (w *world) carries(x *cable, to int) bool {
+	x.dead = x.dead || w.wall[to] && !x.relay
+	return !x.dead
 }
 
 // liveCable returns a cable whose ends are both in use, or nil.

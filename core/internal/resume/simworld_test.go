@@ -24,6 +24,7 @@ type world struct {
 	known map[streamKey]*record
 	over  map[uint64]bool // boot numbers of sessions that are over
 	calm  bool            // no more faults
+	wall  [2]bool         // nothing goes directly to this node
 	rough bool            // processes restart often
 	bug   bug
 }
@@ -38,6 +39,7 @@ type cable struct {
 	hello  []byte // what the dialer said
 	ends   [2]*plug
 	dead   bool // what is sent is lost, and nobody hears of it
+	relay  bool // it goes through the third node, which no wall stops
 }
 
 // plug is one end of a cable.
@@ -58,7 +60,7 @@ type node struct {
 	s     *Session
 	ends  map[StreamID]*end
 	order []*end // of ends
-	dials []ConnID
+	dials []Action
 	went  time.Duration // when something last came through, or nothing had to
 	moved uint64        // received and acked, added
 	dead  bool          // the session was told so
@@ -106,6 +108,7 @@ func newWorld(d *sim.Die, log *sim.Log, b bug) *world {
 	w.o.MaxUnsent = max(2*MaxTarget, w.o.Window*d.Between(4, 12))
 	w.o.MaxStreams = d.Between(1, 12)
 	w.o.Keep = d.OneIn(4)
+	w.o.Relay = d.OneIn(2)
 	w.rough = d.OneIn(3)
 	numbers := [2]uint32{7, 9}
 	if d.OneIn(2) {
@@ -200,8 +203,10 @@ func (w *world) Step() error {
 		n.closes(sim.Pick(w.d, n.order))
 	case k < 970:
 		w.cuts()
-	case k < 980:
+	case k < 977:
 		w.blocks()
+	case k < 980:
+		w.walls()
 	case k < 993:
 		w.replays()
 	case k < 998:

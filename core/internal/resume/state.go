@@ -37,6 +37,7 @@ type Options struct {
 	MaxStreams int           // streams that each end may have opened; 65,536
 	Patience   time.Duration // the session is lost when nothing came through for so long; 60 s
 	Keep       bool          // dial again whenever there is no connection, even when nothing is to be sent
+	Relay      bool          // a third node can carry connections with the peer when there is no direct one
 }
 
 // Defaults of Options.
@@ -98,6 +99,7 @@ type Session struct {
 	lastConn ConnID // the last one that got a number
 	seen     uint32 // the highest Dial of the peer that was accepted
 	dials    dials
+	direct   direct
 	ack      ack
 	clock    clock
 
@@ -118,6 +120,7 @@ type Session struct {
 type conn struct {
 	id       ConnID
 	dialed   bool   // by this end
+	relayed  bool   // a third node carries it
 	peerSeen uint32 // Hello.Seen of the peer
 	at       int    // in the log: what is to be written next
 	heard    bool   // a frame has come
@@ -130,6 +133,7 @@ type dials struct {
 	seen  uint32 // s.seen when it was ordered
 	have  uint64 // s.received when its hello was made
 	boot  uint64 // s.peerBoot when its hello was made
+	over  ConnID // the relayed connection that was attached when it was ordered, and that it replaces; 0: none was attached
 	until time.Duration
 	tries int           // that failed in a row
 	next  time.Duration // not before this
