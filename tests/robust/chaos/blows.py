@@ -78,7 +78,7 @@ class Field:
 
         Raises:
             TimeoutError: It does not, or its processes did not end.
-            AssertionError: It was declared dead by a blow shorter than the silence that makes a node dead, or by a slow disk.
+            AssertionError: It was declared dead, though it was not silent for that long.
         """
         machine = self.lab.machines[blow.node]
         (before,) = self.living()[blow.node]
