@@ -15,14 +15,16 @@ import (
 	"github.com/eagleray/eagleray/raftstate"
 )
 
-// faultyState is a cluster's state that counts, and fails when the test wants it.
+// faultyState is a cluster's state that counts, and fails or is slow when the test wants it.
 type faultyState struct {
 	headlink.State
 	confirmed  *atomic.Int32
 	unwritable *atomic.Bool
+	slow       *atomic.Int64 // how long a commit takes
 }
 
 func (s faultyState) Confirm() error {
+	time.Sleep(time.Duration(s.slow.Load()))
 	if s.unwritable.Load() {
 		return errors.New("the disk is full")
 	}
@@ -42,6 +44,7 @@ type judged struct {
 	*world
 	confirmed  atomic.Int32
 	unwritable atomic.Bool
+	slow       atomic.Int64
 }
 
 func newJudged(t *testing.T) *judged {
@@ -54,7 +57,7 @@ func newJudged(t *testing.T) *judged {
 	ctx, cancel := context.WithCancel(context.Background())
 	j := &judged{world: &world{t: t, ctx: ctx, stores: raftstate.NewMemoryStores(), node: newPlayedNode()}}
 	j.judge = func(state *raftstate.Node) headlink.Judge {
-		return headlink.Judge{Timing: timing, Now: now, State: faultyState{state, &j.confirmed, &j.unwritable}}
+		return headlink.Judge{Timing: timing, Now: now, State: faultyState{state, &j.confirmed, &j.unwritable, &j.slow}}
 	}
 	j.client = headlink.NewClient(headlink.ClientOptions{Number: nodeNumber, ID: nodeID, Node: j.node, Now: now, Log: quiet()})
 	t.Cleanup(cancel)
@@ -249,6 +252,41 @@ func TestJudge_NodeThatTheStateHasForgotten_IsToldThatItIsDead(t *testing.T) {
 		time.Sleep(2 * time.Second)
 		if s := j.heard(nodeID); s != record.NodeDead {
 			t.Errorf("the node has heard that it is %s", s)
+		}
+	})
+}
+
+// A commit of the head that takes four times as long as makes a silent node dead is no silence of the nodes.
+func TestJudge_CommitsTakeLong_NobodyIsUnreachableOrDies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := newJudged(t)
+		m := newMember(t, 8)
+		begun := time.Now()
+		m.client.Close()
+		m.client = headlink.NewClient(headlink.ClientOptions{
+			Number: m.number, ID: m.id, Node: m, Placed: m, Log: quiet(), Now: func() time.Duration { return time.Since(begun) },
+		})
+		t.Cleanup(m.client.Close)
+		j.joins(m)
+		time.Sleep(3 * time.Second)
+		j.slow.Store(int64(4 * alive.DefaultDead))
+		alone := time.Duration(0)
+		for range 12 {
+			time.Sleep(alive.DefaultDead)
+			for _, id := range []ids.Node{nodeID, m.id} {
+				if n := j.row(id); n.State != record.NodeAlive || n.Unreachable {
+					t.Fatalf("the head's disk is slow, and a node that sends heartbeats is taken for silent: %+v", n)
+				}
+			}
+			alone = max(alone, j.client.Alone(), m.client.Alone())
+		}
+		if alone < alive.DefaultDead {
+			t.Errorf("the nodes have waited for %v: the commits were not slow", alone)
+		}
+		j.slow.Store(0)
+		time.Sleep(5 * alive.DefaultDead)
+		if a, b := j.client.Alone(), m.client.Alone(); a != 0 || b != 0 {
+			t.Errorf("the disk is fast again, and the nodes believe that no head counts on them for %v and %v", a, b)
 		}
 	})
 }

@@ -24,4 +24,5 @@ const (
 	KeptCopy     Bug = "kept_copy"     // another node does not hear that an object is freed
 	NoWord       Bug = "no_word"       // the end of a killed node is not told
 	DeafDead     Bug = "deaf_dead"     // a node that was declared dead goes on
+	BlindPromise Bug = "blind_promise" // an exclusive actor does not look whether the cluster counts on its node
 )

@@ -78,6 +78,7 @@ class Field:
 
         Raises:
             TimeoutError: It does not, or its processes did not end.
+            AssertionError: It was declared dead, though it was not silent for that long.
         """
         machine = self.lab.machines[blow.node]
         (before,) = self.living()[blow.node]
@@ -88,7 +89,9 @@ class Field:
 
         def back() -> bool:
             ids = self.living().get(blow.node, [])
-            return len(ids) == 1 and (ids[0] != before or not dies)
+            if not dies and ids and before not in ids:
+                raise AssertionError(f"{blow.node} was declared dead, and is a new node now")
+            return len(ids) == 1 and (ids[0] == before) != dies
 
         new = "as a new node" if dies else "as it was"
         until(back, limit, f"{blow.node} lives again, {new}, after {blow.way}")

@@ -148,7 +148,7 @@ class Work:
         self.number = self.tasks = 0
         self.actors = self._actors(Counter, [()] * given.actors)
         names = [(given.calls, f"x{number}") for number in range(given.singles)]
-        self.singles = self._actors(Single, names)
+        self.singles = self._actors(Single, names, exclusive=True)
 
     def _actors(self, kind: type, made: list[tuple[Any, ...]], **options: Any) -> list[Any]:
         options |= {"num_cpus": 0, "resources": {"work": 0.01}, "scheduling_strategy": "SPREAD"}

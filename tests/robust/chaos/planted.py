@@ -58,6 +58,11 @@ NODE_BUGS = [
         ("kept_copy/5", "another node does not hear that an object is freed", (*SURVIVED, "slow_disk")),
         ("no_word/1", "the end of a killed node is not told", (*SURVIVED, "kill")),
         ("deaf_dead/1", "a node that was declared dead goes on", (*DEADLY, "pause", "cut_both_ways", "cut_one_way")),
+        (
+            "blind_promise/1",
+            "an exclusive actor does not look whether the cluster counts on its node",
+            (*DEADLY, "cut_both_ways", "pause"),
+        ),
         ("lost_retry/3", "a task is dropped when its node dies", (*DEADLY, "kill", "pause")),
     )
 ]
