@@ -111,7 +111,7 @@ def test_drivers_at_the_same_time(script: Any, cluster: dict[str, str], tmp_path
 
 
 def test_what_is_left_of_an_earlier_session_is_not_let_go_in_the_next(script: Any, cluster: dict[str, str]) -> None:
-    """A handle and a reference that go in the next session leave that one's handle and reference of the same things alone."""
+    """A handle and a reference that go in the next session leave that one's of the same things alone."""
     source = """
     import gc
     import eagleray as ray
