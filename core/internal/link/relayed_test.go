@@ -215,8 +215,7 @@ func TestRelayed_OtherNodeAnswers_IsRefused(t *testing.T) {
 		n := newNetwork(t, "pipe")
 		n.authority = newAuthority(t)
 		n.put(2, n.node(3, nil))
-		var l *Links
-		l = n.node(1, func(c *Config) {
+		l := n.node(1, func(c *Config) {
 			c.Relay = func(context.Context, uint32, bool) (net.Conn, error) {
 				x, y := net.Pipe()
 				go func() { _ = n.at(2).AcceptRelayed(y) }()
