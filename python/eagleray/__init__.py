@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from eagleray import actor as actor
     from eagleray import exceptions as exceptions
+    from eagleray import experimental as experimental
     from eagleray import kernels as kernels
     from eagleray import remote_function as remote_function
     from eagleray import runtime_context as runtime_context
@@ -80,7 +81,7 @@ _NAMES = {
     "shutdown": "_private.session.driver",
     "wait": "_private.session.api",
 }
-_MODULES = frozenset({"actor", "exceptions", "kernels", "remote_function", "runtime_context", "util"})
+_MODULES = frozenset({"actor", "exceptions", "experimental", "kernels", "remote_function", "runtime_context", "util"})
 
 __all__ = ["__version__", *_NAMES, *_MODULES]  # noqa: PLE0604
 

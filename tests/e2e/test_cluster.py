@@ -52,8 +52,16 @@ def test_address_of_the_session(script: Any, cluster: dict[str, str]) -> None:
     other = {name: text for name, text in cluster.items() if name != "EAGLERAY_TMPDIR"}
     source = "import eagleray as ray\nray.init()\nprint(ray.cluster_resources()['tool'])"
     assert script(source, env={**other, "RAY_ADDRESS": folder}).stdout == "2.0\n"
-    done = script(source, env={**other, "RAY_ADDRESS": "10.9.9.9:6379"}, check=False)
-    assert "ConnectionError" in done.stderr and "10.9.9.9:6379" in done.stderr
+    for variable in ("RAY_ADDRESS", "EAGLERAY_ADDRESS"):  # the message names the one that counted
+        done = script(source, env={**other, variable: "10.9.9.9:6379"}, check=False)
+        assert f"ConnectionError: {variable} '10.9.9.9:6379'" in done.stderr
+    done = script("import eagleray as ray\nray.init(address=[])", env=other, check=False)
+    assert "ValueError: address is an empty list" in done.stderr
+
+
+def test_ray_experimental_needs_no_import_of_its_own(script: Any) -> None:
+    done = script("import eagleray as ray\nprint(ray.experimental.get_object_locations.__name__)")
+    assert done.stdout == "get_object_locations\n"
 
 
 def test_resources_cannot_be_declared_when_joining(script: Any, cluster: dict[str, str]) -> None:

@@ -31,10 +31,13 @@ const (
 	leastMany = 3
 )
 
+// ErrTimeout is why a setting node_timeout is refused.
+var ErrTimeout = fmt.Errorf("must be from %v to %v", leastDead, mostDead)
+
 // NewTiming returns the times that follow from the setting node_timeout.
 func NewTiming(dead time.Duration) (Timing, error) {
 	if dead < leastDead || dead > mostDead {
-		return Timing{}, fmt.Errorf("node_timeout is %v, and must be from %v to %v", dead, leastDead, mostDead)
+		return Timing{}, fmt.Errorf("node_timeout is %v, and %w", dead, ErrTimeout)
 	}
 	return Timing{Every: every, Unreachable: dead / 2, Dead: dead, Fence: dead + dead/5, Many: 3 * dead}, nil
 }

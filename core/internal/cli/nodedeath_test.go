@@ -105,7 +105,8 @@ func TestNode_SilentWhileTheHeadIsAway_IsDead(t *testing.T) {
 func TestStart_SettingsOfTheCluster_AreChecked(t *testing.T) {
 	a := newHost(t)
 	for flags, want := range map[string]string{
-		`--head --system-config={"node_timeout":4}`:                      "node_timeout is 4s, and must be from 5s to 1m0s",
+		`--head --system-config={"node_timeout":4}`:                      "node_timeout is 4 seconds, and must be from 5s to 1m0s",
+		`--head --system-config={"node_timeout":-1}`:                     "node_timeout is -1 seconds, and must be from 5s to 1m0s",
 		`--head --system-config={"node_timeout":"soon"}`:                 "node_timeout is soon, must be a number of seconds",
 		`--address=10.0.0.1:1 --system-config={"node_timeout":10}`:       "node_timeout is a setting of the whole cluster: give it to `eagleray start --head`",
 		`--head --system-config={"exclusive_actors":1}`:                  "exclusive_actors is 1, must be true or false",

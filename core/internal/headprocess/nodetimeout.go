@@ -16,8 +16,10 @@ const TimeoutSetting = "node_timeout"
 
 // CheckTimeout returns why a cluster cannot have that node_timeout, in seconds.
 func CheckTimeout(seconds float64) error {
-	_, err := alive.NewTiming(duration(seconds))
-	return err
+	if _, err := alive.NewTiming(duration(seconds)); err != nil {
+		return fmt.Errorf("%s is %v seconds, and %w", TimeoutSetting, seconds, alive.ErrTimeout) // as it was given
+	}
+	return nil
 }
 
 // duration bounds the seconds, which may be too many for a duration, or no number.

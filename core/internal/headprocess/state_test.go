@@ -2,6 +2,7 @@ package headprocess
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"math"
 	"strings"
@@ -116,7 +117,7 @@ func TestTiming_NodeTimeout_IsKeptInTheState(t *testing.T) {
 	}
 	var wrong *process.BadConfig
 	for _, seconds := range []float64{4.9, 60.1, -1, math.NaN(), math.Inf(1), 1e300} {
-		if err := CheckTimeout(seconds); err == nil || !strings.Contains(err.Error(), "must be from 5s to 1m0s") {
+		if err := CheckTimeout(seconds); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("is %v seconds, and must be from 5s to 1m0s", seconds)) {
 			t.Errorf("%v: %v", seconds, err)
 		}
 		if _, err := (&Config{NodeTimeout: seconds}).timing(t.Context(), state); !errors.As(err, &wrong) {

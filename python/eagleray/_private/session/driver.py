@@ -142,7 +142,9 @@ def init(
         ValueError, TypeError: an argument is wrong.
     """
     refuse_in_fork()
-    if isinstance(address, (list, tuple)) and address and all(isinstance(one, str) for one in address):
+    if isinstance(address, (list, tuple)) and not address:
+        raise ValueError("address is an empty list: name HOST:PORT of a head, or leave the address out")
+    if isinstance(address, (list, tuple)) and all(isinstance(one, str) for one in address):
         address = ",".join(address)
     if address is not None and not isinstance(address, str):
         raise TypeError(f"address must be a string, a list of them or None, got {address!r}")

@@ -54,7 +54,8 @@ def resolve(address: str | None) -> str | None:
     Raises:
         ConnectionError: no session runs at the given address.
     """
-    given = address or os.environ.get("EAGLERAY_ADDRESS") or os.environ.get("RAY_ADDRESS") or None
+    named = {"address": address, **{name: os.environ.get(name) for name in ("EAGLERAY_ADDRESS", "RAY_ADDRESS")}}
+    source, given = next(((name, value) for name, value in named.items() if value), ("address", None))
     if given == "local":
         return None
     if given is None or given == "auto":
@@ -74,7 +75,6 @@ def resolve(address: str | None) -> str | None:
         return folder
     from eagleray._private.session import heads  # few programs need it
 
-    source = "address" if address else "RAY_ADDRESS"
     if heads.all_of(given) is None:
         raise ConnectionError(
             f"{source} {given!r} is not a session of this machine: use 'auto', 'local', HOST:PORT of a head (several "
