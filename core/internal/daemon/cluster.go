@@ -25,7 +25,7 @@ func (d *Daemon) LeaseOffered(o place.Offer) {
 			d.overflow.Unused(uint64(o.Ticket))
 			return
 		}
-		_ = c.peer.Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: o.To.Class, Node: uint32(o.Node), N: take, Choice: o.Choice, Ticket: uint64(o.Ticket),
+		_ = c.peer.Push(wire.TLeaseOffer, wire.LeaseOffer{ClassID: o.To.Class, Node: uint32(o.Node), N: take, Choice: o.Choice, Ticket: uint64(o.Ticket), Recall: o.Recall,
 			Env: c.envToDefine(m.EnvOf(c.id, sched.ClassID(o.To.Class))), Lasting: c.outlives()})
 	})
 }

@@ -172,7 +172,7 @@ func (c *Client) offer(m *wire.Message) error {
 		return err
 	}
 	c.placed(m.Peer(), func(p Placed) {
-		p.LeaseOffered(place.Offer{To: c.key(o.Client, o.Class), Node: place.Node(o.Node), N: o.N, Choice: o.Choice, Ticket: place.Ticket(o.Ticket)})
+		p.LeaseOffered(place.Offer{To: c.key(o.Client, o.Class), Node: place.Node(o.Node), N: o.N, Choice: o.Choice, Ticket: place.Ticket(o.Ticket), Recall: o.Recall})
 	})
 	return nil
 }

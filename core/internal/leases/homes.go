@@ -84,8 +84,11 @@ func (k *Class[T, C]) definition(t *templates.Template[Class[T, C]]) wire.ClassD
 }
 
 // tell tells another node how many more leases are wanted of it.
-func (p *Pool[T, C]) tell(k *Class[T, C], h *home, ticket uint64, lasting bool) {
-	p.host.PushTo(h.node, wire.TLeaseWant, wire.LeaseWant{ClassID: k.ID, Want: h.want, Seen: h.answers + 1, Due: h.due, Ticket: ticket, Lasting: lasting})
+func (p *Pool[T, C]) tell(k *Class[T, C], h *home) { p.tellOffer(k, h, new(wire.LeaseOffer)) }
+
+// tellOffer is tell with an offer that the want takes.
+func (p *Pool[T, C]) tellOffer(k *Class[T, C], h *home, o *wire.LeaseOffer) {
+	p.host.PushTo(h.node, wire.TLeaseWant, wire.LeaseWant{ClassID: k.ID, Want: h.want, Seen: h.answers + 1, Due: h.due, Ticket: o.Ticket, Recall: o.Recall, Lasting: o.Lasting})
 }
 
 // lower notes that so many leases are not wanted of a node any more.
@@ -115,7 +118,7 @@ func (p *Pool[T, C]) Offered(o *wire.LeaseOffer) *Class[T, C] {
 		h.due += o.N
 	}
 	k.opening += o.N
-	p.tell(k, h, o.Ticket, o.Lasting)
+	p.tellOffer(k, h, o)
 	return k
 }
 
@@ -149,7 +152,7 @@ func (p *Pool[T, C]) withdraw(k *Class[T, C], all int) {
 		if n := min(spare, h.want); n > 0 {
 			spare -= n
 			k.lower(h, n)
-			p.tell(k, h, 0, false)
+			p.tell(k, h)
 		}
 	}
 }
@@ -165,7 +168,7 @@ func (p *Pool[T, C]) Unask(k *Class[T, C]) {
 func (p *Pool[T, C]) UnaskAt(k *Class[T, C], node uint32) {
 	if h := k.at(node); h != nil && h.want > 0 {
 		k.lower(h, h.want)
-		p.tell(k, h, 0, false)
+		p.tell(k, h)
 	}
 }
 

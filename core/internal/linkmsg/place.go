@@ -112,6 +112,7 @@ type Offer struct {
 	N      int    `msgpack:"n"`
 	Choice int    `msgpack:"choice"` // of the want's needs
 	Ticket uint64 `msgpack:"ticket"`
+	Recall bool   `msgpack:"recall"` // the node has no room, and recalls leases
 }
 
 // Check returns an error if the offer is one that no head makes.

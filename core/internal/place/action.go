@@ -16,6 +16,7 @@ type (
 		N      int
 		Choice int // of the want's needs
 		Ticket Ticket
+		Recall bool // there is no room: the node recalls leases of others that have more than the process's job there
 	}
 	// Infeasible says that no node of the cluster can ever give what a class needs. It is said once, until a node
 	// can or the want ends. The want stays.
@@ -49,6 +50,9 @@ func (a Offer) String() string {
 	s := fmt.Sprintf("offer %d of node %d to %s, ticket %d", a.N, a.Node, a.To, a.Ticket)
 	if a.Choice > 0 {
 		s += fmt.Sprintf(" (alternative %d)", a.Choice)
+	}
+	if a.Recall {
+		s += ", to be recalled"
 	}
 	return s
 }

@@ -18,9 +18,10 @@ func (m *Machine) decide() {
 		}
 	}
 	for _, t := range m.fresh {
-		m.emit(Offer{t.to, t.node.id, t.n, t.choice, t.id})
+		m.emit(Offer{To: t.to, Node: t.node.id, N: t.n, Choice: t.choice, Ticket: t.id})
 	}
 	m.fresh = nil
+	m.recall()
 }
 
 // next returns the want whose turn it is, nil if no want can be served. Whether it can is known when a node is chosen.
@@ -68,6 +69,8 @@ func (m *Machine) give(w *want, n *node, choice int) {
 		w.given[n.id]++
 	}
 	m.setLevel(w, w.level-1, max(w.due-1, 0))
+	w.client.recalls = 0
+	m.waitsAnew(w)
 }
 
 // freshTicket returns the ticket of this decision for a want, a node and a choice.

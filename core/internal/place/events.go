@@ -259,6 +259,9 @@ func (m *Machine) Next() (at time.Duration, ok bool) {
 	if m.lookAt > 0 && (!ok || m.lookAt < at) {
 		at, ok = m.lookAt, true
 	}
+	if m.recallAt > 0 && (!ok || m.recallAt < at) {
+		at, ok = m.recallAt, true
+	}
 	return at, ok
 }
 

@@ -96,6 +96,7 @@ type Machine struct {
 	spread      map[string]map[Node]int // of SPREAD: how many actors of a class each node got, by the class's name
 	grew        bool                    // some node may have more room than when actors were decided last
 	lookAt      time.Duration           // when actors are to be decided although nothing happens; 0: never
+	recallAt    time.Duration           // when some want's recallAt may have come; 0: never
 }
 
 // node is one node of the cluster. Its row stays while it is silent.
@@ -153,6 +154,8 @@ type want struct {
 	home     bool
 	near     []Node
 	given    map[Node]int // of SPREAD: how many leases of each node were offered, less those that were refused
+
+	waits time.Duration // since when it waits, or since it got a lease
 }
 
 // who takes turns: a job, or with client a process of it.
@@ -167,6 +170,10 @@ type turn struct {
 	who    who
 	served uint64
 	uses   int // wants that name it
+
+	// Of a process:
+	recallAt time.Duration // not before this nodes are asked to recall leases for its wants
+	recalls  int           // how often they were, since it got a lease
 }
 
 // ticket is an offer that is not settled.

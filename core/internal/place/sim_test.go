@@ -25,7 +25,7 @@ func TestSim_SameSeed_SameEvents(t *testing.T) { sim.Replays(t, steps, begin) }
 // The world notices what it is for.
 func TestSim_PlantedBug_IsFound(t *testing.T) {
 	for _, bug := range []string{"the debit is lost", "offers that cross a level are forgotten", "a report is lost", "a strategy is lost", "a ticket never expires",
-		"silence is not known", "the debit of an actor is lost", "a withdrawn actor goes on at once", "a refusal is lost"} {
+		"silence is not known", "the debit of an actor is lost", "a withdrawn actor goes on at once", "a refusal is lost", "nodes are asked without a pause"} {
 		t.Run(bug, func(t *testing.T) {
 			sim.Find(t, steps, func(d *sim.Die, log *sim.Log) sim.World { return newWorld(d, log, bug) })
 		})
@@ -34,7 +34,7 @@ func TestSim_PlantedBug_IsFound(t *testing.T) {
 
 // In a world all that can happen does happen.
 func TestSim_World_OffersAreGrantedRefusedAndInfeasible(t *testing.T) {
-	var offers, granted, refused, told, own, orders, moves, begun int
+	var offers, granted, refused, told, own, recalled, orders, moves, begun int
 	for seed := range uint64(60) {
 		w := newWorld(sim.NewDie(seed+1), new(sim.Log), "")
 		for range steps {
@@ -43,14 +43,14 @@ func TestSim_World_OffersAreGrantedRefusedAndInfeasible(t *testing.T) {
 			}
 		}
 		offers, granted, refused, told = offers+w.offers, granted+w.granted, refused+w.refused, told+w.told
-		own += w.own
+		own, recalled = own+w.own, recalled+w.recalled
 		orders, moves, begun = orders+w.orders, moves+w.moves, begun+w.begun
 	}
 	if begun < 100 || moves < 20 || orders < begun+20 {
 		t.Errorf("actors were ordered %d times and withdrawn %d times; %d began to start", orders, moves, begun)
 	}
-	if granted < 50 || refused < 20 || told < 10 || own < 20 {
-		t.Errorf("of %d offers %d leases were granted and %d refused; %d wants were infeasible; %d were of the process's own node", offers, granted, refused, told, own)
+	if granted < 50 || refused < 20 || told < 10 || own < 20 || recalled < 50 {
+		t.Errorf("of %d offers %d were of leases to be recalled; %d leases were granted and %d refused; %d wants were infeasible; %d were of the process's own node", offers, recalled, granted, refused, told, own)
 	}
 }
 
@@ -127,6 +127,11 @@ func (w *world) atHead(n *played, msg any) {
 // obey takes the machine's actions.
 func (w *world) obey() {
 	w.prune()
+	if w.bug == "nodes are asked without a pause" {
+		for _, t := range w.m.turns {
+			t.recallAt = 0
+		}
+	}
 	for _, a := range w.m.Actions() {
 		w.log.Note("%s", a)
 		switch a := a.(type) {
@@ -167,6 +172,11 @@ func (w *world) offered(a Offer) {
 	if l.offered += uint64(a.N); l.offered-l.seen > uint64(l.n) {
 		panic(fmt.Sprintf("%s: %d are wanted, and %d are offered since", a, l.n, l.offered-l.seen))
 	}
+	if a.Recall {
+		w.recalls(a, home, n)
+		return
+	}
+	w.offeredTo(home.classes[a.To].job, a.To)
 	t := &underWay{a, home.classes[a.To].needs[a.Choice]}
 	w.fits(n, t)
 	w.tickets[a.Ticket] = t
@@ -297,6 +307,7 @@ func (w *world) check() error {
 
 // quiet lets everything arrive and all time pass that the machine wants to be told of.
 func (w *world) quiet() error {
+	recalls := 0
 	for range 10000 {
 		for w.deliver() {
 			if err := w.check(); err != nil {
@@ -317,8 +328,13 @@ func (w *world) quiet() error {
 		if !ok {
 			return nil
 		}
-		if at > w.now+TicketFor {
+		if at > w.now+max(TicketFor, recallPauseMost) {
 			return fmt.Errorf("the machine wants to be told of %v at %v", at, w.now)
+		}
+		if at == w.m.recallAt {
+			if recalls++; recalls == 50 { // what nobody gives back is asked for again and again
+				return nil
+			}
 		}
 		w.now = max(w.now, at)
 		w.m.Advance(w.now)

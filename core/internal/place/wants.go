@@ -54,6 +54,7 @@ func (m *Machine) setLevel(w *want, n, due int) {
 			}
 		}
 		m.unjudged = append(m.unjudged, w)
+		m.waitsAnew(w)
 	case !waits && waited:
 		w.told = false
 		for _, d := range w.needs {

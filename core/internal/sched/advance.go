@@ -4,7 +4,7 @@ import "time"
 
 // Advance tells the time since the machine's start.
 func (m *Machine) Advance(now time.Duration) {
-	opened := m.alternativesOpenBy(now) || m.headIsLate(now)
+	opened := m.alternativesOpenBy(now) || m.headIsLate(now) || m.guestsLate(now)
 	if now > m.now {
 		m.now = now
 	}
@@ -44,6 +44,9 @@ func (m *Machine) Next() (time.Duration, bool) {
 	for _, d := range m.waiting {
 		if t := d.since + RecallAfter; t > m.now {
 			sooner(t)
+		}
+		if d.client.guest {
+			sooner(d.stays)
 		}
 		if d.room && m.headDecides(d) {
 			sooner(d.roomSince + m.o.HeadPatience)

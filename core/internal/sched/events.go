@@ -115,6 +115,7 @@ type WantUpdate struct {
 	Near []uint32 // nodes that hold large arguments of the oldest task, the best first; at most MaxNear are looked at
 
 	Ticket uint64 // of a guest: the head's offer that it takes, 0 for none
+	Recall bool   // of a guest with a ticket: leases are recalled for what does not fit
 }
 
 // UpdateWant is Want for a client whose message may have crossed grants on their way.
@@ -134,7 +135,7 @@ func (m *Machine) UpdateWant(id ClientID, class ClassID, w WantUpdate) {
 	d.due, d.dueAt = due, m.now+max(w.Next, 0)
 	d.near = slices.Clone(w.Near[:min(len(w.Near), MaxNear)])
 	if m.o.Cluster && cl.guest {
-		m.wantOfGuest(d, n, w.Ticket)
+		m.wantOfGuest(d, n, w.Ticket, w.Recall)
 		return
 	}
 	m.Want(id, class, n)

@@ -150,8 +150,10 @@ type demand struct {
 	allowed   int      // wants that the head lets this node serve, while it is told so
 	room      bool     // this node has room, and the head decides
 	roomSince time.Duration
-	refused   uint64 // leases that were refused to a guest
-	ticket    uint64 // of the want of a guest that is being served, 0 for none
+	refused   uint64        // leases that were refused to a guest
+	ticket    uint64        // of the want of a guest that is being served, 0 for none
+	stays     time.Duration // until when wants of a guest may wait
+	coming    int           // how many of them will be served by leases that are ending, as recall has found
 
 	served     uint64
 	since      time.Duration // the beginning of the wait

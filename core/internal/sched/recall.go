@@ -6,14 +6,15 @@ import (
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
 
-// recall asks holders to give leases back for wants that have waited for RecallAfter. It
-// counts on leases that were recalled before and on workers that are ending. It recalls a
+// recall asks holders to give leases back for wants that have waited for RecallAfter, and for those of guests, which have waited
+// elsewhere. It counts on leases that were recalled before and on workers that are ending. It recalls a
 // lease only from a holder that keeps more leases than the side that waits: compared are
 // jobs, within a job clients, and within a client classes.
 func (m *Machine) recall() {
 	var ask []*demand
 	for _, d := range m.waiting {
-		if m.now >= d.since+RecallAfter && !m.namesOther(d) && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
+		d.coming = 0
+		if (m.now >= d.since+RecallAfter || d.client.guest) && !m.namesOther(d) && slices.ContainsFunc(m.openChoices(d), func(c Choice) bool { return !c.Need.IsZero() }) {
 			ask = append(ask, d)
 		}
 	}
@@ -52,6 +53,7 @@ func (m *Machine) recall() {
 			}
 			soon.Sub(coming)
 			gains[d]++
+			d.coming++
 			gains[d.client]++
 			gains[d.client.job]++
 			return false

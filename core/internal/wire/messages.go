@@ -152,6 +152,7 @@ type LeaseWant struct {
 
 	// To another node, of the LeaseOffer that this want takes:
 	Ticket  uint64 // 0: it takes none
+	Recall  bool   // the node recalls leases for what does not fit
 	Lasting bool
 }
 
@@ -495,6 +496,7 @@ type LeaseOffer struct {
 	N       int
 	Choice  int    // of the class's resources: as in LeaseGrant
 	Ticket  uint64 // goes along with the want
+	Recall  bool   // it too: the node has no room, and recalls leases of those that have more there
 
 	// Env is the class's environment, the first time that the process is offered leases for one of its classes.
 	// The process defines it at the nodes where it uses it.
