@@ -122,7 +122,7 @@ func (s *Server) judged(a alive.Action) {
 		s.noteSilence(a.Node, silent)
 	case alive.Dead:
 		// Until Forget, the node may still be connected: nothing may be placed there while its death is being committed.
-		s.placing.decide(func(m *place.Machine) { m.Doubt(place.Node(a.Node), true) })
+		s.placing.decide(func(m *place.Machine) { m.Suspect(place.Node(a.Node), true) })
 		s.declare(a)
 	case alive.TellDead:
 		s.tellDead(a.Node)
@@ -157,7 +157,7 @@ func (s *Server) noteSilence(number uint32, silent bool) {
 	} else {
 		delete(s.lives.unreachable, number)
 	}
-	s.placing.decide(func(m *place.Machine) { m.Doubt(place.Node(number), silent) })
+	s.placing.decide(func(m *place.Machine) { m.Suspect(place.Node(number), silent) })
 }
 
 // declare has the death of a node committed, unless it is; mu held.

@@ -31,15 +31,15 @@ func (m *Machine) NodeSilent(id Node) {
 	}
 }
 
-// Doubt says whether a node may be gone although its connection has not ended: it is unreachable, or its death is being committed. It
+// Suspect says whether a node may be gone although its connection has not ended: it is unreachable, or its death is being committed. It
 // gets no offers then, and what it wants stays.
-func (m *Machine) Doubt(id Node, doubted bool) {
+func (m *Machine) Suspect(id Node, suspected bool) {
 	n := m.nodes[id]
-	if n == nil || n.doubted == doubted {
+	if n == nil || n.suspected == suspected {
 		return
 	}
-	n.doubted = doubted
-	if doubted {
+	n.suspected = suspected
+	if suspected {
 		for _, d := range m.list {
 			d.remove(n)
 		}

@@ -106,7 +106,7 @@ type node struct {
 	slot     int
 	up       bool // it is connected
 	reported bool // and has reported on that connection
-	doubted  bool // see Doubt
+	suspected  bool // see Suspect
 
 	ledger  *resource.Ledger // as reported, less what is debited; nil before the first report
 	totals  resource.Set
@@ -120,7 +120,7 @@ type node struct {
 }
 
 // takes reports whether the node may be offered at all.
-func (n *node) takes() bool { return n.up && n.reported && !n.doubted }
+func (n *node) takes() bool { return n.up && n.reported && !n.suspected }
 
 // need is what leases need, with the nodes that may have it free.
 type need struct {

@@ -38,7 +38,7 @@ func (s *interpreter) do(e *script.Event) []string {
 	case "silent":
 		m.NodeSilent(Node(e.Int(0)))
 	case "doubt": // doubt NODE yes|no
-		m.Doubt(Node(e.Int(0)), e.Word(1) == "yes")
+		m.Suspect(Node(e.Int(0)), e.Word(1) == "yes")
 	case "gone":
 		m.NodeGone(Node(e.Int(0)))
 	case "report": // report NODE totals=… free=… gpus=…: all is free where free is absent

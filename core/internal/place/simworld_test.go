@@ -342,7 +342,7 @@ func (w *world) doubt(n *played, quiet bool) {
 	n.quiet = quiet
 	w.log.Note("node %d is silent: %v", n.id, quiet)
 	if w.bug != "silence is not known" {
-		w.m.Doubt(n.id, quiet)
+		w.m.Suspect(n.id, quiet)
 	}
 	w.obey()
 }
