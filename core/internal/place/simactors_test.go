@@ -119,6 +119,7 @@ func (w *world) anew() {
 	clear(w.tickets)
 	clear(w.actorTickets)
 	clear(w.levels)
+	clear(w.asks)
 	for _, n := range w.sorted() {
 		n.up, n.quiet = false, false
 		n.life++

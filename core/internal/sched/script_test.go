@@ -72,7 +72,7 @@ func (s *interpreter) do(e *script.Event) []string {
 			w.Near = append(w.Near, uint32(n))
 		}
 		ticket, _ := e.OptionNumber("ticket")
-		w.Ticket = uint64(ticket)
+		w.Ticket, w.Recall = uint64(ticket), e.Has("recall")
 		m.UpdateWant(ClientID(e.Int(0)), ClassID(e.Int(1)), w)
 	case "undelivered":
 		m.Undelivered(Grant{Client: ClientID(e.Int(0)), Class: ClassID(e.Int(1)), Due: e.Has("due")})
