@@ -35,6 +35,8 @@
 // choose.go has the rules. A node gets its own wants back only if it has left the choice to this machine (Want.Home). A node that has refused a need, although its stock seemed to
 // have room, is left alone with that need for RefusedPause.
 //
+// What has got nothing for RecallAfter, although some node could give it, is offered leases that are to be recalled: recall.go.
+//
 // # Costs
 //
 // Wants with the same need share a list of the nodes that may have room. A node leaves the list when the need does not fit
@@ -51,7 +53,7 @@
 //
 // # What is not here yet
 //
-// Labels, and recalling leases for others.
+// Labels.
 //
 // # Invariants
 //
