@@ -101,12 +101,12 @@ type Machine struct {
 
 // node is one node of the cluster. Its row stays while it is silent.
 type node struct {
-	id       Node
-	name     ids.Node // see Name; zero before
-	slot     int
-	up       bool // it is connected
-	reported bool // and has reported on that connection
-	suspected  bool // see Suspect
+	id        Node
+	name      ids.Node // see Name; zero before
+	slot      int
+	up        bool // it is connected
+	reported  bool // and has reported on that connection
+	suspected bool // see Suspect
 
 	ledger  *resource.Ledger // as reported, less what is debited; nil before the first report
 	totals  resource.Set
