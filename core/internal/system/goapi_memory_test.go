@@ -64,9 +64,8 @@ class Where:
 	defer s.Close()
 	size := must[int64](t)(core.ParseBytes("10GiB"))
 
-	first := must[*core.Actor](t)(s.NewActor(ctx, "gpu_mod:Where", core.Call{GPUMemory: size}))
-	second := must[*core.Actor](t)(s.NewActor(ctx, "gpu_mod:Where", core.Call{GPUMemory: size}))
-	for i, a := range []*core.Actor{first, second} {
+	for i := range 2 { // the second one is made when the first one has its device
+		a := must[*core.Actor](t)(s.NewActor(ctx, "gpu_mod:Where", core.Call{GPUMemory: size}))
 		ref := must[*core.Ref[string]](t)(core.Invoke[string](ctx, a, "visible"))
 		if got := must[string](t)(core.Get(ctx, ref)); got != string(rune('0'+i)) {
 			t.Errorf("actor %d sees %q", i, got)
