@@ -120,6 +120,7 @@ func (w *world) anew() {
 	clear(w.actorTickets)
 	clear(w.levels)
 	clear(w.asks)
+	clear(w.servedAt)
 	for _, n := range w.sorted() {
 		n.up, n.quiet = false, false
 		n.life++

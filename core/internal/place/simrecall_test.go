@@ -9,9 +9,8 @@ import (
 
 // asks are the offers of leases to be recalled that a process has got.
 type asks struct {
-	at    time.Duration // the latest ones
-	since time.Duration // since then the process got no other offer
-	n     int           // so often since then
+	at time.Duration // the latest ones
+	n  int           // so often since the process got another offer
 }
 
 // recalls checks an offer of leases that are to be recalled, and sends it. Nothing is debited for it, and the node may refuse.
@@ -30,10 +29,13 @@ func (w *world) recalls(a Offer, home, n *played) {
 		w.asks[k] = x
 	}
 	if x.at != w.now {
-		if w.now < x.since+RecallAfter || x.n > 0 && w.now < x.at+min(recallPause<<(x.n-1), recallPauseMost) {
-			panic(fmt.Sprintf("%s at %v: the process was offered leases at %v and such ones %d times, the last time at %v", a, w.now, x.since, x.n, x.at))
+		if x.n > 0 && w.now < x.at+min(recallPause<<(x.n-1), recallPauseMost) {
+			panic(fmt.Sprintf("%s at %v: the process was offered such leases %d times, the last time at %v", a, w.now, x.n, x.at))
 		}
 		x.at, x.n = w.now, x.n+1
+	}
+	if at, had := w.servedAt[a.To]; had && w.now < at+RecallAfter {
+		panic(fmt.Sprintf("%s at %v: the class was offered leases at %v", a, w.now, at))
 	}
 	w.recalled++
 	w.net.Send(channel{0, home.id, home.life}, underWay{a, c.needs[0]})
@@ -42,6 +44,7 @@ func (w *world) recalls(a Offer, home, n *played) {
 // offeredTo notes that a process gets an offer of leases that are free.
 func (w *world) offeredTo(job ids.Job, k Key) {
 	if x := w.asks[who{job, k.Node, k.Client}]; x != nil {
-		x.since, x.n = w.now, 0
+		x.n = 0
 	}
+	w.servedAt[k] = w.now
 }

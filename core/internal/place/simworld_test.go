@@ -32,6 +32,7 @@ type world struct {
 	own                            int // granted of those whose own node it is
 	recalled                       int // offers of leases to be recalled
 	asks                           map[who]*asks
+	servedAt                       map[Key]time.Duration // when a class was offered what is free
 
 	actors               []*living
 	lastActor            int
@@ -119,7 +120,7 @@ func newWorld(d *sim.Die, log *sim.Log, bug string) *world {
 	w := &world{
 		die: d, log: log, bug: bug, m: New(Options{}), net: sim.NewNet[channel, any](d),
 		nodes: map[Node]*played{}, tickets: map[Ticket]*underWay{}, used: map[Ticket]bool{}, levels: map[Key]*told{},
-		actorTickets: map[Ticket]*living{}, runs: map[ActorID]Node{}, asks: map[who]*asks{},
+		actorTickets: map[Ticket]*living{}, runs: map[ActorID]Node{}, asks: map[who]*asks{}, servedAt: map[Key]time.Duration{},
 	}
 	for range d.Between(2, 5) {
 		w.addNode()
