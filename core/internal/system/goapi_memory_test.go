@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -64,8 +65,10 @@ class Where:
 	defer s.Close()
 	size := must[int64](t)(core.ParseBytes("10GiB"))
 
-	for i := range 2 { // the second one is made when the first one has its device
+	var actors []*core.Actor // an actor ends when its handle is collected
+	for i := range 2 {       // the second one is made when the first one has its device
 		a := must[*core.Actor](t)(s.NewActor(ctx, "gpu_mod:Where", core.Call{GPUMemory: size}))
+		actors = append(actors, a)
 		ref := must[*core.Ref[string]](t)(core.Invoke[string](ctx, a, "visible"))
 		if got := must[string](t)(core.Get(ctx, ref)); got != string(rune('0'+i)) {
 			t.Errorf("actor %d sees %q", i, got)
@@ -75,6 +78,7 @@ class Where:
 	if got := must[string](t)(core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](ctx, small)))); got != "0" {
 		t.Errorf("beside 10 GiB there is room for 6: saw %q", got)
 	}
+	runtime.KeepAlive(actors)
 	_, err := core.Get(ctx, must[*core.Ref[string]](t)(core.Submit[string](ctx, must[*core.Function](t)(s.Function("gpu_mod:visible", core.Call{GPUMemory: 17 << 30})))))
 	if fault.CodeOf(err) != fault.TaskUnschedulable || !strings.Contains(err.Error(), "largest has 16 GiB") {
 		t.Errorf("17 GiB: %v", err)
