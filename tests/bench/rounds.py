@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -111,6 +112,23 @@ def end_cleanly() -> None:
     signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
 
 
+def await_end(process: subprocess.Popen[str], seconds: float | None = None) -> int | None:
+    """The exit code of a process, or None when it runs for longer than `seconds`.
+
+    `Popen.wait` takes a lock between two instructions. When `end_cleanly` unwinds the program there, the lock stays
+    taken and the next wait never returns. This function takes no lock.
+    """
+    if process.returncode is None:
+        descriptor = os.pidfd_open(process.pid)
+        try:
+            if not select.select([descriptor], [], [], seconds)[0]:
+                return None
+        finally:
+            os.close(descriptor)
+        process.returncode = os.waitstatus_to_exitcode(os.waitpid(process.pid, 0)[1])
+    return process.returncode
+
+
 def run_clean(command: list[str], limit: float) -> tuple[str, str]:
     """What a program printed that ran from nothing and left nothing, and why it failed if it did."""
     folder, mark = tempfile.mkdtemp(prefix="b-"), uuid.uuid4().hex
@@ -127,15 +145,16 @@ def run_clean(command: list[str], limit: float) -> tuple[str, str]:
                 env=environment(folder, mark),
                 start_new_session=True,
             )
-            if code := running.wait(limit):
+            code = await_end(running, limit)
+            if code is None:
+                broken = f"not done after {limit:g} s"
+            elif code:
                 broken = f"the process ended with {code}"
-        except subprocess.TimeoutExpired:
-            broken = f"not done after {limit:g} s"
         finally:
             if running is None or running.returncode is None:
                 end_left_over(mark, 0.0)
             if running is not None:
-                running.wait()
+                await_end(running)
             end_left_over(mark, 0.0 if broken else 5.0)
             shutil.rmtree(folder, ignore_errors=True)
         out.seek(0), err.seek(0)
