@@ -9,6 +9,7 @@ import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/planted"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/record"
 )
@@ -226,6 +227,9 @@ func pointer[T any](v T, err error) (any, error) { return &v, err }
 
 // named gives the change of a request its name, so that it is made once.
 func (c *session) named(ctx context.Context, q *linkmsg.Ask) context.Context {
+	if q.Again && planted.Strikes(planted.DoubleApply) {
+		return ctx
+	}
 	return record.Request{Client: c.client, Number: q.N}.With(ctx)
 }
 

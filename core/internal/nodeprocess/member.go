@@ -258,9 +258,7 @@ func (m *member) NodeIs(n record.Node) {
 	switch {
 	case n.State != record.NodeDead || before.State == record.NodeDead:
 	case n.Number == m.identity.Number:
-		if !planted.Strikes(planted.DeafDead) {
-			m.isDead(n.Reason)
-		}
+		m.isDead(n.Reason)
 	default:
 		m.links.Dead(n.Number)
 		m.daemon.NodeGone(n.Number) // also when nothing connects the two
@@ -301,7 +299,7 @@ func (m *member) keep(n record.Node) (before record.Node, others bool) {
 
 // isDead ends the node, because the cluster has declared it dead: others do its work by now. The warden then has it join again.
 func (m *member) isDead(why string) {
-	if !m.noteDead(why) {
+	if planted.Strikes(planted.DeafDead) || !m.noteDead(why) {
 		return
 	}
 	m.log.Error("the cluster has declared this node dead: ending all its processes, to join again as a new node", "reason", why)

@@ -25,4 +25,5 @@ const (
 	NoWord       Bug = "no_word"       // the end of a killed node is not told
 	DeafDead     Bug = "deaf_dead"     // a node that was declared dead goes on
 	BlindPromise Bug = "blind_promise" // an exclusive actor does not look whether the cluster counts on its node
+	DoubleApply  Bug = "double_apply"  // a change that is asked for again, because its answer was lost, is applied again
 )
