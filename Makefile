@@ -124,9 +124,10 @@ sim: ## pure machines under SEEDS (2000) seeds of random faults; SEED= repeats o
 SEED ?= $(shell od -An -N3 -tu4 /dev/urandom | tr -d ' ')
 PROGRAMS ?= 1000
 PARTS ?=
+BUGS ?=
 ROBUST = cd tests/robust && $(CURDIR)/$(PY) -m
-robust: dev build/planted/.ready ## kills, random programs and planted bugs at full size (40 minutes); SEED= repeats a run, PARTS= chooses
-	$(ROBUST) chaos.everything --seed $(SEED) --programs $(PROGRAMS) --planted $(CURDIR)/build/planted $(PARTS)
+robust: dev build/planted/.ready ## kills, random programs and planted bugs at full size (40 minutes); SEED= repeats a run, PARTS= and BUGS= choose
+	$(ROBUST) chaos.everything --seed $(SEED) --programs $(PROGRAMS) --planted $(CURDIR)/build/planted --bugs '$(BUGS)' $(PARTS)
 
 MINUTES ?= 30
 soak: dev ## mixed load for MINUTES (30): memory ends as it was at minute 5

@@ -43,7 +43,7 @@ class Part:
         return f"{self.what:34} {went:11} {self.seconds:6.0f} s  {self.said[:110]}"
 
 
-def parts(seed: int, programs: int, variant: str, only: list[str]) -> list[Part]:
+def parts(seed: int, programs: int, variant: str, only: list[str], bugs: list[str]) -> list[Part]:
     """What there is to run, or what of it is asked for."""
     module = [sys.executable, "-m"]
     found = {
@@ -53,13 +53,14 @@ def parts(seed: int, programs: int, variant: str, only: list[str]) -> list[Part]
             "random programs on three nodes",
             [*module, "chaos.sweep", "--nodes", "--seed", str(seed), "--programs", str(max(programs // 10, 10))],
         ),
-        "planted": Part("bugs on purpose are found", [*module, "chaos.planted", variant, str(seed)]),
+        "planted": Part("bugs on purpose are found", [*module, "chaos.planted", variant, str(seed), *bugs]),
         "soak": Part(
             "memory under mixed load",
             [*module, "chaos.soak", "--seed", str(seed), "--minutes", "2", "--settled", "1", "--slack", "5"],
         ),
         "nodes": Part("nodes are struck", [*module, "chaos.nodes", "--seed", str(seed)]),
-        "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes"]),
+        "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes", *bugs]),
+        "gobugs": Part("bugs that Go tests find", [*module, "chaos.planted", variant, str(seed), "go", *bugs]),
         "slow": Part("tests that take long", [*module, "pytest", "-q", "--slow", "-m", "slow", str(ROBUST)]),
     }
     return [part for name, part in found.items() if name in only or not only]
@@ -74,10 +75,13 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "only",
         nargs="*",
-        help="storm, sweep, far, planted, soak, nodes, nodebugs, slow; all of them if none is named",
+        help="storm, sweep, far, planted, soak, nodes, nodebugs, gobugs, slow; all of them if none is named",
+    )
+    parser.add_argument(
+        "--bugs", default="", help="which bugs the parts planted, nodebugs and gobugs plant; all if none is named"
     )
     given = parser.parse_args(words)
-    chosen = parts(given.seed, given.programs, str(Path(given.planted).resolve()), given.only)
+    chosen = parts(given.seed, given.programs, str(Path(given.planted).resolve()), given.only, given.bugs.split())
     start = time.monotonic()
     for part in chosen:
         part.run()

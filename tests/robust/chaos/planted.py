@@ -66,6 +66,35 @@ NODE_BUGS = [
         ("lost_retry/3", "a task is dropped when its node dies", (*DEADLY, "kill", "pause")),
     )
 ]
+#: Bugs that Go tests of one package find, with sockets, links and daemons that are real.
+GO_BUGS = [
+    Bug(plant, what, ("chaos.gotests", package, *tests), LONGEST_NODES)
+    for plant, what, package, *tests in (
+        (
+            "early_close/1",
+            "a broken connection is taken for the other node's death",
+            *("link", "TestControl_CallsInBothDirections", "TestRelayed_PathComesAndGoes_NothingIsLostOrDoubled"),
+        ),
+        (
+            "late_news/1",
+            "an owner's node hears of an object after whoever reads it",
+            *("pulls", "TestMade_IsKnownBeforeTheWriterGoesOn"),
+        ),
+        ("kept_copy/1", "another node does not hear that an object is freed", "pulls", "TestOwnerEnds_ItsObjectsGo"),
+        (
+            "deaf_dead/1",
+            "a node that was declared dead goes on",
+            *("cli", "TestNode_Silent_DiesAndComesBackAsANewOne"),
+        ),
+        (
+            "double_apply/1",
+            "a change whose answer was lost is applied again",
+            *("headlink", "TestRestart_BetweenEachChangeAndItsAnswer_IsAsWithoutOne"),
+        ),
+    )
+]
+#: What the first name after the seed can be.
+LISTS = {"nodes": NODE_BUGS, "go": GO_BUGS}
 
 
 def look(plant: str, run: tuple[str, ...], seed: int, package: Path, longest: float) -> tuple[int, str, float]:
@@ -102,16 +131,18 @@ def seek(bug: Bug, seed: int, package: Path) -> tuple[int, str, float]:
 
 
 def main(words: list[str]) -> int:
-    """Looks for bugs: ``FOLDER SEED [NAME…]``, unless named all of one node, or with "nodes" for a name all of several.
+    """Looks for bugs: ``FOLDER SEED [LIST] [NAME…]``. Without a list those of one node; without names all of the list.
 
     Returns:
         1 when one was not found, or one where none is.
     """
     package, seed = Path(words[0]).resolve(), int(words[1])
     names = words[2:]
-    known = NODE_BUGS if names[:1] == ["nodes"] else BUGS
-    names = names[known is NODE_BUGS :]
+    known = LISTS[names.pop(0)] if names and names[0] in LISTS else BUGS
     chosen = [bug for bug in known if bug.plant.partition("/")[0] in names or not names]
+    if not chosen:
+        print(f"none of these bugs is known: {' '.join(names)}")
+        return 1
     found = 0
     # That several nodes are clean without a bug is what chaos.nodes itself shows.
     for run in (SWEEP, STORM) if known is BUGS else ():
