@@ -1,7 +1,7 @@
 """Go tests that have to fail with a planted bug, and to pass without one.
 
-``python -m chaos.gotests PACKAGE TEST…`` in ``tests/robust`` runs tests of ``core/internal/PACKAGE``. The build can have
-bugs: first it has none, then the one that ``EAGLERAY_PLANT`` names. ``make`` sets what Go needs.
+``python -m chaos.gotests PACKAGE TEST…`` in ``tests/robust`` runs tests of ``core/internal/PACKAGE``. The build can
+have bugs: first it has none, then the one that ``EAGLERAY_PLANT`` names. ``make`` sets what Go needs.
 """
 
 from __future__ import annotations
