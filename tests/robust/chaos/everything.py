@@ -59,6 +59,7 @@ def parts(seed: int, programs: int, variant: str, only: list[str], bugs: list[st
             [*module, "chaos.soak", "--seed", str(seed), "--minutes", "2", "--settled", "1", "--slack", "5"],
         ),
         "nodes": Part("nodes are struck", [*module, "chaos.nodes", "--seed", str(seed)]),
+        "returned": Part("nodes return that were dead", [*module, "chaos.returned", "--seed", str(seed)]),
         "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes", *bugs]),
         "gobugs": Part("bugs that Go tests find", [*module, "chaos.planted", variant, str(seed), "go", *bugs]),
         "slow": Part("tests that take long", [*module, "pytest", "-q", "--slow", "-m", "slow", str(ROBUST)]),
@@ -75,7 +76,7 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "only",
         nargs="*",
-        help="storm, sweep, far, planted, soak, nodes, nodebugs, gobugs, slow; all of them if none is named",
+        help="storm, sweep, far, planted, soak, nodes, returned, nodebugs, gobugs, slow; all of them if none is named",
     )
     parser.add_argument(
         "--bugs", default="", help="which bugs the parts planted, nodebugs and gobugs plant; all if none is named"

@@ -57,7 +57,7 @@ NODE_BUGS = [
         ("late_news/1", "an owner's node hears of an object after whoever reads it", (*SURVIVED, "slow_disk")),
         ("kept_copy/5", "another node does not hear that an object is freed", (*SURVIVED, "slow_disk")),
         ("no_word/1", "the end of a killed node is not told", (*SURVIVED, "kill")),
-        ("deaf_dead/1", "a node that was declared dead goes on", (*DEADLY, "pause", "cut_both_ways", "cut_one_way")),
+        ("deaf_dead/1", "a node that was declared dead goes on", ("chaos.returned",)),
         (
             "blind_promise/1",
             "an exclusive actor does not look whether the cluster counts on its node",
