@@ -134,6 +134,24 @@ def lines(folder: Path) -> list[tuple[str, int, int, float]]:
     return [(kind, int(token), int(pid), float(at)) for kind, token, pid, at in rows]
 
 
+#: So many calls of an actor can be between the moment in which the core lets them begin and their first line. A process
+#: that is stopped just then executes those lines when it goes on.
+BEGUN = {"plain": 1, "threads": 3, "async": 1, "items": 1}
+
+
+def without_begun(rows: list[tuple[str, int, int, float]], resumed: float) -> list[tuple[str, int, int, float]]:
+    """The rows without those of calls that had begun when their process was stopped, and went on when it did."""
+    left = dict(BEGUN)
+    kept = []
+    for row in rows:
+        kind, token, _, at = row
+        if token == 1 and resumed <= at < resumed + 0.1 and left[kind] > 0:
+            left[kind] -= 1
+        else:
+            kept.append(row)
+    return kept
+
+
 def check(rows: list[tuple[str, int, int, float]]) -> dict[str, list[int]]:
     """The processes of each actor in order. No call of one begins after a call of a later one."""
     newest: dict[str, int] = {}
@@ -166,9 +184,12 @@ def test_a_node_is_stopped_and_goes_on_after_the_restart(cluster: TwoNodes, tmp_
         try:
             until(lambda: {kind for kind, token, _, _ in lines(tmp_path) if token == 2} == KINDS, "a restart", 40)
         finally:
+            resumed = time.clock_gettime(time.CLOCK_BOOTTIME)
             send(stopped, signal.SIGCONT)
         until(lambda: all(gone(pid) for pids in processes.values() for pid in pids), "the end of the processes", 30)
         rows = lines(tmp_path)
+        if what == "the whole node":
+            rows = without_begun(rows, resumed)
         check(rows)
         last = max(at for _, token, _, at in rows if token == 1) - began
         again = min(at for _, token, _, at in rows if token == 2) - began

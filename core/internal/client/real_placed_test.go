@@ -54,6 +54,7 @@ func (n *placedNode) PlaceActor(record.Actor, uint64)       {}
 func (n *placedNode) WithdrawActor(record.Instance, uint64) {}
 func (n *placedNode) StopActor(_ record.Instance, _ bool)   {}
 func (n *placedNode) EndActor(record.Instance)              {}
+func (n *placedNode) Actors() []record.Instance             { return nil }
 func (n *placedNode) NodeIs(record.Node)                    {}
 func (n *placedNode) JobIs(record.Job)                      {}
 

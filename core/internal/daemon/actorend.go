@@ -14,15 +14,18 @@ import (
 func (d *Daemon) StopActor(i record.Instance, drain bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	a := d.actors[i.Actor]
-	if a == nil || a.rec.Incarnation != i.Incarnation {
-		return
+	if a := d.actors[i.Actor]; a != nil && a.rec.Incarnation == i.Incarnation {
+		d.stop(a, drain)
 	}
+}
+
+// stop ends an incarnation; mu held.
+func (d *Daemon) stop(a *actor, drain bool) {
 	w := a.worker
 	switch {
 	case w == nil:
-		delete(d.actors, i.Actor)
-		delete(d.failedStarts, i.Actor)
+		delete(d.actors, a.rec.ID)
+		delete(d.failedStarts, a.rec.ID)
 		d.event(func(m *sched.Machine) { m.CancelActor(a.key()) })
 		d.incarnationGone(&a.rec)
 		if j := d.jobs[a.rec.Job]; j != nil {
@@ -36,6 +39,24 @@ func (d *Daemon) StopActor(i record.Instance, drain bool) {
 	default:
 		d.endNow(a)
 	}
+}
+
+// Actors returns the incarnations whose ends nobody has reported yet, with the node and their workers.
+func (d *Daemon) Actors() []record.Instance {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var all []record.Instance
+	for _, a := range d.actors {
+		if a.endReported {
+			continue
+		}
+		i := a.instance()
+		if i.Node = d.o.Node; a.worker != nil {
+			i.Worker = a.worker.self
+		}
+		all = append(all, i)
+	}
+	return all
 }
 
 // EndActor ends an incarnation at once, and calls gone on another goroutine when its process is gone, also if there is none.

@@ -185,3 +185,29 @@ func TestAct_OrderCausesAnEvent_OrdersKeepTheirTurn(t *testing.T) {
 		t.Errorf("the workers %v were ordered, want three; orders are still carried out: %v", seen, d.acting)
 	}
 }
+
+// The head makes a new incarnation when the one before has ended. If the order to stop that one was lost, the new one says it.
+func TestPlaceActor_IncarnationBeforeStillRuns_IsEnded(t *testing.T) {
+	d, j := scripted(t)
+	rec := waitingActor(t, j, false)
+	next := rec
+	next.Incarnation++
+	old := func() *actor {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.event(func(m *sched.Machine) { m.AddJob(j.ID, "env") })
+		comesUp(t, d)
+		d.place(&actor{rec: rec})
+		return d.actors[rec.ID]
+	}()
+	if got := d.Actors(); old.worker == nil || len(got) != 1 || got[0].Incarnation != 1 || got[0].Worker != old.worker.self || got[0].Node != d.o.Node {
+		t.Fatalf("the daemon has %+v", got)
+	}
+	d.PlaceActor(next, 0)
+	if !old.endReported || old.worker.Reason() != "killed" {
+		t.Errorf("the incarnation before is not ended: %+v", old)
+	}
+	if got := d.Actors(); len(got) != 1 || got[0].Incarnation != 2 {
+		t.Errorf("the daemon has %+v", got)
+	}
+}

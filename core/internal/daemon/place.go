@@ -14,6 +14,9 @@ func (d *Daemon) PlaceActor(rec record.Actor, ticket uint64) {
 	defer d.mu.Unlock()
 	switch old := d.actors[rec.ID]; {
 	case old == nil || old.rec.Incarnation < rec.Incarnation:
+		if old != nil && !old.endReported { // the order to stop it may have been lost with the head's process
+			d.stop(old, false)
+		}
 		d.host(&actor{rec: rec, ticket: ticket})
 	case old.rec.Incarnation == rec.Incarnation && ticket != 0: // another process of the head repeats the order
 		old.ticket = ticket

@@ -61,6 +61,18 @@ func (h *Head) ActorStarted(i record.Instance) {
 	})
 }
 
+// ActorKept says that a node has the instance, started or not. A node says it to a head that does not know what the head before
+// has ordered. An instance that nobody wants any more is stopped: the order to stop it may have been lost with that head.
+func (h *Head) ActorKept(i record.Instance) {
+	h.report(func() {
+		a, known := h.state.Actor(i.Actor)
+		twin := known && a.State == record.ActorAlive && a.Incarnation == i.Incarnation && i.Worker != (ids.Worker{}) && a.Worker != i.Worker
+		if !known || !a.Live() || a.Incarnation > i.Incarnation || twin {
+			h.placer.StopActor(i, StopNow)
+		}
+	})
+}
+
 // ActorStartFailed says that the actor cannot start, for good: its constructor
 // raised, its environment could not be made.
 func (h *Head) ActorStartFailed(i record.Instance, c record.Cause) {

@@ -27,6 +27,8 @@ type Node interface {
 	StopActor(i record.Instance, drain bool)
 	// EndActor ends an incarnation at once, and reports ActorExited when its process is gone, also if there is none.
 	EndActor(i record.Instance)
+	// Actors returns the incarnations that the node has, with the node and their workers.
+	Actors() []record.Instance
 	// NodeIs and JobIs bring a record as it is now, again after a reconnection.
 	NodeIs(n record.Node)
 	JobIs(j record.Job)
@@ -153,8 +155,12 @@ func (c *Client) welcomed(p *wire.Peer, m *wire.Message, err error) {
 	if err == nil {
 		err = linkmsg.CheckVersion("the head", w.Version, w.MinVersion)
 	}
+	another := false
 	if err == nil {
-		err = c.join(p, &w)
+		another, err = c.join(p, &w)
+	}
+	if another {
+		c.tellKept()
 	}
 	if err == nil {
 		return
@@ -174,20 +180,21 @@ func (c *Client) refused(p *wire.Peer, why error) {
 	}
 }
 
-// join goes on with what the head does not have yet.
-func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) error {
+// join goes on with what the head does not have yet. It reports whether the head is another process than the one before.
+func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) (another bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.dialed != p {
-		return errors.New("there is a newer connection")
+		return false, errors.New("there is a newer connection")
 	}
-	if w.Boot == c.boot {
+	another = w.Boot != c.boot
+	if !another {
 		if err := c.reports.resume(w.Reports); err != nil {
-			return fault.New(fault.Internal, "the head's welcome, reports: %v", err)
+			return false, fault.New(fault.Internal, "the head's welcome, reports: %v", err)
 		}
 	} else {
 		if w.Orders == 0 {
-			return fault.New(fault.BadRequest, "the head's welcome names no order")
+			return false, fault.New(fault.BadRequest, "the head's welcome names no order")
 		}
 		c.reports.restart()
 		c.boot, c.taken = w.Boot, w.Orders-1
@@ -196,7 +203,7 @@ func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) error {
 	c.askAll()
 	c.pump()
 	c.tellAll()
-	return c.beat(w.DeadMs)
+	return another, c.beat(w.DeadMs)
 }
 
 // Close ends the conversation. Requests that wait end with an error, and reports that are not acknowledged are dropped.

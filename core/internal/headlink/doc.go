@@ -50,7 +50,8 @@
 //
 // The machine of package place also decides which node starts an actor. The server commits that (Head.CommitPlaced) before the node is
 // ordered to, so a later process of the head orders the same node again, which starts one worker. A refusal is a report, so it is not lost; it names
-// the order, so it cannot be taken for one of a later order.
+// the order, so it cannot be taken for one of a later order. To a new process of the head a node says which incarnations it has (ActorKept):
+// the orders to stop some of them may have been lost with the head before.
 //
 // # Files
 //

@@ -95,6 +95,13 @@ func (c *Client) ActorStarted(i record.Instance) {
 	c.instance(linkmsg.ActorStarted, i, record.Cause{}, "")
 }
 
+// tellKept says which incarnations this node has. An order of the head before to stop one may have been lost with that head.
+func (c *Client) tellKept() {
+	for _, i := range c.o.Node.Actors() {
+		c.instance(linkmsg.ActorKept, i, record.Cause{}, "")
+	}
+}
+
 // ActorStartFailed says that the actor cannot start, for good.
 func (c *Client) ActorStartFailed(i record.Instance, cause record.Cause) {
 	c.instance(linkmsg.ActorStartFailed, i, cause, "")

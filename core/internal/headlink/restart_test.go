@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -85,6 +86,36 @@ func TestRestart_BetweenEachChangeAndItsAnswer_IsAsWithoutOne(t *testing.T) {
 // learns that the actor is there without an error.
 func knownExists(name string, want, got error) bool {
 	return name == "create, again" && errors.Is(want, record.ErrExists) && got == nil
+}
+
+// A node says to each new process of the head which actors it has, and those that ended meanwhile are stopped: the
+// orders to stop them were lost with the head before.
+func TestRestart_OrdersToStopAreLost_TheNodeIsToldAgain(t *testing.T) {
+	w := far(t)
+	for n := range byte(3) {
+		if _, err := create(actor(n+1))(w.ctx, w.daemon); err != nil {
+			t.Fatal(err)
+		}
+		w.daemon.ActorStarted(instance(n+1, 1))
+		w.node.has = append(w.node.has, instance(n+1, 1))
+	}
+	w.settle()
+	for _, s := range []step{{"kill, restart", kill(1, false)}, {"kill for good", kill(2, true)}} {
+		if _, err := w.between(s); err != nil {
+			t.Fatal(s.name, err)
+		}
+		w.settle()
+	}
+	said := w.node.said()
+	for n, want := range []bool{true, true, false} {
+		stop := fmt.Sprintf("stop %x#1 worker %x drain false", n+1, n+1)
+		if slices.Contains(said, stop) != want {
+			t.Errorf("%q was said: %v, want %v: %q", stop, !want, want, said)
+		}
+	}
+	if again := fmt.Sprintf("place 1#2 %s", actor(1).Spec); !slices.Contains(said, again) {
+		t.Errorf("no %q in %q", again, said)
+	}
 }
 
 // isReport reports whether a step gets no answer.

@@ -28,6 +28,8 @@ type Head interface {
 	// CommitPlaced is ActorPlaced, and returns when it is committed. ActorFeasible takes ActorInfeasible back.
 	CommitPlaced(ctx context.Context, i record.Instance) error
 	ActorFeasible(i record.Instance)
+	// ActorKept says that a node has the instance.
+	ActorKept(i record.Instance)
 }
 
 // Server serves a head to the nodes.

@@ -141,6 +141,8 @@ func (s *Server) tellInstance(from uint32, kind linkmsg.Kind, t *linkmsg.Instanc
 		s.head.ActorPlaced(t.Instance)
 	case linkmsg.ActorStarted:
 		s.head.ActorStarted(t.Instance)
+	case linkmsg.ActorKept:
+		s.head.ActorKept(t.Instance)
 	case linkmsg.ActorStartFailed:
 		s.head.ActorStartFailed(t.Instance, t.Cause)
 	case linkmsg.ActorWorkerDied:

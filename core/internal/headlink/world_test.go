@@ -75,6 +75,7 @@ type playedNode struct {
 	trace []string
 	nodes map[ids.Node]record.Node
 	jobs  map[ids.Job]record.Job
+	has   []record.Instance
 }
 
 func newPlayedNode() *playedNode {
@@ -107,6 +108,12 @@ func (n *playedNode) StopActor(i record.Instance, drain bool) {
 
 func (n *playedNode) EndActor(i record.Instance) {
 	n.note("end %x#%d", i.Actor[0], i.Incarnation)
+}
+
+func (n *playedNode) Actors() []record.Instance {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.has
 }
 
 func (n *playedNode) NodeIs(r record.Node) {

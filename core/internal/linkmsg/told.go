@@ -14,6 +14,7 @@ type Kind string
 const (
 	ActorPlaced      Kind = "placed"       // InstanceTold
 	ActorStarted     Kind = "started"      // InstanceTold
+	ActorKept        Kind = "kept"         // InstanceTold: the node has it, and the head is another process than before
 	ActorStartFailed Kind = "start_failed" // InstanceTold
 	ActorWorkerDied  Kind = "worker_died"  // InstanceTold
 	ActorExited      Kind = "exited"       // InstanceTold

@@ -242,6 +242,9 @@ func (m *member) EndActor(i record.Instance) {
 	m.daemon.EndActor(i, func() { m.head.ActorExited(i, record.Cause{Reason: record.Killed}) })
 }
 
+// Actors implements headlink.Node.
+func (m *member) Actors() []record.Instance { return m.daemon.Actors() }
+
 // LeaseOffered implements headlink.Placed.
 func (m *member) LeaseOffered(o place.Offer) { m.daemon.LeaseOffered(o) }
 

@@ -60,6 +60,7 @@ def parts(seed: int, programs: int, variant: str, only: list[str], bugs: list[st
         ),
         "nodes": Part("nodes are struck", [*module, "chaos.nodes", "--seed", str(seed)]),
         "returned": Part("nodes return that were dead", [*module, "chaos.returned", "--seed", str(seed)]),
+        "answers": Part("the head's answers are lost", [*module, "chaos.answers", "--seed", str(seed)]),
         "nodebugs": Part("bugs among nodes are found", [*module, "chaos.planted", variant, str(seed), "nodes", *bugs]),
         "gobugs": Part("bugs that Go tests find", [*module, "chaos.planted", variant, str(seed), "go", *bugs]),
         "slow": Part("tests that take long", [*module, "pytest", "-q", "--slow", "-m", "slow", str(ROBUST)]),
@@ -76,7 +77,7 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "only",
         nargs="*",
-        help="storm, sweep, far, planted, soak, nodes, returned, nodebugs, gobugs, slow; all of them if none is named",
+        help="storm, sweep, far, planted, soak, nodes, returned, answers, nodebugs, gobugs, slow; all of them if none is named",
     )
     parser.add_argument(
         "--bugs", default="", help="which bugs the parts planted, nodebugs and gobugs plant; all if none is named"

@@ -58,6 +58,7 @@ NODE_BUGS = [
         ("kept_copy/5", "another node does not hear that an object is freed", (*SURVIVED, "slow_disk")),
         ("no_word/1", "the end of a killed node is not told", (*SURVIVED, "kill")),
         ("deaf_dead/1", "a node that was declared dead goes on", ("chaos.returned",)),
+        ("double_apply/1", "a change that a node asks for again is made again", ("chaos.answers",)),
         (
             "blind_promise/1",
             "an exclusive actor does not look whether the cluster counts on its node",

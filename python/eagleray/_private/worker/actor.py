@@ -16,6 +16,7 @@ from eagleray._private.calls.arguments import ArgumentFailed, decode_args
 from eagleray._private.context import here
 from eagleray._private.worker.results import error_origin
 from eagleray._private.worker.runner import CallRunner, Ending, RetryOn, exit_of
+from eagleray._private.worker.turns import awaits_turn
 from eagleray.actor import ExitActor
 from eagleray.exceptions import ActorDiedError, RayTaskError
 
@@ -39,6 +40,8 @@ class Actor(CallRunner):
         super().__init__(worker.hot, worker.idle_ms)
         self.worker = worker
         self.spec = spec
+        if spec.get("exclusive"):
+            self.begins = awaits_turn(worker.hot)
         self.instance: Any = None
         self.ended = False
         self._class: Any = None

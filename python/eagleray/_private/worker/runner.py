@@ -56,6 +56,7 @@ class CallRunner:
         kind: What the core calls the calls that this runner takes.
         labels: Whether the name of each call stands in front of what it writes.
         before_call: Called before each call, if it is set. The call raises what this raises.
+        begins: Called when the arguments of a call are there, if it is set. It returns when the call may begin.
         hot: The core.
         idle_ms: Milliseconds without work after which free memory is given back to the system, -1 for never.
         known: The functions or bound methods that were called before, by key.
@@ -67,6 +68,7 @@ class CallRunner:
         self.hot = hot
         self.labels = labels
         self.before_call: Callable[[], None] | None = None
+        self.begins: Callable[[], None] | None = None
         self.idle_ms = idle_ms
         self.known: dict[Any, Callable[..., Any]] = {}
 
@@ -149,6 +151,8 @@ class CallRunner:
             if function is None:
                 function = self.find(key)
             args, kwargs = decode_args(fmt, meta, buffers, deps)
+            if self.begins is not None:
+                self.begins()
             running.function = function
             if _early:
                 raise_if_cancelled(task_id)

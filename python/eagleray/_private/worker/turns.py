@@ -1,13 +1,32 @@
-"""When coroutines of an exclusive actor begin."""
+"""When calls of an exclusive actor begin that its process has taken."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 #: Seconds between two looks.
 _LOOK = 0.02
+
+
+def awaits_turn(hot: Any) -> Callable[[], None]:
+    """What a thread calls when the arguments of its call are there: it returns when the call may begin.
+
+    The core has looked before it gave the call to the thread, but arguments can take long to unpickle.
+
+    Args:
+        hot: The core.
+    """
+    may_begin = hot.may_begin
+
+    def wait() -> None:
+        while not may_begin():
+            time.sleep(_LOOK)
+
+    return wait
 
 
 class Turns:
