@@ -77,7 +77,7 @@ def main(words: list[str]) -> int:
     parser.add_argument(
         "only",
         nargs="*",
-        help="storm, sweep, far, planted, soak, nodes, returned, answers, nodebugs, gobugs, slow; all of them if none is named",
+        help="storm, sweep, far, planted, soak, nodes, returned, answers, nodebugs, gobugs, slow; all if none is named",
     )
     parser.add_argument(
         "--bugs", default="", help="which bugs the parts planted, nodebugs and gobugs plant; all if none is named"
