@@ -102,7 +102,7 @@ func nodeOf(ctx context.Context, address string) (string, error) {
 	if dir := heads.Among(ctx, list, dirs); dir != "" {
 		return dir, nil
 	}
-	return "", fault.New(fault.NoCluster, "no node of the cluster at %s runs on this machine below %s. Programs work on a node of their own machine: add this machine with `eagleray start --address=%s` first",
+	return "", fault.New(fault.NoCluster, "no node of the cluster at %s runs on this machine below %s. Programs work on a node of their own machine: add this machine with `eagleray start --address=%s` first, or set EAGLERAY_TMPDIR to the folder that `eagleray start` was given with --temp-dir",
 		address, base(), address)
 }
 

@@ -46,7 +46,8 @@ class ClusterNode:
         pid: The process of the node's daemon.
     """
 
-    def __init__(self, words: list[str], env_vars: dict[str, str]) -> None:
+    def __init__(self, words: list[str], env_vars: dict[str, str], ip: str) -> None:
+        self._ip = ip
         # Paths of sockets are short, so the usual folder for temporary files may not serve.
         self._folder = tempfile.mkdtemp(prefix="er", dir="/tmp")
         self._env = {**os.environ, **env_vars, "EAGLERAY_TMPDIR": self._folder}
@@ -79,6 +80,24 @@ class ClusterNode:
             "object_store_address": socket,
         }
 
+    @property
+    def node_ip_address(self) -> str:
+        """The address at which other nodes reach this one."""
+        return self._ip
+
+    def kill_raylet(self) -> None:
+        """Kills the node's daemon, as a crash would. The rest of the node ends at once; ``remove_node`` cleans up."""
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(self.pid), signal.SIGKILL)
+
+    def any_processes_alive(self) -> bool:
+        """Whether the node's daemon runs. When it has ended, its warden ends all other processes of the node."""
+        try:
+            with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as file:
+                return file.read().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+
     def __repr__(self) -> str:
         return f"ClusterNode({self.node_id[:8]}, {self.session_dir!r})"
 
@@ -96,8 +115,7 @@ class ClusterNode:
     def _end(self, graceful: bool) -> None:
         """Ends the node. Without grace its daemon is killed, as by a crash."""
         if not graceful:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(int(self.pid), signal.SIGKILL)
+            self.kill_raylet()
         self._clear()
 
     def _clear(self) -> None:
@@ -188,18 +206,19 @@ class Cluster:
             ValueError: insecure is given for a later node.
             RuntimeError: The node has not started; the message says why.
         """
-        words = _flags({**_DEFAULTS, **node_args})
+        given = {**_DEFAULTS, **node_args}
+        words, env_vars, ip = _flags(given), node_args.get("env_vars") or {}, str(given["node_ip_address"])
         if self.head_node is None:
             self._insecure = ["--insecure"] * bool(node_args.get("insecure"))
             words += self._insecure
-            node = self.head_node = ClusterNode(["--head", "--port=0", *words], node_args.get("env_vars") or {})
+            node = self.head_node = ClusterNode(["--head", "--port=0", *words], env_vars, ip)
         else:
             if node_args.get("insecure") is not None:
                 raise ValueError("insecure is an argument of the first node only: the others do as it does")
             assert self.head_node._joining is not None
             address, token = self.head_node._joining
             words += [f"--address={address}", f"--token-file={token}", *self._insecure]
-            node = ClusterNode(words, node_args.get("env_vars") or {})
+            node = ClusterNode(words, env_vars, ip)
             self.worker_nodes.add(node)
         if wait:
             self._await(lambda alive: node.node_id[:8] in alive, 30.0, f"{node} is not alive")

@@ -11,6 +11,7 @@ from typing import Any
 import eagleray
 import pytest
 from eagleray.cluster_utils import Cluster
+from pace import until
 from two_nodes import MARK, processes
 
 pytestmark = pytest.mark.timeout(180)
@@ -40,6 +41,10 @@ def test_nodes_come_and_go(mark: str, fresh: Any) -> None:
         assert re.fullmatch(r"127\.0\.0\.1:\d+", cluster.gcs_address)
         assert node.address_info["raylet_socket_name"] == f"{node.session_dir}/d.sock"
         assert eagleray.get(eagleray.remote(lambda: 7).remote()) == 7
+        assert node.node_ip_address == "127.0.0.1" and node.any_processes_alive()
+        node.kill_raylet()
+        until(lambda: not node.any_processes_alive())
+        until(lambda: node.node_id not in [row["NodeID"] for row in eagleray.nodes() if row["Alive"]])
         cluster.remove_node(node)
         cluster.remove_node(other, allow_graceful=False)
         assert [row["NodeName"] for row in eagleray.nodes() if row["Alive"]] == ["first"]

@@ -20,5 +20,5 @@ func sessionOf(base, address string) (string, error) {
 	if dir := heads.Among(context.Background(), list, dirs); dir != "" {
 		return dir, nil
 	}
-	return "", fmt.Errorf("no node of the cluster at %s runs on this machine below %s; add one with: eagleray start --address=%s", address, base, address)
+	return "", fmt.Errorf("no node of the cluster at %s runs on this machine below %s; add one with: eagleray start --address=%s, or set EAGLERAY_TMPDIR to the folder that `eagleray start` was given with --temp-dir", address, base, address)
 }

@@ -254,7 +254,10 @@ func insecureFlag(insecure bool) string {
 
 // offered lists what a newcomer asks for first.
 func offered(res map[string]int64) string {
-	s := fmt.Sprintf("%s CPUs", amount("CPU", res["CPU"]))
+	s := amount("CPU", res["CPU"]) + " CPUs"
+	if s == "1 CPUs" {
+		s = "1 CPU"
+	}
 	for _, name := range sortedKeys(res) {
 		switch {
 		case name == "CPU" || strings.HasPrefix(name, "node:") || strings.HasPrefix(name, "accelerator_type:"):

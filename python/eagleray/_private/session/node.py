@@ -75,6 +75,11 @@ def resolve(address: str | None) -> str | None:
         return folder
     from eagleray._private.session import heads  # few programs need it
 
+    if given.startswith("ray://"):
+        raise ConnectionError(
+            f"{source} {given!r}: there is no Ray Client here. Run the program on a machine of the cluster with the "
+            "address 'auto'; `eagleray start --address=HOST:PORT` adds this machine."
+        )
     if heads.all_of(given) is None:
         raise ConnectionError(
             f"{source} {given!r} is not a session of this machine: use 'auto', 'local', HOST:PORT of a head (several "
@@ -84,7 +89,8 @@ def resolve(address: str | None) -> str | None:
     if node is None:
         raise ConnectionError(
             f"{source} {given!r}: no node of that cluster runs on this machine below {base_dir()}. Programs work on a "
-            f"node of their own machine: add this machine with `eagleray start --address={given}` first."
+            f"node of their own machine: add this machine with `eagleray start --address={given}` first, or set "
+            "EAGLERAY_TMPDIR to the folder that `eagleray start` was given with --temp-dir."
         )
     return node
 
