@@ -33,15 +33,15 @@ const (
 // that has imported such a library already would not see a new value. environments.py has the same list.
 var readAtImport = []string{"NUMBA_", "OMP_", "MKL_", "OPENBLAS_", "GOTO_", "BLIS_", "KMP_", "NUMEXPR_", "VECLIB_", "NPY_", "PYTHON"}
 
-// env returns the environment of the session's workers. Without python3 on this program's PATH they
-// run the interpreter that the daemon was started with.
+// env returns the environment of the session's workers. If the program names no interpreter, they run that of their
+// node's daemon: another python3 on this program's PATH may not have eagleray, and may not be on other nodes.
 func (o *Options) env() (e wire.EnvSpec, err error) {
 	e.Python = o.Python
 	if e.Python == "" {
 		e.Python = os.Getenv("EAGLERAY_PYTHON")
 	}
 	if e.Python == "" {
-		e.Python, _ = exec.LookPath("python3")
+		e.Python = activated()
 	}
 	if strings.ContainsRune(e.Python, filepath.Separator) {
 		if e.Python, err = filepath.Abs(e.Python); err != nil {
@@ -60,6 +60,18 @@ func (o *Options) env() (e wire.EnvSpec, err error) {
 	ahead(&e, o.PythonPath)
 	seal(&e, o.Env, nil)
 	return e, nil
+}
+
+// activated returns the interpreter of the virtual environment that is activated in this program's environment; "" if there is none.
+func activated() string {
+	for _, name := range []string{"VIRTUAL_ENV", "CONDA_PREFIX"} {
+		if dir := os.Getenv(name); dir != "" {
+			if path, err := exec.LookPath(filepath.Join(dir, "bin", "python3")); err == nil {
+				return path
+			}
+		}
+	}
+	return ""
 }
 
 // ahead makes workers look for modules in these folders first.

@@ -20,7 +20,7 @@ import (
 type Options struct {
 	Address    string                           // see Connect
 	Namespace  string                           // of named actors; "": one of its own
-	Python     string                           // interpreter of the workers; "": EAGLERAY_PYTHON, else python3 on PATH, else the daemon's. It must have eagleray installed
+	Python     string                           // interpreter of the workers; "": EAGLERAY_PYTHON, else that of the activated virtual environment, else that of each node's daemon. It must have eagleray installed
 	PythonPath []string                         // where the workers look for modules, before the interpreter's own folders
 	Env        map[string]string                // variables of the workers, beside this process's
 	OnOutput   func(pid int, name, line string) // a line that a worker printed; nil: dropped
