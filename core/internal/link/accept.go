@@ -37,6 +37,7 @@ func (l *Links) Listen(from net.Listener) error {
 
 // listened serves an accepted connection. Strangers wait for a place at the gate before the next one is accepted.
 func (l *Links) listened(c net.Conn) {
+	c = withSocket(c)
 	if _, ok := c.(*net.UnixConn); !ok {
 		s, err := l.gate.Enter(l.ctx, c)
 		if err != nil {
@@ -82,7 +83,7 @@ func (l *Links) welcome(nc net.Conn, relayed bool) (err error) {
 	if m == nil {
 		return nil
 	}
-	m.relayed = relayed
+	m.relayed, m.socket = relayed, socketOf(nc)
 	defer func() {
 		if err != nil {
 			m.under.Close()

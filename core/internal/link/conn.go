@@ -5,26 +5,33 @@ import (
 	"io"
 	"net"
 	"sync"
+	"time"
 
+	"github.com/eagleray/eagleray/core/internal/direct"
 	"github.com/eagleray/eagleray/core/internal/resume"
 )
 
 // conn is the attached connection of a session. It has two goroutines, a reader and a writer.
 type conn struct {
-	s     *session
-	id    resume.ConnID
-	nc    net.Conn      // with TLS, if there is TLS
-	under io.Closer     // the connection below TLS: to close it waits for nobody
-	wake  chan struct{} // has room for one
-	gone  chan struct{} // closed with the connection
-	once  sync.Once
+	s      *session
+	id     resume.ConnID
+	nc     net.Conn      // with TLS, if there is TLS
+	under  io.Closer     // the connection below TLS: to close it waits for nobody
+	socket *direct.Conn  // the same, if it is one over TCP; nil: it is another one
+	wake   chan struct{} // has room for one
+	gone   chan struct{} // closed with the connection
+	once   sync.Once
+	now    func() // writeNow, so that each use makes no garbage
 
-	writing bool // the writer works, or is woken; belongs to s.mu
+	// What follows belongs to s.mu.
+	writing bool          // the writer works, or is woken, or somebody writes for it
+	wrote   time.Duration // when that was over
 }
 
 // install makes a connection the session's; its lock is held. Nothing is written before start.
 func (s *session) install(id resume.ConnID, m *member) *conn {
-	c := &conn{s: s, id: id, nc: m.nc, under: m.under, wake: make(chan struct{}, 1), gone: make(chan struct{}), writing: true}
+	c := &conn{s: s, id: id, nc: m.nc, under: m.under, socket: m.socket, wake: make(chan struct{}, 1), gone: make(chan struct{}), writing: true}
+	c.now = c.writeNow
 	s.conns[id], s.conn = c, c
 	if s.relayed != m.relayed {
 		s.relayed = m.relayed
@@ -42,23 +49,14 @@ func (c *conn) close() {
 
 // start runs the reader and the writer.
 func (c *conn) start() {
+	if c.socket != nil {
+		c.socket.Settle()
+	}
 	c.wake <- struct{}{}
 	if !c.s.k.links.run(c.write) || !c.s.k.links.run(c.read) {
 		c.close()
 	}
 }
-
-// Buffers of connections. An idle connection keeps smallRead only.
-const (
-	smallRead = 2 << 10
-	largeRead = 2 * resume.MaxFrame
-	batchSize = resume.Batch + resume.MaxFrame
-)
-
-var (
-	batches = sync.Pool{New: func() any { b := make([]byte, 0, batchSize); return &b }}
-	reads   = sync.Pool{New: func() any { b := make([]byte, largeRead); return &b }}
-)
 
 // write writes what the session has for this connection, up to resume.Batch bytes at a time, or what is there.
 func (c *conn) write() {
@@ -78,6 +76,11 @@ func (c *conn) write() {
 func (c *conn) drain() error {
 	kept := batches.Get().(*[]byte)
 	defer batches.Put(kept)
+	if c.socket != nil { // what writeNow has left
+		if _, err := c.socket.Write(nil); err != nil {
+			return err
+		}
+	}
 	for {
 		b := c.next((*kept)[:0])
 		if len(b) == 0 {
@@ -90,6 +93,34 @@ func (c *conn) drain() error {
 	}
 }
 
+// writeNow writes a batch for the goroutine that has claimed the idle connection, and does not wait. What is left is for the writer.
+func (c *conn) writeNow() {
+	kept := batches.Get().(*[]byte)
+	defer batches.Put(kept)
+	b := c.next((*kept)[:0])
+	if len(b) == 0 {
+		return
+	}
+	*kept = b
+	c.socket.Lazily(true)
+	_, err := c.nc.Write(b)
+	left := c.socket.Lazily(false)
+	switch {
+	case err != nil:
+		c.s.detached(c.id, err)
+	case left || !c.rests():
+		c.wake <- struct{}{}
+	}
+}
+
+// rests lets the connection be idle, unless there is more to write.
+func (c *conn) rests() bool {
+	c.s.mu.Lock()
+	defer c.s.mu.Unlock()
+	c.pauses(!c.s.rs.Pending())
+	return !c.writing
+}
+
 // next returns what is to be written, nothing if the writer may sleep.
 func (c *conn) next(b []byte) []byte {
 	s := c.s
@@ -98,9 +129,23 @@ func (c *conn) next(b []byte) []byte {
 	s.advance()
 	b = s.rs.Next(c.id, b)
 	s.follow()
-	c.writing = len(b) > 0 // not before: what cannot be sent yet must not wake the writer again
+	c.pauses(len(b) == 0) // not before: what cannot be sent yet must not wake the writer again
 	return b
 }
+
+// pauses notes whether there is nothing to write.
+func (c *conn) pauses(idle bool) {
+	if c.writing = !idle; idle {
+		c.wrote = time.Since(c.s.begun)
+	}
+}
+
+// directPause is how long a connection must have been idle before the goroutine that has something to write does it itself. If more is written sooner, it is
+// better to wake the writer: what is written until it runs goes out with one call.
+const directPause = 20 * time.Microsecond
+
+// direct reports whether the goroutine that has claimed the connection is to write.
+func (c *conn) direct() bool { return c.socket != nil && time.Since(c.s.begun)-c.wrote >= directPause }
 
 // read reads frames until the connection ends.
 func (c *conn) read() {
@@ -116,6 +161,7 @@ func (c *conn) read() {
 		n, err := c.nc.Read(buf[have:])
 		full := have+n == len(buf)
 		rest, wrong := c.received(buf[:have+n])
+		c.s.passOn()
 		if wrong != nil {
 			if !errors.Is(wrong, resume.ErrConn) {
 				c.s.k.links.log.Warn("a connection to another node is given up", "node", c.s.k.node, "why", wrong)

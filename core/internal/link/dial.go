@@ -132,6 +132,7 @@ func (l *Links) try(ctx context.Context, limit time.Duration, node uint32, kind 
 	if err != nil {
 		return nil, nil, err
 	}
+	nc = withSocket(nc)
 	stop := context.AfterFunc(ctx, func() { nc.Close() })
 	defer func() {
 		if !stop() && err == nil { // it was closed behind the answer
@@ -143,6 +144,7 @@ func (l *Links) try(ctx context.Context, limit time.Duration, node uint32, kind 
 	}()
 	m, err := l.meet(ctx, nc)
 	if err == nil {
+		m.socket = socketOf(nc)
 		err = l.ours(m.peer)
 	}
 	if err == nil && m.peer.Number != node {

@@ -45,12 +45,13 @@
 // # Goroutines and locks
 //
 // A connection has a reader and a writer. The writer takes up to 64 KiB of frames at a time, or what is there, so many small
-// writes become one. The control stream has the two goroutines of its wire.Peer, and each call of Serve and Bulk and each attempt
+// writes become one. If a connection over TCP was idle, the goroutine that gives the session something writes it itself, as far as the kernel takes it at
+// once. If a stream has a function (Stream.PassTo), the reader of the connection passes on to it what comes while a Read waits. The control stream has the two goroutines of its wire.Peer, and each call of Serve and Bulk and each attempt
 // to dial has one. Links.Close waits for all of them but those of wire.Peer, which end at once when no handler runs.
 //
 // The order of the locks is: session, Link, Links. Nothing waits with a lock held, and no function of Config is called so.
 //
 // The files: config.go is what the user gives. links.go, link.go and session.go are the whole, a node and a session. stream.go, ring.go and order.go are
-// the streams, conn.go is a connection of a session, bulk.go one for much data. dial.go, relayed.go and accept.go make connections,
+// the streams, pass.go what the reader passes on, conn.go is a connection of a session, buffers.go what it reads and writes with, bulk.go one for much data. dial.go, relayed.go and accept.go make connections,
 // secure.go finds out who is there, and greeting.go has what is said first.
 package link

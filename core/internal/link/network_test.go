@@ -33,7 +33,15 @@ type network struct {
 	blocked bool
 }
 
-func tcpPair() (net.Conn, net.Conn, error)  { return pair("tcp", "127.0.0.1:0") }
+// tcpPair returns connections of which a cut closes what a session has taken.
+func tcpPair() (net.Conn, net.Conn, error) {
+	x, y, err := pair("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, nil, err
+	}
+	return withSocket(x), withSocket(y), nil
+}
+
 func pipePair() (net.Conn, net.Conn, error) { x, y := net.Pipe(); return x, y, nil }
 
 func pair(network, address string) (x, y net.Conn, err error) {

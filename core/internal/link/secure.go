@@ -10,17 +10,38 @@ import (
 	"net"
 	"time"
 
+	"github.com/eagleray/eagleray/core/internal/direct"
 	"github.com/eagleray/eagleray/core/internal/pki"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
 // member is a connection whose other end is known.
 type member struct {
-	nc    net.Conn  // with TLS, if there is TLS
-	under io.Closer // below TLS
-	peer  pki.Identity
+	nc     net.Conn     // with TLS, if there is TLS
+	under  io.Closer    // below TLS
+	socket *direct.Conn // the same, if it is one over TCP
+	peer   pki.Identity
 
 	relayed bool // a third node carries it
+}
+
+// withSocket returns a connection whose reader can get a thread, if it is one over TCP.
+func withSocket(nc net.Conn) net.Conn {
+	if t, ok := nc.(*net.TCPConn); ok {
+		if c, err := direct.New(t); err == nil {
+			return c
+		}
+	}
+	return nc
+}
+
+// socketOf returns what withSocket has made; nil: it has made nothing.
+func socketOf(nc net.Conn) *direct.Conn {
+	if s, ok := nc.(*pki.Stranger); ok {
+		nc = s.Conn
+	}
+	c, _ := nc.(*direct.Conn)
+	return c
 }
 
 // meet finds out who is at the other end of a connection that this process dialed.

@@ -36,6 +36,7 @@ type session struct {
 	lastDial   error     // why the last attempt failed, or the last connection ended
 	complained time.Time // when the log has said last that an attempt failed
 	relayed    bool      // the last connection was carried by a third node
+	passes     []*Stream // what has arrived on them is to be passed on
 	closing    bool      // Links.Close ends the session
 	lost       *EndError // nil: it is not
 }
@@ -108,14 +109,41 @@ func (s *session) advance() { s.rs.Advance(time.Since(s.begun)) }
 
 // follow does what an event asks for. Nothing here calls the session again or waits.
 func (s *session) follow() {
+	s.act()
+	if c := s.claim(); c != nil {
+		c.wake <- struct{}{} // it has room for one, and only an idle writer is woken
+	}
+}
+
+// followed does what follow does, but returns the function that writes, if the caller may do that itself.
+func (s *session) followed() (write func()) {
+	if s.conn == nil || !s.conn.direct() {
+		s.follow()
+		return nil
+	}
+	s.act()
+	if c := s.claim(); c != nil {
+		return c.now
+	}
+	return nil
+}
+
+// act is follow without the writing.
+func (s *session) act() {
 	for _, a := range s.rs.Actions() {
 		s.perform(a)
 	}
-	if c := s.conn; c != nil && !c.writing && s.rs.Pending() {
-		c.writing = true
-		c.wake <- struct{}{} // it has room for one, and only an idle writer is woken
-	}
 	s.arm()
+}
+
+// claim returns the connection if it is idle and there is something to write. The caller sees to it that this is written.
+func (s *session) claim() *conn {
+	c := s.conn
+	if c == nil || c.writing || !s.rs.Pending() {
+		return nil
+	}
+	c.writing = true
+	return c
 }
 
 func (s *session) perform(a resume.Action) {
@@ -131,7 +159,11 @@ func (s *session) perform(a resume.Action) {
 		if x != nil {
 			s.arrives(x, len(a.Bytes))
 			x.in.put(a.Bytes, s.k.links.c.Session.Window, &s.k.links.rings)
-			x.readers.Signal()
+			if x.passable() {
+				s.passes = append(s.passes, x)
+			} else {
+				x.readers.Signal()
+			}
 		}
 	case resume.Writable:
 		if x != nil {

@@ -23,6 +23,7 @@ type Stream struct {
 	in               ring
 	came, given      uint64 // bytes that arrived, and that Read returned
 	marks            marks
+	pass             pass
 	writing          bool      // a Write is under way
 	closed           bool      // by this end
 	ended            *EndError // of the other end, or of the session; nil: it is open
@@ -48,32 +49,51 @@ func (x *Stream) Read(b []byte) (int, error) {
 		s.handle(x.given)
 	}
 	for {
-		switch n := min(len(b), x.readable()); {
+		switch n := x.mayRead(len(b)); {
 		case x.closed:
 			return 0, x.closedError("read")
 		case x.readBy.over:
 			return 0, x.timeout("read")
+		case len(b) > 0 && len(x.pass.rest) > 0:
+			return x.pass.take(b), nil
 		case n > 0:
-			x.in.take(b[:n], &s.k.links.rings)
-			x.given += uint64(n)
-			s.advance()
-			s.rs.Consumed(x.id, n)
-			s.follow()
+			x.takes(b[:n])
 			return n, nil
 		case len(b) == 0:
 			return 0, nil
-		case x.ended != nil && x.in.n == 0 && x.marks.ended <= s.order.handled:
+		case x.ended != nil && x.in.n == 0 && !x.pass.busy && x.marks.ended <= s.order.handled:
 			if x.ended.Why == resume.Closed && x.ended.Cause == nil {
 				return 0, io.EOF
 			}
 			return 0, x.ended
 		}
+		x.pass.waiting = true
 		x.readers.Wait()
+		x.pass.waiting = false
 	}
 }
 
+// takes moves bytes that are readable into b, all of which they fill.
+func (x *Stream) takes(b []byte) {
+	s := x.s
+	x.in.take(b, &s.k.links.rings)
+	x.given += uint64(len(b))
+	s.advance()
+	s.rs.Consumed(x.id, len(b))
+	s.follow()
+}
+
 // Write returns when the session has taken all bytes: then they arrive, unless the session is lost.
-func (x *Stream) Write(b []byte) (n int, err error) {
+func (x *Stream) Write(b []byte) (int, error) {
+	n, write, err := x.give(b)
+	if write != nil {
+		write()
+	}
+	return n, err
+}
+
+// give gives the session all bytes. The caller is to call write, if it is not nil: then the connection is idle, and write does not wait.
+func (x *Stream) give(b []byte) (n int, write func(), err error) {
 	s := x.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -81,23 +101,23 @@ func (x *Stream) Write(b []byte) (n int, err error) {
 		x.writers.Wait()
 	}
 	if err := x.writable(); err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	x.writing = true
 	defer x.written()
 	for {
 		s.advance()
 		n += s.rs.Write(x.id, b[n:])
-		s.follow()
 		if n == len(b) {
-			return n, nil
+			return n, s.followed(), nil
 		}
+		s.follow()
 		if err := x.writable(); err != nil {
-			return n, err
+			return n, nil, err
 		}
 		x.writers.Wait()
 		if err := x.writable(); err != nil {
-			return n, err
+			return n, nil, err
 		}
 	}
 }

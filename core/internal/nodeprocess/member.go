@@ -11,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/daemon"
+	"github.com/eagleray/eagleray/core/internal/direct"
 	"github.com/eagleray/eagleray/core/internal/headlink"
 	"github.com/eagleray/eagleray/core/internal/join"
 	"github.com/eagleray/eagleray/core/internal/link"
@@ -81,6 +82,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	}
 	m.head = headlink.NewClient(headlink.ClientOptions{Number: o.Number, ID: o.Node, Node: m, Placed: m, Now: process.BootTime, Promise: o.Promise, Log: o.Log})
 	o.Cluster = m.head
+	direct.Prepare()
 	m.links, err = link.Open(link.Config{
 		Self: m.identity, TLS: m.cert.TLS(), Tokens: func() []pki.Token { return []pki.Token{token} }, Resolve: m.resolve,
 		Relay: m.relay, Serve: m.serve,

@@ -44,7 +44,8 @@
 //
 // # Goroutines and locks
 //
-// Each end of a pipe has two goroutines, one for each direction, and one descriptor. An end of a pipe
+// Each end of a pipe has two goroutines, one for each direction, and one descriptor. Mostly one of them works: what arrives on the stream
+// while its goroutine waits is written to the process by the goroutine that has received it (Passer). An end of a pipe
 // on which nothing is sent keeps 2 KiB of buffer for each direction. Pipes.mu guards the table of the
 // ends that are open. No function of the daemon is called while it is held, so the daemon may call
 // Left under its own lock. Close ends everything and waits for the goroutines.

@@ -1,16 +1,11 @@
 package pipes
 
 import (
-	"errors"
-	"io"
 	"net"
-	"os"
 	"sync"
-	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/direct"
 )
 
 // end is one end of a pipe: the part that is on this node.
@@ -24,7 +19,7 @@ type end struct {
 	mu      sync.Mutex
 	closed  bool
 	conns   []net.Conn // that close closes
-	process *net.UnixConn
+	process *direct.Conn
 }
 
 // hold has the end's close close a connection, at once if the end was closed before.
@@ -45,11 +40,23 @@ func (e *end) release() {
 	e.conns = nil
 }
 
-// serves notes the connection of the process of this node.
-func (e *end) serves(u *net.UnixConn) {
+// takes makes the connection to the process of this node the end's.
+func (e *end) takes(u *net.UnixConn) (*direct.Conn, error) {
+	c, err := direct.New(u)
+	if err != nil {
+		return nil, err
+	}
+	c.Settle()
+	e.hold(c)
+	e.serves(c)
+	return c, nil
+}
+
+// serves notes the socket of the process of this node.
+func (e *end) serves(c *direct.Conn) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.process = u
+	e.process = c
 	e.expire()
 }
 
@@ -58,7 +65,9 @@ func (e *end) expire() {
 	select {
 	case <-e.left:
 		if e.process != nil {
-			_ = e.process.SetDeadline(time.Unix(1, 0)) // it fails only when it is closed
+			// What the process had written can still be read, and then comes the end. The process writes nothing more, although a child
+			// that it forked may keep its end of the connection open.
+			e.process.Shutdown()
 		}
 	default:
 	}
@@ -80,38 +89,4 @@ func (e *end) close() {
 	for _, c := range e.conns {
 		c.Close()
 	}
-}
-
-// socket is the connection of a process of this node. When the process is gone, Read gives what
-// it had written, and then the end.
-type socket struct{ *net.UnixConn }
-
-// Read implements io.Reader.
-func (s socket) Read(b []byte) (int, error) {
-	n, err := s.UnixConn.Read(b)
-	if errors.Is(err, os.ErrDeadlineExceeded) { // set by expire
-		return s.rest(b)
-	}
-	return n, err
-}
-
-// rest reads what is there already. A process that is gone writes nothing more, although a child
-// that it forked may keep its end open.
-func (s socket) rest(b []byte) (n int, err error) {
-	rc, err := s.SyscallConn()
-	if err != nil {
-		return 0, err
-	}
-	var bad error
-	err = rc.Control(func(fd uintptr) {
-		for {
-			if n, bad = unix.Read(int(fd), b); bad != unix.EINTR {
-				return
-			}
-		}
-	})
-	if err != nil || bad != nil || n <= 0 {
-		return 0, io.EOF
-	}
-	return n, nil
 }

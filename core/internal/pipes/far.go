@@ -43,8 +43,11 @@ func (p *Pipes) far(e *end, stream net.Conn, from uint32, target ids.Owner) erro
 		return nil // the process has ended, which is what the caller is told
 	}
 	e.hold(u)
-	e.serves(u)
-	r := relay{process: socket{u}, stream: stream, linger: p.lingers(h), outlast: p.lingers(h), stop: p.ctx.Done()}
+	c, err := e.takes(u)
+	if err != nil {
+		return nil // this end was closed
+	}
+	r := relay{process: c, stream: stream, linger: p.lingers(h), outlast: p.lingers(h), stop: p.ctx.Done()}
 	r.run()
 	return nil
 }

@@ -19,8 +19,11 @@ func (p *Pipes) near(e *end, u *net.UnixConn, target ids.Owner) error {
 		return err
 	}
 	e.hold(stream)
-	e.serves(u)
-	r := relay{process: socket{u}, stream: stream, linger: p.lingers(h), stop: p.ctx.Done()}
+	c, err := e.takes(u)
+	if err != nil {
+		return nil // this end was closed
+	}
+	r := relay{process: c, stream: stream, linger: p.lingers(h), stop: p.ctx.Done()}
 	r.run()
 	return nil
 }

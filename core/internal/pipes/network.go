@@ -20,6 +20,12 @@ type Network interface {
 	Open(ctx context.Context, target ids.Owner) (net.Conn, error)
 }
 
+// Passer is a stream that can give bytes that arrive to a function, on the goroutine that has received them, while somebody waits in
+// Read. The function does not wait. It returns how many bytes it has taken; Read returns the others.
+type Passer interface {
+	PassTo(take func([]byte) int)
+}
+
 // Here is the node that the ends of pipes are on. Its methods may take the daemon's lock.
 type Here interface {
 	// Socket returns the path at which a process of this node listens. It returns false when the

@@ -6,11 +6,13 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"github.com/eagleray/eagleray/core/internal/direct"
 )
 
 // relay copies in both directions between a process of this node and a stream to another node.
 type relay struct {
-	process socket
+	process *direct.Conn
 	stream  net.Conn
 	linger  time.Duration   // how long the stream stays open after the end of the process
 	outlast time.Duration   // how long the process's connection stays open after the loss of the other node
@@ -23,6 +25,9 @@ type relay struct {
 func (r *relay) run() {
 	r.over, r.left = make(chan struct{}), make(chan struct{})
 	arrived := make(chan struct{})
+	if s, ok := r.stream.(Passer); ok {
+		s.PassTo(r.process.TryWrite)
+	}
 	go func() {
 		defer close(arrived)
 		r.toProcess()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -94,7 +95,7 @@ func (w *world) keep(cs ...net.Conn) {
 func (w *world) cut() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for _, c := range w.streams {
+	for _, c := range slices.Backward(w.streams) { // the far end first: it must not see that the near one has closed the stream
 		c.Close()
 	}
 }
