@@ -16,7 +16,8 @@ import (
 const statusWait = 100 * time.Millisecond
 
 // toldWait is how long the end of a worker waits for the exit status if the zygote has already waited for the process:
-// then its message is on its way, and takes longer than a moment only where the zygote gets hardly any processor time.
+// then its message is on its way, and takes longer than a moment only where the zygote gets hardly any processor time. If
+// the zygote has ended, or was ended because its job is over, no message comes.
 const toldWait = 5 * time.Second
 
 // readWait is how long the end of a worker waits until all that the worker sent has been read. Reading takes
@@ -45,7 +46,11 @@ func (t *Table) processGone(w *Worker, p *Process) {
 	var output *Output
 	var starting bool
 	var peer *wire.Peer
+	var over <-chan struct{}
 	t.locked(func() {
+		if w.zygote != nil {
+			over = w.zygote.over
+		}
 		if p.End.Status != 0 { // a 0 may mean that reading it is forbidden: the zygote tells
 			w.setStatus(p.End)
 		}
@@ -68,7 +73,13 @@ func (t *Table) processGone(w *Worker, p *Process) {
 	if p.End.Known {
 		wait(w.statusSet)
 	} else {
-		waitFor(w.statusSet, time.After(toldWait))
+		told := time.NewTimer(toldWait)
+		defer told.Stop()
+		select {
+		case <-w.statusSet:
+		case <-over:
+		case <-told.C:
+		}
 	}
 	t.locked(func() { w.setStatus(p.End) })
 	if starting && output != nil {

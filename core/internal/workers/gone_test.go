@@ -193,21 +193,7 @@ func TestTable_ProcessGone_WhatItSentIsReadFirst(t *testing.T) {
 
 // A zygote that has waited for a worker tells of its exit status later than usual, because the machine is busy.
 func TestTable_ProcessGone_ZygoteTellsLate_StatusIsKnown(t *testing.T) {
-	tb, j := openTable(t)
-	w, _, h := ordered(tb, j)
-	tb.mu.Lock()
-	pid, parent := childOfAnother(t)
-	p, err := Watch(pid, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.pid, w.process = pid, p
-	tb.pids[pid] = w
-	tb.SetReady(w)
-	tb.mu.Unlock()
-	_ = unix.Kill(pid, unix.SIGKILL)
-	await.Gone(t, p.Gone, "the process of the worker", parent.Kill)
-	p.End = Ending{} // as when the zygote has waited for the process before its end was looked at
+	tb, w, p, h := waitedFor(t)
 	go tb.processGone(w, p)
 	select {
 	case <-h.gone:
@@ -225,6 +211,44 @@ func TestTable_ProcessGone_ZygoteTellsLate_StatusIsKnown(t *testing.T) {
 	if len(h.ends) != 1 || !strings.Contains(h.ends[0].Detail, "exited with code 3") {
 		t.Errorf("the end is %+v", h.ends)
 	}
+}
+
+// A zygote that has waited for a worker, and was ended before it told of the exit status, will not tell: the worker's devices
+// must not wait for that.
+func TestTable_ProcessGone_ZygoteIsOver_EndIsToldAtOnce(t *testing.T) {
+	tb, w, p, h := waitedFor(t)
+	close(w.zygote.over)
+	began := time.Now()
+	go tb.processGone(w, p)
+	select {
+	case <-h.gone:
+	case <-time.After(testLimit):
+		t.Fatal("the end of the worker is not told")
+	}
+	if took := time.Since(began); took >= toldWait {
+		t.Errorf("the end of the worker was told after %v", took)
+	}
+}
+
+// waitedFor returns a worker whose process has ended, and for which its zygote has waited before anybody looked at its end.
+func waitedFor(t *testing.T) (*Table, *Worker, *Process, *heard) {
+	t.Helper()
+	tb, j := openTable(t)
+	w, _, h := ordered(tb, j)
+	tb.mu.Lock()
+	pid, parent := childOfAnother(t)
+	p, err := Watch(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.pid, w.process = pid, p
+	tb.pids[pid] = w
+	tb.SetReady(w)
+	tb.mu.Unlock()
+	_ = unix.Kill(pid, unix.SIGKILL)
+	await.Gone(t, p.Gone, "the process of the worker", parent.Kill)
+	p.End = Ending{}
+	return tb, w, p, h
 }
 
 // childOfAnother starts a process whose parent is not this one: a shell, which waits for it.

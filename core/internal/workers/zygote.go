@@ -95,6 +95,7 @@ type Zygote struct {
 
 	orders chan ForkOrder
 	stop   chan struct{}
+	over   chan struct{} // closed when nothing more will be heard from it
 	once   sync.Once
 	why    string // set before stop is closed
 
@@ -120,7 +121,7 @@ func NewZygote(spec *wire.EnvSpec, job ids.Job, sock, logDir string, ev ZygoteEv
 	return &Zygote{
 		spec: spec, job: job, sock: sock, events: ev, logDir: logDir,
 		orders: make(chan ForkOrder, MaxOrders), self: -1,
-		stop: make(chan struct{}),
+		stop: make(chan struct{}), over: make(chan struct{}),
 	}
 }
 
@@ -168,6 +169,7 @@ func (z *Zygote) Run(r *Reaper) {
 	}
 	text := ""
 	z.locked(func() { z.dead, text = true, z.tail.String() })
+	close(z.over)
 	for {
 		select {
 		case o := <-z.orders:
