@@ -290,6 +290,57 @@ func TestConnect_NoCluster_SaysSo(t *testing.T) {
 	}
 }
 
+// What cannot be an address is ErrNoCluster, too, and the text says what to give in its place.
+func TestConnect_NoAddress_SaysWhatToGive(t *testing.T) {
+	for address, want := range map[string]string{
+		"ray://127.0.0.1:10001": "there is no Ray Client here", "127.0.0.1": "HOST:PORT of a head", "local": "HOST:PORT of a head", "s/d.sock": "HOST:PORT of a head",
+	} {
+		if _, err := core.Connect(t.Context(), core.Options{Address: address}); !errors.Is(err, core.ErrNoCluster) || !strings.Contains(err.Error(), want) {
+			t.Errorf("Connect to %q: %v", address, err)
+		}
+	}
+}
+
+// Of two nodes of a cluster in one folder, the address of the head means the one that "auto" means.
+func TestConnect_TwoNodesOfTheCluster_TakesTheCurrentOne(t *testing.T) {
+	tmp, err := os.MkdirTemp("/tmp", "er") // paths of sockets are short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(tmp) })
+	t.Setenv("EAGLERAY_TMPDIR", tmp)
+	base := filepath.Join(tmp, fmt.Sprintf("eagleray-%d", os.Getuid()))
+	write := func(path, text string) {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"s-1", "s-2", "s-3"} {
+		dir := filepath.Join(base, name)
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		write(filepath.Join(dir, "heads"), "127.0.0.1:6379\n")
+		l, err := net.Listen("unix", filepath.Join(dir, "d.sock"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		go func() { // a daemon that closes each connection
+			for c, err := l.Accept(); err == nil; c, err = l.Accept() {
+				c.Close()
+			}
+		}()
+	}
+	for _, name := range []string{"s-2", "s-3", "s-1"} {
+		write(filepath.Join(base, "current"), filepath.Join(base, name)+"\n")
+		_, err := core.Connect(t.Context(), core.Options{Address: "127.0.0.1:6379"})
+		if err == nil || !strings.Contains(err.Error(), "/"+name+"/d.sock") {
+			t.Errorf("the current one is %s: %v", name, err)
+		}
+	}
+}
+
 // The example runs as it lies there.
 func TestGoServiceExample_Runs(t *testing.T) {
 	out, err := exec.Command("go", "run", root+"/examples/goservice").CombinedOutput()

@@ -72,6 +72,8 @@ func find(ctx context.Context, address string) (string, error) {
 			return "", err
 		}
 		address = dir
+	} else if err := notFolder(address); err != nil {
+		return "", err
 	}
 	if !strings.HasSuffix(address, ".sock") {
 		address = filepath.Join(address, "d.sock")
@@ -80,6 +82,17 @@ func find(ctx context.Context, address string) (string, error) {
 		return "", fmt.Errorf("%w (looked at %s)", ErrNoCluster, address)
 	}
 	return address, nil
+}
+
+// notFolder returns an error that says what to give in place of an address that cannot be the folder of a session.
+func notFolder(address string) error {
+	switch {
+	case strings.HasPrefix(address, "ray://"):
+		return fault.New(fault.NoCluster, "connect to %q: there is no Ray Client here. Run the program on a machine of the cluster with the address \"auto\"; `eagleray start --address=HOST:PORT` adds this machine", address)
+	case !filepath.IsAbs(address):
+		return fault.New(fault.NoCluster, "connect to %q: it is no address: use \"auto\", HOST:PORT of a head (several with commas between them), or the path of the session that `eagleray start` printed. A Go program has no cluster of its own: `eagleray start --head` begins one", address)
+	}
+	return nil
 }
 
 // nodeOf returns the session of this machine's node of the cluster that has one of the heads.
@@ -99,7 +112,8 @@ func nodeOf(ctx context.Context, address string) (string, error) {
 			dirs = append(dirs, filepath.Dir(sock))
 		}
 	}
-	if dir := heads.Among(ctx, list, dirs); dir != "" {
+	now, _ := os.ReadFile(filepath.Join(base(), "current")) // of several nodes here, that of "auto" comes first
+	if dir := heads.Among(ctx, list, heads.First(dirs, strings.TrimSpace(string(now)))); dir != "" {
 		return dir, nil
 	}
 	return "", fault.New(fault.NoCluster, "no node of the cluster at %s runs on this machine below %s. Programs work on a node of their own machine: add this machine with `eagleray start --address=%s` first, or set EAGLERAY_TMPDIR to the folder that `eagleray start` was given with --temp-dir",

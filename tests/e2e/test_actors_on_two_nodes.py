@@ -358,3 +358,26 @@ def test_it_restarts_on_another_node_when_its_node_is_gone() -> None:
             assert out == "8 three\n", out
         finally:
             third("stop", "--grace-period=20")
+
+
+def test_the_first_call_after_its_node_is_gone_has_not_begun_before() -> None:
+    with TwoNodes() as cluster:
+        caller = cluster.first.popen(
+            program("""
+            counter = ray.remote(num_cpus=0.1, max_restarts=-1)(Counter).options(num_cpus=2, resources={}).remote(7)
+            print(ray.get(counter.node.remote()), flush=True)
+            input()
+            print(ray.get(counter.add.remote(1), timeout=60), ray.get(counter.node.remote()), flush=True)
+            """)
+        )
+        assert caller.stdout is not None and caller.stdout.readline() == "two\n"
+        third = Node(cluster.mark)
+        try:
+            cluster.join(third, "--num-cpus=2", "--node-name=three")
+            os.kill(cluster.second.pid("pid"), signal.SIGKILL)
+            # The caller does nothing meanwhile. It hears of the end from the socket that refuses the call.
+            until(lambda: "1 actor," in third("status") and "dead node" in cluster.first("status"))
+            out, _ = caller.communicate("\n", timeout=LIMIT)
+            assert out == "8 three\n", out
+        finally:
+            third("stop", "--grace-period=20")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -13,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from eagleray._private.session import node
 from pace import PATIENCE_S, Calm, killed
 
 LOCAL: dict[str, Any] = {"address": "local", "num_cpus": 2, "log_to_driver": False}
@@ -355,3 +359,20 @@ def test_a_method_of_a_session_that_is_over_says_so(fresh: Any) -> None:
             method.remote(1)
         with pytest.raises(fresh.exceptions.ActorHandleNotFoundError):
             fresh.put([method])
+
+
+def test_of_several_nodes_of_a_cluster_the_address_of_its_head_means_the_current_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with tempfile.TemporaryDirectory(prefix="er", dir="/tmp") as folder, contextlib.ExitStack() as sockets:
+        monkeypatch.setenv("EAGLERAY_TMPDIR", folder)
+        base = Path(node.base_dir())
+        for name in ("s-1", "s-2", "s-3"):
+            (base / name).mkdir()
+            (base / name / "heads").write_text("127.0.0.1:6379\n")
+            listener = sockets.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            listener.bind(str(base / name / "d.sock"))
+            listener.listen()
+        for name in ("s-2", "s-3", "s-1"):
+            (base / "current").write_text(f"{base / name}\n")
+            assert node.resolve("127.0.0.1:6379") == str(base / name)

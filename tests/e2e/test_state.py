@@ -393,3 +393,16 @@ def test_tasks_of_a_caller_that_has_ended(ray: Any) -> None:
     until(lambda: [t.state for t in state.list_tasks(filters=[("name", "=", "Callee.items")])] == ["FINISHED"])
     (row,) = state.list_tasks(filters=[("name", "=", "Callee.fail")])
     assert (row.state, row.type, row.actor_id) == ("FAILED", "ACTOR_TASK", callee._actor_id.hex())
+
+
+def test_a_task_that_no_node_can_run_has_failed(ray: Any) -> None:
+    @ray.remote(resources={"nobody has it": 1})
+    def hopeless() -> None:
+        pass
+
+    task = hopeless.remote()
+    with pytest.raises(ray.exceptions.TaskUnschedulableError):
+        ray.get(task)
+    assert [row.state for row in state.list_tasks(limit=10_000) if row.name == "hopeless"] == ["FAILED"]
+    summary = state.summarize_tasks()["cluster"]["summary"]
+    assert summary["hopeless"]["state_counts"] == {"FAILED": 1}

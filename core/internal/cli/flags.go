@@ -31,7 +31,7 @@ var stopOptions = append([]option{
 
 var statusOptions = append([]option{
 	{name: "--temp-dir", value: "DIR", about: "where sessions live"},
-	{name: "--address", value: "HOST:PORT", about: "the head of the cluster to show (default: $RAY_ADDRESS, else the one that runs here)"},
+	{name: "--address", value: "HOST:PORT", about: "the head of the cluster to show (default: $EAGLERAY_ADDRESS, $RAY_ADDRESS, else the one that runs here)"},
 	{name: "--redis-password", value: "TEXT", unused: noRedis},
 }, logOptions...)
 

@@ -17,6 +17,9 @@ func sessionOf(base, address string) (string, error) {
 	for _, s := range startedBelow(base) {
 		dirs = append(dirs, s.dir)
 	}
+	if now, err := currentSession(base); err == nil {
+		dirs = heads.First(dirs, now)
+	}
 	if dir := heads.Among(context.Background(), list, dirs); dir != "" {
 		return dir, nil
 	}

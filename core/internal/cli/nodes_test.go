@@ -27,7 +27,7 @@ type host struct {
 }
 
 func newHost(t *testing.T) *host {
-	for _, name := range []string{tokenFileVar, rayAuthModeVar, rayTokenVar, rayTokenPathVar, "RAY_ADDRESS", infeasibleVar, "RAY_" + storagePathVar, "EAGLERAY_" + storagePathVar} {
+	for _, name := range []string{tokenFileVar, rayAuthModeVar, rayTokenVar, rayTokenPathVar, "RAY_ADDRESS", "EAGLERAY_ADDRESS", infeasibleVar, "RAY_" + storagePathVar, "EAGLERAY_" + storagePathVar} {
 		t.Setenv(name, "")
 	}
 	tmp, err := os.MkdirTemp("/tmp", "er") // paths of sockets are short
@@ -213,6 +213,41 @@ func TestStart_FirstNodeOfOneFolderEnds_TheOtherIsCurrent(t *testing.T) {
 	_ = text
 	if _, listed := a.run("status"); !strings.Contains(listed, "dead node") {
 		t.Errorf("the head's node shows\n%s", listed)
+	}
+}
+
+// A node that is not what programs without an address find says how they find it.
+func TestStart_NodeOfAnotherClusterInTheSameFolder_SaysHowItIsReached(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	mine, _ := a.head()
+	other, token := b.head()
+	said := a.mustRun(small("--address="+other, "--token-file="+token, "--node-name=guest")...)
+	for _, want := range []string{`ray.init(address="` + other + `")`, "eagleray status --address=" + other, "`eagleray stop` ends both"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %q in\n%s", want, said)
+		}
+	}
+	if shown := a.mustRun("status"); strings.Contains(shown, "guest") {
+		t.Errorf("status without an address shows\n%s", shown)
+	}
+	t.Setenv("RAY_ADDRESS", mine)
+	t.Setenv("EAGLERAY_ADDRESS", other) // as in a program, this one counts
+	if shown := a.mustRun("status"); !strings.Contains(shown, "guest") {
+		t.Errorf("with EAGLERAY_ADDRESS status shows\n%s", shown)
+	}
+	again := a.mustRun(small("--address="+mine, "--node-name=second")...)
+	if !strings.Contains(again, "ray.init()") || strings.Contains(again, "ends both") {
+		t.Errorf("a second node of the same cluster says\n%s", again)
+	}
+}
+
+// A message about a session in another folder names the command that ends that one, and not the cluster of the usual folder.
+func TestStart_HeadRunsInTheFolderOfTempDir_SaysWhatEndsIt(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	b.head()
+	status, text := a.run(small("--head", "--temp-dir="+b.tmp)...)
+	if want := "end it first with: EAGLERAY_TMPDIR=" + b.tmp + " eagleray stop, or begin another one beside it"; status != 1 || !strings.Contains(text, want) {
+		t.Errorf("status %d, want %q\n%s", status, want, text)
 	}
 }
 

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -19,7 +20,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/headprocess"
+	"github.com/eagleray/eagleray/core/internal/heads"
 	"github.com/eagleray/eagleray/core/internal/process"
 	"github.com/eagleray/eagleray/core/internal/resource"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
@@ -84,7 +87,7 @@ func begin(flags map[string]string, out, errs io.Writer) (*exec.Cmd, string, err
 	markKilled(base)
 	here := startedBelow(base)
 	if len(here) > 0 && here[0].head && node.Head != nil {
-		return nil, "", alreadyRuns(here[0].dir)
+		return nil, "", alreadyRuns(here[0].dir, elsewhere(flags))
 	}
 	if _, _, err := prune(base, keptSessions, keptBytes); err != nil {
 		fmt.Fprintf(errs, "eagleray: start: %v\n", err) // what was left behind is no reason not to start
@@ -109,13 +112,26 @@ func begin(flags map[string]string, out, errs io.Writer) (*exec.Cmd, string, err
 	return cmd, dir, nil
 }
 
-// alreadyRuns says that a cluster that began on this machine has not ended.
-func alreadyRuns(dir string) error {
-	if c, err := dialCluster(dir); err == nil {
+// alreadyRuns says that a cluster that began on this machine has not ended. The text tmp stands before commands that are about it.
+func alreadyRuns(dir, tmp string) error {
+	do := fmt.Sprintf("end it first with: %seagleray stop, or begin another one beside it with another --temp-dir", tmp)
+	c, err := dialCluster(dir)
+	switch {
+	case err == nil:
 		c.close()
-		return fmt.Errorf("a cluster is running on this machine already (session %s, daemon pid %d); end it first with: eagleray stop", dir, c.pid)
+		return fmt.Errorf("a cluster is running on this machine already (session %s, daemon pid %d); %s", dir, c.pid, do)
+	case fault.CodeOf(err) == fault.VersionMismatch:
+		return fmt.Errorf("a cluster of another release of Eagle Ray is running on this machine already (session %s, daemon pid %d); %s", dir, process.PidOf(dir, process.DaemonPid), do)
 	}
-	return fmt.Errorf("a cluster is there already but does not answer (session %s, daemon pid %d); end it first with: eagleray stop", dir, process.PidOf(dir, process.DaemonPid))
+	return fmt.Errorf("a cluster is there already but does not answer (session %s, daemon pid %d); %s", dir, process.PidOf(dir, process.DaemonPid), do)
+}
+
+// elsewhere is what stands before commands about sessions below --temp-dir; empty without that flag.
+func elsewhere(flags map[string]string) string {
+	if flags["--temp-dir"] == "" {
+		return ""
+	}
+	return "EAGLERAY_TMPDIR=" + filepath.Dir(baseOf(flags)) + " "
 }
 
 // launch starts the warden of a node in the background and waits until the node is ready. When it fails, it leaves nothing.
@@ -196,19 +212,27 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
 		return err
 	}
 	res := info.Totals.Resources
-	tmp := ""
-	if flags["--temp-dir"] != "" {
-		tmp = "EAGLERAY_TMPDIR=" + filepath.Dir(baseOf(flags)) + " "
+	tmp := elsewhere(flags)
+	m := n.Node.Member
+	head := strings.Join(m.Heads, ",")
+	if n.Head != nil {
+		head = net.JoinHostPort(n.Node.NodeIP, strconv.Itoa(said.HeadPort))
+	}
+	address, flag := "", ""
+	if anotherIsCurrent(baseOf(flags), dir) {
+		address, flag = fmt.Sprintf("address=%q", head), " --address="+head
 	}
 	fmt.Fprintf(out, `Eagle Ray runs on this machine: %s.
 
-  use it     import eagleray as ray; ray.init()
-  look       %seagleray status
+  use it     import eagleray as ray; ray.init(%s)
+  look       %seagleray status%s
   end it     %seagleray stop
   session    %s (daemon pid %d)
   node       %s
-`, offered(res), tmp, tmp, dir, c.pid, said.Node)
-	m := n.Node.Member
+`, offered(res), address, tmp, flag, tmp, dir, c.pid, said.Node)
+	if address != "" {
+		fmt.Fprintln(out, "  A node of another cluster runs in the same folder, and is what ray.init() and `eagleray status` mean without an address. `eagleray stop` ends both.")
+	}
 	if n.Head == nil {
 		fmt.Fprintf(out, "  cluster    node %d of the cluster of %s\n", said.Number, strings.Join(m.Heads, ", "))
 	} else {
@@ -219,7 +243,7 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
   add a machine
     eagleray start --address=%s%s%s
   The token is secret: whoever has it can run programs on all machines of the cluster. Copy it with mode 0600.
-`, net.JoinHostPort(n.Node.NodeIP, strconv.Itoa(said.HeadPort)), tokenFlag(m.Token), insecureFlag(m.Insecure))
+`, head, tokenFlag(m.Token), insecureFlag(m.Insecure))
 		if n.Head.AnyPort && said.HeadPort != defaultPort {
 			fmt.Fprintf(out, "  Port %d is taken, so the head listens at another one; --port chooses one.\n", defaultPort)
 		}
@@ -228,6 +252,12 @@ func announce(out io.Writer, dir string, n *nodeConfig, said *nodeSaid, flags ma
 		fmt.Fprintf(out, "  programs find it with %sin their environment\n", tmp)
 	}
 	return nil
+}
+
+// anotherIsCurrent reports whether programs and commands without an address work on a node of another cluster than that of the session.
+func anotherIsCurrent(base, dir string) bool {
+	now, err := currentSession(base)
+	return err == nil && now != dir && heads.Among(context.Background(), heads.Of(dir), []string{now}) == ""
 }
 
 func formerText(former bool) string {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/sessiondir"
 	"github.com/eagleray/eagleray/core/internal/wire"
 )
@@ -27,6 +28,9 @@ func runStatus(args []string, out, errs io.Writer) error {
 		return err
 	}
 	c, err := dialCluster(dir)
+	if fault.CodeOf(err) == fault.VersionMismatch {
+		return fmt.Errorf("another release of Eagle Ray runs here; use its own commands: %w", err)
+	}
 	if err != nil {
 		return fmt.Errorf("%w (%w)", errNoCluster, err)
 	}
@@ -47,11 +51,13 @@ func runStatus(args []string, out, errs io.Writer) error {
 	return nil
 }
 
-// sessionShown returns the session that the flag or RAY_ADDRESS names, by the address of a head or by its folder; else the current one.
+// sessionShown returns the session that the flag, EAGLERAY_ADDRESS or RAY_ADDRESS names, by the address of a head or by its folder; else the current one.
 func sessionShown(flags map[string]string) (string, error) {
 	base, address, from := baseOf(flags), flags["--address"], "--address"
-	if address == "" {
-		address, from = os.Getenv("RAY_ADDRESS"), "RAY_ADDRESS"
+	for _, name := range []string{"EAGLERAY_ADDRESS", "RAY_ADDRESS"} { // as in a program
+		if address == "" {
+			address, from = os.Getenv(name), name
+		}
 	}
 	switch {
 	case address == "" || address == "auto" || address == "local":

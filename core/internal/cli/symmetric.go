@@ -94,7 +94,7 @@ func runSymmetric(args []string, out, errs io.Writer) error {
 	base := baseOf(s.flags)
 	markKilled(base)
 	if here := startedBelow(base); len(here) > 0 {
-		return fmt.Errorf("%s: a node runs on this machine already (session %s); end it first with: eagleray stop", symmetricName, here[0].dir)
+		return fmt.Errorf("%s: a node runs on this machine already (session %s); end it first with: %seagleray stop", symmetricName, here[0].dir, elsewhere(s.flags))
 	}
 	// From here on: a signal that comes early must not leave the node behind.
 	signal.Notify(s.signals, unix.SIGINT, unix.SIGTERM, unix.SIGHUP)

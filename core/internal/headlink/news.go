@@ -11,6 +11,7 @@ import (
 
 	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/linkmsg"
+	"github.com/eagleray/eagleray/core/internal/place"
 	"github.com/eagleray/eagleray/core/record"
 )
 
@@ -161,6 +162,13 @@ func (s *Server) spread(news *linkmsg.News) {
 		s.known.job(&news.Jobs[i])
 	}
 	s.await()
+	s.placing.decide(func(m *place.Machine) {
+		for i := range news.Nodes {
+			if n := &news.Nodes[i]; n.State == record.NodeDead {
+				m.Died(n.ID)
+			}
+		}
+	})
 	s.seen(news.Nodes)
 	for _, b := range pack(news) {
 		for _, n := range s.nodes {

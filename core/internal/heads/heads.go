@@ -63,7 +63,7 @@ func Among(ctx context.Context, wanted, dirs []string) string {
 	defer cancel()
 	wanted = places(ctx, wanted)
 	for _, dir := range dirs {
-		for _, place := range places(ctx, of(dir)) {
+		for _, place := range places(ctx, Of(dir)) {
 			if slices.Contains(wanted, place) {
 				return dir
 			}
@@ -72,8 +72,17 @@ func Among(ctx context.Context, wanted, dirs []string) string {
 	return ""
 }
 
-// of returns the addresses of the heads that a session belongs to; none for one without the file.
-func of(dir string) []string {
+// First returns the sessions with one of them in front, if it is among them.
+func First(dirs []string, first string) []string {
+	i := slices.Index(dirs, first)
+	if i < 0 {
+		return dirs
+	}
+	return slices.Concat(dirs[i:i+1], dirs[:i], dirs[i+1:])
+}
+
+// Of returns the addresses of the heads that a session belongs to; none for one without the file.
+func Of(dir string) []string {
 	f, err := os.Open(filepath.Join(dir, Name))
 	if err != nil {
 		return nil

@@ -33,13 +33,25 @@ func TestAmong_TheFirstSessionWithOneOfTheHeads(t *testing.T) {
 	}
 }
 
+func TestFirst_PutsOneInFront(t *testing.T) {
+	dirs := []string{"a", "b", "c"}
+	for first, want := range map[string]string{"a": "abc", "b": "bac", "c": "cab", "x": "abc", "": "abc"} {
+		if got := strings.Join(First(dirs, first), ""); got != want {
+			t.Errorf("%q: got %s, want %s", first, got, want)
+		}
+	}
+	if strings.Join(dirs, "") != "abc" {
+		t.Errorf("the list itself became %q", dirs)
+	}
+}
+
 // A file that somebody has filled is not read to its end.
 func TestOf_FileIsHuge_IsCut(t *testing.T) {
 	d := t.TempDir()
 	if err := os.WriteFile(filepath.Join(d, Name), []byte(strings.Repeat("a:1\n", maxBytes)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if n := len(of(d)); n != maxBytes/4 {
+	if n := len(Of(d)); n != maxBytes/4 {
 		t.Errorf("%d addresses are read", n)
 	}
 }

@@ -3,13 +3,21 @@ package linkmsg
 import (
 	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/ids"
+	"github.com/eagleray/eagleray/core/internal/wire"
 )
 
-// Versions of the bodies. A build talks to another one when each knows the version that the other one speaks.
+// Versions of what nodes say to each other. A build talks to another one when each knows the version that the other one speaks.
+//
+// The processes of two nodes also talk to each other through the pipes, with the protocol of package wire, which both ends must have in the
+// same version. So a version has two parts: the hundreds count the bodies of this package, the rest is the version of package wire. A node of
+// another build is then refused when it joins, and not when the first task is sent to it, which would wait without end.
 const (
-	Version    = 1
-	MinVersion = 1
+	Version    = bodies*100 + wire.Version
+	MinVersion = Version
 )
+
+// bodies is the version of the bodies of this package.
+const bodies = 1
 
 // MaxHello bounds the body of a Hello and of a Welcome, in bytes.
 const MaxHello = 4 << 10

@@ -141,6 +141,18 @@ func TestCheckVersion_NamesBoth(t *testing.T) {
 	}
 }
 
+// The processes of two nodes speak the protocol of package wire with each other. A build with another version of it must not join.
+func TestVersion_ContainsThatOfTheProcesses(t *testing.T) {
+	if Version%100 != wire.Version || MinVersion != Version {
+		t.Errorf("versions %d to %d, and processes speak version %d", MinVersion, Version, wire.Version)
+	}
+	other := Version + 1 // the same bodies, another version of package wire
+	err := CheckRelease("the head", "2.0", "1.0", other, other)
+	if fault.CodeOf(err) != fault.VersionMismatch || !strings.Contains(err.Error(), `is Eagle Ray "2.0" and this is Eagle Ray "1.0"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestDecode_TooMuch_IsRefused(t *testing.T) {
 	deep := append([]byte(strings.Repeat("\x91", 100)), 0xc0)
 	for what, b := range map[string][]byte{

@@ -111,6 +111,9 @@ func (m *Machine) OrderedTo(id ActorID) (Node, Ticket) {
 func (m *Machine) find(a *actor) {
 	if !m.start(a) {
 		m.homeless, m.judgeActors = append(m.homeless, a), true
+		if m.isDoomed(a.Strategy) {
+			m.doomedA = append(m.doomedA, a)
+		}
 	}
 }
 

@@ -52,7 +52,7 @@ func (m *Machine) choose(w *wish) *node {
 }
 
 // onlyNode returns the node that alone may be chosen, zero if all may. A soft affinity holds while its node is alive
-// and has enough in all. As long as nodes are awaited, its node may be one of them.
+// and has enough in all. As long as nodes are awaited, its node may be one of them, unless it has died.
 func (m *Machine) onlyNode(w *wish) ids.Node {
 	switch s := w.strategy; {
 	case s.Kind != strategy.Affinity:
@@ -61,12 +61,18 @@ func (m *Machine) onlyNode(w *wish) ids.Node {
 		return s.Node
 	default:
 		n := m.named[s.Node]
-		if n == nil && m.waits || n != nil && (n.ledger == nil || n.ledger.Could(w.need.set)) {
+		if n == nil && m.waits && !m.dead[s.Node] || n != nil && (n.ledger == nil || n.ledger.Could(w.need.set)) {
 			return s.Node
 		}
 		return ids.Node{}
 	}
 }
+
+// mustRunOn reports whether a strategy names the only node that does.
+func mustRunOn(s strategy.Strategy) bool { return s.Kind == strategy.Affinity && !s.Soft }
+
+// isDoomed reports whether a strategy names a dead node that alone will do.
+func (m *Machine) isDoomed(s strategy.Strategy) bool { return mustRunOn(s) && m.dead[s.Node] }
 
 // better reports whether n is to be used before o.
 func (m *Machine) better(w *wish, n, o *node) bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eagleray/eagleray/core/ids"
 	"github.com/eagleray/eagleray/core/internal/resource"
 )
 
@@ -74,6 +75,35 @@ func (m *Machine) NodeGone(id Node) {
 		m.unheard--
 	}
 	m.shape++
+	m.decide()
+}
+
+// keptDeaths is of how many nodes the machine knows that they have died.
+const keptDeaths = 1000
+
+// Died says that the node with this id is dead. It never comes back: a machine that returns is a node with another id. So what must run there
+// is infeasible at once, also while other nodes are awaited, and what should run there may run elsewhere.
+func (m *Machine) Died(id ids.Node) {
+	if m.dead[id] {
+		return
+	}
+	m.dead[id] = true
+	if m.deaths = append(m.deaths, id); len(m.deaths) > keptDeaths {
+		delete(m.dead, m.deaths[0])
+		m.deaths = m.deaths[1:]
+	}
+	for _, w := range m.wants {
+		if w.level > 0 && mustRunOn(w.strategy) && w.strategy.Node == id {
+			m.doomed = append(m.doomed, w)
+		}
+	}
+	slices.SortFunc(m.doomed, func(a, b *want) int { return cmp.Compare(a.since, b.since) })
+	for _, a := range m.homeless {
+		if mustRunOn(a.Strategy) && a.Strategy.Node == id {
+			m.doomedA = append(m.doomedA, a)
+		}
+	}
+	m.grew = true // what has waited for this node alone may go elsewhere
 	m.decide()
 }
 

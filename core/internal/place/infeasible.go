@@ -13,6 +13,7 @@ import (
 // judge says which wants are infeasible and were not called so before. It looks at the wants that have begun to wait,
 // and at all of them when what nodes have in all has changed.
 func (m *Machine) judge() {
+	m.judgeDoomed()
 	if m.waits || m.unheard > 0 {
 		if len(m.unjudged) > 2*len(m.wants) { // most of them have ended meanwhile
 			m.unjudged, m.judgeAll = nil, true
@@ -36,10 +37,36 @@ func (m *Machine) judge() {
 		case slices.ContainsFunc(w.needs, func(d *need) bool { return m.canEver(w.strategy, d) }):
 			w.told = false
 		case !w.told:
-			w.told = true
-			m.emit(Infeasible{w.key, m.whyInfeasible("task "+w.name, w.strategy, w.needs, " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
+			m.refuse(w)
 		}
 	}
+}
+
+// refuse says that a want is infeasible.
+func (m *Machine) refuse(w *want) {
+	w.told = true
+	m.emit(Infeasible{w.key, m.whyInfeasible("task "+w.name, w.strategy, w.needs, " Lower the remote function's resources, add a node that has them (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
+}
+
+// refuseActor says that an actor is infeasible.
+func (m *Machine) refuseActor(a *actor) {
+	a.told = true
+	m.emit(ActorInfeasible{a.ID, m.whyInfeasible("actor "+a.Name, a.Strategy, a.needs, " Ask for less, add a node that has it (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
+}
+
+// judgeDoomed calls infeasible what must run on a node that is dead.
+func (m *Machine) judgeDoomed() {
+	for _, w := range m.doomed {
+		if w.level > 0 && !w.told && m.wants[w.key] == w {
+			m.refuse(w)
+		}
+	}
+	for _, a := range m.doomedA {
+		if !a.told && a.at == 0 && m.actors[a.ID] == a {
+			m.refuseActor(a)
+		}
+	}
+	m.doomed, m.doomedA = nil, nil
 }
 
 // judgeHomeless says which actors are infeasible and were not called so before.
@@ -56,8 +83,7 @@ func (m *Machine) judgeHomeless() {
 				m.emit(ActorFeasible{a.ID})
 			}
 		case !a.told && (!a.Wait || mustRunOn(a.Strategy)):
-			a.told = true
-			m.emit(ActorInfeasible{a.ID, m.whyInfeasible("actor "+a.Name, a.Strategy, a.needs, " Ask for less, add a node that has it (eagleray start --address=… --num-cpus=… --resources=…), or wait for a larger cluster with infeasible=\"wait\".")})
+			m.refuseActor(a)
 		}
 	}
 }
@@ -91,23 +117,20 @@ func (m *Machine) whyInfeasible(who string, s strategy.Strategy, needs []*need, 
 	return text + "." + change
 }
 
-// mustRunOn reports whether a strategy names the only node that does.
-func mustRunOn(s strategy.Strategy) bool { return s.Kind == strategy.Affinity && !s.Soft }
-
 // canEver reports whether a node that the strategy allows could have the need if all were free, silent nodes included.
 func (m *Machine) canEver(s strategy.Strategy, d *need) bool {
 	if !mustRunOn(s) {
 		return m.isPossible(d)
 	}
 	n := m.named[s.Node]
-	return n != nil && n.ledger != nil && n.ledger.Could(d.set)
+	return !m.dead[s.Node] && n != nil && n.ledger != nil && n.ledger.Could(d.set)
 }
 
 // whyNotThere says in words why the node that a task or an actor names cannot serve it.
 func (m *Machine) whyNotThere(who string, s strategy.Strategy, needs []*need) string {
 	const do = "Name a node of ray.nodes() that is alive, or use soft=True, with which another node does."
 	n := m.named[s.Node]
-	if n == nil || n.ledger == nil {
+	if n == nil || n.ledger == nil || m.dead[s.Node] {
 		return fmt.Sprintf("%s must run on node %s (NodeAffinitySchedulingStrategy with soft=False), and no such node of the cluster is alive. %s", who, s.Node, do)
 	}
 	why := make([]string, len(needs))

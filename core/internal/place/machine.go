@@ -70,6 +70,10 @@ type Machine struct {
 	shape    uint64             // changes with what nodes have in all
 	judged   uint64             // the shape for which all wants were judged
 	judgeAll bool               // all have to be judged anyway
+	dead     map[ids.Node]bool  // see Died
+	deaths   []ids.Node         // the same, the oldest first
+	doomed   []*want            // those that must run on one of them and were not judged
+	doomedA  []*actor           // the same of actors
 	unjudged []*want            // those that have begun to wait since
 
 	wants  map[Key]*want
@@ -210,7 +214,7 @@ func New(o Options) *Machine {
 	}
 	return &Machine{
 		o: o, nextTicket: max(o.FirstTicket, 1),
-		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), spread: make(map[string]map[Node]int), wants: make(map[Key]*want), needs: make(map[string]*need),
+		nodes: make(map[Node]*node), named: make(map[ids.Node]*node), dead: make(map[ids.Node]bool), spread: make(map[string]map[Node]int), wants: make(map[Key]*want), needs: make(map[string]*need),
 		turns: make(map[who]*turn), tickets: make(map[Ticket]*ticket),
 		actors: make(map[ActorID]*actor), orders: make(map[Ticket]*actor),
 	}

@@ -48,6 +48,8 @@ func (s *interpreter) do(e *script.Event) []string {
 		err = m.Report(Node(e.Int(0)), s.stock(e))
 	case "name": // name NODE: its id is this number
 		m.Name(Node(e.Int(0)), ids.Node{byte(e.Int(0))})
+	case "died": // died NODE: the node with its name
+		m.Died(ids.Node{byte(e.Int(0))})
 	case "await":
 		m.Await(e.Word(0) == "yes")
 	case "want": // want NODE CLIENT CLASS N need=… else=…|… due=… seen=… job=… on=… near=… home

@@ -54,6 +54,9 @@ func (m *Machine) setLevel(w *want, n, due int) {
 			}
 		}
 		m.unjudged = append(m.unjudged, w)
+		if m.isDoomed(w.strategy) {
+			m.doomed = append(m.doomed, w)
+		}
 		m.waitsAnew(w)
 	case !waits && waited:
 		w.told = false

@@ -32,12 +32,29 @@ func (c *Submitter) actorLost(a *Actor, o *Channel, sent []*Task) {
 		a.failSent()
 		return
 	}
+	a.takeBack(o)
 	a.Lost(o.incarnation())
 	if len(sent) > 0 || a.Queue.Len() > 0 {
 		a.Resolve()
 		a.waits(c.Looks)
 		c.watchPending()
 	}
+}
+
+// takeBack queues the calls again that never left this process. Nobody reads the socket to an idle actor, so that its end is often
+// noticed by the next call. When the actor's node is gone nobody else could say that this call has not begun; mu held.
+func (a *Actor) takeBack(o *Channel) {
+	sent, stayed := o.left(a.Sent)
+	var again []*Task
+	a.Sent = slices.Clone(sent)
+	for _, t := range stayed {
+		if v := a.c.retry(t, retry.NotBegun); v.Refusal == retry.Permitted {
+			again = append(again, t)
+		} else {
+			a.Sent = append(a.Sent, t)
+		}
+	}
+	a.Queue.pushFront(again)
 }
 
 // Sort implements actors.Calls: retries.go hears what happened to each call that

@@ -32,6 +32,19 @@ func (o *Channel) count(n int) {
 	}
 }
 
+// left divides the calls of a socket that is gone, in order: the second ones never left this process, because the socket refused them.
+func (o *Channel) left(sent []*Task) (left, stayed []*Task) {
+	if o.unsent == 0 || !o.Refused() {
+		return sent, nil
+	}
+	for i, t := range sent {
+		if int32(t.Seq-o.unsent) >= 0 {
+			return sent[:i], sent[i:]
+		}
+	}
+	return sent, nil
+}
+
 // assign tells the worker what the lease gives.
 func (o *Channel) assign(a *wire.Assignment) {
 	body, err := msgpack.Marshal(map[string]any{"resources": a.Resources, "devices": a.Devices, "env": a.Env, "int_ids": a.IntIDs})
@@ -47,6 +60,9 @@ func (o *Channel) send(t *Task) {
 	c, tm := o.c, t.Template
 	if o.Lease != nil {
 		tm = tm.Choice(o.Lease.Choice)
+	}
+	if o.Unsent() == 0 && !o.Refused() {
+		o.unsent = o.seq + 1
 	}
 	if !o.known.Has(tm.ID) {
 		o.Queue(tm.Append(o.Buffer(), o.known.Add(tm.ID, tm.FID)))

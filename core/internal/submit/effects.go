@@ -68,6 +68,8 @@ type Pipe interface {
 	Buffer() []byte
 	Queue(b []byte)
 	Unsent() int
+	// Refused reports whether nothing left of what was queued since Unsent was 0, because the other end is gone.
+	Refused() bool
 	// Full reports whether the socket takes no more for now. The function is called once everything is sent.
 	Full() bool
 	WhenSent(f func())

@@ -87,7 +87,7 @@ func (s *scripted) do(e *script.Event) {
 		s.hears(e)
 	case "breaks":
 		p := s.socket(e.Word(0))
-		p.ended = true
+		p.ended, p.refuse = true, e.Has("refused")
 		p.on.Gone(errors.New("the end"))
 	case "broken":
 		s.LeaseBroken(s.brokenLease(e))

@@ -233,12 +233,14 @@ type scriptedPipe struct {
 	on     *Channel
 	out    []byte
 	ended  bool
+	refuse bool // it took nothing of the last call
 	mark   progress.Mark
 	callOf map[string]uint32 // numbers of calls, by task
 }
 
 func (p *scriptedPipe) Buffer() []byte                             { return p.out }
 func (p *scriptedPipe) Unsent() int                                { return len(p.out) }
+func (p *scriptedPipe) Refused() bool                              { return p.refuse }
 func (*scriptedPipe) Full() bool                                   { return false }
 func (*scriptedPipe) WhenSent(func())                              {}
 func (*scriptedPipe) Flush()                                       {}

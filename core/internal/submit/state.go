@@ -96,6 +96,7 @@ type Channel struct {
 	gives  *wire.Assignment   // of a lease: what its worker is told first; nil: it was told
 	addr   string             // the worker's
 	seq    uint32             // number of the latest call
+	unsent uint32             // number of the first call that was queued since all bytes had left; 0: none was
 	far    bool               // the worker is on another node
 	sent   queue.Window[Task] // the calls that were sent and not answered, by number
 	known  templates.Known    // the templates and functions that the worker has

@@ -79,6 +79,7 @@ func (p *playedPipe) SendSoon()                          {}
 func (p *playedPipe) TellWakeup()                        {}
 func (p *playedPipe) CallAnswered(uint32, time.Duration) {}
 func (p *playedPipe) FD() int                            { return -1 }
+func (p *playedPipe) Refused() bool                      { return false }
 func (p *playedPipe) Full() bool                         { return false }
 func (p *playedPipe) Closed() bool                       { return p.ended }
 func (p *playedPipe) Close()                             { p.ended = true; p.mark.Close() }

@@ -58,6 +58,7 @@ type silentPipe struct {
 func (p *silentPipe) Buffer() []byte                             { return p.out }
 func (p *silentPipe) Queue(b []byte)                             { p.out = b }
 func (p *silentPipe) Unsent() int                                { return len(p.out) }
+func (*silentPipe) Refused() bool                                { return false }
 func (*silentPipe) Full() bool                                   { return false }
 func (*silentPipe) WhenSent(func())                              {}
 func (*silentPipe) Flush()                                       {}

@@ -3,6 +3,7 @@ package submit
 import (
 	"bytes"
 
+	"github.com/eagleray/eagleray/core/fault"
 	"github.com/eagleray/eagleray/core/internal/frame"
 	"github.com/eagleray/eagleray/core/internal/queue"
 	"github.com/eagleray/eagleray/core/internal/refs"
@@ -14,17 +15,30 @@ import (
 // mostLooked bounds how many objects are looked at while everybody else waits.
 const mostLooked = 200_000
 
-// taskState says where an unfinished task is, as its owner sees it.
+// state says where an unfinished task is, as its owner sees it. One that no node can run has failed for whoever asks for its results, although a
+// node that comes later runs it.
 func (t *Task) state() string {
 	switch {
 	case t.on != nil:
 		return wire.TaskSubmitted
 	case t.Waiting > 0:
 		return wire.TaskWaitsForArguments
+	case t.unschedulable():
+		return wire.TaskFailed
 	case t.actor != nil:
 		return wire.TaskWaitsForActor
 	}
 	return wire.TaskWaitsForNode
+}
+
+// unschedulable reports whether no node can run a task that waits for one, or the actor that it is a call of.
+func (t *Task) unschedulable() bool {
+	if t.actor != nil {
+		why := t.actor.Infeasible()
+		return why != nil && why.Code == fault.ActorUnschedulable
+	}
+	k := t.Template.Class
+	return k != nil && k.Bad != nil
 }
 
 // AddSource adds to a row of a census what an object comes from: its actor, or the task that makes it.

@@ -54,6 +54,9 @@ type Conn struct {
 	paused bool // nothing is read from it
 	far    bool // the process at the other end is on another node
 
+	partly  bool // some of out, or of what was in front of it, was sent
+	refused bool // see Refused
+
 	whenSent   func()        // called once when everything is sent
 	toldWakeup time.Duration // what the other end was told that waking up costs
 }
@@ -79,7 +82,9 @@ func (s *sockets) Closing(fd int) { s.told.closing(&fd) }
 
 // Restore gives a connection that is about to be added the bytes that another
 // process had read from the socket and not handled, or not sent yet.
-func (k *Conn) Restore(unread, unsent []byte) { k.in, k.have, k.out = unread, len(unread), unsent }
+func (k *Conn) Restore(unread, unsent []byte) {
+	k.in, k.have, k.out, k.partly = unread, len(unread), unsent, len(unsent) > 0
+}
 
 // MarkFar says that the process at the other end is on another node. How long its answers take says nothing of
 // what waking costs here. So its calls are not measured, and nobody looks for their answers before sleeping.

@@ -19,6 +19,10 @@ func (k *Conn) Queue(b []byte) { k.out = b }
 // Unsent is how many bytes wait to be sent.
 func (k *Conn) Unsent() int { return len(k.out) }
 
+// Refused reports whether the socket has refused bytes because the other end is gone, and nothing of what was queued since Unsent was 0
+// had left. So the other end has got none of that.
+func (k *Conn) Refused() bool { return k.refused }
+
 // WhenSent arranges that f is called once everything is sent, unless another function
 // waits for that already.
 func (k *Conn) WhenSent(f func()) {
@@ -73,7 +77,7 @@ func (k *Conn) Flush() {
 	}
 	for sent := 0; ; {
 		if sent == len(k.out) {
-			k.out = k.out[:0]
+			k.out, k.partly = k.out[:0], false
 			if cap(k.out) > keptBuffer {
 				k.out = nil
 			}
@@ -90,10 +94,11 @@ func (k *Conn) Flush() {
 		case err == unix.EINTR:
 		case err == unix.EAGAIN:
 			k.out = append(k.out[:0], k.out[sent:]...)
-			k.full = true
+			k.full, k.partly = true, k.partly || sent > 0
 			k.watch()
 			return
 		case err != nil:
+			k.refused = sent == 0 && !k.partly
 			k.out = k.out[:0] // the reader will see the end and tell
 			return
 		default:

@@ -303,3 +303,31 @@ func TestAdd_NotADescriptor_IsAnError(t *testing.T) {
 		t.Errorf("%v, the poller holds %+v", err, p.Counts())
 	}
 }
+
+// Who queues something learns whether the other end may have got any of it.
+func TestRefused_OtherEndIsGone_OnlyWhenNothingHasLeft(t *testing.T) {
+	p, _ := newPoller(t)
+	p.mu.Lock()
+	p.ended = true // only the test sends
+	p.mu.Unlock()
+	for what, x := range map[string]struct {
+		first int // bytes that are sent before the other end goes
+		want  bool
+	}{"nothing was sent": {0, true}, "all before it was sent": {100, true}, "some of it was sent": {16 << 20, false}} {
+		k, _, other := connected(t, p)
+		p.mu.Lock()
+		k.Queue(make([]byte, x.first))
+		k.Flush()
+		if (k.Unsent() > 0) == x.want || k.Refused() {
+			t.Errorf("%s: %d bytes are left, refused: %v", what, k.Unsent(), k.Refused())
+		}
+		unix.Close(other)
+		k.Queue(append(k.Buffer(), 1))
+		k.full = false
+		if k.Flush(); k.Refused() != x.want {
+			t.Errorf("%s: refused: %v", what, k.Refused())
+		}
+		k.Close()
+		p.mu.Unlock()
+	}
+}

@@ -97,19 +97,25 @@ def resolve(address: str | None) -> str | None:
 
 def _left_running() -> str | None:
     """Returns the session that ``eagleray start`` left running, if it still answers."""
-    try:
-        with open(os.path.join(base_dir(), "current"), encoding="utf-8") as file:
-            folder = file.read().strip()
-    except OSError:
-        return None
+    folder = _current()
     return folder if folder and _answers(folder) else None
 
 
+def _current() -> str:
+    """Returns the session that ``eagleray start`` left running; an empty text if there is none."""
+    try:
+        with open(os.path.join(base_dir(), "current"), encoding="utf-8") as file:
+            return file.read().strip()
+    except OSError:
+        return ""
+
+
 def running() -> list[str]:
-    """Returns the folders of this user's sessions that answer."""
-    base = base_dir()
-    found = sorted(name for name in os.listdir(base) if name.startswith("s-"))
-    return [os.path.join(base, name) for name in found if _answers(os.path.join(base, name))]
+    """Returns the folders of this user's sessions that answer, the one that ``auto`` means first."""
+    base, current = base_dir(), _current()
+    found = sorted(os.path.join(base, name) for name in os.listdir(base) if name.startswith("s-"))
+    found.sort(key=lambda folder: folder != current)
+    return [folder for folder in found if _answers(folder)]
 
 
 def _answers(folder: str) -> bool:

@@ -322,8 +322,10 @@ def summarize_tasks(
     """
     found = census.take(address, timeout, tasks=True, objects=False)
     rows = [row for row in found.tasks() if row["state"] not in ("FINISHED", "FAILED")]
+    # Tasks that no node can run: they count as failed, and a node that comes later runs them.
+    refused = [task for report in found.reports for task in report["Tasks"] or () if task["State"] == "FAILED"]
     waiting = sum(report["Open"] for report in found.reports)
-    Answer(rows, waiting, found.silent).check("tasks", raise_on_missing_output)
+    Answer([*rows, *refused], waiting, found.silent).check("tasks", raise_on_missing_output)
     out = TaskSummaries({}, 0, 0, sum(actor["State"] != "PENDING_CREATION" for actor in found.raw["Actors"] or ()))
 
     def count(name: str, method: bool, state: str, number: int) -> None:
@@ -339,6 +341,8 @@ def summarize_tasks(
 
     for row in rows:
         count(row["name"], row["type"] == "ACTOR_TASK", row["state"], 1)
+    for task in refused:
+        count(task["Name"], task["Method"], "FAILED", 1)
     for report in found.reports:
         for ends in report["ByMaker"] or ():
             count(ends["Name"], ends["Method"], "FINISHED", ends["Finished"])
