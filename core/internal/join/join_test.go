@@ -57,6 +57,20 @@ func (s *playedState) NodeGone(_ context.Context, id ids.Node, reason string, _ 
 	return nil
 }
 
+// fail lets NodeNumber fail.
+func (s *playedState) fail(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fails = err
+}
+
+// lastNumber is the highest number that was given.
+func (s *playedState) lastNumber() uint32 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
 func (s *playedState) set(n record.Node) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -159,8 +173,8 @@ func TestRenew_OnlyLivingNodes_GetACertificateForTheirNumber(t *testing.T) {
 	if err := c.Renew(t.Context(), m.Keys); err != nil || m.Keys.RenewAt().Before(before) {
 		t.Errorf("renewed: %v, again at %v, before at %v", err, m.Keys.RenewAt(), before)
 	}
-	if h.state.last != 1 {
-		t.Errorf("renewing has used up %d numbers", h.state.last-1)
+	if n := h.state.lastNumber(); n != 1 {
+		t.Errorf("renewing has used up %d numbers", n-1)
 	}
 	if _, err := c.Join(t.Context()); err == nil || !strings.Contains(err.Error(), "has joined already") {
 		t.Errorf("joined twice: %v", err)
@@ -192,7 +206,7 @@ func TestEnded_Warden_NodeIsDeadWithTheReason(t *testing.T) {
 
 func TestJoin_StateFails_SaysWhyAtOnce(t *testing.T) {
 	h := newHead(t, false)
-	h.state.fails = errors.New("the log is full")
+	h.state.fail(errors.New("the log is full"))
 	begun := time.Now()
 	if _, err := h.client(1).Join(t.Context()); err == nil || !strings.Contains(err.Error(), "the log is full") || time.Since(begun) > Patience/2 {
 		t.Errorf("%v after %v", err, time.Since(begun))
