@@ -71,7 +71,7 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway = got.Identity.Number, m, m, m.nodeOf, m.headAway
+	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent
 	o.MostMemory = m.mostMemory
 	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, process.HeadNumber) }
 	if o.Address == "" {
