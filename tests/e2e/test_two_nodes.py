@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -190,6 +192,39 @@ def test_the_head_is_killed_and_programs_on_both_nodes_go_on() -> None:
             assert (program.returncode, out) == (0, "all\n")
         until(lambda: "alive node" in status_of(cluster.first))
         assert "1 node" not in cluster.first("status")
+
+
+CONNECTS = """
+    import time
+
+    import eagleray as ray
+
+    begun = time.monotonic()
+    try:
+        ray.init("auto")
+    except ray.exceptions.RaySystemError as error:
+        print(f"{time.monotonic() - begun:.1f} s: {error}")
+    else:
+        print("connected")
+"""
+
+
+def test_the_head_is_gone_and_a_program_that_connects_is_told_so_within_10_s() -> None:
+    with TwoNodes() as cluster:
+        cluster.first("stop")
+        stopped = time.monotonic()
+        said = cluster.second.python(CONNECTS)
+        away = time.monotonic() - stopped
+        found = re.match(r"(\S+) s: .*the head of the cluster, at (\S+), has not answered for (\d+)s", said)
+        assert found, said
+        assert float(found[1]) < 10 and found[2] == cluster.address and 5 <= int(found[3]) <= away + 2, (said, away)
+        assert "`eagleray stop`" in said and "`eagleray start --address`" in said
+
+
+def test_the_head_is_started_again_and_a_program_that_connects_waits_for_it() -> None:
+    with TwoNodes() as cluster:
+        os.kill(cluster.first.pid("head.pid"), signal.SIGKILL)
+        assert cluster.second.python(CONNECTS) == "connected\n"
 
 
 JOB = """

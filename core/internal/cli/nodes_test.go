@@ -386,6 +386,23 @@ func TestStart_WrongTokenOtherVersionNoAnswer_SaysSo(t *testing.T) {
 	}
 }
 
+// A node of another release whose processes understand the cluster's joins, and start warns.
+func TestStart_OtherReleaseOfTheSameProtocol_Warns(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	address, token := a.head()
+	if text := b.join(address, token, "same"); strings.Contains(text, "is Eagle Ray") {
+		t.Errorf("a warning of nothing:\n%s", text)
+	}
+	b.mustRun("stop")
+	t.Setenv(releaseVar, "1.2.2")
+	text := b.join(address, token, "second")
+	for _, want := range []string{`eagleray: start: the head of the cluster is Eagle Ray "1.2.3" and this is Eagle Ray "1.2.2"`, "install the same release on all machines"} {
+		if strings.Count(text, want) != 1 {
+			t.Errorf("%q is not once in\n%s", want, text)
+		}
+	}
+}
+
 // newerHead plays a head of a later release that knows the token.
 func newerHead(t *testing.T, tokenFile string) (address string) {
 	token, err := pki.ReadToken(tokenFile)

@@ -192,8 +192,8 @@ func launch(dir string, conf nodeConfig) (_ *exec.Cmd, said nodeSaid, err error)
 
 // warn says what of a node that was just started may surprise.
 func warn(errs io.Writer, n *nodeConfig, said *nodeSaid) {
-	if said.Warning != "" {
-		fmt.Fprintln(errs, "eagleray: start: "+said.Warning)
+	for _, text := range said.Warnings {
+		fmt.Fprintln(errs, "eagleray: start: "+text)
 	}
 	if n.Node.Member.Insecure {
 		fmt.Fprintln(errs, "eagleray: start: --insecure: whoever can read the network between the nodes can read and change everything that the cluster does")

@@ -30,11 +30,11 @@ const wardenLogName = "logs/warden.log"
 
 // nodeSaid is what a warden says behind "ready", as JSON.
 type nodeSaid struct {
-	HeadPort int    `json:"head_port,omitempty"` // 0: the head is elsewhere
-	Former   bool   `json:"former,omitempty"`    // the head goes on with the cluster of a former run
-	Node     string `json:"node"`                // the long id, in hex
-	Number   uint32 `json:"number"`
-	Warning  string `json:"warning,omitempty"` // of the daemon
+	HeadPort int      `json:"head_port,omitempty"` // 0: the head is elsewhere
+	Former   bool     `json:"former,omitempty"`    // the head goes on with the cluster of a former run
+	Node     string   `json:"node"`                // the long id, in hex
+	Number   uint32   `json:"number"`
+	Warnings []string `json:"warnings,omitempty"` // of the daemon
 }
 
 // runWarden is the process that `start` leaves running: it keeps the processes of a node, the head and the daemon.
@@ -163,7 +163,7 @@ func (n *node) ready(said map[string]string) {
 	if err := heads.Write(n.dir, list); err != nil {
 		n.log.Error("programs will not find the node by the head's address", "error", err)
 	}
-	s.Node, s.Number, s.Warning = daemon.Node, daemon.Number, daemon.Warning
+	s.Node, s.Number, s.Warnings = daemon.Node, daemon.Number, daemon.Warnings
 	b, err := json.Marshal(s)
 	if err != nil {
 		n.log.Error("what the node says when it is ready", "error", err)

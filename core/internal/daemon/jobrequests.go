@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/eagleray/eagleray/core/fault"
+	"github.com/eagleray/eagleray/core/internal/inquiry"
 	"github.com/eagleray/eagleray/core/internal/sched"
 	"github.com/eagleray/eagleray/core/internal/wire"
 	"github.com/eagleray/eagleray/core/internal/workers"
@@ -27,10 +28,15 @@ func (d *Daemon) startJob(ctx context.Context, c *client, m *wire.Message) error
 	if q.Namespace == "" {
 		q.Namespace = workers.NewToken()
 	}
-	id, err := d.head.StartJob(ctx, record.Job{
+	heard, done := inquiry.WhileHeard(ctx, d.o.HeadSilent)
+	defer done()
+	id, err := d.head.StartJob(heard, record.Job{
 		Namespace: q.Namespace, Entrypoint: q.Entrypoint, Node: d.o.Node, DriverPid: c.pid,
 		Driver: c.self.Owner(), StartedMs: time.Now().UnixMilli(),
 	})
+	if heard.Err() != nil && ctx.Err() == nil && err != nil {
+		return context.Cause(heard) // a head that has got the request all the same ends the job with this node
+	}
 	if err != nil {
 		return err
 	}

@@ -67,6 +67,8 @@ type Options struct {
 	Promise *promise.Page
 	// HeadAway says for how long the head has not been heard, and why; empty: it is heard. Nil: the head is in this process.
 	HeadAway func() string
+	// HeadSilent says why no program can start now, because the head does not answer; nil: it does. It may be nil as HeadAway.
+	HeadSilent func() error
 	// Succeed runs the successor of the worker that hands over through u. The successor
 	// names itself with the token. Succeed returns when the successor has ended. Where it
 	// is nil, workers stay while they are needed.

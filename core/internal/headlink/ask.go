@@ -94,6 +94,7 @@ func (c *Client) answered(n uint64, p *wire.Peer, m *wire.Message, err error) {
 		}
 		return
 	}
+	c.hears(p)
 	var answer linkmsg.Answer
 	err = linkmsg.Decode("an answer of the head", m.Body, wire.MaxControl, &answer)
 	if err == nil {
@@ -135,7 +136,7 @@ func (c *Client) drop(a *ask, why error) (dropped bool, err error) {
 		}
 		return true, a.ended(why)
 	}
-	away := time.Since(c.since).Round(time.Millisecond)
+	away := time.Since(c.heard).Round(time.Millisecond)
 	unreachable := fmt.Errorf("%w (%w)", fault.New(fault.HeadUnavailable, "the head of the cluster has not been reachable for %v. Look whether the head's process runs and can be reached from this machine, and try again", away), why)
 	if c.refusal != nil {
 		unreachable = fmt.Errorf("%w (%w)", fault.New(fault.HeadUnavailable, "the head of the cluster does not work with this node: %v", c.refusal), why)

@@ -65,7 +65,7 @@ type Client struct {
 	dials   uint64     // how many connections there were
 	dialed  *wire.Peer // the newest connection
 	peer    *wire.Peer // the same, once the head has welcomed this node; else nil
-	since   time.Time  // when there was no connection any more
+	heard   time.Time  // when the head has last said anything
 	refusal error      // why the head did not welcome this node
 	boot    [16]byte   // of the head's process that was talked to last
 	taken   uint64     // the last order of that process that was carried out
@@ -81,7 +81,7 @@ func NewClient(o ClientOptions) *Client {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	c := &Client{o: o, since: time.Now(), reports: newOutbox(), asks: map[uint64]*ask{}, placing: placing{wants: map[wanted]msgpack.RawMessage{}}}
+	c := &Client{o: o, heard: time.Now(), reports: newOutbox(), asks: map[uint64]*ask{}, placing: placing{wants: map[wanted]msgpack.RawMessage{}}}
 	_, _ = rand.Read(c.name[:]) // it never fails
 	return c
 }
@@ -125,9 +125,6 @@ func (c *Client) greet(p *wire.Peer) (body any, before *wire.Peer, err error) {
 
 // lose forgets the present connection; mu held.
 func (c *Client) lose() {
-	if c.peer != nil {
-		c.since = time.Now()
-	}
 	c.peer, c.dialed = nil, nil
 }
 
@@ -137,6 +134,22 @@ func (c *Client) disconnected(p *wire.Peer) {
 	if c.dialed == p {
 		c.lose()
 	}
+}
+
+// hears notes that the head has said something on a connection.
+func (c *Client) hears(p *wire.Peer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.peer == p {
+		c.heard = time.Now()
+	}
+}
+
+// Silence returns how long ago the head has last said anything, or the Client was made. A connection that is gone may be noticed later.
+func (c *Client) Silence() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Since(c.heard)
 }
 
 // talksOn reports whether p is the present connection.
@@ -199,7 +212,7 @@ func (c *Client) join(p *wire.Peer, w *linkmsg.Welcome) (another bool, err error
 		c.reports.restart()
 		c.boot, c.taken = w.Boot, w.Orders-1
 	}
-	c.peer, c.refusal = p, nil
+	c.peer, c.refusal, c.heard = p, nil, time.Now()
 	c.askAll()
 	c.pump()
 	c.tellAll()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"slices"
 	"sync"
 	"testing"
@@ -464,4 +465,31 @@ func TestClient_SecondConnection_TakesOver(t *testing.T) {
 	w.client.Close()
 	w.connect() // is refused
 	until(t, "the connection ends", func() bool { _, err := w.answers.Conn.Write(b[:]); return err != nil })
+}
+
+// The silence counts from the head's last word, not from when the connection was noticed to be gone.
+func TestClient_ConnectionIsLostAfterSilence_ErrorTellsTheWholeSilence(t *testing.T) {
+	w := far(t)
+	if _, err := w.client.Nodes(w.ctx); err != nil {
+		t.Fatal(err)
+	}
+	if silence := w.client.Silence(); silence > patience {
+		t.Errorf("a head that has just answered is silent for %v", silence)
+	}
+	w.answers.muted.Store(true)
+	const long = 200 * time.Millisecond
+	until(t, "the head is silent", func() bool { return w.client.Silence() > long })
+	w.cut()
+	ctx, cancel := context.WithCancel(w.ctx)
+	cancel()
+	told := regexp.MustCompile(`has not been reachable for ([0-9a-z.]+)\. `)
+	var found []string
+	until(t, "the loss is noticed", func() bool {
+		_, err := w.client.Nodes(ctx)
+		found = told.FindStringSubmatch(fmt.Sprint(err))
+		return found != nil
+	})
+	if silence, err := time.ParseDuration(found[1]); err != nil || silence < long {
+		t.Errorf("the head was silent for more than %v, and the error says %v (%v)", long, found[1], err)
+	}
 }

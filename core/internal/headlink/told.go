@@ -10,6 +10,7 @@ import (
 
 // Handle takes a message of the head. It reports false for a message that is not one of this conversation.
 func (c *Client) Handle(m *wire.Message) bool {
+	c.hears(m.Peer())
 	var err error
 	switch m.Type {
 	case linkmsg.TReported:

@@ -8,6 +8,7 @@
 //	head.go    Head, all that a node asks and tells
 //	reads.go   Reads, the questions that change nothing
 //	queue.go   Queue, the requests of one process in order, with a deadline each
+//	starting.go WhileHeard, how long a program that connects waits
 //	fault.go   Unanswered, what a process is told when the head does not answer
 //	answers.go the answers to processes that need nothing but the head
 //	rows.go    the head's records as the rows of a census
@@ -19,8 +20,10 @@
 // requests. When it does not answer at all, all requests of a process end together after
 // Patience, and not one after the other.
 //
+// A program that connects has nothing to lose yet, and somebody waits in front of it: it ends after StartPatience if the head is away.
+//
 // # Goroutines
 //
 // A Queue has one while there are requests in it. It has no other state than the queue, and ends
-// when the context of its requests does.
+// when the context of its requests does. WhileHeard has one until its context ends.
 package inquiry

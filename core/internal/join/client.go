@@ -38,6 +38,7 @@ type Membership struct {
 	Identity pki.Identity
 	Keys     *pki.Keys // with the certificate; nil without TLS
 	Address  string    // the IP address of this machine on the way to the head
+	Warning  string    // that the head is of another release; empty: it is of the same
 }
 
 // Join asks for a number and, with TLS, for a certificate.
@@ -47,13 +48,17 @@ func (c *Client) Join(ctx context.Context) (m Membership, err error) {
 			return m, err
 		}
 	}
-	m.Identity, m.Address, err = c.certify(ctx, linkmsg.JoinNode, m.Keys)
+	var head string
+	m.Identity, m.Address, head, err = c.certify(ctx, linkmsg.JoinNode, m.Keys)
+	if err == nil {
+		m.Warning = linkmsg.OtherRelease("the head of the cluster", head, c.Release)
+	}
 	return m, err
 }
 
 // Renew installs a new certificate for the number that the keys have.
 func (c *Client) Renew(ctx context.Context, keys *pki.Keys) error {
-	_, _, err := c.certify(ctx, linkmsg.JoinRenew, keys)
+	_, _, _, err := c.certify(ctx, linkmsg.JoinRenew, keys)
 	return err
 }
 
@@ -63,32 +68,32 @@ func (c *Client) Ended(ctx context.Context, reason string) error {
 	return err
 }
 
-// certify asks for an identity, and installs its certificate. Nil keys: there is none.
-func (c *Client) certify(ctx context.Context, kind linkmsg.JoinKind, keys *pki.Keys) (id pki.Identity, address string, err error) {
+// certify asks for an identity, and installs its certificate. Nil keys: there is none. It returns the release of the head, too.
+func (c *Client) certify(ctx context.Context, kind linkmsg.JoinKind, keys *pki.Keys) (id pki.Identity, address, release string, err error) {
 	var ask pki.Ask
 	if keys != nil {
 		if ask.Request, err = keys.Request(); err != nil {
-			return id, "", err
+			return id, "", "", err
 		}
 	}
 	answer, joined, address, err := c.ask(ctx, ask, kind)
 	if err != nil {
-		return id, "", err
+		return id, "", "", err
 	}
 	if id, err = pki.ParseIdentity(joined.Identity); err != nil {
-		return id, "", fmt.Errorf("the head's answer: %w", err)
+		return id, "", "", fmt.Errorf("the head's answer: %w", err)
 	}
 	if keys == nil {
-		return id, address, nil
+		return id, address, joined.Release, nil
 	}
 	certified, err := keys.Install(answer.Cert, answer.Authorities)
 	if err == nil && certified != id {
 		err = fmt.Errorf("%w: it is for %s, and the head has said %s", pki.ErrCertificate, certified, id)
 	}
 	if err != nil {
-		return id, "", fmt.Errorf("the head's answer: %w", err)
+		return id, "", "", fmt.Errorf("the head's answer: %w", err)
 	}
-	return id, address, nil
+	return id, address, joined.Release, nil
 }
 
 // ask tries all addresses until one answers, the patience is over, or it is clear that trying does not help.

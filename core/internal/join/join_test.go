@@ -160,6 +160,26 @@ func TestJoin_NewNodes_GetNumbersAndCertificates(t *testing.T) {
 	}
 }
 
+// A node of another release that speaks the same protocol joins, and both sides are warned.
+func TestJoin_OtherReleaseOfTheSameProtocol_IsLetInWithAWarning(t *testing.T) {
+	h := newHead(t, true)
+	var log strings.Builder
+	h.server.Log = slog.New(slog.NewTextHandler(&log, nil))
+	same, err := h.client(1).Join(t.Context())
+	if err != nil || same.Warning != "" || log.Len() > 0 {
+		t.Errorf("the same release: %q, %v, the head's log:\n%s", same.Warning, err, log.String())
+	}
+	c := h.client(2)
+	c.Release = "1.0"
+	other, err := c.Join(t.Context())
+	if err != nil || !strings.Contains(other.Warning, `is Eagle Ray "2.0" and this is Eagle Ray "1.0"`) || !strings.Contains(other.Warning, "install the same release") {
+		t.Errorf("another release: %q, %v", other.Warning, err)
+	}
+	if text := strings.ReplaceAll(log.String(), `\"`, `"`); strings.Count(text, `is Eagle Ray "1.0" and this is Eagle Ray "2.0"`) != 1 {
+		t.Errorf("the head's log has\n%s", text)
+	}
+}
+
 func TestRenew_OnlyLivingNodes_GetACertificateForTheirNumber(t *testing.T) {
 	h := newHead(t, false)
 	c := h.client(7)

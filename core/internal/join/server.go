@@ -59,6 +59,9 @@ func (s *Server) decide(ctx context.Context, who string, ask pki.Ask) (a pki.Ans
 	if q.Node == (ids.Node{}) {
 		return a, fault.New(fault.BadRequest, "the request of %s names no node", who)
 	}
+	if text := linkmsg.OtherRelease("the node at "+who, q.Release, s.Release); text != "" && q.Kind == linkmsg.JoinNode {
+		s.Log.Warn(text, "node", q.Node)
+	}
 	joined := linkmsg.Joined{Version: linkmsg.Version, MinVersion: linkmsg.MinVersion, Release: s.Release}
 	if q.Kind == linkmsg.JoinEnded {
 		err = s.ended(ctx, &q)

@@ -46,6 +46,15 @@ func CheckRelease(who, theirs, ours string, version, oldest int) error {
 	return nil
 }
 
+// OtherRelease warns of two processes that understand each other although they are of different releases; empty: they are of the same.
+func OtherRelease(who, theirs, ours string) string {
+	if theirs == ours {
+		return ""
+	}
+	return fmt.Sprintf("%s is Eagle Ray %s and this is Eagle Ray %s. They understand each other, but a cluster of two releases is not tested: install the same release on all machines, and start their nodes again",
+		who, releaseText(theirs), releaseText(ours))
+}
+
 func releaseText(release string) string {
 	if release == "" {
 		return "of an unknown release"

@@ -153,6 +153,16 @@ func TestVersion_ContainsThatOfTheProcesses(t *testing.T) {
 	}
 }
 
+func TestOtherRelease_OnlyOfDifferentReleases_NamesBoth(t *testing.T) {
+	if text := OtherRelease("the head", "1.0", "1.0"); text != "" {
+		t.Errorf("a warning of nothing: %q", text)
+	}
+	text := OtherRelease("the head", "2.0", "1.0")
+	if !strings.Contains(text, `the head is Eagle Ray "2.0" and this is Eagle Ray "1.0"`) || !strings.Contains(text, "install the same release") {
+		t.Errorf("got %q", text)
+	}
+}
+
 func TestDecode_TooMuch_IsRefused(t *testing.T) {
 	deep := append([]byte(strings.Repeat("\x91", 100)), 0xc0)
 	for what, b := range map[string][]byte{

@@ -38,6 +38,7 @@ type member struct {
 	head     *headlink.Client
 	ctx      context.Context // ends with close
 	stop     context.CancelFunc
+	warning  string         // that the head is of another release; empty: it is of the same
 	daemon   *daemon.Daemon // set by connect, before there are connections
 
 	mu    sync.Mutex
@@ -66,12 +67,12 @@ func joinCluster(ctx context.Context, c *MemberConfig, o *daemon.Options, releas
 	if err != nil {
 		return nil, joinError(token, err)
 	}
-	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, listener: listener, nodes: map[uint32]record.Node{}}
+	m = &member{conf: c, identity: got.Identity, asks: asks, log: o.Log, warning: got.Warning, listener: listener, nodes: map[uint32]record.Node{}}
 	if got.Keys != nil {
 		m.cert = process.NewCertificate(got.Keys, func(ctx context.Context) error { return asks.Renew(ctx, got.Keys) })
 	}
 	m.ctx, m.stop = context.WithCancel(context.Background())
-	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway = got.Identity.Number, m, m, m.nodeOf, m.headAway
+	o.Number, o.Network, o.Objects, o.NodeOf, o.HeadAway, o.HeadSilent = got.Identity.Number, m, m, m.nodeOf, m.headAway, m.headSilent
 	o.MostMemory = m.mostMemory
 	o.HeadBulk = func(ctx context.Context) (net.Conn, error) { return m.Bulk(ctx, process.HeadNumber) }
 	if o.Address == "" {

@@ -9,9 +9,9 @@ import (
 
 // Said is what a daemon says behind "ready", as JSON.
 type Said struct {
-	Node    string `json:"node"` // the node's long id, in hex
-	Number  uint32 `json:"number"`
-	Warning string `json:"warning,omitempty"` // something about the node that may surprise
+	Node     string   `json:"node"` // the node's long id, in hex
+	Number   uint32   `json:"number"`
+	Warnings []string `json:"warnings,omitempty"` // what about the node may surprise
 }
 
 // NodeID reads the long id of a node.

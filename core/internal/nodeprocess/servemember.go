@@ -46,7 +46,7 @@ func serveMember(parent *process.Parent, c *Config, o daemon.Options, release st
 	}
 	d.SetHead(m.head)
 	d.Serve()
-	said, err := json.Marshal(Said{Node: o.Node.String(), Number: o.Number, Warning: m.warnOfTwin(ctx, self)})
+	said, err := json.Marshal(Said{Node: o.Node.String(), Number: o.Number, Warnings: m.warnings(ctx, self)})
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,18 @@ import (
 	"github.com/eagleray/eagleray/core/record"
 )
 
-// warnOfTwin logs and returns a warning if another living node has the name that this node was given; empty: none has. Nodes without
+// warnings logs and returns what about the node may surprise: a head of another release, and another node of its name.
+func (m *member) warnings(ctx context.Context, self record.Node) (texts []string) {
+	for _, text := range []string{m.warning, m.warnOfTwin(ctx, self)} {
+		if text != "" {
+			m.log.Warn(text)
+			texts = append(texts, text)
+		}
+	}
+	return texts
+}
+
+// warnOfTwin returns a warning if another living node has the name that this node was given; empty: none has. Nodes without
 // a given name are called by their address, which several nodes of one machine share.
 func (m *member) warnOfTwin(ctx context.Context, self record.Node) string {
 	if self.Name == self.Address {
@@ -18,11 +29,7 @@ func (m *member) warnOfTwin(ctx context.Context, self record.Node) string {
 		m.log.Warn("whether another node has the same name is not known", "error", err)
 		return ""
 	}
-	text := twinOf(list, self)
-	if text != "" {
-		m.log.Warn(text)
-	}
-	return text
+	return twinOf(list, self)
 }
 
 // twinOf says which of the nodes lives and has the name of another node.
