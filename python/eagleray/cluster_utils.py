@@ -14,11 +14,11 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from eagleray._private.cli import BINARY
 
-__all__ = ["Cluster", "ClusterNode"]
+__all__ = ["Cluster", "ClusterNode", "NodeProcess", "ProcessInfo"]
 
 _START_SECONDS = 90.0
 _STOP_SECONDS = 60.0
@@ -34,6 +34,71 @@ _ELSEWHERE = (
     *("RAY_ADDRESS", "EAGLERAY_ADDRESS", "EAGLERAY_TOKEN_FILE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"),
     *("RAY_gcs_storage_path", "EAGLERAY_gcs_storage_path"),
 )
+
+#: Files of a session with the numbers of a node's processes, by the types that Ray gives to such processes.
+_PID_FILES = {"raylet": "pid", "reaper": "warden.pid", "gcs_server": "head.pid"}
+
+
+class NodeProcess:
+    """A process of a node, with those methods of ``subprocess.Popen`` that work for a process of another parent.
+
+    Attributes:
+        pid: The number of the process.
+    """
+
+    def __init__(self, pid: int) -> None:
+        self.pid = pid
+        self._since = _since(pid)
+
+    def poll(self) -> int | None:
+        """Returns None while the process runs, else 0. Only its parent can know with which status it has ended."""
+        return None if self._since is not None and _since(self.pid) == self._since else 0
+
+    def send_signal(self, number: int) -> None:
+        """Sends a signal, unless the process has ended."""
+        if self.poll() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        """Sends SIGTERM, unless the process has ended."""
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """Sends SIGKILL, unless the process has ended."""
+        self.send_signal(signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Waits for the end of the process, and returns what ``poll`` returns then.
+
+        Raises:
+            subprocess.TimeoutExpired: The process still runs after ``timeout`` seconds.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if timeout is not None and end is not None and time.monotonic() > end:
+                raise subprocess.TimeoutExpired(f"process {self.pid}", timeout)
+            time.sleep(_POLL_SECONDS)
+        return status
+
+    def __repr__(self) -> str:
+        return f"NodeProcess({self.pid})"
+
+
+class ProcessInfo(NamedTuple):
+    """What ``ClusterNode.all_processes`` holds for each process."""
+
+    process: NodeProcess
+
+
+def _since(pid: int) -> str | None:
+    """Returns when a process has started, in clock ticks since the machine's start; None when it does not run."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else fields[19]
 
 
 class ClusterNode:
@@ -63,11 +128,19 @@ class ClusterNode:
             self._clear()
             raise
         self._joining = command.groups() if command else None
+        self._known: dict[str, NodeProcess] = {}
+        self._killed = False
+        self._look()
 
     @property
     def unique_id(self) -> str:
         """The node's id, under another name of Ray's."""
         return self.node_id
+
+    @property
+    def address(self) -> str:
+        """What ``init(address=…)`` takes to work on this node: the folder of its session."""
+        return self.session_dir
 
     @property
     def address_info(self) -> dict[str, str]:
@@ -85,18 +158,56 @@ class ClusterNode:
         """The address at which other nodes reach this one."""
         return self._ip
 
-    def kill_raylet(self) -> None:
-        """Kills the node's daemon, as a crash would. The rest of the node ends at once; ``remove_node`` cleans up."""
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int(self.pid), signal.SIGKILL)
+    @property
+    def all_processes(self) -> dict[str, list[ProcessInfo]]:
+        """The node's processes by their types, without workers and without processes that were ended on purpose.
+
+        The types are Ray's: ``"raylet"`` is the daemon, ``"reaper"`` the warden, and ``"gcs_server"`` the head, which
+        only the first node has. A head that its warden has started again is the new process.
+        """
+        if self._killed:
+            return {}
+        return {name: [ProcessInfo(process)] for name, process in self._look().items()}
+
+    def live_processes(self) -> list[tuple[str, NodeProcess]]:
+        """Returns the node's processes that run, each with its type."""
+        return [(name, process) for name, process in self._look().items() if process.poll() is None]
+
+    def dead_processes(self) -> list[tuple[str, NodeProcess]]:
+        """Returns the node's processes that have ended by themselves, each with its type."""
+        return [
+            (name, info.process)
+            for name, infos in self.all_processes.items()
+            for info in infos
+            if info.process.poll() is not None
+        ]
 
     def any_processes_alive(self) -> bool:
-        """Whether the node's daemon runs. When it has ended, its warden ends all other processes of the node."""
-        try:
-            with open(f"/proc/{self.pid}/stat", encoding="utf-8", errors="replace") as file:
-                return file.read().rpartition(")")[2].split()[0] not in "ZX"
-        except OSError:
-            return False
+        """Whether a process of the node runs. When the daemon has ended, its warden ends all others."""
+        return bool(self.live_processes())
+
+    def remaining_processes_alive(self) -> bool:
+        """Whether all processes of the node run that ``kill_raylet`` and ``remove_node`` have not ended."""
+        return not self.dead_processes()
+
+    def kill_raylet(self) -> None:
+        """Kills the node's daemon, as a crash would. The rest of the node ends at once; ``remove_node`` cleans up."""
+        self._killed = True
+        self._known["raylet"].kill()
+
+    def _look(self) -> dict[str, NodeProcess]:
+        """Returns the node's processes. One that has ended stays, until another one is there in its place."""
+        for name, file in _PID_FILES.items():
+            known = self._known.get(name)
+            if known is not None and known.poll() is None:
+                continue
+            # A process that is not there has no file, or has one that it is about to lose.
+            with contextlib.suppress(OSError, ValueError):
+                with open(os.path.join(self.session_dir, file), encoding="ascii") as text:
+                    found = NodeProcess(int(text.read()))
+                if known is None or found.poll() is None:
+                    self._known[name] = found
+        return self._known
 
     def __repr__(self) -> str:
         return f"ClusterNode({self.node_id[:8]}, {self.session_dir!r})"
@@ -116,6 +227,7 @@ class ClusterNode:
         """Ends the node. Without grace its daemon is killed, as by a crash."""
         if not graceful:
             self.kill_raylet()
+        self._killed = True
         self._clear()
 
     def _clear(self) -> None:
@@ -265,6 +377,10 @@ class Cluster:
     def list_all_nodes(self) -> list[ClusterNode]:
         """Returns the nodes that were added and not removed."""
         return [*self.worker_nodes, *([self.head_node] if self.head_node else [])]
+
+    def remaining_processes_alive(self) -> bool:
+        """Whether all processes of all nodes run, except for those that ``kill_raylet`` has ended."""
+        return all(node.remaining_processes_alive() for node in self.list_all_nodes())
 
     def shutdown(self) -> None:
         """Ends this program's session, if connect() began it, and all nodes."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -69,6 +71,45 @@ def test_a_program_works_on_any_node(mark: str, fresh: Any) -> None:
         with pytest.raises(ValueError, match="remove the other nodes before"):
             assert cluster.head_node is not None
             cluster.remove_node(cluster.head_node)
+    finally:
+        cluster.shutdown()
+
+
+def test_processes_of_nodes_are_told_as_by_ray(mark: str, fresh: Any) -> None:
+    cluster = Cluster(initialize_head=True)
+    try:
+        head, killed, crashed = cluster.head_node, cluster.add_node(), cluster.add_node()
+        assert head is not None and head.address == cluster.address
+        with eagleray.init(address=killed.address):
+            assert eagleray.get_runtime_context().get_node_id() == killed.node_id
+        assert head.all_processes.keys() == {"raylet", "reaper", "gcs_server"}
+        assert killed.all_processes.keys() == {"raylet", "reaper"} == dict(killed.live_processes()).keys()
+        assert killed.all_processes["raylet"][0].process.pid == int(killed.pid)
+        assert cluster.remaining_processes_alive()
+
+        # The head is started again, and then all processes run.
+        first = head.all_processes["gcs_server"][0].process
+        first.kill()
+        assert first.wait(30) == 0
+        until(cluster.remaining_processes_alive)
+        assert head.all_processes["gcs_server"][0].process.pid != first.pid
+
+        # What was killed on purpose is none of the remaining processes.
+        killed.kill_raylet()
+        until(lambda: not killed.any_processes_alive())
+        assert killed.live_processes() == [] and killed.all_processes == {}
+        assert killed.remaining_processes_alive() and cluster.remaining_processes_alive()
+
+        # A crash ends a process that should remain.
+        assert crashed.remaining_processes_alive()
+        with pytest.raises(subprocess.TimeoutExpired):
+            crashed.all_processes["raylet"][0].process.wait(0)
+        os.kill(int(crashed.pid), signal.SIGKILL)
+        until(lambda: not crashed.any_processes_alive())
+        assert {name for name, _ in crashed.dead_processes()} == {"raylet", "reaper"}
+        assert not crashed.remaining_processes_alive() and not cluster.remaining_processes_alive()
+        cluster.remove_node(crashed)
+        assert crashed.remaining_processes_alive() and cluster.remaining_processes_alive()
     finally:
         cluster.shutdown()
 

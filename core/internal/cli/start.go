@@ -67,6 +67,9 @@ func begin(flags map[string]string, out, errs io.Writer) (*exec.Cmd, string, err
 	if err != nil {
 		return nil, "", usage("start: %v", err)
 	}
+	if err := leadsSomewhere(conf.NodeIP, net.DefaultResolver.LookupHost); err != nil {
+		return nil, "", usage("start: --node-ip-address: %v", err)
+	}
 	base := baseOf(flags)
 	dir, err := sessiondir.New(base)
 	if err != nil {
