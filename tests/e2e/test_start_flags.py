@@ -195,6 +195,22 @@ def test_a_head_under_kuberay_starts_and_says_in_one_line_what_has_no_effect(com
     assert not command.processes()
 
 
+def test_a_node_outlives_a_blocking_start_that_is_killed_and_stop_ends_it(command: Command) -> None:
+    child = subprocess.Popen(
+        [BINARY, "start", "--head", "--block", *SMALL], env=command.env, stdout=subprocess.PIPE, text=True
+    )
+    assert child.stdout is not None
+    try:
+        while "--block:" not in (line := child.stdout.readline()):
+            assert line, "the command has ended"
+    finally:
+        child.kill()
+        child.communicate(timeout=LIMIT)
+    assert command("status").returncode == 0
+    assert command("stop").returncode == 0
+    assert not command.processes()
+
+
 def test_the_head_listens_at_its_port_and_unused_ports_are_told_of(command: Command) -> None:
     with socket.socket() as held:
         held.bind(("127.0.0.1", 0))

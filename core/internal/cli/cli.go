@@ -46,7 +46,7 @@ func commands(version string) []command {
 }
 
 // Main runs the command that args name, writes what it prints to out and a failure to errs, and returns the program's
-// exit status: 2 when the command line is wrong, 1 when the command fails. symmetric-run ends with the status of its program.
+// exit status: 2 when the command line asks for what cannot be, as a taken port, 1 when the command fails otherwise. symmetric-run ends with the status of its program.
 func Main(args []string, version string, out, errs io.Writer) int {
 	err := dispatch(args, version, out, errs)
 	if err == nil {
