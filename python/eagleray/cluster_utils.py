@@ -310,8 +310,9 @@ class Cluster:
             wait: Return when the cluster shows the node as alive.
             node_args: num_cpus (1 by default), num_gpus (0), resources, memory, object_store_memory (150 MiB), labels,
                 node_name, node_ip_address (127.0.0.1), gpu_memory, _system_config, and env_vars for the node's
-                processes. insecure=True of the first node makes a cluster that does not encrypt what goes between its
-                nodes. Further arguments of Ray about ports, Redis and the dashboard have no effect.
+                processes; its workers have those that the driver does not set, see docs/environment.md. insecure=True
+                of the first node makes a cluster that does not encrypt what goes between its nodes. Further arguments
+                of Ray about ports, Redis and the dashboard have no effect.
 
         Raises:
             TypeError: There is no such argument.

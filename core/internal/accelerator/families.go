@@ -22,6 +22,15 @@ func Names() []string {
 	return slices.Compact(names)
 }
 
+// Variables returns the names of the variables that say which accelerators a process sees.
+func Variables() []string {
+	names := []string{nvidiaContainerVar}
+	for _, f := range families {
+		names = append(names, f.Vars...)
+	}
+	return names
+}
+
 // IsAccelerator reports whether a resource is an accelerator.
 func IsAccelerator(resourceName string) bool { return ofResource(resourceName) != nil }
 

@@ -9,6 +9,9 @@ import (
 	"github.com/eagleray/eagleray/core/internal/gpus"
 )
 
+// nvidiaContainerVar is the variable by which containers are given devices.
+const nvidiaContainerVar = "NVIDIA_VISIBLE_DEVICES"
+
 var nvidia = Family{
 	Name:      "nvidia",
 	Resource:  GPU,
@@ -83,7 +86,7 @@ func nvidiaTool(h *host) []nvidiaGPU {
 // devices. Where the container runtime has done so, the devices that are left
 // count from 0; where it has not, the list is applied here.
 func nvidiaIDs(h *host, gpus []nvidiaGPU) []string {
-	value, set := h.env("NVIDIA_VISIBLE_DEVICES")
+	value, set := h.env(nvidiaContainerVar)
 	value = strings.TrimSpace(value)
 	switch {
 	case len(gpus) == 0, set && (value == "" || value == "void" || value == "none"):

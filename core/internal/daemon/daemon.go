@@ -84,7 +84,7 @@ func Open(o Options) (*Daemon, error) {
 	d.timer = time.AfterFunc(time.Hour, d.tick)
 	d.timer.Stop()
 	d.packages = packages.NewStore(packages.Options{Dir: o.SessionDir + "/packages", Node: o.Number, Head: o.HeadBulk, Log: d.log})
-	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log, Place: d.packages.Place})
+	d.table = workers.Open(workers.Options{SessionDir: o.SessionDir, Interpreter: o.Interpreter, Lock: &d.mu, Log: d.log, Place: d.packages.Place, NodeEnv: o.Env})
 	if err := d.learnMemory(); err != nil {
 		socket.Close()
 		d.table.Discard()

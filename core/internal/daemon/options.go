@@ -45,9 +45,10 @@ type Options struct {
 	Address     string
 	Hostname    string
 	IsHead      bool
-	Interpreter string // for jobs that name none
-	GPUHelper   string // eagleray-gpu, which opens NVIDIA's libraries
-	NVML, CUDA  string // those; "": where the dynamic linker finds them
+	Interpreter string            // for jobs that name none
+	Env         map[string]string // variables of the node that its workers have too, unless their job or environment sets them
+	GPUHelper   string            // eagleray-gpu, which opens NVIDIA's libraries
+	NVML, CUDA  string            // those; "": where the dynamic linker finds them
 	Memory      pressure.Options
 	Log         *slog.Logger
 	Spill       objects.SpillOptions

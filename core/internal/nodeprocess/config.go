@@ -77,6 +77,9 @@ func (c *Config) options(dir string, log *slog.Logger) (daemon.Options, error) {
 		o.Interpreter = "python3"
 	}
 	o.Hostname, _ = os.Hostname()
+	if c.Member != nil { // else the environment is that of the program which has started this process
+		o.Env = workersEnv(os.Environ())
+	}
 
 	var err error
 	if o.Memory, err = pressure.FromEnv(os.LookupEnv); err != nil {

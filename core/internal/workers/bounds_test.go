@@ -164,7 +164,7 @@ func TestMergedEnv_WhatExecTakes(t *testing.T) {
 	got := mergedEnv(&wire.EnvSpec{
 		JobEnv: map[string]string{"A": "job", "B": "job", jobVar: "x", sessionVar: "x", "bad=name": "x", "": "x", "NUL": "a\x00", "LARGE": large},
 		Env:    map[string]string{"B": "spec", "C": large[1:], "D": large, jobVar: "x", sessionVar: "x", "N\x00": "x"},
-	})
+	}, nil)
 	want := []string{"A=job", "B=spec", "C=" + large[1:], "LARGE=" + large}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %.30q, want %.30q", got, want)

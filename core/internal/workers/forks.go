@@ -45,7 +45,7 @@ func (t *Table) zygoteFor(j *Job, env string) (*envZygote, error) {
 	t.closeSpareZygotes(j)
 	z := &envZygote{job: j}
 	z.Zygote = NewZygote(spec, j.ID, t.o.SessionDir+"/d.sock", t.o.SessionDir+"/logs", zygoteEvents{t, z})
-	z.place = t.o.Place
+	z.place, z.node = t.o.Place, t.o.NodeEnv
 	t.zygotes[k] = z
 	go z.Run(t.reaper)
 	return z, nil

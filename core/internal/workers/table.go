@@ -14,7 +14,8 @@ type Options struct {
 	Interpreter string // for environments that name none
 	Lock        *sync.Mutex
 	Log         *slog.Logger
-	Place       Place // nil: environments need nothing of other nodes
+	Place       Place             // nil: environments need nothing of other nodes
+	NodeEnv     map[string]string // variables of the node, for workers whose job and environment do not set them
 }
 
 // Table is the workers of one node: which are starting, ready or ending. Its owner's

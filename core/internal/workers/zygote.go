@@ -50,6 +50,7 @@ type zygoteSetup struct {
 	Cwd     string            `json:"cwd"`
 	Env     map[string]string `json:"env"`
 	Bare    bool              `json:"bare"`
+	NodeEnv map[string]string `json:"node_env,omitempty"` // of the node; user code sees them, and its tasks on other nodes do not
 
 	Packages []wire.Package `json:"packages,omitempty"`
 }
@@ -91,7 +92,8 @@ type Zygote struct {
 	sock   string
 	events ZygoteEvents
 	logDir string
-	place  Place // nil: all that the environment names is here
+	place  Place             // nil: all that the environment names is here
+	node   map[string]string // variables of the node
 
 	orders chan ForkOrder
 	stop   chan struct{}
@@ -256,7 +258,7 @@ func (z *Zygote) exec(r *Reaper, end int) error {
 		return fmt.Errorf("open /dev/null: %w", err)
 	}
 	defer unix.Close(null)
-	env := append(mergedEnv(z.spec), jobVar+"="+z.job.String(), sessionVar+"="+filepath.Base(filepath.Dir(z.sock)))
+	env := append(mergedEnv(z.spec, z.node), jobVar+"="+z.job.String(), sessionVar+"="+filepath.Base(filepath.Dir(z.sock)))
 	pid, err := z.fork(r, env, []uintptr{uintptr(null), uintptr(out.w), uintptr(out.w), uintptr(end)})
 	if err != nil {
 		unix.Close(out.r)
@@ -294,6 +296,7 @@ func (z *Zygote) setup(conn *net.UnixConn) error {
 	b, err := json.Marshal(zygoteSetup{
 		Preload: orEmpty(z.spec.Preload), SysPath: orEmpty(z.spec.SysPath), Cwd: z.spec.Cwd,
 		Env: z.spec.Env, Bare: z.spec.Bare, Packages: z.spec.Packages,
+		NodeEnv: nodeEnv(z.node, z.spec),
 	})
 	if err != nil {
 		return fmt.Errorf("zygote setup: %w", err)
@@ -387,9 +390,14 @@ func closeAll(fds []int) {
 // The zygote sets them itself, with the others of its setup.
 const maxExecVar = 16 << 10
 
-// mergedEnv is the driver's environment with the specification's on top, in order.
-func mergedEnv(s *wire.EnvSpec) []string {
+// mergedEnv is the node's environment with the driver's and then the specification's on top, in order.
+func mergedEnv(s *wire.EnvSpec, node map[string]string) []string {
 	var env []string
+	for k, v := range nodeEnv(node, s) {
+		if _, ok := s.JobEnv[k]; !ok { // the driver's value is for the zygote's start
+			env = append(env, k+"="+v)
+		}
+	}
 	for k, v := range s.JobEnv {
 		if _, ok := s.Env[k]; !ok && k != jobVar && k != sessionVar && validVar(k, v) {
 			env = append(env, k+"="+v)

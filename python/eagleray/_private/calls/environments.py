@@ -92,7 +92,9 @@ def worker_base(setup: Mapping[str, Any], environ: Mapping[str, str]) -> EnvBase
         environ: The zygote's variables.
     """
     variables = {name: text for name, text in setup["env"].items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
-    job_env = {name: text for name, text in environ.items() if name not in (KEY_VARIABLE, USER_VARIABLE)}
+    # Variables of this node stay here: the worker's tasks may run on other nodes.
+    without = {KEY_VARIABLE, USER_VARIABLE, *(setup.get("node_env") or ())}
+    job_env = {name: text for name, text in environ.items() if name not in without}
     _make_startable(job_env)
     spec = {
         "python": sys.executable,

@@ -112,8 +112,9 @@ def _receive_setup(channel: socket.socket) -> dict[str, Any]:
 
 
 def fix_environment(environ: Any, setup: dict[str, Any]) -> None:
-    """Makes the variables what user code is to see: the driver's, and the runtime environment's on top."""
+    """Makes the variables what user code is to see: the node's, the driver's on top, then the runtime environment's."""
     environments.as_users_see(environ)
+    environ.update(setup.get("node_env") or {})  # without those that the driver sets
     environ.update(setup["env"])
 
 
