@@ -268,10 +268,6 @@ WATCHES = """
     assert ray.get(counter.add.remote(1))[0] == 2
     print("ready", flush=True)
     input()
-    try:
-        ray.get(counter.add.remote(1), timeout=30)
-    except ray.exceptions.ActorUnavailableError as error:
-        print(str(error).replace(chr(10), " "))
     n, at = ray.get(counter.add.remote(1), timeout=30)
     print(n, at == ray.get_runtime_context().get_node_id())
 """
@@ -291,7 +287,7 @@ def test_a_node_that_ends_is_dead_for_the_others_with_its_job() -> None:
         program.kill()
         program.communicate()
         said, _ = watcher.communicate("\n", timeout=LIMIT)
-        assert "its node has died" in said and "killed by signal 9" in said and said.endswith("\n1 True\n"), said
+        assert said == "1 True\n", said  # the call had not begun on the node that is gone
         source = """
         import eagleray as ray
         ray.init(namespace="kept")

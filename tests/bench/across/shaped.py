@@ -39,8 +39,9 @@ PROGRAM = """
         value = numpy.frombuffer(numpy.random.default_rng(many).bytes(size), dtype=numpy.uint8)  # cannot be compressed
         wanted, ref = total(value), ray.put(value)
         del value
-        # All nodes share this machine's memory. A virtual machine gets memory that it has not used for some seconds from its
-        # host, at 2 s for a GiB where 0.4 s are enough otherwise. So the memory that the copies will take is used once before.
+        # All nodes share this machine's memory. A virtual machine gets memory that it has not used for some seconds
+        # from its host, at 2 s for a GiB where 0.4 s are enough otherwise. So the memory that the copies will take is
+        # used once before.
         given = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE
         mmap.mmap(-1, (many + 1) * size, flags=given).close()
         began = time.perf_counter()
