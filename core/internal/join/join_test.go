@@ -85,11 +85,33 @@ type playedHead struct {
 	address string
 }
 
+// syncedText is what a head has logged.
+type syncedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *syncedText) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *syncedText) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
 func newHead(t *testing.T, insecure bool) *playedHead {
+	return newLoggingHead(t, insecure, slog.New(slog.DiscardHandler))
+}
+
+func newLoggingHead(t *testing.T, insecure bool, log *slog.Logger) *playedHead {
 	h := &playedHead{state: &playedState{nodes: map[ids.Node]record.Node{}}, token: pki.NewToken("the test")}
 	self := pki.Identity{Cluster: pki.NewCluster(), Generation: 3, Role: pki.RoleHead}
 	tokens := func() []pki.Token { return []pki.Token{h.token} }
-	h.server = &Server{Self: self, Tokens: tokens, State: h.state, Release: "2.0", Log: slog.New(slog.DiscardHandler)}
+	h.server = &Server{Self: self, Tokens: tokens, State: h.state, Release: "2.0", Log: log}
 	var config func(...string) *tls.Config
 	if !insecure {
 		config = h.certify(t, self)
@@ -162,11 +184,10 @@ func TestJoin_NewNodes_GetNumbersAndCertificates(t *testing.T) {
 
 // A node of another release that speaks the same protocol joins, and both sides are warned.
 func TestJoin_OtherReleaseOfTheSameProtocol_IsLetInWithAWarning(t *testing.T) {
-	h := newHead(t, true)
-	var log strings.Builder
-	h.server.Log = slog.New(slog.NewTextHandler(&log, nil))
+	log := new(syncedText)
+	h := newLoggingHead(t, true, slog.New(slog.NewTextHandler(log, nil)))
 	same, err := h.client(1).Join(t.Context())
-	if err != nil || same.Warning != "" || log.Len() > 0 {
+	if err != nil || same.Warning != "" || log.String() != "" {
 		t.Errorf("the same release: %q, %v, the head's log:\n%s", same.Warning, err, log.String())
 	}
 	c := h.client(2)

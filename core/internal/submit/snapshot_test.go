@@ -79,9 +79,10 @@ var notInSnapshot = map[string]map[string]string{
 	"Constructor": {},
 	"Arguments":   {},
 	"Channel": {
-		"known": "a worker takes templates and functions again that it has",
-		"gives": "the worker was told when the channel was opened",
-		"inc":   "it is the actor's as soon as the channel is open",
+		"known":  "a worker takes templates and functions again that it has",
+		"gives":  "the worker was told when the channel was opened",
+		"inc":    "it is the actor's as soon as the channel is open",
+		"unsent": "a part of what waits to be sent may have left: the successor's connection says of none of it that it was refused",
 	},
 	"Lease": {
 		"Paused":  "a lease that was moved gets no more tasks",
@@ -320,7 +321,7 @@ func (b *busyProcess) onLease(function *Template) {
 	set(l, "slot", 2)
 	set(l, "way", 7.0)
 	l.Channel = b.open(x, 3)
-	l.Channel.gives = new(wire.Assignment)
+	l.Channel.gives, l.Channel.unsent = new(wire.Assignment), 2
 	l.Channel.Lease, x.Canceled = l, true
 	b.Leases[l.ID], k.Leases, b.leases = l, append(k.Leases, l), append(b.leases, l)
 	lost := &Lease{ID: 2<<32 | 9, Node: 2, Class: k, Busy: 1, Recall: true, Gone: true, Lost: []*Task{b.count(function)}, Choice: 1}
