@@ -397,12 +397,12 @@ def test_tasks_of_a_caller_that_has_ended(ray: Any) -> None:
 
 def test_a_task_that_no_node_can_run_has_failed(ray: Any) -> None:
     @ray.remote(resources={"nobody has it": 1})
-    def hopeless() -> None:
+    def infeasible() -> None:
         pass
 
-    task = hopeless.remote()
+    task = infeasible.remote()
     with pytest.raises(ray.exceptions.TaskUnschedulableError):
         ray.get(task)
-    assert [row.state for row in state.list_tasks(limit=10_000) if row.name == "hopeless"] == ["FAILED"]
+    assert [row.state for row in state.list_tasks(limit=10_000) if row.name == "infeasible"] == ["FAILED"]
     summary = state.summarize_tasks()["cluster"]["summary"]
-    assert summary["hopeless"]["state_counts"] == {"FAILED": 1}
+    assert summary["infeasible"]["state_counts"] == {"FAILED": 1}
