@@ -7,9 +7,9 @@
 // # When a reader has a thread
 //
 // A Conn begins with Go's poller. After busyWaits waits in a row that were followed by little data, each within busyGap of the one before, its reader gets a
-// thread, if fewer than maxThreads readers of this process have one. The Conn then keeps a descriptor of its own, for Go's poller must
-// not hear of what the reader waits for. The reader goes back to Go's poller when nothing came for quietTime, when much data came, and when
-// fullReads reads in a row found something without waiting: Go's poller is better at streams of data.
+// thread, if fewer than maxThreads readers of this process have one. The Conn then keeps a descriptor of its own: Go's poller must
+// not be woken by what the reader waits for. The reader goes back to Go's poller when nothing came for quietTime, when much data came, and when
+// fullReads reads in a row found something without waiting.
 //
 // While a goroutine waits in poll, Go leaves its P with it for a while. A process that uses such sockets should have
 // some more Ps than it has busy readers, so that other goroutines need not wait until the runtime takes a P away: Prepare.

@@ -40,10 +40,11 @@ func (e *end) release() {
 	e.conns = nil
 }
 
-// takes makes the connection to the process of this node the end's.
+// takes makes the connection to the process of this node the end's. It fails, and the connection is closed, only if somebody has closed it.
 func (e *end) takes(u *net.UnixConn) (*direct.Conn, error) {
 	c, err := direct.New(u)
 	if err != nil {
+		u.Close()
 		return nil, err
 	}
 	c.Settle()

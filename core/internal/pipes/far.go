@@ -42,7 +42,6 @@ func (p *Pipes) far(e *end, stream net.Conn, from uint32, target ids.Owner) erro
 	if err != nil {
 		return nil // the process has ended, which is what the caller is told
 	}
-	e.hold(u)
 	c, err := e.takes(u)
 	if err != nil {
 		return nil // this end was closed
