@@ -10,52 +10,58 @@ import (
 // The typed methods: what core/internal/head declares as its State. Changes are
 // described at the commands of the same name, reads at Machine.
 
+// Changes are the changes that a member proposes: for anybody (those of Node), or as the leader of one term (those of Reign).
+type Changes struct {
+	n    *Node
+	term uint64 // 0: of any term
+}
+
 // do applies a body for its error alone.
-func (n *Node) do(ctx context.Context, b Body) error {
-	_, err := n.Apply(ctx, Command{Body: b})
+func (x Changes) do(ctx context.Context, b Body) error {
+	_, err := x.Apply(ctx, Command{Body: b})
 	return err
 }
 
 // RegisterActor adds a PENDING actor.
-func (n *Node) RegisterActor(ctx context.Context, a record.Actor) error {
-	return n.do(ctx, &RegisterActor{a})
+func (x Changes) RegisterActor(ctx context.Context, a record.Actor) error {
+	return x.do(ctx, &RegisterActor{a})
 }
 
 // ActorPlaced notes the node that starts the instance.
-func (n *Node) ActorPlaced(ctx context.Context, i record.Instance) error {
-	return n.do(ctx, &ActorPlaced{i})
+func (x Changes) ActorPlaced(ctx context.Context, i record.Instance) error {
+	return x.do(ctx, &ActorPlaced{i})
 }
 
 // ActorAlive notes that the instance takes calls.
-func (n *Node) ActorAlive(ctx context.Context, i record.Instance, atMs int64) error {
-	return n.do(ctx, &ActorAlive{i, atMs})
+func (x Changes) ActorAlive(ctx context.Context, i record.Instance, atMs int64) error {
+	return x.do(ctx, &ActorAlive{i, atMs})
 }
 
 // ActorRestarting makes the incarnation after the given one.
-func (n *Node) ActorRestarting(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause) error {
-	return n.do(ctx, &ActorRestarting{id, incarnation, c})
+func (x Changes) ActorRestarting(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause) error {
+	return x.do(ctx, &ActorRestarting{id, incarnation, c})
 }
 
 // ActorDead ends the actor for good.
-func (n *Node) ActorDead(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause, atMs int64) error {
-	return n.do(ctx, &ActorDead{id, incarnation, c, atMs})
+func (x Changes) ActorDead(ctx context.Context, id ids.Actor, incarnation uint64, c record.Cause, atMs int64) error {
+	return x.do(ctx, &ActorDead{id, incarnation, c, atMs})
 }
 
 // ActorReleased notes that no handle is left.
-func (n *Node) ActorReleased(ctx context.Context, id ids.Actor) error {
-	return n.do(ctx, &ActorReleased{id})
+func (x Changes) ActorReleased(ctx context.Context, id ids.Actor) error {
+	return x.do(ctx, &ActorReleased{id})
 }
 
 // PutCode brings a part of a class for an actor that is about to be registered,
 // and returns how many bytes of the class are there.
-func (n *Node) PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error) {
-	r, err := n.Apply(ctx, Command{Body: &CodePart{object, a, size, offset, data, node}})
+func (x Changes) PutCode(ctx context.Context, node ids.Node, a ids.Actor, object ids.Object, size, offset uint64, data []byte) (have uint64, err error) {
+	r, err := x.Apply(ctx, Command{Body: &CodePart{object, a, size, offset, data, node}})
 	return uint64(r.Count), err
 }
 
 // DropCode says that the actor will not be registered.
-func (n *Node) DropCode(ctx context.Context, a ids.Actor) error {
-	return n.do(ctx, &CodeDrop{a})
+func (x Changes) DropCode(ctx context.Context, a ids.Actor) error {
+	return x.do(ctx, &CodeDrop{a})
 }
 
 // Code returns what is kept of a class from an offset on, up to the end of a
@@ -84,24 +90,24 @@ func (n *Node) ActorsOf(f record.ActorFilter) (list []record.Actor) {
 }
 
 // RegisterNode adds a node or renews its record.
-func (n *Node) RegisterNode(ctx context.Context, r record.Node) error {
-	return n.do(ctx, &RegisterNode{r})
+func (x Changes) RegisterNode(ctx context.Context, r record.Node) error {
+	return x.do(ctx, &RegisterNode{r})
 }
 
 // NodeNumber gives a node that is not registered yet the next number.
-func (n *Node) NodeNumber(ctx context.Context, id ids.Node) (uint32, error) {
-	r, err := n.Apply(ctx, Command{Body: &NodeNumber{id}})
+func (x Changes) NodeNumber(ctx context.Context, id ids.Node) (uint32, error) {
+	r, err := x.Apply(ctx, Command{Body: &NodeNumber{id}})
 	return r.Number, err
 }
 
 // NodeDead declares a node dead.
-func (n *Node) NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error {
-	return n.do(ctx, &NodeDead{ID: id, Reason: reason, AtMs: atMs})
+func (x Changes) NodeDead(ctx context.Context, id ids.Node, reason string, atMs int64) error {
+	return x.do(ctx, &NodeDead{ID: id, Reason: reason, AtMs: atMs})
 }
 
 // NodeGone declares a node dead of which no process runs any more, as somebody knows who has seen it.
-func (n *Node) NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error {
-	return n.do(ctx, &NodeDead{id, reason, atMs, true})
+func (x Changes) NodeGone(ctx context.Context, id ids.Node, reason string, atMs int64) error {
+	return x.do(ctx, &NodeDead{id, reason, atMs, true})
 }
 
 // Node returns a node's record.
@@ -117,14 +123,14 @@ func (n *Node) ListNodes() (list []record.Node) {
 }
 
 // StartJob gives the job the next number.
-func (n *Node) StartJob(ctx context.Context, j record.Job) (ids.Job, error) {
-	r, err := n.Apply(ctx, Command{Body: &JobStart{j}})
+func (x Changes) StartJob(ctx context.Context, j record.Job) (ids.Job, error) {
+	r, err := x.Apply(ctx, Command{Body: &JobStart{j}})
 	return r.Job, err
 }
 
 // EndJob ends a job.
-func (n *Node) EndJob(ctx context.Context, id ids.Job, s record.JobState, message string, atMs int64) error {
-	return n.do(ctx, &JobEnd{id, s, message, atMs})
+func (x Changes) EndJob(ctx context.Context, id ids.Job, s record.JobState, message string, atMs int64) error {
+	return x.do(ctx, &JobEnd{id, s, message, atMs})
 }
 
 // Job returns a job's record.
@@ -140,14 +146,14 @@ func (n *Node) ListJobs() (list []record.Job) {
 }
 
 // PutKV stores a value and reports whether the key is new.
-func (n *Node) PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (bool, error) {
-	r, err := n.Apply(ctx, Command{Body: &KVPut{namespace, key, value, overwrite}})
+func (x Changes) PutKV(ctx context.Context, namespace, key string, value []byte, overwrite bool) (bool, error) {
+	r, err := x.Apply(ctx, Command{Body: &KVPut{namespace, key, value, overwrite}})
 	return r.Count == 1, err
 }
 
 // DelKV deletes a key, or all keys that begin with it, and returns how many.
-func (n *Node) DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error) {
-	r, err := n.Apply(ctx, Command{Body: &KVDel{namespace, key, prefix}})
+func (x Changes) DelKV(ctx context.Context, namespace, key string, prefix bool) (int, error) {
+	r, err := x.Apply(ctx, Command{Body: &KVDel{namespace, key, prefix}})
 	return r.Count, err
 }
 
@@ -164,13 +170,13 @@ func (n *Node) KVKeys(namespace, prefix string) (keys []string) {
 }
 
 // PutSetting stores a setting of the cluster.
-func (n *Node) PutSetting(ctx context.Context, setting string, value []byte) error {
-	return n.do(ctx, &SettingPut{setting, value})
+func (x Changes) PutSetting(ctx context.Context, setting string, value []byte) error {
+	return x.do(ctx, &SettingPut{setting, value})
 }
 
 // DelSetting deletes a setting.
-func (n *Node) DelSetting(ctx context.Context, setting string) error {
-	return n.do(ctx, &SettingDel{setting})
+func (x Changes) DelSetting(ctx context.Context, setting string) error {
+	return x.do(ctx, &SettingDel{setting})
 }
 
 // Setting returns a setting.

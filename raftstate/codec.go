@@ -13,7 +13,7 @@ import (
 // commandVersion is the version of the envelope.
 const commandVersion = 1
 
-// envelopeFields are the fields of the envelope; more may follow later.
+// envelopeFields are the fields that every envelope has. The term follows them where there is one; more may follow later.
 const envelopeFields = 5
 
 // MaxCommandBytes caps an encoded command.
@@ -32,14 +32,21 @@ func encode(c Command) ([]byte, error) {
 	var b bytes.Buffer
 	e := msgpack.NewEncoder(&b)
 	e.UseCompactInts(true)
+	fields := envelopeFields
+	if c.Term != 0 {
+		fields++
+	}
 	err := errors.Join(
-		e.EncodeArrayLen(envelopeFields),
+		e.EncodeArrayLen(fields),
 		e.EncodeUint(commandVersion),
 		e.EncodeUint(uint64(c.Body.kind())),
 		e.EncodeBytes(c.Request.Client[:]),
 		e.EncodeUint(c.Request.Seq),
 		e.Encode(c.Body),
 	)
+	if c.Term != 0 {
+		err = errors.Join(err, e.EncodeUint(c.Term))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("encode %s: %w", c.Body.subject(), err)
 	}
@@ -96,6 +103,11 @@ func decodeEnvelope(d *msgpack.Decoder) (c Command, err error) {
 	}
 	if err = d.Decode(c.Body); err != nil {
 		return c, fmt.Errorf("body of kind %d: %w", kind, err)
+	}
+	if n > envelopeFields {
+		if c.Term, err = d.DecodeUint64(); err != nil {
+			return c, fmt.Errorf("term of a command of kind %d: %w", kind, err)
+		}
 	}
 	return c, nil
 }

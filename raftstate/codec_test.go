@@ -21,7 +21,8 @@ func TestCodec_EveryKind_RoundTrips(t *testing.T) {
 	for range 2000 {
 		b := randomBody(r)
 		seen[b.kind()] = true
-		data, err := encode(Command{RequestID{Client{1, 2}, 3}, b})
+		term := uint64(r.IntN(2)) * r.Uint64()
+		data, err := encode(Command{Request: RequestID{Client{1, 2}, 3}, Term: term, Body: b})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +30,7 @@ func TestCodec_EveryKind_RoundTrips(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.Request != (RequestID{Client{1, 2}, 3}) || reflect.TypeOf(c.Body) != reflect.TypeOf(b) {
+		if c.Request != (RequestID{Client{1, 2}, 3}) || c.Term != term || reflect.TypeOf(c.Body) != reflect.TypeOf(b) {
 			t.Fatalf("got %+v, want %+v", c, b)
 		}
 		again, err := encode(c)
@@ -89,7 +90,7 @@ func TestCodec_KindBeyondItsType_IsUnknown(t *testing.T) {
 }
 
 func TestCodec_FieldsOfALaterVersion_AreSkipped(t *testing.T) {
-	data, err := msgpack.Marshal([]any{1, KindKVPut, make([]byte, 16), 1, map[string]any{"key": "k", "val": []byte("v"), "later": []int{1}}, "later"})
+	data, err := msgpack.Marshal([]any{1, KindKVPut, make([]byte, 16), 1, map[string]any{"key": "k", "val": []byte("v"), "later": []int{1}}, 7, "later"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,8 +98,8 @@ func TestCodec_FieldsOfALaterVersion_AreSkipped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b := c.Body.(*KVPut); b.Key != "k" || string(b.Value) != "v" {
-		t.Errorf("got %+v", b)
+	if b := c.Body.(*KVPut); b.Key != "k" || string(b.Value) != "v" || c.Term != 7 {
+		t.Errorf("got %+v", c)
 	}
 }
 

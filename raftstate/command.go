@@ -42,7 +42,9 @@ type RequestID struct {
 // Command is one change of the state.
 type Command struct {
 	Request RequestID
-	Body    Body
+	// Term, if it is not 0, is the only term in which the command may be applied: that of the leader that has decided it. Reign sets it.
+	Term uint64
+	Body Body
 }
 
 // Body is what a command does; the types below implement it.

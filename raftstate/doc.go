@@ -5,6 +5,7 @@
 // # Layers
 //
 //	Node     raft, retries, forwarding to the leader, typed methods   (node, propose, lead, client)
+//	Reign    what a leader decides, and fresh reads; who the members are   (reign, fresh, members)
 //	fsm      the adapter: locks, decoding, the ring of events         (fsm, ring)
 //	Machine  commands in, results and events out                      (machine, actors, index, nodes, jobs, values, dedup)
 //
@@ -37,6 +38,9 @@
 // comes in parts of MaxCodePart bytes. Content-addressed blobs, which keep values over
 // 64 KiB out of the log, come with several heads.
 //
+// A command of a Reign names its term, and changes nothing in the log of a later term. A leader that was stopped, and that others have
+// replaced meanwhile, cannot change the state with what it had decided before.
+//
 // # Events
 //
 // Every change makes events, which are numbered without gaps. Watch is a long poll from a
@@ -57,5 +61,6 @@
 // show it, on a follower too. After record.ErrMayHaveBeenApplied the command may or may not
 // have been applied; sending the same Command again, with the Request that Apply filled in,
 // is safe. Reads may lag on a follower, and on a leader that does not know yet that it was
-// replaced.
+// replaced. A read behind Reign.Fresh shows all that was committed before; reads that wait at the same time share
+// one commit, and a member without others needs none.
 package raftstate

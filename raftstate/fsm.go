@@ -58,6 +58,11 @@ func (f *fsm) Apply(l *raft.Log) any {
 	if f.broken != nil {
 		return answer{err: f.broken}
 	}
+	if c.Term != 0 && c.Term != l.Term {
+		f.machine.index = l.Index
+		f.wake()
+		return answer{err: ErrDeposed}
+	}
 	result, events := f.machine.Apply(l.Index, c)
 	f.ring.add(events)
 	f.wake()

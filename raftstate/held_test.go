@@ -116,7 +116,7 @@ func TestNode_Watch_LeadsOnlyWhenItsStateIsWhole(t *testing.T) {
 	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		var stacks strings.Builder
 		_ = pprof.Lookup("goroutine").WriteTo(&stacks, 1)
-		if strings.Contains(stacks.String(), "(*Node).caughtUp") {
+		if strings.Contains(stacks.String(), "(*Node).begin") {
 			break // it knows that it leads, and waits for its state
 		}
 		select {

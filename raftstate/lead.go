@@ -20,7 +20,7 @@ func (n *Node) follow(observed <-chan raft.Observation) {
 	for {
 		select {
 		case leading := <-n.raft.LeaderCh():
-			n.fsm.ring.lead(leading && n.caughtUp())
+			n.rule(leading)
 		case <-observed:
 			n.leaderChanged()
 		case <-n.fsm.compact:
@@ -34,6 +34,7 @@ func (n *Node) follow(observed <-chan raft.Observation) {
 			failed, unstorable = nil, nil
 			n.giveUp()
 		case <-n.stop:
+			n.endReign()
 			return
 		}
 	}
@@ -41,20 +42,11 @@ func (n *Node) follow(observed <-chan raft.Observation) {
 
 // giveUp stops a member that cannot go on. Close is still to be called.
 func (n *Node) giveUp() {
-	n.fsm.ring.lead(false)
+	n.rule(false)
 	n.fsm.ring.close()
 	_ = n.halt()
 	n.leaderChanged()
 	close(n.failed)
-}
-
-// caughtUp waits until a new leader's machine shows all that was committed.
-func (n *Node) caughtUp() bool {
-	if !n.enter() {
-		return false
-	}
-	defer n.inside.Done()
-	return n.raft.Barrier(0).Error() == nil
 }
 
 // compact takes a snapshot, which shortens the log. It may take long, so it

@@ -210,11 +210,11 @@ func TestCluster_ForwardersAnswers_TellWhatIsKnown(t *testing.T) {
 		if x.is == record.ErrMayHaveBeenApplied {
 			cancel() // it would wait for ever
 		}
-		r, known, err := f.try(ctx, command)
+		r, known, err := f.try(ctx, command, 0)
 		cancel()
 		for id := f.Leader(); (id == "" || id == f.opts.ID) && c.ctx.Err() == nil; id = f.Leader() { // an election came between
 			c.leader("")
-			r, known, err = f.try(ctx, command)
+			r, known, err = f.try(ctx, command, 0)
 		}
 		failed := x.err != nil || x.is != nil || x.want == maybeApplied
 		if known != x.want || !errors.Is(err, x.is) && x.is != nil || (err != nil) != failed || !failed && r.Count != 5 {

@@ -41,6 +41,14 @@ func (m *MemoryNet) locked(f func()) {
 // Open opens a member of the net, or opens it again after Close, with all
 // members as voters.
 func (m *MemoryNet) Open(id string, o Options) (*Node, error) {
+	for _, member := range m.members {
+		o.Voters = append(o.Voters, Voter{ID: member, Address: member})
+	}
+	return m.Join(id, o)
+}
+
+// Join opens a member that the others do not know yet, or opens it again after Close.
+func (m *MemoryNet) Join(id string, o Options) (*Node, error) {
 	_, transport := raft.NewInmemTransport(raft.ServerAddress(id))
 	p := &port{net: m, transport: transport}
 	m.locked(func() {
@@ -48,10 +56,7 @@ func (m *MemoryNet) Open(id string, o Options) (*Node, error) {
 		m.connect()
 	})
 
-	o.ID, o.Transport, o.Forwarder, o.Voters = id, transport, p, nil
-	for _, member := range m.members {
-		o.Voters = append(o.Voters, Voter{ID: member, Address: member})
-	}
+	o.ID, o.Transport, o.Forwarder = id, transport, p
 	n, err := Open(o)
 	if err != nil {
 		return nil, err

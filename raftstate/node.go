@@ -15,11 +15,13 @@ import (
 
 // Node is one member of the group of heads.
 type Node struct {
+	Changes
 	opts   Options
 	raft   *raft.Raft
 	fsm    *fsm
 	client Client
 	seq    atomic.Uint64
+	reign  atomic.Pointer[Reign] // nil: another member leads, or none
 
 	mu     sync.Mutex
 	halted bool
@@ -38,6 +40,7 @@ func Open(o Options) (*Node, error) {
 		return nil, fmt.Errorf("open cluster state: %w", err)
 	}
 	n := &Node{opts: o, stop: make(chan struct{}), failed: make(chan struct{}), done: make(chan struct{})}
+	n.Changes = Changes{n: n}
 	if _, err := rand.Read(n.client[:]); err != nil {
 		return nil, fmt.Errorf("open cluster state: %w", err)
 	}

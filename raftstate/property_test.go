@@ -173,7 +173,7 @@ func TestDedup_ManyRequests_RefusesWhatItForgot(t *testing.T) {
 	m, index := NewMachine(), uint64(0)
 	put := func(client byte, seq uint64) Result {
 		index++
-		r, _ := m.Apply(index, Command{RequestID{Client{client}, seq}, &JobStart{}})
+		r, _ := m.Apply(index, Command{Request: RequestID{Client{client}, seq}, Body: &JobStart{}})
 		return r
 	}
 	for seq := uint64(1); seq <= keptResults+10; seq++ {

@@ -30,7 +30,11 @@ type Forwarder interface {
 // the context ends. A refused command is an error of package record together
 // with its Result. After record.ErrMayHaveBeenApplied a command that was given
 // its Request with NewRequest may be sent again.
-func (n *Node) Apply(ctx context.Context, c Command) (Result, error) {
+//
+// The Apply of a Reign is carried out in its term only, and fails with ErrDeposed after it.
+func (x Changes) Apply(ctx context.Context, c Command) (Result, error) {
+	n := x.n
+	c.Term = x.term
 	if err := c.Body.check(); err != nil {
 		return Result{}, fmt.Errorf("%s: %w: %w", c.Body.subject(), record.ErrInvalid, err)
 	}
@@ -41,7 +45,7 @@ func (n *Node) Apply(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	r, err := n.commit(ctx, data)
+	r, err := n.commit(ctx, data, x.term)
 	if err != nil {
 		return Result{}, fmt.Errorf("%s: %w", c.Body.subject(), err)
 	}
@@ -62,14 +66,17 @@ func (n *Node) NewRequest() RequestID {
 	return RequestID{Client: n.client, Seq: n.seq.Add(1)}
 }
 
-// commit tries until the command is committed or cannot be.
-func (n *Node) commit(ctx context.Context, data []byte) (Result, error) {
+// commit tries until the command is committed or cannot be. Term, if it is not 0, is the only one in which it may be.
+func (n *Node) commit(ctx context.Context, data []byte, term uint64) (Result, error) {
 	sent := false // it may be applied already
 	for {
 		wake := n.leaderWake()
-		r, outcome, err := n.try(ctx, data)
+		r, outcome, err := n.try(ctx, data, term)
 		if err == nil {
 			return r, nil
+		}
+		if outcome != final && term != 0 && !n.reigns(term) {
+			outcome, err = final, ErrDeposed
 		}
 		if outcome == final {
 			if sent && !errors.Is(err, record.ErrMayHaveBeenApplied) {
@@ -96,12 +103,12 @@ const (
 	final                       // no use to try again
 )
 
-// try sends the command to the leader once.
-func (n *Node) try(ctx context.Context, data []byte) (Result, attempt, error) {
+// try sends the command to the leader once; one of a term, to this member's raft only.
+func (n *Node) try(ctx context.Context, data []byte, term uint64) (Result, attempt, error) {
 	if err := n.Err(); err != nil {
 		return Result{}, final, err
 	}
-	if n.raft.State() == raft.Leader {
+	if n.raft.State() == raft.Leader || term != 0 {
 		return n.propose(ctx, data)
 	}
 	address, id := n.raft.LeaderWithID()
@@ -170,6 +177,9 @@ func (n *Node) await(f raft.ApplyFuture) (Result, attempt, error) {
 		return Result{}, maybeApplied, err
 	}
 	a := f.Response().(answer)
+	if errors.Is(a.err, ErrDeposed) {
+		return Result{}, final, a.err // the entry changes nothing
+	}
 	if a.err != nil {
 		return Result{}, final, fmt.Errorf("%w: %w", record.ErrMayHaveBeenApplied, a.err)
 	}
